@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this process is, for meta.json: its configuration, its command line, the libraries that it uses. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "session.h"
+#include "sink/meta.h"
+
+void session_meta(uint16_t part, const char *key, const char *json)
+{
+	size_t nk = strlen(key) + 1, nj = strlen(json) + 1;
+	char *both = session.journal.head ? malloc(nk + nj) : NULL;
+
+	if (!both)
+		return;
+	memcpy(both, key, nk);
+	memcpy(both + nk, json, nj);
+	journal_dict_add(&session.journal, DICT_META, part, both, nk + nj);
+	free(both);
+}
+
+/* ---- lists as JSON text: an item that does not fit is left out, the text stays JSON ---- */
+
+#define LIST_ROOM 16 /* kept for what ends the list */
+
+static struct text list_begin(char *buf, size_t cap, char open)
+{
+	struct text t = text_over(buf, cap - LIST_ROOM);
+
+	text_char(&t, open);
+	return t;
+}
+
+/* False: it did not fit and is gone again. key NULL: an array. json: the value is JSON already. */
+static bool list_add(struct text *t, const char *key, const char *value, bool json)
+{
+	size_t len = t->len;
+
+	text_str(t, len > 1 ? ", " : "");
+	if (key) {
+		text_json(t, key);
+		text_str(t, ": ");
+	}
+	if (json)
+		text_str(t, value);
+	else
+		text_json(t, value);
+	if (!t->cut)
+		return true;
+	t->len = len;
+	t->buf[len] = 0;
+	t->cut = false;
+	return false;
+}
+
+static void list_end(struct text *t, bool whole, char close)
+{
+	t->cap += LIST_ROOM;
+	if (!whole)
+		text_str(t, t->len > 1 ? ", \"...\"" : "\"...\"");
+	text_char(t, close);
+}
+
+#define LIBRARIES_MAX 16
+#define META_PART_MAX 16000 /* bytes of one part: it has to fit into an entry of the dictionary */
+
+static struct {
+	char name[24];
+	char version[LIBRARY_TEXT_MAX];
+} libraries[LIBRARIES_MAX];
+static unsigned nlibraries;
+
+/* With session.lock held, or before any other thread can be here. */
+static void put_libraries(void)
+{
+	static char json[LIBRARIES_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
+	struct text t = list_begin(json, sizeof(json) < META_PART_MAX ? sizeof(json) : META_PART_MAX, '{');
+
+	for (unsigned i = 0; i < nlibraries; i++)
+		list_add(&t, libraries[i].name, libraries[i].version, false);
+	list_end(&t, true, '}');
+	session_meta(META_LIBRARIES, "libraries", json);
+}
+
+void session_library(const char *name, const char *version)
+{
+	pthread_mutex_lock(&session.lock);
+	if (nlibraries < LIBRARIES_MAX) {
+		snprintf(libraries[nlibraries].name, sizeof(libraries[0].name), "%s", name);
+		snprintf(libraries[nlibraries].version, sizeof(libraries[0].version), "%s", version);
+		nlibraries++;
+		if (session_is_on())
+			put_libraries();
+	}
+	pthread_mutex_unlock(&session.lock);
+}
+
+static void put_process(void)
+{
+	static char text[META_PART_MAX];
+	struct text t = list_begin(text, sizeof(text), '{');
+	char value[4096];
+	bool fits = true;
+
+	for (size_t i = 0; i < config_nkeys; i++) {
+		int n = config_format(&session.cfg, &config_keys[i], value, sizeof(value));
+
+		list_add(&t, config_keys[i].name, n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
+	}
+	list_end(&t, true, '}');
+	session_meta(META_CONFIG, "config", text);
+
+	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
+
+	t = list_begin(text, sizeof(text), '[');
+	value[n > 0 ? n : 0] = 0;
+	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)
+		fits = list_add(&t, NULL, p, false);
+	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
+	session_meta(META_PROGRAM, "program", text);
+}
+
+void session_about(void)
+{
+	put_process();
+	put_libraries();
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time. The hot path stores raw ticks; writer and tools turn them into nanoseconds of the Unix epoch with the
+ * anchors of struct clock_base. Ticks are the TSC where the kernel itself uses it as its clock source (then it is
+ * invariant and equal on all cores), the generic counter on aarch64, else CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef PROBE_BASE_CLOCK_H
+#define PROBE_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* ns = real_ns + (ticks - tick) * ns_per_tick; steady within the process: chosen once, never corrected back. */
+struct clock_base {
+	uint64_t tick;    /* ticks at the anchor */
+	uint64_t mono_ns; /* CLOCK_MONOTONIC at the anchor */
+	uint64_t real_ns; /* CLOCK_REALTIME at the anchor */
+	double ns_per_tick;
+};
+
+static inline uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+extern bool clock_use_counter; /* set by clock_choose */
+
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(clock_use_counter, 1))
+		return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	if (__builtin_expect(clock_use_counter, 1)) {
+		uint64_t v;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+		return v;
+	}
+#endif
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Chooses the counter (reads one file of /sys). Ticks taken before mean nothing. */
+void clock_choose(void);
+
+/* Takes the first anchor: 20 microseconds. */
+void clock_init(struct clock_base *base);
+
+/*
+ * Sharpens ns_per_tick from the time passed since the anchor, before each drain until `settled` has become true (10 s).
+ * A rate taken over the time t is off by some 20 ns in t: rows that are written then are right to that, and the next
+ * rate, better by so much, does not let start_ns run backwards by more. Nothing is done before 0.1 ms have passed.
+ * Writer thread only.
+ */
+void clock_settle(struct clock_base *base, bool *settled);
+
+/* Saturating: in a damaged journal ticks may be anything. */
+static inline uint64_t clock_to_real(const struct clock_base *b, uint64_t ticks)
+{
+	double d = (double)(int64_t)(ticks - b->tick) * b->ns_per_tick;
+
+	if (d < 0)
+		return -d < (double)b->real_ns ? b->real_ns - (uint64_t)-d : 0;
+	return d < 0x1p63 ? b->real_ns + (uint64_t)d : UINT64_MAX;
+}
+
+static inline uint64_t clock_to_dur(const struct clock_base *b, uint64_t ticks)
+{
+	double d = (double)ticks * b->ns_per_tick;
+
+	return d < 0x1p63 ? (uint64_t)d : UINT64_MAX;
+}
+
+#endif

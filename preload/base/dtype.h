@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element types as every library's own enum is mapped to them. The names are the `dtype` column.
+ */
+#ifndef PROBE_BASE_DTYPE_H
+#define PROBE_BASE_DTYPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype {
+	DT_OTHER = 0, /* derived, pair, long double ...: bytes only, no statistics */
+	DT_BOOL,
+	DT_INT8,
+	DT_INT16,
+	DT_INT32,
+	DT_INT64,
+	DT_UINT8,
+	DT_UINT16,
+	DT_UINT32,
+	DT_UINT64,
+	DT_FLOAT8_E4M3FN,
+	DT_FLOAT8_E5M2,
+	DT_BFLOAT16,
+	DT_FLOAT16,
+	DT_FLOAT32,
+	DT_FLOAT64,
+	DT_COMPLEX64,
+	DT_COMPLEX128,
+	DT_COUNT
+};
+
+/* How min and max of a dtype are kept in struct stats. */
+enum dtype_class { DTC_NONE, DTC_SIGNED, DTC_UNSIGNED, DTC_FLOAT };
+
+struct dtype_info {
+	const char *name;
+	uint8_t size;      /* bytes of one element; 0 for DT_OTHER */
+	uint8_t cls;       /* enum dtype_class of its real components */
+	uint8_t component; /* enum dtype of one real component: float32 for complex64, else itself */
+	uint8_t wide;      /* 1: 64-bit type, printed with 17 digits instead of 9 */
+};
+
+extern const struct dtype_info dtype_table[DT_COUNT];
+
+static inline const struct dtype_info *dtype_info(unsigned dt)
+{
+	return &dtype_table[dt < DT_COUNT ? dt : DT_OTHER];
+}
+
+/* Returns the dtype of that name (exactly as in the table), or -ENOENT. */
+int dtype_from_name(const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A 64-bit hash whose value is part of the output (communicator ids), so it must never change: each word is mixed
+ * with the finaliser of SplitMix64 (Steele, Lea, Flood 2014), strings byte by byte as FNV-1a first.
+ */
+#ifndef PROBE_BASE_HASH_H
+#define PROBE_BASE_HASH_H
+
+#include <stdint.h>
+
+static inline uint64_t hash_mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static inline uint64_t hash_u64(uint64_t h, uint64_t v)
+{
+	return hash_mix(h * UINT64_C(0x9e3779b97f4a7c15) + v + UINT64_C(0x632be59bd9b4e019));
+}
+
+static inline uint64_t hash_str(uint64_t h, const char *s)
+{
+	uint64_t f = UINT64_C(0xcbf29ce484222325);
+
+	while (*s)
+		f = (f ^ (unsigned char)*s++) * UINT64_C(0x100000001b3);
+	return hash_u64(h, f);
+}
+
+#endif

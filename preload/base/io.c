@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int io_write_all(int fd, const void *buf, size_t n)
+{
+	const char *p = buf;
+
+	while (n) {
+		ssize_t k = write(fd, p, n);
+
+		if (k < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (k == 0)
+			return -EIO;
+		p += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	size_t have = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (have < cap) {
+		ssize_t k = read(fd, (char *)buf + have, cap - have);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0) {
+			int err = errno;
+
+			close(fd);
+			return -err;
+		}
+		if (k == 0)
+			break;
+		have += (size_t)k;
+	}
+	close(fd);
+	return (ssize_t)have;
+}
+
+int io_replace_file(int dirfd, const char *path, const void *buf, size_t n)
+{
+	char tmp[256];
+
+	if (n > io_file_limit())
+		return -EFBIG;
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
+		return -ENAMETOOLONG;
+
+	int fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return -errno;
+
+	int err = io_write_all(fd, buf, n);
+
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(dirfd, tmp, dirfd, path) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(dirfd, tmp, 0);
+	return err;
+}
+
+int io_mkdirs(const char *path)
+{
+	char tmp[4096];
+	size_t n = strlen(path);
+
+	if (n == 0 || n >= sizeof(tmp))
+		return n ? -ENAMETOOLONG : -EINVAL;
+	memcpy(tmp, path, n + 1);
+	for (size_t i = 1; i <= n; i++) {
+		if (tmp[i] != '/' && tmp[i] != 0)
+			continue;
+
+		char c = tmp[i];
+
+		tmp[i] = 0;
+		if (mkdir(tmp, 0777) < 0 && errno != EEXIST) {
+			struct stat st;
+
+			/* A parent that exists but may not be written answers EACCES or EROFS. */
+			if (stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
+				return -errno;
+		}
+		tmp[i] = c;
+	}
+
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+uint64_t io_file_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_FSIZE, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
+		return INT64_MAX;
+	return r.rlim_cur;
+}

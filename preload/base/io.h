@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files without stdio: whole reads and writes, EINTR and short transfers handled. Returns are -errno.
+ */
+#ifndef PROBE_BASE_IO_H
+#define PROBE_BASE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Writes all n bytes at the file's end position, or returns -errno; part of them may then be in the file. */
+int io_write_all(int fd, const void *buf, size_t n);
+
+/* Reads up to cap bytes from the start of dirfd/path (AT_FDCWD for none). Returns the number read. */
+ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap);
+
+/* Writes a whole small file as `path`.tmp and renames it. */
+int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
+
+/* Creates the directory and its parents, mode 0777 & ~umask. 0 also when it exists. */
+int io_mkdirs(const char *path);
+
+/* Bytes that a file of this process may hold (RLIMIT_FSIZE): writing beyond it is a signal, not an error. */
+uint64_t io_file_limit(void);
+
+#endif

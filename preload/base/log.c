@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+static _Atomic int level = 1;
+static _Atomic int rank = -1;
+/* 0: nothing said, 1: being filled in, 2: text is there. Texts are written once and never freed. */
+static _Atomic int said[LOSS_COUNT];
+static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
+
+static const char *const names[LOSS_COUNT] = {
+	[LOSS_CONFIG] = "config",   [LOSS_FOLDER] = "folder",	[LOSS_JOURNAL] = "journal",
+	[LOSS_WRITE] = "write",	    [LOSS_WRITER] = "writer",	[LOSS_FULL] = "journal_full",
+	[LOSS_THREADS] = "threads", [LOSS_PENDING] = "pending", [LOSS_STACKS] = "stacks",
+	[LOSS_COMMS] = "comms",	    [LOSS_REAL] = "real",	[LOSS_FORK] = "fork",
+	[LOSS_LIMIT] = "limit",	    [LOSS_ENTRY] = "entry",
+};
+
+void log_level_set(int l)
+{
+	atomic_store_explicit(&level, l, memory_order_relaxed);
+}
+
+int log_level(void)
+{
+	return atomic_load_explicit(&level, memory_order_relaxed);
+}
+
+void log_rank_set(int r)
+{
+	atomic_store_explicit(&rank, r, memory_order_relaxed);
+}
+
+/*
+ * Programs close stderr and get its number back for a data file. A regular file that is not opened for appending is
+ * taken for that.
+ */
+static int stderr_is_usable(void)
+{
+	struct stat st;
+
+	if (fstat(2, &st) < 0)
+		return 0;
+	if (!S_ISREG(st.st_mode))
+		return 1;
+
+	int fl = fcntl(2, F_GETFL);
+	off_t at = lseek(2, 0, SEEK_CUR);
+
+	/* A shell's 2>file is not O_APPEND: it is ours too if the position is at the end, as a log's is. */
+	return fl >= 0 && ((fl & O_APPEND) || at == st.st_size);
+}
+
+/* A pipe that nobody reads any more must not be the end of a program that itself never writes there. */
+static void write_line(const char *line, size_t n)
+{
+	const struct timespec now = {0};
+	sigset_t pipe, pending, was;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	if (pthread_sigmask(SIG_BLOCK, &pipe, &was))
+		return;
+
+	bool before = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+
+	if (io_write_all(2, line, n) == -EPIPE && !before)
+		while (sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+}
+
+static void say(const char *fmt, va_list ap, char *keep, size_t cap)
+{
+	char line[512];
+	struct text t = text_over(line, sizeof(line) - 1);
+	int r = atomic_load_explicit(&rank, memory_order_relaxed);
+
+	text_str(&t, "libprobe: ");
+	if (r >= 0)
+		text_fmt(&t, "rank %d: ", r);
+
+	size_t from = t.len;
+	int n = vsnprintf(t.buf + t.len, t.cap - t.len, fmt, ap);
+
+	if (n > 0)
+		t.len += (size_t)n < t.cap - t.len ? (size_t)n : t.cap - t.len - 1;
+	/* One line, whatever paths and names hold. */
+	for (char *p = line + from; p < line + t.len; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	if (keep)
+		snprintf(keep, cap, "%s", line + from);
+	line[t.len] = '\n';
+	if (log_level() > 0 && stderr_is_usable())
+		write_line(line, t.len + 1);
+}
+
+void log_loss(enum loss kind, const char *fmt, ...)
+{
+	int err = errno;
+	int none = 0;
+	char *keep = NULL;
+
+	if (atomic_compare_exchange_strong(&said[kind], &none, 1))
+		keep = texts[kind];
+	if (keep || kind == LOSS_CONFIG) {
+		va_list ap;
+
+		va_start(ap, fmt);
+		say(fmt, ap, keep, LOSS_TEXT_MAX);
+		va_end(ap);
+	}
+	if (keep)
+		atomic_store_explicit(&said[kind], 2, memory_order_release);
+	errno = err;
+}
+
+void log_info(int l, const char *fmt, ...)
+{
+	if (l > log_level())
+		return;
+
+	int err = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap, NULL, 0);
+	va_end(ap);
+	errno = err;
+}
+
+const char *log_loss_text(enum loss kind)
+{
+	return atomic_load_explicit(&said[kind], memory_order_acquire) == 2 ? texts[kind] : NULL;
+}
+
+const char *log_loss_name(enum loss kind)
+{
+	return names[kind];
+}
+
+void log_forget(void)
+{
+	for (int i = 0; i < LOSS_COUNT; i++)
+		atomic_store_explicit(&said[i], 0, memory_order_relaxed);
+	log_rank_set(-1);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages on the job's stderr: at most one line per kind of loss, and remembered for meta.json. Levels: 0 nothing,
+ * 1 losses, 2 also what was set up, 3 and 4 for debugging libprobe itself.
+ */
+#ifndef PROBE_BASE_LOG_H
+#define PROBE_BASE_LOG_H
+
+#include <stdint.h>
+
+enum loss {
+	LOSS_CONFIG,  /* a config or list line is wrong; the only kind that may print several lines */
+	LOSS_FOLDER,  /* the output folder cannot be used */
+	LOSS_JOURNAL, /* the journal is not crash-safe, or not there */
+	LOSS_WRITE,   /* rows could not be written */
+	LOSS_WRITER,  /* no writer thread */
+	LOSS_FULL,    /* records dropped: the journal was full */
+	LOSS_THREADS, /* records dropped: too many threads */
+	LOSS_PENDING, /* completions not followed */
+	LOSS_STACKS,  /* no more different stacks */
+	LOSS_COMMS,   /* communicators not followed */
+	LOSS_REAL,    /* a real function was not found, or several */
+	LOSS_FORK,    /* a forked child is not recorded */
+	LOSS_LIMIT,   /* old blocks removed: output_limit_mib */
+	LOSS_ENTRY,   /* functions out of reach */
+	LOSS_COUNT
+};
+
+#define LOSS_TEXT_MAX 240
+
+void log_level_set(int level);
+int log_level(void);
+void log_rank_set(int rank); /* -1: unknown; for the prefix */
+
+/* One line, no newline at its end. Keeps errno. */
+void log_loss(enum loss kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void log_info(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The first text of that kind, or NULL. */
+const char *log_loss_text(enum loss kind);
+const char *log_loss_name(enum loss kind); /* short word for meta.json */
+
+/* In a forked child: forgets what was said. */
+void log_forget(void);
+
+#endif

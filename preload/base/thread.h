@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every thread carries: one small initial-exec TLS block (libprobe.so is always loaded at start, so static TLS
+ * is there; no call into the loader at first touch). Everything larger hangs off `self`.
+ */
+#ifndef PROBE_BASE_THREAD_H
+#define PROBE_BASE_THREAD_H
+
+#include <stdint.h>
+
+struct thread; /* call/thread.h */
+
+struct thread_word {
+	uint32_t depth;     /* wrapped calls being on the way in this thread, 0 outside */
+	uint32_t busy;      /* > 0: inside libprobe's own code: wrappers pass straight through */
+	uint32_t dead;      /* the thread's destructor ran: no more records */
+	uint32_t reserved;
+	uintptr_t frame, pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
+	uint64_t call;      /* seq of the innermost recorded call on the way, for `parent` */
+	struct thread *self;
+};
+
+extern __thread struct thread_word thread_word __attribute__((tls_model("initial-exec")));
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a wrapped call: enter, the real function, leave. Everything that a call costs is on this page.
+ */
+#include "call/call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "call/async.h"
+#include "call/comm.h"
+#include "call/describe.h"
+#include "call/record.h"
+#include "call/stackid.h"
+#include "call/step.h"
+#include "call/thread.h"
+#include "entry/check.h"
+#include "entry/real.h"
+#include "session.h"
+
+/* Does the row matter at all with this configuration? */
+static uint32_t traits_of(const struct api *f)
+{
+	const struct api_spec *s = f->spec;
+	const char *marker = session.cfg.step_marker;
+	uint32_t t = 0;
+
+	if (check_wanted())
+		return API_COUNTED;
+	if (s->task != TASK_DATA)
+		return API_LISTED | API_HOOKED;
+	if (wraplist_match(session.list, s->lib->name, s->list_name))
+		t |= API_LISTED;
+	if (marker && *marker && (strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
+		t |= API_MARKER;
+	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE])
+		t |= API_HOOKED;
+	return t;
+}
+
+/* The first call of a wrapper: finds the real function and decides what is done with its calls. */
+static uint32_t first_use(struct api *f, uintptr_t pc)
+{
+	bool several;
+	void *real = real_find(f->spec, pc, &several);
+	uint32_t state;
+
+	if (!real)
+		return API_GONE;
+	atomic_store_explicit(&f->real, real, memory_order_relaxed);
+	if (session_configure())
+		f->traits = traits_of(f);
+	state = f->traits ? API_ON : API_SKIP;
+	atomic_store_explicit(&f->state, state, memory_order_release);
+	return state;
+}
+
+/*
+ * A wrapper that is on its way according to our books may have been left by longjmp. It has if its frame does not lie
+ * above ours, or if its return address no longer stands in its frame.
+ */
+__attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(const struct thread_word *w,
+		uintptr_t frame)
+{
+	const struct stack_bounds *b = w->self ? &w->self->bounds : NULL;
+
+	if (!b || w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
+		return false; /* another stack (fiber, signal stack): nothing can be told */
+	return w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc;
+}
+
+static bool large_enough(const struct what *w)
+{
+	uint64_t largest = 0;
+
+	if (!session.cfg.min_bytes)
+		return true;
+	for (unsigned i = 0; i < w->nin; i++)
+		largest = w->in[i].bytes > largest ? w->in[i].bytes : largest;
+	for (unsigned i = 0; i < w->nout; i++)
+		largest = w->out[i].bytes > largest ? w->out[i].bytes : largest;
+	return largest >= (uint64_t)session.cfg.min_bytes;
+}
+
+/* Why this call is not recorded, or JC_RECORDED. */
+static enum journal_count filter(const struct call *c)
+{
+	if (atomic_load_explicit(&session.paused, memory_order_relaxed))
+		return JC_SKIP_PAUSED;
+	if (!session_rank_selected())
+		return JC_SKIP_RANK;
+	if (!step_selected())
+		return JC_SKIP_STEP;
+	return large_enough(&c->what) ? JC_RECORDED : JC_SKIP_SIZE;
+}
+
+static void enter_data(struct call *c)
+{
+	struct api *f = c->api;
+	const struct kind *k = f->spec->kind;
+	int64_t comm_seq = JOURNAL_NONE64;
+
+	describe(c);
+	if (f->spec->completion == DONE_START) {
+		/* Moves nothing yet: its adapter's leave keeps the description. */
+		c->mode = CALL_TASK;
+		return;
+	}
+	if (f->traits & API_LISTED) {
+		/* Counted whether it is recorded or not: the number joins the ranks. */
+		if (k->collective && c->what.comm)
+			comm_seq = comm_next(c->what.comm);
+	}
+
+	enum journal_count why = f->traits & API_LISTED ? filter(c) : JC_SKIP_SIZE;
+
+	c->mode = CALL_NESTED;
+	if (!(f->traits & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
+		return;
+	if (!session_start())
+		return;
+	c->t = thread_get();
+	if (!c->t)
+		return;
+	thread_count(c->t, JC_SEEN);
+	if (why != JC_RECORDED) {
+		thread_count(c->t, why);
+		return;
+	}
+
+	uint32_t stack = session.cfg.stack ? stack_id(c->t, f, c->pc, c->frame) : 0;
+
+	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
+	if (c->rec) {
+		c->mode = CALL_RECORD;
+		c->start = c->rec->start;
+		thread_word.call = c->rec->seq;
+	}
+}
+
+static void enter_inside(struct call *c, struct thread_word *w)
+{
+	const struct api_spec *s = c->api->spec;
+	bool nested = w->depth > 0;
+
+	if (c->api->traits & API_COUNTED) {
+		atomic_fetch_add_explicit(&c->api->hits, 1, memory_order_relaxed);
+		return;
+	}
+	if (nested && s->task != TASK_COMM_NEW && s->task != TASK_COMM_END) {
+		if (s->task != TASK_DATA || !session.cfg.nested) {
+			if (s->task == TASK_DATA && w->self && session_is_on())
+				thread_count(w->self, JC_SKIP_NESTED);
+			return;
+		}
+	}
+	if (s->task == TASK_DATA) {
+		if (s->lib->ready && !s->lib->ready())
+			return;
+		enter_data(c);
+	} else {
+		c->mode = CALL_TASK;
+	}
+	if (c->mode != CALL_PASS && s->lib->enter && c->api->traits & API_HOOKED)
+		s->lib->enter(c);
+}
+
+/* For a call from inside libprobe itself (an adapter's query, a signal handler): nothing is recorded. */
+static void *real_anyway(const struct api *f, uintptr_t pc)
+{
+	void *real = call_real(f);
+	bool several;
+
+	return real ? real : real_find(f->spec, pc, &several);
+}
+
+void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
+{
+	struct thread_word *w = &thread_word;
+	uint32_t state = atomic_load_explicit(&f->state, memory_order_acquire);
+	int err = errno;
+
+	c->mode = CALL_PASS;
+	c->done = 0;
+	if (w->busy)
+		return real_anyway(f, pc);
+	if (w->depth && left_by_jump(w, frame)) {
+		w->depth = 0;
+		w->call = 0;
+	}
+	w->busy++;
+	if (state == API_NEW)
+		state = first_use(f, pc);
+	if (state == API_ON || state == API_MULTI) {
+		uint64_t t0 = clock_ticks();
+
+		c->api = f;
+		c->v = v;
+		c->t = NULL;
+		c->rec = NULL;
+		c->outer = w->call;
+		c->pc = pc;
+		c->frame = frame;
+		enter_inside(c, w);
+		if (c->mode != CALL_PASS) {
+			if (w->depth++ == 0) {
+				w->frame = frame;
+				w->pc = pc;
+			}
+			/* The real function starts here; what came before was ours. */
+			uint64_t now = clock_ticks();
+
+			if (c->t)
+				c->t->chain.slot->self_ticks += now - t0;
+			if (!c->rec)
+				c->start = now;
+		}
+	}
+	w->busy--;
+	errno = err;
+	return state == API_GONE ? NULL : call_real(f);
+}
+
+static bool is_success(const struct lib *lib, int64_t ret)
+{
+	for (unsigned i = 0; i < lib->nsuccess; i++)
+		if (lib->success[i] == ret)
+			return true;
+	return lib->nsuccess == 0;
+}
+
+int64_t call_leave(struct call *c, int64_t ret)
+{
+	if (c->mode == CALL_PASS) {
+		c->done = 1;
+		return ret;
+	}
+
+	struct thread_word *w = &thread_word;
+	uint64_t end = clock_ticks();
+	int err = errno;
+	bool ok = is_success(c->api->spec->lib, ret);
+
+	w->busy++;
+	c->done = 1;
+	c->ok = ok;
+	c->end = end;
+	c->async = false;
+	if (c->api->spec->lib->leave && c->api->traits & API_HOOKED)
+		c->api->spec->lib->leave(c, ret);
+	if (c->rec) {
+		if (c->async)
+			record_async(c->rec, &c->what);
+		else
+			record_close(c->rec, &c->what, end, !ok, ret);
+	}
+	if (c->api->traits & API_MARKER && w->depth == 1)
+		step_marker_hit();
+	w->call = c->outer;
+	w->depth--;
+	if (c->t && c->t == w->self)
+		c->t->chain.slot->self_ticks += clock_ticks() - end;
+	w->busy--;
+	errno = err;
+	return ret;
+}
+
+void call_unwind(struct call *c)
+{
+	if (__builtin_expect(c->mode == CALL_PASS || c->done, 1))
+		return;
+
+	struct thread_word *w = &thread_word;
+
+	if (c->rec) {
+		c->what.flags |= CF_UNWOUND;
+		c->what.nout = 0;
+		record_close(c->rec, &c->what, clock_ticks(), false, 0);
+	}
+	w->call = c->outer;
+	if (w->depth)
+		w->depth--;
+}

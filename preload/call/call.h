@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of one wrapped call. It lies on the wrapper's stack; call_enter() fills in what is needed and nothing
+ * more, so a struct call is never cleared as a whole.
+ */
+#ifndef PROBE_CALL_CALL_H
+#define PROBE_CALL_CALL_H
+
+#include <stdint.h>
+
+#include "call/api.h"
+#include "call/view.h"
+
+struct thread;
+struct journal_call;
+
+/* What the call does with its data, as the adapter and the spec say. */
+struct what {
+	struct comm *comm;
+	uint32_t flags; /* enum call_flag */
+	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
+	uint8_t redop;
+	uint8_t nin, nout;
+	struct view in[KIND_VIEWS], out[KIND_VIEWS];
+};
+
+enum call_mode {
+	CALL_PASS = 0, /* nothing to do when it comes back */
+	CALL_NESTED,   /* counted in depth only */
+	CALL_TASK,     /* the adapter's leave is due */
+	CALL_RECORD,   /* a record is open */
+};
+
+struct call {
+	uint32_t mode; /* enum call_mode; call_unwind() looks at this field only */
+	uint32_t done; /* call_leave() was reached */
+	struct api *api;
+	union arg *v;
+	struct thread *t;
+	struct journal_call *rec; /* NULL: dropped or not recorded */
+	uint64_t start, end; /* ticks around the real function */
+	uint64_t outer;      /* seq of the enclosing call, 0: none */
+	bool ok;             /* from call_leave() on: the return value is no error */
+	bool async;          /* set by the adapter's leave: the call goes on after its return */
+	uintptr_t pc, frame;
+	struct what what;
+	/* For adapters: what enter() found and leave() needs. */
+	union {
+		uint64_t u[6];
+		void *p[6];
+	} note;
+};
+
+/*
+ * Returns the real function, or NULL if there is none. *c is valid afterwards for call_leave() and call_unwind().
+ * pc, frame: return address and frame address of the wrapper.
+ */
+void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame);
+
+/* The real function behind a row, or NULL. */
+static inline void *call_real(const struct api *f)
+{
+	return atomic_load_explicit(&f->real, memory_order_relaxed);
+}
+
+/* Returns ret. */
+int64_t call_leave(struct call *c, int64_t ret);
+
+/* Cleanup handler: closes a call that an exception, longjmp by unwinding or thread cancellation left. */
+void call_unwind(struct call *c);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of live communicators: open addressing, read without a lock, changed under `change`. A removed place is
+ * marked so that probes go on; trailing marks turn into empty places again, so the table does not silt up in a
+ * program that makes and frees communicators all the time.
+ *
+ * Lock: `change` is a leaf, held for a few instructions; made anew in a forked child.
+ */
+#include "call/comm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "call/thread.h"
+
+#define TABLE 8192u /* live communicators at most 3/4 of it */
+#define KNOWN 4096u /* different (parent, how, members ...) that are counted */
+
+/*
+ * A place is found by its key alone: a reader must not look into a communicator that is not its own, which another
+ * thread may be freeing. 64 bits stand for (library, handle).
+ */
+enum { EMPTY = 0, REMOVED = 1 };
+
+static struct {
+	_Atomic uint64_t key;
+	_Atomic(struct comm *) comm;
+} table[TABLE];
+static uint32_t live;
+static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t serial;
+
+static uint64_t key_of(const struct lib *lib, uint64_t handle)
+{
+	return hash_u64((uintptr_t)lib, handle) | 2;
+}
+
+struct comm *comm_find(const struct lib *lib, uint64_t handle)
+{
+	uint64_t key = key_of(lib, handle);
+
+	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE; i = (i + 1) % TABLE, n++) {
+		uint64_t k = atomic_load_explicit(&table[i].key, memory_order_acquire);
+
+		if (k == EMPTY)
+			return NULL;
+		if (k == key)
+			return atomic_load_explicit(&table[i].comm, memory_order_acquire);
+	}
+	return NULL;
+}
+
+struct comm *comm_alloc(uint32_t nworld)
+{
+	struct comm *c = calloc(1, sizeof(*c) + nworld * sizeof(c->world[0]));
+
+	if (!c) {
+		log_loss(LOSS_COMMS, "no memory for a communicator: its records have no communicator");
+		return NULL;
+	}
+	c->nworld = nworld;
+	c->indegree = c->outdegree = -1;
+	c->first = true;
+	atomic_init(&c->users, 1);
+	return c;
+}
+
+uint64_t comm_serial(void)
+{
+	return atomic_load_explicit(&serial, memory_order_relaxed);
+}
+
+static void set_key(uint32_t i, uint64_t key)
+{
+	atomic_store_explicit(&table[i].key, key, memory_order_release);
+}
+
+static uint64_t get_key(uint32_t i)
+{
+	return atomic_load_explicit(&table[i].key, memory_order_relaxed);
+}
+
+static void drop_locked(const struct lib *lib, uint64_t handle)
+{
+	uint64_t key = key_of(lib, handle);
+	uint32_t i = (uint32_t)(key >> 8) % TABLE;
+
+	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
+		if (get_key(i) == EMPTY || ++n == TABLE)
+			return;
+
+	struct comm *c = atomic_load_explicit(&table[i].comm, memory_order_relaxed);
+
+	set_key(i, REMOVED);
+	atomic_store_explicit(&table[i].comm, NULL, memory_order_relaxed);
+	if (get_key((i + 1) % TABLE) == EMPTY)
+		for (; get_key(i) == REMOVED; i = (i + TABLE - 1) % TABLE)
+			set_key(i, EMPTY);
+	live--;
+	comm_release(c);
+}
+
+void comm_publish(struct comm *c)
+{
+	pthread_mutex_lock(&change);
+	drop_locked(c->lib, c->handle);
+	c->serial = atomic_fetch_add(&serial, 1) + 1;
+	if (live >= TABLE / 4 * 3) {
+		pthread_mutex_unlock(&change);
+		log_loss(LOSS_COMMS, "more than %u live communicators: records on further ones have no communicator",
+				TABLE / 4 * 3);
+		comm_release(c);
+		return;
+	}
+
+	uint64_t key = key_of(c->lib, c->handle);
+	uint32_t i = (uint32_t)(key >> 8) % TABLE;
+
+	while (get_key(i) > REMOVED)
+		i = (i + 1) % TABLE;
+	atomic_store_explicit(&table[i].comm, c, memory_order_release);
+	set_key(i, key);
+	live++;
+	pthread_mutex_unlock(&change);
+}
+
+void comm_drop(const struct lib *lib, uint64_t handle)
+{
+	pthread_mutex_lock(&change);
+	drop_locked(lib, handle);
+	pthread_mutex_unlock(&change);
+}
+
+void comm_forked(void)
+{
+	pthread_mutex_init(&change, NULL);
+}
+
+/* ---- counting messages: levels of growing tables, so that a counter never moves and no lock is needed ---- */
+
+#define LEVEL_FIRST 32u
+#define LEVEL_GROW 8u
+#define LEVEL_MAX 5 /* 32, 256, 2048, 16384, 131072 counters */
+#define LEVEL_PROBE 8u
+
+struct p2p_level {
+	_Atomic(struct p2p_level *) next;
+	uint32_t size;
+	struct p2p_count {
+		_Atomic uint64_t key; /* 0: free */
+		_Atomic uint64_t n;
+	} count[];
+};
+
+static struct p2p_level *level_make(_Atomic(struct p2p_level *) *at, uint32_t size)
+{
+	struct p2p_level *l = calloc(1, sizeof(*l) + size * sizeof(l->count[0])), *none = NULL;
+
+	if (!l)
+		return NULL;
+	l->size = size;
+	if (!atomic_compare_exchange_strong(at, &none, l)) {
+		free(l);
+		return none;
+	}
+	return l;
+}
+
+int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
+{
+	/* A 64-bit hash stands for (direction, peer, tag): two alike among 10^5 have odds of 10^-9. */
+	uint64_t k = hash_u64(hash_u64(send ? 1 : 2, (uint32_t)peer), (uint32_t)tag) | 1;
+	_Atomic(struct p2p_level *) *at = &c->p2p;
+	uint32_t size = LEVEL_FIRST;
+
+	for (int depth = 0; depth < LEVEL_MAX; depth++, size *= LEVEL_GROW) {
+		struct p2p_level *l = atomic_load_explicit(at, memory_order_acquire);
+
+		if (!l)
+			l = level_make(at, size);
+		if (!l)
+			break;
+		for (uint32_t i = 0; i < LEVEL_PROBE; i++) {
+			struct p2p_count *p = &l->count[(k + i) % l->size];
+			uint64_t have = atomic_load_explicit(&p->key, memory_order_relaxed);
+
+			if (have == 0 && atomic_compare_exchange_strong(&p->key, &have, k))
+				have = k;
+			if (have == k)
+				return (int64_t)atomic_fetch_add_explicit(&p->n, 1, memory_order_relaxed);
+		}
+		at = &l->next;
+	}
+	return JOURNAL_NONE64;
+}
+
+void comm_hold(struct comm *c)
+{
+	atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
+}
+
+void comm_release(struct comm *c)
+{
+	if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) != 1)
+		return;
+	for (struct p2p_level *l = c->p2p, *next; l; l = next) {
+		next = l->next;
+		free(l);
+	}
+	free(c);
+}
+
+/* ---- ids ---- */
+
+static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
+{
+	h = hash_u64(h, n);
+	for (uint32_t i = 0; i < n; i++)
+		h = hash_u64(h, (uint32_t)m[i]);
+	return h;
+}
+
+static int32_t lowest(const int32_t *m, uint32_t n)
+{
+	int32_t low = INT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++)
+		low = m[i] < low ? m[i] : low;
+	return low;
+}
+
+/*
+ * How many earlier communicators had the same recipe. Every member of a communicator takes part in its making, so all
+ * count the same, whatever else each of them makes; a counter per parent would not do (create_group on overlapping
+ * groups: not all members of the parent take part). Bounded: recipes beyond KNOWN start at 0 again.
+ */
+static uint64_t made_before(uint64_t recipe)
+{
+	static struct {
+		uint64_t recipe, n;
+	} known[KNOWN];
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&change);
+	for (uint32_t i = (uint32_t)recipe % KNOWN, k = 0; k < 64; i = (i + 1) % KNOWN, k++) {
+		if (known[i].n && known[i].recipe != recipe)
+			continue;
+		known[i].recipe = recipe;
+		n = known[i].n++;
+		break;
+	}
+	pthread_mutex_unlock(&change);
+	return n;
+}
+
+uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
+		const int32_t *b, uint32_t nb)
+{
+	uint64_t h = hash_str(parent, how);
+
+	if (nb && lowest(b, nb) < lowest(a, na)) {
+		const int32_t *x = a;
+		uint32_t nx = na;
+
+		a = b;
+		na = nb;
+		b = x;
+		nb = nx;
+	}
+	h = hash_u64(h, (uint64_t)tag);
+	h = hash_group(h, a, na);
+	if (nb)
+		h = hash_group(h, b, nb);
+	/* One without known members is told apart by its tag, and is not to fill the table. */
+	if (na)
+		h = hash_u64(h, made_before(h));
+	return h ? h : 1;
+}
+
+/* ---- comms.csv ---- */
+
+static void world_ranks(struct text *t, const int32_t *m, uint32_t n)
+{
+	for (uint32_t i = 0; i < n;) {
+		uint32_t k = i;
+
+		while (k + 1 < n && m[k + 1] == m[k] + 1)
+			k++;
+		if (i)
+			text_char(t, ';');
+		text_i64(t, m[i]);
+		if (k > i) {
+			text_char(t, '-');
+			text_i64(t, m[k]);
+		}
+		i = k + 1;
+	}
+}
+
+void comm_announce(struct comm *c, struct thread *t)
+{
+	char buf[4096]; /* longer lists of ranks are cut */
+	uint32_t no = 0;
+
+	if (atomic_load_explicit(&c->announced, memory_order_relaxed) ||
+			!atomic_compare_exchange_strong(&c->announced, &no, 1))
+		return;
+
+	struct text s = text_over(buf, sizeof(buf));
+	uint32_t own = c->nworld < (uint32_t)c->size ? c->nworld : (uint32_t)c->size;
+	const int32_t *a = c->world, *b = c->world + own;
+	uint32_t na = own, nb = c->nworld - own;
+
+	text_str(&s, c->lib->name);
+	text_put(&s, "", 1);
+	text_str(&s, c->kind);
+	text_put(&s, "", 1);
+	text_str(&s, c->name);
+	text_put(&s, "", 1);
+	world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
+	if (nb) {
+		text_char(&s, '|');
+		world_ranks(&s, c->first ? b : a, c->first ? nb : na);
+	}
+	if (s.cut && s.len > 3)
+		memcpy(s.buf + s.len - 3, "...", 3);
+
+	uint32_t bytes = (uint32_t)(sizeof(struct journal_comm) + s.len + 1 + 7) & ~7u;
+	struct journal_comm *e = thread_reserve(t, bytes);
+
+	if (!e) {
+		/* Tried again at its next call. */
+		atomic_store_explicit(&c->announced, 0, memory_order_relaxed);
+		return;
+	}
+	memset(e, 0, bytes);
+	e->e.type = JE_COMM;
+	e->e.bytes = bytes;
+	e->id = c->id;
+	e->parent = c->parent;
+	e->size = c->size;
+	e->rank = c->rank;
+	e->flags = c->flags;
+	memcpy(e + 1, s.buf, s.len);
+	chain_publish(&t->chain, bytes);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From arguments to buffers: the kind of a call says which roles make up its buffers (configs/apis/kinds.yaml), the
+ * adapter what handles mean. Nothing here depends on a library.
+ */
+#include "call/describe.h"
+
+#include <string.h>
+
+#include "call/comm.h"
+#include "journal/layout.h"
+
+/* A role that a function lacks is played by another one. */
+static const uint8_t stand_in[ROLE_NROLES] = {
+	[ROLE_SCOUNT] = ROLE_COUNT, [ROLE_RCOUNT] = ROLE_COUNT, [ROLE_SDTYPE] = ROLE_DTYPE,
+	[ROLE_RDTYPE] = ROLE_DTYPE, [ROLE_RPEER] = ROLE_PEER,	[ROLE_RTAG] = ROLE_TAG,
+};
+
+static int position(const struct api_spec *s, unsigned role)
+{
+	while (role && !s->at[role])
+		role = stand_in[role];
+	return role ? s->at[role] - 1 : -1;
+}
+
+static const union arg *arg(const struct call *c, unsigned role)
+{
+	int i = position(c->api->spec, role);
+
+	return i < 0 ? NULL : &c->v[i];
+}
+
+/* i-th integer of an array of 4- or 8-byte integers. */
+static int64_t at(const void *array, unsigned width, uint64_t i)
+{
+	if (width == 8) {
+		int64_t v;
+
+		memcpy(&v, (const char *)array + 8 * i, 8);
+		return v;
+	}
+
+	int32_t v;
+
+	memcpy(&v, (const char *)array + 4 * i, 4);
+	return v;
+}
+
+static uint64_t positive(int64_t v)
+{
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static uint64_t term(const struct call *c, uint8_t t)
+{
+	const struct comm *m = c->what.comm;
+	const union arg *a;
+
+	switch (t) {
+	case TERM_SIZE:
+		return m ? (uint64_t)comm_peers(m) : 0;
+	case TERM_LSIZE:
+		return m ? (uint64_t)m->size : 0;
+	case TERM_RANK:
+		return m ? (uint64_t)m->rank : 0;
+	case TERM_INDEGREE:
+		return m ? positive(m->indegree) : 0;
+	case TERM_OUTDEGREE:
+		return m ? positive(m->outdegree) : 0;
+	}
+	a = arg(c, t);
+	return a ? positive(a->i) : 0;
+}
+
+static uint64_t product(const struct call *c, const uint8_t *t, unsigned n, uint64_t none)
+{
+	uint64_t v = n ? 1 : none;
+
+	for (unsigned i = 0; i < n; i++)
+		if (__builtin_mul_overflow(v, term(c, t[i]), &v))
+			return 0;
+	return v;
+}
+
+static bool here(const struct call *c, const struct extent *e, enum root_is root)
+{
+	const struct comm *m = c->what.comm;
+
+	switch (e->where) {
+	case ON_ROOT:
+		return root == ROOT_ME;
+	case ON_LEAF:
+		return root == ROOT_OTHER;
+	case ON_NOT_FIRST:
+		return m && m->rank != 0;
+	case ON_SENDER:
+		return m && m->outdegree > 0;
+	}
+	/* In an intercommunicator the root's group takes part through its root only. */
+	return !(c->api->spec->kind->rooted && m && m->remote) || root == ROOT_OTHER;
+}
+
+static void dtype_of(const struct call *c, const struct extent *e, struct dtype_desc *d)
+{
+	const struct api_spec *s = c->api->spec;
+	const union arg *a = arg(c, e->dtype);
+
+	*d = (struct dtype_desc){.size = 0, .dtype = DT_OTHER};
+	if (a && s->lib->dtype) {
+		s->lib->dtype(a->u, d);
+	} else if (!a) {
+		d->dtype = s->buf_dtype[e->buf];
+		d->size = dtype_info(d->dtype)->size;
+		d->extent = (int64_t)d->size;
+	}
+}
+
+static void set_type(struct call *c, struct view *v, const struct dtype_desc *d)
+{
+	v->dtype = d->dtype;
+	v->unit = d->extent;
+	v->bytes = v->count * d->size;
+	if (d->dtype == DT_OTHER)
+		v->nostats = 1;
+	if (d->derived)
+		c->what.flags |= CF_DERIVED;
+}
+
+/* Segments with a dtype each, displacements in bytes: measured only if all that hold elements are of one type. */
+static void typed_segments(struct call *c, const struct extent *e, struct view *v)
+{
+	const union arg *types = arg(c, e->dtype);
+	struct dtype_desc d = {.dtype = DT_OTHER}, first = d;
+	const struct lib *lib = c->api->spec->lib;
+	bool same = true, any = false;
+
+	v->count = v->bytes = 0;
+	for (uint64_t i = 0; types && i < v->n; i++) {
+		uint64_t k = positive(at(v->counts, v->width, i));
+
+		if (!k)
+			continue;
+		lib->dtype(lib->handle_at(types->cp, i), &d);
+		if (!any)
+			first = d;
+		same &= d.dtype == first.dtype && d.size == first.size;
+		any = true;
+		v->count += k;
+		v->bytes += k * d.size;
+	}
+	v->dtype = same ? first.dtype : DT_OTHER;
+	v->unit = 1;
+	v->nostats = v->dtype == DT_OTHER;
+	if (any && (!same || first.derived))
+		c->what.flags |= CF_DERIVED;
+}
+
+static void arrays(struct call *c, const struct extent *e, struct view *v)
+{
+	const struct api_spec *s = c->api->spec;
+	int counts = position(s, e->counts), displs = position(s, e->displs);
+
+	v->counts = counts < 0 ? NULL : c->v[counts].cp;
+	v->displs = displs < 0 ? NULL : c->v[displs].cp;
+	v->width = counts < 0 ? 4 : s->args[counts].elem;
+	v->dwidth = displs < 0 ? 0 : s->args[displs].elem;
+	v->n = (uint32_t)term(c, e->length ? e->length : TERM_SIZE);
+	if (!v->counts)
+		v->n = 0;
+}
+
+/* Fills *v in. False: the buffer takes no part on this rank. */
+static bool make_view(struct call *c, const struct extent *e, struct view *v)
+{
+	const union arg *buf = arg(c, e->buf);
+	struct dtype_desc d;
+
+	if (!buf)
+		return false;
+	*v = (struct view){.base = buf->cp, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE, .comm_seq = JOURNAL_NONE64,
+			.ndim = JOURNAL_NDIM_NONE};
+	if (e->form != EXT_TYPED_SEGMENTS)
+		dtype_of(c, e, &d);
+	if (e->form != EXT_PRODUCT)
+		arrays(c, e, v);
+	switch (e->form) {
+	case EXT_PRODUCT:
+		v->count = product(c, e->term, e->nterm, 1);
+		v->base = (const char *)v->base + (int64_t)product(c, e->offset, e->noffset, 0) * d.extent;
+		break;
+	case EXT_SUM:
+	case EXT_SEGMENTS:
+		for (uint64_t i = 0; i < v->n; i++)
+			v->count += positive(at(v->counts, v->width, i));
+		if (e->form == EXT_SEGMENTS && v->displs)
+			v->layout = VIEW_SEGMENTS;
+		break;
+	case EXT_AT_RANK:
+	case EXT_SEGMENT_AT_RANK: {
+		uint64_t r = term(c, TERM_RANK);
+
+		if (r < v->n)
+			v->count = positive(at(v->counts, v->width, r));
+		if (r < v->n && e->form == EXT_SEGMENT_AT_RANK && v->displs)
+			v->base = (const char *)v->base + at(v->displs, v->dwidth, r) * d.extent;
+		break;
+	}
+	case EXT_TYPED_SEGMENTS:
+		v->layout = VIEW_SEGMENTS;
+		typed_segments(c, e, v);
+		return true;
+	default:
+		return false;
+	}
+	set_type(c, v, &d);
+	return true;
+}
+
+static void views(struct call *c, enum root_is root)
+{
+	const struct kind *k = c->api->spec->kind;
+	const struct extent *in = k->in;
+	struct what *w = &c->what;
+	unsigned nin = k->nin, nout = k->nout;
+	const union arg *alt = k->alt_buf ? arg(c, k->alt_buf) : NULL;
+	bool (*sentinel)(const void *) = c->api->spec->lib->in_place;
+
+	if (alt && sentinel && sentinel(alt->cp)) {
+		w->flags |= CF_INPLACE;
+		if (k->alt_no_out)
+			nout = 0;
+		else {
+			in = k->alt_in;
+			nin = k->alt_nin;
+		}
+	}
+	for (unsigned i = 0; i < nin; i++)
+		if (here(c, &in[i], root) && make_view(c, &in[i], &w->in[w->nin]))
+			w->in[w->nin].index = w->nin, w->in[w->nin++].io = IO_IN;
+	for (unsigned i = 0; i < nout; i++)
+		if (here(c, &k->out[i], root) && make_view(c, &k->out[i], &w->out[w->nout]))
+			w->out[w->nout].index = w->nout, w->out[w->nout++].io = IO_OUT;
+	/* Libraries without a sentinel say it by passing the same memory. */
+	if (!sentinel && w->nin && w->nout && view_overlap(&w->in[0], &w->out[0]))
+		w->flags |= CF_INPLACE;
+}
+
+/* Peers, tags and message numbers of the two sides of a point-to-point call. */
+static void point_to_point(struct call *c)
+{
+	const struct lib *lib = c->api->spec->lib;
+	struct what *w = &c->what;
+	const union arg *peer[2] = {arg(c, ROLE_PEER), arg(c, ROLE_RPEER)};
+	const union arg *tag[2] = {arg(c, ROLE_TAG), arg(c, ROLE_RTAG)};
+	bool both = c->api->spec->at[ROLE_RPEER] != 0;
+
+	for (int side = 0; side < 2; side++) {
+		struct view *v = side ? w->out : w->in;
+		uint8_t *n = side ? &w->nout : &w->nin;
+		int p = peer[side] ? lib->peer ? lib->peer(peer[side]->i) : (int)peer[side]->i : PEER_ANY;
+		int32_t t = tag[side] ? (int32_t)tag[side]->i : JOURNAL_NONE;
+
+		if (!*n)
+			continue;
+		if (p == PEER_NULL) {
+			*n = 0;
+			continue;
+		}
+		v->peer = p == PEER_ANY ? JOURNAL_NONE : p;
+		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message is there */
+		/*
+		 * A wildcard receive gets its number when it is known whose message it was. A persistent one is no
+		 * message yet: each start draws a number of its own (async_restart).
+		 */
+		if (w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
+			v->comm_seq = c->api->spec->completion == DONE_START
+						      ? 0
+						      : comm_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
+		if (!both) {
+			w->peer = v->peer;
+			w->tag = v->tag;
+		}
+	}
+}
+
+void describe(struct call *c)
+{
+	const struct api_spec *s = c->api->spec;
+	const struct lib *lib = s->lib;
+	struct what *w = &c->what;
+	const union arg *a = arg(c, ROLE_COMM);
+	enum root_is root = ROOT_OTHER;
+
+	w->comm = lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL;
+	w->flags = w->comm ? w->comm->flags : 0;
+	w->root = w->peer = w->tag = JOURNAL_NONE;
+	w->redop = REDOP_NONE;
+	w->nin = w->nout = 0;
+	a = arg(c, ROLE_OP);
+	if (a && lib->redop)
+		w->redop = (uint8_t)lib->redop(a->u);
+	a = arg(c, ROLE_ROOT);
+	if (a && s->kind->rooted) {
+		if (lib->root) {
+			int r = JOURNAL_NONE;
+
+			root = lib->root(w->comm, a->i, &r);
+			w->root = r;
+		} else {
+			w->root = (int32_t)a->i;
+			root = w->comm && w->comm->rank == w->root ? ROOT_ME : ROOT_OTHER;
+		}
+	}
+	/* Without a communicator extents that depend on its size or on who is root would be guesses. */
+	if (w->comm || !(s->at[ROLE_COMM] || lib->one_comm))
+		views(c, root);
+	if (!s->kind->collective)
+		point_to_point(c);
+}

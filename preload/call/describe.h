@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_CALL_DESCRIBE_H
+#define PROBE_CALL_DESCRIBE_H
+
+#include "call/call.h"
+
+/* Fills c->what from the arguments of a TASK_DATA call. The library must be ready. */
+void describe(struct call *c);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/stackid.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "call/record.h"
+#include "call/step.h"
+#include "call/thread.h"
+#include "session.h"
+
+/*
+ * Open addressing without a lock: a place holds 40 bits of the stack's hash and its number. The stack is written
+ * before the place is won, so a thread that loses the race writes one that nobody refers to; ids stay nearly dense. 64 bits decide (24 of
+ * them by position and what is left in the key): among 50,000 stacks two are taken for one with odds of 10^-6.
+ */
+#define PLACES 65536u
+#define ID_BITS 24
+
+static _Atomic(_Atomic uint64_t *) table;
+static _Atomic uint32_t last_id;
+
+static _Atomic uint64_t *places(void)
+{
+	_Atomic uint64_t *t = atomic_load_explicit(&table, memory_order_acquire), *none = NULL;
+
+	if (t)
+		return t;
+	t = mmap(NULL, PLACES * sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t == MAP_FAILED)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&table, &none, t)) {
+		munmap(t, PLACES * sizeof(*t));
+		t = none;
+	}
+	return t;
+}
+
+/* ---- the modules that addresses belong to ---- */
+
+#define MODULES_MAX 4096u
+
+/* What the journal's dictionary has already, by hash. `modules_lock` is a leaf; new stacks only, so it is rarely taken. */
+static uint64_t known_modules[MODULES_MAX];
+static uint64_t known_generation;
+static bool modules_looked;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_new(uint64_t hash)
+{
+	for (uint32_t i = (uint32_t)hash % MODULES_MAX, k = 0; k < 64; i = (i + 1) % MODULES_MAX, k++) {
+		if (known_modules[i] == hash)
+			return false;
+		if (!known_modules[i]) {
+			known_modules[i] = hash;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void put_module(void *arg, const struct module *m)
+{
+	char buf[MODULE_PATH_MAX + 128];
+	struct text t = text_over(buf, sizeof(buf));
+
+	(void)arg;
+	if (!is_new(hash_str(hash_u64(m->lo, m->bias), m->path) | 1))
+		return;
+	text_hex(&t, m->lo, 1);
+	text_char(&t, ' ');
+	text_hex(&t, m->hi, 1);
+	text_char(&t, ' ');
+	text_hex(&t, m->bias, 1);
+	text_char(&t, ' ');
+	for (unsigned i = 0; i < m->build_id_len; i++)
+		text_hex(&t, m->build_id[i], 2);
+	if (!m->build_id_len)
+		text_char(&t, '-');
+	text_put(&t, "", 1);
+	text_str(&t, m->path);
+	journal_dict_add(&session.journal, DICT_MODULE, 0, buf, t.len + 1);
+}
+
+/* Addresses mean something only together with the modules as they lie now. */
+static void put_modules(void)
+{
+	uint64_t generation = modules_generation();
+
+	pthread_mutex_lock(&modules_lock);
+	if (!modules_looked || known_generation != generation) {
+		modules_each(put_module, NULL);
+		known_generation = generation;
+		modules_looked = true;
+	}
+	pthread_mutex_unlock(&modules_lock);
+}
+
+/*
+ * Writes the stack's addresses into the journal under a new number. 0: there is no room, or no number left. That comes
+ * before the number can be found in the table: a thread that finds it may have its record written, or be killed, at once.
+ */
+static uint32_t put_stack(struct thread *t, const struct api *api, const uintptr_t *pc, int n)
+{
+	uint32_t bytes = (uint32_t)(sizeof(struct journal_stack) + (size_t)n * 8), id;
+	struct journal_stack *e;
+
+	put_modules();
+	e = thread_reserve(t, bytes);
+	if (!e)
+		return 0;
+	id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	if (id > STACKS_MAX) {
+		atomic_fetch_sub_explicit(&last_id, 1, memory_order_relaxed);
+		log_loss(LOSS_STACKS, "more than %d different stacks: further ones are not recorded; lower stack_depth",
+				STACKS_MAX);
+		return 0;
+	}
+	memset(e, 0, sizeof(*e));
+	e->e.type = JE_STACK;
+	e->e.bytes = bytes;
+	e->e.n = (uint16_t)n;
+	e->id = id;
+	e->step = step_now();
+	e->api = record_api(api);
+	for (int i = 0; i < n; i++)
+		((uint64_t *)(e + 1))[i] = pc[i];
+	chain_publish(&t->chain, bytes);
+	return id;
+}
+
+uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
+{
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	_Atomic uint64_t *tab = places();
+	int n = stack_walk(&t->bounds, t->stacks, pc, frame, pcs, (int)session.cfg.stack_depth);
+	uint64_t h = (uint64_t)n;
+	uint32_t mine = 0;
+
+	if (!tab || n <= 0)
+		return 0;
+	for (int i = 0; i < n; i++)
+		h = (h ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+	h = hash_mix(h);
+
+	uint64_t key = h >> ID_BITS << ID_BITS;
+
+	if (!key)
+		key = UINT64_C(1) << ID_BITS;
+	for (uint32_t i = (uint32_t)h % PLACES, k = 0; k < PLACES; i = (i + 1) % PLACES, k++) {
+		uint64_t have = atomic_load_explicit(&tab[i], memory_order_acquire);
+
+		if (!have) {
+			if (!mine)
+				mine = put_stack(t, api, pcs, n);
+			if (!mine)
+				break;
+			if (atomic_compare_exchange_strong(&tab[i], &have, key | mine))
+				return mine;
+		}
+		if (have >> ID_BITS == key >> ID_BITS)
+			return (uint32_t)(have & ((1u << ID_BITS) - 1));
+	}
+	thread_count(t, JC_DROP_STACKS);
+	return 0;
+}
+
+void stack_id_reset(void)
+{
+	if (table)
+		memset((void *)table, 0, PLACES * sizeof(*table));
+	atomic_store(&last_id, 0);
+	memset(known_modules, 0, sizeof(known_modules));
+	modules_looked = false;
+	pthread_mutex_init(&modules_lock, NULL);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/step.h"
+
+#include <stdatomic.h>
+
+#include "session.h"
+
+static _Atomic uint32_t now, best, hits;
+static _Atomic bool selected = true;
+
+uint32_t step_now(void)
+{
+	return atomic_load_explicit(&now, memory_order_relaxed);
+}
+
+bool step_selected(void)
+{
+	return atomic_load_explicit(&selected, memory_order_relaxed);
+}
+
+static bool wanted(const struct config *c, uint32_t step)
+{
+	if (!ranges_contain(&c->step, step) || step < (uint64_t)c->start_step)
+		return false;
+
+	uint64_t behind = step - (uint64_t)c->start_step, every = c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
+
+	return behind % every == 0 && (!c->collect_times || behind / every < (uint64_t)c->collect_times);
+}
+
+void step_configure(void)
+{
+	uint32_t step;
+
+	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
+	do {
+		step = step_now();
+		atomic_store(&selected, wanted(&session.cfg, step));
+	} while (atomic_load(&now) != step);
+}
+
+uint32_t step_end(enum step_source s)
+{
+	uint32_t b = atomic_load_explicit(&best, memory_order_relaxed);
+
+	while (b < s && !atomic_compare_exchange_weak(&best, &b, s))
+		;
+	if (b > s)
+		return step_now();
+
+	uint32_t step = atomic_fetch_add(&now, 1) + 1;
+
+	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
+		step_configure();
+	if (session_is_on()) {
+		atomic_store_explicit(&session.journal.head->step, step_now(), memory_order_relaxed);
+		atomic_store_explicit(&session.journal.head->step_source, s, memory_order_relaxed);
+		writer_step();
+	}
+	return step;
+}
+
+void step_marker_hit(void)
+{
+	uint32_t every = session.cfg.step_marker_count > 1 ? (uint32_t)session.cfg.step_marker_count : 1;
+
+	if ((atomic_fetch_add_explicit(&hits, 1, memory_order_relaxed) + 1) % every == 0)
+		step_end(STEP_MARKER);
+}

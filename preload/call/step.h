@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps. The first is 0; a step ends at its mark, and the call that is the mark belongs to the step it ends. Marks
+ * come from several sources; the highest that has fired wins, the others are ignored from then on, and the number
+ * goes on.
+ */
+#ifndef PROBE_CALL_STEP_H
+#define PROBE_CALL_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Higher ones later. */
+enum step_source {
+	STEP_NONE,
+	STEP_PERIOD,
+	STEP_OPTIMIZER,
+	STEP_MARKER,   /* a function named in the configuration */
+	STEP_PCONTROL, /* MPI_Pcontrol(2) and its like */
+	STEP_API,      /* probe_step() */
+	STEP_SOURCES
+};
+
+const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
+
+uint32_t step_now(void);
+
+/* A mark of that source. Returns the step that is now the current one. Any thread. */
+uint32_t step_end(enum step_source s);
+
+/* A call of a marker function: every cfg.step_marker_count-th is a mark. */
+void step_marker_hit(void);
+
+/* True if the current step is one that is to be recorded (keys step, start_step, step_interval, collect_times). */
+bool step_selected(void);
+
+/* To be called when the configuration has been read or has changed. */
+void step_configure(void);
+
+#endif

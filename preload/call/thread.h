@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording thread has: its place in the journal, its call numbers, the bounds of its stack. Made at its first
+ * recorded call, in memory of its own (no allocator of the job is involved).
+ */
+#ifndef PROBE_CALL_THREAD_H
+#define PROBE_CALL_THREAD_H
+
+#include <stddef.h>
+
+#include "journal/journal.h"
+#include "stack/stack.h"
+
+#define THREAD_OPEN_MAX 8
+
+struct thread {
+	struct chain chain;
+	struct stack_bounds bounds;
+	struct stack_cache *stacks; /* NULL: walks are slower */
+	uint64_t seq_next, seq_end; /* numbers that this thread may still give */
+	uint32_t tid;
+	uint32_t rounds; /* of destructors that have run */
+	void *scratch;   /* grows, is never shared; see thread_scratch() */
+	size_t scratch_bytes;
+	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
+	struct journal_call *open[THREAD_OPEN_MAX];
+	uint32_t nopen, nmore;
+};
+
+/* The calling thread's, made if need be; NULL if nothing is recorded (yet), if it cannot record (counted), or is ending. */
+struct thread *thread_get(void);
+
+/* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
+void *thread_scratch(struct thread *t, size_t bytes);
+
+uint64_t thread_next_seq(struct thread *t);
+
+/* Room in the thread's chain, NULL when the journal is full; wakes the writer as needed. _end: of an asynchronous call. */
+void *thread_reserve(struct thread *t, uint32_t bytes);
+void *thread_reserve_end(struct thread *t, uint32_t bytes);
+
+/* The writer reads these while the thread adds to them. */
+static inline void thread_add(uint64_t *sum, uint64_t n)
+{
+	__atomic_store_n(sum, *sum + n, __ATOMIC_RELAXED);
+}
+
+static inline void thread_count(struct thread *t, enum journal_count c)
+{
+	thread_add(&t->chain.slot->count[c], 1);
+}
+
+/* Ticks spent in our own code. */
+static inline void thread_self_time(struct thread *t, uint64_t ticks)
+{
+	thread_add(&t->chain.slot->self_ticks, ticks);
+}
+
+/* Adds to a counter without a thread at hand. Rare events only. */
+void thread_count_shared(enum journal_count c);
+
+/* Prepares for threads that end; once per process. */
+void thread_init(void);
+
+/* In a forked child that records anew: the calling thread has nothing yet. */
+void thread_forget(void);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/view.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+
+/* Of more than one element each; NumPy and PyTorch allow 64, but 16 of them make 65536 elements at least. */
+#define DIMS_MAX 16
+
+/*
+ * Runs of elements shorter than DIRECT bytes, and elements that do not lie side by side, are copied together first:
+ * starting a kernel for each would cost many times what measuring the element costs. The buffer is small because it
+ * lies on the stack of a thread of the job.
+ */
+#define DIRECT 512
+
+struct gather {
+	struct stats_acc acc;
+	size_t size; /* of an element */
+	size_t used;
+	unsigned char buf[2048];
+};
+
+static void flush(struct gather *g)
+{
+	stats_add(&g->acc, g->buf, g->used / g->size);
+	g->used = 0;
+}
+
+static inline void copy_element(unsigned char *to, uintptr_t from, size_t size)
+{
+	const void *p = (const void *)from;
+
+	switch (size) {
+	case 1:
+		memcpy(to, p, 1);
+		break;
+	case 2:
+		memcpy(to, p, 2);
+		break;
+	case 4:
+		memcpy(to, p, 4);
+		break;
+	case 8:
+		memcpy(to, p, 8);
+		break;
+	default:
+		memcpy(to, p, size);
+	}
+}
+
+/* n elements, `step` bytes from one to the next. */
+static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step)
+{
+	if (step == g->size && n >= DIRECT / g->size) {
+		stats_add(&g->acc, (const void *)at, n);
+		return;
+	}
+	for (; n; n--, at += step) {
+		if (g->used + g->size > sizeof(g->buf))
+			flush(g);
+		copy_element(g->buf + g->used, at, g->size);
+		g->used += g->size;
+	}
+}
+
+static int64_t integer_at(const void *array, uint64_t i, unsigned width)
+{
+	const unsigned char *p = (const unsigned char *)array + i * width;
+	int32_t narrow;
+	int64_t wide;
+
+	if (width == 8) {
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, p, sizeof(narrow));
+	return narrow;
+}
+
+/*
+ * Addresses are computed in integers: displacements may be negative, and absolute where the base is NULL (MPI_BOTTOM).
+ */
+static uintptr_t segment_at(const struct view *v, uint32_t i)
+{
+	uint64_t displ = (uint64_t)integer_at(v->displs, i, v->dwidth ? v->dwidth : v->width);
+
+	return (uintptr_t)v->base + displ * (uint64_t)v->unit;
+}
+
+/* Returns false at a segment that cannot exist: at address 0. */
+static int add_segments(struct gather *g, const struct view *v)
+{
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t n = integer_at(v->counts, i, v->width);
+
+		if (n <= 0)
+			continue;
+		if (!segment_at(v, i))
+			return 0;
+		add_run(g, segment_at(v, i), (uint64_t)n, g->size);
+	}
+	return 1;
+}
+
+/* Dimensions of a strided view, innermost first; steps in bytes. */
+struct walk {
+	uintptr_t base;
+	unsigned n;
+	uint64_t size[DIMS_MAX], step[DIMS_MAX];
+};
+
+/*
+ * Keeps the order that visits memory front to back: by step, and those of step 0, which repeat what is inside them,
+ * outermost (0 - 1 is the largest number).
+ */
+static void insert_dim(struct walk *w, uint64_t size, uint64_t step)
+{
+	unsigned i = w->n++;
+
+	for (; i && w->step[i - 1] - 1 > step - 1; i--) {
+		w->size[i] = w->size[i - 1];
+		w->step[i] = w->step[i - 1];
+	}
+	w->size[i] = size;
+	w->step[i] = step;
+}
+
+/*
+ * The figures do not depend on the order of elements, so dimensions may be reversed and sorted: then a transposed
+ * tensor is as contiguous as its original. Returns false if there is nothing to walk or there are too many dimensions.
+ */
+static int plan_walk(struct walk *w, const struct view *v, size_t elem)
+{
+	unsigned last = 0;
+
+	w->base = (uintptr_t)v->base;
+	w->n = 0;
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
+		uint64_t step = (uint64_t)stride * elem;
+
+		if (size <= 0)
+			return 0;
+		if (stride < 0) {
+			w->base += (uint64_t)(size - 1) * step;
+			step = -step;
+		}
+		if (size == 1)
+			continue;
+		if (w->n == DIMS_MAX)
+			return 0;
+		insert_dim(w, (uint64_t)size, step);
+	}
+	if (!w->n) /* one element */
+		insert_dim(w, 1, elem);
+	for (unsigned i = 1; i < w->n; i++) {
+		if (w->step[i] == w->step[last] * w->size[last]) {
+			w->size[last] *= w->size[i];
+		} else {
+			last++;
+			w->size[last] = w->size[i];
+			w->step[last] = w->step[i];
+		}
+	}
+	w->n = last + 1;
+	return 1;
+}
+
+static int add_strided(struct gather *g, const struct view *v)
+{
+	struct walk w;
+	uint64_t index[DIMS_MAX] = {0};
+	uintptr_t at;
+	unsigned d;
+
+	if (!plan_walk(&w, v, g->size))
+		return 0;
+	at = w.base;
+	do {
+		add_run(g, at, w.size[0], w.step[0]);
+		for (d = 1; d < w.n; d++) {
+			at += w.step[d];
+			if (++index[d] < w.size[d])
+				break;
+			at -= w.size[d] * w.step[d];
+			index[d] = 0;
+		}
+	} while (d < w.n);
+	return 1;
+}
+
+/* Segments may begin anywhere; the other layouts begin at base, and a NULL there is an error of the job. */
+static int readable(const struct view *v)
+{
+	if (v->nostats)
+		return 0;
+	if (v->layout == VIEW_CONTIG)
+		return v->base && v->count;
+	if (v->n && (!v->counts || !v->displs))
+		return 0;
+	return v->base || v->layout == VIEW_SEGMENTS;
+}
+
+void view_measure(const struct view *v, double eps, struct stats *out)
+{
+	struct gather g;
+
+	memset(out, 0, sizeof(*out));
+	if (!readable(v) || stats_begin(&g.acc, v->dtype, eps))
+		return;
+	g.size = dtype_info(v->dtype)->size;
+	g.used = 0;
+	if (v->layout == VIEW_CONTIG)
+		stats_add(&g.acc, v->base, v->count);
+	else if (!(v->layout == VIEW_SEGMENTS ? add_segments : add_strided)(&g, v))
+		return;
+	flush(&g);
+	stats_end(&g.acc, out);
+}
+
+/* Bytes that one element takes up; of a derived type as far as the view tells. */
+static uint64_t element_bytes(const struct view *v)
+{
+	uint64_t size = dtype_info(v->dtype)->size;
+	uint64_t unit = v->unit < 0 ? -(uint64_t)v->unit : (uint64_t)v->unit;
+
+	if (size)
+		return size;
+	if (v->count)
+		size = (v->bytes + v->count - 1) / v->count;
+	if (v->layout == VIEW_SEGMENTS && unit > size)
+		size = unit; /* the extent of the type, or 1 for displacements in bytes */
+	return size;
+}
+
+/* The bytes [*lo, *hi) hold every element of the view. Returns false if it has none. */
+static int bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi)
+{
+	uint64_t elem = element_bytes(v);
+
+	*lo = (uintptr_t)v->base;
+	*hi = *lo;
+	if (v->layout == VIEW_CONTIG) {
+		*hi += v->bytes;
+		return v->bytes != 0;
+	}
+	if (v->n && (!v->counts || !v->displs))
+		return 0;
+	if (v->layout == VIEW_SEGMENTS) {
+		*lo = UINTPTR_MAX;
+		*hi = 0;
+		for (uint32_t i = 0; i < v->n; i++) {
+			int64_t n = integer_at(v->counts, i, v->width);
+			uintptr_t at = segment_at(v, i);
+
+			if (n <= 0)
+				continue;
+			*lo = at < *lo ? at : *lo;
+			at += (uint64_t)n * elem;
+			*hi = at > *hi ? at : *hi;
+		}
+		return *lo < *hi;
+	}
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
+		uint64_t reach = ((uint64_t)size - 1) * (uint64_t)stride * elem;
+
+		if (size <= 0)
+			return 0;
+		*(stride < 0 ? lo : hi) += reach;
+	}
+	*hi += elem;
+	return elem != 0;
+}
+
+int view_overlap(const struct view *a, const struct view *b)
+{
+	uintptr_t alo, ahi, blo, bhi;
+
+	return bounds(a, &alo, &ahi) && bounds(b, &blo, &bhi) && alo < bhi && blo < ahi;
+}

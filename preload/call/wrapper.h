@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a generated wrapper is made of. A wrapper has no logic: it packs its arguments, asks call_enter() for the real
+ * function, calls it with the arguments as they then stand in v[] (an adapter may have put its own status there),
+ * and hands the result to call_leave(). A function that is switched off costs one load and one compare.
+ *
+ *	int MPI_Allreduce(const void *a0, void *a1, int a2, handle a3, handle a4, handle a5)
+ *	{
+ *		typedef int fn(const void *, void *, int, handle, handle, handle);
+ *		struct api *const f = &api_table[17];
+ *
+ *		if (WRAPPER_OFF(f))
+ *			return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+ *		union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.u = a3}, {.u = a4}, {.u = a5}};
+ *		WRAPPER_ENTER(f, v, int);
+ *		return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, v[3].u, v[4].u, v[5].u));
+ *	}
+ */
+#ifndef PROBE_CALL_WRAPPER_H
+#define PROBE_CALL_WRAPPER_H
+
+#include "call/api.h"
+#include "call/call.h"
+
+/*
+ * A handle is a pointer in one implementation of a library and a 32-bit integer in another. Both fill one integer
+ * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both; whoever reads a handle masks
+ * what its implementation leaves undefined.
+ */
+typedef uintptr_t handle;
+
+#define WRAPPER_EXPORT __attribute__((visibility("default")))
+
+#define WRAPPER_OFF(f)                                                                             \
+	__builtin_expect(atomic_load_explicit(&(f)->state, memory_order_acquire) == API_SKIP, 1)
+#define WRAPPER_REAL(f) atomic_load_explicit(&(f)->real, memory_order_relaxed)
+
+/* ret: the type that the wrapper returns. */
+#define WRAPPER_ENTER(f, v, ret)                                                                   \
+	struct call c __attribute__((cleanup(call_unwind)));                                       \
+	fn *real = (fn *)call_enter(&c, f, v, (uintptr_t)__builtin_return_address(0),              \
+			(uintptr_t)__builtin_frame_address(0));                                    \
+	if (__builtin_expect(!real, 0))                                                            \
+		return (ret)(f)->spec->lib->missing
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configuration: what to record and where to put it. One table of keys (keys.c) drives the YAML parser, the
+ * environment overrides, `probe config`, and the table in README. Precedence: built-in default < YAML file <
+ * environment (PROBE_<KEY>). A bad value is reported (file:line:column, key, accepted values) and the default
+ * stays; nothing here ever ends the process.
+ *
+ * The same code runs inside the job (at the first wrapped call) and in the tools. It may allocate.
+ */
+#ifndef PROBE_CONFIG_CONFIG_H
+#define PROBE_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list of integers, sorted, ranges expanded lazily: [lo, hi] pairs. Empty: everything. */
+struct range {
+	uint64_t lo, hi;
+};
+
+struct ranges {
+	uint32_t n;
+	struct range *item;
+};
+
+enum config_fork { FORK_OFF, FORK_FOLLOW };
+
+struct config {
+	/* where */
+	char *output_dir; /* absolute */
+	char *journal_dir; /* absolute, or "" = the rank's folder */
+	char *wrap_ops; /* list file, absolute, or "" = search */
+	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
+	int64_t journal_mib;
+	int64_t part_mib;
+	int64_t output_limit_mib;
+	int64_t step_count_per_record; /* steps in one calls_<a>-<b>.csv */
+	/* what */
+	bool statistics;
+	double eps; /* |x| < eps counts as zero */
+	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
+	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
+	bool nested;
+	bool stack;
+	int64_t stack_depth; /* native frames kept, innermost first */
+	/* when and on which ranks */
+	struct ranges rank, step; /* empty: all */
+	int64_t start_step, step_interval;
+	int64_t collect_times; /* steps recorded at most; 0: no limit */
+	char *step_marker; /* function whose call ends a step, "" = none */
+	int64_t step_marker_count; /* ... every so many calls */
+	/* process */
+	int64_t log_level;
+	bool disable;
+	enum config_fork fork;
+};
+
+/* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
+typedef void config_report_fn(void *arg, const char *line);
+
+/*
+ * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated
+ * NAME=value strings, as environ). cwd: directory that relative paths are taken from. Every problem is reported
+ * and skipped. Returns 0, or -errno if the file could not be read at all (cfg then holds defaults and
+ * environment), or -ENOMEM (then every string is still a string, and what failed is default). A relative path is taken
+ * from cwd. Keeps errno, the locale and the floating-point environment. Free with config_free.
+ */
+int config_load(struct config *cfg, const char *path, char *const env[], const char *cwd,
+	config_report_fn *report, void *arg);
+void config_free(struct config *cfg);
+
+/* As config_load with the file's bytes in memory; `name` stands for the file in messages. Returns 0 or -ENOMEM. */
+int config_load_text(struct config *cfg, const char *name, const char *text, size_t len,
+	char *const env[], const char *cwd, config_report_fn *report, void *arg);
+
+bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
+
+/* How a key is written and what it means: one row per key of probe.yaml. */
+enum config_type { KEY_BOOL, KEY_INT, KEY_FLOAT, KEY_STRING, KEY_PATH, KEY_ENUM, KEY_RANGES };
+
+struct config_key {
+	const char *name; /* as in probe.yaml; PROBE_<NAME> in the environment */
+	enum config_type type;
+	size_t offset; /* in struct config */
+	const char *dflt; /* as text */
+	double min, max; /* KEY_INT, KEY_FLOAT */
+	const char *const *names; /* KEY_ENUM: NULL-terminated, value = position */
+	const char *help; /* one sentence, ends without a dot */
+};
+
+extern const struct config_key config_keys[];
+extern const size_t config_nkeys;
+
+/*
+ * Writes the value of key k as it would be written in probe.yaml. What it writes is a JSON value too: true, 16,
+ * 1.0e-8, "text", [0, "4-6"]. Returns the length as snprintf does.
+ */
+int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap);
+
+/* Receives one line of text without newline. */
+typedef void config_sink_fn(void *arg, const char *line);
+
+/* The complete effective configuration as a YAML file with comments; reading it again gives the same values. */
+void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg);
+
+/* The keys as a Markdown table: key, default, accepted values, meaning. */
+void config_markdown(config_sink_fn *sink, void *arg);
+
+/*
+ * Where files are looked for: `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then
+ * <lib_dir>/../share/libprobe. lib_path: path of libprobe.so or of the probe command. Returns a malloc'd path of a
+ * readable file or NULL: then the copy compiled in holds (config_builtin).
+ */
+char *config_find(const char *name, const char *lib_path);
+
+/* The text of configs/<name> at build time, or NULL. */
+const char *config_builtin(const char *name);
+
+/*
+ * The list of functions: sections of names and globs (support_wrap_ops.yaml).
+ */
+struct wraplist;
+
+/*
+ * Loads a list from `path`, or from the compiled-in copy when path is NULL. Problems are reported and skipped; of a
+ * file that is no valid list at all nothing is used, the compiled-in list holds instead. Returns NULL only when out
+ * of memory or when the file cannot be read or is larger than 1 MiB (reported).
+ */
+struct wraplist *wraplist_load(const char *path, config_report_fn *report, void *arg);
+void wraplist_free(struct wraplist *w);
+
+/* As wraplist_load with the file's bytes in memory; `name` stands for the file in messages. */
+struct wraplist *wraplist_load_text(
+	const char *name, const char *text, size_t len, config_report_fn *report, void *arg);
+
+/* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
+bool wraplist_match(struct wraplist *w, const char *section, const char *name);
+
+/* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */
+void wraplist_report_unknown(
+	struct wraplist *w, const char *section, config_report_fn *report, void *arg);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Overrides from the environment: PROBE_<KEY>. */
+#include <errno.h>
+#include <string.h>
+
+#include "config/load.h"
+
+#define PREFIX "PROBE_"
+
+/*
+ * Other variables begin with PROBE_, too: strangers', and PROBE_CONFIG, which whoever calls config_load has read.
+ * Only what looks like a mistyped key is worth a line.
+ */
+static void unknown_name(struct loader *l, const char *name, size_t len)
+{
+	const struct config_key *near = config_key_near(name, len);
+	char upper[32];
+	size_t n = 0;
+
+	if (!near)
+		return;
+	for (; near->name[n] && n + 1 < sizeof(upper); n++)
+		upper[n] = upper_case(near->name[n]);
+	upper[n] = 0;
+	report_at(&l->report, 0, 0,
+		PREFIX "%.*s: unknown key; did you mean " PREFIX "%s? It is ignored", (int)len,
+		name, upper);
+}
+
+static void wrong_value(struct loader *l, const struct config_key *k, const char *entry,
+	size_t nlen, const char *what)
+{
+	char accepted[96], quoted[REPORT_VALUE_MAX], now[REPORT_VALUE_MAX];
+	const char *value = entry + nlen + 1;
+	bool of_file = l->from_file & UINT64_C(1) << (k - config_keys);
+
+	if (what == config_oom) {
+		l->error = -ENOMEM;
+		return;
+	}
+	/* As it was written, that is without quotes. */
+	report_quote(quoted, value, strlen(value));
+	quoted[strlen(quoted) - 1] = 0;
+	if (of_file)
+		config_format(l->cfg, k, now, sizeof(now));
+	report_at(&l->report, 0, 0, "%.*s=%s: %s; accepted: %s; the %s %s is used", (int)nlen,
+		entry, quoted + 1, what, config_accepted(k, accepted, sizeof(accepted)),
+		of_file ? "file's" : "default", of_file ? now : config_default_text(k));
+}
+
+void loader_env(struct loader *l, char *const env[])
+{
+	uint64_t seen = 0; /* of a name that stands there twice the first holds, as for getenv */
+
+	for (char *const *e = env; e && *e; e++) {
+		if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) != 0)
+			continue;
+
+		const char *name = *e + sizeof(PREFIX) - 1;
+		const char *eq = strchr(name, '=');
+
+		if (!eq)
+			continue;
+
+		const struct config_key *k = config_key_find(name, (size_t)(eq - name), true);
+		uint64_t bit = k ? UINT64_C(1) << (k - config_keys) : 0;
+		const char *wrong;
+
+		if (!k)
+			unknown_name(l, name, (size_t)(eq - name));
+		if (!k || (seen & bit))
+			continue;
+		seen |= bit;
+		if (eq[1])
+			wrong = config_set(l->cfg, k, eq + 1, strlen(eq + 1), &l->base);
+		else
+			wrong = config_set_default(
+				l->cfg, k, &l->base); /* empty: as if not written */
+		if (wrong)
+			wrong_value(l, k, *e, (size_t)(eq - *e), wrong);
+	}
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as text that is YAML 1.1, YAML 1.2 and JSON at once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "config/value.h"
+
+/* Counts on where the buffer ends, so that the length comes out as snprintf's does. */
+struct out {
+	char *buf;
+	size_t cap, len;
+};
+
+static void put(struct out *o, char c)
+{
+	if (o->len + 1 < o->cap)
+		o->buf[o->len] = c;
+	o->len++;
+}
+
+static void put_text(struct out *o, const char *s)
+{
+	while (*s)
+		put(o, *s++);
+}
+
+static void put_int(struct out *o, int64_t v)
+{
+	char tmp[24];
+
+	snprintf(tmp, sizeof(tmp), "%" PRId64, v);
+	put_text(o, tmp);
+}
+
+/*
+ * The shortest digits that give the same number again. YAML 1.1 takes 1e-8 for a text: a fraction and a sign in the
+ * exponent make it a number for everyone.
+ */
+static void put_double(struct out *o, double v)
+{
+	char tmp[40];
+	double back;
+
+	for (int digits = 1; digits <= 17; digits++) {
+		struct text t = text_over(tmp, sizeof(tmp));
+
+		text_double(&t, v, digits);
+		if (number_parse(tmp, t.len, &back) && back == v)
+			break;
+	}
+
+	char *e = strchr(tmp, 'e');
+
+	if (e)
+		*e++ = 0;
+	put_text(o, tmp);
+	if (!strchr(tmp, '.'))
+		put_text(o, ".0");
+	if (e) {
+		put(o, 'e');
+		put(o, *e++);
+		while (e[0] == '0' && e[1])
+			e++;
+		put_text(o, e);
+	}
+}
+
+/* The character at s: its length in bytes, and its code in *c; bytes that are no UTF-8 are one byte of U+FFFD. */
+static unsigned decode(const unsigned char *s, uint32_t *c)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	*c = n < 2 ? s[0] : s[0] & (0x7fu >> n);
+	for (unsigned i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80) {
+			n = 0;
+			break;
+		}
+		*c = *c << 6 | (s[i] & 0x3f);
+	}
+	if (n == 0 || s[0] > 0xf4 || *c < least[n] || *c > 0x10ffff || (*c & ~0x7ffu) == 0xd800) {
+		*c = 0xfffd;
+		return 1;
+	}
+	return n;
+}
+
+/* In double quotes. Only what YAML counts as printable stays as it is. */
+static void put_quoted(struct out *o, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char esc[8];
+
+	put(o, '"');
+	while (*s) {
+		uint32_t c;
+		unsigned n = decode(s, &c);
+
+		if (c == '"' || c == '\\') {
+			put(o, '\\');
+			put(o, (char)c);
+		} else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & ~1u) == 0x2028 ||
+			   c == 0xfeff || (c >= 0xfffd && c <= 0xffff)) {
+			snprintf(esc, sizeof(esc), "\\u%04x", (unsigned)c);
+			put_text(o, esc);
+		} else {
+			for (unsigned i = 0; i < n; i++)
+				put(o, (char)s[i]);
+		}
+		s += n;
+	}
+	put(o, '"');
+}
+
+static void put_ranges(struct out *o, const struct ranges *r)
+{
+	put(o, '[');
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct range *x = &r->item[i];
+
+		if (i)
+			put_text(o, ", ");
+		if (x->lo == x->hi) {
+			put_int(o, (int64_t)x->lo);
+			continue;
+		}
+		put(o, '"');
+		put_int(o, (int64_t)x->lo);
+		put(o, '-');
+		put_int(o, (int64_t)x->hi);
+		put(o, '"');
+	}
+	put(o, ']');
+}
+
+int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap)
+{
+	int saved = errno;
+	const void *at = config_at(cfg, k);
+	struct out o = {buf, cap, 0};
+	struct fpenv env;
+
+	switch (k->type) {
+	case KEY_BOOL:
+		put_text(&o, *(const bool *)at ? "true" : "false");
+		break;
+	case KEY_INT:
+		put_int(&o, *(const int64_t *)at);
+		break;
+	case KEY_FLOAT:
+		fpenv_enter(&env);
+		put_double(&o, *(const double *)at);
+		fpenv_leave(&env);
+		break;
+	case KEY_STRING:
+	case KEY_PATH:
+		put_quoted(&o, *(char *const *)at);
+		break;
+	case KEY_ENUM: /* quoted, for YAML 1.1 takes off for a truth value */
+		put_quoted(&o, k->names[*(const enum config_fork *)at]);
+		break;
+	case KEY_RANGES:
+		put_ranges(&o, at);
+		break;
+	}
+	if (cap)
+		buf[o.len < cap ? o.len : cap - 1] = 0;
+	errno = saved;
+	return (int)o.len;
+}

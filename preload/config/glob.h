@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns of names: * any text, ? one byte, [a-z] [!a-z] one byte of a set, \x the character x itself. As fnmatch(3)
+ * with no flags in the C locale, but the job's locale plays no part and time grows at most with the product of
+ * both lengths.
+ */
+#ifndef PROBE_CONFIG_GLOB_H
+#define PROBE_CONFIG_GLOB_H
+
+#include <stdbool.h>
+
+/* True if the text has any of * ? [ \, that is, if it is no plain name. */
+bool glob_is(const char *text);
+
+/* NULL, or what is wrong with the pattern as a static string. */
+const char *glob_check(const char *pattern);
+
+bool glob_match(const char *pattern, const char *name);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one table of keys: file, environment, `probe config` and the table in README all come from it. A new key is
+ * one row here, one member of struct config, and one entry in configs/probe.yaml.
+ */
+#include "config/value.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
+#define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
+
+/* 0, or an error while compiling if the member has another type than the row says. */
+#define CHECK(member, t)                                                                       \
+	(sizeof(char[__builtin_types_compatible_p(__typeof__(((struct config *)0)->member), t) \
+			     ? 1                                                               \
+			     : -1]) -                                                          \
+		1)
+#define ROW(member, t, ctype, d)    \
+	.name = #member, .type = t, \
+	.offset = offsetof(struct config, member) + CHECK(member, ctype), .dflt = d
+#define BOOL(m, d, h)                                \
+	{                                            \
+		ROW(m, KEY_BOOL, bool, d), .help = h \
+	}
+#define INT(m, d, lo, hi, h)                                                 \
+	{                                                                    \
+		ROW(m, KEY_INT, int64_t, d), .min = lo, .max = hi, .help = h \
+	}
+#define FLOAT(m, d, lo, hi, h)                                                \
+	{                                                                     \
+		ROW(m, KEY_FLOAT, double, d), .min = lo, .max = hi, .help = h \
+	}
+#define STRING(m, h)                                      \
+	{                                                 \
+		ROW(m, KEY_STRING, char *, ""), .help = h \
+	}
+#define PATH(m, d, h)                                  \
+	{                                              \
+		ROW(m, KEY_PATH, char *, d), .help = h \
+	}
+#define ENUM(m, d, n, h)                                                     \
+	{                                                                    \
+		ROW(m, KEY_ENUM, enum config_fork, d), .names = n, .help = h \
+	}
+#define RANGES(m, h)                                               \
+	{                                                          \
+		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
+	}
+
+static const char *const fork_names[] = {"off", "follow", NULL};
+
+const struct config_key config_keys[] = {
+	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
+	PATH(journal_dir, "",
+		"Folder of the journals (/dev/shm avoids stalls behind other writers); "
+		"empty: the rank's folder"),
+	PATH(wrap_ops, "",
+		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
+	PATH(custom_apis, "",
+		"Specs of functions of your own; empty: apis/custom.yaml beside this file"),
+	INT(journal_mib, "16", 1, 4096, "Size of the journal of a rank in MiB"),
+	INT(part_mib, "256", 1, 65536, "A larger calls file goes on in a further part, in MiB"),
+	INT(output_limit_mib, "4096", 0, 1e9,
+		"Disk space of a rank in MiB, beyond which the oldest blocks are removed; 0: "
+		"no limit"),
+	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
+	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
+	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
+		"Elements whose absolute value is below eps count as zeros"),
+	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
+	INT(max_bytes, "0", 0, BYTES_MAX,
+		"Larger buffers are recorded without statistics; 0: no limit"),
+	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
+	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
+	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
+	RANGES(rank, "Ranks that record; empty: all"),
+	RANGES(step, "Steps that are recorded; empty: all"),
+	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
+	INT(step_interval, "1", 1, STEP_MAX,
+		"Of the steps from start_step on every n-th is recorded"),
+	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
+	STRING(step_marker, "Function whose call ends a step; empty: found automatically"),
+	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
+	INT(log_level, "1", 0, 4,
+		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
+		"up, 3 and 4 debugging"),
+	BOOL(disable, "false", "Record nothing: every call passes straight through"),
+	ENUM(fork, "off", fork_names, "Whether a forked child of a recording process records, too"),
+};
+
+const size_t config_nkeys = sizeof(config_keys) / sizeof(config_keys[0]);
+
+_Static_assert(
+	sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "bit masks of keys");
+
+const char *config_default_text(const struct config_key *k)
+{
+	return *k->dflt ? k->dflt : "\"\"";
+}
+
+const struct config_key *config_key_find(const char *name, size_t len, bool env)
+{
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const char *k = config_keys[i].name;
+		size_t n = 0;
+
+		if (strlen(k) != len)
+			continue;
+		while (n < len && name[n] == (env ? upper_case(k[n]) : k[n]))
+			n++;
+		if (n == len)
+			return &config_keys[i];
+	}
+	return NULL;
+}
+
+#define NEAR_MAX 40 /* characters of a name that is compared */
+
+static unsigned min2(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
+static unsigned edits(const char *a, size_t n, const char *b, size_t m)
+{
+	unsigned row[3][NEAR_MAX + 1];
+
+	for (unsigned j = 0; j <= m; j++)
+		row[0][j] = j;
+	for (unsigned i = 1; i <= n; i++) {
+		unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+
+		now[0] = i;
+		for (unsigned j = 1; j <= m; j++) {
+			unsigned same = lower_case(a[i - 1]) == b[j - 1] ||
+					(a[i - 1] == '-' && b[j - 1] == '_');
+
+			now[j] = min2(last[j - 1] + !same, min2(last[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && lower_case(a[i - 1]) == b[j - 2] &&
+				lower_case(a[i - 2]) == b[j - 1])
+				now[j] = min2(now[j], before[j - 2] + 1);
+		}
+	}
+	return row[n % 3][m];
+}
+
+const struct config_key *config_key_near(const char *name, size_t len)
+{
+	const struct config_key *best = NULL;
+	unsigned best_edits = 1 + (unsigned)len / 5; /* more than this is another word */
+
+	if (len > NEAR_MAX)
+		return NULL;
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const char *k = config_keys[i].name;
+		size_t m = strlen(k);
+		unsigned d = m <= NEAR_MAX ? edits(name, len, k, m) : NEAR_MAX;
+
+		if (d < best_edits || (d == best_edits && !best)) {
+			best = &config_keys[i];
+			best_edits = d;
+		}
+	}
+	return best;
+}
+
+char *config_accepted(const struct config_key *k, char *buf, size_t cap)
+{
+	int n = 0;
+
+	switch (k->type) {
+	case KEY_BOOL:
+		snprintf(buf, cap, "true or false");
+		break;
+	case KEY_INT:
+		snprintf(buf, cap, "an integer from %lld to %lld", (long long)k->min,
+			(long long)k->max);
+		break;
+	case KEY_FLOAT: /* all bounds are integers, so that no decimal point is printed */
+		if (k->max == DBL_MAX)
+			snprintf(buf, cap, "a number of %lld or more", (long long)k->min);
+		else
+			snprintf(buf, cap, "a number from %lld to %lld", (long long)k->min,
+				(long long)k->max);
+		break;
+	case KEY_STRING:
+		snprintf(buf, cap, "a text");
+		break;
+	case KEY_PATH:
+		snprintf(buf, cap, "a path of at most %d bytes", CONFIG_PATH_MAX);
+		break;
+	case KEY_ENUM:
+		for (const char *const *s = k->names; *s && n >= 0 && (size_t)n < cap; s++)
+			n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? " or " : "", *s);
+		break;
+	case KEY_RANGES:
+		snprintf(buf, cap, "integers and ranges such as 3, [0, 2, \"4-7\"]");
+		break;
+	}
+	return buf;
+}

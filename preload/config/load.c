@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defaults, then the YAML file, then the environment. */
+#include "config/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/load.h"
+#include "config/reader.h"
+
+#define LOST "the whole file is ignored and all defaults hold"
+
+void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
+	const char *what, const char *value)
+{
+	char accepted[96];
+
+	if (what == config_oom) {
+		l->error = -ENOMEM;
+		return;
+	}
+	report_at(&l->report, line, col, "%s: %s%s%s; accepted: %s; the default %s is used",
+		k->name, value, *value ? ": " : "", what,
+		config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
+}
+
+static void set_default(struct loader *l, const struct config_key *k)
+{
+	const char *wrong = config_set_default(l->cfg, k, &l->base);
+
+	if (wrong == config_oom)
+		l->error = -ENOMEM;
+	else if (wrong)
+		report_at(&l->report, 0, 0, "%s: %s: the working directory is not put before it",
+			k->name, wrong);
+}
+
+static void set_defaults(struct loader *l)
+{
+	memset(l->cfg, 0, sizeof(*l->cfg));
+	l->from_file = 0;
+	for (size_t i = 0; i < config_nkeys; i++)
+		set_default(l, &config_keys[i]);
+}
+
+/* The file's value of k, a scalar. */
+static void read_scalar(struct loader *l, struct reader *r, const struct config_key *k)
+{
+	const char *text = (const char *)r->event.data.scalar.value;
+	size_t len = r->event.data.scalar.length;
+	char quoted[REPORT_VALUE_MAX];
+
+	if (reader_is_null(r))
+		return;
+
+	const char *wrong = config_set(l->cfg, k, text, len, &l->base);
+
+	if (wrong)
+		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
+			wrong, report_quote(quoted, text, len));
+	else
+		l->from_file |= UINT64_C(1) << (k - config_keys);
+}
+
+/* The file's value of k, a list of scalars. Returns 0 or as reader_next. */
+static int read_ranges(struct loader *l, struct reader *r, const struct config_key *k)
+{
+	struct ranges list = {0, NULL};
+	const char *wrong = NULL;
+	char quoted[REPORT_VALUE_MAX];
+	int ev;
+
+	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+		const char *text = (const char *)r->event.data.scalar.value;
+		size_t len = r->event.data.scalar.length;
+		const char *shown = "";
+
+		if (wrong || (ev == YAML_SCALAR_EVENT && reader_is_null(r))) {
+			reader_skip(r);
+			continue;
+		}
+		if (ev != YAML_SCALAR_EVENT) {
+			wrong = reader_shape(r);
+		} else {
+			wrong = ranges_add(&list, text, len);
+			shown = report_quote(quoted, text, len);
+		}
+		if (wrong)
+			loader_wrong(l, k, r->event.start_mark.line + 1,
+				r->event.start_mark.column + 1, wrong, shown);
+		reader_skip(r);
+	}
+	if (ev < 0 || wrong) {
+		ranges_free(&list);
+		return ev < 0 ? ev : 0;
+	}
+	ranges_finish(&list);
+	config_drop(l->cfg, k);
+	*(struct ranges *)config_at(l->cfg, k) = list;
+	l->from_file |= UINT64_C(1) << (k - config_keys);
+	return 0;
+}
+
+static void unknown_key(struct reader *r)
+{
+	const char *name = (const char *)r->event.data.scalar.value;
+	size_t len = r->event.data.scalar.length;
+	const struct config_key *near = config_key_near(name, len);
+	char quoted[REPORT_VALUE_MAX];
+
+	report_quote(quoted, name, len);
+	if (near)
+		reader_report(
+			r, "%s: unknown key; did you mean %s? It is ignored", quoted, near->name);
+	else
+		reader_report(r, "%s: unknown key; it is ignored (`probe config` lists the keys)",
+			quoted);
+}
+
+/* A key and its value; the current event is the key. Returns 0 or as reader_next. */
+static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
+{
+	const struct config_key *k = NULL;
+	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
+	int ev;
+
+	if (r->event.type == YAML_SCALAR_EVENT) {
+		k = config_key_find((const char *)r->event.data.scalar.value,
+			r->event.data.scalar.length, false);
+		if (!k)
+			unknown_key(r);
+	} else {
+		reader_report(r, "%s where a key is expected; it is ignored", reader_shape(r));
+		ev = reader_skip(r);
+		if (ev < 0)
+			return ev;
+	}
+	if (k) {
+		size_t *first = &first_line[k - config_keys];
+
+		if (*first)
+			report_at(&l->report, line, col,
+				"%s: given before on line %zu; the last one holds", k->name,
+				*first);
+		else
+			*first = line;
+		config_drop(l->cfg, k);
+		set_default(l, k);
+		l->from_file &= ~(UINT64_C(1) << (k - config_keys));
+	}
+	ev = reader_next(r);
+	if (ev < 0)
+		return ev;
+	if (k && ev == YAML_SCALAR_EVENT)
+		read_scalar(l, r, k);
+	else if (k && ev == YAML_SEQUENCE_START_EVENT && k->type == KEY_RANGES)
+		return read_ranges(l, r, k);
+	else if (k)
+		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
+			reader_shape(r), "");
+	return reader_skip(r);
+}
+
+static int read_keys(struct loader *l, struct reader *r)
+{
+	size_t first_line[CONFIG_KEYS_MAX] = {0};
+	int ev = reader_enter_mapping(r);
+
+	if (ev == -ENODATA)
+		report_at(&l->report, 1, 1, "the file is empty; all defaults hold");
+	if (ev == -ENOTSUP)
+		reader_report(r,
+			"%s where keys are expected; accepted: lines such as "
+			"\"journal_mib: 16\"; " LOST,
+			reader_shape(r));
+	if (ev <= 0)
+		return ev;
+	while ((ev = reader_next(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
+		ev = read_pair(l, r, first_line);
+		if (ev < 0 || l->error)
+			return ev;
+	}
+	return ev < 0 ? ev : reader_leave_mapping(r);
+}
+
+static void read_text(struct loader *l, const char *text, size_t len)
+{
+	struct reader r;
+	int err = reader_open(&r, text, len, &l->report, LOST);
+
+	if (!err)
+		err = read_keys(l, &r);
+	reader_close(&r);
+	if (err == -ENOMEM)
+		l->error = err;
+	if (err < 0 || l->error) {
+		config_free(l->cfg);
+		set_defaults(l);
+	}
+}
+
+static const char *env_value(char *const env[], const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = env; e && *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+static void loader_start(struct loader *l, struct config *cfg, const char *file, char *const env[],
+	const char *cwd, config_report_fn *report, void *arg)
+{
+	memset(l, 0, sizeof(*l));
+	l->cfg = cfg;
+	l->base.cwd = cwd;
+	l->base.home = env_value(env, "HOME");
+	report_begin(&l->report, report, arg, file);
+	set_defaults(l);
+}
+
+static int loader_finish(struct loader *l, char *const env[], const char *file)
+{
+	report_end(&l->report);
+	report_begin(&l->report, l->report.fn, l->report.arg, "environment");
+	loader_env(l, env);
+	report_end(&l->report);
+	if (l->error) {
+		report_begin(&l->report, l->report.fn, l->report.arg, file);
+		report_at(&l->report, 0, 0,
+			"out of memory; settings that could not be read have "
+			"their defaults");
+	}
+	return l->error;
+}
+
+int config_load_text(struct config *cfg, const char *name, const char *text, size_t len,
+	char *const env[], const char *cwd, config_report_fn *report, void *arg)
+{
+	int saved = errno;
+	struct fpenv fenv;
+	struct loader l;
+
+	fpenv_enter(&fenv);
+	loader_start(&l, cfg, name, env, cwd, report, arg);
+	read_text(&l, text, len);
+
+	int err = loader_finish(&l, env, name);
+
+	fpenv_leave(&fenv);
+	errno = saved;
+	return err;
+}
+
+int config_load(struct config *cfg, const char *path, char *const env[], const char *cwd,
+	config_report_fn *report, void *arg)
+{
+	int saved = errno, err = 0;
+	struct fpenv fenv;
+	struct loader l;
+	char *file = NULL, *text = NULL;
+	size_t len = 0;
+
+	fpenv_enter(&fenv);
+	loader_start(&l, cfg, path ? path : "configuration", env, cwd, report, arg);
+	if (path) {
+		const char *wrong = path_absolute(path, strlen(path), &l.base, &file);
+
+		l.report.file = file ? file : path;
+		err = wrong == config_oom ? -ENOMEM
+		      : wrong		  ? -EINVAL
+					  : reader_slurp(file, &text, &len);
+	}
+	if (err)
+		report_at(
+			&l.report, 0, 0, "cannot be read: %s; all defaults hold", reader_why(err));
+	else if (path)
+		read_text(&l, text, len);
+
+	int memory = loader_finish(&l, env, l.report.file);
+
+	free(text);
+	free(file);
+	fpenv_leave(&fenv);
+	errno = saved;
+	return err ? err : memory;
+}
+
+void config_free(struct config *cfg)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < config_nkeys; i++)
+		config_drop(cfg, &config_keys[i]);
+	errno = saved;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of struct wraplist: one block of texts, one array of entries, a hash table over them. Built by
+ * wraplist_load.c, read by wraplist.c.
+ */
+#ifndef PROBE_CONFIG_WRAPLIST_H
+#define PROBE_CONFIG_WRAPLIST_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+#define WRAPLIST_SECTIONS_MAX 256
+#define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name asked for is compared with all of them */
+#define WRAPLIST_NAME_MAX 1000 /* bytes */
+
+#define WRAPLIST_NONE UINT32_MAX
+
+struct wraplist_entry {
+	uint32_t name; /* in wraplist.text */
+	uint32_t line, col;
+	uint32_t next_glob; /* of the section; WRAPLIST_NONE: none */
+	uint32_t section;
+	bool glob;
+	_Atomic bool known; /* some wrapped function has this name; or it was said that none has */
+};
+
+struct wraplist_section {
+	uint32_t name;
+	uint32_t line;
+	uint32_t first_glob, nglob;
+};
+
+struct wraplist {
+	char *text; /* NUL-terminated strings; the file's name is the first */
+	uint32_t text_len, text_cap;
+	struct wraplist_entry *entry;
+	uint32_t n, cap;
+	uint32_t *slot; /* entry + 1, 0: empty; a power of two of them, at most half full */
+	uint32_t nslot;
+	uint32_t nsection;
+	struct wraplist_section section[WRAPLIST_SECTIONS_MAX];
+};
+
+/* The section of that name, or WRAPLIST_NONE. */
+uint32_t wraplist_section(const struct wraplist *w, const char *name);
+
+/* The slot of the entry with that text, or the empty one where it would be put; w->nslot must not be 0. */
+uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name);
+
+static inline const char *wraplist_text(const struct wraplist *w, uint32_t at)
+{
+	return w->text + at;
+}
+
+#endif

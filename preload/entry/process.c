@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ways in which a program ends without destructors: _exit and _Exit (every multiprocessing worker ends so), and exec.
+ * The hooks write what is there and go on to the real function; in a vfork child, which shares our memory, and in any
+ * other process than the recorded one they do nothing.
+ */
+#include <stddef.h>
+
+#include "entry/check.h"
+#include "entry/real.h"
+#include "entry/tail.h"
+#include "session.h"
+
+struct tail hook_exit(void);
+struct tail hook_Exit(void);
+
+#define HOOK_EXEC(name)                                                                            \
+	struct tail hook_##name(void);                                                             \
+	struct tail hook_##name(void)                                                              \
+	{                                                                                          \
+		static _Atomic(void *) real;                                                       \
+                                                                                                   \
+		session_exec();                                                                    \
+		if (!real)                                                                         \
+			real = real_symbol(#name);                                                 \
+		return (struct tail){.target = real, .value = (void *)-1L};                        \
+	}
+
+HOOK_EXEC(execve)
+HOOK_EXEC(execv)
+HOOK_EXEC(execvp)
+HOOK_EXEC(execvpe)
+HOOK_EXEC(execl)
+HOOK_EXEC(execlp)
+HOOK_EXEC(execle)
+HOOK_EXEC(fexecve)
+
+struct tail hook_exit(void)
+{
+	session_end();
+	check_write();
+	return (struct tail){.target = real_symbol("_exit")};
+}
+
+struct tail hook_Exit(void)
+{
+	session_end();
+	check_write();
+	return (struct tail){.target = real_symbol("_Exit")};
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions without a compiled wrapper: who knows which symbols of a library are to be recorded, and what they are.
+ * The entry (stub objects, libffi) asks when a library is about to be loaded; it names no library itself.
+ */
+#ifndef PROBE_ENTRY_RUNTIME_H
+#define PROBE_ENTRY_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "call/api.h"
+
+struct runtime_provider {
+	/*
+	 * True if the function `symbol` (as the linker knows it, without version) that the file `object` defines is to be
+	 * recorded. Called for every function that a library exports, so it is quick about names that are none of its own.
+	 */
+	bool (*wants)(const char *symbol, const char *object);
+	/*
+	 * A new row for such a function, state API_NEW, spec->link_name and spec->ffi set; it lives as long as the
+	 * process. NULL: out of memory, or too many (reported).
+	 */
+	struct api *(*make)(const char *symbol, const char *object);
+};
+
+/* Functions that the user describes: configs/apis/custom.yaml. */
+extern const struct runtime_provider custom_provider;
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writing side of the journal: what a thread of the job does. No lock, no system call, no allocation. */
+#include <errno.h>
+#include <string.h>
+
+#include "journal/journal.h"
+
+int chain_attach(struct chain *c, struct journal *j, int64_t tid)
+{
+	for (uint32_t i = 0; i < JOURNAL_THREADS; i++) {
+		struct journal_thread *s = journal_thread(j, i);
+		uint32_t is_free = JT_FREE;
+
+		if (atomic_load_explicit(&s->state, memory_order_relaxed) != JT_FREE ||
+				!atomic_compare_exchange_strong(&s->state, &is_free, JT_TAKING))
+			continue;
+		s->tid = tid;
+		atomic_store_explicit(&s->wait_api, 0, memory_order_relaxed);
+		atomic_store_explicit(&s->first, 0, memory_order_relaxed);
+		s->generation++;
+		*c = (struct chain){.j = j, .slot = s, .generation = s->generation, .index = i};
+		atomic_store_explicit(&s->state, JT_LIVE, memory_order_release);
+
+		uint32_t seen = atomic_load_explicit(&j->head->nthread, memory_order_relaxed);
+
+		while (seen <= i && !atomic_compare_exchange_weak(&j->head->nthread, &seen, i + 1))
+			;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+void chain_detach(struct chain *c)
+{
+	if (c->slot)
+		atomic_store_explicit(&c->slot->state, JT_DEAD, memory_order_release);
+	c->slot = NULL;
+	c->chunk = NULL;
+}
+
+/* The lowest free chunk, so that a program with few records touches few pages. -1: none. */
+static int64_t claim(struct journal *j)
+{
+	struct journal_head *h = j->head;
+
+	for (uint32_t w = 0; w * 64 < h->nchunk; w++) {
+		uint64_t bits = atomic_load_explicit(&h->bitmap[w], memory_order_acquire);
+
+		while (bits != UINT64_MAX) {
+			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(~bits);
+
+			if (i >= h->nchunk)
+				return -1;
+			if (atomic_compare_exchange_weak_explicit(&h->bitmap[w], &bits,
+					    bits | UINT64_C(1) << (i & 63), memory_order_acquire,
+					    memory_order_acquire))
+				return i;
+		}
+	}
+	return -1;
+}
+
+/* last: the last chunks may be taken too. */
+static bool next_chunk(struct chain *c, bool last, bool *wake)
+{
+	_Atomic uint64_t *free_chunks = &c->j->head->free_chunks;
+	uint32_t keep = last ? 0 : c->j->head->nchunk / JOURNAL_ENDS;
+	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep ? -1 : claim(c->j);
+
+	if (i < 0) {
+		*wake = true;
+		return false;
+	}
+	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <= c->j->head->nchunk / 2)
+		*wake = true;
+
+	struct journal_chunk *n = journal_chunk(c->j, (uint32_t)i);
+
+	atomic_store_explicit(&n->used, 0, memory_order_relaxed);
+	atomic_store_explicit(&n->next, 0, memory_order_relaxed);
+	n->slot = c->index;
+	n->generation = c->generation;
+	if (c->chunk)
+		atomic_store_explicit(&c->chunk->next, (uint32_t)i + 1, memory_order_release);
+	else
+		atomic_store_explicit(&c->slot->first, (uint32_t)i + 1, memory_order_release);
+	c->chunk = n;
+	c->used = 0;
+	c->cap = journal_chunk_cap(c->j);
+	return true;
+}
+
+static inline void *reserve(struct chain *c, uint32_t bytes, bool last, bool *wake)
+{
+	if (__builtin_expect(!c->chunk || c->used + bytes > c->cap, 0)) {
+		if (bytes > JOURNAL_ENTRY_MAX || !next_chunk(c, last, wake))
+			return NULL;
+	}
+	return c->chunk->data + c->used;
+}
+
+void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake)
+{
+	return reserve(c, bytes, false, wake);
+}
+
+void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
+{
+	return reserve(c, bytes, true, wake);
+}
+
+int journal_dict_add(struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes)
+{
+	struct journal_head *h = j->head;
+	uint32_t need = (uint32_t)((sizeof(struct dict_entry) + bytes + 7) & ~(size_t)7);
+	uint64_t at;
+
+	uint64_t end = kind == DICT_API ? h->dict_bytes : h->dict_bytes - h->dict_bytes / DICT_ONLY_API;
+
+	if (bytes > JOURNAL_ENTRY_MAX)
+		return -EMSGSIZE;
+	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
+	do
+		if (at + need > end)
+			return -ENOSPC;
+	while (!atomic_compare_exchange_weak(&h->dict_used, &at, at + need));
+
+	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
+
+	/* The length first: should the process die here, readers still find what other threads add behind. */
+	__atomic_store_n(&e->bytes, need, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, strings + i, bytes - i < 8 ? bytes - i : 8);
+		__atomic_store_n((uint64_t *)((char *)(e + 1) + i), word, __ATOMIC_RELEASE);
+	}
+	e->id = id;
+	__atomic_store_n(&e->kind, (uint16_t)kind, __ATOMIC_RELEASE);
+	return 0;
+}

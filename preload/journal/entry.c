@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking at entries. The journal may be damaged: every length is checked before it is used. */
+#include <string.h>
+
+#include "journal/journal.h"
+
+/* Bytes of the fixed part by type; 0: no such type. */
+static uint32_t fixed_bytes(const struct journal_entry *e)
+{
+	switch (e->type) {
+	case JE_CALL:
+		return sizeof(struct journal_call);
+	case JE_END:
+		return sizeof(struct journal_end);
+	case JE_TENSORS:
+		return sizeof(struct journal_tensors);
+	case JE_STACK:
+		return sizeof(struct journal_stack);
+	case JE_COMM:
+		return sizeof(struct journal_comm);
+	case JE_STEP:
+		return sizeof(struct journal_step);
+	}
+	return 0;
+}
+
+const struct journal_entry *journal_entry_at(const struct journal *j, const struct journal_chunk *chunk,
+		uint32_t used, uint32_t offset)
+{
+	if (used > journal_chunk_cap(j) || offset > used || offset % 8 || used - offset < sizeof(struct journal_entry))
+		return NULL;
+
+	const struct journal_entry *e = (const struct journal_entry *)(chunk->data + offset);
+	uint32_t fixed = fixed_bytes(e);
+
+	if (!fixed || e->bytes < fixed || e->bytes % 8 || e->bytes > used - offset)
+		return NULL;
+	if (e->type == JE_STACK) {
+		const struct journal_stack *s = (const void *)e;
+
+		if ((e->bytes - fixed) / 8 < e->n || s->text_bytes > e->bytes - fixed - 8u * e->n)
+			return NULL;
+	}
+	/* Strings must end inside. */
+	if (e->type == JE_COMM && (e->bytes == fixed || ((const char *)e)[e->bytes - 1] != 0))
+		return NULL;
+	return e;
+}
+
+static const struct journal_tensor *checked(const struct journal_entry *e, uint32_t at)
+{
+	if (at > e->bytes || e->bytes - at < sizeof(struct journal_tensor))
+		return NULL;
+
+	const struct journal_tensor *t = (const void *)((const char *)e + at);
+
+	return e->bytes - at < journal_tensor_bytes(t->ndim) ? NULL : t;
+}
+
+const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
+{
+	return checked(e, fixed_bytes(e));
+}
+
+const struct journal_tensor *journal_tensor_next(const struct journal_entry *e,
+		const struct journal_tensor *t)
+{
+	return checked(e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
+}
+
+/* True if the entry holds the strings of its kind: nobody reads on behind it in search of a NUL. */
+static bool has_strings(const struct dict_entry *e, uint16_t kind, uint32_t bytes)
+{
+	static const uint8_t want[] = {[DICT_API] = 3, [DICT_NAME] = 1, [DICT_META] = 2, [DICT_MODULE] = 2};
+	const char *p = (const char *)(e + 1), *end = (const char *)e + bytes;
+	unsigned n = kind < sizeof(want) ? want[kind] : 0;
+
+	for (; n && p < end && (p = memchr(p, 0, (size_t)(end - p))); n--)
+		p++;
+	return n == 0;
+}
+
+static uint64_t zeros_end(const char *base, uint64_t at, uint64_t end)
+{
+	while (at < end && __atomic_load_n((const uint64_t *)(base + at), __ATOMIC_ACQUIRE) == 0)
+		at += 8;
+	return at;
+}
+
+/*
+ * Where entries go on behind one of which not even the length is there. Its thread, or that of a further one, may be
+ * filling it in at this moment: lengths are stored before texts, so what is found twice is no text.
+ */
+static uint64_t skip_gap(const char *base, uint64_t at, uint64_t end)
+{
+	uint64_t to = zeros_end(base, at, end), before;
+
+	do {
+		before = to;
+		to = zeros_end(base, at, end);
+	} while (to != before);
+	return to;
+}
+
+const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at, bool *gap)
+{
+	const struct journal_head *h = j->head;
+	const char *base = (const char *)h + h->dict_off;
+	uint64_t end = atomic_load_explicit(&h->dict_used, memory_order_acquire);
+
+	if (end > h->dict_bytes)
+		end = h->dict_bytes;
+	end &= ~UINT64_C(7);
+	while (*at < end && end - *at >= sizeof(struct dict_entry)) {
+		const struct dict_entry *e = (const void *)(base + *at);
+		uint32_t bytes = __atomic_load_n(&e->bytes, __ATOMIC_ACQUIRE);
+		uint16_t kind = __atomic_load_n(&e->kind, __ATOMIC_ACQUIRE);
+
+		if (!bytes) {
+			uint64_t to = skip_gap(base, *at, end);
+
+			if (to == *at)
+				return NULL; /* damaged */
+			*gap = true;
+			*at = to;
+			continue;
+		}
+		if (bytes < sizeof(*e) || bytes % 8 || bytes > end - *at)
+			return NULL; /* damaged */
+		*at += bytes;
+		if (kind && has_strings(e, kind, bytes))
+			return e;
+		*gap = true;
+	}
+	return NULL;
+}
+
+const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint16_t id)
+{
+	const struct dict_entry *e;
+	const char *found = NULL;
+	uint64_t at = 0;
+	bool gap;
+
+	while ((e = journal_dict_next(j, &at, &gap)))
+		if (e->kind == kind && e->id == id) {
+			found = (const char *)(e + 1);
+			if (kind != DICT_META)
+				break;
+		}
+	return found;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct look {
+	const struct journal *j;
+	void (*fn)(void *, const struct inspect_call *);
+	void *arg;
+	uint32_t n;
+	/* Asynchronous calls seen so far whose END has not been seen. */
+	const struct journal_call **pending;
+	size_t npending, cap;
+};
+
+static void names(const struct look *l, uint32_t id, struct inspect_call *c)
+{
+	const char *p = journal_dict_get(l->j, DICT_API, (uint16_t)id);
+
+	c->lib = c->api = c->op = "";
+	if (p) {
+		c->lib = p;
+		c->api = c->lib + strlen(c->lib) + 1;
+		c->op = c->api + strlen(c->api) + 1;
+	}
+}
+
+static void show(struct look *l, const struct journal_call *r, bool async)
+{
+	struct inspect_call c = {
+			.seq = r->seq,
+			.comm = r->comm,
+			.comm_seq = r->comm_seq,
+			.start_ns = clock_to_real(&l->j->head->clock, r->start),
+			.step = r->step,
+			.stack = r->stack,
+			.tid = r->tid,
+			.flags = r->flags,
+			.rank = r->comm_rank,
+			.size = r->comm_size,
+			.root = r->root,
+			.peer = r->peer,
+			.tag = r->tag,
+			.async = async,
+	};
+
+	names(l, r->api, &c);
+	l->fn(l->arg, &c);
+	l->n++;
+}
+
+static void note_pending(struct look *l, const struct journal_call *c)
+{
+	if (l->npending == l->cap) {
+		size_t want = l->cap ? l->cap * 2 : 256;
+		void *more = realloc(l->pending, want * sizeof(*l->pending));
+
+		if (!more)
+			return;
+		l->pending = more;
+		l->cap = want;
+	}
+	l->pending[l->npending++] = c;
+}
+
+/* Every entry from the committed position of a chain to its end. */
+static void walk(struct look *l, uint32_t slot, const struct journal_commit *commit,
+		void (*visit)(struct look *, const struct journal_entry *))
+{
+	const struct journal_thread *t = journal_thread(l->j, slot);
+	const struct journal_pos *pos = &commit->pos[slot];
+	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
+	bool same = pos->generation == t->generation && pos->chunk;
+	uint32_t chunk = same ? pos->chunk : atomic_load_explicit(&t->first, memory_order_acquire);
+	uint32_t at = same ? pos->offset : 0;
+
+	if (state != JT_LIVE && state != JT_DEAD)
+		return;
+	for (uint32_t left = l->j->head->nchunk; chunk && chunk <= l->j->head->nchunk && left; left--) {
+		const struct journal_chunk *k = journal_chunk(l->j, chunk - 1);
+		uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
+
+		if (!journal_chunk_is_of(k, slot, t->generation))
+			break;
+		/* The chunk may be given back and used anew at any time: what was checked need not stand there any more. */
+		for (const struct journal_entry *e; at < used && (e = journal_entry_at(l->j, k, used, at));) {
+			uint32_t bytes = e->bytes;
+
+			visit(l, e);
+			if (bytes < sizeof(*e) || bytes % 8 || bytes > used - at)
+				break;
+			at += bytes;
+		}
+		chunk = atomic_load_explicit(&k->next, memory_order_acquire);
+		at = 0;
+	}
+}
+
+static void visit_call(struct look *l, const struct journal_entry *e)
+{
+	if (e->type != JE_CALL)
+		return;
+
+	const struct journal_call *c = (const struct journal_call *)e;
+	uint8_t state = atomic_load_explicit(&e->state, memory_order_acquire);
+
+	if (state == JCS_OPEN)
+		show(l, c, false);
+	else if (state == JCS_ASYNC)
+		note_pending(l, c);
+}
+
+static void visit_end(struct look *l, const struct journal_entry *e)
+{
+	if (e->type != JE_END)
+		return;
+
+	uint64_t seq = ((const struct journal_end *)e)->seq;
+
+	for (size_t i = 0; i < l->npending; i++)
+		if (l->pending[i] && l->pending[i]->seq == seq)
+			l->pending[i] = NULL;
+}
+
+static void parked(struct look *l, uint64_t commit)
+{
+	const struct journal_head *h = l->j->head;
+	uint32_t n = (uint32_t)(h->park_bytes / PARK_UNIT);
+
+	for (uint32_t i = 0; i < n;) {
+		const struct park_slot *s = (const void *)((const char *)h + h->park_off + (uint64_t)i * PARK_UNIT);
+		const struct journal_call *c = (const void *)s->data;
+		uint64_t born = s->born, died = s->died;
+		uint32_t units = s->units;
+
+		if (!born || !units || units > n - i) {
+			i++;
+			continue;
+		}
+		if (born <= commit && (!died || died > commit) && c->e.type == JE_CALL && c->seq &&
+				units * PARK_UNIT >= sizeof(*s) + sizeof(*c))
+			note_pending(l, c);
+		i += units;
+	}
+}
+
+static void waits(struct look *l)
+{
+	for (uint32_t i = 0; i < JOURNAL_THREADS && i < l->j->head->nthread; i++) {
+		const struct journal_thread *t = journal_thread(l->j, i);
+		uint32_t api = atomic_load_explicit(&t->wait_api, memory_order_acquire);
+		struct inspect_call c = {
+				.comm_seq = JOURNAL_NONE64,
+				.start_ns = clock_to_real(&l->j->head->clock, t->wait_tick),
+				.step = l->j->head->step,
+				.stack = t->wait_stack,
+				.tid = (uint32_t)t->tid,
+				.rank = -1,
+				.size = -1,
+				.root = JOURNAL_NONE,
+				.peer = JOURNAL_NONE,
+				.tag = JOURNAL_NONE,
+				.waiting = true,
+		};
+
+		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
+			continue;
+		names(l, api, &c);
+		l->fn(l->arg, &c);
+		l->n++;
+	}
+}
+
+uint32_t inspect_open(const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg)
+{
+	struct look l = {.j = j, .fn = fn, .arg = arg};
+	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
+	struct journal_commit *commit = malloc(sizeof(*commit));
+	uint32_t n = j->head->nthread < JOURNAL_THREADS ? j->head->nthread : JOURNAL_THREADS;
+
+	if (!commit)
+		return 0;
+	memcpy(commit, journal_commit(j, seq), sizeof(*commit));
+	parked(&l, seq);
+	for (uint32_t i = 0; i < n; i++)
+		walk(&l, i, commit, visit_call);
+	if (l.npending)
+		for (uint32_t i = 0; i < n; i++)
+			walk(&l, i, commit, visit_end);
+	for (size_t i = 0; i < l.npending; i++)
+		if (l.pending[i])
+			show(&l, l.pending[i], true);
+	waits(&l);
+	free(l.pending);
+	free(commit);
+	return l.n;
+}

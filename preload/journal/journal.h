@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The journal as an object: mapping it, writing entries (threads of the job), looking at it (writer and tools).
+ * What lies in it: layout.h.
+ */
+#ifndef PROBE_JOURNAL_JOURNAL_H
+#define PROBE_JOURNAL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journal/layout.h"
+
+struct journal {
+	struct journal_head *head;
+	size_t bytes;
+	bool safe;    /* backed by a file: survives the process */
+	bool rdonly;
+	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
+};
+
+/*
+ * Makes a journal of `bytes` (rounded up; at least JOURNAL_BYTES_MIN) in dirfd/name: allocated in full, so that a
+ * full disk shows here and not as SIGBUS. dirfd -1: anonymous memory (not crash-safe). The head is filled but for
+ * owner, clock, sink options. Returns -errno; nothing is left behind then.
+ */
+#define JOURNAL_BYTES_MIN (1u << 20)
+int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
+
+/*
+ * Maps an existing one. Checks magic, version, geometry: -EINVAL, -EPROTO (other version), -ENODATA (its process ended
+ * before it was ready: nothing was ever in it), or -errno of open.
+ */
+int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly);
+void journal_close(struct journal *j);
+
+static inline struct journal_thread *journal_thread(const struct journal *j, uint32_t slot)
+{
+	return (struct journal_thread *)((char *)j->head + j->head->thread_off) + slot;
+}
+
+static inline struct journal_commit *journal_commit(const struct journal *j, uint64_t seq)
+{
+	return (struct journal_commit *)((char *)j->head + j->head->commit_off) + (seq & 1);
+}
+
+static inline struct journal_chunk *journal_chunk(const struct journal *j, uint32_t i)
+{
+	return (struct journal_chunk *)((char *)j->head + j->head->chunk_off +
+			(uint64_t)i * j->head->chunk_bytes);
+}
+
+/* A chunk that was given back may be another thread's by now. */
+static inline bool journal_chunk_is_of(const struct journal_chunk *k, uint32_t slot, uint32_t generation)
+{
+	return k->slot == slot && k->generation == generation;
+}
+
+static inline uint32_t journal_chunk_cap(const struct journal *j)
+{
+	return j->head->chunk_bytes - (uint32_t)sizeof(struct journal_chunk);
+}
+
+/* ---- the writing side: one thread's chain of chunks ---- */
+
+struct chain {
+	struct journal *j;
+	struct journal_thread *slot;
+	struct journal_chunk *chunk; /* NULL: none yet, or none was free */
+	uint32_t used, cap;          /* of the chunk */
+	uint32_t generation, index;
+};
+
+/* Takes a thread slot. -EAGAIN: all are taken. */
+int chain_attach(struct chain *c, struct journal *j, int64_t tid);
+/* Leaves the slot to the writer, which frees it once everything in it has been written. */
+void chain_detach(struct chain *c);
+
+/*
+ * Room for an entry of that many bytes (a multiple of 8, at most JOURNAL_ENTRY_MAX), NULL if no chunk is free. The
+ * entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set when half of the
+ * chunks are in use.
+ */
+void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
+
+/*
+ * The same for the end of an asynchronous call, which may use the last chunks too: a call without its end would stand
+ * in the files as one that hangs.
+ */
+void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake);
+
+static inline void chain_publish(struct chain *c, uint32_t bytes)
+{
+	c->used += bytes;
+	atomic_store_explicit(&c->chunk->used, c->used, memory_order_release);
+}
+
+/*
+ * Adds strings (NUL-terminated, one behind the other, `bytes` in all) to the dictionary; id: the entry's number within
+ * its kind. Returns 0, -ENOSPC when full, -EMSGSIZE. Any thread.
+ */
+int journal_dict_add(struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes);
+
+/* The strings of entry `id`, or NULL. For `kind` DICT_META: the last one added under that id. */
+const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint16_t id);
+
+/*
+ * The dictionary's entries one after the other, each with as many strings as its kind has: *at is 0 at first. NULL: no
+ * more (for now). *gap is set when one was stepped over that is being filled in, or that its process died in.
+ */
+const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at, bool *gap);
+
+/* ---- looking at entries ---- */
+
+/* The n-th tensor of a call or end entry; NULL when the entry is too small for it. */
+const struct journal_tensor *journal_tensor_first(const struct journal_entry *e);
+const struct journal_tensor *journal_tensor_next(const struct journal_entry *e,
+		const struct journal_tensor *t);
+
+static inline uint32_t journal_tensor_bytes(unsigned ndim)
+{
+	return (uint32_t)sizeof(struct journal_tensor) +
+			(ndim == JOURNAL_NDIM_NONE ? 0 : 8 * (uint32_t)ndim);
+}
+
+/*
+ * The entry at `offset` of a chunk of which `used` bytes are valid, or NULL if what lies there is no entry (a
+ * damaged journal): all lengths have been checked then.
+ */
+const struct journal_entry *journal_entry_at(const struct journal *j, const struct journal_chunk *chunk,
+		uint32_t used, uint32_t offset);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libprobe's own functions, for programs that want to say something to it. None is needed: a program records unchanged.
+ *
+ * Look them up weakly and a program runs with and without the preload:
+ *
+ *	#include <libprobe/probe.h>
+ *	if (probe_step)
+ *		probe_step();
+ *
+ * All may be called from any thread, return at once and never fail the program.
+ */
+#ifndef LIBPROBE_PROBE_H
+#define LIBPROBE_PROBE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(PROBE_BUILDING)
+#define PROBE_API __attribute__((visibility("default")))
+#else
+#define PROBE_API __attribute__((weak))
+#endif
+
+/*
+ * A training step ends here. Calls that are entered later belong to the next step. Overrides every other source of
+ * steps from its first call on. Returns the number of the step that begins, or -1 when nothing is recorded.
+ */
+PROBE_API long probe_step(void);
+
+/* Stops and resumes recording (calls are counted as paused). Return 0, or -1 when nothing is recorded. */
+PROBE_API int probe_pause(void);
+PROBE_API int probe_resume(void);
+
+/* Writes what is complete to the files now, on the calling thread. Returns 0, or -1 when nothing is recorded. */
+PROBE_API int probe_flush(void);
+
+/* "0.1.0": version of the library that is loaded. */
+PROBE_API const char *probe_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "sink/blocks.h"
+#include "sink/row.h"
+
+#define BUFFER_MAX (1u << 20) /* text of one file in one pass */
+
+int files_open(struct files *f, struct journal *j, int dirfd)
+{
+	*f = (struct files){.j = j, .dirfd = dirfd, .limit = io_file_limit()};
+	for (int i = 0; i < FILES_OPEN; i++)
+		f->file[i].fd = -1;
+	return blocks_scan(f);
+}
+
+void files_forget(struct out_file *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	free(o->buf);
+	*o = (struct out_file){.fd = -1};
+}
+
+void files_close(struct files *f)
+{
+	for (int i = 0; i < FILES_OPEN; i++)
+		files_forget(&f->file[i]);
+	free(f->blocks);
+	f->blocks = NULL;
+	f->nblocks = f->cap_blocks = 0;
+}
+
+/* The valid commit's entry of that path, or NULL. */
+static const struct journal_file *committed(const struct files *f, const char *path)
+{
+	const struct journal_commit *c =
+			journal_commit(f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
+
+	for (int i = 0; i < JOURNAL_FILES; i++)
+		if (strncmp(c->file[i].path, path, sizeof(c->file[i].path)) == 0)
+			return &c->file[i];
+	return NULL;
+}
+
+static struct out_file *lookup(struct files *f, const char *path)
+{
+	struct out_file *free_one = NULL;
+
+	for (int i = 0; i < FILES_OPEN; i++) {
+		struct out_file *o = &f->file[i];
+
+		if (o->path[0] && strcmp(o->path, path) == 0)
+			return o;
+		/* A file without text in this pass may give way; the one unused for longest first. */
+		if (o->len == 0 && (!free_one || o->used < free_one->used))
+			free_one = o;
+	}
+	if (!free_one)
+		return NULL;
+	files_forget(free_one);
+
+	const struct journal_file *c = committed(f, path);
+	struct stat st;
+
+	snprintf(free_one->path, sizeof(free_one->path), "%s", path);
+	/* No longer in the commit: it was complete when it left it. */
+	if (c)
+		free_one->bytes = c->bytes;
+	else if (fstatat(f->dirfd, path, &st, 0) == 0)
+		free_one->bytes = (uint64_t)st.st_size;
+	return free_one;
+}
+
+static char *room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+{
+	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
+
+	if (o->len + lead + bytes > BUFFER_MAX && o->len)
+		return NULL;
+	if (o->len + lead + bytes > o->cap) {
+		size_t want = o->cap ? o->cap * 2 : 65536;
+
+		while (want < o->len + lead + bytes)
+			want *= 2;
+
+		char *more = realloc(o->buf, want);
+
+		if (!more)
+			return NULL;
+		o->buf = more;
+		o->cap = want;
+	}
+	if (lead) {
+		memcpy(o->buf, header, lead);
+		o->len = lead;
+	}
+	o->header = header;
+	o->used = f->pass + 1;
+	return o->buf + o->len;
+}
+
+char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
+		struct out_file **which)
+{
+	struct out_file *o = lookup(f, path);
+
+	*which = o;
+	return o ? room(f, o, header, bytes) : NULL;
+}
+
+bool files_table_is_full(struct files *f, const char *path, size_t bytes)
+{
+	const struct out_file *o = lookup(f, path);
+
+	return o && o->bytes + o->len + bytes > f->limit;
+}
+
+/* Bytes after which a calls file goes on in its next part: the configured size, or what the process may write. */
+static uint64_t part_limit(const struct files *f)
+{
+	uint64_t limit = f->limit / 8 * 7, part = f->j->head->part_bytes;
+
+	return part && part < limit ? part : limit;
+}
+
+char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which)
+{
+	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;
+	char path[48];
+
+	*which = NULL;
+	for (uint32_t i = f->nblocks; i-- > 0;)
+		if (f->blocks[i].block == block && f->blocks[i].part > part)
+			part = f->blocks[i].part;
+	for (;;) {
+		blocks_path(f, block, part, path, sizeof(path));
+
+		struct out_file *o = lookup(f, path);
+
+		if (!o)
+			return NULL;
+		if (o->bytes + o->len && o->bytes + o->len + bytes > part_limit(f)) {
+			/* A file that was begun in this very pass is known only by its text. */
+			if (!blocks_find(f, block, part) && !blocks_add(f, block, part, 0))
+				return NULL;
+			part++;
+			continue;
+		}
+		o->calls = true;
+		o->block = block;
+		o->part = part;
+		*which = o;
+		return room(f, o, ROW_HEADER, bytes);
+	}
+}
+
+void files_took(struct files *f, struct out_file *o, size_t bytes)
+{
+	(void)f;
+	o->len += bytes;
+}
+
+void files_drop(struct files *f)
+{
+	for (int i = 0; i < FILES_OPEN; i++)
+		f->file[i].len = 0;
+}
+
+/* The text was collected for the end of a file that is gone: its first line comes before it now. */
+static int prepend_header(struct out_file *o)
+{
+	size_t n = strlen(o->header);
+
+	if (o->len >= n && memcmp(o->buf, o->header, n) == 0)
+		return 0;
+	if (o->len + n > o->cap) {
+		char *more = realloc(o->buf, o->len + n);
+
+		if (!more)
+			return -ENOMEM;
+		o->buf = more;
+		o->cap = o->len + n;
+	}
+	memmove(o->buf + n, o->buf, o->len);
+	memcpy(o->buf, o->header, n);
+	o->len += n;
+	return 0;
+}
+
+/* The largest length up to `bytes` that ends with a line. */
+static uint64_t line_end(int fd, uint64_t bytes)
+{
+	char buf[4096];
+
+	while (bytes) {
+		size_t n = bytes < sizeof(buf) ? (size_t)bytes : sizeof(buf);
+		const char *nl;
+
+		if (pread(fd, buf, n, (off_t)(bytes - n)) != (ssize_t)n)
+			return bytes; /* cannot be read: taken on trust */
+		nl = memrchr(buf, '\n', n);
+		bytes -= n;
+		if (nl)
+			return bytes + (uint64_t)(nl + 1 - buf);
+	}
+	return 0;
+}
+
+/*
+ * Makes an open file as long as it was committed. Longer: a pass that failed or was killed half-way. Shorter, or not
+ * at the end of a line: somebody else cut it, or the journal is damaged; goes on behind its last whole line.
+ */
+static int fit(int fd, uint64_t *bytes)
+{
+	struct stat st;
+	uint64_t size, to;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	size = (uint64_t)st.st_size;
+	to = line_end(fd, size < *bytes ? size : *bytes);
+	if (size != to && ftruncate(fd, (off_t)to) < 0)
+		return -errno;
+	*bytes = to;
+	return 0;
+}
+
+/* Opens the file for appending and makes sure that it is still the one in the folder. */
+static int ensure_open(struct files *f, struct out_file *o)
+{
+	struct stat st = {0};
+	int err;
+
+	if (o->fd >= 0 && fstat(o->fd, &st) < 0)
+		return -errno;
+	if (o->fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
+		return o->bytes ? 0 : prepend_header(o);
+	if (o->fd >= 0 && !st.st_nlink) {
+		/* Somebody removed it: begin a new one. Rows written into the old one are gone with it. */
+		close(o->fd);
+		o->fd = -1;
+		o->bytes = 0;
+	}
+	if (o->fd < 0)
+		o->fd = openat(f->dirfd, o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (o->fd < 0)
+		return -errno;
+	err = fit(o->fd, &o->bytes);
+	return err ? err : o->bytes ? 0 : prepend_header(o);
+}
+
+static struct journal_file *slot_for(struct journal_commit *c, const char *path)
+{
+	struct journal_file *oldest = &c->file[0];
+
+	for (int i = 0; i < JOURNAL_FILES; i++) {
+		if (strncmp(c->file[i].path, path, sizeof(c->file[i].path)) == 0)
+			return &c->file[i];
+		if (c->file[i].used < oldest->used)
+			oldest = &c->file[i];
+	}
+	memset(oldest, 0, sizeof(*oldest));
+	snprintf(oldest->path, sizeof(oldest->path), "%s", path);
+	return oldest;
+}
+
+/*
+ * Before the first byte goes into a file, the valid commit must know how long the file is without it: else recovery
+ * could not tell the rows of a killed pass, which the journal still holds, from older ones. The new entries go into
+ * both copies while the valid one is not touched: the other becomes valid first.
+ */
+static void announce(struct files *f, struct journal_commit *next)
+{
+	struct journal_head *h = f->j->head;
+	uint64_t seq = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
+	const struct journal_commit *now = journal_commit(f->j, seq);
+	bool all_known = true;
+
+	for (int i = 0; i < FILES_OPEN; i++) {
+		struct out_file *o = &f->file[i];
+		const struct journal_file *k = o->len ? committed(f, o->path) : NULL;
+
+		if (o->len && (!k || k->bytes != o->bytes))
+			all_known = false;
+	}
+	if (all_known)
+		return;
+
+	struct journal_commit *other = journal_commit(f->j, seq + 1);
+
+	memcpy(other, now, sizeof(*other));
+	other->number = seq + 1;
+	for (int i = 0; i < FILES_OPEN; i++) {
+		struct out_file *o = &f->file[i];
+
+		if (!o->len)
+			continue;
+
+		struct journal_file *s = slot_for(other, o->path);
+
+		s->bytes = o->bytes;
+		s->used = seq + 1;
+	}
+	memcpy(next->file, other->file, sizeof(next->file));
+	atomic_store_explicit(&h->commit_seq, seq + 1, memory_order_release);
+}
+
+static int write_one(struct out_file *o, uint64_t limit)
+{
+	if (o->bytes + o->len > limit)
+		return -EFBIG;
+	return io_write_all(o->fd, o->buf, o->len);
+}
+
+int files_write(struct files *f, struct journal_commit *next)
+{
+	int err = 0;
+
+	f->pass++;
+	f->limit = io_file_limit();
+	for (int i = 0; i < FILES_OPEN && !err; i++)
+		if (f->file[i].len)
+			err = ensure_open(f, &f->file[i]);
+	if (!err)
+		announce(f, next);
+	for (int i = 0; i < FILES_OPEN && !err; i++)
+		if (f->file[i].len)
+			err = write_one(&f->file[i], f->limit);
+	if (err) {
+		for (int i = 0; i < FILES_OPEN; i++) {
+			struct out_file *o = &f->file[i];
+
+			if (o->len && o->fd >= 0 && ftruncate(o->fd, (off_t)o->bytes) < 0)
+				files_forget(o); /* ensure_open cuts it the next time */
+			o->len = 0;
+		}
+		return err;
+	}
+	for (int i = 0; i < FILES_OPEN; i++) {
+		struct out_file *o = &f->file[i];
+
+		if (!o->len)
+			continue;
+
+		struct journal_file *s = slot_for(next, o->path);
+
+		o->bytes += o->len;
+		if (o->calls) {
+			struct out_block *b = blocks_find(f, o->block, o->part);
+
+			if (b) {
+				f->total += o->len;
+				b->bytes += o->len;
+			} else {
+				blocks_add(f, o->block, o->part, o->bytes);
+			}
+		}
+		o->len = 0;
+		s->bytes = o->bytes;
+		s->used = next->number;
+	}
+	return 0;
+}
+
+/* A damaged journal must not make us cut other files. */
+static bool is_ours(const char *path)
+{
+	return !strchr(path, '/') && (strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
+					     strncmp(path, "calls_", 6) == 0);
+}
+
+static int cut(int dirfd, const char *path, uint64_t bytes)
+{
+	int err, fd = openat(dirfd, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = fit(fd, &bytes);
+	close(fd);
+	return !err && !bytes && unlinkat(dirfd, path, 0) < 0 ? -errno : err;
+}
+
+int files_cut(struct files *f)
+{
+	const struct journal_commit *c =
+			journal_commit(f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
+
+	for (int i = 0; i < JOURNAL_FILES; i++) {
+		char path[sizeof(c->file[i].path) + 1] = "";
+		int err;
+
+		memcpy(path, c->file[i].path, sizeof(c->file[i].path));
+		if (!is_ours(path))
+			continue;
+		err = cut(f->dirfd, path, c->file[i].bytes);
+		if (err)
+			return err;
+	}
+	return blocks_scan(f);
+}

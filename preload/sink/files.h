@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of a rank's folder that grow: calls_<a>-<b>[.<k>].csv, stack_info.csv, comms.csv. Text is collected in a
+ * buffer per file and written at the end of a drain pass, whole lines at a time; what was committed is never
+ * written twice or cut off. One writer: the writer thread, or the tool.
+ */
+#ifndef PROBE_SINK_FILES_H
+#define PROBE_SINK_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journal/journal.h"
+
+#define FILES_OPEN 8 /* files written in one pass */
+
+struct out_file {
+	char path[48];     /* "" = place not used */
+	int fd;            /* -1: not open */
+	uint64_t bytes;    /* committed length; part of the file only up to here */
+	const char *header; /* first line of a new file */
+	char *buf;
+	size_t len, cap;
+	uint32_t block, part; /* calls files */
+	bool calls;
+	uint64_t used; /* pass of the last use */
+};
+
+/* A calls file that exists, for the limit on the folder's size. */
+struct out_block {
+	uint32_t block, part;
+	uint64_t bytes;
+};
+
+struct files {
+	struct journal *j;
+	int dirfd;
+	uint64_t pass;
+	struct out_file file[FILES_OPEN];
+	struct out_block *blocks;
+	uint32_t nblocks, cap_blocks;
+	uint64_t total; /* bytes of all calls files */
+	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
+};
+
+/* Looks at what is in the folder already (a recovered or resumed one). */
+int files_open(struct files *f, struct journal *j, int dirfd);
+void files_close(struct files *f);
+
+/*
+ * A place in the buffer of that file with room for `bytes`, NULL when the pass has to be ended first (too many
+ * files, too much text, no memory). files_took() says how much of it was used.
+ */
+char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
+		struct out_file **which);
+char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which);
+
+/* True if no file may grow so large: a table has no parts, its rows are lost then. */
+bool files_table_is_full(struct files *f, const char *path, size_t bytes);
+void files_took(struct files *f, struct out_file *o, size_t bytes);
+
+/*
+ * Writes the buffers and enters the new lengths into *next. On an error everything is as before the pass: files cut
+ * to their committed length, buffers empty. -errno of the first failure.
+ */
+int files_write(struct files *f, struct journal_commit *next);
+void files_drop(struct files *f); /* forgets the buffers */
+
+/* Cuts every file that the valid commit knows to its committed length: what lies behind is in the journal. */
+int files_cut(struct files *f);
+
+/* Removes the oldest finished blocks but the first until the folder fits its limit. Returns blocks removed. */
+uint32_t files_limit(struct files *f);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who owns a rank's folder: a process, told apart from a later one with the same pid by its start time.
+ */
+#ifndef PROBE_SINK_OWNER_H
+#define PROBE_SINK_OWNER_H
+
+#include "base/text.h"
+#include "journal/layout.h"
+
+/* The calling process. */
+void owner_self(struct journal_owner *o);
+bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
+
+enum owner_life { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN /* on another host or in another pid namespace */ };
+
+/* journal_path: absolute path of its journal, "" unknown: a process that exec'ed no longer maps it and is dead. */
+enum owner_life owner_life(const struct journal_owner *o, const char *journal_path);
+
+/* `"owner": {...}` as in meta.json, and back. owner_parse: 0, or -EINVAL if the text has none. */
+void owner_format(struct text *t, const struct journal_owner *o);
+int owner_parse(const char *meta, struct journal_owner *o);
+
+/* The value of a top-level string key of a meta.json that this library wrote; "" if it has none. */
+void meta_string(const char *meta, const char *key, char *buf, size_t cap);
+
+#endif

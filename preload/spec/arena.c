@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spec/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef __has_feature
+#define CLANG_ASAN __has_feature(address_sanitizer)
+#else
+#define CLANG_ASAN 0
+#endif
+
+/* Where each access is checked, every piece is a block of its own, so that one byte too far is noticed. */
+#if defined(__SANITIZE_ADDRESS__) || CLANG_ASAN
+#define BLOCK_MIN 0
+#else
+#define BLOCK_MIN ((size_t)16 << 10)
+#endif
+
+struct arena_block {
+	struct arena_block *next;
+	size_t size; /* of data */
+	max_align_t data[];
+};
+
+void *arena_new(struct arena *a, size_t n)
+{
+	const size_t align = sizeof(max_align_t);
+	struct arena_block *b = a->blocks;
+	size_t size;
+
+	if (n > SIZE_MAX / 2)
+		return NULL;
+	n = n ? (n + align - 1) / align * align : align;
+	if (a->used > a->limit || n > a->limit - a->used)
+		return NULL;
+	if (!b || n > a->room) {
+		size = n > BLOCK_MIN ? n : BLOCK_MIN;
+		b = calloc(1, sizeof(*b) + size);
+		if (!b)
+			return NULL;
+		b->size = size;
+		/* A large piece fills its block: the one before it may have more room. */
+		if (a->blocks && size - n < a->room) {
+			b->next = a->blocks->next;
+			a->blocks->next = b;
+			a->used += n;
+			return b->data;
+		}
+		b->next = a->blocks;
+		a->blocks = b;
+		a->room = size;
+	}
+	a->used += n;
+	a->room -= n;
+	return (char *)b->data + b->size - a->room - n;
+}
+
+void arena_free(struct arena *a)
+{
+	struct arena_block *next;
+
+	for (struct arena_block *b = a->blocks; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	a->blocks = NULL;
+	a->room = a->used = 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A YAML file as a tree of nodes with positions. */
+#ifndef PROBE_SPEC_NODE_H
+#define PROBE_SPEC_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "spec/load.h"
+
+enum node_type { NODE_SCALAR, NODE_LIST, NODE_MAP };
+
+struct node {
+	enum node_type type;
+	bool open; /* its end is not read yet */
+	unsigned quotes; /* columns between `at` and the first character: 1 for "x" */
+	struct pos at;
+	const char *text; /* NODE_SCALAR */
+	unsigned n;
+	struct node **key; /* NODE_MAP: scalars */
+	struct node **item;
+};
+
+struct nodes {
+	struct node **item;
+	unsigned n;
+};
+
+/* The documents of a file, each a map; empty ones are left out. `text` must outlive the nodes' reading only. */
+struct nodes nodes_read(struct spec_load *l, const char *file, const char *text, size_t len);
+
+struct node *node_get(const struct node *map, const char *key);
+/* Reports every key of `map` that is not in the NULL-terminated list. */
+void node_known(
+	struct spec_load *l, const struct node *map, const char *const *known, const char *what);
+/* The typed readers report and return the fallback when the node has another form. */
+const char *node_text(struct spec_load *l, const struct node *n, const char *fallback);
+bool node_bool(struct spec_load *l, const struct node *n, bool fallback);
+bool node_int(struct spec_load *l, const struct node *n, int64_t *out);
+bool node_is(struct spec_load *l, const struct node *n, enum node_type type, const char *what);
+struct pos node_column(const struct node *n, size_t offset); /* of a character of a scalar */
+
+#endif

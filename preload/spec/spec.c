@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A library's file: configs/apis/<library>.yaml. */
+#include "spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "missing",
+	"success", "types", "completion", "counts", "variants", "dtype", "redop", "abi", "check",
+	"functions", NULL};
+static const char *const user_file_keys[] = {"notation", "library", "sonames", "twin", "success",
+	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
+	"functions", NULL};
+static const char *const row_keys[] = {
+	"sig", "kind", "task", "how", "completion", "v", "list", NULL};
+static const char *const user_row_keys[] = {
+	"sig", "kind", "task", "how", "completion", "v", "list", "name", "symbol", NULL};
+
+static bool identifier(const char *s)
+{
+	return *s && !strchr("0123456789", *s) &&
+	       s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
+		       '\0';
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int completion_read(struct spec_load *l, const struct node *n, int fallback)
+{
+	const char *s = node_text(l, n, "");
+	int c;
+
+	if (!n)
+		return fallback;
+	c = name_find(completion_name, 0, s, strlen(s));
+	if (c >= 0)
+		return c;
+	load_fail(l, n->at, "unknown completion '%s'; known are %s", s,
+		name_list(l, completion_name, 0));
+	return fallback;
+}
+
+static void task_read(struct spec_load *l, const struct node *n, struct func *f)
+{
+	const char *s = node_text(l, n, ""), *known = "";
+
+	for (const struct task_name *t = task_names; t->name; t++) {
+		if (strcmp(t->name, s) == 0) {
+			f->task = t->task;
+			f->sub = t->sub;
+			return;
+		}
+		known = load_print(l, "%s%s%s", known, *known ? ", " : "", t->name);
+	}
+	load_fail(l, n->at, "unknown task '%s'; known are %s", s, known);
+	f->task = TASK_GROUP_START;
+}
+
+const struct kind *kinds_find(const struct kinds *k, const char *name)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (strcmp(k->item[i].name, name) == 0)
+			return &k->item[i];
+	return NULL;
+}
+
+static void kind_read(
+	struct spec_load *l, const struct node *n, const struct kinds *kinds, struct func *f)
+{
+	const char *s = node_text(l, n, "");
+	const struct kind *k = kinds_find(kinds, s);
+
+	if (!k) {
+		load_fail(l, n->at, "unknown kind '%s'; kinds are defined in kinds.yaml", s);
+		return;
+	}
+	f->kind = k;
+	f->kind_id = (unsigned)(k - kinds->item);
+}
+
+static void func_read(struct spec_load *l, struct spec *s, const struct node *key,
+	const struct node *row, const struct kinds *kinds, struct funcs *out)
+{
+	struct func f = {.symbol = key->text, .list = key->text, .at = key->at, .spec = s};
+	const struct node *kind = node_get(row, "kind"), *task = node_get(row, "task"),
+			  *sig = node_get(row, "sig");
+	unsigned before = l->failures;
+
+	if (!node_is(l, row, NODE_MAP, key->text))
+		return;
+	node_known(
+		l, row, l->run_time ? user_row_keys : row_keys, load_print(l, "'%s'", key->text));
+	if (l->run_time)
+		user_row_read(l, &f, row);
+	if (f.find == FIND_SYMBOL && !identifier(f.symbol))
+		load_fail(l, key->at, "'%s' is no C function name", f.symbol);
+	if (!sig)
+		load_fail(l, key->at, "'%s' has no sig", key->text);
+	if (!kind == !task)
+		load_fail(l, key->at, "'%s' needs %s", key->text,
+			kind ? "kind or task, not both" : "a kind or a task");
+	if (task)
+		task_read(l, task, &f);
+	else if (kind)
+		kind_read(l, kind, kinds, &f);
+	f.completion = (uint8_t)completion_read(
+		l, node_get(row, "completion"), task ? DONE_RETURN : s->completion);
+	f.how = node_text(l, node_get(row, "how"), NULL);
+	f.list = node_text(l, node_get(row, "list"), f.list);
+	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args))
+		variants_expand(l, s, &f, node_get(row, "v"), out);
+}
+
+static void success_read(struct spec_load *l, struct spec *s, const struct node *top)
+{
+	const struct node *success = node_get(top, "success");
+
+	if (!success && l->run_time)
+		return; /* every result is fine */
+	if (!success || !node_is(l, success, NODE_LIST, "success") || success->n == 0 ||
+		success->n > 4) {
+		load_fail(l, success ? success->at : top->at,
+			"the file needs success: [codes], 1 to 4 of them");
+		return;
+	}
+	for (unsigned i = 0; i < success->n; i++)
+		node_int(l, success->item[i], &s->success[s->nsuccess++]);
+}
+
+static void missing_read(struct spec_load *l, struct spec *s, const struct node *top)
+{
+	const struct node *missing = node_get(top, "missing");
+
+	if (missing)
+		node_int(l, missing, &s->missing);
+	else if (!l->run_time)
+		load_fail(l, top->at,
+			"the file needs missing: the code that stands for 'no such function'");
+}
+
+static void counts_read(struct spec_load *l, struct spec *s, const struct node *n)
+{
+	const char *text = node_text(l, n, NULL);
+
+	if (!text)
+		return;
+	if (strcmp(text, "u32") != 0 && strcmp(text, "u64") != 0)
+		load_fail(l, n->at, "counts must be u32 or u64");
+	s->counts = strcmp(text, "u32") == 0 ? 4 : 8;
+}
+
+static void head_read(struct spec_load *l, struct spec *s, const struct node *top)
+{
+	const struct node *notation = node_get(top, "notation"),
+			  *library = node_get(top, "library");
+
+	if (!notation || strcmp(node_text(l, notation, ""), "1") != 0)
+		load_fail(l, notation ? notation->at : top->at, "the file needs notation: 1");
+	s->library = library ? node_text(l, library, "") : l->run_time ? "custom" : "";
+	if (l->run_time && strcmp(s->library, "custom") != 0)
+		load_fail(l, library->at, "library must be 'custom', or left out");
+	else if (!identifier(s->library))
+		load_fail(l, library ? library->at : top->at, "the file needs library: <name>");
+	s->sonames = node_get(top, "sonames");
+	if (s->sonames || !l->run_time)
+		if (!s->sonames || !node_is(l, s->sonames, NODE_LIST, "sonames") ||
+			s->sonames->n == 0)
+			load_fail(l, s->sonames ? s->sonames->at : top->at,
+				"the file needs sonames: [libx.so.1]");
+	s->twin = node_text(l, node_get(top, "twin"), "");
+	s->completion = completion_read(l, node_get(top, "completion"), DONE_RETURN);
+	success_read(l, s, top);
+	missing_read(l, s, top);
+}
+
+struct spec *spec_read(struct spec_load *l, const char *path, const struct node *top,
+	const struct kinds *kinds, struct funcs *out)
+{
+	struct spec *s = load_new(l, sizeof(*s));
+	const struct node *rows = node_get(top, "functions");
+
+	s->path = path;
+	s->base = base_name(path);
+	s->top = top;
+	node_known(l, top, l->run_time ? user_file_keys : file_keys, "the file");
+	head_read(l, s, top);
+	counts_read(l, s, node_get(top, "counts"));
+	types_read(l, &s->types, node_get(top, "types"));
+	values_read(l, &s->dtype, node_get(top, "dtype"), false);
+	values_read(l, &s->redop, node_get(top, "redop"), true);
+	if (l->run_time)
+		user_read(l, s);
+	variants_read(l, s, node_get(top, "variants"));
+	if (!rows || !node_is(l, rows, NODE_MAP, "functions")) {
+		load_fail(l, rows ? rows->at : top->at, "the file needs functions: {name: {...}}");
+		return s;
+	}
+	for (unsigned i = 0; i < rows->n; i++)
+		func_read(l, s, rows->key[i], rows->item[i], kinds, out);
+	return s;
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+	const struct func *const *x = a, *const *y = b;
+	int c = strcmp((*x)->symbol, (*y)->symbol);
+
+	return c ? c : ((*x)->at.line > (*y)->at.line) - ((*x)->at.line < (*y)->at.line);
+}
+
+void funcs_sort(struct spec_load *l, struct funcs *f)
+{
+	if (f->n)
+		qsort(f->item, f->n, sizeof(*f->item), by_symbol);
+	for (unsigned i = 1; i < f->n; i++) {
+		const struct func *a = f->item[i - 1], *b = f->item[i];
+
+		if (strcmp(a->symbol, b->symbol) == 0)
+			load_fail(l, b->at, "'%s' is made a second time; the first row is %s:%u",
+				b->symbol, a->at.file, a->at.line);
+	}
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "stack/cache.h"
+
+#define CACHE_BYTES ((size_t)256 * 1024)
+#define RULES 1024
+#define SETS 128
+#define WAYS 4
+
+/* A kept stack in the ring; behind it pc_raw[n - 1], extra_raw[extra], then pc_at[n - 1], extra_at[extra]. */
+struct kept {
+	struct cache_key key;
+	int32_t lowest, highest; /* of all places, in words from fp */
+	uint16_t n, extra;
+	uint16_t ended;
+	uint16_t reserved;
+};
+
+struct rule_slot {
+	uint64_t key; /* 0: free */
+	struct cfi_rule rule;
+};
+
+/*
+ * All zero is empty. The ring is written in order and head counts its words since ever: a stack at position p is
+ * whole as long as head - p is not above the ring's size.
+ */
+struct stack_cache {
+	uintptr_t inside; /* frame address of the walk that is using it, 0: none */
+	uint64_t generation, head;
+	struct rule_slot rules[RULES];
+	uint64_t index[SETS][WAYS]; /* position + 1 */
+	uint64_t ring[];
+};
+
+#define RING_WORDS ((CACHE_BYTES - sizeof(struct stack_cache)) / sizeof(uint64_t))
+
+_Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "words of the stack are kept as uint64_t");
+
+struct stack_cache *stack_cache_new(void)
+{
+	int saved = errno;
+	void *p =
+		mmap(NULL, CACHE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = saved;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void stack_cache_free(struct stack_cache *c)
+{
+	int saved = errno;
+
+	if (c)
+		munmap(c, CACHE_BYTES);
+	errno = saved;
+}
+
+static bool on_stack(const struct stack_bounds *b, uintptr_t a)
+{
+	return a >= b->floor && a < b->hi;
+}
+
+bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
+{
+	/* A handler on the same stack lies below what it interrupted. */
+	if (c->inside && !(on_stack(b, fp) && on_stack(b, c->inside) && fp > c->inside))
+		return false;
+	c->inside = fp;
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+void cache_leave(struct stack_cache *c)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	c->inside = 0;
+}
+
+void cache_check_modules(struct stack_cache *c, uint64_t generation)
+{
+	if (c->generation == generation)
+		return;
+	memset(c->index, 0, sizeof(c->index));
+	memset(c->rules, 0, sizeof(c->rules));
+	c->generation = generation;
+}
+
+/* ---- rules ---- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
+
+	return h ^ h >> 29;
+}
+
+static uint64_t rule_key(uintptr_t pc, bool exact)
+{
+	return (uint64_t)pc << 1 | exact;
+}
+
+bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r)
+{
+	uint64_t key = rule_key(pc, exact);
+	const struct rule_slot *s = &c->rules[mix(key, 0) >> 32 & (RULES - 1)];
+
+	if (s->key != key)
+		return false;
+	*r = s->rule;
+	return true;
+}
+
+void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
+{
+	uint64_t key = rule_key(pc, exact);
+	struct rule_slot *s = &c->rules[mix(key, 0) >> 32 & (RULES - 1)];
+
+	s->key = key;
+	s->rule = *r;
+}
+
+/* ---- stacks ---- */
+
+static uint64_t *index_of(struct stack_cache *c, const struct cache_key *k)
+{
+	return c->index[mix(k->pc, k->fp) >> 32 & (SETS - 1)];
+}
+
+static const struct kept *kept_at(const struct stack_cache *c, uint64_t index)
+{
+	uint64_t at = index - 1;
+
+	if (!index || c->head - at > RING_WORDS)
+		return NULL;
+	return (const struct kept *)&c->ring[at % RING_WORDS];
+}
+
+/* Differences are collected and not branched on: they are rare, and the loads then overlap. */
+MEMORY_RAW static bool same_words(
+	uintptr_t base, const int32_t *at, const uint64_t *raw, unsigned int n)
+{
+	const uint64_t *stack = (const uint64_t *)base;
+	uint64_t d0 = 0, d1 = 0;
+	unsigned int i = 0;
+
+	/* What the stack holds is nothing the compiler could know. */
+	__asm__ volatile("" : "+r"(stack) : : "memory");
+	for (; i + 2 <= n; i += 2) {
+		d0 |= stack[at[i]] ^ raw[i];
+		d1 |= stack[at[i + 1]] ^ raw[i + 1];
+	}
+	if (i < n)
+		d0 |= stack[at[i]] ^ raw[i];
+	return !(d0 | d1);
+}
+
+static bool same_words_asked(
+	struct memory *m, uintptr_t base, const int32_t *at, const uint64_t *raw, unsigned int n)
+{
+	uintptr_t v;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!memory_read(m, base + (uintptr_t)(intptr_t)at[i] * sizeof(v), &v) ||
+			v != raw[i])
+			return false;
+	return true;
+}
+
+static bool verify(const struct kept *s, struct memory *m, const uint64_t *raw)
+{
+	unsigned int words = s->n - 1u + s->extra;
+	const int32_t *at = (const int32_t *)(raw + words);
+	uintptr_t base = s->key.fp;
+	uintptr_t lowest = base + (uintptr_t)(intptr_t)s->lowest * sizeof(base);
+	uintptr_t highest = base + (uintptr_t)(intptr_t)s->highest * sizeof(base);
+
+	if (lowest >= m->lo && lowest <= highest && highest < m->hi)
+		return same_words(base, at, raw, words);
+	return same_words_asked(m, base, at, raw, words);
+}
+
+static int recall(
+	const struct kept *s, const struct cache_key *k, struct memory *m, uintptr_t *pcs, int max)
+{
+	const uint64_t *raw = (const uint64_t *)(s + 1);
+	int n = s->n < max ? s->n : max;
+
+	if (s->key.pc != k->pc || s->key.fp != k->fp || s->key.wrapper_pc != k->wrapper_pc)
+		return 0;
+	if ((s->n < max && !s->ended) || !verify(s, m, raw))
+		return 0;
+	pcs[0] = k->pc;
+	for (int i = 1; i < n; i++)
+		pcs[i] = unwind_strip(raw[i - 1]);
+	return n;
+}
+
+int cache_find(
+	struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs, int max)
+{
+	const uint64_t *set = index_of(c, k);
+
+	for (int i = 0; i < WAYS; i++) {
+		const struct kept *s = kept_at(c, set[i]);
+		int n = s ? recall(s, k, m, pcs, max) : 0;
+
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+static void range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
+{
+	for (int i = 0; i < n; i++) {
+		if (at[i] < *lowest)
+			*lowest = at[i];
+		if (at[i] > *highest)
+			*highest = at[i];
+	}
+}
+
+static void fill(struct kept *s, const struct cache_key *k, const struct trail *t, bool ended)
+{
+	unsigned int frames = (unsigned int)t->n - 1, extra = (unsigned int)t->extra;
+	uint64_t *raw = (uint64_t *)(s + 1);
+	int32_t *at = (int32_t *)(raw + frames + extra);
+
+	memset(s, 0, sizeof(*s));
+	s->key = *k;
+	s->n = (uint16_t)t->n;
+	s->extra = (uint16_t)extra;
+	s->ended = ended;
+	range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
+	range(t->extra_at, (int)extra, &s->lowest, &s->highest);
+	memcpy(raw, t->pc_raw + 1, frames * sizeof(*raw));
+	memcpy(raw + frames, t->extra_raw, extra * sizeof(*raw));
+	memcpy(at, t->pc_at + 1, frames * sizeof(*at));
+	memcpy(at + frames, t->extra_at, extra * sizeof(*at));
+}
+
+void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended)
+{
+	size_t words = (size_t)t->n - 1 + (size_t)t->extra;
+	size_t need = sizeof(struct kept) / sizeof(uint64_t) + words + (words + 1) / 2;
+	uint64_t *set = index_of(c, k), at = c->head;
+
+	if (t->lossy)
+		return;
+	if (at % RING_WORDS + need > RING_WORDS)
+		at += RING_WORDS - at % RING_WORDS;
+	fill((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
+	c->head = at + need;
+	memmove(set + 1, set, (WAYS - 1) * sizeof(*set));
+	set[0] = at + 1;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame information (.eh_frame): how to get from a frame to its caller's. Only what a walk needs is kept: the
+ * canonical frame address (CFA, the stack pointer in the caller), where the return address lies, and where the
+ * caller's frame pointer lies; other callee-saved registers are never needed, since compilers address frames by stack
+ * or frame pointer only. All reads are bounded by the table's segment: wrong tables give no rule, not a crash.
+ */
+#ifndef PROBE_STACK_CFI_H
+#define PROBE_STACK_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#define CFI_FP 6
+#define CFI_SP 7
+#define CFI_PC 16 /* also the return address column */
+#elif defined(__aarch64__)
+#define CFI_FP 29
+#define CFI_SP 31
+#define CFI_PC 0xffff /* no number */
+#else
+#error "stack walking is written for x86-64 and aarch64"
+#endif
+
+enum cfi_kind {
+	CFI_NONE = 0, /* no information for this address */
+	CFI_FRAME, /* the fields below hold */
+	CFI_SIGNAL, /* what a signal handler returns to: the kernel's frame lies at the stack pointer */
+	CFI_FOREIGN, /* in no loaded object (code made at run time, or no code at all) */
+};
+
+enum cfi_base {
+	CFI_AT_CFA = 0, /* off is added to the CFA */
+	CFI_AT_SP, /* ... to this frame's stack pointer */
+	CFI_AT_FP, /* ... to this frame's frame pointer */
+	CFI_SAME, /* not saved: still in its register */
+	CFI_UNDEFINED, /* gone; of the return address: the outermost frame */
+	CFI_LOST, /* saved in a way that a rule cannot express */
+};
+
+struct cfi_place {
+	int32_t off;
+	uint8_t base; /* enum cfi_base */
+};
+
+struct cfi_rule {
+	struct cfi_place cfa; /* base: CFI_AT_SP, CFI_AT_FP or CFI_LOST */
+	struct cfi_place ra, fp;
+	int32_t add; /* if deref: CFA = *(base + off) + add */
+	uint8_t deref;
+	uint8_t kind; /* enum cfi_kind */
+	uint8_t exact; /* the caller was interrupted at its pc, it did not call */
+};
+
+/*
+ * Finds the rule for the instruction at pc. table: .eh_frame_hdr, [lo, hi): the readable memory it and .eh_frame lie
+ * in. Always sets *r; r->kind is CFI_NONE or CFI_FRAME.
+ */
+void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct cfi_rule *r);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "stack/memory.h"
+#include "stack/objects.h"
+
+/* The loader's lock is unknown to ThreadSanitizer, so it would take the table for unprotected. */
+#define LOADER_LOCKED MEMORY_RAW
+
+/*
+ * `busy` is set while a callback runs. Who finds it set interrupted that callback with a signal handler (the lock is
+ * recursive) or is a fork child of a thread that ran one: it must leave the table alone and goes through the objects
+ * one by one instead.
+ */
+static struct {
+	struct object *v;
+	uint32_t n, cap;
+	uint64_t generation;
+	bool busy, valid;
+} table;
+
+struct lookup {
+	uintptr_t pc;
+	void (*fn)(void *arg, const struct object *o);
+	void *arg;
+	bool found;
+};
+
+struct collect {
+	uint32_t n;
+};
+
+static void widen(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
+{
+	if (*lo == *hi) {
+		*lo = a;
+		*hi = b;
+		return;
+	}
+	if (a < *lo)
+		*lo = a;
+	if (b > *hi)
+		*hi = b;
+}
+
+/* The last byte behind the address space would wrap: such a segment is none. */
+static bool segment(
+	const struct dl_phdr_info *info, const ElfW(Phdr) * ph, uintptr_t *a, uintptr_t *b)
+{
+	*a = info->dlpi_addr + ph->p_vaddr;
+	*b = *a + ph->p_memsz;
+	return *b > *a;
+}
+
+static bool describe(const struct dl_phdr_info *info, struct object *o)
+{
+	uintptr_t a, b;
+
+	memset(o, 0, sizeof(*o));
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (!segment(info, ph, &a, &b))
+			continue;
+		if (ph->p_type == PT_GNU_EH_FRAME)
+			o->table = a;
+		if (ph->p_type != PT_LOAD)
+			continue;
+		widen(&o->lo, &o->hi, a, b);
+		if (!(ph->p_flags & PF_X))
+			continue;
+		/* Several such segments: what is between them may be anything. */
+		o->text_readable = o->text_lo == o->text_hi && (ph->p_flags & PF_R);
+		widen(&o->text_lo, &o->text_hi, a, b);
+	}
+	for (int i = 0; o->table && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) || !segment(info, ph, &a, &b))
+			continue;
+		if (o->table >= a && o->table < b) {
+			o->table_lo = a;
+			o->table_hi = b;
+		}
+	}
+	if (!o->table_hi)
+		o->table = 0;
+	return o->hi > o->lo;
+}
+
+LOADER_LOCKED static int collect_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct collect *c = arg;
+	struct object o;
+
+	(void)size;
+	if (!describe(info, &o))
+		return 0;
+	if (c->n < table.cap)
+		table.v[c->n] = o;
+	c->n++;
+	return 0;
+}
+
+LOADER_LOCKED static void sort_objects(struct object *v, uint32_t n)
+{
+	for (uint32_t gap = n / 2; gap > 0; gap /= 2) {
+		for (uint32_t i = gap; i < n; i++) {
+			struct object o = v[i];
+			uint32_t j = i;
+
+			for (; j >= gap && v[j - gap].lo > o.lo; j -= gap)
+				v[j] = v[j - gap];
+			v[j] = o;
+		}
+	}
+}
+
+/* Not in the data segment: most processes under the preload never walk a stack. */
+LOADER_LOCKED static bool grow(uint32_t need)
+{
+	uint32_t cap = 128;
+	void *p;
+
+	while (cap < need)
+		cap *= 2;
+	p = mmap(NULL, cap * sizeof(*table.v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (table.v)
+		munmap(table.v, table.cap * sizeof(*table.v));
+	table.v = p;
+	table.cap = cap;
+	return true;
+}
+
+LOADER_LOCKED static void rebuild(uint64_t generation)
+{
+	struct collect c = {0};
+
+	table.valid = false;
+	table.n = 0;
+	dl_iterate_phdr(collect_one, &c);
+	if (c.n > table.cap) {
+		if (!grow(c.n))
+			return;
+		c.n = 0;
+		dl_iterate_phdr(collect_one, &c);
+	}
+	table.n = c.n;
+	sort_objects(table.v, table.n);
+	table.generation = generation;
+	table.valid = true;
+}
+
+LOADER_LOCKED static const struct object *search(uintptr_t pc)
+{
+	uint32_t lo = 0, hi = table.n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (table.v[mid].lo <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && pc < table.v[lo - 1].hi ? &table.v[lo - 1] : NULL;
+}
+
+static int look_at_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct lookup *l = arg;
+	struct object o;
+
+	(void)size;
+	if (!describe(info, &o) || l->pc < o.lo || l->pc >= o.hi)
+		return 0;
+	l->found = true;
+	l->fn(l->arg, &o);
+	return 1;
+}
+
+LOADER_LOCKED static int locked(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct lookup *l = arg;
+	uint64_t generation = info->dlpi_adds + info->dlpi_subs;
+	const struct object *o;
+
+	(void)size;
+	if (table.busy) {
+		dl_iterate_phdr(look_at_one, l);
+		return 1;
+	}
+	table.busy = true;
+	if (!table.valid || table.generation != generation)
+		rebuild(generation);
+	if (table.valid) {
+		o = search(l->pc);
+		if (o) {
+			l->found = true;
+			l->fn(l->arg, o);
+		}
+	} else {
+		dl_iterate_phdr(look_at_one, l);
+	}
+	table.busy = false;
+	return 1;
+}
+
+bool objects_find(uintptr_t pc, void (*fn)(void *arg, const struct object *o), void *arg)
+{
+	struct lookup l = {.pc = pc, .fn = fn, .arg = arg};
+	int saved = errno;
+
+	dl_iterate_phdr(locked, &l);
+	errno = saved;
+	return l.found;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From frame to frame. Everything a walk reads from the stack is noted in the trail, so that the result can be kept
+ * and verified later (cache.h).
+ *
+ * libgcc's _Unwind_Backtrace is not used: it reads whatever the tables or a broken chain lead it to, aborts on tables
+ * that it does not understand, and does not say where return addresses lie. Here each word is read through memory.h
+ * and each step must go up the stack, so garbage ends the walk.
+ */
+#ifndef PROBE_STACK_UNWIND_H
+#define PROBE_STACK_UNWIND_H
+
+#include "stack/cfi.h"
+#include "stack/memory.h"
+#include "stack/stack.h"
+
+#define TRAIL_WORDS 160
+
+struct stack_cache;
+
+/* Words of the stack, in units of 8 bytes from `base`, and what stood in them. */
+struct trail {
+	uintptr_t base;
+	int n; /* frames; frame 0 has no word: its pc was given */
+	int extra; /* other words that were looked at */
+	bool lossy; /* more was looked at than is noted here */
+	int32_t pc_at[STACK_DEPTH_MAX];
+	uintptr_t
+		pc_raw[STACK_DEPTH_MAX]; /* as on the stack: on aarch64 it may carry a signature */
+	int32_t extra_at[TRAIL_WORDS];
+	uintptr_t extra_raw[TRAIL_WORDS];
+};
+
+/* The return address without the signature that aarch64 may have put into its upper bits. */
+static inline uintptr_t unwind_strip(uintptr_t ra)
+{
+#if defined(__aarch64__)
+	register uintptr_t x30 __asm__("x30") = ra;
+
+	__asm__("hint #7" : "+r"(x30)); /* xpaclri; nothing on machines without signatures */
+	return x30;
+#else
+	return ra;
+#endif
+}
+
+/*
+ * Walks from the caller of the function whose frame address is fp and whose return address is pc. wrapper_pc: an
+ * address in that function (used on aarch64 only). Fills in pcs[] and *t; t->n is the number of frames, 1..max.
+ * cache may be NULL.
+ */
+void unwind(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
+	uintptr_t wrapper_pc, uintptr_t *pcs, int max, struct trail *t);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "stack/cache.h"
+#include "stack/stack.h"
+#include "stack/unwind.h"
+
+void stack_bounds_init(struct stack_bounds *b)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	int saved = errno;
+	pthread_attr_t a;
+	size_t size;
+	void *lo;
+
+	memset(b, 0, sizeof(*b));
+	if (pthread_getattr_np(pthread_self(), &a)) {
+		errno = saved;
+		return;
+	}
+	if (!pthread_attr_getstack(&a, &lo, &size)) {
+		b->floor = (uintptr_t)lo;
+		b->hi = b->floor + size;
+		/*
+		 * What is below this frame need not be there: the main thread's stack is mapped as it grows, and guard
+		 * pages may count as part of a thread's stack.
+		 */
+		b->lo = here & ~(MEMORY_PAGE - 1);
+		if (b->lo < b->floor || b->lo >= b->hi)
+			b->lo = b->hi; /* called on another stack */
+	}
+	pthread_attr_destroy(&a);
+	errno = saved;
+}
+
+#if defined(__aarch64__)
+/* Where in the wrapper we are: frame size and with it the caller's stack pointer depend on that. */
+MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
+{
+	uintptr_t at = (uintptr_t)__builtin_frame_address(0);
+
+	for (int i = 0; i < 16; i++) {
+		uintptr_t next = memory_load(at);
+
+		if (next == fp)
+			return unwind_strip(memory_load(at + sizeof(at)));
+		if (next <= at || next > fp)
+			break;
+		at = next;
+	}
+	return 0;
+}
+#else
+static inline uintptr_t find_wrapper_pc(uintptr_t fp)
+{
+	(void)fp;
+	return 0;
+}
+#endif
+
+/* Apart from stack_walk(): the trail takes 4 KiB of stack that the usual walk does without. */
+__attribute__((noinline)) static int walk_anew(
+	struct memory *m, struct stack_cache *c, const struct cache_key *k, uintptr_t *pcs, int max)
+{
+	struct trail t;
+
+	if (c)
+		cache_check_modules(c, modules_generation());
+	unwind(m, c, k->pc, k->fp, k->wrapper_pc, pcs, max, &t);
+	if (c)
+		cache_put(c, k, &t, t.n < max);
+	return t.n;
+}
+
+int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
+	uintptr_t *pcs, int max)
+{
+	struct memory m = {.lo = b->lo, .hi = b->hi};
+	struct cache_key k = {.pc = pc, .fp = fp};
+	int n;
+
+	if (max <= 0)
+		return 0;
+	if (max > STACK_DEPTH_MAX)
+		max = STACK_DEPTH_MAX;
+	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
+		memory_extend(&m, fp))
+		b->lo = m.lo;
+	k.wrapper_pc = find_wrapper_pc(fp);
+	if (!c || !cache_enter(c, b, fp))
+		return walk_anew(&m, NULL, &k, pcs, max);
+	n = cache_find(c, &k, &m, pcs, max);
+	if (!n)
+		n = walk_anew(&m, c, &k, pcs, max);
+	cache_leave(c);
+	return n;
+}

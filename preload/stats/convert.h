@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements in memory, of any alignment, as double. Exact for every type here; NaN stays NaN, Inf stays Inf.
+ */
+#ifndef PROBE_STATS_CONVERT_H
+#define PROBE_STATS_CONVERT_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline double double_of(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+static inline uint16_t load_u16(const unsigned char *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t load_u32(const unsigned char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint64_t load_u64(const unsigned char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/*
+ * A small format with `mant` bits of mantissa; `mag` holds exponent and mantissa, `sign` only the sign bit as double
+ * has it. The mantissa as an integer times a power of two: no branch, for signs are as good as random, and no
+ * arithmetic on denormal doubles, which costs a microcode assist per element on many CPUs.
+ */
+static inline double small_float(uint64_t sign, uint32_t mag, unsigned mant, unsigned bias)
+{
+	uint32_t exponent = mag >> mant;
+	uint32_t denormal = exponent == 0;
+	uint32_t digits = (mag & ((1u << mant) - 1)) + ((1 - denormal) << mant);
+	uint64_t scale = (uint64_t)(exponent + denormal + 1023 - bias - mant) << 52;
+
+	return (double)(int32_t)digits * double_of(sign | scale);
+}
+
+static inline double half_of(uint32_t h)
+{
+	uint32_t mag = h & 0x7fff;
+	uint64_t sign = (uint64_t)(h & 0x8000) << 48;
+
+	if (__builtin_expect(mag >= 0x7c00, 0))
+		return double_of(sign | 0x7ff0000000000000 | (uint64_t)mag << 42);
+	return small_float(sign, mag, 10, 15);
+}
+
+static inline double load_f16(const unsigned char *p)
+{
+	return half_of(load_u16(p));
+}
+
+/* The upper half of float16. */
+static inline double load_e5m2(const unsigned char *p)
+{
+	return half_of((uint32_t)*p << 8);
+}
+
+/* No Inf: the largest exponent is an ordinary one, and only all ones is NaN. */
+static inline double load_e4m3fn(const unsigned char *p)
+{
+	uint32_t mag = *p & 0x7f;
+
+	if (__builtin_expect(mag == 0x7f, 0))
+		return __builtin_nan("");
+	return small_float((uint64_t)(*p & 0x80) << 56, mag, 3, 7);
+}
+
+static inline double single_of(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+static inline double load_f32(const unsigned char *p)
+{
+	return single_of(load_u32(p));
+}
+
+/* The upper half of float32. */
+static inline double load_bf16(const unsigned char *p)
+{
+	return single_of((uint32_t)load_u16(p) << 16);
+}
+
+static inline double load_f64(const unsigned char *p)
+{
+	return double_of(load_u64(p));
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The floating-point environment of the job's thread. Not <fenv.h>: its functions also write the x87 control and
+ * status words, which nothing here uses and which therefore stay as they are, and they would make libm a dependency.
+ */
+#include "stats/stats.h"
+
+#if defined(__x86_64__)
+
+#define MXCSR_DEFAULT 0x1f80 /* all exceptions masked, round to nearest, no FTZ, no DAZ, no flags */
+
+void stats_fenv_enter(struct stats_fenv *save)
+{
+	uint32_t mxcsr;
+
+	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+	save->word[0] = mxcsr;
+	save->word[1] = 0;
+	mxcsr = MXCSR_DEFAULT;
+	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
+}
+
+/* Loading a flag together with its unmasked trap does not trap: only an operation that raises it would. */
+void stats_fenv_leave(const struct stats_fenv *save)
+{
+	uint32_t mxcsr = (uint32_t)save->word[0];
+
+	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
+}
+
+#elif defined(__aarch64__)
+
+void stats_fenv_enter(struct stats_fenv *save)
+{
+	uint64_t fpcr, fpsr;
+
+	__asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(fpcr), "=r"(fpsr));
+	save->word[0] = fpcr;
+	save->word[1] = fpsr;
+	/* 0: no traps, round to nearest, no flush to zero, NaN payloads kept. */
+	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
+}
+
+void stats_fenv_leave(const struct stats_fenv *save)
+{
+	__asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1"
+			 :
+			 : "r"(save->word[0]), "r"(save->word[1])
+			 : "memory");
+}
+
+#else
+#error "preload/stats/fenv.c: say how this CPU saves and restores its floating-point environment"
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a CPU variant (scalar, AVX2, AVX-512, NEON) consists of: one kernel per dtype. A kernel looks at one block and
+ * returns its partial results; stats.c cuts tensors into blocks and combines the partials, the same for all variants.
+ *
+ * Why blocks. Inside a block plain double sums are good enough: lane j of STATS_LANES adds up the elements j,
+ * j + STATS_LANES, ... that is at most STATS_BLOCK / STATS_LANES = 128 additions, and the lanes are folded in 4 more,
+ * so a block's sum is off by no more than 133 * 2^-53 = 1.5e-14 of its sum of |x|, its sum of squares by 1.5e-14 of
+ * itself. Between blocks an error must not grow with the length of the tensor: they are combined with error-free
+ * transformations (sum.h), which adds at most 2^-103 per block: 2^-63 for 2^40 elements, even if each comes as a piece
+ * of its own. Together that is far inside the 1e-12 which stats.h promises. The block also stays in the first-level
+ * cache, so that a kernel may walk it again when it turns out to hold NaN, Inf or extreme values and still reads main
+ * memory once.
+ *
+ * A variant that uses the same lanes, folds them in the same order and rounds every product (no FMA where the product
+ * is not exact) gives the same bits as any other: two ranks on different CPUs then agree to the last digit.
+ */
+#ifndef PROBE_STATS_KERNEL_H
+#define PROBE_STATS_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stats/stats.h"
+
+#define STATS_BLOCK 2048 /* elements of one real dtype a kernel gets at most */
+#define STATS_LANES 16
+
+/*
+ * Squares of float64 may overflow or underflow. A block of which the largest finite |x| is above STATS_MID_MAX is
+ * summed after scaling by 2^-600, one where it is below STATS_MID_MIN (but not 0) is squared after scaling by 2^600.
+ * Within each range 2^40 squares do not overflow, and what underflows is far too small to count against the largest.
+ */
+enum stats_range {
+	STATS_MID, /* sum of x, squares of x */
+	STATS_BIG, /* sum of x * 2^-600, squares of those */
+	STATS_SMALL, /* sum of x, squares of x * 2^600 */
+};
+#define STATS_MID_MAX 0x1p480
+#define STATS_MID_MIN 0x1p-450
+#define STATS_DOWN 0x1p-600
+#define STATS_UP 0x1p600
+
+struct stats_block {
+	uint32_t zeros, nans, pinfs, ninfs;
+	uint32_t range; /* enum stats_range of sum and sq */
+	union stats_value min, max; /* of the elements that are not NaN; +Inf and -Inf if all are */
+	struct stats_sum sum, sq; /* of the finite elements; lo need not be smaller than hi */
+};
+
+/* Measures n elements at p: 1 to STATS_BLOCK, any alignment. Runs in the default floating-point environment. */
+typedef void stats_kernel(
+	const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b);
+
+/* A variant. */
+struct stats_kernels {
+	const char *name;
+	stats_kernel *block[DT_COUNT]; /* by real dtype; NULL for DT_OTHER and the complex ones */
+};
+
+extern const struct stats_kernels stats_scalar;
+
+#endif

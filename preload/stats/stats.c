@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cuts a tensor into blocks, combines what the kernels return, and draws the final figures. The same for all variants;
+ * kernel.h says why the result is as exact as promised.
+ */
+#include "stats/stats.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "stats/kernel.h"
+#include "stats/sum.h"
+
+/* The fastest variant that this CPU can run. */
+static const struct stats_kernels *choose(void)
+{
+	return &stats_scalar;
+}
+
+/* Threads that come here at the same time choose the same. */
+static const struct stats_kernels *kernels(void)
+{
+	static _Atomic(const struct stats_kernels *) chosen;
+	const struct stats_kernels *k = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+	if (!k) {
+		k = choose();
+		atomic_store_explicit(&chosen, k, memory_order_relaxed);
+	}
+	return k;
+}
+
+/* The largest integer below eps; 0 where there is none. */
+static uint64_t integer_below(double eps)
+{
+	uint64_t whole;
+
+	if (!(eps > 0))
+		return 0;
+	if (eps >= 0x1p64)
+		return UINT64_MAX;
+	whole = (uint64_t)eps;
+	return (double)whole == eps ? whole - 1 : whole;
+}
+
+int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
+{
+	const struct dtype_info *info = dtype_info(dt);
+
+	memset(a, 0, sizeof(*a));
+	a->cls = info->cls;
+	if (a->cls == DTC_NONE)
+		return -ENOTSUP;
+	a->kernel = kernels()->block[info->component];
+	a->size = dtype_info(info->component)->size;
+	a->parts = info->size / a->size;
+	a->eps.f = eps;
+	a->eps.u = integer_below(eps);
+	if (a->cls == DTC_FLOAT) {
+		a->min.f = __builtin_inf();
+		a->max.f = -__builtin_inf();
+	} else if (a->cls == DTC_SIGNED) {
+		a->min.i = INT64_MAX;
+		a->max.i = INT64_MIN;
+	} else {
+		a->min.u = UINT64_MAX;
+		a->max.u = 0;
+	}
+	return 0;
+}
+
+static void combine(struct stats_acc *a, const struct stats_block *b)
+{
+	struct stats_sum *sum = &a->sum, *sq = &a->sq;
+
+	if (b->range == STATS_BIG) {
+		sum = &a->sum_big;
+		sq = &a->sq_big;
+	} else if (b->range == STATS_SMALL) {
+		sq = &a->sq_small;
+	}
+	a->nans += b->nans;
+	a->pinfs += b->pinfs;
+	a->ninfs += b->ninfs;
+	if (a->eps.f > 0)
+		a->zeros += b->zeros;
+	if (a->cls == DTC_FLOAT) {
+		a->min.f = b->min.f < a->min.f ? b->min.f : a->min.f;
+		a->max.f = b->max.f > a->max.f ? b->max.f : a->max.f;
+	} else if (a->cls == DTC_SIGNED) {
+		a->min.i = b->min.i < a->min.i ? b->min.i : a->min.i;
+		a->max.i = b->max.i > a->max.i ? b->max.i : a->max.i;
+	} else {
+		a->min.u = b->min.u < a->min.u ? b->min.u : a->min.u;
+		a->max.u = b->max.u > a->max.u ? b->max.u : a->max.u;
+	}
+	stats_sum_add(sum, b->sum.hi);
+	stats_sum_add(sum, b->sum.lo);
+	stats_sum_add(sq, b->sq.hi);
+	stats_sum_add(sq, b->sq.lo);
+}
+
+void stats_add(struct stats_acc *a, const void *p, uint64_t n)
+{
+	const unsigned char *at = p;
+	struct stats_block b;
+
+	n *= a->parts;
+	a->n += n;
+	while (n) {
+		size_t len = n < STATS_BLOCK ? n : STATS_BLOCK;
+
+		a->kernel(at, len, &a->eps, &b);
+		combine(a, &b);
+		at += len * a->size;
+		n -= len;
+	}
+}
+
+static double as_double(unsigned cls, union stats_value v)
+{
+	if (cls == DTC_FLOAT)
+		return v.f;
+	return cls == DTC_SIGNED ? (double)v.i : (double)v.u;
+}
+
+/* n: elements that are not NaN, at least 1. */
+static double mean(const struct stats_acc *a, double n)
+{
+	double min = as_double(a->cls, a->min), max = as_double(a->cls, a->max);
+	struct stats_sum total = a->sum_big;
+	double m;
+
+	if (a->pinfs && a->ninfs)
+		return __builtin_nan("");
+	if (a->pinfs || a->ninfs)
+		return a->pinfs ? __builtin_inf() : -__builtin_inf();
+	if (total.hi == 0) {
+		m = a->sum.hi / n;
+	} else {
+		stats_sum_add(&total, a->sum.hi * STATS_DOWN);
+		m = total.hi / n * STATS_UP;
+	}
+	/* Rounding must not carry it past the extremes: not to Inf when all elements are DBL_MAX. */
+	if (m < min)
+		m = min;
+	if (m > max)
+		m = max;
+	return m + 0.0; /* never -0 */
+}
+
+static double norm(const struct stats_acc *a)
+{
+	struct stats_sum total = a->sq;
+
+	if (a->pinfs || a->ninfs)
+		return __builtin_inf();
+	if (a->sq_big.hi > 0) {
+		/* Beside a block of the big range the small one cannot count. */
+		total = a->sq_big;
+		stats_sum_add(&total, a->sq.hi * STATS_DOWN * STATS_DOWN);
+		return stats_sqrt(total.hi) * STATS_UP;
+	}
+	if (a->sq.hi > 0) {
+		stats_sum_add(&total, a->sq_small.hi * STATS_DOWN * STATS_DOWN);
+		return stats_sqrt(total.hi);
+	}
+	return stats_sqrt(a->sq_small.hi) * STATS_DOWN;
+}
+
+void stats_end(const struct stats_acc *a, struct stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!a->n)
+		return;
+	out->n = a->n;
+	out->zeros = a->zeros;
+	out->nans = a->nans;
+	out->infs = a->pinfs + a->ninfs;
+	if (a->nans == a->n) {
+		out->min.f = out->max.f = out->mean = out->norm = __builtin_nan("");
+		return;
+	}
+	out->min = a->min;
+	out->max = a->max;
+	if (a->cls == DTC_FLOAT) {
+		/* -0 becomes +0: which zero came first must not show. */
+		out->min.f += 0.0;
+		out->max.f += 0.0;
+	}
+	out->mean = mean(a, (double)(a->n - a->nans));
+	out->norm = norm(a);
+}

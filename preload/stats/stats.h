@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statistics of one tensor in one pass over host memory.
+ *
+ * A tensor may consist of several pieces (v-forms, strides): begin, add each piece, end. Nothing here allocates,
+ * locks, raises a floating-point exception or depends on the rounding mode, FTZ/DAZ bits or unmasked traps of the
+ * calling thread: callers bracket the three calls with stats_fenv_enter() and stats_fenv_leave().
+ *
+ * What is computed (DESIGN section 7): min, max, mean and norm are those of the elements that are not NaN; the
+ * divisor of the mean is their number; Inf counts as IEEE arithmetic says (so the mean of +Inf and -Inf is NaN).
+ * zeros counts |x| < eps, nans and infs count NaN and +-Inf; all three over all elements. A complex tensor is
+ * measured as 2 * n real components. Exactness: counts, min and max exact; |mean error| <= 1e-12 * mean(|x|);
+ * norm relative error <= 1e-12, also where sums or squares of the values overflow or underflow in the type itself.
+ * Zeros have no sign: a min, max, mean or norm of 0 is +0. A NaN is positive.
+ */
+#ifndef PROBE_STATS_STATS_H
+#define PROBE_STATS_STATS_H
+
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+/* min and max of a tensor: which member holds follows dtype_info(dtype)->cls. */
+union stats_value {
+	double f;
+	int64_t i;
+	uint64_t u;
+};
+
+struct stats {
+	uint64_t n;     /* real components looked at; 0: the other fields mean nothing */
+	uint64_t zeros; /* |x| < eps */
+	uint64_t nans;
+	uint64_t infs;
+	union stats_value min, max; /* NaN if every element is NaN */
+	double mean;                /* NaN if every element is NaN */
+	double norm;                /* L2; NaN if every element is NaN */
+};
+
+/*
+ * Running totals, private to preload/stats. The sums of finite values are kept as an unevaluated pair hi + lo
+ * (double-double), in several ranges so that neither overflow nor underflow loses them: `big` holds them times 2^-600,
+ * `small` the squares of elements times 2^600 (kernel.h).
+ */
+struct stats_sum {
+	double hi, lo;
+};
+
+/* What counts in `zeros`: |x| < f; of integers |x| <= u, the largest integer below f (means nothing if f is 0). */
+struct stats_eps {
+	double f;
+	uint64_t u;
+};
+
+struct stats_block;
+
+struct stats_acc {
+	uint64_t n, zeros, nans, pinfs, ninfs;
+	union stats_value min, max;
+	struct stats_sum sum, sum_big; /* of x; of x * 2^-600 */
+	struct stats_sum sq, sq_big, sq_small; /* of x^2; of (x * 2^-600)^2; of (x * 2^600)^2 */
+	struct stats_eps eps;
+	void (*kernel)(const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b);
+	uint8_t cls; /* enum dtype_class */
+	uint8_t size; /* bytes of one real component */
+	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
+};
+
+/* A floating-point environment as the thread had it: control bits and sticky flags (MXCSR; FPCR and FPSR). */
+struct stats_fenv {
+	uint64_t word[2];
+};
+
+void stats_fenv_enter(struct stats_fenv *save);
+void stats_fenv_leave(const struct stats_fenv *save);
+
+/*
+ * Starts a tensor of that dtype. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for DT_OTHER; the
+ * tensor then stays empty, whatever is added.
+ */
+int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
+
+/* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
+void stats_add(struct stats_acc *a, const void *p, uint64_t n);
+
+/* Ends the tensor. */
+void stats_end(const struct stats_acc *a, struct stats *out);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer thread and everything else that moves records from the journal into files: at each step's end, when the
+ * journal is half full, each second, and when the program ends. Only the holder of session.drain_lock does it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fpenv.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "session.h"
+
+#define WRITER_NICE 19
+#define END_LOCK_MS 2000 /* how long the end of the program waits for a writer that is at work */
+
+#define STEP_DRAIN_NS 50000000u
+
+static _Atomic uint32_t wake_word;
+static _Atomic uint64_t last_drain; /* ticks */
+static _Atomic bool stop;
+
+/* Copies into the journal's head what only this process knows: recovery has nothing else. */
+static void update_head(void)
+{
+	struct journal_head *h = session.journal.head;
+
+	clock_settle(&h->clock, &session.clock_settled);
+	h->clock_last = h->clock;
+	h->clock_last.tick = clock_ticks();
+	h->clock_last.mono_ns = clock_ns(CLOCK_MONOTONIC);
+	h->clock_last.real_ns = clock_ns(CLOCK_REALTIME);
+	h->rank = session.world_rank;
+	h->world_size = session.world_size;
+	for (int i = 0; i < LOSS_COUNT; i++) {
+		const char *text = log_loss_text((enum loss)i);
+
+		if (text && !h->loss[i][0])
+			memcpy(h->loss[i], text, LOSS_TEXT_MAX);
+	}
+}
+
+static uint64_t seen_calls(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < session.journal.head->nthread && i < JOURNAL_THREADS; i++)
+		n += __atomic_load_n(&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
+	return n;
+}
+
+/*
+ * The folder was removed: everything written from now on would vanish with it. It is taken anew, for by now its name
+ * may be another process'. The journal that lay in it goes on in memory, and is lost with the process.
+ */
+static void follow_folder(void)
+{
+	struct folder f;
+	struct files files;
+	struct stat st;
+
+	if (fstat(session.folder.dirfd, &st) == 0 && st.st_nlink > 0)
+		return;
+	log_loss(LOSS_WRITE, "%s was removed: rows written so far are gone with it; making it again",
+			session.folder.path);
+	if (session_take_folder(&f) < 0)
+		return;
+	if (files_open(&files, &session.journal, f.dirfd) < 0) {
+		folder_close(&f);
+		return;
+	}
+	files_close(&session.sink.files);
+	session.sink.files = files;
+	folder_close(&session.folder);
+	session.folder = f;
+	if (access(session.journal.head->journal_path, F_OK) < 0)
+		session.journal.safe = false;
+}
+
+/* With drain_lock held. */
+static int drain_now(bool last)
+{
+	struct journal_head *h = session.journal.head;
+	uint64_t t0 = clock_ticks();
+	struct fpenv env;
+
+	/* Rows hold numbers as text; the writer inherited the environment of the thread that started it. */
+	fpenv_enter(&env);
+	follow_folder();
+	update_head();
+
+	int err = drain_all(&session.drain, last);
+
+	if (err)
+		log_loss(LOSS_WRITE, "writing to %s: %s; records wait in the journal and are lost when it is full; free space there",
+				session.folder.path, strerror(-err));
+	if (files_limit(&session.sink.files))
+		log_loss(LOSS_LIMIT, "output_limit_mib (%lld) reached: oldest blocks but the first are removed",
+				(long long)session.cfg.output_limit_mib);
+	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
+	h->writer_ticks += clock_ticks() - t0;
+
+	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
+
+	if (last && !err)
+		atomic_store(&h->state, JS_FINISHED);
+	if (last || commit != session.meta_of_commit || seen != session.meta_of_count) {
+		update_head();
+		if (sink_meta(&session.sink) == 0) {
+			session.meta_of_commit = commit;
+			session.meta_of_count = seen;
+		}
+	}
+	fpenv_leave(&env);
+	return err;
+}
+
+static void futex_wait_second(uint32_t value)
+{
+	struct timespec second = {.tv_sec = 1};
+
+	syscall(SYS_futex, &wake_word, FUTEX_WAIT_PRIVATE, value, &second, NULL, 0);
+}
+
+static void *writer_main(void *arg)
+{
+	(void)arg;
+	thread_word.busy = 1; /* nothing that we call is to be recorded */
+	prctl(PR_SET_NAME, "probe-writer");
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WRITER_NICE);
+
+	/* A rank pinned to one core must not share it with us if there are others; the cpuset still holds. */
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	while (!atomic_load(&stop)) {
+		if (!atomic_exchange(&wake_word, 0))
+			futex_wait_second(0);
+		if (atomic_load(&stop) || !session_is_on())
+			break;
+		pthread_mutex_lock(&session.drain_lock);
+		if (session_is_on())
+			drain_now(false);
+		pthread_mutex_unlock(&session.drain_lock);
+	}
+	return NULL;
+}
+
+int writer_start(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, was;
+	int err;
+
+	/* No signal of the job is ever delivered to our thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	atomic_store(&stop, false);
+	err = pthread_create(&session.writer, &attr, writer_main, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (err) {
+		session.inline_writer = true;
+		log_loss(LOSS_WRITER, "no writer thread: %s; records are written by the program's own threads", strerror(err));
+	}
+	return -err;
+}
+
+void writer_wake(void)
+{
+	if (__builtin_expect(session.inline_writer, 0)) {
+		int cancel;
+
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		if (pthread_mutex_trylock(&session.drain_lock) == 0) {
+			drain_now(false);
+			pthread_mutex_unlock(&session.drain_lock);
+		}
+		pthread_setcancelstate(cancel, NULL);
+		return;
+	}
+	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) && !atomic_exchange(&wake_word, 1))
+		syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void writer_step(void)
+{
+	uint64_t since = clock_ticks() - atomic_load_explicit(&last_drain, memory_order_relaxed);
+
+	if ((double)since * session.clock.ns_per_tick >= STEP_DRAIN_NS)
+		writer_wake();
+}
+
+/* Waits a bounded time for a writer at work. */
+static bool lock_for(long ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	return pthread_mutex_timedlock(&session.drain_lock, &until) == 0;
+}
+
+void session_flush(void)
+{
+	int cancel;
+
+	if (!session_is_on() || getpid() != session.pid)
+		return;
+	/* A thread that is cancelled while it writes would keep the lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (lock_for(END_LOCK_MS)) {
+		if (session_is_on())
+			drain_now(false);
+		pthread_mutex_unlock(&session.drain_lock);
+	}
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void session_exec(void)
+{
+	int err = errno;
+
+	thread_word.busy++;
+	session_flush();
+	thread_word.busy--;
+	errno = err;
+}
+
+void session_end(void)
+{
+	uint32_t on = SESSION_ON;
+	int err = errno, cancel;
+
+	if (!session_is_on() || getpid() != session.pid)
+		return;
+	thread_word.busy++;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
+		goto out;
+	atomic_store(&stop, true);
+	if (lock_for(END_LOCK_MS)) {
+		int bad = drain_now(true);
+
+		/* What could not be written is still in there, for `probe recover`. */
+		if (!bad && session.journal.safe) {
+			const char *path = session.journal.head->journal_path;
+
+			if (session.cfg.journal_dir[0] || strncmp(path, session.folder.path, strlen(session.folder.path)))
+				unlink(path);
+			else
+				unlinkat(session.folder.dirfd, "journal.bin", 0);
+		}
+		pthread_mutex_unlock(&session.drain_lock);
+	}
+out:
+	pthread_setcancelstate(cancel, NULL);
+	thread_word.busy--;
+	errno = err;
+}

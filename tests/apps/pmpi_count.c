@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libpmpicount.so: a classic PMPI tool, and an independent witness of what goes through MPI. Preloaded, it takes the
+ * place of MPI_X, calls PMPI_X, and writes at MPI_Finalize
+ *
+ *   $PMPI_COUNT_OUT.<rank>         n,function,io,count,dtype,min,max,mean,norm,zeros,nans,infs
+ *                                  one row a buffer: before the call what goes in, after it what came out;
+ *                                  a call into which nothing goes has a row that is empty but for the first two
+ *   $PMPI_COUNT_OUT.<rank>.calls   function,calls,bytes        bytes: of those buffers
+ *
+ * (PMPI_COUNT_OUT defaults to pmpi_count.) n numbers the calls of the process in the order in which they were
+ * entered. Rows of a non-blocking call are written when Wait or Test completes it, so that n is not in order.
+ * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, and what MPI_Start starts.
+ */
+#include "pmpi/rows.h"
+#include "pmpi/wait.h"
+
+/* ---- collectives: blocking, non-blocking, and with MPI 4 both with large counts ---- */
+
+#define BLOCKING(function, ROWS, PARAMETERS, ARGUMENTS, is_wide) \
+	int MPI_##function(PARAMETERS)                           \
+	{                                                        \
+		enum { wide = is_wide };                         \
+		struct call c;                                   \
+		int rc;                                          \
+                                                                 \
+		(void)wide;                                      \
+		begin(&c, "MPI_" #function);                     \
+		ROWS before(&c);                                 \
+		rc = PMPI_##function(ARGUMENTS);                 \
+		after(&c, rc, MPI_STATUS_IGNORE);                \
+		return rc;                                       \
+	}
+
+#define NONBLOCKING(function, ROWS, PARAMETERS, ARGUMENTS, is_wide) \
+	int MPI_##function(PARAMETERS, MPI_Request *request)        \
+	{                                                           \
+		enum { wide = is_wide };                            \
+		struct call c;                                      \
+		int rc;                                             \
+                                                                    \
+		(void)wide;                                         \
+		begin(&c, "MPI_" #function);                        \
+		ROWS before(&c);                                    \
+		rc = PMPI_##function(ARGUMENTS, request);           \
+		later(&c, rc, request);                             \
+		return rc;                                          \
+	}
+
+#if MPI_VERSION >= 4
+#define FORMS(Name, name, K)                                               \
+	BLOCKING(Name, ROWS_##K, P_##K(int, int), A_##K, 0)                \
+	NONBLOCKING(I##name, ROWS_##K, P_##K(int, int), A_##K, 0)          \
+	BLOCKING(Name##_c, ROWS_##K, P_##K(MPI_Count, MPI_Aint), A_##K, 1) \
+	NONBLOCKING(I##name##_c, ROWS_##K, P_##K(MPI_Count, MPI_Aint), A_##K, 1)
+#else
+#define FORMS(Name, name, K)                                \
+	BLOCKING(Name, ROWS_##K, P_##K(int, int), A_##K, 0) \
+	NONBLOCKING(I##name, ROWS_##K, P_##K(int, int), A_##K, 0)
+#endif
+
+#define P_BARRIER(N, D) MPI_Comm comm
+#define A_BARRIER comm
+BLOCKING(Barrier, , P_BARRIER(, ), A_BARRIER, 0)
+NONBLOCKING(Ibarrier, , P_BARRIER(, ), A_BARRIER, 0)
+
+#define P_BCAST(N, D) void *buf, N n, MPI_Datatype t, int root, MPI_Comm comm
+#define A_BCAST buf, n, t, root, comm
+FORMS(Bcast, bcast, BCAST)
+
+#define P_ALLREDUCE(N, D) const void *s, void *r, N n, MPI_Datatype t, MPI_Op op, MPI_Comm comm
+#define A_ALLREDUCE s, r, n, t, op, comm
+FORMS(Allreduce, allreduce, ALLREDUCE)
+FORMS(Scan, scan, ALLREDUCE)
+#define P_EXSCAN P_ALLREDUCE
+#define A_EXSCAN A_ALLREDUCE
+FORMS(Exscan, exscan, EXSCAN)
+#define P_BLOCK P_ALLREDUCE
+#define A_BLOCK A_ALLREDUCE
+FORMS(Reduce_scatter_block, reduce_scatter_block, BLOCK)
+
+#define P_REDUCE(N, D) \
+	const void *s, void *r, N n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm comm
+#define A_REDUCE s, r, n, t, op, root, comm
+FORMS(Reduce, reduce, REDUCE)
+
+#define P_REDUCE_SCATTER(N, D) \
+	const void *s, void *r, const N rn[], MPI_Datatype t, MPI_Op op, MPI_Comm comm
+#define A_REDUCE_SCATTER s, r, rn, t, op, comm
+FORMS(Reduce_scatter, reduce_scatter, REDUCE_SCATTER)
+
+#define P_ALLGATHER(N, D) \
+	const void *s, N sn, MPI_Datatype st, void *r, N rn, MPI_Datatype rt, MPI_Comm comm
+#define A_ALLGATHER s, sn, st, r, rn, rt, comm
+FORMS(Allgather, allgather, ALLGATHER)
+#define P_ALLTOALL P_ALLGATHER
+#define A_ALLTOALL A_ALLGATHER
+FORMS(Alltoall, alltoall, ALLTOALL)
+/* Followed by no rows: what is read and written depends on the topology. */
+#define P_NEIGHBOR P_ALLGATHER
+#define A_NEIGHBOR A_ALLGATHER
+#define ROWS_NEIGHBOR
+FORMS(Neighbor_allgather, neighbor_allgather, NEIGHBOR)
+FORMS(Neighbor_alltoall, neighbor_alltoall, NEIGHBOR)
+
+#define P_ALLGATHERV(N, D)                                                         \
+	const void *s, N sn, MPI_Datatype st, void *r, const N rn[], const D rd[], \
+		MPI_Datatype rt, MPI_Comm comm
+#define A_ALLGATHERV s, sn, st, r, rn, rd, rt, comm
+FORMS(Allgatherv, allgatherv, ALLGATHERV)
+#define P_NEIGHBORV P_ALLGATHERV
+#define A_NEIGHBORV A_ALLGATHERV
+#define ROWS_NEIGHBORV
+FORMS(Neighbor_allgatherv, neighbor_allgatherv, NEIGHBORV)
+
+#define P_ALLTOALLV(N, D)                                                                  \
+	const void *s, const N sn[], const D sd[], MPI_Datatype st, void *r, const N rn[], \
+		const D rd[], MPI_Datatype rt, MPI_Comm comm
+#define A_ALLTOALLV s, sn, sd, st, r, rn, rd, rt, comm
+FORMS(Alltoallv, alltoallv, ALLTOALLV)
+#define P_NEIGHBORVV P_ALLTOALLV
+#define A_NEIGHBORVV A_ALLTOALLV
+#define ROWS_NEIGHBORVV
+FORMS(Neighbor_alltoallv, neighbor_alltoallv, NEIGHBORVV)
+
+#define P_ALLTOALLW(N, D)                                                                          \
+	const void *s, const N sn[], const D sd[], const MPI_Datatype st[], void *r, const N rn[], \
+		const D rd[], const MPI_Datatype rt[], MPI_Comm comm
+#define A_ALLTOALLW s, sn, sd, st, r, rn, rd, rt, comm
+#define ROWS_ALLTOALLW
+FORMS(Alltoallw, alltoallw, ALLTOALLW)
+/* Its displacements are MPI_Aint in all forms. */
+#define P_NEIGHBORW(N, D) P_ALLTOALLW(N, MPI_Aint)
+#define A_NEIGHBORW A_ALLTOALLW
+#define ROWS_NEIGHBORW
+FORMS(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBORW)
+
+#define P_GATHER(N, D)                                                                  \
+	const void *s, N sn, MPI_Datatype st, void *r, N rn, MPI_Datatype rt, int root, \
+		MPI_Comm comm
+#define A_GATHER s, sn, st, r, rn, rt, root, comm
+FORMS(Gather, gather, GATHER)
+#define P_SCATTER P_GATHER
+#define A_SCATTER A_GATHER
+FORMS(Scatter, scatter, SCATTER)
+
+#define P_GATHERV(N, D)                                                            \
+	const void *s, N sn, MPI_Datatype st, void *r, const N rn[], const D rd[], \
+		MPI_Datatype rt, int root, MPI_Comm comm
+#define A_GATHERV s, sn, st, r, rn, rd, rt, root, comm
+FORMS(Gatherv, gatherv, GATHERV)
+
+#define P_SCATTERV(N, D)                                                           \
+	const void *s, const N sn[], const D sd[], MPI_Datatype st, void *r, N rn, \
+		MPI_Datatype rt, int root, MPI_Comm comm
+#define A_SCATTERV s, sn, sd, st, r, rn, rt, root, comm
+FORMS(Scatterv, scatterv, SCATTERV)
+
+/* ---- messages ---- */
+
+#define ROWS_SEND                  \
+	if (peer != MPI_PROC_NULL) \
+		flat(&c.in, s, n, t);
+#define ROWS_RECV                      \
+	if (peer != MPI_PROC_NULL) {   \
+		flat(&c.out, r, n, t); \
+		c.out.received = 1;    \
+	}
+#define P_SEND(N) const void *s, N n, MPI_Datatype t, int peer, int tag, MPI_Comm comm
+#define A_SEND s, n, t, peer, tag, comm
+#define P_RECV(N) void *r, N n, MPI_Datatype t, int peer, int tag, MPI_Comm comm
+#define A_RECV r, n, t, peer, tag, comm
+
+/* A blocking receive of any kind: the status is needed, whether the caller wants it or not. */
+#define RECEIVING(function, ROWS, PARAMETERS, ARGUMENTS)              \
+	int MPI_##function(PARAMETERS, MPI_Status *status)            \
+	{                                                             \
+		MPI_Status own;                                       \
+		struct call c;                                        \
+		int rc;                                               \
+                                                                      \
+		begin(&c, "MPI_" #function);                          \
+		ROWS before(&c);                                      \
+		status = status == MPI_STATUS_IGNORE ? &own : status; \
+		rc = PMPI_##function(ARGUMENTS, status);              \
+		after(&c, rc, status);                                \
+		return rc;                                            \
+	}
+
+#define P_SENDRECV(N)                                                                        \
+	const void *s, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, \
+		int from, int rtag, MPI_Comm comm
+#define A_SENDRECV s, n, t, to, tag, r, rn, rt, from, rtag, comm
+#define P_REPLACE(N) \
+	void *r, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm comm
+#define A_REPLACE r, n, t, to, tag, from, rtag, comm
+#define ROWS_BOTH(sent, got, got_n, got_t)       \
+	if (to != MPI_PROC_NULL)                 \
+		flat(&c.in, sent, n, t);         \
+	if (from != MPI_PROC_NULL) {             \
+		flat(&c.out, got, got_n, got_t); \
+		c.out.received = 1;              \
+	}
+#define ROWS_MATCHED                           \
+	if (*message != MPI_MESSAGE_NO_PROC) { \
+		flat(&c.out, r, n, t);         \
+		c.out.received = 1;            \
+	}
+#define P_MATCHED(N) void *r, N n, MPI_Datatype t, MPI_Message *message
+#define A_MATCHED r, n, t, message
+
+#define MESSAGES(N, _c)                                                             \
+	BLOCKING(Send##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                         \
+	BLOCKING(Ssend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                        \
+	BLOCKING(Bsend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                        \
+	BLOCKING(Rsend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                        \
+	NONBLOCKING(Isend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                     \
+	NONBLOCKING(Issend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                    \
+	NONBLOCKING(Ibsend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                    \
+	NONBLOCKING(Irsend##_c, ROWS_SEND, P_SEND(N), A_SEND, 0)                    \
+	RECEIVING(Recv##_c, ROWS_RECV, P_RECV(N), A_RECV)                           \
+	NONBLOCKING(Irecv##_c, ROWS_RECV, P_RECV(N), A_RECV, 0)                     \
+	RECEIVING(Mrecv##_c, ROWS_MATCHED, P_MATCHED(N), A_MATCHED)                 \
+	NONBLOCKING(Imrecv##_c, ROWS_MATCHED, P_MATCHED(N), A_MATCHED, 0)           \
+	RECEIVING(Sendrecv##_c, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(N), A_SENDRECV) \
+	RECEIVING(Sendrecv_replace##_c, ROWS_BOTH(r, r, n, t), P_REPLACE(N), A_REPLACE)
+
+MESSAGES(int, )
+#if MPI_VERSION >= 4
+MESSAGES(MPI_Count, _c)
+NONBLOCKING(Isendrecv, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(int), A_SENDRECV, 0)
+NONBLOCKING(Isendrecv_c, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(MPI_Count), A_SENDRECV, 0)
+NONBLOCKING(Isendrecv_replace, ROWS_BOTH(r, r, n, t), P_REPLACE(int), A_REPLACE, 0)
+NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_REPLACE, 0)
+#endif

@@ -1,0 +1,195 @@
+# What the test_*.sh scripts share; sourced first: . "$(dirname "$0")/lib.sh". Prints TAP, works from the repository's
+# root, in a folder of its own ($tmp) that goes away at the end with every process that was started by `background`.
+#
+#   pass TEXT; fail TEXT [DETAIL]              one test that has been decided
+#   ok TEXT COMMAND...                         the command succeeds
+#   is TEXT HAVE WANT; isnt TEXT HAVE OTHER    two strings
+#   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line
+#   skip TEXT REASON                           cannot be tried here
+#   finish                                     the last line of a script: the plan, and the exit status
+#   background COMMAND...                      its process id is in $!; killed at the end
+#   wait_until SECONDS COMMAND...              tries it every 50 ms
+#   rows DIR EXPRESSION                        evaluates Python over an output folder (rows.py)
+#   contract TEXT DIR [OPTIONS]                the folder keeps to the contract (check_output.py)
+#   new_out                                    sets $out to a fresh output folder's path
+#   run_with FLAVOUR RANKS [NAME=VALUE ...] PROGRAM [ARGS]
+#                                              as mpi_run, under the preload into $out; stdout and stderr to $tmp/with
+#                                              and $tmp/with.err, sorted; the status in $status
+#   run_plain ...                              the same without it: $tmp/plain, $tmp/plain.err
+#   same_result TEXT                           the last run_with went as the last run_plain did
+#   program NAME [FLAGS]                       builds tests/apps/NAME.c (or a path) without MPI into $tmp/NAME
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+. tests/e2e/mpi.sh
+unset LD_PRELOAD "${!PROBE_@}"
+probe=$(realpath "$B/probe") lib=$(realpath "$B/libprobe.so")
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-e2e.XXXXXX")
+tests=0 bad=0 outs=0 status=0 out=''
+started=()
+
+cleanup() {
+	local p m
+	for p in ${started[@]+"${started[@]}"}; do
+		kill -9 "$p" 2>/dev/null
+	done
+	wait 2>/dev/null
+	while read -r _ m _; do
+		[[ $m == "$tmp"/* ]] && umount -l "$m"
+	done </proc/mounts
+	chmod -R u+rwx "$tmp" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+pass() {
+	tests=$((tests + 1))
+	echo "ok $tests - $1"
+}
+
+fail() { # TEXT [DETAIL]
+	tests=$((tests + 1))
+	bad=1
+	echo "not ok $tests - $1"
+	[ -z "${2:-}" ] || head -c 4000 <<<"$2" | head -25 | sed 's/^/#   /'
+}
+
+skip() {
+	tests=$((tests + 1))
+	echo "ok $tests - $1 # SKIP $2"
+}
+
+ok() {
+	local text=$1 said rc
+	shift
+	said=$("$@" 2>&1)
+	rc=$?
+	if [ $rc = 0 ]; then
+		pass "$text"
+	else
+		fail "$text" "status $rc of: $*"$'\n'"$said"
+	fi
+	return $rc
+}
+
+is() {
+	if [ "$2" == "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "have: $2"$'\n'"want: $3"
+	fi
+}
+
+isnt() {
+	if [ "$2" != "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "have: $2"
+	fi
+}
+
+in_one_line() {
+	tr -s ' \n' ' ' <<<"$1"
+}
+
+like() {
+	if in_one_line "$2" | grep -qE -- "$3"; then
+		pass "$1"
+	else
+		fail "$1" "no $3 in:"$'\n'"$2"
+	fi
+}
+
+unlike() {
+	if in_one_line "$2" | grep -qE -- "$3"; then
+		fail "$1" "$3 in:"$'\n'"$2"
+	else
+		pass "$1"
+	fi
+}
+
+finish() {
+	echo "1..$tests"
+	exit $bad
+}
+
+background() {
+	"$@" &
+	started+=($!)
+}
+
+wait_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+rows() {
+	python3 tests/e2e/rows.py "$@"
+}
+
+contract() {
+	local text=$1 said
+	shift
+	if said=$(python3 tests/e2e/check_output.py "$@" 2>&1); then
+		pass "$text: the files keep to the contract"
+	else
+		fail "$text: the files keep to the contract" "$said"
+	fi
+}
+
+new_out() {
+	outs=$((outs + 1))
+	out=$tmp/out$outs
+}
+
+run_to() { # FILE, as mpi_run
+	local file=$1
+	shift
+	mpi_run "$@" >"$file" 2>"$file.err" </dev/null
+	status=$?
+	sort -o "$file" "$file"
+	echo $status >"$file.status"
+}
+
+run_plain() {
+	run_to "$tmp/plain" "$@"
+}
+
+run_with() {
+	local flavour=$1 ranks=$2
+	shift 2
+	run_to "$tmp/with" "$flavour" "$ranks" LD_PRELOAD="${PRELOAD:-$lib}" PROBE_OUTPUT_DIR="$out" "$@"
+}
+
+same_result() {
+	local differ
+	differ=$(diff "$tmp/plain" "$tmp/with" && diff "$tmp/plain.status" "$tmp/with.status")
+	if [ -z "$differ" ]; then
+		pass "$1: the same with and without the preload"
+	else
+		fail "$1: the same with and without the preload" "$differ"$'\n'"$(cat "$tmp/with.err")"
+	fi
+}
+
+program() {
+	local name=$1 source=tests/apps/$1.c
+	shift
+	if [[ $name == */* ]]; then
+		source=$name
+		name=$(basename "$name" .c)
+	fi
+	cc -std=gnu11 -O1 -g -Wall -D_GNU_SOURCE -o "$tmp/$name" "$source" "$@" && return
+	fail "$source compiles"
+	finish
+}
+
+# Whether file systems may be mounted here: a small one fills up at once.
+can_mount() {
+	mkdir -p "$tmp/mount-try" && mount -t tmpfs -o size=64k none "$tmp/mount-try" 2>/dev/null && umount "$tmp/mount-try"
+}
+
+flavours=$(mpi_flavours)

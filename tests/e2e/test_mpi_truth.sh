@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Two tools in one preload chain see the same calls: libprobe.so, and libpmpicount.so, which measures every buffer by
+# itself (pmpi_count.c), each once before the other. And what libpmpicount.so cannot follow, against what is known of
+# the programs. With each MPI.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+[ -n "$flavours" ] || { skip 'truth' 'no MPI, or its programs are not built (make apps)'; finish; }
+
+# FLAVOUR PROGRAM [OPTIONS of pmpi_compare.py]; ORDER=inner: the witness comes first
+both() {
+	local f=$1 app=$2 name="$1: $2" witness chain
+	shift 2
+	witness=$(realpath "$B/apps/$f/libpmpicount.so")
+	chain=$lib:$witness
+	[ "${ORDER:-}" != inner ] || { chain=$witness:$lib name="$name, the witness first" && set -- "$@" --inner; }
+	rm -f "$tmp"/pmpi*
+	new_out
+	PRELOAD=$chain run_with "$f" 4 PMPI_COUNT_OUT="$tmp/pmpi" $app
+	[ $status != 77 ] || { skip "$name" 'this MPI cannot do it'; return; }
+	is "$name: ends well" $status 0
+	contract "$name" "$out" ${CHECK:-}
+	ok "$name: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" "$@"
+}
+
+# What went through the collectives of a folder, in order; the form of the call does not matter.
+collectives() { # PATTERN of the functions, FIRST that counts
+	rows "$out" '"\n".join(
+		" ".join(r[k] for k in "folder op redop root size io index dtype count bytes min max mean norm zeros nans infs".split())
+		for d in dirs for r in [r for r in sorted(on(d), key=lambda r: (int(r["seq"]), r["io"], int(r["index"] or 0)))
+			if re.fullmatch("'"$1"'", r["api"]) and r["op"] not in ("send", "recv")]['"${2:-0}"':])'
+}
+
+for f in $flavours; do
+	for app in mpi_collectives mpi_nonblocking mpi_large mpi_comms mpi_intercomm mpi_dtypes mpi_fenv mpi_outside mpi_cxx \
+		train_digits; do
+		[ ! -x "$B/apps/$f/$app" ] || both $f $app
+	done
+	CHECK=--p2p both $f mpi_requests
+	CHECK=--p2p both $f mpi_p2p
+	CHECK=--p2p both $f mpi_threads --any-order
+	CHECK=--partial both $f mpi_errors # not all ranks make the wrong calls
+	if python=$(mpi_python $f); then
+		both $f "$python tests/apps/mpi_py.py"
+	else
+		skip "$f: mpi_py.py" 'no mpi4py of this MPI'
+	fi
+	for app in mpi_collectives mpi_nonblocking mpi_requests train_digits; do
+		ORDER=inner both $f $app
+	done
+	ORDER=inner both $f mpi_threads --any-order
+
+	# Fortran: in Open MPI its calls are PMPI_X from the start, in MPICH they are not.
+	new_out
+	run_with $f 4 mpi_fortran
+	is "$f: mpi_fortran: ends well" $status 0
+	contract "$f: mpi_fortran" "$out" --p2p
+	is "$f: every call from Fortran is counted once" "$(rows "$out" 'sorted(Counter((r["folder"], re.sub("^P", "", r["api"])) for r in calls(R)).items()) ==
+		sorted(((d, "MPI_" + n), 10) for d in dirs for n in "Allreduce Irecv Isend Reduce Bcast Iallreduce Scan Sendrecv".split())')" True
+	is "$f: statistics of a sum from Fortran" "$(rows "$out" '[(r["dtype"], r["count"], r["min"], r["max"]) for r in on("rank1") if r["api"].endswith("MPI_Allreduce") and r["io"] == "out"][0]')" \
+		"('float32', '1000', '14', '4010')"
+
+	# Persistent requests: each start is a call, with the data of that start.
+	new_out
+	run_with $f 4 mpi_persistent
+	is "$f: mpi_persistent: ends well" $status 0
+	contract "$f: mpi_persistent" "$out" --p2p
+	is "$f: every start of a message" "$(rows "$out" '{d: sorted(Counter(r["api"] for r in calls(on(d)) if re.match("MPI_.?(send|Recv|Send)_init", r["api"])).items()) for d in dirs} ==
+		{d: [("MPI_Bsend_init", 12), ("MPI_Recv_init", 51), ("MPI_Rsend_init", 12), ("MPI_Send_init", 15), ("MPI_Ssend_init", 12)] for d in dirs}')" True
+	if [ "$(rows "$out" '"MPI_Allreduce_init" in {r["api"] for r in R}')" = True ]; then
+		# Behind 20 starts (2 requests, 10 times each) of another test, the same cases as the blocking ones.
+		collectives 'MPI_(?!Barrier).*_init' >"$tmp/all"
+		rows "$out" '"\n".join(d for d in dirs for r in calls(on(d)) if re.match("MPI_(Allreduce|Bcast)_init", r["api"]))' >/dev/null
+		new_out
+		run_with $f 4 mpi_collectives
+		collectives 'MPI_(?!Barrier).*' >"$tmp/blocking"
+		is "$f: persistent collectives move what blocking ones do" "$(comm -23 <(sort "$tmp/blocking") <(sort "$tmp/all") | head -5)" ''
+		is "$f: and 10 starts of two more" "$(($(wc -l <"$tmp/all") - $(wc -l <"$tmp/blocking")))" $((4 * 10 * 2 + 4 * 10 + 10))
+	else
+		skip "$f: persistent collectives" 'this MPI has none'
+	fi
+done
+finish

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What must hold of libprobe.so whatever is changed, and of the sources. Usage: tests/lint.sh BUILD-DIR. Prints TAP.
+set -u
+B=${1:-build}
+lib=$B/libprobe.so
+n=0
+bad=0
+check() { # description, offending lines (none = good)
+	n=$((n + 1))
+	if [ -z "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		printf '%s\n' "$2" | head -20 | sed 's/^/#   /'
+		bad=1
+	fi
+}
+
+# Exactly what the specs say, the hooks and probe_*: nothing of ours or of a linked library shows.
+exported=$(nm -D --defined-only "$lib" | awk '{print $3}' | sort)
+wanted=$(sed -n 's/^[[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\);.*/\1/p' "$B/gen/probe.map" | grep -v '^local' | sort)
+check "exports are wrappers, hooks and probe_* only" \
+	"$(comm -23 <(echo "$exported") <(echo "$wanted") | grep -v '^probe_')"
+check "everything that should be is exported" "$(comm -13 <(echo "$exported") <(echo "$wanted"))"
+check "needs libc and the dynamic loader only" \
+	"$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc\.so\.6|ld-linux.*)$')"
+check "no symbol version above GLIBC_2.34" \
+	"$(objdump -T "$lib" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | awk -F'[_.]' '$2 > 2 || ($2 == 2 && $3 > 34)')"
+check "no segment is writable and executable" "$(readelf -lW "$lib" | grep -E ' RWE ')"
+check "the stack is not executable" "$(readelf -lW "$lib" | awk '/GNU_STACK/ && $7 ~ /E/')"
+check "no text relocations" "$(readelf -d "$lib" | grep -E 'TEXTREL')"
+if [ "$(uname -m)" = x86_64 ]; then
+	check "statistics leave the x87 unit alone" "$(objdump -d --no-show-raw-insn "$B"/obj/preload/stats/*.o \
+		"$B"/obj/preload/call/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
+fi
+check "nothing in the job's process ends it" \
+	"$(grep -nE '(^|[^_a-zA-Z.>])(exit|abort|assert|_exit|quick_exit) *\(' -r preload wrappers --include='*.c' |
+		grep -vE '^\S+: *(/?\*|//)' | grep -vE 'HOOK|//.*exit')"
+check "core code names no library" \
+	"$(grep -nE '\b(P?MPI|nccl|Hccl|torch|PyTorch|at::|c10d)_?[A-Z]' -r preload --include='*.c' --include='*.h' |
+		grep -vE ': *(/?\*|//)|/\*' | grep -v 'preload/probe.h')"
+check "files over 500 lines" "$(git ls-files '*.c' '*.h' '*.S' '*.sh' '*.py' | xargs wc -l | awk '$2 != "total" && $1 > 500 {print $2, $1}')"
+if command -v clang-format >/dev/null; then
+	check "clang-format has nothing to change" \
+		"$(git ls-files '*.c' '*.h' | xargs clang-format --dry-run 2>&1 | grep -oE '^[^:]+' | sort -u)"
+else
+	n=$((n + 1))
+	echo "ok $n - clang-format # SKIP clang-format is not installed"
+fi
+check "SPDX line in every source" "$(git ls-files '*.c' '*.h' '*.S' | xargs grep -L 'SPDX-License-Identifier: Apache-2.0')"
+echo "1..$n"
+exit $bad

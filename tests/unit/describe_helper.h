@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A library made up for the purpose, and calls of it with arguments given as (role, value). */
+#ifndef TESTS_UNIT_DESCRIBE_HELPER_H
+#define TESTS_UNIT_DESCRIBE_HELPER_H
+
+#include "session_helper.h"
+
+#include "call/describe.h"
+
+#define IN_PLACE ((void *)0x1)
+
+/* Handles of dtypes: 4 float32, 8 float64, 12 a derived one of 12 bytes that lie 16 apart. */
+static inline void dtype(uint64_t h, struct dtype_desc *d)
+{
+	*d = (struct dtype_desc){.size = h,
+		.extent = h == 12 ? 16 : (int64_t)h,
+		.dtype = h == 4	  ? DT_FLOAT32
+			 : h == 8 ? DT_FLOAT64
+				  : DT_OTHER,
+		.derived = h == 12};
+}
+
+static struct comm *the_comm;
+
+static inline struct comm *comm(uint64_t h)
+{
+	return h == 1 ? the_comm : NULL;
+}
+
+static inline bool in_place(const void *p)
+{
+	return p == IN_PLACE;
+}
+
+static inline int peer(int64_t v)
+{
+	return v == -5 ? PEER_NULL : v == -9 ? PEER_ANY : (int)v;
+}
+
+static inline enum root_is root(const struct comm *c, int64_t v, int *rank)
+{
+	if (v == -3 || v == -4) {
+		*rank = JOURNAL_NONE;
+		return v == -3 ? ROOT_ME : ROOT_IDLE;
+	}
+	*rank = (int)v;
+	return c && !c->remote && c->rank == v ? ROOT_ME : ROOT_OTHER;
+}
+
+static inline enum redop redop(uint64_t h)
+{
+	return h == 3 ? REDOP_MAX : REDOP_SUM;
+}
+
+static inline uint64_t handle_at(const void *array, uint64_t i)
+{
+	return ((const uint64_t *)array)[i];
+}
+
+static const struct lib lib = {.name = "mpi",
+	.comm = comm,
+	.dtype = dtype,
+	.redop = redop,
+	.in_place = in_place,
+	.peer = peer,
+	.root = root,
+	.handle_at = handle_at};
+static const struct lib plain = {.name = "nccl", .comm = comm, .dtype = dtype};
+
+/* ---- a call, its arguments given as (role, value) ---- */
+
+struct value {
+	uint8_t role, elem;
+	uint64_t v;
+};
+
+#define V(role, v)                                       \
+	{                                                \
+		ROLE_##role, 0, (uint64_t)(uintptr_t)(v) \
+	}
+#define A4(role, v)                                      \
+	{                                                \
+		ROLE_##role, 4, (uint64_t)(uintptr_t)(v) \
+	}
+#define A8(role, v)                                      \
+	{                                                \
+		ROLE_##role, 8, (uint64_t)(uintptr_t)(v) \
+	}
+
+static inline struct what *describe_it(const struct lib *l, const struct kind *k,
+	uint8_t completion, const struct value *v, unsigned n)
+{
+	static struct api_spec spec;
+	static struct api api;
+	static struct call c;
+	static union arg arg[API_ARGS_MAX];
+
+	spec = (struct api_spec){
+		.symbol = "f", .lib = l, .kind = k, .completion = completion, .nargs = (uint8_t)n};
+	for (unsigned i = 0; i < n; i++) {
+		spec.args[i] = (struct api_arg){.role = v[i].role, .elem = v[i].elem};
+		spec.at[v[i].role] = (uint8_t)(i + 1);
+		arg[i].u = v[i].v;
+	}
+	api.spec = &spec;
+	memset(&c, 0x5a, sizeof(c)); /* struct call is never cleared as a whole */
+	c.api = &api;
+	c.v = arg;
+	describe(&c);
+	return &c.what;
+}
+
+#define DESCRIBE(l, k, ...)                                                 \
+	describe_it(l, k, DONE_RETURN, (const struct value[]){__VA_ARGS__}, \
+		sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
+
+static inline void check_view(
+	const struct view *v, const void *base, uint64_t count, uint64_t bytes, unsigned dt)
+{
+	assert_ptr_equal(v->base, base);
+	assert_int_equal(v->count, count);
+	assert_int_equal(v->bytes, bytes);
+	assert_int_equal(v->dtype, dt);
+}
+
+#endif

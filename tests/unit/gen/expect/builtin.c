@@ -1,0 +1,11 @@
+/* Made by genwrap from configs; change that file instead. Files that hold where none is found. */
+#include "config/builtin.h"
+
+#include <stddef.h>
+
+const struct builtin_text builtin_texts[] = {
+	{"text.yaml",
+		"key: \"a\\b\"\t# \077\077= \303\251\n"
+		"last line"},
+	{NULL, NULL},
+};

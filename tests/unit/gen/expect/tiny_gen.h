@@ -1,0 +1,37 @@
+/* Made by genwrap from tiny.yaml; change that file instead. For the adapter. */
+#ifndef PROBE_GEN_TINY_H
+#define PROBE_GEN_TINY_H
+
+#include "base/dtype.h"
+#include "call/api.h"
+#include "wrappers/tables.h"
+
+extern const struct lib lib_tiny;
+extern const char *const tiny_sonames[];
+
+/* The fields of struct lib that the spec knows. */
+#define LIB_TINY_SPEC \
+	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .alias_prefix = "p"
+
+extern const struct spec_value tiny_dtypes[3];
+extern const struct spec_value tiny_redops[2];
+
+/* Implementations whose constants differ: the index of abi_const.at[]. */
+enum {
+	ABI_TINY_ONE,
+	ABI_TINY_TWO,
+	ABI_TINY_COUNT,
+};
+
+extern const struct abi_const tiny_abi_dtypes[2];
+extern const struct abi_const tiny_abi_redops[1];
+
+/* Index of tiny_abi_consts[]. */
+enum {
+	CONST_TINY_NULL,
+	CONST_TINY_SIZE,
+};
+
+extern const struct abi_const tiny_abi_consts[2];
+
+#endif

@@ -1,0 +1,492 @@
+/* Made by genwrap from tiny.yaml; change that file instead. Shape: preload/call/wrapper.h. */
+#include "wrappers.h"
+#include "tiny_gen.h"
+
+const char *const tiny_sonames[] = {"libtiny.so.1", "libtiny.so", NULL};
+
+const struct spec_value tiny_dtypes[3] = {
+	{0, DT_INT8},
+	{7, DT_FLOAT32},
+	{-1, DT_OTHER},
+};
+
+const struct spec_value tiny_redops[2] = {
+	{0, REDOP_SUM},
+	{4, REDOP_AVG},
+};
+
+const struct abi_const tiny_abi_dtypes[2] = {
+	{"TINY_FLOAT", DT_FLOAT32, false, {{ABI_ADDRESS, 0, "tiny_float"}, {ABI_VALUE, 0x4c00040a, NULL}}},
+	{"TINY_PAIR", DT_OTHER, true, {{ABI_ADDRESS, 0, "tiny_pair"}, {ABI_NONE, 0, NULL}}},
+};
+
+const struct abi_const tiny_abi_redops[1] = {
+	{"TINY_SUM", REDOP_SUM, false, {{ABI_ADDRESS, 0, "tiny_sum"}, {ABI_VALUE, 3, NULL}}},
+};
+
+const struct abi_const tiny_abi_consts[2] = {
+	{"TINY_NULL", 0, false, {{ABI_ADDRESS, 0, "tiny_null"}, {ABI_VALUE, -1, NULL}}},
+	{"TINY_SIZE", 0, false, {{ABI_VALUE, 24, NULL}, {ABI_VALUE, 20, NULL}}},
+};
+
+int ptiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
+	struct api *const f = &api_table[0];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+int ptiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
+	struct api *const f = &api_table[1];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}, {.cp = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p, v[7].cp));
+}
+
+int ptiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
+{
+	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
+	struct api *const f = &api_table[2];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}, {.cp = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p, v[7].cp));
+}
+
+int ptiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
+	struct api *const f = &api_table[3];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+uint64_t ptiny_Count(int64_t a0)
+{
+	typedef uint64_t fn(int64_t);
+	struct api *const f = &api_table[4];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.i = a0}};
+	WRAPPER_ENTER(f, v, uint64_t);
+	return (uint64_t)call_leave(&c, (int64_t)real(v[0].i));
+}
+
+int ptiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
+	struct api *const f = &api_table[5];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.cp = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].cp, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+int ptiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
+{
+	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
+	struct api *const f = &api_table[6];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.p = a0}, {.p = a1}, {.p = a2}, {.i = a3}, {.i = a4}, {.u = a5}, {.u = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].p, v[1].p, v[2].p, v[3].i, (int)v[4].i, (unsigned)v[5].u, v[6].u));
+}
+
+int ptiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
+{
+	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
+	struct api *const f = &api_table[7];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.p = a3}, {.u = a4}, {.i = a5}, {.i = a6}, {.u = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u));
+}
+
+int8_t ptiny_GroupEnd(void)
+{
+	typedef int8_t fn(void);
+	struct api *const f = &api_table[8];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))();
+	union arg v[] = {{.u = 0}};
+	WRAPPER_ENTER(f, v, int8_t);
+	return (int8_t)call_leave(&c, real());
+}
+
+int ptiny_GroupStart(void)
+{
+	typedef int fn(void);
+	struct api *const f = &api_table[9];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))();
+	union arg v[] = {{.u = 0}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real());
+}
+
+handle ptiny_Handle(handle a0)
+{
+	typedef handle fn(handle);
+	struct api *const f = &api_table[10];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.u = a0}};
+	WRAPPER_ENTER(f, v, handle);
+	return (handle)call_leave(&c, (int64_t)real(v[0].u));
+}
+
+int ptiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
+{
+	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
+	struct api *const f = &api_table[11];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.p = a3}, {.u = a4}, {.i = a5}, {.i = a6}, {.u = a7}, {.p = a8}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u, v[8].p));
+}
+
+int ptiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
+{
+	typedef int fn(void *, const void *, const void *, int, handle, void *);
+	struct api *const f = &api_table[12];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.p = a0}, {.cp = a1}, {.cp = a2}, {.i = a3}, {.u = a4}, {.p = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].p, v[1].cp, v[2].cp, (int)v[3].i, v[4].u, v[5].p));
+}
+
+void ptiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
+{
+	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
+	struct api *const f = &api_table[13];
+
+	if (WRAPPER_OFF(f)) {
+		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
+		return;
+	}
+	union arg v[] = {{.i = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.u = a4}, {.d = a5}, {.d = a6}, {.p = &a7}, {.u = a8}, {.p = a9}, {.p = a10}, {.u = a11}};
+	WRAPPER_ENTER(f, v, void);
+	real((int8_t)v[0].i, (uint8_t)v[1].u, (int16_t)v[2].i, (uint16_t)v[3].u, (unsigned)v[4].u, (float)v[5].d, v[6].d, *(struct words3 *)v[7].p, v[8].u, v[9].p, v[10].p, (uint8_t)v[11].u);
+	call_leave(&c, 0);
+}
+
+const void *ptiny_Parent(void *a0)
+{
+	typedef const void * fn(void *);
+	struct api *const f = &api_table[14];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.p = a0}};
+	WRAPPER_ENTER(f, v, const void *);
+	return (const void *)call_leave(&c, (int64_t)real(v[0].p));
+}
+
+int ptiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
+{
+	typedef int fn(const void *, void *, uint64_t, int, int, handle);
+	struct api *const f = &api_table[15];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.u = a2}, {.i = a3}, {.i = a4}, {.u = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].u, (int)v[3].i, (int)v[4].i, v[5].u));
+}
+
+int ptiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
+{
+	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
+	struct api *const f = &api_table[16];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+	union arg v[] = {{.cp = a0}, {.cp = a1}, {.cp = a2}, {.i = a3}, {.cp = a4}, {.cp = a5}, {.cp = a6}, {.cp = a7}, {.u = a8}, {.p = a9}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].cp, v[2].cp, (int)v[3].i, v[4].cp, v[5].cp, v[6].cp, v[7].cp, v[8].u, v[9].p));
+}
+
+int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
+{
+	typedef int fn(const void *, uint64_t, int, int, handle, void *);
+	struct api *const f = &api_table[17];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.p = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, (int)v[3].i, v[4].u, v[5].p));
+}
+
+int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
+	struct api *const f = &api_table[18];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
+	struct api *const f = &api_table[19];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
+	struct api *const f = &api_table[20];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}, {.cp = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p, v[7].cp));
+}
+
+int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
+{
+	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
+	struct api *const f = &api_table[21];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}, {.cp = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p, v[7].cp));
+}
+
+int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
+	struct api *const f = &api_table[22];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+uint64_t tiny_Count(int64_t a0)
+{
+	typedef uint64_t fn(int64_t);
+	struct api *const f = &api_table[23];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.i = a0}};
+	WRAPPER_ENTER(f, v, uint64_t);
+	return (uint64_t)call_leave(&c, (int64_t)real(v[0].i));
+}
+
+int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
+	struct api *const f = &api_table[24];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.cp = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].cp, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
+{
+	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
+	struct api *const f = &api_table[25];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.p = a0}, {.p = a1}, {.p = a2}, {.i = a3}, {.i = a4}, {.u = a5}, {.u = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].p, v[1].p, v[2].p, v[3].i, (int)v[4].i, (unsigned)v[5].u, v[6].u));
+}
+
+int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
+{
+	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
+	struct api *const f = &api_table[26];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.p = a3}, {.u = a4}, {.i = a5}, {.i = a6}, {.u = a7}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u));
+}
+
+int8_t tiny_GroupEnd(void)
+{
+	typedef int8_t fn(void);
+	struct api *const f = &api_table[27];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))();
+	union arg v[] = {{.u = 0}};
+	WRAPPER_ENTER(f, v, int8_t);
+	return (int8_t)call_leave(&c, real());
+}
+
+int tiny_GroupStart(void)
+{
+	typedef int fn(void);
+	struct api *const f = &api_table[28];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))();
+	union arg v[] = {{.u = 0}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real());
+}
+
+handle tiny_Handle(handle a0)
+{
+	typedef handle fn(handle);
+	struct api *const f = &api_table[29];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.u = a0}};
+	WRAPPER_ENTER(f, v, handle);
+	return (handle)call_leave(&c, (int64_t)real(v[0].u));
+}
+
+int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
+{
+	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
+	struct api *const f = &api_table[30];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.p = a3}, {.u = a4}, {.i = a5}, {.i = a6}, {.u = a7}, {.p = a8}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u, v[8].p));
+}
+
+int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
+{
+	typedef int fn(void *, const void *, const void *, int, handle, void *);
+	struct api *const f = &api_table[31];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.p = a0}, {.cp = a1}, {.cp = a2}, {.i = a3}, {.u = a4}, {.p = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].p, v[1].cp, v[2].cp, (int)v[3].i, v[4].u, v[5].p));
+}
+
+void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
+{
+	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
+	struct api *const f = &api_table[32];
+
+	if (WRAPPER_OFF(f)) {
+		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
+		return;
+	}
+	union arg v[] = {{.i = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.u = a4}, {.d = a5}, {.d = a6}, {.p = &a7}, {.u = a8}, {.p = a9}, {.p = a10}, {.u = a11}};
+	WRAPPER_ENTER(f, v, void);
+	real((int8_t)v[0].i, (uint8_t)v[1].u, (int16_t)v[2].i, (uint16_t)v[3].u, (unsigned)v[4].u, (float)v[5].d, v[6].d, *(struct words3 *)v[7].p, v[8].u, v[9].p, v[10].p, (uint8_t)v[11].u);
+	call_leave(&c, 0);
+}
+
+const void *tiny_Parent(void *a0)
+{
+	typedef const void * fn(void *);
+	struct api *const f = &api_table[33];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0);
+	union arg v[] = {{.p = a0}};
+	WRAPPER_ENTER(f, v, const void *);
+	return (const void *)call_leave(&c, (int64_t)real(v[0].p));
+}
+
+int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
+{
+	typedef int fn(const void *, void *, uint64_t, int, int, handle);
+	struct api *const f = &api_table[34];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.u = a2}, {.i = a3}, {.i = a4}, {.u = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, v[2].u, (int)v[3].i, (int)v[4].i, v[5].u));
+}
+
+int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
+{
+	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
+	struct api *const f = &api_table[35];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
+	union arg v[] = {{.cp = a0}, {.cp = a1}, {.cp = a2}, {.i = a3}, {.cp = a4}, {.cp = a5}, {.cp = a6}, {.cp = a7}, {.u = a8}, {.p = a9}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].cp, v[2].cp, (int)v[3].i, v[4].cp, v[5].cp, v[6].cp, v[7].cp, v[8].u, v[9].p));
+}
+
+int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
+{
+	typedef int fn(const void *, uint64_t, int, int, handle, void *);
+	struct api *const f = &api_table[36];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.p = a5}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, (int)v[3].i, v[4].u, v[5].p));
+}
+
+int tinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
+{
+	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
+	struct api *const f = &api_table[37];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
+	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}

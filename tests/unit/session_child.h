@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole session in a process of its own, for each test: what the constructor does is done here. */
+#ifndef TESTS_UNIT_SESSION_CHILD_H
+#define TESTS_UNIT_SESSION_CHILD_H
+
+#include "core_helper.h"
+
+/* Not part of libcore: tests of the tool have no session. */
+#include "about.c"
+#include "session.c"
+#include "writer.c"
+
+#include "call/record.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+static const struct lib lib = {.name = "mpi"};
+static const struct kind kind_send = {.name = "send", .op = "send"};
+static const struct api_spec spec = {
+	.symbol = "MPI_Send", .list_name = "MPI_Send", .lib = &lib, .kind = &kind_send};
+
+struct api api_table[1] = {{.spec = &spec, .traits = API_LISTED}};
+const unsigned api_count = 1;
+
+static char out[64];
+static char *env[16];
+static const char *cmdline;
+static size_t cmdline_bytes;
+static bool no_threads;
+
+char *const *startup_env(void)
+{
+	return env;
+}
+
+const char *startup_cwd(void)
+{
+	return "/";
+}
+
+const char *startup_path(void)
+{
+	return "";
+}
+
+ssize_t __real_io_read_file(int dirfd, const char *path, void *buf, size_t cap);
+ssize_t __wrap_io_read_file(int dirfd, const char *path, void *buf, size_t cap);
+
+ssize_t __wrap_io_read_file(int dirfd, const char *path, void *buf, size_t cap)
+{
+	if (!cmdline || strcmp(path, "/proc/self/cmdline"))
+		return __real_io_read_file(dirfd, path, buf, cap);
+	if (cap > cmdline_bytes)
+		cap = cmdline_bytes;
+	memcpy(buf, cmdline, cap);
+	return (ssize_t)cap;
+}
+
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
+{
+	return no_threads ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+}
+
+/* ---- each test in a child of its own ---- */
+
+#define CHECK(x)                                                                          \
+	do {                                                                              \
+		if (!(x)) {                                                               \
+			fprintf(stderr, "# %s:%d: not so: %s\n", __FILE__, __LINE__, #x); \
+			_exit(1);                                                         \
+		}                                                                         \
+	} while (0)
+
+static inline void in_child(void (*fn)(void))
+{
+	int status;
+	pid_t pid;
+
+	make_tmp(out, sizeof(out));
+	pid = fork();
+	if (pid == 0) {
+		int n = 0;
+
+		for (const char *const *e = (const char *const[]){"PROBE_LOG_LEVEL=0",
+			     "PROBE_JOURNAL_MIB=1", "PROBE_STACK=false", NULL};
+			*e; e++)
+			env[n++] = strdup(*e);
+		CHECK(asprintf(&env[n], "PROBE_OUTPUT_DIR=%s", out) > 0);
+		alarm(60);
+		fn();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	remove_tree(out);
+	assert_int_equal(status, 0);
+}
+
+static inline void set(const char *assignment)
+{
+	int n = 0;
+
+	while (env[n])
+		n++;
+	env[n] = strdup(assignment);
+}
+
+static inline bool call(void)
+{
+	struct what w = {.root = JOURNAL_NONE, .peer = 1, .tag = 2};
+	struct thread *t = session_configure() && session_start() ? thread_get() : NULL;
+	struct journal_call *r = t ? record_open(t, &api_table[0], &w, 0, 0, 0) : NULL;
+
+	if (r)
+		record_close(r, &w, clock_ticks(), false, 0);
+	return r != NULL;
+}
+
+static inline char *path_in(const char *folder, const char *name)
+{
+	char *p;
+
+	CHECK(asprintf(&p, "%s/%s/%s", out, folder, name) > 0);
+	return p;
+}
+
+static inline bool exists(const char *folder, const char *name)
+{
+	return access(path_in(folder, name), F_OK) == 0;
+}
+
+static inline size_t rows(const char *folder)
+{
+	struct table t = table_read(path_in(folder, ""));
+	size_t n = t.n;
+
+	CHECK(!t.bad);
+	table_free(&t);
+	return n;
+}
+
+static inline bool meta_says(const char *folder, const char *part)
+{
+	size_t n;
+	char *text = read_text(path_in(folder, "meta.json"), &n);
+
+	return text && strstr(text, part);
+}
+
+static inline bool meta_is_json(const char *folder)
+{
+	char cmd[512];
+
+	snprintf(cmd, sizeof(cmd), "python3 -m json.tool <%s >/dev/null",
+		path_in(folder, "meta.json"));
+	return system("python3 -c 1") || system(cmd) == 0;
+}
+
+#endif

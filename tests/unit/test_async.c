@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asynchronous calls from start to end as adapters drive them, and what becomes of records whose calls end otherwise:
+ * freed, cancelled, looked at first, left by longjmp, dropped.
+ */
+#include "session_helper.h"
+
+#include "call/async.h"
+#include "call/record.h"
+
+static const struct lib lib = {.name = "mpi"};
+static const struct kind kind_recv = {.name = "recv", .op = "recv"},
+			 kind_coll = {.name = "bcast", .op = "broadcast", .collective = true};
+static const struct api_spec irecv = {
+	.symbol = "MPI_Irecv", .lib = &lib, .kind = &kind_recv, .completion = DONE_REQUEST};
+static const struct api_spec recv_init = {
+	.symbol = "MPI_Recv_init", .lib = &lib, .kind = &kind_recv, .completion = DONE_START};
+static const struct api_spec bcast_init = {
+	.symbol = "MPI_Bcast_init", .lib = &lib, .kind = &kind_coll, .completion = DONE_START};
+static struct api f_irecv = {.spec = &irecv, .traits = API_LISTED},
+		  f_recv_init = {.spec = &recv_init, .traits = API_LISTED},
+		  f_bcast_init = {.spec = &bcast_init, .traits = API_LISTED};
+
+static float buffer[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static struct call begin(struct api *f, struct comm *m)
+{
+	struct call c = {.api = f,
+		.t = thread_get(),
+		.what = {.comm = m, .root = JOURNAL_NONE, .peer = 1, .tag = 5, .nout = 1}};
+
+	c.what.out[0] = (struct view){.base = buffer,
+		.count = 8,
+		.bytes = 32,
+		.dtype = DT_FLOAT32,
+		.io = IO_OUT,
+		.peer = 1,
+		.tag = 5,
+		.comm_seq = 0,
+		.ndim = JOURNAL_NDIM_NONE};
+	return c;
+}
+
+/* A call that gives back handle `key`. Its seq. */
+static uint64_t started(struct api *f, struct comm *m, uint64_t key)
+{
+	struct call c = begin(f, m);
+	uint64_t seq;
+
+	c.rec = record_open(c.t, f, &c.what, JOURNAL_NONE64, 0, 0);
+	assert_non_null(c.rec);
+	seq = c.rec->seq;
+	c.start = c.rec->start;
+	async_started(&c, key, true);
+	if (c.async)
+		record_async(c.rec, &c.what);
+	else
+		record_close(c.rec, &c.what, clock_ticks(), false, 0);
+	return seq;
+}
+
+static void done(uint64_t key, uint32_t flags, bool keep, bool want)
+{
+	struct call c = {.t = thread_get()};
+
+	assert_int_equal(async_done(&c, key, clock_ticks(), 10, flags, flags & CF_ERROR ? 7 : 0,
+				 NULL, NULL, keep),
+		want);
+}
+
+static const char *flags_of(const struct table *t, uint64_t seq)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (strtoull(t->row[i].field[COL_SEQ], NULL, 10) == seq)
+			return t->row[i].field[COL_FLAGS];
+	return "no row";
+}
+
+static int on(void **state)
+{
+	(void)state;
+	session_on(1 << 20);
+	return 0;
+}
+
+static int off(void **state)
+{
+	(void)state;
+	session_over();
+	/* The next journal has a dictionary of its own. */
+	f_irecv.dict = f_recv_init.dict = f_bcast_init.dict = 0;
+	assert_int_equal(pending_count(), 0);
+	return 0;
+}
+
+static void test_ends(void **state)
+{
+	struct comm *m = make_comm(&lib, 1, 0, 2);
+	uint64_t seq[6];
+	struct table t;
+
+	(void)state;
+	comm_publish(m);
+	for (int i = 0; i < 6; i++)
+		seq[i] = started(&f_irecv, m, 100 + (uint64_t)i);
+	assert_int_equal(m->users, 7);
+	done(100, 0, false, true);
+	done(101, CF_ERROR, false, true);
+	done(102, CF_CANCELLED, false, true);
+	async_freed(&(struct call){0}, 103, clock_ticks());
+	done(104, 0, true, true); /* looked at ... */
+	done(104, 0, true, false); /* ... which says nothing new ... */
+	done(104, 0, false, true); /* ... and then waited for */
+	done(999, 0, false, false);
+	assert_int_equal(m->users, 2);
+	t = session_rows(false);
+	assert_sound(&t);
+	assert_int_equal(rows_of(&t, seq[0], "out"), 1);
+	assert_string_equal(flags_of(&t, seq[0]), "async");
+	assert_int_equal(rows_of(&t, seq[1], ""), 1);
+	assert_string_equal(flags_of(&t, seq[1]), "async;error:7");
+	assert_string_equal(flags_of(&t, seq[2]), "async;cancelled");
+	assert_string_equal(flags_of(&t, seq[3]), "async;freed");
+	assert_int_equal(rows_of(&t, seq[4], NULL), 1);
+	assert_int_equal(rows_of(&t, seq[5], NULL), 0);
+	table_free(&t);
+	t = session_rows(true);
+	assert_string_equal(flags_of(&t, seq[5]), "async;open");
+	table_free(&t);
+	done(105, 0, false, true);
+	assert_int_equal(m->users, 1);
+	comm_drop(&lib, 1);
+}
+
+static void start_all(uint64_t key, bool ok, struct async_start *s, bool want)
+{
+	struct call c = {.api = &f_recv_init, .t = thread_get()};
+
+	assert_int_equal(async_restart(&c, key, s), want);
+	async_restarted(s, ok, 3);
+}
+
+static void test_persistent(void **state)
+{
+	struct comm *m = make_comm(&lib, 1, 0, 2);
+	struct call c = begin(&f_recv_init, m);
+	struct async_start s;
+	uint64_t seq[4];
+	struct table t;
+
+	(void)state;
+	comm_publish(m);
+	async_started(&c, 7, true);
+	assert_int_equal(pending_count(), 1);
+	for (int i = 0; i < 3; i++) {
+		start_all(7, true, &s, true);
+		seq[i] = s.rec->seq;
+		start_all(7, true, &(struct async_start){0}, false); /* it is active */
+		done(7, 0, false, true);
+	}
+	start_all(7, false, &s, true); /* the library refused */
+	seq[3] = s.rec->seq;
+	t = session_rows(false);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rows_of(&t, seq[i], "out"), 1);
+		assert_int_equal(atoi(t.row[i].field[7]), i); /* each a message of its own */
+	}
+	assert_string_equal(flags_of(&t, seq[3]), "error:3");
+	table_free(&t);
+	/* Freed while it is idle: the handle is another request's then, of other data. */
+	async_freed(&(struct call){0}, 7, clock_ticks());
+	assert_int_equal(pending_count(), 0);
+	assert_int_equal(m->users, 1);
+	c = begin(&f_bcast_init, m);
+	c.what.peer = c.what.tag = JOURNAL_NONE;
+	async_started(&c, 7, false);
+	start_all(7, true, &s, true);
+	seq[0] = s.rec->seq;
+	done(7, 0, false, true);
+	t = session_rows(false);
+	assert_string_equal(t.row[t.n - 1].field[COL_API], "MPI_Bcast_init");
+	table_free(&t);
+	/* Freed while it is under way. */
+	start_all(7, true, &s, true);
+	async_freed(&(struct call){0}, 7, clock_ticks());
+	t = session_rows(false);
+	assert_string_equal(t.row[t.n - 1].field[COL_FLAGS], "async;freed");
+	table_free(&t);
+	assert_int_equal(m->users, 1);
+	comm_drop(&lib, 1);
+}
+
+/* Several at once (MPI_Startall): none of them is taken for a call that was left. */
+static void test_many_started_at_once(void **state)
+{
+	struct async_start s[40];
+	struct call c = begin(&f_recv_init, NULL);
+	struct table t;
+
+	(void)state;
+	for (uint64_t i = 0; i < 40; i++)
+		async_started(&c, 200 + i, true);
+	for (uint64_t i = 0; i < 40; i++)
+		assert_true(async_restart(&c, 200 + i, &s[i]));
+	for (int i = 0; i < 40; i++)
+		async_restarted(&s[i], true, 0);
+	for (uint64_t i = 0; i < 40; i++) {
+		done(200 + i, 0, false, true);
+		async_freed(&(struct call){0}, 200 + i, 0);
+	}
+	t = session_rows(false);
+	assert_sound(&t);
+	assert_int_equal(t.n, 40);
+	for (size_t i = 0; i < t.n; i++)
+		assert_string_equal(t.row[i].field[COL_FLAGS], "async");
+	table_free(&t);
+}
+
+/*
+ * A call that was left by longjmp, as R, Lua and error handlers do: nobody closes its record. The next call that the
+ * thread makes must not wait behind it for ever, and a late close must not touch what lies there then.
+ */
+static void test_left_by_longjmp(void **state)
+{
+	struct call a = begin(&f_irecv, NULL), b, outer;
+	struct table t;
+	uint64_t lost, inner;
+
+	(void)state;
+	a.rec = record_open(a.t, a.api, &a.what, 0, 0, 0);
+	lost = a.rec->seq;
+	/* (here a longjmp) */
+	b = begin(&f_irecv, NULL);
+	b.rec = record_open(b.t, b.api, &b.what, 0, 0, 0);
+	record_close(b.rec, &b.what, clock_ticks(), false, 0);
+	t = session_rows(false);
+	assert_string_equal(flags_of(&t, lost), "unwound");
+	assert_int_equal(t.n, 2);
+	table_free(&t);
+	/* Its memory is another record's by now; closing it does nothing. */
+	memset(a.rec, 0x5a, sizeof(*a.rec));
+	record_close(a.rec, &a.what, 1, true, 1);
+	record_async(a.rec, &a.what);
+	for (size_t i = 0; i < sizeof(*a.rec); i++)
+		assert_int_equal(((unsigned char *)a.rec)[i], 0x5a);
+	/* From an inner wrapper to the outer one's caller: the outer one is closed, and the inner one with it. */
+	outer = begin(&f_irecv, NULL);
+	outer.rec = record_open(outer.t, outer.api, &outer.what, 0, 0, 0);
+	thread_word.depth = 1;
+	a = begin(&f_irecv, NULL);
+	a.rec = record_open(a.t, a.api, &a.what, 0, 0, outer.rec->seq);
+	inner = a.rec->seq;
+	thread_word.depth = 0;
+	record_close(outer.rec, &outer.what, clock_ticks(), false, 0);
+	t = session_rows(false);
+	assert_int_equal(t.n, 4);
+	assert_string_equal(flags_of(&t, inner), "unwound");
+	table_free(&t);
+	/* Deeper than the thread keeps in mind. */
+	for (int i = 0; i < THREAD_OPEN_MAX + 5; i++) {
+		b = begin(&f_irecv, NULL);
+		b.rec = record_open(b.t, b.api, &b.what, 0, 0, 0);
+		thread_word.depth++;
+	}
+	assert_int_equal(thread_word.self->nmore, 5);
+	thread_word.depth = 0;
+}
+
+/* The journal is full: calls are dropped and counted, but the ends of those that were recorded find room. */
+static void test_full_journal(void **state)
+{
+	uint64_t first = 0, last, n = 0;
+	struct table t;
+
+	(void)state;
+	for (; n < 20000; n++) {
+		struct call c = begin(&f_irecv, NULL);
+
+		c.rec = record_open(c.t, c.api, &c.what, JOURNAL_NONE64, 0, 0);
+		if (!c.rec)
+			break;
+		last = c.rec->seq;
+		first = first ? first : last;
+		if (n >= 100) {
+			record_close(c.rec, &c.what, clock_ticks(), false, 0);
+		} else {
+			async_started(&c, 1000 + n, true);
+			record_async(c.rec, &c.what);
+		}
+	}
+	assert_in_range(n, 200, 19999);
+	assert_int_equal(thread_word.self->chain.slot->count[JC_DROP_FULL], 1);
+	for (uint64_t i = 0; i < 100; i++)
+		done(1000 + i, 0, false, true);
+	assert_int_equal(thread_word.self->chain.slot->count[JC_DROP_PENDING], 0);
+	assert_true(wakes > 0);
+	t = session_rows(false);
+	assert_sound(&t);
+	assert_int_equal(t.n, n);
+	assert_int_equal(rows_of(&t, first, "out"), 1);
+	table_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ends, on, off),
+		cmocka_unit_test_setup_teardown(test_persistent, on, off),
+		cmocka_unit_test_setup_teardown(test_many_started_at_once, on, off),
+		cmocka_unit_test_setup_teardown(test_left_by_longjmp, on, off),
+		cmocka_unit_test_setup_teardown(test_full_journal, on, off),
+	};
+
+	return cmocka_run_group_tests_name("async", tests, NULL, NULL);
+}

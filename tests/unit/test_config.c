@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys: defaults, configs/probe.yaml, environment; what of the job stays untouched; how values are written. */
+#include "config_helper.h"
+
+#include <errno.h>
+#include <fenv.h>
+
+const struct builtin_text builtin_texts[] = {{"probe.yaml", "log_level: 1\n"}, {NULL, NULL}};
+
+/* For each key: the default and another value as they are written in a file, and that value in the environment. */
+static const struct {
+	const char *name, *dflt, *other, *env;
+} keys[] = {
+	{"output_dir", "\"/job/dir/probe_output\"", "\"/x\"", "/x"},
+	{"journal_dir", "\"\"", "\"/dev/shm\"", "/dev/shm"},
+	{"wrap_ops", "\"\"", "\"/job/dir/l.yaml\"", "l.yaml"},
+	{"custom_apis", "\"\"", "\"/own/c.yaml\"", "/own/c.yaml"},
+	{"journal_mib", "16", "17", "17"},
+	{"part_mib", "256", "1", "1"},
+	{"output_limit_mib", "4096", "0", "0"},
+	{"step_count_per_record", "100", "7", "7"},
+	{"statistics", "true", "false", "no"},
+	{"eps", "1.0e-8", "0.25", ".25"},
+	{"min_bytes", "0", "1024", "1024"},
+	{"max_bytes", "0", "1000000000000", "1000000000000"},
+	{"nested", "false", "true", "on"},
+	{"stack", "true", "false", "0"},
+	{"stack_depth", "32", "128", "128"},
+	{"rank", "[]", "[0, 2, \"4-6\"]", "0,2,4-6"},
+	{"step", "[]", "[\"3-7\"]", "3-7"},
+	{"start_step", "0", "4294967295", "4294967295"},
+	{"step_interval", "1", "10", " 10 "},
+	{"collect_times", "0", "3", "3"},
+	{"step_marker", "\"\"", "\"MPI_Barrier\"", "MPI_Barrier"},
+	{"step_marker_count", "1", "4", "4"},
+	{"log_level", "1", "4", "+4"},
+	{"disable", "false", "true", "1"},
+	{"fork", "\"off\"", "\"follow\"", "Follow"},
+};
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+static void defaults(void **state)
+{
+	struct config c;
+	struct lines l = {0};
+
+	(void)state;
+	assert_int_equal(config_load(&c, NULL, NULL, CWD, collect, &l), 0);
+	assert_lines(&l, 0);
+	assert_string_equal(c.output_dir, "/job/dir/probe_output");
+	assert_string_equal(c.journal_dir, "");
+	assert_string_equal(c.wrap_ops, "");
+	assert_string_equal(c.custom_apis, "");
+	assert_int_equal(c.journal_mib, 16);
+	assert_int_equal(c.part_mib, 256);
+	assert_int_equal(c.output_limit_mib, 4096);
+	assert_int_equal(c.step_count_per_record, 100);
+	assert_true(c.statistics && c.stack && !c.nested && !c.disable);
+	assert_true(c.eps == 1e-8);
+	assert_int_equal(c.min_bytes, 0);
+	assert_int_equal(c.max_bytes, 0);
+	assert_int_equal(c.stack_depth, 32);
+	assert_int_equal(c.rank.n, 0);
+	assert_int_equal(c.step.n, 0);
+	assert_int_equal(c.start_step, 0);
+	assert_int_equal(c.step_interval, 1);
+	assert_int_equal(c.collect_times, 0);
+	assert_string_equal(c.step_marker, "");
+	assert_int_equal(c.step_marker_count, 1);
+	assert_int_equal(c.log_level, 1);
+	assert_int_equal(c.fork, FORK_OFF);
+	config_free(&c);
+	config_free(&c); /* freed is freed */
+	assert_int_equal(NKEYS, config_nkeys);
+	assert_int_equal(config_load(&c, NULL, NULL, CWD, NULL, NULL), 0);
+	for (size_t i = 0; i < NKEYS; i++)
+		assert_string_equal(shown(&c, keys[i].name), keys[i].dflt);
+	config_free(&c);
+}
+
+/* The place of "\nkey: " in text; fails unless there is exactly one. */
+static char *line_of(char *text, const char *name)
+{
+	char head[64];
+	char *at;
+
+	snprintf(head, sizeof(head), "\n%s: ", name);
+	at = strstr(text, head);
+	if (!at || strstr(at + 1, head))
+		fail_msg("probe.yaml must have %s once", name);
+	return at + strlen(head);
+}
+
+/* configs/probe.yaml names every key, with the default, and each line of it is read. */
+static void shipped_file(void **state)
+{
+	char *text = repo_file("configs/probe.yaml"), *edited = malloc(1 << 20);
+	struct config c, d;
+	struct lines l;
+	size_t values = 0;
+
+	(void)state;
+	assert_int_equal(config_load(&d, NULL, NULL, CWD, NULL, NULL), 0);
+	assert_int_equal(load(&c, text, NULL, &l), 0);
+	assert_lines(&l, 0);
+	assert_same_config(&c, &d);
+	config_free(&c);
+	for (size_t i = 0; i < NKEYS; i++) {
+		char *at = line_of(text, keys[i].name);
+		size_t n = strcspn(at, "\n");
+
+		/* As it stands there, but for the working directory. */
+		if (i > 0)
+			assert_true(n == strlen(keys[i].dflt) && !memcmp(at, keys[i].dflt, n));
+		char *before =
+			at - strlen(keys[i].name) - 3; /* the end of the line before: a comment */
+
+		while (before > text && before[-1] != '\n')
+			before--;
+		assert_int_equal(before[0], '#');
+		snprintf(
+			edited, 1 << 20, "%.*s%s%s", (int)(at - text), text, keys[i].other, at + n);
+		assert_int_equal(load(&c, edited, NULL, &l), 0);
+		assert_lines(&l, 0);
+		for (size_t j = 0; j < NKEYS; j++)
+			assert_string_equal(
+				shown(&c, keys[j].name), j == i ? keys[j].other : keys[j].dflt);
+		config_free(&c);
+	}
+	for (char *p = text; (p = strchr(p, '\n')); p++)
+		values += p[1] >= 'a' && p[1] <= 'z';
+	assert_int_equal(values, config_nkeys);
+	config_free(&d);
+	free(edited);
+	free(text);
+}
+
+static void environment(void **state)
+{
+	struct config c;
+	struct lines l;
+	char entry[128];
+
+	(void)state;
+	for (size_t i = 0; i < NKEYS; i++) {
+		int n = snprintf(entry, sizeof(entry), "PROBE_%s=%s", keys[i].name, keys[i].env);
+
+		for (int j = 6; j < n && entry[j] != '='; j++)
+			if (entry[j] != '_')
+				entry[j] = (char)(entry[j] - 32);
+		load_env(&c, entry, &l);
+		assert_lines(&l, 0);
+		for (size_t j = 0; j < NKEYS; j++)
+			assert_string_equal(
+				shown(&c, keys[j].name), j == i ? keys[j].other : keys[j].dflt);
+		config_free(&c);
+	}
+}
+
+static void precedence(void **state)
+{
+	struct config c;
+	struct lines l;
+	char *const *env = ENV("PROBE_JOURNAL_MIB=5", "PROBE_JOURNAL_MIB=6",
+		"PROBE_NESTED=", "PROBE_EPS=x", "PROBE_PART_MIB=0");
+
+	(void)state;
+	load(&c, "journal_mib: 4\nnested: true\neps: 0.5\nstack: no\n", env, &l);
+	assert_int_equal(c.journal_mib, 5); /* over the file; the first of two, as getenv */
+	assert_false(c.nested); /* empty: the default again */
+	assert_false(c.stack);
+	assert_lines(&l, 2);
+	assert_string_equal(l.text[0], "environment: PROBE_EPS=x: not a number; accepted: a number "
+				       "of 0 or more; the file's 0.5 is used");
+	assert_true(c.eps == 0.5);
+	assert_string_equal(l.text[1], "environment: PROBE_PART_MIB=0: out of range; accepted: an "
+				       "integer from 1 to 65536; the default 256 is used");
+	config_free(&c);
+}
+
+static void unknown_environment(void **state)
+{
+	struct config c;
+	struct lines l = {0};
+	char *const *env =
+		ENV("PROBE_CONFIG=/x", "PROBE_OUTPUTDIR=/y", "PROBE_KUBERNETES=1", "PROBE_",
+			"PROBE_=1", "XPROBE_RANK=3", "PROBE_RANK", "probe_rank=1", "PROBE_Rank=1");
+
+	(void)state;
+	assert_int_equal(config_load(&c, NULL, env, CWD, collect, &l), 0);
+	assert_lines(&l, 2);
+	assert_string_equal(l.text[0], "environment: PROBE_OUTPUTDIR: unknown key; did you mean "
+				       "PROBE_OUTPUT_DIR? It is ignored");
+	assert_said(&l, "PROBE_Rank: unknown key; did you mean PROBE_RANK?");
+	assert_int_equal(c.rank.n, 0);
+	config_free(&c);
+}
+
+/* errno, rounding, sticky flags are the job's. */
+static void job_untouched(void **state)
+{
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	feclearexcept(FE_ALL_EXCEPT);
+	feraiseexcept(FE_UNDERFLOW);
+	fesetround(FE_UPWARD);
+	errno = EXDEV;
+	load(&c, "eps: 1e-8\njournal_mib: x\nmax_bytes: 3\n", NULL, &l);
+	assert_int_equal(errno, EXDEV);
+	assert_string_equal(shown(&c, "eps"), "1.0e-8");
+	assert_int_equal(errno, EXDEV);
+	assert_int_equal(fegetround(), FE_UPWARD);
+	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_UNDERFLOW);
+	fesetround(FE_TONEAREST);
+	assert_true(c.eps == 1e-8);
+	config_free(&c);
+	load_env(&c, "PROBE_EPS=1e999", &l);
+	config_free(&c);
+	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_UNDERFLOW);
+	feclearexcept(FE_ALL_EXCEPT);
+	errno = EXDEV;
+	assert_int_equal(config_load(&c, "/nowhere/x.yaml", NULL, CWD, collect, &l), -ENOENT);
+	config_free(&c);
+	free(config_find("nothing", "/nowhere/lib.so"));
+	assert_int_equal(errno, EXDEV);
+}
+
+struct dumped {
+	char text[1 << 16];
+	size_t len, lines;
+};
+
+static void sink(void *arg, const char *line)
+{
+	struct dumped *d = arg;
+
+	assert_null(strchr(line, '\n'));
+	d->len += (size_t)sprintf(d->text + d->len, "%s\n", line);
+	d->lines++;
+}
+
+static void dump(void **state)
+{
+	char *const *env =
+		ENV("PROBE_OUTPUT_DIR=/q\"uo\\te # : \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+			"PROBE_STEP_MARKER= off", "PROBE_RANK=1,5-9", "PROBE_EPS=3e-300",
+			"PROBE_FORK=follow", "PROBE_JOURNAL_DIR=null", "PROBE_MAX_BYTES=5");
+	static struct dumped d;
+	struct config c, back;
+	struct lines l = {0};
+
+	(void)state;
+	assert_int_equal(config_load(&c, NULL, env, CWD, collect, &l), 0);
+	assert_lines(&l, 0);
+	config_dump(&c, sink, &d);
+	load(&back, d.text, NULL, &l);
+	assert_lines(&l, 0);
+	assert_same_config(&c, &back);
+	assert_string_equal(back.output_dir, strchr(env[0], '=') + 1);
+	assert_string_equal(back.step_marker, " off");
+	config_free(&c);
+	config_free(&back);
+	for (size_t i = 0; i < config_nkeys; i++)
+		assert_non_null(strstr(d.text, config_keys[i].help));
+
+	assert_non_null(strstr(d.text, "MiB.\n# Accepted: an integer from 1 to 4096. Default: "
+				       "16\njournal_mib: 16\n"));
+
+	d.len = d.lines = 0;
+	config_markdown(sink, &d);
+	assert_int_equal(d.lines, config_nkeys + 2);
+	assert_non_null(
+		strstr(d.text, "\n| `journal_mib` | `16` | an integer from 1 to 4096 | Size of "
+			       "the journal of a rank in MiB |\n"));
+	for (char *p = d.text; *p;
+		p = strchr(p, '\n') + 1) { /* five bars in each line: four columns */
+		int bars = 0;
+
+		for (char *q = p; *q != '\n'; q++)
+			bars += *q == '|';
+		assert_int_equal(bars, 5);
+	}
+}
+
+/* Lengths as snprintf's, nothing beyond the buffer; what is no text in UTF-8 or not printable is escaped. */
+static void format(void **state)
+{
+	struct config c;
+	struct lines l;
+	char buf[64];
+
+	(void)state;
+	load_env(&c, "PROBE_STEP_MARKER=abc\"d", &l);
+	assert_int_equal(config_format(&c, key("step_marker"), NULL, 0), 8);
+	for (size_t cap = 1; cap < 12; cap++) {
+		memset(buf, '#', sizeof(buf));
+		assert_int_equal(config_format(&c, key("step_marker"), buf, cap), 8);
+		assert_int_equal(strlen(buf), cap > 8 ? 8 : cap - 1);
+		assert_memory_equal(buf, "\"abc\\\"d\"", strlen(buf));
+		assert_int_equal(buf[cap], '#');
+	}
+	config_free(&c);
+	load_env(&c, "PROBE_STEP_MARKER=\xff\xc3(\xed\xa0\x80\xf8\xf4\x90\x80\x80\xc0\x80z\xe2\x82",
+		&l);
+	assert_string_equal(shown(&c, "step_marker"),
+		"\"\\ufffd\\ufffd("
+		"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd"
+		"z\\ufffd\\ufffd\"");
+	config_free(&c);
+	load_env(&c, "PROBE_STEP_MARKER=\xef\xbb\xbf\xe2\x80\xa8", &l);
+	assert_string_equal(shown(&c, "step_marker"), "\"\\ufeff\\u2028\"");
+	config_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(shipped_file),
+		cmocka_unit_test(environment),
+		cmocka_unit_test(precedence),
+		cmocka_unit_test(unknown_environment),
+		cmocka_unit_test(job_untouched),
+		cmocka_unit_test(dump),
+		cmocka_unit_test(format),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

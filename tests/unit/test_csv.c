@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CSV reader: quoting, line ends, damage, compressed files, and random files against a reader written otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "tools/probe/csv.h"
+
+static char path[] = "/tmp/probe-csv-XXXXXX";
+
+static void put(const char *text, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, n, f), n);
+	fclose(f);
+}
+
+static void put_gz(const char *text, size_t n, bool more)
+{
+	gzFile f = gzopen(path, more ? "ab" : "wb");
+
+	assert_non_null(f);
+	assert_int_equal(gzwrite(f, text, (unsigned)n), (int)n);
+	gzclose(f);
+}
+
+static void open_csv(struct csv *c, const char *text)
+{
+	put(text, strlen(text));
+	assert_int_equal(csv_open(c, path, UINT64_MAX, true, 0), 0);
+}
+
+#define assert_field(c, i, text)                                    \
+	do {                                                        \
+		const struct csv_text *field_ = csv_at(c, i);       \
+		assert_int_equal(field_->n, strlen(text));          \
+		assert_memory_equal(field_->s, text, strlen(text)); \
+	} while (0)
+
+static void columns_by_name(void **state)
+{
+	struct csv c;
+
+	(void)state;
+	open_csv(&c, "b,a,\"odd, name\"\n1,2,3\n,,\n");
+	assert_int_equal(csv_column(&c, "a"), 1);
+	assert_int_equal(csv_column(&c, "b"), 0);
+	assert_int_equal(csv_column(&c, "odd, name"), 2);
+	assert_int_equal(csv_column(&c, "c"), -1);
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "1");
+	assert_field(&c, 1, "2");
+	assert_field(&c, -1, "");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "");
+	assert_field(&c, 2, "");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.rows, 2);
+	assert_int_equal(c.damaged, 0);
+	assert_false(c.truncated);
+	csv_close(&c);
+}
+
+static void quotes(void **state)
+{
+	struct csv c;
+
+	(void)state;
+	open_csv(&c, "a,b,c\n\"x,y\",\"say \"\"hi\"\"\",\"\"\n\"two\nlines\",\"\"\"\",z\n1,2,3\n");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "x,y");
+	assert_field(&c, 1, "say \"hi\"");
+	assert_field(&c, 2, "");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "two\nlines");
+	assert_field(&c, 1, "\"");
+	assert_field(&c, 2, "z");
+	assert_true(csv_next(&c));
+	assert_field(&c, 2, "3");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.damaged, 0);
+	csv_close(&c);
+}
+
+static void crlf(void **state)
+{
+	struct csv c;
+
+	(void)state;
+	open_csv(&c, "a,b\r\n1,2\r\n\"3\",\"4\"\r\n5,\"6\"\r\n");
+	assert_int_equal(csv_column(&c, "b"), 1);
+	assert_true(csv_next(&c));
+	assert_field(&c, 1, "2");
+	assert_true(csv_next(&c));
+	assert_field(&c, 1, "4");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "5");
+	assert_field(&c, 1, "6");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.damaged, 0);
+	csv_close(&c);
+}
+
+static void truncated_last_line(void **state)
+{
+	struct csv c;
+
+	(void)state;
+	/* The right number of fields is no proof: the last number may have lost digits. */
+	open_csv(&c, "a,b\n1,2\n3,45");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "1");
+	assert_false(csv_next(&c));
+	assert_true(c.truncated);
+	assert_int_equal(c.rows, 1);
+	csv_close(&c);
+}
+
+static void damaged_lines(void **state)
+{
+	static const char text[] =
+		"a,b,c\n1,2,3\n1,2\n1,2,3,4\n\n\"open,2,3\n4,5,6\n\"x\"y,2,3\n7,8,9\n";
+	struct csv c;
+
+	(void)state;
+	open_csv(&c, text);
+	assert_true(csv_next(&c));
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "4");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "7");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.rows, 3);
+	assert_int_equal(c.damaged, 5);
+	csv_close(&c);
+	/* A quote in the middle of a field opens nothing. */
+	open_csv(&c, "a,b,c\n1\"x,2,3\n4,5,6\n");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "1\"x");
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "4");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.damaged, 0);
+	csv_close(&c);
+}
+
+static void headers_only(void **state)
+{
+	struct csv c;
+
+	(void)state;
+	open_csv(&c, "a,b\n");
+	assert_false(csv_next(&c));
+	assert_false(c.truncated);
+	csv_close(&c);
+	put("", 0);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), -ENODATA);
+	csv_close(&c);
+	put("a,b", 3);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), -ENODATA);
+	csv_close(&c);
+	assert_int_equal(csv_open(&c, "/tmp/probe-csv-none", UINT64_MAX, true, 0), -ENOENT);
+	csv_close(&c);
+}
+
+static void too_many_columns(void **state)
+{
+	char text[2 * CSV_COLUMNS_MAX + 2];
+	struct csv c;
+
+	(void)state;
+	memset(text, ',', sizeof(text));
+	text[CSV_COLUMNS_MAX] = '\n';
+	put(text, CSV_COLUMNS_MAX + 1);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), -EINVAL);
+	csv_close(&c);
+	text[CSV_COLUMNS_MAX - 1] = '\n';
+	put(text, CSV_COLUMNS_MAX);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
+	assert_int_equal(c.ncolumns, CSV_COLUMNS_MAX);
+	csv_close(&c);
+}
+
+/* A line longer than any row ends, and reading goes on behind it; memory stays bounded. */
+static void long_line(void **state)
+{
+	size_t n = 5u << 20;
+	char *text = malloc(n + 64);
+	struct csv c;
+
+	(void)state;
+	strcpy(text, "a,b\n1,2\n");
+	memset(text + 8, 'x', n);
+	strcpy(text + 8 + n, "\n3,4\n");
+	put(text, strlen(text));
+	free(text);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
+	assert_true(csv_next(&c));
+	assert_true(csv_next(&c));
+	assert_field(&c, 0, "3");
+	assert_false(csv_next(&c));
+	assert_int_equal(c.damaged, 1);
+	assert_true(c.cap <= 4 * CSV_ROW_MAX);
+	csv_close(&c);
+}
+
+/* What lies behind the committed length is not read, wherever the limit falls. */
+static void limit(void **state)
+{
+	static const char text[] = "a,b\n1,2\n3,4\n5,6\n";
+	struct csv c;
+
+	(void)state;
+	put(text, strlen(text));
+	for (uint64_t k = 4; k <= strlen(text); k++) {
+		unsigned n = 0;
+
+		assert_int_equal(csv_open(&c, path, k, k & 1, 0), 0);
+		while (csv_next(&c))
+			n++;
+		assert_int_equal(n, (k - 4) / 4);
+		assert_int_equal(c.truncated, k % 4 != 0);
+		csv_close(&c);
+	}
+}
+
+static void compressed(void **state)
+{
+	struct csv c;
+	char big[200000];
+	size_t n = 4;
+	unsigned rows = 0;
+
+	(void)state;
+	strcpy(big, "a,b\n");
+	for (unsigned i = 0; n < sizeof(big) - 32; i++)
+		n += (size_t)sprintf(big + n, "%u,%u\n", i, i * 7919 % 10007);
+	put_gz(big, n, false);
+	put_gz("77,88\n", 6, true); /* a second member */
+	for (int keep = 0; keep < 2; keep++) {
+		const char *p = strchr(big, '\n') + 1;
+
+		assert_int_equal(csv_open(&c, path, UINT64_MAX, keep, 0), 0);
+		for (rows = 0; p < big + n; rows++) {
+			size_t len = strcspn(p, "\n");
+			uint64_t a, b;
+
+			assert_true(csv_next(&c));
+			assert_true(csv_u64(csv_at(&c, 0), &a));
+			assert_true(csv_u64(csv_at(&c, 1), &b));
+			assert_int_equal(a, rows);
+			assert_int_equal(b, strtoull(strchr(p, ',') + 1, NULL, 10));
+			p += len + 1;
+		}
+		assert_true(csv_next(&c));
+		assert_field(&c, 0, "77");
+		assert_false(csv_next(&c));
+		assert_false(c.truncated);
+		csv_close(&c);
+	}
+}
+
+static void compressed_and_cut(void **state)
+{
+	char big[100000];
+	size_t n = 4;
+	struct csv c;
+	uint64_t rows = 0;
+
+	(void)state;
+	strcpy(big, "a,b\n");
+	for (unsigned i = 0; n < sizeof(big) - 32; i++)
+		n += (size_t)sprintf(big + n, "%u,%u\n", i, i * 7919 % 10007);
+	put_gz(big, n, false);
+	assert_int_equal(truncate(path, 5000), 0);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
+	while (csv_next(&c))
+		rows++;
+	assert_true(rows > 100);
+	assert_true(c.truncated);
+	csv_close(&c);
+
+	/* The cut may fall between two lines: uncompressed blocks behind 10 bytes of header and 5 of the block. */
+	gzFile f = gzopen(path, "wb0");
+
+	assert_int_equal(gzwrite(f, "a,b\n1,2\n3,4\n", 12), 12);
+	gzclose(f);
+	assert_int_equal(truncate(path, 10 + 5 + 8), 0);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
+	assert_true(csv_next(&c));
+	assert_field(&c, 1, "2");
+	assert_false(csv_next(&c));
+	assert_true(c.truncated);
+	csv_close(&c);
+}
+
+/* ---- random files against a reader that goes byte by byte ---- */
+
+struct plain {
+	char cell[64][4096];
+	unsigned n;
+};
+
+/* One record of well-formed CSV. */
+static const char *plain_row(const char *p, struct plain *r)
+{
+	size_t len = 0;
+	bool in = false;
+
+	r->n = 0;
+	for (;; p++) {
+		if (in && p[0] == '"' && p[1] == '"') {
+			r->cell[r->n][len++] = '"';
+			p++;
+		} else if (*p == '"') {
+			in = !in;
+		} else if (!in && (*p == ',' || *p == '\n')) {
+			r->cell[r->n++][len] = 0;
+			len = 0;
+			if (*p == '\n')
+				return p + 1;
+		} else {
+			r->cell[r->n][len++] = *p;
+		}
+	}
+}
+
+static void random_field(char **at, unsigned *seed)
+{
+	static const char any[] = "abc012 ,\"\n-.xyz";
+	unsigned n = (unsigned)rand_r(seed) % 12, kind = (unsigned)rand_r(seed) % 6;
+
+	if (kind == 0)
+		n *= 40;
+	if (kind < 5) {
+		while (n--)
+			*(*at)++ = "0123456789.-abcdef"[rand_r(seed) % 18];
+		return;
+	}
+	*(*at)++ = '"';
+	while (n--) {
+		char c = any[rand_r(seed) % (sizeof(any) - 1)];
+
+		*(*at)++ = c;
+		if (c == '"')
+			*(*at)++ = c;
+	}
+	*(*at)++ = '"';
+}
+
+static void against_plain_reader(void **state)
+{
+	static char text[1 << 20];
+	static struct plain want;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned seed = round * 31 + 7, columns = 1 + round % 40, rows = 30;
+		char *at = text;
+		const char *p;
+		struct csv c;
+
+		for (unsigned r = 0; r <= rows; r++)
+			for (unsigned i = 0; i < columns; i++) {
+				if (r == 0)
+					at += sprintf(at, "c%u", i);
+				else
+					random_field(&at, &seed);
+				*at++ = i + 1 < columns ? ',' : '\n';
+			}
+		*at = 0;
+		put(text, (size_t)(at - text));
+		assert_int_equal(csv_open(&c, path, UINT64_MAX, round & 1, 0), 0);
+		p = plain_row(text, &want);
+		for (unsigned r = 0; r < rows; r++) {
+			p = plain_row(p, &want);
+			assert_true(csv_next(&c));
+			assert_int_equal(want.n, columns);
+			for (unsigned i = 0; i < columns; i++)
+				assert_field(&c, (int)i, want.cell[i]);
+		}
+		assert_false(csv_next(&c));
+		assert_int_equal(c.damaged, 0);
+		csv_close(&c);
+	}
+}
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t v;
+	} u[] = {
+		{"0", true, 0},
+		{"18446744073709551615", true, UINT64_MAX},
+		{"18446744073709551616", false, 0},
+		{"99999999999999999999", false, 0},
+		{"9999999999999999999", true, UINT64_C(9999999999999999999)},
+		{"00000000000000000001", true, 1},
+		{"000000000000000000001", false, 0},
+		{"", false, 0},
+		{"-1", false, 0},
+		{"+1", false, 0},
+		{" 1", false, 0},
+		{"1x", false, 0},
+		{"1.0", false, 0},
+	};
+	static const struct {
+		const char *text;
+		bool ok;
+		int64_t v;
+	} s[] = {
+		{"-1", true, -1},
+		{"9223372036854775807", true, INT64_MAX},
+		{"9223372036854775808", false, 0},
+		{"-9223372036854775808", true, INT64_MIN},
+		{"-9223372036854775809", false, 0},
+		{"-", false, 0},
+		{"--1", false, 0},
+		{"", false, 0},
+	};
+	double d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(u) / sizeof(*u); i++) {
+		struct csv_text t = {u[i].text, strlen(u[i].text)};
+		uint64_t v = 0;
+
+		assert_int_equal(csv_u64(&t, &v), u[i].ok);
+		if (u[i].ok)
+			assert_int_equal(v, u[i].v);
+	}
+	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++) {
+		struct csv_text t = {s[i].text, strlen(s[i].text)};
+		int64_t v = 0;
+
+		assert_int_equal(csv_i64(&t, &v), s[i].ok);
+		if (s[i].ok)
+			assert_true(v == s[i].v);
+	}
+	assert_true(csv_double(&(struct csv_text){"-1.5e3,", 6}, &d));
+	assert_true(d == -1500);
+	assert_true(csv_double(&(struct csv_text){"nan", 3}, &d) && d != d);
+	assert_false(csv_double(&(struct csv_text){"1.5x", 4}, &d));
+	assert_false(csv_double(&(struct csv_text){"", 0}, &d));
+}
+
+static int make(void **state)
+{
+	(void)state;
+	close(mkstemp(path));
+	return 0;
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_by_name),
+		cmocka_unit_test(quotes),
+		cmocka_unit_test(crlf),
+		cmocka_unit_test(truncated_last_line),
+		cmocka_unit_test(damaged_lines),
+		cmocka_unit_test(headers_only),
+		cmocka_unit_test(too_many_columns),
+		cmocka_unit_test(long_line),
+		cmocka_unit_test(limit),
+		cmocka_unit_test(compressed),
+		cmocka_unit_test(compressed_and_cut),
+		cmocka_unit_test(against_plain_reader),
+		cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests(tests, make, clean);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which folders are one run, which are left out, and what is said of them. */
+#include "folder_helper.h"
+
+#include "tools/probe/folders.h"
+#include "tools/probe/tool.h"
+
+static struct folders f;
+
+static int opened(const char *path)
+{
+	return folders_open(&f, path);
+}
+
+static void expect(const char *ranks)
+{
+	char have[256] = "";
+
+	assert_int_equal(opened(top), 0);
+	for (unsigned i = 0; i < f.n; i++)
+		sprintf(have + strlen(have), "%s%s", i ? " " : "", f.dir[i].name);
+	assert_string_equal(have, ranks);
+}
+
+static const char *why(const char *name)
+{
+	for (unsigned i = 0; i < f.nout; i++)
+		if (strcmp(f.out[i].name, name) == 0)
+			return f.out[i].why;
+	return "it was not left out";
+}
+
+static int empty(void **state)
+{
+	return make_top(state);
+}
+
+static int done(void **state)
+{
+	folders_close(&f);
+	return remove_top(state);
+}
+
+/* rank, world_size, first and last record, and more members. */
+#define M(r, w, from, to, ...) \
+	((struct meta_part){.rank = r, .world = w, .first = from, .last = to, __VA_ARGS__})
+
+static void one_run(void **state)
+{
+	(void)state;
+	put_meta("rank10", M(10, 4, 150, 300));
+	put_meta("rank2", M(2, 4, 120, 200));
+	put_meta("rank0", M(0, 4, 100, 200));
+	put_meta("rank0.1", M(0, 4, 100, 200));
+	put_meta("rank0.12", M(0, 4, 100, 200));
+	put_meta("rank0-pid55", M(0, 4, 100, 200));
+	put_meta("host-vm-pid9", M(-1, 4, 100, 200));
+	fclose(create("rank", "x"));
+	fclose(create("rank1x", "x"));
+	fclose(create("rank01", "x"));
+	fclose(create("other", "x"));
+	expect("rank0 rank2 rank10");
+	assert_int_equal(f.world_size, 4);
+	assert_int_equal(f.nout, 4);
+	assert_non_null(strstr(why("rank0.1"), "earlier run"));
+	assert_non_null(strstr(why("rank0.12"), "earlier run"));
+	assert_non_null(strstr(why("rank0-pid55"), "second process"));
+	assert_non_null(strstr(why("host-vm-pid9"), "never became known"));
+}
+
+/* A smaller job in the same place leaves the higher ranks of the earlier one. */
+static void newest_of_two(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+
+		sprintf(name, "rank%d", i);
+		put_meta(name, i < 2 ? M(i, 2, 1000, 1100) : M(i, 4, 100, 200));
+	}
+	expect("rank0 rank1");
+	assert_non_null(strstr(why("rank3"), "world_size 4"));
+}
+
+static void two_sizes_at_once(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 2, 100, 500));
+	put_meta("rank1", M(1, 4, 110, 500));
+	put_meta("rank2", M(2, 2, 120, 500));
+	put_meta("rank3", M(3, 4, 130, 500));
+	expect("rank1 rank3");
+}
+
+static void same_size_by_time(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 4, 1000, 2000));
+	put_meta("rank1", M(1, 4, 1990, 3000)); /* through rank 0 */
+	put_meta("rank2", M(2, 4, 2500, 2600));
+	put_meta("rank3", M(3, 4, 100, 999));
+	expect("rank0 rank1 rank2");
+	assert_non_null(strstr(why("rank3"), "earlier run"));
+}
+
+static void job_ids(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 4, 100, 900, .run = "7.0"));
+	put_meta("rank1", M(1, 4, 100, 900, .run = "7.0"));
+	put_meta("rank2", M(2, 4, 500, 600, .run = "8.0"));
+	expect("rank2");
+	assert_string_equal(f.run, "8.0");
+	assert_non_null(strstr(why("rank0"), "another run (7.0)"));
+}
+
+/* A rank without any record lived from its first look at the clock to its last drain. */
+static void without_records(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 4, 100, 200));
+	put_meta("rank1", M(1, 4, 0, 0, .clock_first = 90, .clock_last = 110));
+	expect("rank0 rank1");
+}
+
+static void unreadable_meta(void **state)
+{
+	FILE *file;
+
+	(void)state;
+	put_meta("rank0", M(0, 4, 100, 200));
+	file = create("rank1", "meta.json");
+	fputs("{\"state\": ", file);
+	fclose(file);
+	fclose(create("rank2", "calls_0-99.csv"));
+	expect("rank0");
+	assert_non_null(strstr(why("rank1"), "meta.json: line "));
+	assert_non_null(strstr(why("rank2"), "No such file"));
+}
+
+static void no_meta_at_all(void **state)
+{
+	(void)state;
+	fclose(create("rank0", "calls_0-99.csv"));
+	fclose(create("rank1", "calls_0-99.csv"));
+	expect("rank0 rank1");
+	assert_int_equal(f.dir[0].state, RANK_KILLED);
+	assert_int_equal(f.dir[1].rank, 1);
+}
+
+/* A program without ranks leaves only such a folder. */
+static void only_host(void **state)
+{
+	(void)state;
+	put_meta("host-vm-pid9", M(-1, -1, 100, 200));
+	put_meta("host-vm-pid8", M(-1, -1, 10, 20));
+	expect("host-vm-pid9");
+	assert_int_equal(f.dir[0].rank, -1);
+	assert_non_null(strstr(why("host-vm-pid8"), "earlier run"));
+}
+
+static void one_folder_by_path(void **state)
+{
+	char path[128];
+
+	(void)state;
+	put_meta("rank3.1", M(3, 4, 100, 200));
+	snprintf(path, sizeof(path), "%s/rank3.1/", top);
+	assert_int_equal(opened(path), 0);
+	assert_true(f.single);
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.dir[0].rank, 3);
+	assert_string_equal(f.dir[0].name, "rank3.1");
+	assert_string_equal(f.dir[0].label, "rank 3");
+}
+
+static void states(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 4, 100, 200));
+	put_meta("rank1", M(1, 4, 100, 200, .state = "recovered"));
+	put_meta("rank2", M(2, 4, 100, 200, .state = "running", .host = "elsewhere"));
+	expect("rank0 rank1 rank2");
+	assert_int_equal(f.dir[0].state, RANK_FINISHED);
+	assert_int_equal(f.dir[1].state, RANK_RECOVERED);
+	assert_int_equal(f.dir[2].state, RANK_UNSEEN);
+}
+
+static void nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(opened(top), STATUS_USAGE);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, empty, done)
+	const struct CMUnitTest tests[] = {
+		T(one_run),
+		T(newest_of_two),
+		T(two_sizes_at_once),
+		T(same_size_by_time),
+		T(job_ids),
+		T(without_records),
+		T(unreadable_meta),
+		T(no_meta_at_all),
+		T(only_host),
+		T(one_folder_by_path),
+		T(states),
+		T(nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of chunks and their draining: every record that went in comes out once, in whatever order threads come, go
+ * and overlap. The threaded tests are meant for -fsanitize=thread too.
+ */
+#include "core_helper.h"
+
+#include <pthread.h>
+
+#define MIB (1u << 20)
+
+static void test_geometry(void **state)
+{
+	struct journal j;
+
+	(void)state;
+	for (size_t bytes = 0; bytes < (size_t)300 << 20; bytes = bytes * 3 + 1) {
+		assert_int_equal(journal_create(&j, -1, NULL, bytes), 0);
+
+		const struct journal_head *h = j.head;
+
+		assert_true(j.bytes >= JOURNAL_BYTES_MIN && j.bytes >= bytes && !j.safe);
+		assert_true(h->thread_off >= sizeof(*h));
+		assert_true(h->commit_off >=
+			    h->thread_off + JOURNAL_THREADS * sizeof(struct journal_thread));
+		assert_true(h->dict_off >= h->commit_off + 2 * sizeof(struct journal_commit));
+		assert_true(h->park_off >= h->dict_off + h->dict_bytes);
+		assert_true(h->chunk_off >= h->park_off + h->park_bytes);
+		assert_true(h->nchunk >= 4 && h->nchunk <= JOURNAL_CHUNKS_MAX);
+		assert_true(h->chunk_off + (uint64_t)h->nchunk * h->chunk_bytes <= j.bytes);
+		assert_true(journal_chunk_cap(&j) >= JOURNAL_ENTRY_MAX);
+		journal_close(&j);
+	}
+}
+
+static void test_each_call_once(void **state)
+{
+	struct rank r;
+	struct chain c;
+
+	(void)state;
+	rank_make(&r, MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "MPI_Allreduce");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	for (uint64_t seq = 1; seq <= 5000; seq++) {
+		struct journal_call *e = enter_call(&c, seq, (uint32_t)(seq / 10), seq % 3, 2);
+
+		assert_non_null(e);
+		leave_call(e, seq % 2);
+		if (seq % 100 == 0)
+			assert_int_equal(drain_all(&r.drain, false), 0);
+	}
+
+	struct table t = table_read(r.dir);
+
+	assert_sound(&t);
+	for (uint64_t seq = 1; seq <= 5000; seq++) {
+		assert_int_equal(rows_of(&t, seq, "in"), seq % 3);
+		assert_int_equal(rows_of(&t, seq, "out"), seq % 2);
+		assert_int_equal(rows_of(&t, seq, ""), seq % 3 + seq % 2 == 0);
+	}
+	assert_int_equal(journal_commit(&r.j, r.j.head->commit_seq)->rows, t.n);
+	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk - 1);
+	assert_string_equal(t.row[0].field[COL_API], "MPI_Allreduce");
+	table_free(&t);
+	rank_drop(&r);
+}
+
+/*
+ * More text in one pass than the buffer of a file holds: the pass is ended in between and goes on. A call of several
+ * rows must not be begun before the end and begun again after it.
+ */
+static void test_more_than_a_buffer(void **state)
+{
+	struct rank r;
+	struct chain c;
+	uint64_t seq = 1;
+
+	(void)state;
+	rank_make(&r, 32 * MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "MPI_Allreduce");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	for (struct journal_call *e; seq <= 40000 && (e = enter_call(&c, seq, 0, 2, 2)); seq++)
+		leave_call(e, 2);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+
+	struct table t = table_read(r.dir);
+
+	assert_sound(&t);
+	assert_true(seq > 20000);
+	assert_int_equal(t.n, 4 * (seq - 1));
+	for (size_t i = 0; i < t.n; i++) {
+		assert_int_equal(strtoull(t.row[i].field[COL_SEQ], NULL, 10), 1 + i / 4);
+		assert_string_equal(t.row[i].field[COL_IO], i % 4 < 2 ? "in" : "out");
+		assert_int_equal(atoi(t.row[i].field[COL_INDEX]), i % 2);
+	}
+	table_free(&t);
+	rank_drop(&r);
+}
+
+static void test_full_and_free_again(void **state)
+{
+	struct rank r;
+	struct chain c;
+	bool wake = false;
+	uint64_t before = 0, after = 0;
+
+	(void)state;
+	rank_make(&r, MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	for (struct journal_call *e; (e = enter_call(&c, before + 1, 0, 1, 0)); before++)
+		leave_call(e, 0);
+	assert_null(chain_reserve(&c, JOURNAL_ENTRY_MAX, &wake));
+	assert_true(wake);
+	/* Some are kept for the ends of asynchronous calls. */
+	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk / JOURNAL_ENDS);
+	assert_true(r.j.head->free_chunks > 0);
+	while (end_call(&c, 999999, 0))
+		;
+	assert_int_equal(r.j.head->free_chunks, 0);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	for (struct journal_call *e; (e = enter_call(&c, before + after + 1, 0, 1, 0)); after++)
+		leave_call(e, 0);
+	/* All but the one that the thread stood in was given back. */
+	assert_true(after >= before - 2 * before / r.j.head->nchunk - 1);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+
+	struct table t = table_read(r.dir);
+
+	assert_sound(&t);
+	assert_int_equal(t.n, before + after);
+	table_free(&t);
+	rank_drop(&r);
+}
+
+static void test_open_call_holds_its_chain(void **state)
+{
+	struct rank r;
+	struct chain c, other;
+	struct journal_call *outer;
+
+	(void)state;
+	rank_make(&r, MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_attach(&other, &r.j, 2), 0);
+	leave_call(enter_call(&c, 1, 0, 1, 0), 0);
+	outer = enter_call(&c, 2, 0, 1, 1);
+	leave_call(enter_call(&c, 3, 0, 1, 0), 0);
+	leave_call(enter_call(&other, 4, 0, 1, 0), 0);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+
+	struct table t = table_read(r.dir);
+
+	assert_int_equal(t.n, 2);
+	table_free(&t);
+	leave_call(outer, 1);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	t = table_read(r.dir);
+	assert_sound(&t);
+	assert_int_equal(t.n, 5);
+	assert_int_equal(rows_of(&t, 2, "out"), 1);
+	table_free(&t);
+	rank_drop(&r);
+}
+
+/* A thread that has ended cannot leave its call any more: its slot must not be held for ever. */
+static void test_open_call_of_a_dead_thread(void **state)
+{
+	struct rank r;
+	struct chain c;
+
+	(void)state;
+	rank_make(&r, MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+
+	struct journal_thread *slot = c.slot;
+
+	enter_call(&c, 1, 0, 1, 1);
+	leave_call(enter_call(&c, 2, 0, 1, 0), 0);
+	chain_detach(&c);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	assert_int_equal(slot->state, JT_FREE);
+
+	struct table t = table_read(r.dir);
+
+	assert_sound(&t);
+	assert_int_equal(t.n, 2);
+	assert_string_equal(t.row[0].field[COL_FLAGS], "nostats;open");
+	assert_string_equal(t.row[0].field[COL_DUR], "");
+	table_free(&t);
+	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
+	rank_drop(&r);
+}
+
+static void test_slots(void **state)
+{
+	static struct chain c[JOURNAL_THREADS + 1];
+	struct rank r;
+
+	(void)state;
+	rank_make(&r, 16 * MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < JOURNAL_THREADS; i++)
+			assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+		assert_int_equal(chain_attach(&c[JOURNAL_THREADS], &r.j, 9), -EAGAIN);
+		for (int i = 0; i < JOURNAL_THREADS; i++) {
+			assert_int_equal(c[i].slot->generation, round + 1);
+			if (i % 2)
+				leave_call(enter_call(&c[i], (uint64_t)(round * 1000 + i), 0, 1, 0),
+					0);
+			chain_detach(&c[i]);
+			chain_detach(&c[i]);
+		}
+		assert_int_equal(chain_attach(&c[0], &r.j, 9), -EAGAIN);
+		assert_int_equal(drain_all(&r.drain, false), 0);
+		assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
+	}
+
+	struct table t = table_read(r.dir);
+
+	assert_sound(&t);
+	assert_int_equal(t.n, 3 * JOURNAL_THREADS / 2);
+	table_free(&t);
+	rank_drop(&r);
+}
+
+/* ---- threads that record while another one drains ---- */
+
+#define PRODUCERS 6
+#define CALLS 20000u
+
+struct producer {
+	struct journal *j;
+	struct producer *peer; /* completes this one's asynchronous calls */
+	_Atomic uint64_t started[64]; /* seq of a call to be completed, 0: none */
+	uint64_t base, dropped_calls, dropped_ends, made;
+	_Atomic bool done;
+};
+
+/* Every call is entered and left; each fourth is asynchronous and completed by another thread. */
+static void *produce(void *arg)
+{
+	struct producer *p = arg;
+	struct chain c = {0};
+
+	for (uint64_t i = 1; i <= CALLS; i++) {
+		/* Threads come and go. */
+		if (!c.slot && chain_attach(&c, p->j, (int64_t)p->base) < 0)
+			continue;
+
+		struct journal_call *r = enter_call(&c, p->base + i, (uint32_t)(i / 500), 1, 1);
+
+		if (!r) {
+			p->dropped_calls++;
+		} else if (i % 4 == 0) {
+			leave_async(r);
+
+			uint64_t none = 0;
+
+			if (!atomic_compare_exchange_strong(
+				    &p->started[i / 4 % 64], &none, p->base + i))
+				p->dropped_ends += !end_call(&c, p->base + i, 1);
+		} else {
+			leave_call(r, 1);
+		}
+		for (int k = 0; k < 4; k++) {
+			uint64_t seq =
+				atomic_exchange(&p->peer->started[(i + (uint64_t)k) % 64], 0);
+
+			if (seq)
+				p->dropped_ends += !end_call(&c, seq, 1);
+		}
+		p->made += r != NULL;
+		if (i % 700 == 0)
+			chain_detach(&c);
+	}
+	chain_detach(&c);
+	atomic_store(&p->done, true);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	static struct producer p[PRODUCERS];
+	pthread_t th[PRODUCERS];
+	struct rank r;
+	bool busy = true;
+	uint64_t dropped = 0, open = 0, made = 0;
+
+	(void)state;
+	rank_make(&r, 2 * MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	for (int i = 0; i < PRODUCERS; i++)
+		p[i] = (struct producer){
+			.j = &r.j, .peer = &p[(i + 1) % PRODUCERS], .base = (uint64_t)i * 1000000};
+	for (int i = 0; i < PRODUCERS; i++)
+		assert_int_equal(pthread_create(&th[i], NULL, produce, &p[i]), 0);
+	while (busy) {
+		busy = false;
+		for (int i = 0; i < PRODUCERS; i++)
+			busy |= !atomic_load(&p[i].done);
+		assert_int_equal(drain_all(&r.drain, false), 0);
+	}
+	for (int i = 0; i < PRODUCERS; i++) {
+		pthread_join(th[i], NULL);
+		dropped += p[i].dropped_ends;
+		made += p[i].made;
+		for (int k = 0; k < 64; k++)
+			open += p[i].started[k] != 0;
+	}
+	assert_int_equal(drain_all(&r.drain, true), 0);
+	assert_int_equal(r.j.head->damaged, 0);
+	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
+
+	struct table t = table_read(r.dir);
+	unsigned char *seen = calloc(PRODUCERS, (CALLS + 1) * 2);
+	uint64_t ins = 0, outs = 0, opens = 0;
+
+	assert_sound(&t);
+	for (size_t i = 0; i < t.n; i++) {
+		uint64_t seq = strtoull(t.row[i].field[COL_SEQ], NULL, 10);
+		bool out = strcmp(t.row[i].field[COL_IO], "out") == 0;
+
+		assert_true(seq % 1000000 <= CALLS && seq / 1000000 < PRODUCERS);
+		/* No row twice. */
+		assert_int_equal(
+			seen[(seq / 1000000 * (CALLS + 1) + seq % 1000000) * 2 + out]++, 0);
+		ins += !out;
+		outs += out;
+		opens += strstr(t.row[i].field[COL_FLAGS], "open") != NULL;
+	}
+	assert_int_equal(ins, made);
+	assert_int_equal(opens, open + dropped);
+	assert_int_equal(outs, made - open - dropped);
+	free(seen);
+	table_free(&t);
+	rank_drop(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_geometry),
+		cmocka_unit_test(test_each_call_once),
+		cmocka_unit_test(test_more_than_a_buffer),
+		cmocka_unit_test(test_full_and_free_again),
+		cmocka_unit_test(test_open_call_holds_its_chain),
+		cmocka_unit_test(test_open_call_of_a_dead_thread),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two parameters of one C type that change places are no error for a compiler: MPI_Send(buf, count, type, tag, dest).
+ * Headers name their parameters, so the roles are compared with these names.
+ */
+#include "gen.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool word_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The ( behind the declaration of `symbol`, or NULL. */
+static const char *find_prototype(const char *text, const char *symbol)
+{
+	size_t n = strlen(symbol);
+
+	for (const char *p = text; (p = strstr(p, symbol)) != NULL; p += n) {
+		const char *end = p + n;
+
+		if (p > text && word_char(p[-1]))
+			continue;
+		while (isspace((unsigned char)*end))
+			end++;
+		if (*end == '(')
+			return end;
+	}
+	return NULL;
+}
+
+/* Splits "(int a, const int b[])" at its commas. Returns the number of parameters. */
+static unsigned split(const char *p, const char *begin[], size_t len[], unsigned max)
+{
+	unsigned depth = 0, n = 0;
+	const char *from = p + 1;
+
+	for (; *p; p++) {
+		if (*p == '(')
+			depth++;
+		if (*p != ')' && (*p != ',' || depth != 1))
+			continue;
+		if (*p == ')' && --depth)
+			continue;
+		if (n < max) {
+			begin[n] = from;
+			len[n] = (size_t)(p - from);
+		}
+		n++;
+		from = p + 1;
+		if (*p == ')')
+			return n;
+	}
+	return n;
+}
+
+/* Last word of a parameter, without []. */
+static const char *last_word(const char *p, size_t n)
+{
+	const char *bracket = memchr(p, '[', n);
+	size_t begin;
+
+	if (bracket)
+		n = (size_t)(bracket - p);
+	while (n && !word_char(p[n - 1]))
+		n--;
+	for (begin = n; begin && word_char(p[begin - 1]); begin--)
+		;
+	return mem_text(p + begin, n - begin);
+}
+
+static bool accepted(const struct library *lib, const char *role, const char *name)
+{
+	const struct node *list = node_get(lib->check.names, role);
+
+	if (!list)
+		return strcmp(role, name) == 0;
+	for (unsigned i = 0; i < list->n; i++)
+		if (strcmp(node_text(&gen, list->item[i], ""), name) == 0)
+			return true;
+	return false;
+}
+
+int check_names(const struct library *lib, const struct func *f, const char *text)
+{
+	const char *begin[API_ARGS_MAX], *open = find_prototype(text, f->symbol);
+	size_t len[API_ARGS_MAX];
+	unsigned n;
+	int agree = 0;
+
+	if (!open)
+		return -1;
+	n = split(open, begin, len, API_ARGS_MAX);
+	if (n == 1 && f->args.n == 0 && strcmp(last_word(begin[0], len[0]), "void") == 0)
+		return 0;
+	if (n != f->args.n) {
+		fail(f->at, "'%s' has %u parameters, in the header %u", f->symbol, f->args.n, n);
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const struct param *p = &f->args.item[i];
+		const char *name = last_word(begin[i], len[i]);
+
+		if (p->role == ROLE_NONE)
+			continue;
+		if (accepted(lib, p->name, name))
+			agree++;
+		else
+			fail(p->at,
+				"'%s': parameter %u has role '%s', but the header calls it '%s'",
+				f->symbol, i + 1, p->name, name);
+	}
+	return agree;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that fails to compile where a row has another prototype than the library's header, and that compares the
+ * tables of constants with the header when it runs.
+ */
+#include "gen.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+
+static void put_headers(struct out *o, const struct library *lib)
+{
+	put_head(o, lib->spec->base, "Compares that file with an installed header.");
+	for (unsigned i = 0; i < lib->check.headers->n; i++) {
+		const char *name = node_text(&gen, lib->check.headers->item[i], "");
+
+		if (i) /* only the first must exist */
+			put(o, "#if __has_include(<%s>)\n#include <%s>\n#endif\n", name, name);
+		else
+			put(o, "#include <%s>\n", name);
+	}
+	put(o, "#include <dlfcn.h>\n#include <stddef.h>\n");
+	put(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
+}
+
+static void put_types(struct out *o, const struct library *lib)
+{
+	for (unsigned i = 0; i < lib->spec->types.n; i++) {
+		const struct type_name *t = &lib->spec->types.item[i];
+		const char *n = t->name;
+
+		if (t->handle)
+			put(o, "_Static_assert(sizeof(%s) == 4 || sizeof(%s) == 8, \"%s\");\n", n,
+				n, n);
+		else if (t->ctype == CT_I64)
+			put(o, "_Static_assert(sizeof(%s) == 8 && (%s)-1 < 0, \"%s\");\n", n, n, n);
+		else if (t->ctype == CT_I32)
+			put(o, "_Static_assert(sizeof(%s) == 4, \"%s\");\n", n, n);
+		else if (t->ctype == CT_P)
+			put(o, "_Static_assert(sizeof(%s) == 8, \"%s\");\n", n, n);
+		else if (t->ctype == CT_STRUCT)
+			put(o, "_Static_assert(sizeof(%s) == %u, \"%s\");\n", n, t->words * 8u, n);
+	}
+}
+
+static void put_prototype(struct out *o, const struct func *f)
+{
+	put(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(", f->symbol,
+		f->ret.spelling);
+	if (!f->args.n)
+		put(o, "void");
+	for (unsigned i = 0; i < f->args.n; i++)
+		put(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
+	put(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n", f->spec->base,
+		f->at.line, f->at.col, f->symbol);
+}
+
+/* form 0: the implementation has no such constant; 1: value; 2: the address of symbol. */
+static const char helpers[] =
+	"\n"
+	"static unsigned bad, absent, same, sizes;\n"
+	"\n"
+	"static void wrong(const char *name, const char *what)\n"
+	"{\n"
+	"\tprintf(\"%s: %s: %s\\n\", SPEC, name, what);\n"
+	"\tbad++;\n"
+	"}\n"
+	"\n"
+	"static void constant(const char *name, int64_t have, size_t width, int form,\n"
+	"\t\tint64_t want, const char *symbol)\n"
+	"{\n"
+	"\tif (form == 2)\n"
+	"\t\twant = (int64_t)(uintptr_t)dlsym(RTLD_DEFAULT, symbol);\n"
+	"\tif (form == 0)\n"
+	"\t\twrong(name, \"the header has it, the table has not\");\n"
+	"\telse if (form == 2 && !want)\n"
+	"\t\twrong(name, \"the library has no such symbol\");\n"
+	"\telse if (width == 4 ? (uint32_t)have != (uint32_t)want : have != want)\n"
+	"\t\twrong(name, \"the header has another value\");\n"
+	"\telse\n"
+	"\t\tsame++;\n"
+	"}\n";
+
+static void put_helpers(struct out *o, const struct library *lib)
+{
+	put(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
+	if (!lib->check.dtype_size)
+		return;
+	put(o, "\n#define SIZE(h, bytes) \\\n\tdo { \\\n\t\tint size = -1; \\\n\t\t");
+	for (const char *c = lib->check.dtype_size; *c; c++) {
+		if (c[0] == '{' && c[1] == '}') {
+			put(o, "h");
+			c++;
+		} else {
+			put(o, "%c", *c);
+		}
+	}
+	put(o, "; \\\n\t\tif (size == (bytes)) \\\n\t\t\tsizes++; \\\n\t\telse \\\n");
+	put(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
+}
+
+/* guard: the row's name is a macro, and may be missing in this version of the header. */
+static void put_table(struct out *o, const struct library *lib, const struct abi_table *t,
+	unsigned flavour, bool guard)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct abi_row *r = &t->row[i];
+		const struct abi_cell *x = &r->c.at[flavour];
+
+		if (guard) {
+			put(o, "#ifdef %s\n", r->expr);
+			if (t == &lib->abi.dtype && lib->check.dtype_null)
+				put(o, "\tif (%s == %s)\n\t\tabsent++;\n\telse\n", r->expr,
+					lib->check.dtype_null);
+		}
+		put(o, "\tconstant(\"%s\", (int64_t)(intptr_t)(%s), sizeof(%s), ", r->c.name,
+			r->expr, r->expr);
+		put(o, "%u, %lld, \"%s\");\n", x->form, (long long)x->value,
+			x->symbol ? x->symbol : "");
+		if (guard)
+			put(o, "#else\n\tabsent++;\n#endif\n");
+	}
+}
+
+static void put_sizes(struct out *o, const struct library *lib)
+{
+	put(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
+	for (unsigned i = 0; i < lib->abi.dtype.n; i++) {
+		const struct abi_row *r = &lib->abi.dtype.row[i];
+
+		if (r->c.to == DT_OTHER)
+			continue;
+		put(o, "#ifdef %s\n", r->expr);
+		if (lib->check.dtype_null)
+			put(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
+		put(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
+	}
+	put(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
+}
+
+void emit_check(const struct library *lib, const struct funcs *f, const char *preprocessed,
+	const char *path)
+{
+	struct out *o = out_new(path);
+	unsigned declared = 0, names = 0;
+	size_t len;
+	char *text = read_file(preprocessed, &len);
+
+	if (!lib->check.headers) {
+		fail((struct pos){lib->spec->path, 1, 1},
+			"without a key 'check' there is nothing to compare with");
+		return;
+	}
+	put_headers(o, lib);
+	put_types(o, lib);
+	for (unsigned i = 0; i < f->n; i++) {
+		int agree = check_names(lib, f->item[i], text);
+
+		if (agree < 0)
+			continue;
+		declared++;
+		names += (unsigned)agree;
+		put_prototype(o, f->item[i]);
+	}
+	put_helpers(o, lib);
+	put(o, "\nint main(void)\n{\n");
+	for (unsigned i = 0; i < lib->abi.nflavour; i++) {
+		put(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
+		put_table(o, lib, &lib->abi.dtype, i, true);
+		put_table(o, lib, &lib->abi.redop, i, true);
+		put_table(o, lib, &lib->abi.constant, i, false);
+	}
+	if (lib->abi.nflavour)
+		put(o, "#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
+			lib->spec->base);
+	if (lib->check.dtype_size)
+		put_sizes(o, lib);
+	put(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n", lib->spec->library,
+		declared, f->n);
+	put(o, "\t\t\"%u parameter names, %%u constants (%%u not in the header), \"\n", names);
+	put(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
+	put(o, "\treturn bad%s;\n}\n", lib->abi.nflavour ? " || !same" : "");
+	/* Nothing compared would look like success. */
+	if (!declared)
+		fail((struct pos){lib->spec->path, 1, 1}, "%s declares none of the functions",
+			preprocessed);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kinds.yaml: the operations and where their buffers lie. */
+#include "gen.h"
+
+#include <string.h>
+
+static const char *const file_keys[] = {"notation", "kinds", NULL};
+static const char *const kind_keys[] = {"op", "in", "out", "alt", "rooted", "collective", NULL};
+static const char *const alt_keys[] = {"buf", "in", "out", NULL};
+static const char *const where_name[] = {
+	[ON_ALL] = "",
+	[ON_ROOT] = "root",
+	[ON_LEAF] = "leaf",
+	[ON_NOT_FIRST] = "!first",
+	[ON_SENDER] = "sender",
+};
+
+/* The `op` column. */
+static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all_gather",
+	"all_gather_v", "gather", "gather_v", "scatter", "scatter_v", "reduce_scatter",
+	"reduce_scatter_v", "all_to_all", "all_to_all_v", "scan", "exscan", "barrier", "send",
+	"recv", "send_recv", "neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
+	"neighbor_all_to_all_v", NULL};
+
+/* An extent being read; p is the next character of node->text. */
+struct cursor {
+	const struct node *node;
+	const char *p;
+	bool bad;
+};
+
+static void complain(struct cursor *c, const char *what)
+{
+	if (!c->bad)
+		fail(node_column(c->node, (size_t)(c->p - c->node->text)), "'%s': expected %s",
+			c->node->text, what);
+	c->bad = true;
+}
+
+static bool take(struct cursor *c, const char *s)
+{
+	size_t n = strlen(s);
+
+	while (*c->p == ' ')
+		c->p++;
+	if (c->bad || strncmp(c->p, s, n) != 0)
+		return false;
+	c->p += n;
+	return true;
+}
+
+static void need(struct cursor *c, const char *s)
+{
+	if (!take(c, s))
+		complain(c, s);
+}
+
+static size_t word(struct cursor *c)
+{
+	while (*c->p == ' ')
+		c->p++;
+	return strspn(c->p, "abcdefghijklmnopqrstuvwxyz");
+}
+
+static uint8_t role(struct cursor *c, uint8_t first, uint8_t last, const char *what)
+{
+	size_t n = word(c);
+	int r = name_find(role_name, ROLE_NROLES, c->p, n);
+
+	if (r < first || r > last) {
+		complain(c, what);
+		return ROLE_NONE;
+	}
+	c->p += n;
+	return (uint8_t)r;
+}
+
+static uint8_t counts(struct cursor *c)
+{
+	size_t n = word(c);
+	int r = name_find(role_name, ROLE_NROLES, c->p, n);
+
+	if (r != ROLE_SCOUNTS && r != ROLE_RCOUNTS) {
+		complain(c, "scounts or rcounts");
+		return ROLE_NONE;
+	}
+	c->p += n;
+	return (uint8_t)r;
+}
+
+/* One factor: a count role or a term. */
+static uint8_t factor(struct cursor *c)
+{
+	size_t n = word(c);
+	int r = name_find(role_name, ROLE_NROLES, c->p, n);
+	int t = name_find(term_name, TERM_NTERMS, c->p, n);
+
+	if (t < 0 && r != ROLE_COUNT && r != ROLE_SCOUNT && r != ROLE_RCOUNT && r != ROLE_NITEMS) {
+		complain(c,
+			"count, scount, rcount, nitems, size, lsize, rank, indegree or outdegree");
+		return ROLE_NONE;
+	}
+	c->p += n;
+	return (uint8_t)(t >= 0 ? t : r);
+}
+
+static uint8_t product(struct cursor *c, uint8_t *terms, unsigned max)
+{
+	uint8_t n = 0;
+
+	do {
+		if (n == max) {
+			complain(c, max == 2 ? "at most 2 factors" : "at most 3 factors");
+			return n;
+		}
+		terms[n++] = factor(c);
+	} while (take(c, "*"));
+	return n;
+}
+
+/* What stands between [ and ]. */
+static void contiguous(struct cursor *c, struct extent *e)
+{
+	size_t n;
+
+	if (take(c, "sum(")) {
+		e->form = EXT_SUM;
+		e->counts = counts(c);
+		e->length = TERM_LSIZE;
+		need(c, ")");
+	} else if ((n = word(c)) > 0 && c->p[n] == '[') {
+		e->form = EXT_AT_RANK;
+		e->counts = counts(c);
+		need(c, "[rank]");
+	} else {
+		e->form = EXT_PRODUCT;
+		if (!take(c, "1"))
+			e->nterm = product(c, e->term, 3);
+	}
+	need(c, "]");
+	if (e->form == EXT_PRODUCT && take(c, "+"))
+		e->noffset = product(c, e->offset, 2);
+}
+
+/* What follows {. */
+static void segments(struct cursor *c, struct extent *e)
+{
+	e->form = EXT_SEGMENTS;
+	e->length = TERM_SIZE;
+	e->counts = counts(c);
+	need(c, ",");
+	e->displs = role(c, ROLE_SDISPLS, ROLE_RDISPLS, "sdispls or rdispls");
+	if (e->displs == ROLE_RCOUNTS)
+		complain(c, "sdispls or rdispls");
+	if (take(c, ":bytes")) {
+		e->form = EXT_TYPED_SEGMENTS;
+		need(c, ",");
+		e->dtype = role(c, ROLE_SDTYPES, ROLE_RDTYPES, "sdtypes or rdtypes");
+	}
+	need(c, "}");
+	if (e->form == EXT_SEGMENTS && take(c, "[rank]"))
+		e->form = EXT_SEGMENT_AT_RANK;
+}
+
+static uint8_t where(struct cursor *c)
+{
+	size_t n;
+	int w;
+
+	while (*c->p == ' ')
+		c->p++;
+	n = strspn(c->p, "!abcdefghijklmnopqrstuvwxyz");
+	w = name_find(where_name, sizeof(where_name) / sizeof(where_name[0]), c->p, n);
+	if (w < 0) {
+		complain(c, "root, leaf, !first or sender");
+		return ON_ALL;
+	}
+	c->p += n;
+	return (uint8_t)w;
+}
+
+static void extent_read(const struct node *n, struct extent *e)
+{
+	struct cursor c = {n, node_text(&gen, n, ""), false};
+
+	e->buf = role(&c, ROLE_SEND, ROLE_BUF, "send, recv or buf");
+	e->dtype = e->buf == ROLE_SEND	 ? ROLE_SDTYPE
+		   : e->buf == ROLE_RECV ? ROLE_RDTYPE
+					 : ROLE_DTYPE;
+	if (take(&c, "["))
+		contiguous(&c, e);
+	else if (take(&c, "{"))
+		segments(&c, e);
+	else
+		complain(&c, "[ or {");
+	if (take(&c, "#")) {
+		size_t len = word(&c);
+		int t = name_find(term_name, TERM_NTERMS, c.p, len);
+
+		if (t < 0 || t == TERM_RANK || !e->length)
+			complain(&c, "an array of size, lsize, indegree or outdegree elements");
+		else
+			e->length = (uint8_t)t;
+		c.p += len;
+	}
+	if (take(&c, "@"))
+		e->where = where(&c);
+	if (!c.bad && *c.p)
+		complain(&c, "the end");
+}
+
+static uint8_t extents_read(
+	const struct node *list, struct extent *e, unsigned max, const char *what)
+{
+	if (!list || !node_is(&gen, list, NODE_LIST, what))
+		return 0;
+	if (list->n > max) {
+		fail(list->at, "%s has %u buffers; at most %u", what, list->n, max);
+		return 0;
+	}
+	for (unsigned i = 0; i < list->n; i++)
+		extent_read(list->item[i], &e[i]);
+	return (uint8_t)list->n;
+}
+
+static void alt_read(const struct node *alt, struct kind *k)
+{
+	const struct node *buf = node_get(alt, "buf"), *none = node_get(alt, "out");
+	int r;
+
+	if (!node_is(&gen, alt, NODE_MAP, "alt"))
+		return;
+	node_known(&gen, alt, alt_keys, "alt");
+	r = buf ? name_find(role_name, ROLE_NROLES, node_text(&gen, buf, ""),
+			  strlen(node_text(&gen, buf, "")))
+		: -1;
+	if (r < ROLE_SEND || r > ROLE_BUF)
+		fail(buf ? buf->at : alt->at, "alt needs buf: send, recv or buf");
+	else
+		k->alt_buf = (uint8_t)r;
+	if (none && strcmp(node_text(&gen, none, ""), "none") != 0)
+		fail(none->at, "out of alt can only be 'none'");
+	k->alt_no_out = none != NULL;
+	if (node_get(alt, "in")) {
+		k->alt_nin = extents_read(node_get(alt, "in"), k->alt_in, 1, "in");
+	} else if (k->alt_no_out) {
+		/* The sentinel stands in for the output: the input is as always. */
+		k->alt_nin = k->nin;
+		memcpy(k->alt_in, k->in, sizeof(k->alt_in));
+		if (k->nin > 1)
+			fail(alt->at, "alt needs 'in' where the kind has more than one input");
+	}
+}
+
+static void rooted_check(const struct kind *k, struct pos at)
+{
+	const struct extent *all[] = {&k->in[0], &k->in[1], &k->out[0], &k->out[1], &k->alt_in[0]};
+	bool marked = false;
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		marked |= all[i]->where == ON_ROOT || all[i]->where == ON_LEAF;
+	if (marked != k->rooted)
+		fail(at, "kind '%s' %s", k->name,
+			marked ? "has buffers @root or @leaf and so needs rooted: true"
+			       : "is rooted and has no buffer @root or @leaf");
+}
+
+void kinds_read(struct kinds *k, const char *path)
+{
+	const struct node *top = yaml_read(path), *map = node_get(top, "kinds");
+	struct kind *item = NULL;
+
+	if (!top)
+		return;
+	node_known(&gen, top, file_keys, "kinds.yaml");
+	if (!map || !node_is(&gen, map, NODE_MAP, "kinds")) {
+		fail(map ? map->at : top->at, "the file needs a map 'kinds'");
+		return;
+	}
+	for (unsigned i = 0; i < map->n; i++) {
+		const struct node *n = map->item[i], *op = node_get(n, "op");
+		struct kind *to;
+
+		if (!node_is(&gen, n, NODE_MAP, "a kind"))
+			continue;
+		node_known(&gen, n, kind_keys, mem_print("kind '%s'", map->key[i]->text));
+		item = mem_grow(item, k->n, sizeof(*item));
+		k->item = item;
+		to = &item[k->n++];
+		to->name = map->key[i]->text;
+		to->op = op ? node_text(&gen, op, "") : "";
+		if (name_find(op_names, 0, to->op, strlen(to->op)) < 0)
+			fail(op ? op->at : n->at, "kind '%s' needs an op, one of %s", to->name,
+				name_list(&gen, op_names, 0));
+		to->collective = node_bool(&gen, node_get(n, "collective"), true);
+		to->rooted = node_bool(&gen, node_get(n, "rooted"), false);
+		to->nin = extents_read(node_get(n, "in"), to->in, KIND_VIEWS, "in");
+		to->nout = extents_read(node_get(n, "out"), to->out, KIND_VIEWS, "out");
+		if (node_get(n, "alt"))
+			alt_read(node_get(n, "alt"), to);
+		rooted_check(to, map->key[i]->at);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gen.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAIL_SHOWN 25 /* one mistake can have many consequences */
+
+static void say(void *arg, struct pos at, const char *fmt, va_list ap)
+{
+	(void)arg;
+	if (gen.failures > FAIL_SHOWN)
+		return;
+	fprintf(stderr, "%s:%u:%u: ", at.file, at.line, at.col);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+struct spec_load gen = {.arena = {.limit = SIZE_MAX / 4}, .say = say};
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("genwrap: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(2);
+}
+
+int finish(void)
+{
+	if (gen.failures > FAIL_SHOWN)
+		fprintf(stderr, "genwrap: and %u more\n", gen.failures - FAIL_SHOWN);
+	return gen.failures ? 1 : 0;
+}
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *read_file(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "rb");
+	size_t cap = 1 << 16, n = 0, got;
+	char *t = malloc(cap), *kept;
+
+	if (!f || !t)
+		die("cannot read %s: %s", path, strerror(errno));
+	while ((got = fread(t + n, 1, cap - n, f)) > 0) {
+		n += got;
+		if (n == cap) {
+			cap *= 2;
+			t = realloc(t, cap);
+			if (!t)
+				die("out of memory");
+		}
+	}
+	if (ferror(f))
+		die("cannot read %s: %s", path, strerror(errno));
+	fclose(f);
+	kept = mem_text(t, n);
+	free(t);
+	*len = n;
+	return kept;
+}
+
+struct node *yaml_read(const char *path)
+{
+	struct nodes docs;
+	size_t len;
+	char *text = read_file(path, &len);
+
+	docs = nodes_read(&gen, path, text, len);
+	if (docs.n > 1)
+		fail(docs.item[1]->at,
+			"a second document begins; a library has one file of its own");
+	return docs.n ? docs.item[0] : NULL;
+}

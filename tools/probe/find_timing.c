@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds the others up, and what the recording itself costs. */
+#include <stdlib.h>
+
+#include "tools/probe/out.h"
+#include "tools/probe/report.h"
+#include "tools/probe/tool.h"
+
+#define MEETINGS_MIN 10 /* fewer say nothing about a habit */
+#define BEHIND_MIN 100e3 /* ns: below it is noise */
+#define COST_MIN 0.01 /* share of the run spent waiting */
+#define OWN_MIN 0.05 /* share of the run spent in our own code that is worth a line */
+#define LIFE_MIN 2e9 /* ns; in a shorter run it is mostly the beginning that is seen */
+#define LIST_MAX 4 /* stragglers that are named */
+
+/* Share of the operations in which the same rank is last: of two ranks each is so in half of them. */
+static double share_min(unsigned ranks)
+{
+	return 0.5 + 0.5 / ranks;
+}
+
+struct straggler report_straggler(const struct report *r, const struct late_comm *c)
+{
+	struct straggler s = {.comm = c, .who = c->most};
+
+	if (!s.who || !c->meetings)
+		return s;
+	s.share = (double)s.who->last / (double)c->meetings;
+	s.cost = r->g.life_ns > 0 ? c->wait_ns / r->g.life_ns : 0;
+	s.matters = c->meetings >= MEETINGS_MIN && s.share >= share_min(c->ranks) &&
+		    s.cost >= COST_MIN && (double)hist_quantile(&s.who->behind, 0.5) >= BEHIND_MIN;
+	return s;
+}
+
+static int by_cost(const void *x, const void *y)
+{
+	const struct straggler *a = x, *b = y;
+
+	return a->cost > b->cost		 ? -1
+	       : a->cost < b->cost		 ? 1
+	       : a->comm->key.a < b->comm->key.a ? -1
+						 : 1;
+}
+
+static void stragglers(struct report *r)
+{
+	const struct table *t = &r->g.late.comms;
+	struct straggler *list = NULL;
+	unsigned n = 0, cap = 0;
+	char label[COMM_LABEL_MAX];
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct straggler s = report_straggler(r, table_at(t, i));
+
+		if (!s.matters)
+			continue;
+		TOOL_GROW(list, n, cap);
+		list[n++] = s;
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), by_cost);
+	for (unsigned i = 0; i < n && i < LIST_MAX; i++) {
+		const struct straggler *s = &list[i];
+
+		finding_add(r, FIND_WARN, "straggler",
+			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
+				    "(median; at most %s); "
+				    "waiting for the last rank took %s of the run",
+				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
+				out_plural(s->comm->meetings, "operation", "operations"),
+				comm_label(&r->g.comms, s->comm->key.a, label),
+				out_time((double)hist_quantile(&s->who->behind, 0.5)),
+				out_time((double)s->who->behind.max), out_percent(s->cost)));
+	}
+	if (n > LIST_MAX)
+		finding_add(r, FIND_NOTE, "straggler",
+			tool_format(
+				"%u more communicators have a rank that is mostly last: see below",
+				n - LIST_MAX));
+	free(list);
+}
+
+static void clocks(struct report *r)
+{
+	const struct skew_result *h = &r->g.hosts;
+
+	if (h->corrected)
+		finding_add(r, FIND_NOTE, "clocks",
+			tool_format("the clocks of %s are wrong against the first host's (%s: %s "
+				    "%s), told from the ends of "
+				    "collective operations; times that compare ranks are corrected "
+				    "for that",
+				out_plural(h->corrected, "host", "hosts"), h->host,
+				out_time(h->largest < 0 ? -(double)h->largest : (double)h->largest),
+				h->largest < 0 ? "behind" : "ahead"));
+	if (h->unknown)
+		finding_add(r, FIND_NOTE, "clocks",
+			tool_format("the clocks of %s could not be compared with the others: who "
+				    "came last there is only "
+				    "as true as these clocks",
+				out_plural(h->unknown, "host", "hosts")));
+}
+
+static void own_cost(struct report *r)
+{
+	double own = 0, share;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		own += r->g.folders.dir[i].meta.own_calls_s;
+	share = r->g.life_ns > 0 ? own * 1e9 / r->g.life_ns : 0;
+	if (share >= OWN_MIN && r->g.life_ns >= LIFE_MIN * r->g.folders.n)
+		finding_add(r, FIND_NOTE, "cost",
+			tool_format("%s of the run was spent in libprobe itself; stack: false, "
+				    "max_bytes or step_interval make "
+				    "it less",
+				out_percent(share)));
+}
+
+void find_timing(struct report *r)
+{
+	stragglers(r);
+	clocks(r);
+	own_cost(r);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source lines of native addresses, from the debugging information of the modules' files or of separate files under
+ * /usr/lib/debug. Nothing is fetched from a network.
+ */
+#ifndef PROBE_TOOLS_LINES_H
+#define PROBE_TOOLS_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stack/stack.h"
+
+struct lines;
+
+/*
+ * Never NULL. Takes DEBUGINFOD_URLS out of this process's environment: libdw would ask those servers, which on a node
+ * without a way out takes minutes.
+ */
+struct lines *lines_new(void);
+void lines_free(struct lines *l);
+
+/*
+ * Writes "file:line" of the call that returns to pc (pc - 1 is looked up); the file as the compiler recorded it,
+ * made absolute by its working directory. The innermost function counts where calls were inlined. Returns 0, -ENOENT: no debugging information or none for pc,
+ * -ESTALE: the file is another one than the module was (build id), -ENOBUFS: does not fit into cap bytes. Later calls
+ * for the same file are fast.
+ */
+int lines_find(struct lines *l, const struct module *m, uint64_t pc, char *buf, size_t cap);
+
+#endif

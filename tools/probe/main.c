@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probe command: finding the verb. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/probe/cli.h"
+#include "tools/probe/tool.h"
+
+static const char help[] =
+	"usage: probe VERB [options] ...\n"
+	"\n"
+	"  probe run [-c FILE] [-o DIR] [--] CMD...   runs a command under libprobe.so, which "
+	"records it\n"
+	"  probe check [--] CMD...                    says which functions would be recorded, and "
+	"why others not\n"
+	"  probe report [DIR]                         says what happened; also in a running or "
+	"hung job\n"
+	"  probe recover [DIR]                        completes the files of a job that was "
+	"killed\n"
+	"  probe config [-c FILE]                     prints the configuration in effect\n"
+	"\n"
+	"`probe VERB --help` says more, with examples. `probe --version` prints the version.\n"
+	"Exit status: 0 done; 1 check found a problem; 2 usage, or input that cannot be read.\n";
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	bool starts; /* another command */
+} verbs[] = {
+	{"run", verb_run, true},
+	{"check", verb_check, true},
+	{"report", verb_report, false},
+	{"recover", verb_recover, false},
+	{"config", verb_config, false},
+};
+
+#define NVERBS (sizeof(verbs) / sizeof(*verbs))
+
+static int unknown(const char *word)
+{
+	const char *names[NVERBS + 2], *near;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NVERBS; i++)
+		names[n++] = verbs[i].name;
+	if (word[0] == '-') {
+		names[n++] = "--help";
+		names[n++] = "--version";
+	}
+	near = cli_nearest(word, names, n);
+	if (near)
+		tool_error("%s: no such verb; did you mean %s?", word, near);
+	else
+		tool_error("%s: no such verb; accepted: run, check, report, recover, config", word);
+	return STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (!word) {
+		fputs(help, stderr);
+		return STATUS_USAGE;
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		/* `probe help report` */
+		for (unsigned i = 0; argc > 2 && i < NVERBS; i++)
+			if (strcmp(argv[2], verbs[i].name) == 0)
+				return verbs[i].run(2, (char *[]){argv[2], (char *)"--help", NULL});
+		fputs(help, stdout);
+		return tool_finish(STATUS_DONE);
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+		printf("probe %s\n", PROBE_VERSION);
+		return tool_finish(STATUS_DONE);
+	}
+	for (unsigned i = 0; i < NVERBS; i++)
+		if (strcmp(word, verbs[i].name) == 0) {
+			/* A closed pager ends the output, not the command; a command that we start keeps its own way. */
+			if (!verbs[i].starts)
+				signal(SIGPIPE, SIG_IGN);
+			return verbs[i].run(argc - 1, argv + 1);
+		}
+	return unknown(word);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting a command under libprobe.so: finding the library, and seeing beforehand where it cannot work. */
+#ifndef PROBE_TOOLS_PRELOAD_H
+#define PROBE_TOOLS_PRELOAD_H
+
+#include <stdbool.h>
+
+/*
+ * Absolute path of libprobe.so: $PROBE_LIBRARY, else beside the command, else in <prefix>/lib. NULL (reported): there is
+ * none, or it cannot be loaded. malloc'd.
+ */
+char *preload_library(void);
+
+/* Where the configuration is looked for beside: libprobe.so's path if there is one, else the command's own. */
+const char *preload_beside(void);
+
+/* The value of LD_PRELOAD with the library first and what was there behind it. malloc'd. */
+char *preload_value(const char *library);
+
+/* The file that a command name stands for (PATH is searched), or NULL. malloc'd. */
+char *preload_command(const char *name);
+
+/*
+ * Why the preload will have no effect in that program (static, setuid, another architecture ...), or NULL. Scripts: of
+ * their interpreter. malloc'd.
+ */
+char *preload_obstacle(const char *const *argv);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes of a file, plain or gzip-compressed, one piece after the other. A source need not keep its file open
+ * between two pieces, so that a thousand can be read side by side.
+ */
+#ifndef PROBE_TOOLS_SOURCE_H
+#define PROBE_TOOLS_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct source {
+	char *path;
+	int fd; /* -1: closed between pieces */
+	bool keep_open;
+	bool truncated; /* a compressed file ended in the middle, or is damaged */
+	uint64_t at; /* bytes taken from the file so far */
+	uint64_t limit; /* bytes of the file that count */
+	struct source_gz *gz; /* NULL: plain */
+};
+
+/* limit: how much of a plain file is to be read (UINT64_MAX: all). Returns -errno. */
+int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open);
+void source_close(struct source *s);
+
+/* Up to cap bytes; 0 at the end, -errno. */
+ssize_t source_read(struct source *s, void *buf, size_t cap);
+
+#endif

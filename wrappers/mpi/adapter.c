@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI's adapter: when MPI may be asked, and which file looks after which call. */
+#include "call/step.h"
+#include "entry/elfsym.h"
+#include "entry/real.h"
+#include "entry/tail.h"
+#include "session.h"
+#include "base/thread.h"
+#include "wrappers/mpi/mpi.h"
+
+bool mpi_ready(void)
+{
+	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
+	int flag = 0;
+
+	if (__builtin_expect(state == MPI_ACTIVE, 1))
+		return true;
+	if (state == MPI_OVER)
+		return false;
+	/* Init was not seen (a Fortran program, or a tool that called PMPI_Init past us)? Asking is always allowed. */
+	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
+	int (*finalized)(int *) = (int (*)(int *))real_symbol("PMPI_Finalized");
+
+	if (!initialized || !finalized || initialized(&flag) || !flag || finalized(&flag) || flag)
+		return false;
+	return mpi_activate();
+}
+
+static bool in_place(const void *buf)
+{
+	return (int64_t)(intptr_t)buf == mpi.constant[CONST_MPI_IN_PLACE];
+}
+
+static int peer(int64_t value)
+{
+	int32_t v = (int32_t)value;
+
+	return v == mpi.constant[CONST_MPI_PROC_NULL]  ? PEER_NULL
+	       : v == mpi.constant[CONST_MPI_ANY_SOURCE] ? PEER_ANY
+							 : v;
+}
+
+static enum root_is root(const struct comm *c, int64_t value, int *rank)
+{
+	int32_t v = (int32_t)value;
+
+	if (!c || !c->remote) {
+		*rank = v;
+		return c && v == c->rank ? ROOT_ME : ROOT_OTHER;
+	}
+	if (v == mpi.constant[CONST_MPI_ROOT]) {
+		*rank = c->rank;
+		return ROOT_ME;
+	}
+	if (v == mpi.constant[CONST_MPI_PROC_NULL]) {
+		*rank = JOURNAL_NONE;
+		return ROOT_IDLE;
+	}
+	*rank = v;
+	return ROOT_OTHER;
+}
+
+static void started(void)
+{
+	int rank, size;
+	uint64_t world;
+
+	if (!mpi_activate())
+		return;
+	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
+	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 && mpi.f.comm_size((mpi_handle)world, &size) == 0)
+		session_rank(rank, size);
+}
+
+static void finalizing(void)
+{
+	/* What is recorded is written while nothing can go wrong any more; MPI is never called again. */
+	session_flush();
+	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
+		uint64_t g = mpi.world_group;
+
+		mpi.f.group_free(&g);
+	}
+}
+
+static void enter(struct call *c)
+{
+	switch (c->api->spec->task) {
+	case TASK_DATA:
+		mpi_data_enter(c);
+		break;
+	case TASK_WAIT:
+	case TASK_TEST:
+	case TASK_START:
+	case TASK_REQUEST:
+		mpi_request_enter(c);
+		break;
+	case TASK_COMM_NEW:
+	case TASK_COMM_END:
+		mpi_comm_enter(c);
+		break;
+	case TASK_FINALIZE:
+		finalizing();
+		break;
+	case TASK_ABORT:
+		session_end();
+		break;
+	}
+}
+
+static void leave(struct call *c, int64_t ret)
+{
+	switch (c->api->spec->task) {
+	case TASK_DATA:
+		mpi_data_leave(c);
+		break;
+	case TASK_WAIT:
+	case TASK_TEST:
+	case TASK_START:
+	case TASK_REQUEST:
+		mpi_request_leave(c, ret);
+		break;
+	case TASK_COMM_NEW:
+	case TASK_COMM_NAME:
+		mpi_comm_leave(c);
+		break;
+	case TASK_MATCH:
+		mpi_match_leave(c);
+		break;
+	case TASK_INIT:
+		if (c->ok)
+			started();
+		break;
+	}
+}
+
+const struct lib lib_mpi = {
+		LIB_MPI_SPEC,
+		.ready = mpi_ready,
+		.comm = mpi_comm,
+		.dtype = mpi_dtype,
+		.redop = mpi_redop,
+		.in_place = in_place,
+		.peer = peer,
+		.root = root,
+		.handle_at = mpi_handle_at,
+		.enter = enter,
+		.leave = leave,
+};
+
+/* MPI_Pcontrol has variable arguments, so it is observed and jumped to (pcontrol.S). */
+
+struct tail mpi_look_pcontrol(int level);
+struct tail mpi_look_ppcontrol(int level);
+
+static void pcontrol(int level)
+{
+	thread_word.busy++;
+	if (session_configure()) {
+		if (level == 2)
+			step_end(STEP_PCONTROL);
+		else if (level == 0 || level == 1)
+			atomic_store(&session.paused, level == 0);
+	}
+	thread_word.busy--;
+}
+
+/* A tool between us and MPI may go on from its MPI_Pcontrol to PMPI_Pcontrol: that is the same mark. */
+static __thread int goes_on __attribute__((tls_model("initial-exec")));
+
+struct tail mpi_look_pcontrol(int level)
+{
+	struct provider outer, inner;
+	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) && elfsym_after_us("PMPI_Pcontrol", &inner, 1) &&
+			outer.lo != inner.lo;
+
+	pcontrol(level);
+	goes_on = tool;
+	return (struct tail){.target = real_symbol("MPI_Pcontrol")};
+}
+
+struct tail mpi_look_ppcontrol(int level)
+{
+	if (!goes_on)
+		pcontrol(level);
+	goes_on = 0;
+	return (struct tail){.target = real_symbol("PMPI_Pcontrol")};
+}

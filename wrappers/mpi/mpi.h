@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MPI, as far as its adapter's files share it. Both families of binary interface are served by one library: handles
+ * are pointers in Open MPI and 32-bit integers in MPICH, constants differ; which one is loaded is found out when the
+ * program initialises MPI.
+ */
+#ifndef PROBE_WRAPPERS_MPI_H
+#define PROBE_WRAPPERS_MPI_H
+
+#include "call/async.h"
+#include "call/call.h"
+#include "call/comm.h"
+#include "journal/layout.h"
+#include "mpi_gen.h"
+
+typedef uintptr_t mpi_handle;
+
+/* MPI's own queries, all local to the process. Never called before Init or after Finalize, but the first three. */
+struct mpi_functions {
+	int (*initialized)(int *flag);
+	int (*finalized)(int *flag);
+	int (*get_library_version)(char *text, int *len);
+	int (*comm_rank)(mpi_handle comm, int *rank);
+	int (*comm_size)(mpi_handle comm, int *size);
+	int (*comm_remote_size)(mpi_handle comm, int *size);
+	int (*comm_test_inter)(mpi_handle comm, int *flag);
+	int (*comm_group)(mpi_handle comm, void *group);
+	int (*comm_remote_group)(mpi_handle comm, void *group);
+	int (*group_size)(mpi_handle group, int *n);
+	int (*group_translate_ranks)(mpi_handle from, int n, const int *ranks, mpi_handle to, int *out);
+	int (*group_free)(void *group);
+	int (*type_size)(mpi_handle dtype, int *size);
+	int (*type_get_extent)(mpi_handle dtype, int64_t *lb, int64_t *extent);
+	int (*get_elements_x)(const void *status, mpi_handle dtype, int64_t *count);
+	int (*test_cancelled)(const void *status, int *flag);
+	int (*cartdim_get)(mpi_handle comm, int *ndims);
+	int (*graph_neighbors_count)(mpi_handle comm, int rank, int *n);
+	int (*dist_graph_neighbors_count)(mpi_handle comm, int *in, int *out, int *weighted);
+};
+
+enum mpi_state { MPI_UNKNOWN, MPI_ACTIVE, MPI_OVER };
+
+struct mpi {
+	_Atomic int state; /* enum mpi_state */
+	int flavour;       /* ABI_MPI_... */
+	int64_t constant[CONST_STATUS_ERROR + 1];
+	unsigned handle_size; /* bytes of a handle in memory */
+	uint64_t byte;        /* MPI_BYTE */
+	mpi_handle world_group;
+	int world_size;
+	struct mpi_functions f;
+};
+
+extern struct mpi mpi;
+
+/* Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF. False: no MPI that works. */
+bool mpi_activate(void);
+bool mpi_ready(void);
+
+/* A handle as it came in a register or array, without the bits that its implementation leaves undefined. */
+static inline uint64_t mpi_clean(uint64_t h)
+{
+	return mpi.handle_size == 4 ? (uint32_t)h : h;
+}
+
+/* The handle that p points to. */
+uint64_t mpi_handle_at(const void *p, uint64_t i);
+
+void mpi_dtype(uint64_t handle, struct dtype_desc *d);
+enum redop mpi_redop(uint64_t handle);
+
+/* ---- statuses ---- */
+
+#define MPI_STATUS_MAX 64 /* bytes that any status fits in */
+
+static inline bool mpi_status_ignored(const void *p)
+{
+	return (int64_t)(intptr_t)p == mpi.constant[CONST_MPI_STATUS_IGNORE];
+}
+
+int32_t mpi_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _TAG, _ERROR */
+
+/* Puts what a receive's status says into the outputs of w: elements, source, tag, and the message's number. */
+void mpi_received(struct what *w, const void *status);
+
+/* ---- communicators (comm.c) ---- */
+
+struct comm *mpi_comm(uint64_t handle);
+void mpi_comm_enter(struct call *c);
+void mpi_comm_leave(struct call *c);
+/* The communicator that a non-blocking constructor of `parent` has put at *at is complete. */
+void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how);
+void mpi_comm_predefined(void);
+
+/* ---- requests (request.c) ---- */
+
+void mpi_request_enter(struct call *c);
+void mpi_request_leave(struct call *c, int64_t ret);
+void mpi_data_enter(struct call *c);
+void mpi_data_leave(struct call *c);
+void mpi_match_leave(struct call *c); /* a matched probe: remembers whose message it is */
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Types of the tables that the generator makes of a spec for its adapter; they are declared in <library>_gen.h:
+ *
+ *	LIB_<LIBRARY>_SPEC            the fields of struct lib that the spec knows, for an initializer
+ *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums
+ *	<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
+ */
+#ifndef PROBE_WRAPPERS_TABLES_H
+#define PROBE_WRAPPERS_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "spec/value.h"
+
+#define ABI_FLAVOURS_MAX 4
+
+enum abi_form {
+	ABI_NONE, /* this implementation has no such constant */
+	ABI_VALUE, /* value */
+	ABI_ADDRESS, /* the address of `symbol` in the library */
+};
+
+/* A constant as each implementation defines it; the index of at[] is enum ABI_<LIBRARY>_... in <library>_gen.h. */
+struct abi_const {
+	const char *name;
+	uint8_t to; /* enum dtype or enum redop; 0 for plain constants */
+	bool derived; /* a dtype of several elements: flag `derived` */
+	struct abi_cell {
+		uint8_t form; /* enum abi_form */
+		int64_t value;
+		const char *symbol;
+	} at[ABI_FLAVOURS_MAX];
+};
+
+#endif
