@@ -142,7 +142,7 @@ lint: $(B)/libprobe.so $(B)/genwrap
 	@$(MAKE) --no-print-directory check-specs
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files '*.c' '*.h' ':!tests/unit/gen/expect')
 
 include tools/gen/check.mk
 -include tests/apps/apps.mk

@@ -78,7 +78,8 @@ static unsigned nlibraries;
 static void put_libraries(void)
 {
 	static char json[LIBRARIES_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
-	struct text t = list_begin(json, sizeof(json) < META_PART_MAX ? sizeof(json) : META_PART_MAX, '{');
+	struct text t =
+		list_begin(json, sizeof(json) < META_PART_MAX ? sizeof(json) : META_PART_MAX, '{');
 
 	for (unsigned i = 0; i < nlibraries; i++)
 		list_add(&t, libraries[i].name, libraries[i].version, false);
@@ -91,7 +92,8 @@ void session_library(const char *name, const char *version)
 	pthread_mutex_lock(&session.lock);
 	if (nlibraries < LIBRARIES_MAX) {
 		snprintf(libraries[nlibraries].name, sizeof(libraries[0].name), "%s", name);
-		snprintf(libraries[nlibraries].version, sizeof(libraries[0].version), "%s", version);
+		snprintf(
+			libraries[nlibraries].version, sizeof(libraries[0].version), "%s", version);
 		nlibraries++;
 		if (session_is_on())
 			put_libraries();
@@ -109,7 +111,8 @@ static void put_process(void)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		int n = config_format(&session.cfg, &config_keys[i], value, sizeof(value));
 
-		list_add(&t, config_keys[i].name, n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
+		list_add(&t, config_keys[i].name,
+			n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
 	}
 	list_end(&t, true, '}');
 	session_meta(META_CONFIG, "config", text);

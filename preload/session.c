@@ -26,13 +26,13 @@
 static const uint32_t always = 1;
 
 struct session session = {
-		.alive = &always,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.drain_lock = PTHREAD_MUTEX_INITIALIZER,
-		.seq = 1,
-		.world_rank = -1,
-		.world_size = -1,
-		.folder = {.dirfd = -1},
+	.alive = &always,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.drain_lock = PTHREAD_MUTEX_INITIALIZER,
+	.seq = 1,
+	.world_rank = -1,
+	.world_size = -1,
+	.folder = {.dirfd = -1},
 };
 
 #ifndef MADV_WIPEONFORK
@@ -80,7 +80,8 @@ static void configure(void)
 		return;
 
 	const char *ops = session.cfg.wrap_ops;
-	char *list = ops && *ops ? strdup(ops) : config_find("support_wrap_ops.yaml", startup_path());
+	char *list =
+		ops && *ops ? strdup(ops) : config_find("support_wrap_ops.yaml", startup_path());
 
 	session.list = wraplist_load(list, report, NULL);
 	if (!session.list && list)
@@ -97,7 +98,8 @@ static void check_names(void)
 
 	for (unsigned i = 0; i < api_count; i++)
 		if (api_table[i].spec->task == TASK_DATA)
-			wraplist_match(session.list, api_table[i].spec->lib->name, api_table[i].spec->list_name);
+			wraplist_match(session.list, api_table[i].spec->lib->name,
+				api_table[i].spec->list_name);
 	for (unsigned i = 0; i < api_count; i++) {
 		const struct lib *l = api_table[i].spec->lib;
 		unsigned k = 0;
@@ -198,12 +200,12 @@ int session_take_folder(struct folder *f)
 	meta_format(&t, &none, NULL);
 
 	int err = folder_take(f, session.cfg.output_dir, session.world_rank, &session.owner, t.buf,
-			t.len, &other);
+		t.len, &other);
 
 	munmap(mem, bytes);
 	if (!err && other)
-		log_loss(LOSS_FOLDER, "rank%d is in use by another process: writing to %s instead", session.world_rank,
-				f->path);
+		log_loss(LOSS_FOLDER, "rank%d is in use by another process: writing to %s instead",
+			session.world_rank, f->path);
 	return err;
 }
 
@@ -219,8 +221,8 @@ static int make_journal(void)
 	struct text at = text_over(path, sizeof(path));
 	int err, dir;
 
-	snprintf(name, sizeof(name), "libprobe-%s-%lld-%llu.journal", session.owner.host, (long long)session.owner.pid,
-			(unsigned long long)session.owner.start_time);
+	snprintf(name, sizeof(name), "libprobe-%s-%lld-%llu.journal", session.owner.host,
+		(long long)session.owner.pid, (unsigned long long)session.owner.start_time);
 	if (session.cfg.journal_dir[0]) {
 		dir = open(session.cfg.journal_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		err = dir < 0 ? -errno : journal_create(j, dir, name, bytes);
@@ -239,8 +241,9 @@ static int make_journal(void)
 		if (shm >= 0)
 			close(shm);
 		log_loss(LOSS_JOURNAL, "journal %s: %s; %s", path, strerror(-err),
-				second ? "kept in memory: if the process is killed its last records are lost"
-				       : "kept in /dev/shm");
+			second ? "kept in memory: if the process is killed its last records are "
+				 "lost"
+			       : "kept in /dev/shm");
 		at = text_over(path, sizeof(path));
 		text_fmt(&at, "/dev/shm/%s", name);
 		err = second ? journal_create(j, -1, NULL, bytes) : 0;
@@ -301,8 +304,10 @@ static bool start(void)
 	int err = session_take_folder(&session.folder);
 
 	if (err) {
-		log_loss(LOSS_FOLDER, "output folder %s: %s; nothing is recorded; set PROBE_OUTPUT_DIR to a folder that can be written",
-				session.cfg.output_dir, strerror(-err));
+		log_loss(LOSS_FOLDER,
+			"output folder %s: %s; nothing is recorded; set PROBE_OUTPUT_DIR to a "
+			"folder that can be written",
+			session.cfg.output_dir, strerror(-err));
 		return false;
 	}
 	err = make_journal();
@@ -336,7 +341,8 @@ bool session_start(void)
 	if (atomic_load(&session.phase) == SESSION_READY) {
 		bool ok = start();
 
-		atomic_store_explicit(&session.phase, ok ? SESSION_ON : SESSION_OFF, memory_order_release);
+		atomic_store_explicit(
+			&session.phase, ok ? SESSION_ON : SESSION_OFF, memory_order_release);
 		if (ok)
 			writer_start();
 	}
@@ -351,9 +357,11 @@ static void rename_folder(int rank)
 {
 	char *path = session.journal.head->journal_path;
 	size_t n = strlen(session.folder.path);
-	bool inside = strncmp(path, session.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
+	bool inside =
+		strncmp(path, session.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 
-	if (folder_rename(&session.folder, session.cfg.output_dir, rank, &session.owner) == 0 && inside)
+	if (folder_rename(&session.folder, session.cfg.output_dir, rank, &session.owner) == 0 &&
+		inside)
 		snprintf(path, JOURNAL_PATH_MAX, "%s/journal.bin", session.folder.path);
 }
 

@@ -68,7 +68,8 @@ bool session_rank_selected(void);
 
 static inline bool session_is_on(void)
 {
-	return atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_ON && *session.alive;
+	return atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_ON &&
+	       *session.alive;
 }
 
 /* True once it is decided that nothing (more) is recorded. */

@@ -29,7 +29,8 @@ static void read_environment(void)
 		size_t len = strlen(*e) + 1;
 
 		/* HOME for ~ in paths. */
-		if ((strncmp(*e, "PROBE_", 6) && strncmp(*e, "HOME=", 5)) || len > sizeof(env_bytes) - at)
+		if ((strncmp(*e, "PROBE_", 6) && strncmp(*e, "HOME=", 5)) ||
+			len > sizeof(env_bytes) - at)
 			continue;
 		memcpy(env_bytes + at, *e, len);
 		env_list[n++] = env_bytes + at;
@@ -84,7 +85,7 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_LOAD && at >= info->dlpi_addr + p->p_vaddr &&
-				at < info->dlpi_addr + p->p_vaddr + p->p_memsz) {
+			at < info->dlpi_addr + p->p_vaddr + p->p_memsz) {
 			strncpy(self_path, info->dlpi_name, sizeof(self_path) - 1);
 			return 1;
 		}

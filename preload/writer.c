@@ -56,7 +56,8 @@ static uint64_t seen_calls(void)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < session.journal.head->nthread && i < JOURNAL_THREADS; i++)
-		n += __atomic_load_n(&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
+		n += __atomic_load_n(
+			&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
 	return n;
 }
 
@@ -72,8 +73,9 @@ static void follow_folder(void)
 
 	if (fstat(session.folder.dirfd, &st) == 0 && st.st_nlink > 0)
 		return;
-	log_loss(LOSS_WRITE, "%s was removed: rows written so far are gone with it; making it again",
-			session.folder.path);
+	log_loss(LOSS_WRITE,
+		"%s was removed: rows written so far are gone with it; making it again",
+		session.folder.path);
 	if (session_take_folder(&f) < 0)
 		return;
 	if (files_open(&files, &session.journal, f.dirfd) < 0) {
@@ -103,11 +105,14 @@ static int drain_now(bool last)
 	int err = drain_all(&session.drain, last);
 
 	if (err)
-		log_loss(LOSS_WRITE, "writing to %s: %s; records wait in the journal and are lost when it is full; free space there",
-				session.folder.path, strerror(-err));
+		log_loss(LOSS_WRITE,
+			"writing to %s: %s; records wait in the journal and are lost when it is "
+			"full; free space there",
+			session.folder.path, strerror(-err));
 	if (files_limit(&session.sink.files))
-		log_loss(LOSS_LIMIT, "output_limit_mib (%lld) reached: oldest blocks but the first are removed",
-				(long long)session.cfg.output_limit_mib);
+		log_loss(LOSS_LIMIT,
+			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
+			(long long)session.cfg.output_limit_mib);
 	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
 	h->writer_ticks += clock_ticks() - t0;
 
@@ -176,7 +181,9 @@ int writer_start(void)
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (err) {
 		session.inline_writer = true;
-		log_loss(LOSS_WRITER, "no writer thread: %s; records are written by the program's own threads", strerror(err));
+		log_loss(LOSS_WRITER,
+			"no writer thread: %s; records are written by the program's own threads",
+			strerror(err));
 	}
 	return -err;
 }
@@ -194,7 +201,8 @@ void writer_wake(void)
 		pthread_setcancelstate(cancel, NULL);
 		return;
 	}
-	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) && !atomic_exchange(&wake_word, 1))
+	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) &&
+		!atomic_exchange(&wake_word, 1))
 		syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -266,7 +274,8 @@ void session_end(void)
 		if (!bad && session.journal.safe) {
 			const char *path = session.journal.head->journal_path;
 
-			if (session.cfg.journal_dir[0] || strncmp(path, session.folder.path, strlen(session.folder.path)))
+			if (session.cfg.journal_dir[0] ||
+				strncmp(path, session.folder.path, strlen(session.folder.path)))
 				unlink(path);
 			else
 				unlinkat(session.folder.dirfd, "journal.bin", 0);

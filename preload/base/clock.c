@@ -12,7 +12,7 @@ static bool kernel_uses_tsc(void)
 {
 	char buf[16] = "";
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-			O_RDONLY | O_CLOEXEC);
+		O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;

@@ -13,7 +13,7 @@
 
 /* ns = real_ns + (ticks - tick) * ns_per_tick; steady within the process: chosen once, never corrected back. */
 struct clock_base {
-	uint64_t tick;    /* ticks at the anchor */
+	uint64_t tick; /* ticks at the anchor */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC at the anchor */
 	uint64_t real_ns; /* CLOCK_REALTIME at the anchor */
 	double ns_per_tick;

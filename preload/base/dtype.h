@@ -35,10 +35,10 @@ enum dtype_class { DTC_NONE, DTC_SIGNED, DTC_UNSIGNED, DTC_FLOAT };
 
 struct dtype_info {
 	const char *name;
-	uint8_t size;      /* bytes of one element; 0 for DT_OTHER */
-	uint8_t cls;       /* enum dtype_class of its real components */
+	uint8_t size; /* bytes of one element; 0 for DT_OTHER */
+	uint8_t cls; /* enum dtype_class of its real components */
 	uint8_t component; /* enum dtype of one real component: float32 for complex64, else itself */
-	uint8_t wide;      /* 1: 64-bit type, printed with 17 digits instead of 9 */
+	uint8_t wide; /* 1: 64-bit type, printed with 17 digits instead of 9 */
 };
 
 extern const struct dtype_info dtype_table[DT_COUNT];

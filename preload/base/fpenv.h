@@ -44,7 +44,10 @@ static inline void fpenv_leave(const struct fpenv *save)
 	__asm__ volatile("fldenv %0" : : "m"(save->x87) : "memory");
 	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
 #elif defined(__aarch64__)
-	__asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(save->word[0]), "r"(save->word[1]) : "memory");
+	__asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1"
+			 :
+			 : "r"(save->word[0]), "r"(save->word[1])
+			 : "memory");
 #endif
 }
 

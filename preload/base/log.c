@@ -23,11 +23,20 @@ static _Atomic int said[LOSS_COUNT];
 static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
 
 static const char *const names[LOSS_COUNT] = {
-	[LOSS_CONFIG] = "config",   [LOSS_FOLDER] = "folder",	[LOSS_JOURNAL] = "journal",
-	[LOSS_WRITE] = "write",	    [LOSS_WRITER] = "writer",	[LOSS_FULL] = "journal_full",
-	[LOSS_THREADS] = "threads", [LOSS_PENDING] = "pending", [LOSS_STACKS] = "stacks",
-	[LOSS_COMMS] = "comms",	    [LOSS_REAL] = "real",	[LOSS_FORK] = "fork",
-	[LOSS_LIMIT] = "limit",	    [LOSS_ENTRY] = "entry",
+	[LOSS_CONFIG] = "config",
+	[LOSS_FOLDER] = "folder",
+	[LOSS_JOURNAL] = "journal",
+	[LOSS_WRITE] = "write",
+	[LOSS_WRITER] = "writer",
+	[LOSS_FULL] = "journal_full",
+	[LOSS_THREADS] = "threads",
+	[LOSS_PENDING] = "pending",
+	[LOSS_STACKS] = "stacks",
+	[LOSS_COMMS] = "comms",
+	[LOSS_REAL] = "real",
+	[LOSS_FORK] = "fork",
+	[LOSS_LIMIT] = "limit",
+	[LOSS_ENTRY] = "entry",
 };
 
 void log_level_set(int l)

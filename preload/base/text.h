@@ -27,10 +27,14 @@ void text_str(struct text *t, const char *s);
 void text_char(struct text *t, char c);
 void text_u64(struct text *t, uint64_t v);
 void text_i64(struct text *t, int64_t v);
-void text_hex(struct text *t, uint64_t v, int digits); /* exactly that many digits, at least as many as needed */
-void text_double(struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
-void text_json(struct text *t, const char *s);         /* quoted and escaped; bytes that are no UTF-8 as \ufffd */
+void text_hex(struct text *t, uint64_t v,
+	int digits); /* exactly that many digits, at least as many as needed */
+void text_double(
+	struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
+void text_json(
+	struct text *t, const char *s); /* quoted and escaped; bytes that are no UTF-8 as \ufffd */
 int text_utf8_len(const char *s); /* bytes of the valid UTF-8 sequence at s, 0 if there is none */
-void text_fmt(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* no floats */
+void text_fmt(struct text *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3))); /* no floats */
 
 #endif

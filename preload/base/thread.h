@@ -11,12 +11,13 @@
 struct thread; /* call/thread.h */
 
 struct thread_word {
-	uint32_t depth;     /* wrapped calls being on the way in this thread, 0 outside */
-	uint32_t busy;      /* > 0: inside libprobe's own code: wrappers pass straight through */
-	uint32_t dead;      /* the thread's destructor ran: no more records */
+	uint32_t depth; /* wrapped calls being on the way in this thread, 0 outside */
+	uint32_t busy; /* > 0: inside libprobe's own code: wrappers pass straight through */
+	uint32_t dead; /* the thread's destructor ran: no more records */
 	uint32_t reserved;
-	uintptr_t frame, pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
-	uint64_t call;      /* seq of the innermost recorded call on the way, for `parent` */
+	uintptr_t frame,
+		pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
+	uint64_t call; /* seq of the innermost recorded call on the way, for `parent` */
 	struct thread *self;
 };
 

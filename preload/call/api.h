@@ -38,7 +38,7 @@ enum role {
 	ROLE_NONE, /* carried through and ignored; a parameter name that starts with _ */
 	ROLE_SEND, /* buffer read */
 	ROLE_RECV, /* buffer written */
-	ROLE_BUF,  /* one buffer read or written */
+	ROLE_BUF, /* one buffer read or written */
 	ROLE_COUNT,
 	ROLE_SCOUNT,
 	ROLE_RCOUNT,
@@ -53,28 +53,28 @@ enum role {
 	ROLE_RDTYPES,
 	ROLE_OP,
 	ROLE_ROOT,
-	ROLE_PEER,  /* of a send; source of a plain receive */
+	ROLE_PEER, /* of a send; source of a plain receive */
 	ROLE_RPEER, /* source, where the call also sends */
 	ROLE_TAG,
 	ROLE_RTAG,
 	ROLE_COMM,
 	ROLE_STREAM,
-	ROLE_REQUEST,  /* pointer to a handle */
+	ROLE_REQUEST, /* pointer to a handle */
 	ROLE_REQUESTS, /* array of handles */
 	ROLE_NREQ,
-	ROLE_STATUS,   /* pointer to one */
+	ROLE_STATUS, /* pointer to one */
 	ROLE_STATUSES, /* array */
-	ROLE_FLAG,     /* int *: completed? */
-	ROLE_INDEX,    /* int * */
-	ROLE_INDICES,  /* array of int */
+	ROLE_FLAG, /* int *: completed? */
+	ROLE_INDEX, /* int * */
+	ROLE_INDICES, /* array of int */
 	ROLE_OUTCOUNT, /* int * */
-	ROLE_NEWCOMM,  /* pointer to a handle that the call fills in */
-	ROLE_COMMP,    /* pointer to a handle that the call ends */
+	ROLE_NEWCOMM, /* pointer to a handle that the call fills in */
+	ROLE_COMMP, /* pointer to a handle that the call ends */
 	ROLE_GROUP,
 	ROLE_COLOR,
-	ROLE_NEWTAG,   /* tag or string tag that a new communicator is made with */
+	ROLE_NEWTAG, /* tag or string tag that a new communicator is made with */
 	ROLE_PEERCOMM,
-	ROLE_MESSAGE,  /* pointer to a matched-probe handle */
+	ROLE_MESSAGE, /* pointer to a matched-probe handle */
 	ROLE_NAME,
 	ROLE_LEVEL,
 	ROLE_NRANKS,
@@ -87,10 +87,10 @@ enum role {
 
 /* What a call does. */
 enum task {
-	TASK_DATA,    /* moves data or synchronises: has a kind and makes rows */
-	TASK_WAIT,    /* completes requests, blocking; which form: spec->sub (enum sub) */
-	TASK_TEST,    /* completes requests, not blocking */
-	TASK_START,   /* starts persistent requests */
+	TASK_DATA, /* moves data or synchronises: has a kind and makes rows */
+	TASK_WAIT, /* completes requests, blocking; which form: spec->sub (enum sub) */
+	TASK_TEST, /* completes requests, not blocking */
+	TASK_START, /* starts persistent requests */
 	TASK_REQUEST, /* SUB_FREE, SUB_CANCEL, SUB_LOOK: a request without completing it */
 	TASK_COMM_NEW,
 	TASK_COMM_END,
@@ -107,16 +107,17 @@ enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, 
 
 /* When the output of a TASK_DATA call is valid. */
 enum completion {
-	DONE_RETURN,  /* when the function returns */
+	DONE_RETURN, /* when the function returns */
 	DONE_REQUEST, /* when the request that it gives back completes */
-	DONE_START,   /* persistent: whenever its request, started, completes; the call itself moves nothing */
-	DONE_STREAM,  /* when the stream reaches it */
+	DONE_START, /* persistent: whenever its request, started, completes; the call itself moves nothing */
+	DONE_STREAM, /* when the stream reaches it */
 };
 
 /* Terms of a product beside roles, numbered behind them. */
 enum term {
-	TERM_SIZE = ROLE_NROLES, /* ranks on the other side: communicator's size, or the remote group's */
-	TERM_LSIZE,              /* ranks of the own group */
+	TERM_SIZE =
+		ROLE_NROLES, /* ranks on the other side: communicator's size, or the remote group's */
+	TERM_LSIZE, /* ranks of the own group */
 	TERM_RANK,
 	TERM_INDEGREE, /* neighbours that send to this rank */
 	TERM_OUTDEGREE,
@@ -126,12 +127,12 @@ enum term {
 /* How many elements a buffer holds and where they lie. */
 enum extent_form {
 	EXT_NONE,
-	EXT_PRODUCT,  /* the product of terms, contiguous, from `offset` (a product too) on */
-	EXT_SUM,      /* sum of counts[0..n), contiguous */
-	EXT_AT_RANK,  /* counts[rank], contiguous */
+	EXT_PRODUCT, /* the product of terms, contiguous, from `offset` (a product too) on */
+	EXT_SUM, /* sum of counts[0..n), contiguous */
+	EXT_AT_RANK, /* counts[rank], contiguous */
 	EXT_SEGMENTS, /* counts[i] elements at displs[i] for i in 0..n */
 	EXT_SEGMENT_AT_RANK, /* counts[rank] elements at displs[rank] */
-	EXT_TYPED_SEGMENTS,  /* counts[i] elements of dtypes[i] at displs[i] bytes */
+	EXT_TYPED_SEGMENTS, /* counts[i] elements of dtypes[i] at displs[i] bytes */
 };
 
 enum extent_where {
@@ -139,18 +140,18 @@ enum extent_where {
 	ON_ROOT,
 	ON_LEAF, /* not on the root */
 	ON_NOT_FIRST, /* not on rank 0 (exscan leaves its output alone) */
-	ON_SENDER,    /* where outdegree > 0: a rank without neighbours to send to may pass any pointer */
+	ON_SENDER, /* where outdegree > 0: a rank without neighbours to send to may pass any pointer */
 };
 
 struct extent {
-	uint8_t form;  /* enum extent_form */
+	uint8_t form; /* enum extent_form */
 	uint8_t where; /* enum extent_where */
-	uint8_t buf;   /* enum role of the buffer: SEND, RECV, BUF */
+	uint8_t buf; /* enum role of the buffer: SEND, RECV, BUF */
 	uint8_t dtype; /* enum role of its dtype: SDTYPE, RDTYPE, DTYPE, SDTYPES, RDTYPES (first that the row has) */
-	uint8_t term[3], nterm;     /* roles or enum term; nterm 0: 1 */
+	uint8_t term[3], nterm; /* roles or enum term; nterm 0: 1 */
 	uint8_t offset[2], noffset; /* noffset 0: 0 */
-	uint8_t counts, displs;     /* roles */
-	uint8_t length;             /* enum term: length of the arrays */
+	uint8_t counts, displs; /* roles */
+	uint8_t length; /* enum term: length of the arrays */
 };
 
 #define KIND_VIEWS 2
@@ -158,8 +159,8 @@ struct extent {
 /* A kind of operation. One table for all libraries, from configs/apis/kinds.yaml. */
 struct kind {
 	const char *name;
-	const char *op;   /* the `op` column */
-	bool collective;  /* counted in the communicator's comm_seq; else point-to-point */
+	const char *op; /* the `op` column */
+	bool collective; /* counted in the communicator's comm_seq; else point-to-point */
 	bool rooted;
 	uint8_t nin, nout;
 	struct extent in[KIND_VIEWS], out[KIND_VIEWS];
@@ -176,12 +177,26 @@ extern const struct kind *const kind_table;
 extern const unsigned kind_count;
 
 /* How one argument is passed, as the ABI sees it. */
-enum ctype { CT_VOID, CT_I8, CT_U8, CT_I16, CT_U16, CT_I32, CT_U32, CT_I64, CT_U64, CT_F32, CT_F64, CT_P, CT_STRUCT };
+enum ctype {
+	CT_VOID,
+	CT_I8,
+	CT_U8,
+	CT_I16,
+	CT_U16,
+	CT_I32,
+	CT_U32,
+	CT_I64,
+	CT_U64,
+	CT_F32,
+	CT_F64,
+	CT_P,
+	CT_STRUCT
+};
 
 struct api_arg {
-	uint8_t role;   /* enum role */
-	uint8_t ctype;  /* enum ctype */
-	uint8_t elem;   /* CT_P to an array of integers: bytes of one (4 or 8); handles in arrays: 0, the adapter knows */
+	uint8_t role; /* enum role */
+	uint8_t ctype; /* enum ctype */
+	uint8_t elem; /* CT_P to an array of integers: bytes of one (4 or 8); handles in arrays: 0, the adapter knows */
 	uint16_t words; /* CT_STRUCT: 8-byte words; v[] holds a pointer to it */
 };
 
@@ -210,14 +225,14 @@ struct api_ffi {
 };
 
 struct api_spec {
-	const char *symbol;    /* the exported name: the `api` column */
+	const char *symbol; /* the exported name: the `api` column */
 	const char *list_name; /* the name in support_wrap_ops.yaml that selects it */
 	const struct lib *lib;
 	const struct kind *kind; /* TASK_DATA only */
 	uint8_t task, sub, completion, nargs;
 	struct api_arg args[API_ARGS_MAX];
 	uint8_t at[ROLE_NROLES]; /* argument that has the role, + 1; 0: none */
-	const char *how;         /* TASK_COMM_NEW: the `kind` column of comms.csv: dup, split ... */
+	const char *how; /* TASK_COMM_NEW: the `kind` column of comms.csv: dup, split ... */
 	/*
 	 * enum dtype that the C type of a buffer says (float *), by its role; DT_OTHER: none (void *). It counts where the
 	 * row has no dtype role for that buffer.
@@ -229,11 +244,11 @@ struct api_spec {
 
 /* api->state. Anything but API_SKIP takes the long way through call_enter(). */
 enum api_state {
-	API_NEW,   /* not looked at yet */
-	API_SKIP,  /* pass straight through to `real` */
-	API_ON,    /* record, or do its task */
+	API_NEW, /* not looked at yet */
+	API_SKIP, /* pass straight through to `real` */
+	API_ON, /* record, or do its task */
 	API_MULTI, /* as API_ON, and the real function depends on the caller (several copies are loaded) */
-	API_GONE,  /* no real function exists: calls return spec->lib->missing */
+	API_GONE, /* no real function exists: calls return spec->lib->missing */
 };
 
 /* Bits of api->traits. */
@@ -246,7 +261,7 @@ enum api_trait {
 
 struct api {
 	_Atomic uint32_t state;
-	uint32_t traits;       /* set before state leaves API_NEW */
+	uint32_t traits; /* set before state leaves API_NEW */
 	_Atomic uint32_t dict; /* dictionary id in the journal, 0: none yet */
 	_Atomic(void *) real;
 	const struct api_spec *spec;
@@ -264,29 +279,33 @@ void *api_wrapper(const struct api *a);
 
 /* What an adapter says of a dtype handle. */
 struct dtype_desc {
-	uint64_t size;   /* bytes of data in one element */
-	int64_t extent;  /* bytes from one element to the next */
-	uint8_t dtype;   /* DT_OTHER: no statistics */
-	bool derived;    /* flag `derived` */
+	uint64_t size; /* bytes of data in one element */
+	int64_t extent; /* bytes from one element to the next */
+	uint8_t dtype; /* DT_OTHER: no statistics */
+	bool derived; /* flag `derived` */
 };
 
 /* Peers and roots as an adapter normalises them. */
 enum { PEER_NULL = -2, PEER_ANY = -1 };
-enum root_is { ROOT_ME, ROOT_OTHER, ROOT_IDLE /* in the root's group of an intercommunicator, not the root */ };
+enum root_is {
+	ROOT_ME,
+	ROOT_OTHER,
+	ROOT_IDLE /* in the root's group of an intercommunicator, not the root */
+};
 
 /*
  * An adapter. All functions run on the thread of the call, inside libprobe (thread_word.busy is set), with errno and
  * the floating-point environment saved. NULL where the library has no such thing.
  */
 struct lib {
-	const char *name;           /* `lib` column, section of support_wrap_ops.yaml */
+	const char *name; /* `lib` column, section of support_wrap_ops.yaml */
 	const char *const *sonames; /* NULL-terminated: where real functions are looked for last */
-	int64_t success[4];         /* return codes that are no error */
+	int64_t success[4]; /* return codes that are no error */
 	uint8_t nsuccess;
-	int64_t missing;            /* what a wrapper returns when no real function exists */
-	const char *alias_prefix;   /* MPI_X is PMPI_X too: "P"; NULL: no such names */
-	bool exact;                 /* real functions are probed with the caller's scope (several copies are normal) */
-	bool one_comm;              /* functions need not name their communicator: comm(0) is the one that there is */
+	int64_t missing; /* what a wrapper returns when no real function exists */
+	const char *alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names */
+	bool exact; /* real functions are probed with the caller's scope (several copies are normal) */
+	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
 	bool (*ready)(void);
@@ -294,8 +313,9 @@ struct lib {
 	void (*dtype)(uint64_t handle, struct dtype_desc *d);
 	enum redop (*redop)(uint64_t handle);
 	bool (*in_place)(const void *buf);
-	int (*peer)(int64_t value);                           /* rank, PEER_NULL or PEER_ANY */
-	enum root_is (*root)(const struct comm *c, int64_t value, int *rank); /* *rank: JOURNAL_NONE if unknown */
+	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
+	enum root_is (*root)(const struct comm *c, int64_t value,
+		int *rank); /* *rank: JOURNAL_NONE if unknown */
 	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
 	/* Before and after the real function, for every task but plain DONE_RETURN data; see call.h. */
 	void (*enter)(struct call *c);

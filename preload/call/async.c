@@ -13,13 +13,13 @@ void async_started(struct call *c, uint64_t key, bool receive)
 {
 	bool persistent = c->api->spec->completion == DONE_START;
 	struct pending p = {
-			.seq = c->rec ? c->rec->seq : 0,
-			.start = c->start,
-			.api = c->api,
-			.what = c->what,
-			.state = persistent ? PENDING_IDLE : PENDING_STARTED,
-			.persistent = persistent,
-			.receive = receive,
+		.seq = c->rec ? c->rec->seq : 0,
+		.start = c->start,
+		.api = c->api,
+		.what = c->what,
+		.state = persistent ? PENDING_IDLE : PENDING_STARTED,
+		.persistent = persistent,
+		.receive = receive,
 	};
 
 	/* Nobody is interested in the end of a call that has no record. */
@@ -36,7 +36,8 @@ void async_started(struct call *c, uint64_t key, bool receive)
 
 void async_making(struct call *c, uint64_t key, struct comm *parent, void *at)
 {
-	struct pending p = {.api = c->api, .what.comm = parent, .state = PENDING_STARTED, .newcomm = at};
+	struct pending p = {
+		.api = c->api, .what.comm = parent, .state = PENDING_STARTED, .newcomm = at};
 
 	pending_add(key, &p);
 }
@@ -61,8 +62,8 @@ static void mark_started(struct pending *p, void *arg)
 
 bool async_ready(void)
 {
-	return !atomic_load_explicit(&session.paused, memory_order_relaxed) && session_rank_selected() &&
-			step_selected() && session_start();
+	return !atomic_load_explicit(&session.paused, memory_order_relaxed) &&
+	       session_rank_selected() && step_selected() && session_start();
 }
 
 bool async_restart(struct call *c, uint64_t key, struct async_start *s)
@@ -122,8 +123,8 @@ static void mark_seen(struct pending *p, void *arg)
 	p->state = PENDING_SEEN;
 }
 
-bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint32_t flags, int32_t error,
-		async_fill_fn *fill, void *arg, bool keep)
+bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint32_t flags,
+	int32_t error, async_fill_fn *fill, void *arg, bool keep)
 {
 	struct pending p;
 

@@ -25,7 +25,7 @@ bool async_ready(void); /* true if starts are recorded now; begins recording if 
 
 struct async_start {
 	struct journal_call *rec; /* NULL: not recorded */
-	uint64_t key;             /* 0: not ours */
+	uint64_t key; /* 0: not ours */
 	struct pending p;
 };
 bool async_restart(struct call *c, uint64_t key, struct async_start *s);
@@ -37,8 +37,8 @@ void async_restarted(struct async_start *s, bool ok, int64_t error);
  * valid (it was only looked at). False: the handle is none of ours.
  */
 typedef void async_fill_fn(struct pending *p, void *arg);
-bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint32_t flags, int32_t error,
-		async_fill_fn *fill, void *arg, bool keep);
+bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint32_t flags,
+	int32_t error, async_fill_fn *fill, void *arg, bool keep);
 
 /* The request was freed: if it was under way nobody will see its end (flag `freed`). */
 void async_freed(struct call *c, uint64_t key, uint64_t end);

@@ -32,7 +32,8 @@ static uint32_t traits_of(const struct api *f)
 		return API_LISTED | API_HOOKED;
 	if (wraplist_match(session.list, s->lib->name, s->list_name))
 		t |= API_LISTED;
-	if (marker && *marker && (strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
+	if (marker && *marker &&
+		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
 		t |= API_MARKER;
 	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE])
 		t |= API_HOOKED;
@@ -60,12 +61,13 @@ static uint32_t first_use(struct api *f, uintptr_t pc)
  * A wrapper that is on its way according to our books may have been left by longjmp. It has if its frame does not lie
  * above ours, or if its return address no longer stands in its frame.
  */
-__attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(const struct thread_word *w,
-		uintptr_t frame)
+__attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
+	const struct thread_word *w, uintptr_t frame)
 {
 	const struct stack_bounds *b = w->self ? &w->self->bounds : NULL;
 
-	if (!b || w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
+	if (!b || w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor ||
+		frame >= b->hi)
 		return false; /* another stack (fiber, signal stack): nothing can be told */
 	return w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc;
 }

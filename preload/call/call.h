@@ -26,9 +26,9 @@ struct what {
 
 enum call_mode {
 	CALL_PASS = 0, /* nothing to do when it comes back */
-	CALL_NESTED,   /* counted in depth only */
-	CALL_TASK,     /* the adapter's leave is due */
-	CALL_RECORD,   /* a record is open */
+	CALL_NESTED, /* counted in depth only */
+	CALL_TASK, /* the adapter's leave is due */
+	CALL_RECORD, /* a record is open */
 };
 
 struct call {
@@ -39,9 +39,9 @@ struct call {
 	struct thread *t;
 	struct journal_call *rec; /* NULL: dropped or not recorded */
 	uint64_t start, end; /* ticks around the real function */
-	uint64_t outer;      /* seq of the enclosing call, 0: none */
-	bool ok;             /* from call_leave() on: the return value is no error */
-	bool async;          /* set by the adapter's leave: the call goes on after its return */
+	uint64_t outer; /* seq of the enclosing call, 0: none */
+	bool ok; /* from call_leave() on: the return value is no error */
+	bool async; /* set by the adapter's leave: the call goes on after its return */
 	uintptr_t pc, frame;
 	struct what what;
 	/* For adapters: what enter() found and leave() needs. */

@@ -43,7 +43,8 @@ struct comm *comm_find(const struct lib *lib, uint64_t handle)
 {
 	uint64_t key = key_of(lib, handle);
 
-	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE; i = (i + 1) % TABLE, n++) {
+	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE;
+		i = (i + 1) % TABLE, n++) {
 		uint64_t k = atomic_load_explicit(&table[i].key, memory_order_acquire);
 
 		if (k == EMPTY)
@@ -59,7 +60,8 @@ struct comm *comm_alloc(uint32_t nworld)
 	struct comm *c = calloc(1, sizeof(*c) + nworld * sizeof(c->world[0]));
 
 	if (!c) {
-		log_loss(LOSS_COMMS, "no memory for a communicator: its records have no communicator");
+		log_loss(LOSS_COMMS,
+			"no memory for a communicator: its records have no communicator");
 		return NULL;
 	}
 	c->nworld = nworld;
@@ -111,8 +113,10 @@ void comm_publish(struct comm *c)
 	c->serial = atomic_fetch_add(&serial, 1) + 1;
 	if (live >= TABLE / 4 * 3) {
 		pthread_mutex_unlock(&change);
-		log_loss(LOSS_COMMS, "more than %u live communicators: records on further ones have no communicator",
-				TABLE / 4 * 3);
+		log_loss(LOSS_COMMS,
+			"more than %u live communicators: records on further ones have no "
+			"communicator",
+			TABLE / 4 * 3);
 		comm_release(c);
 		return;
 	}
@@ -191,7 +195,8 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 			if (have == 0 && atomic_compare_exchange_strong(&p->key, &have, k))
 				have = k;
 			if (have == k)
-				return (int64_t)atomic_fetch_add_explicit(&p->n, 1, memory_order_relaxed);
+				return (int64_t)atomic_fetch_add_explicit(
+					&p->n, 1, memory_order_relaxed);
 		}
 		at = &l->next;
 	}
@@ -258,7 +263,7 @@ static uint64_t made_before(uint64_t recipe)
 }
 
 uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
-		const int32_t *b, uint32_t nb)
+	const int32_t *b, uint32_t nb)
 {
 	uint64_t h = hash_str(parent, how);
 
@@ -307,7 +312,7 @@ void comm_announce(struct comm *c, struct thread *t)
 	uint32_t no = 0;
 
 	if (atomic_load_explicit(&c->announced, memory_order_relaxed) ||
-			!atomic_compare_exchange_strong(&c->announced, &no, 1))
+		!atomic_compare_exchange_strong(&c->announced, &no, 1))
 		return;
 
 	struct text s = text_over(buf, sizeof(buf));

@@ -20,18 +20,18 @@ struct comm {
 	const struct lib *lib;
 	uint64_t handle;
 	uint64_t id, parent; /* parent 0: none, or not known */
-	const char *kind;    /* "world", "split" ...: constant strings */
+	const char *kind; /* "world", "split" ...: constant strings */
 	char name[COMM_NAME_MAX];
-	int32_t rank, size;   /* in the own group */
-	int32_t remote;       /* size of the remote group; 0: an intracommunicator */
-	bool first;           /* the own group is the one that holds the lowest world rank */
+	int32_t rank, size; /* in the own group */
+	int32_t remote; /* size of the remote group; 0: an intracommunicator */
+	bool first; /* the own group is the one that holds the lowest world rank */
 	int32_t indegree, outdegree; /* -1: no neighbours known */
-	uint32_t flags;       /* CF_LOCALCOMM, CF_GUESSED */
-	uint64_t serial;      /* order of making in this process */
+	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */
+	uint64_t serial; /* order of making in this process */
 	_Atomic uint64_t seq; /* collectives so far */
 	_Atomic uint32_t announced; /* its row of comms.csv is in the journal */
 	_Atomic uint32_t users; /* requests under way, + 1 while the handle lives */
-	uint32_t nworld;      /* members: own group, then the remote one; 0: not known */
+	uint32_t nworld; /* members: own group, then the remote one; 0: not known */
 	_Atomic(struct p2p_level *) p2p;
 	int32_t world[]; /* world ranks of the members */
 };
@@ -68,7 +68,7 @@ uint64_t comm_serial(void);
  * group with the lowest world rank first whatever the own one is). na 0: not known; the tag must make it unique then.
  */
 uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
-		const int32_t *b, uint32_t nb);
+	const int32_t *b, uint32_t nb);
 
 /* The number of this collective on the communicator, from 0. */
 static inline int64_t comm_next(struct comm *c)

@@ -12,8 +12,12 @@
 
 /* A role that a function lacks is played by another one. */
 static const uint8_t stand_in[ROLE_NROLES] = {
-	[ROLE_SCOUNT] = ROLE_COUNT, [ROLE_RCOUNT] = ROLE_COUNT, [ROLE_SDTYPE] = ROLE_DTYPE,
-	[ROLE_RDTYPE] = ROLE_DTYPE, [ROLE_RPEER] = ROLE_PEER,	[ROLE_RTAG] = ROLE_TAG,
+	[ROLE_SCOUNT] = ROLE_COUNT,
+	[ROLE_RCOUNT] = ROLE_COUNT,
+	[ROLE_SDTYPE] = ROLE_DTYPE,
+	[ROLE_RDTYPE] = ROLE_DTYPE,
+	[ROLE_RPEER] = ROLE_PEER,
+	[ROLE_RTAG] = ROLE_TAG,
 };
 
 static int position(const struct api_spec *s, unsigned role)
@@ -177,8 +181,11 @@ static bool make_view(struct call *c, const struct extent *e, struct view *v)
 
 	if (!buf)
 		return false;
-	*v = (struct view){.base = buf->cp, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE, .comm_seq = JOURNAL_NONE64,
-			.ndim = JOURNAL_NDIM_NONE};
+	*v = (struct view){.base = buf->cp,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.ndim = JOURNAL_NDIM_NONE};
 	if (e->form != EXT_TYPED_SEGMENTS)
 		dtype_of(c, e, &d);
 	if (e->form != EXT_PRODUCT)
@@ -186,7 +193,8 @@ static bool make_view(struct call *c, const struct extent *e, struct view *v)
 	switch (e->form) {
 	case EXT_PRODUCT:
 		v->count = product(c, e->term, e->nterm, 1);
-		v->base = (const char *)v->base + (int64_t)product(c, e->offset, e->noffset, 0) * d.extent;
+		v->base = (const char *)v->base +
+			  (int64_t)product(c, e->offset, e->noffset, 0) * d.extent;
 		break;
 	case EXT_SUM:
 	case EXT_SEGMENTS:
@@ -257,7 +265,8 @@ static void point_to_point(struct call *c)
 	for (int side = 0; side < 2; side++) {
 		struct view *v = side ? w->out : w->in;
 		uint8_t *n = side ? &w->nout : &w->nin;
-		int p = peer[side] ? lib->peer ? lib->peer(peer[side]->i) : (int)peer[side]->i : PEER_ANY;
+		int p = peer[side] ? lib->peer ? lib->peer(peer[side]->i) : (int)peer[side]->i
+				   : PEER_ANY;
 		int32_t t = tag[side] ? (int32_t)tag[side]->i : JOURNAL_NONE;
 
 		if (!*n)
@@ -273,9 +282,10 @@ static void point_to_point(struct call *c)
 		 * message yet: each start draws a number of its own (async_restart).
 		 */
 		if (w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
-			v->comm_seq = c->api->spec->completion == DONE_START
-						      ? 0
-						      : comm_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
+			v->comm_seq =
+				c->api->spec->completion == DONE_START
+					? 0
+					: comm_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
 		if (!both) {
 			w->peer = v->peer;
 			w->tag = v->tag;

@@ -10,7 +10,7 @@
 
 struct identity {
 	int rank, size; /* -1: unknown */
-	char run[128];  /* the launcher's job id, "" if there is none */
+	char run[128]; /* the launcher's job id, "" if there is none */
 };
 
 /*

@@ -13,8 +13,8 @@
 #include "call/comm.h"
 
 #define SHARDS 64u
-#define SLAB 32u           /* entries that a shard adds at once */
-#define SLABS_MAX 64u      /* per shard: 131072 entries in all, about 80 MiB at the very most */
+#define SLAB 32u /* entries that a shard adds at once */
+#define SLABS_MAX 64u /* per shard: 131072 entries in all, about 80 MiB at the very most */
 #define BUCKETS 64u
 
 struct shard {
@@ -46,7 +46,7 @@ static struct pending *entry_new(struct shard *s)
 {
 	if (!s->unused && s->slabs < SLABS_MAX) {
 		struct pending *p = mmap(NULL, SLAB * sizeof(*p), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (p == MAP_FAILED)
 			return NULL;
@@ -90,7 +90,8 @@ struct pending *pending_add(uint64_t key, const struct pending *src)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!p) {
-		log_loss(LOSS_PENDING, "too many requests under way: completions of further ones are not recorded");
+		log_loss(LOSS_PENDING, "too many requests under way: completions of further ones "
+				       "are not recorded");
 		if (comm)
 			comm_release(comm);
 	}
@@ -116,7 +117,8 @@ static void unlink_entry(struct shard *s, uint32_t b, struct pending **at)
  * See pending_get(). NULL: there is none. Thousands of sends may share a handle: behind the oldest of them only a few
  * entries are looked at.
  */
-static struct pending **choose(struct pending **at, uint64_t key, enum pending_state state, uint64_t before)
+static struct pending **choose(
+	struct pending **at, uint64_t key, enum pending_state state, uint64_t before)
 {
 	struct pending **oldest = NULL, **newest = NULL;
 
@@ -135,7 +137,8 @@ static struct pending **choose(struct pending **at, uint64_t key, enum pending_s
 	return newest && (!oldest || (*newest)->added > (*oldest)->added) ? newest : oldest;
 }
 
-bool pending_get_before(uint64_t key, enum pending_state state, bool take, uint64_t before, struct pending *out)
+bool pending_get_before(
+	uint64_t key, enum pending_state state, bool take, uint64_t before, struct pending *out)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
@@ -160,7 +163,8 @@ bool pending_get(uint64_t key, enum pending_state state, bool take, struct pendi
 	return pending_get_before(key, state, take, 0, out);
 }
 
-bool pending_change(uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg)
+bool pending_change(
+	uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);

@@ -18,25 +18,25 @@
 struct thread;
 
 enum pending_state {
-	PENDING_IDLE,    /* a persistent request that is not started */
+	PENDING_IDLE, /* a persistent request that is not started */
 	PENDING_STARTED,
-	PENDING_SEEN,    /* its end has been recorded, the handle is still valid */
+	PENDING_SEEN, /* its end has been recorded, the handle is still valid */
 };
 
 struct pending {
 	struct pending *next; /* of the same shard's list, oldest first */
 	uint64_t key;
-	uint64_t seq;   /* of its open record; 0: none (dropped, or filtered out) */
+	uint64_t seq; /* of its open record; 0: none (dropped, or filtered out) */
 	uint64_t start; /* ticks */
 	uint64_t added; /* ticks when the library had given the handle back */
-	uint64_t wait;  /* ticks spent in waits that did complete it */
-	void *newcomm;  /* a communicator is being made: where the program wants its handle; NULL: a data call */
+	uint64_t wait; /* ticks spent in waits that did complete it */
+	void *newcomm; /* a communicator is being made: where the program wants its handle; NULL: a data call */
 	struct api *api;
 	struct what what;
 	uint8_t state;
 	bool persistent;
-	bool receive;  /* point-to-point: the status says what arrived */
-	bool cancel;   /* cancelling was asked for */
+	bool receive; /* point-to-point: the status says what arrived */
+	bool cancel; /* cancelling was asked for */
 };
 
 /* Calls under way (started, not yet seen to be complete) and idle persistent requests. 0: nothing to look for. */
@@ -60,10 +60,12 @@ bool pending_get(uint64_t key, enum pending_state state, bool take, struct pendi
  * The same for a completing call that was entered at tick `before` (0: not known): what was added later has got the
  * handle only since the library took it from this call.
  */
-bool pending_get_before(uint64_t key, enum pending_state state, bool take, uint64_t before, struct pending *out);
+bool pending_get_before(
+	uint64_t key, enum pending_state state, bool take, uint64_t before, struct pending *out);
 
 /* Changes the entry of that handle in state `from` that pending_get() would find; fn runs under the shard's lock. False: there is none. */
-bool pending_change(uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg);
+bool pending_change(
+	uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg);
 
 /* Forgets the idle persistent request of that handle, if there is one. */
 void pending_forget(uint64_t key);

@@ -34,13 +34,15 @@ uint32_t record_api(const struct api *api)
 	}
 	/* Two threads may both enter it; the second entry is never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
-	if (id > UINT16_MAX || journal_dict_add(&session.journal, DICT_API, (uint16_t)id, text, n) < 0)
+	if (id > UINT16_MAX ||
+		journal_dict_add(&session.journal, DICT_API, (uint16_t)id, text, n) < 0)
 		return 0;
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
 /* Rows of inputs or outputs behind an entry. Returns the bytes that they take. */
-static uint32_t put_tensors(struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
+static uint32_t put_tensors(
+	struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
 {
 	const struct config *cfg = &session.cfg;
 	struct journal_tensor *at = t;
@@ -52,16 +54,16 @@ static uint32_t put_tensors(struct journal_tensor *t, const struct view *v, unsi
 		bool look = measure && cfg->statistics && !v->nostats && !big && v->count;
 
 		*at = (struct journal_tensor){
-				.count = v->count,
-				.bytes = v->bytes,
-				.comm_seq = v->comm_seq,
-				.peer = v->peer,
-				.tag = v->tag,
-				.index = v->index,
-				.dtype = v->dtype,
-				.io = v->io,
-				.flags = v->count && !look ? TF_NOSTATS : 0,
-				.ndim = JOURNAL_NDIM_NONE,
+			.count = v->count,
+			.bytes = v->bytes,
+			.comm_seq = v->comm_seq,
+			.peer = v->peer,
+			.tag = v->tag,
+			.index = v->index,
+			.dtype = v->dtype,
+			.io = v->io,
+			.flags = v->count && !look ? TF_NOSTATS : 0,
+			.ndim = JOURNAL_NDIM_NONE,
 		};
 		if (look) {
 			if (!fenv_in)
@@ -118,8 +120,8 @@ static bool take_open(const struct journal_call *r)
 	return t->nmore && t->nmore--;
 }
 
-struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w, int64_t comm_seq,
-		uint32_t stack, uint64_t parent)
+struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
+	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	struct journal_call *r;
 
@@ -134,11 +136,11 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 	return r;
 }
 
-struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w, int64_t comm_seq,
-		uint32_t stack, uint64_t parent)
+struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
+	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
-			(uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
+			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -152,28 +154,30 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 
 	if (!r) {
 		thread_count(t, JC_DROP_FULL);
-		log_loss(LOSS_FULL, "the journal is full: records are lost, see meta.json; raise journal_mib (now %lld)",
-				(long long)session.cfg.journal_mib);
+		log_loss(LOSS_FULL,
+			"the journal is full: records are lost, see meta.json; raise journal_mib "
+			"(now %lld)",
+			(long long)session.cfg.journal_mib);
 		return NULL;
 	}
 	*r = (struct journal_call){
-			.e = {.bytes = bytes, .type = JE_CALL, .n = w->nin},
-			.seq = thread_next_seq(t),
-			.comm = m ? m->id : 0,
-			.comm_seq = comm_seq,
-			.parent = parent,
-			.comm_rank = m ? m->rank : -1,
-			.comm_size = m ? m->size : -1,
-			.step = step_now(),
-			.micro_step = UINT32_MAX,
-			.root = w->root,
-			.peer = w->peer,
-			.tag = w->tag,
-			.flags = w->flags,
-			.stack = stack,
-			.tid = t->tid,
-			.api = (uint16_t)id,
-			.redop = w->redop,
+		.e = {.bytes = bytes, .type = JE_CALL, .n = w->nin},
+		.seq = thread_next_seq(t),
+		.comm = m ? m->id : 0,
+		.comm_seq = comm_seq,
+		.parent = parent,
+		.comm_rank = m ? m->rank : -1,
+		.comm_size = m ? m->size : -1,
+		.step = step_now(),
+		.micro_step = UINT32_MAX,
+		.root = w->root,
+		.peer = w->peer,
+		.tag = w->tag,
+		.flags = w->flags,
+		.stack = stack,
+		.tid = t->tid,
+		.api = (uint16_t)id,
+		.redop = w->redop,
 	};
 	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin, true);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
@@ -183,7 +187,8 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 	return r;
 }
 
-static void close_now(struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
+static void close_now(
+	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
 {
 	r->end = end;
 	r->peer = w->peer;
@@ -200,7 +205,8 @@ static void close_now(struct journal_call *r, const struct what *w, uint64_t end
 	atomic_store_explicit(&r->e.state, JCS_CLOSED, memory_order_release);
 }
 
-void record_close(struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
+void record_close(
+	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
 {
 	if (take_open(r))
 		close_now(r, w, end, failed, error);
@@ -223,13 +229,14 @@ void record_started(struct journal_call *r, const struct what *w)
 	atomic_store_explicit(&r->e.state, JCS_ASYNC, memory_order_release);
 }
 
-void record_end(struct thread *t, const struct pending *p, uint64_t end, uint32_t flags, int32_t error)
+void record_end(
+	struct thread *t, const struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	const struct what *w = &p->what;
 	/* What a freed or cancelled request left in its buffer is not known. */
 	bool outputs = w->nout && !(flags & (CF_ERROR | CF_CANCELLED | CF_FREED));
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			(outputs ? w->nout : 0u) * (uint32_t)sizeof(struct journal_tensor);
+			 (outputs ? w->nout : 0u) * (uint32_t)sizeof(struct journal_tensor);
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
 	if (!e) {
@@ -237,15 +244,15 @@ void record_end(struct thread *t, const struct pending *p, uint64_t end, uint32_
 		return;
 	}
 	*e = (struct journal_end){
-			.e = {.bytes = bytes, .type = JE_END, .n = outputs ? w->nout : 0},
-			.seq = p->seq,
-			.end = end,
-			.wait = p->wait,
-			.comm_seq = JOURNAL_NONE64,
-			.peer = w->peer,
-			.tag = w->tag,
-			.error = error,
-			.flags = flags,
+		.e = {.bytes = bytes, .type = JE_END, .n = outputs ? w->nout : 0},
+		.seq = p->seq,
+		.end = end,
+		.wait = p->wait,
+		.comm_seq = JOURNAL_NONE64,
+		.peer = w->peer,
+		.tag = w->tag,
+		.error = error,
+		.flags = flags,
 	};
 	if (outputs)
 		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout, true);

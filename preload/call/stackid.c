@@ -30,7 +30,8 @@ static _Atomic uint64_t *places(void)
 
 	if (t)
 		return t;
-	t = mmap(NULL, PLACES * sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	t = mmap(NULL, PLACES * sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		0);
 	if (t == MAP_FAILED)
 		return NULL;
 	if (!atomic_compare_exchange_strong(&table, &none, t)) {
@@ -52,7 +53,8 @@ static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_new(uint64_t hash)
 {
-	for (uint32_t i = (uint32_t)hash % MODULES_MAX, k = 0; k < 64; i = (i + 1) % MODULES_MAX, k++) {
+	for (uint32_t i = (uint32_t)hash % MODULES_MAX, k = 0; k < 64;
+		i = (i + 1) % MODULES_MAX, k++) {
 		if (known_modules[i] == hash)
 			return false;
 		if (!known_modules[i]) {
@@ -116,8 +118,10 @@ static uint32_t put_stack(struct thread *t, const struct api *api, const uintptr
 	id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	if (id > STACKS_MAX) {
 		atomic_fetch_sub_explicit(&last_id, 1, memory_order_relaxed);
-		log_loss(LOSS_STACKS, "more than %d different stacks: further ones are not recorded; lower stack_depth",
-				STACKS_MAX);
+		log_loss(LOSS_STACKS,
+			"more than %d different stacks: further ones are not recorded; lower "
+			"stack_depth",
+			STACKS_MAX);
 		return 0;
 	}
 	memset(e, 0, sizeof(*e));

@@ -23,9 +23,11 @@ static bool wanted(const struct config *c, uint32_t step)
 	if (!ranges_contain(&c->step, step) || step < (uint64_t)c->start_step)
 		return false;
 
-	uint64_t behind = step - (uint64_t)c->start_step, every = c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
+	uint64_t behind = step - (uint64_t)c->start_step,
+		 every = c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
 
-	return behind % every == 0 && (!c->collect_times || behind / every < (uint64_t)c->collect_times);
+	return behind % every == 0 &&
+	       (!c->collect_times || behind / every < (uint64_t)c->collect_times);
 }
 
 void step_configure(void)
@@ -53,7 +55,8 @@ uint32_t step_end(enum step_source s)
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
 		step_configure();
 	if (session_is_on()) {
-		atomic_store_explicit(&session.journal.head->step, step_now(), memory_order_relaxed);
+		atomic_store_explicit(
+			&session.journal.head->step, step_now(), memory_order_relaxed);
 		atomic_store_explicit(&session.journal.head->step_source, s, memory_order_relaxed);
 		writer_step();
 	}
@@ -62,7 +65,8 @@ uint32_t step_end(enum step_source s)
 
 void step_marker_hit(void)
 {
-	uint32_t every = session.cfg.step_marker_count > 1 ? (uint32_t)session.cfg.step_marker_count : 1;
+	uint32_t every =
+		session.cfg.step_marker_count > 1 ? (uint32_t)session.cfg.step_marker_count : 1;
 
 	if ((atomic_fetch_add_explicit(&hits, 1, memory_order_relaxed) + 1) % every == 0)
 		step_end(STEP_MARKER);

@@ -15,9 +15,9 @@ enum step_source {
 	STEP_NONE,
 	STEP_PERIOD,
 	STEP_OPTIMIZER,
-	STEP_MARKER,   /* a function named in the configuration */
+	STEP_MARKER, /* a function named in the configuration */
 	STEP_PCONTROL, /* MPI_Pcontrol(2) and its like */
-	STEP_API,      /* probe_step() */
+	STEP_API, /* probe_step() */
 	STEP_SOURCES
 };
 

@@ -70,7 +70,8 @@ void thread_count_shared(enum journal_count c)
 
 static struct thread *thread_make(void)
 {
-	struct thread *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct thread *t =
+		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (t == MAP_FAILED)
 		return NULL;
@@ -102,8 +103,10 @@ struct thread *thread_get(void)
 		thread_count_shared(JC_DROP_THREADS);
 		if (thread_word.dead)
 			return NULL; /* a destructor that ran after ours */
-		log_loss(LOSS_THREADS, "more than %d threads record at once (or no memory): calls of the others are lost",
-				JOURNAL_THREADS);
+		log_loss(LOSS_THREADS,
+			"more than %d threads record at once (or no memory): calls of the others "
+			"are lost",
+			JOURNAL_THREADS);
 	}
 	return t;
 }
@@ -134,7 +137,8 @@ void *thread_scratch(struct thread *t, size_t bytes)
 uint64_t thread_next_seq(struct thread *t)
 {
 	if (t->seq_next == t->seq_end) {
-		t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
+		t->seq_next =
+			atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 		t->seq_end = t->seq_next + SEQ_BLOCK;
 	}
 	return t->seq_next++;

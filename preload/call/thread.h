@@ -20,7 +20,7 @@ struct thread {
 	uint64_t seq_next, seq_end; /* numbers that this thread may still give */
 	uint32_t tid;
 	uint32_t rounds; /* of destructors that have run */
-	void *scratch;   /* grows, is never shared; see thread_scratch() */
+	void *scratch; /* grows, is never shared; see thread_scratch() */
 	size_t scratch_bytes;
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
 	struct journal_call *open[THREAD_OPEN_MAX];

@@ -11,7 +11,7 @@
 #include "stats/stats.h"
 
 enum view_layout {
-	VIEW_CONTIG,   /* count elements from base on */
+	VIEW_CONTIG, /* count elements from base on */
 	VIEW_SEGMENTS, /* counts[i] elements at base + displs[i] * unit bytes, i in 0..n */
 	/* n dimensions: sizes[] and strides[] in elements, both int64_t; strides may be 0 or negative; at most 16 longer than 1 */
 	VIEW_STRIDED,
@@ -21,14 +21,14 @@ struct view {
 	const void *base;
 	uint64_t count; /* elements in all */
 	uint64_t bytes;
-	uint8_t dtype;  /* DT_OTHER: no statistics */
+	uint8_t dtype; /* DT_OTHER: no statistics */
 	uint8_t layout;
-	uint8_t io;     /* enum tensor_io */
+	uint8_t io; /* enum tensor_io */
 	uint8_t nostats; /* the memory must not be read (or holds what no dtype describes) */
 	uint16_t index;
-	uint8_t width;  /* bytes of one integer in counts[]: 4 or 8 */
+	uint8_t width; /* bytes of one integer in counts[]: 4 or 8 */
 	uint8_t dwidth; /* ... in displs[]; 0: as in counts[] */
-	uint8_t ndim;   /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
+	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
 	int32_t peer, tag;
 	int64_t comm_seq;
 	uint32_t n;

@@ -31,16 +31,16 @@ typedef uintptr_t handle;
 
 #define WRAPPER_EXPORT __attribute__((visibility("default")))
 
-#define WRAPPER_OFF(f)                                                                             \
+#define WRAPPER_OFF(f) \
 	__builtin_expect(atomic_load_explicit(&(f)->state, memory_order_acquire) == API_SKIP, 1)
 #define WRAPPER_REAL(f) atomic_load_explicit(&(f)->real, memory_order_relaxed)
 
 /* ret: the type that the wrapper returns. */
-#define WRAPPER_ENTER(f, v, ret)                                                                   \
-	struct call c __attribute__((cleanup(call_unwind)));                                       \
-	fn *real = (fn *)call_enter(&c, f, v, (uintptr_t)__builtin_return_address(0),              \
-			(uintptr_t)__builtin_frame_address(0));                                    \
-	if (__builtin_expect(!real, 0))                                                            \
-		return (ret)(f)->spec->lib->missing
+#define WRAPPER_ENTER(f, v, ret)                                                      \
+	struct call c __attribute__((cleanup(call_unwind)));                          \
+	fn *real = (fn *)call_enter(&c, f, v, (uintptr_t)__builtin_return_address(0), \
+		(uintptr_t)__builtin_frame_address(0));                               \
+	if (__builtin_expect(!real, 0))                                               \
+	return (ret)(f)->spec->lib->missing
 
 #endif

@@ -27,7 +27,8 @@ struct reader {
 	int error; /* 0 or -errno, sticky: once an error, always the error */
 	unsigned depth;
 	struct report *report;
-	const char *lost; /* what is lost when the file cannot be parsed, for the message; NULL: the caller says it */
+	const char *
+		lost; /* what is lost when the file cannot be parsed, for the message; NULL: the caller says it */
 	const unsigned char *text;
 	size_t len;
 };

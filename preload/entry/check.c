@@ -39,7 +39,8 @@ static void line(struct text *t, struct api *a)
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
 	int n = elfsym_after_us(s->symbol, p, 2);
-	bool listed = s->task != TASK_DATA || wraplist_match(session.list, s->lib->name, s->list_name);
+	bool listed =
+		s->task != TASK_DATA || wraplist_match(session.list, s->lib->name, s->list_name);
 
 	text_str(t, s->symbol);
 	text_char(t, '\t');
@@ -73,7 +74,9 @@ void check_write(void)
 	char *buf = malloc(cap);
 
 	program[n > 0 ? n : 0] = 0;
-	if (buf && session.list && (size_t)snprintf(path, sizeof(path), "%s/%d.check", dir, (int)getpid()) < sizeof(path)) {
+	if (buf && session.list &&
+		(size_t)snprintf(path, sizeof(path), "%s/%d.check", dir, (int)getpid()) <
+			sizeof(path)) {
 		struct text t = text_over(buf, cap);
 
 		text_str(&t, "# libprobe " PROBE_VERSION " ");

@@ -9,10 +9,10 @@
 struct object {
 	ElfW(Addr) base;
 	uintptr_t lo, hi;
-	const ElfW(Sym) *sym;
+	const ElfW(Sym) * sym;
 	const char *str;
 	const uint32_t *gnu_hash, *sysv_hash;
-	const ElfW(Half) *versym;
+	const ElfW(Half) * versym;
 };
 
 struct search {
@@ -103,7 +103,8 @@ static bool fits(const struct object *o, const struct search *s, uint32_t i)
 	const ElfW(Sym) *sym = &o->sym[i];
 	int type = ELF64_ST_TYPE(sym->st_info);
 
-	if (sym->st_shndx == SHN_UNDEF || (sym->st_value == 0 && type != STT_TLS) || type == STT_TLS)
+	if (sym->st_shndx == SHN_UNDEF || (sym->st_value == 0 && type != STT_TLS) ||
+		type == STT_TLS)
 		return false;
 	if (!s->any_type && type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
@@ -113,7 +114,7 @@ static bool fits(const struct object *o, const struct search *s, uint32_t i)
 	return strcmp(o->str + sym->st_name, s->name) == 0;
 }
 
-static const ElfW(Sym) *find(const struct object *o, const struct search *s)
+static const ElfW(Sym) * find(const struct object *o, const struct search *s)
 {
 	if (o->gnu_hash) {
 		const uint32_t *t = o->gnu_hash;
@@ -183,11 +184,11 @@ static int each(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (s->found < s->max)
 		s->out[s->found] = (struct provider){
-				.addr = (void *)(o.base + sym->st_value),
-				.lo = o.lo,
-				.hi = o.hi,
-				.path = info->dlpi_name,
-				.ifunc = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
+			.addr = (void *)(o.base + sym->st_value),
+			.lo = o.lo,
+			.hi = o.hi,
+			.path = info->dlpi_name,
+			.ifunc = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
 		};
 	s->found++;
 	return 0;

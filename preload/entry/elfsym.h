@@ -13,7 +13,7 @@ struct provider {
 	void *addr;
 	uintptr_t lo, hi; /* the object's load segments */
 	const char *path; /* as the loader has it; valid while the object is loaded */
-	bool ifunc;       /* addr is a resolver, not the function */
+	bool ifunc; /* addr is a resolver, not the function */
 };
 
 /*

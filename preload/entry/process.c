@@ -14,16 +14,16 @@
 struct tail hook_exit(void);
 struct tail hook_Exit(void);
 
-#define HOOK_EXEC(name)                                                                            \
-	struct tail hook_##name(void);                                                             \
-	struct tail hook_##name(void)                                                              \
-	{                                                                                          \
-		static _Atomic(void *) real;                                                       \
-                                                                                                   \
-		session_exec();                                                                    \
-		if (!real)                                                                         \
-			real = real_symbol(#name);                                                 \
-		return (struct tail){.target = real, .value = (void *)-1L};                        \
+#define HOOK_EXEC(name)                                                     \
+	struct tail hook_##name(void);                                      \
+	struct tail hook_##name(void)                                       \
+	{                                                                   \
+		static _Atomic(void *) real;                                \
+                                                                            \
+		session_exec();                                             \
+		if (!real)                                                  \
+			real = real_symbol(#name);                          \
+		return (struct tail){.target = real, .value = (void *)-1L}; \
 	}
 
 HOOK_EXEC(execve)

@@ -54,8 +54,9 @@ static void *find_name(const char *name, bool *several)
 		return global;
 	*several = true;
 	log_loss(LOSS_REAL,
-			"%s is defined by %d libraries (%s, %s); calls go to the first one only; load one copy",
-			name, n, p[0].path, p[1].path);
+		"%s is defined by %d libraries (%s, %s); calls go to the first one only; load one "
+		"copy",
+		name, n, p[0].path, p[1].path);
 	return resolver(&p[0]);
 }
 
@@ -66,7 +67,8 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 
 	(void)pc;
 	if (f || !spec->lib->alias_prefix || !spec->lib->alias_prefix[0] ||
-			strncmp(spec->symbol, spec->lib->alias_prefix, strlen(spec->lib->alias_prefix)) == 0)
+		strncmp(spec->symbol, spec->lib->alias_prefix, strlen(spec->lib->alias_prefix)) ==
+			0)
 		return f;
 	snprintf(alias, sizeof(alias), "%s%s", spec->lib->alias_prefix, spec->symbol);
 	return find_name(alias, several);

@@ -12,7 +12,7 @@ int chain_attach(struct chain *c, struct journal *j, int64_t tid)
 		uint32_t is_free = JT_FREE;
 
 		if (atomic_load_explicit(&s->state, memory_order_relaxed) != JT_FREE ||
-				!atomic_compare_exchange_strong(&s->state, &is_free, JT_TAKING))
+			!atomic_compare_exchange_strong(&s->state, &is_free, JT_TAKING))
 			continue;
 		s->tid = tid;
 		atomic_store_explicit(&s->wait_api, 0, memory_order_relaxed);
@@ -52,8 +52,8 @@ static int64_t claim(struct journal *j)
 			if (i >= h->nchunk)
 				return -1;
 			if (atomic_compare_exchange_weak_explicit(&h->bitmap[w], &bits,
-					    bits | UINT64_C(1) << (i & 63), memory_order_acquire,
-					    memory_order_acquire))
+				    bits | UINT64_C(1) << (i & 63), memory_order_acquire,
+				    memory_order_acquire))
 				return i;
 		}
 	}
@@ -65,13 +65,16 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 {
 	_Atomic uint64_t *free_chunks = &c->j->head->free_chunks;
 	uint32_t keep = last ? 0 : c->j->head->nchunk / JOURNAL_ENDS;
-	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep ? -1 : claim(c->j);
+	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep
+			    ? -1
+			    : claim(c->j);
 
 	if (i < 0) {
 		*wake = true;
 		return false;
 	}
-	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <= c->j->head->nchunk / 2)
+	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <=
+		c->j->head->nchunk / 2)
 		*wake = true;
 
 	struct journal_chunk *n = journal_chunk(c->j, (uint32_t)i);
@@ -109,13 +112,15 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 	return reserve(c, bytes, true, wake);
 }
 
-int journal_dict_add(struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes)
+int journal_dict_add(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes)
 {
 	struct journal_head *h = j->head;
 	uint32_t need = (uint32_t)((sizeof(struct dict_entry) + bytes + 7) & ~(size_t)7);
 	uint64_t at;
 
-	uint64_t end = kind == DICT_API ? h->dict_bytes : h->dict_bytes - h->dict_bytes / DICT_ONLY_API;
+	uint64_t end =
+		kind == DICT_API ? h->dict_bytes : h->dict_bytes - h->dict_bytes / DICT_ONLY_API;
 
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return -EMSGSIZE;

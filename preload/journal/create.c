@@ -84,7 +84,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 	}
 
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+		fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
 	int err = p == MAP_FAILED ? -errno : 0;
 
 	if (fd >= 0) {
@@ -115,10 +115,11 @@ static bool is_sound(const struct journal_head *h)
 	for (int i = 0; i < LOSS_COUNT; i++)
 		if (!ends(h->loss[i], sizeof(h->loss[i])))
 			return false;
-	return ends(h->owner.host, sizeof(h->owner.host)) && ends(h->owner.boot_id, sizeof(h->owner.boot_id)) &&
-			ends(h->run, sizeof(h->run)) && ends(h->journal_path, sizeof(h->journal_path)) &&
-			h->clock.ns_per_tick >= 0 && h->clock.ns_per_tick < 1e6 &&
-			h->clock_last.ns_per_tick >= 0 && h->clock_last.ns_per_tick < 1e6;
+	return ends(h->owner.host, sizeof(h->owner.host)) &&
+	       ends(h->owner.boot_id, sizeof(h->owner.boot_id)) && ends(h->run, sizeof(h->run)) &&
+	       ends(h->journal_path, sizeof(h->journal_path)) && h->clock.ns_per_tick >= 0 &&
+	       h->clock.ns_per_tick < 1e6 && h->clock_last.ns_per_tick >= 0 &&
+	       h->clock_last.ns_per_tick < 1e6;
 }
 
 static int check(const struct journal_head *h, uint64_t bytes)
@@ -136,10 +137,10 @@ static int check(const struct journal_head *h, uint64_t bytes)
 		return -EINVAL;
 	/* The offsets follow from the size: a head that says otherwise is damaged. */
 	if (h->thread_off != want.thread_off || h->commit_off != want.commit_off ||
-			h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
-			h->park_off != want.park_off || h->park_bytes != want.park_bytes ||
-			h->chunk_off != want.chunk_off || h->chunk_bytes != want.chunk_bytes ||
-			h->nchunk != want.nchunk || h->nthread > JOURNAL_THREADS)
+		h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
+		h->park_off != want.park_off || h->park_bytes != want.park_bytes ||
+		h->chunk_off != want.chunk_off || h->chunk_bytes != want.chunk_bytes ||
+		h->nchunk != want.nchunk || h->nthread > JOURNAL_THREADS)
 		return -EINVAL;
 	return is_sound(h) ? 0 : -EINVAL;
 }
@@ -168,7 +169,8 @@ int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 		munmap(p, bytes);
 		return err;
 	}
-	*j = (struct journal){.head = p, .bytes = bytes, .safe = true, .rdonly = rdonly, .left = true};
+	*j = (struct journal){
+		.head = p, .bytes = bytes, .safe = true, .rdonly = rdonly, .left = true};
 	return 0;
 }
 

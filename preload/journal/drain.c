@@ -43,7 +43,8 @@ static uint32_t slots(const struct drain *d)
 }
 
 /* The n-th chunk (from 1) if it is one of that thread's, else NULL. */
-static struct journal_chunk *chunk_of(const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
+static struct journal_chunk *chunk_of(
+	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
 	struct journal_chunk *k = n && n <= j->head->nchunk ? journal_chunk(j, n - 1) : NULL;
 
@@ -52,13 +53,14 @@ static struct journal_chunk *chunk_of(const struct journal *j, uint32_t n, uint3
 
 static uint64_t seq_of(const struct journal_entry *e)
 {
-	return e->type == JE_CALL ? ((const struct journal_call *)e)->seq
-	     : e->type == JE_END  ? ((const struct journal_end *)e)->seq
-				  : 0;
+	return e->type == JE_CALL  ? ((const struct journal_call *)e)->seq
+	       : e->type == JE_END ? ((const struct journal_end *)e)->seq
+				   : 0;
 }
 
 /* The entry of that type and call behind the positions reached so far, or NULL. */
-static const struct journal_entry *find_ahead(const struct drain *d, enum journal_type type, uint64_t seq)
+static const struct journal_entry *find_ahead(
+	const struct drain *d, enum journal_type type, uint64_t seq)
 {
 	const struct journal *j = d->j;
 	uint32_t left = j->head->nchunk;
@@ -126,7 +128,8 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
  * An open call at the end. Threads that are still in their calls may leave them now, and write into the entry what the
  * row of an open call does not show: it is read as it is, once. Its outputs are there when its number of tensors says so.
  */
-__attribute__((no_sanitize("thread"))) static void copy_open(struct drain *d, const struct journal_call *c)
+__attribute__((no_sanitize("thread"))) static void copy_open(
+	struct drain *d, const struct journal_call *c)
 {
 	uint32_t bytes = c->e.bytes <= JOURNAL_ENTRY_MAX ? c->e.bytes : (uint32_t)sizeof(*c);
 	uint16_t n = __atomic_load_n(&c->e.n, __ATOMIC_ACQUIRE);
@@ -197,7 +200,8 @@ static enum step take(struct drain *d, const struct journal_entry *e, uint32_t s
 }
 
 /* Entries of one chunk from *offset on. */
-static enum step drain_chunk(struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
+static enum step drain_chunk(
+	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
 {
 	uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
 
@@ -266,7 +270,8 @@ static void drain_chain(struct drain *d, uint32_t slot)
 		d->progress = true;
 	}
 	if (state == JT_DEAD) {
-		if (chunk_of(d->j, pos->chunk, slot, t->generation) && d->nfreed < d->j->head->nchunk)
+		if (chunk_of(d->j, pos->chunk, slot, t->generation) &&
+			d->nfreed < d->j->head->nchunk)
 			d->freed[d->nfreed++] = pos->chunk - 1;
 		d->ended[slot] = true;
 		d->progress = true;
@@ -283,11 +288,13 @@ static void give_back(struct drain *d)
 
 	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
 		if (d->ended[i])
-			atomic_store_explicit(&journal_thread(d->j, i)->state, JT_FREE, memory_order_release);
+			atomic_store_explicit(
+				&journal_thread(d->j, i)->state, JT_FREE, memory_order_release);
 	for (uint32_t i = 0; i < d->nfreed; i++) {
 		uint32_t c = d->freed[i];
 
-		atomic_fetch_and_explicit(&h->bitmap[c / 64], ~(UINT64_C(1) << (c & 63)), memory_order_release);
+		atomic_fetch_and_explicit(
+			&h->bitmap[c / 64], ~(UINT64_C(1) << (c & 63)), memory_order_release);
 		atomic_fetch_add_explicit(&h->free_chunks, 1, memory_order_relaxed);
 	}
 }

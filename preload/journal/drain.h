@@ -13,18 +13,21 @@ struct drain {
 	struct sink *sink;
 	struct park park;
 	struct journal_commit *next; /* being prepared */
-	struct journal_entry *copy;  /* of an open call, for its thread may leave it while its rows are made */
-	uint32_t *freed;             /* chunks to give back after the commit */
+	struct journal_entry
+		*copy; /* of an open call, for its thread may leave it while its rows are made */
+	uint32_t *freed; /* chunks to give back after the commit */
 	uint32_t nfreed;
-	uint32_t passed; /* chunks that were left behind since drain_open(), of a journal that nothing is added to */
-	bool full;     /* the pass has to be ended before it goes on */
+	uint32_t
+		passed; /* chunks that were left behind since drain_open(), of a journal that nothing is added to */
+	bool full; /* the pass has to be ended before it goes on */
 	bool progress; /* in this round over all chains */
-	bool any;      /* in this pass */
-	bool last;     /* nothing is added any more: what is open becomes an open row */
-	bool give_up;  /* completions whose call is nowhere are passed over */
-	bool dead;     /* the chain being drained is that of a thread that has ended */
+	bool any; /* in this pass */
+	bool last; /* nothing is added any more: what is open becomes an open row */
+	bool give_up; /* completions whose call is nowhere are passed over */
+	bool dead; /* the chain being drained is that of a thread that has ended */
 	uint64_t orphan; /* seq of a completion to be passed over: its call is nowhere; 0: none */
-	uint64_t stuck[JOURNAL_THREADS]; /* seq of the completion that the chain stopped at, 0: none */
+	uint64_t stuck
+		[JOURNAL_THREADS]; /* seq of the completion that the chain stopped at, 0: none */
 	bool ended[JOURNAL_THREADS]; /* dead thread, everything of it is in this pass */
 };
 

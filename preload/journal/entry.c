@@ -24,10 +24,11 @@ static uint32_t fixed_bytes(const struct journal_entry *e)
 	return 0;
 }
 
-const struct journal_entry *journal_entry_at(const struct journal *j, const struct journal_chunk *chunk,
-		uint32_t used, uint32_t offset)
+const struct journal_entry *journal_entry_at(
+	const struct journal *j, const struct journal_chunk *chunk, uint32_t used, uint32_t offset)
 {
-	if (used > journal_chunk_cap(j) || offset > used || offset % 8 || used - offset < sizeof(struct journal_entry))
+	if (used > journal_chunk_cap(j) || offset > used || offset % 8 ||
+		used - offset < sizeof(struct journal_entry))
 		return NULL;
 
 	const struct journal_entry *e = (const struct journal_entry *)(chunk->data + offset);
@@ -62,16 +63,18 @@ const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
 	return checked(e, fixed_bytes(e));
 }
 
-const struct journal_tensor *journal_tensor_next(const struct journal_entry *e,
-		const struct journal_tensor *t)
+const struct journal_tensor *journal_tensor_next(
+	const struct journal_entry *e, const struct journal_tensor *t)
 {
-	return checked(e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
+	return checked(
+		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 
 /* True if the entry holds the strings of its kind: nobody reads on behind it in search of a NUL. */
 static bool has_strings(const struct dict_entry *e, uint16_t kind, uint32_t bytes)
 {
-	static const uint8_t want[] = {[DICT_API] = 3, [DICT_NAME] = 1, [DICT_META] = 2, [DICT_MODULE] = 2};
+	static const uint8_t want[] = {
+		[DICT_API] = 3, [DICT_NAME] = 1, [DICT_META] = 2, [DICT_MODULE] = 2};
 	const char *p = (const char *)(e + 1), *end = (const char *)e + bytes;
 	unsigned n = kind < sizeof(want) ? want[kind] : 0;
 

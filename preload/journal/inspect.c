@@ -29,20 +29,20 @@ static void names(const struct look *l, uint32_t id, struct inspect_call *c)
 static void show(struct look *l, const struct journal_call *r, bool async)
 {
 	struct inspect_call c = {
-			.seq = r->seq,
-			.comm = r->comm,
-			.comm_seq = r->comm_seq,
-			.start_ns = clock_to_real(&l->j->head->clock, r->start),
-			.step = r->step,
-			.stack = r->stack,
-			.tid = r->tid,
-			.flags = r->flags,
-			.rank = r->comm_rank,
-			.size = r->comm_size,
-			.root = r->root,
-			.peer = r->peer,
-			.tag = r->tag,
-			.async = async,
+		.seq = r->seq,
+		.comm = r->comm,
+		.comm_seq = r->comm_seq,
+		.start_ns = clock_to_real(&l->j->head->clock, r->start),
+		.step = r->step,
+		.stack = r->stack,
+		.tid = r->tid,
+		.flags = r->flags,
+		.rank = r->comm_rank,
+		.size = r->comm_size,
+		.root = r->root,
+		.peer = r->peer,
+		.tag = r->tag,
+		.async = async,
 	};
 
 	names(l, r->api, &c);
@@ -66,7 +66,7 @@ static void note_pending(struct look *l, const struct journal_call *c)
 
 /* Every entry from the committed position of a chain to its end. */
 static void walk(struct look *l, uint32_t slot, const struct journal_commit *commit,
-		void (*visit)(struct look *, const struct journal_entry *))
+	void (*visit)(struct look *, const struct journal_entry *))
 {
 	const struct journal_thread *t = journal_thread(l->j, slot);
 	const struct journal_pos *pos = &commit->pos[slot];
@@ -77,14 +77,16 @@ static void walk(struct look *l, uint32_t slot, const struct journal_commit *com
 
 	if (state != JT_LIVE && state != JT_DEAD)
 		return;
-	for (uint32_t left = l->j->head->nchunk; chunk && chunk <= l->j->head->nchunk && left; left--) {
+	for (uint32_t left = l->j->head->nchunk; chunk && chunk <= l->j->head->nchunk && left;
+		left--) {
 		const struct journal_chunk *k = journal_chunk(l->j, chunk - 1);
 		uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
 
 		if (!journal_chunk_is_of(k, slot, t->generation))
 			break;
 		/* The chunk may be given back and used anew at any time: what was checked need not stand there any more. */
-		for (const struct journal_entry *e; at < used && (e = journal_entry_at(l->j, k, used, at));) {
+		for (const struct journal_entry *e;
+			at < used && (e = journal_entry_at(l->j, k, used, at));) {
 			uint32_t bytes = e->bytes;
 
 			visit(l, e);
@@ -129,7 +131,8 @@ static void parked(struct look *l, uint64_t commit)
 	uint32_t n = (uint32_t)(h->park_bytes / PARK_UNIT);
 
 	for (uint32_t i = 0; i < n;) {
-		const struct park_slot *s = (const void *)((const char *)h + h->park_off + (uint64_t)i * PARK_UNIT);
+		const struct park_slot *s =
+			(const void *)((const char *)h + h->park_off + (uint64_t)i * PARK_UNIT);
 		const struct journal_call *c = (const void *)s->data;
 		uint64_t born = s->born, died = s->died;
 		uint32_t units = s->units;
@@ -139,7 +142,7 @@ static void parked(struct look *l, uint64_t commit)
 			continue;
 		}
 		if (born <= commit && (!died || died > commit) && c->e.type == JE_CALL && c->seq &&
-				units * PARK_UNIT >= sizeof(*s) + sizeof(*c))
+			units * PARK_UNIT >= sizeof(*s) + sizeof(*c))
 			note_pending(l, c);
 		i += units;
 	}
@@ -151,17 +154,17 @@ static void waits(struct look *l)
 		const struct journal_thread *t = journal_thread(l->j, i);
 		uint32_t api = atomic_load_explicit(&t->wait_api, memory_order_acquire);
 		struct inspect_call c = {
-				.comm_seq = JOURNAL_NONE64,
-				.start_ns = clock_to_real(&l->j->head->clock, t->wait_tick),
-				.step = l->j->head->step,
-				.stack = t->wait_stack,
-				.tid = (uint32_t)t->tid,
-				.rank = -1,
-				.size = -1,
-				.root = JOURNAL_NONE,
-				.peer = JOURNAL_NONE,
-				.tag = JOURNAL_NONE,
-				.waiting = true,
+			.comm_seq = JOURNAL_NONE64,
+			.start_ns = clock_to_real(&l->j->head->clock, t->wait_tick),
+			.step = l->j->head->step,
+			.stack = t->wait_stack,
+			.tid = (uint32_t)t->tid,
+			.rank = -1,
+			.size = -1,
+			.root = JOURNAL_NONE,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.waiting = true,
 		};
 
 		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
@@ -172,7 +175,8 @@ static void waits(struct look *l)
 	}
 }
 
-uint32_t inspect_open(const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg)
+uint32_t inspect_open(
+	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg)
 {
 	struct look l = {.j = j, .fn = fn, .arg = arg};
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);

@@ -11,15 +11,16 @@
 struct inspect_call {
 	const char *lib, *api, *op;
 	uint64_t seq, comm; /* comm 0: none */
-	int64_t comm_seq;   /* JOURNAL_NONE64: none */
-	uint64_t start_ns;  /* Unix epoch */
+	int64_t comm_seq; /* JOURNAL_NONE64: none */
+	uint64_t start_ns; /* Unix epoch */
 	uint32_t step, stack, tid, flags;
 	int32_t rank, size, root, peer, tag; /* rank: in comm; -1 or JOURNAL_NONE: none */
-	bool async;   /* started and not completed; else a thread is inside the call */
+	bool async; /* started and not completed; else a thread is inside the call */
 	bool waiting; /* no data call: a thread stands in this Wait; comm, comm_seq ... are empty */
 };
 
 /* Calls fn for each open call and each thread that waits. Returns how many. */
-uint32_t inspect_open(const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg);
+uint32_t inspect_open(
+	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg);
 
 #endif

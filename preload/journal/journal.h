@@ -15,7 +15,7 @@
 struct journal {
 	struct journal_head *head;
 	size_t bytes;
-	bool safe;    /* backed by a file: survives the process */
+	bool safe; /* backed by a file: survives the process */
 	bool rdonly;
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
 };
@@ -48,11 +48,12 @@ static inline struct journal_commit *journal_commit(const struct journal *j, uin
 static inline struct journal_chunk *journal_chunk(const struct journal *j, uint32_t i)
 {
 	return (struct journal_chunk *)((char *)j->head + j->head->chunk_off +
-			(uint64_t)i * j->head->chunk_bytes);
+					(uint64_t)i * j->head->chunk_bytes);
 }
 
 /* A chunk that was given back may be another thread's by now. */
-static inline bool journal_chunk_is_of(const struct journal_chunk *k, uint32_t slot, uint32_t generation)
+static inline bool journal_chunk_is_of(
+	const struct journal_chunk *k, uint32_t slot, uint32_t generation)
 {
 	return k->slot == slot && k->generation == generation;
 }
@@ -68,7 +69,7 @@ struct chain {
 	struct journal *j;
 	struct journal_thread *slot;
 	struct journal_chunk *chunk; /* NULL: none yet, or none was free */
-	uint32_t used, cap;          /* of the chunk */
+	uint32_t used, cap; /* of the chunk */
 	uint32_t generation, index;
 };
 
@@ -100,7 +101,8 @@ static inline void chain_publish(struct chain *c, uint32_t bytes)
  * Adds strings (NUL-terminated, one behind the other, `bytes` in all) to the dictionary; id: the entry's number within
  * its kind. Returns 0, -ENOSPC when full, -EMSGSIZE. Any thread.
  */
-int journal_dict_add(struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes);
+int journal_dict_add(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes);
 
 /* The strings of entry `id`, or NULL. For `kind` DICT_META: the last one added under that id. */
 const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint16_t id);
@@ -115,20 +117,20 @@ const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at
 
 /* The n-th tensor of a call or end entry; NULL when the entry is too small for it. */
 const struct journal_tensor *journal_tensor_first(const struct journal_entry *e);
-const struct journal_tensor *journal_tensor_next(const struct journal_entry *e,
-		const struct journal_tensor *t);
+const struct journal_tensor *journal_tensor_next(
+	const struct journal_entry *e, const struct journal_tensor *t);
 
 static inline uint32_t journal_tensor_bytes(unsigned ndim)
 {
 	return (uint32_t)sizeof(struct journal_tensor) +
-			(ndim == JOURNAL_NDIM_NONE ? 0 : 8 * (uint32_t)ndim);
+	       (ndim == JOURNAL_NDIM_NONE ? 0 : 8 * (uint32_t)ndim);
 }
 
 /*
  * The entry at `offset` of a chunk of which `used` bytes are valid, or NULL if what lies there is no entry (a
  * damaged journal): all lengths have been checked then.
  */
-const struct journal_entry *journal_entry_at(const struct journal *j, const struct journal_chunk *chunk,
-		uint32_t used, uint32_t offset);
+const struct journal_entry *journal_entry_at(
+	const struct journal *j, const struct journal_chunk *chunk, uint32_t used, uint32_t offset);
 
 #endif

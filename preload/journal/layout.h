@@ -35,12 +35,13 @@
 
 #define JOURNAL_MAGIC "PROBEJNL"
 #define JOURNAL_VERSION 1
-#define JOURNAL_THREADS 512    /* recording threads alive at once; a further one records nothing, counted */
+#define JOURNAL_THREADS \
+	512 /* recording threads alive at once; a further one records nothing, counted */
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
-#define JOURNAL_ENDS 16        /* one in so many chunks is kept for the ends of calls */
-#define JOURNAL_FILES 16       /* files that one commit keeps the length of */
+#define JOURNAL_ENDS 16 /* one in so many chunks is kept for the ends of calls */
+#define JOURNAL_FILES 16 /* files that one commit keeps the length of */
 #define JOURNAL_PATH_MAX 4096
 #define JOURNAL_NONE INT32_MIN /* an integer column that stays empty */
 #define JOURNAL_NONE64 INT64_MIN
@@ -49,30 +50,30 @@
 struct journal_owner {
 	char host[72];
 	char boot_id[40];
-	uint64_t pid_ns;     /* inode of the pid namespace: pids compare only within one */
+	uint64_t pid_ns; /* inode of the pid namespace: pids compare only within one */
 	int64_t pid;
 	uint64_t start_time; /* field 22 of /proc/<pid>/stat */
 };
 
 /* Why calls have no record. Counters are per thread slot, summed by the reader. */
 enum journal_count {
-	JC_SEEN,          /* listed calls at the outermost level */
+	JC_SEEN, /* listed calls at the outermost level */
 	JC_RECORDED,
-	JC_DROP_FULL,     /* no chunk was free */
-	JC_DROP_THREADS,  /* no thread slot was free (counted in the head) */
-	JC_DROP_PENDING,  /* asynchronous calls whose completion could not be followed */
-	JC_DROP_STACKS,   /* records without stack because the table of stacks was full */
+	JC_DROP_FULL, /* no chunk was free */
+	JC_DROP_THREADS, /* no thread slot was free (counted in the head) */
+	JC_DROP_PENDING, /* asynchronous calls whose completion could not be followed */
+	JC_DROP_STACKS, /* records without stack because the table of stacks was full */
 	JC_SKIP_RANK,
 	JC_SKIP_STEP,
 	JC_SKIP_SIZE,
 	JC_SKIP_PAUSED,
-	JC_SKIP_NESTED,   /* calls inside another wrapped call */
+	JC_SKIP_NESTED, /* calls inside another wrapped call */
 	JC_COUNT
 };
 
 struct journal_thread {
 	_Atomic uint32_t state; /* enum journal_thread_state */
-	uint32_t generation;    /* +1 each time the slot is taken */
+	uint32_t generation; /* +1 each time the slot is taken */
 	int64_t tid;
 	_Atomic uint32_t first; /* first chunk + 1, 0: none yet */
 	uint32_t pad;
@@ -81,7 +82,7 @@ struct journal_thread {
 	uint32_t wait_stack;
 	uint64_t wait_tick;
 	uint64_t count[JC_COUNT]; /* this slot's owners, all generations */
-	uint64_t self_ticks;      /* time spent in our own code on this thread */
+	uint64_t self_ticks; /* time spent in our own code on this thread */
 	uint64_t reserved[4];
 };
 
@@ -90,8 +91,8 @@ enum journal_thread_state { JT_FREE, JT_TAKING, JT_LIVE, JT_DEAD };
 
 struct journal_pos {
 	uint32_t generation; /* of the slot; another one: start at journal_thread.first */
-	uint32_t chunk;      /* + 1; 0: start at journal_thread.first */
-	uint32_t offset;     /* in the chunk */
+	uint32_t chunk; /* + 1; 0: start at journal_thread.first */
+	uint32_t offset; /* in the chunk */
 	uint32_t pad;
 };
 
@@ -99,13 +100,13 @@ struct journal_pos {
 struct journal_file {
 	char path[48];
 	uint64_t bytes; /* committed length */
-	uint64_t used;  /* for choosing the one to evict: commit number of the last write */
+	uint64_t used; /* for choosing the one to evict: commit number of the last write */
 };
 
 struct journal_commit {
 	uint64_t number;
-	uint64_t rows;        /* rows written to calls files so far */
-	uint32_t last_step;   /* highest step that a written row belongs to */
+	uint64_t rows; /* rows written to calls files so far */
+	uint32_t last_step; /* highest step that a written row belongs to */
 	uint32_t have_rows;
 	uint64_t first_tick, last_tick; /* start of the first, end of the last call among them */
 	struct journal_file file[JOURNAL_FILES];
@@ -118,7 +119,7 @@ struct journal_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes; /* sizeof(struct journal_head): a reader built otherwise refuses */
-	uint64_t bytes;      /* of the file */
+	uint64_t bytes; /* of the file */
 	uint64_t thread_off, commit_off, dict_off, dict_bytes, park_off, park_bytes, chunk_off;
 	uint32_t chunk_bytes, nchunk;
 	struct journal_owner owner;
@@ -134,18 +135,19 @@ struct journal_head {
 	char run[128];
 
 	_Atomic uint32_t state;
-	_Atomic uint32_t step;    /* the current step */
+	_Atomic uint32_t step; /* the current step */
 	_Atomic uint32_t step_source;
 	_Atomic uint32_t nthread; /* slots ever used */
 	_Atomic uint64_t commit_seq; /* low bit: the valid copy */
 	_Atomic uint64_t dict_used;
 	_Atomic uint64_t free_chunks; /* estimate, for waking the writer */
-	uint64_t count[JC_COUNT];     /* written by anyone with atomic adds: rare events only */
-	uint64_t lost_rows;           /* rows the sink could not write and gave up */
-	uint64_t removed_blocks;      /* finished blocks removed for output_limit_mib */
-	uint64_t writer_ticks;        /* time of the writer thread */
-	uint64_t spilled;             /* asynchronous calls kept outside the journal: lost if the process is killed */
-	uint64_t damaged;             /* entries that made no sense */
+	uint64_t count[JC_COUNT]; /* written by anyone with atomic adds: rare events only */
+	uint64_t lost_rows; /* rows the sink could not write and gave up */
+	uint64_t removed_blocks; /* finished blocks removed for output_limit_mib */
+	uint64_t writer_ticks; /* time of the writer thread */
+	uint64_t
+		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
+	uint64_t damaged; /* entries that made no sense */
 	char journal_path[JOURNAL_PATH_MAX];
 	char loss[LOSS_COUNT][LOSS_TEXT_MAX]; /* what was reported, by kind; "" = nothing */
 	_Atomic uint64_t bitmap[JOURNAL_CHUNKS_MAX / 64]; /* 1: chunk taken */
@@ -163,11 +165,11 @@ struct journal_chunk {
 
 enum journal_type {
 	JE_CALL = 1, /* struct journal_call */
-	JE_END,      /* struct journal_end */
-	JE_TENSORS,  /* struct journal_tensors: more tensors of an entry before */
-	JE_STACK,    /* struct journal_stack */
-	JE_COMM,     /* struct journal_comm */
-	JE_STEP,     /* struct journal_step: a step ended */
+	JE_END, /* struct journal_end */
+	JE_TENSORS, /* struct journal_tensors: more tensors of an entry before */
+	JE_STACK, /* struct journal_stack */
+	JE_COMM, /* struct journal_comm */
+	JE_STEP, /* struct journal_step: a step ended */
 };
 
 enum journal_call_state { JCS_OPEN = 1, JCS_CLOSED, JCS_ASYNC };
@@ -176,7 +178,7 @@ struct journal_entry {
 	uint32_t bytes; /* of the entry, a multiple of 8 */
 	uint8_t type;
 	_Atomic uint8_t state; /* JE_CALL: enum journal_call_state */
-	uint16_t n;            /* tensors, frames ... that follow and are valid */
+	uint16_t n; /* tensors, frames ... that follow and are valid */
 };
 
 /* One row to be: a tensor of a call. */
@@ -185,13 +187,13 @@ struct journal_tensor {
 	uint64_t bytes;
 	int64_t comm_seq; /* JOURNAL_NONE64: the call's */
 	struct stats stats; /* n == 0: none */
-	int32_t peer, tag;  /* JOURNAL_NONE: the call's */
+	int32_t peer, tag; /* JOURNAL_NONE: the call's */
 	uint32_t crc;
 	uint16_t index;
 	uint8_t dtype;
-	uint8_t io;    /* enum tensor_io */
+	uint8_t io; /* enum tensor_io */
 	uint8_t flags; /* enum tensor_flag */
-	uint8_t ndim;  /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
+	uint8_t ndim; /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
 	uint8_t pad[6];
 };
 
@@ -210,24 +212,24 @@ enum call_flag {
 	CF_GUESSED = 1 << 6,
 	CF_LOCALCOMM = 1 << 7,
 	CF_INPROGRESS = 1 << 8,
-	CF_FREED = 1 << 9,     /* the request was freed before it was seen to complete */
-	CF_DERIVED = 1 << 10,  /* derived or pair type: bytes only */
-	CF_USEROP = 1 << 11,   /* reserved */
+	CF_FREED = 1 << 9, /* the request was freed before it was seen to complete */
+	CF_DERIVED = 1 << 10, /* derived or pair type: bytes only */
+	CF_USEROP = 1 << 11, /* reserved */
 	CF_UNTRACKED = 1 << 12, /* asynchronous, completion not followed (table full) */
-	CF_ERROR = 1 << 30,    /* error:<code>, code in journal_call.error */
-	CF_OPEN = 1 << 29,     /* made by the reader */
+	CF_ERROR = 1 << 30, /* error:<code>, code in journal_call.error */
+	CF_OPEN = 1 << 29, /* made by the reader */
 };
 
 struct journal_call {
 	struct journal_entry e;
 	uint64_t seq;
-	uint64_t start;   /* ticks */
-	uint64_t end;     /* ticks; set before state CLOSED */
-	uint64_t comm;    /* 0: none */
+	uint64_t start; /* ticks */
+	uint64_t end; /* ticks; set before state CLOSED */
+	uint64_t comm; /* 0: none */
 	int64_t comm_seq; /* JOURNAL_NONE64: empty */
-	uint64_t parent;  /* 0: none */
-	uint64_t wait;    /* ticks */
-	uint64_t dev_ns;  /* 0: none */
+	uint64_t parent; /* 0: none */
+	uint64_t wait; /* ticks */
+	uint64_t dev_ns; /* 0: none */
 	int32_t comm_rank, comm_size; /* -1: empty */
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: empty */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
@@ -236,7 +238,7 @@ struct journal_call {
 	uint32_t stack;
 	uint32_t tid;
 	uint32_t name; /* dictionary id, 0: none */
-	uint16_t api;  /* dictionary id */
+	uint16_t api; /* dictionary id */
 	uint8_t redop; /* enum redop, 0: empty */
 	uint8_t phase; /* enum phase, 0: empty */
 	uint32_t self; /* ticks spent in our own code for this call */
@@ -249,7 +251,7 @@ struct journal_end {
 	uint64_t end; /* ticks */
 	uint64_t wait;
 	uint64_t dev_ns;
-	int64_t comm_seq;  /* JOURNAL_NONE64: as in the call */
+	int64_t comm_seq; /* JOURNAL_NONE64: as in the call */
 	int32_t peer, tag; /* JOURNAL_NONE: as in the call */
 	int32_t error;
 	uint32_t flags; /* or-ed to the call's */
@@ -289,11 +291,13 @@ struct journal_step {
 
 enum dict_kind { DICT_API = 1, DICT_NAME, DICT_META, DICT_MODULE };
 
-#define DICT_ONLY_API 4 /* one in so many bytes is kept for DICT_API: without it a call cannot be recorded at all */
+#define DICT_ONLY_API \
+	4 /* one in so many bytes is kept for DICT_API: without it a call cannot be recorded at all */
 
 struct dict_entry {
 	uint32_t bytes; /* multiple of 8; 0: reserved, and nothing is there yet */
-	uint16_t kind;  /* the store of it (release) publishes the entry; 0: being filled in, or never was */
+	uint16_t
+		kind; /* the store of it (release) publishes the entry; 0: being filled in, or never was */
 	uint16_t id;
 	/*
 	 * DICT_API: lib, symbol, op. DICT_NAME: name. DICT_META: key, JSON text. DICT_MODULE: "lo hi bias buildid" in

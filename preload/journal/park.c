@@ -11,7 +11,8 @@
 
 static struct park_slot *unit(const struct park *p, uint32_t i)
 {
-	return (struct park_slot *)((char *)p->j->head + p->j->head->park_off + (uint64_t)i * PARK_UNIT);
+	return (struct park_slot *)((char *)p->j->head + p->j->head->park_off +
+				    (uint64_t)i * PARK_UNIT);
 }
 
 static uint32_t nunits(const struct park *p)
@@ -86,7 +87,8 @@ static bool is_call(const struct park_slot *s)
 {
 	const struct journal_call *c = call_of(s);
 
-	return c->e.type == JE_CALL && c->e.bytes >= sizeof(*c) && units_for(c->e.bytes) == s->units && c->seq;
+	return c->e.type == JE_CALL && c->e.bytes >= sizeof(*c) &&
+	       units_for(c->e.bytes) == s->units && c->seq;
 }
 
 /* Backwards: while the head says how many units there are, none inside is taken for a head. */
@@ -121,7 +123,8 @@ int park_open(struct park *p, struct journal *j)
 
 		uint32_t units = s->units;
 
-		if (valid(s, commit) && is_call(s) && !park_find(p, c->seq) && insert(p, c->seq, s, false) == 0) {
+		if (valid(s, commit) && is_call(s) && !park_find(p, c->seq) &&
+			insert(p, c->seq, s, false) == 0) {
 			/* Taken by a pass that was never committed: numbers go on, and would reach that one. */
 			if (s->died)
 				s->died = 0;

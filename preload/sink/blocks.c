@@ -78,7 +78,8 @@ int blocks_scan(struct files *f)
 		if (sscanf(e->d_name, "calls_%u-%llu.%u.csv", &block, &last, &part) < 2)
 			continue;
 		blocks_path(f, block, part, want, sizeof(want));
-		if (strcmp(want, e->d_name) || fstatat(f->dirfd, want, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (strcmp(want, e->d_name) ||
+			fstatat(f->dirfd, want, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (st.st_size)
 			blocks_add(f, block, part, (uint64_t)st.st_size);

@@ -43,8 +43,8 @@ void files_close(struct files *f)
 /* The valid commit's entry of that path, or NULL. */
 static const struct journal_file *committed(const struct files *f, const char *path)
 {
-	const struct journal_commit *c =
-			journal_commit(f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
+	const struct journal_commit *c = journal_commit(
+		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++)
 		if (strncmp(c->file[i].path, path, sizeof(c->file[i].path)) == 0)
@@ -110,7 +110,7 @@ static char *room(struct files *f, struct out_file *o, const char *header, size_
 }
 
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
-		struct out_file **which)
+	struct out_file **which)
 {
 	struct out_file *o = lookup(f, path);
 
@@ -375,8 +375,9 @@ int files_write(struct files *f, struct journal_commit *next)
 /* A damaged journal must not make us cut other files. */
 static bool is_ours(const char *path)
 {
-	return !strchr(path, '/') && (strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
-					     strncmp(path, "calls_", 6) == 0);
+	return !strchr(path, '/') &&
+	       (strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
+		       strncmp(path, "calls_", 6) == 0);
 }
 
 static int cut(int dirfd, const char *path, uint64_t bytes)
@@ -392,8 +393,8 @@ static int cut(int dirfd, const char *path, uint64_t bytes)
 
 int files_cut(struct files *f)
 {
-	const struct journal_commit *c =
-			journal_commit(f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
+	const struct journal_commit *c = journal_commit(
+		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++) {
 		char path[sizeof(c->file[i].path) + 1] = "";

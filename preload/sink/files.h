@@ -16,9 +16,9 @@
 #define FILES_OPEN 8 /* files written in one pass */
 
 struct out_file {
-	char path[48];     /* "" = place not used */
-	int fd;            /* -1: not open */
-	uint64_t bytes;    /* committed length; part of the file only up to here */
+	char path[48]; /* "" = place not used */
+	int fd; /* -1: not open */
+	uint64_t bytes; /* committed length; part of the file only up to here */
 	const char *header; /* first line of a new file */
 	char *buf;
 	size_t len, cap;
@@ -53,7 +53,7 @@ void files_close(struct files *f);
  * files, too much text, no memory). files_took() says how much of it was used.
  */
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
-		struct out_file **which);
+	struct out_file **which);
 char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which);
 
 /* True if no file may grow so large: a table has no parts, its rows are lost then. */

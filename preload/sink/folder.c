@@ -16,7 +16,7 @@
 
 #define META_LEAD 8192 /* state, owner and journal stand within the first bytes of a meta.json */
 #define OLD_MAX 100000 /* rank<R>.<n> that are tried */
-#define MOVING_S 60    /* a mark of that age was left by a process that died while it moved a folder */
+#define MOVING_S 60 /* a mark of that age was left by a process that died while it moved a folder */
 
 static int open_dir(const char *path)
 {
@@ -120,7 +120,7 @@ static int move_away(const char *path, int dirfd)
 	if (err)
 		return err;
 	if (fstat(dirfd, &here) < 0 || stat(path, &there) < 0 || here.st_ino != there.st_ino ||
-			here.st_dev != there.st_dev) {
+		here.st_dev != there.st_dev) {
 		unlinkat(dirfd, "moving", 0);
 		return -EAGAIN;
 	}
@@ -140,8 +140,8 @@ static int move_away(const char *path, int dirfd)
 }
 
 /* 0: taken; -EEXIST: somebody else's; -errno. */
-static int take_path(struct folder *f, const char *path, const struct journal_owner *me, const char *meta,
-		size_t n)
+static int take_path(struct folder *f, const char *path, const struct journal_owner *me,
+	const char *meta, size_t n)
 {
 	for (int tries = 0; tries < 8; tries++) {
 		int err = io_mkdirs(path);
@@ -175,8 +175,8 @@ static int take_path(struct folder *f, const char *path, const struct journal_ow
 	return -EEXIST;
 }
 
-static int rank_path(char *buf, size_t cap, const char *out, int rank, const struct journal_owner *me,
-		bool second)
+static int rank_path(char *buf, size_t cap, const char *out, int rank,
+	const struct journal_owner *me, bool second)
 {
 	int n;
 
@@ -190,7 +190,7 @@ static int rank_path(char *buf, size_t cap, const char *out, int rank, const str
 }
 
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
-		const char *meta, size_t meta_bytes, bool *other)
+	const char *meta, size_t meta_bytes, bool *other)
 {
 	char path[PATH_MAX];
 	int err = rank_path(path, sizeof(path), out, rank, me, false);

@@ -8,7 +8,7 @@
 #include "journal/layout.h"
 
 struct folder {
-	int dirfd;       /* -1: none */
+	int dirfd; /* -1: none */
 	char path[4096]; /* absolute */
 };
 
@@ -18,7 +18,7 @@ struct folder {
  * judged is left alone and <out>/rank<R>-pid<pid> is taken, and *other is set. -errno if there is no folder to be had.
  */
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
-		const char *meta, size_t meta_bytes, bool *other);
+	const char *meta, size_t meta_bytes, bool *other);
 
 /* The rank of a host-... folder became known: renames it as folder_take would have named it. */
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me);

@@ -8,7 +8,9 @@
 #include "sink/owner.h"
 
 static const char *const state_name[] = {
-	[JS_RUNNING] = "running", [JS_FINISHED] = "finished", [JS_RECOVERED] = "recovered",
+	[JS_RUNNING] = "running",
+	[JS_FINISHED] = "finished",
+	[JS_RECOVERED] = "recovered",
 };
 
 struct counted {
@@ -17,13 +19,18 @@ struct counted {
 };
 
 static const struct counted dropped[] = {
-	{JC_DROP_FULL, "journal_full"},	 {JC_DROP_THREADS, "too_many_threads"},
-	{JC_DROP_PENDING, "completion"}, {JC_DROP_STACKS, "stack_only"},
+	{JC_DROP_FULL, "journal_full"},
+	{JC_DROP_THREADS, "too_many_threads"},
+	{JC_DROP_PENDING, "completion"},
+	{JC_DROP_STACKS, "stack_only"},
 };
 
 static const struct counted skipped[] = {
-	{JC_SKIP_RANK, "rank"},	    {JC_SKIP_STEP, "step"},	{JC_SKIP_SIZE, "size"},
-	{JC_SKIP_PAUSED, "paused"}, {JC_SKIP_NESTED, "nested"},
+	{JC_SKIP_RANK, "rank"},
+	{JC_SKIP_STEP, "step"},
+	{JC_SKIP_SIZE, "size"},
+	{JC_SKIP_PAUSED, "paused"},
+	{JC_SKIP_NESTED, "nested"},
 };
 
 static void key(struct text *t, const char *name)
@@ -47,7 +54,7 @@ static void clock_part(struct text *t, const struct clock_base *b)
 }
 
 static void count_part(struct text *t, const uint64_t *count, const char *name,
-		const struct counted *row, size_t n)
+	const struct counted *row, size_t n)
 {
 	text_fmt(t, ", \"%s\": {", name);
 	for (size_t i = 0; i < n; i++) {

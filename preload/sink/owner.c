@@ -64,7 +64,7 @@ void owner_self(struct journal_owner *o)
 bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 {
 	return a->pid == b->pid && a->start_time == b->start_time && a->pid_ns == b->pid_ns &&
-			strcmp(a->boot_id, b->boot_id) == 0 && strcmp(a->host, b->host) == 0;
+	       strcmp(a->boot_id, b->boot_id) == 0 && strcmp(a->host, b->host) == 0;
 }
 
 /*
@@ -93,11 +93,11 @@ static bool is_mapping_of(const struct wanted *w, char *line)
 
 	if (!w->exists)
 		return strstr(line, w->path) != NULL;
-	if (sscanf(line, "%*s %*s %*s %x:%x %llu %n", &dev_major, &dev_minor, &ino, &path) < 3 || !path ||
-			ino != w->st.st_ino)
+	if (sscanf(line, "%*s %*s %*s %x:%x %llu %n", &dev_major, &dev_minor, &ino, &path) < 3 ||
+		!path || ino != w->st.st_ino)
 		return false;
 	return (dev_major == major(w->st.st_dev) && dev_minor == minor(w->st.st_dev)) ||
-			strcmp(base_name(line + path), w->base) == 0;
+	       strcmp(base_name(line + path), w->base) == 0;
 }
 
 /* 1: maps the file, 0: does not, -1: cannot be told. */
@@ -166,8 +166,8 @@ void owner_format(struct text *t, const struct journal_owner *o)
 	text_str(t, ", \"boot_id\": ");
 	text_json(t, o->boot_id);
 	text_fmt(t, ", \"pid_ns\": %llu, \"pid\": %lld, \"start_time\": %llu}",
-			(unsigned long long)o->pid_ns, (long long)o->pid,
-			(unsigned long long)o->start_time);
+		(unsigned long long)o->pid_ns, (long long)o->pid,
+		(unsigned long long)o->start_time);
 }
 
 /* Position behind `"key": ` within the text, or NULL. */

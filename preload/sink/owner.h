@@ -12,7 +12,11 @@
 void owner_self(struct journal_owner *o);
 bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
 
-enum owner_life { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN /* on another host or in another pid namespace */ };
+enum owner_life {
+	OWNER_DEAD,
+	OWNER_LIVES,
+	OWNER_UNKNOWN /* on another host or in another pid namespace */
+};
 
 /* journal_path: absolute path of its journal, "" unknown: a process that exec'ed no longer maps it and is dead. */
 enum owner_life owner_life(const struct journal_owner *o, const char *journal_path);

@@ -9,8 +9,19 @@ const char *const phase_name[] = {"", "forward", "backward", "optimizer"};
 
 /* In the order of enum call_flag's bits. */
 static const char *const flag_name[] = {
-	"inplace", "async", "captured", "nostats", "unwound", "cancelled", "guessed", "localcomm",
-	"inprogress", "freed", "derived", "userop", "untracked",
+	"inplace",
+	"async",
+	"captured",
+	"nostats",
+	"unwound",
+	"cancelled",
+	"guessed",
+	"localcomm",
+	"inprogress",
+	"freed",
+	"derived",
+	"userop",
+	"untracked",
 };
 
 void csv_field_max(struct text *out, const char *s, size_t max)
@@ -139,8 +150,8 @@ static void flag_column(struct text *out, uint32_t flags, int32_t error)
 }
 
 void row_format(struct text *out, const struct clock_base *clock, const struct row_api *api,
-		const struct journal_call *c, const struct journal_end *end,
-		const struct journal_tensor *t, bool open, const char *name)
+	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
+	bool open, const char *name)
 {
 	uint32_t flags = c->flags | (end ? end->flags : 0);
 	int64_t comm_seq = end && end->comm_seq != JOURNAL_NONE64 ? end->comm_seq : c->comm_seq;

@@ -30,7 +30,8 @@ void sink_close(struct sink *s)
 }
 
 /* Strings of a dictionary id, remembered in *table because the dictionary is only to be searched from its start. */
-static const char *dict(struct sink *s, enum dict_kind kind, uint32_t id, const char ***table, uint32_t *n)
+static const char *dict(
+	struct sink *s, enum dict_kind kind, uint32_t id, const char ***table, uint32_t *n)
 {
 	if (id > UINT16_MAX)
 		return NULL;
@@ -71,8 +72,8 @@ struct row_source {
 };
 
 /* Tensors of the entry that are rows of the call as it stands. */
-static const struct journal_tensor *next_row(const struct row_source *r, const struct journal_entry *e,
-		const struct journal_tensor *t, unsigned *i)
+static const struct journal_tensor *next_row(const struct row_source *r,
+	const struct journal_entry *e, const struct journal_tensor *t, unsigned *i)
 {
 	for (; *i < e->n; ++*i) {
 		t = t ? journal_tensor_next(e, t) : journal_tensor_first(e);
@@ -97,7 +98,8 @@ static unsigned count_rows(const struct row_source *r, const struct journal_entr
 	return n;
 }
 
-static size_t put_row(struct sink *s, const struct row_source *r, const struct journal_tensor *t, char *at)
+static size_t put_row(
+	struct sink *s, const struct row_source *r, const struct journal_tensor *t, char *at)
 {
 	struct text out = text_over(at, ROW_MAX);
 
@@ -106,7 +108,8 @@ static size_t put_row(struct sink *s, const struct row_source *r, const struct j
 	return out.len;
 }
 
-static size_t put_rows(struct sink *s, const struct row_source *r, const struct journal_entry *e, char *at)
+static size_t put_rows(
+	struct sink *s, const struct row_source *r, const struct journal_entry *e, char *at)
 {
 	const struct journal_tensor *t = NULL;
 	size_t n = 0;
@@ -117,10 +120,12 @@ static size_t put_rows(struct sink *s, const struct row_source *r, const struct 
 	return n;
 }
 
-int sink_call(struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
+int sink_call(
+	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
 {
 	struct row_source r = {.api = api_of(s, c->api), .c = c, .end = end, .open = open};
-	unsigned nc = count_rows(&r, &c->e), ne = end && !(end->flags & CF_ERROR) ? count_rows(&r, &end->e) : 0;
+	unsigned nc = count_rows(&r, &c->e),
+		 ne = end && !(end->flags & CF_ERROR) ? count_rows(&r, &end->e) : 0;
 	struct out_file *o;
 	size_t n;
 
@@ -128,7 +133,8 @@ int sink_call(struct sink *s, const struct journal_call *c, const struct journal
 	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
 	 * first one already, and the next pass writes the whole call.
 	 */
-	char *at = files_room_calls(&s->files, c->step, (nc + ne ? nc + ne : 1) * (size_t)ROW_MAX, &o);
+	char *at =
+		files_room_calls(&s->files, c->step, (nc + ne ? nc + ne : 1) * (size_t)ROW_MAX, &o);
 
 	if (!at)
 		return -ENOBUFS;
@@ -170,7 +176,9 @@ static bool parse_module(const char *text, struct module *m)
 	m->bias = strtoull(p, &p, 16);
 	while (*p == ' ')
 		p++;
-	for (; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0 && m->build_id_len < sizeof(m->build_id); p += 2)
+	for (; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0 &&
+		m->build_id_len < sizeof(m->build_id);
+		p += 2)
 		m->build_id[m->build_id_len++] = (uint8_t)(hex_digit(p[0]) << 4 | hex_digit(p[1]));
 	if (strlen(path) >= sizeof(m->path))
 		return false;
@@ -198,8 +206,8 @@ static struct symbols *symbols(struct sink *s)
 }
 
 /* NULL: *err is -ENOBUFS, or 0 where there is nothing to be done but to count the row as lost. */
-static char *table_room(struct sink *s, const char *path, const char *header, size_t bytes, struct out_file **o,
-		int *err)
+static char *table_room(struct sink *s, const char *path, const char *header, size_t bytes,
+	struct out_file **o, int *err)
 {
 	*err = -ENOBUFS;
 	if (!files_table_is_full(&s->files, path, bytes))

@@ -14,7 +14,7 @@ struct sink {
 	struct journal *j;
 	struct files files;
 	struct symbols *symbols; /* NULL until the first stack */
-	uint64_t modules_at;     /* how far the dictionary has been looked through for modules */
+	uint64_t modules_at; /* how far the dictionary has been looked through for modules */
 	const char **api; /* by dictionary id: lib, NUL, symbol, NUL, op */
 	const char **name;
 	uint32_t napi, nname;
@@ -32,7 +32,8 @@ void sink_close(struct sink *s);
  * Each takes one entry into the buffers: 0, or -ENOBUFS when the pass has to be ended first. end: completion of an
  * asynchronous call or NULL; open: entered and not left (or started and not completed).
  */
-int sink_call(struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open);
+int sink_call(
+	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open);
 int sink_stack(struct sink *s, const struct journal_stack *e);
 int sink_comm(struct sink *s, const struct journal_comm *e);
 

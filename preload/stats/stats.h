@@ -28,13 +28,13 @@ union stats_value {
 };
 
 struct stats {
-	uint64_t n;     /* real components looked at; 0: the other fields mean nothing */
+	uint64_t n; /* real components looked at; 0: the other fields mean nothing */
 	uint64_t zeros; /* |x| < eps */
 	uint64_t nans;
 	uint64_t infs;
 	union stats_value min, max; /* NaN if every element is NaN */
-	double mean;                /* NaN if every element is NaN */
-	double norm;                /* L2; NaN if every element is NaN */
+	double mean; /* NaN if every element is NaN */
+	double norm; /* L2; NaN if every element is NaN */
 };
 
 /*

@@ -12,8 +12,11 @@ APP_BINS  := $(foreach m,$(MPI_FLAVOURS),$(APP_NAMES:%=$(B)/apps/$(m)/%)) \
 	$(FC_FLAVOURS:%=$(B)/apps/%/mpi_fortran) $(CXX_FLAVOURS:%=$(B)/apps/%/mpi_cxx) \
 	$(if $(filter mpich,$(MPI_FLAVOURS)),$(B)/apps/mpich/libucxyield.so)
 
-.PHONY: apps
+.PHONY: apps apps-demo
 apps: $(APP_BINS)
+
+# What `make demo` needs.
+apps-demo: $(MPI_FLAVOURS:%=$(B)/apps/%/train_digits)
 
 DIGITS_SRC := tests/apps/train_digits.c $(sort $(wildcard tests/apps/digits/*.c))
 

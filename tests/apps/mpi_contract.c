@@ -94,7 +94,8 @@ static void scattering(void)
 
 	/* scatter */
 	MPI_Scatter(u16, 2, MPI_UINT16_T, part, 2, MPI_UINT16_T, 0, W);
-	MPI_Scatter(u16, 2, MPI_UINT16_T, app_rank == 3 ? MPI_IN_PLACE : part, 2, MPI_UINT16_T, 3, W);
+	MPI_Scatter(
+		u16, 2, MPI_UINT16_T, app_rank == 3 ? MPI_IN_PLACE : part, 2, MPI_UINT16_T, 3, W);
 	clear(x);
 	x[0] = 3;
 	x[2] = 4;
@@ -123,11 +124,11 @@ static void exchanging(void)
 	MPI_Alltoallw(x, ones, bytes, mixed, y, ones, bytes, mixed, W);
 }
 
-#define REDUCE_TYPE(type, handle, op, a, b)                     \
-	do {                                                    \
-		type in_[2] = {a, b}, out_[2];                  \
-		MPI_Allreduce(in_, out_, 2, handle, op, W);     \
-		app_mix(out_, sizeof(out_));                    \
+#define REDUCE_TYPE(type, handle, op, a, b)                 \
+	do {                                                \
+		type in_[2] = {a, b}, out_[2];              \
+		MPI_Allreduce(in_, out_, 2, handle, op, W); \
+		app_mix(out_, sizeof(out_));                \
 	} while (0)
 
 static void user_function(void *in, void *inout, int *n, MPI_Datatype *type)
@@ -143,7 +144,8 @@ static void types(void)
 		float value;
 		int index;
 	} pair = {3, app_rank}, least;
-	float bad[4] = {NAN, INFINITY, -INFINITY, 3}, nans[4] = {NAN, NAN, NAN, NAN}, small[2] = {1e-9f, 1};
+	float bad[4] = {NAN, INFINITY, -INFINITY, 3}, nans[4] = {NAN, NAN, NAN, NAN},
+	      small[2] = {1e-9f, 1};
 	float _Complex c = 3 + 4 * _Complex_I, csum;
 	double _Complex z = 3 + 4 * _Complex_I, zsum;
 	long double l[2] = {3, 4}, lsum[2];
@@ -197,8 +199,8 @@ static void neighbours(void)
 	MPI_Neighbor_alltoall(v, 1, F, y, 1, F, grid);
 	clear(y);
 	MPI_Neighbor_allgatherv(v, 1, F, y, ones, spread, F, grid);
-	MPI_Dist_graph_create_adjacent(W, app_rank != 0, &zero, MPI_UNWEIGHTED, app_rank ? 0 : 3, others, MPI_UNWEIGHTED,
-		MPI_INFO_NULL, 0, &star);
+	MPI_Dist_graph_create_adjacent(W, app_rank != 0, &zero, MPI_UNWEIGHTED, app_rank ? 0 : 3,
+		others, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
 	MPI_Comm_set_name(star, "a, \"star\"");
 	MPI_Neighbor_allgather(v, 1, F, y, 1, F, star);
 	MPI_Comm_free(&grid);

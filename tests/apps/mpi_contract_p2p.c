@@ -57,8 +57,10 @@ static void blocking(void)
 static void both_ways(void)
 {
 	/* send_recv */
-	MPI_Sendrecv(v, 2, F, other, first ? 11 : 12, y, 8, F, other, first ? 12 : 11, W, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(v, 2, F, first ? 1 : MPI_PROC_NULL, 11, y, 8, F, first ? MPI_PROC_NULL : 0, 11, W, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(v, 2, F, other, first ? 11 : 12, y, 8, F, other, first ? 12 : 11, W,
+		MPI_STATUS_IGNORE);
+	MPI_Sendrecv(v, 2, F, first ? 1 : MPI_PROC_NULL, 11, y, 8, F, first ? MPI_PROC_NULL : 0, 11,
+		W, MPI_STATUS_IGNORE);
 	memcpy(y, v, sizeof(v));
 	MPI_Sendrecv_replace(y, 2, F, other, 13, other, 13, W, MPI_STATUS_IGNORE);
 }
@@ -168,7 +170,8 @@ static void odd_ends(void)
 	if (first)
 		MPI_Send(v, 2, F, 1, 52, W);
 	else
-		fprintf(stderr, "error %d %d\n", app_rank, MPI_Recv(y, 1, F, 0, 52, W, MPI_STATUS_IGNORE));
+		fprintf(stderr, "error %d %d\n", app_rank,
+			MPI_Recv(y, 1, F, 0, 52, W, MPI_STATUS_IGNORE));
 	MPI_Barrier(W);
 }
 

@@ -95,8 +95,12 @@ static void test_segments(void **state)
 		int32_t counts4[12], displs4[12];
 		int in_bytes = (int)below(2), narrow = (int)below(2), same = (int)below(2);
 		int narrow_displs = same ? narrow : (int)below(2);
-		struct view v = {.layout = VIEW_SEGMENTS, .n = n, .width = narrow ? 4 : 8,
-				.dwidth = same ? 0 : narrow_displs ? 4 : 8};
+		struct view v = {.layout = VIEW_SEGMENTS,
+			.n = n,
+			.width = narrow ? 4 : 8,
+			.dwidth = same		  ? 0
+				  : narrow_displs ? 4
+						  : 8};
 		struct pool p;
 
 		pool_make(&p, 1 + (unsigned)below(DT_COUNT - 1), 4000, 12 * 3000);

@@ -23,7 +23,8 @@ static uint64_t constant_of(const struct abi_const *k)
 	const struct abi_cell *c = &k->at[mpi.flavour];
 
 	return c->form == ABI_ADDRESS ? (uint64_t)(uintptr_t)elfsym_data(c->symbol)
-				      : c->form == ABI_VALUE ? (uint64_t)c->value : 0;
+	       : c->form == ABI_VALUE ? (uint64_t)c->value
+				      : 0;
 }
 
 static struct place *place(struct place *table, uint64_t handle)
@@ -72,25 +73,25 @@ static bool find_functions(void)
 		size_t at;
 	} want[] = {
 #define F(field, name) {"PMPI_" name, offsetof(struct mpi_functions, field)}
-			F(initialized, "Initialized"),
-			F(finalized, "Finalized"),
-			F(get_library_version, "Get_library_version"),
-			F(comm_rank, "Comm_rank"),
-			F(comm_size, "Comm_size"),
-			F(comm_remote_size, "Comm_remote_size"),
-			F(comm_test_inter, "Comm_test_inter"),
-			F(comm_group, "Comm_group"),
-			F(comm_remote_group, "Comm_remote_group"),
-			F(group_size, "Group_size"),
-			F(group_translate_ranks, "Group_translate_ranks"),
-			F(group_free, "Group_free"),
-			F(type_size, "Type_size"),
-			F(type_get_extent, "Type_get_extent"),
-			F(get_elements_x, "Get_elements_x"),
-			F(test_cancelled, "Test_cancelled"),
-			F(cartdim_get, "Cartdim_get"),
-			F(graph_neighbors_count, "Graph_neighbors_count"),
-			F(dist_graph_neighbors_count, "Dist_graph_neighbors_count"),
+		F(initialized, "Initialized"),
+		F(finalized, "Finalized"),
+		F(get_library_version, "Get_library_version"),
+		F(comm_rank, "Comm_rank"),
+		F(comm_size, "Comm_size"),
+		F(comm_remote_size, "Comm_remote_size"),
+		F(comm_test_inter, "Comm_test_inter"),
+		F(comm_group, "Comm_group"),
+		F(comm_remote_group, "Comm_remote_group"),
+		F(group_size, "Group_size"),
+		F(group_translate_ranks, "Group_translate_ranks"),
+		F(group_free, "Group_free"),
+		F(type_size, "Type_size"),
+		F(type_get_extent, "Type_get_extent"),
+		F(get_elements_x, "Get_elements_x"),
+		F(test_cancelled, "Test_cancelled"),
+		F(cartdim_get, "Cartdim_get"),
+		F(graph_neighbors_count, "Graph_neighbors_count"),
+		F(dist_graph_neighbors_count, "Dist_graph_neighbors_count"),
 #undef F
 	};
 	bool all = true;
@@ -200,7 +201,8 @@ int32_t mpi_status_int(const void *status, int which)
 
 void mpi_received(struct what *w, const void *status)
 {
-	int32_t source = mpi_status_int(status, CONST_STATUS_SOURCE), tag = mpi_status_int(status, CONST_STATUS_TAG);
+	int32_t source = mpi_status_int(status, CONST_STATUS_SOURCE),
+		tag = mpi_status_int(status, CONST_STATUS_TAG);
 	int64_t bytes = -1;
 
 	if (!w->nout)
@@ -211,7 +213,7 @@ void mpi_received(struct what *w, const void *status)
 
 	/* Counted in bytes: the type may be one of which the message does not hold a whole number. */
 	if (mpi.f.get_elements_x(status, (mpi_handle)mpi.byte, &bytes) == 0 && bytes >= 0 &&
-			(uint64_t)bytes <= v->bytes) {
+		(uint64_t)bytes <= v->bytes) {
 		uint64_t size = v->count ? v->bytes / v->count : 0;
 
 		v->bytes = (uint64_t)bytes;

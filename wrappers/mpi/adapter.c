@@ -35,7 +35,7 @@ static int peer(int64_t value)
 {
 	int32_t v = (int32_t)value;
 
-	return v == mpi.constant[CONST_MPI_PROC_NULL]  ? PEER_NULL
+	return v == mpi.constant[CONST_MPI_PROC_NULL]	 ? PEER_NULL
 	       : v == mpi.constant[CONST_MPI_ANY_SOURCE] ? PEER_ANY
 							 : v;
 }
@@ -68,7 +68,8 @@ static void started(void)
 	if (!mpi_activate())
 		return;
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
-	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 && mpi.f.comm_size((mpi_handle)world, &size) == 0)
+	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 &&
+		mpi.f.comm_size((mpi_handle)world, &size) == 0)
 		session_rank(rank, size);
 }
 
@@ -135,17 +136,17 @@ static void leave(struct call *c, int64_t ret)
 }
 
 const struct lib lib_mpi = {
-		LIB_MPI_SPEC,
-		.ready = mpi_ready,
-		.comm = mpi_comm,
-		.dtype = mpi_dtype,
-		.redop = mpi_redop,
-		.in_place = in_place,
-		.peer = peer,
-		.root = root,
-		.handle_at = mpi_handle_at,
-		.enter = enter,
-		.leave = leave,
+	LIB_MPI_SPEC,
+	.ready = mpi_ready,
+	.comm = mpi_comm,
+	.dtype = mpi_dtype,
+	.redop = mpi_redop,
+	.in_place = in_place,
+	.peer = peer,
+	.root = root,
+	.handle_at = mpi_handle_at,
+	.enter = enter,
+	.leave = leave,
 };
 
 /* MPI_Pcontrol has variable arguments, so it is observed and jumped to (pcontrol.S). */
@@ -171,8 +172,8 @@ static __thread int goes_on __attribute__((tls_model("initial-exec")));
 struct tail mpi_look_pcontrol(int level)
 {
 	struct provider outer, inner;
-	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) && elfsym_after_us("PMPI_Pcontrol", &inner, 1) &&
-			outer.lo != inner.lo;
+	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) &&
+		    elfsym_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
 
 	pcontrol(level);
 	goes_on = tool;

@@ -19,7 +19,8 @@ static bool members(mpi_handle comm, bool remote, int32_t *out, int n)
 	if (ok) {
 		for (int i = 0; i < n; i++)
 			ranks[i] = i;
-		ok = mpi.f.group_translate_ranks(mpi_clean(group), n, ranks, mpi.world_group, out) == 0;
+		ok = mpi.f.group_translate_ranks(
+			     mpi_clean(group), n, ranks, mpi.world_group, out) == 0;
 		mpi.f.group_free(&group);
 		for (int i = 0; ok && i < n; i++)
 			ok = out[i] != (int)mpi.constant[CONST_MPI_UNDEFINED];
@@ -35,10 +36,11 @@ static void neighbours(struct comm *c, const char *how, const struct comm *paren
 
 	if (strncmp(how, "cart", 4) == 0 && mpi.f.cartdim_get(c->handle, &n) == 0) {
 		c->indegree = c->outdegree = 2 * n;
-	} else if (strcmp(how, "graph") == 0 && mpi.f.graph_neighbors_count(c->handle, c->rank, &n) == 0) {
+	} else if (strcmp(how, "graph") == 0 &&
+		   mpi.f.graph_neighbors_count(c->handle, c->rank, &n) == 0) {
 		c->indegree = c->outdegree = n;
 	} else if (strcmp(how, "dist_graph") == 0 &&
-			mpi.f.dist_graph_neighbors_count(c->handle, &in, &out, &weighted) == 0) {
+		   mpi.f.dist_graph_neighbors_count(c->handle, &in, &out, &weighted) == 0) {
 		c->indegree = in;
 		c->outdegree = out;
 	} else if (strcmp(how, "dup") == 0 && parent) {
@@ -57,8 +59,8 @@ static struct comm *learn(uint64_t handle, const struct comm *parent, const char
 	mpi_handle h = (mpi_handle)handle;
 	int rank, size, inter = 0, remote = 0;
 
-	if (mpi.f.comm_rank(h, &rank) || mpi.f.comm_size(h, &size) || mpi.f.comm_test_inter(h, &inter) ||
-			(inter && mpi.f.comm_remote_size(h, &remote)))
+	if (mpi.f.comm_rank(h, &rank) || mpi.f.comm_size(h, &size) ||
+		mpi.f.comm_test_inter(h, &inter) || (inter && mpi.f.comm_remote_size(h, &remote)))
 		return NULL;
 
 	struct comm *c = comm_alloc((uint32_t)(size + remote));
@@ -73,7 +75,8 @@ static struct comm *learn(uint64_t handle, const struct comm *parent, const char
 	c->remote = remote;
 	c->parent = parent ? parent->id : 0;
 
-	bool known = members(h, false, c->world, size) && (!inter || members(h, true, c->world + size, remote));
+	bool known = members(h, false, c->world, size) &&
+		     (!inter || members(h, true, c->world + size, remote));
 
 	if (known) {
 		int32_t low[2] = {INT32_MAX, INT32_MAX};
@@ -82,7 +85,8 @@ static struct comm *learn(uint64_t handle, const struct comm *parent, const char
 			if (c->world[i] < low[i >= size])
 				low[i >= size] = c->world[i];
 		c->first = low[0] <= low[1];
-		c->id = comm_make_id(c->parent, how, tag, c->world, (uint32_t)size, c->world + size, (uint32_t)remote);
+		c->id = comm_make_id(c->parent, how, tag, c->world, (uint32_t)size, c->world + size,
+			(uint32_t)remote);
 	} else {
 		/* Nobody else can arrive at this number. */
 		c->nworld = 0;
@@ -175,7 +179,8 @@ void mpi_comm_enter(struct call *c)
 	}
 }
 
-static void add(const struct comm *parent, const void *at, const char *how, int64_t tag, uint64_t since)
+static void add(
+	const struct comm *parent, const void *at, const char *how, int64_t tag, uint64_t since)
 {
 	uint64_t h = mpi_handle_at(at, 0);
 	const struct comm *known;

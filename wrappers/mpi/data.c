@@ -31,14 +31,17 @@ static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void mpi_match_leave(struct call *c)
 {
-	const union arg *flag = role(c, ROLE_FLAG), *m = role(c, ROLE_MESSAGE), *st = role(c, ROLE_STATUS);
+	const union arg *flag = role(c, ROLE_FLAG), *m = role(c, ROLE_MESSAGE),
+			*st = role(c, ROLE_STATUS);
 	const union arg *comm = role(c, ROLE_COMM);
 
 	if (!c->ok || !mpi_ready() || (flag && !*(const int *)flag->cp) || !m || !m->cp)
 		return;
 
-	struct message new = {.handle = mpi_handle_at(m->cp, 0), .comm = mpi_comm(comm->u), .source = JOURNAL_NONE,
-			.tag = JOURNAL_NONE};
+	struct message new = {.handle = mpi_handle_at(m->cp, 0),
+		.comm = mpi_comm(comm->u),
+		.source = JOURNAL_NONE,
+		.tag = JOURNAL_NONE};
 
 	if (new.handle == (uint64_t)mpi.constant[CONST_MPI_MESSAGE_NO_PROC])
 		return;

@@ -27,7 +27,8 @@ struct mpi_functions {
 	int (*comm_group)(mpi_handle comm, void *group);
 	int (*comm_remote_group)(mpi_handle comm, void *group);
 	int (*group_size)(mpi_handle group, int *n);
-	int (*group_translate_ranks)(mpi_handle from, int n, const int *ranks, mpi_handle to, int *out);
+	int (*group_translate_ranks)(
+		mpi_handle from, int n, const int *ranks, mpi_handle to, int *out);
 	int (*group_free)(void *group);
 	int (*type_size)(mpi_handle dtype, int *size);
 	int (*type_get_extent)(mpi_handle dtype, int64_t *lb, int64_t *extent);
@@ -42,10 +43,10 @@ enum mpi_state { MPI_UNKNOWN, MPI_ACTIVE, MPI_OVER };
 
 struct mpi {
 	_Atomic int state; /* enum mpi_state */
-	int flavour;       /* ABI_MPI_... */
+	int flavour; /* ABI_MPI_... */
 	int64_t constant[CONST_STATUS_ERROR + 1];
 	unsigned handle_size; /* bytes of a handle in memory */
-	uint64_t byte;        /* MPI_BYTE */
+	uint64_t byte; /* MPI_BYTE */
 	mpi_handle world_group;
 	int world_size;
 	struct mpi_functions f;

@@ -113,8 +113,9 @@ static const void *status_at(const struct call *c, uint64_t i)
 {
 	const union arg *st = status_arg(c);
 
-	return st && !mpi_status_ignored(st->cp) ? (const char *)st->cp + i * (uint64_t)mpi.constant[CONST_STATUS_SIZE]
-						 : NULL;
+	return st && !mpi_status_ignored(st->cp)
+		       ? (const char *)st->cp + i * (uint64_t)mpi.constant[CONST_STATUS_SIZE]
+		       : NULL;
 }
 
 /* After a call that failed: requests whose handle the library took away are over all the same. */
@@ -159,7 +160,7 @@ static void leave_completion(struct call *c, int64_t ret)
 			one_done(c, handles[i], status_at(c, i), 0, false);
 		break;
 	case SUB_ANY:
-		if (*(const int *)index->cp >= 0 && (uint64_t)*(const int *)index->cp < n)
+		if (*(const int *)index->cp >= 0 && (uint64_t) * (const int *)index->cp < n)
 			one_done(c, handles[*(const int *)index->cp], status_at(c, 0), 0, false);
 		break;
 	case SUB_SOME: {
@@ -186,7 +187,9 @@ static void enter_start(struct call *c)
 		return;
 	t = async_ready() ? thread_get() : NULL;
 
-	struct async_start *s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL, one;
+	struct async_start *s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s))
+							       : NULL,
+			   one;
 
 	if (!s) {
 		/* Not recorded, but counted. */
