@@ -6,20 +6,7 @@
 #ifndef TESTS_UNIT_CORE_HELPER_H
 #define TESTS_UNIT_CORE_HELPER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tmp_helper.h"
 
 #include "journal/drain.h"
 #include "journal/journal.h"
@@ -37,34 +24,6 @@ struct rank {
 	struct sink sink;
 	struct drain drain;
 };
-
-static inline void empty_dir(int fd)
-{
-	DIR *d = fdopendir(fd);
-
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-			unlinkat(fd, e->d_name, 0) < 0) {
-			empty_dir(openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-			unlinkat(fd, e->d_name, AT_REMOVEDIR);
-		}
-	if (d)
-		closedir(d);
-}
-
-static inline void remove_tree(const char *path)
-{
-	empty_dir(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	rmdir(path);
-}
-
-static inline void make_tmp(char *dir, size_t cap)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(dir, cap, "%s/probe-unit-XXXXXX", tmp && strlen(tmp) < cap - 24 ? tmp : "/tmp");
-	assert_non_null(mkdtemp(dir));
-}
 
 /* The head of a journal as a session fills it in, with a clock whose ticks are nanoseconds since the epoch. */
 static inline void fill_test_head(struct journal_head *h)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which folders are one run, which are left out, and what is said of them. */
-#include "folder_helper.h"
+#include "run_helper.h"
 
 #include "tools/probe/folders.h"
 #include "tools/probe/tool.h"

@@ -2,7 +2,7 @@
 /*
  * What `probe report` gathers from whole folders: bad values, odd files, parts, who is missing, clocks of other hosts.
  */
-#include "folder_helper.h"
+#include "run_helper.h"
 
 #include "tools/probe/gather.h"
 #include "tools/probe/stuck.h"

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An output folder as the ranks of a run left it, for the parts of the tool that read whole runs. */
+#ifndef TESTS_UNIT_RUN_HELPER_H
+#define TESTS_UNIT_RUN_HELPER_H
+
+#include "tmp_helper.h"
+
+#define CALLS_HEADER                                                                        \
+	"step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,"  \
+	"dtype,shape,count,bytes,min,max,mean,norm,zeros,nans,infs,start_ns,dur_ns,thread," \
+	"stack_id,flags,parent,phase,name,tag,wait_ns,dev_ns,crc32\n"
+
+/* The output folder of the test that runs. */
+static char top[64];
+
+/* What a test says of one rank's meta.json; times are nanoseconds since the epoch, 0: the key is missing. */
+struct meta_part {
+	const char *state; /* NULL: "finished" */
+	const char *host; /* NULL: "a" */
+	const char *run; /* NULL: none */
+	int rank, world; /* -1: not known */
+	long first, last; /* records */
+	long clock_first, clock_last;
+};
+
+static inline int make_top(void **state)
+{
+	(void)state;
+	make_tmp(top, sizeof(top));
+	return 0;
+}
+
+static inline int remove_top(void **state)
+{
+	(void)state;
+	remove_tree(top);
+	return 0;
+}
+
+/* A new file in a rank's folder, which is made where it is missing. */
+static inline FILE *create(const char *folder, const char *file)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", top, folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%s", top, folder, file);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	return f;
+}
+
+static inline void put_meta(const char *folder, struct meta_part m)
+{
+	FILE *f = create(folder, "meta.json");
+
+	fprintf(f, "{\n \"format\": 1,\n \"state\": \"%s\",\n", m.state ? m.state : "finished");
+	/* No process of this host has that start time: such an owner is dead. */
+	fprintf(f,
+		" \"owner\": {\"host\": \"%s\", \"boot_id\": \"b\", \"pid_ns\": 1, \"pid\": 1, "
+		"\"start_time\": 1},\n",
+		m.host ? m.host : "a");
+	fprintf(f, " \"journal_path\": \"\",\n \"run\": \"%s\",\n", m.run ? m.run : "");
+	if (m.rank >= 0)
+		fprintf(f, " \"rank\": %d,\n", m.rank);
+	if (m.world >= 0)
+		fprintf(f, " \"world_size\": %d,\n", m.world);
+	if (m.clock_first)
+		fprintf(f,
+			" \"clock\": {\"first\": {\"real_ns\": %ld}, \"last\": {\"real_ns\": "
+			"%ld}},\n",
+			m.clock_first, m.clock_last);
+	if (m.first)
+		fprintf(f, " \"first_record_ns\": %ld,\n \"last_record_ns\": %ld,\n", m.first,
+			m.last);
+	fprintf(f, " \"steps\": {\"current\": 0}\n}\n");
+	fclose(f);
+}
+
+#endif
