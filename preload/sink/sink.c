@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "sink/meta.h"
+#include "sink/modules.h"
 #include "sink/row.h"
 
 #define STACK_HEADER "stack_id,api,first_step,python_stack,native_stack\n"
@@ -159,33 +160,6 @@ int sink_call(
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* "lo hi bias buildid", path: as call/stackid.c writes it. */
-static bool parse_module(const char *text, struct module *m)
-{
-	char *p;
-	const char *path = text + strlen(text) + 1;
-
-	*m = (struct module){0};
-	m->lo = strtoull(text, &p, 16);
-	m->hi = strtoull(p, &p, 16);
-	m->bias = strtoull(p, &p, 16);
-	while (*p == ' ')
-		p++;
-	for (; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0 &&
-		m->build_id_len < sizeof(m->build_id);
-		p += 2)
-		m->build_id[m->build_id_len++] = (uint8_t)(hex_digit(p[0]) << 4 | hex_digit(p[1]));
-	if (strlen(path) >= sizeof(m->path))
-		return false;
-	strcpy(m->path, path);
-	return m->hi > m->lo;
-}
-
 /* Symbols of the modules that the journal knows of by now. NULL: out of memory. */
 static struct symbols *symbols(struct sink *s)
 {
@@ -197,7 +171,7 @@ static struct symbols *symbols(struct sink *s)
 	if (!s->symbols)
 		s->symbols = symbols_new(SYMBOLS_BYTES);
 	while (s->symbols && (e = journal_dict_next(s->j, &at, &gap)))
-		if (e->kind == DICT_MODULE && parse_module((const char *)(e + 1), &m))
+		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
 	/* What is being filled in now is looked at again the next time, with all behind it. */
 	if (!gap)
@@ -356,5 +330,7 @@ int sink_meta(struct sink *s)
 	int err = t.cut ? -EMSGSIZE : io_replace_file(s->files.dirfd, "meta.json", buf, t.len);
 
 	free(buf);
+	/* Without it only source lines are missing. */
+	modules_write(s->j, s->files.dirfd, &s->modules_written);
 	return err;
 }

@@ -15,6 +15,7 @@ struct sink {
 	struct files files;
 	struct symbols *symbols; /* NULL until the first stack */
 	uint64_t modules_at; /* how far the dictionary has been looked through for modules */
+	uint64_t modules_written; /* the same, for modules.csv */
 	const char **api; /* by dictionary id: lib, NUL, symbol, NUL, op */
 	const char **name;
 	uint32_t napi, nname;
@@ -41,7 +42,7 @@ int sink_comm(struct sink *s, const struct journal_comm *e);
 int sink_write(struct sink *s, struct journal_commit *next);
 void sink_drop(struct sink *s);
 
-/* Rewrites meta.json, atomically. */
+/* Rewrites meta.json, and modules.csv if there is something new, atomically. */
 int sink_meta(struct sink *s);
 
 #endif
