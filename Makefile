@@ -137,7 +137,7 @@ demo: deps-if-missing
 	@$(MAKE) --no-print-directory all apps-demo
 	@tests/demo.sh $(B)
 
-lint: $(B)/libprobe.so $(B)/genwrap
+lint: $(B)/libprobe.so $(B)/probe $(B)/genwrap
 	@tests/lint.sh $(B)
 	@$(MAKE) --no-print-directory check-specs
 

@@ -48,5 +48,6 @@ else
 	echo "ok $n - clang-format # SKIP clang-format is not installed"
 fi
 check "SPDX line in every source" "$(git ls-files '*.c' '*.h' '*.S' ':!tests/unit/gen/expect' | xargs grep -L 'SPDX-License-Identifier: Apache-2.0')"
+check "README has the table of \`probe config --markdown\`" "$(tests/readme.sh "$B" --check 2>&1)"
 echo "1..$n"
 exit $bad
