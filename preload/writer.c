@@ -113,6 +113,15 @@ static int drain_now(bool last)
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
 			(long long)session.cfg.output_limit_mib);
+	if (session.cfg.gzip && !last && !err) {
+		int cut = files_compress(&session.sink.files);
+
+		if (cut < 0)
+			log_loss(LOSS_WRITE,
+				"compressing a file in %s: %s; files stay uncompressed from here "
+				"on",
+				session.folder.path, strerror(-cut));
+	}
 	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
 	h->writer_ticks += clock_ticks() - t0;
 

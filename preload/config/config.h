@@ -36,6 +36,7 @@ struct config {
 	int64_t part_mib;
 	int64_t output_limit_mib;
 	int64_t step_count_per_record; /* steps in one calls_<a>-<b>.csv */
+	bool gzip; /* finished calls files are compressed */
 	/* what */
 	bool statistics;
 	double eps; /* |x| < eps counts as zero */

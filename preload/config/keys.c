@@ -67,6 +67,7 @@ const struct config_key config_keys[] = {
 		"Disk space of a rank in MiB, beyond which the oldest blocks are removed; 0: "
 		"no limit"),
 	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
+	BOOL(gzip, "false", "Compress calls files (.csv.gz) when a whole further block was begun"),
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),

@@ -72,22 +72,37 @@ int blocks_scan(struct files *f)
 	for (struct dirent *e; (e = readdir(d));) {
 		unsigned block, part = 0;
 		unsigned long long last;
+		struct out_block *b;
 		struct stat st;
-		char want[48];
+		char want[BLOCK_PATH_MAX];
+		const char *rest;
 
 		if (sscanf(e->d_name, "calls_%u-%llu.%u.csv", &block, &last, &part) < 2)
 			continue;
 		blocks_path(f, block, part, want, sizeof(want));
-		if (strcmp(want, e->d_name) ||
-			fstatat(f->dirfd, want, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		rest = e->d_name + strlen(want);
+		if (strncmp(want, e->d_name, strlen(want)) ||
+			(strcmp(rest, "") && strcmp(rest, ".gz") && strcmp(rest, ".gz.tmp")) ||
+			fstatat(f->dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (st.st_size)
-			blocks_add(f, block, part, (uint64_t)st.st_size);
-		else
-			unlinkat(f->dirfd, want, 0);
+		if (!st.st_size || strcmp(rest, ".gz.tmp") == 0 ||
+			(*rest && faccessat(f->dirfd, want, F_OK, 0) == 0)) {
+			unlinkat(f->dirfd, e->d_name, 0);
+			continue;
+		}
+		b = blocks_add(f, block, part, (uint64_t)st.st_size);
+		if (b)
+			b->gz = *rest;
 	}
 	closedir(d);
 	return 0;
+}
+
+void blocks_close(struct files *f, const char *path)
+{
+	for (int i = 0; i < FILES_OPEN; i++)
+		if (strcmp(f->file[i].path, path) == 0)
+			files_forget(&f->file[i]);
 }
 
 uint32_t files_limit(struct files *f)
@@ -98,12 +113,12 @@ uint32_t files_limit(struct files *f)
 	/* The first block stays (how it all began), the last is being written. */
 	while (limit && f->total > limit && f->nblocks > 2) {
 		struct out_block b = f->blocks[1];
-		char path[48];
+		char path[BLOCK_PATH_MAX];
 
 		blocks_path(f, b.block, b.part, path, sizeof(path));
-		for (int i = 0; i < FILES_OPEN; i++)
-			if (strcmp(f->file[i].path, path) == 0)
-				files_forget(&f->file[i]);
+		blocks_close(f, path);
+		if (b.gz)
+			strcat(path, ".gz");
 		unlinkat(f->dirfd, path, 0);
 		memmove(&f->blocks[1], &f->blocks[2], (f->nblocks - 2) * sizeof(b));
 		f->nblocks--;

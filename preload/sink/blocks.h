@@ -8,17 +8,23 @@
 
 #include "sink/files.h"
 
-/* The name of a calls file; block: its first step. */
+#define BLOCK_PATH_MAX 56
+
+/* The name of a calls file without .gz; block: its first step. */
 void blocks_path(const struct files *f, uint32_t block, uint32_t part, char *buf, size_t cap);
 
 /* The entry of that file, NULL if there is none; and a new one, NULL if there is no memory. */
 struct out_block *blocks_find(struct files *f, uint32_t block, uint32_t part);
 struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uint64_t bytes);
 
-/* Looks at what the folder holds. Empty files, made by a pass that was killed before it wrote, are removed. -errno. */
+/*
+ * Looks at what the folder holds. Removed are empty files, made by a pass that was killed before it wrote, and what a
+ * compression left that was killed: the plain file is whole as long as it is there. -errno.
+ */
 int blocks_scan(struct files *f);
 
-/* Closes the file and forgets its text. */
+/* Closes the file and forgets its text; the same for whichever has that name. */
 void files_forget(struct out_file *o);
+void blocks_close(struct files *f, const char *path);
 
 #endif

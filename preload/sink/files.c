@@ -142,6 +142,11 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 	for (uint32_t i = f->nblocks; i-- > 0;)
 		if (f->blocks[i].block == block && f->blocks[i].part > part)
 			part = f->blocks[i].part;
+
+	const struct out_block *newest = blocks_find(f, block, part);
+
+	if (newest && newest->gz)
+		part++;
 	for (;;) {
 		blocks_path(f, block, part, path, sizeof(path));
 

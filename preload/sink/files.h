@@ -30,7 +30,8 @@ struct out_file {
 /* A calls file that exists, for the limit on the folder's size. */
 struct out_block {
 	uint32_t block, part;
-	uint64_t bytes;
+	uint64_t bytes; /* on the disk */
+	bool gz; /* compressed: nothing is written into it any more */
 };
 
 struct files {
@@ -41,6 +42,7 @@ struct files {
 	struct out_block *blocks;
 	uint32_t nblocks, cap_blocks;
 	uint64_t total; /* bytes of all calls files */
+	bool plain; /* compressing failed once */
 	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
 };
 
@@ -72,5 +74,12 @@ int files_cut(struct files *f);
 
 /* Removes the oldest finished blocks but the first until the folder fits its limit. Returns blocks removed. */
 uint32_t files_limit(struct files *f);
+
+/*
+ * Compresses at most one calls file that is finished: a part with a further one, or a block with a whole block behind
+ * it; rows that come late all the same go into a further part. The plain file is removed last: while it is there, it
+ * is the one that counts. 1: done, 0: nothing to do, -errno: it stays as it is, and so do all others from now on.
+ */
+int files_compress(struct files *f);
 
 #endif

@@ -19,6 +19,7 @@ static const struct {
 	{"part_mib", "256", "1", "1"},
 	{"output_limit_mib", "4096", "0", "0"},
 	{"step_count_per_record", "100", "7", "7"},
+	{"gzip", "false", "true", "yes"},
 	{"statistics", "true", "false", "no"},
 	{"eps", "1.0e-8", "0.25", ".25"},
 	{"min_bytes", "0", "1024", "1024"},

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/blocks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define CHUNK 65536
+
+/* The oldest file that will get no rows any more in the ordinary course of things, NULL: none. */
+static struct out_block *finished(struct files *f)
+{
+	uint64_t steps = f->j->head->block_steps;
+
+	for (uint32_t i = 0; i + 1 < f->nblocks; i++) {
+		struct out_block *b = &f->blocks[i];
+		const struct out_block *next = &f->blocks[i + 1],
+				       *last = &f->blocks[f->nblocks - 1];
+
+		if (!b->gz && (next->block == b->block || last->block > b->block + steps))
+			return b;
+	}
+	return NULL;
+}
+
+/* 0 or -errno. */
+static int gzip(int from, int to)
+{
+	char *buf = malloc(CHUNK);
+	gzFile gz = gzdopen(to, "wb1");
+	ssize_t n = 0;
+	int err = 0;
+
+	if (!buf || !gz) {
+		free(buf);
+		if (gz)
+			gzclose(gz);
+		else
+			close(to);
+		return -ENOMEM;
+	}
+	while (!err && (n = read(from, buf, CHUNK)) != 0)
+		if (n < 0 ? errno != EINTR : gzwrite(gz, buf, (unsigned)n) != n)
+			err = errno ? -errno : -EIO;
+	if (gzclose(gz) != Z_OK && !err)
+		err = errno ? -errno : -EIO;
+	free(buf);
+	return err;
+}
+
+int files_compress(struct files *f)
+{
+	struct out_block *b = f->plain ? NULL : finished(f);
+	char path[BLOCK_PATH_MAX], gz[BLOCK_PATH_MAX + 8], tmp[BLOCK_PATH_MAX + 8];
+	int from, to, err;
+	off_t bytes;
+
+	if (!b)
+		return 0;
+	blocks_path(f, b->block, b->part, path, sizeof(path));
+	snprintf(gz, sizeof(gz), "%s.gz", path);
+	snprintf(tmp, sizeof(tmp), "%s.gz.tmp", path);
+	blocks_close(f, path);
+	errno = 0;
+	from = openat(f->dirfd, path, O_RDONLY | O_CLOEXEC);
+	to = openat(f->dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	err = from < 0 || to < 0 ? -errno : 0;
+	if (!err)
+		err = gzip(from, to); /* closes it */
+	else if (to >= 0)
+		close(to);
+	if (from >= 0)
+		close(from);
+	if (!err && renameat(f->dirfd, tmp, f->dirfd, gz) < 0)
+		err = -errno;
+	if (err) {
+		if (to >= 0)
+			unlinkat(f->dirfd, tmp, 0);
+		f->plain = true;
+		return err;
+	}
+	unlinkat(f->dirfd, path, 0);
+	to = openat(f->dirfd, gz, O_RDONLY | O_CLOEXEC);
+	bytes = to < 0 ? 0 : lseek(to, 0, SEEK_END);
+	if (to >= 0)
+		close(to);
+	if (bytes > 0) {
+		f->total -= b->bytes;
+		b->bytes = (uint64_t)bytes;
+		f->total += b->bytes;
+	}
+	b->gz = true;
+	return 1;
+}
