@@ -122,6 +122,13 @@ print([(f["hits"], f["state"], "libmpi" in f["where"]) for f in r["functions"] i
 	is 'and records nothing' "$(ls "$tmp/checked")" ''
 	(cd "$tmp" && timeout 60 "$probe" run mpirun.$flavour $over -n 2 "$app" --steps 3 >/dev/null 2>&1)
 	says 'a run is recorded, and report finds it' 0 'ranks 2 \(0,1\) of 2, all finished' sh -c "cd $tmp && $probe report"
+	says 'its cost per step, in words' 0 'cost [0-9.]+ k?B of files and [0-9.]+ [mun]s of the job' sh -c "cd $tmp && $probe config --explain"
+	# Followed until the job has ended: the last of several reports says so.
+	(cd "$tmp" && rm -rf probe_output && PROBE_STEP_MARKER=MPI_Reduce timeout 60 "$probe" run mpirun.$flavour $over -n 2 "$app" --slow 1:20 --steps 60 >/dev/null 2>&1) &
+	while [ ! -s "$tmp/probe_output/rank1/meta.json" ] && kill -0 $!; do sleep 0.1; done
+	(cd "$tmp" && timeout 60 "$probe" report --follow --interval 0.2 >followed.txt 2>&1)
+	is 'a followed run' "$? $(grep -c '^ranks .*all running' "$tmp/followed.txt" | sed 's/^[1-9][0-9]*$/some/') $(grep '^ranks' "$tmp/followed.txt" | tail -1)" '0 some ranks    2 (0,1) of 2, all finished'
+	wait
 else
 	echo 'ok - check and run of a training # SKIP no MPI'
 fi
@@ -136,6 +143,9 @@ says 'values of the environment' 0 'journal_mib: 5 # from the environment' env P
 says 'problems' 2 "$tmp/bad.yaml:1:14: journal_mib" "$probe" config -c "$tmp/bad.yaml"
 says 'problems of the environment' 2 'PROBE_JOURNAL_MIB=x: not an integer' env PROBE_JOURNAL_MIB=x "$probe" config
 says 'no file' 2 'No such file|cannot be read' "$probe" config -c "$tmp/none.yaml"
+says 'in words' 0 'mpi: [0-9]+ entries.*every 10th from 4 on: 4, 14, 24.*no effect step_marker_count: step_marker is empty.*cost unknown' \
+	env PROBE_OUTPUT_DIR="$tmp/nothing" PROBE_STEP_INTERVAL=10 PROBE_START_STEP=4 PROBE_STEP_MARKER_COUNT=3 "$probe" config --explain
+says 'in words: off' 0 'records nothing: disable is set' env PROBE_DISABLE=1 "$probe" config --explain
 says 'as a table' 0 '^\| Key \| Default .*`step_marker`' "$probe" config --markdown
 
 exit $bad

@@ -7,11 +7,12 @@
 
 #include "config/config.h"
 #include "tools/probe/cli.h"
+#include "tools/probe/explain.h"
 #include "tools/probe/preload.h"
 #include "tools/probe/tool.h"
 
 static const char help[] =
-	"usage: probe config [-c FILE] [--markdown]\n"
+	"usage: probe config [-c FILE] [--explain] [--markdown]\n"
 	"\n"
 	"Prints the configuration that a job started from here would have, as a commented YAML "
 	"file, and says where\n"
@@ -20,16 +21,21 @@ static const char help[] =
 	"Problems go to stderr with file, line and column; the exit status is then 2.\n"
 	"\n"
 	"  -c, --config FILE   this file instead of $PROBE_CONFIG or the one that is found\n"
+	"      --explain       what will be recorded, in words: functions, ranks, steps, keys "
+	"without effect, and, where\n"
+	"                      the output folder has a run already, the bytes and the time per "
+	"step to expect\n"
 	"      --markdown      the keys as a table, as in README\n"
 	"\n"
 	"examples:\n"
-	"  probe config -c my.yaml\n"
+	"  probe config -c my.yaml --explain\n"
 	"  probe config > my.yaml      a file to start from\n";
 
-enum { OPT_CONFIG, OPT_MARKDOWN };
+enum { OPT_CONFIG, OPT_EXPLAIN, OPT_MARKDOWN };
 
 static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
+	[OPT_EXPLAIN] = {"explain", 0, false},
 	[OPT_MARKDOWN] = {"markdown", 0, false},
 };
 
@@ -115,7 +121,7 @@ static char *working_directory(void)
 	return cwd ? cwd : tool_strdup("/");
 }
 
-static int show(const char *file)
+static int show(const char *file, bool in_words)
 {
 	struct sources s;
 	struct config now;
@@ -133,11 +139,14 @@ static int show(const char *file)
 	list = wraplist_load(ops, problem, &problems);
 	if (!list)
 		err = err ? err : -1;
-	else
-		wraplist_free(list);
 	if (getenv("PROBE_DISABLE") && now.disable)
 		puts("# PROBE_DISABLE is set: nothing is recorded");
-	config_dump(&now, print_value, &s);
+	if (in_words && list)
+		explain(&now, list);
+	else
+		config_dump(&now, print_value, &s);
+	if (list)
+		wraplist_free(list);
 	config_free(&s.file);
 	config_free(&s.none);
 	config_free(&now);
@@ -153,7 +162,7 @@ int verb_config(int argc, char **argv)
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
 	const char *named = getenv("PROBE_CONFIG");
-	bool markdown = false;
+	bool markdown = false, in_words = false;
 	char *file;
 	int o, status;
 
@@ -161,6 +170,9 @@ int verb_config(int argc, char **argv)
 		switch (o) {
 		case OPT_CONFIG:
 			named = c.value;
+			break;
+		case OPT_EXPLAIN:
+			in_words = true;
 			break;
 		case OPT_MARKDOWN:
 			markdown = true;
@@ -181,7 +193,7 @@ int verb_config(int argc, char **argv)
 		return tool_finish(STATUS_DONE);
 	}
 	file = named && *named ? tool_absolute(named) : config_find("probe.yaml", preload_beside());
-	status = show(file);
+	status = show(file, in_words);
 	free(file);
 	return tool_finish(status);
 }

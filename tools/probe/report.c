@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "config/value.h"
 #include "tools/probe/cli.h"
@@ -24,14 +26,17 @@ static const char help[] =
 	"  --top N          length of each list (10)\n"
 	"  --stacks         whole call stacks, with file:line where debug information is found\n"
 	"  --json           everything as JSON\n"
+	"  --follow         again and again, until no rank runs any more\n"
+	"  --interval S     seconds between two reports with --follow (2)\n"
 	"  --color WHEN     auto, always or never\n"
 	"\n"
 	"examples:\n"
 	"  probe report\n"
+	"  probe report --follow --top 3\n"
 	"  probe report --stacks --rank 5 /scratch/run7\n"
 	"  probe report --json /scratch/run7 | jq '.open[] | [.rank, .api, .comm_seq, .age_s]'\n";
 
-enum { OPT_RANK, OPT_STEP, OPT_TOP, OPT_STACKS, OPT_JSON, OPT_COLOR };
+enum { OPT_RANK, OPT_STEP, OPT_TOP, OPT_STACKS, OPT_JSON, OPT_FOLLOW, OPT_INTERVAL, OPT_COLOR };
 
 static const struct cli_option options[] = {
 	[OPT_RANK] = {"rank", 'r', true},
@@ -39,6 +44,8 @@ static const struct cli_option options[] = {
 	[OPT_TOP] = {"top", 'n', true},
 	[OPT_STACKS] = {"stacks", 0, false},
 	[OPT_JSON] = {"json", 0, false},
+	[OPT_FOLLOW] = {"follow", 'f', false},
+	[OPT_INTERVAL] = {"interval", 0, true},
 	[OPT_COLOR] = {"color", 0, true},
 };
 
@@ -46,7 +53,8 @@ static const struct cli_option options[] = {
 
 struct asked {
 	struct gather_options gather;
-	bool json, stacks;
+	bool json, stacks, follow;
+	double interval; /* s */
 };
 
 static bool set_ranges(struct ranges *r, const char *name, const char *text)
@@ -91,6 +99,17 @@ static bool set_top(struct gather_options *o, const char *text)
 	return true;
 }
 
+static bool set_interval(struct asked *a, const char *text)
+{
+	char *end;
+
+	a->interval = strtod(text, &end);
+	if (end > text && !*end && a->interval >= 0.1 && a->interval <= 86400)
+		return true;
+	tool_error("report: --interval %s: accepted: a number of seconds from 0.1 to 86400", text);
+	return false;
+}
+
 /* 0: go on; else the status to end with, + 1. */
 static int read_options(struct asked *a, int argc, char **argv)
 {
@@ -120,6 +139,12 @@ static int read_options(struct asked *a, int argc, char **argv)
 		case OPT_JSON:
 			a->json = true;
 			break;
+		case OPT_FOLLOW:
+			a->follow = true;
+			break;
+		case OPT_INTERVAL:
+			ok = set_interval(a, c.value);
+			break;
 		case OPT_COLOR:
 			color = c.value;
 			break;
@@ -143,33 +168,43 @@ static int read_options(struct asked *a, int argc, char **argv)
 		tool_error("report: --color %s: accepted: auto, always, never", color);
 		return 1 + STATUS_USAGE;
 	}
+	if (a->follow && a->json) {
+		tool_error("report: --follow and --json: one of them; call it again for new JSON");
+		return 1 + STATUS_USAGE;
+	}
 	if (!a->gather.path)
 		a->gather.path = folders_default();
 	return 0;
 }
 
-int verb_report(int argc, char **argv)
+static bool still_runs(const struct gather *g)
 {
-	struct asked a = {.gather = {.top = 10, .step_hi = UINT64_MAX, .progress = true}};
-	struct report *r;
-	int status = read_options(&a, argc, argv);
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (g->folders.dir[i].state == RANK_RUNNING)
+			return true;
+	return false;
+}
 
-	if (status) {
-		ranges_free(&a.gather.ranks);
-		return tool_finish(status - 1);
-	}
-	r = tool_alloc(sizeof(*r));
-	r->top = a.gather.top;
-	r->with_stacks = a.stacks;
-	status = gather(&r->g, &a.gather);
+/* *runs: a rank's process lives. */
+static int report_once(const struct asked *a, bool clear, bool *runs)
+{
+	struct report *r = tool_alloc(sizeof(*r));
+	int status = gather(&r->g, &a->gather);
+
+	*runs = false;
+	r->top = a->gather.top;
+	r->with_stacks = a->stacks;
 	if (!status) {
 		stuck_find(&r->stuck, &r->g);
 		stacks_init(&r->stacks, &r->g);
 		report_findings(r);
-		if (a.json)
+		if (clear)
+			fputs("\033[H\033[2J", stdout);
+		if (a->json)
 			report_json(r);
 		else
 			report_text(r);
+		*runs = still_runs(&r->g);
 		for (unsigned i = 0; i < r->nfinding; i++)
 			free(r->finding[i].text);
 		free(r->finding);
@@ -177,7 +212,51 @@ int verb_report(int argc, char **argv)
 		stuck_free(&r->stuck);
 		gather_free(&r->g);
 	}
-	ranges_free(&a.gather.ranks);
 	free(r);
+	return status;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Reading takes longer the more there is: at most half of the time goes into it. */
+static void wait_for_next(double interval, double began)
+{
+	double took = now_s() - began, s = interval > took ? interval : took;
+
+	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
+			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
+		NULL);
+}
+
+int verb_report(int argc, char **argv)
+{
+	struct asked a = {
+		.gather = {.top = 10, .step_hi = UINT64_MAX, .progress = true}, .interval = 2};
+	int status = read_options(&a, argc, argv);
+	bool screen = isatty(STDOUT_FILENO), runs;
+
+	if (status) {
+		ranges_free(&a.gather.ranks);
+		return tool_finish(status - 1);
+	}
+	for (;;) {
+		double began = now_s();
+
+		status = report_once(&a, a.follow && screen, &runs);
+		if (!a.follow || status || !runs || fflush(stdout) || ferror(stdout))
+			break;
+		/* The progress bar of the first reading tells how long it takes; later it would only flicker. */
+		a.gather.progress = false;
+		wait_for_next(a.interval, began);
+		if (!screen)
+			puts("\n----\n");
+	}
+	ranges_free(&a.gather.ranks);
 	return tool_finish(status);
 }
