@@ -417,7 +417,7 @@ static void large_tables(void **state)
 						1);
 			}
 		}
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 		assert_true(resident() - before < (long)limits[l] + (1 << 20));
 #else
 		(void)before;
