@@ -368,6 +368,7 @@ static void rename_folder(int rank)
 void session_rank(int rank, int size)
 {
 	pthread_mutex_lock(&session.lock);
+	session.rank_told = true;
 
 	bool named = session.world_rank >= 0;
 
@@ -414,7 +415,8 @@ static void child_after_fork(void)
 	session.journal = (struct journal){0};
 	session.sink = (struct sink){0};
 	session.drain = (struct drain){0};
-	session.world_rank = session.world_size = -1; /* its environment may say otherwise */
+	if (!session.rank_told)
+		session.world_rank = session.world_size = -1; /* its environment may say otherwise */
 	atomic_store(&rank_wanted, 0);
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)

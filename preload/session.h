@@ -45,6 +45,7 @@ struct session {
 	struct drain drain;
 	pthread_mutex_t lock, drain_lock;
 	int world_rank, world_size; /* -1: unknown */
+	bool rank_told; /* by session_rank(): no guess from the environment, and a forked child's too */
 	char run[128];
 	struct clock_base clock; /* as it was at the start; the journal's head has the one in use */
 	_Atomic bool paused;

@@ -142,6 +142,13 @@ void comm_drop(const struct lib *lib, uint64_t handle)
 void comm_forked(void)
 {
 	pthread_mutex_init(&change, NULL);
+	/* What the parent's comms.csv holds is not in the child's. */
+	for (uint32_t i = 0; i < TABLE; i++) {
+		struct comm *c = atomic_load(&table[i].comm);
+
+		if (c)
+			atomic_store(&c->announced, 0);
+	}
 }
 
 /* ---- counting messages: levels of growing tables, so that a counter never moves and no lock is needed ---- */

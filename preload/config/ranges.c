@@ -46,11 +46,13 @@ static bool append(struct ranges *r, uint64_t lo, uint64_t hi)
 const char *ranges_add(struct ranges *r, const char *text, size_t len)
 {
 	const char *p = text, *end = text + len;
+	bool listed = false;
 
 	skip_spaces(&p, end);
 	while (end > p && is_space(end[-1]))
 		end--;
 	if (end - p >= 2 && *p == '[' && end[-1] == ']') {
+		listed = true;
 		p++;
 		end--;
 		skip_spaces(&p, end);
@@ -59,8 +61,12 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 	}
 	for (;;) {
 		uint64_t lo, hi;
+		char quote = 0;
 
 		skip_spaces(&p, end);
+		/* In the environment the notation of the file comes with its quotes. */
+		if (listed && p < end && (*p == '"' || *p == '\''))
+			quote = *p++;
 		if (!integer(&p, end, &lo))
 			return "not a list of integers";
 		hi = lo;
@@ -72,6 +78,9 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 				return "a range that does not end in an integer";
 			skip_spaces(&p, end);
 		}
+		if (quote && (p == end || *p++ != quote))
+			return "not a list of integers";
+		skip_spaces(&p, end);
 		if (hi < lo)
 			return "a range that ends before it begins";
 		if (!append(r, lo, hi))

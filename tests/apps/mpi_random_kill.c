@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The truth about a run that is killed: mpi_random_kill LOG SEED [CALLS] makes a random mix of blocking and
- * non-blocking calls until it is killed (or has made CALLS), and counts in the file LOG.<rank>, which is mapped into
+ * The truth about a run that is killed: mpi_random_kill LOG SEED [CALLS [MICROSECONDS]] makes a random mix of
+ * blocking and non-blocking calls until it is killed (or has made CALLS), with such a pause now and then, and counts in the file LOG.<rank>, which is mapped into
  * memory and thus survives kill -9, how often each kind of call has been entered and left. Whatever records calls
  * must afterwards have at least those that were left, and at most those that were entered.
  *
@@ -141,12 +141,14 @@ int main(int argc, char **argv)
 {
 	char path[4096];
 	long calls, made = 0;
+	int pause_us;
 
 	if (argc > 2 && !strcmp(argv[1], "--print"))
 		return print_logs(argc - 2, argv + 2);
 	app_init(&argc, &argv);
 	if (argc < 3 || app_size > 64) {
-		fprintf(stderr, "usage: mpi_random_kill LOG SEED [CALLS] | --print FILE...\n");
+		fprintf(stderr, "usage: mpi_random_kill LOG SEED [CALLS [MICROSECONDS]] | --print "
+				"FILE...\n");
 		MPI_Finalize();
 		return 2;
 	}
@@ -156,8 +158,12 @@ int main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	rng_state = strtoull(argv[2], NULL, 10);
 	calls = argc > 3 ? atol(argv[3]) : 0;
-	while (!calls || made < calls)
+	pause_us = argc > 4 ? atoi(argv[4]) : 0;
+	while (!calls || made < calls) {
 		made += act();
+		if (pause_us && rng() % 8 == 0)
+			usleep((useconds_t)pause_us);
+	}
 	app_say("%ld calls", made);
 	MPI_Finalize();
 	return 0;

@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 	if (parent != MPI_COMM_NULL)
 		return child(parent);
 
+	/* Who calls first is the owner of a rank's name: not a child that has the same. */
+	MPI_Barrier(MPI_COMM_WORLD);
 	for (int turn = 0; turn < 2; turn++) {
 		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 		rc = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0,

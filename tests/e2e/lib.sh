@@ -9,6 +9,9 @@
 #   finish                                     the last line of a script: the plan, and the exit status
 #   background COMMAND...                      its process id is in $!; killed at the end
 #   wait_until SECONDS COMMAND...              tries it every 50 ms
+#   ranks_of DIR                               the processes that record, or would record, into that folder
+#   start_with FLAVOUR RANKS ... PROGRAM       as run_with, in the background; $launcher is its process
+#   gone DIR                                   waits until no process records there
 #   rows DIR EXPRESSION                        evaluates Python over an output folder (rows.py)
 #   contract TEXT DIR [OPTIONS]                the folder keeps to the contract (check_output.py)
 #   new_out                                    sets $out to a fresh output folder's path
@@ -24,12 +27,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 unset LD_PRELOAD "${!PROBE_@}"
 probe=$(realpath "$B/probe") lib=$(realpath "$B/libprobe.so")
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-e2e.XXXXXX")
-tests=0 bad=0 outs=0 status=0 out=''
+tests=0 bad=0 outs=0 status=0 out='' launcher=''
 started=()
 
 cleanup() {
 	local p m
-	for p in ${started[@]+"${started[@]}"}; do
+	for p in ${started[@]+"${started[@]}"} $(ranks_of "$tmp"); do
 		kill -9 "$p" 2>/dev/null
 	done
 	wait 2>/dev/null
@@ -125,6 +128,27 @@ wait_until() {
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
+}
+
+ranks_of() {
+	grep -lsz "^PROBE_OUTPUT_DIR=$1" /proc/[0-9]*/environ | cut -d/ -f3
+}
+
+start_with() {
+	local flavour=$1 ranks=$2
+	shift 2
+	mpi_run "$flavour" "$ranks" LD_PRELOAD="${PRELOAD:-$lib}" PROBE_OUTPUT_DIR="$out" "$@" >"$tmp/started" 2>"$tmp/started.err" \
+		</dev/null &
+	launcher=$!
+	started+=($launcher)
+}
+
+gone() {
+	wait_until 20 nobody "$1"
+}
+
+nobody() {
+	[ -z "$(ranks_of "$1")" ]
 }
 
 rows() {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "journal/drain.h"
 #include "sink/owner.h"
 #include "sink/sink.h"
@@ -65,6 +66,19 @@ static uint64_t rows_of(const struct journal *j)
 	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
 }
 
+/* The process says why records are missing when it drains: a killed one may not have come to that. */
+static void say_why(struct journal *j)
+{
+	char *why = j->head->loss[LOSS_FULL];
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < j->head->nthread && i < JOURNAL_THREADS; i++)
+		dropped += journal_thread(j, i)->count[JC_DROP_FULL];
+	if (dropped && !why[0])
+		snprintf(why, LOSS_TEXT_MAX,
+			"the journal was full: records were dropped; journal_mib enlarges it");
+}
+
 /* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
 static int complete(struct journal *j, int dirfd, struct recover_info *r)
 {
@@ -93,6 +107,7 @@ static int complete(struct journal *j, int dirfd, struct recover_info *r)
 	r->open = rows_of(j) - left;
 	r->damaged = j->head->damaged;
 	if (!err) {
+		say_why(j);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);
 	}

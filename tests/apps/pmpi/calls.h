@@ -25,6 +25,7 @@ struct row {
 struct call {
 	struct call *next; /* while pending */
 	MPI_Request request;
+	pthread_t thread; /* that made it */
 	const char *name;
 	long n;
 	struct row in, out;
@@ -152,15 +153,16 @@ static void after(struct call *c, int rc, const MPI_Status *status)
 		write_row(c, &c->out, "out");
 }
 
-/* Keeps the call until its request completes. Requests of sends are not followed: nothing comes out of them. */
+/* Keeps the call until its request completes, sends too: completed() must know whose handle it is. */
 static void later(struct call *c, int rc, const MPI_Request *request)
 {
 	struct call *keep, **end;
 
-	if (rc != MPI_SUCCESS || !c->out.present || !(keep = malloc(sizeof(*keep))))
+	if (rc != MPI_SUCCESS || !(keep = malloc(sizeof(*keep))))
 		return;
 	*keep = *c;
 	keep->request = *request;
+	keep->thread = pthread_self();
 	pthread_mutex_lock(&lock);
 	for (end = &pending; *end; end = &(*end)->next)
 		;
@@ -168,16 +170,26 @@ static void later(struct call *c, int rc, const MPI_Request *request)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The oldest pending call with that handle, which MPIs use again, has completed (rc) or was freed (status NULL). */
+/*
+ * The oldest pending call with that handle has completed (rc) or was freed (status NULL). MPIs use handles again at
+ * once: another thread may have got it before this one came here, or may have completed its own and not come yet. This
+ * thread's own calls come first, therefore.
+ */
 static void completed(MPI_Request request, int rc, const MPI_Status *status)
 {
-	struct call *c, **at;
+	struct call *c, **at, **any = NULL;
 
 	if (request == MPI_REQUEST_NULL)
 		return;
 	pthread_mutex_lock(&lock);
-	for (at = &pending; *at && (*at)->request != request; at = &(*at)->next)
-		;
+	for (at = &pending; *at; at = &(*at)->next) {
+		if ((*at)->request != request)
+			continue;
+		any = any ? any : at;
+		if (pthread_equal((*at)->thread, pthread_self()))
+			break;
+	}
+	at = *at || !any ? at : any;
 	c = *at;
 	if (c)
 		*at = c->next;
