@@ -10,7 +10,7 @@
 #include "call/comm.h"
 #include "journal/layout.h"
 
-/* A role that a function lacks is played by another one. */
+/* A role that a function lacks is played by another one, which has no substitute of its own. */
 static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_SCOUNT] = ROLE_COUNT,
 	[ROLE_RCOUNT] = ROLE_COUNT,
@@ -20,14 +20,14 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_RTAG] = ROLE_TAG,
 };
 
-static int position(const struct api_spec *s, unsigned role)
+static inline int position(const struct api_spec *s, unsigned role)
 {
-	while (role && !s->at[role])
+	if (!s->at[role])
 		role = stand_in[role];
 	return role ? s->at[role] - 1 : -1;
 }
 
-static const union arg *arg(const struct call *c, unsigned role)
+static inline const union arg *arg(const struct call *c, unsigned role)
 {
 	int i = position(c->api->spec, role);
 
@@ -76,17 +76,17 @@ static uint64_t term(const struct call *c, uint8_t t)
 	return a ? positive(a->i) : 0;
 }
 
-static uint64_t product(const struct call *c, const uint8_t *t, unsigned n, uint64_t none)
+static inline uint64_t product(const struct call *c, const uint8_t *t, unsigned n, uint64_t none)
 {
-	uint64_t v = n ? 1 : none;
+	uint64_t v = n ? term(c, t[0]) : none;
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 1; i < n; i++)
 		if (__builtin_mul_overflow(v, term(c, t[i]), &v))
 			return 0;
 	return v;
 }
 
-static bool here(const struct call *c, const struct extent *e, enum root_is root)
+static inline bool here(const struct call *c, const struct extent *e, enum root_is root)
 {
 	const struct comm *m = c->what.comm;
 
@@ -104,11 +104,21 @@ static bool here(const struct call *c, const struct extent *e, enum root_is root
 	return !(c->api->spec->kind->rooted && m && m->remote) || root == ROOT_OTHER;
 }
 
-static void dtype_of(const struct call *c, const struct extent *e, struct dtype_desc *d)
+/* What the buffers of a call have in common, found once. */
+struct shared {
+	const union arg *dtype; /* the argument that *desc was made of */
+	struct dtype_desc desc;
+};
+
+static void dtype_of(const struct call *c, const struct extent *e, struct shared *k)
 {
 	const struct api_spec *s = c->api->spec;
 	const union arg *a = arg(c, e->dtype);
+	struct dtype_desc *d = &k->desc;
 
+	if (a && a == k->dtype)
+		return;
+	k->dtype = a;
 	*d = (struct dtype_desc){.size = 0, .dtype = DT_OTHER};
 	if (a && s->lib->dtype) {
 		s->lib->dtype(a->u, d);
@@ -174,27 +184,36 @@ static void arrays(struct call *c, const struct extent *e, struct view *v)
 }
 
 /* Fills *v in. False: the buffer takes no part on this rank. */
-static bool make_view(struct call *c, const struct extent *e, struct view *v)
+static bool make_view(struct call *c, const struct extent *e, struct view *v, struct shared *k)
 {
 	const union arg *buf = arg(c, e->buf);
-	struct dtype_desc d;
+	const struct dtype_desc *d = &k->desc;
 
 	if (!buf)
 		return false;
-	*v = (struct view){.base = buf->cp,
-		.peer = JOURNAL_NONE,
-		.tag = JOURNAL_NONE,
-		.comm_seq = JOURNAL_NONE64,
-		.ndim = JOURNAL_NDIM_NONE};
+	/* Field by field: compilers clear a struct of this size with a string instruction that takes longer than all this. */
+	v->base = buf->cp;
+	v->count = v->bytes = 0;
+	v->dtype = DT_OTHER;
+	v->layout = VIEW_CONTIG;
+	v->io = v->nostats = 0;
+	v->index = 0;
+	v->width = v->dwidth = 0;
+	v->ndim = JOURNAL_NDIM_NONE;
+	v->peer = v->tag = JOURNAL_NONE;
+	v->comm_seq = JOURNAL_NONE64;
+	v->n = 0;
+	v->unit = 0;
+	v->counts = v->displs = NULL;
 	if (e->form != EXT_TYPED_SEGMENTS)
-		dtype_of(c, e, &d);
+		dtype_of(c, e, k);
 	if (e->form != EXT_PRODUCT)
 		arrays(c, e, v);
 	switch (e->form) {
 	case EXT_PRODUCT:
 		v->count = product(c, e->term, e->nterm, 1);
 		v->base = (const char *)v->base +
-			  (int64_t)product(c, e->offset, e->noffset, 0) * d.extent;
+			  (int64_t)product(c, e->offset, e->noffset, 0) * d->extent;
 		break;
 	case EXT_SUM:
 	case EXT_SEGMENTS:
@@ -210,7 +229,7 @@ static bool make_view(struct call *c, const struct extent *e, struct view *v)
 		if (r < v->n)
 			v->count = positive(at(v->counts, v->width, r));
 		if (r < v->n && e->form == EXT_SEGMENT_AT_RANK && v->displs)
-			v->base = (const char *)v->base + at(v->displs, v->dwidth, r) * d.extent;
+			v->base = (const char *)v->base + at(v->displs, v->dwidth, r) * d->extent;
 		break;
 	}
 	case EXT_TYPED_SEGMENTS:
@@ -220,7 +239,7 @@ static bool make_view(struct call *c, const struct extent *e, struct view *v)
 	default:
 		return false;
 	}
-	set_type(c, v, &d);
+	set_type(c, v, d);
 	return true;
 }
 
@@ -232,6 +251,7 @@ static void views(struct call *c, enum root_is root)
 	unsigned nin = k->nin, nout = k->nout;
 	const union arg *alt = k->alt_buf ? arg(c, k->alt_buf) : NULL;
 	bool (*sentinel)(const void *) = c->api->spec->lib->in_place;
+	struct shared shared = {.dtype = NULL};
 
 	if (alt && sentinel && sentinel(alt->cp)) {
 		w->flags |= CF_INPLACE;
@@ -243,10 +263,11 @@ static void views(struct call *c, enum root_is root)
 		}
 	}
 	for (unsigned i = 0; i < nin; i++)
-		if (here(c, &in[i], root) && make_view(c, &in[i], &w->in[w->nin]))
+		if (here(c, &in[i], root) && make_view(c, &in[i], &w->in[w->nin], &shared))
 			w->in[w->nin].index = w->nin, w->in[w->nin++].io = IO_IN;
 	for (unsigned i = 0; i < nout; i++)
-		if (here(c, &k->out[i], root) && make_view(c, &k->out[i], &w->out[w->nout]))
+		if (here(c, &k->out[i], root) &&
+			make_view(c, &k->out[i], &w->out[w->nout], &shared))
 			w->out[w->nout].index = w->nout, w->out[w->nout++].io = IO_OUT;
 	/* Libraries without a sentinel say it by passing the same memory. */
 	if (!sentinel && w->nin && w->nout && view_overlap(&w->in[0], &w->out[0]))

@@ -40,42 +40,59 @@ uint32_t record_api(const struct api *api)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
-/* Rows of inputs or outputs behind an entry. Returns the bytes that they take. */
-static uint32_t put_tensors(
-	struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
+/*
+ * Entries are filled in field by field: compilers clear a struct of their size with a string instruction that takes
+ * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
+ */
+
+static inline void put_tensor(struct journal_tensor *t, const struct view *v)
+{
+	t->count = v->count;
+	t->bytes = v->bytes;
+	t->comm_seq = v->comm_seq;
+	t->stats.n = 0;
+	t->peer = v->peer;
+	t->tag = v->tag;
+	t->crc = 0;
+	t->index = v->index;
+	t->dtype = v->dtype;
+	t->io = v->io;
+	t->flags = v->count ? TF_NOSTATS : 0;
+	t->ndim = JOURNAL_NDIM_NONE;
+}
+
+#define EXACT_BYTES 65536 /* statistics of so many bytes take long (thread_exact_time()) */
+
+static void measure(const struct view *v, struct stats *s)
+{
+	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
+	uint64_t t0 = t ? clock_ticks() : 0;
+
+	view_measure(v, session.cfg.eps, s);
+	if (t)
+		thread_exact_time(t, clock_ticks() - t0);
+}
+
+/* Rows of inputs or outputs behind an entry. */
+static void put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
 {
 	const struct config *cfg = &session.cfg;
-	struct journal_tensor *at = t;
 	struct stats_fenv fenv;
 	bool fenv_in = false;
 
-	for (unsigned i = 0; i < n; i++, v++) {
-		bool big = cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes;
-		bool look = measure && cfg->statistics && !v->nostats && !big && v->count;
-
-		*at = (struct journal_tensor){
-			.count = v->count,
-			.bytes = v->bytes,
-			.comm_seq = v->comm_seq,
-			.peer = v->peer,
-			.tag = v->tag,
-			.index = v->index,
-			.dtype = v->dtype,
-			.io = v->io,
-			.flags = v->count && !look ? TF_NOSTATS : 0,
-			.ndim = JOURNAL_NDIM_NONE,
-		};
-		if (look) {
-			if (!fenv_in)
-				stats_fenv_enter(&fenv);
-			fenv_in = true;
-			view_measure(v, cfg->eps, &at->stats);
-		}
-		at++;
+	for (; n; n--, v++, t++) {
+		put_tensor(t, v);
+		if (!cfg->statistics || v->nostats || !v->count ||
+			(cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes))
+			continue;
+		t->flags = 0;
+		if (!fenv_in)
+			stats_fenv_enter(&fenv);
+		fenv_in = true;
+		measure(v, &t->stats);
 	}
 	if (fenv_in)
 		stats_fenv_leave(&fenv);
-	return (uint32_t)((char *)at - (char *)t);
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
@@ -160,26 +177,32 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 			(long long)session.cfg.journal_mib);
 		return NULL;
 	}
-	*r = (struct journal_call){
-		.e = {.bytes = bytes, .type = JE_CALL, .n = w->nin},
-		.seq = thread_next_seq(t),
-		.comm = m ? m->id : 0,
-		.comm_seq = comm_seq,
-		.parent = parent,
-		.comm_rank = m ? m->rank : -1,
-		.comm_size = m ? m->size : -1,
-		.step = step_now(),
-		.micro_step = UINT32_MAX,
-		.root = w->root,
-		.peer = w->peer,
-		.tag = w->tag,
-		.flags = w->flags,
-		.stack = stack,
-		.tid = t->tid,
-		.api = (uint16_t)id,
-		.redop = w->redop,
-	};
-	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin, true);
+	r->e.bytes = bytes;
+	r->e.type = JE_CALL;
+	r->e.n = w->nin;
+	r->seq = thread_next_seq(t);
+	r->end = 0;
+	r->comm = m ? m->id : 0;
+	r->comm_seq = comm_seq;
+	r->parent = parent;
+	r->wait = r->dev_ns = 0;
+	r->comm_rank = m ? m->rank : -1;
+	r->comm_size = m ? m->size : -1;
+	r->step = step_now();
+	r->micro_step = UINT32_MAX;
+	r->root = w->root;
+	r->peer = w->peer;
+	r->tag = w->tag;
+	r->error = 0;
+	r->flags = w->flags;
+	r->stack = stack;
+	r->tid = t->tid;
+	r->name = 0;
+	r->api = (uint16_t)id;
+	r->redop = w->redop;
+	r->phase = 0;
+	r->self = 0;
+	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -198,7 +221,7 @@ static void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
 	}
@@ -255,6 +278,6 @@ void record_end(
 		.flags = flags,
 	};
 	if (outputs)
-		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout);
 	chain_publish(&t->chain, bytes);
 }

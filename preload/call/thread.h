@@ -20,6 +20,7 @@ struct thread {
 	uint64_t seq_next, seq_end; /* numbers that this thread may still give */
 	uint32_t tid;
 	uint32_t rounds; /* of destructors that have run */
+	uint64_t counted; /* ticks of our own that were counted exactly: thread_exact_time() */
 	void *scratch; /* grows, is never shared; see thread_scratch() */
 	size_t scratch_bytes;
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
@@ -54,6 +55,13 @@ static inline void thread_count(struct thread *t, enum journal_count c)
 static inline void thread_self_time(struct thread *t, uint64_t ticks)
 {
 	thread_add(&t->chain.slot->self_ticks, ticks);
+}
+
+/* The same for a part of a call that takes long: it is counted each time, and not with what the call is a sample of. */
+static inline void thread_exact_time(struct thread *t, uint64_t ticks)
+{
+	t->counted += ticks;
+	thread_self_time(t, ticks);
 }
 
 /* Adds to a counter without a thread at hand. Rare events only. */
