@@ -11,18 +11,15 @@
 #include "call/thread.h"
 #include "session.h"
 
-uint32_t record_api(const struct api *api)
+uint32_t record_api_new(struct api *a)
 {
 	static _Atomic uint32_t last;
-	struct api *a = (struct api *)api;
-	uint32_t id = atomic_load_explicit(&a->dict, memory_order_acquire), none = 0;
+	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
 	const char *op = s->kind ? s->kind->op : "";
 	char text[512];
 	size_t n = 0;
 
-	if (id)
-		return id;
 	for (int i = 0; i < 3; i++) {
 		const char *str = i == 0 ? s->lib->name : i == 1 ? s->symbol : op;
 		size_t len = strlen(str) + 1;
@@ -96,7 +93,7 @@ static void put_tensors(struct journal_tensor *t, const struct view *v, unsigned
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
-static void close_abandoned(struct thread *t, uint32_t i)
+__attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t i)
 {
 	uint32_t n = t->nopen;
 
@@ -118,16 +115,10 @@ static void note_open(struct thread *t, struct journal_call *r)
 		t->nmore++;
 }
 
-/*
- * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
- * belong to another record by now.
- */
-static bool take_open(const struct journal_call *r)
+/* r is not the innermost of the open ones: those inside of it were left by a longjmp. */
+__attribute__((noinline)) static bool take_open_below(
+	struct thread *t, const struct journal_call *r)
 {
-	struct thread *t = thread_word.self;
-
-	if (!t)
-		return false;
 	for (uint32_t i = t->nopen; i-- > 0;)
 		if (t->open[i] == r) {
 			close_abandoned(t, i + 1);
@@ -135,6 +126,23 @@ static bool take_open(const struct journal_call *r)
 			return true;
 		}
 	return t->nmore && t->nmore--;
+}
+
+/*
+ * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
+ * belong to another record by now.
+ */
+static inline bool take_open(const struct journal_call *r)
+{
+	struct thread *t = thread_word.self;
+
+	if (!t)
+		return false;
+	if (__builtin_expect(t->nopen && t->open[t->nopen - 1] == r, 1)) {
+		t->nopen--;
+		return true;
+	}
+	return take_open_below(t, r);
 }
 
 struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
@@ -161,7 +169,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
-	if (m)
+	if (m && !atomic_load_explicit(&m->announced, memory_order_relaxed))
 		comm_announce(m, t);
 	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
