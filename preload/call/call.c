@@ -120,7 +120,7 @@ static void enter_data(struct call *c)
 	c->mode = CALL_NESTED;
 	if (!(f->traits & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
 		return;
-	if (!session_start())
+	if (!session_is_on() && !session_start())
 		return;
 	c->t = thread_get();
 	if (!c->t)
@@ -164,7 +164,7 @@ static void enter_inside(struct call *c, struct thread_word *w)
 	} else {
 		c->mode = CALL_TASK;
 	}
-	if (c->mode != CALL_PASS && s->lib->enter && c->api->traits & API_HOOKED)
+	if (c->api->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);
 }
 
@@ -285,7 +285,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	c->ok = ok;
 	c->end = end;
 	c->async = false;
-	if (c->api->spec->lib->leave && c->api->traits & API_HOOKED)
+	if (c->api->traits & API_HOOKED && c->api->spec->lib->leave)
 		c->api->spec->lib->leave(c, ret);
 	if (c->rec) {
 		if (c->async)

@@ -255,20 +255,18 @@ static inline bool make_view(
 
 	if (!buf)
 		return false;
-	/* Field by field: compilers clear a struct of this size with a string instruction that takes longer than all this. */
+	/*
+	 * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all
+	 * this. What a contiguous view does not use is not set.
+	 */
 	v->base = buf->cp;
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
 	v->layout = VIEW_CONTIG;
-	v->io = v->nostats = 0;
-	v->index = 0;
-	v->width = v->dwidth = 0;
+	v->nostats = 0;
 	v->ndim = JOURNAL_NDIM_NONE;
 	v->peer = v->tag = JOURNAL_NONE;
 	v->comm_seq = JOURNAL_NONE64;
-	v->n = 0;
-	v->unit = 0;
-	v->counts = v->displs = NULL;
 	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
 		return array_view(c, e, v, k);
 	dtype_of(args, e, k);
@@ -280,44 +278,42 @@ static inline bool make_view(
 	return true;
 }
 
-/* Views of n extents into w[*have ...]. */
-static void make_views(struct call *c, const struct extent *e, unsigned n, enum root_is root,
-	struct view *w, uint8_t *have, uint8_t io, struct shared *k)
-{
-	struct args args = args_of(c);
-	uint8_t i = 0;
-
-	for (; n; n--, e++) {
-		if (!here(args, e, root) || !make_view(c, args, e, &w[i], k))
-			continue;
-		w[i].index = i;
-		w[i++].io = io;
-	}
-	*have = i;
-}
-
 static void views(struct call *c, enum root_is root)
 {
 	const struct kind *k = c->api->spec->kind;
-	const struct extent *in = k->in;
+	const struct args args = args_of(c);
 	struct what *w = &c->what;
-	unsigned nin = k->nin, nout = k->nout;
-	const union arg *alt = k->alt_buf ? arg(args_of(c), k->alt_buf) : NULL;
-	bool (*sentinel)(const void *) = c->api->spec->lib->in_place;
+	const struct extent *e = k->in;
+	struct view *v = w->in;
+	unsigned left = k->nin, nout = k->nout, n[2] = {0, 0};
+	const union arg *alt = k->alt_buf ? arg(args, k->alt_buf) : NULL;
+	bool (*sentinel)(const void *) = args.s->lib->in_place;
 	struct shared shared;
 
 	shared.dtype = NULL;
 	if (alt && sentinel && sentinel(alt->cp)) {
 		w->flags |= CF_INPLACE;
-		if (k->alt_no_out)
+		if (k->alt_no_out) {
 			nout = 0;
-		else {
-			in = k->alt_in;
-			nin = k->alt_nin;
+		} else {
+			e = k->alt_in;
+			left = k->alt_nin;
 		}
 	}
-	make_views(c, in, nin, root, w->in, &w->nin, IO_IN, &shared);
-	make_views(c, k->out, nout, root, w->out, &w->nout, IO_OUT, &shared);
+	for (int io = IO_IN; io <= IO_OUT; io++) {
+		for (; left; left--, e++) {
+			if (!here(args, e, root) || !make_view(c, args, e, v, &shared))
+				continue;
+			v->io = (uint8_t)io;
+			v->index = (uint16_t)n[io]++;
+			v++;
+		}
+		e = k->out;
+		v = w->out;
+		left = nout;
+	}
+	w->nin = (uint8_t)n[IO_IN];
+	w->nout = (uint8_t)n[IO_OUT];
 	/* Libraries without a sentinel say it by passing the same memory. */
 	if (!sentinel && w->nin && w->nout && view_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;

@@ -70,26 +70,40 @@ static void measure(const struct view *v, struct stats *s)
 		thread_exact_time(t, clock_ticks() - t0);
 }
 
-/* Rows of inputs or outputs behind an entry. */
-static void put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
+static inline bool is_measured(const struct view *v)
 {
 	const struct config *cfg = &session.cfg;
-	struct stats_fenv fenv;
-	bool fenv_in = false;
 
+	return !v->nostats && v->count && (!cfg->max_bytes || v->bytes <= (uint64_t)cfg->max_bytes);
+}
+
+/* Apart from put_tensors(), which costs little more than the stores it makes. */
+__attribute__((noinline)) static void measure_tensors(
+	struct journal_tensor *t, const struct view *v, unsigned n)
+{
+	struct stats_fenv fenv;
+
+	stats_fenv_enter(&fenv);
 	for (; n; n--, v++, t++) {
-		put_tensor(t, v);
-		if (!cfg->statistics || v->nostats || !v->count ||
-			(cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes))
+		if (!is_measured(v))
 			continue;
 		t->flags = 0;
-		if (!fenv_in)
-			stats_fenv_enter(&fenv);
-		fenv_in = true;
 		measure(v, &t->stats);
 	}
-	if (fenv_in)
-		stats_fenv_leave(&fenv);
+	stats_fenv_leave(&fenv);
+}
+
+/* Rows of inputs or outputs behind an entry. */
+static inline void put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
+{
+	bool look = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		put_tensor(&t[i], &v[i]);
+		look |= session.cfg.statistics && is_measured(&v[i]);
+	}
+	if (look)
+		measure_tensors(t, v, n);
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
@@ -145,24 +159,17 @@ static inline bool take_open(const struct journal_call *r)
 	return take_open_below(t, r);
 }
 
-struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
-	int64_t comm_seq, uint32_t stack, uint64_t parent)
+__attribute__((noinline)) static void dropped(struct thread *t)
 {
-	struct journal_call *r;
-
-	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all behind it. */
-	if (!thread_word.depth && t->nopen) {
-		close_abandoned(t, 0);
-		t->nmore = 0;
-	}
-	r = record_start(t, api, w, comm_seq, stack, parent);
-	if (r)
-		note_open(t, r);
-	return r;
+	thread_count(t, JC_DROP_FULL);
+	log_loss(LOSS_FULL,
+		"the journal is full: records are lost, see meta.json; raise journal_mib (now "
+		"%lld)",
+		(long long)session.cfg.journal_mib);
 }
 
-struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
-	int64_t comm_seq, uint32_t stack, uint64_t parent)
+static inline struct journal_call *start_record(struct thread *t, struct api *api,
+	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
 			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
@@ -178,11 +185,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
 
 	if (!r) {
-		thread_count(t, JC_DROP_FULL);
-		log_loss(LOSS_FULL,
-			"the journal is full: records are lost, see meta.json; raise journal_mib "
-			"(now %lld)",
-			(long long)session.cfg.journal_mib);
+		dropped(t);
 		return NULL;
 	}
 	r->e.bytes = bytes;
@@ -218,7 +221,29 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 	return r;
 }
 
-static void close_now(
+struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
+	int64_t comm_seq, uint32_t stack, uint64_t parent)
+{
+	struct journal_call *r;
+
+	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all behind it. */
+	if (!thread_word.depth && t->nopen) {
+		close_abandoned(t, 0);
+		t->nmore = 0;
+	}
+	r = start_record(t, api, w, comm_seq, stack, parent);
+	if (r)
+		note_open(t, r);
+	return r;
+}
+
+struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
+	int64_t comm_seq, uint32_t stack, uint64_t parent)
+{
+	return start_record(t, api, w, comm_seq, stack, parent);
+}
+
+static inline void close_now(
 	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
 {
 	r->end = end;
