@@ -11,6 +11,7 @@
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
  *	                                                  call `p999_idle`, `worst_idle`
  *	call_cost threads -t THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
+ *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
  *	call_cost loop [-n CALLS]                         so many calls and nothing else (for callgrind and tests)
  */
 #include <pthread.h>
@@ -146,6 +147,22 @@ static void measure_tail(void)
 	free(v);
 }
 
+static void measure_drain(void)
+{
+	double t[41];
+
+	for (int i = 0; i < 41; i++) {
+		uint64_t t0;
+
+		flush();
+		calls(5000);
+		t0 = now();
+		flush();
+		t[i] = (double)(now() - t0) / 10000;
+	}
+	printf("row %.0f\n", median(t, 41));
+}
+
 /* ---- many threads ---- */
 
 static pthread_barrier_t gate;
@@ -238,6 +255,8 @@ int main(int argc, char **argv)
 		measure_test();
 	else if (strcmp(mode, "tail") == 0)
 		measure_tail();
+	else if (strcmp(mode, "drain") == 0)
+		measure_drain();
 	else if (strcmp(mode, "threads") == 0)
 		measure_threads();
 	else if (strcmp(mode, "loop") == 0)
