@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 void text_put(struct text *t, const char *s, size_t n)
 {
 	size_t room = t->cap - 1 - t->len;
@@ -27,7 +29,12 @@ void text_str(struct text *t, const char *s)
 
 void text_char(struct text *t, char c)
 {
-	text_put(t, &c, 1);
+	if (__builtin_expect(t->len + 1 >= t->cap, 0)) {
+		t->cut = true;
+		return;
+	}
+	t->buf[t->len++] = c;
+	t->buf[t->len] = 0;
 }
 
 void text_u64(struct text *t, uint64_t v)
@@ -35,9 +42,15 @@ void text_u64(struct text *t, uint64_t v)
 	char tmp[20];
 	int i = sizeof(tmp);
 
-	do
-		tmp[--i] = (char)('0' + v % 10);
-	while (v /= 10);
+	for (; v > UINT32_MAX; v /= 100)
+		memcpy(tmp + (i -= 2), decimal_pairs + v % 100 * 2, 2);
+
+	uint32_t w = (uint32_t)v;
+
+	for (; w >= 10; w /= 100)
+		memcpy(tmp + (i -= 2), decimal_pairs + w % 100 * 2, 2);
+	if (w || i == sizeof(tmp))
+		tmp[--i] = (char)('0' + w);
 	text_put(t, tmp + i, sizeof(tmp) - (size_t)i);
 }
 
@@ -62,6 +75,7 @@ void text_hex(struct text *t, uint64_t v, int digits)
 void text_double(struct text *t, double v, int digits)
 {
 	char tmp[40];
+	int n = 0;
 
 	if (isnan(v)) {
 		text_str(t, "nan");
@@ -71,10 +85,17 @@ void text_double(struct text *t, double v, int digits)
 		text_str(t, v < 0 ? "-inf" : "inf");
 		return;
 	}
+	if (digits >= 1 && digits <= DECIMAL_DIGITS_MAX)
+		n = decimal_format(tmp, v, digits);
+	if (n) {
+		text_put(t, tmp, (size_t)n);
+		return;
+	}
 	/* The C locale object is static in glibc: no allocation, and only this thread sees the change. */
 	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	locale_t was = c ? uselocale(c) : (locale_t)0;
-	int n = snprintf(tmp, sizeof(tmp), "%.*g", digits, v);
+
+	n = snprintf(tmp, sizeof(tmp), "%.*g", digits, v);
 
 	if (c)
 		uselocale(was);

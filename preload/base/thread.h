@@ -14,11 +14,12 @@ struct thread_word {
 	uint32_t depth; /* wrapped calls being on the way in this thread, 0 outside */
 	uint32_t busy; /* > 0: inside libprobe's own code: wrappers pass straight through */
 	uint32_t dead; /* the thread's destructor ran: no more records */
-	uint32_t reserved;
+	uint32_t unsampled; /* calls before the next whose own time is measured (call/call.c) */
 	uintptr_t frame,
 		pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
 	uint64_t call; /* seq of the innermost recorded call on the way, for `parent` */
 	struct thread *self;
+	uint32_t weight; /* how many calls that one stands for */
 };
 
 extern __thread struct thread_word thread_word __attribute__((tls_model("initial-exec")));

@@ -120,7 +120,7 @@ static void enter_data(struct call *c)
 	c->mode = CALL_NESTED;
 	if (!(f->traits & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
 		return;
-	if (!session_start())
+	if (!session_is_on() && !session_start())
 		return;
 	c->t = thread_get();
 	if (!c->t)
@@ -164,7 +164,7 @@ static void enter_inside(struct call *c, struct thread_word *w)
 	} else {
 		c->mode = CALL_TASK;
 	}
-	if (c->mode != CALL_PASS && s->lib->enter && c->api->traits & API_HOOKED)
+	if (c->api->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);
 }
 
@@ -175,6 +175,45 @@ static void *real_anyway(const struct api *f, uintptr_t pc)
 	bool several;
 
 	return real ? real : real_find(f->spec, pc, &several);
+}
+
+/*
+ * Our own time. Reading the clock takes as long as much of what is measured, so it is done in one call of SAMPLE on
+ * average, which stands for all since the last one: at random distances, or a step that repeats itself could be seen
+ * at the same call for ever. What takes long is counted each time (thread_exact_time()).
+ */
+#define SAMPLE_BITS 5 /* distances of 1 to 32 */
+
+static inline void own_time_begin(struct call *c, struct thread_word *w)
+{
+	c->weight = 0;
+	if (w->unsampled) {
+		w->unsampled--;
+		return;
+	}
+	c->own = clock_ticks();
+	c->counted = w->self ? w->self->counted : 0;
+	c->weight = w->weight ? w->weight : 1;
+	w->unsampled = (uint32_t)(c->own * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SAMPLE_BITS));
+	w->weight = w->unsampled + 1;
+}
+
+/* c->own was a moment; from here on it is a duration. */
+static inline void own_time_entered(struct call *c, uint64_t now)
+{
+	c->own = now - c->own;
+}
+
+static inline void own_time_end(struct call *c)
+{
+	if (c->t != thread_word.self)
+		return;
+
+	uint64_t exact = c->t->counted - c->counted;
+	uint64_t own = c->own + (clock_ticks() - c->end);
+
+	if (own > exact)
+		thread_self_time(c->t, (own - exact) * c->weight);
 }
 
 void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
@@ -195,8 +234,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	if (state == API_NEW)
 		state = first_use(f, pc);
 	if (state == API_ON || state == API_MULTI) {
-		uint64_t t0 = clock_ticks();
-
+		own_time_begin(c, w);
 		c->api = f;
 		c->v = v;
 		c->t = NULL;
@@ -211,12 +249,10 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 				w->pc = pc;
 			}
 			/* The real function starts here; what came before was ours. */
-			uint64_t now = clock_ticks();
-
-			if (c->t)
-				c->t->chain.slot->self_ticks += now - t0;
 			if (!c->rec)
-				c->start = now;
+				c->start = clock_ticks();
+			if (c->weight)
+				own_time_entered(c, c->start);
 		}
 	}
 	w->busy--;
@@ -249,7 +285,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	c->ok = ok;
 	c->end = end;
 	c->async = false;
-	if (c->api->spec->lib->leave && c->api->traits & API_HOOKED)
+	if (c->api->traits & API_HOOKED && c->api->spec->lib->leave)
 		c->api->spec->lib->leave(c, ret);
 	if (c->rec) {
 		if (c->async)
@@ -261,8 +297,8 @@ int64_t call_leave(struct call *c, int64_t ret)
 		step_marker_hit();
 	w->call = c->outer;
 	w->depth--;
-	if (c->t && c->t == w->self)
-		c->t->chain.slot->self_ticks += clock_ticks() - end;
+	if (c->weight && c->t)
+		own_time_end(c);
 	w->busy--;
 	errno = err;
 	return ret;

@@ -42,6 +42,10 @@ struct call {
 	uint64_t outer; /* seq of the enclosing call, 0: none */
 	bool ok; /* from call_leave() on: the return value is no error */
 	bool async; /* set by the adapter's leave: the call goes on after its return */
+	uint32_t
+		weight; /* our own time in this call is measured and stands for so many calls; 0: not measured */
+	uint64_t own,
+		counted; /* ticks of it, and of what had been counted exactly when the call came */
 	uintptr_t pc, frame;
 	struct what what;
 	/* For adapters: what enter() found and leave() needs. */

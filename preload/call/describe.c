@@ -10,7 +10,7 @@
 #include "call/comm.h"
 #include "journal/layout.h"
 
-/* A role that a function lacks is played by another one. */
+/* A role that a function lacks is played by another one, which has no substitute of its own. */
 static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_SCOUNT] = ROLE_COUNT,
 	[ROLE_RCOUNT] = ROLE_COUNT,
@@ -20,18 +20,25 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_RTAG] = ROLE_TAG,
 };
 
-static int position(const struct api_spec *s, unsigned role)
+/* A call's arguments by role, in a form that stays in registers. */
+struct args {
+	const struct api_spec *s;
+	const union arg *v;
+	const struct comm *m;
+};
+
+static inline struct args args_of(const struct call *c)
 {
-	while (role && !s->at[role])
-		role = stand_in[role];
-	return role ? s->at[role] - 1 : -1;
+	return (struct args){c->api->spec, c->v, c->what.comm};
 }
 
-static const union arg *arg(const struct call *c, unsigned role)
+static inline const union arg *arg(struct args a, unsigned role)
 {
-	int i = position(c->api->spec, role);
+	unsigned i = a.s->at[role];
 
-	return i < 0 ? NULL : &c->v[i];
+	if (!i && stand_in[role])
+		i = a.s->at[stand_in[role]];
+	return i ? a.v + i - 1 : NULL;
 }
 
 /* i-th integer of an array of 4- or 8-byte integers. */
@@ -55,42 +62,53 @@ static uint64_t positive(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static uint64_t term(const struct call *c, uint8_t t)
+static inline uint64_t count_of(struct args args, uint8_t role)
 {
-	const struct comm *m = c->what.comm;
-	const union arg *a;
+	const union arg *a = arg(args, role);
 
-	switch (t) {
-	case TERM_SIZE:
-		return m ? (uint64_t)comm_peers(m) : 0;
-	case TERM_LSIZE:
-		return m ? (uint64_t)m->size : 0;
-	case TERM_RANK:
-		return m ? (uint64_t)m->rank : 0;
-	case TERM_INDEGREE:
-		return m ? positive(m->indegree) : 0;
-	case TERM_OUTDEGREE:
-		return m ? positive(m->outdegree) : 0;
-	}
-	a = arg(c, t);
 	return a ? positive(a->i) : 0;
 }
 
-static uint64_t product(const struct call *c, const uint8_t *t, unsigned n, uint64_t none)
+/* Of a communicator, not of an argument. */
+static uint64_t comm_term(const struct comm *m, uint8_t t)
 {
-	uint64_t v = n ? 1 : none;
+	if (!m)
+		return 0;
+	switch (t) {
+	case TERM_SIZE:
+		return (uint64_t)comm_peers(m);
+	case TERM_LSIZE:
+		return (uint64_t)m->size;
+	case TERM_RANK:
+		return (uint64_t)m->rank;
+	case TERM_INDEGREE:
+		return positive(m->indegree);
+	case TERM_OUTDEGREE:
+		return positive(m->outdegree);
+	}
+	return 0;
+}
 
-	for (unsigned i = 0; i < n; i++)
-		if (__builtin_mul_overflow(v, term(c, t[i]), &v))
+static inline uint64_t term(struct args args, uint8_t t)
+{
+	return t < ROLE_NROLES ? count_of(args, t) : comm_term(args.m, t);
+}
+
+static inline uint64_t product(struct args args, const uint8_t *t, unsigned n, uint64_t none)
+{
+	uint64_t v = n ? term(args, t[0]) : none;
+
+	for (unsigned i = 1; i < n; i++)
+		if (__builtin_mul_overflow(v, term(args, t[i]), &v))
 			return 0;
 	return v;
 }
 
-static bool here(const struct call *c, const struct extent *e, enum root_is root)
+static bool here_too(struct args args, enum extent_where where, enum root_is root)
 {
-	const struct comm *m = c->what.comm;
+	const struct comm *m = args.m;
 
-	switch (e->where) {
+	switch (where) {
 	case ON_ROOT:
 		return root == ROOT_ME;
 	case ON_LEAF:
@@ -99,17 +117,36 @@ static bool here(const struct call *c, const struct extent *e, enum root_is root
 		return m && m->rank != 0;
 	case ON_SENDER:
 		return m && m->outdegree > 0;
+	default:
+		/* In an intercommunicator the root's group takes part through its root only. */
+		return !(args.s->kind->rooted && m && m->remote) || root == ROOT_OTHER;
 	}
-	/* In an intercommunicator the root's group takes part through its root only. */
-	return !(c->api->spec->kind->rooted && m && m->remote) || root == ROOT_OTHER;
 }
 
-static void dtype_of(const struct call *c, const struct extent *e, struct dtype_desc *d)
+static inline bool here(struct args args, const struct extent *e, enum root_is root)
 {
-	const struct api_spec *s = c->api->spec;
-	const union arg *a = arg(c, e->dtype);
+	return (e->where == ON_ALL && !args.s->kind->rooted) || here_too(args, e->where, root);
+}
 
-	*d = (struct dtype_desc){.size = 0, .dtype = DT_OTHER};
+/* The dtype of a buffer, which the next buffer is likely to have too. */
+struct shared {
+	const union arg *dtype; /* the argument that `desc` was made of; NULL: none yet */
+	struct dtype_desc desc;
+};
+
+static inline void dtype_of(struct args args, const struct extent *e, struct shared *k)
+{
+	const struct api_spec *s = args.s;
+	const union arg *a = arg(args, e->dtype);
+	struct dtype_desc *d = &k->desc;
+
+	if (a && a == k->dtype)
+		return;
+	k->dtype = a;
+	d->size = 0;
+	d->extent = 0;
+	d->dtype = DT_OTHER;
+	d->derived = false;
 	if (a && s->lib->dtype) {
 		s->lib->dtype(a->u, d);
 	} else if (!a) {
@@ -133,7 +170,7 @@ static void set_type(struct call *c, struct view *v, const struct dtype_desc *d)
 /* Segments with a dtype each, displacements in bytes: measured only if all that hold elements are of one type. */
 static void typed_segments(struct call *c, const struct extent *e, struct view *v)
 {
-	const union arg *types = arg(c, e->dtype);
+	const union arg *types = arg(args_of(c), e->dtype);
 	struct dtype_desc d = {.dtype = DT_OTHER}, first = d;
 	const struct lib *lib = c->api->spec->lib;
 	bool same = true, any = false;
@@ -159,43 +196,32 @@ static void typed_segments(struct call *c, const struct extent *e, struct view *
 		c->what.flags |= CF_DERIVED;
 }
 
-static void arrays(struct call *c, const struct extent *e, struct view *v)
+static void arrays(struct args args, const struct extent *e, struct view *v)
 {
-	const struct api_spec *s = c->api->spec;
-	int counts = position(s, e->counts), displs = position(s, e->displs);
+	const union arg *counts = arg(args, e->counts), *displs = arg(args, e->displs);
 
-	v->counts = counts < 0 ? NULL : c->v[counts].cp;
-	v->displs = displs < 0 ? NULL : c->v[displs].cp;
-	v->width = counts < 0 ? 4 : s->args[counts].elem;
-	v->dwidth = displs < 0 ? 0 : s->args[displs].elem;
-	v->n = (uint32_t)term(c, e->length ? e->length : TERM_SIZE);
+	v->counts = counts ? counts->cp : NULL;
+	v->displs = displs ? displs->cp : NULL;
+	v->width = counts ? args.s->args[counts - args.v].elem : 4;
+	v->dwidth = displs ? args.s->args[displs - args.v].elem : 0;
+	v->n = (uint32_t)term(args, e->length ? e->length : TERM_SIZE);
 	if (!v->counts)
 		v->n = 0;
 }
 
-/* Fills *v in. False: the buffer takes no part on this rank. */
-static bool make_view(struct call *c, const struct extent *e, struct view *v)
+/* The forms of extents with arrays. False: the buffer takes no part on this rank. */
+static bool array_view(struct call *c, const struct extent *e, struct view *v, struct shared *k)
 {
-	const union arg *buf = arg(c, e->buf);
-	struct dtype_desc d;
+	struct args args = args_of(c);
 
-	if (!buf)
-		return false;
-	*v = (struct view){.base = buf->cp,
-		.peer = JOURNAL_NONE,
-		.tag = JOURNAL_NONE,
-		.comm_seq = JOURNAL_NONE64,
-		.ndim = JOURNAL_NDIM_NONE};
-	if (e->form != EXT_TYPED_SEGMENTS)
-		dtype_of(c, e, &d);
-	if (e->form != EXT_PRODUCT)
-		arrays(c, e, v);
+	arrays(args, e, v);
+	if (e->form == EXT_TYPED_SEGMENTS) {
+		v->layout = VIEW_SEGMENTS;
+		typed_segments(c, e, v);
+		return true;
+	}
+	dtype_of(args, e, k);
 	switch (e->form) {
-	case EXT_PRODUCT:
-		v->count = product(c, e->term, e->nterm, 1);
-		v->base = (const char *)v->base +
-			  (int64_t)product(c, e->offset, e->noffset, 0) * d.extent;
-		break;
 	case EXT_SUM:
 	case EXT_SEGMENTS:
 		for (uint64_t i = 0; i < v->n; i++)
@@ -205,49 +231,89 @@ static bool make_view(struct call *c, const struct extent *e, struct view *v)
 		break;
 	case EXT_AT_RANK:
 	case EXT_SEGMENT_AT_RANK: {
-		uint64_t r = term(c, TERM_RANK);
+		uint64_t r = term(args, TERM_RANK);
 
 		if (r < v->n)
 			v->count = positive(at(v->counts, v->width, r));
 		if (r < v->n && e->form == EXT_SEGMENT_AT_RANK && v->displs)
-			v->base = (const char *)v->base + at(v->displs, v->dwidth, r) * d.extent;
+			v->base = (const char *)v->base +
+				  at(v->displs, v->dwidth, r) * k->desc.extent;
 		break;
 	}
-	case EXT_TYPED_SEGMENTS:
-		v->layout = VIEW_SEGMENTS;
-		typed_segments(c, e, v);
-		return true;
 	default:
 		return false;
 	}
-	set_type(c, v, &d);
+	set_type(c, v, &k->desc);
+	return true;
+}
+
+/* Fills *v in. False: the buffer takes no part on this rank. */
+static inline bool make_view(
+	struct call *c, struct args args, const struct extent *e, struct view *v, struct shared *k)
+{
+	const union arg *buf = arg(args, e->buf);
+
+	if (!buf)
+		return false;
+	/*
+	 * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all
+	 * this. What a contiguous view does not use is not set.
+	 */
+	v->base = buf->cp;
+	v->count = v->bytes = 0;
+	v->dtype = DT_OTHER;
+	v->layout = VIEW_CONTIG;
+	v->nostats = 0;
+	v->ndim = JOURNAL_NDIM_NONE;
+	v->peer = v->tag = JOURNAL_NONE;
+	v->comm_seq = JOURNAL_NONE64;
+	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
+		return array_view(c, e, v, k);
+	dtype_of(args, e, k);
+	v->count = product(args, e->term, e->nterm, 1);
+	if (e->noffset)
+		v->base = (const char *)v->base +
+			  (int64_t)product(args, e->offset, e->noffset, 0) * k->desc.extent;
+	set_type(c, v, &k->desc);
 	return true;
 }
 
 static void views(struct call *c, enum root_is root)
 {
 	const struct kind *k = c->api->spec->kind;
-	const struct extent *in = k->in;
+	const struct args args = args_of(c);
 	struct what *w = &c->what;
-	unsigned nin = k->nin, nout = k->nout;
-	const union arg *alt = k->alt_buf ? arg(c, k->alt_buf) : NULL;
-	bool (*sentinel)(const void *) = c->api->spec->lib->in_place;
+	const struct extent *e = k->in;
+	struct view *v = w->in;
+	unsigned left = k->nin, nout = k->nout, n[2] = {0, 0};
+	const union arg *alt = k->alt_buf ? arg(args, k->alt_buf) : NULL;
+	bool (*sentinel)(const void *) = args.s->lib->in_place;
+	struct shared shared;
 
+	shared.dtype = NULL;
 	if (alt && sentinel && sentinel(alt->cp)) {
 		w->flags |= CF_INPLACE;
-		if (k->alt_no_out)
+		if (k->alt_no_out) {
 			nout = 0;
-		else {
-			in = k->alt_in;
-			nin = k->alt_nin;
+		} else {
+			e = k->alt_in;
+			left = k->alt_nin;
 		}
 	}
-	for (unsigned i = 0; i < nin; i++)
-		if (here(c, &in[i], root) && make_view(c, &in[i], &w->in[w->nin]))
-			w->in[w->nin].index = w->nin, w->in[w->nin++].io = IO_IN;
-	for (unsigned i = 0; i < nout; i++)
-		if (here(c, &k->out[i], root) && make_view(c, &k->out[i], &w->out[w->nout]))
-			w->out[w->nout].index = w->nout, w->out[w->nout++].io = IO_OUT;
+	for (int io = IO_IN; io <= IO_OUT; io++) {
+		for (; left; left--, e++) {
+			if (!here(args, e, root) || !make_view(c, args, e, v, &shared))
+				continue;
+			v->io = (uint8_t)io;
+			v->index = (uint16_t)n[io]++;
+			v++;
+		}
+		e = k->out;
+		v = w->out;
+		left = nout;
+	}
+	w->nin = (uint8_t)n[IO_IN];
+	w->nout = (uint8_t)n[IO_OUT];
 	/* Libraries without a sentinel say it by passing the same memory. */
 	if (!sentinel && w->nin && w->nout && view_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
@@ -258,8 +324,9 @@ static void point_to_point(struct call *c)
 {
 	const struct lib *lib = c->api->spec->lib;
 	struct what *w = &c->what;
-	const union arg *peer[2] = {arg(c, ROLE_PEER), arg(c, ROLE_RPEER)};
-	const union arg *tag[2] = {arg(c, ROLE_TAG), arg(c, ROLE_RTAG)};
+	struct args args = args_of(c);
+	const union arg *peer[2] = {arg(args, ROLE_PEER), arg(args, ROLE_RPEER)};
+	const union arg *tag[2] = {arg(args, ROLE_TAG), arg(args, ROLE_RTAG)};
 	bool both = c->api->spec->at[ROLE_RPEER] != 0;
 
 	for (int side = 0; side < 2; side++) {
@@ -298,7 +365,8 @@ void describe(struct call *c)
 	const struct api_spec *s = c->api->spec;
 	const struct lib *lib = s->lib;
 	struct what *w = &c->what;
-	const union arg *a = arg(c, ROLE_COMM);
+	struct args args = {s, c->v, NULL};
+	const union arg *a = arg(args, ROLE_COMM);
 	enum root_is root = ROOT_OTHER;
 
 	w->comm = lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL;
@@ -306,10 +374,10 @@ void describe(struct call *c)
 	w->root = w->peer = w->tag = JOURNAL_NONE;
 	w->redop = REDOP_NONE;
 	w->nin = w->nout = 0;
-	a = arg(c, ROLE_OP);
+	a = arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);
-	a = arg(c, ROLE_ROOT);
+	a = arg(args, ROLE_ROOT);
 	if (a && s->kind->rooted) {
 		if (lib->root) {
 			int r = JOURNAL_NONE;

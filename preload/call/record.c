@@ -11,18 +11,15 @@
 #include "call/thread.h"
 #include "session.h"
 
-uint32_t record_api(const struct api *api)
+uint32_t record_api_new(struct api *a)
 {
 	static _Atomic uint32_t last;
-	struct api *a = (struct api *)api;
-	uint32_t id = atomic_load_explicit(&a->dict, memory_order_acquire), none = 0;
+	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
 	const char *op = s->kind ? s->kind->op : "";
 	char text[512];
 	size_t n = 0;
 
-	if (id)
-		return id;
 	for (int i = 0; i < 3; i++) {
 		const char *str = i == 0 ? s->lib->name : i == 1 ? s->symbol : op;
 		size_t len = strlen(str) + 1;
@@ -40,46 +37,77 @@ uint32_t record_api(const struct api *api)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
-/* Rows of inputs or outputs behind an entry. Returns the bytes that they take. */
-static uint32_t put_tensors(
-	struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
+/*
+ * Entries are filled in field by field: compilers clear a struct of their size with a string instruction that takes
+ * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
+ */
+
+static inline void put_tensor(struct journal_tensor *t, const struct view *v)
+{
+	t->count = v->count;
+	t->bytes = v->bytes;
+	t->comm_seq = v->comm_seq;
+	t->stats.n = 0;
+	t->peer = v->peer;
+	t->tag = v->tag;
+	t->crc = 0;
+	t->index = v->index;
+	t->dtype = v->dtype;
+	t->io = v->io;
+	t->flags = v->count ? TF_NOSTATS : 0;
+	t->ndim = JOURNAL_NDIM_NONE;
+}
+
+#define EXACT_BYTES 65536 /* statistics of so many bytes take long (thread_exact_time()) */
+
+static void measure(const struct view *v, struct stats *s)
+{
+	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
+	uint64_t t0 = t ? clock_ticks() : 0;
+
+	view_measure(v, session.cfg.eps, s);
+	if (t)
+		thread_exact_time(t, clock_ticks() - t0);
+}
+
+static inline bool is_measured(const struct view *v)
 {
 	const struct config *cfg = &session.cfg;
-	struct journal_tensor *at = t;
+
+	return !v->nostats && v->count && (!cfg->max_bytes || v->bytes <= (uint64_t)cfg->max_bytes);
+}
+
+/* Apart from put_tensors(), which costs little more than the stores it makes. */
+__attribute__((noinline)) static void measure_tensors(
+	struct journal_tensor *t, const struct view *v, unsigned n)
+{
 	struct stats_fenv fenv;
-	bool fenv_in = false;
 
-	for (unsigned i = 0; i < n; i++, v++) {
-		bool big = cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes;
-		bool look = measure && cfg->statistics && !v->nostats && !big && v->count;
-
-		*at = (struct journal_tensor){
-			.count = v->count,
-			.bytes = v->bytes,
-			.comm_seq = v->comm_seq,
-			.peer = v->peer,
-			.tag = v->tag,
-			.index = v->index,
-			.dtype = v->dtype,
-			.io = v->io,
-			.flags = v->count && !look ? TF_NOSTATS : 0,
-			.ndim = JOURNAL_NDIM_NONE,
-		};
-		if (look) {
-			if (!fenv_in)
-				stats_fenv_enter(&fenv);
-			fenv_in = true;
-			view_measure(v, cfg->eps, &at->stats);
-		}
-		at++;
+	stats_fenv_enter(&fenv);
+	for (; n; n--, v++, t++) {
+		if (!is_measured(v))
+			continue;
+		t->flags = 0;
+		measure(v, &t->stats);
 	}
-	if (fenv_in)
-		stats_fenv_leave(&fenv);
-	return (uint32_t)((char *)at - (char *)t);
+	stats_fenv_leave(&fenv);
+}
+
+/* Rows of inputs or outputs behind an entry. */
+static inline void put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
+{
+	bool look = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		put_tensor(&t[i], &v[i]);
+		look |= session.cfg.statistics && is_measured(&v[i]);
+	}
+	if (look)
+		measure_tensors(t, v, n);
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
-static void close_abandoned(struct thread *t, uint32_t i)
+__attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t i)
 {
 	uint32_t n = t->nopen;
 
@@ -101,16 +129,10 @@ static void note_open(struct thread *t, struct journal_call *r)
 		t->nmore++;
 }
 
-/*
- * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
- * belong to another record by now.
- */
-static bool take_open(const struct journal_call *r)
+/* r is not the innermost of the open ones: those inside of it were left by a longjmp. */
+__attribute__((noinline)) static bool take_open_below(
+	struct thread *t, const struct journal_call *r)
 {
-	struct thread *t = thread_word.self;
-
-	if (!t)
-		return false;
 	for (uint32_t i = t->nopen; i-- > 0;)
 		if (t->open[i] == r) {
 			close_abandoned(t, i + 1);
@@ -118,6 +140,85 @@ static bool take_open(const struct journal_call *r)
 			return true;
 		}
 	return t->nmore && t->nmore--;
+}
+
+/*
+ * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
+ * belong to another record by now.
+ */
+static inline bool take_open(const struct journal_call *r)
+{
+	struct thread *t = thread_word.self;
+
+	if (!t)
+		return false;
+	if (__builtin_expect(t->nopen && t->open[t->nopen - 1] == r, 1)) {
+		t->nopen--;
+		return true;
+	}
+	return take_open_below(t, r);
+}
+
+__attribute__((noinline)) static void dropped(struct thread *t)
+{
+	thread_count(t, JC_DROP_FULL);
+	log_loss(LOSS_FULL,
+		"the journal is full: records are lost, see meta.json; raise journal_mib (now "
+		"%lld)",
+		(long long)session.cfg.journal_mib);
+}
+
+static inline struct journal_call *start_record(struct thread *t, struct api *api,
+	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
+{
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
+			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
+	uint32_t id = record_api(api);
+	struct comm *m = w->comm;
+
+	if (m && !atomic_load_explicit(&m->announced, memory_order_relaxed))
+		comm_announce(m, t);
+	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
+	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
+		comm_seq = w->nin ? w->in[0].comm_seq : w->out[0].comm_seq;
+
+	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
+
+	if (!r) {
+		dropped(t);
+		return NULL;
+	}
+	r->e.bytes = bytes;
+	r->e.type = JE_CALL;
+	r->e.n = w->nin;
+	r->seq = thread_next_seq(t);
+	r->end = 0;
+	r->comm = m ? m->id : 0;
+	r->comm_seq = comm_seq;
+	r->parent = parent;
+	r->wait = r->dev_ns = 0;
+	r->comm_rank = m ? m->rank : -1;
+	r->comm_size = m ? m->size : -1;
+	r->step = step_now();
+	r->micro_step = UINT32_MAX;
+	r->root = w->root;
+	r->peer = w->peer;
+	r->tag = w->tag;
+	r->error = 0;
+	r->flags = w->flags;
+	r->stack = stack;
+	r->tid = t->tid;
+	r->name = 0;
+	r->api = (uint16_t)id;
+	r->redop = w->redop;
+	r->phase = 0;
+	r->self = 0;
+	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin);
+	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
+	thread_count(t, JC_RECORDED);
+	r->start = clock_ticks();
+	chain_publish(&t->chain, bytes);
+	return r;
 }
 
 struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
@@ -130,7 +231,7 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 		close_abandoned(t, 0);
 		t->nmore = 0;
 	}
-	r = record_start(t, api, w, comm_seq, stack, parent);
+	r = start_record(t, api, w, comm_seq, stack, parent);
 	if (r)
 		note_open(t, r);
 	return r;
@@ -139,55 +240,10 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
 	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
-			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
-	uint32_t id = record_api(api);
-	struct comm *m = w->comm;
-
-	if (m)
-		comm_announce(m, t);
-	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
-	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
-		comm_seq = w->nin ? w->in[0].comm_seq : w->out[0].comm_seq;
-
-	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
-
-	if (!r) {
-		thread_count(t, JC_DROP_FULL);
-		log_loss(LOSS_FULL,
-			"the journal is full: records are lost, see meta.json; raise journal_mib "
-			"(now %lld)",
-			(long long)session.cfg.journal_mib);
-		return NULL;
-	}
-	*r = (struct journal_call){
-		.e = {.bytes = bytes, .type = JE_CALL, .n = w->nin},
-		.seq = thread_next_seq(t),
-		.comm = m ? m->id : 0,
-		.comm_seq = comm_seq,
-		.parent = parent,
-		.comm_rank = m ? m->rank : -1,
-		.comm_size = m ? m->size : -1,
-		.step = step_now(),
-		.micro_step = UINT32_MAX,
-		.root = w->root,
-		.peer = w->peer,
-		.tag = w->tag,
-		.flags = w->flags,
-		.stack = stack,
-		.tid = t->tid,
-		.api = (uint16_t)id,
-		.redop = w->redop,
-	};
-	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin, true);
-	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
-	thread_count(t, JC_RECORDED);
-	r->start = clock_ticks();
-	chain_publish(&t->chain, bytes);
-	return r;
+	return start_record(t, api, w, comm_seq, stack, parent);
 }
 
-static void close_now(
+static inline void close_now(
 	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
 {
 	r->end = end;
@@ -198,7 +254,7 @@ static void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
 	}
@@ -255,6 +311,6 @@ void record_end(
 		.flags = flags,
 	};
 	if (outputs)
-		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout);
 	chain_publish(&t->chain, bytes);
 }

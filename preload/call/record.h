@@ -12,8 +12,15 @@
 struct pending;
 struct thread;
 
+uint32_t record_api_new(struct api *api);
+
 /* The api's number in the journal's dictionary, entered there at its first use. 0: no room. */
-uint32_t record_api(const struct api *api);
+static inline uint32_t record_api(const struct api *api)
+{
+	uint32_t id = atomic_load_explicit(&api->dict, memory_order_acquire);
+
+	return __builtin_expect(id != 0, 1) ? id : record_api_new((struct api *)api);
+}
 
 /*
  * Opens the record of a call that is about to run: measures inputs, takes the stack, publishes. NULL: dropped

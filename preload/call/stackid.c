@@ -159,8 +159,12 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		uint64_t have = atomic_load_explicit(&tab[i], memory_order_acquire);
 
 		if (!have) {
-			if (!mine)
+			if (!mine) {
+				uint64_t t0 = clock_ticks();
+
 				mine = put_stack(t, api, pcs, n);
+				thread_exact_time(t, clock_ticks() - t0);
+			}
 			if (!mine)
 				break;
 			if (atomic_compare_exchange_strong(&tab[i], &have, key | mine))

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/step.h"
 
-#include <stdatomic.h>
-
 #include "session.h"
 
-static _Atomic uint32_t now, best, hits;
-static _Atomic bool selected = true;
-
-uint32_t step_now(void)
-{
-	return atomic_load_explicit(&now, memory_order_relaxed);
-}
-
-bool step_selected(void)
-{
-	return atomic_load_explicit(&selected, memory_order_relaxed);
-}
+struct step_state step_state = {.selected = true};
+static _Atomic uint32_t best, hits;
 
 static bool wanted(const struct config *c, uint32_t step)
 {
@@ -37,8 +25,8 @@ void step_configure(void)
 	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
 	do {
 		step = step_now();
-		atomic_store(&selected, wanted(&session.cfg, step));
-	} while (atomic_load(&now) != step);
+		atomic_store(&step_state.selected, wanted(&session.cfg, step));
+	} while (atomic_load(&step_state.now) != step);
 }
 
 uint32_t step_end(enum step_source s)
@@ -50,7 +38,7 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
-	uint32_t step = atomic_fetch_add(&now, 1) + 1;
+	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;
 
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
 		step_configure();

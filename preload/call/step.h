@@ -7,6 +7,7 @@
 #ifndef PROBE_CALL_STEP_H
 #define PROBE_CALL_STEP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +24,15 @@ enum step_source {
 
 const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
 
-uint32_t step_now(void);
+extern struct step_state {
+	_Atomic uint32_t now;
+	_Atomic bool selected;
+} step_state;
+
+static inline uint32_t step_now(void)
+{
+	return atomic_load_explicit(&step_state.now, memory_order_relaxed);
+}
 
 /* A mark of that source. Returns the step that is now the current one. Any thread. */
 uint32_t step_end(enum step_source s);
@@ -32,7 +41,10 @@ uint32_t step_end(enum step_source s);
 void step_marker_hit(void);
 
 /* True if the current step is one that is to be recorded (keys step, start_step, step_interval, collect_times). */
-bool step_selected(void);
+static inline bool step_selected(void)
+{
+	return atomic_load_explicit(&step_state.selected, memory_order_relaxed);
+}
 
 /* To be called when the configuration has been read or has changed. */
 void step_configure(void);

@@ -89,12 +89,10 @@ static struct thread *thread_make(void)
 	return t;
 }
 
-struct thread *thread_get(void)
+struct thread *thread_get_new(void)
 {
-	struct thread *t = thread_word.self;
+	struct thread *t = NULL;
 
-	if (__builtin_expect(t != NULL, 1))
-		return t;
 	if (!session_is_on())
 		return NULL;
 	if (!thread_word.dead)
@@ -134,17 +132,13 @@ void *thread_scratch(struct thread *t, size_t bytes)
 	return p;
 }
 
-uint64_t thread_next_seq(struct thread *t)
+void thread_more_seq(struct thread *t)
 {
-	if (t->seq_next == t->seq_end) {
-		t->seq_next =
-			atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
-		t->seq_end = t->seq_next + SEQ_BLOCK;
-	}
-	return t->seq_next++;
+	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
+	t->seq_end = t->seq_next + SEQ_BLOCK;
 }
 
-void *thread_reserve(struct thread *t, uint32_t bytes)
+void *thread_reserve_slow(struct thread *t, uint32_t bytes)
 {
 	bool wake = false;
 	void *p = chain_reserve(&t->chain, bytes, &wake);

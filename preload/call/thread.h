@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/thread.h"
 #include "journal/journal.h"
 #include "stack/stack.h"
 
@@ -20,6 +21,7 @@ struct thread {
 	uint64_t seq_next, seq_end; /* numbers that this thread may still give */
 	uint32_t tid;
 	uint32_t rounds; /* of destructors that have run */
+	uint64_t counted; /* ticks of our own that were counted exactly: thread_exact_time() */
 	void *scratch; /* grows, is never shared; see thread_scratch() */
 	size_t scratch_bytes;
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
@@ -27,16 +29,37 @@ struct thread {
 	uint32_t nopen, nmore;
 };
 
+struct thread *thread_get_new(void);
+
 /* The calling thread's, made if need be; NULL if nothing is recorded (yet), if it cannot record (counted), or is ending. */
-struct thread *thread_get(void);
+static inline struct thread *thread_get(void)
+{
+	struct thread *t = thread_word.self;
+
+	return __builtin_expect(t != NULL, 1) ? t : thread_get_new();
+}
 
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
 void *thread_scratch(struct thread *t, size_t bytes);
 
-uint64_t thread_next_seq(struct thread *t);
+void thread_more_seq(struct thread *t);
+
+static inline uint64_t thread_next_seq(struct thread *t)
+{
+	if (__builtin_expect(t->seq_next == t->seq_end, 0))
+		thread_more_seq(t);
+	return t->seq_next++;
+}
+
+void *thread_reserve_slow(struct thread *t, uint32_t bytes);
 
 /* Room in the thread's chain, NULL when the journal is full; wakes the writer as needed. _end: of an asynchronous call. */
-void *thread_reserve(struct thread *t, uint32_t bytes);
+static inline void *thread_reserve(struct thread *t, uint32_t bytes)
+{
+	void *p = chain_room(&t->chain, bytes);
+
+	return __builtin_expect(p != NULL, 1) ? p : thread_reserve_slow(t, bytes);
+}
 void *thread_reserve_end(struct thread *t, uint32_t bytes);
 
 /* The writer reads these while the thread adds to them. */
@@ -54,6 +77,13 @@ static inline void thread_count(struct thread *t, enum journal_count c)
 static inline void thread_self_time(struct thread *t, uint64_t ticks)
 {
 	thread_add(&t->chain.slot->self_ticks, ticks);
+}
+
+/* The same for a part of a call that takes long: it is counted each time, and not with what the call is a sample of. */
+static inline void thread_exact_time(struct thread *t, uint64_t ticks)
+{
+	t->counted += ticks;
+	thread_self_time(t, ticks);
 }
 
 /* Adds to a counter without a thread at hand. Rare events only. */

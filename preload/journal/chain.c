@@ -95,10 +95,12 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 
 static inline void *reserve(struct chain *c, uint32_t bytes, bool last, bool *wake)
 {
-	if (__builtin_expect(!c->chunk || c->used + bytes > c->cap, 0)) {
-		if (bytes > JOURNAL_ENTRY_MAX || !next_chunk(c, last, wake))
-			return NULL;
-	}
+	void *p = chain_room(c, bytes);
+
+	if (p)
+		return p;
+	if (bytes > JOURNAL_ENTRY_MAX || !next_chunk(c, last, wake))
+		return NULL;
 	return c->chunk->data + c->used;
 }
 

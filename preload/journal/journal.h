@@ -85,6 +85,12 @@ void chain_detach(struct chain *c);
  */
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 
+/* The same where the current chunk has the room, else NULL: chain_reserve() is to be asked. */
+static inline void *chain_room(struct chain *c, uint32_t bytes)
+{
+	return c->chunk && c->used + bytes <= c->cap ? c->chunk->data + c->used : NULL;
+}
+
 /*
  * The same for the end of an asynchronous call, which may use the last chunks too: a call without its end would stand
  * in the files as one that hangs.

@@ -27,7 +27,7 @@ static uint64_t constant_of(const struct abi_const *k)
 				      : 0;
 }
 
-static struct place *place(struct place *table, uint64_t handle)
+static inline struct place *place(struct place *table, uint64_t handle)
 {
 	uint32_t i = (uint32_t)(handle ^ handle >> 4 ^ handle >> 13) % PLACES;
 
@@ -160,28 +160,29 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return h;
 }
 
-void mpi_dtype(uint64_t handle, struct dtype_desc *d)
+/* Derived types, and those that MPI alone knows the size of. */
+__attribute__((noinline)) static void ask_dtype(uint64_t h, struct dtype_desc *d)
 {
-	uint64_t h = mpi_clean(handle);
-	const struct place *p = place(dtypes, h);
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	if (p->row) {
-		d->dtype = p->row->to;
-		d->derived = p->row->derived;
-		d->size = dtype_info(d->dtype)->size;
-		d->extent = (int64_t)d->size;
-		if (d->size)
-			return;
-	} else {
-		d->dtype = DT_OTHER;
-		d->derived = true;
-	}
 	if (h && mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)
 		d->size = (uint64_t)size;
 	if (h && mpi.f.type_get_extent((mpi_handle)h, &lb, &extent) == 0)
 		d->extent = extent;
+}
+
+void mpi_dtype(uint64_t handle, struct dtype_desc *d)
+{
+	uint64_t h = mpi_clean(handle);
+	const struct abi_const *row = place(dtypes, h)->row;
+
+	d->dtype = row ? row->to : DT_OTHER;
+	d->derived = !row || row->derived;
+	d->size = dtype_info(d->dtype)->size;
+	d->extent = (int64_t)d->size;
+	if (__builtin_expect(!d->size, 0))
+		ask_dtype(h, d);
 }
 
 enum redop mpi_redop(uint64_t handle)

@@ -8,14 +8,12 @@
 #include "base/thread.h"
 #include "wrappers/mpi/mpi.h"
 
-bool mpi_ready(void)
+/* Apart from mpi_ready(), which every call asks. */
+__attribute__((noinline)) static bool ready_by_now(void)
 {
-	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
 	int flag = 0;
 
-	if (__builtin_expect(state == MPI_ACTIVE, 1))
-		return true;
-	if (state == MPI_OVER)
+	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_OVER)
 		return false;
 	/* Init was not seen (a Fortran program, or a tool that called PMPI_Init past us)? Asking is always allowed. */
 	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
@@ -24,6 +22,13 @@ bool mpi_ready(void)
 	if (!initialized || !finalized || initialized(&flag) || !flag || finalized(&flag) || flag)
 		return false;
 	return mpi_activate();
+}
+
+bool mpi_ready(void)
+{
+	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
+
+	return __builtin_expect(state == MPI_ACTIVE, 1) || ready_by_now();
 }
 
 static bool in_place(const void *buf)

@@ -120,18 +120,25 @@ void mpi_comm_predefined(void)
 		strcpy(c->name, "MPI_COMM_SELF");
 }
 
-struct comm *mpi_comm(uint64_t handle)
+__attribute__((noinline)) static struct comm *meet(uint64_t h)
 {
-	uint64_t h = mpi_clean(handle);
-	struct comm *c = comm_find(&lib_mpi, h);
+	struct comm *c;
 
-	if (c || h == (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] || !h)
-		return c;
+	if (h == (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] || !h)
+		return NULL;
 	/* Made in a way that was not seen. Its members are known, how it was made is not: alike ones may be mixed up. */
 	c = learn(h, NULL, "unknown", 0);
 	if (c)
 		c->flags |= CF_GUESSED;
 	return c;
+}
+
+struct comm *mpi_comm(uint64_t handle)
+{
+	uint64_t h = mpi_clean(handle);
+	struct comm *c = comm_find(&lib_mpi, h);
+
+	return __builtin_expect(c != NULL, 1) ? c : meet(h);
 }
 
 static const union arg *role(const struct call *c, enum role r)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Doubles as decimal text, exactly as printf's %.<digits>g in the C locale and the default rounding, at a tenth of
+ * its cost: rows hold up to five of them each.
+ */
+#ifndef PROBE_BASE_DECIMAL_H
+#define PROBE_BASE_DECIMAL_H
+
+#define DECIMAL_DIGITS_MAX 17
+#define DECIMAL_TEXT_MAX 32
+
+/*
+ * Writes v, which is finite, with 1 to DECIMAL_DIGITS_MAX significant digits into buf (DECIMAL_TEXT_MAX bytes, no NUL
+ * is added). Returns the length; 0 if the last digit cannot be decided in the precision used here (about one in 2^40
+ * of random values, and exact ties of large integers): printf must be asked then.
+ */
+int decimal_format(char *buf, double v, int digits);
+
+/* "00" to "99", one behind the other. */
+extern const char decimal_pairs[201];
+
+#endif

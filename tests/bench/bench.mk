@@ -1,0 +1,27 @@
+# The programs of tests/bench, into $(B)/bench/. Included by the top Makefile.
+
+BENCH_DIR   := $(B)/bench
+BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
+BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_rate gen_folder)
+
+.PHONY: bench-bins
+bench-bins: $(BENCH_BINS)
+
+$(BENCH_DIR)/libstandin.so: tests/bench/standin.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fPIC -shared -Wl,-soname,libstandin.so -o $@ $<
+$(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o: $(BENCH_DIR)/chain_%.o: tests/bench/chain.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-optimize-sibling-calls -DCHAIN=chain_$* \
+		$(if $(filter fp,$*),-fno-omit-frame-pointer,-fomit-frame-pointer) -c -o $@ $<
+$(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o $(BENCH_DIR)/libstandin.so
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-omit-frame-pointer -MF $@.d -o $@ $< $(filter %.o,$^) \
+		-L$(BENCH_DIR) -lstandin -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -lpthread
+$(BENCH_DIR)/stats_rate: tests/bench/stats_rate.c $(B)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz -lpthread
+$(BENCH_DIR)/gen_folder: tests/bench/gen_folder.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $<
+
+-include $(wildcard $(BENCH_DIR)/*.d)

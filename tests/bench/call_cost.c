@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a wrapped call costs beyond the function itself: batches of wrapped calls alternate with batches of direct calls
+ * of the same empty function (standin.c), so that the difference is one of the same moments of one run. Between two
+ * batches, outside of the measured time, the records so far are written: nothing is dropped.
+ *
+ *	call_cost call [-b BYTES (8)] [-d FRAMES] [-o]    MPI_Allreduce; -d: called from so deep; -o: chain without frame
+ *	                                                  pointers; prints `added` ns, `direct` ns
+ *	call_cost test                                    an MPI_Test that answers 0, while a recorded send is under way
+ *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
+ *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
+ *	                                                  call `p999_idle`, `worst_idle`
+ *	call_cost threads -t THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
+ *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
+ *	call_cost loop [-n CALLS]                         so many calls and nothing else (for callgrind and tests)
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "preload/probe.h"
+#include "standin.h"
+
+void chain_fp(int depth, void (*fn)(void *), void *arg);
+void chain_nofp(int depth, void (*fn)(void *), void *arg);
+
+static long bytes = 8, ncalls, nthreads = 1;
+static int depth, without_fp;
+static char *in, *out;
+
+#define BATCHES 401
+
+static void flush(void)
+{
+	if (probe_flush)
+		probe_flush();
+}
+
+static void calls(long n)
+{
+	for (long i = 0; i < n; i++)
+		MPI_Allreduce(in, out, (int)(bytes / 4), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void direct_calls(long n)
+{
+	for (long i = 0; i < n; i++)
+		direct_Allreduce(in, out, (int)(bytes / 4), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static int request, flag;
+
+static void tests(long n)
+{
+	for (long i = 0; i < n; i++)
+		MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void direct_tests(long n)
+{
+	for (long i = 0; i < n; i++)
+		direct_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void compare(void (*wrapped)(long), void (*direct)(long), long n, int batches)
+{
+	static double diff[BATCHES], plain[BATCHES];
+
+	wrapped(n);
+	for (int i = 0; i < batches; i++) {
+		uint64_t t0, t1, t2, t3;
+
+		flush();
+		direct(n < 8 ? 8 : n); /* after the flush: code and stack are in the cache again */
+		if (n >= 100)
+			wrapped(20);
+		t0 = now();
+		direct(n);
+		t1 = now();
+		t2 = now();
+		wrapped(n);
+		t3 = now();
+		plain[i] = (double)(t1 - t0) / (double)n;
+		diff[i] = (double)(t3 - t2) / (double)n - plain[i];
+	}
+	printf("added %.2f\n", median(diff, (size_t)batches));
+	printf("direct %.2f\n", median(plain, (size_t)batches));
+}
+
+static void measure_call(void *arg)
+{
+	long n = (256 << 10) / bytes;
+
+	(void)arg;
+	n = n > 1000 ? 1000 : n < 1 ? 1 : n;
+	compare(calls, direct_calls, n, bytes > (1 << 20) ? 31 : BATCHES);
+	/* The frame stays: no tail call. */
+	keep(in);
+}
+
+static void measure_test(void)
+{
+	MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
+	compare(tests, direct_tests, 1000, BATCHES);
+}
+
+/* ---- each call by itself ---- */
+
+static void spin(uint64_t until)
+{
+	while (now() < until)
+		;
+}
+
+static void tail_of(double *v, long n, void (*fn)(long), const char *suffix)
+{
+	double *t = v;
+	uint64_t next = now();
+
+	for (long i = 0; i < n; i++) {
+		uint64_t t0, t1;
+
+		next += 5000;
+		spin(next);
+		t0 = now();
+		fn(1);
+		t1 = now();
+		t[i] = (double)(t1 - t0);
+		/* After a pause of the machine the calls do not come in a burst. */
+		if (t1 > next)
+			next = t1;
+	}
+	printf("median%s %.0f\n", suffix, quantile(t, (size_t)n, 0.5));
+	printf("p999%s %.0f\n", suffix, quantile(t, (size_t)n, 0.999));
+	printf("worst%s %.0f\n", suffix, quantile(t, (size_t)n, 1));
+}
+
+static void measure_tail(void)
+{
+	long n = ncalls ? ncalls : 200000;
+	double *v = malloc((size_t)n * sizeof(*v));
+
+	calls(1);
+	tail_of(v, n, direct_calls, "_idle");
+	tail_of(v, n, calls, "");
+	free(v);
+}
+
+static void measure_drain(void)
+{
+	double t[41];
+
+	for (int i = 0; i < 41; i++) {
+		uint64_t t0;
+
+		flush();
+		calls(5000);
+		t0 = now();
+		flush();
+		t[i] = (double)(now() - t0) / 10000;
+	}
+	printf("row %.0f\n", median(t, 41));
+}
+
+/* ---- many threads ---- */
+
+static pthread_barrier_t gate;
+#define ROUNDS 60
+#define ROUND_CALLS 1000
+
+struct worker {
+	pthread_t id;
+	int comm;
+	double cpu; /* ns per call */
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	double t[ROUNDS];
+
+	for (int r = 0; r < ROUNDS; r++) {
+		uint64_t t0, t1;
+
+		pthread_barrier_wait(&gate);
+		t0 = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		for (long i = 0; i < ROUND_CALLS; i++)
+			MPI_Allreduce(in, out, 2, MPI_FLOAT, MPI_SUM, w->comm);
+		t1 = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		t[r] = (double)(t1 - t0) / ROUND_CALLS;
+		if (pthread_barrier_wait(&gate) == PTHREAD_BARRIER_SERIAL_THREAD)
+			flush();
+		pthread_barrier_wait(&gate);
+	}
+	w->cpu = median(t, ROUNDS);
+	return NULL;
+}
+
+static void measure_threads(void)
+{
+	struct worker *w = calloc((size_t)nthreads, sizeof(*w));
+	double *v = malloc((size_t)nthreads * sizeof(*v));
+
+	pthread_barrier_init(&gate, NULL, (unsigned)nthreads);
+	for (long i = 0; i < nthreads; i++) {
+		MPI_Comm_dup(MPI_COMM_WORLD, &w[i].comm);
+		pthread_create(&w[i].id, NULL, work, &w[i]);
+	}
+	for (long i = 0; i < nthreads; i++) {
+		pthread_join(w[i].id, NULL);
+		v[i] = w[i].cpu;
+	}
+	printf("cpu %.1f\n", median(v, (size_t)nthreads));
+	free(v);
+	free(w);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	int c;
+
+	optind = 2;
+	while ((c = getopt(argc, argv, "b:d:on:t:")) != -1) {
+		switch (c) {
+		case 'b':
+			bytes = atol(optarg);
+			break;
+		case 'd':
+			depth = atoi(optarg);
+			break;
+		case 'o':
+			without_fp = 1;
+			break;
+		case 'n':
+			ncalls = atol(optarg);
+			break;
+		case 't':
+			nthreads = atol(optarg);
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (posix_memalign((void **)&in, 4096, (size_t)bytes + 64) ||
+		posix_memalign((void **)&out, 4096, (size_t)bytes + 64))
+		return 2;
+	for (long i = 0; i < bytes / 4; i++)
+		((float *)in)[i] = ((float *)out)[i] = (float)(i % 1000) * 0.001f - 0.3f;
+	MPI_Init(&argc, &argv);
+	if (strcmp(mode, "call") == 0)
+		(without_fp ? chain_nofp : chain_fp)(depth, measure_call, NULL);
+	else if (strcmp(mode, "test") == 0)
+		measure_test();
+	else if (strcmp(mode, "tail") == 0)
+		measure_tail();
+	else if (strcmp(mode, "drain") == 0)
+		measure_drain();
+	else if (strcmp(mode, "threads") == 0)
+		measure_threads();
+	else if (strcmp(mode, "loop") == 0)
+		calls(ncalls);
+	else
+		return 2;
+	MPI_Finalize();
+	return 0;
+}
