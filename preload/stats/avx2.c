@@ -13,8 +13,10 @@
 
 #define V 32
 #define W 4
+#ifndef FAR
 #define FAR 3072
 #define FAR_LOCALITY 3
+#endif
 
 typedef __m256i vec;
 typedef __m256d vd;

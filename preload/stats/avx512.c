@@ -13,8 +13,10 @@
 
 #define V 64
 #define W 8
+#ifndef FAR
 #define FAR 3072
 #define FAR_LOCALITY 3
+#endif
 
 typedef __m512i vec;
 typedef __m512d vd;
