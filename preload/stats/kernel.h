@@ -12,8 +12,8 @@
  * cache, so that a kernel may walk it again when it turns out to hold NaN, Inf or extreme values and still reads main
  * memory once.
  *
- * A variant that uses the same lanes, folds them in the same order and rounds every product (no FMA where the product
- * is not exact) gives the same bits as any other: two ranks on different CPUs then agree to the last digit.
+ * All variants use the same lanes, fold them in the same order and round every product (no FMA where the product is
+ * not exact), and so give the same bits: two ranks on different CPUs agree to the last digit.
  */
 #ifndef PROBE_STATS_KERNEL_H
 #define PROBE_STATS_KERNEL_H
@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/isa.h"
 #include "stats/stats.h"
 
 #define STATS_BLOCK 2048 /* elements of one real dtype a kernel gets at most */
@@ -59,5 +60,10 @@ struct stats_kernels {
 };
 
 extern const struct stats_kernels stats_scalar;
+extern const struct stats_kernels stats_avx2, stats_avx512; /* x86-64 */
+extern const struct stats_kernels stats_neon; /* aarch64 */
+
+/* The variant, or NULL if this CPU (or system) cannot run it. STATS_AUTO: the fastest that it can. */
+const struct stats_kernels *stats_variant(enum stats_isa isa);
 
 #endif

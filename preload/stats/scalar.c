@@ -210,36 +210,56 @@ static void float_block(const unsigned char *p, size_t n, size_t size, convert *
 	careful_block(p, n, size, conv, eps->f, b);
 }
 
-/*
- * Integers of up to 32 bits, as int64_t: all in integers, so exact. Squares may have 64 bits and are summed in two
- * halves, each of which stays below 2^53 and is thus a double.
- */
+/* Integers of up to 16 bits, as int64_t: all in integers, so exact. */
 typedef int64_t load_int(const unsigned char *p);
 
 INLINE void int_block(const unsigned char *p, size_t n, size_t size, load_int *load,
 	const struct stats_eps *eps, struct stats_block *b)
 {
-	int64_t min = INT64_MAX, max = INT64_MIN, sum = 0;
-	uint64_t high = 0, low = 0, limit = eps->u;
+	int64_t min = INT64_MAX, max = INT64_MIN, sum = 0, sq = 0;
+	uint64_t limit = eps->u;
 	uint32_t zeros = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t x = load(p + i * size);
-		uint64_t mag = x < 0 ? -(uint64_t)x : (uint64_t)x;
-		uint64_t square = mag * mag;
 
 		min = x < min ? x : min;
 		max = x > max ? x : max;
 		sum += x;
-		high += square >> 32;
-		low += (uint32_t)square;
-		zeros += mag <= limit;
+		sq += x * x;
+		zeros += (uint64_t)(x < 0 ? -x : x) <= limit;
 	}
 	*b = (struct stats_block){.zeros = zeros};
 	b->min.i = min; /* of an unsigned type: never negative, so the same bits as min.u */
 	b->max.i = max;
 	b->sum = (struct stats_sum){(double)sum, 0};
-	b->sq = (struct stats_sum){(double)high * 0x1p32, (double)low};
+	b->sq = (struct stats_sum){(double)sq, 0};
+}
+
+/* 32 bits: squares have up to 64, and do not cancel; as double they are good enough. */
+INLINE void mid_block(const unsigned char *p, size_t n, load_int *load, const struct stats_eps *eps,
+	struct stats_block *b)
+{
+	int64_t min = INT64_MAX, max = INT64_MIN, sum = 0;
+	uint64_t limit = eps->u;
+	double sq[STATS_LANES] = {0};
+	uint32_t zeros = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t x = load(p + i * 4);
+		double d = (double)x;
+
+		min = x < min ? x : min;
+		max = x > max ? x : max;
+		sum += x;
+		sq[i % STATS_LANES] += d * d;
+		zeros += (uint64_t)(x < 0 ? -x : x) <= limit;
+	}
+	*b = (struct stats_block){.zeros = zeros};
+	b->min.i = min;
+	b->max.i = max;
+	b->sum = (struct stats_sum){(double)sum, 0};
+	b->sq = (struct stats_sum){fold(sq), 0};
 }
 
 /*
@@ -319,11 +339,11 @@ INLINE int64_t load_c32(const unsigned char *p)
 KERNEL(bool_kernel, int_block, 1, load_bool)
 KERNEL(int8_kernel, int_block, 1, load_i8)
 KERNEL(int16_kernel, int_block, 2, load_i16)
-KERNEL(int32_kernel, int_block, 4, load_i32)
+KERNEL(int32_kernel, mid_block, load_i32)
 KERNEL(int64_kernel, wide_block, 1)
 KERNEL(uint8_kernel, int_block, 1, load_c8)
 KERNEL(uint16_kernel, int_block, 2, load_c16)
-KERNEL(uint32_kernel, int_block, 4, load_c32)
+KERNEL(uint32_kernel, mid_block, load_c32)
 KERNEL(uint64_kernel, wide_block, 0)
 KERNEL(float8_e4m3fn_kernel, float_block, 1, from_e4m3fn)
 KERNEL(float8_e5m2_kernel, float_block, 1, from_e5m2)

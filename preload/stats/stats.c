@@ -9,26 +9,35 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "stats/convert.h"
 #include "stats/kernel.h"
 #include "stats/sum.h"
 
-/* The fastest variant that this CPU can run. */
-static const struct stats_kernels *choose(void)
-{
-	return &stats_scalar;
-}
+static _Atomic(const struct stats_kernels *) selected;
 
-/* Threads that come here at the same time choose the same. */
+/* Threads that come here first at the same time choose the same. */
 static const struct stats_kernels *kernels(void)
 {
-	static _Atomic(const struct stats_kernels *) chosen;
-	const struct stats_kernels *k = atomic_load_explicit(&chosen, memory_order_relaxed);
+	const struct stats_kernels *k = atomic_load_explicit(&selected, memory_order_relaxed);
 
 	if (!k) {
-		k = choose();
-		atomic_store_explicit(&chosen, k, memory_order_relaxed);
+		k = stats_variant(STATS_AUTO);
+		atomic_store_explicit(&selected, k, memory_order_relaxed);
 	}
 	return k;
+}
+
+int stats_select(enum stats_isa isa)
+{
+	const struct stats_kernels *k = stats_variant(isa);
+
+	atomic_store_explicit(&selected, k ? k : stats_variant(STATS_AUTO), memory_order_relaxed);
+	return k ? 0 : -ENOTSUP;
+}
+
+const char *stats_selected(void)
+{
+	return kernels()->name;
 }
 
 /* The largest integer below eps; 0 where there is none. */
@@ -44,6 +53,45 @@ static uint64_t integer_below(double eps)
 	return (double)whole == eps ? whole - 1 : whole;
 }
 
+/*
+ * The number of magnitudes (exponent and mantissa as one number) below eps, for a float type of at most 32 bits with
+ * `mant` bits of mantissa; `top` is the first magnitude that is no finite number.
+ */
+static uint64_t magnitudes_below(double eps, unsigned mant, int bias, uint32_t top)
+{
+	uint64_t scale = (uint64_t)(1023 + bias - 1 + (int)mant) << 52; /* makes the least one 1 */
+	uint64_t bits, drop = 52 - mant;
+	double least = eps * double_of(scale);
+
+	if (!(eps > 0))
+		return 0;
+	if (least < (double)(1u << (mant + 1))) /* no normal number, or of the least exponent */
+		return integer_below(least) + 1;
+	memcpy(&bits, &eps, sizeof(bits));
+	bits = (bits - ((uint64_t)(1023 - bias) << 52) + ((uint64_t)1 << drop) - 1) >> drop;
+	return bits < top ? bits : top;
+}
+
+static uint64_t whole_limit(double eps, enum dtype dt)
+{
+	switch (dt) {
+	case DT_FLOAT64: /* not used */
+		return 0;
+	case DT_FLOAT32:
+		return magnitudes_below(eps, 23, 127, 0x7f800000);
+	case DT_BFLOAT16:
+		return magnitudes_below(eps, 7, 127, 0x7f80);
+	case DT_FLOAT16:
+		return magnitudes_below(eps, 10, 15, 0x7c00);
+	case DT_FLOAT8_E5M2:
+		return magnitudes_below(eps, 2, 15, 0x7c);
+	case DT_FLOAT8_E4M3FN:
+		return magnitudes_below(eps, 3, 7, 0x7f);
+	default:
+		return integer_below(eps);
+	}
+}
+
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 {
 	const struct dtype_info *info = dtype_info(dt);
@@ -56,7 +104,7 @@ int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 	a->size = dtype_info(info->component)->size;
 	a->parts = info->size / a->size;
 	a->eps.f = eps;
-	a->eps.u = integer_below(eps);
+	a->eps.u = whole_limit(eps, info->component);
 	if (a->cls == DTC_FLOAT) {
 		a->min.f = __builtin_inf();
 		a->max.f = -__builtin_inf();

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "stats/isa.h"
 
 /* min and max of a tensor: which member holds follows dtype_info(dtype)->cls. */
 union stats_value {
@@ -46,7 +47,10 @@ struct stats_sum {
 	double hi, lo;
 };
 
-/* What counts in `zeros`: |x| < f; of integers |x| <= u, the largest integer below f (means nothing if f is 0). */
+/*
+ * What counts in `zeros`: |x| < f; of integers |x| <= u, the largest integer below f (means nothing if f is 0). Of
+ * floats up to float32: those whose bits without the sign are below u.
+ */
 struct stats_eps {
 	double f;
 	uint64_t u;
@@ -73,6 +77,15 @@ struct stats_fenv {
 
 void stats_fenv_enter(struct stats_fenv *save);
 void stats_fenv_leave(const struct stats_fenv *save);
+
+/*
+ * Which variant measures from the next stats_begin() on; without a call: STATS_AUTO. Returns 0, or -ENOTSUP if this
+ * CPU cannot run it; then it is STATS_AUTO.
+ */
+int stats_select(enum stats_isa isa);
+
+/* Its name: scalar, avx2, avx512, neon. */
+const char *stats_selected(void);
 
 /*
  * Starts a tensor of that dtype. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for DT_OTHER; the

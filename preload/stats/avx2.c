@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AVX2 with FMA and F16C: registers of 32 bytes. Compiled with its own flags; stats.c calls it only where the CPU and
+ * the kernel support that.
+ */
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#include "stats/x86.h"
+
+#define V 32
+#define W 4
+#ifndef FAR
+#define FAR 3072
+#define FAR_LOCALITY 3
+#endif
+
+typedef __m256i vec;
+typedef __m256d vd;
+typedef struct {
+	vd r[2];
+} d8;
+
+INLINE vec v_load(const void *p)
+{
+	return _mm256_loadu_si256(p);
+}
+
+INLINE vec v_xor(vec x, vec y)
+{
+	return _mm256_xor_si256(x, y);
+}
+
+INLINE vec v_and(vec x, vec y)
+{
+	return _mm256_and_si256(x, y);
+}
+
+INLINE vec v_high(vec x)
+{
+	return _mm256_srli_epi64(x, 32);
+}
+
+/* What AVX2 lacks. */
+#define _mm_min_epi64(x, y) _mm_blendv_epi8(x, y, _mm_cmpgt_epi64(x, y))
+#define _mm_max_epi64(x, y) _mm_blendv_epi8(y, x, _mm_cmpgt_epi64(x, y))
+#define _mm256_min_epi64(x, y) _mm256_blendv_epi8(x, y, _mm256_cmpgt_epi64(x, y))
+#define _mm256_max_epi64(x, y) _mm256_blendv_epi8(y, x, _mm256_cmpgt_epi64(x, y))
+
+#define LANES(b, set)                                                   \
+	INLINE vec v_set_##b(int##b##_t x)                              \
+	{                                                               \
+		return set(x);                                          \
+	}                                                               \
+	INLINE vec v_min_##b(vec x, vec y)                              \
+	{                                                               \
+		return _mm256_min_epi##b(x, y);                         \
+	}                                                               \
+	INLINE vec v_max_##b(vec x, vec y)                              \
+	{                                                               \
+		return _mm256_max_epi##b(x, y);                         \
+	}                                                               \
+	INLINE vec v_add_##b(vec x, vec y)                              \
+	{                                                               \
+		return _mm256_add_epi##b(x, y);                         \
+	}                                                               \
+	INLINE vec v_count_##b(vec c, vec x, vec y)                     \
+	{                                                               \
+		return _mm256_sub_epi##b(c, _mm256_cmpgt_epi##b(x, y)); \
+	}
+
+LANES(8, _mm256_set1_epi8)
+LANES(16, _mm256_set1_epi16)
+LANES(32, _mm256_set1_epi32)
+LANES(64, _mm256_set1_epi64x)
+
+#define WHOLE(op, x) (x)
+
+INLINE vec v_umin_8(vec x, vec y)
+{
+	return _mm256_min_epu8(x, y);
+}
+
+INLINE vec v_umax_8(vec x, vec y)
+{
+	return _mm256_max_epu8(x, y);
+}
+
+INLINE vec v_umin_16(vec x, vec y)
+{
+	return _mm256_min_epu16(x, y);
+}
+
+INLINE vec v_umax_16(vec x, vec y)
+{
+	return _mm256_max_epu16(x, y);
+}
+
+REDUCE(v_least_8, int8_t, vec, WHOLE, min_epi8, 8)
+REDUCE(v_most_8, int8_t, vec, WHOLE, max_epi8, 8)
+REDUCE(v_uleast_8, uint8_t, vec, WHOLE, min_epu8, 8)
+REDUCE(v_umost_8, uint8_t, vec, WHOLE, max_epu8, 8)
+REDUCE(v_least_16, int16_t, vec, WHOLE, min_epi16, 16)
+REDUCE(v_most_16, int16_t, vec, WHOLE, max_epi16, 16)
+REDUCE(v_uleast_16, uint16_t, vec, WHOLE, min_epu16, 16)
+REDUCE(v_umost_16, uint16_t, vec, WHOLE, max_epu16, 16)
+REDUCE(v_least_32, int32_t, vec, WHOLE, min_epi32, 32)
+REDUCE(v_most_32, int32_t, vec, WHOLE, max_epi32, 32)
+REDUCE(v_total_32, uint32_t, vec, WHOLE, add_epi32, 32)
+REDUCE(v_least_64, int64_t, vec, WHOLE, min_epi64, 64)
+REDUCE(v_most_64, int64_t, vec, WHOLE, max_epi64, 64)
+REDUCE(v_total_64, uint64_t, vec, WHOLE, add_epi64, 64)
+
+INLINE uint64_t v_total_8(vec c)
+{
+	return v_total_64(_mm256_sad_epu8(c, _mm256_setzero_si256()));
+}
+
+INLINE uint64_t v_total_16(vec c)
+{
+	return v_total_32(_mm256_madd_epi16(c, v_set_16(1)));
+}
+
+/* ---- float32 ---- */
+
+INLINE vec f_min(vec x, vec y)
+{
+	return _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y)));
+}
+
+INLINE vec f_max(vec x, vec y)
+{
+	return _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y)));
+}
+
+INLINE vec f_count(vec c, vec x, vec y)
+{
+	__m256 less = _mm256_cmp_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y), _CMP_LT_OQ);
+
+	return _mm256_sub_epi32(c, _mm256_castps_si256(less));
+}
+
+REDUCE_FLOAT(f_least, _mm256_castsi256_ps, WHOLE, min)
+REDUCE_FLOAT(f_most, _mm256_castsi256_ps, WHOLE, max)
+
+/* ---- doubles ---- */
+
+INLINE vd vd_set(double x)
+{
+	return _mm256_set1_pd(x);
+}
+
+INLINE vd vd_add(vd x, vd y)
+{
+	return _mm256_add_pd(x, y);
+}
+
+INLINE vd vd_mul(vd x, vd y)
+{
+	return _mm256_mul_pd(x, y);
+}
+
+INLINE vd vd_fma(vd x, vd y, vd z)
+{
+	return _mm256_fmadd_pd(x, y, z);
+}
+
+INLINE vd vd_min(vd x, vd y)
+{
+	return _mm256_min_pd(x, y);
+}
+
+INLINE vd vd_max(vd x, vd y)
+{
+	return _mm256_max_pd(x, y);
+}
+
+INLINE vd vd_abs(vd x)
+{
+	return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
+}
+
+INLINE void vd_store(double *p, vd x)
+{
+	_mm256_storeu_pd(p, x);
+}
+
+INLINE vec vd_count(vec c, vd x, vd y)
+{
+	return _mm256_sub_epi64(c, _mm256_castpd_si256(_mm256_cmp_pd(x, y, _CMP_LT_OQ)));
+}
+
+INLINE vd vd_keep(vd x, vd y, vd z)
+{
+	return _mm256_and_pd(x, _mm256_cmp_pd(y, z, _CMP_LE_OQ));
+}
+
+INLINE d8 of_floats(__m256 x)
+{
+	return (d8){{_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+		_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))}};
+}
+
+INLINE d8 widen_f64(const unsigned char *p)
+{
+	return (d8){{_mm256_loadu_pd((const double *)p), _mm256_loadu_pd((const double *)p + 4)}};
+}
+
+INLINE d8 widen_f32(const unsigned char *p)
+{
+	return (d8){{_mm256_cvtps_pd(_mm_loadu_ps((const float *)p)),
+		_mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4))}};
+}
+
+INLINE d8 widen_bf16(const unsigned char *p)
+{
+	return of_floats(eight_bf16(p));
+}
+
+INLINE d8 widen_f16(const unsigned char *p)
+{
+	return of_floats(_mm256_cvtph_ps(load_128(p)));
+}
+
+INLINE d8 widen_e5m2(const unsigned char *p)
+{
+	return of_floats(_mm256_cvtph_ps(half_of_e5m2(p)));
+}
+
+INLINE d8 widen_e4m3fn(const unsigned char *p)
+{
+	return of_floats(eight_e4m3fn(p));
+}
+
+INLINE d8 widen_i32(const unsigned char *p)
+{
+	return (d8){{_mm256_cvtepi32_pd(load_128(p)), _mm256_cvtepi32_pd(load_128(p + 16))}};
+}
+
+/* 2^52 with the integer as its last digits, less 2^52. */
+INLINE vd of_u32(const unsigned char *p)
+{
+	__m256i x = _mm256_or_si256(
+		_mm256_cvtepu32_epi64(load_128(p)), _mm256_set1_epi64x(0x4330000000000000));
+
+	return _mm256_sub_pd(_mm256_castsi256_pd(x), vd_set(0x1p52));
+}
+
+INLINE d8 widen_u32(const unsigned char *p)
+{
+	return (d8){{of_u32(p), of_u32(p + 16)}};
+}
+
+/*
+ * The upper half as last digits of 2^84 (in units of 2^32), the lower one of 2^52. Taking the powers off the first is
+ * exact, adding the second rounds once. Signed: the upper half with its top bit flipped, which is 2^63 more.
+ */
+INLINE vd of_64(const unsigned char *p, int64_t magic, double powers)
+{
+	__m256i x = load_256(p), high = _mm256_xor_si256(v_high(x), _mm256_set1_epi64x(magic));
+	__m256i low = _mm256_blend_epi32(x, _mm256_set1_epi64x(0x4330000000000000), 0xaa);
+
+	return vd_add(
+		_mm256_sub_pd(_mm256_castsi256_pd(high), vd_set(powers)), _mm256_castsi256_pd(low));
+}
+
+INLINE d8 widen_i64(const unsigned char *p)
+{
+	const int64_t magic = 0x4530000080000000;
+	const double powers = 0x1p84 + 0x1p63 + 0x1p52;
+
+	return (d8){{of_64(p, magic, powers), of_64(p + 32, magic, powers)}};
+}
+
+INLINE d8 widen_u64(const unsigned char *p)
+{
+	const int64_t magic = 0x4530000000000000;
+	const double powers = 0x1p84 + 0x1p52;
+
+	return (d8){{of_64(p, magic, powers), of_64(p + 32, magic, powers)}};
+}
+
+/* ---- sums of narrow integers ---- */
+
+/* vpsadbw adds up unsigned bytes: with the top bit flipped, each is larger by 128. */
+INLINE vec sum_8(vec acc, vec y)
+{
+	vec u = _mm256_xor_si256(y, v_set_8(INT8_MIN));
+
+	return _mm256_add_epi64(acc, _mm256_sad_epu8(u, _mm256_setzero_si256()));
+}
+
+INLINE int64_t total_sum_8(vec acc, int64_t n)
+{
+	return (int64_t)v_total_64(acc) - 128 * n;
+}
+
+INLINE vec sq_8(vec acc, vec y)
+{
+	vec odd = _mm256_srai_epi16(y, 8), even = _mm256_srai_epi16(_mm256_slli_epi16(y, 8), 8);
+
+	acc = _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd));
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(even, even));
+}
+
+INLINE int64_t total_sq_8(vec acc)
+{
+	return v_total_32(acc);
+}
+
+INLINE vec sum_16(vec acc, vec y)
+{
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(y, v_set_16(1)));
+}
+
+INLINE int64_t total_sum_16(vec acc, int64_t n)
+{
+	(void)n;
+	return (int32_t)v_total_32(acc);
+}
+
+/* The sum of two squares is 2^31 at most: an unsigned number of 32 bits. */
+INLINE vec sq_16(vec acc, vec y)
+{
+	vec two = _mm256_madd_epi16(y, y);
+
+	acc = _mm256_add_epi64(acc, v_high(two));
+	return _mm256_add_epi64(acc, _mm256_and_si256(two, v_set_64(UINT32_MAX)));
+}
+
+INLINE int64_t total_sq_16(vec acc)
+{
+	return (int64_t)v_total_64(acc);
+}
+
+#include "stats/simd.h"
+
+const struct stats_kernels stats_avx2 = SIMD_KERNELS("avx2");
+
+#else
+typedef int stats_avx2_is_for_x86; /* a translation unit must not be empty */
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of the SIMD variants, written once for all instruction sets. avx2.c, avx512.c and neon.c say what a
+ * register is and what it can do, then include this file.
+ *
+ * The same bits as the scalar variant come out: the same 16 lanes, folded in the same order, products rounded where
+ * they are not exact. Min, max and zeros do not need lanes and are found in the element type itself, with as many
+ * elements in a register as fit:
+ *   float32, float64   by comparisons that let a NaN pass unnoticed; it shows in the sum of squares
+ *   16 and 8 bits      as integers, of which the sign bit is looked at apart: the largest as signed, the smallest and
+ *                      the largest as unsigned number say what min and max are, and whether there was a NaN or Inf
+ *   integers           as signed ones (unsigned with the top bit flipped, which keeps the order)
+ *
+ * What an including file defines, V bytes being the size of a register:
+ *   vec, vd                       a register of integers (also of bits of float32); one of W doubles
+ *   v_load v_xor v_and v_set_<b> v_min_<b> v_max_<b> v_add_<b>      <b>: bits of a lane, 8 to 64, signed
+ *   v_umin_<b> v_umax_<b>         8 and 16 bits
+ *   v_count_<b>(c, x, y)          c + 1 in the lanes in which x > y (signed); v_total_<b>(c): their sum
+ *   v_least_<b> v_most_<b> v_uleast_<b> v_umost_<b>                 over all lanes
+ *   f_min f_max f_count           the same for float32; f_min(x, y) is y where x is NaN
+ *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min as f_min
+ *   vd_count(c, x, y)             c + 1 in the lanes of 64 bits in which x < y
+ *   vd_keep(x, y, z)              x where y <= z, else 0
+ *   widen_<type>(p)               the 8 elements at p as doubles, a d8
+ *   sum_8 sum_16 sq_8 sq_16       add signed elements, or squares of them, to wider lanes; total_...: their sum
+ */
+#ifndef PROBE_STATS_SIMD_H
+#define PROBE_STATS_SIMD_H
+
+#include <float.h>
+#include <string.h>
+
+#include "stats/convert.h"
+#include "stats/kernel.h"
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+_Static_assert(STATS_LANES == 16, "two d8");
+
+struct sums {
+	d8 s[2], q[2];
+};
+
+struct bounds {
+	vec min, max, umax, zeros;
+};
+
+typedef d8 widen(const unsigned char *p);
+typedef void look(struct bounds *b, const unsigned char *p, vec limit);
+
+INLINE d8 d8_set(double x)
+{
+	d8 a;
+
+	UNROLL for (int i = 0; i < 8 / W; i++) a.r[i] = vd_set(x);
+	return a;
+}
+
+/* 16 elements. exact: their squares are doubles, so that a fused multiply-add rounds as an addition does. */
+INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size_t size, int exact)
+{
+	UNROLL for (int h = 0; h < 2; h++)
+	{
+		d8 x = load8(p + 8 * size * (size_t)h), *s = &l->s[h], *q = &l->q[h];
+
+		UNROLL for (int i = 0; i < 8 / W; i++)
+		{
+			s->r[i] = vd_add(s->r[i], x.r[i]);
+			if (exact)
+				q->r[i] = vd_fma(x.r[i], x.r[i], q->r[i]);
+			else
+				q->r[i] = vd_add(q->r[i], vd_mul(x.r[i], x.r[i]));
+		}
+	}
+}
+
+/* Upper half onto lower half, as in scalar.c. */
+INLINE double fold(const d8 *a)
+{
+	double x[8];
+
+	for (int i = 0; i < 8 / W; i++)
+		vd_store(x + i * W, vd_add(a[0].r[i], a[1].r[i]));
+	for (int j = 0; j < 4; j++)
+		x[j] += x[j + 4];
+	return (x[0] + x[2]) + (x[1] + x[3]);
+}
+
+/* What does not fill a step, followed by zeros: they change no sum, and are taken off the count of zeros. */
+struct tail {
+	_Alignas(64) unsigned char bytes[128];
+};
+
+INLINE void tail_load(struct tail *t, const unsigned char *p, size_t n)
+{
+	memset(t, 0, sizeof(*t));
+	memcpy(t->bytes, p, n);
+}
+
+/* ---- a block that holds NaN, Inf or extreme values ---- */
+
+struct census {
+	d8 min, max, top;
+	vec zeros, pinfs, ninfs, numbers;
+};
+
+INLINE void take_census(struct census *c, d8 x, vd eps)
+{
+	UNROLL for (int i = 0; i < 8 / W; i++)
+	{
+		vd v = x.r[i], abs = vd_abs(v), most = vd_set(DBL_MAX);
+
+		c->min.r[i] = vd_min(v, c->min.r[i]);
+		c->max.r[i] = vd_max(v, c->max.r[i]);
+		c->top.r[i] = vd_max(vd_keep(abs, abs, most), c->top.r[i]);
+		c->zeros = vd_count(c->zeros, abs, eps);
+		c->pinfs = vd_count(c->pinfs, most, v);
+		c->ninfs = vd_count(c->ninfs, v, vd_set(-DBL_MAX));
+		c->numbers = vd_count(c->numbers, vd_set(-1), abs);
+	}
+}
+
+INLINE double extreme(d8 a, int largest)
+{
+	double x[8];
+
+	for (int i = 0; i < 8 / W; i++)
+		vd_store(x + i * W, a.r[i]);
+	for (int half = 4; half; half /= 2)
+		for (int j = 0; j < half; j++)
+			x[j] = (largest ? x[j + half] > x[j] : x[j + half] < x[j]) ? x[j + half]
+										   : x[j];
+	return x[0];
+}
+
+/* The last n elements of a block, less than 8, as a d8; what is missing is NaN, which counts for nothing. */
+INLINE d8 widen_rest(const unsigned char *p, size_t n, size_t size, widen *load8)
+{
+	struct tail t;
+	double x[8];
+	d8 a;
+
+	tail_load(&t, p, n * size);
+	a = load8(t.bytes);
+	for (int i = 0; i < 8 / W; i++)
+		vd_store(x + i * W, a.r[i]);
+	for (; n < 8; n++)
+		x[n] = __builtin_nan("");
+	return widen_f64((const unsigned char *)x);
+}
+
+INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *load8, double eps,
+	struct stats_block *b)
+{
+	size_t whole = n & ~(size_t)7;
+	double top, scale = 1;
+	struct census c = {
+		.min = d8_set(__builtin_inf()), .max = d8_set(-__builtin_inf()), .top = d8_set(0)};
+	struct sums l = {{d8_set(0), d8_set(0)}, {d8_set(0), d8_set(0)}};
+	d8 rest = d8_set(__builtin_nan(""));
+
+	c.zeros = c.pinfs = c.ninfs = c.numbers = v_set_64(0);
+	for (size_t i = 0; i < whole; i += 8)
+		take_census(&c, load8(p + i * size), vd_set(eps));
+	if (whole < n)
+		rest = widen_rest(p + whole * size, n - whole, size, load8);
+	take_census(&c, rest, vd_set(eps));
+	top = extreme(c.top, 1);
+	*b = (struct stats_block){.min.f = extreme(c.min, 0), .max.f = extreme(c.max, 1)};
+	b->zeros = (uint32_t)v_total_64(c.zeros);
+	b->nans = (uint32_t)(n - v_total_64(c.numbers));
+	b->pinfs = (uint32_t)v_total_64(c.pinfs);
+	b->ninfs = (uint32_t)v_total_64(c.ninfs);
+	if (top > STATS_MID_MAX) {
+		b->range = STATS_BIG;
+		scale = STATS_DOWN;
+	} else if (top < STATS_MID_MIN && top > 0) {
+		b->range = STATS_SMALL;
+		scale = STATS_UP;
+	}
+	for (size_t i = 0; i < n; i += 8) {
+		d8 x = i < whole ? load8(p + i * size) : rest;
+		d8 *s = &l.s[i / 8 % 2], *q = &l.q[i / 8 % 2];
+
+		UNROLL for (int k = 0; k < 8 / W; k++)
+		{
+			/* Not above `top`, instead of finite: the job may be writing here at the same time. */
+			vd v = vd_keep(vd_mul(x.r[k], vd_set(scale)), vd_abs(x.r[k]), vd_set(top));
+
+			s->r[k] = vd_add(s->r[k], v);
+			q->r[k] = vd_add(q->r[k], vd_mul(v, v));
+		}
+	}
+	b->sum.hi = fold(l.s);
+	b->sq.hi = fold(l.q);
+	if (b->range == STATS_SMALL)
+		b->sum.hi *= STATS_DOWN;
+}
+
+/* ---- any type whose sums are kept as double ---- */
+
+INLINE void prefetch_far(const unsigned char *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch(p + i + FAR, 0, FAR_LOCALITY);
+}
+
+/* Elements of a step: whole cache lines, and the 16 lanes. */
+#define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
+
+/* n: STEP at least. Returns the number of elements looked at for zeros, those of the tail's padding included. */
+INLINE size_t walk(const unsigned char *p, size_t n, size_t size, widen *load8, int exact,
+	look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
+{
+	const size_t step = STEP(size), bytes = step * size;
+	size_t at = 0, end = n * size;
+
+	for (; at + bytes <= end; at += bytes) {
+		prefetch_far(p + at, bytes);
+		UNROLL for (size_t i = 0; i < bytes; i += 16 * size)
+			add_lanes(l, load8, p + at + i, size, exact);
+		UNROLL for (size_t i = 0; i < bytes; i += V)
+		{
+			bound(b, p + at + i, limit);
+			zero(b, p + at + i, limit);
+		}
+	}
+	if (at < end) {
+		struct tail t;
+
+		tail_load(&t, p + at, end - at);
+		UNROLL for (size_t i = 0; i < bytes; i += 16 * size)
+			add_lanes(l, load8, t.bytes + i, size, exact);
+		UNROLL for (size_t i = 0; i < bytes; i += V)
+		{
+			bound(b, p + end - bytes + i, limit); /* some of them once more */
+			zero(b, t.bytes + i, limit);
+		}
+		at += bytes;
+	}
+	return at / size;
+}
+
+#define NO_SUMS                              \
+	{                                    \
+		{d8_set(0), d8_set(0)},      \
+		{                            \
+			d8_set(0), d8_set(0) \
+		}                            \
+	}
+
+/* ---- float32, float64 ---- */
+
+INLINE void bound_f32(struct bounds *b, const unsigned char *p, vec limit)
+{
+	(void)limit;
+	b->min = f_min(v_load(p), b->min);
+	b->max = f_max(v_load(p), b->max);
+}
+
+INLINE void zero_f32(struct bounds *b, const unsigned char *p, vec limit)
+{
+	b->zeros = f_count(b->zeros, v_and(v_load(p), v_set_32(INT32_MAX)), limit);
+}
+
+static void float32_block(
+	const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b)
+{
+	struct bounds o = {
+		v_set_32(0x7f800000), v_set_32((int32_t)0xff800000), v_set_32(0), v_set_32(0)};
+	struct sums l = NO_SUMS;
+	size_t seen;
+
+	if (n < STEP(4)) {
+		stats_scalar.block[DT_FLOAT32](p, n, eps, b);
+		return;
+	}
+	seen = walk(p, n, 4, widen_f32, 1, bound_f32, zero_f32, v_set_32((int32_t)eps->u), &l, &o);
+	*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};
+	if (!(b->sq.hi <= DBL_MAX)) {
+		careful_block(p, n, 4, widen_f32, eps->f, b);
+		return;
+	}
+	b->zeros = (uint32_t)(v_total_32(o.zeros) - (seen - n));
+	b->min.f = f_least(o.min);
+	b->max.f = f_most(o.max);
+}
+
+static void float64_block(
+	const void *data, size_t n, const struct stats_eps *eps, struct stats_block *b)
+{
+	const unsigned char *p = data;
+	d8 min = d8_set(__builtin_inf()), max = d8_set(-__builtin_inf());
+	struct sums l = NO_SUMS;
+	vec zeros = v_set_64(0);
+	struct tail t;
+	double top;
+	size_t i = 0;
+
+	if (n < 16) {
+		stats_scalar.block[DT_FLOAT64](p, n, eps, b);
+		return;
+	}
+	for (; i < n; i += 16, p += 128) {
+		const unsigned char *last = p, *at = p;
+
+		if (i + 16 > n) { /* as in walk() */
+			tail_load(&t, p, (n - i) * 8);
+			last = p - (i + 16 - n) * 8;
+			at = t.bytes;
+		}
+		prefetch_far(p, 128);
+		add_lanes(&l, widen_f64, at, 8, 0);
+		UNROLL for (int h = 0; h < 2; h++)
+		{
+			d8 x = widen_f64(last + 64 * h), y = widen_f64(at + 64 * h);
+
+			UNROLL for (int k = 0; k < 8 / W; k++)
+			{
+				min.r[k] = vd_min(x.r[k], min.r[k]);
+				max.r[k] = vd_max(x.r[k], max.r[k]);
+				zeros = vd_count(zeros, vd_abs(y.r[k]), vd_set(eps->f));
+			}
+		}
+	}
+	*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};
+	b->min.f = extreme(min, 0);
+	b->max.f = extreme(max, 1);
+	top = b->max.f > -b->min.f ? b->max.f : -b->min.f;
+	if (!(b->sq.hi <= DBL_MAX) || top > STATS_MID_MAX || (top < STATS_MID_MIN && top != 0))
+		careful_block(data, n, 8, widen_f64, eps->f, b);
+	else
+		b->zeros = (uint32_t)(v_total_64(zeros) - (i - n));
+}
+
+/* ---- floats of 16 and 8 bits ---- */
+
+/* bits: of the type; inf: the smallest magnitude that is no finite number. */
+#define SMALL_FLOAT(name, dt, bits, load8, to_double, inf)                                        \
+	INLINE void bound_##name(struct bounds *b, const unsigned char *p, vec limit)             \
+	{                                                                                         \
+		(void)limit;                                                                      \
+		b->max = v_max_##bits(v_load(p), b->max);                                         \
+		b->min = v_umin_##bits(v_load(p), b->min);                                        \
+		b->umax = v_umax_##bits(v_load(p), b->umax);                                      \
+	}                                                                                         \
+	INLINE void zero_##name(struct bounds *b, const unsigned char *p, vec limit)              \
+	{                                                                                         \
+		vec mag = v_and(v_load(p), v_set_##bits(INT##bits##_MAX));                        \
+                                                                                                  \
+		b->zeros = v_count_##bits(b->zeros, limit, mag);                                  \
+	}                                                                                         \
+	static void name##_block(                                                                 \
+		const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b)      \
+	{                                                                                         \
+		vec none = v_set_##bits(0);                                                       \
+		struct bounds o = {v_set_##bits(-1), v_set_##bits(INT##bits##_MIN), none, none};  \
+		struct sums l = NO_SUMS;                                                          \
+		uint##bits##_t most, least, umost, first, last;                                   \
+		size_t seen;                                                                      \
+                                                                                                  \
+		if (n < STEP(bits / 8)) {                                                         \
+			stats_scalar.block[dt](p, n, eps, b);                                     \
+			return;                                                                   \
+		}                                                                                 \
+		seen = walk(p, n, bits / 8, load8, 1, bound_##name, zero_##name,                  \
+			v_set_##bits((int##bits##_t)eps->u), &l, &o);                             \
+		most = (uint##bits##_t)v_most_##bits(o.max);                                      \
+		least = (uint##bits##_t)v_uleast_##bits(o.min);                                   \
+		umost = (uint##bits##_t)v_umost_##bits(o.umax);                                   \
+		/* One that is not negative is the largest; of negative ones that are, the one */ \
+		/* with the smallest magnitude is. The smallest: likewise. */                     \
+		last = most >> (bits - 1) ? least : most;                                         \
+		first = umost >> (bits - 1) ? umost : least;                                      \
+		if ((last & INT##bits##_MAX) >= (inf) || (first & INT##bits##_MAX) >= (inf)) {    \
+			careful_block(p, n, bits / 8, load8, eps->f, b);                          \
+			return;                                                                   \
+		}                                                                                 \
+		*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};               \
+		b->zeros = (uint32_t)(v_total_##bits(o.zeros) - (seen - n));                      \
+		b->min.f = to_double((const unsigned char *)&first);                              \
+		b->max.f = to_double((const unsigned char *)&last);                               \
+	}
+
+SMALL_FLOAT(float16, DT_FLOAT16, 16, widen_f16, load_f16, 0x7c00)
+SMALL_FLOAT(bfloat16, DT_BFLOAT16, 16, widen_bf16, load_bf16, 0x7f80)
+SMALL_FLOAT(float8_e5m2, DT_FLOAT8_E5M2, 8, widen_e5m2, load_e5m2, 0x7c)
+SMALL_FLOAT(float8_e4m3fn, DT_FLOAT8_E4M3FN, 8, widen_e4m3fn, load_e4m3fn, 0x7f)
+
+#include "stats/simd_int.h"
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What avx2.c and avx512.c share: conversions of 8 elements, and folding a register down to one lane. */
+#ifndef PROBE_STATS_X86_H
+#define PROBE_STATS_X86_H
+
+INLINE __m128i load_64(const unsigned char *p)
+{
+	return _mm_loadl_epi64((const __m128i *)p);
+}
+
+INLINE __m128i load_128(const unsigned char *p)
+{
+	return _mm_loadu_si128((const __m128i *)p);
+}
+
+INLINE __m256i load_256(const unsigned char *p)
+{
+	return _mm256_loadu_si256((const __m256i *)p);
+}
+
+/* The upper half of float32. */
+INLINE __m256 eight_bf16(const unsigned char *p)
+{
+	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_128(p)), 16));
+}
+
+/* The upper half of float16. */
+INLINE __m128i half_of_e5m2(const unsigned char *p)
+{
+	return _mm_unpacklo_epi8(_mm_setzero_si128(), load_64(p));
+}
+
+/*
+ * Exponent and mantissa put where float16 has them make a number that is 2^8 too small, for the bias is 7, not 15;
+ * denormals included. Only all ones is NaN: it becomes 480 here and is made NaN afterwards.
+ */
+INLINE __m256 eight_e4m3fn(const unsigned char *p)
+{
+	__m128i x = _mm_cvtepi8_epi16(load_64(p)), mag = _mm_and_si128(x, _mm_set1_epi16(0x7f));
+	__m128i half =
+		_mm_or_si128(_mm_slli_epi16(mag, 7), _mm_and_si128(x, _mm_set1_epi16(INT16_MIN)));
+	__m128i nan = _mm_cmpeq_epi16(mag, _mm_set1_epi16(0x7f));
+
+	return _mm256_mul_ps(_mm256_cvtph_ps(_mm_or_si128(half, nan)), _mm256_set1_ps(256));
+}
+
+#define LANE_8(x) _mm_extract_epi8(x, 0)
+#define LANE_16(x) _mm_extract_epi16(x, 0)
+#define LANE_32(x) _mm_cvtsi128_si32(x)
+#define LANE_64(x) _mm_cvtsi128_si64(x)
+
+/* halves(op, x): op of the upper and the lower half of x, 256 bits. */
+#define REDUCE(name, type, reg, halves, op, bits)                                                \
+	INLINE type name(reg v)                                                                  \
+	{                                                                                        \
+		__m256i y = halves(op, v);                                                       \
+		__m128i x = _mm_##op(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1)); \
+                                                                                                 \
+		x = _mm_##op(x, _mm_srli_si128(x, 8));                                           \
+		if (bits <= 32)                                                                  \
+			x = _mm_##op(x, _mm_srli_si128(x, 4));                                   \
+		if (bits <= 16)                                                                  \
+			x = _mm_##op(x, _mm_srli_si128(x, 2));                                   \
+		if (bits <= 8)                                                                   \
+			x = _mm_##op(x, _mm_srli_si128(x, 1));                                   \
+		return (type)LANE_##bits(x);                                                     \
+	}
+
+#define REDUCE_FLOAT(name, cast, halves, op)                                                      \
+	INLINE double name(vec v)                                                                 \
+	{                                                                                         \
+		__m256 y = halves(op##_ps, cast(v));                                              \
+		__m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)); \
+                                                                                                  \
+		x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                        \
+		return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                       \
+	}
+
+#endif

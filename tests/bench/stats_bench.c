@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast tensors are measured, beside how fast the same core merely reads the same memory.
+ *
+ *   stats_bench [-i ISA] [-t DTYPE] [-s BYTES] [-r ROUNDS]
+ *
+ * Columns: isa dtype bytes rate_GBps share. rate: bytes of tensor per second, median of the rounds; share: the median
+ * of its ratio to the read rate, which is taken anew before each measurement since other loads on the machine come and
+ * go. Rows of isa `read` are that rate. dtypes with a suffix are float32 in other layouts:
+ *   :rows    rows of 4 KiB with as much between them       :pairs  every other element, half of the bytes read count
+ *   :segs    v-form, segments of 4 KiB and some elements, not aligned          :nan    one element in 1000 is NaN
+ * Sizes: 64 KiB, 4 MiB, and main memory: 4 times the last-level cache, 512 MiB at least, a quarter of RAM at most.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call/view.h"
+#include "stats/kernel.h"
+
+#define ROUNDS_MAX 99
+
+static const char *const isa_names[STATS_ISAS] = {"auto", "scalar", "avx2", "avx512", "neon"};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- merely reading ---- */
+
+typedef void reader(const unsigned char *p, size_t n);
+
+/* The loads are asm so that the compiler keeps them although nothing is done with what they bring. */
+static inline void touch(const unsigned char *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("movdqu (%0), %%xmm0\n\tmovdqu 16(%0), %%xmm1\n\t"
+			 "movdqu 32(%0), %%xmm2\n\tmovdqu 48(%0), %%xmm3"
+			 :
+			 : "r"(p)
+			 : "xmm0", "xmm1", "xmm2", "xmm3");
+#elif defined(__aarch64__)
+	__asm__ volatile("ldp q0, q1, [%0]\n\tldp q2, q3, [%0, 32]"
+			 :
+			 : "r"(p)
+			 : "v0", "v1", "v2", "v3");
+#endif
+}
+
+static void read_16(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i + 64 <= n; i += 64)
+		touch(p + i);
+}
+
+static void read_16_far(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i + 64 <= n; i += 64) {
+		__builtin_prefetch(p + i + 4096);
+		touch(p + i);
+	}
+}
+
+#if defined(__x86_64__)
+/* The 32 and 64 byte registers need no flags of this file: the instructions are written out. */
+#define TOUCH_WIDE(mov, reg, k) mov " " #k "(%0), %%" reg "\n\t"
+
+static void read_32(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i + 128 <= n; i += 128)
+		__asm__ volatile(TOUCH_WIDE("vmovdqu", "ymm0", 0) TOUCH_WIDE("vmovdqu", "ymm1",
+			32) TOUCH_WIDE("vmovdqu", "ymm2", 64) TOUCH_WIDE("vmovdqu", "ymm3", 96)
+				 :
+				 : "r"(p + i)
+				 : "xmm0", "xmm1", "xmm2", "xmm3");
+	__asm__ volatile("vzeroupper");
+}
+
+static void read_64(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i + 256 <= n; i += 256)
+		__asm__ volatile(TOUCH_WIDE("vmovdqu64", "zmm0", 0) TOUCH_WIDE(
+			"vmovdqu64", "zmm1", 64) TOUCH_WIDE("vmovdqu64", "zmm2", 128)
+					 TOUCH_WIDE("vmovdqu64", "zmm3", 192)
+				 :
+				 : "r"(p + i)
+				 : "xmm0", "xmm1", "xmm2", "xmm3");
+	__asm__ volatile("vzeroupper");
+}
+
+static void read_64_far(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i + 256 <= n; i += 256) {
+		for (size_t k = 0; k < 256; k += 64)
+			__builtin_prefetch(p + i + k + 4096);
+		__asm__ volatile(TOUCH_WIDE("vmovdqu64", "zmm0", 0) TOUCH_WIDE(
+			"vmovdqu64", "zmm1", 64) TOUCH_WIDE("vmovdqu64", "zmm2", 128)
+					 TOUCH_WIDE("vmovdqu64", "zmm3", 192)
+				 :
+				 : "r"(p + i)
+				 : "xmm0", "xmm1", "xmm2", "xmm3");
+	}
+	__asm__ volatile("vzeroupper");
+}
+#endif
+
+static unsigned readers(reader **list)
+{
+	unsigned n = 0;
+
+	list[n++] = read_16;
+	list[n++] = read_16_far;
+#if defined(__x86_64__)
+	if (stats_variant(STATS_AVX2))
+		list[n++] = read_32;
+	if (stats_variant(STATS_AVX512)) {
+		list[n++] = read_64;
+		list[n++] = read_64_far;
+	}
+#endif
+	return n;
+}
+
+/* ---- what is measured ---- */
+
+enum layout { CONTIG, ROWS, PAIRS, SEGS, NANS, LAYOUTS };
+static const char *const suffix[LAYOUTS] = {"", ":rows", ":pairs", ":segs", ":nan"};
+
+struct job {
+	const unsigned char *p;
+	size_t span; /* bytes from the first to behind the last element */
+	size_t bytes; /* of elements */
+	struct view v;
+	reader *read; /* instead of measuring */
+};
+
+static void run(const struct job *j)
+{
+	struct stats_fenv env;
+	struct stats s;
+
+	if (j->read) {
+		j->read(j->p, j->span);
+		return;
+	}
+	stats_fenv_enter(&env);
+	view_measure(&j->v, 1e-8, &s);
+	stats_fenv_leave(&env);
+	if (s.n != j->v.count)
+		fprintf(stderr, "measured %llu elements instead of %llu\n", (unsigned long long)s.n,
+			(unsigned long long)j->v.count);
+}
+
+/* Seconds of one run; short ones are repeated. */
+static double time_of(const struct job *j, unsigned repeat)
+{
+	double start = now();
+
+	for (unsigned i = 0; i < repeat; i++)
+		run(j);
+	return (now() - start) / repeat;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *x, unsigned n)
+{
+	qsort(x, n, sizeof(*x), ascending);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static unsigned rounds = 7;
+
+static unsigned repeats(size_t bytes)
+{
+	size_t n = (16u << 20) / bytes;
+
+	return n ? (unsigned)n : 1;
+}
+
+static reader *best_reader(const unsigned char *p, size_t bytes, double *rate)
+{
+	reader *list[8], *best = NULL;
+	unsigned n = readers(list);
+	double t[8][ROUNDS_MAX];
+
+	for (unsigned r = 0; r < rounds; r++) {
+		for (unsigned i = 0; i < n; i++) {
+			struct job j = {.p = p, .span = bytes, .read = list[i]};
+
+			t[i][r] = time_of(&j, repeats(bytes));
+		}
+	}
+	*rate = 0;
+	for (unsigned i = 0; i < n; i++) {
+		double got = (double)bytes / median(t[i], rounds);
+
+		if (got > *rate)
+			best = list[i];
+		if (got > *rate)
+			*rate = got;
+	}
+	return best;
+}
+
+static void compare(const char *isa, const char *name, const struct job *j, reader *read)
+{
+	struct job plain = {.p = j->p, .span = j->span, .read = read};
+	double rate[ROUNDS_MAX], share[ROUNDS_MAX];
+	unsigned repeat = repeats(j->bytes);
+
+	time_of(j, 1);
+	for (unsigned r = 0; r < rounds; r++) {
+		double t = time_of(&plain, repeat), u = time_of(j, repeat);
+
+		rate[r] = (double)j->bytes / u;
+		/* Lines of which some bytes are wanted have to be read as a whole. */
+		share[r] = j->v.layout == VIEW_CONTIG ? t / u : rate[r] / ((double)plain.span / t);
+	}
+	printf("%-7s %-14s %11zu %9.2f %6.2f\n", isa, name, j->bytes, median(rate, rounds) * 1e-9,
+		median(share, rounds));
+	fflush(stdout);
+}
+
+/* Ordinary elements: floats within [-2, 2], any integers. A megabyte of them, again and again. */
+static void fill(unsigned char *p, size_t bytes, unsigned dt)
+{
+	unsigned comp = dtype_info(dt)->component, size = dtype_info(comp)->size;
+	size_t unit = bytes < 1 << 20 ? bytes : 1 << 20;
+	uint64_t state = 88172645463325252u;
+
+	for (size_t i = 0; i + size <= unit; i += size) {
+		uint64_t r;
+		float f;
+		double d;
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		r = state;
+		f = (float)(int32_t)r * 0x1p-30f;
+		d = (double)(int64_t)r * 0x1p-62;
+		if (comp == DT_FLOAT64)
+			memcpy(&r, &d, 8);
+		else if (comp == DT_FLOAT32 || comp == DT_BFLOAT16)
+			memcpy(&r, &f, 4);
+		if (comp == DT_BFLOAT16)
+			r = (uint32_t)r >> 16;
+		else if (comp == DT_FLOAT16)
+			r = (r & 0x83ff) | (8 + (r >> 32) % 8) << 10;
+		else if (comp == DT_FLOAT8_E5M2)
+			r = (r & 0x83) | (8 + (r >> 32) % 8) << 2;
+		else if (comp == DT_FLOAT8_E4M3FN)
+			r = (r & 0x87) | (1 + (r >> 32) % 7) << 3;
+		memcpy(p + i, &r, size);
+	}
+	for (size_t i = unit; i < bytes; i += unit)
+		memcpy(p + i, p, bytes - i < unit ? bytes - i : unit);
+}
+
+static void whole(struct job *j, unsigned char *p, size_t bytes, unsigned dt)
+{
+	unsigned size = dtype_info(dt)->size;
+
+	*j = (struct job){.p = p,
+		.span = bytes,
+		.bytes = bytes,
+		.v = {.base = p,
+			.count = bytes / size,
+			.bytes = bytes,
+			.dtype = (uint8_t)dt,
+			.layout = VIEW_CONTIG}};
+}
+
+/* Layouts of float32. Counts and displacements are kept until the next call. */
+static int lay_out(struct job *j, unsigned char *p, size_t bytes, enum layout layout)
+{
+	static int64_t size[2], stride[2];
+	static int64_t *count, *displ;
+	size_t n = 0;
+
+	whole(j, p, bytes, DT_FLOAT32);
+	j->v.width = 8;
+	switch (layout) {
+	case ROWS:
+		size[0] = (int64_t)(bytes / 8192);
+		size[1] = stride[0] = 1024;
+		stride[0] = 2048;
+		stride[1] = 1;
+		n = 2;
+		break;
+	case PAIRS:
+		size[0] = (int64_t)(bytes / 8);
+		stride[0] = 2;
+		n = 1;
+		break;
+	case SEGS:
+		count = realloc(count, (bytes / 4096 + 1) * sizeof(*count));
+		displ = realloc(displ, (bytes / 4096 + 1) * sizeof(*displ));
+		if (!count || !displ)
+			return 0;
+		j->v.count = 0;
+		for (size_t at = 0; at + 4096 + 64 < bytes; n++) {
+			count[n] = 1024 + (int64_t)(n % 16);
+			displ[n] = (int64_t)at;
+			at += (size_t)count[n] * 4 + 4;
+			j->v.count += (uint64_t)count[n];
+		}
+		j->v.layout = VIEW_SEGMENTS;
+		j->v.unit = 1;
+		j->v.counts = count;
+		j->v.displs = displ;
+		break;
+	case NANS:
+		for (size_t i = 0; i + 4 <= bytes; i += 4000)
+			memcpy(p + i, &(float){__builtin_nanf("")}, 4);
+		return 1;
+	default:
+		return 1;
+	}
+	if (layout != SEGS) {
+		j->v.layout = VIEW_STRIDED;
+		j->v.counts = size;
+		j->v.displs = stride;
+		j->v.count = bytes / 8;
+	}
+	j->v.n = (uint32_t)n;
+	j->bytes = j->v.count * 4;
+	return 1;
+}
+
+/* sysconf() knows nothing of the last-level cache of many virtual machines. */
+static size_t last_level_cache(void)
+{
+	long size = 0;
+
+	for (int i = 0; i < 5; i++) {
+		char path[80];
+		long kib;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+		f = fopen(path, "r");
+		if (f && fscanf(f, "%ldK", &kib) == 1 && kib > size)
+			size = kib;
+		if (f)
+			fclose(f);
+	}
+	return (size_t)size << 10;
+}
+
+static size_t main_memory(void)
+{
+	size_t ram = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4;
+	size_t want = 4 * last_level_cache();
+
+	want = want > (size_t)512 << 20 ? want : (size_t)512 << 20;
+	want = want < ram ? want : ram;
+	return want & ~(size_t)0xfffff;
+}
+
+int main(int argc, char **argv)
+{
+	const char *isa = NULL, *dtype = NULL;
+	size_t sizes[] = {64 << 10, 4 << 20, main_memory()}, only = 0, most = sizes[2];
+	unsigned char *p;
+	int c;
+
+	while ((c = getopt(argc, argv, "i:t:s:r:")) != -1) {
+		if (c == 'i')
+			isa = optarg;
+		else if (c == 't')
+			dtype = optarg;
+		else if (c == 's')
+			only = strtoull(optarg, NULL, 0);
+		else if (c == 'r')
+			rounds = (unsigned)strtoul(optarg, NULL, 0);
+		else
+			return 2;
+	}
+	rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
+	most = only > most ? only : most;
+	p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		perror("stats_bench: mmap");
+		return 2;
+	}
+	madvise(p, most, MADV_HUGEPAGE);
+	printf("isa     dtype                bytes rate_GBps  share\n");
+	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+		size_t bytes = only ? only : sizes[s];
+		double rate;
+		reader *read;
+
+		memset(p, 1, bytes);
+		read = best_reader(p, bytes, &rate);
+		printf("%-7s %-14s %11zu %9.2f %6.2f\n", "read", "-", bytes, rate * 1e-9, 1.0);
+		for (unsigned dt = 1; dt < DT_COUNT; dt++) {
+			unsigned layouts = dt == DT_FLOAT32 ? LAYOUTS : 1;
+
+			if (dtype && strncmp(dtype, dtype_info(dt)->name, strcspn(dtype, ":")) != 0)
+				continue;
+			fill(p, bytes, dt);
+			for (unsigned l = 0; l < layouts; l++) {
+				char name[40];
+				struct job j;
+
+				snprintf(name, sizeof(name), "%s%s", dtype_info(dt)->name,
+					suffix[l]);
+				if (dtype && strcmp(dtype, name) != 0)
+					continue;
+				if (l)
+					lay_out(&j, p, bytes, l);
+				else
+					whole(&j, p, bytes, dt);
+				for (unsigned i = STATS_SCALAR; i < STATS_ISAS; i++) {
+					if (isa && strcmp(isa, isa_names[i]) != 0)
+						continue;
+					if (stats_select(i))
+						continue;
+					compare(isa_names[i], name, &j, read);
+				}
+			}
+		}
+		if (only)
+			break;
+	}
+	return 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every variant of the statistics that this CPU can run: against the long double reference, and bit for bit against
+ * the scalar one. A variant that it cannot run is skipped and named.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "stats/kernel.h"
+#include "stats_reference.h"
+
+#define EPS 1e-8
+
+static const char *const isa_name[STATS_ISAS] = {"auto", "scalar", "avx2", "avx512", "neon"};
+static uint64_t seed = 1;
+
+static void measure(
+	enum stats_isa isa, unsigned dt, const void *p, uint64_t n, double eps, struct stats *out)
+{
+	static const struct stats_kernels *variant[STATS_ISAS];
+	struct stats_fenv env;
+	struct stats_acc a;
+
+	/* Asked once: CPUID takes microseconds in a virtual machine. */
+	if (!variant[isa])
+		variant[isa] = stats_variant(isa);
+	assert_non_null(variant[isa]);
+	stats_fenv_enter(&env);
+	stats_begin(&a, dt, eps);
+	a.kernel = variant[isa]->block[dtype_info(dt)->component];
+	stats_add(&a, p, n);
+	stats_end(&a, out);
+	stats_fenv_leave(&env);
+}
+
+/* What is at p: the reference, the scalar variant and the one under test. */
+static void check(enum stats_isa isa, unsigned dt, const void *p, uint64_t n, double eps)
+{
+	struct stats scalar, got;
+	struct reference want;
+	const char *wrong;
+
+	measure(isa, dt, p, n, eps, &got);
+	ref_measure(dt, p, n, eps, &want);
+	wrong = ref_compare(dt, &got, &want);
+	if (wrong)
+		fail_msg("%s: %s (n %llu, eps %g)", isa_name[isa], wrong, (unsigned long long)n,
+			eps);
+	measure(STATS_SCALAR, dt, p, n, eps, &scalar);
+	if (memcmp(&got, &scalar, sizeof(got)))
+		fail_msg("%s and scalar differ for %s, n %llu, eps %g: mean %a %a norm %a %a",
+			isa_name[isa], dtype_info(dt)->name, (unsigned long long)n, eps, got.mean,
+			scalar.mean, got.norm, scalar.norm);
+}
+
+static enum stats_isa under_test(void **state)
+{
+	enum stats_isa isa = *(const enum stats_isa *)*state;
+
+	if (!stats_variant(isa)) {
+		print_message("# this CPU has no %s\n", isa_name[isa]);
+		skip();
+	}
+	return isa;
+}
+
+/* The figures must not depend on where the tensor begins: the reference is computed once for all offsets. */
+static void test_every_length_and_offset(void **state)
+{
+	enum stats_isa isa = under_test(state);
+	static _Alignas(64) unsigned char at[64 + 257 * 16], data[257 * 16];
+
+	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
+		for (unsigned round = 0; round < 2 * 258; round++) {
+			size_t n = round % 258, bytes = n * dtype_info(dt)->size;
+			struct stats want, got;
+
+			fill_tensor(dt, data, n, round % FILL_PATTERNS, &seed);
+			check(isa, dt, data, n, EPS);
+			measure(STATS_SCALAR, dt, data, n, EPS, &want);
+			for (size_t offset = 0; offset < 64; offset++) {
+				memset(at, 0xa5, sizeof(at));
+				memcpy(at + offset, data, bytes);
+				measure(isa, dt, at + offset, n, EPS, &got);
+				if (memcmp(&got, &want, sizeof(got)))
+					fail_msg("%s: %s, n %zu, offset %zu", isa_name[isa],
+						dtype_info(dt)->name, n, offset);
+			}
+		}
+	}
+}
+
+/* The tensor is the whole heap object, so that the address sanitizer sees any byte read too many. */
+static void test_no_byte_outside(void **state)
+{
+	enum stats_isa isa = under_test(state);
+	struct stats s;
+
+	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
+		for (size_t n = 1; n <= 257; n++) {
+			size_t bytes = n * dtype_info(dt)->size;
+			unsigned char *p = malloc(bytes);
+
+			assert_non_null(p);
+			fill_tensor(dt, p, n, n % FILL_PATTERNS, &seed);
+			measure(isa, dt, p, n, EPS, &s);
+			free(p);
+		}
+	}
+}
+
+static void test_patterns_across_blocks(void **state)
+{
+	static const size_t length[] = {
+		511, 512, 513, 1000, 2047, 2048, 2049, 2063, 2064, 4095, 4097, 6145, 10000};
+	enum stats_isa isa = under_test(state);
+	unsigned char *p = malloc(10000 * 16);
+
+	assert_non_null(p);
+	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
+		for (size_t i = 0; i < sizeof(length) / sizeof(*length); i++) {
+			for (unsigned pattern = 0; pattern < FILL_PATTERNS; pattern++) {
+				fill_tensor(dt, p, length[i], pattern, &seed);
+				check(isa, dt, p, length[i], EPS);
+			}
+		}
+	}
+	free(p);
+}
+
+/* One odd element among ordinary ones, wherever it stands in a register, a step or a block. */
+static void test_one_special_element(void **state)
+{
+	enum stats_isa isa = under_test(state);
+	unsigned char p[2300 * 8];
+
+	for (unsigned dt = DT_INT8; dt <= DT_FLOAT64; dt++) {
+		size_t size = dtype_info(dt)->size, n = 2048 + random_bits(&seed) % 200;
+
+		fill_tensor(dt, p, n, FILL_USUAL, &seed);
+		for (unsigned i = 0; i < 400; i++) {
+			size_t at = i < 128 ? i : n - 1 - random_bits(&seed) % 256;
+			unsigned char keep[8];
+
+			memcpy(keep, p + at * size, size);
+			fill_tensor(dt, p + at * size, 1, i & 1 ? FILL_EXTREME : FILL_HUGE, &seed);
+			check(isa, dt, p, n, EPS);
+			memcpy(p + at * size, keep, size);
+		}
+	}
+}
+
+/* Each bit pattern of the small types, in as many elements as make it take the fast path. */
+static void test_all_small_floats(void **state)
+{
+	static const uint8_t types[] = {DT_FLOAT8_E4M3FN, DT_FLOAT8_E5M2, DT_BFLOAT16, DT_FLOAT16};
+	enum stats_isa isa = under_test(state);
+
+	for (unsigned t = 0; t < sizeof(types); t++) {
+		unsigned size = dtype_info(types[t])->size;
+
+		for (uint32_t bits = 0; bits < (size == 1 ? 256 : 65536); bits++) {
+			long double want = decode_float(float_format(types[t]), bits);
+			unsigned char p[64 * 2];
+			struct stats s, scalar;
+
+			for (unsigned i = 0; i < 64; i++)
+				memcpy(p + i * size, &bits, size);
+			measure(isa, types[t], p, 64, EPS, &s);
+			measure(STATS_SCALAR, types[t], p, 64, EPS, &scalar);
+			if (isnan(want) ? s.nans != 64 || !isnan(s.min.f)
+					: s.min.f != want || s.max.f != want ||
+						  memcmp(&s, &scalar, sizeof(s)))
+				fail_msg("%s 0x%x is %g instead of %Lg", dtype_info(types[t])->name,
+					bits, s.min.f, want);
+		}
+	}
+}
+
+/* Thresholds at, just below and just above an element of the tensor; and whatever else is a number. */
+static void test_thresholds(void **state)
+{
+	enum stats_isa isa = under_test(state);
+	unsigned char p[300 * 16];
+
+	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
+		for (unsigned round = 0; round < 1000; round++) {
+			double eps;
+
+			fill_tensor(dt, p, 300, round % FILL_PATTERNS, &seed);
+			eps = (double)fabsl(decode(dtype_info(dt)->component, p + 16));
+			if (isnan(eps))
+				continue;
+			if (round % 3 == 1)
+				eps = nextafter(eps, 0);
+			else if (round % 3 == 2)
+				eps = nextafter(eps, INFINITY);
+			check(isa, dt, p, 64 + round % 200, eps);
+		}
+		check(isa, dt, p, 300, 0);
+		check(isa, dt, p, 300, 0x1p-1074);
+		check(isa, dt, p, 300, 0x1p63);
+		check(isa, dt, p, 300, 0x1p64);
+		check(isa, dt, p, 300, DBL_MAX);
+		check(isa, dt, p, 300, INFINITY);
+	}
+}
+
+static void test_selection(void **state)
+{
+	int any = 0;
+
+	(void)state;
+	assert_int_equal(stats_select(STATS_SCALAR), 0);
+	assert_string_equal(stats_selected(), "scalar");
+	for (enum stats_isa isa = STATS_AVX2; isa < STATS_ISAS; isa++) {
+		int rc = stats_select(isa);
+
+		assert_true(rc == 0 || rc == -ENOTSUP);
+		if (rc == 0)
+			assert_string_equal(stats_selected(), isa_name[isa]);
+		any |= rc == 0;
+	}
+	assert_int_equal(stats_select(STATS_AUTO), 0);
+	assert_int_equal(any, strcmp(stats_selected(), "scalar") != 0);
+#if defined(__x86_64__)
+	assert_int_equal(stats_select(STATS_AVX2),
+		__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 0 : -ENOTSUP);
+	assert_int_equal(stats_select(STATS_AVX512),
+		__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+				__builtin_cpu_supports("avx512bw")
+			? 0
+			: -ENOTSUP);
+	assert_int_equal(stats_select(STATS_NEON), -ENOTSUP);
+#elif defined(__aarch64__)
+	assert_int_equal(stats_select(STATS_NEON), 0);
+	assert_int_equal(stats_select(STATS_AVX2), -ENOTSUP);
+#endif
+	assert_int_equal(stats_select(STATS_AUTO), 0);
+}
+
+static void test_absent(void **state)
+{
+	under_test(state);
+}
+
+#define OF(isa, i)                                                                             \
+	{isa ": every length at every offset", test_every_length_and_offset, NULL, NULL,       \
+		&isas[i]},                                                                     \
+		{isa ": no byte outside is read", test_no_byte_outside, NULL, NULL, &isas[i]}, \
+		{isa ": patterns across blocks", test_patterns_across_blocks, NULL, NULL,      \
+			&isas[i]},                                                             \
+		{isa ": one special element", test_one_special_element, NULL, NULL, &isas[i]}, \
+		{isa ": all small floats", test_all_small_floats, NULL, NULL, &isas[i]},       \
+	{                                                                                      \
+		isa ": thresholds", test_thresholds, NULL, NULL, &isas[i]                      \
+	}
+
+int main(void)
+{
+	static enum stats_isa isas[] = {STATS_AVX2, STATS_AVX512, STATS_NEON};
+	static const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+		OF("avx2", 0),
+		OF("avx512", 1),
+		{"neon", test_absent, NULL, NULL, &isas[2]},
+#else
+		{"avx2", test_absent, NULL, NULL, &isas[0]},
+		{"avx512", test_absent, NULL, NULL, &isas[1]},
+		OF("neon", 2),
+#endif
+		cmocka_unit_test(test_selection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
