@@ -121,9 +121,8 @@ void bound_each(void (*visit)(struct api *a, void *arg), void *arg)
 {
 	unsigned n = used;
 
+	/* Those of compiled wrappers are in api_table. */
 	for (unsigned i = 0; i < n; i++)
-		if (!slots[i].target.context || slots[i].target.context == &slots[i].bound)
-			continue;
-		else
+		if (slots[i].target.context != &slots[i].bound)
 			visit(slots[i].bound.api, arg);
 }

@@ -248,7 +248,7 @@ static void test_object_aarch64(void **state)
 	static const char source[] =
 		"#include <dlfcn.h>\n#include <stdint.h>\n"
 		"uintptr_t from, with;\n"
-		"__asm__(\".globl probe_stub_entry\\n.type probe_stub_entry, %function\\n"
+		"__asm__(\".text\\n.globl probe_stub_entry\\n.type probe_stub_entry, %function\\n"
 		"probe_stub_entry:\\nadrp x9, from\\nstr x16, [x9, :lo12:from]\\nmov w0, #42\\n"
 		"ret\\n\");\n"
 		"struct entry { void **target; void *code, *context; uint64_t name; };\n"
