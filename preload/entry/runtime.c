@@ -4,9 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A build without the functions that users describe is possible. */
-extern const struct runtime_provider custom_provider __attribute__((weak));
-
 static const struct runtime_provider *const providers[] = {&custom_provider};
 #define N (sizeof(providers) / sizeof(*providers))
 
@@ -20,7 +17,7 @@ static bool reserved(const char *symbol)
 bool runtime_any(void)
 {
 	for (size_t i = 0; i < N; i++)
-		if (providers[i] && (!providers[i]->any || providers[i]->any()))
+		if (!providers[i]->any || providers[i]->any())
 			return true;
 	return false;
 }
@@ -28,7 +25,7 @@ bool runtime_any(void)
 static const struct runtime_provider *who(const char *symbol, const char *object)
 {
 	for (size_t i = 0; i < N; i++)
-		if (providers[i] && providers[i]->wants(symbol, object))
+		if (providers[i]->wants(symbol, object))
 			return providers[i];
 	return NULL;
 }
