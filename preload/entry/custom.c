@@ -119,6 +119,13 @@ static void add_row(struct spec_load *l, const struct func *f, const struct lib 
 		r->literal = longest_word(l, f->symbol);
 }
 
+/* A name whose row has a mistake is not unknown. */
+static void know_names(const struct node *rows)
+{
+	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
+		wraplist_match(session.list, "custom", rows->key[i]->text);
+}
+
 static int by_find(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -189,8 +196,10 @@ static void read_all(struct spec_load *l, void *arg)
 		struct funcs funcs = {NULL, 0};
 		const struct spec *s = spec_read(l, src->path, docs.item[i], &kinds, &funcs);
 
-		if (s)
+		if (s) {
+			know_names(node_get(s->top, "functions"));
 			take_rows(l, s, &funcs);
+		}
 	}
 	index_symbols(l);
 }
