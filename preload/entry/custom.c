@@ -497,4 +497,4 @@ static struct api *make(const char *symbol, const char *object)
 	return &m->api;
 }
 
-const struct runtime_provider custom_provider = {wants, make};
+const struct runtime_provider custom_provider = {wants, make, ready};
