@@ -322,3 +322,10 @@ int ffi_entry(struct api *a, void **code, void **context)
 	*context = &e->go;
 	return 0;
 }
+
+void ffi_each(void (*fn)(struct api *a, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct entry *e = atomic_load(&buckets[i]); e; e = e->next)
+			fn(e->api, arg);
+}

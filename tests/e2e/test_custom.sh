@@ -28,7 +28,7 @@ fi
 )
 for i in 1 2 3 4; do
 	is "commands $i work" "$(cat "$doc/run$i.sh.status")" 0
-	is "commands $i: nothing is complained about" "$(cat "$doc/run$i.sh.err")" ''
+	[ $i = 4 ] || is "commands $i: nothing is complained about" "$(cat "$doc/run$i.sh.err")" ''
 done
 is 'the program says the same without' "$(cat "$doc/run1.sh.out")" 8
 is 'and with the preload' "$(head -1 "$doc/run2.sh.out")" 8
@@ -44,7 +44,7 @@ is 'its rows' "$(rows "$doc/out-linked" '[(r["api"], r["io"], r["mean"]) for r i
 contract 'C++' "$doc/out-cxx"
 is 'the method, and not its overload' "$(rows "$doc/out-cxx" '[(r["api"], r["io"], r["mean"], r["flags"]) for r in R]')" \
 	"[('train::Reducer::sum', 'in', '2', 'inplace'), ('train::Reducer::sum', 'out', '4', 'inplace'), ('train::Reducer::sum', 'in', '', 'unwound')]"
-like 'the overload is named' "$(cat "$doc/run4.sh.err")" 'custom-cxx.yaml:3:3: a function train::Reducer::sum has other parameters'
+like 'the overload is named' "$(cat "$doc/run4.sh.err")" '^libprobe: .*custom-cxx.yaml:3:3: _ZN5train7Reducer3sumEPdi is not recorded: its parameters [^:]*$'
 
 # ---- the job goes on whatever the file holds ----
 
@@ -55,15 +55,15 @@ custom() { # FILE LIST: the program under the preload, with these two
 }
 sed 's/kind: allreduce,/kind: allreduc,/' custom.yaml >bad.yaml
 custom bad.yaml list.yaml
-like 'a mistake: place, what would be right, and the job goes on' "$said" "bad.yaml:8:26: unknown kind 'allreduc'.* 8\$"
+like 'a mistake: place, what would be right, and the job goes on' "$said" "bad.yaml:8:26: unknown kind 'allreduc'.* 8 ?\$"
 echo 'custom: [ring_allredcue]' >bad-list.yaml
 custom custom.yaml bad-list.yaml
-like 'a name that no row has' "$said" 'ring_allredcue.*unknown name.* 8$'
+like 'a name that no row has' "$said" 'ring_allredcue.*unknown name.* 8 ?$'
 custom none.yaml list.yaml
-like 'no such file' "$said" 'none.yaml: No such file.* 8$'
+like 'no such file' "$said" 'none.yaml: No such file.* 8 ?$'
 printf '\0\377{[' >bytes.yaml
 custom bytes.yaml list.yaml
-like 'no YAML at all' "$said" 'bytes.yaml:.* 8$'
+like 'no YAML at all' "$said" 'bytes.yaml:.* 8 ?$'
 cd - >/dev/null || exit 1
 
 finish
