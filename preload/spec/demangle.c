@@ -149,7 +149,8 @@ static void source_name(struct dm *d)
 		component(d, "", "(anonymous namespace)", 21);
 	else
 		component(d, "", d->p, n);
-	d->p += n;
+	if (!d->bad)
+		d->p += n;
 }
 
 static void tags(struct dm *d)
@@ -518,7 +519,7 @@ static uint8_t s_type(struct dm *d, bool *plain)
 	}
 	*plain = c != 't';
 	name(d);
-	if (d->p[-1] == 'E')
+	if (!d->bad && d->p[-1] == 'E')
 		*plain = false; /* Sa with arguments */
 	return t;
 }
