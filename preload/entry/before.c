@@ -212,22 +212,24 @@ void stub_names_free(struct stub_names *l)
 	*l = (struct stub_names){0};
 }
 
-static bool any_library(const struct queued *q, void *arg)
+/* The program's own functions cannot be put behind stubs: it comes first in every search. */
+static bool not_the_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
 
 	c->object = q->path;
-	elf_file_functions(&q->file, function, c);
+	if (q->asker.by)
+		elf_file_functions(&q->file, function, c);
 	return !c->names->failed;
 }
 
-void stub_collect(struct stub_names *names, const char *file, const struct elf_asker *by,
-	const char *library_path, bool all)
+void stub_collect(struct stub_names *names, const char *program, const char *library_path)
 {
 	struct collect c = {.names = names};
-	struct walk w = {.all = all, .library_path = library_path, .visit = any_library, .arg = &c};
+	struct walk w = {
+		.all = true, .library_path = library_path, .visit = not_the_first, .arg = &c};
 
-	walk(&w, file, by);
+	walk(&w, program, NULL);
 	settle(names);
 }
 
@@ -365,6 +367,8 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	l.in_use = any_in_use();
 	l.deepbind = mode & RTLD_DEEPBIND;
 	l.wanted = session_configure() && runtime_any();
+	if (l.wanted)
+		stub_report_missed();
 	if ((l.wanted || l.in_use || l.deepbind) && !nothing_new(file, &l))
 		before_load(file, pc, &l);
 	pthread_setcancelstate(cancel, NULL);
