@@ -20,7 +20,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "call/thread.h"
-#include "entry/ffi.h"
+#include "entry/rows.h"
 #include "sink/meta.h"
 #include "sink/owner.h"
 
@@ -426,7 +426,7 @@ static void child_after_fork(void)
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)
 		atomic_store(&api_table[i].dict, 0);
-	ffi_each(forget_dict, NULL);
+	rows_each(forget_dict, NULL);
 	stack_id_reset();
 	log_forget();
 	if (session.alive != &always)

@@ -9,6 +9,7 @@
 
 #include "call/comm.h"
 #include "journal/layout.h"
+#include "stack/memory.h"
 
 /* A role that a function lacks is played by another one. */
 static const uint8_t stand_in[ROLE_NROLES] = {
@@ -293,6 +294,19 @@ static void point_to_point(struct call *c)
 	}
 }
 
+static void doubt(struct view *v, unsigned n)
+{
+	for (; n; n--, v++) {
+		uintptr_t first = (uintptr_t)v->base, last = first + v->bytes - 1;
+
+		if (v->layout != VIEW_CONTIG || !v->bytes || v->nostats)
+			continue;
+		if (last < first || !memory_readable(first & ~(MEMORY_PAGE - 1)) ||
+			!memory_readable(last & ~(MEMORY_PAGE - 1)))
+			v->nostats = 1;
+	}
+}
+
 void describe(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
@@ -324,6 +338,10 @@ void describe(struct call *c)
 	/* Without a communicator extents that depend on its size or on who is root would be guesses. */
 	if (w->comm || !(s->at[ROLE_COMM] || lib->one_comm))
 		views(c, root);
+	if (lib->unsure) {
+		doubt(w->in, w->nin);
+		doubt(w->out, w->nout);
+	}
 	if (!s->kind->collective)
 		point_to_point(c);
 }

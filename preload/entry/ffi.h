@@ -19,7 +19,4 @@
  */
 int ffi_entry(struct api *a, void **code, void **context);
 
-/* Calls fn for each row that ffi_entry() has been called for. Safe in a forked child. */
-void ffi_each(void (*fn)(struct api *a, void *arg), void *arg);
-
 #endif

@@ -7,6 +7,7 @@
 #include "custom_helper.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "entry/ffi.h"
 #include "stub_helper.h"
@@ -28,6 +29,7 @@ static const char c_source[] =
 	"  for (int r = 0; r < c->size; r++) for (int i = 0; i < n; i++) recv[r * n + i] = send[i] "
 	"+ r;\n"
 	"  return 0; }\n"
+	"void my_nothing(float *p, int n) {}\n"
 	"int my_free(struct comm *c) { return 0; }\n";
 
 static const char cxx_source[] =
@@ -58,6 +60,7 @@ static const char yaml[] =
 	"  my_gather: {kind: allgather, sig: \"int (const float *send, float *recv, int count, "
 	"my_comm "
 	"*comm)\"}\n"
+	"  my_nothing: {kind: allreduce_inplace, sig: \"void (float *buf, int count)\"}\n"
 	"  my_free: {task: comm_end, sig: \"int (my_comm *comm)\"}\n"
 	"---\n"
 	"notation: 1\n"
@@ -92,6 +95,7 @@ static struct api *point(void *lib, const char *symbol)
 		return NULL;
 	}
 	atomic_store(&a->real, dlsym(lib, symbol));
+	a->traits = API_BOUND;
 	return a;
 }
 
@@ -118,7 +122,7 @@ static void c_calls(void)
 	typedef int gather_fn(const float *, float *, int, struct my_comm *);
 	void *lib = library("libmine.c", c_source, "CC", "cc");
 	struct my_comm world = {1, 3}, other = {0, 2};
-	float f[26] = {1, 2, 3}, g[26];
+	float f[26] = {1, 2, 3}, g[26], *edge;
 	double d[2] = {1, -1}, e[2];
 	struct table t;
 
@@ -139,6 +143,15 @@ static void c_calls(void)
 	point(lib, "my_gather");
 	CHECK(((gather_fn *)stub_at)(f, g, 2, &world) == 0 && g[5] == 4);
 	CHECK(*(int *)dlsym(lib, "asked") == 2); /* once for each communicator */
+	/* A count in bytes: there is nothing behind the buffer. */
+	edge = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(munmap(edge + 1024, 4096) == 0);
+	for (int i = 0; i < 2; i++)
+		edge[1020 + i] = 1;
+	point(lib, "my_nothing");
+	((void (*)(float *, int))stub_at)(edge + 1022, 8);
+	((void (*)(float *, int))stub_at)((float *)8, 8);
+	((void (*)(float *, int))stub_at)(edge + 1022, 2);
 	/* The same handle, another communicator. */
 	point(lib, "my_free");
 	CHECK(((int (*)(struct my_comm *))stub_at)(&world) == 0);
@@ -148,8 +161,8 @@ static void c_calls(void)
 	CHECK(*(int *)dlsym(lib, "asked") == 3);
 
 	t = session_rows(true);
-	CHECK(t.n == 11 && !t.bad);
-	if (t.n == 11) {
+	CHECK(t.n == 17 && !t.bad);
+	if (t.n == 17) {
 		const struct csv_row *r = t.row;
 
 		IS(&r[0], "lib", "custom");
@@ -180,8 +193,15 @@ static void c_calls(void)
 		IS(&r[7], "count", "2");
 		IS(&r[8], "count", "6");
 		IS(&r[8], "max", "4");
-		IS(&r[10], "count", "4");
-		IS(&r[10], "comm_seq", "0");
+		for (int i = 9; i < 13; i++) {
+			IS(&r[i], "api", "my_nothing");
+			IS(&r[i], "max", "");
+			CHECK(strstr(field(&r[i], "flags"), "nostats"));
+		}
+		IS(&r[13], "count", "2");
+		IS(&r[13], "max", "0");
+		IS(&r[16], "count", "4");
+		IS(&r[16], "comm_seq", "0");
 	}
 	table_free(&t);
 	session_over();
