@@ -42,26 +42,34 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 	return *cached;
 }
 
-/* Is it a name that libprobe.so or a stub object defines? */
-static bool is_ours(const char *name)
-{
-	struct provider p;
-
-	return api_find(name) || elfsym_stub(name, &p);
-}
-
-/* True if the loader would find our function for the caller at pc, and nothing if that did not exist. */
-static bool only_ours(void *handle, const char *name, uintptr_t pc)
+/* Would the loader, asked for RTLD_DEFAULT or RTLD_NEXT by the caller at pc, look behind us at all? */
+static bool asks_behind_us(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
-	struct provider p;
 
-	if (elfsym_before_us(name) || real_next(name))
+	if (elfsym_before_us(name))
 		return false;
-	if (handle == RTLD_DEFAULT)
-		return !elfsym_scope(name, pc, &p);
 	/* RTLD_NEXT of an object behind us, or of a library with a scope of its own, does not lead to us. */
 	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
+}
+
+/*
+ * RTLD_DEFAULT and RTLD_NEXT. Our wrapper would be found by the loader: where nothing else has the name, it is asked
+ * from our place. A stub would not: where the loader finds the function, the stub is the answer.
+ */
+static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
+{
+	struct provider own, stub;
+	bool wrapper = api_find(name), there;
+
+	if ((!wrapper && !elfsym_stub(name, &stub)) || !asks_behind_us(handle, name, pc))
+		return to;
+	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
+	if (wrapper && !there)
+		return (struct tail){.value = real_next(name)};
+	if (!wrapper && there)
+		return (struct tail){.value = stub.addr};
+	return to;
 }
 
 /* What the loader has found by handle is replaced by a wrapper. */
@@ -71,8 +79,9 @@ static void *found(void *p, const char *name, uintptr_t pc)
 
 	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
 		return p;
+	/* By a handle of the program, whose scope is the global one. */
 	if (at.us || at.stubs)
-		return only_ours(NULL, name, pc) ? real_next(name) : p;
+		return elfsym_before_us(name) || real_next(name) ? p : real_next(name);
 	if (!api_find(name) && !runtime_wants(name, at.path))
 		return p;
 	return bind(name, p, at.path, pc);
@@ -103,8 +112,7 @@ struct tail hook_dlsym(
 		return to;
 	thread_word.busy++;
 	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) {
-		if (is_ours(name) && only_ours(handle, name, pc))
-			to = (struct tail){.value = real_next(name)};
+		to = in_scope(to, handle, name, pc);
 		errno = err;
 	} else {
 		to = (struct tail){.value = real(handle, name)};

@@ -47,7 +47,11 @@ struct Group {
 } // namespace acme
 PLAIN acme::Group *acme_group(void);
 /* Through its vtable. */
-#define DIRECT(self, s, r, n) (self)->reduce(s, r, n)
+static inline int acme_reduce(acme::Group *self, const float *send, float *recv, int n)
+{
+	return self->reduce(send, recv, n);
+}
+#define DIRECT acme_reduce
 #define UNUSED (void)self
 #endif
 
