@@ -87,14 +87,36 @@ static void *found(void *p, const char *name, uintptr_t pc)
 	return bind(name, p, at.path, pc);
 }
 
-/* Names that are nobody's are none of our business. Stubs exist only where the configuration was read. */
+static void any_stub(const char *name, void *arg)
+{
+	(void)name;
+	*(int *)arg = 1;
+}
+
+/* Are there stubs from the start on (`probe run`)? Later ones come with the configuration having been read. */
+static bool stubs_at_start(void)
+{
+	static _Atomic int known; /* 1: no, 2: yes */
+	int any = 0;
+
+	if (!known) {
+		elfsym_each_stub(any_stub, &any);
+		known = 1 + any;
+	}
+	return known == 2;
+}
+
+/* Names that are nobody's are none of our business, and not worth reading the configuration for. */
 static bool concerns_us(const char *name)
 {
-	uint32_t phase = atomic_load_explicit(&session.phase, memory_order_acquire);
-
 	if (!name || thread_word.busy || session_is_settled())
 		return false;
-	return api_find(name) || (phase != SESSION_NEW && runtime_any());
+	if (api_find(name))
+		return true;
+	if (atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_NEW &&
+		!stubs_at_start())
+		return false;
+	return session_configure() && runtime_any();
 }
 
 struct tail hook_dlsym(

@@ -75,7 +75,7 @@ column() {
 	way 'DT_NEEDED, full RELRO' 3 $start ./linked-relro needed
 	if [ $kind != wrapped ]; then
 		way 'DT_NEEDED, plain LD_PRELOAD: out of reach' 0 preload ./linked needed
-		like "$cc $kind: and said" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1 loaded at program start, out of reach: start it with .probe run"
+		like "$cc $kind: and said" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1.loaded at program start, out of reach: start it with .probe run"
 	fi
 	way 'dlopen RTLD_LOCAL' 3 preload ./main local "$here/libuser.so"
 	way 'dlopen RTLD_GLOBAL' 3 preload ./main global "$here/libuser.so"
