@@ -19,13 +19,14 @@
 #include <stdint.h>
 
 #include "call/api.h"
+#include "entry/stub_elf.h"
 
 /* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
 void stub_before_load(const char *file, int mode, uintptr_t pc);
 
 /* Names of functions that are to be recorded, sorted, once each. */
 struct stub_names {
-	char **item;
+	struct stub_name *item;
 	uint32_t n, cap;
 	bool failed; /* no memory: not all are there */
 };
