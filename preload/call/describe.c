@@ -298,11 +298,12 @@ static void doubt(struct view *v, unsigned n)
 {
 	for (; n; n--, v++) {
 		uintptr_t first = (uintptr_t)v->base, last = first + v->bytes - 1;
+		uintptr_t page = first & ~(MEMORY_PAGE - 1), end = last & ~(MEMORY_PAGE - 1);
 
 		if (v->layout != VIEW_CONTIG || !v->bytes || v->nostats)
 			continue;
-		if (last < first || !memory_readable(first & ~(MEMORY_PAGE - 1)) ||
-			!memory_readable(last & ~(MEMORY_PAGE - 1)))
+		if (last < first || !memory_readable(page) ||
+			(end != page && !memory_readable(end)))
 			v->nostats = 1;
 	}
 }

@@ -175,9 +175,8 @@ static const char mistakes[] =
 static void all_said(void)
 {
 	static const char *const lines[] = {":4:13: unknown kind 'barier'",
-		":5:51: unknown role 'buff'; "
-		"known are send",
-		":6:3: 'c' has no 'count'", ":7:49: functions with variable arguments (...) cannot",
+		":5:51: unknown role 'buff'; known are", ":6:3: 'c' has no 'count'",
+		":7:49: functions with variable arguments (...) cannot",
 		":8:3: 'e': completion must be return",
 		":9:3: 'f': the buffers of kind 'allgather' depend",
 		":10:3: 'g' has 'dtype': say what its values mean, dtype: {0: float32}",

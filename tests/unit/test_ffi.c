@@ -164,9 +164,11 @@ static struct lib simple_lib = {.name = "test", .missing = -5};
 
 static struct api *simple(uint8_t ret, bool code, bool hidden)
 {
-	struct api *a = calloc(1, sizeof(*a));
+	static struct api rows_of_tests[16]; /* they are kept for ever */
+	static unsigned n;
+	struct api *a = &rows_of_tests[n++];
 
-	assert_non_null(a);
+	assert_true(n <= sizeof(rows_of_tests) / sizeof(rows_of_tests[0]));
 	simple_ffi = (struct api_ffi){.ret = ret, .code = code, .hidden = hidden};
 	simple_spec = (struct api_spec){
 		.symbol = "f", .lib = &simple_lib, .ffi = &simple_ffi, .nargs = 1};
@@ -198,11 +200,10 @@ static void results(void **st)
 
 static void idempotent(void **st)
 {
-	struct api *a = simple(CT_I8, true, false), *b = calloc(1, sizeof(*b));
+	struct api *a = simple(CT_I8, true, false), *b = simple(CT_I8, true, false);
 	void *code, *context, *other;
 
 	(void)st;
-	b->spec = a->spec;
 	assert_int_equal(ffi_entry(a, &code, &context), 0);
 	assert_int_equal(ffi_entry(b, &code, &other), 0);
 	assert_ptr_not_equal(context, other);
