@@ -211,6 +211,47 @@ static void idempotent(void **st)
 	assert_ptr_equal(context, other);
 }
 
+#define RACERS 8
+#define RACED 200
+
+static struct api raced[RACED];
+static void *raced_context[RACERS][RACED];
+static pthread_barrier_t start;
+
+static void *race(void *arg)
+{
+	void *code;
+
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < RACED; i++)
+		if (ffi_entry(&raced[i], &code, (void **)arg + i))
+			return arg;
+	return NULL;
+}
+
+/* Whoever comes first makes the entry, and all get the same. */
+static void at_once(void **st)
+{
+	pthread_t t[RACERS];
+	void *failed;
+
+	(void)st;
+	simple(CT_I8, true, false);
+	for (int i = 0; i < RACED; i++)
+		raced[i].spec = &simple_spec;
+	pthread_barrier_init(&start, NULL, RACERS);
+	for (int i = 0; i < RACERS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, race, raced_context[i]), 0);
+	for (int i = 0; i < RACERS; i++) {
+		assert_int_equal(pthread_join(t[i], &failed), 0);
+		assert_null(failed);
+	}
+	for (int i = 0; i < RACERS; i++)
+		for (int k = 0; k < RACED; k++)
+			assert_ptr_equal(raced_context[i][k], raced_context[0][k]);
+	pthread_barrier_destroy(&start);
+}
+
 static void refused(void **st)
 {
 	static const uint8_t member[] = {CT_I32, CT_VOID};
@@ -335,6 +376,7 @@ int main(void)
 		cmocka_unit_test(random_signatures),
 		cmocka_unit_test(results),
 		cmocka_unit_test(idempotent),
+		cmocka_unit_test(at_once),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(thread_ends),
 		cmocka_unit_test(exceptions),
