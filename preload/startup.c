@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "entry/check.h"
+#include "entry/stub.h"
 #include "session.h"
 
 #define ENV_BYTES 16384
@@ -59,6 +60,7 @@ __attribute__((destructor)) static void shutdown(void)
 {
 	session_end();
 	check_write();
+	stub_file_write();
 }
 
 char *const *startup_env(void)

@@ -128,27 +128,23 @@ struct collect {
 	bool here; /* in this process: stubs and rows that exist count */
 };
 
-static bool add_name(struct stub_names *l, const char *name, bool old)
+static bool add_name(struct stub_names *l, const struct elf_function *fn)
 {
 	char *copy;
 
 	if (l->n == l->cap) {
 		uint32_t cap = l->cap ? 2 * l->cap : 64;
-		char **item = realloc(l->item, cap * sizeof(*item));
+		struct stub_name *item = realloc(l->item, cap * sizeof(*item));
 
 		if (!item)
 			return false;
 		l->item = item;
 		l->cap = cap;
 	}
-	copy = malloc(strlen(name) + 2);
-	if (!copy)
-		return false;
-	/* The mark goes behind the end: names that occur with several versions are taken out by it afterwards. */
-	strcpy(copy, name);
-	copy[strlen(name) + 1] = old;
-	l->item[l->n++] = copy;
-	return true;
+	copy = strdup(fn->name);
+	if (copy)
+		l->item[l->n++] = (struct stub_name){copy, fn->versioned, fn->old};
+	return copy;
 }
 
 static bool function(const struct elf_function *fn, void *arg)
@@ -162,18 +158,15 @@ static bool function(const struct elf_function *fn, void *arg)
 		stub_second(fn->name);
 		return true;
 	}
-	c->names->failed = !add_name(c->names, fn->name, fn->old);
+	c->names->failed = !add_name(c->names, fn);
 	return !c->names->failed;
 }
 
 static int by_name(const void *x, const void *y)
 {
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
+	const struct stub_name *a = x, *b = y;
 
-static bool is_old(const char *name)
-{
-	return name[strlen(name) + 1];
+	return strcmp(a->text, b->text);
 }
 
 /*
@@ -187,19 +180,23 @@ static void settle(struct stub_names *l)
 	if (l->n)
 		qsort(l->item, l->n, sizeof(*l->item), by_name);
 	for (uint32_t i = 0, j; i < l->n; i = j) {
-		bool old = false;
+		struct stub_name one = l->item[i];
 
-		for (j = i; j < l->n && strcmp(l->item[i], l->item[j]) == 0; j++)
-			old |= is_old(l->item[j]);
-		if (old)
-			log_loss(LOSS_ENTRY,
-				"%s has several versions; it is not recorded: a wrapper could not "
-				"tell them apart",
-				l->item[i]);
-		for (uint32_t k = i + !old; k < j; k++)
-			free(l->item[k]);
-		if (!old)
-			l->item[n++] = l->item[i];
+		for (j = i + 1; j < l->n && strcmp(one.text, l->item[j].text) == 0; j++) {
+			one.old |= l->item[j].old;
+			one.versioned |= l->item[j].versioned;
+			free(l->item[j].text);
+		}
+		if (!one.old) {
+			l->item[n++] = one;
+			continue;
+		}
+		log_loss(LOSS_ENTRY,
+			"%s has several versions; it is not recorded: a wrapper could not tell "
+			"them "
+			"apart",
+			one.text);
+		free(one.text);
 	}
 	l->n = n;
 }
@@ -207,27 +204,29 @@ static void settle(struct stub_names *l)
 void stub_names_free(struct stub_names *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		free(l->item[i]);
+		free(l->item[i].text);
 	free(l->item);
 	*l = (struct stub_names){0};
 }
 
-static bool any_library(const struct queued *q, void *arg)
+/* The program's own functions cannot be put behind stubs: it comes first in every search. */
+static bool not_the_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
 
 	c->object = q->path;
-	elf_file_functions(&q->file, function, c);
+	if (q->asker.by)
+		elf_file_functions(&q->file, function, c);
 	return !c->names->failed;
 }
 
-void stub_collect(struct stub_names *names, const char *file, const struct elf_asker *by,
-	const char *library_path, bool all)
+void stub_collect(struct stub_names *names, const char *program, const char *library_path)
 {
 	struct collect c = {.names = names};
-	struct walk w = {.all = all, .library_path = library_path, .visit = any_library, .arg = &c};
+	struct walk w = {
+		.all = true, .library_path = library_path, .visit = not_the_first, .arg = &c};
 
-	walk(&w, file, by);
+	walk(&w, program, NULL);
 	settle(names);
 }
 
@@ -365,6 +364,8 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	l.in_use = any_in_use();
 	l.deepbind = mode & RTLD_DEEPBIND;
 	l.wanted = session_configure() && runtime_any();
+	if (l.wanted)
+		stub_report_missed();
 	if ((l.wanted || l.in_use || l.deepbind) && !nothing_new(file, &l))
 		before_load(file, pc, &l);
 	pthread_setcancelstate(cancel, NULL);

@@ -293,8 +293,9 @@ void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg)
 {
 	for (uint32_t i = f->first; i < f->nsym; i++) {
-		struct elf_function fn = {
-			.name = function_name(f, i), .old = f->versym && f->versym[i] & 0x8000};
+		struct elf_function fn = {.name = function_name(f, i),
+			.versioned = f->versym && (f->versym[i] & 0x7fff) >= 2,
+			.old = f->versym && f->versym[i] & 0x8000};
 
 		if (fn.name && !visit(&fn, arg))
 			return;

@@ -19,24 +19,20 @@
 #include <stdint.h>
 
 #include "call/api.h"
+#include "entry/stub_elf.h"
 
 /* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
 void stub_before_load(const char *file, int mode, uintptr_t pc);
 
-/* The names, sorted, once each, that `file` and the libraries that it needs and that are not loaded define. */
+/* Names of functions that are to be recorded, sorted, once each. */
 struct stub_names {
-	char **item;
+	struct stub_name *item;
 	uint32_t n, cap;
 	bool failed; /* no memory: not all are there */
 };
 
-/*
- * Collects them as for an object `by` (NULL: the program itself) that asks for `file`. all: libraries that are loaded
- * in this process count too.
- */
-struct elf_asker;
-void stub_collect(struct stub_names *names, const char *file, const struct elf_asker *by,
-	const char *library_path, bool all);
+/* Collects them for the libraries that the program `file` needs, whatever is loaded here. */
+void stub_collect(struct stub_names *names, const char *program, const char *library_path);
 void stub_names_free(struct stub_names *names);
 
 /* Makes a stub object for the names and loads it RTLD_GLOBAL. 0 or -errno (reported). */
@@ -51,8 +47,12 @@ void stub_forget(void);
 /* For `probe check`: calls visit for the row behind each stub, made for that if it does not exist yet. */
 void stub_each(void (*visit)(struct api *a, void *arg), void *arg);
 
-/* With PROBE_STUB=FILE:PROGRAM in the environment: writes the stub object for a program into a file. */
+/* With PROBE_STUB_FILE and PROBE_STUB_FOR in the environment: writes the stub object for that program into that file. */
 void stub_file_write(void);
+
+/* Functions that are wanted, were loaded at program start and have no stub. Reads the files of all loaded objects. */
+void stub_each_missed(void (*visit)(const char *name, const char *object, void *arg), void *arg);
+void stub_report_missed(void); /* one line, once per process */
 
 /* Objects that were loaded with RTLD_DEEPBIND, as a note for `probe check`: their own calls are out of reach. */
 const char *stub_deepbound(void);
