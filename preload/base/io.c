@@ -96,11 +96,12 @@ int io_mkdirs(const char *path)
 
 		tmp[i] = 0;
 		if (mkdir(tmp, 0777) < 0 && errno != EEXIST) {
+			int err = errno;
 			struct stat st;
 
 			/* A parent that exists but may not be written answers EACCES or EROFS. */
 			if (stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
-				return -errno;
+				return -err;
 		}
 		tmp[i] = c;
 	}

@@ -143,10 +143,13 @@ static int move_away(const char *path, int dirfd)
 static int take_path(struct folder *f, const char *path, const struct journal_owner *me,
 	const char *meta, size_t n)
 {
+	int last = -EEXIST;
+
 	for (int tries = 0; tries < 8; tries++) {
 		int err = io_mkdirs(path);
 		int fd = err ? err : open_dir(path);
 
+		last = fd == -ENOENT ? -ENOENT : -EEXIST;
 		if (fd == -ENOENT)
 			continue; /* moved away under our hands */
 		if (fd < 0)
@@ -172,7 +175,7 @@ static int take_path(struct folder *f, const char *path, const struct journal_ow
 		close(fd);
 		return err;
 	}
-	return -EEXIST;
+	return last;
 }
 
 static int rank_path(char *buf, size_t cap, const char *out, int rank,
