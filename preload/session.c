@@ -33,7 +33,7 @@ struct session session = {
 	.seq = 1,
 	.world_rank = -1,
 	.world_size = -1,
-	.folder = {.dirfd = -1},
+	.folder = {.dir = {.fd = -1}},
 };
 
 #ifndef MADV_WIPEONFORK
@@ -230,7 +230,7 @@ static int make_journal(void)
 		text_fmt(&at, "%s/%s", session.cfg.journal_dir, name);
 	} else {
 		dir = -1;
-		err = journal_create(j, session.folder.dirfd, "journal.bin", bytes);
+		err = journal_create(j, session.folder.dir.fd, "journal.bin", bytes);
 		text_fmt(&at, "%s/journal.bin", session.folder.path);
 	}
 	if (dir >= 0)
@@ -313,7 +313,7 @@ static bool start(void)
 	}
 	err = make_journal();
 	if (!err)
-		err = sink_open(&session.sink, &session.journal, session.folder.dirfd);
+		err = sink_open(&session.sink, &session.journal, session.folder.dir.fd);
 	if (!err)
 		err = drain_open(&session.drain, &session.journal, &session.sink);
 	if (err) {
@@ -423,7 +423,8 @@ static void child_after_fork(void)
 	session.sink = (struct sink){0};
 	session.drain = (struct drain){0};
 	if (!session.rank_told)
-		session.world_rank = session.world_size = -1; /* its environment may say otherwise */
+		session.world_rank = session.world_size =
+			-1; /* its environment may say otherwise */
 	atomic_store(&rank_wanted, 0);
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)

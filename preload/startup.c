@@ -3,6 +3,7 @@
  * The constructor and destructor. Every shell, launcher and compiler that inherits the preload runs them: they read
  * the environment and the working directory, into static memory, and nothing else.
  */
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -42,6 +43,8 @@ static void read_environment(void)
 
 __attribute__((constructor)) static void startup(void)
 {
+	int err = errno;
+
 	/*
 	 * Privileged programs (setuid, file capabilities) get here only through /etc/ld.so.preload: there the environment
 	 * belongs to somebody who must not make them write files.
@@ -54,6 +57,7 @@ __attribute__((constructor)) static void startup(void)
 		read_environment();
 	if (!getcwd(cwd, sizeof(cwd)))
 		cwd[0] = 0;
+	errno = err; /* the folder may be gone */
 }
 
 __attribute__((destructor)) static void shutdown(void)

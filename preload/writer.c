@@ -62,7 +62,7 @@ static uint64_t seen_calls(void)
 }
 
 /*
- * The folder was removed: everything written from now on would vanish with it. It is taken anew, for by now its name
+ * The program may have closed our descriptor of the folder, as daemons close all. If the folder was removed, everything written from now on would vanish with it: it is taken anew, for by now its name
  * may be another process'. The journal that lay in it goes on in memory, and is lost with the process.
  */
 static void follow_folder(void)
@@ -71,14 +71,17 @@ static void follow_folder(void)
 	struct files files;
 	struct stat st;
 
-	if (fstat(session.folder.dirfd, &st) == 0 && st.st_nlink > 0)
+	int err = folder_reopen(&session.folder);
+
+	session.sink.files.dirfd = session.folder.dir.fd;
+	if (!err && fstat(session.folder.dir.fd, &st) == 0 && st.st_nlink > 0)
 		return;
 	log_loss(LOSS_WRITE,
 		"%s was removed: rows written so far are gone with it; making it again",
 		session.folder.path);
 	if (session_take_folder(&f) < 0)
 		return;
-	if (files_open(&files, &session.journal, f.dirfd) < 0) {
+	if (files_open(&files, &session.journal, f.dir.fd) < 0) {
 		folder_close(&f);
 		return;
 	}
@@ -287,7 +290,7 @@ void session_end(void)
 				strncmp(path, session.folder.path, strlen(session.folder.path)))
 				unlink(path);
 			else
-				unlinkat(session.folder.dirfd, "journal.bin", 0);
+				unlinkat(session.folder.dir.fd, "journal.bin", 0);
 		}
 		pthread_mutex_unlock(&session.drain_lock);
 	}

@@ -96,11 +96,12 @@ int io_mkdirs(const char *path)
 
 		tmp[i] = 0;
 		if (mkdir(tmp, 0777) < 0 && errno != EEXIST) {
+			int err = errno;
 			struct stat st;
 
 			/* A parent that exists but may not be written answers EACCES or EROFS. */
 			if (stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
-				return -errno;
+				return -err;
 		}
 		tmp[i] = c;
 	}
@@ -110,6 +111,40 @@ int io_mkdirs(const char *path)
 	if (stat(path, &st) < 0)
 		return -errno;
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+#define KEPT_FROM 500 /* below 1024, where select() and many default limits end */
+
+void io_keep(struct io_kept *k, int fd)
+{
+	struct rlimit r = {0};
+	struct stat st = {0};
+	int from = KEPT_FROM, up;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < KEPT_FROM + 100)
+		from = (int)(r.rlim_cur / 4 * 3);
+	up = fcntl(fd, F_DUPFD_CLOEXEC, from);
+	if (up >= 0) {
+		close(fd);
+		fd = up;
+	}
+	fstat(fd, &st);
+	*k = (struct io_kept){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+}
+
+bool io_kept_is(const struct io_kept *k, struct stat *st)
+{
+	struct stat own;
+
+	st = st ? st : &own;
+	return k->fd >= 0 && fstat(k->fd, st) == 0 && st->st_dev == k->dev && st->st_ino == k->ino;
+}
+
+void io_kept_close(struct io_kept *k)
+{
+	if (io_kept_is(k, NULL))
+		close(k->fd);
+	k->fd = -1;
 }
 
 uint64_t io_file_limit(void)

@@ -5,8 +5,10 @@
 #ifndef PROBE_BASE_IO_H
 #define PROBE_BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Writes all n bytes at the file's end position, or returns -errno; part of them may then be in the file. */
@@ -20,6 +22,24 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
 
 /* Creates the directory and its parents, mode 0777 & ~umask. 0 also when it exists. */
 int io_mkdirs(const char *path);
+
+/*
+ * Descriptors that are kept open. The program may close any number, and be given it again for a file of its own, into
+ * which nothing of ours may go: kept ones lie far behind those that programs use, and are looked at before each use.
+ */
+struct io_kept {
+	int fd; /* -1: none */
+	uint64_t dev, ino;
+};
+
+/* Takes over the open descriptor `fd`. */
+void io_keep(struct io_kept *k, int fd);
+
+/* True if the descriptor still stands for that file; its state to *st unless NULL. */
+bool io_kept_is(const struct io_kept *k, struct stat *st);
+
+/* Closes it, if it is still ours. */
+void io_kept_close(struct io_kept *k);
 
 /* Bytes that a file of this process may hold (RLIMIT_FSIZE): writing beyond it is a signal, not an error. */
 uint64_t io_file_limit(void);

@@ -19,16 +19,15 @@ int files_open(struct files *f, struct journal *j, int dirfd)
 {
 	*f = (struct files){.j = j, .dirfd = dirfd, .limit = io_file_limit()};
 	for (int i = 0; i < FILES_OPEN; i++)
-		f->file[i].fd = -1;
+		f->file[i].at.fd = -1;
 	return blocks_scan(f);
 }
 
 void files_forget(struct out_file *o)
 {
-	if (o->fd >= 0)
-		close(o->fd);
+	io_kept_close(&o->at);
 	free(o->buf);
-	*o = (struct out_file){.fd = -1};
+	*o = (struct out_file){.at = {.fd = -1}};
 }
 
 void files_close(struct files *f)
@@ -244,23 +243,25 @@ static int fit(int fd, uint64_t *bytes)
 static int ensure_open(struct files *f, struct out_file *o)
 {
 	struct stat st = {0};
-	int err;
+	int err, fd;
 
-	if (o->fd >= 0 && fstat(o->fd, &st) < 0)
-		return -errno;
-	if (o->fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
+	/* Closed by the program; the number may be another file's now. */
+	if (!io_kept_is(&o->at, &st))
+		o->at.fd = -1;
+	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
 		return o->bytes ? 0 : prepend_header(o);
-	if (o->fd >= 0 && !st.st_nlink) {
+	if (o->at.fd >= 0 && !st.st_nlink) {
 		/* Somebody removed it: begin a new one. Rows written into the old one are gone with it. */
-		close(o->fd);
-		o->fd = -1;
+		io_kept_close(&o->at);
 		o->bytes = 0;
 	}
-	if (o->fd < 0)
-		o->fd = openat(f->dirfd, o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (o->fd < 0)
-		return -errno;
-	err = fit(o->fd, &o->bytes);
+	if (o->at.fd < 0) {
+		fd = openat(f->dirfd, o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		if (fd < 0)
+			return -errno;
+		io_keep(&o->at, fd);
+	}
+	err = fit(o->at.fd, &o->bytes);
 	return err ? err : o->bytes ? 0 : prepend_header(o);
 }
 
@@ -324,7 +325,7 @@ static int write_one(struct out_file *o, uint64_t limit)
 {
 	if (o->bytes + o->len > limit)
 		return -EFBIG;
-	return io_write_all(o->fd, o->buf, o->len);
+	return io_write_all(o->at.fd, o->buf, o->len);
 }
 
 int files_write(struct files *f, struct journal_commit *next)
@@ -345,7 +346,8 @@ int files_write(struct files *f, struct journal_commit *next)
 		for (int i = 0; i < FILES_OPEN; i++) {
 			struct out_file *o = &f->file[i];
 
-			if (o->len && o->fd >= 0 && ftruncate(o->fd, (off_t)o->bytes) < 0)
+			if (o->len && io_kept_is(&o->at, NULL) &&
+				ftruncate(o->at.fd, (off_t)o->bytes) < 0)
 				files_forget(o); /* ensure_open cuts it the next time */
 			o->len = 0;
 		}

@@ -11,13 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/io.h"
 #include "journal/journal.h"
 
 #define FILES_OPEN 8 /* files written in one pass */
 
 struct out_file {
 	char path[48]; /* "" = place not used */
-	int fd; /* -1: not open */
+	struct io_kept at; /* open as */
 	uint64_t bytes; /* committed length; part of the file only up to here */
 	const char *header; /* first line of a new file */
 	char *buf;

@@ -143,17 +143,20 @@ static int move_away(const char *path, int dirfd)
 static int take_path(struct folder *f, const char *path, const struct journal_owner *me,
 	const char *meta, size_t n)
 {
+	int last = -EEXIST;
+
 	for (int tries = 0; tries < 8; tries++) {
 		int err = io_mkdirs(path);
 		int fd = err ? err : open_dir(path);
 
+		last = fd == -ENOENT ? -ENOENT : -EEXIST;
 		if (fd == -ENOENT)
 			continue; /* moved away under our hands */
 		if (fd < 0)
 			return fd;
 		err = put_meta(fd, me, meta, n);
 		if (!err) {
-			f->dirfd = fd;
+			io_keep(&f->dir, fd);
 			snprintf(f->path, sizeof(f->path), "%s", path);
 			return 0;
 		}
@@ -172,7 +175,7 @@ static int take_path(struct folder *f, const char *path, const struct journal_ow
 		close(fd);
 		return err;
 	}
-	return -EEXIST;
+	return last;
 }
 
 static int rank_path(char *buf, size_t cap, const char *out, int rank,
@@ -195,7 +198,7 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 	char path[PATH_MAX];
 	int err = rank_path(path, sizeof(path), out, rank, me, false);
 
-	f->dirfd = -1;
+	f->dir.fd = -1;
 	*other = false;
 	if (!err)
 		err = take_path(f, path, me, meta, meta_bytes);
@@ -235,9 +238,26 @@ int folder_rename(struct folder *f, const char *out, int rank, const struct jour
 	return err;
 }
 
+int folder_reopen(struct folder *f)
+{
+	struct io_kept now;
+	int fd;
+
+	if (io_kept_is(&f->dir, NULL))
+		return 0;
+	fd = open_dir(f->path);
+	if (fd < 0)
+		return fd;
+	io_keep(&now, fd);
+	if (now.dev != f->dir.dev || now.ino != f->dir.ino) {
+		io_kept_close(&now);
+		return -ENOENT;
+	}
+	f->dir = now;
+	return 0;
+}
+
 void folder_close(struct folder *f)
 {
-	if (f->dirfd >= 0)
-		close(f->dirfd);
-	f->dirfd = -1;
+	io_kept_close(&f->dir);
 }

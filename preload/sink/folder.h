@@ -5,10 +5,11 @@
 #ifndef PROBE_SINK_FOLDER_H
 #define PROBE_SINK_FOLDER_H
 
+#include "base/io.h"
 #include "journal/layout.h"
 
 struct folder {
-	int dirfd; /* -1: none */
+	struct io_kept dir;
 	char path[4096]; /* absolute */
 };
 
@@ -22,6 +23,9 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 
 /* The rank of a host-... folder became known: renames it as folder_take would have named it. */
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me);
+
+/* Opens the folder again where the program has closed our descriptor of it. -ENOENT: it is not at its place any more. */
+int folder_reopen(struct folder *f);
 
 void folder_close(struct folder *f);
 

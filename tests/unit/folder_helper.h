@@ -101,7 +101,7 @@ static inline void check_take(const char *want, bool want_other)
 	assert_int_equal(take(&f, 0, &other), 0);
 	assert_string_equal(f.path, at("%s", want));
 	assert_int_equal(other, want_other);
-	assert_int_equal(faccessat(f.dirfd, "meta.json", F_OK, 0), 0);
+	assert_int_equal(faccessat(f.dir.fd, "meta.json", F_OK, 0), 0);
 	assert_int_equal(count_files(f.path, "meta.json"), 1);
 	assert_int_equal(count_files(f.path, "moving"), 0);
 	folder_close(&f);

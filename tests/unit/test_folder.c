@@ -130,7 +130,7 @@ static void test_no_folder_to_be_had(void **state)
 	fclose(fopen(at("file"), "w"));
 	strcat(out, "/file");
 	assert_int_equal(take(&f, 0, &other), -ENOTDIR);
-	assert_int_equal(f.dirfd, -1);
+	assert_int_equal(f.dir.fd, -1);
 	out[strlen(out) - 5] = 0;
 }
 

@@ -50,7 +50,7 @@ static void race(struct shared *s, unsigned i, const char *out)
 	if (!s->got[i].err) {
 		snprintf(s->got[i].path, sizeof(s->got[i].path), "%.255s", f.path);
 		snprintf(mark, sizeof(mark), "by-%u", i);
-		close(openat(f.dirfd, mark, O_CREAT | O_WRONLY, 0666));
+		close(openat(f.dir.fd, mark, O_CREAT | O_WRONLY, 0666));
 	}
 	/* All live until all have theirs. */
 	s->ready--;
@@ -100,7 +100,7 @@ static void one_round(struct shared *s, bool with_old)
 		assert_int_equal(
 			folder_take(&f, out, 0, &o, meta, meta_for(meta, sizeof(meta), &o), &other),
 			0);
-		close(openat(f.dirfd, "calls_0-99.csv", O_CREAT | O_WRONLY, 0666));
+		close(openat(f.dir.fd, "calls_0-99.csv", O_CREAT | O_WRONLY, 0666));
 		folder_close(&f);
 	}
 	for (unsigned i = 0; i < RACERS; i++) {

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# `probe run` and `probe check` before real launchers, with each MPI: what is launched is recorded as with LD_PRELOAD set
+# by hand, and check counts what was called and says why something was not. (How they are typed: test_command.sh.)
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+[ -n "$flavours" ] || { skip 'run and check' 'no MPI, or its programs are not built (make apps)'; finish; }
+
+launcher_of() { # FLAVOUR: the words before the program
+	if [ $1 = openmpi ]; then
+		echo mpirun.openmpi --oversubscribe -n 2
+	else
+		echo mpirun.mpich -n 2
+	fi
+}
+
+checked() { # EXPRESSION over r, the report of check, and f, its functions by name
+	python3 - "$tmp/check.json" "$1" <<-'PY'
+		import json, sys
+		text = open(sys.argv[1]).read()
+		r = json.loads(text[text.index("\n{\n") + 1 if not text.startswith("{") else 0:])
+		f = {x["name"]: x for x in r["functions"]}
+		print(eval(sys.argv[2]))
+	PY
+}
+
+for f in $flavours; do
+	app=$(realpath "$B/apps/$f/mpi_steps")
+	start=$(launcher_of $f)
+	timeout 60 $start "$app" none 6 2>/dev/null | sort >"$tmp/plain"
+	new_out
+	timeout 60 "$probe" run -o "$out" -- $start "$app" none 6 2>"$tmp/with.err" | sort >"$tmp/with"
+	is "$f: run: the same lines" "$(diff "$tmp/plain" "$tmp/with")" ''
+	unlike "$f: run: nothing is said" "$(cat "$tmp/with.err")" libprobe
+	is "$f: run: the launcher leaves nothing, the ranks do" "$(rows "$out" '[(d, len(calls(on(d)))) for d in dirs]')" "[('rank0', 12), ('rank1', 12)]"
+	contract "$f: run" "$out"
+
+	printf 'step_marker: MPI_Reduce\nstatistics: false\n' >"$tmp/c.yaml"
+	new_out
+	timeout 60 "$probe" run -c "$tmp/c.yaml" -o "$out" sh -c "$start '$app' none 6" >/dev/null 2>&1
+	is "$f: run -c, through a shell" "$(rows "$out" '[(max(int(r["step"]) for r in on(d)), {r["min"] for r in on(d)}) for d in dirs]')" "[(5, {''}), (5, {''})]"
+
+	timeout 60 "$probe" run -o "$tmp/none" -- $start "$(realpath "$B/apps/$f/mpi_exit")" exit 5 -1 >/dev/null 2>&1
+	is "$f: run: the status is the launcher's" $? 3
+
+	timeout 60 "$probe" check --json -- $start "$app" none 6 >"$tmp/check.json" 2>/dev/null
+	is "$f: check: status" $? 0
+	is "$f: check: hits" "$(checked '[(n, f[n]["hits"], f[n]["state"]) for n in ("MPI_Allreduce", "MPI_Reduce", "MPI_Alltoall")], r["problem"]')" \
+		"([('MPI_Allreduce', 12, 'ok'), ('MPI_Reduce', 12, 'ok'), ('MPI_Alltoall', 0, 'ok')], None)"
+	is "$f: check: where the real one is" "$(checked '"libmpi" in f["MPI_Allreduce"]["where"]')" True
+
+	# A list that leaves a function out; a program that never calls anything.
+	printf 'mpi:\n  - MPI_Reduce\n' >"$tmp/ops.yaml"
+	timeout 60 env PROBE_WRAP_OPS="$tmp/ops.yaml" "$probe" check --json -- $start "$app" none 6 >"$tmp/check.json" 2>/dev/null
+	is "$f: check: of a shorter list" "$(checked 'f["MPI_Reduce"]["hits"], "MPI_Allreduce" in f and f["MPI_Allreduce"]["state"] == "ok"')" '(12, False)'
+	timeout 60 "$probe" check -- $start "$(realpath "$B/apps/$f/mpi_children")" >"$tmp/said" 2>&1
+	is "$f: check: nothing was called: status" $? 1
+	like "$f: check: and why" "$(cat "$tmp/said")" 'problem: '
+	if [ -x "$B/apps/$f/mpi_fortran" ]; then
+		timeout 60 "$probe" check --json -- $start "$(realpath "$B/apps/$f/mpi_fortran")" >"$tmp/check.json" 2>/dev/null
+		is "$f: check: Fortran" "$(checked 'sum(f[n]["hits"] for n in ("MPI_Allreduce", "PMPI_Allreduce") if n in f)')" 20
+	fi
+done
+finish

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Threads: MPI_THREAD_MULTIPLE, more of them than cores, and libraries being loaded whose constructors wait for a thread
+# that is in a recorded call. With each MPI.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+[ -n "$flavours" ] || { skip 'threads' 'no MPI, or its programs are not built (make apps)'; finish; }
+export MPI_LIMIT=40
+cc -O1 -g -shared -fPIC -o "$tmp/storm_plugin.so" tests/apps/storm_plugin.c -lpthread || fail 'storm_plugin.c compiles'
+
+for f in $flavours; do
+	run_plain $f 2 mpi_threads
+	new_out
+	run_with $f 2 mpi_threads
+	if [ $status = 77 ]; then
+		skip "$f: threads" 'this MPI has no MPI_THREAD_MULTIPLE'
+		continue
+	fi
+	same_result "$f: mpi_threads"
+	contract "$f: mpi_threads" "$out" --p2p
+	is "$f: mpi_threads: four threads a rank, the same work in each" "$(rows "$out" '{d: sorted(Counter(r["thread"] for r in calls(on(d))).values()) for d in dirs}')" \
+		"{'rank0': [400, 400, 400, 400], 'rank1': [400, 400, 400, 400]}"
+
+	run_plain $f 2 mpi_storm "$tmp/storm_plugin.so"
+	new_out
+	run_with $f 2 mpi_storm "$tmp/storm_plugin.so"
+	same_result "$f: 16 threads and a storm of dlopen"
+	contract "$f: 16 threads and a storm of dlopen" "$out" --partial
+	is "$f: every call of the threads" "$(rows "$out" 'Counter(Counter((r["folder"], r["thread"]) for r in calls(R) if r["op"] == "all_reduce").values())')" 'Counter({200: 32})'
+	is "$f: every call of the plugin's threads" "$(rows "$out" 'sorted(Counter(r["op"] for r in calls(R) if r["op"] != "all_reduce").items())')" \
+		"[('all_gather', 10), ('all_to_all', 10), ('reduce', 10), ('scan', 10)]"
+	is "$f: each communicator's calls are numbered in order" "$(rows "$out" '{sorted(int(r["comm_seq"]) for r in calls(R) if (r["folder"], r["comm"]) == k) == list(range(n))
+		for k, n in Counter((r["folder"], r["comm"]) for r in calls(R)).items()}')" '{True}'
+
+	# Threads that find no slot are counted, not waited for.
+	new_out
+	run_with $f 2 PROBE_JOURNAL_MIB=1 mpi_storm "$tmp/storm_plugin.so"
+	same_result "$f: the same with a journal of 1 MiB"
+	is "$f: what did not fit is counted" "$(rows "$out" '[len(calls(on(d))) + m["calls"]["dropped"]["journal_full"] + m["calls"]["dropped"]["too_many_threads"] for d, m in M.items()]')" '[3220, 3220]'
+done
+finish
