@@ -65,7 +65,7 @@ help:
 	@echo 'make            build/libprobe.so and build/probe'
 	@echo 'make demo       a real training on 4 MPI ranks under libprobe.so, and its report'
 	@echo 'make test       all tests'
-	@echo 'make bench      what a call costs, as ratios'
+	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make lint       exports, needed libraries, symbol versions, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
 	@echo 'make deps       install what building and testing need (Debian, as root)'
@@ -145,6 +145,10 @@ test: deps-if-missing
 demo: deps-if-missing
 	@$(MAKE) --no-print-directory all apps-demo
 	@tests/demo.sh $(B)
+
+bench: deps-if-missing
+	@$(MAKE) --no-print-directory all apps bench-bins
+	@CC="$(CC)" LONG=$(LONG) tests/bench/bench.sh $(B)
 
 lint: $(B)/libprobe.so $(B)/probe $(B)/genwrap
 	@tests/lint.sh $(B)

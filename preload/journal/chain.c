@@ -77,6 +77,11 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		c->j->head->nchunk / 2)
 		*wake = true;
 
+	uint32_t touched = atomic_load_explicit(&c->j->touched, memory_order_relaxed);
+
+	if (touched && touched < c->j->head->nchunk && (uint32_t)i >= touched / 4 * 3)
+		*wake = true;
+
 	struct journal_chunk *n = journal_chunk(c->j, (uint32_t)i);
 
 	atomic_store_explicit(&n->used, 0, memory_order_relaxed);

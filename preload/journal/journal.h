@@ -17,6 +17,8 @@ struct journal {
 	size_t bytes;
 	bool safe; /* backed by a file: survives the process */
 	bool rdonly;
+	_Atomic uint32_t
+		touched; /* chunks of which the writer has taken the page faults; 0: none, or all take their own */
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
 };
 
@@ -81,7 +83,7 @@ void chain_detach(struct chain *c);
 /*
  * Room for an entry of that many bytes (a multiple of 8, at most JOURNAL_ENTRY_MAX), NULL if no chunk is free. The
  * entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set when half of the
- * chunks are in use.
+ * chunks are in use, and when those run out of which the writer has taken the page faults.
  */
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 

@@ -2,7 +2,8 @@
 
 BENCH_DIR   := $(B)/bench
 BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
-BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_rate gen_folder)
+BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_rate gen_folder run_cost) \
+	$(MPI_FLAVOURS:%=$(BENCH_DIR)/%/mpi_step)
 
 .PHONY: bench-bins
 bench-bins: $(BENCH_BINS)
@@ -20,8 +21,11 @@ $(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_
 $(BENCH_DIR)/stats_rate: tests/bench/stats_rate.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz -lpthread
-$(BENCH_DIR)/gen_folder: tests/bench/gen_folder.c
+$(BENCH_DIR)/gen_folder $(BENCH_DIR)/run_cost: $(BENCH_DIR)/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $<
+$(MPI_FLAVOURS:%=$(BENCH_DIR)/%/mpi_step): $(BENCH_DIR)/%/mpi_step: tests/bench/mpi_step.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$@) OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc.$* $(BENCH_FLAGS) -MF $@.d -o $@ $<
 
 -include $(wildcard $(BENCH_DIR)/*.d)

@@ -12,9 +12,11 @@
  *	                                                  call `p999_idle`, `worst_idle`
  *	call_cost threads -t THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
+ *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
  *	call_cost loop [-n CALLS]                         so many calls and nothing else (for callgrind and tests)
  */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -259,7 +261,10 @@ int main(int argc, char **argv)
 		measure_drain();
 	else if (strcmp(mode, "threads") == 0)
 		measure_threads();
-	else if (strcmp(mode, "loop") == 0)
+	else if (strcmp(mode, "killed") == 0) {
+		calls(ncalls);
+		kill(getpid(), SIGKILL);
+	} else if (strcmp(mode, "loop") == 0)
 		calls(ncalls);
 	else
 		return 2;

@@ -17,6 +17,8 @@ int MPI_Allreduce(const void *send, void *recv, int count, int dtype, int op, in
 int MPI_Bcast(void *buf, int count, int dtype, int root, int comm);
 int MPI_Isend(const void *buf, int count, int dtype, int dest, int tag, int comm, int *request);
 int MPI_Test(int *request, int *flag, void *status); /* answers 0 */
+int MPI_Cancel(int *request);
+int MPI_Wait(int *request, void *status);
 int MPI_Comm_dup(int comm, int *newcomm);
 
 /* The same functions under names that nobody interposes. */

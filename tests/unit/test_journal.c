@@ -137,6 +137,31 @@ static void test_full_and_free_again(void **state)
 	rank_drop(&r);
 }
 
+/* The writer is asked for more pages before those that it has touched run out. */
+static void test_wake_for_pages(void **state)
+{
+	struct rank r;
+	struct chain c;
+	unsigned first = 0;
+
+	(void)state;
+	rank_make(&r, 16u << 20);
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	r.j.touched = 8;
+	for (unsigned chunk = 0; chunk < 8; chunk++) {
+		bool wake = false;
+		uint32_t bytes = (journal_chunk_cap(&r.j) / 2 + 8) & ~7u;
+
+		assert_non_null(chain_reserve(&c, bytes, &wake));
+		chain_publish(&c, bytes);
+		if (wake && !first)
+			first = chunk;
+	}
+	assert_int_equal(first, 6);
+	chain_detach(&c);
+	rank_drop(&r);
+}
+
 static void test_open_call_holds_its_chain(void **state)
 {
 	struct rank r;
@@ -355,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_each_call_once),
 		cmocka_unit_test(test_more_than_a_buffer),
 		cmocka_unit_test(test_full_and_free_again),
+		cmocka_unit_test(test_wake_for_pages),
 		cmocka_unit_test(test_open_call_holds_its_chain),
 		cmocka_unit_test(test_open_call_of_a_dead_thread),
 		cmocka_unit_test(test_slots),

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# make bench: what libprobe costs, on one page: each figure with its target, `ok` or `short` of it. Figures are medians,
+# and ratios or differences within one run. Nothing is tested here: machines differ, tests/bench/callgrind.sh sees
+# regressions. Usage: tests/bench/bench.sh BUILD-DIR; LONG=1: also 1,000 ranks x 10,000 rows.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(cd "${1:-build}" && pwd) || exit 2
+. tests/e2e/mpi.sh
+unset LD_PRELOAD "${!PROBE_@}"
+bin=$B/bench lib=$B/libprobe.so
+dir=$B/bench/out
+rm -rf "$dir"
+mkdir -p "$dir"
+trap 'rm -rf "$dir"; kill ${writer:-} 2>/dev/null' EXIT
+trap 'exit 1' INT TERM
+short=0 n=0
+
+title() {
+	printf '\n%s\n' "$1"
+}
+
+# TEXT VALUE UNIT [TARGET]: a figure; TARGET is a number with <= or >= before it
+row() {
+	local verdict='' limit=${4:-}
+	if [ -z "$2" ]; then
+		printf '  %-62s %12s\n' "$1" 'not measured'
+		return
+	fi
+	if [ -n "$limit" ]; then
+		verdict=$(awk -v v="$2" -v t="${limit:2}" -v op="${limit:0:2}" \
+			'BEGIN {print (op == "<=" ? v <= t : v >= t) ? "ok" : "short"}')
+		[ "$verdict" = ok ] || short=$((short + 1))
+		n=$((n + 1))
+		limit="${limit:0:2} ${limit:2}"
+	fi
+	printf '  %-62s %12s %-6s %-9s %s\n' "$1" "$2" "$3" "$limit" "$verdict"
+}
+
+# The value of NAME in lines "NAME VALUE ..." on stdin; with a number the further columns.
+value() {
+	awk -v name="$1" -v col="${2:-2}" '$1 == name {print $col; exit}'
+}
+
+calc() {
+	awk "BEGIN {printf \"${2:-%.1f}\", $1}" 2>/dev/null
+}
+
+fresh() {
+	rm -rf "$dir/probe"
+}
+
+# [NAME=VALUE ...] -- ARGS: call_cost under the preload, in an output folder of its own
+cost() {
+	local vars=()
+	while [ "$1" != -- ]; do
+		vars+=("$1")
+		shift
+	done
+	shift
+	fresh
+	env "${vars[@]}" PROBE_OUTPUT_DIR="$dir/probe" LD_PRELOAD="$lib" "$bin/call_cost" "$@" 2>>"$dir/stderr"
+}
+
+added() {
+	cost "$@" | value added
+}
+
+printf 'libprobe %s, %s\n' "$(cat VERSION)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
+printf '%s cores, %s MiB, %s, Linux %s; load before: %s\n' "$(nproc)" \
+	"$(awk '/^MemTotal/ {print int($2 / 1024)}' /proc/meminfo)" "$(${CC:-cc} --version | head -1)" "$(uname -r)" \
+	"$(cut -d' ' -f1-3 /proc/loadavg)"
+printf 'command: make bench%s\n' "${LONG:+ LONG=1}"
+
+title 'Added to a direct call of the same empty function (compiled wrapper, MPI_Allreduce)'
+printf 'mpi:\n  - MPI_Bcast\n' >"$dir/skip.yaml"
+none=(PROBE_STACK=false PROBE_STATISTICS=false)
+row 'skipped by the list' "$(added PROBE_WRAP_OPS="$dir/skip.yaml" -- call)" ns '<=3'
+row 'PROBE_DISABLE=1' "$(added PROBE_DISABLE=1 -- call)" ns '<=3'
+row 'recorded, without stack and statistics (two tensors)' "$(added "${none[@]}" -- call)" ns '<=80'
+frames() { # of the stack that was recorded last
+	tail -1 "$dir/probe/rank0/stack_info.csv" | grep -o ' <- ' | wc -l
+}
+deep=(PROBE_STATISTICS=false PROBE_STACK_DEPTH=64 -- call -d 27)
+v=$(added "${deep[@]}")
+row "recorded, stack of $(($(frames) + 1)) frames seen before, frame pointers" "$v" ns '<=300'
+v=$(added "${deep[@]}" -o)
+row "recorded, stack of $(($(frames) + 1)) frames seen before, none in its callers" "$v" ns '<=300'
+row 'with statistics of in and out, 1 KiB each' "$(added PROBE_STACK=false -- call -b 1024)" ns
+row 'with statistics of in and out, 64 KiB each' "$(calc "$(added PROBE_STACK=false -- call -b 65536) / 1000")" us
+row 'with statistics of in and out, 4 MiB each' "$(calc "$(added PROBE_STACK=false -- call -b 4194304) / 1000")" us
+row 'MPI_Test that answers 0 while a recorded request is under way' "$(added A=1 -- test)" ns '<=50'
+
+title 'Many threads at once, each on a communicator of its own (processor time of a call, without stack and statistics)'
+one=$(cost "${none[@]}" -- threads -t 1 | value cpu)
+row '1 thread' "$one" ns
+many=$(cost "${none[@]}" -- threads -t 16 | value cpu)
+row '16 threads' "$many" ns
+row '16 threads, as a multiple of 1' "$(calc "$many / $one" %.2f)" x '<=1.25'
+
+title 'Stores into the journal, call by call at a pace of 5 us, while another process writes to the same disk'
+while :; do dd if=/dev/zero of="$dir/other" bs=1M count=256 conv=fdatasync 2>/dev/null; done &
+writer=$!
+for place in disk /dev/shm; do
+	extra=()
+	[ $place = disk ] || extra=(PROBE_JOURNAL_DIR=$place)
+	t=$(cost "${none[@]}" "${extra[@]}" -- tail)
+	row "journal on $place: median" "$(value median <<<"$t")" ns
+	row "journal on $place: p99.9 (the same loop without a call: $(value p999_idle <<<"$t"))" "$(value p999 <<<"$t")" ns
+	row "journal on $place: worst (without: $(calc "$(value worst_idle <<<"$t") / 1000"))" "$(calc "$(value worst <<<"$t") / 1000")" us
+done
+kill $writer
+wait $writer 2>/dev/null
+writer=''
+rm -f "$dir/other"
+
+title 'Statistics in one pass, as a share of the rate at which one core merely reads the memory'
+t=$("$bin/stats_rate" dram)
+for d in float32:0.85 float64:0.85 int8:0.85 int32:0.85 int64:0.85 uint8:0.85 bool:0.85 bfloat16:0.80 float16:0.80 \
+	float8_e4m3fn:0.80; do
+	row "${d%:*} from DRAM, $(($(value bytes <<<"$t") >> 20)) MiB ($(value dram_${d%:*} 3 <<<"$t") GB/s)" \
+		"$(value dram_${d%:*} <<<"$t")" x ">=${d#*:}"
+done
+t=$("$bin/stats_rate" 4m)
+row "float32 at 4 MiB ($(value 4m_float32 3 <<<"$t") GB/s)" "$(value 4m_float32 <<<"$t")" x '>=0.90'
+t=$("$bin/stats_rate" l2)
+row "float32 at 64 KiB ($(value l2_float32 3 <<<"$t") GB/s)" "$(value l2_float32 <<<"$t")" x '>=0.30'
+t=$("$bin/stats_rate" strided)
+row 'float32, rows of 1000 with gaps, as a share of contiguous' "$(value strided_float32 <<<"$t")" x '>=0.60'
+
+title 'Writer and tools'
+# FILE: [TOOL ARGS]: what a command costs, into $t
+costs() {
+	t=$("$bin/run_cost" "$@")
+}
+row 'rows of 256 B tensors that the writer makes a second' "$(calc "1000 / $(cost PROBE_STACK=false -- drain -b 256 | value row)" %.2f)" 'M'
+s=$("$bin/stats_rate" sizes)
+row 'journal: bytes a tensor, of a call with one' "$(($(value call <<<"$s") + $(value tensor <<<"$s")))" B '<=256'
+# RANKS STEPS CALLS
+report() {
+	"$bin/gen_folder" -r $1 -s $2 -c $3 "$dir/gen"
+	rows=$(($(cat "$dir"/gen/rank0/calls_*.csv | wc -l) - $(ls "$dir"/gen/rank0/calls_*.csv | wc -l)))
+	rows=$((rows * $1))
+	costs "$B/probe" report "$dir/gen"
+	row "probe report: $1 ranks x $((rows / $1)) rows, of 1 core" "$(calc "$rows / $(value cpu <<<"$t") / 1e6" %.2f)" 'M/s' '>=1'
+	row "probe report: memory for it" "$(value memory <<<"$t")" MiB
+	rm -rf "$dir/gen"
+}
+report 8 3000 8
+report 8 12000 8
+[ -z "${LONG:-}" ] || report 1000 625 8
+cost "${none[@]}" PROBE_JOURNAL_MIB=1024 -- killed -n 600000 >/dev/null 2>&1
+before=$(cat "$dir"/probe/rank0/calls_*.csv 2>/dev/null | wc -l)
+costs "$B/probe" recover "$dir/probe"
+after=$(cat "$dir"/probe/rank0/calls_*.csv | wc -l)
+row "probe recover: $((after - before)) rows from a journal, of 1 core" "$(calc "($after - $before) / $(value cpu <<<"$t") / 1e6" %.2f)" 'M/s' '>=1'
+fresh
+
+flavours=$(mpi_flavours)
+f=${flavours%%$'\n'*}
+if [ -n "$f" ]; then
+	title "Real programs ($f; without the preload and with everything on, in turn)"
+	# RANKS NAME PROGRAM ARGS: medians of NAME, printed by the program, without and with, of three runs each
+	pair() {
+		local ranks=$1 name=$2 i
+		shift 2
+		: >"$dir/a" >"$dir/b"
+		for i in 1 2 3; do
+			mpi_run $f $ranks "$@" 2>/dev/null | grep -oE "$name [0-9.]+" | awk '{print $2}' >>"$dir/a"
+			fresh
+			mpi_run $f $ranks LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/probe" "$@" 2>/dev/null | grep -oE "$name [0-9.]+" |
+				awk '{print $2}' >>"$dir/b"
+		done
+		plain=$(sort -g "$dir/a" | sed -n 2p) with=$(sort -g "$dir/b" | sed -n 2p)
+	}
+	ranks=$(nproc)
+	[ "$ranks" -lt 2 ] || ranks=2
+	pair 1 median mpi_loop 20000 8
+	row "all-reduce with itself, 8 B: added to $plain ns" "$(calc "$with - $plain" %.0f)" ns
+	printf '  all-reduce, %s ranks:' "$ranks"
+	for c in 8:20000 1024:10000 32768:2000 1048576:100 16777216:10 67108864:10; do
+		pair $ranks median mpi_loop ${c#*:} ${c%:*}
+		printf '  %s B %s us +%s us' ${c%:*} "$(calc "$plain / 1000")" "$(calc "($with - $plain) / 1000")"
+	done
+	printf '\n'
+	pair $ranks step "$bin/$f/mpi_step" 30 50 16 65536
+	row 'steps of 50 ms with 16 all-reduces of 64 KiB: longer by' "$(calc "100 * ($with - $plain) / $plain" %.2f)" % '<=1'
+	fresh
+	mpi_run $f 4 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/probe" PROBE_STEP_MARKER=MPI_Reduce train_digits >/dev/null 2>&1
+	# Own time of a rank from meta.json; the time from the first to the last record too.
+	own=$(sed -n 's/.*"own_time": {"in_calls_s": \([0-9.e-]*\).*/\1/p' "$dir/probe/rank0/meta.json")
+	span=$(sed -n 's/.*"\(first\|last\)_record_ns": \([0-9]*\).*/\2/p' "$dir/probe/rank0/meta.json" | paste -sd' ')
+	row 'demo: share of the training spent in libprobe' "$(calc "100 * $own / ((${span#* } - ${span% *}) / 1e9)" %.2f)" %
+	for d in 'float32 280' '.*64 320'; do
+		set -- $d
+		bytes=$(awk -F, -v d="^$1\$" 'FNR > 1 && $16 ~ d {n++; b += length($0) + 1} END {if (n) printf "%.0f", b / n}' \
+			"$dir"/probe/rank*/calls_*.csv)
+		row "demo: bytes of CSV a row, $([ "$1" = float32 ] && echo float32 || echo 64-bit types)" "$bytes" B "<=$2"
+	done
+fi
+
+printf '\n%s of %s targets reached; load after: %s; what libprobe said: %s\n' $((n - short)) $n \
+	"$(cut -d' ' -f1-3 /proc/loadavg)" "$(sort -u "$dir/stderr" | grep -c .) lines"
+exit 0
