@@ -29,7 +29,7 @@ FLAGS_preload_stats_scalar := -ffp-contract=off
 # Each instruction set has its own file, and only that file may use it: the rest runs on every CPU.
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 FLAGS_preload_stats_avx2   := -ffp-contract=off -mavx2 -mfma -mf16c
-FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mf16c
+FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpopcnt
 endif
 FLAGS_preload_stats_neon   := -ffp-contract=off
 

@@ -149,7 +149,7 @@ static void combine(struct stats_acc *a, const struct stats_block *b)
 	stats_sum_add(sq, b->sq.lo);
 }
 
-void stats_add(struct stats_acc *a, const void *p, uint64_t n)
+void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next)
 {
 	const unsigned char *at = p;
 	struct stats_block b;
@@ -158,12 +158,21 @@ void stats_add(struct stats_acc *a, const void *p, uint64_t n)
 	a->n += n;
 	while (n) {
 		size_t len = n < STATS_BLOCK ? n : STATS_BLOCK;
+		const unsigned char *ahead = at + STATS_FAR;
 
-		a->kernel(at, len, &a->eps, &b);
+		if (n * a->size < STATS_FAR + len * a->size)
+			ahead = next ? (const unsigned char *)next + (at - (const unsigned char *)p)
+				     : at;
+		a->kernel(at, len, ahead, &a->eps, &b);
 		combine(a, &b);
 		at += len * a->size;
 		n -= len;
 	}
+}
+
+void stats_add(struct stats_acc *a, const void *p, uint64_t n)
+{
+	stats_add_piece(a, p, n, NULL);
 }
 
 static double as_double(unsigned cls, union stats_value v)

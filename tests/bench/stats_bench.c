@@ -153,9 +153,6 @@ static void run(const struct job *j)
 	stats_fenv_enter(&env);
 	view_measure(&j->v, 1e-8, &s);
 	stats_fenv_leave(&env);
-	if (s.n != j->v.count)
-		fprintf(stderr, "measured %llu elements instead of %llu\n", (unsigned long long)s.n,
-			(unsigned long long)j->v.count);
 }
 
 /* Seconds of one run; short ones are repeated. */
