@@ -29,9 +29,10 @@ FLAGS_preload_stats_scalar := -ffp-contract=off
 # Each instruction set has its own file, and only that file may use it: the rest runs on every CPU.
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 FLAGS_preload_stats_avx2   := -ffp-contract=off -mavx2 -mfma -mf16c
-FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mf16c
+FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpopcnt
 endif
 FLAGS_preload_stats_neon   := -ffp-contract=off
+FLAGS_preload_stats_stats  := -ffp-contract=off
 
 # ---- what is built from what ----
 
@@ -165,7 +166,7 @@ include tools/gen/check.mk
 
 DEB_BUILD := build-essential binutils libyaml-dev zlib1g-dev libffi-dev libdw-dev libelf-dev
 DEB_TEST  := libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran g++ python3 python3-mpi4py python3-numpy \
-	clang clang-format libclang-rt-14-dev gdb valgrind procps locales
+	clang clang-format libclang-rt-14-dev gdb valgrind procps locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 deps:
 	apt-get update -qq

@@ -23,6 +23,7 @@
 #include "entry/rows.h"
 #include "sink/meta.h"
 #include "sink/owner.h"
+#include "stats/stats.h"
 
 static const uint32_t always = 1;
 
@@ -293,6 +294,16 @@ static void identify(void)
 	log_rank_set(session.world_rank);
 }
 
+static void choose_statistics(void)
+{
+	if (stats_select(session.cfg.stats_isa))
+		log_loss(LOSS_CONFIG,
+			"stats_isa: this CPU cannot run what is asked for; %s measures instead, "
+			"with the same figures",
+			stats_selected());
+	log_info(2, "statistics by %s", stats_selected());
+}
+
 /* ---- the start itself ---- */
 
 static bool start(void)
@@ -321,6 +332,7 @@ static bool start(void)
 		return false;
 	}
 	once_per_process();
+	choose_statistics();
 	session_about();
 	log_info(2, "recording to %s", session.folder.path);
 	return true;

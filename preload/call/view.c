@@ -28,40 +28,63 @@ static void flush(struct gather *g)
 	g->used = 0;
 }
 
-static inline void copy_element(unsigned char *to, uintptr_t from, size_t size)
+static inline __attribute__((always_inline)) void copy_elements(
+	unsigned char *to, uintptr_t from, uint64_t n, uint64_t step, size_t size)
 {
-	const void *p = (const void *)from;
+	for (; n >= 4; n -= 4, from += 4 * step, to += 4 * size) {
+		memcpy(to, (const void *)from, size);
+		memcpy(to + size, (const void *)(from + step), size);
+		memcpy(to + 2 * size, (const void *)(from + 2 * step), size);
+		memcpy(to + 3 * size, (const void *)(from + 3 * step), size);
+	}
+	for (; n; n--, from += step, to += size)
+		memcpy(to, (const void *)from, size);
+}
 
+/* A loop for each size that a type may have, for memcpy() of a constant size is one move. */
+static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t step, size_t size)
+{
 	switch (size) {
 	case 1:
-		memcpy(to, p, 1);
+		copy_elements(to, from, n, step, 1);
 		break;
 	case 2:
-		memcpy(to, p, 2);
+		copy_elements(to, from, n, step, 2);
 		break;
 	case 4:
-		memcpy(to, p, 4);
+		copy_elements(to, from, n, step, 4);
 		break;
 	case 8:
-		memcpy(to, p, 8);
+		copy_elements(to, from, n, step, 8);
 		break;
 	default:
-		memcpy(to, p, size);
+		copy_elements(to, from, n, step, 16);
 	}
 }
 
-/* n elements, `step` bytes from one to the next. */
-static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step)
+/* How many runs of n elements lie between one and what is to be fetched into the cache while it is measured. */
+static uint64_t runs_ahead(const struct gather *g, uint64_t n)
+{
+	return 1 + STATS_FAR / (n * g->size);
+}
+
+/* n elements, `step` bytes from one to the next. next: the run that will be wanted soon, or 0. */
+static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
 {
 	if (step == g->size && n >= DIRECT / g->size) {
-		stats_add(&g->acc, (const void *)at, n);
+		stats_add_piece(&g->acc, (const void *)at, n, (const void *)next);
 		return;
 	}
-	for (; n; n--, at += step) {
-		if (g->used + g->size > sizeof(g->buf))
+	while (n) {
+		uint64_t room = (sizeof(g->buf) - g->used) / g->size;
+		uint64_t len = n < room ? n : room;
+
+		copy_strided(g->buf + g->used, at, len, step, g->size);
+		g->used += len * g->size;
+		n -= len;
+		at += len * step;
+		if (n)
 			flush(g);
-		copy_element(g->buf + g->used, at, g->size);
-		g->used += g->size;
 	}
 }
 
@@ -94,12 +117,15 @@ static int add_segments(struct gather *g, const struct view *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
 		int64_t n = integer_at(v->counts, i, v->width);
+		uint64_t next;
 
 		if (n <= 0)
 			continue;
 		if (!segment_at(v, i))
 			return 0;
-		add_run(g, segment_at(v, i), (uint64_t)n, g->size);
+		next = i + runs_ahead(g, (uint64_t)n);
+		add_run(g, segment_at(v, i), (uint64_t)n, g->size,
+			next < v->n ? segment_at(v, (uint32_t)next) : 0);
 	}
 	return 1;
 }
@@ -171,15 +197,16 @@ static int plan_walk(struct walk *w, const struct view *v, size_t elem)
 static int add_strided(struct gather *g, const struct view *v)
 {
 	struct walk w;
-	uint64_t index[DIMS_MAX] = {0};
+	uint64_t index[DIMS_MAX] = {0}, ahead;
 	uintptr_t at;
 	unsigned d;
 
 	if (!plan_walk(&w, v, g->size))
 		return 0;
 	at = w.base;
+	ahead = w.n > 1 ? runs_ahead(g, w.size[0]) * w.step[1] : 0;
 	do {
-		add_run(g, at, w.size[0], w.step[0]);
+		add_run(g, at, w.size[0], w.step[0], ahead ? at + ahead : 0);
 		for (d = 1; d < w.n; d++) {
 			at += w.step[d];
 			if (++index[d] < w.size[d])

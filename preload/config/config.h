@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/isa.h"
+
 /* A list of integers, sorted, ranges expanded lazily: [lo, hi] pairs. Empty: everything. */
 struct range {
 	uint64_t lo, hi;
@@ -40,6 +42,7 @@ struct config {
 	/* what */
 	bool statistics;
 	double eps; /* |x| < eps counts as zero */
+	enum stats_isa stats_isa; /* instructions that measure */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
 	bool nested;

@@ -41,16 +41,19 @@
 	{                                              \
 		ROW(m, KEY_PATH, char *, d), .help = h \
 	}
-#define ENUM(m, d, n, h)                                                     \
-	{                                                                    \
-		ROW(m, KEY_ENUM, enum config_fork, d), .names = n, .help = h \
+#define ENUM(m, t, d, n, h)                                        \
+	{                                                          \
+		ROW(m, KEY_ENUM, enum t, d), .names = n, .help = h \
 	}
+/* All are read and written as this one (value.c, format.c). */
+_Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa), "enums of one size");
 #define RANGES(m, h)                                               \
 	{                                                          \
 		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
 	}
 
 static const char *const fork_names[] = {"off", "follow", NULL};
+static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
 
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
@@ -71,6 +74,8 @@ const struct config_key config_keys[] = {
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
+	ENUM(stats_isa, stats_isa, "auto", isa_names,
+		"Instructions that measure; auto: the fastest that the CPU has"),
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
@@ -89,7 +94,8 @@ const struct config_key config_keys[] = {
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
 	BOOL(disable, "false", "Record nothing: every call passes straight through"),
-	ENUM(fork, "off", fork_names, "Whether a forked child of a recording process records, too"),
+	ENUM(fork, config_fork, "off", fork_names,
+		"Whether a forked child of a recording process records, too"),
 };
 
 const size_t config_nkeys = sizeof(config_keys) / sizeof(config_keys[0]);

@@ -13,12 +13,10 @@
 
 #define V 32
 #define W 4
-#ifndef FAR
-#define FAR 3072
-#define FAR_LOCALITY 3
-#endif
 
-typedef __m256i vec;
+typedef __m256i vec, count;
+#define NO_COUNT _mm256_setzero_si256()
+
 typedef __m256d vd;
 typedef struct {
 	vd r[2];
@@ -67,7 +65,7 @@ INLINE vec v_high(vec x)
 	{                                                               \
 		return _mm256_add_epi##b(x, y);                         \
 	}                                                               \
-	INLINE vec v_count_##b(vec c, vec x, vec y)                     \
+	INLINE count v_count_##b(count c, vec x, vec y)                 \
 	{                                                               \
 		return _mm256_sub_epi##b(c, _mm256_cmpgt_epi##b(x, y)); \
 	}
@@ -79,25 +77,19 @@ LANES(64, _mm256_set1_epi64x)
 
 #define WHOLE(op, x) (x)
 
-INLINE vec v_umin_8(vec x, vec y)
-{
-	return _mm256_min_epu8(x, y);
-}
+#define UNSIGNED_LANES(b)                       \
+	INLINE vec v_umin_##b(vec x, vec y)     \
+	{                                       \
+		return _mm256_min_epu##b(x, y); \
+	}                                       \
+	INLINE vec v_umax_##b(vec x, vec y)     \
+	{                                       \
+		return _mm256_max_epu##b(x, y); \
+	}
 
-INLINE vec v_umax_8(vec x, vec y)
-{
-	return _mm256_max_epu8(x, y);
-}
-
-INLINE vec v_umin_16(vec x, vec y)
-{
-	return _mm256_min_epu16(x, y);
-}
-
-INLINE vec v_umax_16(vec x, vec y)
-{
-	return _mm256_max_epu16(x, y);
-}
+UNSIGNED_LANES(8)
+UNSIGNED_LANES(16)
+UNSIGNED_LANES(32)
 
 REDUCE(v_least_8, int8_t, vec, WHOLE, min_epi8, 8)
 REDUCE(v_most_8, int8_t, vec, WHOLE, max_epi8, 8)
@@ -109,42 +101,32 @@ REDUCE(v_uleast_16, uint16_t, vec, WHOLE, min_epu16, 16)
 REDUCE(v_umost_16, uint16_t, vec, WHOLE, max_epu16, 16)
 REDUCE(v_least_32, int32_t, vec, WHOLE, min_epi32, 32)
 REDUCE(v_most_32, int32_t, vec, WHOLE, max_epi32, 32)
-REDUCE(v_total_32, uint32_t, vec, WHOLE, add_epi32, 32)
+REDUCE(v_uleast_32, uint32_t, vec, WHOLE, min_epu32, 32)
+REDUCE(v_umost_32, uint32_t, vec, WHOLE, max_epu32, 32)
+REDUCE(sum_of_32, uint32_t, vec, WHOLE, add_epi32, 32)
 REDUCE(v_least_64, int64_t, vec, WHOLE, min_epi64, 64)
 REDUCE(v_most_64, int64_t, vec, WHOLE, max_epi64, 64)
-REDUCE(v_total_64, uint64_t, vec, WHOLE, add_epi64, 64)
+REDUCE(v_sum_64, uint64_t, vec, WHOLE, add_epi64, 64)
 
-INLINE uint64_t v_total_8(vec c)
+INLINE uint64_t v_total_8(count c)
 {
-	return v_total_64(_mm256_sad_epu8(c, _mm256_setzero_si256()));
+	return v_sum_64(_mm256_sad_epu8(c, _mm256_setzero_si256()));
 }
 
-INLINE uint64_t v_total_16(vec c)
+INLINE uint64_t v_total_16(count c)
 {
-	return v_total_32(_mm256_madd_epi16(c, v_set_16(1)));
+	return sum_of_32(_mm256_madd_epi16(c, v_set_16(1)));
 }
 
-/* ---- float32 ---- */
-
-INLINE vec f_min(vec x, vec y)
+INLINE uint64_t v_total_32(count c)
 {
-	return _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y)));
+	return sum_of_32(c);
 }
 
-INLINE vec f_max(vec x, vec y)
+INLINE uint64_t v_total_64(count c)
 {
-	return _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y)));
+	return v_sum_64(c);
 }
-
-INLINE vec f_count(vec c, vec x, vec y)
-{
-	__m256 less = _mm256_cmp_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y), _CMP_LT_OQ);
-
-	return _mm256_sub_epi32(c, _mm256_castps_si256(less));
-}
-
-REDUCE_FLOAT(f_least, _mm256_castsi256_ps, WHOLE, min)
-REDUCE_FLOAT(f_most, _mm256_castsi256_ps, WHOLE, max)
 
 /* ---- doubles ---- */
 
@@ -188,7 +170,7 @@ INLINE void vd_store(double *p, vd x)
 	_mm256_storeu_pd(p, x);
 }
 
-INLINE vec vd_count(vec c, vd x, vd y)
+INLINE count vd_count(count c, vd x, vd y)
 {
 	return _mm256_sub_epi64(c, _mm256_castpd_si256(_mm256_cmp_pd(x, y, _CMP_LT_OQ)));
 }
@@ -295,7 +277,7 @@ INLINE vec sum_8(vec acc, vec y)
 
 INLINE int64_t total_sum_8(vec acc, int64_t n)
 {
-	return (int64_t)v_total_64(acc) - 128 * n;
+	return (int64_t)v_sum_64(acc) - 128 * n;
 }
 
 INLINE vec sq_8(vec acc, vec y)
@@ -308,7 +290,7 @@ INLINE vec sq_8(vec acc, vec y)
 
 INLINE int64_t total_sq_8(vec acc)
 {
-	return v_total_32(acc);
+	return sum_of_32(acc);
 }
 
 INLINE vec sum_16(vec acc, vec y)
@@ -319,7 +301,7 @@ INLINE vec sum_16(vec acc, vec y)
 INLINE int64_t total_sum_16(vec acc, int64_t n)
 {
 	(void)n;
-	return (int32_t)v_total_32(acc);
+	return (int32_t)sum_of_32(acc);
 }
 
 /* The sum of two squares is 2^31 at most: an unsigned number of 32 bits. */
@@ -333,7 +315,7 @@ INLINE vec sq_16(vec acc, vec y)
 
 INLINE int64_t total_sq_16(vec acc)
 {
-	return (int64_t)v_total_64(acc);
+	return (int64_t)v_sum_64(acc);
 }
 
 #include "stats/simd.h"

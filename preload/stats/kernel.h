@@ -4,8 +4,8 @@
  * returns its partial results; stats.c cuts tensors into blocks and combines the partials, the same for all variants.
  *
  * Why blocks. Inside a block plain double sums are good enough: lane j of STATS_LANES adds up the elements j,
- * j + STATS_LANES, ... that is at most STATS_BLOCK / STATS_LANES = 128 additions, and the lanes are folded in 4 more,
- * so a block's sum is off by no more than 133 * 2^-53 = 1.5e-14 of its sum of |x|, its sum of squares by 1.5e-14 of
+ * j + STATS_LANES, ... that is at most STATS_BLOCK / STATS_LANES = 252 additions, and the lanes are folded in 4 more,
+ * so a block's sum is off by no more than 257 * 2^-53 = 2.9e-14 of its sum of |x|, its sum of squares by 2.9e-14 of
  * itself. Between blocks an error must not grow with the length of the tensor: they are combined with error-free
  * transformations (sum.h), which adds at most 2^-103 per block: 2^-63 for 2^40 elements, even if each comes as a piece
  * of its own. Together that is far inside the 1e-12 which stats.h promises. The block also stays in the first-level
@@ -24,7 +24,10 @@
 #include "stats/isa.h"
 #include "stats/stats.h"
 
-#define STATS_BLOCK 2048 /* elements of one real dtype a kernel gets at most */
+#ifndef STATS_BLOCK
+#define STATS_BLOCK 2048
+#endif
+/* elements of one real dtype a kernel gets at most */
 #define STATS_LANES 16
 
 /*
@@ -49,9 +52,12 @@ struct stats_block {
 	struct stats_sum sum, sq; /* of the finite elements; lo need not be smaller than hi */
 };
 
-/* Measures n elements at p: 1 to STATS_BLOCK, any alignment. Runs in the default floating-point environment. */
-typedef void stats_kernel(
-	const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b);
+/*
+ * Measures n elements at p: 1 to STATS_BLOCK, any alignment. Runs in the default floating-point environment. `ahead`:
+ * as many bytes from there on will be wanted soon, and may be fetched into the cache; any address will do.
+ */
+typedef void stats_kernel(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
+	struct stats_block *b);
 
 /* A variant. */
 struct stats_kernels {

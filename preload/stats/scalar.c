@@ -329,11 +329,12 @@ INLINE int64_t load_c32(const unsigned char *p)
 	return load_u32(p);
 }
 
-#define KERNEL(name, block, ...)                                                             \
-	static void name(                                                                    \
-		const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b) \
-	{                                                                                    \
-		block(p, n, __VA_ARGS__, eps, b);                                            \
+#define KERNEL(name, block, ...)                                                                  \
+	static void name(const void *p, size_t n, const void *ahead, const struct stats_eps *eps, \
+		struct stats_block *b)                                                            \
+	{                                                                                         \
+		(void)ahead;                                                                      \
+		block(p, n, __VA_ARGS__, eps, b);                                                 \
 	}
 
 KERNEL(bool_kernel, int_block, 1, load_bool)

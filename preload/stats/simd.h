@@ -46,10 +46,12 @@ struct sums {
 };
 
 struct bounds {
-	vec min, max, umax, zeros;
+	vec umin, umax, max;
+	count zeros;
 };
 
 typedef d8 widen(const unsigned char *p);
+typedef void stage(float *to, const unsigned char *p); /* 16 elements as float32 */
 typedef void look(struct bounds *b, const unsigned char *p, vec limit);
 
 INLINE d8 d8_set(double x)
@@ -105,7 +107,7 @@ INLINE void tail_load(struct tail *t, const unsigned char *p, size_t n)
 
 struct census {
 	d8 min, max, top;
-	vec zeros, pinfs, ninfs, numbers;
+	count zeros, pinfs, ninfs, numbers;
 };
 
 INLINE void take_census(struct census *c, d8 x, vd eps)
@@ -158,12 +160,11 @@ INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *
 {
 	size_t whole = n & ~(size_t)7;
 	double top, scale = 1;
-	struct census c = {
-		.min = d8_set(__builtin_inf()), .max = d8_set(-__builtin_inf()), .top = d8_set(0)};
+	struct census c = {d8_set(__builtin_inf()), d8_set(-__builtin_inf()), d8_set(0), NO_COUNT,
+		NO_COUNT, NO_COUNT, NO_COUNT};
 	struct sums l = {{d8_set(0), d8_set(0)}, {d8_set(0), d8_set(0)}};
 	d8 rest = d8_set(__builtin_nan(""));
 
-	c.zeros = c.pinfs = c.ninfs = c.numbers = v_set_64(0);
 	for (size_t i = 0; i < whole; i += 8)
 		take_census(&c, load8(p + i * size), vd_set(eps));
 	if (whole < n)
@@ -203,26 +204,48 @@ INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *
 
 /* ---- any type whose sums are kept as double ---- */
 
-INLINE void prefetch_far(const unsigned char *p, size_t bytes)
+INLINE void fetch(const unsigned char *p, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 64)
-		__builtin_prefetch(p + i + FAR, 0, FAR_LOCALITY);
+		__builtin_prefetch(p + i);
 }
 
 /* Elements of a step: whole cache lines, and the 16 lanes. */
 #define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
 
+/*
+ * One step. Where doubles are made from float32 in memory much faster than from a register (see x86.h), smaller types
+ * are first put down as float32.
+ */
+INLINE void add_step(
+	struct sums *l, widen *load8, stage *stage16, const unsigned char *p, size_t size)
+{
+	const size_t step = STEP(size);
+
+	if (stage16) {
+		_Alignas(64) float x[64];
+
+		UNROLL for (size_t i = 0; i < step; i += 16) stage16(x + i, p + i * size);
+		__asm__("" : "+m"(x)); /* else the compiler would keep them in registers */
+		UNROLL for (size_t i = 0; i < step; i += 16)
+			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
+	} else {
+		UNROLL for (size_t i = 0; i < step; i += 16)
+			add_lanes(l, load8, p + i * size, size, 1);
+	}
+}
+
 /* n: STEP at least. Returns the number of elements looked at for zeros, those of the tail's padding included. */
-INLINE size_t walk(const unsigned char *p, size_t n, size_t size, widen *load8, int exact,
-	look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
+INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
+	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
+	struct bounds *b)
 {
 	const size_t step = STEP(size), bytes = step * size;
 	size_t at = 0, end = n * size;
 
 	for (; at + bytes <= end; at += bytes) {
-		prefetch_far(p + at, bytes);
-		UNROLL for (size_t i = 0; i < bytes; i += 16 * size)
-			add_lanes(l, load8, p + at + i, size, exact);
+		fetch(ahead + at, bytes);
+		add_step(l, load8, stage16, p + at, size);
 		UNROLL for (size_t i = 0; i < bytes; i += V)
 		{
 			bound(b, p + at + i, limit);
@@ -233,8 +256,7 @@ INLINE size_t walk(const unsigned char *p, size_t n, size_t size, widen *load8, 
 		struct tail t;
 
 		tail_load(&t, p + at, end - at);
-		UNROLL for (size_t i = 0; i < bytes; i += 16 * size)
-			add_lanes(l, load8, t.bytes + i, size, exact);
+		add_step(l, load8, stage16, t.bytes, size);
 		UNROLL for (size_t i = 0; i < bytes; i += V)
 		{
 			bound(b, p + end - bytes + i, limit); /* some of them once more */
@@ -253,56 +275,21 @@ INLINE size_t walk(const unsigned char *p, size_t n, size_t size, widen *load8, 
 		}                            \
 	}
 
-/* ---- float32, float64 ---- */
+/* ---- float64 ---- */
 
-INLINE void bound_f32(struct bounds *b, const unsigned char *p, vec limit)
-{
-	(void)limit;
-	b->min = f_min(v_load(p), b->min);
-	b->max = f_max(v_load(p), b->max);
-}
-
-INLINE void zero_f32(struct bounds *b, const unsigned char *p, vec limit)
-{
-	b->zeros = f_count(b->zeros, v_and(v_load(p), v_set_32(INT32_MAX)), limit);
-}
-
-static void float32_block(
-	const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b)
-{
-	struct bounds o = {
-		v_set_32(0x7f800000), v_set_32((int32_t)0xff800000), v_set_32(0), v_set_32(0)};
-	struct sums l = NO_SUMS;
-	size_t seen;
-
-	if (n < STEP(4)) {
-		stats_scalar.block[DT_FLOAT32](p, n, eps, b);
-		return;
-	}
-	seen = walk(p, n, 4, widen_f32, 1, bound_f32, zero_f32, v_set_32((int32_t)eps->u), &l, &o);
-	*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};
-	if (!(b->sq.hi <= DBL_MAX)) {
-		careful_block(p, n, 4, widen_f32, eps->f, b);
-		return;
-	}
-	b->zeros = (uint32_t)(v_total_32(o.zeros) - (seen - n));
-	b->min.f = f_least(o.min);
-	b->max.f = f_most(o.max);
-}
-
-static void float64_block(
-	const void *data, size_t n, const struct stats_eps *eps, struct stats_block *b)
+static void float64_block(const void *data, size_t n, const void *ahead,
+	const struct stats_eps *eps, struct stats_block *b)
 {
 	const unsigned char *p = data;
 	d8 min = d8_set(__builtin_inf()), max = d8_set(-__builtin_inf());
 	struct sums l = NO_SUMS;
-	vec zeros = v_set_64(0);
+	count zeros = NO_COUNT;
 	struct tail t;
 	double top;
 	size_t i = 0;
 
 	if (n < 16) {
-		stats_scalar.block[DT_FLOAT64](p, n, eps, b);
+		stats_scalar.block[DT_FLOAT64](p, n, ahead, eps, b);
 		return;
 	}
 	for (; i < n; i += 16, p += 128) {
@@ -313,7 +300,7 @@ static void float64_block(
 			last = p - (i + 16 - n) * 8;
 			at = t.bytes;
 		}
-		prefetch_far(p, 128);
+		fetch((const unsigned char *)ahead + 8 * i, 128);
 		add_lanes(&l, widen_f64, at, 8, 0);
 		UNROLL for (int h = 0; h < 2; h++)
 		{
@@ -337,15 +324,15 @@ static void float64_block(
 		b->zeros = (uint32_t)(v_total_64(zeros) - (i - n));
 }
 
-/* ---- floats of 16 and 8 bits ---- */
+/* ---- floats of 8 to 32 bits ---- */
 
 /* bits: of the type; inf: the smallest magnitude that is no finite number. */
-#define SMALL_FLOAT(name, dt, bits, load8, to_double, inf)                                        \
+#define SMALL_FLOAT(name, dt, bits, load8, stage16, to_double, inf)                               \
 	INLINE void bound_##name(struct bounds *b, const unsigned char *p, vec limit)             \
 	{                                                                                         \
 		(void)limit;                                                                      \
 		b->max = v_max_##bits(v_load(p), b->max);                                         \
-		b->min = v_umin_##bits(v_load(p), b->min);                                        \
+		b->umin = v_umin_##bits(v_load(p), b->umin);                                      \
 		b->umax = v_umax_##bits(v_load(p), b->umax);                                      \
 	}                                                                                         \
 	INLINE void zero_##name(struct bounds *b, const unsigned char *p, vec limit)              \
@@ -354,23 +341,23 @@ static void float64_block(
                                                                                                   \
 		b->zeros = v_count_##bits(b->zeros, limit, mag);                                  \
 	}                                                                                         \
-	static void name##_block(                                                                 \
-		const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b)      \
+	static void name##_block(const void *p, size_t n, const void *ahead,                      \
+		const struct stats_eps *eps, struct stats_block *b)                               \
 	{                                                                                         \
-		vec none = v_set_##bits(0);                                                       \
-		struct bounds o = {v_set_##bits(-1), v_set_##bits(INT##bits##_MIN), none, none};  \
+		struct bounds o = {v_set_##bits(-1), v_set_##bits(0),                             \
+			v_set_##bits(INT##bits##_MIN), NO_COUNT};                                 \
 		struct sums l = NO_SUMS;                                                          \
 		uint##bits##_t most, least, umost, first, last;                                   \
 		size_t seen;                                                                      \
                                                                                                   \
 		if (n < STEP(bits / 8)) {                                                         \
-			stats_scalar.block[dt](p, n, eps, b);                                     \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                              \
 			return;                                                                   \
 		}                                                                                 \
-		seen = walk(p, n, bits / 8, load8, 1, bound_##name, zero_##name,                  \
+		seen = walk(p, n, ahead, bits / 8, load8, stage16, bound_##name, zero_##name,     \
 			v_set_##bits((int##bits##_t)eps->u), &l, &o);                             \
 		most = (uint##bits##_t)v_most_##bits(o.max);                                      \
-		least = (uint##bits##_t)v_uleast_##bits(o.min);                                   \
+		least = (uint##bits##_t)v_uleast_##bits(o.umin);                                  \
 		umost = (uint##bits##_t)v_umost_##bits(o.umax);                                   \
 		/* One that is not negative is the largest; of negative ones that are, the one */ \
 		/* with the smallest magnitude is. The smallest: likewise. */                     \
@@ -386,10 +373,11 @@ static void float64_block(
 		b->max.f = to_double((const unsigned char *)&last);                               \
 	}
 
-SMALL_FLOAT(float16, DT_FLOAT16, 16, widen_f16, load_f16, 0x7c00)
-SMALL_FLOAT(bfloat16, DT_BFLOAT16, 16, widen_bf16, load_bf16, 0x7f80)
-SMALL_FLOAT(float8_e5m2, DT_FLOAT8_E5M2, 8, widen_e5m2, load_e5m2, 0x7c)
-SMALL_FLOAT(float8_e4m3fn, DT_FLOAT8_E4M3FN, 8, widen_e4m3fn, load_e4m3fn, 0x7f)
+SMALL_FLOAT(float32, DT_FLOAT32, 32, widen_f32, NULL, load_f32, 0x7f800000)
+SMALL_FLOAT(float16, DT_FLOAT16, 16, widen_f16, STAGE(f16), load_f16, 0x7c00)
+SMALL_FLOAT(bfloat16, DT_BFLOAT16, 16, widen_bf16, STAGE(bf16), load_bf16, 0x7f80)
+SMALL_FLOAT(float8_e5m2, DT_FLOAT8_E5M2, 8, widen_e5m2, STAGE(e5m2), load_e5m2, 0x7c)
+SMALL_FLOAT(float8_e4m3fn, DT_FLOAT8_E4M3FN, 8, widen_e4m3fn, STAGE(e4m3fn), load_e4m3fn, 0x7f)
 
 #include "stats/simd_int.h"
 

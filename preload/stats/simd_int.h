@@ -25,7 +25,8 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 
 #define INT_LOOK(bits)                                                                             \
 	struct look_##bits {                                                                       \
-		vec min, max, others, flip, shift, limit;                                          \
+		vec min, max, flip, shift, limit;                                                  \
+		count others;                                                                      \
 	};                                                                                         \
 	INLINE struct look_##bits look_begin_##bits(const struct stats_eps *eps, int is_signed)    \
 	{                                                                                          \
@@ -34,10 +35,10 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 		return (struct look_##bits){                                                       \
 			v_set_##bits(INT##bits##_MAX),                                             \
 			v_set_##bits(INT##bits##_MIN),                                             \
-			v_set_##bits(0),                                                           \
 			v_set_##bits(is_signed ? 0 : INT##bits##_MIN),                             \
 			v_set_##bits((int##bits##_t)z.shift),                                      \
 			v_set_##bits((int##bits##_t)z.most),                                       \
+			NO_COUNT,                                                                  \
 		};                                                                                 \
 	}                                                                                          \
 	/* One register at `at` for zeros, one at `p` for min and max; mostly the same. */         \
@@ -78,49 +79,49 @@ INT_LOOK(64)
  * 8 and 16 bits: exact, in integers. From sums over y to sums over x = y + t, with t = 2^(bits - 1):
  * sum x = sum y + n t, sum x^2 = sum y^2 + 2 t sum y + n t^2. n includes the padding, whose x is 0.
  */
-#define NARROW(name, dt, bits, is_signed)                                                       \
-	static void name##_block(                                                               \
-		const void *data, size_t n, const struct stats_eps *eps, struct stats_block *b) \
-	{                                                                                       \
-		const size_t step = 64 / (bits / 8);                                            \
-		const int64_t t = is_signed ? 0 : (int64_t)1 << (bits - 1);                     \
-		const unsigned char *p = data;                                                  \
-		struct look_##bits l = look_begin_##bits(eps, is_signed);                       \
-		vec sum = v_set_64(0), sq = v_set_64(0);                                        \
-		int64_t s, q, seen;                                                             \
-		size_t i = 0;                                                                   \
-		struct tail tail;                                                               \
-                                                                                                \
-		if (n < step) {                                                                 \
-			stats_scalar.block[dt](p, n, eps, b);                                   \
-			return;                                                                 \
-		}                                                                               \
-		for (; i < n; i += step, p += 64) {                                             \
-			const unsigned char *last = p, *at = p;                                 \
-                                                                                                \
-			if (i + step > n) {                                                     \
-				tail_load(&tail, p, (n - i) * (bits / 8));                      \
-				last = p - (i + step - n) * (bits / 8);                         \
-				at = tail.bytes;                                                \
-			}                                                                       \
-			prefetch_far(p, 64);                                                    \
-			UNROLL for (int k = 0; k < 64; k += V)                                  \
-			{                                                                       \
-				vec y = v_load(at + k);                                         \
-                                                                                                \
-				look_##bits(&l, last + k, at + k, is_signed);                   \
-				if (!is_signed)                                                 \
-					y = v_xor(y, l.flip);                                   \
-				sum = sum_##bits(sum, y);                                       \
-				sq = sq_##bits(sq, y);                                          \
-			}                                                                       \
-		}                                                                               \
-		look_end_##bits(&l, b, n, is_signed);                                           \
-		seen = (int64_t)i;                                                              \
-		s = total_sum_##bits(sum, seen);                                                \
-		q = total_sq_##bits(sq);                                                        \
-		b->sum.hi = (double)(s + seen * t);                                             \
-		b->sq.hi = (double)(q + 2 * t * s + seen * t * t);                              \
+#define NARROW(name, dt, bits, is_signed)                                         \
+	static void name##_block(const void *data, size_t n, const void *ahead,   \
+		const struct stats_eps *eps, struct stats_block *b)               \
+	{                                                                         \
+		const size_t step = 64 / (bits / 8);                              \
+		const int64_t t = is_signed ? 0 : (int64_t)1 << (bits - 1);       \
+		const unsigned char *p = data;                                    \
+		struct look_##bits l = look_begin_##bits(eps, is_signed);         \
+		vec sum = v_set_64(0), sq = v_set_64(0);                          \
+		int64_t s, q, seen;                                               \
+		size_t i = 0;                                                     \
+		struct tail tail;                                                 \
+                                                                                  \
+		if (n < step) {                                                   \
+			stats_scalar.block[dt](p, n, ahead, eps, b);              \
+			return;                                                   \
+		}                                                                 \
+		for (; i < n; i += step, p += 64) {                               \
+			const unsigned char *last = p, *at = p;                   \
+                                                                                  \
+			if (i + step > n) {                                       \
+				tail_load(&tail, p, (n - i) * (bits / 8));        \
+				last = p - (i + step - n) * (bits / 8);           \
+				at = tail.bytes;                                  \
+			}                                                         \
+			fetch((const unsigned char *)ahead + i * (bits / 8), 64); \
+			UNROLL for (int k = 0; k < 64; k += V)                    \
+			{                                                         \
+				vec y = v_load(at + k);                           \
+                                                                                  \
+				look_##bits(&l, last + k, at + k, is_signed);     \
+				if (!is_signed)                                   \
+					y = v_xor(y, l.flip);                     \
+				sum = sum_##bits(sum, y);                         \
+				sq = sq_##bits(sq, y);                            \
+			}                                                         \
+		}                                                                 \
+		look_end_##bits(&l, b, n, is_signed);                             \
+		seen = (int64_t)i;                                                \
+		s = total_sum_##bits(sum, seen);                                  \
+		q = total_sq_##bits(sq);                                          \
+		b->sum.hi = (double)(s + seen * t);                               \
+		b->sq.hi = (double)(q + 2 * t * s + seen * t * t);                \
 	}
 
 NARROW(int8, DT_INT8, 8, 1)
@@ -132,54 +133,54 @@ NARROW(uint16, DT_UINT16, 16, 0)
  * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double; those of 64 bits are added up as
  * halves, as in scalar.c: high of x with the top bit flipped if x is signed, so that it is not negative.
  */
-#define WIDE(name, dt, bits, is_signed, load8)                                                  \
-	static void name##_block(                                                               \
-		const void *data, size_t n, const struct stats_eps *eps, struct stats_block *b) \
-	{                                                                                       \
-		const unsigned char *p = data;                                                  \
-		const size_t size = bits / 8;                                                   \
-		struct look_##bits l = look_begin_##bits(eps, is_signed);                       \
-		struct sums sums = NO_SUMS;                                                     \
-		vec high = v_set_64(0), low = v_set_64(0), top = v_set_64(INT64_MIN);           \
-		size_t i = 0;                                                                   \
-		struct tail tail;                                                               \
-                                                                                                \
-		if (n < 16) {                                                                   \
-			stats_scalar.block[dt](p, n, eps, b);                                   \
-			return;                                                                 \
-		}                                                                               \
-		for (; i < n; i += 16, p += 16 * size) {                                        \
-			const unsigned char *last = p, *at = p;                                 \
-                                                                                                \
-			if (i + 16 > n) {                                                       \
-				tail_load(&tail, p, (n - i) * size);                            \
-				last = p - (i + 16 - n) * size;                                 \
-				at = tail.bytes;                                                \
-			}                                                                       \
-			prefetch_far(p, 16 * size);                                             \
-			add_lanes(&sums, load8, at, size, 0);                                   \
-			UNROLL for (size_t k = 0; k < 16 * size; k += V)                        \
-			{                                                                       \
-				look_##bits(&l, last + k, at + k, is_signed);                   \
-				if (bits == 64) {                                               \
-					vec x = v_load(at + k);                                 \
-                                                                                                \
-					low = v_add_64(low, v_and(x, v_set_64(UINT32_MAX)));    \
-					x = v_high(is_signed ? v_xor(x, top) : x);              \
-					high = v_add_64(high, x);                               \
-				}                                                               \
-			}                                                                       \
-		}                                                                               \
-		look_end_##bits(&l, b, n, is_signed);                                           \
-		if (bits == 64) {                                                               \
-			int64_t flipped = is_signed ? (int64_t)i << 31 : 0;                     \
-                                                                                                \
-			b->sum.hi = (double)((int64_t)v_total_64(high) - flipped) * 0x1p32;     \
-			b->sum.lo = (double)v_total_64(low);                                    \
-		} else {                                                                        \
-			b->sum.hi = fold(sums.s);                                               \
-		}                                                                               \
-		b->sq.hi = fold(sums.q);                                                        \
+#define WIDE(name, dt, bits, is_signed, load8)                                               \
+	static void name##_block(const void *data, size_t n, const void *ahead,              \
+		const struct stats_eps *eps, struct stats_block *b)                          \
+	{                                                                                    \
+		const unsigned char *p = data;                                               \
+		const size_t size = bits / 8;                                                \
+		struct look_##bits l = look_begin_##bits(eps, is_signed);                    \
+		struct sums sums = NO_SUMS;                                                  \
+		vec high = v_set_64(0), low = v_set_64(0), top = v_set_64(INT64_MIN);        \
+		size_t i = 0;                                                                \
+		struct tail tail;                                                            \
+                                                                                             \
+		if (n < 16) {                                                                \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                         \
+			return;                                                              \
+		}                                                                            \
+		for (; i < n; i += 16, p += 16 * size) {                                     \
+			const unsigned char *last = p, *at = p;                              \
+                                                                                             \
+			if (i + 16 > n) {                                                    \
+				tail_load(&tail, p, (n - i) * size);                         \
+				last = p - (i + 16 - n) * size;                              \
+				at = tail.bytes;                                             \
+			}                                                                    \
+			fetch((const unsigned char *)ahead + i * size, 16 * size);           \
+			add_lanes(&sums, load8, at, size, 0);                                \
+			UNROLL for (size_t k = 0; k < 16 * size; k += V)                     \
+			{                                                                    \
+				look_##bits(&l, last + k, at + k, is_signed);                \
+				if (bits == 64) {                                            \
+					vec x = v_load(at + k);                              \
+                                                                                             \
+					low = v_add_64(low, v_and(x, v_set_64(UINT32_MAX))); \
+					x = v_high(is_signed ? v_xor(x, top) : x);           \
+					high = v_add_64(high, x);                            \
+				}                                                            \
+			}                                                                    \
+		}                                                                            \
+		look_end_##bits(&l, b, n, is_signed);                                        \
+		if (bits == 64) {                                                            \
+			int64_t flipped = is_signed ? (int64_t)i << 31 : 0;                  \
+                                                                                             \
+			b->sum.hi = (double)((int64_t)v_sum_64(high) - flipped) * 0x1p32;    \
+			b->sum.lo = (double)v_sum_64(low);                                   \
+		} else {                                                                     \
+			b->sum.hi = fold(sums.s);                                            \
+		}                                                                            \
+		b->sq.hi = fold(sums.q);                                                     \
 	}
 
 WIDE(int32, DT_INT32, 32, 1, widen_i32)
@@ -188,15 +189,16 @@ WIDE(int64, DT_INT64, 64, 1, widen_i64)
 WIDE(uint64, DT_UINT64, 64, 0, widen_u64)
 
 /* Any byte but 0 is true: all figures follow from how many there are. */
-static void bool_block(
-	const void *data, size_t n, const struct stats_eps *eps, struct stats_block *b)
+static void bool_block(const void *data, size_t n, const void *ahead, const struct stats_eps *eps,
+	struct stats_block *b)
 {
 	const unsigned char *p = data;
-	vec none = v_set_8(0), ones = v_set_8(0);
+	vec none = v_set_8(0);
+	count ones = NO_COUNT;
 	size_t i = 0, trues;
 
 	for (; i + 64 <= n; i += 64, p += 64) {
-		prefetch_far(p, 64);
+		fetch((const unsigned char *)ahead + i, 64);
 		/* 1 > x as unsigned numbers: min(x, 1) is 0 */
 		UNROLL for (int k = 0; k < 64; k += V) ones =
 			v_count_8(ones, v_umin_8(v_load(p + k), v_set_8(1)), none);

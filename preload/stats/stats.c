@@ -149,21 +149,32 @@ static void combine(struct stats_acc *a, const struct stats_block *b)
 	stats_sum_add(sq, b->sq.lo);
 }
 
-void stats_add(struct stats_acc *a, const void *p, uint64_t n)
+void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next)
 {
-	const unsigned char *at = p;
+	uint64_t bytes = n * a->parts * a->size, at = 0;
+	/* Of a piece that is shorter than the distance the whole is followed by the whole of another. */
+	uint64_t lead = bytes < STATS_FAR ? bytes : STATS_FAR;
 	struct stats_block b;
 
-	n *= a->parts;
-	a->n += n;
-	while (n) {
-		size_t len = n < STATS_BLOCK ? n : STATS_BLOCK;
+	a->n += n * a->parts;
+	while (at < bytes) {
+		uint64_t len = STATS_BLOCK * a->size;
+		const unsigned char *ahead = (const unsigned char *)p + at;
 
-		a->kernel(at, len, &a->eps, &b);
+		len = len < bytes - at ? len : bytes - at;
+		if (at + lead < bytes)
+			ahead += lead;
+		else if (next)
+			ahead = (const unsigned char *)next + (at + lead - bytes);
+		a->kernel((const unsigned char *)p + at, len / a->size, ahead, &a->eps, &b);
 		combine(a, &b);
-		at += len * a->size;
-		n -= len;
+		at += len;
 	}
+}
+
+void stats_add(struct stats_acc *a, const void *p, uint64_t n)
+{
+	stats_add_piece(a, p, n, NULL);
 }
 
 static double as_double(unsigned cls, union stats_value v)

@@ -64,7 +64,8 @@ struct stats_acc {
 	struct stats_sum sum, sum_big; /* of x; of x * 2^-600 */
 	struct stats_sum sq, sq_big, sq_small; /* of x^2; of (x * 2^-600)^2; of (x * 2^600)^2 */
 	struct stats_eps eps;
-	void (*kernel)(const void *p, size_t n, const struct stats_eps *eps, struct stats_block *b);
+	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
+		struct stats_block *b);
 	uint8_t cls; /* enum dtype_class */
 	uint8_t size; /* bytes of one real component */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
@@ -95,6 +96,19 @@ int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);
+
+/*
+ * The same for a tensor of many pieces. next: where the one lies that will be added about STATS_FAR bytes of elements
+ * later (the next one, if pieces are longer), or NULL; it is not read, only fetched into the cache.
+ */
+void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next);
+
+/*
+ * How far ahead of the elements that are looked at memory is fetched, in bytes. The prefetchers of the CPUs keep a
+ * shorter distance, for they do not know that all of it will be read (measured: 74 % of the read rate without, 78 % at
+ * 2 KiB, 90 % from 8 KiB on).
+ */
+#define STATS_FAR 12288
 
 /* Ends the tensor. */
 void stats_end(const struct stats_acc *a, struct stats *out);

@@ -49,6 +49,38 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
 #define LANE_32(x) _mm_cvtsi128_si32(x)
 #define LANE_64(x) _mm_cvtsi128_si64(x)
 
+/*
+ * vcvtps2pd takes one operation if its operand is in memory, two if it is in a register, beside the ones that bring the
+ * upper half of a register down: storing what was made of 16 elements and loading it again costs less.
+ */
+#define STAGE(type) stage_##type
+
+INLINE void stage_bf16(float *to, const unsigned char *p)
+{
+	_mm256_store_ps(to, eight_bf16(p));
+	_mm256_store_ps(to + 8, eight_bf16(p + 16));
+}
+
+INLINE void stage_f16(float *to, const unsigned char *p)
+{
+	_mm256_store_ps(to, _mm256_cvtph_ps(load_128(p)));
+	_mm256_store_ps(to + 8, _mm256_cvtph_ps(load_128(p + 16)));
+}
+
+INLINE void stage_e5m2(float *to, const unsigned char *p)
+{
+	__m128i x = load_128(p), zero = _mm_setzero_si128();
+
+	_mm256_store_ps(to, _mm256_cvtph_ps(_mm_unpacklo_epi8(zero, x)));
+	_mm256_store_ps(to + 8, _mm256_cvtph_ps(_mm_unpackhi_epi8(zero, x)));
+}
+
+INLINE void stage_e4m3fn(float *to, const unsigned char *p)
+{
+	_mm256_store_ps(to, eight_e4m3fn(p));
+	_mm256_store_ps(to + 8, eight_e4m3fn(p + 8));
+}
+
 /* halves(op, x): op of the upper and the lower half of x, 256 bits. */
 #define REDUCE(name, type, reg, halves, op, bits)                                                \
 	INLINE type name(reg v)                                                                  \
@@ -64,16 +96,6 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
 		if (bits <= 8)                                                                   \
 			x = _mm_##op(x, _mm_srli_si128(x, 1));                                   \
 		return (type)LANE_##bits(x);                                                     \
-	}
-
-#define REDUCE_FLOAT(name, cast, halves, op)                                                      \
-	INLINE double name(vec v)                                                                 \
-	{                                                                                         \
-		__m256 y = halves(op##_ps, cast(v));                                              \
-		__m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)); \
-                                                                                                  \
-		x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                        \
-		return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                       \
 	}
 
 #endif

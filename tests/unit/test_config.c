@@ -22,6 +22,7 @@ static const struct {
 	{"gzip", "false", "true", "yes"},
 	{"statistics", "true", "false", "no"},
 	{"eps", "1.0e-8", "0.25", ".25"},
+	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
 	{"nested", "false", "true", "on"},
