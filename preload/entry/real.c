@@ -75,6 +75,9 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
 
+	/* A stub object may stand before libraries that stand before us. */
+	if (!n && elfsym_stub(name, &p[0]))
+		n = elfsym_all(name, p, PROVIDERS_MAX);
 	*several = false;
 	if (n <= 1)
 		return n ? resolver(&p[0]) : NULL;

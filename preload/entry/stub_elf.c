@@ -78,7 +78,7 @@ static void lay_out(struct layout *l, const struct machine *m, const struct stub
 	l->rela = l->sym + (FIRST + (uint64_t)n) * sizeof(Elf64_Sym);
 	l->versym = l->rela + 2 * (uint64_t)n * sizeof(Elf64_Rela);
 	l->verdef = up(l->versym + (FIRST + (uint64_t)n) * sizeof(Elf64_Half), 8);
-	l->str = l->verdef + 2 * (sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux));
+	l->str = l->verdef + sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux);
 	l->readable = l->str + l->strsz;
 	l->text = up(l->readable, m->page);
 	l->text_end = l->text + (uint64_t)STUB_BYTES * n;
@@ -142,7 +142,7 @@ static void put_dynamic(
 	*d++ = (Elf64_Dyn){DT_RELACOUNT, {l->n}};
 	*d++ = (Elf64_Dyn){DT_VERSYM, {l->versym}};
 	*d++ = (Elf64_Dyn){DT_VERDEF, {l->verdef}};
-	*d++ = (Elf64_Dyn){DT_VERDEFNUM, {2}};
+	*d++ = (Elf64_Dyn){DT_VERDEFNUM, {1}};
 	*d++ = (Elf64_Dyn){DT_FLAGS_1, {DF_1_NODELETE}};
 }
 
@@ -158,23 +158,17 @@ static uint32_t hash_sysv(const char *s)
 	return h;
 }
 
-/* The base version, named like the object, and ours. */
-static void put_versions(uint8_t *image, const struct layout *l, uint32_t soname, uint32_t version)
+/* There is no entry for the base version: with one, references with a version would not be satisfied by it. */
+static void put_version(uint8_t *image, const struct layout *l, uint32_t version)
 {
-	const uint32_t step = sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux);
+	Elf64_Verdef *d = (Elf64_Verdef *)(image + l->verdef);
 
-	for (uint32_t i = 0; i < 2; i++) {
-		Elf64_Verdef *d = (Elf64_Verdef *)(image + l->verdef + i * step);
-
-		*d = (Elf64_Verdef){.vd_version = VER_DEF_CURRENT,
-			.vd_flags = i ? 0 : VER_FLG_BASE,
-			.vd_ndx = (Elf64_Half)(i + 1),
-			.vd_cnt = 1,
-			.vd_hash = hash_sysv(i ? VERSION_NAME : STUB_SONAME),
-			.vd_aux = sizeof(*d),
-			.vd_next = i ? 0 : step};
-		*(Elf64_Verdaux *)(d + 1) = (Elf64_Verdaux){.vda_name = i ? version : soname};
-	}
+	*d = (Elf64_Verdef){.vd_version = VER_DEF_CURRENT,
+		.vd_ndx = VERSIONED_HIDDEN & 0x7fff,
+		.vd_cnt = 1,
+		.vd_hash = hash_sysv(VERSION_NAME),
+		.vd_aux = sizeof(*d)};
+	*(Elf64_Verdaux *)(d + 1) = (Elf64_Verdaux){.vda_name = version};
 }
 
 /* Symbol, stub, entry and relocations of the k-th function in the order of the hash table. */
@@ -251,7 +245,7 @@ static void fill(uint8_t *image, const struct layout *l, const struct machine *m
 
 	put_symbol(image, l, 1, add_string(image, l, &at, ENTRY_SYMBOL), 0, false);
 	put_dynamic(image, l, soname, lib, needed);
-	put_versions(image, l, soname, version);
+	put_version(image, l, version);
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct stub_name *n = &name[item[i].name];
 		uint32_t str = add_string(image, l, &at, n->text);
