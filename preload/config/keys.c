@@ -41,9 +41,9 @@
 	{                                              \
 		ROW(m, KEY_PATH, char *, d), .help = h \
 	}
-#define ENUM(m, d, n, h)                                                     \
-	{                                                                    \
-		ROW(m, KEY_ENUM, enum config_fork, d), .names = n, .help = h \
+#define ENUM(m, t, d, n, h)                                        \
+	{                                                          \
+		ROW(m, KEY_ENUM, enum t, d), .names = n, .help = h \
 	}
 #define RANGES(m, h)                                               \
 	{                                                          \
@@ -51,6 +51,7 @@
 	}
 
 static const char *const fork_names[] = {"off", "follow", NULL};
+static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
@@ -73,6 +74,9 @@ const struct config_key config_keys[] = {
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
+	ENUM(device, config_device, "off", device_names,
+		"How buffers in device memory are measured: not at all, or copied on the call's "
+		"stream"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
@@ -88,7 +92,8 @@ const struct config_key config_keys[] = {
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
 	BOOL(disable, "false", "Record nothing: every call passes straight through"),
-	ENUM(fork, "off", fork_names, "Whether a forked child of a recording process records, too"),
+	ENUM(fork, config_fork, "off", fork_names,
+		"Whether a forked child of a recording process records, too"),
 };
 
 const size_t config_nkeys = sizeof(config_keys) / sizeof(config_keys[0]);

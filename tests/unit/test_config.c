@@ -23,6 +23,7 @@ static const struct {
 	{"eps", "1.0e-8", "0.25", ".25"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
+	{"device", "\"off\"", "\"copy\"", "Copy"},
 	{"nested", "false", "true", "on"},
 	{"stack", "true", "false", "0"},
 	{"stack_depth", "32", "128", "128"},
