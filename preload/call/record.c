@@ -9,6 +9,7 @@
 #include "call/pending.h"
 #include "call/step.h"
 #include "call/thread.h"
+#include "device/device.h"
 #include "session.h"
 
 uint32_t record_api(const struct api *api)
@@ -19,12 +20,14 @@ uint32_t record_api(const struct api *api)
 	const struct api_spec *s = a->spec;
 	const char *op = s->kind ? s->kind->op : "";
 	char text[512];
+	const char *lib;
 	size_t n = 0;
 
 	if (id)
 		return id;
+	lib = s->lib->label ? s->lib->label(call_real(api)) : s->lib->name;
 	for (int i = 0; i < 3; i++) {
-		const char *str = i == 0 ? s->lib->name : i == 1 ? s->symbol : op;
+		const char *str = i == 0 ? lib : i == 1 ? s->symbol : op;
 		size_t len = strlen(str) + 1;
 
 		if (n + len > sizeof(text))
@@ -40,9 +43,23 @@ uint32_t record_api(const struct api *api)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
+/*
+ * Whether the processor may read it, as far as a device's runtime in this process knows. Calls on streams have looked
+ * already, and more closely (stream.c).
+ */
+static bool host_memory(const struct view *v)
+{
+	const struct device_backend *b = device_known();
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	if (__builtin_expect(!b, 1) || !view_bounds(v, &lo, &hi))
+		return true;
+	return device_is_host(b, (const void *)lo, hi - lo, &kind);
+}
+
 /* Rows of inputs or outputs behind an entry. Returns the bytes that they take. */
-static uint32_t put_tensors(
-	struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
+static uint32_t put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
 {
 	const struct config *cfg = &session.cfg;
 	struct journal_tensor *at = t;
@@ -51,7 +68,8 @@ static uint32_t put_tensors(
 
 	for (unsigned i = 0; i < n; i++, v++) {
 		bool big = cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes;
-		bool look = measure && cfg->statistics && !v->nostats && !big && v->count;
+		bool look = cfg->statistics && !v->nostats && !big && v->count &&
+			    (v->host || host_memory(v));
 
 		*at = (struct journal_tensor){
 			.count = v->count,
@@ -179,7 +197,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 		.api = (uint16_t)id,
 		.redop = w->redop,
 	};
-	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin, true);
+	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -198,7 +216,7 @@ static void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
 	}
@@ -234,9 +252,15 @@ void record_end(
 {
 	const struct what *w = &p->what;
 	/* What a freed or cancelled request left in its buffer is not known. */
-	bool outputs = w->nout && !(flags & (CF_ERROR | CF_CANCELLED | CF_FREED));
+	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED) ? 0 : w->nout;
+	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
+
+	for (unsigned i = 0; i < w->nin; i++)
+		nin += w->in[i].shot != 0;
+
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 (outputs ? w->nout : 0u) * (uint32_t)sizeof(struct journal_tensor);
+			 (uint32_t)(nin + nout) * (uint32_t)sizeof(struct journal_tensor);
+	struct journal_tensor *at;
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
 	if (!e) {
@@ -244,7 +268,7 @@ void record_end(
 		return;
 	}
 	*e = (struct journal_end){
-		.e = {.bytes = bytes, .type = JE_END, .n = outputs ? w->nout : 0},
+		.e = {.bytes = bytes, .type = JE_END, .n = (uint16_t)(nin + nout)},
 		.seq = p->seq,
 		.end = end,
 		.wait = p->wait,
@@ -254,7 +278,10 @@ void record_end(
 		.error = error,
 		.flags = flags,
 	};
-	if (outputs)
-		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout, true);
+	at = (struct journal_tensor *)(e + 1);
+	for (unsigned i = 0; i < w->nin; i++)
+		if (w->in[i].shot)
+			put_tensors(at++, &w->in[i], 1);
+	put_tensors(at, w->out, nout);
 	chain_publish(&t->chain, bytes);
 }
