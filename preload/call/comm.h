@@ -31,7 +31,8 @@ struct comm {
 	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */
 	uint64_t serial; /* order of making in this process */
 	_Atomic uint64_t seq; /* collectives so far */
-	_Atomic uint64_t splits; /* for adapters: how often it was split */
+	_Atomic uint64_t splits,
+		others; /* for adapters: communicators made of it, by all its ranks or by some */
 	_Atomic uint32_t announced; /* its row of comms.csv is in the journal */
 	_Atomic uint32_t users; /* requests under way, + 1 while the handle lives */
 	uint32_t nworld; /* members: own group, then the remote one; 0: not known */
