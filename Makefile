@@ -146,6 +146,7 @@ format:
 
 include tools/gen/check.mk
 -include tests/apps/apps.mk
+-include tests/doubles/doubles.mk
 
 # ---- what is needed, on Debian ----
 
