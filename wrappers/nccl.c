@@ -125,10 +125,11 @@ static uint64_t child_id(const struct call *c, const struct comm *parent)
 static void say_version(const void *from)
 {
 	int (*get)(int *) = (int (*)(int *))sibling_symbol(from, "ncclGetVersion");
+	static atomic_flag said = ATOMIC_FLAG_INIT;
 	char text[32];
 	int v;
 
-	if (!get || get(&v))
+	if (!get || atomic_flag_test_and_set(&said) || get(&v))
 		return;
 	snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 	session_library(label(from), text);

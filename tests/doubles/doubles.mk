@@ -6,17 +6,17 @@ NCCL_INCLUDE ?= $(firstword $(patsubst %/nccl.h,%,$(wildcard /usr/include/nccl.h
 NCCL_FLAGS   := -I$(NCCL_INCLUDE) -idirafter tests/doubles/cuda/include
 NCCL_APP_C   := $(sort $(wildcard tests/apps/nccl_*.c))
 NCCL_APPS    := $(NCCL_APP_C:tests/apps/%.c=$(B)/apps/nccl/%)
-DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/libcuda.so.1
+DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles/libcuda.so.1
 
 .PHONY: doubles
 doubles: $(DOUBLES) $(NCCL_APPS)
 apps: doubles
 
-$(B)/doubles/libnccl.so.2: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
+$(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden $(NCCL_FLAGS) \
 		-Wno-missing-prototypes -Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lm -lpthread
-	@ln -sf $(@F) $(@D)/libnccl.so
+	@ln -sf libnccl.so.2 $(@D)/libnccl.so
 $(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
