@@ -21,8 +21,7 @@ int main(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *m = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (m == MAP_FAILED || mprotect(m + 2 * page, page, PROT_NONE) ||
-		munmap(m + 3 * page, page))
+	if (m == MAP_FAILED || mprotect(m + 2 * page, page, PROT_NONE))
 		return 2;
 	for (size_t i = 0; i < 2 * page / 4; i++)
 		((float *)m)[i] = 1;
