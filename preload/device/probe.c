@@ -12,19 +12,19 @@
  */
 static bool refused;
 
-static bool readable(const void *p)
+static bool readable(uintptr_t a)
 {
 	char byte;
-	struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)p, 1};
+	struct iovec to = {&byte, 1}, from = {(void *)a, 1};
 	int err = errno;
 	bool ok;
 
 	if (__atomic_load_n(&refused, __ATOMIC_RELAXED))
-		return memory_readable((uintptr_t)p & ~(MEMORY_PAGE - 1));
+		return memory_readable(a & ~(MEMORY_PAGE - 1));
 	ok = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
 	if (!ok && errno != EFAULT) {
 		__atomic_store_n(&refused, true, __ATOMIC_RELAXED);
-		ok = memory_readable((uintptr_t)p & ~(MEMORY_PAGE - 1));
+		ok = memory_readable(a & ~(MEMORY_PAGE - 1));
 	}
 	errno = err;
 	return ok;
@@ -32,13 +32,12 @@ static bool readable(const void *p)
 
 bool device_probe(const void *p, size_t bytes)
 {
-	const char *last = (const char *)p + bytes - 1;
+	uintptr_t first = (uintptr_t)p, last = first + bytes - 1;
 
 	if (!bytes)
 		return true;
 	/* NULL is no buffer, even where page 0 is mapped; nor is a range that wraps around. */
-	if (!p || (uintptr_t)last < (uintptr_t)p)
+	if (!p || last < first)
 		return false;
-	return readable(p) &&
-	       (((uintptr_t)p ^ (uintptr_t)last) < MEMORY_PAGE ? true : readable(last));
+	return readable(first) && ((first ^ last) < MEMORY_PAGE || readable(last));
 }

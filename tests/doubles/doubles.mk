@@ -21,7 +21,9 @@ $(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
+$(B)/apps/nccl/nccl_device: NCCL_LIBS = -l:libcuda.so.1
+$(B)/apps/nccl/nccl_device: $(B)/doubles/libcuda.so.1
 $(B)/apps/nccl/%: tests/apps/%.c tests/apps/nccl_app.h $(B)/doubles/libnccl.so.2
 	@mkdir -p $(@D)
-	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(NCCL_FLAGS) -o $@ $< -L$(B)/doubles -lnccl \
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(NCCL_FLAGS) -o $@ $< -L$(B)/doubles -lnccl $(NCCL_LIBS) \
 		-Wl,-rpath,'$$ORIGIN/../../doubles' -lm -lpthread -ldl

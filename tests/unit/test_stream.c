@@ -386,6 +386,37 @@ static void test_refused(void **state)
 	assert_int_equal(held, 0);
 }
 
+/* Other libraries may be given the device's memory as well (CUDA-aware MPI). */
+static void test_not_on_a_stream(void **state)
+{
+	static const struct api_spec send = {
+		.symbol = "MPI_Send", .lib = &lib, .kind = &kind_all, .completion = DONE_RETURN};
+	static struct api f_send = {.spec = &send, .traits = API_LISTED};
+	uint64_t seq[3];
+
+	(void)state;
+	session.cfg.device = CONFIG_DEVICE_COPY;
+	for (int i = 0; i < 3; i++) {
+		struct thread *t = thread_get();
+		struct what w = {.root = JOURNAL_NONE,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.nin = 1,
+			.in[0] = view_of(&input, IO_IN)};
+		struct journal_call *r;
+
+		memory_is = i == 0 ? DEVICE_MEMORY : i == 1 ? DEVICE_HOST : DEVICE_IDLE;
+		r = record_open(t, &f_send, &w, JOURNAL_NONE64, 0, 0);
+		seq[i] = r->seq;
+		record_close(r, &w, clock_ticks(), false, 0);
+	}
+	assert_string_equal(events, "");
+	assert_rows(seq[0], "in  nostats");
+	assert_rows(seq[1], "in 3 ");
+	assert_rows(seq[2], "in 3 ");
+	f_send.dict = 0;
+}
+
 static void test_forked(void **state)
 {
 	(void)state;
@@ -412,6 +443,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_capture, on, off),
 		cmocka_unit_test_setup_teardown(test_off, on, off),
 		cmocka_unit_test_setup_teardown(test_refused, on, off),
+		cmocka_unit_test_setup_teardown(test_not_on_a_stream, on, off),
 		cmocka_unit_test_setup_teardown(test_forked, on, off),
 	};
 

@@ -63,9 +63,12 @@ static ncclResult_t start(struct work *list)
 			c->waiting_end = &(*c->waiting_end)->next;
 		return ncclInProgress;
 	}
-	if (launch)
-		return launch(list->stream, run_on_stream, list) ? ncclUnhandledCudaError
-								 : ncclSuccess;
+	if (launch) {
+		int r = launch(list->stream, run_on_stream, list);
+
+		if (r != 3) /* CUDA_ERROR_NOT_INITIALIZED: nobody has started the driver */
+			return r ? ncclUnhandledCudaError : ncclSuccess;
+	}
 	ret = work_run(list);
 	work_free(list);
 	return ret;
