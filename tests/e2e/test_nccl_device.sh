@@ -39,6 +39,8 @@ is 'in a group nothing is copied out before the group has been put on the stream
 is 'a capture gets nothing of ours' "$(asked "$tmp/log_copy.0" capture)" 's2 captured launch;'
 is 'beside a capture copies go on, and do not spoil it' "$(asked "$tmp/log_copy.0" 'beside a capture')" \
 	's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;s1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
+is 'host memory that a stream can write is copied by the stream too; so is managed memory' "$(asked "$tmp/log_copy.0" 'other memory')" \
+	's0 copy 16;s0 mark;s0 launch;s0 copy 16;s0 mark;'
 is 'every row but those of the capture is measured' "$(rows "$out" "$columns")" \
 	"[('AllReduce', 'in', '1', '4', 'inplace'), ('AllReduce', 'out', '2', '8', 'inplace'), ('AllReduce', 'in', '1', '4', 'async'), ('AllReduce', 'out', '3', '12', 'async'), ('AllReduce', 'in', '1', '4', 'inplace;async'), ('AllReduce', 'out', '2', '8', 'inplace;async'), ('Broadcast', 'in', '2', '8', 'async'), ('Broadcast', 'out', '2', '8', 'async'), ('AllReduce', 'in', '2', '4', 'inplace;async'), ('AllReduce', 'out', '4', '8', 'inplace;async'), ('AllReduce', 'in', '', '', 'captured;nostats'), ('AllReduce', 'out', '', '', 'captured;nostats'), ('AllReduce', 'in', '4', '8', 'async'), ('AllReduce', 'out', '8', '16', 'async'), ('AllReduce', 'in', '8', '16', 'inplace;async'), ('AllReduce', 'out', '8', '16', 'inplace;async'), ('AllReduce', 'in', '2', '8', 'async'), ('AllReduce', 'out', '4', '16', 'async')]"
 finish
