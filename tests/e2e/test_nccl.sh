@@ -81,4 +81,25 @@ ok 'a program for RCCL' cc -std=gnu11 -D_GNU_SOURCE -O1 -Itests/doubles/nccl/inc
 new_out
 nccl_with 2 "$tmp/rccl" 1
 is 'RCCL is called rccl' "$(rows "$out" '{r["lib"] for r in R}, {c["lib"] for c in C}, list(M["rank0"]["libraries"])')" "({'rccl'}, {'rccl'}, ['rccl'])"
+
+# A library that has lost the first names: the second ones are the same functions.
+cat >"$tmp/second.c" <<-'EOF'
+	int pncclAllReduce(const void *s, void *r, unsigned long n, int d, int o, void *c, void *st)
+	{
+		return s == r && n == 4 && d == 7 && o == 0 && !c && !st ? 0 : 4;
+	}
+EOF
+cat >"$tmp/second_app.c" <<-'EOF'
+	int ncclAllReduce(const void *s, void *r, unsigned long n, int d, int o, void *c, void *st);
+	int main(void)
+	{
+		float x[4] = {0};
+		return ncclAllReduce(x, x, 4, 7, 0, 0, 0);
+	}
+EOF
+ok 'a library without ncclX' cc -shared -fPIC -Wl,-soname,libnccl.so.2 -o "$tmp/libnccl.so.2" "$tmp/second.c"
+ok 'a program that needs it' cc -o "$tmp/second_app" "$tmp/second_app.c" "$B/doubles/libnccl.so.2"
+new_out
+ok 'pncclX is called where there is no ncclX' env RANK=0 WORLD_SIZE=1 LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$tmp/second_app"
+is 'and recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
 finish

@@ -103,11 +103,12 @@ int check_names(const struct library *lib, const struct func *f, const char *tex
 	if (!open)
 		return -1;
 	n = split(open, begin, len, API_ARGS_MAX);
-	if (n == 1 && f->args.n == 0) {
-		const char *none = last_word(begin[0], len[0]); /* f(void), or f() of old */
+	/* f(void), or f() of old, which a compiler takes for anything */
+	if (n == 1 && !memchr(begin[0], '*', len[0])) {
+		const char *only = last_word(begin[0], len[0]);
 
-		if (!*none || strcmp(none, "void") == 0)
-			return 0;
+		if (!*only || strcmp(only, "void") == 0)
+			n = 0;
 	}
 	if (n != f->args.n) {
 		fail(f->at, "'%s' has %u parameters, in the header %u", f->symbol, f->args.n, n);
