@@ -161,6 +161,7 @@ format:
 include tools/gen/check.mk
 -include tests/apps/apps.mk
 -include tests/bench/bench.mk
+-include tests/doubles/doubles.mk
 
 # ---- what is needed, on Debian ----
 

@@ -19,6 +19,7 @@
 #include "call/pending.h"
 #include "call/stackid.h"
 #include "call/step.h"
+#include "call/stream.h"
 #include "call/thread.h"
 #include "entry/rows.h"
 #include "sink/meta.h"
@@ -181,6 +182,7 @@ static void fill_head(struct journal_head *h)
 	h->limit_bytes = (uint64_t)session.cfg.output_limit_mib << 20;
 	h->rank = session.world_rank;
 	h->world_size = session.world_size;
+	h->rank_guessed = session.rank_guessed;
 	memcpy(h->run, session.run, sizeof(h->run));
 	atomic_store_explicit(&h->step, step_now(), memory_order_relaxed);
 	atomic_store_explicit(&h->state, JS_RUNNING, memory_order_relaxed);
@@ -378,26 +380,48 @@ static void rename_folder(int rank)
 		snprintf(path, JOURNAL_PATH_MAX, "%s/journal.bin", session.folder.path);
 }
 
-void session_rank(int rank, int size)
+/* With session.lock held. */
+static void set_rank(int rank, int size, bool guessed)
 {
-	pthread_mutex_lock(&session.lock);
-	session.rank_told = true;
+	bool named = session.world_rank >= 0 && !session.rank_guessed;
+	bool on = atomic_load(&session.phase) == SESSION_ON;
 
-	bool named = session.world_rank >= 0;
+	if (!guessed)
+		session.rank_told = true;
 
-	if (atomic_load(&session.phase) != SESSION_ON) {
+	if (!on || !named) {
 		session.world_rank = rank;
 		session.world_size = size;
-	} else if (!named) {
-		session.world_rank = rank;
-		session.world_size = size;
+		session.rank_guessed = guessed;
+	}
+	if (on && !named) {
 		pthread_mutex_lock(&session.drain_lock);
 		session.journal.head->rank = rank;
 		session.journal.head->world_size = size;
+		session.journal.head->rank_guessed = guessed;
 		rename_folder(rank);
 		pthread_mutex_unlock(&session.drain_lock);
 	}
 	log_rank_set(session.world_rank);
+}
+
+void session_rank(int rank, int size)
+{
+	pthread_mutex_lock(&session.lock);
+	set_rank(rank, size, false);
+	pthread_mutex_unlock(&session.lock);
+}
+
+void session_rank_guess(int rank, int size)
+{
+	struct identity id;
+
+	pthread_mutex_lock(&session.lock);
+	if (session.world_rank < 0) {
+		identity_read(&id);
+		if (id.rank < 0)
+			set_rank(rank, size, true);
+	}
 	pthread_mutex_unlock(&session.lock);
 }
 
@@ -425,6 +449,7 @@ static void child_after_fork(void)
 		return;
 	thread_forget();
 	pending_reset();
+	stream_reset();
 	if (session.cfg.fork != FORK_FOLLOW) {
 		atomic_store(&session.phase, SESSION_OFF);
 		return;
@@ -434,9 +459,11 @@ static void child_after_fork(void)
 	session.journal = (struct journal){0};
 	session.sink = (struct sink){0};
 	session.drain = (struct drain){0};
-	if (!session.rank_told)
-		session.world_rank = session.world_size =
-			-1; /* its environment may say otherwise */
+	if (!session.rank_told) {
+		/* Its environment may say otherwise. */
+		session.world_rank = session.world_size = -1;
+		session.rank_guessed = false;
+	}
 	atomic_store(&rank_wanted, 0);
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)

@@ -46,6 +46,7 @@ struct session {
 	pthread_mutex_t lock, drain_lock;
 	int world_rank, world_size; /* -1: unknown */
 	bool rank_told; /* by session_rank(): no guess from the environment, and a forked child's too */
+	bool rank_guessed;
 	char run[128];
 	struct clock_base clock; /* as it was at the start; the journal's head has the one in use */
 	_Atomic bool paused;
@@ -92,6 +93,9 @@ void session_exec(void);
 
 /* The job's own rank became known (or known better). size < 0: unknown. */
 void session_rank(int rank, int size);
+
+/* The same from a communicator that may not be the whole job's: counts where nothing else says the rank. */
+void session_rank_guess(int rank, int size);
 
 /* Adds or replaces a part of meta.json: text is JSON. */
 void session_meta(uint16_t part, const char *key, const char *json);

@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "call/stream.h"
 #include "session.h"
 
 #define WRITER_NICE 19
@@ -43,6 +44,7 @@ static void update_head(void)
 	h->clock_last.real_ns = clock_ns(CLOCK_REALTIME);
 	h->rank = session.world_rank;
 	h->world_size = session.world_size;
+	h->rank_guessed = session.rank_guessed;
 	for (int i = 0; i < LOSS_COUNT; i++) {
 		const char *text = log_loss_text((enum loss)i);
 
@@ -318,6 +320,7 @@ void session_end(void)
 		return;
 	thread_word.busy++;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	stream_poll();
 	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
 		goto out;
 	atomic_store(&stop, true);

@@ -100,7 +100,7 @@ enum task {
 	TASK_FINALIZE,
 	TASK_ABORT,
 	TASK_GROUP_START,
-	TASK_GROUP_END,
+	TASK_GROUP_END, /* SUB_CANCEL: what was in it never runs */
 };
 
 enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, SUB_LOOK };
@@ -305,13 +305,17 @@ struct lib {
 	int64_t success[4]; /* return codes that are no error */
 	uint8_t nsuccess;
 	int64_t missing; /* what a wrapper returns when no real function exists */
-	const char *alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names */
+	int64_t in_progress; /* success, but nothing has happened yet; 0: no such code */
+	const char *
+		alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names. Taken where there is no MPI_X */
 	bool exact; /* real functions are probed with the caller's scope (several copies are normal) */
 	/*
 	 * Its spec is a user's, and may be wrong: both ends of a buffer are shown to the kernel before it is read, so that
 	 * a count in bytes instead of elements ends in a record without statistics and not in a fault.
 	 */
 	bool unsure;
+	/* The `lib` column where it depends on who provides the real function at that address; NULL: name. */
+	const char *(*label)(const void *real);
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */

@@ -14,8 +14,10 @@
 #include "call/record.h"
 #include "call/stackid.h"
 #include "call/step.h"
+#include "call/stream.h"
 #include "call/thread.h"
 #include "entry/bind.h"
+#include "device/device.h"
 #include "entry/check.h"
 #include "entry/real.h"
 #include "session.h"
@@ -136,7 +138,14 @@ static void enter_data(struct call *c)
 
 	uint32_t stack = session.cfg.stack ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
+	/* Whose memory the buffers are: with a device in the process that is its runtime's to say. */
+	if (f->spec->completion == DONE_STREAM)
+		stream_enter(c);
+	else
+		device_present();
 	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
+	if (!c->rec && f->spec->completion == DONE_STREAM)
+		stream_drop(&c->what);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
 		c->start = c->rec->start;
@@ -166,6 +175,7 @@ static void enter_inside(struct call *c, struct thread_word *w)
 		enter_data(c);
 	} else {
 		c->mode = CALL_TASK;
+		stream_poll();
 	}
 	if (c->api->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);
@@ -298,10 +308,14 @@ int64_t call_leave(struct call *c, int64_t ret)
 	if (c->api->traits & API_HOOKED && c->api->spec->lib->leave)
 		c->api->spec->lib->leave(c, ret);
 	if (c->rec) {
-		if (c->async)
+		if (c->api->spec->completion == DONE_STREAM)
+			stream_leave(c, ret);
+		else if (c->async)
 			record_async(c->rec, &c->what);
 		else
 			record_close(c->rec, &c->what, end, !ok, ret);
+	} else if (c->api->spec->task == TASK_GROUP_START || c->api->spec->task == TASK_GROUP_END) {
+		stream_group(c, ret);
 	}
 	if (c->api->traits & API_MARKER && w->depth == 1)
 		step_marker_hit();
@@ -324,6 +338,7 @@ void call_unwind(struct call *c)
 	if (c->rec) {
 		c->what.flags |= CF_UNWOUND;
 		c->what.nout = 0;
+		stream_drop(&c->what);
 		record_close(c->rec, &c->what, clock_ticks(), false, 0);
 	}
 	w->call = c->outer;

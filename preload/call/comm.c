@@ -327,7 +327,7 @@ void comm_announce(struct comm *c, struct thread *t)
 	const int32_t *a = c->world, *b = c->world + own;
 	uint32_t na = own, nb = c->nworld - own;
 
-	text_str(&s, c->lib->name);
+	text_str(&s, c->label ? c->label : c->lib->name);
 	text_put(&s, "", 1);
 	text_str(&s, c->kind);
 	text_put(&s, "", 1);

@@ -18,6 +18,8 @@ struct p2p_level;
 
 struct comm {
 	const struct lib *lib;
+	const char *label; /* lib column of comms.csv; NULL: lib->name */
+	const void *from; /* for the adapter: the function of the library that made it */
 	uint64_t handle;
 	uint64_t id, parent; /* parent 0: none, or not known */
 	const char *kind; /* "world", "split" ...: constant strings */
@@ -29,6 +31,8 @@ struct comm {
 	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */
 	uint64_t serial; /* order of making in this process */
 	_Atomic uint64_t seq; /* collectives so far */
+	_Atomic uint64_t splits,
+		others; /* for adapters: communicators made of it, by all its ranks or by some */
 	_Atomic uint32_t announced; /* its row of comms.csv is in the journal */
 	_Atomic uint32_t users; /* requests under way, + 1 while the handle lives */
 	uint32_t nworld; /* members: own group, then the remote one; 0: not known */

@@ -9,6 +9,7 @@
 #include "call/pending.h"
 #include "call/step.h"
 #include "call/thread.h"
+#include "device/device.h"
 #include "session.h"
 
 uint32_t record_api_new(struct api *a)
@@ -18,10 +19,12 @@ uint32_t record_api_new(struct api *a)
 	const struct api_spec *s = a->spec;
 	const char *op = s->kind ? s->kind->op : "";
 	char text[512];
+	const char *lib;
 	size_t n = 0;
 
+	lib = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
 	for (int i = 0; i < 3; i++) {
-		const char *str = i == 0 ? s->lib->name : i == 1 ? s->symbol : op;
+		const char *str = i == 0 ? lib : i == 1 ? s->symbol : op;
 		size_t len = strlen(str) + 1;
 
 		if (n + len > sizeof(text))
@@ -70,6 +73,21 @@ static void measure(const struct view *v, struct stats *s)
 		thread_exact_time(t, clock_ticks() - t0);
 }
 
+/*
+ * Whether the processor may read it, as far as a device's runtime in this process knows. Calls on streams have looked
+ * already, and more closely (stream.c).
+ */
+static bool host_memory(const struct view *v)
+{
+	const struct device_backend *b = device_known();
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	if (__builtin_expect(!b, 1) || !view_bounds(v, &lo, &hi))
+		return true;
+	return device_is_host(b, (const void *)lo, hi - lo, &kind);
+}
+
 static inline bool is_measured(const struct view *v)
 {
 	const struct config *cfg = &session.cfg;
@@ -85,7 +103,7 @@ __attribute__((noinline)) static void measure_tensors(
 
 	stats_fenv_enter(&fenv);
 	for (; n; n--, v++, t++) {
-		if (!is_measured(v))
+		if (!is_measured(v) || !(v->host || host_memory(v)))
 			continue;
 		t->flags = 0;
 		measure(v, &t->stats);
@@ -290,9 +308,15 @@ void record_end(
 {
 	const struct what *w = &p->what;
 	/* What a freed or cancelled request left in its buffer is not known. */
-	bool outputs = w->nout && !(flags & (CF_ERROR | CF_CANCELLED | CF_FREED));
+	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED) ? 0 : w->nout;
+	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
+
+	for (unsigned i = 0; i < w->nin; i++)
+		nin += w->in[i].shot != 0;
+
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 (outputs ? w->nout : 0u) * (uint32_t)sizeof(struct journal_tensor);
+			 (uint32_t)(nin + nout) * (uint32_t)sizeof(struct journal_tensor);
+	struct journal_tensor *at;
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
 	if (!e) {
@@ -300,7 +324,7 @@ void record_end(
 		return;
 	}
 	*e = (struct journal_end){
-		.e = {.bytes = bytes, .type = JE_END, .n = outputs ? w->nout : 0},
+		.e = {.bytes = bytes, .type = JE_END, .n = (uint16_t)(nin + nout)},
 		.seq = p->seq,
 		.end = end,
 		.wait = p->wait,
@@ -310,7 +334,10 @@ void record_end(
 		.error = error,
 		.flags = flags,
 	};
-	if (outputs)
-		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout);
+	at = (struct journal_tensor *)(e + 1);
+	for (unsigned i = 0; i < w->nin; i++)
+		if (w->in[i].shot)
+			put_tensors(at++, &w->in[i], 1);
+	put_tensors(at, w->out, nout);
 	chain_publish(&t->chain, bytes);
 }

@@ -41,6 +41,8 @@ static void thread_end(void *arg)
 		chain_detach(&t->chain);
 	if (t->scratch)
 		munmap(t->scratch, t->scratch_bytes);
+	if (t->group)
+		munmap(t->group, t->group_bytes);
 	if (t->stacks)
 		stack_cache_free(t->stacks);
 	munmap(t, sizeof(*t));

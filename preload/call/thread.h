@@ -24,6 +24,8 @@ struct thread {
 	uint64_t counted; /* ticks of our own that were counted exactly: thread_exact_time() */
 	void *scratch; /* grows, is never shared; see thread_scratch() */
 	size_t scratch_bytes;
+	void *group; /* calls of the group that this thread has open (stream.c) */
+	size_t group_bytes;
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
 	struct journal_call *open[THREAD_OPEN_MAX];
 	uint32_t nopen, nmore;

@@ -262,8 +262,7 @@ static uint64_t element_bytes(const struct view *v)
 	return size;
 }
 
-/* The bytes [*lo, *hi) hold every element of the view. Returns false if it has none. */
-static int bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi)
+int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi)
 {
 	uint64_t elem = element_bytes(v);
 
@@ -306,5 +305,5 @@ int view_overlap(const struct view *a, const struct view *b)
 {
 	uintptr_t alo, ahi, blo, bhi;
 
-	return bounds(a, &alo, &ahi) && bounds(b, &blo, &bhi) && alo < bhi && blo < ahi;
+	return view_bounds(a, &alo, &ahi) && view_bounds(b, &blo, &bhi) && alo < bhi && blo < ahi;
 }

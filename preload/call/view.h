@@ -25,6 +25,7 @@ struct view {
 	uint8_t layout;
 	uint8_t io; /* enum tensor_io */
 	uint8_t nostats; /* the memory must not be read (or holds what no dtype describes) */
+	uint8_t host; /* it is known that the processor can read it; else that is to be found out */
 	uint16_t index;
 	uint8_t width; /* bytes of one integer in counts[]: 4 or 8 */
 	uint8_t dwidth; /* ... in displs[]; 0: as in counts[] */
@@ -34,10 +35,15 @@ struct view {
 	uint32_t n;
 	int64_t unit;
 	const void *counts, *displs; /* or sizes, strides */
+	uint32_t
+		shot; /* number of a device's snapshot of it that is on its way (call/stream.c); 0: none */
 };
 
 /* Measures the view; out->n is 0 if it cannot be measured. The caller has entered stats_fenv. */
 void view_measure(const struct view *v, double eps, struct stats *out);
+
+/* The bytes [*lo, *hi) hold every element of the view. Returns 0 if it has none. */
+int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi);
 
 /* True if the memory of two views overlaps (their outer bounds do). */
 int view_overlap(const struct view *a, const struct view *b);

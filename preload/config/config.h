@@ -27,6 +27,7 @@ struct ranges {
 };
 
 enum config_fork { FORK_OFF, FORK_FOLLOW };
+enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
 	/* where */
@@ -45,6 +46,7 @@ struct config {
 	enum stats_isa stats_isa; /* instructions that measure */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
+	enum config_device device; /* how buffers in the memory of a device are measured */
 	bool nested;
 	bool stack;
 	int64_t stack_depth; /* native frames kept, innermost first */

@@ -161,7 +161,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		put_quoted(&o, *(char *const *)at);
 		break;
 	case KEY_ENUM: /* quoted, for YAML 1.1 takes off for a truth value */
-		put_quoted(&o, k->names[*(const enum config_fork *)at]);
+		put_quoted(&o, k->names[*(const unsigned *)at]);
 		break;
 	case KEY_RANGES:
 		put_ranges(&o, at);

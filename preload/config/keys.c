@@ -54,6 +54,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa), "enums of one
 
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
+static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
@@ -79,6 +80,9 @@ const struct config_key config_keys[] = {
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
+	ENUM(device, config_device, "off", device_names,
+		"How buffers in device memory are measured: not at all, or copied on the call's "
+		"stream"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),

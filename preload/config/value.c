@@ -92,11 +92,11 @@ static const char *parse_float(
 }
 
 static const char *parse_enum(
-	const struct config_key *k, const char *text, size_t len, enum config_fork *out)
+	const struct config_key *k, const char *text, size_t len, unsigned *out)
 {
 	for (int i = 0; k->names[i]; i++) {
 		if (same_word(text, len, k->names[i])) {
-			*out = (enum config_fork)i;
+			*out = (unsigned)i;
 			return NULL;
 		}
 	}

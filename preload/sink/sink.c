@@ -72,6 +72,21 @@ struct row_source {
 	const char *name;
 };
 
+/* An input that a device copied comes with the end, measured, and takes the place of the one in the call. */
+static bool measured_late(const struct journal_end *end, uint16_t index)
+{
+	const struct journal_tensor *t = NULL;
+
+	for (unsigned i = 0; end && !(end->flags & CF_ERROR) && i < end->e.n; i++) {
+		t = t ? journal_tensor_next(&end->e, t) : journal_tensor_first(&end->e);
+		if (!t)
+			break;
+		if (t->io == IO_IN && t->index == index)
+			return true;
+	}
+	return false;
+}
+
 /* Tensors of the entry that are rows of the call as it stands. */
 static const struct journal_tensor *next_row(const struct row_source *r,
 	const struct journal_entry *e, const struct journal_tensor *t, unsigned *i)
@@ -82,6 +97,8 @@ static const struct journal_tensor *next_row(const struct row_source *r,
 			return NULL;
 		/* A call killed on its way out may have outputs already that nobody was told of. */
 		if (t->io == IO_OUT && (r->open || r->c->flags & CF_ERROR))
+			continue;
+		if (t->io == IO_IN && e == &r->c->e && measured_late(r->end, t->index))
 			continue;
 		++*i;
 		return t;

@@ -109,6 +109,7 @@ const struct task_name task_names[] = {
 	{"abort", TASK_ABORT, SUB_NONE, {ROLE_NONE}},
 	{"group_start", TASK_GROUP_START, SUB_NONE, {ROLE_NONE}},
 	{"group_end", TASK_GROUP_END, SUB_NONE, {ROLE_NONE}},
+	{"group_cancel", TASK_GROUP_END, SUB_CANCEL, {ROLE_NONE}},
 	{NULL, 0, 0, {ROLE_NONE}},
 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "missing",
-	"success", "types", "completion", "counts", "variants", "dtype", "redop", "abi", "check",
-	"functions", NULL};
+static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "alias",
+	"missing", "success", "in_progress", "types", "completion", "counts", "variants", "dtype",
+	"redop", "abi", "check", "functions", NULL};
 static const char *const user_file_keys[] = {"notation", "library", "sonames", "twin", "success",
 	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
 	"functions", NULL};
@@ -150,6 +150,24 @@ static void missing_read(struct spec_load *l, struct spec *s, const struct node 
 			"the file needs missing: the code that stands for 'no such function'");
 }
 
+/* A code that is no success would never be looked at. */
+static void in_progress_read(struct spec_load *l, struct spec *s, const struct node *n)
+{
+	if (!n || !node_int(l, n, &s->in_progress))
+		return;
+	for (unsigned i = 0; i < s->nsuccess; i++)
+		if (s->success[i] == s->in_progress && s->in_progress)
+			return;
+	load_fail(l, n->at, "in_progress must be one of success, and not 0");
+}
+
+static void alias_read(struct spec_load *l, struct spec *s, const struct node *n)
+{
+	s->alias = *s->twin ? s->twin : node_text(l, n, "");
+	if (n && *s->twin)
+		load_fail(l, n->at, "twin is the alias already");
+}
+
 static void counts_read(struct spec_load *l, struct spec *s, const struct node *n)
 {
 	const char *text = node_text(l, n, NULL);
@@ -180,8 +198,10 @@ static void head_read(struct spec_load *l, struct spec *s, const struct node *to
 			load_fail(l, s->sonames ? s->sonames->at : top->at,
 				"the file needs sonames: [libx.so.1]");
 	s->twin = node_text(l, node_get(top, "twin"), "");
+	alias_read(l, s, node_get(top, "alias"));
 	s->completion = completion_read(l, node_get(top, "completion"), DONE_RETURN);
 	success_read(l, s, top);
+	in_progress_read(l, s, node_get(top, "in_progress"));
 	missing_read(l, s, top);
 }
 

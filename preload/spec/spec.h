@@ -140,7 +140,9 @@ struct spec {
 	const struct node *top; /* `abi` and `check` are read by genwrap only */
 	struct type_names types;
 	const char *twin;
-	int64_t missing, success[4];
+	const char
+		*alias; /* prefix of a second name that is not wrapped; "": none, or the twin's */
+	int64_t missing, in_progress, success[4];
 	unsigned nsuccess;
 	const struct node *sonames;
 	int completion;

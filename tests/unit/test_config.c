@@ -25,6 +25,7 @@ static const struct {
 	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
+	{"device", "\"off\"", "\"copy\"", "Copy"},
 	{"nested", "false", "true", "on"},
 	{"stack", "true", "false", "0"},
 	{"stack_depth", "32", "128", "128"},

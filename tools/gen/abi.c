@@ -6,7 +6,7 @@
 
 static const char *const abi_keys[] = {"flavours", "dtype", "redop", "const", NULL};
 static const char *const check_keys[] = {
-	"headers", "start", "stop", "dtype_size", "dtype_null", "names", NULL};
+	"headers", "start", "stop", "dtype_size", "dtype_null", "names", "dtypes", "redops", NULL};
 
 /* ~: not there; an integer; or a symbol whose address it is. */
 static void cell_read(const struct node *n, struct abi_cell *to)
@@ -89,6 +89,13 @@ static void abi_read(struct abi *a, const struct node *map)
 	table_read(a, TABLE_CONST, node_get(map, "const"), &a->constant);
 }
 
+static const struct node *map_of(const struct node *n, const char *key)
+{
+	const struct node *map = node_get(n, key);
+
+	return map && node_is(&gen, map, NODE_MAP, key) ? map : NULL;
+}
+
 static void check_read(struct check *c, const struct node *n)
 {
 	if (!n || !node_is(&gen, n, NODE_MAP, "check"))
@@ -96,6 +103,8 @@ static void check_read(struct check *c, const struct node *n)
 	node_known(&gen, n, check_keys, "check");
 	c->headers = node_get(n, "headers");
 	c->names = node_get(n, "names");
+	c->dtypes = map_of(n, "dtypes");
+	c->redops = map_of(n, "redops");
 	c->start = node_text(&gen, node_get(n, "start"), NULL);
 	c->stop = node_text(&gen, node_get(n, "stop"), NULL);
 	c->dtype_size = node_text(&gen, node_get(n, "dtype_size"), NULL);

@@ -1,15 +1,26 @@
-# make check-specs: compares the specs with the headers of every MPI that is installed: each prototype, each parameter
-# name with its role, each constant and element size. make check-specs-mutations: proves that it would notice.
+# make check-specs: compares the specs with the headers of every MPI that is installed, and with every nccl.h (installed, or
+# fetched by tests/fetch_nccl.sh): each prototype, each parameter name with its role, each constant and element size.
+# make check-specs-mutations: proves that it would notice.
 
 CHECK_MPICC ?= mpicc.openmpi mpicc.mpich
+# In recipes only: NCCL_CACHE is set by tests/doubles/doubles.mk.
+CHECK_NCCL    = $(wildcard /usr/include/nccl.h /usr/local/cuda/include/nccl.h $(NCCL_CACHE)/*/include/nccl.h)
+CHECK_NCCL_CC = cc
 
 check-specs: $(B)/genwrap
 	@mkdir -p $(B)/check; n=0; for cc in $(CHECK_MPICC); do \
 		command -v $$cc >/dev/null || { echo "check-specs: no $$cc here, skipped"; continue; }; \
 		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/mpi.yaml $$cc $(B)/check/mpi-$$(basename $$cc) || exit 1; \
 		n=$$((n + 1)); \
+	done; \
+	for h in $(CHECK_NCCL); do \
+		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/nccl.yaml "$(CHECK_NCCL_CC) -I$${h%/nccl.h} -idirafter tests/doubles/cuda/include" \
+			$(B)/check/nccl-$$(echo "$$h" | tr -c 'a-z0-9.\n' -) || exit 1; \
+		n=$$((n + 1)); \
 	done; test $$n -gt 0 || echo "check-specs: nothing was compared"
 
 .PHONY: check-specs-mutations
 check-specs-mutations: $(B)/genwrap
-	@sh tools/gen/check_mutations.sh $(B)/genwrap $(B)/check/mutations $(CHECK_MPICC)
+	@sh tools/gen/check_mutations.sh $(B)/genwrap $(B)/check/mutations mpi $(CHECK_MPICC)
+	@$(if $(CHECK_NCCL),sh tools/gen/check_mutations.sh $(B)/genwrap $(B)/check/mutations nccl $(foreach h,$(CHECK_NCCL), \
+		"$(CHECK_NCCL_CC) -I$(h:%/nccl.h=%) -idirafter tests/doubles/cuda/include"),echo "check-specs-mutations: no nccl.h here, skipped")

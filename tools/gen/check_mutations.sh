@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_mutations.sh GENWRAP FOLDER COMPILER...: puts one mistake after the other into mpi.yaml and sees whether
-# check_spec.sh notices it with at least one of the compilers.
-gen=$1 dir=$2
-shift 2
+# check_mutations.sh GENWRAP FOLDER SPEC COMPILER...: puts one mistake after the other into SPEC.yaml (mpi, nccl) and sees
+# whether check_spec.sh notices it with at least one of the compilers, which may have arguments.
+gen=$1 dir=$2 spec=$3
+shift 3
 here=$(dirname "$0") apis=configs/apis
 mkdir -p "$dir"
 cp $apis/kinds.yaml "$dir/"
 
 # row | sed expression within it
-mutations='
+mpi='
 MPI_Allreduce|s/int count/MPI_Aint count/
 MPI_Allreduce|s/const void \*send/void *send/
 MPI_Allreduce|s/MPI_Op op, MPI_Comm comm/MPI_Comm comm, MPI_Op op/
@@ -45,17 +45,51 @@ STATUS_SIZE|s/24, 20/24, 24/
 HANDLE_SIZE|s/8, 4/4, 4/
 MPI_REQUEST_NULL|s/ompi_request_null/ompi_mpi_comm_null/
 '
-# True if a compiler's header and $dir/mpi.yaml differ.
+nccl='
+ncclAllReduce|s/size_t count/int count/
+ncclAllReduce|s/const void \*send/void *send/
+ncclAllReduce|s/ncclRedOp_t op, ncclComm_t comm/ncclComm_t comm, ncclRedOp_t op/
+ncclAllReduce|s/, cudaStream_t stream//
+ncclAllGather|s/, ncclComm_t comm/, int _x, ncclComm_t comm/
+ncclBroadcast|s/const void \*send, void \*recv/const void *recv, void *send/
+ncclBroadcast|s/int root/size_t root/
+ncclBcast|s/void \*buf/const void *buf/
+ncclReduce|s/ncclDataType_t dtype, ncclRedOp_t op/ncclRedOp_t op, ncclDataType_t dtype/
+ncclSend|s/int peer/ncclComm_t x/; s/ncclComm_t comm/int peer/; s/ncclComm_t x/ncclComm_t comm/
+ncclRecv|s/ncclResult_t (/void (/
+ncclGather|s/, int root//; s/gather/allgather/
+ncclAlltoAll|s/ncclAlltoAll/ncclGather/; s/alltoall/gather/
+ncclGroupStart|s/ ()/ (int _x)/
+ncclGroupSimulateEnd|s/ncclSimInfo_t \*_info/void **_info/
+ncclCommInitRank|s/int nranks, ncclUniqueId id/ncclUniqueId id, int nranks/
+ncclCommInitRank|s/int nranks/int x/; s/int rank/int nranks/; s/int x/int rank/
+ncclCommInitRankScalable|s/int rank, int nitems/int nitems, int rank/
+ncclCommSplit|s/int color, int _key/int _key, int x/
+ncclCommShrink|s/int \*items/long *items/
+ncclCommGrow|s/const ncclUniqueId \*id/ncclUniqueId id/
+ncclCommDestroy|s/ncclComm_t comm/ncclComm_t *commp/
+config|s/const ncclCollConfig_t/ncclCollConfig_t/
+dtype|s/7: float32/7: float64/
+dtype|s/0: int8, 1: uint8/0: uint8, 1: int8/
+dtype|s/11: float8_e5m2/12: float8_e5m2/
+redop|s/2: max, 3: min/2: min, 3: max/
+types|s/struct(128)/struct(64)/
+types|s/ncclComm_t: ptr/ncclComm_t: i32/
+types|s/ncclResult_t: i32/ncclResult_t: i64/
+'
+eval "mutations=\$$spec"
+
+# True if a compiler's header and $dir/$spec.yaml differ.
 differs()
 {
 	for cc in "$@"; do
-		command -v "$cc" >/dev/null || continue
-		sh "$here/check_spec.sh" "$gen" "$dir/mpi.yaml" "$cc" "$dir/mutant" >"$dir/said" 2>&1 || return 0
+		command -v "${cc%% *}" >/dev/null || continue
+		sh "$here/check_spec.sh" "$gen" "$dir/$spec.yaml" "$cc" "$dir/mutant" >"$dir/said" 2>&1 || return 0
 	done
 	return 1
 }
 
-cp $apis/mpi.yaml "$dir/"
+cp $apis/$spec.yaml "$dir/"
 if differs "$@"; then
 	echo "check-specs-mutations: the spec itself differs: $(cat "$dir/said")"
 	exit 1
@@ -66,8 +100,8 @@ IFS='
 for m in $mutations; do
 	row=${m%%|*} edit=${m#*|}
 	sed "/^ *$row: /{ $edit
-	}" $apis/mpi.yaml >"$dir/mpi.yaml"
-	if cmp -s $apis/mpi.yaml "$dir/mpi.yaml"; then
+	}" $apis/$spec.yaml >"$dir/$spec.yaml"
+	if cmp -s $apis/$spec.yaml "$dir/$spec.yaml"; then
 		echo "check-specs-mutations: nothing to change: $m"
 		exit 1
 	fi

@@ -13,6 +13,16 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; (p = strstr(p, word)) != NULL; p += n)
+		if ((p == text || !word_char(p[-1])) && !word_char(p[n]))
+			return true;
+	return false;
+}
+
 /* The ( behind the declaration of `symbol`, or NULL. */
 static const char *find_prototype(const char *text, const char *symbol)
 {
@@ -93,8 +103,13 @@ int check_names(const struct library *lib, const struct func *f, const char *tex
 	if (!open)
 		return -1;
 	n = split(open, begin, len, API_ARGS_MAX);
-	if (n == 1 && f->args.n == 0 && strcmp(last_word(begin[0], len[0]), "void") == 0)
-		return 0;
+	/* f(void), or f() of old, which a compiler takes for anything */
+	if (n == 1 && !memchr(begin[0], '*', len[0])) {
+		const char *only = last_word(begin[0], len[0]);
+
+		if (!*only || strcmp(only, "void") == 0)
+			n = 0;
+	}
 	if (n != f->args.n) {
 		fail(f->at, "'%s' has %u parameters, in the header %u", f->symbol, f->args.n, n);
 		return 0;

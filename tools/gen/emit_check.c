@@ -123,6 +123,32 @@ static void put_table(struct out *o, const struct library *lib, const struct abi
 	}
 }
 
+/*
+ * Enumerators that the header has, and what they mean, against the file's tables of values. One that an older header
+ * lacks counts as absent.
+ */
+static void put_enum(struct out *o, const char *text, const struct node *map,
+	const struct value_map *values, bool redop)
+{
+	for (unsigned i = 0; map && i < map->n; i++) {
+		const char *name = map->key[i]->text;
+		uint8_t to = redop ? value_redop(&gen, map->item[i])
+				   : value_dtype(&gen, map->item[i], &(bool){false});
+		const struct spec_value *v = values->row, *end = v + values->n;
+
+		while (v < end && v->to != to)
+			v++;
+		if (v == end)
+			fail(map->item[i]->at, "%s: no value of the file means '%s'", name,
+				node_text(&gen, map->item[i], ""));
+		else if (!has_word(text, name))
+			put(o, "\tabsent++; /* %s */\n", name);
+		else
+			put(o, "\tconstant(\"%s\", %s, 4, 1, %lld, \"\");\n", name, name,
+				(long long)v->value);
+	}
+}
+
 static void put_sizes(struct out *o, const struct library *lib)
 {
 	put(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
@@ -174,13 +200,16 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	if (lib->abi.nflavour)
 		put(o, "#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
 			lib->spec->base);
+	put_enum(o, text, lib->check.dtypes, &lib->spec->dtype, false);
+	put_enum(o, text, lib->check.redops, &lib->spec->redop, true);
 	if (lib->check.dtype_size)
 		put_sizes(o, lib);
 	put(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n", lib->spec->library,
 		declared, f->n);
 	put(o, "\t\t\"%u parameter names, %%u constants (%%u not in the header), \"\n", names);
 	put(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
-	put(o, "\treturn bad%s;\n}\n", lib->abi.nflavour ? " || !same" : "");
+	put(o, "\treturn bad%s;\n}\n",
+		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
 	/* Nothing compared would look like success. */
 	if (!declared)
 		fail((struct pos){lib->spec->path, 1, 1}, "%s declares none of the functions",

@@ -77,7 +77,9 @@ void emit_tables(const struct library *lib)
 	for (unsigned i = 0; i < s->nsuccess; i++)
 		put(o, "%s%s", i ? ", " : "", c_int(s->success[i]));
 	put(o, "}, .nsuccess = %u, .missing = %s", s->nsuccess, c_int(s->missing));
-	put(o, *s->twin ? ", .alias_prefix = \"%s\"\n" : "\n", s->twin);
+	if (s->in_progress)
+		put(o, ", .in_progress = %s", c_int(s->in_progress));
+	put(o, *s->alias ? ", .alias_prefix = \"%s\"\n" : "\n", s->alias);
 	if (s->dtype.n || s->redop.n)
 		put(o, "\n");
 	if (s->dtype.n)

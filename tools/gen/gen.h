@@ -68,6 +68,7 @@ struct abi {
 /* What comparing with a header needs (key `check`). */
 struct check {
 	const struct node *headers, *names;
+	const struct node *dtypes, *redops; /* enumerator: what it means */
 	const char *start, *stop, *dtype_size, *dtype_null;
 };
 
@@ -110,5 +111,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
  * text does not declare f.
  */
 int check_names(const struct library *lib, const struct func *f, const char *text);
+/* True if `word` stands in the text by itself. */
+bool has_word(const char *text, const char *word);
 
 #endif

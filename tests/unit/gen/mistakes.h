@@ -23,6 +23,12 @@ static const struct mistake mistakes[] = {
 	{"tiny.yaml", "missing: -3\n", "", "tiny.yaml:1:1: the file needs missing: the code"},
 	{"tiny.yaml", "[0, 7]", "[]",
 		"tiny.yaml:6:10: the file needs success: [codes], 1 to 4 of them"},
+	{"tiny.yaml", "twin: p\n", "twin: p\nalias: q\n",
+		"tiny.yaml:5:8: twin is the alias already"},
+	{"tiny.yaml", "in_progress: 7", "in_progress: 8",
+		": in_progress must be one of success, and not 0"},
+	{"tiny.yaml", "in_progress: 7", "in_progress: 0",
+		": in_progress must be one of success, and not 0"},
 	{"tiny.yaml", "completion: stream", "completion: later",
 		"tiny.yaml:7:13: unknown completion 'later'; known are return, request, start, "
 		"stream"},

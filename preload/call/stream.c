@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/stream.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/comm.h"
+#include "call/pending.h"
+#include "call/record.h"
+#include "call/thread.h"
+#include "device/device.h"
+#include "session.h"
+
+/* ---- what can be measured ---- */
+
+static uint64_t stream_of(const struct call *c)
+{
+	int i = c->api->spec->at[ROLE_STREAM];
+
+	return i ? c->v[i - 1].u : 0;
+}
+
+static bool wanted(const struct view *v)
+{
+	const struct config *cfg = &session.cfg;
+
+	return cfg->statistics && v->count && !v->nostats &&
+	       !(cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes);
+}
+
+/* Decides of one buffer: it is read by us, copied by its stream, or left alone. */
+static void decide(const struct device_backend *b, uint64_t stream, struct view *v)
+{
+	bool copy = session.cfg.device == CONFIG_DEVICE_COPY, ours;
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	v->shot = 0;
+	if (!wanted(v))
+		return;
+	v->nostats = 1;
+	if (!view_bounds(v, &lo, &hi))
+		return;
+	device_is_host(b, (const void *)lo, hi - lo, &kind);
+	/*
+	 * When an output is there only its stream knows; so it is with inputs that a stream can write, where the user
+	 * lets us ask it.
+	 */
+	ours = kind == DEVICE_IDLE ||
+	       (v->io == IO_IN && (kind == DEVICE_HOST || (kind == DEVICE_PINNED && !copy)));
+	v->host = ours;
+	if (ours)
+		v->nostats = !device_probe((const void *)lo, hi - lo);
+	else if (copy && kind != DEVICE_HOST && v->layout == VIEW_CONTIG &&
+		 b->copy(stream, v->base, v->bytes, &v->shot) != 0)
+		v->shot = 0;
+}
+
+static void no_statistics(struct view *v, unsigned n)
+{
+	for (; n; n--, v++)
+		v->nostats = 1;
+}
+
+static void decide_all(uint64_t stream, struct view *v, unsigned n)
+{
+	const struct device_backend *b = device_present();
+
+	for (; n; n--, v++)
+		decide(b, stream, v);
+}
+
+void stream_enter(struct call *c)
+{
+	const struct device_backend *b = device_present();
+	struct what *w = &c->what;
+
+	stream_poll();
+	for (unsigned i = 0; i < KIND_VIEWS; i++)
+		w->in[i].shot = w->out[i].shot = 0;
+	if (b && b->capturing(stream_of(c))) {
+		w->flags |= CF_CAPTURED;
+		no_statistics(w->in, w->nin);
+		no_statistics(w->out, w->nout);
+		return;
+	}
+	decide_all(stream_of(c), w->in, w->nin);
+}
+
+static bool has_shots(const struct view *v, unsigned n)
+{
+	for (; n; n--, v++)
+		if (v->shot)
+			return true;
+	return false;
+}
+
+static void drop_shots(struct view *v, unsigned n)
+{
+	for (; n; n--, v++)
+		if (v->shot) {
+			device_known()->drop(v->shot);
+			v->shot = 0;
+		}
+}
+
+void stream_drop(struct what *w)
+{
+	if (!device_known())
+		return;
+	drop_shots(w->in, w->nin);
+	drop_shots(w->out, w->nout);
+}
+
+/* ---- snapshots on their way ---- */
+
+#define FLIGHT_MAX 1024u
+#define FLIGHT_LATE 16 /* so many that have not arrived are looked at in a row */
+
+static struct pending *flight; /* oldest first */
+static uint32_t nflight;
+static _Atomic uint32_t flying;
+static pthread_mutex_t flight_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool flight_add(const struct pending *p)
+{
+	bool ok;
+
+	pthread_mutex_lock(&flight_lock);
+	if (!flight) {
+		void *m = mmap(NULL, FLIGHT_MAX * sizeof(*flight), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		flight = m == MAP_FAILED ? NULL : m;
+	}
+	ok = flight && nflight < FLIGHT_MAX;
+	if (ok) {
+		flight[nflight++] = *p;
+		atomic_store_explicit(&flying, nflight, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&flight_lock);
+	return ok;
+}
+
+/* Has the snapshot of each view arrived (or been lost)? Then the views lie in host memory. */
+static bool arrived(const struct device_backend *b, struct view *v, unsigned n)
+{
+	for (; n; n--, v++) {
+		const void *at = NULL;
+		int state = v->shot && v->nostats ? b->poll(v->shot, &at) : -1;
+
+		if (state == 0)
+			return false;
+		if (state == 1) {
+			v->base = at;
+			v->host = 1;
+			v->nostats = 0;
+		}
+	}
+	return true;
+}
+
+/* Takes the first that is complete out of the list. */
+static bool flight_take(struct pending *out)
+{
+	const struct device_backend *b = device_known();
+	uint32_t late = 0;
+	bool found = false;
+
+	if (!b || pthread_mutex_trylock(&flight_lock) != 0)
+		return false;
+	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
+		struct what *w = &flight[i].what;
+
+		if (!arrived(b, w->in, w->nin) || !arrived(b, w->out, w->nout)) {
+			late++;
+			continue;
+		}
+		*out = flight[i];
+		nflight--;
+		memmove(&flight[i], &flight[i + 1], (nflight - i) * sizeof(*flight));
+		atomic_store_explicit(&flying, nflight, memory_order_relaxed);
+		found = true;
+		break;
+	}
+	pthread_mutex_unlock(&flight_lock);
+	return found;
+}
+
+static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
+{
+	struct thread *t = session_is_on() ? thread_get() : NULL;
+
+	if (t)
+		record_end(t, p, end, flags, error);
+	stream_drop(&p->what);
+	if (p->what.comm)
+		comm_release(p->what.comm);
+}
+
+void stream_poll(void)
+{
+	struct pending p;
+
+	if (!atomic_load_explicit(&flying, memory_order_relaxed))
+		return;
+	while (flight_take(&p))
+		end_call(&p, clock_ticks(), 0, 0);
+}
+
+/* The call ends when its snapshots are here; without any, now. `end`: ticks. */
+static void end_when_there(struct pending *p, uint64_t end, uint32_t flags)
+{
+	if (has_shots(p->what.in, p->what.nin) || has_shots(p->what.out, p->what.nout)) {
+		if (flight_add(p))
+			return;
+		log_loss(LOSS_PENDING, "too many calls on streams under way: further ones have no "
+				       "statistics");
+		stream_drop(&p->what);
+	}
+	end_call(p, end, flags, 0);
+}
+
+/* ---- groups ---- */
+
+#define GROUPS 2 /* libraries whose groups one thread has open at the same time */
+#define QUEUE_FIRST 64u
+#define QUEUE_MAX 65536u
+
+struct queued {
+	struct pending p;
+	uint64_t stream;
+	const struct lib *lib;
+};
+
+struct open_group {
+	const struct lib *lib;
+	uint32_t depth;
+};
+
+static __thread struct {
+	struct open_group open[GROUPS];
+	uint32_t n; /* in the queue: struct queued in thread->group */
+} here __attribute__((tls_model("initial-exec")));
+
+static struct open_group *group_of(const struct lib *lib, bool make)
+{
+	struct open_group *unused = NULL;
+
+	for (unsigned i = 0; i < GROUPS; i++) {
+		if (here.open[i].depth && here.open[i].lib == lib)
+			return &here.open[i];
+		if (!here.open[i].depth)
+			unused = &here.open[i];
+	}
+	if (!make || !unused)
+		return NULL;
+	*unused = (struct open_group){.lib = lib};
+	return unused;
+}
+
+/* Room for one more; it grows by doubling and is kept. */
+static struct queued *queue_place(struct thread *t)
+{
+	size_t have = t->group_bytes / sizeof(struct queued);
+
+	if (here.n == have) {
+		size_t want = have ? 2 * have : QUEUE_FIRST;
+		size_t bytes = want * sizeof(struct queued);
+		void *m = want > QUEUE_MAX ? MAP_FAILED
+					   : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+						     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (m == MAP_FAILED)
+			return NULL;
+		if (t->group) {
+			memcpy(m, t->group, here.n * sizeof(struct queued));
+			munmap(t->group, t->group_bytes);
+		}
+		t->group = m;
+		t->group_bytes = bytes;
+	}
+	return (struct queued *)t->group + here.n++;
+}
+
+static void group_ended(struct call *c, int64_t ret)
+{
+	const struct lib *lib = c->api->spec->lib;
+	bool progress = lib->in_progress && ret == lib->in_progress;
+	bool never = c->api->spec->sub == SUB_CANCEL || !c->ok;
+	uint32_t kept = 0, flags = !c->ok     ? CF_ERROR
+				   : never    ? CF_CANCELLED
+				   : progress ? CF_INPROGRESS
+					      : 0;
+	struct thread *t = thread_word.self;
+	/* A forked child has the depth, and not the queue. */
+	struct queued *q = t ? t->group : NULL;
+
+	if (!q)
+		here.n = 0;
+	for (uint32_t i = 0; i < here.n; i++) {
+		struct what *w = &q[i].p.what;
+
+		if (q[i].lib != lib) {
+			if (kept != i)
+				q[kept] = q[i];
+			kept++;
+			continue;
+		}
+		if (never) {
+			stream_drop(w);
+			end_call(&q[i].p, c->end, flags, (int32_t)ret);
+			continue;
+		}
+		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED))
+			no_statistics(w->out, w->nout);
+		else
+			decide_all(q[i].stream, w->out, w->nout);
+		end_when_there(&q[i].p, c->end, flags);
+	}
+	here.n = kept;
+}
+
+void stream_group(struct call *c, int64_t ret)
+{
+	bool start = c->api->spec->task == TASK_GROUP_START;
+	struct open_group *g = group_of(c->api->spec->lib, start);
+
+	if (!g || (start && !c->ok))
+		return;
+	if (start)
+		g->depth++;
+	/* It goes one level up even if it failed. */
+	else if (--g->depth == 0)
+		group_ended(c, ret);
+}
+
+void stream_leave(struct call *c, int64_t ret)
+{
+	const struct lib *lib = c->api->spec->lib;
+	struct what *w = &c->what;
+	bool progress = lib->in_progress && ret == lib->in_progress;
+	struct open_group *g = group_of(lib, false);
+	struct queued *q = NULL;
+	struct pending p;
+
+	if (!c->ok) {
+		stream_drop(w);
+		record_close(c->rec, w, c->end, true, ret);
+		return;
+	}
+	if (progress)
+		w->flags |= CF_INPROGRESS;
+	if (g && !(q = queue_place(c->t))) {
+		w->flags |= CF_UNTRACKED;
+		w->nout = 0;
+		thread_count(c->t, JC_DROP_PENDING);
+		log_loss(LOSS_PENDING,
+			"a group of more than %u calls: outputs of further ones are "
+			"not recorded",
+			QUEUE_MAX);
+	}
+	if (progress || w->flags & CF_CAPTURED)
+		no_statistics(w->out, w->nout);
+	else if (!g)
+		decide_all(stream_of(c), w->out, w->nout);
+	if (!q && !has_shots(w->in, w->nin) && !has_shots(w->out, w->nout)) {
+		record_close(c->rec, w, c->end, false, ret);
+		return;
+	}
+	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .what = *w};
+	if (w->comm)
+		comm_hold(w->comm);
+	record_async(c->rec, w);
+	if (q)
+		*q = (struct queued){.p = p, .stream = stream_of(c), .lib = lib};
+	else
+		end_when_there(&p, c->end, 0);
+}
+
+void stream_reset(void)
+{
+	pthread_mutex_init(&flight_lock, NULL);
+	nflight = 0;
+	atomic_store(&flying, 0);
+	here.n = 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls whose work a stream does later (completion: stream), and groups of them.
+ *
+ * Where no device's runtime is at work (a library that computes on the processor) the work is done when the function
+ * returns, or, between group_start and the outermost group_end of a thread, when that returns: outputs are measured
+ * there, on the calling thread. Where one is at work only the stream knows. With `device: copy` snapshots are put on it
+ * by the calling thread: of inputs before the real function is called (inside a group nothing of the group is on the
+ * stream yet), of outputs behind it, inside a group when the outermost group_end has returned. What has arrived is
+ * measured by whichever thread comes here next; nobody waits. Otherwise buffers on the device, and all outputs, are
+ * recorded without statistics.
+ *
+ * A call that the library accepted without starting it (lib->in_progress) has outputs at a time that nobody tells us:
+ * they are not measured.
+ *
+ * Lock: the list of snapshots on their way has a mutex, a leaf but for the backend's functions that are called with it
+ * held (poll); made anew in a forked child.
+ */
+#ifndef PROBE_CALL_STREAM_H
+#define PROBE_CALL_STREAM_H
+
+#include "call/call.h"
+
+/*
+ * Before the record is opened: says of each input whether it can be read now, and takes snapshots.
+ * What can be had neither way is marked nostats.
+ */
+void stream_enter(struct call *c);
+
+/* The call came back: closes its record, or keeps it until its outputs are valid. c->rec is not NULL. */
+void stream_leave(struct call *c, int64_t ret);
+
+/* A group function came back. */
+void stream_group(struct call *c, int64_t ret);
+
+/* Gives up the snapshots of a call that gets no record, or no end. */
+void stream_drop(struct what *w);
+
+/* Ends the calls whose snapshots have arrived. Cheap when nothing is on its way. */
+void stream_poll(void);
+
+/* In a forked child. */
+void stream_reset(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose memory is a buffer? A pointer that the processor must not follow may belong to a device (a GPU), and then only
+ * the device's own runtime knows, and only a stream of the job can read it in the right order. The core knows the
+ * runtime through struct device_backend; adapters provide one for each.
+ *
+ * Host memory is: no runtime is at work in the process, or the one that is says so. Operations on streams take memory
+ * of any sort, so theirs is also shown to the kernel before it is read (device_probe).
+ */
+#ifndef PROBE_DEVICE_DEVICE_H
+#define PROBE_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum device_memory {
+	DEVICE_IDLE, /* the runtime has not been started: no device has any memory */
+	DEVICE_HOST, /* the runtime does not know it */
+	DEVICE_PINNED, /* host memory that the runtime knows: both can read it */
+	DEVICE_MEMORY, /* anything else, also where the runtime does not answer */
+};
+
+/*
+ * A runtime. The functions are called on threads of the job, never wait for the device, never end or start anything
+ * of the job's, and may be called by several threads at once.
+ */
+struct device_backend {
+	const char *name;
+	const char *library; /* what the file's name begins with */
+	/* The library was loaded: looks its functions up. False: not usable. Called again if more is loaded. */
+	bool (*attach)(void);
+	enum device_memory (*memory)(const void *p);
+	/*
+	 * True while operations on that stream are only noted down for later (CUDA graphs): copies of ours would be
+	 * replayed with them. True also where the runtime does not answer.
+	 */
+	bool (*capturing)(uint64_t stream);
+	/*
+	 * A snapshot: puts a copy of [from, from + bytes) to host memory on the stream, behind all that it has been
+	 * given so far, and a mark behind the copy. *shot: its number, not 0. -ENOBUFS: no memory left for it; -EIO: the
+	 * runtime refuses.
+	 */
+	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
+	/* 1: the stream has passed the mark, *at is the copy, until drop(). 0: not yet. -EIO: it never will. */
+	int (*poll)(uint32_t shot, const void **at);
+	/* Not needed any more; its memory is used anew only when the stream has passed the mark. */
+	void (*drop)(uint32_t shot);
+};
+
+/* All that were compiled in, NULL-terminated; none where there are no adapters. */
+extern const struct device_backend *const device_backends[] __attribute__((weak));
+
+/* The one whose runtime is loaded, or NULL. Looks again when something was loaded since; about 30 ns. */
+const struct device_backend *device_present(void);
+
+/* What device_present() said last, on any thread. */
+const struct device_backend *device_known(void);
+
+/*
+ * True if both ends of [p, p + bytes) are host memory as far as that runtime knows (NULL: there is none). Nothing is
+ * read. kind: what it said, DEVICE_IDLE for no runtime.
+ */
+bool device_is_host(
+	const struct device_backend *b, const void *p, size_t bytes, enum device_memory *kind);
+
+/*
+ * True if the kernel can read the first and the last byte of [p, p + bytes). Never faults; a range that is mapped with
+ * a hole in it is not noticed. bytes 0: true.
+ */
+bool device_probe(const void *p, size_t bytes);
+
+#endif

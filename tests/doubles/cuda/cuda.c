@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See cuda_double.h. One lock for everything: this is not about speed. */
+#include "cuda_double.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct item {
+	struct item *next;
+	void (*fn)(void *);
+	void *arg, *to;
+	const void *from;
+	size_t bytes;
+	CUevent event;
+};
+
+struct CUstream_st {
+	int number;
+	bool held, busy;
+	int capture; /* CU_STREAM_CAPTURE_STATUS_: none, active, invalidated */
+	struct item *first, **end;
+	pthread_cond_t change;
+};
+
+struct CUevent_st {
+	bool recorded;
+	unsigned under_way; /* marks of it that streams have not passed */
+};
+
+enum kind { DEVICE = 2, PINNED = 1, MANAGED = 3 };
+
+static struct memory {
+	char *address, *alias;
+	size_t bytes;
+	enum kind kind;
+} memories[64];
+static int nmemories, nstreams, ncaptures;
+static bool initialised;
+static struct CUstream_st streams[8];
+static char log_text[65536], log_copy[65536];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char the_context;
+static __thread CUcontext current;
+static __thread int capture_mode; /* global */
+
+static void note(const char *fmt, ...)
+{
+	size_t n = strlen(log_text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(log_text + n, sizeof(log_text) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- memory ---- */
+
+static struct memory *find(const void *p)
+{
+	for (int i = 0; i < nmemories; i++)
+		if ((const char *)p >= memories[i].address &&
+			(const char *)p < memories[i].address + memories[i].bytes)
+			return &memories[i];
+	return NULL;
+}
+
+EXPORT void *double_device_alias(const void *p)
+{
+	struct memory *m;
+	void *out;
+
+	pthread_mutex_lock(&lock);
+	m = find(p);
+	out = m ? m->alias + ((const char *)p - m->address) : (void *)(uintptr_t)p;
+	pthread_mutex_unlock(&lock);
+	return out;
+}
+
+static CUresult allocate(void **out, size_t bytes, enum kind kind)
+{
+	int fd = memfd_create("device", MFD_CLOEXEC);
+	struct memory *m = &memories[nmemories];
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		abort();
+	m->bytes = bytes;
+	m->kind = kind;
+	m->alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	m->address = kind == PINNED ? m->alias : mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (m->alias == MAP_FAILED || m->address == MAP_FAILED)
+		abort();
+	nmemories++;
+	*out = m->address;
+	return CUDA_SUCCESS;
+}
+
+/* What is not allowed while a stream is being captured, unless the thread has asked for leniency. */
+static bool unsafe(void)
+{
+	if (!ncaptures || capture_mode == 2)
+		return false;
+	for (int i = 0; i < nstreams; i++)
+		if (streams[i].capture)
+			streams[i].capture = 2;
+	return true;
+}
+
+static CUresult allocate_safely(void **out, size_t bytes, enum kind kind)
+{
+	CUresult r = CUDA_ERROR_NOT_INITIALIZED;
+
+	pthread_mutex_lock(&lock);
+	if (initialised)
+		r = unsafe() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : allocate(out, bytes, kind);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
+{
+	return allocate_safely((void **)out, bytes, DEVICE);
+}
+
+EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	return allocate_safely((void **)out, bytes, MANAGED);
+}
+
+EXPORT CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	return allocate_safely(out, bytes, PINNED);
+}
+
+EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
+{
+	CUresult r = CUDA_SUCCESS;
+	struct memory *m;
+
+	pthread_mutex_lock(&lock);
+	m = find((const void *)(uintptr_t)p);
+	if (!initialised)
+		r = CUDA_ERROR_NOT_INITIALIZED;
+	else if (!m || (what != 2 && what != 8))
+		r = CUDA_ERROR_INVALID_VALUE;
+	else
+		*(unsigned *)out = what == 8 ? m->kind == MANAGED : m->kind == PINNED ? 1 : 2;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+/* ---- streams ---- */
+
+static CUstream stream_of(CUstream s)
+{
+	return s ? s : &streams[0];
+}
+
+static void do_item(struct item *i)
+{
+	if (i->fn)
+		i->fn(i->arg);
+	else if (i->bytes)
+		memcpy(double_device_alias(i->to), double_device_alias(i->from), i->bytes);
+}
+
+static void *stream_main(void *arg)
+{
+	CUstream s = arg;
+	struct item *i;
+
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (!s->first || s->held)
+			pthread_cond_wait(&s->change, &lock);
+		i = s->first;
+		s->first = i->next;
+		if (!s->first)
+			s->end = &s->first;
+		s->busy = true;
+		pthread_mutex_unlock(&lock);
+		do_item(i);
+		pthread_mutex_lock(&lock);
+		if (i->event)
+			i->event->under_way--;
+		s->busy = false;
+		pthread_cond_broadcast(&s->change);
+		free(i);
+	}
+	return NULL;
+}
+
+static void new_stream(CUstream *out)
+{
+	CUstream s = &streams[nstreams];
+	pthread_t thread;
+
+	s->number = nstreams++;
+	s->end = &s->first;
+	pthread_cond_init(&s->change, NULL);
+	if (pthread_create(&thread, NULL, stream_main, s))
+		abort();
+	pthread_detach(thread);
+	*out = s;
+}
+
+EXPORT CUresult cuInit(unsigned flags)
+{
+	CUstream s;
+
+	(void)flags;
+	pthread_mutex_lock(&lock);
+	if (!initialised)
+		new_stream(&s);
+	initialised = true;
+	current = &the_context;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *out, unsigned flags)
+{
+	(void)flags;
+	pthread_mutex_lock(&lock);
+	new_stream(out);
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+/* Puts a thing on the stream, or into the capture, where it is forgotten. */
+static CUresult put(CUstream s, struct item what, const char *name)
+{
+	CUresult r = CUDA_SUCCESS;
+	struct item *i;
+
+	s = stream_of(s);
+	pthread_mutex_lock(&lock);
+	if (!initialised) {
+		r = CUDA_ERROR_NOT_INITIALIZED;
+	} else if (current != &the_context) {
+		r = CUDA_ERROR_INVALID_CONTEXT;
+	} else if (s->capture) {
+		note("s%d captured %s\n", s->number, name);
+		r = s->capture == 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+	} else {
+		note(what.bytes ? "s%d %s %zu\n" : "s%d %s\n", s->number, name, what.bytes);
+		i = malloc(sizeof(*i));
+		if (!i)
+			abort();
+		*i = what;
+		*s->end = i;
+		s->end = &i->next;
+		if (i->event) {
+			i->event->recorded = true;
+			i->event->under_way++;
+		}
+		pthread_cond_broadcast(&s->change);
+	}
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+	return put(s,
+		(struct item){.to = (void *)(uintptr_t)to,
+			.from = (void *)(uintptr_t)from,
+			.bytes = bytes},
+		"copy");
+}
+
+EXPORT CUresult cuLaunchHostFunc(CUstream s, void (*fn)(void *), void *arg)
+{
+	return put(s, (struct item){.fn = fn, .arg = arg}, "launch");
+}
+
+EXPORT CUresult cuEventRecord(CUevent e, CUstream s)
+{
+	return put(s, (struct item){.event = e}, "mark");
+}
+
+EXPORT CUresult cuStreamSynchronize(CUstream s)
+{
+	s = stream_of(s);
+	pthread_mutex_lock(&lock);
+	while (s->first || s->busy)
+		pthread_cond_wait(&s->change, &lock);
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamGetCtx(CUstream s, CUcontext *ctx)
+{
+	(void)s;
+	*ctx = initialised ? &the_context : NULL;
+	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+	current = ctx;
+	return CUDA_SUCCESS;
+}
+
+/* One level is enough here: what was there before is the same context. */
+EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
+{
+	*ctx = current;
+	return CUDA_SUCCESS;
+}
+
+/* ---- captures ---- */
+
+EXPORT CUresult cuStreamIsCapturing(CUstream s, int *state)
+{
+	pthread_mutex_lock(&lock);
+	*state = stream_of(s)->capture;
+	pthread_mutex_unlock(&lock);
+	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream s, int mode)
+{
+	(void)mode;
+	pthread_mutex_lock(&lock);
+	stream_of(s)->capture = 1;
+	ncaptures++;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamEndCapture(CUstream s, CUgraph *graph)
+{
+	CUresult r;
+
+	pthread_mutex_lock(&lock);
+	r = stream_of(s)->capture == 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+	stream_of(s)->capture = 0;
+	ncaptures--;
+	*graph = NULL;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	int was = capture_mode;
+
+	capture_mode = *mode;
+	*mode = was;
+	return CUDA_SUCCESS;
+}
+
+/* ---- events ---- */
+
+EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags)
+{
+	(void)flags;
+	*out = calloc(1, sizeof(**out));
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventDestroy_v2(CUevent e)
+{
+	free(e);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventQuery(CUevent e)
+{
+	CUresult r;
+
+	pthread_mutex_lock(&lock);
+	r = unsafe()	   ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	    : e->under_way ? CUDA_ERROR_NOT_READY
+			   : CUDA_SUCCESS;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+/* ---- the double's own ---- */
+
+static void set_held(CUstream s, bool held)
+{
+	pthread_mutex_lock(&lock);
+	stream_of(s)->held = held;
+	pthread_cond_broadcast(&stream_of(s)->change);
+	pthread_mutex_unlock(&lock);
+}
+
+EXPORT void double_hold(CUstream s)
+{
+	set_held(s, true);
+}
+
+EXPORT void double_release(CUstream s)
+{
+	set_held(s, false);
+}
+
+EXPORT const char *double_log(void)
+{
+	pthread_mutex_lock(&lock);
+	memcpy(log_copy, log_text, sizeof(log_copy));
+	log_text[0] = 0;
+	pthread_mutex_unlock(&lock);
+	return log_copy;
+}

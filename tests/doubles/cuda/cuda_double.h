@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcuda.so.1 without a device, for tests. Streams are threads, the device's memory is memory that the processor must
+ * not touch: its addresses are mapped without any right, so a wrong read ends the test; the device's side uses a
+ * second mapping of it. Captures record nothing; what must not be done while one is under way spoils it.
+ *
+ * The first functions are those of CUDA's driver that the tests use, the last ones are the double's own.
+ */
+#ifndef TESTS_DOUBLES_CUDA_DOUBLE_H
+#define TESTS_DOUBLES_CUDA_DOUBLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef void *CUcontext, *CUgraph;
+typedef uint64_t CUdeviceptr;
+
+enum {
+	CUDA_SUCCESS = 0,
+	CUDA_ERROR_INVALID_VALUE = 1,
+	CUDA_ERROR_NOT_INITIALIZED = 3,
+	CUDA_ERROR_INVALID_CONTEXT = 201,
+	CUDA_ERROR_NOT_READY = 600,
+	CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+	CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+};
+
+CUresult cuInit(unsigned flags);
+CUresult cuStreamCreate(CUstream *out, unsigned flags);
+CUresult cuStreamSynchronize(CUstream s);
+CUresult cuStreamGetCtx(CUstream s, CUcontext *ctx);
+CUresult cuStreamIsCapturing(CUstream s, int *state);
+CUresult cuStreamBeginCapture_v2(CUstream s, int mode);
+CUresult cuStreamEndCapture(CUstream s, CUgraph *graph);
+CUresult cuThreadExchangeStreamCaptureMode(int *mode);
+CUresult cuCtxPushCurrent_v2(CUcontext ctx);
+CUresult cuCtxPopCurrent_v2(CUcontext *ctx);
+CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes);
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags);
+CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags);
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s);
+CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p);
+CUresult cuLaunchHostFunc(CUstream s, void (*fn)(void *), void *arg);
+CUresult cuEventCreate(CUevent *out, unsigned flags);
+CUresult cuEventDestroy_v2(CUevent e);
+CUresult cuEventRecord(CUevent e, CUstream s);
+CUresult cuEventQuery(CUevent e);
+
+/* Where the device's side finds what the program calls p. */
+void *double_device_alias(const void *p);
+/* What the stream is given waits until it is released. */
+void double_hold(CUstream s);
+void double_release(CUstream s);
+/* What has been asked of the driver since the last call of this, a line each: "s1 copy 16". */
+const char *double_log(void);
+
+#endif

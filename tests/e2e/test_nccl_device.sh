@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# NCCL on streams of a device, on doubles of NCCL and of CUDA's driver: what is asked of the driver, and in which order.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/nccl.sh
+[ -x "$B/apps/nccl/nccl_device" ] || {
+	skip 'NCCL on a device' 'the programs are not built (make apps)'
+	finish
+}
+
+# What a part of the program asked of the driver, in one line.
+asked() { # FILE PART
+	sed -n "/^\[$2\]/,/^\[/{/^\[/d;p}" "$1" | tr '\n' ';'
+}
+
+columns='[(r["api"][4:], r["io"], r["min"], r["max"], r["flags"]) for r in on("rank0")]'
+
+nccl_plain 2 APP_LOG="$tmp/log" nccl_device
+is 'the program itself' "$status" 0
+is 'without us the program asks what it always does' "$(asked "$tmp/log.0" group)$(asked "$tmp/log.0" capture)" 's1 launch;s2 captured launch;'
+
+new_out
+nccl_with 2 APP_LOG="$tmp/log_off" nccl_device
+same_result 'device: off'
+is 'device: off: nothing is put on a stream' "$(cat "$tmp/log_off.0")" "$(cat "$tmp/log.0")"
+is 'device: off: what the processor can read is measured' "$(rows "$out" "$columns[:4] + $columns[-2:]")" \
+	"[('AllReduce', 'in', '1', '4', 'inplace'), ('AllReduce', 'out', '2', '8', 'inplace'), ('AllReduce', 'in', '', '', 'nostats'), ('AllReduce', 'out', '', '', 'nostats'), ('AllReduce', 'in', '2', '8', ''), ('AllReduce', 'out', '', '', 'nostats')]"
+contract 'device: off' "$out" --partial
+
+new_out
+nccl_with 2 APP_LOG="$tmp/log_copy" PROBE_DEVICE=copy nccl_device
+same_result 'device: copy'
+unlike 'device: copy: nothing is said' "$(cat "$tmp/with.err")" 'libprobe'
+contract 'device: copy' "$out" --partial
+is 'copies before and after the operation, on its stream' "$(asked "$tmp/log_copy.0" all_reduce)" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
+is 'in place: what went in is copied before' "$(asked "$tmp/log_copy.1" 'in place')" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
+is 'in a group nothing is copied out before the group has been put on the stream' "$(asked "$tmp/log_copy.0" group)" \
+	's1 copy 16;s1 mark;s1 copy 8;s1 mark;s1 launch;s1 copy 16;s1 mark;s1 copy 8;s1 mark;'
+is 'a capture gets nothing of ours' "$(asked "$tmp/log_copy.0" capture)" 's2 captured launch;'
+is 'beside a capture copies go on, and do not spoil it' "$(asked "$tmp/log_copy.0" 'beside a capture')" \
+	's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;s1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
+is 'host memory that a stream can write is copied by the stream too; so is managed memory' "$(asked "$tmp/log_copy.0" 'other memory')" \
+	's0 copy 16;s0 mark;s0 launch;s0 copy 16;s0 mark;'
+is 'every row but those of the capture is measured' "$(rows "$out" "$columns")" \
+	"[('AllReduce', 'in', '1', '4', 'inplace'), ('AllReduce', 'out', '2', '8', 'inplace'), ('AllReduce', 'in', '1', '4', 'async'), ('AllReduce', 'out', '3', '12', 'async'), ('AllReduce', 'in', '1', '4', 'inplace;async'), ('AllReduce', 'out', '2', '8', 'inplace;async'), ('Broadcast', 'in', '2', '8', 'async'), ('Broadcast', 'out', '2', '8', 'async'), ('AllReduce', 'in', '2', '4', 'inplace;async'), ('AllReduce', 'out', '4', '8', 'inplace;async'), ('AllReduce', 'in', '', '', 'captured;nostats'), ('AllReduce', 'out', '', '', 'captured;nostats'), ('AllReduce', 'in', '4', '8', 'async'), ('AllReduce', 'out', '8', '16', 'async'), ('AllReduce', 'in', '8', '16', 'inplace;async'), ('AllReduce', 'out', '8', '16', 'inplace;async'), ('AllReduce', 'in', '2', '8', 'async'), ('AllReduce', 'out', '4', '16', 'async')]"
+finish
