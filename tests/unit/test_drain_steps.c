@@ -254,8 +254,8 @@ static void leave_much(struct rank *r, struct crash_truth *truth)
 	live(&plan);
 	/* As if the pass had been killed between writing and committing. */
 	for (int i = 0; i < FILES_OPEN; i++)
-		if (r->sink.files.file[i].fd >= 0 &&
-			write(r->sink.files.file[i].fd, "1,,2,torn", 9) != 9)
+		if (r->sink.files.file[i].at.fd >= 0 &&
+			write(r->sink.files.file[i].at.fd, "1,,2,torn", 9) != 9)
 			_exit(4);
 	_exit(0);
 }
