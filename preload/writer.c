@@ -24,7 +24,10 @@
 #include "session.h"
 
 #define WRITER_NICE 19
-#define END_LOCK_MS 2000 /* how long the end of the program waits for a writer that is at work */
+/* The end of the program waits for a writer that is at work: so long without progress, and so long at most. */
+#define END_IDLE_MS 2000
+#define END_LOCK_MS 30000
+#define END_LOOK_MS 250
 
 #define STEP_DRAIN_NS 50000000u
 
@@ -285,6 +288,25 @@ static bool lock_for(long ms)
 	return pthread_mutex_timedlock(&session.drain_lock, &until) == 0;
 }
 
+/* The writer has the lowest priority: on a crowded machine a pass takes it long, but it gets on. */
+static bool lock_at_end(void)
+{
+	uint64_t seq = 0;
+	int idle = 0;
+
+	for (int waited = 0; waited < END_LOCK_MS && idle < END_IDLE_MS; waited += END_LOOK_MS) {
+		uint64_t now;
+
+		if (lock_for(END_LOOK_MS))
+			return true;
+		now = atomic_load_explicit(
+			&session.journal.head->commit_seq, memory_order_relaxed);
+		idle = now == seq ? idle + END_LOOK_MS : 0;
+		seq = now;
+	}
+	return false;
+}
+
 void session_flush(void)
 {
 	int cancel;
@@ -293,7 +315,7 @@ void session_flush(void)
 		return;
 	/* A thread that is cancelled while it writes would keep the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (lock_for(END_LOCK_MS)) {
+	if (lock_at_end()) {
 		if (session_is_on())
 			drain_now(false);
 		pthread_mutex_unlock(&session.drain_lock);
@@ -324,7 +346,7 @@ void session_end(void)
 	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
 		goto out;
 	atomic_store(&stop, true);
-	if (lock_for(END_LOCK_MS)) {
+	if (lock_at_end()) {
 		int bad = drain_now(true);
 
 		/* What could not be written is still in there, for `probe recover`. */
