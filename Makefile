@@ -214,4 +214,4 @@ uninstall:
 clean:
 	rm -rf build build-*
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
