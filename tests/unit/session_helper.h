@@ -25,7 +25,7 @@ struct session session = {
 	.seq = 1,
 	.world_rank = -1,
 	.world_size = -1,
-	.folder = {.dirfd = -1},
+	.folder = {.dir = {.fd = -1}},
 };
 
 static _Atomic unsigned wakes;
