@@ -19,6 +19,11 @@ static double share_min(unsigned ranks)
 	return 0.5 + 0.5 / ranks;
 }
 
+static bool is_behind(const struct member *m)
+{
+	return (double)hist_quantile(&m->behind, 0.5) >= BEHIND_MIN;
+}
+
 struct straggler report_straggler(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->most};
@@ -27,8 +32,22 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 		return s;
 	s.share = (double)s.who->last / (double)c->meetings;
 	s.cost = r->g.life_ns > 0 ? c->wait_ns / r->g.life_ns : 0;
-	s.matters = c->meetings >= MEETINGS_MIN && s.share >= share_min(c->ranks) &&
-		    s.cost >= COST_MIN && (double)hist_quantile(&s.who->behind, 0.5) >= BEHIND_MIN;
+	if (c->meetings < MEETINGS_MIN || s.cost < COST_MIN)
+		return s;
+	if (s.share >= share_min(c->ranks) && is_behind(s.who)) {
+		s.matters = true;
+		return s;
+	}
+	/*
+	 * A step has several operations, and a slow rank is late for the first one only: which comes last in the others is
+	 * chance. It is the waiting that tells.
+	 */
+	if (c->costly && c->costly->last >= MEETINGS_MIN && is_behind(c->costly) &&
+		c->costly->wait_ns >= share_min(c->ranks) * c->wait_ns) {
+		s.who = c->costly;
+		s.share = (double)s.who->last / (double)c->meetings;
+		s.matters = true;
+	}
 	return s;
 }
 

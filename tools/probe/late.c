@@ -103,6 +103,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 
 	const struct arrival *last = late_last(l, m);
 	uint64_t at = start_of(l, last), shortest = UINT64_MAX, longest = 0;
+	double waited = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
@@ -111,7 +112,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 		l->starts[i] = start_of(l, a);
 		/* A rank that was gone before the last one came did not wait for it (the sender of a broadcast). */
 		if (!m->async) {
-			c->wait_ns += (double)(wait < a->dur ? wait : a->dur);
+			waited += (double)(wait < a->dur ? wait : a->dur);
 			c->time_ns += (double)a->dur;
 		}
 		if (a->dur < shortest)
@@ -119,6 +120,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 		if (a->dur > longest)
 			longest = a->dur;
 	}
+	c->wait_ns += waited;
 	c->meetings++;
 	c->ranks = m->n;
 	hist_add(&c->spread, longest - shortest);
@@ -132,5 +134,8 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	who->last++;
 	if (!c->most || who->last > c->most->last)
 		c->most = who;
+	who->wait_ns += waited;
+	if (!c->costly || who->wait_ns > c->costly->wait_ns)
+		c->costly = who;
 	hist_add(&who->behind, behind);
 }

@@ -14,6 +14,7 @@ struct member {
 	struct table_key key; /* a: communicator, b: index of the folder */
 	int64_t last_seq; /* highest number of a collective that it entered; NO_NUMBER: none */
 	uint64_t last; /* times it was the last to come */
+	double wait_ns; /* of the others for it, then */
 	struct hist behind; /* then: how far behind the middle one */
 };
 
@@ -27,6 +28,7 @@ struct late_comm {
 	double time_ns; /* of all ranks together, inside these operations */
 	struct hist behind; /* the last rank behind the middle one */
 	const struct member *most; /* the member that is most often last; NULL: none ever was */
+	const struct member *costly; /* the member for which the others waited longest altogether */
 	struct hist spread; /* longest minus shortest duration */
 };
 

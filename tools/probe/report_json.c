@@ -391,11 +391,13 @@ static void late(const struct report *r)
 		hist("durations_differ", &c->spread);
 		seconds("wait_s", c->wait_ns);
 		json_double("wait_share", s.cost);
-		if (s.who) {
-			rank(r, "most_often_last", (uint32_t)s.who->key.b);
-			json_u64("times_last", s.who->last);
-			hist("its_behind", &s.who->behind);
+		if (c->most) {
+			rank(r, "most_often_last", (uint32_t)c->most->key.b);
+			json_u64("times_last", c->most->last);
+			hist("its_behind", &c->most->behind);
 		}
+		if (c->costly)
+			rank(r, "most_waited_for", (uint32_t)c->costly->key.b);
 		json_bool("straggler", s.matters);
 		json_end();
 	}

@@ -200,7 +200,7 @@ static void late_line(const struct report *r, struct out_table *t, const struct 
 
 static void latest(const struct report *r)
 {
-	static const char *const head[] = {"communicator", "operations", "most often", "last in",
+	static const char *const head[] = {"communicator", "operations", "latest", "last in",
 		"behind", "at most", "anyone behind", "times differ by", "waiting"};
 	const struct table *all = &r->g.late.comms;
 	const struct late_comm **list = tool_alloc((all->n + 1) * sizeof(*list));
