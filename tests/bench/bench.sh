@@ -91,9 +91,9 @@ row 'with statistics of in and out, 4 MiB each' "$(calc "$(added PROBE_STACK=fal
 row 'MPI_Test that answers 0 while a recorded request is under way' "$(added A=1 -- test)" ns '<=50'
 
 title 'Many threads at once, each on a communicator of its own (processor time of a call, without stack and statistics)'
-one=$(cost "${none[@]}" -- threads -t 1 | value cpu)
+one=$(cost "${none[@]}" -- threads -p 1 | value cpu)
 row '1 thread' "$one" ns
-many=$(cost "${none[@]}" -- threads -t 16 | value cpu)
+many=$(cost "${none[@]}" -- threads -p 16 | value cpu)
 row '16 threads' "$many" ns
 row '16 threads, as a multiple of 1' "$(calc "$many / $one" %.2f)" x '<=1.25'
 

@@ -10,10 +10,13 @@
  *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
  *	                                                  call `p999_idle`, `worst_idle`
- *	call_cost threads -t THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
+ *	call_cost threads -p THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
  *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
- *	call_cost loop [-n CALLS]                         so many calls and nothing else (for callgrind and tests)
+ *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t]
+ *	                                                  for callgrind: what count_this() does counts, once all is warm:
+ *	                                                  the calls, or with -t tests that answer 0
+ *	call_cost rows [-n CALLS] [-y DTYPE]              the same of writing the rows of so many calls
  */
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +31,8 @@ void chain_fp(int depth, void (*fn)(void *), void *arg);
 void chain_nofp(int depth, void (*fn)(void *), void *arg);
 
 static long bytes = 8, ncalls, nthreads = 1;
-static int depth, without_fp;
+static int dtype = MPI_FLOAT, only_tests;
+static int depth, without_fp, count;
 static char *in, *out;
 
 #define BATCHES 401
@@ -42,13 +46,13 @@ static void flush(void)
 static void calls(long n)
 {
 	for (long i = 0; i < n; i++)
-		MPI_Allreduce(in, out, (int)(bytes / 4), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+		MPI_Allreduce(in, out, count, dtype, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void direct_calls(long n)
 {
 	for (long i = 0; i < n; i++)
-		direct_Allreduce(in, out, (int)(bytes / 4), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+		direct_Allreduce(in, out, count, dtype, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static int request, flag;
@@ -105,6 +109,38 @@ static void measure_test(void)
 {
 	MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
 	compare(tests, direct_tests, 1000, BATCHES);
+}
+
+/* ---- instructions, counted by callgrind ---- */
+
+__attribute__((noinline)) static void count_this(void (*fn)(long), long n)
+{
+	fn(n);
+	__asm__ volatile("" : : : "memory");
+}
+
+static void flush_rows(long n)
+{
+	(void)n;
+	flush();
+}
+
+static void counted(void *arg)
+{
+	void (*fn)(long) = only_tests ? tests : calls;
+
+	if (only_tests)
+		MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
+	fn(ncalls);
+	flush();
+	fn(10);
+	if (arg) {
+		fn(ncalls);
+		count_this(flush_rows, 0);
+	} else {
+		count_this(fn, ncalls);
+	}
+	keep(in);
 }
 
 /* ---- each call by itself ---- */
@@ -218,13 +254,52 @@ static void measure_threads(void)
 	free(w);
 }
 
+/* ---- types ---- */
+
+static const struct type {
+	const char *name;
+	int handle, size;
+} types[] = {{"float32", MPI_FLOAT, 4}, {"float64", 0x4c00080b, 8}, {"bfloat16", 0x4c00024c, 2},
+	{"float16", 0x4c000246, 2}, {"int32", 0x4c000405, 4}, {"uint8", 0x4c00010d, 1}};
+static unsigned type;
+
+static int set_dtype(const char *name)
+{
+	for (type = 0; type < sizeof(types) / sizeof(*types); type++)
+		if (strcmp(types[type].name, name) == 0) {
+			dtype = types[type].handle;
+			return 0;
+		}
+	return -1;
+}
+
+static void fill(char *at)
+{
+	uint32_t x = 1;
+
+	for (long i = 0; i < count; i++) {
+		x = x * 1664525u + 1013904223u;
+		if (type == 0)
+			((float *)at)[i] = (float)(i % 1000) * 0.001f - 0.3f;
+		else if (type == 1)
+			((double *)at)[i] = (double)(i % 1000) * 0.001 - 0.3;
+		else if (types[type].size == 2)
+			((uint16_t *)at)[i] =
+				(uint16_t)(x >> 16 & 0xbbff); /* neither NaN nor Inf */
+		else if (types[type].size == 4)
+			((int32_t *)at)[i] = (int32_t)x >> 8;
+		else
+			at[i] = (char)(x >> 24);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	int c;
 
 	optind = 2;
-	while ((c = getopt(argc, argv, "b:d:on:t:")) != -1) {
+	while ((c = getopt(argc, argv, "b:d:on:p:ty:")) != -1) {
 		switch (c) {
 		case 'b':
 			bytes = atol(optarg);
@@ -238,8 +313,15 @@ int main(int argc, char **argv)
 		case 'n':
 			ncalls = atol(optarg);
 			break;
-		case 't':
+		case 'p':
 			nthreads = atol(optarg);
+			break;
+		case 't':
+			only_tests = 1;
+			break;
+		case 'y':
+			if (set_dtype(optarg))
+				return 2;
 			break;
 		default:
 			return 2;
@@ -248,8 +330,9 @@ int main(int argc, char **argv)
 	if (posix_memalign((void **)&in, 4096, (size_t)bytes + 64) ||
 		posix_memalign((void **)&out, 4096, (size_t)bytes + 64))
 		return 2;
-	for (long i = 0; i < bytes / 4; i++)
-		((float *)in)[i] = ((float *)out)[i] = (float)(i % 1000) * 0.001f - 0.3f;
+	count = (int)(bytes / types[type].size);
+	fill(in);
+	fill(out);
 	MPI_Init(&argc, &argv);
 	if (strcmp(mode, "call") == 0)
 		(without_fp ? chain_nofp : chain_fp)(depth, measure_call, NULL);
@@ -261,12 +344,13 @@ int main(int argc, char **argv)
 		measure_drain();
 	else if (strcmp(mode, "threads") == 0)
 		measure_threads();
+	else if (strcmp(mode, "count") == 0 || strcmp(mode, "rows") == 0)
+		(without_fp ? chain_nofp : chain_fp)(
+			depth, counted, strcmp(mode, "rows") ? NULL : in);
 	else if (strcmp(mode, "killed") == 0) {
 		calls(ncalls);
 		kill(getpid(), SIGKILL);
-	} else if (strcmp(mode, "loop") == 0)
-		calls(ncalls);
-	else
+	} else
 		return 2;
 	MPI_Finalize();
 	return 0;

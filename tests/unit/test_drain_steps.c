@@ -53,6 +53,8 @@ struct look {
 	const struct crash_truth *truth;
 	bool spilled;
 	unsigned n;
+	unsigned
+		stride; /* instructions from one moment to the next at most, when nothing was committed lately */
 };
 
 static void check_copy(const char *dir, struct look *l, uint64_t step)
@@ -138,7 +140,7 @@ static bool walk(pid_t pid, const char *dir, struct look *l)
 		if (*steps->commits != commits)
 			until = steps->taken + 300;
 		commits = *steps->commits;
-		steps->next = steps->taken + 1 + roll(&seed, steps->taken < until ? 20 : 6000);
+		steps->next = steps->taken + 1 + roll(&seed, steps->taken < until ? 20 : l->stride);
 		kill(pid, SIGCONT);
 	}
 	kill(pid, SIGKILL);
@@ -146,9 +148,9 @@ static bool walk(pid_t pid, const char *dir, struct look *l)
 	return true;
 }
 
-static void steps_make(struct look *l, const _Atomic uint64_t *commits)
+static void steps_make(struct look *l, const _Atomic uint64_t *commits, unsigned stride)
 {
-	*l = (struct look){.truth = truth_make()};
+	*l = (struct look){.truth = truth_make(), .stride = stride};
 	steps = mmap(
 		NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(steps != MAP_FAILED);
@@ -226,7 +228,7 @@ static void test_drain(void **state)
 	(void)state;
 	make_rank(&r);
 	rank_sink(&r);
-	steps_make(&l, &r.j.head->commit_seq);
+	steps_make(&l, &r.j.head->commit_seq, 6000);
 	pid = fork();
 	if (pid == 0) {
 		trap_each_instruction();
@@ -238,7 +240,8 @@ static void test_drain(void **state)
 		skip();
 	print_message("# %u moments of %llu instructions, commit %llu\n", l.n,
 		(unsigned long long)steps->taken, (unsigned long long)r.j.head->commit_seq);
-	assert_true(l.n > 50);
+	/* In the time that there is, on a machine that does much else. */
+	assert_true(l.n > 25);
 	rank_drop(&r);
 }
 
@@ -270,7 +273,7 @@ static void test_recovery(void **state)
 	(void)state;
 	make_rank(&r);
 	rank_sink(&r);
-	steps_make(&l, &r.j.head->commit_seq);
+	steps_make(&l, &r.j.head->commit_seq, 1500);
 	pid = fork();
 	if (pid == 0)
 		leave_much(&r, (struct crash_truth *)(uintptr_t)l.truth);
@@ -287,7 +290,8 @@ static void test_recovery(void **state)
 	if (!walk(pid, r.dir, &l))
 		skip();
 	print_message("# %u moments of %llu instructions\n", l.n, (unsigned long long)steps->taken);
-	assert_true(l.n > 20);
+	/* In the time that there is, on a machine that does much else. */
+	assert_true(l.n > 25);
 	rank_drop(&r);
 }
 
