@@ -13,6 +13,7 @@
 
 #define V 64
 #define W 4
+#define SPLIT 0
 
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted at once */

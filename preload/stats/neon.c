@@ -10,6 +10,7 @@
 
 #define V 16
 #define W 2
+#define SPLIT 0
 #define STAGE(type) NULL /* no detour: registers are widened by halves */
 #define NO_COUNT vdupq_n_u64(0)
 
