@@ -13,7 +13,7 @@
 
 #define V 32
 #define W 4
-#define SPLIT 16
+#define SPLIT 1
 
 typedef __m256i vec, count;
 #define NO_COUNT _mm256_setzero_si256()

@@ -22,9 +22,8 @@
  *   vd_count(c, x, y)             the same for x < y
  *   vd_keep(x, y, z)              x where y <= z, else 0
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
- *   SPLIT                         0: there are registers enough to do all at once; else so many steps are added up, then
- *                                 the same looked at
- *   STAGE(<type>)                 NULL, or the function that add_step() wants
+ *   SPLIT                         1: too few registers to add elements up and look at them in one loop
+ *   STAGE(<type>)                 NULL, or the function that walk_chunk() wants
  *   sum_8 sum_16 sq_8 sq_16       add signed elements, or squares of them, to wider lanes; total_...: their sum
  */
 #ifndef PROBE_STATS_SIMD_H
@@ -248,28 +247,6 @@ INLINE void fetch(const unsigned char *p, size_t bytes)
 /* Elements of a step: whole cache lines, and the 16 lanes. */
 #define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
 
-/*
- * One step. Where doubles are made from float32 in memory much faster than from a register (see x86.h), smaller types
- * are first put down as float32.
- */
-INLINE void add_step(
-	struct sums *l, widen *load8, stage *stage16, const unsigned char *p, size_t size)
-{
-	const size_t step = STEP(size);
-
-	if (stage16) {
-		_Alignas(64) float x[64];
-
-		UNROLL for (size_t i = 0; i < step; i += 16) stage16(x + i, p + i * size);
-		__asm__("" : "+m"(x)); /* else the compiler would keep them in registers */
-		UNROLL for (size_t i = 0; i < step; i += 16)
-			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
-	} else {
-		UNROLL for (size_t i = 0; i < step; i += 16)
-			add_lanes(l, load8, p + i * size, size, 1);
-	}
-}
-
 /* Min and max of a step at p, zeros of one at `at`: mostly the same; in the last step some are looked at once more. */
 INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned char *at, size_t bytes,
 	look *bound, look *zero, vec limit)
@@ -281,35 +258,76 @@ INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned cha
 	}
 }
 
+/* The compiler must not keep x in registers across this. */
+#define IN_MEMORY(x) __asm__("" : "+m"(x))
+
+/* Elements that are put down as float32, or looked at, before they are added up. They lie on a stack of the job. */
+#define CHUNK 256
+
+/*
+ * n elements, whole steps. Where doubles are made from float32 in memory much faster than from a register
+ * (x86.h), smaller types are first put down as float32, a chunk at a time: one step alone would have to wait for its
+ * stores.
+ */
+INLINE void walk_chunk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
+	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
+	struct bounds *b)
+{
+	const size_t step = STEP(size);
+	_Alignas(64) float x[CHUNK];
+
+	for (size_t i = 0; i < n; i += step) {
+		fetch(ahead + i * size, step * size);
+		look_at(b, p + i * size, p + i * size, step * size, bound, zero, limit);
+		if (stage16) {
+			UNROLL for (size_t k = 0; k < step; k += 16)
+				stage16(x + i + k, p + (i + k) * size);
+		}
+	}
+	if (stage16)
+		IN_MEMORY(x);
+	if (SPLIT) { /* each of the loops has the registers for itself */
+		IN_MEMORY(*b);
+		IN_MEMORY(*l);
+	}
+	for (size_t i = 0; i < n; i += 16) {
+		if (stage16)
+			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
+		else
+			add_lanes(l, load8, p + i * size, size, 1);
+	}
+	if (SPLIT)
+		IN_MEMORY(*l);
+}
+
 /* n: STEP at least. Returns the number of elements looked at for zeros, those of the tail's padding included. */
 INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
 	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
 	struct bounds *b)
 {
-	const size_t step = STEP(size), bytes = step * size;
-	size_t at = 0, end = n * size;
+	const size_t step = STEP(size) * size;
+	size_t at = 0, end = n * size, whole = end / step * step;
 
-	while (at + bytes <= end) {
-		size_t stop = SPLIT ? at + SPLIT * bytes : end;
+	while (at < whole && (SPLIT || stage16)) {
+		size_t left = (whole - at) / size, len = left < CHUNK ? left : CHUNK;
 
-		stop = stop < end ? stop : end;
-		for (size_t i = at; i + bytes <= stop; i += bytes) {
-			fetch(ahead + i, bytes);
-			add_step(l, load8, stage16, p + i, size);
-			if (!SPLIT)
-				look_at(b, p + i, p + i, bytes, bound, zero, limit);
-		}
-		for (size_t i = at; SPLIT && i + bytes <= stop; i += bytes)
-			look_at(b, p + i, p + i, bytes, bound, zero, limit);
-		at += (stop - at) / bytes * bytes;
+		walk_chunk(p + at, len, ahead + at, size, load8, stage16, bound, zero, limit, l, b);
+		at += len * size;
+	}
+	for (; at < whole; at += step) {
+		fetch(ahead + at, step);
+		UNROLL for (size_t i = 0; i < step; i += 16 * size)
+			add_lanes(l, load8, p + at + i, size, 1);
+		look_at(b, p + at, p + at, step, bound, zero, limit);
 	}
 	if (at < end) {
 		struct tail t;
 
 		tail_load(&t, p + at, end - at);
-		add_step(l, load8, stage16, t.bytes, size);
-		look_at(b, p + end - bytes, t.bytes, bytes, bound, zero, limit);
-		at += bytes;
+		UNROLL for (size_t i = 0; i < step; i += 16 * size)
+			add_lanes(l, load8, t.bytes + i, size, 1);
+		look_at(b, p + end - step, t.bytes, step, bound, zero, limit);
+		at += step;
 	}
 	return at / size;
 }
