@@ -24,7 +24,8 @@
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
  *   SPLIT                         1: too few registers to add elements up and look at them in one loop
  *   STAGE(<type>)                 NULL, or the function that walk_chunk() wants
- *   sum_8 sum_16 sq_8 sq_16       add signed elements, or squares of them, to wider lanes; total_...: their sum
+ *   add_8(sum, sq, p, is_signed)  adds V elements of 8 bits, and their squares, to wider lanes; total_sum_8 total_sq_8
+ *   sum_16 sq_16                  add signed elements, or squares of them, to wider lanes; total_sum_16 total_sq_16
  */
 #ifndef PROBE_STATS_SIMD_H
 #define PROBE_STATS_SIMD_H
@@ -34,12 +35,6 @@
 
 #include "stats/convert.h"
 #include "stats/kernel.h"
-
-#ifdef __clang__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 _Static_assert(STATS_LANES == 16, "two d8");
 
