@@ -8,11 +8,12 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "stats/unroll.h"
 #include "stats/x86.h"
 
 #define V 32
 #define W 4
+#define SPLIT 1
 
 typedef __m256i vec, count;
 #define NO_COUNT _mm256_setzero_si256()
@@ -267,25 +268,25 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-/* vpsadbw adds up unsigned bytes: with the top bit flipped, each is larger by 128. */
-INLINE vec sum_8(vec acc, vec y)
+/*
+ * V elements of 8 bits at p, as 16 bits. Their sums stay in 16 bits: a lane gets 126 elements of a block, at most
+ * 126 * 255 in all.
+ */
+INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
 {
-	vec u = _mm256_xor_si256(y, v_set_8(INT8_MIN));
+	UNROLL for (int i = 0; i < V; i += V / 2)
+	{
+		vec x = is_signed ? _mm256_cvtepi8_epi16(load_128(p + i))
+				  : _mm256_cvtepu8_epi16(load_128(p + i));
 
-	return _mm256_add_epi64(acc, _mm256_sad_epu8(u, _mm256_setzero_si256()));
+		*sum = _mm256_add_epi16(*sum, x);
+		*sq = _mm256_add_epi32(*sq, _mm256_madd_epi16(x, x));
+	}
 }
 
-INLINE int64_t total_sum_8(vec acc, int64_t n)
+INLINE int64_t total_sum_8(vec acc)
 {
-	return (int64_t)v_sum_64(acc) - 128 * n;
-}
-
-INLINE vec sq_8(vec acc, vec y)
-{
-	vec odd = _mm256_srai_epi16(y, 8), even = _mm256_srai_epi16(_mm256_slli_epi16(y, 8), 8);
-
-	acc = _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd));
-	return _mm256_add_epi32(acc, _mm256_madd_epi16(even, even));
+	return (int32_t)sum_of_32(_mm256_madd_epi16(acc, v_set_16(1)));
 }
 
 INLINE int64_t total_sq_8(vec acc)
@@ -298,9 +299,8 @@ INLINE vec sum_16(vec acc, vec y)
 	return _mm256_add_epi32(acc, _mm256_madd_epi16(y, v_set_16(1)));
 }
 
-INLINE int64_t total_sum_16(vec acc, int64_t n)
+INLINE int64_t total_sum_16(vec acc)
 {
-	(void)n;
 	return (int32_t)sum_of_32(acc);
 }
 

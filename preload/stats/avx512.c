@@ -8,11 +8,12 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "stats/unroll.h"
 #include "stats/x86.h"
 
 #define V 64
 #define W 4
+#define SPLIT 0
 
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted at once */
@@ -218,25 +219,25 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-/* vpsadbw adds up unsigned bytes: with the top bit flipped, each is larger by 128. */
-INLINE vec sum_8(vec acc, vec y)
+/*
+ * V elements of 8 bits at p, as 16 bits. Their sums stay in 16 bits: a lane gets 126 elements of a block, at most
+ * 126 * 255 in all.
+ */
+INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
 {
-	vec u = _mm512_xor_si512(y, v_set_8(INT8_MIN));
+	UNROLL for (int i = 0; i < V; i += V / 2)
+	{
+		vec x = is_signed ? _mm512_cvtepi8_epi16(load_256(p + i))
+				  : _mm512_cvtepu8_epi16(load_256(p + i));
 
-	return _mm512_add_epi64(acc, _mm512_sad_epu8(u, _mm512_setzero_si512()));
+		*sum = _mm512_add_epi16(*sum, x);
+		*sq = _mm512_add_epi32(*sq, _mm512_madd_epi16(x, x));
+	}
 }
 
-INLINE int64_t total_sum_8(vec acc, int64_t n)
+INLINE int64_t total_sum_8(vec acc)
 {
-	return (int64_t)v_sum_64(acc) - 128 * n;
-}
-
-INLINE vec sq_8(vec acc, vec y)
-{
-	vec odd = _mm512_srai_epi16(y, 8), even = _mm512_srai_epi16(_mm512_slli_epi16(y, 8), 8);
-
-	acc = _mm512_add_epi32(acc, _mm512_madd_epi16(odd, odd));
-	return _mm512_add_epi32(acc, _mm512_madd_epi16(even, even));
+	return (int32_t)sum_of_32(_mm512_madd_epi16(acc, v_set_16(1)));
 }
 
 INLINE int64_t total_sq_8(vec acc)
@@ -249,9 +250,8 @@ INLINE vec sum_16(vec acc, vec y)
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(y, v_set_16(1)));
 }
 
-INLINE int64_t total_sum_16(vec acc, int64_t n)
+INLINE int64_t total_sum_16(vec acc)
 {
-	(void)n;
 	return (int32_t)sum_of_32(acc);
 }
 

@@ -49,7 +49,8 @@ struct stats_block {
 	uint32_t zeros, nans, pinfs, ninfs;
 	uint32_t range; /* enum stats_range of sum and sq */
 	union stats_value min, max; /* of the elements that are not NaN; +Inf and -Inf if all are */
-	struct stats_sum sum, sq; /* of the finite elements; lo need not be smaller than hi */
+	struct stats_sum sum,
+		sq; /* of the finite elements; sum.lo need not be smaller than hi, sq.lo is 0 */
 };
 
 /*

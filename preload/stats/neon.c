@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "stats/unroll.h"
 
 #define V 16
 #define W 2
+#define SPLIT 0
 #define STAGE(type) NULL /* no detour: registers are widened by halves */
 #define NO_COUNT vdupq_n_u64(0)
 
@@ -276,23 +277,28 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-INLINE vec sum_8(vec acc, vec y)
+INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
 {
-	return OF(s32, vpadalq_s16(S(32, acc), vpaddlq_s8(S(8, y))));
+	vec y = v_load(p);
+
+	if (is_signed) {
+		int8x16_t x = S(8, y);
+		int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x));
+
+		*sum = OF(s32, vpadalq_s16(S(32, *sum), vpaddlq_s8(x)));
+		*sq = OF(s32, vpadalq_s16(vpadalq_s16(S(32, *sq), low), vmull_high_s8(x, x)));
+	} else {
+		uint8x16_t x = U(8, y);
+		uint16x8_t low = vmull_u8(vget_low_u8(x), vget_low_u8(x));
+
+		*sum = OF(u32, vpadalq_u16(U(32, *sum), vpaddlq_u8(x)));
+		*sq = OF(u32, vpadalq_u16(vpadalq_u16(U(32, *sq), low), vmull_high_u8(x, x)));
+	}
 }
 
-INLINE int64_t total_sum_8(vec acc, int64_t n)
+INLINE int64_t total_sum_8(vec acc)
 {
-	(void)n;
 	return vaddlvq_s32(S(32, acc));
-}
-
-INLINE vec sq_8(vec acc, vec y)
-{
-	int8x16_t x = S(8, y);
-	int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x)), high = vmull_high_s8(x, x);
-
-	return OF(s32, vpadalq_s16(vpadalq_s16(S(32, acc), low), high));
 }
 
 INLINE int64_t total_sq_8(vec acc)
@@ -305,9 +311,8 @@ INLINE vec sum_16(vec acc, vec y)
 	return OF(s32, vpadalq_s16(S(32, acc), S(16, y)));
 }
 
-INLINE int64_t total_sum_16(vec acc, int64_t n)
+INLINE int64_t total_sum_16(vec acc)
 {
-	(void)n;
 	return vaddlvq_s32(S(32, acc));
 }
 

@@ -6,23 +6,26 @@
  * The same bits as the scalar variant come out: the same 16 lanes, folded in the same order, products rounded where
  * they are not exact. Min, max and zeros do not need lanes and are found in the element type itself, with as many
  * elements in a register as fit:
- *   float32, float64   by comparisons that let a NaN pass unnoticed; it shows in the sum of squares
- *   16 and 8 bits      as integers, of which the sign bit is looked at apart: the largest as signed, the smallest and
+ *   float64            by comparisons that let a NaN pass unnoticed; it shows in the sum of squares
+ *   smaller floats     as integers, of which the sign bit is looked at apart: the largest as signed, the smallest and
  *                      the largest as unsigned number say what min and max are, and whether there was a NaN or Inf
  *   integers           as signed ones (unsigned with the top bit flipped, which keeps the order)
  *
  * What an including file defines, V bytes being the size of a register:
  *   vec, vd                       a register of integers (also of bits of float32); one of W doubles
  *   v_load v_xor v_and v_set_<b> v_min_<b> v_max_<b> v_add_<b>      <b>: bits of a lane, 8 to 64, signed
- *   v_umin_<b> v_umax_<b>         8 and 16 bits
- *   v_count_<b>(c, x, y)          c + 1 in the lanes in which x > y (signed); v_total_<b>(c): their sum
+ *   v_umin_<b> v_umax_<b>         8 to 32 bits, unsigned
+ *   v_count_<b>(c, x, y)          how often x > y (signed) in a lane of a step, on top of c, a `count` that begins as
+ *                                 NO_COUNT; v_total_<b>(c): in all lanes
  *   v_least_<b> v_most_<b> v_uleast_<b> v_umost_<b>                 over all lanes
- *   f_min f_max f_count           the same for float32; f_min(x, y) is y where x is NaN
- *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min as f_min
- *   vd_count(c, x, y)             c + 1 in the lanes of 64 bits in which x < y
+ *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min(x, y) is y where x is NaN
+ *   vd_count(c, x, y)             the same for x < y
  *   vd_keep(x, y, z)              x where y <= z, else 0
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
- *   sum_8 sum_16 sq_8 sq_16       add signed elements, or squares of them, to wider lanes; total_...: their sum
+ *   SPLIT                         1: too few registers to add elements up and look at them in one loop
+ *   STAGE(<type>)                 NULL, or the function that walk_chunk() wants
+ *   add_8(sum, sq, p, is_signed)  adds V elements of 8 bits, and their squares, to wider lanes; total_sum_8 total_sq_8
+ *   sum_16 sq_16                  add signed elements, or squares of them, to wider lanes; total_sum_16 total_sq_16
  */
 #ifndef PROBE_STATS_SIMD_H
 #define PROBE_STATS_SIMD_H
@@ -32,12 +35,6 @@
 
 #include "stats/convert.h"
 #include "stats/kernel.h"
-
-#ifdef __clang__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 _Static_assert(STATS_LANES == 16, "two d8");
 
@@ -49,6 +46,14 @@ struct bounds {
 	vec umin, umax, max;
 	count zeros;
 };
+
+#define NO_SUMS                              \
+	{                                    \
+		{d8_set(0), d8_set(0)},      \
+		{                            \
+			d8_set(0), d8_set(0) \
+		}                            \
+	}
 
 typedef d8 widen(const unsigned char *p);
 typedef void stage(float *to, const unsigned char *p); /* 16 elements as float32 */
@@ -155,50 +160,74 @@ INLINE d8 widen_rest(const unsigned char *p, size_t n, size_t size, widen *load8
 	return widen_f64((const unsigned char *)x);
 }
 
+/* x counts for *c and, if not above `top`, times `scale` for half h of the lanes; either may be NULL. */
+INLINE void careful_8(struct census *c, struct sums *l, int h, d8 x, vd eps, vd top, vd scale)
+{
+	if (c)
+		take_census(c, x, eps);
+	UNROLL for (int k = 0; l && k < 8 / W; k++)
+	{
+		vd v = vd_keep(vd_mul(x.r[k], scale), vd_abs(x.r[k]), top);
+
+		l->s[h].r[k] = vd_add(l->s[h].r[k], v);
+		l->q[h].r[k] = vd_add(l->q[h].r[k], vd_mul(v, v));
+	}
+}
+
+INLINE void careful_walk(const unsigned char *p, size_t n, size_t size, widen *load8,
+	struct census *c, struct sums *l, double eps, double top, double scale)
+{
+	vd e = vd_set(eps), t = vd_set(top), f = vd_set(scale);
+	size_t i = 0;
+
+	for (; i + 16 <= n; i += 16) {
+		careful_8(c, l, 0, load8(p + i * size), e, t, f);
+		careful_8(c, l, 1, load8(p + (i + 8) * size), e, t, f);
+	}
+	if (i + 8 <= n) {
+		careful_8(c, l, 0, load8(p + i * size), e, t, f);
+		i += 8;
+		if (i < n)
+			careful_8(c, l, 1, widen_rest(p + i * size, n - i, size, load8), e, t, f);
+	} else if (i < n) {
+		careful_8(c, l, 0, widen_rest(p + i * size, n - i, size, load8), e, t, f);
+	}
+}
+
+/* Sums up what is not above the largest that was found, instead of what is finite: the job may be writing meanwhile. */
 INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *load8, double eps,
 	struct stats_block *b)
 {
-	size_t whole = n & ~(size_t)7;
-	double top, scale = 1;
 	struct census c = {d8_set(__builtin_inf()), d8_set(-__builtin_inf()), d8_set(0), NO_COUNT,
 		NO_COUNT, NO_COUNT, NO_COUNT};
-	struct sums l = {{d8_set(0), d8_set(0)}, {d8_set(0), d8_set(0)}};
-	d8 rest = d8_set(__builtin_nan(""));
+	struct sums l = NO_SUMS;
+	uint32_t range = STATS_MID;
+	double top, scale = 1;
 
-	for (size_t i = 0; i < whole; i += 8)
-		take_census(&c, load8(p + i * size), vd_set(eps));
-	if (whole < n)
-		rest = widen_rest(p + whole * size, n - whole, size, load8);
-	take_census(&c, rest, vd_set(eps));
-	top = extreme(c.top, 1);
-	*b = (struct stats_block){.min.f = extreme(c.min, 0), .max.f = extreme(c.max, 1)};
+	if (size < 8) { /* all squares are in range */
+		careful_walk(p, n, size, load8, &c, &l, eps, DBL_MAX, 1);
+	} else {
+		careful_walk(p, n, size, load8, &c, NULL, eps, 0, 0);
+		top = extreme(c.top, 1);
+		if (top > STATS_MID_MAX) {
+			range = STATS_BIG;
+			scale = STATS_DOWN;
+		} else if (top < STATS_MID_MIN && top > 0) {
+			range = STATS_SMALL;
+			scale = STATS_UP;
+		}
+		careful_walk(p, n, size, load8, NULL, &l, eps, top, scale);
+	}
+	*b = (struct stats_block){.range = range,
+		.min.f = extreme(c.min, 0),
+		.max.f = extreme(c.max, 1),
+		.sum.hi = fold(l.s),
+		.sq.hi = fold(l.q)};
 	b->zeros = (uint32_t)v_total_64(c.zeros);
 	b->nans = (uint32_t)(n - v_total_64(c.numbers));
 	b->pinfs = (uint32_t)v_total_64(c.pinfs);
 	b->ninfs = (uint32_t)v_total_64(c.ninfs);
-	if (top > STATS_MID_MAX) {
-		b->range = STATS_BIG;
-		scale = STATS_DOWN;
-	} else if (top < STATS_MID_MIN && top > 0) {
-		b->range = STATS_SMALL;
-		scale = STATS_UP;
-	}
-	for (size_t i = 0; i < n; i += 8) {
-		d8 x = i < whole ? load8(p + i * size) : rest;
-		d8 *s = &l.s[i / 8 % 2], *q = &l.q[i / 8 % 2];
-
-		UNROLL for (int k = 0; k < 8 / W; k++)
-		{
-			/* Not above `top`, instead of finite: the job may be writing here at the same time. */
-			vd v = vd_keep(vd_mul(x.r[k], vd_set(scale)), vd_abs(x.r[k]), vd_set(top));
-
-			s->r[k] = vd_add(s->r[k], v);
-			q->r[k] = vd_add(q->r[k], vd_mul(v, v));
-		}
-	}
-	b->sum.hi = fold(l.s);
-	b->sq.hi = fold(l.q);
-	if (b->range == STATS_SMALL)
+	if (range == STATS_SMALL)
 		b->sum.hi *= STATS_DOWN;
 }
 
@@ -213,26 +242,57 @@ INLINE void fetch(const unsigned char *p, size_t bytes)
 /* Elements of a step: whole cache lines, and the 16 lanes. */
 #define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
 
+/* Min and max of a step at p, zeros of one at `at`: mostly the same; in the last step some are looked at once more. */
+INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned char *at, size_t bytes,
+	look *bound, look *zero, vec limit)
+{
+	UNROLL for (size_t i = 0; i < bytes; i += V)
+	{
+		bound(b, p + i, limit);
+		zero(b, at + i, limit);
+	}
+}
+
+/* The compiler must not keep x in registers across this. */
+#define IN_MEMORY(x) __asm__("" : "+m"(x))
+
+/* Elements that are put down as float32, or looked at, before they are added up. They lie on a stack of the job. */
+#define CHUNK 256
+
 /*
- * One step. Where doubles are made from float32 in memory much faster than from a register (see x86.h), smaller types
- * are first put down as float32.
+ * n elements, whole steps. Where doubles are made from float32 in memory much faster than from a register
+ * (x86.h), smaller types are first put down as float32, a chunk at a time: one step alone would have to wait for its
+ * stores.
  */
-INLINE void add_step(
-	struct sums *l, widen *load8, stage *stage16, const unsigned char *p, size_t size)
+INLINE void walk_chunk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
+	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
+	struct bounds *b)
 {
 	const size_t step = STEP(size);
+	_Alignas(64) float x[CHUNK];
 
-	if (stage16) {
-		_Alignas(64) float x[64];
-
-		UNROLL for (size_t i = 0; i < step; i += 16) stage16(x + i, p + i * size);
-		__asm__("" : "+m"(x)); /* else the compiler would keep them in registers */
-		UNROLL for (size_t i = 0; i < step; i += 16)
+	for (size_t i = 0; i < n; i += step) {
+		fetch(ahead + i * size, step * size);
+		look_at(b, p + i * size, p + i * size, step * size, bound, zero, limit);
+		if (stage16) {
+			UNROLL for (size_t k = 0; k < step; k += 16)
+				stage16(x + i + k, p + (i + k) * size);
+		}
+	}
+	if (stage16)
+		IN_MEMORY(x);
+	if (SPLIT) { /* each of the loops has the registers for itself */
+		IN_MEMORY(*b);
+		IN_MEMORY(*l);
+	}
+	for (size_t i = 0; i < n; i += 16) {
+		if (stage16)
 			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
-	} else {
-		UNROLL for (size_t i = 0; i < step; i += 16)
+		else
 			add_lanes(l, load8, p + i * size, size, 1);
 	}
+	if (SPLIT)
+		IN_MEMORY(*l);
 }
 
 /* n: STEP at least. Returns the number of elements looked at for zeros, those of the tail's padding included. */
@@ -240,40 +300,32 @@ INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead,
 	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
 	struct bounds *b)
 {
-	const size_t step = STEP(size), bytes = step * size;
-	size_t at = 0, end = n * size;
+	const size_t step = STEP(size) * size;
+	size_t at = 0, end = n * size, whole = end / step * step;
 
-	for (; at + bytes <= end; at += bytes) {
-		fetch(ahead + at, bytes);
-		add_step(l, load8, stage16, p + at, size);
-		UNROLL for (size_t i = 0; i < bytes; i += V)
-		{
-			bound(b, p + at + i, limit);
-			zero(b, p + at + i, limit);
-		}
+	while (at < whole && (SPLIT || stage16)) {
+		size_t left = (whole - at) / size, len = left < CHUNK ? left : CHUNK;
+
+		walk_chunk(p + at, len, ahead + at, size, load8, stage16, bound, zero, limit, l, b);
+		at += len * size;
+	}
+	for (; at < whole; at += step) {
+		fetch(ahead + at, step);
+		UNROLL for (size_t i = 0; i < step; i += 16 * size)
+			add_lanes(l, load8, p + at + i, size, 1);
+		look_at(b, p + at, p + at, step, bound, zero, limit);
 	}
 	if (at < end) {
 		struct tail t;
 
 		tail_load(&t, p + at, end - at);
-		add_step(l, load8, stage16, t.bytes, size);
-		UNROLL for (size_t i = 0; i < bytes; i += V)
-		{
-			bound(b, p + end - bytes + i, limit); /* some of them once more */
-			zero(b, t.bytes + i, limit);
-		}
-		at += bytes;
+		UNROLL for (size_t i = 0; i < step; i += 16 * size)
+			add_lanes(l, load8, t.bytes + i, size, 1);
+		look_at(b, p + end - step, t.bytes, step, bound, zero, limit);
+		at += step;
 	}
 	return at / size;
 }
-
-#define NO_SUMS                              \
-	{                                    \
-		{d8_set(0), d8_set(0)},      \
-		{                            \
-			d8_set(0), d8_set(0) \
-		}                            \
-	}
 
 /* ---- float64 ---- */
 

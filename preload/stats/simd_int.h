@@ -76,7 +76,7 @@ INT_LOOK(32)
 INT_LOOK(64)
 
 /*
- * 8 and 16 bits: exact, in integers. From sums over y to sums over x = y + t, with t = 2^(bits - 1):
+ * 8 and 16 bits: exact, in integers. 16 bits unsigned: from sums over y to sums over x = y + t, with t = 2^15:
  * sum x = sum y + n t, sum x^2 = sum y^2 + 2 t sum y + n t^2. n includes the padding, whose x is 0.
  */
 #define NARROW(name, dt, bits, is_signed)                                         \
@@ -84,7 +84,7 @@ INT_LOOK(64)
 		const struct stats_eps *eps, struct stats_block *b)               \
 	{                                                                         \
 		const size_t step = 64 / (bits / 8);                              \
-		const int64_t t = is_signed ? 0 : (int64_t)1 << (bits - 1);       \
+		const int64_t t = bits == 8 || is_signed ? 0 : 1 << 15;           \
 		const unsigned char *p = data;                                    \
 		struct look_##bits l = look_begin_##bits(eps, is_signed);         \
 		vec sum = v_set_64(0), sq = v_set_64(0);                          \
@@ -107,19 +107,23 @@ INT_LOOK(64)
 			fetch((const unsigned char *)ahead + i * (bits / 8), 64); \
 			UNROLL for (int k = 0; k < 64; k += V)                    \
 			{                                                         \
-				vec y = v_load(at + k);                           \
-                                                                                  \
 				look_##bits(&l, last + k, at + k, is_signed);     \
-				if (!is_signed)                                   \
-					y = v_xor(y, l.flip);                     \
-				sum = sum_##bits(sum, y);                         \
-				sq = sq_##bits(sq, y);                            \
+				if (bits == 8) {                                  \
+					add_8(&sum, &sq, at + k, is_signed);      \
+				} else {                                          \
+					vec y = v_load(at + k);                   \
+                                                                                  \
+					if (!is_signed)                           \
+						y = v_xor(y, l.flip);             \
+					sum = sum_16(sum, y);                     \
+					sq = sq_16(sq, y);                        \
+				}                                                 \
 			}                                                         \
 		}                                                                 \
 		look_end_##bits(&l, b, n, is_signed);                             \
 		seen = (int64_t)i;                                                \
-		s = total_sum_##bits(sum, seen);                                  \
-		q = total_sq_##bits(sq);                                          \
+		s = bits == 8 ? total_sum_8(sum) : total_sum_16(sum);             \
+		q = bits == 8 ? total_sq_8(sq) : total_sq_16(sq);                 \
 		b->sum.hi = (double)(s + seen * t);                               \
 		b->sq.hi = (double)(q + 2 * t * s + seen * t * t);                \
 	}

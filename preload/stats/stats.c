@@ -144,9 +144,9 @@ static void combine(struct stats_acc *a, const struct stats_block *b)
 		a->max.u = b->max.u > a->max.u ? b->max.u : a->max.u;
 	}
 	stats_sum_add(sum, b->sum.hi);
-	stats_sum_add(sum, b->sum.lo);
 	stats_sum_add(sq, b->sq.hi);
-	stats_sum_add(sq, b->sq.lo);
+	if (b->sum.lo != 0)
+		stats_sum_add(sum, b->sum.lo);
 }
 
 void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next)

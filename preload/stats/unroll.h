@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For loops over the registers that stand for one vector: each of the compilers has its own word for it. */
+#ifndef PROBE_STATS_UNROLL_H
+#define PROBE_STATS_UNROLL_H
+
+#define INLINE static inline __attribute__((always_inline))
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#endif
