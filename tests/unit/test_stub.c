@@ -311,6 +311,54 @@ static void test_object_aarch64(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+/* Both ways through stub_entry.S: a stub called for the first time, and a stub that dlsym gave out. */
+static void test_entry_aarch64(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/bind.h\"\n"
+		"#include \"entry/stub_elf.h\"\n#include \"entry/tail.h\"\n"
+		"struct stub_target *bound_targets[BOUND_MAX];\n"
+		"__thread const struct bound *bound_now;\n"
+		"extern char bound_stubs[];\nvoid bound_enter(void);\nvoid "
+		"probe_stub_entry(void);\n"
+		"const void *saw; uintptr_t pc;\n"
+		"double real(int a, double b, int c) { return a + b * c; }\n"
+		"struct tail stub_first(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, "
+		"const struct stub_target *t, uintptr_t from) "
+		"{ (void)a, (void)b, (void)c, (void)d; saw = t; pc = from; "
+		"return (struct tail){(void *)real, 0}; }\n"
+		"typedef double fn(int, double, int);\n"
+		"int main(void) {\n"
+		"struct stub_target first = {(void *)probe_stub_entry, 0};\n"
+		"struct bound b = {(void *)real, 0, 0};\n"
+		"struct stub_target bound = {(void *)bound_enter, &b};\n"
+		"fn *f = (fn *)(bound_stubs + 3 * STUB_BYTES);\n"
+		"bound_targets[3] = &first;\n"
+		"if (f(1, 2.5, 4) != 11 || saw != &first) return 2;\n"
+		"if (pc < (uintptr_t)main || pc > (uintptr_t)main + 4096) return 3;\n"
+		"bound_targets[3] = &bound;\n"
+		"if (f(2, 2.5, 4) != 12 || bound_now != &b) return 4;\n"
+		"return 0; }\n";
+	char path[128], cmd[1024];
+	FILE *f;
+
+	(void)state;
+	if (!have("aarch64-linux-gnu-gcc") || !have("qemu-aarch64")) {
+		print_message("skipped: no aarch64-linux-gnu-gcc or no qemu-aarch64\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/entry.c", dir);
+	f = fopen(path, "w");
+	fputs(source, f);
+	fclose(f);
+	snprintf(cmd, sizeof(cmd),
+		"aarch64-linux-gnu-gcc -O1 -Ipreload -o %s/entry %s/entry.c "
+		"preload/entry/stub_entry.S && "
+		"qemu-aarch64 -L /usr/aarch64-linux-gnu %s/entry",
+		dir, dir, dir);
+	assert_int_equal(system(cmd), 0);
+}
+
 static int make_dir(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -340,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_code_x86_64),
 		cmocka_unit_test(test_code_aarch64),
 		cmocka_unit_test(test_object_aarch64),
+		cmocka_unit_test(test_entry_aarch64),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
