@@ -41,7 +41,14 @@ typedef enum {
 	ncclFloat8e4m3,
 	ncclFloat8e5m2
 } ncclDataType_t;
-typedef enum { ncclSum, ncclProd, ncclMax, ncclMin, ncclAvg, ncclMaxRedOp = 0x7fffffff } ncclRedOp_t;
+typedef enum {
+	ncclSum,
+	ncclProd,
+	ncclMax,
+	ncclMin,
+	ncclAvg,
+	ncclMaxRedOp = 0x7fffffff
+} ncclRedOp_t;
 typedef enum { ncclScalarDevice, ncclScalarHostImmediate } ncclScalarResidence_t;
 typedef struct {
 	size_t size;
