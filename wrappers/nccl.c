@@ -78,6 +78,8 @@ static struct comm *comm(uint64_t handle)
 {
 	struct comm *c = handle ? comm_find(&lib_nccl, handle) : NULL;
 
+	if (!c && handle)
+		c = comm_arrived(&lib_nccl, handle);
 	if (c || !handle)
 		return c && (__atomic_load_n(&c->size, __ATOMIC_ACQUIRE) > 0 || complete(c)) ? c
 											     : NULL;
@@ -157,13 +159,15 @@ static void learn(struct call *c)
 {
 	const char *how = c->api->spec->how;
 	const union arg *at = role(c, ROLE_NEWCOMM), *size = role(c, ROLE_NRANKS),
-			*rank = role(c, ROLE_RANK), *from = role(c, ROLE_COMM);
+			*rank = role(c, ROLE_RANK), *from = role(c, ROLE_COMM),
+			*color = role(c, ROLE_COLOR);
 	const void *real = call_real(c->api);
 	struct comm *parent = from && from->u ? comm_find(&lib_nccl, from->u) : NULL, *m;
 	uint64_t handle, id;
 
-	if (!c->ok || !at->cp || !(handle = *(const uint64_t *)at->cp))
+	if (!c->ok || !at->cp || (color && (int32_t)color->i < 0))
 		return;
+	handle = *(const uint64_t *)at->cp;
 	say_version(real);
 	if (strcmp(how, "init_all") == 0) {
 		learn_all(c, at->cp, (int)size->i);
@@ -184,7 +188,11 @@ static void learn(struct call *c)
 	}
 	if (session.rank_guessed && session.world_rank == m->rank && !from)
 		m->flags |= CF_GUESSED;
-	comm_publish(m);
+	/* In a group, or without blocking, the parts of a communicator are there later. */
+	if (handle)
+		comm_publish(m);
+	else
+		comm_expect(m, at->cp);
 }
 
 static void enter(struct call *c)
@@ -211,6 +219,8 @@ static void leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (c->api->spec->task == TASK_COMM_NEW)
 		learn(c);
+	else if (c->api->spec->task == TASK_GROUP_END)
+		comm_arrived(&lib_nccl, 0);
 }
 
 /* ---- values ---- */
