@@ -173,6 +173,8 @@ static void enter_inside(struct call *c, struct thread_word *w)
 	} else {
 		c->mode = CALL_TASK;
 		stream_poll();
+		if (s->task == TASK_GROUP_END)
+			stream_group_enter(c);
 	}
 	if (c->mode != CALL_PASS && s->lib->enter && c->api->traits & API_HOOKED)
 		s->lib->enter(c);
