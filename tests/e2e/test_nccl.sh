@@ -82,6 +82,28 @@ new_out
 nccl_with 2 "$tmp/rccl" 1
 is 'RCCL is called rccl' "$(rows "$out" '{r["lib"] for r in R}, {c["lib"] for c in C}, list(M["rank0"]["libraries"])')" "({'rccl'}, {'rccl'}, ['rccl'])"
 
+# One process that drives two devices.
+nccl_plain 1 nccl_all
+new_out
+nccl_with 1 nccl_all
+same_result 'two communicators of one thread'
+is 'two communicators of one thread: rows of both' \
+	"$(rows "$out" 'sorted(Counter((r["api"], r["rank"], r["comm_seq"], r["max"]) for r in R if r["io"] == "out").items())')" \
+	"[(('ncclAllReduce', '0', '0', '12'), 1), (('ncclAllReduce', '0', '1', '12'), 1), (('ncclAllReduce', '1', '0', '12'), 1), (('ncclAllReduce', '1', '1', '12'), 1), (('ncclRecv', '0', '0', '8'), 1), (('ncclRecv', '1', '0', '4'), 1)]"
+
+# A rank that stays away: who waits, in what, and for whom.
+for group in '' 'no group'; do
+	new_out
+	for r in 0 1; do
+		background env RANK=$r WORLD_SIZE=2 APP_ID="$tmp/hang$outs" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" \
+			"$B/apps/nccl/nccl_hang" ${group:+"$group"} >"$tmp/hang.$r" 2>&1
+	done
+	ok "a rank stays away${group:+, $group}" wait_until 20 eval '"$probe" report "$out" | grep -q "rank 1: never entered it"'
+	said=$("$probe" report "$out" | sed -n '/entered and not left/,/^$/p')
+	like "the report says who waits in what${group:+, $group}" "$said" \
+		"$([ "$group" ] && echo 'all_reduce #1 .*rank 0: inside for' || echo 'ncclGroupEnd.*rank 0: waiting.*all_reduce #1')"
+done
+
 # A library that has lost the first names: the second ones are the same functions.
 cat >"$tmp/second.c" <<-'EOF'
 	int pncclAllReduce(const void *s, void *r, unsigned long n, int d, int o, void *c, void *st)
