@@ -21,13 +21,6 @@
 
 typedef int query_fn(void *comm, int *out);
 
-static const union arg *role(const struct call *c, enum role r)
-{
-	int i = c->api->spec->at[r];
-
-	return i ? &c->v[i - 1] : NULL;
-}
-
 static const char *label(const void *real)
 {
 	char file[16];
@@ -78,9 +71,12 @@ static struct comm *comm(uint64_t handle)
 {
 	struct comm *c = handle ? comm_find(&lib_nccl, handle) : NULL;
 
+	if (!c && handle)
+		c = comm_arrived(&lib_nccl, handle);
+	if (c && __atomic_load_n(&c->size, __ATOMIC_ACQUIRE) <= 0 && !complete(c))
+		return NULL;
 	if (c || !handle)
-		return c && (__atomic_load_n(&c->size, __ATOMIC_ACQUIRE) > 0 || complete(c)) ? c
-											     : NULL;
+		return c;
 	/* Made in a way that was not seen. */
 	c = new_comm(handle, NULL, "unknown", local_id(handle));
 	if (!c)
@@ -96,7 +92,7 @@ static struct comm *comm(uint64_t handle)
 
 static uint64_t unique_id(const struct call *c)
 {
-	const union arg *id = role(c, ROLE_ID), *n = role(c, ROLE_NITEMS);
+	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
 	uint64_t h = hash_str(0, "nccl"), word;
 
 	for (int64_t i = 0; i < ID_BYTES / 8 * (n ? n->i : 1); i++) {
@@ -109,8 +105,8 @@ static uint64_t unique_id(const struct call *c)
 /* The number of what comes of a communicator. 0: its members cannot agree on one. */
 static uint64_t child_id(const struct call *c, const struct comm *parent)
 {
-	const union arg *color = role(c, ROLE_COLOR), *list = role(c, ROLE_ITEMS),
-			*n = role(c, ROLE_NITEMS);
+	const union arg *color = call_arg(c, ROLE_COLOR), *list = call_arg(c, ROLE_ITEMS),
+			*n = call_arg(c, ROLE_NITEMS);
 	uint64_t h = parent ? hash_str(parent->id, c->api->spec->how) : 0;
 
 	/* Ranks that are added know the new id only, most of the old ones the parent only. */
@@ -136,16 +132,15 @@ static void say_version(const void *from)
 }
 
 /* The communicators of all devices that one thread drives: it stands for no rank of the job. */
-static void learn_all(struct call *c, void *const *handles, int n)
+static void learn_all(const struct call *c, const uint64_t *handles, int n)
 {
-	uint64_t id = local_id((uint64_t)(uintptr_t)handles[0]);
+	uint64_t id = local_id(handles[0]);
 
 	for (int i = 0; i < n; i++) {
-		struct comm *m = new_comm(
-			(uint64_t)(uintptr_t)handles[i], call_real(c->api), "init_all", id);
+		struct comm *m = new_comm(handles[i], call_real(c->api), "init_all", id);
 
 		if (!m)
-			continue;
+			return;
 		m->flags |= CF_LOCALCOMM;
 		m->rank = i;
 		m->size = n;
@@ -156,14 +151,16 @@ static void learn_all(struct call *c, void *const *handles, int n)
 static void learn(struct call *c)
 {
 	const char *how = c->api->spec->how;
-	const union arg *at = role(c, ROLE_NEWCOMM), *size = role(c, ROLE_NRANKS),
-			*rank = role(c, ROLE_RANK), *from = role(c, ROLE_COMM);
+	const union arg *at = call_arg(c, ROLE_NEWCOMM), *size = call_arg(c, ROLE_NRANKS),
+			*rank = call_arg(c, ROLE_RANK), *from = call_arg(c, ROLE_COMM),
+			*color = call_arg(c, ROLE_COLOR);
 	const void *real = call_real(c->api);
 	struct comm *parent = from && from->u ? comm_find(&lib_nccl, from->u) : NULL, *m;
 	uint64_t handle, id;
 
-	if (!c->ok || !at->cp || !(handle = *(const uint64_t *)at->cp))
+	if (!c->ok || !at->cp || (color && (int32_t)color->i < 0))
 		return;
+	handle = *(const uint64_t *)at->cp;
 	say_version(real);
 	if (strcmp(how, "init_all") == 0) {
 		learn_all(c, at->cp, (int)size->i);
@@ -184,20 +181,24 @@ static void learn(struct call *c)
 	}
 	if (session.rank_guessed && session.world_rank == m->rank && !from)
 		m->flags |= CF_GUESSED;
-	comm_publish(m);
+	/* In a group, or without blocking, the parts of a communicator are there later. */
+	if (handle)
+		comm_publish(m);
+	else
+		comm_expect(m, at->cp);
 }
 
 static void enter(struct call *c)
 {
-	const union arg *from = role(c, ROLE_COMM);
+	const union arg *from = call_arg(c, ROLE_COMM);
 	struct comm *m = from ? comm_find(&lib_nccl, from->u) : NULL;
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
 		/* Of a split every rank of the parent takes part, also one that will not be in any part. */
 		if (m)
-			c->note.u[0] =
-				atomic_fetch_add(role(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
+			c->note.u[0] = atomic_fetch_add(
+				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
 		break;
 	case TASK_COMM_END:
 		/* Before the real call: behind it another thread may be given the same handle anew. */
@@ -211,6 +212,8 @@ static void leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (c->api->spec->task == TASK_COMM_NEW)
 		learn(c);
+	else if (c->api->spec->task == TASK_GROUP_END)
+		comm_arrived(&lib_nccl, 0);
 }
 
 /* ---- values ---- */

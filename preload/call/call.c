@@ -176,6 +176,8 @@ static void enter_inside(struct call *c, struct thread_word *w)
 	} else {
 		c->mode = CALL_TASK;
 		stream_poll();
+		if (s->task == TASK_GROUP_END)
+			stream_group_enter(c);
 	}
 	if (c->api->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);

@@ -73,6 +73,14 @@ static inline void *call_real(const struct api *f)
 	return atomic_load_explicit(&f->real, memory_order_relaxed);
 }
 
+/* The argument that has the role, or NULL. */
+static inline union arg *call_arg(const struct call *c, enum role r)
+{
+	int i = c->api->spec->at[r];
+
+	return i ? &c->v[i - 1] : NULL;
+}
+
 /* Returns ret. */
 int64_t call_leave(struct call *c, int64_t ret);
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "call/thread.h"
+#include "device/device.h"
 
 #define TABLE 8192u /* live communicators at most 3/4 of it */
 #define KNOWN 4096u /* different (parent, how, members ...) that are counted */
@@ -137,6 +138,70 @@ void comm_drop(const struct lib *lib, uint64_t handle)
 	pthread_mutex_lock(&change);
 	drop_locked(lib, handle);
 	pthread_mutex_unlock(&change);
+}
+
+/* ---- communicators whose handle is not there yet ---- */
+
+#define EXPECTED 64u
+
+/* Guarded by `change`. */
+static struct {
+	struct comm *comm;
+	const void *at;
+} expected[EXPECTED];
+static uint32_t next_expected;
+static _Atomic uint32_t nexpected;
+
+void comm_expect(struct comm *c, const void *at)
+{
+	struct comm *forgotten;
+
+	pthread_mutex_lock(&change);
+	forgotten = expected[next_expected].comm;
+	expected[next_expected].comm = c;
+	expected[next_expected].at = at;
+	next_expected = (next_expected + 1) % EXPECTED;
+	atomic_fetch_add(&nexpected, forgotten ? 0 : 1);
+	pthread_mutex_unlock(&change);
+	if (forgotten)
+		comm_release(forgotten);
+}
+
+/* One that has arrived, taken out, or NULL. */
+static struct comm *take_arrived(const struct lib *lib, uint64_t want)
+{
+	struct comm *c = NULL;
+	uint64_t handle;
+
+	pthread_mutex_lock(&change);
+	for (uint32_t i = 0; i < EXPECTED && !c; i++) {
+		/* The program's variable may have gone out of scope, and its thread with the stack. */
+		if (!expected[i].comm || expected[i].comm->lib != lib ||
+			!device_probe(expected[i].at, sizeof(handle)))
+			continue;
+		memcpy(&handle, expected[i].at, sizeof(handle));
+		if (!handle || (want && handle != want))
+			continue;
+		c = expected[i].comm;
+		c->handle = handle;
+		expected[i].comm = NULL;
+		atomic_fetch_sub(&nexpected, 1);
+	}
+	pthread_mutex_unlock(&change);
+	return c;
+}
+
+struct comm *comm_arrived(const struct lib *lib, uint64_t handle)
+{
+	struct comm *c;
+
+	while (atomic_load_explicit(&nexpected, memory_order_relaxed) &&
+		(c = take_arrived(lib, handle))) {
+		comm_publish(c);
+		if (handle)
+			return comm_find(lib, handle);
+	}
+	return NULL;
 }
 
 void comm_forked(void)

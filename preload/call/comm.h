@@ -58,6 +58,15 @@ struct comm *comm_alloc(uint32_t nworld);
 /* Makes it findable; an older one of the same handle is gone. */
 void comm_publish(struct comm *c);
 
+/*
+ * For libraries that hand out the handle later (in a group, without blocking): takes c over, whose handle will stand at
+ * `at`. Of too many the oldest are forgotten.
+ */
+void comm_expect(struct comm *c, const void *at);
+
+/* Publishes what has come of the expected ones of that library: the one of that handle (returned), or all (handle 0). */
+struct comm *comm_arrived(const struct lib *lib, uint64_t handle);
+
 /* The handle is no longer valid. Requests under way keep the communicator. */
 void comm_drop(const struct lib *lib, uint64_t handle);
 void comm_hold(struct comm *c);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "call/async.h"
 #include "call/comm.h"
 #include "call/pending.h"
 #include "call/record.h"
@@ -325,11 +326,21 @@ static void group_ended(struct call *c, int64_t ret)
 	here.n = kept;
 }
 
+void stream_group_enter(struct call *c)
+{
+	struct open_group *g = group_of(c->api->spec->lib, false);
+
+	/* What the group holds is done, or hangs, in its outermost end. */
+	if (g && g->depth == 1 && here.n && c->api->spec->task == TASK_GROUP_END)
+		async_wait_begin(c);
+}
+
 void stream_group(struct call *c, int64_t ret)
 {
 	bool start = c->api->spec->task == TASK_GROUP_START;
 	struct open_group *g = group_of(c->api->spec->lib, start);
 
+	async_wait_end(c);
 	if (!g || (start && !c->ok))
 		return;
 	if (start)

@@ -30,7 +30,8 @@ void stream_enter(struct call *c);
 /* The call came back: closes its record, or keeps it until its outputs are valid. c->rec is not NULL. */
 void stream_leave(struct call *c, int64_t ret);
 
-/* A group function came back. */
+/* A group function is about to be called, and came back. */
+void stream_group_enter(struct call *c);
 void stream_group(struct call *c, int64_t ret);
 
 /* Gives up the snapshots of a call that gets no record, or no end. */

@@ -97,6 +97,14 @@ static void split(ncclComm_t c)
 	show("split", out, 16);
 	NCCL(ncclCommFinalize(part));
 	NCCL(ncclCommDestroy(part));
+	/* In a group: the handle comes when the group ends. */
+	NCCL(ncclGroupStart());
+	NCCL(ncclCommSplit(c, 3, app_rank, &part, NULL));
+	printf("rank %d split in a group: %d\n", app_rank, part != NULL);
+	NCCL(ncclGroupEnd());
+	NCCL(ncclAllGather(x, out, 1, ncclFloat32, part, NULL));
+	show("split in a group", out, 8);
+	NCCL(ncclCommDestroy(part));
 }
 
 static void errors(ncclComm_t c)
@@ -120,10 +128,12 @@ static void in_progress(void)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	ncclResult_t r, later;
-	ncclComm_t c;
+	ncclComm_t c, part;
 
 	config.blocking = 0;
-	NCCL(ncclCommInitRankConfig(&c, app_size, app_id(1), app_rank, &config));
+	r = ncclCommInitRankConfig(&c, app_size, app_id(1), app_rank, &config);
+	if (r != ncclInProgress)
+		exit(1);
 	r = ncclAllReduce(x, out, 4, ncclFloat32, ncclSum, c, NULL);
 	NCCL(ncclCommGetAsyncError(c, &later));
 	printf("rank %d in progress %d then %d\n", app_rank, r, later);
@@ -133,6 +143,14 @@ static void in_progress(void)
 	printf("rank %d in a group %d then %d\n", app_rank, r, ncclGroupEnd());
 	NCCL(ncclCommGetAsyncError(c, &later));
 	show("in progress", out, 16);
+	r = ncclCommSplit(c, 1, 0, &part, NULL);
+	printf("rank %d split %d %d", app_rank, r, part != NULL);
+	NCCL(ncclCommGetAsyncError(c, &later));
+	printf(" then %d %d\n", later, part != NULL);
+	r = ncclAllGather(x, out, 1, ncclFloat32, part, NULL);
+	NCCL(ncclCommGetAsyncError(part, &later));
+	show("split in progress", out, 8);
+	NCCL(ncclCommAbort(part));
 	NCCL(ncclCommAbort(c));
 }
 

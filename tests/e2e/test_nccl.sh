@@ -17,10 +17,10 @@ ok 'contract: every row is the one written by hand' python3 tests/e2e/contract_r
 contract 'contract' "$out" --partial
 unlike 'contract: nothing is said' "$(cat "$tmp/with.err")" 'libprobe'
 is 'communicators of rank 1' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in on("rank1", C)]')" \
-	"[('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '0'), ('nccl', 'init', '2', '1')]"
+	"[('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '0'), ('nccl', 'split', '2', '1'), ('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '1')]"
 is 'one number for a communicator on all its ranks, another one for each' \
-	"$(rows "$out" '[c["comm"] for c in on("rank0", C)] == [c["comm"] for c in on("rank1", C)], len({c["comm"] for c in C})')" '(True, 3)'
-is 'a split knows its parent' "$(rows "$out" '{c["kind"]: c["parent"] for c in C}["split"] == C[0]["comm"]')" True
+	"$(rows "$out" '[c["comm"] for c in on("rank0", C)] == [c["comm"] for c in on("rank1", C)], len({c["comm"] for c in C})')" '(True, 5)'
+is 'a split knows its parent' "$(rows "$out" '[[p["comm"] for p in on("rank0", C)].index(c["parent"]) for c in on("rank0", C) if c["kind"] == "split"]')" '[0, 0, 3]'
 is 'the library is named' "$(rows "$out" 'list(M["rank0"]["libraries"]), M["rank0"]["rank_guessed"]')" "(['nccl'], False)"
 is 'a group takes no longer than until its end' \
 	"$(rows "$out" '{int(r["dur_ns"]) > 0 for r in R if "async" in flags(r)}')" '{True}'
@@ -81,6 +81,28 @@ ok 'a program for RCCL' cc -std=gnu11 -D_GNU_SOURCE -O1 -Itests/doubles/nccl/inc
 new_out
 nccl_with 2 "$tmp/rccl" 1
 is 'RCCL is called rccl' "$(rows "$out" '{r["lib"] for r in R}, {c["lib"] for c in C}, list(M["rank0"]["libraries"])')" "({'rccl'}, {'rccl'}, ['rccl'])"
+
+# One process that drives two devices.
+nccl_plain 1 nccl_all
+new_out
+nccl_with 1 nccl_all
+same_result 'two communicators of one thread'
+is 'two communicators of one thread: rows of both' \
+	"$(rows "$out" 'sorted(Counter((r["api"], r["rank"], r["comm_seq"], r["max"]) for r in R if r["io"] == "out").items())')" \
+	"[(('ncclAllReduce', '0', '0', '12'), 1), (('ncclAllReduce', '0', '1', '12'), 1), (('ncclAllReduce', '1', '0', '12'), 1), (('ncclAllReduce', '1', '1', '12'), 1), (('ncclRecv', '0', '0', '8'), 1), (('ncclRecv', '1', '0', '4'), 1)]"
+
+# A rank that stays away: who waits, in what, and for whom.
+for group in '' 'no group'; do
+	new_out
+	for r in 0 1; do
+		background env RANK=$r WORLD_SIZE=2 APP_ID="$tmp/hang$outs" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" \
+			"$B/apps/nccl/nccl_hang" ${group:+"$group"} >"$tmp/hang.$r" 2>&1
+	done
+	ok "a rank stays away${group:+, $group}" wait_until 20 eval '"$probe" report "$out" | grep -q "rank 1: never entered it"'
+	said=$("$probe" report "$out" | sed -n '/entered and not left/,/^$/p')
+	like "the report says who waits in what${group:+, $group}" "$said" \
+		"$([ "$group" ] && echo 'all_reduce #1 .*rank 0: inside for' || echo 'ncclGroupEnd.*rank 0: waiting.*all_reduce #1')"
+done
 
 # A library that has lost the first names: the second ones are the same functions.
 cat >"$tmp/second.c" <<-'EOF'

@@ -24,6 +24,7 @@ void comms_free(struct comms *c)
 		struct comm_info *k = table_at(&c->table, i);
 
 		free(k->member);
+		free(k->seen);
 		free(k->ranks);
 	}
 	table_free(&c->table);
@@ -76,7 +77,27 @@ static uint64_t hex(const struct csv_text *t)
 	return *end ? 0 : v;
 }
 
-static void read_file(struct comms *c, const char *path)
+/* Libraries that start from a shared id do not know their members; who lists the communicator is one. */
+static void add_seen(struct comm_info *k, int rank)
+{
+	if (k->nseen && k->seen[k->nseen - 1] == rank)
+		return;
+	TOOL_GROW(k->seen, k->nseen, k->cap_seen);
+	k->seen[k->nseen++] = rank;
+}
+
+/* They are the members when they are as many as it has. */
+static void settle_seen(struct comm_info *k)
+{
+	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
+		return;
+	k->member = k->seen;
+	k->nmember = k->nseen;
+	k->seen = NULL;
+	qsort(k->member, k->nmember, sizeof(*k->member), by_value);
+}
+
+static void read_file(struct comms *c, const char *path, int rank)
 {
 	struct csv csv;
 	int col[8];
@@ -99,6 +120,8 @@ static void read_file(struct comms *c, const char *path)
 		t = csv_at(&csv, col[6]);
 		if (!k->name && t->n)
 			k->name = intern(t->s, t->n);
+		if (!csv_at(&csv, col[7])->n)
+			add_seen(k, rank);
 		if (k->ranks)
 			continue;
 		t = csv_at(&csv, col[1]);
@@ -123,7 +146,7 @@ void comms_read(struct comms *c, const struct rank_dir *dir, const struct overla
 	for (int i = 0; i < 2 && at[i]; i++) {
 		char *path = tool_format("%s/comms.csv", at[i]);
 
-		read_file(c, path);
+		read_file(c, path, dir->rank);
 		free(path);
 	}
 }
@@ -134,6 +157,7 @@ void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n)
 		struct comm_info *k = table_at(&c->table, i);
 		unsigned m = 0, d = 0;
 
+		settle_seen(k);
 		k->present = 0;
 		if (!k->member)
 			k->present = k->size < 0	     ? 0

@@ -15,6 +15,8 @@ struct comm_info {
 	int *member; /* world ranks, ascending; NULL: not known */
 	unsigned nmember;
 	char *ranks; /* as in comms.csv */
+	int *seen; /* ranks whose folders list it, if world_ranks is empty */
+	unsigned nseen, cap_seen;
 	unsigned present; /* members whose folders are read; not known: at most `size` */
 };
 

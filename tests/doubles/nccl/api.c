@@ -166,6 +166,20 @@ API(ncclResult_t, ncclGroupSimulateEnd, ncclSimInfo_t *info)
 static double scales[SCALES];
 static int nscales;
 
+ncclResult_t work_submit(struct work w)
+{
+	struct work *mine = malloc(sizeof(*mine));
+
+	if (!mine)
+		return ncclSystemError;
+	*mine = w;
+	if (!group.depth)
+		return start(mine);
+	*group.end = mine;
+	group.end = &mine->next;
+	return ncclSuccess;
+}
+
 static ncclResult_t submit(struct work w)
 {
 	struct ncclComm *c = w.comm;
@@ -173,7 +187,6 @@ static ncclResult_t submit(struct work w)
 		w.what == REDUCE || w.what == BROADCAST || w.what == GATHER || w.what == SCATTER;
 	bool peer = rooted || w.what == SEND || w.what == RECEIVE;
 	ncclResult_t ret = ncclSuccess;
-	struct work *mine;
 
 	if (!c || (unsigned)w.dtype >= 12 || w.op < 0 || w.op >= 5 + nscales ||
 		(peer && (w.peer < 0 || w.peer >= c->size)))
@@ -186,15 +199,7 @@ static ncclResult_t submit(struct work w)
 		return ret;
 	}
 	w.scale = w.op >= 5 ? scales[w.op - 5] : 1;
-	mine = malloc(sizeof(*mine));
-	if (!mine)
-		return ncclSystemError;
-	*mine = w;
-	if (!group.depth)
-		return start(mine);
-	*group.end = mine;
-	group.end = &mine->next;
-	return ncclSuccess;
+	return work_submit(w);
 }
 
 #define COLLECTIVE(name, what_, params, extra, ...)        \

@@ -29,7 +29,7 @@ static ncclResult_t join(
 		return ncclSystemError;
 	}
 	*out = c;
-	return ncclSuccess;
+	return c->blocking ? ncclSuccess : ncclInProgress;
 }
 
 API(ncclResult_t, ncclGetVersion, int *version)
@@ -115,17 +115,16 @@ API(ncclResult_t, ncclCommInitAll, ncclComm_t *comm, int n, const int *devices)
 	return ret;
 }
 
-API(ncclResult_t, ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t *out,
-	ncclConfig_t *config)
+ncclResult_t comm_split(struct work *w)
 {
-	int mine[2] = {color, key}, rank = 0, size = 0;
+	struct ncclComm *comm = w->comm;
+	int color = w->peer, key = w->op, mine[2] = {color, key}, rank = 0, size = 0;
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclComm_t part;
+	ncclResult_t ret;
 	char name[96];
-	unsigned n;
+	unsigned n = comm->splits++;
 
-	if (!comm || !out)
-		return ncclInvalidArgument;
-	*out = NULL;
-	n = comm->splits++;
 	memcpy(segment_slot(comm->seg, comm->rank), mine, sizeof(mine));
 	if (segment_barrier(comm->seg))
 		return ncclSystemError;
@@ -142,7 +141,23 @@ API(ncclResult_t, ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t
 	if (color == NCCL_SPLIT_NOCOLOR)
 		return ncclSuccess;
 	snprintf(name, sizeof(name), "%.60s-s%u-%d", comm->name, n, color);
-	return join(out, name, rank, size, config);
+	config.blocking = comm->blocking;
+	ret = join(&part, name, rank, size, &config);
+	*(ncclComm_t *)w->recv = part;
+	return ret == ncclInProgress ? ncclSuccess : ret;
+}
+
+/* As in the real library there is no handle until the part is complete: at the group's end, or later. */
+API(ncclResult_t, ncclCommSplit, ncclComm_t comm, int color, int key, ncclComm_t *out,
+	ncclConfig_t *config)
+{
+	struct work w = {.what = SPLIT, .comm = comm, .recv = out, .peer = color, .op = key};
+
+	(void)config;
+	if (!comm || !out)
+		return ncclInvalidArgument;
+	*out = NULL;
+	return work_submit(w);
 }
 
 #if DOUBLE_VERSION >= 22700

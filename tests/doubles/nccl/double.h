@@ -64,6 +64,7 @@ enum what {
 	ALL_TO_ALL,
 	GATHER,
 	SCATTER,
+	SPLIT,
 	SEND,
 	RECEIVE
 };
@@ -93,6 +94,9 @@ struct work {
 /* Does a list of works of one communicator: collectives in order, then all messages at once. */
 ncclResult_t work_run(struct work *list);
 void work_free(struct work *list);
+/* In a group: at its end; else as start() says. */
+ncclResult_t work_submit(struct work w);
+ncclResult_t comm_split(struct work *w); /* peer: colour, op: key, recv: where the handle goes */
 
 /* ---- api.c, comm.c ---- */
 

@@ -58,6 +58,8 @@ static ncclResult_t collective(struct work *w)
 	size_t size = number_size(w->dtype), most = SLOT_BYTES / size / (size_t)c->size;
 	int nin = blocks_in(w);
 
+	if (w->what == SPLIT)
+		return comm_split(w);
 	for (size_t at = 0; at < w->count; at += most) {
 		size_t n = w->count - at < most ? w->count - at : most;
 		char *slot = segment_slot(c->seg, c->rank);
