@@ -131,8 +131,12 @@ static void enter_data(struct call *c)
 		return;
 	}
 
-	uint32_t stack = session.cfg.stack ? stack_id(c->t, f, c->pc, c->frame) : 0;
+	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
+	if (stack == STACK_UNWANTED) {
+		thread_count(c->t, JC_SKIP_CALLER);
+		return;
+	}
 	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
 	if (c->rec) {
 		c->mode = CALL_RECORD;

@@ -44,6 +44,8 @@ struct config {
 	bool nested;
 	bool stack;
 	int64_t stack_depth; /* native frames kept, innermost first */
+	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */
+	char *codeline; /* ... of which a call must have one on its stack, "" = all calls */
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
@@ -77,7 +79,16 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /* How a key is written and what it means: one row per key of probe.yaml. */
-enum config_type { KEY_BOOL, KEY_INT, KEY_FLOAT, KEY_STRING, KEY_PATH, KEY_ENUM, KEY_RANGES };
+enum config_type {
+	KEY_BOOL,
+	KEY_INT,
+	KEY_FLOAT,
+	KEY_STRING,
+	KEY_PATH,
+	KEY_PATTERN,
+	KEY_ENUM,
+	KEY_RANGES
+};
 
 struct config_key {
 	const char *name; /* as in probe.yaml; PROBE_<NAME> in the environment */

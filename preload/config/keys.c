@@ -37,6 +37,10 @@
 	{                                                 \
 		ROW(m, KEY_STRING, char *, ""), .help = h \
 	}
+#define PATTERN(m, h)                                      \
+	{                                                  \
+		ROW(m, KEY_PATTERN, char *, ""), .help = h \
+	}
 #define PATH(m, d, h)                                  \
 	{                                              \
 		ROW(m, KEY_PATH, char *, d), .help = h \
@@ -76,6 +80,11 @@ const struct config_key config_keys[] = {
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
+	PATTERN(stack_blacklist,
+		"Python frames left out: regular expressions searched in path[line] function"),
+	PATTERN(codeline,
+		"Record only calls with such a frame on their Python stack: regular expressions "
+		"searched in path[line] function; empty: all calls"),
 	RANGES(rank, "Ranks that record; empty: all"),
 	RANGES(step, "Steps that are recorded; empty: all"),
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
@@ -189,6 +198,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		break;
 	case KEY_STRING:
 		snprintf(buf, cap, "a text");
+		break;
+	case KEY_PATTERN:
+		snprintf(buf, cap, "a POSIX extended regular expression, or a list of them");
 		break;
 	case KEY_PATH:
 		snprintf(buf, cap, "a path of at most %d bytes", CONFIG_PATH_MAX);

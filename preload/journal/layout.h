@@ -68,6 +68,7 @@ enum journal_count {
 	JC_SKIP_SIZE,
 	JC_SKIP_PAUSED,
 	JC_SKIP_NESTED, /* calls inside another wrapped call */
+	JC_SKIP_CALLER, /* by the key codeline */
 	JC_COUNT
 };
 

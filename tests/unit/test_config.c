@@ -26,6 +26,8 @@ static const struct {
 	{"nested", "false", "true", "on"},
 	{"stack", "true", "false", "0"},
 	{"stack_depth", "32", "128", "128"},
+	{"stack_blacklist", "\"\"", "\"a|b+$\"", "a|b+$"},
+	{"codeline", "\"\"", "\"t.py\\\\[3\\\\]\"", "t.py\\[3\\]"},
 	{"rank", "[]", "[0, 2, \"4-6\"]", "0,2,4-6"},
 	{"step", "[]", "[\"3-7\"]", "3-7"},
 	{"start_step", "0", "4294967295", "4294967295"},
