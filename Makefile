@@ -95,19 +95,22 @@ $(B)/obj/%.o: %.S
 
 # ---- the library and the tool ----
 
+# Debian's libffi.a is not meant for shared objects; its libffi_pic.a is.
+LIBFFI := -l:$(if $(findstring /,$(shell $(CC) -print-file-name=libffi_pic.a)),libffi_pic.a,libffi.a)
+
 # libyaml and zlib come in statically and stay hidden, and no unwinder of libgcc is needed (entry/personality.c):
 # libprobe.so needs libc only.
 $(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
 	$(call say,LINK,$@) $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(B)/gen/probe.map $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
-		-static-libgcc -l:libyaml.a -l:libz.a
+		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
 
-$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/gen/builtin.o
+$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/entry/ffi_enter.o $(B)/obj/gen/builtin.o
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/probe: $(TOOL_OBJ) $(B)/libcore.a
-	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $(TOOL_OBJ) $(B)/libcore.a -lyaml -lz -ldw -lelf -lm -lpthread
+	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $(TOOL_OBJ) $(B)/libcore.a -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
 
 # ---- tests ----
 
@@ -121,7 +124,7 @@ $(B)/unit/%: tests/unit/%.c $(B)/libcore.a $(filter-out %/main.o,$(TOOL_OBJ))
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) -Itests/unit -MF $@.d -o $@ $< $(LDSAN) \
 		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) $(filter %.o,$^) $(B)/libcore.a \
-		-lcmocka -lyaml -lz -ldw -lelf -lm -lpthread
+		-lcmocka -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
 
 .PHONY: unit e2e
 unit: $(UNIT_BIN) $(B)/genwrap

@@ -44,9 +44,11 @@ static uint32_t traits_of(const struct api *f)
 static uint32_t first_use(struct api *f, uintptr_t pc)
 {
 	bool several;
-	void *real = real_find(f->spec, pc, &several);
+	void *real = call_real(f); /* known already where the entry has bound the row to one */
 	uint32_t state;
 
+	if (!real)
+		real = real_find(f->spec, pc, &several);
 	if (!real)
 		return API_GONE;
 	atomic_store_explicit(&f->real, real, memory_order_relaxed);

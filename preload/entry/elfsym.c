@@ -23,7 +23,7 @@ struct search {
 	bool any_type, only_after, passed_us;
 };
 
-static uint32_t hash_gnu(const char *s)
+uint32_t elfsym_hash(const char *s)
 {
 	uint32_t h = 5381;
 
@@ -196,7 +196,7 @@ static int each(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int search(struct search *s)
 {
-	s->gnu = hash_gnu(s->name);
+	s->gnu = elfsym_hash(s->name);
 	s->sysv = hash_sysv(s->name);
 	dl_iterate_phdr(each, s);
 	return s->found;

@@ -62,7 +62,7 @@ static void *find_name(const char *name, bool *several)
 
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 {
-	void *f = find_name(spec->symbol, several);
+	void *f = find_name(spec->link_name ? spec->link_name : spec->symbol, several);
 	char alias[160];
 
 	(void)pc;

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entry/ffi.h"
+
+#include <errno.h>
+#include <ffi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "call/call.h"
+#include "call/wrapper.h"
+
+#if !FFI_GO_CLOSURES
+#error "this libffi has no go closures"
+#endif
+
+/* How the caller stood when it jumped to us, written by ffi_enter.S and read at once by the handler. */
+struct ffi_caller {
+	uintptr_t sp, fp; /* stack and frame pointer */
+	uintptr_t pc; /* return address where that is in a register */
+};
+
+__attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller
+	__attribute__((tls_model("initial-exec")));
+__thread struct ffi_caller ffi_caller;
+
+/* Notes the caller and jumps to the go closure whose address stands in the register of `context`. */
+__attribute__((visibility("hidden"))) void ffi_enter(void);
+
+struct entry {
+	ffi_go_closure go; /* first: its address is the context */
+	struct api *api;
+	struct entry *next;
+	ffi_cif cif;
+	ffi_type *type[API_ARGS_MAX];
+};
+
+/* ---- types ---- */
+
+static ffi_type *scalar(uint8_t ctype)
+{
+	static ffi_type *const of[] = {
+		[CT_VOID] = &ffi_type_void,
+		[CT_I8] = &ffi_type_sint8,
+		[CT_U8] = &ffi_type_uint8,
+		[CT_I16] = &ffi_type_sint16,
+		[CT_U16] = &ffi_type_uint16,
+		[CT_I32] = &ffi_type_sint32,
+		[CT_U32] = &ffi_type_uint32,
+		[CT_I64] = &ffi_type_sint64,
+		[CT_U64] = &ffi_type_uint64,
+		[CT_F32] = &ffi_type_float,
+		[CT_F64] = &ffi_type_double,
+		[CT_P] = &ffi_type_pointer,
+	};
+
+	return ctype < CT_STRUCT ? of[ctype] : NULL;
+}
+
+/* Where a C++ object goes is decided by its being large; what it consists of is nobody's business. */
+static ffi_type *hidden_result(void)
+{
+	static ffi_type *members[] = {
+		&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer, NULL};
+	static ffi_type type = {24, 8, FFI_TYPE_STRUCT, members};
+
+	return &type;
+}
+
+/* NULL: no memory, or a member that is none. */
+static ffi_type *aggregate(const struct api_struct *s)
+{
+	ffi_type *t = calloc(1, sizeof(*t) + (s->n + (size_t)1) * sizeof(ffi_type *));
+
+	if (!t)
+		return NULL;
+	t->elements = (ffi_type **)(t + 1);
+	for (unsigned i = 0; i < s->n; i++) {
+		t->elements[i] = s->member[i] == CT_VOID ? NULL : scalar(s->member[i]);
+		if (!t->elements[i]) {
+			free(t);
+			return NULL;
+		}
+	}
+	t->type = FFI_TYPE_STRUCT;
+	/* Known beforehand, so that libffi has nothing to compute in a type that another thread may be using. */
+	t->size = s->size;
+	t->alignment = s->align;
+	return t;
+}
+
+static int type_of(ffi_type **out, uint8_t ctype, const struct api_struct *s)
+{
+	if (ctype != CT_STRUCT)
+		*out = scalar(ctype);
+	else
+		*out = s && s->n ? aggregate(s) : NULL;
+	if (*out)
+		return 0;
+	return ctype == CT_STRUCT && s && s->n ? -ENOMEM : -EINVAL;
+}
+
+static void type_free(ffi_type *t)
+{
+	if (t && t->type == FFI_TYPE_STRUCT && t != hidden_result())
+		free(t);
+}
+
+/* ---- a call ---- */
+
+static void pack(union arg *v, void **av, void **args, const struct api_spec *s)
+{
+	for (unsigned i = 0; i < s->nargs; i++) {
+		av[i] = &v[i]; /* little-endian: the low bytes are the narrower integer */
+		switch (s->args[i].ctype) {
+		case CT_I8:
+			v[i].i = *(const int8_t *)args[i];
+			break;
+		case CT_U8:
+			v[i].u = *(const uint8_t *)args[i];
+			break;
+		case CT_I16:
+			v[i].i = *(const int16_t *)args[i];
+			break;
+		case CT_U16:
+			v[i].u = *(const uint16_t *)args[i];
+			break;
+		case CT_I32:
+			v[i].i = *(const int32_t *)args[i];
+			break;
+		case CT_U32:
+			v[i].u = *(const uint32_t *)args[i];
+			break;
+		case CT_F32:
+			v[i].d = (double)*(const float *)args[i];
+			av[i] = args[i]; /* bit for bit: a signalling NaN stays one */
+			break;
+		case CT_STRUCT:
+			v[i].p = args[i];
+			av[i] = args[i];
+			break;
+		default:
+			memcpy(&v[i], args[i], sizeof(v[i]));
+		}
+	}
+}
+
+/* libffi hands over integers narrower than a register as a whole one. */
+static int64_t result(const struct api_spec *s, const void *ret)
+{
+	int64_t v;
+
+	if (!s->ffi->code)
+		return s->lib->nsuccess ? s->lib->success[0] : 0;
+	memcpy(&v, ret, sizeof(v));
+	switch (s->ffi->ret) {
+	case CT_I8:
+		return (int8_t)v;
+	case CT_U8:
+		return (uint8_t)v;
+	case CT_I16:
+		return (int16_t)v;
+	case CT_U16:
+		return (uint16_t)v;
+	case CT_I32:
+		return (int32_t)v;
+	case CT_U32:
+		return (uint32_t)v;
+	default:
+		return v;
+	}
+}
+
+/* There is no real function: a code where one is returned, else zeros. */
+static void missing(const struct entry *e, void *ret)
+{
+	const struct api_spec *s = e->api->spec;
+	ffi_sarg v = s->ffi->code ? (ffi_sarg)s->lib->missing : 0;
+
+	if (s->ffi->ret == CT_STRUCT)
+		memset(ret, 0, e->cif.rtype->size);
+	else if (s->ffi->ret != CT_VOID)
+		memcpy(ret, &v, sizeof(v));
+}
+
+/*
+ * The frame that the caller sees as the wrapper's: its return address at frame[1], the caller's frame pointer at
+ * frame[0]. False where a signal handler has come between ffi_enter and here and has made a call of its own, which is
+ * told by its lying further down the stack.
+ */
+static bool caller_frame(struct ffi_caller *from, uintptr_t here, uintptr_t *frame)
+{
+	const uintptr_t far = 4096;
+
+	if (from->sp <= here || from->sp - here > far)
+		return false;
+#if defined(__x86_64__)
+	/* ffi_enter puts the frame pointer below the return address, where libffi's frame has a word of padding. */
+	*frame = from->sp - sizeof(uintptr_t);
+	from->pc = ((const uintptr_t *)*frame)[1];
+	return ((const uintptr_t *)*frame)[0] == from->fp;
+#else
+	for (int i = 0; i < 4 && here < from->sp; i++, here = *(const uintptr_t *)here) {
+		*frame = here;
+		if (((const uintptr_t *)here)[0] == from->fp &&
+			((const uintptr_t *)here)[1] == from->pc)
+			return true;
+	}
+	return false;
+#endif
+}
+
+static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
+{
+	struct ffi_caller from = ffi_caller;
+	struct entry *e = data;
+	struct api *const f = e->api;
+
+	if (WRAPPER_OFF(f)) {
+		ffi_call(cif, FFI_FN(WRAPPER_REAL(f)), ret, args);
+		return;
+	}
+
+	union arg v[API_ARGS_MAX];
+	void *av[API_ARGS_MAX];
+	uintptr_t frame;
+
+	if (!caller_frame(&from, (uintptr_t)__builtin_frame_address(0), &frame)) {
+		from.pc = (uintptr_t)__builtin_return_address(0);
+		frame = (uintptr_t)__builtin_frame_address(0);
+	}
+	pack(v, av, args, f->spec);
+
+	struct call c __attribute__((cleanup(call_unwind)));
+	void *real = call_enter(&c, f, v, from.pc, frame);
+
+	if (__builtin_expect(!real, 0)) {
+		missing(e, ret);
+		return;
+	}
+	ffi_call(cif, FFI_FN(real), ret, av);
+	call_leave(&c, result(f->spec, ret));
+}
+
+/* ---- entries: made once, found by their row, never freed ---- */
+
+#define BUCKETS 1024u
+
+static _Atomic(struct entry *) buckets[BUCKETS];
+
+static struct entry *find(struct entry *e, const struct entry *end, const struct api *a)
+{
+	for (; e != end; e = e->next)
+		if (e->api == a)
+			return e;
+	return NULL;
+}
+
+static void entry_free(struct entry *e)
+{
+	for (unsigned i = 0; i < API_ARGS_MAX; i++)
+		type_free(e->type[i]);
+	type_free(e->cif.rtype);
+	free(e);
+}
+
+static int prepare(struct entry *e)
+{
+	const struct api_spec *s = e->api->spec;
+	ffi_type *ret = hidden_result();
+	int err = 0;
+
+	if (!s->ffi->hidden)
+		err = type_of(&ret, s->ffi->ret, s->ffi->ret_struct);
+	e->cif.rtype = err ? NULL : ret;
+	for (unsigned i = 0; i < s->nargs && !err; i++)
+		err = s->args[i].ctype == CT_VOID
+			      ? -EINVAL
+			      : type_of(&e->type[i], s->args[i].ctype, s->ffi->arg[i]);
+	if (err)
+		return err;
+	if (ffi_prep_cif(&e->cif, FFI_DEFAULT_ABI, s->nargs, ret, e->type) != FFI_OK ||
+		ffi_prep_go_closure(&e->go, &e->cif, on_call) != FFI_OK)
+		return -EINVAL;
+	return 0;
+}
+
+int ffi_entry(struct api *a, void **code, void **context)
+{
+	const struct api_spec *s = a->spec;
+	_Atomic(struct entry *) *bucket = &buckets[hash_mix((uintptr_t)a) % BUCKETS];
+	struct entry *head = atomic_load_explicit(bucket, memory_order_acquire);
+	struct entry *e = find(head, NULL, a), *other, *seen;
+	int err;
+
+	if (!s->ffi || s->nargs > API_ARGS_MAX)
+		return -EINVAL;
+	if (!e) {
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			return -ENOMEM;
+		e->api = a;
+		err = prepare(e);
+		if (err) {
+			entry_free(e);
+			return err;
+		}
+		e->next = head;
+		while (!atomic_compare_exchange_weak(bucket, &e->next, e)) {
+			/* Another thread put entries before those that were looked at. */
+			seen = head;
+			head = e->next;
+			other = find(head, seen, a);
+			if (other) {
+				entry_free(e);
+				e = other;
+				break;
+			}
+		}
+	}
+	*code = (void *)ffi_enter;
+	*context = &e->go;
+	return 0;
+}

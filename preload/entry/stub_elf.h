@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stub object: a shared object with one small function ("stub") per name. A stub jumps through its entry:
+ *
+ *	struct stub_entry *e = its own;         x86-64                         aarch64
+ *	load t = e->target                      mov  e->target(%rip), %r11     ldr x16, [e->target]
+ *	load context                            mov  8(%r11), %r10             ldp x17, x18, [x16]
+ *	jump to t->code                         jmp  *(%r11)                   br  x17
+ *
+ * A target is never changed once it can be seen, so a thread that is in a stub while it is given another target sees
+ * either of them whole; no branch is needed to tell an armed stub from one that goes straight to the real function. At
+ * first the target lies in the entry itself and leads to probe_stub_entry in libprobe.so (stub_entry.S), which learns
+ * from %r11 / x16 which stub was called.
+ *
+ * The object has three segments, readable, executable, writable; none is writable and executable. It has the dynamic
+ * section, hash table, symbols and relocations that the loader wants, and no section headers. Its DT_SONAME tells it
+ * from other objects.
+ */
+#ifndef PROBE_ENTRY_STUB_ELF_H
+#define PROBE_ENTRY_STUB_ELF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STUB_SONAME "libprobe-stubs.so"
+#define STUB_BYTES 32 /* code of one, a multiple of 16 */
+#define STUB_MAX 262144 /* names in one object */
+
+struct stub_target {
+	void *code, *context;
+};
+
+struct stub_entry {
+	_Atomic(const struct stub_target *) target;
+	struct stub_target first;
+	uint64_t name; /* bytes from the entry back to its name in the object's string table */
+};
+
+static inline const char *stub_entry_name(const struct stub_entry *e)
+{
+	return (const char *)e - e->name;
+}
+
+/*
+ * Builds the object. needed: a library that it asks the loader for, or NULL. machine: EM_X86_64 or EM_AARCH64. Returns
+ * the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing that can be built.
+ */
+void *stub_elf_build(int machine, const char *const *name, uint32_t n, const char *needed, size_t *size);
+
+/* EM_* of this processor. */
+int stub_elf_machine(void);
+
+/* Writes the code of a stub that lies at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
+void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry);
+void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry);
+
+/*
+ * The same for the function probe_stub_next(a, b, f) that every stub object has too: calls f(a, b). For dlsym, whose
+ * answer for RTLD_NEXT depends on where it is called from. STUB_BYTES as well.
+ */
+void stub_next_x86_64(uint8_t *out);
+void stub_next_aarch64(uint8_t *out);
+#define STUB_NEXT "probe_stub_next"
+
+#endif

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link: -ldl -lpthread */
+/*
+ * The libffi entry against the compiler: random signatures are written as C, compiled, and each function is called
+ * directly and through the entry. What arrives, what comes back and what stands in v[] must be what C says. Then
+ * exceptions, threads that end in the middle, and what cannot be called. CC, CXX: the compilers (cc, c++).
+ */
+#include "core_helper.h"
+
+#include <dlfcn.h>
+#include <ffi.h>
+#include <pthread.h>
+
+#include "call/call.h"
+#include "call/wrapper.h"
+#include "entry/ffi.h"
+
+/* ---- the life of a call, as seen from here ---- */
+
+static void *target; /* what call_enter() says is the real function */
+static union arg seen[API_ARGS_MAX];
+static bool (*same_struct)(int row, int arg, const void *p);
+static int row_now;
+static unsigned entered, left, unwound, wrong;
+static int64_t left_with;
+static uintptr_t entered_pc, entered_fp;
+
+void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
+{
+	c->mode = CALL_NESTED;
+	c->done = 0;
+	entered++;
+	entered_pc = pc;
+	entered_fp = *(uintptr_t *)frame;
+	wrong += ((uintptr_t *)frame)[1] != pc;
+	memcpy(seen, v, f->spec->nargs * sizeof(*v));
+	for (int i = 0; i < f->spec->nargs; i++)
+		if (f->spec->args[i].ctype == CT_STRUCT && same_struct)
+			wrong += !same_struct(row_now, i, v[i].p);
+	return target;
+}
+
+int64_t call_leave(struct call *c, int64_t ret)
+{
+	c->done = 1;
+	left++;
+	left_with = ret;
+	return ret;
+}
+
+void call_unwind(struct call *c)
+{
+	unwound += !c->done;
+}
+
+/* What a stub does. */
+static void *stub_code, *stub_context;
+void stub(void);
+#if defined(__x86_64__)
+__asm__(".text\n.globl stub\n.type stub,@function\nstub:\n\t.cfi_startproc\n\t"
+	"movq stub_context_p(%rip), %r10\n\tmovq (%r10), %r10\n\t"
+	"movq stub_code_p(%rip), %r11\n\tjmp *(%r11)\n\t.cfi_endproc\n");
+#elif defined(__aarch64__)
+__asm__(".text\n.globl stub\n.type stub,%function\nstub:\n\t.cfi_startproc\n\t"
+	"adrp x16, stub_context_p\n\tldr x16, [x16, :lo12:stub_context_p]\n\tldr x18, [x16]\n\t"
+	"adrp x16, stub_code_p\n\tldr x16, [x16, :lo12:stub_code_p]\n\tldr x16, [x16]\n\t"
+	"br x16\n\t.cfi_endproc\n");
+#endif
+void *stub_at = (void *)stub;
+void **stub_context_p = &stub_context, **stub_code_p = &stub_code;
+
+/* ---- random signatures ---- */
+
+#define ROWS 400
+#define STRUCTS 40
+#define MEMBERS 9
+
+static const struct scalar {
+	const char *c, *literal; /* literal: a printf format for a random integer */
+	bool real;
+} scalars[] = {
+	[CT_VOID] = {"void", "", false},
+	[CT_I8] = {"int8_t", "(int8_t)%lldLL", false},
+	[CT_U8] = {"uint8_t", "(uint8_t)%lldLL", false},
+	[CT_I16] = {"int16_t", "(int16_t)%lldLL", false},
+	[CT_U16] = {"uint16_t", "(uint16_t)%lldLL", false},
+	[CT_I32] = {"int32_t", "(int32_t)%lldLL", false},
+	[CT_U32] = {"uint32_t", "(uint32_t)%lldLL", false},
+	[CT_I64] = {"int64_t", "(int64_t)%lldLL", false},
+	[CT_U64] = {"uint64_t", "(uint64_t)%lldLL", false},
+	[CT_F32] = {"float", "(float)%lldLL", true},
+	[CT_F64] = {"double", "(double)%lldLL", true},
+	[CT_P] = {"void *", "(void *)%lldLL", false},
+};
+
+static struct {
+	struct api_struct s;
+	uint8_t member[MEMBERS];
+} structs[STRUCTS];
+
+static struct {
+	struct api_spec spec;
+	struct api_ffi ffi;
+	struct api api;
+	int arg_struct[API_ARGS_MAX], ret_struct;
+} rows[ROWS];
+
+static uint64_t state = 88172645463325252ull;
+
+static unsigned dice(unsigned n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (unsigned)((state >> 20) % n);
+}
+
+static void put_literal(FILE *f, uint8_t ctype)
+{
+	long long v = (long long)(state * 0x9e3779b97f4a7c15ull);
+
+	dice(2);
+	/* Reals: exact in a float. */
+	fprintf(f, scalars[ctype].literal, scalars[ctype].real ? v % 1000000 : v);
+}
+
+static size_t size_of(uint8_t ct)
+{
+	return (const size_t[]){0, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8}[ct];
+}
+
+static void make_structs(FILE *f)
+{
+	for (int i = 0; i < STRUCTS; i++) {
+		struct api_struct *s = &structs[i].s;
+		/* Half of them are of one type, so that there are arrays of floats among them. */
+		uint8_t one = dice(2) ? (uint8_t)(CT_I8 + dice(CT_P)) : 0;
+
+		s->n = (uint16_t)(1 + dice(MEMBERS));
+		s->member = structs[i].member;
+		fprintf(f, "struct S%d {", i);
+		for (int k = 0; k < s->n; k++) {
+			uint8_t ct = one ? one : (uint8_t)(CT_I8 + dice(CT_P));
+			uint16_t size = (uint16_t)size_of(ct);
+
+			structs[i].member[k] = ct;
+			s->size = (uint16_t)((s->size + size - 1) / size * size + size);
+			s->align = s->align > size ? s->align : size;
+			fprintf(f, " %s m%d;", scalars[ct].c, k);
+		}
+		s->size = (uint16_t)((s->size + s->align - 1) / s->align * s->align);
+		fprintf(f, " };\n_Static_assert(sizeof(struct S%d) == %u, \"\");\n", i, s->size);
+	}
+}
+
+static void put_type(FILE *f, uint8_t ct, int st)
+{
+	if (ct == CT_STRUCT)
+		fprintf(f, "struct S%d", st);
+	else
+		fputs(scalars[ct].c, f);
+}
+
+static void put_value(FILE *f, uint8_t ct, int st)
+{
+	if (ct != CT_STRUCT) {
+		put_literal(f, ct);
+		return;
+	}
+	fprintf(f, "(struct S%d){", st);
+	for (int k = 0; k < structs[st].s.n; k++) {
+		put_literal(f, structs[st].member[k]);
+		fputs(", ", f);
+	}
+	fputs("}", f);
+}
+
+/* Member by member: padding says nothing. */
+static void put_dump(FILE *f, const char *name, uint8_t ct, int st)
+{
+	if (ct != CT_STRUCT) {
+		fprintf(f, "\tput(&%s, sizeof(%s));\n", name, name);
+		return;
+	}
+	for (int k = 0; k < structs[st].s.n; k++)
+		fprintf(f, "\tput(&%s.m%d, sizeof(%s.m%d));\n", name, k, name, k);
+}
+
+static uint8_t random_type(int *st, struct api_struct const **members)
+{
+	uint8_t ct = (uint8_t)(CT_I8 + dice(CT_STRUCT));
+
+	*st = (int)dice(STRUCTS);
+	*members = ct == CT_STRUCT ? &structs[*st].s : NULL;
+	return ct;
+}
+
+static void params(FILE *f, int r, bool names)
+{
+	const struct api_spec *s = &rows[r].spec;
+
+	for (int i = 0; i < s->nargs; i++) {
+		fputs(i ? ", " : "", f);
+		put_type(f, s->args[i].ctype, rows[r].arg_struct[i]);
+		if (names)
+			fprintf(f, " a%d", i);
+	}
+	if (!s->nargs)
+		fputs("void", f);
+}
+
+static void make_row(FILE *f, int r)
+{
+	static const struct lib lib = {.name = "test", .success = {7}, .nsuccess = 1};
+	struct api_spec *s = &rows[r].spec;
+	struct api_ffi *x = &rows[r].ffi;
+	char name[16];
+	uint8_t ret;
+
+	*s = (struct api_spec){.symbol = "f", .lib = &lib, .ffi = x};
+	rows[r].api.spec = s;
+	s->nargs = (uint8_t)dice(API_ARGS_MAX + 1);
+	ret = dice(8) ? random_type(&rows[r].ret_struct, &x->ret_struct) : CT_VOID;
+	x->ret = ret;
+	x->code = ret >= CT_I8 && ret <= CT_U64;
+	for (int i = 0; i < s->nargs; i++)
+		s->args[i].ctype = random_type(&rows[r].arg_struct[i], &x->arg[i]);
+
+	/* The function. */
+	put_type(f, ret, rows[r].ret_struct);
+	fprintf(f, " f%d(", r);
+	params(f, r, true);
+	fprintf(f, ")\n{\n\tn = 0;\n");
+	for (int i = 0; i < s->nargs; i++) {
+		sprintf(name, "a%d", i);
+		put_dump(f, name, s->args[i].ctype, rows[r].arg_struct[i]);
+	}
+	if (ret != CT_VOID) {
+		fputs("\treturn ", f);
+		put_value(f, ret, rows[r].ret_struct);
+		fputs(";\n", f);
+	}
+	/* Its caller, with the arguments as constants. */
+	fprintf(f, "}\nvoid c%d(void *fn, int64_t *v, const void **p)\n{\n", r);
+	for (int i = 0; i < s->nargs; i++) {
+		fputs("\tstatic const ", f);
+		put_type(f, s->args[i].ctype, rows[r].arg_struct[i]);
+		fprintf(f, " a%d = ", i);
+		put_value(f, s->args[i].ctype, rows[r].arg_struct[i]);
+		fprintf(f, ";\n\tp[%d] = &a%d;\n", i, i);
+		if (s->args[i].ctype == CT_F32 || s->args[i].ctype == CT_F64)
+			fprintf(f, "\t*(double *)(v + %d) = a%d;\n", i, i);
+		else if (s->args[i].ctype != CT_STRUCT)
+			fprintf(f, "\tv[%d] = (int64_t)a%d;\n", i, i);
+	}
+	fputc('\t', f);
+	if (ret != CT_VOID) {
+		put_type(f, ret, rows[r].ret_struct);
+		fputs(" r = ", f);
+	}
+	fputs("((", f);
+	put_type(f, ret, rows[r].ret_struct);
+	fputs(" (*)(", f);
+	params(f, r, false);
+	fputs("))fn)(", f);
+	for (int i = 0; i < s->nargs; i++)
+		fprintf(f, "%sa%d", i ? ", " : "", i);
+	fputs(");\n", f);
+	if (ret != CT_VOID)
+		put_dump(f, "r", ret, rows[r].ret_struct);
+	fputs("}\n", f);
+}
+
+static const void *arg_at[API_ARGS_MAX];
+
+static bool compare_struct(int row, int arg, const void *p)
+{
+	const struct api_struct *s = rows[row].ffi.arg[arg];
+	size_t at = 0;
+
+	for (int k = 0; k < s->n; k++) {
+		size_t size = size_of(s->member[k]);
+
+		at = (at + size - 1) / size * size;
+		if (memcmp((const char *)arg_at[arg] + at, (const char *)p + at, size))
+			return false;
+		at += size;
+	}
+	return true;
+}
+
+static char dir[] = "/tmp/probe-test-ffi-XXXXXX";
+
+static void *build(const char *compiler, const char *fallback, const char *name)
+{
+	const char *cc = getenv(compiler);
+	char line[1024], path[256];
+	void *h;
+
+	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
+	snprintf(line, sizeof(line), "%s -w -O1 -fPIC -shared -o %s %s/%s",
+		cc && *cc ? cc : fallback, path, dir, name);
+	if (system(line))
+		return NULL;
+	h = dlopen(path, RTLD_NOW);
+	if (!h)
+		fail_msg("%s", dlerror());
+	return h;
+}
+
+static FILE *source(const char *name)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	return f;
+}
+
+typedef void caller_fn(void *fn, int64_t *v, const void **p);
+
+static void one_row(void *h, int r, bool off)
+{
+	const struct api_spec *s = &rows[r].spec;
+	unsigned char *out = dlsym(h, "out"), direct[4096];
+	size_t *n = dlsym(h, "n"), len;
+	int64_t want[API_ARGS_MAX] = {0};
+	char name[16];
+	caller_fn *call;
+	void *f;
+
+	sprintf(name, "c%d", r);
+	call = (caller_fn *)dlsym(h, name);
+	sprintf(name, "f%d", r);
+	f = dlsym(h, name);
+	assert_true(call && f);
+	call(f, want, arg_at);
+	len = *n;
+	memcpy(direct, out, len);
+	memset(out, 0xa5, sizeof(direct));
+
+	target = f;
+	row_now = r;
+	wrong = entered = left = unwound = 0;
+	assert_int_equal(ffi_entry(&rows[r].api, &stub_code, &stub_context), 0);
+	atomic_store(&rows[r].api.state, off ? API_SKIP : API_NEW);
+	atomic_store(&rows[r].api.real, off ? f : NULL);
+	call((void *)stub, want, arg_at);
+	if (*n != len || memcmp(out, direct, len))
+		fail_msg("row %d (%d arguments) differs", r, s->nargs);
+	assert_int_equal(entered, !off);
+	assert_int_equal(left, !off);
+	assert_int_equal(unwound, 0);
+	assert_int_equal(wrong, 0);
+	for (int i = 0; i < s->nargs && !off; i++)
+		if (s->args[i].ctype != CT_STRUCT)
+			assert_int_equal(seen[i].i, want[i]);
+	if (off)
+		return;
+	/* The caller's own return address. */
+	assert_true(entered_pc > (uintptr_t)call && entered_pc < (uintptr_t)call + 65536);
+	if (!rows[r].ffi.code)
+		assert_int_equal(left_with, 7);
+}
+
+static void random_signatures(void **st)
+{
+	FILE *f = source("rows.c");
+	void *h;
+
+	(void)st;
+	fprintf(f, "#include <stdint.h>\n#include <string.h>\nunsigned char out[4096];\nsize_t n;\n"
+		   "static void put(const void *p, size_t k)\n{\n\tmemcpy(out + n, p, k);\n\tn += "
+		   "k;\n}\n");
+	make_structs(f);
+	for (int r = 0; r < ROWS; r++)
+		make_row(f, r);
+	fclose(f);
+	h = build("CC", "cc", "rows.c");
+	assert_non_null(h);
+	same_struct = compare_struct;
+	for (int r = 0; r < ROWS; r++) {
+		one_row(h, r, false);
+		one_row(h, r, true);
+	}
+	same_struct = NULL;
+}
+
+/* ---- what the success code is taken from ---- */
+
+static struct api_ffi simple_ffi;
+static struct api_spec simple_spec;
+static struct lib simple_lib = {.name = "test", .missing = -5};
+
+static struct api *simple(uint8_t ret, bool code, bool hidden)
+{
+	struct api *a = calloc(1, sizeof(*a));
+
+	assert_non_null(a);
+	simple_ffi = (struct api_ffi){.ret = ret, .code = code, .hidden = hidden};
+	simple_spec = (struct api_spec){
+		.symbol = "f", .lib = &simple_lib, .ffi = &simple_ffi, .nargs = 1};
+	simple_spec.args[0].ctype = CT_I32;
+	a->spec = &simple_spec;
+	wrong = entered = left = unwound = 0;
+	return a;
+}
+
+static int8_t minus(int v)
+{
+	return (int8_t)-v;
+}
+
+static void results(void **st)
+{
+	struct api *a = simple(CT_I8, true, false);
+
+	(void)st;
+	assert_int_equal(ffi_entry(a, &stub_code, &stub_context), 0);
+	target = (void *)minus;
+	assert_int_equal(((int8_t(*)(int))stub_at)(3), -3);
+	assert_int_equal(left_with, -3);
+	/* No real function. */
+	target = NULL;
+	assert_int_equal(((int8_t(*)(int))stub_at)(3), -5);
+	assert_int_equal(left, 1);
+}
+
+static void idempotent(void **st)
+{
+	struct api *a = simple(CT_I8, true, false), *b = calloc(1, sizeof(*b));
+	void *code, *context, *other;
+
+	(void)st;
+	b->spec = a->spec;
+	assert_int_equal(ffi_entry(a, &code, &context), 0);
+	assert_int_equal(ffi_entry(b, &code, &other), 0);
+	assert_ptr_not_equal(context, other);
+	assert_int_equal(ffi_entry(a, &code, &other), 0);
+	assert_ptr_equal(context, other);
+}
+
+static void refused(void **st)
+{
+	static const uint8_t member[] = {CT_I32, CT_VOID};
+	static const struct api_struct bad = {.size = 8, .align = 4, .n = 2, .member = member};
+	struct api *a = simple(CT_STRUCT, false, false);
+	void *code, *context;
+
+	(void)st;
+	assert_int_equal(ffi_entry(a, &code, &context), -EINVAL);
+	a = simple(CT_VOID, false, false);
+	simple_spec.args[0].ctype = CT_VOID;
+	assert_int_equal(ffi_entry(a, &code, &context), -EINVAL);
+	a = simple(CT_VOID, false, false);
+	simple_spec.args[0].ctype = CT_STRUCT;
+	simple_ffi.arg[0] = &bad;
+	assert_true(ffi_entry(a, &code, &context) < 0);
+	a = simple(CT_VOID, false, false);
+	simple_spec.ffi = NULL;
+	assert_int_equal(ffi_entry(a, &code, &context), -EINVAL);
+}
+
+/* ---- leaving in the middle ---- */
+
+static void *ends(void *arg)
+{
+	((void (*)(int))stub_at)(1);
+	return arg;
+}
+
+static void end_thread(int v)
+{
+	(void)v;
+	pthread_exit(NULL);
+}
+
+static void thread_ends(void **st)
+{
+	struct api *a = simple(CT_VOID, false, false);
+	pthread_t t;
+
+	(void)st;
+	assert_int_equal(ffi_entry(a, &stub_code, &stub_context), 0);
+	target = (void *)end_thread;
+	assert_int_equal(pthread_create(&t, NULL, ends, NULL), 0);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_int_equal(entered, 1);
+	assert_int_equal(left, 0);
+	assert_int_equal(unwound, 1);
+}
+
+static void exceptions(void **st)
+{
+	struct api *a = simple(CT_VOID, false, true);
+	FILE *f = source("throws.cpp");
+	int (*catches)(void *);
+	void *h;
+
+	(void)st;
+	fputs("#include <string>\n#include <stdexcept>\n"
+	      "struct object { object(const object &o) : v(o.v) {} object(int i) : v(i) {} "
+	      "~object() {} "
+	      "int v; };\n"
+	      "extern \"C\" object makes(int i) { if (i == 0) throw std::runtime_error(\"none\"); "
+	      "return object(i); }\n"
+	      "extern \"C\" int catches(void *fn) { try { object a = ((object (*)(int))fn)(41); "
+	      "if (a.v != 41) return 1; object b = ((object (*)(int))fn)(0); } "
+	      "catch (const std::exception &e) { return e.what() == std::string(\"none\") ? 42 : "
+	      "2; } "
+	      "return 3; }\n",
+		f);
+	fclose(f);
+	h = build("CXX", "c++", "throws.cpp");
+	if (!h)
+		skip();
+	catches = (int (*)(void *))dlsym(h, "catches");
+	target = dlsym(h, "makes");
+	assert_int_equal(catches(target), 42);
+	assert_int_equal(ffi_entry(a, &stub_code, &stub_context), 0);
+	assert_int_equal(catches((void *)stub), 42);
+	assert_int_equal(entered, 2);
+	assert_int_equal(left, 1);
+	assert_int_equal(unwound, 1);
+	atomic_store(&a->real, target);
+	atomic_store(&a->state, API_SKIP);
+	assert_int_equal(catches((void *)stub), 42);
+	assert_int_equal(entered, 2);
+}
+
+/* ---- no memory that is writable and executable ---- */
+
+static void no_rwx(void **st)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4096], perms[8];
+
+	(void)st;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %7s", perms) == 1 && perms[1] == 'w' && perms[2] == 'x')
+			fail_msg("%s", line);
+	fclose(f);
+}
+
+static int setup(void **st)
+{
+	(void)st;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **st)
+{
+	char line[128];
+
+	(void)st;
+	snprintf(line, sizeof(line), "rm -rf %s", dir);
+	return system(line);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_signatures),
+		cmocka_unit_test(results),
+		cmocka_unit_test(idempotent),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(thread_ends),
+		cmocka_unit_test(exceptions),
+		cmocka_unit_test(no_rwx),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
