@@ -101,6 +101,11 @@ enum task {
 	TASK_ABORT,
 	TASK_GROUP_START,
 	TASK_GROUP_END,
+	/*
+	 * Only watched: the adapter's enter and leave are asked wherever it is called, nested or not, and calls inside it
+	 * are recorded as if it were not there. leave is called, with c->ok false, when an exception passes as well.
+	 */
+	TASK_SCOPE,
 };
 
 enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, SUB_LOOK };
@@ -317,6 +322,11 @@ struct lib {
 	enum root_is (*root)(const struct comm *c, int64_t value,
 		int *rank); /* *rank: JOURNAL_NONE if unknown */
 	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
+	/*
+	 * Fills in c->what instead of what roles and kind say, for calls whose arguments are the library's own objects.
+	 * False: the call is not recorded.
+	 */
+	bool (*describe)(struct call *c);
 	/* Before and after the real function, for every task but plain DONE_RETURN data; see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);

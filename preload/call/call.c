@@ -81,9 +81,9 @@ static bool large_enough(const struct what *w)
 	if (!session.cfg.min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
-		largest = w->in[i].bytes > largest ? w->in[i].bytes : largest;
+		largest = what_in(w)[i].bytes > largest ? what_in(w)[i].bytes : largest;
 	for (unsigned i = 0; i < w->nout; i++)
-		largest = w->out[i].bytes > largest ? w->out[i].bytes : largest;
+		largest = what_out(w)[i].bytes > largest ? what_out(w)[i].bytes : largest;
 	return largest >= (uint64_t)session.cfg.min_bytes;
 }
 
@@ -105,7 +105,10 @@ static void enter_data(struct call *c)
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
-	describe(c);
+	if (!describe(c)) {
+		c->mode = CALL_NESTED;
+		return;
+	}
 	if (f->spec->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */
 		c->mode = CALL_TASK;
@@ -154,6 +157,12 @@ static void enter_inside(struct call *c, struct thread_word *w)
 
 	if (c->api->traits & API_COUNTED) {
 		atomic_fetch_add_explicit(&c->api->hits, 1, memory_order_relaxed);
+		return;
+	}
+	if (s->task == TASK_SCOPE) {
+		c->mode = CALL_SCOPE;
+		if (s->lib->enter)
+			s->lib->enter(c);
 		return;
 	}
 	if (nested && s->task != TASK_COMM_NEW && s->task != TASK_COMM_END) {
@@ -211,7 +220,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		c->pc = pc;
 		c->frame = frame;
 		enter_inside(c, w);
-		if (c->mode != CALL_PASS) {
+		if (c->mode != CALL_PASS && c->mode != CALL_SCOPE) {
 			if (w->depth++ == 0) {
 				w->frame = frame;
 				w->pc = pc;
@@ -255,6 +264,13 @@ int64_t call_leave(struct call *c, int64_t ret)
 	c->ok = ok;
 	c->end = end;
 	c->async = false;
+	if (c->mode == CALL_SCOPE) {
+		if (c->api->spec->lib->leave)
+			c->api->spec->lib->leave(c, ret);
+		w->busy--;
+		errno = err;
+		return ret;
+	}
 	if (c->api->spec->lib->leave && c->api->traits & API_HOOKED)
 		c->api->spec->lib->leave(c, ret);
 	if (c->rec) {
@@ -281,6 +297,18 @@ void call_unwind(struct call *c)
 
 	struct thread_word *w = &thread_word;
 
+	if (c->mode == CALL_SCOPE) {
+		int err = errno;
+
+		w->busy++;
+		c->ok = false;
+		c->end = clock_ticks();
+		if (c->api->spec->lib->leave)
+			c->api->spec->lib->leave(c, 0);
+		w->busy--;
+		errno = err;
+		return;
+	}
 	if (c->rec) {
 		c->what.flags |= CF_UNWOUND;
 		c->what.nout = 0;

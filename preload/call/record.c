@@ -40,8 +40,42 @@ uint32_t record_api(const struct api *api)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
-/* Rows of inputs or outputs behind an entry. Returns the bytes that they take. */
-static uint32_t put_tensors(
+static unsigned dims(const struct view *v)
+{
+	return v->layout == VIEW_STRIDED && v->ndim != JOURNAL_NDIM_NONE ? v->ndim : 0;
+}
+
+static uint32_t tensor_bytes(const struct view *v)
+{
+	return (uint32_t)sizeof(struct journal_tensor) + 8 * dims(v);
+}
+
+static uint32_t tensors_bytes(const struct view *v, unsigned n)
+{
+	uint32_t bytes = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += tensor_bytes(&v[i]);
+	return bytes;
+}
+
+void what_fit(struct what *w)
+{
+	/* Half of the room for each side that has more, so that outputs are not lost behind many inputs. */
+	const uint32_t room = JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call);
+	uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(what_out(w), w->nout);
+
+	while (in + out > room) {
+		if (in > out)
+			in -= tensor_bytes(&what_in(w)[--w->nin]);
+		else
+			out -= tensor_bytes(&what_out(w)[--w->nout]);
+		w->flags |= CF_MORE;
+	}
+}
+
+/* Rows of inputs or outputs at `t`. Returns where they end. */
+static struct journal_tensor *put_tensors(
 	struct journal_tensor *t, const struct view *v, unsigned n, bool measure)
 {
 	const struct config *cfg = &session.cfg;
@@ -52,6 +86,7 @@ static uint32_t put_tensors(
 	for (unsigned i = 0; i < n; i++, v++) {
 		bool big = cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes;
 		bool look = measure && cfg->statistics && !v->nostats && !big && v->count;
+		unsigned nd = dims(v);
 
 		*at = (struct journal_tensor){
 			.count = v->count,
@@ -63,19 +98,21 @@ static uint32_t put_tensors(
 			.dtype = v->dtype,
 			.io = v->io,
 			.flags = v->count && !look ? TF_NOSTATS : 0,
-			.ndim = JOURNAL_NDIM_NONE,
+			.ndim = v->layout == VIEW_STRIDED ? v->ndim : JOURNAL_NDIM_NONE,
 		};
+		if (nd)
+			memcpy(at + 1, v->counts, 8 * nd);
 		if (look) {
 			if (!fenv_in)
 				stats_fenv_enter(&fenv);
 			fenv_in = true;
 			view_measure(v, cfg->eps, &at->stats);
 		}
-		at++;
+		at = (struct journal_tensor *)((char *)at + tensor_bytes(v));
 	}
 	if (fenv_in)
 		stats_fenv_leave(&fenv);
-	return (uint32_t)((char *)at - (char *)t);
+	return at;
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
@@ -139,8 +176,8 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
 	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
-			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(what_in(w), w->nin) +
+			 tensors_bytes(what_out(w), w->nout);
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -148,7 +185,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 		comm_announce(m, t);
 	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
-		comm_seq = w->nin ? w->in[0].comm_seq : w->out[0].comm_seq;
+		comm_seq = w->nin ? what_in(w)->comm_seq : what_out(w)->comm_seq;
 
 	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
 
@@ -169,7 +206,8 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 		.comm_rank = m ? m->rank : -1,
 		.comm_size = m ? m->size : -1,
 		.step = step_now(),
-		.micro_step = UINT32_MAX,
+		.micro_step = step_micro(),
+		.phase = w->phase ? w->phase : thread_word.phase,
 		.root = w->root,
 		.peer = w->peer,
 		.tag = w->tag,
@@ -179,7 +217,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 		.api = (uint16_t)id,
 		.redop = w->redop,
 	};
-	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin, true);
+	put_tensors((struct journal_tensor *)(r + 1), what_in(w), w->nin, true);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -198,7 +236,11 @@ static void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout, true);
+		struct journal_tensor *t =
+			(struct journal_tensor *)((char *)(r + 1) +
+						  tensors_bytes(what_in(w), w->nin));
+
+		put_tensors(t, what_out(w), w->nout, true);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
 	}
@@ -236,7 +278,7 @@ void record_end(
 	/* What a freed or cancelled request left in its buffer is not known. */
 	bool outputs = w->nout && !(flags & (CF_ERROR | CF_CANCELLED | CF_FREED));
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 (outputs ? w->nout : 0u) * (uint32_t)sizeof(struct journal_tensor);
+			 tensors_bytes(what_out(w), outputs ? w->nout : 0u);
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
 	if (!e) {
@@ -255,6 +297,6 @@ void record_end(
 		.flags = flags,
 	};
 	if (outputs)
-		put_tensors((struct journal_tensor *)(e + 1), w->out, w->nout, true);
+		put_tensors((struct journal_tensor *)(e + 1), what_out(w), w->nout, true);
 	chain_publish(&t->chain, bytes);
 }

@@ -7,6 +7,17 @@
 
 static _Atomic uint32_t now, best, hits;
 static _Atomic bool selected = true;
+static _Atomic uint32_t micro = UINT32_MAX;
+
+uint32_t step_micro(void)
+{
+	return atomic_load_explicit(&micro, memory_order_relaxed);
+}
+
+void step_micro_set(uint32_t n)
+{
+	atomic_store_explicit(&micro, n, memory_order_relaxed);
+}
 
 uint32_t step_now(void)
 {

@@ -25,6 +25,10 @@ const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
 
 uint32_t step_now(void);
 
+/* The micro step that is going on (gradient accumulation), UINT32_MAX: not known. */
+uint32_t step_micro(void);
+void step_micro_set(uint32_t n);
+
 /* A mark of that source. Returns the step that is now the current one. Any thread. */
 uint32_t step_end(enum step_source s);
 
