@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "entry/check.h"
+#include "entry/stub.h"
 #include "session.h"
 
 #define ENV_BYTES 16384
@@ -28,8 +29,9 @@ static void read_environment(void)
 	for (char **e = environ; e && *e && n < ENV_MAX; e++) {
 		size_t len = strlen(*e) + 1;
 
-		/* HOME for ~ in paths. */
-		if ((strncmp(*e, "PROBE_", 6) && strncmp(*e, "HOME=", 5)) ||
+		/* HOME for ~ in paths; where the loader looks; where temporary files go. */
+		if ((strncmp(*e, "PROBE_", 6) && strncmp(*e, "HOME=", 5) &&
+			    strncmp(*e, "LD_LIBRARY_PATH=", 16) && strncmp(*e, "TMPDIR=", 7)) ||
 			len > sizeof(env_bytes) - at)
 			continue;
 		memcpy(env_bytes + at, *e, len);
@@ -58,6 +60,7 @@ __attribute__((destructor)) static void shutdown(void)
 {
 	session_end();
 	check_write();
+	stub_file_write();
 }
 
 char *const *startup_env(void)

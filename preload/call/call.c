@@ -15,6 +15,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "call/thread.h"
+#include "entry/bind.h"
 #include "entry/check.h"
 #include "entry/real.h"
 #include "session.h"
@@ -40,23 +41,23 @@ static uint32_t traits_of(const struct api *f)
 	return t;
 }
 
-/* The first call of a wrapper: finds the real function and decides what is done with its calls. */
-static uint32_t first_use(struct api *f, uintptr_t pc)
+uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
-	bool several;
-	void *real = call_real(f); /* known already where the entry has bound the row to one */
-	uint32_t state;
+	uint32_t given = f->traits & API_BOUND, state = API_NEW;
+	bool several = false;
+	void *real = given ? call_real(f) : real_find(f->spec, pc, &several);
+	uint32_t next;
 
 	if (!real)
-		real = real_find(f->spec, pc, &several);
-	if (!real)
 		return API_GONE;
-	atomic_store_explicit(&f->real, real, memory_order_relaxed);
 	if (session_configure())
-		f->traits = traits_of(f);
-	state = f->traits ? API_ON : API_SKIP;
-	atomic_store_explicit(&f->state, state, memory_order_release);
-	return state;
+		f->traits = traits_of(f) | given;
+	/* The fast way of a wrapper knows one real function only. */
+	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
+	if (!given)
+		atomic_store_explicit(&f->real, real, memory_order_relaxed);
+	/* A library that is being loaded may have made it API_MULTI meanwhile. */
+	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;
 }
 
 /*
@@ -186,9 +187,11 @@ static void enter_inside(struct call *c, struct thread_word *w)
 /* For a call from inside libprobe itself (an adapter's query, a signal handler): nothing is recorded. */
 static void *real_anyway(const struct api *f, uintptr_t pc)
 {
-	void *real = call_real(f);
+	void *real = bound_take(f);
 	bool several;
 
+	if (!real && atomic_load_explicit(&f->state, memory_order_relaxed) != API_MULTI)
+		real = call_real(f);
 	return real ? real : real_find(f->spec, pc, &several);
 }
 
@@ -208,8 +211,13 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	}
 	w->busy++;
 	if (state == API_NEW)
-		state = first_use(f, pc);
-	if (state == API_ON || state == API_MULTI) {
+		state = call_first_use(f, pc);
+
+	void *real = bound_take(f);
+
+	if (!real && state != API_GONE)
+		real = state == API_MULTI ? real_of_caller(f, pc) : call_real(f);
+	if (real && (state == API_ON || (state == API_MULTI && f->traits))) {
 		uint64_t t0 = clock_ticks();
 
 		c->api = f;
@@ -236,7 +244,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	}
 	w->busy--;
 	errno = err;
-	return state == API_GONE ? NULL : call_real(f);
+	return real;
 }
 
 static bool is_success(const struct lib *lib, int64_t ret)

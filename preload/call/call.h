@@ -75,6 +75,12 @@ struct call {
  */
 void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame);
 
+/*
+ * What call_enter() does at the first call of a row: finds the real function and decides what is done with its calls.
+ * Returns the row's state, API_GONE where no real function exists (the row then stays API_NEW). pc: who calls.
+ */
+uint32_t call_first_use(struct api *f, uintptr_t pc);
+
 /* The real function behind a row, or NULL. */
 static inline void *call_real(const struct api *f)
 {

@@ -11,10 +11,15 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "call/api.h"
+#include "entry/bind.h"
 #include "entry/elfsym.h"
+#include "entry/real.h"
+#include "entry/runtime.h"
+#include "entry/stub.h"
 #include "session.h"
 
 #define LINE_MAX_BYTES 1024
+#define ROWS_MADE 8192 /* made at run time; beyond these the list ends */
 
 static const char *folder(void)
 {
@@ -34,27 +39,67 @@ bool check_wanted(void)
 }
 
 /* symbol, library, state, hits, object with the real function, note */
-static void line(struct text *t, struct api *a)
+static void line(struct text *t, const char *symbol, const char *lib, const char *state,
+	uint64_t hits, const char *where)
+{
+	text_str(t, symbol);
+	text_char(t, '\t');
+	text_str(t, lib);
+	text_char(t, '\t');
+	text_str(t, state);
+	text_char(t, '\t');
+	text_u64(t, hits);
+	text_char(t, '\t');
+	text_str(t, where);
+	text_char(t, '\t');
+}
+
+static void row(struct api *a, void *arg)
 {
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
-	int n = elfsym_after_us(s->symbol, p, 2);
+	int n = elfsym_after_us(real_name(s), p, 2);
 	bool listed =
 		s->task != TASK_DATA || wraplist_match(session.list, s->lib->name, s->list_name);
+	struct text *t = arg;
 
-	text_str(t, s->symbol);
-	text_char(t, '\t');
-	text_str(t, s->lib->name);
-	text_str(t, !n ? "\tmissing\t" : listed ? "\tok\t" : "\tskipped\t");
-	text_u64(t, atomic_load(&a->hits));
-	text_char(t, '\t');
-	text_str(t, n ? p[0].path : "");
-	text_char(t, '\t');
+	if (t->cap - t->len < LINE_MAX_BYTES)
+		return;
+	line(t, s->symbol, s->lib->name,
+		!n	 ? "missing"
+		: listed ? "ok"
+			 : "skipped",
+		atomic_load(&a->hits), n ? p[0].path : "");
 	if (n > 1) {
 		text_str(t, "also defined by ");
 		text_str(t, p[1].path);
 	}
 	text_char(t, '\n');
+}
+
+/* A function without stub: it was there before us. */
+static void missed(const char *name, const char *object, void *arg)
+{
+	struct api *a = runtime_make(name, object);
+	struct text *t = arg;
+
+	if (!a || t->cap - t->len < LINE_MAX_BYTES)
+		return;
+	line(t, a->spec->symbol, a->spec->lib->name, "missing", 0, object);
+	text_str(t, "loaded at program start, out of reach: start it with `probe run`\n");
+}
+
+static void notes(struct text *t)
+{
+	const char *deep = stub_deepbound();
+
+	if (!deep)
+		return;
+	text_str(t, "# note ");
+	text_str(t, deep);
+	text_str(t,
+		" was loaded with RTLD_DEEPBIND: calls from it and from the libraries that come "
+		"with it are out of reach\n");
 }
 
 void check_write(void)
@@ -70,7 +115,7 @@ void check_write(void)
 	thread_word.busy++;
 	session_configure();
 
-	size_t cap = LINE_MAX_BYTES * (size_t)(api_count + 2);
+	size_t cap = LINE_MAX_BYTES * (size_t)(api_count + ROWS_MADE);
 	char *buf = malloc(cap);
 
 	program[n > 0 ? n : 0] = 0;
@@ -84,8 +129,14 @@ void check_write(void)
 		text_char(&t, ' ');
 		text_str(&t, program);
 		text_char(&t, '\n');
+		notes(&t);
 		for (unsigned i = 0; i < api_count; i++)
-			line(&t, &api_table[i]);
+			row(&api_table[i], &t);
+		if (runtime_any()) {
+			bound_each(row, &t);
+			stub_each(row, &t);
+			stub_each_missed(missed, &t);
+		}
 		io_replace_file(AT_FDCWD, path, buf, t.len);
 	}
 	free(buf);

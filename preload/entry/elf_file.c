@@ -191,8 +191,7 @@ static void read_dynamic(struct elf_file *f)
 		uint64_t n = p->p_filesz / sizeof(*f->dyn);
 
 		if (p->p_type == PT_DYNAMIC)
-			f->dyn = at_offset(
-				f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
+			f->dyn = at_offset(f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
 		if (p->p_type == PT_DYNAMIC && f->dyn)
 			f->ndyn = n < NEEDED_MAX ? n : NEEDED_MAX;
 	}
@@ -217,8 +216,7 @@ int elf_file_over(struct elf_file *f, const void *bytes, size_t size)
 
 	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
 		e->e_ident[EI_DATA] != ELFDATA2LSB || e->e_machine != MACHINE ||
-		(e->e_type != ET_DYN && e->e_type != ET_EXEC) ||
-		e->e_phentsize != sizeof(*f->phdr))
+		(e->e_type != ET_DYN && e->e_type != ET_EXEC) || e->e_phentsize != sizeof(*f->phdr))
 		return -ENOEXEC;
 	f->phdr = at_offset(f, e->e_phoff, e->e_phnum, sizeof(*f->phdr), sizeof(ElfW(Addr)));
 	if (!f->phdr)
@@ -241,8 +239,7 @@ int elf_file_open(struct elf_file *f, const char *path)
 		err = -errno;
 	else if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(ElfW(Ehdr)))
 		err = -ENOEXEC;
-	map = err ? MAP_FAILED
-		  : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	map = err ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (!err && map == MAP_FAILED)
 		err = -errno;
 	close(fd);
@@ -296,8 +293,8 @@ void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg)
 {
 	for (uint32_t i = f->first; i < f->nsym; i++) {
-		struct elf_function fn = {.name = function_name(f, i),
-			.old = f->versym && f->versym[i] & 0x8000};
+		struct elf_function fn = {
+			.name = function_name(f, i), .old = f->versym && f->versym[i] & 0x8000};
 
 		if (fn.name && !visit(&fn, arg))
 			return;

@@ -21,8 +21,8 @@ static const char *const hwcaps[] = {""};
 static const char *const lib_names[] = {"lib/" TRIPLET, "lib64", "lib"};
 #define NLIBS (sizeof(lib_names) / sizeof(*lib_names))
 
-static const char *const standard[] = {"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64", "/usr/lib64",
-	"/lib", "/usr/lib"};
+static const char *const standard[] = {
+	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
 struct find {
 	struct elf_file *f;
@@ -161,7 +161,8 @@ static bool in_list(struct find *s, const char *list, const char *separators, co
 		bool any_lib = false;
 
 		for (size_t i = 0; i < NLIBS && (i == 0 || any_lib); i++)
-			if (expand(list, n, object, lib_names[i], dir, &any_lib) && in_folder(s, dir))
+			if (expand(list, n, object, lib_names[i], dir, &any_lib) &&
+				in_folder(s, dir))
 				return true;
 		if (!list[n])
 			return false;

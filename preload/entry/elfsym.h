@@ -16,19 +16,54 @@ struct provider {
 	bool ifunc; /* addr is a resolver, not the function */
 };
 
+/* The hash of DT_GNU_HASH. */
+uint32_t elfsym_hash(const char *name);
+
 /*
- * The objects behind libprobe.so in the loader's order that define `name` as a function, at most max of them; ourselves
- * and objects before us excluded. Returns how many there are.
+ * The objects behind libprobe.so in the loader's order that define `name` as a function, at most max of them; ourselves,
+ * our stub objects and objects before us excluded. Returns how many there are.
  */
 int elfsym_after_us(const char *name, struct provider *out, int max);
 
-/* The same over all objects but ourselves. */
+/* The same over all objects but ourselves and our stub objects. */
 int elfsym_all(const char *name, struct provider *out, int max);
 
 /* Any defined symbol (data too) in any object but ourselves, first one; NULL if there is none. */
 void *elfsym_data(const char *name);
 
+/* True if an object before us in the loader's order (the program, an earlier preload) defines the function. */
+bool elfsym_before_us(const char *name);
+
+/* The stub of that name, if a stub object has one. */
+bool elfsym_stub(const char *name, struct provider *out);
+/* The function STUB_NEXT of the stub object that begins at lo. */
+bool elfsym_stub_next(uintptr_t lo, struct provider *out);
+void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
+
+/*
+ * The function as the object around pc, or an object that it needs directly or not, defines it: what the loader would
+ * find for it in its own scope. ->path is "".
+ */
+bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
+
 /* True if addr lies in libprobe.so itself. */
 bool elfsym_is_us(uintptr_t addr);
+
+struct elf_place {
+	const char *
+		path; /* "" for the program; valid while the object is loaded, as rpath and runpath */
+	uintptr_t base;
+	const char *rpath, *runpath; /* NULL: none */
+	bool no_default; /* DF_1_NODEFLIB */
+	bool code; /* the address lies in an executable segment */
+	bool us, stubs; /* libprobe.so; a stub object */
+	bool behind_us; /* the object, or us */
+};
+
+/* The object around an address; false: none. */
+bool elfsym_place(uintptr_t addr, struct elf_place *out);
+
+/* True if an object is loaded under that name: its path, or (name without slash) its DT_SONAME or file name. */
+bool elfsym_loaded(const char *name);
 
 #endif

@@ -3,6 +3,9 @@
 
 	TAIL dlsym, hook_dlsym
 	TAIL dlvsym, hook_dlvsym
+	TAIL dlopen, hook_dlopen
+	TAIL dlmopen, hook_dlmopen
+	TAIL dlclose, hook_dlclose
 	TAIL _exit, hook_exit
 	TAIL _Exit, hook_Exit
 	TAIL execve, hook_execve

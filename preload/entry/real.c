@@ -5,12 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
+#include "entry/bind.h"
 #include "entry/elfsym.h"
+#include "entry/stub_elf.h"
 
 #define PROVIDERS_MAX 8
+#define SITES 4096u /* a power of two; call sites beyond are searched anew each time */
 
 typedef void *dlsym_fn(void *handle, const char *name);
+
+/* Written by bound_enter in stub_entry.S. */
+__attribute__((visibility("hidden"))) __thread const struct bound *bound_now;
 
 /* dlsym itself is a hook of ours: inside libprobe it is always the next one that is meant. */
 static dlsym_fn *next_dlsym(void)
@@ -37,7 +44,40 @@ void *real_symbol(const char *name)
 	return elfsym_after_us(name, &p, 1) ? resolver(&p) : NULL;
 }
 
-static void *find_name(const char *name, bool *several)
+void *real_next(const char *name)
+{
+	typedef void *through_fn(void *handle, const char *name, dlsym_fn *f);
+	dlsym_fn *sym = next_dlsym();
+	struct provider stub, next;
+
+	if (!sym)
+		return NULL;
+	if (!elfsym_stub(name, &stub))
+		return sym(RTLD_NEXT, name);
+	/* Asked from a function of the stub object: what lies behind that one counts. */
+	if (!elfsym_stub_next(stub.lo, &next))
+		return NULL;
+	return ((through_fn *)next.addr)(RTLD_NEXT, name, sym);
+}
+
+/* The one of several that the caller would be bound to without us; the first where nothing else can be told. */
+static void *of_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
+{
+	struct provider own;
+
+	for (int i = 0; i < n; i++)
+		if (pc >= p[i].lo && pc < p[i].hi)
+			return resolver(&p[i]);
+	if (elfsym_scope(name, pc, &own))
+		return resolver(&own);
+	log_loss(LOSS_REAL,
+		"%s is defined by %d libraries (%s, %s) and its caller depends on none of them; "
+		"the call goes to the first one; load one copy",
+		name, n, p[0].path, p[1].path);
+	return resolver(&p[0]);
+}
+
+static void *find_name(const char *name, uintptr_t pc, bool *several)
 {
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
@@ -47,29 +87,74 @@ static void *find_name(const char *name, bool *several)
 		return n ? resolver(&p[0]) : NULL;
 
 	/* The global scope comes before any local one, for every caller. */
-	dlsym_fn *sym = next_dlsym();
-	void *global = sym ? sym(RTLD_NEXT, name) : NULL;
+	void *global = real_next(name);
 
 	if (global)
 		return global;
 	*several = true;
-	log_loss(LOSS_REAL,
-		"%s is defined by %d libraries (%s, %s); calls go to the first one only; load one "
-		"copy",
-		name, n, p[0].path, p[1].path);
-	return resolver(&p[0]);
+	return of_caller(name, pc, p, n < PROVIDERS_MAX ? n : PROVIDERS_MAX);
 }
 
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 {
-	void *f = find_name(spec->link_name ? spec->link_name : spec->symbol, several);
+	void *f = find_name(real_name(spec), pc, several);
 	char alias[160];
 
-	(void)pc;
 	if (f || !spec->lib->alias_prefix || !spec->lib->alias_prefix[0] ||
 		strncmp(spec->symbol, spec->lib->alias_prefix, strlen(spec->lib->alias_prefix)) ==
 			0)
 		return f;
 	snprintf(alias, sizeof(alias), "%s%s", spec->lib->alias_prefix, spec->symbol);
-	return find_name(alias, several);
+	return find_name(alias, pc, several);
+}
+
+/* ---- per call site ---- */
+
+/* Filled once (pc, then api, then real) and refreshed when age is not that of the last unloading. */
+struct site {
+	_Atomic uintptr_t pc;
+	_Atomic(const struct api *) api;
+	_Atomic(void *) real;
+	_Atomic uint32_t age;
+};
+
+static struct site sites[SITES];
+static _Atomic uint32_t age = 1;
+
+void real_forget(void)
+{
+	atomic_fetch_add(&age, 1);
+}
+
+void *real_of_caller(const struct api *a, uintptr_t pc)
+{
+	uint64_t h = hash_mix(pc ^ hash_mix((uintptr_t)a));
+	uint32_t now = atomic_load_explicit(&age, memory_order_relaxed);
+	struct site *mine = NULL;
+	bool several;
+
+	for (unsigned i = 0; i < 8; i++) {
+		struct site *s = &sites[(h + i) % SITES];
+		uintptr_t at = atomic_load_explicit(&s->pc, memory_order_acquire);
+
+		if (at == pc && atomic_load_explicit(&s->api, memory_order_acquire) == a) {
+			if (atomic_load_explicit(&s->age, memory_order_acquire) == now)
+				return atomic_load_explicit(&s->real, memory_order_relaxed);
+			mine = s;
+			break;
+		}
+		if (!at && atomic_compare_exchange_strong(&s->pc, &at, pc)) {
+			atomic_store_explicit(&s->api, a, memory_order_release);
+			mine = s;
+			break;
+		}
+	}
+
+	void *real = real_find(a->spec, pc, &several);
+
+	if (mine && real) {
+		atomic_store_explicit(&mine->real, real, memory_order_relaxed);
+		atomic_store_explicit(&mine->age, now, memory_order_release);
+	}
+	return real;
 }

@@ -3,6 +3,9 @@
  * The real function behind a wrapper: the next function of that name behind us in the loader's order, as the dynamic
  * linker would have bound the caller without us. Another preloaded tool thus keeps its turn. Only where no object
  * has the name, the library's alias (PMPI_X for MPI_X) is taken.
+ *
+ * Several copies of a library may be loaded, none of them in the global scope: then it depends on the caller, and the
+ * row's state is API_MULTI. No function here calls the loader unless there are several, takes a lock, or allocates.
  */
 #ifndef PROBE_ENTRY_REAL_H
 #define PROBE_ENTRY_REAL_H
@@ -17,7 +20,22 @@
  */
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several);
 
+/* The same for API_MULTI rows on each call: remembered by call site. */
+void *real_of_caller(const struct api *a, uintptr_t pc);
+
+/* A library is about to be unloaded: what was remembered is forgotten. */
+void real_forget(void);
+
 /* The function of any name behind us, for our own calls into libraries (queries of an adapter, libc). NULL: none. */
 void *real_symbol(const char *name);
+
+/* What the linker calls the function of a row. */
+static inline const char *real_name(const struct api_spec *s)
+{
+	return s->link_name ? s->link_name : s->symbol;
+}
+
+/* dlsym(RTLD_NEXT, name) as seen from libprobe.so, or from the stub object that defines the name. Sets dlerror(). */
+void *real_next(const char *name);
 
 #endif

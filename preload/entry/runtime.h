@@ -18,12 +18,20 @@ struct runtime_provider {
 	bool (*wants)(const char *symbol, const char *object);
 	/*
 	 * A new row for such a function, state API_NEW, spec->link_name and spec->ffi set; it lives as long as the
-	 * process. NULL: out of memory, or too many (reported).
+	 * process. NULL: out of memory, or too many (reported). Called under the stub lock.
 	 */
 	struct api *(*make)(const char *symbol, const char *object);
+	/* False as long as it will want nothing at all: then libraries are not even opened. NULL: always true. */
+	bool (*any)(void);
 };
 
 /* Functions that the user describes: configs/apis/custom.yaml. */
 extern const struct runtime_provider custom_provider;
+
+/* ---- all providers together (runtime.c) ---- */
+
+bool runtime_any(void);
+bool runtime_wants(const char *symbol, const char *object);
+struct api *runtime_make(const char *symbol, const char *object);
 
 #endif

@@ -32,8 +32,7 @@ void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry)
 void stub_next_aarch64(uint8_t *out)
 {
 	static const uint32_t code[] = {
-		BTI_C,
-		0xa9bf7bfdu, /* stp x29, x30, [sp, #-16]! */
+		BTI_C, 0xa9bf7bfdu, /* stp x29, x30, [sp, #-16]! */
 		0x910003fdu, /* mov x29, sp */
 		0xd63f0040u, /* blr x2 */
 		0xa8c17bfdu, /* ldp x29, x30, [sp], #16 */

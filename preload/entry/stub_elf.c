@@ -141,8 +141,8 @@ static void put_dynamic(
 }
 
 /* Symbol, stub, entry and relocations of the k-th function in the order of the hash table. */
-static void put_function(uint8_t *image, const struct layout *l, const struct machine *m,
-	uint32_t k, uint32_t str)
+static void put_function(
+	uint8_t *image, const struct layout *l, const struct machine *m, uint32_t k, uint32_t str)
 {
 	uint64_t at = l->text + (uint64_t)k * STUB_BYTES;
 	uint64_t entry = l->entries + (uint64_t)k * sizeof(struct stub_entry);
@@ -154,12 +154,12 @@ static void put_function(uint8_t *image, const struct layout *l, const struct ma
 	*name = entry - (l->str + str);
 	r[k] = (Elf64_Rela){entry + offsetof(struct stub_entry, target),
 		ELF64_R_INFO(0, m->relative), (Elf64_Sxword)first};
-	r[l->n + k] = (Elf64_Rela){first + offsetof(struct stub_target, code),
-		ELF64_R_INFO(1, m->absolute), 0};
+	r[l->n + k] = (Elf64_Rela){
+		first + offsetof(struct stub_target, code), ELF64_R_INFO(1, m->absolute), 0};
 }
 
-static void put_symbol(uint8_t *image, const struct layout *l, uint32_t i, uint32_t str,
-	uint64_t at, bool defined)
+static void put_symbol(
+	uint8_t *image, const struct layout *l, uint32_t i, uint32_t str, uint64_t at, bool defined)
 {
 	Elf64_Sym *s = (Elf64_Sym *)(image + l->sym) + i;
 
@@ -214,13 +214,12 @@ static void fill(uint8_t *image, const struct layout *l, const struct machine *m
 	put_dynamic(image, l, soname, lib, needed);
 	for (uint32_t i = 0; i <= l->n; i++) {
 		bool next = item[i].name == l->n;
-		uint32_t str =
-			add_string(image, l, &at, next ? STUB_NEXT : name[item[i].name]);
+		uint32_t str = add_string(image, l, &at, next ? STUB_NEXT : name[item[i].name]);
 
 		if (next) {
 			m->next(image + l->text + (uint64_t)STUB_BYTES * l->n);
-			put_symbol(image, l, FIRST + i, str,
-				l->text + (uint64_t)STUB_BYTES * l->n, true);
+			put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * l->n,
+				true);
 			continue;
 		}
 		put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * k, true);

@@ -45,7 +45,8 @@ static inline const char *stub_entry_name(const struct stub_entry *e)
  * Builds the object. needed: a library that it asks the loader for, or NULL. machine: EM_X86_64 or EM_AARCH64. Returns
  * the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing that can be built.
  */
-void *stub_elf_build(int machine, const char *const *name, uint32_t n, const char *needed, size_t *size);
+void *stub_elf_build(
+	int machine, const char *const *name, uint32_t n, const char *needed, size_t *size);
 
 /* EM_* of this processor. */
 int stub_elf_machine(void);

@@ -21,7 +21,7 @@ struct dm {
 	unsigned depth;
 	size_t last, last_len; /* the last component written: a constructor is named after it */
 	bool is_template, no_return; /* of the outermost name: ends in <...>; a constructor */
-	bool nested;
+	bool nested, method;
 	unsigned nsub, ntarg;
 	uint8_t sub[SUBS_MAX], targ[TARGS_MAX];
 };
@@ -199,7 +199,7 @@ static void structor(struct dm *d)
 		return;
 	memcpy(again, d->out + d->last, n);
 	component(d, dtor ? "~" : "", again, n);
-	d->no_return = true;
+	d->no_return = d->method = true;
 }
 
 /* Ut_ and UlvE_: nothing that a person could name, but part of other names. */
@@ -340,11 +340,15 @@ static void prefix_part(struct dm *d)
 
 static void nested_name(struct dm *d)
 {
+	const char *from = d->p + 1;
+
 	want(d, 'N');
 	while (*d->p == 'r' || *d->p == 'V' || *d->p == 'K')
 		d->p++;
 	if (*d->p == 'R' || *d->p == 'O')
 		d->p++;
+	if (!d->quiet && d->p > from)
+		d->method = true;
 	while (!d->bad && !take(d, 'E')) {
 		bool known = *d->p == 'S';
 
@@ -654,6 +658,7 @@ static void encoding(struct dm *d, struct cxx_params *params)
 		return;
 	if (*d->p == 'T') {
 		d->p++;
+		d->method = true; /* thunks change it */
 		if (take(d, 'c'))
 			call_offset(d);
 		call_offset(d);
@@ -680,7 +685,7 @@ int demangle(const char *symbol, char *buf, size_t cap, struct cxx_params *param
 	if (params) {
 		size_t len = d.len;
 
-		*params = (struct cxx_params){.n = -1, .nested = d.nested};
+		*params = (struct cxx_params){.n = -1, .nested = d.nested, .method = d.method};
 		read_params(&d, params);
 		if (d.bad || d.len != len || (*d.p && *d.p != '.' && *d.p != '@'))
 			params->n = -1;

@@ -24,6 +24,7 @@ enum {
 struct cxx_params {
 	int n; /* -1: not known */
 	bool nested; /* in a class or a namespace: there may be a `this` before the first */
+	bool method; /* ... and there is one */
 	bool variadic;
 	uint8_t type[CXX_PARAMS_MAX];
 };

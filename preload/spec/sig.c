@@ -302,6 +302,13 @@ static bool read_param(struct text *t, struct params *args)
 {
 	struct param p = {.role = ROLE_NONE};
 
+	blanks(t);
+	if (strncmp(t->p, "...", 3) == 0) {
+		load_fail(t->l, here(t),
+			"functions with variable arguments (...) cannot be wrapped: nobody knows "
+			"what a call passes");
+		return false;
+	}
 	if (!read_declarator(t, &p.type, &p.name, &p.at))
 		return false;
 	if (!*p.name) {

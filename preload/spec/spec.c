@@ -89,7 +89,7 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 	struct func f = {.symbol = key->text, .list = key->text, .at = key->at, .spec = s};
 	const struct node *kind = node_get(row, "kind"), *task = node_get(row, "task"),
 			  *sig = node_get(row, "sig");
-	unsigned before = l->failures;
+	unsigned before = l->failures, n = out->n;
 
 	if (!node_is(l, row, NODE_MAP, key->text))
 		return;
@@ -114,6 +114,9 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 	f.list = node_text(l, node_get(row, "list"), f.list);
 	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args))
 		variants_expand(l, s, &f, node_get(row, "v"), out);
+	/* A user's other rows hold; this one must not be called by what may be wrong. */
+	if (l->run_time && l->failures != before)
+		out->n = n;
 }
 
 static void success_read(struct spec_load *l, struct spec *s, const struct node *top)
@@ -183,6 +186,7 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 {
 	struct spec *s = load_new(l, sizeof(*s));
 	const struct node *rows = node_get(top, "functions");
+	unsigned before = l->failures;
 
 	s->path = path;
 	s->base = base_name(path);
@@ -198,6 +202,12 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 	variants_read(l, s, node_get(top, "variants"));
 	if (!rows || !node_is(l, rows, NODE_MAP, "functions")) {
 		load_fail(l, rows ? rows->at : top->at, "the file needs functions: {name: {...}}");
+		return s;
+	}
+	if (l->run_time && l->failures != before) {
+		load_fail(l, rows->at,
+			"no function of this library is recorded before the mistakes above are "
+			"mended");
 		return s;
 	}
 	for (unsigned i = 0; i < rows->n; i++)

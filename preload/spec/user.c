@@ -117,9 +117,9 @@ void user_read(struct spec_load *l, struct spec *s)
 				load_fail(l, n->at, "'%s' %s", n->text, wrong);
 		}
 	}
-	if (s->completion != DONE_RETURN && s->completion != DONE_STREAM)
+	if (s->completion != DONE_RETURN)
 		load_fail(l, node_get(s->top, "completion")->at,
-			"completion must be return or stream: requests need an adapter");
+			"completion must be return: others need an adapter");
 	if (!comm || !node_is(l, comm, NODE_MAP, "comm"))
 		return;
 	node_known(l, comm, comm_keys, "comm");
@@ -131,6 +131,20 @@ void user_read(struct spec_load *l, struct spec *s)
 	query_read(l, size, &s->size);
 	if (s->rank.comm != s->size.comm)
 		load_fail(l, comm->at, "either both rank and size have the argument comm, or none");
+}
+
+/* C++ names are compared without arguments of any sort. */
+static const char *with_arguments(const char *name)
+{
+	const char *last = strstr(name, "operator"), *p = name;
+
+	while ((p = strpbrk(p, "(<"))) {
+		if (strncmp(p, "(anonymous namespace)", 21) != 0 && (!last || p < last))
+			return "has arguments: write the name without (...) and <...>; overloads "
+			       "are told apart by sig";
+		p++;
+	}
+	return NULL;
 }
 
 bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
@@ -149,6 +163,8 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 	else if (glob_is(f->symbol))
 		f->find = FIND_GLOB;
 	wrong = f->find == FIND_SYMBOL ? NULL : glob_check(f->symbol);
+	if (f->find == FIND_NAME && !wrong)
+		wrong = with_arguments(f->symbol);
 	if (!*f->symbol)
 		wrong = "is empty";
 	if (wrong)
@@ -225,9 +241,8 @@ void user_row_check(struct spec_load *l, const struct func *f)
 			"'%s': this task needs an adapter; without one there are comm_new and "
 			"comm_end",
 			f->list);
-	if (f->completion != DONE_RETURN && f->completion != DONE_STREAM)
-		load_fail(l, f->at,
-			"'%s': completion must be return or stream: requests need an adapter",
+	if (f->completion != DONE_RETURN)
+		load_fail(l, f->at, "'%s': completion must be return: others need an adapter",
 			f->list);
 	comm_check(l, f);
 	values_check(l, f);

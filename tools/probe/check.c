@@ -15,6 +15,7 @@
 #include "tools/probe/cli.h"
 #include "tools/probe/out.h"
 #include "tools/probe/preload.h"
+#include "tools/probe/stubs.h"
 #include "tools/probe/tool.h"
 
 static const char help[] =
@@ -74,7 +75,7 @@ static void remove_folder(const char *dir)
 /* Runs the command and waits for it; errors of starting it end the child with 127. */
 static int run(char *const *argv, const char *library, const char *dir, bool quiet)
 {
-	char *value = preload_value(library);
+	char *stubs = stubs_for(library, argv[0], NULL), *value = preload_value(library, stubs);
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, intr, quit;
 	int status = 0;
 	pid_t pid;
@@ -101,6 +102,7 @@ static int run(char *const *argv, const char *library, const char *dir, bool qui
 		_exit(127);
 	}
 	free(value);
+	free(stubs);
 	if (pid < 0) {
 		tool_error("check: fork: %s", strerror(errno));
 		status = 127 << 8;

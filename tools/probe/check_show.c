@@ -266,6 +266,10 @@ static void text(const struct check *k, const char *wrong, const char *end)
 			out_plural(k->seen.unreadable, "process' word", "processes' words"));
 	if (end)
 		printf("%s\n", end);
+	for (unsigned i = 0; i < k->seen.nnote; i++) {
+		printf("note: ");
+		out_wrap(k->seen.note[i], 6, 6);
+	}
 	if (!wrong && k->obstacle)
 		printf("note: %s\n", k->obstacle);
 	if (wrong) {
@@ -335,6 +339,10 @@ static void json(const struct check *k, const char *wrong)
 	json_list("exports");
 	for (unsigned i = 0; i < k->nexports; i++)
 		json_string(NULL, k->exports[i]);
+	json_end();
+	json_list("notes");
+	for (unsigned i = 0; i < k->seen.nnote; i++)
+		json_string(NULL, k->seen.note[i]);
 	json_end();
 	json_string("problem", wrong);
 	json_end();

@@ -77,6 +77,15 @@ static bool first_line(struct checked_process *p, const char *line)
 	return true;
 }
 
+static void note(struct checked *c, const char *text)
+{
+	for (unsigned i = 0; i < c->nnote; i++)
+		if (strcmp(c->note[i], text) == 0)
+			return;
+	TOOL_GROW(c->note, c->nnote, c->notecap);
+	c->note[c->nnote++] = tool_strdup(text);
+}
+
 static bool read_one(struct checked *c, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -93,7 +102,9 @@ static bool read_one(struct checked *c, const char *path)
 				break;
 			continue;
 		}
-		if (line[0] != '#')
+		if (strncmp(line, "# note ", 7) == 0)
+			note(c, line + 7);
+		else if (line[0] != '#')
 			function(c, &p, line);
 	}
 	if (f)
@@ -148,6 +159,9 @@ void checked_free(struct checked *c)
 		free(c->process[i].version);
 	}
 	free(c->process);
+	for (unsigned i = 0; i < c->nnote; i++)
+		free(c->note[i]);
+	free(c->note);
 	table_free(&c->functions);
 }
 

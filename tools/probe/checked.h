@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the processes of a `probe check` run wrote: <pid>.check, a line "# libprobe VERSION PID PROGRAM" and one line per
- * exported function: symbol, library, state, hits, object that has the real function, note; separated by tabs.
+ * exported function: symbol, library, state, hits, object that has the real function, note; separated by tabs; and
+ * lines "# note TEXT".
  */
 #ifndef PROBE_TOOLS_CHECKED_H
 #define PROBE_TOOLS_CHECKED_H
@@ -34,6 +35,8 @@ struct checked {
 	struct checked_process *process;
 	unsigned n, cap;
 	unsigned unreadable;
+	char **note; /* what processes had to say beside, each once */
+	unsigned nnote, notecap;
 };
 
 void checked_read(struct checked *c, const char *dir);

@@ -18,6 +18,9 @@ static const char help[] =
 	"hung job\n"
 	"  probe recover [DIR]                        completes the files of a job that was "
 	"killed\n"
+	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
+	"of your "
+	"own libraries\n"
 	"  probe config [-c FILE]                     prints the configuration in effect\n"
 	"\n"
 	"`probe VERB --help` says more, with examples. `probe --version` prints the version.\n"
@@ -33,6 +36,7 @@ static const struct {
 	{"report", verb_report, false},
 	{"recover", verb_recover, false},
 	{"config", verb_config, false},
+	{"stub", verb_stub, true},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
@@ -52,7 +56,8 @@ static int unknown(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, recover, config", word);
+		tool_error("%s: no such verb; accepted: run, check, report, recover, config, stub",
+			word);
 	return STATUS_USAGE;
 }
 

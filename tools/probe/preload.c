@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tools/probe/stubs.h"
 #include "tools/probe/tool.h"
 
 #define NAME "libprobe.so"
@@ -125,16 +126,25 @@ char *preload_library(void)
 	return NULL;
 }
 
-char *preload_value(const char *library)
+/* Of an earlier `probe run` around this one. */
+static bool is_stubs(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, STUBS_PREFIX, strlen(STUBS_PREFIX)) == 0;
+}
+
+char *preload_value(const char *library, const char *stubs)
 {
 	const char *was = getenv("LD_PRELOAD");
-	char *value = tool_strdup(library), *copy, *more, *save = NULL;
+	char *value = stubs ? tool_format("%s:%s", library, stubs) : tool_strdup(library);
+	char *copy, *more, *save = NULL;
 
 	if (!was)
 		return value;
 	copy = tool_strdup(was);
 	for (char *p = strtok_r(copy, ": ", &save); p; p = strtok_r(NULL, ": ", &save)) {
-		if (strcmp(p, library) == 0)
+		if (strcmp(p, library) == 0 || is_stubs(p))
 			continue;
 		more = tool_format("%s:%s", value, p);
 		free(value);
@@ -230,10 +240,41 @@ static const char *look_inside(const char *path, char *line, size_t cap)
 	return "it is linked statically, so no library can be put before its own functions";
 }
 
+/* "#! /usr/bin/env python3": the word behind env counts. What that stands for, or NULL. malloc'd. */
+static char *interpreter(char *line)
+{
+	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
+
+	if (!word)
+		return NULL;
+	base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+	if (strcmp(base, "env") == 0)
+		do
+			word = strtok_r(NULL, " \t", &save);
+		while (word && (word[0] == '-' || strchr(word, '=')));
+	return word ? preload_command(word) : NULL;
+}
+
+char *preload_program(const char *name)
+{
+	char line[256], *path = preload_command(name), *next;
+
+	for (int depth = 0; path && depth < 4; depth++) {
+		look_inside(path, line, sizeof(line));
+		if (!line[0])
+			return path;
+		next = interpreter(line);
+		free(path);
+		path = next;
+	}
+	free(path);
+	return NULL;
+}
+
 char *preload_obstacle(const char *const *argv)
 {
 	const char *name = drops_environment(argv);
-	char line[256], *path, *next = NULL, *why = NULL;
+	char line[256], *path, *next, *why = NULL;
 
 	if (name)
 		return tool_format("%s does not hand on the environment; put `probe run` behind "
@@ -252,18 +293,7 @@ char *preload_obstacle(const char *const *argv)
 				path);
 		if (why || !line[0])
 			break;
-
-		/* "#! /usr/bin/env python3": the word behind env counts. */
-		char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
-
-		if (!word)
-			break;
-		base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
-		if (strcmp(base, "env") == 0)
-			do
-				word = strtok_r(NULL, " \t", &save);
-			while (word && (word[0] == '-' || strchr(word, '=')));
-		next = word ? preload_command(word) : NULL;
+		next = interpreter(line);
 		free(path);
 		path = next;
 	}

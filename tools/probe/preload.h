@@ -14,11 +14,14 @@ char *preload_library(void);
 /* Where the configuration is looked for beside: libprobe.so's path if there is one, else the command's own. */
 const char *preload_beside(void);
 
-/* The value of LD_PRELOAD with the library first and what was there behind it. malloc'd. */
-char *preload_value(const char *library);
+/* The value of LD_PRELOAD: the library, a stub object (NULL: none), and what was there. malloc'd. */
+char *preload_value(const char *library, const char *stubs);
 
 /* The file that a command name stands for (PATH is searched), or NULL. malloc'd. */
 char *preload_command(const char *name);
+
+/* The program that is executed for it: of a script its interpreter. NULL: none. malloc'd. */
+char *preload_program(const char *name);
 
 /*
  * Why the preload will have no effect in that program (static, setuid, another architecture ...), or NULL. Scripts: of

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "tools/probe/cli.h"
 #include "tools/probe/preload.h"
+#include "tools/probe/stubs.h"
 #include "tools/probe/tool.h"
 
 static const char help[] =
@@ -94,7 +95,7 @@ static void set(const char *name, const char *value, bool print)
 
 static int run(char **argv, const char *config, const char *output, bool print)
 {
-	char *library = preload_library(), *value, *path, *why;
+	char *library = preload_library(), *value, *path, *why, *stubs;
 	const char *off = getenv("PROBE_DISABLE");
 
 	if (!library)
@@ -112,7 +113,9 @@ static int run(char **argv, const char *config, const char *output, bool print)
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
-	value = preload_value(library);
+	stubs = stubs_for(library, argv[0], config);
+	value = preload_value(library, stubs);
+	free(stubs);
 	set("LD_PRELOAD", value, print);
 	if (config)
 		set("PROBE_CONFIG", config, print);

@@ -17,6 +17,7 @@ enum { STATUS_DONE = 0, STATUS_PROBLEM = 1, STATUS_USAGE = 2 };
 /* The verbs. argv[0] is the verb's name. They return the exit status. */
 int verb_run(int argc, char **argv);
 int verb_check(int argc, char **argv);
+int verb_stub(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_recover(int argc, char **argv);
 int verb_config(int argc, char **argv);

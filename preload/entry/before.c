@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the loader loads a library: it and what it needs are looked at on disk, in the loader's order, and for the
+ * functions that somebody wants to see a stub object is put in front of them.
+ *
+ * Also here the second copies of libraries show that are in use already: rows whose real function so far was the only
+ * one become API_MULTI, for a wrapper's fast way knows one function only.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/api.h"
+#include "entry/elf_search.h"
+#include "entry/elfsym.h"
+#include "entry/runtime.h"
+#include "entry/stub.h"
+#include "session.h"
+
+#define QUEUE_MAX 512
+#define SEEN 4096u
+
+/* ---- files that were looked at ---- */
+
+/* No lock: a file that two threads look at at once is looked at twice. Full: each file each time. */
+static _Atomic uint64_t seen[SEEN];
+
+static uint64_t key_of(dev_t dev, ino_t ino, uint64_t size)
+{
+	return hash_u64(hash_u64(hash_u64(1, dev), ino), size) | 1;
+}
+
+/* Is it in the table; if not and `add`, it is put there. */
+static bool seen_before(uint64_t key, bool add)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		_Atomic uint64_t *s = &seen[(key + i) % SEEN];
+		uint64_t was = atomic_load_explicit(s, memory_order_relaxed);
+
+		if (!was && add && atomic_compare_exchange_strong(s, &was, key))
+			return false;
+		if (was == key)
+			return true;
+		if (!was)
+			return false;
+	}
+	return false;
+}
+
+/* ---- the libraries, breadth first ---- */
+
+struct queued {
+	struct elf_asker asker; /* the object, as the one that asks for the next ones */
+	struct elf_file file;
+	char *path;
+};
+
+struct walk {
+	struct queued *item;
+	unsigned n;
+	bool all; /* loaded libraries too */
+	const char *library_path;
+	bool (*visit)(const struct queued *q, void *arg); /* false: what it needs does not matter */
+	void *arg;
+};
+
+/* One more object, as `by` asks for it. */
+static void add(struct walk *w, const char *name, const struct elf_asker *by)
+{
+	struct queued *q = &w->item[w->n];
+	char path[ELF_PATH_MAX];
+
+	if (w->n == QUEUE_MAX || (!w->all && elfsym_loaded(name)))
+		return;
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->item[i].file.soname && strcmp(w->item[i].file.soname, name) == 0)
+			return;
+	if (!elf_search(&q->file, name, by, w->library_path, path))
+		return;
+	for (unsigned i = 0; i < w->n; i++) {
+		if (w->item[i].file.dev == q->file.dev && w->item[i].file.ino == q->file.ino) {
+			elf_file_close(&q->file);
+			return;
+		}
+	}
+	q->path = strdup(path);
+	if (!q->path) {
+		elf_file_close(&q->file);
+		return;
+	}
+	q->asker =
+		(struct elf_asker){q->path, q->file.rpath, q->file.runpath, q->file.no_default, by};
+	w->n++;
+}
+
+static void walk(struct walk *w, const char *file, const struct elf_asker *by)
+{
+	w->item = calloc(QUEUE_MAX, sizeof(*w->item));
+	if (!w->item)
+		return;
+	add(w, file, by);
+	for (unsigned i = 0; i < w->n; i++) {
+		struct queued *q = &w->item[i];
+		const char *name;
+
+		if (!w->visit(q, w->arg))
+			continue;
+		for (size_t at = 0; (name = elf_file_needed(&q->file, &at));)
+			add(w, name, &q->asker);
+	}
+	for (unsigned i = 0; i < w->n; i++) {
+		elf_file_close(&w->item[i].file);
+		free(w->item[i].path);
+	}
+	free(w->item);
+}
+
+/* ---- names ---- */
+
+struct collect {
+	struct stub_names *names;
+	const char *object;
+	bool here; /* in this process: stubs and rows that exist count */
+};
+
+static bool add_name(struct stub_names *l, const char *name, bool old)
+{
+	char *copy;
+
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? 2 * l->cap : 64;
+		char **item = realloc(l->item, cap * sizeof(*item));
+
+		if (!item)
+			return false;
+		l->item = item;
+		l->cap = cap;
+	}
+	copy = malloc(strlen(name) + 2);
+	if (!copy)
+		return false;
+	/* The mark goes behind the end: names that occur with several versions are taken out by it afterwards. */
+	strcpy(copy, name);
+	copy[strlen(name) + 1] = old;
+	l->item[l->n++] = copy;
+	return true;
+}
+
+static bool function(const struct elf_function *fn, void *arg)
+{
+	struct collect *c = arg;
+	struct provider stub;
+
+	if (!runtime_wants(fn->name, c->object))
+		return true;
+	if (c->here && elfsym_stub(fn->name, &stub)) {
+		stub_second(fn->name);
+		return true;
+	}
+	c->names->failed = !add_name(c->names, fn->name, fn->old);
+	return !c->names->failed;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static bool is_old(const char *name)
+{
+	return name[strlen(name) + 1];
+}
+
+/*
+ * Sorts, and keeps each name once; names that a library has in several versions not at all: a stub cannot tell which
+ * one was meant.
+ */
+static void settle(struct stub_names *l)
+{
+	uint32_t n = 0;
+
+	if (l->n)
+		qsort(l->item, l->n, sizeof(*l->item), by_name);
+	for (uint32_t i = 0, j; i < l->n; i = j) {
+		bool old = false;
+
+		for (j = i; j < l->n && strcmp(l->item[i], l->item[j]) == 0; j++)
+			old |= is_old(l->item[j]);
+		if (old)
+			log_loss(LOSS_ENTRY,
+				"%s has several versions; it is not recorded: a wrapper could not "
+				"tell them apart",
+				l->item[i]);
+		for (uint32_t k = i + !old; k < j; k++)
+			free(l->item[k]);
+		if (!old)
+			l->item[n++] = l->item[i];
+	}
+	l->n = n;
+}
+
+void stub_names_free(struct stub_names *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		free(l->item[i]);
+	free(l->item);
+	*l = (struct stub_names){0};
+}
+
+/* The program's own functions cannot be put behind stubs: it comes first in every search. */
+static bool not_the_first(const struct queued *q, void *arg)
+{
+	struct collect *c = arg;
+
+	c->object = q->path;
+	if (q->asker.by)
+		elf_file_functions(&q->file, function, c);
+	return !c->names->failed;
+}
+
+void stub_collect(struct stub_names *names, const char *program, const char *library_path)
+{
+	struct collect c = {.names = names};
+	struct walk w = {
+		.all = true, .library_path = library_path, .visit = not_the_first, .arg = &c};
+
+	walk(&w, program, NULL);
+	settle(names);
+}
+
+/* ---- second copies ---- */
+
+/* True if a wrapper was called already: only then another copy can come too late. */
+static bool any_in_use(void)
+{
+	for (unsigned i = 0; i < api_count; i++)
+		if (atomic_load_explicit(&api_table[i].state, memory_order_relaxed) != API_NEW)
+			return true;
+	return false;
+}
+
+static void second_copies(const struct elf_file *f)
+{
+	for (unsigned i = 0; i < api_count; i++) {
+		struct api *a = &api_table[i];
+		uint32_t state = atomic_load(&a->state);
+
+		if ((state == API_ON || state == API_SKIP) && elf_file_defines(f, a->spec->symbol))
+			atomic_compare_exchange_strong(&a->state, &state, API_MULTI);
+	}
+}
+
+/* ---- RTLD_DEEPBIND ---- */
+
+static _Atomic(char *) deepbound;
+
+const char *stub_deepbound(void)
+{
+	return atomic_load(&deepbound);
+}
+
+static bool compiled(const struct elf_function *fn, void *arg)
+{
+	bool *any = arg;
+
+	*any = api_find(fn->name) || runtime_wants(fn->name, "");
+	return !*any;
+}
+
+static void note_deepbind(const struct elf_file *f, const char *path)
+{
+	char *none = NULL, *copy;
+	bool any = false;
+
+	if (atomic_load(&deepbound))
+		return;
+	elf_file_functions(f, compiled, &any);
+	copy = any ? strdup(path) : NULL;
+	if (!copy || !atomic_compare_exchange_strong(&deepbound, &none, copy)) {
+		free(copy);
+		return;
+	}
+	log_loss(LOSS_ENTRY,
+		"%s was loaded with RTLD_DEEPBIND: calls from it and from the libraries that come "
+		"with it are not recorded",
+		path);
+}
+
+/* ---- the hook ---- */
+
+struct loading {
+	struct collect collect;
+	bool wanted, in_use, deepbind;
+};
+
+static bool library(const struct queued *q, void *arg)
+{
+	struct loading *l = arg;
+	uint64_t key = key_of(q->file.dev, q->file.ino, q->file.size);
+
+	if (l->deepbind)
+		note_deepbind(&q->file, q->path);
+	if (l->in_use)
+		second_copies(&q->file);
+	if (!l->wanted || seen_before(key, true))
+		return true;
+	l->collect.object = q->path;
+	elf_file_functions(&q->file, function, &l->collect);
+	return !l->collect.names->failed;
+}
+
+static const char *library_path(void)
+{
+	for (char *const *e = startup_env(); *e; e++)
+		if (strncmp(*e, "LD_LIBRARY_PATH=", 16) == 0)
+			return *e + 16;
+	return NULL;
+}
+
+static void before_load(const char *file, uintptr_t pc, struct loading *l)
+{
+	struct stub_names names = {0};
+	struct walk w = {.library_path = library_path(), .visit = library, .arg = l};
+	struct elf_place at = {.path = ""};
+	struct elf_asker by;
+
+	/* The caller's own search path; of the objects that loaded it only the program's is known. */
+	elfsym_place(pc, &at);
+	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
+		.rpath = at.rpath,
+		.runpath = at.runpath,
+		.no_default = at.no_default};
+	l->collect = (struct collect){.names = &names, .here = true};
+	walk(&w, file, &by);
+	settle(&names);
+	if (names.failed)
+		log_loss(LOSS_ENTRY, "%s: no memory for its names; its functions are not recorded",
+			file);
+	else if (names.n)
+		stub_load(&names);
+	stub_names_free(&names);
+}
+
+/* A library that was loaded before, as the same file: the usual case where libraries are opened again and again. */
+static bool nothing_new(const char *file, const struct loading *l)
+{
+	struct stat st;
+
+	return !l->in_use && !l->deepbind && file[0] == '/' && stat(file, &st) == 0 &&
+	       seen_before(key_of(st.st_dev, st.st_ino, (uint64_t)st.st_size), false);
+}
+
+void stub_before_load(const char *file, int mode, uintptr_t pc)
+{
+	struct loading l = {0};
+	int err = errno, cancel;
+
+	if (!file || !*file || mode & RTLD_NOLOAD || thread_word.busy || session_is_settled())
+		return;
+	thread_word.busy++;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	l.in_use = any_in_use();
+	l.deepbind = mode & RTLD_DEEPBIND;
+	l.wanted = session_configure() && runtime_any();
+	if (l.wanted)
+		stub_report_missed();
+	if ((l.wanted || l.in_use || l.deepbind) && !nothing_new(file, &l))
+		before_load(file, pc, &l);
+	pthread_setcancelstate(cancel, NULL);
+	thread_word.busy--;
+	errno = err;
+}

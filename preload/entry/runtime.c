@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entry/runtime.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct runtime_provider *const providers[] = {&custom_provider};
+#define N (sizeof(providers) / sizeof(*providers))
+
+/* Names that must mean what they mean: the loader's and our own. */
+static bool reserved(const char *symbol)
+{
+	return strncmp(symbol, "probe_", 6) == 0 || strncmp(symbol, "_dl_", 4) == 0 ||
+	       strcmp(symbol, "_init") == 0 || strcmp(symbol, "_fini") == 0;
+}
+
+bool runtime_any(void)
+{
+	for (size_t i = 0; i < N; i++)
+		if (!providers[i]->any || providers[i]->any())
+			return true;
+	return false;
+}
+
+static const struct runtime_provider *who(const char *symbol, const char *object)
+{
+	for (size_t i = 0; i < N; i++)
+		if (providers[i]->wants(symbol, object))
+			return providers[i];
+	return NULL;
+}
+
+bool runtime_wants(const char *symbol, const char *object)
+{
+	/* A compiled wrapper is better, and already in place. */
+	return who(symbol, object) && !reserved(symbol) && !api_find(symbol);
+}
+
+struct api *runtime_make(const char *symbol, const char *object)
+{
+	const struct runtime_provider *p = who(symbol, object);
+
+	return p ? p->make(symbol, object) : NULL;
+}

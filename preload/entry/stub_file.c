@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Libraries that are loaded at program start are bound before anything of ours runs: their stubs must be there before,
+ * in a file behind libprobe.so in LD_PRELOAD. `probe stub` and `probe run` start themselves under libprobe.so with
+ * PROBE_STUB_FILE and PROBE_STUB_FOR, so that the names are chosen by the same code and configuration as in the job.
+ *
+ * And the other way round: which functions are out of reach because that was not done.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "entry/elf_search.h"
+#include "entry/elfsym.h"
+#include "entry/runtime.h"
+#include "entry/stub.h"
+#include "entry/stub_elf.h"
+#include "session.h"
+
+static const char *value_of(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = startup_env(); *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1])
+			return *e + n + 1;
+	return NULL;
+}
+
+static void write_file(const char *path, const struct stub_names *names)
+{
+	size_t size;
+	void *image = stub_elf_build(stub_elf_machine(), (const char *const *)names->item, names->n,
+		startup_path(), &size);
+	int err = image ? io_replace_file(AT_FDCWD, path, image, size) : -ENOMEM;
+
+	if (err)
+		log_loss(LOSS_ENTRY, "%s: %s; %u functions are not recorded", path, strerror(-err),
+			names->n);
+	if (image)
+		munmap(image, size);
+}
+
+void stub_file_write(void)
+{
+	const char *file = value_of("PROBE_STUB_FILE"), *program = value_of("PROBE_STUB_FOR");
+	struct stub_names names = {0};
+
+	if (!file || !program)
+		return;
+	thread_word.busy++;
+	if (session_configure() && runtime_any()) {
+		stub_collect(&names, program, value_of("LD_LIBRARY_PATH"));
+		if (names.n && !names.failed)
+			write_file(file, &names);
+	}
+	stub_names_free(&names);
+	thread_word.busy--;
+}
+
+/* ---- out of reach ---- */
+
+#define OBJECTS_MAX 1024
+
+struct paths {
+	char *item[OBJECTS_MAX];
+	unsigned n;
+};
+
+/* Path of an object behind us; the program's own functions are its own affair. */
+static int add_path(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct paths *p = arg;
+
+	(void)size;
+	if (p->n < OBJECTS_MAX && info->dlpi_name[0] == '/') {
+		p->item[p->n] = strdup(info->dlpi_name);
+		p->n += p->item[p->n] != NULL;
+	}
+	return 0;
+}
+
+struct look {
+	void (*visit)(const char *name, const char *object, void *arg);
+	void *arg;
+	const char *object;
+};
+
+static bool function(const struct elf_function *fn, void *arg)
+{
+	struct look *l = arg;
+	struct provider stub;
+
+	if (runtime_wants(fn->name, l->object) && !elfsym_stub(fn->name, &stub))
+		l->visit(fn->name, l->object, l->arg);
+	return true;
+}
+
+void stub_each_missed(void (*visit)(const char *name, const char *object, void *arg), void *arg)
+{
+	struct paths *p = calloc(1, sizeof(*p));
+	struct look l = {.visit = visit, .arg = arg};
+
+	if (!p)
+		return;
+	dl_iterate_phdr(add_path, p);
+	for (unsigned i = 0; i < p->n; i++) {
+		struct elf_file f;
+
+		if (elf_file_open(&f, p->item[i]) == 0) {
+			l.object = p->item[i];
+			if (!f.soname || strcmp(f.soname, STUB_SONAME))
+				elf_file_functions(&f, function, &l);
+			elf_file_close(&f);
+		}
+		free(p->item[i]);
+	}
+	free(p);
+}
+
+static void say(const char *name, const char *object, void *arg)
+{
+	bool *said = arg;
+
+	if (*said)
+		return;
+	*said = true;
+	log_loss(LOSS_ENTRY,
+		"%s in %s was loaded at program start, before a wrapper could be put in front of "
+		"it: it is not recorded; start the program with `probe run`",
+		name, object);
+}
+
+void stub_report_missed(void)
+{
+	static _Atomic bool done;
+	bool said = false;
+
+	if (!atomic_exchange(&done, true))
+		stub_each_missed(say, &said);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stub objects for libraries that a program loads at start: chosen by libprobe.so itself, in a short process of ours, and
+ * put behind it in LD_PRELOAD.
+ */
+#ifndef PROBE_TOOLS_STUBS_H
+#define PROBE_TOOLS_STUBS_H
+
+/* Base names of such files begin so. */
+#define STUBS_PREFIX "libprobe-stubs-"
+
+/*
+ * Writes the stub object for the program that a command name stands for (of a script: its interpreter). config: as
+ * PROBE_CONFIG, or NULL. Returns 1, 0: no function of its libraries needs one, -1 (reported).
+ */
+int stubs_write(const char *file, const char *library, const char *command, const char *config);
+
+/*
+ * The same into $TMPDIR/libprobe-<uid>/, under a name made from its contents, so that runs share it. Returns its path
+ * (malloc'd), or NULL: none is needed, or it could not be made (reported).
+ */
+char *stubs_for(const char *library, const char *command, const char *config);
+
+#endif
