@@ -262,7 +262,8 @@ enum api_trait {
 	API_HOOKED = 2, /* the adapter's enter and leave are to be asked for this TASK_DATA call */
 	API_MARKER = 4, /* each call (or every n-th) ends a step */
 	API_COUNTED = 8, /* only counted: `probe check` */
-	API_BOUND = 16, /* `real` was given with the row and is not to be looked for: dlsym by handle */
+	API_BOUND =
+		16, /* `real` was given with the row and is not to be looked for: dlsym by handle */
 };
 
 struct api {

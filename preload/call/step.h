@@ -35,6 +35,9 @@ uint32_t step_end(enum step_source s);
 /* A call of a marker function: every cfg.step_marker_count-th is a mark. */
 void step_marker_hit(void);
 
+/* That step ended without its optimizer (flag of the step, in meta.json). */
+void step_skipped(uint32_t step);
+
 /* True if the current step is one that is to be recorded (keys step, start_step, step_interval, collect_times). */
 bool step_selected(void);
 

@@ -52,6 +52,9 @@ struct config {
 	int64_t collect_times; /* steps recorded at most; 0: no limit */
 	char *step_marker; /* function whose call ends a step, "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
+	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
+	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
+	int64_t start_iteration; /* number of the first step */
 	/* process */
 	int64_t log_level;
 	bool disable;

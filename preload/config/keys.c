@@ -93,6 +93,14 @@ const struct config_key config_keys[] = {
 	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
 	STRING(step_marker, "Function whose call ends a step; empty: found automatically"),
 	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
+	STRING(step_anchor,
+		"Of several optimizers the one whose steps count: its number in the order of their "
+		"first steps, from 0, or any; empty: 0"),
+	INT(grad_acc_steps, "0", 0, 1e9,
+		"Micro steps in a step, if micro_step is to start again after so many; 0: as "
+		"counted"),
+	INT(start_iteration, "0", 0, STEP_MAX,
+		"Number of the first step, for a training that goes on from a checkpoint"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
