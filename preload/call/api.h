@@ -264,6 +264,7 @@ enum api_trait {
 	API_COUNTED = 8, /* only counted: `probe check` */
 	API_BOUND =
 		16, /* `real` was given with the row and is not to be looked for: dlsym by handle */
+	API_CHOSEN = 32, /* its provider has found it listed, by whatever name */
 };
 
 struct api {

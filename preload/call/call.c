@@ -31,7 +31,7 @@ static uint32_t traits_of(const struct api *f)
 		return API_COUNTED;
 	if (s->task != TASK_DATA)
 		return API_LISTED | API_HOOKED;
-	if (wraplist_match(session.list, s->lib->name, s->list_name))
+	if (f->traits & API_CHOSEN || wraplist_match(session.list, s->lib->name, s->list_name))
 		t |= API_LISTED;
 	if (marker && *marker &&
 		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
@@ -43,9 +43,9 @@ static uint32_t traits_of(const struct api *f)
 
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
-	uint32_t given = f->traits & API_BOUND, state = API_NEW;
+	uint32_t given = f->traits & (API_BOUND | API_CHOSEN), state = API_NEW;
 	bool several = false;
-	void *real = given ? call_real(f) : real_find(f->spec, pc, &several);
+	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
 	uint32_t next;
 
 	if (!real)
@@ -54,7 +54,7 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 		f->traits = traits_of(f) | given;
 	/* The fast way of a wrapper knows one real function only. */
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
-	if (!given)
+	if (!(given & API_BOUND))
 		atomic_store_explicit(&f->real, real, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
 	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;

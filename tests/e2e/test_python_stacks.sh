@@ -9,7 +9,7 @@ pythons() {
 	local p v root seen=' '
 	root=$(pyenv root 2>/dev/null)
 	for p in /usr/bin/python3 ${root:+"$root"/versions/3.*/bin/python3} $(compgen -c python3. | grep -E '^python3\.[0-9]+$') \
-		${PROBE_TEST_PYTHON:-}; do
+		$test_python; do
 		v=$("$p" -c 'import ctypes, sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue
 		[[ $v =~ ^3\.([89]|1[0-4])\. && $seen != *" $v "* ]] || continue
 		seen+="$v "

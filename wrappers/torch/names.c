@@ -22,31 +22,37 @@
 
 static const struct torch_method methods[] = {
 	{"broadcast", "broadcast", "broadcast", FORM_LIST, 3, 2, -1, 0},
-	{"allreduce", "allreduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
-	{"allreduce_sparse", "allreduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
-	{"allreduce_coalesced", "allreduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_sparse", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_coalesced", "all_reduce_coalesced", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
 	{"reduce", "reduce", "reduce", FORM_LIST, 3, 2, REDOP, REDUCE_ROOT},
-	{"allgather", "allgather", "all_gather", FORM_GATHER, 4, 3, -1, -1},
-	{"allgather_coalesced", "allgather", "all_gather", FORM_GATHER, 4, 3, -1, -1},
-	{"_allgather_base", "allgather", "all_gather", FORM_OUT_IN, 4, 3, -1, -1},
-	{"all_gather_single", "allgather", "all_gather", FORM_OUT_IN, 4, 3, -1, -1},
-	{"allgather_into_tensor_coalesced", "allgather", "all_gather", FORM_LISTS, 4, 3, -1, -1},
-	{"all_gather_single_coalesced", "allgather", "all_gather", FORM_LISTS, 4, 3, -1, -1},
+	{"allgather", "all_gather", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"allgather_coalesced", "all_gather_coalesced", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"_allgather_base", "all_gather_into_tensor _all_gather_base", "all_gather", FORM_OUT_IN, 4,
+		3, -1, -1},
+	{"all_gather_single", "all_gather_into_tensor _all_gather_base all_gather_single",
+		"all_gather", FORM_OUT_IN, 4, 3, -1, -1},
+	{"allgather_into_tensor_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4,
+		3, -1, -1},
+	{"all_gather_single_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4, 3,
+		-1, -1},
 	{"gather", "gather", "gather", FORM_GATHER, 4, 3, -1, 0},
 	{"scatter", "scatter", "scatter", FORM_SCATTER, 4, 3, -1, 0},
 	{"reduce_scatter", "reduce_scatter", "reduce_scatter", FORM_SCATTER, 4, 3, REDOP, -1},
-	{"_reduce_scatter_base", "reduce_scatter", "reduce_scatter", FORM_OUT_IN, 4, 3, REDOP, -1},
-	{"reduce_scatter_single", "reduce_scatter", "reduce_scatter", FORM_OUT_IN, 4, 3, REDOP, -1},
-	{"reduce_scatter_tensor_coalesced", "reduce_scatter", "reduce_scatter", FORM_LISTS, 4, 3,
-		REDOP, -1},
-	{"reduce_scatter_single_coalesced", "reduce_scatter", "reduce_scatter", FORM_LISTS, 4, 3,
-		REDOP, -1},
-	{"alltoall", "alltoall", "all_to_all", FORM_LISTS, 4, 3, -1, -1},
-	{"alltoall_base", "alltoall", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
-	{"all_to_all_single", "alltoall", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
-	{"send", "send", "send", FORM_SEND, 4, 0, -1, -1},
-	{"recv", "recv", "recv", FORM_RECV, 4, 0, -1, -1},
-	{"recvAnysource", "recv", "recv", FORM_RECV_ANY, 3, 0, -1, -1},
+	{"_reduce_scatter_base", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_single", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"reduce_scatter_single_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"alltoall", "all_to_all", "all_to_all", FORM_LISTS, 4, 3, -1, -1},
+	{"alltoall_base", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"all_to_all_single", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"send", "send isend batch_isend_irecv", "send", FORM_SEND, 4, 0, -1, -1},
+	{"recv", "recv irecv batch_isend_irecv", "recv", FORM_RECV, 4, 0, -1, -1},
+	{"recvAnysource", "recv irecv", "recv", FORM_RECV_ANY, 3, 0, -1, -1},
 	{"barrier", "barrier", "barrier", FORM_NONE, 2, 0, -1, -1},
 };
 
@@ -152,6 +158,23 @@ static const struct torch_method *method_of(const char *name)
 	return NULL;
 }
 
+/* By the C++ name in the section c10d, or by the name of torch.distributed in a list of msprobe's. */
+static bool listed(const struct found *f)
+{
+	char name[64];
+	bool hit = wraplist_match(session.list, "c10d", f->name);
+
+	for (const char *s = f->method->list; *s;) {
+		size_t n = strcspn(s, " ");
+
+		memcpy(name, s, n);
+		name[n] = 0;
+		hit |= wraplist_match(session.list, "distributed", name);
+		s += n + (s[n] == ' ');
+	}
+	return hit;
+}
+
 static bool look_up(const char *symbol, struct found *f)
 {
 	struct cxx_params p;
@@ -161,8 +184,7 @@ static bool look_up(const char *symbol, struct found *f)
 	f->watched = NULL;
 	f->method = method_of(f->name);
 	if (f->method)
-		return params_fit(f->method, &p) &&
-		       wraplist_match(session.list, "c10d", f->method->list);
+		return params_fit(f->method, &p) && listed(f);
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, f->name) == 0) {
 			const struct watched *w = &watched[i];
@@ -199,6 +221,7 @@ static void fill_method(struct torch_row *r, const struct torch_method *m)
 	struct api_spec *s = &r->spec;
 
 	r->method = m;
+	r->api.traits = API_CHOSEN; /* listed() has said so, for names of either kind */
 	r->backend = strncmp(r->symbol, "c10d::ProcessGroupGloo::", 24) == 0 ? BACKEND_GLOO
 									     : BACKEND_OTHER;
 	r->kind = (struct kind){
@@ -209,7 +232,7 @@ static void fill_method(struct torch_row *r, const struct torch_method *m)
 	};
 	r->ffi.hidden = true;
 	s->lib = &lib_c10d;
-	s->list_name = m->list;
+	s->list_name = r->symbol;
 	s->kind = &r->kind;
 	s->task = TASK_DATA;
 	s->completion = DONE_REQUEST;

@@ -35,7 +35,7 @@ enum torch_form {
 
 struct torch_method {
 	const char *name; /* of the C++ function */
-	const char *list; /* in support_wrap_ops.yaml */
+	const char *list; /* functions of torch.distributed that end here, separated by blanks */
 	const char *kind; /* op, as in the kinds of configs/apis */
 	uint8_t form; /* enum torch_form */
 	uint8_t nargs; /* with `this` */
@@ -84,7 +84,10 @@ void torch_group_leave(struct call *c);
 
 /* A call of a process group on its way: its tensors as they were described. */
 struct torch_work {
-	struct torch_work *next; /* the thread's enclosing call, or the next free one */
+	struct torch_work *next; /* free one */
+	struct torch_work *outer; /* the thread's enclosing call */
+	/* The call, and its completion once that can come, on another thread and before the call has returned. */
+	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
 	uint32_t depth; /* of the thread when it was entered */
 	bool started; /* followed by a Work: the memory is given back at its completion */

@@ -49,8 +49,11 @@ static struct torch_work *take(void)
 	return w;
 }
 
+/* One of its users is done with it. */
 static void give(struct torch_work *w)
 {
+	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
+		return;
 	pthread_mutex_lock(&lock);
 	w->next = free_list;
 	free_list = w;
@@ -64,7 +67,7 @@ struct torch_work *torch_work_new(struct call *c)
 	/* Those of calls that have returned (their views were needed until the record was closed), or were left. */
 	while (current && current->depth >= thread_word.depth) {
 		w = current;
-		current = w->next;
+		current = w->outer;
 		give(w);
 	}
 	w = take();
@@ -75,7 +78,8 @@ struct torch_work *torch_work_new(struct call *c)
 			WORKS_MAX);
 		return NULL;
 	}
-	w->next = current;
+	w->outer = current;
+	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
 	w->depth = thread_word.depth;
 	w->started = false;
@@ -98,8 +102,12 @@ static void follow(struct torch_work *w, const void *handle)
 
 	if (!c->rec || w->started)
 		return;
-	if (pending_add((uintptr_t)handle, &p))
-		w->started = true;
+	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
+	w->started = true;
+	if (!pending_add((uintptr_t)handle, &p)) {
+		w->started = false;
+		give(w);
+	}
 }
 
 /* What the output tensors are now; one may have been resized since. */
@@ -178,8 +186,9 @@ void torch_work_leave(struct call *c)
 	if (!w->started && c->rec && row->method->form >= FORM_SEND && row->backend == BACKEND_GLOO)
 		follow(w, *(void **)c->result);
 	if (w->started) {
-		current = w->next;
+		current = w->outer;
 		c->async = true;
+		give(w);
 		return;
 	}
 	c->what.flags |= CF_ASYNC;
