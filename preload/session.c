@@ -91,6 +91,7 @@ static void configure(void)
 		session.list = wraplist_load(NULL, report, NULL);
 	free(list);
 	step_configure();
+	stack_id_configure();
 }
 
 /* Entries of the list that no wrapper of their library has: a misspelt name would silently record nothing. */

@@ -15,6 +15,7 @@ struct thread_word {
 	uint32_t busy; /* > 0: inside libprobe's own code: wrappers pass straight through */
 	uint32_t dead; /* the thread's destructor ran: no more records */
 	uint32_t unsampled; /* calls before the next whose own time is measured (call/call.c) */
+	uint32_t phase; /* enum phase of what the thread is doing, 0: not known */
 	uintptr_t frame,
 		pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
 	uint64_t call; /* seq of the innermost recorded call on the way, for `parent` */

@@ -101,6 +101,11 @@ enum task {
 	TASK_ABORT,
 	TASK_GROUP_START,
 	TASK_GROUP_END, /* SUB_CANCEL: what was in it never runs */
+	/*
+	 * Only watched: the adapter's enter and leave are asked wherever it is called, nested or not, and calls inside it
+	 * are recorded as if it were not there. leave is called, with c->ok false, when an exception passes as well.
+	 */
+	TASK_SCOPE,
 };
 
 enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, SUB_LOOK };
@@ -258,6 +263,7 @@ enum api_trait {
 	API_MARKER = 4, /* each call (or every n-th) ends a step */
 	API_COUNTED = 8, /* only counted: `probe check` */
 	API_BOUND = 16, /* `real` came with the row and is not looked for: dlsym by handle */
+	API_CHOSEN = 32, /* its provider has found it listed, by whatever name */
 };
 
 struct api {
@@ -327,6 +333,11 @@ struct lib {
 	enum root_is (*root)(const struct comm *c, int64_t value,
 		int *rank); /* *rank: JOURNAL_NONE if unknown */
 	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
+	/*
+	 * Fills in c->what instead of what roles and kind say, for calls whose arguments are the library's own objects.
+	 * False: the call is not recorded.
+	 */
+	bool (*describe)(struct call *c);
 	/* Before and after the real function, for every task but plain DONE_RETURN data; see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);

@@ -93,8 +93,12 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 		return true;
 	thread_count(c->t, JC_SEEN);
 
-	uint32_t stack = session.cfg.stack ? stack_id(c->t, f, c->pc, c->frame) : 0;
+	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
+	if (stack == STACK_UNWANTED) {
+		thread_count(c->t, JC_SKIP_CALLER);
+		return true;
+	}
 	s->rec = record_start(c->t, f, w, comm_seq, stack, 0);
 	return true;
 }
@@ -162,7 +166,9 @@ void async_wait_begin(struct call *c)
 
 	struct journal_thread *s = c->t->chain.slot;
 
-	s->wait_stack = session.cfg.stack ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
+	s->wait_stack = stack_id_wanted() ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
+	if (s->wait_stack == STACK_UNWANTED)
+		s->wait_stack = 0;
 	s->wait_tick = clock_ticks();
 	atomic_store_explicit(&s->wait_api, record_api(c->api), memory_order_release);
 }

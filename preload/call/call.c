@@ -33,7 +33,7 @@ static uint32_t traits_of(const struct api *f)
 		return API_COUNTED;
 	if (s->task != TASK_DATA)
 		return API_LISTED | API_HOOKED;
-	if (wraplist_match(session.list, s->lib->name, s->list_name))
+	if (f->traits & API_CHOSEN || wraplist_match(session.list, s->lib->name, s->list_name))
 		t |= API_LISTED;
 	if (marker && *marker &&
 		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
@@ -45,9 +45,9 @@ static uint32_t traits_of(const struct api *f)
 
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
-	uint32_t given = f->traits & API_BOUND, state = API_NEW;
+	uint32_t given = f->traits & (API_BOUND | API_CHOSEN), state = API_NEW;
 	bool several = false;
-	void *real = given ? call_real(f) : real_find(f->spec, pc, &several);
+	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
 	uint32_t next;
 
 	if (!real)
@@ -56,7 +56,7 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 		f->traits = traits_of(f) | given;
 	/* The fast way of a wrapper knows one real function only. */
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
-	if (!given)
+	if (!(given & API_BOUND))
 		atomic_store_explicit(&f->real, real, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
 	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;
@@ -84,9 +84,9 @@ static bool large_enough(const struct what *w)
 	if (!session.cfg.min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
-		largest = w->in[i].bytes > largest ? w->in[i].bytes : largest;
+		largest = what_in(w)[i].bytes > largest ? what_in(w)[i].bytes : largest;
 	for (unsigned i = 0; i < w->nout; i++)
-		largest = w->out[i].bytes > largest ? w->out[i].bytes : largest;
+		largest = what_out(w)[i].bytes > largest ? what_out(w)[i].bytes : largest;
 	return largest >= (uint64_t)session.cfg.min_bytes;
 }
 
@@ -108,7 +108,10 @@ static void enter_data(struct call *c)
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
-	describe(c);
+	if (!describe(c)) {
+		c->mode = CALL_NESTED;
+		return;
+	}
 	if (f->spec->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */
 		c->mode = CALL_TASK;
@@ -136,8 +139,12 @@ static void enter_data(struct call *c)
 		return;
 	}
 
-	uint32_t stack = session.cfg.stack ? stack_id(c->t, f, c->pc, c->frame) : 0;
+	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
+	if (stack == STACK_UNWANTED) {
+		thread_count(c->t, JC_SKIP_CALLER);
+		return;
+	}
 	/* Whose memory the buffers are: with a device in the process that is its runtime's to say. */
 	if (f->spec->completion == DONE_STREAM)
 		stream_enter(c);
@@ -160,6 +167,12 @@ static void enter_inside(struct call *c, struct thread_word *w)
 
 	if (c->api->traits & API_COUNTED) {
 		atomic_fetch_add_explicit(&c->api->hits, 1, memory_order_relaxed);
+		return;
+	}
+	if (s->task == TASK_SCOPE) {
+		c->mode = CALL_SCOPE;
+		if (s->lib->enter)
+			s->lib->enter(c);
 		return;
 	}
 	if (nested && s->task != TASK_COMM_NEW && s->task != TASK_COMM_END) {
@@ -265,7 +278,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		c->pc = pc;
 		c->frame = frame;
 		enter_inside(c, w);
-		if (c->mode != CALL_PASS) {
+		if (c->mode != CALL_PASS && c->mode != CALL_SCOPE) {
 			if (w->depth++ == 0) {
 				w->frame = frame;
 				w->pc = pc;
@@ -307,6 +320,13 @@ int64_t call_leave(struct call *c, int64_t ret)
 	c->ok = ok;
 	c->end = end;
 	c->async = false;
+	if (c->mode == CALL_SCOPE) {
+		if (c->api->spec->lib->leave)
+			c->api->spec->lib->leave(c, ret);
+		w->busy--;
+		errno = err;
+		return ret;
+	}
 	if (c->api->traits & API_HOOKED && c->api->spec->lib->leave)
 		c->api->spec->lib->leave(c, ret);
 	if (c->rec) {
@@ -337,6 +357,18 @@ void call_unwind(struct call *c)
 
 	struct thread_word *w = &thread_word;
 
+	if (c->mode == CALL_SCOPE) {
+		int err = errno;
+
+		w->busy++;
+		c->ok = false;
+		c->end = clock_ticks();
+		if (c->api->spec->lib->leave)
+			c->api->spec->lib->leave(c, 0);
+		w->busy--;
+		errno = err;
+		return;
+	}
 	if (c->rec) {
 		c->what.flags |= CF_UNWOUND;
 		c->what.nout = 0;

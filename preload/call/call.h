@@ -20,15 +20,32 @@ struct what {
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
 	uint8_t redop;
-	uint8_t nin, nout;
+	uint8_t phase; /* enum phase; 0: the thread's */
+	uint16_t nin, nout;
 	struct view in[KIND_VIEWS], out[KIND_VIEWS];
+	/* Where there are more: all of them, in memory of the adapter that lives as long as the call. NULL: in[], out[]. */
+	const struct view *all_in, *all_out;
 };
+
+static inline const struct view *what_in(const struct what *w)
+{
+	return w->all_in ? w->all_in : w->in;
+}
+
+static inline const struct view *what_out(const struct what *w)
+{
+	return w->all_out ? w->all_out : w->out;
+}
+
+/* Leaves out the last tensors of a call that has more than an entry of the journal can hold (flag `more`). */
+void what_fit(struct what *w);
 
 enum call_mode {
 	CALL_PASS = 0, /* nothing to do when it comes back */
 	CALL_NESTED, /* counted in depth only */
 	CALL_TASK, /* the adapter's leave is due */
 	CALL_RECORD, /* a record is open */
+	CALL_SCOPE, /* TASK_SCOPE: the adapter's leave is due, and nothing else counts it */
 };
 
 struct call {
@@ -47,6 +64,7 @@ struct call {
 	uint64_t own,
 		counted; /* ticks of it, and of what had been counted exactly when the call came */
 	uintptr_t pc, frame;
+	void *result; /* where the result lies, from the call of leave on; entries by libffi only */
 	struct what what;
 	/* For adapters: what enter() found and leave() needs. */
 	union {

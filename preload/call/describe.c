@@ -333,7 +333,7 @@ static void point_to_point(struct call *c)
 
 	for (int side = 0; side < 2; side++) {
 		struct view *v = side ? w->out : w->in;
-		uint8_t *n = side ? &w->nout : &w->nin;
+		uint16_t *n = side ? &w->nout : &w->nin;
 		int p = peer[side] ? lib->peer ? lib->peer(peer[side]->i) : (int)peer[side]->i
 				   : PEER_ANY;
 		int32_t t = tag[side] ? (int32_t)tag[side]->i : JOURNAL_NONE;
@@ -397,7 +397,24 @@ static void doubt(struct view *v, unsigned n)
 	}
 }
 
-void describe(struct call *c)
+static bool describe_own(struct call *c)
+{
+	struct what *w = &c->what;
+
+	w->comm = NULL;
+	w->flags = 0;
+	w->root = w->peer = w->tag = JOURNAL_NONE;
+	w->redop = REDOP_NONE;
+	w->phase = 0;
+	w->nin = w->nout = 0;
+	w->all_in = w->all_out = NULL;
+	if (!c->api->spec->lib->describe(c))
+		return false;
+	what_fit(w);
+	return true;
+}
+
+bool describe(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
 	const struct lib *lib = s->lib;
@@ -406,11 +423,16 @@ void describe(struct call *c)
 	const union arg *a = arg(args, ROLE_COMM);
 	enum root_is root = ROOT_OTHER;
 
+	if (lib->describe)
+		return describe_own(c);
+
 	w->comm = lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL;
 	w->flags = w->comm ? w->comm->flags : 0;
 	w->root = w->peer = w->tag = JOURNAL_NONE;
 	w->redop = REDOP_NONE;
+	w->phase = 0;
 	w->nin = w->nout = 0;
+	w->all_in = w->all_out = NULL;
 	a = arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);
@@ -435,4 +457,5 @@ void describe(struct call *c)
 	}
 	if (!s->kind->collective)
 		point_to_point(c);
+	return true;
 }

@@ -4,7 +4,7 @@
 
 #include "call/call.h"
 
-/* Fills c->what from the arguments of a TASK_DATA call. The library must be ready. */
-void describe(struct call *c);
+/* Fills c->what from the arguments of a TASK_DATA call. The library must be ready. False: this call is none. */
+bool describe(struct call *c);
 
 #endif

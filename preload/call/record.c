@@ -40,6 +40,40 @@ uint32_t record_api_new(struct api *a)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
+static inline unsigned dims(const struct view *v)
+{
+	return v->layout == VIEW_STRIDED && v->ndim != JOURNAL_NDIM_NONE ? v->ndim : 0;
+}
+
+static inline uint32_t tensor_bytes(const struct view *v)
+{
+	return (uint32_t)sizeof(struct journal_tensor) + 8 * dims(v);
+}
+
+static inline uint32_t tensors_bytes(const struct view *v, unsigned n)
+{
+	uint32_t bytes = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += tensor_bytes(&v[i]);
+	return bytes;
+}
+
+void what_fit(struct what *w)
+{
+	/* Half of the room for each side that has more, so that outputs are not lost behind many inputs. */
+	const uint32_t room = JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call);
+	uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(what_out(w), w->nout);
+
+	while (in + out > room) {
+		if (in > out)
+			in -= tensor_bytes(&what_in(w)[--w->nin]);
+		else
+			out -= tensor_bytes(&what_out(w)[--w->nout]);
+		w->flags |= CF_MORE;
+	}
+}
+
 /*
  * Entries are filled in field by field: compilers clear a struct of their size with a string instruction that takes
  * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
@@ -59,6 +93,15 @@ static inline void put_tensor(struct journal_tensor *t, const struct view *v)
 	t->io = v->io;
 	t->flags = v->count ? TF_NOSTATS : 0;
 	t->ndim = JOURNAL_NDIM_NONE;
+	if (__builtin_expect(v->layout == VIEW_STRIDED, 0)) {
+		t->ndim = v->ndim;
+		memcpy(t + 1, v->counts, 8 * dims(v));
+	}
+}
+
+static inline struct journal_tensor *behind(struct journal_tensor *t, const struct view *v)
+{
+	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
 #define EXACT_BYTES 65536 /* statistics of so many bytes take long (thread_exact_time()) */
@@ -102,7 +145,7 @@ __attribute__((noinline)) static void measure_tensors(
 	struct stats_fenv fenv;
 
 	stats_fenv_enter(&fenv);
-	for (; n; n--, v++, t++) {
+	for (; n; n--, t = behind(t, v), v++) {
 		if (!is_measured(v) || !(v->host || host_memory(v)))
 			continue;
 		t->flags = 0;
@@ -111,17 +154,21 @@ __attribute__((noinline)) static void measure_tensors(
 	stats_fenv_leave(&fenv);
 }
 
-/* Rows of inputs or outputs behind an entry. */
-static inline void put_tensors(struct journal_tensor *t, const struct view *v, unsigned n)
+/* Rows of inputs or outputs at `t`. Returns where they end. */
+static inline struct journal_tensor *put_tensors(
+	struct journal_tensor *t, const struct view *v, unsigned n)
 {
+	struct journal_tensor *at = t;
 	bool look = false;
 
 	for (unsigned i = 0; i < n; i++) {
-		put_tensor(&t[i], &v[i]);
+		put_tensor(at, &v[i]);
 		look |= session.cfg.statistics && is_measured(&v[i]);
+		at = behind(at, &v[i]);
 	}
 	if (look)
 		measure_tensors(t, v, n);
+	return at;
 }
 
 /* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
@@ -190,7 +237,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
-			 (uint32_t)(w->nin + w->nout) * (uint32_t)sizeof(struct journal_tensor);
+			 tensors_bytes(what_in(w), w->nin) + tensors_bytes(what_out(w), w->nout);
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -198,7 +245,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 		comm_announce(m, t);
 	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
-		comm_seq = w->nin ? w->in[0].comm_seq : w->out[0].comm_seq;
+		comm_seq = w->nin ? what_in(w)->comm_seq : what_out(w)->comm_seq;
 
 	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
 
@@ -218,7 +265,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	r->comm_rank = m ? m->rank : -1;
 	r->comm_size = m ? m->size : -1;
 	r->step = step_now();
-	r->micro_step = UINT32_MAX;
+	r->micro_step = step_micro();
 	r->root = w->root;
 	r->peer = w->peer;
 	r->tag = w->tag;
@@ -229,9 +276,9 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	r->name = 0;
 	r->api = (uint16_t)id;
 	r->redop = w->redop;
-	r->phase = 0;
+	r->phase = w->phase ? w->phase : (uint8_t)thread_word.phase;
 	r->self = 0;
-	put_tensors((struct journal_tensor *)(r + 1), w->in, w->nin);
+	put_tensors((struct journal_tensor *)(r + 1), what_in(w), w->nin);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -272,7 +319,11 @@ static inline void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		put_tensors((struct journal_tensor *)(r + 1) + w->nin, w->out, w->nout);
+		struct journal_tensor *t =
+			(struct journal_tensor *)((char *)(r + 1) +
+						  tensors_bytes(what_in(w), w->nin));
+
+		put_tensors(t, what_out(w), w->nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
 	}
@@ -312,11 +363,15 @@ void record_end(
 	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
 
 	for (unsigned i = 0; i < w->nin; i++)
-		nin += w->in[i].shot != 0;
+		nin += what_in(w)[i].shot != 0;
 
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 (uint32_t)(nin + nout) * (uint32_t)sizeof(struct journal_tensor);
+			 tensors_bytes(what_out(w), nout);
 	struct journal_tensor *at;
+
+	for (unsigned i = 0; i < w->nin; i++)
+		bytes += what_in(w)[i].shot ? tensor_bytes(&what_in(w)[i]) : 0;
+
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
 	if (!e) {
@@ -336,8 +391,8 @@ void record_end(
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
-		if (w->in[i].shot)
-			put_tensors(at++, &w->in[i], 1);
-	put_tensors(at, w->out, nout);
+		if (what_in(w)[i].shot)
+			at = put_tensors(at, &what_in(w)[i], 1);
+	put_tensors(at, what_out(w), nout);
 	chain_publish(&t->chain, bytes);
 }

@@ -12,6 +12,7 @@
 #include "call/step.h"
 #include "call/thread.h"
 #include "session.h"
+#include "stack/foreign.h"
 
 /*
  * Open addressing without a lock: a place holds 40 bits of the stack's hash and its number. The stack is written
@@ -102,53 +103,117 @@ static void put_modules(void)
 	pthread_mutex_unlock(&modules_lock);
 }
 
-/*
- * Writes the stack's addresses into the journal under a new number. 0: there is no room, or no number left. That comes
- * before the number can be found in the table: a thread that finds it may have its record written, or be killed, at once.
- */
-static uint32_t put_stack(struct thread *t, const struct api *api, const uintptr_t *pc, int n)
+/* ---- one call's stack ---- */
+
+#define ID_MASK ((1u << ID_BITS) - 1)
+#define ID_UNWANTED ID_MASK /* known, and its calls are not to be recorded (key codeline) */
+
+struct walked {
+	int n; /* native frames */
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	struct foreign_stack foreign;
+};
+
+static struct foreign_rules *rules;
+
+void stack_id_configure(void)
 {
-	uint32_t bytes = (uint32_t)(sizeof(struct journal_stack) + (size_t)n * 8), id;
+	const char *wrong;
+	char why[128];
+
+	/* The texts were compiled when they were read: only memory can be lacking. */
+	rules = foreign_rules_new(
+		session.cfg.codeline, session.cfg.stack_blacklist, &wrong, why, sizeof(why));
+}
+
+bool stack_id_wanted(void)
+{
+	return session.cfg.stack || foreign_rules_select(rules);
+}
+
+static uint32_t next_id(void)
+{
+	uint32_t id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+
+	if (id <= STACKS_MAX)
+		return id;
+	atomic_fetch_sub_explicit(&last_id, 1, memory_order_relaxed);
+	log_loss(LOSS_STACKS,
+		"more than %d different stacks: further ones are not recorded; lower "
+		"stack_depth",
+		STACKS_MAX);
+	return 0;
+}
+
+/*
+ * Writes the stack's addresses and text into the journal under a new number. 0: there is no room, or no number left.
+ * That comes before the number can be found in the table: a thread that finds it may have its record written, or be
+ * killed, at once.
+ */
+static uint32_t put_stack(struct thread *t, const struct api *api, const struct walked *w,
+	const char *text, size_t text_len)
+{
+	uint32_t bytes = (uint32_t)(sizeof(struct journal_stack) + (size_t)w->n * 8 +
+				    ((text_len + 7) & ~(size_t)7)),
+		 id;
 	struct journal_stack *e;
 
 	put_modules();
 	e = thread_reserve(t, bytes);
 	if (!e)
 		return 0;
-	id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
-	if (id > STACKS_MAX) {
-		atomic_fetch_sub_explicit(&last_id, 1, memory_order_relaxed);
-		log_loss(LOSS_STACKS,
-			"more than %d different stacks: further ones are not recorded; lower "
-			"stack_depth",
-			STACKS_MAX);
+	id = next_id();
+	if (!id)
 		return 0;
-	}
-	memset(e, 0, sizeof(*e));
+	memset(e, 0, bytes);
 	e->e.type = JE_STACK;
 	e->e.bytes = bytes;
-	e->e.n = (uint16_t)n;
+	e->e.n = (uint16_t)w->n;
 	e->id = id;
 	e->step = step_now();
 	e->api = record_api(api);
-	for (int i = 0; i < n; i++)
-		((uint64_t *)(e + 1))[i] = pc[i];
+	e->text_bytes = (uint32_t)text_len;
+	for (int i = 0; i < w->n; i++)
+		((uint64_t *)(e + 1))[i] = w->pcs[i];
+	memcpy((uint64_t *)(e + 1) + w->n, text, text_len);
 	chain_publish(&t->chain, bytes);
 	return id;
 }
 
+/* Apart from stack_id(): the text takes 12 KiB of stack that a stack seen before does without. */
+__attribute__((noinline)) static uint32_t new_stack(
+	struct thread *t, const struct api *api, struct walked *w)
+{
+	char text[FOREIGN_TEXT_MAX];
+	size_t len = 0;
+	bool selected = !foreign_rules_select(rules);
+
+	/* A stack from elsewhere: perhaps a language was loaded meanwhile. */
+	if (!w->foreign.language)
+		foreign_look();
+	if (w->foreign.language)
+		len = foreign_text(&w->foreign, rules, text, sizeof(text), &selected);
+	if (!selected)
+		return ID_UNWANTED;
+	return session.cfg.stack ? put_stack(t, api, w, text, len) : 0;
+}
+
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
 {
-	uintptr_t pcs[STACK_DEPTH_MAX];
+	struct walked w;
 	_Atomic uint64_t *tab = places();
-	int n = stack_walk(&t->bounds, t->stacks, pc, frame, pcs, (int)session.cfg.stack_depth);
-	uint64_t h = (uint64_t)n;
+	uint64_t h;
 	uint32_t mine = 0;
 
-	if (!tab || n <= 0)
+	w.n = session.cfg.stack ? stack_walk(&t->bounds, t->stacks, pc, frame, w.pcs,
+					  (int)session.cfg.stack_depth)
+				: 0;
+	foreign_walk(&w.foreign);
+	if (!tab || (w.n <= 0 && !foreign_rules_select(rules)))
 		return 0;
-	for (int i = 0; i < n; i++)
-		h = (h ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+	h = (uint64_t)w.n ^ w.foreign.hash;
+	for (int i = 0; i < w.n; i++)
+		h = (h ^ w.pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
 	h = hash_mix(h);
 
 	uint64_t key = h >> ID_BITS << ID_BITS;
@@ -162,18 +227,21 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			if (!mine) {
 				uint64_t t0 = clock_ticks();
 
-				mine = put_stack(t, api, pcs, n);
+				mine = new_stack(t, api, &w);
 				thread_exact_time(t, clock_ticks() - t0);
 			}
 			if (!mine)
 				break;
 			if (atomic_compare_exchange_strong(&tab[i], &have, key | mine))
-				return mine;
+				return mine == ID_UNWANTED ? STACK_UNWANTED : mine;
 		}
 		if (have >> ID_BITS == key >> ID_BITS)
-			return (uint32_t)(have & ((1u << ID_BITS) - 1));
+			return (have & ID_MASK) == ID_UNWANTED ? STACK_UNWANTED
+							       : (uint32_t)(have & ID_MASK);
 	}
-	thread_count(t, JC_DROP_STACKS);
+	/* Without a stack asked for, wanted calls have no number and are looked at anew each time. */
+	if (session.cfg.stack)
+		thread_count(t, JC_DROP_STACKS);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef PROBE_CALL_STACKID_H
 #define PROBE_CALL_STACKID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct api;
@@ -12,11 +13,19 @@ struct thread;
 
 /*
  * The number of the calling thread's stack seen from the wrapper with that return address and frame. 0: none (switched
- * off, or the table of STACKS_MAX different stacks is full: counted). t: the calling thread.
+ * off, or the table of STACKS_MAX different stacks is full: counted). STACK_UNWANTED: by the key codeline this call is
+ * not to be recorded. t: the calling thread.
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
 #define STACKS_MAX 49152
+#define STACK_UNWANTED UINT32_MAX
+
+/* True if calls are to be asked for their stack at all. */
+bool stack_id_wanted(void);
+
+/* When the configuration has been read. */
+void stack_id_configure(void);
 
 /* In a forked child that records anew. */
 void stack_id_reset(void);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/step.h"
 
-#include "session.h"
+#include <stdatomic.h>
 
-struct step_state step_state = {.selected = true};
+#include "base/text.h"
+#include "session.h"
+#include "sink/meta.h"
+
+struct step_state step_state = {.selected = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
 
 static bool wanted(const struct config *c, uint32_t step)
@@ -18,9 +22,31 @@ static bool wanted(const struct config *c, uint32_t step)
 	       (!c->collect_times || behind / every < (uint64_t)c->collect_times);
 }
 
+void step_skipped(uint32_t step)
+{
+	static _Atomic uint32_t count;
+	uint32_t n = atomic_fetch_add(&count, 1) + 1;
+	char json[96];
+	struct text t = text_over(json, sizeof(json));
+
+	/* Each text takes room in the dictionary for good. */
+	if (n > 16 && n & (n - 1))
+		return;
+	text_str(&t, "{\"count\": ");
+	text_u64(&t, n);
+	text_str(&t, ", \"last_step\": ");
+	text_u64(&t, step);
+	text_char(&t, '}');
+	session_meta(META_SKIPPED, "opt_skipped", json);
+}
+
 void step_configure(void)
 {
+	static _Atomic bool offset;
 	uint32_t step;
+
+	if (!atomic_exchange(&offset, true))
+		atomic_fetch_add(&step_state.now, (uint32_t)session.cfg.start_iteration);
 
 	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
 	do {

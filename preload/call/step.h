@@ -27,6 +27,7 @@ const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
 extern struct step_state {
 	_Atomic uint32_t now;
 	_Atomic bool selected;
+	_Atomic uint32_t micro;
 } step_state;
 
 static inline uint32_t step_now(void)
@@ -34,11 +35,25 @@ static inline uint32_t step_now(void)
 	return atomic_load_explicit(&step_state.now, memory_order_relaxed);
 }
 
+/* The micro step that is going on (gradient accumulation), UINT32_MAX: not known. */
+static inline uint32_t step_micro(void)
+{
+	return atomic_load_explicit(&step_state.micro, memory_order_relaxed);
+}
+
+static inline void step_micro_set(uint32_t n)
+{
+	atomic_store_explicit(&step_state.micro, n, memory_order_relaxed);
+}
+
 /* A mark of that source. Returns the step that is now the current one. Any thread. */
 uint32_t step_end(enum step_source s);
 
 /* A call of a marker function: every cfg.step_marker_count-th is a mark. */
 void step_marker_hit(void);
+
+/* That step ended without its optimizer (flag of the step, in meta.json). */
+void step_skipped(uint32_t step);
 
 /* True if the current step is one that is to be recorded (keys step, start_step, step_interval, collect_times). */
 static inline bool step_selected(void)

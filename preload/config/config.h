@@ -50,12 +50,17 @@ struct config {
 	bool nested;
 	bool stack;
 	int64_t stack_depth; /* native frames kept, innermost first */
+	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */
+	char *codeline; /* ... of which a call must have one on its stack, "" = all calls */
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
 	int64_t collect_times; /* steps recorded at most; 0: no limit */
 	char *step_marker; /* function whose call ends a step, "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
+	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
+	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
+	int64_t start_iteration; /* number of the first step */
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -83,7 +88,16 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /* How a key is written and what it means: one row per key of probe.yaml. */
-enum config_type { KEY_BOOL, KEY_INT, KEY_FLOAT, KEY_STRING, KEY_PATH, KEY_ENUM, KEY_RANGES };
+enum config_type {
+	KEY_BOOL,
+	KEY_INT,
+	KEY_FLOAT,
+	KEY_STRING,
+	KEY_PATH,
+	KEY_PATTERN,
+	KEY_ENUM,
+	KEY_RANGES
+};
 
 struct config_key {
 	const char *name; /* as in probe.yaml; PROBE_<NAME> in the environment */

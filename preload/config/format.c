@@ -157,6 +157,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		fpenv_leave(&env);
 		break;
 	case KEY_STRING:
+	case KEY_PATTERN:
 	case KEY_PATH:
 		put_quoted(&o, *(char *const *)at);
 		break;

@@ -37,6 +37,10 @@
 	{                                                 \
 		ROW(m, KEY_STRING, char *, ""), .help = h \
 	}
+#define PATTERN(m, h)                                      \
+	{                                                  \
+		ROW(m, KEY_PATTERN, char *, ""), .help = h \
+	}
 #define PATH(m, d, h)                                  \
 	{                                              \
 		ROW(m, KEY_PATH, char *, d), .help = h \
@@ -86,6 +90,11 @@ const struct config_key config_keys[] = {
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
+	PATTERN(stack_blacklist,
+		"Python frames left out: regular expressions searched in path[line] function"),
+	PATTERN(codeline,
+		"Record only calls with such a frame on their Python stack: regular expressions "
+		"searched in path[line] function; empty: all calls"),
 	RANGES(rank, "Ranks that record; empty: all"),
 	RANGES(step, "Steps that are recorded; empty: all"),
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
@@ -94,6 +103,14 @@ const struct config_key config_keys[] = {
 	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
 	STRING(step_marker, "Function whose call ends a step; empty: found automatically"),
 	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
+	STRING(step_anchor,
+		"Of several optimizers the one whose steps count: its number in the order of their "
+		"first steps, from 0, or any; empty: 0"),
+	INT(grad_acc_steps, "0", 0, 1e9,
+		"Micro steps in a step, if micro_step is to start again after so many; 0: as "
+		"counted"),
+	INT(start_iteration, "0", 0, STEP_MAX,
+		"Number of the first step, for a training that goes on from a checkpoint"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
@@ -200,6 +217,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		break;
 	case KEY_STRING:
 		snprintf(buf, cap, "a text");
+		break;
+	case KEY_PATTERN:
+		snprintf(buf, cap, "a POSIX extended regular expression, or a list of them");
 		break;
 	case KEY_PATH:
 		snprintf(buf, cap, "a path of at most %d bytes", CONFIG_PATH_MAX);

@@ -102,6 +102,51 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 	return 0;
 }
 
+/* The file's value of k, a list of patterns: any of them. Returns 0 or as reader_next. */
+static int read_patterns(struct loader *l, struct reader *r, const struct config_key *k)
+{
+	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1, len = 0;
+	char *all = NULL;
+	const char *wrong = NULL;
+	int ev;
+
+	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+		const char *text = (const char *)r->event.data.scalar.value;
+		size_t n = r->event.data.scalar.length;
+		char *more;
+
+		if (wrong || ev != YAML_SCALAR_EVENT) {
+			wrong = wrong ? wrong : reader_shape(r);
+			reader_skip(r);
+			continue;
+		}
+		if (reader_is_null(r) || n == 0)
+			continue;
+		more = realloc(all, len + n + 4);
+		if (!more) {
+			wrong = config_oom;
+			continue;
+		}
+		all = more;
+		if (len)
+			all[len++] = '|';
+		all[len++] = '(';
+		memcpy(all + len, text, n);
+		len += n;
+		all[len++] = ')';
+	}
+	if (ev > 0 && !wrong)
+		wrong = config_set(l->cfg, k, all ? all : "", len, &l->base);
+	free(all);
+	if (ev < 0)
+		return ev;
+	if (wrong)
+		loader_wrong(l, k, line, col, wrong, "");
+	else
+		l->from_file |= UINT64_C(1) << (k - config_keys);
+	return 0;
+}
+
 static void unknown_key(struct reader *r)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
@@ -156,6 +201,8 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		read_scalar(l, r, k);
 	else if (k && ev == YAML_SEQUENCE_START_EVENT && k->type == KEY_RANGES)
 		return read_ranges(l, r, k);
+	else if (k && ev == YAML_SEQUENCE_START_EVENT && k->type == KEY_PATTERN)
+		return read_patterns(l, r, k);
 	else if (k)
 		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
 			reader_shape(r), "");

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +189,23 @@ static const char *parse_path(const struct config_key *k, const char *text, size
 	return path_absolute(text, len, base, out);
 }
 
+static const char *parse_pattern(const char *text, size_t len, char **out)
+{
+	const char *wrong = parse_string(text, len, out);
+	regex_t re;
+	int err;
+
+	if (wrong || !**out)
+		return wrong;
+	err = regcomp(&re, *out, REG_EXTENDED | REG_NOSUB);
+	if (!err) {
+		regfree(&re);
+		return NULL;
+	}
+	free(*out);
+	return err == REG_ESPACE ? config_oom : "not a regular expression";
+}
+
 static const char *parse_ranges(const char *text, size_t len, struct ranges *out)
 {
 	struct ranges r = {0, NULL};
@@ -211,7 +229,7 @@ static void free_string(const struct config_key *k, char **at)
 
 void config_drop(struct config *cfg, const struct config_key *k)
 {
-	if (k->type == KEY_STRING || k->type == KEY_PATH)
+	if (config_is_text(k))
 		free_string(k, config_at(cfg, k));
 	else if (k->type == KEY_RANGES)
 		ranges_free(config_at(cfg, k));
@@ -225,7 +243,7 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 	struct ranges r;
 	const char *wrong = NULL;
 
-	if (k->type != KEY_STRING && k->type != KEY_PATH) {
+	if (!config_is_text(k)) {
 		while (len && is_space(text[len - 1]))
 			len--;
 		while (len && is_space(text[0])) {
@@ -243,9 +261,11 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 	case KEY_ENUM:
 		return parse_enum(k, text, len, at);
 	case KEY_STRING:
+	case KEY_PATTERN:
 	case KEY_PATH:
-		wrong = k->type == KEY_PATH ? parse_path(k, text, len, base, &s)
-					    : parse_string(text, len, &s);
+		wrong = k->type == KEY_PATH	 ? parse_path(k, text, len, base, &s)
+			: k->type == KEY_PATTERN ? parse_pattern(text, len, &s)
+						 : parse_string(text, len, &s);
 		if (!wrong) {
 			config_drop(cfg, k);
 			*(char **)at = s;
@@ -268,7 +288,7 @@ const char *config_set_default(
 	const char *wrong = config_set(cfg, k, k->dflt, strlen(k->dflt), base);
 
 	/* Memory lacks, or the working directory's path is too long: the text as it stands is better than none. */
-	if (wrong && (k->type == KEY_STRING || k->type == KEY_PATH)) {
+	if (wrong && config_is_text(k)) {
 		config_drop(cfg, k);
 		*(char **)config_at(cfg, k) = (char *)k->dflt;
 	}

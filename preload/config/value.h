@@ -69,6 +69,12 @@ static inline void *config_at(const struct config *cfg, const struct config_key 
 	return (char *)cfg + k->offset;
 }
 
+/* The key's member is a malloc'd string. */
+static inline bool config_is_text(const struct config_key *k)
+{
+	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_PATH;
+}
+
 static inline bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -240,6 +240,7 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 		missing(e, ret);
 		return;
 	}
+	c.result = ret;
 	ffi_call(cif, FFI_FN(real), ret, av);
 	call_leave(&c, result(f->spec, ret));
 }

@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct runtime_provider *const providers[] = {&custom_provider};
-#define N (sizeof(providers) / sizeof(*providers))
+/* The user's own descriptions come first. */
+static const struct runtime_provider *provider(unsigned i)
+{
+	return i == 0 ? &custom_provider : wrapper_providers ? wrapper_providers[i - 1] : NULL;
+}
 
 /* Names that must mean what they mean: the loader's and our own. */
 static bool reserved(const char *symbol)
@@ -16,17 +19,21 @@ static bool reserved(const char *symbol)
 
 bool runtime_any(void)
 {
-	for (size_t i = 0; i < N; i++)
-		if (!providers[i]->any || providers[i]->any())
+	const struct runtime_provider *p;
+
+	for (unsigned i = 0; (p = provider(i)); i++)
+		if (!p->any || p->any())
 			return true;
 	return false;
 }
 
 static const struct runtime_provider *who(const char *symbol, const char *object)
 {
-	for (size_t i = 0; i < N; i++)
-		if (providers[i]->wants(symbol, object))
-			return providers[i];
+	const struct runtime_provider *p;
+
+	for (unsigned i = 0; (p = provider(i)); i++)
+		if (p->wants(symbol, object))
+			return p;
 	return NULL;
 }
 

@@ -28,6 +28,9 @@ struct runtime_provider {
 /* Functions that the user describes: configs/apis/custom.yaml. */
 extern const struct runtime_provider custom_provider;
 
+/* Those of libraries, ending with NULL. Defined in wrappers/; programs without wrappers have none. */
+extern const struct runtime_provider *const wrapper_providers[] __attribute__((weak));
+
 /* ---- all providers together (runtime.c) ---- */
 
 bool runtime_any(void);

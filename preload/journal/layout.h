@@ -68,6 +68,7 @@ enum journal_count {
 	JC_SKIP_SIZE,
 	JC_SKIP_PAUSED,
 	JC_SKIP_NESTED, /* calls inside another wrapped call */
+	JC_SKIP_CALLER, /* by the key codeline */
 	JC_COUNT
 };
 
@@ -216,9 +217,13 @@ enum call_flag {
 	CF_DERIVED = 1 << 10, /* derived or pair type: bytes only */
 	CF_USEROP = 1 << 11, /* reserved */
 	CF_UNTRACKED = 1 << 12, /* asynchronous, completion not followed (table full) */
+	CF_MORE = 1 << 13, /* more tensors than rows */
 	CF_ERROR = 1 << 30, /* error:<code>, code in journal_call.error */
 	CF_OPEN = 1 << 29, /* made by the reader */
 };
+
+/* The `phase` column; names in sink/row.c. */
+enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
 
 struct journal_call {
 	struct journal_entry e;

@@ -31,6 +31,7 @@ static const struct counted skipped[] = {
 	{JC_SKIP_SIZE, "size"},
 	{JC_SKIP_PAUSED, "paused"},
 	{JC_SKIP_NESTED, "nested"},
+	{JC_SKIP_CALLER, "codeline"},
 };
 
 static void key(struct text *t, const char *name)

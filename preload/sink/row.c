@@ -22,6 +22,7 @@ static const char *const flag_name[] = {
 	"derived",
 	"userop",
 	"untracked",
+	"more",
 };
 
 void csv_field_max(struct text *out, const char *s, size_t max)

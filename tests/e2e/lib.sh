@@ -24,6 +24,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
+test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch
 unset LD_PRELOAD "${!PROBE_@}"
 probe=$(realpath "$B/probe") lib=$(realpath "$B/libprobe.so")
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-e2e.XXXXXX")

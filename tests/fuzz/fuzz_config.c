@@ -52,6 +52,7 @@ static void check_values(const struct config *c)
 			CHECK(*(const double *)at >= k->min && *(const double *)at <= k->max);
 			break;
 		case KEY_STRING:
+		case KEY_PATTERN:
 			CHECK(*(char *const *)at);
 			break;
 		case KEY_PATH:

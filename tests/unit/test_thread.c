@@ -224,6 +224,7 @@ static void test_stack_numbers(void **state)
 	uint32_t id[10];
 
 	(void)state;
+	session.cfg.stack = true;
 	session.cfg.stack_depth = 64;
 	for (unsigned i = 0; i < 30; i++) {
 		uint32_t got = deeper(i % 10);
@@ -244,6 +245,7 @@ static void test_stack_while_full(void **state)
 	uint32_t id;
 
 	(void)state;
+	session.cfg.stack = true;
 	while (call())
 		;
 	while (chain_reserve(&t->chain, 512, NO_WAKE)) { /* the rest of the chunk, too */
@@ -288,6 +290,7 @@ static void test_stacks_of_threads(void **state)
 	pthread_t th[4];
 
 	(void)state;
+	session.cfg.stack = true;
 	session.cfg.stack_depth = 64;
 	memset(ids, 0, sizeof(ids));
 	for (int i = 0; i < 4; i++)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stack/foreign.h"
+
+#include <regex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "stack/stack.h"
+
+#define LANGUAGES_MAX 4
+#define MORE " <- ..."
+
+/* What is known of each language. One thread looks at a time; the others go without until it has finished. */
+enum { UNKNOWN, ABSENT, PRESENT };
+static _Atomic uint8_t known[LANGUAGES_MAX];
+static atomic_flag looking = ATOMIC_FLAG_INIT;
+static _Atomic uint64_t looked_at; /* generation of the modules */
+
+static const struct stack_language *language(unsigned i)
+{
+	return stack_languages && i < LANGUAGES_MAX ? stack_languages[i] : NULL;
+}
+
+static void look(bool again)
+{
+	uint64_t now;
+
+	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+		return;
+	now = modules_generation();
+	for (unsigned i = 0; language(i); i++) {
+		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
+
+		if (k == PRESENT || (k == ABSENT && (!again || now == looked_at)))
+			continue;
+		k = language(i)->find() ? PRESENT : ABSENT;
+		atomic_store_explicit(&known[i], k, memory_order_release);
+	}
+	atomic_store_explicit(&looked_at, now, memory_order_relaxed);
+	atomic_flag_clear_explicit(&looking, memory_order_release);
+}
+
+void foreign_look(void)
+{
+	look(true);
+}
+
+void foreign_walk(struct foreign_stack *s)
+{
+	s->language = NULL;
+	s->n = 0;
+	s->hash = 0;
+	for (unsigned i = 0; language(i); i++) {
+		uint8_t k = atomic_load_explicit(&known[i], memory_order_acquire);
+
+		if (k == UNKNOWN) {
+			look(false);
+			k = atomic_load_explicit(&known[i], memory_order_acquire);
+		}
+		if (k != PRESENT)
+			continue;
+		s->n = language(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
+		if (s->n <= 0)
+			continue;
+		s->language = language(i);
+		break;
+	}
+	if (!s->language) {
+		s->n = 0;
+		return;
+	}
+
+	uint64_t h = (uint64_t)s->n;
+
+	for (int i = 0; i < s->n; i++) {
+		const struct foreign_frame *f = &s->frame[i];
+
+		h = (h ^ f->code ^ f->at << 48) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+		h = (h ^ f->check) * UINT64_C(0xbf58476d1ce4e5b9) + (h >> 31);
+	}
+	s->hash = hash_mix(h);
+}
+
+/* ---- rules ---- */
+
+struct foreign_rules {
+	regex_t select, drop;
+	bool has_select, has_drop;
+};
+
+static bool compile(regex_t *re, const char *text, char *why, size_t cap)
+{
+	int err = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+
+	if (err)
+		regerror(err, re, why, cap);
+	return err == 0;
+}
+
+struct foreign_rules *foreign_rules_new(
+	const char *select, const char *drop, const char **wrong, char *why, size_t cap)
+{
+	struct foreign_rules *r;
+
+	*wrong = NULL;
+	if ((!select || !*select) && (!drop || !*drop))
+		return NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	if (select && *select) {
+		r->has_select = compile(&r->select, select, why, cap);
+		if (!r->has_select)
+			*wrong = "codeline";
+	}
+	if (!*wrong && drop && *drop) {
+		r->has_drop = compile(&r->drop, drop, why, cap);
+		if (!r->has_drop)
+			*wrong = "stack_blacklist";
+	}
+	if (*wrong) {
+		foreign_rules_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void foreign_rules_free(struct foreign_rules *r)
+{
+	if (!r)
+		return;
+	if (r->has_select)
+		regfree(&r->select);
+	if (r->has_drop)
+		regfree(&r->drop);
+	free(r);
+}
+
+bool foreign_rules_select(const struct foreign_rules *r)
+{
+	return r && r->has_select;
+}
+
+static bool matches(const regex_t *re, const char *text)
+{
+	return regexec(re, text, 0, NULL, 0) == 0;
+}
+
+static void judge(
+	const struct foreign_rules *r, const struct foreign_name *n, bool *selected, bool *dropped)
+{
+	char line[sizeof(n->file) + sizeof(n->function) + 24];
+
+	snprintf(line, sizeof(line), "%s[%d] %s", n->file, n->line, n->function);
+	*dropped = r->has_drop && matches(&r->drop, line);
+	if (!*dropped && r->has_select && !*selected)
+		*selected = matches(&r->select, line);
+}
+
+size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
+	size_t cap, bool *selected)
+{
+	struct text t = text_over(buf, cap - sizeof(MORE));
+	bool whole = s->n < FOREIGN_FRAMES_MAX;
+
+	*selected = !foreign_rules_select(rules);
+	for (int i = 0; i < s->n; i++) {
+		struct foreign_name n;
+		size_t before = t.len;
+		bool dropped = false;
+
+		if (!s->language->describe(&s->frame[i], &n))
+			continue;
+		if (rules)
+			judge(rules, &n, selected, &dropped);
+		if (dropped || t.cut)
+			continue;
+		text_fmt(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
+		if (t.cut) {
+			t.len = before;
+			buf[before] = 0;
+			whole = false;
+		}
+	}
+	if (!whole) {
+		memcpy(buf + t.len, MORE, sizeof(MORE));
+		t.len += sizeof(MORE) - 1;
+	}
+	return t.len;
+}

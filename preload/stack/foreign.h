@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames that are not on the native stack: those of an interpreter that runs in the process. A language is a table of
+ * functions in wrappers/; this room knows none of them.
+ *
+ * A walk costs some nanoseconds a frame and makes no text: it gives for each frame what identifies its place in the
+ * program. The caller turns the walk's hash into a number; only a stack that has not been seen before is described, by
+ * the thread whose frames they are, while it still stands in the call.
+ */
+#ifndef PROBE_STACK_FOREIGN_H
+#define PROBE_STACK_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FOREIGN_FRAMES_MAX 96
+#define FOREIGN_TEXT_MAX \
+	12288 /* bytes of a stack as text; the outermost frames are left out beyond */
+
+/* code, at: what runs, and where in it. check: changes if `code` became something else at the same address. */
+struct foreign_frame {
+	uintptr_t code, at;
+	uint64_t check;
+};
+
+struct foreign_name {
+	char file[1024], function[256];
+	int line; /* 0: not known */
+};
+
+struct stack_language {
+	const char *name;
+	/*
+	 * Looks for the language in the process; called at the first walk, and again when objects were loaded while it was
+	 * not there. True: it is here and its frames can be read (the language has verified how). It keeps the answer.
+	 * Takes no lock of the loader. One thread at a time.
+	 */
+	bool (*find)(void);
+	/*
+	 * The calling thread's frames, innermost first, at most max; 0: none. Only after find() said yes. Takes no lock,
+	 * runs no code of the language, allocates nothing.
+	 */
+	int (*walk)(struct foreign_frame *f, int max);
+	/* What a frame of a walk that this thread has just made is called; false: cannot be told. */
+	bool (*describe)(const struct foreign_frame *f, struct foreign_name *n);
+};
+
+/* Ends with NULL. Defined in wrappers/; programs without wrappers (the tools) have none. */
+extern const struct stack_language *const stack_languages[] __attribute__((weak));
+
+struct foreign_stack {
+	const struct stack_language *language; /* NULL: there are no frames */
+	uint64_t hash;
+	int n;
+	struct foreign_frame frame[FOREIGN_FRAMES_MAX];
+};
+
+/* The calling thread's frames in the language that it runs. */
+void foreign_walk(struct foreign_stack *s);
+
+/* Objects may have been loaded (a new native stack was seen): looks for languages that were not there. */
+void foreign_look(void);
+
+/* ---- frames as text, and rules about them ---- */
+
+/* Rules of the configuration over the text `file[line] function` of a frame; compiled, never changed afterwards. */
+struct foreign_rules;
+
+/*
+ * select: extended regular expression of frames that a call must have one of, drop: of frames that are left out; NULL or
+ * "": no rule. Returns NULL if there is no rule, no memory, or no valid expression (then *wrong is the key, "codeline"
+ * or "stack_blacklist", and why[] the reason).
+ */
+struct foreign_rules *foreign_rules_new(
+	const char *select, const char *drop, const char **wrong, char *why, size_t cap);
+void foreign_rules_free(struct foreign_rules *r);
+bool foreign_rules_select(const struct foreign_rules *r); /* there is a rule that selects calls */
+
+/*
+ * Writes the stack as `file:line function <- ...` into buf (NUL-terminated, whole frames only; " <- ..." where frames
+ * are left out at the outer end); returns its length. *selected: by the rules (true without a rule). rules may be NULL.
+ */
+size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
+	size_t cap, bool *selected);
+
+#endif

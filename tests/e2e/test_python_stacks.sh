@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.14 that is on this machine;
+# the keys codeline and stack_blacklist.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+
+# Interpreters, one of each version.
+pythons() {
+	local p v root seen=' '
+	root=$(pyenv root 2>/dev/null)
+	for p in /usr/bin/python3 ${root:+"$root"/versions/3.*/bin/python3} $(compgen -c python3. | grep -E '^python3\.[0-9]+$') \
+		$test_python; do
+		v=$("$p" -c 'import ctypes, sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue
+		[[ $v =~ ^3\.([89]|1[0-4])\. && $seen != *" $v "* ]] || continue
+		seen+="$v "
+		echo "$v $(command -v "$p")"
+	done
+}
+
+play() { # PYTHON [NAME=VALUE ...]
+	local python=$1
+	shift
+	new_out
+	env "$@" OMPI_MCA_btl=self PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$python" tests/apps/py/stacks.py "$tmp/truth.json" \
+		>"$tmp/said" 2>&1 </dev/null
+	status=$?
+}
+
+found=$(pythons)
+[ -n "$found" ] || { skip 'Python stacks' 'no Python 3.8 to 3.14'; finish; }
+while read -r version python; do
+	play "$python"
+	[ $status != 77 ] || { skip "Python $version" 'no Open MPI'; continue; }
+	is "Python $version: the program ends well" "$status $(cat "$tmp/said")" "0 $(grep '^stacks: ok' "$tmp/said")"
+	ok "Python $version: every stack is the interpreter's own" python3 tests/e2e/python_stacks.py "$out" "$tmp/truth.json"
+	contract "Python $version" "$out"
+	is "Python $version: meta.json says which" "$(rows "$out" 'M["rank0"]["libraries"]["python"].split()[0]')" "$version"
+done <<<"$found"
+
+[ $status != 77 ] || finish
+python=$(head -1 <<<"$found" | cut -d' ' -f2)
+drop='/asyncio/|stacks\.py\[[0-9]+\] reduce$'
+play "$python" PROBE_STACK_BLACKLIST="$drop"
+ok 'stack_blacklist: frames are left out' python3 tests/e2e/python_stacks.py "$out" "$tmp/truth.json" --drop "$drop"
+is 'and nothing else is' "$(rows "$out" 'all(" reduce <-" not in s["python_stack"] and "/asyncio/" not in s["python_stack"] for s in S) and len(S) > 50')" True
+line=$(grep -n '^        reduce(),$' tests/apps/py/stacks.py | cut -d: -f1)
+printf '%s\n' 'codeline: ["stacks.py\\['"$line"'\\] lines", "coroutine$"]' >"$tmp/probe.yaml"
+play "$python" PROBE_CONFIG="$tmp/probe.yaml"
+is 'codeline: only calls made there' "$(rows "$out" 'sorted({re.sub(r" <- .*", "", re.sub("^[^<]* <- ", "", s["python_stack"])).split("/")[-1] for s in S})' |
+	sed 's/[0-9]* coroutine/N coroutine/')" "['stacks.py:N coroutine', 'stacks.py:$line lines']"
+is 'the others are counted' "$(rows "$out" '(lambda c: c["seen"] == c["recorded"] + c["skipped"]["codeline"] and c["skipped"]["codeline"] > 200)(M["rank0"]["calls"])')" True
+play "$python" PROBE_CONFIG="$tmp/probe.yaml" PROBE_STACK=false
+is 'codeline works without stacks in the files' "$(rows "$out" '(len(calls(R)), len(S), {r["stack_id"] for r in R})')" "(8, 0, {''})"
+printf '%s\n' 'codeline: ["a(b"]' >"$tmp/probe.yaml"
+play "$python" PROBE_CONFIG="$tmp/probe.yaml"
+like 'a wrong expression is reported' "$(cat "$tmp/said")" 'probe.yaml:1:11: codeline: not a regular expression; accepted: a POSIX extended regular expression'
+is 'and the default holds' "$(rows "$out" 'len(calls(R)) > 200')" True
+finish

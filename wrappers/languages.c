@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreters whose stacks can be read; a new one is a line here. */
+#include "wrappers/languages.h"
+
+const struct stack_language *const stack_languages[] = {&python_language, NULL};

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of process groups: which group, which tensors, which options. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "call/comm.h"
+#include "entry/elfsym.h"
+#include "journal/layout.h"
+#include "session.h"
+#include "stack/memory.h"
+#include "wrappers/torch/torch.h"
+
+/* ---- groups ---- */
+
+/*
+ * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
+ * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
+ */
+#define GROUP_RANK 16
+#define GROUP_SIZE 20
+#define GROUP_NAME 32
+#define GROUP_RANKS_MAX 1000000
+
+static bool read_name(const char *group, char *out, size_t cap)
+{
+	const char *text = *(const char *const *)(group + GROUP_NAME);
+	uint64_t len = *(const uint64_t *)(group + GROUP_NAME + 8);
+
+	out[0] = 0;
+	if (!len || len >= cap)
+		return false;
+	/* A short text lies in the string itself; of another one ask before looking. */
+	if (text != group + GROUP_NAME + 16 &&
+		(!memory_readable((uintptr_t)text) || !memory_readable((uintptr_t)text + len - 1)))
+		return false;
+	for (uint64_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	memcpy(out, text, len);
+	out[len] = 0;
+	return true;
+}
+
+/* The members' global ranks by the group's own method, NULL where it has none or does not know. */
+static const uint64_t *members(const struct torch_row *row, const void *group, uint32_t size)
+{
+	char name[128];
+	struct provider p;
+	const uint64_t *const *v;
+	const char *end = strrchr(row->symbol, ':');
+	size_t len = end ? (size_t)(end - 1 - row->symbol) : 0;
+
+	if (len < 8 || strncmp(row->symbol, "c10d::", 6) != 0)
+		return NULL;
+	snprintf(name, sizeof(name), "_ZNK4c10d%zu%.*s10groupRanksEv", len - 6, (int)(len - 6),
+		row->symbol + 6);
+	if (elfsym_all(name, &p, 1) <= 0 || p.ifunc)
+		return NULL;
+	v = ((const void *(*)(const void *))p.addr)(group);
+	return v && (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
+}
+
+static struct comm *make_comm(const struct torch_row *row, const char *group, int32_t rank,
+	int32_t size, const char *name)
+{
+	const uint64_t *ranks = members(row, group, (uint32_t)size);
+	struct comm *m = comm_alloc(ranks ? (uint32_t)size : 0);
+	char how[COMM_NAME_MAX + 96];
+
+	if (!m)
+		return NULL;
+	for (uint32_t i = 0; i < m->nworld; i++)
+		m->world[i] = (int32_t)ranks[i];
+	m->lib = &lib_c10d;
+	m->handle = (uintptr_t)group;
+	m->kind = "group";
+	m->rank = rank;
+	m->size = size;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	/*
+	 * All members give a group the same name, which no other group of the job has. Each backend of a group counts its
+	 * calls for itself. Without a name (before 2.1) groups of the same size are told apart by their order, which is the
+	 * same on all ranks only if all of them make all groups.
+	 */
+	snprintf(how, sizeof(how), "c10d %.*s %s", (int)(strrchr(row->symbol, ':') - row->symbol),
+		row->symbol, name);
+	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
+	if (!*name && !(size == session.world_size && rank == session.world_rank))
+		m->flags |= CF_LOCALCOMM;
+	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
+		session_rank(rank, size);
+	comm_publish(m);
+	return m;
+}
+
+static struct comm *comm_of(const struct torch_row *row, const char *group)
+{
+	int32_t rank = *(const int32_t *)(group + GROUP_RANK);
+	int32_t size = *(const int32_t *)(group + GROUP_SIZE);
+	struct comm *m = comm_find(&lib_c10d, (uintptr_t)group);
+	char name[COMM_NAME_MAX];
+
+	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size)
+		return NULL;
+	read_name(group, name, sizeof(name));
+	/* A group that was destroyed, and another one made at its address. */
+	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
+		return m;
+	return make_comm(row, group, rank, size, name);
+}
+
+/* ---- tensors ---- */
+
+static void add(struct torch_work *w, const void *impl, bool out)
+{
+	uint16_t *n = out ? &w->nout : &w->nin;
+	struct view *v = out ? &w->out[*n] : &w->in[*n];
+
+	if (*n == TORCH_TENSORS_MAX || !torch_tensor_view(impl, v))
+		return;
+	v->io = out ? IO_OUT : IO_IN;
+	v->index = *n;
+	if (out)
+		w->out_impl[*n] = impl;
+	++*n;
+}
+
+static void add_list(struct torch_work *w, struct torch_list l, bool out)
+{
+	for (uint64_t i = 0; i < l.n; i++)
+		add(w, l.at[i], out);
+}
+
+static void add_lists(struct torch_work *w, const void *vectors, bool out)
+{
+	for (uint64_t i = 0; i < torch_vectors(vectors); i++)
+		add_list(w, torch_vectors_at(vectors, i), out);
+}
+
+/* in, out: whether this rank reads and writes tensors at all. */
+static void tensors(
+	struct torch_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
+{
+	switch (m->form) {
+	case FORM_LIST:
+	case FORM_SEND:
+	case FORM_RECV:
+	case FORM_RECV_ANY:
+		if (in)
+			add_list(w, torch_vector(v[1].p), false);
+		if (out)
+			add_list(w, torch_vector(v[1].p), true);
+		break;
+	case FORM_OUT_IN:
+		add(w, *(void **)v[2].p, false);
+		add(w, *(void **)v[1].p, true);
+		break;
+	case FORM_LISTS:
+		add_list(w, torch_vector(v[2].p), false);
+		add_list(w, torch_vector(v[1].p), true);
+		break;
+	case FORM_GATHER:
+		if (in)
+			add_list(w, torch_vector(v[2].p), false);
+		if (out)
+			add_lists(w, v[1].p, true);
+		break;
+	case FORM_SCATTER:
+		if (in)
+			add_lists(w, v[2].p, false);
+		if (out)
+			add_list(w, torch_vector(v[1].p), true);
+		break;
+	}
+}
+
+/* c10d::ReduceOp::RedOpType */
+static const uint8_t redops[] = {
+	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
+
+static uint8_t redop_of(const char *at)
+{
+	uint8_t op = *(const uint8_t *)at;
+
+	return op < sizeof(redops) ? redops[op] : REDOP_USER;
+}
+
+bool torch_describe(struct call *c)
+{
+	const struct torch_row *row = torch_row_of(c);
+	const struct torch_method *m = row->method;
+	struct what *w = &c->what;
+	const char *options = m->options ? c->v[m->options].cp : NULL;
+	bool in = true, out = true;
+	struct torch_work *k;
+
+	w->comm = comm_of(row, c->v[0].cp);
+	w->flags = w->comm ? w->comm->flags : 0;
+	k = torch_work_new(c);
+	if (!k)
+		return true;
+	if (m->redop >= 0)
+		w->redop = redop_of(options + m->redop);
+	if (m->root >= 0 && w->comm) {
+		w->root = (int32_t) * (const int64_t *)(options + m->root);
+		if (strcmp(m->kind, "broadcast") == 0 || m->form == FORM_SCATTER)
+			in = w->comm->rank == w->root;
+		else
+			out = w->comm->rank == w->root;
+	}
+	if (m->form == FORM_SEND || m->form == FORM_RECV) {
+		w->peer = (int32_t)c->v[2].i;
+		w->tag = (int32_t)c->v[3].i;
+	} else if (m->form == FORM_RECV_ANY) {
+		w->tag = (int32_t)c->v[2].i;
+	}
+	if (m->form >= FORM_SEND) {
+		in = m->form == FORM_SEND;
+		out = !in;
+	}
+	tensors(k, m, c->v, in, out);
+	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
+		struct view *v = in ? k->in : k->out;
+
+		if (k->nin + k->nout) {
+			v->peer = w->peer;
+			v->tag = w->tag;
+			v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+		}
+	}
+	if (k->nin && k->nout && view_overlap(&k->in[0], &k->out[0]))
+		w->flags |= CF_INPLACE;
+	if (k->nin == TORCH_TENSORS_MAX || k->nout == TORCH_TENSORS_MAX)
+		w->flags |= CF_MORE;
+	w->nin = k->nin;
+	w->nout = k->nout;
+	w->all_in = k->in;
+	w->all_out = k->out;
+	return true;
+}

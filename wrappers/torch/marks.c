@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps and phases of a training, from functions that PyTorch calls whether or not a profiler is running:
+ *
+ *	torch::autograd::Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs)
+ *	torch::autograd::profiler::record_function_enter_new("Optimizer.step#SGD.step", ...), and its RecordFunction::end
+ *	at::_ops::_amp_update_scale_::call
+ *
+ * Lock: `lock` is a leaf but for what step_end() takes; events are some per step.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/thread.h"
+#include "call/step.h"
+#include "call/train.h"
+#include "journal/layout.h"
+#include "session.h"
+#include "stack/foreign.h"
+#include "wrappers/torch/torch.h"
+
+static struct train train;
+static bool configured;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Marks that began on this thread and have not ended: the RecordFunction of each, and the phase before it. */
+#define MARKS_MAX 8
+static __thread struct {
+	const void *record[MARKS_MAX];
+	uint8_t phase[MARKS_MAX], n;
+} open_marks __attribute__((tls_model("initial-exec")));
+
+static void begin(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!configured && session_configure()) {
+		const char *a = session.cfg.step_anchor;
+
+		configured = true;
+		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);
+		train.accumulate = (uint32_t)session.cfg.grad_acc_steps;
+	}
+}
+
+static void finish(enum train_mark m)
+{
+	step_micro_set(train_micro_step(&train));
+	if (m == TRAIN_SKIPPED)
+		step_skipped(step_now());
+	pthread_mutex_unlock(&lock);
+	if (m != TRAIN_NOTHING)
+		step_end(STEP_OPTIMIZER);
+}
+
+static void set_phase(uint32_t phase)
+{
+	thread_word.phase = phase;
+}
+
+/* What the thread does when it does nothing special. */
+static uint32_t usual(void)
+{
+	return train.active ? PHASE_FORWARD : PHASE_NONE;
+}
+
+/* ---- backward ---- */
+
+static void backward(struct call *c, bool leaving)
+{
+	enum train_mark m = TRAIN_NOTHING;
+
+	/* autograd.grad() computes gradients and accumulates none: it is no pass of the training by itself. */
+	bool counts = (uint8_t)c->v[5].u != 0;
+
+	begin();
+	if (!leaving) {
+		if (counts)
+			train_backward_begin(&train);
+		c->note.u[0] = thread_word.phase;
+		set_phase(PHASE_BACKWARD);
+	} else {
+		if (counts)
+			m = train_backward_end(&train);
+		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : usual());
+	}
+	finish(m);
+}
+
+/* ---- optimizers ---- */
+
+/* std::string */
+struct string {
+	const char *text;
+	uint64_t len;
+};
+
+static bool starts(const struct string *s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s->len >= n && memcmp(s->text, with, n) == 0;
+}
+
+/*
+ * Which optimizer it is: its class, and who called its step(): the frames are the mark's own, the wrapper around step(),
+ * and then the program's.
+ */
+static uint64_t identify(const struct string *name)
+{
+	struct foreign_stack s;
+	uint64_t h = hash_u64(1, name->len);
+
+	for (uint64_t i = 0; i < name->len; i++)
+		h = hash_u64(h, (unsigned char)name->text[i]);
+	foreign_walk(&s);
+	if (s.n > 2)
+		h = hash_u64(hash_u64(h, s.frame[2].code), s.frame[2].at);
+	return h | 1;
+}
+
+static void record_begin(struct call *c, bool leaving)
+{
+	const struct string *name = c->v[0].cp;
+
+	if (!leaving) {
+		c->note.u[0] = starts(name, "Optimizer.step#") ? identify(name) : 0;
+		return;
+	}
+	if (!c->note.u[0] || !c->ok || open_marks.n == MARKS_MAX)
+		return;
+
+	/* The result is an intrusive_ptr<PythonRecordFunction>: a target's header, then the RecordFunction. */
+	const char *object = *(const char *const *)c->result;
+
+	if (!object)
+		return;
+	open_marks.record[open_marks.n] = object + 16;
+	open_marks.phase[open_marks.n++] = (uint8_t)thread_word.phase;
+	begin();
+	train_optimizer_begin(&train, c->note.u[0]);
+	finish(TRAIN_NOTHING);
+	set_phase(PHASE_OPTIMIZER);
+}
+
+static void record_end(struct call *c)
+{
+	const void *record = c->v[0].cp;
+
+	/* Marks that were left by an exception lie above it. */
+	for (unsigned i = open_marks.n; i-- > 0;) {
+		enum train_mark m = TRAIN_NOTHING;
+
+		if (open_marks.record[i] != record)
+			continue;
+		begin();
+		for (unsigned k = open_marks.n; k-- > i;)
+			m = train_optimizer_end(&train);
+		open_marks.n = (uint8_t)i;
+		finish(m);
+		set_phase(open_marks.phase[i] ? open_marks.phase[i] : usual());
+		return;
+	}
+}
+
+void torch_mark_enter(struct call *c, enum torch_scope s)
+{
+	if (s == SCOPE_BACKWARD)
+		backward(c, false);
+	else if (s == SCOPE_RECORD_BEGIN)
+		record_begin(c, false);
+}
+
+void torch_mark_leave(struct call *c, enum torch_scope s)
+{
+	enum train_mark m;
+
+	if (s == SCOPE_BACKWARD) {
+		backward(c, true);
+	} else if (s == SCOPE_RECORD_BEGIN) {
+		record_begin(c, true);
+	} else if (s == SCOPE_RECORD_END) {
+		/* RecordFunction::end() comes from its destructor, too. */
+		if (open_marks.n)
+			record_end(c);
+	} else if (s == SCOPE_SCALE) {
+		begin();
+		m = train_scale_update(&train);
+		finish(m);
+	}
+}

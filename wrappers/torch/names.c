@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which functions of a libtorch are watched, and how they are called. The names come from the library that is being
+ * loaded; the tables below hold both generations (before and after 2.14), and a name whose parameters are other ones than
+ * expected is left alone.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "session.h"
+#include "spec/demangle.h"
+#include "wrappers/torch/torch.h"
+
+#define ROWS_MAX 512
+
+/* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
+#define REDOP 16
+#define REDUCE_ROOT 32
+
+static const struct torch_method methods[] = {
+	{"broadcast", "broadcast", "broadcast", FORM_LIST, 3, 2, -1, 0},
+	{"allreduce", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_sparse", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_coalesced", "all_reduce_coalesced", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"reduce", "reduce", "reduce", FORM_LIST, 3, 2, REDOP, REDUCE_ROOT},
+	{"allgather", "all_gather", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"allgather_coalesced", "all_gather_coalesced", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"_allgather_base", "all_gather_into_tensor _all_gather_base", "all_gather", FORM_OUT_IN, 4,
+		3, -1, -1},
+	{"all_gather_single", "all_gather_into_tensor _all_gather_base all_gather_single",
+		"all_gather", FORM_OUT_IN, 4, 3, -1, -1},
+	{"allgather_into_tensor_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4,
+		3, -1, -1},
+	{"all_gather_single_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4, 3,
+		-1, -1},
+	{"gather", "gather", "gather", FORM_GATHER, 4, 3, -1, 0},
+	{"scatter", "scatter", "scatter", FORM_SCATTER, 4, 3, -1, 0},
+	{"reduce_scatter", "reduce_scatter", "reduce_scatter", FORM_SCATTER, 4, 3, REDOP, -1},
+	{"_reduce_scatter_base", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_single", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"reduce_scatter_single_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"alltoall", "all_to_all", "all_to_all", FORM_LISTS, 4, 3, -1, -1},
+	{"alltoall_base", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"all_to_all_single", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"send", "send isend batch_isend_irecv", "send", FORM_SEND, 4, 0, -1, -1},
+	{"recv", "recv irecv batch_isend_irecv", "recv", FORM_RECV, 4, 0, -1, -1},
+	{"recvAnysource", "recv irecv", "recv", FORM_RECV_ANY, 3, 0, -1, -1},
+	{"barrier", "barrier", "barrier", FORM_NONE, 2, 0, -1, -1},
+};
+
+/* Functions that are only watched. args: one letter each, with `this`: p pointer, b bool, l long, d double. */
+static const struct watched {
+	const char *name, *args;
+	uint8_t scope; /* enum torch_scope */
+	uint8_t ret; /* enum ctype; CT_STRUCT: an object */
+} watched[] = {
+	{"c10d::ProcessGroupGloo::enqueue", "pp", SCOPE_GLOO_ENQUEUE, CT_VOID},
+	{"c10d::ProcessGroupGloo::AsyncWork::finishWorkGloo", "p", SCOPE_GLOO_FINISH, CT_VOID},
+	{"c10d::ProcessGroupGloo::AsyncWork::finishWorkGlooError", "pp", SCOPE_GLOO_FAILED,
+		CT_VOID},
+	{"c10d::ProcessGroupGloo::SendWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"c10d::ProcessGroupGloo::RecvWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
+	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
+		CT_STRUCT},
+	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
+	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
+};
+
+/* What a name turns out to be. */
+struct found {
+	const struct torch_method *method;
+	const struct watched *watched;
+	char name[sizeof(((struct torch_row *)0)->symbol)];
+};
+
+/* The method's tensors and options by reference, its peer and tag by value; `this` does not stand in the name. */
+static bool params_fit(const struct torch_method *m, const struct cxx_params *p)
+{
+	if (p->n != m->nargs - 1)
+		return false;
+	for (int i = 0; i < p->n; i++) {
+		bool number = (m->form == FORM_SEND || m->form == FORM_RECV) ? i >= 1
+			      : m->form == FORM_RECV_ANY		     ? i == 1
+									     : false;
+
+		if (p->type[i] != (number ? CT_I32 : CT_P))
+			return false;
+	}
+	return true;
+}
+
+static bool args_fit(const char *args, const struct cxx_params *p, bool method)
+{
+	int n = (int)strlen(args) - method;
+
+	if (p->n != n)
+		return false;
+	for (int i = 0; i < n; i++) {
+		uint8_t t = p->type[i];
+
+		switch (args[i + method]) {
+		case 'p': /* an object by value goes as a pointer to it, too */
+			if (t != CT_P && t != CXX_CLASS)
+				return false;
+			break;
+		case 'l': /* a long, or a class around one */
+			if (t != CT_I64 && t != CXX_CLASS)
+				return false;
+			break;
+		case 'd':
+			if (t != CT_F64)
+				return false;
+			break;
+		case 'b':
+			if (t != CT_U8 && t != CT_I8)
+				return false;
+			break;
+		}
+	}
+	return true;
+}
+
+/* Cheap: most names of a process are none of ours. */
+static bool may_be(const char *s)
+{
+	return strncmp(s, "_ZN4c10d", 8) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
+	       strncmp(s, "_ZN2at4_ops19_amp_update_scale_4call", 36) == 0;
+}
+
+/* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
+static const struct torch_method *method_of(const char *name)
+{
+	const char *m;
+
+	if (strncmp(name, "c10d::ProcessGroup", 18) != 0)
+		return NULL;
+	m = strstr(name + 18, "::");
+	if (!m || m == name + 18 || strstr(m + 2, "::"))
+		return NULL;
+	/* These pass calls on to others. */
+	if (strncmp(name + 18, "Wrapper::", 9) == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (strcmp(methods[i].name, m + 2) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+/* By the C++ name in the section c10d, or by the name of torch.distributed in a list of msprobe's. */
+static bool listed(const struct found *f)
+{
+	char name[64];
+	bool hit = wraplist_match(session.list, "c10d", f->name);
+
+	for (const char *s = f->method->list; *s;) {
+		size_t n = strcspn(s, " ");
+
+		memcpy(name, s, n);
+		name[n] = 0;
+		hit |= wraplist_match(session.list, "distributed", name);
+		s += n + (s[n] == ' ');
+	}
+	return hit;
+}
+
+static bool look_up(const char *symbol, struct found *f)
+{
+	struct cxx_params p;
+
+	if (!may_be(symbol) || demangle(symbol, f->name, sizeof(f->name), &p) < 0)
+		return false;
+	f->watched = NULL;
+	f->method = method_of(f->name);
+	if (f->method)
+		return params_fit(f->method, &p) && listed(f);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (strcmp(watched[i].name, f->name) == 0) {
+			const struct watched *w = &watched[i];
+			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE;
+
+			f->watched = w;
+			return args_fit(w->args, &p, method);
+		}
+	return false;
+}
+
+static bool any(void)
+{
+	return session_configure();
+}
+
+static bool wants(const char *symbol, const char *object)
+{
+	struct found f;
+
+	(void)object;
+	return may_be(symbol) && session_configure() && look_up(symbol, &f);
+}
+
+/* ---- rows ---- */
+
+static uint8_t ctype_of(char c)
+{
+	return c == 'b' ? CT_U8 : c == 'l' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
+}
+
+static void fill_method(struct torch_row *r, const struct torch_method *m)
+{
+	struct api_spec *s = &r->spec;
+
+	r->method = m;
+	r->api.traits = API_CHOSEN; /* listed() has said so, for names of either kind */
+	r->backend = strncmp(r->symbol, "c10d::ProcessGroupGloo::", 24) == 0 ? BACKEND_GLOO
+									     : BACKEND_OTHER;
+	r->kind = (struct kind){
+		.name = m->kind,
+		.op = m->kind,
+		.collective = m->form < FORM_SEND,
+		.rooted = m->root >= 0,
+	};
+	r->ffi.hidden = true;
+	s->lib = &lib_c10d;
+	s->list_name = r->symbol;
+	s->kind = &r->kind;
+	s->task = TASK_DATA;
+	s->completion = DONE_REQUEST;
+	s->nargs = m->nargs;
+	for (unsigned i = 0; i < m->nargs; i++)
+		s->args[i].ctype = CT_P;
+	if (m->form == FORM_SEND || m->form == FORM_RECV)
+		s->args[2].ctype = s->args[3].ctype = CT_I32;
+	else if (m->form == FORM_RECV_ANY)
+		s->args[2].ctype = CT_I32;
+}
+
+static void fill_watched(struct torch_row *r, const struct watched *w)
+{
+	struct api_spec *s = &r->spec;
+
+	r->scope = w->scope;
+	r->ffi.hidden = w->ret == CT_STRUCT;
+	r->ffi.ret = r->ffi.hidden ? CT_VOID : w->ret;
+	s->lib = &lib_torch;
+	s->list_name = r->symbol;
+	s->task = TASK_SCOPE;
+	s->nargs = (uint8_t)strlen(w->args);
+	for (unsigned i = 0; i < s->nargs; i++)
+		s->args[i].ctype = ctype_of(w->args[i]);
+}
+
+static struct api *make(const char *symbol, const char *object)
+{
+	static _Atomic unsigned made;
+	struct found f;
+	struct torch_row *r;
+
+	(void)object;
+	if (!session_configure() || !look_up(symbol, &f) || strlen(symbol) >= sizeof(r->link_name))
+		return NULL;
+	if (atomic_fetch_add(&made, 1) >= ROWS_MAX || !(r = calloc(1, sizeof(*r)))) {
+		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", f.name);
+		return NULL;
+	}
+	strcpy(r->symbol, f.name);
+	strcpy(r->link_name, symbol);
+	r->spec.symbol = r->symbol;
+	r->spec.link_name = r->link_name;
+	r->spec.ffi = &r->ffi;
+	r->api.spec = &r->spec;
+	if (f.method)
+		fill_method(r, f.method);
+	else
+		fill_watched(r, f.watched);
+	return &r->api;
+}
+
+const struct runtime_provider torch_provider = {.wants = wants, .make = make, .any = any};
+
+/* ---- the libraries ---- */
+
+static void group_leave(struct call *c, int64_t ret)
+{
+	(void)ret;
+	torch_work_leave(c);
+}
+
+const struct lib lib_c10d = {
+	.name = "c10d",
+	.describe = torch_describe,
+	.leave = group_leave,
+};
+
+static void scope_enter(struct call *c)
+{
+	enum torch_scope s = torch_row_of(c)->scope;
+
+	if (s < SCOPE_BACKWARD)
+		torch_work_scope(c, s, false);
+	else
+		torch_mark_enter(c, s);
+}
+
+static void scope_leave(struct call *c, int64_t ret)
+{
+	enum torch_scope s = torch_row_of(c)->scope;
+
+	(void)ret;
+	if (s < SCOPE_BACKWARD)
+		torch_work_scope(c, s, true);
+	else
+		torch_mark_leave(c, s);
+}
+
+const struct lib lib_torch = {
+	.name = "torch",
+	.enter = scope_enter,
+	.leave = scope_leave,
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/tensor.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "entry/elfsym.h"
+#include "journal/layout.h"
+#include "stack/memory.h"
+
+/* c10::ScalarType. Codes above are newer types of less than a byte, or none. */
+static const struct {
+	uint8_t dtype, size;
+} scalar_types[] = {
+	[0] = {DT_UINT8, 1},
+	[1] = {DT_INT8, 1},
+	[2] = {DT_INT16, 2},
+	[3] = {DT_INT32, 4},
+	[4] = {DT_INT64, 8},
+	[5] = {DT_FLOAT16, 2},
+	[6] = {DT_FLOAT32, 4},
+	[7] = {DT_FLOAT64, 8},
+	[8] = {DT_OTHER, 4}, /* complex32 */
+	[9] = {DT_COMPLEX64, 8},
+	[10] = {DT_COMPLEX128, 16},
+	[11] = {DT_BOOL, 1},
+	[12] = {DT_OTHER, 1}, /* qint8, quint8, qint32 */
+	[13] = {DT_OTHER, 1},
+	[14] = {DT_OTHER, 4},
+	[15] = {DT_BFLOAT16, 2},
+	[23] = {DT_FLOAT8_E5M2, 1},
+	[24] = {DT_FLOAT8_E4M3FN, 1},
+	[25] = {DT_OTHER, 1}, /* float8 without negative zero */
+	[26] = {DT_OTHER, 1},
+	[27] = {DT_UINT16, 2},
+	[28] = {DT_UINT32, 4},
+	[29] = {DT_UINT64, 8},
+};
+#define NTYPES (sizeof(scalar_types) / sizeof(*scalar_types))
+
+/*
+ * TensorImpl relative to its key_set_ (K): the same distances in 1.13, 2.6, 2.13, 2.14 on x86-64 and aarch64.
+ * Sources: c10/core/TensorImpl.h, SizesAndStrides.h, StorageImpl.h, compiled with offsetof.
+ */
+#define AT_NDIM (-112) /* size_t */
+#define AT_SIZES \
+	(-104) /* int64_t[5], or a pointer to sizes and behind them strides where there are more dimensions */
+#define AT_STRIDES (-64)
+#define AT_OFFSET (-24) /* int64_t, elements */
+#define AT_NUMEL (-16)
+#define AT_TYPE (-8) /* uint16_t */
+#define AT_DEVICE (-6) /* int8_t type, index; bool: there is one */
+#define AT_FLAGS0 (-3) /* bit 1: storage access throws */
+#define AT_FLAGS1 \
+	(-2) /* bits 2-3: policy for sizes and strides (0: as they lie), bit 4: symbolic */
+#define INLINE_DIMS 5
+#define NDIM_MAX 64
+#define CPU 0
+#define STORAGE_DATA 16 /* StorageImpl: data pointer */
+
+static struct {
+	int64_t key_set; /* offset of K */
+	int64_t storage; /* of the pointer to the StorageImpl */
+	int64_t storage_bytes; /* in a StorageImpl */
+} layout;
+
+enum { UNKNOWN, KNOWN, REFUSED };
+static _Atomic int state;
+static const void *undefined; /* the one TensorImpl of all undefined tensors */
+static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried */
+
+#define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
+
+static inline const int64_t *sizes_of(const void *impl, uint64_t ndim)
+{
+	const int64_t *in = &FIELD(impl, int64_t, AT_SIZES);
+
+	return ndim <= INLINE_DIMS ? in : *(const int64_t *const *)in;
+}
+
+static inline const int64_t *strides_of(const void *impl, uint64_t ndim)
+{
+	return ndim <= INLINE_DIMS ? &FIELD(impl, int64_t, AT_STRIDES)
+				   : sizes_of(impl, ndim) + ndim;
+}
+
+static inline const void *storage_of(const void *impl)
+{
+	return *(const void *const *)((const char *)impl + layout.storage);
+}
+
+static inline const char *data_of(const void *storage)
+{
+	return *(const char *const *)((const char *)storage + STORAGE_DATA);
+}
+
+static inline uint64_t bytes_of(const void *storage)
+{
+	return *(const uint64_t *)((const char *)storage + layout.storage_bytes);
+}
+
+/* ---- finding the layout ---- */
+
+static void *function(const char *name)
+{
+	struct provider p;
+
+	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+}
+
+/* Does the tensor look like a plain one of 1 to 5 dimensions with elements, if K is there? */
+static bool plausible(const void *impl, int64_t k)
+{
+	const char *at = (const char *)impl + k;
+	uint64_t ndim;
+	int64_t numel = 1, want;
+	const int64_t *size = (const int64_t *)(at + AT_SIZES),
+		      *stride = (const int64_t *)(at + AT_STRIDES);
+
+	memcpy(&ndim, at + AT_NDIM, 8);
+	if (ndim < 1 || ndim > INLINE_DIMS)
+		return false;
+	for (uint64_t i = 0; i < ndim; i++) {
+		if (size[i] < 1 || size[i] > INT32_MAX || stride[i] < 0)
+			return false;
+		if (__builtin_mul_overflow(numel, size[i], &numel))
+			return false;
+	}
+	memcpy(&want, at + AT_NUMEL, 8);
+	if (numel != want || *(const int64_t *)(at + AT_OFFSET) < 0)
+		return false;
+	if (*(const uint16_t *)(at + AT_TYPE) > 60 || at[AT_DEVICE] < 0 || at[AT_DEVICE + 2] != 1)
+		return false;
+	return !(at[AT_FLAGS0] & 2) && !(at[AT_FLAGS1] & 0x1c);
+}
+
+/* The same as the library sees it. */
+struct truth {
+	const int64_t *sizes, *strides;
+	int64_t ndim, offset, storage_bytes;
+	int32_t type;
+	const void *data;
+};
+
+typedef int get_fn(const void *tensor, void *out);
+
+static bool ask(const char *name, const void *tensor, void *out)
+{
+	get_fn *f = (get_fn *)function(name);
+
+	return f && f(tensor, out) == 0;
+}
+
+static bool ask_aoti(const void *tensor, struct truth *t)
+{
+	t->ndim = t->type = -1;
+	if (!ask("torch_get_const_data_ptr", tensor, &t->data) &&
+		!ask("aoti_torch_get_data_ptr", tensor, &t->data))
+		return false;
+	ask("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
+	ask("aoti_torch_get_dtype", tensor, &t->type);
+	return ask("aoti_torch_get_sizes", tensor, &t->sizes) &&
+	       ask("aoti_torch_get_strides", tensor, &t->strides) &&
+	       ask("aoti_torch_get_storage_offset", tensor, &t->offset) &&
+	       ask("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
+}
+
+/* dlpack.h 0.2 to 0.8: the part that has never changed. */
+struct dl_tensor {
+	void *data;
+	int32_t device_type, device_id;
+	int32_t ndim;
+	struct {
+		uint8_t code, bits;
+		uint16_t lanes;
+	} dtype;
+	int64_t *shape, *strides;
+	uint64_t byte_offset;
+	void *manager;
+	void (*deleter)(struct dl_tensor *self);
+};
+
+static bool same_dims(const int64_t *a, const int64_t *b, uint64_t n)
+{
+	return memcmp(a, b, n * sizeof(*a)) == 0;
+}
+
+static bool agrees_dlpack(const void *tensor, const void *impl)
+{
+	struct dl_tensor *(*to)(const void *) =
+		(struct dl_tensor * (*)(const void *)) function("_ZN2at8toDLPackERKNS_6TensorE");
+	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
+	struct dl_tensor *d = to ? to(tensor) : NULL;
+	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
+	bool same;
+
+	if (!d)
+		return false;
+	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
+	same = d->ndim == (int32_t)ndim && same_dims(d->shape, sizes_of(impl, ndim), ndim) &&
+	       type < NTYPES && d->dtype.bits == 8 * scalar_types[type].size &&
+	       (const char *)d->data ==
+		       data_of(storage_of(impl)) +
+			       FIELD(impl, int64_t, AT_OFFSET) * scalar_types[type].size;
+	d->deleter(d);
+	return same;
+}
+
+static bool agrees(const void *tensor, const void *impl)
+{
+	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
+	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	const void *storage = storage_of(impl);
+	struct truth t;
+
+	if (!memory_readable((uintptr_t)storage + STORAGE_DATA) ||
+		!memory_readable((uintptr_t)storage + (uintptr_t)layout.storage_bytes))
+		return false;
+	if (!function("aoti_torch_get_sizes"))
+		return agrees_dlpack(tensor, impl);
+	return ask_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
+	       t.strides == strides_of(impl, ndim) && t.offset == offset &&
+	       (t.ndim < 0 || t.ndim == (int64_t)ndim) && (t.type < 0 || t.type == (int32_t)type) &&
+	       type < NTYPES && (uint64_t)t.storage_bytes == bytes_of(storage) &&
+	       (const char *)t.data == data_of(storage) + offset * scalar_types[type].size;
+}
+
+static void refuse(void)
+{
+	atomic_store(&state, REFUSED);
+	log_loss(LOSS_ENTRY, "PyTorch: this version's tensors are laid out in a way that is not "
+			     "known: calls are "
+			     "recorded without their tensors; update libprobe");
+}
+
+/* Tries to learn from this tensor; one that is not plain enough says nothing. */
+static void learn(const void *impl)
+{
+	static const int64_t candidates[] = {168, 176, 184};
+	static unsigned wrong;
+	const void *handle = impl; /* an at::Tensor is a pointer to it */
+	int64_t found = 0;
+
+	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		if (!plausible(impl, candidates[i]))
+			continue;
+		if (found)
+			return; /* two readings: a tensor that decides will come */
+		found = candidates[i];
+	}
+	if (!found)
+		return;
+	if (pthread_mutex_trylock(&learning))
+		return;
+	if (atomic_load(&state) == UNKNOWN) {
+		undefined = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+		layout.key_set = found;
+		/* 1.13 has an allocator's pointer more, in front of both. */
+		layout.storage = found == 184 ? 24 : 16;
+		layout.storage_bytes = 48;
+		if (undefined && agrees(&handle, impl))
+			atomic_store_explicit(&state, KNOWN, memory_order_release);
+		else if (!undefined || ++wrong == 16)
+			refuse();
+	}
+	pthread_mutex_unlock(&learning);
+}
+
+/* ---- views ---- */
+
+/* Do all elements lie within the storage? */
+static bool inside(const struct view *v, int64_t offset, uint64_t size, uint64_t bytes)
+{
+	const int64_t *sizes = v->counts, *strides = v->displs;
+	int64_t last = offset, end;
+
+	if (offset < 0)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t far;
+
+		if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &far) ||
+			__builtin_add_overflow(last, far, &last))
+			return false;
+	}
+	return !__builtin_mul_overflow(last + 1, (int64_t)size, &end) && (uint64_t)end <= bytes;
+}
+
+bool torch_tensor_view(const void *impl, struct view *v)
+{
+	uint64_t ndim;
+	unsigned type;
+
+	if (!impl)
+		return false;
+	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != KNOWN, 0)) {
+		if (atomic_load(&state) == UNKNOWN)
+			learn(impl);
+		if (atomic_load(&state) != KNOWN)
+			return false;
+	}
+	if (impl == undefined)
+		return false;
+
+	uint8_t flags1 = FIELD(impl, uint8_t, AT_FLAGS1);
+
+	ndim = FIELD(impl, uint64_t, AT_NDIM);
+	type = FIELD(impl, uint16_t, AT_TYPE);
+	if (flags1 & 0x10 || (flags1 & 0x0c) == 0x08 || ndim > NDIM_MAX)
+		return false;
+
+	unsigned size = type < NTYPES ? scalar_types[type].size : 0;
+	int64_t count = FIELD(impl, int64_t, AT_NUMEL);
+
+	*v = (struct view){
+		.count = count > 0 ? (uint64_t)count : 0,
+		.bytes = count > 0 ? (uint64_t)count * size : 0,
+		.dtype = type < NTYPES ? scalar_types[type].dtype : DT_OTHER,
+		.layout = VIEW_STRIDED,
+		.nostats = 1,
+		.ndim = (uint8_t)ndim,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.n = (uint32_t)ndim,
+		.counts = sizes_of(impl, ndim),
+		.displs = strides_of(impl, ndim),
+	};
+	if (flags1 & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 || !v->count || !size)
+		return true;
+	if (!FIELD(impl, uint8_t, AT_DEVICE + 2) || FIELD(impl, int8_t, AT_DEVICE) != CPU)
+		return true;
+
+	const void *storage = storage_of(impl);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	const char *data = storage ? data_of(storage) : NULL;
+
+	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
+	if (!data || !inside(v, offset, size, bytes_of(storage)))
+		return true;
+	v->base = data + offset * (int64_t)size;
+	v->nostats = v->dtype == DT_OTHER;
+	return true;
+}
+
+struct torch_list torch_vector(const void *vector)
+{
+	void *const *const *p = vector;
+
+	return (struct torch_list){p[0], (uint64_t)(p[1] - p[0])};
+}
+
+uint64_t torch_vectors(const void *vectors)
+{
+	const char *const *p = vectors;
+
+	return (uint64_t)(p[1] - p[0]) / 24;
+}
+
+struct torch_list torch_vectors_at(const void *vectors, uint64_t i)
+{
+	return torch_vector(*(const char *const *)vectors + 24 * i);
+}

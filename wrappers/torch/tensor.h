@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading tensors of PyTorch (at::Tensor: a pointer to a TensorImpl) as they lie in memory.
+ *
+ * Nothing of PyTorch is called for a tensor: its accessors may throw, print a backtrace, warn, run Python or make a
+ * lazy copy real, depending on what kind of tensor it is. The fields are read directly instead. Where they lie depends on
+ * the version, so the first plain tensor that comes along is used to find out: the layout must hold together in itself,
+ * and agree with what the library's own C functions (aoti_torch_*, or DLPack where it has none) say of that tensor.
+ * Until then, and if it never does, tensors have no rows' statistics.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_TENSOR_H
+#define PROBE_WRAPPERS_TORCH_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call/view.h"
+
+/*
+ * Describes the tensor whose TensorImpl that is. False: it is undefined, or nothing is known of its shape (sparse, nested,
+ * symbolic and the like): no row. v->nostats where its elements cannot be read on the host. v->io and v->index are the
+ * caller's. The view points into the tensor, which must live as long.
+ */
+bool torch_tensor_view(const void *impl, struct view *v);
+
+/* A std::vector<at::Tensor>, as pointer to TensorImpl each. */
+struct torch_list {
+	void *const *at;
+	uint64_t n;
+};
+struct torch_list torch_vector(const void *vector);
+
+/* A std::vector<std::vector<at::Tensor>>. */
+uint64_t torch_vectors(const void *vectors);
+struct torch_list torch_vectors_at(const void *vectors, uint64_t i);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: names.c says which
+ * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c follows their
+ * completion, marks.c watches optimizers and backward passes, tensor.c reads tensors.
+ *
+ *	c10d::ProcessGroup*::<method>     collectives and messages        lib_c10d
+ *	enqueue, finish, wait of a Work   their completion                lib_torch, watched only
+ *	autograd, profiler marks          steps and phases                lib_torch, watched only
+ */
+#ifndef PROBE_WRAPPERS_TORCH_TORCH_H
+#define PROBE_WRAPPERS_TORCH_TORCH_H
+
+#include "call/call.h"
+#include "entry/runtime.h"
+#include "wrappers/torch/tensor.h"
+
+extern const struct lib lib_c10d, lib_torch;
+extern const struct runtime_provider torch_provider;
+
+/* ---- process groups ---- */
+
+/* Where a method has its tensors. The argument numbers count `this` as 0. */
+enum torch_form {
+	FORM_NONE,
+	FORM_LIST, /* vector<Tensor>& at 1, in place */
+	FORM_OUT_IN, /* Tensor& out at 1, in at 2 */
+	FORM_LISTS, /* vector<Tensor>& out at 1, in at 2 */
+	FORM_GATHER, /* vector<vector<Tensor>>& out at 1, vector<Tensor>& in at 2 */
+	FORM_SCATTER, /* vector<Tensor>& out at 1, vector<vector<Tensor>>& in at 2 */
+	FORM_SEND, /* vector<Tensor>& at 1, peer at 2, tag at 3 */
+	FORM_RECV,
+	FORM_RECV_ANY, /* vector<Tensor>& at 1, tag at 2 */
+};
+
+struct torch_method {
+	const char *name; /* of the C++ function */
+	const char *list; /* functions of torch.distributed that end here, separated by blanks */
+	const char *kind; /* op, as in the kinds of configs/apis */
+	uint8_t form; /* enum torch_form */
+	uint8_t nargs; /* with `this` */
+	uint8_t options; /* argument with the options, 0: none */
+	int8_t redop, root; /* where in the options, -1: there is none */
+};
+
+/* What a row stands for, behind its spec. */
+struct torch_row {
+	struct api api;
+	struct api_spec spec;
+	struct api_ffi ffi;
+	struct kind kind;
+	const struct torch_method *method; /* lib_c10d */
+	uint8_t backend; /* enum torch_backend */
+	uint8_t scope; /* lib_torch: enum torch_scope */
+	char symbol[96];
+	char link_name[512];
+};
+
+static inline const struct torch_row *torch_row_of(const struct call *c)
+{
+	return (const struct torch_row *)c->api;
+}
+
+enum torch_backend { BACKEND_OTHER, BACKEND_GLOO };
+
+enum torch_scope {
+	SCOPE_NONE,
+	SCOPE_GLOO_ENQUEUE,
+	SCOPE_GLOO_FINISH,
+	SCOPE_GLOO_FAILED,
+	SCOPE_WAIT, /* of a message */
+	SCOPE_BACKWARD,
+	SCOPE_RECORD_BEGIN,
+	SCOPE_RECORD_END,
+	SCOPE_SCALE,
+};
+
+bool torch_describe(struct call *c);
+void torch_group_leave(struct call *c);
+
+/* ---- completion ---- */
+
+#define TORCH_TENSORS_MAX 64 /* of one side of a call; further ones have no rows */
+
+/* A call of a process group on its way: its tensors as they were described. */
+struct torch_work {
+	struct torch_work *next; /* free one */
+	struct torch_work *outer; /* the thread's enclosing call */
+	/* The call, and its completion once that can come, on another thread and before the call has returned. */
+	_Atomic uint32_t users;
+	struct call *call; /* valid while the function runs */
+	uint32_t depth; /* of the thread when it was entered */
+	bool started; /* followed by a Work: the memory is given back at its completion */
+	uint16_t nin, nout;
+	const void *out_impl[TORCH_TENSORS_MAX];
+	struct view in[TORCH_TENSORS_MAX], out[TORCH_TENSORS_MAX];
+};
+
+/* For a call that is being described. NULL: no memory, or too many on the way. */
+struct torch_work *torch_work_new(struct call *c);
+void torch_work_leave(struct call *c);
+void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+
+/* ---- marks ---- */
+
+void torch_mark_enter(struct call *c, enum torch_scope s);
+void torch_mark_leave(struct call *c, enum torch_scope s);
+
+#endif
