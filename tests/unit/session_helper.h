@@ -41,6 +41,13 @@ bool session_rank_selected(void)
 	return true;
 }
 
+void session_meta(uint16_t part, const char *key, const char *json)
+{
+	(void)part;
+	(void)key;
+	(void)json;
+}
+
 void writer_wake(void)
 {
 	wakes++;
