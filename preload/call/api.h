@@ -306,6 +306,11 @@ struct lib {
 	int64_t missing; /* what a wrapper returns when no real function exists */
 	const char *alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names */
 	bool exact; /* real functions are probed with the caller's scope (several copies are normal) */
+	/*
+	 * Its spec is a user's, and may be wrong: both ends of a buffer are shown to the kernel before it is read, so that
+	 * a count in bytes instead of elements ends in a record without statistics and not in a fault.
+	 */
+	bool unsure;
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
