@@ -299,8 +299,7 @@ static bool lock_at_end(void)
 
 		if (lock_for(END_LOOK_MS))
 			return true;
-		now = atomic_load_explicit(
-			&session.journal.head->commit_seq, memory_order_relaxed);
+		now = atomic_load_explicit(&session.journal.head->commit_seq, memory_order_relaxed);
 		idle = now == seq ? idle + END_LOOK_MS : 0;
 		seq = now;
 	}

@@ -236,8 +236,8 @@ __attribute__((noinline)) static void dropped(struct thread *t)
 static inline struct journal_call *start_record(struct thread *t, struct api *api,
 	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) +
-			 tensors_bytes(what_in(w), w->nin) + tensors_bytes(what_out(w), w->nout);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(what_in(w), w->nin) +
+			 tensors_bytes(what_out(w), w->nout);
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -365,8 +365,7 @@ void record_end(
 	for (unsigned i = 0; i < w->nin; i++)
 		nin += what_in(w)[i].shot != 0;
 
-	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 tensors_bytes(what_out(w), nout);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_end) + tensors_bytes(what_out(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)

@@ -261,23 +261,28 @@ const char *stub_deepbound(void)
 	return atomic_load(&deepbound);
 }
 
-static bool compiled(const struct elf_function *fn, void *arg)
-{
-	bool *any = arg;
+struct deep {
+	const char *path;
+	bool any;
+};
 
-	*any = api_find(fn->name) || runtime_wants(fn->name, "");
-	return !*any;
+static bool of_interest(const struct elf_function *fn, void *arg)
+{
+	struct deep *d = arg;
+
+	d->any = api_find(fn->name) || runtime_wants(fn->name, d->path);
+	return !d->any;
 }
 
 static void note_deepbind(const struct elf_file *f, const char *path)
 {
+	struct deep d = {path, false};
 	char *none = NULL, *copy;
-	bool any = false;
 
 	if (atomic_load(&deepbound))
 		return;
-	elf_file_functions(f, compiled, &any);
-	copy = any ? strdup(path) : NULL;
+	elf_file_functions(f, of_interest, &d);
+	copy = d.any ? strdup(path) : NULL;
 	if (!copy || !atomic_compare_exchange_strong(&deepbound, &none, copy)) {
 		free(copy);
 		return;

@@ -162,6 +162,23 @@ is 'a storm of loading and unloading' "$plain" '1200 calls, 0 wrong, 0 bad child
 new_out
 is 'under the preload' "$(PROBE_OUTPUT_DIR=$out PROBE_LOG_LEVEL=0 LD_PRELOAD=$lib timeout 100 ./storm 300 "$tmp/libuser.so" "$tmp/libuser2.so" "$tmp/lp/libuser.so" 2>&1)" "$plain"
 
+# A thread that a constructor waits for must not wait for the loader.
+cat >waits.c <<-'END'
+	#include <pthread.h>
+	#include <stdio.h>
+	int acme_allreduce(const float *send, float *recv, int n, int op);
+	static void *work(void *arg) { float x = 4; acme_allreduce(&x, arg, 1, 0); return NULL; }
+	__attribute__((constructor)) static void start(void)
+	{ pthread_t t; float out = 0; pthread_create(&t, NULL, work, &out); pthread_join(t, NULL); printf("%g\n", out); }
+	float user_call(float x); float user_call(float x) { return x; }
+END
+c libwaits.so -shared waits.c ./libthing.so.1 -Wl,-rpath,'$ORIGIN' -lpthread
+counted timeout 20 ./main local "$tmp/libwaits.so"
+is 'a first call in a thread that a constructor waits for' "$n $said" "1 8
+1
+2
+3"
+
 # ---- the file for LD_PRELOAD ----
 
 c linked -DLINKED "$src/main.c" ./libthing.so.1 -Wl,-rpath,'$ORIGIN'

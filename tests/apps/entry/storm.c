@@ -2,6 +2,7 @@
 /*
  * Threads that load, call and unload libraries all the time, children that do so too, and a constructor that loads
  * another library. `storm ROUNDS LIBRARY...`: user libraries (user.c). Prints how many calls gave a wrong result.
+ * Nobody forks while the loader is at work: its child could not load anything, with or without a preload.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,29 +19,42 @@ typedef float user_fn(float x);
 static char **libraries;
 static int nlibraries, rounds;
 static atomic_int wrong, calls;
+static pthread_rwlock_t loader = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *work(void *arg)
 {
 	for (int i = 0; i < rounds; i++) {
 		const char *path = libraries[(i + (int)(long)arg) % nlibraries];
-		void *h = dlopen(path, RTLD_NOW | (i & 1 ? RTLD_LOCAL : RTLD_GLOBAL));
-		user_fn *f = h ? (user_fn *)dlsym(h, "user_call") : NULL;
+		void *h;
+		user_fn *f;
+
+		pthread_rwlock_rdlock(&loader);
+		h = dlopen(path, RTLD_NOW | (i & 1 ? RTLD_LOCAL : RTLD_GLOBAL));
+		f = h ? (user_fn *)dlsym(h, "user_call") : NULL;
+		pthread_rwlock_unlock(&loader);
 
 		if (!f || f((float)i) != 2 * (float)i)
 			wrong++;
 		calls++;
+		pthread_rwlock_rdlock(&loader);
 		if (h && i % 3)
 			dlclose(h);
+		pthread_rwlock_unlock(&loader);
 	}
 	return NULL;
 }
 
 static int child(void)
 {
-	pid_t pid = fork();
+	pid_t pid;
 	int status = 0;
 
+	pthread_rwlock_wrlock(&loader);
+	pid = fork();
+	if (pid)
+		pthread_rwlock_unlock(&loader);
 	if (pid == 0) {
+		pthread_rwlock_init(&loader, NULL);
 		alarm(60);
 		work(NULL);
 		_exit(wrong != 0);
