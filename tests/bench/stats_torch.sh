@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The statistics beside PyTorch's: builds preload/stats as a shared object and runs stats_torch.py. Needs a Python that
+# has torch (pip install torch), named by PYTHON; B: the build folder. Argument: MiB of a tensor (default 512).
+set -eu
+cd "$(dirname "$0")/../.."
+B=${B:-build}
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-torch.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+cat >"$tmp/bench.c" <<'C'
+#include "stats/stats.h"
+const char *bench_isa(void) { return stats_selected(); }
+void bench_measure(const char *dtype, const void *p, unsigned long long n, struct stats *out)
+{
+	struct stats_fenv env;
+	struct stats_acc a;
+
+	stats_fenv_enter(&env);
+	stats_begin(&a, (enum dtype)dtype_from_name(dtype), 1e-8);
+	stats_add(&a, p, n);
+	stats_end(&a, out);
+	stats_fenv_leave(&env);
+}
+C
+make -s "$B/libcore.a"
+${CC:-cc} -O2 -std=gnu11 -fPIC -shared -Ipreload -o "$tmp/stats.so" "$tmp/bench.c" "$B"/obj/preload/stats/*.o \
+	"$B/obj/preload/base/dtype.o"
+"${PYTHON:-python3}" tests/bench/stats_torch.py "$tmp/stats.so" "$@"
