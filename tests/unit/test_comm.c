@@ -202,6 +202,57 @@ static void test_held_by_requests(void **state)
 
 #define THREADS 6
 
+/* Handles that the library fills in later, and variables that are gone by then. */
+static void test_handle_later(void **state)
+{
+	uint64_t handle[70] = {0}, *gone;
+	struct comm *c, *held = NULL;
+
+	(void)state;
+	gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(gone != MAP_FAILED);
+	assert_null(comm_arrived(&other_lib, 0x77000));
+	comm_expect(make_comm(&other_lib, 0, 1, 2), gone);
+	assert_int_equal(munmap(gone, 4096), 0);
+	for (uint64_t i = 0; i < 3; i++)
+		comm_expect(make_comm(&other_lib, 0, (int32_t)i, 4), &handle[i]);
+	assert_null(comm_arrived(&other_lib, 0x77001));
+	handle[1] = 0x77001;
+	assert_null(comm_arrived(&lib, 0x77001)); /* of another library */
+	c = comm_arrived(&other_lib, 0x77001);
+	assert_non_null(c);
+	assert_int_equal(c->rank, 1);
+	assert_int_equal(c->handle, 0x77001);
+	assert_ptr_equal(comm_find(&other_lib, 0x77001), c);
+	assert_null(comm_arrived(&other_lib, 0x77001)); /* once */
+	handle[0] = 0x77000;
+	handle[2] = 0x77002;
+	comm_arrived(&other_lib, 0);
+	assert_non_null(comm_find(&other_lib, 0x77000));
+	assert_non_null(comm_find(&other_lib, 0x77002));
+	for (uint64_t i = 0; i < 3; i++)
+		comm_drop(&other_lib, 0x77000 + i);
+	/* More than there is room for: the oldest are forgotten, and given back. */
+	for (uint64_t i = 0; i < 70; i++) {
+		handle[i] = 0;
+		c = make_comm(&other_lib, 0, 0, 2);
+		if (i == 0) {
+			comm_hold(c);
+			held = c;
+		}
+		comm_expect(c, &handle[i]);
+	}
+	assert_int_equal(held->users, 1);
+	comm_release(held);
+	for (uint64_t i = 0; i < 70; i++)
+		handle[i] = 0x78000 + i;
+	comm_arrived(&other_lib, 0);
+	assert_null(comm_find(&other_lib, 0x78000));
+	assert_non_null(comm_find(&other_lib, 0x78000 + 69));
+	for (uint64_t i = 0; i < 70; i++)
+		comm_drop(&other_lib, 0x78000 + i);
+}
+
 static void *make_use_free(void *arg)
 {
 	uint64_t no = (uint64_t)(uintptr_t)arg;
@@ -340,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_make_and_free),
 		cmocka_unit_test(test_many_live),
 		cmocka_unit_test(test_held_by_requests),
+		cmocka_unit_test(test_handle_later),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_message_numbers),
 		cmocka_unit_test(test_message_numbers_of_threads),

@@ -40,14 +40,17 @@ static char events[65536];
 static enum device_memory memory_is = DEVICE_IDLE;
 static bool loaded, capture;
 static int copy_gives, poll_gives = 1;
-static unsigned nshots, held;
+static _Atomic unsigned nshots, held;
+static bool quiet; /* many threads: nothing is noted down */
 static float staged[SHOTS][4];
 
 static void event(const char *fmt, ...)
 {
-	size_t n = strlen(events);
+	size_t n = quiet ? 0 : strlen(events);
 	va_list ap;
 
+	if (quiet)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(events + n, sizeof(events) - n, fmt, ap);
 	va_end(ap);
@@ -108,7 +111,7 @@ static struct buffer {
 	float rest[3];
 } input = {.letter = 'i'}, output = {.letter = 'o'};
 
-static union arg stream_arg;
+static __thread union arg stream_arg;
 
 static struct view view_of(struct buffer *b, uint8_t io)
 {
@@ -417,6 +420,46 @@ static void test_not_on_a_stream(void **state)
 	f_send.dict = 0;
 }
 
+#define THREADS 4
+#define CALLS 200
+
+static void *many_calls(void *arg)
+{
+	for (int i = 0; i < CALLS / 2; i++) {
+		call(0);
+		group(&f_start, 0);
+		call(0);
+		group(&f_end, 0);
+		stream_poll();
+	}
+	return arg;
+}
+
+static void test_threads(void **state)
+{
+	pthread_t thread[THREADS];
+	struct table t;
+	unsigned out = 0;
+
+	(void)state;
+	session.cfg.device = CONFIG_DEVICE_COPY;
+	memory_is = DEVICE_MEMORY;
+	quiet = true;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, many_calls, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	stream_poll();
+	quiet = false;
+	assert_int_equal(held, 0);
+	t = session_rows(false);
+	assert_sound(&t);
+	for (size_t i = 0; i < t.n; i++)
+		out += strcmp(t.row[i].field[COL_IO], "out") == 0 && *t.row[i].field[20];
+	assert_int_equal(out, THREADS * CALLS);
+	table_free(&t);
+}
+
 static void test_forked(void **state)
 {
 	(void)state;
@@ -444,6 +487,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_off, on, off),
 		cmocka_unit_test_setup_teardown(test_refused, on, off),
 		cmocka_unit_test_setup_teardown(test_not_on_a_stream, on, off),
+		cmocka_unit_test_setup_teardown(test_threads, on, off),
 		cmocka_unit_test_setup_teardown(test_forked, on, off),
 	};
 
