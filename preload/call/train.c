@@ -77,8 +77,7 @@ enum train_mark train_optimizer_end(struct train *t)
 
 void train_backward_begin(struct train *t)
 {
-	if (t->in_backward++ == 0)
-		t->backward_in_optimizer = t->in_optimizer > 0;
+	t->in_backward++;
 }
 
 enum train_mark train_backward_end(struct train *t)
@@ -88,8 +87,7 @@ enum train_mark train_backward_end(struct train *t)
 	t->active = true;
 	t->backwards++;
 	t->passes = true;
-	if (!t->backward_in_optimizer)
-		t->stepped = false;
+	t->stepped = false;
 	if (!t->stepped_in_backward)
 		return TRAIN_NOTHING;
 	t->stepped_in_backward = false;

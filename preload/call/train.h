@@ -34,7 +34,6 @@ struct train {
 	uint32_t accumulate; /* micro steps in a step if the user says so, 0: as counted */
 	/* the present */
 	uint32_t in_optimizer, in_backward; /* nesting */
-	bool backward_in_optimizer; /* the backward pass that goes on began inside an optimizer step */
 	uint64_t optimizer; /* of the outermost step that goes on */
 	/* since the last mark */
 	uint32_t backwards; /* outermost passes that have finished */
