@@ -28,7 +28,8 @@ static enum train_mark mark(struct train *t, enum train_mark m)
 /* An outermost optimizer step has ended. */
 static enum train_mark stepped(struct train *t, uint64_t which)
 {
-	bool chained = t->stepped && t->steps;
+	/* Where backward passes are not seen at all, the same optimizer once more is another step. */
+	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
 	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
 	uint32_t n = number_of(t, which);
 
@@ -38,9 +39,6 @@ static enum train_mark stepped(struct train *t, uint64_t which)
 		if (!t->anchor && n >= (uint32_t)t->anchor_wanted)
 			t->anchor = which;
 		is_anchor = which == t->anchor;
-		/* The same optimizer twice is two steps, whatever computes its gradients. */
-		if (is_anchor)
-			chained = false;
 	}
 	if (chained)
 		return TRAIN_NOTHING;
@@ -79,8 +77,7 @@ enum train_mark train_optimizer_end(struct train *t)
 
 void train_backward_begin(struct train *t)
 {
-	if (t->in_backward++ == 0)
-		t->backward_in_optimizer = t->in_optimizer > 0;
+	t->in_backward++;
 }
 
 enum train_mark train_backward_end(struct train *t)
@@ -89,8 +86,8 @@ enum train_mark train_backward_end(struct train *t)
 		return TRAIN_NOTHING;
 	t->active = true;
 	t->backwards++;
-	if (!t->backward_in_optimizer)
-		t->stepped = false;
+	t->passes = true;
+	t->stepped = false;
 	if (!t->stepped_in_backward)
 		return TRAIN_NOTHING;
 	t->stepped_in_backward = false;

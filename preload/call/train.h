@@ -6,7 +6,7 @@
  *	- An optimizer step ends a step when it ends; optimizer steps inside it (wrappers around an optimizer) count with it,
  *	  and so does a backward pass inside it (a closure).
  *	- Optimizer steps inside a backward pass (an optimizer for each parameter) are one, at the end of that pass.
- *	- Optimizer steps with no backward pass between them are one (chained optimizers).
+ *	- Optimizer steps with no backward pass between them are one (chained optimizers), if there are such passes.
  *	- Of several optimizers one is the anchor, the first that stepped, and only its steps count: D, G, D, G is a step for
  *	  each pair. An anchor that is no longer used is replaced.
  *	- An update of the loss scale with no optimizer step since the last one, but a backward pass, ends a step too: the
@@ -34,7 +34,6 @@ struct train {
 	uint32_t accumulate; /* micro steps in a step if the user says so, 0: as counted */
 	/* the present */
 	uint32_t in_optimizer, in_backward; /* nesting */
-	bool backward_in_optimizer; /* the backward pass that goes on began inside an optimizer step */
 	uint64_t optimizer; /* of the outermost step that goes on */
 	/* since the last mark */
 	uint32_t backwards; /* outermost passes that have finished */
@@ -42,7 +41,7 @@ struct train {
 	bool stepped; /* an optimizer step since the last backward pass */
 	bool stepped_since_update; /* ... of the loss scale */
 	/* all the time */
-	bool active; /* a training has been seen */
+	bool active, passes; /* a training has been seen; a backward pass */
 	uint64_t anchor; /* 0: none yet */
 	uint64_t seen[16];
 	uint32_t nseen; /* different optimizers */

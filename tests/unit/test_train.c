@@ -115,6 +115,9 @@ static void test_chained(void **state)
 {
 	(void)state;
 	assert_string_equal(play("[]A)B)C)[]A)B)C)"), "[]A)|B)C)[]A)|B)C)");
+	start(NULL);
+	/* In a loop over optimizers of the same kind they look alike. */
+	assert_string_equal(play("[]A)A)A)[]A)A)A)"), "[]A)|A)A)[]A)|A)A)");
 }
 
 static void test_gan(void **state)

@@ -103,20 +103,38 @@ static bool starts(const struct string *s, const char *with)
 	return s->len >= n && memcmp(s->text, with, n) == 0;
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
 /*
- * Which optimizer it is: its class, and who called its step(): the frames are the mark's own, the wrapper around step(),
- * and then the program's.
+ * Which optimizer it is: its class, and the place in the program that calls its step(). Innermost are the frames of the
+ * mark, then the wrapper around step() in optimizer.py, perhaps that of a scheduler, and then the program.
  */
 static uint64_t identify(const struct string *name)
 {
 	struct foreign_stack s;
+	struct foreign_name n;
 	uint64_t h = hash_u64(1, name->len);
+	bool inside = false;
 
 	for (uint64_t i = 0; i < name->len; i++)
 		h = hash_u64(h, (unsigned char)name->text[i]);
 	foreign_walk(&s);
-	if (s.n > 2)
-		h = hash_u64(hash_u64(h, s.frame[2].code), s.frame[2].at);
+	for (int i = 0; i < s.n && i < 16; i++) {
+		if (!s.language->describe(&s.frame[i], &n))
+			continue;
+		if (ends_with(n.file, "/torch/optim/optimizer.py") ||
+			ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
+			inside = true;
+		} else if (inside) {
+			h = hash_u64(hash_u64(h, s.frame[i].code), s.frame[i].at);
+			break;
+		}
+	}
 	return h | 1;
 }
 

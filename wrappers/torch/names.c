@@ -136,7 +136,7 @@ static bool may_be(const char *s)
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
-	       strncmp(s, "_ZN2at4_ops19_amp_update_scale_4call", 36) == 0;
+	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0;
 }
 
 /* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
