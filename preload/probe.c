@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "call/step.h"
 #include "session.h"
@@ -15,6 +16,7 @@ long probe_step(void)
 	long step = -1;
 
 	thread_word.busy++;
+	log_config_now();
 	if (session_configure())
 		step = (long)step_end(STEP_API);
 	thread_word.busy--;
@@ -27,6 +29,7 @@ static int set_paused(bool on)
 	int err = errno, ret = -1;
 
 	thread_word.busy++;
+	log_config_now();
 	if (session_configure()) {
 		atomic_store(&session.paused, on);
 		ret = 0;

@@ -93,7 +93,41 @@ static void write_line(const char *line, size_t n)
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
-static void say(const char *fmt, va_list ap, char *keep, size_t cap)
+/* Whole lines said before log_config_now(); what does not fit is in meta.json no more than the other lines are. */
+static char held[4096];
+static _Atomic size_t nheld;
+static _Atomic bool config_now;
+
+static void hold(const char *line, size_t n)
+{
+	size_t at = atomic_fetch_add(&nheld, n);
+
+	if (at + n <= sizeof(held))
+		memcpy(held + at, line, n);
+	else
+		atomic_fetch_sub(&nheld, n);
+}
+
+void log_config_now(void)
+{
+	int err = errno;
+	size_t n;
+
+	if (atomic_load_explicit(&config_now, memory_order_relaxed) ||
+		atomic_exchange(&config_now, true))
+		return;
+	n = atomic_load(&nheld);
+	for (size_t at = 0; at < n && log_level() > 0 && stderr_is_usable();) {
+		const char *nl = memchr(held + at, '\n', n - at);
+		size_t len = nl ? (size_t)(nl + 1 - (held + at)) : n - at;
+
+		write_line(held + at, len);
+		at += len;
+	}
+	errno = err;
+}
+
+static void say(enum loss kind, const char *fmt, va_list ap, char *keep, size_t cap)
 {
 	char line[512];
 	struct text t = text_over(line, sizeof(line) - 1);
@@ -115,7 +149,9 @@ static void say(const char *fmt, va_list ap, char *keep, size_t cap)
 	if (keep)
 		snprintf(keep, cap, "%s", line + from);
 	line[t.len] = '\n';
-	if (log_level() > 0 && stderr_is_usable())
+	if (kind == LOSS_CONFIG && !atomic_load(&config_now))
+		hold(line, t.len + 1);
+	else if (log_level() > 0 && stderr_is_usable())
 		write_line(line, t.len + 1);
 }
 
@@ -131,7 +167,7 @@ void log_loss(enum loss kind, const char *fmt, ...)
 		va_list ap;
 
 		va_start(ap, fmt);
-		say(fmt, ap, keep, LOSS_TEXT_MAX);
+		say(kind, fmt, ap, keep, LOSS_TEXT_MAX);
 		va_end(ap);
 	}
 	if (keep)
@@ -148,7 +184,7 @@ void log_info(int l, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap, NULL, 0);
+	say(LOSS_COUNT, fmt, ap, NULL, 0);
 	va_end(ap);
 	errno = err;
 }

@@ -36,6 +36,12 @@ void log_rank_set(int rank); /* -1: unknown; for the prefix */
 void log_loss(enum loss kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_info(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * What was said of LOSS_CONFIG is held back until this, and printed at once from then on: the configuration is read
+ * already when a library is loaded, also in shells and launchers that will never record anything and have to stay silent.
+ */
+void log_config_now(void);
+
 /* The first text of that kind, or NULL. */
 const char *log_loss_text(enum loss kind);
 const char *log_loss_name(enum loss kind); /* short word for meta.json */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "call/async.h"
 #include "call/comm.h"
@@ -54,6 +55,7 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 		return API_GONE;
 	if (session_configure())
 		f->traits = traits_of(f) | given;
+	log_config_now();
 	/* The fast way of a wrapper knows one real function only. */
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
 	if (!(given & API_BOUND))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "call/api.h"
@@ -114,6 +115,7 @@ void check_write(void)
 		return;
 	thread_word.busy++;
 	session_configure();
+	log_config_now();
 
 	size_t cap = LINE_MAX_BYTES * (size_t)(api_count + ROWS_MADE);
 	char *buf = malloc(cap);

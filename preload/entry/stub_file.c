@@ -55,6 +55,7 @@ void stub_file_write(void)
 	if (!file || !program)
 		return;
 	thread_word.busy++;
+	log_config_now();
 	if (session_configure() && runtime_any()) {
 		stub_collect(&names, program, value_of("LD_LIBRARY_PATH"));
 		if (names.n && !names.failed)

@@ -24,7 +24,8 @@ from rows import Output, calls, flags
 HEADER = ("step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,dtype,shape,count,bytes,min,max,mean,"
           "norm,zeros,nans,infs,start_ns,dur_ns,thread,stack_id,flags,parent,phase,name,tag,wait_ns,dev_ns,crc32")
 HEADERS = {"stack_info.csv": "stack_id,api,first_step,python_stack,native_stack",
-           "comms.csv": "comm,lib,size,rank,kind,parent,name,world_ranks"}
+           "comms.csv": "comm,lib,size,rank,kind,parent,name,world_ranks",
+           "modules.csv": "path,build_id"}
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
          "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
          "float8_e4m3fn": 1, "float8_e5m2": 1}

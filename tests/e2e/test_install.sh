@@ -13,7 +13,7 @@ snapshot() {
 prefix=$tmp/opt/libprobe
 ok 'make install' "${make[@]}" install "PREFIX=$prefix"
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
-	'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 '
+	'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 '
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"

@@ -97,6 +97,10 @@ static void three_about_configuration(void)
 static void test_configuration_says_all(void **state)
 {
 	(void)state;
+	assert_string_equal(said(three_about_configuration), "");
+	assert_string_equal(
+		said(log_config_now), "libprobe: line 0\nlibprobe: line 1\nlibprobe: line 2\n");
+	assert_string_equal(said(log_config_now), "");
 	assert_string_equal(said(three_about_configuration),
 		"libprobe: line 0\nlibprobe: line 1\nlibprobe: line 2\n");
 	assert_string_equal(log_loss_text(LOSS_CONFIG), "line 0");
