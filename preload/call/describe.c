@@ -265,7 +265,8 @@ static inline bool make_view(
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
 	v->layout = VIEW_CONTIG;
-	v->nostats = 0;
+	v->nostats = v->host = 0;
+	v->shot = 0;
 	v->ndim = JOURNAL_NDIM_NONE;
 	v->peer = v->tag = JOURNAL_NONE;
 	v->comm_seq = JOURNAL_NONE64;
