@@ -69,7 +69,10 @@ static uint32_t put_tensors(
 			if (!fenv_in)
 				stats_fenv_enter(&fenv);
 			fenv_in = true;
-			view_measure(v, cfg->eps, &at->stats);
+			if (!cfg->crc32)
+				view_measure(v, cfg->eps, &at->stats);
+			else if (view_measure_crc32(v, cfg->eps, &at->stats, &at->crc))
+				at->flags |= TF_CRC;
 		}
 		at++;
 	}

@@ -39,6 +39,12 @@ struct view {
 /* Measures the view; out->n is 0 if it cannot be measured. The caller has entered stats_fenv. */
 void view_measure(const struct view *v, double eps, struct stats *out);
 
+/*
+ * The same, and the CRC-32 of its bytes; true if there is one. Elements count in the order of the view, those of a
+ * strided one in the order in which they lie in memory.
+ */
+int view_measure_crc32(const struct view *v, double eps, struct stats *out, uint32_t *crc);
+
 /* True if the memory of two views overlaps (their outer bounds do). */
 int view_overlap(const struct view *a, const struct view *b);
 

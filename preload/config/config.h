@@ -40,6 +40,7 @@ struct config {
 	int64_t step_count_per_record; /* steps in one calls_<a>-<b>.csv */
 	/* what */
 	bool statistics;
+	bool crc32; /* of each tensor with statistics */
 	double eps; /* |x| < eps counts as zero */
 	enum stats_isa stats_isa; /* instructions that measure */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
