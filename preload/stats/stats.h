@@ -111,8 +111,8 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 
 /*
  * How far ahead of the elements that are looked at memory is fetched, in bytes. The prefetchers of the CPUs keep a
- * shorter distance, for they do not know that all of it will be read (measured: 74 % of the read rate without, 78 % at
- * 2 KiB, 90 % from 8 KiB on).
+ * shorter distance, for they do not know that all of it will be read. Measured with float64 in AVX-512 on a Zen 4, as
+ * share of the rate of merely reading: 67 % at 1 KiB, 76 % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
  */
 #define STATS_FAR 12288
 
