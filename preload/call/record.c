@@ -106,12 +106,15 @@ static inline struct journal_tensor *behind(struct journal_tensor *t, const stru
 
 #define EXACT_BYTES 65536 /* statistics of so many bytes take long (thread_exact_time()) */
 
-static void measure(const struct view *v, struct stats *s)
+static void measure(const struct view *v, struct journal_tensor *out)
 {
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	view_measure(v, session.cfg.eps, s);
+	if (!session.cfg.crc32)
+		view_measure(v, session.cfg.eps, &out->stats);
+	else if (view_measure_crc32(v, session.cfg.eps, &out->stats, &out->crc))
+		out->flags |= TF_CRC;
 	if (t)
 		thread_exact_time(t, clock_ticks() - t0);
 }
@@ -149,7 +152,7 @@ __attribute__((noinline)) static void measure_tensors(
 		if (!is_measured(v) || !(v->host || host_memory(v)))
 			continue;
 		t->flags = 0;
-		measure(v, &t->stats);
+		measure(v, t);
 	}
 	stats_fenv_leave(&fenv);
 }

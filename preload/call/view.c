@@ -72,6 +72,8 @@ static uint64_t runs_ahead(const struct gather *g, uint64_t n)
 static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
 {
 	if (step == g->size && n >= DIRECT / g->size) {
+		if (g->acc.crc32_of)
+			flush(g); /* the order counts */
 		stats_add_piece(&g->acc, (const void *)at, n, (const void *)next);
 		return;
 	}
@@ -230,21 +232,36 @@ static int readable(const struct view *v)
 	return v->base || v->layout == VIEW_SEGMENTS;
 }
 
-void view_measure(const struct view *v, double eps, struct stats *out)
+static int measure(const struct view *v, double eps, struct stats *out, uint32_t *crc)
 {
 	struct gather g;
 
 	memset(out, 0, sizeof(*out));
 	if (!readable(v) || stats_begin(&g.acc, v->dtype, eps))
-		return;
+		return 0;
+	if (crc)
+		stats_with_crc32(&g.acc);
 	g.size = dtype_info(v->dtype)->size;
 	g.used = 0;
 	if (v->layout == VIEW_CONTIG)
 		stats_add(&g.acc, v->base, v->count);
 	else if (!(v->layout == VIEW_SEGMENTS ? add_segments : add_strided)(&g, v))
-		return;
+		return 0;
 	flush(&g);
 	stats_end(&g.acc, out);
+	if (crc)
+		*crc = g.acc.crc32;
+	return out->n != 0;
+}
+
+void view_measure(const struct view *v, double eps, struct stats *out)
+{
+	measure(v, eps, out, NULL);
+}
+
+int view_measure_crc32(const struct view *v, double eps, struct stats *out, uint32_t *crc)
+{
+	return measure(v, eps, out, crc);
 }
 
 /* Bytes that one element takes up; of a derived type as far as the view tells. */

@@ -42,6 +42,12 @@ struct view {
 /* Measures the view; out->n is 0 if it cannot be measured. The caller has entered stats_fenv. */
 void view_measure(const struct view *v, double eps, struct stats *out);
 
+/*
+ * The same, and the CRC-32 of its bytes; true if there is one. Elements count in the order of the view, those of a
+ * strided one in the order in which they lie in memory.
+ */
+int view_measure_crc32(const struct view *v, double eps, struct stats *out, uint32_t *crc);
+
 /* The bytes [*lo, *hi) hold every element of the view. Returns 0 if it has none. */
 int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi);
 

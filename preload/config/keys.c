@@ -77,6 +77,8 @@ const struct config_key config_keys[] = {
 	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
 	BOOL(gzip, "false", "Compress calls files (.csv.gz) when a whole further block was begun"),
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
+	BOOL(crc32, "false",
+		"With the statistics also the CRC-32 of each tensor's bytes, as zlib computes it"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,

@@ -225,6 +225,8 @@ INLINE d8 widen_u64(const unsigned char *p)
  */
 INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
 {
+	/* Hides that v_load() reads the same bytes: clang 14 would cut up that register byte by byte. */
+	__asm__("" : "+r"(p));
 	UNROLL for (int i = 0; i < V; i += V / 2)
 	{
 		vec x = is_signed ? _mm512_cvtepi8_epi16(load_256(p + i))

@@ -165,7 +165,9 @@ INLINE void careful_8(struct census *c, struct sums *l, int h, d8 x, vd eps, vd 
 {
 	if (c)
 		take_census(c, x, eps);
-	UNROLL for (int k = 0; l && k < 8 / W; k++)
+	if (!l)
+		return;
+	UNROLL for (int k = 0; k < 8 / W; k++)
 	{
 		vd v = vd_keep(vd_mul(x.r[k], scale), vd_abs(x.r[k]), top);
 

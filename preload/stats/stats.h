@@ -16,6 +16,7 @@
 #ifndef PROBE_STATS_STATS_H
 #define PROBE_STATS_STATS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
@@ -66,6 +67,8 @@ struct stats_acc {
 	struct stats_eps eps;
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
+	uint32_t (*crc32_of)(uint32_t crc, const void *p, size_t n); /* NULL: not asked for */
+	uint32_t crc32; /* of what was added */
 	uint8_t cls; /* enum dtype_class */
 	uint8_t size; /* bytes of one real component */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
@@ -94,6 +97,9 @@ const char *stats_selected(void);
  */
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 
+/* Right after stats_begin(): a->crc32 is to be the CRC-32 (zlib's) of the bytes of the elements in the order added. */
+void stats_with_crc32(struct stats_acc *a);
+
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);
 
@@ -105,8 +111,8 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 
 /*
  * How far ahead of the elements that are looked at memory is fetched, in bytes. The prefetchers of the CPUs keep a
- * shorter distance, for they do not know that all of it will be read (measured: 74 % of the read rate without, 78 % at
- * 2 KiB, 90 % from 8 KiB on).
+ * shorter distance, for they do not know that all of it will be read. Measured with float64 in AVX-512 on a Zen 4, as
+ * share of the rate of merely reading: 67 % at 1 KiB, 76 % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
  */
 #define STATS_FAR 12288
 

@@ -21,6 +21,7 @@ static const struct {
 	{"step_count_per_record", "100", "7", "7"},
 	{"gzip", "false", "true", "yes"},
 	{"statistics", "true", "false", "no"},
+	{"crc32", "false", "true", "1"},
 	{"eps", "1.0e-8", "0.25", ".25"},
 	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
 	{"min_bytes", "0", "1024", "1024"},
@@ -154,7 +155,7 @@ static void environment(void **state)
 		int n = snprintf(entry, sizeof(entry), "PROBE_%s=%s", keys[i].name, keys[i].env);
 
 		for (int j = 6; j < n && entry[j] != '='; j++)
-			if (entry[j] != '_')
+			if (entry[j] >= 'a' && entry[j] <= 'z')
 				entry[j] = (char)(entry[j] - 32);
 		load_env(&c, entry, &l);
 		assert_lines(&l, 0);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CRC-32 of zlib, gzip and PNG (polynomial 0x04c11db7, bits reflected) of the elements while their block is in the
+ * cache. zlib's own, or where the CPU multiplies without carries, folding: 64 bytes are replaced by what leaves the
+ * same remainder 64 bytes further on, so that only the last 16 go through zlib's tables.
+ */
+#include <stdatomic.h>
+#include <zlib.h>
+
+#include "stats/stats.h"
+
+static uint32_t by_table(uint32_t crc, const void *p, size_t n)
+{
+	return (uint32_t)crc32_z(crc, p, n);
+}
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#define CLMUL static inline __attribute__((target("pclmul,sse4.1")))
+
+/* x times x^bits of the two powers in k, plus y. */
+CLMUL __m128i fold(__m128i x, __m128i k, __m128i y)
+{
+	__m128i low = _mm_clmulepi64_si128(x, k, 0x00), high = _mm_clmulepi64_si128(x, k, 0x11);
+
+	return _mm_xor_si128(_mm_xor_si128(low, high), y);
+}
+
+CLMUL __m128i load_at(const unsigned char *p)
+{
+	return _mm_loadu_si128((const __m128i *)p);
+}
+
+__attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
+	uint32_t crc, const void *data, size_t n)
+{
+	/* x^(512+32), x^(512-32) and x^(128+32), x^(128-32) modulo the polynomial, reflected and shifted by one. */
+	const __m128i far = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
+	const __m128i near = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
+	const unsigned char *p = data;
+	unsigned char last[16];
+	__m128i x[4];
+
+	if (n < 128)
+		return by_table(crc, p, n);
+	for (int i = 0; i < 4; i++)
+		x[i] = load_at(p + 16 * i);
+	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)~crc));
+	for (p += 64, n -= 64; n >= 64; p += 64, n -= 64) {
+		x[0] = fold(x[0], far, load_at(p));
+		x[1] = fold(x[1], far, load_at(p + 16));
+		x[2] = fold(x[2], far, load_at(p + 32));
+		x[3] = fold(x[3], far, load_at(p + 48));
+	}
+	for (int i = 1; i < 4; i++)
+		x[i] = fold(x[i - 1], near, x[i]);
+	for (; n >= 16; p += 16, n -= 16)
+		x[3] = fold(x[3], near, load_at(p));
+	_mm_storeu_si128((__m128i *)last, x[3]);
+	/* zlib inverts at both ends: from this value on it begins with a remainder of 0. */
+	return by_table(by_table(UINT32_MAX, last, sizeof(last)), p, n);
+}
+
+static int has_clmul(void)
+{
+	uint32_t a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_PCLMUL && c & bit_SSE4_1;
+}
+
+#else
+#define by_clmul by_table
+#define has_clmul() 0
+#endif
+
+void stats_with_crc32(struct stats_acc *a)
+{
+	static _Atomic int known; /* 1: by table, 2: by multiplication */
+	int how = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!how) {
+		how = has_clmul() ? 2 : 1;
+		atomic_store_explicit(&known, how, memory_order_relaxed);
+	}
+	a->crc32 = 0;
+	a->crc32_of = how == 2 ? by_clmul : by_table;
+}

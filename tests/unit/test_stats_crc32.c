@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CRC-32 of tensors against zlib's over a plain copy of their bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "call/view.h"
+#include "stats_reference.h"
+
+#define EPS 1e-8
+
+static uint64_t seed = 1;
+
+static uint32_t crc_of(const struct view *v)
+{
+	struct stats_fenv env;
+	struct stats s;
+	uint32_t crc = 0;
+
+	stats_fenv_enter(&env);
+	assert_true(view_measure_crc32(v, EPS, &s, &crc));
+	stats_fenv_leave(&env);
+	assert_int_equal(s.n, v->count);
+	return crc;
+}
+
+static struct view contiguous(const void *p, uint64_t n, unsigned dt)
+{
+	return (struct view){.base = p,
+		.count = n,
+		.bytes = n * dtype_info(dt)->size,
+		.dtype = (uint8_t)dt,
+		.layout = VIEW_CONTIG};
+}
+
+static void test_lengths_and_offsets(void **state)
+{
+	unsigned char data[600 + 64];
+
+	(void)state;
+	fill_tensor(DT_UINT8, data, sizeof(data), FILL_BITS, &seed);
+	for (size_t n = 1; n <= 600; n++) {
+		for (size_t offset = 0; offset < 64; offset += 1 + n % 5) {
+			struct view v = contiguous(data + offset, n, DT_UINT8);
+
+			assert_int_equal(crc_of(&v), crc32(0, data + offset, (uInt)n));
+		}
+	}
+}
+
+static void test_across_blocks(void **state)
+{
+	static unsigned char data[100003 * 8];
+
+	(void)state;
+	for (unsigned dt = DT_BOOL; dt <= DT_FLOAT64; dt++) {
+		size_t n = 100003 - dt;
+		struct view v = contiguous(data, n, dt);
+
+		fill_tensor(dt, data, n, FILL_USUAL, &seed);
+		assert_int_equal(crc_of(&v), crc32(0, data, (uInt)(n * dtype_info(dt)->size)));
+	}
+}
+
+/* Short segments are gathered, long ones measured where they lie: the order must stay that of the view. */
+static void test_segments(void **state)
+{
+	static float data[20000], plain[20000];
+	int32_t counts[40], displs[40];
+	size_t n = 0, at = 0;
+	struct view v;
+
+	(void)state;
+	fill_tensor(DT_FLOAT32, data, 20000, FILL_USUAL, &seed);
+	for (unsigned i = 0; i < 40; i++) {
+		counts[i] = (int32_t)(i % 3 ? random_bits(&seed) % 50 : 300);
+		displs[i] = (int32_t)at;
+		memcpy(plain + n, data + at, 4 * (size_t)counts[i]);
+		n += (size_t)counts[i];
+		at += (size_t)counts[i] + random_bits(&seed) % 10;
+	}
+	v = (struct view){.base = data,
+		.count = n,
+		.dtype = DT_FLOAT32,
+		.layout = VIEW_SEGMENTS,
+		.width = 4,
+		.n = 40,
+		.unit = 4,
+		.counts = counts,
+		.displs = displs};
+	assert_int_equal(crc_of(&v), crc32(0, (const Bytef *)plain, (uInt)(4 * n)));
+}
+
+static void test_strided(void **state)
+{
+	static float data[20000], plain[10000];
+	int64_t sizes[] = {50, 100}, strides[] = {200, 2};
+	struct view v = {.base = data,
+		.count = 5000,
+		.dtype = DT_FLOAT32,
+		.layout = VIEW_STRIDED,
+		.width = 8,
+		.n = 2,
+		.counts = sizes,
+		.displs = strides};
+
+	(void)state;
+	fill_tensor(DT_FLOAT32, data, 20000, FILL_USUAL, &seed);
+	for (size_t i = 0; i < 5000; i++)
+		plain[i] = data[i / 100 * 200 + i % 100 * 2];
+	assert_int_equal(crc_of(&v), crc32(0, (const Bytef *)plain, 20000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lengths_and_offsets),
+		cmocka_unit_test(test_across_blocks),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_strided),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
