@@ -159,7 +159,7 @@ static void tail_of(double *v, long n, void (*fn)(long), const char *suffix)
 	for (long i = 0; i < n; i++) {
 		uint64_t t0, t1;
 
-		next += 5000;
+		next += 20000;
 		spin(next);
 		t0 = now();
 		fn(1);
@@ -176,7 +176,7 @@ static void tail_of(double *v, long n, void (*fn)(long), const char *suffix)
 
 static void measure_tail(void)
 {
-	long n = ncalls ? ncalls : 200000;
+	long n = ncalls ? ncalls : 100000;
 	double *v = malloc((size_t)n * sizeof(*v));
 
 	calls(1);
