@@ -126,10 +126,12 @@ static struct view view_of(struct buffer *b, uint8_t io)
 		.ndim = JOURNAL_NDIM_NONE};
 }
 
+static struct api *called = &f_all; /* which copy's */
+
 /* One call that returns `ret`, on stream 5. Its seq. */
 static uint64_t call(int64_t ret)
 {
-	struct call c = {.api = &f_all,
+	struct call c = {.api = called,
 		.v = &stream_arg,
 		.t = thread_get(),
 		.what = {.root = JOURNAL_NONE,
@@ -143,7 +145,7 @@ static uint64_t call(int64_t ret)
 	c.what.in[0] = view_of(&input, IO_IN);
 	c.what.out[0] = view_of(&output, IO_OUT);
 	stream_enter(&c);
-	c.rec = record_open(c.t, &f_all, &c.what, JOURNAL_NONE64, 0, 0);
+	c.rec = record_open(c.t, called, &c.what, JOURNAL_NONE64, 0, 0);
 	assert_non_null(c.rec);
 	seq = c.rec->seq;
 	event("call; ");
@@ -256,6 +258,30 @@ static void test_groups(void **state)
 	group(&f_end, 5);
 	group(&f_end, 5);
 	assert_rows(call(0), "in 3 ; out 9 ");
+}
+
+/* Another copy of the library knows nothing of this one's group. */
+static void test_two_copies(void **state)
+{
+	struct api other_all = {.spec = &all_reduce, .traits = API_LISTED, .copy = 2},
+		   other_start = {.spec = &group_start, .copy = 2},
+		   other_end = {.spec = &group_end, .copy = 2};
+	uint64_t a, b;
+
+	(void)state;
+	group(&f_start, 0);
+	a = call(0);
+	called = &other_all;
+	b = call(0);
+	assert_rows(b, "in 3 ; out 4 ");
+	group(&other_start, 0);
+	b = call(0);
+	called = &f_all;
+	group(&f_end, 0);
+	assert_rows(a, "in 3 async; out 4 async");
+	assert_rows(b, "");
+	group(&other_end, 0);
+	assert_rows(b, "in 3 async; out 4 async");
 }
 
 static void test_large_group(void **state)
@@ -479,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_at_return, on, off),
 		cmocka_unit_test_setup_teardown(test_groups, on, off),
+		cmocka_unit_test_setup_teardown(test_two_copies, on, off),
 		cmocka_unit_test_setup_teardown(test_large_group, on, off),
 		cmocka_unit_test_setup_teardown(test_idle, on, off),
 		cmocka_unit_test_setup_teardown(test_copy, on, off),
