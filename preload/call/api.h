@@ -271,6 +271,8 @@ struct api {
 	uint32_t traits; /* set before state leaves API_NEW */
 	_Atomic uint32_t dict; /* dictionary id in the journal, 0: none yet */
 	_Atomic(void *) real;
+	_Atomic(uintptr_t)
+		copy; /* of the library that `real` is in: its lowest address; 0: not looked up yet */
 	const struct api_spec *spec;
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
 };

@@ -14,6 +14,7 @@
 #include "call/record.h"
 #include "call/thread.h"
 #include "device/device.h"
+#include "entry/sibling.h"
 #include "session.h"
 
 /* ---- what can be measured ---- */
@@ -228,18 +229,18 @@ static void end_when_there(struct pending *p, uint64_t end, uint32_t flags)
 
 /* ---- groups ---- */
 
-#define GROUPS 2 /* libraries whose groups one thread has open at the same time */
+#define GROUPS 2 /* libraries, or copies of one, whose groups a thread has open at the same time */
 #define QUEUE_FIRST 64u
 #define QUEUE_MAX 65536u
 
 struct queued {
 	struct pending p;
 	uint64_t stream;
-	const struct lib *lib;
+	uintptr_t copy;
 };
 
 struct open_group {
-	const struct lib *lib;
+	uintptr_t copy;
 	uint32_t depth;
 };
 
@@ -248,19 +249,33 @@ static __thread struct {
 	uint32_t n; /* in the queue: struct queued in thread->group */
 } here __attribute__((tls_model("initial-exec")));
 
-static struct open_group *group_of(const struct lib *lib, bool make)
+/* A group is of one copy of a library: several may be loaded, and know nothing of each other. */
+static uintptr_t copy_of(const struct api *api)
+{
+	struct api *f = (struct api *)(uintptr_t)api;
+	uintptr_t copy = atomic_load_explicit(&f->copy, memory_order_relaxed);
+
+	if (!copy) {
+		copy = sibling_base(call_real(f));
+		copy = copy ? copy : 1;
+		atomic_store_explicit(&f->copy, copy, memory_order_relaxed);
+	}
+	return copy;
+}
+
+static struct open_group *group_of(uintptr_t copy, bool make)
 {
 	struct open_group *unused = NULL;
 
 	for (unsigned i = 0; i < GROUPS; i++) {
-		if (here.open[i].depth && here.open[i].lib == lib)
+		if (here.open[i].depth && here.open[i].copy == copy)
 			return &here.open[i];
 		if (!here.open[i].depth)
 			unused = &here.open[i];
 	}
 	if (!make || !unused)
 		return NULL;
-	*unused = (struct open_group){.lib = lib};
+	*unused = (struct open_group){.copy = copy};
 	return unused;
 }
 
@@ -291,6 +306,7 @@ static struct queued *queue_place(struct thread *t)
 static void group_ended(struct call *c, int64_t ret)
 {
 	const struct lib *lib = c->api->spec->lib;
+	uintptr_t copy = copy_of(c->api);
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool never = c->api->spec->sub == SUB_CANCEL || !c->ok;
 	uint32_t kept = 0, flags = !c->ok     ? CF_ERROR
@@ -306,7 +322,7 @@ static void group_ended(struct call *c, int64_t ret)
 	for (uint32_t i = 0; i < here.n; i++) {
 		struct what *w = &q[i].p.what;
 
-		if (q[i].lib != lib) {
+		if (q[i].copy != copy) {
 			if (kept != i)
 				q[kept] = q[i];
 			kept++;
@@ -328,7 +344,7 @@ static void group_ended(struct call *c, int64_t ret)
 
 void stream_group_enter(struct call *c)
 {
-	struct open_group *g = group_of(c->api->spec->lib, false);
+	struct open_group *g = group_of(copy_of(c->api), false);
 
 	/* What the group holds is done, or hangs, in its outermost end. */
 	if (g && g->depth == 1 && here.n && c->api->spec->task == TASK_GROUP_END)
@@ -338,7 +354,7 @@ void stream_group_enter(struct call *c)
 void stream_group(struct call *c, int64_t ret)
 {
 	bool start = c->api->spec->task == TASK_GROUP_START;
-	struct open_group *g = group_of(c->api->spec->lib, start);
+	struct open_group *g = group_of(copy_of(c->api), start);
 
 	async_wait_end(c);
 	if (!g || (start && !c->ok))
@@ -355,7 +371,7 @@ void stream_leave(struct call *c, int64_t ret)
 	const struct lib *lib = c->api->spec->lib;
 	struct what *w = &c->what;
 	bool progress = lib->in_progress && ret == lib->in_progress;
-	struct open_group *g = group_of(lib, false);
+	struct open_group *g = group_of(copy_of(c->api), false);
 	struct queued *q = NULL;
 	struct pending p;
 
@@ -388,7 +404,7 @@ void stream_leave(struct call *c, int64_t ret)
 		comm_hold(w->comm);
 	record_async(c->rec, w);
 	if (q)
-		*q = (struct queued){.p = p, .stream = stream_of(c), .lib = lib};
+		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c->api)};
 	else
 		end_when_there(&p, c->end, 0);
 }

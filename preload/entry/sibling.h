@@ -4,6 +4,7 @@
 #define PROBE_ENTRY_SIBLING_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The function `name` of the object that holds the address `near`; near NULL: of the only object that has one. NULL:
@@ -16,5 +17,8 @@ void *sibling_symbol(const void *near, const char *name);
  * known (the program itself, code made at run time). Returns buf.
  */
 const char *sibling_file(const void *near, char *buf, size_t bytes);
+
+/* The lowest address of the object that holds that address, 0 if there is none. */
+uintptr_t sibling_base(const void *near);
 
 #endif

@@ -10,6 +10,7 @@
 #include "call/record.h"
 #include "call/stream.h"
 #include "device/device.h"
+#include "stream_device.h"
 
 static const struct lib lib = {.name = "nccl", .in_progress = 7, .success = {0, 7}, .nsuccess = 2};
 static const struct kind kind_all = {.name = "allreduce", .op = "all_reduce", .collective = true};
@@ -32,76 +33,6 @@ static const struct api_spec group_start = {.symbol = "ncclGroupStart",
 static struct api f_all = {.spec = &all_reduce, .traits = API_LISTED},
 		  f_start = {.spec = &group_start}, f_end = {.spec = &group_end},
 		  f_cancel = {.spec = &group_cancel};
-
-/* ---- the device ---- */
-
-#define SHOTS 3000
-static char events[65536];
-static enum device_memory memory_is = DEVICE_IDLE;
-static bool loaded, capture;
-static int copy_gives, poll_gives = 1;
-static _Atomic unsigned nshots, held;
-static bool quiet; /* many threads: nothing is noted down */
-static float staged[SHOTS][4];
-
-static void event(const char *fmt, ...)
-{
-	size_t n = quiet ? 0 : strlen(events);
-	va_list ap;
-
-	if (quiet)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(events + n, sizeof(events) - n, fmt, ap);
-	va_end(ap);
-}
-
-static bool attach(void)
-{
-	return loaded;
-}
-
-static enum device_memory memory(const void *p)
-{
-	(void)p;
-	return memory_is;
-}
-
-static bool capturing(uint64_t stream)
-{
-	event("capture? %u; ", (unsigned)stream);
-	return capture;
-}
-
-static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
-{
-	event("copy %c on %u; ", ((const char *)from)[0], (unsigned)stream);
-	if (copy_gives || nshots == SHOTS - 1)
-		return copy_gives ? copy_gives : -ENOBUFS;
-	*shot = ++nshots;
-	held++;
-	/* What it holds shows where a figure comes from. */
-	for (size_t i = 0; i < bytes / 4 && i < 4; i++)
-		staged[*shot][i] = (float)(100 * *shot + i);
-	return 0;
-}
-
-static int poll(uint32_t shot, const void **at)
-{
-	*at = staged[shot];
-	return poll_gives;
-}
-
-static void drop(uint32_t shot)
-{
-	assert_true(shot && held);
-	held--;
-	event("drop %u; ", shot);
-}
-
-static const struct device_backend fake = {
-	"fake", "libcmocka", attach, memory, capturing, copy, poll, drop};
-const struct device_backend *const device_backends[] = {&fake, NULL};
 
 /* ---- calls ---- */
 
@@ -126,10 +57,12 @@ static struct view view_of(struct buffer *b, uint8_t io)
 		.ndim = JOURNAL_NDIM_NONE};
 }
 
+static struct api *called = &f_all; /* which copy's */
+
 /* One call that returns `ret`, on stream 5. Its seq. */
 static uint64_t call(int64_t ret)
 {
-	struct call c = {.api = &f_all,
+	struct call c = {.api = called,
 		.v = &stream_arg,
 		.t = thread_get(),
 		.what = {.root = JOURNAL_NONE,
@@ -143,7 +76,7 @@ static uint64_t call(int64_t ret)
 	c.what.in[0] = view_of(&input, IO_IN);
 	c.what.out[0] = view_of(&output, IO_OUT);
 	stream_enter(&c);
-	c.rec = record_open(c.t, &f_all, &c.what, JOURNAL_NONE64, 0, 0);
+	c.rec = record_open(c.t, called, &c.what, JOURNAL_NONE64, 0, 0);
 	assert_non_null(c.rec);
 	seq = c.rec->seq;
 	event("call; ");
@@ -256,6 +189,30 @@ static void test_groups(void **state)
 	group(&f_end, 5);
 	group(&f_end, 5);
 	assert_rows(call(0), "in 3 ; out 9 ");
+}
+
+/* Another copy of the library knows nothing of this one's group. */
+static void test_two_copies(void **state)
+{
+	struct api other_all = {.spec = &all_reduce, .traits = API_LISTED, .copy = 2},
+		   other_start = {.spec = &group_start, .copy = 2},
+		   other_end = {.spec = &group_end, .copy = 2};
+	uint64_t a, b;
+
+	(void)state;
+	group(&f_start, 0);
+	a = call(0);
+	called = &other_all;
+	b = call(0);
+	assert_rows(b, "in 3 ; out 4 ");
+	group(&other_start, 0);
+	b = call(0);
+	called = &f_all;
+	group(&f_end, 0);
+	assert_rows(a, "in 3 async; out 4 async");
+	assert_rows(b, "");
+	group(&other_end, 0);
+	assert_rows(b, "in 3 async; out 4 async");
 }
 
 static void test_large_group(void **state)
@@ -479,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_at_return, on, off),
 		cmocka_unit_test_setup_teardown(test_groups, on, off),
+		cmocka_unit_test_setup_teardown(test_two_copies, on, off),
 		cmocka_unit_test_setup_teardown(test_large_group, on, off),
 		cmocka_unit_test_setup_teardown(test_idle, on, off),
 		cmocka_unit_test_setup_teardown(test_copy, on, off),

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device for tests of preload/call/stream.c: every thing that is asked of it is noted down in `events`. */
+#ifndef TESTS_UNIT_STREAM_DEVICE_H
+#define TESTS_UNIT_STREAM_DEVICE_H
+
+#include "core_helper.h"
+
+#include "device/device.h"
+
+#define SHOTS 3000
+static char events[65536];
+static enum device_memory memory_is = DEVICE_IDLE;
+static bool loaded, capture;
+static int copy_gives, poll_gives = 1;
+static _Atomic unsigned nshots, held;
+static bool quiet; /* many threads: nothing is noted down */
+static float staged[SHOTS][4];
+
+static void event(const char *fmt, ...)
+{
+	size_t n = quiet ? 0 : strlen(events);
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(events + n, sizeof(events) - n, fmt, ap);
+	va_end(ap);
+}
+
+static bool attach(void)
+{
+	return loaded;
+}
+
+static enum device_memory memory(const void *p)
+{
+	(void)p;
+	return memory_is;
+}
+
+static bool capturing(uint64_t stream)
+{
+	event("capture? %u; ", (unsigned)stream);
+	return capture;
+}
+
+static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+{
+	event("copy %c on %u; ", ((const char *)from)[0], (unsigned)stream);
+	if (copy_gives || nshots == SHOTS - 1)
+		return copy_gives ? copy_gives : -ENOBUFS;
+	*shot = ++nshots;
+	held++;
+	/* What it holds shows where a figure comes from. */
+	for (size_t i = 0; i < bytes / 4 && i < 4; i++)
+		staged[*shot][i] = (float)(100 * *shot + i);
+	return 0;
+}
+
+static int poll(uint32_t shot, const void **at)
+{
+	*at = staged[shot];
+	return poll_gives;
+}
+
+static void drop(uint32_t shot)
+{
+	assert_true(shot && held);
+	held--;
+	event("drop %u; ", shot);
+}
+
+static const struct device_backend fake = {
+	"fake", "libcmocka", attach, memory, capturing, copy, poll, drop};
+const struct device_backend *const device_backends[] = {&fake, NULL};
+
+#endif
