@@ -304,6 +304,7 @@ static bool describe_own(struct call *c)
 	w->phase = 0;
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
+	w->out_room = 0;
 	if (!c->api->spec->lib->describe(c))
 		return false;
 	what_fit(w);
@@ -328,6 +329,7 @@ bool describe(struct call *c)
 	w->phase = 0;
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
+	w->out_room = 0;
 	a = arg(c, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);

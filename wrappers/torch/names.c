@@ -14,7 +14,7 @@
 #include "spec/demangle.h"
 #include "wrappers/torch/torch.h"
 
-#define ROWS_MAX 512
+#define ROWS_MAX 8192
 
 /* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
 #define REDOP 16
@@ -206,7 +206,9 @@ static bool wants(const char *symbol, const char *object)
 	struct found f;
 
 	(void)object;
-	return may_be(symbol) && session_configure() && look_up(symbol, &f);
+	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
+		return false;
+	return look_up(symbol, &f) || torch_op_wanted(symbol);
 }
 
 /* ---- rows ---- */
@@ -265,24 +267,33 @@ static struct api *make(const char *symbol, const char *object)
 	static _Atomic unsigned made;
 	struct found f;
 	struct torch_row *r;
+	bool known;
 
 	(void)object;
-	if (!session_configure() || !look_up(symbol, &f) || strlen(symbol) >= sizeof(r->link_name))
+	if (!session_configure())
 		return NULL;
-	if (atomic_fetch_add(&made, 1) >= ROWS_MAX || !(r = calloc(1, sizeof(*r)))) {
-		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", f.name);
+	known = look_up(symbol, &f);
+	if (atomic_load(&made) >= ROWS_MAX ||
+		!(r = calloc(1, sizeof(*r) + strlen(symbol) + 1))) {
+		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", symbol);
 		return NULL;
 	}
-	strcpy(r->symbol, f.name);
 	strcpy(r->link_name, symbol);
 	r->spec.symbol = r->symbol;
 	r->spec.link_name = r->link_name;
 	r->spec.ffi = &r->ffi;
 	r->api.spec = &r->spec;
-	if (f.method)
+	if (known)
+		strcpy(r->symbol, f.name);
+	if (known && f.method) {
 		fill_method(r, f.method);
-	else
+	} else if (known) {
 		fill_watched(r, f.watched);
+	} else if (!torch_op_fill(r, symbol)) {
+		free(r);
+		return NULL;
+	}
+	atomic_fetch_add(&made, 1);
 	return &r->api;
 }
 

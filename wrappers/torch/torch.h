@@ -7,15 +7,17 @@
  *	c10d::ProcessGroup*::<method>     collectives and messages        lib_c10d
  *	enqueue, finish, wait of a Work   their completion                lib_torch, watched only
  *	autograd, profiler marks          steps and phases                lib_torch, watched only
+ *	at::_ops::<operator>::*           operators, if they are listed   lib_aten
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H
 
 #include "call/call.h"
 #include "entry/runtime.h"
+#include "wrappers/torch/optype.h"
 #include "wrappers/torch/tensor.h"
 
-extern const struct lib lib_c10d, lib_torch;
+extern const struct lib lib_c10d, lib_torch, lib_aten;
 extern const struct runtime_provider torch_provider;
 
 /* ---- process groups ---- */
@@ -52,8 +54,10 @@ struct torch_row {
 	const struct torch_method *method; /* lib_c10d */
 	uint8_t backend; /* enum torch_backend */
 	uint8_t scope; /* lib_torch: enum torch_scope */
-	char symbol[96];
-	char link_name[512];
+	struct op_type op; /* lib_aten */
+	char op_name[136]; /* of the schema */
+	char symbol[128];
+	char link_name[];
 };
 
 static inline const struct torch_row *torch_row_of(const struct call *c)
@@ -98,8 +102,17 @@ struct torch_work {
 
 /* For a call that is being described. NULL: no memory, or too many on the way. */
 struct torch_work *torch_work_new(struct call *c);
+struct torch_work *torch_work_of(const struct call *c); /* NULL: it has none */
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+
+/* ---- operators (ops.c) ---- */
+
+/* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
+bool torch_op_wanted(const char *symbol);
+
+/* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
+bool torch_op_fill(struct torch_row *r, const char *symbol);
 
 /* ---- marks ---- */
 

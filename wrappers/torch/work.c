@@ -62,15 +62,19 @@ static void give(struct torch_work *w)
 
 struct torch_work *torch_work_new(struct call *c)
 {
-	struct torch_work *w;
+	struct torch_work *w, *spare = NULL;
 
 	/* Those of calls that have returned (their views were needed until the record was closed), or were left. */
 	while (current && current->depth >= thread_word.depth) {
 		w = current;
 		current = w->outer;
+		if (!current && !w->started) {
+			spare = w; /* the usual case, without a lock */
+			break;
+		}
 		give(w);
 	}
-	w = take();
+	w = spare ? spare : take();
 	if (!w) {
 		log_loss(LOSS_PENDING,
 			"more than %d calls of process groups on the way at once: further ones are "
@@ -86,6 +90,11 @@ struct torch_work *torch_work_new(struct call *c)
 	w->nin = w->nout = 0;
 	current = w;
 	return w;
+}
+
+struct torch_work *torch_work_of(const struct call *c)
+{
+	return current && current->call == c ? current : NULL;
 }
 
 /* That handle stands for the call from now on. */
