@@ -316,7 +316,9 @@ static void leave(struct call *c, int64_t ret)
 	w->nout = 0;
 	results(w, &torch_row_of(c)->op, c);
 	c->what.nout = w->nout;
-	if (w->nout && w->nin && w->out[0].base && w->out[0].base == w->in[0].base)
+	/* A result that shares its memory is a view; one that is a parameter was written. */
+	if (torch_row_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
+		w->out[0].base == w->in[0].base)
 		c->what.flags |= CF_INPLACE;
 }
 
