@@ -72,6 +72,8 @@ static const struct watched {
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},
 	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
+	/* Before 2.0 the mark is made by this alone. */
+	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
 	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
 };
 
@@ -121,7 +123,7 @@ static bool args_fit(const char *args, const struct cxx_params *p, bool method)
 				return false;
 			break;
 		case 'b':
-			if (t != CT_U8 && t != CT_I8)
+			if (t != CT_U8 && t != CT_I8 && t != CXX_CLASS)
 				return false;
 			break;
 		}
@@ -136,6 +138,8 @@ static bool may_be(const char *s)
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
 	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0;
 }
 
@@ -273,8 +277,7 @@ static struct api *make(const char *symbol, const char *object)
 	if (!session_configure())
 		return NULL;
 	known = look_up(symbol, &f);
-	if (atomic_load(&made) >= ROWS_MAX ||
-		!(r = calloc(1, sizeof(*r) + strlen(symbol) + 1))) {
+	if (atomic_load(&made) >= ROWS_MAX || !(r = calloc(1, sizeof(*r) + strlen(symbol) + 1))) {
 		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", symbol);
 		return NULL;
 	}

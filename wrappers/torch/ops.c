@@ -11,6 +11,7 @@
 #include "journal/layout.h"
 #include "session.h"
 #include "config/wraplist.h"
+#include "entry/elfsym.h"
 #include "wrappers/torch/torch.h"
 
 #define PREFIX "_ZN2at4_ops"
@@ -124,6 +125,26 @@ static void split_name(const char *schema, char *base, char *overload, size_t ca
 	overload[m] = 0;
 }
 
+/*
+ * Before 2.2, OptionalArrayRef had 16 bytes and an encoding of its own, under the same name. Other optionals by value
+ * have another name there, and are not known.
+ */
+static bool passable(const struct op_type *t)
+{
+	static _Atomic int is_new; /* 0: not looked at, 1: yes, 2: no */
+	struct provider p;
+
+	for (unsigned i = 0; i < t->nargs; i++) {
+		if (!t->members[i] || t->members[i]->size != 24)
+			continue;
+		if (!is_new)
+			is_new = elfsym_all("aoti_torch_get_data_ptr", &p, 1) > 0 ? 1 : 2;
+		if (is_new == 2)
+			return false;
+	}
+	return true;
+}
+
 bool torch_op_fill(struct torch_row *r, const char *symbol)
 {
 	char name[128], base[64], overload[64];
@@ -132,7 +153,7 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	const char *schema;
 	bool call;
 
-	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, t))
+	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, t) || !passable(t))
 		return false;
 	schema = op_schema(name);
 	if (!schema || !op_result_of(schema, t))

@@ -75,6 +75,7 @@ enum torch_scope {
 	SCOPE_WAIT, /* of a message */
 	SCOPE_BACKWARD,
 	SCOPE_RECORD_BEGIN,
+	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 };
