@@ -236,6 +236,7 @@ static void fill_method(struct torch_row *r, const struct torch_method *m)
 		.collective = m->form < FORM_SEND,
 		.rooted = m->root >= 0,
 	};
+	r->indirect = strcmp(m->kind, "reduce_scatter") == 0;
 	r->ffi.hidden = true;
 	s->lib = &lib_c10d;
 	s->list_name = r->symbol;

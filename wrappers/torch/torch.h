@@ -53,6 +53,8 @@ struct torch_row {
 	struct kind kind;
 	const struct torch_method *method; /* lib_c10d */
 	uint8_t backend; /* enum torch_backend */
+	/* The Work that it gives back is not the one that it puts into the queue: when that ends, outputs are not there. */
+	_Atomic bool indirect;
 	uint8_t scope; /* lib_torch: enum torch_scope */
 	struct op_type op; /* lib_aten */
 	char op_name[136]; /* of the schema */
@@ -95,6 +97,7 @@ struct torch_work {
 	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
 	uint32_t depth; /* of the thread when it was entered */
+	const void *handle; /* of that Work */
 	bool started; /* followed by a Work: the memory is given back at its completion */
 	uint16_t nin, nout;
 	const void *out_impl[TORCH_TENSORS_MAX];
