@@ -132,6 +132,16 @@ unit: $(UNIT_BIN) $(B)/genwrap
 e2e: all apps
 	@B=$(B) tests/run.sh -l $(B)/test-logs/e2e $(E2E)
 
+# PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
+# minutes and 1 GB the first time.
+TORCH_VERSION ?= 2.13.0
+.PHONY: ptvenv
+ptvenv: $(B)/ptvenv/.torch-$(TORCH_VERSION)
+$(B)/ptvenv/.torch-$(TORCH_VERSION):
+	$(call say,VENV,$(B)/ptvenv) python3 -m venv $(B)/ptvenv
+	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy
+	@touch $@
+
 test: deps-if-missing
 	@$(MAKE) --no-print-directory all apps $(UNIT_BIN)
 	@B=$(B) tests/run.sh -l $(B)/test-logs $(UNIT_BIN) $(E2E)
@@ -175,12 +185,13 @@ deps-if-missing:
 LIBDIR ?= $(PREFIX)/lib
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
-		$(DESTDIR)$(PREFIX)/share/libprobe $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
+		$(DESTDIR)$(PREFIX)/share/libprobe/apis $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/libprobe.so $(DESTDIR)$(LIBDIR)/libprobe.so
 	install -m 755 $(B)/probe $(DESTDIR)$(PREFIX)/bin/probe
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
 	install -m 644 configs/probe.yaml configs/support_wrap_ops.yaml $(DESTDIR)$(PREFIX)/share/libprobe/
+	install -m 644 configs/apis/custom.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
 	install -m 644 tools/probe/probe.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
@@ -194,6 +205,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 $(DESTDIR)$(PREFIX)/share/libprobe/probe.yaml \
 		$(DESTDIR)$(PREFIX)/share/libprobe/support_wrap_ops.yaml \
+		$(DESTDIR)$(PREFIX)/share/libprobe/apis/custom.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
 
 clean:

@@ -20,6 +20,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "call/thread.h"
+#include "entry/rows.h"
 #include "sink/meta.h"
 #include "sink/owner.h"
 
@@ -390,6 +391,12 @@ void session_rank(int rank, int size)
 
 /* ---- forked children ---- */
 
+static void forget_dict(struct api *a, void *arg)
+{
+	(void)arg;
+	atomic_store(&a->dict, 0);
+}
+
 /*
  * Runs in the child between fork() and its return. The parent's threads, its writer among them, do not exist here and
  * may have held any lock; the journal is still mapped and belongs to the parent.
@@ -420,6 +427,7 @@ static void child_after_fork(void)
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)
 		atomic_store(&api_table[i].dict, 0);
+	rows_each(forget_dict, NULL);
 	stack_id_reset();
 	log_forget();
 	if (session.alive != &always)

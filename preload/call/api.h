@@ -262,8 +262,7 @@ enum api_trait {
 	API_HOOKED = 2, /* the adapter's enter and leave are to be asked for this TASK_DATA call */
 	API_MARKER = 4, /* each call (or every n-th) ends a step */
 	API_COUNTED = 8, /* only counted: `probe check` */
-	API_BOUND =
-		16, /* `real` was given with the row and is not to be looked for: dlsym by handle */
+	API_BOUND = 16, /* `real` came with the row and is not looked for: dlsym by handle */
 	API_CHOSEN = 32, /* its provider has found it listed, by whatever name */
 };
 
@@ -313,6 +312,11 @@ struct lib {
 	int64_t missing; /* what a wrapper returns when no real function exists */
 	const char *alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names */
 	bool exact; /* real functions are probed with the caller's scope (several copies are normal) */
+	/*
+	 * Its spec is a user's, and may be wrong: both ends of a buffer are shown to the kernel before it is read, so that
+	 * a count in bytes instead of elements ends in a record without statistics and not in a fault.
+	 */
+	bool unsure;
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */

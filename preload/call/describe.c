@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "call/comm.h"
 #include "journal/layout.h"
+#include "stack/memory.h"
 
 /* A role that a function lacks is played by another one. */
 static const uint8_t stand_in[ROLE_NROLES] = {
@@ -311,6 +313,41 @@ static bool describe_own(struct call *c)
 	return true;
 }
 
+/*
+ * Can this page be read? Asked of the kernel once in 4096 times: buffers are used again and again. The low bits of a
+ * place count how often its page is still believed; places are shared by pages and taken over without regard, and two
+ * threads that lose each other's count only ask more often.
+ */
+static bool believed(uintptr_t page)
+{
+	static _Atomic uintptr_t places[64];
+	_Atomic uintptr_t *p = &places[hash_mix(page) % 64];
+	uintptr_t v = atomic_load_explicit(p, memory_order_relaxed);
+
+	if ((v & ~(MEMORY_PAGE - 1)) == page && v != page) {
+		atomic_store_explicit(p, v - 1, memory_order_relaxed);
+		return true;
+	}
+	if (!memory_readable(page))
+		return false;
+	atomic_store_explicit(p, page + MEMORY_PAGE - 1, memory_order_relaxed);
+	return true;
+}
+
+/* Takes the statistics from buffers that do not seem to be where the spec says. */
+static void doubt(struct view *v, unsigned n)
+{
+	for (; n; n--, v++) {
+		uintptr_t first = (uintptr_t)v->base, last = first + v->bytes - 1;
+
+		if (v->layout != VIEW_CONTIG || !v->bytes || v->nostats)
+			continue;
+		if (last < first || !believed(first & ~(MEMORY_PAGE - 1)) ||
+			!believed(last & ~(MEMORY_PAGE - 1)))
+			v->nostats = 1;
+	}
+}
+
 bool describe(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
@@ -348,6 +385,10 @@ bool describe(struct call *c)
 	/* Without a communicator extents that depend on its size or on who is root would be guesses. */
 	if (w->comm || !(s->at[ROLE_COMM] || lib->one_comm))
 		views(c, root);
+	if (lib->unsure) {
+		doubt(w->in, w->nin);
+		doubt(w->out, w->nout);
+	}
 	if (!s->kind->collective)
 		point_to_point(c);
 	return true;

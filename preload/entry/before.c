@@ -128,27 +128,23 @@ struct collect {
 	bool here; /* in this process: stubs and rows that exist count */
 };
 
-static bool add_name(struct stub_names *l, const char *name, bool old)
+static bool add_name(struct stub_names *l, const struct elf_function *fn)
 {
 	char *copy;
 
 	if (l->n == l->cap) {
 		uint32_t cap = l->cap ? 2 * l->cap : 64;
-		char **item = realloc(l->item, cap * sizeof(*item));
+		struct stub_name *item = realloc(l->item, cap * sizeof(*item));
 
 		if (!item)
 			return false;
 		l->item = item;
 		l->cap = cap;
 	}
-	copy = malloc(strlen(name) + 2);
-	if (!copy)
-		return false;
-	/* The mark goes behind the end: names that occur with several versions are taken out by it afterwards. */
-	strcpy(copy, name);
-	copy[strlen(name) + 1] = old;
-	l->item[l->n++] = copy;
-	return true;
+	copy = strdup(fn->name);
+	if (copy)
+		l->item[l->n++] = (struct stub_name){copy, fn->versioned, fn->old};
+	return copy;
 }
 
 static bool function(const struct elf_function *fn, void *arg)
@@ -162,18 +158,15 @@ static bool function(const struct elf_function *fn, void *arg)
 		stub_second(fn->name);
 		return true;
 	}
-	c->names->failed = !add_name(c->names, fn->name, fn->old);
+	c->names->failed = !add_name(c->names, fn);
 	return !c->names->failed;
 }
 
 static int by_name(const void *x, const void *y)
 {
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
+	const struct stub_name *a = x, *b = y;
 
-static bool is_old(const char *name)
-{
-	return name[strlen(name) + 1];
+	return strcmp(a->text, b->text);
 }
 
 /*
@@ -187,19 +180,23 @@ static void settle(struct stub_names *l)
 	if (l->n)
 		qsort(l->item, l->n, sizeof(*l->item), by_name);
 	for (uint32_t i = 0, j; i < l->n; i = j) {
-		bool old = false;
+		struct stub_name one = l->item[i];
 
-		for (j = i; j < l->n && strcmp(l->item[i], l->item[j]) == 0; j++)
-			old |= is_old(l->item[j]);
-		if (old)
-			log_loss(LOSS_ENTRY,
-				"%s has several versions; it is not recorded: a wrapper could not "
-				"tell them apart",
-				l->item[i]);
-		for (uint32_t k = i + !old; k < j; k++)
-			free(l->item[k]);
-		if (!old)
-			l->item[n++] = l->item[i];
+		for (j = i + 1; j < l->n && strcmp(one.text, l->item[j].text) == 0; j++) {
+			one.old |= l->item[j].old;
+			one.versioned |= l->item[j].versioned;
+			free(l->item[j].text);
+		}
+		if (!one.old) {
+			l->item[n++] = one;
+			continue;
+		}
+		log_loss(LOSS_ENTRY,
+			"%s has several versions; it is not recorded: a wrapper could not tell "
+			"them "
+			"apart",
+			one.text);
+		free(one.text);
 	}
 	l->n = n;
 }
@@ -207,7 +204,7 @@ static void settle(struct stub_names *l)
 void stub_names_free(struct stub_names *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		free(l->item[i]);
+		free(l->item[i].text);
 	free(l->item);
 	*l = (struct stub_names){0};
 }
@@ -264,23 +261,28 @@ const char *stub_deepbound(void)
 	return atomic_load(&deepbound);
 }
 
-static bool compiled(const struct elf_function *fn, void *arg)
-{
-	bool *any = arg;
+struct deep {
+	const char *path;
+	bool any;
+};
 
-	*any = api_find(fn->name) || runtime_wants(fn->name, "");
-	return !*any;
+static bool of_interest(const struct elf_function *fn, void *arg)
+{
+	struct deep *d = arg;
+
+	d->any = api_find(fn->name) || runtime_wants(fn->name, d->path);
+	return !d->any;
 }
 
 static void note_deepbind(const struct elf_file *f, const char *path)
 {
+	struct deep d = {path, false};
 	char *none = NULL, *copy;
-	bool any = false;
 
 	if (atomic_load(&deepbound))
 		return;
-	elf_file_functions(f, compiled, &any);
-	copy = any ? strdup(path) : NULL;
+	elf_file_functions(f, of_interest, &d);
+	copy = d.any ? strdup(path) : NULL;
 	if (!copy || !atomic_compare_exchange_strong(&deepbound, &none, copy)) {
 		free(copy);
 		return;

@@ -119,6 +119,13 @@ static void add_row(struct spec_load *l, const struct func *f, const struct lib 
 		r->literal = longest_word(l, f->symbol);
 }
 
+/* A name whose row has a mistake is not unknown. */
+static void know_names(const struct node *rows)
+{
+	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
+		wraplist_match(session.list, "custom", rows->key[i]->text);
+}
+
 static int by_find(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -189,8 +196,10 @@ static void read_all(struct spec_load *l, void *arg)
 		struct funcs funcs = {NULL, 0};
 		const struct spec *s = spec_read(l, src->path, docs.item[i], &kinds, &funcs);
 
-		if (s)
+		if (s) {
+			know_names(node_get(s->top, "functions"));
 			take_rows(l, s, &funcs);
+		}
 	}
 	index_symbols(l);
 }
@@ -347,17 +356,15 @@ static bool params_fit(const struct params *args, const struct cxx_params *p)
 }
 
 /* An overload, or a mistake in the signature: calling it that way would be the end of the program. */
-static bool fits_or_say(struct row *r, const char *name, const struct cxx_params *p)
+static bool fits_or_say(struct row *r, const char *symbol, const struct cxx_params *p)
 {
 	if (params_fit(&r->f->args, p))
 		return true;
 	if (!atomic_exchange_explicit(&r->misfit_said, true, memory_order_relaxed))
 		log_loss(LOSS_ENTRY,
-			"%s:%u:%u: a function %s has other parameters (%s%d%s) than the %u of this "
-			"signature; that one is not recorded",
-			r->f->at.file, r->f->at.line, r->f->at.col, name,
-			p->nested ? "without this: " : "", p->n, p->variadic ? " and ..." : "",
-			r->f->args.n);
+			"%s:%u:%u: %s is not recorded: its parameters are not those of this "
+			"signature (an overload, or a mistake in it)",
+			r->f->at.file, r->f->at.line, r->f->at.col, symbol);
 	return false;
 }
 
@@ -400,7 +407,7 @@ static struct row *find(const char *symbol, const char *object)
 			continue;
 		if (x->f->find == FIND_GLOB)
 			len = demangle(symbol, name, sizeof(name), &params);
-		if (len <= 0 || fits_or_say(x, name, &params))
+		if (len <= 0 || fits_or_say(x, symbol, &params))
 			r = x;
 	}
 	return r;

@@ -303,6 +303,7 @@ const struct lib *custom_lib_new(const struct spec *s)
 		.nsuccess = (uint8_t)s->nsuccess,
 		.missing = s->missing,
 		.alias_prefix = *s->twin ? s->twin : NULL,
+		.unsure = true,
 		.one_comm = s->rank.function && !s->rank.comm,
 		.comm = functions[n].comm,
 		.dtype = functions[n].dtype,

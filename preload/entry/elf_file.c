@@ -18,7 +18,7 @@
 #error "no machine number for this processor"
 #endif
 
-#define NEEDED_MAX 4096 /* entries of the dynamic section that are looked at */
+#define DYN_MAX 4096 /* entries of the dynamic section that are looked at */
 
 /* n items of `size` bytes at file offset `at`, or NULL where they do not lie in the file, aligned. */
 static const void *at_offset(
@@ -190,10 +190,11 @@ static void read_dynamic(struct elf_file *f)
 		const ElfW(Phdr) *p = &f->phdr[i];
 		uint64_t n = p->p_filesz / sizeof(*f->dyn);
 
-		if (p->p_type == PT_DYNAMIC)
-			f->dyn = at_offset(f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
-		if (p->p_type == PT_DYNAMIC && f->dyn)
-			f->ndyn = n < NEEDED_MAX ? n : NEEDED_MAX;
+		if (p->p_type != PT_DYNAMIC)
+			continue;
+		f->dyn = at_offset(f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
+		f->ndyn = !f->dyn ? 0 : n < DYN_MAX ? n : DYN_MAX;
+		break;
 	}
 	for (size_t i = 0; i < f->ndyn; i++)
 		if (f->dyn[i].d_tag == DT_NULL)
@@ -293,8 +294,9 @@ void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg)
 {
 	for (uint32_t i = f->first; i < f->nsym; i++) {
-		struct elf_function fn = {
-			.name = function_name(f, i), .old = f->versym && f->versym[i] & 0x8000};
+		struct elf_function fn = {.name = function_name(f, i),
+			.versioned = f->versym && (f->versym[i] & 0x7fff) >= 2,
+			.old = f->versym && f->versym[i] & 0x8000};
 
 		if (fn.name && !visit(&fn, arg))
 			return;

@@ -45,7 +45,8 @@ const char *elf_file_needed(const struct elf_file *f, size_t *at);
 
 struct elf_function {
 	const char *name;
-	bool old; /* a version that new references do not bind to (name@VERSION) */
+	bool versioned; /* it has a version */
+	bool old; /* one that new references do not bind to (name@VERSION) */
 };
 
 /* Calls visit for each function that the file exports, until that returns false. */

@@ -8,21 +8,21 @@
 
 #if defined(__x86_64__)
 #define PLATFORM "x86_64"
-#define TRIPLET "x86_64-linux-gnu"
+#define LIB_TRIPLET "lib/x86_64-linux-gnu"
 static const char *const hwcaps[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
 #elif defined(__aarch64__)
 #define PLATFORM "aarch64"
-#define TRIPLET "aarch64-linux-gnu"
+#define LIB_TRIPLET "lib/aarch64-linux-gnu"
 static const char *const hwcaps[] = {""};
 #endif
 #define NHWCAPS (sizeof(hwcaps) / sizeof(*hwcaps))
 
 /* What $LIB stands for differs by distribution. */
-static const char *const lib_names[] = {"lib/" TRIPLET, "lib64", "lib"};
+static const char *const lib_names[] = {LIB_TRIPLET, "lib64", "lib"};
 #define NLIBS (sizeof(lib_names) / sizeof(*lib_names))
 
 static const char *const standard[] = {
-	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+	"/" LIB_TRIPLET, "/usr/" LIB_TRIPLET, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
 struct find {
 	struct elf_file *f;

@@ -25,7 +25,6 @@ struct search {
 	struct provider *out;
 	int max, found;
 	bool any_type, only_after, only_before, passed_us, stubs;
-	uintptr_t lo; /* only the object that begins there; 0: any */
 };
 
 uint32_t elfsym_hash(const char *s)
@@ -120,8 +119,8 @@ static bool fits(const struct object *o, const struct search *s, uint32_t i)
 		return false;
 	if (!s->any_type && type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
-	/* A hidden version (foo@OLD) is not what a new reference binds to. */
-	if (o->versym && o->versym[i] & 0x8000)
+	/* A hidden version (foo@OLD) is not what a new reference binds to; in a stub object it is (stub_elf.h). */
+	if (!s->stubs && o->versym && o->versym[i] & 0x8000)
 		return false;
 	return strcmp(o->str + sym->st_name, s->name) == 0;
 }
@@ -192,7 +191,7 @@ static int each(struct dl_phdr_info *info, size_t size, void *arg)
 		s->passed_us = true;
 		return s->only_before;
 	}
-	if ((s->only_after && !s->passed_us) || (s->lo && s->lo != lo) || !describe(info, &o))
+	if ((s->only_after && !s->passed_us) || !describe(info, &o))
 		return 0;
 
 	const ElfW(Sym) *sym = find(&o, s);
@@ -251,13 +250,6 @@ bool elfsym_before_us(const char *name)
 bool elfsym_stub(const char *name, struct provider *out)
 {
 	struct search s = {.name = name, .out = out, .max = 1, .stubs = true};
-
-	return search(&s);
-}
-
-bool elfsym_stub_next(uintptr_t lo, struct provider *out)
-{
-	struct search s = {.name = STUB_NEXT, .out = out, .max = 1, .stubs = true, .lo = lo};
 
 	return search(&s);
 }
@@ -464,8 +456,7 @@ static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
 	while (last && !(chain[last - t[1]] & 1))
 		last++;
 	for (uint32_t i = t[1]; i <= last; i++)
-		if (strcmp(o.str + o.sym[i].st_name, STUB_NEXT))
-			e->visit(o.str + o.sym[i].st_name, e->arg);
+		e->visit(o.str + o.sym[i].st_name, e->arg);
 	return 0;
 }
 

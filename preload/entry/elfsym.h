@@ -36,8 +36,6 @@ bool elfsym_before_us(const char *name);
 
 /* The stub of that name, if a stub object has one. */
 bool elfsym_stub(const char *name, struct provider *out);
-/* The function STUB_NEXT of the stub object that begins at lo. */
-bool elfsym_stub_next(uintptr_t lo, struct provider *out);
 void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
 
 /*

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "call/call.h"
 #include "call/wrapper.h"
+#include "entry/rows.h"
 
 #if !FFI_GO_CLOSURES
 #error "this libffi has no go closures"
@@ -31,6 +32,7 @@ struct entry {
 	ffi_go_closure go; /* first: its address is the context */
 	struct api *api;
 	struct entry *next;
+	struct made_row made;
 	ffi_cif cif;
 	ffi_type *type[API_ARGS_MAX];
 };
@@ -286,12 +288,32 @@ static int prepare(struct entry *e)
 	return 0;
 }
 
+/* Puts e before `head`, the first that was looked at. Returns e, or the entry that another thread made meanwhile. */
+static struct entry *insert(_Atomic(struct entry *) *bucket, struct entry *head, struct entry *e)
+{
+	struct entry *other, *seen;
+
+	e->next = head;
+	while (!atomic_compare_exchange_weak(bucket, &e->next, e)) {
+		seen = head;
+		head = e->next;
+		other = find(head, seen, e->api);
+		if (other) {
+			entry_free(e);
+			return other;
+		}
+	}
+	e->made.api = e->api;
+	rows_add(&e->made);
+	return e;
+}
+
 int ffi_entry(struct api *a, void **code, void **context)
 {
 	const struct api_spec *s = a->spec;
 	_Atomic(struct entry *) *bucket = &buckets[hash_mix((uintptr_t)a) % BUCKETS];
 	struct entry *head = atomic_load_explicit(bucket, memory_order_acquire);
-	struct entry *e = find(head, NULL, a), *other, *seen;
+	struct entry *e = find(head, NULL, a);
 	int err;
 
 	if (!s->ffi || s->nargs > API_ARGS_MAX)
@@ -306,18 +328,7 @@ int ffi_entry(struct api *a, void **code, void **context)
 			entry_free(e);
 			return err;
 		}
-		e->next = head;
-		while (!atomic_compare_exchange_weak(bucket, &e->next, e)) {
-			/* Another thread put entries before those that were looked at. */
-			seen = head;
-			head = e->next;
-			other = find(head, seen, a);
-			if (other) {
-				entry_free(e);
-				e = other;
-				break;
-			}
-		}
+		e = insert(bucket, head, e);
 	}
 	*code = (void *)ffi_enter;
 	*context = &e->go;

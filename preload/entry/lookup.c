@@ -42,26 +42,34 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 	return *cached;
 }
 
-/* Is it a name that libprobe.so or a stub object defines? */
-static bool is_ours(const char *name)
-{
-	struct provider p;
-
-	return api_find(name) || elfsym_stub(name, &p);
-}
-
-/* True if the loader would find our function for the caller at pc, and nothing if that did not exist. */
-static bool only_ours(void *handle, const char *name, uintptr_t pc)
+/* Would the loader, asked for RTLD_DEFAULT or RTLD_NEXT by the caller at pc, look behind us at all? */
+static bool asks_behind_us(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
-	struct provider p;
 
-	if (elfsym_before_us(name) || real_next(name))
+	if (elfsym_before_us(name))
 		return false;
-	if (handle == RTLD_DEFAULT)
-		return !elfsym_scope(name, pc, &p);
 	/* RTLD_NEXT of an object behind us, or of a library with a scope of its own, does not lead to us. */
 	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
+}
+
+/*
+ * RTLD_DEFAULT and RTLD_NEXT. Our wrapper would be found by the loader: where nothing else has the name, it is asked
+ * from our place. A stub would not: where the loader finds the function, the stub is the answer.
+ */
+static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
+{
+	struct provider own, stub;
+	bool wrapper = api_find(name), there;
+
+	if ((!wrapper && !elfsym_stub(name, &stub)) || !asks_behind_us(handle, name, pc))
+		return to;
+	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
+	if (wrapper && !there)
+		return (struct tail){.value = real_next(name)};
+	if (!wrapper && there)
+		return (struct tail){.value = stub.addr};
+	return to;
 }
 
 /* What the loader has found by handle is replaced by a wrapper. */
@@ -71,21 +79,44 @@ static void *found(void *p, const char *name, uintptr_t pc)
 
 	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
 		return p;
+	/* By a handle of the program, whose scope is the global one. */
 	if (at.us || at.stubs)
-		return only_ours(NULL, name, pc) ? real_next(name) : p;
+		return elfsym_before_us(name) || real_next(name) ? p : real_next(name);
 	if (!api_find(name) && !runtime_wants(name, at.path))
 		return p;
 	return bind(name, p, at.path, pc);
 }
 
-/* Names that are nobody's are none of our business. Stubs exist only where the configuration was read. */
+static void any_stub(const char *name, void *arg)
+{
+	(void)name;
+	*(int *)arg = 1;
+}
+
+/* Are there stubs from the start on (`probe run`)? Later ones come with the configuration having been read. */
+static bool stubs_at_start(void)
+{
+	static _Atomic int known; /* 1: no, 2: yes */
+	int any = 0;
+
+	if (!known) {
+		elfsym_each_stub(any_stub, &any);
+		known = 1 + any;
+	}
+	return known == 2;
+}
+
+/* Names that are nobody's are none of our business, and not worth reading the configuration for. */
 static bool concerns_us(const char *name)
 {
-	uint32_t phase = atomic_load_explicit(&session.phase, memory_order_acquire);
-
 	if (!name || thread_word.busy || session_is_settled())
 		return false;
-	return api_find(name) || (phase != SESSION_NEW && runtime_any());
+	if (api_find(name))
+		return true;
+	if (atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_NEW &&
+		!stubs_at_start())
+		return false;
+	return session_configure() && runtime_any();
 }
 
 struct tail hook_dlsym(
@@ -103,8 +134,7 @@ struct tail hook_dlsym(
 		return to;
 	thread_word.busy++;
 	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) {
-		if (is_ours(name) && only_ours(handle, name, pc))
-			to = (struct tail){.value = real_next(name)};
+		to = in_scope(to, handle, name, pc);
 		errno = err;
 	} else {
 		to = (struct tail){.value = real(handle, name)};

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "entry/bind.h"
 #include "entry/elfsym.h"
-#include "entry/stub_elf.h"
 
 #define PROVIDERS_MAX 8
 #define SITES 4096u /* a power of two; call sites beyond are searched anew each time */
@@ -46,18 +45,12 @@ void *real_symbol(const char *name)
 
 void *real_next(const char *name)
 {
-	typedef void *through_fn(void *handle, const char *name, dlsym_fn *f);
 	dlsym_fn *sym = next_dlsym();
-	struct provider stub, next;
+	void *p = sym ? sym(RTLD_NEXT, name) : NULL;
+	struct elf_place at;
 
-	if (!sym)
-		return NULL;
-	if (!elfsym_stub(name, &stub))
-		return sym(RTLD_NEXT, name);
-	/* Asked from a function of the stub object: what lies behind that one counts. */
-	if (!elfsym_stub_next(stub.lo, &next))
-		return NULL;
-	return ((through_fn *)next.addr)(RTLD_NEXT, name, sym);
+	/* A stub of a name with a version shows: what lies behind it cannot be asked for. */
+	return p && elfsym_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
 }
 
 /* The one of several that the caller would be bound to without us; the first where nothing else can be told. */
@@ -82,6 +75,9 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
 
+	/* A stub object may stand before libraries that stand before us. */
+	if (!n && elfsym_stub(name, &p[0]))
+		n = elfsym_all(name, p, PROVIDERS_MAX);
 	*several = false;
 	if (n <= 1)
 		return n ? resolver(&p[0]) : NULL;

@@ -35,7 +35,7 @@ static inline const char *real_name(const struct api_spec *s)
 	return s->link_name ? s->link_name : s->symbol;
 }
 
-/* dlsym(RTLD_NEXT, name) as seen from libprobe.so, or from the stub object that defines the name. Sets dlerror(). */
+/* dlsym(RTLD_NEXT, name) as seen from libprobe.so: what is global behind us, stubs aside. Sets dlerror(). */
 void *real_next(const char *name);
 
 #endif

@@ -18,13 +18,19 @@
 #include "entry/tail.h"
 #include "session.h"
 
+struct known_target {
+	struct stub_target target;
+	struct known_target *next;
+};
+
 /* A stub that was called at least once, or asked for by `probe check`. Never freed. */
 struct stub_row {
 	struct stub_row *next;
 	uint64_t hash; /* of the name */
 	const char *name; /* in the stub object, which is never unloaded */
-	struct stub_entry *entry; /* NULL: not called yet */
+	_Atomic(struct stub_entry *) entry; /* NULL: not called yet */
 	struct api *api;
+	_Atomic(struct known_target *) targets;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -91,15 +97,30 @@ static struct stub_row *row_of(const char *name)
 
 /* ---- the first call ---- */
 
-/* Makes the stub lead there from now on. Without memory only this call goes there. */
-static struct tail lead(struct stub_entry *e, void *code, void *context)
+/* A target of a row: made once for each place that its stub ever leads to, for libraries come and go. */
+static const struct stub_target *target_of(struct stub_row *r, void *code, void *context)
 {
-	struct stub_target *t = malloc(sizeof(*t));
+	struct known_target *head = atomic_load(&r->targets), *t;
 
-	if (t) {
-		*t = (struct stub_target){code, context};
-		atomic_store_explicit(&e->target, t, memory_order_release);
-	}
+	for (t = head; t; t = t->next)
+		if (t->target.code == code && t->target.context == context)
+			return &t->target;
+	t = malloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	*t = (struct known_target){{code, context}, head};
+	while (!atomic_compare_exchange_weak(&r->targets, &t->next, t))
+		;
+	return &t->target;
+}
+
+/* Makes the stub lead there from now on, if it leads nowhere yet. Without memory only this call goes there. */
+static struct tail lead(struct stub_row *r, struct stub_entry *e, void *code, void *context)
+{
+	const struct stub_target *was = &e->first, *t = target_of(r, code, context);
+
+	if (t)
+		atomic_compare_exchange_strong(&e->target, &was, t);
 	return (struct tail){code, context};
 }
 
@@ -113,54 +134,58 @@ static struct tail straight(const char *name, uintptr_t pc)
 	return (struct tail){.target = real_find(&spec, pc, &several)};
 }
 
-/* Whether calls are to be recorded, and how. False: no row; the real function does. */
-static bool arm(struct stub_entry *e, uintptr_t pc, struct tail *out)
+/* The next call goes to stub_first() again. Targets are never freed: a thread may be on its way through one. */
+static void reset(struct stub_row *r)
 {
-	struct stub_row *r = row_of(stub_entry_name(e));
+	struct stub_entry *e = atomic_load(&r->entry);
+
+	if (e)
+		atomic_store_explicit(&e->target, &e->first, memory_order_release);
+}
+
+/* Straight to the real function, as long as that is the only one and stays where it is. */
+static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
+{
+	void *real = call_real(r->api);
+
+	lead(r, e, real, NULL);
+	/* stub_second() and stub_forget() change the state first. */
+	if (atomic_load(&r->api->state) != API_SKIP)
+		reset(r);
+	return (struct tail){real, NULL};
+}
+
+/* Without the lock: looking for the real function may ask the loader, and all of this can be done twice. */
+static struct tail choose(struct stub_entry *e, uintptr_t pc)
+{
+	const char *name = stub_entry_name(e);
+	struct stub_row *r;
 	uint32_t state;
 	void *code, *context;
 	int err;
 
+	take();
+	r = row_of(name);
+	give();
 	if (!r)
-		return false;
-	r->entry = e;
+		return straight(name, pc);
+	atomic_store(&r->entry, e);
 	state = atomic_load_explicit(&r->api->state, memory_order_acquire);
 	if (state == API_NEW)
 		state = call_first_use(r->api, pc);
 	if (state == API_GONE) {
 		log_loss(LOSS_REAL,
-			"%s: no loaded library defines it (any more); the call returned 0",
-			r->name);
-		*out = (struct tail){NULL, NULL};
-		return true;
+			"%s: no loaded library defines it (any more); the call returned 0", name);
+		return (struct tail){NULL, NULL};
 	}
-	if (state == API_SKIP) {
-		*out = lead(e, call_real(r->api), NULL);
-		return true;
-	}
+	if (state == API_SKIP)
+		return lead_straight(r, e);
 	err = ffi_entry(r->api, &code, &context);
-	if (err) {
-		log_loss(LOSS_ENTRY, "%s: libffi cannot call it: %s; it is not recorded",
-			r->api->spec->symbol, strerror(-err));
-		return false;
-	}
-	*out = lead(e, code, context);
-	return true;
-}
-
-static struct tail choose(struct stub_entry *e, uintptr_t pc)
-{
-	const struct stub_target *t;
-	struct tail out;
-
-	take();
-	t = atomic_load_explicit(&e->target, memory_order_acquire);
-	if (t != &e->first)
-		out = (struct tail){t->code, t->context};
-	else if (!arm(e, pc, &out))
-		out = straight(stub_entry_name(e), pc);
-	give();
-	return out;
+	if (!err)
+		return lead(r, e, code, context);
+	log_loss(LOSS_ENTRY, "%s: libffi cannot call it: %s; it is not recorded",
+		r->api->spec->symbol, strerror(-err));
+	return straight(name, pc);
 }
 
 /* From stub_entry.S: a stub was called that has no target yet. first: what it then leads to, inside of its entry. */
@@ -189,13 +214,6 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 }
 
 /* ---- what changes later ---- */
-
-/* The next call goes to stub_first() again. */
-static void reset(struct stub_row *r)
-{
-	if (r->entry)
-		atomic_store_explicit(&r->entry->target, &r->entry->first, memory_order_release);
-}
 
 void stub_second(const char *name)
 {

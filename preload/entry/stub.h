@@ -7,8 +7,8 @@
  *	stub.c        the first call of each stub, and the rows behind them
  *	stub_file.c   stub objects for libraries that a program loads at start: `probe stub`, `probe run`
  *
- * Locks: the loader's come before ours. The stub lock is held only while a row is made and a target is chosen; nothing is
- * asked of the loader under it (dl_iterate_phdr alone, which no constructor can block). It is taken before session.lock.
+ * Locks: the loader's come before ours. The stub lock is held only while a row is made; nothing is asked of the loader
+ * under it (dl_iterate_phdr alone, which no constructor can block). It is taken before session.lock.
  * A forked child makes it anew. The hook of dlopen takes no lock of ours at all: two threads that load the same library
  * at once may both make stubs for it; the first object of the global scope then has all the calls.
  */
@@ -19,13 +19,14 @@
 #include <stdint.h>
 
 #include "call/api.h"
+#include "entry/stub_elf.h"
 
 /* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
 void stub_before_load(const char *file, int mode, uintptr_t pc);
 
 /* Names of functions that are to be recorded, sorted, once each. */
 struct stub_names {
-	char **item;
+	struct stub_name *item;
 	uint32_t n, cap;
 	bool failed; /* no memory: not all are there */
 };

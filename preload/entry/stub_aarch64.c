@@ -5,13 +5,6 @@
 #include "entry/stub_elf.h"
 
 #define BTI_C 0xd503245fu
-#define UDF 0u
-
-static void put(uint8_t *out, const uint32_t *code, unsigned n)
-{
-	memset(out, UDF, STUB_BYTES);
-	memcpy(out, code, n * sizeof(*code));
-}
 
 void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry)
 {
@@ -26,18 +19,6 @@ void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry)
 		0xd61f0220u, /* br x17 */
 	};
 
-	put(out, code, sizeof(code) / sizeof(*code));
-}
-
-void stub_next_aarch64(uint8_t *out)
-{
-	static const uint32_t code[] = {
-		BTI_C, 0xa9bf7bfdu, /* stp x29, x30, [sp, #-16]! */
-		0x910003fdu, /* mov x29, sp */
-		0xd63f0040u, /* blr x2 */
-		0xa8c17bfdu, /* ldp x29, x30, [sp], #16 */
-		0xd65f03c0u, /* ret */
-	};
-
-	put(out, code, sizeof(code) / sizeof(*code));
+	memset(out, 0, STUB_BYTES); /* udf */
+	memcpy(out, code, sizeof(code));
 }

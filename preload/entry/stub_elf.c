@@ -12,29 +12,30 @@
 #define ENTRY_SYMBOL "probe_stub_entry"
 #define FIRST 2 /* symbols 0 (none) and 1 (ENTRY_SYMBOL, undefined) are not in the hash table */
 #define PHDRS 5
-#define DYNS 14
+#define DYNS 17
+#define VERSION_NAME "LIBPROBE"
+#define VERSIONED_HIDDEN 0x8002 /* see stub_elf.h */
+#define VERSION_BASE 1
 #define HASH_SHIFT 26
 
 struct machine {
 	uint64_t page; /* the largest that the kernel of such a machine may use */
 	uint32_t relative, absolute; /* relocation types */
 	void (*code)(uint8_t *out, uint64_t at, uint64_t entry);
-	void (*next)(uint8_t *out);
 };
 
-static const struct machine x86_64 = {
-	0x1000, R_X86_64_RELATIVE, R_X86_64_64, stub_code_x86_64, stub_next_x86_64};
+static const struct machine x86_64 = {0x1000, R_X86_64_RELATIVE, R_X86_64_64, stub_code_x86_64};
 static const struct machine aarch64 = {
-	0x10000, R_AARCH64_RELATIVE, R_AARCH64_ABS64, stub_code_aarch64, stub_next_aarch64};
+	0x10000, R_AARCH64_RELATIVE, R_AARCH64_ABS64, stub_code_aarch64};
 
 /* A function of the object, in the order of the hash table. */
 struct item {
-	uint32_t hash, bucket, name; /* name: index, n for STUB_NEXT */
+	uint32_t hash, bucket, name; /* name: index */
 };
 
 /* Offsets in the image, which are addresses too. */
 struct layout {
-	uint64_t hash, sym, str, rela, readable, text, text_end, data, entries, end;
+	uint64_t hash, sym, rela, versym, verdef, str, readable, text, text_end, data, entries, end;
 	uint64_t strsz;
 	uint32_t n, buckets, words;
 };
@@ -62,23 +63,25 @@ static uint32_t power_of_two(uint32_t v)
 	return p;
 }
 
-static void lay_out(struct layout *l, const struct machine *m, const char *const *name, uint32_t n,
-	const char *needed)
+static void lay_out(struct layout *l, const struct machine *m, const struct stub_name *name,
+	uint32_t n, const char *needed)
 {
 	l->n = n;
 	l->buckets = n / 2 + 1;
 	l->words = power_of_two(n / 8 + 1);
-	l->strsz = 1 + sizeof(ENTRY_SYMBOL) + sizeof(STUB_NEXT) + sizeof(STUB_SONAME) +
+	l->strsz = 1 + sizeof(ENTRY_SYMBOL) + sizeof(VERSION_NAME) + sizeof(STUB_SONAME) +
 		   (needed ? strlen(needed) + 1 : 0);
 	for (uint32_t i = 0; i < n; i++)
-		l->strsz += strlen(name[i]) + 1;
+		l->strsz += strlen(name[i].text) + 1;
 	l->hash = up(sizeof(Elf64_Ehdr) + PHDRS * sizeof(Elf64_Phdr), 8);
-	l->sym = up(l->hash + 16 + 8 * (uint64_t)l->words + 4 * ((uint64_t)l->buckets + n + 1), 8);
-	l->rela = l->sym + (FIRST + (uint64_t)n + 1) * sizeof(Elf64_Sym);
-	l->str = l->rela + 2 * (uint64_t)n * sizeof(Elf64_Rela);
+	l->sym = up(l->hash + 16 + 8 * (uint64_t)l->words + 4 * ((uint64_t)l->buckets + n), 8);
+	l->rela = l->sym + (FIRST + (uint64_t)n) * sizeof(Elf64_Sym);
+	l->versym = l->rela + 2 * (uint64_t)n * sizeof(Elf64_Rela);
+	l->verdef = up(l->versym + (FIRST + (uint64_t)n) * sizeof(Elf64_Half), 8);
+	l->str = l->verdef + sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux);
 	l->readable = l->str + l->strsz;
 	l->text = up(l->readable, m->page);
-	l->text_end = l->text + (uint64_t)STUB_BYTES * (n + 1);
+	l->text_end = l->text + (uint64_t)STUB_BYTES * n;
 	l->data = up(l->text_end, m->page);
 	l->entries = up(l->data + DYNS * sizeof(Elf64_Dyn), 64);
 	l->end = l->entries + (uint64_t)n * sizeof(struct stub_entry);
@@ -137,7 +140,35 @@ static void put_dynamic(
 	*d++ = (Elf64_Dyn){DT_RELASZ, {2 * (uint64_t)l->n * sizeof(Elf64_Rela)}};
 	*d++ = (Elf64_Dyn){DT_RELAENT, {sizeof(Elf64_Rela)}};
 	*d++ = (Elf64_Dyn){DT_RELACOUNT, {l->n}};
+	*d++ = (Elf64_Dyn){DT_VERSYM, {l->versym}};
+	*d++ = (Elf64_Dyn){DT_VERDEF, {l->verdef}};
+	*d++ = (Elf64_Dyn){DT_VERDEFNUM, {1}};
 	*d++ = (Elf64_Dyn){DT_FLAGS_1, {DF_1_NODELETE}};
+}
+
+static uint32_t hash_sysv(const char *s)
+{
+	uint32_t h = 0;
+
+	for (; *s; s++) {
+		h = (h << 4) + (unsigned char)*s;
+		h ^= (h & 0xf0000000) >> 24;
+		h &= 0x0fffffff;
+	}
+	return h;
+}
+
+/* There is no entry for the base version: with one, references with a version would not be satisfied by it. */
+static void put_version(uint8_t *image, const struct layout *l, uint32_t version)
+{
+	Elf64_Verdef *d = (Elf64_Verdef *)(image + l->verdef);
+
+	*d = (Elf64_Verdef){.vd_version = VER_DEF_CURRENT,
+		.vd_ndx = VERSIONED_HIDDEN & 0x7fff,
+		.vd_cnt = 1,
+		.vd_hash = hash_sysv(VERSION_NAME),
+		.vd_aux = sizeof(*d)};
+	*(Elf64_Verdaux *)(d + 1) = (Elf64_Verdaux){.vda_name = version};
 }
 
 /* Symbol, stub, entry and relocations of the k-th function in the order of the hash table. */
@@ -182,9 +213,9 @@ static void put_hash(uint8_t *image, const struct layout *l, const struct item *
 	t[3] = HASH_SHIFT;
 	bucket = (uint32_t *)(bloom + l->words);
 	chain = bucket + l->buckets;
-	for (uint32_t k = 0; k <= l->n; k++) {
+	for (uint32_t k = 0; k < l->n; k++) {
 		uint32_t h = item[k].hash;
-		bool last = k == l->n || item[k + 1].bucket != item[k].bucket;
+		bool last = k + 1 == l->n || item[k + 1].bucket != item[k].bucket;
 
 		bloom[h / 64 % l->words] |=
 			UINT64_C(1) << h % 64 | UINT64_C(1) << (h >> HASH_SHIFT) % 64;
@@ -204,32 +235,30 @@ static int by_bucket(const void *x, const void *y)
 }
 
 static void fill(uint8_t *image, const struct layout *l, const struct machine *m,
-	const char *const *name, const struct item *item, const char *needed)
+	const struct stub_name *name, const struct item *item, const char *needed)
 {
 	uint64_t at = 1;
-	uint32_t soname = add_string(image, l, &at, STUB_SONAME), k = 0;
+	uint32_t soname = add_string(image, l, &at, STUB_SONAME);
+	uint32_t version = add_string(image, l, &at, VERSION_NAME);
 	uint32_t lib = needed ? add_string(image, l, &at, needed) : 0;
+	Elf64_Half *versym = (Elf64_Half *)(image + l->versym);
 
 	put_symbol(image, l, 1, add_string(image, l, &at, ENTRY_SYMBOL), 0, false);
 	put_dynamic(image, l, soname, lib, needed);
-	for (uint32_t i = 0; i <= l->n; i++) {
-		bool next = item[i].name == l->n;
-		uint32_t str = add_string(image, l, &at, next ? STUB_NEXT : name[item[i].name]);
+	put_version(image, l, version);
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct stub_name *n = &name[item[i].name];
+		uint32_t str = add_string(image, l, &at, n->text);
 
-		if (next) {
-			m->next(image + l->text + (uint64_t)STUB_BYTES * l->n);
-			put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * l->n,
-				true);
-			continue;
-		}
-		put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * k, true);
-		put_function(image, l, m, k++, str);
+		put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * i, true);
+		put_function(image, l, m, i, str);
+		versym[FIRST + i] = n->versioned ? VERSION_BASE : VERSIONED_HIDDEN;
 	}
 	put_hash(image, l, item);
 }
 
 void *stub_elf_build(
-	int machine, const char *const *name, uint32_t n, const char *needed, size_t *size)
+	int machine, const struct stub_name *name, uint32_t n, const char *needed, size_t *size)
 {
 	const struct machine *m = machine == EM_X86_64	  ? &x86_64
 				  : machine == EM_AARCH64 ? &aarch64
@@ -245,7 +274,7 @@ void *stub_elf_build(
 	/* Offsets of strings and distances between code and entries have 32 bits. */
 	if (l.end > INT32_MAX)
 		return NULL;
-	item = malloc(((size_t)n + 1) * sizeof(*item));
+	item = malloc((size_t)n * sizeof(*item));
 	image = mmap(NULL, l.end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!item || image == MAP_FAILED) {
 		free(item);
@@ -253,12 +282,12 @@ void *stub_elf_build(
 			munmap(image, l.end);
 		return NULL;
 	}
-	for (uint32_t i = 0; i <= n; i++) {
-		item[i].hash = elfsym_hash(i < n ? name[i] : STUB_NEXT);
+	for (uint32_t i = 0; i < n; i++) {
+		item[i].hash = elfsym_hash(name[i].text);
 		item[i].bucket = item[i].hash % l.buckets;
 		item[i].name = i;
 	}
-	qsort(item, (size_t)n + 1, sizeof(*item), by_bucket);
+	qsort(item, n, sizeof(*item), by_bucket);
 	put_heads(image, &l, m, machine);
 	fill(image, &l, m, name, item, needed);
 	free(item);

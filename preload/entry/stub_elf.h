@@ -15,10 +15,17 @@
  * The object has three segments, readable, executable, writable; none is writable and executable. It has the dynamic
  * section, hash table, symbols and relocations that the loader wants, and no section headers. Its DT_SONAME tells it
  * from other objects.
+ *
+ * References bind to stubs, dlsym does not find them: a program that asks for a function gets the answer that it would get
+ * without us, and lookup.c decides what to hand out. That is a matter of versions. A symbol with the hidden version of
+ * index 2 is taken by glibc for an unversioned reference (index below 3) but not for dlsym (index below 2): check_match()
+ * in elf/dl-lookup.c. It is not taken for a reference with a version either, so a name that its library gives a version
+ * has the base version here, which is good for all, and shows in dlsym.
  */
 #ifndef PROBE_ENTRY_STUB_ELF_H
 #define PROBE_ENTRY_STUB_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,12 +48,18 @@ static inline const char *stub_entry_name(const struct stub_entry *e)
 	return (const char *)e - e->name;
 }
 
+struct stub_name {
+	char *text;
+	bool versioned; /* a library defines it with a version: references to it have one */
+	bool old; /* ... with more than one */
+};
+
 /*
  * Builds the object. needed: a library that it asks the loader for, or NULL. machine: EM_X86_64 or EM_AARCH64. Returns
  * the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing that can be built.
  */
 void *stub_elf_build(
-	int machine, const char *const *name, uint32_t n, const char *needed, size_t *size);
+	int machine, const struct stub_name *name, uint32_t n, const char *needed, size_t *size);
 
 /* EM_* of this processor. */
 int stub_elf_machine(void);
@@ -54,13 +67,5 @@ int stub_elf_machine(void);
 /* Writes the code of a stub that lies at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
 void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry);
 void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry);
-
-/*
- * The same for the function probe_stub_next(a, b, f) that every stub object has too: calls f(a, b). For dlsym, whose
- * answer for RTLD_NEXT depends on where it is called from. STUB_BYTES as well.
- */
-void stub_next_x86_64(uint8_t *out);
-void stub_next_aarch64(uint8_t *out);
-#define STUB_NEXT "probe_stub_next"
 
 #endif

@@ -36,8 +36,8 @@ static const char *value_of(const char *name)
 static void write_file(const char *path, const struct stub_names *names)
 {
 	size_t size;
-	void *image = stub_elf_build(stub_elf_machine(), (const char *const *)names->item, names->n,
-		startup_path(), &size);
+	void *image =
+		stub_elf_build(stub_elf_machine(), names->item, names->n, startup_path(), &size);
 	int err = image ? io_replace_file(AT_FDCWD, path, image, size) : -ENOMEM;
 
 	if (err)

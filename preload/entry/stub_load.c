@@ -113,8 +113,7 @@ int stub_load(const struct stub_names *names)
 
 	if (!open_object || atomic_load(&refused))
 		return -EACCES;
-	image = stub_elf_build(
-		stub_elf_machine(), (const char *const *)names->item, names->n, NULL, &size);
+	image = stub_elf_build(stub_elf_machine(), names->item, names->n, NULL, &size);
 	if (!image) {
 		log_loss(LOSS_ENTRY, "no memory for %u stubs: these functions are not recorded",
 			names->n);

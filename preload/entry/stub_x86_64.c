@@ -18,17 +18,3 @@ void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry)
 	memcpy(out, code, sizeof(code));
 	memcpy(out + 7, &rel, sizeof(rel));
 }
-
-void stub_next_x86_64(uint8_t *out)
-{
-	static const uint8_t code[] = {
-		0xf3, 0x0f, 0x1e, 0xfa, /* endbr64 */
-		0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
-		0xff, 0xd2, /* call *%rdx */
-		0x48, 0x83, 0xc4, 0x08, /* add $8, %rsp */
-		0xc3, /* ret */
-	};
-
-	memset(out, 0xcc, STUB_BYTES);
-	memcpy(out, code, sizeof(code));
-}

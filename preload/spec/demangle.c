@@ -4,91 +4,9 @@
  * written; of types nothing is kept but how they are passed, for parameters, and that in the table of substitutions
  * too, since S1_ may stand for any type before it.
  */
-#include "spec/demangle.h"
+#include "spec/demangle_read.h"
 
-#include <string.h>
-
-#define DEPTH_MAX 64
-#define SUBS_MAX 256
-#define TARGS_MAX 16
-
-struct dm {
-	const char *p;
-	char *out;
-	size_t len, cap;
-	bool bad; /* given up; p stands at a NUL then */
-	unsigned quiet; /* > 0: not in the outermost name */
-	unsigned depth;
-	size_t last, last_len; /* the last component written: a constructor is named after it */
-	bool is_template, no_return; /* of the outermost name: ends in <...>; a constructor */
-	bool nested, method;
-	unsigned nsub, ntarg;
-	uint8_t sub[SUBS_MAX], targ[TARGS_MAX];
-};
-
-static uint8_t type(struct dm *d);
-static void name(struct dm *d);
 static void encoding(struct dm *d, struct cxx_params *params);
-
-static void give_up(struct dm *d)
-{
-	d->bad = true;
-	d->p = "";
-}
-
-static bool enter(struct dm *d)
-{
-	if (++d->depth > DEPTH_MAX)
-		give_up(d);
-	return !d->bad;
-}
-
-static bool take(struct dm *d, char c)
-{
-	if (*d->p != c)
-		return false;
-	d->p++;
-	return true;
-}
-
-static bool take2(struct dm *d, const char *s)
-{
-	if (d->p[0] != s[0] || d->p[1] != s[1])
-		return false;
-	d->p += 2;
-	return true;
-}
-
-static void want(struct dm *d, char c)
-{
-	if (!take(d, c))
-		give_up(d);
-}
-
-static bool digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-
-static bool upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-
-/* Up to 6 digits: no name is longer. */
-static size_t number(struct dm *d)
-{
-	size_t v = 0;
-
-	for (int i = 0; i < 6 && digit(*d->p); i++)
-		v = v * 10 + (size_t)(*d->p++ - '0');
-	return v;
-}
 
 static void put(struct dm *d, const char *s, size_t n)
 {
@@ -116,7 +34,7 @@ static void component(struct dm *d, const char *mark, const char *s, size_t n)
 	d->is_template = d->no_return = false;
 }
 
-static void add_sub(struct dm *d, uint8_t t)
+void dm_add_sub(struct dm *d, uint8_t t)
 {
 	if (d->nsub == SUBS_MAX)
 		give_up(d);
@@ -125,7 +43,7 @@ static void add_sub(struct dm *d, uint8_t t)
 }
 
 /* [0-9A-Z]* _ : a number in base 36, plus 1; nothing is 0. */
-static size_t seq_id(struct dm *d)
+size_t dm_seq_id(struct dm *d)
 {
 	size_t v = 0;
 
@@ -137,7 +55,7 @@ static size_t seq_id(struct dm *d)
 	return v + 1;
 }
 
-static void source_name(struct dm *d)
+void dm_source_name(struct dm *d)
 {
 	size_t n = number(d);
 
@@ -149,14 +67,15 @@ static void source_name(struct dm *d)
 		component(d, "", "(anonymous namespace)", 21);
 	else
 		component(d, "", d->p, n);
-	d->p += n;
+	if (!d->bad)
+		d->p += n;
 }
 
 static void tags(struct dm *d)
 {
 	d->quiet++;
 	while (take(d, 'B'))
-		source_name(d);
+		dm_source_name(d);
 	d->quiet--;
 }
 
@@ -192,7 +111,7 @@ static void structor(struct dm *d)
 	d->p++;
 	if (inherits) {
 		d->quiet++;
-		type(d);
+		dm_type(d);
 		d->quiet--;
 	}
 	if (d->quiet || d->bad)
@@ -211,7 +130,7 @@ static void unnamed(struct dm *d)
 	}
 	if (take2(d, "Ul"))
 		while (!d->bad && !take(d, 'E'))
-			type(d);
+			dm_type(d);
 	else if (!take2(d, "Ut"))
 		give_up(d);
 	number(d);
@@ -222,7 +141,7 @@ static void unqualified(struct dm *d)
 {
 	take(d, 'L');
 	if (digit(*d->p))
-		source_name(d);
+		dm_source_name(d);
 	else if (lower(*d->p))
 		operator_name(d);
 	else if (*d->p == 'C' || *d->p == 'D')
@@ -230,58 +149,6 @@ static void unqualified(struct dm *d)
 	else
 		unnamed(d);
 	tags(d);
-}
-
-/* ---- template arguments ---- */
-
-static uint8_t template_arg(struct dm *d)
-{
-	if (take(d, 'L')) {
-		if (*d->p == '_')
-			give_up(d); /* the address of something */
-		type(d);
-		while (*d->p && *d->p != 'E')
-			d->p++;
-		want(d, 'E');
-		return CXX_ANY;
-	}
-	if (take(d, 'J')) {
-		while (!d->bad && !take(d, 'E'))
-			template_arg(d);
-		return CXX_ANY;
-	}
-	return type(d);
-}
-
-static void template_args(struct dm *d)
-{
-	bool outermost = !d->quiet;
-	uint8_t arg[TARGS_MAX];
-	unsigned n = 0;
-
-	want(d, 'I');
-	d->quiet++;
-	while (!d->bad && !take(d, 'E')) {
-		uint8_t t = template_arg(d);
-
-		if (n < TARGS_MAX)
-			arg[n++] = t;
-	}
-	d->quiet--;
-	if (!outermost)
-		return;
-	d->is_template = true;
-	d->ntarg = n;
-	memcpy(d->targ, arg, n);
-}
-
-static uint8_t template_param(struct dm *d)
-{
-	size_t i;
-
-	want(d, 'T');
-	i = seq_id(d);
-	return i < d->ntarg ? d->targ[i] : CXX_ANY;
 }
 
 /* ---- names ---- */
@@ -303,14 +170,14 @@ static bool abbreviation(struct dm *d)
 	return false;
 }
 
-static uint8_t substitution(struct dm *d)
+uint8_t dm_substitution(struct dm *d)
 {
 	size_t i;
 
 	if (!d->quiet)
 		give_up(d); /* the text is not kept */
 	want(d, 'S');
-	i = seq_id(d);
+	i = dm_seq_id(d);
 	if (i >= d->nsub)
 		give_up(d);
 	return d->bad ? CXX_ANY : d->sub[i];
@@ -323,15 +190,15 @@ static void prefix_part(struct dm *d)
 		if (take2(d, "St"))
 			component(d, "", "std", 3);
 		else if (!abbreviation(d))
-			substitution(d);
+			dm_substitution(d);
 		break;
 	case 'I':
-		template_args(d);
+		dm_template_args(d);
 		break;
 	case 'T':
 		if (!d->quiet)
 			give_up(d);
-		template_param(d);
+		dm_template_param(d);
 		break;
 	default:
 		unqualified(d);
@@ -354,7 +221,7 @@ static void nested_name(struct dm *d)
 
 		prefix_part(d);
 		if (!known && *d->p != 'E')
-			add_sub(d, CXX_CLASS);
+			dm_add_sub(d, CXX_CLASS);
 	}
 	if (!d->quiet)
 		d->nested = true;
@@ -369,7 +236,7 @@ static void local_name(struct dm *d)
 	encoding(d, NULL);
 	want(d, 'E');
 	if (!take(d, 's'))
-		name(d);
+		dm_name(d);
 	if (take(d, '_')) {
 		if (take(d, '_')) {
 			number(d);
@@ -380,7 +247,7 @@ static void local_name(struct dm *d)
 	}
 }
 
-static void name(struct dm *d)
+void dm_name(struct dm *d)
 {
 	bool known = false;
 
@@ -397,213 +264,17 @@ static void name(struct dm *d)
 		} else if (*d->p == 'S') {
 			known = true;
 			if (!abbreviation(d))
-				substitution(d);
+				dm_substitution(d);
 		} else {
 			unqualified(d);
 		}
 		if (*d->p == 'I') {
 			if (!known)
-				add_sub(d, CXX_CLASS);
-			template_args(d);
+				dm_add_sub(d, CXX_CLASS);
+			dm_template_args(d);
 		}
 	}
 	d->depth--;
-}
-
-/* ---- types ---- */
-
-static uint8_t builtin(char c)
-{
-	switch (c) {
-	case 'v':
-		return CT_VOID;
-	case 'b':
-	case 'h':
-		return CT_U8;
-	case 'a':
-	case 'c':
-		return CT_I8;
-	case 's':
-		return CT_I16;
-	case 't':
-		return CT_U16;
-	case 'i':
-	case 'w':
-		return CT_I32;
-	case 'j':
-		return CT_U32;
-	case 'l':
-	case 'x':
-		return CT_I64;
-	case 'm':
-	case 'y':
-		return CT_U64;
-	case 'f':
-		return CT_F32;
-	case 'd':
-		return CT_F64;
-	default:
-		return CXX_NEVER;
-	}
-}
-
-static void function_type(struct dm *d)
-{
-	want(d, 'F');
-	take(d, 'Y');
-	while (!d->bad && !take(d, 'E'))
-		if ((*d->p == 'R' || *d->p == 'O') && d->p[1] == 'E')
-			d->p++;
-		else
-			type(d);
-}
-
-/* D? types. *plain: no substitution later on. */
-static uint8_t d_type(struct dm *d, bool *plain)
-{
-	char c = d->p[1];
-
-	*plain = true;
-	if (take2(d, "Dn"))
-		return CT_P;
-	if (take2(d, "Di"))
-		return CT_U32;
-	if (take2(d, "Ds"))
-		return CT_U16;
-	if (take2(d, "Du"))
-		return CT_U8;
-	if (c && strchr("defhac", c)) {
-		d->p += 2;
-		return CXX_NEVER;
-	}
-	if (take2(d, "DF")) {
-		number(d);
-		if (!take(d, '_') && !take(d, 'b'))
-			take(d, 'x');
-		return CXX_NEVER;
-	}
-	*plain = false;
-	if (take2(d, "Dp")) {
-		type(d);
-		return CXX_ANY;
-	}
-	if (take2(d, "Dv") && digit(*d->p)) {
-		number(d);
-		want(d, '_');
-		type(d);
-		return CXX_NEVER;
-	}
-	if (take2(d, "Do")) {
-		function_type(d);
-		return CXX_NEVER;
-	}
-	give_up(d);
-	return CXX_NEVER;
-}
-
-/* S... as a type. *plain: it is in the table already. */
-static uint8_t s_type(struct dm *d, bool *plain)
-{
-	char c = d->p[1];
-	uint8_t t = CXX_CLASS;
-
-	if (c == '_' || digit(c) || upper(c)) {
-		t = substitution(d);
-		*plain = *d->p != 'I';
-		if (!*plain) {
-			template_args(d);
-			t = CXX_CLASS;
-		}
-		return t;
-	}
-	*plain = c != 't';
-	name(d);
-	if (d->p[-1] == 'E')
-		*plain = false; /* Sa with arguments */
-	return t;
-}
-
-/* Letters before a type. */
-static uint8_t compound(struct dm *d)
-{
-	char c = *d->p;
-
-	switch (c) {
-	case 'P':
-	case 'R':
-	case 'O':
-		d->p++;
-		type(d);
-		return CT_P;
-	case 'r':
-	case 'V':
-	case 'K':
-		while (*d->p == 'r' || *d->p == 'V' || *d->p == 'K')
-			d->p++;
-		return type(d);
-	case 'F':
-		function_type(d);
-		return CXX_NEVER;
-	case 'A':
-		d->p++;
-		number(d);
-		want(d, '_');
-		type(d);
-		return CXX_NEVER;
-	case 'M':
-		d->p++;
-		type(d);
-		type(d);
-		return CXX_ANY;
-	case 'C':
-	case 'G':
-		d->p++;
-		type(d);
-		return CXX_NEVER;
-	case 'U':
-		d->p++;
-		source_name(d);
-		if (*d->p == 'I')
-			template_args(d);
-		return type(d);
-	default:
-		name(d);
-		return CXX_CLASS;
-	}
-}
-
-static uint8_t type(struct dm *d)
-{
-	bool plain = false;
-	uint8_t t = CXX_NEVER;
-
-	if (!enter(d))
-		return t;
-	d->quiet++;
-	if (*d->p == 'u') {
-		d->p++;
-		source_name(d);
-	} else if (lower(*d->p) && *d->p != 'r') {
-		t = builtin(*d->p++);
-		plain = true;
-	} else if (*d->p == 'D' && !digit(d->p[1])) {
-		t = d_type(d, &plain);
-	} else if (*d->p == 'S') {
-		t = s_type(d, &plain);
-	} else if (*d->p == 'T') {
-		t = template_param(d);
-		if (*d->p == 'I') {
-			add_sub(d, t);
-			template_args(d);
-		}
-	} else {
-		t = compound(d);
-	}
-	if (!plain && !d->bad)
-		add_sub(d, t);
-	d->quiet--;
-	d->depth--;
-	return t;
 }
 
 /* ---- the whole ---- */
@@ -632,7 +303,7 @@ static void read_params(struct dm *d, struct cxx_params *params)
 
 	/* A function template's type begins with its result. */
 	if (d->is_template && !d->no_return && !d->quiet)
-		type(d);
+		dm_type(d);
 	while (*d->p && *d->p != 'E' && *d->p != '.' && *d->p != '@' && !d->bad) {
 		uint8_t t = CXX_ANY;
 
@@ -640,7 +311,7 @@ static void read_params(struct dm *d, struct cxx_params *params)
 		if (take(d, 'z'))
 			params->variadic = true;
 		else
-			t = type(d);
+			t = dm_type(d);
 		if (t == CT_VOID || params->variadic)
 			continue;
 		if (n < CXX_PARAMS_MAX)
@@ -664,7 +335,7 @@ static void encoding(struct dm *d, struct cxx_params *params)
 		call_offset(d);
 		encoding(d, params);
 	} else {
-		name(d);
+		dm_name(d);
 		if (params || d->quiet)
 			read_params(d, params ? params : &none);
 	}

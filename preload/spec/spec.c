@@ -74,9 +74,13 @@ static void kind_read(
 {
 	const char *s = node_text(l, n, "");
 	const struct kind *k = kinds_find(kinds, s);
+	const char *known = "";
 
+	for (unsigned i = 0; !k && l->run_time && i < kinds->n; i++)
+		known = load_print(l, "%s%s%s", known, i ? ", " : "", kinds->item[i].name);
 	if (!k) {
-		load_fail(l, n->at, "unknown kind '%s'; kinds are defined in kinds.yaml", s);
+		load_fail(l, n->at, "unknown kind '%s'; %s%s", s,
+			*known ? "known are " : "kinds are defined in kinds.yaml", known);
 		return;
 	}
 	f->kind = k;

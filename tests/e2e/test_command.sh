@@ -43,7 +43,7 @@ says 'help' 0 'probe report \[DIR\]' "$probe" --help
 says 'version' 0 "^probe $(cat VERSION) ?\$" "$probe" --version
 says 'an unknown verb' 2 'reprot: no such verb; did you mean report' "$probe" reprot
 says 'another one' 2 'xyzzy: no such verb; accepted: run, check' "$probe" xyzzy
-for v in run check report recover config; do
+for v in run check report recover config stub; do
 	says "$v --help has examples" 0 "^usage: probe $v .* examples:" "$probe" $v --help
 	says "help $v" 0 "^usage: probe $v " "$probe" help $v
 	says "$v: an unknown option" 2 "$v: no option --colour|$v: no option --nonsense" "$probe" $v --nonsense

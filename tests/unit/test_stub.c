@@ -37,13 +37,20 @@ __asm__(".globl probe_stub_entry\n.type probe_stub_entry, %function\nprobe_stub_
 #endif
 
 static char dir[64];
+static bool versioned = true; /* so that dlsym finds the stubs */
 
 static char *write_object(const char *file, const char *const *name, uint32_t n, const char *needed)
 {
 	static char path[128];
 	size_t size;
-	void *image = stub_elf_build(stub_elf_machine(), name, n, needed, &size);
+	struct stub_name *list = calloc(n, sizeof(*list));
+	void *image;
 	FILE *f;
+
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = (struct stub_name){(char *)(uintptr_t)name[i], versioned, false};
+	image = stub_elf_build(stub_elf_machine(), list, n, needed, &size);
+	free(list);
 
 	assert_non_null(image);
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
@@ -87,13 +94,37 @@ static void test_loads_and_jumps(void **state)
 	assert_int_equal(((int (*)(void))dlsym(h, names[1]))(), 42);
 	assert_ptr_equal(came_with, &noted);
 	assert_ptr_equal(came_from, &noted);
+}
 
-	/* RTLD_NEXT as seen from the object. */
-	void *(*next)(void *, const char *, void *(*)(void *, const char *)) = (void *(*)(void *,
-		const char *, void *(*)(void *, const char *)))dlsym(h, STUB_NEXT);
+/* References bind to a stub without version, dlsym does not see it; with one both do. */
+static void test_seen_by_references_only(void **state)
+{
+	static const char *const names[] = {"probe_test_only_ref"};
+	char cmd[512];
 
-	assert_non_null(next);
-	assert_null(next(RTLD_NEXT, "alpha", dlsym));
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		versioned = i;
+		write_object(i ? "yes.so" : "no.so", names, 1, NULL);
+		versioned = true;
+
+		void *h;
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%s", dir, i ? "yes.so" : "no.so");
+		h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		assert_non_null(h);
+		assert_int_equal(dlsym(h, names[0]) != NULL, i);
+		snprintf(cmd, sizeof(cmd),
+			"cd %s && echo 'int probe_test_only_ref(void); int probe_stub_entry(void) "
+			"{ "
+			"return 42; } int main(void) { return probe_test_only_ref() != 42; }' "
+			">ref.c "
+			"&& cc -rdynamic -o ref ref.c -Wl,--unresolved-symbols=ignore-all && "
+			"LD_PRELOAD=./%s ./ref",
+			dir, i ? "yes.so" : "no.so");
+		assert_int_equal(system(cmd), 0);
+	}
 }
 
 static void test_many(void **state)
@@ -154,6 +185,7 @@ static void test_nothing_writable_and_executable(void **state)
 static void test_needed_and_limits(void **state)
 {
 	static const char *const names[] = {"n"};
+	const struct stub_name one = {(char *)(uintptr_t) "n", false, false};
 	size_t size = 1, at = 0;
 	struct elf_file f;
 
@@ -162,10 +194,10 @@ static void test_needed_and_limits(void **state)
 	assert_string_equal(elf_file_needed(&f, &at), "libm.so.6");
 	assert_null(elf_file_needed(&f, &at));
 	elf_file_close(&f);
-	assert_null(stub_elf_build(EM_X86_64, names, 0, NULL, &size));
+	assert_null(stub_elf_build(EM_X86_64, &one, 0, NULL, &size));
 	assert_int_equal(size, 0);
-	assert_null(stub_elf_build(EM_386, names, 1, NULL, &size));
-	assert_null(stub_elf_build(EM_X86_64, names, STUB_MAX + 1, NULL, &size));
+	assert_null(stub_elf_build(EM_386, &one, 1, NULL, &size));
+	assert_null(stub_elf_build(EM_X86_64, &one, STUB_MAX + 1, NULL, &size));
 }
 
 /* ---- the code, against the assembler ---- */
@@ -204,7 +236,6 @@ static void test_code_x86_64(void **state)
 {
 	static const char source[] = ".text\nendbr64\nmovq slot(%rip), %r11\nmovq 8(%r11), %r10\n"
 				     "jmp *(%r11)\n.section .slot,\"aw\"\nslot: .quad 0\n";
-	static const char next[] = ".text\nendbr64\nsub $8, %rsp\ncall *%rdx\nadd $8, %rsp\nret\n";
 	uint8_t want[STUB_BYTES], code[STUB_BYTES];
 
 	(void)state;
@@ -214,9 +245,6 @@ static void test_code_x86_64(void **state)
 	assembled("", source, want, 18);
 	stub_code_x86_64(code, 0x10000, 0x34508);
 	assert_memory_equal(code, want, 18);
-	assembled("", next, want, 15);
-	stub_next_x86_64(code);
-	assert_memory_equal(code, want, 15);
 }
 
 static void test_code_aarch64(void **state)
@@ -224,9 +252,6 @@ static void test_code_aarch64(void **state)
 	static const char source[] =
 		".text\nhint #34\nadrp x16, slot\nldr x16, [x16, :lo12:slot]\nldp x17, x18, [x16]\n"
 		"br x17\n.section .slot,\"aw\"\nslot: .quad 0\n";
-	static const char next[] =
-		".text\nhint #34\nstp x29, x30, [sp, #-16]!\nmov x29, sp\nblr x2\n"
-		"ldp x29, x30, [sp], #16\nret\n";
 	uint8_t want[STUB_BYTES], code[STUB_BYTES];
 
 	(void)state;
@@ -237,9 +262,6 @@ static void test_code_aarch64(void **state)
 	assembled("aarch64-linux-gnu-", source, want, 20);
 	stub_code_aarch64(code, 0x10000, 0x34508);
 	assert_memory_equal(code, want, 20);
-	assembled("aarch64-linux-gnu-", next, want, 24);
-	stub_next_aarch64(code);
-	assert_memory_equal(code, want, 24);
 }
 
 /* The whole object under the loader of that processor. */
@@ -258,7 +280,9 @@ static void test_object_aarch64(void **state)
 		"struct entry *e = (void *)(from - 8);\n"
 		"const char *n = (const char *)e - e->name;\n"
 		"return n[0] != 't' || n[1] != 'w' || n[3] || e->target != (void **)from; }\n";
-	static const char *const names[] = {"one", "two", "three"};
+	static const struct stub_name names[] = {{(char *)(uintptr_t) "one", true, false},
+		{(char *)(uintptr_t) "two", true, false},
+		{(char *)(uintptr_t) "three", true, false}};
 	char path[128], cmd[1024];
 	size_t size;
 	void *image;
@@ -287,6 +311,54 @@ static void test_object_aarch64(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+/* Both ways through stub_entry.S: a stub called for the first time, and a stub that dlsym gave out. */
+static void test_entry_aarch64(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/bind.h\"\n"
+		"#include \"entry/stub_elf.h\"\n#include \"entry/tail.h\"\n"
+		"struct stub_target *bound_targets[BOUND_MAX];\n"
+		"__thread const struct bound *bound_now;\n"
+		"extern char bound_stubs[];\nvoid bound_enter(void);\nvoid "
+		"probe_stub_entry(void);\n"
+		"const void *saw; uintptr_t pc;\n"
+		"double real(int a, double b, int c) { return a + b * c; }\n"
+		"struct tail stub_first(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, "
+		"const struct stub_target *t, uintptr_t from) "
+		"{ (void)a, (void)b, (void)c, (void)d; saw = t; pc = from; "
+		"return (struct tail){(void *)real, 0}; }\n"
+		"typedef double fn(int, double, int);\n"
+		"int main(void) {\n"
+		"struct stub_target first = {(void *)probe_stub_entry, 0};\n"
+		"struct bound b = {(void *)real, 0, 0};\n"
+		"struct stub_target bound = {(void *)bound_enter, &b};\n"
+		"fn *f = (fn *)(bound_stubs + 3 * STUB_BYTES);\n"
+		"bound_targets[3] = &first;\n"
+		"if (f(1, 2.5, 4) != 11 || saw != &first) return 2;\n"
+		"if (pc < (uintptr_t)main || pc > (uintptr_t)main + 4096) return 3;\n"
+		"bound_targets[3] = &bound;\n"
+		"if (f(2, 2.5, 4) != 12 || bound_now != &b) return 4;\n"
+		"return 0; }\n";
+	char path[128], cmd[1024];
+	FILE *f;
+
+	(void)state;
+	if (!have("aarch64-linux-gnu-gcc") || !have("qemu-aarch64")) {
+		print_message("skipped: no aarch64-linux-gnu-gcc or no qemu-aarch64\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/entry.c", dir);
+	f = fopen(path, "w");
+	fputs(source, f);
+	fclose(f);
+	snprintf(cmd, sizeof(cmd),
+		"aarch64-linux-gnu-gcc -O1 -Ipreload -o %s/entry %s/entry.c "
+		"preload/entry/stub_entry.S && "
+		"qemu-aarch64 -L /usr/aarch64-linux-gnu %s/entry",
+		dir, dir, dir);
+	assert_int_equal(system(cmd), 0);
+}
+
 static int make_dir(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -309,12 +381,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads_and_jumps),
+		cmocka_unit_test(test_seen_by_references_only),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_nothing_writable_and_executable),
 		cmocka_unit_test(test_needed_and_limits),
 		cmocka_unit_test(test_code_x86_64),
 		cmocka_unit_test(test_code_aarch64),
 		cmocka_unit_test(test_object_aarch64),
+		cmocka_unit_test(test_entry_aarch64),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

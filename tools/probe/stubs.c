@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,14 @@ static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
 };
 
+struct stubs_how {
+	const char *config; /* as PROBE_CONFIG, or NULL */
+	bool quiet;
+};
+
 /* Ourselves under libprobe.so: at its end it writes the file. */
-static void child(const char *file, const char *library, const char *program, const char *config)
+static void child(
+	const char *file, const char *library, const char *program, const struct stubs_how *how)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -51,15 +58,23 @@ static void child(const char *file, const char *library, const char *program, co
 	setenv("LD_PRELOAD", library, 1);
 	setenv("PROBE_STUB_FILE", file, 1);
 	setenv("PROBE_STUB_FOR", program, 1);
-	if (config)
-		setenv("PROBE_CONFIG", config, 1);
+	if (how->config)
+		setenv("PROBE_CONFIG", how->config, 1);
+	/* The job itself will say what is wrong with its configuration. */
+	if (how->quiet)
+		setenv("PROBE_LOG_LEVEL", "0", 1);
 	unsetenv("PROBE_CHECK");
 	execl(tool_self(), "probe", "--version", (char *)NULL);
 	tool_error("%s: %s", tool_self(), strerror(errno));
 	_exit(2);
 }
 
-int stubs_write(const char *file, const char *library, const char *command, const char *config)
+/*
+ * Writes the stub object for the program that a command name stands for (of a script: its interpreter). Returns 1, 0: no
+ * function of its libraries needs one, -1 (reported).
+ */
+static int stubs_write(
+	const char *file, const char *library, const char *command, const struct stubs_how *how)
 {
 	char *program = preload_program(command);
 	struct stat st;
@@ -76,7 +91,7 @@ int stubs_write(const char *file, const char *library, const char *command, cons
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		child(file, library, program, config);
+		child(file, library, program, how);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	free(program);
@@ -128,6 +143,7 @@ static uint64_t hash_of(const char *file)
 char *stubs_for(const char *library, const char *command, const char *config)
 {
 	const char *off = getenv("PROBE_DISABLE");
+	const struct stubs_how how = {config, true};
 	char *dir, *made, *path = NULL;
 
 	if (off && *off && strcmp(off, "0"))
@@ -136,7 +152,7 @@ char *stubs_for(const char *library, const char *command, const char *config)
 	if (!dir)
 		return NULL;
 	made = tool_format("%s/%d.new", dir, (int)getpid());
-	if (stubs_write(made, library, command, config) == 1) {
+	if (stubs_write(made, library, command, &how) == 1) {
 		path = tool_format(
 			"%s/" STUBS_PREFIX "%016llx.so", dir, (unsigned long long)hash_of(made));
 		if (rename(made, path) < 0) {
@@ -166,7 +182,7 @@ static int stub(const char *file, const char *command, const char *config)
 		return STATUS_USAGE;
 	}
 	free(found);
-	n = stubs_write(file, library, command, config);
+	n = stubs_write(file, library, command, &(struct stubs_how){config, false});
 	free(library);
 	if (n == 0)
 		tool_warn(

@@ -10,14 +10,9 @@
 #define STUBS_PREFIX "libprobe-stubs-"
 
 /*
- * Writes the stub object for the program that a command name stands for (of a script: its interpreter). config: as
- * PROBE_CONFIG, or NULL. Returns 1, 0: no function of its libraries needs one, -1 (reported).
- */
-int stubs_write(const char *file, const char *library, const char *command, const char *config);
-
-/*
- * The same into $TMPDIR/libprobe-<uid>/, under a name made from its contents, so that runs share it. Returns its path
- * (malloc'd), or NULL: none is needed, or it could not be made (reported).
+ * Writes the stub object for the program that a command name stands for (of a script: its interpreter) into
+ * $TMPDIR/libprobe-<uid>/, under a name made from its contents, so that runs share it. config: as PROBE_CONFIG, or NULL.
+ * Returns its path (malloc'd), or NULL: no function of its libraries needs one, or it could not be made (reported).
  */
 char *stubs_for(const char *library, const char *command, const char *config);
 
