@@ -292,7 +292,7 @@ def check_ranks(o):
         if not two_groups and len(counts[key]) > 1 and "derived" not in some["flags"]:
             breach("members disagree about the count", f"{where}: {counts[key]}")
         if some["op"] in SYNCHRONISING and not two_groups and (moved[key] or some["op"] == "barrier") and \
-                not any(f in r["flags"] for r in by_rank.values() for f in ("error", "open", "unwound")):
+                not any(f in r["flags"] for r in by_rank.values() for f in ("error", "open", "unwound", "untracked")):
             late = max(int(r["start_ns"]) for r in by_rank.values())
             early = min(int(r["start_ns"]) + int(r["dur_ns"]) for r in by_rank.values())
             if late > early + 20000:

@@ -149,5 +149,6 @@ others()
 if args.truth:
     with open(f"{args.truth}.{rank}", "w") as f:
         json.dump(truth, f)
+dist.barrier()  # nobody leaves while another one still needs it
 dist.destroy_process_group()
 say(f"[{rank}] ddp_gloo: ok")
