@@ -139,6 +139,16 @@ unit: $(UNIT_BIN) $(B)/genwrap
 e2e: all apps
 	@B=$(B) tests/run.sh -l $(B)/test-logs/e2e $(E2E)
 
+# PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
+# minutes and 1 GB the first time.
+TORCH_VERSION ?= 2.13.0
+.PHONY: ptvenv
+ptvenv: $(B)/ptvenv/.torch-$(TORCH_VERSION)
+$(B)/ptvenv/.torch-$(TORCH_VERSION):
+	$(call say,VENV,$(B)/ptvenv) python3 -m venv $(B)/ptvenv
+	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy
+	@touch $@
+
 test: deps-if-missing
 	@$(MAKE) --no-print-directory all apps $(UNIT_BIN)
 	@B=$(B) tests/run.sh -l $(B)/test-logs $(UNIT_BIN) $(E2E)

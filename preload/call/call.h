@@ -22,6 +22,8 @@ struct what {
 	uint8_t redop;
 	uint8_t phase; /* enum phase; 0: the thread's */
 	uint16_t nin, nout;
+	uint32_t
+		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
 	struct view in[KIND_VIEWS], out[KIND_VIEWS];
 	/* Where there are more: all of them, in memory of the adapter that lives as long as the call. NULL: in[], out[]. */
 	const struct view *all_in, *all_out;

@@ -363,6 +363,24 @@ static void point_to_point(struct call *c)
 	}
 }
 
+static bool describe_own(struct call *c)
+{
+	struct what *w = &c->what;
+
+	w->comm = NULL;
+	w->flags = 0;
+	w->root = w->peer = w->tag = JOURNAL_NONE;
+	w->redop = REDOP_NONE;
+	w->phase = 0;
+	w->nin = w->nout = 0;
+	w->all_in = w->all_out = NULL;
+	w->out_room = 0;
+	if (!c->api->spec->lib->describe(c))
+		return false;
+	what_fit(w);
+	return true;
+}
+
 /*
  * Can this page be read? Asked of the kernel once in 4096 times: buffers are used again and again. The low bits of a
  * place count how often its page is still believed; places are shared by pages and taken over without regard, and two
@@ -398,23 +416,6 @@ static void doubt(struct view *v, unsigned n)
 	}
 }
 
-static bool describe_own(struct call *c)
-{
-	struct what *w = &c->what;
-
-	w->comm = NULL;
-	w->flags = 0;
-	w->root = w->peer = w->tag = JOURNAL_NONE;
-	w->redop = REDOP_NONE;
-	w->phase = 0;
-	w->nin = w->nout = 0;
-	w->all_in = w->all_out = NULL;
-	if (!c->api->spec->lib->describe(c))
-		return false;
-	what_fit(w);
-	return true;
-}
-
 bool describe(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
@@ -434,6 +435,7 @@ bool describe(struct call *c)
 	w->phase = 0;
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
+	w->out_room = 0;
 	a = arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);

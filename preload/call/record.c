@@ -62,7 +62,8 @@ static inline uint32_t tensors_bytes(const struct view *v, unsigned n)
 void what_fit(struct what *w)
 {
 	/* Half of the room for each side that has more, so that outputs are not lost behind many inputs. */
-	const uint32_t room = JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call);
+	const uint32_t room =
+		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
 	uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(what_out(w), w->nout);
 
 	while (in + out > room) {
@@ -314,6 +315,8 @@ struct journal_call *record_start(struct thread *t, struct api *api, const struc
 static inline void close_now(
 	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
 {
+	unsigned nout = w->nout;
+
 	r->end = end;
 	r->peer = w->peer;
 	r->tag = w->tag;
@@ -322,13 +325,17 @@ static inline void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (w->nout) {
-		struct journal_tensor *t =
-			(struct journal_tensor *)((char *)(r + 1) +
-						  tensors_bytes(what_in(w), w->nin));
+		uint32_t in = tensors_bytes(what_in(w), w->nin);
+		uint32_t room = r->e.bytes - (uint32_t)sizeof(*r) - in;
+		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
-		put_tensors(t, what_out(w), w->nout);
+		while (nout && tensors_bytes(what_out(w), nout) > room) {
+			nout--;
+			r->flags |= CF_MORE;
+		}
+		put_tensors(t, what_out(w), nout);
 		/* At the program's end the writer may look at it before it is closed. */
-		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + w->nout), __ATOMIC_RELEASE);
+		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
 	atomic_store_explicit(&r->e.state, JCS_CLOSED, memory_order_release);
 }

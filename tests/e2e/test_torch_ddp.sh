@@ -9,7 +9,7 @@ app=tests/apps/py/ddp_gloo.py
 echo "# PyTorch $torch_version"
 
 torchrun_plain 2 $app
-is 'DDP: ends well without us' $status 0
+is 'DDP: ends well without us' "$status$([ $status = 0 ] || grep -v FutureWarning "$tmp/plain.err" | tail -20)" 0
 new_out
 torchrun_with 2 $app
 same_output 'DDP'
@@ -27,8 +27,8 @@ is 'DDP: the lines that started the gradients' \
 	"['ddp_gloo.py:$(grep -n '^train()' $app | cut -d: -f1) <module>']"
 is 'DDP: and the backward() in between' \
 	"$(rows "$out" 'all("Tensor.backward <-" in s["python_stack"] and " train <-" in s["python_stack"] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["phase"] == "backward")')" True
-is 'all have completed but the one that failed' "$(rows "$out" '{(r["op"], r["flags"]) for r in R if "open" in flags(r) or "unwound" in flags(r) or "untracked" in flags(r)}')" \
-	"{('all_reduce', 'unwound')}"
+is 'all have completed but the one that failed' "$(rows "$out" 'sorted({(r["op"], r["flags"]) for r in R if "open" in flags(r) or "unwound" in flags(r) or "untracked" in flags(r)})')" \
+	"[('all_reduce', 'inplace;nostats;unwound'), ('reduce_scatter', 'async;untracked')]"
 is 'every collective has the same numbers on both ranks' \
 	"$(rows "$out" 'len({tuple(sorted((r["comm"], int(r["comm_seq"]), r["op"], r["root"], r["redop"]) for r in calls(on(d)) if r["op"] not in ("send", "recv") and r["size"] == "2")) for d in dirs})')" 1
 is 'groups: their ranks' "$(rows "$out" 'sorted((c["folder"], c["lib"], c["size"], c["rank"], c["world_ranks"]) for c in C)')" \
@@ -36,7 +36,8 @@ is 'groups: their ranks' "$(rows "$out" 'sorted((c["folder"], c["lib"], c["size"
 is 'messages: peer, tag, number' "$(rows "$out" 'sorted((r["op"], r["rank"], r["peer"], r["tag"], r["comm_seq"], r["io"]) for r in R if r["op"] in ("send", "recv"))')" \
 	"[('recv', '1', '0', '5', '0', 'out'), ('send', '0', '1', '5', '0', 'in')]"
 is 'root and operation' "$(rows "$out" 'sorted({(r["op"], r["root"], r["redop"]) for r in R if r["step"] == "5" and (r["root"] or r["redop"])})')" \
-	"[('all_reduce', '', 'max'), ('all_reduce', '', 'sum'), ('broadcast', '1', ''), ('gather', '0', ''), ('reduce', '1', 'max'), ('scatter', '0', '')]"
+	"[('all_reduce', '', 'max'), ('all_reduce', '', 'sum'), ('broadcast', '1', ''), ('gather', '0', ''), ('reduce', '1', 'max'), ('reduce_scatter', '', 'sum'), ('scatter', '0', '')]"
+is 'reduce_scatter: what went in, nothing that is not known' "$(rows "$out" 'sorted({(r["io"], r["shape"]) for r in R if r["op"] == "reduce_scatter"})')" "[('in', '3'), ('in', '6')]"
 is 'shapes and strides' "$(rows "$out" '[(r["dtype"], r["shape"], r["count"]) for r in R if r["op"] == "broadcast" and r["root"] == "1" and r["io"] == "in"]')" \
 	"[('float64', '3x4', '12')]"
 is 'what is called underneath has no rows' "$(rows "$out" '{r["lib"] for r in R}')" "{'c10d'}"
@@ -58,12 +59,11 @@ is 'workers: no folder of their own' "$(rows "$out" dirs)" "['rank0', 'rank1']"
 
 # The keys.
 new_out
-torchrun_with 2 PROBE_CODELINE='ddp_gloo.py\[[0-9]+\] others' PROBE_START_ITERATION=100 PROBE_STACK_BLACKLIST='/torch/' $app
+torchrun_with 2 PROBE_CODELINE='ddp_gloo.py\[[0-9]+\] others' PROBE_START_ITERATION=100 PROBE_STACK_BLACKLIST='-packages/torch/' $app
 is 'codeline: calls made there, not those of DDP' "$(rows "$out" '({r["step"] for r in R}, {r["phase"] for r in R} - {"forward"})')" "({'105'}, set())"
-is 'stack_blacklist: no frames of PyTorch' "$(rows "$out" 'any("/torch/" in s["python_stack"] for s in S)')" False
+is 'stack_blacklist: no frames of PyTorch' "$(rows "$out" 'any("-packages/torch/" in s["python_stack"] for s in S)')" False
 printf '%s\n' 'distributed:' '  - all_to_all_single' '  - reduce' >"$tmp/list.yaml"
 new_out
 torchrun_with 2 PROBE_WRAP_OPS="$tmp/list.yaml" $app
-is 'a list of msprobe chooses collectives' "$(rows "$out" '{r["op"] for r in R} - {"none"}')" "{$(rows "$out" '", ".join(repr(o) for o in {r["op"] for r in R})')}"
-is 'and only these' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['all_to_all', 'reduce']"
+is 'a list of msprobe chooses collectives' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['all_to_all', 'reduce']"
 finish

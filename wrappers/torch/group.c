@@ -17,11 +17,20 @@
  * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
  * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
  */
-#define GROUP_RANK 16
-#define GROUP_SIZE 20
-#define GROUP_NAME 32
+#define GROUP_SIZE 4 /* behind the rank */
+#define GROUP_NAME 16
 #define GROUP_RANKS_MAX 1000000
 
+/*
+ * Bytes of the vptr and the reference counts that such objects begin with: 24 in 1.13 (two counts of 8 bytes), later 16.
+ * A group of 0 ranks shows the upper half of a count.
+ */
+static unsigned header_of(const char *group)
+{
+	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
+}
+
+/* group: behind the header */
 static bool read_name(const char *group, char *out, size_t cap)
 {
 	const char *text = *(const char *const *)(group + GROUP_NAME);
@@ -96,14 +105,17 @@ static struct comm *make_comm(const struct torch_row *row, const char *group, in
 
 static struct comm *comm_of(const struct torch_row *row, const char *group)
 {
-	int32_t rank = *(const int32_t *)(group + GROUP_RANK);
-	int32_t size = *(const int32_t *)(group + GROUP_SIZE);
+	const char *fields = group + header_of(group);
+	int32_t rank = *(const int32_t *)fields;
+	int32_t size = *(const int32_t *)(fields + GROUP_SIZE);
 	struct comm *m = comm_find(&lib_c10d, (uintptr_t)group);
 	char name[COMM_NAME_MAX];
 
 	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size)
 		return NULL;
-	read_name(group, name, sizeof(name));
+	name[0] = 0;
+	if (header_of(group) == 16)
+		read_name(fields, name, sizeof(name));
 	/* A group that was destroyed, and another one made at its address. */
 	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
 		return m;
@@ -192,6 +204,8 @@ bool torch_describe(struct call *c)
 	const struct torch_method *m = row->method;
 	struct what *w = &c->what;
 	const char *options = m->options ? c->v[m->options].cp : NULL;
+	/* ReduceOp is such an object as well, in front of what else the options hold. */
+	unsigned more = header_of(c->v[0].cp) - 16;
 	bool in = true, out = true;
 	struct torch_work *k;
 
@@ -201,9 +215,10 @@ bool torch_describe(struct call *c)
 	if (!k)
 		return true;
 	if (m->redop >= 0)
-		w->redop = redop_of(options + m->redop);
+		w->redop = redop_of(options + m->redop + more);
 	if (m->root >= 0 && w->comm) {
-		w->root = (int32_t) * (const int64_t *)(options + m->root);
+		w->root = (int32_t) *
+			  (const int64_t *)(options + m->root + (m->redop >= 0 ? more : 0));
 		if (strcmp(m->kind, "broadcast") == 0 || m->form == FORM_SCATTER)
 			in = w->comm->rank == w->root;
 		else

@@ -4,11 +4,14 @@
  *
  *	torch::autograd::Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs)
  *	torch::autograd::profiler::record_function_enter_new("Optimizer.step#SGD.step", ...), and its RecordFunction::end
+ *	at::RecordFunction::RecordFunction(scope) under the Python frame of an optimizer's wrapper, where the mark's function
+ *		is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
  * Lock: `lock` is a leaf but for what step_end() takes; events are some per step.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +27,8 @@
 static struct train train;
 static bool configured;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Atomic bool named; /* record_function_enter_new has been seen */
 
 /* Marks that began on this thread and have not ended: the RecordFunction of each, and the phase before it. */
 #define MARKS_MAX 8
@@ -114,7 +119,7 @@ static bool ends_with(const char *s, const char *end)
  * Which optimizer it is: its class, and the place in the program that calls its step(). Innermost are the frames of the
  * mark, then the wrapper around step() in optimizer.py, perhaps that of a scheduler, and then the program.
  */
-static uint64_t identify(const struct string *name)
+static uint64_t identify(const struct string *name, bool *step)
 {
 	struct foreign_stack s;
 	struct foreign_name n;
@@ -129,6 +134,8 @@ static uint64_t identify(const struct string *name)
 			continue;
 		if (ends_with(n.file, "/torch/optim/optimizer.py") ||
 			ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
+			/* What lies around step(), not zero_grad(), which has a mark as well. */
+			*step |= ends_with(n.function, "wrapper");
 			inside = true;
 		} else if (inside) {
 			h = hash_u64(hash_u64(h, s.frame[i].code), s.frame[i].at);
@@ -138,28 +145,61 @@ static uint64_t identify(const struct string *name)
 	return h | 1;
 }
 
+static void optimizer_begins(const void *record, uint64_t which)
+{
+	if (open_marks.n == MARKS_MAX)
+		return;
+	open_marks.record[open_marks.n] = record;
+	open_marks.phase[open_marks.n++] = (uint8_t)thread_word.phase;
+	begin();
+	train_optimizer_begin(&train, which);
+	finish(TRAIN_NOTHING);
+	set_phase(PHASE_OPTIMIZER);
+}
+
+/* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
+#define USER_SCOPE 7
+
+static void record_new(const struct call *c)
+{
+	static const struct string none = {"", 0};
+	bool step = false;
+	uint64_t which;
+
+	if ((uint8_t)c->v[1].u != USER_SCOPE)
+		return;
+	which = identify(&none, &step);
+	if (step)
+		optimizer_begins(c->v[0].cp, which);
+}
+
+static bool is_open(const void *record)
+{
+	for (unsigned i = 0; i < open_marks.n; i++)
+		if (open_marks.record[i] == record)
+			return true;
+	return false;
+}
+
 static void record_begin(struct call *c, bool leaving)
 {
+	bool step = false;
+
 	const struct string *name = c->v[0].cp;
 
+	atomic_store_explicit(&named, true, memory_order_relaxed);
 	if (!leaving) {
-		c->note.u[0] = starts(name, "Optimizer.step#") ? identify(name) : 0;
+		c->note.u[0] = starts(name, "Optimizer.step#") ? identify(name, &step) : 0;
 		return;
 	}
-	if (!c->note.u[0] || !c->ok || open_marks.n == MARKS_MAX)
+	if (!c->note.u[0] || !c->ok)
 		return;
 
 	/* The result is an intrusive_ptr<PythonRecordFunction>: a target's header, then the RecordFunction. */
 	const char *object = *(const char *const *)c->result;
 
-	if (!object)
-		return;
-	open_marks.record[open_marks.n] = object + 16;
-	open_marks.phase[open_marks.n++] = (uint8_t)thread_word.phase;
-	begin();
-	train_optimizer_begin(&train, c->note.u[0]);
-	finish(TRAIN_NOTHING);
-	set_phase(PHASE_OPTIMIZER);
+	if (object && !is_open(object + 16))
+		optimizer_begins(object + 16, c->note.u[0]);
 }
 
 static void record_end(struct call *c)
@@ -198,6 +238,10 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 		backward(c, true);
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
+	} else if (s == SCOPE_RECORD_NEW) {
+		/* Where both are seen the mark's own function decides: it knows the name. */
+		if (!atomic_load_explicit(&named, memory_order_relaxed))
+			record_new(c);
 	} else if (s == SCOPE_RECORD_END) {
 		/* RecordFunction::end() comes from its destructor, too. */
 		if (open_marks.n)

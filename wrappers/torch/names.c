@@ -14,7 +14,7 @@
 #include "spec/demangle.h"
 #include "wrappers/torch/torch.h"
 
-#define ROWS_MAX 512
+#define ROWS_MAX 8192
 
 /* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
 #define REDOP 16
@@ -72,6 +72,8 @@ static const struct watched {
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},
 	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
+	/* Before 2.0 the mark is made by this alone. */
+	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
 	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
 };
 
@@ -121,7 +123,7 @@ static bool args_fit(const char *args, const struct cxx_params *p, bool method)
 				return false;
 			break;
 		case 'b':
-			if (t != CT_U8 && t != CT_I8)
+			if (t != CT_U8 && t != CT_I8 && t != CXX_CLASS)
 				return false;
 			break;
 		}
@@ -136,6 +138,8 @@ static bool may_be(const char *s)
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
 	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0;
 }
 
@@ -206,7 +210,9 @@ static bool wants(const char *symbol, const char *object)
 	struct found f;
 
 	(void)object;
-	return may_be(symbol) && session_configure() && look_up(symbol, &f);
+	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
+		return false;
+	return look_up(symbol, &f) || torch_op_wanted(symbol);
 }
 
 /* ---- rows ---- */
@@ -230,6 +236,7 @@ static void fill_method(struct torch_row *r, const struct torch_method *m)
 		.collective = m->form < FORM_SEND,
 		.rooted = m->root >= 0,
 	};
+	r->indirect = strcmp(m->kind, "reduce_scatter") == 0;
 	r->ffi.hidden = true;
 	s->lib = &lib_c10d;
 	s->list_name = r->symbol;
@@ -265,24 +272,32 @@ static struct api *make(const char *symbol, const char *object)
 	static _Atomic unsigned made;
 	struct found f;
 	struct torch_row *r;
+	bool known;
 
 	(void)object;
-	if (!session_configure() || !look_up(symbol, &f) || strlen(symbol) >= sizeof(r->link_name))
+	if (!session_configure())
 		return NULL;
-	if (atomic_fetch_add(&made, 1) >= ROWS_MAX || !(r = calloc(1, sizeof(*r)))) {
-		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", f.name);
+	known = look_up(symbol, &f);
+	if (atomic_load(&made) >= ROWS_MAX || !(r = calloc(1, sizeof(*r) + strlen(symbol) + 1))) {
+		log_loss(LOSS_ENTRY, "PyTorch: no room for a row: %s is not recorded", symbol);
 		return NULL;
 	}
-	strcpy(r->symbol, f.name);
 	strcpy(r->link_name, symbol);
 	r->spec.symbol = r->symbol;
 	r->spec.link_name = r->link_name;
 	r->spec.ffi = &r->ffi;
 	r->api.spec = &r->spec;
-	if (f.method)
+	if (known)
+		strcpy(r->symbol, f.name);
+	if (known && f.method) {
 		fill_method(r, f.method);
-	else
+	} else if (known) {
 		fill_watched(r, f.watched);
+	} else if (!torch_op_fill(r, symbol)) {
+		free(r);
+		return NULL;
+	}
+	atomic_fetch_add(&made, 1);
 	return &r->api;
 }
 

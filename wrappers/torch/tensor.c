@@ -52,19 +52,22 @@ static const struct {
 #define AT_OFFSET (-24) /* int64_t, elements */
 #define AT_NUMEL (-16)
 #define AT_TYPE (-8) /* uint16_t */
-#define AT_DEVICE (-6) /* int8_t type, index; bool: there is one */
+#define AT_DEVICE (-6) /* int8_t type, index; bool: there is one. In 1.13 the bool comes first */
 #define AT_FLAGS0 (-3) /* bit 1: storage access throws */
 #define AT_FLAGS1 \
 	(-2) /* bits 2-3: policy for sizes and strides (0: as they lie), bit 4: symbolic */
 #define INLINE_DIMS 5
+#define OLD_K 184 /* 1.13 */
 #define NDIM_MAX 64
 #define CPU 0
-#define STORAGE_DATA 16 /* StorageImpl: data pointer */
+#define STORAGE_BYTES 32 /* StorageImpl: from its data pointer to its size */
 
 static struct {
 	int64_t key_set; /* offset of K */
-	int64_t storage; /* of the pointer to the StorageImpl */
-	int64_t storage_bytes; /* in a StorageImpl */
+	/* What every such object begins with: pointer to its functions, reference counts. 24 bytes in 1.13, then 16. */
+	int64_t header;
+	int device,
+		engaged; /* of the type of the device, and whether there is one, behind AT_DEVICE */
 } layout;
 
 enum { UNKNOWN, KNOWN, REFUSED };
@@ -89,17 +92,17 @@ static inline const int64_t *strides_of(const void *impl, uint64_t ndim)
 
 static inline const void *storage_of(const void *impl)
 {
-	return *(const void *const *)((const char *)impl + layout.storage);
+	return *(const void *const *)((const char *)impl + layout.header);
 }
 
 static inline const char *data_of(const void *storage)
 {
-	return *(const char *const *)((const char *)storage + STORAGE_DATA);
+	return *(const char *const *)((const char *)storage + layout.header);
 }
 
 static inline uint64_t bytes_of(const void *storage)
 {
-	return *(const uint64_t *)((const char *)storage + layout.storage_bytes);
+	return *(const uint64_t *)((const char *)storage + layout.header + STORAGE_BYTES);
 }
 
 /* ---- finding the layout ---- */
@@ -132,7 +135,8 @@ static bool plausible(const void *impl, int64_t k)
 	memcpy(&want, at + AT_NUMEL, 8);
 	if (numel != want || *(const int64_t *)(at + AT_OFFSET) < 0)
 		return false;
-	if (*(const uint16_t *)(at + AT_TYPE) > 60 || at[AT_DEVICE] < 0 || at[AT_DEVICE + 2] != 1)
+	if (*(const uint16_t *)(at + AT_TYPE) > 60 || at[AT_DEVICE + (k == OLD_K)] < 0 ||
+		at[AT_DEVICE + (k == OLD_K ? 0 : 2)] != 1)
 		return false;
 	return !(at[AT_FLAGS0] & 2) && !(at[AT_FLAGS1] & 0x1c);
 }
@@ -200,8 +204,9 @@ static bool agrees_dlpack(const void *tensor, const void *impl)
 	if (!d)
 		return false;
 	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
-	same = d->ndim == (int32_t)ndim && same_dims(d->shape, sizes_of(impl, ndim), ndim) &&
-	       type < NTYPES && d->dtype.bits == 8 * scalar_types[type].size &&
+	same = bytes_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
+	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && type < NTYPES &&
+	       d->dtype.bits == 8 * scalar_types[type].size &&
 	       (const char *)d->data ==
 		       data_of(storage_of(impl)) +
 			       FIELD(impl, int64_t, AT_OFFSET) * scalar_types[type].size;
@@ -217,8 +222,8 @@ static bool agrees(const void *tensor, const void *impl)
 	const void *storage = storage_of(impl);
 	struct truth t;
 
-	if (!memory_readable((uintptr_t)storage + STORAGE_DATA) ||
-		!memory_readable((uintptr_t)storage + (uintptr_t)layout.storage_bytes))
+	if (!memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
+		!memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
 		return false;
 	if (!function("aoti_torch_get_sizes"))
 		return agrees_dlpack(tensor, impl);
@@ -240,7 +245,7 @@ static void refuse(void)
 /* Tries to learn from this tensor; one that is not plain enough says nothing. */
 static void learn(const void *impl)
 {
-	static const int64_t candidates[] = {168, 176, 184};
+	static const int64_t candidates[] = {168, 176, OLD_K};
 	static unsigned wrong;
 	const void *handle = impl; /* an at::Tensor is a pointer to it */
 	int64_t found = 0;
@@ -259,9 +264,9 @@ static void learn(const void *impl)
 	if (atomic_load(&state) == UNKNOWN) {
 		undefined = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
 		layout.key_set = found;
-		/* 1.13 has an allocator's pointer more, in front of both. */
-		layout.storage = found == 184 ? 24 : 16;
-		layout.storage_bytes = 48;
+		layout.header = found == OLD_K ? 24 : 16;
+		layout.device = found == OLD_K;
+		layout.engaged = found == OLD_K ? 0 : 2;
 		if (undefined && agrees(&handle, impl))
 			atomic_store_explicit(&state, KNOWN, memory_order_release);
 		else if (!undefined || ++wrong == 16)
@@ -332,7 +337,8 @@ bool torch_tensor_view(const void *impl, struct view *v)
 	};
 	if (flags1 & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 || !v->count || !size)
 		return true;
-	if (!FIELD(impl, uint8_t, AT_DEVICE + 2) || FIELD(impl, int8_t, AT_DEVICE) != CPU)
+	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged) ||
+		FIELD(impl, int8_t, AT_DEVICE + layout.device) != CPU)
 		return true;
 
 	const void *storage = storage_of(impl);

@@ -7,15 +7,17 @@
  *	c10d::ProcessGroup*::<method>     collectives and messages        lib_c10d
  *	enqueue, finish, wait of a Work   their completion                lib_torch, watched only
  *	autograd, profiler marks          steps and phases                lib_torch, watched only
+ *	at::_ops::<operator>::*           operators, if they are listed   lib_aten
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H
 
 #include "call/call.h"
 #include "entry/runtime.h"
+#include "wrappers/torch/optype.h"
 #include "wrappers/torch/tensor.h"
 
-extern const struct lib lib_c10d, lib_torch;
+extern const struct lib lib_c10d, lib_torch, lib_aten;
 extern const struct runtime_provider torch_provider;
 
 /* ---- process groups ---- */
@@ -51,9 +53,13 @@ struct torch_row {
 	struct kind kind;
 	const struct torch_method *method; /* lib_c10d */
 	uint8_t backend; /* enum torch_backend */
+	/* The Work that it gives back is not the one that it puts into the queue: when that ends, outputs are not there. */
+	_Atomic bool indirect;
 	uint8_t scope; /* lib_torch: enum torch_scope */
-	char symbol[96];
-	char link_name[512];
+	struct op_type op; /* lib_aten */
+	char op_name[136]; /* of the schema */
+	char symbol[128];
+	char link_name[];
 };
 
 static inline const struct torch_row *torch_row_of(const struct call *c)
@@ -71,6 +77,7 @@ enum torch_scope {
 	SCOPE_WAIT, /* of a message */
 	SCOPE_BACKWARD,
 	SCOPE_RECORD_BEGIN,
+	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 };
@@ -90,6 +97,7 @@ struct torch_work {
 	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
 	uint32_t depth; /* of the thread when it was entered */
+	const void *handle; /* of that Work */
 	bool started; /* followed by a Work: the memory is given back at its completion */
 	uint16_t nin, nout;
 	const void *out_impl[TORCH_TENSORS_MAX];
@@ -98,8 +106,17 @@ struct torch_work {
 
 /* For a call that is being described. NULL: no memory, or too many on the way. */
 struct torch_work *torch_work_new(struct call *c);
+struct torch_work *torch_work_of(const struct call *c); /* NULL: it has none */
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+
+/* ---- operators (ops.c) ---- */
+
+/* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
+bool torch_op_wanted(const char *symbol);
+
+/* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
+bool torch_op_fill(struct torch_row *r, const char *symbol);
 
 /* ---- marks ---- */
 

@@ -5,8 +5,8 @@
  * Gloo: the caller's thread puts a Work into a queue (enqueue) before the function returns; a thread of gloo's runs it and
  * calls finishWorkGloo, at whose entry the outputs are valid. A Work is told by its address, from enqueue, which comes
  * before anybody can run it. Nobody need ever wait for it (DDP does not). Messages are completed by the wait of their
- * Work. A call that consists of others of the same group (older reduce_scatter) gives back a Work that copies its results
- * when it is waited for, out of sight: its outputs are not known. Other backends complete on the device's stream.
+ * Work. A reduce_scatter queues an all-reduce and gives back another Work that copies its part of the result when it is
+ * waited for, out of sight: its outputs are not known (flag untracked). Other backends complete on the device's stream.
  */
 #include <pthread.h>
 #include <string.h>
@@ -62,15 +62,19 @@ static void give(struct torch_work *w)
 
 struct torch_work *torch_work_new(struct call *c)
 {
-	struct torch_work *w;
+	struct torch_work *w, *spare = NULL;
 
 	/* Those of calls that have returned (their views were needed until the record was closed), or were left. */
 	while (current && current->depth >= thread_word.depth) {
 		w = current;
 		current = w->outer;
+		if (!current && !w->started) {
+			spare = w; /* the usual case, without a lock */
+			break;
+		}
 		give(w);
 	}
-	w = take();
+	w = spare ? spare : take();
 	if (!w) {
 		log_loss(LOSS_PENDING,
 			"more than %d calls of process groups on the way at once: further ones are "
@@ -88,6 +92,11 @@ struct torch_work *torch_work_new(struct call *c)
 	return w;
 }
 
+struct torch_work *torch_work_of(const struct call *c)
+{
+	return current && current->call == c ? current : NULL;
+}
+
 /* That handle stands for the call from now on. */
 static void follow(struct torch_work *w, const void *handle)
 {
@@ -100,8 +109,9 @@ static void follow(struct torch_work *w, const void *handle)
 		.state = PENDING_STARTED,
 	};
 
-	if (!c->rec || w->started)
+	if (!c->rec || w->started || torch_row_of(c)->indirect)
 		return;
+	w->handle = handle;
 	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
 	w->started = true;
 	if (!pending_add((uintptr_t)handle, &p)) {
@@ -186,6 +196,11 @@ void torch_work_leave(struct call *c)
 	if (!w->started && c->rec && row->method->form >= FORM_SEND && row->backend == BACKEND_GLOO)
 		follow(w, *(void **)c->result);
 	if (w->started) {
+		/* What it gives back does something more behind it: this row's outputs may be wrong, no other one's. */
+		if (row->ffi.hidden && *(void **)c->result != w->handle) {
+			((struct torch_row *)row)->indirect = true;
+			c->what.flags |= CF_UNTRACKED;
+		}
 		current = w->outer;
 		c->async = true;
 		give(w);

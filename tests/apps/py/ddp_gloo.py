@@ -112,6 +112,13 @@ def others():
     collective("scatter", lists or [], [to], lambda: dist.scatter(to, lists, 0))
     a, b = torch.arange(4.0 * size) + rank, torch.empty(4 * size)
     collective("all_to_all", [a], [b], lambda: dist.all_to_all_single(b, a))
+    rs, whole = torch.empty(3), torch.arange(3.0 * size) + rank
+    before = whole.clone()
+    dist.reduce_scatter_tensor(rs, whole)
+    note("reduce_scatter", [before], [])  # its output cannot be followed
+    dist.reduce_scatter(rs, [before[3 * n:3 * n + 3].clone() for n in range(size)])
+    note("reduce_scatter", [before[3 * n:3 * n + 3] for n in range(size)], [])
+    say(f"[{rank}] reduce_scatter {rs.tolist()}")
     if rank % 2 == 0:
         e = torch.full((2,), 3.0)
         collective("all_reduce", [e], [e], lambda: dist.all_reduce(e, group=evens))
@@ -142,5 +149,6 @@ others()
 if args.truth:
     with open(f"{args.truth}.{rank}", "w") as f:
         json.dump(truth, f)
+dist.barrier()  # nobody leaves while another one still needs it
 dist.destroy_process_group()
 say(f"[{rank}] ddp_gloo: ok")

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/period.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+#define BASE UINT64_C(0x9e3779b97f4a7c15) /* odd: no power of it is 0 */
+#define LOOP 4 /* calls in a pattern that may be a loop over layers */
+#define TRIES 64 /* earlier places of the same token that are looked at */
+
+void period_init(struct period *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->power[0] = 1;
+	for (unsigned i = 1; i <= PERIOD_MAX; i++)
+		p->power[i] = p->power[i - 1] * BASE;
+}
+
+static uint64_t token_at(const struct period *p, uint64_t i)
+{
+	return p->token[i % PERIOD_KEPT];
+}
+
+/* Hash of the tokens before number i. */
+static uint64_t sum_before(const struct period *p, uint64_t i)
+{
+	return i ? p->sum[(i - 1) % PERIOD_KEPT] : 0;
+}
+
+/* Hash of tokens [from, from + n), n at most PERIOD_MAX. */
+static uint64_t hash_of(const struct period *p, uint64_t from, uint32_t n)
+{
+	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
+}
+
+/* Do the last calls repeat themselves every `length`? */
+static bool repeats(const struct period *p, uint32_t length)
+{
+	uint64_t times = (PERIOD_CALLS + length - 1) / length, n = p->n, last;
+
+	if (times < 3)
+		times = 3;
+	/* The token before the first is needed for the hash. */
+	if (times * length + 1 > n || times * length >= PERIOD_KEPT)
+		return false;
+	last = hash_of(p, n - length, length);
+	for (uint64_t i = 2; i <= times; i++)
+		if (hash_of(p, n - i * length, length) != last)
+			return false;
+	return true;
+}
+
+static void follow(struct period *p, uint32_t length)
+{
+	p->length = length;
+	p->first = p->n - length;
+	p->at = 0;
+	p->extra = 0;
+	for (uint32_t i = 0; i < length; i++)
+		p->pattern[i] = token_at(p, p->first + i);
+}
+
+/* The shortest period that ends here, longer than `over`; 0: none. */
+static uint32_t look(const struct period *p, uint32_t over)
+{
+	uint64_t last = token_at(p, p->n - 1);
+	unsigned tries = 0;
+
+	for (uint32_t length = over + 1; length <= PERIOD_MAX && 3 * (uint64_t)length < p->n;
+		length++) {
+		if (token_at(p, p->n - 1 - length) != last)
+			continue;
+		if (repeats(p, length))
+			return length;
+		if (++tries == TRIES)
+			break;
+	}
+	return 0;
+}
+
+static void remember(struct period *p, uint64_t token)
+{
+	uint64_t h = hash_mix(token + 1);
+
+	p->token[p->n % PERIOD_KEPT] = token;
+	p->sum[p->n % PERIOD_KEPT] = sum_before(p, p->n) * BASE + h;
+	p->n++;
+}
+
+/* One in eight calls of a round may be extra, and two in any case. */
+static uint32_t tolerated(const struct period *p)
+{
+	return p->length / 8 > 2 ? p->length / 8 : 2;
+}
+
+bool period_call(struct period *p, uint64_t token)
+{
+	uint32_t longer;
+
+	remember(p, token);
+	if (!p->length) {
+		longer = look(p, 0);
+		if (longer)
+			follow(p, longer);
+		/* The rounds that it took to find out are over; the present one ends here. */
+		return longer != 0;
+	}
+	if (token == p->pattern[p->at]) {
+		if (++p->at < p->length)
+			return false;
+		p->at = 0;
+		p->extra = 0;
+		p->rounds++;
+		return true;
+	}
+	p->extras++;
+	/* A longer pattern may be a step and its metrics every tenth time; a very short one is a loop within a step. */
+	longer = p->length < LOOP ? look(p, p->length) : 0;
+	if (longer) {
+		follow(p, longer);
+		return true;
+	}
+	if (++p->extra > tolerated(p)) {
+		p->length = 0;
+		p->breaks++;
+	}
+	return false;
+}
+
+double period_confidence(const struct period *p)
+{
+	double fitted = (double)p->rounds * p->length;
+
+	if (!p->length || !p->rounds)
+		return 0;
+	return fitted / (fitted + (double)p->extras) / (1.0 + (double)p->breaks);
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Operators: with all of them recorded every result, error and loss is the same bit for bit; rows against what Python
+# measures; which names of a list choose which operators.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'PyTorch: operators'
+app=tests/apps/py/ops.py
+
+alone() { # FILE [NAME=VALUE ...] [-- ARGS]
+	local file=$1 vars=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		vars+=("$1")
+		shift
+	done
+	shift
+	env OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore "${vars[@]}" timeout -k 5 100 "$python" $app "$@" >"$file" 2>"$file.err" </dev/null
+	status=$?
+	echo $status >"$file.status"
+}
+
+with_list() { # LIST [NAME=VALUE ...]: a YAML text
+	printf '%b\n' "$1" >"$tmp/list.yaml"
+	shift
+	new_out
+	alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_JOURNAL_MIB=64 "$@" -- --truth "$tmp/truth"
+}
+
+alone "$tmp/plain"
+is 'operators: ends well without us' $status 0
+with_list 'aten:\n  - "aten::*"'
+same_output 'all operators'
+is 'all operators: nothing on stderr but what there was' "$(grep -a libprobe "$tmp/with.err")" ''
+contract 'all operators' "$out"
+ok 'all operators: shapes and statistics as Python measures them' python3 tests/e2e/ops_truth.py "$out" "$tmp/truth"
+is 'phases' "$(rows "$out" 'sorted({r["phase"] for r in R})')" "['backward', 'forward', 'optimizer']"
+is 'steps' "$(rows "$out" 'sorted({r["step"] for r in R})')" "['0', '1', '2', '3']"
+is 'the optimizer works in its phase' "$(rows "$out" '{r["phase"] for r in R if r["op"] in ("addcdiv_", "lerp_.Scalar")}')" "{'optimizer'}"
+is 'gradients are computed in the backward pass' "$(rows "$out" '{r["phase"] for r in R if r["op"] == "_softmax_backward_data"} | {r["phase"] for r in R if r["op"].endswith("_backward") and r["step"] == "1"}')" "{'backward'}"
+is 'one record for an operator and what is inside it' "$(rows "$out" '{r["parent"] for r in R}')" "{''}"
+is 'errors' "$(rows "$out" 'len({r["seq"] for r in R if "unwound" in flags(r)}) >= 5')" True
+is 'stacks name the line' "$(rows "$out" 'any(s["python_stack"].endswith("ops.py:'"$(grep -n 'torch.linalg.svd' $app | head -1 | cut -d: -f1)"' <lambda> <- '"$(realpath --relative-to=. $app)"':'"$(grep -n '    say(name, f())' $app | cut -d: -f1)"' <module>") or "<lambda>" in s["python_stack"] for s in S)')" True
+
+with_list 'aten:\n  - aten::mm\n  - aten::add.Tensor\n  - aten::_foreach_*'
+same_output 'some operators'
+is 'some: these and no others' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['_foreach_add.Scalar', '_foreach_mul_.Tensor', '_foreach_norm.Scalar', 'add.Tensor', 'mm']"
+with_list 'functional:\n  - linear\n  - cross_entropy\ntensor:\n  - __mul__\ntorch:\n  - topk'
+is "msprobe's names: the operators that they reach" "$(rows "$out" 'sorted({r["op"] for r in R})')" "['linear', 'mul.Scalar', 'mul.Tensor', 'topk']"
+new_out
+alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" --
+same_output 'nothing listed'
+is 'operators are off by default' "$(ls "$out" 2>/dev/null)" ''
+finish

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Periods of call sequences; a letter is a call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "call/period.h"
+
+static struct period p;
+
+static int start(void **state)
+{
+	(void)state;
+	period_init(&p);
+	return 0;
+}
+
+/* Plays a text n times; returns the rounds that ended. */
+static unsigned play(const char *text, unsigned n)
+{
+	unsigned ends = 0;
+
+	while (n--)
+		for (const char *c = text; *c; c++)
+			ends += period_call(&p, (uint64_t)*c);
+	return ends;
+}
+
+/* Once found, does each round end with exactly the last call of `text`, or at one place in it at least? */
+static bool steady(const char *text, unsigned n)
+{
+	while (n--) {
+		unsigned ends = 0;
+
+		for (const char *c = text; *c; c++)
+			ends += period_call(&p, (uint64_t)*c);
+		if (ends != 1)
+			return false;
+	}
+	return true;
+}
+
+static void test_simple(void **state)
+{
+	(void)state;
+	play("abcd", 20);
+	assert_int_equal(p.length, 4);
+	assert_true(steady("abcd", 100));
+	assert_true(period_confidence(&p) > 0.99);
+}
+
+static void test_start_is_other(void **state)
+{
+	(void)state;
+	play("xyzxxyqqr", 1);
+	play("abbbbc", 30);
+	assert_int_equal(p.length, 6);
+	assert_true(steady("abbbbc", 50));
+}
+
+/* A loop over layers repeats itself as well. */
+static void test_layers(void **state)
+{
+	(void)state;
+	play("lllllllllllllllllllllllls", 40); /* 24 layers */
+	assert_int_equal(p.length, 25);
+	assert_true(steady("lllllllllllllllllllllllls", 20));
+	start(NULL);
+	/* More layers than it takes to believe in a period of one call: the longer one takes over. */
+	{
+		static char big[130];
+
+		memset(big, 'l', 128);
+		big[128] = 's';
+		play(big, 12);
+		assert_int_equal(p.length, 129);
+		assert_true(steady(big, 10));
+	}
+}
+
+static void test_extra_calls(void **state)
+{
+	unsigned ends = 0;
+
+	(void)state;
+	play("abcdefgh", 10);
+	assert_int_equal(p.length, 8);
+	for (unsigned i = 0; i < 200; i++) {
+		ends += play("abcd", 1);
+		if (i % 10 == 3)
+			ends += play("L", 1); /* a metric now and then */
+		ends += play("efgh", 1);
+	}
+	assert_int_equal(ends, 200);
+	assert_int_equal(p.breaks, 0);
+	assert_in_range((int)(period_confidence(&p) * 1000), 980, 999);
+}
+
+static void test_change(void **state)
+{
+	(void)state;
+	play("abcd", 30);
+	play("evaluation", 1);
+	play("wxyzw", 30); /* another phase of the program */
+	assert_int_equal(p.length, 5);
+	assert_true(steady("wxyzw", 20));
+	assert_true(p.breaks >= 1);
+	assert_true(period_confidence(&p) <= 0.5);
+}
+
+static void test_no_period(void **state)
+{
+	unsigned ends = 0;
+
+	(void)state;
+	srand(1);
+	for (unsigned i = 0; i < 20000; i++)
+		ends += period_call(&p, (uint64_t)(rand() % 7));
+	assert_int_equal(ends, 0);
+	assert_true(period_confidence(&p) == 0);
+}
+
+static void test_long_period(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 8; round++)
+		for (unsigned i = 0; i < 1000; i++)
+			period_call(&p, i * i % 337 + i / 100);
+	assert_int_equal(p.length, 1000);
+	assert_true(p.rounds >= 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_simple, start),
+		cmocka_unit_test_setup(test_start_is_other, start),
+		cmocka_unit_test_setup(test_layers, start),
+		cmocka_unit_test_setup(test_extra_calls, start),
+		cmocka_unit_test_setup(test_change, start),
+		cmocka_unit_test_setup(test_no_period, start),
+		cmocka_unit_test_setup(test_long_period, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How operators are called: mangled names as they stand in libtorch 2.13 and 1.13 (readelf), with the parameters that
+ * c++filt shows, and schemas.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "wrappers/torch/optype.c"
+
+#define OPS "_ZN2at4_ops"
+
+/*
+ * One letter for each parameter: T tensor, O tensor written, o optional tensor, L list of tensors, I list by reference,
+ * Q list of optional tensors, l long, d double, b bool, k key set, e enum of a byte, p another pointer, and structs by
+ * their size: 2, 3, 4, s (16 bytes), S (24 bytes on the stack).
+ */
+static char letter(const struct op_type *t, unsigned i)
+{
+	static const char by_arg[] = {0, 'T', 'O', 'o', 'L', 'I', 'Q'};
+
+	if (t->arg[i])
+		return by_arg[t->arg[i]];
+	switch (t->ctype[i]) {
+	case CT_I64:
+		return 'l';
+	case CT_F64:
+		return 'd';
+	case CT_U8:
+		return 'b';
+	case CT_U64:
+		return 'k';
+	case CT_I8:
+		return 'e';
+	case CT_P:
+		return 'p';
+	}
+	switch (t->members[i]->size) {
+	case 16:
+		return 's';
+	case 24:
+		return 'S';
+	default:
+		return (char)('0' + t->members[i]->size);
+	}
+}
+
+static void check(const char *symbol, const char *want)
+{
+	struct op_type t;
+	char have[API_ARGS_MAX + 1] = "";
+
+	if (!op_params(symbol, &t)) {
+		assert_null(want);
+		return;
+	}
+	for (unsigned i = 0; i < t.nargs; i++)
+		have[i] = letter(&t, i);
+	have[t.nargs] = 0;
+	assert_non_null(want);
+	assert_string_equal(have, want);
+}
+
+static void test_params(void **state)
+{
+	(void)state;
+	check(OPS "10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE", "TTp");
+	check(OPS "10add_Tensor10redispatchEN3c1014DispatchKeySetERKNS_6TensorES6_RKNS2_6ScalarE",
+		"kTTp");
+	check(OPS "10index_put_4callERNS_6TensorERKN3c104ListISt8optionalIS2_EEERKS2_b", "OQTb");
+	check(OPS "11convolution4callERKNS_6TensorES4_RKSt8optionalIS2_EN3c108ArrayRefINS9_"
+		  "6SymIntEEESC_SC_bSC_SB_",
+		"TTosssbsp");
+	check(OPS "3cat4callERKN3c108IListRefINS_6TensorEEEl", "Il");
+	check(OPS "6linear10redispatchEN3c1014DispatchKeySetERKNS_6TensorES6_RKSt8optionalIS4_E",
+		"kTTo");
+	check(OPS "18_amp_update_scale_4callERNS_6TensorES3_RKS2_ddl", "OOTddl");
+	check(OPS "19_cudnn_rnn_backward4callERKNS_6TensorEN3c108ArrayRefIS2_EElS4_S4_"
+		  "RKSt8optionalIS2_ES4_SB_SB_SB_"
+		  "lNS5_6SymIntESC_lbdbbNS6_ISC_EESB_S4_St5arrayIbLm4EE",
+		NULL); /* more than there is room for */
+	check(OPS "23_cufft_clear_plan_cache4callEa", "e");
+	check(OPS "13record_stream4callERNS_6TensorEN3c106StreamE", "Os");
+}
+
+static void test_params_by_value(void **state)
+{
+	(void)state;
+	/* sum.dim_IntList: OptionalArrayRef, bool, optional<ScalarType> */
+	check(OPS "15sum_dim_IntList4callERKNS_6TensorEN3c1016OptionalArrayRefIlEEbSt8optionalINS5_"
+		  "10ScalarTypeEE",
+		"TSb2");
+	/* empty.memory_format: optional ScalarType, Layout, Device, bool, MemoryFormat */
+	check(OPS "19empty_memory_format4callEN3c108ArrayRefINS2_6SymIntEEESt8optionalINS2_"
+		  "10ScalarTypeEES6_INS2_6LayoutEES6_"
+		  "INS2_6DeviceEES6_IbES6_INS2_12MemoryFormatEE",
+		"s22322");
+	check(OPS "4gelu4callERKNS_6TensorESt17basic_string_viewIcSt11char_traitsIcEE", "Ts");
+	check(OPS "9bernoulli4callERKNS_6TensorESt8optionalINS_9GeneratorEE", "Tp");
+	check(OPS "4test4callESt8optionalIlES2_IdESt5arrayIbLm3EE", "ss3");
+	check(OPS "4test4callESt8optionalIlES1_IdESt5arrayIbLm3EE", NULL);
+	check(OPS "4test4callESt8optionalIlESt8optionalIdESt5arrayIbLm3EESt5arrayIbLm2EE", "ss32");
+}
+
+static void test_not_known(void **state)
+{
+	(void)state;
+	check(OPS "3add4callENS_8NewClassE", NULL); /* by value: nobody knows how */
+	check(OPS "3add4callERKNS_8NewClassE", "p");
+	check(OPS "3add4callEN3c108optionalIlEE", NULL); /* 1.13: laid out otherwise */
+	check(OPS "3add4call", NULL);
+	check(OPS "3add4callE", "");
+	check(OPS "3add4callEv", "");
+	check(OPS "3add4callES9_", NULL);
+	check(OPS "3add4callERKNS_6Tensor", NULL);
+	check(OPS "99add4callEv", NULL);
+	check("_ZN2at3add4callEv", NULL);
+	check("malloc", NULL);
+}
+
+static void result(const char *schema, uint8_t want, unsigned n, bool hidden, uint8_t ret)
+{
+	struct op_type t;
+
+	assert_true(op_result_of(schema, &t));
+	assert_int_equal(t.result, want);
+	if (want == OP_TUPLE || want == OP_TUPLE_REFERENCE)
+		assert_int_equal(t.nresult, n);
+	assert_int_equal(t.hidden, hidden);
+	assert_int_equal(t.ret, ret);
+}
+
+static void test_results(void **state)
+{
+	struct op_type t;
+
+	(void)state;
+	result("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", OP_NEW, 1,
+		true, CT_VOID);
+	result("add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", OP_REFERENCE, 1, false,
+		CT_P);
+	result("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", OP_NEW, 1, true, CT_VOID);
+	result("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+		OP_NEW_LIST, 1, true, CT_VOID);
+	result("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
+	       "indices)",
+		OP_TUPLE, 2, true, CT_VOID);
+	result("max.dim_max(Tensor self) -> (Tensor(a!) values, Tensor(b!) indices)",
+		OP_TUPLE_REFERENCE, 2, true, CT_VOID);
+	result("native_layer_norm(Tensor input) -> (Tensor, Tensor, Tensor)", OP_TUPLE, 3, true,
+		CT_VOID);
+	result("_fused_adamw_(Tensor(a!)[] self, float lr) -> ()", OP_NOTHING, 0, false, CT_VOID);
+	result("item(Tensor self) -> Scalar", OP_NOTHING, 0, true, CT_VOID);
+	result("equal(Tensor self, Tensor other) -> bool", OP_NOTHING, 0, false, CT_U8);
+	result("size.int(Tensor self, int dim) -> int", OP_NOTHING, 0, false, CT_I64);
+	result("q_scale(Tensor self) -> float", OP_NOTHING, 0, false, CT_F64);
+	result("sym_size.int(Tensor self, int dim) -> SymInt", OP_NOTHING, 0, true, CT_VOID);
+	result("_scaled_dot_product_flash_attention(Tensor query) -> (Tensor output, SymInt max_q, "
+	       "Tensor mask)",
+		OP_NOTHING, 0, true, CT_VOID);
+	result("_choose_qparams_per_tensor(Tensor self) -> (float, int)", OP_NOTHING, 0, true,
+		CT_VOID);
+	assert_false(op_result_of("something(Tensor self) -> Future", &t));
+	assert_false(op_result_of("no arrow", &t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_params),
+		cmocka_unit_test(test_params_by_value),
+		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_results),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators: at::_ops::<name>::call is the dispatcher's entry for C++ (and with it for Python), ::redispatch the one below
+ * autograd, which also calls from a graph reach that has no C++ in it. Both are watched, and the inner one of a pair is
+ * nested like any call within a call.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "journal/layout.h"
+#include "session.h"
+#include "config/wraplist.h"
+#include "entry/elfsym.h"
+#include "wrappers/torch/torch.h"
+
+#define PREFIX "_ZN2at4_ops"
+#define DIMS_ROOM 8 /* kept for the shape of each result */
+#define LIST_ROOM 16 /* results of an operator that gives back a list */
+
+/* ---- which ---- */
+
+/* Python spells these operators otherwise. */
+static const struct {
+	const char *method, *op;
+} spelled[] = {{"truediv", "div"}, {"itruediv", "div_"}, {"iadd", "add_"}, {"isub", "sub_"},
+	{"imul", "mul_"}, {"idiv", "div_"}, {"radd", "add"}, {"rmul", "mul"}, {"getitem", "index"},
+	{"setitem", "index_put_"}, {"ipow", "pow_"}};
+
+/* Is `base` listed under one of the names that Python has for it? */
+static bool listed_python(const char *base)
+{
+	static const char *const section[] = {"functional", "tensor", "torch"};
+	char name[160];
+	bool hit = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (wraplist_section(session.list, section[i]) == WRAPLIST_NONE)
+			continue;
+		hit |= wraplist_match(session.list, section[i], base);
+		snprintf(name, sizeof(name), "__%.120s__", base);
+		hit |= wraplist_match(session.list, section[i], name);
+		for (unsigned k = 0; k < sizeof(spelled) / sizeof(*spelled); k++) {
+			if (strcmp(spelled[k].op, base) != 0)
+				continue;
+			snprintf(name, sizeof(name), "__%s__", spelled[k].method);
+			hit |= wraplist_match(session.list, section[i], name);
+		}
+	}
+	return hit;
+}
+
+/* base, and overload if there is one: "add", "Tensor". */
+static bool listed(const char *base, const char *overload)
+{
+	char name[192];
+	bool hit;
+
+	snprintf(name, sizeof(name), "aten::%.120s", base);
+	hit = wraplist_match(session.list, "aten", name);
+	if (overload && *overload) {
+		snprintf(name, sizeof(name), "aten::%.120s.%.60s", base, overload);
+		hit |= wraplist_match(session.list, "aten", name);
+	}
+	return hit || listed_python(base);
+}
+
+/* The operator's C++ name out of the mangled one; false: it is none, or a function of another kind. */
+static bool struct_name(const char *symbol, char *out, size_t cap)
+{
+	const char *p = symbol + sizeof(PREFIX) - 1;
+	size_t n = 0;
+
+	if (strncmp(symbol, PREFIX, sizeof(PREFIX) - 1) != 0)
+		return false;
+	while (*p >= '0' && *p <= '9' && n < 1000)
+		n = n * 10 + (size_t)(*p++ - '0');
+	if (!n || n >= cap || memchr(p, 0, n))
+		return false;
+	memcpy(out, p, n);
+	out[n] = 0;
+	p += n;
+	return strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0;
+}
+
+bool torch_op_wanted(const char *symbol)
+{
+	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
+	char name[128];
+	bool any = false;
+
+	for (unsigned i = 0; i < 4; i++)
+		any |= wraplist_section(session.list, section[i]) != WRAPLIST_NONE;
+	if (!any || !struct_name(symbol, name, sizeof(name)))
+		return false;
+	if (listed(name, NULL))
+		return true;
+	/* add_relu_Tensor: where the overload's name begins is not known yet, so each place is tried. */
+	for (char *u = strchr(name + 1, '_'); u; u = strchr(u + 1, '_')) {
+		bool hit;
+
+		*u = 0;
+		hit = listed(name, u + 1);
+		*u = '_';
+		if (hit)
+			return true;
+	}
+	return false;
+}
+
+static void split_name(const char *schema, char *base, char *overload, size_t cap)
+{
+	size_t n = strcspn(schema, ".("), m = 0;
+
+	if (n >= cap)
+		n = cap - 1;
+	memcpy(base, schema, n);
+	base[n] = 0;
+	if (schema[n] == '.') {
+		m = strcspn(schema + n + 1, "(");
+		if (m >= cap)
+			m = cap - 1;
+		memcpy(overload, schema + n + 1, m);
+	}
+	overload[m] = 0;
+}
+
+/*
+ * Before 2.2, OptionalArrayRef had 16 bytes and an encoding of its own, under the same name. Other optionals by value
+ * have another name there, and are not known.
+ */
+static bool passable(const struct op_type *t)
+{
+	static _Atomic int is_new; /* 0: not looked at, 1: yes, 2: no */
+	struct provider p;
+
+	for (unsigned i = 0; i < t->nargs; i++) {
+		if (!t->members[i] || t->members[i]->size != 24)
+			continue;
+		if (!is_new)
+			is_new = elfsym_all("aoti_torch_get_data_ptr", &p, 1) > 0 ? 1 : 2;
+		if (is_new == 2)
+			return false;
+	}
+	return true;
+}
+
+bool torch_op_fill(struct torch_row *r, const char *symbol)
+{
+	char name[128], base[64], overload[64];
+	struct op_type *t = &r->op;
+	struct api_spec *s = &r->spec;
+	const char *schema;
+	bool call;
+
+	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, t) || !passable(t))
+		return false;
+	schema = op_schema(name);
+	if (!schema || !op_result_of(schema, t))
+		return false;
+	split_name(schema, base, overload, sizeof(base));
+	if (!listed(base, overload))
+		return false;
+	call = strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
+	snprintf(r->symbol, sizeof(r->symbol), "at::_ops::%.100s::%s", name,
+		call ? "call" : "redispatch");
+	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
+	/* Operators that only write into lists give nothing back. */
+	if (t->result == OP_NOTHING && t->ret == CT_VOID && !t->hidden && strstr(schema, "(a!)[]"))
+		t->result = OP_LIST_OUT;
+	r->kind = (struct kind){.name = r->op_name, .op = r->op_name};
+	r->ffi.hidden = t->hidden;
+	r->ffi.ret = t->ret;
+	r->api.traits = API_CHOSEN;
+	s->lib = &lib_aten;
+	s->list_name = r->op_name;
+	s->kind = &r->kind;
+	s->task = TASK_DATA;
+	s->completion = DONE_REQUEST; /* so that leave is asked */
+	s->nargs = t->nargs;
+	for (unsigned i = 0; i < t->nargs; i++) {
+		s->args[i].ctype = t->ctype[i];
+		r->ffi.arg[i] = t->members[i];
+	}
+	return true;
+}
+
+/* ---- calls ---- */
+
+static void add(struct torch_work *w, const void *impl, bool out)
+{
+	uint16_t *n = out ? &w->nout : &w->nin;
+	struct view *v = out ? &w->out[*n] : &w->in[*n];
+
+	if (*n == TORCH_TENSORS_MAX || !torch_tensor_view(impl, v))
+		return;
+	v->io = out ? IO_OUT : IO_IN;
+	v->index = *n;
+	++*n;
+}
+
+static void add_all(struct torch_work *w, void *const *at, uint64_t n, bool out)
+{
+	for (uint64_t i = 0; i < n && i <= TORCH_TENSORS_MAX; i++)
+		add(w, at[i], out);
+}
+
+/* IValue: payload, then a tag that is 1 for a tensor; a List holds a vector of them. */
+#define IVALUE_TENSOR 1
+struct ivalue {
+	void *payload;
+	uint32_t tag;
+};
+
+static void add_ivalues(struct torch_work *w, const void *list)
+{
+	const struct ivalue *const *v =
+		(const struct ivalue *const *)(*(const char *const *)list + 16);
+
+	for (const struct ivalue *i = v[0]; i < v[1]; i++)
+		if (i->tag == IVALUE_TENSOR)
+			add(w, i->payload, false);
+}
+
+static void add_arg(struct torch_work *w, uint8_t arg, const union arg *v, bool out)
+{
+	const uint64_t *two = v->cp;
+
+	switch (arg) {
+	case OP_TENSOR:
+	case OP_TENSOR_OUT:
+		add(w, *(void *const *)v->cp, out);
+		break;
+	case OP_OPTIONAL: /* the value, then whether there is one */
+		if (((const char *)v->cp)[8])
+			add(w, *(void *const *)v->cp, out);
+		break;
+	case OP_LIST:
+		add_all(w, (void *const *)(uintptr_t)two[0], two[1], out);
+		break;
+	case OP_ILIST:
+		if (((const int32_t *)v->cp)[4] == 0) /* an array as it is */
+			add_all(w, (void *const *)(uintptr_t)two[0], two[1], out);
+		else if (((const int32_t *)v->cp)[4] == 1)
+			add_ivalues(w, *(void *const *)v->cp);
+		break;
+	case OP_OPTIONAL_LIST:
+		add_ivalues(w, v->cp);
+		break;
+	}
+}
+
+static uint32_t room_of(const struct op_type *t, const struct call *c)
+{
+	uint32_t one = (uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM, n = t->nresult;
+
+	if (t->result == OP_NOTHING)
+		return 0;
+	if (t->result == OP_NEW_LIST)
+		n = LIST_ROOM;
+	if (t->result == OP_LIST_OUT) {
+		for (unsigned i = 0; i < t->nargs; i++)
+			if (t->arg[i] == OP_LIST) {
+				uint64_t len = ((const uint64_t *)c->v[i].cp)[1];
+
+				return one * (uint32_t)(len < 32 ? len : 32);
+			}
+		return 0;
+	}
+	return one * n;
+}
+
+static bool describe(struct call *c)
+{
+	const struct torch_row *row = torch_row_of(c);
+	const struct op_type *t = &row->op;
+	struct what *w = &c->what;
+	struct torch_work *k = torch_work_new(c);
+
+	w->phase = thread_word.phase ? 0 : PHASE_FORWARD;
+	if (!k)
+		return true;
+	for (unsigned i = 0; i < t->nargs; i++) {
+		/* What is only written has no value yet: `out` of functions that have one. */
+		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
+			continue;
+		add_arg(k, t->arg[i], &c->v[i], false);
+	}
+	if (k->nin == TORCH_TENSORS_MAX)
+		w->flags |= CF_MORE;
+	w->nin = k->nin;
+	w->all_in = k->in;
+	w->all_out = k->out;
+	w->out_room = room_of(t, c);
+	return true;
+}
+
+static void results(struct torch_work *w, const struct op_type *t, const struct call *c)
+{
+	void *const *r = c->result;
+
+	switch (t->result) {
+	case OP_NEW:
+		add(w, r[0], true);
+		break;
+	case OP_REFERENCE:
+		add(w, *(void *const *)r[0], true);
+		break;
+	case OP_TUPLE: /* the first element lies last */
+	case OP_TUPLE_REFERENCE:
+		for (unsigned i = t->nresult; i-- > 0;)
+			add(w, t->result == OP_TUPLE ? r[i] : *(void *const *)r[i], true);
+		break;
+	case OP_NEW_LIST: {
+		struct torch_list l = torch_vector(r);
+
+		add_all(w, l.at, l.n, true);
+		break;
+	}
+	case OP_LIST_OUT:
+		for (unsigned i = 0; i < t->nargs; i++)
+			if (t->arg[i] == OP_LIST) {
+				add_arg(w, OP_LIST, &c->v[i], true);
+				break;
+			}
+		break;
+	}
+}
+
+static void leave(struct call *c, int64_t ret)
+{
+	struct torch_work *w = torch_work_of(c);
+
+	(void)ret;
+	if (!w || !c->rec)
+		return;
+	w->nout = 0;
+	results(w, &torch_row_of(c)->op, c);
+	c->what.nout = w->nout;
+	/* A result that shares its memory is a view; one that is a parameter was written. */
+	if (torch_row_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
+		w->out[0].base == w->in[0].base)
+		c->what.flags |= CF_INPLACE;
+}
+
+const struct lib lib_aten = {
+	.name = "aten",
+	.describe = describe,
+	.leave = leave,
+};

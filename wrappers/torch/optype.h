@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name tells the parameters; what it gives
+ * back stands in its schema, a text inside the library. No version of PyTorch is assumed, but that types that are passed
+ * by value are laid out as since 2.2 (std::optional); an operator with a parameter of another type is left alone.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_OPTYPE_H
+#define PROBE_WRAPPERS_TORCH_OPTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call/api.h"
+
+/* What a parameter holds, for finding tensors. */
+enum op_arg {
+	OP_PLAIN,
+	OP_TENSOR, /* const Tensor & */
+	OP_TENSOR_OUT, /* Tensor &: written */
+	OP_OPTIONAL, /* const optional<Tensor> & */
+	OP_LIST, /* TensorList by value */
+	OP_ILIST, /* const ITensorListRef & */
+	OP_OPTIONAL_LIST, /* const List<optional<Tensor>> & */
+};
+
+enum op_result {
+	OP_NOTHING, /* void, or no tensor */
+	OP_NEW, /* Tensor by value */
+	OP_REFERENCE, /* Tensor &: one of the parameters */
+	OP_TUPLE, /* of n Tensors, by value */
+	OP_TUPLE_REFERENCE,
+	OP_NEW_LIST, /* vector<Tensor> */
+	OP_LIST_OUT, /* void: the first list is written */
+};
+
+struct op_type {
+	uint8_t nargs;
+	uint8_t ctype[API_ARGS_MAX]; /* enum ctype */
+	uint8_t arg[API_ARGS_MAX]; /* enum op_arg */
+	const struct api_struct *members[API_ARGS_MAX]; /* where ctype is CT_STRUCT */
+	uint8_t ret; /* enum ctype */
+	bool hidden; /* the result is an object */
+	uint8_t result; /* enum op_result */
+	uint8_t nresult; /* tensors of a tuple */
+};
+
+/*
+ * The parameters, from the mangled name behind `call` or `redispatch` (which has a key set more in front). False: it has
+ * one that is not known.
+ */
+bool op_params(const char *symbol, struct op_type *t);
+
+/* The result, from a schema such as "add.Tensor(Tensor self, ...) -> Tensor". False: not known. */
+bool op_result_of(const char *schema, struct op_type *t);
+
+/*
+ * The schema of the operator whose C++ name is `name` (add_Tensor), found in libtorch as it is loaded; its name within the
+ * schema is add.Tensor. NULL: there is none. The text lives as long as the library.
+ */
+const char *op_schema(const char *name);
+
+#endif
