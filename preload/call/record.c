@@ -241,7 +241,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(what_in(w), w->nin) +
-			 tensors_bytes(what_out(w), w->nout);
+			 (w->out_room ? w->out_room : tensors_bytes(what_out(w), w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
