@@ -177,7 +177,7 @@ include tools/gen/check.mk
 
 DEB_BUILD := build-essential binutils libyaml-dev zlib1g-dev libffi-dev libdw-dev libelf-dev
 DEB_TEST  := libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran g++ python3 python3-mpi4py python3-numpy \
-	clang clang-format libclang-rt-14-dev gdb valgrind procps locales gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+	clang clang-format libclang-rt-14-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 deps:
 	apt-get update -qq
