@@ -194,7 +194,7 @@ static void frames(struct report *r, const struct stack_text *t, bool python, un
 	size_t n;
 
 	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
-		char *one = tool_strndup(f, n);
+		char *one = python ? tool_strndup(f, n) : stack_plain(f, n);
 
 		printf("%*s%s%-8s%s", (int)indent, "", out_style(STYLE_FAINT),
 			i	 ? ""

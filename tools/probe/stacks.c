@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "tools/probe/csv.h"
+#include "spec/demangle.h"
 #include "tools/probe/tool.h"
 
 #define JOINT " <- "
+#define NAME_SHOWN 120
 #define STACKS_MAX 65536u
 
 void stacks_init(struct stacks *s, const struct gather *g)
@@ -125,6 +127,34 @@ static bool is_start(const char *f, size_t n)
 	return begins(name, len, "__libc_start") || begins(name, len, "_start+");
 }
 
+/* The frame's function, a C++ name without its arguments. bang, plus: the marks around it. */
+static char *function_name(const char *bang, const char *plus)
+{
+	char *name = tool_strndup(bang + 1, (size_t)(plus - bang - 1)), plain[1024];
+
+	if (strncmp(name, "_Z", 2) == 0 && demangle(name, plain, sizeof(plain), NULL) > 0) {
+		free(name);
+		name = tool_strdup(plain);
+	}
+	/* Lambdas in templates have names of a page. */
+	if (strlen(name) > NAME_SHOWN)
+		strcpy(name + NAME_SHOWN - 3, "...");
+	return name;
+}
+
+char *stack_plain(const char *f, size_t n)
+{
+	const char *bang = memchr(f, '!', n), *plus = memrchr(f, '+', n);
+	char *name, *all;
+
+	if (!bang || !plus || plus < bang)
+		return tool_strndup(f, n);
+	name = function_name(bang, plus);
+	all = tool_format("%.*s%s%.*s", (int)(bang + 1 - f), f, name, (int)(f + n - plus), plus);
+	free(name);
+	return all;
+}
+
 /* "module!function+0x1f" without what only machines read. */
 char *stack_one(struct stacks *s, const struct stack_text *t, const char *f, size_t n)
 {
@@ -135,10 +165,13 @@ char *stack_one(struct stacks *s, const struct stack_text *t, const char *f, siz
 		return tool_strndup(f, n);
 	where_find(&s->where, (uint32_t)t->key.a, f, n, line, sizeof(line));
 	slash = strrchr(line, '/');
-	if (*line)
-		return tool_format(
-			"%.*s (%s)", (int)(plus - bang - 1), bang + 1, slash ? slash + 1 : line);
-	return tool_format("%.*s (%.*s)", (int)(plus - bang - 1), bang + 1, (int)(bang - f), f);
+
+	char *name = function_name(bang, plus);
+	char *one = *line ? tool_format("%s (%s)", name, slash ? slash + 1 : line)
+			  : tool_format("%s (%.*s)", name, (int)(bang - f), f);
+
+	free(name);
+	return one;
 }
 
 /* "path/file.py:12 function" in the order of the others. */

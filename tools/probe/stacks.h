@@ -31,6 +31,8 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 /* The first frames of what says most (Python where there is any) for one line, "" when there is none. malloc'd. */
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
 
+/* A native frame with a readable C++ name: module!ns::Class::function+0x1f. malloc'd. */
+char *stack_plain(const char *f, size_t n);
 /* One frame for people: "main (train.c:58)". malloc'd. */
 char *stack_one(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
 
