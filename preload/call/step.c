@@ -26,18 +26,19 @@ void step_skipped(uint32_t step)
 {
 	static _Atomic uint32_t count;
 	uint32_t n = atomic_fetch_add(&count, 1) + 1;
-	char json[96];
-	struct text t = text_over(json, sizeof(json));
+	char both[112];
+	struct text t = text_over(both, sizeof(both));
 
 	/* Each text takes room in the dictionary for good. */
-	if (n > 16 && n & (n - 1))
+	if (!session.journal.head || (n > 16 && n & (n - 1)))
 		return;
+	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
 	text_str(&t, "{\"count\": ");
 	text_u64(&t, n);
 	text_str(&t, ", \"last_step\": ");
 	text_u64(&t, step);
 	text_char(&t, '}');
-	session_meta(META_SKIPPED, "opt_skipped", json);
+	journal_dict_add(&session.journal, DICT_META, META_SKIPPED, both, t.len + 1);
 }
 
 void step_configure(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack/foreign.h"
 
+#include <pthread.h>
 #include <regex.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -49,7 +50,70 @@ void foreign_look(void)
 	look(true);
 }
 
-void foreign_walk(struct foreign_stack *s)
+/* ---- lent frames ---- */
+
+/* `lending` is a leaf, held while a stack is copied. A child of fork() that records makes it anew: foreign_forked(). */
+static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
+static struct foreign_stack lent;
+static _Atomic uint32_t lenders;
+
+static bool borrow(struct foreign_stack *s)
+{
+	bool any;
+
+	if (!atomic_load_explicit(&lenders, memory_order_acquire))
+		return false;
+	pthread_mutex_lock(&lending);
+	any = lenders && lent.language;
+	if (any) {
+		s->language = lent.language;
+		s->hash = lent.hash;
+		s->n = lent.n;
+		memcpy(s->frame, lent.frame, (size_t)lent.n * sizeof(lent.frame[0]));
+	}
+	pthread_mutex_unlock(&lending);
+	return any;
+}
+
+static bool walk_own(struct foreign_stack *s);
+
+void foreign_lend(void)
+{
+	struct foreign_stack s;
+
+	/* The number goes up in any case, so that it comes down again with the other call. */
+	bool own = walk_own(&s);
+
+	pthread_mutex_lock(&lending);
+	if (own) {
+		lent.language = s.language;
+		lent.hash = s.hash;
+		lent.n = s.n;
+		memcpy(lent.frame, s.frame, (size_t)s.n * sizeof(s.frame[0]));
+	}
+	lenders++;
+	pthread_mutex_unlock(&lending);
+}
+
+void foreign_take_back(void)
+{
+	pthread_mutex_lock(&lending);
+	lent.language = NULL;
+	if (lenders)
+		lenders--;
+	pthread_mutex_unlock(&lending);
+}
+
+void foreign_forked(void)
+{
+	pthread_mutex_init(&lending, NULL);
+	lenders = 0;
+	lent.language = NULL;
+}
+
+/* ---- walks ---- */
+
+static bool walk_own(struct foreign_stack *s)
 {
 	s->language = NULL;
 	s->n = 0;
@@ -71,7 +135,7 @@ void foreign_walk(struct foreign_stack *s)
 	}
 	if (!s->language) {
 		s->n = 0;
-		return;
+		return false;
 	}
 
 	uint64_t h = (uint64_t)s->n;
@@ -83,6 +147,13 @@ void foreign_walk(struct foreign_stack *s)
 		h = (h ^ f->check) * UINT64_C(0xbf58476d1ce4e5b9) + (h >> 31);
 	}
 	s->hash = hash_mix(h);
+	return true;
+}
+
+void foreign_walk(struct foreign_stack *s)
+{
+	if (!walk_own(s))
+		borrow(s);
 }
 
 /* ---- rules ---- */

@@ -59,6 +59,16 @@ struct foreign_stack {
 /* The calling thread's frames in the language that it runs. */
 void foreign_walk(struct foreign_stack *s);
 
+/*
+ * A thread that waits for work which others do on its behalf (a backward pass on threads of the framework) lends them its
+ * frames: foreign_walk() gives them to threads that have none of their own. Between the two calls the lender does not
+ * return from the frame that it stands in, so the frames and what they refer to stay alive. Of several lenders the last
+ * one counts.
+ */
+void foreign_lend(void);
+void foreign_take_back(void);
+void foreign_forked(void);
+
 /* Objects may have been loaded (a new native stack was seen): looks for languages that were not there. */
 void foreign_look(void);
 

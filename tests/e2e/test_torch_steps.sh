@@ -30,6 +30,19 @@ for s in plain accumulation gan chained in_backward closure amp zero checkpoint 
 	zero) is "zero: what the optimizer sends is its own phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] == "broadcast" and int(r["step"]) > 0} <= {"optimizer"}')" True ;;
 	esac
 done
+# The distribution's PyTorch, if there is one and it is another: optimizers are marked otherwise in 1.13.
+first=$python
+python=/usr/bin/python3
+if other=$($python -c 'import torch; print(torch.__version__)' 2>/dev/null) && [ "$other" != "$torch_version" ]; then
+	for s in plain gan chained zero; do
+		scene $s
+		is "PyTorch $other: $s: every call is in its step" "$(wrong)" '[]'
+		is "PyTorch $other: $s: and there were some, with statistics" "$(rows "$out" 'len([r for r in R if r["min"]]) >= 6')" True
+	done
+else
+	skip "the distribution's PyTorch" 'python3-torch is not installed, or the same'
+fi
+python=$first
 scene gan PROBE_STEP_ANCHOR=any
 is 'step_anchor any: each optimizer' "$(rows "$out" '[int(r["step"]) for r in sorted(calls(R), key=lambda r: int(r["seq"]))]')" '[1, 2, 3, 4, 5, 6]'
 scene gan PROBE_STEP_ANCHOR=1

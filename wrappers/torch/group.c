@@ -209,6 +209,7 @@ bool torch_describe(struct call *c)
 	bool in = true, out = true;
 	struct torch_work *k;
 
+	torch_say_version();
 	w->comm = comm_of(row, c->v[0].cp);
 	w->flags = w->comm ? w->comm->flags : 0;
 	k = torch_work_new(c);

@@ -85,10 +85,13 @@ static void backward(struct call *c, bool leaving)
 			train_backward_begin(&train);
 		c->note.u[0] = thread_word.phase;
 		set_phase(PHASE_BACKWARD);
+		/* Devices have threads of their own, with no Python on their stacks. */
+		foreign_lend();
 	} else {
 		if (counts)
 			m = train_backward_end(&train);
 		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : usual());
+		foreign_take_back();
 	}
 	finish(m);
 }

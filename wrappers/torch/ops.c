@@ -277,6 +277,7 @@ static bool describe(struct call *c)
 	struct what *w = &c->what;
 	struct torch_work *k = torch_work_new(c);
 
+	torch_say_version();
 	w->phase = thread_word.phase ? 0 : PHASE_FORWARD;
 	if (!k)
 		return true;

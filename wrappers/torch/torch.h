@@ -20,6 +20,9 @@
 extern const struct lib lib_c10d, lib_torch, lib_aten;
 extern const struct runtime_provider torch_provider;
 
+/* Tells meta.json which PyTorch this is, at the first call of a process. */
+void torch_say_version(void);
+
 /* ---- process groups ---- */
 
 /* Where a method has its tensors. The argument numbers count `this` as 0. */
