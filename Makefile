@@ -143,10 +143,10 @@ e2e: all apps
 # minutes and 1 GB the first time.
 TORCH_VERSION ?= 2.13.0
 .PHONY: ptvenv
-ptvenv: $(B)/ptvenv/.torch-$(TORCH_VERSION)
-$(B)/ptvenv/.torch-$(TORCH_VERSION):
+ptvenv: $(B)/ptvenv/.with-torch-$(TORCH_VERSION)
+$(B)/ptvenv/.with-torch-$(TORCH_VERSION):
 	$(call say,VENV,$(B)/ptvenv) python3 -m venv $(B)/ptvenv
-	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy
+	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 
 test: deps-if-missing

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+PyTorch's own sample inputs of every CPU operator (op_db), forward and backward: prints for each sample a hash of the
+results, or the error. Usage: op_db.py [EVERY [FIRST [SAMPLES]]]: every EVERY-th operator from number FIRST on, SAMPLES of each.
+"""
+import hashlib
+import sys
+import warnings
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+every, first, samples = [int(a) for a in sys.argv[1:4]] + [1, 0, 4][len(sys.argv[1:4]):]
+
+
+def flat(v):
+    if isinstance(v, torch.Tensor):
+        v = v.detach()
+        if v.layout != torch.strided:
+            v = v.to_dense()
+        v = v.resolve_conj().resolve_neg().contiguous()
+        return f"{v.dtype}{tuple(v.shape)}".encode() + (v.flatten().view(torch.uint8).numpy().tobytes() if v.numel() else b"")
+    if isinstance(v, (tuple, list)):
+        return b"".join(flat(x) for x in v)
+    return repr(v).encode()
+
+
+def leaves(v):
+    if isinstance(v, torch.Tensor):
+        return [v] if v.requires_grad else []
+    if isinstance(v, (tuple, list)):
+        return [t for x in v for t in leaves(x)]
+    return []
+
+
+def run(op, sample):
+    out = op(sample.input, *sample.args, **sample.kwargs)
+    grads = ()
+    ins, outs = leaves(sample.input) + leaves(sample.args), leaves(out)
+    if ins and outs:
+        grads = torch.autograd.grad([o.sum() if not o.is_complex() else o.abs().sum() for o in outs], ins, allow_unused=True)
+    return flat(out) + b"|" + flat(grads)
+
+
+for op in op_db[first::every]:
+    dtype = next((d for d in (torch.float32, torch.complex64, torch.int64, torch.bool) if d in op.supported_dtypes("cpu")), None)
+    if dtype is None:
+        continue
+    name = op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+    torch.manual_seed(1)
+    try:
+        it = op.sample_inputs("cpu", dtype, requires_grad=op.supports_autograd and dtype.is_floating_point)
+        for i, sample in enumerate(it):
+            if i == samples:
+                break
+            torch.manual_seed(2)
+            try:
+                print(name, i, hashlib.sha1(run(op, sample)).hexdigest(), flush=True)
+            except Exception as e:
+                print(name, i, type(e).__name__, str(e).split("\n")[0][:80], flush=True)
+    except Exception as e:
+        print(name, "samples", type(e).__name__, str(e).split("\n")[0][:80], flush=True)
+print("op_db: done", len(op_db))
