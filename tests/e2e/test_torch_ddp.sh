@@ -15,7 +15,7 @@ torchrun_with 2 $app
 same_output 'DDP'
 contract 'DDP' "$out"
 is 'DDP: a folder for each rank, none for the launcher' "$(rows "$out" dirs)" "['rank0', 'rank1']"
-like 'meta.json says which PyTorch' "$(rows "$out" '[M[d]["libraries"]["torch"] for d in dirs]')" "$torch_version|libtorch_cpu.so.${torch_version%.*}"
+like 'meta.json says which PyTorch' "$(rows "$out" '[M[d]["libraries"]["torch"] for d in dirs]')" "${torch_version%%+*}|libtorch_cpu.so.${torch_version%.*}"
 is 'DDP: a step for each optimizer step' "$(rows "$out" '[M[d]["steps"]["current"] for d in dirs]')" '[5, 5]'
 is 'DDP: found by the optimizer' "$(rows "$out" '{M[d]["steps"]["source"] for d in dirs}')" "{'optimizer'}"
 is 'DDP: two buckets a step (one in the first), in the backward pass' \
