@@ -67,6 +67,7 @@ help:
 	@echo 'make demo       a real training on 4 MPI ranks under libprobe.so, and its report'
 	@echo 'make test       all tests'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
+	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make lint       exports, needed libraries, symbol versions, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
 	@echo 'make deps       install what building and testing need (Debian, as root)'
@@ -171,6 +172,7 @@ format:
 include tools/gen/check.mk
 -include tests/apps/apps.mk
 -include tests/bench/bench.mk
+-include tests/fuzz/fuzz.mk
 -include tests/doubles/doubles.mk
 
 # ---- what is needed, on Debian ----

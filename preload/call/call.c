@@ -320,6 +320,15 @@ static bool is_success(const struct lib *lib, int64_t ret)
 	return lib->nsuccess == 0;
 }
 
+/*
+ * Has the thread become another one inside the real function? It may have forked, and this is the child: the record is
+ * the parent's, and where the child records anew its memory is not even mapped here any more.
+ */
+static inline bool is_elsewhere(const struct call *c)
+{
+	return __builtin_expect(c->t && c->t != thread_word.self, 0);
+}
+
 int64_t call_leave(struct call *c, int64_t ret)
 {
 	if (c->mode == CALL_PASS) {
@@ -337,6 +346,10 @@ int64_t call_leave(struct call *c, int64_t ret)
 	c->ok = ok;
 	c->end = end;
 	c->async = false;
+	if (is_elsewhere(c)) {
+		c->t = NULL;
+		c->rec = NULL;
+	}
 	if (c->mode == CALL_SCOPE) {
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, ret);
@@ -359,7 +372,9 @@ int64_t call_leave(struct call *c, int64_t ret)
 	if (c->api->traits & API_MARKER && w->depth == 1)
 		step_marker_hit();
 	w->call = c->outer;
-	w->depth--;
+	/* A forked child begins at 0, inside of whatever it was forked in. */
+	if (w->depth)
+		w->depth--;
 	if (c->weight && c->t)
 		own_time_end(c);
 	w->busy--;
@@ -373,11 +388,10 @@ void call_unwind(struct call *c)
 		return;
 
 	struct thread_word *w = &thread_word;
+	int err = errno;
 
+	w->busy++;
 	if (c->mode == CALL_SCOPE) {
-		int err = errno;
-
-		w->busy++;
 		c->ok = false;
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
@@ -386,13 +400,18 @@ void call_unwind(struct call *c)
 		errno = err;
 		return;
 	}
-	if (c->rec) {
+	if (c->rec && !is_elsewhere(c)) {
 		c->what.flags |= CF_UNWOUND;
 		c->what.nout = 0;
 		stream_drop(&c->what);
 		record_close(c->rec, &c->what, clock_ticks(), false, 0);
+	} else if (!c->rec) {
+		/* A completion call: the thread does not stand in it any more. */
+		async_wait_end(c);
 	}
 	w->call = c->outer;
 	if (w->depth)
 		w->depth--;
+	w->busy--;
+	errno = err;
 }

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -268,6 +269,43 @@ bool elfsym_is_us(uintptr_t addr)
 	uintptr_t range[2] = {0, 0};
 
 	return dl_iterate_phdr(find_us, range) && addr >= range[0] && addr < range[1];
+}
+
+struct own {
+	struct object o;
+	bool ok;
+};
+
+static int describe_us(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct own *us = arg;
+	uintptr_t lo, hi;
+
+	(void)size;
+	bounds(info, &lo, &hi);
+	if (self() < lo || self() >= hi)
+		return 0;
+	us->ok = describe(info, &us->o);
+	return 1;
+}
+
+bool elfsym_own(const char *name)
+{
+	/* We are never unloaded, and all threads that are here for the first time find the same. */
+	static struct own us;
+	static _Atomic int known; /* 1: a thread fills it in, 2: it is there */
+	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = hash_sysv(name)};
+	struct own mine = {.ok = false};
+	int none = 0;
+
+	if (known == 2)
+		return us.ok && find(&us.o, &s);
+	dl_iterate_phdr(describe_us, &mine);
+	if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
+		us = mine;
+		known = 2;
+	}
+	return mine.ok && find(&mine.o, &s);
 }
 
 /* ---- places ---- */

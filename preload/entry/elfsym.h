@@ -44,6 +44,9 @@ void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
  */
 bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 
+/* True if libprobe.so itself exports the name. No loader lock: about 20 ns. */
+bool elfsym_own(const char *name);
+
 /* True if addr lies in libprobe.so itself. */
 bool elfsym_is_us(uintptr_t addr);
 

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/thread.h"
 #include "call/api.h"
@@ -42,6 +43,12 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 	return *cached;
 }
 
+/* We export it in the place of others: wrappers, and hooks written by hand. What is called probe_* is really ours. */
+static bool exported(const char *name)
+{
+	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
+}
+
 /* Would the loader, asked for RTLD_DEFAULT or RTLD_NEXT by the caller at pc, look behind us at all? */
 static bool asks_behind_us(void *handle, const char *name, uintptr_t pc)
 {
@@ -60,7 +67,7 @@ static bool asks_behind_us(void *handle, const char *name, uintptr_t pc)
 static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
 {
 	struct provider own, stub;
-	bool wrapper = api_find(name), there;
+	bool wrapper = exported(name), there;
 
 	if ((!wrapper && !elfsym_stub(name, &stub)) || !asks_behind_us(handle, name, pc))
 		return to;
@@ -82,7 +89,7 @@ static void *found(void *p, const char *name, uintptr_t pc)
 	/* By a handle of the program, whose scope is the global one. */
 	if (at.us || at.stubs)
 		return elfsym_before_us(name) || real_next(name) ? p : real_next(name);
-	if (!api_find(name) && !runtime_wants(name, at.path))
+	if (session_is_settled() || (!api_find(name) && !runtime_wants(name, at.path)))
 		return p;
 	return bind(name, p, at.path, pc);
 }
@@ -109,10 +116,13 @@ static bool stubs_at_start(void)
 /* Names that are nobody's are none of our business, and not worth reading the configuration for. */
 static bool concerns_us(const char *name)
 {
-	if (!name || thread_word.busy || session_is_settled())
+	if (!name || thread_word.busy)
 		return false;
-	if (api_find(name))
+	/* Also when nothing is recorded (any more): the answer must not be a wrapper of what is not there. */
+	if (exported(name))
 		return true;
+	if (session_is_settled())
+		return false;
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_NEW &&
 		!stubs_at_start())
 		return false;

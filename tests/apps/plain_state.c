@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program without MPI that prints what it finds at its start and what the dynamic linker answers: plain_state. With a
- * library preloaded that keeps out of its way every line is the same. `plain_state late` looks once more, at exit.
+ * library preloaded that keeps out of its way every line is the same. `plain_state late` looks once more, at exit;
+ * `plain_state names NAME...` says which of those exist.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +23,7 @@ static const char *const names[] = {"malloc", "free", "calloc", "realloc", "memc
 	"getpid", "time", "clock_gettime", "nanosleep", "select", "poll", "socket", "stdout",
 	"environ", "cos", "pow", "zlibVersion", "inflate", "yaml_parser_parse", "ffi_call",
 	"_Unwind_Backtrace", "MPI_Barrier", "MPI_Allreduce", "PMPI_Allreduce", "MPI_Init",
-	"ncclAllReduce", "no_such_function"};
+	"MPI_Pcontrol", "PMPI_Pcontrol", "ncclAllReduce", "no_such_function"};
 
 static void show(const char *scope, void *handle)
 {
@@ -39,6 +40,17 @@ static void show(const char *scope, void *handle)
 				err ? err : "");
 		}
 	}
+}
+
+/* Which of these names exist, in the ways that a program may ask. */
+static int ask(char **name)
+{
+	void *program = dlopen(NULL, RTLD_LAZY);
+
+	for (; *name; name++)
+		printf("%s %d %d %d\n", *name, dlsym(RTLD_DEFAULT, *name) != NULL,
+			dlsym(RTLD_NEXT, *name) != NULL, dlsym(program, *name) != NULL);
+	return 0;
 }
 
 static void look(void)
@@ -79,6 +91,8 @@ int main(int argc, char **argv)
 	const char *pending = dlerror();
 	void *m;
 
+	if (argc > 1 && !strcmp(argv[1], "names"))
+		return ask(argv + 2);
 	printf("errno %d dlerror %s\n", at_start, pending ? pending : "none");
 	if (argc > 1 && !strcmp(argv[1], "late"))
 		atexit(look);
@@ -89,6 +103,8 @@ int main(int argc, char **argv)
 	m = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
 	if (m)
 		show("libm", m);
+	/* Libraries have been loaded meanwhile, and our configuration with them. */
+	show("default, later", RTLD_DEFAULT);
 	printf("version: %d\n", dlvsym(RTLD_DEFAULT, "memcpy", "GLIBC_2.14") != NULL);
 	printf("no such version: %d\n", dlvsym(RTLD_DEFAULT, "memcpy", "GLIBC_9.99") != NULL);
 	return argc > 1 && !strcmp(argv[1], "late") ? 3 : 0;

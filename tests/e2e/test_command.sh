@@ -139,6 +139,8 @@ says 'config' 0 'output_dir: "' "$probe" config
 is 'it can be read again' "$("$probe" config >"$tmp/c.yaml" && "$probe" config -c "$tmp/c.yaml" | grep -v '^#' | sed 's/  #.*//' | cksum)" \
 	"$(grep -v '^#' "$tmp/c.yaml" | sed 's/  #.*//' | cksum)"
 says 'values of a file' 0 'journal_mib: 4 # from the file' "$probe" config -c "$tmp/good.yaml"
+PROBE_JOURNAL_MIB=lots "$probe" config -c "$tmp/good.yaml" >"$tmp/refused" 2>&1
+is 'a refused value of the environment is not said to come from there' "$(grep -c '# from the environment' "$tmp/refused")" 0
 says 'values of the environment' 0 'journal_mib: 5 # from the environment' env PROBE_JOURNAL_MIB=5 "$probe" config -c "$tmp/good.yaml"
 says 'problems' 2 "$tmp/bad.yaml:1:14: journal_mib" "$probe" config -c "$tmp/bad.yaml"
 says 'problems of the environment' 2 'PROBE_JOURNAL_MIB=x: not an integer' env PROBE_JOURNAL_MIB=x "$probe" config

@@ -40,6 +40,11 @@ inert 'not found' env nonexistent-command
 program plain_state -lm
 inert 'a program without MPI' "$tmp/plain_state"
 inert 'the same, at its exit' "$tmp/plain_state" late
+inert 'a program without MPI, switched off' env PROBE_DISABLE=1 "$tmp/plain_state"
+names=$(nm -D --defined-only "$lib" | awk '{print $3}' | grep -v '^probe_')
+like 'hooks of libraries are among the exported names' "$names" '(^|[[:space:]])MPI_Pcontrol([[:space:]]|$)'
+# shellcheck disable=SC2086
+inert 'every exported name' "$tmp/plain_state" names $names
 inert 'with stdio closed' sh -c "exec '$tmp/plain_state' <&- 2>&-"
 inert 'in a folder that is gone' sh -c "mkdir gone && cd gone && rmdir ../gone && exec '$tmp/plain_state'"
 like 'MPI is not found where there is none' "$(cat "$tmp/with")" 'default MPI_Barrier: .*undefined symbol: MPI_Barrier.*next MPI_Barrier: .*undefined'

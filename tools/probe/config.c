@@ -81,17 +81,38 @@ static bool differs(const struct config *a, const struct config *b, const struct
 	return other;
 }
 
+static void count(void *arg, const char *line)
+{
+	(void)line;
+	++*(unsigned *)arg;
+}
+
+/* Is the value said there, and taken? One that is refused changes nothing. */
 static bool in_environment(const char *key)
 {
 	char name[64] = "PROBE_";
-	const char *value;
 	size_t n = strlen(name);
+	unsigned problems = 0;
+	struct config alone;
+	const char *value;
 
 	for (; *key && n + 1 < sizeof(name); key++)
 		name[n++] = *key >= 'a' && *key <= 'z' ? (char)(*key - 32) : *key;
 	name[n] = 0;
 	value = getenv(name);
-	return value && *value;
+	if (!value)
+		return false;
+
+	size_t bytes = n + strlen(value) + 2;
+	char *entry = tool_alloc(bytes), *const env[] = {entry, NULL};
+
+	snprintf(entry, bytes, "%s=%s", name, value);
+
+	/* Without it nothing is wrong: there is no file. */
+	config_load(&alone, NULL, env, "/", count, &problems);
+	config_free(&alone);
+	free(entry);
+	return problems == 0;
 }
 
 /* Adds to each value where it comes from. */

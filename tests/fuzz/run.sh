@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Runs every fuzzer of BUILD-DIR/fuzz for so many seconds, two at a time, from real files as seeds. Corpora stay in
+# BUILD-DIR/corpus and inputs that a fuzzer broke at in BUILD-DIR/found. Usage: tests/fuzz/run.sh BUILD-DIR SECONDS
+set -u
+B=$1
+seconds=$2
+command -v clang >/dev/null || { echo 'fuzzing needs clang' >&2; exit 2; }
+mkdir -p "$B/found"
+
+seed() { # FUZZER: real files of the kind that it reads
+	local dir=$B/corpus/$1 f
+	mkdir -p "$dir"
+	case $1 in
+	fuzz_config) cp configs/probe.yaml "$dir" ;;
+	fuzz_wraplist) cp configs/support_wrap_ops.yaml "$dir" ;;
+	fuzz_spec) cp configs/apis/*.yaml "$dir" ;;
+	fuzz_elf | fuzz_symbols | fuzz_cfi)
+		echo 'int f(void) { return 1; } int g(int x) { return x + f(); }' >"$dir/seed.c"
+		for f in gnu sysv; do
+			cc -shared -fPIC -g1 -Wl,--build-id -Wl,--hash-style=$f -o "$dir/$f.so" "$dir/seed.c"
+		done
+		rm -f "$dir/seed.c"
+		if [ $1 = fuzz_cfi ]; then
+			objcopy -O binary -j .eh_frame_hdr -j .eh_frame "$dir/gnu.so" "$dir/cfi.bin" 2>/dev/null
+			rm -f "$dir"/*.so
+		elif [ $1 = fuzz_elf ]; then
+			head -c 20000 /etc/ld.so.cache >"$dir/ld.so.cache" 2>/dev/null
+		fi ;;
+	fuzz_csv)
+		printf 'step,seq,lib,api,op,comm,comm_seq,rank,io,index,dtype,count,min,max,start_ns,dur_ns,flags\n0,1,mpi,MPI_Allreduce,all_reduce,00000000000000ab,0,0,in,0,float32,4,-1.5,inf,100,20,"inplace;async"\n' >"$dir/rows.csv"
+		gzip -c "$dir/rows.csv" >"$dir/rows.csv.gz" ;;
+	fuzz_meta) printf '{"format": 1, "run": "x", "world_size": 2, "state": "running", "config": {"eps": 1e-8}, "losses": [{"kind": "journal_full", "text": "\\u00e9"}]}\n' >"$dir/meta.json" ;;
+	esac
+}
+
+length() {
+	case $1 in
+	fuzz_journal) echo 400 ;;
+	fuzz_config | fuzz_wraplist | fuzz_spec) echo 4096 ;;
+	*) echo 20000 ;;
+	esac
+}
+
+one() { # FUZZER
+	local name=$1 log=$B/found/$1.log
+	if "$B/fuzz/$name" -max_total_time="$seconds" -max_len="$(length $name)" -timeout=20 -rss_limit_mb=2048 -verbosity=1 \
+		-artifact_prefix="$B/found/$name-" "$B/corpus/$name" >"$log" 2>&1; then
+		echo "ok - $name: $(sed -n 's/^Done \([0-9]* runs\).*/\1/p' "$log")"
+	else
+		echo "not ok - $name: see $log"
+		grep -E '^(SUMMARY|.*not so:|.*runtime error)' "$log" | head -5 | sed 's/^/#   /'
+		return 1
+	fi
+}
+
+bad=0
+jobs=()
+finish_first() {
+	wait "${jobs[0]}" || bad=1
+	jobs=("${jobs[@]:1}")
+}
+for f in "$B"/fuzz/fuzz_*; do
+	case $f in *.d) continue ;; esac
+	seed "${f##*/}"
+	one "${f##*/}" &
+	jobs+=($!)
+	[ ${#jobs[@]} -lt 2 ] || finish_first
+done
+while [ ${#jobs[@]} -gt 0 ]; do finish_first; done
+exit $bad

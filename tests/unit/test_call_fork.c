@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create */
+/*
+ * A program forks inside a wrapped function (a callback of the library does): parent and child both come back from it.
+ */
+#include "session_child.h"
+
+#include "call/async.h"
+#include "call/call.h"
+
+struct api *api_find(const char *symbol)
+{
+	(void)symbol;
+	return NULL;
+}
+
+void *api_wrapper(const struct api *a)
+{
+	(void)a;
+	return NULL;
+}
+
+/* Of entry/, which nothing here goes through. */
+__attribute__((visibility("hidden"))) char bound_stubs[1];
+__attribute__((visibility("hidden"))) void bound_enter(void);
+const struct kind *const kind_table = &kind_send;
+const unsigned kind_count = 1;
+
+void bound_enter(void)
+{
+}
+
+static unsigned leaves;
+
+static void leave(struct call *c, int64_t ret)
+{
+	(void)ret;
+	leaves++;
+	async_started(c, 7, false);
+}
+
+static const struct lib starts = {.name = "mpi", .leave = leave};
+static const struct api_spec isend = {.symbol = "MPI_Isend",
+	.list_name = "MPI_Isend",
+	.lib = &starts,
+	.kind = &kind_send,
+	.completion = DONE_REQUEST};
+static const struct api_spec dup_comm = {.symbol = "MPI_Comm_dup",
+	.list_name = "MPI_Comm_dup",
+	.lib = &starts,
+	.task = TASK_COMM_NEW};
+static struct api fn[2] = {{.spec = &isend, .traits = API_LISTED | API_HOOKED},
+	{.spec = &dup_comm, .traits = API_LISTED | API_HOOKED}};
+
+/* Returns what fork() gave in there. */
+static pid_t fork_inside(struct api *f, bool thrown)
+{
+	struct call c;
+	pid_t pid;
+
+	CHECK(call_enter(&c, f, NULL, (uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0)));
+	CHECK(thread_word.depth == 1);
+	pid = fork();
+	if (thrown)
+		call_unwind(&c);
+	else
+		CHECK(call_leave(&c, 0) == 0);
+	return pid;
+}
+
+static void parent_and_child(void)
+{
+	char *of_child = NULL;
+
+	set("PROBE_FORK=follow");
+	session_rank(3, 4);
+	CHECK(call());
+	for (unsigned i = 0; i < 2; i++) {
+		fn[i].state = API_ON;
+		fn[i].real = leave; /* any address: it is not called */
+	}
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork_inside(&fn[i % 2], i == 2);
+		int status;
+
+		CHECK(thread_word.depth == 0 && thread_word.busy == 0);
+		CHECK(leaves == (i < 2 ? i + 1u : 2));
+		if (pid == 0) {
+			/* Not one level down for ever. */
+			for (int k = 0; k < 5; k++)
+				CHECK(call());
+			CHECK(asprintf(&of_child, "rank3-pid%d", (int)getpid()) > 0);
+			session_end();
+			CHECK(rows(of_child) == 5);
+			_exit(0);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+		CHECK(call());
+	}
+	session_end();
+	CHECK(rows("rank3") == 6); /* the four, the one that was started, the one that was left */
+}
+
+static void test_fork_inside(void **state)
+{
+	(void)state;
+	in_child(parent_and_child);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fork_inside)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
