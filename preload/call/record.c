@@ -114,9 +114,9 @@ static void measure(const struct view *v, struct journal_tensor *out)
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	if (!session.cfg.crc32)
+	if (session.cfg.checksum == CHECKSUM_OFF)
 		view_measure(v, session.cfg.eps, &out->stats);
-	else if (view_measure_crc32(v, session.cfg.eps, &out->stats, &out->crc))
+	else if (view_measure_sum(v, session.cfg.eps, session.cfg.checksum, &out->stats, &out->crc))
 		out->flags |= TF_CRC;
 	if (t)
 		thread_exact_time(t, clock_ticks() - t0);
