@@ -30,6 +30,7 @@ for isa in scalar auto avx2 avx512 neon; do
 done
 isnt 'there are figures' "$(grep -cE ' float32 [1-9]' <<<"$first")" 0
 
+sums=()
 for kind in crc32 xor; do
 	new_out
 	run_with "$f" 2 PROBE_CHECKSUM=$kind mpi_dtypes
