@@ -18,7 +18,6 @@
 #include "call/stream.h"
 #include "call/thread.h"
 #include "entry/bind.h"
-#include "device/device.h"
 #include "entry/check.h"
 #include "entry/real.h"
 #include "session.h"
@@ -104,21 +103,6 @@ static enum journal_count filter(const struct call *c)
 	return large_enough(&c->what) ? JC_RECORDED : JC_SKIP_SIZE;
 }
 
-/*
- * Buffers of any call may be a device's (CUDA-aware MPI), once its runtime is loaded. Asking takes a lock of the loader,
- * and a runtime needs milliseconds to start: so not more often than every 2^14 ticks, which is between 5 us and 1 ms.
- */
-static void look_for_device(void)
-{
-	static _Atomic uint64_t last;
-	uint64_t now = clock_ticks();
-
-	if (now - atomic_load_explicit(&last, memory_order_relaxed) < 1u << 14)
-		return;
-	atomic_store_explicit(&last, now, memory_order_relaxed);
-	device_present();
-}
-
 static void enter_data(struct call *c)
 {
 	struct api *f = c->api;
@@ -162,11 +146,8 @@ static void enter_data(struct call *c)
 		thread_count(c->t, JC_SKIP_CALLER);
 		return;
 	}
-	/* Whose memory the buffers are: with a device in the process that is its runtime's to say. */
 	if (f->spec->completion == DONE_STREAM)
 		stream_enter(c);
-	else
-		look_for_device();
 	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
 	if (!c->rec && f->spec->completion == DONE_STREAM)
 		stream_drop(&c->what);

@@ -42,7 +42,9 @@ uint32_t record_api_new(struct api *a)
 
 static inline unsigned dims(const struct view *v)
 {
-	return v->layout == VIEW_STRIDED && v->ndim != JOURNAL_NDIM_NONE ? v->ndim : 0;
+	return __builtin_expect(v->layout == VIEW_STRIDED, 0) && v->ndim != JOURNAL_NDIM_NONE
+		       ? v->ndim
+		       : 0;
 }
 
 static inline uint32_t tensor_bytes(const struct view *v)
@@ -112,9 +114,9 @@ static void measure(const struct view *v, struct journal_tensor *out)
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	if (!session.cfg.crc32)
+	if (session.cfg.checksum == CHECKSUM_OFF)
 		view_measure(v, session.cfg.eps, &out->stats);
-	else if (view_measure_crc32(v, session.cfg.eps, &out->stats, &out->crc))
+	else if (view_measure_sum(v, session.cfg.eps, session.cfg.checksum, &out->stats, &out->crc))
 		out->flags |= TF_CRC;
 	if (t)
 		thread_exact_time(t, clock_ticks() - t0);
@@ -124,9 +126,8 @@ static void measure(const struct view *v, struct journal_tensor *out)
  * Whether the processor may read it, as far as a device's runtime in this process knows. Calls on streams have looked
  * already, and more closely (stream.c).
  */
-static bool host_memory(const struct view *v)
+static bool host_memory(const struct device_backend *b, const struct view *v)
 {
-	const struct device_backend *b = device_known();
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
@@ -146,11 +147,13 @@ static inline bool is_measured(const struct view *v)
 __attribute__((noinline)) static void measure_tensors(
 	struct journal_tensor *t, const struct view *v, unsigned n)
 {
+	/* Buffers of any call may be a device's (CUDA-aware MPI), and it may have come since the last one. */
+	const struct device_backend *b = device_watch();
 	struct stats_fenv fenv;
 
 	stats_fenv_enter(&fenv);
 	for (; n; n--, t = behind(t, v), v++) {
-		if (!is_measured(v) || !(v->host || host_memory(v)))
+		if (!is_measured(v) || !(v->host || host_memory(b, v)))
 			continue;
 		t->flags = 0;
 		measure(v, t);
@@ -240,8 +243,9 @@ __attribute__((noinline)) static void dropped(struct thread *t)
 static inline struct journal_call *start_record(struct thread *t, struct api *api,
 	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(what_in(w), w->nin) +
-			 (w->out_room ? w->out_room : tensors_bytes(what_out(w), w->nout));
+	const struct view *in = what_in(w), *out = what_out(w);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +
+			 (w->out_room ? w->out_room : tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -249,7 +253,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 		comm_announce(m, t);
 	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
-		comm_seq = w->nin ? what_in(w)->comm_seq : what_out(w)->comm_seq;
+		comm_seq = w->nin ? in->comm_seq : out->comm_seq;
 
 	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
 
@@ -282,7 +286,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_word.phase;
 	r->self = 0;
-	put_tensors((struct journal_tensor *)(r + 1), what_in(w), w->nin);
+	put_tensors((struct journal_tensor *)(r + 1), in, w->nin);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -324,16 +328,15 @@ static inline void close_now(
 	if (failed) {
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
-	} else if (w->nout) {
-		uint32_t in = tensors_bytes(what_in(w), w->nin);
+	} else if (nout) {
+		const struct view *v = what_out(w);
+		uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(v, nout);
 		uint32_t room = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
-		while (nout && tensors_bytes(what_out(w), nout) > room) {
-			nout--;
-			r->flags |= CF_MORE;
-		}
-		put_tensors(t, what_out(w), nout);
+		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
+			out -= tensor_bytes(&v[--nout]);
+		put_tensors(t, v, nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}

@@ -72,7 +72,7 @@ static uint64_t runs_ahead(const struct gather *g, uint64_t n)
 static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
 {
 	if (step == g->size && n >= DIRECT / g->size) {
-		if (g->acc.crc32_of)
+		if (g->acc.add_to_checksum)
 			flush(g); /* the order counts */
 		stats_add_piece(&g->acc, (const void *)at, n, (const void *)next);
 		return;
@@ -232,15 +232,15 @@ static int readable(const struct view *v)
 	return v->base || v->layout == VIEW_SEGMENTS;
 }
 
-static int measure(const struct view *v, double eps, struct stats *out, uint32_t *crc)
+int view_measure_sum(const struct view *v, double eps, enum stats_checksum kind, struct stats *out,
+	uint32_t *sum)
 {
 	struct gather g;
 
 	memset(out, 0, sizeof(*out));
 	if (!readable(v) || stats_begin(&g.acc, v->dtype, eps))
 		return 0;
-	if (crc)
-		stats_with_crc32(&g.acc);
+	stats_with_checksum(&g.acc, kind);
 	g.size = dtype_info(v->dtype)->size;
 	g.used = 0;
 	if (v->layout == VIEW_CONTIG)
@@ -249,19 +249,15 @@ static int measure(const struct view *v, double eps, struct stats *out, uint32_t
 		return 0;
 	flush(&g);
 	stats_end(&g.acc, out);
-	if (crc)
-		*crc = g.acc.crc32;
+	*sum = g.acc.checksum;
 	return out->n != 0;
 }
 
 void view_measure(const struct view *v, double eps, struct stats *out)
 {
-	measure(v, eps, out, NULL);
-}
+	uint32_t none;
 
-int view_measure_crc32(const struct view *v, double eps, struct stats *out, uint32_t *crc)
-{
-	return measure(v, eps, out, crc);
+	view_measure_sum(v, eps, CHECKSUM_OFF, out, &none);
 }
 
 /* Bytes that one element takes up; of a derived type as far as the view tells. */

@@ -43,10 +43,11 @@ struct view {
 void view_measure(const struct view *v, double eps, struct stats *out);
 
 /*
- * The same, and the CRC-32 of its bytes; true if there is one. Elements count in the order of the view, those of a
+ * The same, and a checksum of its bytes; true if there is one. Elements count in the order of the view, those of a
  * strided one in the order in which they lie in memory.
  */
-int view_measure_crc32(const struct view *v, double eps, struct stats *out, uint32_t *crc);
+int view_measure_sum(const struct view *v, double eps, enum stats_checksum kind, struct stats *out,
+	uint32_t *sum);
 
 /* The bytes [*lo, *hi) hold every element of the view. Returns 0 if it has none. */
 int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi);

@@ -42,7 +42,7 @@ struct config {
 	bool gzip; /* finished calls files are compressed */
 	/* what */
 	bool statistics;
-	bool crc32; /* of each tensor with statistics */
+	enum stats_checksum checksum; /* of each tensor with statistics */
 	double eps; /* |x| < eps counts as zero */
 	enum stats_isa stats_isa; /* instructions that measure */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */

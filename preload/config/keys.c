@@ -50,7 +50,9 @@
 		ROW(m, KEY_ENUM, enum t, d), .names = n, .help = h \
 	}
 /* All are read and written as this one (value.c, format.c). */
-_Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa), "enums of one size");
+_Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
+		       sizeof(enum config_fork) == sizeof(enum stats_checksum),
+	"enums of one size");
 #define RANGES(m, h)                                               \
 	{                                                          \
 		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
@@ -58,6 +60,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa), "enums of one
 
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
+static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
@@ -77,8 +80,9 @@ const struct config_key config_keys[] = {
 	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
 	BOOL(gzip, "false", "Compress calls files (.csv.gz) when a whole further block was begun"),
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
-	BOOL(crc32, "false",
-		"With the statistics also the CRC-32 of each tensor's bytes, as zlib computes it"),
+	ENUM(checksum, stats_checksum, "off", checksum_names,
+		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
+		"CRC-32 as zlib computes it, or the XOR of all 32-bit words"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,

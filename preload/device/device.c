@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/thread.h"
 #include "stack/stack.h"
 
 static _Atomic(const struct device_backend *) known;
@@ -52,6 +54,64 @@ const struct device_backend *device_present(void)
 		atomic_store_explicit(&known, b, memory_order_release);
 	atomic_store_explicit(&looked, now, memory_order_relaxed);
 	return b;
+}
+
+/*
+ * Asking the loader takes its lock, so device_watch() asks only after it was told of a load, which comes through our
+ * own dlopen(). That tells of it before it happens, and how long it takes is not known: QUIET_NS are waited for. While it
+ * is asked, once in LOOK_NS is enough: a runtime needs milliseconds to start, and until then there is no pointer of its.
+ *
+ * Libraries that find dlopen() past us (RTLD_DEEPBIND, dlsym) are known to exist: then it is asked for ever. Against ways
+ * that nobody thought of it is asked in one call of 32 anyway.
+ */
+#define QUIET_NS UINT64_C(10000000000)
+#define LOOK_NS 5000u
+
+static _Atomic uint32_t loads = 1; /* that we were told of; 1: what was there at the start */
+static _Atomic uint32_t quiet; /* so many of them are over */
+static _Atomic uint64_t
+	last_load; /* CLOCK_MONOTONIC, for ticks mean nothing yet at an early dlopen() */
+static _Atomic bool past_us;
+
+void device_loading(bool untold)
+{
+	if (!device_backends)
+		return;
+	if (untold)
+		atomic_store_explicit(&past_us, true, memory_order_relaxed);
+	atomic_store_explicit(&last_load, clock_ns(CLOCK_MONOTONIC), memory_order_relaxed);
+	atomic_fetch_add_explicit(&loads, 1, memory_order_release);
+}
+
+__attribute__((noinline)) static const struct device_backend *look(void)
+{
+	static _Atomic uint64_t last;
+	uint32_t told = atomic_load_explicit(&loads, memory_order_acquire);
+	uint64_t began = atomic_load_explicit(&last_load, memory_order_relaxed);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const struct device_backend *b;
+
+	if (now - atomic_load_explicit(&last, memory_order_relaxed) < LOOK_NS)
+		return device_known();
+	atomic_store_explicit(&last, now, memory_order_relaxed);
+	b = device_present();
+	if (now > began && now - began > QUIET_NS &&
+		!atomic_load_explicit(&past_us, memory_order_relaxed))
+		atomic_store_explicit(&quiet, told, memory_order_relaxed);
+	return b;
+}
+
+const struct device_backend *device_watch(void)
+{
+	const struct device_backend *b = device_known();
+
+	if (b || !device_backends)
+		return b;
+	if (atomic_load_explicit(&loads, memory_order_relaxed) ==
+			atomic_load_explicit(&quiet, memory_order_relaxed) &&
+		++thread_word.looks % 32)
+		return NULL;
+	return look();
 }
 
 bool device_is_host(

@@ -58,6 +58,18 @@ const struct device_backend *device_present(void);
 const struct device_backend *device_known(void);
 
 /*
+ * The same as device_present() for every call whose buffers are about to be read: without a lock, a clock or a system
+ * call as long as nothing was loaded for 10 s.
+ */
+const struct device_backend *device_watch(void);
+
+/*
+ * The program is about to load a library. untold: it may load further ones without our being told. Any thread, also
+ * before anything is set up.
+ */
+void device_loading(bool untold);
+
+/*
  * True if both ends of [p, p + bytes) are host memory as far as that runtime knows (NULL: there is none). Nothing is
  * read. kind: what it said, DEVICE_IDLE for no runtime.
  */

@@ -15,6 +15,7 @@
 
 #include "base/thread.h"
 #include "call/api.h"
+#include "device/device.h"
 #include "entry/bind.h"
 #include "entry/elfsym.h"
 #include "entry/real.h"
@@ -129,6 +130,13 @@ static bool concerns_us(const char *name)
 	return session_configure() && runtime_any();
 }
 
+/* Who asks for dlopen() may get the loader's own. */
+static void note_way_past_us(const char *name)
+{
+	if (name && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0))
+		device_loading(true);
+}
+
 struct tail hook_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
@@ -140,6 +148,7 @@ struct tail hook_dlsym(
 	(void)a2;
 	(void)a3;
 	(void)from;
+	note_way_past_us(name);
 	if (!real || !concerns_us(name))
 		return to;
 	thread_word.busy++;
@@ -167,6 +176,7 @@ struct tail hook_dlvsym(void *handle, const char *name, const char *version, uin
 
 	(void)a3;
 	(void)from;
+	note_way_past_us(name);
 	if (!real || !concerns_us(name) || handle == RTLD_DEFAULT || handle == RTLD_NEXT)
 		return to;
 	thread_word.busy++;
@@ -187,6 +197,7 @@ struct tail hook_dlopen(
 	(void)a2;
 	(void)a3;
 	(void)from;
+	device_loading(mode & RTLD_DEEPBIND);
 	stub_before_load(file, mode, pc);
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
@@ -199,6 +210,7 @@ struct tail hook_dlmopen(
 
 	(void)a3;
 	(void)from;
+	device_loading(true); /* in a namespace of its own it finds its own dlopen() */
 	if (space == LM_ID_BASE)
 		stub_before_load(file, mode, pc);
 	return (struct tail){.target = real_of("dlmopen", &cached)};

@@ -189,7 +189,7 @@ struct journal_tensor {
 	int64_t comm_seq; /* JOURNAL_NONE64: the call's */
 	struct stats stats; /* n == 0: none */
 	int32_t peer, tag; /* JOURNAL_NONE: the call's */
-	uint32_t crc;
+	uint32_t crc; /* checksum of the bytes, with TF_CRC; of which kind says the configuration */
 	uint16_t index;
 	uint8_t dtype;
 	uint8_t io; /* enum tensor_io */

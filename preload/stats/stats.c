@@ -168,9 +168,9 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 			ahead = (const unsigned char *)next + (at + lead - bytes);
 		a->kernel((const unsigned char *)p + at, len / a->size, ahead, &a->eps, &b);
 		combine(a, &b);
-		if (a->crc32_of)
-			a->crc32 =
-				a->crc32_of(a->crc32, (const unsigned char *)p + at, (size_t)len);
+		if (a->add_to_checksum)
+			a->checksum = a->add_to_checksum(a->checksum, (const unsigned char *)p + at,
+				(size_t)len, a->n * a->size - bytes + at);
 		at += len;
 	}
 }

@@ -59,6 +59,9 @@ struct stats_eps {
 
 struct stats_block;
 
+/* The checksum of what `sum` stands for and n more bytes; `before`: how many bytes came before them. */
+typedef uint32_t stats_checksum_fn(uint32_t sum, const void *p, size_t n, uint64_t before);
+
 struct stats_acc {
 	uint64_t n, zeros, nans, pinfs, ninfs;
 	union stats_value min, max;
@@ -67,8 +70,8 @@ struct stats_acc {
 	struct stats_eps eps;
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
-	uint32_t (*crc32_of)(uint32_t crc, const void *p, size_t n); /* NULL: not asked for */
-	uint32_t crc32; /* of what was added */
+	stats_checksum_fn *add_to_checksum; /* NULL: not asked for */
+	uint32_t checksum; /* of what was added */
 	uint8_t cls; /* enum dtype_class */
 	uint8_t size; /* bytes of one real component */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
@@ -97,8 +100,8 @@ const char *stats_selected(void);
  */
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 
-/* Right after stats_begin(): a->crc32 is to be the CRC-32 (zlib's) of the bytes of the elements in the order added. */
-void stats_with_crc32(struct stats_acc *a);
+/* Right after stats_begin(): a->checksum is to be that of the bytes of the elements in the order added. */
+void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind);
 
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The keys of the statistics in a real program: whichever instructions measure, the files hold the same figures; crc32
-# fills its column and changes nothing else.
+# The keys of the statistics in a real program: whichever instructions measure, the files hold the same figures; a
+# checksum fills its column and changes nothing else.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'keys' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -30,13 +30,18 @@ for isa in scalar auto avx2 avx512 neon; do
 done
 isnt 'there are figures' "$(grep -cE ' float32 [1-9]' <<<"$first")" 0
 
-new_out
-run_with "$f" 2 PROBE_CRC32=true mpi_dtypes
-is 'crc32: every row with statistics has one, no other' \
-	"$(rows "$out" '[r for r in R if bool(r["crc32"]) != bool(r["min"])]')" '[]'
-is 'crc32: what an all-reduce gives has the same on all ranks, and there are such' \
-	"$(rows "$out" '(lambda s: (len(s) > 3, [k for k, v in s.items() if len(v) != 1]))(
-		(lambda s: [s.setdefault((r["comm"], r["comm_seq"]), set()).add(r["crc32"]) for r in R
-			if r["op"] == "all_reduce" and r["io"] == "out" and r["crc32"]] and s)({}))')" '(True, [])'
-contract 'crc32' "$out"
+sums=()
+for kind in crc32 xor; do
+	new_out
+	run_with "$f" 2 PROBE_CHECKSUM=$kind mpi_dtypes
+	is "$kind: every row with statistics has one, no other" \
+		"$(rows "$out" '[r for r in R if bool(r["crc32"]) != bool(r["min"])]')" '[]'
+	is "$kind: what an all-reduce gives has the same on all ranks, and there are such" \
+		"$(rows "$out" '(lambda s: (len(s) > 3, [k for k, v in s.items() if len(v) != 1]))(
+			(lambda s: [s.setdefault((r["comm"], r["comm_seq"]), set()).add(r["crc32"]) for r in R
+				if r["op"] == "all_reduce" and r["io"] == "out" and r["crc32"]] and s)({}))')" '(True, [])'
+	contract "$kind" "$out"
+	sums[${#sums[@]}]=$(figures crc32)
+done
+isnt 'crc32 and xor are two things' "${sums[0]}" "${sums[1]}"
 finish

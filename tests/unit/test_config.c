@@ -21,7 +21,7 @@ static const struct {
 	{"step_count_per_record", "100", "7", "7"},
 	{"gzip", "false", "true", "yes"},
 	{"statistics", "true", "false", "no"},
-	{"crc32", "false", "true", "1"},
+	{"checksum", "\"off\"", "\"xor\"", "XOR"},
 	{"eps", "1.0e-8", "0.25", ".25"},
 	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
 	{"min_bytes", "0", "1024", "1024"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose memory is it, and can it be read: asked of the kernel, and of a runtime that this test plays. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "device/device.h"
 
 static bool usable;
@@ -156,6 +158,73 @@ static void test_present(void **state)
 	assert_int_equal(kind, DEVICE_IDLE);
 }
 
+/* Longer than a look lasts, so that the next one is a new one. */
+static void pass_time(void)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + 20000;
+
+	while (clock_ns(CLOCK_MONOTONIC) < end)
+		;
+}
+
+/* The first of `calls` calls that sees the device, from 1 on; 0: none. */
+static int seen_at(int calls)
+{
+	for (int i = 1; i <= calls; i++)
+		if (device_watch())
+			return i;
+	return 0;
+}
+
+static int load_told(void)
+{
+	device_loading(false);
+	if (!dlopen("libresolv.so.2", RTLD_NOW))
+		return 100;
+	pass_time();
+	return seen_at(100);
+}
+
+/* Nobody told us that this one loads: as after RTLD_DEEPBIND. */
+static int load_behind_us(void)
+{
+	device_loading(true);
+	pass_time();
+	if (device_watch())
+		return 101;
+	pass_time();
+	return !dlopen("libresolv.so.2", RTLD_NOW) ? 100 : seen_at(100);
+}
+
+static int in_child(int (*fn)(void))
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(fn());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void test_watch(void **state)
+{
+	(void)state;
+	usable = true;
+	/* What was there at the start has been looked at: quiet. */
+	pass_time();
+	assert_int_equal(seen_at(1 + 64), 0);
+	assert_int_equal(in_child(load_told), 1);
+	assert_int_equal(in_child(load_behind_us), 1);
+	/* In no way that we know of: soon all the same, and then for good. */
+	assert_non_null(dlopen("libresolv.so.2", RTLD_NOW));
+	pass_time();
+	assert_int_equal(seen_at(64), 32);
+	assert_ptr_equal(device_watch(), &fake);
+	assert_ptr_equal(device_known(), &fake);
+}
+
 static void test_both_ends(void **state)
 {
 	enum device_memory kind;
@@ -177,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_probe),
 		cmocka_unit_test(test_present),
+		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_both_ends),
 	};
 

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32 of zlib, gzip and PNG (polynomial 0x04c11db7, bits reflected) of the elements while their block is in the
- * cache. zlib's own, or where the CPU multiplies without carries, folding: 64 bytes are replaced by what leaves the
+ * Checksums of the elements while their block is in the cache.
+ *
+ * CRC-32 of zlib, gzip and PNG (polynomial 0x04c11db7, bits reflected): zlib's own, or where the CPU multiplies without carries, folding: 64 bytes are replaced by what leaves the
  * same remainder 64 bytes further on, so that only the last 16 go through zlib's tables.
  */
 #include <stdatomic.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "stats/stats.h"
 
-static uint32_t by_table(uint32_t crc, const void *p, size_t n)
+static uint32_t table(uint32_t crc, const void *p, size_t n)
 {
 	return (uint32_t)crc32_z(crc, p, n);
+}
+
+static uint32_t by_table(uint32_t crc, const void *p, size_t n, uint64_t before)
+{
+	(void)before;
+	return table(crc, p, n);
 }
 
 #if defined(__x86_64__)
@@ -35,7 +43,7 @@ CLMUL __m128i load_at(const unsigned char *p)
 }
 
 __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
-	uint32_t crc, const void *data, size_t n)
+	uint32_t crc, const void *data, size_t n, uint64_t before)
 {
 	/* x^(512+32), x^(512-32) and x^(128+32), x^(128-32) modulo the polynomial, reflected and shifted by one. */
 	const __m128i far = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
@@ -44,8 +52,9 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 	unsigned char last[16];
 	__m128i x[4];
 
+	(void)before;
 	if (n < 128)
-		return by_table(crc, p, n);
+		return table(crc, p, n);
 	for (int i = 0; i < 4; i++)
 		x[i] = load_at(p + 16 * i);
 	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)~crc));
@@ -61,7 +70,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 		x[3] = fold(x[3], near, load_at(p));
 	_mm_storeu_si128((__m128i *)last, x[3]);
 	/* zlib inverts at both ends: from this value on it begins with a remainder of 0. */
-	return by_table(by_table(UINT32_MAX, last, sizeof(last)), p, n);
+	return table(table(UINT32_MAX, last, sizeof(last)), p, n);
 }
 
 static int has_clmul(void)
@@ -76,7 +85,32 @@ static int has_clmul(void)
 #define has_clmul() 0
 #endif
 
-void stats_with_crc32(struct stats_acc *a)
+typedef uint64_t words __attribute__((vector_size(16), aligned(1), may_alias));
+
+static uint32_t by_xor(uint32_t sum, const void *data, size_t n, uint64_t before)
+{
+	const unsigned char *p = data;
+	words w[4] = {{0}};
+	uint64_t x;
+	uint32_t last, all;
+	unsigned turn = before % 4 * 8;
+
+	for (; n >= 64; p += 64, n -= 64)
+		for (int i = 0; i < 4; i++)
+			w[i] ^= ((const words *)p)[i];
+	w[0] ^= w[1] ^ w[2] ^ w[3];
+	x = w[0][0] ^ w[0][1];
+	all = (uint32_t)(x ^ x >> 32);
+	for (; n; p += n < 4 ? n : 4, n -= n < 4 ? n : 4) {
+		last = 0;
+		memcpy(&last, p, n < 4 ? n : 4);
+		all ^= last;
+	}
+	/* What was added before may have ended within a word. */
+	return sum ^ (turn ? all << turn | all >> (32 - turn) : all);
+}
+
+static stats_checksum_fn *crc32_fn(void)
 {
 	static _Atomic int known; /* 1: by table, 2: by multiplication */
 	int how = atomic_load_explicit(&known, memory_order_relaxed);
@@ -85,6 +119,13 @@ void stats_with_crc32(struct stats_acc *a)
 		how = has_clmul() ? 2 : 1;
 		atomic_store_explicit(&known, how, memory_order_relaxed);
 	}
-	a->crc32 = 0;
-	a->crc32_of = how == 2 ? by_clmul : by_table;
+	return how == 2 ? by_clmul : by_table;
+}
+
+void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind)
+{
+	a->checksum = 0;
+	a->add_to_checksum = kind == CHECKSUM_XOR     ? by_xor
+			     : kind == CHECKSUM_CRC32 ? crc32_fn()
+						      : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CRC-32 of tensors against zlib's over a plain copy of their bytes. */
+/* Checksums of tensors against zlib's CRC-32, or a plain loop, over a plain copy of their bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,17 +14,33 @@
 
 static uint64_t seed = 1;
 
-static uint32_t crc_of(const struct view *v)
+static uint32_t sum_of(const struct view *v, enum stats_checksum kind)
 {
 	struct stats_fenv env;
 	struct stats s;
-	uint32_t crc = 0;
+	uint32_t sum = 0;
 
 	stats_fenv_enter(&env);
-	assert_true(view_measure_crc32(v, EPS, &s, &crc));
+	assert_true(view_measure_sum(v, EPS, kind, &s, &sum));
 	stats_fenv_leave(&env);
 	assert_int_equal(s.n, v->count);
-	return crc;
+	return sum;
+}
+
+static uint32_t xor_of(const void *data, size_t n)
+{
+	const unsigned char *p = data;
+	uint32_t x = 0;
+
+	for (size_t i = 0; i < n; i++)
+		x ^= (uint32_t)p[i] << i % 4 * 8;
+	return x;
+}
+
+static void check(const struct view *v, const void *plain, size_t n)
+{
+	assert_int_equal(sum_of(v, CHECKSUM_CRC32), crc32(0, plain, (uInt)n));
+	assert_int_equal(sum_of(v, CHECKSUM_XOR), xor_of(plain, n));
 }
 
 static struct view contiguous(const void *p, uint64_t n, unsigned dt)
@@ -46,7 +62,7 @@ static void test_lengths_and_offsets(void **state)
 		for (size_t offset = 0; offset < 64; offset += 1 + n % 5) {
 			struct view v = contiguous(data + offset, n, DT_UINT8);
 
-			assert_int_equal(crc_of(&v), crc32(0, data + offset, (uInt)n));
+			check(&v, data + offset, n);
 		}
 	}
 }
@@ -61,7 +77,7 @@ static void test_across_blocks(void **state)
 		struct view v = contiguous(data, n, dt);
 
 		fill_tensor(dt, data, n, FILL_USUAL, &seed);
-		assert_int_equal(crc_of(&v), crc32(0, data, (uInt)(n * dtype_info(dt)->size)));
+		check(&v, data, n * dtype_info(dt)->size);
 	}
 }
 
@@ -91,7 +107,37 @@ static void test_segments(void **state)
 		.unit = 4,
 		.counts = counts,
 		.displs = displs};
-	assert_int_equal(crc_of(&v), crc32(0, (const Bytef *)plain, (uInt)(4 * n)));
+	check(&v, plain, 4 * n);
+}
+
+/* Bytes in long segments, which are measured where they lie, begin anywhere within a word of the sum. */
+static void test_segments_of_bytes(void **state)
+{
+	static unsigned char data[40000], plain[40000];
+	int32_t counts[30], displs[30];
+	size_t n = 0, at = 0;
+	struct view v;
+
+	(void)state;
+	fill_tensor(DT_UINT8, data, 40000, FILL_BITS, &seed);
+	for (unsigned i = 0; i < 30; i++) {
+		counts[i] =
+			(int32_t)(i % 2 ? 600 + random_bits(&seed) % 300 : random_bits(&seed) % 9);
+		displs[i] = (int32_t)at;
+		memcpy(plain + n, data + at, (size_t)counts[i]);
+		n += (size_t)counts[i];
+		at += (size_t)counts[i] + random_bits(&seed) % 10;
+	}
+	v = (struct view){.base = data,
+		.count = n,
+		.dtype = DT_UINT8,
+		.layout = VIEW_SEGMENTS,
+		.width = 4,
+		.n = 30,
+		.unit = 1,
+		.counts = counts,
+		.displs = displs};
+	check(&v, plain, n);
 }
 
 static void test_strided(void **state)
@@ -111,7 +157,7 @@ static void test_strided(void **state)
 	fill_tensor(DT_FLOAT32, data, 20000, FILL_USUAL, &seed);
 	for (size_t i = 0; i < 5000; i++)
 		plain[i] = data[i / 100 * 200 + i % 100 * 2];
-	assert_int_equal(crc_of(&v), crc32(0, (const Bytef *)plain, 20000));
+	check(&v, plain, 20000);
 }
 
 int main(void)
@@ -120,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_lengths_and_offsets),
 		cmocka_unit_test(test_across_blocks),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_segments_of_bytes),
 		cmocka_unit_test(test_strided),
 	};
 
