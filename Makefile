@@ -198,14 +198,17 @@ deps-if-missing:
 # ---- installing ----
 
 LIBDIR ?= $(PREFIX)/lib
+PRESETS := $(sort $(wildcard configs/presets/*.yaml))
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
-		$(DESTDIR)$(PREFIX)/share/libprobe/apis $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
+		$(DESTDIR)$(PREFIX)/share/libprobe/apis \
+		$(DESTDIR)$(PREFIX)/share/libprobe/presets $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/libprobe.so $(DESTDIR)$(LIBDIR)/libprobe.so
 	install -m 755 $(B)/probe $(DESTDIR)$(PREFIX)/bin/probe
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
 	install -m 644 configs/probe.yaml configs/support_wrap_ops.yaml $(DESTDIR)$(PREFIX)/share/libprobe/
+	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/libprobe/presets/
 	install -m 644 configs/apis/custom.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
@@ -220,6 +223,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 $(DESTDIR)$(PREFIX)/share/libprobe/probe.yaml \
 		$(DESTDIR)$(PREFIX)/share/libprobe/support_wrap_ops.yaml \
+		$(PRESETS:configs/%=$(DESTDIR)$(PREFIX)/share/libprobe/%) \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis/custom.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
 

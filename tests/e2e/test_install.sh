@@ -13,10 +13,11 @@ snapshot() {
 prefix=$tmp/opt/libprobe
 ok 'make install' "${make[@]}" install "PREFIX=$prefix"
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
-	'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 '
+	'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 '
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"
+is 'and its presets' "$(cd / && "$prefix/bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$prefix/share/libprobe/presets/nan.yaml"
 like 'and its configuration' "$(cd / && "$prefix/bin/probe" config 2>&1)" "$prefix/share/libprobe/probe.yaml"
 
 # An edit of the installed file counts, without a rebuild.

@@ -31,7 +31,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	if (!s.who || !c->meetings)
 		return s;
 	s.share = (double)s.who->last / (double)c->meetings;
-	s.cost = r->g.life_ns > 0 ? c->wait_ns / r->g.life_ns : 0;
+	s.cost = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns) / r->g.life_ns : 0;
 	if (c->meetings < MEETINGS_MIN || s.cost < COST_MIN)
 		return s;
 	if (s.share >= share_min(c->ranks) && is_behind(s.who)) {
@@ -43,7 +43,8 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	 * chance. It is the waiting that tells.
 	 */
 	if (c->costly && c->costly->last >= MEETINGS_MIN && is_behind(c->costly) &&
-		c->costly->wait_ns >= share_min(c->ranks) * c->wait_ns) {
+		c->costly->wait_ns + c->costly->stood_ns >=
+			share_min(c->ranks) * (c->wait_ns + c->stood_ns)) {
 		s.who = c->costly;
 		s.share = (double)s.who->last / (double)c->meetings;
 		s.matters = true;
@@ -80,16 +81,24 @@ static void stragglers(struct report *r)
 		qsort(list, n, sizeof(*list), by_cost);
 	for (unsigned i = 0; i < n && i < LIST_MAX; i++) {
 		const struct straggler *s = &list[i];
+		const struct call *c = &s->comm->worst_call;
+		char *at = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 2);
 
 		finding_add(r, FIND_WARN, "straggler",
 			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
 				    "(median; at most %s); "
-				    "waiting for the last rank took %s of the run",
+				    "%s the last rank took %s of the run%s%s",
 				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
 				out_plural(s->comm->meetings, "operation", "operations"),
 				comm_label(&r->g.comms, s->comm->key.a, label),
 				out_time((double)hist_quantile(&s->who->behind, 0.5)),
-				out_time((double)s->who->behind.max), out_percent(s->cost)));
+				out_time((double)s->who->behind.max),
+				s->comm->stood_ns > s->comm->wait_ns
+					? "asynchronous operations that stood open for"
+					: "waiting for",
+				out_percent(s->cost), *at ? "; the longest was called from " : "",
+				at));
+		free(at);
 	}
 	if (n > LIST_MAX)
 		finding_add(r, FIND_NOTE, "straggler",

@@ -85,6 +85,28 @@ static uint64_t smallest(uint64_t *v, unsigned n, unsigned k)
 	return v[k];
 }
 
+/*
+ * Asynchronous operations overlap each other (the buckets of one backward pass): what was counted for one of them is not
+ * counted again. They come in the order of their numbers.
+ */
+static double stood_open(
+	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
+{
+	struct member *who = late_member(l, m->comm, a->rank);
+	uint64_t from = start_of(l, a), end = from + a->dur;
+
+	if (!who)
+		return 0;
+	if (end > at)
+		end = at;
+	if (from < who->stood_until)
+		from = who->stood_until;
+	if (from >= end)
+		return 0;
+	who->stood_until = end;
+	return (double)(end - from);
+}
+
 void late_meeting(struct late *l, const struct meeting *m, bool complete)
 {
 	struct late_comm *c = table_get(&l->comms, m->comm, 0);
@@ -103,7 +125,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 
 	const struct arrival *last = late_last(l, m);
 	uint64_t at = start_of(l, last), shortest = UINT64_MAX, longest = 0;
-	double waited = 0;
+	double waited = 0, stood = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
@@ -114,6 +136,8 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 		if (!m->async) {
 			waited += (double)(wait < a->dur ? wait : a->dur);
 			c->time_ns += (double)a->dur;
+		} else if (a != last) {
+			stood += stood_open(l, m, a, at);
 		}
 		if (a->dur < shortest)
 			shortest = a->dur;
@@ -121,6 +145,11 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 			longest = a->dur;
 	}
 	c->wait_ns += waited;
+	c->stood_ns += stood;
+	if (waited + stood > (double)c->worst) {
+		c->worst = (uint64_t)(waited + stood);
+		c->worst_call = m->longest;
+	}
 	c->meetings++;
 	c->ranks = m->n;
 	hist_add(&c->spread, longest - shortest);
@@ -135,7 +164,8 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	if (!c->most || who->last > c->most->last)
 		c->most = who;
 	who->wait_ns += waited;
-	if (!c->costly || who->wait_ns > c->costly->wait_ns)
+	who->stood_ns += stood;
+	if (!c->costly || who->wait_ns + who->stood_ns > c->costly->wait_ns + c->costly->stood_ns)
 		c->costly = who;
 	hist_add(&who->behind, behind);
 }

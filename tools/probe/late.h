@@ -15,6 +15,9 @@ struct member {
 	int64_t last_seq; /* highest number of a collective that it entered; NO_NUMBER: none */
 	uint64_t last; /* times it was the last to come */
 	double wait_ns; /* of the others for it, then */
+	double stood_ns; /* the same of asynchronous operations: how long those of the others stood open for it */
+	uint64_t
+		stood_until; /* moment up to which its own stood open for another rank, as far as counted */
 	struct hist behind; /* then: how far behind the middle one */
 };
 
@@ -25,11 +28,14 @@ struct late_comm {
 	uint64_t incomplete;
 	uint64_t unlike; /* operations in which the ranks did not do the same */
 	double wait_ns; /* of all ranks together, before the last had come */
+	double stood_ns; /* asynchronous operations: time in which a rank had one open and the last had not come */
 	double time_ns; /* of all ranks together, inside these operations */
 	struct hist behind; /* the last rank behind the middle one */
 	const struct member *most; /* the member that is most often last; NULL: none ever was */
 	const struct member *costly; /* the member for which the others waited longest altogether */
 	struct hist spread; /* longest minus shortest duration */
+	uint64_t worst; /* ns that the others waited, or theirs stood open, in the worst one */
+	struct call worst_call; /* of the rank that was in that one longest */
 };
 
 struct late {

@@ -390,6 +390,7 @@ static void late(const struct report *r)
 		hist("last_behind", &c->behind);
 		hist("durations_differ", &c->spread);
 		seconds("wait_s", c->wait_ns);
+		seconds("stood_open_s", c->stood_ns);
 		json_double("wait_share", s.cost);
 		if (c->most) {
 			rank(r, "most_often_last", (uint32_t)c->most->key.b);

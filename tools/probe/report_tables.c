@@ -127,19 +127,34 @@ static void operations(const struct report *r)
 
 /* ---- the slowest ---- */
 
+/* One frame: the program's own. */
+static char *from_where(struct report *r, const struct call *c)
+{
+	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
+	char *end = strstr(brief, " <- ");
+
+	/* The rest is in the whole stacks (--stacks). */
+	if (end)
+		*end = 0;
+	else if ((end = strstr(brief, ", through ")))
+		*end = 0;
+	return brief;
+}
+
 static void slowest(struct report *r)
 {
-	static const char *const head[] = {
-		"time", "step", "call", "bytes", "waited longest", "came last", "after"};
+	static const char *const head[] = {"time", "step", "call", "bytes", "waited longest",
+		"came last", "after", "called from"};
 	struct out_table t;
 
 	if (!r->g.slow.n)
 		return;
 	out_heading("Slowest calls");
-	out_table_begin(&t, 7, head, "rrlrllr");
+	out_table_begin(&t, 8, head, "rrlrllrl");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 		char *what = report_call(r, &s->call), step[24];
+		char *from = from_where(r, &s->call);
 
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)s->call.step);
 		out_cell(&t, out_time((double)s->call.dur));
@@ -149,7 +164,9 @@ static void slowest(struct report *r)
 		out_cell(&t, report_rank(r, s->call.rank));
 		out_cell(&t, s->ranks > 1 ? report_rank(r, s->last_rank) : "");
 		out_cell(&t, s->ranks > 1 ? out_time((double)s->behind) : "");
+		out_cell(&t, from);
 		free(what);
+		free(from);
 	}
 	out_table_end(&t);
 	if (!r->with_stacks)

@@ -9,11 +9,12 @@
 #include "config/config.h"
 #include "tools/probe/cli.h"
 #include "tools/probe/preload.h"
+#include "tools/probe/preset.h"
 #include "tools/probe/stubs.h"
 #include "tools/probe/tool.h"
 
 static const char help[] =
-	"usage: probe run [-c FILE] [-o DIR] [-n] [--] CMD [ARGUMENT...]\n"
+	"usage: probe run [-p PRESET] [-c FILE] [-o DIR] [-n] [--] CMD [ARGUMENT...]\n"
 	"\n"
 	"Runs a command with libprobe.so in front of its libraries; what it starts inherits that. "
 	"The command is\n"
@@ -22,22 +23,32 @@ static const char help[] =
 	"  -c, --config FILE   probe.yaml to use (sets PROBE_CONFIG)\n"
 	"  -o, --output DIR    folder for the results (sets PROBE_OUTPUT_DIR; default "
 	"./probe_output)\n"
+	"  -p, --preset NAME   settings for a common question; what you have set yourself stays:\n"
+	"                      comm  collectives with statistics, call stacks and steps (the "
+	"default)\n"
+	"                      nan   also the PyTorch operators that compute: the first NaN is "
+	"named with its\n"
+	"                            operator and line\n"
+	"                      ops   all PyTorch operators\n"
+	"                      dump  also what operators call, and a checksum of each tensor\n"
 	"  -n, --print         prints the command line with its environment instead of running it\n"
 	"\n"
 	"examples:\n"
 	"  probe run -o /scratch/run7 -- torchrun --nproc-per-node 8 train.py\n"
 	"  probe run srun ./train\n"
+	"  probe run -p nan torchrun --nproc-per-node 8 train.py\n"
 	"  mpirun -n 64 probe run -o /scratch/run7 ./train\n"
 	"\n"
 	"Open MPI's mpirun hands LD_PRELOAD on only to ranks on the same host: with several hosts "
 	"put `probe run`\n"
 	"behind it, as in the last example. That form works with every launcher.\n";
 
-enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRINT };
+enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT };
 
 static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
 	[OPT_OUTPUT] = {"output", 'o', true},
+	[OPT_PRESET] = {"preset", 'p', true},
 	[OPT_PRINT] = {"print", 'n', false},
 };
 
@@ -93,7 +104,12 @@ static void set(const char *name, const char *value, bool print)
 	putchar(' ');
 }
 
-static int run(char **argv, const char *config, const char *output, bool print)
+static void set_preset(void *print, const char *name, const char *value)
+{
+	set(name, value, *(bool *)print);
+}
+
+static int run(char **argv, const char *config, const char *output, const char *preset, bool print)
 {
 	char *library = preload_library(), *value, *path, *why, *stubs;
 	const char *off = getenv("PROBE_DISABLE");
@@ -113,16 +129,23 @@ static int run(char **argv, const char *config, const char *output, bool print)
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
+	/* Before the preset is looked at, for what is given here is the user's. */
+	if (config)
+		setenv("PROBE_CONFIG", config, 1);
+	if (output)
+		setenv("PROBE_OUTPUT_DIR", output, 1);
 	stubs = stubs_for(library, argv[0], config);
 	value = preload_value(library, stubs);
 	free(stubs);
 	set("LD_PRELOAD", value, print);
 	if (config)
 		set("PROBE_CONFIG", config, print);
-	if (output)
+	if (output && !preset)
 		set("PROBE_OUTPUT_DIR", output, print);
 	free(value);
 	free(library);
+	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
+		return STATUS_USAGE;
 	if (print) {
 		for (char **a = argv; *a; a++) {
 			if (a > argv)
@@ -146,6 +169,7 @@ int verb_run(int argc, char **argv)
 		.noptions = sizeof(options) / sizeof(*options),
 		.command = true};
 	char *config = NULL, *output = NULL;
+	const char *preset = NULL;
 	bool print = false;
 	int o, status = 0;
 
@@ -159,6 +183,10 @@ int verb_run(int argc, char **argv)
 		case OPT_OUTPUT:
 			free(output);
 			output = tool_absolute(c.value);
+			break;
+		case OPT_PRESET:
+			preset = c.value;
+			status = preset_known(preset) ? 0 : STATUS_USAGE;
 			break;
 		case OPT_PRINT:
 			print = true;
@@ -175,7 +203,7 @@ int verb_run(int argc, char **argv)
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = run(argv + c.at - 1, config, output, print);
+		status = run(argv + c.at - 1, config, output, preset, print);
 	free(config);
 	free(output);
 	return status;

@@ -187,24 +187,60 @@ static char *python_one(const char *f, size_t n)
 		"%.*s (%.*s)", (int)(f + n - space - 1), space + 1, (int)(space - file), file);
 }
 
+/*
+ * A frame of an installed package or of Python's own library. People look for the line of their program, which is
+ * behind five frames of the framework where a gradient is reduced.
+ */
+static bool of_library(const char *f, size_t n)
+{
+	static const char *const part[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+
+	for (unsigned i = 0; i < sizeof(part) / sizeof(*part); i++)
+		if (memmem(f, n, part[i], strlen(part[i])))
+			return true;
+	return begins(f, n, "<frozen ");
+}
+
+/* Index of the innermost frame of the program itself; 0 where there is none. */
+static unsigned own_frame(const char *text)
+{
+	const char *f;
+	size_t n;
+
+	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++)
+		if (!of_library(f, n))
+			return i;
+	return 0;
+}
+
+static void join(char **all, const char *joint, char *one)
+{
+	char *was = *all;
+
+	*all = tool_format("%s%s%s", was, *was ? joint : "", one);
+	free(was);
+	free(one);
+}
+
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 {
 	const char *text = *t->python ? t->python : t->native, *f;
-	char *all = tool_strdup(""), *was, *one;
+	unsigned first = *t->python ? own_frame(text) : 0;
+	char *all = tool_strdup("");
 	size_t n;
 
-	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
+	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
 		if (!*t->python && is_start(f, n))
 			break;
-		one = i == frames  ? tool_strdup("...")
-		      : *t->python ? python_one(f, n)
-				   : stack_one(s, t, f, n);
-		was = all;
-		all = tool_format("%s%s%s", was, *was ? JOINT : "", one);
-		free(was);
-		free(one);
+		join(&all, JOINT,
+			i == frames  ? tool_strdup("...")
+			: *t->python ? python_one(f, n)
+				     : stack_one(s, t, f, n));
 		if (i == frames)
 			break;
 	}
+	/* What the program called there: backward() and step() issue different collectives. */
+	if (first && (f = stack_frame(text, first - 1, &n)))
+		join(&all, ", through ", python_one(f, n));
 	return all;
 }

@@ -28,7 +28,10 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 /* Both parts as one text, Python first; "" when there is none. lines: with file:line of native frames. malloc'd. */
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 
-/* The first frames of what says most (Python where there is any) for one line, "" when there is none. malloc'd. */
+/*
+ * The first frames of what says most for one line, "" when there is none. Of a Python stack they are those of the
+ * program itself, with the function of an installed package that it called behind them. malloc'd.
+ */
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
 
 /* A native frame with a readable C++ name: module!ns::Class::function+0x1f. malloc'd. */

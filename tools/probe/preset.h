@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe run --preset`: what is set for a common question. */
+#ifndef PROBE_TOOLS_PRESET_H
+#define PROBE_TOOLS_PRESET_H
+
+#include <stdbool.h>
+
+/* Receives a variable of the environment and its value. */
+typedef void preset_set_fn(void *arg, const char *name, const char *value);
+
+/* Whether there is one of that name; else it is reported, with the names that there are. */
+bool preset_known(const char *name);
+
+/*
+ * Hands over the PROBE_* variables that the preset sets. A key that the environment or the configuration file `file`
+ * (NULL: the one that a job would find) has set to another value than its default stays the user's. Paths are absolute.
+ * Returns 0, or -1 (reported): the preset's list of functions is not there.
+ */
+int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg);
+
+#endif
