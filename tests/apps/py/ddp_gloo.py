@@ -153,4 +153,4 @@ if args.truth:
 dist.barrier()  # nobody leaves while another one still needs it
 dist.destroy_process_group()
 say(f"[{rank}] ddp_gloo: ok")
-os._exit(0)  # threads of PyTorch abort the interpreter's end once in a while on a loaded machine
+os._exit(0)  # gloo threads that need the GIL while the interpreter ends abort it, without libprobe too (PyTorch issues 38228, 190489)

@@ -182,4 +182,4 @@ globals()[sys.argv[1]]()
 dist.destroy_process_group()
 sys.stdout.write(f"{sys.argv[1]}: ok\n")
 sys.stdout.flush()
-os._exit(0)  # threads of PyTorch abort the interpreter's end once in a while on a loaded machine
+os._exit(0)  # gloo threads that need the GIL while the interpreter ends abort it, without libprobe too (PyTorch issues 38228, 190489)
