@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The statistics beside PyTorch's: builds preload/stats as a shared object and runs stats_torch.py. Needs a Python that
-# has torch (pip install torch), named by PYTHON; B: the build folder. Argument: MiB of a tensor (default 512).
+# has torch (pip install torch), named by PYTHON; B: the build folder. Arguments: MiB of a tensor (default 512), dtypes.
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}
