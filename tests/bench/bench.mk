@@ -2,8 +2,8 @@
 
 BENCH_DIR   := $(B)/bench
 BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
-BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_rate gen_folder run_cost) \
-	$(MPI_FLAVOURS:%=$(BENCH_DIR)/%/mpi_step)
+BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench ffi_call gen_folder run_cost) \
+	$(foreach m,$(MPI_FLAVOURS),$(BENCH_DIR)/$m/mpi_step $(BENCH_DIR)/$m/mpi_sizes)
 
 .PHONY: bench-bins
 bench-bins: $(BENCH_BINS)
@@ -18,13 +18,19 @@ $(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o: $(BENCH_DIR)/chain_%.o: tests
 $(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o $(BENCH_DIR)/libstandin.so
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-omit-frame-pointer -MF $@.d -o $@ $< $(filter %.o,$^) \
 		-L$(BENCH_DIR) -lstandin -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -lpthread
-$(BENCH_DIR)/stats_rate: tests/bench/stats_rate.c $(B)/libcore.a
+$(BENCH_DIR)/ffi_call: tests/bench/ffi_call.c $(B)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz $(LIBFFI) -lpthread
+$(BENCH_DIR)/stats_bench: tests/bench/stats_bench.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz -lpthread
 $(BENCH_DIR)/gen_folder $(BENCH_DIR)/run_cost: $(BENCH_DIR)/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $<
 $(MPI_FLAVOURS:%=$(BENCH_DIR)/%/mpi_step): $(BENCH_DIR)/%/mpi_step: tests/bench/mpi_step.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$@) OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc.$* $(BENCH_FLAGS) -MF $@.d -o $@ $<
+$(MPI_FLAVOURS:%=$(BENCH_DIR)/%/mpi_sizes): $(BENCH_DIR)/%/mpi_sizes: tests/bench/mpi_sizes.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$@) OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc.$* $(BENCH_FLAGS) -MF $@.d -o $@ $<
 

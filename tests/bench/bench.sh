@@ -92,6 +92,9 @@ row "recorded, stack of $(($(frames) + 1)) frames seen before, none in its calle
 row 'with statistics of in and out, 1 KiB each' "$(added PROBE_STACK=false -- call -b 1024)" ns
 row 'with statistics of in and out, 64 KiB each' "$(calc "$(added PROBE_STACK=false -- call -b 65536) / 1000")" us
 row 'with statistics of in and out, 4 MiB each' "$(calc "$(added PROBE_STACK=false -- call -b 4194304) / 1000")" us
+while read -r name _ v _; do
+	row "through libffi, beyond the record ($name)" "$v" ns '<=250'
+done < <("$bin/ffi_call" | sed 's/on the stack/ten-arguments/')
 row 'MPI_Test that answers 0 while a recorded request is under way' "$(added A=1 -- test)" ns '<=50'
 
 title 'Many threads at once, each on a communicator of its own (processor time of a call, without stack and statistics)'
@@ -117,19 +120,53 @@ wait $writer 2>/dev/null
 writer=''
 rm -f "$dir/other"
 
-title 'Statistics in one pass, as a share of the rate at which one core merely reads the memory'
-t=$("$bin/stats_rate" dram)
-for d in float32:0.85 float64:0.85 int8:0.85 int32:0.85 int64:0.85 uint8:0.85 bool:0.85 bfloat16:0.80 float16:0.80 \
-	float8_e4m3fn:0.80; do
-	row "${d%:*} from DRAM, $(($(value bytes <<<"$t") >> 20)) MiB ($(value dram_${d%:*} 3 <<<"$t") GB/s)" \
-		"$(value dram_${d%:*} <<<"$t")" x ">=${d#*:}"
+title 'Statistics in one pass, as a share of the rate at which the same core merely reads the memory (processor time)'
+# Lines `isa dtype bytes GB/s share`
+rate() { # DTYPE COLUMN
+	awk -v d="$1" -v col="$2" '$2 == d && $1 != "read" {print $col; exit}' <<<"$t"
+}
+share() { # TEXT DTYPE TARGET
+	row "$1 ($(rate $2 4) GB/s${in_l2:+; in L2 $(t=$in_l2 rate $2 4)})" "$(rate $2 5)" x "$3"
+}
+# What takes as long in the cache as from DRAM is limited by its instructions, not by the memory.
+in_l2=$("$bin/stats_bench" -s 65536 -r 5)
+t=$("$bin/stats_bench" -s dram -r 5)
+where="from DRAM"
+printf '  kernels: %s; reading %s MiB: %s GB/s\n' "$(rate float32 1)" "$(($(rate float32 3) >> 20))" "$(awk '$1 == "read" {print $4}' <<<"$t")"
+for d in float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool; do
+	share "$d $where" $d '>=0.85'
 done
-t=$("$bin/stats_rate" 4m)
-row "float32 at 4 MiB ($(value 4m_float32 3 <<<"$t") GB/s)" "$(value 4m_float32 <<<"$t")" x '>=0.90'
-t=$("$bin/stats_rate" l2)
-row "float32 at 64 KiB ($(value l2_float32 3 <<<"$t") GB/s)" "$(value l2_float32 <<<"$t")" x '>=0.30'
-t=$("$bin/stats_rate" strided)
-row 'float32, rows of 1000 with gaps, as a share of contiguous' "$(value strided_float32 <<<"$t")" x '>=0.60'
+for d in bfloat16 float16; do
+	share "$d $where" $d '>=0.80'
+done
+for d in float8_e4m3fn float8_e5m2 complex64 complex128; do
+	share "$d $where" $d ''
+done
+# "No less than 60 % of that": useful bytes a second against those of the same kernel on a contiguous tensor.
+while read -r l text; do
+	row "$text, of contiguous (merely reading it: $(calc "$(rate float32:$l 4) / $(rate float32:$l 5) / $(rate float32 4)" %.2f))" \
+		"$(calc "$(rate float32:$l 4) / $(rate float32 4)" %.2f)" x '>=0.60'
+done <<'END'
+rows rows of 4 KiB, as much between
+segs v-form, segments of 4 KiB
+pairs every other element
+END
+in_l2=''
+t=$("$bin/stats_bench" -s 4194304 -t float32)
+share 'float32 at 4 MiB' float32 '>=0.90'
+t=$("$bin/stats_bench" -s 65536 -t float32)
+share 'float32 at 64 KiB (L2)' float32 '>=0.30'
+for python in "${PROBE_TEST_PYTHON:-}" "$B/ptvenv/bin/python" python3; do
+	[ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null || continue
+	t=$(PYTHON=$python B=$B tests/bench/stats_torch.sh 128 float32 bfloat16 2>/dev/null)
+	torch=$(sed -n 's/^torch \([^,]*\),.*/\1/p' <<<"$t")
+	while read -r d figures theirs ours times; do
+		row "$d: times as fast as PyTorch $torch, ${figures/four/max, min, mean, norm} ($theirs GB/s)" $times x \
+			">=$([ $figures = four ] && echo 4 || echo 30)"
+	done < <(grep -E ' (four|seven) ' <<<"$t")
+	break
+done
+[ -n "${torch:-}" ] || row 'PyTorch beside it (PROBE_TEST_PYTHON names a Python that has it)' ''
 
 # Average length of the rows of that dtype in the output folder.
 row_bytes() {
@@ -143,7 +180,7 @@ costs() {
 	t=$("$bin/run_cost" "$@")
 }
 row 'rows of 256 B tensors that the writer makes a second' "$(calc "1000 / $(cost PROBE_STACK=false -- drain -b 256 | value row)" %.2f)" 'M'
-s=$("$bin/stats_rate" sizes)
+s=$("$bin/stats_bench" -j)
 row 'journal: bytes a tensor, of a call with one' "$(($(value call <<<"$s") + $(value tensor <<<"$s")))" B '<=256'
 # RANKS STEPS CALLS
 report() {
@@ -184,14 +221,6 @@ if [ -n "$f" ]; then
 	}
 	ranks=$(nproc)
 	[ "$ranks" -lt 2 ] || ranks=2
-	pair 1 median mpi_loop 20000 8
-	row "all-reduce with itself, 8 B: added to $plain ns" "$(calc "$with - $plain" %.0f)" ns
-	printf '  all-reduce, %s ranks:' "$ranks"
-	for c in 8:20000 1024:10000 32768:2000 1048576:100 16777216:10 67108864:10; do
-		pair $ranks median mpi_loop ${c#*:} ${c%:*}
-		printf '  %s B %s us +%s us' ${c%:*} "$(calc "$plain / 1000")" "$(calc "($with - $plain) / 1000")"
-	done
-	printf '\n'
 	pair $ranks step "$bin/$f/mpi_step" 30 50 16 65536
 	row 'steps of 50 ms with 16 all-reduces of 64 KiB: longer by' "$(calc "100 * ($with - $plain) / $plain" %.2f)" % '<=1'
 	fresh
@@ -201,6 +230,44 @@ if [ -n "$f" ]; then
 	span=$(sed -n 's/.*"\(first\|last\)_record_ns": \([0-9]*\).*/\2/p' "$dir/probe/rank0/meta.json" | paste -sd' ')
 	row 'demo: share of the training spent in libprobe' "$(calc "100 * $own / ((${span#* } - ${span% *}) / 1e9)" %.2f)" %
 	row 'demo: bytes of CSV a row (float32)' "$(row_bytes float32)" B '<=280'
+fi
+# FLAVOUR RANKS: the table of mpi_sizes without and with everything on, medians of three runs each
+table() {
+	local i n=$2
+	rm -f "$dir"/plain.* "$dir"/with.*
+	for i in 1 2 3; do
+		mpi_run $1 $n "$bin/$1/mpi_sizes" 2>/dev/null | grep -E '^[0-9]+ [0-9]+$' >"$dir/plain.$i"
+		fresh
+		mpi_run $1 $n LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/probe" "$bin/$1/mpi_sizes" 2>/dev/null |
+			grep -E '^[0-9]+ [0-9]+$' >"$dir/with.$i"
+	done
+	for i in plain with; do
+		sort -n "$dir/$i".* | awk '{v[$1, ++c[$1]] = $2; s[$1]} END {for (k in s) print k, v[k, int((c[k] + 1) / 2)]}' |
+			sort -n >"$dir/$i"
+	done
+	join -j 1 "$dir/plain" "$dir/with" | awk '{printf "%s %.2f %+.2f\n", $1, $2 / 1000, ($3 - $2) / 1000}' >"$dir/table.$1.$n"
+}
+for f in $flavours; do
+	table $f 1
+	table $f $ranks
+done
+if [ -n "$flavours" ]; then
+	title 'All-reduce of float32: us of a call without the preload, and what everything on adds'
+	printf '  %10s' bytes
+	for f in $flavours; do
+		printf '  %18s' "$f, 1 rank" "$f, $ranks ranks"
+	done
+	printf '\n'
+	for ((s = 8; s <= 64 << 20; s *= 2)); do
+		printf '  %10s' $s
+		for f in $flavours; do
+			for r in 1 $ranks; do
+				read -r a b <<<"$(awk -v s=$s '$1 == s {print $2, $3}' "$dir/table.$f.$r")"
+				printf '  %9s %8s' "$a" "$b"
+			done
+		done
+		printf '\n'
+	done
 fi
 cost A=1 -- rows -n 5000 -b 256 -y float64 >/dev/null
 row 'bytes of CSV a row of float64, full precision' "$(row_bytes float64)" B '<=320'

@@ -2,7 +2,9 @@
 /*
  * How fast tensors are measured, beside how fast the same core merely reads the same memory.
  *
- *   stats_bench [-i ISA] [-t DTYPE] [-s BYTES] [-r ROUNDS]
+ *   stats_bench [-i ISA] [-t DTYPE] [-s BYTES] [-r ROUNDS]     ISA: auto (what libprobe would choose), all, or one;
+ *                                                              BYTES: also `dram`, the largest size
+ *   stats_bench -j                                             sizes in the journal: `call` and `tensor` bytes
  *
  * Columns: isa dtype bytes rate_GBps share. rate: bytes of tensor per second, median of the rounds; share: the median
  * of its ratio to the read rate, which is taken anew before each measurement since other loads on the machine come and
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "call/view.h"
+#include "journal/layout.h"
 #include "stats/kernel.h"
 
 #define ROUNDS_MAX 99
@@ -383,25 +386,28 @@ static size_t main_memory(void)
 
 int main(int argc, char **argv)
 {
-	const char *isa = NULL, *dtype = NULL;
+	const char *isa = "auto", *dtype = NULL;
 	size_t sizes[] = {64 << 10, 4 << 20, main_memory()}, only = 0, most = sizes[2];
 	unsigned char *p;
 	int c;
 
-	while ((c = getopt(argc, argv, "i:t:s:r:")) != -1) {
+	while ((c = getopt(argc, argv, "i:t:s:r:j")) != -1) {
 		if (c == 'i')
 			isa = optarg;
 		else if (c == 't')
 			dtype = optarg;
 		else if (c == 's')
-			only = strtoull(optarg, NULL, 0);
+			only = strcmp(optarg, "dram") == 0 ? sizes[2] : strtoull(optarg, NULL, 0);
 		else if (c == 'r')
 			rounds = (unsigned)strtoul(optarg, NULL, 0);
+		else if (c == 'j')
+			return printf("call %zu\ntensor %zu\n", sizeof(struct journal_call),
+				       sizeof(struct journal_tensor)) < 0;
 		else
 			return 2;
 	}
 	rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
-	most = only > most ? only : most;
+	most = only ? only : most;
 	p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
 		perror("stats_bench: mmap");
@@ -435,12 +441,14 @@ int main(int argc, char **argv)
 					lay_out(&j, p, bytes, l);
 				else
 					whole(&j, p, bytes, dt);
-				for (unsigned i = STATS_SCALAR; i < STATS_ISAS; i++) {
-					if (isa && strcmp(isa, isa_names[i]) != 0)
+				for (unsigned i = STATS_AUTO; i < STATS_ISAS; i++) {
+					if (strcmp(isa, "all") == 0
+							? i == STATS_AUTO
+							: strcmp(isa, isa_names[i]) != 0)
 						continue;
 					if (stats_select(i))
 						continue;
-					compare(isa_names[i], name, &j, read);
+					compare(stats_selected(), name, &j, read);
 				}
 			}
 		}

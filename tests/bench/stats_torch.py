@@ -3,7 +3,7 @@
 """
 PyTorch's own statistics beside ours, in one process, on one core and the same memory.
 
-  stats_torch.py LIBRARY [MIB]
+  stats_torch.py LIBRARY [MIB [DTYPE ...]]
 
 LIBRARY: a shared object that holds preload/stats (built by stats_torch.sh, which runs this). Columns: dtype, what is
 computed, GB/s of both, and how many times faster ours is. "four": max, min, mean and norm; "seven": zeros, nans and infs
@@ -59,7 +59,8 @@ def main():
     torch.manual_seed(1)
     print(f"torch {torch.__version__}, {mib} MiB, one thread; ours: {lib.bench_isa().decode()}")
     print("dtype    figures torch_GBps ours_GBps times")
-    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+    names = sys.argv[3:] or ["float32", "float64", "bfloat16", "float16"]
+    for dtype in (getattr(torch, name) for name in names):
         size = torch.empty(0, dtype=dtype).element_size()
         n = mib * 2**20 // size
         t = torch.empty(n, dtype=dtype)

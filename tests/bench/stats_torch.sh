@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The statistics beside PyTorch's: builds preload/stats as a shared object and runs stats_torch.py. Needs a Python that
-# has torch (pip install torch), named by PYTHON; B: the build folder. Argument: MiB of a tensor (default 512).
+# has torch (pip install torch), named by PYTHON; B: the build folder. Arguments: MiB of a tensor (default 512), dtypes.
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}
@@ -23,5 +23,5 @@ void bench_measure(const char *dtype, const void *p, unsigned long long n, struc
 C
 make -s "$B/libcore.a"
 ${CC:-cc} -O2 -std=gnu11 -fPIC -shared -Ipreload -o "$tmp/stats.so" "$tmp/bench.c" "$B"/obj/preload/stats/*.o \
-	"$B/obj/preload/base/dtype.o"
+	"$B/obj/preload/base/dtype.o" -lz
 "${PYTHON:-python3}" tests/bench/stats_torch.py "$tmp/stats.so" "$@"
