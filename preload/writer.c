@@ -34,6 +34,7 @@
 static _Atomic uint32_t wake_word;
 static _Atomic uint64_t last_drain; /* ticks */
 static _Atomic bool stop;
+static _Atomic int waiting; /* threads of the job that wait for the files, or use them */
 
 /* Copies into the journal's head what only this process knows: recovery has nothing else. */
 static void update_head(void)
@@ -122,7 +123,7 @@ static int drain_now(bool last)
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
 			(long long)session.cfg.output_limit_mib);
 	if (session.cfg.gzip && !last && !err) {
-		int cut = files_compress(&session.sink.files);
+		int cut = files_compress(&session.sink.files, &waiting);
 
 		if (cut < 0)
 			log_loss(LOSS_WRITE,
@@ -235,6 +236,7 @@ int writer_start(void)
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	atomic_store(&stop, false);
+	atomic_store(&waiting, 0);
 	err = pthread_create(&session.writer, &attr, writer_main, NULL);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
@@ -314,11 +316,13 @@ void session_flush(void)
 		return;
 	/* A thread that is cancelled while it writes would keep the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	atomic_fetch_add(&waiting, 1);
 	if (lock_at_end()) {
 		if (session_is_on())
 			drain_now(false);
 		pthread_mutex_unlock(&session.drain_lock);
 	}
+	atomic_fetch_sub(&waiting, 1);
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -345,6 +349,7 @@ void session_end(void)
 	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
 		goto out;
 	atomic_store(&stop, true);
+	atomic_fetch_add(&waiting, 1);
 	if (lock_at_end()) {
 		int bad = drain_now(true);
 
