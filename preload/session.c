@@ -406,24 +406,40 @@ static void set_rank(int rank, int size, bool guessed)
 	log_rank_set(session.world_rank);
 }
 
+/* Files are opened under the lock: a thread that is cancelled there would keep it. */
+static void lock_whole(int *cancel)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
+	pthread_mutex_lock(&session.lock);
+}
+
+static void unlock_whole(int cancel)
+{
+	pthread_mutex_unlock(&session.lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 void session_rank(int rank, int size)
 {
-	pthread_mutex_lock(&session.lock);
+	int cancel;
+
+	lock_whole(&cancel);
 	set_rank(rank, size, false);
-	pthread_mutex_unlock(&session.lock);
+	unlock_whole(cancel);
 }
 
 void session_rank_guess(int rank, int size)
 {
 	struct identity id;
+	int cancel;
 
-	pthread_mutex_lock(&session.lock);
+	lock_whole(&cancel);
 	if (session.world_rank < 0) {
 		identity_read(&id);
 		if (id.rank < 0)
 			set_rank(rank, size, true);
 	}
-	pthread_mutex_unlock(&session.lock);
+	unlock_whole(cancel);
 }
 
 /* ---- forked children ---- */

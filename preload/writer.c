@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -34,6 +35,8 @@
 static _Atomic uint32_t wake_word;
 static _Atomic uint64_t last_drain; /* ticks */
 static _Atomic bool stop;
+static _Atomic int writer_tid; /* 0: not running yet */
+static _Atomic int waiting; /* threads of the job that wait for the files, or use them */
 
 /* Copies into the journal's head what only this process knows: recovery has nothing else. */
 static void update_head(void)
@@ -122,7 +125,7 @@ static int drain_now(bool last)
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
 			(long long)session.cfg.output_limit_mib);
 	if (session.cfg.gzip && !last && !err) {
-		int cut = files_compress(&session.sink.files);
+		int cut = files_compress(&session.sink.files, &waiting);
 
 		if (cut < 0)
 			log_loss(LOSS_WRITE,
@@ -199,7 +202,8 @@ static void *writer_main(void *arg)
 	(void)arg;
 	thread_word.busy = 1; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-writer");
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WRITER_NICE);
+	atomic_store(&writer_tid, (int)syscall(SYS_gettid));
+	setpriority(PRIO_PROCESS, (id_t)writer_tid, WRITER_NICE);
 
 	/* A rank pinned to one core must not share it with us if there are others; the cpuset still holds. */
 	cpu_set_t all;
@@ -235,6 +239,8 @@ int writer_start(void)
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	atomic_store(&stop, false);
+	atomic_store(&waiting, 0);
+	atomic_store(&writer_tid, 0);
 	err = pthread_create(&session.writer, &attr, writer_main, NULL);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
@@ -288,6 +294,22 @@ static bool lock_for(long ms)
 	return pthread_mutex_timedlock(&session.drain_lock, &until) == 0;
 }
 
+/* True if the writer could run: it waits for a processor, and for nothing that may never come (a dead file server). */
+static bool writer_is_runnable(void)
+{
+	char path[64], stat[512];
+	int tid = atomic_load(&writer_tid);
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	n = tid ? io_read_file(AT_FDCWD, path, stat, sizeof(stat)) : 0;
+
+	/* The name, in parentheses, comes before it. */
+	const char *end = n > 0 ? memrchr(stat, ')', (size_t)n) : NULL;
+
+	return end && stat + n - end > 2 && end[2] == 'R';
+}
+
 /* The writer has the lowest priority: on a crowded machine a pass takes it long, but it gets on. */
 static bool lock_at_end(void)
 {
@@ -300,7 +322,7 @@ static bool lock_at_end(void)
 		if (lock_for(END_LOOK_MS))
 			return true;
 		now = atomic_load_explicit(&session.journal.head->commit_seq, memory_order_relaxed);
-		idle = now == seq ? idle + END_LOOK_MS : 0;
+		idle = now == seq && !writer_is_runnable() ? idle + END_LOOK_MS : 0;
 		seq = now;
 	}
 	return false;
@@ -314,11 +336,13 @@ void session_flush(void)
 		return;
 	/* A thread that is cancelled while it writes would keep the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	atomic_fetch_add(&waiting, 1);
 	if (lock_at_end()) {
 		if (session_is_on())
 			drain_now(false);
 		pthread_mutex_unlock(&session.drain_lock);
 	}
+	atomic_fetch_sub(&waiting, 1);
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -345,6 +369,7 @@ void session_end(void)
 	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
 		goto out;
 	atomic_store(&stop, true);
+	atomic_fetch_add(&waiting, 1);
 	if (lock_at_end()) {
 		int bad = drain_now(true);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -79,11 +80,13 @@ static void write_line(const char *line, size_t n)
 {
 	const struct timespec now = {0};
 	sigset_t pipe, pending, was;
+	int cancel;
 
+	/* Writing is a point where threads are cancelled: this one may hold locks, and has a signal blocked. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
-	if (pthread_sigmask(SIG_BLOCK, &pipe, &was))
-		return;
+	pthread_sigmask(SIG_BLOCK, &pipe, &was);
 
 	bool before = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
 
@@ -91,6 +94,7 @@ static void write_line(const char *line, size_t n)
 		while (sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* Whole lines said before log_config_now(); what does not fit is in meta.json no more than the other lines are. */
@@ -117,6 +121,8 @@ void log_config_now(void)
 		atomic_exchange(&config_now, true))
 		return;
 	n = atomic_load(&nheld);
+	if (n > sizeof(held))
+		n = sizeof(held); /* a thread is about to find that its line does not fit */
 	for (size_t at = 0; at < n && log_level() > 0 && stderr_is_usable();) {
 		const char *nl = memchr(held + at, '\n', n - at);
 		size_t len = nl ? (size_t)(nl + 1 - (held + at)) : n - at;

@@ -57,8 +57,8 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 	log_config_now();
 	/* The fast way of a wrapper knows one real function only. */
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
-	if (!(given & API_BOUND))
-		atomic_store_explicit(&f->real, real, memory_order_relaxed);
+	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
+		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
 	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;
 }

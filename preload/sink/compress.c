@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ static struct out_block *finished(struct files *f)
 	return NULL;
 }
 
-/* 0 or -errno. */
-static int gzip(int from, int to)
+/* 0 or -errno; -ECANCELED: somebody is in a hurry. */
+static int gzip(int from, int to, const _Atomic int *hurry)
 {
 	char *buf = malloc(CHUNK);
 	gzFile gz = gzdopen(to, "wb1");
@@ -44,7 +45,9 @@ static int gzip(int from, int to)
 		return -ENOMEM;
 	}
 	while (!err && (n = read(from, buf, CHUNK)) != 0)
-		if (n < 0 ? errno != EINTR : gzwrite(gz, buf, (unsigned)n) != n)
+		if (atomic_load_explicit(hurry, memory_order_relaxed))
+			err = -ECANCELED;
+		else if (n < 0 ? errno != EINTR : gzwrite(gz, buf, (unsigned)n) != n)
 			err = errno ? -errno : -EIO;
 	if (gzclose(gz) != Z_OK && !err)
 		err = errno ? -errno : -EIO;
@@ -52,14 +55,14 @@ static int gzip(int from, int to)
 	return err;
 }
 
-int files_compress(struct files *f)
+int files_compress(struct files *f, const _Atomic int *hurry)
 {
 	struct out_block *b = f->plain ? NULL : finished(f);
 	char path[BLOCK_PATH_MAX], gz[BLOCK_PATH_MAX + 8], tmp[BLOCK_PATH_MAX + 8];
 	int from, to, err;
 	off_t bytes;
 
-	if (!b)
+	if (!b || atomic_load_explicit(hurry, memory_order_relaxed))
 		return 0;
 	blocks_path(f, b->block, b->part, path, sizeof(path));
 	snprintf(gz, sizeof(gz), "%s.gz", path);
@@ -70,7 +73,7 @@ int files_compress(struct files *f)
 	to = openat(f->dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	err = from < 0 || to < 0 ? -errno : 0;
 	if (!err)
-		err = gzip(from, to); /* closes it */
+		err = gzip(from, to, hurry); /* closes it */
 	else if (to >= 0)
 		close(to);
 	if (from >= 0)
@@ -80,6 +83,8 @@ int files_compress(struct files *f)
 	if (err) {
 		if (to >= 0)
 			unlinkat(f->dirfd, tmp, 0);
+		if (err == -ECANCELED)
+			return 0;
 		f->plain = true;
 		return err;
 	}

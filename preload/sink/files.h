@@ -80,7 +80,8 @@ uint32_t files_limit(struct files *f);
  * Compresses at most one calls file that is finished: a part with a further one, or a block with a whole block behind
  * it; rows that come late all the same go into a further part. The plain file is removed last: while it is there, it
  * is the one that counts. 1: done, 0: nothing to do, -errno: it stays as it is, and so do all others from now on.
+ * hurry: others wait for the files while it is not 0, so the file is left for later (0 is returned).
  */
-int files_compress(struct files *f);
+int files_compress(struct files *f, const _Atomic int *hurry);
 
 #endif

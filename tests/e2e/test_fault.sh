@@ -110,9 +110,10 @@ for f in $flavours; do
 	happened
 	missing write
 	whole
+	# Of a rank: configuration, list, custom.yaml, folder.
 	run 'no descriptors at all' FAULT=openat:24,open:24
 	happened
-	LINES_MAX=6 said 'output folder .*: Too many open files; nothing is recorded'
+	LINES_MAX=8 said 'output folder .*: Too many open files; nothing is recorded'
 	run 'the folder cannot be made' FAULT=mkdir:30
 	happened
 	said 'output folder .*: Read-only file system; nothing is recorded; set PROBE_OUTPUT_DIR'

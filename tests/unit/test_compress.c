@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* link: -Wl,--wrap=read */
 /* Finished calls files become .csv.gz; gunzip itself says what is in them. */
 #include "core_helper.h"
 
@@ -6,6 +7,7 @@
 
 static struct chain chain;
 static uint64_t next_seq;
+static _Atomic int hurry;
 
 static void begin(struct rank *r)
 {
@@ -56,12 +58,13 @@ static void test_when_finished(void **state)
 	(void)state;
 	begin(&r);
 	calls(&r, 5, 30);
-	assert_int_equal(files_compress(&r.sink.files), 0);
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 0);
 	calls(&r, 15, 30);
-	assert_int_equal(files_compress(&r.sink.files), 0); /* rows of step 9 may still come */
+	assert_int_equal(
+		files_compress(&r.sink.files, &hurry), 0); /* rows of step 9 may still come */
 	calls(&r, 25, 30);
-	assert_int_equal(files_compress(&r.sink.files), 1);
-	assert_int_equal(files_compress(&r.sink.files), 0);
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 1);
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 0);
 	assert_true(exists(&r, "calls_0-9.csv.gz") && !exists(&r, "calls_0-9.csv"));
 	assert_true(exists(&r, "calls_10-19.csv") && exists(&r, "calls_20-29.csv"));
 	check_rows(&r, 90);
@@ -70,7 +73,7 @@ static void test_when_finished(void **state)
 	calls(&r, 3, 2);
 	assert_true(exists(&r, "calls_0-9.1.csv") && !exists(&r, "calls_0-9.csv"));
 	check_rows(&r, 92);
-	assert_int_equal(files_compress(&r.sink.files), 1);
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 1);
 	assert_true(exists(&r, "calls_0-9.1.csv.gz"));
 	calls(&r, 3, 2);
 	assert_true(exists(&r, "calls_0-9.2.csv"));
@@ -95,7 +98,7 @@ static void test_parts_and_limit(void **state)
 	r.j.head->part_bytes = 20000;
 	for (int i = 0; i < 20; i++)
 		calls(&r, 7, 50);
-	while (files_compress(&r.sink.files) == 1)
+	while (files_compress(&r.sink.files, &hurry) == 1)
 		;
 	assert_true(exists(&r, "calls_0-9.csv.gz") && exists(&r, "calls_0-9.1.csv.gz"));
 	check_rows(&r, 1000);
@@ -140,6 +143,43 @@ static void test_killed(void **state)
 	rank_drop(&r);
 }
 
+static unsigned reads;
+
+ssize_t __real_read(int fd, void *buf, size_t n);
+ssize_t __wrap_read(int fd, void *buf, size_t n);
+
+/* The third piece of a file is read: the program ends at that moment. */
+ssize_t __wrap_read(int fd, void *buf, size_t n)
+{
+	if (reads && --reads == 0)
+		hurry = 1;
+	return __real_read(fd, buf, n);
+}
+
+/* The end of the program does not wait until a file is compressed. */
+static void test_hurry(void **state)
+{
+	struct rank r;
+
+	(void)state;
+	begin(&r);
+	for (int i = 0; i < 20; i++)
+		calls(&r, 5, 100);
+	calls(&r, 25, 30);
+	reads = 3;
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 0);
+	assert_int_equal(reads, 0);
+	assert_true(exists(&r, "calls_0-9.csv") && !exists(&r, "calls_0-9.csv.gz"));
+	assert_false(exists(&r, "calls_0-9.csv.gz.tmp"));
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 0);
+	assert_true(exists(&r, "calls_0-9.csv"));
+	hurry = 0;
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 1);
+	assert_true(exists(&r, "calls_0-9.csv.gz"));
+	check_rows(&r, 2030);
+	rank_drop(&r);
+}
+
 /* A file that cannot be compressed stays, and no other is tried. */
 static void test_fails(void **state)
 {
@@ -150,8 +190,8 @@ static void test_fails(void **state)
 	calls(&r, 5, 30);
 	calls(&r, 25, 30);
 	assert_int_equal(mkdirat(r.dirfd, "calls_0-9.csv.gz.tmp", 0777), 0);
-	assert_true(files_compress(&r.sink.files) < 0);
-	assert_int_equal(files_compress(&r.sink.files), 0);
+	assert_true(files_compress(&r.sink.files, &hurry) < 0);
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 0);
 	unlinkat(r.dirfd, "calls_0-9.csv.gz.tmp", AT_REMOVEDIR);
 	calls(&r, 5, 1);
 	check_rows(&r, 61);
@@ -164,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_when_finished),
 		cmocka_unit_test(test_parts_and_limit),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_hurry),
 		cmocka_unit_test(test_fails),
 	};
 

@@ -143,11 +143,57 @@ static void test_no_writer_thread(void **state)
 	in_child(no_writer_thread);
 }
 
+static _Atomic bool held;
+static bool spins;
+
+/* Stands for a writer that has the files for three seconds. */
+static void *hold(void *arg)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + UINT64_C(3000000000);
+
+	(void)arg;
+	pthread_mutex_lock(&session.drain_lock);
+	writer_tid = (int)syscall(SYS_gettid);
+	held = true;
+	while (clock_ns(CLOCK_MONOTONIC) < end)
+		if (!spins)
+			poll(NULL, 0, 3000);
+	pthread_mutex_unlock(&session.drain_lock);
+	return NULL;
+}
+
+/* On a crowded machine it is short of time, and waited for; one that is stuck is not. */
+static void ends_while_writing(void)
+{
+	pthread_t th;
+
+	session_rank(0, 1);
+	CHECK(call());
+	while (!writer_tid)
+		poll(NULL, 0, 10);
+	CHECK(pthread_create(&th, NULL, hold, NULL) == 0);
+	while (!held)
+		poll(NULL, 0, 10);
+	session_end();
+	CHECK(meta_says("rank0", "\"finished\"") == spins);
+	pthread_join(th, NULL);
+}
+
+static void test_ends_while_writing(void **state)
+{
+	(void)state;
+	spins = true;
+	in_child(ends_while_writing);
+	spins = false;
+	in_child(ends_while_writing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_ends_under_way),
+		cmocka_unit_test(test_ends_while_writing),
 		cmocka_unit_test(test_no_writer_thread),
 	};
 
