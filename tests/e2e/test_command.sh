@@ -76,6 +76,24 @@ says 'run passes arguments on' 0 '^a b\|--json\| ?$' "$probe" run printf '%s|' '
 is 'the library comes first, others stay' "$(cd / && LD_PRELOAD=/lib/other.so "$probe" run -n true 2>/dev/null)" "LD_PRELOAD=$B/libprobe.so:/lib/other.so true"
 is 'it is not there twice' "$(LD_PRELOAD=$B/libprobe.so "$probe" run -n true 2>/dev/null)" "LD_PRELOAD=$B/libprobe.so true"
 is 'paths are made absolute' "$(cd "$tmp" && "$probe" run -o out/x --print -- echo 'a b' "it's")" "LD_PRELOAD=$B/libprobe.so PROBE_OUTPUT_DIR=$(cd "$tmp" && pwd)/out/x echo 'a b' 'it'\\''s'"
+preset() {
+	"$probe" run -n "$@" true 2>&1 | tr ' ' '\n' | grep -v LD_PRELOAD | sort | tr '\n' ' '
+}
+conf=$(cd "$B/../configs" && pwd)
+is 'preset comm' "$(cd "$tmp" && preset -p comm)" "PROBE_OUTPUT_DIR=$tmp/probe_output PROBE_STACK=true PROBE_STATISTICS=true true "
+is 'preset nan: its own list, device memory' "$(cd "$tmp" && preset --preset nan -o out)" \
+	"PROBE_DEVICE=copy PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/out PROBE_STACK=true PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/nan.yaml true "
+is 'preset dump' "$(cd "$tmp" && preset -pdump | tr ' ' '\n' | grep -c 'CRC32=true\|NESTED=true\|presets/ops.yaml')" 3
+is 'preset: what the environment says stays, as an absolute path' "$(cd "$tmp" && PROBE_STACK=false PROBE_DEVICE=off PROBE_OUTPUT_DIR=here preset -p ops)" \
+	"PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/here PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/ops.yaml true "
+printf 'journal_mib: 5\noutput_dir: /there\n' >"$tmp/own.yaml"
+is 'preset: what a file says stays' "$(preset -p comm -c "$tmp/own.yaml")$(preset -p ops -c "$tmp/own.yaml" | grep -c JOURNAL)" \
+	"PROBE_CONFIG=$tmp/own.yaml PROBE_OUTPUT_DIR=/there PROBE_STACK=true PROBE_STATISTICS=true true 0"
+is 'preset: a file named in the environment, absolute' "$(cd "$tmp" && PROBE_CONFIG=own.yaml preset -p comm | grep -c "PROBE_CONFIG=$tmp/own.yaml PROBE_OUTPUT_DIR=/there")" 1
+says 'preset: a list of the user stays, and is told' 0 "wrap_ops is set to $tmp/l.yaml.*PROBE_WRAP_OPS=$tmp/l.yaml" env PROBE_WRAP_OPS="$tmp/l.yaml" "$probe" run -n -p nan true
+says 'preset: a wrong name' 2 'did you mean nan\? accepted: comm, nan, ops, dump' "$probe" run -p nna true
+says 'preset: the lists are lists' 0 "mpi: 1 entry.*aten: 1 entry|aten" env PROBE_WRAP_OPS="$conf/presets/ops.yaml" "$probe" config --explain
+says 'preset: and this one too' 0 'aten' env PROBE_WRAP_OPS="$conf/presets/nan.yaml" "$probe" config --explain
 echo 'journal_mib: 4' >"$tmp/good.yaml"
 echo 'journal_mib: lots' >"$tmp/bad.yaml"
 is 'a configuration' "$("$probe" run -c "$tmp/good.yaml" sh -c 'echo $PROBE_CONFIG')" "$tmp/good.yaml"

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What libprobe costs a PyTorch training (torch_cost.py), as ratios within one run: without the preload and with it in turn,
+# of each the shortest step, for other programs only make steps longer. Sourced by bench.sh, or run by itself:
+# tests/bench/torch_cost.sh [BUILD-DIR]; the Python is $PROBE_TEST_PYTHON, build/ptvenv/bin/python or python3. ROUNDS, STEPS.
+if ! declare -F row >/dev/null; then
+	set -u
+	cd "$(dirname "$0")/../.." || exit 2
+	B=$(cd "${1:-build}" && pwd) || exit 2
+	test_python=${PROBE_TEST_PYTHON:-}
+	unset LD_PRELOAD "${!PROBE_@}"
+	lib=$B/libprobe.so dir=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-cost.XXXXXX")
+	trap 'rm -rf "$dir"' EXIT
+	trap 'exit 1' INT TERM
+	title() {
+		printf '\n%s\n' "$1"
+	}
+	calc() {
+		awk "BEGIN {printf \"${2:-%.1f}\", $1}" 2>/dev/null
+	}
+	row() { # TEXT VALUE UNIT [TARGET]: as in bench.sh
+		local limit=${4:-} verdict=''
+		if [ -z "$2" ]; then
+			printf '  %-62s %12s\n' "$1" 'not measured'
+			return
+		fi
+		[ -z "$limit" ] || verdict=$(awk -v v="$2" -v t="${limit:2}" 'BEGIN {print (v <= t) ? "ok" : "short"}')
+		printf '  %-62s %12s %-6s %-9s %s\n' "$1" "$2" "$3" "$limit" "$verdict"
+	}
+fi
+
+torch_python=''
+for p in "${test_python:-}" "$B/ptvenv/bin/python" python3; do
+	if [ -n "$p" ] && "$p" -c 'import torch.distributed as d; assert d.is_gloo_available()' 2>/dev/null; then
+		torch_python=$p
+		break
+	fi
+done
+
+# KIND: one run of that kind; its shortest step into $dir/torch.KIND, one line a round
+torch_run() {
+	local kind=$1 vars=(A=1) args=("${STEPS:-6}") launch=("$torch_python")
+	rm -rf "$dir/torch_probe" "$dir/msprobe"
+	[[ $kind == plain* || $kind == msprobe ]] || vars=(LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/torch_probe")
+	case $kind in
+	nothing) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml") ;;
+	ops) vars+=(PROBE_WRAP_OPS=configs/presets/ops.yaml PROBE_JOURNAL_MIB=64) ;;
+	nan) vars+=(PROBE_WRAP_OPS=configs/presets/nan.yaml PROBE_JOURNAL_MIB=64) ;;
+	msprobe)
+		mkdir -p "$dir/msprobe"
+		args+=(msprobe "$dir/msprobe")
+		;;
+	*_ddp)
+		args+=(ddp)
+		launch=("$torch_python" -m torch.distributed.run --standalone --nproc_per_node 2)
+		vars+=(OMP_NUM_THREADS=1)
+		;;
+	esac
+	env GLOO_SOCKET_IFNAME=lo "${vars[@]}" "${launch[@]}" tests/bench/torch_cost.py "${args[@]}" 2>"$dir/torch.err" </dev/null |
+		awk '$1 == "least" {print $2}' >>"$dir/torch.$kind"
+	[ "$kind" != ops ] || torch_lost=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
+		sed -n 's/.*"journal_full": \([0-9]*\).*/\1/p')
+}
+
+least() {
+	sort -g "$dir/torch.$1" 2>/dev/null | head -1
+}
+
+ratio() { # KIND PLAIN: how much longer a step is, as a factor
+	[ -s "$dir/torch.$1" ] && [ -s "$dir/torch.$2" ] && calc "$(least "$1") / $(least "$2")" %.3f
+}
+
+torch_bench() {
+	local kinds=(plain nothing nan ops) k i with=''
+	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/torch_nothing.yaml"
+	! "$torch_python" -c 'import msprobe.pytorch' 2>/dev/null || kinds+=(msprobe)
+	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
+		for k in "${kinds[@]}" plain_ddp comm_ddp; do
+			torch_run "$k"
+		done
+	done
+	title "PyTorch $("$torch_python" -c 'import torch; print(torch.__version__)'): a step of a transformer of 10 M parameters ($(calc "$(least plain) * 1000" %.0f) ms; DDP on 2 ranks: $(calc "$(least plain_ddp) * 1000" %.0f) ms)"
+	row 'libprobe loaded, nothing selected' "$(ratio nothing plain)" x '<=1.01'
+	row 'DDP: collectives with statistics and Python stacks' "$(ratio comm_ddp plain_ddp)" x '<=1.02'
+	row "preset nan: operators that compute" "$(ratio nan plain)" x
+	row "preset ops: all operators with statistics${torch_lost:+ ($torch_lost records lost)}" "$(ratio ops plain)" x '<=1.3'
+	if [ -s "$dir/torch.msprobe" ]; then
+		row "msprobe's L1 statistics" "$(ratio msprobe plain)" x
+		row 'preset ops: added, as a share of what msprobe L1 adds' \
+			"$(calc "($(least ops) - $(least plain)) / ($(least msprobe) - $(least plain))" %.2f)" x '<=0.33'
+	else
+		row "msprobe's L1 statistics (pip install mindstudio-probe)" '' x
+	fi
+}
+
+if [ -n "$torch_python" ]; then
+	torch_bench
+else
+	printf '\nPyTorch: no Python that has it (PROBE_TEST_PYTHON, make ptvenv)\n'
+fi

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Processes that PyTorch programs start: torch.multiprocessing.spawn with ranks by argument, and torchrun that starts all
+# workers again after one failed.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'PyTorch: processes'
+app=tests/apps/py/processes.py
+
+spawned() { # FILE [NAME=VALUE ...]
+	local file=$1
+	shift
+	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo "$@" timeout -k 5 100 "$python" $app spawn >"$file" 2>"$file.err" </dev/null
+	status=$?
+	sort -o "$file" "$file"
+	echo $status >"$file.status"
+}
+spawned "$tmp/plain"
+new_out
+spawned "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+is 'spawn: ends well without us' "$(cat "$tmp/plain.status")" 0
+same_output 'spawn'
+contract 'spawn' "$out"
+is 'spawn: a folder for each rank, none for the parent' "$(rows "$out" dirs)" "['rank0', 'rank1']"
+is 'spawn: steps, on both' "$(rows "$out" '{(M[d]["steps"]["current"], M[d]["world_size"]) for d in dirs}')" '{(4, 2)}'
+is 'spawn: rows say the rank that the program gave' "$(rows "$out" 'sorted({(r["folder"], r["rank"]) for r in R})')" "[('rank0', '0'), ('rank1', '1')]"
+
+restarted() { # FILE [NAME=VALUE ...]
+	local file=$1
+	shift
+	rm -rf "$tmp/save"
+	mkdir "$tmp/save"
+	# What rank 0 says in the step in which rank 1 fails depends on how soon it is ended.
+	torchrun_to "$file" 2 "$@" --max-restarts 1 --monitor-interval 0.2 $app restart "$tmp/save"
+	sort -u -o "$file" "$file"
+}
+restarted "$tmp/plain"
+new_out
+restarted "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+is 'restart: ends well without us' "$(cat "$tmp/plain.status")" 0
+same_output 'restart'
+is 'restart: the attempts are kept apart' "$(ls "$out" | paste -sd' ')" 'rank0 rank0.1 rank1 rank1.1'
+is 'restart: the second attempt' "$(rows "$out" '[M[d]["steps"]["current"] for d in ("rank0", "rank1")]')" '[2, 2]'
+is 'restart: the first one holds what it did' "$(rows "$out/rank1.1" '{r["step"] for r in R if r["op"] == "all_reduce"} >= {"0", "1", "2"}')" True
+like 'restart: report reads the second' "$("$probe" report "$out")" 'ranks 2 \(0,1\) of 2, all finished steps 0 to [12]'
+ok 'restart: the first can be completed from its journals' "$probe" recover "$out"
+finish
