@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "entry/elfsym.h"
+#include "entry/elf_object.h"
 
-#include <elf.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "entry/stub_elf.h"
-
-struct object {
-	ElfW(Addr) base;
-	uintptr_t lo, hi;
-	const ElfW(Sym) * sym;
-	const char *str;
-	const uint32_t *gnu_hash, *sysv_hash;
-	const ElfW(Half) * versym;
-	const ElfW(Dyn) * dyn;
-	const char *soname; /* NULL: none */
-};
-
-struct search {
-	const char *name;
-	uint32_t gnu, sysv;
-	struct provider *out;
-	int max, found;
-	bool any_type, only_after, only_before, passed_us, stubs;
-};
 
 uint32_t elfsym_hash(const char *s)
 {
@@ -37,7 +16,7 @@ uint32_t elfsym_hash(const char *s)
 	return h;
 }
 
-static uint32_t hash_sysv(const char *s)
+uint32_t object_hash_sysv(const char *s)
 {
 	uint32_t h = 0;
 
@@ -51,7 +30,7 @@ static uint32_t hash_sysv(const char *s)
 	return h;
 }
 
-static void bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
+void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
 {
 	*lo = UINTPTR_MAX;
 	*hi = 0;
@@ -67,13 +46,13 @@ static void bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi
 	}
 }
 
-static bool describe(const struct dl_phdr_info *info, struct object *o)
+bool object_describe(const struct dl_phdr_info *info, struct object *o)
 {
 	const ElfW(Dyn) *dyn = NULL;
 	uintptr_t soname = 0;
 
 	*o = (struct object){.base = info->dlpi_addr};
-	bounds(info, &o->lo, &o->hi);
+	object_bounds(info, &o->lo, &o->hi);
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dyn = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -126,12 +105,12 @@ static bool fits(const struct object *o, const struct search *s, uint32_t i)
 	return strcmp(o->str + sym->st_name, s->name) == 0;
 }
 
-static bool is_stub_object(const struct object *o)
+bool object_is_stubs(const struct object *o)
 {
 	return o->soname && strcmp(o->soname, STUB_SONAME) == 0;
 }
 
-static const ElfW(Sym) * find(const struct object *o, const struct search *s)
+const ElfW(Sym) * object_find(const struct object *o, const struct search *s)
 {
 	if (o->gnu_hash) {
 		const uint32_t *t = o->gnu_hash;
@@ -173,7 +152,7 @@ static const ElfW(Sym) * find(const struct object *o, const struct search *s)
 	return NULL;
 }
 
-static uintptr_t self(void)
+uintptr_t object_self(void)
 {
 	static const char here;
 
@@ -187,17 +166,17 @@ static int each(struct dl_phdr_info *info, size_t size, void *arg)
 	uintptr_t lo, hi;
 
 	(void)size;
-	bounds(info, &lo, &hi);
-	if (self() >= lo && self() < hi) {
+	object_bounds(info, &lo, &hi);
+	if (object_self() >= lo && object_self() < hi) {
 		s->passed_us = true;
 		return s->only_before;
 	}
-	if ((s->only_after && !s->passed_us) || !describe(info, &o))
+	if ((s->only_after && !s->passed_us) || !object_describe(info, &o))
 		return 0;
 
-	const ElfW(Sym) *sym = find(&o, s);
+	const ElfW(Sym) *sym = object_find(&o, s);
 
-	if (!sym || is_stub_object(&o) != s->stubs)
+	if (!sym || object_is_stubs(&o) != s->stubs)
 		return 0;
 	if (s->found < s->max)
 		s->out[s->found] = (struct provider){
@@ -214,7 +193,7 @@ static int each(struct dl_phdr_info *info, size_t size, void *arg)
 static int search(struct search *s)
 {
 	s->gnu = elfsym_hash(s->name);
-	s->sysv = hash_sysv(s->name);
+	s->sysv = object_hash_sysv(s->name);
 	dl_iterate_phdr(each, s);
 	return s->found;
 }
@@ -260,8 +239,8 @@ static int find_us(struct dl_phdr_info *info, size_t size, void *arg)
 	uintptr_t *range = arg;
 
 	(void)size;
-	bounds(info, &range[0], &range[1]);
-	return self() >= range[0] && self() < range[1];
+	object_bounds(info, &range[0], &range[1]);
+	return object_self() >= range[0] && object_self() < range[1];
 }
 
 bool elfsym_is_us(uintptr_t addr)
@@ -282,10 +261,10 @@ static int describe_us(struct dl_phdr_info *info, size_t size, void *arg)
 	uintptr_t lo, hi;
 
 	(void)size;
-	bounds(info, &lo, &hi);
-	if (self() < lo || self() >= hi)
+	object_bounds(info, &lo, &hi);
+	if (object_self() < lo || object_self() >= hi)
 		return 0;
-	us->ok = describe(info, &us->o);
+	us->ok = object_describe(info, &us->o);
 	return 1;
 }
 
@@ -294,213 +273,16 @@ bool elfsym_own(const char *name)
 	/* We are never unloaded, and all threads that are here for the first time find the same. */
 	static struct own us;
 	static _Atomic int known; /* 1: a thread fills it in, 2: it is there */
-	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = hash_sysv(name)};
+	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
 	struct own mine = {.ok = false};
 	int none = 0;
 
 	if (known == 2)
-		return us.ok && find(&us.o, &s);
+		return us.ok && object_find(&us.o, &s);
 	dl_iterate_phdr(describe_us, &mine);
 	if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
 		us = mine;
 		known = 2;
 	}
-	return mine.ok && find(&mine.o, &s);
-}
-
-/* ---- places ---- */
-
-struct at {
-	uintptr_t addr;
-	struct elf_place *out;
-	bool passed_us;
-};
-
-static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct at *a = arg;
-	struct object o;
-	uintptr_t lo, hi;
-
-	(void)size;
-	bounds(info, &lo, &hi);
-	a->passed_us |= self() >= lo && self() < hi;
-	if (a->addr < lo || a->addr >= hi)
-		return 0;
-	*a->out = (struct elf_place){.path = info->dlpi_name,
-		.base = info->dlpi_addr,
-		.us = self() >= lo && self() < hi,
-		.behind_us = a->passed_us};
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X &&
-			a->addr - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-			a->out->code = true;
-	}
-	if (!describe(info, &o) || !o.str)
-		return 1;
-	a->out->stubs = is_stub_object(&o);
-	for (const ElfW(Dyn) *d = o.dyn; d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_RPATH)
-			a->out->rpath = o.str + d->d_un.d_val;
-		if (d->d_tag == DT_RUNPATH)
-			a->out->runpath = o.str + d->d_un.d_val;
-		if (d->d_tag == DT_FLAGS_1)
-			a->out->no_default = d->d_un.d_val & DF_1_NODEFLIB;
-	}
-	return 1;
-}
-
-bool elfsym_place(uintptr_t addr, struct elf_place *out)
-{
-	struct at a = {addr, out, false};
-
-	return dl_iterate_phdr(find_place, &a);
-}
-
-/* ---- what an object and the objects that it needs define ---- */
-
-#define SCOPE_MAX 128
-
-struct scope {
-	struct search s;
-	uintptr_t pc;
-	struct object item[SCOPE_MAX];
-	int n;
-	const char *name; /* being looked for: DT_NEEDED, or NULL: the object around pc */
-};
-
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int add_to_scope(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct scope *c = arg;
-	struct object o;
-
-	(void)size;
-	if (!c->name) {
-		uintptr_t lo, hi;
-
-		bounds(info, &lo, &hi);
-		if (c->pc < lo || c->pc >= hi)
-			return 0;
-	} else if (strcmp(info->dlpi_name, c->name) && strcmp(file_of(info->dlpi_name), c->name)) {
-		if (!describe(info, &o) || !o.soname || strcmp(o.soname, c->name))
-			return 0;
-	}
-	if (!describe(info, &o))
-		return 1;
-	for (int i = 0; i < c->n; i++)
-		if (c->item[i].lo == o.lo)
-			return 1;
-	if (c->n < SCOPE_MAX && !(self() >= o.lo && self() < o.hi))
-		c->item[c->n++] = o;
-	return 1;
-}
-
-static int walk_scope(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct scope *c = arg;
-
-	/*
-	 * The lock that keeps objects from being unloaded is held here and may be taken again by the same thread: so
-	 * objects can be looked for by name while those found before stay where they are.
-	 */
-	(void)info;
-	(void)size;
-	dl_iterate_phdr(add_to_scope, c);
-	for (int i = 0; i < c->n; i++) {
-		const struct object *o = &c->item[i];
-		const ElfW(Sym) *sym = is_stub_object(o) ? NULL : find(o, &c->s);
-
-		if (sym) {
-			*c->s.out = (struct provider){.addr = (void *)(o->base + sym->st_value),
-				.lo = o->lo,
-				.hi = o->hi,
-				.path = "",
-				.ifunc = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
-			return 1;
-		}
-		for (const ElfW(Dyn) *d = o->dyn; d->d_tag != DT_NULL; d++) {
-			if (d->d_tag != DT_NEEDED)
-				continue;
-			c->name = o->str + d->d_un.d_val;
-			dl_iterate_phdr(add_to_scope, c);
-		}
-	}
-	return 2;
-}
-
-bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out)
-{
-	struct scope c = {.pc = pc};
-
-	c.s = (struct search){.name = name, .out = out, .max = 1};
-	c.s.gnu = elfsym_hash(name);
-	c.s.sysv = hash_sysv(name);
-	return dl_iterate_phdr(walk_scope, &c) == 1;
-}
-
-/* ---- libraries by name ---- */
-
-static int has_name(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	const char *name = arg;
-	struct object o;
-
-	(void)size;
-	if (strcmp(info->dlpi_name, name) == 0)
-		return 1;
-	if (strchr(name, '/'))
-		return 0;
-	return (describe(info, &o) && o.soname && strcmp(o.soname, name) == 0) ||
-	       strcmp(file_of(info->dlpi_name), name) == 0;
-}
-
-bool elfsym_loaded(const char *name)
-{
-	return dl_iterate_phdr(has_name, (void *)(uintptr_t)name);
-}
-
-/* ---- stubs ---- */
-
-struct each_stub {
-	void (*visit)(const char *name, void *arg);
-	void *arg;
-};
-
-static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct each_stub *e = arg;
-	struct object o;
-
-	(void)size;
-	if (!describe(info, &o) || !is_stub_object(&o))
-		return 0;
-
-	/* The table of stub_elf.c: FIRST symbols that are no stubs, then as many as the chains say. */
-	const uint32_t *t = o.gnu_hash, *bucket = t + 4 + t[2] * (sizeof(ElfW(Addr)) / 4);
-	const uint32_t *chain = bucket + t[0];
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < t[0]; i++)
-		last = bucket[i] > last ? bucket[i] : last;
-	while (last && !(chain[last - t[1]] & 1))
-		last++;
-	for (uint32_t i = t[1]; i <= last; i++)
-		e->visit(o.str + o.sym[i].st_name, e->arg);
-	return 0;
-}
-
-void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg)
-{
-	struct each_stub e = {visit, arg};
-
-	dl_iterate_phdr(visit_stubs, &e);
+	return mine.ok && object_find(&mine.o, &s);
 }
