@@ -32,7 +32,7 @@ static const struct preset presets[] = {
 		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
 			{"journal_mib", ROOM}}},
 	{"dump", "presets/ops.yaml",
-		{{"statistics", "true"}, {"crc32", "true"}, {"stack", "true"}, {"nested", "true"},
+		{{"statistics", "true"}, {"checksum", "crc32"}, {"stack", "true"}, {"nested", "true"},
 			{"device", "copy"}, {"journal_mib", ROOM}}},
 };
 
