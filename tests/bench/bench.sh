@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(cd "${1:-build}" && pwd) || exit 2
 . tests/e2e/mpi.sh
-test_python=${PROBE_TEST_PYTHON:-} # one that has PyTorch, for torch_cost.sh
+test_python=${PROBE_TEST_PYTHON:-} # one that has PyTorch
 unset LD_PRELOAD "${!PROBE_@}"
 bin=$B/bench lib=$B/libprobe.so
 dir=$B/bench/out
@@ -157,7 +157,7 @@ t=$("$bin/stats_bench" -s 4194304 -t float32)
 share 'float32 at 4 MiB' float32 '>=0.90'
 t=$("$bin/stats_bench" -s 65536 -t float32)
 share 'float32 at 64 KiB (L2)' float32 '>=0.30'
-for python in "${PROBE_TEST_PYTHON:-}" "$B/ptvenv/bin/python" python3; do
+for python in "$test_python" "$B/ptvenv/bin/python" python3; do
 	[ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null || continue
 	t=$(PYTHON=$python B=$B tests/bench/stats_torch.sh 128 float32 bfloat16 2>/dev/null)
 	torch=$(sed -n 's/^torch \([^,]*\),.*/\1/p' <<<"$t")

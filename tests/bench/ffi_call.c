@@ -45,18 +45,18 @@ struct pair {
 	int64_t b;
 };
 
-__attribute__((noipa)) static int collective(
+__attribute__((noinline)) static int collective(
 	const void *send, void *recv, size_t n, int type, int op, void *comm)
 {
 	return send == recv && n && type + op && comm;
 }
 
-__attribute__((noipa)) static double reals(double a, float b, struct pair p)
+__attribute__((noinline)) static double reals(double a, float b, struct pair p)
 {
 	return a + b + p.a;
 }
 
-__attribute__((noipa)) static long many(
+__attribute__((noinline)) static long many(
 	long a, long b, long c, long d, long e, long f, long g, long h, long i, long k)
 {
 	return a + b + c + d + e + f + g + h + i + k;
