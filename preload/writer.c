@@ -101,6 +101,14 @@ static void follow_folder(void)
 		session.journal.safe = false;
 }
 
+static void report_write(int err)
+{
+	log_loss(LOSS_WRITE,
+		"writing to %s: %s; records wait in the journal and are lost when it is full; free "
+		"space there",
+		session.folder.path, strerror(-err));
+}
+
 /* With drain_lock held. */
 static int drain_now(bool last)
 {
@@ -116,10 +124,7 @@ static int drain_now(bool last)
 	int err = drain_all(&session.drain, last);
 
 	if (err)
-		log_loss(LOSS_WRITE,
-			"writing to %s: %s; records wait in the journal and are lost when it is "
-			"full; free space there",
-			session.folder.path, strerror(-err));
+		report_write(err);
 	if (files_limit(&session.sink.files))
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
@@ -142,7 +147,12 @@ static int drain_now(bool last)
 		atomic_store(&h->state, JS_FINISHED);
 	if (last || commit != session.meta_of_commit || seen != session.meta_of_count) {
 		update_head();
-		if (sink_meta(&session.sink) == 0) {
+
+		int late = sink_meta(&session.sink);
+
+		if (late) {
+			report_write(late);
+		} else {
 			session.meta_of_commit = commit;
 			session.meta_of_count = seen;
 		}

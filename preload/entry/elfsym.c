@@ -234,22 +234,6 @@ bool elfsym_stub(const char *name, struct provider *out)
 	return search(&s);
 }
 
-static int find_us(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	uintptr_t *range = arg;
-
-	(void)size;
-	object_bounds(info, &range[0], &range[1]);
-	return object_self() >= range[0] && object_self() < range[1];
-}
-
-bool elfsym_is_us(uintptr_t addr)
-{
-	uintptr_t range[2] = {0, 0};
-
-	return dl_iterate_phdr(find_us, range) && addr >= range[0] && addr < range[1];
-}
-
 struct own {
 	struct object o;
 	bool ok;

@@ -47,9 +47,6 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 /* True if libprobe.so itself exports the name. No loader lock: about 20 ns. */
 bool elfsym_own(const char *name);
 
-/* True if addr lies in libprobe.so itself. */
-bool elfsym_is_us(uintptr_t addr);
-
 struct elf_place {
 	const char *
 		path; /* "" for the program; valid while the object is loaded, as rpath and runpath */

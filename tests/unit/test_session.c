@@ -37,6 +37,28 @@ static void test_whole_life(void **state)
 	in_child(whole_life);
 }
 
+/* Where meta.json cannot be written anew, that is said as with other files, and in it once it can. */
+static void meta_in_the_way(void)
+{
+	session_rank(3, 4);
+	CHECK(call());
+	session_flush();
+	CHECK(mkdir(path_in("rank3", "meta.json.tmp"), 0777) == 0);
+	CHECK(call());
+	session_flush();
+	CHECK(log_loss_text(LOSS_WRITE));
+	CHECK(rmdir(path_in("rank3", "meta.json.tmp")) == 0);
+	session_flush();
+	CHECK(meta_says("rank3", "\"write\": \"writing to") && rows("rank3") == 2);
+	session_end();
+}
+
+static void test_meta_in_the_way(void **state)
+{
+	(void)state;
+	in_child(meta_in_the_way);
+}
+
 static void rank_known_later(void)
 {
 	char *host = NULL;
@@ -190,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_life),
+		cmocka_unit_test(test_meta_in_the_way),
 		cmocka_unit_test(test_rank_known_later),
 		cmocka_unit_test(test_odd_command_line),
 		cmocka_unit_test(test_folder_removed),

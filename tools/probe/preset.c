@@ -32,8 +32,8 @@ static const struct preset presets[] = {
 		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
 			{"journal_mib", ROOM}}},
 	{"dump", "presets/ops.yaml",
-		{{"statistics", "true"}, {"checksum", "crc32"}, {"stack", "true"}, {"nested", "true"},
-			{"device", "copy"}, {"journal_mib", ROOM}}},
+		{{"statistics", "true"}, {"checksum", "crc32"}, {"stack", "true"},
+			{"nested", "true"}, {"device", "copy"}, {"journal_mib", ROOM}}},
 };
 
 #define N (sizeof(presets) / sizeof(*presets))
