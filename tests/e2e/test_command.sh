@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The probe command as people type it: run, check, config, recover, help, and what it says of mistakes. Prints TAP.
-# timeout: 120
+# timeout: 420
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/e2e/mpi.sh

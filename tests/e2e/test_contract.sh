@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The contract of the CSV files, to the letter: programs whose rows are written down by hand (contract*.expected), and
 # what must hold between the files of all ranks. With each MPI.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || skip 'contract' 'no MPI, or its programs are not built (make apps)'
 

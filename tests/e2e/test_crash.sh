@@ -2,7 +2,7 @@
 # kill -9 at random moments, against the truth that the program itself kept (mpi_random_kill.c): after `probe recover`
 # every call that had been left is there, and none that was not entered. Jobs that hang: what the report says of them,
 # and the rows of what was open when they were killed. With each MPI.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'crashes' 'no MPI, or its programs are not built (make apps)'; finish; }
 seed=${SEED:-$$}

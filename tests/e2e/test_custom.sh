@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # docs/adding-a-function.md, followed to the letter: its files are written, its commands are run, and what it promises is
 # looked for. Then what it does not say: fork, libraries in several shapes, mistakes. Prints TAP.
-# timeout: 180
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 
 export PROBE=$probe LIBPROBE=$lib

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demo reaches the accuracy that it states, recorded or not, to the bit; and when the training goes wrong as real ones
 # do (a NaN, a slow rank, a rank that hangs) the report names rank, step, operation and line. With each MPI.
-# timeout: 180
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'demo' 'no MPI, or its programs are not built (make apps)'; finish; }
 

@@ -2,7 +2,7 @@
 # What fails on our side never reaches the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
 # full, read-only and vanished folders, limits on files and descriptors. Each time the results are the same to the bit,
 # and meta.json or one line says what is missing. With each MPI.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'faults' 'no MPI, or its programs are not built (make apps)'; finish; }
 cc -std=gnu11 -O1 -g -Wall -D_GNU_SOURCE -shared -fPIC -fno-builtin -o "$tmp/libfault.so" tests/fault/fault.c -lpthread || {

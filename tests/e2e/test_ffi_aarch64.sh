@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The libffi entry on the other processor: tests/unit/test_ffi.c, built by the cross compiler, run by qemu-user. Needs
 # libffi-dev and libcmocka-dev of arm64, here or unpacked below $AARCH64_ROOT. Prints TAP.
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 
 root=${AARCH64_ROOT:-}/usr

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make install and uninstall: what is there, that it works from there, and that nothing is left. Prints TAP.
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 
 make=(make --no-print-directory -s "B=$B")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every program of tests/apps that no other script runs in both ways gives the same results, and ends in the same way,
 # with the preload as without it. With each MPI. $APPS selects, $RANKS replaces 3.
-# timeout: 300
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'MPI programs' 'no MPI, or its programs are not built (make apps)'; finish; }
 

@@ -2,7 +2,7 @@
 # Two tools in one preload chain see the same calls: libprobe.so, and libpmpicount.so, which measures every buffer by
 # itself (pmpi_count.c), each once before the other. And what libpmpicount.so cannot follow, against what is known of
 # the programs. With each MPI.
-# timeout: 300
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'truth' 'no MPI, or its programs are not built (make apps)'; finish; }
 

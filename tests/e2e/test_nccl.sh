@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # NCCL programs on a libnccl.so.2 that computes on the processor: results unchanged, rows as written by hand.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_contract" ] || {

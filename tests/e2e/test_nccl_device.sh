@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # NCCL on streams of a device, on doubles of NCCL and of CUDA's driver: what is asked of the driver, and in which order.
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_device" ] || {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.14 that is on this machine;
 # the keys codeline and stack_blacklist.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 
 # Interpreters, one of each version.

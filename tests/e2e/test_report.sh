@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe report` against an independent count over the same files (report_truth.py), on generated folders and on real runs:
 # finished, with NaN, with a slow rank, hung, killed, recovered. Prints TAP.
-# timeout: 300
+# timeout: 420
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/e2e/mpi.sh

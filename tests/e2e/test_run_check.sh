@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe run` and `probe check` before real launchers, with each MPI: what is launched is recorded as with LD_PRELOAD set
 # by hand, and check counts what was called and says why something was not. (How they are typed: test_command.sh.)
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'run and check' 'no MPI, or its programs are not built (make apps)'; finish; }
 

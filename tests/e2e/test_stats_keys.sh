@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The keys of the statistics in a real program: whichever instructions measure, the files hold the same figures; a
 # checksum fills its column and changes nothing else.
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'keys' 'no MPI, or its programs are not built (make apps)'; finish; }
 read -r f _ <<<"$flavours"

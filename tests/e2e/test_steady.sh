@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A recorded call asks for no memory, takes no lock and makes no system call once all is warm: counted over 100,000
 # calls with statistics and stacks (tests/apps/steady.c).
-# timeout: 120
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 
 build() { # NAME COMMAND...: a step that everything hangs on

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Where steps end: probe_step() by a weak symbol, MPI_Pcontrol 0, 1 and 2, a marker with a count, nothing at all; and
 # which of them are recorded. With each MPI.
-# timeout: 180
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'steps' 'no MPI, or its programs are not built (make apps)'; finish; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A new user's first hour with PyTorch: tests/apps/train_ddp.py under the preload, what `probe report` says of a NaN and of
 # a slow rank, and the presets of `probe run`.
-# timeout: 300
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: the first hour'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Operators: with all of them recorded every result, error and loss is the same bit for bit; rows against what Python
 # measures; which names of a list choose which operators.
-# timeout: 300
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: operators'

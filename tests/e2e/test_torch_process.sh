@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Processes that PyTorch programs start: torch.multiprocessing.spawn with ranks by argument, and torchrun that starts all
 # workers again after one failed.
-# timeout: 240
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: processes'
