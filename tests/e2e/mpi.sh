@@ -36,10 +36,10 @@ mpi_run() {
 	[[ $prog == */* ]] || prog=$B/apps/$flavour/$prog
 	if [ "$flavour" = openmpi ]; then
 		[ -z "$preload" ] || vars+=(-x "LD_PRELOAD=$preload")
-		timeout -k 5 "${MPI_LIMIT:-60}" mpirun.openmpi --oversubscribe -n "$ranks" "${vars[@]}" "$prog" "$@"
+		timeout -k 5 "${MPI_LIMIT:-150}" mpirun.openmpi --oversubscribe -n "$ranks" "${vars[@]}" "$prog" "$@"
 	else
 		vars+=(-genv LD_PRELOAD "${preload:+$preload:}$(realpath "$B/apps/mpich/libucxyield.so")")
-		timeout -k 5 "${MPI_LIMIT:-60}" mpirun.mpich -n "$ranks" "${vars[@]}" "$prog" "$@"
+		timeout -k 5 "${MPI_LIMIT:-150}" mpirun.mpich -n "$ranks" "${vars[@]}" "$prog" "$@"
 	fi
 }
 
