@@ -24,6 +24,14 @@ static bool is_behind(const struct member *m)
 	return (double)hist_quantile(&m->behind, 0.5) >= BEHIND_MIN;
 }
 
+/* What was waited, but for one long wait for another rank than the one in question: some rank is the last to start. */
+static double habitual(const struct late_comm *c)
+{
+	double all = c->wait_ns + c->stood_ns;
+
+	return c->worst_for == c->costly ? all : all - c->worst_ns;
+}
+
 struct straggler report_straggler(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->most};
@@ -43,8 +51,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	 * chance. It is the waiting that tells.
 	 */
 	if (c->costly && c->costly->last >= MEETINGS_MIN && is_behind(c->costly) &&
-		c->costly->wait_ns + c->costly->stood_ns >=
-			share_min(c->ranks) * (c->wait_ns + c->stood_ns)) {
+		c->costly->wait_ns + c->costly->stood_ns >= share_min(c->ranks) * habitual(c)) {
 		s.who = c->costly;
 		s.share = (double)s.who->last / (double)c->meetings;
 		s.matters = true;
@@ -81,7 +88,7 @@ static void stragglers(struct report *r)
 		qsort(list, n, sizeof(*list), by_cost);
 	for (unsigned i = 0; i < n && i < LIST_MAX; i++) {
 		const struct straggler *s = &list[i];
-		const struct call *c = &s->comm->worst_call;
+		const struct call *c = &s->who->worst;
 		char *at = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 2);
 
 		finding_add(r, FIND_WARN, "straggler",

@@ -87,7 +87,8 @@ static uint64_t smallest(uint64_t *v, unsigned n, unsigned k)
 
 /*
  * Asynchronous operations overlap each other (the buckets of one backward pass): what was counted for one of them is not
- * counted again. They come in the order of their numbers.
+ * counted again. They come in the order of their completion: of one that completed out of turn only the part behind what
+ * was counted before is, so the sum is no more than what it was.
  */
 static double stood_open(
 	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
@@ -146,10 +147,6 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	}
 	c->wait_ns += waited;
 	c->stood_ns += stood;
-	if (waited + stood > (double)c->worst) {
-		c->worst = (uint64_t)(waited + stood);
-		c->worst_call = m->longest;
-	}
 	c->meetings++;
 	c->ranks = m->n;
 	hist_add(&c->spread, longest - shortest);
@@ -158,6 +155,10 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	struct member *who = late_member(l, m->comm, last->rank);
 
 	hist_add(&c->behind, behind);
+	if (waited + stood > c->worst_ns) {
+		c->worst_ns = waited + stood;
+		c->worst_for = who;
+	}
 	if (!who)
 		return;
 	who->last++;
@@ -167,5 +168,9 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	who->stood_ns += stood;
 	if (!c->costly || who->wait_ns + who->stood_ns > c->costly->wait_ns + c->costly->stood_ns)
 		c->costly = who;
+	if (waited + stood > who->worst_ns) {
+		who->worst_ns = waited + stood;
+		who->worst = m->longest;
+	}
 	hist_add(&who->behind, behind);
 }

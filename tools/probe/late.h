@@ -19,6 +19,8 @@ struct member {
 	uint64_t
 		stood_until; /* moment up to which its own stood open for another rank, as far as counted */
 	struct hist behind; /* then: how far behind the middle one */
+	double worst_ns; /* of wait_ns and stood_ns, in the worst operation */
+	struct call worst; /* that operation on the rank that was in it longest */
 };
 
 struct late_comm {
@@ -34,8 +36,8 @@ struct late_comm {
 	const struct member *most; /* the member that is most often last; NULL: none ever was */
 	const struct member *costly; /* the member for which the others waited longest altogether */
 	struct hist spread; /* longest minus shortest duration */
-	uint64_t worst; /* ns that the others waited, or theirs stood open, in the worst one */
-	struct call worst_call; /* of the rank that was in that one longest */
+	double worst_ns; /* that the others waited, or theirs stood open, in the worst one */
+	const struct member *worst_for; /* for this one */
 };
 
 struct late {

@@ -56,8 +56,10 @@ def spawn():
 
 def restart(folder):
     attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-    dist.init_process_group("gloo")
-    rank = dist.get_rank()
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    # A store of this attempt alone: in torchrun's, PyTorch 2.13 now and then finds the addresses of the first attempt.
+    store = dist.FileStore(os.path.join(folder, f"store{attempt}"), size)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
     saved = os.path.join(folder, "model.pt")
     train(rank, 2 if attempt else 0, 4, fail_at=2 if attempt == 0 and rank == 1 else -1, saved=saved)
     dist.destroy_process_group()
