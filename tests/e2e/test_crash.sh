@@ -130,4 +130,25 @@ for f in $flavours; do
 	hang wait "[(0, 'barrier'), (1, 'recv')]" 'barrier #20 .* rank 1: in MPI_Wait for .* recv #0 from 0 tag 99 .{,80} rank 1: started and not completed'
 	hang spin "[(0, 'barrier'), (1, 'recv')]" 'barrier #20 .* recv #0 from 0 tag 99 .{,80} rank 1: started and not completed'
 done
+# A process that has taken its folder and not made its journal yet is running, too.
+new_out
+mkdir -p "$out/rank0"
+sleep 60 &
+sleeper=$!
+python3 - $sleeper "$out/rank0/meta.json" <<'PY'
+import os, socket, sys
+pid = sys.argv[1]
+start = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[19]
+boot = open("/proc/sys/kernel/random/boot_id").read().strip()
+open(sys.argv[2], "w").write('{\n "format": 1,\n "state": "running",\n "owner": {"host": "%s", "boot_id": "%s", "pid_ns": %d, '
+                             '"pid": %s, "start_time": %s},\n "journal_path": ""\n}\n'
+                             % (socket.gethostname(), boot, os.stat("/proc/self/ns/pid").st_ino, pid, start))
+PY
+"$probe" recover "$out" >"$tmp/said" 2>&1
+is 'no journal yet: recover refuses' $? 2
+like 'no journal yet: and says why' "$(cat "$tmp/said")" 'left alone: its process .* is running'
+kill $sleeper
+wait $sleeper 2>/dev/null
+"$probe" recover "$out" >"$tmp/said" 2>&1
+is 'no journal, and dead: nothing to do' $? 0
 finish

@@ -156,6 +156,33 @@ static void left_alone(struct recover_info *r, enum owner_life life)
 		snprintf(r->why, sizeof(r->why), "its process (%s) is running", r->owner);
 }
 
+/*
+ * A folder without a journal: its process may have taken it a moment ago and be about to make one, or be one that got
+ * none (a full disk) and writes its files without. True: it lives, or may.
+ */
+static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
+{
+	char meta[META_LEAD], state[16], path[JOURNAL_PATH_MAX];
+	struct journal_owner owner;
+	ssize_t n = io_read_file(dirfd, "meta.json", meta, sizeof(meta) - 1);
+	enum owner_life life;
+
+	if (n < 0)
+		return false;
+	meta[n] = 0;
+	meta_string(meta, "state", state, sizeof(state));
+	meta_string(meta, "journal_path", path, sizeof(path));
+	if (strcmp(state, "running") || owner_parse(meta, &owner) < 0)
+		return false;
+	life = owner_life(&owner, path);
+	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", owner.host,
+		(long long)owner.pid);
+	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force))
+		return false;
+	left_alone(r, life);
+	return true;
+}
+
 void recover_folder(int dirfd, bool force, struct recover_info *r)
 {
 	struct journal j;
@@ -171,8 +198,10 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 
 	int err = open_journal(&j, dirfd, path, sizeof(path));
 
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
+		lives_without_journal(dirfd, force, r);
 		return;
+	}
 	if (err) {
 		fail(r, path, err);
 		return;
