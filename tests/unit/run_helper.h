@@ -5,6 +5,8 @@
 
 #include "tmp_helper.h"
 
+#include "sink/owner.h"
+
 #define CALLS_HEADER                                                                        \
 	"step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,"  \
 	"dtype,shape,count,bytes,min,max,mean,norm,zeros,nans,infs,start_ns,dur_ns,thread," \
@@ -21,6 +23,7 @@ struct meta_part {
 	int rank, world; /* -1: not known */
 	long first, last; /* records */
 	long clock_first, clock_last;
+	bool mine; /* its process is the test's */
 };
 
 static inline int make_top(void **state)
@@ -56,11 +59,22 @@ static inline void put_meta(const char *folder, struct meta_part m)
 	FILE *f = create(folder, "meta.json");
 
 	fprintf(f, "{\n \"format\": 1,\n \"state\": \"%s\",\n", m.state ? m.state : "finished");
-	/* No process of this host has that start time: such an owner is dead. */
-	fprintf(f,
-		" \"owner\": {\"host\": \"%s\", \"boot_id\": \"b\", \"pid_ns\": 1, \"pid\": 1, "
-		"\"start_time\": 1},\n",
-		m.host ? m.host : "a");
+	if (m.mine) {
+		struct journal_owner o;
+		char text[512];
+		struct text t = text_over(text, sizeof(text));
+
+		owner_self(&o);
+		owner_format(&t, &o);
+		fprintf(f, " %.*s,\n", (int)t.len, text);
+	} else {
+		/* No process of this host has that start time: such an owner is dead. */
+		fprintf(f,
+			" \"owner\": {\"host\": \"%s\", \"boot_id\": \"b\", \"pid_ns\": 1, "
+			"\"pid\": "
+			"1, \"start_time\": 1},\n",
+			m.host ? m.host : "a");
+	}
 	fprintf(f, " \"journal_path\": \"\",\n \"run\": \"%s\",\n", m.run ? m.run : "");
 	if (m.rank >= 0)
 		fprintf(f, " \"rank\": %d,\n", m.rank);

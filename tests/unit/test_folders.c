@@ -123,6 +123,18 @@ static void without_records(void **state)
 	expect("rank0 rank1");
 }
 
+/* It lives until now, whenever it last wrote: a rank that began behind that belongs to it. */
+static void running(void **state)
+{
+	(void)state;
+	put_meta("rank0", M(0, 4, 0, 0, .state = "running", .mine = true, .clock_first = 100,
+				  .clock_last = 100));
+	put_meta("rank1", M(1, 4, 0, 0, .state = "running", .mine = true, .clock_first = 150,
+				  .clock_last = 150));
+	expect("rank0 rank1");
+	assert_int_equal(f.dir[0].state, RANK_RUNNING);
+}
+
 static void unreadable_meta(void **state)
 {
 	FILE *file;
@@ -202,6 +214,7 @@ int main(void)
 		T(same_size_by_time),
 		T(job_ids),
 		T(without_records),
+		T(running),
 		T(unreadable_meta),
 		T(no_meta_at_all),
 		T(only_host),

@@ -32,6 +32,16 @@ static double habitual(const struct late_comm *c)
 	return c->worst_for == c->costly ? all : all - c->worst_ns;
 }
 
+/*
+ * The same of the rank that is waited for most, by the mean: it is late for one operation of a step and may come last
+ * in the others by chance, so that the median of all says nothing. The worst is left out: once is no habit.
+ */
+static bool costs(const struct member *m)
+{
+	return m->last >= MEETINGS_MIN &&
+	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= BEHIND_MIN;
+}
+
 struct straggler report_straggler(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->most};
@@ -50,7 +60,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	 * A step has several operations, and a slow rank is late for the first one only: which comes last in the others is
 	 * chance. It is the waiting that tells.
 	 */
-	if (c->costly && c->costly->last >= MEETINGS_MIN && is_behind(c->costly) &&
+	if (c->costly && costs(c->costly) &&
 		c->costly->wait_ns + c->costly->stood_ns >= share_min(c->ranks) * habitual(c)) {
 		s.who = c->costly;
 		s.share = (double)s.who->last / (double)c->meetings;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "journal/journal.h"
@@ -152,6 +153,14 @@ static enum rank_state state_of(const struct rank_dir *r)
 	}
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* The folder dir/sub, or dir itself where sub is "". rank: what its name says. */
 static void open_dir(
 	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
@@ -175,6 +184,9 @@ static void open_dir(
 	/* A process that is alive, or was when its last record was long past, lived until then. */
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
+	/* Its last drain may be a second ago, and the other ranks have begun since. */
+	if (r->state == RANK_RUNNING && now_ns() > r->last_ns)
+		r->last_ns = now_ns();
 	if (r->rank >= 0)
 		r->label = tool_format("rank %d", r->rank);
 	else if (r->meta.has_owner)
