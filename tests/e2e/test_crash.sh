@@ -82,8 +82,9 @@ opens() { # PYTHON over o
 	"$probe" report --json "$out" 2>/dev/null | python3 -c 'import json, sys; r = json.load(sys.stdin); print(sorted(('"$1"') for o in r["open"] if not o["waiting"]))' 2>/dev/null
 }
 
+# What came before is in the files a second later at most.
 hung() {
-	[ "$(opens '(o["rank"], o["op"]) if o["age_s"] > 0.2 else ()')" == "$1" ] # a Wait is not an operation
+	[ "$(opens '(o["rank"], o["op"]) if o["age_s"] > 1.5 else ()')" == "$1" ] # a Wait is not an operation
 }
 
 hang() { # HOW, (rank, op) of what is open, PATTERN in the report
