@@ -62,10 +62,11 @@ const struct device_backend *device_present(void)
  * is asked, once in LOOK_NS is enough: a runtime needs milliseconds to start, and until then there is no pointer of its.
  *
  * Libraries that find dlopen() past us (RTLD_DEEPBIND, dlsym) are known to exist: then it is asked for ever. Against ways
- * that nobody thought of it is asked in one call of 32 anyway.
+ * that nobody thought of it is asked in one call of ASK_EVERY anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
+#define ASK_EVERY 1024
 
 static _Atomic uint32_t loads = 1; /* that we were told of; 1: what was there at the start */
 static _Atomic uint32_t quiet; /* so many of them are over */
@@ -109,7 +110,7 @@ const struct device_backend *device_watch(void)
 		return b;
 	if (atomic_load_explicit(&loads, memory_order_relaxed) ==
 			atomic_load_explicit(&quiet, memory_order_relaxed) &&
-		++thread_word.looks % 32)
+		++thread_word.looks % ASK_EVERY)
 		return NULL;
 	return look();
 }
