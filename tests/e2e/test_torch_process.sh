@@ -41,7 +41,9 @@ is 'restart: ends well without us' "$(cat "$tmp/plain.status")" 0
 same_output 'restart'
 is 'restart: the attempts are kept apart' "$(ls "$out" | paste -sd' ')" 'rank0 rank0.1 rank1 rank1.1'
 is 'restart: the second attempt' "$(rows "$out" '[M[d]["steps"]["current"] for d in ("rank0", "rank1")]')" '[2, 2]'
+# Rank 1 leaves by an exception, and PyTorch now and then aborts in the interpreter's exit, with us or without: what it
+# did last is then in its journals.
+ok 'restart: the first can be completed from its journals' "$probe" recover "$out"
 is 'restart: the first one holds what it did' "$(rows "$out/rank1.1" '{r["step"] for r in R if r["op"] == "all_reduce"} >= {"0", "1", "2"}')" True
 like 'restart: report reads the second' "$("$probe" report "$out")" 'ranks 2 \(0,1\) of 2, all finished steps 0 to [12]'
-ok 'restart: the first can be completed from its journals' "$probe" recover "$out"
 finish
