@@ -184,6 +184,7 @@ DEB_TEST  := libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortra
 deps:
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(DEB_BUILD) $(DEB_TEST)
+	-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-torch # not every Debian has it
 	localedef -i de_DE -f UTF-8 de_DE.UTF-8
 	localedef -i tr_TR -f UTF-8 tr_TR.UTF-8
 

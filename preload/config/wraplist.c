@@ -98,6 +98,8 @@ void wraplist_report_unknown(
 		if (e->section != s || is_known(e))
 			continue;
 		set_known(e);
+		if (strcmp(name, "*") == 0) /* all that there is may be nothing */
+			continue;
 		report_at(&r, e->line, e->col, "%s: %s: %s; nothing is recorded for it", section,
 			report_quote(quoted, name, strlen(name)),
 			e->glob ? "no known function fits this pattern" : "unknown name");

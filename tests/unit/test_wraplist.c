@@ -61,9 +61,10 @@ static void matching(void **state)
 static void unknown(void **state)
 {
 	struct lines l;
-	struct wraplist *w = list("mpi:\n  - MPI_Send\n  - MPI_Alreduce\n  - MPI_S*\n  - MPI_Q*\n"
-				  "  - MPI_Send\n  - MPI_R*\n  - MPI_Recv\nnccl: [x]\n",
-		&l);
+	struct wraplist *w =
+		list("mpi:\n  - MPI_Send\n  - MPI_Alreduce\n  - MPI_S*\n  - MPI_Q*\n"
+		     "  - MPI_Send\n  - MPI_R*\n  - MPI_Recv\nnccl: [x]\nall: [\"*\"]\n",
+			&l);
 
 	(void)state;
 	assert_true(wraplist_match(w, "mpi", "MPI_Send")); /* also makes MPI_S* known */
@@ -78,6 +79,7 @@ static void unknown(void **state)
 		"nothing is recorded for it");
 	assert_said(&l, "l.yaml:8:5: mpi: \"MPI_Recv\": unknown name");
 	wraplist_report_unknown(w, "mpi", collect, &l); /* once */
+	wraplist_report_unknown(w, "all", collect, &l); /* all that there is: it may be nothing */
 	wraplist_report_unknown(w, "absent", collect, &l);
 	wraplist_report_unknown(NULL, "mpi", collect, &l);
 	wraplist_report_unknown(w, "nccl", NULL, NULL);

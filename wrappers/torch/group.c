@@ -73,14 +73,19 @@ static const uint64_t *members(const struct torch_row *row, const void *group, u
 static struct comm *make_comm(const struct torch_row *row, const char *group, int32_t rank,
 	int32_t size, const char *name)
 {
+	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
+		session_rank(rank, size);
+
 	const uint64_t *ranks = members(row, group, (uint32_t)size);
-	struct comm *m = comm_alloc(ranks ? (uint32_t)size : 0);
+	/* Before 2.1 groups do not know their members, but new_group() sorts them: one of all ranks is as the world is. */
+	const bool all = !*name && size == session.world_size && rank == session.world_rank;
+	struct comm *m = comm_alloc(ranks || all ? (uint32_t)size : 0);
 	char how[COMM_NAME_MAX + 96];
 
 	if (!m)
 		return NULL;
 	for (uint32_t i = 0; i < m->nworld; i++)
-		m->world[i] = (int32_t)ranks[i];
+		m->world[i] = ranks ? (int32_t)ranks[i] : (int32_t)i;
 	m->lib = &lib_c10d;
 	m->handle = (uintptr_t)group;
 	m->kind = "group";
@@ -95,10 +100,8 @@ static struct comm *make_comm(const struct torch_row *row, const char *group, in
 	snprintf(how, sizeof(how), "c10d %.*s %s", (int)(strrchr(row->symbol, ':') - row->symbol),
 		row->symbol, name);
 	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
-	if (!*name && !(size == session.world_size && rank == session.world_rank))
+	if (!*name && !all)
 		m->flags |= CF_LOCALCOMM;
-	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
-		session_rank(rank, size);
 	comm_publish(m);
 	return m;
 }

@@ -29,6 +29,7 @@ args = parser.parse_args()
 torch.manual_seed(1)
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
+modern = not torch.__version__.startswith("1.")  # 1.13's gloo has neither reduce_scatter nor the forms on one tensor
 rank, size = dist.get_rank(), dist.get_world_size()
 truth = []
 
@@ -89,6 +90,16 @@ def train():
         say(f"[{rank}] loss {n} {loss.item():.17g}")
 
 
+def reduce_scatters():
+    rs, whole = torch.empty(3), torch.arange(3.0 * size) + rank
+    before = whole.clone()
+    dist.reduce_scatter_tensor(rs, whole)
+    note("reduce_scatter", [before], [])  # its output cannot be followed
+    dist.reduce_scatter(rs, [before[3 * n:3 * n + 3].clone() for n in range(size)])
+    note("reduce_scatter", [before[3 * n:3 * n + 3] for n in range(size)], [])
+    say(f"[{rank}] reduce_scatter {rs.tolist()}")
+
+
 def others():
     """Every collective once, on all ranks and on a group of its own."""
     evens = dist.new_group(list(range(0, size, 2)))
@@ -104,7 +115,8 @@ def others():
     collective("all_gather", [own], parts, lambda: dist.all_gather(parts, own))
     flat = torch.empty(5 * size, dtype=torch.bfloat16)
     bf = torch.full((5,), rank + 0.5, dtype=torch.bfloat16)
-    collective("all_gather", [bf], [flat], lambda: dist.all_gather_into_tensor(flat, bf))
+    if modern:
+        collective("all_gather", [bf], [flat], lambda: dist.all_gather_into_tensor(flat, bf))
     got = [torch.empty(2, 2) for _ in range(size)] if rank == 0 else None
     mine = torch.full((2, 2), 1.5 * rank)
     collective("gather", [mine], got or [], lambda: dist.gather(mine, got, 0))
@@ -113,13 +125,8 @@ def others():
     collective("scatter", lists or [], [to], lambda: dist.scatter(to, lists, 0))
     a, b = torch.arange(4.0 * size) + rank, torch.empty(4 * size)
     collective("all_to_all", [a], [b], lambda: dist.all_to_all_single(b, a))
-    rs, whole = torch.empty(3), torch.arange(3.0 * size) + rank
-    before = whole.clone()
-    dist.reduce_scatter_tensor(rs, whole)
-    note("reduce_scatter", [before], [])  # its output cannot be followed
-    dist.reduce_scatter(rs, [before[3 * n:3 * n + 3].clone() for n in range(size)])
-    note("reduce_scatter", [before[3 * n:3 * n + 3] for n in range(size)], [])
-    say(f"[{rank}] reduce_scatter {rs.tolist()}")
+    if modern:
+        reduce_scatters()
     if rank % 2 == 0:
         e = torch.full((2,), 3.0)
         collective("all_reduce", [e], [e], lambda: dist.all_reduce(e, group=evens))

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Debian's PyTorch, 1.13, the one that a bare machine has: process groups, DDP, trainings, steps, stacks and operators. What
+# the newer one has in addition is in the other test_torch_*.sh; optimizers' steps in test_torch_steps.sh, with both.
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+python=/usr/bin/python3
+torch_version=$("$python" -c 'import torch; print(torch.__version__)' 2>/dev/null)
+case $torch_version in
+1.*) ;;
+*)
+	skip 'the PyTorch 1.13 of Debian 12' "${torch_version:+/usr/bin/python3 has $torch_version: }python3-torch 1.13 is not installed"
+	finish
+	exit
+	;;
+esac
+echo "# PyTorch $torch_version"
+
+# SCRIPT [ARGS]: on 2 ranks without us and with us
+both() {
+	torchrun_plain 2 "$@"
+	new_out
+	torchrun_with 2 "$@"
+}
+both tests/apps/train_ddp.py --steps 12 --nan-at 7:1 --slow 2:1 --delay 0.15
+is 'train_ddp: ends well without us' "$(cat "$tmp/plain.status")" 0
+same_output 'train_ddp'
+contract 'train_ddp' "$out"
+"$probe" report "$out" | tr -s '\n ' ' ' >"$tmp/report"
+is 'the group of all ranks: its members' "$(rows "$out" '{(c["size"], c["world_ranks"]) for c in C}')" "{('2', '0-1')}"
+like 'report: the first NaN, its rank and line' "$(cat "$tmp/report")" 'nan first in step 7, rank 1: .* in the input of all_reduce .* called from train_step \(train_ddp.py:'
+like 'report: the slow rank' "$(cat "$tmp/report")" 'straggler rank 1 comes last'
+
+both tests/apps/py/ddp_gloo.py
+is 'all collectives: ends well without us' "$(cat "$tmp/plain.status")" 0
+same_output 'all collectives'
+contract 'all collectives' "$out"
+is 'all collectives: found by the optimizer' "$(rows "$out" '{(M[d]["steps"]["current"], M[d]["steps"]["source"]) for d in dirs}')" "{(5, 'optimizer')}"
+is 'all collectives: all completed but the one that failed' \
+	"$(rows "$out" 'sorted({(r["op"], r["flags"]) for r in R if "open" in flags(r) or "unwound" in flags(r) or "untracked" in flags(r)})')" "[('all_reduce', 'inplace;nostats;unwound')]"
+new_out
+torchrun_with 2 tests/apps/py/ddp_gloo.py --truth "$tmp/truth"
+ok 'all collectives: with the statistics that Python measures' python3 tests/e2e/torch_truth.py "$out" "$tmp/truth"
+for scene in 'no_sync 3' 'amp 4' 'gan 4' 'checkpoint 3' 'jit 4' 'loaders 4'; do
+	both tests/apps/py/trainings.py "${scene% *}"
+	is "${scene% *}: ends well without us" "$(cat "$tmp/plain.status")" 0
+	same_output "${scene% *}"
+	is "${scene% *}: steps of each rank, found by the optimizer" \
+		"$(rows "$out" '{(M[d]["steps"]["current"], M[d]["steps"]["source"]) for d in dirs}, len(dirs)')" "({(${scene#* }, 'optimizer')}, 2)"
+done
+
+# Operators. Those with an optional argument by value are left out: such arguments are laid out otherwise in 1.13.
+alone() { # FILE [NAME=VALUE ...]
+	local file=$1
+	shift
+	env OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore "$@" timeout -k 5 100 "$python" tests/apps/py/ops.py --truth "$tmp/ops" >"$file" 2>"$file.err" </dev/null
+	echo $? >"$file.status"
+}
+alone "$tmp/plain"
+printf '%s\n' 'aten:' '  - "*"' >"$tmp/list.yaml"
+new_out
+alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_JOURNAL_MIB=64
+is 'operators: end well without us' "$(cat "$tmp/plain.status")" 0
+same_output 'all operators'
+contract 'all operators' "$out"
+is 'all operators: phases' "$(rows "$out" 'sorted({r["phase"] for r in R})')" "['backward', 'forward', 'optimizer']"
+is 'all operators: as Python measures them, but optional tensors and what has other optional arguments' \
+	"$(python3 tests/e2e/ops_truth.py "$out" "$tmp/ops" | sort)" '16 operators, 6 wrong
+convolution: 2 in tensors, not 3
+index.Tensor: 1 in tensors, not 2
+linear: 2 in tensors, not 3
+native_layer_norm: 1 in tensors, not 2
+sum: not recorded
+to.dtype: not recorded'
+finish
