@@ -70,10 +70,9 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 	const struct thread_word *w, uintptr_t frame)
 {
-	const struct stack_bounds *b = w->self ? &w->self->bounds : NULL;
+	const struct stack_bounds *b = thread_bounds();
 
-	if (!b || w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor ||
-		frame >= b->hi)
+	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
 		return false; /* another stack (fiber, signal stack): nothing can be told */
 	return w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc;
 }
@@ -254,11 +253,11 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	c->done = 0;
 	if (w->busy)
 		return real_anyway(f, pc);
+	w->busy++;
 	if (w->depth && left_by_jump(w, frame)) {
 		w->depth = 0;
 		w->call = 0;
 	}
-	w->busy++;
 	if (state == API_NEW)
 		state = call_first_use(f, pc);
 
@@ -282,8 +281,11 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 				w->pc = pc;
 			}
 			/* The real function starts here; what came before was ours. */
-			if (!c->rec)
+			if (!c->rec) {
+				if (!w->self)
+					thread_bounds_ask();
 				c->start = clock_ticks();
+			}
 			if (c->weight)
 				own_time_entered(c, c->start);
 		}
