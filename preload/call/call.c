@@ -258,16 +258,17 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		w->depth = 0;
 		w->call = 0;
 	}
-	if (state == API_NEW)
-		state = call_first_use(f, pc);
 
 	void *real = bound_take(f);
 
+	if (state == API_NEW)
+		state = call_first_use(f, real ? (uintptr_t)real : pc);
 	if (!real && state != API_GONE)
 		real = state == API_MULTI ? real_of_caller(f, pc) : call_real(f);
 	if (real && (state == API_ON || (state == API_MULTI && f->traits))) {
 		own_time_begin(c, w);
 		c->api = f;
+		c->real = real;
 		c->v = v;
 		c->t = NULL;
 		c->rec = NULL;

@@ -122,6 +122,11 @@ void real_forget(void)
 	atomic_fetch_add(&age, 1);
 }
 
+uint32_t real_age(void)
+{
+	return atomic_load_explicit(&age, memory_order_relaxed);
+}
+
 void *real_of_caller(const struct api *a, uintptr_t pc)
 {
 	uint64_t h = hash_mix(pc ^ hash_mix((uintptr_t)a));

@@ -23,8 +23,9 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several);
 /* The same for API_MULTI rows on each call: remembered by call site. */
 void *real_of_caller(const struct api *a, uintptr_t pc);
 
-/* A library is about to be unloaded: what was remembered is forgotten. */
+/* A library is about to be unloaded: what was remembered is forgotten, and real_age() is another number. */
 void real_forget(void);
+uint32_t real_age(void);
 
 /* The function of any name behind us, for our own calls into libraries (queries of an adapter, libc). NULL: none. */
 void *real_symbol(const char *name);
