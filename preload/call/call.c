@@ -46,6 +46,7 @@ static uint32_t traits_of(const struct api *f)
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
 	uint32_t given = f->traits & (API_BOUND | API_CHOSEN), state = API_NEW;
+	uint32_t loads = real_loads();
 	bool several = false;
 	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
 	uint32_t next;
@@ -56,11 +57,18 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 		f->traits = traits_of(f) | given;
 	log_config_now();
 	/* The fast way of a wrapper knows one real function only. */
+	several |= !(given & API_BOUND) && !real_settled(loads);
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
 	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
-	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;
+	if (!atomic_compare_exchange_strong(&f->state, &state, next))
+		return state;
+	/* Or has taken it for one that nobody has called yet. */
+	if (next == API_MULTI || given & API_BOUND || real_settled(loads))
+		return next;
+	state = next;
+	return atomic_compare_exchange_strong(&f->state, &state, API_MULTI) ? API_MULTI : state;
 }
 
 /*
