@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "call/api.h"
-#include "call/comm.h"
+#include "call/forked.h"
 #include "call/identity.h"
 #include "call/pending.h"
 #include "call/stackid.h"
@@ -461,7 +461,7 @@ static void child_after_fork(void)
 	/* Communicators are followed before the first record too. */
 	pthread_mutex_init(&session.lock, NULL);
 	pthread_mutex_init(&session.drain_lock, NULL);
-	comm_forked();
+	call_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();

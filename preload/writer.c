@@ -109,11 +109,20 @@ static void report_write(int err)
 		session.folder.path, strerror(-err));
 }
 
+/* since: the calling thread's processor time when it began; returns what it is now. */
+static uint64_t count_own_time(uint64_t since)
+{
+	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	__atomic_fetch_add(&session.journal.head->writer_ns, now - since, __ATOMIC_RELAXED);
+	return now;
+}
+
 /* With drain_lock held. */
 static int drain_now(bool last)
 {
 	struct journal_head *h = session.journal.head;
-	uint64_t t0 = clock_ticks();
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct fpenv env;
 
 	/* Rows hold numbers as text; the writer inherited the environment of the thread that started it. */
@@ -139,7 +148,7 @@ static int drain_now(bool last)
 				session.folder.path, strerror(-cut));
 	}
 	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
-	h->writer_ticks += clock_ticks() - t0;
+	cpu = count_own_time(cpu);
 
 	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
 
@@ -158,6 +167,7 @@ static int drain_now(bool last)
 		}
 	}
 	fpenv_leave(&env);
+	count_own_time(cpu);
 	return err;
 }
 
@@ -174,7 +184,7 @@ static int drain_now(bool last)
  * whole journal at once: a program of few calls is to dirty few pages. An older kernel refuses; then the job's threads
  * take them (1 to 5 us each).
  */
-static void prefault(void)
+static void prefault_chunks(void)
 {
 	static uint32_t most;
 	struct journal *j = &session.journal;
@@ -198,6 +208,14 @@ static void prefault(void)
 			    MADV_POPULATE_WRITE) < 0)
 			return;
 	atomic_store_explicit(&j->touched, n, memory_order_relaxed);
+}
+
+static void prefault(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	prefault_chunks();
+	count_own_time(cpu);
 }
 
 static void futex_wait_second(uint32_t value)

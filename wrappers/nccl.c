@@ -137,7 +137,7 @@ static void learn_all(const struct call *c, const uint64_t *handles, int n)
 	uint64_t id = local_id(handles[0]);
 
 	for (int i = 0; i < n; i++) {
-		struct comm *m = new_comm(handles[i], call_real(c->api), "init_all", id);
+		struct comm *m = new_comm(handles[i], c->real, "init_all", id);
 
 		if (!m)
 			return;
@@ -154,7 +154,7 @@ static void learn(struct call *c)
 	const union arg *at = call_arg(c, ROLE_NEWCOMM), *size = call_arg(c, ROLE_NRANKS),
 			*rank = call_arg(c, ROLE_RANK), *from = call_arg(c, ROLE_COMM),
 			*color = call_arg(c, ROLE_COLOR);
-	const void *real = call_real(c->api);
+	const void *real = c->real;
 	struct comm *parent = from && from->u ? comm_find(&lib_nccl, from->u) : NULL, *m;
 	uint64_t handle, id;
 

@@ -343,6 +343,8 @@ struct lib {
 	/* Before and after the real function, for every task but plain DONE_RETURN data; see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
+	/* In a forked child: makes its locks anew, which another thread may have held. Perhaps more than once. */
+	void (*forked)(void);
 };
 
 #endif

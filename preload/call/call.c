@@ -46,6 +46,7 @@ static uint32_t traits_of(const struct api *f)
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
 	uint32_t given = f->traits & (API_BOUND | API_CHOSEN), state = API_NEW;
+	uint32_t loads = real_loads();
 	bool several = false;
 	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
 	uint32_t next;
@@ -56,11 +57,18 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 		f->traits = traits_of(f) | given;
 	log_config_now();
 	/* The fast way of a wrapper knows one real function only. */
+	several |= !(given & API_BOUND) && !real_settled(loads);
 	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
 	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
-	return atomic_compare_exchange_strong(&f->state, &state, next) ? next : state;
+	if (!atomic_compare_exchange_strong(&f->state, &state, next))
+		return state;
+	/* Or has taken it for one that nobody has called yet. */
+	if (next == API_MULTI || given & API_BOUND || real_settled(loads))
+		return next;
+	state = next;
+	return atomic_compare_exchange_strong(&f->state, &state, API_MULTI) ? API_MULTI : state;
 }
 
 /*
@@ -70,10 +78,9 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 	const struct thread_word *w, uintptr_t frame)
 {
-	const struct stack_bounds *b = w->self ? &w->self->bounds : NULL;
+	const struct stack_bounds *b = thread_bounds();
 
-	if (!b || w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor ||
-		frame >= b->hi)
+	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
 		return false; /* another stack (fiber, signal stack): nothing can be told */
 	return w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc;
 }
@@ -254,21 +261,22 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	c->done = 0;
 	if (w->busy)
 		return real_anyway(f, pc);
+	w->busy++;
 	if (w->depth && left_by_jump(w, frame)) {
 		w->depth = 0;
 		w->call = 0;
 	}
-	w->busy++;
-	if (state == API_NEW)
-		state = call_first_use(f, pc);
 
 	void *real = bound_take(f);
 
+	if (state == API_NEW)
+		state = call_first_use(f, real ? (uintptr_t)real : pc);
 	if (!real && state != API_GONE)
 		real = state == API_MULTI ? real_of_caller(f, pc) : call_real(f);
 	if (real && (state == API_ON || (state == API_MULTI && f->traits))) {
 		own_time_begin(c, w);
 		c->api = f;
+		c->real = real;
 		c->v = v;
 		c->t = NULL;
 		c->rec = NULL;
@@ -282,8 +290,11 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 				w->pc = pc;
 			}
 			/* The real function starts here; what came before was ours. */
-			if (!c->rec)
+			if (!c->rec) {
+				if (!w->self)
+					thread_bounds_ask();
 				c->start = clock_ticks();
+			}
 			if (c->weight)
 				own_time_entered(c, c->start);
 		}

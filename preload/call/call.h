@@ -54,6 +54,7 @@ struct call {
 	uint32_t mode; /* enum call_mode; call_unwind() looks at this field only */
 	uint32_t done; /* call_leave() was reached */
 	struct api *api;
+	const void *real; /* the function that this call goes to: api->real may be that of another copy of the library */
 	union arg *v;
 	struct thread *t;
 	struct journal_call *rec; /* NULL: dropped or not recorded */
@@ -83,7 +84,8 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 
 /*
  * What call_enter() does at the first call of a row: finds the real function and decides what is done with its calls.
- * Returns the row's state, API_GONE where no real function exists (the row then stays API_NEW). pc: who calls.
+ * Returns the row's state, API_GONE where no real function exists (the row then stays API_NEW). pc: who calls, or the
+ * real function itself where the call is bound to one.
  */
 uint32_t call_first_use(struct api *f, uintptr_t pc);
 

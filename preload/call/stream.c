@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/async.h"
@@ -14,6 +15,7 @@
 #include "call/record.h"
 #include "call/thread.h"
 #include "device/device.h"
+#include "entry/real.h"
 #include "entry/sibling.h"
 #include "session.h"
 
@@ -244,20 +246,51 @@ struct open_group {
 	uint32_t depth;
 };
 
+#define BASES 8u
+
 static __thread struct {
 	struct open_group open[GROUPS];
 	uint32_t n; /* in the queue: struct queued in thread->group */
+	uint32_t age; /* of base[]: real_age() */
+	struct {
+		const void *real;
+		uintptr_t copy;
+	} base[BASES];
 } here __attribute__((tls_model("initial-exec")));
 
 /* A group is of one copy of a library: several may be loaded, and know nothing of each other. */
-static uintptr_t copy_of(const struct api *api)
+static uintptr_t copy_of_function(const void *real)
 {
-	struct api *f = (struct api *)(uintptr_t)api;
+	uintptr_t copy = sibling_base(real);
+
+	return copy ? copy : 1;
+}
+
+/* Where the row's own function is another copy's: remembered by the thread. */
+__attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
+{
+	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
+	uint32_t age = real_age();
+
+	if (here.age != age)
+		memset(here.base, 0, sizeof(here.base));
+	here.age = age;
+	if (here.base[i].real != real) {
+		here.base[i].copy = copy_of_function(real);
+		here.base[i].real = real;
+	}
+	return here.base[i].copy;
+}
+
+static uintptr_t copy_of(const struct call *c)
+{
+	struct api *f = c->api;
 	uintptr_t copy = atomic_load_explicit(&f->copy, memory_order_relaxed);
 
+	if (c->real != call_real(f))
+		return copy_of_other(c->real);
 	if (!copy) {
-		copy = sibling_base(call_real(f));
-		copy = copy ? copy : 1;
+		copy = copy_of_function(c->real);
 		atomic_store_explicit(&f->copy, copy, memory_order_relaxed);
 	}
 	return copy;
@@ -306,7 +339,7 @@ static struct queued *queue_place(struct thread *t)
 static void group_ended(struct call *c, int64_t ret)
 {
 	const struct lib *lib = c->api->spec->lib;
-	uintptr_t copy = copy_of(c->api);
+	uintptr_t copy = copy_of(c);
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool never = c->api->spec->sub == SUB_CANCEL || !c->ok;
 	uint32_t kept = 0, flags = !c->ok     ? CF_ERROR
@@ -344,7 +377,7 @@ static void group_ended(struct call *c, int64_t ret)
 
 void stream_group_enter(struct call *c)
 {
-	struct open_group *g = group_of(copy_of(c->api), false);
+	struct open_group *g = group_of(copy_of(c), false);
 
 	/* What the group holds is done, or hangs, in its outermost end. */
 	if (g && g->depth == 1 && here.n && c->api->spec->task == TASK_GROUP_END)
@@ -354,7 +387,7 @@ void stream_group_enter(struct call *c)
 void stream_group(struct call *c, int64_t ret)
 {
 	bool start = c->api->spec->task == TASK_GROUP_START;
-	struct open_group *g = group_of(copy_of(c->api), start);
+	struct open_group *g = group_of(copy_of(c), start);
 
 	async_wait_end(c);
 	if (!g || (start && !c->ok))
@@ -371,7 +404,7 @@ void stream_leave(struct call *c, int64_t ret)
 	const struct lib *lib = c->api->spec->lib;
 	struct what *w = &c->what;
 	bool progress = lib->in_progress && ret == lib->in_progress;
-	struct open_group *g = group_of(copy_of(c->api), false);
+	struct open_group *g = group_of(copy_of(c), false);
 	struct queued *q = NULL;
 	struct pending p;
 
@@ -404,7 +437,7 @@ void stream_leave(struct call *c, int64_t ret)
 		comm_hold(w->comm);
 	record_async(c->rec, w);
 	if (q)
-		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c->api)};
+		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};
 	else
 		end_when_there(&p, c->end, 0);
 }

@@ -111,6 +111,26 @@ struct thread *thread_get_new(void)
 	return t;
 }
 
+/* Of a thread that has recorded nothing. */
+static __thread struct stack_bounds own_bounds;
+
+void thread_bounds_ask(void)
+{
+	static __thread bool asked;
+
+	if (asked)
+		return;
+	asked = true;
+	stack_bounds_init(&own_bounds);
+}
+
+const struct stack_bounds *thread_bounds(void)
+{
+	const struct thread *t = thread_word.self;
+
+	return t ? &t->bounds : &own_bounds;
+}
+
 void *thread_scratch(struct thread *t, size_t bytes)
 {
 	if (bytes <= t->scratch_bytes)

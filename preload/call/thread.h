@@ -41,6 +41,13 @@ static inline struct thread *thread_get(void)
 	return __builtin_expect(t != NULL, 1) ? t : thread_get_new();
 }
 
+/*
+ * The calling thread's own stack; all zero where it is not known. A thread that has recorded nothing yet must have asked
+ * before: not when it is needed, which may be in a signal handler that came in the middle of malloc().
+ */
+const struct stack_bounds *thread_bounds(void);
+void thread_bounds_ask(void);
+
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
 void *thread_scratch(struct thread *t, size_t bytes);
 

@@ -309,8 +309,13 @@ static bool library(const struct queued *q, void *arg)
 		note_deepbind(&q->file, q->path);
 	if (l->in_use)
 		second_copies(&q->file);
-	if (!l->wanted || seen_before(key, true))
+	if (!l->wanted)
 		return true;
+	if (seen_before(key, true)) {
+		/* It has its stubs; it may have been unloaded, and another copy be the only one by now. */
+		stub_second_copies(&q->file);
+		return true;
+	}
 	l->collect.object = q->path;
 	elf_file_functions(&q->file, function, &l->collect);
 	return !l->collect.names->failed;
@@ -354,7 +359,8 @@ static bool nothing_new(const char *file, const struct loading *l)
 	struct stat st;
 
 	return !l->in_use && !l->deepbind && file[0] == '/' && stat(file, &st) == 0 &&
-	       seen_before(key_of(st.st_dev, st.st_ino, (uint64_t)st.st_size), false);
+	       seen_before(key_of(st.st_dev, st.st_ino, (uint64_t)st.st_size), false) &&
+	       (!stub_any_in_use() || elfsym_loaded(file));
 }
 
 void stub_before_load(const char *file, int mode, uintptr_t pc)

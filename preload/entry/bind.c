@@ -102,7 +102,7 @@ void *bind(const char *name, void *real, const char *path, uintptr_t pc)
 	if (a) {
 		state = atomic_load_explicit(&a->state, memory_order_acquire);
 		if (state == API_NEW)
-			state = call_first_use(a, pc);
+			state = call_first_use(a, (uintptr_t)real);
 		/* Switched off: the wrapper would do nothing. Several copies, none of them recorded: the same. */
 		if (state == API_SKIP || state == API_GONE || !a->traits)
 			return real;

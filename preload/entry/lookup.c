@@ -148,6 +148,7 @@ struct tail hook_dlsym(
 	(void)a2;
 	(void)a3;
 	(void)from;
+	real_loaded();
 	note_way_past_us(name);
 	if (!real || !concerns_us(name))
 		return to;
@@ -198,6 +199,7 @@ struct tail hook_dlopen(
 	(void)a3;
 	(void)from;
 	device_loading(mode & RTLD_DEEPBIND);
+	real_loading();
 	stub_before_load(file, mode, pc);
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
@@ -211,8 +213,10 @@ struct tail hook_dlmopen(
 	(void)a3;
 	(void)from;
 	device_loading(true); /* in a namespace of its own it finds its own dlopen() */
-	if (space == LM_ID_BASE)
+	if (space == LM_ID_BASE) {
+		real_loading();
 		stub_before_load(file, mode, pc);
+	}
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
@@ -221,6 +225,7 @@ struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;
 
+	real_loaded();
 	real_forget();
 	stub_forget();
 	for (unsigned i = 0; i < api_count; i++)

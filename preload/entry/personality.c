@@ -194,8 +194,11 @@ int __gcc_personality_v0(
 	return INSTALL_CONTEXT;
 }
 
-/* A cleanup is only ever entered by the personality above, so the unwinder is known. */
-void _Unwind_Resume(struct exception *e)
+/*
+ * A cleanup is only ever entered by the personality above, so the unwinder is known. ThreadSanitizer would give this
+ * function a cleanup too, which ends by calling it: the exception would come back to it for ever.
+ */
+__attribute__((no_sanitize("thread"))) void _Unwind_Resume(struct exception *e)
 {
 	caller->resume(e);
 	__builtin_unreachable();

@@ -104,6 +104,40 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 	return find_name(alias, pc, several);
 }
 
+/* ---- libraries on their way ---- */
+
+static _Atomic uint32_t loads,
+	under_way; /* how often it was begun; threads that have not been heard of since */
+static __thread bool loading __attribute__((tls_model("initial-exec")));
+
+void real_loading(void)
+{
+	if (!loading)
+		atomic_fetch_add(&under_way, 1);
+	loading = true;
+	atomic_fetch_add(&loads, 1);
+	/* Before the rows are looked at: whoever makes one API_ON looks here behind that. */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void real_loaded(void)
+{
+	if (!loading)
+		return;
+	loading = false;
+	atomic_fetch_sub(&under_way, 1);
+}
+
+uint32_t real_loads(void)
+{
+	return atomic_load(&loads);
+}
+
+bool real_settled(uint32_t since)
+{
+	return atomic_load(&loads) == since && atomic_load(&under_way) == (loading ? 1 : 0);
+}
+
 /* ---- per call site ---- */
 
 /* Filled once (pc, then api, then real) and refreshed when age is not that of the last unloading. */
@@ -120,6 +154,11 @@ static _Atomic uint32_t age = 1;
 void real_forget(void)
 {
 	atomic_fetch_add(&age, 1);
+}
+
+uint32_t real_age(void)
+{
+	return atomic_load_explicit(&age, memory_order_relaxed);
 }
 
 void *real_of_caller(const struct api *a, uintptr_t pc)

@@ -23,8 +23,21 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several);
 /* The same for API_MULTI rows on each call: remembered by call site. */
 void *real_of_caller(const struct api *a, uintptr_t pc);
 
-/* A library is about to be unloaded: what was remembered is forgotten. */
+/* A library is about to be unloaded: what was remembered is forgotten, and real_age() is another number. */
 void real_forget(void);
+uint32_t real_age(void);
+
+/*
+ * A library that a thread is about to load can be seen from some moment on until which nobody tells us. So long a function
+ * that is the only one of its name may not remain so: its row becomes API_MULTI.
+ *
+ * real_loading(): the calling thread is about to load something. real_loaded(): it is at a place to which it comes only
+ * when that can be seen. real_settled(): no other thread is on its way, nor has one begun since real_loads() was `loads`.
+ */
+void real_loading(void);
+void real_loaded(void);
+uint32_t real_loads(void);
+bool real_settled(uint32_t loads);
 
 /* The function of any name behind us, for our own calls into libraries (queries of an adapter, libc). NULL: none. */
 void *real_symbol(const char *name);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "entry/elf_file.h"
 #include "entry/elfsym.h"
 #include "entry/ffi.h"
 #include "entry/real.h"
@@ -223,6 +224,29 @@ void stub_second(const char *name)
 		return;
 	atomic_store_explicit(&r->api->state, API_MULTI, memory_order_release);
 	reset(r);
+}
+
+static bool in_use(const struct stub_row *r)
+{
+	uint32_t state = atomic_load(&r->api->state);
+
+	return state == API_ON || state == API_SKIP;
+}
+
+bool stub_any_in_use(void)
+{
+	struct stub_row *r = atomic_load(&rows);
+
+	while (r && !in_use(r))
+		r = r->next;
+	return r;
+}
+
+void stub_second_copies(const struct elf_file *f)
+{
+	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
+		if (in_use(r) && elf_file_defines(f, r->name))
+			stub_second(r->name);
 }
 
 void stub_forget(void)

@@ -41,6 +41,11 @@ int stub_load(const struct stub_names *names);
 /* A function with a stub of ours was found in a second library that is being loaded: from now on the caller decides. */
 void stub_second(const char *name);
 
+/* The same for all functions that have been called, of a file that was looked at when it was loaded before. */
+struct elf_file;
+bool stub_any_in_use(void);
+void stub_second_copies(const struct elf_file *f);
+
 /* A library is about to be unloaded: the next call of every stub looks for its real function again. */
 void stub_forget(void);
 

@@ -145,7 +145,8 @@ struct journal_head {
 	uint64_t count[JC_COUNT]; /* written by anyone with atomic adds: rare events only */
 	uint64_t lost_rows; /* rows the sink could not write and gave up */
 	uint64_t removed_blocks; /* finished blocks removed for output_limit_mib */
-	uint64_t writer_ticks; /* time of the writer thread */
+	uint64_t
+		writer_ns; /* processor time of writing, on whatever thread: a writer that waits for the disk costs nothing */
 	uint64_t
 		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
 	uint64_t damaged; /* entries that made no sense */

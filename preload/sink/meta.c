@@ -153,7 +153,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, "{\"in_calls_s\": ");
 	text_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
 	text_str(t, ", \"writer_s\": ");
-	text_double(t, (double)h->writer_ticks * h->clock.ns_per_tick * 1e-9, 6);
+	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
 	text_char(t, '}');
 	key(t, "missing");
 	text_char(t, '{');

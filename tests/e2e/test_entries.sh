@@ -162,6 +162,19 @@ is 'a storm of loading and unloading' "$plain" '1200 calls, 0 wrong, 0 bad child
 new_out
 is 'under the preload' "$(PROBE_OUTPUT_DIR=$out PROBE_LOG_LEVEL=0 LD_PRELOAD=$lib timeout 100 ./storm 300 "$tmp/libuser.so" "$tmp/libuser2.so" "$tmp/lp/libuser.so" 2>&1)" "$plain"
 
+# Two copies that come and go: whoever calls one while the other is being loaded must not be taken for its only user.
+c copies_storm "$src/copies_storm.c" -lpthread
+for kind in MPI C; do
+	for n in 1 2; do
+		c libcopy$n-$kind.so -U LIB_C -DLIB_$kind -shared -DFACTOR=$((n + 1)) "$src/lib.c" -Wl,-soname,libcopy$n-$kind.so
+		c libcopyuser$n-$kind.so -U LIB_C -DLIB_$kind -shared "$src/user.c" ./libcopy$n-$kind.so -Wl,-rpath,'$ORIGIN'
+	done
+	plain=$(./copies_storm 4000 ./libcopyuser1-$kind.so ./libcopyuser2-$kind.so 2>&1)
+	is "$kind: two copies that come and go" "$plain" $'8 calls, 0 wrong\n48008 calls, 0 wrong'
+	new_out
+	is "$kind: under the preload" "$(PROBE_OUTPUT_DIR=$out PROBE_LOG_LEVEL=0 LD_PRELOAD=$lib timeout 100 ./copies_storm 4000 ./libcopyuser1-$kind.so ./libcopyuser2-$kind.so 2>&1)" "$plain"
+done
+
 # A thread that a constructor waits for must not wait for the loader.
 cat >waits.c <<-'END'
 	#include <pthread.h>

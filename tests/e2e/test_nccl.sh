@@ -124,4 +124,24 @@ ok 'a program that needs it' cc -o "$tmp/second_app" "$tmp/second_app.c" "$B/dou
 new_out
 ok 'pncclX is called where there is no ncclX' env RANK=0 WORLD_SIZE=1 LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$tmp/second_app"
 is 'and recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
+
+# Two copies of a library in one process: each has its own communicators and groups.
+for n in 1 2; do
+	mkdir "$tmp/copy$n"
+	ok "copy $n" cc -DCOPY=$n -shared -fPIC -o "$tmp/copy$n/libnccl$n.so" tests/apps/entry/copies_lib.c -Wl,-soname,"libnccl$n.so"
+	ok "who uses it" cc -shared -fPIC -o "$tmp/copy$n/libuser$n.so" tests/apps/entry/copies_user.c "$tmp/copy$n/libnccl$n.so" -Wl,-rpath,"$tmp/copy$n"
+done
+ok 'a program that uses both' cc -D_GNU_SOURCE -o "$tmp/copies" tests/apps/entry/copies_main.c -ldl
+for how in handles users; do
+	[ $how = handles ] && set -- "$tmp/copy1/libnccl1.so" "$tmp/copy2/libnccl2.so" || set -- "$tmp/copy1/libuser1.so" "$tmp/copy2/libuser2.so"
+	nccl_plain 1 "$tmp/copies" $how "$@"
+	is "two copies, $how: each its own" "$(sort -u "$tmp/plain")" "$(printf '%s\n' 'copy 0: 1 2' 'copy 1: 2 4' 'group: 30' 'group: 60' 'outside: 10' 'outside: 20')"
+	new_out
+	nccl_with 1 "$tmp/copies" $how "$@"
+	same_result "two copies, $how"
+	is "two copies, $how: nothing is mixed up" "$(rows "$out" '[(r["max"], r["size"]) for r in sorted(R, key=lambda r: int(r["seq"])) if r["op"] == "all_reduce" and r["io"] == "out"]')" \
+		"[('2', '1'), ('4', '1'), ('30', '1'), ('20', '1'), ('60', '1'), ('10', '1')]"
+	is "two copies, $how: only what was called in a group waits for its end" "$(rows "$out" '["async" in flags(r) for r in sorted(R, key=lambda r: int(r["seq"])) if r["io"] == "out"]')" \
+		'[False, False, True, False, True, False]'
+done
 finish

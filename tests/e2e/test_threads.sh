@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Threads: MPI_THREAD_MULTIPLE, more of them than cores, and libraries being loaded whose constructors wait for a thread
-# that is in a recorded call. With each MPI.
+# that is in a recorded call; calls that are left by longjmp. With each MPI.
 # timeout: 420
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'threads' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -36,5 +36,13 @@ for f in $flavours; do
 	run_with $f 2 PROBE_JOURNAL_MIB=1 mpi_storm "$tmp/storm_plugin.so"
 	same_result "$f: the same with a journal of 1 MiB"
 	is "$f: what did not fit is counted" "$(rows "$out" '[len(calls(on(d))) + m["calls"]["dropped"]["journal_full"] + m["calls"]["dropped"]["too_many_threads"] for d, m in M.items()]')" '[3220, 3220]'
+
+	# 10 calls behind each jump; the first comes before anything was recorded.
+	run_plain $f 2 mpi_jump
+	new_out
+	run_with $f 2 mpi_jump
+	same_result "$f: mpi_jump"
+	contract "$f: mpi_jump" "$out" --partial
+	is "$f: calls after one that was left by longjmp" "$(rows "$out" '[Counter(r["api"] for r in calls(on(d)))["MPI_Allreduce"] for d in dirs]')" '[30, 30]'
 done
 finish

@@ -3,43 +3,30 @@
 /*
  * A program forks inside a wrapped function (a callback of the library does): parent and child both come back from it.
  */
-#include "session_child.h"
+#include "call_child.h"
 
 #include "call/async.h"
-#include "call/call.h"
-
-struct api *api_find(const char *symbol)
-{
-	(void)symbol;
-	return NULL;
-}
-
-void *api_wrapper(const struct api *a)
-{
-	(void)a;
-	return NULL;
-}
-
-/* Of entry/, which nothing here goes through. */
-__attribute__((visibility("hidden"))) char bound_stubs[1];
-__attribute__((visibility("hidden"))) void bound_enter(void);
-const struct kind *const kind_table = &kind_send;
-const unsigned kind_count = 1;
-
-void bound_enter(void)
-{
-}
 
 static unsigned leaves;
+
+/* What another thread may hold at the moment of the fork. */
+static pthread_mutex_t adapters = PTHREAD_MUTEX_INITIALIZER;
+
+static void forked(void)
+{
+	pthread_mutex_init(&adapters, NULL);
+}
 
 static void leave(struct call *c, int64_t ret)
 {
 	(void)ret;
+	pthread_mutex_lock(&adapters);
 	leaves++;
+	pthread_mutex_unlock(&adapters);
 	async_started(c, 7, false);
 }
 
-static const struct lib starts = {.name = "mpi", .leave = leave};
+static const struct lib starts = {.name = "mpi", .leave = leave, .forked = forked};
 static const struct api_spec isend = {.symbol = "MPI_Isend",
 	.list_name = "MPI_Isend",
 	.lib = &starts,
@@ -108,9 +95,57 @@ static void test_fork_inside(void **state)
 	in_child(parent_and_child);
 }
 
+/* The adapter is called in the child, whether that records or not: no lock may be left there. */
+static void locked_meanwhile(void)
+{
+	struct made_row made = {.api = &fn[1]};
+	int status;
+	pid_t pid;
+
+	session_rank(3, 4);
+	CHECK(session_configure());
+	for (int i = 0; i < 2; i++) {
+		fn[1].state = API_ON;
+		fn[1].real = leave;
+		if (i == 0)
+			rows_add(&made);
+		else
+			CHECK(call());
+		pthread_mutex_lock(&adapters);
+		pid = fork();
+		if (pid == 0) {
+			struct call c;
+
+			alarm(10);
+			CHECK(call_enter(&c, &fn[1], NULL, (uintptr_t)__builtin_return_address(0),
+				(uintptr_t)__builtin_frame_address(0)));
+			CHECK(call_leave(&c, 0) == 0 && leaves == 1);
+			_exit(0);
+		}
+		pthread_mutex_unlock(&adapters);
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
+static void locked_meanwhile_followed(void)
+{
+	set("PROBE_FORK=follow");
+	locked_meanwhile();
+}
+
+static void test_locks_of_adapters(void **state)
+{
+	(void)state;
+	in_child(locked_meanwhile);
+	in_child(locked_meanwhile_followed);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fork_inside)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fork_inside),
+		cmocka_unit_test(test_locks_of_adapters),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void test_full(void **state)
 	d.slot->count[JC_DROP_FULL] = 2;
 	c.slot->self_ticks = 500000000;
 	d.slot->self_ticks = 1000000000;
-	h->writer_ticks = 250000000;
+	h->writer_ns = 250000000;
 	h->step = 13;
 	h->step_source = STEP_PCONTROL;
 	h->world_size = 4;

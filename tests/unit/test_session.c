@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create */
+/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=files_limit */
 /*
  * A recording from its first call to its end, whole: folders that vanish or are taken, ranks that become known later,
  * any command line.
@@ -57,6 +57,46 @@ static void test_meta_in_the_way(void **state)
 {
 	(void)state;
 	in_child(meta_in_the_way);
+}
+
+/* A disk that keeps the writer waiting. */
+static _Atomic unsigned disk_ms;
+
+uint32_t __real_files_limit(struct files *f);
+uint32_t __wrap_files_limit(struct files *f);
+
+uint32_t __wrap_files_limit(struct files *f)
+{
+	poll(NULL, 0, (int)disk_ms);
+	return __real_files_limit(f);
+}
+
+/* What writing costs is the processor's time, however long it takes. */
+static void slow_disk(void)
+{
+	struct timespec cpu;
+	uint64_t own, all;
+
+	session_rank(3, 4);
+	CHECK(call());
+	session_flush();
+	disk_ms = 300;
+	for (int i = 0; i < 3; i++) {
+		CHECK(call());
+		session_flush();
+	}
+	session_end();
+	own = __atomic_load_n(&session.journal.head->writer_ns, __ATOMIC_RELAXED);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	all = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	CHECK(own > 0 && own <= all);
+	CHECK(all > 800000000 || meta_says("rank3", "\"writer_s\": 0.0"));
+}
+
+static void test_slow_disk(void **state)
+{
+	(void)state;
+	in_child(slow_disk);
 }
 
 static void rank_known_later(void)
@@ -213,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_life),
 		cmocka_unit_test(test_meta_in_the_way),
+		cmocka_unit_test(test_slow_disk),
 		cmocka_unit_test(test_rank_known_later),
 		cmocka_unit_test(test_odd_command_line),
 		cmocka_unit_test(test_folder_removed),

@@ -132,7 +132,7 @@ static void head_cost(const struct report *r)
 		return;
 	label("time");
 	printf("%s of the run in these calls; libprobe itself: %s of the run in the job's threads, "
-	       "%s in its own\n",
+	       "%s of a core in its own\n",
 		out_percent(blocked / g->life_ns), out_percent(calls * 1e9 / g->life_ns),
 		out_percent(writer * 1e9 / g->life_ns));
 }

@@ -152,6 +152,7 @@ const struct lib lib_mpi = {
 	.handle_at = mpi_handle_at,
 	.enter = enter,
 	.leave = leave,
+	.forked = mpi_data_forked,
 };
 
 /* MPI_Pcontrol has variable arguments, so it is observed and jumped to (pcontrol.S). */

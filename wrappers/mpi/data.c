@@ -18,7 +18,8 @@ static union arg *role(const struct call *c, enum role r)
 
 /*
  * Messages found by a matched probe and not received yet: whose they are. A short list, since a program holds few of
- * them at a time; further ones are received without communicator and number. The lock is a leaf.
+ * them at a time; further ones are received without communicator and number. The lock is a leaf; a forked child makes
+ * it anew, and forgets the messages, which are its parent's.
  */
 #define MESSAGES 64
 
@@ -56,6 +57,12 @@ void mpi_match_leave(struct call *c)
 			break;
 		}
 	pthread_mutex_unlock(&messages_lock);
+}
+
+void mpi_data_forked(void)
+{
+	pthread_mutex_init(&messages_lock, NULL);
+	memset(messages, 0, sizeof(messages));
 }
 
 static bool take_message(uint64_t handle, struct message *out)

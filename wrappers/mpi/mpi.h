@@ -100,5 +100,6 @@ void mpi_request_leave(struct call *c, int64_t ret);
 void mpi_data_enter(struct call *c);
 void mpi_data_leave(struct call *c);
 void mpi_match_leave(struct call *c); /* a matched probe: remembers whose message it is */
+void mpi_data_forked(void);
 
 #endif

@@ -8,7 +8,8 @@
  *		is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
- * Lock: `lock` is a leaf but for what step_end() takes; events are some per step.
+ * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it anew, whether
+ * it records or not.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +37,11 @@ static __thread struct {
 	const void *record[MARKS_MAX];
 	uint8_t phase[MARKS_MAX], n;
 } open_marks __attribute__((tls_model("initial-exec")));
+
+void torch_marks_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
 
 static void begin(void)
 {

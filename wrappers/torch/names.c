@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "session.h"
 #include "spec/demangle.h"
+#include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
 
 #define ROWS_MAX 8192
@@ -305,6 +306,13 @@ const struct runtime_provider torch_provider = {.wants = wants, .make = make, .a
 
 /* ---- the libraries ---- */
 
+void torch_forked(void)
+{
+	torch_work_forked();
+	torch_marks_forked();
+	torch_tensor_forked();
+}
+
 static void group_leave(struct call *c, int64_t ret)
 {
 	(void)ret;
@@ -315,6 +323,7 @@ const struct lib lib_c10d = {
 	.name = "c10d",
 	.describe = torch_describe,
 	.leave = group_leave,
+	.forked = torch_forked,
 };
 
 static void scope_enter(struct call *c)
@@ -342,4 +351,5 @@ const struct lib lib_torch = {
 	.name = "torch",
 	.enter = scope_enter,
 	.leave = scope_leave,
+	.forked = torch_forked,
 };

@@ -348,4 +348,5 @@ const struct lib lib_aten = {
 	.name = "aten",
 	.describe = describe,
 	.leave = leave,
+	.forked = torch_forked,
 };

@@ -73,7 +73,8 @@ static struct {
 enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
 static const void *undefined; /* the one TensorImpl of all undefined tensors */
-static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried */
+static pthread_mutex_t learning =
+	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it anew */
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
@@ -273,6 +274,11 @@ static void learn(const void *impl)
 			refuse();
 	}
 	pthread_mutex_unlock(&learning);
+}
+
+void torch_tensor_forked(void)
+{
+	pthread_mutex_init(&learning, NULL);
 }
 
 /* ---- views ---- */

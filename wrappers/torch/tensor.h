@@ -23,6 +23,9 @@
  */
 bool torch_tensor_view(const void *impl, struct view *v);
 
+/* In a forked child. */
+void torch_tensor_forked(void);
+
 /* A std::vector<at::Tensor>, as pointer to TensorImpl each. */
 struct torch_list {
 	void *const *at;

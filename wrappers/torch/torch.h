@@ -112,6 +112,7 @@ struct torch_work *torch_work_new(struct call *c);
 struct torch_work *torch_work_of(const struct call *c); /* NULL: it has none */
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+void torch_work_forked(void);
 
 /* ---- operators (ops.c) ---- */
 
@@ -125,5 +126,10 @@ bool torch_op_fill(struct torch_row *r, const char *symbol);
 
 void torch_mark_enter(struct call *c, enum torch_scope s);
 void torch_mark_leave(struct call *c, enum torch_scope s);
+void torch_marks_forked(void);
+
+/* ---- all of it ---- */
+
+void torch_forked(void);
 
 #endif

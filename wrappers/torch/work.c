@@ -22,7 +22,7 @@
 
 #define WORKS_MAX 512 /* on the way at once */
 
-/* Free ones. `lock` is a leaf, held for some instructions; a child of fork() that records makes it anew (below). */
+/* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it anew. */
 static struct torch_work *free_list;
 static unsigned made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,6 +58,11 @@ static void give(struct torch_work *w)
 	w->next = free_list;
 	free_list = w;
 	pthread_mutex_unlock(&lock);
+}
+
+void torch_work_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
 }
 
 struct torch_work *torch_work_new(struct call *c)

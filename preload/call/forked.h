@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_CALL_FORKED_H
+#define PROBE_CALL_FORKED_H
+
+/*
+ * In a forked child, recorded or not, before fork() returns there: locks that wrappers take whether or not anything is
+ * recorded are made anew, those of adapters too. The thread that held one may not exist here.
+ */
+void call_forked(void);
+
+#endif
