@@ -41,6 +41,12 @@ static inline struct thread *thread_get(void)
 	return __builtin_expect(t != NULL, 1) ? t : thread_get_new();
 }
 
+/* Wrapped calls that the calling thread has on the way, of every kind. */
+static inline uint32_t thread_on_the_way(void)
+{
+	return thread_word.depth + thread_word.around;
+}
+
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
 void *thread_scratch(struct thread *t, size_t bytes);
 

@@ -60,21 +60,32 @@ static void give(struct torch_work *w)
 	pthread_mutex_unlock(&lock);
 }
 
+/*
+ * Lets go of those of calls that have returned (their views were needed until the record was closed), or were left. Gives
+ * one of them to be used again, if there is one: the usual case, without a lock.
+ */
+static struct torch_work *drop_returned(void)
+{
+	struct torch_work *spare = NULL;
+
+	while (current && current->depth >= thread_on_the_way()) {
+		struct torch_work *w = current;
+
+		current = w->outer;
+		if (spare || w->started)
+			give(w);
+		else
+			spare = w;
+	}
+	return spare;
+}
+
 struct torch_work *torch_work_new(struct call *c)
 {
-	struct torch_work *w, *spare = NULL;
+	struct torch_work *w = drop_returned();
 
-	/* Those of calls that have returned (their views were needed until the record was closed), or were left. */
-	while (current && current->depth >= thread_word.depth) {
-		w = current;
-		current = w->outer;
-		if (!current && !w->started) {
-			spare = w; /* the usual case, without a lock */
-			break;
-		}
-		give(w);
-	}
-	w = spare ? spare : take();
+	if (!w)
+		w = take();
 	if (!w) {
 		log_loss(LOSS_PENDING,
 			"more than %d calls of process groups on the way at once: further ones are "
@@ -85,7 +96,7 @@ struct torch_work *torch_work_new(struct call *c)
 	w->outer = current;
 	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
-	w->depth = thread_word.depth;
+	w->depth = thread_on_the_way();
 	w->started = false;
 	w->nin = w->nout = 0;
 	current = w;
@@ -94,6 +105,11 @@ struct torch_work *torch_work_new(struct call *c)
 
 struct torch_work *torch_work_of(const struct call *c)
 {
+	/* Calls inside this one have returned. */
+	struct torch_work *spare = drop_returned();
+
+	if (spare)
+		give(spare);
 	return current && current->call == c ? current : NULL;
 }
 
@@ -165,7 +181,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
 		/* Of a call within this one nobody asked for. */
-		if (!leaving && current && thread_word.depth == current->depth + 1)
+		if (!leaving && current && thread_on_the_way() == current->depth + 1)
 			follow(current, *(void **)c->v[1].p);
 		break;
 	case SCOPE_GLOO_FINISH:
