@@ -216,6 +216,7 @@ static void test_node_operators(void **state)
 		{"TBackward0_copy", "t_copy", true},
 		{"TBackward0_copy", "t", false},
 		{"TBackward0", "t_copy", false},
+		{"ToCopyBackward0", "_to_copy", true},
 		{"ForeachAddBackward0List", "_foreach_add", true},
 		{"SumBackwardAutogradNestedTensor0", "sum", true},
 		{"SigmoidBackwardBackward0", "sigmoid", false},

@@ -85,7 +85,8 @@ bool torch_node_fill(struct torch_row *r, const char *symbol)
 
 #define LEAF UINT64_MAX
 #define NUMBER_MAX (UINT64_C(1) << 47) /* of those that can be written: JOURNAL_NODE */
-#define AT_FIRST 2 /* behind the pointer to the virtual functions and what counts references; in words of 8 bytes */
+#define AT_FIRST \
+	2 /* behind the pointer to the virtual functions and what counts references; in words of 8 bytes */
 #define AT_LAST 5
 
 enum { NOT_KNOWN, NO_PLACE = -1 };
@@ -112,13 +113,14 @@ void torch_node_leaf(const void *node)
 	atomic_store(&place, found);
 	if (found == NO_PLACE)
 		log_loss(LOSS_ENTRY,
-			"PyTorch: this version's nodes of autograd are laid out in a way that is not "
+			"PyTorch: this version's nodes of autograd are laid out in a way that is "
+			"not "
 			"known: they are recorded without their numbers; update libprobe");
 }
 
 bool torch_node_next(uint64_t *number)
 {
-	static _Atomic(uint64_t (*)(void)) peek;
+	static _Atomic(uint64_t(*)(void)) peek;
 	static atomic_bool none;
 	uint64_t (*f)(void) = atomic_load_explicit(&peek, memory_order_relaxed);
 	struct provider p;
@@ -130,7 +132,7 @@ bool torch_node_next(uint64_t *number)
 			atomic_store(&none, true);
 			return false;
 		}
-		f = (uint64_t (*)(void))p.addr;
+		f = (uint64_t(*)(void))p.addr;
 		atomic_store(&peek, f);
 	}
 	*number = f();

@@ -40,7 +40,8 @@ static size_t camel(const char *base, size_t len, char *out, size_t cap)
 
 	for (size_t i = 0; i < len && n + 1 < cap; i++) {
 		if (base[i] != '_')
-			out[n++] = (char)(begins && is_lower(base[i]) ? base[i] - 'a' + 'A' : base[i]);
+			out[n++] =
+				(char)(begins && is_lower(base[i]) ? base[i] - 'a' + 'A' : base[i]);
 		begins = base[i] == '_' || (base[i] >= '0' && base[i] <= '9');
 	}
 	out[n] = 0;
@@ -59,11 +60,12 @@ bool node_of_op(const char *node, const char *base)
 	char name[128];
 	size_t len = strlen(base), n;
 
-	/* TBackward0_copy is that of t_copy. */
-	if (ends_with(node, strlen(node), "_copy") != ends_with(base, len, "_copy"))
-		return false;
-	if (ends_with(base, len, "_copy"))
+	/* TBackward0_copy is that of t_copy; ToCopyBackward0 that of _to_copy. */
+	if (ends_with(node, strlen(node), "_copy")) {
+		if (!ends_with(base, len, "_copy"))
+			return false;
 		len -= strlen("_copy");
+	}
 	n = camel(base, len, name, sizeof(name));
 	if (ends_with(name, n, "Forward"))
 		n -= strlen("Forward");
