@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "wrappers/torch/nodename.c"
+#include "wrappers/torch/nodetype.c"
 #include "wrappers/torch/optype.c"
 
 #define OPS "_ZN2at4_ops"
@@ -231,6 +231,25 @@ static void test_node_operators(void **state)
 			fail_msg("%s of %s", t[i].node, t[i].op);
 }
 
+static void test_node_numbers(void **state)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t now[] = {0x7f0000000000, 0x100000001, all, 0, 1, 1};
+	uint64_t before[] = {0x7f0000000000, 0, 0, all, 0, 1};
+	uint64_t two[] = {0x7f0000000000, 0, all, all, 0, 1};
+	uint64_t none[] = {all, all, 0, 0, 1, 1};
+
+	(void)state;
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, now), 2);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, before), 3);
+	assert_int_equal(node_number_place(2, now), 2);
+	/* Another one than was believed: no number is trusted any more. */
+	assert_int_equal(node_number_place(2, before), NODE_NO_PLACE);
+	assert_int_equal(node_number_place(NODE_NO_PLACE, now), NODE_NO_PLACE);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, two), NODE_NOT_KNOWN);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, none), NODE_NO_PLACE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_node_classes),
 		cmocka_unit_test(test_node_operators),
+		cmocka_unit_test(test_node_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,39 +83,21 @@ bool torch_node_fill(struct torch_row *r, const char *symbol)
 
 /* ---- numbers ---- */
 
-#define LEAF UINT64_MAX
 #define NUMBER_MAX (UINT64_C(1) << 47) /* of those that can be written: JOURNAL_NODE */
-#define AT_FIRST \
-	2 /* behind the pointer to the virtual functions and what counts references; in words of 8 bytes */
-#define AT_LAST 5
 
-enum { NOT_KNOWN, NO_PLACE = -1 };
-static _Atomic int place; /* of the number in a node, in words; or one of these */
+static _Atomic int place; /* node_number_place() */
 
 void torch_node_leaf(const void *node)
 {
-	const uint64_t *word = node;
-	int was = atomic_load(&place), found = NO_PLACE;
+	int was = atomic_load(&place), now = node ? node_number_place(was, node) : was;
 
-	if (!node || was == NO_PLACE)
+	if (now == was)
 		return;
-	if (was != NOT_KNOWN) {
-		if (word[was] == LEAF)
-			return;
-	} else {
-		for (int i = AT_FIRST; i <= AT_LAST; i++)
-			if (word[i] == LEAF)
-				found = found == NO_PLACE ? i : NOT_KNOWN;
-		/* Two places: another leaf will tell. */
-		if (found == NOT_KNOWN)
-			return;
-	}
-	atomic_store(&place, found);
-	if (found == NO_PLACE)
-		log_loss(LOSS_ENTRY,
-			"PyTorch: this version's nodes of autograd are laid out in a way that is "
-			"not "
-			"known: they are recorded without their numbers; update libprobe");
+	atomic_store(&place, now);
+	if (now == NODE_NO_PLACE)
+		log_loss(LOSS_ENTRY, "PyTorch: nodes of autograd are laid out in an unknown way in "
+				     "this version: "
+				     "they are recorded without numbers; update libprobe");
 }
 
 bool torch_node_next(uint64_t *number)

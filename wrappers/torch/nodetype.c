@@ -75,3 +75,25 @@ bool node_of_op(const char *node, const char *base)
 	node += n + 8;
 	return (*node >= '0' && *node <= '9') || strncmp(node, "Autograd", 8) == 0;
 }
+
+#define LEAF UINT64_MAX
+#define AT_FIRST 2 /* behind the pointer to virtual functions and the counts of references */
+#define AT_LAST 5
+
+int node_number_place(int was, const uint64_t *leaf)
+{
+	int found = NODE_NO_PLACE;
+
+	if (was == NODE_NO_PLACE)
+		return was;
+	if (was != NODE_NOT_KNOWN)
+		return leaf[was] == LEAF ? was : NODE_NO_PLACE;
+	for (int i = AT_FIRST; i <= AT_LAST; i++)
+		if (leaf[i] == LEAF) {
+			/* Two places: another leaf will tell. */
+			if (found != NODE_NO_PLACE)
+				return NODE_NOT_KNOWN;
+			found = i;
+		}
+	return found;
+}
