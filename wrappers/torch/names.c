@@ -68,6 +68,8 @@ static const struct watched {
 		CT_VOID},
 	{"c10d::ProcessGroupGloo::SendWork::wait", "pl", SCOPE_WAIT, CT_U8},
 	{"c10d::ProcessGroupGloo::RecvWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"c10d::(anonymous namespace)::LambdaWork::wait", "pl", SCOPE_WAIT,
+		CT_U8}, /* by lambda.c */
 	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},

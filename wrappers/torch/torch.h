@@ -115,6 +115,12 @@ struct torch_work *torch_work_of(const struct call *c); /* NULL: it has none */
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
 
+/*
+ * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda.c). False:
+ * it is of another class.
+ */
+bool torch_watch_wait(void *work);
+
 /* ---- operators (ops.c) ---- */
 
 /* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
