@@ -21,6 +21,8 @@ struct thread_word {
 	uint64_t call; /* seq of the innermost recorded call on the way, for `parent` */
 	struct thread *self;
 	uint32_t weight; /* how many calls that one stands for */
+	uint32_t
+		around; /* of the calls on the way those that others are not nested in; not in depth */
 	uint32_t looks; /* calls that left it at what is known of devices (device/device.c) */
 };
 

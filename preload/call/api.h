@@ -245,6 +245,8 @@ struct api_spec {
 	uint8_t buf_dtype[ROLE_BUF + 1];
 	const char *link_name; /* what the linker calls it (a mangled name); NULL: symbol */
 	const struct api_ffi *ffi; /* NULL: it has a compiled wrapper */
+	/* TASK_DATA: calls inside it are recorded as if they were not inside anything, with `parent`. */
+	bool around;
 };
 
 /* api->state. Anything but API_SKIP takes the long way through call_enter(). */

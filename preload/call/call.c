@@ -251,6 +251,22 @@ static inline void own_time_end(struct call *c)
 		thread_self_time(c->t, (own - exact) * c->weight);
 }
 
+/* Where it counts as being on the way. */
+static inline uint32_t *level_of(const struct api *f, struct thread_word *w)
+{
+	return __builtin_expect(f->spec->around, 0) ? &w->around : &w->depth;
+}
+
+static inline void step_out(const struct call *c, struct thread_word *w)
+{
+	uint32_t *level = level_of(c->api, w);
+
+	w->call = c->outer;
+	/* A forked child begins at 0, inside of whatever it was forked in. */
+	if (*level)
+		--*level;
+}
+
 void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
 	struct thread_word *w = &thread_word;
@@ -262,8 +278,8 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	if (w->busy)
 		return real_anyway(f, pc);
 	w->busy++;
-	if (w->depth && left_by_jump(w, frame)) {
-		w->depth = 0;
+	if (w->depth + w->around && left_by_jump(w, frame)) {
+		w->depth = w->around = 0;
 		w->call = 0;
 	}
 
@@ -285,10 +301,11 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		c->frame = frame;
 		enter_inside(c, w);
 		if (c->mode != CALL_PASS && c->mode != CALL_SCOPE) {
-			if (w->depth++ == 0) {
+			if (w->depth + w->around == 0) {
 				w->frame = frame;
 				w->pc = pc;
 			}
+			++*level_of(f, w);
 			/* The real function starts here; what came before was ours. */
 			if (!c->rec) {
 				if (!w->self)
@@ -363,10 +380,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	}
 	if (c->api->traits & API_MARKER && w->depth == 1)
 		step_marker_hit();
-	w->call = c->outer;
-	/* A forked child begins at 0, inside of whatever it was forked in. */
-	if (w->depth)
-		w->depth--;
+	step_out(c, w);
 	if (c->weight && c->t)
 		own_time_end(c);
 	w->busy--;
@@ -401,9 +415,7 @@ void call_unwind(struct call *c)
 		/* A completion call: the thread does not stand in it any more. */
 		async_wait_end(c);
 	}
-	w->call = c->outer;
-	if (w->depth)
-		w->depth--;
+	step_out(c, w);
 	w->busy--;
 	errno = err;
 }

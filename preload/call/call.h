@@ -24,6 +24,7 @@ struct what {
 	uint16_t nin, nout;
 	uint32_t
 		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
+	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
 	struct view in[KIND_VIEWS], out[KIND_VIEWS];
 	/* Where there are more: all of them, in memory of the adapter that lives as long as the call. NULL: in[], out[]. */
 	const struct view *all_in, *all_out;

@@ -267,7 +267,7 @@ static inline struct journal_call *start_record(struct thread *t, struct api *ap
 	r->seq = thread_next_seq(t);
 	r->end = 0;
 	r->comm = m ? m->id : 0;
-	r->comm_seq = comm_seq;
+	r->comm_seq = w->flags & CF_NODE ? w->node : comm_seq;
 	r->parent = parent;
 	r->wait = r->dev_ns = 0;
 	r->comm_rank = m ? m->rank : -1;
@@ -300,7 +300,7 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 	struct journal_call *r;
 
 	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all behind it. */
-	if (!thread_word.depth && t->nopen) {
+	if (!thread_on_the_way() && t->nopen) {
 		close_abandoned(t, 0);
 		t->nmore = 0;
 	}
@@ -324,7 +324,9 @@ static inline void close_now(
 	r->end = end;
 	r->peer = w->peer;
 	r->tag = w->tag;
-	r->flags |= w->flags;
+	if (w->flags & CF_NODE)
+		r->comm_seq = w->node;
+	__atomic_store_n(&r->flags, r->flags | w->flags, __ATOMIC_RELEASE);
 	if (failed) {
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;

@@ -57,7 +57,7 @@ void thread_init(void)
 void thread_forget(void)
 {
 	thread_word.self = NULL;
-	thread_word.depth = thread_word.busy = 0;
+	thread_word.depth = thread_word.around = thread_word.busy = 0;
 	thread_word.call = 0;
 	/* Else the end of this thread would give the parent's slot back. */
 	if (have_key)

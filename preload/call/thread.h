@@ -48,6 +48,12 @@ static inline struct thread *thread_get(void)
 const struct stack_bounds *thread_bounds(void);
 void thread_bounds_ask(void);
 
+/* Wrapped calls that the calling thread has on the way, of every kind. */
+static inline uint32_t thread_on_the_way(void)
+{
+	return thread_word.depth + thread_word.around;
+}
+
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
 void *thread_scratch(struct thread *t, size_t bytes);
 

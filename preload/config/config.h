@@ -49,6 +49,7 @@ struct config {
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
 	enum config_device device; /* how buffers in the memory of a device are measured */
 	bool nested;
+	bool backward; /* also the nodes that compute the gradients of listed operators */
 	bool stack;
 	int64_t stack_depth; /* native frames kept, innermost first */
 	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */

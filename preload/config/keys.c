@@ -94,6 +94,10 @@ const struct config_key config_keys[] = {
 		"How buffers in device memory are measured: not at all, or copied on the call's "
 		"stream"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
+	BOOL(backward, "false",
+		"Also record the gradients that autograd's nodes of the listed operators receive "
+		"and "
+		"return"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
 	PATTERN(stack_blacklist,

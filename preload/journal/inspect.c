@@ -31,7 +31,7 @@ static void show(struct look *l, const struct journal_call *r, bool async)
 	struct inspect_call c = {
 		.seq = r->seq,
 		.comm = r->comm,
-		.comm_seq = r->comm_seq,
+		.comm_seq = r->comm ? r->comm_seq : JOURNAL_NONE64,
 		.start_ns = clock_to_real(&l->j->head->clock, r->start),
 		.step = r->step,
 		.stack = r->stack,

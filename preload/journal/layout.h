@@ -219,9 +219,15 @@ enum call_flag {
 	CF_USEROP = 1 << 11, /* reserved */
 	CF_UNTRACKED = 1 << 12, /* asynchronous, completion not followed (table full) */
 	CF_MORE = 1 << 13, /* more tensors than rows */
+	CF_NODE = 1 << 14, /* node:<number>, which are in journal_call.comm_seq: JOURNAL_NODE */
 	CF_ERROR = 1 << 30, /* error:<code>, code in journal_call.error */
 	CF_OPEN = 1 << 29, /* made by the reader */
 };
+
+/* Numbers of the nodes of a graph that the call made or is: the first, and how many follow it (at most). */
+#define JOURNAL_NODE(first, more) ((int64_t)((first) << 16 | ((more) < 0xffff ? (more) : 0xffff)))
+#define JOURNAL_NODE_FIRST(v) ((uint64_t)(v) >> 16)
+#define JOURNAL_NODE_MORE(v) ((uint64_t)(v)&0xffff)
 
 /* The `phase` column; names in sink/row.c. */
 enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
@@ -232,7 +238,7 @@ struct journal_call {
 	uint64_t start; /* ticks */
 	uint64_t end; /* ticks; set before state CLOSED */
 	uint64_t comm; /* 0: none */
-	int64_t comm_seq; /* JOURNAL_NONE64: empty */
+	int64_t comm_seq; /* JOURNAL_NONE64: empty; with CF_NODE something else, and the column is empty */
 	uint64_t parent; /* 0: none */
 	uint64_t wait; /* ticks */
 	uint64_t dev_ns; /* 0: none */

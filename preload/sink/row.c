@@ -129,7 +129,18 @@ static void tensor_columns(struct text *out, const struct journal_tensor *t)
 	comma(out);
 }
 
-static void flag_column(struct text *out, uint32_t flags, int32_t error)
+/* node:7, or node:7-9 */
+static void node_flag(struct text *out, int64_t node)
+{
+	text_str(out, "node:");
+	text_u64(out, JOURNAL_NODE_FIRST(node));
+	if (JOURNAL_NODE_MORE(node)) {
+		text_char(out, '-');
+		text_u64(out, JOURNAL_NODE_FIRST(node) + JOURNAL_NODE_MORE(node));
+	}
+}
+
+static void flag_column(struct text *out, uint32_t flags, int32_t error, int64_t node)
 {
 	bool first = true;
 
@@ -146,8 +157,14 @@ static void flag_column(struct text *out, uint32_t flags, int32_t error)
 		text_i64(out, error);
 		first = false;
 	}
-	if (flags & CF_OPEN)
+	if (flags & CF_OPEN) {
 		text_str(out, first ? "open" : ";open");
+		first = false;
+	}
+	if (flags & CF_NODE) {
+		text_str(out, first ? "" : ";");
+		node_flag(out, node);
+	}
 }
 
 void row_format(struct text *out, const struct clock_base *clock, const struct row_api *api,
@@ -161,6 +178,9 @@ void row_format(struct text *out, const struct clock_base *clock, const struct r
 	uint64_t wait = c->wait + (end ? end->wait : 0), dev = end ? end->dev_ns : c->dev_ns;
 	uint64_t last = end ? end->end : c->end;
 
+	/* Killed between the number and its flag: it counts no calls of a communicator. */
+	if (flags & CF_NODE || (open && !c->comm))
+		comm_seq = JOURNAL_NONE64;
 	/* Killed while it was being closed: what its end was going to be is not known. */
 	if (open)
 		flags = (flags & ~(uint32_t)CF_ERROR) | CF_OPEN;
@@ -210,7 +230,7 @@ void row_format(struct text *out, const struct clock_base *clock, const struct r
 	if (c->stack)
 		text_u64(out, c->stack);
 	comma(out);
-	flag_column(out, flags, end && end->flags & CF_ERROR ? end->error : c->error);
+	flag_column(out, flags, end && end->flags & CF_ERROR ? end->error : c->error, c->comm_seq);
 	comma(out);
 	if (c->parent)
 		text_u64(out, c->parent);

@@ -47,7 +47,7 @@ COLUMNS = {
     "count": rf"({WHOLE})?", "bytes": rf"({WHOLE})?", "min": f"({NUMBER})?", "max": f"({NUMBER})?", "mean": f"({NUMBER})?",
     "norm": f"({NUMBER})?", "zeros": r"(\d(\.\d+)?(e-\d+)?)?", "nans": rf"({WHOLE})?", "infs": rf"({WHOLE})?",
     "start_ns": r"\d{19}", "dur_ns": rf"({WHOLE})?", "thread": r"[1-9]\d*", "stack_id": r"([1-9]\d*)?",
-    "flags": "((%s|error:-?\\d+)(;(%s|error:-?\\d+))*)?" % ("|".join(FLAGS), "|".join(FLAGS)), "parent": r"([1-9]\d*)?",
+    "flags": "(%s)(;(%s))*|" % (("|".join(FLAGS + [r"error:-?\d+", r"node:\d+(-\d+)?"]),) * 2), "parent": r"([1-9]\d*)?",
     "phase": "(forward|backward|optimizer)?", "name": r"[^\n]*", "tag": rf"({WHOLE})?", "wait_ns": rf"({WHOLE})?",
     "dev_ns": rf"({WHOLE})?", "crc32": r"([0-9a-f]{8})?"}
 COLUMNS = {k: re.compile(v) for k, v in COLUMNS.items()}

@@ -29,7 +29,7 @@ is 'DDP: the lines that started the gradients' \
 is 'DDP: and the backward() in between' \
 	"$(rows "$out" 'all("Tensor.backward <-" in s["python_stack"] and " train <-" in s["python_stack"] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["phase"] == "backward")')" True
 is 'all have completed but the one that failed' "$(rows "$out" 'sorted({(r["op"], r["flags"]) for r in R if "open" in flags(r) or "unwound" in flags(r) or "untracked" in flags(r)})')" \
-	"[('all_reduce', 'inplace;nostats;unwound'), ('reduce_scatter', 'async;untracked')]"
+	"[('all_reduce', 'inplace;nostats;unwound'), ('reduce_scatter', 'async;open')]"
 is 'every collective has the same numbers on both ranks' \
 	"$(rows "$out" 'len({tuple(sorted((r["comm"], int(r["comm_seq"]), r["op"], r["root"], r["redop"]) for r in calls(on(d)) if r["op"] not in ("send", "recv") and r["size"] == "2")) for d in dirs})')" 1
 is 'groups: their ranks' "$(rows "$out" 'sorted((c["folder"], c["lib"], c["size"], c["rank"], c["world_ranks"]) for c in C)')" \
@@ -38,7 +38,8 @@ is 'messages: peer, tag, number' "$(rows "$out" 'sorted((r["op"], r["rank"], r["
 	"[('recv', '1', '0', '5', '0', 'out'), ('send', '0', '1', '5', '0', 'in')]"
 is 'root and operation' "$(rows "$out" 'sorted({(r["op"], r["root"], r["redop"]) for r in R if r["step"] == "5" and (r["root"] or r["redop"])})')" \
 	"[('all_reduce', '', 'max'), ('all_reduce', '', 'sum'), ('broadcast', '1', ''), ('gather', '0', ''), ('reduce', '1', 'max'), ('reduce_scatter', '', 'sum'), ('scatter', '0', '')]"
-is 'reduce_scatter: what went in, nothing that is not known' "$(rows "$out" 'sorted({(r["io"], r["shape"]) for r in R if r["op"] == "reduce_scatter"})')" "[('in', '3'), ('in', '6')]"
+is 'reduce_scatter: what went in, what came out' "$(rows "$out" 'sorted(Counter((r["io"], r["shape"], r["flags"]) for r in on("rank0") if r["op"] == "reduce_scatter").items())')" \
+	"[(('in', '3', 'async'), 2), (('in', '4', 'async'), 3), (('in', '4', 'async;open'), 3), (('in', '6', 'async'), 1), (('out', '2', 'async'), 3), (('out', '3', 'async'), 2)]"
 is 'shapes and strides' "$(rows "$out" '[(r["dtype"], r["shape"], r["count"]) for r in R if r["op"] == "broadcast" and r["root"] == "1" and r["io"] == "in"]')" \
 	"[('float64', '3x4', '12')]"
 is 'what is called underneath has no rows' "$(rows "$out" '{r["lib"] for r in R}')" "{'c10d'}"

@@ -28,6 +28,7 @@ static const struct {
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
 	{"device", "\"off\"", "\"copy\"", "Copy"},
 	{"nested", "false", "true", "on"},
+	{"backward", "false", "true", "yes"},
 	{"stack", "true", "false", "0"},
 	{"stack_depth", "32", "128", "128"},
 	{"stack_blacklist", "\"\"", "\"a|b+$\"", "a|b+$"},

@@ -191,6 +191,35 @@ static void test_flags(void **state)
 	check_column(&s, "flags", "nostats");
 }
 
+/* Numbers of nodes lie where a collective has its own one. */
+static void test_nodes(void **state)
+{
+	struct sample s = sample();
+
+	(void)state;
+	s.c.flags = CF_NODE | CF_MORE;
+	s.c.comm_seq = JOURNAL_NODE(UINT64_C(0), UINT64_C(0));
+	check_column(&s, "flags", "more;node:0");
+	check_column(&s, "comm_seq", "");
+	s.c.flags = CF_NODE | CF_INPLACE;
+	s.c.comm_seq = JOURNAL_NODE(UINT64_C(4294967296), UINT64_C(2));
+	check_column(&s, "flags", "inplace;node:4294967296-4294967298");
+	s.c.comm_seq = JOURNAL_NODE(UINT64_C(7), UINT64_C(70000));
+	check_column(&s, "flags", "inplace;node:7-65542");
+	s.c.comm_seq = JOURNAL_NODE((UINT64_C(1) << 47) - 1, UINT64_C(1));
+	check_column(&s, "flags", "inplace;node:140737488355327-140737488355328");
+	s.open = true;
+	s.c.comm_seq = JOURNAL_NODE(UINT64_C(5), UINT64_C(0));
+	check_column(&s, "flags", "inplace;open;node:5");
+	/* Killed between the number and its flag. */
+	s.c.flags = 0;
+	check_column(&s, "flags", "open");
+	check_column(&s, "comm_seq", "");
+	s.c.comm = 1;
+	s.c.comm_seq = 9;
+	check_column(&s, "comm_seq", "9");
+}
+
 static void test_redops_and_phases(void **state)
 {
 	static const char *const redops[] = {"", "sum", "prod", "min", "max", "avg", "land", "lor",
@@ -386,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_bare_call),
 		cmocka_unit_test(test_every_column),
 		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_redops_and_phases),
 		cmocka_unit_test(test_dtypes),
 		cmocka_unit_test(test_odd_numbers),

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "wrappers/torch/nodetype.c"
 #include "wrappers/torch/optype.c"
 
 #define OPS "_ZN2at4_ops"
@@ -167,6 +168,88 @@ static void test_results(void **state)
 	assert_false(op_result_of("no arrow", &t));
 }
 
+#define NODE "_ZN5torch8autograd9generated"
+#define GRADIENTS "EOSt6vectorIN2at6TensorESaIS5_EE"
+
+/* readelf on libtorch 2.13 and 1.13 */
+static void test_node_classes(void **state)
+{
+	char name[32];
+
+	(void)state;
+	assert_true(node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
+	assert_string_equal(name, "AddmmBackward0");
+	assert_true(node_class(
+		NODE "14AddmmBackward05applyEOSt6vectorIN2at6TensorESaIS4_EE", name, sizeof(name)));
+	assert_true(node_class(NODE "15TBackward0_copy5apply" GRADIENTS, name, sizeof(name)));
+	assert_string_equal(name, "TBackward0_copy");
+	assert_false(node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, 14));
+	assert_false(node_class(NODE "14AddmmBackward05apply" GRADIENTS "v", name, sizeof(name)));
+	assert_false(node_class(NODE "14AddmmBackward016apply_with_savedE", name, sizeof(name)));
+	assert_false(node_class(NODE "14AddmmBackward017release_variablesEv", name, sizeof(name)));
+	assert_false(node_class(NODE "99AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
+	assert_false(node_class(NODE "5apply" GRADIENTS, name, sizeof(name)));
+	assert_false(node_class(NODE, name, sizeof(name)));
+	assert_false(node_class(
+		"_ZN5torch8autograd14AccumulateGrad5apply" GRADIENTS, name, sizeof(name)));
+}
+
+static void test_node_operators(void **state)
+{
+	static const struct {
+		const char *node, *op;
+		bool same;
+	} t[] = {
+		{"AddmmBackward0", "addmm", true},
+		{"AddmmBackward0", "addmm_", true},
+		{"AddmmBackward0", "mm", false},
+		{"AddmmBackward0", "add", false},
+		{"AddBackward1", "add", true},
+		{"AddBackward12", "add", true},
+		{"LogSoftmaxBackward0", "_log_softmax", true},
+		{"LogSoftmaxBackward0", "log_softmax", true},
+		{"SoftmaxBackward0", "_log_softmax", false},
+		{"CdistBackward0", "_cdist_forward", true},
+		{"CdistBackward0", "_cdist_backward", false},
+		{"CdistBackwardBackward0", "_cdist_backward", true},
+		{"UpsampleNearest2DBackward0", "upsample_nearest2d", true},
+		{"TBackward0_copy", "t_copy", true},
+		{"TBackward0_copy", "t", false},
+		{"TBackward0", "t_copy", false},
+		{"ToCopyBackward0", "_to_copy", true},
+		{"ForeachAddBackward0List", "_foreach_add", true},
+		{"SumBackwardAutogradNestedTensor0", "sum", true},
+		{"SigmoidBackwardBackward0", "sigmoid", false},
+		{"SigmoidBackwardBackward0", "sigmoid_backward", true},
+		{"Backward0", "", false},
+		{"Backward0", "_", false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(*t); i++)
+		if (node_of_op(t[i].node, t[i].op) != t[i].same)
+			fail_msg("%s of %s", t[i].node, t[i].op);
+}
+
+static void test_node_numbers(void **state)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t now[] = {0x7f0000000000, 0x100000001, all, 0, 1, 1};
+	uint64_t before[] = {0x7f0000000000, 0, 0, all, 0, 1};
+	uint64_t two[] = {0x7f0000000000, 0, all, all, 0, 1};
+	uint64_t none[] = {all, all, 0, 0, 1, 1};
+
+	(void)state;
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, now), 2);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, before), 3);
+	assert_int_equal(node_number_place(2, now), 2);
+	/* Another one than was believed: no number is trusted any more. */
+	assert_int_equal(node_number_place(2, before), NODE_NO_PLACE);
+	assert_int_equal(node_number_place(NODE_NO_PLACE, now), NODE_NO_PLACE);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, two), NODE_NOT_KNOWN);
+	assert_int_equal(node_number_place(NODE_NOT_KNOWN, none), NODE_NO_PLACE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +257,9 @@ int main(void)
 		cmocka_unit_test(test_params_by_value),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_node_classes),
+		cmocka_unit_test(test_node_operators),
+		cmocka_unit_test(test_node_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,8 @@ static const struct watched {
 		CT_VOID},
 	{"c10d::ProcessGroupGloo::SendWork::wait", "pl", SCOPE_WAIT, CT_U8},
 	{"c10d::ProcessGroupGloo::RecvWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"c10d::(anonymous namespace)::LambdaWork::wait", "pl", SCOPE_WAIT,
+		CT_U8}, /* by lambda.c */
 	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},
@@ -76,6 +78,7 @@ static const struct watched {
 	/* Before 2.0 the mark is made by this alone. */
 	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
 	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
+	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
 };
 
 /* What a name turns out to be. */
@@ -141,7 +144,8 @@ static bool may_be(const char *s)
 	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
-	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0;
+	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0 ||
+	       (session.cfg.backward && strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0);
 }
 
 /* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
@@ -213,7 +217,7 @@ static bool wants(const char *symbol, const char *object)
 	(void)object;
 	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
 		return false;
-	return look_up(symbol, &f) || torch_op_wanted(symbol);
+	return look_up(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
 }
 
 /* ---- rows ---- */
@@ -294,7 +298,7 @@ static struct api *make(const char *symbol, const char *object)
 		fill_method(r, f.method);
 	} else if (known) {
 		fill_watched(r, f.watched);
-	} else if (!torch_op_fill(r, symbol)) {
+	} else if (!torch_op_fill(r, symbol) && !torch_node_fill(r, symbol)) {
 		free(r);
 		return NULL;
 	}
@@ -343,6 +347,8 @@ static void scope_leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (s < SCOPE_BACKWARD)
 		torch_work_scope(c, s, true);
+	else if (s == SCOPE_LEAF)
+		torch_node_leaf(c->ok ? c->v[0].cp : NULL);
 	else
 		torch_mark_leave(c, s);
 }

@@ -50,8 +50,7 @@ static bool listed_python(const char *base)
 	return hit;
 }
 
-/* base, and overload if there is one: "add", "Tensor". */
-static bool listed(const char *base, const char *overload)
+bool torch_op_listed(const char *base, const char *overload)
 {
 	char name[192];
 	bool hit;
@@ -93,14 +92,14 @@ bool torch_op_wanted(const char *symbol)
 		any |= wraplist_section(session.list, section[i]) != WRAPLIST_NONE;
 	if (!any || !struct_name(symbol, name, sizeof(name)))
 		return false;
-	if (listed(name, NULL))
+	if (torch_op_listed(name, NULL))
 		return true;
 	/* add_relu_Tensor: where the overload's name begins is not known yet, so each place is tried. */
 	for (char *u = strchr(name + 1, '_'); u; u = strchr(u + 1, '_')) {
 		bool hit;
 
 		*u = 0;
-		hit = listed(name, u + 1);
+		hit = torch_op_listed(name, u + 1);
 		*u = '_';
 		if (hit)
 			return true;
@@ -159,7 +158,7 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	if (!schema || !op_result_of(schema, t))
 		return false;
 	split_name(schema, base, overload, sizeof(base));
-	if (!listed(base, overload))
+	if (!torch_op_listed(base, overload))
 		return false;
 	call = strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
 	snprintf(r->symbol, sizeof(r->symbol), "at::_ops::%.100s::%s", name,
@@ -187,7 +186,7 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 
 /* ---- calls ---- */
 
-static void add(struct torch_work *w, const void *impl, bool out)
+void torch_add_tensor(struct torch_work *w, const void *impl, bool out)
 {
 	uint16_t *n = out ? &w->nout : &w->nin;
 	struct view *v = out ? &w->out[*n] : &w->in[*n];
@@ -202,7 +201,7 @@ static void add(struct torch_work *w, const void *impl, bool out)
 static void add_all(struct torch_work *w, void *const *at, uint64_t n, bool out)
 {
 	for (uint64_t i = 0; i < n && i <= TORCH_TENSORS_MAX; i++)
-		add(w, at[i], out);
+		torch_add_tensor(w, at[i], out);
 }
 
 /* IValue: payload, then a tag that is 1 for a tensor; a List holds a vector of them. */
@@ -219,7 +218,7 @@ static void add_ivalues(struct torch_work *w, const void *list)
 
 	for (const struct ivalue *i = v[0]; i < v[1]; i++)
 		if (i->tag == IVALUE_TENSOR)
-			add(w, i->payload, false);
+			torch_add_tensor(w, i->payload, false);
 }
 
 static void add_arg(struct torch_work *w, uint8_t arg, const union arg *v, bool out)
@@ -229,11 +228,11 @@ static void add_arg(struct torch_work *w, uint8_t arg, const union arg *v, bool 
 	switch (arg) {
 	case OP_TENSOR:
 	case OP_TENSOR_OUT:
-		add(w, *(void *const *)v->cp, out);
+		torch_add_tensor(w, *(void *const *)v->cp, out);
 		break;
 	case OP_OPTIONAL: /* the value, then whether there is one */
 		if (((const char *)v->cp)[8])
-			add(w, *(void *const *)v->cp, out);
+			torch_add_tensor(w, *(void *const *)v->cp, out);
 		break;
 	case OP_LIST:
 		add_all(w, (void *const *)(uintptr_t)two[0], two[1], out);
@@ -250,9 +249,14 @@ static void add_arg(struct torch_work *w, uint8_t arg, const union arg *v, bool 
 	}
 }
 
+uint32_t torch_out_room(uint32_t n)
+{
+	return n * ((uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM);
+}
+
 static uint32_t room_of(const struct op_type *t, const struct call *c)
 {
-	uint32_t one = (uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM, n = t->nresult;
+	uint32_t n = t->nresult;
 
 	if (t->result == OP_NOTHING)
 		return 0;
@@ -263,11 +267,11 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 			if (t->arg[i] == OP_LIST) {
 				uint64_t len = ((const uint64_t *)c->v[i].cp)[1];
 
-				return one * (uint32_t)(len < 32 ? len : 32);
+				return torch_out_room((uint32_t)(len < 32 ? len : 32));
 			}
 		return 0;
 	}
-	return one * n;
+	return torch_out_room(n);
 }
 
 static bool describe(struct call *c)
@@ -278,6 +282,7 @@ static bool describe(struct call *c)
 	struct torch_work *k = torch_work_new(c);
 
 	torch_say_version();
+	c->note.p[0] = session.cfg.backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_word.phase ? 0 : PHASE_FORWARD;
 	if (!k)
 		return true;
@@ -302,15 +307,16 @@ static void results(struct torch_work *w, const struct op_type *t, const struct 
 
 	switch (t->result) {
 	case OP_NEW:
-		add(w, r[0], true);
+		torch_add_tensor(w, r[0], true);
 		break;
 	case OP_REFERENCE:
-		add(w, *(void *const *)r[0], true);
+		torch_add_tensor(w, *(void *const *)r[0], true);
 		break;
 	case OP_TUPLE: /* the first element lies last */
 	case OP_TUPLE_REFERENCE:
 		for (unsigned i = t->nresult; i-- > 0;)
-			add(w, t->result == OP_TUPLE ? r[i] : *(void *const *)r[i], true);
+			torch_add_tensor(
+				w, t->result == OP_TUPLE ? r[i] : *(void *const *)r[i], true);
 		break;
 	case OP_NEW_LIST: {
 		struct torch_list l = torch_vector(r);
@@ -335,6 +341,8 @@ static void leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (!w || !c->rec)
 		return;
+	if (c->note.p[0])
+		torch_node_made(c, c->note.u[1]);
 	w->nout = 0;
 	results(w, &torch_row_of(c)->op, c);
 	c->what.nout = w->nout;

@@ -108,3 +108,12 @@ const char *op_schema(const char *name)
 	pthread_once(&once, read_all);
 	return *place(name);
 }
+
+bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg)
+{
+	pthread_once(&once, read_all);
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (slot[i] && ask(slot[i], arg))
+			return true;
+	return false;
+}

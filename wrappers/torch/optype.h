@@ -8,6 +8,7 @@
 #define PROBE_WRAPPERS_TORCH_OPTYPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "call/api.h"
@@ -54,9 +55,27 @@ bool op_params(const char *symbol, struct op_type *t);
 bool op_result_of(const char *schema, struct op_type *t);
 
 /*
+ * autograd's nodes (nodetype.c). The class out of the mangled name of its apply(): "AddmmBackward0"; false: it is no node's.
+ */
+bool node_class(const char *symbol, char *out, size_t cap);
+
+/* Does a node of that class compute the gradients of the operator `base` ("addmm", in place "addmm_"), of any overload? */
+bool node_of_op(const char *node, const char *base);
+
+/*
+ * Nodes have numbers; those of leaves all have the largest one there is. Where a number lies in a node, in words of 8 bytes:
+ * `was`, or what this node of a leaf tells, or one of these.
+ */
+enum { NODE_NOT_KNOWN, NODE_NO_PLACE = -1 };
+int node_number_place(int was, const uint64_t *leaf);
+
+/*
  * The schema of the operator whose C++ name is `name` (add_Tensor), found in libtorch as it is loaded; its name within the
  * schema is add.Tensor. NULL: there is none. The text lives as long as the library.
  */
 const char *op_schema(const char *name);
+
+/* Asks about each schema until one answer is true, which is then the result. */
+bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg);
 
 #endif

@@ -8,6 +8,7 @@
  *	enqueue, finish, wait of a Work   their completion                lib_torch, watched only
  *	autograd, profiler marks          steps and phases                lib_torch, watched only
  *	at::_ops::<operator>::*           operators, if they are listed   lib_aten
+ *	torch::autograd::generated::*     their nodes (node.c)            lib_node
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H
@@ -17,7 +18,7 @@
 #include "wrappers/torch/optype.h"
 #include "wrappers/torch/tensor.h"
 
-extern const struct lib lib_c10d, lib_torch, lib_aten;
+extern const struct lib lib_c10d, lib_torch, lib_aten, lib_node;
 extern const struct runtime_provider torch_provider;
 
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
@@ -83,6 +84,7 @@ enum torch_scope {
 	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
+	SCOPE_LEAF, /* a node for a leaf of the graph is made */
 };
 
 bool torch_describe(struct call *c);
@@ -114,6 +116,12 @@ void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
 void torch_work_forked(void);
 
+/*
+ * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda.c). False:
+ * it is of another class.
+ */
+bool torch_watch_wait(void *work);
+
 /* ---- operators (ops.c) ---- */
 
 /* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
@@ -121,6 +129,31 @@ bool torch_op_wanted(const char *symbol);
 
 /* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
 bool torch_op_fill(struct torch_row *r, const char *symbol);
+
+/* Is an overload of that operator listed, or this one (NULL: not known)? By any name that Python has for it. */
+bool torch_op_listed(const char *base, const char *overload);
+
+/* A tensor of a call, unless it is undefined or its shape is not known. */
+void torch_add_tensor(struct torch_work *w, const void *impl, bool out);
+
+/* Kept for n results that are described when the call returns. */
+uint32_t torch_out_room(uint32_t n);
+
+/* ---- autograd's nodes (node.c) ---- */
+
+bool torch_node_wanted(const char *symbol);
+
+/* Fills in a row, but for its link name; one that records nothing where the node's operator is not listed. */
+bool torch_node_fill(struct torch_row *r, const char *symbol);
+
+/* A node for a leaf has been made at that address: they all have the same number, by which it is known where it lies. */
+void torch_node_leaf(const void *node);
+
+/* The number that the calling thread's next node will have. False: not known. */
+bool torch_node_next(uint64_t *number);
+
+/* Notes in c the nodes that were made since the next one was to have the number `from`. */
+void torch_node_made(struct call *c, uint64_t from);
 
 /* ---- marks ---- */
 

@@ -6,7 +6,8 @@
  * calls finishWorkGloo, at whose entry the outputs are valid. A Work is told by its address, from enqueue, which comes
  * before anybody can run it. Nobody need ever wait for it (DDP does not). Messages are completed by the wait of their
  * Work. A reduce_scatter queues an all-reduce and gives back another Work that copies its part of the result when it is
- * waited for, out of sight: its outputs are not known (flag untracked). Other backends complete on the device's stream.
+ * waited for (lambda.c); where that is not seen its outputs are not known (flag untracked). Other backends complete on the
+ * device's stream.
  */
 #include <pthread.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/async.h"
+#include "call/comm.h"
+#include "call/pending.h"
 #include "call/thread.h"
 #include "journal/layout.h"
 #include "session.h"
@@ -65,21 +68,32 @@ void torch_work_forked(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
+/*
+ * Lets go of those of calls that have returned (their views were needed until the record was closed), or were left. Gives
+ * one of them to be used again, if there is one: the usual case, without a lock.
+ */
+static struct torch_work *drop_returned(void)
+{
+	struct torch_work *spare = NULL;
+
+	while (current && current->depth >= thread_on_the_way()) {
+		struct torch_work *w = current;
+
+		current = w->outer;
+		if (spare || w->started)
+			give(w);
+		else
+			spare = w;
+	}
+	return spare;
+}
+
 struct torch_work *torch_work_new(struct call *c)
 {
-	struct torch_work *w, *spare = NULL;
+	struct torch_work *w = drop_returned();
 
-	/* Those of calls that have returned (their views were needed until the record was closed), or were left. */
-	while (current && current->depth >= thread_word.depth) {
-		w = current;
-		current = w->outer;
-		if (!current && !w->started) {
-			spare = w; /* the usual case, without a lock */
-			break;
-		}
-		give(w);
-	}
-	w = spare ? spare : take();
+	if (!w)
+		w = take();
 	if (!w) {
 		log_loss(LOSS_PENDING,
 			"more than %d calls of process groups on the way at once: further ones are "
@@ -90,7 +104,7 @@ struct torch_work *torch_work_new(struct call *c)
 	w->outer = current;
 	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
-	w->depth = thread_word.depth;
+	w->depth = thread_on_the_way();
 	w->started = false;
 	w->nin = w->nout = 0;
 	current = w;
@@ -99,7 +113,34 @@ struct torch_work *torch_work_new(struct call *c)
 
 struct torch_work *torch_work_of(const struct call *c)
 {
+	/* Calls inside this one have returned. */
+	struct torch_work *spare = drop_returned();
+
+	if (spare)
+		give(spare);
 	return current && current->call == c ? current : NULL;
+}
+
+static struct torch_work *work_of(const struct pending *p)
+{
+	return (struct torch_work *)((char *)p->what.all_out - offsetof(struct torch_work, out));
+}
+
+/*
+ * A Work that nobody waited for, and that is gone, for another one is at its address: its record stays open. Else a wait
+ * of the new one could be taken for its completion, and its tensors may be gone, too.
+ */
+static void forget(const void *handle)
+{
+	struct pending p;
+
+	while (pending_count() && pending_get((uintptr_t)handle, PENDING_STARTED, false, &p) &&
+		p.api->spec->lib == &lib_c10d && p.what.all_out &&
+		pending_get((uintptr_t)handle, PENDING_STARTED, true, &p)) {
+		if (p.what.comm)
+			comm_release(p.what.comm);
+		give(work_of(&p));
+	}
 }
 
 /* That handle stands for the call from now on. */
@@ -114,8 +155,9 @@ static void follow(struct torch_work *w, const void *handle)
 		.state = PENDING_STARTED,
 	};
 
-	if (!c->rec || w->started || torch_row_of(c)->indirect)
+	if (!c->rec || w->started)
 		return;
+	forget(handle);
 	w->handle = handle;
 	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
 	w->started = true;
@@ -128,10 +170,9 @@ static void follow(struct torch_work *w, const void *handle)
 /* What the output tensors are now; one may have been resized since. */
 static void fill(struct pending *p, void *arg)
 {
-	struct torch_work *w =
-		(struct torch_work *)((char *)p->what.all_out - offsetof(struct torch_work, out));
+	struct torch_work *w = p->what.all_out ? work_of(p) : NULL;
 
-	if (!p->what.all_out)
+	if (!w)
 		return;
 	*(struct torch_work **)arg = w;
 	for (unsigned i = 0; i < p->what.nout; i++) {
@@ -170,7 +211,9 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
 		/* Of a call within this one nobody asked for. */
-		if (!leaving && current && thread_word.depth == current->depth + 1)
+		if (!leaving && current && thread_on_the_way() == current->depth + 1 &&
+			torch_row_of(current->call)->method &&
+			!torch_row_of(current->call)->indirect)
 			follow(current, *(void **)c->v[1].p);
 		break;
 	case SCOPE_GLOO_FINISH:
@@ -194,11 +237,13 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 void torch_work_leave(struct call *c)
 {
 	const struct torch_row *row = torch_row_of(c);
-	struct torch_work *w = current;
+	struct torch_work *w = torch_work_of(c);
 
-	if (!w || w->call != c)
+	if (!w)
 		return;
-	if (!w->started && c->rec && row->method->form >= FORM_SEND && row->backend == BACKEND_GLOO)
+	if (!w->started && c->rec && row->backend == BACKEND_GLOO &&
+		(row->method->form >= FORM_SEND ||
+			(row->indirect && torch_watch_wait(*(void **)c->result))))
 		follow(w, *(void **)c->result);
 	if (w->started) {
 		/* What it gives back does something more behind it: this row's outputs may be wrong, no other one's. */

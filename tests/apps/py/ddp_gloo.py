@@ -93,11 +93,26 @@ def train():
 def reduce_scatters():
     rs, whole = torch.empty(3), torch.arange(3.0 * size) + rank
     before = whole.clone()
-    dist.reduce_scatter_tensor(rs, whole)
-    note("reduce_scatter", [before], [])  # its output cannot be followed
-    dist.reduce_scatter(rs, [before[3 * n:3 * n + 3].clone() for n in range(size)])
-    note("reduce_scatter", [before[3 * n:3 * n + 3] for n in range(size)], [])
+    collective("reduce_scatter", [whole], [rs], lambda: dist.reduce_scatter_tensor(rs, whole))
+    split = [before[3 * n:3 * n + 3].clone() for n in range(size)]
+    collective("reduce_scatter", split, [rs], lambda: dist.reduce_scatter(rs, split))
     say(f"[{rank}] reduce_scatter {rs.tolist()}")
+    # Its Work copies the result when it is waited for: two at once, the later one first, and one of them twice.
+    pair = [torch.full((2 * size,), float(n + 1)) for n in range(2)]
+    outs = [torch.zeros(2) for _ in pair]
+    works = [dist.reduce_scatter_tensor(o, t, async_op=True) for o, t in zip(outs, pair)]
+    for w in (works[1], works[0], works[1]):
+        say(f"[{rank}] {type(w).__name__} {w.wait()} {[o.tolist() for o in outs] if w is works[0] else ''}")
+    # Nobody waits for these; the one behind them is waited for twice.
+    del w, works
+    for _ in range(3):
+        dist.reduce_scatter_tensor(torch.zeros(2), torch.ones(2 * size), async_op=True)
+    w = dist.reduce_scatter_tensor(outs[0], pair[0], async_op=True)
+    w.wait()
+    w.wait()
+    note("reduce_scatter", [pair[0]], [outs[0]])
+    for n, t in enumerate(outs):
+        note("reduce_scatter", [torch.full((2 * size,), float(n + 1))], [t])
 
 
 def others():
