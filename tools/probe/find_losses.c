@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/marker.h"
 #include "tools/probe/out.h"
 #include "tools/probe/report.h"
 #include "tools/probe/tool.h"
@@ -211,9 +212,32 @@ static void said_by_ranks(struct report *r)
 	free(list);
 }
 
+/* A marker was configured and has not ended one step. */
+static void marker_missed(struct report *r, const char *marker)
+{
+	struct marker m;
+
+	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("of the step marker %s no second call was seen, so everything "
+				    "is step 0. A call is seen where the function makes recorded "
+				    "calls, and told from the one before where there are recorded "
+				    "calls outside of it, or at several places in it: record some "
+				    "operators too (PROBE_WRAP_OPS). The file is matched by its "
+				    "end, the function by its name",
+				marker));
+	else
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("the step marker %s was never called outside of other recorded "
+				    "calls, so everything is step 0. It must be a function that "
+				    "`probe check CMD` shows, or an operator (aten::argmax)",
+				marker));
+}
+
 static void steps(struct report *r)
 {
 	const struct gather *g = &r->g;
+	const char *marker = g->folders.dir[0].meta.cfg_step_marker;
 	bool marked = false;
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
@@ -221,7 +245,9 @@ static void steps(struct report *r)
 
 		marked |= m->step_now > 0 || (*m->step_source && strcmp(m->step_source, "none"));
 	}
-	if (!marked && !g->last_step && g->calls)
+	if (!marked && !g->last_step && g->calls && *marker)
+		marker_missed(r, marker);
+	else if (!marked && !g->last_step && g->calls)
 		finding_add(r, FIND_NOTE, "steps",
 			tool_strdup("no step was ever marked, so everything is step 0. One of "
 				    "these marks the end of a step: "

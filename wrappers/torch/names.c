@@ -323,6 +323,8 @@ static void scope_enter(struct call *c)
 
 	if (s < SCOPE_BACKWARD)
 		torch_work_scope(c, s, false);
+	else if (s >= SCOPE_MARKER)
+		torch_marker(c, false);
 	else
 		torch_mark_enter(c, s);
 }
@@ -334,6 +336,8 @@ static void scope_leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (s < SCOPE_BACKWARD)
 		torch_work_scope(c, s, true);
+	else if (s >= SCOPE_MARKER)
+		torch_marker(c, true);
 	else
 		torch_mark_leave(c, s);
 }

@@ -83,6 +83,8 @@ enum torch_scope {
 	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
+	SCOPE_MARKER, /* an operator that ends a step */
+	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
 };
 
 bool torch_describe(struct call *c);
@@ -120,6 +122,14 @@ bool torch_op_wanted(const char *symbol);
 
 /* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
 bool torch_op_fill(struct torch_row *r, const char *symbol);
+
+/* ---- operators that end a step (opmarker.c) ---- */
+
+bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
+bool torch_marker_looks(const char *name, bool call);
+enum torch_scope torch_marker_scope(
+	const char *base, const char *overload); /* SCOPE_NONE: it has none */
+void torch_marker(const struct call *c, bool leaving);
 
 /* ---- marks ---- */
 
