@@ -38,7 +38,8 @@ static bool is_marker(const struct foreign_stack *s, const struct foreign_frame 
 
 /* ---- which activation? ---- */
 
-#define THREADS 32 /* that run the function, each with an activation of its own; further ones are not looked at */
+#define THREADS \
+	32 /* that run the function, each with an activation of its own; further ones are not looked at */
 
 static struct running {
 	uint64_t owner; /* of the frames; 0: free */
@@ -66,8 +67,8 @@ static struct running *of(uint64_t owner, bool make)
 	return make ? free_one : NULL;
 }
 
-static bool is_other(const struct foreign_stack *s, int i, const struct running *was,
-	const struct running *now)
+static bool is_other(
+	const struct foreign_stack *s, int i, const struct running *was, const struct running *now)
 {
 	const struct foreign_frame *f = &s->frame[i];
 

@@ -24,6 +24,7 @@ struct marker {
 const char *marker_parse(const char *text, size_t len, struct marker *m);
 
 /* Does a frame belong to that function? A file matches by its last parts; a name with or without its class. */
-bool marker_is(const struct marker *m, const char *language, const char *file, const char *function);
+bool marker_is(
+	const struct marker *m, const char *language, const char *file, const char *function);
 
 #endif

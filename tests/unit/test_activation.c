@@ -84,8 +84,10 @@ static bool call(struct place a, struct place b, struct place c)
 	return step_now() != step;
 }
 
-#define NONE \
-	(struct place) {}
+#define NONE           \
+	(struct place) \
+	{              \
+	}
 #define P(...) ((struct place){__VA_ARGS__})
 #define IN P(9, 4, 900)
 #define MAIN P(1, 70, 100)

@@ -238,12 +238,17 @@ static void steps(struct report *r)
 {
 	const struct gather *g = &r->g;
 	const char *marker = g->folders.dir[0].meta.cfg_step_marker;
+	struct period_found period;
 	bool marked = false;
 
-	for (unsigned i = 0; i < g->folders.n; i++) {
-		const struct meta *m = &g->folders.dir[i].meta;
-
-		marked |= m->step_now > 0 || (*m->step_source && strcmp(m->step_source, "none"));
+	for (unsigned i = 0; i < g->folders.n; i++)
+		marked |= g->folders.dir[i].meta.step_now > 0 ||
+			  meta_has_steps(&g->folders.dir[i].meta);
+	if (!marked && report_period(r, &period)) {
+		finding_add(r, FIND_NOTE, "steps", report_period_text(r, &period));
+		free(period.alike);
+		if (!*marker)
+			return;
 	}
 	if (!marked && !g->last_step && g->calls && *marker)
 		marker_missed(r, marker);

@@ -324,3 +324,8 @@ void meta_free(struct meta *m)
 	}
 	*m = (struct meta){0};
 }
+
+bool meta_has_steps(const struct meta *m)
+{
+	return *m->step_source && strcmp(m->step_source, "none") != 0;
+}

@@ -57,4 +57,7 @@ char *meta_read(struct meta *m, const char *path);
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
 
+/* Has anything ended a step? */
+bool meta_has_steps(const struct meta *m);
+
 #endif

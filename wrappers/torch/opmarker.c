@@ -58,8 +58,10 @@ static bool looks(void)
 {
 	struct marker m;
 
-	return session.cfg.step_marker && !marker_parse(session.cfg.step_marker, strlen(session.cfg.step_marker), &m) &&
-	       m.form == MARKER_LANGUAGE && m.nlanguage == 6 && memcmp(m.language, "python", 6) == 0;
+	return session.cfg.step_marker &&
+	       !marker_parse(session.cfg.step_marker, strlen(session.cfg.step_marker), &m) &&
+	       m.form == MARKER_LANGUAGE && m.nlanguage == 6 &&
+	       memcmp(m.language, "python", 6) == 0;
 }
 
 enum torch_scope torch_marker_scope(const char *base, const char *overload)
