@@ -64,10 +64,8 @@ static void follow(struct period *p, uint32_t length)
 	p->first = from;
 	p->at = (uint32_t)((p->n - from) % length);
 	p->extra = 0;
-	p->lost = false;
 	for (uint32_t i = 0; i < length; i++)
 		p->pattern[i] = token_at(p, from + i);
-	p->hash = hash_of(p, p->n - p->at - length, length);
 	p->rounds += (p->n - from) / length;
 	p->fitted += p->n - from - p->at;
 	p->settled = p->n - p->at;
@@ -110,7 +108,6 @@ static bool finished(struct period *p)
 {
 	p->at = 0;
 	p->extra = 0;
-	p->lost = false;
 	p->rounds++;
 	p->fitted += p->length;
 	p->settled = p->n;
@@ -130,18 +127,6 @@ static bool follow_other(struct period *p, uint32_t length, bool within)
 	return p->at == 0;
 }
 
-/* The place in the pattern was lost: has all of it come by now? */
-static bool found_again(struct period *p)
-{
-	/* Of the calls since then those of the round were no extra ones. */
-	uint64_t round = p->length - p->at;
-
-	if (p->n - p->settled < p->length || hash_of(p, p->n - p->length, p->length) != p->hash)
-		return false;
-	p->extras -= p->extras < round ? p->extras : round;
-	return finished(p);
-}
-
 bool period_call(struct period *p, uint64_t token)
 {
 	uint32_t other;
@@ -153,11 +138,8 @@ bool period_call(struct period *p, uint64_t token)
 			follow(p, other);
 		return other != 0 && p->at == 0;
 	}
-	if (token == p->pattern[p->at]) {
-		if (++p->at == p->length)
-			return finished(p);
-		return p->lost && found_again(p);
-	}
+	if (token == p->pattern[p->at])
+		return ++p->at == p->length && finished(p);
 	p->extras++;
 	p->extra++;
 	if (p->length < LOOP) {
@@ -166,11 +148,8 @@ bool period_call(struct period *p, uint64_t token)
 		if (other)
 			return follow_other(p, other, true);
 	}
-	p->lost |= p->extra > tolerated(p);
-	if (!p->lost)
+	if (p->extra <= tolerated(p))
 		return false;
-	if (found_again(p))
-		return true;
 	/* Ten rounds and an evaluation repeat themselves as well: what takes the place of a pattern has come behind it. */
 	other = p->n - p->settled >= PERIOD_CALLS ? look(p, 0) : 0;
 	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);

@@ -145,6 +145,46 @@ static void test_evaluation(void **state)
 	assert_int_equal(p.breaks, 0);
 }
 
+static bool is_within(const char *pattern, const char *text)
+{
+	for (; *text && *pattern; text++)
+		pattern += *text == *pattern;
+	return !*pattern;
+}
+
+/* Any pattern and any calls after every tenth round: rounds and calls besides are exact, unless those hold a round. */
+static void test_any(void **state)
+{
+	unsigned tried = 0;
+
+	(void)state;
+	srand(7);
+	while (tried < 500) {
+		char pattern[12] = "", besides[16] = "";
+		unsigned length = 4 + (unsigned)rand() % 5, n = 1 + (unsigned)rand() % 12;
+
+		for (unsigned i = 0; i < length; i++)
+			pattern[i] = "abcd"[rand() % 4];
+		for (unsigned i = 0; i < n; i++)
+			besides[i] = "abcdX"[rand() % 5];
+		start(NULL);
+		play("Q", 1);
+		play(pattern, 30);
+		/* Patterns that are a shorter one several times over have other rounds. */
+		if (p.length != length || is_within(pattern, besides))
+			continue;
+		for (unsigned i = 0; i < 10; i++) {
+			play(besides, 1);
+			play(pattern, 10);
+		}
+		tried++;
+		if (p.length != length || p.rounds != 130 || p.extras != 10 * n || p.breaks)
+			fail_msg("%s, %s: %u rounds, %u calls besides, %u changes", pattern,
+				besides, (unsigned)p.rounds, (unsigned)p.extras,
+				(unsigned)p.breaks);
+	}
+}
+
 static void test_change(void **state)
 {
 	(void)state;
@@ -188,6 +228,7 @@ int main(void)
 		cmocka_unit_test_setup(test_extra_calls, start),
 		cmocka_unit_test_setup(test_start_of_round, start),
 		cmocka_unit_test_setup(test_evaluation, start),
+		cmocka_unit_test(test_any),
 		cmocka_unit_test_setup(test_change, start),
 		cmocka_unit_test_setup(test_no_period, start),
 		cmocka_unit_test_setup(test_long_period, start),

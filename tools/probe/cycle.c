@@ -8,7 +8,8 @@
 #include "call/period.h"
 #include "tools/probe/tool.h"
 
-#define HELD 256 /* asynchronous calls stand in the files where they were completed: put in order among so many */
+#define HELD \
+	256 /* asynchronous calls stand in the files where they were completed: put in order among so many */
 
 struct held {
 	uint64_t start, seq, token;

@@ -10,7 +10,8 @@
 #include "tools/probe/hist.h"
 
 #define CYCLE_SURE 0.5 /* confidence from which on a period is shown */
-#define CYCLE_RANKS_MAX 64 /* the calls of so many ranks are followed; others are likely to be the same */
+#define CYCLE_RANKS_MAX \
+	64 /* the calls of so many ranks are followed; others are likely to be the same */
 
 struct cycle; /* of one rank */
 
