@@ -190,22 +190,29 @@ static void counts(struct report *r)
 		"made while recording was paused");
 }
 
-static void said_by_ranks(struct report *r)
+/* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
+static void said_by_ranks(struct report *r, bool invisible)
 {
 	struct said *list = NULL;
 	unsigned n = 0, cap = 0;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct meta_text *t = invisible ? m->invisible : m->missing;
+		unsigned nt = invisible ? m->ninvisible : m->nmissing;
 
-		for (unsigned k = 0; k < m->nmissing; k++)
-			say(&list, &n, &cap, m->missing[k].name, m->missing[k].text,
-				r->g.folders.dir[i].rank);
+		for (unsigned k = 0; k < nt; k++)
+			say(&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		char *who = out_ranks(list[i].rank, list[i].n);
 
-		finding_add(r, FIND_WARN, "said", tool_format("%s said: %s", who, list[i].text));
+		if (invisible)
+			finding_add(r, FIND_NOTE, "invisible",
+				tool_format("%s on %s: %s", list[i].kind, who, list[i].text));
+		else
+			finding_add(r, FIND_WARN, "said",
+				tool_format("%s said: %s", who, list[i].text));
 		free(who);
 		free(list[i].rank);
 	}
@@ -266,7 +273,8 @@ void find_losses(struct report *r)
 	missing_ranks(r);
 	states(r);
 	counts(r);
-	said_by_ranks(r);
+	said_by_ranks(r, false);
+	said_by_ranks(r, true);
 	if (!r->g.calls)
 		finding_add(r, FIND_WARN, "empty",
 			tool_strdup("no call was recorded; `probe check CMD` says which functions "

@@ -209,7 +209,8 @@ static bool wants(const char *symbol, const char *object)
 {
 	struct found f;
 
-	(void)object;
+	if (strncmp(symbol, "PyInit_", 7) == 0)
+		torch_compiled_code(symbol + 7, object);
 	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
 		return false;
 	return look_up(symbol, &f) || torch_op_wanted(symbol);

@@ -23,6 +23,12 @@ extern const struct runtime_provider torch_provider;
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
 void torch_say_version(void);
 
+/*
+ * A Python extension module of that name is being loaded from that file. Tells meta.json where it is code that
+ * torch.compile made: operators do not pass through libtorch in it.
+ */
+void torch_compiled_code(const char *module, const char *file);
+
 /* ---- process groups ---- */
 
 /* Where a method has its tensors. The argument numbers count `this` as 0. */
