@@ -65,40 +65,56 @@ static void list_end(struct text *t, bool whole, char close)
 	text_char(t, close);
 }
 
-#define LIBRARIES_MAX 16
+#define NAMED_MAX 16
 #define META_PART_MAX 16000 /* bytes of one part: it has to fit into an entry of the dictionary */
 
-static struct {
-	char name[24];
-	char version[LIBRARY_TEXT_MAX];
-} libraries[LIBRARIES_MAX];
-static unsigned nlibraries;
+/* An object of texts in meta.json; what does not fit is left out. */
+struct named {
+	uint16_t part;
+	const char *key;
+	unsigned n;
+	struct {
+		char name[24], text[LIBRARY_TEXT_MAX];
+	} of[NAMED_MAX];
+};
+
+static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
+static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
 
 /* With session.lock held, or before any other thread can be here. */
-static void put_libraries(void)
+static void put_named(const struct named *l)
 {
-	static char json[LIBRARIES_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
+	static char json[NAMED_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
 	struct text t =
 		list_begin(json, sizeof(json) < META_PART_MAX ? sizeof(json) : META_PART_MAX, '{');
 
-	for (unsigned i = 0; i < nlibraries; i++)
-		list_add(&t, libraries[i].name, libraries[i].version, false);
+	for (unsigned i = 0; i < l->n; i++)
+		list_add(&t, l->of[i].name, l->of[i].text, false);
 	list_end(&t, true, '}');
-	session_meta(META_LIBRARIES, "libraries", json);
+	session_meta(l->part, l->key, json);
+}
+
+static void add_named(struct named *l, const char *name, const char *text)
+{
+	pthread_mutex_lock(&session.lock);
+	if (l->n < NAMED_MAX) {
+		snprintf(l->of[l->n].name, sizeof(l->of[0].name), "%s", name);
+		snprintf(l->of[l->n].text, sizeof(l->of[0].text), "%s", text);
+		l->n++;
+		if (session_is_on())
+			put_named(l);
+	}
+	pthread_mutex_unlock(&session.lock);
 }
 
 void session_library(const char *name, const char *version)
 {
-	pthread_mutex_lock(&session.lock);
-	if (nlibraries < LIBRARIES_MAX) {
-		snprintf(libraries[nlibraries].name, sizeof(libraries[0].name), "%s", name);
-		snprintf(
-			libraries[nlibraries].version, sizeof(libraries[0].version), "%s", version);
-		nlibraries++;
-		if (session_is_on())
-			put_libraries();
-	}
-	pthread_mutex_unlock(&session.lock);
+	add_named(&libraries, name, version);
+}
+
+void session_invisible(const char *what, const char *why)
+{
+	add_named(&invisible, what, why);
 }
 
 static void put_process(void)
@@ -130,5 +146,7 @@ static void put_process(void)
 void session_about(void)
 {
 	put_process();
-	put_libraries();
+	put_named(&libraries);
+	if (invisible.n)
+		put_named(&invisible);
 }

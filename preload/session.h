@@ -104,6 +104,9 @@ void session_meta(uint16_t part, const char *key, const char *json);
 #define LIBRARY_TEXT_MAX 200
 void session_library(const char *name, const char *version);
 
+/* Something in this process is out of our sight: what, and why and what to do, for meta.json. Once for each. */
+void session_invisible(const char *what, const char *why);
+
 /* Tells meta.json what this process is. With session.lock held. */
 void session_about(void);
 

@@ -262,10 +262,12 @@ enum api_state {
 enum api_trait {
 	API_LISTED = 1, /* its records are wanted */
 	API_HOOKED = 2, /* the adapter's enter and leave are to be asked for this TASK_DATA call */
-	API_MARKER = 4, /* each call (or every n-th) ends a step */
+	API_MARKER = 4, /* each call (or every n-th) ends a step; its provider may have said so */
 	API_COUNTED = 8, /* only counted: `probe check` */
 	API_BOUND = 16, /* `real` came with the row and is not looked for: dlsym by handle */
 	API_CHOSEN = 32, /* its provider has found it listed, by whatever name */
+	API_LOOKED =
+		64, /* its calls show whether the step marker, a function of a language, runs anew */
 };
 
 struct api {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "call/activation.h"
 #include "call/async.h"
 #include "call/comm.h"
 #include "call/describe.h"
@@ -17,6 +18,7 @@
 #include "call/step.h"
 #include "call/stream.h"
 #include "call/thread.h"
+#include "config/marker.h"
 #include "entry/bind.h"
 #include "entry/check.h"
 #include "entry/real.h"
@@ -27,6 +29,7 @@ static uint32_t traits_of(const struct api *f)
 {
 	const struct api_spec *s = f->spec;
 	const char *marker = session.cfg.step_marker;
+	struct marker m;
 	uint32_t t = 0;
 
 	if (check_wanted())
@@ -38,6 +41,9 @@ static uint32_t traits_of(const struct api *f)
 	if (marker && *marker &&
 		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
 		t |= API_MARKER;
+	if (marker && !marker_parse(marker, strlen(marker), &m) && m.form == MARKER_LANGUAGE &&
+		t & API_LISTED)
+		t |= API_LOOKED;
 	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE])
 		t |= API_HOOKED;
 	return t;
@@ -45,7 +51,7 @@ static uint32_t traits_of(const struct api *f)
 
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
-	uint32_t given = f->traits & (API_BOUND | API_CHOSEN), state = API_NEW;
+	uint32_t given = f->traits & (API_BOUND | API_CHOSEN | API_MARKER), state = API_NEW;
 	uint32_t loads = real_loads();
 	bool several = false;
 	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
@@ -58,7 +64,9 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 	log_config_now();
 	/* The fast way of a wrapper knows one real function only. */
 	several |= !(given & API_BOUND) && !real_settled(loads);
-	next = several ? API_MULTI : f->traits & ~given ? API_ON : API_SKIP;
+	next = several					      ? API_MULTI
+	       : f->traits & ~(given & ~(uint32_t)API_MARKER) ? API_ON
+							      : API_SKIP;
 	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	/* A library that is being loaded may have made it API_MULTI meanwhile. */
@@ -125,6 +133,8 @@ static void enter_data(struct call *c)
 		c->mode = CALL_TASK;
 		return;
 	}
+	if (__builtin_expect(f->traits & API_LOOKED && !thread_word.depth, 0))
+		activation_look();
 	if (f->traits & API_LISTED) {
 		/* Counted whether it is recorded or not: the number joins the ranks. */
 		if (k->collective && c->what.comm)

@@ -51,14 +51,24 @@ static bool repeats(const struct period *p, uint32_t length)
 	return true;
 }
 
+/* From here on these rounds are looked for; those that led to it have been some already. */
 static void follow(struct period *p, uint32_t length)
 {
+	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
+
+	if (oldest < p->settled)
+		oldest = p->settled;
+	while (from > oldest && token_at(p, from - 1) == token_at(p, from - 1 + length))
+		from--;
 	p->length = length;
-	p->first = p->n - length;
-	p->at = 0;
+	p->first = from;
+	p->at = (uint32_t)((p->n - from) % length);
 	p->extra = 0;
 	for (uint32_t i = 0; i < length; i++)
-		p->pattern[i] = token_at(p, p->first + i);
+		p->pattern[i] = token_at(p, from + i);
+	p->rounds += (p->n - from) / length;
+	p->fitted += p->n - from - p->at;
+	p->settled = p->n - p->at;
 }
 
 /* The shortest period that ends here, longer than `over`; 0: none. */
@@ -94,45 +104,60 @@ static uint32_t tolerated(const struct period *p)
 	return p->length / 8 > 2 ? p->length / 8 : 2;
 }
 
+static bool finished(struct period *p)
+{
+	p->at = 0;
+	p->extra = 0;
+	p->rounds++;
+	p->fitted += p->length;
+	p->settled = p->n;
+	return true;
+}
+
+/* The calls so far were a loop within a step, or another part of the program, and not what comes now. */
+static bool follow_other(struct period *p, uint32_t length, bool within)
+{
+	if (within) {
+		p->rounds = p->fitted = p->extras = p->settled = 0;
+	} else {
+		p->breaks++;
+		p->extras -= p->extras < p->extra ? p->extras : p->extra;
+	}
+	follow(p, length);
+	return p->at == 0;
+}
+
 bool period_call(struct period *p, uint64_t token)
 {
-	uint32_t longer;
+	uint32_t other;
 
 	remember(p, token);
 	if (!p->length) {
-		longer = look(p, 0);
-		if (longer)
-			follow(p, longer);
-		/* The rounds that it took to find out are over; the present one ends here. */
-		return longer != 0;
+		other = look(p, 0);
+		if (other)
+			follow(p, other);
+		return other != 0 && p->at == 0;
 	}
-	if (token == p->pattern[p->at]) {
-		if (++p->at < p->length)
-			return false;
-		p->at = 0;
-		p->extra = 0;
-		p->rounds++;
-		return true;
-	}
+	if (token == p->pattern[p->at])
+		return ++p->at == p->length && finished(p);
 	p->extras++;
-	/* A longer pattern may be a step and its metrics every tenth time; a very short one is a loop within a step. */
-	longer = p->length < LOOP ? look(p, p->length) : 0;
-	if (longer) {
-		follow(p, longer);
-		return true;
+	p->extra++;
+	if (p->length < LOOP) {
+		/* A longer pattern may be a step and its metrics every tenth time; a very short one is a loop in a step. */
+		other = look(p, p->length);
+		if (other)
+			return follow_other(p, other, true);
 	}
-	if (++p->extra > tolerated(p)) {
-		p->length = 0;
-		p->breaks++;
-	}
-	return false;
+	if (p->extra <= tolerated(p))
+		return false;
+	/* Ten rounds and an evaluation repeat themselves as well: what takes the place of a pattern has come behind it. */
+	other = p->n - p->settled >= PERIOD_CALLS ? look(p, 0) : 0;
+	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
 }
 
 double period_confidence(const struct period *p)
 {
-	double fitted = (double)p->rounds * p->length;
-
-	if (!p->length || !p->rounds)
+	if (!p->length || !p->fitted)
 		return 0;
-	return fitted / (fitted + (double)p->extras) / (1.0 + (double)p->breaks);
+	return (double)p->fitted / (double)(p->fitted + p->extras) / (1.0 + (double)p->breaks);
 }

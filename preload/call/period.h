@@ -5,8 +5,11 @@
  *
  * A period is believed when the last calls are the same sequence three times over, and at least PERIOD_CALLS calls long
  * (a loop over layers repeats itself as well, but what follows it breaks it off). From then on calls are followed along
- * the pattern; a few that do not fit in (a logging all-reduce now and then) are passed over. A longer period in which such
- * calls have their place takes the place of a very short one. All of it is bounded: PERIOD_KEPT calls are remembered.
+ * the pattern; a few that do not fit in (a logging all-reduce now and then) are passed over. Where there are more of them
+ * (an evaluation) the rest of the round is waited for all the same; only if none of it comes and another period does, that
+ * one is followed. A longer period in which such calls have their place takes the place of a very short one. A round begins where the
+ * repetition began, behind what the program called once at its start. All of it is bounded: PERIOD_KEPT calls are
+ * remembered.
  *
  * Not thread-safe: the caller has a lock.
  */
@@ -28,10 +31,11 @@ struct period {
 	/* the pattern that is followed */
 	uint32_t length; /* 0: none */
 	uint32_t at; /* calls of the present round that have come */
-	uint64_t first; /* number of the token that the pattern begins with */
+	uint64_t first; /* number of the token from which on the calls repeat themselves */
 	uint32_t extra; /* calls of this round that do not fit in */
-	uint64_t rounds, extras,
-		breaks; /* rounds that were finished, calls passed over, patterns given up */
+	/* Rounds that were finished, calls in them, calls passed over, patterns given up. */
+	uint64_t rounds, fitted, extras, breaks;
+	uint64_t settled; /* number of the token behind the last finished round */
 	uint64_t pattern[PERIOD_MAX];
 };
 

@@ -58,7 +58,7 @@ struct config {
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
 	int64_t collect_times; /* steps recorded at most; 0: no limit */
-	char *step_marker; /* function whose call ends a step, "" = none */
+	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
 	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
@@ -97,6 +97,7 @@ enum config_type {
 	KEY_STRING,
 	KEY_PATH,
 	KEY_PATTERN,
+	KEY_MARKER, /* config/marker.h */
 	KEY_ENUM,
 	KEY_RANGES
 };

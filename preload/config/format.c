@@ -158,6 +158,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		break;
 	case KEY_STRING:
 	case KEY_PATTERN:
+	case KEY_MARKER:
 	case KEY_PATH:
 		put_quoted(&o, *(char *const *)at);
 		break;

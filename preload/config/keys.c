@@ -41,6 +41,10 @@
 	{                                                  \
 		ROW(m, KEY_PATTERN, char *, ""), .help = h \
 	}
+#define MARKER(m, h)                                      \
+	{                                                 \
+		ROW(m, KEY_MARKER, char *, ""), .help = h \
+	}
 #define PATH(m, d, h)                                  \
 	{                                              \
 		ROW(m, KEY_PATH, char *, d), .help = h \
@@ -111,7 +115,9 @@ const struct config_key config_keys[] = {
 	INT(step_interval, "1", 1, STEP_MAX,
 		"Of the steps from start_step on every n-th is recorded"),
 	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
-	STRING(step_marker, "Function whose call ends a step; empty: found automatically"),
+	MARKER(step_marker,
+		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
+		"one; empty: found automatically"),
 	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
 	STRING(step_anchor,
 		"Of several optimizers the one whose steps count: its number in the order of their "
@@ -230,6 +236,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		break;
 	case KEY_PATTERN:
 		snprintf(buf, cap, "a POSIX extended regular expression, or a list of them");
+		break;
+	case KEY_MARKER:
+		snprintf(buf, cap, "a function, aten::OPERATOR or python:FILE:FUNCTION");
 		break;
 	case KEY_PATH:
 		snprintf(buf, cap, "a path of at most %d bytes", CONFIG_PATH_MAX);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/marker.h"
+
 const char config_oom[] = "out of memory";
 
 static bool same_word(const char *text, size_t len, const char *word)
@@ -206,6 +208,14 @@ static const char *parse_pattern(const char *text, size_t len, char **out)
 	return err == REG_ESPACE ? config_oom : "not a regular expression";
 }
 
+static const char *parse_marker(const char *text, size_t len, char **out)
+{
+	struct marker m;
+	const char *wrong = marker_parse(text, len, &m);
+
+	return wrong ? wrong : parse_string(text, len, out);
+}
+
 static const char *parse_ranges(const char *text, size_t len, struct ranges *out)
 {
 	struct ranges r = {0, NULL};
@@ -262,9 +272,11 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 		return parse_enum(k, text, len, at);
 	case KEY_STRING:
 	case KEY_PATTERN:
+	case KEY_MARKER:
 	case KEY_PATH:
 		wrong = k->type == KEY_PATH	 ? parse_path(k, text, len, base, &s)
 			: k->type == KEY_PATTERN ? parse_pattern(text, len, &s)
+			: k->type == KEY_MARKER	 ? parse_marker(text, len, &s)
 						 : parse_string(text, len, &s);
 		if (!wrong) {
 			config_drop(cfg, k);

@@ -72,7 +72,8 @@ static inline void *config_at(const struct config *cfg, const struct config_key 
 /* The key's member is a malloc'd string. */
 static inline bool config_is_text(const struct config_key *k)
 {
-	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_PATH;
+	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_MARKER ||
+	       k->type == KEY_PATH;
 }
 
 static inline bool is_space(char c)

@@ -21,6 +21,7 @@ enum meta_part {
 	META_PROGRAM,
 	META_ENTRY,
 	META_SKIPPED,
+	META_INVISIBLE,
 	META_PARTS
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "stack/stack.h"
 
 #define LANGUAGES_MAX 4
@@ -68,6 +69,7 @@ static bool borrow(struct foreign_stack *s)
 	if (any) {
 		s->language = lent.language;
 		s->hash = lent.hash;
+		s->owner = lent.owner;
 		s->n = lent.n;
 		memcpy(s->frame, lent.frame, (size_t)lent.n * sizeof(lent.frame[0]));
 	}
@@ -88,6 +90,7 @@ void foreign_lend(void)
 	if (own) {
 		lent.language = s.language;
 		lent.hash = s.hash;
+		lent.owner = s.owner;
 		lent.n = s.n;
 		memcpy(lent.frame, s.frame, (size_t)s.n * sizeof(s.frame[0]));
 	}
@@ -139,6 +142,8 @@ static bool walk_own(struct foreign_stack *s)
 	}
 
 	uint64_t h = (uint64_t)s->n;
+
+	s->owner = (uintptr_t)&thread_word;
 
 	for (int i = 0; i < s->n; i++) {
 		const struct foreign_frame *f = &s->frame[i];

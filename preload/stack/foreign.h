@@ -18,9 +18,12 @@
 #define FOREIGN_TEXT_MAX \
 	12288 /* bytes of a stack as text; the outermost frames are left out beyond */
 
-/* code, at: what runs, and where in it. check: changes if `code` became something else at the same address. */
+/*
+ * code, at: what runs, and where in it. check: changes if `code` became something else at the same address. frame: where
+ * it lies as long as it lives; 0: not the same place all the time, or it may be left and come back to.
+ */
 struct foreign_frame {
-	uintptr_t code, at;
+	uintptr_t code, at, frame;
 	uint64_t check;
 };
 
@@ -44,6 +47,11 @@ struct stack_language {
 	int (*walk)(struct foreign_frame *f, int max);
 	/* What a frame of a walk that this thread has just made is called; false: cannot be told. */
 	bool (*describe)(const struct foreign_frame *f, struct foreign_name *n);
+	/*
+	 * May the code of a frame of such a walk have come to where it is from a later place in it, `from`, in a loop? True:
+	 * it may, or that is not known. False: it was called anew. NULL: never known.
+	 */
+	bool (*goes_back)(const struct foreign_frame *f, uintptr_t from);
 };
 
 /* Ends with NULL. Defined in wrappers/; programs without wrappers (the tools) have none. */
@@ -52,6 +60,7 @@ extern const struct stack_language *const stack_languages[] __attribute__((weak)
 struct foreign_stack {
 	const struct stack_language *language; /* NULL: there are no frames */
 	uint64_t hash;
+	uint64_t owner; /* the thread whose frames they are, another one where they are lent */
 	int n;
 	struct foreign_frame frame[FOREIGN_FRAMES_MAX];
 };

@@ -255,7 +255,7 @@ static void dump(void **state)
 {
 	char *const *env =
 		ENV("PROBE_OUTPUT_DIR=/q\"uo\\te # : \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
-			"PROBE_STEP_MARKER= off", "PROBE_RANK=1,5-9", "PROBE_EPS=3e-300",
+			"PROBE_STEP_ANCHOR= off", "PROBE_RANK=1,5-9", "PROBE_EPS=3e-300",
 			"PROBE_FORK=follow", "PROBE_JOURNAL_DIR=null", "PROBE_MAX_BYTES=5");
 	static struct dumped d;
 	struct config c, back;
@@ -269,7 +269,7 @@ static void dump(void **state)
 	assert_lines(&l, 0);
 	assert_same_config(&c, &back);
 	assert_string_equal(back.output_dir, strchr(env[0], '=') + 1);
-	assert_string_equal(back.step_marker, " off");
+	assert_string_equal(back.step_anchor, " off");
 	config_free(&c);
 	config_free(&back);
 	for (size_t i = 0; i < config_nkeys; i++)
@@ -302,25 +302,25 @@ static void format(void **state)
 	char buf[64];
 
 	(void)state;
-	load_env(&c, "PROBE_STEP_MARKER=abc\"d", &l);
-	assert_int_equal(config_format(&c, key("step_marker"), NULL, 0), 8);
+	load_env(&c, "PROBE_STEP_ANCHOR=abc\"d", &l);
+	assert_int_equal(config_format(&c, key("step_anchor"), NULL, 0), 8);
 	for (size_t cap = 1; cap < 12; cap++) {
 		memset(buf, '#', sizeof(buf));
-		assert_int_equal(config_format(&c, key("step_marker"), buf, cap), 8);
+		assert_int_equal(config_format(&c, key("step_anchor"), buf, cap), 8);
 		assert_int_equal(strlen(buf), cap > 8 ? 8 : cap - 1);
 		assert_memory_equal(buf, "\"abc\\\"d\"", strlen(buf));
 		assert_int_equal(buf[cap], '#');
 	}
 	config_free(&c);
-	load_env(&c, "PROBE_STEP_MARKER=\xff\xc3(\xed\xa0\x80\xf8\xf4\x90\x80\x80\xc0\x80z\xe2\x82",
+	load_env(&c, "PROBE_STEP_ANCHOR=\xff\xc3(\xed\xa0\x80\xf8\xf4\x90\x80\x80\xc0\x80z\xe2\x82",
 		&l);
-	assert_string_equal(shown(&c, "step_marker"),
+	assert_string_equal(shown(&c, "step_anchor"),
 		"\"\\ufffd\\ufffd("
 		"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd"
 		"z\\ufffd\\ufffd\"");
 	config_free(&c);
-	load_env(&c, "PROBE_STEP_MARKER=\xef\xbb\xbf\xe2\x80\xa8", &l);
-	assert_string_equal(shown(&c, "step_marker"), "\"\\ufeff\\u2028\"");
+	load_env(&c, "PROBE_STEP_ANCHOR=\xef\xbb\xbf\xe2\x80\xa8", &l);
+	assert_string_equal(shown(&c, "step_anchor"), "\"\\ufeff\\u2028\"");
 	config_free(&c);
 }
 

@@ -343,11 +343,44 @@ static void ranges_against_a_bitmap(void **state)
 	}
 }
 
+static void markers(void **state)
+{
+	static const char *const good[] = {"''", "MPI_Barrier", "c10d::ProcessGroupGloo::allreduce",
+		"aten::argmax", "aten::add.Tensor", "python:train.py:step",
+		"python:/a b/train.py:Net.forward"};
+	static const char *const bad[] = {"'MPI_Reduce, MPI_Bcast'", "'aten::'", "'::argmax'",
+		"'aten::add.'", "'python:train.py'", "'python:step'", "':train.py:step'",
+		"'python:train.py:'", "'python::step:'", "'python:train.py:my step'"};
+	struct config c;
+	struct lines l;
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		snprintf(text, sizeof(text), "step_marker: %s\n", good[i]);
+		load(&c, text, NULL, &l);
+		assert_lines(&l, 0);
+		assert_string_equal(c.step_marker, i ? good[i] : "");
+		config_free(&c);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(text, sizeof(text), "stack: true\nstep_marker: %s\n", bad[i]);
+		load(&c, text, NULL, &l);
+		assert_lines(&l, 1);
+		assert_said(&l, "f.yaml:2:14: step_marker: ");
+		assert_said(&l, "accepted: a function, aten::OPERATOR or python:FILE:FUNCTION; the "
+				"default");
+		assert_string_equal(c.step_marker, "");
+		config_free(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bools),
 		cmocka_unit_test(integers),
+		cmocka_unit_test(markers),
 		cmocka_unit_test(floats),
 		cmocka_unit_test(german),
 		cmocka_unit_test(turkish),

@@ -27,7 +27,7 @@ static int walk(struct foreign_frame *f, int max)
 	int n = depth < max ? depth : max;
 
 	for (int i = 0; i < n; i++)
-		f[i] = (struct foreign_frame){(uintptr_t)(depth - i), 7, 0};
+		f[i] = (struct foreign_frame){.code = (uintptr_t)(depth - i), .at = 7};
 	return n;
 }
 
@@ -39,7 +39,8 @@ static bool describe(const struct foreign_frame *f, struct foreign_name *n)
 	return f->code != 13; /* one that cannot be told */
 }
 
-static const struct stack_language made_up = {"made up", find, walk, describe};
+static const struct stack_language made_up = {
+	.name = "made up", .find = find, .walk = walk, .describe = describe};
 const struct stack_language *const stack_languages[] = {&made_up, NULL};
 
 static const char *text(const struct foreign_rules *r, bool *selected)

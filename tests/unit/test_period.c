@@ -101,6 +101,90 @@ static void test_extra_calls(void **state)
 	assert_in_range((int)(period_confidence(&p) * 1000), 980, 999);
 }
 
+/* What comes once at the start is no part of it, and rounds are whole steps of the loop. */
+static void test_start_of_round(void **state)
+{
+	(void)state;
+	play("xyzzy", 1);
+	play("aabcd", 40);
+	assert_int_equal(p.length, 5);
+	assert_int_equal(p.first, 5);
+	assert_int_equal(p.rounds, 40);
+	assert_int_equal(p.at, 0);
+	assert_true(steady("aabcd", 10));
+	assert_true(period_confidence(&p) == 1);
+}
+
+/* Every tenth round an evaluation of many calls, some of them like those of the round. */
+static void test_evaluation(void **state)
+{
+	(void)state;
+	play("set-up", 1);
+	for (unsigned i = 0; i < 20; i++) {
+		play("abcdefgh", 10);
+		play("LLaLLbcLLL", 1);
+	}
+	assert_int_equal(p.length, 8);
+	play("abcdefgh", 1);
+	assert_int_equal(p.rounds, 201);
+	assert_int_equal(p.breaks, 0);
+	/* The calls of these rounds, and 200 others. */
+	assert_int_equal(p.fitted, 1608);
+	assert_int_equal(p.extras, 200);
+	/* In the middle of a round, its calls count; in all not one is lost or counted twice. */
+	start(NULL);
+	play("abcdefgh", 10);
+	for (unsigned i = 0; i < 20; i++) {
+		play("abcd", 1);
+		play("LLLLLLL", 1);
+		play("efgh", 1);
+		play("abcdefgh", 9);
+	}
+	assert_int_equal(p.rounds, 210);
+	assert_int_equal(p.extras, 140);
+	assert_int_equal(p.breaks, 0);
+}
+
+static bool is_within(const char *pattern, const char *text)
+{
+	for (; *text && *pattern; text++)
+		pattern += *text == *pattern;
+	return !*pattern;
+}
+
+/* Any pattern and any calls after every tenth round: rounds and calls besides are exact, unless those hold a round. */
+static void test_any(void **state)
+{
+	unsigned tried = 0;
+
+	(void)state;
+	srand(7);
+	while (tried < 500) {
+		char pattern[12] = "", besides[16] = "";
+		unsigned length = 4 + (unsigned)rand() % 5, n = 1 + (unsigned)rand() % 12;
+
+		for (unsigned i = 0; i < length; i++)
+			pattern[i] = "abcd"[rand() % 4];
+		for (unsigned i = 0; i < n; i++)
+			besides[i] = "abcdX"[rand() % 5];
+		start(NULL);
+		play("Q", 1);
+		play(pattern, 30);
+		/* Patterns that are a shorter one several times over have other rounds. */
+		if (p.length != length || is_within(pattern, besides))
+			continue;
+		for (unsigned i = 0; i < 10; i++) {
+			play(besides, 1);
+			play(pattern, 10);
+		}
+		tried++;
+		if (p.length != length || p.rounds != 130 || p.extras != 10 * n || p.breaks)
+			fail_msg("%s, %s: %u rounds, %u calls besides, %u changes", pattern,
+				besides, (unsigned)p.rounds, (unsigned)p.extras,
+				(unsigned)p.breaks);
+	}
+}
+
 static void test_change(void **state)
 {
 	(void)state;
@@ -142,6 +226,9 @@ int main(void)
 		cmocka_unit_test_setup(test_start_is_other, start),
 		cmocka_unit_test_setup(test_layers, start),
 		cmocka_unit_test_setup(test_extra_calls, start),
+		cmocka_unit_test_setup(test_start_of_round, start),
+		cmocka_unit_test_setup(test_evaluation, start),
+		cmocka_unit_test(test_any),
 		cmocka_unit_test_setup(test_change, start),
 		cmocka_unit_test_setup(test_no_period, start),
 		cmocka_unit_test_setup(test_long_period, start),

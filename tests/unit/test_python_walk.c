@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "wrappers/python/layout.c"
+#include "wrappers/python/loops.c"
 #include "wrappers/python/walk.c"
 
 #define FRAMES 5
@@ -311,6 +312,48 @@ static void test_no_frames(void **state)
 	}
 }
 
+/* Instructions by hand: opcode, argument, and what lies in the cache entries behind it. */
+static void test_loops(void **state)
+{
+	static const uint8_t code[] = {
+		151, 0, /* 0: RESUME */
+		171, 0, 140, 9, 140, 9, 140, 9, 140,
+		9, /* 1: CALL, and caches that look like jumps */
+		22, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 6: CALL_ADAPTIVE */
+		171, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 11 */
+		144, 0, 140, 11, /* 16: EXTENDED_ARG, JUMP_BACKWARD to 18 - 11 = 7 */
+		171, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 18 */
+		176, 20, /* 23: POP_JUMP_BACKWARD_IF_TRUE to 24 - 20 = 4 */
+		100, 0, 83, 0, /* 24: LOAD_CONST, RETURN_VALUE */
+	};
+	uintptr_t at = (uintptr_t)m.code[0];
+
+	(void)state;
+	make("3.11.7 (main");
+	memcpy(m.code[0] + l->start, code, sizeof(code));
+	put(m.code[0], SIZE, sizeof(code) / 2);
+	/* No jump leads to the first call's place; the one of the loop's head can be come back to. */
+	assert_false(py_goes_back(&py, at, 2 * 11, 2 * 1));
+	assert_false(py_goes_back(&py, at, 2 * 18, 2 * 1));
+	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 7));
+	/* 18 -> 4 by the last jump alone. */
+	assert_true(py_goes_back(&py, at, 2 * 18, 2 * 4));
+	/* Behind both jumps. */
+	assert_false(py_goes_back(&py, at, 2 * 24, 2 * 4));
+	/* A jump that is reached by another one: from the outer end into the inner loop. */
+	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){140, 8}, 2); /* to 16 */
+	assert_true(py_goes_back(&py, at, 2 * 18, 2 * 7));
+	assert_false(py_goes_back(&py, at, 2 * 18, 2 * 6));
+	/* An argument of two bytes: 257 instructions back would be before the start. */
+	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){34, 1, 38, 1}, 4);
+	assert_true(py_goes_back(&py, at, 2 * 21, 0));
+	/* Nobody knows. */
+	put(m.code[0], SIZE, 0);
+	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 1));
+	make("3.12.1 (main");
+	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_loops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ static const char whole[] =
 	" \"config\": {\"stack\": false, \"statistics\": true, \"rank\": [0, \"4-6\"], \"step\": "
 	"[], \"step_marker\": \"MPI_Barrier\"},\n"
 	" \"libraries\": {\"mpi\": \"Open MPI v4.1.4\"},\n"
+	" \"invisible\": {\"graphs\": \"compiled: not seen\"},\n"
 	" \"program\": [\"/usr/bin/python3\", \"train.py\", \"--name\", \"two words\", \"\", "
 	"\"a\\nb\"]\n}\n";
 
@@ -91,6 +92,9 @@ static void all_keys(void **state)
 	assert_string_equal(m.cfg_rank, "0,4-6");
 	assert_string_equal(m.cfg_step, "");
 	assert_string_equal(m.cfg_step_marker, "MPI_Barrier");
+	assert_int_equal(m.ninvisible, 1);
+	assert_string_equal(m.invisible[0].name, "graphs");
+	assert_string_equal(m.invisible[0].text, "compiled: not seen");
 	assert_false(m.cfg_stack);
 	assert_true(m.cfg_statistics);
 	meta_free(&m);

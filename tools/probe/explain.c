@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/marker.h"
 #include "config/value.h"
 #include "config/wraplist.h"
 #include "tools/probe/folders.h"
@@ -76,7 +77,17 @@ static void steps(const struct config *c)
 		line("steps", "all");
 	if (c->collect_times)
 		line("", "at most %lld of them, then no more", (long long)c->collect_times);
-	if (*c->step_marker && c->step_marker_count > 1)
+	struct marker m;
+
+	if (marker_parse(c->step_marker, strlen(c->step_marker), &m) == NULL &&
+		m.form == MARKER_LANGUAGE)
+		line("",
+			"a step is %s of %.*s in %.*s (%.*s), as recorded calls show, unless "
+			"probe_step() or MPI_Pcontrol(2) says so",
+			out_plural((uint64_t)c->step_marker_count, "call", "calls"),
+			(int)m.nfunction, m.function, (int)m.nfile, m.file, (int)m.nlanguage,
+			m.language);
+	else if (*c->step_marker && c->step_marker_count > 1)
 		line("",
 			"a step ends with every %lld calls of %s, unless probe_step() or "
 			"MPI_Pcontrol(2) says so",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/marker.h"
 #include "tools/probe/out.h"
 #include "tools/probe/report.h"
 #include "tools/probe/tool.h"
@@ -189,39 +190,76 @@ static void counts(struct report *r)
 		"made while recording was paused");
 }
 
-static void said_by_ranks(struct report *r)
+/* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
+static void said_by_ranks(struct report *r, bool invisible)
 {
 	struct said *list = NULL;
 	unsigned n = 0, cap = 0;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct meta_text *t = invisible ? m->invisible : m->missing;
+		unsigned nt = invisible ? m->ninvisible : m->nmissing;
 
-		for (unsigned k = 0; k < m->nmissing; k++)
-			say(&list, &n, &cap, m->missing[k].name, m->missing[k].text,
-				r->g.folders.dir[i].rank);
+		for (unsigned k = 0; k < nt; k++)
+			say(&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		char *who = out_ranks(list[i].rank, list[i].n);
 
-		finding_add(r, FIND_WARN, "said", tool_format("%s said: %s", who, list[i].text));
+		if (invisible)
+			finding_add(r, FIND_NOTE, "invisible",
+				tool_format("%s on %s: %s", list[i].kind, who, list[i].text));
+		else
+			finding_add(r, FIND_WARN, "said",
+				tool_format("%s said: %s", who, list[i].text));
 		free(who);
 		free(list[i].rank);
 	}
 	free(list);
 }
 
+/* A marker was configured and has not ended one step. */
+static void marker_missed(struct report *r, const char *marker)
+{
+	struct marker m;
+
+	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("of the step marker %s no second call was seen, so everything "
+				    "is step 0. A call is seen where the function makes recorded "
+				    "calls, and told from the one before where there are recorded "
+				    "calls outside of it, or at several places in it: record some "
+				    "operators too (PROBE_WRAP_OPS). The file is matched by its "
+				    "end, the function by its name",
+				marker));
+	else
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("the step marker %s was never called outside of other recorded "
+				    "calls, so everything is step 0. It must be a function that "
+				    "`probe check CMD` shows, or an operator (aten::argmax)",
+				marker));
+}
+
 static void steps(struct report *r)
 {
 	const struct gather *g = &r->g;
+	const char *marker = g->folders.dir[0].meta.cfg_step_marker;
+	struct period_found period;
 	bool marked = false;
 
-	for (unsigned i = 0; i < g->folders.n; i++) {
-		const struct meta *m = &g->folders.dir[i].meta;
-
-		marked |= m->step_now > 0 || (*m->step_source && strcmp(m->step_source, "none"));
+	for (unsigned i = 0; i < g->folders.n; i++)
+		marked |= g->folders.dir[i].meta.step_now > 0 ||
+			  meta_has_steps(&g->folders.dir[i].meta);
+	if (!marked && report_period(r, &period)) {
+		finding_add(r, FIND_NOTE, "steps", report_period_text(r, &period));
+		free(period.alike);
+		if (!*marker)
+			return;
 	}
-	if (!marked && !g->last_step && g->calls)
+	if (!marked && !g->last_step && g->calls && *marker)
+		marker_missed(r, marker);
+	else if (!marked && !g->last_step && g->calls)
 		finding_add(r, FIND_NOTE, "steps",
 			tool_strdup("no step was ever marked, so everything is step 0. One of "
 				    "these marks the end of a step: "
@@ -235,7 +273,8 @@ void find_losses(struct report *r)
 	missing_ranks(r);
 	states(r);
 	counts(r);
-	said_by_ranks(r);
+	said_by_ranks(r, false);
+	said_by_ranks(r, true);
 	if (!r->g.calls)
 		finding_add(r, FIND_WARN, "empty",
 			tool_strdup("no call was recorded; `probe check CMD` says which functions "

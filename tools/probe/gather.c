@@ -107,6 +107,8 @@ static void take(struct gather *g, struct call *c)
 	g->calls++;
 	g->bytes += call_bytes(c);
 	note_rank(g, c);
+	if (g->rank[c->rank].cycle)
+		cycle_call(g->rank[c->rank].cycle, c);
 	note_member(g, c);
 	ops_add(&g->ops, c);
 	if (c->bits & CALL_ERROR && !g->errors++)
@@ -295,6 +297,8 @@ static void prepare(struct gather *g, unsigned top)
 		const struct rank_dir *d = &g->folders.dir[i];
 		struct rank_info *r = &g->rank[i];
 
+		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
+			r->cycle = cycle_new();
 		if (gather_gone(g, d))
 			r->overlay_wrong = overlay_make(&r->overlay, d);
 		comms_read(&g->comms, d, &r->overlay);
@@ -352,6 +356,9 @@ static void finish(struct gather *g)
 		if (joins(g, &c->call))
 			meet_add(&g->meet, &c->call);
 	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (g->rank[i].cycle)
+			cycle_end(g->rank[i].cycle);
 	meet_end(&g->meet);
 	opens_sort(&g->opens);
 	slow_sort(&g->slow);
@@ -394,6 +401,7 @@ int gather(struct gather *g, const struct gather_options *o)
 void gather_free(struct gather *g)
 {
 	for (unsigned i = 0; i < g->folders.n; i++) {
+		cycle_free(g->rank[i].cycle);
 		overlay_remove(&g->rank[i].overlay);
 		free(g->rank[i].overlay_wrong);
 		free(g->rank[i].files_wrong);

@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "tools/probe/bad.h"
+#include "tools/probe/cycle.h"
 #include "tools/probe/late.h"
 #include "tools/probe/opens.h"
 #include "tools/probe/ops.h"
@@ -33,6 +34,7 @@ struct rank_info {
 	uint64_t
 		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
 	uint64_t last_step;
+	struct cycle *cycle; /* NULL: steps are marked, or too many ranks */
 };
 
 /* The first operation in which ranks did not do the same. */

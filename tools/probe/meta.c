@@ -208,6 +208,7 @@ static void take(struct meta *m, yaml_document_t *d)
 	m->nskipped = counts(d, get(d, calls, "skipped"), m->skipped);
 	m->nmissing = texts(d, get(d, top, "missing"), m->missing);
 	m->nlibraries = texts(d, get(d, top, "libraries"), m->libraries);
+	m->ninvisible = texts(d, get(d, top, "invisible"), m->invisible);
 	m->own_calls_s = real(get(d, own, "in_calls_s"));
 	m->own_writer_s = real(get(d, own, "writer_s"));
 	m->program = program(d, get(d, top, "program"));
@@ -318,9 +319,18 @@ void meta_free(struct meta *m)
 		free(m->missing[i].name);
 		free(m->missing[i].text);
 	}
+	for (unsigned i = 0; i < m->ninvisible; i++) {
+		free(m->invisible[i].name);
+		free(m->invisible[i].text);
+	}
 	for (unsigned i = 0; i < m->nlibraries; i++) {
 		free(m->libraries[i].name);
 		free(m->libraries[i].text);
 	}
 	*m = (struct meta){0};
+}
+
+bool meta_has_steps(const struct meta *m)
+{
+	return *m->step_source && strcmp(m->step_source, "none") != 0;
 }

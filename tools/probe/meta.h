@@ -40,10 +40,11 @@ struct meta {
 	int64_t step_last; /* -1: no row yet */
 	char *step_source;
 	uint64_t seen, recorded, rows, lost_rows, removed_blocks;
-	unsigned ndropped, nskipped, nmissing, nlibraries;
+	unsigned ndropped, nskipped, nmissing, nlibraries, ninvisible;
 	struct meta_count dropped[META_LIST_MAX], skipped[META_LIST_MAX];
 	struct meta_text missing[META_LIST_MAX]; /* kind of loss, its text */
 	struct meta_text libraries[META_LIST_MAX]; /* name, version */
+	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
 	double own_calls_s, own_writer_s;
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
@@ -56,5 +57,8 @@ char *meta_read(struct meta *m, const char *path);
 /* The same from memory. */
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
+
+/* Has anything ended a step? */
+bool meta_has_steps(const struct meta *m);
 
 #endif

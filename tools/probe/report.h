@@ -50,6 +50,19 @@ char *report_kind(const struct report *r, const struct stuck *s);
 /* "rank 3", or the label of a folder without rank. */
 const char *report_rank(const struct report *r, uint32_t index);
 
+/* The period of the calls where nothing marks steps. */
+struct period_found {
+	uint32_t rank; /* index, whose calls are surest; `best` is what was found there */
+	struct cycle_found best;
+	unsigned followed,
+		nalike; /* ranks that were looked at, and that have a period of the same length */
+	int *alike; /* their numbers; free() */
+	uint64_t least; /* rounds of the one that made the fewest */
+};
+bool report_period(const struct report *r, struct period_found *f); /* false: there is none */
+void report_period_json(const struct report *r);
+char *report_period_text(const struct report *r, const struct period_found *f); /* malloc'd */
+
 /* Who comes last so often and so much that it matters. */
 struct straggler {
 	const struct late_comm *comm;

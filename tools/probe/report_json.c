@@ -162,6 +162,7 @@ static void head(const struct report *r)
 	number("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
 	json_u64("current", now);
 	json_string("source", m->step_source);
+	report_period_json(r);
 	json_end();
 	json_u64("calls", g->calls);
 	json_u64("rows", g->rows);

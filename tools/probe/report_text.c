@@ -70,6 +70,7 @@ static void head_steps(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const char *source = g->folders.dir[0].meta.step_source;
+	struct period_found period;
 	uint64_t now = 0, least = UINT64_MAX;
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
@@ -94,6 +95,11 @@ static void head_steps(const struct report *r)
 		printf(", now in %llu", (unsigned long long)now);
 	if (*source && strcmp(source, "none"))
 		printf(" (from %s)", source);
+	else if (report_period(r, &period)) {
+		printf(" (none was marked; %s by the period of the calls)",
+			out_count(period.best.rounds));
+		free(period.alike);
+	}
 	putchar('\n');
 }
 

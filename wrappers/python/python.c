@@ -118,5 +118,15 @@ static bool describe(const struct foreign_frame *f, struct foreign_name *n)
 	return py_describe(&py, f, n);
 }
 
+static bool goes_back(const struct foreign_frame *f, uintptr_t from)
+{
+	return py_goes_back(&py, f->code, from, f->at);
+}
+
 const struct stack_language python_language = {
-	.name = "python", .find = find, .walk = walk, .describe = describe};
+	.name = "python",
+	.find = find,
+	.walk = walk,
+	.describe = describe,
+	.goes_back = goes_back,
+};

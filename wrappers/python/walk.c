@@ -86,6 +86,8 @@ MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_fram
 			continue;
 		f[n].code = code;
 		f[n].at = (uintptr_t)at;
+		/* Older versions do not say whose frame it is: a generator's comes and goes. */
+		f[n].frame = l->owner && load8(frame + l->owner) != OWNED_BY_GENERATOR ? frame : 0;
 		/* A code object that was freed, and another one made in its place, differ in one of these. */
 		f[n].check = (load(code + l->file) ^ load(code + l->name) << 20) +
 			     (uint64_t)(uint32_t)load32(code + l->firstline);

@@ -34,6 +34,12 @@ int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int m
 bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
 
 /*
+ * Can the code get back from the instruction at `from` to that at `to` (bytes from its start, to < from) without having
+ * been called anew? True where that is not known.
+ */
+bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
+
+/*
  * Whether this process' structures are laid out as the table says: the same walk, with every address shown to the
  * kernel first, every object's type compared and every line asked for; and, while the thread holds the GIL, the innermost
  * frame's globals against what the interpreter itself says. NULL: all is as expected (*frames of them were seen); else

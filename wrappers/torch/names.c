@@ -214,7 +214,8 @@ static bool wants(const char *symbol, const char *object)
 {
 	struct found f;
 
-	(void)object;
+	if (strncmp(symbol, "PyInit_", 7) == 0)
+		torch_compiled_code(symbol + 7, object);
 	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
 		return false;
 	return look_up(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
@@ -336,6 +337,8 @@ static void scope_enter(struct call *c)
 
 	if (s < SCOPE_BACKWARD)
 		torch_work_scope(c, s, false);
+	else if (s >= SCOPE_MARKER)
+		torch_marker(c, false);
 	else
 		torch_mark_enter(c, s);
 }
@@ -349,6 +352,8 @@ static void scope_leave(struct call *c, int64_t ret)
 		torch_work_scope(c, s, true);
 	else if (s == SCOPE_LEAF)
 		torch_node_leaf(c->ok ? c->v[0].cp : NULL);
+	else if (s >= SCOPE_MARKER)
+		torch_marker(c, true);
 	else
 		torch_mark_leave(c, s);
 }

@@ -82,6 +82,11 @@ static bool struct_name(const char *symbol, char *out, size_t cap)
 	return strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0;
 }
 
+static bool is_call(const char *symbol, const char *name)
+{
+	return strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
+}
+
 bool torch_op_wanted(const char *symbol)
 {
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
@@ -90,7 +95,11 @@ bool torch_op_wanted(const char *symbol)
 
 	for (unsigned i = 0; i < 4; i++)
 		any |= wraplist_section(session.list, section[i]) != WRAPLIST_NONE;
-	if (!any || !struct_name(symbol, name, sizeof(name)))
+	if (!(any || *session.cfg.step_marker) || !struct_name(symbol, name, sizeof(name)))
+		return false;
+	if (torch_marker_may_be(name) || torch_marker_looks(name, is_call(symbol, name)))
+		return true;
+	if (!any)
 		return false;
 	if (torch_op_listed(name, NULL))
 		return true;
@@ -150,7 +159,8 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	struct op_type *t = &r->op;
 	struct api_spec *s = &r->spec;
 	const char *schema;
-	bool call;
+	bool call, is_listed;
+	enum torch_scope scope;
 
 	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, t) || !passable(t))
 		return false;
@@ -158,9 +168,11 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	if (!schema || !op_result_of(schema, t))
 		return false;
 	split_name(schema, base, overload, sizeof(base));
-	if (!torch_op_listed(base, overload))
+	is_listed = torch_op_listed(base, overload);
+	scope = torch_marker_scope(base, overload);
+	if (!is_listed && !scope)
 		return false;
-	call = strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
+	call = is_call(symbol, name);
 	snprintf(r->symbol, sizeof(r->symbol), "at::_ops::%.100s::%s", name,
 		call ? "call" : "redispatch");
 	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
@@ -170,11 +182,12 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	r->kind = (struct kind){.name = r->op_name, .op = r->op_name};
 	r->ffi.hidden = t->hidden;
 	r->ffi.ret = t->ret;
-	r->api.traits = API_CHOSEN;
-	s->lib = &lib_aten;
+	r->api.traits = (is_listed ? API_CHOSEN : 0) | (scope == SCOPE_MARKER ? API_MARKER : 0);
+	r->scope = is_listed ? SCOPE_NONE : scope;
+	s->lib = is_listed ? &lib_aten : &lib_torch;
 	s->list_name = r->op_name;
 	s->kind = &r->kind;
-	s->task = TASK_DATA;
+	s->task = is_listed ? TASK_DATA : TASK_SCOPE;
 	s->completion = DONE_REQUEST; /* so that leave is asked */
 	s->nargs = t->nargs;
 	for (unsigned i = 0; i < t->nargs; i++) {

@@ -24,6 +24,12 @@ extern const struct runtime_provider torch_provider;
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
 void torch_say_version(void);
 
+/*
+ * A Python extension module of that name is being loaded from that file. Tells meta.json where it is code that
+ * torch.compile made: operators do not pass through libtorch in it.
+ */
+void torch_compiled_code(const char *module, const char *file);
+
 /* ---- process groups ---- */
 
 /* Where a method has its tensors. The argument numbers count `this` as 0. */
@@ -85,6 +91,8 @@ enum torch_scope {
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
+	SCOPE_MARKER, /* an operator that ends a step */
+	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
 };
 
 bool torch_describe(struct call *c);
@@ -154,6 +162,14 @@ bool torch_node_next(uint64_t *number);
 
 /* Notes in c the nodes that were made since the next one was to have the number `from`. */
 void torch_node_made(struct call *c, uint64_t from);
+
+/* ---- operators that end a step (opmarker.c) ---- */
+
+bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
+bool torch_marker_looks(const char *name, bool call);
+enum torch_scope torch_marker_scope(
+	const char *base, const char *overload); /* SCOPE_NONE: it has none */
+void torch_marker(const struct call *c, bool leaving);
 
 /* ---- marks ---- */
 

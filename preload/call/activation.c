@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/activation.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "call/step.h"
+#include "config/marker.h"
+#include "session.h"
+#include "stack/foreign.h"
+
+/* ---- is it that function? ---- */
+
+/* Answers by code object, the last bit is yes. Whoever comes later takes the place: it is only asked again. */
+#define PLACES 1024u
+static _Atomic uint64_t answers[PLACES];
+
+static bool is_marker(const struct foreign_stack *s, const struct foreign_frame *f)
+{
+	uint64_t key = hash_u64(hash_u64(1, f->code), f->check) | 1;
+	_Atomic uint64_t *place = &answers[(key >> 1) % PLACES];
+	uint64_t have = atomic_load_explicit(place, memory_order_relaxed);
+	struct foreign_name n;
+	struct marker m;
+	bool yes;
+
+	if ((have | 1) == key && have)
+		return have & 1;
+	if (marker_parse(session.cfg.step_marker, strlen(session.cfg.step_marker), &m) ||
+		m.form != MARKER_LANGUAGE || !s->language->describe(f, &n))
+		return false;
+	yes = marker_is(&m, s->language->name, n.file, n.function);
+	atomic_store_explicit(place, yes ? key : key & ~UINT64_C(1), memory_order_relaxed);
+	return yes;
+}
+
+/* ---- which activation? ---- */
+
+#define THREADS \
+	32 /* that run the function, each with an activation of its own; further ones are not looked at */
+
+static struct running {
+	uint64_t owner; /* of the frames; 0: free */
+	uintptr_t frame; /* 0: the function was not there */
+	uintptr_t caller, place; /* frame, and where it stands */
+	uintptr_t at;
+} running[THREADS];
+static bool any; /* an activation has been seen */
+
+/* A leaf. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct running *of(uint64_t owner, bool make)
+{
+	struct running *free_one = NULL;
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		if (running[i].owner == owner)
+			return &running[i];
+		if (!running[i].owner && !free_one)
+			free_one = &running[i];
+	}
+	if (make && free_one)
+		free_one->owner = owner;
+	return make ? free_one : NULL;
+}
+
+static bool is_other(
+	const struct foreign_stack *s, int i, const struct running *was, const struct running *now)
+{
+	const struct foreign_frame *f = &s->frame[i];
+
+	if (now->frame != was->frame || now->caller != was->caller || now->place != was->place)
+		return true;
+	return now->at < was->at && s->language->goes_back && !s->language->goes_back(f, was->at);
+}
+
+/* True: an activation that is not the first of all. */
+static bool is_new(const struct foreign_stack *s, int at)
+{
+	bool is, was_any = any;
+	struct running now = {.owner = s->owner}, *r = of(s->owner, at >= 0);
+
+	if (!r)
+		return false;
+	if (at >= 0) {
+		now.frame = s->frame[at].frame;
+		now.at = s->frame[at].at;
+		now.caller = at + 1 < s->n ? s->frame[at + 1].frame : 0;
+		now.place = at + 1 < s->n ? s->frame[at + 1].at : 0;
+	}
+	is = at >= 0 && is_other(s, at, r, &now);
+	*r = now;
+	any |= is;
+	return is && was_any;
+}
+
+void activation_look(void)
+{
+	struct foreign_stack s;
+	int at = -1;
+	bool new;
+
+	foreign_walk(&s);
+	if (s.n <= 0)
+		return;
+	for (int i = s.n - 1; i >= 0 && at < 0; i--)
+		if (is_marker(&s, &s.frame[i]))
+			at = i;
+	/* Whether it is among the frames that were left out, and who called the last one, is not known. */
+	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
+		return;
+	if (at >= 0 && !s.frame[at].frame)
+		return;
+	pthread_mutex_lock(&lock);
+	new = is_new(&s, at);
+	pthread_mutex_unlock(&lock);
+	if (new)
+		step_marker_hit();
+}
