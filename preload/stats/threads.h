@@ -9,7 +9,8 @@
  *
  * The calling thread waits for nothing but chunks that a helper has begun (a few microseconds each); when no helper
  * comes it measures all of them itself. One thread of the job has the helpers at a time: others that come meanwhile
- * measure alone. Nothing is allocated and no lock is held; a run costs one system call, to wake the helpers.
+ * measure alone. Nothing is allocated and no lock is held; to wake the helpers costs one system call in each round of
+ * 512 chunks, 64 MiB of float32.
  */
 #ifndef PROBE_STATS_THREADS_H
 #define PROBE_STATS_THREADS_H
@@ -25,7 +26,8 @@
  * thread). Allocates. Returns how many could be started, or -errno if none.
  *
  * They block every signal but SIGSEGV and SIGBUS: where reading the tensor raises one of these the job's handler is
- * to have it, as if the calling thread had read it, and a blocked one would end the process.
+ * to have it, as if the calling thread had read it, and a blocked one would end the process. (Rights by memory
+ * protection keys are a thread's own: helpers have those of the thread that starts them.)
  */
 int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *where);
 
