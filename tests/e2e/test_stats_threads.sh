@@ -54,6 +54,11 @@ for f in $flavours; do
 	like "$f: pinned: says that there are no helpers" "$(cat "$tmp/with.err")" 'stats_threads: no core of this process is free'
 
 	if [ "$cores" -gt 1 ]; then
+		run_plain $f 1 mpi_children fork
+		new_out
+		run_with $f 1 PROBE_FORK=follow PROBE_STATS_THREADS=1 PROBE_STATS_THREADS_MIN_BYTES=1 PROBE_LOG_LEVEL=2 mpi_children fork
+		same_result "$f: a forked child that is recorded"
+		is "$f: has a helper of its own" "$(grep -c '1 helper threads' "$tmp/with.err")" 2
 		new_out
 		start_with $f 2 PROBE_STATS_THREADS=1 PROBE_STATS_THREADS_MIN_BYTES=1 mpi_big "$tmp/go"
 		ok "$f: one helper in each rank" wait_until 60 there 2
