@@ -24,7 +24,7 @@
 #include "entry/rows.h"
 #include "sink/meta.h"
 #include "sink/owner.h"
-#include "stats/stats.h"
+#include "stats/threads.h"
 
 static const uint32_t always = 1;
 
@@ -297,16 +297,6 @@ static void identify(void)
 	log_rank_set(session.world_rank);
 }
 
-static void choose_statistics(void)
-{
-	if (stats_select(session.cfg.stats_isa))
-		log_loss(LOSS_CONFIG,
-			"stats_isa: this CPU cannot run what is asked for; %s measures instead, "
-			"with the same figures",
-			stats_selected());
-	log_info(2, "statistics by %s", stats_selected());
-}
-
 /* ---- the start itself ---- */
 
 static bool start(void)
@@ -335,7 +325,7 @@ static bool start(void)
 		return false;
 	}
 	once_per_process();
-	choose_statistics();
+	session_statistics();
 	session_about();
 	log_info(2, "recording to %s", session.folder.path);
 	return true;
@@ -462,6 +452,7 @@ static void child_after_fork(void)
 	pthread_mutex_init(&session.lock, NULL);
 	pthread_mutex_init(&session.drain_lock, NULL);
 	call_forked();
+	stats_threads_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();

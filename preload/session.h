@@ -53,7 +53,6 @@ struct session {
 	_Atomic uint64_t seq; /* next block of call numbers */
 	bool clock_settled;
 	bool inline_writer; /* no writer thread could be started */
-	pthread_t writer;
 	uint64_t meta_of_commit, meta_of_count; /* what the last meta.json said */
 };
 
@@ -109,6 +108,9 @@ void session_invisible(const char *what, const char *why);
 
 /* Tells meta.json what this process is. With session.lock held. */
 void session_about(void);
+
+/* Chooses what measures tensors: instructions, helper threads. Before there is a writer thread. */
+void session_statistics(void);
 
 /* Takes a folder for this process; what it was until now stays as it is if there is none. -errno. */
 int session_take_folder(struct folder *f);

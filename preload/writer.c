@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +22,7 @@
 #include "base/thread.h"
 #include "call/stream.h"
 #include "session.h"
+#include "stats/threads.h"
 
 #define WRITER_NICE 19
 /* The end of the program waits for a writer that is at work: so long without progress, and so long at most. */
@@ -256,29 +256,19 @@ static void *writer_main(void *arg)
 
 int writer_start(void)
 {
-	pthread_attr_t attr;
-	sigset_t all, was;
 	int err;
 
-	/* No signal of the job is ever delivered to our thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 << 10);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	atomic_store(&stop, false);
 	atomic_store(&waiting, 0);
 	atomic_store(&writer_tid, 0);
-	err = pthread_create(&session.writer, &attr, writer_main, NULL);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	err = thread_spawn(writer_main, NULL);
 	if (err) {
 		session.inline_writer = true;
 		log_loss(LOSS_WRITER,
 			"no writer thread: %s; records are written by the program's own threads",
-			strerror(err));
+			strerror(-err));
 	}
-	return -err;
+	return err;
 }
 
 void writer_wake(void)
@@ -396,6 +386,7 @@ void session_end(void)
 	stream_poll();
 	if (!atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED))
 		goto out;
+	stats_threads_stop();
 	atomic_store(&stop, true);
 	atomic_fetch_add(&waiting, 1);
 	if (lock_at_end()) {

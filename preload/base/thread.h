@@ -6,6 +6,7 @@
 #ifndef PROBE_BASE_THREAD_H
 #define PROBE_BASE_THREAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct thread; /* call/thread.h */
@@ -27,5 +28,11 @@ struct thread_word {
 };
 
 extern __thread struct thread_word thread_word __attribute__((tls_model("initial-exec")));
+
+/*
+ * Starts a detached thread of our own, in which all signals are blocked: none of the job's is delivered to it. It
+ * inherits the floating-point environment, the cores and the priority of the caller. Returns -errno. Allocates.
+ */
+int thread_spawn(void *(*main)(void *), void *arg);
 
 #endif

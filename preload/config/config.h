@@ -45,6 +45,8 @@ struct config {
 	enum stats_checksum checksum; /* of each tensor with statistics */
 	double eps; /* |x| < eps counts as zero */
 	enum stats_isa stats_isa; /* instructions that measure */
+	int64_t stats_threads; /* that help to measure */
+	int64_t stats_threads_min_bytes; /* ... tensors of at least so many bytes in one piece */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
 	enum config_device device; /* how buffers in the memory of a device are measured */

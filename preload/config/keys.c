@@ -91,6 +91,11 @@ const struct config_key config_keys[] = {
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
 		"Instructions that measure; auto: the fastest that the CPU has"),
+	INT(stats_threads, "0", 0, 16,
+		"Threads that help to measure large tensors, on cores to which no thread of the "
+		"process is pinned; 0: none"),
+	INT(stats_threads_min_bytes, "4194304", 0, BYTES_MAX,
+		"They help with tensors of at least so many bytes in one piece"),
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "stats/stats.h"
+#include "stats/kernel.h"
 
 static uint32_t table(uint32_t crc, const void *p, size_t n)
 {
@@ -128,4 +128,9 @@ void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind)
 	a->add_to_checksum = kind == CHECKSUM_XOR     ? by_xor
 			     : kind == CHECKSUM_CRC32 ? crc32_fn()
 						      : NULL;
+}
+
+uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t next, uint64_t n)
+{
+	return kind == by_xor ? sum ^ next : (uint32_t)crc32_combine(sum, next, (z_off_t)n);
 }

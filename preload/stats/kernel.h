@@ -18,6 +18,8 @@
 #ifndef PROBE_STATS_KERNEL_H
 #define PROBE_STATS_KERNEL_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +71,24 @@ struct stats_kernels {
 extern const struct stats_kernels stats_scalar;
 extern const struct stats_kernels stats_avx2, stats_avx512; /* x86-64 */
 extern const struct stats_kernels stats_neon; /* aarch64 */
+
+/* Adds what a kernel returned. Blocks in the order of their elements: then the last bits are always the same. */
+void stats_combine(struct stats_acc *a, const struct stats_block *b);
+
+/*
+ * Measures n bytes of elements at p with the help of other threads (threads.h), to the same figures and checksum.
+ * Returns false, with nothing done, if they are too few or the helpers are at work for another thread.
+ */
+typedef bool stats_share_fn(struct stats_acc *a, const void *p, uint64_t n, uint64_t before);
+
+/* NULL while there are no helpers. */
+extern _Atomic(stats_share_fn *) stats_share;
+
+/*
+ * The checksum of what two sums of the same kind stand for together: `next` is that of the n bytes behind the first,
+ * computed with what came before them as `before`.
+ */
+uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t next, uint64_t n);
 
 /* The variant, or NULL if this CPU (or system) cannot run it. STATS_AUTO: the fastest that it can. */
 const struct stats_kernels *stats_variant(enum stats_isa isa);

@@ -14,6 +14,7 @@
 #include "stats/sum.h"
 
 static _Atomic(const struct stats_kernels *) selected;
+_Atomic(stats_share_fn *) stats_share;
 
 /* Threads that come here first at the same time choose the same. */
 static const struct stats_kernels *kernels(void)
@@ -118,7 +119,7 @@ int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 	return 0;
 }
 
-static void combine(struct stats_acc *a, const struct stats_block *b)
+void stats_combine(struct stats_acc *a, const struct stats_block *b)
 {
 	struct stats_sum *sum = &a->sum, *sq = &a->sq;
 
@@ -154,8 +155,13 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 	uint64_t bytes = n * a->parts * a->size, at = 0;
 	/* Of a piece that is shorter than the distance the whole is followed by the whole of another. */
 	uint64_t lead = bytes < STATS_FAR ? bytes : STATS_FAR;
+	stats_share_fn *share = atomic_load_explicit(&stats_share, memory_order_acquire);
 	struct stats_block b;
 
+	if (__builtin_expect(share != NULL, 0) && share(a, p, bytes, a->n * a->size)) {
+		a->n += n * a->parts;
+		return;
+	}
 	a->n += n * a->parts;
 	while (at < bytes) {
 		uint64_t len = STATS_BLOCK * a->size;
@@ -167,7 +173,7 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 		else if (next)
 			ahead = (const unsigned char *)next + (at + lead - bytes);
 		a->kernel((const unsigned char *)p + at, len / a->size, ahead, &a->eps, &b);
-		combine(a, &b);
+		stats_combine(a, &b);
 		if (a->add_to_checksum)
 			a->checksum = a->add_to_checksum(a->checksum, (const unsigned char *)p + at,
 				(size_t)len, a->n * a->size - bytes + at);

@@ -2,7 +2,7 @@
 
 BENCH_DIR   := $(B)/bench
 BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
-BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench ffi_call gen_folder run_cost) \
+BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench stats_helpers ffi_call gen_folder run_cost) \
 	$(foreach m,$(MPI_FLAVOURS),$(BENCH_DIR)/$m/mpi_step $(BENCH_DIR)/$m/mpi_sizes)
 
 .PHONY: bench-bins
@@ -21,7 +21,7 @@ $(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_
 $(BENCH_DIR)/ffi_call: tests/bench/ffi_call.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz $(LIBFFI) -lpthread
-$(BENCH_DIR)/stats_bench: tests/bench/stats_bench.c $(B)/libcore.a
+$(BENCH_DIR)/stats_bench $(BENCH_DIR)/stats_helpers: $(BENCH_DIR)/%: tests/bench/%.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz -lpthread
 $(BENCH_DIR)/gen_folder $(BENCH_DIR)/run_cost: $(BENCH_DIR)/%: tests/bench/%.c

@@ -147,6 +147,7 @@ done
 while read -r l text; do
 	row "$text, of contiguous (merely reading it: $(calc "$(rate float32:$l 4) / $(rate float32:$l 5) / $(rate float32 4)" %.2f))" \
 		"$(calc "$(rate float32:$l 4) / $(rate float32 4)" %.2f)" x '>=0.60'
+	row "   of merely reading it, in the fastest of several ways" "$(rate float32:$l 5)" x
 done <<'END'
 rows rows of 4 KiB, as much between
 segs v-form, segments of 4 KiB
@@ -157,6 +158,10 @@ t=$("$bin/stats_bench" -s 4194304 -t float32)
 share 'float32 at 4 MiB' float32 '>=0.90'
 t=$("$bin/stats_bench" -s 65536 -t float32)
 share 'float32 at 64 KiB (L2)' float32 '>=0.30'
+# Wall-clock time, float32. The helper needs a core of its own: where it gets none it is 1 at best.
+while read -r bytes _ rate gain read; do
+	row "times as fast with a helper thread, $((bytes >> 20)) MiB ($rate GB/s; reading: $read)" "$gain" x
+done < <("$bin/stats_helpers" 1 4194304 268435456)
 for python in "$test_python" "$B/ptvenv/bin/python" python3; do
 	[ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null || continue
 	t=$(PYTHON=$python B=$B tests/bench/stats_torch.sh 128 float32 bfloat16 2>/dev/null)

@@ -146,6 +146,7 @@ struct job {
 	size_t row, pitch; /* to be read: so many bytes every so many bytes */
 	struct view v;
 	reader *read; /* instead of measuring */
+	size_t lead; /* then: of the row that lies so many bytes further on all lines are fetched first */
 };
 
 static void run(const struct job *j)
@@ -154,8 +155,11 @@ static void run(const struct job *j)
 	struct stats s;
 
 	if (j->read) {
-		for (size_t at = 0; at + j->row <= j->span; at += j->pitch)
+		for (size_t at = 0; at + j->row <= j->span; at += j->pitch) {
+			for (size_t i = 0; j->lead && i < j->row; i += 64)
+				__builtin_prefetch(j->p + at + j->lead + i);
 			j->read(j->p + at, j->row);
+		}
 		return;
 	}
 	stats_fenv_enter(&env);
@@ -195,45 +199,43 @@ static unsigned repeats(size_t bytes)
 	return n ? (unsigned)n : 1;
 }
 
-static reader *best_reader(const unsigned char *p, size_t bytes, double *rate)
+/* How the rows of *j are read fastest: sets j->read, j->lead. Returns bytes per second. */
+static double best_reader(struct job *j)
 {
-	reader *list[8], *best = NULL;
-	unsigned n = readers(list);
-	double t[8][ROUNDS_MAX];
+	reader *list[8];
+	unsigned n = readers(list), ways = j->row < j->pitch ? 2 * n : n;
+	double t[16][ROUNDS_MAX], rate = 0;
 
 	for (unsigned r = 0; r < rounds; r++) {
-		for (unsigned i = 0; i < n; i++) {
-			struct job j = {.p = p,
-				.span = bytes,
-				.row = bytes,
-				.pitch = bytes,
-				.read = list[i]};
+		for (unsigned i = 0; i < ways; i++) {
+			struct job k = *j;
 
-			t[i][r] = time_of(&j, repeats(bytes));
+			k.read = list[i % n];
+			k.lead = i < n ? 0 : 3 * j->pitch;
+			t[i][r] = time_of(&k, repeats(j->bytes));
 		}
 	}
-	*rate = 0;
-	for (unsigned i = 0; i < n; i++) {
-		double got = (double)bytes / median(t[i], rounds);
+	for (unsigned i = 0; i < ways; i++) {
+		double got = (double)j->bytes / median(t[i], rounds);
 
-		if (got > *rate)
-			best = list[i];
-		if (got > *rate)
-			*rate = got;
+		if (got <= rate)
+			continue;
+		rate = got;
+		j->read = list[i % n];
+		j->lead = i < n ? 0 : 3 * j->pitch;
 	}
-	return best;
+	return rate;
 }
 
-static void compare(const char *isa, const char *name, const struct job *j, reader *read)
+/* plain: reading instead of j. */
+static void compare(const char *isa, const char *name, const struct job *j, const struct job *plain)
 {
-	struct job plain = *j;
 	double rate[ROUNDS_MAX], share[ROUNDS_MAX];
 	unsigned repeat = repeats(j->bytes);
 
-	plain.read = read;
 	time_of(j, 1);
 	for (unsigned r = 0; r < rounds; r++) {
-		double t = time_of(&plain, repeat), u = time_of(j, repeat);
+		double t = time_of(plain, repeat), u = time_of(j, repeat);
 
 		rate[r] = (double)j->bytes / u;
 		share[r] = t / u;
@@ -417,11 +419,12 @@ int main(int argc, char **argv)
 	printf("isa     dtype                bytes rate_GBps  share\n");
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		size_t bytes = only ? only : sizes[s];
+		struct job all;
 		double rate;
-		reader *read;
 
 		memset(p, 1, bytes);
-		read = best_reader(p, bytes, &rate);
+		whole(&all, p, bytes, DT_UINT8);
+		rate = best_reader(&all);
 		printf("%-7s %-14s %11zu %9.2f %6.2f\n", "read", "-", bytes, rate * 1e-9, 1.0);
 		for (unsigned dt = 1; dt < DT_COUNT; dt++) {
 			unsigned layouts = dt == DT_FLOAT32 ? LAYOUTS : 1;
@@ -431,7 +434,7 @@ int main(int argc, char **argv)
 			fill(p, bytes, dt);
 			for (unsigned l = 0; l < layouts; l++) {
 				char name[40];
-				struct job j;
+				struct job j, plain;
 
 				snprintf(name, sizeof(name), "%s%s", dtype_info(dt)->name,
 					suffix[l]);
@@ -441,6 +444,10 @@ int main(int argc, char **argv)
 					lay_out(&j, p, bytes, l);
 				else
 					whole(&j, p, bytes, dt);
+				plain = j;
+				plain.read = all.read;
+				if (j.row < j.pitch)
+					best_reader(&plain);
 				for (unsigned i = STATS_AUTO; i < STATS_ISAS; i++) {
 					if (strcmp(isa, "all") == 0
 							? i == STATS_AUTO
@@ -448,7 +455,7 @@ int main(int argc, char **argv)
 						continue;
 					if (stats_select(i))
 						continue;
-					compare(stats_selected(), name, &j, read);
+					compare(stats_selected(), name, &j, &plain);
 				}
 			}
 		}

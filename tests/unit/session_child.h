@@ -8,6 +8,7 @@
 /* Not part of libcore: tests of the tool have no session. */
 #include "about.c"
 #include "session.c"
+#include "statistics.c"
 #include "writer.c"
 
 #include "call/record.h"

@@ -24,6 +24,8 @@ static const struct {
 	{"checksum", "\"off\"", "\"xor\"", "XOR"},
 	{"eps", "1.0e-8", "0.25", ".25"},
 	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
+	{"stats_threads", "0", "16", "16"},
+	{"stats_threads_min_bytes", "4194304", "0", "0"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
 	{"device", "\"off\"", "\"copy\"", "Copy"},
