@@ -177,11 +177,29 @@ INLINE d8 widen_f32(const unsigned char *p)
 		_mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4))}};
 }
 
+/*
+ * One operation makes V / 4 elements: zeros go below each. That takes 4 of 8: the first 4 of each 8 lie in the first
+ * register, the others in the second.
+ */
+INLINE void stage_bf16(float *to, const unsigned char *p)
+{
+	vec zero = v_set_64(0);
+
+	UNROLL for (int i = 0; i < 64 / V; i++)
+	{
+		vec x = v_load(p + V * i);
+
+		_mm512_store_si512((void *)(to + V / 2 * i), _mm512_unpacklo_epi16(zero, x));
+		_mm512_store_si512(
+			(void *)(to + V / 2 * i + V / 4), _mm512_unpackhi_epi16(zero, x));
+	}
+}
+
 /* As stage_bf16() put them down. */
 INLINE d8 widen_spread(const unsigned char *p)
 {
 	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
-		_mm256_cvtps_pd(_mm_load_ps((const float *)p + 8))}};
+		_mm256_cvtps_pd(_mm_load_ps((const float *)p + V / 4))}};
 }
 
 INLINE d8 widen_bf16(const unsigned char *p)

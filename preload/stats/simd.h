@@ -23,8 +23,8 @@
  *   vd_keep(x, y, z)              x where y <= z, else 0
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
  *   STAGED                        1: floats of 8 and 16 bits go through memory as float32. Then there are
- *     stage_<type>(to, p)         64 bytes at p as float32 at `to`, and
- *     widen_spread(p)             8 elements as stage_bf16() put them down
+ *     stage_<type>(to, p)         64 bytes at p as float32 at `to`; of bf16 spread:
+ *     widen_spread(p)             8 elements, 4 at p and 4 behind V / 4 elements
  *     SPLIT                       1: too few registers to add elements up and look at them in one loop
  *   v_above_8(c, x, y)            as v_count_8 for x > y unsigned
  *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; total_sum_8 total_sq_8
@@ -41,6 +41,8 @@
 #include "stats/kernel.h"
 
 _Static_assert(STATS_LANES == 16, "two d8");
+_Static_assert(STATS_BLOCK / 16 < 256, "a lane of 8 bits counts one element of each 16 bytes");
+_Static_assert(STATS_BLOCK % 64 == 0, "whole steps");
 
 struct sums {
 	d8 s[2], q[2];
@@ -61,7 +63,7 @@ struct bounds {
 
 typedef d8 widen(const unsigned char *p);
 typedef void stage(float *to, const unsigned char *p);
-typedef void look(struct bounds *b, const unsigned char *p, vec limit);
+typedef void look(struct bounds *b, vec x, vec limit);
 
 INLINE d8 d8_set(double x)
 {
@@ -254,8 +256,10 @@ INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned cha
 {
 	UNROLL for (size_t i = 0; i < bytes; i += V)
 	{
-		bound(b, p + i, limit);
-		zero(b, at + i, limit);
+		vec x = v_load(at + i);
+
+		bound(b, at == p ? x : v_load(p + i), limit);
+		zero(b, x, limit);
 	}
 }
 
@@ -301,12 +305,10 @@ INLINE void add_staged(struct sums *l, const float *x, size_t step, int spread)
 {
 	UNROLL for (size_t i = 0; i < step; i += 16)
 	{
-		const unsigned char *p = (const unsigned char *)(x + i);
-
 		if (spread)
-			add_lanes(l, widen_spread, p, 2, 1);
+			add_lanes(l, widen_spread, (const unsigned char *)(x + i * 32 / V), 2, 1);
 		else
-			add_lanes(l, widen_f32, p, 4, 1);
+			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
 	}
 }
 
@@ -337,8 +339,8 @@ INLINE size_t walk_staged(const unsigned char *p, size_t n, const unsigned char 
 			IN_MEMORY(*b);
 			IN_MEMORY(*l);
 		}
-		for (; left; left -= 16, slot = (slot + 16) % room)
-			add_staged(l, x + slot, 16, spread);
+		for (size_t k = SPLIT ? 16 : step; left; left -= k, slot = (slot + k) % room)
+			add_staged(l, x + slot, k, spread);
 		if (SPLIT)
 			IN_MEMORY(*l);
 	} while (SPLIT && at + 64 <= end);
@@ -415,15 +417,15 @@ static void float64_block(const void *data, size_t n, const void *ahead,
  * bits: of the type; inf: the smallest magnitude that is no finite number; walk_it: walk() or walk_staged().
  */
 #define SMALL_FLOAT(name, dt, bits, load8, walk_it, to_double, inf)                              \
-	INLINE void bound_##name(struct bounds *b, const unsigned char *p, vec limit)            \
+	INLINE void bound_##name(struct bounds *b, vec x, vec limit)                             \
 	{                                                                                        \
 		(void)limit;                                                                     \
-		b->max = v_max_##bits(v_load(p), b->max);                                        \
-		b->umax = v_umax_##bits(v_load(p), b->umax);                                     \
+		b->max = v_max_##bits(x, b->max);                                                \
+		b->umax = v_umax_##bits(x, b->umax);                                             \
 	}                                                                                        \
-	INLINE void zero_##name(struct bounds *b, const unsigned char *p, vec limit)             \
+	INLINE void zero_##name(struct bounds *b, vec x, vec limit)                              \
 	{                                                                                        \
-		vec mag = v_and(v_load(p), v_set_##bits(INT##bits##_MAX));                       \
+		vec mag = v_and(x, v_set_##bits(INT##bits##_MAX));                               \
                                                                                                  \
 		b->zeros = v_count_##bits(b->zeros, limit, mag);                                 \
 	}                                                                                        \

@@ -55,23 +55,6 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
  */
 #define STAGED 1
 
-/*
- * One operation makes 8 elements: zeros go below each. That takes them 4 and 4: of 16 elements, 0 to 3 and 8 to 11
- * come first, which widen_staged() knows.
- */
-INLINE void stage_bf16(float *to, const unsigned char *p)
-{
-	__m256i zero = _mm256_setzero_si256();
-
-	UNROLL for (int i = 0; i < 2; i++)
-	{
-		__m256i x = load_256(p + 32 * i);
-
-		_mm256_store_si256((__m256i *)(to + 16 * i), _mm256_unpacklo_epi16(zero, x));
-		_mm256_store_si256((__m256i *)(to + 16 * i + 8), _mm256_unpackhi_epi16(zero, x));
-	}
-}
-
 INLINE void stage_f16(float *to, const unsigned char *p)
 {
 	UNROLL for (int i = 0; i < 4; i++)
