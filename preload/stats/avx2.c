@@ -198,6 +198,31 @@ INLINE d8 widen_f32(const unsigned char *p)
 		_mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4))}};
 }
 
+/*
+ * One operation makes V / 4 elements: zeros go below each. That takes 4 of 8: the first 4 of each 8 lie in the first
+ * register, the others in the second.
+ */
+INLINE void stage_bf16(float *to, const unsigned char *p)
+{
+	vec zero = v_set_64(0);
+
+	UNROLL for (int i = 0; i < 64 / V; i++)
+	{
+		vec x = v_load(p + V * i);
+
+		_mm256_store_si256((void *)(to + V / 2 * i), _mm256_unpacklo_epi16(zero, x));
+		_mm256_store_si256(
+			(void *)(to + V / 2 * i + V / 4), _mm256_unpackhi_epi16(zero, x));
+	}
+}
+
+/* As stage_bf16() put them down. */
+INLINE d8 widen_spread(const unsigned char *p)
+{
+	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
+		_mm256_cvtps_pd(_mm_load_ps((const float *)p + V / 4))}};
+}
+
 INLINE d8 widen_bf16(const unsigned char *p)
 {
 	return of_floats(eight_bf16(p));
@@ -268,27 +293,31 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-/*
- * V elements of 8 bits at p, as 16 bits. Their sums stay in 16 bits: a lane gets 126 elements of a block, at most
- * 126 * 255 in all.
- */
-INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
+/* As unsigned numbers: AVX2 compares signed ones only. */
+INLINE count v_above_8(count c, vec x, vec y)
 {
-	/* Hides that v_load() reads the same bytes: clang 14 would cut up that register byte by byte. */
-	__asm__("" : "+r"(p));
-	UNROLL for (int i = 0; i < V; i += V / 2)
-	{
-		vec x = is_signed ? _mm256_cvtepi8_epi16(load_128(p + i))
-				  : _mm256_cvtepu8_epi16(load_128(p + i));
+	vec flip = v_set_8(INT8_MIN);
 
-		*sum = _mm256_add_epi16(*sum, x);
-		*sq = _mm256_add_epi32(*sq, _mm256_madd_epi16(x, x));
-	}
+	return v_count_8(c, v_xor(x, flip), v_xor(y, flip));
+}
+
+INLINE vec sum_8(vec acc, vec z)
+{
+	return _mm256_add_epi64(acc, _mm256_sad_epu8(z, _mm256_setzero_si256()));
 }
 
 INLINE int64_t total_sum_8(vec acc)
 {
-	return (int32_t)sum_of_32(_mm256_madd_epi16(acc, v_set_16(1)));
+	return (int64_t)v_sum_64(acc);
+}
+
+/* A lane of 32 bits gets the squares of at most STATS_BLOCK / (V / 4) elements. */
+INLINE vec sq_8(vec acc, vec z)
+{
+	vec even = v_and(z, v_set_16(0xff)), odd = _mm256_srli_epi16(z, 8);
+
+	acc = _mm256_add_epi32(acc, _mm256_madd_epi16(even, even));
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd));
 }
 
 INLINE int64_t total_sq_8(vec acc)
@@ -306,18 +335,32 @@ INLINE int64_t total_sum_16(vec acc)
 	return (int32_t)sum_of_32(acc);
 }
 
-/* The sum of two squares is 2^31 at most: an unsigned number of 32 bits. */
-INLINE vec sq_16(vec acc, vec y)
+/*
+ * The sum of two squares is 2^31 at most: an unsigned number of 32 bits. Added up twice in 32 bits: modulo 2^32, and
+ * the upper halves. What the lower halves add up to is less than 2^32, so it is known from the first.
+ */
+struct squares {
+	vec all, upper;
+};
+
+#define NO_SQUARES                       \
+	{                                \
+		v_set_64(0), v_set_64(0) \
+	}
+
+INLINE void sq_16(struct squares *acc, vec y)
 {
 	vec two = _mm256_madd_epi16(y, y);
 
-	acc = _mm256_add_epi64(acc, v_high(two));
-	return _mm256_add_epi64(acc, _mm256_and_si256(two, v_set_64(UINT32_MAX)));
+	acc->all = _mm256_add_epi32(acc->all, two);
+	acc->upper = _mm256_add_epi32(acc->upper, _mm256_srli_epi32(two, 16));
 }
 
-INLINE int64_t total_sq_16(vec acc)
+INLINE int64_t total_sq_16(const struct squares *acc)
 {
-	return (int64_t)v_sum_64(acc);
+	vec lower = _mm256_sub_epi32(acc->all, _mm256_slli_epi32(acc->upper, 16));
+
+	return ((int64_t)sum_of_32(acc->upper) << 16) + sum_of_32(lower);
 }
 
 #include "stats/simd.h"

@@ -26,10 +26,7 @@
 #include "stats/isa.h"
 #include "stats/stats.h"
 
-#ifndef STATS_BLOCK
-#define STATS_BLOCK 2048
-#endif
-/* elements of one real dtype a kernel gets at most */
+#define STATS_BLOCK 4032 /* elements of one real dtype a kernel gets at most */
 #define STATS_LANES 16
 
 /*

@@ -10,8 +10,8 @@
 
 #define V 16
 #define W 2
+#define STAGED 0 /* registers are widened by halves */
 #define SPLIT 0
-#define STAGE(type) NULL /* no detour: registers are widened by halves */
 #define NO_COUNT vdupq_n_u64(0)
 
 typedef uint64x2_t vec, count;
@@ -277,23 +277,22 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-INLINE void add_8(vec *sum, vec *sq, const unsigned char *p, int is_signed)
+INLINE count v_above_8(count c, vec x, vec y)
 {
-	vec y = v_load(p);
+	return OF(u8, vsubq_u8(U(8, c), vcgtq_u8(U(8, x), U(8, y))));
+}
 
-	if (is_signed) {
-		int8x16_t x = S(8, y);
-		int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x));
+INLINE vec sum_8(vec acc, vec z)
+{
+	return OF(u32, vpadalq_u16(U(32, acc), vpaddlq_u8(U(8, z))));
+}
 
-		*sum = OF(s32, vpadalq_s16(S(32, *sum), vpaddlq_s8(x)));
-		*sq = OF(s32, vpadalq_s16(vpadalq_s16(S(32, *sq), low), vmull_high_s8(x, x)));
-	} else {
-		uint8x16_t x = U(8, y);
-		uint16x8_t low = vmull_u8(vget_low_u8(x), vget_low_u8(x));
+INLINE vec sq_8(vec acc, vec z)
+{
+	uint8x16_t x = U(8, z);
+	uint16x8_t low = vmull_u8(vget_low_u8(x), vget_low_u8(x));
 
-		*sum = OF(u32, vpadalq_u16(U(32, *sum), vpaddlq_u8(x)));
-		*sq = OF(u32, vpadalq_u16(vpadalq_u16(U(32, *sq), low), vmull_high_u8(x, x)));
-	}
+	return OF(u32, vpadalq_u16(vpadalq_u16(U(32, acc), low), vmull_high_u8(x, x)));
 }
 
 INLINE int64_t total_sum_8(vec acc)
@@ -316,17 +315,26 @@ INLINE int64_t total_sum_16(vec acc)
 	return vaddlvq_s32(S(32, acc));
 }
 
-INLINE vec sq_16(vec acc, vec y)
+struct squares {
+	vec all;
+};
+
+#define NO_SQUARES             \
+	{                      \
+		vdupq_n_u64(0) \
+	}
+
+INLINE void sq_16(struct squares *acc, vec y)
 {
 	int16x8_t x = S(16, y);
 	int32x4_t low = vmull_s16(vget_low_s16(x), vget_low_s16(x)), high = vmull_high_s16(x, x);
 
-	return OF(s64, vpadalq_s32(vpadalq_s32(S(64, acc), low), high));
+	acc->all = OF(s64, vpadalq_s32(vpadalq_s32(S(64, acc->all), low), high));
 }
 
-INLINE int64_t total_sq_16(vec acc)
+INLINE int64_t total_sq_16(const struct squares *acc)
 {
-	return vaddvq_s64(S(64, acc));
+	return vaddvq_s64(S(64, acc->all));
 }
 
 #include "stats/simd.h"

@@ -7,8 +7,8 @@
  * they are not exact. Min, max and zeros do not need lanes and are found in the element type itself, with as many
  * elements in a register as fit:
  *   float64            by comparisons that let a NaN pass unnoticed; it shows in the sum of squares
- *   smaller floats     as integers, of which the sign bit is looked at apart: the largest as signed, the smallest and
- *                      the largest as unsigned number say what min and max are, and whether there was a NaN or Inf
+ *   smaller floats     as integers, of which the sign bit is looked at apart: the largest as signed and the largest as
+ *                      unsigned number mostly say what min and max are, and whether there was a NaN or Inf
  *   integers           as signed ones (unsigned with the top bit flipped, which keeps the order)
  *
  * What an including file defines, V bytes being the size of a register:
@@ -22,10 +22,14 @@
  *   vd_count(c, x, y)             the same for x < y
  *   vd_keep(x, y, z)              x where y <= z, else 0
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
- *   SPLIT                         1: too few registers to add elements up and look at them in one loop
- *   STAGE(<type>)                 NULL, or the function that walk_chunk() wants
- *   add_8(sum, sq, p, is_signed)  adds V elements of 8 bits, and their squares, to wider lanes; total_sum_8 total_sq_8
- *   sum_16 sq_16                  add signed elements, or squares of them, to wider lanes; total_sum_16 total_sq_16
+ *   STAGED                        1: floats of 8 and 16 bits go through memory as float32. Then there are
+ *     stage_<type>(to, p)         64 bytes at p as float32 at `to`; of bf16 spread:
+ *     widen_spread(p)             8 elements, 4 at p and 4 behind V / 4 elements
+ *     SPLIT                       1: too few registers to add elements up and look at them in one loop
+ *   v_above_8(c, x, y)            as v_count_8 for x > y unsigned
+ *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; total_sum_8 total_sq_8
+ *   sum_16 sq_16                  add signed elements, or their squares (a struct squares, which begins as NO_SQUARES),
+ *                                 to wider lanes; total_sum_16 total_sq_16
  */
 #ifndef PROBE_STATS_SIMD_H
 #define PROBE_STATS_SIMD_H
@@ -37,13 +41,15 @@
 #include "stats/kernel.h"
 
 _Static_assert(STATS_LANES == 16, "two d8");
+_Static_assert(STATS_BLOCK / 16 < 256, "a lane of 8 bits counts one element of each 16 bytes");
+_Static_assert(STATS_BLOCK % 64 == 0, "whole steps");
 
 struct sums {
 	d8 s[2], q[2];
 };
 
 struct bounds {
-	vec umin, umax, max;
+	vec umax, max;
 	count zeros;
 };
 
@@ -56,8 +62,8 @@ struct bounds {
 	}
 
 typedef d8 widen(const unsigned char *p);
-typedef void stage(float *to, const unsigned char *p); /* 16 elements as float32 */
-typedef void look(struct bounds *b, const unsigned char *p, vec limit);
+typedef void stage(float *to, const unsigned char *p);
+typedef void look(struct bounds *b, vec x, vec limit);
 
 INLINE d8 d8_set(double x)
 {
@@ -250,68 +256,24 @@ INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned cha
 {
 	UNROLL for (size_t i = 0; i < bytes; i += V)
 	{
-		bound(b, p + i, limit);
-		zero(b, at + i, limit);
+		vec x = v_load(at + i);
+
+		bound(b, at == p ? x : v_load(p + i), limit);
+		zero(b, x, limit);
 	}
 }
 
 /* The compiler must not keep x in registers across this. */
 #define IN_MEMORY(x) __asm__("" : "+m"(x))
 
-/* Elements that are put down as float32, or looked at, before they are added up. They lie on a stack of the job. */
-#define CHUNK 256
-
-/*
- * n elements, whole steps. Where doubles are made from float32 in memory much faster than from a register
- * (x86.h), smaller types are first put down as float32, a chunk at a time: one step alone would have to wait for its
- * stores.
- */
-INLINE void walk_chunk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
-	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
-	struct bounds *b)
-{
-	const size_t step = STEP(size);
-	_Alignas(64) float x[CHUNK];
-
-	for (size_t i = 0; i < n; i += step) {
-		fetch(ahead + i * size, step * size);
-		look_at(b, p + i * size, p + i * size, step * size, bound, zero, limit);
-		if (stage16) {
-			UNROLL for (size_t k = 0; k < step; k += 16)
-				stage16(x + i + k, p + (i + k) * size);
-		}
-	}
-	if (stage16)
-		IN_MEMORY(x);
-	if (SPLIT) { /* each of the loops has the registers for itself */
-		IN_MEMORY(*b);
-		IN_MEMORY(*l);
-	}
-	for (size_t i = 0; i < n; i += 16) {
-		if (stage16)
-			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
-		else
-			add_lanes(l, load8, p + i * size, size, 1);
-	}
-	if (SPLIT)
-		IN_MEMORY(*l);
-}
-
-/* n: STEP at least. Returns the number of elements looked at for zeros, those of the tail's padding included. */
+/* n elements, n being a step at least. Returns how many were looked at for zeros, those of the tail's padding included. */
 INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
-	widen *load8, stage *stage16, look *bound, look *zero, vec limit, struct sums *l,
-	struct bounds *b)
+	widen *load8, look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
 {
 	const size_t step = STEP(size) * size;
-	size_t at = 0, end = n * size, whole = end / step * step;
+	size_t at = 0, end = n * size;
 
-	while (at < whole && (SPLIT || stage16)) {
-		size_t left = (whole - at) / size, len = left < CHUNK ? left : CHUNK;
-
-		walk_chunk(p + at, len, ahead + at, size, load8, stage16, bound, zero, limit, l, b);
-		at += len * size;
-	}
-	for (; at < whole; at += step) {
+	for (; at + step <= end; at += step) {
 		fetch(ahead + at, step);
 		UNROLL for (size_t i = 0; i < step; i += 16 * size)
 			add_lanes(l, load8, p + at + i, size, 1);
@@ -328,6 +290,73 @@ INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead,
 	}
 	return at / size;
 }
+
+#if STAGED
+/*
+ * The same for types of less than 32 bits where doubles are made from float32 in memory much faster than from a
+ * register (x86.h): elements are put down as float32 first, and added up RING steps later, so that no load waits for
+ * its store. Meanwhile the next ones are looked at: adding up alone waits for the latency of its chains half of the
+ * time. With SPLIT the registers do not suffice for that, and each of the two has RING steps for itself.
+ */
+#define RING 8 /* steps; they lie on a stack of the job */
+#define IN_ORDER __asm__ volatile("" ::: "memory")
+
+INLINE void add_staged(struct sums *l, const float *x, size_t step, int spread)
+{
+	UNROLL for (size_t i = 0; i < step; i += 16)
+	{
+		if (spread)
+			add_lanes(l, widen_spread, (const unsigned char *)(x + i * 32 / V), 2, 1);
+		else
+			add_lanes(l, widen_f32, (const unsigned char *)(x + i), 4, 1);
+	}
+}
+
+INLINE size_t walk_staged(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
+	stage *stage64, int spread, look *bound, look *zero, vec limit, struct sums *l,
+	struct bounds *b)
+{
+	const size_t step = STEP(size), room = RING * step;
+	_Alignas(64) float x[RING * 64];
+	size_t at = 0, end = n * size, slot, left;
+
+	do {
+		for (left = 0; left < room && at + 64 <= end; at += 64, left += step) {
+			fetch(ahead + at, 64);
+			look_at(b, p + at, p + at, 64, bound, zero, limit);
+			stage64(x + left, p + at);
+		}
+		IN_ORDER;
+		slot = 0;
+		for (; !SPLIT && at + 64 <= end; at += 64) {
+			fetch(ahead + at, 64);
+			add_staged(l, x + slot, step, spread);
+			look_at(b, p + at, p + at, 64, bound, zero, limit);
+			stage64(x + slot, p + at);
+			slot = (slot + step) % room;
+		}
+		if (SPLIT) { /* each of the loops has the registers for itself */
+			IN_MEMORY(*b);
+			IN_MEMORY(*l);
+		}
+		for (size_t k = SPLIT ? 16 : step; left; left -= k, slot = (slot + k) % room)
+			add_staged(l, x + slot, k, spread);
+		if (SPLIT)
+			IN_MEMORY(*l);
+	} while (SPLIT && at + 64 <= end);
+	if (at < end) {
+		struct tail t;
+
+		tail_load(&t, p + at, end - at);
+		look_at(b, p + end - 64, t.bytes, 64, bound, zero, limit);
+		stage64(x, t.bytes);
+		IN_ORDER;
+		add_staged(l, x, step, spread);
+		at += 64;
+	}
+	return at / size;
+}
+#endif
 
 /* ---- float64 ---- */
 
@@ -380,58 +409,90 @@ static void float64_block(const void *data, size_t n, const void *ahead,
 
 /* ---- floats of 8 to 32 bits ---- */
 
-/* bits: of the type; inf: the smallest magnitude that is no finite number. */
-#define SMALL_FLOAT(name, dt, bits, load8, stage16, to_double, inf)                               \
-	INLINE void bound_##name(struct bounds *b, const unsigned char *p, vec limit)             \
-	{                                                                                         \
-		(void)limit;                                                                      \
-		b->max = v_max_##bits(v_load(p), b->max);                                         \
-		b->umin = v_umin_##bits(v_load(p), b->umin);                                      \
-		b->umax = v_umax_##bits(v_load(p), b->umax);                                      \
-	}                                                                                         \
-	INLINE void zero_##name(struct bounds *b, const unsigned char *p, vec limit)              \
-	{                                                                                         \
-		vec mag = v_and(v_load(p), v_set_##bits(INT##bits##_MAX));                        \
-                                                                                                  \
-		b->zeros = v_count_##bits(b->zeros, limit, mag);                                  \
-	}                                                                                         \
-	static void name##_block(const void *p, size_t n, const void *ahead,                      \
-		const struct stats_eps *eps, struct stats_block *b)                               \
-	{                                                                                         \
-		struct bounds o = {v_set_##bits(-1), v_set_##bits(0),                             \
-			v_set_##bits(INT##bits##_MIN), NO_COUNT};                                 \
-		struct sums l = NO_SUMS;                                                          \
-		uint##bits##_t most, least, umost, first, last;                                   \
-		size_t seen;                                                                      \
-                                                                                                  \
-		if (n < STEP(bits / 8)) {                                                         \
-			stats_scalar.block[dt](p, n, ahead, eps, b);                              \
-			return;                                                                   \
-		}                                                                                 \
-		seen = walk(p, n, ahead, bits / 8, load8, stage16, bound_##name, zero_##name,     \
-			v_set_##bits((int##bits##_t)eps->u), &l, &o);                             \
-		most = (uint##bits##_t)v_most_##bits(o.max);                                      \
-		least = (uint##bits##_t)v_uleast_##bits(o.umin);                                  \
-		umost = (uint##bits##_t)v_umost_##bits(o.umax);                                   \
-		/* One that is not negative is the largest; of negative ones that are, the one */ \
-		/* with the smallest magnitude is. The smallest: likewise. */                     \
-		last = most >> (bits - 1) ? least : most;                                         \
-		first = umost >> (bits - 1) ? umost : least;                                      \
-		if ((last & INT##bits##_MAX) >= (inf) || (first & INT##bits##_MAX) >= (inf)) {    \
-			careful_block(p, n, bits / 8, load8, eps->f, b);                          \
-			return;                                                                   \
-		}                                                                                 \
-		*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};               \
-		b->zeros = (uint32_t)(v_total_##bits(o.zeros) - (seen - n));                      \
-		b->min.f = to_double((const unsigned char *)&first);                              \
-		b->max.f = to_double((const unsigned char *)&last);                               \
+/*
+ * As integers: one that is not negative is the largest element if it is the largest signed number, a negative one the
+ * smallest element if it is the largest unsigned number. Where all have the same sign, the smallest unsigned number is
+ * the smallest, or the largest, element: only such a block is walked once more.
+ *
+ * bits: of the type; inf: the smallest magnitude that is no finite number; walk_it: walk() or walk_staged().
+ */
+#define SMALL_FLOAT(name, dt, bits, load8, walk_it, to_double, inf)                              \
+	INLINE void bound_##name(struct bounds *b, vec x, vec limit)                             \
+	{                                                                                        \
+		(void)limit;                                                                     \
+		b->max = v_max_##bits(x, b->max);                                                \
+		b->umax = v_umax_##bits(x, b->umax);                                             \
+	}                                                                                        \
+	INLINE void zero_##name(struct bounds *b, vec x, vec limit)                              \
+	{                                                                                        \
+		vec mag = v_and(x, v_set_##bits(INT##bits##_MAX));                               \
+                                                                                                 \
+		b->zeros = v_count_##bits(b->zeros, limit, mag);                                 \
+	}                                                                                        \
+	static uint##bits##_t least_##name(const unsigned char *p, size_t bytes)                 \
+	{                                                                                        \
+		vec least = v_load(p + bytes - V);                                               \
+                                                                                                 \
+		for (size_t i = 0; i + V <= bytes; i += V)                                       \
+			least = v_umin_##bits(v_load(p + i), least);                             \
+		return (uint##bits##_t)v_uleast_##bits(least);                                   \
+	}                                                                                        \
+	static void name##_block(const void *p, size_t n, const void *ahead,                     \
+		const struct stats_eps *eps, struct stats_block *b)                              \
+	{                                                                                        \
+		struct bounds o = {v_set_##bits(0), v_set_##bits(INT##bits##_MIN), NO_COUNT};    \
+		vec limit = v_set_##bits((int##bits##_t)eps->u);                                 \
+		struct sums l = NO_SUMS;                                                         \
+		uint##bits##_t first, last;                                                      \
+		size_t seen;                                                                     \
+                                                                                                 \
+		if (n < STEP(bits / 8)) {                                                        \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                             \
+			return;                                                                  \
+		}                                                                                \
+		seen = walk_it(                                                                  \
+			p, n, ahead, bits / 8, load8, bound_##name, zero_##name, limit, &l, &o); \
+		last = (uint##bits##_t)v_most_##bits(o.max);                                     \
+		first = (uint##bits##_t)v_umost_##bits(o.umax);                                  \
+		if (!(first >> (bits - 1)))                                                      \
+			first = least_##name(p, n * (bits / 8));                                 \
+		else if (last >> (bits - 1))                                                     \
+			last = least_##name(p, n * (bits / 8));                                  \
+		if ((last & INT##bits##_MAX) >= (inf) || (first & INT##bits##_MAX) >= (inf)) {   \
+			careful_block(p, n, bits / 8, load8, eps->f, b);                         \
+			return;                                                                  \
+		}                                                                                \
+		*b = (struct stats_block){.sum.hi = fold(l.s), .sq.hi = fold(l.q)};              \
+		b->zeros = (uint32_t)(v_total_##bits(o.zeros) - (seen - n));                     \
+		b->min.f = to_double((const unsigned char *)&first);                             \
+		b->max.f = to_double((const unsigned char *)&last);                              \
 	}
 
-SMALL_FLOAT(float32, DT_FLOAT32, 32, widen_f32, NULL, load_f32, 0x7f800000)
-SMALL_FLOAT(float16, DT_FLOAT16, 16, widen_f16, STAGE(f16), load_f16, 0x7c00)
-SMALL_FLOAT(bfloat16, DT_BFLOAT16, 16, widen_bf16, STAGE(bf16), load_bf16, 0x7f80)
-SMALL_FLOAT(float8_e5m2, DT_FLOAT8_E5M2, 8, widen_e5m2, STAGE(e5m2), load_e5m2, 0x7c)
-SMALL_FLOAT(float8_e4m3fn, DT_FLOAT8_E4M3FN, 8, widen_e4m3fn, STAGE(e4m3fn), load_e4m3fn, 0x7f)
+#define WALK_STAGED(type, spread)                                                               \
+	INLINE size_t walk_##type(const unsigned char *p, size_t n, const unsigned char *ahead, \
+		size_t size, widen *load8, look *bound, look *zero, vec limit, struct sums *l,  \
+		struct bounds *b)                                                               \
+	{                                                                                       \
+		(void)load8;                                                                    \
+		return walk_staged(                                                             \
+			p, n, ahead, size, stage_##type, spread, bound, zero, limit, l, b);     \
+	}
+
+#if STAGED
+WALK_STAGED(f16, 0)
+WALK_STAGED(bf16, 1)
+WALK_STAGED(e5m2, 0)
+WALK_STAGED(e4m3fn, 0)
+#define WALK(type) walk_##type
+#else
+#define WALK(type) walk
+#endif
+
+SMALL_FLOAT(float32, DT_FLOAT32, 32, widen_f32, walk, load_f32, 0x7f800000)
+SMALL_FLOAT(float16, DT_FLOAT16, 16, widen_f16, WALK(f16), load_f16, 0x7c00)
+SMALL_FLOAT(bfloat16, DT_BFLOAT16, 16, widen_bf16, WALK(bf16), load_bf16, 0x7f80)
+SMALL_FLOAT(float8_e5m2, DT_FLOAT8_E5M2, 8, widen_e5m2, WALK(e5m2), load_e5m2, 0x7c)
+SMALL_FLOAT(float8_e4m3fn, DT_FLOAT8_E4M3FN, 8, widen_e4m3fn, WALK(e4m3fn), load_e4m3fn, 0x7f)
 
 #include "stats/simd_int.h"
 

@@ -70,68 +70,118 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 			(uint32_t)(n - v_total_##bits(l->others)); /* zeros of padding are none */ \
 	}
 
-INT_LOOK(8)
 INT_LOOK(16)
 INT_LOOK(32)
 INT_LOOK(64)
 
 /*
- * 8 and 16 bits: exact, in integers. 16 bits unsigned: from sums over y to sums over x = y + t, with t = 2^15:
+ * 8 bits, exact; sums are over unsigned z: x of uint8, x + t of int8 with t = 128. sum x = sum z - n t,
+ * sum x^2 = sum z^2 - 2 t sum x - n t^2. n includes the padding, whose x is 0. Zeros are those with z - first <= span.
+ */
+#define BYTES(name, dt, is_signed, member)                                                   \
+	static void name##_block(const void *data, size_t n, const void *ahead,              \
+		const struct stats_eps *eps, struct stats_block *b)                          \
+	{                                                                                    \
+		const int64_t t = is_signed ? 128 : 0;                                       \
+		const unsigned char *p = data;                                               \
+		int64_t u = eps->u < 255 ? (int64_t)eps->u : 255;                            \
+		int64_t first = t > u ? t - u : 0, end = t + u < 255 ? t + u : 255;          \
+		vec flip = v_set_8(INT8_MIN), span = v_set_8((int8_t)(end - first));         \
+		vec min = v_set_8(is_signed ? INT8_MAX : -1),                                \
+		    max = v_set_8(is_signed ? INT8_MIN : 0);                                 \
+		vec back = v_set_8((int8_t)-first);                                          \
+		vec sum = v_set_64(0), sq = v_set_64(0);                                     \
+		count others = NO_COUNT;                                                     \
+		size_t i = 0;                                                                \
+		struct tail tail;                                                            \
+		int64_t s;                                                                   \
+                                                                                             \
+		if (n < 64) {                                                                \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                         \
+			return;                                                              \
+		}                                                                            \
+		for (; i < n; i += 64, p += 64) {                                            \
+			const unsigned char *last = p, *at = p;                              \
+                                                                                             \
+			if (i + 64 > n) {                                                    \
+				tail_load(&tail, p, n - i);                                  \
+				last = p - (i + 64 - n);                                     \
+				at = tail.bytes;                                             \
+			}                                                                    \
+			fetch((const unsigned char *)ahead + i, 64);                         \
+			UNROLL for (int k = 0; k < 64; k += V)                               \
+			{                                                                    \
+				vec z = v_load(at + k), y = v_load(last + k);                \
+                                                                                             \
+				z = is_signed ? v_xor(z, flip) : z;                          \
+				min = is_signed ? v_min_8(y, min) : v_umin_8(y, min);        \
+				max = is_signed ? v_max_8(y, max) : v_umax_8(y, max);        \
+				sum = sum_8(sum, z);                                         \
+				sq = sq_8(sq, z);                                            \
+				z = is_signed ? v_add_8(z, back) : z;                        \
+				others = v_above_8(others, z, span);                         \
+			}                                                                    \
+		}                                                                            \
+		s = total_sum_8(sum) - (int64_t)i * t;                                       \
+		*b = (struct stats_block){.zeros = (uint32_t)(n - v_total_8(others)),        \
+			.min.member = is_signed ? v_least_8(min) : (uint8_t)v_uleast_8(min), \
+			.max.member = is_signed ? v_most_8(max) : (uint8_t)v_umost_8(max),   \
+			.sum.hi = (double)s,                                                 \
+			.sq.hi = (double)(total_sq_8(sq) - 2 * t * s - (int64_t)i * t * t)}; \
+	}
+
+BYTES(int8, DT_INT8, 1, i)
+BYTES(uint8, DT_UINT8, 0, u)
+
+/*
+ * 16 bits: exact, in integers. Unsigned: from sums over y to sums over x = y + t, with t = 2^15:
  * sum x = sum y + n t, sum x^2 = sum y^2 + 2 t sum y + n t^2. n includes the padding, whose x is 0.
  */
-#define NARROW(name, dt, bits, is_signed)                                         \
+#define SHORTS(name, dt, is_signed)                                               \
 	static void name##_block(const void *data, size_t n, const void *ahead,   \
 		const struct stats_eps *eps, struct stats_block *b)               \
 	{                                                                         \
-		const size_t step = 64 / (bits / 8);                              \
-		const int64_t t = bits == 8 || is_signed ? 0 : 1 << 15;           \
+		const int64_t t = is_signed ? 0 : 1 << 15;                        \
 		const unsigned char *p = data;                                    \
-		struct look_##bits l = look_begin_##bits(eps, is_signed);         \
-		vec sum = v_set_64(0), sq = v_set_64(0);                          \
-		int64_t s, q, seen;                                               \
+		struct look_16 l = look_begin_16(eps, is_signed);                 \
+		vec sum = v_set_64(0);                                            \
+		struct squares sq = NO_SQUARES;                                   \
+		int64_t s, seen;                                                  \
 		size_t i = 0;                                                     \
 		struct tail tail;                                                 \
                                                                                   \
-		if (n < step) {                                                   \
+		if (n < 32) {                                                     \
 			stats_scalar.block[dt](p, n, ahead, eps, b);              \
 			return;                                                   \
 		}                                                                 \
-		for (; i < n; i += step, p += 64) {                               \
+		for (; i < n; i += 32, p += 64) {                                 \
 			const unsigned char *last = p, *at = p;                   \
                                                                                   \
-			if (i + step > n) {                                       \
-				tail_load(&tail, p, (n - i) * (bits / 8));        \
-				last = p - (i + step - n) * (bits / 8);           \
+			if (i + 32 > n) {                                         \
+				tail_load(&tail, p, (n - i) * 2);                 \
+				last = p - (i + 32 - n) * 2;                      \
 				at = tail.bytes;                                  \
 			}                                                         \
-			fetch((const unsigned char *)ahead + i * (bits / 8), 64); \
+			fetch((const unsigned char *)ahead + i * 2, 64);          \
 			UNROLL for (int k = 0; k < 64; k += V)                    \
 			{                                                         \
-				look_##bits(&l, last + k, at + k, is_signed);     \
-				if (bits == 8) {                                  \
-					add_8(&sum, &sq, at + k, is_signed);      \
-				} else {                                          \
-					vec y = v_load(at + k);                   \
+				vec y = v_load(at + k);                           \
                                                                                   \
-					if (!is_signed)                           \
-						y = v_xor(y, l.flip);             \
-					sum = sum_16(sum, y);                     \
-					sq = sq_16(sq, y);                        \
-				}                                                 \
+				look_16(&l, last + k, at + k, is_signed);         \
+				y = is_signed ? y : v_xor(y, l.flip);             \
+				sum = sum_16(sum, y);                             \
+				sq_16(&sq, y);                                    \
 			}                                                         \
 		}                                                                 \
-		look_end_##bits(&l, b, n, is_signed);                             \
+		look_end_16(&l, b, n, is_signed);                                 \
 		seen = (int64_t)i;                                                \
-		s = bits == 8 ? total_sum_8(sum) : total_sum_16(sum);             \
-		q = bits == 8 ? total_sq_8(sq) : total_sq_16(sq);                 \
+		s = total_sum_16(sum);                                            \
 		b->sum.hi = (double)(s + seen * t);                               \
-		b->sq.hi = (double)(q + 2 * t * s + seen * t * t);                \
+		b->sq.hi = (double)(total_sq_16(&sq) + 2 * t * s + seen * t * t); \
 	}
 
-NARROW(int8, DT_INT8, 8, 1)
-NARROW(uint8, DT_UINT8, 8, 0)
-NARROW(int16, DT_INT16, 16, 1)
-NARROW(uint16, DT_UINT16, 16, 0)
+SHORTS(int16, DT_INT16, 1)
+SHORTS(uint16, DT_UINT16, 0)
 
 /*
  * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double; those of 64 bits are added up as

@@ -51,34 +51,32 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
 
 /*
  * vcvtps2pd takes one operation if its operand is in memory, two if it is in a register, beside the ones that bring the
- * upper half of a register down: storing what was made of 16 elements and loading it again costs less.
+ * upper half of a register down: storing what was made of 64 bytes and loading it again costs less.
  */
-#define STAGE(type) stage_##type
-
-INLINE void stage_bf16(float *to, const unsigned char *p)
-{
-	_mm256_store_ps(to, eight_bf16(p));
-	_mm256_store_ps(to + 8, eight_bf16(p + 16));
-}
+#define STAGED 1
 
 INLINE void stage_f16(float *to, const unsigned char *p)
 {
-	_mm256_store_ps(to, _mm256_cvtph_ps(load_128(p)));
-	_mm256_store_ps(to + 8, _mm256_cvtph_ps(load_128(p + 16)));
+	UNROLL for (int i = 0; i < 4; i++)
+		_mm256_store_ps(to + 8 * i, _mm256_cvtph_ps(load_128(p + 16 * i)));
 }
 
 INLINE void stage_e5m2(float *to, const unsigned char *p)
 {
-	__m128i x = load_128(p), zero = _mm_setzero_si128();
+	__m128i zero = _mm_setzero_si128();
 
-	_mm256_store_ps(to, _mm256_cvtph_ps(_mm_unpacklo_epi8(zero, x)));
-	_mm256_store_ps(to + 8, _mm256_cvtph_ps(_mm_unpackhi_epi8(zero, x)));
+	UNROLL for (int i = 0; i < 4; i++)
+	{
+		__m128i x = load_128(p + 16 * i);
+
+		_mm256_store_ps(to + 16 * i, _mm256_cvtph_ps(_mm_unpacklo_epi8(zero, x)));
+		_mm256_store_ps(to + 16 * i + 8, _mm256_cvtph_ps(_mm_unpackhi_epi8(zero, x)));
+	}
 }
 
 INLINE void stage_e4m3fn(float *to, const unsigned char *p)
 {
-	_mm256_store_ps(to, eight_e4m3fn(p));
-	_mm256_store_ps(to + 8, eight_e4m3fn(p + 8));
+	UNROLL for (int i = 0; i < 8; i++) _mm256_store_ps(to + 8 * i, eight_e4m3fn(p + 8 * i));
 }
 
 /* halves(op, x): op of the upper and the lower half of x, 256 bits. */

@@ -121,8 +121,9 @@ static void test_no_byte_outside(void **state)
 
 static void test_patterns_across_blocks(void **state)
 {
-	static const size_t length[] = {
-		511, 512, 513, 1000, 2047, 2048, 2049, 2063, 2064, 4095, 4097, 6145, 10000};
+	static const size_t length[] = {511, 512, 513, 1000, 2047, 2049, STATS_BLOCK - 1,
+		STATS_BLOCK, STATS_BLOCK + 1, STATS_BLOCK + 15, STATS_BLOCK + 64,
+		2 * STATS_BLOCK - 1, 2 * STATS_BLOCK + 31, 10000};
 	enum stats_isa isa = under_test(state);
 	unsigned char *p = malloc(10000 * 16);
 
@@ -142,10 +143,10 @@ static void test_patterns_across_blocks(void **state)
 static void test_one_special_element(void **state)
 {
 	enum stats_isa isa = under_test(state);
-	unsigned char p[2300 * 8];
+	unsigned char p[(STATS_BLOCK + 200) * 8];
 
 	for (unsigned dt = DT_INT8; dt <= DT_FLOAT64; dt++) {
-		size_t size = dtype_info(dt)->size, n = 2048 + random_bits(&seed) % 200;
+		size_t size = dtype_info(dt)->size, n = STATS_BLOCK + random_bits(&seed) % 200;
 
 		fill_tensor(dt, p, n, FILL_USUAL, &seed);
 		for (unsigned i = 0; i < ROUNDS(400); i++) {
