@@ -399,7 +399,11 @@ int folders_open(struct folders *f, const char *path)
 	f->path = tool_strndup(path, n);
 	f->run = tool_strdup("");
 	if (stat(f->path, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
-		tool_error("%s: %s", f->path, strerror(errno));
+		tool_error("%s: %s%s", f->path, strerror(errno),
+			errno != ENOENT ? ""
+					: ": a process makes it at its first recorded call; `probe "
+					  "check CMD` says "
+					  "what CMD calls, and what of that is recorded");
 		return STATUS_USAGE;
 	}
 

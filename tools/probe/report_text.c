@@ -121,26 +121,48 @@ static void head_calls(const struct report *r)
 	putchar('\n');
 }
 
+/* As a share of the ranks' lives; of short ones as the time it is, for a share of them is mostly that of starting up. */
+static const char *own_time(const struct gather *g, double ns)
+{
+	const unsigned n = g->folders.n;
+	static char text[2][64];
+	static unsigned at;
+
+	if (g->life_ns >= 1e9 * n)
+		return out_percent(ns / g->life_ns);
+	snprintf(text[at ^= 1], sizeof(text[0]), "%s%s", out_time(ns / n), n > 1 ? " a rank" : "");
+	return text[at];
+}
+
 static void head_cost(const struct report *r)
 {
 	const struct gather *g = &r->g;
-	double calls = 0, writer = 0, blocked = g->ops.rest.blocked_ns;
+	const bool share = g->life_ns >= 1e9 * g->folders.n;
+	double calls = 0, writer = 0, blocked = g->ops.rest.blocked_ns, apart = 0;
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		calls += g->folders.dir[i].meta.own_calls_s;
 		writer += g->folders.dir[i].meta.own_writer_s;
 	}
-	for (uint32_t i = 0; i < g->ops.table.n; i++)
-		blocked += ((const struct op_stat *)table_at(&g->ops.table, i))->blocked_ns;
+	for (uint32_t i = 0; i < g->ops.table.n; i++) {
+		const struct op_stat *s = table_at(&g->ops.table, i);
+
+		blocked += s->blocked_ns;
+		if (s->async && s->async == s->calls)
+			apart += s->dur.sum;
+	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		blocked += r->stuck.standing[i] ? (double)r->stuck.standing[i]->age : 0;
 	if (g->life_ns <= 0)
 		return;
 	label("time");
-	printf("%s of the run in these calls; libprobe itself: %s of the run in the job's threads, "
-	       "%s of a core in its own\n",
-		out_percent(blocked / g->life_ns), out_percent(calls * 1e9 / g->life_ns),
-		out_percent(writer * 1e9 / g->life_ns));
+	printf("%s of the run in these calls", out_percent(blocked / g->life_ns));
+	if (apart > 0)
+		printf(", %s%s in asynchronous ones (overlaps added up)",
+			out_time(apart / g->folders.n), g->folders.n > 1 ? " a rank" : "");
+	printf("; libprobe itself: %s%s in the job's threads, %s%s in its own\n",
+		own_time(g, calls * 1e9), share ? " of the run" : "", own_time(g, writer * 1e9),
+		share ? " of a core" : "");
 }
 
 static void head(const struct report *r)
