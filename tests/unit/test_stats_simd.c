@@ -161,6 +161,33 @@ static void test_one_special_element(void **state)
 	}
 }
 
+/* Floats of one sign: then the one nearest to zero is an extreme, wherever it stands. */
+static void test_one_sign(void **state)
+{
+	enum stats_isa isa = under_test(state);
+	unsigned char p[257 * 8];
+
+	for (unsigned dt = DT_FLOAT8_E4M3FN; dt <= DT_FLOAT64; dt++) {
+		size_t size = dtype_info(dt)->size;
+
+		for (size_t n = 1; n <= 257; n++) {
+			for (unsigned round = 0; round < 8; round++) {
+				size_t at = random_bits(&seed) % (round & 2 && n > 16 ? 16 : n);
+				unsigned char sign = round & 1 ? 0x80 : 0;
+
+				fill_tensor(dt, p, n, FILL_USUAL, &seed);
+				for (size_t i = 0; i < n; i++)
+					p[i * size + size - 1] =
+						(p[i * size + size - 1] & 0x7f) | sign;
+				memset(p + (n - 1 - at) * size, 0, size);
+				p[(n - 1 - at) * size] = 1;
+				p[(n - at) * size - 1] |= sign;
+				check(isa, dt, p, n, EPS);
+			}
+		}
+	}
+}
+
 /* Each bit pattern of the small types, in as many elements as make it take the fast path. */
 static void test_all_small_floats(void **state)
 {
@@ -262,6 +289,7 @@ static void test_absent(void **state)
 		{isa ": patterns across blocks", test_patterns_across_blocks, NULL, NULL,      \
 			&isas[i]},                                                             \
 		{isa ": one special element", test_one_special_element, NULL, NULL, &isas[i]}, \
+		{isa ": one sign", test_one_sign, NULL, NULL, &isas[i]},                       \
 		{isa ": all small floats", test_all_small_floats, NULL, NULL, &isas[i]},       \
 	{                                                                                      \
 		isa ": thresholds", test_thresholds, NULL, NULL, &isas[i]                      \
