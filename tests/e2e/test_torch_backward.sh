@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # backward: true. Results, gradients and errors are the same bit for bit; rows of autograd's nodes against what hooks see;
 # which operator made which node; which names of a list choose which nodes; operators keep their rows.
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: backward'
