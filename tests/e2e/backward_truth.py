@@ -31,8 +31,9 @@ for seq in sorted(calls):
             continue
         nodes.append((first["op"], int(span[0][1]), calls[seq]))
     elif span:
-        for n in range(int(span[0][1]), int(span[0][2] or span[0][1]) + 1):
-            makers.setdefault(n, []).append(first)
+        last = int(span[0][2] or span[0][1])
+        for n in range(int(span[0][1]), last + 1):
+            makers.setdefault(n, []).append(dict(first, last=last))
 
 
 def numbers(r):
@@ -93,7 +94,7 @@ for t in truth["nodes"]:
 if every and len(have) != len(truth["nodes"]):
     bad.append(f"{len(have)} nodes, not {len(truth['nodes'])}")
 for op, node, n in truth["made"]:
-    if [m["op"] for m in makers.get(n, [])] != [op]:
+    if [(m["op"], m["last"]) for m in makers.get(n, [])] != [(op, n)]:
         bad.append(f"{node} {n}: made by {[m['op'] for m in makers.get(n, [])]}, not {op}")
 # Without threads each number is one node's, and so is its operator.
 if not unordered:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # backward: true. Results, gradients and errors are the same bit for bit; rows of autograd's nodes against what hooks see;
 # which operator made which node; which names of a list choose which nodes; operators keep their rows.
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: backward'
@@ -101,6 +101,13 @@ new_out
 alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_BACKWARD=true train
 same_output 'nothing listed'
 is 'nothing listed: no file' "$(ls "$out" 2>/dev/null)" ''
+# How many nodes are bound to stubs.
+bound() {
+	PROBE_WRAP_OPS="$tmp/all.yaml" PROBE_BACKWARD=$1 timeout -k 5 100 "$probe" check --all -- "$python" -c 'import torch' 2>/dev/null </dev/null |
+		grep -o 'autograd::generated::[A-Za-z0-9_]*' | sort -u | wc -l
+}
+is 'without the key no node is bound' "$(bound false)" 0
+isnt 'with the key nodes are bound' "$(bound true)" 0
 with "$tmp/all.yaml" train PROBE_BACKWARD=true PROBE_STEP=1
 same_output 'one step'
 is 'one step' "$(rows "$out" '{r["step"] for r in R}, len({r["seq"] for r in R if "Backward" in r["api"]})')" "({'1'}, 13)"

@@ -75,7 +75,8 @@ def watch(*roots):
 
 def made(op, t):
     """The operator made that node."""
-    truth["made"].append([op, t.grad_fn.name(), t.grad_fn._sequence_nr()])
+    if wanted:
+        truth["made"].append([op, t.grad_fn.name(), t.grad_fn._sequence_nr()])
     return t
 
 
