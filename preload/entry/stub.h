@@ -41,6 +41,12 @@ int stub_load(const struct stub_names *names);
 /* A function with a stub of ours was found in a second library that is being loaded: from now on the caller decides. */
 void stub_second(const char *name);
 
+/*
+ * Whether the calls through the stub of that row are asked about (as they are at first), or go straight to the real
+ * function and cost nothing. Not where they depend on the caller. Any thread.
+ */
+void stub_watch(struct api *a, bool watch);
+
 /* A library is about to be unloaded: the next call of every stub looks for its real function again. */
 void stub_forget(void);
 

@@ -27,6 +27,7 @@ void torch_compiled_code(const char *module, const char *file)
 		atomic_flag_test_and_set(&said))
 		return;
 	session_invisible("torch.compile",
-		"graphs were compiled: operators inside of them are in no row, collectives and steps "
+		"graphs were compiled: operators inside of them are in no row, collectives and "
+		"steps "
 		"are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
 }
