@@ -117,6 +117,26 @@ void session_invisible(const char *what, const char *why)
 	add_named(&invisible, what, why);
 }
 
+static uint64_t steps_before;
+
+/* With session.lock held. */
+static void put_steps_before(void)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)steps_before);
+	session_meta(META_STEPS_BEFORE, "optimizer_steps_before", text);
+}
+
+void session_steps_before(uint64_t n)
+{
+	pthread_mutex_lock(&session.lock);
+	steps_before = n;
+	if (session_is_on())
+		put_steps_before();
+	pthread_mutex_unlock(&session.lock);
+}
+
 static void put_process(void)
 {
 	static char text[META_PART_MAX];
@@ -147,6 +167,8 @@ void session_about(void)
 {
 	put_process();
 	put_named(&libraries);
+	if (steps_before)
+		put_steps_before();
 	if (invisible.n)
 		put_named(&invisible);
 }

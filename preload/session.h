@@ -106,6 +106,9 @@ void session_library(const char *name, const char *version);
 /* Something in this process is out of our sight: what, and why and what to do, for meta.json. Once for each. */
 void session_invisible(const char *what, const char *why);
 
+/* The program had done so many steps already when the first one began here: it goes on from a checkpoint. */
+void session_steps_before(uint64_t n);
+
 /* Tells meta.json what this process is. With session.lock held. */
 void session_about(void);
 

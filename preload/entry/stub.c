@@ -249,6 +249,17 @@ void stub_second_copies(const struct elf_file *f)
 			stub_second(r->name);
 }
 
+void stub_watch(struct api *a, bool watch)
+{
+	uint32_t was = watch ? API_SKIP : API_ON;
+
+	if (!atomic_compare_exchange_strong(&a->state, &was, watch ? API_ON : API_SKIP))
+		return;
+	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
+		if (r->api == a)
+			reset(r);
+}
+
 void stub_forget(void)
 {
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next) {

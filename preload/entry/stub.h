@@ -46,6 +46,12 @@ struct elf_file;
 bool stub_any_in_use(void);
 void stub_second_copies(const struct elf_file *f);
 
+/*
+ * Whether the calls through the stub of that row are asked about (as they are at first), or go straight to the real
+ * function and cost nothing. Not where they depend on the caller. Any thread.
+ */
+void stub_watch(struct api *a, bool watch);
+
 /* A library is about to be unloaded: the next call of every stub looks for its real function again. */
 void stub_forget(void);
 

@@ -37,6 +37,7 @@ static const char whole[] =
 	"[], \"step_marker\": \"MPI_Barrier\"},\n"
 	" \"libraries\": {\"mpi\": \"Open MPI v4.1.4\"},\n"
 	" \"invisible\": {\"graphs\": \"compiled: not seen\"},\n"
+	" \"optimizer_steps_before\": 500,\n"
 	" \"program\": [\"/usr/bin/python3\", \"train.py\", \"--name\", \"two words\", \"\", "
 	"\"a\\nb\"]\n}\n";
 
@@ -93,6 +94,7 @@ static void all_keys(void **state)
 	assert_string_equal(m.cfg_step, "");
 	assert_string_equal(m.cfg_step_marker, "MPI_Barrier");
 	assert_int_equal(m.ninvisible, 1);
+	assert_int_equal(m.steps_before, 500);
 	assert_string_equal(m.invisible[0].name, "graphs");
 	assert_string_equal(m.invisible[0].text, "compiled: not seen");
 	assert_false(m.cfg_stack);

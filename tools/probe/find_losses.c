@@ -241,6 +241,20 @@ static void marker_missed(struct report *r, const char *marker)
 				marker));
 }
 
+/* A training that goes on from a checkpoint, and whose steps have been numbered from 0. */
+static void started_late(struct report *r)
+{
+	const struct meta *m = &r->g.folders.dir[0].meta;
+
+	if (m->steps_before && !m->cfg_start_iteration)
+		finding_add(r, FIND_NOTE, "steps",
+			tool_format("the optimizer had done %llu steps before the first one seen "
+				    "here, which is step 0: set PROBE_START_ITERATION=%llu to "
+				    "number the steps on from there",
+				(unsigned long long)m->steps_before,
+				(unsigned long long)m->steps_before));
+}
+
 static void steps(struct report *r)
 {
 	const struct gather *g = &r->g;
@@ -281,4 +295,5 @@ void find_losses(struct report *r)
 				    "are there and how often "
 				    "they are called"));
 	steps(r);
+	started_late(r);
 }

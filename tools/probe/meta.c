@@ -199,6 +199,8 @@ static void take(struct meta *m, yaml_document_t *d)
 	m->step_now = number(get(d, steps, "current"));
 	m->step_last = number_or(get(d, steps, "last_recorded"), -1);
 	m->step_source = string(get(d, steps, "source"));
+	m->steps_before = number(get(d, top, "optimizer_steps_before"));
+	m->cfg_start_iteration = number(get(d, config, "start_iteration"));
 	m->seen = number(get(d, calls, "seen"));
 	m->recorded = number(get(d, calls, "recorded"));
 	m->rows = number(get(d, top, "rows"));

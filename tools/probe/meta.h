@@ -38,6 +38,9 @@ struct meta {
 	uint64_t first_record_ns, last_record_ns; /* 0: none */
 	uint64_t step_now;
 	int64_t step_last; /* -1: no row yet */
+	uint64_t
+		steps_before; /* that the optimizer had done before the first one here; 0: none, or not known */
+	uint64_t cfg_start_iteration;
 	char *step_source;
 	uint64_t seen, recorded, rows, lost_rows, removed_blocks;
 	unsigned ndropped, nskipped, nmissing, nlibraries, ninvisible;

@@ -164,6 +164,7 @@ static void optimizer_begins(const void *record, uint64_t which)
 	train_optimizer_begin(&train, which);
 	finish(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
+	torch_before_optimizer(true);
 }
 
 /* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
@@ -227,6 +228,7 @@ static void record_end(struct call *c)
 		open_marks.n = (uint8_t)i;
 		finish(m);
 		set_phase(open_marks.phase[i] ? open_marks.phase[i] : usual());
+		torch_before_optimizer(false);
 		return;
 	}
 }

@@ -338,7 +338,7 @@ static void scope_enter(struct call *c)
 	if (s < SCOPE_BACKWARD)
 		torch_work_scope(c, s, false);
 	else if (s >= SCOPE_MARKER)
-		torch_marker(c, false);
+		torch_op_scope(c, false);
 	else
 		torch_mark_enter(c, s);
 }
@@ -353,7 +353,7 @@ static void scope_leave(struct call *c, int64_t ret)
 	else if (s == SCOPE_LEAF)
 		torch_node_leaf(c->ok ? c->v[0].cp : NULL);
 	else if (s >= SCOPE_MARKER)
-		torch_marker(c, true);
+		torch_op_scope(c, true);
 	else
 		torch_mark_leave(c, s);
 }

@@ -95,8 +95,10 @@ bool torch_op_wanted(const char *symbol)
 
 	for (unsigned i = 0; i < 4; i++)
 		any |= wraplist_section(session.list, section[i]) != WRAPLIST_NONE;
-	if (!(any || *session.cfg.step_marker) || !struct_name(symbol, name, sizeof(name)))
+	if (!struct_name(symbol, name, sizeof(name)))
 		return false;
+	if (torch_before_op(name) && is_call(symbol, name))
+		return true;
 	if (torch_marker_may_be(name) || torch_marker_looks(name, is_call(symbol, name)))
 		return true;
 	if (!any)
@@ -170,6 +172,10 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	split_name(schema, base, overload, sizeof(base));
 	is_listed = torch_op_listed(base, overload);
 	scope = torch_marker_scope(base, overload);
+	if (!is_listed && !scope && torch_before_op(name) && is_call(symbol, name)) {
+		scope = SCOPE_COUNTED;
+		torch_before_row(r, name);
+	}
 	if (!is_listed && !scope)
 		return false;
 	call = is_call(symbol, name);
@@ -295,6 +301,7 @@ static bool describe(struct call *c)
 	struct torch_work *k = torch_work_new(c);
 
 	torch_say_version();
+	torch_before_look(c);
 	c->note.p[0] = session.cfg.backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_word.phase ? 0 : PHASE_FORWARD;
 	if (!k)
@@ -312,6 +319,18 @@ static bool describe(struct call *c)
 	w->all_out = k->out;
 	w->out_room = room_of(t, c);
 	return true;
+}
+
+void torch_op_scope(const struct call *c, bool leaving)
+{
+	enum torch_scope s = torch_row_of(c)->scope;
+
+	if (s == SCOPE_COUNTED && !leaving)
+		torch_before_scope(c);
+	else if (s != SCOPE_COUNTED)
+		torch_marker(c, leaving);
+	if (s != SCOPE_COUNTED && !leaving)
+		torch_before_look(c);
 }
 
 static void results(struct torch_work *w, const struct op_type *t, const struct call *c)

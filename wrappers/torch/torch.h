@@ -92,6 +92,7 @@ enum torch_scope {
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
 	SCOPE_MARKER, /* an operator that ends a step */
+	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
 	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
 };
 
@@ -170,6 +171,17 @@ bool torch_marker_looks(const char *name, bool call);
 enum torch_scope torch_marker_scope(
 	const char *base, const char *overload); /* SCOPE_NONE: it has none */
 void torch_marker(const struct call *c, bool leaving);
+
+/* An operator that is only watched is called, or left. */
+void torch_op_scope(const struct call *c, bool leaving);
+
+/* ---- steps done before (before.c) ---- */
+
+bool torch_before_op(const char *name); /* of the C++ struct; `call` only */
+void torch_before_row(struct torch_row *r, const char *name);
+void torch_before_optimizer(bool begins);
+void torch_before_look(const struct call *c); /* at any call that may be one of these operators */
+void torch_before_scope(const struct call *c); /* at those that are watched for nothing else */
 
 /* ---- marks ---- */
 
