@@ -55,8 +55,7 @@ struct call {
 	uint32_t mode; /* enum call_mode; call_unwind() looks at this field only */
 	uint32_t done; /* call_leave() was reached */
 	struct api *api;
-	const void *
-		real; /* the function that this call goes to: api->real may be that of another copy of the library */
+	const void *real; /* this call's; api->real may be that of another copy of the library */
 	union arg *v;
 	struct thread *t;
 	struct journal_call *rec; /* NULL: dropped or not recorded */

@@ -142,7 +142,7 @@ print([(f["hits"], f["state"], "libmpi" in f["where"]) for f in r["functions"] i
 	says 'a run is recorded, and report finds it' 0 'ranks 2 \(0,1\) of 2, all finished' sh -c "cd $tmp && $probe report"
 	says 'its cost per step, in words' 0 'cost [0-9.]+ k?B of files and [0-9.]+ [mun]s of the job' sh -c "cd $tmp && $probe config --explain"
 	# Followed until the job has ended: the last of several reports says so.
-	(PROBE_STEP_MARKER=MPI_Reduce timeout 60 "$probe" run -o "$tmp/followed" mpirun.$flavour $over -n 2 "$app" --slow 1:20 --steps 60 >/dev/null 2>&1) &
+	(PROBE_STEP_MARKER=MPI_Reduce timeout 60 "$probe" run -o "$tmp/followed" mpirun.$flavour $over -n 2 "$app" --slow 1:20 --steps 200 >/dev/null 2>&1) &
 	while [ ! -s "$tmp/followed/rank1/meta.json" ] && kill -0 $!; do sleep 0.1; done
 	timeout 60 "$probe" report --follow --interval 0.2 "$tmp/followed" >"$tmp/followed.txt" 2>&1
 	is 'a followed run' "$? $(grep -c '^ranks .*all running' "$tmp/followed.txt" | sed 's/^[1-9][0-9]*$/some/') $(grep '^ranks' "$tmp/followed.txt" | tail -1)" '0 some ranks    2 (0,1) of 2, all finished'

@@ -43,9 +43,9 @@ for f in $flavours; do
 	like "$f: a NaN: rank, step, operation, line" "$(report --stacks "$out")" \
 		"first in step 37, rank 1: 1 NaN of 4,160 float32 elements in the input of all_reduce #113 on MPI_COMM_WORLD .*train_digits.c:$(line_of 'MPI_Allreduce(MPI_IN_PLACE, bucket')"
 
-	run_plain $f 2 train_digits --steps 60 --slow 1:20
+	run_plain $f 2 train_digits --steps 60 --slow 1:50
 	new_out
-	run_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --steps 60 --slow 1:20
+	run_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --steps 60 --slow 1:50
 	same_result "$f: a slow rank"
 	like "$f: a slow rank: is named" "$(report "$out")" 'straggler rank 1 '
 	unlike "$f: a slow rank: and no other" "$(report "$out")" 'straggler rank 0 '

@@ -154,9 +154,9 @@ for f in $flavours; do
 	is "$name: every call is there" "$(rows "$out" '[len(calls(on(d))) for d in dirs]')" "[$calls, $calls]"
 
 	name="$f: the folder vanishes"
-	run_plain $f 2 train_digits --steps 150 --slow 0:10
+	run_plain $f 2 train_digits --steps 250 --slow 0:10
 	new_out
-	start_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --steps 150 --slow 0:10
+	start_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --steps 250 --slow 0:10
 	wait_until 30 test -s "$out/rank0/calls_0-99.csv" -a -s "$out/rank1/calls_0-99.csv" || fail "$name: starts" "$(cat "$tmp/started.err")"
 	rm -rf "$out"
 	wait $launcher

@@ -15,7 +15,7 @@ report() {
 
 torchrun_plain 2 $app --steps 12 --nan-at 7:1
 new_out
-torchrun_with 2 $app --steps 12 --nan-at 7:1 --slow 2:1 --delay 0.15
+torchrun_with 2 $app --steps 12 --nan-at 7:1 --slow 2:1 --delay 0.3
 is 'train_ddp: ends well without us' "$(cat "$tmp/plain.status")" 0
 same_output 'train_ddp'
 contract 'train_ddp' "$out"
