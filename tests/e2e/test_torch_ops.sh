@@ -51,4 +51,12 @@ new_out
 alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" --
 same_output 'nothing listed'
 is 'operators are off by default' "$(ls "$out" 2>/dev/null)" ''
+# The engine's own threads: as those of a GPU, which have no other mark of what they do.
+app=tests/apps/py/nested_backward.py
+alone "$tmp/plain" --
+with_list 'aten:\n  - aten::sin\n  - aten::cos\n  - aten::mul.Tensor'
+same_output 'nested backward passes'
+is 'nested backward passes: on several threads, and nothing but the two products is forward' \
+	"$(rows "$out" 'len({r["thread"] for r in R}) > 1, Counter((r["op"], r["phase"]) for r in calls(R) if r["phase"] != "backward"), {r["phase"] for r in R if r["op"] in ("sin", "cos")}')" \
+	"(True, Counter({('mul.Tensor', 'forward'): 2}), {'backward'})"
 finish

@@ -102,6 +102,17 @@ static void backward(struct call *c, bool leaving)
 	finish(m);
 }
 
+/* Threads of the engine's own live in there: all that they do is part of a backward pass. */
+static void engine(struct call *c, bool leaving)
+{
+	if (!leaving) {
+		c->note.u[0] = thread_word.phase;
+		set_phase(PHASE_BACKWARD);
+	} else {
+		set_phase((uint32_t)c->note.u[0]);
+	}
+}
+
 /* ---- optimizers ---- */
 
 /* std::string */
@@ -237,6 +248,8 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 {
 	if (s == SCOPE_BACKWARD)
 		backward(c, false);
+	else if (s == SCOPE_ENGINE)
+		engine(c, false);
 	else if (s == SCOPE_RECORD_BEGIN)
 		record_begin(c, false);
 }
@@ -247,6 +260,8 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 
 	if (s == SCOPE_BACKWARD) {
 		backward(c, true);
+	} else if (s == SCOPE_ENGINE) {
+		engine(c, true);
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
 	} else if (s == SCOPE_RECORD_NEW) {

@@ -72,6 +72,7 @@ static const struct watched {
 	{"c10d::(anonymous namespace)::LambdaWork::wait", "pl", SCOPE_WAIT,
 		CT_U8}, /* by lambda.c */
 	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
+	{"torch::autograd::Engine::thread_main", "pp", SCOPE_ENGINE, CT_VOID},
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},
 	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
@@ -140,6 +141,7 @@ static bool may_be(const char *s)
 {
 	return strncmp(s, "_ZN4c10d", 8) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd6Engine11thread_main", 38) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||

@@ -86,6 +86,7 @@ enum torch_scope {
 	SCOPE_GLOO_FAILED,
 	SCOPE_WAIT, /* of a message */
 	SCOPE_BACKWARD,
+	SCOPE_ENGINE, /* a thread that works for a backward pass, of a device or of one inside of others */
 	SCOPE_RECORD_BEGIN,
 	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
