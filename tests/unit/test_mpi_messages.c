@@ -10,7 +10,7 @@
 #include "wrappers/mpi/data.c"
 
 struct mpi mpi = {.handle_size = 8};
-static struct comm world = {.size = 2, .rank = 0};
+static struct comm world = {.size = 2, .rank = 0, .users = 1};
 
 /* ---- the rest of the adapter ---- */
 
@@ -68,7 +68,12 @@ static bool receives(uint64_t message)
 
 	c.what.nout = 1;
 	mpi_data_enter(&c);
-	return c.what.comm == &world && c.what.out[0].peer == 1 && c.what.out[0].tag == 77;
+
+	bool known = c.what.comm == &world && c.what.out[0].peer == 1 && c.what.out[0].tag == 77;
+
+	assert_true(!known || atomic_load(&world.users) >= 2);
+	mpi_data_leave(&c);
+	return known;
 }
 
 static void test_matched(void **state)
@@ -83,6 +88,7 @@ static void test_matched(void **state)
 		probes(m);
 	for (uint64_t m = 1; m <= MESSAGES + 1; m++)
 		assert_true(receives(m) == (m <= MESSAGES));
+	assert_int_equal(atomic_load(&world.users), 1);
 }
 
 static void test_forked(void **state)

@@ -25,7 +25,7 @@ static union arg *role(const struct call *c, enum role r)
 
 static struct message {
 	uint64_t handle;
-	struct comm *comm;
+	struct comm *comm; /* held: it may be freed before the message is received */
 	int32_t source, tag;
 } messages[MESSAGES];
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,6 +53,8 @@ void mpi_match_leave(struct call *c)
 	pthread_mutex_lock(&messages_lock);
 	for (int i = 0; i < MESSAGES; i++)
 		if (!messages[i].handle) {
+			if (new.comm)
+				comm_hold(new.comm);
 			messages[i] = new;
 			break;
 		}
@@ -65,6 +67,7 @@ void mpi_data_forked(void)
 	memset(messages, 0, sizeof(messages));
 }
 
+/* What holds the communicator is the caller's then. */
 static bool take_message(uint64_t handle, struct message *out)
 {
 	bool found = false;
@@ -95,11 +98,12 @@ void mpi_data_enter(struct call *c)
 	const union arg *m = role(c, ROLE_MESSAGE);
 	struct message msg;
 
+	c->note.p[0] = NULL;
 	if (st)
 		own_status(c, st);
 	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))
 		return;
-	c->what.comm = msg.comm;
+	c->what.comm = c->note.p[0] = msg.comm;
 	if (c->what.nout) {
 		c->what.out[0].peer = msg.source >= 0 ? msg.source : JOURNAL_NONE;
 		c->what.out[0].tag = msg.tag >= 0 ? msg.tag : JOURNAL_NONE;
@@ -113,17 +117,24 @@ void mpi_data_enter(struct call *c)
 	}
 }
 
-void mpi_data_leave(struct call *c)
+static void completed(struct call *c)
 {
 	const union arg *req = role(c, ROLE_REQUEST), *st = role(c, ROLE_STATUS);
 	bool receive = !c->api->spec->kind->collective && c->what.nout;
 
-	if (!c->ok)
-		return;
 	if (req) {
 		if (req->cp)
 			async_started(c, mpi_handle_at(req->cp, 0), receive);
 	} else if (receive && c->rec && st && !mpi_status_ignored(st->cp)) {
 		mpi_received(&c->what, st->cp);
 	}
+}
+
+void mpi_data_leave(struct call *c)
+{
+	if (c->ok)
+		completed(c);
+	/* What was given to others holds it by itself. */
+	if (c->note.p[0])
+		comm_release(c->note.p[0]);
 }
