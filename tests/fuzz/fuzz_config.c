@@ -53,6 +53,7 @@ static void check_values(const struct config *c)
 			break;
 		case KEY_STRING:
 		case KEY_PATTERN:
+		case KEY_MARKER:
 			CHECK(*(char *const *)at);
 			break;
 		case KEY_PATH:
