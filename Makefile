@@ -42,7 +42,7 @@ CORE_ASM  := $(sort $(wildcard preload/entry/*.S))
 MAIN_SRC  := $(sort $(wildcard preload/*.c))
 WRAP_SRC  := $(sort $(wildcard wrappers/*.c wrappers/*/*.c wrappers/*/*.S))
 GEN_SRC   := $(sort $(wildcard tools/gen/*.c))
-TOOL_SRC  := $(sort $(wildcard tools/probe/*.c))
+TOOL_SRC  := $(sort $(wildcard tools/probe/*.c tools/probe/*/*.c))
 SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml,$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "tools/probe/csv.h"
+#include "tools/probe/read/csv.h"
 
 static char path[] = "/tmp/probe-csv-XXXXXX";
 

@@ -2,7 +2,7 @@
 /* Which folders are one run, which are left out, and what is said of them. */
 #include "run_helper.h"
 
-#include "tools/probe/folders.h"
+#include "tools/probe/read/folders.h"
 #include "tools/probe/tool.h"
 
 static struct folders f;

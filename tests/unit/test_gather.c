@@ -4,8 +4,8 @@
  */
 #include "run_helper.h"
 
-#include "tools/probe/gather.h"
-#include "tools/probe/stuck.h"
+#include "tools/probe/report/gather.h"
+#include "tools/probe/report/stuck.h"
 #include "tools/probe/tool.h"
 
 static FILE *begin_calls(const char *folder)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/gather.h"
+#include "tools/probe/report/gather.h"
 #include "tools/probe/intern.h"
 #include "tools/probe/tool.h"
 

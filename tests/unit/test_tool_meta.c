@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/meta.h"
+#include "tools/probe/read/meta.h"
 
 static const char whole[] =
 	"{\n \"format\": 1,\n \"state\": \"running\",\n"

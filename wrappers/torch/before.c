@@ -65,7 +65,8 @@ static bool is_one(const void *impl)
 {
 	double v;
 
-	return (number_in(impl, DT_INT64, &v) || number_in(impl, DT_FLOAT32, &v)) && v >= 1 && v <= 1;
+	return (number_in(impl, DT_INT64, &v) || number_in(impl, DT_FLOAT32, &v)) && v >= 1 &&
+	       v <= 1;
 }
 
 void torch_before_look(const struct call *c)
@@ -80,7 +81,8 @@ void torch_before_look(const struct call *c)
 		return;
 	if (strcmp(name, "at::_ops::add__Tensor::call") == 0)
 		impl = *(void *const *)c->v[0].cp;
-	else if (strncmp(name, "at::_ops::_foreach_add__", 24) == 0 && strstr(name, "::call") && list[1])
+	else if (strncmp(name, "at::_ops::_foreach_add__", 24) == 0 && strstr(name, "::call") &&
+		 list[1])
 		impl = *(void *const *)(uintptr_t)list[0];
 	else
 		return;

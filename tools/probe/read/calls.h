@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz]. The rows of a call (one per
+ * tensor) are put together.
+ */
+#ifndef PROBE_TOOLS_CALLS_H
+#define PROBE_TOOLS_CALLS_H
+
+#include "tools/probe/read/csv.h"
+#include "tools/probe/read/folders.h"
+#include "tools/probe/read/overlay.h"
+
+#define NO_NUMBER INT64_MIN /* an integer column that is empty */
+
+enum call_bits {
+	CALL_OPEN = 1,
+	CALL_ASYNC = 2,
+	CALL_ERROR = 4,
+	CALL_LOCAL = 8, /* its communicator's id means nothing to other ranks */
+	CALL_NESTED = 16, /* inside another recorded call */
+	CALL_P2P = 32, /* has a peer: its comm_seq does not join ranks */
+	CALL_WAITED = 64, /* `wait` is known */
+	CALL_WAIT_SHARED =
+		128, /* ... and is that of the call before, which the same Wait completed */
+};
+
+struct call {
+	uint32_t rank; /* index into the run's folders */
+	uint32_t lib, api, op, redop, dtype; /* interned */
+	uint32_t bits, rows;
+	uint32_t stack; /* 0: none */
+	uint32_t thread;
+	uint64_t step, seq, comm; /* comm 0: none */
+	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
+	int64_t error;
+	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
+	uint64_t count; /* elements of its first tensor */
+	uint64_t in_bytes, out_bytes;
+};
+
+/* Bytes that the call moved: the larger side, as the bandwidth of a collective is usually given. */
+static inline uint64_t call_bytes(const struct call *c)
+{
+	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+}
+
+/* Columns that are looked at. In this order in calls.c. */
+enum column {
+	COL_STEP,
+	COL_SEQ,
+	COL_LIB,
+	COL_API,
+	COL_OP,
+	COL_COMM,
+	COL_COMM_SEQ,
+	COL_RANK,
+	COL_SIZE,
+	COL_REDOP,
+	COL_ROOT,
+	COL_PEER,
+	COL_IO,
+	COL_INDEX,
+	COL_DTYPE,
+	COL_SHAPE,
+	COL_COUNT,
+	COL_BYTES,
+	COL_MIN,
+	COL_MAX,
+	COL_MEAN,
+	COL_NORM,
+	COL_NANS,
+	COL_INFS,
+	COL_START,
+	COL_DUR,
+	COL_THREAD,
+	COL_STACK,
+	COL_FLAGS,
+	COL_PARENT,
+	COL_NAME,
+	COL_TAG,
+	COL_WAIT,
+	COLUMNS
+};
+
+struct calls_file {
+	char *path;
+	uint64_t first, last, part; /* first, last: steps */
+	uint64_t bytes, limit;
+	bool overlay;
+};
+
+struct calls;
+
+/* A row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
+typedef void calls_bad_fn(
+	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
+
+struct calls {
+	const struct rank_dir *dir;
+	uint32_t rank;
+	struct calls_file *file;
+	unsigned nfile, cap_file, at;
+	uint64_t step_lo, step_hi; /* only these */
+	bool keep_open;
+	size_t buffer;
+	calls_bad_fn *bad;
+	void *bad_arg;
+	struct csv csv;
+	bool reading; /* csv is open */
+	bool ahead; /* csv.field is the first row of the next call */
+	int column[COLUMNS];
+	const char *lacking; /* a needed column that a file does not have; NULL: none */
+	uint64_t rows, damaged, truncated, unreadable, bytes_done;
+	char *wrong; /* why a file was not read, the first */
+};
+
+/* limits: NULL or the journal's part of the folder. */
+void calls_open(
+	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
+void calls_close(struct calls *s);
+
+/* The next call. false: no more. */
+bool calls_next(struct calls *s, struct call *out);
+
+/* Bytes of all its files, and those read so far. */
+uint64_t calls_bytes(const struct calls *s);
+uint64_t calls_done(const struct calls *s);
+
+static inline const struct csv_text *calls_column(const struct calls *s, enum column c)
+{
+	return csv_at(&s->csv, s->column[c]);
+}
+
+#endif

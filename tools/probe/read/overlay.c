@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/read/overlay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "journal/drain.h"
+#include "tools/probe/tool.h"
+
+/* A private copy of the mapping: what draining changes in it never reaches the file. */
+static int open_private(struct journal *j, const char *path)
+{
+	int err = journal_open(j, AT_FDCWD, path, true);
+	int fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	void *p;
+
+	if (err)
+		return err;
+	p = fd < 0 ? MAP_FAILED
+		   : mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
+			     0);
+	err = p == MAP_FAILED ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	journal_close(j);
+	if (!err)
+		*j = (struct journal){.head = p, .bytes = j->bytes, .safe = true};
+	return err;
+}
+
+static void lengths(struct overlay *o, const struct journal *j)
+{
+	const struct journal_commit *c =
+		journal_commit(j, atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed));
+
+	for (int i = 0; i < JOURNAL_FILES; i++)
+		if (c->file[i].path[0])
+			o->file[o->nfile++] = c->file[i];
+}
+
+static int drain_to(struct overlay *o, struct journal *j, int dirfd)
+{
+	uint64_t before = journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
+	struct sink sink;
+	struct drain drain;
+	int err = sink_open(&sink, j, dirfd);
+
+	if (err)
+		return err;
+	err = drain_open(&drain, j, &sink);
+	if (!err) {
+		err = drain_all(&drain, true);
+		drain_close(&drain);
+	}
+	sink_close(&sink);
+	o->rows = journal_commit(j, atomic_load(&j->head->commit_seq))->rows - before;
+	return err;
+}
+
+static char *temporary(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = tool_format("%s/probe-report.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+
+	if (mkdtemp(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *overlay_make(struct overlay *o, const struct rank_dir *r)
+{
+	struct journal j;
+	int err, fd = -1;
+
+	*o = (struct overlay){0};
+	if (!r->journal)
+		return NULL;
+	err = open_private(&j, r->journal);
+	if (err == -EPROTO)
+		return tool_format(
+			"%s: written by another version of libprobe; its last rows are not shown",
+			r->journal);
+	if (err)
+		return tool_format("%s: %s; its last rows are not shown", r->journal,
+			err == -EINVAL ? "damaged" : strerror(-err));
+	lengths(o, &j);
+	o->spilled = j.head->spilled;
+	o->path = temporary();
+	if (o->path)
+		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = fd < 0 ? -errno : drain_to(o, &j, fd);
+	journal_close(&j);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		return NULL;
+
+	char *why = tool_format("temporary files: %s; the last rows of %s are not shown; set "
+				"TMPDIR to a folder with room",
+		strerror(-err), r->label);
+
+	overlay_remove(o);
+	return why;
+}
+
+void overlay_remove(struct overlay *o)
+{
+	DIR *d = o->path ? opendir(o->path) : NULL;
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	if (o->path)
+		rmdir(o->path);
+	free(o->path);
+	o->path = NULL;
+}
+
+uint64_t overlay_limit(const struct overlay *o, const char *file)
+{
+	for (unsigned i = 0; i < o->nfile; i++)
+		if (strncmp(o->file[i].path, file, sizeof(o->file[i].path)) == 0)
+			return o->file[i].bytes;
+	return UINT64_MAX;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is not in the files, and why. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/marker.h"
+#include "tools/probe/out.h"
+#include "tools/probe/report/report.h"
+#include "tools/probe/tool.h"
+
+/* A text that ranks have said, with those that said it. */
+struct said {
+	const char *kind, *text;
+	int *rank;
+	unsigned n, cap;
+};
+
+static void say(struct said **list, unsigned *n, unsigned *cap, const char *kind, const char *text,
+	int rank)
+{
+	struct said *s = NULL;
+
+	for (unsigned i = 0; i < *n && !s; i++)
+		if (strcmp((*list)[i].kind, kind) == 0 && strcmp((*list)[i].text, text) == 0)
+			s = &(*list)[i];
+	if (!s) {
+		TOOL_GROW(*list, *n, *cap);
+		s = &(*list)[(*n)++];
+		*s = (struct said){.kind = kind, .text = text};
+	}
+	TOOL_GROW(s->rank, s->n, s->cap);
+	s->rank[s->n++] = rank;
+}
+
+/* Ranks that the job has and the folder does not. */
+static void missing_ranks(struct report *r)
+{
+	const struct gather *g = &r->g;
+	int *missing = NULL;
+	unsigned n = 0, cap = 0, at = 0;
+	char *who;
+
+	if (g->folders.single || g->folders.world_size <= 0 || g->folders.world_size > 1 << 24)
+		return;
+	for (int k = 0; k < g->folders.world_size; k++) {
+		while (at < g->nasked && g->all_ranks[at] < k)
+			at++;
+		if (at < g->nasked && g->all_ranks[at] == k)
+			continue;
+		TOOL_GROW(missing, n, cap);
+		missing[n++] = k;
+	}
+	if (!n)
+		return;
+	who = out_ranks(missing, n);
+	if (*g->folders.dir[0].meta.cfg_rank)
+		finding_add(r, FIND_NOTE, "ranks",
+			tool_format("%s not recorded: the setting rank selects %s", who,
+				g->folders.dir[0].meta.cfg_rank));
+	else
+		finding_add(r, FIND_WARN, "ranks",
+			tool_format(
+				"no folder of %s (world_size %d): it made no recorded call, wrote "
+				"into a folder that "
+				"is not shared, or libprobe was not loaded there (`probe check`)",
+				who, g->folders.world_size));
+	free(who);
+	free(missing);
+}
+
+static void states(struct report *r)
+{
+	int *killed = NULL, *unseen = NULL;
+	unsigned n = 0, cap = 0, m = 0, mcap = 0;
+	bool journals = false;
+	uint64_t alive = 0;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (d->state == RANK_KILLED) {
+			TOOL_GROW(killed, n, cap);
+			killed[n++] = d->rank;
+		}
+		if (d->state == RANK_UNSEEN) {
+			TOOL_GROW(unseen, m, mcap);
+			unseen[m++] = d->rank;
+			alive = d->alive_ns > alive ? d->alive_ns : alive;
+		}
+		journals |= d->journal != NULL;
+		if (d->meta_wrong)
+			finding_add(r, FIND_WARN, "files",
+				tool_format("%s: meta.json: %s; what it would say is not known",
+					d->label, d->meta_wrong));
+		if (r->g.rank[i].overlay_wrong)
+			finding_add(
+				r, FIND_WARN, "journal", tool_strdup(r->g.rank[i].overlay_wrong));
+		if (r->g.rank[i].files_wrong)
+			finding_add(r, FIND_WARN, "files", tool_strdup(r->g.rank[i].files_wrong));
+	}
+	if (n) {
+		char *who = out_ranks(killed, n);
+
+		finding_add(r, FIND_NOTE, "killed",
+			journals ? tool_format("%s did not end properly; what the journals hold is "
+					       "shown here, `probe "
+					       "recover %s` writes it into the files",
+					   who, r->g.folders.path)
+				 : tool_format("%s did not end properly and left no journal", who));
+		free(who);
+	}
+	if (m) {
+		char *who = out_ranks(unseen, m);
+
+		finding_add(r, FIND_NOTE, "unseen",
+			tool_format("%s: the processes run (or ran) on other hosts; last sign of "
+				    "life %s ago; run "
+				    "this there to be sure of their state",
+				who,
+				out_time(r->g.opens.now > alive ? (double)(r->g.opens.now - alive)
+								: 0)));
+		free(who);
+	}
+	free(killed);
+	free(unseen);
+}
+
+static void count(struct report *r, enum severity s, const char *kind, uint64_t n, const char *one,
+	const char *many, const char *then)
+{
+	if (n)
+		finding_add(r, s, kind, tool_format("%s %s", out_plural(n, one, many), then));
+}
+
+static uint64_t named(const struct meta_count *c, unsigned n, const char *name)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(c[i].name, name) == 0)
+			return c[i].n;
+	return 0;
+}
+
+static void counts(struct report *r)
+{
+	uint64_t full = 0, threads = 0, completion = 0, stacks = 0, lost = 0, removed = 0,
+		 damaged = 0, truncated = 0;
+	uint64_t paused = 0, step = 0, size = 0, entries = 0, spilled = 0;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+
+		full += named(m->dropped, m->ndropped, "journal_full");
+		threads += named(m->dropped, m->ndropped, "too_many_threads");
+		completion += named(m->dropped, m->ndropped, "completion");
+		stacks += named(m->dropped, m->ndropped, "stack_only");
+		paused += named(m->skipped, m->nskipped, "paused");
+		step += named(m->skipped, m->nskipped, "step");
+		size += named(m->skipped, m->nskipped, "size");
+		lost += m->lost_rows;
+		removed += m->removed_blocks;
+		entries += m->damaged;
+		damaged += r->g.rank[i].damaged;
+		truncated += r->g.rank[i].truncated;
+		spilled += r->g.rank[i].overlay.spilled;
+	}
+	count(r, FIND_WARN, "lost", full, "call was", "calls were",
+		"not recorded because the journal was full: raise journal_mib, or record less");
+	count(r, FIND_WARN, "lost", threads, "call was", "calls were",
+		"not recorded because too many threads record at once");
+	count(r, FIND_WARN, "lost", completion, "asynchronous call has", "asynchronous calls have",
+		"no outputs: the completion could not be followed");
+	count(r, FIND_WARN, "lost", stacks, "call has", "calls have",
+		"no stack: there are too many different ones");
+	count(r, FIND_WARN, "lost", lost, "row", "rows", "could not be written");
+	count(r, FIND_WARN, "lost", spilled, "asynchronous call", "asynchronous calls",
+		"kept outside the journal went with the killed processes");
+	count(r, FIND_WARN, "lost", entries, "entry of a journal was", "entries of journals were",
+		"damaged");
+	count(r, FIND_WARN, "damaged", damaged, "damaged line was", "damaged lines were",
+		"passed over");
+	count(r, FIND_WARN, "damaged", truncated, "file ends", "files end",
+		"in the middle of a line; that line is passed over");
+	count(r, FIND_NOTE, "removed", removed, "old block was", "old blocks were",
+		"removed to keep output_limit_mib");
+	count(r, FIND_NOTE, "skipped", step, "call was", "calls were",
+		"skipped by the settings that choose steps");
+	count(r, FIND_NOTE, "skipped", size, "call was", "calls were",
+		"skipped by the setting min_bytes");
+	count(r, FIND_NOTE, "skipped", paused, "call was", "calls were",
+		"made while recording was paused");
+}
+
+/* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
+static void said_by_ranks(struct report *r, bool invisible)
+{
+	struct said *list = NULL;
+	unsigned n = 0, cap = 0;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct meta_text *t = invisible ? m->invisible : m->missing;
+		unsigned nt = invisible ? m->ninvisible : m->nmissing;
+
+		for (unsigned k = 0; k < nt; k++)
+			say(&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		char *who = out_ranks(list[i].rank, list[i].n);
+
+		if (invisible)
+			finding_add(r, FIND_NOTE, "invisible",
+				tool_format("%s on %s: %s", list[i].kind, who, list[i].text));
+		else
+			finding_add(r, FIND_WARN, "said",
+				tool_format("%s said: %s", who, list[i].text));
+		free(who);
+		free(list[i].rank);
+	}
+	free(list);
+}
+
+/* A marker was configured and has not ended one step. */
+static void marker_missed(struct report *r, const char *marker)
+{
+	struct marker m;
+
+	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("of the step marker %s no second call was seen, so everything "
+				    "is step 0. A call is seen where the function makes recorded "
+				    "calls, and told from the one before where there are recorded "
+				    "calls outside of it, or at several places in it: record some "
+				    "operators too (PROBE_WRAP_OPS). The file is matched by its "
+				    "end, the function by its name",
+				marker));
+	else
+		finding_add(r, FIND_WARN, "steps",
+			tool_format("the step marker %s was never called outside of other recorded "
+				    "calls, so everything is step 0. It must be a function that "
+				    "`probe check CMD` shows, or an operator (aten::argmax)",
+				marker));
+}
+
+/* A training that goes on from a checkpoint, and whose steps have been numbered from 0. */
+static void started_late(struct report *r)
+{
+	const struct meta *m = &r->g.folders.dir[0].meta;
+
+	if (m->steps_before && !m->cfg_start_iteration)
+		finding_add(r, FIND_NOTE, "steps",
+			tool_format("the optimizer had done %llu steps before the first one seen "
+				    "here, which is step 0: set PROBE_START_ITERATION=%llu to "
+				    "number the steps on from there",
+				(unsigned long long)m->steps_before,
+				(unsigned long long)m->steps_before));
+}
+
+static void steps(struct report *r)
+{
+	const struct gather *g = &r->g;
+	const char *marker = g->folders.dir[0].meta.cfg_step_marker;
+	struct period_found period;
+	bool marked = false;
+
+	for (unsigned i = 0; i < g->folders.n; i++)
+		marked |= g->folders.dir[i].meta.step_now > 0 ||
+			  meta_has_steps(&g->folders.dir[i].meta);
+	if (!marked && report_period(r, &period)) {
+		finding_add(r, FIND_NOTE, "steps", report_period_text(r, &period));
+		free(period.alike);
+		if (!*marker)
+			return;
+	}
+	if (!marked && !g->last_step && g->calls && *marker)
+		marker_missed(r, marker);
+	else if (!marked && !g->last_step && g->calls)
+		finding_add(r, FIND_NOTE, "steps",
+			tool_strdup("no step was ever marked, so everything is step 0. One of "
+				    "these marks the end of a step: "
+				    "probe_step() (C, or Python's ctypes), MPI_Pcontrol(2), or "
+				    "PROBE_STEP_MARKER=<a function "
+				    "that is called once a step>"));
+}
+
+void find_losses(struct report *r)
+{
+	missing_ranks(r);
+	states(r);
+	counts(r);
+	said_by_ranks(r, false);
+	said_by_ranks(r, true);
+	if (!r->g.calls)
+		finding_add(r, FIND_WARN, "empty",
+			tool_strdup("no call was recorded; `probe check CMD` says which functions "
+				    "are there and how often "
+				    "they are called"));
+	steps(r);
+	started_late(r);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/gather.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/probe/progress.h"
+#include "tools/probe/tool.h"
+
+#define BUFFERS (64u << 20) /* of all ranks together */
+#define BUFFER_MAX (1u << 18)
+#define BUFFER_MIN (1u << 14)
+#define FILES_OPEN_MAX 256 /* more ranks: each file is opened for each piece */
+#define TURN 32 /* calls that are taken from one rank before another has its turn */
+#define STALE_NS  \
+	UINT64_C( \
+		120000000000) /* a process on another host without a sign of life for so long is gone */
+
+/* Set by a signal: temporary folders are to be removed before this process ends. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+	stopped = sig;
+}
+
+static void catch_signals(void)
+{
+	static const int list[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_handler = stop, .sa_flags = SA_RESETHAND}, was;
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (sigaction(list[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			sigaction(list[i], &act, NULL);
+}
+
+bool gather_gone(const struct gather *g, const struct rank_dir *d)
+{
+	return d->state == RANK_KILLED ||
+	       (d->state == RANK_UNSEEN && d->alive_ns && d->alive_ns + STALE_NS < g->opens.now);
+}
+
+/* ---- one call ---- */
+
+static void note_rank(struct gather *g, const struct call *c)
+{
+	struct rank_info *r = &g->rank[c->rank];
+	uint64_t end = c->start + c->dur;
+
+	if (!r->calls++ || c->start < r->first_ns)
+		r->first_ns = c->start;
+	if (end > r->last_ns)
+		r->last_ns = end;
+	if (!r->last.rows || c->start >= r->last.start)
+		r->last = *c;
+	if (c->step > r->last_step)
+		r->last_step = c->step;
+}
+
+static void note_member(struct gather *g, const struct call *c)
+{
+	struct member *m;
+
+	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & CALL_P2P)
+		return;
+	m = late_member(&g->late, c->comm, c->rank);
+	if (m && c->comm_seq > m->last_seq)
+		m->last_seq = c->comm_seq;
+}
+
+/* A call that is not joined with those of other ranks is one of the slowest by itself. */
+static bool joins(const struct gather *g, const struct call *c)
+{
+	return g->folders.n > 1 && c->comm && c->comm_seq != NO_NUMBER &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
+}
+
+/* Several requests that one Waitall completed each have its whole time: it is counted once. */
+static bool wait_shared(struct rank_info *r, const struct call *c)
+{
+	uint64_t end = c->start + c->dur;
+	bool shared = c->wait == r->wait && end + 1000 > r->wait_end && end < r->wait_end + 1000;
+
+	r->wait = c->wait;
+	r->wait_end = end;
+	return shared;
+}
+
+static void take(struct gather *g, struct call *c)
+{
+	uint64_t end = c->start + c->dur;
+
+	if (c->bits & CALL_WAITED && wait_shared(&g->rank[c->rank], c))
+		c->bits |= CALL_WAIT_SHARED;
+
+	if (!g->any || c->start < g->first_ns)
+		g->first_ns = c->start;
+	if (end > g->last_ns)
+		g->last_ns = end;
+	if (!g->any || c->step < g->first_step)
+		g->first_step = c->step;
+	if (c->step > g->last_step)
+		g->last_step = c->step;
+	g->any = true;
+	g->calls++;
+	g->bytes += call_bytes(c);
+	note_rank(g, c);
+	if (g->rank[c->rank].cycle)
+		cycle_call(g->rank[c->rank].cycle, c);
+	note_member(g, c);
+	ops_add(&g->ops, c);
+	if (c->bits & CALL_ERROR && !g->errors++)
+		g->first_error = *c;
+	if (c->bits & CALL_OPEN)
+		opens_row(&g->opens, &g->folders.dir[c->rank], c);
+	if (joins(g, c))
+		meet_add(&g->meet, c);
+	else if (slow_wants(&g->slow, c->dur))
+		slow_add(&g->slow,
+			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
+}
+
+static void met(void *arg, const struct meeting *m, bool complete)
+{
+	struct gather *g = arg;
+
+	late_meeting(&g->late, m, complete);
+	if (m->unlike && (!g->unlike.any || m->step < g->unlike.step ||
+				 (m->step == g->unlike.step && m->comm == g->unlike.comm &&
+					 m->seq < g->unlike.seq)))
+		g->unlike = (struct unlike){
+			true, m->comm, m->step, m->seq, m->unlike, m->first, m->other};
+	if (!slow_wants(&g->slow, m->longest.dur))
+		return;
+
+	const struct arrival *last = late_last(&g->late, m);
+	uint64_t at = last->start + (uint64_t)g->skew[last->rank];
+	uint64_t from = m->longest.start + (uint64_t)g->skew[m->longest.rank];
+
+	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
+				   .ranks = m->n,
+				   .last_rank = last->rank,
+				   .behind = at > from ? at - from : 0});
+}
+
+/* ---- all ranks side by side ---- */
+
+struct reader {
+	struct calls calls;
+	struct call next;
+	bool has;
+};
+
+/* The reader whose next call is the earliest comes first. */
+static void sift(struct reader **heap, unsigned n, unsigned i)
+{
+	for (;;) {
+		unsigned least = i;
+
+		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
+			if (k < n && heap[k]->next.start < heap[least]->next.start)
+				least = k;
+		if (least == i)
+			return;
+
+		struct reader *t = heap[i];
+
+		heap[i] = heap[least];
+		heap[least] = t;
+		i = least;
+	}
+}
+
+static void read_all(struct gather *g, struct reader *reader, bool progress)
+{
+	unsigned n = 0;
+	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
+	struct progress bar;
+	uint64_t turns = 0, done = 0;
+
+	progress_begin(&bar, progress, g->bytes_read);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		reader[i].has = calls_next(&reader[i].calls, &reader[i].next);
+		if (reader[i].has)
+			heap[n++] = &reader[i];
+		else
+			done += calls_done(&reader[i].calls);
+	}
+	for (unsigned i = n; i-- > 0;)
+		sift(heap, n, i);
+	while (n && !stopped) {
+		struct reader *r = heap[0];
+
+		for (int k = 0; k < TURN && r->has; k++) {
+			take(g, &r->next);
+			r->has = calls_next(&r->calls, &r->next);
+		}
+		if (!r->has) {
+			done += calls_done(&r->calls);
+			heap[0] = heap[--n];
+		}
+		sift(heap, n, 0);
+		if (++turns % 1024 == 0 && progress_due(&bar)) {
+			uint64_t now = done;
+
+			for (unsigned i = 0; i < n; i++)
+				now += calls_done(&heap[i]->calls);
+			progress_show(&bar, now);
+		}
+	}
+	progress_end(&bar);
+	free(heap);
+}
+
+static void open_readers(struct gather *g, struct reader *reader, const struct gather_options *o)
+{
+	size_t buffer = BUFFERS / (g->folders.n ? g->folders.n : 1);
+
+	buffer = buffer > BUFFER_MAX ? BUFFER_MAX : buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		struct calls *s = &reader[i].calls;
+
+		calls_open(s, &g->folders.dir[i], i, &g->rank[i].overlay);
+		s->step_lo = o->step_lo;
+		s->step_hi = o->step_hi;
+		s->keep_open = g->folders.n <= FILES_OPEN_MAX;
+		s->buffer = buffer;
+		s->bad = bad_add;
+		s->bad_arg = &g->bad;
+		g->bytes_read += calls_bytes(s);
+	}
+}
+
+static void close_readers(struct gather *g, struct reader *reader)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		struct calls *s = &reader[i].calls;
+		struct rank_info *r = &g->rank[i];
+
+		r->rows = s->rows;
+		r->damaged = s->damaged;
+		r->truncated = s->truncated;
+		r->unreadable = s->unreadable;
+		r->files_wrong = s->wrong;
+		s->wrong = NULL;
+		g->rows += s->rows;
+		calls_close(s);
+	}
+}
+
+/* ---- before and after ---- */
+
+/* Leaves only the ranks that were asked for. */
+static int choose_ranks(struct gather *g, const struct ranges *want)
+{
+	struct folders *f = &g->folders;
+	unsigned n = 0;
+
+	g->nasked = f->n;
+	g->all_ranks = tool_alloc(f->n * sizeof(*g->all_ranks));
+	for (unsigned i = 0; i < f->n; i++)
+		g->all_ranks[i] = f->dir[i].rank;
+	if (!want->n)
+		return 0;
+	for (unsigned i = 0; i < f->n; i++) {
+		struct rank_dir t = f->dir[i];
+
+		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
+			continue;
+		/* Swapped, so that all are freed in the end. */
+		f->dir[i] = f->dir[n];
+		f->dir[n++] = t;
+	}
+	if (!n) {
+		tool_error("%s: none of the ranks asked for is here", f->path);
+		return STATUS_USAGE;
+	}
+	folders_keep(f, n);
+	return 0;
+}
+
+static void prepare(struct gather *g, unsigned top)
+{
+	unsigned n = g->folders.n;
+
+	g->rank = tool_alloc(n * sizeof(*g->rank));
+	g->skew = tool_alloc(n * sizeof(*g->skew));
+	opens_init(&g->opens);
+	comms_init(&g->comms);
+	ops_init(&g->ops);
+	late_init(&g->late, g->skew);
+	bad_init(&g->bad, n, g->skew);
+	slow_init(&g->slow, top);
+	for (unsigned i = 0; i < n && !stopped; i++) {
+		const struct rank_dir *d = &g->folders.dir[i];
+		struct rank_info *r = &g->rank[i];
+
+		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
+			r->cycle = cycle_new();
+		if (gather_gone(g, d))
+			r->overlay_wrong = overlay_make(&r->overlay, d);
+		comms_read(&g->comms, d, &r->overlay);
+	}
+	comms_settle(&g->comms, g->folders.dir, n);
+}
+
+/* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */
+static double life(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
+{
+	uint64_t end = r->last_ns;
+
+	if (!r->calls && !r->inside_ns)
+		return 0;
+	if (end < r->inside_ns)
+		end = r->inside_ns;
+	if (d->state == RANK_RUNNING)
+		end = g->opens.now;
+	else if (d->state != RANK_FINISHED)
+		end = d->alive_ns;
+	if (end < r->last_ns)
+		end = r->last_ns;
+	if (end > g->until_ns)
+		g->until_ns = end;
+	return end > r->first_ns ? (double)(end - r->first_ns) : 0;
+}
+
+static void finish(struct gather *g)
+{
+	g->opens.now = clock_ns(CLOCK_REALTIME);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct rank_dir *d = &g->folders.dir[i];
+
+		if (d->state == RANK_RUNNING || d->state == RANK_KILLED || d->state == RANK_UNSEEN)
+			opens_journal(&g->opens, d, i, !gather_gone(g, d));
+	}
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i];
+		struct rank_info *r = &g->rank[c->call.rank];
+
+		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
+			r->inside_ns = c->call.start + c->age;
+	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		g->life_ns += life(g, &g->folders.dir[i], &g->rank[i]);
+	/* What a rank stands in now may show that it does something else than the others. */
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i];
+		const struct rank_dir *d = &g->folders.dir[c->call.rank];
+
+		if (c->waiting || (d->state != RANK_RUNNING && d->state != RANK_UNSEEN) ||
+			gather_gone(g, d))
+			continue;
+		note_member(g, &c->call);
+		if (joins(g, &c->call))
+			meet_add(&g->meet, &c->call);
+	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (g->rank[i].cycle)
+			cycle_end(g->rank[i].cycle);
+	meet_end(&g->meet);
+	opens_sort(&g->opens);
+	slow_sort(&g->slow);
+}
+
+int gather(struct gather *g, const struct gather_options *o)
+{
+	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+	struct reader *reader;
+	int err;
+
+	memset(g, 0, sizeof(*g));
+	err = folders_open(&g->folders, o->path);
+	if (!err)
+		err = choose_ranks(g, &o->ranks);
+	if (err) {
+		folders_close(&g->folders);
+		free(g->all_ranks);
+		return err;
+	}
+	catch_signals();
+	prepare(g, o->top);
+	skew_estimate(&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi);
+	meet_init(&g->meet, &g->comms, g->folders.n, met, g);
+	reader = tool_alloc(g->folders.n * sizeof(*reader));
+	open_readers(g, reader, o);
+	read_all(g, reader, o->progress);
+	close_readers(g, reader);
+	free(reader);
+	finish(g);
+	if (stopped) {
+		gather_free(g);
+		signal(stopped, SIG_DFL);
+		raise(stopped);
+	}
+	g->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begun) * 1e-9;
+	return 0;
+}
+
+void gather_free(struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		cycle_free(g->rank[i].cycle);
+		overlay_remove(&g->rank[i].overlay);
+		free(g->rank[i].overlay_wrong);
+		free(g->rank[i].files_wrong);
+	}
+	slow_free(&g->slow);
+	bad_free(&g->bad);
+	late_free(&g->late);
+	ops_free(&g->ops);
+	comms_free(&g->comms);
+	opens_free(&g->opens);
+	free(g->rank);
+	free(g->skew);
+	free(g->all_ranks);
+	folders_close(&g->folders);
+}
+
+int gather_index(const struct gather *g, int rank)
+{
+	unsigned lo = 0, hi = g->folders.n;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (g->folders.dir[mid].rank < rank)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < g->folders.n && g->folders.dir[lo].rank == rank && rank >= 0 ? (int)lo : -1;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that `probe report` shows, gathered in one pass over the rows of all ranks. Memory depends on the number
+ * of ranks, communicators and functions, not on that of rows.
+ */
+#ifndef PROBE_TOOLS_GATHER_H
+#define PROBE_TOOLS_GATHER_H
+
+#include "config/config.h"
+#include "tools/probe/report/bad.h"
+#include "tools/probe/report/cycle.h"
+#include "tools/probe/report/late.h"
+#include "tools/probe/read/opens.h"
+#include "tools/probe/report/ops.h"
+#include "tools/probe/report/skew.h"
+#include "tools/probe/report/slow.h"
+
+struct gather_options {
+	const char *path;
+	unsigned top;
+	uint64_t step_lo, step_hi; /* 0, UINT64_MAX: all */
+	struct ranges ranks; /* empty: all */
+	bool progress; /* a bar on stderr when it takes long */
+};
+
+/* A rank as it was read. */
+struct rank_info {
+	struct overlay overlay;
+	char *overlay_wrong, *files_wrong;
+	uint64_t calls, rows, damaged, truncated, unreadable;
+	struct call last; /* latest one that was entered; rows 0: none */
+	uint64_t first_ns, last_ns; /* first start, last end */
+	uint64_t wait, wait_end; /* of the latest call that was waited for */
+	uint64_t
+		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
+	uint64_t last_step;
+	struct cycle *cycle; /* NULL: steps are marked, or too many ranks */
+};
+
+/* The first operation in which ranks did not do the same. */
+struct unlike {
+	bool any;
+	uint64_t comm, step;
+	int64_t seq;
+	enum meet_unlike what;
+	struct terms a, b;
+};
+
+struct gather {
+	struct folders folders;
+	unsigned nasked; /* folders of the run, of which folders.n were asked for */
+	int *all_ranks; /* of the run, ascending: nasked */
+	struct rank_info *rank;
+	struct comms comms;
+	struct ops ops;
+	struct late late;
+	struct meet meet;
+	struct slow slow;
+	struct bad bad;
+	struct opens opens;
+	struct unlike unlike;
+	int64_t *skew; /* ns to add to each rank's clock */
+	struct skew_result hosts;
+	uint64_t calls, rows, bytes, bytes_read, errors;
+	uint64_t first_ns, last_ns, last_step, first_step;
+	uint64_t until_ns; /* last sign of life of any rank */
+	bool any;
+	struct call first_error;
+	double life_ns; /* of all ranks together */
+	double seconds; /* that the reading took */
+};
+
+/* Returns 0 or STATUS_USAGE (reported). */
+int gather(struct gather *g, const struct gather_options *o);
+void gather_free(struct gather *g);
+
+/* True if its process has ended without finishing: it is gone, or on another host and silent for minutes. */
+bool gather_gone(const struct gather *g, const struct rank_dir *d);
+
+/* The folder of that world rank, or -1. */
+int gather_index(const struct gather *g, int rank);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far the clocks of the hosts are apart. Nobody leaves a collective like all_reduce before everybody has entered
+ * it, so all ranks leave it at nearly the same moment: the difference of these moments is that of the clocks.
+ */
+#ifndef PROBE_TOOLS_SKEW_H
+#define PROBE_TOOLS_SKEW_H
+
+#include "tools/probe/read/folders.h"
+
+struct skew_result {
+	unsigned nhost; /* different hosts */
+	unsigned unknown; /* hosts that share too few operations with the others */
+	unsigned corrected; /* hosts whose clock is set right */
+	int64_t largest; /* ns, of the corrections: what the clock of `host` is ahead of the first host's */
+	char host[72];
+};
+
+/*
+ * Fills in skew[i], ns to be added to the times of folder i. Differences below a millisecond are left alone: they are
+ * within what the method can tell.
+ */
+void skew_estimate(struct skew_result *r, int64_t *skew, const struct folders *f, uint64_t step_lo,
+	uint64_t step_hi);
+
+#endif

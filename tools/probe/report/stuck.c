@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/stuck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/probe/tool.h"
+
+#define GROUPS_MAX 4096u /* further ones are counted only */
+
+static bool is_joined(const struct open_call *c)
+{
+	return !c->waiting && c->call.comm && c->call.comm_seq != NO_NUMBER &&
+	       !(c->call.bits & (CALL_P2P | CALL_LOCAL));
+}
+
+/* The same operation, or at least the same kind of call. */
+bool stuck_alike(const struct open_call *a, const struct open_call *b)
+{
+	const struct call *x = &a->call, *y = &b->call;
+
+	if (a->waiting != b->waiting || (x->bits ^ y->bits) & CALL_ASYNC || x->api != y->api ||
+		x->comm != y->comm || is_joined(a) != is_joined(b) || a->ended_ok != b->ended_ok)
+		return false;
+	return !is_joined(a) || x->comm_seq == y->comm_seq;
+}
+
+static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
+{
+	for (unsigned i = *n; i-- > 0;)
+		if ((*rank)[i] == r)
+			return;
+	TOOL_GROW(*rank, *n, *cap);
+	(*rank)[(*n)++] = r;
+}
+
+static void put(
+	struct stuck_list *l, const struct gather *g, const struct open_call *c, uint32_t *last)
+{
+	const struct rank_dir *d = &g->folders.dir[c->call.rank];
+	struct stuck *s = NULL;
+
+	/* Mostly the one that the previous rank was put into, or one near it. */
+	for (unsigned i = 0; i < l->n && !s; i++) {
+		unsigned k = (*last + i) % l->n;
+
+		if (stuck_alike(l->stuck[k].sample, c)) {
+			s = &l->stuck[k];
+			*last = k;
+		}
+	}
+	if (!s && l->n == GROUPS_MAX) {
+		l->more++;
+		return;
+	}
+	if (!s) {
+		TOOL_GROW(l->stuck, l->n, l->cap);
+		*last = l->n;
+		s = &l->stuck[l->n++];
+		*s = (struct stuck){.sample = c,
+			.age_min = c->age,
+			.age_max = c->age,
+			.joined = is_joined(c),
+			.async = (c->call.bits & CALL_ASYNC) != 0};
+	}
+	if (c->age < s->age_min)
+		s->age_min = c->age;
+	if (c->age > s->age_max) {
+		s->age_max = c->age;
+		s->sample = c;
+	}
+	add_rank(&s->rank, &s->n, &s->cap, d->rank >= 0 ? d->rank : -1 - (int)c->call.rank);
+}
+
+/* ---- who is not there ---- */
+
+static bool same_reason(const struct absent *a, const struct absent *b)
+{
+	if (a->why != b->why)
+		return false;
+	if (a->why == ABSENT_OTHER)
+		return stuck_alike(a->in, b->in);
+	if (a->why == ABSENT_NEVER || a->why == ABSENT_ENDED)
+		return (!a->last && !b->last) ||
+		       (a->last && b->last && a->last->api == b->last->api &&
+			       a->last->comm == b->last->comm &&
+			       a->last->comm_seq == b->last->comm_seq);
+	return true;
+}
+
+static void add_absent(struct stuck *s, const struct absent *now, int rank)
+{
+	struct absent *a = NULL;
+
+	for (unsigned i = 0; i < s->nabsent && !a; i++)
+		if (same_reason(&s->absent[i], now))
+			a = &s->absent[i];
+	if (!a) {
+		TOOL_GROW(s->absent, s->nabsent, s->cap_absent);
+		a = &s->absent[s->nabsent++];
+		*a = *now;
+	}
+	if (now->since > a->since)
+		a->since = now->since;
+	add_rank(&a->rank, &a->n, &a->cap, rank);
+}
+
+static bool listed(const struct gather *g, int rank)
+{
+	for (unsigned i = 0; i < g->nasked; i++)
+		if (g->all_ranks[i] == rank)
+			return true;
+	return false;
+}
+
+static void look_for(struct stuck_list *l, const struct gather *g, struct stuck *s, int rank)
+{
+	int i = gather_index(g, rank);
+	const struct call *op = &s->sample->call;
+	struct absent now = {.why = ABSENT_NO_DATA};
+	const struct rank_dir *d;
+	const struct member *m;
+	uint64_t until;
+
+	for (unsigned k = 0; k < s->n; k++)
+		if (s->rank[k] == rank)
+			return;
+	if (i < 0) {
+		/* It is there, only not asked for (--rank). */
+		if (!listed(g, rank))
+			add_absent(s, &now, rank);
+		return;
+	}
+	d = &g->folders.dir[i];
+	m = table_find(&g->late.members, op->comm, (uint64_t)i);
+	if (m && m->last_seq != NO_NUMBER && m->last_seq >= op->comm_seq &&
+		!(l->standing[i] && l->standing[i]->call.comm == op->comm &&
+			l->standing[i]->call.comm_seq == op->comm_seq)) {
+		now.why = ABSENT_PAST;
+	} else if (l->standing[i]) {
+		now.why = ABSENT_OTHER;
+		now.in = l->standing[i];
+	} else {
+		const struct rank_info *r = &g->rank[i];
+
+		now.why = d->state == RANK_FINISHED ? ABSENT_ENDED : ABSENT_NEVER;
+		now.last = r->last.rows ? &r->last : NULL;
+		until = d->state == RANK_RUNNING ? g->opens.now : g->until_ns;
+		if (now.last && until > now.last->start + now.last->dur)
+			now.since = until - now.last->start - now.last->dur;
+	}
+	add_absent(s, &now, rank);
+}
+
+static void find_absent(struct stuck_list *l, const struct gather *g, struct stuck *s)
+{
+	const struct comm_info *c = comms_find(&g->comms, s->sample->call.comm);
+
+	if (c && c->member)
+		for (unsigned i = 0; i < c->nmember; i++)
+			look_for(l, g, s, c->member[i]);
+}
+
+/* Calls of a process that ended properly hold nobody up; of the others the one that was entered last is the innermost. */
+static void find_standing(struct stuck_list *l, const struct gather *g)
+{
+	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i], **at = &l->standing[c->call.rank];
+
+		if (c->call.bits & CALL_ASYNC || c->ended_ok)
+			continue;
+		if (!*at || c->call.start >= (*at)->call.start)
+			*at = c;
+	}
+}
+
+/* Operations with somebody missing before others, then the oldest. */
+static int by_weight(const void *x, const void *y)
+{
+	const struct stuck *a = x, *b = y;
+
+	if (a->sample->ended_ok != b->sample->ended_ok)
+		return a->sample->ended_ok ? 1 : -1;
+	if (a->async != b->async)
+		return a->async ? 1 : -1;
+	if (a->joined != b->joined)
+		return a->joined ? -1 : 1;
+	if (a->age_max != b->age_max)
+		return a->age_max > b->age_max ? -1 : 1;
+	return a->sample->call.rank < b->sample->call.rank
+		       ? -1
+		       : a->sample->call.rank > b->sample->call.rank;
+}
+
+void stuck_find(struct stuck_list *l, const struct gather *g)
+{
+	uint32_t last = 0;
+
+	*l = (struct stuck_list){0};
+	find_standing(l, g);
+	for (unsigned i = 0; i < g->opens.n; i++)
+		put(l, g, &g->opens.call[i], &last);
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->stuck[i].joined)
+			find_absent(l, g, &l->stuck[i]);
+	if (l->n)
+		qsort(l->stuck, l->n, sizeof(*l->stuck), by_weight);
+}
+
+void stuck_free(struct stuck_list *l)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		struct stuck *s = &l->stuck[i];
+
+		for (unsigned k = 0; k < s->nabsent; k++)
+			free(s->absent[k].rank);
+		free(s->absent);
+		free(s->rank);
+	}
+	free(l->stuck);
+	free(l->standing);
+}
+
+/* Somebody is missing who is not held up himself. */
+static bool somebody_missing(const struct stuck *s)
+{
+	for (unsigned k = 0; k < s->nabsent; k++)
+		if (s->absent[k].why == ABSENT_NEVER || s->absent[k].why == ABSENT_ENDED ||
+			s->absent[k].why == ABSENT_NO_DATA)
+			return true;
+	return false;
+}
+
+static bool anybody_stands(const struct stuck_list *l, const struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (l->standing[i])
+			return true;
+	return false;
+}
+
+const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g)
+{
+	const struct stuck *async = NULL, *other = NULL;
+
+	if (!anybody_stands(l, g))
+		return NULL;
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct stuck *s = &l->stuck[i];
+
+		if (s->sample->ended_ok)
+			continue;
+		if (!s->async && somebody_missing(s))
+			return s;
+		if (s->async && !async && somebody_missing(s))
+			async = s;
+		if (!s->async && !other)
+			other = s;
+	}
+	return async ? async : other;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `check`: runs a command and sees which functions were reached. What is printed: check_show.c. */
+#include "tools/probe/run/check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/probe/cli.h"
+#include "tools/probe/out.h"
+#include "tools/probe/run/preload.h"
+#include "tools/probe/run/stubs.h"
+#include "tools/probe/tool.h"
+
+static const char help[] =
+	"usage: probe check [--json] [--] [CMD [ARGUMENT...]]\n"
+	"\n"
+	"Runs a command with libprobe.so in front of its libraries, records nothing, and then says "
+	"which functions\n"
+	"can be recorded, which object has the real ones, how often each was called, and why "
+	"others were not.\n"
+	"A few steps of the job are enough. Without a command: what libprobe.so exports.\n"
+	"\n"
+	"      --all           names every function, also of libraries that were not loaded\n"
+	"      --json          the same as JSON\n"
+	"      --color WHEN    auto, always or never\n"
+	"\n"
+	"Exit status 1: no process was reached, or nothing was called.\n"
+	"\n"
+	"examples:\n"
+	"  probe check mpirun -n 2 ./train --steps 3\n"
+	"  probe check -- python3 train.py --steps 3\n";
+
+enum { OPT_ALL, OPT_JSON, OPT_COLOR };
+
+static const struct cli_option options[] = {
+	[OPT_ALL] = {"all", 'a', false},
+	[OPT_JSON] = {"json", 0, false},
+	[OPT_COLOR] = {"color", 0, true},
+};
+
+static char *make_folder(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = tool_absolute(tmp && *tmp ? tmp : "/tmp"),
+	     *dir = tool_format("%s/probe-check.XXXXXX", path);
+
+	free(path);
+	if (mkdtemp(dir))
+		return dir;
+	tool_error(
+		"check: %s: %s; set TMPDIR to a folder that can be written", dir, strerror(errno));
+	free(dir);
+	return NULL;
+}
+
+static void remove_folder(const char *dir)
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+/* Runs the command and waits for it; errors of starting it end the child with 127. */
+static int run(char *const *argv, const char *library, const char *dir, bool quiet)
+{
+	char *stubs = stubs_for(library, argv[0], NULL), *value = preload_value(library, stubs);
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, intr, quit;
+	int status = 0;
+	pid_t pid;
+
+	/* Ctrl-C is for the command; what it did until then is still shown. */
+	sigaction(SIGINT, &ignore, &intr);
+	sigaction(SIGQUIT, &ignore, &quit);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		sigaction(SIGINT, &intr, NULL);
+		sigaction(SIGQUIT, &quit, NULL);
+		setenv("LD_PRELOAD", value, 1);
+		setenv("PROBE_CHECK", dir, 1);
+		unsetenv("PROBE_DISABLE");
+		if (quiet) {
+			int null = open("/dev/null", O_WRONLY);
+
+			dup2(null, 1);
+			dup2(null, 2);
+		}
+		execvp(argv[0], argv);
+		tool_error("check: %s: %s", argv[0], strerror(errno));
+		_exit(127);
+	}
+	free(value);
+	free(stubs);
+	if (pid < 0) {
+		tool_error("check: fork: %s", strerror(errno));
+		status = 127 << 8;
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &intr, NULL);
+	sigaction(SIGQUIT, &quit, NULL);
+	return status;
+}
+
+/* The library's own words on itself come from any program that it is loaded into: this one. */
+static int list_exports(struct check *k)
+{
+	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
+
+	run(self, k->library, k->dir, true);
+	checked_read(&k->seen, k->dir);
+	if (!k->seen.functions.n) {
+		k->exports = exports_of(k->library, &k->nexports);
+		if (!k->exports)
+			return STATUS_USAGE;
+	}
+	check_show_exports(k);
+	for (unsigned i = 0; i < k->nexports; i++)
+		free(k->exports[i]);
+	free(k->exports);
+	return STATUS_DONE;
+}
+
+static int check_command(struct check *k, char **argv)
+{
+	char *path = preload_command(argv[0]);
+
+	if (!path) {
+		tool_error("check: %s: command not found", argv[0]);
+		return STATUS_USAGE;
+	}
+	free(path);
+	k->argv = (const char *const *)argv;
+	k->obstacle = preload_obstacle(k->argv);
+	k->status = run(argv, k->library, k->dir, false);
+	checked_read(&k->seen, k->dir);
+	return check_show(k);
+}
+
+int verb_check(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options),
+		.command = true};
+	struct check k = {0};
+	const char *color = "auto";
+	int o, status;
+
+	while ((o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+		switch (o) {
+		case OPT_ALL:
+			k.all = true;
+			break;
+		case OPT_JSON:
+			k.json = true;
+			break;
+		case OPT_COLOR:
+			color = c.value;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (!out_color(color)) {
+		tool_error("check: --color %s: accepted: auto, always, never", color);
+		return STATUS_USAGE;
+	}
+	k.library = preload_library();
+	k.dir = k.library ? make_folder() : NULL;
+	if (!k.dir) {
+		free(k.library);
+		return STATUS_USAGE;
+	}
+	status = o == CLI_END ? list_exports(&k) : check_command(&k, argv + c.at - 1);
+	remove_folder(k.dir);
+	checked_free(&k.seen);
+	free(k.obstacle);
+	free(k.library);
+	free(k.dir);
+	return tool_finish(status);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/run/checked.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "tools/probe/intern.h"
+#include "tools/probe/tool.h"
+
+#define FUNCTIONS_MAX 65536u
+
+/* Cuts the next field off *at. "" when there is none. */
+static char *field(char **at)
+{
+	char *p = *at, *tab = strchr(p, '\t');
+
+	*at = tab ? tab + 1 : p + strlen(p);
+	if (tab)
+		*tab = 0;
+	return p;
+}
+
+static void function(struct checked *c, struct checked_process *p, char *line)
+{
+	char *name = field(&line), *lib = field(&line), *state = field(&line), *hits = field(&line);
+	char *where = field(&line), *note = field(&line);
+	struct checked_function *f;
+	enum checked_state s = strcmp(state, "ok") == 0	       ? CHECKED_OK
+			       : strcmp(state, "skipped") == 0 ? CHECKED_SKIPPED
+							       : CHECKED_MISSING;
+	uint64_t n = strtoull(hits, NULL, 10);
+
+	if (!*name)
+		return;
+	f = table_get(&c->functions, hash_str(0, name), hash_str(1, lib));
+	if (!f)
+		return;
+	if (!f->name) {
+		f->name = intern(name, strlen(name));
+		f->lib = intern(lib, strlen(lib));
+		f->where = tool_strdup("");
+		f->note = tool_strdup("");
+	}
+	if (s > f->state)
+		f->state = s;
+	f->found |= *where != 0;
+	f->hits += n;
+	p->hits += n;
+	if (*where && !*f->where) {
+		free(f->where);
+		f->where = tool_strdup(where);
+	}
+	if (*note && !*f->note) {
+		free(f->note);
+		f->note = tool_strdup(note);
+	}
+}
+
+/* "# libprobe 0.1.0 123 /usr/bin/python3" */
+static bool first_line(struct checked_process *p, const char *line)
+{
+	char version[32];
+	int n = 0;
+
+	*p = (struct checked_process){0};
+	if (sscanf(line, "# libprobe %31s %ld %n", version, &p->pid, &n) < 2)
+		return false;
+	p->version = tool_strdup(version);
+	p->program = tool_strdup(n ? line + n : "");
+	return true;
+}
+
+static void note(struct checked *c, const char *text)
+{
+	for (unsigned i = 0; i < c->nnote; i++)
+		if (strcmp(c->note[i], text) == 0)
+			return;
+	TOOL_GROW(c->note, c->nnote, c->notecap);
+	c->note[c->nnote++] = tool_strdup(text);
+}
+
+static bool read_one(struct checked *c, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	struct checked_process p;
+	bool ok = false;
+
+	while (f && getline(&line, &cap, f) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		if (!ok) {
+			ok = first_line(&p, line);
+			if (!ok)
+				break;
+			continue;
+		}
+		if (strncmp(line, "# note ", 7) == 0)
+			note(c, line + 7);
+		else if (line[0] != '#')
+			function(c, &p, line);
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	if (!ok)
+		return false;
+	TOOL_GROW(c->process, c->n, c->cap);
+	c->process[c->n++] = p;
+	return true;
+}
+
+static int by_pid(const void *x, const void *y)
+{
+	const struct checked_process *a = x, *b = y;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+void checked_read(struct checked *c, const char *dir)
+{
+	DIR *d = opendir(dir);
+
+	*c = (struct checked){0};
+	table_init(&c->functions, sizeof(struct checked_function), FUNCTIONS_MAX);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		size_t n = strlen(e->d_name);
+		char *path;
+
+		if (n < 7 || strcmp(e->d_name + n - 6, ".check"))
+			continue;
+		path = tool_format("%s/%s", dir, e->d_name);
+		c->unreadable += !read_one(c, path);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	if (c->n)
+		qsort(c->process, c->n, sizeof(*c->process), by_pid);
+}
+
+void checked_free(struct checked *c)
+{
+	for (uint32_t i = 0; i < c->functions.n; i++) {
+		struct checked_function *f = table_at(&c->functions, i);
+
+		free(f->where);
+		free(f->note);
+	}
+	for (unsigned i = 0; i < c->n; i++) {
+		free(c->process[i].program);
+		free(c->process[i].version);
+	}
+	free(c->process);
+	for (unsigned i = 0; i < c->nnote; i++)
+		free(c->note[i]);
+	free(c->note);
+	table_free(&c->functions);
+}
+
+/* ---- exports ---- */
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static char **symbols(Elf *e, unsigned *n)
+{
+	char **list = NULL;
+	unsigned cap = 0;
+
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(e, s));) {
+		GElf_Shdr sh;
+		Elf_Data *data;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(s, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize ||
+			!(data = elf_getdata(s, NULL)))
+			continue;
+		for (size_t i = 1; i < sh.sh_size / sh.sh_entsize; i++) {
+			const char *name;
+
+			if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF ||
+				GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+				continue;
+			name = elf_strptr(e, sh.sh_link, sym.st_name);
+			if (!name || !*name)
+				continue;
+			TOOL_GROW(list, *n, cap);
+			list[(*n)++] = tool_strdup(name);
+		}
+	}
+	if (*n)
+		qsort(list, *n, sizeof(*list), by_name);
+	return list;
+}
+
+char **exports_of(const char *library, unsigned *n)
+{
+	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	char **list = NULL;
+	Elf *e;
+
+	*n = 0;
+	if (fd < 0) {
+		tool_error("%s: %s", library, strerror(errno));
+		return NULL;
+	}
+	elf_version(EV_CURRENT);
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (e)
+		list = symbols(e, n);
+	if (!list)
+		tool_error("%s: no exported functions are in it", library);
+	if (e)
+		elf_end(e);
+	close(fd);
+	return list;
+}

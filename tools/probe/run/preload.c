@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/run/preload.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "tools/probe/run/stubs.h"
+#include "tools/probe/tool.h"
+
+#define NAME "libprobe.so"
+
+/* ---- the library ---- */
+
+static char *readable(char *path)
+{
+	if (access(path, R_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *find(void)
+{
+	static const char *const below[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
+		"../lib/aarch64-linux-gnu/"};
+	const char *self = tool_self(), *slash = strrchr(self, '/');
+	char *path = NULL, *full;
+
+	for (unsigned i = 0; slash && i < sizeof(below) / sizeof(*below) && !path; i++)
+		path = readable(
+			tool_format("%.*s%s" NAME, (int)(slash + 1 - self), self, below[i]));
+	full = path ? realpath(path, NULL) : NULL;
+	if (!full)
+		return path;
+	free(path);
+	return full;
+}
+
+const char *preload_beside(void)
+{
+	static char *path;
+
+	if (!path) {
+		const char *named = getenv("PROBE_LIBRARY");
+
+		path = named && *named ? tool_absolute(named) : find();
+	}
+	return path ? path : tool_self();
+}
+
+/* Loads it in a child, for what it does there is nobody's business. Returns what the loader says, or NULL: fine. */
+static char *try_to_load(const char *path)
+{
+	char text[512];
+	int p[2];
+	ssize_t n = 0, k;
+	pid_t child;
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return NULL;
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		setenv("PROBE_DISABLE", "1", 1);
+		if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+			const char *why = dlerror();
+
+			if (!why)
+				why = "cannot be loaded";
+			if (write(p[1], why, strlen(why)) < 0)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	close(p[1]);
+	while (child > 0 && n < (ssize_t)sizeof(text) - 1 &&
+		(k = read(p[0], text + n, sizeof(text) - 1 - (size_t)n)) > 0)
+		n += k;
+	close(p[0]);
+	if (child > 0)
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return n ? tool_strdup(text) : NULL;
+}
+
+char *preload_library(void)
+{
+	const char *named = getenv("PROBE_LIBRARY");
+	char *path = named && *named ? tool_absolute(named) : find(), *why;
+
+	if (!path) {
+		tool_error(NAME " is neither beside %s nor in ../lib; build it with `make`, or set "
+				"PROBE_LIBRARY to its path",
+			tool_self());
+		return NULL;
+	}
+	if (strpbrk(path, ": \t")) {
+		tool_error("%s: LD_PRELOAD cannot hold a path with blanks or colons; set "
+			   "PROBE_LIBRARY to a link elsewhere",
+			path);
+		free(path);
+		return NULL;
+	}
+	why = try_to_load(path);
+	if (!why)
+		return path;
+	/* The loader puts the path in front by itself, mostly. */
+	if (strstr(why, path))
+		tool_error("%s", why);
+	else
+		tool_error("%s: %s", path, why);
+	free(why);
+	free(path);
+	return NULL;
+}
+
+/* Of an earlier `probe run` around this one. */
+static bool is_stubs(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, STUBS_PREFIX, strlen(STUBS_PREFIX)) == 0;
+}
+
+char *preload_value(const char *library, const char *stubs)
+{
+	const char *was = getenv("LD_PRELOAD");
+	char *value = stubs ? tool_format("%s:%s", library, stubs) : tool_strdup(library);
+	char *copy, *more, *save = NULL;
+
+	if (!was)
+		return value;
+	copy = tool_strdup(was);
+	for (char *p = strtok_r(copy, ": ", &save); p; p = strtok_r(NULL, ": ", &save)) {
+		if (strcmp(p, library) == 0 || is_stubs(p))
+			continue;
+		more = tool_format("%s:%s", value, p);
+		free(value);
+		value = more;
+	}
+	free(copy);
+	return value;
+}
+
+/* ---- the command ---- */
+
+char *preload_command(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *copy, *found = NULL, *save = NULL;
+	struct stat st;
+
+	if (strchr(name, '/'))
+		return access(name, F_OK) == 0 ? tool_strdup(name) : NULL;
+	copy = tool_strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
+	for (char *p = strtok_r(copy, ":", &save); p && !found; p = strtok_r(NULL, ":", &save)) {
+		found = tool_format("%s/%s", p, name);
+		if (access(found, X_OK) < 0 || stat(found, &st) < 0 || !S_ISREG(st.st_mode)) {
+			free(found);
+			found = NULL;
+		}
+	}
+	free(copy);
+	return found;
+}
+
+/* Programs that do not hand on the environment they were started with. */
+static const char *drops_environment(const char *const *argv)
+{
+	static const char *const names[] = {
+		"sudo", "su", "doas", "ssh", "docker", "podman", "nerdctl"};
+	const char *base = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(base, names[i]) == 0)
+			return names[i];
+	for (unsigned i = 1; strcmp(base, "env") == 0 && argv[i] && argv[i][0] == '-'; i++)
+		if (strcmp(argv[i], "-i") == 0 || strcmp(argv[i], "-") == 0 ||
+			strcmp(argv[i], "--ignore-environment") == 0)
+			return "env -i";
+	return NULL;
+}
+
+/* The loader ignores LD_PRELOAD in a program that gets rights which its caller does not have. */
+static bool privileged(const char *path, const struct stat *st)
+{
+	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
+		(st->st_mode & S_ISGID && st->st_gid != getegid()))
+		return true;
+	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* Of an ELF file: why not; NULL: fine. *script: it begins with #!. */
+static const char *look_inside(const char *path, char *line, size_t cap)
+{
+	unsigned char head[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)head;
+
+	if (fd >= 0)
+		close(fd);
+	line[0] = 0;
+	if (n > 2 && head[0] == '#' && head[1] == '!') {
+		snprintf(line, cap, "%.*s", (int)(n - 2), (const char *)head + 2);
+		line[strcspn(line, "\n")] = 0;
+		return NULL;
+	}
+	if (n < (ssize_t)sizeof(*e) || memcmp(head, ELFMAG, SELFMAG))
+		return NULL;
+	if (e->e_ident[EI_CLASS] != ELFCLASS64)
+		return "it is a 32-bit program and libprobe.so is a 64-bit library";
+#if defined(__x86_64__)
+	if (e->e_machine != EM_X86_64)
+		return "it is a program for another processor";
+#elif defined(__aarch64__)
+	if (e->e_machine != EM_AARCH64)
+		return "it is a program for another processor";
+#endif
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		size_t at = e->e_phoff + (size_t)i * sizeof(Elf64_Phdr);
+
+		if (at + sizeof(Elf64_Phdr) > (size_t)n)
+			return NULL;
+		if (((const Elf64_Phdr *)(head + at))->p_type == PT_INTERP)
+			return NULL;
+	}
+	return "it is linked statically, so no library can be put before its own functions";
+}
+
+/* "#! /usr/bin/env python3": the word behind env counts. What that stands for, or NULL. malloc'd. */
+static char *interpreter(char *line)
+{
+	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
+
+	if (!word)
+		return NULL;
+	base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+	if (strcmp(base, "env") == 0)
+		do
+			word = strtok_r(NULL, " \t", &save);
+		while (word && (word[0] == '-' || strchr(word, '=')));
+	return word ? preload_command(word) : NULL;
+}
+
+char *preload_program(const char *name)
+{
+	char line[256], *path = preload_command(name), *next;
+
+	for (int depth = 0; path && depth < 4; depth++) {
+		look_inside(path, line, sizeof(line));
+		if (!line[0])
+			return path;
+		next = interpreter(line);
+		free(path);
+		path = next;
+	}
+	free(path);
+	return NULL;
+}
+
+char *preload_obstacle(const char *const *argv)
+{
+	const char *name = drops_environment(argv);
+	char line[256], *path, *next, *why = NULL;
+
+	if (name)
+		return tool_format("%s does not hand on the environment; put `probe run` behind "
+				   "it: %s ... probe run ...",
+			name, name);
+	path = preload_command(argv[0]);
+	for (int depth = 0; path && depth < 4; depth++) {
+		struct stat st;
+		const char *wrong = look_inside(path, line, sizeof(line));
+
+		if (wrong)
+			why = tool_format("%s: %s", path, wrong);
+		else if (!line[0] && stat(path, &st) == 0 && privileged(path, &st))
+			why = tool_format("%s: it runs with rights of another user or group, and "
+					  "the loader then ignores LD_PRELOAD",
+				path);
+		if (why || !line[0])
+			break;
+		next = interpreter(line);
+		free(path);
+		path = next;
+	}
+	free(path);
+	return why;
+}

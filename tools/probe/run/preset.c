@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/run/preset.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "tools/probe/cli.h"
+#include "tools/probe/run/preload.h"
+#include "tools/probe/tool.h"
+
+#define KEYS_MAX 8
+
+/* Operators come by the thousand in a step: the writer needs some room between two drains. */
+#define ROOM "64"
+
+struct preset {
+	const char *name;
+	const char *list; /* of functions, beside probe.yaml; NULL: the default list */
+	struct {
+		const char *key, *value;
+	} set[KEYS_MAX];
+};
+
+static const struct preset presets[] = {
+	{"comm", NULL, {{"statistics", "true"}, {"stack", "true"}}},
+	{"nan", "presets/nan.yaml",
+		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
+			{"journal_mib", ROOM}}},
+	{"ops", "presets/ops.yaml",
+		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
+			{"journal_mib", ROOM}}},
+	{"dump", "presets/ops.yaml",
+		{{"statistics", "true"}, {"checksum", "crc32"}, {"stack", "true"},
+			{"nested", "true"}, {"device", "copy"}, {"journal_mib", ROOM}}},
+};
+
+#define N (sizeof(presets) / sizeof(*presets))
+
+static const struct preset *find(const char *name)
+{
+	for (unsigned i = 0; i < N; i++)
+		if (strcmp(presets[i].name, name) == 0)
+			return &presets[i];
+	return NULL;
+}
+
+bool preset_known(const char *name)
+{
+	const char *names[N], *near;
+
+	if (find(name))
+		return true;
+	for (unsigned i = 0; i < N; i++)
+		names[i] = presets[i].name;
+	near = cli_nearest(name, names, N);
+	tool_error("run: --preset %s: %s%s%saccepted: comm, nan, ops, dump", name,
+		near ? "did you mean " : "", near ? near : "", near ? "? " : "");
+	return false;
+}
+
+/* What the user has chosen, in the file and in the environment. */
+struct chosen {
+	struct config now, file, none;
+};
+
+static void quiet(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+static void look(struct chosen *u, const char *file)
+{
+	const char *named = getenv("PROBE_CONFIG");
+	char *const none[] = {NULL};
+	char *cwd = tool_absolute("."),
+	     *path = file	       ? tool_strdup(file)
+		     : named && *named ? tool_strdup(named)
+				       : config_find("probe.yaml", preload_beside());
+
+	/* Problems are said by the job itself. */
+	config_load(&u->now, path, environ, cwd, quiet, NULL);
+	config_load(&u->file, path, none, cwd, quiet, NULL);
+	config_load(&u->none, NULL, none, cwd, quiet, NULL);
+	free(path);
+	free(cwd);
+}
+
+static char *variable(const char *key)
+{
+	char *name = tool_format("PROBE_%s", key);
+
+	for (char *p = name; *p; p++)
+		if (*p >= 'a' && *p <= 'z')
+			*p -= 'a' - 'A';
+	return name;
+}
+
+static char *value_of(const struct config *c, const char *key)
+{
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const struct config_key *k = &config_keys[i];
+
+		if (strcmp(k->name, key) == 0) {
+			size_t n = (size_t)config_format(c, k, NULL, 0) + 1;
+			char *text = tool_alloc(n);
+
+			config_format(c, k, text, n);
+			return text;
+		}
+	}
+	return tool_strdup("");
+}
+
+static bool is_chosen(const struct chosen *u, const char *key)
+{
+	char *name = variable(key), *file, *none;
+	const char *env = getenv(name);
+	bool other;
+
+	free(name);
+	if (env && *env)
+		return true;
+	file = value_of(&u->file, key);
+	none = value_of(&u->none, key);
+	other = strcmp(file, none) != 0;
+	free(file);
+	free(none);
+	return other;
+}
+
+static int apply_list(const struct preset *p, const struct chosen *u, preset_set_fn *set, void *arg)
+{
+	char *list = config_find(p->list, preload_beside());
+
+	if (is_chosen(u, "wrap_ops")) {
+		tool_warn(
+			"run: --preset %s: wrap_ops is set to %s, which decides what is recorded; "
+			"the preset's list is %s",
+			p->name, u->now.wrap_ops, list ? list : p->list);
+		set(arg, "PROBE_WRAP_OPS", u->now.wrap_ops); /* absolute */
+	} else if (!list) {
+		tool_error("run: --preset %s: no %s beside libprobe.so's configuration; it belongs "
+			   "to the "
+			   "installation (share/libprobe)",
+			p->name, p->list);
+		return -1;
+	} else {
+		set(arg, "PROBE_WRAP_OPS", list);
+	}
+	free(list);
+	return 0;
+}
+
+int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg)
+{
+	const struct preset *p = find(name);
+	const char *named = getenv("PROBE_CONFIG");
+	char *path;
+	struct chosen u;
+	int err = 0;
+
+	look(&u, file);
+	if (named && *named && !file) {
+		path = tool_absolute(named);
+		set(arg, "PROBE_CONFIG", path);
+		free(path);
+	}
+	for (unsigned i = 0; i < KEYS_MAX && p->set[i].key; i++) {
+		char *var = variable(p->set[i].key);
+
+		if (!is_chosen(&u, p->set[i].key))
+			set(arg, var, p->set[i].value);
+		free(var);
+	}
+	/* The program may go elsewhere before it starts others (Hydra): they inherit a path that still means the same. */
+	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
+	if (p->list)
+		err = apply_list(p, &u, set, arg);
+	config_free(&u.now);
+	config_free(&u.file);
+	config_free(&u.none);
+	return err;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `run`. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "tools/probe/cli.h"
+#include "tools/probe/run/preload.h"
+#include "tools/probe/run/preset.h"
+#include "tools/probe/run/stubs.h"
+#include "tools/probe/tool.h"
+
+static const char help[] =
+	"usage: probe run [-p PRESET] [-c FILE] [-o DIR] [-n] [--] CMD [ARGUMENT...]\n"
+	"\n"
+	"Runs a command with libprobe.so in front of its libraries; what it starts inherits that. "
+	"The command is\n"
+	"executed in place of this one: its exit status, its output and its signals are its own.\n"
+	"\n"
+	"  -c, --config FILE   probe.yaml to use (sets PROBE_CONFIG)\n"
+	"  -o, --output DIR    folder for the results (sets PROBE_OUTPUT_DIR; default "
+	"./probe_output)\n"
+	"  -p, --preset NAME   settings for a common question; what you have set yourself stays:\n"
+	"                      comm  collectives with statistics, call stacks and steps (the "
+	"default)\n"
+	"                      nan   also the PyTorch operators that compute: the first NaN is "
+	"named with its\n"
+	"                            operator and line\n"
+	"                      ops   all PyTorch operators\n"
+	"                      dump  also what operators call, and a checksum of each tensor\n"
+	"  -n, --print         prints the command line with its environment instead of running it\n"
+	"\n"
+	"examples:\n"
+	"  probe run -o /scratch/run7 -- torchrun --nproc-per-node 8 train.py\n"
+	"  probe run srun ./train\n"
+	"  probe run -p nan torchrun --nproc-per-node 8 train.py\n"
+	"  mpirun -n 64 probe run -o /scratch/run7 ./train\n"
+	"\n"
+	"Open MPI's mpirun hands LD_PRELOAD on only to ranks on the same host: with several hosts "
+	"put `probe run`\n"
+	"behind it, as in the last example. That form works with every launcher.\n";
+
+enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT };
+
+static const struct cli_option options[] = {
+	[OPT_CONFIG] = {"config", 'c', true},
+	[OPT_OUTPUT] = {"output", 'o', true},
+	[OPT_PRESET] = {"preset", 'p', true},
+	[OPT_PRINT] = {"print", 'n', false},
+};
+
+static void problem(void *arg, const char *line)
+{
+	++*(unsigned *)arg;
+	fprintf(stderr, "%s\n", line);
+}
+
+/* A wrong configuration is better known before a long job than found in its output. */
+static int check_config(const char *file)
+{
+	char *const none[] = {NULL};
+	struct config cfg;
+	unsigned problems = 0;
+	int err;
+
+	if (access(file, R_OK) < 0) {
+		tool_error("run: %s: %s", file, strerror(errno));
+		return STATUS_USAGE;
+	}
+	err = config_load(&cfg, file, none, "/", problem, &problems);
+	config_free(&cfg);
+	return err || problems ? STATUS_USAGE : 0;
+}
+
+static void print_quoted(const char *s)
+{
+	if (*s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=."
+			       "/:,@%")]) {
+		fputs(s, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*s);
+	}
+	putchar('\'');
+}
+
+static void set(const char *name, const char *value, bool print)
+{
+	if (!print) {
+		if (setenv(name, value, 1) < 0)
+			tool_error("run: %s: %s", name, strerror(errno));
+		return;
+	}
+	printf("%s=", name);
+	print_quoted(value);
+	putchar(' ');
+}
+
+static void set_preset(void *print, const char *name, const char *value)
+{
+	set(name, value, *(bool *)print);
+}
+
+static int run(char **argv, const char *config, const char *output, const char *preset, bool print)
+{
+	char *library = preload_library(), *value, *path, *why, *stubs;
+	const char *off = getenv("PROBE_DISABLE");
+
+	if (!library)
+		return STATUS_USAGE;
+	path = preload_command(argv[0]);
+	if (!path) {
+		tool_error("run: %s: command not found", argv[0]);
+		free(library);
+		return STATUS_USAGE;
+	}
+	free(path);
+	why = preload_obstacle((const char *const *)argv);
+	if (why)
+		tool_warn("run: the preload will have no effect: %s", why);
+	free(why);
+	if (off && *off && strcmp(off, "0"))
+		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
+	/* Before the preset is looked at, for what is given here is the user's. */
+	if (config)
+		setenv("PROBE_CONFIG", config, 1);
+	if (output)
+		setenv("PROBE_OUTPUT_DIR", output, 1);
+	stubs = stubs_for(library, argv[0], config);
+	value = preload_value(library, stubs);
+	free(stubs);
+	set("LD_PRELOAD", value, print);
+	if (config)
+		set("PROBE_CONFIG", config, print);
+	if (output && !preset)
+		set("PROBE_OUTPUT_DIR", output, print);
+	free(value);
+	free(library);
+	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
+		return STATUS_USAGE;
+	if (print) {
+		for (char **a = argv; *a; a++) {
+			if (a > argv)
+				putchar(' ');
+			print_quoted(*a);
+		}
+		putchar('\n');
+		return tool_finish(STATUS_DONE);
+	}
+	fflush(NULL);
+	execvp(argv[0], argv);
+	tool_error("run: %s: %s", argv[0], strerror(errno));
+	return STATUS_USAGE;
+}
+
+int verb_run(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options),
+		.command = true};
+	char *config = NULL, *output = NULL;
+	const char *preset = NULL;
+	bool print = false;
+	int o, status = 0;
+
+	while (!status && (o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+		switch (o) {
+		case OPT_CONFIG:
+			free(config);
+			config = tool_absolute(c.value);
+			status = check_config(config);
+			break;
+		case OPT_OUTPUT:
+			free(output);
+			output = tool_absolute(c.value);
+			break;
+		case OPT_PRESET:
+			preset = c.value;
+			status = preset_known(preset) ? 0 : STATUS_USAGE;
+			break;
+		case OPT_PRINT:
+			print = true;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		default:
+			status = STATUS_USAGE;
+		}
+	}
+	if (!status && !c.value) {
+		tool_error("run: no command; `probe run --help` has examples");
+		status = STATUS_USAGE;
+	}
+	if (!status)
+		status = run(argv + c.at - 1, config, output, preset, print);
+	free(config);
+	free(output);
+	return status;
+}
