@@ -62,12 +62,21 @@ static int with_fork(int argc, char **argv)
 
 static int with_fork_first(int argc, char **argv)
 {
-	pid_t pid = fork();
+	int turn[2];
+	char go = 0;
+	pid_t pid;
 
+	CHECK(pipe(turn) == 0, "pipe");
+	pid = fork();
+	/* The parent goes first, or the child could be over before there is anything of the parent. */
+	if (pid == 0)
+		CHECK(read(turn[0], &go, 1) == 1, "no turn for the child");
 	app_init(&argc, &argv);
 	calls(pid ? "parent" : "child");
-	if (pid)
+	if (pid) {
+		CHECK(write(turn[1], "k", 1) == 1, "write");
 		see_end("child", pid);
+	}
 	MPI_Finalize();
 	return 0;
 }
