@@ -150,24 +150,19 @@ bool session_configure(void)
 	return phase == SESSION_READY || phase == SESSION_ON;
 }
 
-/* 0: not looked, 1: wanted, 2: not */
-static _Atomic int rank_wanted;
+_Atomic int session_rank_wanted;
 
-bool session_rank_selected(void)
+bool session_rank_look(void)
 {
-	int k = atomic_load_explicit(&rank_wanted, memory_order_relaxed);
+	int rank = session.world_rank, k;
 
-	if (k == 0) {
-		int rank = session.world_rank;
-
-		if (!session.cfg.rank.n)
-			k = 1;
-		else if (rank < 0)
-			return false; /* not known yet; a list of ranks means just these */
-		else
-			k = ranges_contain(&session.cfg.rank, (uint64_t)rank) ? 1 : 2;
-		atomic_store_explicit(&rank_wanted, k, memory_order_relaxed);
-	}
+	if (!session.cfg.rank.n)
+		k = 1;
+	else if (rank < 0)
+		return false; /* not known yet; a list of ranks means just these */
+	else
+		k = ranges_contain(&session.cfg.rank, (uint64_t)rank) ? 1 : 2;
+	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
 	return k == 1;
 }
 
@@ -472,7 +467,7 @@ static void child_after_fork(void)
 		session.world_rank = session.world_size = -1;
 		session.rank_guessed = false;
 	}
-	atomic_store(&rank_wanted, 0);
+	atomic_store(&session_rank_wanted, 0);
 	session.clock_settled = session.inline_writer = false;
 	for (unsigned i = 0; i < api_count; i++)
 		atomic_store(&api_table[i].dict, 0);

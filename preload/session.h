@@ -65,7 +65,15 @@ bool session_configure(void);
 bool session_start(void);
 
 /* True if this process' rank is one that is to be recorded (key rank). */
-bool session_rank_selected(void);
+extern _Atomic int session_rank_wanted; /* 0: not looked, 1: wanted, 2: not */
+bool session_rank_look(void);
+
+static inline bool session_rank_selected(void)
+{
+	int k = atomic_load_explicit(&session_rank_wanted, memory_order_relaxed);
+
+	return k ? k == 1 : session_rank_look();
+}
 
 static inline bool session_is_on(void)
 {

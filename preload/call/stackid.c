@@ -115,6 +115,7 @@ struct walked {
 };
 
 static struct foreign_rules *rules;
+bool stack_id_by_code;
 
 void stack_id_configure(void)
 {
@@ -124,11 +125,7 @@ void stack_id_configure(void)
 	/* The texts were compiled when they were read: only memory can be lacking. */
 	rules = foreign_rules_new(
 		session.cfg.codeline, session.cfg.stack_blacklist, &wrong, why, sizeof(why));
-}
-
-bool stack_id_wanted(void)
-{
-	return session.cfg.stack || foreign_rules_select(rules);
+	stack_id_by_code = foreign_rules_select(rules);
 }
 
 static uint32_t next_id(void)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "session.h"
+
 struct api;
 struct thread;
 
@@ -22,7 +24,12 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 #define STACK_UNWANTED UINT32_MAX
 
 /* True if calls are to be asked for their stack at all. */
-bool stack_id_wanted(void);
+extern bool stack_id_by_code; /* a rule selects calls by who made them */
+
+static inline bool stack_id_wanted(void)
+{
+	return session.cfg.stack || stack_id_by_code;
+}
 
 /* When the configuration has been read. */
 void stack_id_configure(void);

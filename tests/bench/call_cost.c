@@ -5,7 +5,8 @@
  * batches, outside of the measured time, the records so far are written: nothing is dropped.
  *
  *	call_cost call [-b BYTES (8)] [-d FRAMES] [-o]    MPI_Allreduce; -d: called from so deep; -o: chain without frame
- *	                                                  pointers; prints `added` ns, `direct` ns
+ *	                                                  pointers; prints `added` ns, `direct` ns, and the core's
+ *	                                                  clock at these moments: `ghz`
  *	call_cost test                                    an MPI_Test that answers 0, while a recorded send is under way
  *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
@@ -69,9 +70,25 @@ static void direct_tests(long n)
 		direct_Test(&request, &flag, MPI_STATUS_IGNORE);
 }
 
+/* Additions that each need the last one's sum take a cycle each: what the core runs at, whatever the host gives it. */
+static double cycles_a_ns(void)
+{
+	const int n = 16384;
+	uint64_t t0 = now(), t1, x = 1;
+
+	for (int i = 0; i < n; i++)
+#if defined(__x86_64__)
+		__asm__ volatile("add %1, %0" : "+r"(x) : "r"(t0));
+#else
+		__asm__ volatile("add %0, %0, %1" : "+r"(x) : "r"(t0));
+#endif
+	t1 = now();
+	return n / (double)(t1 - t0);
+}
+
 static void compare(void (*wrapped)(long), void (*direct)(long), long n, int batches)
 {
-	static double diff[BATCHES], plain[BATCHES];
+	static double diff[BATCHES], plain[BATCHES], ghz[BATCHES];
 
 	wrapped(n);
 	for (int i = 0; i < batches; i++) {
@@ -89,9 +106,11 @@ static void compare(void (*wrapped)(long), void (*direct)(long), long n, int bat
 		t3 = now();
 		plain[i] = (double)(t1 - t0) / (double)n;
 		diff[i] = (double)(t3 - t2) / (double)n - plain[i];
+		ghz[i] = cycles_a_ns();
 	}
 	printf("added %.2f\n", median(diff, (size_t)batches));
 	printf("direct %.2f\n", median(plain, (size_t)batches));
+	printf("ghz %.2f\n", median(ghz, (size_t)batches));
 }
 
 static void measure_call(void *arg)
