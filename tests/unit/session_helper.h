@@ -36,7 +36,9 @@ bool session_start(void)
 	return session_is_on();
 }
 
-bool session_rank_selected(void)
+_Atomic int session_rank_wanted;
+
+bool session_rank_look(void)
 {
 	return true;
 }
