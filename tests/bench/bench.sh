@@ -133,10 +133,13 @@ share() { # TEXT DTYPE TARGET
 	row "$1 ($(rate $2 4) GB/s${in_l2:+; in L2 $(t=$in_l2 rate $2 4)})" "$(rate $2 5)" x "$3"
 }
 # What takes as long in the cache as from DRAM is limited by its instructions, not by the memory.
+ghz=$("$bin/call_cost" clock | value ghz)
 in_l2=$("$bin/stats_bench" -s 65536 -r 5)
 t=$("$bin/stats_bench" -s dram -r 5)
+ghz="$ghz, $("$bin/call_cost" clock | value ghz) GHz"
 where="from DRAM"
-printf '  kernels: %s; reading %s MiB: %s GB/s\n' "$(rate float32 1)" "$(($(rate float32 3) >> 20))" "$(awk '$1 == "read" {print $4}' <<<"$t")"
+printf '  kernels: %s; reading %s MiB: %s GB/s; clock of the core before and after: %s\n' "$(rate float32 1)" \
+	"$(($(rate float32 3) >> 20))" "$(awk '$1 == "read" {print $4}' <<<"$t")" "$ghz"
 for d in float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool; do
 	share "$d $where" $d '>=0.85'
 done

@@ -7,6 +7,7 @@
  *	call_cost call [-b BYTES (8)] [-d FRAMES] [-o]    MPI_Allreduce; -d: called from so deep; -o: chain without frame
  *	                                                  pointers; prints `added` ns, `direct` ns, and the core's
  *	                                                  clock at these moments: `ghz`
+ *	call_cost clock                                   the same clock, by itself
  *	call_cost test                                    an MPI_Test that answers 0, while a recorded send is under way
  *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
@@ -84,6 +85,15 @@ static double cycles_a_ns(void)
 #endif
 	t1 = now();
 	return n / (double)(t1 - t0);
+}
+
+static void measure_clock(void)
+{
+	static double ghz[BATCHES];
+
+	for (int i = 0; i < BATCHES; i++)
+		ghz[i] = cycles_a_ns();
+	printf("ghz %.2f\n", median(ghz, BATCHES));
 }
 
 static void compare(void (*wrapped)(long), void (*direct)(long), long n, int batches)
@@ -355,6 +365,8 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	if (strcmp(mode, "call") == 0)
 		(without_fp ? chain_nofp : chain_fp)(depth, measure_call, NULL);
+	else if (strcmp(mode, "clock") == 0)
+		measure_clock();
 	else if (strcmp(mode, "test") == 0)
 		measure_test();
 	else if (strcmp(mode, "tail") == 0)

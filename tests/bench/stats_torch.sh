@@ -22,6 +22,6 @@ void bench_measure(const char *dtype, const void *p, unsigned long long n, struc
 }
 C
 [ -e "$B/libcore.a" ] || make -s B="$B" "$B/libcore.a"
-${CC:-cc} -O2 -std=gnu11 -fPIC -shared -Ipreload -o "$tmp/stats.so" "$tmp/bench.c" "$B"/obj/preload/stats/*.o \
-	"$B/obj/preload/base/dtype.o" -lz
+${CC:-cc} -O2 -std=gnu11 -fPIC -shared -Ipreload -o "$tmp/stats.so" "$tmp/bench.c" "$B"/obj/preload/stats/*.o "$B/libcore.a" \
+	-Wl,-z,defs -lz -lm
 "${PYTHON:-python3}" tests/bench/stats_torch.py "$tmp/stats.so" "$@"
