@@ -7,10 +7,17 @@
 
 # HOW, state that rank 0 leaves. What mpirun says of it besides is no result of ours.
 ends() {
-	local name="$f: $1"
-	run_plain $f 2 mpi_exit $1 100 0
-	new_out
-	run_with $f 2 mpi_exit $1 100 0
+	local name="$f: $1" n
+	# mpiexec now and then ends before it has passed on what a rank wrote that has aborted, with us or without: once more.
+	for n in 1 2 3; do
+		run_plain $f 2 mpi_exit $1 100 0
+		! grep -q '^\[0\] mpi_exit' "$tmp/plain" || break
+	done
+	for n in 1 2 3; do
+		new_out
+		run_with $f 2 mpi_exit $1 100 0
+		! grep -q '^\[0\] mpi_exit' "$tmp/with" || break
+	done
 	sed -i '/^\[[0-9]*\] /!d' "$tmp/plain" "$tmp/with"
 	same_result "$name"
 	is "$name: says what it did" "$(cat "$tmp/with")" "[0] mpi_exit: 100 calls, then $1"
