@@ -6,21 +6,27 @@
 #define PREFIX "_ZN5torch8autograd9generated"
 #define APPLY "5applyEOSt6vectorIN2at6TensorESaIS"
 
-bool node_class(const char *symbol, char *out, size_t cap)
+const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap)
 {
-	const char *p = symbol + sizeof(PREFIX) - 1;
-	size_t n = 0;
+	size_t n = 0, len = strlen(prefix);
+	const char *p = symbol + len;
 
-	if (strncmp(symbol, PREFIX, sizeof(PREFIX) - 1) != 0)
-		return false;
+	if (strncmp(symbol, prefix, len) != 0)
+		return NULL;
 	while (*p >= '0' && *p <= '9' && n < 1000)
 		n = n * 10 + (size_t)(*p++ - '0');
 	if (!n || n >= cap || memchr(p, 0, n))
-		return false;
+		return NULL;
 	memcpy(out, p, n);
 	out[n] = 0;
-	p += n;
-	if (strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
+	return p + n;
+}
+
+bool node_class(const char *symbol, char *out, size_t cap)
+{
+	const char *p = op_name_behind(symbol, PREFIX, out, cap);
+
+	if (!p || strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
 		return false;
 	/* S4_EE, S5_EE: which of the names before it is meant, by how many there are. */
 	p += sizeof(APPLY) - 1;

@@ -67,19 +67,9 @@ bool torch_op_listed(const char *base, const char *overload)
 /* The operator's C++ name out of the mangled one; false: it is none, or a function of another kind. */
 static bool struct_name(const char *symbol, char *out, size_t cap)
 {
-	const char *p = symbol + sizeof(PREFIX) - 1;
-	size_t n = 0;
+	const char *p = op_name_behind(symbol, PREFIX, out, cap);
 
-	if (strncmp(symbol, PREFIX, sizeof(PREFIX) - 1) != 0)
-		return false;
-	while (*p >= '0' && *p <= '9' && n < 1000)
-		n = n * 10 + (size_t)(*p++ - '0');
-	if (!n || n >= cap || memchr(p, 0, n))
-		return false;
-	memcpy(out, p, n);
-	out[n] = 0;
-	p += n;
-	return strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0;
+	return p && (strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0);
 }
 
 static bool is_call(const char *symbol, const char *name)

@@ -55,6 +55,12 @@ bool op_params(const char *symbol, struct op_type *t);
 bool op_result_of(const char *schema, struct op_type *t);
 
 /*
+ * The first name behind a prefix of a mangled name: ("_ZN2at4_ops3add4callE...", "_ZN2at4_ops") -> "add". Returns what
+ * stands behind it; NULL: another prefix, or the name does not fit into out.
+ */
+const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap);
+
+/*
  * autograd's nodes (nodetype.c). The class out of the mangled name of its apply(): "AddmmBackward0"; false: it is no node's.
  */
 bool node_class(const char *symbol, char *out, size_t cap);
