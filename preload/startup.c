@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The constructor and destructor. Every shell, launcher and compiler that inherits the preload runs them: they read
- * the environment and the working directory, into static memory, and nothing else.
+ * the environment and the working directory, into static memory, find one lock (loader_lock.h), and nothing else.
  */
 #include <errno.h>
 #include <link.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "entry/check.h"
+#include "entry/loader_lock.h"
 #include "entry/stub.h"
 #include "session.h"
 
@@ -57,6 +58,7 @@ __attribute__((constructor)) static void startup(void)
 		read_environment();
 	if (!getcwd(cwd, sizeof(cwd)))
 		cwd[0] = 0;
+	loader_lock_follow_forks();
 	errno = err; /* the folder may be gone */
 }
 

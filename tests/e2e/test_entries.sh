@@ -162,6 +162,13 @@ is 'a storm of loading and unloading' "$plain" '1200 calls, 0 wrong, 0 bad child
 new_out
 is 'under the preload' "$(PROBE_OUTPUT_DIR=$out PROBE_LOG_LEVEL=0 LD_PRELOAD=$lib timeout 100 ./storm 300 "$tmp/libuser.so" "$tmp/libuser2.so" "$tmp/lp/libuser.so" 2>&1)" "$plain"
 
+# The lock of the loader's list of objects, which fork() leaves as it was.
+c fork_walk "$src/fork_walk.c" -lpthread
+plain=$(./fork_walk "$tmp/libuser.so")
+is 'forked while another thread walks over the loaded objects' "$plain" 6
+counted ./fork_walk "$tmp/libuser.so"
+is 'under the preload' "$n $said" "2 $plain"
+
 # Two copies that come and go: whoever calls one while the other is being loaded must not be taken for its only user.
 c copies_storm "$src/copies_storm.c" -lpthread
 for kind in MPI C; do
