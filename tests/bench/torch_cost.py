@@ -5,6 +5,7 @@ Prints the shortest and the median time of a step, and the least processor time 
 steps are left out.
 
     torch_cost.py STEPS [ddp] [msprobe FOLDER]    ddp: under torchrun, gloo
+    torch_cost.py STEPS nodes                     instead the backward pass through a chain of nodes, of a node
 """
 import sys
 import time
@@ -14,6 +15,7 @@ from torch import nn
 import torch.nn.functional as F
 
 WIDTH, LAYERS, HEADS, WORDS, BATCH, ROOM, WARM = 384, 4, 6, 4096, 8, 128, 2
+NODES, PASSES = 1000, 20
 
 
 class Block(nn.Module):
@@ -45,7 +47,25 @@ class Model(nn.Module):
         return self.head(self.norm(x))
 
 
+def nodes(steps):
+    """Nodes that compute next to nothing, so that what is added to one shows. Of an element each: statistics cost nothing."""
+    x = torch.ones(1, requires_grad=True)
+    times = []
+    for _ in range((steps + WARM) * PASSES):
+        y = x
+        for _ in range(NODES):
+            y = y.neg()
+        begin = time.perf_counter()
+        y.backward()
+        times.append((time.perf_counter() - begin) / NODES)
+    times = sorted(times[WARM * PASSES:])
+    sys.stdout.write(f"least {times[0]:.9f}\nmedian {times[len(times) // 2]:.9f}\n")
+    sys.stdout.flush()
+
+
 def main():
+    if "nodes" in sys.argv:
+        return nodes(int(sys.argv[1]))
     steps, ddp = int(sys.argv[1]), "ddp" in sys.argv
     torch.manual_seed(1)
     model = Model()

@@ -36,6 +36,8 @@ for p in "${test_python:-}" "$B/ptvenv/bin/python" python3; do
 	fi
 done
 
+declare -A torch_lost=()
+
 # KIND: one run of that kind; its shortest step into $dir/torch.KIND, one line a round
 torch_run() {
 	local kind=$1 vars=(A=1) args=("${STEPS:-6}") launch=("$torch_python")
@@ -45,6 +47,12 @@ torch_run() {
 	nothing) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml") ;;
 	ops) vars+=(PROBE_WRAP_OPS=configs/presets/ops.yaml PROBE_JOURNAL_MIB=64) ;;
 	nan) vars+=(PROBE_WRAP_OPS=configs/presets/nan.yaml PROBE_JOURNAL_MIB=64) ;;
+	nodes) vars+=(PROBE_BACKWARD=true PROBE_WRAP_OPS="$dir/torch_nodes.yaml" PROBE_JOURNAL_MIB=64) ;;
+	ops_nodes) vars+=(PROBE_BACKWARD=true PROBE_WRAP_OPS=configs/presets/ops.yaml PROBE_JOURNAL_MIB=64) ;;
+	*_chain)
+		args+=(nodes)
+		vars+=(OMP_NUM_THREADS=1 PROBE_BACKWARD=true PROBE_WRAP_OPS="$dir/torch_nodes.yaml" PROBE_JOURNAL_MIB=64)
+		;;
 	msprobe)
 		mkdir -p "$dir/msprobe"
 		args+=(msprobe "$dir/msprobe")
@@ -57,7 +65,7 @@ torch_run() {
 	esac
 	env GLOO_SOCKET_IFNAME=lo "${vars[@]}" "${launch[@]}" tests/bench/torch_cost.py "${args[@]}" 2>"$dir/torch.err" </dev/null |
 		awk -v f="$dir/torch.$kind" '$1 == "least" {print $2 >>f} $1 == "cpu" {print $2 >>(f ".cpu")}'
-	[ "$kind" != ops ] || torch_lost=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
+	[ "$kind" = plain ] || torch_lost[$kind]=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
 		sed -n 's/.*"journal_full": \([0-9]*\).*/\1/p')
 }
 
@@ -75,11 +83,12 @@ cpu() {
 }
 
 torch_bench() {
-	local kinds=(plain nothing nan ops) k i with=''
+	local kinds=(plain nothing nan ops nodes ops_nodes) k i
 	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/torch_nothing.yaml"
+	printf 'aten:\n  - "*Backward*"\n' >"$dir/torch_nodes.yaml"
 	! "$torch_python" -c 'import msprobe.pytorch' 2>/dev/null || kinds+=(msprobe)
 	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
-		for k in "${kinds[@]}" plain_ddp comm_ddp; do
+		for k in "${kinds[@]}" plain_ddp comm_ddp plain_chain nodes_chain; do
 			torch_run "$k"
 		done
 	done
@@ -87,7 +96,11 @@ torch_bench() {
 	row "libprobe loaded, nothing selected $(cpu nothing plain)" "$(ratio nothing plain)" x '<=1.01'
 	row "DDP: collectives, statistics, stacks $(cpu comm_ddp plain_ddp)" "$(ratio comm_ddp plain_ddp)" x '<=1.02'
 	row "preset nan $(cpu nan plain)" "$(ratio nan plain)" x
-	row "preset ops, ${torch_lost:-?} records lost $(cpu ops plain)" "$(ratio ops plain)" x '<=1.3'
+	row "preset ops, ${torch_lost[ops]:-?} records lost $(cpu ops plain)" "$(ratio ops plain)" x '<=1.3'
+	row "backward: true, nodes alone $(cpu nodes plain)" "$(ratio nodes plain)" x
+	row "preset ops and backward: true $(cpu ops_nodes plain)" "$(ratio ops_nodes plain)" x
+	row "   added to a node of one element ($(calc "$(least plain_chain) * 1e6" %.2f) us without)" \
+		"$(calc "($(least nodes_chain) - $(least plain_chain)) * 1e6" %.2f)" us
 	if [ -s "$dir/torch.msprobe" ]; then
 		row "msprobe's L1 statistics" "$(ratio msprobe plain)" x
 		row 'preset ops: added, as a share of what msprobe L1 adds' \
