@@ -65,6 +65,8 @@ torch_run() {
 	esac
 	env GLOO_SOCKET_IFNAME=lo "${vars[@]}" "${launch[@]}" tests/bench/torch_cost.py "${args[@]}" 2>"$dir/torch.err" </dev/null |
 		awk -v f="$dir/torch.$kind" '$1 == "least" {print $2 >>f} $1 == "cpu" {print $2 >>(f ".cpu")}'
+	cat "$dir"/torch_probe/*/meta.json 2>/dev/null | sed -n 's/.*"own_time": {"in_calls_s": \([0-9.e-]*\), "writer_s": \([0-9.e-]*\)}.*/\1 \2/p' |
+		awk -v n="$((${STEPS:-6} + 2))" '{s += $1 + $2} END {if (NR) print s / NR / n}' >>"$dir/torch.$kind.own"
 	[ "$kind" = plain ] || torch_lost[$kind]=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
 		sed -n 's/.*"journal_full": \([0-9]*\).*/\1/p')
 }
@@ -77,9 +79,16 @@ ratio() { # KIND PLAIN: how much longer a step is, as a factor
 	[ -s "$dir/torch.$1" ] && [ -s "$dir/torch.$2" ] && calc "$(least "$1") / $(least "$2")" %.3f
 }
 
-# The same of the processor time, which other programs on the machine disturb less; with the writer's.
-cpu() {
-	printf '(processor time %s x)' "$(ratio "$1.cpu" "$2.cpu")"
+# KIND PLAIN: three more views of the same cost, since a whole step is long and the machine's speed is not constant. The
+# ratios of each round's neighbours: median, least and most; of the processor time of all threads, the writer's too; what
+# libprobe's own clock saw inside its calls and its writer, of the shortest step.
+views() {
+	[ -s "$dir/torch.$1" ] && [ -s "$dir/torch.$2" ] || return
+	printf '       of one round: %s; processor time %s; inside libprobe %s\n' \
+		"$(paste "$dir/torch.$1" "$dir/torch.$2" | awk 'NF == 2 {printf "%.3f\n", $1 / $2}' | sort -g |
+			awk '{v[NR] = $1} END {printf "%s (%s to %s)", v[int((NR + 1) / 2)], v[1], v[NR]}')" \
+		"$(ratio "$1.cpu" "$2.cpu")" "$(sort -g "$dir/torch.$1.own" 2>/dev/null |
+			awk -v step="$(least "$1")" '{v[NR] = $1} END {if (NR) printf "%.2f %%", v[int((NR + 1) / 2)] / step * 100; else printf "nothing"}')"
 }
 
 torch_bench() {
@@ -93,12 +102,18 @@ torch_bench() {
 		done
 	done
 	title "PyTorch $("$torch_python" -c 'import torch; print(torch.__version__)'): a step of a transformer of 10 M parameters ($(calc "$(least plain) * 1000" %.0f) ms; DDP on 2 ranks: $(calc "$(least plain_ddp) * 1000" %.0f) ms)"
-	row "libprobe loaded, nothing selected $(cpu nothing plain)" "$(ratio nothing plain)" x '<=1.01'
-	row "DDP: collectives, statistics, stacks $(cpu comm_ddp plain_ddp)" "$(ratio comm_ddp plain_ddp)" x '<=1.02'
-	row "preset nan $(cpu nan plain)" "$(ratio nan plain)" x
-	row "preset ops, ${torch_lost[ops]:-?} records lost $(cpu ops plain)" "$(ratio ops plain)" x '<=1.3'
-	row "backward: true, nodes alone $(cpu nodes plain)" "$(ratio nodes plain)" x
-	row "preset ops and backward: true $(cpu ops_nodes plain)" "$(ratio ops_nodes plain)" x
+	row "libprobe loaded, nothing selected" "$(ratio nothing plain)" x '<=1.01'
+	views nothing plain
+	row "DDP: collectives, statistics, stacks" "$(ratio comm_ddp plain_ddp)" x '<=1.02'
+	views comm_ddp plain_ddp
+	row "preset nan" "$(ratio nan plain)" x
+	views nan plain
+	row "preset ops, ${torch_lost[ops]:-?} records lost" "$(ratio ops plain)" x '<=1.3'
+	views ops plain
+	row "backward: true, nodes alone" "$(ratio nodes plain)" x
+	views nodes plain
+	row "preset ops and backward: true" "$(ratio ops_nodes plain)" x
+	views ops_nodes plain
 	row "   added to a node of one element ($(calc "$(least plain_chain) * 1e6" %.2f) us without)" \
 		"$(calc "($(least nodes_chain) - $(least plain_chain)) * 1e6" %.2f)" us
 	if [ -s "$dir/torch.msprobe" ]; then
