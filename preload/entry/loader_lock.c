@@ -48,7 +48,8 @@ static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 
 		if (p->p_type != PT_LOAD || h->global < lo || h->global >= hi)
 			continue;
-		for (uintptr_t at = h->global; at + sizeof(pthread_mutex_t) <= hi && h->n < HELD_MAX;
+		for (uintptr_t at = h->global;
+			at + sizeof(pthread_mutex_t) <= hi && h->n < HELD_MAX;
 			at += _Alignof(pthread_mutex_t))
 			if (is_mine((pthread_mutex_t *)at, h->tid))
 				h->lock[h->n++] = (pthread_mutex_t *)at;
@@ -66,8 +67,8 @@ static void child(void)
 
 void loader_lock_follow_forks(void)
 {
-	struct held h = {.global = (uintptr_t)elfsym_data("_rtld_global"),
-		.tid = (int)syscall(SYS_gettid)};
+	struct held h = {
+		.global = (uintptr_t)elfsym_data("_rtld_global"), .tid = (int)syscall(SYS_gettid)};
 	pthread_mutex_t *found = NULL;
 	int n = 0;
 
