@@ -14,6 +14,7 @@
 #define V 32
 #define W 4
 #define SPLIT 1
+#define FMA_SUMS 0
 
 typedef __m256i vec, count;
 #define NO_COUNT _mm256_setzero_si256()
@@ -69,6 +70,11 @@ INLINE vec v_high(vec x)
 	INLINE count v_count_##b(count c, vec x, vec y)                 \
 	{                                                               \
 		return _mm256_sub_epi##b(c, _mm256_cmpgt_epi##b(x, y)); \
+	}                                                               \
+	INLINE count v_zeros_##b(count c, vec x)                        \
+	{                                                               \
+		x = _mm256_cmpeq_epi##b(x, _mm256_setzero_si256());     \
+		return _mm256_sub_epi##b(c, x);                         \
 	}
 
 LANES(8, _mm256_set1_epi8)
@@ -293,14 +299,6 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-/* As unsigned numbers: AVX2 compares signed ones only. */
-INLINE count v_above_8(count c, vec x, vec y)
-{
-	vec flip = v_set_8(INT8_MIN);
-
-	return v_count_8(c, v_xor(x, flip), v_xor(y, flip));
-}
-
 INLINE vec sum_8(vec acc, vec z)
 {
 	return _mm256_add_epi64(acc, _mm256_sad_epu8(z, _mm256_setzero_si256()));
@@ -320,8 +318,9 @@ INLINE vec sq_8(vec acc, vec z)
 	return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd));
 }
 
-INLINE int64_t total_sq_8(vec acc)
+INLINE int64_t total_sq_8(vec acc, int64_t sum)
 {
+	(void)sum;
 	return sum_of_32(acc);
 }
 

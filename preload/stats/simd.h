@@ -18,6 +18,7 @@
  *   v_count_<b>(c, x, y)          how often x > y (signed) in a lane of a step, on top of c, a `count` that begins as
  *                                 NO_COUNT; v_total_<b>(c): in all lanes
  *   v_least_<b> v_most_<b> v_uleast_<b> v_umost_<b>                 over all lanes
+ *   v_zeros_<b>(c, x)             how often x is 0, counted in the same way
  *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min(x, y) is y where x is NaN
  *   vd_count(c, x, y)             the same for x < y
  *   vd_keep(x, y, z)              x where y <= z, else 0
@@ -26,7 +27,6 @@
  *     stage_<type>(to, p)         64 bytes at p as float32 at `to`; of bf16 spread:
  *     widen_spread(p)             8 elements, 4 at p and 4 behind V / 4 elements
  *     SPLIT                       1: too few registers to add elements up and look at them in one loop
- *   v_above_8(c, x, y)            as v_count_8 for x > y unsigned
  *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; total_sum_8 total_sq_8
  *   sum_16 sq_16                  add signed elements, or their squares (a struct squares, which begins as NO_SQUARES),
  *                                 to wider lanes; total_sum_16 total_sq_16
@@ -82,7 +82,9 @@ INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size
 
 		UNROLL for (int i = 0; i < 8 / W; i++)
 		{
-			s->r[i] = vd_add(s->r[i], x.r[i]);
+			/* Both round alike. */
+			s->r[i] = FMA_SUMS && (i & 1 || !exact) ? vd_fma(x.r[i], vd_set(1), s->r[i])
+								: vd_add(s->r[i], x.r[i]);
 			if (exact)
 				q->r[i] = vd_fma(x.r[i], x.r[i], q->r[i]);
 			else
