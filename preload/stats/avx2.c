@@ -297,6 +297,34 @@ INLINE d8 widen_u64(const unsigned char *p)
 	return (d8){{of_64(p, magic, powers), of_64(p + 32, magic, powers)}};
 }
 
+/* ---- float8_e4m3fn ---- */
+
+INLINE vec v_table_of(const int8_t *p)
+{
+	return _mm256_broadcastsi128_si256(load_128((const unsigned char *)p));
+}
+
+INLINE vec v_table(vec t, vec x)
+{
+	return _mm256_shuffle_epi8(t, x);
+}
+
+INLINE vec v_upper(vec x)
+{
+	return v_and(_mm256_srli_epi16(x, 4), v_set_8(0x0f));
+}
+
+INLINE vec v_pick(vec x, int8_t bits, vec y, vec z)
+{
+	return _mm256_blendv_epi8(
+		y, z, _mm256_cmpeq_epi8(v_and(x, v_set_8(bits)), _mm256_setzero_si256()));
+}
+
+INLINE vec dot_8(vec acc, vec x, vec y)
+{
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), v_set_16(1)));
+}
+
 /* ---- sums of narrow integers ---- */
 
 INLINE vec sum_8(vec acc, vec z)

@@ -14,7 +14,7 @@
 #define V 64
 #define W 4
 #define SPLIT 0
-#define FMA_SUMS 1
+#define FMA_SUMS 1 /* a Zen 4 has two pipes for additions and conversions, two for these */
 
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted at once */
@@ -247,12 +247,43 @@ INLINE d8 widen_u64(const unsigned char *p)
 	return (d8){{_mm256_cvtepu64_pd(load_256(p)), _mm256_cvtepu64_pd(load_256(p + 32))}};
 }
 
+/* ---- float8_e4m3fn ---- */
+
+INLINE vec v_table_of(const int8_t *p)
+{
+	return _mm512_broadcast_i32x4(load_128((const unsigned char *)p));
+}
+
+INLINE vec v_table(vec t, vec x)
+{
+	return _mm512_shuffle_epi8(t, x);
+}
+
+INLINE vec v_upper(vec x)
+{
+	return v_and(_mm512_srli_epi16(x, 4), v_set_8(0x0f));
+}
+
+INLINE vec v_pick(vec x, int8_t bits, vec y, vec z)
+{
+	return _mm512_mask_blend_epi8(_mm512_test_epi8_mask(x, v_set_8(bits)), z, y);
+}
+
+INLINE vec dot_8(vec acc, vec x, vec y)
+{
+#ifdef __AVX512VNNI__
+	return _mm512_dpbusd_epi32(acc, x, y);
+#else
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(x, y), v_set_16(1)));
+#endif
+}
+
 /* ---- sums of narrow integers ---- */
 
 #ifdef __AVX512VNNI__
 INLINE vec sum_8(vec acc, vec z)
 {
-	return _mm512_dpbusd_epi32(acc, z, v_set_8(1));
+	return dot_8(acc, z, v_set_8(1));
 }
 
 INLINE int64_t total_sum_8(vec acc)
@@ -278,7 +309,7 @@ INLINE int64_t total_sum_8(vec acc)
  */
 INLINE vec sq_8(vec acc, vec z)
 {
-	return _mm512_dpbusd_epi32(acc, z, v_xor(z, v_set_8(INT8_MIN)));
+	return dot_8(acc, z, v_xor(z, v_set_8(INT8_MIN)));
 }
 
 INLINE int64_t total_sq_8(vec acc, int64_t sum)

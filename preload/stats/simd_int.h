@@ -93,59 +93,59 @@ struct bytes {
 	vec sum, sq;
 };
 
-#define BYTES(name, dt, is_signed, member)                                                         \
-	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last)   \
-	{                                                                                          \
-		struct bytes *s = state;                                                           \
-		vec flip = v_set_8(INT8_MIN);                                                      \
-                                                                                                   \
-		UNROLL for (int k = 0; k < 64; k += V)                                             \
-		{                                                                                  \
-			vec x = v_load(at + k), y = v_load(last + k);                              \
-			vec z = is_signed ? v_xor(x, flip) : x;                                    \
-                                                                                                   \
-			s->l.min = is_signed ? v_min_8(y, s->l.min) : v_umin_8(y, s->l.min);       \
-			s->l.max = is_signed ? v_max_8(y, s->l.max) : v_umax_8(y, s->l.max);       \
-			s->l.zeros = v_zeros_8(s->l.zeros, x);                                     \
-			s->sum = sum_8(s->sum, z);                                                 \
-			s->sq = sq_8(s->sq, z);                                                    \
-		}                                                                                  \
-	}                                                                                          \
-	static void name##_block(const void *p, size_t n, const void *ahead,                       \
-		const struct stats_eps *eps, struct stats_block *b)                                \
-	{                                                                                          \
-		const int64_t t = is_signed ? 128 : 0;                                             \
-		struct bytes s = {{v_set_8(is_signed ? INT8_MAX : -1),                             \
-					  v_set_8(is_signed ? INT8_MIN : 0), NO_COUNT},            \
-			v_set_64(0), v_set_64(0)};                                                 \
-		const count none = NO_COUNT;                                                       \
-		size_t zeros = 0, i = 0;                                                           \
-		int64_t sum, seen;                                                                 \
-                                                                                                   \
-		if (n < 64) {                                                                      \
-			stats_scalar.block[dt](p, n, ahead, eps, b);                               \
-			return;                                                                    \
-		}                                                                                  \
-		while (i < n) { /* lanes of 8 bits count no more than a block at once */           \
-			size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;                    \
-                                                                                                   \
-			s.l.zeros = none;                                                          \
-			i = steps(p, i, end, ahead, 64, name##_step, &s);                          \
-			zeros += v_total_8(s.l.zeros) + end - i;                                   \
-		}                                                                                  \
-		seen = (int64_t)i;                                                                 \
-		sum = total_sum_8(s.sum);                                                          \
-		*b = (struct stats_block){.min.member = is_signed ? v_least_8(s.l.min)             \
-								  : (uint8_t)v_uleast_8(s.l.min),  \
-			.max.member = is_signed ? v_most_8(s.l.max) : (uint8_t)v_umost_8(s.l.max), \
-			.sq.hi = (double)(total_sq_8(s.sq, sum) - 2 * t * (sum - seen * t) -       \
-					  seen * t * t),                                           \
-			.sum.hi = (double)(sum - seen * t)};                                       \
-		b->zeros = eps->u ? near_zero_8(p, n, eps->u, is_signed) : (uint32_t)zeros;        \
+#define BYTES(name, dt, is_signed)                                                               \
+	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last) \
+	{                                                                                        \
+		struct bytes *s = state;                                                         \
+		vec flip = v_set_8(INT8_MIN);                                                    \
+                                                                                                 \
+		UNROLL for (int k = 0; k < 64; k += V)                                           \
+		{                                                                                \
+			vec x = v_load(at + k), y = v_load(last + k);                            \
+			vec z = is_signed ? v_xor(x, flip) : x;                                  \
+                                                                                                 \
+			s->l.min = is_signed ? v_min_8(y, s->l.min) : v_umin_8(y, s->l.min);     \
+			s->l.max = is_signed ? v_max_8(y, s->l.max) : v_umax_8(y, s->l.max);     \
+			s->l.zeros = v_zeros_8(s->l.zeros, x);                                   \
+			s->sum = sum_8(s->sum, z);                                               \
+			s->sq = sq_8(s->sq, z);                                                  \
+		}                                                                                \
+	}                                                                                        \
+	static void name##_block(const void *p, size_t n, const void *ahead,                     \
+		const struct stats_eps *eps, struct stats_block *b)                              \
+	{                                                                                        \
+		const int64_t t = is_signed ? 128 : 0;                                           \
+		struct bytes s = {{v_set_8(is_signed ? INT8_MAX : -1),                           \
+					  v_set_8(is_signed ? INT8_MIN : 0), NO_COUNT},          \
+			v_set_64(0), v_set_64(0)};                                               \
+		const count none = NO_COUNT;                                                     \
+		size_t zeros = 0, i = 0;                                                         \
+		int64_t sum, seen;                                                               \
+                                                                                                 \
+		if (n < 64) {                                                                    \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                             \
+			return;                                                                  \
+		}                                                                                \
+		while (i < n) { /* lanes of 8 bits count no more than a block at once */         \
+			size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;                  \
+                                                                                                 \
+			s.l.zeros = none;                                                        \
+			i = steps(p, i, end, ahead, 64, name##_step, &s);                        \
+			zeros += v_total_8(s.l.zeros) + end - i;                                 \
+		}                                                                                \
+		seen = (int64_t)i;                                                               \
+		sum = total_sum_8(s.sum);                                                        \
+		*b = (struct stats_block){                                                       \
+			.min.i = is_signed ? v_least_8(s.l.min) : (uint8_t)v_uleast_8(s.l.min),  \
+			.max.i = is_signed ? v_most_8(s.l.max) : (uint8_t)v_umost_8(s.l.max),    \
+			.sq.hi = (double)(total_sq_8(s.sq, sum) - 2 * t * (sum - seen * t) -     \
+					  seen * t * t),                                         \
+			.sum.hi = (double)(sum - seen * t)};                                     \
+		b->zeros = eps->u ? near_zero_8(p, n, eps->u, is_signed) : (uint32_t)zeros;      \
 	}
 
-BYTES(int8, DT_INT8, 1, i)
-BYTES(uint8, DT_UINT8, 0, u)
+BYTES(int8, DT_INT8, 1)
+BYTES(uint8, DT_UINT8, 0)
 
 /*
  * 16 bits: exact, in integers. Unsigned: from sums over y to sums over x = y + t, with t = 2^15:
@@ -157,7 +157,7 @@ struct shorts {
 	struct squares sq;
 };
 
-#define SHORTS(name, dt, is_signed, member)                                                      \
+#define SHORTS(name, dt, is_signed)                                                              \
 	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last) \
 	{                                                                                        \
 		struct shorts *s = state;                                                        \
@@ -197,8 +197,8 @@ struct shorts {
 				  : (uint32_t)(v_total_16(s.l.zeros) + n - (size_t)seen);        \
 	}
 
-SHORTS(int16, DT_INT16, 1, i)
-SHORTS(uint16, DT_UINT16, 0, u)
+SHORTS(int16, DT_INT16, 1)
+SHORTS(uint16, DT_UINT16, 0)
 
 /*
  * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double. Those of 64 bits are added up
@@ -240,7 +240,7 @@ struct wides {
 		const size_t size = bits / 8;                                                     \
 		struct wides s = {                                                                \
 			{v_set_##bits(INT##bits##_MAX), v_set_##bits(INT##bits##_MIN), NO_COUNT}, \
-			NO_SUMS, v_set_64(0), v_set_64(0)};                                       \
+			no_sums(), v_set_64(0), v_set_64(0)};                                     \
 		const uint64_t flip = is_signed ? 0 : (uint64_t)1 << (bits - 1);                  \
 		size_t seen;                                                                      \
                                                                                                   \
