@@ -23,7 +23,8 @@ struct e4m3 {
 
 INLINE void add_e4m3(struct e4m3 *a, vec x)
 {
-	static const int8_t digits[16] = {8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30};
+	static const int8_t digits[16] = {
+		8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30};
 	static const int8_t digits4[16] = {
 		32, 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 88, 96, 104, 112, 120};
 	static const int8_t low[16] = {1, 4, 16, 64, 0, 0, 0, 0, -1, -4, -16, -64, 0, 0, 0, 0};
@@ -76,7 +77,7 @@ INLINE size_t walk_e4m3fn(const unsigned char *p, size_t n, const unsigned char 
 	sum = (int64_t)(int32_t)sum_of_32(a.sum[0]) + (int64_t)(int32_t)sum_of_32(a.sum[1]) * 256;
 	l->s[0] = first_lane((double)sum * 0x1p-10);
 	l->q[0] = first_lane((double)((q[0] - q[1] - q[2] + q[3]) + ((q[1] - q[3]) << 8) +
-				     ((q[2] - q[3]) << 16) + (q[3] << 24)) *
+				      ((q[2] - q[3]) << 16) + (q[3] << 24)) *
 			     0x1p-20);
 	return at;
 }
