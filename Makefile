@@ -30,6 +30,7 @@ FLAGS_preload_stats_scalar := -ffp-contract=off
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 FLAGS_preload_stats_avx2   := -ffp-contract=off -mavx2 -mfma -mf16c
 FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpopcnt
+FLAGS_preload_stats_vnni   := $(FLAGS_preload_stats_avx512) -mavx512vnni
 endif
 FLAGS_preload_stats_neon   := -ffp-contract=off
 FLAGS_preload_stats_stats  := -ffp-contract=off

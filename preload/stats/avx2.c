@@ -14,6 +14,7 @@
 #define V 32
 #define W 4
 #define SPLIT 1
+#define FMA_SUMS 0
 
 typedef __m256i vec, count;
 #define NO_COUNT _mm256_setzero_si256()
@@ -69,6 +70,11 @@ INLINE vec v_high(vec x)
 	INLINE count v_count_##b(count c, vec x, vec y)                 \
 	{                                                               \
 		return _mm256_sub_epi##b(c, _mm256_cmpgt_epi##b(x, y)); \
+	}                                                               \
+	INLINE count v_zeros_##b(count c, vec x)                        \
+	{                                                               \
+		x = _mm256_cmpeq_epi##b(x, _mm256_setzero_si256());     \
+		return _mm256_sub_epi##b(c, x);                         \
 	}
 
 LANES(8, _mm256_set1_epi8)
@@ -291,15 +297,35 @@ INLINE d8 widen_u64(const unsigned char *p)
 	return (d8){{of_64(p, magic, powers), of_64(p + 32, magic, powers)}};
 }
 
-/* ---- sums of narrow integers ---- */
+/* ---- float8_e4m3fn ---- */
 
-/* As unsigned numbers: AVX2 compares signed ones only. */
-INLINE count v_above_8(count c, vec x, vec y)
+INLINE vec v_table_of(const int8_t *p)
 {
-	vec flip = v_set_8(INT8_MIN);
-
-	return v_count_8(c, v_xor(x, flip), v_xor(y, flip));
+	return _mm256_broadcastsi128_si256(load_128((const unsigned char *)p));
 }
+
+INLINE vec v_table(vec t, vec x)
+{
+	return _mm256_shuffle_epi8(t, x);
+}
+
+INLINE vec v_upper(vec x)
+{
+	return v_and(_mm256_srli_epi16(x, 4), v_set_8(0x0f));
+}
+
+INLINE vec v_pick(vec x, int8_t bits, vec y, vec z)
+{
+	return _mm256_blendv_epi8(
+		y, z, _mm256_cmpeq_epi8(v_and(x, v_set_8(bits)), _mm256_setzero_si256()));
+}
+
+INLINE vec dot_8(vec acc, vec x, vec y)
+{
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), v_set_16(1)));
+}
+
+/* ---- sums of narrow integers ---- */
 
 INLINE vec sum_8(vec acc, vec z)
 {
@@ -320,8 +346,9 @@ INLINE vec sq_8(vec acc, vec z)
 	return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, odd));
 }
 
-INLINE int64_t total_sq_8(vec acc)
+INLINE int64_t total_sq_8(vec acc, int64_t sum)
 {
+	(void)sum;
 	return sum_of_32(acc);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AVX-512 (F, BW, DQ, VL) with F16C: registers of 64 bytes. Compiled with its own flags; stats.c calls it only where
- * the CPU and the kernel support that.
+ * the CPU and the kernel support that. vnni.c is the same with VNNI.
  */
 #if defined(__x86_64__)
 
@@ -14,6 +14,7 @@
 #define V 64
 #define W 4
 #define SPLIT 0
+#define FMA_SUMS 1 /* a Zen 4 has two pipes for additions and conversions, two for these */
 
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted at once */
@@ -64,6 +65,10 @@ INLINE vec v_high(vec x)
 	INLINE count v_count_##b(count c, vec x, vec y)                             \
 	{                                                                           \
 		return c + (count)_mm_popcnt_u64(_mm512_cmpgt_epi##b##_mask(x, y)); \
+	}                                                                           \
+	INLINE count v_zeros_##b(count c, vec x)                                    \
+	{                                                                           \
+		return c + (count)_mm_popcnt_u64(_mm512_testn_epi##b##_mask(x, x)); \
 	}                                                                           \
 	INLINE uint64_t v_total_##b(count c)                                        \
 	{                                                                           \
@@ -242,13 +247,50 @@ INLINE d8 widen_u64(const unsigned char *p)
 	return (d8){{_mm256_cvtepu64_pd(load_256(p)), _mm256_cvtepu64_pd(load_256(p + 32))}};
 }
 
-/* ---- sums of narrow integers ---- */
+/* ---- float8_e4m3fn ---- */
 
-INLINE count v_above_8(count c, vec x, vec y)
+INLINE vec v_table_of(const int8_t *p)
 {
-	return c + (count)_mm_popcnt_u64(_mm512_cmpgt_epu8_mask(x, y));
+	return _mm512_broadcast_i32x4(load_128((const unsigned char *)p));
 }
 
+INLINE vec v_table(vec t, vec x)
+{
+	return _mm512_shuffle_epi8(t, x);
+}
+
+INLINE vec v_upper(vec x)
+{
+	return v_and(_mm512_srli_epi16(x, 4), v_set_8(0x0f));
+}
+
+INLINE vec v_pick(vec x, int8_t bits, vec y, vec z)
+{
+	return _mm512_mask_blend_epi8(_mm512_test_epi8_mask(x, v_set_8(bits)), z, y);
+}
+
+INLINE vec dot_8(vec acc, vec x, vec y)
+{
+#ifdef __AVX512VNNI__
+	return _mm512_dpbusd_epi32(acc, x, y);
+#else
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(x, y), v_set_16(1)));
+#endif
+}
+
+/* ---- sums of narrow integers ---- */
+
+#ifdef __AVX512VNNI__
+INLINE vec sum_8(vec acc, vec z)
+{
+	return dot_8(acc, z, v_set_8(1));
+}
+
+INLINE int64_t total_sum_8(vec acc)
+{
+	return sum_of_32(acc);
+}
+#else
 INLINE vec sum_8(vec acc, vec z)
 {
 	return _mm512_add_epi64(acc, _mm512_sad_epu8(z, _mm512_setzero_si512()));
@@ -258,7 +300,28 @@ INLINE int64_t total_sum_8(vec acc)
 {
 	return (int64_t)v_sum_64(acc);
 }
+#endif
 
+#ifdef __AVX512VNNI__
+/*
+ * The sum of z (z - 128), for one factor is unsigned and the other signed: that is the sum of z^2 less 128 times that
+ * of z.
+ */
+INLINE vec sq_8(vec acc, vec z)
+{
+	return dot_8(acc, z, v_xor(z, v_set_8(INT8_MIN)));
+}
+
+INLINE int64_t total_sq_8(vec acc, int64_t sum)
+{
+	return (int32_t)sum_of_32(acc) + 128 * sum;
+}
+
+INLINE vec sum_16(vec acc, vec y)
+{
+	return _mm512_dpwssd_epi32(acc, y, v_set_16(1));
+}
+#else
 /* A lane of 32 bits gets the squares of at most STATS_BLOCK / (V / 4) elements. */
 INLINE vec sq_8(vec acc, vec z)
 {
@@ -268,8 +331,9 @@ INLINE vec sq_8(vec acc, vec z)
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(odd, odd));
 }
 
-INLINE int64_t total_sq_8(vec acc)
+INLINE int64_t total_sq_8(vec acc, int64_t sum)
 {
+	(void)sum;
 	return sum_of_32(acc);
 }
 
@@ -277,6 +341,7 @@ INLINE vec sum_16(vec acc, vec y)
 {
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(y, v_set_16(1)));
 }
+#endif
 
 INLINE int64_t total_sum_16(vec acc)
 {
@@ -313,7 +378,11 @@ INLINE int64_t total_sq_16(const struct squares *acc)
 
 #include "stats/simd.h"
 
-const struct stats_kernels stats_avx512 = SIMD_KERNELS("avx512");
+#ifndef AVX512_TABLE
+#define AVX512_TABLE stats_avx512
+#endif
+
+const struct stats_kernels AVX512_TABLE = SIMD_KERNELS("avx512");
 
 #else
 typedef int stats_avx512_is_for_x86; /* a translation unit must not be empty */

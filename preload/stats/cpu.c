@@ -27,7 +27,7 @@ static int has(uint32_t word, uint32_t bits)
 	return (word & bits) == bits;
 }
 
-static void detect(int *avx2, int *avx512)
+static void detect(int *avx2, int *avx512, int *vnni)
 {
 	const uint32_t base = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
 	const uint32_t wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
@@ -40,17 +40,18 @@ static void detect(int *avx2, int *avx512)
 		return;
 	*avx2 = 1;
 	*avx512 = has(xcr0, XCR0_AVX512) && has(b, wide);
+	*vnni = has(c, bit_AVX512VNNI);
 }
 
 const struct stats_kernels *stats_variant(enum stats_isa isa)
 {
-	int avx2 = 0, avx512 = 0;
+	int avx2 = 0, avx512 = 0, vnni = 0;
 
 	if (isa == STATS_SCALAR)
 		return &stats_scalar;
-	detect(&avx2, &avx512);
+	detect(&avx2, &avx512, &vnni);
 	if (avx512 && (isa == STATS_AVX512 || isa == STATS_AUTO))
-		return &stats_avx512;
+		return vnni ? &stats_avx512_vnni : &stats_avx512;
 	if (avx2 && (isa == STATS_AVX2 || isa == STATS_AUTO))
 		return &stats_avx2;
 	return isa == STATS_AUTO ? &stats_scalar : NULL;

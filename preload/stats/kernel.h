@@ -27,6 +27,8 @@
 #include "stats/stats.h"
 
 #define STATS_BLOCK 4032 /* elements of one real dtype a kernel gets at most */
+#define STATS_BYTES \
+	(4 * STATS_BLOCK) /* the same of bool and 8-bit integers, whose sums are exact at any length */
 #define STATS_LANES 16
 
 /*
@@ -53,7 +55,7 @@ struct stats_block {
 };
 
 /*
- * Measures n elements at p: 1 to STATS_BLOCK, any alignment. Runs in the default floating-point environment. `ahead`:
+ * Measures n elements at p: 1 to STATS_BLOCK (STATS_BYTES), any alignment. Runs in the default floating-point environment. `ahead`:
  * as many bytes from there on will be wanted soon, and may be fetched into the cache; any address will do.
  */
 typedef void stats_kernel(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
@@ -66,7 +68,7 @@ struct stats_kernels {
 };
 
 extern const struct stats_kernels stats_scalar;
-extern const struct stats_kernels stats_avx2, stats_avx512; /* x86-64 */
+extern const struct stats_kernels stats_avx2, stats_avx512, stats_avx512_vnni; /* x86-64 */
 extern const struct stats_kernels stats_neon; /* aarch64 */
 
 /* Adds what a kernel returned. Blocks in the order of their elements: then the last bits are always the same. */

@@ -12,6 +12,7 @@
 #define W 2
 #define STAGED 0 /* registers are widened by halves */
 #define SPLIT 0
+#define FMA_SUMS 0
 #define NO_COUNT vdupq_n_u64(0)
 
 typedef uint64x2_t vec, count;
@@ -58,6 +59,10 @@ INLINE vec v_high(vec x)
 	INLINE count v_count_##b(count c, vec x, vec y)                             \
 	{                                                                           \
 		return OF(u##b, vsubq_u##b(U(b, c), vcgtq_s##b(S(b, x), S(b, y)))); \
+	}                                                                           \
+	INLINE count v_zeros_##b(count c, vec x)                                    \
+	{                                                                           \
+		return OF(u##b, vsubq_u##b(U(b, c), vceqzq_u##b(U(b, x))));         \
 	}
 
 LANES(8)
@@ -277,11 +282,6 @@ INLINE d8 widen_u64(const unsigned char *p)
 
 /* ---- sums of narrow integers ---- */
 
-INLINE count v_above_8(count c, vec x, vec y)
-{
-	return OF(u8, vsubq_u8(U(8, c), vcgtq_u8(U(8, x), U(8, y))));
-}
-
 INLINE vec sum_8(vec acc, vec z)
 {
 	return OF(u32, vpadalq_u16(U(32, acc), vpaddlq_u8(U(8, z))));
@@ -300,8 +300,9 @@ INLINE int64_t total_sum_8(vec acc)
 	return vaddlvq_s32(S(32, acc));
 }
 
-INLINE int64_t total_sq_8(vec acc)
+INLINE int64_t total_sq_8(vec acc, int64_t sum)
 {
+	(void)sum;
 	return vaddlvq_s32(S(32, acc));
 }
 

@@ -18,16 +18,17 @@
  *   v_count_<b>(c, x, y)          how often x > y (signed) in a lane of a step, on top of c, a `count` that begins as
  *                                 NO_COUNT; v_total_<b>(c): in all lanes
  *   v_least_<b> v_most_<b> v_uleast_<b> v_umost_<b>                 over all lanes
+ *   v_zeros_<b>(c, x)             how often x is 0, counted in the same way
  *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min(x, y) is y where x is NaN
- *   vd_count(c, x, y)             the same for x < y
- *   vd_keep(x, y, z)              x where y <= z, else 0
+ *   vd_count(c, x, y) vd_keep(x, y, z)                              the same for x < y; x where y <= z, else 0
+ *   FMA_SUMS                      1: half of the additions, or all beside inexact squares, are fused multiply-adds by 1
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
  *   STAGED                        1: floats of 8 and 16 bits go through memory as float32. Then there are
  *     stage_<type>(to, p)         64 bytes at p as float32 at `to`; of bf16 spread:
  *     widen_spread(p)             8 elements, 4 at p and 4 behind V / 4 elements
  *     SPLIT                       1: too few registers to add elements up and look at them in one loop
- *   v_above_8(c, x, y)            as v_count_8 for x > y unsigned
- *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; total_sum_8 total_sq_8
+ *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; s = total_sum_8(sums),
+ *                                 total_sq_8(squares, s)
  *   sum_16 sq_16                  add signed elements, or their squares (a struct squares, which begins as NO_SQUARES),
  *                                 to wider lanes; total_sum_16 total_sq_16
  */
@@ -53,14 +54,6 @@ struct bounds {
 	count zeros;
 };
 
-#define NO_SUMS                              \
-	{                                    \
-		{d8_set(0), d8_set(0)},      \
-		{                            \
-			d8_set(0), d8_set(0) \
-		}                            \
-	}
-
 typedef d8 widen(const unsigned char *p);
 typedef void stage(float *to, const unsigned char *p);
 typedef void look(struct bounds *b, vec x, vec limit);
@@ -73,7 +66,12 @@ INLINE d8 d8_set(double x)
 	return a;
 }
 
-/* 16 elements. exact: their squares are doubles, so that a fused multiply-add rounds as an addition does. */
+INLINE struct sums no_sums(void)
+{
+	return (struct sums){{d8_set(0), d8_set(0)}, {d8_set(0), d8_set(0)}};
+}
+
+/* 16 elements. exact: their squares are doubles, so that a fused multiply-add rounds as an addition does (by 1: always). */
 INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size_t size, int exact)
 {
 	UNROLL for (int h = 0; h < 2; h++)
@@ -82,7 +80,8 @@ INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size
 
 		UNROLL for (int i = 0; i < 8 / W; i++)
 		{
-			s->r[i] = vd_add(s->r[i], x.r[i]);
+			s->r[i] = FMA_SUMS && (i & 1 || !exact) ? vd_fma(x.r[i], vd_set(1), s->r[i])
+								: vd_add(s->r[i], x.r[i]);
 			if (exact)
 				q->r[i] = vd_fma(x.r[i], x.r[i], q->r[i]);
 			else
@@ -208,7 +207,7 @@ INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *
 {
 	struct census c = {d8_set(__builtin_inf()), d8_set(-__builtin_inf()), d8_set(0), NO_COUNT,
 		NO_COUNT, NO_COUNT, NO_COUNT};
-	struct sums l = NO_SUMS;
+	struct sums l = no_sums();
 	uint32_t range = STATS_MID;
 	double top, scale = 1;
 
@@ -365,7 +364,7 @@ static void float64_block(const void *data, size_t n, const void *ahead,
 {
 	const unsigned char *p = data;
 	d8 min = d8_set(__builtin_inf()), max = d8_set(-__builtin_inf());
-	struct sums l = NO_SUMS;
+	struct sums l = no_sums();
 	count zeros = NO_COUNT;
 	struct tail t;
 	double top;
@@ -442,7 +441,7 @@ static void float64_block(const void *data, size_t n, const void *ahead,
 	{                                                                                        \
 		struct bounds o = {v_set_##bits(0), v_set_##bits(INT##bits##_MIN), NO_COUNT};    \
 		vec limit = v_set_##bits((int##bits##_t)eps->u);                                 \
-		struct sums l = NO_SUMS;                                                         \
+		struct sums l = no_sums();                                                       \
 		uint##bits##_t first, last;                                                      \
 		size_t seen;                                                                     \
                                                                                                  \
@@ -479,10 +478,10 @@ static void float64_block(const void *data, size_t n, const void *ahead,
 	}
 
 #if STAGED
+#include "stats/simd_e4m3.h"
 WALK_STAGED(f16, 0)
 WALK_STAGED(bf16, 1)
 WALK_STAGED(e5m2, 0)
-WALK_STAGED(e4m3fn, 0)
 #define WALK(type) walk_##type
 #else
 #define WALK(type) walk

@@ -23,218 +23,245 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 	return (struct zero_range){0, (int64_t)((!is_signed && u < all ? u : all) ^ top)};
 }
 
-#define INT_LOOK(bits)                                                                             \
-	struct look_##bits {                                                                       \
-		vec min, max, flip, shift, limit;                                                  \
-		count others;                                                                      \
-	};                                                                                         \
-	INLINE struct look_##bits look_begin_##bits(const struct stats_eps *eps, int is_signed)    \
-	{                                                                                          \
-		struct zero_range z = zero_range(eps->u, bits, is_signed);                         \
-                                                                                                   \
-		return (struct look_##bits){                                                       \
-			v_set_##bits(INT##bits##_MAX),                                             \
-			v_set_##bits(INT##bits##_MIN),                                             \
-			v_set_##bits(is_signed ? 0 : INT##bits##_MIN),                             \
-			v_set_##bits((int##bits##_t)z.shift),                                      \
-			v_set_##bits((int##bits##_t)z.most),                                       \
-			NO_COUNT,                                                                  \
-		};                                                                                 \
-	}                                                                                          \
-	/* One register at `at` for zeros, one at `p` for min and max; mostly the same. */         \
-	INLINE void look_##bits(struct look_##bits *l, const unsigned char *p,                     \
-		const unsigned char *at, int is_signed)                                            \
-	{                                                                                          \
-		vec y = v_load(p), x = v_load(at);                                                 \
-                                                                                                   \
-		if (!is_signed) {                                                                  \
-			y = v_xor(y, l->flip);                                                     \
-			x = v_xor(x, l->flip);                                                     \
-		}                                                                                  \
-		l->min = v_min_##bits(y, l->min);                                                  \
-		l->max = v_max_##bits(y, l->max);                                                  \
-		l->others = v_count_##bits(                                                        \
-			l->others, is_signed ? v_add_##bits(x, l->shift) : x, l->limit);           \
-	}                                                                                          \
-	INLINE void look_end_##bits(                                                               \
-		const struct look_##bits *l, struct stats_block *b, size_t n, int is_signed)       \
-	{                                                                                          \
-		int64_t least = v_least_##bits(l->min), most = v_most_##bits(l->max);              \
-                                                                                                   \
-		*b = (struct stats_block){.min.i = least, .max.i = most};                          \
-		if (!is_signed) {                                                                  \
-			b->min.u = (uint##bits##_t)least ^ (uint##bits##_t)INT##bits##_MIN;        \
-			b->max.u = (uint##bits##_t)most ^ (uint##bits##_t)INT##bits##_MIN;         \
-		}                                                                                  \
-		b->zeros =                                                                         \
-			(uint32_t)(n - v_total_##bits(l->others)); /* zeros of padding are none */ \
+/* How many of n elements count as zeros where eps is above 1: else those that are 0 have been counted already. */
+#define NEAR_ZERO(bits)                                                                    \
+	static uint32_t near_zero_##bits(                                                  \
+		const unsigned char *p, size_t n, uint64_t u, int is_signed)               \
+	{                                                                                  \
+		const size_t size = bits / 8, lanes = V / size;                            \
+		struct zero_range z = zero_range(u, bits, is_signed);                      \
+		vec flip = v_set_##bits(is_signed ? 0 : INT##bits##_MIN);                  \
+		vec shift = v_set_##bits((int##bits##_t)z.shift);                          \
+		vec most = v_set_##bits((int##bits##_t)z.most), y;                         \
+		const count none = NO_COUNT;                                               \
+		uint64_t others = 0;                                                       \
+		struct tail t;                                                             \
+                                                                                           \
+		for (size_t i = 0; i < n; i += lanes) {                                    \
+			const unsigned char *at = p + i * size;                            \
+                                                                                           \
+			if (i + lanes > n) { /* zeros of padding are none of the others */ \
+				tail_load(&t, at, (n - i) * size);                         \
+				at = t.bytes;                                              \
+			}                                                                  \
+			y = v_add_##bits(v_xor(v_load(at), flip), shift);                  \
+			others += v_total_##bits(v_count_##bits(none, y, most));           \
+		}                                                                          \
+		return (uint32_t)(n - others);                                             \
 	}
 
-INT_LOOK(16)
-INT_LOOK(32)
-INT_LOOK(64)
+NEAR_ZERO(8)
+NEAR_ZERO(16)
+NEAR_ZERO(32)
+NEAR_ZERO(64)
+
+struct look {
+	vec min, max;
+	count zeros;
+};
+
+/*
+ * A step: the elements at `at` for sums and zeros, those at `last` for min and max. They are mostly the same, but in
+ * the last step those that do not fill it are followed by zeros, and the last ones are looked at instead.
+ */
+typedef void step(void *state, const unsigned char *at, const unsigned char *last);
+
+/* Bytes i to end of those at p; returns up to where there would be some if the last step were full. */
+INLINE size_t steps(const unsigned char *p, size_t i, size_t end, const unsigned char *ahead,
+	size_t each, step *one, void *state)
+{
+	for (; i + each <= end; i += each) {
+		fetch(ahead + i, each);
+		one(state, p + i, p + i);
+	}
+	if (i < end) {
+		struct tail t;
+
+		tail_load(&t, p + i, end - i);
+		one(state, t.bytes, p + end - each);
+		i += each;
+	}
+	return i;
+}
 
 /*
  * 8 bits, exact; sums are over unsigned z: x of uint8, x + t of int8 with t = 128. sum x = sum z - n t,
- * sum x^2 = sum z^2 - 2 t sum x - n t^2. n includes the padding, whose x is 0. Zeros are those with z - first <= span.
+ * sum x^2 = sum z^2 - 2 t sum x - n t^2. n includes the padding, whose x is 0.
  */
-#define BYTES(name, dt, is_signed, member)                                                   \
-	static void name##_block(const void *data, size_t n, const void *ahead,              \
-		const struct stats_eps *eps, struct stats_block *b)                          \
-	{                                                                                    \
-		const int64_t t = is_signed ? 128 : 0;                                       \
-		const unsigned char *p = data;                                               \
-		int64_t u = eps->u < 255 ? (int64_t)eps->u : 255;                            \
-		int64_t first = t > u ? t - u : 0, end = t + u < 255 ? t + u : 255;          \
-		vec flip = v_set_8(INT8_MIN), span = v_set_8((int8_t)(end - first));         \
-		vec min = v_set_8(is_signed ? INT8_MAX : -1),                                \
-		    max = v_set_8(is_signed ? INT8_MIN : 0);                                 \
-		vec back = v_set_8((int8_t)-first);                                          \
-		vec sum = v_set_64(0), sq = v_set_64(0);                                     \
-		count others = NO_COUNT;                                                     \
-		size_t i = 0;                                                                \
-		struct tail tail;                                                            \
-		int64_t s;                                                                   \
-                                                                                             \
-		if (n < 64) {                                                                \
-			stats_scalar.block[dt](p, n, ahead, eps, b);                         \
-			return;                                                              \
-		}                                                                            \
-		for (; i < n; i += 64, p += 64) {                                            \
-			const unsigned char *last = p, *at = p;                              \
-                                                                                             \
-			if (i + 64 > n) {                                                    \
-				tail_load(&tail, p, n - i);                                  \
-				last = p - (i + 64 - n);                                     \
-				at = tail.bytes;                                             \
-			}                                                                    \
-			fetch((const unsigned char *)ahead + i, 64);                         \
-			UNROLL for (int k = 0; k < 64; k += V)                               \
-			{                                                                    \
-				vec z = v_load(at + k), y = v_load(last + k);                \
-                                                                                             \
-				z = is_signed ? v_xor(z, flip) : z;                          \
-				min = is_signed ? v_min_8(y, min) : v_umin_8(y, min);        \
-				max = is_signed ? v_max_8(y, max) : v_umax_8(y, max);        \
-				sum = sum_8(sum, z);                                         \
-				sq = sq_8(sq, z);                                            \
-				z = is_signed ? v_add_8(z, back) : z;                        \
-				others = v_above_8(others, z, span);                         \
-			}                                                                    \
-		}                                                                            \
-		s = total_sum_8(sum) - (int64_t)i * t;                                       \
-		*b = (struct stats_block){.zeros = (uint32_t)(n - v_total_8(others)),        \
-			.min.member = is_signed ? v_least_8(min) : (uint8_t)v_uleast_8(min), \
-			.max.member = is_signed ? v_most_8(max) : (uint8_t)v_umost_8(max),   \
-			.sum.hi = (double)s,                                                 \
-			.sq.hi = (double)(total_sq_8(sq) - 2 * t * s - (int64_t)i * t * t)}; \
+struct bytes {
+	struct look l;
+	vec sum, sq;
+};
+
+#define BYTES(name, dt, is_signed)                                                               \
+	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last) \
+	{                                                                                        \
+		struct bytes *s = state;                                                         \
+		vec flip = v_set_8(INT8_MIN);                                                    \
+                                                                                                 \
+		UNROLL for (int k = 0; k < 64; k += V)                                           \
+		{                                                                                \
+			vec x = v_load(at + k), y = v_load(last + k);                            \
+			vec z = is_signed ? v_xor(x, flip) : x;                                  \
+                                                                                                 \
+			s->l.min = is_signed ? v_min_8(y, s->l.min) : v_umin_8(y, s->l.min);     \
+			s->l.max = is_signed ? v_max_8(y, s->l.max) : v_umax_8(y, s->l.max);     \
+			s->l.zeros = v_zeros_8(s->l.zeros, x);                                   \
+			s->sum = sum_8(s->sum, z);                                               \
+			s->sq = sq_8(s->sq, z);                                                  \
+		}                                                                                \
+	}                                                                                        \
+	static void name##_block(const void *p, size_t n, const void *ahead,                     \
+		const struct stats_eps *eps, struct stats_block *b)                              \
+	{                                                                                        \
+		const int64_t t = is_signed ? 128 : 0;                                           \
+		struct bytes s = {{v_set_8(is_signed ? INT8_MAX : -1),                           \
+					  v_set_8(is_signed ? INT8_MIN : 0), NO_COUNT},          \
+			v_set_64(0), v_set_64(0)};                                               \
+		const count none = NO_COUNT;                                                     \
+		size_t zeros = 0, i = 0;                                                         \
+		int64_t sum, seen;                                                               \
+                                                                                                 \
+		if (n < 64) {                                                                    \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                             \
+			return;                                                                  \
+		}                                                                                \
+		while (i < n) { /* lanes of 8 bits count no more than a block at once */         \
+			size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;                  \
+                                                                                                 \
+			s.l.zeros = none;                                                        \
+			i = steps(p, i, end, ahead, 64, name##_step, &s);                        \
+			zeros += v_total_8(s.l.zeros) + end - i;                                 \
+		}                                                                                \
+		seen = (int64_t)i;                                                               \
+		sum = total_sum_8(s.sum);                                                        \
+		*b = (struct stats_block){                                                       \
+			.min.i = is_signed ? v_least_8(s.l.min) : (uint8_t)v_uleast_8(s.l.min),  \
+			.max.i = is_signed ? v_most_8(s.l.max) : (uint8_t)v_umost_8(s.l.max),    \
+			.sq.hi = (double)(total_sq_8(s.sq, sum) - 2 * t * (sum - seen * t) -     \
+					  seen * t * t),                                         \
+			.sum.hi = (double)(sum - seen * t)};                                     \
+		b->zeros = eps->u ? near_zero_8(p, n, eps->u, is_signed) : (uint32_t)zeros;      \
 	}
 
-BYTES(int8, DT_INT8, 1, i)
-BYTES(uint8, DT_UINT8, 0, u)
+BYTES(int8, DT_INT8, 1)
+BYTES(uint8, DT_UINT8, 0)
 
 /*
  * 16 bits: exact, in integers. Unsigned: from sums over y to sums over x = y + t, with t = 2^15:
  * sum x = sum y + n t, sum x^2 = sum y^2 + 2 t sum y + n t^2. n includes the padding, whose x is 0.
  */
-#define SHORTS(name, dt, is_signed)                                               \
-	static void name##_block(const void *data, size_t n, const void *ahead,   \
-		const struct stats_eps *eps, struct stats_block *b)               \
-	{                                                                         \
-		const int64_t t = is_signed ? 0 : 1 << 15;                        \
-		const unsigned char *p = data;                                    \
-		struct look_16 l = look_begin_16(eps, is_signed);                 \
-		vec sum = v_set_64(0);                                            \
-		struct squares sq = NO_SQUARES;                                   \
-		int64_t s, seen;                                                  \
-		size_t i = 0;                                                     \
-		struct tail tail;                                                 \
-                                                                                  \
-		if (n < 32) {                                                     \
-			stats_scalar.block[dt](p, n, ahead, eps, b);              \
-			return;                                                   \
-		}                                                                 \
-		for (; i < n; i += 32, p += 64) {                                 \
-			const unsigned char *last = p, *at = p;                   \
-                                                                                  \
-			if (i + 32 > n) {                                         \
-				tail_load(&tail, p, (n - i) * 2);                 \
-				last = p - (i + 32 - n) * 2;                      \
-				at = tail.bytes;                                  \
-			}                                                         \
-			fetch((const unsigned char *)ahead + i * 2, 64);          \
-			UNROLL for (int k = 0; k < 64; k += V)                    \
-			{                                                         \
-				vec y = v_load(at + k);                           \
-                                                                                  \
-				look_16(&l, last + k, at + k, is_signed);         \
-				y = is_signed ? y : v_xor(y, l.flip);             \
-				sum = sum_16(sum, y);                             \
-				sq_16(&sq, y);                                    \
-			}                                                         \
-		}                                                                 \
-		look_end_16(&l, b, n, is_signed);                                 \
-		seen = (int64_t)i;                                                \
-		s = total_sum_16(sum);                                            \
-		b->sum.hi = (double)(s + seen * t);                               \
-		b->sq.hi = (double)(total_sq_16(&sq) + 2 * t * s + seen * t * t); \
+struct shorts {
+	struct look l;
+	vec sum;
+	struct squares sq;
+};
+
+#define SHORTS(name, dt, is_signed)                                                              \
+	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last) \
+	{                                                                                        \
+		struct shorts *s = state;                                                        \
+		vec flip = v_set_16(is_signed ? 0 : INT16_MIN);                                  \
+                                                                                                 \
+		UNROLL for (int k = 0; k < 64; k += V)                                           \
+		{                                                                                \
+			vec x = v_load(at + k), y = v_xor(v_load(last + k), flip);               \
+                                                                                                 \
+			s->l.min = v_min_16(y, s->l.min);                                        \
+			s->l.max = v_max_16(y, s->l.max);                                        \
+			s->l.zeros = v_zeros_16(s->l.zeros, x);                                  \
+			x = v_xor(x, flip);                                                      \
+			s->sum = sum_16(s->sum, x);                                              \
+			sq_16(&s->sq, x);                                                        \
+		}                                                                                \
+	}                                                                                        \
+	static void name##_block(const void *p, size_t n, const void *ahead,                     \
+		const struct stats_eps *eps, struct stats_block *b)                              \
+	{                                                                                        \
+		const int64_t t = is_signed ? 0 : 1 << 15;                                       \
+		struct shorts s = {{v_set_16(INT16_MAX), v_set_16(INT16_MIN), NO_COUNT},         \
+			v_set_64(0), NO_SQUARES};                                                \
+		int64_t sum, seen;                                                               \
+                                                                                                 \
+		if (n < 32) {                                                                    \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                             \
+			return;                                                                  \
+		}                                                                                \
+		seen = (int64_t)steps(p, 0, n * 2, ahead, 64, name##_step, &s) / 2;              \
+		sum = total_sum_16(s.sum);                                                       \
+		*b = (struct stats_block){.min.i = v_least_16(s.l.min) + t,                      \
+			.max.i = v_most_16(s.l.max) + t,                                         \
+			.sum.hi = (double)(sum + seen * t),                                      \
+			.sq.hi = (double)(total_sq_16(&s.sq) + 2 * t * sum + seen * t * t)};     \
+		b->zeros = eps->u ? near_zero_16(p, n, eps->u, is_signed)                        \
+				  : (uint32_t)(v_total_16(s.l.zeros) + n - (size_t)seen);        \
 	}
 
 SHORTS(int16, DT_INT16, 1)
 SHORTS(uint16, DT_UINT16, 0)
 
 /*
- * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double; those of 64 bits are added up as
- * halves, as in scalar.c: high of x with the top bit flipped if x is signed, so that it is not negative.
+ * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double. Those of 64 bits are added up
+ * modulo 2^64, and once more their upper halves, of signed ones with the top bit flipped, so that they are not
+ * negative; what the lower halves add up to is far less than 2^64, so it is known from the first.
  */
-#define WIDE(name, dt, bits, is_signed, load8)                                               \
-	static void name##_block(const void *data, size_t n, const void *ahead,              \
-		const struct stats_eps *eps, struct stats_block *b)                          \
-	{                                                                                    \
-		const unsigned char *p = data;                                               \
-		const size_t size = bits / 8;                                                \
-		struct look_##bits l = look_begin_##bits(eps, is_signed);                    \
-		struct sums sums = NO_SUMS;                                                  \
-		vec high = v_set_64(0), low = v_set_64(0), top = v_set_64(INT64_MIN);        \
-		size_t i = 0;                                                                \
-		struct tail tail;                                                            \
-                                                                                             \
-		if (n < 16) {                                                                \
-			stats_scalar.block[dt](p, n, ahead, eps, b);                         \
-			return;                                                              \
-		}                                                                            \
-		for (; i < n; i += 16, p += 16 * size) {                                     \
-			const unsigned char *last = p, *at = p;                              \
-                                                                                             \
-			if (i + 16 > n) {                                                    \
-				tail_load(&tail, p, (n - i) * size);                         \
-				last = p - (i + 16 - n) * size;                              \
-				at = tail.bytes;                                             \
-			}                                                                    \
-			fetch((const unsigned char *)ahead + i * size, 16 * size);           \
-			add_lanes(&sums, load8, at, size, 0);                                \
-			UNROLL for (size_t k = 0; k < 16 * size; k += V)                     \
-			{                                                                    \
-				look_##bits(&l, last + k, at + k, is_signed);                \
-				if (bits == 64) {                                            \
-					vec x = v_load(at + k);                              \
-                                                                                             \
-					low = v_add_64(low, v_and(x, v_set_64(UINT32_MAX))); \
-					x = v_high(is_signed ? v_xor(x, top) : x);           \
-					high = v_add_64(high, x);                            \
-				}                                                            \
-			}                                                                    \
-		}                                                                            \
-		look_end_##bits(&l, b, n, is_signed);                                        \
-		if (bits == 64) {                                                            \
-			int64_t flipped = is_signed ? (int64_t)i << 31 : 0;                  \
-                                                                                             \
-			b->sum.hi = (double)((int64_t)v_sum_64(high) - flipped) * 0x1p32;    \
-			b->sum.lo = (double)v_sum_64(low);                                   \
-		} else {                                                                     \
-			b->sum.hi = fold(sums.s);                                            \
-		}                                                                            \
-		b->sq.hi = fold(sums.q);                                                     \
+struct wides {
+	struct look l;
+	struct sums sums;
+	vec all, high;
+};
+
+#define WIDE(name, dt, bits, is_signed, load8)                                                    \
+	INLINE void name##_step(void *state, const unsigned char *at, const unsigned char *last)  \
+	{                                                                                         \
+		struct wides *s = state;                                                          \
+		const size_t size = bits / 8;                                                     \
+		vec top = v_set_##bits(INT##bits##_MIN);                                          \
+                                                                                                  \
+		add_lanes(&s->sums, load8, at, size, 0);                                          \
+		UNROLL for (size_t k = 0; k < 16 * size; k += V)                                  \
+		{                                                                                 \
+			vec x = v_load(at + k), y = v_load(last + k);                             \
+                                                                                                  \
+			y = is_signed ? y : v_xor(y, top);                                        \
+			s->l.min = v_min_##bits(y, s->l.min);                                     \
+			s->l.max = v_max_##bits(y, s->l.max);                                     \
+			s->l.zeros = v_zeros_##bits(s->l.zeros, x);                               \
+			if (bits == 64) {                                                         \
+				s->all = v_add_64(s->all, x);                                     \
+				x = is_signed ? v_xor(x, top) : x;                                \
+				s->high = v_add_64(s->high, v_high(x));                           \
+			}                                                                         \
+		}                                                                                 \
+	}                                                                                         \
+	static void name##_block(const void *p, size_t n, const void *ahead,                      \
+		const struct stats_eps *eps, struct stats_block *b)                               \
+	{                                                                                         \
+		const size_t size = bits / 8;                                                     \
+		struct wides s = {                                                                \
+			{v_set_##bits(INT##bits##_MAX), v_set_##bits(INT##bits##_MIN), NO_COUNT}, \
+			no_sums(), v_set_64(0), v_set_64(0)};                                     \
+		const uint64_t flip = is_signed ? 0 : (uint64_t)1 << (bits - 1);                  \
+		size_t seen;                                                                      \
+                                                                                                  \
+		if (n < 16) {                                                                     \
+			stats_scalar.block[dt](p, n, ahead, eps, b);                              \
+			return;                                                                   \
+		}                                                                                 \
+		seen = steps(p, 0, n * size, ahead, 16 * size, name##_step, &s) / size;           \
+		*b = (struct stats_block){                                                        \
+			.min.u = (uint64_t)(int64_t)v_least_##bits(s.l.min) + flip,               \
+			.max.u = (uint64_t)(int64_t)v_most_##bits(s.l.max) + flip,                \
+			.sum.hi = fold(s.sums.s),                                                 \
+			.sq.hi = fold(s.sums.q)};                                                 \
+		if (bits == 64) {                                                                 \
+			uint64_t high = v_sum_64(s.high) - (is_signed ? seen << 31 : 0);          \
+                                                                                                  \
+			b->sum.hi = (double)(int64_t)high * 0x1p32;                               \
+			b->sum.lo = (double)(v_sum_64(s.all) - (high << 32));                     \
+		}                                                                                 \
+		b->zeros = eps->u ? near_zero_##bits(p, n, eps->u, is_signed)                     \
+				  : (uint32_t)(v_total_##bits(s.l.zeros) + n - seen);             \
 	}
 
 WIDE(int32, DT_INT32, 32, 1, widen_i32)
@@ -247,18 +274,21 @@ static void bool_block(const void *data, size_t n, const void *ahead, const stru
 	struct stats_block *b)
 {
 	const unsigned char *p = data;
-	vec none = v_set_8(0);
-	count ones = NO_COUNT;
-	size_t i = 0, trues;
+	const count none = NO_COUNT;
+	size_t i = 0, trues = 0;
 
 	(void)ahead; /* so little to do that the CPU keeps far enough ahead by itself; fetching only slows it */
 
-	for (; i + 64 <= n; i += 64, p += 64) {
-		/* 1 > x as unsigned numbers: min(x, 1) is 0 */
-		UNROLL for (int k = 0; k < 64; k += V) ones =
-			v_count_8(ones, v_umin_8(v_load(p + k), v_set_8(1)), none);
+	while (i + 64 <= n) { /* as in BYTES */
+		size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;
+		count zeros = none;
+
+		trues += (end - i) / 64 * 64;
+		for (; i + 64 <= end; i += 64, p += 64)
+			UNROLL for (int k = 0; k < 64; k += V) zeros =
+				v_zeros_8(zeros, v_load(p + k));
+		trues -= v_total_8(zeros);
 	}
-	trues = v_total_8(ones);
 	for (; i < n; i++, p++)
 		trues += *p != 0;
 	*b = (struct stats_block){.min.u = trues == n, .max.u = trues > 0};

@@ -153,6 +153,7 @@ void stats_combine(struct stats_acc *a, const struct stats_block *b)
 void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next)
 {
 	uint64_t bytes = n * a->parts * a->size, at = 0;
+	uint64_t most = a->size == 1 && a->cls != DTC_FLOAT ? STATS_BYTES : STATS_BLOCK * a->size;
 	/* Of a piece that is shorter than the distance the whole is followed by the whole of another. */
 	uint64_t lead = bytes < STATS_FAR ? bytes : STATS_FAR;
 	stats_share_fn *share = atomic_load_explicit(&stats_share, memory_order_acquire);
@@ -164,10 +165,9 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 	}
 	a->n += n * a->parts;
 	while (at < bytes) {
-		uint64_t len = STATS_BLOCK * a->size;
+		uint64_t len = most < bytes - at ? most : bytes - at;
 		const unsigned char *ahead = (const unsigned char *)p + at;
 
-		len = len < bytes - at ? len : bytes - at;
 		if (at + lead < bytes)
 			ahead += lead;
 		else if (next)

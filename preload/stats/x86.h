@@ -74,11 +74,6 @@ INLINE void stage_e5m2(float *to, const unsigned char *p)
 	}
 }
 
-INLINE void stage_e4m3fn(float *to, const unsigned char *p)
-{
-	UNROLL for (int i = 0; i < 8; i++) _mm256_store_ps(to + 8 * i, eight_e4m3fn(p + 8 * i));
-}
-
 /* halves(op, x): op of the upper and the lower half of x, 256 bits. */
 #define REDUCE(name, type, reg, halves, op, bits)                                                \
 	INLINE type name(reg v)                                                                  \

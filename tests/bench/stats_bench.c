@@ -15,19 +15,25 @@
  *   :nan     one element in 1000 is NaN
  * Sizes: 64 KiB, 4 MiB, and main memory: 4 times the last-level cache, 512 MiB at least, a quarter of RAM at most.
  *
- * What bounds it. A Zen 4 (3.6 GHz) starts four vector operations of 32 bytes a cycle, conversions to double and
- * additions only two of these. Operations for 64 bytes of tensor in AVX-512 as these kernels do it, counted by hand, one of
- * 64 bytes counted as two:
- *              bounds, zeros   as float32   to double   add   square, add   in all   cycles: at least   measured in L2
- *   float32    8               -            4           4     4             20       5.0                5.9
- *   bfloat16   8               4            8           8     8             36       9.0                10.8
- *   float16    8               4            8           8     8             36       9.0                11.3
- * The share of main memory's rate (64 bytes in 7.7 cycles there) follows: float32 keeps up; bfloat16 and float16, done this
- * way, cannot reach more than 7.7 / 9.0 = 0.86 of it, and with the 10.0 cycles that these instructions took by themselves,
- * in a loop without memory traffic, 0.77; the rest up to 10.8 was not looked into further. Nor can float32 reach the rate of
- * the caches (64 bytes in 2.3 cycles from L3, 2 from L2): its conversions and additions alone take 4. Sums of bfloat16 in
- * float32 would save an estimated tenth of the operations, and would be exact only where the exponents of elements added up
- * differ by less than about 12; this was not tried.
+ * What bounds it. A Zen 4 (3.7 GHz) starts four vector operations of 32 bytes a cycle, conversions to double and
+ * additions only two of these, as products, comparisons and table look-ups. Operations for 64 bytes of tensor in AVX-512 as
+ * these kernels do it, counted by hand, one of 64 bytes counted as two:
+ *              bounds, zeros   as float32   to double   add   square, add   in all   cycles: at least   measured in L1
+ *   float32    8               -            4           4     4             20       5.0                5.1
+ *   bfloat16   8               4            8           8     8             36       9.0                9.7
+ *   float16    8               4            8           8     8             36       9.0                9.8
+ * and some 60 cycles more a block of 4032 elements, which is half a cycle for 64 bytes of bfloat16.
+ *
+ * The share of main memory's rate (64 bytes in 7.7 cycles there) follows: bfloat16 and float16 cannot reach more than 0.75
+ * in this way. Parts of it, measured in loops of their own: to double, add, square and add 8.5 cycles in the 16 lanes, 6.5
+ * in 32; in 32 with making float32 of them 7.9 to 8.9, and with bounds and zeros 10.1: no less than in 16, for then the
+ * pipes are what is waited for. Nor can float32 reach the rate of the caches (64 bytes in 2.3 cycles from L3, 2 from L2):
+ * converting, adding and squaring alone take 3.3.
+ *
+ * What else did not help bfloat16 and float16: zeros by the least magnitude of a block instead of counting; going over them
+ * in two loops; float32 made by shift and mask instead of unpacking; other ways and distances of fetching ahead. Not tried:
+ * integers, where each element needs one of many shifts for its exponent, which comes to 38 operations; sums in float32,
+ * which would save a tenth and are exact only where exponents of elements added up differ by less than about 12.
  */
 #include <stdio.h>
 #include <stdlib.h>

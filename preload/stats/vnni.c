@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The AVX-512 variant once more, for CPUs that have VNNI as well: sums of squares of 8-bit integers take a fourth of
+ * the operations. Compiled with its own flags.
+ */
+#define AVX512_TABLE stats_avx512_vnni
+
+#include "stats/avx512.c"
