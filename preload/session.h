@@ -35,6 +35,7 @@ struct session {
 	 * without fork(), past pthread_atfork. Points to a constant 1 before ON and where the kernel has no such thing.
 	 */
 	const volatile uint32_t *alive;
+	_Atomic bool paused;
 	pid_t pid; /* of the recorded process */
 	struct config cfg;
 	struct wraplist *list;
@@ -49,11 +50,14 @@ struct session {
 	bool rank_guessed;
 	char run[128];
 	struct clock_base clock; /* as it was at the start; the journal's head has the one in use */
-	_Atomic bool paused;
-	_Atomic uint64_t seq; /* next block of call numbers */
 	bool clock_settled;
 	bool inline_writer; /* no writer thread could be started */
 	uint64_t meta_of_commit, meta_of_count; /* what the last meta.json said */
+	/*
+	 * Next block of call numbers: all threads write it, so it has a cache line of its own. What they read in each
+	 * call (phase, paused, cfg) is not to be taken from them by that.
+	 */
+	_Alignas(64) _Atomic uint64_t seq;
 };
 
 extern struct session session;

@@ -270,6 +270,15 @@ enum api_trait {
 		64, /* its calls show whether the step marker, a function of a language, runs anew */
 };
 
+/* The buffers of a row whose calls are all of the usual form: call/plan.h. */
+struct plan {
+	_Atomic uint8_t state; /* enum plan_state */
+	uint8_t nin, nout;
+	struct plain_buffer {
+		uint8_t buf, count, dtype; /* arguments, from 0 */
+	} buffer[2 * KIND_VIEWS]; /* nin, then nout */
+};
+
 struct api {
 	_Atomic uint32_t state;
 	uint32_t traits; /* set before state leaves API_NEW */
@@ -279,6 +288,7 @@ struct api {
 		copy; /* of the library that `real` is in: its lowest address; 0: not looked up yet */
 	const struct api_spec *spec;
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
+	struct plan plan;
 };
 
 /* All compiled wrappers, in the order of the generator's ids; sorted by symbol for api_find. */
@@ -334,7 +344,7 @@ struct lib {
 	struct comm *(*comm)(uint64_t handle);
 	void (*dtype)(uint64_t handle, struct dtype_desc *d);
 	enum redop (*redop)(uint64_t handle);
-	bool (*in_place)(const void *buf);
+	const int64_t *in_place; /* the address that stands for the buffer of the other side */
 	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
 	enum root_is (*root)(const struct comm *c, int64_t value,
 		int *rank); /* *rank: JOURNAL_NONE if unknown */

@@ -118,17 +118,15 @@ static enum journal_count filter(const struct call *c)
 	return large_enough(&c->what) ? JC_RECORDED : JC_SKIP_SIZE;
 }
 
-static void enter_data(struct call *c)
+static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 {
-	struct api *f = c->api;
-	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
 	if (!describe(c)) {
 		c->mode = CALL_NESTED;
 		return;
 	}
-	if (f->spec->completion == DONE_START) {
+	if (s->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */
 		c->mode = CALL_TASK;
 		return;
@@ -137,7 +135,7 @@ static void enter_data(struct call *c)
 		activation_look();
 	if (f->traits & API_LISTED) {
 		/* Counted whether it is recorded or not: the number joins the ranks. */
-		if (k->collective && c->what.comm)
+		if (s->kind->collective && c->what.comm)
 			comm_seq = comm_next(c->what.comm);
 	}
 
@@ -163,10 +161,10 @@ static void enter_data(struct call *c)
 		thread_count(c->t, JC_SKIP_CALLER);
 		return;
 	}
-	if (f->spec->completion == DONE_STREAM)
+	if (s->completion == DONE_STREAM)
 		stream_enter(c);
 	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
-	if (!c->rec && f->spec->completion == DONE_STREAM)
+	if (!c->rec && s->completion == DONE_STREAM)
 		stream_drop(&c->what);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
@@ -175,13 +173,13 @@ static void enter_data(struct call *c)
 	}
 }
 
-static void enter_inside(struct call *c, struct thread_word *w)
+static void enter_inside(
+	struct call *c, struct api *f, const struct api_spec *s, struct thread_word *w)
 {
-	const struct api_spec *s = c->api->spec;
 	bool nested = w->depth > 0;
 
-	if (c->api->traits & API_COUNTED) {
-		atomic_fetch_add_explicit(&c->api->hits, 1, memory_order_relaxed);
+	if (f->traits & API_COUNTED) {
+		atomic_fetch_add_explicit(&f->hits, 1, memory_order_relaxed);
 		return;
 	}
 	if (s->task == TASK_SCOPE) {
@@ -200,14 +198,14 @@ static void enter_inside(struct call *c, struct thread_word *w)
 	if (s->task == TASK_DATA) {
 		if (s->lib->ready && !s->lib->ready())
 			return;
-		enter_data(c);
+		enter_data(c, f, s);
 	} else {
 		c->mode = CALL_TASK;
 		stream_poll();
 		if (s->task == TASK_GROUP_END)
 			stream_group_enter(c);
 	}
-	if (c->api->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
+	if (f->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);
 }
 
@@ -254,22 +252,22 @@ static inline void own_time_end(struct call *c)
 	if (c->t != thread_word.self)
 		return;
 
-	uint64_t exact = c->t->counted - c->counted;
-	uint64_t own = c->own + (clock_ticks() - c->end);
+	uint64_t exact = c->t->counted - c->counted, end = call_ended(c);
+	uint64_t own = c->own + (clock_ticks() - end);
 
 	if (own > exact)
 		thread_self_time(c->t, (own - exact) * c->weight);
 }
 
 /* Where it counts as being on the way. */
-static inline uint32_t *level_of(const struct api *f, struct thread_word *w)
+static inline uint32_t *level_of(const struct api_spec *s, struct thread_word *w)
 {
-	return __builtin_expect(f->spec->around, 0) ? &w->around : &w->depth;
+	return __builtin_expect(s->around, 0) ? &w->around : &w->depth;
 }
 
 static inline void step_out(const struct call *c, struct thread_word *w)
 {
-	uint32_t *level = level_of(c->api, w);
+	uint32_t *level = level_of(c->api->spec, w);
 
 	w->call = c->outer;
 	/* A forked child begins at 0, inside of whatever it was forked in. */
@@ -300,6 +298,8 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	if (!real && state != API_GONE)
 		real = state == API_MULTI ? real_of_caller(f, pc) : call_real(f);
 	if (real && (state == API_ON || (state == API_MULTI && f->traits))) {
+		const struct api_spec *s = f->spec;
+
 		own_time_begin(c, w);
 		c->api = f;
 		c->real = real;
@@ -309,13 +309,13 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		c->outer = w->call;
 		c->pc = pc;
 		c->frame = frame;
-		enter_inside(c, w);
+		enter_inside(c, f, s, w);
 		if (c->mode != CALL_PASS && c->mode != CALL_SCOPE) {
 			if (w->depth + w->around == 0) {
 				w->frame = frame;
 				w->pc = pc;
 			}
-			++*level_of(f, w);
+			++*level_of(s, w);
 			/* The real function starts here; what came before was ours. */
 			if (!c->rec) {
 				if (!w->self)
@@ -355,10 +355,14 @@ int64_t call_leave(struct call *c, int64_t ret)
 		return ret;
 	}
 
+	const struct api *f = c->api;
+	const struct api_spec *s = f->spec;
+	const struct lib *lib = s->lib;
+	/* A program asks again and again before a Test says yes, and the clock is a quarter of what that costs. */
+	uint64_t end = s->task == TASK_TEST ? 0 : clock_ticks();
 	struct thread_word *w = &thread_word;
-	uint64_t end = clock_ticks();
 	int err = errno;
-	bool ok = is_success(c->api->spec->lib, ret);
+	bool ok = is_success(lib, ret);
 
 	w->busy++;
 	c->done = 1;
@@ -370,25 +374,25 @@ int64_t call_leave(struct call *c, int64_t ret)
 		c->rec = NULL;
 	}
 	if (c->mode == CALL_SCOPE) {
-		if (c->api->spec->lib->leave)
-			c->api->spec->lib->leave(c, ret);
+		if (lib->leave)
+			lib->leave(c, ret);
 		w->busy--;
 		errno = err;
 		return ret;
 	}
-	if (c->api->traits & API_HOOKED && c->api->spec->lib->leave)
-		c->api->spec->lib->leave(c, ret);
+	if (f->traits & API_HOOKED && lib->leave)
+		lib->leave(c, ret);
 	if (c->rec) {
-		if (c->api->spec->completion == DONE_STREAM)
+		if (s->completion == DONE_STREAM)
 			stream_leave(c, ret);
 		else if (c->async)
 			record_async(c->rec, &c->what);
 		else
 			record_close(c->rec, &c->what, end, !ok, ret);
-	} else if (c->api->spec->task == TASK_GROUP_START || c->api->spec->task == TASK_GROUP_END) {
+	} else if (s->task == TASK_GROUP_START || s->task == TASK_GROUP_END) {
 		stream_group(c, ret);
 	}
-	if (c->api->traits & API_MARKER && w->depth == 1)
+	if (f->traits & API_MARKER && w->depth == 1)
 		step_marker_hit();
 	step_out(c, w);
 	if (c->weight && c->t)
@@ -400,7 +404,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 
 void call_unwind(struct call *c)
 {
-	if (__builtin_expect(c->mode == CALL_PASS || c->done, 1))
+	if (c->mode == CALL_PASS || c->done)
 		return;
 
 	struct thread_word *w = &thread_word;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "call/api.h"
 #include "call/view.h"
 
@@ -52,14 +53,15 @@ enum call_mode {
 };
 
 struct call {
-	uint32_t mode; /* enum call_mode; call_unwind() looks at this field only */
+	uint32_t mode; /* enum call_mode */
 	uint32_t done; /* call_leave() was reached */
 	struct api *api;
 	const void *real; /* this call's; api->real may be that of another copy of the library */
 	union arg *v;
 	struct thread *t;
 	struct journal_call *rec; /* NULL: dropped or not recorded */
-	uint64_t start, end; /* ticks around the real function */
+	/* Ticks around the real function. Of a TASK_TEST call_ended() gives the end, which few of them need. */
+	uint64_t start, end;
 	uint64_t outer; /* seq of the enclosing call, 0: none */
 	bool ok; /* from call_leave() on: the return value is no error */
 	bool async; /* set by the adapter's leave: the call goes on after its return */
@@ -96,6 +98,14 @@ static inline void *call_real(const struct api *f)
 	return atomic_load_explicit(&f->real, memory_order_relaxed);
 }
 
+/* When the real function of a TASK_TEST ended: the time of the first question, which is asked at once. */
+static inline uint64_t call_ended(struct call *c)
+{
+	if (!c->end)
+		c->end = clock_ticks();
+	return c->end;
+}
+
 /* The argument that has the role, or NULL. */
 static inline union arg *call_arg(const struct call *c, enum role r)
 {
@@ -107,7 +117,14 @@ static inline union arg *call_arg(const struct call *c, enum role r)
 /* Returns ret. */
 int64_t call_leave(struct call *c, int64_t ret);
 
-/* Cleanup handler: closes a call that an exception, longjmp by unwinding or thread cancellation left. */
+/* Closes a call that an exception, longjmp by unwinding or thread cancellation left. */
 void call_unwind(struct call *c);
+
+/* Cleanup handler of *c. */
+static inline void call_cleanup(struct call *c)
+{
+	if (__builtin_expect(!c->done, 0))
+		call_unwind(c);
+}
 
 #endif

@@ -7,20 +7,11 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "call/comm.h"
+#include "call/doubt.h"
+#include "call/plan.h"
+#include "call/roles.h"
 #include "journal/layout.h"
-#include "stack/memory.h"
-
-/* A role that a function lacks is played by another one, which has no substitute of its own. */
-static const uint8_t stand_in[ROLE_NROLES] = {
-	[ROLE_SCOUNT] = ROLE_COUNT,
-	[ROLE_RCOUNT] = ROLE_COUNT,
-	[ROLE_SDTYPE] = ROLE_DTYPE,
-	[ROLE_RDTYPE] = ROLE_DTYPE,
-	[ROLE_RPEER] = ROLE_PEER,
-	[ROLE_RTAG] = ROLE_TAG,
-};
 
 /* A call's arguments by role, in a form that stays in registers. */
 struct args {
@@ -36,10 +27,8 @@ static inline struct args args_of(const struct call *c)
 
 static inline const union arg *arg(struct args a, unsigned role)
 {
-	unsigned i = a.s->at[role];
+	unsigned i = argument_of(a.s, role);
 
-	if (!i && stand_in[role])
-		i = a.s->at[stand_in[role]];
 	return i ? a.v + i - 1 : NULL;
 }
 
@@ -136,6 +125,14 @@ struct shared {
 	struct dtype_desc desc;
 };
 
+static inline void no_dtype(struct dtype_desc *d)
+{
+	d->size = 0;
+	d->extent = 0;
+	d->dtype = DT_OTHER;
+	d->derived = false;
+}
+
 static inline void dtype_of(struct args args, const struct extent *e, struct shared *k)
 {
 	const struct api_spec *s = args.s;
@@ -145,10 +142,7 @@ static inline void dtype_of(struct args args, const struct extent *e, struct sha
 	if (a && a == k->dtype)
 		return;
 	k->dtype = a;
-	d->size = 0;
-	d->extent = 0;
-	d->dtype = DT_OTHER;
-	d->derived = false;
+	no_dtype(d);
 	if (a && s->lib->dtype) {
 		s->lib->dtype(a->u, d);
 	} else if (!a) {
@@ -249,6 +243,21 @@ static bool array_view(struct call *c, const struct extent *e, struct view *v, s
 	return true;
 }
 
+/*
+ * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all this. What
+ * a contiguous view does not use is not set; count, bytes and dtype are the caller's.
+ */
+static inline void start_view(struct view *v, const void *base)
+{
+	v->base = base;
+	v->layout = VIEW_CONTIG;
+	v->nostats = v->host = 0;
+	v->shot = 0;
+	v->ndim = JOURNAL_NDIM_NONE;
+	v->peer = v->tag = JOURNAL_NONE;
+	v->comm_seq = JOURNAL_NONE64;
+}
+
 /* Fills *v in. False: the buffer takes no part on this rank. */
 static inline bool make_view(
 	struct call *c, struct args args, const struct extent *e, struct view *v, struct shared *k)
@@ -257,19 +266,9 @@ static inline bool make_view(
 
 	if (!buf)
 		return false;
-	/*
-	 * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all
-	 * this. What a contiguous view does not use is not set.
-	 */
-	v->base = buf->cp;
+	start_view(v, buf->cp);
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
-	v->layout = VIEW_CONTIG;
-	v->nostats = v->host = 0;
-	v->shot = 0;
-	v->ndim = JOURNAL_NDIM_NONE;
-	v->peer = v->tag = JOURNAL_NONE;
-	v->comm_seq = JOURNAL_NONE64;
 	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
 		return array_view(c, e, v, k);
 	dtype_of(args, e, k);
@@ -281,7 +280,46 @@ static inline bool make_view(
 	return true;
 }
 
-static void views(struct call *c, enum root_is root)
+static void views_by_plan(struct call *c, const struct plan *p)
+{
+	const struct lib *lib = c->api->spec->lib;
+	const struct plain_buffer *b = p->buffer;
+	const union arg *v = c->v;
+	struct what *w = &c->what;
+	unsigned type = API_ARGS_MAX; /* the argument that `d` was made of */
+	struct dtype_desc d;
+
+	for (unsigned i = 0; i < p->nin + p->nout; i++, b++) {
+		bool out = i >= p->nin;
+		unsigned index = out ? i - p->nin : i;
+		struct view *to = (out ? w->out : w->in) + index;
+
+		if (b->dtype != type) {
+			type = b->dtype;
+			no_dtype(&d);
+			lib->dtype(v[type].u, &d);
+		}
+		start_view(to, v[b->buf].cp);
+		to->count = positive(v[b->count].i);
+		to->io = out ? IO_OUT : IO_IN;
+		to->index = (uint16_t)index;
+		set_type(c, to, &d);
+	}
+	w->nin = p->nin;
+	w->nout = p->nout;
+}
+
+/* In place: of one buffer the program says only that it is the other one. */
+static bool says_in_place(struct args args)
+{
+	const int64_t *sentinel = args.s->lib->in_place;
+	unsigned role = args.s->kind->alt_buf;
+	const union arg *a = sentinel && role ? arg(args, role) : NULL;
+
+	return a && a->i == *sentinel;
+}
+
+static void views_by_extents(struct call *c, enum root_is root, bool in_place)
 {
 	const struct kind *k = c->api->spec->kind;
 	const struct args args = args_of(c);
@@ -289,12 +327,10 @@ static void views(struct call *c, enum root_is root)
 	const struct extent *e = k->in;
 	struct view *v = w->in;
 	unsigned left = k->nin, nout = k->nout, n[2] = {0, 0};
-	const union arg *alt = k->alt_buf ? arg(args, k->alt_buf) : NULL;
-	bool (*sentinel)(const void *) = args.s->lib->in_place;
 	struct shared shared;
 
 	shared.dtype = NULL;
-	if (alt && sentinel && sentinel(alt->cp)) {
+	if (in_place) {
 		w->flags |= CF_INPLACE;
 		if (k->alt_no_out) {
 			nout = 0;
@@ -315,10 +351,23 @@ static void views(struct call *c, enum root_is root)
 		v = w->out;
 		left = nout;
 	}
-	w->nin = (uint8_t)n[IO_IN];
-	w->nout = (uint8_t)n[IO_OUT];
+	w->nin = (uint16_t)n[IO_IN];
+	w->nout = (uint16_t)n[IO_OUT];
+}
+
+static void views(struct call *c, enum root_is root)
+{
+	bool in_place = says_in_place(args_of(c));
+	const struct plan *plan = in_place ? NULL : plan_of(c->api);
+	struct what *w = &c->what;
+
+	if (plan)
+		views_by_plan(c, plan);
+	else
+		views_by_extents(c, root, in_place);
 	/* Libraries without a sentinel say it by passing the same memory. */
-	if (!sentinel && w->nin && w->nout && view_overlap(&w->in[0], &w->out[0]))
+	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
+		view_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
 }
 
@@ -379,41 +428,6 @@ static bool describe_own(struct call *c)
 		return false;
 	what_fit(w);
 	return true;
-}
-
-/*
- * Can this page be read? Asked of the kernel once in 4096 times: buffers are used again and again. The low bits of a
- * place count how often its page is still believed; places are shared by pages and taken over without regard, and two
- * threads that lose each other's count only ask more often.
- */
-static bool believed(uintptr_t page)
-{
-	static _Atomic uintptr_t places[64];
-	_Atomic uintptr_t *p = &places[hash_mix(page) % 64];
-	uintptr_t v = atomic_load_explicit(p, memory_order_relaxed);
-
-	if ((v & ~(MEMORY_PAGE - 1)) == page && v != page) {
-		atomic_store_explicit(p, v - 1, memory_order_relaxed);
-		return true;
-	}
-	if (!memory_readable(page))
-		return false;
-	atomic_store_explicit(p, page + MEMORY_PAGE - 1, memory_order_relaxed);
-	return true;
-}
-
-/* Takes the statistics from buffers that do not seem to be where the spec says. */
-static void doubt(struct view *v, unsigned n)
-{
-	for (; n; n--, v++) {
-		uintptr_t first = (uintptr_t)v->base, last = first + v->bytes - 1;
-
-		if (v->layout != VIEW_CONTIG || !v->bytes || v->nostats)
-			continue;
-		if (last < first || !believed(first & ~(MEMORY_PAGE - 1)) ||
-			!believed(last & ~(MEMORY_PAGE - 1)))
-			v->nostats = 1;
-	}
 }
 
 bool describe(struct call *c)

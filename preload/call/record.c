@@ -82,7 +82,7 @@ void what_fit(struct what *w)
  * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
  */
 
-static inline void put_tensor(struct journal_tensor *t, const struct view *v)
+static inline void put_tensor(struct journal_tensor *restrict t, const struct view *restrict v)
 {
 	t->count = v->count;
 	t->bytes = v->bytes;
@@ -166,11 +166,11 @@ static inline struct journal_tensor *put_tensors(
 	struct journal_tensor *t, const struct view *v, unsigned n)
 {
 	struct journal_tensor *at = t;
-	bool look = false;
+	bool wanted = session.cfg.statistics, look = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		put_tensor(at, &v[i]);
-		look |= session.cfg.statistics && is_measured(&v[i]);
+		look |= wanted && is_measured(&v[i]);
 		at = behind(at, &v[i]);
 	}
 	if (look)
@@ -240,8 +240,9 @@ __attribute__((noinline)) static void dropped(struct thread *t)
 		(long long)session.cfg.journal_mib);
 }
 
-static inline struct journal_call *start_record(struct thread *t, struct api *api,
-	const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
+/* Part of both its callers: every record goes through here. */
+static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
+	struct api *api, const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	const struct view *in = what_in(w), *out = what_out(w);
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +

@@ -37,7 +37,7 @@ typedef uintptr_t handle;
 
 /* ret: the type that the wrapper returns. */
 #define WRAPPER_ENTER(f, v, ret)                                                      \
-	struct call c __attribute__((cleanup(call_unwind)));                          \
+	struct call c __attribute__((cleanup(call_cleanup)));                         \
 	fn *real = (fn *)call_enter(&c, f, v, (uintptr_t)__builtin_return_address(0), \
 		(uintptr_t)__builtin_frame_address(0));                               \
 	if (__builtin_expect(!real, 0))                                               \

@@ -233,7 +233,7 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 	}
 	pack(v, av, args, f->spec);
 
-	struct call c __attribute__((cleanup(call_unwind)));
+	struct call c __attribute__((cleanup(call_cleanup)));
 	void *real = call_enter(&c, f, v, from.pc, frame);
 
 	if (__builtin_expect(!real, 0)) {

@@ -38,23 +38,35 @@ void chain_detach(struct chain *c)
 	c->chunk = NULL;
 }
 
-/* The lowest free chunk, so that a program with few records touches few pages. -1: none. */
-static int64_t claim(struct journal *j)
+/*
+ * Each thread looks from a place of its own on, so that it is mostly given chunks that it had before: to write what
+ * another core wrote last takes several times as long. From there it is the lowest free one, so that few pages are
+ * touched where there are few records.
+ */
+#define CHUNKS_APART 32u
+
+/* -1: none is free. */
+static int64_t claim(struct journal *j, uint32_t slot)
 {
 	struct journal_head *h = j->head;
+	uint32_t words = (h->nchunk + 63) / 64, from = slot * CHUNKS_APART % h->nchunk;
 
-	for (uint32_t w = 0; w * 64 < h->nchunk; w++) {
-		uint64_t bits = atomic_load_explicit(&h->bitmap[w], memory_order_acquire);
+	/* The first word a second time at the end, for the bits below `from`. */
+	for (uint32_t k = 0; k <= words; k++) {
+		uint32_t w = (from / 64 + k) % words;
+		uint64_t below = k ? 0 : (UINT64_C(1) << (from & 63)) - 1;
+		uint64_t bits = atomic_load_explicit(&h->bitmap[w], memory_order_relaxed) | below;
 
 		while (bits != UINT64_MAX) {
 			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(~bits);
+			uint64_t bit = UINT64_C(1) << (i & 63);
 
 			if (i >= h->nchunk)
-				return -1;
-			if (atomic_compare_exchange_weak_explicit(&h->bitmap[w], &bits,
-				    bits | UINT64_C(1) << (i & 63), memory_order_acquire,
-				    memory_order_acquire))
+				break;
+			bits = atomic_fetch_or_explicit(&h->bitmap[w], bit, memory_order_acquire);
+			if (!(bits & bit))
 				return i;
+			bits |= below;
 		}
 	}
 	return -1;
@@ -67,7 +79,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 	uint32_t keep = last ? 0 : c->j->head->nchunk / JOURNAL_ENDS;
 	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep
 			    ? -1
-			    : claim(c->j);
+			    : claim(c->j, c->index);
 
 	if (i < 0) {
 		*wake = true;

@@ -42,6 +42,22 @@ static inline double median(double *v, size_t n)
 	return quantile(v, n, 0.5);
 }
 
+/* Additions that each need the last one's sum take a cycle each: what the core runs at, whatever the host gives it. */
+static inline double cycles_a_ns(void)
+{
+	const int n = 16384;
+	uint64_t t0 = now(), t1, x = 1;
+
+	for (int i = 0; i < n; i++)
+#if defined(__x86_64__)
+		__asm__ volatile("add %1, %0" : "+r"(x) : "r"(t0));
+#else
+		__asm__ volatile("add %0, %0, %1" : "+r"(x) : "r"(t0));
+#endif
+	t1 = now();
+	return n / (double)(t1 - t0);
+}
+
 /* What the compiler must take for used. */
 static inline void keep(const void *p)
 {

@@ -43,7 +43,7 @@ value() {
 }
 
 calc() {
-	awk "BEGIN {printf \"${2:-%.1f}\", $1}" 2>/dev/null
+	awk "BEGIN {printf \"${2:-%.1f}\", ($1)}" 2>/dev/null
 }
 
 fresh() {
@@ -66,8 +66,20 @@ cost() {
 		"$dir"/probe/rank0/meta.json 2>/dev/null | sed "s|\$|: call_cost $*|" >>"$dir/stderr"
 }
 
+# The same, again while the core ran slower than it can, but not for ever: of some runs that at the highest clock. Hosts
+# change the clock by half, and with it all that is counted in ns.
+fast() {
+	local t g best='' highest=0
+	for _ in 1 2 3 4 5; do
+		t=$(cost "$@") g=$(value ghz <<<"$t")
+		[ "$(calc "${g:-0} > $highest" %d)" = 0 ] || best=$t highest=$g
+		[ "$(calc "$highest < 0.97 * $clock" %d)" = 1 ] || break
+	done
+	printf '%s\n' "$best"
+}
+
 added() {
-	cost "$@" | value added
+	fast "$@" | value added
 }
 
 printf 'libprobe %s, %s\n' "$(cat VERSION)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
@@ -76,13 +88,14 @@ printf '%s cores, %s MiB, %s, Linux %s; load before: %s\n' "$(nproc)" \
 	"$(cut -d' ' -f1-3 /proc/loadavg)"
 printf 'command: make bench%s\n' "${LONG:+ LONG=1}"
 
+clock=$(for _ in 1 2 3 4 5 6 7 8; do "$bin/call_cost" clock && sleep 0.2; done | sort -k2gr | value ghz)
 title 'Added to a direct call of the same empty function (compiled wrapper, MPI_Allreduce)'
 printf 'mpi:\n  - MPI_Bcast\n' >"$dir/skip.yaml"
 none=(PROBE_STACK=false PROBE_STATISTICS=false)
 row 'skipped by the list' "$(added PROBE_WRAP_OPS="$dir/skip.yaml" -- call)" ns '<=3'
 row 'PROBE_DISABLE=1' "$(added PROBE_DISABLE=1 -- call)" ns '<=3'
-cost "${none[@]}" -- call >"$dir/recorded"
-v=$(value added <"$dir/recorded") ghz=$(value ghz <"$dir/recorded")
+t=$(fast "${none[@]}" -- call)
+v=$(value added <<<"$t") ghz=$(value ghz <<<"$t")
 row 'recorded, without stack and statistics (two tensors)' "$v" ns '<=80'
 row "   in cycles of the core, which ran at $ghz GHz at these moments" "$(calc "$v * $ghz" %.0f)" cycles
 frames() { # of the stack that was recorded last
@@ -96,17 +109,18 @@ row "recorded, stack of $(($(frames) + 1)) frames seen before, none in its calle
 row 'with statistics of in and out, 1 KiB each' "$(added PROBE_STACK=false -- call -b 1024)" ns
 row 'with statistics of in and out, 64 KiB each' "$(calc "$(added PROBE_STACK=false -- call -b 65536) / 1000")" us
 row 'with statistics of in and out, 4 MiB each' "$(calc "$(added PROBE_STACK=false -- call -b 4194304) / 1000")" us
-while read -r name _ v _; do
-	row "through libffi, beyond the record ($name)" "$v" ns '<=250'
-done < <("$bin/ffi_call" | sed 's/on the stack/ten-arguments/')
-row 'MPI_Test that answers 0 while a recorded request is under way' "$(added A=1 -- test)" ns '<=50'
+while read -r name _ v _ _ _ _ _ ghz; do
+	row "through libffi, beyond the record ($name), $ghz GHz" "$v" ns '<=250'
+done < <(for _ in 1 2 3 4 5 6 7 8; do "$bin/ffi_call"; done | sed 's/on the stack/ten-arguments/' | sort -k9,9gr | sort -su -k1,1)
+t=$(fast A=1 -- test)
+row "MPI_Test that answers 0, a recorded request under way, $(value ghz <<<"$t") GHz" "$(value added <<<"$t")" ns '<=50'
 
 title 'Many threads at once, each on a communicator of its own (processor time of a call, without stack and statistics)'
-one=$(cost "${none[@]}" -- threads -p 1 | value cpu)
-row '1 thread' "$one" ns
-many=$(cost "${none[@]}" -- threads -p 16 | value cpu)
-row '16 threads' "$many" ns
-row '16 threads, as a multiple of 1' "$(calc "$many / $one" %.2f)" x '<=1.25'
+t=$(cost "${none[@]}" -- threads -p 16)
+row '1 of 16 threads calls' "$(value alone <<<"$t")" ns
+row "all 16 call (it had $(value cores <<<"$t") cores: less than 2 tell little)" "$(value cpu <<<"$t")" ns
+row "   as a multiple, in turn (a loop that shares nothing: $(calc "$(value control_times <<<"$t")" %.2f))" \
+	"$(calc "$(value times <<<"$t")" %.2f)" x '<=1.25'
 
 title 'Stores into the journal, call by call at a pace of 20 us, while another process writes to the same disk'
 while :; do dd if=/dev/zero of="$dir/other" bs=1M count=256 conv=fdatasync 2>/dev/null; done &

@@ -12,7 +12,10 @@
  *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
  *	                                                  call `p999_idle`, `worst_idle`
- *	call_cost threads -p THREADS                      CPU time of a call when so many threads call at once: `cpu` ns
+ *	call_cost threads -p THREADS                      CPU time of a call when one of so many threads calls, `alone`
+ *	                                                  ns, and when all do at once, `cpu` ns, on so many `cores`;
+ *	                                                  `times` the other; of a loop that shares nothing
+ *	                                                  `control_alone`, `control_times`
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
  *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
  *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t]
@@ -21,7 +24,9 @@
  *	call_cost rows [-n CALLS] [-y DTYPE]              the same of writing the rows of so many calls
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,22 +74,6 @@ static void direct_tests(long n)
 {
 	for (long i = 0; i < n; i++)
 		direct_Test(&request, &flag, MPI_STATUS_IGNORE);
-}
-
-/* Additions that each need the last one's sum take a cycle each: what the core runs at, whatever the host gives it. */
-static double cycles_a_ns(void)
-{
-	const int n = 16384;
-	uint64_t t0 = now(), t1, x = 1;
-
-	for (int i = 0; i < n; i++)
-#if defined(__x86_64__)
-		__asm__ volatile("add %1, %0" : "+r"(x) : "r"(t0));
-#else
-		__asm__ volatile("add %0, %0, %1" : "+r"(x) : "r"(t0));
-#endif
-	t1 = now();
-	return n / (double)(t1 - t0);
 }
 
 static void measure_clock(void)
@@ -232,54 +221,143 @@ static void measure_drain(void)
 
 /* ---- many threads ---- */
 
-static pthread_barrier_t gate;
-#define ROUNDS 60
+/*
+ * Rounds in which one thread calls alternate with rounds in which all do: the machine's clock changes from one minute to
+ * the next, not from one millisecond to the next. What sharing the processor costs any program is seen in a control that
+ * takes about as long and writes about as much, and in which nothing is shared.
+ */
+enum round { ALONE, TOGETHER, CONTROL_ALONE, CONTROL_TOGETHER, ROUND_KINDS };
+#define ROUNDS 101
 #define ROUND_CALLS 1000
+#define CONTROL_WORDS 45 /* written by a call: its record */
+#define CONTROL_STEPS 90
+#define THREADS_MAX 64
+
+static pthread_barrier_t gate;
 
 struct worker {
 	pthread_t id;
+	long index;
 	int comm;
-	double cpu; /* ns per call */
+	uint64_t *own;
+	double cpu[ROUND_KINDS][ROUNDS]; /* ns a call */
 };
+
+static void thread_calls(const struct worker *w, long n)
+{
+	for (long i = 0; i < n; i++)
+		MPI_Allreduce(in, out, 2, MPI_FLOAT, MPI_SUM, w->comm);
+}
+
+static void thread_control(const struct worker *w, long n)
+{
+	uint64_t a = 1, b = 2, c = 3, d = 4, *to = w->own;
+
+	for (long i = 0; i < n; i++) {
+		for (int k = 0; k < CONTROL_WORDS; k++)
+			*to++ = a;
+		for (int k = 0; k < CONTROL_STEPS; k++) {
+			a = (a << 1) ^ b;
+			b = (b >> 1) + c;
+			c = (c << 3) ^ d;
+			d = (d >> 3) + a;
+		}
+	}
+	keep(to);
+	keep((void *)(uintptr_t)(a + b + c + d));
+}
+
+/* Processors that the program had of the machine while all of its threads called. */
+static double cores[ROUNDS];
+
+static void one_round(struct worker *w, enum round kind, long r)
+{
+	bool alone = kind == ALONE || kind == CONTROL_ALONE;
+	void (*fn)(const struct worker *, long) = kind <= TOGETHER ? thread_calls : thread_control;
+	uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), wall = now(), t;
+
+	if (!alone || w->index == 0) {
+		fn(w, ROUND_CALLS /
+				10); /* after the flush: code and stack are in the cache again */
+		t = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		fn(w, ROUND_CALLS);
+		w->cpu[kind][r] = (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - t) / ROUND_CALLS;
+	}
+	pthread_barrier_wait(&gate);
+	if (kind == TOGETHER && w->index == 0)
+		cores[r] =
+			(double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(now() - wall);
+}
+
+/* Spread over the processors: rounds are too short for the kernel to do it, and what is shared would stay on one. */
+static void pin(long index)
+{
+	cpu_set_t all, one;
+	long at = 0, n;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || !(n = CPU_COUNT(&all)))
+		return;
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all) && at++ == index % n)
+			CPU_SET(i, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
 
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	double t[ROUNDS];
 
-	for (int r = 0; r < ROUNDS; r++) {
-		uint64_t t0, t1;
-
+	pin(w->index);
+	for (long i = 0; i < (long)ROUNDS * ROUND_KINDS; i++) {
 		pthread_barrier_wait(&gate);
-		t0 = now_ns(CLOCK_THREAD_CPUTIME_ID);
-		for (long i = 0; i < ROUND_CALLS; i++)
-			MPI_Allreduce(in, out, 2, MPI_FLOAT, MPI_SUM, w->comm);
-		t1 = now_ns(CLOCK_THREAD_CPUTIME_ID);
-		t[r] = (double)(t1 - t0) / ROUND_CALLS;
+		one_round(w, i % ROUND_KINDS, i / ROUND_KINDS);
 		if (pthread_barrier_wait(&gate) == PTHREAD_BARRIER_SERIAL_THREAD)
 			flush();
-		pthread_barrier_wait(&gate);
 	}
-	w->cpu = median(t, ROUNDS);
 	return NULL;
+}
+
+/* What a call takes in that round: of all threads the median, or of the one that called. */
+static double round_cost(const struct worker *w, enum round kind, long r)
+{
+	double v[THREADS_MAX];
+
+	if (kind == ALONE || kind == CONTROL_ALONE)
+		return w[0].cpu[kind][r];
+	for (long i = 0; i < nthreads; i++)
+		v[i] = w[i].cpu[kind][r];
+	return median(v, (size_t)nthreads);
 }
 
 static void measure_threads(void)
 {
+	static double cost[ROUND_KINDS][ROUNDS], times[ROUNDS], control[ROUNDS];
 	struct worker *w = calloc((size_t)nthreads, sizeof(*w));
-	double *v = malloc((size_t)nthreads * sizeof(*v));
 
 	pthread_barrier_init(&gate, NULL, (unsigned)nthreads);
 	for (long i = 0; i < nthreads; i++) {
+		w[i].index = i;
+		w[i].own = malloc(ROUND_CALLS * CONTROL_WORDS * sizeof(*w[i].own));
 		MPI_Comm_dup(MPI_COMM_WORLD, &w[i].comm);
 		pthread_create(&w[i].id, NULL, work, &w[i]);
 	}
-	for (long i = 0; i < nthreads; i++) {
+	for (long i = 0; i < nthreads; i++)
 		pthread_join(w[i].id, NULL);
-		v[i] = w[i].cpu;
+	for (long r = 0; r < ROUNDS; r++) {
+		for (int k = 0; k < ROUND_KINDS; k++)
+			cost[k][r] = round_cost(w, k, r);
+		times[r] = cost[TOGETHER][r] / cost[ALONE][r];
+		control[r] = cost[CONTROL_TOGETHER][r] / cost[CONTROL_ALONE][r];
 	}
-	printf("cpu %.1f\n", median(v, (size_t)nthreads));
-	free(v);
+	printf("cores %.2f\n", median(cores, ROUNDS));
+	printf("alone %.1f\n", median(cost[ALONE], ROUNDS));
+	printf("cpu %.1f\n", median(cost[TOGETHER], ROUNDS));
+	printf("times %.3f\n", median(times, ROUNDS));
+	printf("control_alone %.1f\n", median(cost[CONTROL_ALONE], ROUNDS));
+	printf("control_times %.3f\n", median(control, ROUNDS));
+	for (long i = 0; i < nthreads; i++)
+		free(w[i].own);
 	free(w);
 }
 
@@ -344,6 +422,8 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			nthreads = atol(optarg);
+			if (nthreads < 1 || nthreads > THREADS_MAX)
+				return 2;
 			break;
 		case 't':
 			only_tests = 1;

@@ -3,13 +3,10 @@
  * What the libffi entry costs beyond call_enter() and call_leave(), which are empty here: taking the arguments apart and
  * putting them together again. Batches of calls through a stub alternate with direct calls of the same function.
  *
- *	ffi_call        for each signature: `entry` ns recorded, `off` ns of a row that is switched off, `direct` ns
+ *	ffi_call        for each signature: `entry` ns recorded, `off` ns of a row that is switched off, `direct` ns, and
+ *	                `ghz`, the core's clock at these moments
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
+#include "bench.h"
 #include "call/call.h"
 #include "entry/ffi.h"
 #include "tests/unit/stub_helper.h"
@@ -88,31 +85,16 @@ static void many_calls(void *fn)
 
 static double ns(void (*calls)(void *), void *fn)
 {
-	struct timespec a, b;
+	uint64_t t0 = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	calls(fn);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-	return ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / CALLS;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v)
-{
-	qsort(v, BATCHES, sizeof(*v), by_size);
-	return v[BATCHES / 2];
+	return (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - t0) / CALLS;
 }
 
 static void measure(const char *name, void *fn, void (*calls)(void *), uint8_t ret, int nargs,
 	const uint8_t *arg, const struct api_struct *s)
 {
-	static double direct[BATCHES], entry[BATCHES], off[BATCHES];
+	static double direct[BATCHES], entry[BATCHES], off[BATCHES], ghz[BATCHES];
 	struct api_ffi x = {.ret = ret};
 	struct lib lib = {.name = "bench"};
 	struct api_spec spec = {.symbol = name, .lib = &lib, .ffi = &x, .nargs = (uint8_t)nargs};
@@ -133,9 +115,10 @@ static void measure(const char *name, void *fn, void (*calls)(void *), uint8_t r
 		entry[i] = ns(calls, stub_at) - direct[i];
 		atomic_store(&a->state, API_SKIP);
 		off[i] = ns(calls, stub_at) - direct[i];
+		ghz[i] = cycles_a_ns();
 	}
-	printf("%-12s entry %.1f  off %.1f  direct %.1f\n", name, median(entry), median(off),
-		median(direct));
+	printf("%-12s entry %.1f  off %.1f  direct %.1f  ghz %.2f\n", name, median(entry, BATCHES),
+		median(off, BATCHES), median(direct, BATCHES), median(ghz, BATCHES));
 }
 
 int main(void)

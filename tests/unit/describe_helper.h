@@ -6,6 +6,7 @@
 #include "session_helper.h"
 
 #include "call/describe.h"
+#include "call/plan.h"
 
 #define IN_PLACE ((void *)0x1)
 
@@ -27,10 +28,7 @@ static inline struct comm *comm(uint64_t h)
 	return h == 1 ? the_comm : NULL;
 }
 
-static inline bool in_place(const void *p)
-{
-	return p == IN_PLACE;
-}
+static const int64_t in_place = (int64_t)IN_PLACE;
 
 static inline int peer(int64_t v)
 {
@@ -61,7 +59,7 @@ static const struct lib lib = {.name = "mpi",
 	.comm = comm,
 	.dtype = dtype,
 	.redop = redop,
-	.in_place = in_place,
+	.in_place = &in_place,
 	.peer = peer,
 	.root = root,
 	.handle_at = handle_at};
@@ -87,8 +85,9 @@ struct value {
 		ROLE_##role, 8, (uint64_t)(uintptr_t)(v) \
 	}
 
-static inline struct what *describe_it(const struct lib *l, const struct kind *k,
-	uint8_t completion, const struct value *v, unsigned n)
+/* no_plan: extent by extent. *by_plan: the row has a plan, whether this call could use it or not. */
+static inline struct what *describe_as(const struct lib *l, const struct kind *k,
+	uint8_t completion, const struct value *v, unsigned n, bool no_plan, bool *by_plan)
 {
 	static struct api_spec spec;
 	static struct api api;
@@ -102,12 +101,23 @@ static inline struct what *describe_it(const struct lib *l, const struct kind *k
 		spec.at[v[i].role] = (uint8_t)(i + 1);
 		arg[i].u = v[i].v;
 	}
+	memset(&api, 0, sizeof(api));
 	api.spec = &spec;
+	atomic_store(&api.plan.state, no_plan ? PLAN_NONE : PLAN_NEW);
 	memset(&c, 0x5a, sizeof(c)); /* struct call is never cleared as a whole */
 	c.api = &api;
 	c.v = arg;
 	describe(&c);
+	*by_plan = atomic_load(&api.plan.state) == PLAN_READY;
 	return &c.what;
+}
+
+static inline struct what *describe_it(const struct lib *l, const struct kind *k,
+	uint8_t completion, const struct value *v, unsigned n)
+{
+	bool by_plan;
+
+	return describe_as(l, k, completion, v, n, false, &by_plan);
 }
 
 #define DESCRIBE(l, k, ...)                                                 \

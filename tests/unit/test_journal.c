@@ -33,6 +33,48 @@ static void test_geometry(void **state)
 	}
 }
 
+/*
+ * Threads look for chunks from places of their own on, get the lowest free one from there, and all there are between
+ * them, none twice.
+ */
+static void test_places(void **state)
+{
+	struct journal j;
+	struct chain c[3];
+	bool wake, given[JOURNAL_CHUNKS_MAX] = {false};
+	uint32_t n = 0;
+
+	(void)state;
+	assert_int_equal(journal_create(&j, -1, NULL, 4 * MIB), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(chain_attach(&c[i], &j, i), 0);
+	for (int i = 0; n < j.head->nchunk; i++) {
+		struct chain *k = &c[i % 2];
+
+		k->chunk = NULL; /* full */
+		assert_non_null(chain_reserve_end(k, 64, &wake));
+
+		uint32_t at =
+			(uint32_t)((const char *)k->chunk - (const char *)journal_chunk(&j, 0)) /
+			j.head->chunk_bytes;
+
+		assert_true(at < j.head->nchunk && !given[at]);
+		given[at] = true;
+		n++;
+		if (i < 60)
+			assert_int_equal(at, i / 2 + (i % 2) * 32);
+	}
+	assert_null(chain_reserve_end(&c[2], 64, &wake));
+	/* One that has been written is found again, from anywhere. */
+	for (int i = 0; i < 3; i++) {
+		atomic_fetch_and(&j.head->bitmap[0], ~UINT64_C(8));
+		c[i].chunk = NULL;
+		assert_non_null(chain_reserve_end(&c[i], 64, &wake));
+		assert_ptr_equal(c[i].chunk, journal_chunk(&j, 3));
+	}
+	journal_close(&j);
+}
+
 static void test_each_call_once(void **state)
 {
 	struct rank r;
@@ -377,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_geometry),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_each_call_once),
 		cmocka_unit_test(test_more_than_a_buffer),
 		cmocka_unit_test(test_full_and_free_again),

@@ -31,11 +31,6 @@ bool mpi_ready(void)
 	return __builtin_expect(state == MPI_ACTIVE, 1) || ready_by_now();
 }
 
-static bool in_place(const void *buf)
-{
-	return (int64_t)(intptr_t)buf == mpi.constant[CONST_MPI_IN_PLACE];
-}
-
 static int peer(int64_t value)
 {
 	int32_t v = (int32_t)value;
@@ -146,7 +141,7 @@ const struct lib lib_mpi = {
 	.comm = mpi_comm,
 	.dtype = mpi_dtype,
 	.redop = mpi_redop,
-	.in_place = in_place,
+	.in_place = &mpi.constant[CONST_MPI_IN_PLACE],
 	.peer = peer,
 	.root = root,
 	.handle_at = mpi_handle_at,

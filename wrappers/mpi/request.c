@@ -100,13 +100,14 @@ static void one_done(struct call *c, uint64_t handle, const void *status, int32_
 {
 	struct completed d = {.status = status};
 	uint32_t flags = error ? CF_ERROR : 0;
+	uint64_t end = call_ended(c);
 	int cancelled = 0;
 
 	if (handle == (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL])
 		return;
 	if (!error && status && mpi.f.test_cancelled(status, &cancelled) == 0 && cancelled)
 		flags |= CF_CANCELLED;
-	async_done(c, handle, c->end, c->end - c->start, flags, error, fill, &d, keep);
+	async_done(c, handle, end, end - c->start, flags, error, fill, &d, keep);
 }
 
 static const void *status_at(const struct call *c, uint64_t i)

@@ -135,7 +135,7 @@ static void recorded(void)
 {
 	on("tiny_Mix", (void *)real_mix);
 	mix_once();
-	CHECK(entered == 1 && left == 1 && unwound == 1 && left_with == 0);
+	CHECK(entered == 1 && left == 1 && unwound == 0 && left_with == 0);
 	CHECK(entered_api == api_find("tiny_Mix"));
 
 	on("tiny_Parent", (void *)real_parent);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/plan.h"
+
+#include "call/roles.h"
+
+/* False: the buffer is of another form, or the function lacks one of the arguments. */
+static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const struct extent *e)
+{
+	unsigned buf = argument_of(s, e->buf), dtype = argument_of(s, e->dtype), count;
+
+	if (e->form != EXT_PRODUCT || e->where != ON_ALL || e->noffset || e->nterm != 1 ||
+		e->term[0] >= ROLE_NROLES)
+		return false;
+	count = argument_of(s, e->term[0]);
+	if (!buf || !dtype || !count)
+		return false;
+	*b = (struct plain_buffer){(uint8_t)(buf - 1), (uint8_t)(count - 1), (uint8_t)(dtype - 1)};
+	return true;
+}
+
+static bool fill(struct plan *p, const struct api_spec *s)
+{
+	const struct kind *k = s->kind;
+
+	/* Of a rooted kind it depends on the rank what takes part. */
+	if (k->rooted || !s->lib->dtype)
+		return false;
+	p->nin = k->nin;
+	p->nout = k->nout;
+	for (unsigned i = 0; i < k->nin; i++)
+		if (!is_plain(&p->buffer[i], s, &k->in[i]))
+			return false;
+	for (unsigned i = 0; i < k->nout; i++)
+		if (!is_plain(&p->buffer[k->nin + i], s, &k->out[i]))
+			return false;
+	return true;
+}
+
+const struct plan *plan_make(struct api *f)
+{
+	uint8_t state = PLAN_NEW;
+
+	/* Who comes while another thread makes it goes without. */
+	if (!atomic_compare_exchange_strong(&f->plan.state, &state, PLAN_MAKING))
+		return NULL;
+	state = fill(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;
+	atomic_store_explicit(&f->plan.state, state, memory_order_release);
+	return state == PLAN_READY ? &f->plan : NULL;
+}
