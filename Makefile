@@ -33,6 +33,7 @@ FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq 
 endif
 FLAGS_preload_stats_neon   := -ffp-contract=off
 FLAGS_preload_stats_stats  := -ffp-contract=off
+FLAGS_tools_probe_config_explain = -DCOMPILED_LIBRARIES='"$(LIBS_OF)"'
 
 # ---- what is built from what ----
 
