@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What the head of `probe report` says of times, from folders of which every number is written here by hand, and what it
-# says where there is no folder, or one with nothing in it. Prints TAP.
+# What the head of `probe report` says of times, and how it describes the first bad tensor, from folders of which every
+# number is written here by hand; what it says where there is no folder, or one with nothing in it. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 # DIR RANKS LIFE CALLS WRITER ROW...: folders of ranks that lived for LIFE ns, their own times in s, and their rows:
-# api:op:start:duration:wait:flags, in ns from the first one on; an empty duration is an open call.
+# api:op:start:duration:wait:flags[:nans:infs:min:max], of 2 elements, in ns from the first one on; an empty duration is an
+# open call.
 folder() {
 	python3 - "$@" <<'PY'
 import json, os, sys
@@ -18,10 +19,11 @@ for rank in range(int(ranks)):
     with open(d + "/calls_0-99.csv", "w") as f:
         print(header, file=f)
         for seq, text in enumerate(sys.argv[6:]):
-            api, op, start, dur, wait, flags = text.split(":")
+            api, op, start, dur, wait, flags, nans, infs, low, high = (text.split(":") + [0, 0, 1, 2])[:10]
             row = dict(step=0, seq=seq + 1, lib="c10d", api=api, op=op, comm="1111111111111111", comm_seq=seq, rank=rank,
                        size=int(ranks), io="in", index=0, dtype="float32", count=2, bytes=8, start_ns=begin + int(start),
-                       dur_ns=dur, thread=1, flags=flags, wait_ns=wait)
+                       dur_ns=dur, thread=1, flags=flags, wait_ns=wait, nans=nans,
+                       infs=infs, min=low, max=high)
             print(",".join(str(row.get(key, "")) for key in header.split(",")), file=f)
     n = len(sys.argv[6:])
     meta = dict(format=1, state="finished", owner=dict(host="a", boot_id="b", pid_ns=1, pid=1, start_time=1), journal_path="",
@@ -56,6 +58,17 @@ unlike 'without asynchronous ones nothing is said of them' "$(head_time "$tmp/sy
 # One that did not complete, of the same function.
 folder "$tmp/open" 2 5e8 0.0015 0.003 "${short[@]}" 'x:all_reduce:500000000:::async;open'
 like 'one that is open takes nothing from those that ended' "$(head_time "$tmp/open")" ', 350 ms a rank in asynchronous ones'
+
+# ---- the first bad tensor ----
+
+bad() { # TEXT ROW WANT
+	rm -rf "$tmp/bad"
+	folder "$tmp/bad" 1 5e8 0 0 "${short[@]}" "x:all_reduce:500000000:1::$2"
+	is "$1" "$("$probe" report "$tmp/bad" | sed -n 's/^  first .*): float32, //p')" "$3"
+}
+bad 'one NaN: the other element' :1:0:-3:-3 '2 elements, 1 NaN, 0 Inf, others from -3 to -3'
+bad 'an Inf: which one' :0:1:-inf:4 '2 elements, 0 NaN, 1 Inf, from -inf to 4'
+bad 'nothing but NaN' :2:0:nan:nan '2 elements, 2 NaN, 0 Inf'
 
 # ---- no folder ----
 

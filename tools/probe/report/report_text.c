@@ -366,9 +366,12 @@ void report_bad(struct report *r)
 		f->index == NO_NUMBER ? 0LL : (long long)f->index, what, f->dtype);
 	if (*f->shape)
 		printf(" %s", f->shape);
-	printf(", %s elements, %s NaN, %s Inf, others from %s to %s\n", out_count(f->count),
-		out_count(f->nans), out_count(f->infs), *f->min ? f->min : "-",
-		*f->max ? f->max : "-");
+	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
+		out_count(f->infs));
+	/* Inf is among them: which of the two it was is seen here. */
+	if (f->nans < f->count && *f->min && *f->max)
+		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
+	putchar('\n');
 	if (*f->name) {
 		printf("          ");
 		out_clean(f->name);
