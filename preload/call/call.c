@@ -91,7 +91,7 @@ __attribute__((noinline)) static bool stack_leads_past(
 	return stack_returns_by(b, w->self ? w->self->stacks : NULL, pc, frame, w->frame + 8) == 0;
 }
 
-#define LOOK_FIRST 8 /* calls inside; then at 16, 32 ..., and each LOOK_EVERY */
+#define LOOK_FIRST 32 /* calls inside; then at 64, 128 ..., and each LOOK_EVERY */
 #define LOOK_EVERY 1024
 
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(

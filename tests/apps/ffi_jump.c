@@ -83,7 +83,7 @@ static void *all(void *arg)
 	jump(leave_both);
 	sums(10, 200);
 	jump(leave);
-	sums_below(40, 300);
+	sums_below(80, 300);
 	*(int *)arg = wrong;
 	return NULL;
 }

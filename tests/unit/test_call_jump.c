@@ -154,11 +154,11 @@ static void *first_call_over_it(void *arg)
 
 	leave_by_jump(&f_dup, jump);
 	n = send_over_it();
-	CHECK(n < 8 && (n > 0 || SANITIZED));
+	CHECK(n < 32 && (n > 0 || SANITIZED));
 	CHECK(thread_word.depth == 0 && send_one() == CALL_RECORD);
 	leave_by_jump(&f_dup, jump_from_inside);
 	n = send_over_it();
-	CHECK(n < 8 && (n > 0 || SANITIZED));
+	CHECK(n < 32 && (n > 0 || SANITIZED));
 	return arg;
 }
 
