@@ -34,6 +34,7 @@ FLAGS_preload_stats_vnni   := $(FLAGS_preload_stats_avx512) -mavx512vnni
 endif
 FLAGS_preload_stats_neon   := -ffp-contract=off
 FLAGS_preload_stats_stats  := -ffp-contract=off
+FLAGS_tools_probe_config_explain = -DCOMPILED_LIBRARIES='"$(LIBS_OF)"'
 
 # ---- what is built from what ----
 
@@ -67,6 +68,7 @@ help:
 	@echo 'make            build/libprobe.so and build/probe'
 	@echo 'make demo       a real training on 4 MPI ranks under libprobe.so, and its report'
 	@echo 'make test       all tests'
+	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); or PROBE_TEST_PYTHON=python'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make lint       exports, needed libraries, symbol versions, format'

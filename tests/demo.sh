@@ -7,10 +7,14 @@ shift || true
 out=$B/demo_output
 rm -rf "$out"
 
+shown() { # PATH: as it is typed here
+	realpath --relative-to=. "$1"
+}
+
 # Whichever MPI is there.
 if command -v mpirun.openmpi >/dev/null && [ -x "$B/apps/openmpi/train_digits" ]; then
 	mpi=openmpi
-	run=(mpirun.openmpi --oversubscribe -n 4 -x LD_PRELOAD -x PROBE_OUTPUT_DIR -x PROBE_STEP_MARKER)
+	run=(mpirun.openmpi --oversubscribe -n 4)
 	[ "$(id -u)" != 0 ] || run+=(--allow-run-as-root)
 	export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 elif command -v mpirun.mpich >/dev/null && [ -x "$B/apps/mpich/train_digits" ]; then
@@ -22,14 +26,14 @@ else
 fi
 
 # The training calls MPI_Reduce (its loss) once per step: that makes a step mark without touching the program.
-export LD_PRELOAD="$B/libprobe.so" PROBE_OUTPUT_DIR="$out" PROBE_STEP_MARKER=MPI_Reduce
-echo "\$ LD_PRELOAD=$(realpath --relative-to=. "$B")/libprobe.so PROBE_STEP_MARKER=MPI_Reduce mpirun -n 4 train_digits   # $mpi"
-"${run[@]}" "$B/apps/$mpi/train_digits" "$@"
-unset LD_PRELOAD PROBE_STEP_MARKER
+run+=("$(shown "$B/apps/$mpi/train_digits")" "$@")
+echo "\$ LD_PRELOAD=$(shown "$B/libprobe.so") PROBE_OUTPUT_DIR=$(shown "$out") PROBE_STEP_MARKER=MPI_Reduce \\"
+echo "    ${run[*]}"
+LD_PRELOAD="$B/libprobe.so" PROBE_OUTPUT_DIR="$out" PROBE_STEP_MARKER=MPI_Reduce "${run[@]}"
 
 echo
-echo "\$ ls $(realpath --relative-to=. "$out")/rank0"
+echo "\$ ls $(shown "$out")/rank0"
 ls "$out/rank0"
 echo
-echo "\$ probe report $(realpath --relative-to=. "$out")"
-"$B/probe" report "$out"
+echo "\$ $(shown "$B/probe") report $(shown "$out")"
+"$B/probe" report "$(shown "$out")"

@@ -24,6 +24,7 @@ struct thread_word {
 	uint32_t weight; /* how many calls that one stands for */
 	uint32_t
 		around; /* of the calls on the way those that others are not nested in; not in depth */
+	uint32_t inside; /* calls that came while that wrapper was on its way */
 	uint32_t looks; /* calls that left it at what is known of devices (device/device.c) */
 };
 

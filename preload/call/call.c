@@ -81,16 +81,32 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
 
 /*
  * A wrapper that is on its way according to our books may have been left by longjmp. It has if its frame does not lie
- * above ours, or if its return address no longer stands in its frame.
+ * above ours, or if its return address no longer stands in its frame. It may still stand there, in a gap of a larger
+ * frame that lies over it now: that the stack leads past it is looked at when calls have come inside of it again and
+ * again, for it takes as long as some hundred other calls inside.
  */
+__attribute__((noinline)) static bool stack_leads_past(
+	const struct thread_word *w, const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
+{
+	return stack_returns_by(b, w->self ? w->self->stacks : NULL, pc, frame, w->frame + 8) == 0;
+}
+
+#define LOOK_FIRST 32 /* calls inside; then at 64, 128 ..., and each LOOK_EVERY */
+#define LOOK_EVERY 1024
+
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
-	const struct thread_word *w, uintptr_t frame)
+	struct thread_word *w, uintptr_t pc, uintptr_t frame)
 {
 	const struct stack_bounds *b = thread_bounds();
+	uint32_t n = ++w->inside;
 
 	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
 		return false; /* another stack (fiber, signal stack): nothing can be told */
-	return w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc;
+	if (w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc)
+		return true;
+	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
+		return false;
+	return stack_leads_past(w, b, pc, frame);
 }
 
 static bool large_enough(const struct what *w)
@@ -286,7 +302,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	if (w->busy)
 		return real_anyway(f, pc);
 	w->busy++;
-	if (w->depth + w->around && left_by_jump(w, frame)) {
+	if (w->depth + w->around && left_by_jump(w, pc, frame)) {
 		w->depth = w->around = 0;
 		w->call = 0;
 	}
@@ -314,6 +330,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 			if (w->depth + w->around == 0) {
 				w->frame = frame;
 				w->pc = pc;
+				w->inside = 0;
 			}
 			++*level_of(s, w);
 			/* The real function starts here; what came before was ours. */

@@ -22,6 +22,11 @@ uint32_t record_api_new(struct api *a)
 	const char *lib;
 	size_t n = 0;
 
+	/*
+	 * By one copy of the library where several are loaded, for the entry belongs to the row: copies of one library have
+	 * one label. That both are there whose labels differ (NCCL and RCCL) would take a process that computes with CUDA
+	 * and with ROCm at once, which no build of a framework does. Of a communicator comms.csv has its own copy's label.
+	 */
 	lib = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
 	for (int i = 0; i < 3; i++) {
 		const char *str = i == 0 ? lib : i == 1 ? s->symbol : op;

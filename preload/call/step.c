@@ -10,18 +10,6 @@
 struct step_state step_state = {.selected = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
 
-static bool wanted(const struct config *c, uint32_t step)
-{
-	if (!ranges_contain(&c->step, step) || step < (uint64_t)c->start_step)
-		return false;
-
-	uint64_t behind = step - (uint64_t)c->start_step,
-		 every = c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
-
-	return behind % every == 0 &&
-	       (!c->collect_times || behind / every < (uint64_t)c->collect_times);
-}
-
 void step_skipped(uint32_t step)
 {
 	static _Atomic uint32_t count;
@@ -52,7 +40,7 @@ void step_configure(void)
 	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
 	do {
 		step = step_now();
-		atomic_store(&step_state.selected, wanted(&session.cfg, step));
+		atomic_store(&step_state.selected, config_step_wanted(&session.cfg, step));
 	} while (atomic_load(&step_state.now) != step);
 }
 

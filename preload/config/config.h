@@ -91,6 +91,14 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
+/*
+ * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on: which step
+ * this training begins with decides of none before it.
+ */
+bool config_step_wanted(const struct config *c, uint64_t step);
+/* The first from `from` on that is recorded; UINT64_MAX: none. */
+uint64_t config_step_next(const struct config *c, uint64_t from);
+
 /* How a key is written and what it means: one row per key of probe.yaml. */
 enum config_type {
 	KEY_BOOL,

@@ -34,6 +34,11 @@
 #include "stats/stats.h"
 
 #define JOURNAL_MAGIC "PROBEJNL"
+/*
+ * Another one for each change of what lies in the file, or of what it means, once a release has written it: an upgraded
+ * `probe` reads the journals of jobs that still run. No release has written 1 yet. At the end of this file the compiler
+ * is told the sizes.
+ */
 #define JOURNAL_VERSION 1
 #define JOURNAL_THREADS \
 	512 /* recording threads alive at once; a further one records nothing, counted */
@@ -327,5 +332,16 @@ struct park_slot {
 	uint32_t units, pad;
 	uint64_t data[]; /* the CALL entry and its tensors */
 };
+
+/* The head says its own size (head_bytes). Of the rest the version speaks. */
+_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 176 &&
+		       sizeof(struct journal_commit) == 9256 &&
+		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
+		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 128 &&
+		       sizeof(struct journal_end) == 64 && sizeof(struct journal_tensors) == 16 &&
+		       sizeof(struct journal_stack) == 24 && sizeof(struct journal_comm) == 40 &&
+		       sizeof(struct journal_step) == 24 && sizeof(struct dict_entry) == 8 &&
+		       sizeof(struct park_slot) == 24,
+	"the journal's layout is another one: see JOURNAL_VERSION");
 
 #endif

@@ -52,6 +52,13 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
 	uintptr_t *pcs, int max);
 
 /*
+ * Is there a frame up from the wrapper (pc, fp: as above) that returns by way of the word at `slot`, up the same stack?
+ * 1: there is; 0: there is none, the walk has gone past it; -1: it did not come that far.
+ */
+int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintptr_t pc,
+	uintptr_t fp, uintptr_t slot);
+
+/*
  * The program's modules (executable and shared objects) at one moment.
  */
 #define MODULE_PATH_MAX 512

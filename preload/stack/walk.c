@@ -97,3 +97,28 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
 	cache_leave(c);
 	return n;
 }
+
+int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintptr_t pc,
+	uintptr_t fp, uintptr_t slot)
+{
+	struct memory m = {.lo = b->lo, .hi = b->hi};
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	struct trail t;
+
+	if (fp < b->lo && fp >= b->floor && fp < b->hi)
+		memory_extend(&m, fp);
+	if (c && !cache_enter(c, b, fp))
+		c = NULL;
+	if (c)
+		cache_check_modules(c, modules_generation());
+	unwind(&m, c, pc, fp, find_wrapper_pc(fp), pcs, STACK_DEPTH_MAX, &t);
+	if (c)
+		cache_leave(c);
+	for (int i = 1; i < t.n; i++) {
+		uintptr_t at = fp + (uintptr_t)((intptr_t)t.pc_at[i] * (intptr_t)sizeof(fp));
+
+		if (at >= slot)
+			return at == slot;
+	}
+	return -1;
+}

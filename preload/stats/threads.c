@@ -45,6 +45,8 @@ struct round {
 /* A result waits here for those before it. */
 struct chunk {
 	_Atomic uint32_t done; /* futex */
+	_Atomic uint32_t
+		by; /* the helper that measures it, + 1; 0: none, or it has not said so yet */
 	uint32_t checksum;
 	struct stats_block block[CHUNK_BLOCKS];
 };
@@ -131,8 +133,9 @@ static void done(uint32_t i)
 		futex(&team.chunk[i].done, FUTEX_WAKE, 1, NULL);
 }
 
-static void settle(uint32_t me)
+static int settle(uint32_t me)
 {
+	int tid = (int)syscall(SYS_gettid);
 	const struct cores *where = atomic_load(&team.where);
 	struct sched_param none = {0};
 	struct stats_fenv env;
@@ -152,18 +155,21 @@ static void settle(uint32_t me)
 	if (where)
 		sched_setaffinity(0, sizeof(*where), (const cpu_set_t *)where);
 	stats_fenv_enter(&env); /* inherited: that of the thread that made it */
-	atomic_store(&team.tid[me], (int)syscall(SYS_gettid));
+	atomic_store(&team.tid[me], tid);
+	return tid;
 }
 
 static void *helper_main(void *arg)
 {
 	uint32_t born = (uint32_t)((uintptr_t)arg / STATS_THREADS_MAX), i;
+	uint32_t me = (uint32_t)(uintptr_t)arg % STATS_THREADS_MAX;
+	int tid = settle(me);
 
-	settle((uint32_t)(uintptr_t)arg % STATS_THREADS_MAX);
 	for (;;) {
 		uint32_t go = atomic_load(&team.go);
 
 		while (take(&i)) {
+			atomic_store_explicit(&team.chunk[i].by, me + 1, memory_order_relaxed);
 			measure(i);
 			done(i);
 		}
@@ -171,6 +177,8 @@ static void *helper_main(void *arg)
 			break;
 		futex(&team.go, FUTEX_WAIT, go, NULL);
 	}
+	/* Told to end, it has left nothing undone: nobody is to miss it. */
+	atomic_compare_exchange_strong(&team.tid[me], &tid, 0);
 	return NULL;
 }
 
@@ -182,13 +190,17 @@ static bool is_done(uint32_t i)
 }
 
 /*
- * True if a helper is no more: in a child that was forked out of a signal handler while a round was under way, or where
- * the job's handler of SIGSEGV ended the thread.
+ * True if the helper that has begun chunk i is no more: in a child that was forked out of a signal handler while a round
+ * was under way, or where the job's handler of SIGSEGV ended the thread. Another one that is gone says nothing of this:
+ * the one at work would go on reading a tensor that the job has taken back, and writing here.
  */
-static bool one_is_gone(void)
+static bool is_gone(uint32_t i)
 {
-	for (uint32_t i = 0; i < team.helpers; i++)
-		if (syscall(SYS_tgkill, getpid(), atomic_load(&team.tid[i]), 0) < 0 &&
+	uint32_t by = atomic_load(&team.chunk[i].by), from = by ? by - 1 : 0,
+		 to = by ? by : team.helpers;
+
+	for (; from < to; from++)
+		if (syscall(SYS_tgkill, getpid(), atomic_load(&team.tid[from]), 0) < 0 &&
 			errno == ESRCH)
 			return true;
 	return false;
@@ -207,7 +219,7 @@ static void wait_for(uint32_t i)
 	while (!is_done(i)) {
 		if (futex(&team.chunk[i].done, FUTEX_WAIT, 0, &look) == 0 || errno != ETIMEDOUT)
 			continue;
-		if (!is_done(i) && one_is_gone()) {
+		if (!is_done(i) && is_gone(i)) {
 			atomic_store(&stats_share, NULL);
 			measure(i);
 			break;
@@ -247,8 +259,10 @@ static void measure_round(struct stats_acc *a, const unsigned char *p, uint64_t 
 		.add_to_checksum = a->add_to_checksum,
 		.eps = a->eps};
 	r->chunks = (uint32_t)((n + r->chunk - 1) / r->chunk);
-	for (i = 0; i < r->chunks; i++)
+	for (i = 0; i < r->chunks; i++) {
 		atomic_store_explicit(&team.chunk[i].done, 0, memory_order_relaxed);
+		atomic_store_explicit(&team.chunk[i].by, 0, memory_order_relaxed);
+	}
 	atomic_store(&team.open, number << 16 | r->chunks);
 	atomic_fetch_add(&team.go, 1);
 	if (r->chunks > 1)
@@ -331,6 +345,9 @@ void stats_threads_forked(void)
 {
 	atomic_store(&stats_share, NULL);
 	/* Another thread may have had them. This one, if a handler of a signal forks: then it still has them. */
-	if (atomic_load(&team.user) != (uintptr_t)&thread_word)
-		atomic_store(&team.user, 0);
+	if (atomic_load(&team.user) == (uintptr_t)&thread_word)
+		return;
+	/* Of that thread's round nobody takes anything here, helpers that are started anew least of all. */
+	atomic_fetch_and(&team.open, ~(uint64_t)LEFT);
+	atomic_store(&team.user, 0);
 }

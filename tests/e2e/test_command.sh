@@ -163,7 +163,7 @@ says 'values of the environment' 0 'journal_mib: 5 # from the environment' env P
 says 'problems' 2 "$tmp/bad.yaml:1:14: journal_mib" "$probe" config -c "$tmp/bad.yaml"
 says 'problems of the environment' 2 'PROBE_JOURNAL_MIB=x: not an integer' env PROBE_JOURNAL_MIB=x "$probe" config
 says 'no file' 2 'No such file|cannot be read' "$probe" config -c "$tmp/none.yaml"
-says 'in words' 0 'mpi: [0-9]+ entries.*every 10th from 4 on: 4, 14, 24.*no effect step_marker_count: step_marker is empty.*cost unknown' \
+says 'in words' 0 'mpi: [0-9]+ entries.*steps 4, 14, 24, 34 \.\.\. that is every 10th from 4 on.*no effect step_marker_count: step_marker is empty.*cost unknown' \
 	env PROBE_OUTPUT_DIR="$tmp/nothing" PROBE_STEP_INTERVAL=10 PROBE_START_STEP=4 PROBE_STEP_MARKER_COUNT=3 "$probe" config --explain
 says 'in words: off' 0 'records nothing: disable is set' env PROBE_DISABLE=1 "$probe" config --explain
 says 'as a table' 0 '^\| Key \| Default .*`step_marker`' "$probe" config --markdown

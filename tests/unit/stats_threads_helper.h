@@ -38,6 +38,8 @@ static _Atomic(stats_kernel *) real_kernel;
 static _Atomic uint32_t blocks_mine, blocks_helped;
 static _Atomic bool hold_helpers, hold_me; /* until this is false; until a helper has begun */
 static _Atomic bool slow_me;
+static _Atomic bool hold_one; /* of the helpers, the first that comes */
+static _Atomic uint32_t held;
 static _Atomic int environment_of_helper;
 static __thread bool is_me; /* a thread of the test, not a helper */
 static bool fork_here; /* in the first block that I measure */
@@ -78,6 +80,8 @@ static inline void spy(const void *p, size_t n, const void *ahead, const struct 
 		atomic_fetch_add(&blocks_helped, 1);
 		note_environment();
 		wait_until(!atomic_load(&hold_helpers));
+		if (atomic_load(&hold_one) && !atomic_fetch_add(&held, 1))
+			wait_until(!atomic_load(&hold_one));
 	}
 	kernel(p, n, ahead, eps, b);
 }

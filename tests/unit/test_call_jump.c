@@ -47,6 +47,22 @@ __attribute__((noinline)) static enum call_mode send_from_below(void)
 	return send_one();
 }
 
+/*
+ * Its frame lies over that of a wrapper that was left, and touches nothing there: the return address still stands where
+ * it stood. Returns how many calls it takes until one is recorded.
+ */
+__attribute__((noinline)) static int send_over_it(void)
+{
+	volatile char room[65536];
+	int n = 0;
+
+	room[0] = 0;
+	while (n < 100 && send_one() != CALL_RECORD)
+		n++;
+	room[1] = room[0];
+	return n;
+}
+
 static void jump(void)
 {
 	longjmp(back, 1);
@@ -57,9 +73,12 @@ static void jump_from_inside(void)
 	wrapper(&api_table[0], jump);
 }
 
+/* More often than it takes until the stack is looked at. */
 static void nested(void)
 {
 	inner = send_one();
+	for (int i = 0; i < 5000; i++)
+		CHECK(send_one() == inner);
 }
 
 static void begin(void)
@@ -118,6 +137,47 @@ static void test_left(void **state)
 	(void)state;
 	in_child(main_thread);
 	in_child(other_threads);
+}
+
+/* Frames of sanitizers are written to all over: then the first call notices. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
+static void *first_call_over_it(void *arg)
+{
+	int n;
+
+	leave_by_jump(&f_dup, jump);
+	n = send_over_it();
+	CHECK(n < 32 && (n > 0 || SANITIZED));
+	CHECK(thread_word.depth == 0 && send_one() == CALL_RECORD);
+	leave_by_jump(&f_dup, jump_from_inside);
+	n = send_over_it();
+	CHECK(n < 32 && (n > 0 || SANITIZED));
+	return arg;
+}
+
+static void over_it(void)
+{
+	pthread_t th;
+
+	begin();
+	first_call_over_it(NULL);
+	CHECK(pthread_create(&th, NULL, first_call_over_it, NULL) == 0);
+	CHECK(pthread_join(th, NULL) == 0);
+	session_end();
+	CHECK(rows("rank0") == 6);
+}
+
+static void test_left_and_covered(void **state)
+{
+	(void)state;
+	in_child(over_it);
 }
 
 /* A wrapper that is on its way is not taken for one that was left, whether the thread is known or not. */
@@ -240,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_left_and_covered),
 		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_other_stacks),
 	};

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /* ---- the figures ---- */
@@ -164,6 +165,44 @@ static void busy_helpers_are_not_waited_for(void **state)
 	with_help(&want);
 }
 
+static _Atomic bool has_returned;
+
+static void *measure_and_say(void *want)
+{
+	struct figures got = measure(DT_FLOAT32, tensor, 40 * CHUNK, CHECKSUM_OFF, true);
+
+	atomic_store(&has_returned, true);
+	assert_same(&got, want, DT_FLOAT32, 40 * CHUNK);
+	return NULL;
+}
+
+/*
+ * The session ends while one helper stands in a chunk: the other one ends, and is gone. The thread that has them does
+ * not go on before the first one has left the tensor, however long that takes.
+ */
+static void an_end_in_a_round(void **state)
+{
+	struct figures want = fill_and_measure();
+	pthread_t first;
+	bool too_early;
+
+	(void)state;
+	helpers_start(2, NULL);
+	atomic_store(&held, 0);
+	atomic_store(&has_returned, false);
+	atomic_store(&hold_one, true);
+	atomic_store(&hold_me, true);
+	assert_int_equal(pthread_create(&first, NULL, measure_and_say, &want), 0);
+	wait_until(atomic_load(&held) > 0);
+	stats_threads_stop();
+	wait_until(tasks_named("probe-stats") == 1);
+	usleep(2500000); /* it has looked twice for who is gone */
+	too_early = atomic_load(&has_returned);
+	atomic_store(&hold_one, false);
+	pthread_join(first, NULL);
+	assert_false(too_early);
+}
+
 static void too_small_to_share(void **state)
 {
 	const uint64_t n = 3 * CHUNK;
@@ -190,6 +229,7 @@ static void a_forked_child(void **state)
 	skip();
 }
 #define a_fork_during_a_round a_forked_child
+#define a_fork_with_chunks_left a_forked_child
 #else
 /* Forked while another thread of the parent has the helpers: none of them is in the child. */
 static void a_forked_child(void **state)
@@ -225,6 +265,56 @@ static void a_forked_child(void **state)
 	with_help(&want);
 }
 
+static float *lent;
+
+static void *measure_lent(void *arg)
+{
+	measure(DT_FLOAT32, lent, 40 * CHUNK, CHECKSUM_OFF, true);
+	return arg;
+}
+
+/*
+ * Forked while another thread has shared out a tensor of which much is left. The child gives the tensor back before it
+ * starts helpers of its own: these must not touch what was left in the parent.
+ */
+static void a_fork_with_chunks_left(void **state)
+{
+	const size_t bytes = 40 * CHUNK * sizeof(float);
+	struct figures want = fill_and_measure();
+	pthread_t first;
+	int status;
+
+	(void)state;
+	lent = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(lent != MAP_FAILED);
+	memcpy(lent, tensor, bytes);
+	helpers_start(1, NULL);
+	atomic_store(&hold_helpers, true);
+	atomic_store(&slow_me, true);
+	assert_int_equal(pthread_create(&first, NULL, measure_lent, NULL), 0);
+	wait_until(atomic_load(&blocks_mine) > 3);
+	child = fork();
+	if (!child) {
+		alarm(CHILD_S);
+		stats_threads_forked();
+		munmap(lent, bytes);
+		atomic_store(&hold_helpers, false);
+		atomic_store(&slow_me, false);
+		helpers_start(2, NULL);
+		usleep(100000);
+		assert_int_equal(atomic_load(&blocks_helped), 0);
+		for (int i = 0; i < 20; i++)
+			with_help(&want);
+		_exit(0);
+	}
+	atomic_store(&hold_helpers, false);
+	atomic_store(&slow_me, false);
+	pthread_join(first, NULL);
+	munmap(lent, bytes);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* As a handler of a signal may: the child has no helper that could finish what one has begun. */
 static void a_fork_during_a_round(void **state)
 {
@@ -252,8 +342,10 @@ int main(void)
 		cmocka_unit_test_teardown(the_order_of_blocks, helpers_stop),
 		cmocka_unit_test_teardown(more_than_a_round, helpers_stop),
 		cmocka_unit_test_teardown(busy_helpers_are_not_waited_for, helpers_stop),
+		cmocka_unit_test_teardown(an_end_in_a_round, helpers_stop),
 		cmocka_unit_test_teardown(too_small_to_share, helpers_stop),
 		cmocka_unit_test_teardown(a_forked_child, helpers_stop),
+		cmocka_unit_test_teardown(a_fork_with_chunks_left, helpers_stop),
 		cmocka_unit_test_teardown(a_fork_during_a_round, helpers_stop),
 	};
 

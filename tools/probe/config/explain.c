@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/config/explain.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include "config/marker.h"
 #include "config/value.h"
 #include "config/wraplist.h"
+#include "tools/probe/config/cost.h"
 #include "tools/probe/read/folders.h"
 #include "tools/probe/out.h"
 #include "tools/probe/tool.h"
@@ -39,67 +38,141 @@ static char *value_of(const struct config *c, const char *key)
 	return s;
 }
 
+/* Those that are wrapped at run time (wrappers/providers.c, entry/custom.c); the others come from configs/apis. */
+#define LIBRARIES " " COMPILED_LIBRARIES " c10d aten custom "
+
+static bool has_wrappers(const char *library)
+{
+	char *word = tool_format(" %s ", library);
+	bool is = strstr(LIBRARIES, word) != NULL;
+
+	free(word);
+	return is;
+}
+
+static unsigned entries(const struct wraplist *w, uint32_t section)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		n += w->entry[i].section == section;
+	return n;
+}
+
+static bool has_entries(const struct wraplist *w, const char *library)
+{
+	uint32_t s = wraplist_section(w, library);
+
+	return s != WRAPLIST_NONE && entries(w, s) > 0;
+}
+
 static void functions(const struct wraplist *w)
 {
-	const char *head = "functions";
+	const char *head = "functions", *sep = "";
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
-		unsigned names = 0;
+		const char *name = wraplist_text(w, w->section[s].name);
+		unsigned n = entries(w, s);
 
-		for (uint32_t i = 0; i < w->n; i++)
-			names += w->entry[i].section == s;
-		if (!names)
+		if (!n || !has_wrappers(name))
 			continue;
-		line(head, "%s: %s", wraplist_text(w, w->section[s].name),
-			out_plural(names, "entry", "entries"));
+		line(head, "%s: %s", name, out_plural(n, "entry", "entries"));
 		head = "";
 	}
 	if (*head)
-		line(head, "none: the list is empty, nothing is recorded");
+		line(head, "none: nothing is recorded");
+	for (uint32_t s = 0; s < w->nsection; s++) {
+		const char *name = wraplist_text(w, w->section[s].name);
+
+		if (!entries(w, s) || has_wrappers(name))
+			continue;
+		printf("%s%s", *sep ? sep : "           ", name);
+		sep = ", ";
+	}
+	if (*sep)
+		puts(": nothing, this libprobe has no wrappers for them");
+}
+
+static const char *nth(uint64_t n)
+{
+	return n % 100 / 10 == 1 ? "th"
+	       : n % 10 == 1	 ? "st"
+	       : n % 10 == 2	 ? "nd"
+	       : n % 10 == 3	 ? "rd"
+				 : "th";
+}
+
+/* The first of them, as the library chooses them. */
+static void first_steps(const struct config *c, const char *head)
+{
+	uint64_t step = config_step_next(c, 0);
+	unsigned n = 0;
+
+	if (step == UINT64_MAX) {
+		line(head,
+			"none: no step from %lld on fits all of step, start_step and step_interval",
+			(long long)c->start_iteration);
+		return;
+	}
+	printf("%-11s", head);
+	for (; step != UINT64_MAX && n < 4; step = config_step_next(c, step + 1))
+		printf("%s%llu", n++ ? ", " : "", (unsigned long long)step);
+	puts(step == UINT64_MAX ? "" : " ...");
+}
+
+static void what_ends_a_step(const struct config *c)
+{
+	const long long count = (long long)c->step_marker_count;
+	struct marker m;
+
+	if (!*c->step_marker)
+		line("",
+			"a step ends where probe_step(), MPI_Pcontrol(2) or PyTorch's optimizer "
+			"says so; without: one step %lld",
+			(long long)c->start_iteration);
+	else if (marker_parse(c->step_marker, strlen(c->step_marker), &m) == NULL &&
+		 m.form == MARKER_LANGUAGE)
+		line("",
+			"a step is %s of %.*s in %.*s (%.*s), as recorded calls show, unless "
+			"probe_step() or MPI_Pcontrol(2) says so",
+			out_plural((uint64_t)count, "call", "calls"), (int)m.nfunction, m.function,
+			(int)m.nfile, m.file, (int)m.nlanguage, m.language);
+	else
+		line("",
+			"a step ends with %s%s of %s, unless probe_step() or MPI_Pcontrol(2) says "
+			"so",
+			count > 1 ? "every " : "each ",
+			count > 1 ? out_plural((uint64_t)count, "call", "calls") : "call",
+			c->step_marker);
 }
 
 static void steps(const struct config *c)
 {
+	const char *head = "steps";
 	char *list = value_of(c, "step");
-	unsigned long long first = (unsigned long long)c->start_step;
 
-	if (c->step.n)
-		line("steps", "those of %s", list);
-	if (c->step_interval > 1)
-		line(c->step.n ? "  of these" : "steps",
-			"every %lldth from %llu on: %llu, %llu, %llu ...",
-			(long long)c->step_interval, first, first,
-			first + (unsigned long long)c->step_interval,
-			first + 2 * (unsigned long long)c->step_interval);
-	else if (c->start_step)
-		line(c->step.n ? "  of these" : "steps", "from %llu on", first);
-	else if (!c->step.n)
-		line("steps", "all");
-	if (c->collect_times)
-		line("", "at most %lld of them, then no more", (long long)c->collect_times);
-	struct marker m;
-
-	if (marker_parse(c->step_marker, strlen(c->step_marker), &m) == NULL &&
-		m.form == MARKER_LANGUAGE)
-		line("",
-			"a step is %s of %.*s in %.*s (%.*s), as recorded calls show, unless "
-			"probe_step() or MPI_Pcontrol(2) says so",
-			out_plural((uint64_t)c->step_marker_count, "call", "calls"),
-			(int)m.nfunction, m.function, (int)m.nfile, m.file, (int)m.nlanguage,
-			m.language);
-	else if (*c->step_marker && c->step_marker_count > 1)
-		line("",
-			"a step ends with every %lld calls of %s, unless probe_step() or "
-			"MPI_Pcontrol(2) says so",
-			(long long)c->step_marker_count, c->step_marker);
-	else if (*c->step_marker)
-		line("",
-			"a step ends with each call of %s, unless probe_step() or MPI_Pcontrol(2) "
-			"says so",
-			c->step_marker);
+	if (!c->step.n && !c->start_step && c->step_interval <= 1 && !c->collect_times)
+		line(head, c->start_iteration ? "all, the first is %lld" : "all",
+			(long long)c->start_iteration);
 	else
-		line("", "a step ends where probe_step() or MPI_Pcontrol(2) says so; without: one "
-			 "step 0");
+		first_steps(c, head);
+	head = "  that is";
+	if (c->step.n) {
+		line(head, "of the list %s", list);
+		head = "";
+	}
+	if (c->step_interval > 1) {
+		line(head, "every %lld%s from %lld on", (long long)c->step_interval,
+			nth((uint64_t)c->step_interval), (long long)c->start_step);
+		head = "";
+	} else if (c->start_step) {
+		line(head, "from %lld on", (long long)c->start_step);
+		head = "";
+	}
+	if (c->collect_times)
+		line(head, "at most %s, then no more",
+			out_plural((uint64_t)c->collect_times, "step", "steps"));
+	what_ends_a_step(c);
 	free(list);
 }
 
@@ -117,8 +190,16 @@ static void tensors(const struct config *c)
 	if (c->min_bytes)
 		line("", "calls with less than %s are not recorded",
 			out_bytes((double)c->min_bytes));
+	if (c->statistics && c->checksum != CHECKSUM_OFF)
+		line("", "and a checksum: %s", c->checksum == CHECKSUM_CRC32 ? "CRC-32" : "XOR");
+	if (c->statistics && c->device == CONFIG_DEVICE_COPY)
+		line("", "of device memory: of a copy");
+	if (c->nested)
+		line("", "calls inside other recorded calls, too");
+	if (*c->codeline)
+		line("", "only calls with a Python frame that fits codeline");
 	if (c->stack)
-		line("stacks", "up to %lld native frames", (long long)c->stack_depth);
+		line("stacks", "up to %lld native frames, and Python's", (long long)c->stack_depth);
 	else
 		line("stacks", "none");
 }
@@ -133,42 +214,42 @@ static void useless(const char *key, bool set, bool because, const char *why)
 	without_effect = "";
 }
 
-static void no_effect(const struct config *c)
+static void no_effect(const struct config *c, const struct wraplist *w)
 {
 	struct config d;
 	char *const none[] = {NULL};
 
 	config_load_text(&d, "", "", 0, none, "/", NULL, NULL);
 	without_effect = "no effect";
-	useless("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, "statistics is off");
-	useless("max_bytes", c->max_bytes != d.max_bytes, !c->statistics, "statistics is off");
-	useless("stack_depth", c->stack_depth != d.stack_depth, !c->stack, "stack is off");
-	useless("step_marker_count", c->step_marker_count != d.step_marker_count, !*c->step_marker,
+#define SET(key) (c->key != d.key)
+	static const char no_statistics[] = "statistics is off";
+
+	useless("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, no_statistics);
+	useless("checksum", SET(checksum), !c->statistics, no_statistics);
+	useless("stats_isa", SET(stats_isa), !c->statistics, no_statistics);
+	useless("stats_threads", SET(stats_threads), !c->statistics, no_statistics);
+	useless("stats_threads_min_bytes", SET(stats_threads_min_bytes),
+		!c->statistics || !c->stats_threads,
+		c->statistics ? "stats_threads is 0" : no_statistics);
+	useless("device", SET(device), !c->statistics, no_statistics);
+	useless("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
+	useless("stack_depth", SET(stack_depth), !c->stack, "stack is off");
+	useless("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
+	useless("backward", c->backward, !has_entries(w, "aten"),
+		"the list has no entry in the section aten");
+	useless("custom_apis", *c->custom_apis, !has_entries(w, "custom"),
+		"the list has no entry in the section custom");
+	useless("start_step", SET(start_step),
+		c->step_interval <= 1 && c->start_step <= c->start_iteration,
+		"not above start_iteration, the first step");
+	useless("step_marker_count", SET(step_marker_count), !*c->step_marker,
 		"step_marker is empty");
-	useless("max_bytes", c->max_bytes != d.max_bytes,
-		c->max_bytes && c->min_bytes >= c->max_bytes && c->statistics,
-		"not above min_bytes: no call has statistics");
-	useless("part_mib", c->part_mib != d.part_mib,
+	useless("step_anchor", *c->step_anchor, *c->step_marker, "step_marker says what a step is");
+	useless("part_mib", SET(part_mib),
 		c->output_limit_mib && c->part_mib >= c->output_limit_mib,
 		"not below output_limit_mib, which counts");
+#undef SET
 	config_free(&d);
-}
-
-/* Bytes of the files in a folder that stay. */
-static double folder_bytes(const char *path)
-{
-	DIR *d = opendir(path);
-	struct stat st;
-	double n = 0;
-
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, "journal.bin") &&
-			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISREG(st.st_mode))
-			n += (double)st.st_size;
-	if (d)
-		closedir(d);
-	return n;
 }
 
 /* What an earlier run into the same folder cost says more than any estimate. */
@@ -176,7 +257,7 @@ static void expect(const struct config *c)
 {
 	struct folders f;
 	struct stat st;
-	double bytes = 0, own = 0, steps = 0;
+	struct cost one, most = {0};
 
 	if (stat(c->output_dir, &st) < 0) {
 		line("cost", "unknown: run one step, then ask again (%s does not exist)",
@@ -185,16 +266,16 @@ static void expect(const struct config *c)
 	}
 	if (folders_open(&f, c->output_dir))
 		return;
-	for (unsigned i = 0; i < f.n; i++) {
-		const struct meta *m = &f.dir[i].meta;
-
-		bytes += folder_bytes(f.dir[i].path);
-		own += m->own_calls_s * 1e9;
-		steps += (double)(m->step_last + 1);
-	}
-	if (steps > 0)
-		line("cost", "%s of files and %s of the job's time per step and rank, as in %s",
-			out_bytes(bytes / steps), out_time(own / steps), c->output_dir);
+	for (unsigned i = 0; i < f.n; i++)
+		if (cost_of(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
+			most = one;
+	if (most.steps)
+		line("cost",
+			"%s of files and %s of the job's time in a typical step, %s once, on the "
+			"rank with the most (%s of %s)",
+			out_bytes(most.step_bytes), out_time(most.step_ns),
+			out_bytes(most.once_bytes), out_plural(most.steps, "step", "steps"),
+			c->output_dir);
 	else
 		line("cost", "unknown: the run in %s recorded nothing", c->output_dir);
 	folders_close(&f);
@@ -215,7 +296,7 @@ void explain(const struct config *c, const struct wraplist *list)
 			(long long)c->step_count_per_record, c->gzip ? " (.csv.gz)" : "",
 			c->output_limit_mib ? out_bytes((double)c->output_limit_mib * 1048576)
 					    : "the disk");
-		no_effect(c);
+		no_effect(c, list);
 		expect(c);
 	}
 	free(ranks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/read/opens.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,15 +98,27 @@ static void seen(void *arg, const struct inspect_call *c)
 	add(l->o, l->dir, &now);
 }
 
-void opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls)
+char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls)
 {
 	struct look l = {.o = o, .dir = dir, .rank = rank, .calls = calls};
 	struct journal j;
+	int err;
 
-	if (!dir->journal || journal_open(&j, AT_FDCWD, dir->journal, true))
-		return;
+	if (!dir->journal)
+		return NULL;
+	err = journal_open(&j, AT_FDCWD, dir->journal, true);
+	if (err == -EPROTO)
+		return tool_strdup("the journal is one of another version of libprobe: open calls "
+				   "are not shown");
+	/* It may have ended a moment ago, or be about to begin. */
+	if (err == -ENOENT || err == -ENODATA)
+		return NULL;
+	if (err)
+		return tool_format("the journal: %s: open calls are not shown",
+			err == -EINVAL ? "damaged" : strerror(-err));
 	inspect_open(&j, seen, &l);
 	journal_close(&j);
+	return NULL;
 }
 
 static int by_rank(const void *x, const void *y)

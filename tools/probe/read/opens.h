@@ -28,8 +28,11 @@ void opens_free(struct opens *o);
 /* A row with the flag `open`. */
 void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
 
-/* What the journal shows. calls: data calls too, not only threads in a Wait. */
-void opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
+/*
+ * What the journal shows. calls: data calls too, not only threads in a Wait. NULL: fine, or there is none; else why it
+ * cannot be read, malloc'd.
+ */
+char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
 
 /* By rank, oldest first. */
 void opens_sort(struct opens *o);

@@ -83,11 +83,10 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 		return NULL;
 	err = open_private(&j, r->journal);
 	if (err == -EPROTO)
-		return tool_format(
-			"%s: written by another version of libprobe; its last rows are not shown",
-			r->journal);
+		return tool_strdup("the journal was written by another version of libprobe: its "
+				   "last rows and open calls are not shown");
 	if (err)
-		return tool_format("%s: %s; its last rows are not shown", r->journal,
+		return tool_format("the journal: %s: its last rows and open calls are not shown",
 			err == -EINVAL ? "damaged" : strerror(-err));
 	lengths(o, &j);
 	o->spilled = j.head->spilled;
@@ -101,9 +100,9 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 	if (!err)
 		return NULL;
 
-	char *why = tool_format("temporary files: %s; the last rows of %s are not shown; set "
-				"TMPDIR to a folder with room",
-		strerror(-err), r->label);
+	char *why = tool_format("temporary files: %s: the last rows are not shown; set TMPDIR to a "
+				"folder with room",
+		strerror(-err));
 
 	overlay_remove(o);
 	return why;

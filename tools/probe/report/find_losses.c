@@ -68,6 +68,38 @@ static void missing_ranks(struct report *r)
 	free(missing);
 }
 
+/* Ranks with the same words share a line. */
+static void journals_wrong(struct report *r)
+{
+	const struct folders *f = &r->g.folders;
+	bool *said = tool_alloc(f->n);
+	int *rank = tool_alloc(f->n * sizeof(*rank));
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const char *why = r->g.rank[i].journal_wrong;
+		unsigned n = 0;
+
+		if (!why || said[i])
+			continue;
+		for (unsigned k = i; k < f->n; k++) {
+			const char *other = r->g.rank[k].journal_wrong;
+
+			if (!other || strcmp(other, why) || (f->dir[k].rank < 0 && k > i))
+				continue;
+			said[k] = true;
+			if (f->dir[k].rank >= 0)
+				rank[n++] = f->dir[k].rank;
+		}
+
+		char *who = n ? out_ranks(rank, n) : tool_strdup(f->dir[i].label);
+
+		finding_add(r, FIND_WARN, "journal", tool_format("%s: %s", who, why));
+		free(who);
+	}
+	free(rank);
+	free(said);
+}
+
 static void states(struct report *r)
 {
 	int *killed = NULL, *unseen = NULL;
@@ -75,6 +107,7 @@ static void states(struct report *r)
 	bool journals = false;
 	uint64_t alive = 0;
 
+	journals_wrong(r);
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct rank_dir *d = &r->g.folders.dir[i];
 
@@ -92,9 +125,6 @@ static void states(struct report *r)
 			finding_add(r, FIND_WARN, "files",
 				tool_format("%s: meta.json: %s; what it would say is not known",
 					d->label, d->meta_wrong));
-		if (r->g.rank[i].overlay_wrong)
-			finding_add(
-				r, FIND_WARN, "journal", tool_strdup(r->g.rank[i].overlay_wrong));
 		if (r->g.rank[i].files_wrong)
 			finding_add(r, FIND_WARN, "files", tool_strdup(r->g.rank[i].files_wrong));
 	}

@@ -300,7 +300,7 @@ static void prepare(struct gather *g, unsigned top)
 		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
 			r->cycle = cycle_new();
 		if (gather_gone(g, d))
-			r->overlay_wrong = overlay_make(&r->overlay, d);
+			r->journal_wrong = overlay_make(&r->overlay, d);
 		comms_read(&g->comms, d, &r->overlay);
 	}
 	comms_settle(&g->comms, g->folders.dir, n);
@@ -332,8 +332,16 @@ static void finish(struct gather *g)
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 
-		if (d->state == RANK_RUNNING || d->state == RANK_KILLED || d->state == RANK_UNSEEN)
-			opens_journal(&g->opens, d, i, !gather_gone(g, d));
+		if (d->state == RANK_RUNNING || d->state == RANK_KILLED ||
+			d->state == RANK_UNSEEN) {
+			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
+
+			/* What overlay_make() said goes further. */
+			if (g->rank[i].journal_wrong)
+				free(wrong);
+			else
+				g->rank[i].journal_wrong = wrong;
+		}
 	}
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
@@ -403,7 +411,7 @@ void gather_free(struct gather *g)
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		cycle_free(g->rank[i].cycle);
 		overlay_remove(&g->rank[i].overlay);
-		free(g->rank[i].overlay_wrong);
+		free(g->rank[i].journal_wrong);
 		free(g->rank[i].files_wrong);
 	}
 	slow_free(&g->slow);

@@ -26,7 +26,7 @@ struct gather_options {
 /* A rank as it was read. */
 struct rank_info {
 	struct overlay overlay;
-	char *overlay_wrong, *files_wrong;
+	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */

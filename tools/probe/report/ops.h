@@ -12,6 +12,7 @@ struct op_stat {
 	uint32_t lib, api, op;
 	uint64_t comm;
 	uint64_t calls, rows, bytes, open, errors, async;
+	double async_ns; /* from the start of async calls to their completion, those that overlap added up */
 	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
 	double blocked_ns; /* time that a thread of the job stood still: synchronous calls, and wait_ns */
 	struct hist dur; /* of the calls that ended */

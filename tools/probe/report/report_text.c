@@ -138,7 +138,8 @@ static void head_cost(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const bool share = g->life_ns >= 1e9 * g->folders.n;
-	double calls = 0, writer = 0, blocked = g->ops.rest.blocked_ns, apart = 0;
+	double calls = 0, writer = 0, blocked = g->ops.rest.blocked_ns,
+	       apart = g->ops.rest.async_ns;
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		calls += g->folders.dir[i].meta.own_calls_s;
@@ -148,8 +149,7 @@ static void head_cost(const struct report *r)
 		const struct op_stat *s = table_at(&g->ops.table, i);
 
 		blocked += s->blocked_ns;
-		if (s->async && s->async == s->calls)
-			apart += s->dur.sum;
+		apart += s->async_ns;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		blocked += r->stuck.standing[i] ? (double)r->stuck.standing[i]->age : 0;
@@ -366,9 +366,12 @@ void report_bad(struct report *r)
 		f->index == NO_NUMBER ? 0LL : (long long)f->index, what, f->dtype);
 	if (*f->shape)
 		printf(" %s", f->shape);
-	printf(", %s elements, %s NaN, %s Inf, others from %s to %s\n", out_count(f->count),
-		out_count(f->nans), out_count(f->infs), *f->min ? f->min : "-",
-		*f->max ? f->max : "-");
+	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
+		out_count(f->infs));
+	/* Inf is among them: which of the two it was is seen here. */
+	if (f->nans < f->count && *f->min && *f->max)
+		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
+	putchar('\n');
 	if (*f->name) {
 		printf("          ");
 		out_clean(f->name);

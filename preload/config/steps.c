@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration taken together. */
+#include "config/config.h"
+
+#define LAST_STEP UINT32_MAX
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t every(const struct config *c)
+{
+	return c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
+}
+
+/* The first of start_step, start_step + step_interval ... that is not below `from`. */
+static uint64_t due(const struct config *c, uint64_t from)
+{
+	uint64_t start = (uint64_t)c->start_step, n = every(c);
+
+	return from <= start ? start : start + (from - start + n - 1) / n * n;
+}
+
+static struct range listed(const struct config *c, uint32_t i)
+{
+	return c->step.n ? c->step.item[i] : (struct range){0, LAST_STEP};
+}
+
+/* How many steps the list and the interval allow before `step`, from the first of the training on. */
+static uint64_t allowed_before(const struct config *c, uint64_t step)
+{
+	uint64_t n = 0, begin = (uint64_t)c->start_iteration;
+
+	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
+		struct range r = listed(c, i);
+		uint64_t first = due(c, larger(r.lo, begin)), end = r.hi < step ? r.hi + 1 : step;
+
+		if (first < end)
+			n += (end - 1 - first) / every(c) + 1;
+	}
+	return n;
+}
+
+bool config_step_wanted(const struct config *c, uint64_t step)
+{
+	if (!ranges_contain(&c->step, step) || due(c, step) != step)
+		return false;
+	return !c->collect_times || allowed_before(c, step) < (uint64_t)c->collect_times;
+}
+
+uint64_t config_step_next(const struct config *c, uint64_t from)
+{
+	from = larger(from, (uint64_t)c->start_iteration);
+	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
+		struct range r = listed(c, i);
+		uint64_t step = due(c, larger(r.lo, from));
+
+		if (step <= r.hi && step <= LAST_STEP)
+			return config_step_wanted(c, step) ? step : UINT64_MAX;
+	}
+	return UINT64_MAX;
+}

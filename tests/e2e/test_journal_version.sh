@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Journals that this `probe` cannot read, of another version and damaged ones: one line says so, nothing is made up, the
+# files stay as they are. Prints TAP.
+. "$(dirname "$0")/lib.sh"
+
+[ -n "$flavours" ] || { skip 'journals of another version' 'no MPI, or its programs are not built (make apps)'; finish; }
+f=${flavours%%[[:space:]]*}
+new_out
+start_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --hang 30:1
+is_open() {
+	"$probe" report "$out" 2>/dev/null | grep -q 'rank 1 never entered it'
+}
+wait_until 30 is_open || fail 'a hang is seen' "$("$probe" report "$out" 2>&1)"
+
+version() { # FILE NUMBER: behind the magic, 4 bytes (layout.h)
+	python3 -c 'import struct, sys
+with open(sys.argv[1], "r+b") as f:
+    assert f.read(12) == b"PROBEJNL" + struct.pack("=I", int(sys.argv[3]))
+    f.seek(8)
+    f.write(struct.pack("=I", int(sys.argv[2])))' "$1" "$2" "$3"
+}
+
+both() { # VERSION OLD
+	for r in 0 1; do version "$out/rank$r/journal.bin" "$1" "$2" || fail 'the journal begins as layout.h says'; done
+}
+
+journal_lines() {
+	"$probe" report "$out" 2>&1 | awk '/^  journal /{on = 1; print; next} /^  [a-z]/{on = 0} /^$/{on = 0} on' | tr -s ' \n' ' '
+}
+
+both 99 1
+is 'of a living job: one line for all ranks' "$(journal_lines)" \
+	' journal ranks 0,1: the journal is one of another version of libprobe: open calls are not shown '
+unlike 'of a living job: no hang is made up' "$("$probe" report "$out" 2>&1)" ' hang '
+ok 'of a living job: the report is a report' "$probe" report "$out"
+both 1 99
+ok 'its own version again' is_open
+both 2 1
+pids=$(rows "$out" '" ".join(str(m["owner"]["pid"]) for m in M.values())')
+# shellcheck disable=SC2086
+kill -9 $pids
+gone "$out"
+before=$(cat "$out"/rank*/* | cksum)
+is 'of a killed one: one line for all ranks' "$(journal_lines)" \
+	' journal ranks 0,1: the journal was written by another version of libprobe: its last rows and open calls are not shown '
+said=$("$probe" recover "$out" 2>&1)
+is 'recover: status and the only line' "$? $said" \
+	'2 ranks 0,1: journal.bin: written by another version of libprobe; use the probe command of that version'
+said=$("$probe" recover --json "$out" | python3 -c 'import json, sys; print({(f["result"], f["rows"]) for f in json.load(sys.stdin)["folders"]})')
+is 'recover --json' "$said" "{('failed', 0)}"
+is 'and nothing was touched' "$(cat "$out"/rank*/* | cksum)" "$before"
+
+both 1 2
+printf 'x' | dd of="$out/rank1/journal.bin" bs=1 conv=notrunc 2>/dev/null
+is 'a damaged head' "$(journal_lines)" ' journal rank 1: the journal: damaged: its last rows and open calls are not shown '
+said=$("$probe" recover "$out" 2>&1)
+is 'recover: status' $? 2
+like 'recover: the other is completed' "$said" '^rank 0: [0-9]+ rows? added, .* rank 1: journal.bin: not a journal, or damaged at its head ?$'
+finish
