@@ -101,6 +101,12 @@ static void follow_folder(void)
 		session.journal.safe = false;
 }
 
+/* In the middle of a drain. Where it cannot be had anew nothing is written, until the next one. */
+static void look_at_folder(struct files *f)
+{
+	f->dirfd = folder_reopen(&session.folder) == 0 ? session.folder.dir.fd : -1;
+}
+
 static void report_write(int err)
 {
 	log_loss(LOSS_WRITE,
@@ -128,6 +134,7 @@ static int drain_now(bool last)
 	/* Rows hold numbers as text; the writer inherited the environment of the thread that started it. */
 	fpenv_enter(&env);
 	follow_folder();
+	session.sink.files.look = look_at_folder;
 	update_head();
 
 	int err = drain_all(&session.drain, last);

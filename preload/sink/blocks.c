@@ -57,7 +57,7 @@ struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uin
 
 int blocks_scan(struct files *f)
 {
-	int fd = openat(f->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(files_dir(f), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	f->nblocks = 0;
@@ -119,7 +119,7 @@ uint32_t files_limit(struct files *f)
 		blocks_close(f, path);
 		if (b.gz)
 			strcat(path, ".gz");
-		unlinkat(f->dirfd, path, 0);
+		unlinkat(files_dir(f), path, 0);
 		memmove(&f->blocks[1], &f->blocks[2], (f->nblocks - 2) * sizeof(b));
 		f->nblocks--;
 		f->total -= b.bytes;

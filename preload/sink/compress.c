@@ -69,7 +69,7 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 	snprintf(tmp, sizeof(tmp), "%s.gz.tmp", path);
 	blocks_close(f, path);
 	errno = 0;
-	from = openat(f->dirfd, path, O_RDONLY | O_CLOEXEC);
+	from = openat(files_dir(f), path, O_RDONLY | O_CLOEXEC);
 	to = openat(f->dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	err = from < 0 || to < 0 ? -errno : 0;
 	if (!err)

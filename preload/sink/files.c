@@ -256,7 +256,7 @@ static int ensure_open(struct files *f, struct out_file *o)
 		o->bytes = 0;
 	}
 	if (o->at.fd < 0) {
-		fd = openat(f->dirfd, o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		fd = openat(files_dir(f), o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 		if (fd < 0)
 			return -errno;
 		io_keep(&o->at, fd);

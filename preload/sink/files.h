@@ -38,6 +38,11 @@ struct out_block {
 struct files {
 	struct journal *j;
 	int dirfd;
+	/*
+	 * Before each use of dirfd: is it still the folder? The program may close it at any moment, and then have something
+	 * of its own under that number. NULL: nobody does (`probe recover`).
+	 */
+	void (*look)(struct files *f);
 	uint64_t pass;
 	struct out_file file[FILES_OPEN];
 	struct out_block *blocks;
@@ -46,6 +51,13 @@ struct files {
 	bool plain; /* compressing failed once */
 	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
 };
+
+static inline int files_dir(struct files *f)
+{
+	if (f->look)
+		f->look(f);
+	return f->dirfd;
+}
 
 /* Looks at what is in the folder already (a recovered or resumed one). */
 int files_open(struct files *f, struct journal *j, int dirfd);

@@ -344,10 +344,11 @@ int sink_meta(struct sink *s)
 
 	meta_format(&t, s->j, journal_commit(s->j, seq));
 
-	int err = t.cut ? -EMSGSIZE : io_replace_file(s->files.dirfd, "meta.json", buf, t.len);
+	int err =
+		t.cut ? -EMSGSIZE : io_replace_file(files_dir(&s->files), "meta.json", buf, t.len);
 
 	free(buf);
 	/* Without it only source lines are missing. */
-	modules_write(s->j, s->files.dirfd, &s->modules_written);
+	modules_write(s->j, files_dir(&s->files), &s->modules_written);
 	return err;
 }

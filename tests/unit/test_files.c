@@ -280,6 +280,38 @@ static void test_file_size_limit(void **state)
 	rank_drop(&r);
 }
 
+/* The folder's descriptor is closed by the program in the middle of a drain, and its number is a folder of its own. */
+static int ours, looks;
+
+static void take_anew(struct files *f)
+{
+	looks++;
+	f->dirfd = ours;
+}
+
+static void test_number_taken(void **state)
+{
+	char other[64] = "/tmp/probe-test-other-XXXXXX";
+	struct rank r;
+
+	(void)state;
+	assert_non_null(mkdtemp(other));
+	begin(&r);
+	calls(0, 3);
+	ours = r.dirfd;
+	r.sink.files.look = take_anew;
+	r.sink.files.dirfd = open(other, O_RDONLY | O_DIRECTORY);
+	drain(&r);
+	check_rows(&r, 3);
+	for (int i = 0; i < 2; i++) {
+		r.sink.files.dirfd = open(other, O_RDONLY | O_DIRECTORY);
+		assert_int_equal(sink_meta(&r.sink), 0);
+	}
+	assert_int_equal(rmdir(other), 0); /* empty */
+	assert_true(exists(&r, "meta.json") && looks > 2);
+	rank_drop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_removed_files),
 		cmocka_unit_test(test_cut_files),
+		cmocka_unit_test(test_number_taken),
 		cmocka_unit_test(test_file_size_limit),
 	};
 
