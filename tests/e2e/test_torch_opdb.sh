@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PyTorch's own sample inputs of every CPU operator (op_db), forward and backward, with all operators recorded: the same
-# results and the same errors, bit for bit. PROBE_OPDB="EVERY FIRST SAMPLES [all]" chooses more or less than 3 samples of each:
+# results and the same errors, bit for bit. OPDB_SAMPLES="EVERY FIRST SAMPLES [all]" chooses more or less than 3 samples of each:
 # "1 0 0 all" is all that there are, in all types, some 135,000, in 10 minutes.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
@@ -10,8 +10,8 @@ if ! "$python" -c 'import torch.testing._internal.common_methods_invocations' 2>
 	skip "PyTorch: its own samples of all operators" "the package expecttest is not there"
 	finish
 fi
-read -r every first samples types <<<"${PROBE_OPDB:-1 0 3}"
-limit=$([ -z "${PROBE_OPDB:-}" ] && echo 420 || echo 1500)
+read -r every first samples types <<<"${OPDB_SAMPLES:-1 0 3}"
+limit=$([ -z "${OPDB_SAMPLES:-}" ] && echo 420 || echo 1500)
 
 samples() { # FILE [NAME=VALUE ...]
 	local file=$1
@@ -32,8 +32,8 @@ is 'ends well without us' $status 0
 new_out
 samples "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_BACKWARD=true PROBE_JOURNAL_MIB=256
 same_output "$(grep -c . "$tmp/plain") samples of $(cut -d' ' -f1 "$tmp/plain" | sort -u | grep -c .) operators"
-[ -n "${PROBE_OPDB:-}" ] || is 'nothing is said' "$(grep -a libprobe "$tmp/with.err")" ''
+[ -n "${OPDB_SAMPLES:-}" ] || is 'nothing is said' "$(grep -a libprobe "$tmp/with.err")" ''
 is 'many calls were recorded' "$(rows "$out" 'len(calls(R)) > 10 * '"$(grep -c . "$tmp/plain")")" True
-[ -n "${PROBE_OPDB:-}" ] || is 'nothing was dropped' "$(rows "$out" '[m["calls"]["dropped"]["journal_full"] for m in M.values()]')" '[0]'
+[ -n "${OPDB_SAMPLES:-}" ] || is 'nothing was dropped' "$(rows "$out" '[m["calls"]["dropped"]["journal_full"] for m in M.values()]')" '[0]'
 contract 'op_db' "$out"
 finish
