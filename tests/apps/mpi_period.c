@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 		for (int k = 0; every && (i + 1) % every == 0 && k < calls; k++, besides++)
 			k % 3 ? all_reduce(1) : all_reduce(2);
 	}
-	app_say("%d iterations of %d calls, %d besides", iterations, only ? 4 : LAYERS + 4, besides);
+	app_say("%d iterations of %d calls, %d besides", iterations, only ? 4 : LAYERS + 4,
+		besides);
 	return app_done();
 }
