@@ -60,8 +60,9 @@ static void row(struct api *a, void *arg)
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
 	int n = elfsym_after_us(real_name(s), p, 2);
-	bool listed =
-		s->task != TASK_DATA || wraplist_match(session.list, s->lib->name, s->list_name);
+	/* Adapters with rules of their own have chosen already: aten::add is add.Tensor in the row. */
+	bool listed = s->task != TASK_DATA || a->traits & API_CHOSEN ||
+		      wraplist_match(session.list, s->lib->name, s->list_name);
 	struct text *t = arg;
 
 	if (t->cap - t->len < LINE_MAX_BYTES)

@@ -51,6 +51,12 @@ for f in $flavours; do
 	period_run 'an evaluation of 40 calls every 25 iterations' $f 1 100 25 40
 	told 1
 
+	# Every part of what tells calls apart counts.
+	for only in counts types comms; do
+		period_run "one function, and other $only" $f 2 60 $only
+		told 2
+	done
+
 	period_run 'too short to tell' $f 2 4
 	is "$name: no period" "$(period calls)" None
 	like "$name: the report says how to get steps" "$said" 'no step was ever marked.*PROBE_STEP_MARKER'

@@ -71,6 +71,24 @@ scene 'a function that leaves no sign' blind 5 PROBE_STEP_MARKER=python:markers.
 is "$text: one step" "$(rows "$out" '{r["step"] for r in R}, len(calls(R))')" "({'0'}, 5)"
 like "$text: the report says so" "$("$probe" report "$out" 2>&1)" 'step marker python:markers.py:same no second call was seen'
 
+# Without a marker: the period of the calls, and the function that is proposed as one makes these steps. From the collectives
+# alone, and from operators.
+printf 'aten:\n  - "aten::*"\nc10d:\n  - "*"\n' >"$tmp/all.yaml"
+period() {
+	"$probe" report --json "$out" 2>&1 | python3 -c 'import json, sys
+p = json.load(sys.stdin)["steps"]["period"] or {}
+print(p.get("steps"), p.get("confidence"), p.get("extra_calls"), p.get("marker"))'
+}
+scene 'inference' inference 60
+is "$text: iterations, by collectives" "$(period)" '60 1 0 c10d::ProcessGroupGloo::allreduce'
+scene 'inference, operators' inference 40 PROBE_WRAP_OPS="$tmp/all.yaml" PROBE_JOURNAL_MIB=64
+is "$text: iterations; collectives, which end on other threads, are in their places" "$(period)" '40 1 0 at::_ops::item::call'
+like "$text: the report says how many, and how sure it is" "$("$probe" report "$out" 2>&1)" \
+	'steps 0 \(none was marked; 40 by the period of the calls\).* repeats every [0-9]+ calls \(confidence 100 %, 40 repetitions'
+marker=$(period | cut -d' ' -f4)
+scene 'inference, the proposed marker' inference 40 PROBE_WRAP_OPS="$tmp/all.yaml" PROBE_JOURNAL_MIB=64 PROBE_STEP_MARKER="$marker"
+is "$text: as many steps" "$(rows "$out" '[(m["steps"]["current"], m["steps"]["source"]) for m in M.values()]')" "[(40, 'marker')]"
+
 # Markers that can never match.
 new_out
 run_scene "$tmp/with" loop 1 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=python:train_step

@@ -59,4 +59,15 @@ same_output 'nested backward passes'
 is 'nested backward passes: on several threads, and nothing but the two products is forward' \
 	"$(rows "$out" 'len({r["thread"] for r in R}) > 1, Counter((r["op"], r["phase"]) for r in calls(R) if r["phase"] != "backward"), {r["phase"] for r in R if r["op"] in ("sin", "cos")}')" \
 	"(True, Counter({('mul.Tensor', 'forward'): 2}), {'backward'})"
+
+# What `probe check` says of them: names and patterns of the list, and those that are watched only.
+printf 'aten:\n  - aten::mm\n  - aten::ad[d]\n' >"$tmp/list.yaml"
+PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 100 "$probe" check --json -- "$python" -c 'import torch
+a = torch.ones(2, 2, requires_grad=True)
+(a.mm(a) + 1).sum().backward()' >"$tmp/check" 2>"$tmp/check.err" </dev/null
+is 'check: ends well' $? 0
+is 'check: listed operators are, and were called' "$(python3 -c 'import json, sys
+f = [f for f in json.load(open(sys.argv[1]))["functions"] if f["lib"] == "aten"]
+print({f["state"] for f in f}, sorted({f["name"] for f in f if f["hits"]}))' "$tmp/check")" \
+	"{'ok'} ['at::_ops::add_Tensor::call', 'at::_ops::add_Tensor::redispatch', 'at::_ops::mm::call', 'at::_ops::mm::redispatch']"
 finish

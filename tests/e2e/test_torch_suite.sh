@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of PyTorch's own gloo suite end the same with and without the preload, all operators recorded.
-# PROBE_GLOO_SUITE="name ..." runs others than these few; "all" runs all, which takes hours here.
+# GLOO_TESTS="name ..." runs others than these few; "all" runs all, which takes hours here.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -9,7 +9,7 @@ if ! "$python" -c 'import expecttest' 2>/dev/null; then
 	skip "PyTorch: its own gloo suite" "the package expecttest is not there"
 	finish
 fi
-names=${PROBE_GLOO_SUITE:-test_all_reduce_sum test_send_recv_any_source test_reduce_scatter_tensor_cuda test_ddp_buffer_hook_allreduce_return_future test_DistributedDataParallelCPU}
+names=${GLOO_TESTS:-test_all_reduce_sum test_send_recv_any_source test_reduce_scatter_tensor_cuda test_ddp_buffer_hook_allreduce_return_future test_DistributedDataParallelCPU}
 [ "$names" != all ] || names=
 
 suite() { # FILE [NAME=VALUE ...]
@@ -17,7 +17,7 @@ suite() { # FILE [NAME=VALUE ...]
 	shift
 	mkdir -p "$file.dir"
 	# shellcheck disable=SC2086 # a list
-	env OMP_NUM_THREADS=1 TEMP_DIR="$file.dir" "$@" timeout -k 5 "${PROBE_GLOO_LIMIT:-400}" "$python" tests/apps/py/gloo_suite.py $names \
+	env OMP_NUM_THREADS=1 TEMP_DIR="$file.dir" "$@" timeout -k 5 "${GLOO_LIMIT:-400}" "$python" tests/apps/py/gloo_suite.py $names \
 		2>"$file.err" </dev/null | grep -aE '^test_[A-Za-z0-9_]+ ' | sort >"$file"
 	echo "${PIPESTATUS[0]}" >"$file.status"
 }

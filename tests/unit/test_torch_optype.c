@@ -15,13 +15,16 @@
 #define OPS "_ZN2at4_ops"
 
 /*
- * One letter for each parameter: T tensor, O tensor written, o optional tensor, L list of tensors, I list by reference,
+ * One letter for each parameter: T tensor, O tensor written, o optional tensor, n one of
+ * 1.13, L list of tensors, I list by reference,
  * Q list of optional tensors, l long, d double, b bool, k key set, e enum of a byte, p another pointer, and structs by
  * their size: 2, 3, 4, s (16 bytes), S (24 bytes on the stack).
  */
+static bool is_1_13; /* of the library that the names come from */
+
 static char letter(const struct op_type *t, unsigned i)
 {
-	static const char by_arg[] = {0, 'T', 'O', 'o', 'L', 'I', 'Q'};
+	static const char by_arg[] = {0, 'T', 'O', 'o', 'n', 'L', 'I', 'Q'};
 
 	if (t->arg[i])
 		return by_arg[t->arg[i]];
@@ -54,7 +57,7 @@ static void check(const char *symbol, const char *want)
 	struct op_type t;
 	char have[API_ARGS_MAX + 1] = "";
 
-	if (!op_params(symbol, &t)) {
+	if (!op_params(symbol, is_1_13, &t)) {
 		assert_null(want);
 		return;
 	}
@@ -104,6 +107,43 @@ static void test_params_by_value(void **state)
 	check(OPS "4test4callESt8optionalIlES2_IdESt5arrayIbLm3EE", "ss3");
 	check(OPS "4test4callESt8optionalIlES1_IdESt5arrayIbLm3EE", NULL);
 	check(OPS "4test4callESt8optionalIlESt8optionalIdESt5arrayIbLm3EESt5arrayIbLm2EE", "ss32");
+}
+
+static void test_params_of_1_13(void **state)
+{
+	struct op_type t;
+
+	(void)state;
+	is_1_13 = true;
+	check(OPS "10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE", "TTp");
+	check(OPS
+		"14std_correction4callERKNS_6TensorEN3c1016OptionalArrayRefIlEENS5_8optionalIlEEb",
+		"Tssb");
+	check(OPS
+		"15sum_dim_IntList4callERKNS_6TensorEN3c1016OptionalArrayRefIlEEbNS5_8optionalINS5_"
+		"10ScalarTypeEEE",
+		"Tsb2");
+	check(OPS "19empty_memory_format4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_"
+		  "10ScalarTypeEEENS6_INS2_6LayoutEEENS6_INS2_6DeviceEEENS6_IbEENS6_INS2_12Memor"
+		  "yFormatEEE",
+		"s22322");
+	check(OPS "23upsample_bilinear2d_vec4callERKNS_6TensorEN3c1016OptionalArrayRefINS5_"
+		  "6SymIntEEEbNS5_8optionalINS5_8ArrayRefIdEEEE",
+		"Tsbs");
+	check(OPS "4gelu4callERKNS_6TensorEN3c1017basic_string_viewIcEE", "Ts");
+	check(OPS "15div_Tensor_mode4callERKNS_6TensorES4_N3c108optionalINS5_17basic_string_"
+		  "viewIcEEEE",
+		"TTp");
+	check(OPS "6linear4callERKNS_6TensorES4_RKN3c108optionalIS2_EE", "TTn");
+	check(OPS "12index_Tensor4callERKNS_6TensorERKN3c104ListINS5_8optionalIS2_EEEE", "TQ");
+	check(OPS "9bernoulli4callERKNS_6TensorEN3c108optionalINS_9GeneratorEEE", "Tp");
+	check(OPS "3add4callEN3c108optionalINS_8NewClassEEE", NULL);
+	/* An optional double: both halves in general registers, none in one for floating point. */
+	assert_true(op_params(OPS "5logit4callERKNS_6TensorEN3c108optionalIdEE", is_1_13, &t));
+	assert_int_equal(t.members[1]->size, 16);
+	assert_int_equal(t.members[1]->member[0], CT_U64);
+	assert_int_equal(t.members[1]->member[1], CT_U64);
+	is_1_13 = false;
 }
 
 static void test_not_known(void **state)
@@ -255,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_params),
 		cmocka_unit_test(test_params_by_value),
+		cmocka_unit_test(test_params_of_1_13),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_node_classes),

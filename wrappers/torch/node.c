@@ -39,7 +39,7 @@ bool torch_node_wanted(const char *symbol)
 
 static bool is_of_listed(const char *schema, void *node)
 {
-	char base[128];
+	char base[128], overload[64];
 	size_t n = strcspn(schema, ".(");
 
 	if (n >= sizeof(base))
@@ -48,12 +48,18 @@ static bool is_of_listed(const char *schema, void *node)
 	base[n] = 0;
 	if (!node_of_op(node, base))
 		return false;
+	schema += n + (schema[n] == '.');
+	snprintf(overload, sizeof(overload), "%.*s", (int)strcspn(schema, "("), schema);
+	return torch_op_listed(base, overload);
+}
 
-	const char *overload = schema[n] == '.' ? schema + n + 1 : "";
-	char text[64];
-
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(overload, "("), overload);
-	return torch_op_listed(base, text);
+/* The operator's schema may lie in the end of another one's (opschema.c); that there is one tells the node's name. */
+static bool is_of_listed_tail(const char *schema, void *node)
+{
+	for (const char *s = schema + 1; *s && *s != '.' && *s != '('; s++)
+		if ((*s & ~0x20) == *(const char *)node && is_of_listed(s, node))
+			return true;
+	return false;
 }
 
 bool torch_node_fill(struct torch_row *r, const char *symbol)
@@ -64,7 +70,8 @@ bool torch_node_fill(struct torch_row *r, const char *symbol)
 	if (!node_class(symbol, r->op_name, sizeof(r->op_name)))
 		return false;
 	is_listed = wraplist_match(session.list, "aten", r->op_name) ||
-		    op_schema_any(is_of_listed, r->op_name);
+		    op_schema_any(is_of_listed, r->op_name) ||
+		    op_schema_any(is_of_listed_tail, r->op_name);
 	snprintf(r->symbol, sizeof(r->symbol), "torch::autograd::generated::%.80s::apply",
 		r->op_name);
 	r->kind = (struct kind){.name = r->op_name, .op = r->op_name};

@@ -126,8 +126,8 @@ static void split_name(const char *schema, char *base, char *overload, size_t ca
 }
 
 /*
- * Before 2.2, OptionalArrayRef had 16 bytes and an encoding of its own, under the same name. Other optionals by value
- * have another name there, and are not known.
+ * Between 1.13 and 2.2 OptionalArrayRef had the name that it has now, and was another type; nobody has looked how it was laid
+ * out. Other optionals by value have another name there, and are not known.
  */
 static bool passable(const struct op_type *t)
 {
@@ -154,21 +154,22 @@ bool torch_op_fill(struct torch_row *r, const char *symbol)
 	bool call, is_listed;
 	enum torch_scope scope;
 
-	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, t) || !passable(t))
+	if (!struct_name(symbol, name, sizeof(name)) || !op_params(symbol, torch_is_1_13(), t) ||
+		!passable(t))
 		return false;
-	schema = op_schema(name);
+	call = is_call(symbol, name);
+	schema = op_schema(name, t, call ? 0 : 1); /* behind the key set */
 	if (!schema || !op_result_of(schema, t))
 		return false;
 	split_name(schema, base, overload, sizeof(base));
 	is_listed = torch_op_listed(base, overload);
 	scope = torch_marker_scope(base, overload);
-	if (!is_listed && !scope && torch_before_op(name) && is_call(symbol, name)) {
+	if (!is_listed && !scope && torch_before_op(name) && call) {
 		scope = SCOPE_COUNTED;
 		torch_before_row(r, name);
 	}
 	if (!is_listed && !scope)
 		return false;
-	call = is_call(symbol, name);
 	snprintf(r->symbol, sizeof(r->symbol), "at::_ops::%.100s::%s", name,
 		call ? "call" : "redispatch");
 	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
@@ -222,8 +223,9 @@ struct ivalue {
 
 static void add_ivalues(struct torch_work *w, const void *list)
 {
-	const struct ivalue *const *v =
-		(const struct ivalue *const *)(*(const char *const *)list + 16);
+	/* Behind what each object with references begins with: their counts have become smaller. */
+	const struct ivalue *const *v = (const struct ivalue *const *)(*(const char *const *)list +
+								       (torch_is_1_13() ? 24 : 16));
 
 	for (const struct ivalue *i = v[0]; i < v[1]; i++)
 		if (i->tag == IVALUE_TENSOR)
@@ -242,6 +244,10 @@ static void add_arg(struct torch_work *w, uint8_t arg, const union arg *v, bool 
 	case OP_OPTIONAL: /* the value, then whether there is one */
 		if (((const char *)v->cp)[8])
 			torch_add_tensor(w, *(void *const *)v->cp, out);
+		break;
+	case OP_OPTIONAL_1_13:
+		if (*(const char *)v->cp)
+			torch_add_tensor(w, ((void *const *)v->cp)[1], out);
 		break;
 	case OP_LIST:
 		add_all(w, (void *const *)(uintptr_t)two[0], two[1], out);

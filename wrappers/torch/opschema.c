@@ -2,6 +2,8 @@
 /*
  * The operators' schemas. Every libtorch holds them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which it
  * registers its operators at start; they are looked for once, in the constant data of libtorch_cpu as it lies in memory.
+ * A linker may have let a text lie in the end of a longer one (sin in asin, Debian's 1.13): those are found by the operator's
+ * name, if all longer ones that fit agree in what matters.
  */
 #include <link.h>
 #include <pthread.h>
@@ -103,10 +105,94 @@ static void read_all(void)
 	dl_iterate_phdr(look, NULL);
 }
 
-const char *op_schema(const char *name)
+/* Can a parameter of this type of the schema be the one that the mangled name tells? "Tensor(a!)", "int[2]?". */
+static bool param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 {
+	char last = type[n - 1];
+
+	if (strncmp(type, "Tensor", 6) != 0) {
+		uint8_t as_is = n == 4 && memcmp(type, "bool", n) == 0	  ? CT_U8
+				: n == 3 && memcmp(type, "int", n) == 0	  ? CT_I64
+				: n == 5 && memcmp(type, "float", n) == 0 ? CT_F64
+									  : CT_VOID;
+
+		if (arg != OP_PLAIN)
+			return false;
+		return as_is ? ctype == as_is
+			     : ctype != CT_U8 && ctype != CT_I64 && ctype != CT_F64;
+	}
+	if (memchr(type, '?', n))
+		return last == ']' ? arg == OP_OPTIONAL_LIST
+				   : arg == OP_OPTIONAL || arg == OP_OPTIONAL_1_13;
+	if (last == ']')
+		return arg == OP_LIST || arg == OP_ILIST;
+	return arg == OP_TENSOR || arg == OP_TENSOR_OUT;
+}
+
+/* "f(Tensor a, *, int[2] b=[0, 1], str c="x") -> Tensor" */
+static bool params_fit(const char *schema, const struct op_type *t, unsigned i)
+{
+	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
+
+	while (p < end) {
+		const char *begin = p, *blank = NULL;
+
+		for (int depth = 0; p < end && (depth || *p != ','); p++) {
+			depth += *p == '(' || *p == '[' ? 1 : *p == ')' || *p == ']' ? -1 : 0;
+			if (!depth && *p == ' ' && !blank)
+				blank = p;
+		}
+		if (*begin != '*') {
+			if (i == t->nargs || !blank ||
+				!param_fits(begin, (size_t)(blank - begin), t->ctype[i], t->arg[i]))
+				return false;
+			i++;
+		}
+		for (p += p < end; p < end && *p == ' '; p++)
+			;
+	}
+	return i == t->nargs;
+}
+
+static bool same_result(const char *a, const char *b)
+{
+	struct op_type x, y;
+
+	return op_result_of(a, &x) && op_result_of(b, &y) && x.ret == y.ret &&
+	       x.hidden == y.hidden && x.result == y.result && x.nresult == y.nresult &&
+	       !strstr(a, "(a!)[]") == !strstr(b, "(a!)[]");
+}
+
+/* In the end of longer ones. */
+static const char *find_tail(const char *name, const struct op_type *t, unsigned first)
+{
+	const char *found = NULL;
+	char longer[128];
+	size_t len = strlen(name);
+
+	for (unsigned i = 0; i < SLOTS; i++) {
+		size_t n = slot[i] ? cxx_name(slot[i], longer, sizeof(longer)) : 0;
+		const char *tail;
+
+		if (n <= len || strcmp(longer + n - len, name) != 0)
+			continue;
+		tail = slot[i] + (n - len);
+		if (!params_fit(tail, t, first))
+			continue;
+		if (found && !same_result(found, tail))
+			return NULL;
+		found = tail;
+	}
+	return found;
+}
+
+const char *op_schema(const char *name, const struct op_type *t, unsigned first)
+{
+	const char *s;
+
 	pthread_once(&once, read_all);
-	return *place(name);
+	s = *place(name);
+	return s ? s : find_tail(name, t, first);
 }
 
 bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg)

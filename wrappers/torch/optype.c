@@ -232,11 +232,13 @@ static const struct api_struct s_list = {16, 8, 2, list}, s_list_opt = {24, 8, 3
 			       s_three = {3, 1, 3, three_bytes}, s_four = {4, 1, 4, four_bytes},
 			       s_words = {16, 8, 2, two_words};
 
-static const struct known {
+struct known {
 	const char *name; /* ends with *: the beginning */
 	uint8_t ctype, arg;
 	const struct api_struct *members;
-} known_types[] = {
+};
+
+static const struct known known_types[] = {
 	{"at::Tensor const&", CT_P, OP_TENSOR, NULL},
 	{"at::Tensor&", CT_P, OP_TENSOR_OUT, NULL},
 	{"std::optional<at::Tensor> const&", CT_P, OP_OPTIONAL, NULL},
@@ -276,23 +278,59 @@ static const struct known {
 	{"at::Storage", CT_P, OP_PLAIN, NULL},
 };
 
-static const struct known *find(const char *text)
+/*
+ * 1.13 had its own c10::optional (c10/util/Optional.h): whether there is a value comes first, and the value lies in a union
+ * with a byte. So an optional double goes in general registers, not in one for floating point: the System V ABI merges the
+ * classes of a union's members. That of an array has no flag, but a length of its own for none. A text in an optional
+ * has copy constructors that somebody wrote, so it goes as a pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
+ */
+static const struct known types_1_13[] = {
+	{"c10::optional<at::Tensor> const&", CT_P, OP_OPTIONAL_1_13, NULL},
+	{"c10::List<c10::optional<at::Tensor>> const&", CT_P, OP_OPTIONAL_LIST, NULL},
+	{"c10::optional<bool>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
+	{"c10::optional<c10::ScalarType>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
+	{"c10::optional<c10::Layout>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
+	{"c10::optional<c10::MemoryFormat>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
+	{"c10::optional<c10::Device>", CT_STRUCT, OP_PLAIN, &s_opt_device},
+	{"c10::optional<long>", CT_STRUCT, OP_PLAIN, &s_words},
+	{"c10::optional<double>", CT_STRUCT, OP_PLAIN, &s_words},
+	{"c10::OptionalArrayRef<*", CT_STRUCT, OP_PLAIN, &s_list},
+	{"c10::optional<c10::ArrayRef<*", CT_STRUCT, OP_PLAIN, &s_list},
+	{"c10::basic_string_view<char>", CT_STRUCT, OP_PLAIN, &s_words},
+	{"c10::optional<c10::basic_string_view<char>>", CT_P, OP_PLAIN, NULL},
+	{"c10::optional<c10::SymInt>", CT_P, OP_PLAIN, NULL},
+	{"c10::optional<at::Generator>", CT_P, OP_PLAIN, NULL},
+};
+
+static const struct known *find_in(const struct known *k, size_t count, const char *text)
 {
 	size_t len = strlen(text);
-	static const struct known reference = {"&", CT_P, OP_PLAIN, NULL};
 
-	for (unsigned i = 0; i < sizeof(known_types) / sizeof(*known_types); i++) {
-		const char *name = known_types[i].name;
-		size_t n = strlen(name);
+	for (; count; count--, k++) {
+		size_t n = strlen(k->name);
 
-		if (name[n - 1] == '*' ? strncmp(text, name, n - 1) == 0 && text[len - 1] == '>'
-				       : strcmp(text, name) == 0)
-			return &known_types[i];
+		if (k->name[n - 1] == '*'
+				? strncmp(text, k->name, n - 1) == 0 && text[len - 1] == '>'
+				: strcmp(text, k->name) == 0)
+			return k;
 	}
-	return len && text[len - 1] == '&' ? &reference : NULL;
+	return NULL;
 }
 
-bool op_params(const char *symbol, struct op_type *t)
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static const struct known *find(const char *text, bool is_1_13)
+{
+	static const struct known reference = {"&", CT_P, OP_PLAIN, NULL};
+	size_t len = strlen(text);
+	const struct known *k = is_1_13 ? find_in(types_1_13, COUNT(types_1_13), text) : NULL;
+
+	if (!k)
+		k = find_in(known_types, COUNT(known_types), text);
+	return k ? k : len && text[len - 1] == '&' ? &reference : NULL;
+}
+
+bool op_params(const char *symbol, bool is_1_13, struct op_type *t)
 {
 	struct reader r = {.p = symbol};
 	char text[TEXT_MAX] = "";
@@ -321,7 +359,7 @@ bool op_params(const char *symbol, struct op_type *t)
 		text[0] = 0;
 		r.depth = 0;
 		type(&r, text);
-		k = r.bad ? NULL : find(text);
+		k = r.bad ? NULL : find(text, is_1_13);
 		if (!k || t->nargs == API_ARGS_MAX)
 			return false;
 		t->ctype[t->nargs] = k->ctype;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name tells the parameters; what it gives
- * back stands in its schema, a text inside the library. No version of PyTorch is assumed, but that types that are passed
- * by value are laid out as since 2.2 (std::optional); an operator with a parameter of another type is left alone.
+ * back stands in its schema, a text inside the library. Types that are passed by value are laid out as since 2.2
+ * (std::optional), or as in 1.13, which had optionals of its own; an operator with a parameter of another type is left alone.
  */
 #ifndef PROBE_WRAPPERS_TORCH_OPTYPE_H
 #define PROBE_WRAPPERS_TORCH_OPTYPE_H
@@ -19,6 +19,7 @@ enum op_arg {
 	OP_TENSOR, /* const Tensor & */
 	OP_TENSOR_OUT, /* Tensor &: written */
 	OP_OPTIONAL, /* const optional<Tensor> & */
+	OP_OPTIONAL_1_13, /* the same, the other way round */
 	OP_LIST, /* TensorList by value */
 	OP_ILIST, /* const ITensorListRef & */
 	OP_OPTIONAL_LIST, /* const List<optional<Tensor>> & */
@@ -46,10 +47,10 @@ struct op_type {
 };
 
 /*
- * The parameters, from the mangled name behind `call` or `redispatch` (which has a key set more in front). False: it has
- * one that is not known.
+ * The parameters, from the mangled name behind `call` or `redispatch` (which has a key set more in front), of a libtorch 1.13
+ * or of a later one. False: it has one that is not known.
  */
-bool op_params(const char *symbol, struct op_type *t);
+bool op_params(const char *symbol, bool is_1_13, struct op_type *t);
 
 /* The result, from a schema such as "add.Tensor(Tensor self, ...) -> Tensor". False: not known. */
 bool op_result_of(const char *schema, struct op_type *t);
@@ -77,9 +78,10 @@ int node_number_place(int was, const uint64_t *leaf);
 
 /*
  * The schema of the operator whose C++ name is `name` (add_Tensor), found in libtorch as it is loaded; its name within the
- * schema is add.Tensor. NULL: there is none. The text lives as long as the library.
+ * schema is add.Tensor. Its parameters are those of t from number `first` on. NULL: there is none, or it is not clear which.
+ * The text lives as long as the library.
  */
-const char *op_schema(const char *name);
+const char *op_schema(const char *name, const struct op_type *t, unsigned first);
 
 /* Asks about each schema until one answer is true, which is then the result. */
 bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg);

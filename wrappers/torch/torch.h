@@ -24,6 +24,9 @@ extern const struct runtime_provider torch_provider;
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
 void torch_say_version(void);
 
+/* Is it 1.13? False as long as it is not loaded. */
+bool torch_is_1_13(void);
+
 /*
  * A Python extension module of that name is being loaded from that file. Tells meta.json where it is code that
  * torch.compile made: operators do not pass through libtorch in it.

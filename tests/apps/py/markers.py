@@ -158,6 +158,16 @@ def generation_argmax():
     generate(1)
 
 
+def inference():
+    """Nothing but forward passes, the same each time; tensor parallel, with a collective in the middle."""
+    model = nn.Sequential(nn.Embedding(11, 8), nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), nn.Linear(8, 11)).eval()
+    with torch.inference_mode():
+        for n in range(count):
+            y = model(torch.full((2, 5), n % 11))
+            dist.all_reduce(y)
+            said(y.softmax(-1).argmax(-1))
+
+
 globals()[sys.argv[1]]()
 dist.destroy_process_group()
 sys.stdout.write(f"{sys.argv[1]}: {digest!r} ok\n")

@@ -8,8 +8,11 @@
 #include "call/period.h"
 #include "tools/probe/tool.h"
 
-#define HELD \
-	256 /* asynchronous calls stand in the files where they were completed: put in order among so many */
+/*
+ * Asynchronous calls stand in the files where they were completed, and those that another thread completed behind all else that
+ * the writer found at the same time, up to half a journal: calls are put in order among so many.
+ */
+#define HELD_MAX 65536u
 
 struct held {
 	uint64_t start, seq, token;
@@ -19,8 +22,8 @@ struct held {
 struct cycle {
 	struct period period;
 	struct held kept[PERIOD_KEPT]; /* of the tokens that the period remembers */
-	struct held held[HELD]; /* by start */
-	unsigned nheld;
+	struct held *held; /* a heap, the earliest first */
+	unsigned nheld, capheld;
 	uint64_t first, first_seq, round_start;
 	uint32_t once;
 	struct hist time;
@@ -37,8 +40,10 @@ struct cycle *cycle_new(void)
 
 void cycle_free(struct cycle *y)
 {
-	if (y)
+	if (y) {
 		hist_free(&y->time);
+		free(y->held);
+	}
 	free(y);
 }
 
@@ -98,34 +103,55 @@ static void follow(struct cycle *y, const struct held *h)
 	}
 }
 
+static bool before(const struct held *a, const struct held *b)
+{
+	return a->start != b->start ? a->start < b->start : a->seq < b->seq;
+}
+
+static void hold(struct cycle *y, const struct held *h)
+{
+	unsigned i = y->nheld;
+
+	TOOL_GROW(y->held, y->nheld, y->capheld);
+	for (y->nheld++; i && before(h, &y->held[(i - 1) / 2]); i = (i - 1) / 2)
+		y->held[i] = y->held[(i - 1) / 2];
+	y->held[i] = *h;
+}
+
 static void take_first(struct cycle *y)
 {
+	struct held last = y->held[--y->nheld];
+	unsigned i = 0, k;
+
 	follow(y, &y->held[0]);
-	memmove(y->held, y->held + 1, --y->nheld * sizeof(*y->held));
+	for (; (k = 2 * i + 1) < y->nheld; i = k) {
+		k += k + 1 < y->nheld && before(&y->held[k + 1], &y->held[k]);
+		if (!before(&y->held[k], &last))
+			break;
+		y->held[i] = y->held[k];
+	}
+	y->held[i] = last;
 }
 
 void cycle_call(struct cycle *y, const struct call *c)
 {
 	struct held h = {.start = c->start, .seq = c->seq, .api = c->api};
-	unsigned i = y->nheld;
 
 	if (c->bits & CALL_NESTED)
 		return;
 	h.token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
-	if (y->nheld == HELD) {
+	if (y->nheld == HELD_MAX)
 		take_first(y);
-		i--;
-	}
-	for (; i && y->held[i - 1].start > h.start; i--)
-		y->held[i] = y->held[i - 1];
-	y->held[i] = h;
-	y->nheld++;
+	hold(y, &h);
 }
 
 void cycle_end(struct cycle *y)
 {
 	while (y->nheld)
 		take_first(y);
+	free(y->held);
+	y->held = NULL;
+	y->capheld = 0;
 }
 
 void cycle_result(const struct cycle *y, struct cycle_found *f)
