@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What libprobe costs a PyTorch training (torch_cost.py), as ratios within one run: without the preload and with it in turn,
 # of each the shortest step, for other programs only make steps longer. Sourced by bench.sh, or run by itself:
-# tests/bench/torch_cost.sh [BUILD-DIR]; the Python is $PROBE_TEST_PYTHON, build/ptvenv/bin/python or python3. ROUNDS, STEPS.
+# tests/bench/torch_cost.sh [BUILD-DIR]; the Python is $PROBE_TEST_PYTHON, build/ptvenv/bin/python or python3. ROUNDS, STEPS;
+# KINDS="plain_ddp comm_ddp": only these rows.
 if ! declare -F row >/dev/null; then
 	set -u
 	cd "$(dirname "$0")/../.." || exit 2
@@ -97,7 +98,7 @@ torch_bench() {
 	printf 'aten:\n  - "*Backward*"\n' >"$dir/torch_nodes.yaml"
 	! "$torch_python" -c 'import msprobe.pytorch' 2>/dev/null || kinds+=(msprobe)
 	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
-		for k in "${kinds[@]}" plain_ddp comm_ddp plain_chain nodes_chain; do
+		for k in ${KINDS:-"${kinds[@]}" plain_ddp comm_ddp plain_chain nodes_chain}; do
 			torch_run "$k"
 		done
 	done
