@@ -68,10 +68,10 @@ bool session_configure(void);
 /* Makes folder, journal and writer if they are not there. False: nothing can be recorded. */
 bool session_start(void);
 
-/* True if this process' rank is one that is to be recorded (key rank). */
 extern _Atomic int session_rank_wanted; /* 0: not looked, 1: wanted, 2: not */
 bool session_rank_look(void);
 
+/* True if this process' rank is one that is to be recorded (key rank). */
 static inline bool session_rank_selected(void)
 {
 	int k = atomic_load_explicit(&session_rank_wanted, memory_order_relaxed);

@@ -23,9 +23,9 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 #define STACKS_MAX 49152
 #define STACK_UNWANTED UINT32_MAX
 
-/* True if calls are to be asked for their stack at all. */
 extern bool stack_id_by_code; /* a rule selects calls by who made them */
 
+/* True if calls are to be asked for their stack at all. */
 static inline bool stack_id_wanted(void)
 {
 	return session.cfg.stack || stack_id_by_code;

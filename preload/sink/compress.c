@@ -78,6 +78,7 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 		close(to);
 	if (from >= 0)
 		close(from);
+	files_dir(f); /* that took its time */
 	if (!err && renameat(f->dirfd, tmp, f->dirfd, gz) < 0)
 		err = -errno;
 	if (err) {

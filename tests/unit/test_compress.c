@@ -144,15 +144,21 @@ static void test_killed(void **state)
 }
 
 static unsigned reads;
+static int *lost,
+	taken; /* at the same moment: a descriptor that the program gives a folder of its own */
 
 ssize_t __real_read(int fd, void *buf, size_t n);
 ssize_t __wrap_read(int fd, void *buf, size_t n);
 
-/* The third piece of a file is read: the program ends at that moment. */
+/* The third piece of a file is read: the program ends at that moment, or takes the folder's descriptor. */
 ssize_t __wrap_read(int fd, void *buf, size_t n)
 {
-	if (reads && --reads == 0)
-		hurry = 1;
+	if (reads && --reads == 0) {
+		if (lost)
+			*lost = taken;
+		else
+			hurry = 1;
+	}
 	return __real_read(fd, buf, n);
 }
 
@@ -198,6 +204,40 @@ static void test_fails(void **state)
 	rank_drop(&r);
 }
 
+static int ours;
+
+static void take_anew(struct files *f)
+{
+	f->dirfd = ours;
+}
+
+/* It is compressed into our folder all the same. */
+static void test_number_taken(void **state)
+{
+	char other[64];
+	struct rank r;
+
+	(void)state;
+	begin(&r);
+	make_tmp(other, sizeof(other));
+	calls(&r, 5, 100);
+	calls(&r, 25, 30);
+	ours = r.dirfd;
+	taken = open(other, O_RDONLY | O_DIRECTORY);
+	r.sink.files.look = take_anew;
+	lost = &r.sink.files.dirfd;
+	reads = 1;
+	assert_int_equal(files_compress(&r.sink.files, &hurry), 1);
+	lost = NULL;
+	assert_int_equal(reads, 0);
+	assert_true(exists(&r, "calls_0-9.csv.gz") && !exists(&r, "calls_0-9.csv"));
+	assert_false(exists(&r, "calls_0-9.csv.gz.tmp"));
+	check_rows(&r, 130);
+	assert_int_equal(rmdir(other), 0); /* empty */
+	close(taken);
+	rank_drop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_hurry),
 		cmocka_unit_test(test_fails),
+		cmocka_unit_test(test_number_taken),
 	};
 
 	return cmocka_run_group_tests_name("compress", tests, NULL, NULL);
