@@ -87,7 +87,9 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 				   "last rows and open calls are not shown");
 	if (err)
 		return tool_format("the journal: %s: its last rows and open calls are not shown",
-			err == -EINVAL ? "damaged" : strerror(-err));
+			err == -EINVAL	  ? "damaged"
+			: err == -ENODATA ? "empty"
+					  : strerror(-err));
 	lengths(o, &j);
 	o->spilled = j.head->spilled;
 	o->path = temporary();

@@ -25,6 +25,11 @@ static void fail(struct recover_info *r, const char *what, int err)
 			"%s: written by another version of libprobe; use the probe command of that "
 			"version",
 			what);
+	else if (err == -ENODATA)
+		snprintf(r->why, sizeof(r->why),
+			"%s: empty: its process was killed before it recorded a call, or has just "
+			"begun",
+			what);
 	else if (err == -EINVAL)
 		snprintf(r->why, sizeof(r->why), "%s: not a journal, or damaged at its head", what);
 	else
