@@ -12,7 +12,8 @@ comma := ,
 B     := $(if $(SAN),build-$(subst $(comma),-,$(SAN)),build)
 
 CC     ?= cc
-CFLAGS ?= -O2 -g
+# Sanitizers make compiling three times as long; what they find does not hang on -O2.
+CFLAGS ?= $(if $(SAN),-O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation),-O2 -g)
 Q      := $(if $(V),,@)
 say     = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
 
@@ -24,27 +25,26 @@ BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -f
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
-# Fused multiply-adds would make the last bits of a sum depend on the processor.
-FLAGS_preload_stats_scalar := -ffp-contract=off
-# Each instruction set has its own file, and only that file may use it: the rest runs on every CPU.
-ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
-FLAGS_preload_stats_avx2   := -ffp-contract=off -mavx2 -mfma -mf16c
-FLAGS_preload_stats_avx512 := -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpopcnt
-FLAGS_preload_stats_vnni   := $(FLAGS_preload_stats_avx512) -mavx512vnni
-endif
-FLAGS_preload_stats_neon   := -ffp-contract=off
-FLAGS_preload_stats_stats  := -ffp-contract=off
-FLAGS_tools_probe_config_explain = -DCOMPILED_LIBRARIES='"$(LIBS_OF)"'
+# What single files need stands beside them: FILE_FLAGS in FILE_MK.
+FILE_MK := preload/base/apart.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk
+
+# As many jobs as there are processors where the caller did not say; tests that run side by side.
+JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+BESIDE ?= $(shell nproc)
+# Unit tests also wait.
+BESIDE_UNIT = $(if $(filter 1,$(BESIDE)),1,$(shell expr $(BESIDE) + 1))
 
 # ---- what is built from what ----
 
-ROOMS     := base config spec stats stack journal sink call entry device
-CORE_SRC  := $(sort $(foreach r,$(ROOMS),$(wildcard preload/$(r)/*.c)))
-CORE_ASM  := $(sort $(wildcard preload/entry/*.S))
-MAIN_SRC  := $(sort $(wildcard preload/*.c))
+# The rooms of the library; each may use those before it.
+ROOMS     := base elf config api spec stats stack journal device session resolve sink call train writer entry life
+# What stands in for functions of libc: in the library only, not in the tools and tests.
+ALONE_SRC := preload/entry/libc_gaps.c
+CORE_SRC  := $(filter-out $(ALONE_SRC),$(sort $(foreach r,$(ROOMS),$(wildcard preload/$(r)/*.c))))
+CORE_ASM  := $(sort $(wildcard preload/entry/*.S preload/base/*.S))
 WRAP_SRC  := $(sort $(wildcard wrappers/*.c wrappers/*/*.c wrappers/*/*.S))
 GEN_SRC   := $(sort $(wildcard tools/gen/*.c))
-TOOL_SRC  := $(sort $(wildcard tools/probe/*.c tools/probe/*/*.c))
+TOOL_SRC  := $(sort $(wildcard tools/lib/*.c tools/probe/*.c tools/probe/*/*.c))
 SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml,$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 
@@ -55,10 +55,10 @@ HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit execve execv execvp
 
 obj        = $(patsubst %.S,$(B)/obj/%.o,$(patsubst %.c,$(B)/obj/%.o,$(1)))
 CORE_OBJ  := $(call obj,$(CORE_SRC))
-ENTRY_OBJ := $(call obj,$(CORE_ASM) $(MAIN_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
+ENTRY_OBJ := $(call obj,$(CORE_ASM) $(ALONE_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 
-.PHONY: all help deps demo test bench install uninstall lint format clean check-specs
+.PHONY: all help deps demo test test-long bench install uninstall lint format clean check-specs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -67,20 +67,24 @@ all: $(B)/libprobe.so $(B)/probe
 help:
 	@echo 'make            build/libprobe.so and build/probe'
 	@echo 'make demo       a real training on 4 MPI ranks under libprobe.so, and its report'
-	@echo 'make test       all tests'
-	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); or PROBE_TEST_PYTHON=python'
+	@echo 'make test       all tests; T=text: only test_text; BESIDE=1: one after the other'
+	@echo '                PTVENV=0: without PyTorch, PROBE_TEST_PYTHON=python: with that one'
+	@echo 'make unit, e2e  a part of them (T= too)'
+	@echo 'make test-long  tests that take hours: the suite of MPICH, long forms of those above (T= too)'
+	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); make test does it too'
+	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
-	@echo 'make lint       exports, needed libraries, symbol versions, format'
+	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
-	@echo 'make deps       install what building and testing need (Debian, as root)'
+	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
 
 # ---- generated sources: one run of the generator makes all of them ----
 
 # What the generator shares with the library: the reader of spec files.
-GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,base/dtype.c base/redop.c config/reader.c config/report.c config/glob.c)
+GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,base/dtype.c base/io.c base/redop.c config/reader.c config/config_report.c config/glob.c)
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
@@ -94,34 +98,50 @@ $(ENTRY_OBJ): | $(B)/gen/.stamp
 
 # ---- objects ----
 
-$(B)/obj/gen/%.o: $(B)/gen/%.c
+# What everything was compiled with: a file that is written anew when the compiler or a flag is another than the last time
+# (-Werror makes no other code), and on which all objects depend.
+FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(LIBS_OF) $(shell cat $(FILE_MK) | cksum)
+in_quotes = '$(subst ','\'',$(1))'
+$(B)/flags: FORCE
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS) -c -o $@ $<
-$(B)/obj/%.o: %.c
+	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
+		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
+		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
+FORCE:
+.PHONY: FORCE
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS) $(FLAGS_$(subst /,_,$(basename $<))) -c -o $@ $<
-$(B)/obj/%.o: %.S
+	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS) $(SMALL_FRAMES) -c -o $@ $<
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS) $(FILE_FLAGS) -c -o $@ $<
+$(B)/obj/%.o: %.S $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,AS,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS) -c -o $@ $<
 
 # ---- the library and the tool ----
 
 # Debian's libffi.a is not meant for shared objects; its libffi_pic.a is.
-LIBFFI := -l:$(if $(findstring /,$(shell $(CC) -print-file-name=libffi_pic.a)),libffi_pic.a,libffi.a)
+LIBFFI := -l:$(if $(findstring /,$(shell $(CC) -print-file-name=libffi_pic.a 2>/dev/null)),libffi_pic.a,libffi.a)
 
 # libyaml and zlib come in statically and stay hidden, and no unwinder of libgcc is needed (entry/personality.c):
 # libprobe.so needs libc only.
-$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
-	$(call say,LINK,$@) $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
-		-Wl,--version-script=$(B)/gen/probe.map $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
+LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
+		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
 		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
+$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
+	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
-$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/entry/ffi_enter.o $(B)/obj/gen/builtin.o
+$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/ffi_enter.o $(B)/obj/gen/builtin.o
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/probe: $(TOOL_OBJ) $(B)/libcore.a
-	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $(TOOL_OBJ) $(B)/libcore.a -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
+$(B)/libtool.a: $(filter-out %/main.o,$(TOOL_OBJ))
+	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/probe: $(B)/obj/tools/probe/main.o $(B)/libtool.a $(B)/libcore.a
+	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $(B)/obj/tools/probe/main.o $(B)/libtool.a $(B)/libcore.a -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
 
 # ---- tests ----
 
@@ -129,12 +149,14 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 E2E      := $(sort $(wildcard tests/e2e/test_*.sh))
 
-# A test may ask for link flags: a line "/* link: -Wl,--wrap=write */" near its top. Tests of the tool's parts link
-# them too.
-$(B)/unit/%: tests/unit/%.c $(B)/libcore.a $(filter-out %/main.o,$(TOOL_OBJ))
+# make test T=text: only test_text (one or more names, of unit and e2e tests).
+selected = $(if $(T),$(foreach t,$(T),$(filter %/test_$(t) %/$(t) %/test_$(t).sh %/$(t).sh,$(1))),$(1))
+
+# A test may ask for link flags: a line "/* link: -Wl,--wrap=write */" near its top.
+$(B)/unit/%: tests/unit/%.c $(B)/flags $(B)/libtool.a $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) -Itests/unit -MF $@.d -o $@ $< $(LDSAN) \
-		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) $(filter %.o,$^) $(B)/libcore.a \
+		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) $(filter %.o,$^) $(B)/libtool.a $(B)/libcore.a \
 		-lcmocka -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
 
 .PHONY: unit e2e
@@ -142,11 +164,12 @@ $(B)/unit/%: tests/unit/%.c $(B)/libcore.a $(filter-out %/main.o,$(TOOL_OBJ))
 # once, where its parent sees it; the session's children start threads, which it would refuse.
 UNIT_THREADS := $(shell grep -lE 'pthread_create|session_child\.h' $(UNIT_SRC))
 UNIT_RUN     := $(if $(findstring thread,$(SAN)),$(UNIT_THREADS:tests/unit/%.c=$(B)/unit/%),$(UNIT_BIN))
-unit: $(UNIT_RUN) $(B)/genwrap
+UNIT_SELECTED = $(call selected,$(UNIT_RUN))
+unit: $(UNIT_SELECTED) $(B)/genwrap
 	@B=$(B) SAN=$(SAN) TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 $$TSAN_OPTIONS" \
-		tests/run.sh -l $(B)/test-logs/unit $(UNIT_RUN)
+		tests/run.sh -j$(BESIDE_UNIT) -l $(B)/test-logs/unit $(UNIT_SELECTED)
 e2e: all apps
-	@B=$(B) tests/run.sh -l $(B)/test-logs/e2e $(E2E)
+	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs/e2e $(TEST_USER:%=-u %) $(call selected,$(E2E))
 
 # PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
 # minutes and 1 GB the first time.
@@ -154,20 +177,32 @@ TORCH_VERSION ?= 2.13.0
 .PHONY: ptvenv
 ptvenv: $(B)/ptvenv/.with-torch-$(TORCH_VERSION)
 $(B)/ptvenv/.with-torch-$(TORCH_VERSION):
-	$(call say,VENV,$(B)/ptvenv) python3 -m venv $(B)/ptvenv
+	$(call say,VENV,$(B)/ptvenv: PyTorch $(TORCH_VERSION) 1 GB) python3 -m venv $(B)/ptvenv
 	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 
+# PTVENV=0 leaves PyTorch out: its tests are skipped then. So they are where it cannot be had.
 test: deps-if-missing
-	@$(MAKE) --no-print-directory all apps $(UNIT_BIN)
-	@B=$(B) tests/run.sh -l $(B)/test-logs $(UNIT_BIN) $(E2E)
+	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
+	@$(if $(filter 0,$(PTVENV))$(PROBE_TEST_PYTHON),,$(MAKE) --no-print-directory ptvenv || \
+		echo '  VENV   no PyTorch could be installed: its tests are skipped')
+	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs $(TEST_USER:%=-u %) $(call selected,$(UNIT_BIN) $(E2E))
 
-demo: deps-if-missing
-	@$(MAKE) --no-print-directory all apps-demo
+# What needs minutes, or an environment of its own.
+LONG_TESTS := $(sort $(wildcard tests/long/*.sh))
+# Tests of `make test` that have a longer form: a line "# long: WHAT" or "/* long: WHAT */".
+LONG_FORMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(shell grep -lsE '^(#|/\*) long: ' $(E2E) $(UNIT_SRC) /dev/null))
+test-long: deps-if-missing
+	$(if $(filter 0,$(DEPS)),,@tests/install_deps.sh -m $(DEB_LONG))
+	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(filter $(B)/unit/%,$(LONG_FORMS)))
+	@B=$(B) LONG=1 tests/run.sh -j$(BESIDE) -l $(B)/test-logs/long $(call selected,$(LONG_TESTS) $(LONG_FORMS))
+
+demo: deps-demo-if-missing
+	@$(MAKE) --no-print-directory $(JOBS) all apps-demo
 	@tests/demo.sh $(B)
 
 bench: deps-if-missing
-	@$(MAKE) --no-print-directory all apps bench-bins
+	@$(MAKE) --no-print-directory $(JOBS) all apps bench-bins
 	@CC="$(CC)" LONG=$(LONG) tests/bench/bench.sh $(B)
 
 lint: $(B)/libprobe.so $(B)/probe $(B)/genwrap
@@ -177,48 +212,58 @@ lint: $(B)/libprobe.so $(B)/probe $(B)/genwrap
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' ':!tests/unit/gen/expect')
 
+include $(FILE_MK)
 include tools/gen/check.mk
 -include tests/apps/apps.mk
 -include tests/bench/bench.mk
+-include tests/faults/faults.mk
 -include tests/fuzz/fuzz.mk
 -include tests/doubles/doubles.mk
 
 # ---- what is needed, on Debian ----
 
-DEB_BUILD := build-essential binutils libyaml-dev zlib1g-dev libffi-dev libdw-dev libelf-dev
-DEB_TEST  := libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran g++ python3 python3-mpi4py python3-numpy \
-	clang clang-format libclang-rt-14-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+DEB_BUILD := gcc libc6-dev make binutils libyaml-dev zlib1g-dev libffi-dev libdw-dev libelf-dev
+# The demo takes whichever MPI is there.
+DEB_DEMO  := $(DEB_BUILD) $(if $(shell command -v mpicc),,mpich libmpich-dev)
+DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3 python3-mpi4py python3-numpy \
+	clang clang-format libclang-rt-14-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
+	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev
+DEB_LONG  := chromium graphviz # tests/long only
+DEB_EXTRA := python3-torch # not every Debian has it
 
 deps:
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(DEB_BUILD) $(DEB_TEST)
-	-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-torch # not every Debian has it
+	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA)
 	localedef -i de_DE -f UTF-8 de_DE.UTF-8
 	localedef -i tr_TR -f UTF-8 tr_TR.UTF-8
 
-# Installs only if something is missing and that is possible; tests that still lack a tool are skipped with a reason.
-.PHONY: deps-if-missing
+# Install only what is missing, and only as root on Debian (DEPS=0: not even then); tests that still lack a tool are skipped
+# with a reason.
+.PHONY: deps-if-missing deps-demo-if-missing
 deps-if-missing:
-	@if command -v dpkg-query >/dev/null && [ "$$(id -u)" = 0 ] && \
-		dpkg-query -W -f '$${Status}\n' $(DEB_BUILD) $(DEB_TEST) 2>&1 | grep -qv '^install ok installed'; then \
-		echo '  DEPS   installing what is missing'; $(MAKE) --no-print-directory deps >$${TMPDIR:-/tmp}/libprobe-deps.log 2>&1 || \
-		{ tail -20 $${TMPDIR:-/tmp}/libprobe-deps.log; exit 1; }; fi
+	$(if $(filter 0,$(DEPS)),,@tests/install_deps.sh -m $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA))
+	@if [ "$$(id -u)" = 0 ] && command -v localedef >/dev/null && [ ! "$(DEPS)" = 0 ]; then for l in de_DE tr_TR; do \
+		locale -a 2>/dev/null | grep -qi "^$$l.utf" || localedef -i $$l -f UTF-8 $$l.UTF-8 || :; done; fi
+deps-demo-if-missing:
+	$(if $(filter 0,$(DEPS)),,@tests/install_deps.sh -m $(DEB_DEMO))
 
 # ---- installing ----
 
 LIBDIR ?= $(PREFIX)/lib
-PRESETS := $(sort $(wildcard configs/presets/*.yaml))
+# What users edit where it lies; CONFIGS: the folder that it comes from.
+CONFIGS ?= configs
+EDITED  := probe.yaml support_wrap_ops.yaml apis/custom.yaml $(patsubst configs/%,%,$(sort $(wildcard configs/presets/*.yaml)))
+DOCS    := $(sort $(wildcard docs/*.md))
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
-		$(DESTDIR)$(PREFIX)/share/libprobe/apis \
-		$(DESTDIR)$(PREFIX)/share/libprobe/presets $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
+		$(DESTDIR)$(PREFIX)/share/libprobe/apis $(DESTDIR)$(PREFIX)/share/doc/libprobe \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/libprobe.so $(DESTDIR)$(LIBDIR)/libprobe.so
 	install -m 755 $(B)/probe $(DESTDIR)$(PREFIX)/bin/probe
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
-	install -m 644 configs/probe.yaml configs/support_wrap_ops.yaml $(DESTDIR)$(PREFIX)/share/libprobe/
-	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/libprobe/presets/
-	install -m 644 configs/apis/custom.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
+	tools/install_configs.sh install $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
+	install -m 644 configs/apis/kinds.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
+	install -m 644 README.md CHANGELOG.md $(DOCS) $(DESTDIR)$(PREFIX)/share/doc/libprobe/
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
 	install -m 644 tools/probe/probe.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
@@ -230,13 +275,13 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
-		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 $(DESTDIR)$(PREFIX)/share/libprobe/probe.yaml \
-		$(DESTDIR)$(PREFIX)/share/libprobe/support_wrap_ops.yaml \
-		$(PRESETS:configs/%=$(DESTDIR)$(PREFIX)/share/libprobe/%) \
-		$(DESTDIR)$(PREFIX)/share/libprobe/apis/custom.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
+		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 \
+		$(DESTDIR)$(PREFIX)/share/libprobe/apis/kinds.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(notdir $(DOCS))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
+	tools/install_configs.sh uninstall $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 
 clean:
 	rm -rf build build-*
 
--include $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/unit $(B)/xccl -name '*.d' 2>/dev/null)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libprobe's own functions, for programs that want to say something to it. None is needed: a program records unchanged.
+ * libprobe's own functions, for programs that want to control it. None is needed: a program records unchanged.
  *
  * Look them up weakly and a program runs with and without the preload:
  *

@@ -33,13 +33,39 @@ if [ "$(uname -m)" = x86_64 ]; then
 	check "statistics leave the x87 unit alone" "$(objdump -d --no-show-raw-insn "$B"/obj/preload/stats/*.o \
 		"$B"/obj/preload/call/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
 fi
+# What runs before the constructor: the hooks, and every object of ours that they need in front of what lies behind their
+# gate (hook_*, preload/entry/early.h). A sanitizer in the program has no function of libc ready then.
+before_constructor() {
+	local todo=("$B/obj/preload/entry/hooks.o") seen=' ' o s by
+	while [ ${#todo[@]} -gt 0 ]; do
+		o=${todo[0]} todo=("${todo[@]:1}")
+		[[ $seen != *" $o "* ]] || continue
+		seen+="$o "
+		for s in $(nm -u "$o" | awk '$1 == "U" {print $2}' | grep -vE '^(hook_.*|_DYNAMIC|_GLOBAL_OFFSET_TABLE_)$'); do
+			by=$(awk -v s="$s" '$3 == s {print $1; exit}' <<<"$defined")
+			if [ -n "$by" ]; then todo+=("$by"); else echo "${o##*/} needs $s"; fi
+		done
+	done
+}
+defined=$(find "$B/obj/preload" -name '*.o' -exec nm -A --defined-only {} + |
+	sed -nE 's/^([^:]*):[0-9a-f]+ ([TDBR]) (.*)$/\1 \2 \3/p')
+check "the hooks need nothing of libc before the constructor has run" "$(before_constructor)"
+check "every hook has a gate" "$(nm -u "$B/obj/preload/entry/hooks.o" | awk '{print $2}' | grep -vE '^gate_')"
 check "nothing in the job's process ends it" \
 	"$(grep -nE '(^|[^_a-zA-Z.>])(exit|abort|assert|_exit|quick_exit) *\(' -r preload wrappers --include='*.c' |
 		grep -vE '^\S+: *(/?\*|//)' | grep -vE 'HOOK|//.*exit')"
 check "core code names no library" \
 	"$(grep -nE '\b(P?MPI|nccl|Hccl|torch|PyTorch|at::|c10d)_?[A-Z]' -r preload --include='*.c' --include='*.h' |
 		grep -vE ': *(/?\*|//)|/\*' | grep -v 'preload/probe.h')"
-check "files over 500 lines" "$(git ls-files '*.c' '*.h' '*.S' '*.sh' '*.py' ':!tests/unit/gen/expect' | xargs wc -l | awk '$2 != "total" && $1 > 500 {print $2, $1}')"
+check "rooms use those below them only (tests/layers.table)" "$(tests/layers.sh "$B" 2>&1)"
+check "files that comments and pages name are in the tree (tests/citations.sh)" "$(tests/citations.sh 2>&1)"
+check "files over 800 lines" "$(git ls-files '*.c' '*.h' '*.S' '*.sh' '*.py' ':!tests/unit/gen/expect' | xargs wc -l | awk '$2 != "total" && $1 > 800 {print $2, $1}')"
+if command -v ctags >/dev/null; then
+	check "functions say verb and object, and each name occurs once" "$(tests/names.sh)"
+else
+	n=$((n + 1))
+	echo "ok $n - names of functions # SKIP universal-ctags is not installed"
+fi
 if command -v clang-format >/dev/null; then
 	check "clang-format has nothing to change" \
 		"$(git ls-files '*.c' '*.h' ':!tests/unit/gen/expect' | xargs clang-format --dry-run 2>&1 | grep -oE '^[^:]+' | sort -u)"
@@ -48,6 +74,6 @@ else
 	echo "ok $n - clang-format # SKIP clang-format is not installed"
 fi
 check "SPDX line in every source" "$(git ls-files '*.c' '*.h' '*.S' ':!tests/unit/gen/expect' | xargs grep -L 'SPDX-License-Identifier: Apache-2.0')"
-check "README has the table of \`probe config --markdown\`" "$(tests/readme.sh "$B" --check 2>&1)"
+check "README, manual page and docs have the tables of \`probe config\` and \`probe columns\`" "$(tests/readme.sh "$B" --check 2>&1)"
 echo "1..$n"
 exit $bad

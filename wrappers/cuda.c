@@ -5,7 +5,7 @@
  * Nothing here starts CUDA, waits for a device, or touches a stream that is being captured.
  *
  * Snapshots lie in one region of page-locked host memory, allocated at the first (copies to other memory would wait).
- * It is handed out in pages; a snapshot that nobody wants any more gives its pages back when its event has passed.
+ * It is handed out in pages; a snapshot that is not needed any more gives its pages back when its event has passed.
  *
  * Lock: `lock` guards the table of snapshots; a leaf but for the driver's own locks. A forked child never uses it:
  * CUDA does not work there.
@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
 
 enum {
 	SUCCESS = 0,
@@ -63,7 +65,7 @@ static void *driver_function(const char *name)
 	return NULL;
 }
 
-static bool attach(void)
+static bool cuda_attach(void)
 {
 	static const struct {
 		const char *name;
@@ -86,14 +88,19 @@ static bool attach(void)
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
 		void *f = driver_function(want[i].name);
 
-		if (!f)
+		if (!f) {
+			/* Another library of that name; without any there is nothing to verify. */
+			if (i)
+				session_layout_fact(LAYOUT_CUDA_DRIVER, false);
 			return false;
+		}
 		memcpy(want[i].at, &f, sizeof(f));
 	}
+	session_layout_fact(LAYOUT_CUDA_DRIVER, true);
 	return true;
 }
 
-static enum device_memory memory(const void *p)
+static enum device_memory cuda_memory_kind(const void *p)
 {
 	uint64_t at = (uint64_t)(uintptr_t)p;
 	unsigned type = 0, managed = 0;
@@ -144,7 +151,7 @@ static void guard_leave(struct guard *g)
 		cu.thread_exchange_stream_capture_mode(&g->mode);
 }
 
-static bool capturing(uint64_t stream)
+static bool is_stream_capturing(uint64_t stream)
 {
 	int state = 0, r = cu.stream_is_capturing((void *)(uintptr_t)stream, &state);
 
@@ -168,19 +175,19 @@ static char *region;
 static bool refused; /* page-locked memory cannot be had */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void give_back(struct shot *s)
+static void give_back_shot(struct shot *s)
 {
 	memset(taken + s->first, 0, s->pages);
 	s->pages = 0;
 }
 
-/* Those that nobody wants and whose copy is done. */
-static void sweep(void)
+/* Those that are not needed and whose copy is done. */
+static void sweep_unwanted_shots(void)
 {
 	for (uint32_t i = 1; i < SHOTS; i++)
 		if (shots[i].unwanted && shots[i].pages &&
 			cu.event_query(shots[i].event) != NOT_READY)
-			give_back(&shots[i]);
+			give_back_shot(&shots[i]);
 }
 
 /* First fit. PAGES: there is none. */
@@ -225,7 +232,7 @@ static bool have_event(struct shot *s, void *ctx)
 }
 
 /* With lock held, in the stream's context. */
-static int take(void *stream, void *ctx, const void *from, size_t bytes, uint32_t *shot)
+static int take_shot(void *stream, void *ctx, const void *from, size_t bytes, uint32_t *shot)
 {
 	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
 	struct shot *s;
@@ -240,7 +247,7 @@ static int take(void *stream, void *ctx, const void *from, size_t bytes, uint32_
 		return -ENOBUFS;
 	at = find_pages(n);
 	if (at == PAGES) {
-		sweep();
+		sweep_unwanted_shots();
 		at = find_pages(n);
 	}
 	s = find_shot(ctx);
@@ -252,7 +259,7 @@ static int take(void *stream, void *ctx, const void *from, size_t bytes, uint32_
 	memset(taken + at, 1, n);
 	s->first = at;
 	s->pages = n;
-	/* Without the mark nobody can tell when the copy is done: its pages are never used again. */
+	/* Without the mark the end of the copy is unknown: its pages are never used again. */
 	s->unwanted = false;
 	if (cu.event_record(s->event, stream) != SUCCESS)
 		return -EIO;
@@ -260,7 +267,7 @@ static int take(void *stream, void *ctx, const void *from, size_t bytes, uint32_
 	return 0;
 }
 
-static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 {
 	void *s = (void *)(uintptr_t)stream;
 	struct guard g;
@@ -270,14 +277,14 @@ static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 		return -ENOBUFS;
 	if (guard_enter(&g, s)) {
 		pthread_mutex_lock(&lock);
-		err = take(s, g.ctx, from, bytes, shot);
+		err = take_shot(s, g.ctx, from, bytes, shot);
 		pthread_mutex_unlock(&lock);
 	}
 	guard_leave(&g);
 	return err;
 }
 
-static int poll(uint32_t n, const void **at)
+static int cuda_poll(uint32_t n, const void **at)
 {
 	int mode = RELAXED, state;
 	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
@@ -291,27 +298,27 @@ static int poll(uint32_t n, const void **at)
 	return state == SUCCESS ? 1 : -EIO;
 }
 
-static void drop(uint32_t n)
+static void cuda_drop(uint32_t n)
 {
 	const void *at;
-	bool done = poll(n, &at) != 0;
+	bool done = cuda_poll(n, &at) != 0;
 
 	pthread_mutex_lock(&lock);
 	shots[n].unwanted = true;
 	if (done)
-		give_back(&shots[n]);
+		give_back_shot(&shots[n]);
 	pthread_mutex_unlock(&lock);
 }
 
 static const struct device_backend cuda = {
 	.name = "cuda",
 	.library = "libcuda.so",
-	.attach = attach,
-	.memory = memory,
-	.capturing = capturing,
-	.copy = copy,
-	.poll = poll,
-	.drop = drop,
+	.attach = cuda_attach,
+	.memory = cuda_memory_kind,
+	.capturing = is_stream_capturing,
+	.copy = cuda_copy,
+	.poll = cuda_poll,
+	.drop = cuda_drop,
 };
 
 const struct device_backend *const device_backends[] = {&cuda, NULL};

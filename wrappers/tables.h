@@ -2,7 +2,7 @@
 /*
  * Types of the tables that the generator makes of a spec for its adapter; they are declared in <library>_gen.h:
  *
- *	LIB_<LIBRARY>_SPEC            the fields of struct lib that the spec knows, for an initializer
+ *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec knows, for an initializer
  *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums
  *	<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spec/value.h"
+#include "spec/enum_value.h"
 
 #define ABI_FLAVOURS_MAX 4
 
@@ -22,15 +22,18 @@ enum abi_form {
 	ABI_ADDRESS, /* the address of `symbol` in the library */
 };
 
+/* Names stand in the table itself: pointers would be written by the loader at every start of a process. */
+#define ABI_NAME_BYTES 48u
+
 /* A constant as each implementation defines it; the index of at[] is enum ABI_<LIBRARY>_... in <library>_gen.h. */
 struct abi_const {
-	const char *name;
+	char name[ABI_NAME_BYTES];
 	uint8_t to; /* enum dtype or enum redop; 0 for plain constants */
 	bool derived; /* a dtype of several elements: flag `derived` */
 	struct abi_cell {
 		uint8_t form; /* enum abi_form */
 		int64_t value;
-		const char *symbol;
+		char symbol[ABI_NAME_BYTES];
 	} at[ABI_FLAVOURS_MAX];
 };
 

@@ -23,7 +23,7 @@ static bool kernel_uses_tsc(void)
 }
 
 /* One (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt in between would spoil a single one. */
-static void sample(uint64_t *tick, uint64_t *mono)
+static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -70,7 +70,7 @@ void clock_choose(void)
 void clock_init(struct clock_base *base)
 {
 	base->ns_per_tick = 1.0;
-	sample(&base->tick, &base->mono_ns);
+	sample_clock_pair(&base->tick, &base->mono_ns);
 
 	base->real_ns = base->mono_ns + real_minus_mono();
 	if (!clock_use_counter)
@@ -86,7 +86,7 @@ void clock_init(struct clock_base *base)
 	uint64_t tick, mono;
 
 	do
-		sample(&tick, &mono);
+		sample_clock_pair(&tick, &mono);
 	while (mono - base->mono_ns < 20000);
 	base->ns_per_tick = (double)(mono - base->mono_ns) / (double)(tick - base->tick);
 #endif
@@ -98,7 +98,7 @@ void clock_settle(struct clock_base *base, bool *settled)
 
 	if (!clock_use_counter || *settled)
 		return;
-	sample(&tick, &mono);
+	sample_clock_pair(&tick, &mono);
 
 	uint64_t passed = mono - base->mono_ns;
 

@@ -27,7 +27,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-extern bool clock_use_counter; /* set by clock_choose */
+extern bool clock_use_counter __attribute__((visibility("hidden"))); /* set by clock_choose */
 
 static inline uint64_t clock_ticks(void)
 {

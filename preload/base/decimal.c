@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/write.h"
+
 const char decimal_pairs[201] =
 	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
 	"4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
@@ -38,7 +40,7 @@ static struct power powers[POWER_MAX - POWER_MIN + 1];
 
 #define LIMBS 14 /* 5^342 has 795 bits, and what remains of a division needs one more */
 
-static uint64_t times5(uint64_t *a, int n)
+static uint64_t multiply_by_5(uint64_t *a, int n)
 {
 	uint64_t carry = 0;
 
@@ -64,7 +66,7 @@ static bool bit_of(const uint64_t *a, int i)
 	return i >= 0 && (a[i / 64] >> (i % 64) & 1);
 }
 
-static bool less(const uint64_t *a, const uint64_t *b)
+static bool is_limbs_less(const uint64_t *a, const uint64_t *b)
 {
 	for (int i = LIMBS; i-- > 0;)
 		if (a[i] != b[i])
@@ -72,7 +74,7 @@ static bool less(const uint64_t *a, const uint64_t *b)
 	return false;
 }
 
-static void subtract(uint64_t *a, const uint64_t *b)
+static void subtract_limbs(uint64_t *a, const uint64_t *b)
 {
 	uint64_t borrow = 0;
 
@@ -84,7 +86,7 @@ static void subtract(uint64_t *a, const uint64_t *b)
 	}
 }
 
-static void twice(uint64_t *a)
+static void double_limbs(uint64_t *a)
 {
 	for (int i = LIMBS; i-- > 1;)
 		a[i] = a[i] << 1 | a[i - 1] >> 63;
@@ -98,7 +100,7 @@ static void make_power(struct power *p, int n)
 	int bits;
 
 	for (int i = 0; i < (n < 0 ? -n : n); i++)
-		times5(five, LIMBS);
+		multiply_by_5(five, LIMBS);
 	bits = bits_of(five);
 	if (n >= 0) {
 		for (int i = 1; i <= 128; i++)
@@ -108,10 +110,10 @@ static void make_power(struct power *p, int n)
 		/* 2^(bits - 1 + 128) / 5^-n: its quotient has 128 bits. */
 		rest[(bits - 1) / 64] = UINT64_C(1) << ((bits - 1) % 64);
 		for (int i = 0; i < 128; i++) {
-			twice(rest);
+			double_limbs(rest);
 			top <<= 1;
-			if (!less(rest, five)) {
-				subtract(rest, five);
+			if (!is_limbs_less(rest, five)) {
+				subtract_limbs(rest, five);
 				top |= 1;
 			}
 		}
@@ -142,15 +144,23 @@ static const uint64_t tens[DECIMAL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 1
 	UINT64_C(1000000000000000), UINT64_C(10000000000000000), UINT64_C(100000000000000000)};
 
 /* m * 2^e * 10^n, which is 1 to 2^60: its whole part, and if it is rounded up. False: that is not certain. */
-static bool scale(uint64_t m, int e, int n, uint64_t *whole, bool *up)
+static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 {
 	const struct power *p = power_of(n);
 	u128 low = (u128)m * p->lo, high = (u128)m * p->hi + (low >> 64);
 	/* The product is high * 2^64 + (uint64_t)low. So many bits of `high` are fraction: 66 to 127. */
 	int fraction = -(e + p->exp) - 64;
+	uint64_t top = (uint64_t)(high >> 64), top_half = UINT64_C(1) << (fraction - 65);
+	uint64_t top_part = top & (top_half * 2 - 1);
+
+	*whole = top >> (fraction - 64);
+	if (__builtin_expect(top_part != top_half && top_part + 1 != top_half, 1)) {
+		*up = top_part > top_half;
+		return true;
+	}
+
 	u128 half = (u128)1 << (fraction - 1), part;
 
-	*whole = (uint64_t)(high >> fraction);
 	part = high & (half * 2 - 1);
 	if (part != half) {
 		*up = part > half;
@@ -164,57 +174,87 @@ static bool scale(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 	return true;
 }
 
-/* n digits of v, leading zeros included. */
-static void put_digits(char *at, uint64_t v, int n)
+/* Digits of v, leading zeros included. Returns how many are left without the zeros at the end, at least 1. */
+static int put_digits(char *at, uint64_t v, int n)
 {
 	/* Two at a time, and in 32 bits where they fit: divisions are what this costs. */
-	for (; n >= 2 && v > UINT32_MAX; v /= 100)
-		memcpy(at + (n -= 2), decimal_pairs + v % 100 * 2, 2);
+	int i = n;
+
+	for (; i >= 2 && v > UINT32_MAX; v /= 100)
+		memcpy(at + (i -= 2), decimal_pairs + v % 100 * 2, 2);
 
 	uint32_t w = (uint32_t)v;
 
-	for (; n >= 2; w /= 100)
-		memcpy(at + (n -= 2), decimal_pairs + w % 100 * 2, 2);
-	if (n)
+	for (; i >= 2; w /= 100)
+		memcpy(at + (i -= 2), decimal_pairs + w % 100 * 2, 2);
+	if (i)
 		at[0] = (char)('0' + w);
+	while (n > 1 && at[n - 1] == '0')
+		n--;
+	return n;
 }
 
-/* d.ddd as %g writes it: `exp` is the decimal exponent of the first digit; trailing zeros are gone. */
-static int put_text(char *buf, char *digits, int n, int exp, int wanted)
+/* The same of 9 digits. */
+static inline int put_9_digits(char *at, uint32_t v)
+{
+	uint64_t low = digits_of_8(v % 100000000),
+		 text = htole64(low | UINT64_C(0x3030303030303030));
+
+	at[0] = (char)('0' + v / 100000000);
+	memcpy(at + 1, &text, 8);
+	return low ? 9 - __builtin_clzll(low) / 8 : 1;
+}
+
+/* ... and of 17. */
+static inline int put_17_digits(char *at, uint64_t v)
+{
+	uint64_t low = digits_of_8((uint32_t)(v % 100000000)),
+		 text = htole64(low | UINT64_C(0x3030303030303030));
+	int n = put_9_digits(at, (uint32_t)(v / 100000000));
+
+	memcpy(at + 9, &text, 8);
+	return low ? 17 - __builtin_clzll(low) / 8 : n;
+}
+
+/* So many bytes are copied where DECIMAL_DIGITS_MAX may be: a length known here costs a few moves, and no call. */
+#define DIGITS_ROOM 24
+
+static inline char *put_exponent(char *at, int exp)
+{
+	int e = exp < 0 ? -exp : exp;
+
+	*at++ = 'e';
+	*at++ = exp < 0 ? '-' : '+';
+	if (e >= 100)
+		*at++ = (char)('0' + e / 100);
+	memcpy(at, decimal_pairs + e % 100 * 2, 2);
+	return at + 2;
+}
+
+/* d.ddd as %g writes it: `exp` is the decimal exponent of the first digit, n digits are left of those `wanted`. */
+static inline int put_decimal_text(char *buf, const char *digits, int n, int exp, int wanted)
 {
 	char *at = buf;
 
-	while (n > 1 && digits[n - 1] == '0')
-		n--;
 	if (exp < -4 || exp >= wanted) {
-		int e = exp < 0 ? -exp : exp;
-
 		*at++ = digits[0];
-		if (n > 1)
-			*at++ = '.';
-		memcpy(at, digits + 1, (size_t)n - 1);
-		at += n - 1;
-		*at++ = 'e';
-		*at++ = exp < 0 ? '-' : '+';
-		if (e >= 100)
-			*at++ = (char)('0' + e / 100);
-		*at++ = (char)('0' + e / 10 % 10);
-		*at++ = (char)('0' + e % 10);
+		*at = '.';
+		memcpy(at + 1, digits + 1, DIGITS_ROOM);
+		at = put_exponent(at + (n > 1 ? n : 0), exp);
 	} else if (exp < 0) {
 		memcpy(at, "0.000", 5);
 		at += 1 - exp;
-		memcpy(at, digits, (size_t)n);
+		memcpy(at, digits, DIGITS_ROOM);
 		at += n;
 	} else {
-		int whole = exp + 1, have = n < whole ? n : whole;
+		int whole = exp + 1;
 
-		memcpy(at, digits, (size_t)have);
-		memset(at + have, '0', (size_t)(whole - have));
+		memcpy(at, digits, DIGITS_ROOM);
 		at += whole;
 		if (n > whole) {
-			*at++ = '.';
-			memcpy(at, digits + whole, (size_t)(n - whole));
-			at += n - whole;
+			*at = '.';
+			memcpy(at + 1, digits + whole, DIGITS_ROOM);
+			at += 1 + n - whole;
 		}
 	}
 	return (int)(at - buf);
@@ -222,9 +262,9 @@ static int put_text(char *buf, char *digits, int n, int exp, int wanted)
 
 int decimal_format(char *buf, double v, int digits)
 {
-	char text[DECIMAL_DIGITS_MAX];
+	char text[DECIMAL_DIGITS_MAX + DIGITS_ROOM];
 	uint64_t bits, m, n;
-	int e, exp, sign = 0;
+	int e, exp, left, sign = 0;
 	bool up;
 
 	memcpy(&bits, &v, sizeof(bits));
@@ -248,7 +288,7 @@ int decimal_format(char *buf, double v, int digits)
 	/* log10(2^(e + 63)), rounded down, right for every e; v is less than twice as large: exp may be one too low. */
 	exp = (int)(((int64_t)(e + 63) * 1292913986) >> 32);
 	for (;;) {
-		if (!scale(m, e, digits - 1 - exp, &n, &up))
+		if (!scale_to_digits(m, e, digits - 1 - exp, &n, &up))
 			return 0;
 		if (n < tens[digits])
 			break;
@@ -259,6 +299,8 @@ int decimal_format(char *buf, double v, int digits)
 		n /= 10;
 		exp++;
 	}
-	put_digits(text, n, digits);
-	return sign + put_text(buf + sign, text, digits, exp, digits);
+	left = digits == 9    ? put_9_digits(text, (uint32_t)n)
+	       : digits == 17 ? put_17_digits(text, n)
+			      : put_digits(text, n, digits);
+	return sign + put_decimal_text(buf + sign, text, left, exp, digits);
 }

@@ -7,12 +7,12 @@
 #define PROBE_BASE_DECIMAL_H
 
 #define DECIMAL_DIGITS_MAX 17
-#define DECIMAL_TEXT_MAX 32
+#define DECIMAL_TEXT_MAX 48 /* more than there is text: it is copied in pieces of fixed length */
 
 /*
  * Writes v, which is finite, with 1 to DECIMAL_DIGITS_MAX significant digits into buf (DECIMAL_TEXT_MAX bytes, no NUL
  * is added). Returns the length; 0 if the last digit cannot be decided in the precision used here (about one in 2^40
- * of random values, and exact ties of large integers): printf must be asked then.
+ * of random values, and exact ties of large integers): printf must format it then.
  */
 int decimal_format(char *buf, double v, int digits);
 

@@ -34,7 +34,7 @@ static inline void fpenv_enter(struct fpenv *save)
 }
 
 /*
- * Restores it bit for bit, the sticky flags too: a flag that we raised must not meet the trap that the job unmasked.
+ * Restores it bit for bit, the sticky flags too: a flag that we raised must not trigger the trap that the job unmasked.
  */
 static inline void fpenv_leave(const struct fpenv *save)
 {

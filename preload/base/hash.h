@@ -31,4 +31,25 @@ static inline uint64_t hash_str(uint64_t h, const char *s)
 	return hash_u64(h, f);
 }
 
+/*
+ * A hash as the id of something: never 0, and of its 16 hex digits at least one is a letter in such a place that no reader
+ * takes the id for a number (12345678e0123456 is one). Equal on all ranks, as what it is made of.
+ */
+static inline uint64_t hash_to_id(uint64_t h)
+{
+	for (;;) {
+		unsigned letters = 0, exponents = 0;
+
+		for (unsigned i = 0; i < 16; i++) {
+			unsigned digit = (unsigned)(h >> 4 * i) & 15;
+
+			letters += digit > 9;
+			exponents += digit == 14 && i > 0 && i < 15;
+		}
+		if (letters > 1 || (letters == 1 && !exponents))
+			return h;
+		h = hash_u64(h, 1);
+	}
+}
+
 #endif

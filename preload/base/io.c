@@ -29,13 +29,57 @@ int io_write_all(int fd, const void *buf, size_t n)
 	return 0;
 }
 
+int io_open_regular(int dirfd, const char *path, int flags, mode_t mode)
+{
+	/* Not waiting: for the other end of a FIFO, or for whoever holds a lease on the file. */
+	int fd = openat(dirfd, path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode), err = 0;
+	struct stat st;
+
+	/* ENXIO: a FIFO that nobody reads, a socket, a device without a driver. */
+	if (fd < 0)
+		return errno == ENXIO ? -IO_ENOTREG : -errno;
+	if (fstat(fd, &st) < 0)
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = S_ISDIR(st.st_mode) ? -EISDIR : -IO_ENOTREG;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int io_create_file(int dirfd, const char *path)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		int fd = openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			IO_FILE_MODE);
+
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			return -errno;
+		if (unlinkat(dirfd, path, 0) < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+const char *io_error_text(int err)
+{
+	return err == -IO_ENOTREG ? "not a regular file"
+	       : err == -ELOOP	  ? "a symbolic link, or too many of them"
+				  : strerror(-err);
+}
+
 ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap)
 {
-	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	int fd = io_open_regular(
+		dirfd, path, dirfd == AT_FDCWD ? O_RDONLY : O_RDONLY | O_NOFOLLOW, 0);
 	size_t have = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (have < cap) {
 		ssize_t k = read(fd, (char *)buf + have, cap - have);
 
@@ -64,10 +108,10 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n)
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		return -ENAMETOOLONG;
 
-	int fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int fd = io_create_file(dirfd, tmp);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 
 	int err = io_write_all(fd, buf, n);
 
@@ -95,7 +139,7 @@ int io_mkdirs(const char *path)
 		char c = tmp[i];
 
 		tmp[i] = 0;
-		if (mkdir(tmp, 0777) < 0 && errno != EEXIST) {
+		if (mkdir(tmp, IO_FOLDER_MODE) < 0 && errno != EEXIST) {
 			int err = errno;
 			struct stat st;
 

@@ -23,21 +23,9 @@ static _Atomic int rank = -1;
 static _Atomic int said[LOSS_COUNT];
 static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
 
-static const char *const names[LOSS_COUNT] = {
-	[LOSS_CONFIG] = "config",
-	[LOSS_FOLDER] = "folder",
-	[LOSS_JOURNAL] = "journal",
-	[LOSS_WRITE] = "write",
-	[LOSS_WRITER] = "writer",
-	[LOSS_FULL] = "journal_full",
-	[LOSS_THREADS] = "threads",
-	[LOSS_PENDING] = "pending",
-	[LOSS_STACKS] = "stacks",
-	[LOSS_COMMS] = "comms",
-	[LOSS_REAL] = "real",
-	[LOSS_FORK] = "fork",
-	[LOSS_LIMIT] = "limit",
-	[LOSS_ENTRY] = "entry",
+static const char names[LOSS_COUNT][16] = {
+#define LOSS_KIND(id, name, help) name,
+#include "base/losses.def"
 };
 
 void log_level_set(int l)
@@ -75,7 +63,7 @@ static int stderr_is_usable(void)
 	return fl >= 0 && ((fl & O_APPEND) || at == st.st_size);
 }
 
-/* A pipe that nobody reads any more must not be the end of a program that itself never writes there. */
+/* A pipe without a reader must not end a program that itself never writes there. */
 static void write_line(const char *line, size_t n)
 {
 	const struct timespec now = {0};
@@ -102,7 +90,7 @@ static char held[4096];
 static _Atomic size_t nheld;
 static _Atomic bool config_now;
 
-static void hold(const char *line, size_t n)
+static void hold_line(const char *line, size_t n)
 {
 	size_t at = atomic_fetch_add(&nheld, n);
 
@@ -133,7 +121,7 @@ void log_config_now(void)
 	errno = err;
 }
 
-static void say(enum loss kind, const char *fmt, va_list ap, char *keep, size_t cap)
+static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *keep, size_t cap)
 {
 	char line[512];
 	struct text t = text_over(line, sizeof(line) - 1);
@@ -156,16 +144,37 @@ static void say(enum loss kind, const char *fmt, va_list ap, char *keep, size_t 
 		snprintf(keep, cap, "%s", line + from);
 	line[t.len] = '\n';
 	if (kind == LOSS_CONFIG && !atomic_load(&config_now))
-		hold(line, t.len + 1);
+		hold_line(line, t.len + 1);
 	else if (log_level() > 0 && stderr_is_usable())
 		write_line(line, t.len + 1);
+}
+
+/* Several settings may be wrong: what is wrong with each further one goes behind the first one's text. */
+static void add_setting(char *more)
+{
+	char *text = texts[LOSS_CONFIG];
+	size_t n = strlen(text), len;
+
+	more[strcspn(more, ";")] = 0;
+	if (strstr(text, more))
+		return;
+	len = strlen(more);
+	if (n + len + 6 >= LOSS_TEXT_MAX)
+		len = strlen(strcpy(more, "..."));
+	if (n + len + 3 >= LOSS_TEXT_MAX || (n > 3 && strcmp(text + n - 3, "...") == 0))
+		return;
+	/* The text may be read meanwhile: its end moves last. */
+	memcpy(text + n + 2, more, len + 1);
+	text[n + 1] = ' ';
+	atomic_thread_fence(memory_order_release);
+	text[n] = ';';
 }
 
 void log_loss(enum loss kind, const char *fmt, ...)
 {
 	int err = errno;
 	int none = 0;
-	char *keep = NULL;
+	char *keep = NULL, more[LOSS_TEXT_MAX];
 
 	if (atomic_compare_exchange_strong(&said[kind], &none, 1))
 		keep = texts[kind];
@@ -173,8 +182,10 @@ void log_loss(enum loss kind, const char *fmt, ...)
 		va_list ap;
 
 		va_start(ap, fmt);
-		say(kind, fmt, ap, keep, LOSS_TEXT_MAX);
+		write_loss_line(kind, fmt, ap, keep ? keep : more, LOSS_TEXT_MAX);
 		va_end(ap);
+		if (!keep)
+			add_setting(more);
 	}
 	if (keep)
 		atomic_store_explicit(&said[kind], 2, memory_order_release);
@@ -190,7 +201,7 @@ void log_info(int l, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(LOSS_COUNT, fmt, ap, NULL, 0);
+	write_loss_line(LOSS_COUNT, fmt, ap, NULL, 0);
 	va_end(ap);
 	errno = err;
 }

@@ -8,21 +8,10 @@
 
 #include <stdint.h>
 
+/* Kinds of loss: losses.def. */
 enum loss {
-	LOSS_CONFIG, /* a config or list line is wrong; the only kind that may print several lines */
-	LOSS_FOLDER, /* the output folder cannot be used */
-	LOSS_JOURNAL, /* the journal is not crash-safe, or not there */
-	LOSS_WRITE, /* rows could not be written */
-	LOSS_WRITER, /* no writer thread */
-	LOSS_FULL, /* records dropped: the journal was full */
-	LOSS_THREADS, /* records dropped: too many threads */
-	LOSS_PENDING, /* completions not followed */
-	LOSS_STACKS, /* no more different stacks */
-	LOSS_COMMS, /* communicators not followed */
-	LOSS_REAL, /* a real function was not found, or several */
-	LOSS_FORK, /* a forked child is not recorded */
-	LOSS_LIMIT, /* old blocks removed: output_limit_mib */
-	LOSS_ENTRY, /* functions out of reach */
+#define LOSS_KIND(id, name, help) LOSS_##id,
+#include "base/losses.def"
 	LOSS_COUNT
 };
 

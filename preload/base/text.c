@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/write.h"
 
 void text_put(struct text *t, const char *s, size_t n)
 {
@@ -39,19 +40,9 @@ void text_char(struct text *t, char c)
 
 void text_u64(struct text *t, uint64_t v)
 {
-	char tmp[20];
-	int i = sizeof(tmp);
+	char tmp[20 + WRITE_SLACK];
 
-	for (; v > UINT32_MAX; v /= 100)
-		memcpy(tmp + (i -= 2), decimal_pairs + v % 100 * 2, 2);
-
-	uint32_t w = (uint32_t)v;
-
-	for (; w >= 10; w /= 100)
-		memcpy(tmp + (i -= 2), decimal_pairs + w % 100 * 2, 2);
-	if (w || i == sizeof(tmp))
-		tmp[--i] = (char)('0' + w);
-	text_put(t, tmp + i, sizeof(tmp) - (size_t)i);
+	text_put(t, tmp, (size_t)(write_u64(tmp, v) - tmp));
 }
 
 void text_i64(struct text *t, int64_t v)
@@ -74,7 +65,7 @@ void text_hex(struct text *t, uint64_t v, int digits)
 
 void text_double(struct text *t, double v, int digits)
 {
-	char tmp[40];
+	char tmp[DECIMAL_TEXT_MAX];
 	int n = 0;
 
 	if (isnan(v)) {

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-__thread struct thread_word thread_word;
+__thread struct thread_state thread_state;
 
 #define STACK_BYTES (256u << 10)
 

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct thread; /* call/thread.h */
+struct thread; /* call/recorder.h */
 
-struct thread_word {
+struct thread_state {
 	uint32_t depth; /* wrapped calls being on the way in this thread, 0 outside */
 	uint32_t busy; /* > 0: inside libprobe's own code: wrappers pass straight through */
 	uint32_t dead; /* the thread's destructor ran: no more records */
@@ -20,15 +20,18 @@ struct thread_word {
 	uintptr_t frame,
 		pc; /* frame and return address of the outermost wrapper, to notice a longjmp over it */
 	uint64_t call; /* seq of the innermost recorded call on the way, for `parent` */
-	struct thread *self;
+	struct thread *recorder;
 	uint32_t weight; /* how many calls that one stands for */
 	uint32_t
-		around; /* of the calls on the way those that others are not nested in; not in depth */
+		transparent; /* of the calls on the way those that others are not nested in; not in depth */
 	uint32_t inside; /* calls that came while that wrapper was on its way */
+	uintptr_t
+		apart; /* the stack of our own that it is on, or was on when it was left (base/apart.h) */
+	uintptr_t room_at, room_bytes; /* frames there have room below them (call/recorder.c) */
 	uint32_t looks; /* calls that left it at what is known of devices (device/device.c) */
 };
 
-extern __thread struct thread_word thread_word __attribute__((tls_model("initial-exec")));
+extern __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));
 
 /*
  * Starts a detached thread of our own, in which all signals are blocked: none of the job's is delivered to it. It

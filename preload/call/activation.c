@@ -5,31 +5,33 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "call/step.h"
 #include "config/marker.h"
-#include "session.h"
+#include "session/state.h"
 #include "stack/foreign.h"
 
 /* ---- is it that function? ---- */
 
-/* Answers by code object, the last bit is yes. Whoever comes later takes the place: it is only asked again. */
+/* Answers by code object, the last bit is yes. A later one takes the place: the answer is only looked up again. */
 #define PLACES 1024u
 static _Atomic uint64_t answers[PLACES];
 
-static bool is_marker(const struct foreign_stack *s, const struct foreign_frame *f)
+static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_frame *f)
 {
-	uint64_t key = hash_u64(hash_u64(1, f->code), f->check) | 1;
+	uint64_t key = hash_u64(hash_u64(1 + generation_now()->number, f->code), f->check) | 1;
 	_Atomic uint64_t *place = &answers[(key >> 1) % PLACES];
 	uint64_t have = atomic_load_explicit(place, memory_order_relaxed);
+	const char *marker = config_now()->step_marker;
 	struct foreign_name n;
 	struct marker m;
 	bool yes;
 
 	if ((have | 1) == key && have)
 		return have & 1;
-	if (marker_parse(session.cfg.step_marker, strlen(session.cfg.step_marker), &m) ||
-		m.form != MARKER_LANGUAGE || !s->language->describe(f, &n))
+	if (marker_parse(marker, strlen(marker), &m) || m.form != MARKER_LANGUAGE ||
+		!s->language->describe(f, &n))
 		return false;
 	yes = marker_is(&m, s->language->name, n.file, n.function);
 	atomic_store_explicit(place, yes ? key : key & ~UINT64_C(1), memory_order_relaxed);
@@ -39,7 +41,7 @@ static bool is_marker(const struct foreign_stack *s, const struct foreign_frame 
 /* ---- which activation? ---- */
 
 #define THREADS \
-	32 /* that run the function, each with an activation of its own; further ones are not looked at */
+	32 /* that run the function, each with a separate activation; further ones are not looked at */
 
 static struct running {
 	uint64_t owner; /* of the frames; 0: free */
@@ -52,7 +54,7 @@ static bool any; /* an activation has been seen */
 /* A leaf. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct running *of(uint64_t owner, bool make)
+static struct running *running_of(uint64_t owner, bool make)
 {
 	struct running *free_one = NULL;
 
@@ -67,7 +69,7 @@ static struct running *of(uint64_t owner, bool make)
 	return make ? free_one : NULL;
 }
 
-static bool is_other(
+static bool is_other_activation(
 	const struct foreign_stack *s, int i, const struct running *was, const struct running *now)
 {
 	const struct foreign_frame *f = &s->frame[i];
@@ -78,10 +80,10 @@ static bool is_other(
 }
 
 /* True: an activation that is not the first of all. */
-static bool is_new(const struct foreign_stack *s, int at)
+static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
-	struct running now = {.owner = s->owner}, *r = of(s->owner, at >= 0);
+	struct running now = {.owner = s->owner}, *r = running_of(s->owner, at >= 0);
 
 	if (!r)
 		return false;
@@ -91,23 +93,24 @@ static bool is_new(const struct foreign_stack *s, int at)
 		now.caller = at + 1 < s->n ? s->frame[at + 1].frame : 0;
 		now.place = at + 1 < s->n ? s->frame[at + 1].at : 0;
 	}
-	is = at >= 0 && is_other(s, at, r, &now);
+	is = at >= 0 && is_other_activation(s, at, r, &now);
 	*r = now;
 	any |= is;
 	return is && was_any;
 }
 
-void activation_look(void)
+static void look_for_marker(void *arg)
 {
 	struct foreign_stack s;
 	int at = -1;
 	bool new;
 
+	(void)arg;
 	foreign_walk(&s);
 	if (s.n <= 0)
 		return;
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
-		if (is_marker(&s, &s.frame[i]))
+		if (is_marker_frame(&s, &s.frame[i]))
 			at = i;
 	/* Whether it is among the frames that were left out, and who called the last one, is not known. */
 	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
@@ -115,8 +118,13 @@ void activation_look(void)
 	if (at >= 0 && !s.frame[at].frame)
 		return;
 	pthread_mutex_lock(&lock);
-	new = is_new(&s, at);
+	new = is_new_activation(&s, at);
 	pthread_mutex_unlock(&lock);
 	if (new)
 		step_marker_hit();
+}
+
+void activation_look(void)
+{
+	apart_call(look_for_marker, NULL);
 }

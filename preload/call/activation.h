@@ -10,7 +10,7 @@
  *	- or it is at an earlier place than at the last call, and no loop of it leads back there.
  *
  * What none of these shows goes on as the same activation: fewer steps rather than guessed ones. Frames that can be left
- * and come back to (generators) are not told apart at all. Of a recursion the outermost activation counts.
+ * and come back to (generators) are not distinguished at all. Of a recursion the outermost activation counts.
  */
 #ifndef PROBE_CALL_ACTIVATION_H
 #define PROBE_CALL_ACTIVATION_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/async.h"
 
+#include "api/enabled.h"
 #include "base/thread.h"
 #include "call/comm.h"
 #include "call/record.h"
 #include "call/stackid.h"
 #include "call/step.h"
-#include "call/thread.h"
-#include "session.h"
+#include "call/recorder.h"
+#include "session/state.h"
 
 void async_started(struct call *c, uint64_t key, bool receive)
 {
@@ -16,35 +17,80 @@ void async_started(struct call *c, uint64_t key, bool receive)
 		.seq = c->rec ? c->rec->seq : 0,
 		.start = c->start,
 		.api = c->api,
-		.what = c->what,
+		.op = c->op,
 		.state = persistent ? PENDING_IDLE : PENDING_STARTED,
 		.persistent = persistent,
 		.receive = receive,
 	};
 
-	/* Nobody is interested in the end of a call that has no record. */
-	if (persistent ? !(c->api->traits & API_LISTED) : !c->rec)
+	/* The end of a call without a record is not needed. */
+	if (persistent ? !(c->word & API_LISTED) : !c->rec)
 		return;
 	if (pending_add(key, &p)) {
 		c->async = true;
 	} else if (c->rec) {
-		c->what.flags |= CF_UNTRACKED | CF_ASYNC;
-		c->what.nout = 0;
+		c->op.flags |= CF_UNTRACKED | CF_ASYNC;
+		c->op.nout = 0;
 		thread_count(c->t, JC_DROP_PENDING);
+	}
+}
+
+void async_at_once(struct call *c, uint64_t end)
+{
+	if (c->rec)
+		record_at_once(c->rec, &c->op, end);
+	c->rec = NULL;
+}
+
+bool async_stands(uint64_t key)
+{
+	return pending_count() && pending_stands(key);
+}
+
+static unsigned thread_slot_of(const struct thread *t)
+{
+	return (unsigned)(t->chain.slot - journal_thread(&session.journal, 0));
+}
+
+void async_coming(const struct thread *t, uint64_t key)
+{
+	pending_coming(thread_slot_of(t), key);
+}
+
+void async_reused(struct call *c, uint64_t key, bool complete)
+{
+	struct thread *t = session_is_on() ? thread_get() : NULL;
+	struct pending p;
+
+	if (!t ||
+		pending_awaited(key, thread_slot_of(t),
+			atomic_load_explicit(&session.journal.head->nthread, memory_order_relaxed)))
+		return;
+	while (pending_evict(key, c->api->spec->lib, &p)) {
+		/* One with outputs was asked when it was made: it was not complete, so its handle is not such a one. */
+		bool shared = complete && !p.op.nout && !p.newcomm && !p.persistent;
+
+		if (p.seq && p.state == PENDING_STARTED)
+			write_end_record(t, &p, c->end, shared ? 0 : CF_UNSEEN, 0);
+		if (p.op.comm)
+			comm_release(p.op.comm);
 	}
 }
 
 void async_making(struct call *c, uint64_t key, struct comm *parent, void *at)
 {
 	struct pending p = {
-		.api = c->api, .what.comm = parent, .state = PENDING_STARTED, .newcomm = at};
+		.api = c->api, .op.comm = parent, .state = PENDING_STARTED, .newcomm = at};
 
 	pending_add(key, &p);
 }
 
 struct started {
 	uint64_t seq, start;
+	const struct api *row;
+	uint32_t step;
 	int64_t in_seq, out_seq; /* numbers of the message that this start sends or receives */
+	const struct config *by;
 };
 
 static void mark_started(struct pending *p, void *arg)
@@ -56,14 +102,17 @@ static void mark_started(struct pending *p, void *arg)
 	p->start = s->start;
 	p->wait = 0;
 	p->cancel = false;
-	p->what.in[0].comm_seq = s->in_seq;
-	p->what.out[0].comm_seq = s->out_seq;
+	p->op.row = s->row;
+	p->op.step = s->step;
+	p->op.by = s->by;
+	p->op.in[0].comm_seq = s->in_seq;
+	p->op.out[0].comm_seq = s->out_seq;
 }
 
 bool async_ready(void)
 {
-	return !atomic_load_explicit(&session.paused, memory_order_relaxed) &&
-	       session_rank_selected() && step_selected() && session_start();
+	return recording_enabled() && !generation_now()->paused && session_rank_selected() &&
+	       step_selected() && session_start();
 }
 
 bool async_restart(struct call *c, uint64_t key, struct async_start *s)
@@ -76,19 +125,20 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 		return false;
 	s->key = key;
 
-	struct what *w = &s->p.what;
+	struct operation *w = &s->p.op;
 	struct api *f = s->p.api;
 	const struct kind *k = f->spec->kind;
 
 	if (k->collective && w->comm)
 		comm_seq = comm_next(w->comm);
 	else if (w->comm) {
-		/* Every start is a message of its own. */
-		struct view *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
+		/* Every start is a separate message. */
+		struct buffer *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
 
 		if (v && v->comm_seq != JOURNAL_NONE64 && w->peer != JOURNAL_NONE)
 			v->comm_seq = comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
 	}
+	w->by = config_now(); /* each start is a call of its own */
 	if (!async_ready() || !(c->t = thread_get()))
 		return true;
 	thread_count(c->t, JC_SEEN);
@@ -103,22 +153,37 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 	return true;
 }
 
-void async_restarted(struct async_start *s, bool ok, int64_t error)
+void async_restarted(struct async_start *s, uint64_t key, bool ok, int64_t error, bool at_once)
 {
+	if (s->key && key != s->key)
+		pending_rename(s->key, key);
 	if (!ok) {
 		if (s->rec)
-			record_not_started(s->rec, &s->p.what, clock_ticks(), error);
+			record_not_started(s->rec, &s->p.op, clock_ticks(), error);
 		return;
 	}
 
 	if (!s->key || !s->rec)
 		return;
 
-	const struct what *w = &s->p.what;
-	struct started now = {s->rec->seq, s->rec->start, w->in[0].comm_seq, w->out[0].comm_seq};
+	if (at_once) {
+		record_started_at_once(s->rec, &s->p.op, clock_ticks());
+		return;
+	}
+
+	const struct operation *w = &s->p.op;
+	struct started now = {
+		.seq = s->rec->seq,
+		.start = s->rec->start,
+		.row = w->row,
+		.step = w->step,
+		.in_seq = w->in[0].comm_seq,
+		.out_seq = w->out[0].comm_seq,
+		.by = w->by,
+	};
 
 	record_started(s->rec, w);
-	pending_change(s->key, PENDING_IDLE, mark_started, &now);
+	pending_change(key, PENDING_IDLE, mark_started, &now);
 }
 
 static void mark_seen(struct pending *p, void *arg)
@@ -136,19 +201,22 @@ bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint3
 		/* Perhaps its end was recorded when it was looked at; now the handle goes too. */
 		if (keep || !pending_get_before(key, PENDING_SEEN, true, c->start, &p))
 			return false;
-		if (!p.persistent && p.what.comm)
-			comm_release(p.what.comm);
+		if (!p.persistent && p.op.comm)
+			comm_release(p.op.comm);
 		return true;
 	}
 	if (keep)
 		pending_change(key, PENDING_STARTED, mark_seen, NULL);
 	p.wait = wait;
+	/* Statuses of file operations say it by chance (Open MPI 4). */
+	if (!p.cancel)
+		flags &= ~(uint32_t)CF_CANCELLED;
 	if (fill && (p.seq || p.newcomm) && !(flags & (CF_ERROR | CF_FREED)))
 		fill(&p, arg);
 	if (p.seq && session_is_on() && (c->t = thread_get()))
-		record_end(c->t, &p, end, flags, error);
-	if (!keep && !p.persistent && p.what.comm)
-		comm_release(p.what.comm);
+		write_end_record(c->t, &p, end, flags, error);
+	if (!keep && !p.persistent && p.op.comm)
+		comm_release(p.op.comm);
 	return true;
 }
 
@@ -156,7 +224,7 @@ void async_freed(struct call *c, uint64_t key, uint64_t end)
 {
 	async_done(c, key, end, 0, CF_FREED, 0, NULL, NULL, false);
 	/* A persistent one is idle now; its handle may be given to another request at any time. */
-	pending_forget(key);
+	pending_forget(key, c->start);
 }
 
 void async_wait_begin(struct call *c)
@@ -175,6 +243,6 @@ void async_wait_begin(struct call *c)
 
 void async_wait_end(struct call *c)
 {
-	if (c->t && c->t == thread_word.self)
+	if (c->t && c->t == thread_state.recorder)
 		atomic_store_explicit(&c->t->chain.slot->wait_api, 0, memory_order_relaxed);
 }

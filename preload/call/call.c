@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/log.h"
+#include "api/enabled.h"
 #include "base/thread.h"
 #include "call/activation.h"
 #include "call/async.h"
@@ -17,67 +19,11 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "call/stream.h"
-#include "call/thread.h"
+#include "call/recorder.h"
 #include "config/marker.h"
-#include "entry/bind.h"
-#include "entry/check.h"
-#include "entry/real.h"
-#include "session.h"
-
-/* Does the row matter at all with this configuration? */
-static uint32_t traits_of(const struct api *f)
-{
-	const struct api_spec *s = f->spec;
-	const char *marker = session.cfg.step_marker;
-	struct marker m;
-	uint32_t t = 0;
-
-	if (check_wanted())
-		return API_COUNTED;
-	if (s->task != TASK_DATA)
-		return API_LISTED | API_HOOKED;
-	if (f->traits & API_CHOSEN || wraplist_match(session.list, s->lib->name, s->list_name))
-		t |= API_LISTED;
-	if (marker && *marker &&
-		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
-		t |= API_MARKER;
-	if (marker && !marker_parse(marker, strlen(marker), &m) && m.form == MARKER_LANGUAGE &&
-		t & API_LISTED)
-		t |= API_LOOKED;
-	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE])
-		t |= API_HOOKED;
-	return t;
-}
-
-uint32_t call_first_use(struct api *f, uintptr_t pc)
-{
-	uint32_t given = f->traits & (API_BOUND | API_CHOSEN | API_MARKER), state = API_NEW;
-	uint32_t loads = real_loads();
-	bool several = false;
-	void *real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
-	uint32_t next;
-
-	if (!real)
-		return API_GONE;
-	if (session_configure())
-		f->traits = traits_of(f) | given;
-	log_config_now();
-	/* The fast way of a wrapper knows one real function only. */
-	several |= !(given & API_BOUND) && !real_settled(loads);
-	next = several					      ? API_MULTI
-	       : f->traits & ~(given & ~(uint32_t)API_MARKER) ? API_ON
-							      : API_SKIP;
-	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
-		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
-	/* A library that is being loaded may have made it API_MULTI meanwhile. */
-	if (!atomic_compare_exchange_strong(&f->state, &state, next))
-		return state;
-	/* Or has taken it for one that nobody has called yet. */
-	if (next == API_MULTI || given & API_BOUND || real_settled(loads))
-		return next;
-	state = next;
-	return atomic_compare_exchange_strong(&f->state, &state, API_MULTI) ? API_MULTI : state;
-}
+#include "resolve/bound_call.h"
+#include "resolve/real.h"
+#include "session/state.h"
 
 /*
  * A wrapper that is on its way according to our books may have been left by longjmp. It has if its frame does not lie
@@ -85,80 +31,101 @@ uint32_t call_first_use(struct api *f, uintptr_t pc)
  * frame that lies over it now: that the stack leads past it is looked at when calls have come inside of it again and
  * again, for it takes as long as some hundred other calls inside.
  */
-__attribute__((noinline)) static bool stack_leads_past(
-	const struct thread_word *w, const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
+struct way_up {
+	const struct stack_bounds *b;
+	uintptr_t pc, frame;
+	bool past;
+};
+
+static void walk_past(void *arg)
 {
-	return stack_returns_by(b, w->self ? w->self->stacks : NULL, pc, frame, w->frame + 8) == 0;
+	const struct thread_state *w = &thread_state;
+	struct way_up *u = arg;
+
+	u->past = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc, u->frame,
+			  w->frame + 8) == 0;
+}
+
+__attribute__((noinline)) static bool stack_leads_past(
+	const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
+{
+	struct way_up u = {b, pc, frame, false};
+
+	apart_call(walk_past, &u);
+	return u.past;
 }
 
 #define LOOK_FIRST 32 /* calls inside; then at 64, 128 ..., and each LOOK_EVERY */
 #define LOOK_EVERY 1024
 
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
-	struct thread_word *w, uintptr_t pc, uintptr_t frame)
+	struct thread_state *w, uintptr_t pc, uintptr_t frame)
 {
 	const struct stack_bounds *b = thread_bounds();
 	uint32_t n = ++w->inside;
 
 	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
-		return false; /* another stack (fiber, signal stack): nothing can be told */
+		return false; /* another stack (fiber, signal stack): unknown */
 	if (w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc)
 		return true;
 	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
 		return false;
-	return stack_leads_past(w, b, pc, frame);
+	return stack_leads_past(b, pc, frame);
 }
 
-static bool large_enough(const struct what *w)
+static bool large_enough(const struct operation *w, const struct config *cfg)
 {
 	uint64_t largest = 0;
 
-	if (!session.cfg.min_bytes)
+	if (!cfg->min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
-		largest = what_in(w)[i].bytes > largest ? what_in(w)[i].bytes : largest;
+		largest = operation_inputs(w)[i].bytes > largest ? operation_inputs(w)[i].bytes
+								 : largest;
 	for (unsigned i = 0; i < w->nout; i++)
-		largest = what_out(w)[i].bytes > largest ? what_out(w)[i].bytes : largest;
-	return largest >= (uint64_t)session.cfg.min_bytes;
+		largest = operation_outputs(w)[i].bytes > largest ? operation_outputs(w)[i].bytes
+								  : largest;
+	return largest >= (uint64_t)cfg->min_bytes;
 }
 
 /* Why this call is not recorded, or JC_RECORDED. */
-static enum journal_count filter(const struct call *c)
+static enum journal_count why_filtered(const struct call *c)
 {
-	if (atomic_load_explicit(&session.paused, memory_order_relaxed))
+	if (c->by->paused)
 		return JC_SKIP_PAUSED;
 	if (!session_rank_selected())
 		return JC_SKIP_RANK;
 	if (!step_selected())
 		return JC_SKIP_STEP;
-	return large_enough(&c->what) ? JC_RECORDED : JC_SKIP_SIZE;
+	return large_enough(&c->op, &c->by->cfg) ? JC_RECORDED : JC_SKIP_SIZE;
 }
 
 static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
 
-	if (!describe(c)) {
+	if (!describe_call(c)) {
 		c->mode = CALL_NESTED;
 		return;
 	}
+	c->op.by = &c->by->cfg;
 	if (s->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */
-		c->mode = CALL_TASK;
+		c->mode = CALL_HOOK;
 		return;
 	}
-	if (__builtin_expect(f->traits & API_LOOKED && !thread_word.depth, 0))
+	if (__builtin_expect(c->word & API_LOOKED && !thread_state.depth, 0))
 		activation_look();
-	if (f->traits & API_LISTED) {
+	if (c->word & API_LISTED) {
 		/* Counted whether it is recorded or not: the number joins the ranks. */
-		if (s->kind->collective && c->what.comm)
-			comm_seq = comm_next(c->what.comm);
+		if (s->kind->collective && c->op.comm)
+			comm_seq = comm_next(c->op.comm);
 	}
 
-	enum journal_count why = f->traits & API_LISTED ? filter(c) : JC_SKIP_SIZE;
+	enum journal_count why = c->word & API_LISTED ? why_filtered(c) : JC_SKIP_SIZE;
 
 	c->mode = CALL_NESTED;
-	if (!(f->traits & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
+	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
 		return;
 	if (!session_is_on() && !session_start())
 		return;
@@ -179,35 +146,40 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 	}
 	if (s->completion == DONE_STREAM)
 		stream_enter(c);
-	c->rec = record_open(c->t, f, &c->what, comm_seq, stack, c->outer);
+	c->rec = record_open(c->t, f, &c->op, comm_seq, stack, c->outer);
 	if (!c->rec && s->completion == DONE_STREAM)
-		stream_drop(&c->what);
+		stream_drop(&c->op);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
 		c->start = c->rec->start;
-		thread_word.call = c->rec->seq;
+		thread_state.call = c->rec->seq;
 	}
 }
 
+/* Done in nested calls too: communicators come and go there, and requests end. */
+#define API_ALWAYS                                                                             \
+	(1u << TASK_COMM_NEW | 1u << TASK_COMM_END | 1u << TASK_WIN_NEW | 1u << TASK_WIN_END | \
+		1u << TASK_WAIT | 1u << TASK_TEST | 1u << TASK_REQUEST)
+
 static void enter_inside(
-	struct call *c, struct api *f, const struct api_spec *s, struct thread_word *w)
+	struct call *c, struct api *f, const struct api_spec *s, struct thread_state *w)
 {
 	bool nested = w->depth > 0;
 
-	if (f->traits & API_COUNTED) {
+	if (c->word & API_COUNTED) {
 		atomic_fetch_add_explicit(&f->hits, 1, memory_order_relaxed);
 		return;
 	}
 	if (s->task == TASK_SCOPE) {
-		c->mode = CALL_SCOPE;
+		c->mode = CALL_WATCH;
 		if (s->lib->enter)
 			s->lib->enter(c);
 		return;
 	}
-	if (nested && s->task != TASK_COMM_NEW && s->task != TASK_COMM_END) {
-		if (s->task != TASK_DATA || !session.cfg.nested) {
-			if (s->task == TASK_DATA && w->self && session_is_on())
-				thread_count(w->self, JC_SKIP_NESTED);
+	if (nested && !(API_ALWAYS >> s->task & 1)) {
+		if (s->task != TASK_DATA || !c->by->cfg.nested) {
+			if (s->task == TASK_DATA && w->recorder && session_is_on())
+				thread_count(w->recorder, JC_SKIP_NESTED);
 			return;
 		}
 	}
@@ -216,23 +188,24 @@ static void enter_inside(
 			return;
 		enter_data(c, f, s);
 	} else {
-		c->mode = CALL_TASK;
+		c->mode = CALL_HOOK;
 		stream_poll();
 		if (s->task == TASK_GROUP_END)
 			stream_group_enter(c);
 	}
-	if (f->traits & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
+	if (c->word & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
 		s->lib->enter(c);
 }
 
 /* For a call from inside libprobe itself (an adapter's query, a signal handler): nothing is recorded. */
-static void *real_anyway(const struct api *f, uintptr_t pc)
+static void *find_real_anyway(const struct api *f, uintptr_t pc)
 {
 	void *real = bound_take(f);
 	bool several;
 
-	if (!real && atomic_load_explicit(&f->state, memory_order_relaxed) != API_MULTI)
+	if (!real && !(api_word(f) & API_MULTI))
 		real = call_real(f);
+	api_fill(); /* WRAPPER_ENTER reads `spec` where there is no real function */
 	return real ? real : real_find(f->spec, pc, &several);
 }
 
@@ -243,7 +216,7 @@ static void *real_anyway(const struct api *f, uintptr_t pc)
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
-static inline void own_time_begin(struct call *c, struct thread_word *w)
+static inline void own_time_begin(struct call *c, struct thread_state *w)
 {
 	c->weight = 0;
 	if (w->unsampled) {
@@ -251,7 +224,7 @@ static inline void own_time_begin(struct call *c, struct thread_word *w)
 		return;
 	}
 	c->own = clock_ticks();
-	c->counted = w->self ? w->self->counted : 0;
+	c->counted = w->recorder ? w->recorder->counted : 0;
 	c->weight = w->weight ? w->weight : 1;
 	w->unsampled = (uint32_t)(c->own * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SAMPLE_BITS));
 	w->weight = w->unsampled + 1;
@@ -265,7 +238,7 @@ static inline void own_time_entered(struct call *c, uint64_t now)
 
 static inline void own_time_end(struct call *c)
 {
-	if (c->t != thread_word.self)
+	if (c->t != thread_state.recorder)
 		return;
 
 	uint64_t exact = c->t->counted - c->counted, end = call_ended(c);
@@ -276,12 +249,12 @@ static inline void own_time_end(struct call *c)
 }
 
 /* Where it counts as being on the way. */
-static inline uint32_t *level_of(const struct api_spec *s, struct thread_word *w)
+static inline uint32_t *level_of(const struct api_spec *s, struct thread_state *w)
 {
-	return __builtin_expect(s->around, 0) ? &w->around : &w->depth;
+	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
 }
 
-static inline void step_out(const struct call *c, struct thread_word *w)
+static inline void step_out(const struct call *c, struct thread_state *w)
 {
 	uint32_t *level = level_of(c->api->spec, w);
 
@@ -291,32 +264,39 @@ static inline void step_out(const struct call *c, struct thread_word *w)
 		--*level;
 }
 
-void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
+/* Is there room below the wrapper's frame for what we do? Not known before the thread's first call. */
+static inline bool has_room(const struct thread_state *w, uintptr_t frame)
 {
-	struct thread_word *w = &thread_word;
-	uint32_t state = atomic_load_explicit(&f->state, memory_order_acquire);
-	int err = errno;
+	return __builtin_expect(frame - w->room_at < w->room_bytes, 1);
+}
 
-	c->mode = CALL_PASS;
-	c->done = 0;
-	if (w->busy)
-		return real_anyway(f, pc);
-	w->busy++;
-	if (w->depth + w->around && left_by_jump(w, pc, frame)) {
-		w->depth = w->around = 0;
+static inline bool is_followed(uint32_t word)
+{
+	return word & API_ON || (word & API_MULTI && word & API_DECIDED);
+}
+
+/* plain: the row's state is API_ON, and its wrapper has just seen that recording is on. */
+static inline __attribute__((always_inline)) void *enter_wrapped_call(struct call *c, struct api *f,
+	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_state *w, uint32_t word,
+	bool plain)
+{
+	if (w->depth + w->transparent && left_by_jump(w, pc, frame)) {
+		w->depth = w->transparent = 0;
 		w->call = 0;
 	}
 
 	void *real = bound_take(f);
 
-	if (state == API_NEW)
-		state = call_first_use(f, real ? (uintptr_t)real : pc);
-	if (!real && state != API_GONE)
-		real = state == API_MULTI ? real_of_caller(f, pc) : call_real(f);
-	if (real && (state == API_ON || (state == API_MULTI && f->traits))) {
+	if (!plain && !(word & API_STATES))
+		word = call_first_use(f, real ? (uintptr_t)real : pc);
+	if (!real && (plain || !(word & API_GONE)))
+		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_real(f);
+	if (real && (plain || (is_followed(word) && recording_enabled()))) {
 		const struct api_spec *s = f->spec;
 
 		own_time_begin(c, w);
+		c->word = word;
+		c->by = generation_now();
 		c->api = f;
 		c->real = real;
 		c->v = v;
@@ -326,29 +306,68 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		c->pc = pc;
 		c->frame = frame;
 		enter_inside(c, f, s, w);
-		if (c->mode != CALL_PASS && c->mode != CALL_SCOPE) {
-			if (w->depth + w->around == 0) {
+		if (c->mode != CALL_PASS && c->mode != CALL_WATCH) {
+			if (w->depth + w->transparent == 0) {
 				w->frame = frame;
 				w->pc = pc;
 				w->inside = 0;
 			}
 			++*level_of(s, w);
 			/* The real function starts here; what came before was ours. */
-			if (!c->rec) {
-				if (!w->self)
-					thread_bounds_ask();
+			if (!c->rec)
 				c->start = clock_ticks();
-			}
 			if (c->weight)
 				own_time_entered(c, c->start);
 		}
+	}
+	return real;
+}
+
+struct entering {
+	struct call *c;
+	struct api *f;
+	union arg *v;
+	uintptr_t pc, frame;
+	void *real;
+};
+
+static void enter_apart(void *arg)
+{
+	struct entering *e = arg;
+
+	if (thread_state.busy > 1) {
+		e->real = find_real_anyway(e->f, e->pc);
+		return;
+	}
+	thread_bounds_find();
+	e->real = enter_wrapped_call(
+		e->c, e->f, e->v, e->pc, e->frame, &thread_state, api_word(e->f), false);
+}
+
+void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
+{
+	struct thread_state *w = &thread_state;
+	uint32_t word = api_word(f);
+	int err = errno;
+	void *real;
+
+	c->mode = CALL_PASS;
+	c->done = 0;
+	w->busy++;
+	if (w->busy == 1 && word & API_ON && has_room(w, frame)) {
+		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
+	} else {
+		struct entering e = {c, f, v, pc, frame, NULL};
+
+		apart_call(enter_apart, &e);
+		real = e.real;
 	}
 	w->busy--;
 	errno = err;
 	return real;
 }
 
-static bool is_success(const struct lib *lib, int64_t ret)
+static bool is_success(const struct adapter *lib, int64_t ret)
 {
 	for (unsigned i = 0; i < lib->nsuccess; i++)
 		if (lib->success[i] == ret)
@@ -362,61 +381,113 @@ static bool is_success(const struct lib *lib, int64_t ret)
  */
 static inline bool is_elsewhere(const struct call *c)
 {
-	return __builtin_expect(c->t && c->t != thread_word.self, 0);
+	return __builtin_expect(c->t && c->t != thread_state.recorder, 0);
 }
 
-int64_t call_leave(struct call *c, int64_t ret)
+static inline __attribute__((always_inline)) void leave_wrapped_call(struct call *c, int64_t ret)
 {
-	if (c->mode == CALL_PASS) {
-		c->done = 1;
-		return ret;
-	}
-
 	const struct api *f = c->api;
 	const struct api_spec *s = f->spec;
-	const struct lib *lib = s->lib;
-	/* A program asks again and again before a Test says yes, and the clock is a quarter of what that costs. */
-	uint64_t end = s->task == TASK_TEST ? 0 : clock_ticks();
-	struct thread_word *w = &thread_word;
-	int err = errno;
-	bool ok = is_success(lib, ret);
+	const struct adapter *lib = s->lib;
+	struct thread_state *w = &thread_state;
 
-	w->busy++;
-	c->done = 1;
-	c->ok = ok;
-	c->end = end;
+	c->ok = is_success(lib, ret);
 	c->async = false;
 	if (is_elsewhere(c)) {
 		c->t = NULL;
 		c->rec = NULL;
 	}
-	if (c->mode == CALL_SCOPE) {
+	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
-		w->busy--;
-		errno = err;
-		return ret;
+		return;
 	}
-	if (f->traits & API_HOOKED && lib->leave)
+	if (c->word & API_HOOKED && lib->leave)
 		lib->leave(c, ret);
 	if (c->rec) {
 		if (s->completion == DONE_STREAM)
 			stream_leave(c, ret);
 		else if (c->async)
-			record_async(c->rec, &c->what);
+			record_async(c->rec, &c->op);
 		else
-			record_close(c->rec, &c->what, end, !ok, ret);
+			record_close(c->rec, &c->op, c->end, !c->ok, ret);
+		if (c->op.comm && w->depth == 1)
+			c->t->comm_ticks += c->end - c->start;
+	} else if (s->task == TASK_WAIT && w->depth == 1 && w->recorder) {
+		w->recorder->comm_ticks += c->end - c->start;
 	} else if (s->task == TASK_GROUP_START || s->task == TASK_GROUP_END) {
 		stream_group(c, ret);
 	}
-	if (f->traits & API_MARKER && w->depth == 1)
+	if (c->word & API_MARKER && w->depth == 1)
 		step_marker_hit();
 	step_out(c, w);
 	if (c->weight && c->t)
 		own_time_end(c);
+}
+
+/* Learns what a communicator, or the library, is: that may take much stack, however much there is. */
+static inline bool is_rare(unsigned task)
+{
+	return task >= TASK_COMM_NEW && task <= TASK_ABORT;
+}
+
+struct leaving {
+	struct call *c;
+	int64_t ret;
+};
+
+static void leave_apart(void *arg)
+{
+	const struct leaving *l = arg;
+
+	leave_wrapped_call(l->c, l->ret);
+}
+
+int64_t call_leave(struct call *c, int64_t ret)
+{
+	c->done = 1;
+	if (c->mode == CALL_PASS)
+		return ret;
+
+	struct thread_state *w = &thread_state;
+	int err = errno;
+
+	/* A program asks again and again before a Test says yes, and the clock is a quarter of what that costs. */
+	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
+	w->busy++;
+	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {
+		leave_wrapped_call(c, ret);
+	} else {
+		struct leaving l = {c, ret};
+
+		apart_call(leave_apart, &l);
+	}
 	w->busy--;
 	errno = err;
 	return ret;
+}
+
+static void unwind_apart(void *arg)
+{
+	struct call *c = arg;
+
+	if (c->mode == CALL_WATCH) {
+		c->ok = false;
+		c->end = clock_ticks();
+		if (c->api->spec->lib->leave)
+			c->api->spec->lib->leave(c, 0);
+		return;
+	}
+	if (c->rec && !is_elsewhere(c)) {
+		c->op.flags |= CF_UNWOUND;
+		c->op.nout = 0;
+		stream_drop(&c->op);
+		record_close(c->rec, &c->op, clock_ticks(), false, 0);
+	} else if (!c->rec) {
+		/* A completion call: the thread does not stand in it any more. */
+		async_wait_end(c);
+	}
+	step_out(c, &thread_state);
 }
 
 void call_unwind(struct call *c)
@@ -424,29 +495,10 @@ void call_unwind(struct call *c)
 	if (c->mode == CALL_PASS || c->done)
 		return;
 
-	struct thread_word *w = &thread_word;
 	int err = errno;
 
-	w->busy++;
-	if (c->mode == CALL_SCOPE) {
-		c->ok = false;
-		c->end = clock_ticks();
-		if (c->api->spec->lib->leave)
-			c->api->spec->lib->leave(c, 0);
-		w->busy--;
-		errno = err;
-		return;
-	}
-	if (c->rec && !is_elsewhere(c)) {
-		c->what.flags |= CF_UNWOUND;
-		c->what.nout = 0;
-		stream_drop(&c->what);
-		record_close(c->rec, &c->what, clock_ticks(), false, 0);
-	} else if (!c->rec) {
-		/* A completion call: the thread does not stand in it any more. */
-		async_wait_end(c);
-	}
-	step_out(c, w);
-	w->busy--;
+	thread_state.busy++;
+	apart_call(unwind_apart, c);
+	thread_state.busy--;
 	errno = err;
 }

@@ -9,15 +9,20 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "call/api.h"
+#include "api/api.h"
 #include "call/view.h"
 
 struct thread;
 struct journal_call;
+struct generation;
+struct config;
 
 /* What the call does with its data, as the adapter and the spec say. */
-struct what {
+struct operation {
 	struct comm *comm;
+	const struct api *row; /* of its record: the function, and the step of its entry */
+	uint32_t step;
+	const struct config *by; /* that its call came by; NULL: the one in use */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
 	uint8_t redop;
@@ -26,36 +31,38 @@ struct what {
 	uint32_t
 		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
-	struct view in[KIND_VIEWS], out[KIND_VIEWS];
+	struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
 	/* Where there are more: all of them, in memory of the adapter that lives as long as the call. NULL: in[], out[]. */
-	const struct view *all_in, *all_out;
+	const struct buffer *all_in, *all_out;
 };
 
-static inline const struct view *what_in(const struct what *w)
+static inline const struct buffer *operation_inputs(const struct operation *w)
 {
 	return w->all_in ? w->all_in : w->in;
 }
 
-static inline const struct view *what_out(const struct what *w)
+static inline const struct buffer *operation_outputs(const struct operation *w)
 {
 	return w->all_out ? w->all_out : w->out;
 }
 
 /* Leaves out the last tensors of a call that has more than an entry of the journal can hold (flag `more`). */
-void what_fit(struct what *w);
+void operation_fit(struct operation *w);
 
 enum call_mode {
 	CALL_PASS = 0, /* nothing to do when it comes back */
 	CALL_NESTED, /* counted in depth only */
-	CALL_TASK, /* the adapter's leave is due */
+	CALL_HOOK, /* the adapter's leave is due */
 	CALL_RECORD, /* a record is open */
-	CALL_SCOPE, /* TASK_SCOPE: the adapter's leave is due, and nothing else counts it */
+	CALL_WATCH, /* TASK_SCOPE: the adapter's leave is due, and nothing else counts it */
 };
 
 struct call {
 	uint32_t mode; /* enum call_mode */
 	uint32_t done; /* call_leave() was reached */
+	uint32_t word; /* the row's, as it was when the call came */
 	struct api *api;
+	const struct generation *by; /* the configuration that it enters and leaves by */
 	const void *real; /* this call's; api->real may be that of another copy of the library */
 	union arg *v;
 	struct thread *t;
@@ -71,7 +78,7 @@ struct call {
 		counted; /* ticks of it, and of what had been counted exactly when the call came */
 	uintptr_t pc, frame;
 	void *result; /* where the result lies, from the call of leave on; entries by libffi only */
-	struct what what;
+	struct operation op;
 	/* For adapters: what enter() found and leave() needs. */
 	union {
 		uint64_t u[6];
@@ -87,7 +94,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 
 /*
  * What call_enter() does at the first call of a row: finds the real function and decides what is done with its calls.
- * Returns the row's state, API_GONE where no real function exists (the row then stays API_NEW). pc: who calls, or the
+ * Returns the row's word, API_GONE where no real function exists (the row then stays API_NEW). pc: who calls, or the
  * real function itself where the call is bound to one.
  */
 uint32_t call_first_use(struct api *f, uintptr_t pc);
@@ -98,7 +105,7 @@ static inline void *call_real(const struct api *f)
 	return atomic_load_explicit(&f->real, memory_order_relaxed);
 }
 
-/* When the real function of a TASK_TEST ended: the time of the first question, which is asked at once. */
+/* When the real function of a TASK_TEST ended: the time of the first query, which comes at once. */
 static inline uint64_t call_ended(struct call *c)
 {
 	if (!c->end)

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "call/thread.h"
+#include "call/recorder.h"
 #include "device/device.h"
 
 #define TABLE 8192u /* live communicators at most 3/4 of it */
@@ -35,14 +36,14 @@ static uint32_t live;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t serial;
 
-static uint64_t key_of(const struct lib *lib, uint64_t handle)
+static uint64_t comm_key_of(const struct adapter *lib, uint64_t handle)
 {
 	return hash_u64((uintptr_t)lib, handle) | 2;
 }
 
-struct comm *comm_find(const struct lib *lib, uint64_t handle)
+struct comm *comm_find(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = key_of(lib, handle);
+	uint64_t key = comm_key_of(lib, handle);
 
 	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE;
 		i = (i + 1) % TABLE, n++) {
@@ -87,9 +88,9 @@ static uint64_t get_key(uint32_t i)
 	return atomic_load_explicit(&table[i].key, memory_order_relaxed);
 }
 
-static void drop_locked(const struct lib *lib, uint64_t handle)
+static void drop_locked(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = key_of(lib, handle);
+	uint64_t key = comm_key_of(lib, handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
@@ -122,7 +123,7 @@ void comm_publish(struct comm *c)
 		return;
 	}
 
-	uint64_t key = key_of(c->lib, c->handle);
+	uint64_t key = comm_key_of(c->lib, c->handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	while (get_key(i) > REMOVED)
@@ -133,7 +134,7 @@ void comm_publish(struct comm *c)
 	pthread_mutex_unlock(&change);
 }
 
-void comm_drop(const struct lib *lib, uint64_t handle)
+void comm_drop(const struct adapter *lib, uint64_t handle)
 {
 	pthread_mutex_lock(&change);
 	drop_locked(lib, handle);
@@ -168,7 +169,7 @@ void comm_expect(struct comm *c, const void *at)
 }
 
 /* One that has arrived, taken out, or NULL. */
-static struct comm *take_arrived(const struct lib *lib, uint64_t want)
+static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 {
 	struct comm *c = NULL;
 	uint64_t handle;
@@ -191,7 +192,7 @@ static struct comm *take_arrived(const struct lib *lib, uint64_t want)
 	return c;
 }
 
-struct comm *comm_arrived(const struct lib *lib, uint64_t handle)
+struct comm *comm_arrived(const struct adapter *lib, uint64_t handle)
 {
 	struct comm *c;
 
@@ -301,7 +302,7 @@ static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
 	return h;
 }
 
-static int32_t lowest(const int32_t *m, uint32_t n)
+static int32_t lowest_member(const int32_t *m, uint32_t n)
 {
 	int32_t low = INT32_MAX;
 
@@ -315,7 +316,7 @@ static int32_t lowest(const int32_t *m, uint32_t n)
  * count the same, whatever else each of them makes; a counter per parent would not do (create_group on overlapping
  * groups: not all members of the parent take part). Bounded: recipes beyond KNOWN start at 0 again.
  */
-static uint64_t made_before(uint64_t recipe)
+static uint64_t count_made_before(uint64_t recipe)
 {
 	static struct {
 		uint64_t recipe, n;
@@ -339,7 +340,7 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 {
 	uint64_t h = hash_str(parent, how);
 
-	if (nb && lowest(b, nb) < lowest(a, na)) {
+	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;
 
@@ -352,10 +353,10 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	h = hash_group(h, a, na);
 	if (nb)
 		h = hash_group(h, b, nb);
-	/* One without known members is told apart by its tag, and is not to fill the table. */
+	/* One without known members is distinguished by its tag, and must not fill the table. */
 	if (na)
-		h = hash_u64(h, made_before(h));
-	return h ? h : 1;
+		h = hash_u64(h, count_made_before(h));
+	return hash_to_id(h);
 }
 
 /* ---- comms.csv ---- */
@@ -378,15 +379,17 @@ static void world_ranks(struct text *t, const int32_t *m, uint32_t n)
 	}
 }
 
-void comm_announce(struct comm *c, struct thread *t)
+struct announcement {
+	struct comm *c;
+	struct thread *t;
+};
+
+static void put_comm_record(void *arg)
 {
+	const struct announcement *new = arg;
+	struct comm *c = new->c;
+	struct thread *t = new->t;
 	char buf[4096]; /* longer lists of ranks are cut */
-	uint32_t no = 0;
-
-	if (atomic_load_explicit(&c->announced, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&c->announced, &no, 1))
-		return;
-
 	struct text s = text_over(buf, sizeof(buf));
 	uint32_t own = c->nworld < (uint32_t)c->size ? c->nworld : (uint32_t)c->size;
 	const int32_t *a = c->world, *b = c->world + own;
@@ -424,4 +427,14 @@ void comm_announce(struct comm *c, struct thread *t)
 	e->flags = c->flags;
 	memcpy(e + 1, s.buf, s.len);
 	chain_publish(&t->chain, bytes);
+}
+
+void comm_announce(struct comm *c, struct thread *t)
+{
+	struct announcement a = {c, t};
+	uint32_t no = 0;
+
+	if (!atomic_load_explicit(&c->announced, memory_order_relaxed) &&
+		atomic_compare_exchange_strong(&c->announced, &no, 1))
+		apart_call(put_comm_record, &a);
 }

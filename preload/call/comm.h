@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/api.h"
+#include "api/api.h"
 
 struct thread;
 struct p2p_level;
@@ -17,7 +17,7 @@ struct p2p_level;
 #define COMM_NAME_MAX 64
 
 struct comm {
-	const struct lib *lib;
+	const struct adapter *lib;
 	const char *label; /* lib column of comms.csv; NULL: lib->name */
 	const void *from; /* for the adapter: the function of the library that made it */
 	uint64_t handle;
@@ -33,6 +33,7 @@ struct comm {
 	_Atomic uint64_t seq; /* collectives so far */
 	_Atomic uint64_t splits,
 		others; /* for adapters: communicators made of it, by all its ranks or by some */
+	_Atomic uint32_t reading; /* of a window: calls that read from it and are not complete */
 	_Atomic uint32_t announced; /* its row of comms.csv is in the journal */
 	_Atomic uint32_t users; /* requests under way, + 1 while the handle lives */
 	uint32_t nworld; /* members: own group, then the remote one; 0: not known */
@@ -47,7 +48,7 @@ static inline int32_t comm_peers(const struct comm *c)
 }
 
 /* The live communicator of that handle, or NULL. */
-struct comm *comm_find(const struct lib *lib, uint64_t handle);
+struct comm *comm_find(const struct adapter *lib, uint64_t handle);
 
 /*
  * A new communicator with room for n members, to be filled in and handed to comm_publish(). NULL: out of memory or too
@@ -65,10 +66,10 @@ void comm_publish(struct comm *c);
 void comm_expect(struct comm *c, const void *at);
 
 /* Publishes what has come of the expected ones of that library: the one of that handle (returned), or all (handle 0). */
-struct comm *comm_arrived(const struct lib *lib, uint64_t handle);
+struct comm *comm_arrived(const struct adapter *lib, uint64_t handle);
 
 /* The handle is no longer valid. Requests under way keep the communicator. */
-void comm_drop(const struct lib *lib, uint64_t handle);
+void comm_drop(const struct adapter *lib, uint64_t handle);
 void comm_hold(struct comm *c);
 void comm_release(struct comm *c);
 

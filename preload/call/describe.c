@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "call/comm.h"
-#include "call/doubt.h"
+#include "call/buffer_check.h"
 #include "call/plan.h"
-#include "call/roles.h"
+#include "api/roles.h"
 #include "journal/layout.h"
 
 /* A call's arguments by role, in a form that stays in registers. */
@@ -22,10 +22,10 @@ struct args {
 
 static inline struct args args_of(const struct call *c)
 {
-	return (struct args){c->api->spec, c->v, c->what.comm};
+	return (struct args){c->api->spec, c->v, c->op.comm};
 }
 
-static inline const union arg *arg(struct args a, unsigned role)
+static inline const union arg *role_arg(struct args a, unsigned role)
 {
 	unsigned i = argument_of(a.s, role);
 
@@ -33,7 +33,7 @@ static inline const union arg *arg(struct args a, unsigned role)
 }
 
 /* i-th integer of an array of 4- or 8-byte integers. */
-static int64_t at(const void *array, unsigned width, uint64_t i)
+static int64_t array_element(const void *array, unsigned width, uint64_t i)
 {
 	if (width == 8) {
 		int64_t v;
@@ -48,16 +48,16 @@ static int64_t at(const void *array, unsigned width, uint64_t i)
 	return v;
 }
 
-static uint64_t positive(int64_t v)
+static uint64_t positive_or_zero(int64_t v)
 {
 	return v > 0 ? (uint64_t)v : 0;
 }
 
 static inline uint64_t count_of(struct args args, uint8_t role)
 {
-	const union arg *a = arg(args, role);
+	const union arg *a = role_arg(args, role);
 
-	return a ? positive(a->i) : 0;
+	return a ? positive_or_zero(a->i) : 0;
 }
 
 /* Of a communicator, not of an argument. */
@@ -73,29 +73,30 @@ static uint64_t comm_term(const struct comm *m, uint8_t t)
 	case TERM_RANK:
 		return (uint64_t)m->rank;
 	case TERM_INDEGREE:
-		return positive(m->indegree);
+		return positive_or_zero(m->indegree);
 	case TERM_OUTDEGREE:
-		return positive(m->outdegree);
+		return positive_or_zero(m->outdegree);
 	}
 	return 0;
 }
 
-static inline uint64_t term(struct args args, uint8_t t)
+static inline uint64_t term_value(struct args args, uint8_t t)
 {
 	return t < ROLE_NROLES ? count_of(args, t) : comm_term(args.m, t);
 }
 
-static inline uint64_t product(struct args args, const uint8_t *t, unsigned n, uint64_t none)
+static inline uint64_t product_of_terms(
+	struct args args, const uint8_t *t, unsigned n, uint64_t none)
 {
-	uint64_t v = n ? term(args, t[0]) : none;
+	uint64_t v = n ? term_value(args, t[0]) : none;
 
 	for (unsigned i = 1; i < n; i++)
-		if (__builtin_mul_overflow(v, term(args, t[i]), &v))
+		if (__builtin_mul_overflow(v, term_value(args, t[i]), &v))
 			return 0;
 	return v;
 }
 
-static bool here_too(struct args args, enum extent_where where, enum root_is root)
+static bool takes_part_in_buffer(struct args args, enum extent_where where, enum root_is root)
 {
 	const struct comm *m = args.m;
 
@@ -114,9 +115,10 @@ static bool here_too(struct args args, enum extent_where where, enum root_is roo
 	}
 }
 
-static inline bool here(struct args args, const struct extent *e, enum root_is root)
+static inline bool is_buffer_here(struct args args, const struct extent *e, enum root_is root)
 {
-	return (e->where == ON_ALL && !args.s->kind->rooted) || here_too(args, e->where, root);
+	return (e->where == ON_ALL && !args.s->kind->rooted) ||
+	       takes_part_in_buffer(args, e->where, root);
 }
 
 /* The dtype of a buffer, which the next buffer is likely to have too. */
@@ -136,7 +138,7 @@ static inline void no_dtype(struct dtype_desc *d)
 static inline void dtype_of(struct args args, const struct extent *e, struct shared *k)
 {
 	const struct api_spec *s = args.s;
-	const union arg *a = arg(args, e->dtype);
+	const union arg *a = role_arg(args, e->dtype);
 	struct dtype_desc *d = &k->desc;
 
 	if (a && a == k->dtype)
@@ -152,7 +154,7 @@ static inline void dtype_of(struct args args, const struct extent *e, struct sha
 	}
 }
 
-static void set_type(struct call *c, struct view *v, const struct dtype_desc *d)
+static void set_type(struct call *c, struct buffer *v, const struct dtype_desc *d)
 {
 	v->dtype = d->dtype;
 	v->unit = d->extent;
@@ -160,20 +162,20 @@ static void set_type(struct call *c, struct view *v, const struct dtype_desc *d)
 	if (d->dtype == DT_OTHER)
 		v->nostats = 1;
 	if (d->derived)
-		c->what.flags |= CF_DERIVED;
+		c->op.flags |= CF_DERIVED;
 }
 
 /* Segments with a dtype each, displacements in bytes: measured only if all that hold elements are of one type. */
-static void typed_segments(struct call *c, const struct extent *e, struct view *v)
+static void typed_segments(struct call *c, const struct extent *e, struct buffer *v)
 {
-	const union arg *types = arg(args_of(c), e->dtype);
+	const union arg *types = role_arg(args_of(c), e->dtype);
 	struct dtype_desc d = {.dtype = DT_OTHER}, first = d;
-	const struct lib *lib = c->api->spec->lib;
+	const struct adapter *lib = c->api->spec->lib;
 	bool same = true, any = false;
 
 	v->count = v->bytes = 0;
 	for (uint64_t i = 0; types && i < v->n; i++) {
-		uint64_t k = positive(at(v->counts, v->width, i));
+		uint64_t k = positive_or_zero(array_element(v->counts, v->width, i));
 
 		if (!k)
 			continue;
@@ -189,30 +191,31 @@ static void typed_segments(struct call *c, const struct extent *e, struct view *
 	v->unit = 1;
 	v->nostats = v->dtype == DT_OTHER;
 	if (any && (!same || first.derived))
-		c->what.flags |= CF_DERIVED;
+		c->op.flags |= CF_DERIVED;
 }
 
-static void arrays(struct args args, const struct extent *e, struct view *v)
+static void set_segment_arrays(struct args args, const struct extent *e, struct buffer *v)
 {
-	const union arg *counts = arg(args, e->counts), *displs = arg(args, e->displs);
+	const union arg *counts = role_arg(args, e->counts), *displs = role_arg(args, e->displs);
 
 	v->counts = counts ? counts->cp : NULL;
 	v->displs = displs ? displs->cp : NULL;
 	v->width = counts ? args.s->args[counts - args.v].elem : 4;
 	v->dwidth = displs ? args.s->args[displs - args.v].elem : 0;
-	v->n = (uint32_t)term(args, e->length ? e->length : TERM_SIZE);
+	v->n = (uint32_t)term_value(args, e->length ? e->length : TERM_SIZE);
 	if (!v->counts)
 		v->n = 0;
 }
 
 /* The forms of extents with arrays. False: the buffer takes no part on this rank. */
-static bool array_view(struct call *c, const struct extent *e, struct view *v, struct shared *k)
+static bool make_array_buffer(
+	struct call *c, const struct extent *e, struct buffer *v, struct shared *k)
 {
 	struct args args = args_of(c);
 
-	arrays(args, e, v);
+	set_segment_arrays(args, e, v);
 	if (e->form == EXT_TYPED_SEGMENTS) {
-		v->layout = VIEW_SEGMENTS;
+		v->layout = BUFFER_SEGMENTS;
 		typed_segments(c, e, v);
 		return true;
 	}
@@ -221,19 +224,19 @@ static bool array_view(struct call *c, const struct extent *e, struct view *v, s
 	case EXT_SUM:
 	case EXT_SEGMENTS:
 		for (uint64_t i = 0; i < v->n; i++)
-			v->count += positive(at(v->counts, v->width, i));
+			v->count += positive_or_zero(array_element(v->counts, v->width, i));
 		if (e->form == EXT_SEGMENTS && v->displs)
-			v->layout = VIEW_SEGMENTS;
+			v->layout = BUFFER_SEGMENTS;
 		break;
 	case EXT_AT_RANK:
 	case EXT_SEGMENT_AT_RANK: {
-		uint64_t r = term(args, TERM_RANK);
+		uint64_t r = term_value(args, TERM_RANK);
 
 		if (r < v->n)
-			v->count = positive(at(v->counts, v->width, r));
+			v->count = positive_or_zero(array_element(v->counts, v->width, r));
 		if (r < v->n && e->form == EXT_SEGMENT_AT_RANK && v->displs)
 			v->base = (const char *)v->base +
-				  at(v->displs, v->dwidth, r) * k->desc.extent;
+				  array_element(v->displs, v->dwidth, r) * k->desc.extent;
 		break;
 	}
 	default:
@@ -247,60 +250,62 @@ static bool array_view(struct call *c, const struct extent *e, struct view *v, s
  * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all this. What
  * a contiguous view does not use is not set; count, bytes and dtype are the caller's.
  */
-static inline void start_view(struct view *v, const void *base)
+static inline void make_start_buffer(struct buffer *v, const void *base)
 {
 	v->base = base;
-	v->layout = VIEW_CONTIG;
+	v->layout = BUFFER_CONTIG;
 	v->nostats = v->host = 0;
 	v->shot = 0;
+	v->name = 0;
 	v->ndim = JOURNAL_NDIM_NONE;
 	v->peer = v->tag = JOURNAL_NONE;
 	v->comm_seq = JOURNAL_NONE64;
 }
 
 /* Fills *v in. False: the buffer takes no part on this rank. */
-static inline bool make_view(
-	struct call *c, struct args args, const struct extent *e, struct view *v, struct shared *k)
+static inline bool make_buffer(struct call *c, struct args args, const struct extent *e,
+	struct buffer *v, struct shared *k)
 {
-	const union arg *buf = arg(args, e->buf);
+	const union arg *buf = role_arg(args, e->buf);
 
 	if (!buf)
 		return false;
-	start_view(v, buf->cp);
+	make_start_buffer(v, buf->cp);
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
 	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
-		return array_view(c, e, v, k);
+		return make_array_buffer(c, e, v, k);
 	dtype_of(args, e, k);
-	v->count = product(args, e->term, e->nterm, 1);
+	v->count = product_of_terms(args, e->term, e->nterm, 1);
 	if (e->noffset)
-		v->base = (const char *)v->base +
-			  (int64_t)product(args, e->offset, e->noffset, 0) * k->desc.extent;
+		v->base =
+			(const char *)v->base +
+			(int64_t)product_of_terms(args, e->offset, e->noffset, 0) * k->desc.extent;
 	set_type(c, v, &k->desc);
 	return true;
 }
 
-static void views_by_plan(struct call *c, const struct plan *p)
+static void buffers_by_plan(struct call *c, const struct plan *p)
 {
-	const struct lib *lib = c->api->spec->lib;
+	const struct adapter *lib = c->api->spec->lib;
 	const struct plain_buffer *b = p->buffer;
 	const union arg *v = c->v;
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 	unsigned type = API_ARGS_MAX; /* the argument that `d` was made of */
 	struct dtype_desc d;
 
 	for (unsigned i = 0; i < p->nin + p->nout; i++, b++) {
 		bool out = i >= p->nin;
 		unsigned index = out ? i - p->nin : i;
-		struct view *to = (out ? w->out : w->in) + index;
+		struct buffer *to = (out ? w->out : w->in) + index;
 
 		if (b->dtype != type) {
 			type = b->dtype;
 			no_dtype(&d);
 			lib->dtype(v[type].u, &d);
 		}
-		start_view(to, v[b->buf].cp);
-		to->count = positive(v[b->count].i);
+		make_start_buffer(to, v[b->buf].cp);
+		to->count = positive_or_zero(v[b->count].i);
 		to->io = out ? IO_OUT : IO_IN;
 		to->index = (uint16_t)index;
 		set_type(c, to, &d);
@@ -310,22 +315,22 @@ static void views_by_plan(struct call *c, const struct plan *p)
 }
 
 /* In place: of one buffer the program says only that it is the other one. */
-static bool says_in_place(struct args args)
+static bool is_in_place(struct args args)
 {
 	const int64_t *sentinel = args.s->lib->in_place;
 	unsigned role = args.s->kind->alt_buf;
-	const union arg *a = sentinel && role ? arg(args, role) : NULL;
+	const union arg *a = sentinel && role ? role_arg(args, role) : NULL;
 
 	return a && a->i == *sentinel;
 }
 
-static void views_by_extents(struct call *c, enum root_is root, bool in_place)
+static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 {
 	const struct kind *k = c->api->spec->kind;
 	const struct args args = args_of(c);
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 	const struct extent *e = k->in;
-	struct view *v = w->in;
+	struct buffer *v = w->in;
 	unsigned left = k->nin, nout = k->nout, n[2] = {0, 0};
 	struct shared shared;
 
@@ -341,7 +346,7 @@ static void views_by_extents(struct call *c, enum root_is root, bool in_place)
 	}
 	for (int io = IO_IN; io <= IO_OUT; io++) {
 		for (; left; left--, e++) {
-			if (!here(args, e, root) || !make_view(c, args, e, v, &shared))
+			if (!is_buffer_here(args, e, root) || !make_buffer(c, args, e, v, &shared))
 				continue;
 			v->io = (uint8_t)io;
 			v->index = (uint16_t)n[io]++;
@@ -355,34 +360,34 @@ static void views_by_extents(struct call *c, enum root_is root, bool in_place)
 	w->nout = (uint16_t)n[IO_OUT];
 }
 
-static void views(struct call *c, enum root_is root)
+static void describe_buffers(struct call *c, enum root_is root)
 {
-	bool in_place = says_in_place(args_of(c));
+	bool in_place = is_in_place(args_of(c));
 	const struct plan *plan = in_place ? NULL : plan_of(c->api);
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 
 	if (plan)
-		views_by_plan(c, plan);
+		buffers_by_plan(c, plan);
 	else
-		views_by_extents(c, root, in_place);
+		buffers_by_extents(c, root, in_place);
 	/* Libraries without a sentinel say it by passing the same memory. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
-		view_overlap(&w->in[0], &w->out[0]))
+		buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
 }
 
 /* Peers, tags and message numbers of the two sides of a point-to-point call. */
 static void point_to_point(struct call *c)
 {
-	const struct lib *lib = c->api->spec->lib;
-	struct what *w = &c->what;
+	const struct adapter *lib = c->api->spec->lib;
+	struct operation *w = &c->op;
 	struct args args = args_of(c);
-	const union arg *peer[2] = {arg(args, ROLE_PEER), arg(args, ROLE_RPEER)};
-	const union arg *tag[2] = {arg(args, ROLE_TAG), arg(args, ROLE_RTAG)};
+	const union arg *peer[2] = {role_arg(args, ROLE_PEER), role_arg(args, ROLE_RPEER)};
+	const union arg *tag[2] = {role_arg(args, ROLE_TAG), role_arg(args, ROLE_RTAG)};
 	bool both = c->api->spec->at[ROLE_RPEER] != 0;
 
 	for (int side = 0; side < 2; side++) {
-		struct view *v = side ? w->out : w->in;
+		struct buffer *v = side ? w->out : w->in;
 		uint16_t *n = side ? &w->nout : &w->nin;
 		int p = peer[side] ? lib->peer ? lib->peer(peer[side]->i) : (int)peer[side]->i
 				   : PEER_ANY;
@@ -398,7 +403,7 @@ static void point_to_point(struct call *c)
 		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message is there */
 		/*
 		 * A wildcard receive gets its number when it is known whose message it was. A persistent one is no
-		 * message yet: each start draws a number of its own (async_restart).
+		 * message yet: each start draws a new number (async_restart).
 		 */
 		if (w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
@@ -412,9 +417,31 @@ static void point_to_point(struct call *c)
 	}
 }
 
+/* One-sided: the peer takes no part. That a call moves nothing is said by who it goes to. */
+static void describe_target(struct call *c)
+{
+	const struct adapter *lib = c->api->spec->lib;
+	const union arg *peer = role_arg(args_of(c), ROLE_PEER);
+	struct operation *w = &c->op;
+	int p;
+
+	if (!peer)
+		return;
+	p = lib->peer ? lib->peer(peer->i) : (int)peer->i;
+	if (p == PEER_NULL) {
+		w->nin = w->nout = 0;
+		return;
+	}
+	w->peer = p;
+	for (unsigned i = 0; i < w->nin; i++)
+		w->in[i].peer = p;
+	for (unsigned i = 0; i < w->nout; i++)
+		w->out[i].peer = p;
+}
+
 static bool describe_own(struct call *c)
 {
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 
 	w->comm = NULL;
 	w->flags = 0;
@@ -426,23 +453,20 @@ static bool describe_own(struct call *c)
 	w->out_room = 0;
 	if (!c->api->spec->lib->describe(c))
 		return false;
-	what_fit(w);
+	operation_fit(w);
 	return true;
 }
 
-bool describe(struct call *c)
+void describe_by_kind(struct call *c, struct comm *comm)
 {
 	const struct api_spec *s = c->api->spec;
-	const struct lib *lib = s->lib;
-	struct what *w = &c->what;
+	const struct adapter *lib = s->lib;
+	struct operation *w = &c->op;
 	struct args args = {s, c->v, NULL};
-	const union arg *a = arg(args, ROLE_COMM);
 	enum root_is root = ROOT_OTHER;
+	const union arg *a;
 
-	if (lib->describe)
-		return describe_own(c);
-
-	w->comm = lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL;
+	w->comm = comm;
 	w->flags = w->comm ? w->comm->flags : 0;
 	w->root = w->peer = w->tag = JOURNAL_NONE;
 	w->redop = REDOP_NONE;
@@ -450,10 +474,10 @@ bool describe(struct call *c)
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
 	w->out_room = 0;
-	a = arg(args, ROLE_OP);
+	a = role_arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);
-	a = arg(args, ROLE_ROOT);
+	a = role_arg(args, ROLE_ROOT);
 	if (a && s->kind->rooted) {
 		if (lib->root) {
 			int r = JOURNAL_NONE;
@@ -466,13 +490,31 @@ bool describe(struct call *c)
 		}
 	}
 	/* Without a communicator extents that depend on its size or on who is root would be guesses. */
-	if (w->comm || !(s->at[ROLE_COMM] || lib->one_comm))
-		views(c, root);
+	if (w->comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm))
+		describe_buffers(c, root);
 	if (lib->unsure) {
-		doubt(w->in, w->nin);
-		doubt(w->out, w->nout);
+		check_buffers(w->in, w->nin);
+		check_buffers(w->out, w->nout);
 	}
-	if (!s->kind->collective)
+	if (s->at[ROLE_WIN])
+		describe_target(c);
+	else if (!s->kind->collective)
 		point_to_point(c);
+}
+
+bool describe_call(struct call *c)
+{
+	const struct api_spec *s = c->api->spec;
+	const struct adapter *lib = s->lib;
+	struct args args = {s, c->v, NULL};
+	const union arg *a = role_arg(args, ROLE_COMM);
+
+	if (lib->describe)
+		return describe_own(c);
+	if (__builtin_expect(s->at[ROLE_WIN] != 0, 0) && lib->window)
+		describe_by_kind(c, lib->window(c->v[s->at[ROLE_WIN] - 1].u));
+	else
+		describe_by_kind(
+			c, lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL);
 	return true;
 }

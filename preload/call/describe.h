@@ -4,7 +4,13 @@
 
 #include "call/call.h"
 
-/* Fills c->what from the arguments of a TASK_DATA call. The library must be ready. False: this call is none. */
-bool describe(struct call *c);
+/* Fills c->op from the arguments of a TASK_DATA call. The library must be ready. False: this call is none. */
+bool describe_call(struct call *c);
+
+/*
+ * The same by the row's roles and kind, on that communicator (NULL: not known), whatever the adapter: for the describe() of
+ * one that has more to say.
+ */
+void describe_by_kind(struct call *c, struct comm *comm);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/comm.h"
+#include "journal/layout.h"
 
 #define SHARDS 64u
 #define SLAB 32u /* entries that a shard adds at once */
@@ -68,7 +69,7 @@ struct pending *pending_add(uint64_t key, const struct pending *src)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
-	struct comm *comm = src->what.comm;
+	struct comm *comm = src->op.comm;
 
 	/* Before others can find it: of several calls under one handle any thread may take any. */
 	if (comm)
@@ -117,7 +118,7 @@ static void unlink_entry(struct shard *s, uint32_t b, struct pending **at)
  * See pending_get(). NULL: there is none. Thousands of sends may share a handle: behind the oldest of them only a few
  * entries are looked at.
  */
-static struct pending **choose(
+static struct pending **choose_pending(
 	struct pending **at, uint64_t key, enum pending_state state, uint64_t before)
 {
 	struct pending **oldest = NULL, **newest = NULL;
@@ -128,7 +129,7 @@ static struct pending **choose(
 		left -= oldest != NULL;
 		if (p->key != key || p->state != state || (before && p->added > before))
 			continue;
-		if (p->what.nout || p->newcomm)
+		if (p->op.nout || p->newcomm)
 			newest = at;
 		else if (!oldest)
 			oldest = at;
@@ -145,7 +146,7 @@ bool pending_get_before(
 	struct pending **at;
 
 	pthread_mutex_lock(&s->lock);
-	at = choose(&s->bucket[b], key, state, before);
+	at = choose_pending(&s->bucket[b], key, state, before);
 	if (at) {
 		*out = **at;
 		if (take && out->persistent)
@@ -171,14 +172,14 @@ bool pending_change(
 	struct pending **at;
 
 	pthread_mutex_lock(&s->lock);
-	at = choose(&s->bucket[b], key, from, 0);
+	at = choose_pending(&s->bucket[b], key, from, 0);
 	if (at)
 		fn(*at, arg);
 	pthread_mutex_unlock(&s->lock);
 	return at != NULL;
 }
 
-void pending_forget(uint64_t key)
+void pending_forget(uint64_t key, uint64_t before)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
@@ -188,9 +189,10 @@ void pending_forget(uint64_t key)
 	for (struct pending **at = &s->bucket[b]; *at; at = &(*at)->next) {
 		struct pending *p = *at;
 
-		if (p->key != key || p->state != PENDING_IDLE || !p->persistent)
+		if (p->key != key || p->state != PENDING_IDLE || !p->persistent ||
+			(before && p->added > before))
 			continue;
-		held = p->what.comm;
+		held = p->op.comm;
 		unlink_entry(s, b, at);
 		break;
 	}
@@ -199,8 +201,81 @@ void pending_forget(uint64_t key)
 		comm_release(held);
 }
 
+bool pending_stands(uint64_t key)
+{
+	uint32_t b;
+	struct shard *s = shard_of(key, &b);
+	const struct pending *p;
+
+	pthread_mutex_lock(&s->lock);
+	for (p = s->bucket[b]; p && p->key != key; p = p->next)
+		;
+	pthread_mutex_unlock(&s->lock);
+	return p != NULL;
+}
+
+bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
+{
+	uint32_t b;
+	struct shard *s = shard_of(key, &b);
+	bool found = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct pending **at = &s->bucket[b]; *at; at = &(*at)->next) {
+		if ((*at)->key != key || (*at)->api->spec->lib != lib)
+			continue;
+		*out = **at;
+		unlink_entry(s, b, at);
+		found = true;
+		break;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+void pending_rename(uint64_t from, uint64_t to)
+{
+	uint32_t b;
+	struct shard *s = shard_of(from, &b);
+	struct pending **at, p;
+
+	pthread_mutex_lock(&s->lock);
+	at = choose_pending(&s->bucket[b], from, PENDING_IDLE, 0);
+	if (at) {
+		p = **at;
+		unlink_entry(s, b, at);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!at)
+		return;
+	/* What is added holds the communicator by itself. */
+	pending_add(to, &p);
+	if (p.op.comm)
+		comm_release(p.op.comm);
+}
+
+static _Atomic uint64_t coming[JOURNAL_THREADS];
+
+void pending_coming(unsigned slot, uint64_t key)
+{
+	atomic_store_explicit(&coming[slot], key, memory_order_release);
+}
+
+bool pending_awaited(uint64_t key, unsigned slot, unsigned n)
+{
+	for (unsigned i = 0; i < n && i < JOURNAL_THREADS; i++) {
+		uint64_t k = atomic_load_explicit(&coming[i], memory_order_acquire);
+
+		if (i != slot && (k == key || k == PENDING_MANY))
+			return true;
+	}
+	return false;
+}
+
 void pending_reset(void)
 {
+	memset(coming, 0, sizeof(coming));
+
 	/* The parent's threads may have held any of the locks at the moment of the fork. */
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		memset(&shards[i], 0, sizeof(shards[i]));

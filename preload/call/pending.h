@@ -32,11 +32,11 @@ struct pending {
 	uint64_t wait; /* ticks spent in waits that did complete it */
 	void *newcomm; /* a communicator is being made: where the program wants its handle; NULL: a data call */
 	struct api *api;
-	struct what what;
+	struct operation op;
 	uint8_t state;
 	bool persistent;
 	bool receive; /* point-to-point: the status says what arrived */
-	bool cancel; /* cancelling was asked for */
+	bool cancel; /* cancelling was requested */
 };
 
 /* Calls under way (started, not yet seen to be complete) and idle persistent requests. 0: nothing to look for. */
@@ -47,6 +47,15 @@ uint64_t pending_count(void);
  * (reported): its completion cannot be followed then.
  */
 struct pending *pending_add(uint64_t key, const struct pending *p);
+
+/* Is there an entry of that handle, in whatever state? */
+bool pending_stands(uint64_t key);
+
+/* Takes the oldest entry of that handle and library out of the table, whatever its state. False: there is none. */
+bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out);
+
+/* The library has given the idle persistent request another handle. */
+void pending_rename(uint64_t from, uint64_t to);
 
 /*
  * Finds the entry of that handle that is in `state` and hands a copy of it out; take: removes it (a persistent one
@@ -67,8 +76,17 @@ bool pending_get_before(
 bool pending_change(
 	uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg);
 
-/* Forgets the idle persistent request of that handle, if there is one. */
-void pending_forget(uint64_t key);
+/* Forgets the idle persistent request of that handle, if there is one; before: see pending_get_before(). */
+void pending_forget(uint64_t key, uint64_t before);
+
+/*
+ * Which request the thread of that slot of the journal is about to complete or free, 0: none, PENDING_MANY: several.
+ * From before the real function until its entry has been taken: the library may give the handle out again meanwhile.
+ */
+#define PENDING_MANY UINT64_MAX
+void pending_coming(unsigned slot, uint64_t key);
+/* Is a thread other than that one, of the first n, about to take an entry of that handle? */
+bool pending_awaited(uint64_t key, unsigned slot, unsigned n);
 
 /* In a forked child that records anew. */
 void pending_reset(void);

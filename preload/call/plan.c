@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/plan.h"
 
-#include "call/roles.h"
+#include "api/roles.h"
 
 /* False: the buffer is of another form, or the function lacks one of the arguments. */
 static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const struct extent *e)
@@ -18,7 +18,7 @@ static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const str
 	return true;
 }
 
-static bool fill(struct plan *p, const struct api_spec *s)
+static bool fill_plan(struct plan *p, const struct api_spec *s)
 {
 	const struct kind *k = s->kind;
 
@@ -43,7 +43,7 @@ const struct plan *plan_make(struct api *f)
 	/* Who comes while another thread makes it goes without. */
 	if (!atomic_compare_exchange_strong(&f->plan.state, &state, PLAN_MAKING))
 		return NULL;
-	state = fill(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;
+	state = fill_plan(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;
 	atomic_store_explicit(&f->plan.state, state, memory_order_release);
 	return state == PLAN_READY ? &f->plan : NULL;
 }

@@ -7,7 +7,7 @@
 #ifndef PROBE_CALL_PLAN_H
 #define PROBE_CALL_PLAN_H
 
-#include "call/api.h"
+#include "api/api.h"
 
 enum plan_state { PLAN_NEW, PLAN_MAKING, PLAN_NONE, PLAN_READY };
 

@@ -3,14 +3,19 @@
 
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/comm.h"
+#include "call/observer.h"
 #include "call/pending.h"
 #include "call/step.h"
-#include "call/thread.h"
+#include "call/recorder.h"
 #include "device/device.h"
-#include "session.h"
+#include "session/state.h"
+
+tensor_namer_fn *tensor_namer;
+tensor_bad_fn *tensor_bad;
 
 uint32_t record_api_new(struct api *a)
 {
@@ -45,39 +50,40 @@ uint32_t record_api_new(struct api *a)
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }
 
-static inline unsigned dims(const struct view *v)
+static inline unsigned recorded_dims(const struct buffer *v)
 {
-	return __builtin_expect(v->layout == VIEW_STRIDED, 0) && v->ndim != JOURNAL_NDIM_NONE
+	return __builtin_expect(v->layout == BUFFER_STRIDED, 0) && v->ndim != JOURNAL_NDIM_NONE
 		       ? v->ndim
 		       : 0;
 }
 
-static inline uint32_t tensor_bytes(const struct view *v)
+static inline uint32_t tensor_bytes(const struct buffer *v)
 {
-	return (uint32_t)sizeof(struct journal_tensor) + 8 * dims(v);
+	return (uint32_t)sizeof(struct journal_tensor) + 8 * recorded_dims(v);
 }
 
-static inline uint32_t tensors_bytes(const struct view *v, unsigned n)
+static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 {
 	uint32_t bytes = n * (uint32_t)sizeof(struct journal_tensor);
 
 	for (; n; n--, v++)
-		bytes += 8 * dims(v);
+		bytes += 8 * recorded_dims(v);
 	return bytes;
 }
 
-void what_fit(struct what *w)
+void operation_fit(struct operation *w)
 {
 	/* Half of the room for each side that has more, so that outputs are not lost behind many inputs. */
 	const uint32_t room =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
-	uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(what_out(w), w->nout);
+	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
+		 out = tensors_bytes(operation_outputs(w), w->nout);
 
 	while (in + out > room) {
 		if (in > out)
-			in -= tensor_bytes(&what_in(w)[--w->nin]);
+			in -= tensor_bytes(&operation_inputs(w)[--w->nin]);
 		else
-			out -= tensor_bytes(&what_out(w)[--w->nout]);
+			out -= tensor_bytes(&operation_outputs(w)[--w->nout]);
 		w->flags |= CF_MORE;
 	}
 }
@@ -87,7 +93,7 @@ void what_fit(struct what *w)
  * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
  */
 
-static inline void put_tensor(struct journal_tensor *restrict t, const struct view *restrict v)
+static inline void put_tensor(struct journal_tensor *restrict t, const struct buffer *restrict v)
 {
 	t->count = v->count;
 	t->bytes = v->bytes;
@@ -101,28 +107,32 @@ static inline void put_tensor(struct journal_tensor *restrict t, const struct vi
 	t->io = v->io;
 	t->flags = v->count ? TF_NOSTATS : 0;
 	t->ndim = JOURNAL_NDIM_NONE;
-	if (__builtin_expect(v->layout == VIEW_STRIDED, 0)) {
+	t->name = v->name;
+	if (__builtin_expect(tensor_namer != NULL, 0) && !t->name)
+		t->name = tensor_namer(v);
+	if (__builtin_expect(v->layout == BUFFER_STRIDED, 0)) {
 		t->ndim = v->ndim;
-		memcpy(t + 1, v->counts, 8 * dims(v));
+		memcpy(t + 1, v->counts, 8 * recorded_dims(v));
 	}
 }
 
-static inline struct journal_tensor *behind(struct journal_tensor *t, const struct view *v)
+static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, const struct buffer *v)
 {
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES 65536 /* statistics of so many bytes take long (thread_exact_time()) */
+#define EXACT_BYTES 65536 /* to look at so many bytes takes long (thread_exact_time()) */
 
-static void measure(const struct view *v, struct journal_tensor *out)
+static void show_buffer(
+	const struct operation *w, const struct buffer *v, struct journal_tensor *out)
 {
-	struct thread *t = v->bytes >= EXACT_BYTES ? thread_word.self : NULL;
+	struct thread *t = v->bytes >= EXACT_BYTES ? thread_state.recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	if (session.cfg.checksum == CHECKSUM_OFF)
-		view_measure(v, session.cfg.eps, &out->stats);
-	else if (view_measure_sum(v, session.cfg.eps, session.cfg.checksum, &out->stats, &out->crc))
-		out->flags |= TF_CRC;
+	tensor_observe(w, v, out);
+	if (__builtin_expect(tensor_bad != NULL, 0) && out->name && out->stats.n &&
+		(out->stats.nans || out->stats.infs))
+		tensor_bad(v, out);
 	if (t)
 		thread_exact_time(t, clock_ticks() - t0);
 }
@@ -131,59 +141,68 @@ static void measure(const struct view *v, struct journal_tensor *out)
  * Whether the processor may read it, as far as a device's runtime in this process knows. Calls on streams have looked
  * already, and more closely (stream.c).
  */
-static bool host_memory(const struct device_backend *b, const struct view *v)
+static bool host_memory(const struct device_backend *b, const struct buffer *v)
 {
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
-	if (__builtin_expect(!b, 1) || !view_bounds(v, &lo, &hi))
+	if (__builtin_expect(!b, 1) || !buffer_bounds(v, &lo, &hi))
 		return true;
 	return device_is_host(b, (const void *)lo, hi - lo, &kind);
 }
 
-static inline bool is_measured(const struct view *v)
-{
-	const struct config *cfg = &session.cfg;
+struct tensors {
+	const struct operation *w;
+	struct journal_tensor *t;
+	const struct buffer *v;
+	unsigned n;
+};
 
-	return !v->nostats && v->count && (!cfg->max_bytes || v->bytes <= (uint64_t)cfg->max_bytes);
-}
-
-/* Apart from put_tensors(), which costs little more than the stores it makes. */
-__attribute__((noinline)) static void measure_tensors(
-	struct journal_tensor *t, const struct view *v, unsigned n)
+static void show_apart(void *arg)
 {
+	const struct tensors *all = arg;
+	struct journal_tensor *t = all->t;
+	const struct buffer *v = all->v;
+	unsigned n = all->n;
 	/* Buffers of any call may be a device's (CUDA-aware MPI), and it may have come since the last one. */
 	const struct device_backend *b = device_watch();
 	struct stats_fenv fenv;
 
 	stats_fenv_enter(&fenv);
-	for (; n; n--, t = behind(t, v), v++) {
-		if (!is_measured(v) || !(v->host || host_memory(b, v)))
-			continue;
-		t->flags = 0;
-		measure(v, t);
+	for (; n; n--, t = tensor_behind(t, v), v++) {
+		if (tensor_is_watched(v) && (v->host || host_memory(b, v)))
+			show_buffer(all->w, v, t);
 	}
 	stats_fenv_leave(&fenv);
 }
 
+/* Apart from put_tensors(), which costs little more than the stores it makes. Kernels take up to 5 KiB of stack. */
+__attribute__((noinline)) static void show_tensors(
+	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+{
+	struct tensors all = {w, t, v, n};
+
+	apart_call(show_apart, &all);
+}
+
 /* Rows of inputs or outputs at `t`. Returns where they end. */
 static inline struct journal_tensor *put_tensors(
-	struct journal_tensor *t, const struct view *v, unsigned n)
+	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct journal_tensor *at = t;
-	bool wanted = session.cfg.statistics, look = false;
+	bool look = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		put_tensor(at, &v[i]);
-		look |= wanted && is_measured(&v[i]);
-		at = behind(at, &v[i]);
+		look |= tensor_is_watched(&v[i]);
+		at = tensor_behind(at, &v[i]);
 	}
 	if (look)
-		measure_tensors(t, v, n);
+		show_tensors(w, t, v, n);
 	return at;
 }
 
-/* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which calls nobody. */
+/* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which runs no cleanup. */
 __attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t i)
 {
 	uint32_t n = t->nopen;
@@ -223,9 +242,9 @@ __attribute__((noinline)) static bool take_open_below(
  * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
  * belong to another record by now.
  */
-static inline bool take_open(const struct journal_call *r)
+static inline bool take_open_record(const struct journal_call *r)
 {
-	struct thread *t = thread_word.self;
+	struct thread *t = thread_state.recorder;
 
 	if (!t)
 		return false;
@@ -236,20 +255,20 @@ static inline bool take_open(const struct journal_call *r)
 	return take_open_below(t, r);
 }
 
-__attribute__((noinline)) static void dropped(struct thread *t)
+__attribute__((noinline)) static void count_dropped_record(struct thread *t)
 {
 	thread_count(t, JC_DROP_FULL);
 	log_loss(LOSS_FULL,
 		"the journal is full: records are lost, see meta.json; raise journal_mib (now "
-		"%lld)",
-		(long long)session.cfg.journal_mib);
+		"%llu)",
+		(unsigned long long)session.journal.head->bytes >> 20);
 }
 
 /* Part of both its callers: every record goes through here. */
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
-	struct api *api, const struct what *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
+	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	const struct view *in = what_in(w), *out = what_out(w);
+	const struct buffer *in = operation_inputs(w), *out = operation_outputs(w);
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +
 			 (w->out_room ? w->out_room : tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
@@ -264,7 +283,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	struct journal_call *r = id ? thread_reserve(t, bytes) : NULL;
 
 	if (!r) {
-		dropped(t);
+		count_dropped_record(t);
 		return NULL;
 	}
 	r->e.bytes = bytes;
@@ -275,10 +294,11 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->comm = m ? m->id : 0;
 	r->comm_seq = w->flags & CF_NODE ? w->node : comm_seq;
 	r->parent = parent;
-	r->wait = r->dev_ns = 0;
+	r->wait = 0;
 	r->comm_rank = m ? m->rank : -1;
 	r->comm_size = m ? m->size : -1;
-	r->step = step_now();
+	w->row = api;
+	r->step = w->step = step_now();
 	r->micro_step = step_micro();
 	r->root = w->root;
 	r->peer = w->peer;
@@ -287,12 +307,10 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->flags = w->flags;
 	r->stack = stack;
 	r->tid = t->tid;
-	r->name = 0;
 	r->api = (uint16_t)id;
 	r->redop = w->redop;
-	r->phase = w->phase ? w->phase : (uint8_t)thread_word.phase;
-	r->self = 0;
-	put_tensors((struct journal_tensor *)(r + 1), in, w->nin);
+	r->phase = w->phase ? w->phase : (uint8_t)thread_state.phase;
+	put_tensors(w, (struct journal_tensor *)(r + 1), in, w->nin);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -300,7 +318,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	return r;
 }
 
-struct journal_call *record_open(struct thread *t, struct api *api, const struct what *w,
+struct journal_call *record_open(struct thread *t, struct api *api, struct operation *w,
 	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	struct journal_call *r;
@@ -316,14 +334,14 @@ struct journal_call *record_open(struct thread *t, struct api *api, const struct
 	return r;
 }
 
-struct journal_call *record_start(struct thread *t, struct api *api, const struct what *w,
+struct journal_call *record_start(struct thread *t, struct api *api, struct operation *w,
 	int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	return start_record(t, api, w, comm_seq, stack, parent);
 }
 
 static inline void close_now(
-	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
+	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
 	unsigned nout = w->nout;
 
@@ -337,14 +355,15 @@ static inline void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (nout) {
-		const struct view *v = what_out(w);
-		uint32_t in = tensors_bytes(what_in(w), w->nin), out = tensors_bytes(v, nout);
+		const struct buffer *v = operation_outputs(w);
+		uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
+			 out = tensors_bytes(v, nout);
 		uint32_t room = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
 		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
-		put_tensors(t, v, nout);
+		put_tensors(w, t, v, nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
@@ -352,45 +371,60 @@ static inline void close_now(
 }
 
 void record_close(
-	struct journal_call *r, const struct what *w, uint64_t end, bool failed, int64_t error)
+	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
-	if (take_open(r))
+	if (take_open_record(r))
 		close_now(r, w, end, failed, error);
 }
 
-void record_not_started(struct journal_call *r, const struct what *w, uint64_t end, int64_t error)
+void record_not_started(
+	struct journal_call *r, const struct operation *w, uint64_t end, int64_t error)
 {
 	close_now(r, w, end, true, error);
 }
 
-void record_async(struct journal_call *r, const struct what *w)
+void record_started_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 {
-	if (take_open(r))
+	w->flags |= CF_ASYNC;
+	r->wait = JOURNAL_NO_WAIT;
+	close_now(r, w, end, false, 0);
+}
+
+void record_at_once(struct journal_call *r, struct operation *w, uint64_t end)
+{
+	if (take_open_record(r))
+		record_started_at_once(r, w, end);
+}
+
+void record_async(struct journal_call *r, const struct operation *w)
+{
+	if (take_open_record(r))
 		record_started(r, w);
 }
 
-void record_started(struct journal_call *r, const struct what *w)
+void record_started(struct journal_call *r, const struct operation *w)
 {
 	r->flags |= w->flags | CF_ASYNC;
 	atomic_store_explicit(&r->e.state, JCS_ASYNC, memory_order_release);
 }
 
-void record_end(
+void write_end_record(
 	struct thread *t, const struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
-	const struct what *w = &p->what;
-	/* What a freed or cancelled request left in its buffer is not known. */
-	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED) ? 0 : w->nout;
+	const struct operation *w = &p->op;
+	/* What such a request left in its buffer is not known, and the buffer may be gone. */
+	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED | CF_UNSEEN) ? 0 : w->nout;
 	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
 
 	for (unsigned i = 0; i < w->nin; i++)
-		nin += what_in(w)[i].shot != 0;
+		nin += operation_inputs(w)[i].shot != 0;
 
-	uint32_t bytes = (uint32_t)sizeof(struct journal_end) + tensors_bytes(what_out(w), nout);
+	uint32_t bytes =
+		(uint32_t)sizeof(struct journal_end) + tensors_bytes(operation_outputs(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)
-		bytes += what_in(w)[i].shot ? tensor_bytes(&what_in(w)[i]) : 0;
+		bytes += operation_inputs(w)[i].shot ? tensor_bytes(&operation_inputs(w)[i]) : 0;
 
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
@@ -411,8 +445,8 @@ void record_end(
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
-		if (what_in(w)[i].shot)
-			at = put_tensors(at, &what_in(w)[i], 1);
-	put_tensors(at, what_out(w), nout);
+		if (operation_inputs(w)[i].shot)
+			at = put_tensors(w, at, &operation_inputs(w)[i], 1);
+	put_tensors(w, at, operation_outputs(w), nout);
 	chain_publish(&t->chain, bytes);
 }

@@ -5,18 +5,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "call/record.h"
 #include "call/step.h"
-#include "call/thread.h"
-#include "session.h"
+#include "call/recorder.h"
+#include "elf/modules.h"
+#include "session/state.h"
 #include "stack/foreign.h"
 
 /*
  * Open addressing without a lock: a place holds 40 bits of the stack's hash and its number. The stack is written
- * before the place is won, so a thread that loses the race writes one that nobody refers to; ids stay nearly dense. 64 bits decide (24 of
+ * before the place is won, so a thread that loses the race writes one that nothing refers to; ids stay nearly dense. 64 bits decide (24 of
  * them by position and what is left in the key): among 50,000 stacks two are taken for one with odds of 10^-6.
  */
 #define PLACES 65536u
@@ -25,7 +27,7 @@
 static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
 
-static _Atomic uint64_t *places(void)
+static _Atomic uint64_t *stack_id_places(void)
 {
 	_Atomic uint64_t *t = atomic_load_explicit(&table, memory_order_acquire), *none = NULL;
 
@@ -52,7 +54,7 @@ static uint64_t known_generation;
 static bool modules_looked;
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_new(uint64_t hash)
+static bool is_new_module(uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash % MODULES_MAX, k = 0; k < 64;
 		i = (i + 1) % MODULES_MAX, k++) {
@@ -72,7 +74,7 @@ static void put_module(void *arg, const struct module *m)
 	struct text t = text_over(buf, sizeof(buf));
 
 	(void)arg;
-	if (!is_new(hash_str(hash_u64(m->lo, m->bias), m->path) | 1))
+	if (!is_new_module(hash_str(hash_u64(m->lo, m->bias), m->path) | 1))
 		return;
 	text_hex(&t, m->lo, 1);
 	text_char(&t, ' ');
@@ -108,24 +110,42 @@ static void put_modules(void)
 #define ID_MASK ((1u << ID_BITS) - 1)
 #define ID_UNWANTED ID_MASK /* known, and its calls are not to be recorded (key codeline) */
 
+/* Lies in the thread's own memory: the job's stack may be small. */
 struct walked {
 	int n; /* native frames */
 	uintptr_t pcs[STACK_DEPTH_MAX];
 	struct foreign_stack foreign;
 };
 
-static struct foreign_rules *rules;
-bool stack_id_by_code;
+size_t stack_id_bytes(void)
+{
+	return sizeof(struct walked);
+}
+
+static _Atomic(struct foreign_rules *) stack_rules;
+/* What was decided of a stack by other rules counts no more: its texts, and whether it is selected. */
+static _Atomic uint64_t rules_epoch;
+_Atomic bool stack_id_by_code;
 
 void stack_id_configure(void)
 {
+	static const struct config *rules_of;
+	const struct config *cfg = config_now();
+	struct foreign_rules *r;
 	const char *wrong;
 	char why[128];
 
+	if (rules_of && strcmp(rules_of->codeline, cfg->codeline) == 0 &&
+		strcmp(rules_of->stack_blacklist, cfg->stack_blacklist) == 0)
+		return;
+	rules_of = cfg;
+
 	/* The texts were compiled when they were read: only memory can be lacking. */
-	rules = foreign_rules_new(
-		session.cfg.codeline, session.cfg.stack_blacklist, &wrong, why, sizeof(why));
-	stack_id_by_code = foreign_rules_select(rules);
+	r = foreign_rules_new(cfg->codeline, cfg->stack_blacklist, &wrong, why, sizeof(why));
+	atomic_fetch_add(&rules_epoch, 1);
+	/* The old ones stay: a thread may be reading them, and there are few. */
+	atomic_store(&stack_rules, r);
+	stack_id_by_code = foreign_rules_select(r);
 }
 
 static uint32_t next_id(void)
@@ -177,12 +197,20 @@ static uint32_t put_stack(struct thread *t, const struct api *api, const struct 
 	return id;
 }
 
-/* Apart from stack_id(): the text takes 12 KiB of stack that a stack seen before does without. */
-__attribute__((noinline)) static uint32_t new_stack(
-	struct thread *t, const struct api *api, struct walked *w)
+struct new_stack {
+	struct thread *t;
+	const struct api *api;
+	uint32_t id;
+};
+
+/* The text takes 12 KiB of stack. */
+static void describe_stack(void *arg)
 {
+	struct new_stack *new = arg;
+	struct walked *w = new->t->walked;
 	char text[FOREIGN_TEXT_MAX];
 	size_t len = 0;
+	const struct foreign_rules *rules = atomic_load(&stack_rules);
 	bool selected = !foreign_rules_select(rules);
 
 	/* A stack from elsewhere: perhaps a language was loaded meanwhile. */
@@ -191,26 +219,38 @@ __attribute__((noinline)) static uint32_t new_stack(
 	if (w->foreign.language)
 		len = foreign_text(&w->foreign, rules, text, sizeof(text), &selected);
 	if (!selected)
-		return ID_UNWANTED;
-	return session.cfg.stack ? put_stack(t, api, w, text, len) : 0;
+		new->id = ID_UNWANTED;
+	else if (config_now()->stack)
+		new->id = put_stack(new->t, new->api, w, text, len);
+}
+
+__attribute__((noinline)) static uint32_t new_stack(struct thread *t, const struct api *api)
+{
+	struct new_stack new = {t, api, 0};
+
+	apart_call(describe_stack, &new);
+	return new.id;
 }
 
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
 {
-	struct walked w;
-	_Atomic uint64_t *tab = places();
+	struct walked *w = t->walked;
+	_Atomic uint64_t *tab = stack_id_places();
+	const struct config *cfg = config_now();
 	uint64_t h;
 	uint32_t mine = 0;
 
-	w.n = session.cfg.stack ? stack_walk(&t->bounds, t->stacks, pc, frame, w.pcs,
-					  (int)session.cfg.stack_depth)
-				: 0;
-	foreign_walk(&w.foreign);
-	if (!tab || (w.n <= 0 && !foreign_rules_select(rules)))
+	/* A fiber's stack, or that of a signal handler: how far it may be read is not known. */
+	w->n = cfg->stack && stack_has(&t->bounds, frame)
+		       ? stack_walk(&t->bounds, t->stacks, pc, frame, w->pcs, (int)cfg->stack_depth)
+		       : 0;
+	foreign_walk(&w->foreign);
+	if (!tab || (w->n <= 0 && !stack_id_by_code))
 		return 0;
-	h = (uint64_t)w.n ^ w.foreign.hash;
-	for (int i = 0; i < w.n; i++)
-		h = (h ^ w.pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+	h = (uint64_t)w->n ^ w->foreign.hash ^
+	    atomic_load_explicit(&rules_epoch, memory_order_relaxed) << 32;
+	for (int i = 0; i < w->n; i++)
+		h = (h ^ w->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
 	h = hash_mix(h);
 
 	uint64_t key = h >> ID_BITS << ID_BITS;
@@ -224,7 +264,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			if (!mine) {
 				uint64_t t0 = clock_ticks();
 
-				mine = new_stack(t, api, &w);
+				mine = new_stack(t, api);
 				thread_exact_time(t, clock_ticks() - t0);
 			}
 			if (!mine)
@@ -236,8 +276,8 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			return (have & ID_MASK) == ID_UNWANTED ? STACK_UNWANTED
 							       : (uint32_t)(have & ID_MASK);
 	}
-	/* Without a stack asked for, wanted calls have no number and are looked at anew each time. */
-	if (session.cfg.stack)
+	/* Where no stack is wanted, selected calls have no number and are checked anew each time. */
+	if (cfg->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
 }

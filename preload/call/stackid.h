@@ -6,9 +6,10 @@
 #define PROBE_CALL_STACKID_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "session.h"
+#include "session/state.h"
 
 struct api;
 struct thread;
@@ -20,15 +21,19 @@ struct thread;
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
+/* How much memory a thread keeps for its last stack. */
+size_t stack_id_bytes(void);
+
 #define STACKS_MAX 49152
 #define STACK_UNWANTED UINT32_MAX
 
-extern bool stack_id_by_code; /* a rule selects calls by who made them */
+extern _Atomic bool stack_id_by_code
+	__attribute__((visibility("hidden"))); /* a rule selects calls by who made them */
 
-/* True if calls are to be asked for their stack at all. */
+/* True if the stacks of calls are wanted at all. */
 static inline bool stack_id_wanted(void)
 {
-	return session.cfg.stack || stack_id_by_code;
+	return config_now()->stack || atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
 }
 
 /* When the configuration has been read. */

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "base/text.h"
-#include "session.h"
-#include "sink/meta.h"
+#include "session/state.h"
+#include "journal/meta_part.h"
 
 struct step_state step_state = {.selected = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
@@ -35,12 +35,12 @@ void step_configure(void)
 	uint32_t step;
 
 	if (!atomic_exchange(&offset, true))
-		atomic_fetch_add(&step_state.now, (uint32_t)session.cfg.start_iteration);
+		atomic_fetch_add(&step_state.now, (uint32_t)config_now()->start_iteration);
 
 	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
 	do {
 		step = step_now();
-		atomic_store(&step_state.selected, config_step_wanted(&session.cfg, step));
+		atomic_store(&step_state.selected, config_step_wanted(config_now(), step));
 	} while (atomic_load(&step_state.now) != step);
 }
 
@@ -53,23 +53,28 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
+	if (config_now()->scalars)
+		session_hooks.step_ending(step_now());
+	/* Before the number: a call that finds the next step finds the next configuration too. */
+	generation_apply();
+
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;
 
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
 		step_configure();
 	if (session_is_on()) {
 		atomic_store_explicit(
-			&session.journal.head->step, step_now(), memory_order_relaxed);
+			&session.journal.head->step, step_now(), memory_order_release);
 		atomic_store_explicit(&session.journal.head->step_source, s, memory_order_relaxed);
-		writer_step();
+		session_hooks.step_ended();
 	}
 	return step;
 }
 
 void step_marker_hit(void)
 {
-	uint32_t every =
-		session.cfg.step_marker_count > 1 ? (uint32_t)session.cfg.step_marker_count : 1;
+	int64_t count = config_now()->step_marker_count;
+	uint32_t every = count > 1 ? (uint32_t)count : 1;
 
 	if ((atomic_fetch_add_explicit(&hits, 1, memory_order_relaxed) + 1) % every == 0)
 		step_end(STEP_MARKER);

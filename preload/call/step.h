@@ -11,24 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Higher ones later. */
-enum step_source {
-	STEP_NONE,
-	STEP_PERIOD,
-	STEP_OPTIMIZER,
-	STEP_MARKER, /* a function named in the configuration */
-	STEP_PCONTROL, /* MPI_Pcontrol(2) and its like */
-	STEP_API, /* probe_step() */
-	STEP_SOURCES
-};
-
-const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
+#include "journal/step_name.h"
 
 extern struct step_state {
 	_Atomic uint32_t now;
 	_Atomic bool selected;
 	_Atomic uint32_t micro;
-} step_state;
+} step_state __attribute__((visibility("hidden")));
 
 static inline uint32_t step_now(void)
 {

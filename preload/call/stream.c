@@ -11,43 +11,36 @@
 #include "base/thread.h"
 #include "call/async.h"
 #include "call/comm.h"
+#include "call/observer.h"
 #include "call/pending.h"
 #include "call/record.h"
-#include "call/thread.h"
+#include "call/recorder.h"
 #include "device/device.h"
-#include "entry/real.h"
-#include "entry/sibling.h"
-#include "session.h"
+#include "resolve/real.h"
+#include "elf/object_of.h"
+#include "session/state.h"
 
-/* ---- what can be measured ---- */
+/* ---- what can be looked at ---- */
 
 static uint64_t stream_of(const struct call *c)
 {
-	int i = c->api->spec->at[ROLE_STREAM];
+	const union arg *stream = call_arg(c, ROLE_STREAM);
 
-	return i ? c->v[i - 1].u : 0;
-}
-
-static bool wanted(const struct view *v)
-{
-	const struct config *cfg = &session.cfg;
-
-	return cfg->statistics && v->count && !v->nostats &&
-	       !(cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes);
+	return stream ? stream->u : 0;
 }
 
 /* Decides of one buffer: it is read by us, copied by its stream, or left alone. */
-static void decide(const struct device_backend *b, uint64_t stream, struct view *v)
+static void decide_snapshot(const struct device_backend *b, uint64_t stream, struct buffer *v)
 {
-	bool copy = session.cfg.device == CONFIG_DEVICE_COPY, ours;
+	bool copy = config_now()->device == CONFIG_DEVICE_COPY, ours;
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
 	v->shot = 0;
-	if (!wanted(v))
+	if (!tensor_is_watched(v))
 		return;
 	v->nostats = 1;
-	if (!view_bounds(v, &lo, &hi))
+	if (!buffer_bounds(v, &lo, &hi))
 		return;
 	device_is_host(b, (const void *)lo, hi - lo, &kind);
 	/*
@@ -59,29 +52,34 @@ static void decide(const struct device_backend *b, uint64_t stream, struct view 
 	v->host = ours;
 	if (ours)
 		v->nostats = !device_probe((const void *)lo, hi - lo);
-	else if (copy && kind != DEVICE_HOST && v->layout == VIEW_CONTIG &&
+	else if (copy && kind != DEVICE_HOST && v->layout == BUFFER_CONTIG &&
 		 b->copy(stream, v->base, v->bytes, &v->shot) != 0)
 		v->shot = 0;
 }
 
-static void no_statistics(struct view *v, unsigned n)
+static void no_statistics(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats = 1;
 }
 
-static void decide_all(uint64_t stream, struct view *v, unsigned n)
+static void decide_all(const struct adapter *lib, uint64_t stream, struct buffer *v, unsigned n)
 {
 	const struct device_backend *b = device_present();
 
+	/* On a stream of a runtime that we know nothing of nobody says when an output is there. */
+	if (!b && stream && lib->unknown_streams && n && v->io == IO_OUT) {
+		no_statistics(v, n);
+		return;
+	}
 	for (; n; n--, v++)
-		decide(b, stream, v);
+		decide_snapshot(b, stream, v);
 }
 
 void stream_enter(struct call *c)
 {
 	const struct device_backend *b = device_present();
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 
 	stream_poll();
 	for (unsigned i = 0; i < KIND_VIEWS; i++)
@@ -92,10 +90,10 @@ void stream_enter(struct call *c)
 		no_statistics(w->out, w->nout);
 		return;
 	}
-	decide_all(stream_of(c), w->in, w->nin);
+	decide_all(c->api->spec->lib, stream_of(c), w->in, w->nin);
 }
 
-static bool has_shots(const struct view *v, unsigned n)
+static bool has_shots(const struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		if (v->shot)
@@ -103,7 +101,7 @@ static bool has_shots(const struct view *v, unsigned n)
 	return false;
 }
 
-static void drop_shots(struct view *v, unsigned n)
+static void drop_shots(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		if (v->shot) {
@@ -112,7 +110,7 @@ static void drop_shots(struct view *v, unsigned n)
 		}
 }
 
-void stream_drop(struct what *w)
+void stream_drop(struct operation *w)
 {
 	if (!device_known())
 		return;
@@ -151,7 +149,7 @@ static bool flight_add(const struct pending *p)
 }
 
 /* Has the snapshot of each view arrived (or been lost)? Then the views lie in host memory. */
-static bool arrived(const struct device_backend *b, struct view *v, unsigned n)
+static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++) {
 		const void *at = NULL;
@@ -178,9 +176,10 @@ static bool flight_take(struct pending *out)
 	if (!b || pthread_mutex_trylock(&flight_lock) != 0)
 		return false;
 	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
-		struct what *w = &flight[i].what;
+		struct operation *w = &flight[i].op;
 
-		if (!arrived(b, w->in, w->nin) || !arrived(b, w->out, w->nout)) {
+		if (!have_snapshots_arrived(b, w->in, w->nin) ||
+			!have_snapshots_arrived(b, w->out, w->nout)) {
 			late++;
 			continue;
 		}
@@ -200,10 +199,10 @@ static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t er
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 
 	if (t)
-		record_end(t, p, end, flags, error);
-	stream_drop(&p->what);
-	if (p->what.comm)
-		comm_release(p->what.comm);
+		write_end_record(t, p, end, flags, error);
+	stream_drop(&p->op);
+	if (p->op.comm)
+		comm_release(p->op.comm);
 }
 
 void stream_poll(void)
@@ -217,14 +216,14 @@ void stream_poll(void)
 }
 
 /* The call ends when its snapshots are here; without any, now. `end`: ticks. */
-static void end_when_there(struct pending *p, uint64_t end, uint32_t flags)
+static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
-	if (has_shots(p->what.in, p->what.nin) || has_shots(p->what.out, p->what.nout)) {
+	if (has_shots(p->op.in, p->op.nin) || has_shots(p->op.out, p->op.nout)) {
 		if (flight_add(p))
 			return;
 		log_loss(LOSS_PENDING, "too many calls on streams under way: further ones have no "
 				       "statistics");
-		stream_drop(&p->what);
+		stream_drop(&p->op);
 	}
 	end_call(p, end, flags, 0);
 }
@@ -251,7 +250,7 @@ struct open_group {
 static __thread struct {
 	struct open_group open[GROUPS];
 	uint32_t n; /* in the queue: struct queued in thread->group */
-	uint32_t age; /* of base[]: real_age() */
+	uint32_t age; /* of base[]: real_generation() */
 	struct {
 		const void *real;
 		uintptr_t copy;
@@ -270,7 +269,7 @@ static uintptr_t copy_of_function(const void *real)
 __attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
 {
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
-	uint32_t age = real_age();
+	uint32_t age = real_generation();
 
 	if (here.age != age)
 		memset(here.base, 0, sizeof(here.base));
@@ -338,7 +337,7 @@ static struct queued *queue_place(struct thread *t)
 
 static void group_ended(struct call *c, int64_t ret)
 {
-	const struct lib *lib = c->api->spec->lib;
+	const struct adapter *lib = c->api->spec->lib;
 	uintptr_t copy = copy_of(c);
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool never = c->api->spec->sub == SUB_CANCEL || !c->ok;
@@ -346,14 +345,14 @@ static void group_ended(struct call *c, int64_t ret)
 				   : never    ? CF_CANCELLED
 				   : progress ? CF_INPROGRESS
 					      : 0;
-	struct thread *t = thread_word.self;
+	struct thread *t = thread_state.recorder;
 	/* A forked child has the depth, and not the queue. */
 	struct queued *q = t ? t->group : NULL;
 
 	if (!q)
 		here.n = 0;
 	for (uint32_t i = 0; i < here.n; i++) {
-		struct what *w = &q[i].p.what;
+		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy) {
 			if (kept != i)
@@ -369,8 +368,8 @@ static void group_ended(struct call *c, int64_t ret)
 		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED))
 			no_statistics(w->out, w->nout);
 		else
-			decide_all(q[i].stream, w->out, w->nout);
-		end_when_there(&q[i].p, c->end, flags);
+			decide_all(lib, q[i].stream, w->out, w->nout);
+		end_when_snapshots_arrived(&q[i].p, c->end, flags);
 	}
 	here.n = kept;
 }
@@ -401,8 +400,8 @@ void stream_group(struct call *c, int64_t ret)
 
 void stream_leave(struct call *c, int64_t ret)
 {
-	const struct lib *lib = c->api->spec->lib;
-	struct what *w = &c->what;
+	const struct adapter *lib = c->api->spec->lib;
+	struct operation *w = &c->op;
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	struct open_group *g = group_of(copy_of(c), false);
 	struct queued *q = NULL;
@@ -427,19 +426,19 @@ void stream_leave(struct call *c, int64_t ret)
 	if (progress || w->flags & CF_CAPTURED)
 		no_statistics(w->out, w->nout);
 	else if (!g)
-		decide_all(stream_of(c), w->out, w->nout);
+		decide_all(lib, stream_of(c), w->out, w->nout);
 	if (!q && !has_shots(w->in, w->nin) && !has_shots(w->out, w->nout)) {
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}
-	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .what = *w};
+	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .op = *w};
 	if (w->comm)
 		comm_hold(w->comm);
 	record_async(c->rec, w);
 	if (q)
 		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};
 	else
-		end_when_there(&p, c->end, 0);
+		end_when_snapshots_arrived(&p, c->end, 0);
 }
 
 void stream_reset(void)

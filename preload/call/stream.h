@@ -7,10 +7,10 @@
  * there, on the calling thread. Where one is at work only the stream knows. With `device: copy` snapshots are put on it
  * by the calling thread: of inputs before the real function is called (inside a group nothing of the group is on the
  * stream yet), of outputs behind it, inside a group when the outermost group_end has returned. What has arrived is
- * measured by whichever thread comes here next; nobody waits. Otherwise buffers on the device, and all outputs, are
+ * measured by whichever thread comes here next; no thread waits. Otherwise buffers on the device, and all outputs, are
  * recorded without statistics.
  *
- * A call that the library accepted without starting it (lib->in_progress) has outputs at a time that nobody tells us:
+ * A call that the library accepted without starting it (lib->in_progress) has outputs at a time that is not known:
  * they are not measured.
  *
  * Lock: the list of snapshots on their way has a mutex, a leaf but for the backend's functions that are called with it
@@ -35,7 +35,7 @@ void stream_group_enter(struct call *c);
 void stream_group(struct call *c, int64_t ret);
 
 /* Gives up the snapshots of a call that gets no record, or no end. */
-void stream_drop(struct what *w);
+void stream_drop(struct operation *w);
 
 /* Ends the calls whose snapshots have arrived. Cheap when nothing is on its way. */
 void stream_poll(void);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "stats/stats.h"
 
 /* Of more than one element each; NumPy and PyTorch allow 64, but 16 of them make 65536 elements at least. */
 #define DIMS_MAX 16
@@ -16,15 +16,19 @@
 #define DIRECT 512
 
 struct gather {
-	struct stats_acc acc;
+	buffer_piece_fn *fn;
+	void *arg;
+	enum dtype dtype;
+	bool in_order;
 	size_t size; /* of an element */
 	size_t used;
 	unsigned char buf[2048];
 };
 
-static void flush(struct gather *g)
+static void flush_pieces(struct gather *g)
 {
-	stats_add(&g->acc, g->buf, g->used / g->size);
+	if (g->used)
+		g->fn(g->arg, g->buf, g->used / g->size, g->dtype, NULL);
 	g->used = 0;
 }
 
@@ -106,9 +110,9 @@ static uint64_t runs_ahead(const struct gather *g, uint64_t n)
 static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
 {
 	if (step == g->size && n >= DIRECT / g->size) {
-		if (g->acc.add_to_checksum)
-			flush(g); /* the order counts */
-		stats_add_piece(&g->acc, (const void *)at, n, (const void *)next);
+		if (g->in_order)
+			flush_pieces(g);
+		g->fn(g->arg, (const void *)at, n, g->dtype, (const void *)next);
 		return;
 	}
 	while (n) {
@@ -120,7 +124,7 @@ static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, u
 		n -= len;
 		at += len * step;
 		if (n)
-			flush(g);
+			flush_pieces(g);
 	}
 }
 
@@ -141,7 +145,7 @@ static int64_t integer_at(const void *array, uint64_t i, unsigned width)
 /*
  * Addresses are computed in integers: displacements may be negative, and absolute where the base is NULL (MPI_BOTTOM).
  */
-static uintptr_t segment_at(const struct view *v, uint32_t i)
+static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 {
 	uint64_t displ = (uint64_t)integer_at(v->displs, i, v->dwidth ? v->dwidth : v->width);
 
@@ -149,7 +153,7 @@ static uintptr_t segment_at(const struct view *v, uint32_t i)
 }
 
 /* Returns false at a segment that cannot exist: at address 0. */
-static int add_segments(struct gather *g, const struct view *v)
+static int add_segments(struct gather *g, const struct buffer *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
 		int64_t n = integer_at(v->counts, i, v->width);
@@ -193,7 +197,7 @@ static void insert_dim(struct walk *w, uint64_t size, uint64_t step)
  * The figures do not depend on the order of elements, so dimensions may be reversed and sorted: then a transposed
  * tensor is as contiguous as its original. Returns false if there is nothing to walk or there are too many dimensions.
  */
-static int plan_walk(struct walk *w, const struct view *v, size_t elem)
+static int plan_walk(struct walk *w, const struct buffer *v, size_t elem)
 {
 	unsigned last = 0;
 
@@ -230,7 +234,7 @@ static int plan_walk(struct walk *w, const struct view *v, size_t elem)
 	return 1;
 }
 
-static int add_strided(struct gather *g, const struct view *v)
+static int add_strided(struct gather *g, const struct buffer *v)
 {
 	struct walk w;
 	uint64_t index[DIMS_MAX] = {0}, ahead;
@@ -255,47 +259,52 @@ static int add_strided(struct gather *g, const struct view *v)
 }
 
 /* Segments may begin anywhere; the other layouts begin at base, and a NULL there is an error of the job. */
-static int readable(const struct view *v)
+static int is_buffer_readable(const struct buffer *v)
 {
 	if (v->nostats)
 		return 0;
-	if (v->layout == VIEW_CONTIG)
+	if (v->layout == BUFFER_CONTIG)
 		return v->base && v->count;
 	if (v->n && (!v->counts || !v->displs))
 		return 0;
-	return v->base || v->layout == VIEW_SEGMENTS;
+	return v->base || v->layout == BUFFER_SEGMENTS;
 }
 
-int view_measure_sum(const struct view *v, double eps, enum stats_checksum kind, struct stats *out,
-	uint32_t *sum)
+/* Apart from the usual case: what gathers takes 2 KiB of stack. */
+__attribute__((noinline)) static bool show_pieces(
+	const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
 {
 	struct gather g;
 
-	memset(out, 0, sizeof(*out));
-	if (!readable(v) || stats_begin(&g.acc, v->dtype, eps))
-		return 0;
-	stats_with_checksum(&g.acc, kind);
+	g.fn = fn;
+	g.arg = arg;
+	g.dtype = v->dtype;
+	g.in_order = in_order;
 	g.size = dtype_info(v->dtype)->size;
 	g.used = 0;
-	if (v->layout == VIEW_CONTIG)
-		stats_add(&g.acc, v->base, v->count);
-	else if (!(v->layout == VIEW_SEGMENTS ? add_segments : add_strided)(&g, v))
-		return 0;
-	flush(&g);
-	stats_end(&g.acc, out);
-	*sum = g.acc.checksum;
-	return out->n != 0;
+	if (!g.size || !(v->layout == BUFFER_SEGMENTS ? add_segments : add_strided)(&g, v))
+		return false;
+	flush_pieces(&g);
+	return true;
 }
 
-void view_measure(const struct view *v, double eps, struct stats *out)
+bool buffer_is_few(const struct buffer *v)
 {
-	uint32_t none;
-
-	view_measure_sum(v, eps, CHECKSUM_OFF, out, &none);
+	return v->layout == BUFFER_CONTIG && v->count <= STATS_FEW && is_buffer_readable(v);
 }
 
-/* Bytes that one element takes up; of a derived type as far as the view tells. */
-static uint64_t element_bytes(const struct view *v)
+bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
+{
+	if (!is_buffer_readable(v))
+		return false;
+	if (v->layout != BUFFER_CONTIG)
+		return show_pieces(v, in_order, fn, arg);
+	fn(arg, v->base, v->count, v->dtype, NULL);
+	return true;
+}
+
+/* Bytes that one element takes up; of a derived type as far as the buffer shows. */
+static uint64_t element_bytes(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;
 	uint64_t unit = v->unit < 0 ? -(uint64_t)v->unit : (uint64_t)v->unit;
@@ -304,24 +313,24 @@ static uint64_t element_bytes(const struct view *v)
 		return size;
 	if (v->count)
 		size = (v->bytes + v->count - 1) / v->count;
-	if (v->layout == VIEW_SEGMENTS && unit > size)
+	if (v->layout == BUFFER_SEGMENTS && unit > size)
 		size = unit; /* the extent of the type, or 1 for displacements in bytes */
 	return size;
 }
 
-int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi)
+int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 {
 	uint64_t elem = element_bytes(v);
 
 	*lo = (uintptr_t)v->base;
 	*hi = *lo;
-	if (v->layout == VIEW_CONTIG) {
+	if (v->layout == BUFFER_CONTIG) {
 		*hi += v->bytes;
 		return v->bytes != 0;
 	}
 	if (v->n && (!v->counts || !v->displs))
 		return 0;
-	if (v->layout == VIEW_SEGMENTS) {
+	if (v->layout == BUFFER_SEGMENTS) {
 		*lo = UINTPTR_MAX;
 		*hi = 0;
 		for (uint32_t i = 0; i < v->n; i++) {
@@ -348,9 +357,10 @@ int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi)
 	return elem != 0;
 }
 
-int view_overlap(const struct view *a, const struct view *b)
+int buffer_overlap(const struct buffer *a, const struct buffer *b)
 {
 	uintptr_t alo, ahi, blo, bhi;
 
-	return view_bounds(a, &alo, &ahi) && view_bounds(b, &blo, &bhi) && alo < bhi && blo < ahi;
+	return buffer_bounds(a, &alo, &ahi) && buffer_bounds(b, &blo, &bhi) && alo < bhi &&
+	       blo < ahi;
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor in memory as a call describes it: where its elements lie. Nothing is copied; arrays that a view points to
+ * A tensor in memory as a call describes it: where its elements lie. Nothing is copied; arrays that a buffer points to
  * (counts, displacements, sizes) are the caller's and live as long as the call, or until the request completes.
  */
 #ifndef PROBE_CALL_VIEW_H
 #define PROBE_CALL_VIEW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "stats/stats.h"
+#include "base/dtype.h"
 
-enum view_layout {
-	VIEW_CONTIG, /* count elements from base on */
-	VIEW_SEGMENTS, /* counts[i] elements at base + displs[i] * unit bytes, i in 0..n */
+enum buffer_layout {
+	BUFFER_CONTIG, /* count elements from base on */
+	BUFFER_SEGMENTS, /* counts[i] elements at base + displs[i] * unit bytes, i in 0..n */
 	/* n dimensions: sizes[] and strides[] in elements, both int64_t; strides may be 0 or negative; at most 16 longer than 1 */
-	VIEW_STRIDED,
+	BUFFER_STRIDED,
 };
 
-struct view {
+struct buffer {
 	const void *base;
 	uint64_t count; /* elements in all */
 	uint64_t bytes;
@@ -37,22 +38,28 @@ struct view {
 	const void *counts, *displs; /* or sizes, strides */
 	uint32_t
 		shot; /* number of a device's snapshot of it that is on its way (call/stream.c); 0: none */
+	uint32_t
+		name; /* JOURNAL_NAME_*, where the adapter knows it; 0: by its memory, tensor_namer */
 };
 
-/* Measures the view; out->n is 0 if it cannot be measured. The caller has entered stats_fenv. */
-void view_measure(const struct view *v, double eps, struct stats *out);
+/* A piece of a buffer: as struct tensor_observer's piece() (observer.h). */
+typedef void buffer_piece_fn(
+	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next);
+
+/* Up to STATS_FEW elements, one behind the other, that can be read. */
+bool buffer_is_few(const struct buffer *v);
 
 /*
- * The same, and a checksum of its bytes; true if there is one. Elements count in the order of the view, those of a
- * strided one in the order in which they lie in memory.
+ * Hands the buffer's elements to fn, piece by piece, each once. in_order: in the order of the buffer, those of a strided
+ * one in the order in which they lie in memory; else short pieces may come later, gathered. False: it cannot be read, or not
+ * all of it.
  */
-int view_measure_sum(const struct view *v, double eps, enum stats_checksum kind, struct stats *out,
-	uint32_t *sum);
+bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg);
 
-/* The bytes [*lo, *hi) hold every element of the view. Returns 0 if it has none. */
-int view_bounds(const struct view *v, uintptr_t *lo, uintptr_t *hi);
+/* The bytes [*lo, *hi) hold every element of the buffer. Returns 0 if it has none. */
+int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
 
-/* True if the memory of two views overlaps (their outer bounds do). */
-int view_overlap(const struct view *a, const struct view *b);
+/* True if the memory of two buffers overlaps (their outer bounds do). */
+int buffer_overlap(const struct buffer *a, const struct buffer *b);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * What a generated wrapper is made of. A wrapper has no logic: it packs its arguments, asks call_enter() for the real
  * function, calls it with the arguments as they then stand in v[] (an adapter may have put its own status there),
- * and hands the result to call_leave(). A function that is switched off costs one load and one compare.
+ * and hands the result to call_leave(). A function that is switched off, or any
+ * where recording is off, costs two loads and one compare.
  *
  *	int MPI_Allreduce(const void *a0, void *a1, int a2, handle a3, handle a4, handle a5)
  *	{
@@ -19,7 +20,8 @@
 #ifndef PROBE_CALL_WRAPPER_H
 #define PROBE_CALL_WRAPPER_H
 
-#include "call/api.h"
+#include "api/api.h"
+#include "api/enabled.h"
 #include "call/call.h"
 
 /*
@@ -31,8 +33,7 @@ typedef uintptr_t handle;
 
 #define WRAPPER_EXPORT __attribute__((visibility("default")))
 
-#define WRAPPER_OFF(f) \
-	__builtin_expect(atomic_load_explicit(&(f)->state, memory_order_acquire) == API_SKIP, 1)
+#define WRAPPER_OFF(f) __builtin_expect(api_passes(f), 1)
 #define WRAPPER_REAL(f) atomic_load_explicit(&(f)->real, memory_order_relaxed)
 
 /* ret: the type that the wrapper returns. */

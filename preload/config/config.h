@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stats/isa.h"
+#include "base/isa.h"
 
 /* A list of integers, sorted, ranges expanded lazily: [lo, hi] pairs. Empty: everything. */
 struct range {
@@ -26,7 +26,11 @@ struct ranges {
 	struct range *item;
 };
 
+enum step_boundary { STEP_BOUNDARY_OPTIMIZER, STEP_BOUNDARY_ITERATION };
 enum config_fork { FORK_OFF, FORK_FOLLOW };
+enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
+enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
+enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -35,7 +39,7 @@ struct config {
 	char *journal_dir; /* absolute, or "" = the rank's folder */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
-	int64_t journal_mib;
+	int64_t journal_mib; /* 0: by the memory that is free */
 	int64_t part_mib;
 	int64_t output_limit_mib;
 	int64_t step_count_per_record; /* steps in one calls_<a>-<b>.csv */
@@ -56,6 +60,9 @@ struct config {
 	int64_t stack_depth; /* native frames kept, innermost first */
 	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */
 	char *codeline; /* ... of which a call must have one on its stack, "" = all calls */
+	/* the training */
+	bool names; /* of its parameters, gradients and modules */
+	bool print_struct; /* module_struct.json */
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
@@ -63,8 +70,26 @@ struct config {
 	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
+	enum step_boundary step_boundary; /* where a step ends that its optimizer marks */
 	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
 	int64_t start_iteration; /* number of the first step */
+	/* the training */
+	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
+	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
+	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* the training by name */
+	enum config_preset
+		preset; /* values of keys that are given nowhere else (config/preset.h) */
+	char *kinds, *ops; /* base/train_kind.h */
+	bool monitor_mbs_grad; /* gradients behind each micro step */
+	bool squash_name; /* names without what lies before layers, embeddings ... */
+	char *targets; /* names of parameters and modules, "" = all */
+	struct ranges dp_ranks, tp_ranks,
+		pp_ranks; /* of these groups, that write kinds; empty: all */
+	struct ranges dp_group, tp_group,
+		process_group; /* world ranks of the groups; empty: found */
+	enum config_main_grad params_have_main_grad;
+	char *opt_ty; /* accepted, not needed */
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -109,7 +134,9 @@ enum config_type {
 	KEY_PATTERN,
 	KEY_MARKER, /* config/marker.h */
 	KEY_ENUM,
-	KEY_RANGES
+	KEY_RANGES,
+	KEY_CHOICE, /* any of some names, or all: bit i of a uint64_t is names[i] */
+	KEY_WORDS /* a list of texts; kept as one, separated by newlines, which no text may hold */
 };
 
 struct config_key {
@@ -118,7 +145,8 @@ struct config_key {
 	size_t offset; /* in struct config */
 	const char *dflt; /* as text */
 	double min, max; /* KEY_INT, KEY_FLOAT */
-	const char *const *names; /* KEY_ENUM: NULL-terminated, value = position */
+	const char *const *
+		names; /* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any */
 	const char *help; /* one sentence, ends without a dot */
 };
 
@@ -146,6 +174,9 @@ void config_markdown(config_sink_fn *sink, void *arg);
  * readable file or NULL: then the copy compiled in holds (config_builtin).
  */
 char *config_find(const char *name, const char *lib_path);
+
+/* The same for the list of functions: the file of key wrap_ops, else that of the preset, else support_wrap_ops.yaml. */
+char *config_find_list(const struct config *cfg, const char *lib_path);
 
 /* The text of configs/<name> at build time, or NULL. */
 const char *config_builtin(const char *name);

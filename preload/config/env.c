@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/load.h"
+#include "config/config_load.h"
 
 #define PREFIX "PROBE_"
 
@@ -30,9 +30,9 @@ static void unknown_name(struct loader *l, const char *name, size_t len)
 static void wrong_value(struct loader *l, const struct config_key *k, const char *entry,
 	size_t nlen, const char *what)
 {
-	char accepted[96], quoted[REPORT_VALUE_MAX], now[REPORT_VALUE_MAX];
+	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX], now[REPORT_VALUE_MAX];
 	const char *value = entry + nlen + 1;
-	bool of_file = l->from_file & UINT64_C(1) << (k - config_keys);
+	bool of_file = l->from_file[k - config_keys];
 
 	if (what == config_oom) {
 		l->error = -ENOMEM;
@@ -50,7 +50,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 
 void loader_env(struct loader *l, char *const env[])
 {
-	uint64_t seen = 0; /* of a name that stands there twice the first holds, as for getenv */
+	bool seen[CONFIG_KEYS_MAX] = {false};
 
 	for (char *const *e = env; e && *e; e++) {
 		if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) != 0)
@@ -63,19 +63,20 @@ void loader_env(struct loader *l, char *const env[])
 			continue;
 
 		const struct config_key *k = config_key_find(name, (size_t)(eq - name), true);
-		uint64_t bit = k ? UINT64_C(1) << (k - config_keys) : 0;
 		const char *wrong;
 
 		if (!k)
 			unknown_name(l, name, (size_t)(eq - name));
-		if (!k || (seen & bit))
+		/* Of a name that stands there twice the first holds, as for getenv. */
+		if (!k || seen[k - config_keys])
 			continue;
-		seen |= bit;
+		seen[k - config_keys] = true;
 		if (eq[1])
 			wrong = config_set(l->cfg, k, eq + 1, strlen(eq + 1), &l->base);
 		else
 			wrong = config_set_default(
 				l->cfg, k, &l->base); /* empty: as if not written */
+		l->from_env[k - config_keys] = !wrong && eq[1];
 		if (wrong)
 			wrong_value(l, k, *e, (size_t)(eq - *e), wrong);
 	}

@@ -9,9 +9,11 @@
 
 #include "config/builtin.h"
 #include "config/config.h"
+#include "config/preset.h"
 
 /* lib_dir/below/name if it can be read, malloc'd and with all symbolic links resolved, else NULL. */
-static char *candidate(const char *lib_dir, size_t dlen, const char *below, const char *name)
+static char *readable_candidate(
+	const char *lib_dir, size_t dlen, const char *below, const char *name)
 {
 	size_t blen = strlen(below), nlen = strlen(name);
 	char *path = malloc(dlen + blen + nlen + 1);
@@ -29,32 +31,42 @@ static char *candidate(const char *lib_dir, size_t dlen, const char *below, cons
 	return real;
 }
 
-static char *beside(const char *lib_path, const char *name)
+static char *config_beside_library(const char *lib_path, const char *name)
 {
 	static const char *const below[] = {"/../configs/", "/../share/libprobe/"};
 	const char *slash = strrchr(lib_path, '/');
 	char *found = NULL;
 
 	for (int i = 0; i < 2 && !found; i++)
-		found = slash ? candidate(lib_path, (size_t)(slash - lib_path), below[i], name)
-			      : candidate(".", 1, below[i], name);
+		found = slash ? readable_candidate(
+					lib_path, (size_t)(slash - lib_path), below[i], name)
+			      : readable_candidate(".", 1, below[i], name);
 	return found;
 }
 
 char *config_find(const char *name, const char *lib_path)
 {
 	int saved = errno;
-	char *found = beside(lib_path, name);
+	char *found = config_beside_library(lib_path, name);
 
 	if (!found) { /* the path may be a symbolic link into the real place */
 		char *real = realpath(lib_path, NULL);
 
 		if (real && strcmp(real, lib_path) != 0)
-			found = beside(real, name);
+			found = config_beside_library(real, name);
 		free(real);
 	}
 	errno = saved;
 	return found;
+}
+
+char *config_find_list(const struct config *cfg, const char *lib_path)
+{
+	const char *ops = cfg->wrap_ops, *list = config_presets[cfg->preset].list;
+
+	if (ops && *ops)
+		return strdup(ops);
+	return config_find(*list ? list : "support_wrap_ops.yaml", lib_path);
 }
 
 const char *config_builtin(const char *name)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "config/value.h"
+#include "config/config_value.h"
 
 /* Counts on where the buffer ends, so that the length comes out as snprintf's does. */
 struct out {
@@ -14,17 +14,17 @@ struct out {
 	size_t cap, len;
 };
 
-static void put(struct out *o, char c)
+static void format_char(struct out *o, char c)
 {
 	if (o->len + 1 < o->cap)
 		o->buf[o->len] = c;
 	o->len++;
 }
 
-static void put_text(struct out *o, const char *s)
+static void format_text(struct out *o, const char *s)
 {
 	while (*s)
-		put(o, *s++);
+		format_char(o, *s++);
 }
 
 static void put_int(struct out *o, int64_t v)
@@ -32,7 +32,7 @@ static void put_int(struct out *o, int64_t v)
 	char tmp[24];
 
 	snprintf(tmp, sizeof(tmp), "%" PRId64, v);
-	put_text(o, tmp);
+	format_text(o, tmp);
 }
 
 /*
@@ -56,20 +56,20 @@ static void put_double(struct out *o, double v)
 
 	if (e)
 		*e++ = 0;
-	put_text(o, tmp);
+	format_text(o, tmp);
 	if (!strchr(tmp, '.'))
-		put_text(o, ".0");
+		format_text(o, ".0");
 	if (e) {
-		put(o, 'e');
-		put(o, *e++);
+		format_char(o, 'e');
+		format_char(o, *e++);
 		while (e[0] == '0' && e[1])
 			e++;
-		put_text(o, e);
+		format_text(o, e);
 	}
 }
 
 /* The character at s: its length in bytes, and its code in *c; bytes that are no UTF-8 are one byte of U+FFFD. */
-static unsigned decode(const unsigned char *s, uint32_t *c)
+static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
@@ -90,51 +90,93 @@ static unsigned decode(const unsigned char *s, uint32_t *c)
 }
 
 /* In double quotes. Only what YAML counts as printable stays as it is. */
-static void put_quoted(struct out *o, const char *text)
+static void put_quoted_part(struct out *o, const char *text, size_t len)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)text, *end = s + len;
 	char esc[8];
 
-	put(o, '"');
-	while (*s) {
+	format_char(o, '"');
+	while (s < end) {
 		uint32_t c;
-		unsigned n = decode(s, &c);
+		unsigned n = decode_utf8(s, &c);
 
 		if (c == '"' || c == '\\') {
-			put(o, '\\');
-			put(o, (char)c);
+			format_char(o, '\\');
+			format_char(o, (char)c);
 		} else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & ~1u) == 0x2028 ||
 			   c == 0xfeff || (c >= 0xfffd && c <= 0xffff)) {
 			snprintf(esc, sizeof(esc), "\\u%04x", (unsigned)c);
-			put_text(o, esc);
+			format_text(o, esc);
 		} else {
 			for (unsigned i = 0; i < n; i++)
-				put(o, (char)s[i]);
+				format_char(o, (char)s[i]);
 		}
 		s += n;
 	}
-	put(o, '"');
+	format_char(o, '"');
+}
+
+static void put_quoted(struct out *o, const char *text)
+{
+	put_quoted_part(o, text, strlen(text));
+}
+
+static void put_word_list(struct out *o, const char *words)
+{
+	format_char(o, '[');
+	for (size_t n; *words; words += n) {
+		n = strcspn(words, "\n");
+		put_quoted_part(o, words, n);
+		if (!words[n])
+			break;
+		format_text(o, ", ");
+		n++;
+	}
+	format_char(o, ']');
 }
 
 static void put_ranges(struct out *o, const struct ranges *r)
 {
-	put(o, '[');
+	format_char(o, '[');
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct range *x = &r->item[i];
 
 		if (i)
-			put_text(o, ", ");
+			format_text(o, ", ");
 		if (x->lo == x->hi) {
 			put_int(o, (int64_t)x->lo);
 			continue;
 		}
-		put(o, '"');
+		format_char(o, '"');
 		put_int(o, (int64_t)x->lo);
-		put(o, '-');
+		format_char(o, '-');
 		put_int(o, (int64_t)x->hi);
-		put(o, '"');
+		format_char(o, '"');
 	}
-	put(o, ']');
+	format_char(o, ']');
+}
+
+/* As parse_choice() reads it. */
+static void put_choice(struct out *o, const struct config_key *k, uint64_t words)
+{
+	uint64_t all = 0;
+	bool first = true;
+
+	for (int i = 0; k->names[i]; i++)
+		all |= UINT64_C(1) << i;
+	if (!words || words == all) {
+		format_text(o, words ? "true" : "false");
+		return;
+	}
+	format_char(o, '[');
+	for (int i = 0; k->names[i]; i++) {
+		if (!(words >> i & 1))
+			continue;
+		format_text(o, first ? "" : ", ");
+		put_quoted(o, k->names[i]);
+		first = false;
+	}
+	format_char(o, ']');
 }
 
 int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap)
@@ -146,7 +188,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 
 	switch (k->type) {
 	case KEY_BOOL:
-		put_text(&o, *(const bool *)at ? "true" : "false");
+		format_text(&o, *(const bool *)at ? "true" : "false");
 		break;
 	case KEY_INT:
 		put_int(&o, *(const int64_t *)at);
@@ -164,6 +206,12 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		break;
 	case KEY_ENUM: /* quoted, for YAML 1.1 takes off for a truth value */
 		put_quoted(&o, k->names[*(const unsigned *)at]);
+		break;
+	case KEY_WORDS:
+		put_word_list(&o, *(char *const *)at);
+		break;
+	case KEY_CHOICE:
+		put_choice(&o, k, *(const uint64_t *)at);
 		break;
 	case KEY_RANGES:
 		put_ranges(&o, at);

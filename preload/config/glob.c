@@ -62,7 +62,7 @@ const char *glob_check(const char *p)
 }
 
 /* One element of the pattern, not *, against one byte. Returns the place behind it, or NULL. */
-static const char *one(const char *p, unsigned char c)
+static const char *match_one_element(const char *p, unsigned char c)
 {
 	bool hit;
 	const char *end;
@@ -96,7 +96,7 @@ bool glob_match(const char *p, const char *s)
 			from = s;
 			continue;
 		}
-		next = *p ? one(p, (unsigned char)*s) : NULL;
+		next = *p ? match_one_element(p, (unsigned char)*s) : NULL;
 		if (next) {
 			p = next;
 			s++;

@@ -3,11 +3,14 @@
  * The one table of keys: file, environment, `probe config` and the table in README all come from it. A new key is
  * one row here, one member of struct config, and one entry in configs/probe.yaml.
  */
-#include "config/value.h"
+#include "config/config_value.h"
 
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/scalar.h"
+#include "base/train_kind.h"
 
 #define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
 #define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
@@ -41,6 +44,10 @@
 	{                                                  \
 		ROW(m, KEY_PATTERN, char *, ""), .help = h \
 	}
+#define WORDS(m, d, n, h)                                           \
+	{                                                           \
+		ROW(m, KEY_WORDS, char *, d), .names = n, .help = h \
+	}
 #define MARKER(m, h)                                      \
 	{                                                 \
 		ROW(m, KEY_MARKER, char *, ""), .help = h \
@@ -53,30 +60,42 @@
 	{                                                          \
 		ROW(m, KEY_ENUM, enum t, d), .names = n, .help = h \
 	}
-/* All are read and written as this one (value.c, format.c). */
+/* All are read and written as this one (config_value.c, format.c). */
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
-		       sizeof(enum config_fork) == sizeof(enum stats_checksum),
+		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
+		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
+		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
+#define CHOICE(m, n, h)                                                      \
+	{                                                                    \
+		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
+	}
 #define RANGES(m, h)                                               \
 	{                                                          \
 		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
 	}
 
+static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
 static const char *const fork_names[] = {"off", "follow", NULL};
+static const char *const journal_words[] = {"shm", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
 static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
+static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
+static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
+static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
-	PATH(journal_dir, "",
-		"Folder of the journals (/dev/shm avoids stalls behind other writers); "
-		"empty: the rank's folder"),
+	{ROW(journal_dir, KEY_PATH, char *, ""), .names = journal_words,
+		.help = "Folder of the journals; shm: shared memory segments; empty: the rank's "
+			"folder"},
 	PATH(wrap_ops, "",
 		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
 	PATH(custom_apis, "",
 		"Specs of functions of your own; empty: apis/custom.yaml beside this file"),
-	INT(journal_mib, "16", 1, 4096, "Size of the journal of a rank in MiB"),
+	INT(journal_mib, "0", 0, 4096,
+		"Size of the journal of a rank in MiB; 0: by the memory that is free, 16 to 64"),
 	INT(part_mib, "256", 1, 65536, "A larger calls file goes on in a further part, in MiB"),
 	INT(output_limit_mib, "4096", 0, 1e9,
 		"Disk space of a rank in MiB, beyond which the oldest blocks are removed; 0: "
@@ -114,6 +133,12 @@ const struct config_key config_keys[] = {
 	PATTERN(codeline,
 		"Record only calls with such a frame on their Python stack: regular expressions "
 		"searched in path[line] function; empty: all calls"),
+	BOOL(names, "false",
+		"Find the names of a training's parameters (PyTorch): column name of calls, "
+		"names.csv"),
+	BOOL(print_struct, "false",
+		"Write module_struct.json: the modules and parameters of a training, with names: "
+		"true"),
 	RANGES(rank, "Ranks that record; empty: all"),
 	RANGES(step, "Steps that are recorded; empty: all"),
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
@@ -127,11 +152,50 @@ const struct config_key config_keys[] = {
 	STRING(step_anchor,
 		"Of several optimizers the one whose steps count: its number in the order of their "
 		"first steps, from 0, or any; empty: 0"),
+	ENUM(step_boundary, step_boundary, "optimizer", boundary_names,
+		"Where a step ends: when its optimizer's step ends, or (iteration) when the next "
+		"iteration's forward pass begins"),
 	INT(grad_acc_steps, "0", 0, 1e9,
 		"Micro steps in a step, if micro_step is to start again after so many; 0: as "
 		"counted"),
 	INT(start_iteration, "0", 0, STEP_MAX,
 		"Number of the first step, for a training that goes on from a checkpoint"),
+	CHOICE(scalars, scalar_names,
+		"Numbers of each step that go into scalars_<a>-<b>.csv; true: all that there are"),
+	ENUM(loss_reduction, config_loss_reduction, "auto", reduction_names,
+		"How the losses of micro steps make that of the step; auto: their sum where the "
+		"program divides each by their number, else their mean"),
+	INT(global_batch_size, "0", 0, 1e15,
+		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
+	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
+	INT(seq_length, "0", 0, 1e15, "Tokens of a sample, for tokens-per-second; 0: not given"),
+	ENUM(preset, config_preset, "none", preset_names,
+		"A purpose: values of keys that are not set to something else; the same as probe "
+		"run "
+		"--preset"),
+	WORDS(kinds, "", train_kind_names,
+		"What a training shows of its parameters in each step, a file for each kind; "
+		"empty: "
+		"nothing"),
+	WORDS(ops, TRAIN_OPS_TEXT, train_op_names, "Columns of the files of kinds, in their order"),
+	BOOL(monitor_mbs_grad, "false",
+		"Kind grad_unreduced behind each micro step, not only behind the last"),
+	BOOL(squash_name, "false",
+		"Names of kinds begin at layers, embeddings, final, output or norm"),
+	WORDS(targets, "", NULL,
+		"Parameters and modules of kinds: names, beginnings of names, regular expressions; "
+		"empty: all"),
+	RANGES(dp_ranks, "Ranks in their data-parallel group that write kinds; empty: all"),
+	RANGES(tp_ranks, "Ranks in their tensor-parallel group that write kinds; empty: all"),
+	RANGES(pp_ranks, "Ranks in their pipeline that write kinds; empty: all"),
+	RANGES(dp_group, "World ranks of this rank's data-parallel group; empty: found"),
+	RANGES(tp_group, "World ranks of this rank's tensor-parallel group; empty: found"),
+	RANGES(process_group, "World ranks of this rank's pipeline; empty: found"),
+	ENUM(params_have_main_grad, config_main_grad, "auto", main_grad_names,
+		"Whether gradients are in param.main_grad in place of param.grad; auto: where "
+		"there is "
+		"one"),
+	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
@@ -147,7 +211,9 @@ _Static_assert(
 
 const char *config_default_text(const struct config_key *k)
 {
-	return *k->dflt ? k->dflt : "\"\"";
+	if (!*k->dflt)
+		return k->type == KEY_WORDS ? "[]" : "\"\"";
+	return k->dflt;
 }
 
 const struct config_key *config_key_find(const char *name, size_t len, bool env)
@@ -168,13 +234,13 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 
 #define NEAR_MAX 40 /* characters of a name that is compared */
 
-static unsigned min2(unsigned a, unsigned b)
+static unsigned smaller_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
 /* Edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
-static unsigned edits(const char *a, size_t n, const char *b, size_t m)
+static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned row[3][NEAR_MAX + 1];
 
@@ -188,10 +254,11 @@ static unsigned edits(const char *a, size_t n, const char *b, size_t m)
 			unsigned same = lower_case(a[i - 1]) == b[j - 1] ||
 					(a[i - 1] == '-' && b[j - 1] == '_');
 
-			now[j] = min2(last[j - 1] + !same, min2(last[j], now[j - 1]) + 1);
+			now[j] = smaller_of(
+				last[j - 1] + !same, smaller_of(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 && lower_case(a[i - 1]) == b[j - 2] &&
 				lower_case(a[i - 2]) == b[j - 1])
-				now[j] = min2(now[j], before[j - 2] + 1);
+				now[j] = smaller_of(now[j], before[j - 2] + 1);
 		}
 	}
 	return row[n % 3][m];
@@ -207,7 +274,7 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const char *k = config_keys[i].name;
 		size_t m = strlen(k);
-		unsigned d = m <= NEAR_MAX ? edits(name, len, k, m) : NEAR_MAX;
+		unsigned d = m <= NEAR_MAX ? count_key_edits(name, len, k, m) : NEAR_MAX;
 
 		if (d < best_edits || (d == best_edits && !best)) {
 			best = &config_keys[i];
@@ -251,6 +318,16 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 	case KEY_ENUM:
 		for (const char *const *s = k->names; *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? " or " : "", *s);
+		break;
+	case KEY_WORDS:
+		n = snprintf(buf, cap, k->names ? "a list of" : "a list of texts");
+		for (const char *const *s = k->names; s && *s && n >= 0 && (size_t)n < cap; s++)
+			n += snprintf(
+				buf + n, cap - (size_t)n, "%s%s", s == k->names ? " " : ", ", *s);
+		break;
+	case KEY_CHOICE: /* there may be many */
+		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", k->names[0],
+			k->names[1]);
 		break;
 	case KEY_RANGES:
 		snprintf(buf, cap, "integers and ranges such as 3, [0, 2, \"4-7\"]");

@@ -40,7 +40,7 @@ const char *marker_parse(const char *text, size_t len, struct marker *m)
 }
 
 /* Is `tail` the end of s, and begins at its start or behind a separator? */
-static bool ends_with(const char *s, const char *tail, size_t n, char separator)
+static bool has_marker_tail(const char *s, const char *tail, size_t n, char separator)
 {
 	size_t len = strlen(s);
 
@@ -52,6 +52,6 @@ bool marker_is(const struct marker *m, const char *language, const char *file, c
 {
 	return strlen(language) == m->nlanguage &&
 	       memcmp(language, m->language, m->nlanguage) == 0 &&
-	       ends_with(file, m->file, m->nfile, '/') &&
-	       ends_with(function, m->function, m->nfunction, '.');
+	       has_marker_tail(file, m->file, m->nfile, '/') &&
+	       has_marker_tail(function, m->function, m->nfunction, '.');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of integers as ranks and steps are selected by: "3", "0,2,4-6", [0, "4-6"]. */
-#include "config/value.h"
+#include "config/config_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void skip_spaces(const char **p, const char *end)
 }
 
 /* A non-negative integer of at most INT64_MAX. */
-static bool integer(const char **p, const char *end, uint64_t *out)
+static bool parse_range_end(const char **p, const char *end, uint64_t *out)
 {
 	const char *from = *p;
 	uint64_t v = 0;
@@ -29,7 +29,7 @@ static bool integer(const char **p, const char *end, uint64_t *out)
 }
 
 /* Capacity is the power of two from n on, so that it need not be stored. */
-static bool append(struct ranges *r, uint64_t lo, uint64_t hi)
+static bool append_range(struct ranges *r, uint64_t lo, uint64_t hi)
 {
 	if ((r->n & (r->n - 1)) == 0) {
 		size_t cap = r->n ? (size_t)r->n * 2 : 1;
@@ -67,14 +67,14 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 		/* In the environment the notation of the file comes with its quotes. */
 		if (listed && p < end && (*p == '"' || *p == '\''))
 			quote = *p++;
-		if (!integer(&p, end, &lo))
+		if (!parse_range_end(&p, end, &lo))
 			return "not a list of integers";
 		hi = lo;
 		skip_spaces(&p, end);
 		if (p < end && *p == '-') {
 			p++;
 			skip_spaces(&p, end);
-			if (!integer(&p, end, &hi))
+			if (!parse_range_end(&p, end, &hi))
 				return "a range that does not end in an integer";
 			skip_spaces(&p, end);
 		}
@@ -83,7 +83,7 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 		skip_spaces(&p, end);
 		if (hi < lo)
 			return "a range that ends before it begins";
-		if (!append(r, lo, hi))
+		if (!append_range(r, lo, hi))
 			return config_oom;
 		if (p == end)
 			return NULL;

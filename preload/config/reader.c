@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 int reader_open(
 	struct reader *r, const char *text, size_t len, struct report *report, const char *lost)
 {
@@ -58,7 +60,7 @@ static int syntax_error(struct reader *r)
 		}
 	}
 
-	/* The slip that a list of patterns invites, and libyaml's words for it help nobody. */
+	/* The slip that a list of patterns invites, and libyaml's message for it does not help. */
 	bool star = p->context && strstr(p->context, "alias");
 
 	report_at(r->report, line, col, "%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "", problem,
@@ -169,13 +171,13 @@ bool reader_is_null(const struct reader *r)
 
 int reader_slurp(const char *path, char **text, size_t *len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
 	size_t have = 0;
 	ssize_t n = 0;
 	int err = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 
 	char *buf = malloc(READER_BYTES_MAX + 1);
 
@@ -204,13 +206,18 @@ int reader_slurp(const char *path, char **text, size_t *len)
 	return 0;
 }
 
+/* Not in musl (entry/libc_gaps.c). */
+extern const char *strerrordesc_np(int err) __attribute__((weak));
+
 const char *reader_why(int err)
 {
-	const char *text = strerrordesc_np(-err);
+	const char *text = strerrordesc_np ? strerrordesc_np(-err) : NULL;
 
 	if (err == -EFBIG)
 		return "larger than 1 MiB";
 	if (err == -ENOMEM)
 		return "out of memory";
+	if (err == -IO_ENOTREG)
+		return "not a regular file";
 	return text ? text : "unknown error";
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <yaml.h>
 
-#include "config/report.h"
+#include "config/config_report.h"
 
 #define READER_BYTES_MAX ((size_t)1 << 20)
 #define READER_DEPTH_MAX 32
@@ -53,7 +53,7 @@ int reader_next(struct reader *r);
  */
 int reader_enter_mapping(struct reader *r);
 
-/* Behind the end of the top mapping: reports a further document, which nobody reads. */
+/* Behind the end of the top mapping: reports a further document, which is not read. */
 int reader_leave_mapping(struct reader *r);
 
 /* Passes over the node that the current event begins, to its last event. Returns 0 or as reader_next. */

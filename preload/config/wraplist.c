@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "config/glob.h"
-#include "config/report.h"
+#include "config/config_report.h"
 
 void wraplist_free(struct wraplist *w)
 {

@@ -12,7 +12,7 @@
 #include "config/config.h"
 
 #define WRAPLIST_SECTIONS_MAX 256
-#define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name asked for is compared with all of them */
+#define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name looked up is compared with all of them */
 #define WRAPLIST_NAME_MAX 1000 /* bytes */
 
 #define WRAPLIST_NONE UINT32_MAX

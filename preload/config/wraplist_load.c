@@ -44,7 +44,7 @@ static uint32_t add_text(struct wraplist *w, const char *s, size_t len)
 }
 
 /* Keeps the hash table at most half full with one more entry in it. */
-static int grow(struct wraplist *w)
+static int grow_wraplist(struct wraplist *w)
 {
 	if (w->n == w->cap) {
 		uint32_t cap = w->cap ? w->cap * 2 : 64;
@@ -88,7 +88,7 @@ static const char *name_check(const char *name, size_t len)
 }
 
 /* The current event is a scalar of section s. Returns 0 or -ENOMEM. */
-static int add_name(struct list_loader *l, uint32_t s)
+static int add_list_name(struct list_loader *l, uint32_t s)
 {
 	const char *name = (const char *)l->r.event.data.scalar.value;
 	size_t len = l->r.event.data.scalar.length;
@@ -104,7 +104,7 @@ static int add_name(struct list_loader *l, uint32_t s)
 			report_quote(quoted, name, len), wrong);
 		return 0;
 	}
-	if (grow(w) < 0)
+	if (grow_wraplist(w) < 0)
 		return -ENOMEM;
 
 	uint32_t slot = wraplist_slot(w, s, name), at;
@@ -182,7 +182,7 @@ static int read_names(struct list_loader *l, uint32_t s)
 		if (ev == YAML_SCALAR_EVENT && reader_is_null(&l->r))
 			continue; /* "- # name": what a hasty person leaves of a line */
 		if (ev == YAML_SCALAR_EVENT) {
-			err = add_name(l, s);
+			err = add_list_name(l, s);
 			section = wraplist_text(l->w, l->w->section[s].name);
 			continue;
 		}

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "stack/stack.h"
+#include "elf/modules.h"
 
 static _Atomic(const struct device_backend *) known;
 static _Atomic uint64_t looked; /* generation of the modules, + 1 */
@@ -22,7 +22,7 @@ static int has_library(struct dl_phdr_info *info, size_t size, void *arg)
 	return strncmp(base, want, strlen(want)) == 0;
 }
 
-static const struct device_backend *find(void)
+static const struct device_backend *find_backend(void)
 {
 	if (!device_backends)
 		return NULL;
@@ -49,7 +49,7 @@ const struct device_backend *device_present(void)
 	now = modules_generation() + 1;
 	if (atomic_load_explicit(&looked, memory_order_relaxed) == now)
 		return NULL;
-	b = find();
+	b = find_backend();
 	if (b)
 		atomic_store_explicit(&known, b, memory_order_release);
 	atomic_store_explicit(&looked, now, memory_order_relaxed);
@@ -57,18 +57,18 @@ const struct device_backend *device_present(void)
 }
 
 /*
- * Asking the loader takes its lock, so device_watch() asks only after it was told of a load, which comes through our
+ * Asking the loader takes its lock, so device_watch() asks only after a load was reported, which comes through our
  * own dlopen(). That tells of it before it happens, and how long it takes is not known: QUIET_NS are waited for. While it
  * is asked, once in LOOK_NS is enough: a runtime needs milliseconds to start, and until then there is no pointer of its.
  *
- * Libraries that find dlopen() past us (RTLD_DEEPBIND, dlsym) are known to exist: then it is asked for ever. Against ways
- * that nobody thought of it is asked in one call of ASK_EVERY anyway.
+ * Libraries that find dlopen() past us (RTLD_DEEPBIND, dlsym) are known to exist: then the check goes on for ever. Against ways
+ * that are not known the check is made in one call of ASK_EVERY anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
 #define ASK_EVERY 1024
 
-static _Atomic uint32_t loads = 1; /* that we were told of; 1: what was there at the start */
+static _Atomic uint32_t loads = 1; /* that were reported; 1: what was there at the start */
 static _Atomic uint32_t quiet; /* so many of them are over */
 static _Atomic uint64_t
 	last_load; /* CLOCK_MONOTONIC, for ticks mean nothing yet at an early dlopen() */
@@ -84,7 +84,7 @@ void device_loading(bool untold)
 	atomic_fetch_add_explicit(&loads, 1, memory_order_release);
 }
 
-__attribute__((noinline)) static const struct device_backend *look(void)
+__attribute__((noinline)) static const struct device_backend *look_for_backend(void)
 {
 	static _Atomic uint64_t last;
 	uint32_t told = atomic_load_explicit(&loads, memory_order_acquire);
@@ -110,9 +110,9 @@ const struct device_backend *device_watch(void)
 		return b;
 	if (atomic_load_explicit(&loads, memory_order_relaxed) ==
 			atomic_load_explicit(&quiet, memory_order_relaxed) &&
-		++thread_word.looks % ASK_EVERY)
+		++thread_state.looks % ASK_EVERY)
 		return NULL;
-	return look();
+	return look_for_backend();
 }
 
 bool device_is_host(
@@ -127,7 +127,7 @@ bool device_is_host(
 	if (bytes > 1 && *kind != DEVICE_IDLE) {
 		last = b->memory((const char *)p + bytes - 1);
 		if (last != *kind)
-			*kind = DEVICE_MEMORY; /* one buffer in two sorts of memory: nobody's guess */
+			*kind = DEVICE_MEMORY; /* one buffer in two sorts of memory: not decided */
 	}
 	return *kind != DEVICE_MEMORY;
 }

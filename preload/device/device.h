@@ -64,7 +64,7 @@ const struct device_backend *device_known(void);
 const struct device_backend *device_watch(void);
 
 /*
- * The program is about to load a library. untold: it may load further ones without our being told. Any thread, also
+ * The program is about to load a library. untold: it may load further ones unseen. Any thread, also
  * before anything is set up.
  */
 void device_loading(bool untold);

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "call/call.h"
 #include "call/wrapper.h"
-#include "entry/rows.h"
+#include "api/runtime_registry.h"
 
 #if !FFI_GO_CLOSURES
 #error "this libffi has no go closures"
@@ -39,7 +39,7 @@ struct entry {
 
 /* ---- types ---- */
 
-static ffi_type *scalar(uint8_t ctype)
+static ffi_type *ffi_scalar_type(uint8_t ctype)
 {
 	static ffi_type *const of[] = {
 		[CT_VOID] = &ffi_type_void,
@@ -59,7 +59,7 @@ static ffi_type *scalar(uint8_t ctype)
 	return ctype < CT_STRUCT ? of[ctype] : NULL;
 }
 
-/* Where a C++ object goes is decided by its being large; what it consists of is nobody's business. */
+/* Where a C++ object goes is decided by its being large; what it consists of does not matter. */
 static ffi_type *hidden_result(void)
 {
 	static ffi_type *members[] = {
@@ -70,7 +70,7 @@ static ffi_type *hidden_result(void)
 }
 
 /* NULL: no memory, or a member that is none. */
-static ffi_type *aggregate(const struct api_struct *s)
+static ffi_type *ffi_struct_type(const struct api_struct *s)
 {
 	ffi_type *t = calloc(1, sizeof(*t) + (s->n + (size_t)1) * sizeof(ffi_type *));
 
@@ -78,7 +78,7 @@ static ffi_type *aggregate(const struct api_struct *s)
 		return NULL;
 	t->elements = (ffi_type **)(t + 1);
 	for (unsigned i = 0; i < s->n; i++) {
-		t->elements[i] = s->member[i] == CT_VOID ? NULL : scalar(s->member[i]);
+		t->elements[i] = s->member[i] == CT_VOID ? NULL : ffi_scalar_type(s->member[i]);
 		if (!t->elements[i]) {
 			free(t);
 			return NULL;
@@ -94,9 +94,9 @@ static ffi_type *aggregate(const struct api_struct *s)
 static int type_of(ffi_type **out, uint8_t ctype, const struct api_struct *s)
 {
 	if (ctype != CT_STRUCT)
-		*out = scalar(ctype);
+		*out = ffi_scalar_type(ctype);
 	else
-		*out = s && s->n ? aggregate(s) : NULL;
+		*out = s && s->n ? ffi_struct_type(s) : NULL;
 	if (*out)
 		return 0;
 	return ctype == CT_STRUCT && s && s->n ? -ENOMEM : -EINVAL;
@@ -110,7 +110,7 @@ static void type_free(ffi_type *t)
 
 /* ---- a call ---- */
 
-static void pack(union arg *v, void **av, void **args, const struct api_spec *s)
+static void pack_arguments(union arg *v, void **av, void **args, const struct api_spec *s)
 {
 	for (unsigned i = 0; i < s->nargs; i++) {
 		av[i] = &v[i]; /* little-endian: the low bytes are the narrower integer */
@@ -148,7 +148,7 @@ static void pack(union arg *v, void **av, void **args, const struct api_spec *s)
 }
 
 /* libffi hands over integers narrower than a register as a whole one. */
-static int64_t result(const struct api_spec *s, const void *ret)
+static int64_t returned_value(const struct api_spec *s, const void *ret)
 {
 	int64_t v;
 
@@ -174,7 +174,7 @@ static int64_t result(const struct api_spec *s, const void *ret)
 }
 
 /* There is no real function: a code where one is returned, else zeros. */
-static void missing(const struct entry *e, void *ret)
+static void return_missing(const struct entry *e, void *ret)
 {
 	const struct api_spec *s = e->api->spec;
 	ffi_sarg v = s->ffi->code ? (ffi_sarg)s->lib->missing : 0;
@@ -187,8 +187,8 @@ static void missing(const struct entry *e, void *ret)
 
 /*
  * The frame that the caller sees as the wrapper's: its return address at frame[1], the caller's frame pointer at
- * frame[0]. False where a signal handler has come between ffi_enter and here and has made a call of its own, which is
- * told by its lying further down the stack.
+ * frame[0]. False where a signal handler has come between ffi_enter and here and has made another call, which is
+ * recognised by its place further down the stack.
  */
 static bool caller_frame(struct ffi_caller *from, uintptr_t here, uintptr_t *frame)
 {
@@ -231,18 +231,18 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 		from.pc = (uintptr_t)__builtin_return_address(0);
 		frame = (uintptr_t)__builtin_frame_address(0);
 	}
-	pack(v, av, args, f->spec);
+	pack_arguments(v, av, args, f->spec);
 
 	struct call c __attribute__((cleanup(call_cleanup)));
 	void *real = call_enter(&c, f, v, from.pc, frame);
 
 	if (__builtin_expect(!real, 0)) {
-		missing(e, ret);
+		return_missing(e, ret);
 		return;
 	}
 	c.result = ret;
 	ffi_call(cif, FFI_FN(real), ret, av);
-	call_leave(&c, result(f->spec, ret));
+	call_leave(&c, returned_value(f->spec, ret));
 }
 
 /* ---- entries: made once, found by their row, never freed ---- */
@@ -251,7 +251,7 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 
 static _Atomic(struct entry *) buckets[BUCKETS];
 
-static struct entry *find(struct entry *e, const struct entry *end, const struct api *a)
+static struct entry *find_ffi_entry(struct entry *e, const struct entry *end, const struct api *a)
 {
 	for (; e != end; e = e->next)
 		if (e->api == a)
@@ -267,7 +267,7 @@ static void entry_free(struct entry *e)
 	free(e);
 }
 
-static int prepare(struct entry *e)
+static int prepare_ffi_entry(struct entry *e)
 {
 	const struct api_spec *s = e->api->spec;
 	ffi_type *ret = hidden_result();
@@ -289,7 +289,8 @@ static int prepare(struct entry *e)
 }
 
 /* Puts e before `head`, the first that was looked at. Returns e, or the entry that another thread made meanwhile. */
-static struct entry *insert(_Atomic(struct entry *) *bucket, struct entry *head, struct entry *e)
+static struct entry *insert_ffi_entry(
+	_Atomic(struct entry *) *bucket, struct entry *head, struct entry *e)
 {
 	struct entry *other, *seen;
 
@@ -297,7 +298,7 @@ static struct entry *insert(_Atomic(struct entry *) *bucket, struct entry *head,
 	while (!atomic_compare_exchange_weak(bucket, &e->next, e)) {
 		seen = head;
 		head = e->next;
-		other = find(head, seen, e->api);
+		other = find_ffi_entry(head, seen, e->api);
 		if (other) {
 			entry_free(e);
 			return other;
@@ -313,7 +314,7 @@ int ffi_entry(struct api *a, void **code, void **context)
 	const struct api_spec *s = a->spec;
 	_Atomic(struct entry *) *bucket = &buckets[hash_mix((uintptr_t)a) % BUCKETS];
 	struct entry *head = atomic_load_explicit(bucket, memory_order_acquire);
-	struct entry *e = find(head, NULL, a);
+	struct entry *e = find_ffi_entry(head, NULL, a);
 	int err;
 
 	if (!s->ffi || s->nargs > API_ARGS_MAX)
@@ -323,12 +324,12 @@ int ffi_entry(struct api *a, void **code, void **context)
 		if (!e)
 			return -ENOMEM;
 		e->api = a;
-		err = prepare(e);
+		err = prepare_ffi_entry(e);
 		if (err) {
 			entry_free(e);
 			return err;
 		}
-		e = insert(bucket, head, e);
+		e = insert_ffi_entry(bucket, head, e);
 	}
 	*code = (void *)ffi_enter;
 	*context = &e->go;

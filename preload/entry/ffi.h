@@ -10,7 +10,7 @@
 #ifndef PROBE_ENTRY_FFI_H
 #define PROBE_ENTRY_FFI_H
 
-#include "call/api.h"
+#include "api/api.h"
 
 /*
  * Prepares the libffi entry for a row made at run time: *code is where a stub must jump with *context in r10 (x86-64)

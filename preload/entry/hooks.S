@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "entry/tail.inc"
+/* Each leads to its gate in early.c. */
+#include "entry/hook_jump.inc"
 
-	TAIL dlsym, hook_dlsym
-	TAIL dlvsym, hook_dlvsym
-	TAIL dlopen, hook_dlopen
-	TAIL dlmopen, hook_dlmopen
-	TAIL dlclose, hook_dlclose
-	TAIL _exit, hook_exit
-	TAIL _Exit, hook_Exit
-	TAIL execve, hook_execve
-	TAIL execv, hook_execv
-	TAIL execvp, hook_execvp
-	TAIL execvpe, hook_execvpe
-	TAIL execl, hook_execl
-	TAIL execlp, hook_execlp
-	TAIL execle, hook_execle
-	TAIL fexecve, hook_fexecve
+	TAIL dlsym, gate_dlsym
+	TAIL dlvsym, gate_dlvsym
+	TAIL dlopen, gate_dlopen
+	TAIL dlmopen, gate_dlmopen
+	TAIL dlclose, gate_dlclose
+	TAIL _exit, gate__exit
+	TAIL _Exit, gate__Exit
+	TAIL execve, gate_execve
+	TAIL execv, gate_execv
+	TAIL execvp, gate_execvp
+	TAIL execvpe, gate_execvpe
+	TAIL execl, gate_execl
+	TAIL execlp, gate_execlp
+	TAIL execle, gate_execle
+	TAIL fexecve, gate_fexecve
 
 	.section .note.GNU-stack, "", %progbits

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
 
 #define UNWINDERS 4
 #define PROVIDERS 16
@@ -51,7 +51,7 @@ static struct unwinder known[UNWINDERS];
 /* Who called the cleanup that runs on this thread. */
 static __thread struct unwinder *caller __attribute__((tls_model("initial-exec")));
 
-static void *provided(const char *name, uintptr_t by)
+static void *provided_function(const char *name, uintptr_t by)
 {
 	struct provider p[PROVIDERS];
 	int n = elfsym_all(name, p, PROVIDERS);
@@ -62,17 +62,17 @@ static void *provided(const char *name, uintptr_t by)
 	return NULL;
 }
 
-static bool fill(struct unwinder *u, uintptr_t by)
+static bool fill_unwinder(struct unwinder *u, uintptr_t by)
 {
 	struct provider p[PROVIDERS];
 	int n = elfsym_all("_Unwind_Resume", p, PROVIDERS);
 
-	u->language_data = provided("_Unwind_GetLanguageSpecificData", by);
-	u->region_start = provided("_Unwind_GetRegionStart", by);
-	u->ip_info = provided("_Unwind_GetIPInfo", by);
-	u->set_gr = provided("_Unwind_SetGR", by);
-	u->set_ip = provided("_Unwind_SetIP", by);
-	u->resume = provided("_Unwind_Resume", by);
+	u->language_data = provided_function("_Unwind_GetLanguageSpecificData", by);
+	u->region_start = provided_function("_Unwind_GetRegionStart", by);
+	u->ip_info = provided_function("_Unwind_GetIPInfo", by);
+	u->set_gr = provided_function("_Unwind_SetGR", by);
+	u->set_ip = provided_function("_Unwind_SetIP", by);
+	u->resume = provided_function("_Unwind_Resume", by);
 	for (int i = 0; i < n && i < PROVIDERS; i++) {
 		if (by >= p[i].lo && by < p[i].hi) {
 			u->lo = p[i].lo;
@@ -97,7 +97,7 @@ static struct unwinder *find_unwinder(uintptr_t by)
 
 		if (!atomic_compare_exchange_strong(&known[i].state, &s, UNWINDER_BEING_FILLED))
 			continue;
-		if (!fill(&known[i], by)) {
+		if (!fill_unwinder(&known[i], by)) {
 			atomic_store_explicit(&known[i].state, UNWINDER_FREE, memory_order_release);
 			return NULL;
 		}
@@ -107,7 +107,7 @@ static struct unwinder *find_unwinder(uintptr_t by)
 	return NULL;
 }
 
-static uint64_t uleb(const uint8_t **p)
+static uint64_t read_call_site_uleb(const uint8_t **p)
 {
 	uint64_t v = 0;
 	unsigned int shift = 0;
@@ -123,12 +123,12 @@ static uint64_t uleb(const uint8_t **p)
 }
 
 /* A field of the call site table; both compilers write uleb128, or udata4. */
-static uint64_t field(const uint8_t **p, uint8_t enc)
+static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 {
 	uint32_t v;
 
 	if ((enc & 0x0f) == 0x01)
-		return uleb(p);
+		return read_call_site_uleb(p);
 	__builtin_memcpy(&v, *p, sizeof(v));
 	*p += sizeof(v);
 	return v;
@@ -147,19 +147,19 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 	if (!p || *p++ != 0xff) /* an explicit base of landing pads: none of ours */
 		return 0;
 	if (*p++ != 0xff) /* type table: not needed */
-		uleb(&p);
+		read_call_site_uleb(&p);
 	enc = *p++;
 	if ((enc & 0x0f) != 0x01 && (enc & 0x0f) != 0x03)
 		return 0;
-	len = uleb(&p);
+	len = read_call_site_uleb(&p);
 	end = p + len;
 	while (p < end) {
-		uintptr_t from = start + field(&p, enc), pad;
+		uintptr_t from = start + read_call_site_field(&p, enc), pad;
 
-		len = field(&p, enc);
-		pad = field(&p, enc);
+		len = read_call_site_field(&p, enc);
+		pad = read_call_site_field(&p, enc);
 
-		uleb(&p); /* what to do there */
+		read_call_site_uleb(&p); /* what to do there */
 		if (ip < from)
 			return 0; /* sorted */
 		if (ip - from < len)

@@ -6,16 +6,14 @@
  */
 #include <stddef.h>
 
-#include "entry/check.h"
-#include "entry/real.h"
-#include "entry/tail.h"
-#include "session.h"
-
-struct tail hook_exit(void);
-struct tail hook_Exit(void);
+#include "entry/check_file.h"
+#include "entry/early.h"
+#include "entry/hook_jump.h"
+#include "resolve/real.h"
+#include "session/state.h"
+#include "writer/writer.h"
 
 #define HOOK_EXEC(name)                                                     \
-	struct tail hook_##name(void);                                      \
 	struct tail hook_##name(void)                                       \
 	{                                                                   \
 		static _Atomic(void *) real;                                \
@@ -37,14 +35,14 @@ HOOK_EXEC(fexecve)
 
 struct tail hook_exit(void)
 {
-	session_end();
+	session_hooks.end();
 	check_write();
 	return (struct tail){.target = real_symbol("_exit")};
 }
 
 struct tail hook_Exit(void)
 {
-	session_end();
+	session_hooks.end();
 	check_write();
 	return (struct tail){.target = real_symbol("_Exit")};
 }

@@ -6,25 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/enabled.h"
 #include "base/hash.h"
+#include "base/apart.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/call.h"
-#include "entry/elf_file.h"
-#include "entry/elfsym.h"
+#include "elf/elf_file.h"
+#include "elf/elfsym.h"
 #include "entry/ffi.h"
-#include "entry/real.h"
-#include "entry/runtime.h"
+#include "resolve/real.h"
+#include "entry/provider.h"
 #include "entry/stub_elf.h"
-#include "entry/tail.h"
-#include "session.h"
+#include "entry/hook_jump.h"
+#include "session/state.h"
 
 struct known_target {
 	struct stub_target target;
 	struct known_target *next;
 };
 
-/* A stub that was called at least once, or asked for by `probe check`. Never freed. */
+/*
+ * A stub that was called at least once, or listed for `probe check`. Never freed. api is NULL where nothing is recorded
+ * any more (in a forked child, say): the row is there so that its stub leads straight to the real function.
+ */
 struct stub_row {
 	struct stub_row *next;
 	uint64_t hash; /* of the name */
@@ -42,28 +47,28 @@ struct tail stub_first(uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3,
 
 /* ---- the lock ---- */
 
-static void child(void)
+static void reinit_stub_lock(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }
 
-static void take(void)
+static void lock_stubs(void)
 {
 	static atomic_bool hooked;
 
 	if (!atomic_exchange(&hooked, true))
-		pthread_atfork(NULL, NULL, child);
+		pthread_atfork(NULL, NULL, reinit_stub_lock);
 	pthread_mutex_lock(&lock);
 }
 
-static void give(void)
+static void unlock_stubs(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
 /* ---- rows ---- */
 
-static struct stub_row *find(const char *name)
+static struct stub_row *find_stub_row(const char *name)
 {
 	uint64_t h = hash_str(0, name);
 
@@ -73,10 +78,10 @@ static struct stub_row *find(const char *name)
 	return NULL;
 }
 
-/* The row of a stub, made now if need be. name must last. NULL: nobody wants the function (any more), or no memory. */
+/* The row of a stub, made now if need be. name must last. NULL: the function is not wanted, or no memory. */
 static struct stub_row *row_of(const char *name)
 {
-	struct stub_row *r = find(name);
+	struct stub_row *r = find_stub_row(name);
 	struct provider p;
 
 	if (r)
@@ -85,7 +90,7 @@ static struct stub_row *row_of(const char *name)
 	if (!r)
 		return NULL;
 	r->api = runtime_make(name, elfsym_after_us(name, &p, 1) ? p.path : "");
-	if (!r->api) {
+	if (!r->api && !session_is_settled()) {
 		free(r);
 		return NULL;
 	}
@@ -116,7 +121,7 @@ static const struct stub_target *target_of(struct stub_row *r, void *code, void 
 }
 
 /* Makes the stub lead there from now on, if it leads nowhere yet. Without memory only this call goes there. */
-static struct tail lead(struct stub_row *r, struct stub_entry *e, void *code, void *context)
+static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *code, void *context)
 {
 	const struct stub_target *was = &e->first, *t = target_of(r, code, context);
 
@@ -126,9 +131,9 @@ static struct tail lead(struct stub_row *r, struct stub_entry *e, void *code, vo
 }
 
 /* Nothing is recorded, nothing is kept: just the function. */
-static struct tail straight(const char *name, uintptr_t pc)
+static struct tail lead_to_real(const char *name, uintptr_t pc)
 {
-	static const struct lib none;
+	static const struct adapter none;
 	const struct api_spec spec = {.symbol = name, .lib = &none};
 	bool several;
 
@@ -136,7 +141,7 @@ static struct tail straight(const char *name, uintptr_t pc)
 }
 
 /* The next call goes to stub_first() again. Targets are never freed: a thread may be on its way through one. */
-static void reset(struct stub_row *r)
+static void reset_stub(struct stub_row *r)
 {
 	struct stub_entry *e = atomic_load(&r->entry);
 
@@ -144,49 +149,89 @@ static void reset(struct stub_row *r)
 		atomic_store_explicit(&e->target, &e->first, memory_order_release);
 }
 
+/* The same for a row without api: the function is looked for once, unless there are several. */
+static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uintptr_t pc)
+{
+	static const struct adapter none;
+	const struct api_spec spec = {.symbol = r->name, .lib = &none};
+	uint32_t loads = real_loads();
+	bool several = false;
+	void *real = real_find(&spec, pc, &several);
+
+	atomic_store(&r->entry, e);
+	if (!real || several || !real_settled(loads))
+		return (struct tail){.target = real};
+	lead_stub(r, e, real, NULL);
+	/* A library that came meanwhile found the stub leading nowhere yet. */
+	if (!real_settled(loads))
+		reset_stub(r);
+	return (struct tail){.target = real};
+}
+
 /* Straight to the real function, as long as that is the only one and stays where it is. */
 static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
 {
 	void *real = call_real(r->api);
 
-	lead(r, e, real, NULL);
+	lead_stub(r, e, real, NULL);
 	/* stub_second() and stub_forget() change the state first. */
-	if (atomic_load(&r->api->state) != API_SKIP)
-		reset(r);
+	if (!(api_word(r->api) & API_SKIP))
+		reset_stub(r);
 	return (struct tail){real, NULL};
 }
 
 /* Without the lock: looking for the real function may ask the loader, and all of this can be done twice. */
-static struct tail choose(struct stub_entry *e, uintptr_t pc)
+static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 {
 	const char *name = stub_entry_name(e);
 	struct stub_row *r;
-	uint32_t state;
+	uint32_t word;
 	void *code, *context;
 	int err;
 
-	take();
+	/* Switched off for a while: nothing is decided that would stay. */
+	if (!recording_enabled() && !session_is_settled())
+		return lead_to_real(name, pc);
+	lock_stubs();
 	r = row_of(name);
-	give();
+	unlock_stubs();
 	if (!r)
-		return straight(name, pc);
+		return lead_to_real(name, pc);
+	if (!r->api)
+		return lead_unrecorded(r, e, pc);
 	atomic_store(&r->entry, e);
-	state = atomic_load_explicit(&r->api->state, memory_order_acquire);
-	if (state == API_NEW)
-		state = call_first_use(r->api, pc);
-	if (state == API_GONE) {
+	word = api_word(r->api);
+	if (!(word & API_STATES))
+		word = call_first_use(r->api, pc);
+	if (word & API_GONE) {
 		log_loss(LOSS_REAL,
 			"%s: no loaded library defines it (any more); the call returned 0", name);
 		return (struct tail){NULL, NULL};
 	}
-	if (state == API_SKIP)
+	if (word & API_SKIP)
 		return lead_straight(r, e);
 	err = ffi_entry(r->api, &code, &context);
 	if (!err)
-		return lead(r, e, code, context);
+		return lead_stub(r, e, code, context);
 	log_loss(LOSS_ENTRY, "%s: libffi cannot call it: %s; it is not recorded",
 		r->api->spec->symbol, strerror(-err));
-	return straight(name, pc);
+	return lead_to_real(name, pc);
+}
+
+struct choice {
+	struct stub_entry *e;
+	uintptr_t pc;
+	struct tail out;
+};
+
+static void choose_apart(void *arg)
+{
+	struct choice *c = arg;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	c->out = choose_target(c->e, c->pc);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* From stub_entry.S: a stub was called that has no target yet. first: what it then leads to, inside of its entry. */
@@ -194,9 +239,9 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	uintptr_t a2, uintptr_t a3, const struct stub_target *first, uintptr_t pc)
 {
 	struct stub_entry *e = (void *)((uintptr_t)first - offsetof(struct stub_entry, first));
-	struct thread_word *w = &thread_word;
-	int err = errno, cancel;
-	struct tail out;
+	struct choice c = {e, pc, {NULL, NULL}};
+	struct thread_state *w = &thread_state;
+	int err = errno;
 
 	(void)a0;
 	(void)a1;
@@ -204,40 +249,35 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	(void)a3;
 	/* From inside libprobe, or from a signal handler that interrupted it: the lock may be ours. */
 	if (w->busy)
-		return straight(stub_entry_name(e), pc);
+		return lead_to_real(stub_entry_name(e), pc);
 	w->busy++;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	out = choose(e, pc);
-	pthread_setcancelstate(cancel, NULL);
+	apart_call(choose_apart, &c);
 	w->busy--;
 	errno = err;
-	return out;
+	return c.out;
 }
 
 /* ---- what changes later ---- */
 
 void stub_second(const char *name)
 {
-	struct stub_row *r = find(name);
+	struct stub_row *r = find_stub_row(name);
 
-	if (!r || atomic_load(&r->api->state) == API_MULTI)
+	if (!r || (r->api && !api_change_state(r->api, API_ON | API_SKIP, API_MULTI)))
 		return;
-	atomic_store_explicit(&r->api->state, API_MULTI, memory_order_release);
-	reset(r);
+	reset_stub(r);
 }
 
-static bool in_use(const struct stub_row *r)
+static bool is_stub_in_use(const struct stub_row *r)
 {
-	uint32_t state = atomic_load(&r->api->state);
-
-	return state == API_ON || state == API_SKIP;
+	return !r->api || api_word(r->api) & (API_ON | API_SKIP);
 }
 
 bool stub_any_in_use(void)
 {
 	struct stub_row *r = atomic_load(&rows);
 
-	while (r && !in_use(r))
+	while (r && !is_stub_in_use(r))
 		r = r->next;
 	return r;
 }
@@ -245,26 +285,25 @@ bool stub_any_in_use(void)
 void stub_second_copies(const struct elf_file *f)
 {
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
-		if (in_use(r) && elf_file_defines(f, r->name))
+		if (is_stub_in_use(r) && elf_file_defines(f, r->name))
 			stub_second(r->name);
 }
 
 void stub_watch(struct api *a, bool watch)
 {
-	uint32_t was = watch ? API_SKIP : API_ON;
-
-	if (!atomic_compare_exchange_strong(&a->state, &was, watch ? API_ON : API_SKIP))
+	if (!api_change_state(a, watch ? API_SKIP : API_ON, watch ? API_ON : API_SKIP))
 		return;
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
 		if (r->api == a)
-			reset(r);
+			reset_stub(r);
 }
 
 void stub_forget(void)
 {
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next) {
-		atomic_store_explicit(&r->api->state, API_NEW, memory_order_release);
-		reset(r);
+		if (r->api)
+			api_renew(r->api);
+		reset_stub(r);
 	}
 }
 
@@ -281,9 +320,33 @@ static void make_row(const char *name, void *arg)
 
 void stub_each(void (*visit)(struct api *a, void *arg), void *arg)
 {
-	take();
+	lock_stubs();
 	elfsym_each_stub(make_row, NULL);
-	give();
+	unlock_stubs();
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
-		visit(r->api, arg);
+		if (r->api)
+			visit(r->api, arg);
+}
+
+struct each_without {
+	void (*visit)(const char *name, void *arg);
+	void *arg;
+};
+
+static void visit_without_row(const char *name, void *arg)
+{
+	const struct each_without *e = arg;
+	const struct stub_row *r = row_of(name);
+
+	if (!r || !r->api)
+		e->visit(name, e->arg);
+}
+
+void stub_each_without_row(void (*visit)(const char *name, void *arg), void *arg)
+{
+	struct each_without e = {visit, arg};
+
+	lock_stubs();
+	elfsym_each_stub(visit_without_row, &e);
+	unlock_stubs();
 }

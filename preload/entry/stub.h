@@ -2,12 +2,12 @@
 /*
  * Stub objects at work.
  *
- *	before.c      a library is about to be loaded: which stubs does it need?
- *	stub_load.c   puts a stub object into the process
- *	stub.c        the first call of each stub, and the rows behind them
- *	stub_file.c   stub objects for libraries that a program loads at start: `probe stub`, `probe run`
+ *	dlopen_hook.c  a library is about to be loaded: which stubs does it need?
+ *	stub_load.c    puts a stub object into the process
+ *	stub.c         the first call of each stub, and the rows behind them
+ *	stub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
  *
- * Locks: the loader's come before ours. The stub lock is held only while a row is made; nothing is asked of the loader
+ * Locks: the loader's come before ours. The stub lock is held only while a row is made; the loader is not called
  * under it (dl_iterate_phdr alone, which no constructor can block). It is taken before session.lock.
  * A forked child makes it anew. The hook of dlopen takes no lock of ours at all: two threads that load the same library
  * at once may both make stubs for it; the first object of the global scope then has all the calls.
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/api.h"
+#include "api/api.h"
 #include "entry/stub_elf.h"
 
 /* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
@@ -47,7 +47,7 @@ bool stub_any_in_use(void);
 void stub_second_copies(const struct elf_file *f);
 
 /*
- * Whether the calls through the stub of that row are asked about (as they are at first), or go straight to the real
+ * Whether the calls through the stub of that row are recorded (as they are at first), or go straight to the real
  * function and cost nothing. Not where they depend on the caller. Any thread.
  */
 void stub_watch(struct api *a, bool watch);
@@ -57,6 +57,9 @@ void stub_forget(void);
 
 /* For `probe check`: calls visit for the row behind each stub, made for that if it does not exist yet. */
 void stub_each(void (*visit)(struct api *a, void *arg), void *arg);
+
+/* The functions of which it could not be made, by their linker's names. */
+void stub_each_without_row(void (*visit)(const char *name, void *arg), void *arg);
 
 /* With PROBE_STUB_FILE and PROBE_STUB_FOR in the environment: writes the stub object for that program into that file. */
 void stub_file_write(void);

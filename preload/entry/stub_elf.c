@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
 
 #define ENTRY_SYMBOL "probe_stub_entry"
 #define FIRST 2 /* symbols 0 (none) and 1 (ENTRY_SYMBOL, undefined) are not in the hash table */
@@ -49,7 +49,7 @@ int stub_elf_machine(void)
 #endif
 }
 
-static uint64_t up(uint64_t v, uint64_t to)
+static uint64_t align_up(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) / to * to;
 }
@@ -73,17 +73,18 @@ static void lay_out(struct layout *l, const struct machine *m, const struct stub
 		   (needed ? strlen(needed) + 1 : 0);
 	for (uint32_t i = 0; i < n; i++)
 		l->strsz += strlen(name[i].text) + 1;
-	l->hash = up(sizeof(Elf64_Ehdr) + PHDRS * sizeof(Elf64_Phdr), 8);
-	l->sym = up(l->hash + 16 + 8 * (uint64_t)l->words + 4 * ((uint64_t)l->buckets + n), 8);
+	l->hash = align_up(sizeof(Elf64_Ehdr) + PHDRS * sizeof(Elf64_Phdr), 8);
+	l->sym =
+		align_up(l->hash + 16 + 8 * (uint64_t)l->words + 4 * ((uint64_t)l->buckets + n), 8);
 	l->rela = l->sym + (FIRST + (uint64_t)n) * sizeof(Elf64_Sym);
 	l->versym = l->rela + 2 * (uint64_t)n * sizeof(Elf64_Rela);
-	l->verdef = up(l->versym + (FIRST + (uint64_t)n) * sizeof(Elf64_Half), 8);
+	l->verdef = align_up(l->versym + (FIRST + (uint64_t)n) * sizeof(Elf64_Half), 8);
 	l->str = l->verdef + sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux);
 	l->readable = l->str + l->strsz;
-	l->text = up(l->readable, m->page);
+	l->text = align_up(l->readable, m->page);
 	l->text_end = l->text + (uint64_t)STUB_BYTES * n;
-	l->data = up(l->text_end, m->page);
-	l->entries = up(l->data + DYNS * sizeof(Elf64_Dyn), 64);
+	l->data = align_up(l->text_end, m->page);
+	l->entries = align_up(l->data + DYNS * sizeof(Elf64_Dyn), 64);
 	l->end = l->entries + (uint64_t)n * sizeof(struct stub_entry);
 }
 
@@ -234,7 +235,7 @@ static int by_bucket(const void *x, const void *y)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-static void fill(uint8_t *image, const struct layout *l, const struct machine *m,
+static void fill_stub_image(uint8_t *image, const struct layout *l, const struct machine *m,
 	const struct stub_name *name, const struct item *item, const char *needed)
 {
 	uint64_t at = 1;
@@ -289,7 +290,7 @@ void *stub_elf_build(
 	}
 	qsort(item, n, sizeof(*item), by_bucket);
 	put_heads(image, &l, m, machine);
-	fill(image, &l, m, name, item, needed);
+	fill_stub_image(image, &l, m, name, item, needed);
 	free(item);
 	*size = l.end;
 	return image;

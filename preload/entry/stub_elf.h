@@ -9,7 +9,7 @@
  *
  * A target is never changed once it can be seen, so a thread that is in a stub while it is given another target sees
  * either of them whole; no branch is needed to tell an armed stub from one that goes straight to the real function. At
- * first the target lies in the entry itself and leads to probe_stub_entry in libprobe.so (stub_entry.S), which learns
+ * first the target lies in the entry itself and leads to probe_stub_entry in libprobe.so (stub_entry.S), which finds out
  * from %r11 / x16 which stub was called.
  *
  * The object has three segments, readable, executable, writable; none is writable and executable. It has the dynamic
@@ -17,7 +17,7 @@
  * from other objects.
  *
  * References bind to stubs, dlsym does not find them: a program that asks for a function gets the answer that it would get
- * without us, and lookup.c decides what to hand out. That is a matter of versions. A symbol with the hidden version of
+ * without us, and dl_hooks.c decides what to hand out. That is a matter of versions. A symbol with the hidden version of
  * index 2 is taken by glibc for an unversioned reference (index below 3) but not for dlsym (index below 2): check_match()
  * in elf/dl-lookup.c. It is not taken for a reference with a version either, so a name that its library gives a version
  * has the base version here, which is good for all, and shows in dlsym.
@@ -29,7 +29,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STUB_SONAME "libprobe-stubs.so"
 #define STUB_BYTES 32 /* code of one, a multiple of 16 */
 #define STUB_MAX 262144 /* names in one object */
 

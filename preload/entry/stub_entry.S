@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where stubs lead at first, and the stubs that lie in libprobe.so itself: the latter are handed out by dlsym for
- * functions of a certain handle (bind.c). Shape and registers of a stub: stub_elf.h.
+ * functions of a certain handle (bound_stub.c). Shape and registers of a stub: stub_elf.h.
  */
-#include "entry/bind.h"
-#include "entry/tail.inc"
+#include "entry/bound_stub.h"
+#include "entry/hook_jump.inc"
 
 	TAIL probe_stub_entry, stub_first
 

@@ -13,17 +13,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/apart.h"
+#include "base/environment.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "entry/elf_search.h"
-#include "entry/elfsym.h"
-#include "entry/runtime.h"
+#include "elf/elf_search.h"
+#include "elf/elfsym.h"
+#include "elf/object_at.h"
+#include "entry/provider.h"
 #include "entry/stub.h"
 #include "entry/stub_elf.h"
-#include "session.h"
+#include "session/state.h"
 
-static const char *value_of(const char *name)
+static const char *startup_setting(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -47,22 +50,33 @@ static void write_file(const char *path, const struct stub_names *names)
 		munmap(image, size);
 }
 
-void stub_file_write(void)
+struct wanted_file {
+	const char *file, *program;
+};
+
+static void collect_and_write(void *arg)
 {
-	const char *file = value_of("PROBE_STUB_FILE"), *program = value_of("PROBE_STUB_FOR");
+	const struct wanted_file *w = arg;
 	struct stub_names names = {0};
 
-	if (!file || !program)
-		return;
-	thread_word.busy++;
+	thread_state.busy++;
 	log_config_now();
 	if (session_configure() && runtime_any()) {
-		stub_collect(&names, program, value_of("LD_LIBRARY_PATH"));
+		stub_collect(&names, w->program, startup_setting("LD_LIBRARY_PATH"));
 		if (names.n && !names.failed)
-			write_file(file, &names);
+			write_file(w->file, &names);
 	}
 	stub_names_free(&names);
-	thread_word.busy--;
+	thread_state.busy--;
+}
+
+void stub_file_write(void)
+{
+	struct wanted_file w = {
+		startup_setting("PROBE_STUB_FILE"), startup_setting("PROBE_STUB_FOR")};
+
+	if (w.file && w.program)
+		apart_call(collect_and_write, &w);
 }
 
 /* ---- out of reach ---- */
@@ -93,7 +107,7 @@ struct look {
 	const char *object;
 };
 
-static bool function(const struct elf_function *fn, void *arg)
+static bool visit_unstubbed(const struct elf_function *fn, void *arg)
 {
 	struct look *l = arg;
 	struct provider stub;
@@ -117,7 +131,7 @@ void stub_each_missed(void (*visit)(const char *name, const char *object, void *
 		if (elf_file_open(&f, p->item[i]) == 0) {
 			l.object = p->item[i];
 			if (!f.soname || strcmp(f.soname, STUB_SONAME))
-				elf_file_functions(&f, function, &l);
+				elf_file_functions(&f, visit_unstubbed, &l);
 			elf_file_close(&f);
 		}
 		free(p->item[i]);
@@ -125,7 +139,7 @@ void stub_each_missed(void (*visit)(const char *name, const char *object, void *
 	free(p);
 }
 
-static void say(const char *name, const char *object, void *arg)
+static void log_first_unstubbed(const char *name, const char *object, void *arg)
 {
 	bool *said = arg;
 
@@ -144,5 +158,5 @@ void stub_report_missed(void)
 	bool said = false;
 
 	if (!atomic_exchange(&done, true))
-		stub_each_missed(say, &said);
+		stub_each_missed(log_first_unstubbed, &said);
 }

@@ -13,11 +13,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/log.h"
-#include "entry/real.h"
+#include "resolve/real.h"
 #include "entry/stub.h"
 #include "entry/stub_elf.h"
-#include "session.h"
+#include "session/state.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -25,7 +26,7 @@
 
 typedef void *dlopen_fn(const char *file, int mode);
 
-static int put(int fd, const void *image, size_t size)
+static int write_image(int fd, const void *image, size_t size)
 {
 	const char *p = image;
 
@@ -46,7 +47,7 @@ static int put(int fd, const void *image, size_t size)
  * "/proc/self/fd/" and the number: descriptors are used again, so a number in dots and slashes, which the kernel passes
  * over, goes between.
  */
-static void unique(char *path, size_t cap, int fd)
+static void make_unique_fd_path(char *path, size_t cap, int fd)
 {
 	static atomic_uint count;
 	size_t at = (size_t)snprintf(path, cap, "/proc/self/fd/");
@@ -69,15 +70,15 @@ static int from_memory(dlopen_fn *open_object, const void *image, size_t size)
 		fd = memfd_create("libprobe-stubs", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 	if (fd < 0)
 		return -errno;
-	err = put(fd, image, size);
-	unique(path, sizeof(path), fd);
+	err = write_image(fd, image, size);
+	make_unique_fd_path(path, sizeof(path), fd);
 	if (!err && !open_object(path, RTLD_NOW | RTLD_GLOBAL))
 		err = -EACCES;
 	close(fd);
 	return err;
 }
 
-static const char *temporary(void)
+static const char *stub_tmpdir(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
 		if (strncmp(*e, "TMPDIR=", 7) == 0 && (*e)[7])
@@ -89,12 +90,12 @@ static int from_file(dlopen_fn *open_object, const void *image, size_t size, cha
 {
 	int fd, err;
 
-	if ((size_t)snprintf(path, cap, "%s/libprobe-stubs-XXXXXX", temporary()) >= cap)
+	if ((size_t)snprintf(path, cap, "%s/libprobe-stubs-XXXXXX", stub_tmpdir()) >= cap)
 		return -ENAMETOOLONG;
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = put(fd, image, size);
+	err = write_image(fd, image, size);
 	close(fd);
 	if (!err && !open_object(path, RTLD_NOW | RTLD_GLOBAL))
 		err = -EACCES;

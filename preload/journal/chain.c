@@ -32,21 +32,24 @@ int chain_attach(struct chain *c, struct journal *j, int64_t tid)
 
 void chain_detach(struct chain *c)
 {
+	uint32_t live = JT_LIVE;
+
+	/* One that is lost stays so. */
 	if (c->slot)
-		atomic_store_explicit(&c->slot->state, JT_DEAD, memory_order_release);
+		atomic_compare_exchange_strong(&c->slot->state, &live, JT_DEAD);
 	c->slot = NULL;
 	c->chunk = NULL;
 }
 
 /*
- * Each thread looks from a place of its own on, so that it is mostly given chunks that it had before: to write what
+ * Each thread starts its search at a different place, so that it is mostly given chunks that it had before: to write what
  * another core wrote last takes several times as long. From there it is the lowest free one, so that few pages are
  * touched where there are few records.
  */
 #define CHUNKS_APART 32u
 
 /* -1: none is free. */
-static int64_t claim(struct journal *j, uint32_t slot)
+static int64_t claim_chunk(struct journal *j, uint32_t slot)
 {
 	struct journal_head *h = j->head;
 	uint32_t words = (h->nchunk + 63) / 64, from = slot * CHUNKS_APART % h->nchunk;
@@ -72,21 +75,31 @@ static int64_t claim(struct journal *j, uint32_t slot)
 	return -1;
 }
 
+/* False: its chain was given up, and there is no other slot. */
+static bool leave_lost_chain(struct chain *c)
+{
+	return atomic_load_explicit(&c->slot->state, memory_order_relaxed) != JT_LOST ||
+	       chain_attach(c, c->j, c->slot->tid) == 0;
+}
+
 /* last: the last chunks may be taken too. */
 static bool next_chunk(struct chain *c, bool last, bool *wake)
 {
+	if (!leave_lost_chain(c))
+		return false;
+
 	_Atomic uint64_t *free_chunks = &c->j->head->free_chunks;
 	uint32_t keep = last ? 0 : c->j->head->nchunk / JOURNAL_ENDS;
 	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep
 			    ? -1
-			    : claim(c->j, c->index);
+			    : claim_chunk(c->j, c->index);
 
 	if (i < 0) {
 		*wake = true;
 		return false;
 	}
 	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <=
-		c->j->head->nchunk / 2)
+		c->j->head->nchunk - c->j->head->nchunk / JOURNAL_EARLY)
 		*wake = true;
 
 	uint32_t touched = atomic_load_explicit(&c->j->touched, memory_order_relaxed);
@@ -110,7 +123,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 	return true;
 }
 
-static inline void *reserve(struct chain *c, uint32_t bytes, bool last, bool *wake)
+static inline void *reserve_entry(struct chain *c, uint32_t bytes, bool last, bool *wake)
 {
 	void *p = chain_room(c, bytes);
 
@@ -123,12 +136,12 @@ static inline void *reserve(struct chain *c, uint32_t bytes, bool last, bool *wa
 
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake)
 {
-	return reserve(c, bytes, false, wake);
+	return reserve_entry(c, bytes, false, wake);
 }
 
 void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 {
-	return reserve(c, bytes, true, wake);
+	return reserve_entry(c, bytes, true, wake);
 }
 
 int journal_dict_add(

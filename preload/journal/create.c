@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, mapping and checking a journal file. */
+/* Making, mapping and checking a journal. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "journal/journal.h"
+#include "journal/segment.h"
 
 #define PAGE 4096u
 
@@ -18,7 +21,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 }
 
 /* Divides the file: 1/16 dictionary, 1/8 parked records, the rest chunks. Returns -EINVAL if no chunk fits. */
-static int geometry(struct journal_head *h, uint64_t bytes)
+static int divide_journal(struct journal_head *h, uint64_t bytes)
 {
 	uint64_t at = round_up(sizeof(*h), PAGE);
 
@@ -30,9 +33,9 @@ static int geometry(struct journal_head *h, uint64_t bytes)
 	h->dict_off = at;
 	h->dict_bytes = round_up(bytes / 16, PAGE);
 	at += h->dict_bytes;
-	h->park_off = at;
-	h->park_bytes = round_up(bytes / 8, PAGE);
-	at += h->park_bytes;
+	h->pending_off = at;
+	h->pending_bytes = round_up(bytes / 8, PAGE);
+	at += h->pending_bytes;
 	h->chunk_off = at;
 	if (at + JOURNAL_CHUNK_MIN > bytes)
 		return -EINVAL;
@@ -46,7 +49,7 @@ static int geometry(struct journal_head *h, uint64_t bytes)
 	return 0;
 }
 
-static int allocate(int dirfd, const char *name, uint64_t bytes)
+static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes)
 {
 	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
@@ -67,18 +70,41 @@ static int allocate(int dirfd, const char *name, uint64_t bytes)
 	return fd;
 }
 
+static size_t whole_pages(size_t bytes)
+{
+	return round_up(bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : bytes, PAGE);
+}
+
+/* In place: the head is large, and the thread whose call starts the recording may have little stack. */
+static void fill_journal_head(struct journal *j, void *p, size_t bytes, enum journal_kind kind)
+{
+	struct journal_head *h = p;
+
+	h->version = JOURNAL_VERSION;
+	h->head_bytes = sizeof(*h);
+	divide_journal(h, bytes); /* always room for a chunk: JOURNAL_BYTES_MIN */
+	h->rank = h->world_size = -1;
+	atomic_init(&h->free_chunks, h->nchunk);
+	atomic_init(&h->state, JS_RUNNING);
+	/* The magic comes last: a journal without it was never in use. */
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
+	*j = (struct journal){.head = p,
+		.bytes = bytes,
+		.kind = kind,
+		.safe = kind != JK_MEMORY,
+		.lock = {.fd = -1}};
+}
+
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 {
-	struct journal_head h = {.version = JOURNAL_VERSION, .head_bytes = sizeof(h)};
 	int fd = -1;
 
-	bytes = round_up(bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : bytes, PAGE);
-	if (geometry(&h, bytes) < 0)
-		return -EINVAL;
+	bytes = whole_pages(bytes);
 	if (dirfd != -1) {
 		if (bytes > io_file_limit())
 			return -EFBIG;
-		fd = allocate(dirfd, name, bytes);
+		fd = allocate_journal_file(dirfd, name, bytes);
 		if (fd < 0)
 			return fd;
 	}
@@ -87,24 +113,60 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 		fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
 	int err = p == MAP_FAILED ? -errno : 0;
 
-	if (fd >= 0) {
-		close(fd);
-		if (err)
+	if (err) {
+		if (fd >= 0) {
+			close(fd);
 			unlinkat(dirfd, name, 0);
-	}
-	if (err)
+		}
 		return err;
-	h.rank = h.world_size = -1;
-	atomic_init(&h.free_chunks, h.nchunk);
-	atomic_init(&h.state, JS_RUNNING);
-	memcpy(p, &h, sizeof(h));
-	/* The magic comes last: a file without it was never in use. */
-	memcpy(((struct journal_head *)p)->magic, JOURNAL_MAGIC, sizeof(h.magic));
-	*j = (struct journal){.head = p, .bytes = bytes, .safe = fd >= 0};
+	}
+
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	fill_journal_head(j, p, bytes, fd < 0 ? JK_MEMORY : JK_FILE);
+	j->head->locked = locked;
+	if (fd >= 0)
+		io_keep(&j->lock, fd);
 	return 0;
 }
 
-static bool ends(const char *s, size_t cap)
+int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap)
+{
+	char at[SEGMENT_PATH_MAX];
+	struct segment s;
+	void *p;
+	int err;
+
+	bytes = whole_pages(bytes);
+	p = segment_make(&s, seed, bytes, &err);
+	if (!p)
+		return err;
+	fill_journal_head(j, p, bytes, JK_SEGMENT);
+	segment_path(&s, at);
+	snprintf(path, cap, "%s", at);
+	return 0;
+}
+
+void journal_lock_again(struct journal *j, const char *path)
+{
+	struct io_kept now;
+	int fd;
+
+	if (j->kind != JK_FILE || !j->head->locked || io_kept_is(&j->lock, NULL))
+		return;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	io_keep(&now, fd);
+	if (now.dev != j->lock.dev || now.ino != j->lock.ino ||
+		flock(now.fd, LOCK_EX | LOCK_NB) < 0) {
+		io_kept_close(&now);
+		return;
+	}
+	j->lock = now;
+}
+
+static bool is_terminated(const char *s, size_t cap)
 {
 	return memchr(s, 0, cap) != NULL;
 }
@@ -113,16 +175,18 @@ static bool ends(const char *s, size_t cap)
 static bool is_sound(const struct journal_head *h)
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
-		if (!ends(h->loss[i], sizeof(h->loss[i])))
+		if (!is_terminated(h->loss[i], sizeof(h->loss[i])))
 			return false;
-	return ends(h->owner.host, sizeof(h->owner.host)) &&
-	       ends(h->owner.boot_id, sizeof(h->owner.boot_id)) && ends(h->run, sizeof(h->run)) &&
-	       ends(h->journal_path, sizeof(h->journal_path)) && h->clock.ns_per_tick >= 0 &&
-	       h->clock.ns_per_tick < 1e6 && h->clock_last.ns_per_tick >= 0 &&
-	       h->clock_last.ns_per_tick < 1e6;
+	return is_terminated(h->owner.host, sizeof(h->owner.host)) &&
+	       is_terminated(h->folder, sizeof(h->folder)) &&
+	       is_terminated(h->owner.boot_id, sizeof(h->owner.boot_id)) &&
+	       is_terminated(h->run, sizeof(h->run)) &&
+	       is_terminated(h->journal_path, sizeof(h->journal_path)) &&
+	       h->clock.ns_per_tick >= 0 && h->clock.ns_per_tick < 1e6 &&
+	       h->clock_last.ns_per_tick >= 0 && h->clock_last.ns_per_tick < 1e6;
 }
 
-static int check(const struct journal_head *h, uint64_t bytes)
+static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 {
 	static const char none[sizeof(((struct journal_head *)0)->magic)];
 	struct journal_head want = {0};
@@ -133,25 +197,60 @@ static int check(const struct journal_head *h, uint64_t bytes)
 		return -EINVAL;
 	if (h->version != JOURNAL_VERSION || h->head_bytes != sizeof(*h))
 		return -EPROTO;
-	if (h->bytes != bytes || geometry(&want, bytes) < 0)
+	if (h->bytes != bytes || divide_journal(&want, bytes) < 0)
 		return -EINVAL;
 	/* The offsets follow from the size: a head that says otherwise is damaged. */
 	if (h->thread_off != want.thread_off || h->commit_off != want.commit_off ||
 		h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
-		h->park_off != want.park_off || h->park_bytes != want.park_bytes ||
+		h->pending_off != want.pending_off || h->pending_bytes != want.pending_bytes ||
 		h->chunk_off != want.chunk_off || h->chunk_bytes != want.chunk_bytes ||
 		h->nchunk != want.nchunk || h->nthread > JOURNAL_THREADS)
 		return -EINVAL;
 	return is_sound(h) ? 0 : -EINVAL;
 }
 
+/* What is mapped at p is a journal, or is unmapped again. */
+static int take_mapping(
+	struct journal *j, void *p, size_t bytes, enum journal_kind kind, bool rdonly)
+{
+	int err = bytes < sizeof(struct journal_head) ? -EINVAL : check_journal_head(p, bytes);
+
+	if (err) {
+		munmap(p, bytes);
+		return err;
+	}
+	*j = (struct journal){.head = p,
+		.bytes = bytes,
+		.kind = kind,
+		.safe = true,
+		.rdonly = rdonly,
+		.left = true,
+		.lock = {.fd = -1}};
+	return 0;
+}
+
+static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
+{
+	size_t bytes;
+	int err;
+	void *p = segment_map(s, &bytes, rdonly, &err);
+
+	return p ? take_mapping(j, p, bytes, JK_SEGMENT, rdonly) : err;
+}
+
 int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 {
-	int fd = openat(dirfd, name, (rdonly ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	struct segment s;
+
+	if (segment_parse(name, &s))
+		return open_segment(j, &s, rdonly);
+
+	int fd = io_open_regular(dirfd, name,
+		(rdonly ? O_RDONLY : O_RDWR) | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW), 0);
 	struct stat st = {0};
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof(struct journal_head)) {
 		close(fd);
 		return st.st_size ? -EINVAL : -ENODATA;
@@ -162,16 +261,7 @@ int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 	int err = p == MAP_FAILED ? -errno : 0;
 
 	close(fd);
-	if (err)
-		return err;
-	err = check(p, bytes);
-	if (err) {
-		munmap(p, bytes);
-		return err;
-	}
-	*j = (struct journal){
-		.head = p, .bytes = bytes, .safe = true, .rdonly = rdonly, .left = true};
-	return 0;
+	return err ? err : take_mapping(j, p, bytes, JK_FILE, rdonly);
 }
 
 void journal_close(struct journal *j)
@@ -179,4 +269,22 @@ void journal_close(struct journal *j)
 	if (j->head)
 		munmap(j->head, j->bytes);
 	j->head = NULL;
+	io_kept_close(&j->lock);
+}
+
+bool journal_exists(const char *path)
+{
+	struct segment_state state;
+	struct segment s;
+
+	return segment_parse(path, &s) ? segment_look(&s, &state) == 0 : access(path, F_OK) == 0;
+}
+
+int journal_remove(const char *path)
+{
+	struct segment s;
+
+	if (segment_parse(path, &s))
+		return segment_remove(&s);
+	return unlink(path) < 0 ? -errno : 0;
 }

@@ -12,16 +12,32 @@ static uint32_t fixed_bytes(const struct journal_entry *e)
 		return sizeof(struct journal_call);
 	case JE_END:
 		return sizeof(struct journal_end);
-	case JE_TENSORS:
-		return sizeof(struct journal_tensors);
 	case JE_STACK:
 		return sizeof(struct journal_stack);
 	case JE_COMM:
 		return sizeof(struct journal_comm);
-	case JE_STEP:
-		return sizeof(struct journal_step);
+	case JE_KIND:
+		return sizeof(struct journal_kind_row);
+	case JE_NAME:
+		return sizeof(struct journal_name);
+	case JE_SCALAR:
+		return sizeof(struct journal_scalar);
 	}
 	return 0;
+}
+
+/* Do its dimensions, its values and three strings lie inside? */
+static bool is_kind_whole(const struct journal_kind_row *k)
+{
+	const char *p = (const char *)(k + 1), *end = (const char *)k + k->e.bytes;
+	size_t numbers = 8 * ((size_t)k->ndim + k->e.n);
+	unsigned n = 3;
+
+	if (k->ndim > JOURNAL_KIND_DIMS || numbers > (size_t)(end - p))
+		return false;
+	for (p += numbers; n && p < end && (p = memchr(p, 0, (size_t)(end - p))); n--)
+		p++;
+	return n == 0;
 }
 
 const struct journal_entry *journal_entry_at(
@@ -42,13 +58,18 @@ const struct journal_entry *journal_entry_at(
 		if ((e->bytes - fixed) / 8 < e->n || s->text_bytes > e->bytes - fixed - 8u * e->n)
 			return NULL;
 	}
+	if (e->type == JE_KIND && !is_kind_whole((const struct journal_kind_row *)e))
+		return NULL;
+	if (e->type == JE_NAME && (e->bytes - fixed) / 8 <= e->n)
+		return NULL;
 	/* Strings must end inside. */
-	if (e->type == JE_COMM && (e->bytes == fixed || ((const char *)e)[e->bytes - 1] != 0))
+	if ((e->type == JE_COMM || e->type == JE_NAME) &&
+		(e->bytes == fixed || ((const char *)e)[e->bytes - 1] != 0))
 		return NULL;
 	return e;
 }
 
-static const struct journal_tensor *checked(const struct journal_entry *e, uint32_t at)
+static const struct journal_tensor *checked_tensor_at(const struct journal_entry *e, uint32_t at)
 {
 	if (at > e->bytes || e->bytes - at < sizeof(struct journal_tensor))
 		return NULL;
@@ -60,21 +81,20 @@ static const struct journal_tensor *checked(const struct journal_entry *e, uint3
 
 const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
 {
-	return checked(e, fixed_bytes(e));
+	return checked_tensor_at(e, fixed_bytes(e));
 }
 
 const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t)
 {
-	return checked(
+	return checked_tensor_at(
 		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 
-/* True if the entry holds the strings of its kind: nobody reads on behind it in search of a NUL. */
+/* True if the entry holds the strings of its kind: no reader runs past its end in search of a NUL. */
 static bool has_strings(const struct dict_entry *e, uint16_t kind, uint32_t bytes)
 {
-	static const uint8_t want[] = {
-		[DICT_API] = 3, [DICT_NAME] = 1, [DICT_META] = 2, [DICT_MODULE] = 2};
+	static const uint8_t want[] = {[DICT_API] = 3, [DICT_META] = 2, [DICT_MODULE] = 2};
 	const char *p = (const char *)(e + 1), *end = (const char *)e + bytes;
 	unsigned n = kind < sizeof(want) ? want[kind] : 0;
 

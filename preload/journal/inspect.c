@@ -4,17 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
+#include "base/redop.h"
+
 struct look {
 	const struct journal *j;
 	void (*fn)(void *, const struct inspect_call *);
 	void *arg;
 	uint32_t n;
+	uint64_t latest; /* ticks */
 	/* Asynchronous calls seen so far whose END has not been seen. */
 	const struct journal_call **pending;
 	size_t npending, cap;
 };
 
-static void names(const struct look *l, uint32_t id, struct inspect_call *c)
+static void fill_api_names(const struct look *l, uint32_t id, struct inspect_call *c)
 {
 	const char *p = journal_dict_get(l->j, DICT_API, (uint16_t)id);
 
@@ -26,7 +30,7 @@ static void names(const struct look *l, uint32_t id, struct inspect_call *c)
 	}
 }
 
-static void show(struct look *l, const struct journal_call *r, bool async)
+static void show_open_call(struct look *l, const struct journal_call *r, bool async)
 {
 	struct inspect_call c = {
 		.seq = r->seq,
@@ -45,7 +49,17 @@ static void show(struct look *l, const struct journal_call *r, bool async)
 		.async = async,
 	};
 
-	names(l, r->api, &c);
+	fill_api_names(l, r->api, &c);
+	c.redop = redop_name[r->redop < REDOP_COUNT ? r->redop : 0];
+	c.dtype = "";
+	/* One that is kept elsewhere while it runs is not as sure to be whole. */
+	if (!async && r->e.n && r->e.bytes >= sizeof(*r) + sizeof(struct journal_tensor)) {
+		const struct journal_tensor *t = (const struct journal_tensor *)(r + 1);
+
+		c.dtype = dtype_info(t->dtype)->name;
+		c.count = t->count;
+		c.bytes = t->bytes;
+	}
 	l->fn(l->arg, &c);
 	l->n++;
 }
@@ -65,7 +79,7 @@ static void note_pending(struct look *l, const struct journal_call *c)
 }
 
 /* Every entry from the committed position of a chain to its end. */
-static void walk(struct look *l, uint32_t slot, const struct journal_commit *commit,
+static void walk_chain(struct look *l, uint32_t slot, const struct journal_commit *commit,
 	void (*visit)(struct look *, const struct journal_entry *))
 {
 	const struct journal_thread *t = journal_thread(l->j, slot);
@@ -108,7 +122,7 @@ static void visit_call(struct look *l, const struct journal_entry *e)
 	uint8_t state = atomic_load_explicit(&e->state, memory_order_acquire);
 
 	if (state == JCS_OPEN)
-		show(l, c, false);
+		show_open_call(l, c, false);
 	else if (state == JCS_ASYNC)
 		note_pending(l, c);
 }
@@ -125,14 +139,14 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 			l->pending[i] = NULL;
 }
 
-static void parked(struct look *l, uint64_t commit)
+static void show_pending_calls(struct look *l, uint64_t commit)
 {
 	const struct journal_head *h = l->j->head;
-	uint32_t n = (uint32_t)(h->park_bytes / PARK_UNIT);
+	uint32_t n = (uint32_t)(h->pending_bytes / PENDING_UNIT);
 
 	for (uint32_t i = 0; i < n;) {
-		const struct park_slot *s =
-			(const void *)((const char *)h + h->park_off + (uint64_t)i * PARK_UNIT);
+		const struct pending_slot *s = (const void *)((const char *)h + h->pending_off +
+							      (uint64_t)i * PENDING_UNIT);
 		const struct journal_call *c = (const void *)s->data;
 		uint64_t born = s->born, died = s->died;
 		uint32_t units = s->units;
@@ -142,13 +156,13 @@ static void parked(struct look *l, uint64_t commit)
 			continue;
 		}
 		if (born <= commit && (!died || died > commit) && c->e.type == JE_CALL && c->seq &&
-			units * PARK_UNIT >= sizeof(*s) + sizeof(*c))
+			units * PENDING_UNIT >= sizeof(*s) + sizeof(*c))
 			note_pending(l, c);
 		i += units;
 	}
 }
 
-static void waits(struct look *l)
+static void show_waits(struct look *l)
 {
 	for (uint32_t i = 0; i < JOURNAL_THREADS && i < l->j->head->nthread; i++) {
 		const struct journal_thread *t = journal_thread(l->j, i);
@@ -165,11 +179,13 @@ static void waits(struct look *l)
 			.peer = JOURNAL_NONE,
 			.tag = JOURNAL_NONE,
 			.waiting = true,
+			.redop = "",
+			.dtype = "",
 		};
 
 		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
 			continue;
-		names(l, api, &c);
+		fill_api_names(l, api, &c);
 		l->fn(l->arg, &c);
 		l->n++;
 	}
@@ -186,17 +202,46 @@ uint32_t inspect_open(
 	if (!commit)
 		return 0;
 	memcpy(commit, journal_commit(j, seq), sizeof(*commit));
-	parked(&l, seq);
+	show_pending_calls(&l, seq);
 	for (uint32_t i = 0; i < n; i++)
-		walk(&l, i, commit, visit_call);
+		walk_chain(&l, i, commit, visit_call);
 	if (l.npending)
 		for (uint32_t i = 0; i < n; i++)
-			walk(&l, i, commit, visit_end);
+			walk_chain(&l, i, commit, visit_end);
 	for (size_t i = 0; i < l.npending; i++)
 		if (l.pending[i])
-			show(&l, l.pending[i], true);
-	waits(&l);
+			show_open_call(&l, l.pending[i], true);
+	show_waits(&l);
 	free(l.pending);
 	free(commit);
 	return l.n;
+}
+
+static void visit_time(struct look *l, const struct journal_entry *e)
+{
+	const struct journal_call *c = (const struct journal_call *)e;
+	uint64_t at = 0;
+
+	if (e->type == JE_CALL)
+		at = atomic_load_explicit(&e->state, memory_order_acquire) == JCS_CLOSED ? c->end
+											 : c->start;
+	else if (e->type == JE_END)
+		at = ((const struct journal_end *)e)->end;
+	if (at > l->latest)
+		l->latest = at;
+}
+
+uint64_t inspect_latest(const struct journal *j)
+{
+	struct look l = {.j = j};
+	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
+
+	for (uint32_t i = 0; i < JOURNAL_THREADS && i < j->head->nthread; i++) {
+		const struct journal_thread *t = journal_thread(j, i);
+
+		walk_chain(&l, i, journal_commit(j, seq), visit_time);
+		if (t->wait_api && t->wait_tick > l.latest)
+			l.latest = t->wait_tick;
+	}
+	return l.latest ? clock_to_real(&j->head->clock, l.latest) : 0;
 }

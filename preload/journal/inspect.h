@@ -10,6 +10,9 @@
 
 struct inspect_call {
 	const char *lib, *api, *op;
+	const char *redop,
+		*dtype; /* "": none, or not known; dtype, count and bytes of its first tensor so far */
+	uint64_t count, bytes;
 	uint64_t seq, comm; /* comm 0: none */
 	int64_t comm_seq; /* JOURNAL_NONE64: none */
 	uint64_t start_ns; /* Unix epoch */
@@ -22,5 +25,8 @@ struct inspect_call {
 /* Calls fn for each open call and each thread that waits. Returns how many. */
 uint32_t inspect_open(
 	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg);
+
+/* When the latest thing that lies in it happened (Unix epoch); 0: nothing does. What is drained is not looked at. */
+uint64_t inspect_latest(const struct journal *j);
 
 #endif

@@ -10,16 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/io.h"
 #include "journal/layout.h"
+
+enum journal_kind { JK_MEMORY, JK_FILE, JK_SEGMENT };
 
 struct journal {
 	struct journal_head *head;
 	size_t bytes;
-	bool safe; /* backed by a file: survives the process */
+	enum journal_kind kind;
+	bool safe; /* in a file or a segment: survives the process */
 	bool rdonly;
 	_Atomic uint32_t
 		touched; /* chunks of which the writer has taken the page faults; 0: none, or all take their own */
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
+	struct io_kept
+		lock; /* the file, with flock(2): the kernel frees that when the process ends, however it does */
 };
 
 /*
@@ -30,12 +36,22 @@ struct journal {
 #define JOURNAL_BYTES_MIN (1u << 20)
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
 
+/* The same in a shared memory segment. seed: any number that differs between processes. path: what to open it by. */
+int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap);
+
+/* The program may have closed the descriptor of the lock: takes it again. path: where the file is now. */
+void journal_lock_again(struct journal *j, const char *path);
+
 /*
- * Maps an existing one. Checks magic, version, geometry: -EINVAL, -EPROTO (other version), -ENODATA (its process ended
- * before it was ready: nothing was ever in it), or -errno of open.
+ * Maps an existing one: a file, or a segment ("shm:...", segment.h). Checks magic, version, geometry: -EINVAL, -EPROTO
+ * (other version), -ENODATA (its process ended before it was ready: nothing was ever in it), or -errno of open.
  */
 int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly);
 void journal_close(struct journal *j);
+
+/* Is there a file, or a segment, of that absolute path? Removing it: 0 or -errno. */
+bool journal_exists(const char *path);
+int journal_remove(const char *path);
 
 static inline struct journal_thread *journal_thread(const struct journal *j, uint32_t slot)
 {
@@ -82,12 +98,19 @@ void chain_detach(struct chain *c);
 
 /*
  * Room for an entry of that many bytes (a multiple of 8, at most JOURNAL_ENTRY_MAX), NULL if no chunk is free. The
- * entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set when half of the
- * chunks are in use, and when those run out of which the writer has taken the page faults.
+ * entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set when an eighth of the
+ * chunks is in use, and when those run out of which the writer has taken the page faults.
  */
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 
-/* The same where the current chunk has the room, else NULL: chain_reserve() is to be asked. */
+/* More than two thirds of the chunks are in use. */
+static inline bool journal_is_crowded(const struct journal *j)
+{
+	return atomic_load_explicit(&j->head->free_chunks, memory_order_relaxed) <
+	       j->head->nchunk / 3;
+}
+
+/* The same where the current chunk has the room, else NULL: chain_reserve() is to be called. */
 static inline void *chain_room(struct chain *c, uint32_t bytes)
 {
 	return c->chunk && c->used + bytes <= c->cap ? c->chunk->data + c->used : NULL;

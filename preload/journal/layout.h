@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal: a fixed-size memory-mapped file that the job's threads write records into and the writer thread
- * drains. It is the only thing that a wrapped call writes, and it outlives the process: after kill -9 it holds
- * every call that had been left and the open record of each that had been entered.
+ * The journal: memory of a fixed size, mapped from a file or a shared memory segment (docs/journal-format.md), that the
+ * job's threads write records into and the writer thread drains. It is the only thing that a wrapped call writes, and
+ * it outlives the process: after kill -9 it holds every call that had been left and the open record of each that had
+ * been entered.
  *
- *   head | thread slots | commits (2) | dictionary | parked records | chunks ...
+ *   head | thread slots | commits (2) | dictionary | records in flight | chunks ...
  *
  * Threads. A recording thread owns a slot and a chain of chunks. It alone writes into them: entries are laid one
  * behind the other, `used` of the chunk is stored (release) when an entry is complete, `next` when the thread goes
@@ -15,10 +16,10 @@
  * chain and the length of every file, in one of two copies of which `commit_seq` (low bit) names the valid one. Only
  * after that are chunks given back. So at any moment: files up to their committed length + everything in the
  * journal behind the committed positions = all records. Recovery cuts each file to its committed length and drains.
- * Before a file grows for the first time a commit of its own says how long it is (sink/files.c: announce).
+ * Before a file grows for the first time a separate commit says how long it is (sink/files.c: announce).
  *
  * An asynchronous call is two entries: CALL with state ASYNC, from the thread that started it, and END, from the
- * thread that completed it. The writer *parks* a drained CALL in a region of its own until its END arrives. A parked
+ * thread that completed it. The writer keeps a drained CALL in flight in a separate region until its END arrives. Such a
  * record is valid for the commits c with born <= c < died.
  *
  * All integers are in host byte order: a journal is read on the machine type that wrote it. Times are raw ticks.
@@ -45,13 +46,14 @@
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
+#define JOURNAL_EARLY 8 /* with one in so many chunks in use the writer is woken */
 #define JOURNAL_ENDS 16 /* one in so many chunks is kept for the ends of calls */
-#define JOURNAL_FILES 16 /* files that one commit keeps the length of */
+#define JOURNAL_FILES 40 /* files that one commit keeps the length of */
 #define JOURNAL_PATH_MAX 4096
 #define JOURNAL_NONE INT32_MIN /* an integer column that stays empty */
 #define JOURNAL_NONE64 INT64_MIN
 
-/* Who owns a folder and its journal (DESIGN section 7). */
+/* Who owns a folder and its journal (docs/output-format.md). */
 struct journal_owner {
 	char host[72];
 	char boot_id[40];
@@ -60,20 +62,10 @@ struct journal_owner {
 	uint64_t start_time; /* field 22 of /proc/<pid>/stat */
 };
 
-/* Why calls have no record. Counters are per thread slot, summed by the reader. */
+/* What became of calls: counts.def. */
 enum journal_count {
-	JC_SEEN, /* listed calls at the outermost level */
-	JC_RECORDED,
-	JC_DROP_FULL, /* no chunk was free */
-	JC_DROP_THREADS, /* no thread slot was free (counted in the head) */
-	JC_DROP_PENDING, /* asynchronous calls whose completion could not be followed */
-	JC_DROP_STACKS, /* records without stack because the table of stacks was full */
-	JC_SKIP_RANK,
-	JC_SKIP_STEP,
-	JC_SKIP_SIZE,
-	JC_SKIP_PAUSED,
-	JC_SKIP_NESTED, /* calls inside another wrapped call */
-	JC_SKIP_CALLER, /* by the key codeline */
+#define CALL_COUNT(id, group, name, help) JC_##id,
+#include "journal/counts.def"
 	JC_COUNT
 };
 
@@ -89,11 +81,14 @@ struct journal_thread {
 	uint64_t wait_tick;
 	uint64_t count[JC_COUNT]; /* this slot's owners, all generations */
 	uint64_t self_ticks; /* time spent in our own code on this thread */
-	uint64_t reserved[4];
+	uint64_t reserved[3];
 };
 
-/* TAKING: a thread is filling the slot in. DEAD: its thread has ended, the writer frees it when all is written. */
-enum journal_thread_state { JT_FREE, JT_TAKING, JT_LIVE, JT_DEAD };
+/*
+ * TAKING: a thread is filling the slot in. DEAD: its thread has ended, the writer frees it when all is written. LOST: its
+ * chain contradicts itself; nobody reads it on, its chunks stay taken, and its thread goes on in another slot.
+ */
+enum journal_thread_state { JT_FREE, JT_TAKING, JT_LIVE, JT_DEAD, JT_LOST };
 
 struct journal_pos {
 	uint32_t generation; /* of the slot; another one: start at journal_thread.first */
@@ -115,18 +110,24 @@ struct journal_commit {
 	uint32_t last_step; /* highest step that a written row belongs to */
 	uint32_t have_rows;
 	uint64_t first_tick, last_tick; /* start of the first, end of the last call among them */
+	uint32_t steps, pad; /* the files have the end of every step below this number */
 	struct journal_file file[JOURNAL_FILES];
 	struct journal_pos pos[JOURNAL_THREADS];
 };
 
-enum journal_state { JS_RUNNING = 1, JS_FINISHED, JS_RECOVERED };
+/*
+ * ENDED: the recording has ended properly, and what is in the journal is not all in the files yet: its process may be
+ * writing it, or could not. Only FINISHED and RECOVERED say that nobody writes any more.
+ */
+enum journal_state { JS_RUNNING = 1, JS_FINISHED, JS_RECOVERED, JS_ENDED };
 
 struct journal_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes; /* sizeof(struct journal_head): a reader built otherwise refuses */
 	uint64_t bytes; /* of the file */
-	uint64_t thread_off, commit_off, dict_off, dict_bytes, park_off, park_bytes, chunk_off;
+	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
+		chunk_off;
 	uint32_t chunk_bytes, nchunk;
 	struct journal_owner owner;
 	struct clock_base clock;
@@ -134,7 +135,7 @@ struct journal_head {
 
 	/* What the sink needs, so that recovery writes the same rows. */
 	uint32_t block_steps;
-	uint32_t ndigits; /* reserved */
+	uint32_t locked; /* its file has a lock for as long as the process lives */
 	uint64_t part_bytes, limit_bytes;
 	int32_t rank, world_size; /* -1: unknown */
 	uint32_t rank_guessed;
@@ -156,6 +157,8 @@ struct journal_head {
 		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
 	uint64_t damaged; /* entries that made no sense */
 	char journal_path[JOURNAL_PATH_MAX];
+	char folder
+		[JOURNAL_PATH_MAX]; /* of the rank: for who finds a journal that lies elsewhere */
 	char loss[LOSS_COUNT][LOSS_TEXT_MAX]; /* what was reported, by kind; "" = nothing */
 	_Atomic uint64_t bitmap[JOURNAL_CHUNKS_MAX / 64]; /* 1: chunk taken */
 };
@@ -173,10 +176,11 @@ struct journal_chunk {
 enum journal_type {
 	JE_CALL = 1, /* struct journal_call */
 	JE_END, /* struct journal_end */
-	JE_TENSORS, /* struct journal_tensors: more tensors of an entry before */
 	JE_STACK, /* struct journal_stack */
 	JE_COMM, /* struct journal_comm */
-	JE_STEP, /* struct journal_step: a step ended */
+	JE_KIND, /* struct journal_kind_row */
+	JE_NAME, /* struct journal_name */
+	JE_SCALAR, /* struct journal_scalar */
 };
 
 enum journal_call_state { JCS_OPEN = 1, JCS_CLOSED, JCS_ASYNC };
@@ -201,32 +205,28 @@ struct journal_tensor {
 	uint8_t io; /* enum tensor_io */
 	uint8_t flags; /* enum tensor_flag */
 	uint8_t ndim; /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
-	uint8_t pad[6];
+	uint8_t pad[2];
+	uint32_t name; /* what the tensor is in the training: JOURNAL_NAME_*; 0: not known */
 };
+
+/* journal_tensor.name: the number of a parameter, which is its JE_NAME's; with one of these bits its gradient, or a bucket. */
+#define JOURNAL_NAME_GRAD (UINT32_C(1) << 31)
+#define JOURNAL_NAME_BUCKET (UINT32_C(1) << 30)
+#define JOURNAL_NAME_ID (JOURNAL_NAME_BUCKET - 1)
 
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };
 enum tensor_flag { TF_NOSTATS = 1, TF_CRC = 2 };
 
-/* Bits of the `flags` column. Their names are in sink/row.c, in this order. */
+/* Bits of the `flags` column: flags.def. */
+enum call_flag_bit {
+#define CALL_FLAG(id, word, value, help) CF_BIT_##id,
+#include "journal/flags.def"
+	CALL_FLAGS
+};
 enum call_flag {
-	CF_INPLACE = 1 << 0,
-	CF_ASYNC = 1 << 1,
-	CF_CAPTURED = 1 << 2,
-	CF_NOSTATS = 1 << 3,
-	CF_UNWOUND = 1 << 4,
-	CF_CANCELLED = 1 << 5,
-	CF_GUESSED = 1 << 6,
-	CF_LOCALCOMM = 1 << 7,
-	CF_INPROGRESS = 1 << 8,
-	CF_FREED = 1 << 9, /* the request was freed before it was seen to complete */
-	CF_DERIVED = 1 << 10, /* derived or pair type: bytes only */
-	CF_USEROP = 1 << 11, /* reserved */
-	CF_UNTRACKED = 1 << 12, /* asynchronous, completion not followed (table full) */
-	CF_MORE = 1 << 13, /* more tensors than rows */
-	CF_NODE = 1 << 14, /* node:<number>, which are in journal_call.comm_seq: JOURNAL_NODE */
-	CF_ERROR = 1 << 30, /* error:<code>, code in journal_call.error */
-	CF_OPEN = 1 << 29, /* made by the reader */
+#define CALL_FLAG(id, word, value, help) CF_##id = 1 << CF_BIT_##id,
+#include "journal/flags.def"
 };
 
 /* Numbers of the nodes of a graph that the call made or is: the first, and how many follow it (at most). */
@@ -234,8 +234,15 @@ enum call_flag {
 #define JOURNAL_NODE_FIRST(v) ((uint64_t)(v) >> 16)
 #define JOURNAL_NODE_MORE(v) ((uint64_t)(v)&0xffff)
 
-/* The `phase` column; names in sink/row.c. */
-enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
+/* The `phase` column: flags.def. */
+enum phase {
+#define CALL_PHASE(id, word, help) PHASE_##id,
+#include "journal/flags.def"
+	PHASES
+};
+
+/* journal_call.wait of an asynchronous call that was complete when it returned: nobody had to wait for it. */
+#define JOURNAL_NO_WAIT UINT64_MAX
 
 struct journal_call {
 	struct journal_entry e;
@@ -245,8 +252,7 @@ struct journal_call {
 	uint64_t comm; /* 0: none */
 	int64_t comm_seq; /* JOURNAL_NONE64: empty; with CF_NODE something else, and the column is empty */
 	uint64_t parent; /* 0: none */
-	uint64_t wait; /* ticks */
-	uint64_t dev_ns; /* 0: none */
+	uint64_t wait; /* ticks; 0: none, or not known; JOURNAL_NO_WAIT */
 	int32_t comm_rank, comm_size; /* -1: empty */
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: empty */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
@@ -254,11 +260,9 @@ struct journal_call {
 	uint32_t flags; /* enum call_flag */
 	uint32_t stack;
 	uint32_t tid;
-	uint32_t name; /* dictionary id, 0: none */
 	uint16_t api; /* dictionary id */
 	uint8_t redop; /* enum redop, 0: empty */
 	uint8_t phase; /* enum phase, 0: empty */
-	uint32_t self; /* ticks spent in our own code for this call */
 	/* e.n tensors follow, each a struct journal_tensor and its dims; room for more may follow them */
 };
 
@@ -267,18 +271,11 @@ struct journal_end {
 	uint64_t seq; /* of the call */
 	uint64_t end; /* ticks */
 	uint64_t wait;
-	uint64_t dev_ns;
 	int64_t comm_seq; /* JOURNAL_NONE64: as in the call */
 	int32_t peer, tag; /* JOURNAL_NONE: as in the call */
 	int32_t error;
 	uint32_t flags; /* or-ed to the call's */
 	/* e.n tensors */
-};
-
-/* More tensors of the call or end with that seq, written before that entry is closed. */
-struct journal_tensors {
-	struct journal_entry e;
-	uint64_t seq;
 };
 
 struct journal_stack {
@@ -298,15 +295,81 @@ struct journal_comm {
 	/* four NUL-terminated strings: lib, kind, name, world ranks */
 };
 
-struct journal_step {
+/* A number of a step. */
+struct journal_scalar {
 	struct journal_entry e;
-	uint32_t step, pad; /* the one that ended */
-	uint64_t tick;
+	uint64_t at; /* ticks */
+	double value;
+	uint32_t step;
+	uint16_t which; /* enum scalar */
+	uint16_t pad;
+	uint16_t optimizer; /* that it is of, in the order of their first steps */
+	uint16_t group; /* of that optimizer; JOURNAL_NO_GROUP: of all */
+	uint32_t pad2;
+};
+
+#define JOURNAL_NO_GROUP UINT16_MAX
+
+/* One row of a kind (base/train_kind.def): what a parameter, or a tensor that belongs to it, was at some point of a step. */
+struct journal_kind_row {
+	struct journal_entry e; /* e.n: values, of kinds without statistics */
+	uint64_t count; /* elements */
+	struct stats stats; /* n == 0: none */
+	uint64_t tick; /* when it was looked at */
+	uint32_t step, micro_step; /* micro_step UINT32_MAX: the file has no such column */
+	uint32_t ops; /* columns of the file: train_op_at() */
+	uint16_t vpp_stage;
+	uint8_t kind; /* enum train_kind */
+	uint8_t dtype;
+	uint8_t ndim; /* at most JOURNAL_KIND_DIMS */
+	uint8_t pad[7];
+	/*
+	 * ndim uint64_t, e.n doubles, then three NUL-terminated strings: the name; the file's word where the kind has none
+	 * (TK_STATE); what the framework puts before the type's name.
+	 */
+};
+
+#define JOURNAL_KIND_DIMS 64
+enum journal_name_what {
+	JN_PARAM = 1, /* a parameter of the training */
+	JN_PART, /* what a bucket holds, from which of its elements on */
+	JN_MODULE, /* a module: `class` is its type */
+	JN_BAD, /* the first NaN or Inf of a bucket in a step: where it lies */
+	JN_STRUCT, /* the modules that were just entered are all there are: module_struct.json is to be written */
+};
+
+/* Bits of journal_name.flags: the words of names.csv, in this order. */
+enum journal_name_flag {
+	JN_FROZEN = 1, /* takes no gradient */
+	JN_UNNAMED = 2, /* no module has it: opt{k}.group{g}.param{i} */
+	JN_FLAT = 4, /* parameters that FSDP1 laid one behind the other, or one of these */
+	JN_SHARD = 8, /* the local part of a DTensor */
+	JN_TIED = 16, /* several modules have it: the name is the first one's */
+	JN_GRAD = 32, /* JN_PART: its gradient lies there, not the parameter */
+	JN_UNOWNED = 64, /* no optimizer has it */
+	JN_NAN = 128, /* JN_BAD: which of the two it is */
+	JN_INF = 256,
+};
+#define JN_FLAGS 9
+
+struct journal_name {
+	struct journal_entry e;
+	uint32_t
+		id; /* JN_PARAM, JN_MODULE: its number, from 1; JN_PART, JN_BAD: of the parameter */
+	uint32_t step;
+	uint32_t bucket; /* JN_PART, JN_BAD: number of the bucket */
+	uint16_t optimizer, group, vpp_stage; /* JN_PARAM */
+	uint8_t what; /* enum journal_name_what */
+	uint8_t dtype;
+	uint32_t flags; /* enum journal_name_flag */
+	uint64_t offset,
+		count; /* JN_PART: elements of the bucket; JN_BAD: which one, and how many NaN and Inf */
+	/* e.n dimensions as uint64_t, then three NUL-terminated strings: name, module, class */
 };
 
 /* ---- dictionary: strings that records name by number; append only, never drained ---- */
 
-enum dict_kind { DICT_API = 1, DICT_NAME, DICT_META, DICT_MODULE };
+enum dict_kind { DICT_API = 1, DICT_META, DICT_MODULE };
 
 #define DICT_ONLY_API \
 	4 /* one in so many bytes is kept for DICT_API: without it a call cannot be recorded at all */
@@ -317,16 +380,16 @@ struct dict_entry {
 		kind; /* the store of it (release) publishes the entry; 0: being filled in, or never was */
 	uint16_t id;
 	/*
-	 * DICT_API: lib, symbol, op. DICT_NAME: name. DICT_META: key, JSON text. DICT_MODULE: "lo hi bias buildid" in
+	 * DICT_API: lib, symbol, op. DICT_META: key, JSON text. DICT_MODULE: "lo hi bias buildid" in
 	 * hex (build id "-": none), path. All NUL-terminated strings.
 	 */
 };
 
-/* ---- parked records ---- */
+/* ---- records in flight ---- */
 
-#define PARK_UNIT 64 /* a parked record takes whole units */
+#define PENDING_UNIT 64 /* a record in flight takes whole units */
 
-struct park_slot {
+struct pending_slot {
 	_Atomic uint64_t born; /* commit number that made it valid; 0: free */
 	_Atomic uint64_t died; /* commit number from which it is not; 0: lives */
 	uint32_t units, pad;
@@ -335,13 +398,14 @@ struct park_slot {
 
 /* The head says its own size (head_bytes). Of the rest the version speaks. */
 _Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 176 &&
-		       sizeof(struct journal_commit) == 9256 &&
+		       sizeof(struct journal_commit) == 10800 &&
 		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
-		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 128 &&
-		       sizeof(struct journal_end) == 64 && sizeof(struct journal_tensors) == 16 &&
-		       sizeof(struct journal_stack) == 24 && sizeof(struct journal_comm) == 40 &&
-		       sizeof(struct journal_step) == 24 && sizeof(struct dict_entry) == 8 &&
-		       sizeof(struct park_slot) == 24,
+		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 112 &&
+		       sizeof(struct journal_end) == 56 && sizeof(struct journal_stack) == 24 &&
+		       sizeof(struct journal_comm) == 40 &&
+		       sizeof(struct journal_kind_row) == 48 + sizeof(struct stats) &&
+		       sizeof(struct journal_scalar) == 40 && sizeof(struct journal_name) == 48 &&
+		       sizeof(struct dict_entry) == 8 && sizeof(struct pending_slot) == 24,
 	"the journal's layout is another one: see JOURNAL_VERSION");
 
 #endif

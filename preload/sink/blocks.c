@@ -83,10 +83,11 @@ int blocks_scan(struct files *f)
 		rest = e->d_name + strlen(want);
 		if (strncmp(want, e->d_name, strlen(want)) ||
 			(strcmp(rest, "") && strcmp(rest, ".gz") && strcmp(rest, ".gz.tmp")) ||
-			fstatat(f->dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			fstatat(f->dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			!S_ISREG(st.st_mode))
 			continue;
 		if (!st.st_size || strcmp(rest, ".gz.tmp") == 0 ||
-			(*rest && faccessat(f->dirfd, want, F_OK, 0) == 0)) {
+			(*rest && faccessat(f->dirfd, want, F_OK, AT_SYMLINK_NOFOLLOW) == 0)) {
 			unlinkat(f->dirfd, e->d_name, 0);
 			continue;
 		}

@@ -13,7 +13,7 @@
 #define CHUNK 65536
 
 /* The oldest file that will get no rows any more in the ordinary course of things, NULL: none. */
-static struct out_block *finished(struct files *f)
+static struct out_block *oldest_finished_block(struct files *f)
 {
 	uint64_t steps = f->j->head->block_steps;
 
@@ -28,8 +28,8 @@ static struct out_block *finished(struct files *f)
 	return NULL;
 }
 
-/* 0 or -errno; -ECANCELED: somebody is in a hurry. */
-static int gzip(int from, int to, const _Atomic int *hurry)
+/* 0 or -errno; -ECANCELED: the caller is in a hurry. */
+static int gzip_file(int from, int to, const _Atomic int *hurry)
 {
 	char *buf = malloc(CHUNK);
 	gzFile gz = gzdopen(to, "wb1");
@@ -57,7 +57,7 @@ static int gzip(int from, int to, const _Atomic int *hurry)
 
 int files_compress(struct files *f, const _Atomic int *hurry)
 {
-	struct out_block *b = f->plain ? NULL : finished(f);
+	struct out_block *b = f->plain ? NULL : oldest_finished_block(f);
 	char path[BLOCK_PATH_MAX], gz[BLOCK_PATH_MAX + 8], tmp[BLOCK_PATH_MAX + 8];
 	int from, to, err;
 	off_t bytes;
@@ -69,11 +69,11 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 	snprintf(tmp, sizeof(tmp), "%s.gz.tmp", path);
 	blocks_close(f, path);
 	errno = 0;
-	from = openat(files_dir(f), path, O_RDONLY | O_CLOEXEC);
-	to = openat(f->dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	err = from < 0 || to < 0 ? -errno : 0;
+	from = files_open_own(files_dir(f), path, O_RDONLY);
+	to = io_create_file(f->dirfd, tmp);
+	err = from < 0 ? from : to < 0 ? to : 0;
 	if (!err)
-		err = gzip(from, to, hurry); /* closes it */
+		err = gzip_file(from, to, hurry); /* closes it */
 	else if (to >= 0)
 		close(to);
 	if (from >= 0)
@@ -90,7 +90,7 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 		return err;
 	}
 	unlinkat(f->dirfd, path, 0);
-	to = openat(f->dirfd, gz, O_RDONLY | O_CLOEXEC);
+	to = io_open_regular(f->dirfd, gz, O_RDONLY | O_NOFOLLOW, 0);
 	bytes = to < 0 ? 0 : lseek(to, 0, SEEK_END);
 	if (to >= 0)
 		close(to);

@@ -11,13 +11,15 @@
 
 #include "base/io.h"
 #include "sink/blocks.h"
-#include "sink/row.h"
+#include "sink/calls_csv.h"
+#include "sink/format.h"
 
 #define BUFFER_MAX (1u << 20) /* text of one file in one pass */
 
 int files_open(struct files *f, struct journal *j, int dirfd)
 {
-	*f = (struct files){.j = j, .dirfd = dirfd, .limit = io_file_limit()};
+	*f = (struct files){
+		.j = j, .dirfd = dirfd, .limit = io_file_limit(), .text_most = SIZE_MAX};
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].at.fd = -1;
 	return blocks_scan(f);
@@ -39,8 +41,19 @@ void files_close(struct files *f)
 	f->nblocks = f->cap_blocks = 0;
 }
 
+/* What the sinks say that it is. A damaged journal must not make us cut other files. */
+static enum sink_file kind_of_file(const char *path)
+{
+	enum sink_file kind = SINK_FILE_OTHER;
+
+	for (int i = 0; i < SINKS_MAX && sink_formats[i] && !kind; i++)
+		if (sink_formats[i]->owns)
+			kind = sink_formats[i]->owns(path);
+	return strchr(path, '/') ? SINK_FILE_OTHER : kind;
+}
+
 /* The valid commit's entry of that path, or NULL. */
-static const struct journal_file *committed(const struct files *f, const char *path)
+static const struct journal_file *committed_entry(const struct files *f, const char *path)
 {
 	const struct journal_commit *c = journal_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
@@ -51,7 +64,7 @@ static const struct journal_file *committed(const struct files *f, const char *p
 	return NULL;
 }
 
-static struct out_file *lookup(struct files *f, const char *path)
+static struct out_file *lookup_out_file(struct files *f, const char *path)
 {
 	struct out_file *free_one = NULL;
 
@@ -68,23 +81,28 @@ static struct out_file *lookup(struct files *f, const char *path)
 		return NULL;
 	files_forget(free_one);
 
-	const struct journal_file *c = committed(f, path);
+	const struct journal_file *c = committed_entry(f, path);
 	struct stat st;
 
 	snprintf(free_one->path, sizeof(free_one->path), "%s", path);
+	if (free_one - f->file >= (ptrdiff_t)f->places)
+		f->places = (unsigned)(free_one - f->file) + 1;
+	free_one->lines = kind_of_file(path) != SINK_FILE_BYTES;
 	/* No longer in the commit: it was complete when it left it. */
 	if (c)
 		free_one->bytes = c->bytes;
-	else if (fstatat(f->dirfd, path, &st, 0) == 0)
+	else if (fstatat(f->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		free_one->bytes = (uint64_t)st.st_size;
 	return free_one;
 }
 
-static char *room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *make_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
 	if (o->len + lead + bytes > BUFFER_MAX && o->len)
+		return NULL;
+	if (f->text && f->text + lead + bytes > f->text_most)
 		return NULL;
 	if (o->len + lead + bytes > o->cap) {
 		size_t want = o->cap ? o->cap * 2 : 65536;
@@ -102,6 +120,7 @@ static char *room(struct files *f, struct out_file *o, const char *header, size_
 	if (lead) {
 		memcpy(o->buf, header, lead);
 		o->len = lead;
+		f->text += lead;
 	}
 	o->header = header;
 	o->used = f->pass + 1;
@@ -111,15 +130,15 @@ static char *room(struct files *f, struct out_file *o, const char *header, size_
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which)
 {
-	struct out_file *o = lookup(f, path);
+	struct out_file *o = lookup_out_file(f, path);
 
 	*which = o;
-	return o ? room(f, o, header, bytes) : NULL;
+	return o ? make_buffer_room(f, o, header, bytes) : NULL;
 }
 
 bool files_table_is_full(struct files *f, const char *path, size_t bytes)
 {
-	const struct out_file *o = lookup(f, path);
+	const struct out_file *o = lookup_out_file(f, path);
 
 	return o && o->bytes + o->len + bytes > f->limit;
 }
@@ -137,6 +156,14 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;
 	char path[48];
 
+	/* Where there is text of this pass already, it is the part that rows of this block go to. */
+	struct out_file *last = f->last_calls;
+
+	if (last && last->calls && last->len && last->block == block &&
+		last->bytes + last->len + bytes <= part_limit(f)) {
+		*which = last;
+		return make_buffer_room(f, last, ROW_HEADER, bytes);
+	}
 	*which = NULL;
 	for (uint32_t i = f->nblocks; i-- > 0;)
 		if (f->blocks[i].block == block && f->blocks[i].part > part)
@@ -149,7 +176,7 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 	for (;;) {
 		blocks_path(f, block, part, path, sizeof(path));
 
-		struct out_file *o = lookup(f, path);
+		struct out_file *o = lookup_out_file(f, path);
 
 		if (!o)
 			return NULL;
@@ -163,14 +190,14 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 		o->calls = true;
 		o->block = block;
 		o->part = part;
-		*which = o;
-		return room(f, o, ROW_HEADER, bytes);
+		*which = f->last_calls = o;
+		return make_buffer_room(f, o, ROW_HEADER, bytes);
 	}
 }
 
 void files_took(struct files *f, struct out_file *o, size_t bytes)
 {
-	(void)f;
+	f->text += bytes;
 	o->len += bytes;
 }
 
@@ -178,6 +205,14 @@ void files_drop(struct files *f)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].len = 0;
+	f->text = 0;
+}
+
+void files_take_back(struct files *f, const struct files_mark *m)
+{
+	/* One that gave way to another file since then had none. */
+	for (unsigned i = 0; i < f->places; i++)
+		f->file[i].len = i < m->places ? m->len[i] : 0;
 }
 
 /* The text was collected for the end of a file that is gone: its first line comes before it now. */
@@ -222,9 +257,9 @@ static uint64_t line_end(int fd, uint64_t bytes)
 
 /*
  * Makes an open file as long as it was committed. Longer: a pass that failed or was killed half-way. Shorter, or not
- * at the end of a line: somebody else cut it, or the journal is damaged; goes on behind its last whole line.
+ * at the end of a line: another process cut it, or the journal is damaged; text goes on behind its last whole line.
  */
-static int fit(int fd, uint64_t *bytes)
+static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 {
 	struct stat st;
 	uint64_t size, to;
@@ -232,11 +267,66 @@ static int fit(int fd, uint64_t *bytes)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	size = (uint64_t)st.st_size;
-	to = line_end(fd, size < *bytes ? size : *bytes);
+	to = size < *bytes ? size : *bytes;
+	if (lines)
+		to = line_end(fd, to);
 	if (size != to && ftruncate(fd, (off_t)to) < 0)
 		return -errno;
 	*bytes = to;
 	return 0;
+}
+
+/*
+ * Whether an open file of the folder may be written: it is the folder's owner's, and has no second name in another
+ * place. Links and FIFOs were left out when it was opened.
+ */
+static int refuse_file(int dirfd, int fd)
+{
+	struct stat dir, st;
+
+	if (fstat(dirfd, &dir) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_uid == dir.st_uid && st.st_nlink <= 1 ? 0 : -EPERM;
+}
+
+int files_open_own(int dirfd, const char *path, int flags)
+{
+	int fd = io_open_regular(dirfd, path, flags | O_NOFOLLOW, 0);
+	int err = fd < 0 ? fd : refuse_file(dirfd, fd);
+
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* A new file belongs to the folder's owner: `probe recover` may be run by root. */
+static int make_own(int dirfd, const char *path)
+{
+	int fd = openat(dirfd, path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		IO_FILE_MODE);
+	struct stat dir, st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(dirfd, &dir) < 0 || fstat(fd, &st) < 0 || dir.st_uid == st.st_uid)
+		return fd;
+	/* Where it cannot be given away it stays whose it is. */
+	int kept = fchown(fd, dir.st_uid, dir.st_gid);
+
+	(void)kept;
+	return fd;
+}
+
+static int open_or_make(int dirfd, const char *path)
+{
+	int fd = -ENOENT;
+
+	for (int tries = 0; fd == -ENOENT && tries < 3; tries++) {
+		fd = make_own(dirfd, path);
+		if (fd == -EEXIST)
+			fd = files_open_own(dirfd, path, O_RDWR | O_APPEND);
+	}
+	return fd;
 }
 
 /* Opens the file for appending and makes sure that it is still the one in the folder. */
@@ -251,17 +341,17 @@ static int ensure_open(struct files *f, struct out_file *o)
 	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
 		return o->bytes ? 0 : prepend_header(o);
 	if (o->at.fd >= 0 && !st.st_nlink) {
-		/* Somebody removed it: begin a new one. Rows written into the old one are gone with it. */
+		/* The file was removed: begin a new one. Rows written into the old one are gone with it. */
 		io_kept_close(&o->at);
 		o->bytes = 0;
 	}
 	if (o->at.fd < 0) {
-		fd = openat(files_dir(f), o->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		fd = open_or_make(files_dir(f), o->path);
 		if (fd < 0)
-			return -errno;
+			return fd;
 		io_keep(&o->at, fd);
 	}
-	err = fit(o->at.fd, &o->bytes);
+	err = fit_to_commit(o->at.fd, &o->bytes, o->lines);
 	return err ? err : o->bytes ? 0 : prepend_header(o);
 }
 
@@ -285,7 +375,7 @@ static struct journal_file *slot_for(struct journal_commit *c, const char *path)
  * could not tell the rows of a killed pass, which the journal still holds, from older ones. The new entries go into
  * both copies while the valid one is not touched: the other becomes valid first.
  */
-static void announce(struct files *f, struct journal_commit *next)
+static void announce_files(struct files *f, struct journal_commit *next)
 {
 	struct journal_head *h = f->j->head;
 	uint64_t seq = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
@@ -294,7 +384,7 @@ static void announce(struct files *f, struct journal_commit *next)
 
 	for (int i = 0; i < FILES_OPEN; i++) {
 		struct out_file *o = &f->file[i];
-		const struct journal_file *k = o->len ? committed(f, o->path) : NULL;
+		const struct journal_file *k = o->len ? committed_entry(f, o->path) : NULL;
 
 		if (o->len && (!k || k->bytes != o->bytes))
 			all_known = false;
@@ -333,12 +423,13 @@ int files_write(struct files *f, struct journal_commit *next)
 	int err = 0;
 
 	f->pass++;
+	f->text = 0;
 	f->limit = io_file_limit();
 	for (int i = 0; i < FILES_OPEN && !err; i++)
 		if (f->file[i].len)
 			err = ensure_open(f, &f->file[i]);
 	if (!err)
-		announce(f, next);
+		announce_files(f, next);
 	for (int i = 0; i < FILES_OPEN && !err; i++)
 		if (f->file[i].len)
 			err = write_one(&f->file[i], f->limit);
@@ -379,21 +470,13 @@ int files_write(struct files *f, struct journal_commit *next)
 	return 0;
 }
 
-/* A damaged journal must not make us cut other files. */
-static bool is_ours(const char *path)
+static int cut_file(int dirfd, const char *path, uint64_t bytes, bool lines)
 {
-	return !strchr(path, '/') &&
-	       (strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
-		       strncmp(path, "calls_", 6) == 0);
-}
-
-static int cut(int dirfd, const char *path, uint64_t bytes)
-{
-	int err, fd = openat(dirfd, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int err, fd = files_open_own(dirfd, path, O_RDWR);
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = fit(fd, &bytes);
+		return fd == -ENOENT ? 0 : fd;
+	err = fit_to_commit(fd, &bytes, lines);
 	close(fd);
 	return !err && !bytes && unlinkat(dirfd, path, 0) < 0 ? -errno : err;
 }
@@ -408,9 +491,12 @@ int files_cut(struct files *f)
 		int err;
 
 		memcpy(path, c->file[i].path, sizeof(c->file[i].path));
-		if (!is_ours(path))
+
+		enum sink_file kind = kind_of_file(path);
+
+		if (kind == SINK_FILE_OTHER)
 			continue;
-		err = cut(f->dirfd, path, c->file[i].bytes);
+		err = cut_file(f->dirfd, path, c->file[i].bytes, kind == SINK_FILE_LINES);
 		if (err)
 			return err;
 	}

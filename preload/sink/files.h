@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a rank's folder that grow: calls_<a>-<b>[.<k>].csv, stack_info.csv, comms.csv. Text is collected in a
+ * The files of a rank's folder that grow: calls_<a>-<b>[.<k>].csv, <kind>_<a>-<b>.csv, stack_info.csv, comms.csv. Text is collected in a
  * buffer per file and written at the end of a drain pass, whole lines at a time; what was committed is never
  * written twice or cut off. One writer: the writer thread, or the tool.
  */
@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "journal/journal.h"
 
-#define FILES_OPEN 8 /* files written in one pass */
+#define FILES_OPEN 16 /* files written in one pass */
 
 struct out_file {
 	char path[48]; /* "" = place not used */
@@ -25,6 +25,7 @@ struct out_file {
 	size_t len, cap;
 	uint32_t block, part; /* calls files */
 	bool calls;
+	bool lines; /* text: its tail is cut at the end of a line */
 	uint64_t used; /* pass of the last use */
 };
 
@@ -45,11 +46,15 @@ struct files {
 	void (*look)(struct files *f);
 	uint64_t pass;
 	struct out_file file[FILES_OPEN];
+	unsigned places; /* of file[] that were ever used: the first so many */
+	struct out_file *last_calls; /* that the last row went to, NULL: none yet */
 	struct out_block *blocks;
 	uint32_t nblocks, cap_blocks;
 	uint64_t total; /* bytes of all calls files */
 	bool plain; /* compressing failed once */
 	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
+	size_t text,
+		text_most; /* of all buffers in this pass, and where it ends; one call always fits */
 };
 
 static inline int files_dir(struct files *f)
@@ -64,7 +69,7 @@ int files_open(struct files *f, struct journal *j, int dirfd);
 void files_close(struct files *f);
 
 /*
- * A place in the buffer of that file with room for `bytes`, NULL when the pass has to be ended first (too many
+ * A place in the buffer of that file, which is one of a sink's own (format.h), with room for `bytes`, NULL when the pass has to be ended first (too many
  * files, too much text, no memory). files_took() says how much of it was used.
  */
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
@@ -82,8 +87,26 @@ void files_took(struct files *f, struct out_file *o, size_t bytes);
 int files_write(struct files *f, struct journal_commit *next);
 void files_drop(struct files *f); /* forgets the buffers */
 
+/* How much text there is now, and back to that: of what one entry made of it. Nothing may have been written between. */
+struct files_mark {
+	unsigned places;
+	size_t len[FILES_OPEN];
+};
+
+static inline void files_mark(const struct files *f, struct files_mark *m)
+{
+	m->places = f->places;
+	for (unsigned i = 0; i < m->places; i++)
+		m->len[i] = f->file[i].len;
+}
+
+void files_take_back(struct files *f, const struct files_mark *m);
+
 /* Cuts every file that the valid commit knows to its committed length: what lies behind is in the journal. */
 int files_cut(struct files *f);
+
+/* Opens a file of the folder: regular, its owner's, without a second name. -ELOOP, -IO_ENOTREG, -EPERM, -errno. */
+int files_open_own(int dirfd, const char *path, int flags);
 
 /* Removes the oldest finished blocks but the first until the folder fits its limit. Returns blocks removed. */
 uint32_t files_limit(struct files *f);

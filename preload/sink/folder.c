@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,11 +20,109 @@
 #define OLD_MAX 100000 /* rank<R>.<n> that are tried */
 #define MOVING_S 60 /* a mark of that age was left by a process that died while it moved a folder */
 
-static int open_dir(const char *path)
+static const char in_use[] = "is in use by another process",
+		  no_folder[] = "is a link, or not a folder",
+		  of_another[] = "belongs to another user",
+		  open_to_all[] = "can be written by others",
+		  strange[] = "holds links, FIFOs or other users' files under our names";
+
+/* The output folder: it may be reached by links, and be others'. Only what is made in it has to be ours. */
+static int open_output(const char *out)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(out, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_rank_folder(int out, const char *name)
+{
+	int fd = openat(out, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A name that nobody else takes. Not by pid alone: in containers, or on other hosts, others have the same. */
+static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
+{
+	uint64_t name = hash_str(hash_str(me->start_time, me->host), me->boot_id);
+
+	name = hash_u64(hash_u64(name, me->pid_ns), (uint64_t)me->pid);
+	snprintf(buf, cap, "meta.json.%016llx", (unsigned long long)name);
+}
+
+/* What a file looks like that this process makes in the folder: ids may be mapped or squashed there. */
+static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
+{
+	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
+	bool named = fd < 0;
+
+	/* Not every file system has files without a name. */
+	if (named)
+		fd = openat(
+			dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, mine) < 0)
+		err = -errno;
+	close(fd);
+	if (named)
+		unlinkat(dirfd, name, 0);
+	return err;
+}
+
+/*
+ * Whether the folder is ours alone: NULL, or why not. made: this process made the name a moment ago, but another may
+ * have put something else there since.
+ */
+static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool made, int *err)
+{
+	struct stat st, mine;
+	char name[64];
+
+	*err = 0;
+	draft_name(name, sizeof(name), me);
+	if (fstat(dirfd, &st) < 0)
+		*err = -errno;
+	else
+		*err = look_at_own_file(dirfd, name, &mine);
+	if (*err == -EACCES || *err == -EPERM || *err == -EEXIST)
+		return of_another;
+	if (*err)
+		return NULL;
+	if (st.st_uid != mine.st_uid)
+		return of_another;
+	/* Where a file of mode 0600 can be written by all, modes mean nothing; nor do those that the system chose. */
+	return !made && st.st_mode & 022 && !(mine.st_mode & 022) ? open_to_all : NULL;
+}
+
+/*
+ * True if something that is not a file of ours has a name that we shall write to: made by another while the folder was
+ * open to all, or by hand.
+ */
+static bool holds_strange(int dirfd)
+{
+	/* Every .csv is ours: kinds of values have names that the training gives. */
+	static const char *const ours[] = {
+		"module_struct.json", "parallel.json", "meta.json", "journal.bin", "open.jsonl"};
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct stat here, st;
+	bool found = false;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	for (struct dirent *e; !found && fstat(dirfd, &here) == 0 && (e = readdir(d));)
+		for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+			if ((strncmp(e->d_name, ours[i], strlen(ours[i])) == 0 ||
+				    strstr(e->d_name, ".csv")) &&
+				fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				found |= !S_ISREG(st.st_mode) || st.st_uid != here.st_uid ||
+					 st.st_nlink > 1;
+	closedir(d);
+	return found;
 }
 
 /*
@@ -31,18 +131,13 @@ static int open_dir(const char *path)
  */
 static int put_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
 {
-	uint64_t name = hash_str(hash_str(me->start_time, me->host), me->boot_id);
 	char tmp[64];
-	int err = 0;
+	int err = 0, fd;
 
-	/* Not by pid alone: in containers, or on other hosts, others have the same. */
-	name = hash_u64(hash_u64(name, me->pid_ns), (uint64_t)me->pid);
-	snprintf(tmp, sizeof(tmp), "meta.json.%016llx", (unsigned long long)name);
-
-	int fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
+	draft_name(tmp, sizeof(tmp), me);
+	fd = io_create_file(dirfd, tmp);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
 	close(fd);
 	if (!err && linkat(dirfd, tmp, dirfd, "meta.json", 0) < 0)
@@ -50,7 +145,8 @@ static int put_meta(int dirfd, const struct journal_owner *me, const char *text,
 	unlinkat(dirfd, tmp, 0);
 	if (err != -EPERM && err != -EOPNOTSUPP && err != -EMLINK && err != -ENOSYS)
 		return err;
-	fd = openat(dirfd, "meta.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dirfd, "meta.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		IO_FILE_MODE);
 	if (fd < 0)
 		return -errno;
 	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
@@ -61,7 +157,7 @@ static int put_meta(int dirfd, const struct journal_owner *me, const char *text,
 }
 
 /* True if the folder's owner is `me` of an earlier program (exec), has finished, or is dead. */
-static bool is_left(int dirfd, const struct journal_owner *me)
+static bool is_folder_abandoned(int dirfd, const struct journal_owner *me)
 {
 	char text[META_LEAD];
 	struct journal_owner o;
@@ -92,7 +188,8 @@ static int mark_moving(int dirfd)
 	struct stat st;
 
 	for (int tries = 0; tries < 2; tries++) {
-		int fd = openat(dirfd, "moving", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		int fd = openat(dirfd, "moving",
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, IO_FILE_MODE);
 
 		if (fd >= 0) {
 			close(fd);
@@ -100,141 +197,249 @@ static int mark_moving(int dirfd)
 		}
 		if (errno != EEXIST)
 			return -errno;
-		if (fstatat(dirfd, "moving", &st, 0) < 0 || time(NULL) - st.st_mtime < MOVING_S)
+		if (fstatat(dirfd, "moving", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			time(NULL) - st.st_mtime < MOVING_S)
 			return -EBUSY;
 		unlinkat(dirfd, "moving", 0);
 	}
 	return -EBUSY;
 }
 
-/*
- * Moves a left folder to <path>.<n>. Of several newcomers only the one that creates `moving` in that very folder may
- * rename it: another that read the same old meta.json cannot then rename the winner's new folder away.
- */
-static int move_away(const char *path, int dirfd)
+static bool is_at(int out, const char *name, int dirfd)
 {
 	struct stat here, there;
-	char to[PATH_MAX];
+
+	return fstat(dirfd, &here) == 0 && fstatat(out, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+}
+
+/*
+ * Moves a left folder to <name>.<n>. Of several newcomers only the one that creates `moving` in that very folder may
+ * rename it: another that read the same old meta.json cannot then rename the winner's new folder away.
+ */
+static int move_away(int out, const char *name, int dirfd)
+{
+	struct stat st;
+	char to[NAME_MAX + 1];
 	int err = mark_moving(dirfd);
 
 	if (err)
 		return err;
-	if (fstat(dirfd, &here) < 0 || stat(path, &there) < 0 || here.st_ino != there.st_ino ||
-		here.st_dev != there.st_dev) {
+	if (!is_at(out, name, dirfd)) {
 		unlinkat(dirfd, "moving", 0);
 		return -EAGAIN;
 	}
 	err = -EEXIST;
 	for (int n = 1; n < OLD_MAX && err == -EEXIST; n++) {
-		if ((size_t)snprintf(to, sizeof(to), "%s.%d", path, n) >= sizeof(to)) {
+		if ((size_t)snprintf(to, sizeof(to), "%s.%d", name, n) >= sizeof(to)) {
 			err = -ENAMETOOLONG;
 			break;
 		}
-		if (access(to, F_OK) == 0)
+		if (fstatat(out, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
 		/* rename() onto an existing, non-empty folder fails: nothing is ever overwritten. */
-		err = rename(path, to) == 0 ? 0 : errno == ENOTEMPTY ? -EEXIST : -errno;
+		err = renameat(out, name, out, to) == 0	       ? 0
+		      : errno == ENOTEMPTY || errno == ENOTDIR ? -EEXIST
+							       : -errno;
 	}
 	unlinkat(dirfd, "moving", 0);
 	return err;
 }
 
-/* 0: taken; -EEXIST: somebody else's; -errno. */
-static int take_path(struct folder *f, const char *path, const struct journal_owner *me,
-	const char *meta, size_t n)
+/* A name in the output folder, and what came of it. */
+struct claim {
+	const char *out, *name, *meta;
+	size_t meta_bytes;
+	const struct journal_owner *me;
+	const char *why; /* it is not to be had: what is there */
+};
+
+/* In a folder that was opened: 0, -EEXIST: not to be had, -EAGAIN: once more, -errno. */
+static int claim_folder(struct claim *c, int out, int fd, bool made)
 {
-	int last = -EEXIST;
+	struct stat st;
+	int err;
 
-	for (int tries = 0; tries < 8; tries++) {
-		int err = io_mkdirs(path);
-		int fd = err ? err : open_dir(path);
-
-		last = fd == -ENOENT ? -ENOENT : -EEXIST;
-		if (fd == -ENOENT)
-			continue; /* moved away under our hands */
-		if (fd < 0)
-			return fd;
-		err = put_meta(fd, me, meta, n);
-		if (!err) {
-			io_keep(&f->dir, fd);
-			snprintf(f->path, sizeof(f->path), "%s", path);
+	c->why = refuse_folder(fd, c->me, made, &err);
+	if (c->why)
+		return -EEXIST;
+	if (!err)
+		err = put_meta(fd, c->me, c->meta, c->meta_bytes);
+	/* Renamed onto, or moved and removed: it is another folder now. */
+	if (err == -ENOENT)
+		return -EAGAIN;
+	if (!err) {
+		if (!holds_strange(fd))
 			return 0;
-		}
-		/* Renamed onto, or moved and removed: it is another folder now. */
-		if (err == -ENOENT) {
-			close(fd);
-			continue;
-		}
-		if (err == -EEXIST && is_left(fd, me)) {
-			err = move_away(path, fd);
-			close(fd);
-			if (err && err != -EAGAIN && err != -EBUSY && err != -ENOENT)
-				return err == -EACCES || err == -EPERM ? -EEXIST : err;
-			continue;
-		}
-		close(fd);
-		return err;
+		unlinkat(fd, "meta.json", 0);
+		c->why = strange;
+		return -EEXIST;
 	}
-	return last;
+	if (err != -EEXIST)
+		return err;
+	c->why = in_use;
+	if (fstatat(fd, "meta.json", &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+		c->why = strange;
+	if (c->why == strange || !is_folder_abandoned(fd, c->me))
+		return -EEXIST;
+	err = move_away(out, c->name, fd);
+	if (err == -EACCES || err == -EPERM)
+		return -EEXIST;
+	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
 }
 
-static int rank_path(char *buf, size_t cap, const char *out, int rank,
-	const struct journal_owner *me, bool second)
+/* One try: a descriptor of the folder, which is ours, or as claim_folder. */
+static int try_claim(struct claim *c)
+{
+	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
+	bool made;
+	struct stat st;
+
+	if (out < 0)
+		return out == -ENOENT ? -EAGAIN : out;
+	made = mkdirat(out, c->name, IO_FOLDER_MODE) == 0;
+	err = made || errno == EEXIST ? 0 : -errno;
+	/* A folder that stands there already may be had where none can be made (EACCES, EROFS). */
+	fd = open_rank_folder(out, c->name);
+	if (fd >= 0) {
+		err = claim_folder(c, out, fd, made);
+		if (!err && !is_at(out, c->name, fd)) /* moved away under our hands */
+			err = -EAGAIN;
+		if (err)
+			close(fd);
+	} else if (fd == -ENOENT && fstatat(out, c->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		err = err ? err : -EAGAIN;
+	} else if (fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES || fd == -ENOENT) {
+		c->why = fd == -EACCES ? of_another : no_folder;
+		err = -EEXIST;
+	} else {
+		err = fd;
+	}
+	close(out);
+	return err ? err : fd;
+}
+
+static int put_path(char *path, size_t cap, const char *out, const char *name)
+{
+	return (size_t)snprintf(path, cap, "%s/%s", out, name) < cap ? 0 : -ENAMETOOLONG;
+}
+
+/* 0: taken; -EEXIST: another process owns it; -errno. */
+static int take_name(struct folder *f, struct claim *c)
+{
+	int err = put_path(f->path, sizeof(f->path), c->out, c->name);
+
+	for (int tries = 0; !err && tries < 8; tries++) {
+		int fd = try_claim(c);
+
+		if (fd >= 0) {
+			io_keep(&f->dir, fd);
+			return 0;
+		}
+		if (fd != -EAGAIN)
+			err = fd;
+	}
+	if (!err && !c->why)
+		return -ENOENT;
+	return err ? err : -EEXIST;
+}
+
+static int rank_name(char *buf, size_t cap, int rank, const struct journal_owner *me, bool second)
 {
 	int n;
 
 	if (rank < 0)
-		n = snprintf(buf, cap, "%s/host-%s-pid%lld", out, me->host, (long long)me->pid);
+		n = snprintf(buf, cap, "host-%s-pid%lld", me->host, (long long)me->pid);
 	else if (second)
-		n = snprintf(buf, cap, "%s/rank%d-pid%lld", out, rank, (long long)me->pid);
+		n = snprintf(buf, cap, "rank%d-pid%lld", rank, (long long)me->pid);
 	else
-		n = snprintf(buf, cap, "%s/rank%d", out, rank);
+		n = snprintf(buf, cap, "rank%d", rank);
 	return (size_t)n < cap ? 0 : -ENAMETOOLONG;
 }
 
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
-	const char *meta, size_t meta_bytes, bool *other)
+	const char *meta, size_t meta_bytes, const char **why)
 {
-	char path[PATH_MAX];
-	int err = rank_path(path, sizeof(path), out, rank, me, false);
+	char name[NAME_MAX + 1];
+	struct claim c = {
+		.out = out, .name = name, .meta = meta, .meta_bytes = meta_bytes, .me = me};
+	int err = rank_name(name, sizeof(name), rank, me, false);
 
 	f->dir.fd = -1;
-	*other = false;
+	*why = NULL;
 	if (!err)
-		err = take_path(f, path, me, meta, meta_bytes);
+		err = take_name(f, &c);
 	if (err != -EEXIST || rank < 0)
 		return err;
-	*other = true;
-	err = rank_path(path, sizeof(path), out, rank, me, true);
-	return err ? err : take_path(f, path, me, meta, meta_bytes);
+	*why = c.why;
+	err = rank_name(name, sizeof(name), rank, me, true);
+	return err ? err : take_name(f, &c);
+}
+
+/* Nothing is replaced, not even an empty folder: it may be another user's. */
+static int rename_to_new(int out, const char *from, const char *to)
+{
+	struct stat st;
+
+	if (syscall(SYS_renameat2, out, from, out, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (fstatat(out, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(out, from, out, to) == 0 ? 0 : -errno;
+}
+
+/* What has the name: makes room where it is ours and was left. 0: try once more, -EEXIST: it stays. */
+static int make_folder_room(int out, const char *name, const struct journal_owner *me)
+{
+	int fd = open_rank_folder(out, name), err = -EEXIST, dead;
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return -EEXIST;
+	if (!refuse_folder(fd, me, false, &dead) && !dead) {
+		/* An empty one of ours goes. */
+		if (is_at(out, name, fd) && unlinkat(out, name, AT_REMOVEDIR) == 0)
+			err = 0;
+		else if (is_folder_abandoned(fd, me) && move_away(out, name, fd) == 0)
+			err = 0;
+	}
+	close(fd);
+	return err;
 }
 
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me)
 {
-	char path[PATH_MAX];
-	int err = -EEXIST;
+	char name[NAME_MAX + 1], path[sizeof(f->path)];
+	const char *from = strrchr(f->path, '/') + 1;
+	int err = -EEXIST, dir = open_output(out);
 
+	if (dir < 0)
+		return dir;
+	if (!is_at(dir, from, f->dir.fd)) {
+		close(dir);
+		return -ENOENT;
+	}
 	for (int second = 0; second < 2 && err == -EEXIST; second++) {
-		err = rank_path(path, sizeof(path), out, rank, me, second);
+		err = rank_name(name, sizeof(name), rank, me, second);
+		if (!err)
+			err = put_path(path, sizeof(path), out, name);
 		for (int tries = 0; !err && tries < 8; tries++) {
-			if (rename(f->path, path) == 0) {
-				snprintf(f->path, sizeof(f->path), "%s", path);
+			err = rename_to_new(dir, from, name);
+			if (!err) {
+				memcpy(f->path, path, sizeof(path));
+				close(dir);
 				return 0;
 			}
-			err = -errno;
-			if (err != -ENOTEMPTY && err != -EEXIST)
-				return err;
-			err = -EEXIST;
-
-			int fd = open_dir(path);
-
-			if (fd < 0)
-				continue;
-			if (is_left(fd, me) && move_away(path, fd) == 0)
-				err = 0;
-			close(fd);
+			if (err == -ENOTEMPTY || err == -EEXIST)
+				err = make_folder_room(dir, name, me);
 		}
+		if (!err)
+			err = -EEXIST;
 	}
+	close(dir);
 	return err;
 }
 
@@ -245,9 +450,9 @@ int folder_reopen(struct folder *f)
 
 	if (io_kept_is(&f->dir, NULL))
 		return 0;
-	fd = open_dir(f->path);
+	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	io_keep(&now, fd);
 	if (now.dev != f->dir.dev || now.ino != f->dir.ino) {
 		io_kept_close(&now);

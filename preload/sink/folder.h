@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank's folder: taking it, moving an older one out of the way, renaming it when the rank becomes known.
+ * A rank's folder, kept by descriptor: taking it, moving an older one out of the way, renaming it when the rank becomes known.
  */
 #ifndef PROBE_SINK_FOLDER_H
 #define PROBE_SINK_FOLDER_H
@@ -15,11 +15,13 @@ struct folder {
 
 /*
  * Takes <out>/rank<R> (rank -1: <out>/host-<name>-pid<pid>) for `me` by putting meta.json with the given text there.
- * A folder whose owner has finished or is provably dead moves to rank<R>.<n>; one whose owner lives or cannot be
- * judged is left alone and <out>/rank<R>-pid<pid> is taken, and *other is set. -errno if there is no folder to be had.
+ * A folder whose owner has finished or is provably dead moves to rank<R>.<n>. Left alone is one whose owner lives or
+ * cannot be judged, and whatever is not this user's folder, which no other can write, or holds things under our names
+ * that are not our files: <out>/rank<R>-pid<pid> is taken then, and *why says what the other "is", else it is NULL.
+ * <out> itself may be reached by links and be written by others. -errno if there is no folder to be had.
  */
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
-	const char *meta, size_t meta_bytes, bool *other);
+	const char *meta, size_t meta_bytes, const char **why);
 
 /* The rank of a host-... folder became known: renames it as folder_take would have named it. */
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me);

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "call/step.h"
-#include "sink/json.h"
+#include "journal/columns.h"
+#include "journal/step_name.h"
+#include "sink/json_check.h"
 #include "sink/owner.h"
 
 static const char *const state_name[] = {
@@ -13,28 +14,13 @@ static const char *const state_name[] = {
 	[JS_RECOVERED] = "recovered",
 };
 
-struct counted {
-	enum journal_count c;
-	const char *name;
+static const char *const kind_name[] = {
+	[JK_MEMORY] = "memory",
+	[JK_FILE] = "file",
+	[JK_SEGMENT] = "segment",
 };
 
-static const struct counted dropped[] = {
-	{JC_DROP_FULL, "journal_full"},
-	{JC_DROP_THREADS, "too_many_threads"},
-	{JC_DROP_PENDING, "completion"},
-	{JC_DROP_STACKS, "stack_only"},
-};
-
-static const struct counted skipped[] = {
-	{JC_SKIP_RANK, "rank"},
-	{JC_SKIP_STEP, "step"},
-	{JC_SKIP_SIZE, "size"},
-	{JC_SKIP_PAUSED, "paused"},
-	{JC_SKIP_NESTED, "nested"},
-	{JC_SKIP_CALLER, "codeline"},
-};
-
-static void key(struct text *t, const char *name)
+static void put_meta_key(struct text *t, const char *name)
 {
 	text_str(t, ",\n \"");
 	text_str(t, name);
@@ -54,15 +40,17 @@ static void clock_part(struct text *t, const struct clock_base *b)
 	text_char(t, '}');
 }
 
-static void count_part(struct text *t, const uint64_t *count, const char *name,
-	const struct counted *row, size_t n)
+static void put_counts(struct text *t, const uint64_t *count, enum count_group group)
 {
-	text_fmt(t, ", \"%s\": {", name);
-	for (size_t i = 0; i < n; i++) {
-		text_fmt(t, "%s\"%s\": ", i ? ", " : "", row[i].name);
-		text_u64(t, count[row[i].c]);
+	const char *sep = "";
+
+	for (int k = 0; k < JC_COUNT; k++) {
+		if (call_count_words[k].group != group)
+			continue;
+		text_fmt(t, "%s\"%s\": ", sep, call_count_words[k].word);
+		text_u64(t, count[k]);
+		sep = ", ";
 	}
-	text_char(t, '}');
 }
 
 void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c)
@@ -82,47 +70,49 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 
 	/* These come first: who looks for the owner reads only the beginning. */
 	text_str(t, "{\n \"format\": 1");
-	key(t, "state");
+	put_meta_key(t, "state");
 	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");
 	text_str(t, ",\n ");
 	owner_format(t, &h->owner);
-	key(t, "journal_path");
+	put_meta_key(t, "journal_path");
 	text_json(t, h->journal_path);
-	key(t, "journal");
+	put_meta_key(t, "journal");
 	text_str(t, "{\"bytes\": ");
 	text_u64(t, h->bytes);
+	text_str(t, ", \"kind\": ");
+	text_json(t, kind_name[j->kind]);
 	text_fmt(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");
 	text_u64(t, h->spilled);
 	text_str(t, ", \"damaged\": ");
 	text_u64(t, h->damaged);
 	text_char(t, '}');
-	key(t, "run");
+	put_meta_key(t, "run");
 	text_json(t, h->run);
-	key(t, "rank");
+	put_meta_key(t, "rank");
 	if (h->rank >= 0)
 		text_i64(t, h->rank);
 	else
 		text_str(t, "null");
-	key(t, "rank_guessed");
+	put_meta_key(t, "rank_guessed");
 	text_str(t, h->rank_guessed ? "true" : "false");
-	key(t, "world_size");
+	put_meta_key(t, "world_size");
 	if (h->world_size >= 0)
 		text_i64(t, h->world_size);
 	else
 		text_str(t, "null");
-	key(t, "version");
+	put_meta_key(t, "version");
 	text_json(t, PROBE_VERSION);
-	key(t, "clock");
+	put_meta_key(t, "clock");
 	text_str(t, "{\"first\": ");
 	clock_part(t, &h->clock);
 	text_str(t, ", \"last\": ");
 	clock_part(t, &h->clock_last);
 	text_char(t, '}');
-	key(t, "first_record_ns");
+	put_meta_key(t, "first_record_ns");
 	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
-	key(t, "last_record_ns");
+	put_meta_key(t, "last_record_ns");
 	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->last_tick) : 0);
-	key(t, "steps");
+	put_meta_key(t, "steps");
 	text_str(t, "{\"current\": ");
 	text_u64(t, h->step);
 	text_str(t, ", \"last_recorded\": ");
@@ -135,27 +125,28 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"per_file\": ");
 	text_u64(t, h->block_steps);
 	text_char(t, '}');
-	key(t, "calls");
-	text_str(t, "{\"seen\": ");
-	text_u64(t, count[JC_SEEN]);
-	text_str(t, ", \"recorded\": ");
-	text_u64(t, count[JC_RECORDED]);
-	count_part(t, count, "dropped", dropped, sizeof(dropped) / sizeof(*dropped));
-	count_part(t, count, "skipped", skipped, sizeof(skipped) / sizeof(*skipped));
+	put_meta_key(t, "calls");
+	text_char(t, '{');
+	put_counts(t, count, COUNTS_TOP);
+	text_str(t, ", \"dropped\": {");
+	put_counts(t, count, COUNTS_DROPPED);
+	text_str(t, "}, \"skipped\": {");
+	put_counts(t, count, COUNTS_SKIPPED);
 	text_char(t, '}');
-	key(t, "rows");
+	text_char(t, '}');
+	put_meta_key(t, "rows");
 	text_u64(t, c ? c->rows : 0);
-	key(t, "lost_rows");
+	put_meta_key(t, "lost_rows");
 	text_u64(t, h->lost_rows);
-	key(t, "removed_blocks");
+	put_meta_key(t, "removed_blocks");
 	text_u64(t, h->removed_blocks);
-	key(t, "own_time");
+	put_meta_key(t, "own_time");
 	text_str(t, "{\"in_calls_s\": ");
 	text_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
 	text_str(t, ", \"writer_s\": ");
 	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
 	text_char(t, '}');
-	key(t, "missing");
+	put_meta_key(t, "missing");
 	text_char(t, '{');
 
 	bool first = true;

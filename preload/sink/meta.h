@@ -8,23 +8,9 @@
 
 #include "base/text.h"
 #include "journal/journal.h"
+#include "journal/meta_part.h"
 
 #define META_MAX 262144 /* more than all its parts can be long */
-
-/*
- * Parts of meta.json that are text already, kept in the journal's dictionary (DICT_META) as "key\0JSON\0"; the id
- * is the part's number, later ones with the same number replace earlier ones.
- */
-enum meta_part {
-	META_CONFIG = 1,
-	META_LIBRARIES,
-	META_PROGRAM,
-	META_ENTRY,
-	META_SKIPPED,
-	META_INVISIBLE,
-	META_STEPS_BEFORE,
-	META_PARTS
-};
 
 /* c: the commit whose counts are meant; NULL: none yet. */
 void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "journal/segment.h"
 
 static void read_line(const char *path, char *buf, size_t cap)
 {
@@ -68,16 +69,18 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 }
 
 /*
- * What to look for in a list of mappings. Paths there have their symbolic links resolved, so the file is told by its
+ * What to look for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised by its
  * number; by its path only when it is no longer where it was.
  */
 struct wanted {
 	const char *path, *base;
 	bool exists;
 	struct stat st;
+	bool segment;
+	struct segment shm;
 };
 
-static const char *base_name(const char *path)
+static const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -87,23 +90,27 @@ static const char *base_name(const char *path)
 /* "lo-hi perms offset major:minor inode   path". The device alone does not do: btrfs and overlayfs show another one. */
 static bool is_mapping_of(const struct wanted *w, char *line)
 {
-	unsigned dev_major, dev_minor;
+	unsigned dev_major, dev_minor, key;
 	unsigned long long ino;
 	int path = 0;
 
+	/* Of a segment the number is its id, and the name is made of its key. */
+	if (w->segment)
+		return sscanf(line, "%*s %*s %*s %*s %llu /SYSV%x", &ino, &key) == 2 &&
+		       ino == (unsigned long long)w->shm.id && key == w->shm.key;
 	if (!w->exists)
 		return strstr(line, w->path) != NULL;
 	if (sscanf(line, "%*s %*s %*s %x:%x %llu %n", &dev_major, &dev_minor, &ino, &path) < 3 ||
 		!path || ino != w->st.st_ino)
 		return false;
 	return (dev_major == major(w->st.st_dev) && dev_minor == minor(w->st.st_dev)) ||
-	       strcmp(base_name(line + path), w->base) == 0;
+	       strcmp(path_base_name(line + path), w->base) == 0;
 }
 
-/* 1: maps the file, 0: does not, -1: cannot be told. */
+/* 1: maps the file, 0: does not, -1: unknown. */
 static int maps_file(int64_t pid, const char *path)
 {
-	struct wanted w = {.path = path, .base = base_name(path)};
+	struct wanted w = {.path = path, .base = path_base_name(path)};
 	char name[64], buf[8192]; /* lines are shorter: PATH_MAX and some numbers */
 	size_t have = 0;
 	ssize_t n;
@@ -111,7 +118,8 @@ static int maps_file(int64_t pid, const char *path)
 
 	if (!path[0])
 		return -1;
-	w.exists = stat(path, &w.st) == 0;
+	w.segment = segment_parse(path, &w.shm);
+	w.exists = !w.segment && stat(path, &w.st) == 0;
 	snprintf(name, sizeof(name), "/proc/%lld/maps", (long long)pid);
 
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -141,7 +149,7 @@ enum owner_life owner_life(const struct journal_owner *o, const char *journal_pa
 	struct journal_owner me;
 
 	if (o->pid <= 0)
-		return OWNER_DEAD; /* nobody ever took it */
+		return OWNER_DEAD; /* no process ever took it */
 	owner_self(&me);
 	if (strcmp(me.host, o->host) || !me.boot_id[0])
 		return OWNER_UNKNOWN;
@@ -171,7 +179,7 @@ void owner_format(struct text *t, const struct journal_owner *o)
 }
 
 /* Position behind `"key": ` within the text, or NULL. */
-static const char *value_of(const char *meta, const char *key)
+static const char *find_owner_value(const char *meta, const char *key)
 {
 	char pat[64];
 
@@ -184,7 +192,7 @@ static const char *value_of(const char *meta, const char *key)
 
 void meta_string(const char *meta, const char *key, char *buf, size_t cap)
 {
-	const char *p = value_of(meta, key);
+	const char *p = find_owner_value(meta, key);
 	size_t n = 0;
 
 	if (p && *p == '"')
@@ -198,16 +206,16 @@ void meta_string(const char *meta, const char *key, char *buf, size_t cap)
 
 int owner_parse(const char *meta, struct journal_owner *o)
 {
-	const char *at = value_of(meta, "owner"), *ns, *pid, *start;
+	const char *at = find_owner_value(meta, "owner"), *ns, *pid, *start;
 
 	*o = (struct journal_owner){0};
 	if (!at || *at != '{')
 		return -EINVAL;
 	meta_string(at, "host", o->host, sizeof(o->host));
 	meta_string(at, "boot_id", o->boot_id, sizeof(o->boot_id));
-	ns = value_of(at, "pid_ns");
-	pid = value_of(at, "pid");
-	start = value_of(at, "start_time");
+	ns = find_owner_value(at, "pid_ns");
+	pid = find_owner_value(at, "pid");
+	start = find_owner_value(at, "start_time");
 	if (!ns || !pid || !start)
 		return -EINVAL;
 	o->pid_ns = strtoull(ns, NULL, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who owns a rank's folder: a process, told apart from a later one with the same pid by its start time.
+ * Who owns a rank's folder: a process, distinguished from a later one with the same pid by its start time.
  */
 #ifndef PROBE_SINK_OWNER_H
 #define PROBE_SINK_OWNER_H
@@ -18,7 +18,7 @@ enum owner_life {
 	OWNER_UNKNOWN /* on another host or in another pid namespace */
 };
 
-/* journal_path: absolute path of its journal, "" unknown: a process that exec'ed no longer maps it and is dead. */
+/* journal_path: absolute path of its journal, or a segment's, "" unknown: a process that exec'ed no longer maps it and is dead. */
 enum owner_life owner_life(const struct journal_owner *o, const char *journal_path);
 
 /* `"owner": {...}` as in meta.json, and back. owner_parse: 0, or -EINVAL if the text has none. */

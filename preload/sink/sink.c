@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From entries of the journal to records, and these to every sink. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -6,54 +7,133 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/scalar.h"
+#include "base/text.h"
+#include "base/train_kind.h"
+#include "elf/demangle.h"
 #include "sink/meta.h"
-#include "sink/modules.h"
-#include "sink/row.h"
+#include "sink/modules_csv.h"
+#include "sink/name_book.h"
 
-#define STACK_HEADER "stack_id,api,first_step,python_stack,native_stack\n"
-#define COMM_HEADER "comm,lib,size,rank,kind,parent,name,world_ranks\n"
 #define SYMBOLS_BYTES (32u << 20)
+
+static uint32_t committed_steps(const struct journal *j)
+{
+	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
+
+	return journal_commit(j, seq)->steps;
+}
+
+static int open_formats(struct sink *s)
+{
+	for (; s->nformats < SINKS_MAX && sink_formats[s->nformats]; s->nformats++) {
+		const struct sink_format *f = sink_formats[s->nformats];
+		void *state = calloc(1, f->state_bytes ? f->state_bytes : 1);
+		int err = !state ? -ENOMEM : f->open ? f->open(state, &s->files) : 0;
+
+		if (err) {
+			free(state);
+			return err;
+		}
+		s->state[s->nformats] = state;
+		s->on_record |= (uint32_t)(f->record != NULL) << s->nformats;
+	}
+	return 0;
+}
 
 int sink_open(struct sink *s, struct journal *j, int dirfd)
 {
+	int err;
+
 	*s = (struct sink){.j = j};
-	return files_open(&s->files, j, dirfd);
+	s->steps = committed_steps(j);
+	err = files_open(&s->files, j, dirfd);
+	if (!err)
+		err = name_book_read(&s->names, &s->files);
+	if (!err)
+		err = open_formats(s);
+	if (err)
+		sink_close(s);
+	return err;
 }
 
 void sink_close(struct sink *s)
 {
+	for (unsigned i = 0; i < s->nformats; i++) {
+		if (sink_formats[i]->close)
+			sink_formats[i]->close(s->state[i]);
+		free(s->state[i]);
+	}
 	files_close(&s->files);
 	if (s->symbols)
 		symbols_free(s->symbols);
 	free(s->api);
-	free(s->name);
+	name_book_free(s->names);
 	*s = (struct sink){0};
 }
 
-/* Strings of a dictionary id, remembered in *table because the dictionary is only to be searched from its start. */
-static const char *dict(
-	struct sink *s, enum dict_kind kind, uint32_t id, const char ***table, uint32_t *n)
+/* ---- to all sinks, or to none ---- */
+
+/* given: bit i: sink_formats[i] has it. */
+static void retract_entry(struct sink *s, uint32_t given, const struct files_mark *before)
+{
+	for (; given; given &= given - 1) {
+		unsigned i = (unsigned)__builtin_ctz(given);
+
+		if (sink_formats[i]->retract)
+			sink_formats[i]->retract(s->state[i]);
+	}
+	files_take_back(&s->files, before);
+}
+
+/* All that have the method, bit by bit. */
+#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (1u << (s)->nformats) - 1, method, what)
+
+#define GIVE_TO(s, who, method, what)                                          \
+	({                                                                     \
+		struct files_mark before_;                                     \
+		uint32_t given_ = 0;                                           \
+		int err_ = 0;                                                  \
+                                                                               \
+		files_mark(&(s)->files, &before_);                             \
+		for (uint32_t w_ = (who); w_ && !err_; w_ &= w_ - 1) {         \
+			unsigned i_ = (unsigned)__builtin_ctz(w_);             \
+                                                                               \
+			if (!sink_formats[i_]->method)                         \
+				continue;                                      \
+			err_ = sink_formats[i_]->method((s)->state[i_], what); \
+			given_ |= (uint32_t)!err_ << i_;                       \
+		}                                                              \
+		if (err_)                                                      \
+			retract_entry(s, given_, &before_);                    \
+		err_;                                                          \
+	})
+
+/* ---- records ---- */
+
+/* What the dictionary has for an id, remembered because it is only to be searched from its start. */
+static const char *api_text(struct sink *s, uint32_t id)
 {
 	if (id > UINT16_MAX)
 		return NULL;
-	if (id >= *n) {
+	if (id >= s->napi) {
 		uint32_t want = (id + 256) & ~255u;
-		const char **more = realloc(*table, want * sizeof(*more));
+		const char **more = realloc(s->api, want * sizeof(*more));
 
 		if (!more)
 			return NULL;
-		memset(more + *n, 0, (want - *n) * sizeof(*more));
-		*table = more;
-		*n = want;
+		memset(more + s->napi, 0, (want - s->napi) * sizeof(*more));
+		s->api = more;
+		s->napi = want;
 	}
-	if (!(*table)[id])
-		(*table)[id] = journal_dict_get(s->j, kind, (uint16_t)id);
-	return (*table)[id];
+	if (!s->api[id])
+		s->api[id] = journal_dict_get(s->j, DICT_API, (uint16_t)id);
+	return s->api[id];
 }
 
 static struct row_api api_of(struct sink *s, uint32_t id)
 {
-	const char *p = dict(s, DICT_API, id, &s->api, &s->napi);
+	const char *p = api_text(s, id);
 	struct row_api a = {"", "", ""};
 
 	if (p) {
@@ -64,16 +144,8 @@ static struct row_api api_of(struct sink *s, uint32_t id)
 	return a;
 }
 
-struct row_source {
-	struct row_api api;
-	const struct journal_call *c;
-	const struct journal_end *end;
-	bool open;
-	const char *name;
-};
-
 /* An input that a device copied comes with the end, measured, and takes the place of the one in the call. */
-static bool measured_late(const struct journal_end *end, uint16_t index)
+static bool is_measured_late(const struct journal_end *end, uint16_t index)
 {
 	const struct journal_tensor *t = NULL;
 
@@ -87,86 +159,46 @@ static bool measured_late(const struct journal_end *end, uint16_t index)
 	return false;
 }
 
-/* Tensors of the entry that are rows of the call as it stands. */
-static const struct journal_tensor *next_row(const struct row_source *r,
-	const struct journal_entry *e, const struct journal_tensor *t, unsigned *i)
+/* The tensors of the entry that are rows of the call as it stands. */
+static void collect_rows(struct sink *s, struct record *r, const struct journal_entry *e)
 {
-	for (; *i < e->n; ++*i) {
+	const struct journal_tensor *t = NULL;
+
+	for (unsigned i = 0; i < e->n && r->n < RECORD_TENSORS_MAX; i++) {
 		t = t ? journal_tensor_next(e, t) : journal_tensor_first(e);
 		if (!t)
-			return NULL;
-		/* A call killed on its way out may have outputs already that nobody was told of. */
-		if (t->io == IO_OUT && (r->open || r->c->flags & CF_ERROR))
+			return;
+		/* A call killed on its way out may have outputs already that were never reported. */
+		if (t->io == IO_OUT && (r->open || r->call->flags & CF_ERROR))
 			continue;
-		if (t->io == IO_IN && e == &r->c->e && measured_late(r->end, t->index))
+		if (t->io == IO_IN && e == &r->call->e && is_measured_late(r->end, t->index))
 			continue;
-		++*i;
-		return t;
+		s->name[r->n] = t->name ? name_book_text(s->names, t->name) : "";
+		s->tensor[r->n++] = t;
 	}
-	return NULL;
 }
 
-static unsigned count_rows(const struct row_source *r, const struct journal_entry *e)
+/* What a collective makes of a bucket, or of a gradient, has its name: an output as large as the input of that number. */
+static void name_outputs(struct sink *s, const struct record *r)
 {
-	const struct journal_tensor *t = NULL;
-	unsigned n = 0, i = 0;
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct journal_tensor *out = s->tensor[i];
 
-	while ((t = next_row(r, e, t, &i)))
-		n++;
-	return n;
+		if (out->io != IO_OUT || s->name[i][0])
+			continue;
+		for (unsigned k = 0; k < r->n && !s->name[i][0]; k++)
+			if (s->tensor[k]->io == IO_IN && s->tensor[k]->index == out->index &&
+				s->tensor[k]->count == out->count)
+				s->name[i] = s->name[k];
+	}
 }
 
-static size_t put_row(
-	struct sink *s, const struct row_source *r, const struct journal_tensor *t, char *at)
+static void count_rows(struct sink *s, const struct record *r)
 {
-	struct text out = text_over(at, ROW_MAX);
+	const struct journal_call *c = r->call;
+	uint64_t last = r->end ? r->end->end : r->open ? c->start : c->end;
 
-	row_format(&out, &s->j->head->clock, &r->api, r->c, r->end, t, r->open, r->name);
-	s->rows++;
-	return out.len;
-}
-
-static size_t put_rows(
-	struct sink *s, const struct row_source *r, const struct journal_entry *e, char *at)
-{
-	const struct journal_tensor *t = NULL;
-	size_t n = 0;
-	unsigned i = 0;
-
-	while ((t = next_row(r, e, t, &i)))
-		n += put_row(s, r, t, at + n);
-	return n;
-}
-
-int sink_call(
-	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
-{
-	struct row_source r = {.api = api_of(s, c->api), .c = c, .end = end, .open = open};
-	unsigned nc = count_rows(&r, &c->e),
-		 ne = end && !(end->flags & CF_ERROR) ? count_rows(&r, &end->e) : 0;
-	struct out_file *o;
-	size_t n;
-
-	/*
-	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
-	 * first one already, and the next pass writes the whole call.
-	 */
-	char *at =
-		files_room_calls(&s->files, c->step, (nc + ne ? nc + ne : 1) * (size_t)ROW_MAX, &o);
-
-	if (!at)
-		return -ENOBUFS;
-	if (c->name)
-		r.name = dict(s, DICT_NAME, c->name, &s->name, &s->nname);
-	n = put_rows(s, &r, &c->e, at);
-	if (ne)
-		n += put_rows(s, &r, &end->e, at + n);
-	if (!n)
-		n = put_row(s, &r, NULL, at);
-	files_took(&s->files, o, n);
-
-	uint64_t last = end ? end->end : open ? c->start : c->end;
-
+	s->rows += r->n ? r->n : 1;
 	if (!s->have_rows || c->step > s->last_step)
 		s->last_step = c->step;
 	if (!s->have_rows || c->start < s->first_tick)
@@ -174,19 +206,41 @@ int sink_call(
 	if (!s->have_rows || last > s->last_tick)
 		s->last_tick = last;
 	s->have_rows = true;
-	return 0;
+}
+
+int sink_call(
+	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
+{
+	struct record r = {.api = api_of(s, c->api),
+		.clock = &s->j->head->clock,
+		.call = c,
+		.end = end,
+		.open = open,
+		.tensor = s->tensor,
+		.name = s->name};
+	int err;
+
+	collect_rows(s, &r, &c->e);
+	if (end && !(end->flags & CF_ERROR))
+		collect_rows(s, &r, &end->e);
+	if (s->names && r.call->comm)
+		name_outputs(s, &r);
+	err = GIVE_TO(s, s->on_record, record, &r);
+	if (!err)
+		count_rows(s, &r);
+	return err;
 }
 
 /* Symbols of the modules that the journal knows of by now. NULL: out of memory. */
-static struct symbols *symbols(struct sink *s)
+static struct symbols *load_symbols(struct sink *s)
 {
 	const struct dict_entry *e;
 	struct module m;
 	uint64_t at = s->modules_at;
 	bool gap = false;
 
-	if (!s->symbols)
-		s->symbols = symbols_new(SYMBOLS_BYTES);
+	if (!s->symbols && (s->symbols = symbols_new(SYMBOLS_BYTES)))
+		symbols_set_demangler(s->symbols, demangle_frame);
 	while (s->symbols && (e = journal_dict_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
@@ -196,28 +250,13 @@ static struct symbols *symbols(struct sink *s)
 	return s->symbols;
 }
 
-/* NULL: *err is -ENOBUFS, or 0 where there is nothing to be done but to count the row as lost. */
-static char *table_room(struct sink *s, const char *path, const char *header, size_t bytes,
-	struct out_file **o, int *err)
-{
-	*err = -ENOBUFS;
-	if (!files_table_is_full(&s->files, path, bytes))
-		return files_room_table(&s->files, path, header, bytes, o);
-	s->j->head->lost_rows++;
-	*err = 0;
-	return NULL;
-}
-
 int sink_stack(struct sink *s, const struct journal_stack *e)
 {
 	const uint64_t *pc = (const uint64_t *)(e + 1);
 	const char *py = (const char *)(pc + e->e.n);
 	char frame[512], *python = NULL, *native;
-	/* Every byte of a field may become two. */
 	size_t room = 64 + (sizeof(frame) + 4) * (size_t)e->e.n;
-	size_t cap = 128 + 2 * (room + (size_t)e->text_bytes + ROW_STRING_MAX);
-	struct out_file *o;
-	int err;
+	int err = -ENOBUFS;
 
 	native = malloc(room);
 	if (!native)
@@ -226,7 +265,7 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 	struct text nt = text_over(native, room);
 
 	for (unsigned i = 0; i < e->e.n; i++) {
-		if (!symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
+		if (!load_symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
 			frame[0] = 0;
 		if (i)
 			text_str(&nt, " <- ");
@@ -237,24 +276,14 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 	}
 	if (e->text_bytes)
 		python = strndup(py, e->text_bytes);
+	if (!e->text_bytes || python) {
+		struct record_stack r = {.id = e->id,
+			.step = e->step,
+			.api = api_of(s, e->api).symbol,
+			.python = python ? python : "",
+			.native = native};
 
-	char *at = table_room(s, "stack_info.csv", STACK_HEADER, cap, &o, &err);
-
-	if (at && (!e->text_bytes || python)) {
-		struct text out = text_over(at, cap);
-
-		text_u64(&out, e->id);
-		text_char(&out, ',');
-		csv_field_max(&out, api_of(s, e->api).symbol, ROW_STRING_MAX);
-		text_char(&out, ',');
-		text_u64(&out, e->step);
-		text_char(&out, ',');
-		csv_field(&out, python ? python : "");
-		text_char(&out, ',');
-		csv_field(&out, native);
-		csv_end(&out);
-		files_took(&s->files, o, out.len);
-		err = 0;
+		err = GIVE_TO_ALL(s, stack, &r);
 	}
 	free(python);
 	free(native);
@@ -265,41 +294,115 @@ int sink_comm(struct sink *s, const struct journal_comm *e)
 {
 	const char *end = (const char *)e + e->e.bytes, *str[4] = {"", "", "", ""};
 	const char *p = (const char *)(e + 1);
-	struct out_file *o;
 
 	for (int i = 0; i < 4 && p < end; i++) {
 		str[i] = p;
 		p += strlen(p) + 1; /* journal_entry_at() made sure that the last byte is a NUL */
 	}
 
-	size_t room = 256 + 2 * (size_t)e->e.bytes;
-	int err;
-	char *at = table_room(s, "comms.csv", COMM_HEADER, room, &o, &err);
+	struct record_comm r = {.id = e->id,
+		.parent = e->parent,
+		.size = e->size,
+		.rank = e->rank,
+		.lib = str[0],
+		.kind = str[1],
+		.name = str[2],
+		.world_ranks = str[3]};
 
-	if (!at)
-		return err;
+	return GIVE_TO_ALL(s, comm, &r);
+}
 
-	struct text out = text_over(at, room);
+int sink_scalar(struct sink *s, const struct journal_scalar *e)
+{
+	struct record_scalar r = {.step = e->step,
+		.which = e->which,
+		.optimizer = e->optimizer,
+		.group = e->group,
+		.value = e->value,
+		.wall_ns = clock_to_real(&s->j->head->clock, e->at)};
 
-	text_hex(&out, e->id, 16);
-	text_char(&out, ',');
-	csv_field(&out, str[0]);
-	text_char(&out, ',');
-	text_i64(&out, e->size);
-	text_char(&out, ',');
-	text_i64(&out, e->rank);
-	text_char(&out, ',');
-	csv_field(&out, str[1]);
-	text_char(&out, ',');
-	if (e->parent)
-		text_hex(&out, e->parent, 16);
-	text_char(&out, ',');
-	csv_field(&out, str[2]);
-	text_char(&out, ',');
-	csv_field(&out, str[3]);
-	csv_end(&out);
-	files_took(&s->files, o, out.len);
-	return 0;
+	/* A damaged journal, or one of a later version. */
+	if (r.which >= SCALARS) {
+		s->j->head->damaged++;
+		return 0;
+	}
+	return GIVE_TO_ALL(s, scalar, &r);
+}
+
+int sink_kind(struct sink *s, const struct journal_kind_row *e)
+{
+	const uint64_t *dim = (const uint64_t *)(e + 1);
+	const double *value = (const double *)(dim + e->ndim);
+	const char *name = (const char *)(value + e->e.n), *word = name + strlen(name) + 1;
+
+	/* A kind that a newer version has. */
+	if (e->kind >= TRAIN_KINDS)
+		return 0;
+
+	struct record_kind r = {.kind = e,
+		.word = *word ? word : train_kinds[e->kind].word,
+		.name = name,
+		.dtype_prefix = word + strlen(word) + 1,
+		.dim = dim,
+		.value = value};
+
+	return GIVE_TO_ALL(s, kind, &r);
+}
+
+int sink_name(struct sink *s, const struct journal_name *e)
+{
+	const uint64_t *dims = (const uint64_t *)(e + 1);
+	const char *end = (const char *)e + e->e.bytes, *str[3] = {"", "", ""};
+	const char *p = (const char *)(dims + e->e.n);
+
+	for (int i = 0; i < 3 && p < end; i++) {
+		str[i] = p;
+		p += strlen(p) + 1;
+	}
+
+	struct record_name r = {.what = e->what,
+		.dtype = e->dtype,
+		.optimizer = e->optimizer,
+		.group = e->group,
+		.vpp_stage = e->vpp_stage,
+		.id = e->id,
+		.step = e->step,
+		.bucket = e->bucket,
+		.flags = e->flags,
+		.offset = e->offset,
+		.count = e->count,
+		.name = str[0],
+		.module = str[1],
+		.type = str[2],
+		.ndim = e->e.n,
+		.dims = dims};
+
+	if (r.what == JN_PARAM && !name_book_add(&s->names, r.id, r.name))
+		return -ENOBUFS;
+	return GIVE_TO_ALL(s, name, &r);
+}
+
+int sink_step(struct sink *s, uint32_t next)
+{
+	int err = 0;
+
+	if (next > s->steps) {
+		err = GIVE_TO_ALL(s, step, next);
+		if (!err)
+			s->steps = next;
+	}
+	return err;
+}
+
+/* ---- passes ---- */
+
+static void end_pass(struct sink *s, bool written)
+{
+	for (unsigned i = 0; i < s->nformats; i++)
+		if (sink_formats[i]->commit)
+			sink_formats[i]->commit(s->state[i], written);
+	s->rows = 0;
+	s->have_rows = false;
 }
 
 int sink_write(struct sink *s, struct journal_commit *next)
@@ -310,6 +413,7 @@ int sink_write(struct sink *s, struct journal_commit *next)
 		sink_drop(s);
 		return err;
 	}
+	next->steps = s->steps;
 	next->rows += s->rows;
 	if (s->have_rows) {
 		if (!next->have_rows || s->last_step > next->last_step)
@@ -320,16 +424,15 @@ int sink_write(struct sink *s, struct journal_commit *next)
 			next->last_tick = s->last_tick;
 		next->have_rows = 1;
 	}
-	s->rows = 0;
-	s->have_rows = false;
+	end_pass(s, true);
 	return 0;
 }
 
 void sink_drop(struct sink *s)
 {
 	files_drop(&s->files);
-	s->rows = 0;
-	s->have_rows = false;
+	s->steps = committed_steps(s->j);
+	end_pass(s, false);
 }
 
 int sink_meta(struct sink *s)

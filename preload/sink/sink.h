@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where drained records go: rows, tables and meta.json in a rank's folder. One user at a time (the writer thread,
- * whoever ends the process, or `probe recover`).
+ * Where drained entries go: as records to every sink (format.h), which write into a rank's folder; and meta.json. One user
+ * at a time (the writer thread, whoever ends the process, or `probe recover`).
  */
 #ifndef PROBE_SINK_SINK_H
 #define PROBE_SINK_SINK_H
 
 #include "journal/journal.h"
 #include "sink/files.h"
-#include "stack/stack.h"
+#include "sink/format.h"
+#include "elf/symbols.h"
+
+/* A call's entry and its end's. */
+#define RECORD_TENSORS_MAX (2 * JOURNAL_ENTRY_MAX / sizeof(struct journal_tensor))
 
 struct sink {
 	struct journal *j;
 	struct files files;
+	unsigned nformats; /* of sink_formats[] */
+	uint32_t on_record; /* bit i: sink_formats[i] wants records, by far the most frequent */
+	void *state[SINKS_MAX];
+	const struct journal_tensor *tensor[RECORD_TENSORS_MAX]; /* of the record that is given */
+	const char *name[RECORD_TENSORS_MAX]; /* ... and the names of these */
+	struct name_book *names; /* NULL until there is a name */
+	uint32_t steps; /* step() was given this number */
 	struct symbols *symbols; /* NULL until the first stack */
 	uint64_t modules_at; /* how far the dictionary has been looked through for modules */
 	uint64_t modules_written; /* the same, for modules.csv */
+	uint64_t opened; /* what open.jsonl holds, see opened_write() */
 	const char **api; /* by dictionary id: lib, NUL, symbol, NUL, op */
-	const char **name;
-	uint32_t napi, nname;
+	uint32_t napi;
 	/* Of the pass: */
 	uint64_t rows;
 	uint32_t last_step;
@@ -37,6 +48,15 @@ int sink_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open);
 int sink_stack(struct sink *s, const struct journal_stack *e);
 int sink_comm(struct sink *s, const struct journal_comm *e);
+int sink_kind(struct sink *s, const struct journal_kind_row *e);
+int sink_name(struct sink *s, const struct journal_name *e);
+int sink_scalar(struct sink *s, const struct journal_scalar *e);
+
+/*
+ * All chains have been looked through since `next` was the current step: says that those below it have ended, if that
+ * is news. As those above.
+ */
+int sink_step(struct sink *s, uint32_t next);
 
 /* Writes all buffers; *next gets file lengths and counts. On an error nothing has changed. */
 int sink_write(struct sink *s, struct journal_commit *next);

@@ -10,7 +10,7 @@
 #define CLANG_ASAN 0
 #endif
 
-/* Where each access is checked, every piece is a block of its own, so that one byte too far is noticed. */
+/* Where each access is checked, every piece is a separate block, so that one byte too far is noticed. */
 #if defined(__SANITIZE_ADDRESS__) || CLANG_ASAN
 #define BLOCK_MIN 0
 #else

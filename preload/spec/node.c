@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config/reader.h"
-#include "spec/names.h"
+#include "spec/spec_names.h"
 
 #define KEYS_MAX 8192 /* of a map: each is compared with those before it */
 #define ANCHORS_MAX 256
@@ -28,15 +28,15 @@ static const char no_map[] = "the file must be a map; its first key is 'notation
 
 static struct node *build_node(struct build *b);
 
-static struct pos here(const struct build *b)
+static struct pos event_position(const struct build *b)
 {
 	const yaml_mark_t *m = &b->r.event.start_mark;
 
 	return (struct pos){b->file, (unsigned)m->line + 1, (unsigned)m->column + 1};
 }
 
-/* What the reader says of bytes that are no YAML: "FILE:LINE:COL: text", in the words of everybody else. */
-static void reader_said(void *arg, const char *line)
+/* The reader's message about bytes that are no YAML, as "FILE:LINE:COL: text" in the form of all others. */
+static void report_reader_error(void *arg, const char *line)
 {
 	struct build *b = arg;
 	struct pos at = {b->file, 1, 1};
@@ -52,7 +52,7 @@ static void reader_said(void *arg, const char *line)
 }
 
 /* The next event, or 0 where reading cannot go on (reported). */
-static int next(struct build *b)
+static int next_event(struct build *b)
 {
 	int ev = reader_next(&b->r);
 
@@ -66,7 +66,7 @@ static struct node *new_node(struct build *b, enum node_type type, const yaml_ch
 	struct node *n = load_new(b->l, sizeof(*n));
 
 	n->type = type;
-	n->at = here(b);
+	n->at = event_position(b);
 	n->text = "";
 	if (!anchor)
 		return n;
@@ -110,7 +110,7 @@ static struct node *build_alias(struct build *b)
 		load_fail(b->l, n->at, "nested too deeply: *%s stands within &%s", name, name);
 		return new_node(b, NODE_SCALAR, NULL);
 	}
-	load_fail(b->l, here(b), "there is no &%s before *%s", name, name);
+	load_fail(b->l, event_position(b), "there is no &%s before *%s", name, name);
 	return new_node(b, NODE_SCALAR, NULL);
 }
 
@@ -120,7 +120,7 @@ static struct node *build_list(struct build *b)
 	int ev;
 
 	n->open = true;
-	while ((ev = next(b)) != 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = next_event(b)) != 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		n->item = load_grow(b->l, n->item, n->n, sizeof(*n->item));
 		n->item[n->n] = build_node(b);
 		if (!n->item[n->n])
@@ -157,10 +157,10 @@ static struct node *build_map(struct build *b)
 	int ev;
 
 	n->open = true;
-	while ((ev = next(b)) != 0 && ev != YAML_MAPPING_END_EVENT) {
+	while ((ev = next_event(b)) != 0 && ev != YAML_MAPPING_END_EVENT) {
 		struct node *key = build_node(b), *item = NULL;
 
-		if (key && next(b))
+		if (key && next_event(b))
 			item = build_node(b);
 		if (!key || !item)
 			return NULL;
@@ -197,14 +197,14 @@ static struct node *build_node(struct build *b)
 /* False where the file could not be read to its end. */
 static bool read_documents(struct build *b, struct nodes *out)
 {
-	int ev = next(b); /* the stream's start */
+	int ev = next_event(b); /* the stream's start */
 
-	while (ev != 0 && (ev = next(b)) == YAML_DOCUMENT_START_EVENT) {
+	while (ev != 0 && (ev = next_event(b)) == YAML_DOCUMENT_START_EVENT) {
 		struct node *top;
 		bool nothing;
 
 		b->nanchor = 0;
-		ev = next(b);
+		ev = next_event(b);
 		nothing = ev != 0 && reader_is_null(&b->r);
 		top = ev ? build_node(b) : NULL;
 		if (!top)
@@ -213,7 +213,7 @@ static bool read_documents(struct build *b, struct nodes *out)
 			out->item = load_grow(b->l, out->item, out->n, sizeof(struct node *));
 			out->item[out->n++] = top;
 		}
-		ev = next(b); /* the document's end */
+		ev = next_event(b); /* the document's end */
 	}
 	return ev != 0;
 }
@@ -242,8 +242,8 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 
 	b->l = l;
 	b->file = file;
-	/* Under a name of its own: that of the file may be longer than what a line of the reader has room for. */
-	report_begin(&b->report, reader_said, b, "yaml");
+	/* Under a separate name: that of the file may be longer than what a line of the reader has room for. */
+	report_begin(&b->report, report_reader_error, b, "yaml");
 	l->reader = &b->r;
 	err = reader_open(&b->r, text, len, &b->report, NULL);
 	if (err == -ENOMEM)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spec/load.h"
+#include "spec/spec_load.h"
 
 enum node_type { NODE_SCALAR, NODE_LIST, NODE_MAP };
 

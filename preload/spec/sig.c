@@ -8,7 +8,7 @@
 
 /* Names of C scalars, LP64. Words of one type are sorted in their usual order: "unsigned long", not "long unsigned". */
 static const struct scalar {
-	const char *name;
+	char name[20];
 	uint8_t ctype;
 } scalars[] = {
 	{"void", CT_VOID},
@@ -54,21 +54,21 @@ struct text {
 	const char *p; /* next character */
 };
 
-static struct pos here(const struct text *t)
+static struct pos signature_position(const struct text *t)
 {
 	return node_column(t->node, (size_t)(t->p - t->node->text));
 }
 
-static void blanks(struct text *t)
+static void skip_blanks(struct text *t)
 {
 	while (isspace((unsigned char)*t->p))
 		t->p++;
 }
 
 /* Takes the character c if it is next. */
-static bool take(struct text *t, char c)
+static bool take_char(struct text *t, char c)
 {
-	blanks(t);
+	skip_blanks(t);
 	if (*t->p != c)
 		return false;
 	t->p++;
@@ -94,11 +94,11 @@ static size_t template_args(const char *s)
 }
 
 /* Length of the word that is next, 0: none. In a user's file it may be C++: ns::vec<float>. */
-static size_t word(struct text *t)
+static size_t word_length(struct text *t)
 {
 	size_t n = 0;
 
-	blanks(t);
+	skip_blanks(t);
 	if (!begins_word(*t->p))
 		return 0;
 	for (;;) {
@@ -114,7 +114,7 @@ static size_t word(struct text *t)
 	}
 }
 
-static unsigned bytes_of(uint8_t ctype)
+static unsigned ctype_bytes(uint8_t ctype)
 {
 	switch (ctype) {
 	case CT_I32:
@@ -155,9 +155,9 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 	struct pos at;
 	bool plain = false;
 
-	blanks(t);
-	at = here(t);
-	for (size_t n; (n = word(t)) > 0; t->p += n) {
+	skip_blanks(t);
+	at = signature_position(t);
+	for (size_t n; (n = word_length(t)) > 0; t->p += n) {
 		if (name_find(qualifiers, 0, t->p, n) >= 0) {
 			*is_const |= n == 5 && memcmp(t->p, "const", 5) == 0;
 		} else {
@@ -167,7 +167,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 				break; /* the parameter's name */
 			plain = !part;
 			if (!*name)
-				at = here(t);
+				at = signature_position(t);
 			name = load_print(t->l, "%s%s%.*s", name, *name ? " " : "", (int)n, t->p);
 		}
 		spelled = load_print(t->l, "%s%s%.*s", spelled, *spelled ? " " : "", (int)n, t->p);
@@ -227,7 +227,7 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 	}
 	out->ctype = CT_P;
 	if (depth == 1) {
-		out->elem = base->handle ? 0 : (uint8_t)bytes_of(base->ctype);
+		out->elem = base->handle ? 0 : (uint8_t)ctype_bytes(base->ctype);
 		out->dtype = pointee_dtype(base);
 		out->points_const = is_const;
 		out->points_handle = base->handle || base->ctype == CT_P;
@@ -246,28 +246,28 @@ static bool read_declarator(struct text *t, struct type *type, const char **name
 	struct pos begin;
 	size_t n;
 
-	blanks(t);
-	begin = here(t);
+	skip_blanks(t);
+	begin = signature_position(t);
 	if (!read_base(t, &spelling, &base, &is_const))
 		return false;
 	for (;;) {
-		if (take(t, '*') || (t->l->run_time && take(t, '&'))) {
+		if (take_char(t, '*') || (t->l->run_time && take_char(t, '&'))) {
 			spelling = load_print(t->l, "%s%s*", spelling, depth ? "" : " ");
 			depth++;
-		} else if ((n = word(t)) > 0 && name_find(qualifiers, 0, t->p, n) >= 0) {
+		} else if ((n = word_length(t)) > 0 && name_find(qualifiers, 0, t->p, n) >= 0) {
 			t->p += n; /* a const pointer is passed as any other */
 		} else {
 			break;
 		}
 	}
-	*at = here(t);
-	*name = load_text(t->l, t->p, word(t));
+	*at = signature_position(t);
+	*name = load_text(t->l, t->p, word_length(t));
 	t->p += strlen(*name);
-	while (take(t, '[')) {
+	while (take_char(t, '[')) {
 		while (isdigit((unsigned char)*t->p))
 			t->p++;
-		if (!take(t, ']')) {
-			load_fail(t->l, here(t), "expected ]");
+		if (!take_char(t, ']')) {
+			load_fail(t->l, signature_position(t), "expected ]");
 			return false;
 		}
 		spelling = load_print(t->l, "%s%s*", spelling, depth ? "" : " ");
@@ -302,9 +302,9 @@ static bool read_param(struct text *t, struct params *args)
 {
 	struct param p = {.role = ROLE_NONE};
 
-	blanks(t);
+	skip_blanks(t);
 	if (strncmp(t->p, "...", 3) == 0) {
-		load_fail(t->l, here(t),
+		load_fail(t->l, signature_position(t),
 			"functions with variable arguments (...) cannot be wrapped: nobody knows "
 			"what a call passes");
 		return false;
@@ -329,7 +329,7 @@ static bool read_param(struct text *t, struct params *args)
 		p.role = (uint8_t)role;
 	}
 	if (p.type.object) {
-		/* It has a copy of its own in memory, and its address is what is passed. */
+		/* It has a separate copy in memory, and its address is what is passed. */
 		p.type.ctype = CT_P;
 		p.type.object = false;
 	}
@@ -341,17 +341,17 @@ static bool read_param(struct text *t, struct params *args)
 }
 
 /* Parameters up to the character `end` (or the end of the text). */
-static bool read_params(struct text *t, struct params *args, char end)
+static bool read_signature_params(struct text *t, struct params *args, char end)
 {
 	struct text back;
 
-	blanks(t);
+	skip_blanks(t);
 	back = *t;
 	if (*t->p == end)
 		return true;
-	if (word(t) == 4 && strncmp(t->p, "void", 4) == 0) {
+	if (word_length(t) == 4 && strncmp(t->p, "void", 4) == 0) {
 		t->p += 4;
-		blanks(t);
+		skip_blanks(t);
 		if (*t->p == end || !*t->p)
 			return true;
 		*t = back;
@@ -359,16 +359,16 @@ static bool read_params(struct text *t, struct params *args, char end)
 	do {
 		if (!read_param(t, args))
 			return false;
-	} while (take(t, ','));
+	} while (take_char(t, ','));
 	return true;
 }
 
 static bool at_end(struct text *t)
 {
-	blanks(t);
+	skip_blanks(t);
 	if (!*t->p)
 		return true;
-	load_fail(t->l, here(t), "unexpected '%s'", t->p);
+	load_fail(t->l, signature_position(t), "unexpected '%s'", t->p);
 	return false;
 }
 
@@ -394,14 +394,14 @@ bool sig_read(struct spec_load *l, const struct node *n, const struct type_names
 			ret->spelling);
 		return false;
 	}
-	if (!take(&t, '(')) {
-		load_fail(l, here(&t), "expected ( and the parameters");
+	if (!take_char(&t, '(')) {
+		load_fail(l, signature_position(&t), "expected ( and the parameters");
 		return false;
 	}
-	if (!read_params(&t, args, ')'))
+	if (!read_signature_params(&t, args, ')'))
 		return false;
-	if (!take(&t, ')')) {
-		load_fail(l, here(&t), "expected , or )");
+	if (!take_char(&t, ')')) {
+		load_fail(l, signature_position(&t), "expected , or )");
 		return false;
 	}
 	return at_end(&t);
@@ -412,7 +412,7 @@ bool sig_read_params(struct spec_load *l, const struct node *n, const struct typ
 {
 	struct text t = {l, n, types, node_text(l, n, "")};
 
-	return read_params(&t, args, '\0') && at_end(&t);
+	return read_signature_params(&t, args, '\0') && at_end(&t);
 }
 
 bool sig_read_type(

@@ -7,7 +7,7 @@
 
 static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "alias",
 	"missing", "success", "in_progress", "types", "completion", "counts", "variants", "dtype",
-	"redop", "abi", "check", "functions", NULL};
+	"redop", "comm", "abi", "check", "functions", NULL};
 static const char *const user_file_keys[] = {"notation", "library", "sonames", "twin", "success",
 	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
 	"functions", NULL};
@@ -16,14 +16,14 @@ static const char *const row_keys[] = {
 static const char *const user_row_keys[] = {
 	"sig", "kind", "task", "how", "completion", "v", "list", "name", "symbol", NULL};
 
-static bool identifier(const char *s)
+static bool is_identifier(const char *s)
 {
 	return *s && !strchr("0123456789", *s) &&
 	       s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
 		       '\0';
 }
 
-static const char *base_name(const char *path)
+static const char *spec_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -74,13 +74,13 @@ static void kind_read(
 {
 	const char *s = node_text(l, n, "");
 	const struct kind *k = kinds_find(kinds, s);
-	const char *known = "";
 
-	for (unsigned i = 0; !k && l->run_time && i < kinds->n; i++)
-		known = load_print(l, "%s%s%s", known, i ? ", " : "", kinds->item[i].name);
 	if (!k) {
-		load_fail(l, n->at, "unknown kind '%s'; %s%s", s,
-			*known ? "known are " : "kinds are defined in kinds.yaml", known);
+		const struct kind *near = kinds_nearest(kinds, s);
+
+		load_fail(l, n->at, "unknown kind '%s'; %s%s%sall kinds are in %skinds.yaml", s,
+			near ? "did you mean '" : "", near ? near->name : "", near ? "'? " : "",
+			l->run_time ? "share/libprobe/apis/" : "");
 		return;
 	}
 	f->kind = k;
@@ -101,7 +101,7 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 		l, row, l->run_time ? user_row_keys : row_keys, load_print(l, "'%s'", key->text));
 	if (l->run_time)
 		user_row_read(l, &f, row);
-	if (f.find == FIND_SYMBOL && !identifier(f.symbol))
+	if (f.find == FIND_SYMBOL && !is_identifier(f.symbol))
 		load_fail(l, key->at, "'%s' is no C function name", f.symbol);
 	if (!sig)
 		load_fail(l, key->at, "'%s' has no sig", key->text);
@@ -118,6 +118,15 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 	f.list = node_text(l, node_get(row, "list"), f.list);
 	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args))
 		variants_expand(l, s, &f, node_get(row, "v"), out);
+	if (l->failures != before && f.kind) {
+		const struct kind *k = kinds_with_buffers(kinds, &f);
+
+		if (k)
+			load_fail(l, kind->at,
+				"'%s': kind '%s' is the same operation with the buffers of this "
+				"function",
+				key->text, k->name);
+	}
 	/* A user's other rows hold; this one must not be called by what may be wrong. */
 	if (l->run_time && l->failures != before)
 		out->n = n;
@@ -189,7 +198,7 @@ static void head_read(struct spec_load *l, struct spec *s, const struct node *to
 	s->library = library ? node_text(l, library, "") : l->run_time ? "custom" : "";
 	if (l->run_time && strcmp(s->library, "custom") != 0)
 		load_fail(l, library->at, "library must be 'custom', or left out");
-	else if (!identifier(s->library))
+	else if (!is_identifier(s->library))
 		load_fail(l, library ? library->at : top->at, "the file needs library: <name>");
 	s->sonames = node_get(top, "sonames");
 	if (s->sonames || !l->run_time)
@@ -213,7 +222,7 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 	unsigned before = l->failures;
 
 	s->path = path;
-	s->base = base_name(path);
+	s->base = spec_base_name(path);
 	s->top = top;
 	node_known(l, top, l->run_time ? user_file_keys : file_keys, "the file");
 	head_read(l, s, top);
@@ -223,6 +232,7 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 	values_read(l, &s->redop, node_get(top, "redop"), true);
 	if (l->run_time)
 		user_read(l, s);
+	comm_read(l, s);
 	variants_read(l, s, node_get(top, "variants"));
 	if (!rows || !node_is(l, rows, NODE_MAP, "functions")) {
 		load_fail(l, rows ? rows->at : top->at, "the file needs functions: {name: {...}}");

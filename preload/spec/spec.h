@@ -3,11 +3,11 @@
  * configs/apis/<library>.yaml in memory. Two programs read it: genwrap, which makes wrappers at build time, and
  * libprobe.so itself, for the functions that a user adds (custom.yaml).
  *
- *	load.c   memory and reports          node.c  text -> nodes with positions
- *	names.c  roles, tasks ...            type.c, sig.c  C prototypes
- *	spec.c   a library's file            variants.c  families of names
- *	rows.c   does each row fit its kind or task?  user.c  and what of it needs an adapter?
- *	value.c  the library's enums
+ *	spec_load.c   memory and reports     node.c  text -> nodes with positions
+ *	spec_names.c  roles, tasks ...       type.c, sig.c  C prototypes
+ *	spec.c        a library's file       variants.c  families of names
+ *	row_check.c   does each row fit its kind or task?  user.c  and what of it needs an adapter?
+ *	enum_value.c  the library's enums      comm_key.c  how to ask for rank and size of a communicator
  *
  * Every mistake is reported as file:line:column, what is wrong and what would be right.
  */
@@ -18,11 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "call/api.h"
-#include "spec/load.h"
-#include "spec/names.h"
+#include "api/api.h"
+#include "api/query.h"
+#include "spec/spec_load.h"
+#include "spec/spec_names.h"
 #include "spec/node.h"
-#include "spec/value.h"
+#include "spec/enum_value.h"
 
 /* ---- type.c, sig.c ---- */
 
@@ -127,14 +128,6 @@ struct value_map {
 	unsigned n;
 };
 
-/* A function of the library that tells rank or size of a communicator. */
-struct query {
-	const char *function; /* NULL: not given */
-	bool comm; /* its first argument is the communicator */
-	bool out; /* it writes the number behind its last argument, and returns a code; else it returns the number */
-	uint8_t bytes; /* of the number: 4 or 8 */
-};
-
 struct spec {
 	const char *path, *base, *library;
 	const struct node *top; /* `abi` and `check` are read by genwrap only */
@@ -150,9 +143,13 @@ struct spec {
 	struct variant *variant;
 	unsigned nvariant;
 	struct value_map dtype, redop;
+	/* `comm`. */
+	struct query rank, size;
+	int64_t id_bytes; /* of the unique id that communicators start from; 0: they do not, or it is a user's file */
+	const struct node
+		*parent; /* `how` of rows whose communicator is numbered by its parent, or NULL */
 	/* Of a user's file. */
 	const struct node *objects; /* patterns of file names, or NULL */
-	struct query rank, size;
 };
 
 struct funcs {
@@ -167,6 +164,10 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 void funcs_sort(struct spec_load *l, struct funcs *f);
 
 const struct kind *kinds_find(const struct kinds *k, const char *name);
+/* What an unknown name may have meant, or NULL: the first kind of that operation, or a name with few letters changed. */
+const struct kind *kinds_nearest(const struct kinds *k, const char *name);
+/* The kind of the same operation that has the function's buffers, where its own has others; else NULL. */
+const struct kind *kinds_with_buffers(const struct kinds *k, const struct func *f);
 
 /* ---- variants.c ---- */
 
@@ -175,7 +176,7 @@ void variants_read(struct spec_load *l, struct spec *s, const struct node *map);
 void variants_expand(struct spec_load *l, struct spec *s, const struct func *plain,
 	const struct node *v, struct funcs *out);
 
-/* ---- rows.c ---- */
+/* ---- row_check.c ---- */
 
 /* Reports what a row's kind, task or completion needs and the row does not have, and what nothing uses. */
 void row_check(struct spec_load *l, const struct func *f);
@@ -190,7 +191,12 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row);
 /* Reports what a row has that only an adapter could understand. */
 void user_row_check(struct spec_load *l, const struct func *f);
 
-/* ---- value.c ---- */
+/* ---- comm_key.c ---- */
+
+/* The key `comm` of the file. */
+void comm_read(struct spec_load *l, struct spec *s);
+
+/* ---- enum_value.c ---- */
 
 void values_read(struct spec_load *l, struct value_map *m, const struct node *map, bool redop);
 /* "float32" -> enum dtype; "derived" is DT_OTHER and *derived. DT_OTHER after a report. */

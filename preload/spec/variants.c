@@ -64,7 +64,8 @@ void variants_read(struct spec_load *l, struct spec *s, const struct node *map)
 		variant_read(l, s, map->key[i], map->item[i]);
 }
 
-static const char *replace(struct spec_load *l, const char *s, const char *what, const char *with)
+static const char *replace_first(
+	struct spec_load *l, const char *s, const char *what, const char *with)
 {
 	const char *at = strstr(s, what);
 
@@ -84,11 +85,12 @@ static const char *variant_name(
 	for (char *c = lower; *c; c++)
 		if (*c >= 'A' && *c <= 'Z')
 			*c = (char)(*c + 'a' - 'A');
-	return replace(
-		l, replace(l, replace(l, v->name, "{lower}", lower), "{rest}", rest), "{}", from);
+	return replace_first(l,
+		replace_first(l, replace_first(l, v->name, "{lower}", lower), "{rest}", rest), "{}",
+		from);
 }
 
-static void widen(struct spec_load *l, const struct variant *v, struct func *f)
+static void widen_counts(struct spec_load *l, const struct variant *v, struct func *f)
 {
 	unsigned n = 0;
 
@@ -109,7 +111,7 @@ static void widen(struct spec_load *l, const struct variant *v, struct func *f)
 			v->key, f->list);
 }
 
-static struct func *make(
+static struct func *make_variant(
 	struct spec_load *l, const struct variant *v, const char *plain, const struct func *from)
 {
 	struct func *f = load_new(l, sizeof(*f));
@@ -128,18 +130,18 @@ static struct func *make(
 			params_add(l, &f->args, p);
 	}
 	if (v->widens)
-		widen(l, v, f);
+		widen_counts(l, v, f);
 	return f;
 }
 
-static void append(struct spec_load *l, struct funcs *out, struct func *f)
+static void append_func(struct spec_load *l, struct funcs *out, struct func *f)
 {
 	out->item = load_grow(l, out->item, out->n, sizeof(*out->item));
 	out->item[out->n++] = f;
 }
 
 /* Reports an unknown one when `loud`. */
-static const struct variant *find(
+static const struct variant *find_variant(
 	struct spec_load *l, const struct spec *s, const struct node *n, bool loud)
 {
 	const char *key = n->type == NODE_SCALAR ? n->text : "", *known = "";
@@ -163,38 +165,38 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 	unsigned before = l->failures;
 
 	*first = *plain;
-	append(l, &family, first);
-	append(l, &wide, first);
+	append_func(l, &family, first);
+	append_func(l, &wide, first);
 	if (v && !node_is(l, v, NODE_LIST, "v"))
 		return;
 	for (unsigned i = 0; v && i < v->n; i++) {
-		const struct variant *x = find(l, s, v->item[i], true);
+		const struct variant *x = find_variant(l, s, v->item[i], true);
 		struct func *f;
 
 		if (!x || x->widens)
 			continue;
-		f = make(l, x, plain->symbol, first);
-		append(l, &family, f);
+		f = make_variant(l, x, plain->symbol, first);
+		append_func(l, &family, f);
 		if (!x->alone)
-			append(l, &wide, f);
+			append_func(l, &wide, f);
 	}
 	for (unsigned i = 0; v && i < v->n; i++) {
-		const struct variant *x = find(l, s, v->item[i], false);
+		const struct variant *x = find_variant(l, s, v->item[i], false);
 
 		for (unsigned j = 0; x && x->widens && j < wide.n && l->failures == before; j++)
-			append(l, &family, make(l, x, plain->symbol, wide.item[j]));
+			append_func(l, &family, make_variant(l, x, plain->symbol, wide.item[j]));
 	}
 	/* A mistake in the row would come again with every variant. */
 	for (unsigned i = 0; i < family.n && l->failures == before; i++)
 		row_check(l, family.item[i]);
 	for (unsigned i = 0; i < family.n; i++) {
-		append(l, out, family.item[i]);
+		append_func(l, out, family.item[i]);
 		if (*s->twin && plain->find == FIND_SYMBOL) {
 			struct func *twin = load_new(l, sizeof(*twin));
 
 			*twin = *family.item[i];
 			twin->symbol = load_print(l, "%s%s", s->twin, twin->symbol);
-			append(l, out, twin);
+			append_func(l, out, twin);
 		}
 	}
 }

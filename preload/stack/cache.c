@@ -92,7 +92,7 @@ void cache_check_modules(struct stack_cache *c, uint64_t generation)
 
 /* ---- rules ---- */
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_cache_key(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
 
@@ -107,7 +107,7 @@ static uint64_t rule_key(uintptr_t pc, bool exact)
 bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r)
 {
 	uint64_t key = rule_key(pc, exact);
-	const struct rule_slot *s = &c->rules[mix(key, 0) >> 32 & (RULES - 1)];
+	const struct rule_slot *s = &c->rules[mix_cache_key(key, 0) >> 32 & (RULES - 1)];
 
 	if (s->key != key)
 		return false;
@@ -118,7 +118,7 @@ bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_
 void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
 {
 	uint64_t key = rule_key(pc, exact);
-	struct rule_slot *s = &c->rules[mix(key, 0) >> 32 & (RULES - 1)];
+	struct rule_slot *s = &c->rules[mix_cache_key(key, 0) >> 32 & (RULES - 1)];
 
 	s->key = key;
 	s->rule = *r;
@@ -128,7 +128,7 @@ void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struc
 
 static uint64_t *index_of(struct stack_cache *c, const struct cache_key *k)
 {
-	return c->index[mix(k->pc, k->fp) >> 32 & (SETS - 1)];
+	return c->index[mix_cache_key(k->pc, k->fp) >> 32 & (SETS - 1)];
 }
 
 static const struct kept *kept_at(const struct stack_cache *c, uint64_t index)
@@ -171,7 +171,7 @@ static bool same_words_asked(
 	return true;
 }
 
-static bool verify(const struct kept *s, struct memory *m, const uint64_t *raw)
+static bool verify_kept_stack(const struct kept *s, struct memory *m, const uint64_t *raw)
 {
 	unsigned int words = s->n - 1u + s->extra;
 	const int32_t *at = (const int32_t *)(raw + words);
@@ -184,7 +184,7 @@ static bool verify(const struct kept *s, struct memory *m, const uint64_t *raw)
 	return same_words_asked(m, base, at, raw, words);
 }
 
-static int recall(
+static int recall_stack(
 	const struct kept *s, const struct cache_key *k, struct memory *m, uintptr_t *pcs, int max)
 {
 	const uint64_t *raw = (const uint64_t *)(s + 1);
@@ -192,7 +192,7 @@ static int recall(
 
 	if (s->key.pc != k->pc || s->key.fp != k->fp || s->key.wrapper_pc != k->wrapper_pc)
 		return 0;
-	if ((s->n < max && !s->ended) || !verify(s, m, raw))
+	if ((s->n < max && !s->ended) || !verify_kept_stack(s, m, raw))
 		return 0;
 	pcs[0] = k->pc;
 	for (int i = 1; i < n; i++)
@@ -207,7 +207,7 @@ int cache_find(
 
 	for (int i = 0; i < WAYS; i++) {
 		const struct kept *s = kept_at(c, set[i]);
-		int n = s ? recall(s, k, m, pcs, max) : 0;
+		int n = s ? recall_stack(s, k, m, pcs, max) : 0;
 
 		if (n)
 			return n;
@@ -215,7 +215,7 @@ int cache_find(
 	return 0;
 }
 
-static void range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
+static void widen_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
 {
 	for (int i = 0; i < n; i++) {
 		if (at[i] < *lowest)
@@ -225,7 +225,8 @@ static void range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
 	}
 }
 
-static void fill(struct kept *s, const struct cache_key *k, const struct trail *t, bool ended)
+static void fill_kept_stack(
+	struct kept *s, const struct cache_key *k, const struct trail *t, bool ended)
 {
 	unsigned int frames = (unsigned int)t->n - 1, extra = (unsigned int)t->extra;
 	uint64_t *raw = (uint64_t *)(s + 1);
@@ -236,8 +237,8 @@ static void fill(struct kept *s, const struct cache_key *k, const struct trail *
 	s->n = (uint16_t)t->n;
 	s->extra = (uint16_t)extra;
 	s->ended = ended;
-	range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
-	range(t->extra_at, (int)extra, &s->lowest, &s->highest);
+	widen_slot_range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
+	widen_slot_range(t->extra_at, (int)extra, &s->lowest, &s->highest);
 	memcpy(raw, t->pc_raw + 1, frames * sizeof(*raw));
 	memcpy(raw + frames, t->extra_raw, extra * sizeof(*raw));
 	memcpy(at, t->pc_at + 1, frames * sizeof(*at));
@@ -254,7 +255,7 @@ void cache_put(struct stack_cache *c, const struct cache_key *k, const struct tr
 		return;
 	if (at % RING_WORDS + need > RING_WORDS)
 		at += RING_WORDS - at % RING_WORDS;
-	fill((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
+	fill_kept_stack((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
 	c->head = at + need;
 	memmove(set + 1, set, (WAYS - 1) * sizeof(*set));
 	set[0] = at + 1;

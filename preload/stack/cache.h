@@ -6,7 +6,7 @@
  * saved frame pointers and stack pointers wherever the walk went on by them. Why it is enough to read these again:
  * the walk is a function of (pc, fp) and of the words it reads, and by induction it reads the same ones, since each
  * word's address follows from (pc, fp), the rules and the words before it. All unchanged means the same result. A
- * word read directly lies in the thread's own stack; others are asked for as in the walk itself, so no verification
+ * word read directly lies in the thread's own stack; others are verified as in the walk itself, so no verification
  * can fault where a walk would not.
  *
  * Limits: (1) the rules are taken to be unchanged: another module that was loaded to the same addresses, with calls

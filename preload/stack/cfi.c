@@ -53,7 +53,7 @@ static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr
 }
 
 /* Length field of an entry; leaves *c confined to the entry. The 64-bit format is not used in .eh_frame. */
-static bool enter(struct cursor *c)
+static bool enter_cfi_entry(struct cursor *c)
 {
 	uint64_t len = cursor_get(c, 4);
 
@@ -64,7 +64,7 @@ static bool enter(struct cursor *c)
 }
 
 /* The "zPLRSBG" string and its data. 'R' decides how code addresses are read, so an unknown letter before it is bad. */
-static bool augmentation(struct cursor *c, const char *aug, struct cfi_common *cie)
+static bool read_augmentation(struct cursor *c, const char *aug, struct cfi_common *cie)
 {
 	struct cursor data;
 	uint64_t len;
@@ -111,7 +111,7 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 	uint8_t version;
 
 	memset(cie, 0, sizeof(*cie));
-	if (!enter(&c) || cursor_get(&c, 4) != 0)
+	if (!enter_cfi_entry(&c) || cursor_get(&c, 4) != 0)
 		return false;
 	version = (uint8_t)cursor_get(&c, 1);
 	if (version != 1 && version != 3)
@@ -122,7 +122,7 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 	cie->code_align = cursor_uleb(&c);
 	cie->data_align = cursor_sleb(&c);
 	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_uleb(&c);
-	if (c.bad || !augmentation(&c, aug, cie))
+	if (c.bad || !read_augmentation(&c, aug, cie))
 		return false;
 	cie->program = c;
 	return true;
@@ -136,7 +136,7 @@ void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct 
 	uint64_t start, range;
 
 	memset(r, 0, sizeof(*r));
-	if (!entry || !enter(&c))
+	if (!entry || !enter_cfi_entry(&c))
 		return;
 	back = (uintptr_t)c.p;
 	back -= (uintptr_t)cursor_get(&c, 4);

@@ -34,7 +34,7 @@ enum {
 	OP_BREGX = 0x92,
 };
 
-static bool plain(const struct cfi_value *v)
+static bool is_plain_value(const struct cfi_value *v)
 {
 	return v->base == CFI_SAME && !v->deref;
 }
@@ -44,7 +44,7 @@ static int64_t wrap_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static void add(struct cfi_value *v, int64_t k)
+static void add_to_value(struct cfi_value *v, int64_t k)
 {
 	if (v->deref)
 		v->add = wrap_add(v->add, k);
@@ -52,7 +52,7 @@ static void add(struct cfi_value *v, int64_t k)
 		v->off = wrap_add(v->off, k);
 }
 
-static bool of_register(struct cfi_value *v, uint64_t reg, int64_t off, uint64_t pc)
+static bool push_register(struct cfi_value *v, uint64_t reg, int64_t off, uint64_t pc)
 {
 	switch (reg) {
 	case CFI_SP:
@@ -68,7 +68,7 @@ static bool of_register(struct cfi_value *v, uint64_t reg, int64_t off, uint64_t
 	return false;
 }
 
-static bool constant(struct cursor *e, uint8_t op, int64_t *v)
+static bool read_constant(struct cursor *e, uint8_t op, int64_t *v)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
 		*v = op - OP_LIT0;
@@ -108,26 +108,26 @@ static bool constant(struct cursor *e, uint8_t op, int64_t *v)
 }
 
 /* a and b become a. */
-static bool binary(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
+static bool apply_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
 {
-	if (op == OP_PLUS && plain(a)) {
+	if (op == OP_PLUS && is_plain_value(a)) {
 		int64_t k = a->off;
 
 		*a = *b;
-		add(a, k);
+		add_to_value(a, k);
 		return true;
 	}
-	if (!plain(b))
+	if (!is_plain_value(b))
 		return false;
 	if (op == OP_PLUS) {
-		add(a, b->off);
+		add_to_value(a, b->off);
 		return true;
 	}
 	if (op == OP_MINUS) {
-		add(a, (int64_t)(0 - (uint64_t)b->off));
+		add_to_value(a, (int64_t)(0 - (uint64_t)b->off));
 		return true;
 	}
-	if (!plain(a))
+	if (!is_plain_value(a))
 		return false;
 	switch (op) {
 	case OP_AND:
@@ -153,7 +153,7 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 		uint8_t op = (uint8_t)cursor_get(&e, 1);
 		bool ok = true;
 
-		if (constant(&e, op, &k)) {
+		if (read_constant(&e, op, &k)) {
 			if (n == DEPTH)
 				return false;
 			s[n++] = (struct cfi_value){.base = CFI_SAME, .off = k};
@@ -161,7 +161,7 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 			uint64_t reg = op == OP_BREGX ? cursor_uleb(&e) : (uint64_t)(op - OP_BREG0);
 
 			k = cursor_sleb(&e);
-			ok = n < DEPTH && of_register(&s[n], reg, k, pc);
+			ok = n < DEPTH && push_register(&s[n], reg, k, pc);
 			n++;
 		} else if (op == OP_DEREF) {
 			ok = n && !s[n - 1].deref && s[n - 1].base != CFI_SAME;
@@ -171,9 +171,9 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 			k = (int64_t)cursor_uleb(&e);
 			ok = n;
 			if (ok)
-				add(&s[n - 1], k);
+				add_to_value(&s[n - 1], k);
 		} else {
-			ok = n >= 2 && binary(op, &s[n - 2], &s[n - 1]);
+			ok = n >= 2 && apply_binary_op(op, &s[n - 2], &s[n - 1]);
 			n--;
 		}
 		if (!ok || e.bad)

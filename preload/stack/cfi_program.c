@@ -67,42 +67,42 @@ static struct cfi_place at_cfa(int64_t off)
 	return p;
 }
 
-static struct cfi_place is(enum cfi_base base)
+static struct cfi_place place_at_base(enum cfi_base base)
 {
 	struct cfi_place p = {.base = (uint8_t)base};
 
 	return p;
 }
 
-static struct cfi_place *column(struct machine *m, struct row *row, uint64_t reg)
+static struct cfi_place *register_column(struct machine *m, struct row *row, uint64_t reg)
 {
 	if (reg == CFI_FP)
 		return &row->fp;
 	return reg == m->cie->ra ? &row->ra : NULL;
 }
 
-static void set(struct machine *m, uint64_t reg, struct cfi_place p)
+static void set_register_rule(struct machine *m, uint64_t reg, struct cfi_place p)
 {
-	struct cfi_place *c = column(m, &m->row, reg);
+	struct cfi_place *c = register_column(m, &m->row, reg);
 
 	if (c)
 		*c = p;
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore_register_rule(struct machine *m, uint64_t reg)
 {
-	struct cfi_place *c = column(m, &m->initial, reg);
+	struct cfi_place *c = register_column(m, &m->initial, reg);
 
 	if (c)
-		set(m, reg, *c);
+		set_register_rule(m, reg, *c);
 }
 
-static int64_t scaled(struct machine *m, int64_t v)
+static int64_t scale_data_offset(struct machine *m, int64_t v)
 {
 	return (int64_t)((uint64_t)v * (uint64_t)m->cie->data_align);
 }
 
-static struct cursor block(struct cursor *c)
+static struct cursor read_block(struct cursor *c)
 {
 	uint64_t len = cursor_uleb(c);
 	struct cursor b = *c;
@@ -118,7 +118,7 @@ static struct cursor block(struct cursor *c)
 static struct cfi_place saved_at(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
-	struct cfi_place p = is(CFI_LOST);
+	struct cfi_place p = place_at_base(CFI_LOST);
 
 	if (cfi_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
 		v.off == (int32_t)v.off) {
@@ -136,62 +136,62 @@ static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
 }
 
 /* False where the program goes on behind pc: the row is complete. */
-static bool advance(struct machine *m, uint64_t delta)
+static bool advance_location(struct machine *m, uint64_t delta)
 {
 	m->loc += delta * m->cie->code_align;
 	return m->loc <= m->pc;
 }
 
 /* What changes a saved register's place. */
-static bool do_register(struct machine *m, struct cursor *c, uint8_t op)
+static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	uint64_t reg;
 
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
 		reg = cursor_uleb(c);
-		set(m, reg, at_cfa(scaled(m, (int64_t)cursor_uleb(c))));
+		set_register_rule(m, reg, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(c))));
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
 		reg = cursor_uleb(c);
-		set(m, reg, at_cfa(scaled(m, cursor_sleb(c))));
+		set_register_rule(m, reg, at_cfa(scale_data_offset(m, cursor_sleb(c))));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
 		reg = cursor_uleb(c);
-		set(m, reg, at_cfa(-scaled(m, (int64_t)cursor_uleb(c))));
+		set_register_rule(m, reg, at_cfa(-scale_data_offset(m, (int64_t)cursor_uleb(c))));
 		return true;
 	case CFA_RESTORE_EXTENDED:
-		restore(m, cursor_uleb(c));
+		restore_register_rule(m, cursor_uleb(c));
 		return true;
 	case CFA_UNDEFINED:
-		set(m, cursor_uleb(c), is(CFI_UNDEFINED));
+		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_UNDEFINED));
 		return true;
 	case CFA_SAME_VALUE:
-		set(m, cursor_uleb(c), is(CFI_SAME));
+		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_SAME));
 		return true;
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
-		set(m, cursor_uleb(c), is(CFI_LOST));
+		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
 		cursor_uleb(c);
 		return true;
 	case CFA_VAL_OFFSET_SF:
-		set(m, cursor_uleb(c), is(CFI_LOST));
+		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
 		cursor_sleb(c);
 		return true;
 	case CFA_EXPRESSION:
 		reg = cursor_uleb(c);
-		set(m, reg, saved_at(m, block(c)));
+		set_register_rule(m, reg, saved_at(m, read_block(c)));
 		return true;
 	case CFA_VAL_EXPRESSION:
-		set(m, cursor_uleb(c), is(CFI_LOST));
-		block(c);
+		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
+		read_block(c);
 		return true;
 	}
 	return false;
 }
 
 /* What changes the CFA. */
-static bool do_cfa(struct machine *m, struct cursor *c, uint8_t op)
+static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	struct cfi_value v = {.base = CFI_LOST};
 	uint64_t reg;
@@ -203,7 +203,7 @@ static bool do_cfa(struct machine *m, struct cursor *c, uint8_t op)
 		return true;
 	case CFA_DEF_CFA_SF:
 		reg = cursor_uleb(c);
-		cfa_is(m, reg, scaled(m, cursor_sleb(c)));
+		cfa_is(m, reg, scale_data_offset(m, cursor_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_REGISTER:
 		cfa_is(m, cursor_uleb(c), m->row.off);
@@ -212,11 +212,11 @@ static bool do_cfa(struct machine *m, struct cursor *c, uint8_t op)
 		cfa_is(m, m->row.reg, (int64_t)cursor_uleb(c));
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
-		cfa_is(m, m->row.reg, scaled(m, cursor_sleb(c)));
+		cfa_is(m, m->row.reg, scale_data_offset(m, cursor_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		m->row.expression = true;
-		if (!cfi_expression(block(c), m->pc, &v))
+		if (!cfi_expression(read_block(c), m->pc, &v))
 			v.base = CFI_LOST;
 		m->row.cfa = v;
 		return true;
@@ -224,7 +224,7 @@ static bool do_cfa(struct machine *m, struct cursor *c, uint8_t op)
 	return false;
 }
 
-static void do_rest(struct machine *m, struct cursor *c, uint8_t op)
+static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
@@ -256,7 +256,7 @@ static void do_rest(struct machine *m, struct cursor *c, uint8_t op)
 	}
 }
 
-static bool run(struct machine *m, struct cursor c)
+static bool run_cfi_program(struct machine *m, struct cursor c)
 {
 	while (c.p < c.end && !c.bad && !m->unknown) {
 		uint8_t op = (uint8_t)cursor_get(&c, 1), low = op & 0x3f;
@@ -264,14 +264,15 @@ static bool run(struct machine *m, struct cursor c)
 
 		switch (op & 0xc0) {
 		case CFA_ADVANCE_LOC:
-			if (!advance(m, low))
+			if (!advance_location(m, low))
 				return true;
 			continue;
 		case CFA_OFFSET:
-			set(m, low, at_cfa(scaled(m, (int64_t)cursor_uleb(&c))));
+			set_register_rule(
+				m, low, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(&c))));
 			continue;
 		case CFA_RESTORE:
-			restore(m, low);
+			restore_register_rule(m, low);
 			continue;
 		}
 		switch (op) {
@@ -284,17 +285,17 @@ static bool run(struct machine *m, struct cursor c)
 		case CFA_ADVANCE_LOC2:
 		case CFA_ADVANCE_LOC4:
 			delta = cursor_get(&c, (size_t)1 << (op - CFA_ADVANCE_LOC1));
-			if (!advance(m, delta))
+			if (!advance_location(m, delta))
 				return !c.bad;
 			continue;
 		}
-		if (!do_register(m, &c, op) && !do_cfa(m, &c, op))
-			do_rest(m, &c, op);
+		if (!run_register_op(m, &c, op) && !run_cfa_op(m, &c, op))
+			run_other_op(m, &c, op);
 	}
 	return !c.bad && !m->unknown;
 }
 
-static bool fits(int64_t v)
+static bool fits_offset(int64_t v)
 {
 	return v == (int32_t)v;
 }
@@ -310,8 +311,9 @@ static void set_cfa(const struct row *row, struct cfi_rule *r)
 		else if (row->reg == CFI_FP)
 			v.base = CFI_AT_FP;
 	}
-	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !fits(v.off) || !fits(v.add)) {
-		r->cfa = is(CFI_LOST);
+	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !fits_offset(v.off) ||
+		!fits_offset(v.add)) {
+		r->cfa = place_at_base(CFI_LOST);
 		return;
 	}
 	r->cfa.base = v.base;
@@ -332,13 +334,13 @@ bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start
 	m.unknown = false;
 	memset(&m.row, 0, sizeof(m.row));
 	m.row.reg = UINT64_MAX;
-	m.row.ra = is(CFI_SAME);
-	m.row.fp = is(CFI_SAME);
+	m.row.ra = place_at_base(CFI_SAME);
+	m.row.fp = place_at_base(CFI_SAME);
 	m.initial = m.row;
-	if (!run(&m, cie->program))
+	if (!run_cfi_program(&m, cie->program))
 		return false;
 	m.initial = m.row;
-	if (!run(&m, program))
+	if (!run_cfi_program(&m, program))
 		return false;
 	set_cfa(&m.row, r);
 	r->ra = m.row.ra;

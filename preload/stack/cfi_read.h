@@ -112,7 +112,7 @@ struct cfi_common {
 	int64_t data_align;
 	uint64_t ra; /* number of the return address column */
 	uint8_t enc; /* of code addresses */
-	bool augmented; /* entries carry data of their own before the program */
+	bool augmented; /* entries carry augmentation data before the program */
 	bool signal;
 	struct cursor program;
 };

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "stack/stack.h"
+#include "elf/modules.h"
 
 #define LANGUAGES_MAX 4
 #define MORE " <- ..."
@@ -22,24 +23,24 @@ static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t looked_at; /* generation of the modules */
 
-static const struct stack_language *language(unsigned i)
+static const struct stack_language *stack_language_at(unsigned i)
 {
 	return stack_languages && i < LANGUAGES_MAX ? stack_languages[i] : NULL;
 }
 
-static void look(bool again)
+static void look_for_languages(bool again)
 {
 	uint64_t now;
 
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
 	now = modules_generation();
-	for (unsigned i = 0; language(i); i++) {
+	for (unsigned i = 0; stack_language_at(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 
 		if (k == PRESENT || (k == ABSENT && (!again || now == looked_at)))
 			continue;
-		k = language(i)->find() ? PRESENT : ABSENT;
+		k = stack_language_at(i)->find() ? PRESENT : ABSENT;
 		atomic_store_explicit(&known[i], k, memory_order_release);
 	}
 	atomic_store_explicit(&looked_at, now, memory_order_relaxed);
@@ -48,7 +49,7 @@ static void look(bool again)
 
 void foreign_look(void)
 {
-	look(true);
+	look_for_languages(true);
 }
 
 /* ---- lent frames ---- */
@@ -58,7 +59,7 @@ static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
 static _Atomic uint32_t lenders;
 
-static bool borrow(struct foreign_stack *s)
+static bool borrow_stack(struct foreign_stack *s)
 {
 	bool any;
 
@@ -79,9 +80,11 @@ static bool borrow(struct foreign_stack *s)
 
 static bool walk_own(struct foreign_stack *s);
 
-void foreign_lend(void)
+static void lend_own(void *arg)
 {
 	struct foreign_stack s;
+
+	(void)arg;
 
 	/* The number goes up in any case, so that it comes down again with the other call. */
 	bool own = walk_own(&s);
@@ -96,6 +99,11 @@ void foreign_lend(void)
 	}
 	lenders++;
 	pthread_mutex_unlock(&lending);
+}
+
+void foreign_lend(void)
+{
+	apart_call(lend_own, NULL);
 }
 
 void foreign_take_back(void)
@@ -121,19 +129,19 @@ static bool walk_own(struct foreign_stack *s)
 	s->language = NULL;
 	s->n = 0;
 	s->hash = 0;
-	for (unsigned i = 0; language(i); i++) {
+	for (unsigned i = 0; stack_language_at(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_acquire);
 
 		if (k == UNKNOWN) {
-			look(false);
+			look_for_languages(false);
 			k = atomic_load_explicit(&known[i], memory_order_acquire);
 		}
 		if (k != PRESENT)
 			continue;
-		s->n = language(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
+		s->n = stack_language_at(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
 		if (s->n <= 0)
 			continue;
-		s->language = language(i);
+		s->language = stack_language_at(i);
 		break;
 	}
 	if (!s->language) {
@@ -143,7 +151,7 @@ static bool walk_own(struct foreign_stack *s)
 
 	uint64_t h = (uint64_t)s->n;
 
-	s->owner = (uintptr_t)&thread_word;
+	s->owner = (uintptr_t)&thread_state;
 
 	for (int i = 0; i < s->n; i++) {
 		const struct foreign_frame *f = &s->frame[i];
@@ -158,7 +166,7 @@ static bool walk_own(struct foreign_stack *s)
 void foreign_walk(struct foreign_stack *s)
 {
 	if (!walk_own(s))
-		borrow(s);
+		borrow_stack(s);
 }
 
 /* ---- rules ---- */
@@ -168,7 +176,7 @@ struct foreign_rules {
 	bool has_select, has_drop;
 };
 
-static bool compile(regex_t *re, const char *text, char *why, size_t cap)
+static bool compile_rule(regex_t *re, const char *text, char *why, size_t cap)
 {
 	int err = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
 
@@ -189,12 +197,12 @@ struct foreign_rules *foreign_rules_new(
 	if (!r)
 		return NULL;
 	if (select && *select) {
-		r->has_select = compile(&r->select, select, why, cap);
+		r->has_select = compile_rule(&r->select, select, why, cap);
 		if (!r->has_select)
 			*wrong = "codeline";
 	}
 	if (!*wrong && drop && *drop) {
-		r->has_drop = compile(&r->drop, drop, why, cap);
+		r->has_drop = compile_rule(&r->drop, drop, why, cap);
 		if (!r->has_drop)
 			*wrong = "stack_blacklist";
 	}
@@ -221,20 +229,20 @@ bool foreign_rules_select(const struct foreign_rules *r)
 	return r && r->has_select;
 }
 
-static bool matches(const regex_t *re, const char *text)
+static bool matches_rule(const regex_t *re, const char *text)
 {
 	return regexec(re, text, 0, NULL, 0) == 0;
 }
 
-static void judge(
+static void judge_frame(
 	const struct foreign_rules *r, const struct foreign_name *n, bool *selected, bool *dropped)
 {
 	char line[sizeof(n->file) + sizeof(n->function) + 24];
 
 	snprintf(line, sizeof(line), "%s[%d] %s", n->file, n->line, n->function);
-	*dropped = r->has_drop && matches(&r->drop, line);
+	*dropped = r->has_drop && matches_rule(&r->drop, line);
 	if (!*dropped && r->has_select && !*selected)
-		*selected = matches(&r->select, line);
+		*selected = matches_rule(&r->select, line);
 }
 
 size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
@@ -252,7 +260,7 @@ size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *r
 		if (!s->language->describe(&s->frame[i], &n))
 			continue;
 		if (rules)
-			judge(rules, &n, selected, &dropped);
+			judge_frame(rules, &n, selected, &dropped);
 		if (dropped || t.cut)
 			continue;
 		text_fmt(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
@@ -267,4 +275,23 @@ size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *r
 		t.len += sizeof(MORE) - 1;
 	}
 	return t.len;
+}
+
+bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now)
+{
+	int n = was->n < now->n ? was->n : now->n;
+
+	/* The outermost frames may be missing. */
+	if (was->n == FOREIGN_FRAMES_MAX || now->n == FOREIGN_FRAMES_MAX)
+		return false;
+	for (int i = 1; i <= n; i++) {
+		const struct foreign_frame *a = &was->frame[was->n - i],
+					   *b = &now->frame[now->n - i];
+
+		if (a->code != b->code || a->check != b->check || a->frame != b->frame)
+			return false;
+		if (a->at != b->at)
+			return b->at > a->at;
+	}
+	return false;
 }

@@ -45,7 +45,7 @@ struct stack_language {
 	 * runs no code of the language, allocates nothing.
 	 */
 	int (*walk)(struct foreign_frame *f, int max);
-	/* What a frame of a walk that this thread has just made is called; false: cannot be told. */
+	/* What a frame of a walk that this thread has just made is called; false: unknown. */
 	bool (*describe)(const struct foreign_frame *f, struct foreign_name *n);
 	/*
 	 * May the code of a frame of such a walk have come to where it is from a later place in it, `from`, in a loop? True:
@@ -69,8 +69,14 @@ struct foreign_stack {
 void foreign_walk(struct foreign_stack *s);
 
 /*
+ * Has the program come from the place `was` to `now` by just going on, without another round of a loop or another call of the
+ * function? Seen from the outermost frame, the first one that differs tells. False: it has not, or that is not known.
+ */
+bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now);
+
+/*
  * A thread that waits for work which others do on its behalf (a backward pass on threads of the framework) lends them its
- * frames: foreign_walk() gives them to threads that have none of their own. Between the two calls the lender does not
+ * frames: foreign_walk() gives them to threads that have none. Between the two calls the lender does not
  * return from the frame that it stands in, so the frames and what they refer to stay alive. Of several lenders the last
  * one counts.
  */

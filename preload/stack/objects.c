@@ -5,7 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "stack/memory.h"
+#include "elf/memory.h"
+#include "elf/object_at.h"
 #include "stack/objects.h"
 
 /* The loader's lock is unknown to ThreadSanitizer, so it would take the table for unprotected. */
@@ -34,7 +35,7 @@ struct collect {
 	uint32_t n;
 };
 
-static void widen(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
+static void widen_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
 {
 	if (*lo == *hi) {
 		*lo = a;
@@ -48,7 +49,7 @@ static void widen(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
 }
 
 /* The last byte behind the address space would wrap: such a segment is none. */
-static bool segment(
+static bool segment_bounds(
 	const struct dl_phdr_info *info, const ElfW(Phdr) * ph, uintptr_t *a, uintptr_t *b)
 {
 	*a = info->dlpi_addr + ph->p_vaddr;
@@ -56,7 +57,7 @@ static bool segment(
 	return *b > *a;
 }
 
-static bool describe(const struct dl_phdr_info *info, struct object *o)
+static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 {
 	uintptr_t a, b;
 
@@ -64,23 +65,24 @@ static bool describe(const struct dl_phdr_info *info, struct object *o)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
-		if (!segment(info, ph, &a, &b))
+		if (!segment_bounds(info, ph, &a, &b))
 			continue;
 		if (ph->p_type == PT_GNU_EH_FRAME)
 			o->table = a;
 		if (ph->p_type != PT_LOAD)
 			continue;
-		widen(&o->lo, &o->hi, a, b);
+		widen_bounds(&o->lo, &o->hi, a, b);
 		if (!(ph->p_flags & PF_X))
 			continue;
 		/* Several such segments: what is between them may be anything. */
 		o->text_readable = o->text_lo == o->text_hi && (ph->p_flags & PF_R);
-		widen(&o->text_lo, &o->text_hi, a, b);
+		widen_bounds(&o->text_lo, &o->text_hi, a, b);
 	}
 	for (int i = 0; o->table && i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) || !segment(info, ph, &a, &b))
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) ||
+			!segment_bounds(info, ph, &a, &b))
 			continue;
 		if (o->table >= a && o->table < b) {
 			o->table_lo = a;
@@ -98,7 +100,7 @@ LOADER_LOCKED static int collect_one(struct dl_phdr_info *info, size_t size, voi
 	struct object o;
 
 	(void)size;
-	if (!describe(info, &o))
+	if (!describe_object(info, &o))
 		return 0;
 	if (c->n < table.cap)
 		table.v[c->n] = o;
@@ -121,7 +123,7 @@ LOADER_LOCKED static void sort_objects(struct object *v, uint32_t n)
 }
 
 /* Not in the data segment: most processes under the preload never walk a stack. */
-LOADER_LOCKED static bool grow(uint32_t need)
+LOADER_LOCKED static bool grow_object_table(uint32_t need)
 {
 	uint32_t cap = 128;
 	void *p;
@@ -139,7 +141,7 @@ LOADER_LOCKED static bool grow(uint32_t need)
 	return true;
 }
 
-LOADER_LOCKED static void rebuild(uint64_t generation)
+LOADER_LOCKED static void rebuild_object_table(uint64_t generation)
 {
 	struct collect c = {0};
 
@@ -147,7 +149,7 @@ LOADER_LOCKED static void rebuild(uint64_t generation)
 	table.n = 0;
 	dl_iterate_phdr(collect_one, &c);
 	if (c.n > table.cap) {
-		if (!grow(c.n))
+		if (!grow_object_table(c.n))
 			return;
 		c.n = 0;
 		dl_iterate_phdr(collect_one, &c);
@@ -158,7 +160,7 @@ LOADER_LOCKED static void rebuild(uint64_t generation)
 	table.valid = true;
 }
 
-LOADER_LOCKED static const struct object *search(uintptr_t pc)
+LOADER_LOCKED static const struct object *search_object_table(uintptr_t pc)
 {
 	uint32_t lo = 0, hi = table.n;
 
@@ -173,20 +175,18 @@ LOADER_LOCKED static const struct object *search(uintptr_t pc)
 	return lo && pc < table.v[lo - 1].hi ? &table.v[lo - 1] : NULL;
 }
 
-static int look_at_one(struct dl_phdr_info *info, size_t size, void *arg)
+static void look_at_one(const struct loaded_object *at, void *arg)
 {
 	struct lookup *l = arg;
 	struct object o;
 
-	(void)size;
-	if (!describe(info, &o) || l->pc < o.lo || l->pc >= o.hi)
-		return 0;
+	if (!describe_object(at->info, &o) || l->pc < o.lo || l->pc >= o.hi)
+		return;
 	l->found = true;
 	l->fn(l->arg, &o);
-	return 1;
 }
 
-LOADER_LOCKED static int locked(struct dl_phdr_info *info, size_t size, void *arg)
+LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct lookup *l = arg;
 	uint64_t generation = info->dlpi_adds + info->dlpi_subs;
@@ -194,20 +194,20 @@ LOADER_LOCKED static int locked(struct dl_phdr_info *info, size_t size, void *ar
 
 	(void)size;
 	if (table.busy) {
-		dl_iterate_phdr(look_at_one, l);
+		elf_object_at(l->pc, look_at_one, l);
 		return 1;
 	}
 	table.busy = true;
 	if (!table.valid || table.generation != generation)
-		rebuild(generation);
+		rebuild_object_table(generation);
 	if (table.valid) {
-		o = search(l->pc);
+		o = search_object_table(l->pc);
 		if (o) {
 			l->found = true;
 			l->fn(l->arg, o);
 		}
 	} else {
-		dl_iterate_phdr(look_at_one, l);
+		elf_object_at(l->pc, look_at_one, l);
 	}
 	table.busy = false;
 	return 1;
@@ -218,7 +218,7 @@ bool objects_find(uintptr_t pc, void (*fn)(void *arg, const struct object *o), v
 	struct lookup l = {.pc = pc, .fn = fn, .arg = arg};
 	int saved = errno;
 
-	dl_iterate_phdr(locked, &l);
+	dl_iterate_phdr(find_object_locked, &l);
 	errno = saved;
 	return l.found;
 }

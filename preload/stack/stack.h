@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call stacks: walking the calling thread, the program's modules, and names for addresses.
+ * Call stacks: walking the calling thread.
  *
  * A walk goes from frame to frame by the call frame information of the code (.eh_frame), which also holds where code
  * was built without frame pointers; by frame pointers where there is none. A frame pointer chain alone would skip
@@ -11,6 +11,7 @@
 #ifndef PROBE_STACK_STACK_H
 #define PROBE_STACK_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,15 +19,26 @@
 
 /*
  * The memory of a thread's stack that can be read without asking: [lo, hi); it may grow down to `floor`, and walks
- * lower lo as it does. hi == 0: not known; every page is then asked for (0.1 us each).
+ * lower lo as it does. hi == 0: not known; every page is then probed (0.1 us each).
  */
 struct stack_bounds {
 	uintptr_t lo, hi, floor;
+	uintptr_t
+		roomy; /* from here on up to hi there are STACK_ROOM bytes below; hi where there are never so many */
 };
+
+#define STACK_ROOM (256u << 10)
+
+/* Is the address in the thread's stack? Not on a fiber, an alternate signal stack, or where the bounds are not known. */
+static inline bool stack_has(const struct stack_bounds *b, uintptr_t at)
+{
+	return at - b->floor < b->hi - b->floor;
+}
 
 /*
  * Finds the bounds of the calling thread's stack; *b is all zero where they cannot be found. May allocate and read
- * /proc: call once per thread. Walks outside of them (fibers, alternate signal stacks) work and cost more.
+ * /proc, and takes 2 KiB of stack: call once per thread, apart (base/apart.h) where that may be much. Walks outside of
+ * them (fibers, alternate signal stacks) work and cost more.
  */
 void stack_bounds_init(struct stack_bounds *b);
 
@@ -57,55 +69,5 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
  */
 int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintptr_t pc,
 	uintptr_t fp, uintptr_t slot);
-
-/*
- * The program's modules (executable and shared objects) at one moment.
- */
-#define MODULE_PATH_MAX 512
-#define BUILD_ID_MAX 20
-
-struct module {
-	uint64_t lo, hi; /* address range of its load segments, hi exclusive */
-	uint64_t bias; /* added to the file's virtual addresses */
-	uint8_t build_id[BUILD_ID_MAX];
-	uint8_t build_id_len; /* 0: has none */
-	char path[MODULE_PATH_MAX]; /* the executable's is resolved; "[vdso]" for the vdso */
-};
-
-/*
- * Calls fn for each module. Uses dl_iterate_phdr only; fn must not call the dynamic loader.
- * modules_generation() changes whenever a module was loaded or unloaded since the last look.
- */
-void modules_each(void (*fn)(void *arg, const struct module *m), void *arg);
-uint64_t modules_generation(void);
-
-/*
- * Names for addresses, read from the modules' files (.symtab, else .dynsym). Used on the writer thread and by the
- * tools, never on a thread of the job. Memory is bounded by `limit_bytes`; over it the largest tables are dropped.
- */
-struct symbols;
-
-struct symbols *symbols_new(size_t limit_bytes);
-void symbols_free(struct symbols *s);
-
-/*
- * C++ names are written as they stand in the file unless there is somebody to write them readably: fn puts the
- * readable form of `name` into buf and returns its length, or -1 if it is no name of its kind.
- */
-void symbols_set_demangler(struct symbols *s, int (*fn)(const char *name, char *buf, size_t cap));
-
-/* Where files with separate symbols lie, <dir>/.build-id/xx/yyyy.debug; default /usr/lib/debug. dir must live on. */
-void symbols_set_debug_dir(struct symbols *s, const char *dir);
-
-/* Tells of a module; it replaces those that it overlaps. Copies *m. */
-void symbols_add_module(struct symbols *s, const struct module *m);
-
-/*
- * Writes "module!function+0x1f" for the return address pc (module: base name of the path; function: as in the symbol
- * table; the call instruction decides, so pc - 1 is looked up), "module+0x1234" (the address in the file, as addr2line
- * takes it) when no symbol covers it, "0x7f..." when no module does. Returns the length as snprintf does. A file whose
- * build id differs from the module's is not used for names.
- */
-int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap);
 
 #endif

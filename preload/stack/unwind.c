@@ -53,7 +53,7 @@ static bool place_of(struct trail *t, uintptr_t a, int32_t *at)
 	return *at == d;
 }
 
-static void note(struct trail *t, uintptr_t a, uintptr_t raw)
+static void note_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
 {
 	int32_t at;
 
@@ -78,7 +78,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 {
 	if (!read_word(w, a, v))
 		return false;
-	note(w->t, a, *v);
+	note_trail_word(w->t, a, *v);
 	return true;
 }
 
@@ -86,7 +86,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 static uintptr_t use_fp(struct walk *w, struct frame *f)
 {
 	if (f->fp_at) {
-		note(w->t, f->fp_at, f->fp);
+		note_trail_word(w->t, f->fp_at, f->fp);
 		f->fp_at = 0;
 	}
 	return f->fp;
@@ -101,10 +101,10 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 	if (!read_word(w, a, &raw))
 		return false;
 	if (!raw) {
-		note(t, a, raw);
+		note_trail_word(t, a, raw);
 		return false;
 	}
-	/* At most n = STACK_DEPTH_MAX - 1 here: unwind() does not step from the last frame that fits. */
+	/* At most n = STACK_DEPTH_MAX - 1 here: unwind_stack() does not step from the last frame that fits. */
 	if (!place_of(t, a, &t->pc_at[t->n]))
 		t->lossy = true;
 	t->pc_raw[t->n] = raw;
@@ -113,7 +113,7 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 }
 
 /* A return address that was read and is not believed: it is part of what decided, but no frame. */
-static bool disbelieve(struct trail *t)
+static bool note_disbelieved(struct trail *t)
 {
 	if (t->extra == TRAIL_WORDS) {
 		t->lossy = true;
@@ -135,7 +135,7 @@ MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 }
 
 /* Is the instruction before pc a call? Asked where no table vouches for pc. */
-static bool behind_call(uintptr_t pc)
+static bool is_behind_call_instruction(uintptr_t pc)
 {
 	uint8_t b[8];
 
@@ -182,7 +182,7 @@ struct question {
 	struct cfi_rule *r;
 };
 
-static void answer(void *arg, const struct object *o)
+static void answer_lookup(void *arg, const struct object *o)
 {
 	struct question *q = arg;
 
@@ -204,7 +204,7 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 		return;
 	memset(r, 0, sizeof(*r));
 	r->kind = CFI_FOREIGN;
-	objects_find(q.lookup, answer, &q);
+	objects_find(q.lookup, answer_lookup, &q);
 	if (w->cache)
 		cache_put_rule(w->cache, f->pc, f->exact, r);
 }
@@ -238,14 +238,14 @@ static bool step_fp(struct walk *w, struct frame *f)
 {
 	uintptr_t fp, next;
 
-	if (!f->fp_known || f->exact || !behind_call(f->pc))
+	if (!f->fp_known || f->exact || !is_behind_call_instruction(f->pc))
 		return false;
 	fp = use_fp(w, f);
 	if (fp < f->sp || fp - f->sp > FRAME_MAX || !read_word(w, fp, &next) ||
 		!read_pc(w, f, fp + sizeof(fp)))
 		return false;
-	if (!behind_call(f->pc))
-		return disbelieve(w->t);
+	if (!is_behind_call_instruction(f->pc))
+		return note_disbelieved(w->t);
 	f->fp = next;
 	f->fp_at = fp;
 	f->sp = fp + 2 * sizeof(fp);
@@ -332,7 +332,7 @@ static bool step_cfi(struct walk *w, struct frame *f, const struct cfi_rule *r)
 	return true;
 }
 
-static bool step(struct walk *w, struct frame *f, const struct cfi_rule *r)
+static bool step_frame(struct walk *w, struct frame *f, const struct cfi_rule *r)
 {
 	switch (r->kind) {
 	case CFI_SIGNAL:
@@ -372,7 +372,7 @@ static bool first_frame(
 	return true;
 }
 
-void unwind(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
+void unwind_stack(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
 	uintptr_t wrapper_pc, uintptr_t *pcs, int max, struct trail *t)
 {
 	struct walk w = {.m = m, .cache = cache, .t = t};
@@ -389,12 +389,12 @@ void unwind(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t
 		return;
 	}
 	find_rule(&w, &f, &r);
-	while (t->n < max && step(&w, &f, &r)) {
+	while (t->n < max && step_frame(&w, &f, &r)) {
 		find_rule(&w, &f, &r);
 		if (r.kind == CFI_FOREIGN && is_sigreturn(f.pc)) {
 			r.kind = CFI_SIGNAL;
-		} else if (r.kind == CFI_FOREIGN && !f.exact && !behind_call(f.pc)) {
-			disbelieve(t);
+		} else if (r.kind == CFI_FOREIGN && !f.exact && !is_behind_call_instruction(f.pc)) {
+			note_disbelieved(t);
 			break;
 		}
 		pcs[t->n++] = f.pc;

@@ -11,7 +11,7 @@
 #define PROBE_STACK_UNWIND_H
 
 #include "stack/cfi.h"
-#include "stack/memory.h"
+#include "elf/memory.h"
 #include "stack/stack.h"
 
 #define TRAIL_WORDS 160
@@ -49,7 +49,7 @@ static inline uintptr_t unwind_strip(uintptr_t ra)
  * address in that function (used on aarch64 only). Fills in pcs[] and *t; t->n is the number of frames, 1..max.
  * cache may be NULL.
  */
-void unwind(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
+void unwind_stack(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
 	uintptr_t wrapper_pc, uintptr_t *pcs, int max, struct trail *t);
 
 #endif

@@ -3,13 +3,15 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "stack/cache.h"
+#include "elf/modules.h"
 #include "stack/stack.h"
 #include "stack/unwind.h"
 
 void stack_bounds_init(struct stack_bounds *b)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t here = apart_origin();
 	int saved = errno;
 	pthread_attr_t a;
 	size_t size;
@@ -23,6 +25,7 @@ void stack_bounds_init(struct stack_bounds *b)
 	if (!pthread_attr_getstack(&a, &lo, &size)) {
 		b->floor = (uintptr_t)lo;
 		b->hi = b->floor + size;
+		b->roomy = size > STACK_ROOM ? b->floor + STACK_ROOM : b->hi;
 		/*
 		 * What is below this frame need not be there: the main thread's stack is mapped as it grows, and guard
 		 * pages may count as part of a thread's stack.
@@ -39,7 +42,7 @@ void stack_bounds_init(struct stack_bounds *b)
 /* Where in the wrapper we are: frame size and with it the caller's stack pointer depend on that. */
 MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
 {
-	uintptr_t at = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t at = apart_origin();
 
 	for (int i = 0; i < 16; i++) {
 		uintptr_t next = memory_load(at);
@@ -60,18 +63,35 @@ static inline uintptr_t find_wrapper_pc(uintptr_t fp)
 }
 #endif
 
-/* Apart from stack_walk(): the trail takes 4 KiB of stack that the usual walk does without. */
+struct anew {
+	struct memory *m;
+	struct stack_cache *c;
+	const struct cache_key *k;
+	uintptr_t *pcs;
+	int max, n;
+};
+
+/* The trail takes 4 KiB of stack that the usual walk does without. */
+static void walk_apart(void *arg)
+{
+	struct anew *a = arg;
+	struct trail t;
+
+	if (a->c)
+		cache_check_modules(a->c, modules_generation());
+	unwind_stack(a->m, a->c, a->k->pc, a->k->fp, a->k->wrapper_pc, a->pcs, a->max, &t);
+	if (a->c)
+		cache_put(a->c, a->k, &t, t.n < a->max);
+	a->n = t.n;
+}
+
 __attribute__((noinline)) static int walk_anew(
 	struct memory *m, struct stack_cache *c, const struct cache_key *k, uintptr_t *pcs, int max)
 {
-	struct trail t;
+	struct anew a = {m, c, k, pcs, max, 0};
 
-	if (c)
-		cache_check_modules(c, modules_generation());
-	unwind(m, c, k->pc, k->fp, k->wrapper_pc, pcs, max, &t);
-	if (c)
-		cache_put(c, k, &t, t.n < max);
-	return t.n;
+	apart_call(walk_apart, &a);
+	return a.n;
 }
 
 int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
@@ -111,7 +131,7 @@ int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintpt
 		c = NULL;
 	if (c)
 		cache_check_modules(c, modules_generation());
-	unwind(&m, c, pc, fp, find_wrapper_pc(fp), pcs, STACK_DEPTH_MAX, &t);
+	unwind_stack(&m, c, pc, fp, find_wrapper_pc(fp), pcs, STACK_DEPTH_MAX, &t);
 	if (c)
 		cache_leave(c);
 	for (int i = 1; i < t.n; i++) {

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stats/isa.h"
+#include "base/isa.h"
 #include "stats/stats.h"
 
 #define STATS_BLOCK 4032 /* elements of one real dtype a kernel gets at most */

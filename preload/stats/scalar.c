@@ -184,6 +184,24 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 		b->sum.hi *= STATS_DOWN; /* exact: what a sum without scaling would be */
 }
 
+/* A block in which no lane has more than one element: the same sums, without loops over lanes that stay empty. */
+INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
+{
+	double s[STATS_LANES] = {0}, q[STATS_LANES] = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		s[i] += x[i]; /* not -0 */
+		q[i] = x[i] * x[i];
+	}
+	if (n <= 4) {
+		b->sum.hi = (s[0] + s[2]) + (s[1] + s[3]);
+		b->sq.hi = (q[0] + q[2]) + (q[1] + q[3]);
+		return;
+	}
+	b->sum.hi = fold(s);
+	b->sq.hi = fold(q);
+}
+
 /*
  * The usual block has finite elements only and no square out of range; it is measured as such, and once more if that
  * turns out to be wrong. NaN and Inf need not be looked for: they make the sum of squares NaN or Inf.
@@ -191,19 +209,26 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 static void float_block(const unsigned char *p, size_t n, size_t size, convert *conv,
 	const struct stats_eps *eps, struct stats_block *b)
 {
-	struct lanes l = {{0}, {0}};
 	double x[CHUNK], top;
 
 	empty_block(b);
-	for (size_t at = 0; at < n; at += CHUNK) {
-		size_t len = chunk_length(n, at);
+	if (n <= STATS_LANES) {
+		conv(x, p, n);
+		sum_few(b, x, n);
+		bound_chunk(b, x, n, eps->f);
+	} else {
+		struct lanes l = {{0}, {0}};
 
-		conv(x, p + at * size, len);
-		sum_chunk(&l, x, len);
-		bound_chunk(b, x, len, eps->f);
+		for (size_t at = 0; at < n; at += CHUNK) {
+			size_t len = chunk_length(n, at);
+
+			conv(x, p + at * size, len);
+			sum_chunk(&l, x, len);
+			bound_chunk(b, x, len, eps->f);
+		}
+		b->sum.hi = fold(l.sum);
+		b->sq.hi = fold(l.sq);
 	}
-	b->sum.hi = fold(l.sum);
-	b->sq.hi = fold(l.sq);
 	top = larger(-b->min.f, b->max.f);
 	if (b->sq.hi <= DBL_MAX && top <= STATS_MID_MAX && (top >= STATS_MID_MIN || top == 0))
 		return;

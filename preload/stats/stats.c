@@ -93,6 +93,51 @@ static uint64_t whole_limit(double eps, enum dtype dt)
 	}
 }
 
+static double value_as_double(unsigned cls, union stats_value v)
+{
+	if (cls == DTC_FLOAT)
+		return v.f;
+	return cls == DTC_SIGNED ? (double)v.i : (double)v.u;
+}
+
+/* What stats_end() says of a block that is the whole tensor and has numbers of the middle range only. */
+static inline void describe_block(
+	unsigned cls, double eps, const struct stats_block *b, uint64_t n, struct stats *out)
+{
+	double min, max, m = (b->sum.hi + b->sum.lo) / (double)n;
+
+	out->n = n;
+	out->zeros = eps > 0 ? b->zeros : 0;
+	out->nans = out->infs = 0;
+	out->min = b->min;
+	out->max = b->max;
+	if (cls == DTC_FLOAT) {
+		out->min.f += 0.0;
+		out->max.f += 0.0;
+	}
+	min = value_as_double(cls, out->min);
+	max = value_as_double(cls, out->max);
+	m = m < min ? min : m;
+	out->mean = (m > max ? max : m) + 0.0;
+	out->norm = stats_sqrt(b->sq.hi);
+}
+
+bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
+{
+	const struct dtype_info *info = dtype_info(dt);
+	struct stats_eps limit = {eps, 0};
+	struct stats_block b;
+
+	if (info->cls == DTC_NONE || info->component != dt || !n || n > STATS_FEW)
+		return false;
+	limit.u = whole_limit(eps, dt);
+	kernels()->block[dt](p, n, p, &limit, &b);
+	if (b.range != STATS_MID || b.nans | b.pinfs | b.ninfs)
+		return false;
+	describe_block(info->cls, eps, &b, n, out);
+	return true;
+}
+
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 {
 	const struct dtype_info *info = dtype_info(dt);
@@ -186,17 +231,10 @@ void stats_add(struct stats_acc *a, const void *p, uint64_t n)
 	stats_add_piece(a, p, n, NULL);
 }
 
-static double as_double(unsigned cls, union stats_value v)
-{
-	if (cls == DTC_FLOAT)
-		return v.f;
-	return cls == DTC_SIGNED ? (double)v.i : (double)v.u;
-}
-
 /* n: elements that are not NaN, at least 1. */
 static double mean(const struct stats_acc *a, double n)
 {
-	double min = as_double(a->cls, a->min), max = as_double(a->cls, a->max);
+	double min = value_as_double(a->cls, a->min), max = value_as_double(a->cls, a->max);
 	struct stats_sum total = a->sum_big;
 	double m;
 

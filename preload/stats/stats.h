@@ -6,7 +6,7 @@
  * locks, raises a floating-point exception or depends on the rounding mode, FTZ/DAZ bits or unmasked traps of the
  * calling thread: callers bracket the three calls with stats_fenv_enter() and stats_fenv_leave().
  *
- * What is computed (DESIGN section 7): min, max, mean and norm are those of the elements that are not NaN; the
+ * What is computed (docs/output-format.md): min, max, mean and norm are those of the elements that are not NaN; the
  * divisor of the mean is their number; Inf counts as IEEE arithmetic says (so the mean of +Inf and -Inf is NaN).
  * zeros counts |x| < eps, nans and infs count NaN and +-Inf; all three over all elements. A complex tensor is
  * measured as 2 * n real components. Exactness: counts, min and max exact; |mean error| <= 1e-12 * mean(|x|);
@@ -16,11 +16,12 @@
 #ifndef PROBE_STATS_STATS_H
 #define PROBE_STATS_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "stats/isa.h"
+#include "base/isa.h"
 
 /* min and max of a tensor: which member holds follows dtype_info(dtype)->cls. */
 union stats_value {
@@ -70,7 +71,7 @@ struct stats_acc {
 	struct stats_eps eps;
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
-	stats_checksum_fn *add_to_checksum; /* NULL: not asked for */
+	stats_checksum_fn *add_to_checksum; /* NULL: not wanted */
 	uint32_t checksum; /* of what was added */
 	uint8_t cls; /* enum dtype_class */
 	uint8_t size; /* bytes of one real component */
@@ -118,6 +119,14 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
  * share of the rate of merely reading: 67 % at 1 KiB, 76 % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
  */
 #define STATS_FAR 12288
+
+/*
+ * The same figures at once, of elements that lie one behind the other: most of what few elements cost are the running
+ * totals of many. False, with nothing in *out, where it cannot: more than STATS_FEW, complex ones, NaN, Inf or extreme
+ * values among them.
+ */
+#define STATS_FEW 1024
+bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 
 /* Ends the tensor. */
 void stats_end(const struct stats_acc *a, struct stats *out);

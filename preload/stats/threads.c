@@ -26,7 +26,7 @@
 #define ROUND_CHUNKS 512
 #define ROUND_BLOCKS (ROUND_CHUNKS * CHUNK_BLOCKS)
 
-#define SPINS 500 /* about as long as a chunk takes; then the kernel is asked to wait */
+#define SPINS 500 /* about as long as a chunk takes; then the thread waits in the kernel */
 #define LOOK_S 1 /* a helper that takes so long may be no more */
 
 /* What is measured in this round; constant while chunks of it are left or at work. */
@@ -53,14 +53,14 @@ struct chunk {
 
 static struct {
 	/*
-	 * The round's number << 16 | chunks of it that nobody has taken. Who has taken one by counting down may read
+	 * The round's number << 16 | chunks of it that no thread has taken. Who has taken one by counting down may read
 	 * `round`, for the calling thread does not go on before that chunk is done.
 	 */
 	_Alignas(64) _Atomic uint64_t open;
 	_Alignas(64) _Atomic uint32_t go; /* futex: helpers sleep on it; changes with each round */
 	_Atomic uint32_t waited; /* number + 1 of the chunk that the calling thread sleeps for */
-	_Atomic uint32_t ended; /* how often helpers were told to end */
-	_Atomic uintptr_t user; /* &thread_word of the thread that has the helpers */
+	_Atomic uint32_t ended; /* how often helpers were asked to end */
+	_Atomic uintptr_t user; /* &thread_state of the thread that has the helpers */
 	_Atomic int tid[STATS_THREADS_MAX];
 	uint32_t helpers;
 	uint64_t min_bytes;
@@ -141,7 +141,7 @@ static int settle(uint32_t me)
 	struct stats_fenv env;
 	sigset_t faults;
 
-	thread_word.busy = 1; /* nothing that we call is to be recorded */
+	thread_state.busy = 1; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-stats");
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
@@ -177,7 +177,7 @@ static void *helper_main(void *arg)
 			break;
 		futex(&team.go, FUTEX_WAIT, go, NULL);
 	}
-	/* Told to end, it has left nothing undone: nobody is to miss it. */
+	/* It ended on request and left nothing undone: it must not be counted as missing. */
 	atomic_compare_exchange_strong(&team.tid[me], &tid, 0);
 	return NULL;
 }
@@ -191,7 +191,7 @@ static bool is_done(uint32_t i)
 
 /*
  * True if the helper that has begun chunk i is no more: in a child that was forked out of a signal handler while a round
- * was under way, or where the job's handler of SIGSEGV ended the thread. Another one that is gone says nothing of this:
+ * was under way, or where the job's handler of SIGSEGV ended the thread. Another one that is gone proves nothing about this:
  * the one at work would go on reading a tensor that the job has taken back, and writing here.
  */
 static bool is_gone(uint32_t i)
@@ -287,7 +287,7 @@ static bool share(struct stats_acc *a, const void *p, uint64_t n, uint64_t befor
 	int err = errno;
 
 	if (n < team.min_bytes ||
-		!atomic_compare_exchange_strong(&team.user, &nobody, (uintptr_t)&thread_word))
+		!atomic_compare_exchange_strong(&team.user, &nobody, (uintptr_t)&thread_state))
 		return false;
 	for (uint64_t at = 0; at < n; at += round)
 		measure_round(a, (const unsigned char *)p + at, n - at < round ? n - at : round,
@@ -345,9 +345,9 @@ void stats_threads_forked(void)
 {
 	atomic_store(&stats_share, NULL);
 	/* Another thread may have had them. This one, if a handler of a signal forks: then it still has them. */
-	if (atomic_load(&team.user) == (uintptr_t)&thread_word)
+	if (atomic_load(&team.user) == (uintptr_t)&thread_state)
 		return;
-	/* Of that thread's round nobody takes anything here, helpers that are started anew least of all. */
+	/* No thread takes chunks of that thread's round here, least of all helpers that are started anew. */
 	atomic_fetch_and(&team.open, ~(uint64_t)LEFT);
 	atomic_store(&team.user, 0);
 }

@@ -181,7 +181,7 @@ static int block_len(int a, int b)
 }
 
 /* Sets lens[] and ats[] for the blocks between `with` and everybody; returns where the last gap ends. */
-static long lay_out(int with)
+static long lay_out_blocks(int with)
 {
 	long at = first_gap();
 
@@ -206,7 +206,7 @@ static void see_blocks(const char *what, int r_is_sender, int other)
 
 static void case_gatherv(void)
 {
-	long end = lay_out(root);
+	long end = lay_out_blocks(root);
 
 	fill(recv, end);
 	put_block(send, 0, lens[me], me, root);
@@ -226,7 +226,7 @@ static void case_gatherv(void)
 
 static void case_scatterv(void)
 {
-	long end = lay_out(root);
+	long end = lay_out_blocks(root);
 
 	fill(send, end);
 	fill(recv, end);
@@ -245,7 +245,7 @@ static void case_scatterv(void)
 
 static void case_allgatherv(void)
 {
-	long end = lay_out(0);
+	long end = lay_out_blocks(0);
 
 	fill(recv, end);
 	put_block(send, 0, lens[me], me, 0);
@@ -261,7 +261,7 @@ static void case_allgatherv(void)
 
 static void case_alltoallv(void)
 {
-	long end = lay_out(me);
+	long end = lay_out_blocks(me);
 
 	fill(send, end);
 	fill(recv, end);
@@ -282,7 +282,7 @@ static void case_alltoallv(void)
 
 static void case_alltoallw(void)
 {
-	long end = lay_out(me);
+	long end = lay_out_blocks(me);
 	MPI_Datatype each[MAX_RANKS];
 	DISPL bytes[MAX_RANKS];
 

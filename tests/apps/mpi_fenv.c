@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The floating-point environment belongs to the program. Calls that only copy are made with exceptions unmasked, on
- * data that would raise them if anybody calculated with it, with denormals flushed to zero, and with other rounding;
+ * data that would raise them if a library calculated with it, with denormals flushed to zero, and with other rounding;
  * after each call the control and status words must be what they were. A tool that looks at the data and does not
  * put them away ends in SIGFPE or is reported here.
  *

@@ -223,7 +223,7 @@ static int release(void *state)
 	return MPI_SUCCESS;
 }
 
-static int give_up(void *state, int complete_already)
+static int free_active_request(void *state, int complete_already)
 {
 	(void)state;
 	(void)complete_already;
@@ -237,7 +237,7 @@ static void generalized(void)
 	MPI_Request req;
 	MPI_Status st;
 
-	MPI_Grequest_start(query, release, give_up, &freed_count, &req);
+	MPI_Grequest_start(query, release, free_active_request, &freed_count, &req);
 	MPI_Grequest_complete(req);
 	MPI_Wait(&req, &st);
 	MPI_Get_elements(&st, MPI_INT, &n);

@@ -32,7 +32,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* From a thread that the plugin's constructor started: functions that nobody has called before, among them. */
+/* From a thread that the plugin's constructor started: functions that were never called before, among them. */
 static void call_from_plugin(int n)
 {
 	float a = (float)n, b = -1;

@@ -61,7 +61,7 @@ int main(void)
 	if (!logged)
 		return 2;
 
-	/* The driver is loaded, and nobody has started it. */
+	/* The driver is loaded, and was never started. */
 	NCCL(ncclAllReduce(plain, plain, 4, ncclFloat32, ncclSum, c, NULL));
 	show("before cuInit", plain, 4);
 	if (cuInit(0) || cuStreamCreate((CUstream *)&s1, 0) || cuStreamCreate((CUstream *)&s2, 0))

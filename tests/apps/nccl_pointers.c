@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that fail before anything is read, with pointers that nobody can read: nccl_pointers. A tool that looks at the
+ * Calls that fail before anything is read, with unreadable pointers: nccl_pointers. A tool that looks at the
  * buffers must not be the one that crashes. 1 rank.
  */
 #include <sys/mman.h>

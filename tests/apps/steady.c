@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 #ifdef STANDIN
 	MPI_Isend(in, 1, MPI_FLOAT, 0, 1, COMM, &request);
 #else
-	/* Nobody sends: it is never complete. */
+	/* It has no sender: it is never complete. */
 	MPI_Irecv(out, 1, MPI_FLOAT, 0, 1, COMM, &request);
 #endif
 	/*

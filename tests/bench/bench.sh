@@ -12,7 +12,7 @@ bin=$B/bench lib=$B/libprobe.so
 dir=$B/bench/out
 rm -rf "$dir"
 mkdir -p "$dir"
-trap 'rm -rf "$dir"; kill ${writer:-} 2>/dev/null' EXIT
+trap 'rm -rf "$dir"; kill ${writer:-} ${busy[*]:-} 2>/dev/null' EXIT
 trap 'exit 1' INT TERM
 short=0 n=0
 
@@ -114,6 +114,32 @@ while read -r name _ v _ _ _ _ _ ghz; do
 done < <(for _ in 1 2 3 4 5 6 7 8; do "$bin/ffi_call"; done | sed 's/on the stack/ten-arguments/' | sort -k9,9gr | sort -su -k1,1)
 t=$(fast A=1 -- test)
 row "MPI_Test that answers 0, a recorded request under way, $(value ghz <<<"$t") GHz" "$(value added <<<"$t")" ns '<=50'
+
+title 'Inherited by every process of a job: /bin/true under the preload, beyond an empty library'
+t=$("$bin/start_cost" 500 /bin/true "$bin/libempty.so" "$lib")
+beyond() { # COLUMN
+	awk -v col=$1 '{v[NR] = $col} END {print v[2] - v[1]}' <<<"$t"
+}
+row 'page faults' "$(beyond 3)" '' '<=20'
+row 'from start to end' "$(calc "$(beyond 5) / 1000" %.3f)" ms '<=0.15'
+
+title "The unwinder beside libunwind, on the same stacks (frames found in brackets)"
+# STACK ours_seen NS FRAMES ours_anew NS FRAMES unw_backtrace NS FRAMES unw_step NS FRAMES
+while read -r stack _ seen frames _ anew also _ cached f1 _ stepped f2; do
+	case $stack in
+	pointers) stack='code with frame pointers' ;;
+	none) stack='code without frame pointers' ;;
+	libc) stack='a callback of qsort()' ;;
+	signal) stack='a signal handler' ;;
+	new) stack='another depth each time' ;;
+	esac
+	known='seen before'
+	[ "$stack" != 'another depth each time' ] || known='its functions seen before'
+	row "$stack, $known ($frames)" "$seen" ns
+	row "   without a memory of walks ($also)" "$anew" ns
+	[ "$f1" = 0 ] || row "   unw_backtrace() ($f1)" "$cached" ns
+	[ "$f2" = 0 ] || row "   unw_step(), frame by frame ($f2)" "$stepped" ns
+done < <("$bin/unwind_bench")
 
 title 'Many threads at once, each on a communicator of its own (processor time of a call, without stack and statistics)'
 t=$(cost "${none[@]}" -- threads -p 16)
@@ -293,6 +319,76 @@ if [ -n "$flavours" ]; then
 			done
 		done
 		printf '\n'
+	done
+fi
+# One run of mpi_latency, lines `SIZE MEAN P50 P99 P999 MAX JOB OTHER CALLS`, to $dir/lat.VARIANT.ROUND
+latency() { # ROUND VARIANT [NAME=VALUE ...]
+	local round=$1 variant=$2 preload=()
+	shift 2
+	[ "$variant" = plain ] || preload=(LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/probe")
+	fresh
+	mpi_run $f 2 "${preload[@]}" "$@" "$bin/$f/mpi_latency" -t "$seconds" 2>/dev/null | grep -E '^[0-9]+ ' >"$dir/lat.$variant.$round"
+	# As in cost().
+	sed -n 's/.*"seen": \([0-9]*\).*"journal_full": \([1-9][0-9]*\).*/\2 of \1 records dropped in/p' \
+		"$dir"/probe/rank0/meta.json 2>/dev/null | sed "s|\$|: mpi_latency, $variant, load $load|" >>"$dir/stderr"
+}
+# VARIANT COLUMN PRINTF [difference]: of each size the median over the rounds of what it has there; with `difference` less
+# what the run without the preload had in the same round
+latency_of() {
+	local i
+	for ((i = 1; i <= rounds; i++)); do
+		paste -d' ' "$dir/lat.plain.$i" "$dir/lat.$1.$i"
+	done | awk -v s="$size" -v c="$2" -v d="${4:-}" '$1 == s && NF == 18 {print $(9 + c) - (d ? $c : 0)}' |
+		sort -g | awk -v p="$3" '{v[NR] = $1} END {if (NR) printf p, v[int((NR + 1) / 2)]}'
+}
+# The page of one load. The writer has no core of its own here: what it takes, the ranks wait for.
+latency_page() {
+	local i variant
+	for ((i = 1; i <= rounds; i++)); do
+		latency $i plain
+		latency $i disabled PROBE_DISABLE=1
+		latency $i bare PROBE_STATISTICS=false PROBE_STACK=false
+		latency $i no-statistics PROBE_STATISTICS=false
+		latency $i no-stack PROBE_STACK=false
+		latency $i all
+	done
+	printf '  %9s %10s |%39s |%39s |%17s\n' '' '' 'mean, added:' 'all, added:' 'all, processor'
+	printf '  %9s %10s |%9s %9s %9s %9s |%9s %9s %9s %9s |%8s %8s\n' bytes 'mean us' disabled bare no-stack all p50 p99 \
+		p99.9 max job writer
+	for size in 8 1024 16384 65536 1048576; do
+		printf '  %9s %10s |' $size "$(latency_of plain 2 %.2f)"
+		for variant in disabled bare no-stack all; do
+			printf '%9s ' "$(latency_of $variant 2 %+.2f difference)"
+		done
+		printf '|'
+		for i in 3 4 5 6; do
+			printf '%9s ' "$(latency_of all $i %+.2f difference)"
+		done
+		printf '|%8s %8s\n' "$(latency_of all 7 %+.2f difference)" "$(latency_of all 8 %.2f)"
+	done
+	for size in 8 1024; do
+		row "load $load, all-reduce of $size B: added to a call" "$(latency_of all 2 %.2f difference)" us '<=0.5'
+	done
+	for size in 65536 1048576; do
+		row "load $load, all-reduce of $size B: longer by" \
+			"$(calc "100 * $(latency_of all 2 %.3f difference) / $(latency_of plain 2 %.3f)")" % '<=15'
+	done
+	size=8
+	row "load $load: longest call of 8 B is longer by" "$(calc "$(latency_of all 6 %.3f difference) / 1000" %.3f)" ms '<=1'
+}
+f=mpich
+if grep -qx $f <<<"$flavours"; then
+	rounds=5 seconds=1
+	for load in 0 20; do
+		title "All-reduce of float32 in OSU's loop, $f, 2 ranks, beside $load busy processes: us of the slower rank's call"
+		busy=()
+		for ((i = 0; i < load; i++)); do
+			while :; do :; done &
+			busy+=($!)
+		done
+		latency_page
+		[ $load = 0 ] || kill "${busy[@]}"
+		wait "${busy[@]}" 2>/dev/null
 	done
 fi
 cost A=1 -- rows -n 5000 -b 256 -y float64 >/dev/null

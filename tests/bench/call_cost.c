@@ -18,9 +18,10 @@
  *	                                                  `control_alone`, `control_times`
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
  *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
- *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t]
+ *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t] [-f]
  *	                                                  for callgrind: what count_this() does counts, once all is warm:
- *	                                                  the calls, or with -t tests that answer 0
+ *	                                                  the calls, or with -t tests that answer 0; -f: in a
+ *	                                                  forked child of a process that has recorded
  *	call_cost rows [-n CALLS] [-y DTYPE]              the same of writing the rows of so many calls
  */
 #include <pthread.h>
@@ -28,6 +29,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -38,7 +40,7 @@ void chain_fp(int depth, void (*fn)(void *), void *arg);
 void chain_nofp(int depth, void (*fn)(void *), void *arg);
 
 static long bytes = 8, ncalls, nthreads = 1;
-static int dtype = MPI_FLOAT, only_tests;
+static int dtype = MPI_FLOAT, only_tests, in_child;
 static int depth, without_fp, count;
 static char *in, *out;
 
@@ -155,6 +157,15 @@ static void counted(void *arg)
 	if (arg) {
 		fn(ncalls);
 		count_this(flush_rows, 0);
+	} else if (in_child) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			fn(10);
+			count_this(fn, ncalls);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
 	} else {
 		count_this(fn, ncalls);
 	}
@@ -406,13 +417,16 @@ int main(int argc, char **argv)
 	int c;
 
 	optind = 2;
-	while ((c = getopt(argc, argv, "b:d:on:p:ty:")) != -1) {
+	while ((c = getopt(argc, argv, "b:d:fon:p:ty:")) != -1) {
 		switch (c) {
 		case 'b':
 			bytes = atol(optarg);
 			break;
 		case 'd':
 			depth = atoi(optarg);
+			break;
+		case 'f':
+			in_child = 1;
 			break;
 		case 'o':
 			without_fp = 1;

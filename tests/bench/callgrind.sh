@@ -46,7 +46,7 @@ one() {
 	env "${vars[@]}" PROBE_OUTPUT_DIR="$tmp/out" PROBE_JOURNAL_MIB=64 LD_PRELOAD="$B/libprobe.so" \
 		valgrind --tool=callgrind --toggle-collect=count_this --callgrind-out-file=/dev/null \
 		"$B/bench/call_cost" "$@" >"$tmp/log" 2>&1
-	n=$(awk -v u="$units" '/Collected/ {gsub(",", ""); printf "%.1f", $NF / u}' "$tmp/log")
+	n=$(awk -v u="$units" '/Collected/ {gsub(",", ""); n += $NF} END {printf "%.1f", n / u}' "$tmp/log")
 	[ $tests != 0 ] || ! grep -q 'Giving up' "$tmp/log" || skip "valgrind cannot read the debug information of $who"
 	tests=$((tests + 1))
 	if [ -z "$n" ] || [ "$n" = 0.0 ]; then
@@ -76,8 +76,10 @@ none=(PROBE_STACK=false PROBE_STATISTICS=false)
 printf 'mpi:\n  - MPI_Bcast\n' >"$tmp/skip.yaml"
 one skipped 2000 PROBE_WRAP_OPS="$tmp/skip.yaml" -- count -n 2000
 one disabled 2000 PROBE_DISABLE=1 -- count -n 2000
+one off-child 2000 "${none[@]}" -- count -n 2000 -f
 one recorded 2000 "${none[@]}" -- count -n 2000
 one recorded-stack 2000 PROBE_STATISTICS=false PROBE_STACK_DEPTH=64 -- count -n 2000 -d 27
+one recorded-all 2000 A=1 -- count -n 2000
 one test-0 2000 "${none[@]}" -- count -n 2000 -t
 one row 4000 "${none[@]}" -- rows -n 2000
 one row-statistics 4000 PROBE_STACK=false -- rows -n 2000 -b 256

@@ -96,7 +96,7 @@ static void measure(const char *name, void *fn, void (*calls)(void *), uint8_t r
 {
 	static double direct[BATCHES], entry[BATCHES], off[BATCHES], ghz[BATCHES];
 	struct api_ffi x = {.ret = ret};
-	struct lib lib = {.name = "bench"};
+	struct adapter lib = {.name = "bench"};
 	struct api_spec spec = {.symbol = name, .lib = &lib, .ffi = &x, .nargs = (uint8_t)nargs};
 	struct api *a = calloc(1, sizeof(*a));
 
@@ -111,9 +111,9 @@ static void measure(const char *name, void *fn, void (*calls)(void *), uint8_t r
 		abort();
 	for (int i = 0; i < BATCHES; i++) {
 		direct[i] = ns(calls, fn);
-		atomic_store(&a->state, API_ON);
+		atomic_store(&a->word, API_ON);
 		entry[i] = ns(calls, stub_at) - direct[i];
-		atomic_store(&a->state, API_SKIP);
+		atomic_store(&a->word, API_SKIP);
 		off[i] = ns(calls, stub_at) - direct[i];
 		ghz[i] = cycles_a_ns();
 	}

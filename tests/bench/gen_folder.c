@@ -23,15 +23,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEADER                                                                                   \
-	"step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,dtype," \
-	"shape,"                                                                                 \
-	"count,bytes,min,max,mean,norm,zeros,nans,infs,start_ns,dur_ns,thread,stack_id,flags,"   \
-	"parent,"                                                                                \
-	"phase,name,tag,wait_ns,dev_ns,crc32\n"
 #define BLOCK 100 /* steps in a file */
 #define BEGIN UINT64_C(1700000000000000000)
 #define PERIOD 2000000 /* ns from one call to the next */
+
+/* The first lines of the files, each behind a comma (journal/columns.def). */
+static const char calls_head[] =
+#define ROW_COLUMN(name, type, source, help) "," #name
+#include "journal/columns.def"
+	"\n";
+static const char comms_head[] =
+#define COMM_COLUMN(name, type, source, help) "," #name
+#include "journal/columns.def"
+	"\n";
+static const char stacks_head[] =
+#define STACK_COLUMN(name, type, source, help) "," #name
+#include "journal/columns.def"
+	"\n";
 
 struct pair {
 	long a, b;
@@ -82,7 +90,7 @@ static uint64_t clock_of(int rank, uint64_t at)
 	return rank / group == skew.a ? at + (uint64_t)skew.b : at;
 }
 
-static uint64_t comm_of(int rank, int world)
+static uint64_t gen_comm_of(int rank, int world)
 {
 	return world ? UINT64_C(0x1111111111111111)
 		     : UINT64_C(0x2222000000000000) + (uint64_t)(rank / group);
@@ -112,7 +120,7 @@ static void row(FILE *f, int rank, int step, int call, uint64_t done, int out, i
 		other	? "broadcast"
 		: world ? "all_reduce"
 			: "all_gather",
-		(unsigned long long)comm_of(rank, world), comm_seq, world ? rank : rank % group,
+		(unsigned long long)gen_comm_of(rank, world), comm_seq, world ? rank : rank % group,
 		members,
 		other	? ""
 		: world ? "sum"
@@ -137,7 +145,7 @@ static FILE *file(const char *dir, const char *name)
 	return f;
 }
 
-static uint64_t rows_of(const char *dir, int rank)
+static uint64_t gen_rows_of(const char *dir, int rank)
 {
 	FILE *f = NULL;
 	char name[64];
@@ -149,7 +157,7 @@ static uint64_t rows_of(const char *dir, int rank)
 				fclose(f);
 			snprintf(name, sizeof(name), "calls_%d-%d.csv", step, step + BLOCK - 1);
 			f = file(dir, name);
-			fputs(HEADER, f);
+			fputs(calls_head + 1, f);
 		}
 		for (int call = 0; call < calls; call++) {
 			uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call;
@@ -179,14 +187,14 @@ static void others(const char *dir, int rank, uint64_t rows)
 	    host = rank / group;
 	uint64_t end = BEGIN + (uint64_t)steps * (uint64_t)calls * PERIOD;
 
-	fprintf(f, "comm,lib,size,rank,kind,parent,name,world_ranks\n");
+	fputs(comms_head + 1, f);
 	fprintf(f, "1111111111111111,mpi,%d,%d,world,,MPI_COMM_WORLD,0-%d\n", ranks, rank,
 		ranks - 1);
 	fprintf(f, "%016llx,mpi,%d,%d,split,1111111111111111,,%d-%d\n",
-		(unsigned long long)comm_of(rank, 0), to - from, rank - from, from, to - 1);
+		(unsigned long long)gen_comm_of(rank, 0), to - from, rank - from, from, to - 1);
 	fclose(f);
 	f = file(dir, "stack_info.csv");
-	fprintf(f, "stack_id,api,first_step,python_stack,native_stack\n");
+	fputs(stacks_head + 1, f);
 	fprintf(f, "1,MPI_Allreduce,0,train.py:12 step <- train.py:30 main,gen!reduce+0x10 <- "
 		   "gen!main+0x40\n");
 	fprintf(f, "2,MPI_Allgather,0,train.py:11 step <- train.py:30 main,gen!gather+0x10 <- "
@@ -281,7 +289,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "gen_folder: %s: %s\n", dir, strerror(errno));
 			return 2;
 		}
-		rows = rows_of(dir, rank);
+		rows = gen_rows_of(dir, rank);
 		if (!quiet)
 			others(dir, rank, rows);
 	}

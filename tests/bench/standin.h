@@ -21,7 +21,7 @@ int MPI_Cancel(int *request);
 int MPI_Wait(int *request, void *status);
 int MPI_Comm_dup(int comm, int *newcomm);
 
-/* The same functions under names that nobody interposes. */
+/* The same functions under names that are not interposed. */
 int direct_Allreduce(const void *send, void *recv, int count, int dtype, int op, int comm);
 int direct_Test(int *request, int *flag, void *status);
 

@@ -42,9 +42,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "call/view.h"
 #include "journal/layout.h"
 #include "stats/kernel.h"
+#include "tests/unit/measure_helper.h"
 
 #define ROUNDS_MAX 99
 
@@ -164,7 +164,7 @@ struct job {
 	size_t span; /* bytes from the first to behind the last element */
 	size_t bytes; /* of elements */
 	size_t row, pitch; /* to be read: so many bytes every so many bytes */
-	struct view v;
+	struct buffer v;
 	reader *read; /* instead of measuring */
 	size_t lead; /* then: of the row that lies so many bytes further on all lines are fetched first */
 };
@@ -183,7 +183,7 @@ static void run(const struct job *j)
 		return;
 	}
 	stats_fenv_enter(&env);
-	view_measure(&j->v, 1e-8, &s);
+	buffer_measure(&j->v, 1e-8, &s);
 	stats_fenv_leave(&env);
 }
 
@@ -314,11 +314,11 @@ static void whole(struct job *j, unsigned char *p, size_t bytes, unsigned dt)
 			.count = bytes / size,
 			.bytes = bytes,
 			.dtype = (uint8_t)dt,
-			.layout = VIEW_CONTIG}};
+			.layout = BUFFER_CONTIG}};
 }
 
 /* Layouts of float32. Counts and displacements are kept until the next call. */
-static int lay_out(struct job *j, unsigned char *p, size_t bytes, enum layout layout)
+static int lay_out_buffers(struct job *j, unsigned char *p, size_t bytes, enum layout layout)
 {
 	static int64_t size[2], stride[2];
 	static int64_t *count, *displ;
@@ -353,7 +353,7 @@ static int lay_out(struct job *j, unsigned char *p, size_t bytes, enum layout la
 			at += (size_t)count[n] * 4 + 4;
 			j->v.count += (uint64_t)count[n];
 		}
-		j->v.layout = VIEW_SEGMENTS;
+		j->v.layout = BUFFER_SEGMENTS;
 		j->v.unit = 1;
 		j->v.counts = count;
 		j->v.displs = displ;
@@ -366,7 +366,7 @@ static int lay_out(struct job *j, unsigned char *p, size_t bytes, enum layout la
 		return 1;
 	}
 	if (layout != SEGS) {
-		j->v.layout = VIEW_STRIDED;
+		j->v.layout = BUFFER_STRIDED;
 		j->v.counts = size;
 		j->v.displs = stride;
 		j->v.count = bytes / 8;
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 				if (dtype && strcmp(dtype, name) != 0)
 					continue;
 				if (l)
-					lay_out(&j, p, bytes, l);
+					lay_out_buffers(&j, p, bytes, l);
 				else
 					whole(&j, p, bytes, dt);
 				plain = j;

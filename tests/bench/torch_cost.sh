@@ -50,6 +50,10 @@ torch_run() {
 	nan) vars+=(PROBE_WRAP_OPS=configs/presets/nan.yaml PROBE_JOURNAL_MIB=64) ;;
 	nodes) vars+=(PROBE_BACKWARD=true PROBE_WRAP_OPS="$dir/torch_nodes.yaml" PROBE_JOURNAL_MIB=64) ;;
 	ops_nodes) vars+=(PROBE_BACKWARD=true PROBE_WRAP_OPS=configs/presets/ops.yaml PROBE_JOURNAL_MIB=64) ;;
+	state*)
+		vars+=(PROBE_PRESET=state PROBE_KINDS=param_origin,param_updated,grad_unreduced,grad_reduced)
+		[ "$kind" = state ] || vars+=(PROBE_STEP_INTERVAL=50 PROBE_START_STEP=50)
+		;;
 	*_chain)
 		args+=(nodes)
 		vars+=(OMP_NUM_THREADS=1 PROBE_BACKWARD=true PROBE_WRAP_OPS="$dir/torch_nodes.yaml" PROBE_JOURNAL_MIB=64)
@@ -93,7 +97,7 @@ views() {
 }
 
 torch_bench() {
-	local kinds=(plain nothing nan ops nodes ops_nodes) k i
+	local kinds=(plain nothing nan ops nodes ops_nodes state state_50) k i
 	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/torch_nothing.yaml"
 	printf 'aten:\n  - "*Backward*"\n' >"$dir/torch_nodes.yaml"
 	! "$torch_python" -c 'import msprobe.pytorch' 2>/dev/null || kinds+=(msprobe)
@@ -115,6 +119,11 @@ torch_bench() {
 	views nodes plain
 	row "preset ops and backward: true" "$(ratio ops_nodes plain)" x
 	views ops_nodes plain
+	row "parameters and gradients before and behind, by name, each step" "$(ratio state plain)" x '<=1.05'
+	views state plain
+	# Of 50 steps one is measured.
+	row "... every 50th step" "$([ -s "$dir/torch.state" ] && [ -s "$dir/torch.state_50" ] &&
+		calc "(49 * $(least state_50) + $(least state)) / 50 / $(least plain)" %.4f)" x '<=1.005'
 	row "   added to a node of one element ($(calc "$(least plain_chain) * 1e6" %.2f) us without)" \
 		"$(calc "($(least nodes_chain) - $(least plain_chain)) * 1e6" %.2f)" us
 	if [ -s "$dir/torch.msprobe" ]; then

@@ -6,10 +6,14 @@ NCCL_INCLUDE ?= $(firstword $(patsubst %/nccl.h,%,$(wildcard /usr/include/nccl.h
 NCCL_FLAGS   := -I$(NCCL_INCLUDE) -idirafter tests/doubles/cuda/include
 NCCL_APP_C   := $(sort $(wildcard tests/apps/nccl_*.c))
 NCCL_APPS    := $(NCCL_APP_C:tests/apps/%.c=$(B)/apps/nccl/%)
+XCCL         := $(B)/xccl/libprobe.so $(B)/xccl/xccl_calls
 DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles/libcuda.so.1
 
+HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
+ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls
+
 .PHONY: doubles
-doubles: $(DOUBLES) $(NCCL_APPS)
+doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL)
 apps: doubles
 
 $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
@@ -27,3 +31,43 @@ $(B)/apps/nccl/%: tests/apps/%.c tests/apps/nccl_app.h $(B)/doubles/libnccl.so.2
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(NCCL_FLAGS) -o $@ $< -L$(B)/doubles -lnccl $(NCCL_LIBS) \
 		-Wl,-rpath,'$$ORIGIN/../../doubles' -lm -lpthread -ldl
+
+# Those of HCCL and oneCCL are made of parts of NCCL's.
+HCCL_FLAGS := -Itests/doubles/hccl/include
+SHARED_PARTS := $(addprefix tests/doubles/nccl/,shm.c number.c work.c double.h) tests/doubles/ccl/queue.c
+MAKE_DOUBLE = $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden $(NCCL_FLAGS) $(HCCL_FLAGS) \
+	-Wno-missing-prototypes -Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lm -lpthread
+$(B)/doubles/libhccl.so: tests/doubles/hccl/hccl.c $(wildcard tests/doubles/hccl/include/hccl/*.h) $(SHARED_PARTS)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(MAKE_DOUBLE)
+$(B)/doubles/libccl.so.2: tests/doubles/oneccl/oneccl.c $(SHARED_PARTS)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(MAKE_DOUBLE)
+$(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(HCCL_FLAGS) -o $@ $< -L$(B)/doubles -lhccl \
+		-Wl,-rpath,'$$ORIGIN/../../doubles' -ldl
+$(B)/apps/oneccl_calls: tests/apps/oneccl_calls.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< -ldl
+
+# A libprobe.so that knows one library more, the toy tests/doubles/xccl: what a new library's YAML and adapter make of it.
+XCCL_GEN := $(patsubst %,$(B)/xccl/gen/%.c,$(LIBS_OF:%=wrap_%) wrap_xccl api_table builtin)
+$(B)/xccl/gen/.stamp: $(B)/gen/.stamp tests/doubles/xccl/xccl.yaml
+	@mkdir -p $(@D)
+	$(call say,GEN,$(@D)) $(B)/genwrap -o $(@D) -k configs/apis/kinds.yaml -t configs/probe.yaml \
+		-t configs/support_wrap_ops.yaml $(HOOKS:%=-x %) $(SPECS) tests/doubles/xccl/xccl.yaml
+	@touch $@
+$(XCCL_GEN) $(B)/xccl/gen/probe.map: $(B)/xccl/gen/.stamp ;
+XCCL_CC = $(CC) $(CFLAGS) -I$(B)/xccl/gen $(BASE_FLAGS) $(LIB_FLAGS) -c -o $@ $<
+$(B)/xccl/%.o: $(B)/xccl/gen/%.c
+	$(call say,CC,$<) $(XCCL_CC)
+$(B)/xccl/adapter.o: tests/doubles/xccl/adapter.c $(B)/xccl/gen/.stamp
+	$(call say,CC,$<) $(XCCL_CC)
+$(B)/xccl/libprobe.so: $(CORE_OBJ) $(filter-out $(B)/obj/gen/%,$(ENTRY_OBJ)) $(XCCL_GEN:$(B)/xccl/gen/%.c=$(B)/xccl/%.o) \
+		$(B)/xccl/adapter.o $(B)/xccl/gen/probe.map
+	$(call say,LINK,$@) $(LINK_LIBPROBE)
+$(B)/xccl/xccl_calls: tests/apps/xccl_calls.c $(wildcard tests/doubles/xccl/xccl.[ch])
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -Wl,-soname,libxccl.so.1 -o $(@D)/libxccl.so.1 \
+		tests/doubles/xccl/xccl.c && $(CC) $(CFLAGS) -std=gnu11 $(WARN) -o $@ $< $(@D)/libxccl.so.1 -Wl,-rpath,'$$ORIGIN'

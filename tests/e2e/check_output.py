@@ -19,22 +19,23 @@ import os
 import re
 import sys
 
+import columns
 from rows import Output, calls, flags
 
-HEADER = ("step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,dtype,shape,count,bytes,min,max,mean,"
-          "norm,zeros,nans,infs,start_ns,dur_ns,thread,stack_id,flags,parent,phase,name,tag,wait_ns,dev_ns,crc32")
-HEADERS = {"stack_info.csv": "stack_id,api,first_step,python_stack,native_stack",
-           "comms.csv": "comm,lib,size,rank,kind,parent,name,world_ranks",
-           "modules.csv": "path,build_id"}
+HEADER = ",".join(columns.names("calls"))
+HEADERS = {name + ".csv": ",".join(columns.names(name)) for name in ("stack_info", "comms", "modules", "names")}
+SCALARS = ",".join(columns.names("scalar_rows"))
+SCALAR_NAMES = columns.names("scalars")
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
          "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
          "float8_e4m3fn": 1, "float8_e5m2": 1}
 OPS = ("all_reduce reduce broadcast all_gather all_gather_v gather gather_v scatter scatter_v reduce_scatter reduce_scatter_v "
        "all_to_all all_to_all_v scan exscan barrier send recv send_recv neighbor_all_gather neighbor_all_gather_v "
-       "neighbor_all_to_all neighbor_all_to_all_v").split()
+       "neighbor_all_to_all neighbor_all_to_all_v put get accumulate get_accumulate fetch_and_op compare_and_swap "
+       "win_fence win_lock win_unlock win_flush win_post win_start win_complete win_wait file_read file_write file_sync").split()
 REDOPS = "sum prod min max avg land lor lxor band bor bxor minloc maxloc replace user".split()
-FLAGS = ("inplace async captured nostats unwound cancelled guessed localcomm inprogress freed derived userop untracked "
-         "open more").split()
+VALUES = {"<code>": r"-?\d+", "<n>": r"\d+(-\d+)?"}
+FLAGS = [re.sub("<.*>", lambda m: VALUES[m[0]], word) for word in columns.names("flags")]
 P2P = ("send", "recv", "send_recv")
 OPERATORS = ("aten",)  # libraries whose operations have names of their own
 NUMBER = r"(nan|-?inf|-?\d+(\.\d+)?(e[+-]?\d+)?)"
@@ -47,10 +48,11 @@ COLUMNS = {
     "count": rf"({WHOLE})?", "bytes": rf"({WHOLE})?", "min": f"({NUMBER})?", "max": f"({NUMBER})?", "mean": f"({NUMBER})?",
     "norm": f"({NUMBER})?", "zeros": r"(\d(\.\d+)?(e-\d+)?)?", "nans": rf"({WHOLE})?", "infs": rf"({WHOLE})?",
     "start_ns": r"\d{19}", "dur_ns": rf"({WHOLE})?", "thread": r"[1-9]\d*", "stack_id": r"([1-9]\d*)?",
-    "flags": "(%s)(;(%s))*|" % (("|".join(FLAGS + [r"error:-?\d+", r"node:\d+(-\d+)?"]),) * 2), "parent": r"([1-9]\d*)?",
-    "phase": "(forward|backward|optimizer)?", "name": r"[^\n]*", "tag": rf"({WHOLE})?", "wait_ns": rf"({WHOLE})?",
+    "flags": "(%s)(;(%s))*|" % (("|".join(FLAGS),) * 2), "parent": r"([1-9]\d*)?",
+    "phase": "(%s)?" % "|".join(columns.names("phases")), "name": r"[^\n]*", "tag": rf"({WHOLE})?", "wait_ns": rf"({WHOLE})?",
     "dev_ns": rf"({WHOLE})?", "crc32": r"([0-9a-f]{8})?"}
-COLUMNS = {k: re.compile(v) for k, v in COLUMNS.items()}
+# One that was appended says only that it is there.
+COLUMNS = {k: re.compile(COLUMNS.get(k, "[^\\n]*")) for k in columns.names("calls")}
 STATISTICS = ("min", "max", "mean", "norm", "zeros", "nans", "infs")
 OF_CALL = ("step", "micro_step", "lib", "api", "op", "comm", "rank", "size", "redop", "root", "start_ns", "dur_ns", "thread",
            "stack_id", "parent", "phase", "wait_ns")
@@ -98,6 +100,34 @@ def check_file(path, header):
     csv.writer(again, lineterminator="\n").writerows(table)
     if again.getvalue() != text:
         breach("RFC 4180", where)
+
+
+def check_kind(path, file, per_file):
+    """A file of a kind: what it is called, its header, whole rows of its steps."""
+    word, a, b = re.fullmatch(r"(.+)_(\d+)-(\d+)\.csv", file).groups()
+    with open(f"{path}/{file}", newline="") as f:
+        text = f.read()
+    table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    head = table[0] if table else []
+    if int(a) % per_file or int(b) != int(a) + per_file - 1:
+        breach("block", file)
+    if not text.endswith("\n"):
+        breach("whole lines", file)
+    if head[:3] != ["vpp_stage", "name", "step"] or head[-2:] != ["shape", "dtype"] or len(head) < 6:
+        breach("header of a kind", f"{file}: {head}")
+        return
+    for i, row in enumerate(table[1:]):
+        where = f"{file}:{i + 2}"
+        if len(row) != len(head):
+            breach("number of columns", f"{where}: {len(row)}")
+            continue
+        if not row[0].isdigit() or not row[1] or not row[2].isdigit() or not int(a) <= int(row[2]) <= int(b):
+            breach("columns of a kind", f"{where}: {row[:3]}")
+        if not re.fullmatch(r"\[(\d+(, \d+)*)?\]", row[-2]) or row[-1].split(".")[-1] not in list(SIZES) + ["other"]:
+            breach("shape and dtype of a kind", f"{where}: {row[-2:]}")
+        for v in row[3:-2]:
+            if not re.fullmatch(NUMBER, v):
+                breach("a value of a kind", f"{where}: {v!r}")
 
 
 def check_row(r, where):
@@ -170,10 +200,17 @@ def check_folder(o, name, options):
             if int(m[1]) % per_file or int(m[2]) != int(m[1]) + per_file - 1:
                 breach("block", f"{name}/{file}")
             check_file(f"{path}/{file}", HEADER)
+        elif re.fullmatch(r"scalars_\d+-\d+\.csv", file):
+            check_file(f"{path}/{file}", SCALARS)
+            check_scalars(name, path, file, per_file)
+        elif re.fullmatch(r"[A-Za-z0-9_]+_(\d+)-(\d+)\.csv", file):
+            check_kind(path, file, per_file)
+        elif file in ("module_struct.json", "parallel.json"):
+            json.load(open(f"{path}/{file}"))
         elif file in HEADERS:
             check_file(f"{path}/{file}", HEADERS[file])
         # Of a job that runs, or was killed, what is being replaced may stand beside it.
-        elif file != "meta.json" and not (options.running and (file == "journal.bin" or file.endswith(".tmp"))):
+        elif file not in ("meta.json", "module_struct.json") and not (options.running and (file == "journal.bin" or file.endswith(".tmp"))):
             breach("a file that nobody promised", f"{name}/{file}")
     rows = o.on(name)
     by_seq = collections.defaultdict(list)
@@ -191,6 +228,26 @@ def check_folder(o, name, options):
     check_threads(name, calls(rows))
     check_joins(o, name, rows)
     check_meta(name, meta, rows, by_seq, options)
+
+
+def check_scalars(name, path, file, per_file):
+    a, b = map(int, re.findall(r"\d+", file))
+    if a % per_file or b != a + per_file - 1:
+        breach("block", f"{name}/{file}")
+    seen = set()
+    with open(f"{path}/{file}", newline="") as f:
+        for r in csv.DictReader(f):
+            where = f"{name}/{file}: {r}"
+            if not (r["step"].isdigit() and a <= int(r["step"]) <= b):
+                breach("a scalar outside its block", where)
+            if not re.fullmatch(r"([a-z-]+)(/(opt\d+|group\d+|opt\d+\.group\d+))?", r["name"]) or \
+                    r["name"].split("/")[0] not in SCALAR_NAMES:
+                breach("name of a scalar", where)
+            if not re.fullmatch(NUMBER, r["value"]) or not re.fullmatch(r"\d{19}", r["wall_ns"]):
+                breach("value or time of a scalar", where)
+            if (r["step"], r["name"]) in seen:
+                breach("a scalar twice in a step", where)
+            seen.add((r["step"], r["name"]))
 
 
 def check_threads(name, first):
@@ -336,7 +393,7 @@ def main():
     p.add_argument("--states", default="finished")
     options = p.parse_args()
     o = Output(options.dir)
-    if not o.R:
+    if not o.R and not o.V:
         breach("rows", "there are none")
     for name in o.dirs:
         check_folder(o, name, options)

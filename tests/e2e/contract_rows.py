@@ -80,7 +80,7 @@ def compare_times(o, rank, path):
     last = calls(o.on(f"rank{rank}"))[-len(pairs):]
     for (before, after), row in zip(pairs, last):
         start, end = int(row["start_ns"]), int(row["start_ns"]) + int(row["dur_ns"])
-        # Clocks are read one after the other, and somebody may come in between; more than that is a wrong clock.
+        # Clocks are read one after the other, and another process may run in between; more than that is a wrong clock.
         if start < before - 20000 or end > after + 20000:
             wrong.append(f"rank {rank} seq {row['seq']}: from {start - before} ns after it was called to {after - end} ns "
                          "before it came back")

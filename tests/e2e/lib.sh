@@ -4,7 +4,9 @@
 #   pass TEXT; fail TEXT [DETAIL]              one test that has been decided
 #   ok TEXT COMMAND...                         the command succeeds
 #   is TEXT HAVE WANT; isnt TEXT HAVE OTHER    two strings
-#   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line
+#   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line; an empty one is
+#                                              unlike nothing: it fails
+#   silent TEXT FILE                           the file is there, and we said nothing into it
 #   skip TEXT REASON                           cannot be tried here
 #   finish                                     the last line of a script: the plan, and the exit status
 #   background COMMAND...                      its process id is in $!; killed at the end
@@ -21,6 +23,11 @@
 #   run_plain ...                              the same without it: $tmp/plain, $tmp/plain.err
 #   same_result TEXT                           the last run_with went as the last run_plain did
 #   program NAME [FLAGS]                       builds tests/apps/NAME.c (or a path) without MPI into $tmp/NAME
+#   has_turn FLAVOUR CASE                      whether this MPI tries the case: one of them does, which hangs on the case's name;
+#                                              with LONG=1 each
+#
+# With LONG=1 in the environment a script takes its long form, which `make test-long` runs: its line "# long: WHAT" says what
+# the short one leaves out.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
@@ -105,14 +112,27 @@ like() {
 }
 
 unlike() {
-	if in_one_line "$2" | grep -qE -- "$3"; then
+	if [ -z "$2" ]; then
+		fail "$1" 'there is no text'
+	elif in_one_line "$2" | grep -qE -- "$3"; then
 		fail "$1" "$3 in:"$'\n'"$2"
 	else
 		pass "$1"
 	fi
 }
 
+silent() {
+	if [ ! -f "$2" ]; then
+		fail "$1" "there is no $2"
+	elif grep -a libprobe "$2" >"$tmp/not_silent"; then
+		fail "$1" "$(cat "$tmp/not_silent")"
+	else
+		pass "$1"
+	fi
+}
+
 finish() {
+	[ $tests -gt 0 ] || bad=1
 	echo "1..$tests"
 	exit $bad
 }
@@ -192,12 +212,17 @@ run_with() {
 
 same_result() {
 	local differ
-	differ=$(diff "$tmp/plain" "$tmp/with" && diff "$tmp/plain.status" "$tmp/with.status")
+	differ=$(diff "$tmp/plain" "$tmp/with" && diff "$tmp/plain.status" "$tmp/with.status" && ran "$tmp/plain")
 	if [ -z "$differ" ]; then
 		pass "$1: the same with and without the preload"
 	else
 		fail "$1: the same with and without the preload" "$differ"$'\n'"$(cat "$tmp/with.err")"
 	fi
+}
+
+# That it printed nothing and failed is no result.
+ran() { # FILE, with FILE.status
+	[ -s "$1" ] || [ "$(cat "$1.status")" = 0 ] || echo "nothing was printed, status $(cat "$1.status"): $(cat "$1.err")"
 }
 
 program() {
@@ -218,3 +243,8 @@ can_mount() {
 }
 
 flavours=$(mpi_flavours)
+
+has_turn() {
+	local all=($flavours)
+	[ -n "${LONG:-}" ] || [ "${all[$(($(cksum <<<"$2" | cut -d' ' -f1) % ${#all[@]}))]}" = "$1" ]
+}

@@ -56,4 +56,4 @@ for t in truth:
         bad += 1
         print(f"{t['op']}: {reason}")
 print(f"{len(truth)} operators, {bad} wrong")
-sys.exit(bad > 0)
+sys.exit(bad > 0 or not truth)

@@ -5,9 +5,12 @@ Evaluates an expression over an output folder and prints its value.
 
     rows.py DIR EXPRESSION        DIR: an output folder, or one rank's
 
-Names in it: R the rows of calls_*.csv, C of comms.csv, S of stack_info.csv, each a dict with the columns and `folder`;
+Names in it: R the rows of calls_*.csv, C of comms.csv, S of stack_info.csv, V of scalars_*.csv, N of names.csv, each a dict with the columns and `folder`;
 M the meta.json of each folder by its name; dirs, the names; files(folder), its files; calls(rows), the first row of each
 call; on(folder, rows=R), those of one folder; flags(row); Counter.
+
+What holds for all rows holds where there are none: an expression about R, C, S or M of a folder that has none is not
+evaluated; "no rows in DIR" is printed and the status is 1.
 """
 import collections
 import csv
@@ -43,11 +46,13 @@ class Output:
             paths = sorted(p for p in glob.glob(glob.escape(top) + "/*") if os.path.isdir(p))
         self.paths = {os.path.basename(p): p for p in paths}
         self.dirs = list(self.paths)
-        self.R, self.C, self.S, self.M = [], [], [], {}
+        self.R, self.C, self.S, self.V, self.N, self.M = [], [], [], [], [], {}
         for name, path in self.paths.items():
             self.R += table(path, "calls_*.csv")
             self.C += table(path, "comms.csv")
+            self.V += table(path, "scalars_*.csv")
             self.S += table(path, "stack_info.csv")
+            self.N += table(path, "names.csv")
             if os.path.exists(path + "/meta.json"):
                 with open(path + "/meta.json") as f:
                     self.M[name] = json.load(f)
@@ -74,11 +79,21 @@ def flags(row):
     return row["flags"].split(";") if row["flags"] else []
 
 
+def names_of(code):
+    """All that an expression names, also inside of its comprehensions."""
+    return set(code.co_names).union(*[names_of(c) for c in code.co_consts if hasattr(c, "co_names")])
+
+
 def main():
     o = Output(sys.argv[1])
     names = {"calls": calls, "flags": flags, "Counter": Counter, "re": re, "json": json, "os": os, "R": o.R, "C": o.C,
-             "S": o.S, "M": o.M, "dirs": o.dirs, "files": o.files, "on": o.on}
-    print(eval(f"({sys.argv[2]})", names))
+             "S": o.S, "V": o.V, "N": o.N, "M": o.M, "dirs": o.dirs, "files": o.files, "on": o.on}
+    code = compile(f"({sys.argv[2]})", "expression", "eval")
+    for table, what in (("R", "rows"), ("C", "communicators"), ("S", "stacks"), ("M", "meta.json")):
+        if table in names_of(code) and not names[table]:
+            print(f"no {what} in {sys.argv[1]}")
+            sys.exit(1)
+    print(eval(code, names))
 
 
 if __name__ == "__main__":

@@ -43,11 +43,14 @@ says 'help' 0 'probe report \[DIR\]' "$probe" --help
 says 'version' 0 "^probe $(cat VERSION) ?\$" "$probe" --version
 says 'an unknown verb' 2 'reprot: no such verb; did you mean report' "$probe" reprot
 says 'another one' 2 'xyzzy: no such verb; accepted: run, check' "$probe" xyzzy
-for v in run check report recover config stub; do
+for v in run check report recover config columns stub; do
 	says "$v --help has examples" 0 "^usage: probe $v .* examples:" "$probe" $v --help
 	says "help $v" 0 "^usage: probe $v " "$probe" help $v
 	says "$v: an unknown option" 2 "$v: no option --colour|$v: no option --nonsense" "$probe" $v --nonsense
 done
+says 'report --help names short options' 0 '-r, --rank .*-s, --step .*-n, --top .*-f, --follow ' "$probe" report --help
+says 'recover --help, too' 0 '-f, --force ' "$probe" recover --help
+says 'check --help, too' 0 '-a, --all ' "$probe" check --help
 says 'an option that is nearly right' 2 'did you mean --json' "$probe" report --jsno
 says 'a folder that is not there' 2 'No such file or directory' "$probe" report "$tmp/none"
 says 'a file instead of a folder' 2 'Not a directory' "$probe" report Makefile
@@ -70,7 +73,9 @@ is 'a full disk is told' "$?$(grep -c 'No space left' "$tmp/err")" 21
 # ---- run ----
 
 says 'run without a command' 2 'run: no command' "$probe" run
-says 'run: command not found' 2 'nonexistent: command not found' "$probe" run nonexistent
+says 'run: command not found' 127 'nonexistent: command not found' "$probe" run nonexistent
+says 'run: a path that is not there' 127 'nope: command not found' "$probe" run "$tmp/nope"
+says 'run: a file that cannot be run' 126 'job: Permission denied' "$probe" run "$tmp/job"
 says 'run passes the status on' 7 '' "$probe" run sh -c 'exit 7'
 says 'run passes arguments on' 0 '^a b\|--json\| ?$' "$probe" run printf '%s|' 'a b' --json
 is 'the library comes first, others stay' "$(cd / && LD_PRELOAD=/lib/other.so "$probe" run -n true 2>/dev/null)" "LD_PRELOAD=$B/libprobe.so:/lib/other.so true"
@@ -111,7 +116,7 @@ none"
 echo 'int main(void) { return 3; }' >"$tmp/s.c"
 if cc -static -o "$tmp/static" "$tmp/s.c" 2>/dev/null; then
 	says 'a static program' 3 'no effect: .*linked statically' "$probe" run "$tmp/static"
-	says 'check of a static program' 1 'loaded into no process: .*linked statically' "$probe" check "$tmp/static"
+	says 'check of a static program' 1 'records nothing of .*linked statically' "$probe" check "$tmp/static"
 	printf '#!%s\n' "$tmp/static" >"$tmp/script"
 	chmod +x "$tmp/script"
 	says 'a script with such an interpreter' 3 'no effect: .*linked statically' "$probe" run "$tmp/script"
@@ -123,7 +128,7 @@ says 'env -i' 0 'no effect: env -i does not hand on' "$probe" run env -i true
 says 'check: nothing called' 1 'problem: none of the libraries was loaded' "$probe" check -- true
 says 'check: command not found' 2 'command not found' "$probe" check nonexistent
 says 'check: killed' 1 'killed by signal 9.*problem:' "$probe" check sh -c 'kill -9 $$'
-says 'check: what is exported' 0 '^mpi: [0-9]+ functions .*MPI_Allreduce' "$probe" check
+says 'check: what is exported' 0 '(^| )mpi: [0-9]+ functions .*MPI_Allreduce' "$probe" check
 is 'check leaves nothing behind' "$(ls -d "${TMPDIR:-/tmp}"/probe-check.* 2>/dev/null | wc -l)" 0
 flavour=$(mpi_flavours | head -1)
 if [ -n "$flavour" ]; then
@@ -142,9 +147,9 @@ print([(f["hits"], f["state"], "libmpi" in f["where"]) for f in r["functions"] i
 	says 'a run is recorded, and report finds it' 0 'ranks 2 \(0,1\) of 2, all finished' sh -c "cd $tmp && $probe report"
 	says 'its cost per step, in words' 0 'cost [0-9.]+ k?B of files and [0-9.]+ [mun]s of the job' sh -c "cd $tmp && $probe config --explain"
 	# Followed until the job has ended: the last of several reports says so.
-	(PROBE_STEP_MARKER=MPI_Reduce timeout 60 "$probe" run -o "$tmp/followed" mpirun.$flavour $over -n 2 "$app" --slow 1:20 --steps 200 >/dev/null 2>&1) &
+	(PROBE_STEP_MARKER=MPI_Reduce timeout 150 "$probe" run -o "$tmp/followed" mpirun.$flavour $over -n 2 "$app" --slow 1:20 --steps 200 >/dev/null 2>&1) &
 	while [ ! -s "$tmp/followed/rank1/meta.json" ] && kill -0 $!; do sleep 0.1; done
-	timeout 60 "$probe" report --follow --interval 0.2 "$tmp/followed" >"$tmp/followed.txt" 2>&1
+	timeout 150 "$probe" report --follow --interval 0.2 "$tmp/followed" >"$tmp/followed.txt" 2>&1
 	is 'a followed run' "$? $(grep -c '^ranks .*all running' "$tmp/followed.txt" | sed 's/^[1-9][0-9]*$/some/') $(grep '^ranks' "$tmp/followed.txt" | tail -1)" '0 some ranks    2 (0,1) of 2, all finished'
 	wait
 else

@@ -27,7 +27,7 @@ useless() { # KEY VALUE [NAME=VALUE ...] -- REASON, or nothing: then the key has
 }
 printf 'mpi:\n  - MPI_Allreduce\naten:\n  - aten::mm\ncustom:\n  - mine\n' >"$tmp/more.yaml"
 printf 'mpi:\n  - MPI_Allreduce\n' >"$tmp/mpi.yaml"
-printf 'hccl:\n  - HcclAllReduce\n' >"$tmp/hccl.yaml"
+printf 'ucc:\n  - ucc_collective_post\n' >"$tmp/ucc.yaml"
 off=PROBE_STATISTICS=false
 for k in eps=1 checksum=crc32 stats_isa=scalar stats_threads=2 max_bytes=100 device=copy; do
 	useless ${k%=*} ${k#*=} $off -- 'statistics is off'
@@ -54,8 +54,21 @@ useless part_mib 9 PROBE_OUTPUT_LIMIT_MIB=5 -- 'not below output_limit_mib, whic
 
 explain PROBE_WRAP_OPS="$tmp/more.yaml"
 is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entry\naten: 1 entry\ncustom: 1 entry'
-explain PROBE_WRAP_OPS="$tmp/hccl.yaml"
-is 'those without' "$(part functions)" $'none: nothing is recorded\nhccl: nothing, this libprobe has no wrappers for them'
+explain PROBE_WRAP_OPS="$tmp/ucc.yaml"
+is 'those without' "$(part functions)" $'none: nothing is recorded\nucc: nothing, this libprobe has no wrappers for them'
+explain PROBE_WRAP_OPS="$tmp/none.yaml"
+like 'a list that cannot be read: it is said' "$said" "$tmp/none.yaml: cannot be read"
+like 'a list that cannot be read: what holds instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
+printf 'mpi:\n  - MPI_Allreduc\n  - MPI_Bcast\n  - MPI_Zz*\n' >"$tmp/typo.yaml"
+explain PROBE_WRAP_OPS="$tmp/typo.yaml"
+is 'names that are not known are no entries' "$(part functions)" 'mpi: 1 entry, and 2 names that libprobe does not know'
+like 'and are said' "$said" 'typo.yaml:2:5: mpi: "MPI_Allreduc": unknown name'
+explain PROBE_STEP_MARKER=MPI_Reduc
+like 'a mistyped step marker' "$(part steps)" 'no function MPI_Reduc \(did you mean MPI_Reduce\?\), so no step would end'
+for marker in MPI_Reduce aten::argmax 'python:train.py:step'; do
+	explain PROBE_STEP_MARKER=$marker
+	unlike "the step marker $marker is none" "$(part steps)" 'no function'
+done
 compiled=$("$probe" check 2>/dev/null | sed -n 's/^\([a-z0-9]*\): [0-9]* functions.*/\1/p' | sort | tr '\n' ' ')
 explain
 is 'of the list that comes with it: what is exported, and what is wrapped at run time' \
@@ -86,6 +99,18 @@ recorded_steps 'at most' PROBE_COLLECT_TIMES=3 PROBE_STEP_INTERVAL=4
 recorded_steps 'of a list, at most' 'PROBE_STEP=[5, "9-20"]' PROBE_COLLECT_TIMES=3
 recorded_steps 'of a training that goes on, at most' PROBE_START_ITERATION=1001 PROBE_COLLECT_TIMES=2 PROBE_STEP_INTERVAL=5
 recorded_steps 'of a training that goes on, a list' PROBE_START_ITERATION=1001 'PROBE_STEP=[3, "1004-1009"]' PROBE_STEP_INTERVAL=2
+
+# ---- wrong settings, and a marker that never comes: what the report says ----
+
+new_out
+run_with $f 2 PROBE_STEP_INTERVAL=x PROBE_EPS=abc PROBE_STACK=maybe PROBE_STEP_MARKER=MPI_Zap train_digits --steps 60
+stands_out=$("$probe" report "$out" | sed -n '/^What stands out/,/^$/p')
+for wrong in STEP_INTERVAL=x EPS=abc STACK=maybe; do
+	like "three wrong settings: PROBE_$wrong" "$stands_out" "PROBE_$wrong: not a"
+done
+is 'one line of steps' "$(grep -c '^  steps ' <<<"$stands_out")" 1
+like 'of the marker, and of what repeats' "$stands_out" 'steps .*the step marker MPI_Zap was never called.*the call sequence repeats every 3 calls'
+is 'rows of the steps that are asked for' "$("$probe" report --step 3-4 "$out" | grep -c '^calls *0, 0 rows')" 1
 
 # ---- what a step costs ----
 

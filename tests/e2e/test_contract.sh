@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The contract of the CSV files, to the letter: programs whose rows are written down by hand (contract*.expected), and
 # what must hold between the files of all ranks. With each MPI.
-# timeout: 420
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || skip 'contract' 'no MPI, or its programs are not built (make apps)'
 
@@ -14,7 +14,7 @@ by_hand() { # FLAVOUR RANKS PROGRAM EXPECTED
 	same_result "$name"
 	contract "$name" "$out" --p2p
 	ok "$name: every row is the one written by hand" python3 tests/e2e/contract_rows.py "$out" "tests/e2e/$4" "$tmp/with.err" "$tmp/times"
-	unlike "$name: nothing is said" "$(cat "$tmp/with.err")" 'libprobe'
+	silent "$name: nothing is said" "$tmp/with.err"
 }
 
 for f in $flavours; do

@@ -2,7 +2,8 @@
 # kill -9 at random moments, against the truth that the program itself kept (mpi_random_kill.c): after `probe recover`
 # every call that had been left is there, and none that was not entered. Jobs that hang: what the report says of them,
 # and the rows of what was open when they were killed. With each MPI.
-# timeout: 420
+# timeout: 600
+# long: each way to be killed and to hang with each MPI
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'crashes' 'no MPI, or its programs are not built (make apps)'; finish; }
 seed=${SEED:-$$}
@@ -51,6 +52,7 @@ has_journals() {
 
 round() { # NAME all|one early|late [MICROSECONDS between calls]
 	local name="$f: $1" pids
+	[ -n "${LOOK:-}" ] || has_turn $f "$1" || return
 	new_out
 	rm -f "$tmp"/truth.*
 	start_with $f 2 PROBE_STEP_MARKER=MPI_Bcast PROBE_JOURNAL_MIB=64 mpi_random_kill "$tmp/truth" $RANDOM 0 ${4:-0}
@@ -94,6 +96,7 @@ hung() {
 
 hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 	local name="$f: hang, $1"
+	has_turn $f "$1" || return
 	new_out
 	start_with $f 2 mpi_hang $1 20
 	if ! wait_until 30 hung "$2"; then

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The demo reaches the accuracy that it states, recorded or not, to the bit; and when the training goes wrong as real ones
 # do (a NaN, a slow rank, a rank that hangs) the report names rank, step, operation and line. With each MPI.
-# timeout: 420
+# timeout: 600
+# long: each training with each MPI
+# root: installs
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'demo' 'no MPI, or its programs are not built (make apps)'; finish; }
 
@@ -30,7 +32,8 @@ is 'make demo: its lines can be typed: the same training and files' \
 like 'make demo: its lines can be typed: the report' "$again" 'ranks 4 \(0-3\) of 4, all finished'
 rm -rf "$B/demo_output"
 
-for f in $flavours; do
+train_whole() { # FLAVOUR
+	local f=$1 steps
 	run_plain $f 4 train_digits
 	new_out
 	run_with $f 4 PROBE_STEP_MARKER=MPI_Reduce train_digits
@@ -43,7 +46,16 @@ for f in $flavours; do
 		"[('all_reduce', $((2 * steps + 1))), ('barrier', 30), ('broadcast', 1), ('gather', 1), ('reduce', $steps)]"
 	is "$f: 30 epochs: a step each" "$(rows "$out" 'Counter(int(r["step"]) for r in calls(on("rank2")) if r["op"] == "reduce") == {s: 1 for s in range('$steps')}')" True
 	like "$f: 30 epochs: report" "$(report "$out")" "ranks 4 \(0-3\) of 4, all finished"
+}
 
+train_short() { # FLAVOUR
+	local f=$1
+	run_plain $f 2 train_digits --epochs 1
+	is "$f: a short training that README could show ends with 0" $status 0
+}
+
+train_with_nan() { # FLAVOUR
+	local f=$1
 	run_plain $f 2 train_digits --steps 60 --nan-at 37:1
 	new_out
 	# By its whole path: the report must find its debug information.
@@ -51,14 +63,20 @@ for f in $flavours; do
 	same_result "$f: a NaN"
 	like "$f: a NaN: rank, step, operation, line" "$(report --stacks "$out")" \
 		"first in step 37, rank 1: 1 NaN of 4,160 float32 elements in the input of all_reduce #113 on MPI_COMM_WORLD .*train_digits.c:$(line_of 'MPI_Allreduce(MPI_IN_PLACE, bucket')"
+}
 
+train_with_slow_rank() { # FLAVOUR
+	local f=$1
 	run_plain $f 2 train_digits --steps 60 --slow 1:50
 	new_out
 	run_with $f 2 PROBE_STEP_MARKER=MPI_Reduce train_digits --steps 60 --slow 1:50
 	same_result "$f: a slow rank"
 	like "$f: a slow rank: is named" "$(report "$out")" 'straggler rank 1 '
 	unlike "$f: a slow rank: and no other" "$(report "$out")" 'straggler rank 0 '
+}
 
+train_with_hang() { # FLAVOUR
+	local f=$1
 	new_out
 	start_with $f 3 PROBE_STEP_MARKER=MPI_Reduce train_digits --hang 20:1
 	hung() {
@@ -70,5 +88,11 @@ for f in $flavours; do
 	kill -9 $(ranks_of "$out")
 	wait $launcher 2>/dev/null
 	gone "$out"
+}
+
+for f in $flavours; do
+	for how in whole short with_nan with_slow_rank with_hang; do
+		! has_turn $f $how || train_$how $f
+	done
 done
 finish

@@ -2,7 +2,8 @@
 # What fails on our side never reaches the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
 # full, read-only and vanished folders, limits on files and descriptors. Each time the results are the same to the bit,
 # and meta.json or one line says what is missing. With each MPI.
-# timeout: 420
+# timeout: 600
+# root: mounts
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'faults' 'no MPI, or its programs are not built (make apps)'; finish; }
 cc -std=gnu11 -O1 -g -Wall -D_GNU_SOURCE -shared -fPIC -fno-builtin -o "$tmp/libfault.so" tests/fault/fault.c -lpthread || {
@@ -54,13 +55,18 @@ for f in $flavours; do
 	whole
 
 	# ---- the journal ----
-	run 'no room for the journal' FAULT=posix_fallocate:28:1:1
+	run 'no room for the journal' PROBE_JOURNAL_MIB=16 FAULT=posix_fallocate:28:1:1
+	happened
+	said 'journal .*: No space left on device; kept in a shared memory segment'
+	missing journal
+	whole
+	run 'no room for the journal, and no segments' PROBE_JOURNAL_MIB=16 FAULT=posix_fallocate:28:1:1,shmget:28
 	happened
 	said 'journal .*: No space left on device; kept in /dev/shm'
 	missing journal
 	whole
 	is "$name: it was removed from there" "$(ls /dev/shm/libprobe-* 2>/dev/null)" ''
-	run 'no room for it anywhere' FAULT=posix_fallocate:28
+	run 'no room for it anywhere' FAULT=posix_fallocate:28,shmget:28
 	happened
 	said 'journal .*: No space left on device; kept in memory: .* lost'
 	missing journal
@@ -106,7 +112,7 @@ for f in $flavours; do
 	run 'signals without end, and no writer thread' FAULT=storm,pthread_create:11
 	happened
 	whole
-	run 'no descriptors for a while' FAULT=openat:24:8:6
+	run 'no descriptors for a while' FAULT=openat:24:26:6
 	happened
 	missing write
 	whole
@@ -171,7 +177,7 @@ for f in $flavours; do
 	if can_mount; then
 		mkdir "$tmp/small" && mount -t tmpfs -o size=1m none "$tmp/small"
 		run 'a disk of 1 MiB' PROBE_OUTPUT_DIR="$tmp/small/out"
-		said 'journal .*: No space left on device; kept in /dev/shm'
+		said 'journal .*: No space left on device; kept in a shared memory segment'
 		out=$tmp/small/out
 		whole
 		head -c 2m /dev/zero >"$tmp/small/rest" 2>/dev/null

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # make install and uninstall: what is there, that it works from there, and that nothing is left. Prints TAP.
 # timeout: 420
+# beside: nothing of it waits busily
+# root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
 make=(make --no-print-directory -s "B=$B")
@@ -12,8 +14,11 @@ snapshot() {
 
 prefix=$tmp/opt/libprobe
 ok 'make install' "${make[@]}" install "PREFIX=$prefix"
+docs=$(cd docs && find . -name '*.md' | sed 's|^\./|./share/doc/libprobe/|')
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
-	'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 '
+	"$(sort <<<"$docs
+$(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7')" | tr '\n' ' ')"
+is 'the same anew changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"
@@ -71,17 +76,54 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
 		like "probe(1) knows $verb" "$text" "probe $verb"
 	done
 	text=$(MANWIDTH=200 man -l "$prefix/share/man/man7/libprobe.7" 2>/dev/null | col -b)
-	is 'libprobe(7) knows every column' "$(head -1 "$tmp"/recorded/rank0/calls_0-99.csv 2>/dev/null | tr , '\n' | while read -r c; do
+	columns=$(head -1 "$tmp"/recorded/rank0/calls_0-99.csv 2>/dev/null | tr , '\n')
+	is 'libprobe(7) knows every column' "$(wc -l <<<"$columns") $(for c in $columns; do
 		grep -qw "$c" <<<"$text" || echo "$c"
-	done)" ''
+	done)" "$("$probe" columns --names calls | tr , '\n' | wc -l) "
 else
 	skip 'man pages' 'no man or groff'
 fi
 
 # ---- uninstall ----
 
-ok 'make uninstall' "${make[@]}" uninstall "PREFIX=$prefix"
-is 'nothing is left' "$(snapshot "$prefix")" ''
+# Edited: a list, the functions of one's own, and above the configuration. A newer version changes two of them and a preset.
+share=$prefix/share/libprobe
+echo '  - my_function' >>"$share/support_wrap_ops.yaml"
+echo '# mine' >>"$share/apis/custom.yaml"
+cp -r configs "$tmp/configs.was"
+newer() { # of what stands in configs: a copy of the tree's configs, changed
+	rm -rf "$tmp/newer"
+	cp -r "$tmp/configs.was" "$tmp/newer"
+	for f in support_wrap_ops.yaml probe.yaml presets/nan.yaml; do
+		echo "# newer $1" >>"$tmp/newer/$f"
+	done
+}
+newer 1
+said=$("${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" 2>&1)
+is 'installed over it: the edited list is kept' "$(tail -1 "$share/support_wrap_ops.yaml")" '  - my_function'
+is 'and the configuration' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
+is 'and the own functions' "$(tail -1 "$share/apis/custom.yaml")" '# mine'
+is 'the newer ones stand beside them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
+is 'what is as it was shipped has none beside it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
+is 'what was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
+like 'a line for each' "$(tr '\n' ' ' <<<"$said")" 'support_wrap_ops.yaml: edited, kept; .*support_wrap_ops.yaml.new'
+newer 2
+"${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
+is 'once more: still kept, and the newest beside it' "$(tail -qn 1 "$share/support_wrap_ops.yaml" "$share/support_wrap_ops.yaml.new" "$share/presets/nan.yaml" | tr '\n' ' ')" '  - my_function # newer 2 # newer 2 '
+cp "$share/support_wrap_ops.yaml.new" "$share/support_wrap_ops.yaml"
+"${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
+ok 'taken over: no longer beside it' test ! -e "$share/support_wrap_ops.yaml.new"
+
+said=$("${make[@]}" uninstall "PREFIX=$prefix" 2>&1)
+is 'make uninstall' $? 0
+is 'edited files are left, nothing else' "$(snapshot "$prefix" | tr '\n' ' ')" './share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml '
+like 'and it says so' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
+# As an installation of a version that kept no list of what it installed.
+"${make[@]}" install "PREFIX=$prefix" >/dev/null 2>&1
+is 'installed anew: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
+rm -f "$share/apis/custom.yaml" "$share/probe.yaml" "$share/.installed"
+"${make[@]}" uninstall "PREFIX=$prefix" >/dev/null 2>&1
+is 'nothing is left' "$(snapshot "$prefix" | grep -v '\.new$')" ''
 
 # ---- DESTDIR: for packages; nothing outside it, nothing in the files that names it ----
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Instruction counts of the hot paths against the recorded ones (tests/bench/callgrind.sh, which says how to record).
 # timeout: 420
+# beside: nothing of it waits busily
+# root: writes the build folder
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
 [ -n "$(command -v valgrind)" ] || { printf 'ok 1 - instructions # SKIP valgrind is not installed\n1..1\n' && exit 0; }

@@ -2,7 +2,8 @@
 # Every way in which a program can reach a function of a library, by compiler and by kind of function: one with a compiled
 # wrapper, a user's own in C, a user's own method in C++. What the program prints must be what it prints without us, and
 # each call must have been seen, as `probe check` counts them. Prints TAP.
-# timeout: 420
+# timeout: 600
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry
 export PROBE_CUSTOM_APIS=$src/custom.yaml PROBE_WRAP_OPS=$src/ops.yaml

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # NCCL programs on a libnccl.so.2 that computes on the processor: results unchanged, rows as written by hand.
 # timeout: 420
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_contract" ] || {
@@ -15,7 +16,7 @@ nccl_with 2 nccl_contract
 same_result 'contract'
 ok 'contract: every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" tests/e2e/nccl_contract.expected "$tmp/with.err"
 contract 'contract' "$out" --partial
-unlike 'contract: nothing is said' "$(cat "$tmp/with.err")" 'libprobe'
+silent 'contract: nothing is said' "$tmp/with.err"
 is 'communicators of rank 1' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in on("rank1", C)]')" \
 	"[('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '0'), ('nccl', 'split', '2', '1'), ('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '1')]"
 is 'one number for a communicator on all its ranks, another one for each' \

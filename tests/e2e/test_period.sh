@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Steps of a program that marks none: the report finds them as the period of its calls. The program itself says how many
 # iterations it made, of how many calls, and how many calls came besides.
-# timeout: 240
+# timeout: 480
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'period' 'no MPI, or its programs are not built (make apps)'; finish; }
 
@@ -22,7 +22,7 @@ period() { # KEY...: values in the report
 	python3 -c 'import json, sys; p = json.load(open(sys.argv[1]))["steps"]["period"]; print(*[p and p[k] for k in sys.argv[2:]])' "$tmp/json" "$@" 2>&1
 }
 
-told() { # RANKS: what the report says is what the program said
+told() { # RANKS: what the report says is what the program printed
 	is "$name: calls, iterations of each rank, calls besides" "$(period calls steps steps_least extra_calls ranks)" \
 		"$length $iterations $iterations $besides $1"
 	is "$name: it begins behind the three calls of the set-up" "$(period first_seq)" \

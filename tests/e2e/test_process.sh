@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How processes end and multiply: every way to end without MPI_Finalize, fork, vfork, exec, spawned children that
 # inherit their parent's rank, daemons, two jobs in one folder. With each MPI.
-# timeout: 420
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'processes' 'no MPI, or its programs are not built (make apps)'; finish; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe report` against an independent count over the same files (report_truth.py), on generated folders and on real runs:
 # finished, with NaN, with a slow rank, hung, killed, recovered. Prints TAP.
-# timeout: 420
+# timeout: 600
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/e2e/mpi.sh
@@ -55,7 +55,7 @@ text() { # DIR [OPTIONS]: in one line, so that wrapped text can be searched
 # ---- generated ----
 
 gen=$tmp/gen
-cc -O2 -std=gnu11 -D_GNU_SOURCE -o "$gen" tests/bench/gen_folder.c || { echo 'not ok - gen_folder.c compiles'; exit 1; }
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { echo 'not ok - gen_folder.c compiles'; exit 1; }
 
 $gen -r 6 -s 150 -c 5 -g 3 "$tmp/plain"
 truth 'generated' "$tmp/plain"

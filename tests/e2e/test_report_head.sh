@@ -1,30 +1,31 @@
 #!/usr/bin/env bash
 # What the head of `probe report` says of times, and how it describes the first bad tensor, from folders of which every
 # number is written here by hand; what it says where there is no folder, or one with nothing in it. Prints TAP.
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 
 # DIR RANKS LIFE CALLS WRITER ROW...: folders of ranks that lived for LIFE ns, their own times in s, and their rows:
 # api:op:start:duration:wait:flags[:nans:infs:min:max], of 2 elements, in ns from the first one on; an empty duration is an
 # open call.
 folder() {
-	python3 - "$@" <<'PY'
+	PYTHONPATH=tests/e2e python3 - "$@" <<'PY'
 import json, os, sys
+import columns
 top, ranks, life, calls, writer = sys.argv[1], *map(float, sys.argv[2:6])
 begin = 1700000000000000000
-header = ("step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,dtype,shape,count,bytes,min,max,"
-          "mean,norm,zeros,nans,infs,start_ns,dur_ns,thread,stack_id,flags,parent,phase,name,tag,wait_ns,dev_ns,crc32")
+header = columns.names("calls")
 for rank in range(int(ranks)):
     d = f"{top}/rank{rank}"
     os.makedirs(d)
     with open(d + "/calls_0-99.csv", "w") as f:
-        print(header, file=f)
+        print(",".join(header), file=f)
         for seq, text in enumerate(sys.argv[6:]):
             api, op, start, dur, wait, flags, nans, infs, low, high = (text.split(":") + [0, 0, 1, 2])[:10]
             row = dict(step=0, seq=seq + 1, lib="c10d", api=api, op=op, comm="1111111111111111", comm_seq=seq, rank=rank,
                        size=int(ranks), io="in", index=0, dtype="float32", count=2, bytes=8, start_ns=begin + int(start),
                        dur_ns=dur, thread=1, flags=flags, wait_ns=wait, nans=nans,
                        infs=infs, min=low, max=high)
-            print(",".join(str(row.get(key, "")) for key in header.split(",")), file=f)
+            print(",".join(str(row.get(key, "")) for key in header), file=f)
     n = len(sys.argv[6:])
     meta = dict(format=1, state="finished", owner=dict(host="a", boot_id="b", pid_ns=1, pid=1, start_time=1), journal_path="",
                 run="", rank=rank, world_size=int(ranks), first_record_ns=begin, last_record_ns=begin + int(life),

@@ -30,7 +30,7 @@ for f in $flavours; do
 	new_out
 	timeout 60 "$probe" run -o "$out" -- $start "$app" none 6 2>"$tmp/with.err" | sort >"$tmp/with"
 	is "$f: run: the same lines" "$(diff "$tmp/plain" "$tmp/with")" ''
-	unlike "$f: run: nothing is said" "$(cat "$tmp/with.err")" libprobe
+	silent "$f: run: nothing is said" "$tmp/with.err"
 	is "$f: run: the launcher leaves nothing, the ranks do" "$(rows "$out" '[(d, len(calls(on(d)))) for d in dirs]')" "[('rank0', 12), ('rank1', 12)]"
 	contract "$f: run" "$out"
 
@@ -55,6 +55,24 @@ for f in $flavours; do
 	timeout 60 "$probe" check -- $start "$(realpath "$B/apps/$f/mpi_children")" >"$tmp/said" 2>&1
 	is "$f: check: nothing was called: status" $? 1
 	like "$f: check: and why" "$(cat "$tmp/said")" 'problem: '
+	nothing() { # TEXT PATTERN NAME=VALUE...
+		local text=$1 pattern=$2
+		shift 2
+		timeout 60 env "$@" "$probe" check -- $start "$app" none 6 >"$tmp/said" 2>&1
+		is "$f: check: $text: status" $? 1
+		like "$f: check: $text: it says so" "$(cat "$tmp/said")" "$pattern"
+		unlike "$f: check: $text: not that all is well" "$(cat "$tmp/said")" 'fine:'
+	}
+	: >"$tmp/empty.yaml"
+	nothing 'an empty list' 'problem: .*the list of functions' PROBE_WRAP_OPS="$tmp/empty.yaml"
+	printf 'mpi:\n  - MPI_Alltoall\n' >"$tmp/other.yaml"
+	nothing 'a list of other functions' 'problem: .*the list of functions' PROBE_WRAP_OPS="$tmp/other.yaml"
+	nothing 'disabled' 'problem: .*PROBE_DISABLE' PROBE_DISABLE=1
+	printf 'disable: true\n' >"$tmp/off.yaml"
+	nothing 'disabled in the file' 'problem: .*disable' PROBE_CONFIG="$tmp/off.yaml"
+	nothing 'a rank that is not there' 'problem: .*rank: \[77\]' PROBE_RANK=77
+	timeout 60 env PROBE_RANK=1,77 PROBE_DISABLE=0 "$probe" check -- $start "$app" none 6 >"$tmp/said" 2>&1
+	like "$f: check: a rank that is there" "$?$(cat "$tmp/said")" '^0.*fine:'
 	if [ -x "$B/apps/$f/mpi_fortran" ]; then
 		timeout 60 "$probe" check --json -- $start "$(realpath "$B/apps/$f/mpi_fortran")" >"$tmp/check.json" 2>/dev/null
 		is "$f: check: Fortran" "$(checked 'sum(f[n]["hits"] for n in ("MPI_Allreduce", "PMPI_Allreduce") if n in f)')" 20

@@ -2,6 +2,8 @@
 # The NEON kernels of the statistics, cross-compiled and run in qemu: the unit tests that the other variants pass, with
 # tests/unit/cross/cmocka.h in cmocka's place. Prints TAP.
 # timeout: 400
+# beside: nothing of it waits busily
+# long: every length at every offset
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
@@ -26,7 +28,7 @@ bad=0
 shopt -s extglob
 sources=(preload/stats/!(checksum|threads).c preload/base/dtype.c) # there is no zlib for that CPU
 for t in test_stats_simd test_stats_fenv; do
-	if ! $cc -O2 -static -std=gnu11 -D_GNU_SOURCE -DSLOW_CPU -fno-strict-aliasing -ffp-contract=off -Ipreload \
+	if ! $cc -O2 -static -std=gnu11 -D_GNU_SOURCE -DSLOW_CPU ${LONG:+-DSTRIDE=1} -fno-strict-aliasing -ffp-contract=off -Ipreload \
 		-Itests/unit/cross -Itests/unit "${sources[@]}" "tests/unit/$t.c" -o "$tmp/$t" \
 		-lm -lpthread >"$tmp/log" 2>&1; then
 		echo "not ok - $t: does not compile for aarch64"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Threads: MPI_THREAD_MULTIPLE, more of them than cores, and libraries being loaded whose constructors wait for a thread
 # that is in a recorded call; calls that are left by longjmp. With each MPI.
-# timeout: 420
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'threads' 'no MPI, or its programs are not built (make apps)'; finish; }
 export MPI_LIMIT=40

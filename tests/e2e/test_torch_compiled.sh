@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A graph that torch.compile made is out of sight: meta.json and the report say so, and only then.
 # timeout: 420
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: torch.compile'

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # DistributedDataParallel and all collectives of torch.distributed on gloo, 2 ranks: losses bit for bit as without us, rows
 # against what Python-level hooks measure, steps, phases, Python stacks, exceptions, data loader workers.
-# timeout: 400
+# timeout: 1500
+# beside: nothing of it waits busily
+# long: each run started by torchrun
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: DDP'
@@ -11,7 +13,7 @@ echo "# PyTorch $torch_version"
 torchrun_plain 2 $app
 is 'DDP: ends well without us' "$status$([ $status = 0 ] || grep -v FutureWarning "$tmp/plain.err" | tail -20)" 0
 new_out
-torchrun_with 2 $app
+TORCHRUN=1 torchrun_with 2 $app
 same_output 'DDP'
 contract 'DDP' "$out"
 is 'DDP: a folder for each rank, none for the launcher' "$(rows "$out" dirs)" "['rank0', 'rank1']"

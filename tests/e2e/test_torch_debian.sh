@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Debian's PyTorch, 1.13, the one that a bare machine has: process groups, DDP, trainings, steps, stacks and operators. What
 # the newer one has in addition is in the other test_torch_*.sh; optimizers' steps in test_torch_steps.sh, with both.
-# timeout: 600
+# timeout: 1500
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 python=/usr/bin/python3

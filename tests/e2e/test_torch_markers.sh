@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # Steps of programs without an optimizer of torch.optim: an operator or a Python function as the marker. The program says
 # itself at every collective to which of its steps, or tokens, it belongs.
-# timeout: 420
+# timeout: 600
+# beside: nothing of it waits busily
+# long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: step markers'
 
 run_scene() { # FILE SCENE COUNT [NAME=VALUE ...]
-	local file=$1 scene=$2 count=$3
-	shift 3
-	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo RANK=0 WORLD_SIZE=1 "$@" timeout -k 5 90 \
-		"$python" tests/apps/py/markers.py "$scene" "$count" >"$file" 2>"$file.err" </dev/null
-	echo "status $?" >>"$file"
+	run_script "$1" 0 RANK=0 WORLD_SIZE=1 "${@:4}" tests/apps/py/markers.py "$2" "$3"
+	echo "status $status" >>"$1"
 }
 
 scene() { # TEXT SCENE COUNT [NAME=VALUE ...]

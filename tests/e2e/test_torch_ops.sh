@@ -1,33 +1,23 @@
 #!/usr/bin/env bash
 # Operators: with all of them recorded every result, error and loss is the same bit for bit; rows against what Python
 # measures; which names of a list choose which operators.
-# timeout: 420
+# timeout: 600
+# beside: nothing of it waits busily
+# long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: operators'
 app=tests/apps/py/ops.py
 
-alone() { # FILE [NAME=VALUE ...] [-- ARGS]
-	local file=$1 vars=()
-	shift
-	while [ $# -gt 0 ] && [ "$1" != -- ]; do
-		vars+=("$1")
-		shift
-	done
-	shift
-	env OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore "${vars[@]}" timeout -k 5 100 "$python" $app "$@" >"$file" 2>"$file.err" </dev/null
-	status=$?
-	echo $status >"$file.status"
-}
-
 with_list() { # LIST [NAME=VALUE ...]: a YAML text
 	printf '%b\n' "$1" >"$tmp/list.yaml"
 	shift
 	new_out
-	alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_JOURNAL_MIB=64 "$@" -- --truth "$tmp/truth"
+	run_script "$tmp/with" 0 PYTHONWARNINGS=ignore LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" \
+		PROBE_JOURNAL_MIB=64 "$@" $app --truth "$tmp/truth"
 }
 
-alone "$tmp/plain"
+python_plain "$tmp/plain" $app
 is 'operators: ends well without us' $status 0
 with_list 'aten:\n  - "aten::*"'
 same_output 'all operators'
@@ -48,12 +38,12 @@ is 'some: these and no others' "$(rows "$out" 'sorted({r["op"] for r in R})')" "
 with_list 'functional:\n  - linear\n  - cross_entropy\ntensor:\n  - __mul__\ntorch:\n  - topk'
 is "msprobe's names: the operators that they reach" "$(rows "$out" 'sorted({r["op"] for r in R})')" "['linear', 'mul.Scalar', 'mul.Tensor', 'topk']"
 new_out
-alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" --
+run_script "$tmp/with" 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" $app
 same_output 'nothing listed'
 is 'operators are off by default' "$(ls "$out" 2>/dev/null)" ''
 # The engine's own threads: as those of a GPU, which have no other mark of what they do.
 app=tests/apps/py/nested_backward.py
-alone "$tmp/plain" --
+python_plain "$tmp/plain" $app
 with_list 'aten:\n  - aten::sin\n  - aten::cos\n  - aten::mul.Tensor'
 same_output 'nested backward passes'
 is 'nested backward passes: on several threads, and nothing but the two products is forward' \
@@ -70,4 +60,15 @@ is 'check: listed operators are, and were called' "$(python3 -c 'import json, sy
 f = [f for f in json.load(open(sys.argv[1]))["functions"] if f["lib"] == "aten"]
 print({f["state"] for f in f}, sorted({f["name"] for f in f if f["hits"]}))' "$tmp/check")" \
 	"{'ok'} ['at::_ops::add_Tensor::call', 'at::_ops::add_Tensor::redispatch', 'at::_ops::mm::call', 'at::_ops::mm::redispatch']"
+# Of all operators those that have no rows are named, with the reason.
+printf 'aten:\n  - aten::*\n' >"$tmp/list.yaml"
+PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 200 "$probe" check --json -- "$python" -c 'import torch' >"$tmp/check" 2>"$tmp/check.err" </dev/null
+is 'check: every entry of an operator is named, with a row or with the reason why it has none' "$(python3 -c 'import json, subprocess, sys
+f = {f["name"]: f for f in json.load(open(sys.argv[1]))["functions"] if f["lib"] in ("aten", "torch") and "_ops::" in f["name"]}
+names = subprocess.run(["nm", "-DC", "--defined-only", sys.argv[2]], capture_output=True, text=True).stdout
+import re
+want = set(re.findall(r" T (at::_ops::\w+::(?:call|redispatch))\(", names))
+refused = [x for x in f.values() if x["state"] == "refused"]
+print(sorted(want - set(f))[:5], all(x["note"] for x in refused), 0 < len(refused) < len(want) / 20)' "$tmp/check" \
+	"$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')/lib/libtorch_cpu.so")" '[] True True'
 finish

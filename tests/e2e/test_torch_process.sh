@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Processes that PyTorch programs start: torch.multiprocessing.spawn with ranks by argument, and torchrun that starts all
 # workers again after one failed.
-# timeout: 420
+# timeout: 1500
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: processes'
@@ -25,13 +25,23 @@ is 'spawn: a folder for each rank, none for the parent' "$(rows "$out" dirs)" "[
 is 'spawn: steps, on both' "$(rows "$out" '{(M[d]["steps"]["current"], M[d]["world_size"]) for d in dirs}')" '{(4, 2)}'
 is 'spawn: rows say the rank that the program gave' "$(rows "$out" 'sorted({(r["folder"], r["rank"]) for r in R})')" "[('rank0', '0'), ('rank1', '1')]"
 
+# A child of a process that records operators is not recorded, and its operators are not looked for again and again, which
+# took 25 times as long as the step itself.
+plain=$("$python" tests/apps/py/fork_ops.py "$tmp/plain.ms")
+new_out
+said=$(LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$out "$probe" run --preset ops "$python" tests/apps/py/fork_ops.py "$tmp/with.ms" 2>"$tmp/err")
+is 'forked worker: the same loss' "$said" "$plain"
+is 'forked worker: nothing is complained about' "$(cat "$tmp/err")" ''
+is 'forked worker: a step takes at most six times as long' \
+	"$(awk 'NR == 1 {a = $1} NR == 2 {print $1 <= 6 * a ? "yes" : $1 " ms after " a}' "$tmp/plain.ms" "$tmp/with.ms")" yes
+
 restarted() { # FILE [NAME=VALUE ...]
 	local file=$1
 	shift
 	rm -rf "$tmp/save"
 	mkdir "$tmp/save"
 	# What rank 0 says in the step in which rank 1 fails depends on how soon it is ended.
-	torchrun_to "$file" 2 "$@" --max-restarts 1 --monitor-interval 0.2 $app restart "$tmp/save"
+	run_script "$file" 2 "$@" --max-restarts 1 --monitor-interval 0.2 $app restart "$tmp/save"
 	sort -u -o "$file" "$file"
 }
 restarted "$tmp/plain"

@@ -2,16 +2,15 @@
 # A training that goes on from a checkpoint: how many steps its Adam had done is seen at its first step here, and the
 # report proposes PROBE_START_ITERATION. The program says what its optimizer's state holds.
 # timeout: 420
+# beside: nothing of it waits busily
+# long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: going on from a checkpoint'
 
 resume() { # FILE HOW [NAME=VALUE ...]
-	local file=$1 how=$2
-	shift 2
-	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo "$@" timeout -k 5 90 \
-		"$python" tests/apps/py/resume.py "$how" "$tmp/saved" >"$file" 2>"$file.err" </dev/null
-	echo "status $?" >>"$file"
+	run_script "$1" 0 "${@:3}" tests/apps/py/resume.py "$2" "$tmp/saved"
+	echo "status $status" >>"$1"
 }
 
 scene() { # TEXT HOW [NAME=VALUE ...]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Where the steps of a training end: the program itself says at every call which step it should be in.
 # timeout: 420
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: steps'

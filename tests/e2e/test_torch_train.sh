@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Trainings of the kinds that people run (tests/apps/py/trainings.py), on gloo: losses and weights bit for bit as without
 # us, a step for each step of the optimizer, collectives against what Python-level hooks measure.
-# timeout: 600
+# timeout: 1500
+# long: torch.compile, of which test_torch_compiled.sh has another; torchrun starts the ranks
+# beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: trainings'
@@ -47,7 +49,9 @@ else
 fi
 scene loaders 4 2
 is 'loaders: workers have no folders, forked or spawned' "$(rows "$out" dirs)" "['rank0', 'rank1']"
-if command -v c++ >/dev/null; then
+if [ -z "${LONG:-}" ]; then
+	:
+elif command -v c++ >/dev/null; then
 	scene compiled 3 2 TORCHINDUCTOR_CACHE_DIR="$tmp/inductor" TORCHINDUCTOR_COMPILE_THREADS=1
 else
 	skip 'torch.compile' 'no C++ compiler'

@@ -2,8 +2,12 @@
 #
 #   torch_python              sets $python to a Python with PyTorch 2: $PROBE_TEST_PYTHON, or build/ptvenv/bin/python; ends the
 #                             script with a skipped test where there is none
-#   torchrun_plain RANKS [NAME=VALUE ...] SCRIPT [ARGS]    stdout, sorted, in $tmp/plain, stderr in $tmp/plain.err, $status
-#   torchrun_with RANKS ...   the same under the preload into $out: $tmp/with, $tmp/with.err
+#   python_plain FILE [NAME=VALUE ...] SCRIPT [ARGS]       without the preload: stdout in FILE, stderr in FILE.err, $status.
+#                             One Python imports torch for all of these and forks (forks.py); LONG=1 starts each
+#   torchrun_plain RANKS [NAME=VALUE ...] SCRIPT [ARGS]    stdout, sorted, in $tmp/plain, stderr in $tmp/plain.err, $status;
+#                             forked as above
+#   torchrun_with RANKS ...   the same under the preload into $out: $tmp/with, $tmp/with.err. Ranks are started as torchrun
+#                             starts them; TORCHRUN=1 or LONG=1: by torchrun, which is one more import of torch
 #   same_output TEXT          both printed the same and ended the same way
 
 torch_python() {
@@ -11,7 +15,11 @@ torch_python() {
 	for p in "$test_python" "$B/ptvenv/bin/python" python3; do
 		[ -n "$p" ] && "$p" -c 'import torch, torch.distributed as d; assert d.is_gloo_available() and torch.__version__ >= "2"' \
 			2>/dev/null || continue
-		python=$p
+		# Tests run it from other folders, too.
+		case $p in
+		/* | python3) python=$p ;;
+		*) python=$PWD/$p ;;
+		esac
 		torch_version=$("$p" -c 'import torch; print(torch.__version__)')
 		return
 	done
@@ -19,24 +27,72 @@ torch_python() {
 	finish
 }
 
-torchrun_to() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
-	local file=$1 ranks=$2 vars=()
+# The Python that forks, of $python; it is started if need be. Its answer goes to $status.
+ask_forks() { # FILE RANKS SECONDS [NAME=VALUE ...] SCRIPT [ARGS]
+	if [ "${forks_of:-}" != "$python" ]; then
+		coproc FORKS {
+			exec env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo "$python" tests/e2e/forks.py 2>"$tmp/forks.err"
+		}
+		started+=("$FORKS_PID")
+		exec {forks_in}>&"${FORKS[1]}" {forks_out}<&"${FORKS[0]}"
+		forks_of=$python
+	fi
+	status=none
+	(printf '%s\0' $# "$@") >&"$forks_in" && read -r status <&"$forks_out" || {
+		forks_of=
+		echo "no answer of tests/e2e/forks.py: $(cat "$tmp/forks.err")" >"$1.err"
+	}
+}
+
+python_plain() { # FILE [NAME=VALUE ...] SCRIPT [ARGS]
+	run_script "$1" 0 "${@:2}"
+}
+
+# Without the preload forked, but where LONG=1 has each started; ranks by hand, or by torchrun, which has options of its own.
+run_script() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
+	local file=$1 ranks=$2 vars=() how
 	shift 2
 	while [[ $1 == *=* ]]; do
 		vars+=("$1")
 		shift
 	done
-	vars=(OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo "${vars[@]}" timeout -k 5 "${TORCH_LIMIT:-120}" "$python")
-	case $torch_version in
-	1.*) ranks_by_hand "$ranks" "$@" >"$file" 2>"$file.err" </dev/null ;;
-	*) env "${vars[@]}" -m torch.distributed.run --standalone --nproc_per_node "$ranks" "$@" >"$file" 2>"$file.err" </dev/null ;;
-	esac
-	status=$?
-	sort -o "$file" "$file"
+	how=$(way_to_start "$ranks" "$1" ${vars[@]+"${vars[@]}"})
+	if [ $how = forked ]; then
+		ask_forks "$file" "$ranks" "${TORCH_LIMIT:-300}" ${vars[@]+"${vars[@]}"} "$@"
+	else
+		start_script $how "$file" "$ranks" "$@"
+	fi
+	[ "$ranks" = 0 ] || sort -o "$file" "$file"
 	echo $status >"$file.status"
 }
 
-# As torchrun starts them; that of 1.13 fails on Python 3.11 by itself. Uses vars, of torchrun_to.
+start_script() { # HOW FILE RANKS SCRIPT [ARGS]; uses vars, of run_script
+	local how=$1 file=$2 ranks=$3
+	shift 3
+	vars=(OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo ${vars[@]+"${vars[@]}"} timeout -k 5 "${TORCH_LIMIT:-300}" "$python")
+	case $how in
+	alone) env "${vars[@]}" "$@" ;;
+	by_hand) ranks_by_hand "$ranks" "$@" ;;
+	torchrun) env "${vars[@]}" -m torch.distributed.run --standalone --nproc_per_node "$ranks" "$@" ;;
+	esac >"$file" 2>"$file.err" </dev/null
+	status=$?
+}
+
+way_to_start() { # RANKS SCRIPT [NAME=VALUE ...]
+	local real=${LONG:-}
+	[[ " ${*:3}" != *' LD_PRELOAD='* ]] || real=1
+	if [ "$1" != 0 ] && [[ $torch_version != 1.* ]] && [[ -n ${TORCHRUN:-}${LONG:-} || $2 == -* ]]; then
+		echo torchrun
+	elif [ -z "$real" ]; then
+		echo forked
+	elif [ "$1" = 0 ]; then
+		echo alone
+	else
+		echo by_hand
+	fi
+}
+
+# As torchrun starts them; that of 1.13 fails on Python 3.11 by itself. Uses vars, as above.
 ranks_by_hand() { # RANKS SCRIPT [ARGS]
 	local ranks=$1 port pids=() rc=0 i
 	shift
@@ -53,18 +109,18 @@ ranks_by_hand() { # RANKS SCRIPT [ARGS]
 }
 
 torchrun_plain() {
-	torchrun_to "$tmp/plain" "$@"
+	run_script "$tmp/plain" "$@"
 }
 
 torchrun_with() {
 	local ranks=$1
 	shift
-	torchrun_to "$tmp/with" "$ranks" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@"
+	run_script "$tmp/with" "$ranks" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@"
 }
 
 same_output() {
 	local differ
-	differ=$(diff "$tmp/plain" "$tmp/with" && diff "$tmp/plain.status" "$tmp/with.status")
+	differ=$(diff "$tmp/plain" "$tmp/with" && diff "$tmp/plain.status" "$tmp/with.status" && ran "$tmp/plain")
 	if [ -z "$differ" ]; then
 		pass "$1: the same output with and without the preload"
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libfault.so: makes functions of libc fail for libprobe.so, and for nobody else: preloaded behind it, it looks at who
+ * libfault.so: makes functions of libc fail for libprobe.so only: preloaded behind it, it looks at who
  * calls. FAULT is a list, joined by commas, of
  *
  *   FUNCTION:ERROR[:FIRST[:COUNT]]    calls FIRST (1) to FIRST + COUNT - 1 (all behind) of libprobe.so end with that
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -178,6 +179,7 @@ FAILING(int, linkat, -1, (int a, const char *from, int b, const char *to, int fl
 	(a, from, b, to, flags))
 FAILING(int, renameat, -1, (int a, const char *from, int b, const char *to), (a, from, b, to))
 FAILING(int, ftruncate, -1, (int fd, off_t n), (fd, n))
+FAILING(int, shmget, -1, (key_t key, size_t n, int flags), (key, n, flags))
 FAILING(ssize_t, read, -1, (int fd, void *p, size_t n), (fd, p, n))
 
 ssize_t write(int fd, const void *p, size_t n)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scalar.h"
 #include "config/builtin.h"
 #include "config/config.h"
 
@@ -71,6 +72,9 @@ static void check_values(const struct config *c)
 			break;
 		case KEY_ENUM:
 			CHECK(*(const enum config_fork *)at <= FORK_FOLLOW);
+			break;
+		case KEY_CHOICE:
+			CHECK(*(const uint64_t *)at >> SCALARS == 0);
 			break;
 		case KEY_BOOL:
 			CHECK(*(const unsigned char *)at <= 1);

@@ -2,7 +2,7 @@
 /*
  * Any bytes as a CSV file (plain, or compressed when they begin like that), and as the rows of a rank.
  *
- *	S="tools/probe/read/csv.c tools/probe/read/source.c tools/probe/read/calls.c tools/probe/intern.c tools/probe/tool.c \
+ *	S="tools/lib/csv.c tools/probe/read/source.c tools/probe/read/calls.c tools/lib/intern.c tools/lib/tool.c \
  *		tools/probe/read/overlay.c"
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload -I. tests/fuzz/fuzz_csv.c $S \
  *		build/libcore.a -lyaml -lz -lm -o fuzz_csv
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "tools/probe/read/calls.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

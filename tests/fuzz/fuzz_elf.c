@@ -4,13 +4,13 @@
  * /etc/ld.so.cache.
  *
  *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Ipreload tests/fuzz/fuzz_elf.c \
- *		preload/entry/elf_file.c preload/entry/elf_search.c preload/entry/ld_cache.c preload/entry/elfsym.c
+ *		preload/elf/elf_file.c preload/elf/elf_search.c preload/elf/ld_cache.c preload/elf/elfsym.c
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "entry/elf_file.h"
-#include "entry/elf_search.h"
+#include "elf/elf_file.h"
+#include "elf/elf_search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  * crash nor hang, and what comes out is CSV with whole rows and a meta.json that is JSON.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -DPROBE_VERSION='"0"' -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload \
- *		-Itests/unit tests/fuzz/fuzz_journal.c preload/{base,journal,sink}/[a-z]*.c preload/call/step_name.c \
+ *		-Itests/unit tests/fuzz/fuzz_journal.c preload/{base,journal,sink}/[a-z]*.c preload/journal/step_name.c \
  *		preload/stats/fenv.c preload/stack/{symbols,elf_symbols,modules,objects}.c ... -lyaml -o fuzz_journal
  *	./fuzz_journal -max_len=400 -timeout=20
  *
@@ -60,6 +60,17 @@ static void comm_entry(struct chain *c)
 	chain_publish(c, bytes);
 }
 
+static void scalar_entry(struct chain *c, uint32_t step)
+{
+	struct journal_scalar *e = chain_reserve(c, sizeof(*e), NO_WAKE);
+
+	*e = (struct journal_scalar){.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
+		.step = step,
+		.which = 1,
+		.value = 0.1};
+	chain_publish(c, sizeof(*e));
+}
+
 /* Some of everything, half of it committed, and the process then gone. */
 static void make_base(void)
 {
@@ -70,7 +81,7 @@ static void make_base(void)
 	rank_make(&base, 1 << 20);
 	strcpy(base.j.head->journal_path, "/nowhere/journal.bin");
 	dict_api(&base.j, 1, "MPI_X");
-	journal_dict_add(&base.j, DICT_NAME, 1, "layer \"0\"", 10);
+	journal_dict_add(&base.j, DICT_META, 900, "layer\0\"0\"", 10);
 	journal_dict_add(&base.j, DICT_META, META_CONFIG, "config\0{\"a\": [1, \"b\"]}", 23);
 	journal_dict_add(&base.j, DICT_MODULE, 0, "1000 2000 0 -\0/nonexistent", 27);
 	rank_sink(&base);
@@ -80,8 +91,9 @@ static void make_base(void)
 		for (int i = 0; i < 3; i++) {
 			comm_entry(&c[i]);
 			stack_entry(&c[i], (uint32_t)seq);
+			scalar_entry(&c[i], (uint32_t)half * 150);
 			leave_call(enter_call(&c[i], seq, (uint32_t)half * 150, 1, 1), 1);
-			enter_call(&c[i], seq + 1, 0, 0, 0)->name = 1;
+			enter_call(&c[i], seq + 1, 0, 0, 0);
 			leave_call((struct journal_call *)(c[i].chunk->data + c[i].used -
 							   sizeof(struct journal_call)),
 				0);
@@ -89,7 +101,7 @@ static void make_base(void)
 			leave_async(enter_call(&c[i], seq + 3, 1, 2, 0));
 			if (half)
 				enter_call(&c[i], seq + 4, 2, 1, 1);
-			end_call(&c[(i + 1) % 3], seq + 2, 2);
+			end_test_call(&c[(i + 1) % 3], seq + 2, 2);
 			seq += 5;
 		}
 		if (!half)
@@ -101,7 +113,7 @@ static void make_base(void)
 	image = malloc(image_bytes);
 	memcpy(image, base.j.head, image_bytes);
 	snprintf(path, sizeof(path), "%s/calls_0-99.csv", base.dir);
-	calls_text = read_text(path, &calls_bytes);
+	calls_text = read_test_file(path, &calls_bytes);
 	CHECK(calls_bytes > 100);
 }
 
@@ -117,7 +129,7 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 		{h->commit_off + sizeof(struct journal_commit),
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
 		{h->dict_off, 512},
-		{h->park_off, 4096},
+		{h->pending_off, 4096},
 		{h->chunk_off, 4096},
 		{h->chunk_off + h->chunk_bytes, 4096},
 		{h->chunk_off + 2 * h->chunk_bytes, 4096},
@@ -144,7 +156,7 @@ static void check_csv(const char *dir, const char *name, unsigned columns)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 
-	char *text = read_text(path, &n);
+	char *text = read_test_file(path, &n);
 
 	CHECK(n && text[n - 1] == '\n');
 	for (size_t i = 0; i < n; i++) {
@@ -170,7 +182,7 @@ static void check_json(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/meta.json", dir);
 
-	char *text = read_text(path, &n);
+	char *text = read_test_file(path, &n);
 
 	CHECK(n && text[0] == '{');
 	yaml_parser_initialize(&p);
@@ -182,7 +194,7 @@ static void check_json(const char *dir)
 	free(text);
 }
 
-static void check_folder(const char *dir)
+static void check_fuzzed_folder(const char *dir)
 {
 	DIR *d = opendir(dir);
 
@@ -192,6 +204,8 @@ static void check_folder(const char *dir)
 			check_csv(dir, e->d_name, COLUMNS);
 		else if (strcmp(e->d_name, "comms.csv") == 0)
 			check_csv(dir, e->d_name, 8);
+		else if (strncmp(e->d_name, "scalars_", 8) == 0)
+			check_csv(dir, e->d_name, 4);
 		else if (strcmp(e->d_name, "stack_info.csv") == 0)
 			check_csv(dir, e->d_name, 5);
 	}
@@ -230,7 +244,7 @@ static void look_and_recover(struct rank *r)
 	CHECK(sink_meta(&r->sink) == 0);
 	rank_unsink(r);
 	journal_close(&r->j);
-	check_folder(r->dir);
+	check_fuzzed_folder(r->dir);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

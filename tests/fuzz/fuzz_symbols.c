@@ -3,7 +3,7 @@
  * The reader of ELF files meets any bytes. Seeds: small shared objects. Built with the sources of preload/stack:
  *
  *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Ipreload tests/fuzz/fuzz_symbols.c \
- *		preload/stack/elf_lookup.c preload/stack/elf_symbols.c preload/stack/symbols.c
+ *		preload/elf/elf_lookup.c preload/elf/elf_symbols.c preload/elf/symbols.c
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "stack/elf_symbols.h"
-#include "stack/stack.h"
+#include "elf/elf_symbols.h"
+#include "elf/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

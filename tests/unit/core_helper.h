@@ -8,9 +8,9 @@
 
 #include "tmp_helper.h"
 
-#include "journal/drain.h"
+#include "writer/drain.h"
 #include "journal/journal.h"
-#include "sink/row.h"
+#include "sink/calls_csv.h"
 #include "sink/sink.h"
 
 #define NO_WAKE (&(bool){false})
@@ -97,7 +97,8 @@ static inline void dict_api(struct journal *j, uint16_t id, const char *symbol)
 	assert_int_equal(journal_dict_add(j, DICT_API, id, text, (size_t)n + 1), 0);
 }
 
-static inline void put_tensor(struct journal_tensor *t, uint8_t io, uint16_t index, uint64_t count)
+static inline void put_test_tensor(
+	struct journal_tensor *t, uint8_t io, uint16_t index, uint64_t count)
 {
 	*t = (struct journal_tensor){.count = count,
 		.bytes = 4 * count,
@@ -134,7 +135,7 @@ static inline struct journal_call *enter_call(
 		.tag = JOURNAL_NONE,
 		.api = 1};
 	for (unsigned i = 0; i < nin; i++)
-		put_tensor((struct journal_tensor *)(r + 1) + i, IO_IN, (uint16_t)i, seq);
+		put_test_tensor((struct journal_tensor *)(r + 1) + i, IO_IN, (uint16_t)i, seq);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	chain_publish(c, bytes);
 	return r;
@@ -143,7 +144,7 @@ static inline struct journal_call *enter_call(
 static inline void leave_call(struct journal_call *r, unsigned nout)
 {
 	for (unsigned i = 0; i < nout; i++)
-		put_tensor(
+		put_test_tensor(
 			(struct journal_tensor *)(r + 1) + r->e.n + i, IO_OUT, (uint16_t)i, r->seq);
 	r->end = r->start + 5;
 	r->e.n = (uint16_t)(r->e.n + nout);
@@ -156,7 +157,7 @@ static inline void leave_async(struct journal_call *r)
 	atomic_store_explicit(&r->e.state, JCS_ASYNC, memory_order_release);
 }
 
-static inline bool end_call(struct chain *c, uint64_t seq, unsigned nout)
+static inline bool end_test_call(struct chain *c, uint64_t seq, unsigned nout)
 {
 	uint32_t bytes =
 		(uint32_t)(sizeof(struct journal_end) + nout * sizeof(struct journal_tensor));
@@ -171,25 +172,12 @@ static inline bool end_call(struct chain *c, uint64_t seq, unsigned nout)
 		.peer = JOURNAL_NONE,
 		.tag = JOURNAL_NONE};
 	for (unsigned i = 0; i < nout; i++)
-		put_tensor((struct journal_tensor *)(e + 1) + i, IO_OUT, (uint16_t)i, seq);
+		put_test_tensor((struct journal_tensor *)(e + 1) + i, IO_OUT, (uint16_t)i, seq);
 	chain_publish(c, bytes);
 	return true;
 }
 
 /* ---- reading the files back ---- */
-
-#define COLUMNS 38
-enum {
-	COL_STEP,
-	COL_SEQ = 2,
-	COL_LIB,
-	COL_API,
-	COL_OP,
-	COL_IO = 13,
-	COL_INDEX,
-	COL_DUR = 27,
-	COL_FLAGS = 30
-};
 
 struct csv_row {
 	char *file;
@@ -234,7 +222,7 @@ static inline void table_line(struct table *t, const char *file, char *line)
 	t->row[t->n++] = r;
 }
 
-static inline char *read_text(const char *path, size_t *bytes)
+static inline char *read_test_file(const char *path, size_t *bytes)
 {
 	int fd = open(path, O_RDONLY);
 	struct stat st;
@@ -260,7 +248,7 @@ static inline void table_file(struct table *t, const char *dir, const char *name
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 
-	char *text = read_text(path, &n);
+	char *text = read_test_file(path, &n);
 
 	t->files++;
 	if (!n)
@@ -280,7 +268,7 @@ static inline void table_file(struct table *t, const char *dir, const char *name
 	free(text);
 }
 
-static inline struct table table_read(const char *dir)
+static inline struct table read_test_table(const char *dir)
 {
 	struct table t = {0};
 	DIR *d = opendir(dir);
@@ -293,7 +281,7 @@ static inline struct table table_read(const char *dir)
 	return t;
 }
 
-static inline void table_free(struct table *t)
+static inline void free_test_table(struct table *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->row[i].file);
@@ -306,13 +294,13 @@ static inline void table_free(struct table *t)
 }
 
 /* Rows of that call and io ("" for a row without a tensor; NULL: any). */
-static inline unsigned rows_of(const struct table *t, uint64_t seq, const char *io)
+static inline unsigned rows_of_file(const struct table *t, uint64_t seq, const char *io)
 {
 	unsigned n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
-		n += strtoull(t->row[i].field[COL_SEQ], NULL, 10) == seq &&
-		     (!io || strcmp(t->row[i].field[COL_IO], io) == 0);
+		n += strtoull(t->row[i].field[COL_seq], NULL, 10) == seq &&
+		     (!io || strcmp(t->row[i].field[COL_io], io) == 0);
 	return n;
 }
 

@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_CRASH_HELPER_H
 #define TESTS_UNIT_CRASH_HELPER_H
 
+#include "base/scalar.h"
 #include "core_helper.h"
 
 #include <pthread.h>
@@ -31,8 +32,10 @@ enum truth {
 	T_ENDED,
 	T_COMM_PUTTING,
 	T_COMM_PUT, /* no call: a row of comms.csv */
-	T_DROPPED = 12, /* the journal was full */
-	T_END_DROPPED = 14,
+	T_SCALAR_PUTTING,
+	T_SCALAR_PUT, /* nor is this: a row of scalars_*.csv */
+	T_DROPPED = 14, /* the journal was full */
+	T_END_DROPPED = 16,
 };
 
 struct crash_truth {
@@ -83,6 +86,25 @@ static inline void put_comm(struct chain *c, uint64_t id, struct crash_truth *tr
 	truth->how[id] = T_COMM_PUT;
 }
 
+static inline void put_scalar(
+	struct chain *c, uint64_t id, uint32_t step, struct crash_truth *truth)
+{
+	struct journal_scalar *e = chain_reserve(c, sizeof(*e), NO_WAKE);
+
+	if (!e) {
+		truth->how[id] = T_DROPPED;
+		return;
+	}
+	*e = (struct journal_scalar){.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
+		.which = SCALAR_ITERATION_TIME,
+		.group = JOURNAL_NO_GROUP,
+		.step = step,
+		.value = (double)id};
+	truth->how[id] = T_SCALAR_PUTTING;
+	chain_publish(c, sizeof(*e));
+	truth->how[id] = T_SCALAR_PUT;
+}
+
 /* The life of one thread of the job. Steps go up with its calls; threads come and go. */
 static inline void live(struct crash_plan *p)
 {
@@ -98,6 +120,10 @@ static inline void live(struct crash_plan *p)
 			continue;
 		if (what == 15) {
 			put_comm(&c, seq, p->truth);
+			continue;
+		}
+		if (what == 14) {
+			put_scalar(&c, seq, (uint32_t)((seq - first) / 40), p->truth);
 			continue;
 		}
 		*how = T_ENTERING;
@@ -126,7 +152,7 @@ static inline void live(struct crash_plan *p)
 			bool ok;
 
 			p->truth->how[way[k]] = T_ENDING;
-			ok = end_call(&c, way[k], plan_nout(way[k]));
+			ok = end_test_call(&c, way[k], plan_nout(way[k]));
 			p->truth->how[way[k]] = ok ? T_ENDED : T_END_DROPPED;
 			way[k] = way[--nway];
 		}
@@ -167,6 +193,8 @@ static inline char *check_call(uint64_t seq, uint8_t how, const struct seen *s, 
 	case T_DROPPED:
 	case T_COMM_PUTTING:
 	case T_COMM_PUT:
+	case T_SCALAR_PUTTING:
+	case T_SCALAR_PUT:
 		fits = all == 0;
 		break;
 	case T_ENTERING:
@@ -207,7 +235,7 @@ static inline char *check_comms(const char *dir, const struct crash_truth *truth
 
 	snprintf(path, sizeof(path), "%s/comms.csv", dir);
 
-	char *text = read_text(path, &n), *bad = NULL;
+	char *text = read_test_file(path, &n), *bad = NULL;
 
 	if (n && (text[n - 1] != '\n' || strlen(text) != n))
 		bad = strdup("comms.csv ends in the middle of a line");
@@ -228,26 +256,64 @@ static inline char *check_comms(const char *dir, const struct crash_truth *truth
 	return bad;
 }
 
+static inline char *check_scalars(const char *dir, const struct crash_truth *truth)
+{
+	uint8_t *found = calloc(CRASH_SEQS, 1);
+	char *bad = NULL;
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && !bad && (e = readdir(d));) {
+		char path[512], *text, *line;
+		size_t n;
+
+		if (strncmp(e->d_name, "scalars_", 8))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		text = read_test_file(path, &n);
+		if (strncmp(text, "step,name,value,wall_ns\n", 24) || text[n - 1] != '\n')
+			bad = strdup("scalars: no header, or a torn line");
+		for (line = text; !bad && (line = strstr(line, ",iteration-time,"));) {
+			uint64_t id = strtoull(line += 16, NULL, 10);
+
+			found[id < CRASH_SEQS ? id : 0]++;
+		}
+		free(text);
+	}
+	if (d)
+		closedir(d);
+	if (found[0])
+		bad = strdup("scalars that never were");
+	for (uint64_t seq = 1; seq < CRASH_SEQS && !bad; seq++) {
+		uint8_t how = truth->how[seq];
+		bool may = how == T_SCALAR_PUT || how == T_SCALAR_PUTTING;
+
+		if (found[seq] > may || (!found[seq] && how == T_SCALAR_PUT))
+			bad = wrong(seq, how, "rows of scalars", found[seq]);
+	}
+	free(found);
+	return bad;
+}
+
 /* NULL: the files of `dir` agree with the truth. Else what does not, malloc'd. */
 static inline char *verify(const char *dir, const struct crash_truth *truth, bool spilled)
 {
-	struct table t = table_read(dir);
+	struct table t = read_test_table(dir);
 	struct seen *seen = calloc(CRASH_SEQS, sizeof(*seen));
 	char *bad = t.bad ? strdup(t.bad) : NULL;
 
 	for (size_t i = 0; i < t.n && !bad; i++) {
 		char *const *f = t.row[i].field;
-		uint64_t seq = strtoull(f[COL_SEQ], NULL, 10);
+		uint64_t seq = strtoull(f[COL_seq], NULL, 10);
 		struct seen *s = &seen[seq < CRASH_SEQS ? seq : 0];
 
-		s->in += strcmp(f[COL_IO], "in") == 0;
-		s->out += strcmp(f[COL_IO], "out") == 0;
-		s->none += f[COL_IO][0] == 0;
-		s->open += strstr(f[COL_FLAGS], "open") != NULL;
-		s->async += strstr(f[COL_FLAGS], "async") != NULL;
-		s->bad += (f[COL_IO][0] && strtoull(f[17], NULL, 10) != seq) ||
-			  strcmp(f[COL_API], "MPI_X") != 0 ||
-			  (f[COL_DUR][0] == 0) != (strstr(f[COL_FLAGS], "open") != NULL);
+		s->in += strcmp(f[COL_io], "in") == 0;
+		s->out += strcmp(f[COL_io], "out") == 0;
+		s->none += f[COL_io][0] == 0;
+		s->open += strstr(f[COL_flags], "open") != NULL;
+		s->async += strstr(f[COL_flags], "async") != NULL;
+		s->bad += (f[COL_io][0] && strtoull(f[17], NULL, 10) != seq) ||
+			  strcmp(f[COL_api], "MPI_X") != 0 ||
+			  (f[COL_dur_ns][0] == 0) != (strstr(f[COL_flags], "open") != NULL);
 	}
 	if (!bad && (seen[0].in || seen[0].out || seen[0].none))
 		bad = strdup("rows of calls that never were");
@@ -255,8 +321,10 @@ static inline char *verify(const char *dir, const struct crash_truth *truth, boo
 		bad = check_call(seq, truth->how[seq], &seen[seq], spilled);
 	if (!bad)
 		bad = check_comms(dir, truth);
+	if (!bad)
+		bad = check_scalars(dir, truth);
 	free(seen);
-	table_free(&t);
+	free_test_table(&t);
 	return bad;
 }
 
@@ -272,11 +340,12 @@ static inline uint64_t folder_hash(const char *dir)
 		uint64_t h = UINT64_C(0xcbf29ce484222325);
 		size_t n;
 
-		if (strncmp(e->d_name, "calls_", 6) && strcmp(e->d_name, "comms.csv"))
+		if (strncmp(e->d_name, "calls_", 6) && strcmp(e->d_name, "comms.csv") &&
+			strncmp(e->d_name, "scalars_", 8))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 
-		char *text = read_text(path, &n);
+		char *text = read_test_file(path, &n);
 
 		for (const char *p = e->d_name; *p; p++)
 			h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);

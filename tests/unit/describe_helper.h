@@ -55,7 +55,7 @@ static inline uint64_t handle_at(const void *array, uint64_t i)
 	return ((const uint64_t *)array)[i];
 }
 
-static const struct lib lib = {.name = "mpi",
+static const struct adapter lib = {.name = "mpi",
 	.comm = comm,
 	.dtype = dtype,
 	.redop = redop,
@@ -63,7 +63,7 @@ static const struct lib lib = {.name = "mpi",
 	.peer = peer,
 	.root = root,
 	.handle_at = handle_at};
-static const struct lib plain = {.name = "nccl", .comm = comm, .dtype = dtype};
+static const struct adapter plain = {.name = "nccl", .comm = comm, .dtype = dtype};
 
 /* ---- a call, its arguments given as (role, value) ---- */
 
@@ -86,7 +86,7 @@ struct value {
 	}
 
 /* no_plan: extent by extent. *by_plan: the row has a plan, whether this call could use it or not. */
-static inline struct what *describe_as(const struct lib *l, const struct kind *k,
+static inline struct operation *describe_as(const struct adapter *l, const struct kind *k,
 	uint8_t completion, const struct value *v, unsigned n, bool no_plan, bool *by_plan)
 {
 	static struct api_spec spec;
@@ -107,12 +107,12 @@ static inline struct what *describe_as(const struct lib *l, const struct kind *k
 	memset(&c, 0x5a, sizeof(c)); /* struct call is never cleared as a whole */
 	c.api = &api;
 	c.v = arg;
-	describe(&c);
+	describe_call(&c);
 	*by_plan = atomic_load(&api.plan.state) == PLAN_READY;
-	return &c.what;
+	return &c.op;
 }
 
-static inline struct what *describe_it(const struct lib *l, const struct kind *k,
+static inline struct operation *describe_it(const struct adapter *l, const struct kind *k,
 	uint8_t completion, const struct value *v, unsigned n)
 {
 	bool by_plan;
@@ -125,7 +125,7 @@ static inline struct what *describe_it(const struct lib *l, const struct kind *k
 		sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
 
 static inline void check_view(
-	const struct view *v, const void *base, uint64_t count, uint64_t bytes, unsigned dt)
+	const struct buffer *v, const void *base, uint64_t count, uint64_t bytes, unsigned dt)
 {
 	assert_ptr_equal(v->base, base);
 	assert_int_equal(v->count, count);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call/api.h"
+#include "api/api.h"
 
 #define ROWS 400
 #define STRUCTS 40
@@ -66,7 +66,7 @@ static void put_literal(FILE *f, uint8_t ctype)
 	fprintf(f, scalars[ctype].literal, scalars[ctype].real ? v % 1000000 : v);
 }
 
-static size_t size_of(uint8_t ct)
+static size_t size_of_ctype(uint8_t ct)
 {
 	return (const size_t[]){0, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8}[ct];
 }
@@ -83,7 +83,7 @@ static void make_structs(FILE *f)
 		fprintf(f, "struct S%d {", i);
 		for (int k = 0; k < s->n; k++) {
 			uint8_t ct = one ? one : (uint8_t)(CT_I8 + dice(CT_P));
-			uint16_t size = (uint16_t)size_of(ct);
+			uint16_t size = (uint16_t)size_of_ctype(ct);
 
 			structs[i].member[k] = ct;
 			s->size = (uint16_t)((s->size + size - 1) / size * size + size);
@@ -151,9 +151,9 @@ static void params(FILE *f, int r, bool names)
 		fputs("void", f);
 }
 
-static void make_row(FILE *f, int r)
+static void make_signature_row(FILE *f, int r)
 {
-	static const struct lib lib = {.name = "test", .success = {7}, .nsuccess = 1};
+	static const struct adapter lib = {.name = "test", .success = {7}, .nsuccess = 1};
 	struct api_spec *s = &rows[r].spec;
 	struct api_ffi *x = &rows[r].ffi;
 	char name[16];
@@ -221,7 +221,7 @@ static bool compare_struct(int row, int arg, const void *p)
 	size_t at = 0;
 
 	for (int k = 0; k < s->n; k++) {
-		size_t size = size_of(s->member[k]);
+		size_t size = size_of_ctype(s->member[k]);
 
 		at = (at + size - 1) / size * size;
 		if (memcmp((const char *)arg_at[arg] + at, (const char *)p + at, size))

@@ -76,7 +76,7 @@ static inline void old_folder(
 	fclose(fopen(path, "w"));
 }
 
-static inline int take(struct folder *f, int rank, bool *other)
+static inline int take(struct folder *f, int rank, const char **other)
 {
 	char meta[2048];
 	struct journal_owner me;
@@ -96,11 +96,11 @@ static inline bool exists(const char *path)
 static inline void check_take(const char *want, bool want_other)
 {
 	struct folder f;
-	bool other;
+	const char *other;
 
 	assert_int_equal(take(&f, 0, &other), 0);
 	assert_string_equal(f.path, at("%s", want));
-	assert_int_equal(other, want_other);
+	assert_int_equal(!!other, want_other);
 	assert_int_equal(faccessat(f.dir.fd, "meta.json", F_OK, 0), 0);
 	assert_int_equal(count_files(f.path, "meta.json"), 1);
 	assert_int_equal(count_files(f.path, "moving"), 0);

@@ -5,12 +5,8 @@
 
 #include "tmp_helper.h"
 
+#include "journal/columns.h"
 #include "sink/owner.h"
-
-#define CALLS_HEADER                                                                        \
-	"step,micro_step,seq,lib,api,op,comm,comm_seq,rank,size,redop,root,peer,io,index,"  \
-	"dtype,shape,count,bytes,min,max,mean,norm,zeros,nans,infs,start_ns,dur_ns,thread," \
-	"stack_id,flags,parent,phase,name,tag,wait_ns,dev_ns,crc32\n"
 
 /* The output folder of the test that runs. */
 static char top[64];
@@ -54,7 +50,7 @@ static inline FILE *create(const char *folder, const char *file)
 	return f;
 }
 
-static inline void put_meta(const char *folder, struct meta_part m)
+static inline void put_run_meta(const char *folder, struct meta_part m)
 {
 	FILE *f = create(folder, "meta.json");
 

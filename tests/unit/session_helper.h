@@ -11,21 +11,20 @@
 #include <pthread.h>
 
 #include "base/thread.h"
-#include "call/api.h"
+#include "api/api.h"
 #include "call/comm.h"
-#include "call/thread.h"
-#include "session.h"
+#include "call/observer.h"
+#include "call/recorder.h"
+#include "session/state.h"
 
 static const uint32_t session_alive = 1;
 
 struct session session = {
 	.alive = &session_alive,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.drain_lock = PTHREAD_MUTEX_INITIALIZER,
 	.seq = 1,
 	.world_rank = -1,
 	.world_size = -1,
-	.folder = {.dir = {.fd = -1}},
 };
 
 static _Atomic unsigned wakes;
@@ -43,33 +42,31 @@ bool session_rank_look(void)
 	return true;
 }
 
-void session_meta(uint16_t part, const char *key, const char *json)
-{
-	(void)part;
-	(void)key;
-	(void)json;
-}
-
-void writer_wake(void)
+static void wake(void)
 {
 	wakes++;
 }
 
-void writer_step(void)
+static enum writer_help no_help(void)
 {
-	wakes++;
+	return HELP_USELESS;
 }
+
+const struct session_hooks session_hooks = {
+	.wake_writer = wake, .help_writer = no_help, .step_ended = wake};
 
 static inline void session_on(size_t bytes)
 {
 	rank_make(&rank_of_test, bytes);
 	session.journal = rank_of_test.j;
 	session.pid = getpid();
-	session.cfg = (struct config){.statistics = true,
+	session.clock.ns_per_tick = 1;
+	generation_first.running.cfg = (struct config){.statistics = true,
 		.eps = 1e-8,
 		.stack_depth = 16,
 		.step_count_per_record = 100,
 		.journal_mib = (int64_t)(bytes >> 20)};
+	tensor_watch_configure(&generation_first.running.cfg);
 	session.phase = SESSION_ON;
 	thread_init();
 	rank_sink(&rank_of_test);
@@ -78,9 +75,9 @@ static inline void session_on(size_t bytes)
 static inline void session_over(void)
 {
 	session.phase = SESSION_ENDED;
-	if (thread_word.self)
-		chain_detach(&thread_word.self->chain);
-	thread_word.self = NULL;
+	if (thread_state.recorder)
+		chain_detach(&thread_state.recorder->chain);
+	thread_state.recorder = NULL;
 	rank_drop(&rank_of_test);
 }
 
@@ -88,12 +85,12 @@ static inline void session_over(void)
 static inline struct table session_rows(bool last)
 {
 	assert_int_equal(drain_all(&rank_of_test.drain, last), 0);
-	return table_read(rank_of_test.dir);
+	return read_test_table(rank_of_test.dir);
 }
 
 /* A communicator of that many ranks, world rank = rank; this is rank `rank`. */
-static inline struct comm *make_comm(
-	const struct lib *lib, uint64_t handle, int32_t rank, int32_t size)
+static inline struct comm *make_test_comm(
+	const struct adapter *lib, uint64_t handle, int32_t rank, int32_t size)
 {
 	struct comm *c = comm_alloc((uint32_t)size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device for tests of preload/call/stream.c: every thing that is asked of it is noted down in `events`. */
+/* A device for tests of preload/call/stream.c: every request to it is noted down in `events`. */
 #ifndef TESTS_UNIT_STREAM_DEVICE_H
 #define TESTS_UNIT_STREAM_DEVICE_H
 

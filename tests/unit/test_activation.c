@@ -33,14 +33,14 @@ static bool describe(const struct foreign_frame *f, struct foreign_name *n)
 	return true;
 }
 
-static bool goes_back(const struct foreign_frame *f, uintptr_t from)
+static bool test_goes_back(const struct foreign_frame *f, uintptr_t from)
 {
 	assert_true(f->at < from);
 	return loops;
 }
 
 static const struct stack_language made_up = {
-	.name = "x", .find = find, .walk = walk, .describe = describe, .goes_back = goes_back};
+	.name = "x", .find = find, .walk = walk, .describe = describe, .goes_back = test_goes_back};
 const struct stack_language *const stack_languages[] = {&made_up, NULL};
 
 static char configured[] = "x:train.x:fn5";
@@ -49,8 +49,8 @@ static int on(void **state)
 {
 	(void)state;
 	session_on(1 << 20);
-	session.cfg.step_interval = 1;
-	session.cfg.step_marker = configured;
+	generation_first.running.cfg.step_interval = 1;
+	generation_first.running.cfg.step_marker = configured;
 	step_configure();
 	return 0;
 }
@@ -58,7 +58,7 @@ static int on(void **state)
 static int off(void **state)
 {
 	(void)state;
-	session.cfg.step_marker = NULL;
+	generation_first.running.cfg.step_marker = NULL;
 	session_over();
 	return 0;
 }

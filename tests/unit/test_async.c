@@ -8,7 +8,7 @@
 #include "call/async.h"
 #include "call/record.h"
 
-static const struct lib lib = {.name = "mpi"};
+static const struct adapter lib = {.name = "mpi"};
 static const struct kind kind_recv = {.name = "recv", .op = "recv"},
 			 kind_coll = {.name = "bcast", .op = "broadcast", .collective = true};
 static const struct api_spec irecv = {
@@ -17,19 +17,20 @@ static const struct api_spec recv_init = {
 	.symbol = "MPI_Recv_init", .lib = &lib, .kind = &kind_recv, .completion = DONE_START};
 static const struct api_spec bcast_init = {
 	.symbol = "MPI_Bcast_init", .lib = &lib, .kind = &kind_coll, .completion = DONE_START};
-static struct api f_irecv = {.spec = &irecv, .traits = API_LISTED},
-		  f_recv_init = {.spec = &recv_init, .traits = API_LISTED},
-		  f_bcast_init = {.spec = &bcast_init, .traits = API_LISTED};
+static struct api f_irecv = {.spec = &irecv, .word = API_LISTED},
+		  f_recv_init = {.spec = &recv_init, .word = API_LISTED},
+		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED};
 
 static float buffer[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 static struct call begin(struct api *f, struct comm *m)
 {
 	struct call c = {.api = f,
+		.word = f->word,
 		.t = thread_get(),
-		.what = {.comm = m, .root = JOURNAL_NONE, .peer = 1, .tag = 5, .nout = 1}};
+		.op = {.comm = m, .root = JOURNAL_NONE, .peer = 1, .tag = 5, .nout = 1}};
 
-	c.what.out[0] = (struct view){.base = buffer,
+	c.op.out[0] = (struct buffer){.base = buffer,
 		.count = 8,
 		.bytes = 32,
 		.dtype = DT_FLOAT32,
@@ -47,15 +48,15 @@ static uint64_t started(struct api *f, struct comm *m, uint64_t key)
 	struct call c = begin(f, m);
 	uint64_t seq;
 
-	c.rec = record_open(c.t, f, &c.what, JOURNAL_NONE64, 0, 0);
+	c.rec = record_open(c.t, f, &c.op, JOURNAL_NONE64, 0, 0);
 	assert_non_null(c.rec);
 	seq = c.rec->seq;
 	c.start = c.rec->start;
 	async_started(&c, key, true);
 	if (c.async)
-		record_async(c.rec, &c.what);
+		record_async(c.rec, &c.op);
 	else
-		record_close(c.rec, &c.what, clock_ticks(), false, 0);
+		record_close(c.rec, &c.op, clock_ticks(), false, 0);
 	return seq;
 }
 
@@ -68,11 +69,17 @@ static void done(uint64_t key, uint32_t flags, bool keep, bool want)
 		want);
 }
 
+static void ask_to_cancel(struct pending *p, void *arg)
+{
+	(void)arg;
+	p->cancel = true;
+}
+
 static const char *flags_of(const struct table *t, uint64_t seq)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (strtoull(t->row[i].field[COL_SEQ], NULL, 10) == seq)
-			return t->row[i].field[COL_FLAGS];
+		if (strtoull(t->row[i].field[COL_seq], NULL, 10) == seq)
+			return t->row[i].field[COL_flags];
 	return "no row";
 }
 
@@ -95,7 +102,7 @@ static int off(void **state)
 
 static void test_ends(void **state)
 {
-	struct comm *m = make_comm(&lib, 1, 0, 2);
+	struct comm *m = make_test_comm(&lib, 1, 0, 2);
 	uint64_t seq[6];
 	struct table t;
 
@@ -106,6 +113,7 @@ static void test_ends(void **state)
 	assert_int_equal(m->users, 7);
 	done(100, 0, false, true);
 	done(101, CF_ERROR, false, true);
+	pending_change(102, PENDING_STARTED, ask_to_cancel, NULL);
 	done(102, CF_CANCELLED, false, true);
 	async_freed(&(struct call){0}, 103, clock_ticks());
 	done(104, 0, true, true); /* looked at ... */
@@ -115,18 +123,18 @@ static void test_ends(void **state)
 	assert_int_equal(m->users, 2);
 	t = session_rows(false);
 	assert_sound(&t);
-	assert_int_equal(rows_of(&t, seq[0], "out"), 1);
+	assert_int_equal(rows_of_file(&t, seq[0], "out"), 1);
 	assert_string_equal(flags_of(&t, seq[0]), "async");
-	assert_int_equal(rows_of(&t, seq[1], ""), 1);
+	assert_int_equal(rows_of_file(&t, seq[1], ""), 1);
 	assert_string_equal(flags_of(&t, seq[1]), "async;error:7");
 	assert_string_equal(flags_of(&t, seq[2]), "async;cancelled");
 	assert_string_equal(flags_of(&t, seq[3]), "async;freed");
-	assert_int_equal(rows_of(&t, seq[4], NULL), 1);
-	assert_int_equal(rows_of(&t, seq[5], NULL), 0);
-	table_free(&t);
+	assert_int_equal(rows_of_file(&t, seq[4], NULL), 1);
+	assert_int_equal(rows_of_file(&t, seq[5], NULL), 0);
+	free_test_table(&t);
 	t = session_rows(true);
 	assert_string_equal(flags_of(&t, seq[5]), "async;open");
-	table_free(&t);
+	free_test_table(&t);
 	done(105, 0, false, true);
 	assert_int_equal(m->users, 1);
 	comm_drop(&lib, 1);
@@ -137,12 +145,12 @@ static void start_all(uint64_t key, bool ok, struct async_start *s, bool want)
 	struct call c = {.api = &f_recv_init, .t = thread_get()};
 
 	assert_int_equal(async_restart(&c, key, s), want);
-	async_restarted(s, ok, 3);
+	async_restarted(s, key, ok, 3, false);
 }
 
 static void test_persistent(void **state)
 {
-	struct comm *m = make_comm(&lib, 1, 0, 2);
+	struct comm *m = make_test_comm(&lib, 1, 0, 2);
 	struct call c = begin(&f_recv_init, m);
 	struct async_start s;
 	uint64_t seq[4];
@@ -162,30 +170,30 @@ static void test_persistent(void **state)
 	seq[3] = s.rec->seq;
 	t = session_rows(false);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(rows_of(&t, seq[i], "out"), 1);
+		assert_int_equal(rows_of_file(&t, seq[i], "out"), 1);
 		assert_int_equal(atoi(t.row[i].field[7]), i); /* each a message of its own */
 	}
 	assert_string_equal(flags_of(&t, seq[3]), "error:3");
-	table_free(&t);
+	free_test_table(&t);
 	/* Freed while it is idle: the handle is another request's then, of other data. */
 	async_freed(&(struct call){0}, 7, clock_ticks());
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(m->users, 1);
 	c = begin(&f_bcast_init, m);
-	c.what.peer = c.what.tag = JOURNAL_NONE;
+	c.op.peer = c.op.tag = JOURNAL_NONE;
 	async_started(&c, 7, false);
 	start_all(7, true, &s, true);
 	seq[0] = s.rec->seq;
 	done(7, 0, false, true);
 	t = session_rows(false);
-	assert_string_equal(t.row[t.n - 1].field[COL_API], "MPI_Bcast_init");
-	table_free(&t);
+	assert_string_equal(t.row[t.n - 1].field[COL_api], "MPI_Bcast_init");
+	free_test_table(&t);
 	/* Freed while it is under way. */
 	start_all(7, true, &s, true);
 	async_freed(&(struct call){0}, 7, clock_ticks());
 	t = session_rows(false);
-	assert_string_equal(t.row[t.n - 1].field[COL_FLAGS], "async;freed");
-	table_free(&t);
+	assert_string_equal(t.row[t.n - 1].field[COL_flags], "async;freed");
+	free_test_table(&t);
 	assert_int_equal(m->users, 1);
 	comm_drop(&lib, 1);
 }
@@ -203,7 +211,7 @@ static void test_many_started_at_once(void **state)
 	for (uint64_t i = 0; i < 40; i++)
 		assert_true(async_restart(&c, 200 + i, &s[i]));
 	for (int i = 0; i < 40; i++)
-		async_restarted(&s[i], true, 0);
+		async_restarted(&s[i], 200 + (uint64_t)i, true, 0, false);
 	for (uint64_t i = 0; i < 40; i++) {
 		done(200 + i, 0, false, true);
 		async_freed(&(struct call){0}, 200 + i, 0);
@@ -212,12 +220,12 @@ static void test_many_started_at_once(void **state)
 	assert_sound(&t);
 	assert_int_equal(t.n, 40);
 	for (size_t i = 0; i < t.n; i++)
-		assert_string_equal(t.row[i].field[COL_FLAGS], "async");
-	table_free(&t);
+		assert_string_equal(t.row[i].field[COL_flags], "async");
+	free_test_table(&t);
 }
 
 /*
- * A call that was left by longjmp, as R, Lua and error handlers do: nobody closes its record. The next call that the
+ * A call that was left by longjmp, as R, Lua and error handlers do: its record is not closed. The next call that the
  * thread makes must not wait behind it for ever, and a late close must not touch what lies there then.
  */
 static void test_left_by_longjmp(void **state)
@@ -227,43 +235,43 @@ static void test_left_by_longjmp(void **state)
 	uint64_t lost, inner;
 
 	(void)state;
-	a.rec = record_open(a.t, a.api, &a.what, 0, 0, 0);
+	a.rec = record_open(a.t, a.api, &a.op, 0, 0, 0);
 	lost = a.rec->seq;
 	/* (here a longjmp) */
 	b = begin(&f_irecv, NULL);
-	b.rec = record_open(b.t, b.api, &b.what, 0, 0, 0);
-	record_close(b.rec, &b.what, clock_ticks(), false, 0);
+	b.rec = record_open(b.t, b.api, &b.op, 0, 0, 0);
+	record_close(b.rec, &b.op, clock_ticks(), false, 0);
 	t = session_rows(false);
 	assert_string_equal(flags_of(&t, lost), "unwound");
 	assert_int_equal(t.n, 2);
-	table_free(&t);
+	free_test_table(&t);
 	/* Its memory is another record's by now; closing it does nothing. */
 	memset(a.rec, 0x5a, sizeof(*a.rec));
-	record_close(a.rec, &a.what, 1, true, 1);
-	record_async(a.rec, &a.what);
+	record_close(a.rec, &a.op, 1, true, 1);
+	record_async(a.rec, &a.op);
 	for (size_t i = 0; i < sizeof(*a.rec); i++)
 		assert_int_equal(((unsigned char *)a.rec)[i], 0x5a);
 	/* From an inner wrapper to the outer one's caller: the outer one is closed, and the inner one with it. */
 	outer = begin(&f_irecv, NULL);
-	outer.rec = record_open(outer.t, outer.api, &outer.what, 0, 0, 0);
-	thread_word.depth = 1;
+	outer.rec = record_open(outer.t, outer.api, &outer.op, 0, 0, 0);
+	thread_state.depth = 1;
 	a = begin(&f_irecv, NULL);
-	a.rec = record_open(a.t, a.api, &a.what, 0, 0, outer.rec->seq);
+	a.rec = record_open(a.t, a.api, &a.op, 0, 0, outer.rec->seq);
 	inner = a.rec->seq;
-	thread_word.depth = 0;
-	record_close(outer.rec, &outer.what, clock_ticks(), false, 0);
+	thread_state.depth = 0;
+	record_close(outer.rec, &outer.op, clock_ticks(), false, 0);
 	t = session_rows(false);
 	assert_int_equal(t.n, 4);
 	assert_string_equal(flags_of(&t, inner), "unwound");
-	table_free(&t);
+	free_test_table(&t);
 	/* Deeper than the thread keeps in mind. */
 	for (int i = 0; i < THREAD_OPEN_MAX + 5; i++) {
 		b = begin(&f_irecv, NULL);
-		b.rec = record_open(b.t, b.api, &b.what, 0, 0, 0);
-		thread_word.depth++;
+		b.rec = record_open(b.t, b.api, &b.op, 0, 0, 0);
+		thread_state.depth++;
 	}
-	assert_int_equal(thread_word.self->nmore, 5);
-	thread_word.depth = 0;
+	assert_int_equal(thread_state.recorder->nmore, 5);
+	thread_state.depth = 0;
 }
 
 /* The journal is full: calls are dropped and counted, but the ends of those that were recorded find room. */
@@ -276,29 +284,29 @@ static void test_full_journal(void **state)
 	for (; n < 20000; n++) {
 		struct call c = begin(&f_irecv, NULL);
 
-		c.rec = record_open(c.t, c.api, &c.what, JOURNAL_NONE64, 0, 0);
+		c.rec = record_open(c.t, c.api, &c.op, JOURNAL_NONE64, 0, 0);
 		if (!c.rec)
 			break;
 		last = c.rec->seq;
 		first = first ? first : last;
 		if (n >= 100) {
-			record_close(c.rec, &c.what, clock_ticks(), false, 0);
+			record_close(c.rec, &c.op, clock_ticks(), false, 0);
 		} else {
 			async_started(&c, 1000 + n, true);
-			record_async(c.rec, &c.what);
+			record_async(c.rec, &c.op);
 		}
 	}
 	assert_in_range(n, 200, 19999);
-	assert_int_equal(thread_word.self->chain.slot->count[JC_DROP_FULL], 1);
+	assert_int_equal(thread_state.recorder->chain.slot->count[JC_DROP_FULL], 1);
 	for (uint64_t i = 0; i < 100; i++)
 		done(1000 + i, 0, false, true);
-	assert_int_equal(thread_word.self->chain.slot->count[JC_DROP_PENDING], 0);
+	assert_int_equal(thread_state.recorder->chain.slot->count[JC_DROP_PENDING], 0);
 	assert_true(wakes > 0);
 	t = session_rows(false);
 	assert_sound(&t);
 	assert_int_equal(t.n, n);
-	assert_int_equal(rows_of(&t, first, "out"), 1);
-	table_free(&t);
+	assert_int_equal(rows_of_file(&t, first, "out"), 1);
+	free_test_table(&t);
 }
 
 int main(void)

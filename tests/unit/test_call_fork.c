@@ -26,7 +26,7 @@ static void leave(struct call *c, int64_t ret)
 	async_started(c, 7, false);
 }
 
-static const struct lib starts = {.name = "mpi", .leave = leave, .forked = forked};
+static const struct adapter starts = {.name = "mpi", .leave = leave, .forked = forked};
 static const struct api_spec isend = {.symbol = "MPI_Isend",
 	.list_name = "MPI_Isend",
 	.lib = &starts,
@@ -36,8 +36,8 @@ static const struct api_spec dup_comm = {.symbol = "MPI_Comm_dup",
 	.list_name = "MPI_Comm_dup",
 	.lib = &starts,
 	.task = TASK_COMM_NEW};
-static struct api fn[2] = {{.spec = &isend, .traits = API_LISTED | API_HOOKED},
-	{.spec = &dup_comm, .traits = API_LISTED | API_HOOKED}};
+static struct api fn[2] = {{.spec = &isend, .word = API_LISTED | API_HOOKED},
+	{.spec = &dup_comm, .word = API_LISTED | API_HOOKED}};
 
 /* Returns what fork() gave in there. */
 static pid_t fork_inside(struct api *f, bool thrown)
@@ -47,7 +47,7 @@ static pid_t fork_inside(struct api *f, bool thrown)
 
 	CHECK(call_enter(&c, f, NULL, (uintptr_t)__builtin_return_address(0),
 		(uintptr_t)__builtin_frame_address(0)));
-	CHECK(thread_word.depth == 1);
+	CHECK(thread_state.depth == 1);
 	pid = fork();
 	if (thrown)
 		call_unwind(&c);
@@ -64,14 +64,14 @@ static void parent_and_child(void)
 	session_rank(3, 4);
 	CHECK(call());
 	for (unsigned i = 0; i < 2; i++) {
-		fn[i].state = API_ON;
+		fn[i].word |= API_ON;
 		fn[i].real = leave; /* any address: it is not called */
 	}
 	for (int i = 0; i < 3; i++) {
 		pid_t pid = fork_inside(&fn[i % 2], i == 2);
 		int status;
 
-		CHECK(thread_word.depth == 0 && thread_word.busy == 0);
+		CHECK(thread_state.depth == 0 && thread_state.busy == 0);
 		CHECK(leaves == (i < 2 ? i + 1u : 2));
 		if (pid == 0) {
 			/* Not one level down for ever. */
@@ -105,7 +105,7 @@ static void locked_meanwhile(void)
 	session_rank(3, 4);
 	CHECK(session_configure());
 	for (int i = 0; i < 2; i++) {
-		fn[1].state = API_ON;
+		fn[1].word |= API_ON;
 		fn[1].real = leave;
 		if (i == 0)
 			rows_add(&made);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create */
 /*
- * Wrapped functions that are left by longjmp, as error handlers and callbacks do: nobody tells the wrapper. What the
+ * Wrapped functions that are left by longjmp, as error handlers and callbacks do: the wrapper is not notified. What the
  * thread calls next is no nested call. On another stack (coroutines, signal handlers) a wrapper may be on its way still.
  */
 #include "call_child.h"
@@ -12,7 +12,7 @@
 
 static const struct api_spec dup_comm = {
 	.symbol = "MPI_Comm_dup", .list_name = "MPI_Comm_dup", .lib = &lib, .task = TASK_COMM_NEW};
-static struct api f_dup = {.spec = &dup_comm, .traits = API_LISTED};
+static struct api f_dup = {.spec = &dup_comm, .word = API_LISTED};
 
 static jmp_buf back;
 static enum call_mode inner;
@@ -85,7 +85,8 @@ static void begin(void)
 {
 	session_rank(0, 1);
 	CHECK(session_configure()); /* as the first call of a row does */
-	api_table[0].state = f_dup.state = API_ON;
+	api_table[0].word |= API_ON;
+	f_dup.word |= API_ON;
 	api_table[0].real = f_dup.real = jump; /* any address: it is not called */
 }
 
@@ -93,21 +94,21 @@ static void leave_by_jump(struct api *f, void (*real)(void))
 {
 	if (setjmp(back) == 0)
 		wrapper(f, real);
-	CHECK(thread_word.depth >= 1);
+	CHECK(thread_state.depth >= 1);
 }
 
 /* The first call of the thread is not one that is recorded: nothing is known of the thread yet. */
 static void *first_call(void *below)
 {
-	CHECK(!thread_word.self);
+	CHECK(!thread_state.recorder);
 	leave_by_jump(&f_dup, jump);
 	CHECK((below ? send_from_below() : send_one()) == CALL_RECORD);
-	CHECK(thread_word.depth == 0 && send_one() == CALL_RECORD);
+	CHECK(thread_state.depth == 0 && send_one() == CALL_RECORD);
 	/* Once more, now that it is; and two at once. */
 	leave_by_jump(&f_dup, jump);
-	CHECK(send_one() == CALL_RECORD && thread_word.depth == 0);
+	CHECK(send_one() == CALL_RECORD && thread_state.depth == 0);
 	leave_by_jump(&f_dup, jump_from_inside);
-	CHECK(send_one() == CALL_RECORD && thread_word.depth == 0);
+	CHECK(send_one() == CALL_RECORD && thread_state.depth == 0);
 	return NULL;
 }
 
@@ -155,7 +156,7 @@ static void *first_call_over_it(void *arg)
 	leave_by_jump(&f_dup, jump);
 	n = send_over_it();
 	CHECK(n < 32 && (n > 0 || SANITIZED));
-	CHECK(thread_word.depth == 0 && send_one() == CALL_RECORD);
+	CHECK(thread_state.depth == 0 && send_one() == CALL_RECORD);
 	leave_by_jump(&f_dup, jump_from_inside);
 	n = send_over_it();
 	CHECK(n < 32 && (n > 0 || SANITIZED));
@@ -186,8 +187,8 @@ static void nested_calls(void)
 	begin();
 	for (int i = 0; i < 2; i++) {
 		inner = CALL_PASS;
-		CHECK(wrapper(&f_dup, nested) == CALL_TASK);
-		CHECK(inner == CALL_PASS && thread_word.depth == 0);
+		CHECK(wrapper(&f_dup, nested) == CALL_HOOK);
+		CHECK(inner == CALL_PASS && thread_state.depth == 0);
 		CHECK(send_one() == CALL_RECORD);
 	}
 	session_end();
@@ -211,7 +212,7 @@ static void yield(void)
 
 static void in_coroutine(void)
 {
-	CHECK(wrapper(&f_dup, yield) == CALL_TASK);
+	CHECK(wrapper(&f_dup, yield) == CALL_HOOK);
 	ended++;
 }
 
@@ -245,14 +246,14 @@ static void coroutines(void)
 	for (int known = 0; known < 2; known++) {
 		/* One waits inside a wrapper, the thread calls meanwhile. */
 		enter_coroutine(in_coroutine, other_stack);
-		CHECK(thread_word.depth == 1);
-		CHECK(send_one() == CALL_PASS && thread_word.depth == 1);
+		CHECK(thread_state.depth == 1);
+		CHECK(send_one() == CALL_PASS && thread_state.depth == 1);
 		CHECK(swapcontext(&main_context, &coroutine) == 0);
-		CHECK(thread_word.depth == 0);
+		CHECK(thread_state.depth == 0);
 		/* The thread waits inside one, a coroutine calls. */
 		inner = CALL_RECORD;
-		CHECK(wrapper(&f_dup, into_coroutine) == CALL_TASK);
-		CHECK(inner == CALL_PASS && thread_word.depth == 0);
+		CHECK(wrapper(&f_dup, into_coroutine) == CALL_HOOK);
+		CHECK(inner == CALL_PASS && thread_state.depth == 0);
 		CHECK(send_one() == CALL_RECORD);
 	}
 	CHECK(ended == 4);
@@ -281,8 +282,8 @@ static void signal_stack(void)
 	CHECK(st.ss_sp && sigaltstack(&st, NULL) == 0 && sigaction(SIGUSR1, &sa, NULL) == 0);
 	for (int known = 0; known < 2; known++) {
 		inner = CALL_RECORD;
-		CHECK(wrapper(&f_dup, interrupt) == CALL_TASK);
-		CHECK(inner == CALL_PASS && thread_word.depth == 0);
+		CHECK(wrapper(&f_dup, interrupt) == CALL_HOOK);
+		CHECK(inner == CALL_PASS && thread_state.depth == 0);
 		CHECK(send_one() == CALL_RECORD);
 	}
 	session_end();

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "tools/probe/cli.h"
+#include "tools/lib/cli.h"
 
 enum { FILE_, NUMBER, FLAG };
 

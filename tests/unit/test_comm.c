@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static const struct lib lib = {.name = "mpi"}, other_lib = {.name = "nccl"};
+static const struct adapter lib = {.name = "mpi"}, other_lib = {.name = "nccl"};
 
 /* ---- ids, by processes that are one rank each ---- */
 
@@ -29,7 +29,7 @@ static bool member(int32_t r, const int32_t *m, uint32_t n)
 	return false;
 }
 
-static void new_comm(uint64_t *id, int32_t me, uint64_t parent, const char *how, int64_t tag,
+static void new_test_comm(uint64_t *id, int32_t me, uint64_t parent, const char *how, int64_t tag,
 	const int32_t *m, uint32_t n)
 {
 	*id = member(me, m, n) ? comm_make_id(parent, how, tag, m, n, NULL, 0) : 0;
@@ -42,23 +42,23 @@ static void one_rank(uint64_t *id, int32_t me)
 			     low[] = {0, 1, 2, 3}, mixed[] = {3, 2, 5}, odd[] = {1, 3, 5, 7};
 	uint64_t world = 77, *at = id;
 
-	new_comm(at++, me, world, "dup", 0, all, RANKS);
-	new_comm(at++, me, world, "dup", 0, all, RANKS);
+	new_test_comm(at++, me, world, "dup", 0, all, RANKS);
+	new_test_comm(at++, me, world, "dup", 0, all, RANKS);
 	/* Groups that overlap, made by different ranks in between: create_group is called by its members only. */
 	for (int i = 0; i < 6; i++) {
-		new_comm(at++, me, world, "create_group", 7, even, 4);
-		new_comm(at++, me, world, "create_group", 7, low, 4);
+		new_test_comm(at++, me, world, "create_group", 7, even, 4);
+		new_test_comm(at++, me, world, "create_group", 7, low, 4);
 		if (i % 2)
-			new_comm(at, me, world, "create_group", 8, mixed, 3);
+			new_test_comm(at, me, world, "create_group", 8, mixed, 3);
 		at++;
 	}
 	/* A split: each rank gets the one of its colour. */
-	new_comm(at, me, world, "split", 0, even, 4);
+	new_test_comm(at, me, world, "split", 0, even, 4);
 	if (!*at)
-		new_comm(at, me, world, "split", 1, odd, 4);
+		new_test_comm(at, me, world, "split", 1, odd, 4);
 	at++;
 	/* Of a communicator that only some have. */
-	new_comm(at++, me, id[2], "dup", 0, even, 4);
+	new_test_comm(at++, me, id[2], "dup", 0, even, 4);
 	/* Two sides of an intercommunicator name the same two groups, each its own first. */
 	if (member(me, even, 4))
 		*at = comm_make_id(world, "intercomm_create", 3, even, 4, odd, 4);
@@ -145,7 +145,7 @@ static void test_make_and_free(void **state)
 	for (uint64_t i = 0; i < 20000; i++) {
 		/* Handles as libraries give them: the same one again, or always another one. */
 		uint64_t handle = 0x1000 + (i % 3 ? i * 64 : 0);
-		struct comm *c = make_comm(&lib, handle, 0, 2);
+		struct comm *c = make_test_comm(&lib, handle, 0, 2);
 
 		comm_publish(c);
 		assert_ptr_equal(comm_find(&lib, handle), c);
@@ -155,7 +155,7 @@ static void test_make_and_free(void **state)
 		comm_drop(&lib, handle);
 	}
 	/* The last one made is the one that a handle stands for. */
-	struct comm *a = make_comm(&lib, 5, 0, 1), *b = make_comm(&lib, 5, 0, 1);
+	struct comm *a = make_test_comm(&lib, 5, 0, 1), *b = make_test_comm(&lib, 5, 0, 1);
 
 	comm_publish(a);
 	assert_int_equal(comm_serial(), a->serial);
@@ -171,7 +171,7 @@ static void test_many_live(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i <= MORE; i++)
-		comm_publish(make_comm(&lib, i, 0, 1));
+		comm_publish(make_test_comm(&lib, i, 0, 1));
 	for (uint64_t i = 1; i <= LIVE; i++)
 		assert_true(comm_find(&lib, i)->handle == i);
 	assert_null(comm_find(&lib, MORE)); /* too many: reported */
@@ -187,7 +187,7 @@ static void test_many_live(void **state)
 
 static void test_held_by_requests(void **state)
 {
-	struct comm *c = make_comm(&lib, 9, 0, 2);
+	struct comm *c = make_test_comm(&lib, 9, 0, 2);
 
 	(void)state;
 	comm_publish(c);
@@ -212,10 +212,10 @@ static void test_handle_later(void **state)
 	gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(gone != MAP_FAILED);
 	assert_null(comm_arrived(&other_lib, 0x77000));
-	comm_expect(make_comm(&other_lib, 0, 1, 2), gone);
+	comm_expect(make_test_comm(&other_lib, 0, 1, 2), gone);
 	assert_int_equal(munmap(gone, 4096), 0);
 	for (uint64_t i = 0; i < 3; i++)
-		comm_expect(make_comm(&other_lib, 0, (int32_t)i, 4), &handle[i]);
+		comm_expect(make_test_comm(&other_lib, 0, (int32_t)i, 4), &handle[i]);
 	assert_null(comm_arrived(&other_lib, 0x77001));
 	handle[1] = 0x77001;
 	assert_null(comm_arrived(&lib, 0x77001)); /* of another library */
@@ -235,7 +235,7 @@ static void test_handle_later(void **state)
 	/* More than there is room for: the oldest are forgotten, and given back. */
 	for (uint64_t i = 0; i < 70; i++) {
 		handle[i] = 0;
-		c = make_comm(&other_lib, 0, 0, 2);
+		c = make_test_comm(&other_lib, 0, 0, 2);
 		if (i == 0) {
 			comm_hold(c);
 			held = c;
@@ -259,7 +259,7 @@ static void *make_use_free(void *arg)
 
 	for (uint64_t i = 0; i < 3000; i++) {
 		uint64_t handle = no << 32 | (i % 7 + 1) << 12;
-		struct comm *c = make_comm(&lib, handle, 0, 2);
+		struct comm *c = make_test_comm(&lib, handle, 0, 2);
 
 		comm_publish(c);
 		for (int k = 0; k < 3; k++) {
@@ -288,7 +288,7 @@ static void test_threads(void **state)
 
 static void test_message_numbers(void **state)
 {
-	struct comm *c = make_comm(&lib, 3, 0, 2);
+	struct comm *c = make_test_comm(&lib, 3, 0, 2);
 	static uint64_t count[2][100][20];
 	uint64_t seed = 3;
 	unsigned lost = 0;
@@ -330,7 +330,7 @@ static void test_message_numbers_of_threads(void **state)
 	pthread_t th[THREADS];
 
 	(void)state;
-	shared_comm = make_comm(&lib, 4, 0, 2);
+	shared_comm = make_test_comm(&lib, 4, 0, 2);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&th[i], NULL, count_messages, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -353,11 +353,11 @@ static void test_announced_once(void **state)
 
 	struct thread *t = thread_get();
 
-	c = make_comm(&lib, 1, 2, 7);
+	c = make_test_comm(&lib, 1, 2, 7);
 	memcpy(c->world, odd, sizeof(odd));
 	strcpy(c->name, "a, \"b\"");
 	c->parent = 0xab;
-	big = make_comm(&lib, 2, 0, 5000);
+	big = make_test_comm(&lib, 2, 0, 5000);
 	for (int32_t i = 0; i < 5000; i++)
 		big->world[i] = 2 * i;
 	for (int i = 0; i < 3; i++) {
@@ -367,12 +367,12 @@ static void test_announced_once(void **state)
 	assert_int_equal(drain_all(&rank_of_test.drain, false), 0);
 	snprintf(path, sizeof(path), "%s/comms.csv", rank_of_test.dir);
 
-	char *text = read_text(path, &n), *second;
+	char *text = read_test_file(path, &n), *second;
 
-	assert_memory_equal(text,
-		"comm,lib,size,rank,kind,parent,name,world_ranks\n"
+	assert_memory_equal(text, COMM_HEADER, strlen(COMM_HEADER));
+	assert_memory_equal(text + strlen(COMM_HEADER),
 		"00000000000003e8,mpi,7,2,world,00000000000000ab,\"a, \"\"b\"\"\",0-3;8;10-11\n",
-		118);
+		70);
 	second = strstr(text, "00000000000007d0,mpi,5000,0,world,,,0;2;4;");
 	assert_non_null(second);
 	assert_string_equal(text + n - 4, "...\n");
@@ -381,6 +381,47 @@ static void test_announced_once(void **state)
 	comm_release(c);
 	comm_release(big);
 	session_over();
+}
+
+/* Of 16 hex digits that are all decimal, or are so around one e, tools that guess types make a number. */
+static void no_numbers(void **state)
+{
+	static const struct {
+		uint64_t id;
+		bool number;
+	} cases[] = {
+		{0, true},
+		{1, true},
+		{UINT64_C(0x1234567890123456), true},
+		{UINT64_C(0x12345678e0123456), true},
+		{UINT64_C(0x1e34567890123456), true},
+		{UINT64_C(0x12345678901234e6), true},
+		{UINT64_C(0xe234567890123456), false},
+		{UINT64_C(0x123456789012345e), false},
+		{UINT64_C(0x12e45678e0123456), false},
+		{UINT64_C(0x12345678a0123456), false},
+		{UINT64_C(0x12e45678a0123456), false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t id = hash_to_id(cases[i].id);
+
+		if (cases[i].number)
+			assert_int_not_equal(id, cases[i].id);
+		else
+			assert_int_equal(id, cases[i].id);
+		assert_true(hash_to_id(id) == id);
+	}
+	/* One in 800 would be. */
+	for (int i = 0; i < 100000; i++) {
+		uint64_t id = comm_make_id(0, "x", i, NULL, 0, NULL, 0);
+		char text[20], *end;
+
+		snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+		strtod(text, &end);
+		assert_int_not_equal(*end, 0);
+	}
 }
 
 int main(void)
@@ -396,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_message_numbers),
 		cmocka_unit_test(test_message_numbers_of_threads),
 		cmocka_unit_test(test_announced_once),
+		cmocka_unit_test(no_numbers),
 	};
 
 	return cmocka_run_group_tests_name("comm", tests, NULL, NULL);

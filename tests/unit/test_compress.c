@@ -42,12 +42,12 @@ static void check_rows(const struct rank *r, uint64_t n)
 		"cp %s/calls_* %s/ && { ! ls %s/*.gz >/dev/null 2>&1 || gunzip %s/*.gz; }", r->dir,
 		copy, copy, copy);
 	assert_int_equal(system(cmd), 0);
-	t = table_read(copy);
+	t = read_test_table(copy);
 	assert_sound(&t);
 	assert_int_equal(t.n, n);
 	for (uint64_t seq = 1; seq <= n; seq++)
-		assert_int_equal(rows_of(&t, seq, NULL), 1);
-	table_free(&t);
+		assert_int_equal(rows_of_file(&t, seq, NULL), 1);
+	free_test_table(&t);
 	remove_tree(copy);
 }
 

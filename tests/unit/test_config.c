@@ -15,7 +15,7 @@ static const struct {
 	{"journal_dir", "\"\"", "\"/dev/shm\"", "/dev/shm"},
 	{"wrap_ops", "\"\"", "\"/job/dir/l.yaml\"", "l.yaml"},
 	{"custom_apis", "\"\"", "\"/own/c.yaml\"", "/own/c.yaml"},
-	{"journal_mib", "16", "17", "17"},
+	{"journal_mib", "0", "17", "17"},
 	{"part_mib", "256", "1", "1"},
 	{"output_limit_mib", "4096", "0", "0"},
 	{"step_count_per_record", "100", "7", "7"},
@@ -43,8 +43,31 @@ static const struct {
 	{"step_marker", "\"\"", "\"MPI_Barrier\"", "MPI_Barrier"},
 	{"step_marker_count", "1", "4", "4"},
 	{"step_anchor", "\"\"", "\"any\"", "any"},
+	{"step_boundary", "\"optimizer\"", "\"iteration\"", "Iteration"},
 	{"grad_acc_steps", "0", "4", "4"},
 	{"start_iteration", "0", "1000", "1000"},
+	{"scalars", "false", "[\"loss\", \"comm-time\"]", "Loss, comm-time"},
+	{"loss_reduction", "\"auto\"", "\"mean\"", "Mean"},
+	{"global_batch_size", "0", "1024", "1024"},
+	{"micro_batch_size", "0", "8", "8"},
+	{"seq_length", "0", "4096", "4096"},
+	{"names", "false", "true", "true"},
+	{"print_struct", "false", "true", "true"},
+	{"preset", "\"none\"", "\"comm\"", "comm"},
+	{"kinds", "[]", "[\"param_origin\", \"mv_distribution\"]", "param_origin, mv_distribution"},
+	{"ops", "[\"min\", \"max\", \"mean\", \"norm\", \"zeros\", \"nans\", \"infs\"]",
+		"[\"norm\"]", "[\"norm\"]"},
+	{"monitor_mbs_grad", "false", "true", "true"},
+	{"squash_name", "false", "true", "true"},
+	{"targets", "[]", "[\"fc1\", \"layers.[0,1]\", \"a{1,2}\"]", "fc1,\"layers.[0,1]\",a{1,2}"},
+	{"dp_ranks", "[]", "[0]", "0"},
+	{"tp_ranks", "[]", "[0]", "0"},
+	{"pp_ranks", "[]", "[\"0-1\"]", "0,1"},
+	{"dp_group", "[]", "[0, 2]", "0,2"},
+	{"tp_group", "[]", "[\"0-1\"]", "[0, 1]"},
+	{"process_group", "[]", "[0, 4]", "0,4"},
+	{"params_have_main_grad", "\"auto\"", "\"true\"", "true"},
+	{"opt_ty", "\"\"", "\"Megatron\"", "Megatron"},
 	{"log_level", "1", "4", "+4"},
 	{"disable", "false", "true", "1"},
 	{"fork", "\"off\"", "\"follow\"", "Follow"},
@@ -63,7 +86,7 @@ static void defaults(void **state)
 	assert_string_equal(c.journal_dir, "");
 	assert_string_equal(c.wrap_ops, "");
 	assert_string_equal(c.custom_apis, "");
-	assert_int_equal(c.journal_mib, 16);
+	assert_int_equal(c.journal_mib, 0);
 	assert_int_equal(c.part_mib, 256);
 	assert_int_equal(c.output_limit_mib, 4096);
 	assert_int_equal(c.step_count_per_record, 100);
@@ -277,15 +300,15 @@ static void dump(void **state)
 	for (size_t i = 0; i < config_nkeys; i++)
 		assert_non_null(strstr(d.text, config_keys[i].help));
 
-	assert_non_null(strstr(d.text, "MiB.\n# Accepted: an integer from 1 to 4096. Default: "
-				       "16\njournal_mib: 16\n"));
+	assert_non_null(strstr(d.text, "16 to 64.\n# Accepted: an integer from 0 to 4096. Default: "
+				       "0\njournal_mib: 0\n"));
 
 	d.len = d.lines = 0;
 	config_markdown(sink, &d);
 	assert_int_equal(d.lines, config_nkeys + 2);
-	assert_non_null(
-		strstr(d.text, "\n| `journal_mib` | `16` | an integer from 1 to 4096 | Size of "
-			       "the journal of a rank in MiB |\n"));
+	assert_non_null(strstr(d.text,
+		"\n| `journal_mib` | `0` | an integer from 0 to 4096 | Size of the journal "
+		"of a rank in MiB; 0: by the memory that is free, 16 to 64 |\n"));
 	for (char *p = d.text; *p;
 		p = strchr(p, '\n') + 1) { /* five bars in each line: four columns */
 		int bars = 0;

@@ -71,13 +71,13 @@ static void integers(void **state)
 		snprintf(text, sizeof(text), "journal_mib: %s\n", bad[i]);
 		load(&c, text, NULL, &l);
 		assert_lines(&l, 1);
-		assert_int_equal(c.journal_mib, 16);
+		assert_int_equal(c.journal_mib, 0);
 		config_free(&c);
 	}
 	load(&c, "# c\njournal_mib:   lots\n", NULL, &l);
 	assert_string_equal(l.text[0],
 		"f.yaml:2:16: journal_mib: \"lots\": not an integer; accepted: "
-		"an integer from 1 to 4096; the default 16 is used");
+		"an integer from 0 to 4096; the default 0 is used");
 	config_free(&c);
 	/* An empty value is the default, however it is written; a quoted text is none. */
 	load(&c, "journal_mib: 7\npart_mib:\nrank:\nstack_depth: ~\noutput_dir: null\n", NULL, &l);

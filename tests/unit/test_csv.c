@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "tools/probe/read/csv.h"
+#include "tools/lib/csv.h"
 
 static char path[] = "/tmp/probe-csv-XXXXXX";
 

@@ -95,15 +95,16 @@ static struct api *point(void *lib, const char *symbol)
 		return NULL;
 	}
 	atomic_store(&a->real, dlsym(lib, symbol));
-	a->traits = API_BOUND;
+	a->word = API_BOUND;
 	return a;
 }
 
 static const char *field(const struct csv_row *r, const char *name)
 {
-	char header[] = ROW_HEADER;
+	char header[1024];
 	unsigned i = 0;
 
+	snprintf(header, sizeof(header), "%s", ROW_HEADER);
 	for (char *p = strtok(header, ",\n"); p; p = strtok(NULL, ",\n"), i++)
 		if (strcmp(p, name) == 0)
 			return r->field[i];
@@ -128,7 +129,7 @@ static void c_calls(void)
 
 	CHECK(lib);
 	session_on(1 << 20);
-	session.cfg.custom_apis = custom_file;
+	generation_first.running.cfg.custom_apis = custom_file;
 	session.world_rank = 1;
 	session.world_size = 3;
 	CHECK(!custom_provider.wants("malloc", "libmine.so"));
@@ -203,7 +204,7 @@ static void c_calls(void)
 		IS(&r[16], "count", "4");
 		IS(&r[16], "comm_seq", "0");
 	}
-	table_free(&t);
+	free_test_table(&t);
 	session_over();
 }
 
@@ -225,7 +226,7 @@ static void cxx_calls(void)
 	if (!lib)
 		return; /* no C++ compiler */
 	session_on(1 << 20);
-	session.cfg.custom_apis = custom_file;
+	generation_first.running.cfg.custom_apis = custom_file;
 	r = ((void *(*)(void))dlsym(lib, "new_reducer"))();
 	catches = (int (*)(void *, void *))dlsym(lib, "catches");
 	if (!point(lib, "_ZN2ns7Reducer3sumEPfl"))
@@ -233,7 +234,7 @@ static void cxx_calls(void)
 	CHECK(((sum_fn *)stub_at)(r, f, 3) == 6 && f[0] == 6);
 	CHECK(catches(stub_at, r) == 1);
 	CHECK(((int *)r)[2] == 2);
-	CHECK(thread_word.depth == 0);
+	CHECK(thread_state.depth == 0);
 	t = session_rows(true);
 	CHECK(t.n == 3 && !t.bad);
 	if (t.n == 3) {
@@ -245,7 +246,7 @@ static void cxx_calls(void)
 		IS(&t.row[2], "flags", "unwound");
 		IS(&t.row[2], "io", "in");
 	}
-	table_free(&t);
+	free_test_table(&t);
 	session_over();
 }
 

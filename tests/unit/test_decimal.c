@@ -3,6 +3,7 @@
  * decimal_format() against printf, byte for byte: random bits, sums of few powers of two (ties), decimal numbers and
  * their neighbours, each round decimal of three digits. DECIMAL_VALUES in the environment: how many of each (500000).
  */
+/* long: 500,000 values of each kind */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +17,10 @@
 
 #include "base/decimal.h"
 #include "base/text.h"
+#include "long_form.h"
 
 static uint64_t seed = UINT64_C(88172645463325252);
-static long values = 500000, asked, undecided;
+static long values, asked, undecided;
 
 static uint64_t next(void)
 {
@@ -159,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_decided),
 	};
 
+	values = long_or_short(500000, 120000);
 	if (getenv("DECIMAL_VALUES"))
 		values = atol(getenv("DECIMAL_VALUES"));
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 static int begin(void **state)
 {
 	(void)state;
-	the_comm = make_comm(&lib, 1, 2, 4);
+	the_comm = make_test_comm(&lib, 1, 2, 4);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ static void test_products(void **state)
 			.nterm = 1,
 			.offset = {TERM_RANK, ROLE_RCOUNT},
 			.noffset = 2}}};
-	struct what *w = DESCRIBE(&lib, &allgather, V(SEND, a), V(SCOUNT, 3), V(SDTYPE, 8),
+	struct operation *w = DESCRIBE(&lib, &allgather, V(SEND, a), V(SCOUNT, 3), V(SDTYPE, 8),
 		V(RECV, b), V(RCOUNT, 6), V(RDTYPE, 4), V(COMM, 1));
 
 	(void)state;
@@ -110,7 +110,7 @@ static const struct kind reduce = {.name = "reduce",
 	.alt_nin = 1,
 	.alt_in = {PRODUCT(RECV, DTYPE, ROLE_COUNT)}};
 
-static struct what *reduce_to(int64_t r, const void *send)
+static struct operation *reduce_to(int64_t r, const void *send)
 {
 	return DESCRIBE(&lib, &reduce, V(SEND, send), V(RECV, b), V(COUNT, 5), V(DTYPE, 4),
 		V(OP, 3), V(ROOT, r), V(COMM, 1));
@@ -118,7 +118,7 @@ static struct what *reduce_to(int64_t r, const void *send)
 
 static void test_rooted(void **state)
 {
-	struct what *w = reduce_to(2, a);
+	struct operation *w = reduce_to(2, a);
 
 	(void)state;
 	assert_true(w->nin == 1 && w->nout == 1 && w->root == 2 && w->redop == REDOP_MAX);
@@ -172,18 +172,18 @@ static void test_arrays(void **state)
 				.displs = ROLE_RDISPLS}}};
 	const int32_t scounts[] = {1, 2, -3, 4}, sdispls[] = {0, 5, 9, 20};
 	const int64_t rcounts[] = {7, 8, 9, 10}, rdispls[] = {1, 2, -3, 4};
-	struct what *w = DESCRIBE(&lib, &k, V(SEND, a), A4(SCOUNTS, scounts), A4(SDISPLS, sdispls),
-		V(SDTYPE, 4), V(RECV, b), A8(RCOUNTS, rcounts), A8(RDISPLS, rdispls), V(RDTYPE, 8),
-		V(COMM, 1));
+	struct operation *w = DESCRIBE(&lib, &k, V(SEND, a), A4(SCOUNTS, scounts),
+		A4(SDISPLS, sdispls), V(SDTYPE, 4), V(RECV, b), A8(RCOUNTS, rcounts),
+		A8(RDISPLS, rdispls), V(RDTYPE, 8), V(COMM, 1));
 
 	(void)state;
 	assert_true(w->nin == 2 && w->nout == 2 && w->in[1].index == 1 && w->out[1].index == 1);
 	check_view(&w->in[0], a, 7, 28, DT_FLOAT32);
-	assert_true(w->in[0].layout == VIEW_SEGMENTS && w->in[0].n == 4 && w->in[0].width == 4 &&
+	assert_true(w->in[0].layout == BUFFER_SEGMENTS && w->in[0].n == 4 && w->in[0].width == 4 &&
 		    w->in[0].unit == 4);
 	assert_ptr_equal(w->in[0].displs, sdispls);
 	check_view(&w->in[1], a, 7, 28, DT_FLOAT32);
-	assert_int_equal(w->in[1].layout, VIEW_CONTIG);
+	assert_int_equal(w->in[1].layout, BUFFER_CONTIG);
 	check_view(&w->out[0], b, 9, 72, DT_FLOAT64);
 	check_view(&w->out[1], (void *)((uintptr_t)b - 24), 9, 72, DT_FLOAT64);
 	assert_int_equal(w->out[1].width, 8);
@@ -206,8 +206,8 @@ static void test_typed_segments(void **state)
 			.displs = ROLE_SDISPLS}}};
 	const int32_t counts[] = {2, 0, 3, 1}, displs[] = {0, 8, 16, 40};
 	const uint64_t same[] = {4, 8, 4, 4}, mixed[] = {4, 8, 8, 4}, derived[] = {12, 12, 12, 12};
-	struct what *w = DESCRIBE(&lib, &k, V(SEND, a), A4(SCOUNTS, counts), A4(SDISPLS, displs),
-		V(SDTYPES, same), V(COMM, 1));
+	struct operation *w = DESCRIBE(&lib, &k, V(SEND, a), A4(SCOUNTS, counts),
+		A4(SDISPLS, displs), V(SDTYPES, same), V(COMM, 1));
 
 	(void)state;
 	/* The second holds nothing, so its type does not matter. */
@@ -246,7 +246,7 @@ static void test_who_takes_part(void **state)
 						 .term = {ROLE_COUNT, TERM_OUTDEGREE},
 						 .nterm = 2}},
 					 .out = {PRODUCT(RECV, DTYPE, ROLE_COUNT, TERM_INDEGREE)}};
-	struct what *w;
+	struct operation *w;
 
 	(void)state;
 	w = DESCRIBE(&lib, &exscan, V(RECV, b), V(COUNT, 5), V(DTYPE, 4), V(COMM, 1));
@@ -274,7 +274,7 @@ static const struct kind
 		.in = {PRODUCT(SEND, SDTYPE, ROLE_SCOUNT)},
 		.out = {PRODUCT(RECV, RDTYPE, ROLE_RCOUNT)}};
 
-static struct what *p2p(const struct kind *k, int64_t to, int64_t tag, uint8_t completion)
+static struct operation *p2p(const struct kind *k, int64_t to, int64_t tag, uint8_t completion)
 {
 	const struct value v[] = {
 		V(BUF, a), V(COUNT, 5), V(DTYPE, 4), V(PEER, to), V(TAG, tag), V(COMM, 1)};
@@ -284,7 +284,7 @@ static struct what *p2p(const struct kind *k, int64_t to, int64_t tag, uint8_t c
 
 static void test_point_to_point(void **state)
 {
-	struct what *w;
+	struct operation *w;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {

@@ -185,7 +185,7 @@ static int load_told(void)
 	return seen_at(100);
 }
 
-/* Nobody told us that this one loads: as after RTLD_DEEPBIND. */
+/* This one loads unseen: as after RTLD_DEEPBIND. */
 static int load_behind_us(void)
 {
 	device_loading(true);

@@ -13,16 +13,16 @@ static void test_kinds_and_replacement(void **state)
 	(void)state;
 	assert_int_equal(journal_create(&j, -1, NULL, MIB), 0);
 	dict_api(&j, 1, "MPI_Send");
-	assert_int_equal(journal_dict_add(&j, DICT_NAME, 1, "layer.0", 8), 0);
+	assert_int_equal(journal_dict_add(&j, DICT_MODULE, 1, "1 2 0 -\0/a", 11), 0);
 	assert_int_equal(journal_dict_add(&j, DICT_META, 2, "config\0{}", 10), 0);
 	assert_int_equal(journal_dict_add(&j, DICT_META, 2, "config\0[7]", 11), 0);
 	assert_string_equal(journal_dict_get(&j, DICT_API, 1), "mpi");
 	assert_string_equal(journal_dict_get(&j, DICT_API, 1) + 4, "MPI_Send");
-	assert_string_equal(journal_dict_get(&j, DICT_NAME, 1), "layer.0");
+	assert_string_equal(journal_dict_get(&j, DICT_MODULE, 1), "1 2 0 -");
 	assert_string_equal(journal_dict_get(&j, DICT_META, 2) + 7, "[7]");
 	assert_null(journal_dict_get(&j, DICT_API, 2));
-	assert_null(journal_dict_get(&j, DICT_NAME, 2));
-	assert_int_equal(journal_dict_add(&j, DICT_NAME, 2, "x", JOURNAL_ENTRY_MAX + 1), -EMSGSIZE);
+	assert_null(journal_dict_get(&j, DICT_MODULE, 2));
+	assert_int_equal(journal_dict_add(&j, DICT_META, 2, "x", JOURNAL_ENTRY_MAX + 1), -EMSGSIZE);
 	journal_close(&j);
 }
 
@@ -36,17 +36,18 @@ static void test_full(void **state)
 	(void)state;
 	assert_int_equal(journal_create(&j, -1, NULL, MIB), 0);
 	memset(big, 'x', sizeof(big) - 1);
-	while (journal_dict_add(&j, DICT_NAME, (uint16_t)n, big, sizeof(big)) == 0)
+	big[499] = 0; /* two strings */
+	while (journal_dict_add(&j, DICT_MODULE, (uint16_t)n, big, sizeof(big)) == 0)
 		n++;
 	assert_true(n > 20);
-	assert_int_equal(journal_dict_add(&j, DICT_NAME, 1, big, sizeof(big)), -ENOSPC);
+	assert_int_equal(journal_dict_add(&j, DICT_MODULE, 1, big, sizeof(big)), -ENOSPC);
 	while (journal_dict_add(&j, DICT_API, (uint16_t)(apis + 1),
 		       "mpi\0MPI_Some_function\0all_reduce", 33) == 0)
 		apis++;
 	assert_true(apis > 300);
 	assert_string_equal(
 		journal_dict_get(&j, DICT_API, (uint16_t)apis) + 4, "MPI_Some_function");
-	assert_string_equal(journal_dict_get(&j, DICT_NAME, (uint16_t)(n - 1)), big);
+	assert_string_equal(journal_dict_get(&j, DICT_MODULE, (uint16_t)(n - 1)), big);
 	assert_true(j.head->dict_used <= j.head->dict_bytes);
 	journal_close(&j);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
 
 int elfsym_test_exported(void);
 

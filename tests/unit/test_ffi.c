@@ -113,7 +113,7 @@ static void one_row(void *h, int r, bool off)
 	row_now = r;
 	wrong = entered = left = unwound = 0;
 	assert_int_equal(ffi_entry(&rows[r].api, &stub_code, &stub_context), 0);
-	atomic_store(&rows[r].api.state, off ? API_SKIP : API_NEW);
+	atomic_store(&rows[r].api.word, off ? API_SKIP : API_NEW);
 	atomic_store(&rows[r].api.real, off ? f : NULL);
 	call((void *)stub, want, arg_at);
 	if (*n != len || memcmp(out, direct, len))
@@ -144,7 +144,7 @@ static void random_signatures(void **st)
 		   "k;\n}\n");
 	make_structs(f);
 	for (int r = 0; r < ROWS; r++)
-		make_row(f, r);
+		make_signature_row(f, r);
 	fclose(f);
 	h = build("CC", "cc", "rows.c");
 	assert_non_null(h);
@@ -160,7 +160,7 @@ static void random_signatures(void **st)
 
 static struct api_ffi simple_ffi;
 static struct api_spec simple_spec;
-static struct lib simple_lib = {.name = "test", .missing = -5};
+static struct adapter simple_lib = {.name = "test", .missing = -5};
 
 static struct api *simple(uint8_t ret, bool code, bool hidden)
 {
@@ -318,7 +318,7 @@ static void exceptions(void **st)
 	      "return object(i); }\n"
 	      "extern \"C\" int catches(void *fn) { try { object a = ((object (*)(int))fn)(41); "
 	      "if (a.v != 41) return 1; object b = ((object (*)(int))fn)(0); } "
-	      "catch (const std::exception &e) { return e.what() == std::string(\"none\") ? 42 : "
+	      "catch (const std::exception &e) { return e.op() == std::string(\"none\") ? 42 : "
 	      "2; } "
 	      "return 3; }\n",
 		f);
@@ -335,7 +335,7 @@ static void exceptions(void **st)
 	assert_int_equal(left, 1);
 	assert_int_equal(unwound, 1);
 	atomic_store(&a->real, target);
-	atomic_store(&a->state, API_SKIP);
+	atomic_store(&a->word, API_SKIP);
 	assert_int_equal(catches((void *)stub), 42);
 	assert_int_equal(entered, 2);
 }

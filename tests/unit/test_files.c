@@ -37,7 +37,7 @@ static bool exists(const struct rank *r, const char *name)
 	return faccessat(r->dirfd, name, F_OK, 0) == 0;
 }
 
-static size_t size_of(const struct rank *r, const char *name)
+static size_t size_of_file(const struct rank *r, const char *name)
 {
 	struct stat st;
 
@@ -46,19 +46,20 @@ static size_t size_of(const struct rank *r, const char *name)
 
 static void check_rows(const struct rank *r, size_t rows)
 {
-	struct table t = table_read(r->dir);
+	struct table t = read_test_table(r->dir);
 
 	assert_sound(&t);
 	assert_int_equal(t.n, rows);
 	for (size_t i = 0; i < t.n; i++) {
 		unsigned long long first = 1, last = 0;
-		unsigned long step = strtoul(t.row[i].field[COL_STEP], NULL, 10);
+		unsigned long step = strtoul(t.row[i].field[COL_step], NULL, 10);
 
-		assert_int_equal(rows_of(&t, strtoull(t.row[i].field[COL_SEQ], NULL, 10), NULL), 1);
+		assert_int_equal(
+			rows_of_file(&t, strtoull(t.row[i].field[COL_seq], NULL, 10), NULL), 1);
 		assert_int_equal(sscanf(t.row[i].file, "calls_%llu-%llu", &first, &last), 2);
 		assert_true(first <= step && step <= last);
 	}
-	table_free(&t);
+	free_test_table(&t);
 }
 
 static void test_blocks(void **state)
@@ -100,7 +101,7 @@ static void test_parts(void **state)
 		char name[40];
 
 		snprintf(name, sizeof(name), k ? "calls_0-99.%d.csv" : "calls_0-99.csv", k);
-		assert_in_range(size_of(&r, name), 1, 40000);
+		assert_in_range(size_of_file(&r, name), 1, 40000);
 	}
 	/* Another block has parts of its own; a late row goes into the newest part of its block. */
 	calls(100, 1);
@@ -171,10 +172,10 @@ static void test_limit(void **state)
 	assert_true(exists(&r, "calls_0-9.csv") && exists(&r, "calls_190-199.csv"));
 	assert_false(exists(&r, "calls_10-19.csv"));
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
-	table_free(&t);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -201,11 +202,10 @@ static void test_removed_files(void **state)
 	rank_drop(&r);
 }
 
-/* Cut by somebody: to nothing, to a whole line, into one. What is written then begins on a line of its own. */
+/* Cut by another process: to nothing, to a whole line, into one. What is written then begins on a line of its own. */
 static void test_cut_files(void **state)
 {
-	static const long keep[] = {0, 1, 5, (long)sizeof(ROW_HEADER) - 2,
-		(long)sizeof(ROW_HEADER) - 1, sizeof(ROW_HEADER) + 20};
+	const long head = (long)strlen(ROW_HEADER), keep[] = {0, 1, 5, head - 1, head, head + 21};
 	struct rank r;
 
 	(void)state;
@@ -232,7 +232,7 @@ static void test_cut_files(void **state)
 
 /* ---- RLIMIT_FSIZE: writing beyond it is a signal that ends the program ---- */
 
-static void put_stack(uint32_t id)
+static void put_stack_row(uint32_t id)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_stack) + 8 * 8;
 	struct journal_stack *e = chain_reserve(&chain, bytes, NO_WAKE);
@@ -251,7 +251,7 @@ static void under_limit(struct rank *r)
 	for (unsigned i = 0; i < 60; i++) {
 		calls(i / 3, 20);
 		for (unsigned k = 0; k < 30; k++)
-			put_stack(i * 30 + k + 1);
+			put_stack_row(i * 30 + k + 1);
 		if (drain_all(&r->drain, false))
 			_exit(1);
 	}
@@ -275,7 +275,7 @@ static void test_file_size_limit(void **state)
 	assert_int_equal(status, 0);
 	check_rows(&r, 1200);
 	assert_true(count_files(r.dir, "calls_") >= 3);
-	assert_in_range(size_of(&r, "stack_info.csv"), 10000, 65536);
+	assert_in_range(size_of_file(&r, "stack_info.csv"), 10000, 65536);
 	assert_true(r.j.head->lost_rows > 0);
 	rank_drop(&r);
 }

@@ -4,7 +4,9 @@
  * Every system call and every allocation of a drain fails, one at a time and from one on, with every kind of error and
  * with short writes. Nothing is lost by that and nothing written twice: once the fault is over all rows are there.
  */
+/* long: each place */
 #include "core_helper.h"
+#include "long_form.h"
 
 #define MIB (1u << 20)
 
@@ -94,7 +96,7 @@ void *__wrap_realloc(void *p, size_t n)
 #define CALLS 60u
 #define ROUNDS 6u
 
-static void put_stack(struct chain *c, uint32_t id)
+static void put_stack_row(struct chain *c, uint32_t id)
 {
 	uint32_t bytes = (uint32_t)sizeof(struct journal_stack) + 8;
 	struct journal_stack *e = chain_reserve(c, bytes, NO_WAKE);
@@ -118,25 +120,25 @@ static void one_round(struct chain *c, unsigned round)
 		else
 			leave_call(e, 1);
 		if (i % 5 == 0 && round)
-			assert_true(end_call(c, seq - CALLS, 1));
+			assert_true(end_test_call(c, seq - CALLS, 1));
 	}
-	put_stack(c, round + 1);
+	put_stack_row(c, round + 1);
 }
 
 /* Rows of every call, once, and each stack once. open: of the last round's requests. */
 static void check_all(struct rank *r, unsigned rounds)
 {
-	struct table t = table_read(r->dir);
+	struct table t = read_test_table(r->dir);
 	unsigned char in[ROUNDS * CALLS + 1] = {0}, out[ROUNDS * CALLS + 1] = {0};
 	char path[128];
 	size_t n, stacks = 0;
 
 	assert_sound(&t);
 	for (size_t i = 0; i < t.n; i++) {
-		uint64_t seq = strtoull(t.row[i].field[COL_SEQ], NULL, 10);
+		uint64_t seq = strtoull(t.row[i].field[COL_seq], NULL, 10);
 
 		assert_in_range(seq, 1, rounds * CALLS);
-		(strcmp(t.row[i].field[COL_IO], "in") ? out : in)[seq]++;
+		(strcmp(t.row[i].field[COL_io], "in") ? out : in)[seq]++;
 	}
 	for (unsigned seq = 1; seq <= rounds * CALLS; seq++) {
 		bool open = (seq - 1) % 5 == 0 && seq > (rounds - 1) * CALLS;
@@ -145,10 +147,10 @@ static void check_all(struct rank *r, unsigned rounds)
 			fail_msg("call %u has %u rows of inputs and %u of outputs", seq, in[seq],
 				out[seq]);
 	}
-	table_free(&t);
+	free_test_table(&t);
 	snprintf(path, sizeof(path), "%s/stack_info.csv", r->dir);
 
-	char *text = read_text(path, &n);
+	char *text = read_test_file(path, &n);
 
 	for (char *p = text; p && (p = strchr(p, '\n')); p++)
 		stacks++;
@@ -185,12 +187,12 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 		errors += got != 0;
 	}
 	/* What is in the files at this moment is sound, though not all. */
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 	bool hit = fault.hit;
 
 	if (t.bad && !lasting)
 		fail_msg("fault %u of %#x: %s", at, which, t.bad);
-	table_free(&t);
+	free_test_table(&t);
 	if (lasting && at == 1 && err && (which & (WRITE | OPEN)))
 		assert_int_equal(errors, ROUNDS);
 	assert_int_equal(drain_all(&r.drain, false), 0);
@@ -204,12 +206,14 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 
 static void every_one(unsigned which, int err)
 {
-	unsigned at = 1;
+	/* In the short form every second place, those that the one before left out. */
+	static unsigned nth;
+	unsigned step = (unsigned)long_or_short(1, 2), first = 1 + nth++ % step, at = first;
 
 	while (life(which, err, at, false))
-		at++;
-	assert_true(at > 1);
-	for (at = 1; at < 12; at += 2)
+		at += step;
+	assert_true(at > first);
+	for (at = 1; at < 12; at += 2 * step)
 		life(which, err, at, true);
 }
 
@@ -259,7 +263,7 @@ static void test_no_memory(void **state)
 static void test_write_and_truncate(void **state)
 {
 	(void)state;
-	for (unsigned at = 1; at < 30; at++)
+	for (unsigned at = 1; at < 30; at += (unsigned)long_or_short(1, 2))
 		life(WRITE | TRUNC, EIO, at, true);
 }
 

@@ -6,7 +6,7 @@ static void test_new_folders(void **state)
 {
 	struct folder f;
 	struct journal_owner o = me();
-	bool other;
+	const char *other;
 
 	(void)state;
 	check_take("rank0", false);
@@ -88,7 +88,7 @@ static void test_mark_of_a_dead_mover(void **state)
 	(void)state;
 	old_folder("rank0", &o, "running", "");
 	fclose(fopen(at("rank0/moving"), "w"));
-	check_take(second_name(), true); /* somebody is at it */
+	check_take(second_name(), true); /* another process owns it */
 	remove_tree(at("%s", second_name()));
 	assert_int_equal(utimensat(AT_FDCWD, at("rank0/moving"), old, 0), 0);
 	check_take("rank0", false);
@@ -101,7 +101,7 @@ static void test_rename(void **state)
 {
 	struct folder f;
 	struct journal_owner o = me(), there = me();
-	bool other;
+	const char *other;
 
 	(void)state;
 	assert_int_equal(take(&f, -1, &other), 0);
@@ -124,7 +124,7 @@ static void test_rename(void **state)
 static void test_no_folder_to_be_had(void **state)
 {
 	struct folder f;
-	bool other;
+	const char *other;
 
 	(void)state;
 	fclose(fopen(at("file"), "w"));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which folders are one run, which are left out, and what is said of them. */
+#include "core_helper.h"
 #include "run_helper.h"
 
 #include "tools/probe/read/folders.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 static struct folders f;
 
@@ -48,13 +49,13 @@ static int done(void **state)
 static void one_run(void **state)
 {
 	(void)state;
-	put_meta("rank10", M(10, 4, 150, 300));
-	put_meta("rank2", M(2, 4, 120, 200));
-	put_meta("rank0", M(0, 4, 100, 200));
-	put_meta("rank0.1", M(0, 4, 100, 200));
-	put_meta("rank0.12", M(0, 4, 100, 200));
-	put_meta("rank0-pid55", M(0, 4, 100, 200));
-	put_meta("host-vm-pid9", M(-1, 4, 100, 200));
+	put_run_meta("rank10", M(10, 4, 150, 300));
+	put_run_meta("rank2", M(2, 4, 120, 200));
+	put_run_meta("rank0", M(0, 4, 100, 200));
+	put_run_meta("rank0.1", M(0, 4, 100, 200));
+	put_run_meta("rank0.12", M(0, 4, 100, 200));
+	put_run_meta("rank0-pid55", M(0, 4, 100, 200));
+	put_run_meta("host-vm-pid9", M(-1, 4, 100, 200));
 	fclose(create("rank", "x"));
 	fclose(create("rank1x", "x"));
 	fclose(create("rank01", "x"));
@@ -76,7 +77,7 @@ static void newest_of_two(void **state)
 		char name[16];
 
 		sprintf(name, "rank%d", i);
-		put_meta(name, i < 2 ? M(i, 2, 1000, 1100) : M(i, 4, 100, 200));
+		put_run_meta(name, i < 2 ? M(i, 2, 1000, 1100) : M(i, 4, 100, 200));
 	}
 	expect("rank0 rank1");
 	assert_non_null(strstr(why("rank3"), "world_size 4"));
@@ -85,20 +86,20 @@ static void newest_of_two(void **state)
 static void two_sizes_at_once(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 2, 100, 500));
-	put_meta("rank1", M(1, 4, 110, 500));
-	put_meta("rank2", M(2, 2, 120, 500));
-	put_meta("rank3", M(3, 4, 130, 500));
+	put_run_meta("rank0", M(0, 2, 100, 500));
+	put_run_meta("rank1", M(1, 4, 110, 500));
+	put_run_meta("rank2", M(2, 2, 120, 500));
+	put_run_meta("rank3", M(3, 4, 130, 500));
 	expect("rank1 rank3");
 }
 
 static void same_size_by_time(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 4, 1000, 2000));
-	put_meta("rank1", M(1, 4, 1990, 3000)); /* through rank 0 */
-	put_meta("rank2", M(2, 4, 2500, 2600));
-	put_meta("rank3", M(3, 4, 100, 999));
+	put_run_meta("rank0", M(0, 4, 1000, 2000));
+	put_run_meta("rank1", M(1, 4, 1990, 3000)); /* through rank 0 */
+	put_run_meta("rank2", M(2, 4, 2500, 2600));
+	put_run_meta("rank3", M(3, 4, 100, 999));
 	expect("rank0 rank1 rank2");
 	assert_non_null(strstr(why("rank3"), "earlier run"));
 }
@@ -106,9 +107,9 @@ static void same_size_by_time(void **state)
 static void job_ids(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 4, 100, 900, .run = "7.0"));
-	put_meta("rank1", M(1, 4, 100, 900, .run = "7.0"));
-	put_meta("rank2", M(2, 4, 500, 600, .run = "8.0"));
+	put_run_meta("rank0", M(0, 4, 100, 900, .run = "7.0"));
+	put_run_meta("rank1", M(1, 4, 100, 900, .run = "7.0"));
+	put_run_meta("rank2", M(2, 4, 500, 600, .run = "8.0"));
 	expect("rank2");
 	assert_string_equal(f.run, "8.0");
 	assert_non_null(strstr(why("rank0"), "another run (7.0)"));
@@ -118,8 +119,8 @@ static void job_ids(void **state)
 static void without_records(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 4, 100, 200));
-	put_meta("rank1", M(1, 4, 0, 0, .clock_first = 90, .clock_last = 110));
+	put_run_meta("rank0", M(0, 4, 100, 200));
+	put_run_meta("rank1", M(1, 4, 0, 0, .clock_first = 90, .clock_last = 110));
 	expect("rank0 rank1");
 }
 
@@ -127,12 +128,91 @@ static void without_records(void **state)
 static void running(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 4, 0, 0, .state = "running", .mine = true, .clock_first = 100,
-				  .clock_last = 100));
-	put_meta("rank1", M(1, 4, 0, 0, .state = "running", .mine = true, .clock_first = 150,
-				  .clock_last = 150));
+	put_run_meta("rank0", M(0, 4, 0, 0, .state = "running", .mine = true, .clock_first = 100,
+				      .clock_last = 100));
+	put_run_meta("rank1", M(1, 4, 0, 0, .state = "running", .mine = true, .clock_first = 150,
+				      .clock_last = 150));
 	expect("rank0 rank1");
 	assert_int_equal(f.dir[0].state, RANK_RUNNING);
+}
+
+/* A killed rank's journal that was never drained, with a call of 500 to 600; ticks are ns since the epoch. */
+static void put_journal(const char *folder, bool inside)
+{
+	char path[256];
+	struct journal j;
+	struct chain c = {0};
+	struct journal_call *call;
+	int dir;
+
+	snprintf(path, sizeof(path), "%s/%s", top, folder);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(journal_create(&j, dir, "journal.bin", 1 << 20), 0);
+	fill_test_head(j.head);
+	j.head->clock.real_ns = j.head->clock_last.real_ns = 100;
+	j.head->clock.tick = j.head->clock_last.tick = 100;
+	j.head->owner = (struct journal_owner){
+		.host = "a", .boot_id = "b", .pid_ns = 1, .pid = 1, .start_time = 1};
+	assert_int_equal(chain_attach(&c, &j, 1), 0);
+	call = enter_call(&c, 1, 0, 0, 0);
+	assert_non_null(call);
+	call->start = 500;
+	if (!inside) {
+		call->end = 600;
+		atomic_store(&call->e.state, JCS_CLOSED);
+	}
+	journal_close(&j);
+	close(dir);
+}
+
+/* On a busy machine the writer may not have come to its first drain: the journal itself says how long the rank lived. */
+static void not_drained(void **state)
+{
+	(void)state;
+	put_run_meta(
+		"rank0", M(0, 4, 0, 0, .state = "running", .clock_first = 100, .clock_last = 100));
+	put_journal("rank0", false);
+	put_run_meta("rank1", M(1, 4, 550, 900));
+	put_run_meta(
+		"rank2", M(2, 4, 0, 0, .state = "running", .clock_first = 100, .clock_last = 100));
+	put_journal("rank2", true);
+	put_run_meta("rank3", M(3, 4, 450, 900));
+	expect("rank0 rank1 rank2 rank3");
+	assert_int_equal(f.dir[0].last_ns, 600);
+	assert_int_equal(f.dir[2].last_ns, 500);
+}
+
+/* Its process came to its end, and what lies in the journal is not in the files yet (a full disk, a busy machine). */
+static void ended_not_written(void **state)
+{
+	struct journal j;
+	char path[256];
+
+	(void)state;
+	put_run_meta(
+		"rank0", M(0, 4, 0, 0, .state = "running", .clock_first = 100, .clock_last = 100));
+	put_journal("rank0", false);
+	put_run_meta(
+		"rank1", M(1, 4, 0, 0, .state = "running", .clock_first = 100, .clock_last = 100));
+	put_journal("rank1", false);
+	snprintf(path, sizeof(path), "%s/rank1/journal.bin", top);
+	assert_int_equal(journal_open(&j, AT_FDCWD, path, false), 0);
+	atomic_store(&j.head->state, JS_FINISHED);
+	journal_close(&j);
+	expect("rank0 rank1");
+	/* This one runs on another host, as far as can be seen. */
+	assert_int_equal(f.dir[0].state, RANK_UNSEEN);
+	assert_int_equal(f.dir[1].state, RANK_UNWRITTEN);
+	assert_string_equal(rank_state_name(f.dir[1].state), "ended, not written yet");
+}
+
+/* A rank's life begins with its process, not with its first record: another one's may be over by then. */
+static void late_first_record(void **state)
+{
+	(void)state;
+	put_run_meta("rank0", M(0, 4, 110, 200, .clock_first = 100, .clock_last = 1000));
+	put_run_meta("rank1", M(1, 4, 800, 900, .clock_first = 105, .clock_last = 1000));
+	expect("rank0 rank1");
 }
 
 static void unreadable_meta(void **state)
@@ -140,7 +220,7 @@ static void unreadable_meta(void **state)
 	FILE *file;
 
 	(void)state;
-	put_meta("rank0", M(0, 4, 100, 200));
+	put_run_meta("rank0", M(0, 4, 100, 200));
 	file = create("rank1", "meta.json");
 	fputs("{\"state\": ", file);
 	fclose(file);
@@ -164,8 +244,8 @@ static void no_meta_at_all(void **state)
 static void only_host(void **state)
 {
 	(void)state;
-	put_meta("host-vm-pid9", M(-1, -1, 100, 200));
-	put_meta("host-vm-pid8", M(-1, -1, 10, 20));
+	put_run_meta("host-vm-pid9", M(-1, -1, 100, 200));
+	put_run_meta("host-vm-pid8", M(-1, -1, 10, 20));
 	expect("host-vm-pid9");
 	assert_int_equal(f.dir[0].rank, -1);
 	assert_non_null(strstr(why("host-vm-pid8"), "earlier run"));
@@ -176,7 +256,7 @@ static void one_folder_by_path(void **state)
 	char path[128];
 
 	(void)state;
-	put_meta("rank3.1", M(3, 4, 100, 200));
+	put_run_meta("rank3.1", M(3, 4, 100, 200));
 	snprintf(path, sizeof(path), "%s/rank3.1/", top);
 	assert_int_equal(opened(path), 0);
 	assert_true(f.single);
@@ -189,9 +269,9 @@ static void one_folder_by_path(void **state)
 static void states(void **state)
 {
 	(void)state;
-	put_meta("rank0", M(0, 4, 100, 200));
-	put_meta("rank1", M(1, 4, 100, 200, .state = "recovered"));
-	put_meta("rank2", M(2, 4, 100, 200, .state = "running", .host = "elsewhere"));
+	put_run_meta("rank0", M(0, 4, 100, 200));
+	put_run_meta("rank1", M(1, 4, 100, 200, .state = "recovered"));
+	put_run_meta("rank2", M(2, 4, 100, 200, .state = "running", .host = "elsewhere"));
 	expect("rank0 rank1 rank2");
 	assert_int_equal(f.dir[0].state, RANK_FINISHED);
 	assert_int_equal(f.dir[1].state, RANK_RECOVERED);
@@ -215,6 +295,9 @@ int main(void)
 		T(job_ids),
 		T(without_records),
 		T(running),
+		T(not_drained),
+		T(late_first_record),
+		T(ended_not_written),
 		T(unreadable_meta),
 		T(no_meta_at_all),
 		T(only_host),

@@ -36,7 +36,7 @@ static bool describe(const struct foreign_frame *f, struct foreign_name *n)
 	snprintf(n->file, sizeof(n->file), "/f%d.x", (int)f->code);
 	snprintf(n->function, sizeof(n->function), "fn%d", (int)f->code);
 	n->line = (int)f->at;
-	return f->code != 13; /* one that cannot be told */
+	return f->code != 13; /* one without a name */
 }
 
 static const struct stack_language made_up = {
@@ -78,7 +78,7 @@ static void test_text(void **state)
 	depth = 0;
 	foreign_walk(&a);
 	assert_null(a.language);
-	depth = 14; /* the frame that cannot be told is left out */
+	depth = 14; /* the frame without a name is left out */
 	assert_non_null(strstr(text(NULL, &selected), "fn14 <- /f12.x"));
 	foreign_walk(&a);
 	foreign_walk(&b);

@@ -6,20 +6,20 @@
 
 #include "tools/probe/report/gather.h"
 #include "tools/probe/report/stuck.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 static FILE *begin_calls(const char *folder)
 {
 	FILE *f = create(folder, "calls_0-99.csv");
 
-	fputs(CALLS_HEADER, f);
+	fputs(ROW_HEADER, f);
 	return f;
 }
 
 static const char *row_comm = "00000000000000aa";
 
 /* step, seq, op, comm_seq, io, nans, infs, start, dur, flags */
-static void put_row(FILE *f, int rank, int step, int seq, const char *op, int comm_seq,
+static void put_gather_row(FILE *f, int rank, int step, int seq, const char *op, int comm_seq,
 	const char *io, int nans, int infs, long start, long dur, const char *flags)
 {
 	char d[24] = "";
@@ -46,7 +46,7 @@ static void gather_top(void)
 {
 	struct gather_options o = {.path = top, .top = 5, .step_hi = UINT64_MAX};
 
-	assert_int_equal(gather(&g, &o), 0);
+	assert_int_equal(gather_calls(&g, &o), 0);
 }
 
 /*
@@ -59,23 +59,23 @@ static void first_bad_value(void **state)
 	FILE *f;
 
 	(void)state;
-	put_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
-	put_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
 	f = begin_calls("rank0");
-	put_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
-	put_row(f, 0, 0, 1, "all_reduce", 0, "out", 0, 0, 100, 100, "");
-	put_row(f, 0, 1, 2, "all_reduce", 1, "in", 0, 0, 300, 200, "");
-	put_row(f, 0, 1, 2, "all_reduce", 1, "out", 3, 0, 300, 200, "");
-	put_row(f, 0, 2, 3, "all_reduce", 2, "in", 1, 1, 50, 10, "");
+	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
+	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "out", 0, 0, 100, 100, "");
+	put_gather_row(f, 0, 1, 2, "all_reduce", 1, "in", 0, 0, 300, 200, "");
+	put_gather_row(f, 0, 1, 2, "all_reduce", 1, "out", 3, 0, 300, 200, "");
+	put_gather_row(f, 0, 2, 3, "all_reduce", 2, "in", 1, 1, 50, 10, "");
 	/* On another communicator: began before, but its result was there only later. */
 	row_comm = "00000000000000bb";
-	put_row(f, 0, 1, 4, "all_reduce", 0, "out", 1, 0, 310, 900, "");
+	put_gather_row(f, 0, 1, 4, "all_reduce", 0, "out", 1, 0, 310, 900, "");
 	row_comm = "00000000000000aa";
 	fclose(f);
 	f = begin_calls("rank1");
-	put_row(f, 1, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
-	put_row(f, 1, 1, 2, "all_reduce", 1, "in", 1, 0, 450, 50, "");
-	put_row(f, 1, 1, 2, "all_reduce", 1, "out", 3, 0, 450, 50, "");
+	put_gather_row(f, 1, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
+	put_gather_row(f, 1, 1, 2, "all_reduce", 1, "in", 1, 0, 450, 50, "");
+	put_gather_row(f, 1, 1, 2, "all_reduce", 1, "out", 3, 0, 450, 50, "");
 	fclose(f);
 	gather_top();
 	b = bad_first(&g.bad);
@@ -101,9 +101,9 @@ static void odd_files(void **state)
 	FILE *f;
 
 	(void)state;
-	put_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
-	put_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
-	put_meta("rank2", (struct meta_part){.rank = 2, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank2", (struct meta_part){.rank = 2, .world = 2, .first = 100, .last = 900});
 	/* Other columns in another order, and a row that is damaged in its numbers. */
 	f = create("rank0", "calls_0-99.csv");
 	fputs("new,dur_ns,start_ns,op,api,seq,step\nx,5,100,barrier,MPI_Barrier,1,0\nx,5,100,"
@@ -119,7 +119,7 @@ static void odd_files(void **state)
 	fclose(f);
 	fclose(create("rank1", "calls_x-99.csv"));
 	f = create("rank2", "calls_0-99.csv");
-	fputs(CALLS_HEADER "0,,1,mpi,MPI_Barr", f);
+	fprintf(f, "%s0,,1,mpi,MPI_Barr", ROW_HEADER);
 	fclose(f);
 	gather_top();
 	assert_int_equal(g.calls, 1);
@@ -136,16 +136,16 @@ static void flags_of_calls(void **state)
 	FILE *f;
 
 	(void)state;
-	put_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
 	f = begin_calls("rank0");
-	put_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100,
+	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100,
 		"inplace;async;localcomm;error:-5");
-	put_row(f, 0, 0, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "opened;error:x");
+	put_gather_row(f, 0, 0, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "opened;error:x");
 	fclose(f);
 	/* Being compressed: the same rows once more. */
 	f = create("rank0", "calls_0-99.csv.gz");
-	fputs(CALLS_HEADER, f);
-	put_row(f, 0, 0, 9, "all_reduce", 9, "in", 0, 0, 100, 100, "");
+	fputs(ROW_HEADER, f);
+	put_gather_row(f, 0, 0, 9, "all_reduce", 9, "in", 0, 0, 100, 100, "");
 	fclose(f);
 	gather_top();
 	assert_int_equal(g.calls, 2);
@@ -163,18 +163,18 @@ static void parts(void **state)
 	FILE *f;
 
 	(void)state;
-	put_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
 	f = begin_calls("rank0");
-	put_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
+	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
 	fclose(f);
 	f = create("rank0", "calls_0-99.1.csv");
-	fputs(CALLS_HEADER, f);
-	put_row(f, 0, 0, 1, "all_reduce", 0, "out", 0, 0, 100, 100, "");
-	put_row(f, 0, 5, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "");
+	fputs(ROW_HEADER, f);
+	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "out", 0, 0, 100, 100, "");
+	put_gather_row(f, 0, 5, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "");
 	fclose(f);
 	f = create("rank0", "calls_100-199.csv");
-	fputs(CALLS_HEADER, f);
-	put_row(f, 0, 100, 3, "all_reduce", 2, "in", 0, 0, 500, 100, "");
+	fputs(ROW_HEADER, f);
+	put_gather_row(f, 0, 100, 3, "all_reduce", 2, "in", 0, 0, 500, 100, "");
 	fclose(f);
 	gather_top();
 	assert_int_equal(g.calls, 3);
@@ -187,7 +187,7 @@ static void parts(void **state)
 
 	struct gather_options o = {.path = top, .top = 5, .step_lo = 1, .step_hi = 99};
 
-	assert_int_equal(gather(&g, &o), 0);
+	assert_int_equal(gather_calls(&g, &o), 0);
 	assert_int_equal(g.calls, 1);
 	assert_int_equal(g.first_step, 5);
 	assert_int_equal(g.last_step, 5);
@@ -205,23 +205,23 @@ static void who_is_missing(void **state)
 		char name[16];
 
 		sprintf(name, "rank%d", r);
-		put_meta(name, (struct meta_part){.state = "recovered",
-				       .rank = r,
-				       .world = 3,
-				       .first = 100,
-				       .last = 1000,
-				       .clock_first = 1,
-				       .clock_last = 5000});
+		put_run_meta(name, (struct meta_part){.state = "recovered",
+					   .rank = r,
+					   .world = 3,
+					   .first = 100,
+					   .last = 1000,
+					   .clock_first = 1,
+					   .clock_last = 5000});
 		f = create(name, "comms.csv");
 		fprintf(f,
-			"comm,lib,size,rank,kind,parent,name,world_ranks\n00000000000000aa,mpi,3,%"
+			"%s00000000000000aa,mpi,3,%"
 			"d,world,,W,0-2\n",
-			r);
+			COMM_HEADER, r);
 		fclose(f);
 		f = begin_calls(name);
-		put_row(f, r, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
+		put_gather_row(f, r, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
 		if (r == 0)
-			put_row(f, r, 0, 2, "all_reduce", 1, "in", 0, 0, 1000, -1, "open");
+			put_gather_row(f, r, 0, 2, "all_reduce", 1, "in", 0, 0, 1000, -1, "open");
 		fclose(f);
 	}
 	gather_top();
@@ -242,9 +242,9 @@ static void who_is_missing(void **state)
 	stuck_free(&l);
 	gather_free(&g);
 
-	/* Rank 1 has left it already: it holds nobody up. */
+	/* Rank 1 has left it already: it holds no rank up. */
 	f = fopen_more("rank1");
-	put_row(f, 1, 0, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "");
+	put_gather_row(f, 1, 0, 2, "all_reduce", 1, "in", 0, 0, 300, 100, "");
 	fclose(f);
 	gather_top();
 	stuck_find(&l, &g);
@@ -264,26 +264,27 @@ static void started_only(void **state)
 		char name[16];
 
 		sprintf(name, "rank%d", r);
-		put_meta(name, (struct meta_part){.state = "recovered",
-				       .rank = r,
-				       .world = 2,
-				       .first = 100,
-				       .last = 1000,
-				       .clock_first = 1,
-				       .clock_last = 5000});
+		put_run_meta(name, (struct meta_part){.state = "recovered",
+					   .rank = r,
+					   .world = 2,
+					   .first = 100,
+					   .last = 1000,
+					   .clock_first = 1,
+					   .clock_last = 5000});
 		f = create(name, "comms.csv");
 		fprintf(f,
-			"comm,lib,size,rank,kind,parent,name,world_ranks\n00000000000000aa,mpi,2,%"
+			"%s00000000000000aa,mpi,2,%"
 			"d,world,,W,0;1\n",
-			r);
+			COMM_HEADER, r);
 		fclose(f);
 		f = begin_calls(name);
-		put_row(f, r, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
+		put_gather_row(f, r, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
 		if (r == 0)
-			put_row(f, r, 0, 2, "all_reduce", 1, "in", 0, 0, 1000, -1, "open");
+			put_gather_row(f, r, 0, 2, "all_reduce", 1, "in", 0, 0, 1000, -1, "open");
 		row_comm = "00000000000000bb";
 		if (r == 1)
-			put_row(f, r, 0, 2, "all_gather", 0, "in", 0, 0, 1000, -1, "async;open");
+			put_gather_row(
+				f, r, 0, 2, "all_gather", 0, "in", 0, 0, 1000, -1, "async;open");
 		row_comm = "00000000000000aa";
 		fclose(f);
 	}
@@ -309,14 +310,14 @@ static void clocks_of_hosts(void **state)
 		long ahead = r ? 3000000000 : 0;
 
 		sprintf(name, "rank%d", r);
-		put_meta(name, (struct meta_part){.rank = r,
-				       .world = 2,
-				       .first = 100,
-				       .last = 9000000000,
-				       .host = r ? "b" : "a"});
+		put_run_meta(name, (struct meta_part){.rank = r,
+					   .world = 2,
+					   .first = 100,
+					   .last = 9000000000,
+					   .host = r ? "b" : "a"});
 		f = begin_calls(name);
 		for (int i = 0; i < 40; i++)
-			put_row(f, r, 0, i + 1, "all_reduce", i, "in", 0, 0,
+			put_gather_row(f, r, 0, i + 1, "all_reduce", i, "in", 0, 0,
 				1000000 * i + 1000 * r + ahead,
 				/* One operation in the middle took strangely long on this host. */
 				50000 - 1000 * r + i % 7 + (r && i == 20 ? 700000000 : 0), "");

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/identity.h"
+#include "session/identity.h"
 
 static const char *const vars[] = {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
 	"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",

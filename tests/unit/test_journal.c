@@ -24,8 +24,8 @@ static void test_geometry(void **state)
 		assert_true(h->commit_off >=
 			    h->thread_off + JOURNAL_THREADS * sizeof(struct journal_thread));
 		assert_true(h->dict_off >= h->commit_off + 2 * sizeof(struct journal_commit));
-		assert_true(h->park_off >= h->dict_off + h->dict_bytes);
-		assert_true(h->chunk_off >= h->park_off + h->park_bytes);
+		assert_true(h->pending_off >= h->dict_off + h->dict_bytes);
+		assert_true(h->chunk_off >= h->pending_off + h->pending_bytes);
 		assert_true(h->nchunk >= 4 && h->nchunk <= JOURNAL_CHUNKS_MAX);
 		assert_true(h->chunk_off + (uint64_t)h->nchunk * h->chunk_bytes <= j.bytes);
 		assert_true(journal_chunk_cap(&j) >= JOURNAL_ENTRY_MAX);
@@ -94,18 +94,18 @@ static void test_each_call_once(void **state)
 			assert_int_equal(drain_all(&r.drain, false), 0);
 	}
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
 	for (uint64_t seq = 1; seq <= 5000; seq++) {
-		assert_int_equal(rows_of(&t, seq, "in"), seq % 3);
-		assert_int_equal(rows_of(&t, seq, "out"), seq % 2);
-		assert_int_equal(rows_of(&t, seq, ""), seq % 3 + seq % 2 == 0);
+		assert_int_equal(rows_of_file(&t, seq, "in"), seq % 3);
+		assert_int_equal(rows_of_file(&t, seq, "out"), seq % 2);
+		assert_int_equal(rows_of_file(&t, seq, ""), seq % 3 + seq % 2 == 0);
 	}
 	assert_int_equal(journal_commit(&r.j, r.j.head->commit_seq)->rows, t.n);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk - 1);
-	assert_string_equal(t.row[0].field[COL_API], "MPI_Allreduce");
-	table_free(&t);
+	assert_string_equal(t.row[0].field[COL_api], "MPI_Allreduce");
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -128,17 +128,17 @@ static void test_more_than_a_buffer(void **state)
 		leave_call(e, 2);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
 	assert_true(seq > 20000);
 	assert_int_equal(t.n, 4 * (seq - 1));
 	for (size_t i = 0; i < t.n; i++) {
-		assert_int_equal(strtoull(t.row[i].field[COL_SEQ], NULL, 10), 1 + i / 4);
-		assert_string_equal(t.row[i].field[COL_IO], i % 4 < 2 ? "in" : "out");
-		assert_int_equal(atoi(t.row[i].field[COL_INDEX]), i % 2);
+		assert_int_equal(strtoull(t.row[i].field[COL_seq], NULL, 10), 1 + i / 4);
+		assert_string_equal(t.row[i].field[COL_io], i % 4 < 2 ? "in" : "out");
+		assert_int_equal(atoi(t.row[i].field[COL_index]), i % 2);
 	}
-	table_free(&t);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -161,7 +161,7 @@ static void test_full_and_free_again(void **state)
 	/* Some are kept for the ends of asynchronous calls. */
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk / JOURNAL_ENDS);
 	assert_true(r.j.head->free_chunks > 0);
-	while (end_call(&c, 999999, 0))
+	while (end_test_call(&c, 999999, 0))
 		;
 	assert_int_equal(r.j.head->free_chunks, 0);
 	assert_int_equal(drain_all(&r.drain, false), 0);
@@ -171,15 +171,15 @@ static void test_full_and_free_again(void **state)
 	assert_true(after >= before - 2 * before / r.j.head->nchunk - 1);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
 	assert_int_equal(t.n, before + after);
-	table_free(&t);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
-/* The writer is asked for more pages before those that it has touched run out. */
+/* The writer gets the request for more pages before those that it has touched run out. */
 static void test_wake_for_pages(void **state)
 {
 	struct rank r;
@@ -222,17 +222,17 @@ static void test_open_call_holds_its_chain(void **state)
 	leave_call(enter_call(&other, 4, 0, 1, 0), 0);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_int_equal(t.n, 2);
-	table_free(&t);
+	free_test_table(&t);
 	leave_call(outer, 1);
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	t = table_read(r.dir);
+	t = read_test_table(r.dir);
 	assert_sound(&t);
 	assert_int_equal(t.n, 5);
-	assert_int_equal(rows_of(&t, 2, "out"), 1);
-	table_free(&t);
+	assert_int_equal(rows_of_file(&t, 2, "out"), 1);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -256,14 +256,62 @@ static void test_open_call_of_a_dead_thread(void **state)
 	assert_int_equal(drain_all(&r.drain, false), 0);
 	assert_int_equal(slot->state, JT_FREE);
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
 	assert_int_equal(t.n, 2);
-	assert_string_equal(t.row[0].field[COL_FLAGS], "nostats;open");
-	assert_string_equal(t.row[0].field[COL_DUR], "");
-	table_free(&t);
+	assert_string_equal(t.row[0].field[COL_flags], "nostats;open");
+	assert_string_equal(t.row[0].field[COL_dur_ns], "");
+	free_test_table(&t);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
+	rank_drop(&r);
+}
+
+/* A chain that points nowhere: it is counted once, the others are read, and its thread is recorded again in a new one. */
+static void test_lost_chain(void **state)
+{
+	struct rank r;
+	struct chain c, other;
+	uint64_t seq = 0, broken, after;
+
+	(void)state;
+	rank_make(&r, MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_attach(&other, &r.j, 2), 0);
+	leave_call(enter_call(&c, ++seq, 0, 1, 0), 0);
+
+	struct journal_chunk *first = c.chunk;
+
+	while (c.chunk == first)
+		leave_call(enter_call(&c, ++seq, 0, 1, 0), 0);
+	broken = seq;
+	first->next = r.j.head->nchunk + 7;
+	for (int i = 0; i < 4; i++) {
+		leave_call(enter_call(&other, ++seq, 0, 1, 0), 0);
+		assert_int_equal(drain_all(&r.drain, false), 0);
+	}
+	assert_int_equal(r.j.head->damaged, 1);
+	first = c.chunk;
+	while (c.chunk == first)
+		leave_call(enter_call(&c, ++seq, 0, 1, 0), 0);
+	after = seq;
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	chain_detach(&c);
+	chain_detach(&other);
+	assert_int_equal(drain_all(&r.drain, true), 0);
+	assert_int_equal(r.j.head->damaged, 1);
+
+	struct table t = read_test_table(r.dir);
+
+	assert_sound(&t);
+	assert_int_equal(rows_of_file(&t, broken - 1, "in"), 1);
+	assert_int_equal(rows_of_file(&t, broken, "in"), 0);
+	for (uint64_t i = broken + 1; i <= broken + 4; i++)
+		assert_int_equal(rows_of_file(&t, i, "in"), 1);
+	assert_int_equal(rows_of_file(&t, after, "in"), 1);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -293,11 +341,11 @@ static void test_slots(void **state)
 		assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
 	}
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 
 	assert_sound(&t);
 	assert_int_equal(t.n, 3 * JOURNAL_THREADS / 2);
-	table_free(&t);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -336,7 +384,7 @@ static void *produce(void *arg)
 
 			if (!atomic_compare_exchange_strong(
 				    &p->started[i / 4 % 64], &none, p->base + i))
-				p->dropped_ends += !end_call(&c, p->base + i, 1);
+				p->dropped_ends += !end_test_call(&c, p->base + i, 1);
 		} else {
 			leave_call(r, 1);
 		}
@@ -345,7 +393,7 @@ static void *produce(void *arg)
 				atomic_exchange(&p->peer->started[(i + (uint64_t)k) % 64], 0);
 
 			if (seq)
-				p->dropped_ends += !end_call(&c, seq, 1);
+				p->dropped_ends += !end_test_call(&c, seq, 1);
 		}
 		p->made += r != NULL;
 		if (i % 700 == 0)
@@ -390,14 +438,14 @@ static void test_threads(void **state)
 	assert_int_equal(r.j.head->damaged, 0);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
 
-	struct table t = table_read(r.dir);
+	struct table t = read_test_table(r.dir);
 	unsigned char *seen = calloc(PRODUCERS, (CALLS + 1) * 2);
 	uint64_t ins = 0, outs = 0, opens = 0;
 
 	assert_sound(&t);
 	for (size_t i = 0; i < t.n; i++) {
-		uint64_t seq = strtoull(t.row[i].field[COL_SEQ], NULL, 10);
-		bool out = strcmp(t.row[i].field[COL_IO], "out") == 0;
+		uint64_t seq = strtoull(t.row[i].field[COL_seq], NULL, 10);
+		bool out = strcmp(t.row[i].field[COL_io], "out") == 0;
 
 		assert_true(seq % 1000000 <= CALLS && seq / 1000000 < PRODUCERS);
 		/* No row twice. */
@@ -405,13 +453,13 @@ static void test_threads(void **state)
 			seen[(seq / 1000000 * (CALLS + 1) + seq % 1000000) * 2 + out]++, 0);
 		ins += !out;
 		outs += out;
-		opens += strstr(t.row[i].field[COL_FLAGS], "open") != NULL;
+		opens += strstr(t.row[i].field[COL_flags], "open") != NULL;
 	}
 	assert_int_equal(ins, made);
 	assert_int_equal(opens, open + dropped);
 	assert_int_equal(outs, made - open - dropped);
 	free(seen);
-	table_free(&t);
+	free_test_table(&t);
 	rank_drop(&r);
 }
 
@@ -426,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_wake_for_pages),
 		cmocka_unit_test(test_open_call_holds_its_chain),
 		cmocka_unit_test(test_open_call_of_a_dead_thread),
+		cmocka_unit_test(test_lost_chain),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_threads),
 	};

@@ -103,7 +103,7 @@ static void test_configuration_says_all(void **state)
 	assert_string_equal(said(log_config_now), "");
 	assert_string_equal(said(three_about_configuration),
 		"libprobe: line 0\nlibprobe: line 1\nlibprobe: line 2\n");
-	assert_string_equal(log_loss_text(LOSS_CONFIG), "line 0");
+	assert_string_equal(log_loss_text(LOSS_CONFIG), "line 0; line 1; line 2");
 }
 
 static void test_silent(void **state)

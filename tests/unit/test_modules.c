@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "stack/elf_note.h"
-#include "stack/stack.h"
+#include "elf/elf_note.h"
+#include "elf/symbols.h"
 #include "stack_build.h"
 
 struct seen {

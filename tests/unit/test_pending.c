@@ -4,7 +4,7 @@
 
 #include "call/pending.h"
 
-static const struct lib lib = {.name = "mpi"};
+static const struct adapter lib = {.name = "mpi"};
 
 static struct pending entry(uint64_t seq, bool persistent)
 {
@@ -47,12 +47,12 @@ static void start(struct pending *p, void *arg)
 
 static void test_persistent(void **state)
 {
-	struct comm *c = make_comm(&lib, 3, 0, 2);
+	struct comm *c = make_test_comm(&lib, 3, 0, 2);
 	struct pending p = entry(0, true), out;
 	uint64_t seq = 41;
 
 	(void)state;
-	p.what.comm = c;
+	p.op.comm = c;
 	assert_non_null(pending_add(9, &p));
 	assert_int_equal(c->users, 2);
 	for (int round = 0; round < 3; round++, seq++) {
@@ -63,27 +63,27 @@ static void test_persistent(void **state)
 		assert_true(pending_get(9, PENDING_STARTED, true, &out) && out.seq == seq);
 	}
 	assert_int_equal(pending_count(), 1);
-	pending_forget(9);
+	pending_forget(9, 0);
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(c->users, 1);
 	assert_false(pending_get(9, PENDING_IDLE, false, &out));
-	pending_forget(9);
+	pending_forget(9, 0);
 	/* Under a handle that others have too, only the idle persistent one goes. */
 	p = entry(1, false);
 	assert_non_null(pending_add(9, &p));
-	pending_forget(9);
+	pending_forget(9, 0);
 	assert_true(pending_get(9, PENDING_STARTED, true, &out));
 	comm_release(c);
 }
 
 static void test_full(void **state)
 {
-	struct comm *c = make_comm(&lib, 4, 0, 2);
+	struct comm *c = make_test_comm(&lib, 4, 0, 2);
 	struct pending p = entry(1, false), out;
 	uint64_t n = 0, per_key = 0;
 
 	(void)state;
-	p.what.comm = c;
+	p.op.comm = c;
 	/* One handle for all: what MPI gives for small sends that completed at once. */
 	while (pending_add(1, &p))
 		per_key++;
@@ -96,7 +96,7 @@ static void test_full(void **state)
 	assert_int_equal(c->users, 1 + n + per_key);
 	for (uint64_t key = 1; key < 400000; key++)
 		while (pending_get(key, PENDING_STARTED, true, &out))
-			comm_release(out.what.comm);
+			comm_release(out.op.comm);
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(c->users, 1);
 	comm_release(c);
@@ -131,13 +131,13 @@ static void *add_and_take(void *arg)
 	for (uint64_t i = 1; i <= EACH; i++) {
 		struct pending p = entry(base + i, false);
 
-		p.what.comm = shared_comm;
+		p.op.comm = shared_comm;
 		assert_non_null(pending_add(i % 3, &p));
 		/* Perhaps another thread's: its hold on the communicator comes along. */
 		if (pending_get(i % 3, PENDING_STARTED, true, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
-			assert_true(out.what.comm->users >= 2);
-			comm_release(out.what.comm);
+			assert_true(out.op.comm->users >= 2);
+			comm_release(out.op.comm);
 		}
 	}
 	return NULL;
@@ -149,7 +149,7 @@ static void test_threads(void **state)
 	struct pending out;
 
 	(void)state;
-	shared_comm = make_comm(&lib, 6, 0, 2);
+	shared_comm = make_test_comm(&lib, 6, 0, 2);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&th[i], NULL, add_and_take, (void *)i), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -157,7 +157,7 @@ static void test_threads(void **state)
 	for (uint64_t key = 0; key < 3; key++)
 		while (pending_get(key, PENDING_STARTED, true, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
-			comm_release(out.what.comm);
+			comm_release(out.op.comm);
 		}
 	for (uint64_t i = 1; i <= THREADS * EACH; i++)
 		assert_int_equal(got[i], 1);

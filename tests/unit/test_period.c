@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/period.h"
+#include "tools/lib/period.h"
 
 static struct period p;
 

@@ -86,7 +86,7 @@ static unsigned any_arguments(struct value *v)
 	return n;
 }
 
-static void same_views(const struct view *a, const struct view *b, unsigned n)
+static void same_views(const struct buffer *a, const struct buffer *b, unsigned n)
 {
 	for (; n; n--, a++, b++) {
 		assert_ptr_equal(a->base, b->base);
@@ -98,7 +98,7 @@ static void same_views(const struct view *a, const struct view *b, unsigned n)
 	}
 }
 
-static void same(const struct what *a, const struct what *b)
+static void same(const struct operation *a, const struct operation *b)
 {
 	assert_int_equal(a->comm != NULL, b->comm != NULL);
 	assert_int_equal(a->flags, b->flags);
@@ -119,14 +119,14 @@ static void test_random(void **state)
 	for (int i = 0; i < CASES; i++) {
 		struct kind k = any_kind();
 		struct value v[API_ARGS_MAX];
-		const struct lib *l = below(4) ? &lib : &plain;
+		const struct adapter *l = below(4) ? &lib : &plain;
 		unsigned n = any_arguments(v);
 		struct comm *m[2];
-		struct what w[2];
+		struct operation w[2];
 		bool by_plan, inter = below(4) == 0;
 
 		for (int way = 0; way < 2; way++) {
-			the_comm = m[way] = make_comm(l, 1, 2, 4);
+			the_comm = m[way] = make_test_comm(l, 1, 2, 4);
 			m[way]->outdegree = 1;
 			m[way]->remote = inter ? 3 : 0;
 			w[way] = *describe_as(l, &k, DONE_RETURN, v, n, way == 0, &by_plan);

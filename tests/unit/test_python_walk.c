@@ -11,9 +11,9 @@
 
 #include <stdio.h>
 
-#include "wrappers/python/layout.c"
+#include "wrappers/python/python_layout.c"
 #include "wrappers/python/loops.c"
-#include "wrappers/python/walk.c"
+#include "wrappers/python/python_walk.c"
 
 #define FRAMES 5
 
@@ -246,7 +246,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* While the thread holds the GIL the interpreter is asked as well. */
+/* While the thread holds the GIL the interpreter is queried as well. */
 static void test_held(void **state)
 {
 	(void)state;
@@ -293,7 +293,7 @@ static void test_text(void **state)
 
 		char small[11];
 
-		assert_true(text_of(&py, (uintptr_t)m.file[4], small, sizeof(small)));
+		assert_true(py_text_of(&py, (uintptr_t)m.file[4], small, sizeof(small)));
 		assert_string_equal(small, "aaaaaaaaaa");
 	}
 }
@@ -347,7 +347,7 @@ static void test_loops(void **state)
 	/* An argument of two bytes: 257 instructions back would be before the start. */
 	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){34, 1, 38, 1}, 4);
 	assert_true(py_goes_back(&py, at, 2 * 21, 0));
-	/* Nobody knows. */
+	/* Not known. */
 	put(m.code[0], SIZE, 0);
 	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 1));
 	make("3.12.1 (main");

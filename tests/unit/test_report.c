@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "tools/probe/report/gather.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
 
 static int by_value(const void *x, const void *y)
 {
@@ -132,10 +132,11 @@ static void met_one(void *arg, const struct meeting *m, bool whole)
 
 static uint32_t word(const char *s)
 {
-	return intern(s, strlen(s));
+	return intern_text(s, strlen(s));
 }
 
-static struct call call_of(uint32_t rank, int64_t seq, const char *op, uint64_t start, uint64_t dur)
+static struct call make_report_call(
+	uint32_t rank, int64_t seq, const char *op, uint64_t start, uint64_t dur)
 {
 	return (struct call){.rank = rank,
 		.lib = word("mpi"),
@@ -181,11 +182,11 @@ static void who_is_last(void **state)
 
 	(void)state;
 	begin(&m);
-	/* All leave at 6000; in every fourth operation nobody is special and rank 4 is last by a little. */
+	/* All leave at 6000; in every fourth operation no rank is special and rank 4 is last by a little. */
 	for (int64_t seq = 0; seq < 100; seq++)
 		for (uint32_t r = 0; r < RANKS; r++) {
 			uint64_t at = seq % 4 == 3 ? 1000 + r : start[r];
-			struct call k = call_of(
+			struct call k = make_report_call(
 				r, seq, "all_reduce", (uint64_t)seq * 10000 + at, 6000 - at);
 
 			meet_add(&m, &k);
@@ -216,9 +217,9 @@ static void who_waits(void **state)
 	(void)state;
 	begin(&m);
 	for (uint32_t r = 0; r < RANKS; r++) {
-		k = call_of(r, 0, "broadcast", r == 0 ? 1000 : 2000, r == 0 ? 30 : 500);
+		k = make_report_call(r, 0, "broadcast", r == 0 ? 1000 : 2000, r == 0 ? 30 : 500);
 		meet_add(&m, &k);
-		k = call_of(r, 1, "broadcast", 3000 + r, 100);
+		k = make_report_call(r, 1, "broadcast", 3000 + r, 100);
 		k.bits = r == 2 ? CALL_OPEN : 0;
 		meet_add(&m, &k);
 	}
@@ -243,8 +244,8 @@ static void wrong_clock(void **state)
 		for (int64_t seq = 0; seq < 20; seq++)
 			for (uint32_t r = 0; r < RANKS; r++) {
 				uint64_t at = 1000000 + (r == 1 ? 900 : 0);
-				struct call k =
-					call_of(r, seq, "barrier", at + (r == 3 ? 50000 : 0), 2000);
+				struct call k = make_report_call(
+					r, seq, "barrier", at + (r == 3 ? 50000 : 0), 2000);
 
 				meet_add(&m, &k);
 			}
@@ -255,7 +256,7 @@ static void wrong_clock(void **state)
 	}
 }
 
-/* Ranks may come in any order and far apart; what is not complete at the end is told as such. */
+/* Ranks may come in any order and far apart; what is not complete at the end is marked so. */
 static void out_of_order(void **state)
 {
 	struct meet m;
@@ -266,7 +267,8 @@ static void out_of_order(void **state)
 	for (uint32_t r = 0; r < RANKS; r++)
 		for (int64_t i = 0; i < 1000; i++) {
 			int64_t seq = r & 1 ? 999 - i : i;
-			struct call k = call_of(r, seq, "barrier", random64(&seed) % 1000, 10);
+			struct call k =
+				make_report_call(r, seq, "barrier", random64(&seed) % 1000, 10);
 
 			if (r == 4 && seq >= 990)
 				continue;
@@ -289,22 +291,22 @@ static void not_joined(void **state)
 	(void)state;
 	begin(&m);
 	for (uint32_t r = 0; r < RANKS; r++) {
-		k = call_of(r, 0, "send", 1, 1);
+		k = make_report_call(r, 0, "send", 1, 1);
 		k.bits = CALL_P2P;
 		meet_add(&m, &k);
-		k = call_of(r, 1, "barrier", 1, 1);
+		k = make_report_call(r, 1, "barrier", 1, 1);
 		k.bits = CALL_LOCAL;
 		meet_add(&m, &k);
-		k = call_of(r, NO_NUMBER, "barrier", 1, 1);
+		k = make_report_call(r, NO_NUMBER, "barrier", 1, 1);
 		meet_add(&m, &k);
-		k = call_of(r, 2, "barrier", 1, 1);
+		k = make_report_call(r, 2, "barrier", 1, 1);
 		k.comm = 0;
 		meet_add(&m, &k);
-		k = call_of(r, 3, "barrier", 1, 1);
+		k = make_report_call(r, 3, "barrier", 1, 1);
 		k.bits = CALL_NESTED;
 		meet_add(&m, &k);
 		/* Twice the same number from one rank is not two ranks. */
-		k = call_of(0, 4, "barrier", 1, 1);
+		k = make_report_call(0, 4, "barrier", 1, 1);
 		meet_add(&m, &k);
 	}
 	assert_int_equal(met, 0);
@@ -336,14 +338,14 @@ static void unlike(void **state)
 
 		begin(&m);
 		for (uint32_t r = 0; r < RANKS; r++) {
-			struct call k = call_of(r, 0, cases[i].op, 100, 100);
+			struct call k = make_report_call(r, 0, cases[i].op, 100, 100);
 
 			if (r == 3 && cases[i].other.op)
 				k.op = word("reduce");
 			if (r == 3 && cases[i].other.redop)
 				k.redop = word("max");
-			if (r == 3 && cases[i].other.root)
-				k.root = 2;
+			if (cases[i].other.root)
+				k.root = r == 3 ? 2 : 0;
 			if (r == 3 && cases[i].other.dtype)
 				k.dtype = word("int32");
 			if (r == 3 && cases[i].other.in_bytes)
@@ -357,6 +359,73 @@ static void unlike(void **state)
 		}
 		end(&m);
 	}
+}
+
+/* An open call of a living job, as its journal tells it: no reduction, dtype or bytes. What is known is compared. */
+static void unlike_open(void **state)
+{
+	static const struct {
+		enum meet_unlike what;
+		uint32_t open; /* bit per rank */
+		int64_t root;
+		const char *op, *redop; /* of rank 3 */
+	} cases[] = {
+		{UNLIKE_NOTHING, 1 << 3, NO_NUMBER, "all_reduce", "sum"},
+		{UNLIKE_NOTHING, 1 << 0, NO_NUMBER, "all_reduce", "sum"},
+		{UNLIKE_NOTHING, 0x1f, NO_NUMBER, "all_reduce", "sum"},
+		{UNLIKE_OP, 1 << 3, NO_NUMBER, "reduce", "sum"},
+		{UNLIKE_ROOT, 1 << 3, 2, "all_reduce", "sum"},
+		{UNLIKE_REDOP, 1 << 0, NO_NUMBER, "all_reduce", "max"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct meet m;
+
+		begin(&m);
+		for (uint32_t r = 0; r < RANKS; r++) {
+			struct call k = make_report_call(r, 0, "all_reduce", 100, 100);
+
+			if (cases[i].root != NO_NUMBER)
+				k.root = 1;
+			if (r == 3) {
+				k.op = word(cases[i].op);
+				k.redop = word(cases[i].redop);
+				k.root = cases[i].root;
+			}
+			if (cases[i].open >> r & 1) {
+				k.bits = CALL_OPEN;
+				k.redop = k.dtype = k.rows = 0;
+				k.in_bytes = k.out_bytes = 0;
+			}
+			meet_add(&m, &k);
+		}
+		assert_int_equal(last_met.unlike, cases[i].what);
+		if (cases[i].what) {
+			assert_int_equal(last_met.other.rank, 3);
+			assert_int_equal(last_met.first.rank, cases[i].open & 1);
+		}
+		end(&m);
+	}
+}
+
+/* A member that has no tensor of its own has no size, and no root where none is said. */
+static void unlike_known(void **state)
+{
+	struct meet m;
+
+	(void)state;
+	begin(&m);
+	for (uint32_t r = 0; r < RANKS; r++) {
+		struct call k = make_report_call(r, 0, "reduce", 100, 100);
+
+		k.root = r == 1 ? NO_NUMBER : 0;
+		if (r == 2)
+			k.redop = 0;
+		meet_add(&m, &k);
+	}
+	assert_int_equal(last_met.unlike, UNLIKE_NOTHING);
+	end(&m);
 }
 
 /* ---- the slowest ---- */
@@ -394,6 +463,8 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(not_joined),
 		cmocka_unit_test(unlike),
+		cmocka_unit_test(unlike_open),
+		cmocka_unit_test(unlike_known),
 		cmocka_unit_test(slowest),
 	};
 

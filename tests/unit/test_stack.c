@@ -19,6 +19,8 @@
 #include "stack_build.h"
 #include "stack_capture.h"
 
+#include "elf/modules.h"
+
 typedef int run_fn(const uint8_t *kinds, int n, void (*leaf)(void *), void *arg);
 typedef int deep_fn(int depth, void (*leaf)(void *), void *arg);
 
@@ -161,7 +163,7 @@ static void mixed_builds(void **state)
 
 /*
  * The same return address and frame address, and at the places where return addresses stood before they stand still,
- * left over in memory that nobody has written since; but in between another call was made, from a frame that moved.
+ * left over in memory that was not written since; but in between another call was made, from a frame that moved.
  */
 static void moved_frames(void **state)
 {

@@ -129,7 +129,7 @@ static void alternate_stack(void **state)
 }
 
 /* Where a signal arrives nothing is sure: in prologues, epilogues, the PLT, the dynamic linker, in a walk. */
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
@@ -152,7 +152,7 @@ static void interrupted_anywhere(void **state)
 	while (time(NULL) < end) {
 		for (int i = 0; i < 64; i++)
 			v[i] = (i * 7919 + n) % 1009;
-		qsort(v, 64, sizeof(v[0]), by_number);
+		qsort(v, 64, sizeof(v[0]), compare_numbers);
 		snprintf(text, sizeof(text), "%d %g %s", v[3], (double)n / 7, "x");
 		n += (int)strtod(text, NULL);
 		capture_leaf(&mine);

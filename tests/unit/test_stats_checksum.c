@@ -8,20 +8,21 @@
 #include <cmocka.h>
 
 #include "call/view.h"
+#include "measure_helper.h"
 #include "stats_reference.h"
 
 #define EPS 1e-8
 
 static uint64_t seed = 1;
 
-static uint32_t sum_of(const struct view *v, enum stats_checksum kind)
+static uint32_t sum_of(const struct buffer *v, enum stats_checksum kind)
 {
 	struct stats_fenv env;
 	struct stats s;
 	uint32_t sum = 0;
 
 	stats_fenv_enter(&env);
-	assert_true(view_measure_sum(v, EPS, kind, &s, &sum));
+	assert_true(buffer_measure_sum(v, EPS, kind, &s, &sum));
 	stats_fenv_leave(&env);
 	assert_int_equal(s.n, v->count);
 	return sum;
@@ -37,19 +38,19 @@ static uint32_t xor_of(const void *data, size_t n)
 	return x;
 }
 
-static void check(const struct view *v, const void *plain, size_t n)
+static void check(const struct buffer *v, const void *plain, size_t n)
 {
 	assert_int_equal(sum_of(v, CHECKSUM_CRC32), crc32(0, plain, (uInt)n));
 	assert_int_equal(sum_of(v, CHECKSUM_XOR), xor_of(plain, n));
 }
 
-static struct view contiguous(const void *p, uint64_t n, unsigned dt)
+static struct buffer contiguous(const void *p, uint64_t n, unsigned dt)
 {
-	return (struct view){.base = p,
+	return (struct buffer){.base = p,
 		.count = n,
 		.bytes = n * dtype_info(dt)->size,
 		.dtype = (uint8_t)dt,
-		.layout = VIEW_CONTIG};
+		.layout = BUFFER_CONTIG};
 }
 
 static void test_lengths_and_offsets(void **state)
@@ -60,7 +61,7 @@ static void test_lengths_and_offsets(void **state)
 	fill_tensor(DT_UINT8, data, sizeof(data), FILL_BITS, &seed);
 	for (size_t n = 1; n <= 600; n++) {
 		for (size_t offset = 0; offset < 64; offset += 1 + n % 5) {
-			struct view v = contiguous(data + offset, n, DT_UINT8);
+			struct buffer v = contiguous(data + offset, n, DT_UINT8);
 
 			check(&v, data + offset, n);
 		}
@@ -74,7 +75,7 @@ static void test_across_blocks(void **state)
 	(void)state;
 	for (unsigned dt = DT_BOOL; dt <= DT_FLOAT64; dt++) {
 		size_t n = 100003 - dt;
-		struct view v = contiguous(data, n, dt);
+		struct buffer v = contiguous(data, n, dt);
 
 		fill_tensor(dt, data, n, FILL_USUAL, &seed);
 		check(&v, data, n * dtype_info(dt)->size);
@@ -87,7 +88,7 @@ static void test_segments(void **state)
 	static float data[20000], plain[20000];
 	int32_t counts[40], displs[40];
 	size_t n = 0, at = 0;
-	struct view v;
+	struct buffer v;
 
 	(void)state;
 	fill_tensor(DT_FLOAT32, data, 20000, FILL_USUAL, &seed);
@@ -98,10 +99,10 @@ static void test_segments(void **state)
 		n += (size_t)counts[i];
 		at += (size_t)counts[i] + random_bits(&seed) % 10;
 	}
-	v = (struct view){.base = data,
+	v = (struct buffer){.base = data,
 		.count = n,
 		.dtype = DT_FLOAT32,
-		.layout = VIEW_SEGMENTS,
+		.layout = BUFFER_SEGMENTS,
 		.width = 4,
 		.n = 40,
 		.unit = 4,
@@ -116,7 +117,7 @@ static void test_segments_of_bytes(void **state)
 	static unsigned char data[40000], plain[40000];
 	int32_t counts[30], displs[30];
 	size_t n = 0, at = 0;
-	struct view v;
+	struct buffer v;
 
 	(void)state;
 	fill_tensor(DT_UINT8, data, 40000, FILL_BITS, &seed);
@@ -128,10 +129,10 @@ static void test_segments_of_bytes(void **state)
 		n += (size_t)counts[i];
 		at += (size_t)counts[i] + random_bits(&seed) % 10;
 	}
-	v = (struct view){.base = data,
+	v = (struct buffer){.base = data,
 		.count = n,
 		.dtype = DT_UINT8,
-		.layout = VIEW_SEGMENTS,
+		.layout = BUFFER_SEGMENTS,
 		.width = 4,
 		.n = 30,
 		.unit = 1,
@@ -144,10 +145,10 @@ static void test_strided(void **state)
 {
 	static float data[20000], plain[10000];
 	int64_t sizes[] = {50, 100}, strides[] = {200, 2};
-	struct view v = {.base = data,
+	struct buffer v = {.base = data,
 		.count = 5000,
 		.dtype = DT_FLOAT32,
-		.layout = VIEW_STRIDED,
+		.layout = BUFFER_STRIDED,
 		.width = 8,
 		.n = 2,
 		.counts = sizes,

@@ -8,7 +8,7 @@ static int on(void **state)
 {
 	(void)state;
 	session_on(1 << 20);
-	session.cfg.step_interval = 1;
+	generation_first.running.cfg.step_interval = 1;
 	step_configure();
 	return 0;
 }
@@ -20,17 +20,17 @@ static int off(void **state)
 	return 0;
 }
 
-/* The order is period, optimizer, marker, pcontrol, probe_step(): a higher one takes over, and the number goes on. */
+/* The order is optimizer, marker, pcontrol, probe_step(): a higher one takes over, and the number goes on. */
 static void test_sources(void **state)
 {
 	uint32_t step = step_now();
 
 	(void)state;
 	assert_int_equal(step, 0);
-	for (uint32_t s = STEP_PERIOD; s < STEP_SOURCES; s++) {
+	for (uint32_t s = STEP_OPTIMIZER; s < STEP_SOURCES; s++) {
 		assert_int_equal(step_end((enum step_source)s), ++step);
 		assert_int_equal(step_end((enum step_source)s), ++step);
-		for (uint32_t lower = STEP_PERIOD; lower < s; lower++)
+		for (uint32_t lower = STEP_OPTIMIZER; lower < s; lower++)
 			assert_int_equal(step_end((enum step_source)lower), step);
 		assert_int_equal(step_now(), step);
 		assert_int_equal(rank_of_test.j.head->step, step);
@@ -41,8 +41,7 @@ static void test_sources(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {
-		"none", "period", "optimizer", "marker", "pcontrol", "api"};
+	static const char *const names[] = {"none", "optimizer", "marker", "pcontrol", "api"};
 
 	(void)state;
 	for (uint32_t s = 0; s < STEP_SOURCES; s++)
@@ -96,19 +95,19 @@ static void test_selection(void **state)
 	from = step_now();
 	r[0] = (struct range){from + 3, from + 3};
 	r[1] = (struct range){from + 10, from + 12};
-	session.cfg.step = (struct ranges){2, r};
+	generation_first.running.cfg.step = (struct ranges){2, r};
 	check_selection("a list", listed);
-	session.cfg.step = (struct ranges){0};
+	generation_first.running.cfg.step = (struct ranges){0};
 	from = step_now();
-	session.cfg.start_step = from + 5;
-	session.cfg.step_interval = 3;
+	generation_first.running.cfg.start_step = from + 5;
+	generation_first.running.cfg.step_interval = 3;
 	check_selection("an interval", third_from_start);
 	from = step_now();
-	session.cfg.start_step = from + 5;
-	session.cfg.collect_times = 2;
+	generation_first.running.cfg.start_step = from + 5;
+	generation_first.running.cfg.collect_times = 2;
 	check_selection("a number of times", two_times);
-	session.cfg.start_step = session.cfg.collect_times = 0;
-	session.cfg.step_interval = 0; /* never: the configuration's least is 1 */
+	generation_first.running.cfg.start_step = generation_first.running.cfg.collect_times = 0;
+	generation_first.running.cfg.step_interval = 0; /* never: the configuration's least is 1 */
 	check_selection("no interval", every);
 }
 
@@ -118,7 +117,7 @@ static void test_marker_count(void **state)
 
 	(void)state;
 	/* Sources below the highest seen so far say nothing any more. */
-	session.cfg.step_marker_count = 3;
+	generation_first.running.cfg.step_marker_count = 3;
 	for (int i = 0; i < 9; i++)
 		step_marker_hit();
 	assert_int_equal(step_now(), step);
@@ -162,7 +161,7 @@ static void test_threads(void **state)
 	assert_int_equal(step_now(), step + THREADS * EACH);
 	/* However they overlapped, the answer is that for the step which it is now. */
 	even[0] = (struct range){step_now(), step_now()};
-	session.cfg.step = (struct ranges){1, even};
+	generation_first.running.cfg.step = (struct ranges){1, even};
 	for (int round = 0; round < 200; round++) {
 		even[0].lo = even[0].hi = step_now() + 4;
 		for (int i = 0; i < 4; i++)
@@ -171,7 +170,7 @@ static void test_threads(void **state)
 			pthread_join(th[i], NULL);
 		assert_true(step_selected());
 	}
-	session.cfg.step = (struct ranges){0};
+	generation_first.running.cfg.step = (struct ranges){0};
 }
 
 int main(void)

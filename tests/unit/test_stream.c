@@ -12,7 +12,8 @@
 #include "device/device.h"
 #include "stream_device.h"
 
-static const struct lib lib = {.name = "nccl", .in_progress = 7, .success = {0, 7}, .nsuccess = 2};
+static const struct adapter lib = {
+	.name = "nccl", .in_progress = 7, .success = {0, 7}, .nsuccess = 2};
 static const struct kind kind_all = {.name = "allreduce", .op = "all_reduce", .collective = true};
 static const struct api_spec all_reduce = {.symbol = "ncclAllReduce",
 	.lib = &lib,
@@ -30,13 +31,13 @@ static const struct api_spec group_start = {.symbol = "ncclGroupStart",
 				     .lib = &lib,
 				     .task = TASK_GROUP_END,
 				     .sub = SUB_CANCEL};
-static struct api f_all = {.spec = &all_reduce, .traits = API_LISTED},
+static struct api f_all = {.spec = &all_reduce, .word = API_LISTED},
 		  f_start = {.spec = &group_start}, f_end = {.spec = &group_end},
 		  f_cancel = {.spec = &group_cancel};
 
 /* ---- calls ---- */
 
-static struct buffer {
+static struct test_buffer {
 	char letter; /* where an address is given to the device, its first byte tells which */
 	char pad[3];
 	float rest[3];
@@ -44,9 +45,9 @@ static struct buffer {
 
 static __thread union arg stream_arg;
 
-static struct view view_of(struct buffer *b, uint8_t io)
+static struct buffer view_of(struct test_buffer *b, uint8_t io)
 {
-	return (struct view){.base = b,
+	return (struct buffer){.base = b,
 		.count = 4,
 		.bytes = 16,
 		.dtype = DT_FLOAT32,
@@ -65,7 +66,7 @@ static uint64_t call(int64_t ret)
 	struct call c = {.api = called,
 		.v = &stream_arg,
 		.t = thread_get(),
-		.what = {.root = JOURNAL_NONE,
+		.op = {.root = JOURNAL_NONE,
 			.peer = JOURNAL_NONE,
 			.tag = JOURNAL_NONE,
 			.nin = 1,
@@ -73,10 +74,10 @@ static uint64_t call(int64_t ret)
 	uint64_t seq;
 
 	stream_arg.u = 5;
-	c.what.in[0] = view_of(&input, IO_IN);
-	c.what.out[0] = view_of(&output, IO_OUT);
+	c.op.in[0] = view_of(&input, IO_IN);
+	c.op.out[0] = view_of(&output, IO_OUT);
 	stream_enter(&c);
-	c.rec = record_open(c.t, called, &c.what, JOURNAL_NONE64, 0, 0);
+	c.rec = record_open(c.t, called, &c.op, JOURNAL_NONE64, 0, 0);
 	assert_non_null(c.rec);
 	seq = c.rec->seq;
 	event("call; ");
@@ -104,9 +105,9 @@ static const char *rows(const struct table *t, uint64_t seq)
 	for (size_t i = 0; i < t->n; i++) {
 		char *const *f = t->row[i].field;
 
-		if (strtoull(f[COL_SEQ], NULL, 10) == seq)
+		if (strtoull(f[COL_seq], NULL, 10) == seq)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s %s",
-				n ? "; " : "", f[COL_IO], f[20], f[COL_FLAGS]);
+				n ? "; " : "", f[COL_io], f[20], f[COL_flags]);
 	}
 	return text;
 }
@@ -140,7 +141,7 @@ static int off(void **state)
 		struct table t_ = session_rows(false);      \
 		assert_sound(&t_);                          \
 		assert_string_equal(rows(&t_, seq_), text); \
-		table_free(&t_);                            \
+		free_test_table(&t_);                       \
 	} while (0)
 
 /* ---- without a device ---- */
@@ -194,7 +195,7 @@ static void test_groups(void **state)
 /* Another copy of the library knows nothing of this one's group. */
 static void test_two_copies(void **state)
 {
-	struct api other_all = {.spec = &all_reduce, .traits = API_LISTED, .copy = 2},
+	struct api other_all = {.spec = &all_reduce, .word = API_LISTED, .copy = 2},
 		   other_start = {.spec = &group_start, .copy = 2},
 		   other_end = {.spec = &group_end, .copy = 2};
 	uint64_t a, b;
@@ -228,7 +229,7 @@ static void test_large_group(void **state)
 	t = session_rows(false);
 	for (int i = 0; i < 1000; i += 111)
 		assert_string_equal(rows(&t, seq[i]), "in 3 async; out 4 async");
-	table_free(&t);
+	free_test_table(&t);
 }
 
 /* ---- with one; these come last, for a device stays ---- */
@@ -251,7 +252,7 @@ static void test_copy(void **state)
 
 	(void)state;
 	memory_is = DEVICE_MEMORY;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	poll_gives = 0;
 	seq = call(0);
 	assert_string_equal(events, "capture? 5; copy i on 5; call; copy o on 5; ");
@@ -268,7 +269,7 @@ static void test_copy_in_group(void **state)
 	uint64_t a, b;
 
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	group(&f_start, 0);
 	a = call(0);
 	b = call(0);
@@ -293,7 +294,7 @@ static void test_capture(void **state)
 	uint64_t seq;
 
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	capture = true;
 	seq = call(0);
 	assert_string_equal(events, "capture? 5; call; ");
@@ -308,7 +309,7 @@ static void test_capture(void **state)
 static void test_off(void **state)
 {
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_OFF;
+	generation_first.running.cfg.device = CONFIG_DEVICE_OFF;
 	memory_is = DEVICE_MEMORY;
 	assert_rows(call(0), "in  nostats; out  nostats");
 	/* Host memory: what goes in is there; when the output is, only the stream knows. */
@@ -316,7 +317,7 @@ static void test_off(void **state)
 	assert_rows(call(0), "in 3 ; out  nostats");
 	memory_is = DEVICE_HOST;
 	assert_rows(call(0), "in 3 ; out  nostats");
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	assert_rows(call(0), "in 3 ; out  nostats");
 	assert_null(strstr(events, "copy"));
 }
@@ -326,7 +327,7 @@ static void test_refused(void **state)
 	uint64_t seq;
 
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	memory_is = DEVICE_MEMORY;
 	copy_gives = -ENOBUFS;
 	assert_rows(call(0), "in  nostats; out  nostats");
@@ -351,14 +352,14 @@ static void test_not_on_a_stream(void **state)
 {
 	static const struct api_spec send = {
 		.symbol = "MPI_Send", .lib = &lib, .kind = &kind_all, .completion = DONE_RETURN};
-	static struct api f_send = {.spec = &send, .traits = API_LISTED};
+	static struct api f_send = {.spec = &send, .word = API_LISTED};
 	uint64_t seq[3];
 
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	for (int i = 0; i < 3; i++) {
 		struct thread *t = thread_get();
-		struct what w = {.root = JOURNAL_NONE,
+		struct operation w = {.root = JOURNAL_NONE,
 			.peer = JOURNAL_NONE,
 			.tag = JOURNAL_NONE,
 			.nin = 1,
@@ -399,7 +400,7 @@ static void test_threads(void **state)
 	unsigned out = 0;
 
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	memory_is = DEVICE_MEMORY;
 	quiet = true;
 	for (int i = 0; i < THREADS; i++)
@@ -412,15 +413,15 @@ static void test_threads(void **state)
 	t = session_rows(false);
 	assert_sound(&t);
 	for (size_t i = 0; i < t.n; i++)
-		out += strcmp(t.row[i].field[COL_IO], "out") == 0 && *t.row[i].field[20];
+		out += strcmp(t.row[i].field[COL_io], "out") == 0 && *t.row[i].field[20];
 	assert_int_equal(out, THREADS * CALLS);
-	table_free(&t);
+	free_test_table(&t);
 }
 
 static void test_forked(void **state)
 {
 	(void)state;
-	session.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
 	poll_gives = 0;
 	call(0);
 	stream_reset();

@@ -19,7 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "entry/elf_file.h"
+#include "elf/elf_file.h"
+#include "elf/elfsym.h"
 #include "entry/stub_elf.h"
 
 /* What the stubs of these objects lead to at first: here it only notes which one it was. */
@@ -315,8 +316,8 @@ static void test_object_aarch64(void **state)
 static void test_entry_aarch64(void **state)
 {
 	static const char source[] =
-		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/bind.h\"\n"
-		"#include \"entry/stub_elf.h\"\n#include \"entry/tail.h\"\n"
+		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/bound_stub.h\"\n"
+		"#include \"entry/stub_elf.h\"\n#include \"entry/hook_jump.h\"\n"
 		"struct stub_target *bound_targets[BOUND_MAX];\n"
 		"__thread const struct bound *bound_now;\n"
 		"extern char bound_stubs[];\nvoid bound_enter(void);\nvoid "

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "stack/elf_symbols.h"
-#include "stack/stack.h"
+#include "elf/elf_symbols.h"
+#include "elf/symbols.h"
 #include "stack_build.h"
 
 #define TRUTHS 100000

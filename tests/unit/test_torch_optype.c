@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "wrappers/torch/nodetype.c"
+#include "wrappers/cxx/cxx_types.c"
 #include "wrappers/torch/optype.c"
 
 #define OPS "_ZN2at4_ops"
@@ -149,7 +150,7 @@ static void test_params_of_1_13(void **state)
 static void test_not_known(void **state)
 {
 	(void)state;
-	check(OPS "3add4callENS_8NewClassE", NULL); /* by value: nobody knows how */
+	check(OPS "3add4callENS_8NewClassE", NULL); /* by value: unknown how */
 	check(OPS "3add4callERKNS_8NewClassE", "p");
 	check(OPS "3add4callEN3c108optionalIlEE", NULL); /* 1.13: laid out otherwise */
 	check(OPS "3add4call", NULL);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "call/view.h"
+#include "measure_helper.h"
 #include "stats_reference.h"
 
 #define EPS 1e-8
@@ -47,7 +48,7 @@ static void pool_pick(struct pool *p, int64_t at)
 	memcpy(p->pick + p->picked++ * p->size, p->data + (size_t)at * p->size, p->size);
 }
 
-static void pool_end(struct pool *p, struct view *v)
+static void pool_end(struct pool *p, struct buffer *v)
 {
 	struct stats_fenv env;
 	struct reference want;
@@ -58,7 +59,7 @@ static void pool_end(struct pool *p, struct view *v)
 	v->count = p->picked;
 	v->bytes = p->picked * p->size;
 	stats_fenv_enter(&env);
-	view_measure(v, EPS, &got);
+	buffer_measure(v, EPS, &got);
 	stats_fenv_leave(&env);
 	ref_measure(p->dt, p->pick, p->picked, EPS, &want);
 	wrong = ref_compare(p->dt, &got, &want);
@@ -73,7 +74,7 @@ static void test_contiguous(void **state)
 	(void)state;
 	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
 		for (size_t n = 0; n < 40; n++) {
-			struct view v = {.layout = VIEW_CONTIG};
+			struct buffer v = {.layout = BUFFER_CONTIG};
 			struct pool p;
 
 			pool_make(&p, dt, 40, n);
@@ -95,7 +96,7 @@ static void test_segments(void **state)
 		int32_t counts4[12], displs4[12];
 		int in_bytes = (int)below(2), narrow = (int)below(2), same = (int)below(2);
 		int narrow_displs = same ? narrow : (int)below(2);
-		struct view v = {.layout = VIEW_SEGMENTS,
+		struct buffer v = {.layout = BUFFER_SEGMENTS,
 			.n = n,
 			.width = narrow ? 4 : 8,
 			.dwidth = same		  ? 0
@@ -126,7 +127,7 @@ static void test_segments(void **state)
 static void test_segments_from_null(void **state)
 {
 	int64_t counts[2] = {3, 100}, displs[2];
-	struct view v = {.layout = VIEW_SEGMENTS, .n = 2, .width = 8, .unit = 1};
+	struct buffer v = {.layout = BUFFER_SEGMENTS, .n = 2, .width = 8, .unit = 1};
 	struct pool p;
 
 	(void)state;
@@ -142,7 +143,7 @@ static void test_segments_from_null(void **state)
 	pool_end(&p, &v);
 }
 
-static void pick_strided(struct pool *p, const struct view *v, unsigned dim, int64_t at)
+static void pick_strided(struct pool *p, const struct buffer *v, unsigned dim, int64_t at)
 {
 	const int64_t *sizes = v->counts, *strides = v->displs;
 
@@ -156,7 +157,7 @@ static void pick_strided(struct pool *p, const struct view *v, unsigned dim, int
 
 static void check_strided(unsigned dt, unsigned n, const int64_t *sizes, const int64_t *strides)
 {
-	struct view v = {.layout = VIEW_STRIDED, .n = n, .counts = sizes, .displs = strides};
+	struct buffer v = {.layout = BUFFER_STRIDED, .n = n, .counts = sizes, .displs = strides};
 	int64_t low = 0, high = 0;
 	size_t total = 1;
 	struct pool p;
@@ -242,22 +243,22 @@ static void test_strided_random(void **state)
 static void test_not_measured(void **state)
 {
 	int64_t counts[20], displs[20], data[4] = {1, 2, 3, 4};
-	struct view contig = {.base = data, .count = 4, .bytes = 32, .dtype = DT_INT64};
-	struct view segments = {.base = data,
+	struct buffer contig = {.base = data, .count = 4, .bytes = 32, .dtype = DT_INT64};
+	struct buffer segments = {.base = data,
 		.dtype = DT_INT64,
-		.layout = VIEW_SEGMENTS,
+		.layout = BUFFER_SEGMENTS,
 		.n = 2,
 		.width = 8,
 		.unit = 8,
 		.counts = counts,
 		.displs = displs};
-	struct view strided = {.base = data,
+	struct buffer strided = {.base = data,
 		.dtype = DT_INT64,
-		.layout = VIEW_STRIDED,
+		.layout = BUFFER_STRIDED,
 		.n = 17,
 		.counts = counts,
 		.displs = displs};
-	struct view v;
+	struct buffer v;
 	struct stats s;
 
 #define NOT_MEASURED(view, change)           \
@@ -265,7 +266,7 @@ static void test_not_measured(void **state)
 		v = (view);                  \
 		memset(&s, 0xff, sizeof(s)); \
 		change;                      \
-		view_measure(&v, EPS, &s);   \
+		buffer_measure(&v, EPS, &s); \
 		assert_int_equal(s.n, 0);    \
 	} while (0)
 
@@ -284,16 +285,16 @@ static void test_not_measured(void **state)
 	NOT_MEASURED(segments, v.base = NULL);
 	NOT_MEASURED(segments, v.dtype = DT_OTHER);
 	NOT_MEASURED(strided, v.base = NULL);
-	view_measure(&strided, EPS, &s); /* 17 dimensions, of one element each */
+	buffer_measure(&strided, EPS, &s); /* 17 dimensions, of one element each */
 	assert_int_equal(s.n, 1);
 	for (unsigned i = 0; i < 17; i++)
 		counts[i] = 2;
 	NOT_MEASURED(strided, (void)0);
 }
 
-static struct view span(const void *base, uint64_t bytes)
+static struct buffer span(const void *base, uint64_t bytes)
 {
-	return (struct view){.base = base, .count = bytes, .bytes = bytes, .dtype = DT_UINT8};
+	return (struct buffer){.base = base, .count = bytes, .bytes = bytes, .dtype = DT_UINT8};
 }
 
 static void test_overlap(void **state)
@@ -301,23 +302,23 @@ static void test_overlap(void **state)
 	unsigned char mem[400];
 	int32_t counts[] = {3, 0, 2}, displs[] = {20, -1000, 5};
 	int64_t sizes[] = {4, 5}, strides[] = {-10, 2}, none[] = {4, 0};
-	struct view segments = {.base = mem + 100,
-		.layout = VIEW_SEGMENTS,
+	struct buffer segments = {.base = mem + 100,
+		.layout = BUFFER_SEGMENTS,
 		.dtype = DT_INT32,
 		.n = 3,
 		.width = 4,
 		.unit = 4,
 		.counts = counts,
 		.displs = displs}; /* bytes 120 to 192 */
-	struct view strided = {.base = mem + 200,
-		.layout = VIEW_STRIDED,
+	struct buffer strided = {.base = mem + 200,
+		.layout = BUFFER_STRIDED,
 		.dtype = DT_INT16,
 		.n = 2,
 		.counts = sizes,
 		.displs = strides}; /* bytes 140 to 218 */
-	struct view derived = {.base = mem, .count = 5, .bytes = 50, .dtype = DT_OTHER};
+	struct buffer derived = {.base = mem, .count = 5, .bytes = 50, .dtype = DT_OTHER};
 	struct {
-		struct view v;
+		struct buffer v;
 		unsigned from, to;
 	} views[] = {
 		{segments, 120, 192},
@@ -329,24 +330,24 @@ static void test_overlap(void **state)
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
 		for (unsigned at = 0; at < 300; at++) {
 			for (unsigned len = 0; len < 90; len++) {
-				struct view s = span(mem + at, len);
+				struct buffer s = span(mem + at, len);
 				int want = len && at < views[i].to && at + len > views[i].from;
 
-				assert_int_equal(!!view_overlap(&s, &views[i].v), want);
-				assert_int_equal(!!view_overlap(&views[i].v, &s), want);
+				assert_int_equal(!!buffer_overlap(&s, &views[i].v), want);
+				assert_int_equal(!!buffer_overlap(&views[i].v, &s), want);
 			}
 		}
 	}
-	assert_true(view_overlap(&segments, &strided));
-	assert_false(view_overlap(&segments, &derived));
+	assert_true(buffer_overlap(&segments, &strided));
+	assert_false(buffer_overlap(&segments, &derived));
 	strided.counts = none;
-	assert_false(view_overlap(&strided, &segments));
+	assert_false(buffer_overlap(&strided, &segments));
 	/* A derived type in segments: its extent is the unit, its size only known from the view. */
 	segments.dtype = DT_OTHER;
 	segments.count = 5;
 	segments.bytes = 10;
-	assert_true(view_overlap(&segments, &(struct view){.base = mem + 191, .bytes = 1}));
-	assert_false(view_overlap(&segments, &(struct view){.base = mem + 192, .bytes = 1}));
+	assert_true(buffer_overlap(&segments, &(struct buffer){.base = mem + 191, .bytes = 1}));
+	assert_false(buffer_overlap(&segments, &(struct buffer){.base = mem + 192, .bytes = 1}));
 }
 
 int main(void)

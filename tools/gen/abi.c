@@ -8,6 +8,14 @@ static const char *const abi_keys[] = {"flavours", "dtype", "redop", "const", NU
 static const char *const check_keys[] = {
 	"headers", "start", "stop", "dtype_size", "dtype_null", "names", "dtypes", "redops", NULL};
 
+static void copy_name(const struct node *at, char to[static ABI_NAME_BYTES], const char *name)
+{
+	if (strlen(name) >= ABI_NAME_BYTES)
+		fail(at->at, "'%s' is too long, at most %u bytes fit", name, ABI_NAME_BYTES - 1);
+	else
+		strcpy(to, name);
+}
+
 /* ~: not there; an integer; or a symbol whose address it is. */
 static void cell_read(const struct node *n, struct abi_cell *to)
 {
@@ -17,7 +25,7 @@ static void cell_read(const struct node *n, struct abi_cell *to)
 		return;
 	if (strspn(s, "-0123456789") == 0) {
 		to->form = ABI_ADDRESS;
-		to->symbol = s;
+		copy_name(n, to->symbol, s);
 		return;
 	}
 	to->form = ABI_VALUE;
@@ -27,26 +35,28 @@ static void cell_read(const struct node *n, struct abi_cell *to)
 enum table { TABLE_DTYPE, TABLE_REDOP, TABLE_CONST };
 
 /* [what it is, a cell for each flavour]; the first may be missing in `const`. */
-static void row_read(const struct abi *a, enum table kind, const struct node *n, struct abi_row *to)
+static void row_read(const struct abi *a, enum table kind, const struct node *n, const char *name,
+	struct abi_row *to)
 {
 	unsigned first = n->n - a->nflavour;
 
 	if (n->n < a->nflavour || first > 1 || (kind != TABLE_CONST && first == 0)) {
 		fail(n->at, "'%s' needs %s and one value for each of the %u flavours (~: none)",
-			to->c.name,
+			name,
 			kind == TABLE_DTYPE   ? "a dtype"
 			: kind == TABLE_REDOP ? "a reduction"
 					      : "a C expression (may be left out)",
 			a->nflavour);
 		return;
 	}
-	to->expr = to->c.name;
+	copy_name(n, to->c.name, name);
+	to->expr = name;
 	if (kind == TABLE_DTYPE)
 		to->c.to = value_dtype(&gen, n->item[0], &to->c.derived);
 	else if (kind == TABLE_REDOP)
 		to->c.to = value_redop(&gen, n->item[0]);
 	else if (first)
-		to->expr = node_text(&gen, n->item[0], to->c.name);
+		to->expr = node_text(&gen, n->item[0], name);
 	for (unsigned i = 0; i < a->nflavour; i++)
 		cell_read(n->item[first + i], &to->c.at[i]);
 }
@@ -60,8 +70,7 @@ static void table_read(
 		if (!node_is(&gen, map->item[i], NODE_LIST, map->key[i]->text))
 			continue;
 		t->row = mem_grow(t->row, t->n, sizeof(*t->row));
-		t->row[t->n].c.name = map->key[i]->text;
-		row_read(a, kind, map->item[i], &t->row[t->n++]);
+		row_read(a, kind, map->item[i], map->key[i]->text, &t->row[t->n++]);
 	}
 }
 

@@ -42,7 +42,7 @@ static const char *find_prototype(const char *text, const char *symbol)
 }
 
 /* Splits "(int a, const int b[])" at its commas. Returns the number of parameters. */
-static unsigned split(const char *p, const char *begin[], size_t len[], unsigned max)
+static unsigned split_parameters(const char *p, const char *begin[], size_t len[], unsigned max)
 {
 	unsigned depth = 0, n = 0;
 	const char *from = p + 1;
@@ -67,7 +67,7 @@ static unsigned split(const char *p, const char *begin[], size_t len[], unsigned
 }
 
 /* Last word of a parameter, without []. */
-static const char *last_word(const char *p, size_t n)
+static const char *last_word_of(const char *p, size_t n)
 {
 	const char *bracket = memchr(p, '[', n);
 	size_t begin;
@@ -81,7 +81,7 @@ static const char *last_word(const char *p, size_t n)
 	return mem_text(p + begin, n - begin);
 }
 
-static bool accepted(const struct library *lib, const char *role, const char *name)
+static bool is_accepted_name(const struct library *lib, const char *role, const char *name)
 {
 	const struct node *list = node_get(lib->check.names, role);
 
@@ -93,7 +93,21 @@ static bool accepted(const struct library *lib, const char *role, const char *na
 	return false;
 }
 
-int check_names(const struct library *lib, const struct func *f, const char *text)
+/* A header may leave names out: then the last word is the type's. */
+static bool is_type_name(const struct func *f, const char *word)
+{
+	static const char *const c_types[] = {"void", "char", "int", "long", "double", "float"};
+
+	for (size_t i = 0; i < sizeof(c_types) / sizeof(*c_types); i++)
+		if (strcmp(c_types[i], word) == 0)
+			return true;
+	for (unsigned i = 0; i < f->spec->types.n; i++)
+		if (strcmp(f->spec->types.item[i].name, word) == 0)
+			return true;
+	return false;
+}
+
+int check_param_names(const struct library *lib, const struct func *f, const char *text)
 {
 	const char *begin[API_ARGS_MAX], *open = find_prototype(text, f->symbol);
 	size_t len[API_ARGS_MAX];
@@ -102,10 +116,10 @@ int check_names(const struct library *lib, const struct func *f, const char *tex
 
 	if (!open)
 		return -1;
-	n = split(open, begin, len, API_ARGS_MAX);
+	n = split_parameters(open, begin, len, API_ARGS_MAX);
 	/* f(void), or f() of old, which a compiler takes for anything */
 	if (n == 1 && !memchr(begin[0], '*', len[0])) {
-		const char *only = last_word(begin[0], len[0]);
+		const char *only = last_word_of(begin[0], len[0]);
 
 		if (!*only || strcmp(only, "void") == 0)
 			n = 0;
@@ -116,11 +130,11 @@ int check_names(const struct library *lib, const struct func *f, const char *tex
 	}
 	for (unsigned i = 0; i < n; i++) {
 		const struct param *p = &f->args.item[i];
-		const char *name = last_word(begin[i], len[i]);
+		const char *name = last_word_of(begin[i], len[i]);
 
-		if (p->role == ROLE_NONE)
+		if (p->role == ROLE_NONE || is_type_name(f, name))
 			continue;
-		if (accepted(lib, p->name, name))
+		if (is_accepted_name(lib, p->name, name))
 			agree++;
 		else
 			fail(p->at,

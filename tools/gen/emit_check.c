@@ -16,12 +16,13 @@ static void put_headers(struct out *o, const struct library *lib)
 		const char *name = node_text(&gen, lib->check.headers->item[i], "");
 
 		if (i) /* only the first must exist */
-			put(o, "#if __has_include(<%s>)\n#include <%s>\n#endif\n", name, name);
+			put_format(
+				o, "#if __has_include(<%s>)\n#include <%s>\n#endif\n", name, name);
 		else
-			put(o, "#include <%s>\n", name);
+			put_format(o, "#include <%s>\n", name);
 	}
-	put(o, "#include <dlfcn.h>\n#include <stddef.h>\n");
-	put(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
+	put_format(o, "#include <dlfcn.h>\n#include <stddef.h>\n");
+	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
 static void put_types(struct out *o, const struct library *lib)
@@ -31,29 +32,32 @@ static void put_types(struct out *o, const struct library *lib)
 		const char *n = t->name;
 
 		if (t->handle)
-			put(o, "_Static_assert(sizeof(%s) == 4 || sizeof(%s) == 8, \"%s\");\n", n,
+			put_format(o,
+				"_Static_assert(sizeof(%s) == 4 || sizeof(%s) == 8, \"%s\");\n", n,
 				n, n);
 		else if (t->ctype == CT_I64)
-			put(o, "_Static_assert(sizeof(%s) == 8 && (%s)-1 < 0, \"%s\");\n", n, n, n);
+			put_format(o, "_Static_assert(sizeof(%s) == 8 && (%s)-1 < 0, \"%s\");\n", n,
+				n, n);
 		else if (t->ctype == CT_I32)
-			put(o, "_Static_assert(sizeof(%s) == 4, \"%s\");\n", n, n);
+			put_format(o, "_Static_assert(sizeof(%s) == 4, \"%s\");\n", n, n);
 		else if (t->ctype == CT_P)
-			put(o, "_Static_assert(sizeof(%s) == 8, \"%s\");\n", n, n);
+			put_format(o, "_Static_assert(sizeof(%s) == 8, \"%s\");\n", n, n);
 		else if (t->ctype == CT_STRUCT)
-			put(o, "_Static_assert(sizeof(%s) == %u, \"%s\");\n", n, t->words * 8u, n);
+			put_format(o, "_Static_assert(sizeof(%s) == %u, \"%s\");\n", n,
+				t->words * 8u, n);
 	}
 }
 
 static void put_prototype(struct out *o, const struct func *f)
 {
-	put(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(", f->symbol,
+	put_format(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(", f->symbol,
 		f->ret.spelling);
 	if (!f->args.n)
-		put(o, "void");
+		put_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++)
-		put(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
-	put(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n", f->spec->base,
-		f->at.line, f->at.col, f->symbol);
+		put_format(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
+	put_format(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n",
+		f->spec->base, f->at.line, f->at.col, f->symbol);
 }
 
 /* form 0: the implementation has no such constant; 1: value; 2: the address of symbol. */
@@ -84,20 +88,20 @@ static const char helpers[] =
 
 static void put_helpers(struct out *o, const struct library *lib)
 {
-	put(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
+	put_format(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
 	if (!lib->check.dtype_size)
 		return;
-	put(o, "\n#define SIZE(h, bytes) \\\n\tdo { \\\n\t\tint size = -1; \\\n\t\t");
+	put_format(o, "\n#define SIZE(h, bytes) \\\n\tdo { \\\n\t\tint size = -1; \\\n\t\t");
 	for (const char *c = lib->check.dtype_size; *c; c++) {
 		if (c[0] == '{' && c[1] == '}') {
-			put(o, "h");
+			put_format(o, "h");
 			c++;
 		} else {
-			put(o, "%c", *c);
+			put_format(o, "%c", *c);
 		}
 	}
-	put(o, "; \\\n\t\tif (size == (bytes)) \\\n\t\t\tsizes++; \\\n\t\telse \\\n");
-	put(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
+	put_format(o, "; \\\n\t\tif (size == (bytes)) \\\n\t\t\tsizes++; \\\n\t\telse \\\n");
+	put_format(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
 }
 
 /* guard: the row's name is a macro, and may be missing in this version of the header. */
@@ -109,17 +113,16 @@ static void put_table(struct out *o, const struct library *lib, const struct abi
 		const struct abi_cell *x = &r->c.at[flavour];
 
 		if (guard) {
-			put(o, "#ifdef %s\n", r->expr);
+			put_format(o, "#ifdef %s\n", r->expr);
 			if (t == &lib->abi.dtype && lib->check.dtype_null)
-				put(o, "\tif (%s == %s)\n\t\tabsent++;\n\telse\n", r->expr,
+				put_format(o, "\tif (%s == %s)\n\t\tabsent++;\n\telse\n", r->expr,
 					lib->check.dtype_null);
 		}
-		put(o, "\tconstant(\"%s\", (int64_t)(intptr_t)(%s), sizeof(%s), ", r->c.name,
+		put_format(o, "\tconstant(\"%s\", (int64_t)(intptr_t)(%s), sizeof(%s), ", r->c.name,
 			r->expr, r->expr);
-		put(o, "%u, %lld, \"%s\");\n", x->form, (long long)x->value,
-			x->symbol ? x->symbol : "");
+		put_format(o, "%u, %lld, \"%s\");\n", x->form, (long long)x->value, x->symbol);
 		if (guard)
-			put(o, "#else\n\tabsent++;\n#endif\n");
+			put_format(o, "#else\n\tabsent++;\n#endif\n");
 	}
 }
 
@@ -142,27 +145,27 @@ static void put_enum(struct out *o, const char *text, const struct node *map,
 			fail(map->item[i]->at, "%s: no value of the file means '%s'", name,
 				node_text(&gen, map->item[i], ""));
 		else if (!has_word(text, name))
-			put(o, "\tabsent++; /* %s */\n", name);
+			put_format(o, "\tabsent++; /* %s */\n", name);
 		else
-			put(o, "\tconstant(\"%s\", %s, 4, 1, %lld, \"\");\n", name, name,
+			put_format(o, "\tconstant(\"%s\", %s, 4, 1, %lld, \"\");\n", name, name,
 				(long long)v->value);
 	}
 }
 
 static void put_sizes(struct out *o, const struct library *lib)
 {
-	put(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
+	put_format(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
 	for (unsigned i = 0; i < lib->abi.dtype.n; i++) {
 		const struct abi_row *r = &lib->abi.dtype.row[i];
 
 		if (r->c.to == DT_OTHER)
 			continue;
-		put(o, "#ifdef %s\n", r->expr);
+		put_format(o, "#ifdef %s\n", r->expr);
 		if (lib->check.dtype_null)
-			put(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
-		put(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
+			put_format(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
+		put_format(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
 	}
-	put(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
+	put_format(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
 }
 
 void emit_check(const struct library *lib, const struct funcs *f, const char *preprocessed,
@@ -171,7 +174,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	struct out *o = out_new(path);
 	unsigned declared = 0, names = 0;
 	size_t len;
-	char *text = read_file(preprocessed, &len);
+	char *text = gen_read_file(preprocessed, &len);
 
 	if (!lib->check.headers) {
 		fail((struct pos){lib->spec->path, 1, 1},
@@ -181,7 +184,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	put_headers(o, lib);
 	put_types(o, lib);
 	for (unsigned i = 0; i < f->n; i++) {
-		int agree = check_names(lib, f->item[i], text);
+		int agree = check_param_names(lib, f->item[i], text);
 
 		if (agree < 0)
 			continue;
@@ -190,25 +193,27 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 		put_prototype(o, f->item[i]);
 	}
 	put_helpers(o, lib);
-	put(o, "\nint main(void)\n{\n");
+	put_format(o, "\nint main(void)\n{\n");
 	for (unsigned i = 0; i < lib->abi.nflavour; i++) {
-		put(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
+		put_format(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
 		put_table(o, lib, &lib->abi.dtype, i, true);
 		put_table(o, lib, &lib->abi.redop, i, true);
 		put_table(o, lib, &lib->abi.constant, i, false);
 	}
 	if (lib->abi.nflavour)
-		put(o, "#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
+		put_format(o,
+			"#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
 			lib->spec->base);
 	put_enum(o, text, lib->check.dtypes, &lib->spec->dtype, false);
 	put_enum(o, text, lib->check.redops, &lib->spec->redop, true);
 	if (lib->check.dtype_size)
 		put_sizes(o, lib);
-	put(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n", lib->spec->library,
-		declared, f->n);
-	put(o, "\t\t\"%u parameter names, %%u constants (%%u not in the header), \"\n", names);
-	put(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
-	put(o, "\treturn bad%s;\n}\n",
+	put_format(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n",
+		lib->spec->library, declared, f->n);
+	put_format(
+		o, "\t\t\"%u parameter names, %%u constants (%%u not in the header), \"\n", names);
+	put_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
+	put_format(o, "\treturn bad%s;\n}\n",
 		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
 	/* Nothing compared would look like success. */
 	if (!declared)

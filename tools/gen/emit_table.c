@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_table.c: what libprobe knows of every wrapper, sorted by symbol. */
+/*
+ * api_table.c: what libprobe knows of every wrapper, sorted by symbol. Every process of a job maps it, most never use it:
+ * no table holds a pointer, which the loader would have to write and the kernel to copy the page of. Pointers are put
+ * in by api_fill(), in the process that needs them.
+ */
 #include "gen.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/dtype.h"
 
@@ -18,6 +23,8 @@ static const char *const task_c[] = {
 	[TASK_COMM_NEW] = "TASK_COMM_NEW",
 	[TASK_COMM_END] = "TASK_COMM_END",
 	[TASK_COMM_NAME] = "TASK_COMM_NAME",
+	[TASK_WIN_NEW] = "TASK_WIN_NEW",
+	[TASK_WIN_END] = "TASK_WIN_END",
 	[TASK_MATCH] = "TASK_MATCH",
 	[TASK_INIT] = "TASK_INIT",
 	[TASK_FINALIZE] = "TASK_FINALIZE",
@@ -55,7 +62,7 @@ static const char *const where_c[] = {
 	[ON_SENDER] = "ON_SENDER",
 };
 
-static const char *upper(const char *prefix, const char *name)
+static const char *upper_with_prefix(const char *prefix, const char *name)
 {
 	char *s = mem_print("%s%s", prefix, name);
 
@@ -69,17 +76,29 @@ static const char *word_c(unsigned w)
 {
 	if (w == ROLE_NONE)
 		return "ROLE_NONE";
-	return w < ROLE_NROLES ? upper("ROLE_", role_name[w]) : upper("TERM_", term_name[w]);
+	return w < ROLE_NROLES ? upper_with_prefix("ROLE_", role_name[w])
+			       : upper_with_prefix("TERM_", term_name[w]);
+}
+
+/* Rows hold names of at most so many bytes, with the 0 at their end. */
+#define NAME_BYTES 48u
+
+static const char *bounded_name(const char *name)
+{
+	if (strlen(name) >= NAME_BYTES)
+		gen_die("%s: a name of %zu bytes; at most %u fit", name, strlen(name),
+			NAME_BYTES - 1);
+	return name;
 }
 
 static void put_words(struct out *o, const char *field, const uint8_t *w, unsigned n)
 {
 	if (!n)
 		return;
-	put(o, ", .%s = {", field);
+	put_format(o, ", .%s = {", field);
 	for (unsigned i = 0; i < n; i++)
-		put(o, "%s%s", i ? ", " : "", word_c(w[i]));
-	put(o, "}, .n%s = %u", field, n);
+		put_format(o, "%s%s", i ? ", " : "", word_c(w[i]));
+	put_format(o, "}, .n%s = %u", field, n);
 }
 
 static void put_extents(
@@ -87,46 +106,48 @@ static void put_extents(
 {
 	if (!n)
 		return;
-	put(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
+	put_format(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
 	for (unsigned i = 0; i < n; i++) {
 		const struct extent *e = &list[i];
 
-		put(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s", form_c[e->form],
-			where_c[e->where], word_c(e->buf), word_c(e->dtype));
+		put_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
+			form_c[e->form], where_c[e->where], word_c(e->buf), word_c(e->dtype));
 		put_words(o, "term", e->term, e->nterm);
 		put_words(o, "offset", e->offset, e->noffset);
 		if (e->counts)
-			put(o, ", .counts = %s", word_c(e->counts));
+			put_format(o, ", .counts = %s", word_c(e->counts));
 		if (e->displs)
-			put(o, ", .displs = %s", word_c(e->displs));
+			put_format(o, ", .displs = %s", word_c(e->displs));
 		if (e->length)
-			put(o, ", .length = %s", word_c(e->length));
-		put(o, "},\n");
+			put_format(o, ", .length = %s", word_c(e->length));
+		put_format(o, "},\n");
 	}
-	put(o, "\t\t},\n");
+	put_format(o, "\t\t},\n");
 }
 
 static void put_kinds(struct out *o, const struct kinds *k)
 {
-	put(o, "static const struct kind kinds[] = {\n");
+	put_format(o, "static struct kind kinds[] = {\n");
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct kind *x = &k->item[i];
 
-		put(o,
-			"\t{ /* %u */\n\t\t.name = \"%s\", .op = \"%s\", .collective = %s, .rooted "
-			"= %s,\n",
-			i, x->name, x->op, x->collective ? "true" : "false",
-			x->rooted ? "true" : "false");
+		put_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i, x->name,
+			x->collective ? "true" : "false", x->rooted ? "true" : "false");
 		put_extents(o, "nin", "in", x->in, x->nin);
 		put_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {
-			put(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n", word_c(x->alt_buf),
+			put_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n", word_c(x->alt_buf),
 				x->alt_no_out ? "true" : "false");
 			put_extents(o, "alt_nin", "alt_in", x->alt_in, x->alt_nin);
 		}
-		put(o, "\t},\n");
+		put_format(o, "\t},\n");
 	}
-	put(o,
+	put_format(o, "};\n\nstatic const struct {\n\tchar name[%u], op[%u];\n} kind_names[] = {\n",
+		NAME_BYTES, NAME_BYTES);
+	for (unsigned i = 0; i < k->n; i++)
+		put_format(o, "\t{\"%s\", \"%s\"},\n", bounded_name(k->item[i].name),
+			bounded_name(k->item[i].op));
+	put_format(o,
 		"};\n\nconst struct kind *const kind_table = kinds;\nconst unsigned kind_count = "
 		"%u;\n",
 		k->n);
@@ -138,66 +159,101 @@ static void put_buf_dtypes(struct out *o, const struct func *f)
 		const struct param *p = &f->args.item[i];
 
 		if (p->role >= ROLE_SEND && p->role <= ROLE_BUF && p->type.dtype)
-			put(o, "\t\t.buf_dtype[%s] = %s,\n", word_c(p->role),
-				upper("DT_", dtype_info(p->type.dtype)->name));
+			put_format(o, "\t\t.buf_dtype[%s] = %s,\n", word_c(p->role),
+				upper_with_prefix("DT_", dtype_info(p->type.dtype)->name));
 	}
+}
+
+static void put_name(struct out *o, const struct func *f)
+{
+	put_format(o, "\t{\"%s\", \"%s\", \"%s\", LIB_%s, %u},\n", bounded_name(f->symbol),
+		bounded_name(f->list), f->how ? bounded_name(f->how) : "",
+		upper_with_prefix("", f->spec->library), f->kind ? f->kind_id + 1 : 0);
 }
 
 static void put_spec(struct out *o, const struct func *f)
 {
-	put(o, "\t{\n\t\t.symbol = \"%s\", .list_name = \"%s\", .lib = &lib_%s,\n\t\t", f->symbol,
-		f->list, f->spec->library);
-	if (f->kind)
-		put(o, ".kind = &kinds[%u], ", f->kind_id);
-	put(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
-		sub_c[f->sub], upper("DONE_", completion_name[f->completion]), f->args.n);
-	if (f->how)
-		put(o, "\t\t.how = \"%s\",\n", f->how);
+	put_format(o, "\t{ /* %s */\n\t\t", f->symbol);
+	put_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
+		sub_c[f->sub], upper_with_prefix("DONE_", completion_name[f->completion]),
+		f->args.n);
 	put_buf_dtypes(o, f);
 	if (f->args.n) {
-		put(o, "\t\t.args = {\n");
+		put_format(o, "\t\t.args = {\n");
 		for (unsigned i = 0; i < f->args.n; i++) {
 			const struct param *p = &f->args.item[i];
 			bool array = p->role >= ROLE_SCOUNTS && p->role <= ROLE_RDISPLS;
 
-			put(o, "\t\t\t{%s, %s, %u, %u},\n", word_c(p->role),
+			put_format(o, "\t\t\t{%s, %s, %u, %u},\n", word_c(p->role),
 				ctype_name[p->type.ctype],
 				array && p->type.points_void ? f->spec->counts : p->type.elem,
 				p->type.words);
 		}
-		put(o, "\t\t},\n\t\t.at = {");
+		put_format(o, "\t\t},\n\t\t.at = {");
 		for (unsigned i = 0; i < f->args.n; i++)
 			if (f->args.item[i].role)
-				put(o, "[%s] = %u, ", word_c(f->args.item[i].role), i + 1);
-		put(o, "},\n");
+				put_format(o, "[%s] = %u, ", word_c(f->args.item[i].role), i + 1);
+		put_format(o, "},\n");
 	}
-	put(o, "\t},\n");
+	put_format(o, "\t},\n");
 }
 
-static const char functions[] = "struct api *api_find(const char *symbol)\n"
+/* Several threads may fill at once: they write the same. */
+static const char functions[] = "void api_fill(void)\n"
+				"{\n"
+				"\tstatic _Atomic bool filled;\n"
+				"\n"
+				"\tif (atomic_load_explicit(&filled, memory_order_acquire))\n"
+				"\t\treturn;\n"
+				"\tfor (unsigned i = 0; i < kind_count; i++) {\n"
+				"\t\tkinds[i].name = kind_names[i].name;\n"
+				"\t\tkinds[i].op = kind_names[i].op;\n"
+				"\t}\n"
+				"\tfor (unsigned i = 0; i < api_count; i++) {\n"
+				"\t\tstruct api_spec *s = &specs[i];\n"
+				"\n"
+				"\t\tif (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))\n"
+				"\t\t\tcontinue;\n"
+				"\t\ts->symbol = names[i].symbol;\n"
+				"\t\ts->list_name = names[i].list_name;\n"
+				"\t\ts->how = names[i].how[0] ? names[i].how : NULL;\n"
+				"\t\ts->lib = libs[names[i].lib];\n"
+				"\t\ts->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;\n"
+				"\t\t__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);\n"
+				"\t}\n"
+				"\tatomic_store_explicit(&filled, true, memory_order_release);\n"
+				"}\n"
+				"\n"
+				"struct api *api_find(const char *symbol)\n"
 				"{\n"
 				"\tunsigned lo = 0, hi = api_count;\n"
 				"\n"
 				"\twhile (lo < hi) {\n"
 				"\t\tunsigned mid = lo + (hi - lo) / 2;\n"
-				"\t\tint c = strcmp(symbol, specs[mid].symbol);\n"
+				"\t\tint c = strcmp(symbol, names[mid].symbol);\n"
 				"\n"
-				"\t\tif (c == 0)\n"
+				"\t\tif (c == 0) {\n"
+				"\t\t\tapi_fill();\n"
 				"\t\t\treturn &api_table[mid];\n"
+				"\t\t}\n"
 				"\t\tif (c < 0)\n"
 				"\t\t\thi = mid;\n"
 				"\t\telse\n"
 				"\t\t\tlo = mid + 1;\n"
 				"\t}\n"
 				"\treturn NULL;\n"
-				"}\n"
-				"\n"
-				"void *api_wrapper(const struct api *a)\n"
-				"{\n"
-				"\tif (a < api_table || a >= api_table + api_count)\n"
-				"\t\treturn NULL;\n"
-				"\treturn wrappers[a - api_table];\n"
 				"}\n";
+
+/* A switch, which compilers turn into code: a table of addresses would be written at every start. */
+static void put_wrappers(struct out *o, const struct funcs *f)
+{
+	put_format(o, "\nvoid *api_wrapper(const struct api *a)\n{\n"
+		      "\tif (a < api_table || a >= api_table + api_count)\n\t\treturn NULL;\n"
+		      "\tswitch (a - api_table) {\n");
+	for (unsigned i = 0; i < f->n; i++)
+		put_format(o, "\tcase %u:\n\t\treturn (void *)%s;\n", i, f->item[i]->symbol);
+	put_format(o, "\t}\n\treturn NULL;\n}\n");
+}
 
 void emit_api_table(
 	const struct library *libs, unsigned nlib, const struct kinds *k, const struct funcs *f)
@@ -205,19 +261,29 @@ void emit_api_table(
 	struct out *o = out_new("api_table.c");
 
 	put_head(o, "configs/apis", "Sorted by symbol.");
-	put(o, "#include <string.h>\n\n#include \"wrappers.h\"\n\n");
+	put_format(o, "#include <string.h>\n\n#include \"wrappers.h\"\n\n");
 	for (unsigned i = 0; i < nlib; i++)
-		put(o, "extern const struct lib lib_%s;\n", libs[i].spec->library);
-	put(o, "\n");
+		put_format(o, "extern const struct adapter adapter_%s;\n", libs[i].spec->library);
+	put_format(o, "\n");
 	put_kinds(o, k);
-	put(o, "\nstatic const struct api_spec specs[] = {\n");
+	put_format(o, "\nenum {");
+	for (unsigned i = 0; i < nlib; i++)
+		put_format(o, " %s,", upper_with_prefix("LIB_", libs[i].spec->library));
+	put_format(o, " };\n\nstatic const struct adapter *const libs[] = {");
+	for (unsigned i = 0; i < nlib; i++)
+		put_format(o, "&adapter_%s, ", libs[i].spec->library);
+	put_format(o,
+		"};\n\n/* What is a pointer in a row of specs[]. lib: of libs[]; kind: of kinds[], "
+		"from 1 on. "
+		"*/\nstatic const struct {\n\tchar symbol[%u], list_name[%u], how[%u];\n"
+		"\tuint8_t lib, kind;\n} names[] = {\n",
+		NAME_BYTES, NAME_BYTES, NAME_BYTES);
+	for (unsigned i = 0; i < f->n; i++)
+		put_name(o, f->item[i]);
+	put_format(o, "};\n\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
 		put_spec(o, f->item[i]);
-	put(o, "};\n\nstruct api api_table[] = {\n");
-	for (unsigned i = 0; i < f->n; i++)
-		put(o, "\t{.spec = &specs[%u]},\n", i);
-	put(o, "};\n\nstatic void *const wrappers[] = {\n");
-	for (unsigned i = 0; i < f->n; i++)
-		put(o, "\t(void *)%s,\n", f->item[i]->symbol);
-	put(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
+	put_format(o, "};\n\nstruct api api_table[%u];\nconst unsigned api_count = %u;\n\n%s", f->n,
+		f->n, functions);
+	put_wrappers(o, f);
 }

@@ -30,7 +30,7 @@ static const char *c_type(const struct type *t)
 }
 
 /* Member of union arg. */
-static const char *member(const struct type *t)
+static const char *union_member_of(const struct type *t)
 {
 	switch (t->ctype) {
 	case CT_I8:
@@ -54,13 +54,13 @@ static const char *member(const struct type *t)
 static void put_params(struct out *o, const struct func *f, bool names)
 {
 	if (!f->args.n)
-		put(o, "void");
+		put_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const char *type = c_type(&f->args.item[i].type);
 
-		put(o, "%s%s", i ? ", " : "", type);
+		put_format(o, "%s%s", i ? ", " : "", type);
 		if (names)
-			put(o, "%sa%u", type[strlen(type) - 1] == '*' ? "" : " ", i);
+			put_format(o, "%sa%u", type[strlen(type) - 1] == '*' ? "" : " ", i);
 	}
 }
 
@@ -68,80 +68,80 @@ void emit_prototype(struct out *o, const struct func *f, bool names)
 {
 	const char *ret = c_type(&f->ret);
 
-	put(o, "%s%s%s(", ret, ret[strlen(ret) - 1] == '*' ? "" : " ", f->symbol);
+	put_format(o, "%s%s%s(", ret, ret[strlen(ret) - 1] == '*' ? "" : " ", f->symbol);
 	put_params(o, f, names);
-	put(o, ")");
+	put_format(o, ")");
 }
 
 static void put_packed(struct out *o, const struct func *f)
 {
-	put(o, "\tunion arg v[] = {");
+	put_format(o, "\tunion arg v[] = {");
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct type *t = &f->args.item[i].type;
 
-		put(o, "%s{.%s = %sa%u}", i ? ", " : "", member(t),
+		put_format(o, "%s{.%s = %sa%u}", i ? ", " : "", union_member_of(t),
 			t->ctype == CT_STRUCT ? "&" : "", i);
 	}
-	put(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
+	put_format(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
 }
 
 /* The call with the arguments as they stand in v[]. */
 static void put_real(struct out *o, const struct func *f)
 {
-	put(o, "real(");
+	put_format(o, "real(");
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct type *t = &f->args.item[i].type;
 
-		put(o, "%s", i ? ", " : "");
+		put_format(o, "%s", i ? ", " : "");
 		if (t->ctype == CT_STRUCT)
-			put(o, "*(%s *)v[%u].p", c_type(t), i);
+			put_format(o, "*(%s *)v[%u].p", c_type(t), i);
 		else if (t->ctype == CT_P || t->ctype == CT_I64 || t->ctype == CT_U64 ||
 			 t->ctype == CT_F64)
-			put(o, "v[%u].%s", i, member(t));
+			put_format(o, "v[%u].%s", i, union_member_of(t));
 		else
-			put(o, "(%s)v[%u].%s", c_type(t), i, member(t));
+			put_format(o, "(%s)v[%u].%s", c_type(t), i, union_member_of(t));
 	}
-	put(o, ")");
+	put_format(o, ")");
 }
 
 static void put_last(struct out *o, const struct func *f)
 {
 	switch (f->ret.ctype) {
 	case CT_VOID:
-		put(o, "\t");
+		put_format(o, "\t");
 		put_real(o, f);
-		put(o, ";\n\tcall_leave(&c, 0);\n");
+		put_format(o, ";\n\tcall_leave(&c, 0);\n");
 		break;
 	case CT_P:
-		put(o, "\treturn (%s)call_leave(&c, (int64_t)", c_type(&f->ret));
+		put_format(o, "\treturn (%s)call_leave(&c, (int64_t)", c_type(&f->ret));
 		put_real(o, f);
-		put(o, ");\n");
+		put_format(o, ");\n");
 		break;
 	default:
-		put(o, "\treturn (%s)call_leave(&c, %s", c_type(&f->ret),
+		put_format(o, "\treturn (%s)call_leave(&c, %s", c_type(&f->ret),
 			f->ret.ctype == CT_U64 ? "(int64_t)" : "");
 		put_real(o, f);
-		put(o, ");\n");
+		put_format(o, ");\n");
 		break;
 	}
 }
 
 static void emit_wrapper(struct out *o, const struct func *f, unsigned id)
 {
-	put(o, "\n");
+	put_format(o, "\n");
 	emit_prototype(o, f, true);
-	put(o, "\n{\n\ttypedef %s fn(", c_type(&f->ret));
+	put_format(o, "\n{\n\ttypedef %s fn(", c_type(&f->ret));
 	put_params(o, f, false);
-	put(o, ");\n\tstruct api *const f = &api_table[%u];\n\n\tif (WRAPPER_OFF(f))%s\n", id,
-		f->ret.ctype == CT_VOID ? " {" : "");
-	put(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
+	put_format(o, ");\n\tstruct api *const f = &api_table[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
+		id, f->ret.ctype == CT_VOID ? " {" : "");
+	put_format(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
 	for (unsigned i = 0; i < f->args.n; i++)
-		put(o, "%sa%u", i ? ", " : "", i);
-	put(o, ");\n%s", f->ret.ctype == CT_VOID ? "\t\treturn;\n\t}\n" : "");
+		put_format(o, "%sa%u", i ? ", " : "", i);
+	put_format(o, ");\n%s", f->ret.ctype == CT_VOID ? "\t\treturn;\n\t}\n" : "");
 	put_packed(o, f);
-	put(o, "\tWRAPPER_ENTER(f, v, %s);\n", c_type(&f->ret));
+	put_format(o, "\tWRAPPER_ENTER(f, v, %s);\n", c_type(&f->ret));
 	put_last(o, f);
-	put(o, "}\n");
+	put_format(o, "}\n");
 }
 
 void emit_wrappers(const struct library *lib, const struct funcs *f)
@@ -150,7 +150,7 @@ void emit_wrappers(const struct library *lib, const struct funcs *f)
 	struct out *o = out_new(mem_print("wrap_%s.c", s->library));
 
 	put_head(o, s->base, "Shape: preload/call/wrapper.h.");
-	put(o, "#include \"wrappers.h\"\n#include \"%s_gen.h\"\n", s->library);
+	put_format(o, "#include \"wrappers.h\"\n#include \"%s_gen.h\"\n", s->library);
 	emit_table_rows(o, lib);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->item[i]->spec == s)
@@ -163,21 +163,22 @@ void emit_prototypes(const struct funcs *f)
 	bool seen[UINT16_MAX + 1] = {false};
 
 	put_head(o, "configs/apis", "All exported wrappers.");
-	put(o, "#ifndef PROBE_GEN_WRAPPERS_H\n#define PROBE_GEN_WRAPPERS_H\n\n#include "
-	       "\"call/wrapper.h\"\n\n");
+	put_format(o, "#ifndef PROBE_GEN_WRAPPERS_H\n#define PROBE_GEN_WRAPPERS_H\n\n#include "
+		      "\"call/wrapper.h\"\n\n");
 	for (unsigned i = 0; i < f->n; i++) {
 		for (unsigned j = 0; j < f->item[i]->args.n; j++) {
 			unsigned words = f->item[i]->args.item[j].type.words;
 
 			if (words && !seen[words])
-				put(o, "struct words%u {\n\tuint64_t w[%u];\n};\n", words, words);
+				put_format(o, "struct words%u {\n\tuint64_t w[%u];\n};\n", words,
+					words);
 			seen[words] = true;
 		}
 	}
 	for (unsigned i = 0; i < f->n; i++) {
-		put(o, "WRAPPER_EXPORT ");
+		put_format(o, "WRAPPER_EXPORT ");
 		emit_prototype(o, f->item[i], false);
-		put(o, ";\n");
+		put_format(o, ";\n");
 	}
-	put(o, "\n#endif\n");
+	put_format(o, "\n#endif\n");
 }

@@ -5,7 +5,7 @@
  *
  *	kinds.c   kinds.yaml
  *	abi.c     constants that differ between implementations, and what to compare a file with
- *	emit_*.c  what is written; out.c writes it, and only when no error was found
+ *	emit_*.c  what is written; emit.c writes it, and only when no error was found
  *
  * Every mistake in a file is reported as file:line:column, what is wrong and what would be right; then nothing is
  * written. Memory is never given back: the process lives for milliseconds.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "call/api.h"
+#include "api/api.h"
 #include "spec/spec.h"
 #include "wrappers/tables.h"
 
@@ -33,11 +33,11 @@ extern struct spec_load gen;
 #define mem_grow(array, n, size) load_grow(&gen, array, n, size)
 
 /* Ends the process with 2: wrong usage, unreadable file, no memory. */
-_Noreturn void die(const char *fmt, ...) LOAD_PRINTF(1, 2);
-int finish(void); /* the exit status: 1 after a report */
+_Noreturn void gen_die(const char *fmt, ...) LOAD_PRINTF(1, 2);
+int gen_exit_status(void); /* the exit status: 1 after a report */
 
-const char *base_name(const char *path);
-char *read_file(const char *path, size_t *len); /* dies */
+const char *gen_base_name(const char *path);
+char *gen_read_file(const char *path, size_t *len); /* dies */
 /* The top map of a file; NULL after a report. */
 struct node *yaml_read(const char *path);
 
@@ -84,7 +84,7 @@ void library_read(struct library *lib, struct spec *s);
 
 struct out;
 struct out *out_new(const char *name);
-void put(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
+void put_format(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
 void put_c_text(struct out *o, const char *s, size_t n); /* as the inside of a C string literal */
 void put_head(struct out *o, const char *from, const char *what);
 /* Writes every file that differs from what is there, into dir (NULL: `name` is the path). */
@@ -110,7 +110,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
  * Compares the roles of f with the parameter names of its prototype in `text`. Returns how many agree, -1 if the
  * text does not declare f.
  */
-int check_names(const struct library *lib, const struct func *f, const char *text);
+int check_param_names(const struct library *lib, const struct func *f, const char *text);
 /* True if `word` stands in the text by itself. */
 bool has_word(const char *text, const char *word);
 

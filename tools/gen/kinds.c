@@ -20,7 +20,9 @@ static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all
 	"all_gather_v", "gather", "gather_v", "scatter", "scatter_v", "reduce_scatter",
 	"reduce_scatter_v", "all_to_all", "all_to_all_v", "scan", "exscan", "barrier", "send",
 	"recv", "send_recv", "neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
-	"neighbor_all_to_all_v", NULL};
+	"neighbor_all_to_all_v", "put", "get", "accumulate", "get_accumulate", "fetch_and_op",
+	"compare_and_swap", "win_fence", "win_lock", "win_unlock", "win_flush", "win_post",
+	"win_start", "win_complete", "win_wait", "file_read", "file_write", "file_sync", NULL};
 
 /* An extent being read; p is the next character of node->text. */
 struct cursor {
@@ -29,7 +31,7 @@ struct cursor {
 	bool bad;
 };
 
-static void complain(struct cursor *c, const char *what)
+static void report_expected(struct cursor *c, const char *what)
 {
 	if (!c->bad)
 		fail(node_column(c->node, (size_t)(c->p - c->node->text)), "'%s': expected %s",
@@ -37,7 +39,7 @@ static void complain(struct cursor *c, const char *what)
 	c->bad = true;
 }
 
-static bool take(struct cursor *c, const char *s)
+static bool take_symbol(struct cursor *c, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -49,39 +51,39 @@ static bool take(struct cursor *c, const char *s)
 	return true;
 }
 
-static void need(struct cursor *c, const char *s)
+static void expect_symbol(struct cursor *c, const char *s)
 {
-	if (!take(c, s))
-		complain(c, s);
+	if (!take_symbol(c, s))
+		report_expected(c, s);
 }
 
-static size_t word(struct cursor *c)
+static size_t letters_length(struct cursor *c)
 {
 	while (*c->p == ' ')
 		c->p++;
 	return strspn(c->p, "abcdefghijklmnopqrstuvwxyz");
 }
 
-static uint8_t role(struct cursor *c, uint8_t first, uint8_t last, const char *what)
+static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const char *what)
 {
-	size_t n = word(c);
+	size_t n = letters_length(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 
 	if (r < first || r > last) {
-		complain(c, what);
+		report_expected(c, what);
 		return ROLE_NONE;
 	}
 	c->p += n;
 	return (uint8_t)r;
 }
 
-static uint8_t counts(struct cursor *c)
+static uint8_t read_counts_role(struct cursor *c)
 {
-	size_t n = word(c);
+	size_t n = letters_length(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 
 	if (r != ROLE_SCOUNTS && r != ROLE_RCOUNTS) {
-		complain(c, "scounts or rcounts");
+		report_expected(c, "scounts or rcounts");
 		return ROLE_NONE;
 	}
 	c->p += n;
@@ -89,14 +91,14 @@ static uint8_t counts(struct cursor *c)
 }
 
 /* One factor: a count role or a term. */
-static uint8_t factor(struct cursor *c)
+static uint8_t read_factor(struct cursor *c)
 {
-	size_t n = word(c);
+	size_t n = letters_length(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 	int t = name_find(term_name, TERM_NTERMS, c->p, n);
 
 	if (t < 0 && r != ROLE_COUNT && r != ROLE_SCOUNT && r != ROLE_RCOUNT && r != ROLE_NITEMS) {
-		complain(c,
+		report_expected(c,
 			"count, scount, rcount, nitems, size, lsize, rank, indegree or outdegree");
 		return ROLE_NONE;
 	}
@@ -104,65 +106,65 @@ static uint8_t factor(struct cursor *c)
 	return (uint8_t)(t >= 0 ? t : r);
 }
 
-static uint8_t product(struct cursor *c, uint8_t *terms, unsigned max)
+static uint8_t read_product(struct cursor *c, uint8_t *terms, unsigned max)
 {
 	uint8_t n = 0;
 
 	do {
 		if (n == max) {
-			complain(c, max == 2 ? "at most 2 factors" : "at most 3 factors");
+			report_expected(c, max == 2 ? "at most 2 factors" : "at most 3 factors");
 			return n;
 		}
-		terms[n++] = factor(c);
-	} while (take(c, "*"));
+		terms[n++] = read_factor(c);
+	} while (take_symbol(c, "*"));
 	return n;
 }
 
 /* What stands between [ and ]. */
-static void contiguous(struct cursor *c, struct extent *e)
+static void read_contiguous(struct cursor *c, struct extent *e)
 {
 	size_t n;
 
-	if (take(c, "sum(")) {
+	if (take_symbol(c, "sum(")) {
 		e->form = EXT_SUM;
-		e->counts = counts(c);
+		e->counts = read_counts_role(c);
 		e->length = TERM_LSIZE;
-		need(c, ")");
-	} else if ((n = word(c)) > 0 && c->p[n] == '[') {
+		expect_symbol(c, ")");
+	} else if ((n = letters_length(c)) > 0 && c->p[n] == '[') {
 		e->form = EXT_AT_RANK;
-		e->counts = counts(c);
-		need(c, "[rank]");
+		e->counts = read_counts_role(c);
+		expect_symbol(c, "[rank]");
 	} else {
 		e->form = EXT_PRODUCT;
-		if (!take(c, "1"))
-			e->nterm = product(c, e->term, 3);
+		if (!take_symbol(c, "1"))
+			e->nterm = read_product(c, e->term, 3);
 	}
-	need(c, "]");
-	if (e->form == EXT_PRODUCT && take(c, "+"))
-		e->noffset = product(c, e->offset, 2);
+	expect_symbol(c, "]");
+	if (e->form == EXT_PRODUCT && take_symbol(c, "+"))
+		e->noffset = read_product(c, e->offset, 2);
 }
 
 /* What follows {. */
-static void segments(struct cursor *c, struct extent *e)
+static void read_segments(struct cursor *c, struct extent *e)
 {
 	e->form = EXT_SEGMENTS;
 	e->length = TERM_SIZE;
-	e->counts = counts(c);
-	need(c, ",");
-	e->displs = role(c, ROLE_SDISPLS, ROLE_RDISPLS, "sdispls or rdispls");
+	e->counts = read_counts_role(c);
+	expect_symbol(c, ",");
+	e->displs = read_role(c, ROLE_SDISPLS, ROLE_RDISPLS, "sdispls or rdispls");
 	if (e->displs == ROLE_RCOUNTS)
-		complain(c, "sdispls or rdispls");
-	if (take(c, ":bytes")) {
+		report_expected(c, "sdispls or rdispls");
+	if (take_symbol(c, ":bytes")) {
 		e->form = EXT_TYPED_SEGMENTS;
-		need(c, ",");
-		e->dtype = role(c, ROLE_SDTYPES, ROLE_RDTYPES, "sdtypes or rdtypes");
+		expect_symbol(c, ",");
+		e->dtype = read_role(c, ROLE_SDTYPES, ROLE_RDTYPES, "sdtypes or rdtypes");
 	}
-	need(c, "}");
-	if (e->form == EXT_SEGMENTS && take(c, "[rank]"))
+	expect_symbol(c, "}");
+	if (e->form == EXT_SEGMENTS && take_symbol(c, "[rank]"))
 		e->form = EXT_SEGMENT_AT_RANK;
 }
 
-static uint8_t where(struct cursor *c)
+static uint8_t read_where(struct cursor *c)
 {
 	size_t n;
 	int w;
@@ -172,7 +174,7 @@ static uint8_t where(struct cursor *c)
 	n = strspn(c->p, "!abcdefghijklmnopqrstuvwxyz");
 	w = name_find(where_name, sizeof(where_name) / sizeof(where_name[0]), c->p, n);
 	if (w < 0) {
-		complain(c, "root, leaf, !first or sender");
+		report_expected(c, "root, leaf, !first or sender");
 		return ON_ALL;
 	}
 	c->p += n;
@@ -183,30 +185,31 @@ static void extent_read(const struct node *n, struct extent *e)
 {
 	struct cursor c = {n, node_text(&gen, n, ""), false};
 
-	e->buf = role(&c, ROLE_SEND, ROLE_BUF, "send, recv or buf");
+	e->buf = read_role(&c, ROLE_SEND, ROLE_BUF, "send, recv or buf");
 	e->dtype = e->buf == ROLE_SEND	 ? ROLE_SDTYPE
 		   : e->buf == ROLE_RECV ? ROLE_RDTYPE
 					 : ROLE_DTYPE;
-	if (take(&c, "["))
-		contiguous(&c, e);
-	else if (take(&c, "{"))
-		segments(&c, e);
+	if (take_symbol(&c, "["))
+		read_contiguous(&c, e);
+	else if (take_symbol(&c, "{"))
+		read_segments(&c, e);
 	else
-		complain(&c, "[ or {");
-	if (take(&c, "#")) {
-		size_t len = word(&c);
+		report_expected(&c, "[ or {");
+	if (take_symbol(&c, "#")) {
+		size_t len = letters_length(&c);
 		int t = name_find(term_name, TERM_NTERMS, c.p, len);
 
 		if (t < 0 || t == TERM_RANK || !e->length)
-			complain(&c, "an array of size, lsize, indegree or outdegree elements");
+			report_expected(
+				&c, "an array of size, lsize, indegree or outdegree elements");
 		else
 			e->length = (uint8_t)t;
 		c.p += len;
 	}
-	if (take(&c, "@"))
-		e->where = where(&c);
+	if (take_symbol(&c, "@"))
+		e->where = read_where(&c);
 	if (!c.bad && *c.p)
-		complain(&c, "the end");
+		report_expected(&c, "the end");
 }
 
 static uint8_t extents_read(

@@ -10,7 +10,7 @@
 
 #define FAIL_SHOWN 25 /* one mistake can have many consequences */
 
-static void say(void *arg, struct pos at, const char *fmt, va_list ap)
+static void print_spec_error(void *arg, struct pos at, const char *fmt, va_list ap)
 {
 	(void)arg;
 	if (gen.failures > FAIL_SHOWN)
@@ -20,9 +20,9 @@ static void say(void *arg, struct pos at, const char *fmt, va_list ap)
 	fputc('\n', stderr);
 }
 
-struct spec_load gen = {.arena = {.limit = SIZE_MAX / 4}, .say = say};
+struct spec_load gen = {.arena = {.limit = SIZE_MAX / 4}, .say = print_spec_error};
 
-void die(const char *fmt, ...)
+void gen_die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -34,39 +34,39 @@ void die(const char *fmt, ...)
 	exit(2);
 }
 
-int finish(void)
+int gen_exit_status(void)
 {
 	if (gen.failures > FAIL_SHOWN)
 		fprintf(stderr, "genwrap: and %u more\n", gen.failures - FAIL_SHOWN);
 	return gen.failures ? 1 : 0;
 }
 
-const char *base_name(const char *path)
+const char *gen_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-char *read_file(const char *path, size_t *len)
+char *gen_read_file(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "rb");
 	size_t cap = 1 << 16, n = 0, got;
 	char *t = malloc(cap), *kept;
 
 	if (!f || !t)
-		die("cannot read %s: %s", path, strerror(errno));
+		gen_die("cannot read %s: %s", path, strerror(errno));
 	while ((got = fread(t + n, 1, cap - n, f)) > 0) {
 		n += got;
 		if (n == cap) {
 			cap *= 2;
 			t = realloc(t, cap);
 			if (!t)
-				die("out of memory");
+				gen_die("out of memory");
 		}
 	}
 	if (ferror(f))
-		die("cannot read %s: %s", path, strerror(errno));
+		gen_die("cannot read %s: %s", path, strerror(errno));
 	fclose(f);
 	kept = mem_text(t, n);
 	free(t);
@@ -78,7 +78,7 @@ struct node *yaml_read(const char *path)
 {
 	struct nodes docs;
 	size_t len;
-	char *text = read_file(path, &len);
+	char *text = gen_read_file(path, &len);
 
 	docs = nodes_read(&gen, path, text, len);
 	if (docs.n > 1)

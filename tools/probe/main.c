@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/probe/cli.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
 	"usage: probe VERB [options] ...\n"
@@ -18,13 +18,22 @@ static const char help[] =
 	"hung job\n"
 	"  probe recover [DIR]                        completes the files of a job that was "
 	"killed\n"
+	"  probe export --format FORMAT [DIR]         writes a part of it for Perfetto, HTA, "
+	"torchfrtrace, Graphviz\n"
+	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
+	"starts a "
+	"command for it\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
 	"of your "
 	"own libraries\n"
 	"  probe config [-c FILE]                     prints the configuration in effect\n"
+	"  probe names [DIR]                          says what a training's parameters and "
+	"buckets are\n"
+	"  probe columns [TABLE...]                   says what the files and their columns mean\n"
 	"\n"
 	"`probe VERB --help` says more, with examples. `probe --version` prints the version.\n"
-	"Exit status: 0 done; 1 check found a problem; 2 usage, or input that cannot be read.\n";
+	"Exit status: 0 done; 1 check or watch found a problem; 2 usage, or input that cannot be "
+	"read.\n";
 
 static const struct {
 	const char *name;
@@ -36,12 +45,16 @@ static const struct {
 	{"report", verb_report, false},
 	{"recover", verb_recover, false},
 	{"config", verb_config, false},
+	{"columns", verb_columns, false},
+	{"names", verb_names, false},
 	{"stub", verb_stub, true},
+	{"export", verb_export, false},
+	{"watch", verb_watch, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
 
-static int unknown(const char *word)
+static int report_unknown_verb(const char *word)
 {
 	const char *names[NVERBS + 2], *near;
 	unsigned n = 0;
@@ -56,7 +69,9 @@ static int unknown(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, recover, config, stub",
+		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
+			   "recover, config, "
+			   "names, columns, stub",
 			word);
 	return STATUS_USAGE;
 }
@@ -88,5 +103,5 @@ int main(int argc, char **argv)
 				signal(SIGPIPE, SIG_IGN);
 			return verbs[i].run(argc - 1, argv + 1);
 		}
-	return unknown(word);
+	return report_unknown_verb(word);
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI's adapter: when MPI may be asked, and which file looks after which call. */
+/* MPI's adapter: when MPI may be called, and which file handles which call. */
+#include "api/enabled.h"
 #include "call/step.h"
-#include "entry/elfsym.h"
-#include "entry/real.h"
-#include "entry/tail.h"
-#include "session.h"
+#include "elf/elfsym.h"
+#include "life/life.h"
+#include "resolve/real.h"
+#include "entry/hook_jump.h"
+#include "session/state.h"
 #include "base/thread.h"
 #include "wrappers/mpi/mpi.h"
+#include "writer/writer.h"
 
 /* Apart from mpi_ready(), which every call asks. */
-__attribute__((noinline)) static bool ready_by_now(void)
+__attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 {
 	int flag = 0;
 
@@ -28,10 +31,10 @@ bool mpi_ready(void)
 {
 	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
 
-	return __builtin_expect(state == MPI_ACTIVE, 1) || ready_by_now();
+	return __builtin_expect(state == MPI_ACTIVE, 1) || is_mpi_ready_by_now();
 }
 
-static int peer(int64_t value)
+static int mpi_peer(int64_t value)
 {
 	int32_t v = (int32_t)value;
 
@@ -40,7 +43,7 @@ static int peer(int64_t value)
 							 : v;
 }
 
-static enum root_is root(const struct comm *c, int64_t value, int *rank)
+static enum root_is mpi_root(const struct comm *c, int64_t value, int *rank)
 {
 	int32_t v = (int32_t)value;
 
@@ -60,7 +63,7 @@ static enum root_is root(const struct comm *c, int64_t value, int *rank)
 	return ROOT_OTHER;
 }
 
-static void started(void)
+static void mpi_started(void)
 {
 	int rank, size;
 	uint64_t world;
@@ -73,7 +76,7 @@ static void started(void)
 		session_rank(rank, size);
 }
 
-static void finalizing(void)
+static void mpi_finalizing(void)
 {
 	/* What is recorded is written while nothing can go wrong any more; MPI is never called again. */
 	session_flush();
@@ -84,7 +87,7 @@ static void finalizing(void)
 	}
 }
 
-static void enter(struct call *c)
+static void mpi_enter(struct call *c)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
@@ -100,8 +103,12 @@ static void enter(struct call *c)
 	case TASK_COMM_END:
 		mpi_comm_enter(c);
 		break;
+	case TASK_WIN_NEW:
+	case TASK_WIN_END:
+		mpi_window_enter(c);
+		break;
 	case TASK_FINALIZE:
-		finalizing();
+		mpi_finalizing();
 		break;
 	case TASK_ABORT:
 		session_end();
@@ -109,7 +116,7 @@ static void enter(struct call *c)
 	}
 }
 
-static void leave(struct call *c, int64_t ret)
+static void mpi_leave(struct call *c, int64_t ret)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
@@ -125,28 +132,32 @@ static void leave(struct call *c, int64_t ret)
 	case TASK_COMM_NAME:
 		mpi_comm_leave(c);
 		break;
+	case TASK_WIN_NEW:
+		mpi_window_leave(c);
+		break;
 	case TASK_MATCH:
 		mpi_match_leave(c);
 		break;
 	case TASK_INIT:
 		if (c->ok)
-			started();
+			mpi_started();
 		break;
 	}
 }
 
-const struct lib lib_mpi = {
+const struct adapter adapter_mpi = {
 	LIB_MPI_SPEC,
 	.ready = mpi_ready,
 	.comm = mpi_comm,
+	.window = mpi_window,
 	.dtype = mpi_dtype,
 	.redop = mpi_redop,
 	.in_place = &mpi.constant[CONST_MPI_IN_PLACE],
-	.peer = peer,
-	.root = root,
+	.peer = mpi_peer,
+	.root = mpi_root,
 	.handle_at = mpi_handle_at,
-	.enter = enter,
-	.leave = leave,
+	.enter = mpi_enter,
+	.leave = mpi_leave,
 	.forked = mpi_data_forked,
 };
 
@@ -155,16 +166,16 @@ const struct lib lib_mpi = {
 struct tail mpi_look_pcontrol(int level);
 struct tail mpi_look_ppcontrol(int level);
 
-static void pcontrol(int level)
+static void mpi_pcontrol(int level)
 {
-	thread_word.busy++;
-	if (session_configure()) {
+	thread_state.busy++;
+	if (recording_enabled() && session_configure()) {
 		if (level == 2)
 			step_end(STEP_PCONTROL);
 		else if (level == 0 || level == 1)
-			atomic_store(&session.paused, level == 0);
+			generation_pause(level == 0);
 	}
-	thread_word.busy--;
+	thread_state.busy--;
 }
 
 /* A tool between us and MPI may go on from its MPI_Pcontrol to PMPI_Pcontrol: that is the same mark. */
@@ -176,7 +187,7 @@ struct tail mpi_look_pcontrol(int level)
 	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) &&
 		    elfsym_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
 
-	pcontrol(level);
+	mpi_pcontrol(level);
 	goes_on = tool;
 	return (struct tail){.target = real_symbol("MPI_Pcontrol")};
 }
@@ -184,7 +195,7 @@ struct tail mpi_look_pcontrol(int level)
 struct tail mpi_look_ppcontrol(int level)
 {
 	if (!goes_on)
-		pcontrol(level);
+		mpi_pcontrol(level);
 	goes_on = 0;
 	return (struct tail){.target = real_symbol("PMPI_Pcontrol")};
 }

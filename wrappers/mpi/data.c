@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that move data and have more to say than their arguments: receives tell by their status what arrived,
+ * Calls that move data and report more than their arguments: the status of a receive shows what arrived,
  * non-blocking and persistent calls give back a request, matched receives name a message instead of a communicator.
  */
 #include <pthread.h>
 #include <string.h>
 
-#include "call/thread.h"
+#include "call/recorder.h"
 #include "wrappers/mpi/mpi.h"
-
-static union arg *role(const struct call *c, enum role r)
-{
-	int i = c->api->spec->at[r];
-
-	return i ? &c->v[i - 1] : NULL;
-}
 
 /*
  * Messages found by a matched probe and not received yet: whose they are. A short list, since a program holds few of
@@ -32,9 +25,9 @@ static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void mpi_match_leave(struct call *c)
 {
-	const union arg *flag = role(c, ROLE_FLAG), *m = role(c, ROLE_MESSAGE),
-			*st = role(c, ROLE_STATUS);
-	const union arg *comm = role(c, ROLE_COMM);
+	const union arg *flag = call_arg(c, ROLE_FLAG), *m = call_arg(c, ROLE_MESSAGE),
+			*st = call_arg(c, ROLE_STATUS);
+	const union arg *comm = call_arg(c, ROLE_COMM);
 
 	if (!c->ok || !mpi_ready() || (flag && !*(const int *)flag->cp) || !m || !m->cp)
 		return;
@@ -94,8 +87,8 @@ static void own_status(struct call *c, union arg *st)
 
 void mpi_data_enter(struct call *c)
 {
-	union arg *st = role(c, ROLE_STATUS);
-	const union arg *m = role(c, ROLE_MESSAGE);
+	union arg *st = call_arg(c, ROLE_STATUS);
+	const union arg *m = call_arg(c, ROLE_MESSAGE);
 	struct message msg;
 
 	c->note.p[0] = NULL;
@@ -103,10 +96,10 @@ void mpi_data_enter(struct call *c)
 		own_status(c, st);
 	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))
 		return;
-	c->what.comm = c->note.p[0] = msg.comm;
-	if (c->what.nout) {
-		c->what.out[0].peer = msg.source >= 0 ? msg.source : JOURNAL_NONE;
-		c->what.out[0].tag = msg.tag >= 0 ? msg.tag : JOURNAL_NONE;
+	c->op.comm = c->note.p[0] = msg.comm;
+	if (c->op.nout) {
+		c->op.out[0].peer = msg.source >= 0 ? msg.source : JOURNAL_NONE;
+		c->op.out[0].tag = msg.tag >= 0 ? msg.tag : JOURNAL_NONE;
 	}
 	if (c->rec && msg.comm) {
 		/* The record was opened without knowing it. */
@@ -117,23 +110,43 @@ void mpi_data_enter(struct call *c)
 	}
 }
 
-static void completed(struct call *c)
+static void register_request(struct call *c, uint64_t h, bool receive)
 {
-	const union arg *req = role(c, ROLE_REQUEST), *st = role(c, ROLE_STATUS);
-	bool receive = !c->api->spec->kind->collective && c->what.nout;
+	uint64_t status[MPI_STATUS_MAX / 8], end;
 
+	if (!mpi_request_made(c, h, &end)) {
+		async_started(c, h, receive);
+		return;
+	}
+	if (receive && c->rec && mpi_request_ask(h, status))
+		mpi_received(&c->op, status);
+	async_at_once(c, end);
+}
+
+static void complete_data_call(struct call *c)
+{
+	const union arg *req = call_arg(c, ROLE_REQUEST), *st = call_arg(c, ROLE_STATUS);
+	bool receive = !c->api->spec->kind->collective && c->op.nout;
+
+	if (c->api->spec->at[ROLE_WIN]) {
+		mpi_window_data(c);
+		receive = false;
+	}
 	if (req) {
 		if (req->cp)
-			async_started(c, mpi_handle_at(req->cp, 0), receive);
+			register_request(c, mpi_handle_at(req->cp, 0), receive);
+	} else if (c->api->spec->at[ROLE_WIN]) {
+		if (c->op.nout && c->rec && st && !mpi_status_ignored(st->cp))
+			mpi_count_elements(&c->op.out[0], st->cp);
 	} else if (receive && c->rec && st && !mpi_status_ignored(st->cp)) {
-		mpi_received(&c->what, st->cp);
+		mpi_received(&c->op, st->cp);
 	}
 }
 
 void mpi_data_leave(struct call *c)
 {
 	if (c->ok)
-		completed(c);
+		complete_data_call(c);
 	/* What was given to others holds it by itself. */
 	if (c->note.p[0])
 		comm_release(c->note.p[0]);

@@ -34,6 +34,7 @@ struct mpi_functions {
 	int (*type_get_extent)(mpi_handle dtype, int64_t *lb, int64_t *extent);
 	int (*get_elements_x)(const void *status, mpi_handle dtype, int64_t *count);
 	int (*test_cancelled)(const void *status, int *flag);
+	int (*request_get_status)(mpi_handle request, int *flag, void *status);
 	int (*cartdim_get)(mpi_handle comm, int *ndims);
 	int (*graph_neighbors_count)(mpi_handle comm, int rank, int *n);
 	int (*dist_graph_neighbors_count)(mpi_handle comm, int *in, int *out, int *weighted);
@@ -47,12 +48,14 @@ struct mpi {
 	int64_t constant[CONST_STATUS_ERROR + 1];
 	unsigned handle_size; /* bytes of a handle in memory */
 	uint64_t byte; /* MPI_BYTE */
+	uint64_t done_mask,
+		done; /* requests that are complete when they are made: see mpi_request_done() */
 	mpi_handle world_group;
 	int world_size;
 	struct mpi_functions f;
 };
 
-extern struct mpi mpi;
+extern struct mpi mpi __attribute__((visibility("hidden")));
 
 /* Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF. False: no MPI that works. */
 bool mpi_activate(void);
@@ -82,9 +85,11 @@ static inline bool mpi_status_ignored(const void *p)
 int32_t mpi_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _TAG, _ERROR */
 
 /* Puts what a receive's status says into the outputs of w: elements, source, tag, and the message's number. */
-void mpi_received(struct what *w, const void *status);
+void mpi_received(struct operation *w, const void *status);
+void mpi_count_elements(struct buffer *v,
+	const void *status); /* how many there are, of those that there is room for */
 
-/* ---- communicators (comm.c) ---- */
+/* ---- communicators (mpi_comm.c) ---- */
 
 struct comm *mpi_comm(uint64_t handle);
 void mpi_comm_enter(struct call *c);
@@ -93,7 +98,29 @@ void mpi_comm_leave(struct call *c);
 void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how);
 void mpi_comm_predefined(void);
 
+/* ---- windows and files (window.c) ---- */
+
+struct comm *mpi_window(uint64_t handle);
+void mpi_window_enter(struct call *c);
+void mpi_window_leave(struct call *c);
+void mpi_window_data(struct call *c); /* a call on one succeeded */
+
 /* ---- requests (request.c) ---- */
+
+/* By the library's own way of writing requests: one that was complete when it was made. Several calls may have it. */
+static inline bool mpi_request_done(uint64_t h)
+{
+	return mpi.done_mask && (h & mpi.done_mask) == mpi.done;
+}
+
+/* Asks the library, which keeps it: true if it is complete, with its status. */
+bool mpi_request_ask(uint64_t h, void *status);
+
+/*
+ * The call of `c` was given that request. True: it is complete already, since tick *end, and must not go into the table.
+ * Older calls that stand under the handle are closed.
+ */
+bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
 
 void mpi_request_enter(struct call *c);
 void mpi_request_leave(struct call *c, int64_t ret);

@@ -6,15 +6,10 @@
  */
 #include <string.h>
 
-#include "call/thread.h"
+#include "call/recorder.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
 #include "wrappers/mpi/mpi.h"
-
-static union arg *role(const struct call *c, enum role r)
-{
-	int i = c->api->spec->at[r];
-
-	return i ? &c->v[i - 1] : NULL;
-}
 
 /* What enter() leaves for leave(). */
 enum { NOTE_N, NOTE_HANDLES, NOTE_STATUS, NOTE_OWN };
@@ -22,14 +17,14 @@ enum { NOTE_N, NOTE_HANDLES, NOTE_STATUS, NOTE_OWN };
 /* The status argument of the call as the real function got it. */
 static union arg *status_arg(const struct call *c)
 {
-	union arg *a = role(c, ROLE_STATUS);
+	union arg *a = call_arg(c, ROLE_STATUS);
 
-	return a ? a : role(c, ROLE_STATUSES);
+	return a ? a : call_arg(c, ROLE_STATUSES);
 }
 
-static uint64_t nrequests(const struct call *c)
+static uint64_t count_requests(const struct call *c)
 {
-	const union arg *n = role(c, ROLE_NREQ);
+	const union arg *n = call_arg(c, ROLE_NREQ);
 
 	return !n ? 1 : n->i > 0 ? (uint64_t)n->i : 0;
 }
@@ -37,16 +32,16 @@ static uint64_t nrequests(const struct call *c)
 /* Array of handles of the call, in the program's memory. */
 static const void *request_array(const struct call *c)
 {
-	const union arg *a = role(c, ROLE_REQUESTS);
+	const union arg *a = call_arg(c, ROLE_REQUESTS);
 
 	if (!a)
-		a = role(c, ROLE_REQUEST);
+		a = call_arg(c, ROLE_REQUEST);
 	return a ? a->cp : NULL;
 }
 
 static void enter_completion(struct call *c)
 {
-	uint64_t n = nrequests(c);
+	uint64_t n = count_requests(c);
 	union arg *st = status_arg(c);
 	const void *array = request_array(c);
 	struct thread *t;
@@ -78,6 +73,7 @@ static void enter_completion(struct call *c)
 		c->note.p[NOTE_STATUS] = st->p;
 		st->p = mem + n * sizeof(uint64_t);
 	}
+	async_coming(t, n == 1 ? handles[0] : PENDING_MANY);
 	if (c->api->spec->task == TASK_WAIT)
 		async_wait_begin(c);
 }
@@ -86,28 +82,30 @@ struct completed {
 	const void *status; /* NULL: none */
 };
 
-static void fill(struct pending *p, void *arg)
+static void fill_completed(struct pending *p, void *arg)
 {
 	const struct completed *d = arg;
 
 	if (p->newcomm)
-		mpi_comm_arrived(p->what.comm, p->newcomm, p->api->spec->how);
+		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);
 	else if (p->receive && d->status)
-		mpi_received(&p->what, d->status);
+		mpi_received(&p->op, d->status);
 }
 
-static void one_done(struct call *c, uint64_t handle, const void *status, int32_t error, bool keep)
+static void complete_one_request(
+	struct call *c, uint64_t handle, const void *status, int32_t error, bool keep)
 {
 	struct completed d = {.status = status};
 	uint32_t flags = error ? CF_ERROR : 0;
 	uint64_t end = call_ended(c);
 	int cancelled = 0;
 
-	if (handle == (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL])
+	/* What was complete when it was made stands nowhere; there may be a persistent one of that handle. */
+	if (handle == (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] || mpi_request_done(handle))
 		return;
 	if (!error && status && mpi.f.test_cancelled(status, &cancelled) == 0 && cancelled)
 		flags |= CF_CANCELLED;
-	async_done(c, handle, end, end - c->start, flags, error, fill, &d, keep);
+	async_done(c, handle, end, end - c->start, flags, error, fill_completed, &d, keep);
 }
 
 static const void *status_at(const struct call *c, uint64_t i)
@@ -120,73 +118,145 @@ static const void *status_at(const struct call *c, uint64_t i)
 }
 
 /* After a call that failed: requests whose handle the library took away are over all the same. */
-static void failed(struct call *c, int64_t ret)
+static void complete_failed_call(struct call *c, int64_t ret)
 {
 	const uint64_t *handles = c->note.p[NOTE_HANDLES];
 	const void *array = request_array(c);
-	bool each = role(c, ROLE_STATUSES) != NULL;
+	bool each = call_arg(c, ROLE_STATUSES) != NULL;
 
 	for (uint64_t i = 0; i < c->note.u[NOTE_N]; i++) {
 		const void *st = each ? status_at(c, i) : NULL;
 		int32_t error = st ? mpi_status_int(st, CONST_STATUS_ERROR) : (int32_t)ret;
 
 		if (mpi_handle_at(array, i) != handles[i])
-			one_done(c, handles[i], error ? NULL : st, error, false);
+			complete_one_request(c, handles[i], error ? NULL : st, error, false);
 	}
 }
 
-static void leave_completion(struct call *c, int64_t ret)
+static void take_completed(struct call *c, int64_t ret)
 {
 	const struct api_spec *s = c->api->spec;
 	const uint64_t *handles = c->note.p[NOTE_HANDLES];
 	uint64_t n = c->note.u[NOTE_N];
-	const union arg *flag = role(c, ROLE_FLAG), *index = role(c, ROLE_INDEX);
+	const union arg *flag = call_arg(c, ROLE_FLAG), *index = call_arg(c, ROLE_INDEX);
 
-	if (!n)
-		return;
 	if (s->task == TASK_WAIT)
 		async_wait_end(c);
 	if (!c->ok) {
-		failed(c, ret);
+		complete_failed_call(c, ret);
 		return;
 	}
 	if (flag && flag->cp && !*(const int *)flag->cp)
 		return;
 	switch (s->sub) {
 	case SUB_ONE:
-		one_done(c, handles[0], status_at(c, 0), 0, false);
+		complete_one_request(c, handles[0], status_at(c, 0), 0, false);
 		break;
 	case SUB_ALL:
 		for (uint64_t i = 0; i < n; i++)
-			one_done(c, handles[i], status_at(c, i), 0, false);
+			complete_one_request(c, handles[i], status_at(c, i), 0, false);
 		break;
 	case SUB_ANY:
 		if (*(const int *)index->cp >= 0 && (uint64_t) * (const int *)index->cp < n)
-			one_done(c, handles[*(const int *)index->cp], status_at(c, 0), 0, false);
+			complete_one_request(
+				c, handles[*(const int *)index->cp], status_at(c, 0), 0, false);
 		break;
 	case SUB_SOME: {
-		const int *done = role(c, ROLE_OUTCOUNT)->cp, *which = role(c, ROLE_INDICES)->cp;
+		const int *done = call_arg(c, ROLE_OUTCOUNT)->cp,
+			  *which = call_arg(c, ROLE_INDICES)->cp;
 
 		for (int i = 0; i < *done; i++)
 			if (which[i] >= 0 && (uint64_t)which[i] < n)
-				one_done(c, handles[which[i]], status_at(c, (uint64_t)i), 0, false);
+				complete_one_request(
+					c, handles[which[i]], status_at(c, (uint64_t)i), 0, false);
 		break;
 	}
 	}
+}
+
+/* In a forked child the thread is none, or another one. */
+static void note_taken_request(const struct thread *t)
+{
+	if (t && t == thread_state.recorder)
+		async_coming(t, 0);
+}
+
+static void leave_completion(struct call *c, int64_t ret)
+{
+	const struct thread *t = thread_state.recorder;
+
+	if (!c->note.u[NOTE_N])
+		return;
+	take_completed(c, ret);
+	note_taken_request(t);
+}
+
+/* ---- what a call was given ---- */
+
+bool mpi_request_ask(uint64_t h, void *status)
+{
+	int flag = 0;
+
+	return mpi.f.request_get_status((mpi_handle)h, &flag, status) == 0 && flag;
+}
+
+/*
+ * Sends are not asked about unless their handle stands in the table: of what they read nothing is read again at their
+ * end. Nor are receives, for each has a status of its own, and so a request.
+ */
+static bool ask_at_once(const struct call *c)
+{
+	return !mpi.done_mask &&
+	       (c->api->spec->task == TASK_COMM_NEW || c->api->spec->kind->collective);
+}
+
+/* The first request that is complete by its handle: MPI is asked whether it is. False: it is not. */
+__attribute__((noinline)) static bool verify_request_done(uint64_t h)
+{
+	uint64_t status[MPI_STATUS_MAX / 8];
+	bool holds = mpi_request_ask(h, status);
+
+	session_layout_fact(LAYOUT_MPI_REQUESTS, holds);
+	if (!holds)
+		mpi.done_mask = 0;
+	return holds;
+}
+
+bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
+{
+	bool persistent = c->api->spec->completion == DONE_START, complete = false, stands;
+	uint64_t status[MPI_STATUS_MAX / 8];
+
+	*end = c->end;
+	if (__builtin_expect(mpi_request_done(h), 1) &&
+		(layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
+			verify_request_done(h)))
+		return !persistent;
+	stands = async_stands(h);
+	if (!persistent && (stands || ask_at_once(c))) {
+		complete = mpi_request_ask(h, status);
+		/* The library may have worked on it: a rank that had not come yet when the call returned may have by now. */
+		*end = clock_ticks();
+	}
+	if (__builtin_expect(stands, 0))
+		async_reused(c, h, complete);
+	return complete;
 }
 
 /* ---- starting persistent requests ---- */
 
 static void enter_start(struct call *c)
 {
-	uint64_t n = nrequests(c);
+	uint64_t n = count_requests(c);
 	const void *array = request_array(c);
 	struct thread *t;
 
 	c->note.u[NOTE_N] = 0;
 	if (!pending_count() || !array || !n)
 		return;
-	t = async_ready() ? thread_get() : NULL;
+	/* Where starts are not recorded now their handles are followed all the same. */
+	async_ready();
+	t = thread_get();
 
 	struct async_start *s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s))
 							       : NULL,
@@ -207,9 +277,14 @@ static void enter_start(struct call *c)
 static void leave_start(struct call *c, int64_t ret)
 {
 	struct async_start *s = c->note.p[NOTE_HANDLES];
+	const void *array = request_array(c);
 
-	for (uint64_t i = 0; i < c->note.u[NOTE_N]; i++)
-		async_restarted(&s[i], c->ok, ret);
+	for (uint64_t i = 0; i < c->note.u[NOTE_N]; i++) {
+		/* Open MPI takes another request where the old one's message is still on its way. */
+		uint64_t h = mpi_handle_at(array, i);
+
+		async_restarted(&s[i], h, c->ok, ret, mpi_request_done(h));
+	}
 }
 
 /* ---- one request, without completing it ---- */
@@ -222,8 +297,8 @@ static void mark_cancelled(struct pending *p, void *arg)
 
 static void enter_request(struct call *c)
 {
-	const union arg *a = role(c, ROLE_REQUEST);
-	union arg *st = role(c, ROLE_STATUS);
+	const union arg *a = call_arg(c, ROLE_REQUEST);
+	union arg *st = call_arg(c, ROLE_STATUS);
 	struct thread *t;
 
 	c->note.u[NOTE_N] = 0;
@@ -237,6 +312,8 @@ static void enter_request(struct call *c)
 	else
 		return;
 	c->note.u[NOTE_N] = 1;
+	if (c->api->spec->sub == SUB_FREE)
+		async_coming(t, c->note.u[NOTE_HANDLES]);
 	if (st && mpi_status_ignored(st->cp)) {
 		void *mem = thread_scratch(t, MPI_STATUS_MAX);
 
@@ -247,21 +324,25 @@ static void enter_request(struct call *c)
 
 static void leave_request(struct call *c)
 {
-	const union arg *flag = role(c, ROLE_FLAG);
+	const union arg *flag = call_arg(c, ROLE_FLAG);
+	const struct thread *t = thread_state.recorder;
 	uint64_t h = c->note.u[NOTE_HANDLES];
 
+	if (c->note.u[NOTE_N] && c->api->spec->sub == SUB_FREE) {
+		if (c->ok)
+			async_freed(c, h, c->end);
+		note_taken_request(t);
+		return;
+	}
 	if (!c->note.u[NOTE_N] || !c->ok)
 		return;
 	switch (c->api->spec->sub) {
-	case SUB_FREE:
-		async_freed(c, h, c->end);
-		break;
 	case SUB_CANCEL:
 		pending_change(h, PENDING_STARTED, mark_cancelled, NULL);
 		break;
 	case SUB_LOOK:
 		if (*(const int *)flag->cp)
-			one_done(c, h, status_at(c, 0), 0, true);
+			complete_one_request(c, h, status_at(c, 0), 0, true);
 		break;
 	}
 }

@@ -4,9 +4,9 @@
  * the instructions, which the interpreter specialises in place: an instruction becomes another one with as many cache
  * entries behind it. Numbers: opcode.h of 3.11, the only version that is known here.
  */
-#include "wrappers/python/walk.h"
+#include "wrappers/python/python_walk.h"
 
-#include "stack/memory.h"
+#include "elf/memory.h"
 
 #define UNITS_MAX 65536
 #define SIZE 16 /* PyVarObject: ob_size, here in instructions */
@@ -51,7 +51,7 @@ static bool is_backward(uint8_t op)
 }
 
 /* The lowest instruction that a jump backward from `low` or behind it goes to, at most low. */
-MEMORY_RAW static int64_t one_round(const uint8_t *code, int64_t n, int64_t low)
+MEMORY_RAW static int64_t find_round_start(const uint8_t *code, int64_t n, int64_t low)
 {
 	uint32_t arg = 0;
 	int64_t least = low;
@@ -83,7 +83,7 @@ MEMORY_RAW bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from,
 	if (p->l->minor != 11 || n <= 0 || n > UNITS_MAX || low >= n)
 		return true;
 	for (unsigned round = 0; round < 64; round++) {
-		next = one_round((const uint8_t *)(code + p->l->start), n, low);
+		next = find_round_start((const uint8_t *)(code + p->l->start), n, low);
 		if (next <= (int64_t)to / 2)
 			return true;
 		if (next == low)

@@ -8,10 +8,12 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
+#include "life/life.h"
 #include "wrappers/languages.h"
-#include "wrappers/python/walk.h"
-#include "session.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/python/python_walk.h"
+#include "session/state.h"
 
 static struct py py;
 static char version[96];
@@ -22,26 +24,27 @@ static _Atomic uint8_t trust;
 static _Atomic uint32_t tries;
 #define TRIES_MAX 1000
 
-static void *function(const char *name)
+static void *python_function(const char *name)
 {
 	struct provider p[2];
 
 	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
-static void refuse(const char *why)
+static void refuse_python(const char *why)
 {
 	char text[200];
 
 	atomic_store(&trust, REFUSED);
+	session_layout_fact(LAYOUT_PYTHON_FRAMES, false);
 	snprintf(text, sizeof(text), "%.60s; no Python stacks: %s", version, why);
 	session_library("python", text);
 	log_info(2, "Python %.40s: stacks are not read: %s", version, why);
 }
 
-static bool find(void)
+static bool find_python(void)
 {
-	const char *(*get_version)(void) = (const char *(*)(void))function("Py_GetVersion");
+	const char *(*get_version)(void) = (const char *(*)(void))python_function("Py_GetVersion");
 	struct py_api *a = &py.api;
 	size_t n = 0;
 
@@ -53,20 +56,20 @@ static bool find(void)
 		n--;
 	version[n] = 0;
 	py.l = py_layout_of(get_version());
-	a->this_thread = (void *(*)(void))function("PyGILState_GetThisThreadState");
-	a->globals = (void *(*)(void))function("PyEval_GetGlobals");
-	a->line = (int (*)(void *, int))function("PyCode_Addr2Line");
-	a->is_initialized = (int (*)(void))function("Py_IsInitialized");
+	a->this_thread = (void *(*)(void))python_function("PyGILState_GetThisThreadState");
+	a->globals = (void *(*)(void))python_function("PyEval_GetGlobals");
+	a->line = (int (*)(void *, int))python_function("PyCode_Addr2Line");
+	a->is_initialized = (int (*)(void))python_function("Py_IsInitialized");
 	a->code_type = (uintptr_t)elfsym_data("PyCode_Type");
 	a->str_type = (uintptr_t)elfsym_data("PyUnicode_Type");
-	a->holder = (void *(*)(void))function("PyThreadState_GetUnchecked");
+	a->holder = (void *(*)(void))python_function("PyThreadState_GetUnchecked");
 	if (!a->holder)
-		a->holder = (void *(*)(void))function("_PyThreadState_UncheckedGet");
+		a->holder = (void *(*)(void))python_function("_PyThreadState_UncheckedGet");
 	if (!py.l)
-		refuse("this version is not known");
+		refuse_python("this version is not known");
 	else if (!a->this_thread || !a->globals || !a->line || !a->is_initialized ||
 		 !a->code_type || !a->str_type)
-		refuse("it does not export what is needed");
+		refuse_python("it does not export what is needed");
 	else
 		return true;
 	/* It is here and will not be read: there is no use in looking again. */
@@ -74,7 +77,7 @@ static bool find(void)
 }
 
 /* True if the thread's frames may be read. */
-static bool verify(uintptr_t tstate, uint8_t now)
+static bool verify_thread_frames(uintptr_t tstate, uint8_t now)
 {
 	int frames;
 	bool held;
@@ -86,19 +89,20 @@ static bool verify(uintptr_t tstate, uint8_t now)
 		return true;
 	wrong = py_verify(&py, tstate, &frames, &held);
 	if (wrong) {
-		refuse(wrong);
+		refuse_python(wrong);
 		return false;
 	}
 	if (!frames)
 		return now != UNVERIFIED;
 	if (now == UNVERIFIED && atomic_compare_exchange_strong(&trust, &now, BY_STRUCTURE))
 		session_library("python", version);
+	session_layout_fact(LAYOUT_PYTHON_FRAMES, true);
 	if (held)
 		atomic_store(&trust, BY_INTERPRETER);
 	return true;
 }
 
-static int walk(struct foreign_frame *f, int max)
+static int python_walk(struct foreign_frame *f, int max)
 {
 	uint8_t now = atomic_load_explicit(&trust, memory_order_acquire);
 	uintptr_t tstate;
@@ -108,12 +112,12 @@ static int walk(struct foreign_frame *f, int max)
 	tstate = (uintptr_t)py.api.this_thread();
 	if (!tstate)
 		return 0; /* a thread that runs no Python */
-	if (__builtin_expect(now != BY_INTERPRETER, 0) && !verify(tstate, now))
+	if (__builtin_expect(now != BY_INTERPRETER, 0) && !verify_thread_frames(tstate, now))
 		return 0;
 	return py_walk(&py, tstate, f, max);
 }
 
-static bool describe(const struct foreign_frame *f, struct foreign_name *n)
+static bool python_describe_frame(const struct foreign_frame *f, struct foreign_name *n)
 {
 	return py_describe(&py, f, n);
 }
@@ -125,8 +129,8 @@ static bool goes_back(const struct foreign_frame *f, uintptr_t from)
 
 const struct stack_language python_language = {
 	.name = "python",
-	.find = find,
-	.walk = walk,
-	.describe = describe,
+	.find = find_python,
+	.walk = python_walk,
+	.describe = python_describe_frame,
 	.goes_back = goes_back,
 };

@@ -3,12 +3,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "session.h"
+#include "life/life.h"
+#include "session/state.h"
 #include "wrappers/torch/torch.h"
 
 /*
  * Inductor (2.3 and later) loads its C++ as a module "kernel" from a file named by a hash, which importing it by its name
- * would not; Triton's launchers are a module of their own in a cache folder.
+ * would not; Triton's launchers are a separate module in a cache folder.
  */
 static bool is_compiled(const char *module, const char *file)
 {

@@ -5,10 +5,12 @@
 
 #include "base/hash.h"
 #include "call/comm.h"
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
 #include "journal/layout.h"
-#include "session.h"
-#include "stack/memory.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "elf/memory.h"
+#include "wrappers/layout_facts.h"
 #include "wrappers/torch/torch.h"
 
 /* ---- groups ---- */
@@ -31,7 +33,7 @@ static unsigned header_of(const char *group)
 }
 
 /* group: behind the header */
-static bool read_name(const char *group, char *out, size_t cap)
+static bool read_group_name(const char *group, char *out, size_t cap)
 {
 	const char *text = *(const char *const *)(group + GROUP_NAME);
 	uint64_t len = *(const uint64_t *)(group + GROUP_NAME + 8);
@@ -52,31 +54,37 @@ static bool read_name(const char *group, char *out, size_t cap)
 }
 
 /* The members' global ranks by the group's own method, NULL where it has none or does not know. */
-static const uint64_t *members(const struct torch_row *row, const void *group, uint32_t size)
+static const uint64_t *read_global_ranks(
+	const struct torch_function *row, const void *group, uint32_t size)
 {
 	char name[128];
 	struct provider p;
 	const uint64_t *const *v;
-	const char *end = strrchr(row->symbol, ':');
-	size_t len = end ? (size_t)(end - 1 - row->symbol) : 0;
+	const char *end = strrchr(row->cxx.symbol, ':');
+	size_t len = end ? (size_t)(end - 1 - row->cxx.symbol) : 0;
 
-	if (len < 8 || strncmp(row->symbol, "c10d::", 6) != 0)
+	if (len < 8 || strncmp(row->cxx.symbol, "c10d::", 6) != 0)
 		return NULL;
 	snprintf(name, sizeof(name), "_ZNK4c10d%zu%.*s10groupRanksEv", len - 6, (int)(len - 6),
-		row->symbol + 6);
+		row->cxx.symbol + 6);
 	if (elfsym_all(name, &p, 1) <= 0 || p.ifunc)
 		return NULL;
 	v = ((const void *(*)(const void *))p.addr)(group);
-	return v && (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
+	if (!v || v[1] == v[0])
+		return NULL;
+	/* What the group says itself contradicts what was read from it. */
+	if ((size_t)(v[1] - v[0]) != size)
+		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
 }
 
-static struct comm *make_comm(const struct torch_row *row, const char *group, int32_t rank,
+static struct comm *make_comm(const struct torch_function *row, const char *group, int32_t rank,
 	int32_t size, const char *name)
 {
 	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
 		session_rank(rank, size);
 
-	const uint64_t *ranks = members(row, group, (uint32_t)size);
+	const uint64_t *ranks = read_global_ranks(row, group, (uint32_t)size);
 	/* Before 2.1 groups do not know their members, but new_group() sorts them: one of all ranks is as the world is. */
 	const bool all = !*name && size == session.world_size && rank == session.world_rank;
 	struct comm *m = comm_alloc(ranks || all ? (uint32_t)size : 0);
@@ -86,7 +94,7 @@ static struct comm *make_comm(const struct torch_row *row, const char *group, in
 		return NULL;
 	for (uint32_t i = 0; i < m->nworld; i++)
 		m->world[i] = ranks ? (int32_t)ranks[i] : (int32_t)i;
-	m->lib = &lib_c10d;
+	m->lib = &adapter_c10d;
 	m->handle = (uintptr_t)group;
 	m->kind = "group";
 	m->rank = rank;
@@ -94,11 +102,11 @@ static struct comm *make_comm(const struct torch_row *row, const char *group, in
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	/*
 	 * All members give a group the same name, which no other group of the job has. Each backend of a group counts its
-	 * calls for itself. Without a name (before 2.1) groups of the same size are told apart by their order, which is the
+	 * calls for itself. Without a name (before 2.1) groups of the same size are distinguished by their order, which is the
 	 * same on all ranks only if all of them make all groups.
 	 */
-	snprintf(how, sizeof(how), "c10d %.*s %s", (int)(strrchr(row->symbol, ':') - row->symbol),
-		row->symbol, name);
+	snprintf(how, sizeof(how), "c10d %.*s %s",
+		(int)(strrchr(row->cxx.symbol, ':') - row->cxx.symbol), row->cxx.symbol, name);
 	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
 	if (!*name && !all)
 		m->flags |= CF_LOCALCOMM;
@@ -106,56 +114,63 @@ static struct comm *make_comm(const struct torch_row *row, const char *group, in
 	return m;
 }
 
-static struct comm *comm_of(const struct torch_row *row, const char *group)
+static struct comm *comm_of(const struct torch_function *row, const char *group)
 {
 	const char *fields = group + header_of(group);
 	int32_t rank = *(const int32_t *)fields;
 	int32_t size = *(const int32_t *)(fields + GROUP_SIZE);
-	struct comm *m = comm_find(&lib_c10d, (uintptr_t)group);
+	struct comm *m = comm_find(&adapter_c10d, (uintptr_t)group);
 	char name[COMM_NAME_MAX];
 
-	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size)
+	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
 		return NULL;
+	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size) {
+		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		return NULL;
+	}
 	name[0] = 0;
 	if (header_of(group) == 16)
-		read_name(fields, name, sizeof(name));
+		read_group_name(fields, name, sizeof(name));
 	/* A group that was destroyed, and another one made at its address. */
 	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
 		return m;
-	return make_comm(row, group, rank, size, name);
+	m = make_comm(row, group, rank, size, name);
+	session_layout_fact(LAYOUT_TORCH_GROUP, true);
+	return m;
 }
 
 /* ---- tensors ---- */
 
-static void add(struct torch_work *w, const void *impl, bool out)
+static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 {
 	uint16_t *n = out ? &w->nout : &w->nin;
-	struct view *v = out ? &w->out[*n] : &w->in[*n];
+	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
 
-	if (*n == TORCH_TENSORS_MAX || !torch_tensor_view(impl, v))
+	if (*n == CXX_TENSORS_MAX || !torch_tensor_buffer(impl, v))
 		return;
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
+	v->name = torch_tensor_name(impl, v->base);
 	if (out)
 		w->out_impl[*n] = impl;
 	++*n;
 }
 
-static void add_list(struct torch_work *w, struct torch_list l, bool out)
+static void add_list(struct cxx_work *w, struct torch_list l, bool out)
 {
 	for (uint64_t i = 0; i < l.n; i++)
-		add(w, l.at[i], out);
+		add_group_tensor(w, l.at[i], out);
 }
 
-static void add_lists(struct torch_work *w, const void *vectors, bool out)
+static void add_lists(struct cxx_work *w, const void *vectors, bool out)
 {
 	for (uint64_t i = 0; i < torch_vectors(vectors); i++)
 		add_list(w, torch_vectors_at(vectors, i), out);
 }
 
 /* in, out: whether this rank reads and writes tensors at all. */
-static void tensors(
-	struct torch_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
+static void add_group_tensors(
+	struct cxx_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
 {
 	switch (m->form) {
 	case FORM_LIST:
@@ -168,8 +183,8 @@ static void tensors(
 			add_list(w, torch_vector(v[1].p), true);
 		break;
 	case FORM_OUT_IN:
-		add(w, *(void **)v[2].p, false);
-		add(w, *(void **)v[1].p, true);
+		add_group_tensor(w, *(void **)v[2].p, false);
+		add_group_tensor(w, *(void **)v[1].p, true);
 		break;
 	case FORM_LISTS:
 		add_list(w, torch_vector(v[2].p), false);
@@ -201,18 +216,33 @@ static uint8_t redop_of(const char *at)
 	return op < sizeof(redops) ? redops[op] : REDOP_USER;
 }
 
+/* False: what lies there is no rank of the group. */
+static bool read_root(const char *at, const struct comm *m, int32_t *root)
+{
+	int64_t v = *(const int64_t *)at;
+	bool is_rank = v >= 0 && v < m->size;
+
+	if (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
+		return false;
+	if (is_rank != (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
+		session_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
+	if (is_rank)
+		*root = (int32_t)v;
+	return is_rank;
+}
+
 bool torch_describe(struct call *c)
 {
-	const struct torch_row *row = torch_row_of(c);
+	const struct torch_function *row = torch_function_of(c);
 	const struct torch_method *m = row->method;
-	struct what *w = &c->what;
+	struct operation *w = &c->op;
 	const char *options = m->options ? c->v[m->options].cp : NULL;
 	/* ReduceOp is such an object as well, in front of what else the options hold. */
 	unsigned more = header_of(c->v[0].cp) - 16;
 	bool in = true, out = true;
-	struct torch_work *k;
+	struct cxx_work *k;
 
-	torch_say_version();
+	torch_report_version();
 	w->comm = comm_of(row, c->v[0].cp);
 	w->flags = w->comm ? w->comm->flags : 0;
 	k = torch_work_new(c);
@@ -220,9 +250,8 @@ bool torch_describe(struct call *c)
 		return true;
 	if (m->redop >= 0)
 		w->redop = redop_of(options + m->redop + more);
-	if (m->root >= 0 && w->comm) {
-		w->root = (int32_t) *
-			  (const int64_t *)(options + m->root + (m->redop >= 0 ? more : 0));
+	if (m->root >= 0 && w->comm &&
+		read_root(options + m->root + (m->redop >= 0 ? more : 0), w->comm, &w->root)) {
 		if (strcmp(m->kind, "broadcast") == 0 || m->form == FORM_SCATTER)
 			in = w->comm->rank == w->root;
 		else
@@ -238,9 +267,9 @@ bool torch_describe(struct call *c)
 		in = m->form == FORM_SEND;
 		out = !in;
 	}
-	tensors(k, m, c->v, in, out);
+	add_group_tensors(k, m, c->v, in, out);
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
-		struct view *v = in ? k->in : k->out;
+		struct buffer *v = in ? k->in : k->out;
 
 		if (k->nin + k->nout) {
 			v->peer = w->peer;
@@ -248,9 +277,9 @@ bool torch_describe(struct call *c)
 			v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
-	if (k->nin && k->nout && view_overlap(&k->in[0], &k->out[0]))
+	if (k->nin && k->nout && buffer_overlap(&k->in[0], &k->out[0]))
 		w->flags |= CF_INPLACE;
-	if (k->nin == TORCH_TENSORS_MAX || k->nout == TORCH_TENSORS_MAX)
+	if (k->nin == CXX_TENSORS_MAX || k->nout == CXX_TENSORS_MAX)
 		w->flags |= CF_MORE;
 	w->nin = k->nin;
 	w->nout = k->nout;

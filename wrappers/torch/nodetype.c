@@ -39,7 +39,7 @@ static bool is_lower(char c)
 }
 
 /* "_log_softmax" -> "LogSoftmax", "conv2d" -> "Conv2D": as the generator of PyTorch does it, with Python's title(). */
-static size_t camel(const char *base, size_t len, char *out, size_t cap)
+static size_t camel_case(const char *base, size_t len, char *out, size_t cap)
 {
 	bool begins = true;
 	size_t n = 0;
@@ -54,7 +54,7 @@ static size_t camel(const char *base, size_t len, char *out, size_t cap)
 	return n;
 }
 
-static bool ends_with(const char *s, size_t n, const char *end)
+static bool base_ends_with(const char *s, size_t n, const char *end)
 {
 	size_t m = strlen(end);
 
@@ -67,13 +67,13 @@ bool node_of_op(const char *node, const char *base)
 	size_t len = strlen(base), n;
 
 	/* TBackward0_copy is that of t_copy; ToCopyBackward0 that of _to_copy. */
-	if (ends_with(node, strlen(node), "_copy")) {
-		if (!ends_with(base, len, "_copy"))
+	if (base_ends_with(node, strlen(node), "_copy")) {
+		if (!base_ends_with(base, len, "_copy"))
 			return false;
 		len -= strlen("_copy");
 	}
-	n = camel(base, len, name, sizeof(name));
-	if (ends_with(name, n, "Forward"))
+	n = camel_case(base, len, name, sizeof(name));
+	if (base_ends_with(name, n, "Forward"))
 		n -= strlen("Forward");
 	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
 		return false;

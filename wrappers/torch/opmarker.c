@@ -7,7 +7,7 @@
  * `redispatch` inside its `call`, and an overload inside another one, count with it.
  *
  * Or the marker is a Python function: then common operators show, by being called, which of its activations runs. More
- * places at which it is looked make fewer activations that cannot be told from the one before.
+ * places at which it is looked make fewer activations that cannot be distinguished from the one before.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "call/activation.h"
 #include "call/step.h"
 #include "config/marker.h"
-#include "session.h"
+#include "session/state.h"
 #include "wrappers/torch/torch.h"
 
 #define PREFIX "aten::"
@@ -27,16 +27,16 @@ static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "ad
 static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
 
 /* The operator's name as configured, NULL: the marker is none. */
-static const char *configured(void)
+static const char *configured_operator(void)
 {
-	const char *m = session.cfg.step_marker;
+	const char *m = config_now()->step_marker;
 
 	return m && strncmp(m, PREFIX, sizeof(PREFIX) - 1) == 0 ? m + sizeof(PREFIX) - 1 : NULL;
 }
 
 bool torch_marker_may_be(const char *name)
 {
-	const char *m = configured();
+	const char *m = configured_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
 	/* Where the overload's name begins in add_relu_Tensor is not known yet. */
@@ -45,31 +45,31 @@ bool torch_marker_may_be(const char *name)
 		     : name[n] == '_' || !name[n]);
 }
 
-static bool is_marker(const char *base, const char *overload)
+static bool is_marker_operator(const char *base, const char *overload)
 {
-	const char *m = configured();
+	const char *m = configured_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
 	return m && strlen(base) == n && strncmp(base, m, n) == 0 &&
 	       (!m[n] || strcmp(overload, m + n + 1) == 0);
 }
 
-static bool looks(void)
+static bool marker_looks_like_operator(void)
 {
+	const char *configured = config_now()->step_marker;
 	struct marker m;
 
-	return session.cfg.step_marker &&
-	       !marker_parse(session.cfg.step_marker, strlen(session.cfg.step_marker), &m) &&
+	return configured && !marker_parse(configured, strlen(configured), &m) &&
 	       m.form == MARKER_LANGUAGE && m.nlanguage == 6 &&
 	       memcmp(m.language, "python", 6) == 0;
 }
 
 enum torch_scope torch_marker_scope(const char *base, const char *overload)
 {
-	if (is_marker(base, overload))
+	if (is_marker_operator(base, overload))
 		return SCOPE_MARKER;
 	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
-		if (strcmp(common[i], base) == 0 && looks())
+		if (strcmp(common[i], base) == 0 && marker_looks_like_operator())
 			return SCOPE_LOOK;
 	return SCOPE_NONE;
 }
@@ -77,7 +77,7 @@ enum torch_scope torch_marker_scope(const char *base, const char *overload)
 /* The name of the C++ struct: add_Tensor. Redispatch comes behind call but in rare ways to call an operator. */
 bool torch_marker_looks(const char *name, bool call)
 {
-	if (!call || !looks())
+	if (!call || !marker_looks_like_operator())
 		return false;
 	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
 		size_t n = strlen(common[i]);
@@ -90,13 +90,13 @@ bool torch_marker_looks(const char *name, bool call)
 
 void torch_marker(const struct call *c, bool leaving)
 {
-	if (torch_row_of(c)->scope == SCOPE_LOOK) {
-		if (!leaving && !thread_word.depth)
+	if (torch_function_of(c)->scope == SCOPE_LOOK) {
+		if (!leaving && !thread_state.depth)
 			activation_look();
 		return;
 	}
 	if (!leaving)
 		inside++;
-	else if (inside && --inside == 0 && !thread_word.depth && c->ok)
+	else if (inside && --inside == 0 && !thread_state.depth && c->ok)
 		step_marker_hit();
 }

@@ -40,7 +40,7 @@ static size_t cxx_name(const char *schema, char *out, size_t cap)
 	return schema[n] == '(' ? n : 0;
 }
 
-static const char **place(const char *name)
+static const char **find_schema_place(const char *name)
 {
 	uint32_t i = (uint32_t)hash_str(7, name) % SLOTS;
 	char other[128];
@@ -50,14 +50,14 @@ static const char **place(const char *name)
 	return &slot[i];
 }
 
-static void add(const char *s)
+static void add_schema(const char *s)
 {
 	char name[128];
 	const char **at;
 
 	if (used >= SLOTS / 2 || !cxx_name(s, name, sizeof(name)))
 		return;
-	at = place(name);
+	at = find_schema_place(name);
 	if (!*at) {
 		*at = s;
 		used++;
@@ -65,7 +65,7 @@ static void add(const char *s)
 }
 
 /* Every text in [at, end) that has ") -> " in it. */
-static void scan(const char *at, const char *end)
+static void scan_schema_text(const char *at, const char *end)
 {
 	const char *begin = at;
 
@@ -77,12 +77,12 @@ static void scan(const char *at, const char *end)
 		while (s > begin && s[-1] && arrow - s < SCHEMA_MAX)
 			s--;
 		if (memchr(arrow, 0, (size_t)(end - arrow)) && s > begin && !s[-1])
-			add(s);
+			add_schema(s);
 		at = arrow + 5;
 	}
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+static int scan_torch_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
@@ -95,18 +95,18 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		const char *at = (const char *)(uintptr_t)(info->dlpi_addr + ph->p_vaddr);
 
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && !(ph->p_flags & PF_W))
-			scan(at, at + ph->p_memsz);
+			scan_schema_text(at, at + ph->p_memsz);
 	}
 	return 1;
 }
 
-static void read_all(void)
+static void read_all_schemas(void)
 {
-	dl_iterate_phdr(look, NULL);
+	dl_iterate_phdr(scan_torch_object, NULL);
 }
 
-/* Can a parameter of this type of the schema be the one that the mangled name tells? "Tensor(a!)", "int[2]?". */
-static bool param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
+/* Can a parameter of this type of the schema be the one in the mangled name? "Tensor(a!)", "int[2]?". */
+static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 {
 	char last = type[n - 1];
 
@@ -130,7 +130,7 @@ static bool param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 }
 
 /* "f(Tensor a, *, int[2] b=[0, 1], str c="x") -> Tensor" */
-static bool params_fit(const char *schema, const struct op_type *t, unsigned i)
+static bool schema_params_fit(const char *schema, const struct op_type *t, unsigned i)
 {
 	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
 
@@ -144,7 +144,8 @@ static bool params_fit(const char *schema, const struct op_type *t, unsigned i)
 		}
 		if (*begin != '*') {
 			if (i == t->nargs || !blank ||
-				!param_fits(begin, (size_t)(blank - begin), t->ctype[i], t->arg[i]))
+				!schema_param_fits(
+					begin, (size_t)(blank - begin), t->ctype[i], t->arg[i]))
 				return false;
 			i++;
 		}
@@ -177,7 +178,7 @@ static const char *find_tail(const char *name, const struct op_type *t, unsigned
 		if (n <= len || strcmp(longer + n - len, name) != 0)
 			continue;
 		tail = slot[i] + (n - len);
-		if (!params_fit(tail, t, first))
+		if (!schema_params_fit(tail, t, first))
 			continue;
 		if (found && !same_result(found, tail))
 			return NULL;
@@ -190,14 +191,14 @@ const char *op_schema(const char *name, const struct op_type *t, unsigned first)
 {
 	const char *s;
 
-	pthread_once(&once, read_all);
-	s = *place(name);
+	pthread_once(&once, read_all_schemas);
+	s = *find_schema_place(name);
 	return s ? s : find_tail(name, t, first);
 }
 
 bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg)
 {
-	pthread_once(&once, read_all);
+	pthread_once(&once, read_all_schemas);
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (slot[i] && ask(slot[i], arg))
 			return true;

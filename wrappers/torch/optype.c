@@ -3,219 +3,7 @@
 
 #include <string.h>
 
-/* ---- parameters: the mangled types, read into text with all substitutions replaced ---- */
-
-#define SUBS_MAX 40
-#define TEXT_MAX 160
-
-struct reader {
-	const char *p;
-	bool bad;
-	unsigned nsub, depth;
-	char sub[SUBS_MAX][TEXT_MAX];
-};
-
-static void append(struct reader *r, char *to, const char *s, size_t n)
-{
-	size_t len = strlen(to);
-
-	if (len + n >= TEXT_MAX) {
-		r->bad = true;
-		return;
-	}
-	memcpy(to + len, s, n);
-	to[len + n] = 0;
-}
-
-static void add_sub(struct reader *r, const char *text)
-{
-	if (r->nsub < SUBS_MAX)
-		strcpy(r->sub[r->nsub++], text);
-	else
-		r->bad = true;
-}
-
-static bool take(struct reader *r, char c)
-{
-	if (*r->p != c)
-		return false;
-	r->p++;
-	return true;
-}
-
-static unsigned number(struct reader *r)
-{
-	unsigned n = 0;
-
-	while (*r->p >= '0' && *r->p <= '9' && n < 1000)
-		n = n * 10 + (unsigned)(*r->p++ - '0');
-	return n;
-}
-
-static void source_name(struct reader *r, char *to)
-{
-	unsigned n = number(r);
-
-	if (!n || memchr(r->p, 0, n)) {
-		r->bad = true;
-		return;
-	}
-	append(r, to, r->p, n);
-	r->p += n;
-}
-
-static void type(struct reader *r, char *to);
-
-/* I <type>... E; numbers of arrays as Lm3E */
-static void arguments(struct reader *r, char *to)
-{
-	bool first = true;
-
-	append(r, to, "<", 1);
-	while (*r->p != 'E' && *r->p && !r->bad) {
-		if (!first)
-			append(r, to, ",", 1);
-		first = false;
-		if (take(r, 'L')) {
-			char digits[16] = "";
-
-			r->p++;
-			append(r, digits, "", 0);
-			while (*r->p >= '0' && *r->p <= '9' && strlen(digits) < 8)
-				strncat(digits, r->p++, 1);
-			append(r, to, digits, strlen(digits));
-			r->bad |= !take(r, 'E');
-		} else {
-			char one[TEXT_MAX] = "";
-
-			type(r, one);
-			append(r, to, one, strlen(one));
-		}
-	}
-	r->bad |= !take(r, 'E');
-	append(r, to, ">", 1);
-}
-
-/* S_, S0_ ... SZ_: the text; false: it is another S. */
-static bool substitution(struct reader *r, char *to)
-{
-	unsigned n = 0;
-	const char *p = r->p + 1;
-
-	if (*p == '_') {
-		n = 0;
-	} else {
-		for (; (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z'); p++)
-			n = n * 36 + (unsigned)(*p <= '9' ? *p - '0' : *p - 'A' + 10);
-		if (p == r->p + 1 || *p != '_')
-			return false;
-		n++;
-	}
-	r->p = p + 1;
-	if (n >= r->nsub)
-		r->bad = true;
-	else
-		append(r, to, r->sub[n], strlen(r->sub[n]));
-	return true;
-}
-
-/* N <prefix>... E */
-static void nested(struct reader *r, char *to)
-{
-	while (*r->p != 'E' && *r->p && !r->bad) {
-		if (*r->p == 'S' && r->p[1] == 't') {
-			r->p += 2;
-			append(r, to, "std", 3);
-			continue;
-		}
-		if (*r->p == 'S') {
-			r->bad |= !substitution(r, to);
-			continue;
-		}
-		if (take(r, 'I')) {
-			arguments(r, to);
-		} else {
-			if (*to)
-				append(r, to, "::", 2);
-			source_name(r, to);
-		}
-		if (*r->p != 'E')
-			add_sub(r, to);
-	}
-	r->bad |= !take(r, 'E');
-	add_sub(r, to);
-}
-
-static void builtin(struct reader *r, char *to)
-{
-	static const struct {
-		char c;
-		const char *name;
-	} known[] = {{'l', "long"}, {'d', "double"}, {'b', "bool"}, {'i', "int"}, {'a', "int8"},
-		{'h', "uint8"}, {'c', "char"}, {'m', "ulong"}, {'v', "void"}};
-
-	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i].c == *r->p) {
-			r->p++;
-			append(r, to, known[i].name, strlen(known[i].name));
-			return;
-		}
-	r->bad = true;
-}
-
-static void type(struct reader *r, char *to)
-{
-	char of[TEXT_MAX] = "";
-
-	if (r->bad || ++r->depth > 16) {
-		r->bad = true;
-		return;
-	}
-	switch (*r->p) {
-	case 'R':
-	case 'K':
-	case 'P':
-	case 'O': {
-		char c = *r->p++;
-
-		type(r, of);
-		append(r, to, of, strlen(of));
-		append(r, to,
-			c == 'R'   ? "&"
-			: c == 'K' ? " const"
-			: c == 'P' ? "*"
-				   : "&&",
-			c == 'K'   ? 6
-			: c == 'O' ? 2
-				   : 1);
-		add_sub(r, to);
-		break;
-	}
-	case 'N':
-		r->p++;
-		nested(r, to);
-		break;
-	case 'S':
-		if (r->p[1] == 't') { /* std::name, perhaps with arguments */
-			r->p += 2;
-			append(r, to, "std::", 5);
-			source_name(r, to);
-			add_sub(r, to);
-		} else if (!substitution(r, to)) {
-			r->bad = true;
-			break;
-		}
-		if (*r->p == 'I') {
-			r->p++;
-			arguments(r, to);
-			add_sub(r, to);
-		}
-		break;
-	default:
-		builtin(r, to);
-	}
-	r->depth--;
-}
+#include "wrappers/cxx/cxx_types.h"
 
 /* ---- what the types are ---- */
 
@@ -232,13 +20,7 @@ static const struct api_struct s_list = {16, 8, 2, list}, s_list_opt = {24, 8, 3
 			       s_three = {3, 1, 3, three_bytes}, s_four = {4, 1, 4, four_bytes},
 			       s_words = {16, 8, 2, two_words};
 
-struct known {
-	const char *name; /* ends with *: the beginning */
-	uint8_t ctype, arg;
-	const struct api_struct *members;
-};
-
-static const struct known known_types[] = {
+static const struct cxx_class known_types[] = {
 	{"at::Tensor const&", CT_P, OP_TENSOR, NULL},
 	{"at::Tensor&", CT_P, OP_TENSOR_OUT, NULL},
 	{"std::optional<at::Tensor> const&", CT_P, OP_OPTIONAL, NULL},
@@ -282,9 +64,9 @@ static const struct known known_types[] = {
  * 1.13 had its own c10::optional (c10/util/Optional.h): whether there is a value comes first, and the value lies in a union
  * with a byte. So an optional double goes in general registers, not in one for floating point: the System V ABI merges the
  * classes of a union's members. That of an array has no flag, but a length of its own for none. A text in an optional
- * has copy constructors that somebody wrote, so it goes as a pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
+ * has user-written copy constructors, so it goes as a pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
  */
-static const struct known types_1_13[] = {
+static const struct cxx_class types_1_13[] = {
 	{"c10::optional<at::Tensor> const&", CT_P, OP_OPTIONAL_1_13, NULL},
 	{"c10::List<c10::optional<at::Tensor>> const&", CT_P, OP_OPTIONAL_LIST, NULL},
 	{"c10::optional<bool>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
@@ -302,76 +84,51 @@ static const struct known types_1_13[] = {
 	{"c10::optional<at::Generator>", CT_P, OP_PLAIN, NULL},
 };
 
-static const struct known *find_in(const struct known *k, size_t count, const char *text)
-{
-	size_t len = strlen(text);
-
-	for (; count; count--, k++) {
-		size_t n = strlen(k->name);
-
-		if (k->name[n - 1] == '*'
-				? strncmp(text, k->name, n - 1) == 0 && text[len - 1] == '>'
-				: strcmp(text, k->name) == 0)
-			return k;
-	}
-	return NULL;
-}
-
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static const struct known *find(const char *text, bool is_1_13)
+static const struct cxx_class *find_known_type(const char *text, bool is_1_13)
 {
-	static const struct known reference = {"&", CT_P, OP_PLAIN, NULL};
+	static const struct cxx_class reference = {"&", CT_P, OP_PLAIN, NULL};
 	size_t len = strlen(text);
-	const struct known *k = is_1_13 ? find_in(types_1_13, COUNT(types_1_13), text) : NULL;
+	const struct cxx_class *k =
+		is_1_13 ? cxx_class_find(types_1_13, COUNT(types_1_13), text) : NULL;
 
 	if (!k)
-		k = find_in(known_types, COUNT(known_types), text);
+		k = cxx_class_find(known_types, COUNT(known_types), text);
 	return k ? k : len && text[len - 1] == '&' ? &reference : NULL;
+}
+
+struct op_reader {
+	struct op_type *t;
+	bool is_1_13;
+};
+
+static bool take_op_parameter(const char *type, void *arg)
+{
+	struct op_reader *r = arg;
+	struct op_type *t = r->t;
+	const struct cxx_class *k = find_known_type(type, r->is_1_13);
+
+	if (!k || t->nargs == API_ARGS_MAX)
+		return false;
+	t->ctype[t->nargs] = k->ctype;
+	t->arg[t->nargs] = k->arg;
+	t->members[t->nargs++] = k->members;
+	return true;
 }
 
 bool op_params(const char *symbol, bool is_1_13, struct op_type *t)
 {
-	struct reader r = {.p = symbol};
-	char text[TEXT_MAX] = "";
+	struct op_reader r = {t, is_1_13};
 
 	t->nargs = 0;
-	if (strncmp(symbol, "_ZN2at4_ops", 11) != 0)
-		return false;
-	/* The function's own name fills the table of substitutions, too; its last part does not. */
-	r.p = symbol + 3;
-	for (unsigned parts = 0; *r.p != 'E' && *r.p && !r.bad; parts++) {
-		if (*text)
-			append(&r, text, "::", 2);
-		source_name(&r, text);
-		if (*r.p != 'E')
-			add_sub(&r, text);
-		if (parts > 3)
-			return false;
-	}
-	if (r.bad || !take(&r, 'E'))
-		return false;
-	if (strcmp(r.p, "v") == 0)
-		return true;
-	while (*r.p && *r.p != '.' && *r.p != '@') {
-		const struct known *k;
-
-		text[0] = 0;
-		r.depth = 0;
-		type(&r, text);
-		k = r.bad ? NULL : find(text, is_1_13);
-		if (!k || t->nargs == API_ARGS_MAX)
-			return false;
-		t->ctype[t->nargs] = k->ctype;
-		t->arg[t->nargs] = k->arg;
-		t->members[t->nargs++] = k->members;
-	}
-	return true;
+	return strncmp(symbol, "_ZN2at4_ops", 11) == 0 &&
+	       cxx_each_parameter(symbol, take_op_parameter, &r);
 }
 
 /* ---- results ---- */
 
-static bool is(const char *s, size_t n, const char *word)
+static bool is_word_equal(const char *s, size_t n, const char *word)
 {
 	return strlen(word) == n && memcmp(s, word, n) == 0;
 }
@@ -400,7 +157,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 	t->hidden = false;
 	t->result = OP_NOTHING;
 	t->nresult = 0;
-	if (is(s, n, "()"))
+	if (is_word_equal(s, n, "()"))
 		return true;
 	if (*s != '(' && tensor_result(s, n, &written, &listed)) {
 		t->hidden = listed || !written;
@@ -418,7 +175,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 			{"ScalarType", CT_I8}, {"QScheme", CT_U8}};
 
 		for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
-			if (is(s, n, others[i].name)) {
+			if (is_word_equal(s, n, others[i].name)) {
 				t->hidden = others[i].ret == CT_STRUCT;
 				t->ret = t->hidden ? CT_VOID : others[i].ret;
 				return true;

@@ -2,7 +2,7 @@
 /*
  * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name tells the parameters; what it gives
  * back stands in its schema, a text inside the library. Types that are passed by value are laid out as since 2.2
- * (std::optional), or as in 1.13, which had optionals of its own; an operator with a parameter of another type is left alone.
+ * (std::optional), or as in 1.13, which had its own optionals; an operator with a parameter of another type is left alone.
  */
 #ifndef PROBE_WRAPPERS_TORCH_OPTYPE_H
 #define PROBE_WRAPPERS_TORCH_OPTYPE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "call/api.h"
+#include "api/api.h"
 
 /* What a parameter holds, for finding tensors. */
 enum op_arg {

@@ -7,9 +7,11 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "entry/elfsym.h"
+#include "elf/elfsym.h"
 #include "journal/layout.h"
-#include "stack/memory.h"
+#include "elf/memory.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
 
 /* c10::ScalarType. Codes above are newer types of less than a byte, or none. */
 static const struct {
@@ -45,6 +47,7 @@ static const struct {
  * TensorImpl relative to its key_set_ (K): the same distances in 1.13, 2.6, 2.13, 2.14 on x86-64 and aarch64.
  * Sources: c10/core/TensorImpl.h, SizesAndStrides.h, StorageImpl.h, compiled with offsetof.
  */
+#define AT_OBJECT (-120) /* PyObject that stands for it; the low bits are flags */
 #define AT_NDIM (-112) /* size_t */
 #define AT_SIZES \
 	(-104) /* int64_t[5], or a pointer to sizes and behind them strides where there are more dimensions */
@@ -101,14 +104,14 @@ static inline const char *data_of(const void *storage)
 	return *(const char *const *)((const char *)storage + layout.header);
 }
 
-static inline uint64_t bytes_of(const void *storage)
+static inline uint64_t storage_size_of(const void *storage)
 {
 	return *(const uint64_t *)((const char *)storage + layout.header + STORAGE_BYTES);
 }
 
 /* ---- finding the layout ---- */
 
-static void *function(const char *name)
+static void *torch_function_at(const char *name)
 {
 	struct provider p;
 
@@ -116,7 +119,7 @@ static void *function(const char *name)
 }
 
 /* Does the tensor look like a plain one of 1 to 5 dimensions with elements, if K is there? */
-static bool plausible(const void *impl, int64_t k)
+static bool is_plausible_offset(const void *impl, int64_t k)
 {
 	const char *at = (const char *)impl + k;
 	uint64_t ndim;
@@ -152,25 +155,25 @@ struct truth {
 
 typedef int get_fn(const void *tensor, void *out);
 
-static bool ask(const char *name, const void *tensor, void *out)
+static bool ask_tensor(const char *name, const void *tensor, void *out)
 {
-	get_fn *f = (get_fn *)function(name);
+	get_fn *f = (get_fn *)torch_function_at(name);
 
 	return f && f(tensor, out) == 0;
 }
 
-static bool ask_aoti(const void *tensor, struct truth *t)
+static bool query_aoti(const void *tensor, struct truth *t)
 {
 	t->ndim = t->type = -1;
-	if (!ask("torch_get_const_data_ptr", tensor, &t->data) &&
-		!ask("aoti_torch_get_data_ptr", tensor, &t->data))
+	if (!ask_tensor("torch_get_const_data_ptr", tensor, &t->data) &&
+		!ask_tensor("aoti_torch_get_data_ptr", tensor, &t->data))
 		return false;
-	ask("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
-	ask("aoti_torch_get_dtype", tensor, &t->type);
-	return ask("aoti_torch_get_sizes", tensor, &t->sizes) &&
-	       ask("aoti_torch_get_strides", tensor, &t->strides) &&
-	       ask("aoti_torch_get_storage_offset", tensor, &t->offset) &&
-	       ask("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
+	ask_tensor("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
+	ask_tensor("aoti_torch_get_dtype", tensor, &t->type);
+	return ask_tensor("aoti_torch_get_sizes", tensor, &t->sizes) &&
+	       ask_tensor("aoti_torch_get_strides", tensor, &t->strides) &&
+	       ask_tensor("aoti_torch_get_storage_offset", tensor, &t->offset) &&
+	       ask_tensor("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
 }
 
 /* dlpack.h 0.2 to 0.8: the part that has never changed. */
@@ -195,8 +198,8 @@ static bool same_dims(const int64_t *a, const int64_t *b, uint64_t n)
 
 static bool agrees_dlpack(const void *tensor, const void *impl)
 {
-	struct dl_tensor *(*to)(const void *) =
-		(struct dl_tensor * (*)(const void *)) function("_ZN2at8toDLPackERKNS_6TensorE");
+	struct dl_tensor *(*to)(const void *) = (struct dl_tensor * (*)(const void *))
+		torch_function_at("_ZN2at8toDLPackERKNS_6TensorE");
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	struct dl_tensor *d = to ? to(tensor) : NULL;
 	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
@@ -205,7 +208,7 @@ static bool agrees_dlpack(const void *tensor, const void *impl)
 	if (!d)
 		return false;
 	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
-	same = bytes_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
+	same = storage_size_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
 	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && type < NTYPES &&
 	       d->dtype.bits == 8 * scalar_types[type].size &&
 	       (const char *)d->data ==
@@ -215,7 +218,7 @@ static bool agrees_dlpack(const void *tensor, const void *impl)
 	return same;
 }
 
-static bool agrees(const void *tensor, const void *impl)
+static bool layout_agrees(const void *tensor, const void *impl)
 {
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
@@ -226,25 +229,26 @@ static bool agrees(const void *tensor, const void *impl)
 	if (!memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
 		!memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
 		return false;
-	if (!function("aoti_torch_get_sizes"))
+	if (!torch_function_at("aoti_torch_get_sizes"))
 		return agrees_dlpack(tensor, impl);
-	return ask_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
+	return query_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
 	       t.strides == strides_of(impl, ndim) && t.offset == offset &&
 	       (t.ndim < 0 || t.ndim == (int64_t)ndim) && (t.type < 0 || t.type == (int32_t)type) &&
-	       type < NTYPES && (uint64_t)t.storage_bytes == bytes_of(storage) &&
+	       type < NTYPES && (uint64_t)t.storage_bytes == storage_size_of(storage) &&
 	       (const char *)t.data == data_of(storage) + offset * scalar_types[type].size;
 }
 
-static void refuse(void)
+static void refuse_layout(void)
 {
 	atomic_store(&state, REFUSED);
+	session_layout_fact(LAYOUT_TORCH_TENSOR, false);
 	log_loss(LOSS_ENTRY, "PyTorch: this version's tensors are laid out in a way that is not "
 			     "known: calls are "
 			     "recorded without their tensors; update libprobe");
 }
 
-/* Tries to learn from this tensor; one that is not plain enough says nothing. */
-static void learn(const void *impl)
+/* Tries to find the layout from this tensor; one that is not plain enough decides nothing. */
+static void learn_layout(const void *impl)
 {
 	static const int64_t candidates[] = {168, 176, OLD_K};
 	static unsigned wrong;
@@ -252,7 +256,7 @@ static void learn(const void *impl)
 	int64_t found = 0;
 
 	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		if (!plausible(impl, candidates[i]))
+		if (!is_plausible_offset(impl, candidates[i]))
 			continue;
 		if (found)
 			return; /* two readings: a tensor that decides will come */
@@ -268,12 +272,24 @@ static void learn(const void *impl)
 		layout.header = found == OLD_K ? 24 : 16;
 		layout.device = found == OLD_K;
 		layout.engaged = found == OLD_K ? 0 : 2;
-		if (undefined && agrees(&handle, impl))
+		if (undefined && layout_agrees(&handle, impl)) {
 			atomic_store_explicit(&state, KNOWN, memory_order_release);
-		else if (!undefined || ++wrong == 16)
-			refuse();
+			session_layout_fact(LAYOUT_TORCH_TENSOR, true);
+		} else if (!undefined || ++wrong == 16) {
+			refuse_layout();
+		}
 	}
 	pthread_mutex_unlock(&learning);
+}
+
+bool torch_tensor_decided(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) != UNKNOWN;
+}
+
+int torch_header_bytes(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == KNOWN ? (int)layout.header : 0;
 }
 
 void torch_tensor_forked(void)
@@ -284,7 +300,7 @@ void torch_tensor_forked(void)
 /* ---- views ---- */
 
 /* Do all elements lie within the storage? */
-static bool inside(const struct view *v, int64_t offset, uint64_t size, uint64_t bytes)
+static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t size, uint64_t bytes)
 {
 	const int64_t *sizes = v->counts, *strides = v->displs;
 	int64_t last = offset, end;
@@ -301,7 +317,7 @@ static bool inside(const struct view *v, int64_t offset, uint64_t size, uint64_t
 	return !__builtin_mul_overflow(last + 1, (int64_t)size, &end) && (uint64_t)end <= bytes;
 }
 
-bool torch_tensor_view(const void *impl, struct view *v)
+bool torch_tensor_buffer(const void *impl, struct buffer *v)
 {
 	uint64_t ndim;
 	unsigned type;
@@ -310,7 +326,7 @@ bool torch_tensor_view(const void *impl, struct view *v)
 		return false;
 	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != KNOWN, 0)) {
 		if (atomic_load(&state) == UNKNOWN)
-			learn(impl);
+			learn_layout(impl);
 		if (atomic_load(&state) != KNOWN)
 			return false;
 	}
@@ -327,11 +343,11 @@ bool torch_tensor_view(const void *impl, struct view *v)
 	unsigned size = type < NTYPES ? scalar_types[type].size : 0;
 	int64_t count = FIELD(impl, int64_t, AT_NUMEL);
 
-	*v = (struct view){
+	*v = (struct buffer){
 		.count = count > 0 ? (uint64_t)count : 0,
 		.bytes = count > 0 ? (uint64_t)count * size : 0,
 		.dtype = type < NTYPES ? scalar_types[type].dtype : DT_OTHER,
-		.layout = VIEW_STRIDED,
+		.layout = BUFFER_STRIDED,
 		.nostats = 1,
 		.ndim = (uint8_t)ndim,
 		.peer = JOURNAL_NONE,
@@ -352,7 +368,7 @@ bool torch_tensor_view(const void *impl, struct view *v)
 	const char *data = storage ? data_of(storage) : NULL;
 
 	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
-	if (!data || !inside(v, offset, size, bytes_of(storage)))
+	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
 		return true;
 	v->base = data + offset * (int64_t)size;
 	v->nostats = v->dtype == DT_OTHER;
@@ -376,4 +392,74 @@ uint64_t torch_vectors(const void *vectors)
 struct torch_list torch_vectors_at(const void *vectors, uint64_t i)
 {
 	return torch_vector(*(const char *const *)vectors + 24 * i);
+}
+
+/* ---- as objects of Python ---- */
+
+#define OBJECT_FLAGS ((uintptr_t)7)
+
+static bool points_back(const void *impl, int64_t k, const void *object)
+{
+	uintptr_t at = (uintptr_t)impl + (uintptr_t)(k + AT_OBJECT);
+
+	return memory_readable(at) && (*(const uintptr_t *)at & ~OBJECT_FLAGS) == (uintptr_t)object;
+}
+
+const void *torch_tensor_of_object(const void *object)
+{
+	/* THPVariable: the tensor, with a flag in front of it before 2.9. */
+	static const uint8_t places[] = {16, 24};
+	static const int64_t candidates[] = {168, 176, OLD_K};
+	bool known = atomic_load_explicit(&state, memory_order_acquire) == KNOWN;
+
+	for (unsigned i = 0; i < sizeof(places); i++) {
+		const void *impl = *(const void *const *)((const char *)object + places[i]);
+
+		if (!impl || (uintptr_t)impl & 7 || !memory_readable((uintptr_t)impl))
+			continue;
+		if (known && points_back(impl, layout.key_set, object))
+			return impl;
+		for (unsigned k = 0; !known && k < 3; k++)
+			if (points_back(impl, candidates[k], object))
+				return impl;
+	}
+	return NULL;
+}
+
+const void *torch_tensor_object(const void *impl)
+{
+	if (atomic_load_explicit(&state, memory_order_acquire) != KNOWN)
+		return NULL;
+	return (const void *)(FIELD(impl, uintptr_t, AT_OBJECT) & ~OBJECT_FLAGS);
+}
+
+const void *torch_tensor_grad(const void *impl)
+{
+	static _Atomic(const void *(*)(const void *))
+		found; /* TensorImpl::grad() const: a Tensor & */
+	const void *(*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
+	const void *grad;
+
+	if (!get) {
+		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl4gradEv");
+		if (!get)
+			return NULL;
+		atomic_store_explicit(&found, get, memory_order_relaxed);
+	}
+	grad = *(const void *const *)get(impl);
+	return grad == undefined ? NULL : grad;
+}
+
+bool torch_tensor_requires_grad(const void *impl)
+{
+	static _Atomic(bool (*)(const void *)) found;
+	bool (*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
+
+	if (!get) {
+		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl13requires_gradEv");
+		if (!get)
+			return true;
+		atomic_store_explicit(&found, get, memory_order_relaxed);
+	}
+	return get(impl);
 }

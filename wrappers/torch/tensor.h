@@ -21,7 +21,24 @@
  * symbolic and the like): no row. v->nostats where its elements cannot be read on the host. v->io and v->index are the
  * caller's. The view points into the tensor, which must live as long.
  */
-bool torch_tensor_view(const void *impl, struct view *v);
+bool torch_tensor_buffer(const void *impl, struct buffer *v);
+
+/* Is it decided how tensors are laid out, one way or the other? */
+bool torch_tensor_decided(void);
+
+/* Bytes that a TensorImpl begins with, before its storage; 0: the layout is not known (yet). */
+int torch_header_bytes(void);
+/* ---- tensors as objects of Python; the caller holds the GIL, or a reference ---- */
+
+/* The TensorImpl of an instance of torch.Tensor; NULL: it lies in an unknown place. */
+const void *torch_tensor_of_object(const void *object);
+
+/* The object that stands for it, NULL: none does. */
+const void *torch_tensor_object(const void *impl);
+
+/* Its .grad, NULL: it has none. Runs no code of a subclass. */
+const void *torch_tensor_grad(const void *impl);
+bool torch_tensor_requires_grad(const void *impl);
 
 /* In a forked child. */
 void torch_tensor_forked(void);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: names.c says which
+ * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: registry.c says which
  * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c follows their
- * completion, marks.c watches optimizers and backward passes, tensor.c reads tensors.
+ * completion, train_events.c watches optimizers and backward passes, tensor.c reads tensors.
  *
- *	c10d::ProcessGroup*::<method>     collectives and messages        lib_c10d
- *	enqueue, finish, wait of a Work   their completion                lib_torch, watched only
- *	autograd, profiler marks          steps and phases                lib_torch, watched only
- *	at::_ops::<operator>::*           operators, if they are listed   lib_aten
- *	torch::autograd::generated::*     their nodes (node.c)            lib_node
+ *	c10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
+ *	enqueue, finish, wait of a Work   their completion                adapter_torch, watched only
+ *	autograd, profiler marks          steps and phases                adapter_torch, watched only
+ *	at::_ops::<operator>::*           operators, if they are listed   adapter_aten
+ *	torch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H
 
 #include "call/call.h"
-#include "entry/runtime.h"
+#include "entry/provider.h"
+#include "wrappers/cxx/cxx_function.h"
+#include "wrappers/cxx/cxx_work.h"
 #include "wrappers/torch/optype.h"
 #include "wrappers/torch/tensor.h"
 
-extern const struct lib lib_c10d, lib_torch, lib_aten, lib_node;
+extern const struct adapter adapter_c10d, adapter_torch, adapter_aten, adapter_node;
 extern const struct runtime_provider torch_provider;
 
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
-void torch_say_version(void);
+void torch_report_version(void);
 
 /* Is it 1.13? False as long as it is not loaded. */
 bool torch_is_1_13(void);
@@ -32,6 +34,9 @@ bool torch_is_1_13(void);
  * torch.compile made: operators do not pass through libtorch in it.
  */
 void torch_compiled_code(const char *module, const char *file);
+
+/* struct adapter.listed, of operators and methods. Rows of nodes stay: their operators are looked up when they come. */
+bool torch_row_listed(const struct api *f);
 
 /* ---- process groups ---- */
 
@@ -43,15 +48,16 @@ enum torch_form {
 	FORM_LISTS, /* vector<Tensor>& out at 1, in at 2 */
 	FORM_GATHER, /* vector<vector<Tensor>>& out at 1, vector<Tensor>& in at 2 */
 	FORM_SCATTER, /* vector<Tensor>& out at 1, vector<vector<Tensor>>& in at 2 */
+	FORM_BLOCKS, /* none; a bool is the last, and nothing is given back: done when it returns */
 	FORM_SEND, /* vector<Tensor>& at 1, peer at 2, tag at 3 */
 	FORM_RECV,
 	FORM_RECV_ANY, /* vector<Tensor>& at 1, tag at 2 */
 };
 
 struct torch_method {
-	const char *name; /* of the C++ function */
-	const char *list; /* functions of torch.distributed that end here, separated by blanks */
-	const char *kind; /* op, as in the kinds of configs/apis */
+	char name[40]; /* of the C++ function */
+	char list[64]; /* functions of torch.distributed that end here, separated by blanks */
+	char kind[20]; /* op, as in the kinds of configs/apis */
 	uint8_t form; /* enum torch_form */
 	uint8_t nargs; /* with `this` */
 	uint8_t options; /* argument with the options, 0: none */
@@ -59,25 +65,21 @@ struct torch_method {
 };
 
 /* What a row stands for, behind its spec. */
-struct torch_row {
-	struct api api;
-	struct api_spec spec;
-	struct api_ffi ffi;
-	struct kind kind;
-	const struct torch_method *method; /* lib_c10d */
+struct torch_function {
+	struct cxx_function cxx;
+	const struct torch_method *method; /* adapter_c10d */
 	uint8_t backend; /* enum torch_backend */
 	/* The Work that it gives back is not the one that it puts into the queue: when that ends, outputs are not there. */
 	_Atomic bool indirect;
-	uint8_t scope; /* lib_torch: enum torch_scope */
-	struct op_type op; /* lib_aten */
+	uint8_t scope; /* adapter_torch: enum torch_scope */
+	uint8_t scalar_op; /* what it shows of the training's numbers (scalar_ops.c); 0: nothing */
+	struct op_type op; /* adapter_aten */
 	char op_name[136]; /* of the schema */
-	char symbol[128];
-	char link_name[];
 };
 
-static inline const struct torch_row *torch_row_of(const struct call *c)
+static inline const struct torch_function *torch_function_of(const struct call *c)
 {
-	return (const struct torch_row *)c->api;
+	return (const struct torch_function *)c->api;
 }
 
 enum torch_backend { BACKEND_OTHER, BACKEND_GLOO };
@@ -88,6 +90,7 @@ enum torch_scope {
 	SCOPE_GLOO_FINISH,
 	SCOPE_GLOO_FAILED,
 	SCOPE_WAIT, /* of a message */
+	SCOPE_COMM_WAIT, /* of anything: only its time counts */
 	SCOPE_BACKWARD,
 	SCOPE_ENGINE, /* a thread that works for a backward pass, of a device or of one inside of others */
 	SCOPE_RECORD_BEGIN,
@@ -95,8 +98,12 @@ enum torch_scope {
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
+	SCOPE_NODE, /* the engine comes to a node */
+	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
+	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
 	SCOPE_MARKER, /* an operator that ends a step */
 	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
+	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
 	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
 };
 
@@ -105,68 +112,66 @@ void torch_group_leave(struct call *c);
 
 /* ---- completion ---- */
 
-#define TORCH_TENSORS_MAX 64 /* of one side of a call; further ones have no rows */
-
-/* A call of a process group on its way: its tensors as they were described. */
-struct torch_work {
-	struct torch_work *next; /* free one */
-	struct torch_work *outer; /* the thread's enclosing call */
-	/* The call, and its completion once that can come, on another thread and before the call has returned. */
-	_Atomic uint32_t users;
-	struct call *call; /* valid while the function runs */
-	uint32_t depth; /* of the thread when it was entered */
-	const void *handle; /* of that Work */
-	bool started; /* followed by a Work: the memory is given back at its completion */
-	uint16_t nin, nout;
-	const void *out_impl[TORCH_TENSORS_MAX];
-	struct view in[TORCH_TENSORS_MAX], out[TORCH_TENSORS_MAX];
-};
-
 /* For a call that is being described. NULL: no memory, or too many on the way. */
-struct torch_work *torch_work_new(struct call *c);
-struct torch_work *torch_work_of(const struct call *c); /* NULL: it has none */
+struct cxx_work *torch_work_new(struct call *c);
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
-void torch_work_forked(void);
 
 /*
- * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda.c). False:
+ * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda_work.c). False:
  * it is of another class.
  */
 bool torch_watch_wait(void *work);
 
-/* ---- operators (ops.c) ---- */
+/* ---- operators (operators.c) ---- */
 
 /* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
 bool torch_op_wanted(const char *symbol);
 
 /* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
-bool torch_op_fill(struct torch_row *r, const char *symbol);
+bool torch_op_fill(struct torch_function *r, const char *symbol);
+
+/* Why a listed operator has no row: struct runtime_provider. */
+bool torch_op_refused(
+	const char *symbol, char *out, size_t cap, const char **lib, const char **why);
 
 /* Is an overload of that operator listed, or this one (NULL: not known)? By any name that Python has for it. */
 bool torch_op_listed(const char *base, const char *overload);
 
 /* A tensor of a call, unless it is undefined or its shape is not known. */
-void torch_add_tensor(struct torch_work *w, const void *impl, bool out);
+void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
 
 /* Kept for n results that are described when the call returns. */
 uint32_t torch_out_room(uint32_t n);
 
-/* ---- autograd's nodes (node.c) ---- */
+/* ---- autograd's nodes (autograd_node.c) ---- */
 
 bool torch_node_wanted(const char *symbol);
 
 /* Fills in a row, but for its link name; one that records nothing where the node's operator is not listed. */
-bool torch_node_fill(struct torch_row *r, const char *symbol);
+bool torch_node_fill(struct torch_function *r, const char *symbol);
 
 /* A node for a leaf has been made at that address: they all have the same number, by which it is known where it lies. */
 void torch_node_leaf(const void *node);
+
+/* Its number; UINT64_MAX: where it lies is not known. */
+uint64_t torch_node_number(const void *node);
 
 /* The number that the calling thread's next node will have. False: not known. */
 bool torch_node_next(uint64_t *number);
 
 /* Notes in c the nodes that were made since the next one was to have the number `from`. */
 void torch_node_made(struct call *c, uint64_t from);
+
+/* ---- kinds (kinds_accumulate.c) ---- */
+
+/* Are nodes of leaves watched for kinds? */
+bool torch_accumulate_wanted(void);
+bool torch_leaves_wanted(void); /* ... or names of gradients */
+
+/* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
+void torch_leaf_made(struct call *c, bool leaving);
+void torch_accumulated(struct call *c, bool leaving);
 
 /* ---- operators that end a step (opmarker.c) ---- */
 
@@ -179,19 +184,32 @@ void torch_marker(const struct call *c, bool leaving);
 /* An operator that is only watched is called, or left. */
 void torch_op_scope(const struct call *c, bool leaving);
 
-/* ---- steps done before (before.c) ---- */
+/* ---- buckets of DDP (buckets.c) ---- */
 
-bool torch_before_op(const char *name); /* of the C++ struct; `call` only */
-void torch_before_row(struct torch_row *r, const char *name);
-void torch_before_optimizer(bool begins);
-void torch_before_look(const struct call *c); /* at any call that may be one of these operators */
-void torch_before_scope(const struct call *c); /* at those that are watched for nothing else */
+void torch_bucket_scope(const struct call *c, bool leaving);
+
+/* The gradient of that parameter has been added to: collectives and operators know it by name from now on. */
+void torch_name_gradient(const void *impl);
+
+/* JOURNAL_NAME_* of a tensor whose elements begin at base; 0: it is no parameter, and no gradient of one. */
+uint32_t torch_tensor_name(const void *impl, const void *base);
+
+/* ---- steps done before (optimizer_state.c) ---- */
+
+bool torch_is_optimizer_op(const char *name); /* of the C++ struct; `call` only */
+void torch_watch_optimizer_op(struct torch_function *r, const char *name);
+void torch_note_optimizer(bool begins);
+void torch_look_at_optimizer_state(
+	const struct call *c); /* at any call that may be one of these operators */
+void torch_watch_optimizer_state(
+	const struct call *c); /* at those that are watched for nothing else */
 
 /* ---- marks ---- */
 
 void torch_mark_enter(struct call *c, enum torch_scope s);
 void torch_mark_leave(struct call *c, enum torch_scope s);
 void torch_marks_forked(void);
+void torch_scalars_forked(void);
 
 /* ---- all of it ---- */
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "entry/elfsym.h"
-#include "session.h"
+#include "elf/elfsym.h"
+#include "life/life.h"
+#include "session/state.h"
 #include "wrappers/torch/torch.h"
 
 /* __version__ = '2.13.0+cpu' */
@@ -66,7 +67,7 @@ bool torch_is_1_13(void)
 	return is == 1;
 }
 
-void torch_say_version(void)
+void torch_report_version(void)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 	char version[LIBRARY_TEXT_MAX] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The images of hand-written digits: one a line, 64 pixels from 0 to 16 and the digit (../data/README.md). */
+/* The images of hand-written digits: one a line, 64 pixels from 0 to 16 and the digit (tests/apps/data/README.md). */
 #include "digits.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -64,7 +64,7 @@ void update_parameters(struct model *m, struct model *velocity, const struct mod
 int classify(const struct model *m, const struct image *img);
 
 /* Returns 0, or -1 where an option or its value is unknown. */
-int read_options(int argc, char **argv, struct options *opt);
+int read_digits_options(int argc, char **argv, struct options *opt);
 extern const char usage[];
 
 #endif

@@ -21,7 +21,7 @@ const char usage[] =
 	"  --slow RANK:MS     that rank takes so many milliseconds longer for each step\n"
 	"  --hang STEP:RANK   that rank makes no MPI call any more from that step on\n";
 
-int read_options(int argc, char **argv, struct options *opt)
+int read_digits_options(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {{"epochs", 1, NULL, 'e'}, {"batch", 1, NULL, 'b'},
 		{"steps", 1, NULL, 'n'}, {"seed", 1, NULL, 's'}, {"lr", 1, NULL, 'l'},

@@ -9,7 +9,7 @@ struct id {
 	char bytes[128];
 };
 
-/* The functions of one copy, as somebody calls them. */
+/* The functions of one copy, as a program calls them. */
 struct copy {
 	int (*init)(struct comm **c, int n, struct id id, int rank);
 	int (*split)(struct comm *c, int color, int key, struct comm **out, void *config);

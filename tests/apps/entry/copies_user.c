@@ -10,7 +10,7 @@ int ncclAllReduce(
 	const float *in, float *out, size_t n, int type, int op, struct comm *c, void *stream);
 void user_copy(struct copy *out);
 
-/* No tail calls: who calls is told by the return address. */
+/* No tail calls: the return address shows the caller. */
 #define CALL(x)                        \
 	do {                           \
 		volatile int r_ = (x); \

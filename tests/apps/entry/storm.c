@@ -2,7 +2,7 @@
 /*
  * Threads that load, call and unload libraries all the time, children that do so too, and a constructor that loads
  * another library. `storm ROUNDS LIBRARY...`: user libraries (user.c). Prints how many calls gave a wrong result.
- * Nobody forks while the loader is at work: its child could not load anything, with or without a preload.
+ * No thread forks while the loader is at work: its child could not load anything, with or without a preload.
  */
 #include <dlfcn.h>
 #include <pthread.h>

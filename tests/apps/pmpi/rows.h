@@ -25,7 +25,7 @@ static int rank_in(MPI_Comm comm)
 	return rank;
 }
 
-static int size_of(MPI_Comm comm)
+static int size_of_type(MPI_Comm comm)
 {
 	int size = 0;
 
@@ -69,7 +69,7 @@ static const void *block(const void *buf, long elements, MPI_Datatype type)
 #define SET_UP(comm)                                         \
 	int here = comm != MPI_COMM_NULL && !is_inter(comm); \
 	int me = here ? rank_in(comm) : 0;                   \
-	int size = here ? size_of(comm) : 0;                 \
+	int size = here ? size_of_type(comm) : 0;            \
                                                              \
 	(void)me;                                            \
 	(void)size;                                          \

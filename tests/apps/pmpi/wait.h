@@ -165,7 +165,7 @@ int MPI_Startall(int n, MPI_Request *requests)
 
 /* ---- the files ---- */
 
-static void write_file(const char *base, const char *suffix, int rank, const char *header,
+static void write_rows_file(const char *base, const char *suffix, int rank, const char *header,
 	const char *body, size_t len)
 {
 	char path[4096];
@@ -188,9 +188,10 @@ int MPI_Finalize(void)
 	for (struct function *f = functions; f->name; f++)
 		len += (size_t)snprintf(calls + len, sizeof(calls) - len, "%s,%ld,%lld\n", f->name,
 			f->calls, f->bytes);
-	write_file(base, "", rank, "n,function,io,count,dtype,min,max,mean,norm,zeros,nans,infs\n",
-		text ? text : "", text_len);
-	write_file(base, ".calls", rank, "function,calls,bytes\n", calls, len);
+	write_rows_file(base, "", rank,
+		"n,function,io,count,dtype,min,max,mean,norm,zeros,nans,infs\n", text ? text : "",
+		text_len);
+	write_rows_file(base, ".calls", rank, "function,calls,bytes\n", calls, len);
 	return PMPI_Finalize();
 }
 

@@ -154,6 +154,8 @@ def others():
         note("recv", [], [p])
     dist.barrier()
     note("barrier", [], [])
+    dist.monitored_barrier()
+    note("barrier", [], [])
     w = torch.ones(3)
     work = dist.all_reduce(w, async_op=True)
     say(f"[{rank}] wait {work.wait()} {work.is_completed()} {w.tolist()}")

@@ -112,7 +112,7 @@ def generator():
 
 
 def blind():
-    """Called again and again from one place, with one collective and nothing else: it cannot be told."""
+    """Called again and again from one place, with one collective and nothing else: its activations cannot be distinguished."""
     def same():
         dist.all_reduce(t)
 

@@ -5,7 +5,7 @@ itself says of the stack. Needs no package: MPI is called by ctypes, on one rank
 
     stacks.py TRUTH.json
 
-Each scene is played twice, first without looking at the stack: frames that nobody has looked at are laid out
+Each scene is played twice, first without looking at the stack: frames that were never looked at are laid out
 otherwise (3.11 and later make frame objects only on demand).
 """
 import asyncio

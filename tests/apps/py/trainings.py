@@ -203,6 +203,61 @@ def compiled():
     return m
 
 
+class Through(torch.autograd.Function):
+    """Something is communicated in the forward and in the backward pass."""
+
+    @staticmethod
+    def forward(ctx, x, through):
+        ctx.through = through
+        return through(x.clone())
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.through(g.clone()), None
+
+
+def roles():
+    """Groups 1, 2 and 3 are those of tensor, pipeline and expert parallelism, and the first one that of data."""
+    tensor, pipeline, expert = (dist.new_group(list(range(size))) for _ in range(3))
+
+    def reduced(x):
+        dist.all_reduce(x, group=tensor)
+        return x
+
+    def passed_on(x):
+        y = torch.empty_like(x)
+        for r in dist.batch_isend_irecv([dist.P2POp(dist.isend, x, (rank + 1) % size, pipeline),
+                                         dist.P2POp(dist.irecv, y, (rank - 1) % size, pipeline)]):
+            r.wait()
+        return y
+
+    def exchanged(x):
+        y = torch.empty_like(x)
+        dist.all_to_all_single(y, x, group=expert)
+        return y
+
+    class Parts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 1)
+
+        def forward(self, x):
+            x = Through.apply(self.a(x), reduced)
+            x = Through.apply(self.b(x), reduced)
+            x = Through.apply(x, exchanged)
+            return self.c(Through.apply(x, passed_on))
+
+    m = DDP(Parts())
+    o = torch.optim.SGD(m.parameters(), lr=0.01)
+    for n in range(4):
+        o.zero_grad()
+        loss = loss_of(m, batch(n))
+        loss.backward()
+        o.step()
+        say(f"loss {n} {average(loss).item():.17g}")
+    return m
+
+
 class Squares(torch.utils.data.Dataset):
     def __len__(self):
         return 16 * size

@@ -161,7 +161,7 @@ EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
 
 /* ---- streams ---- */
 
-static CUstream stream_of(CUstream s)
+static CUstream double_stream_of(CUstream s)
 {
 	return s ? s : &streams[0];
 }
@@ -243,7 +243,7 @@ static CUresult put(CUstream s, struct item what, const char *name)
 	CUresult r = CUDA_SUCCESS;
 	struct item *i;
 
-	s = stream_of(s);
+	s = double_stream_of(s);
 	pthread_mutex_lock(&lock);
 	if (!initialised) {
 		r = CUDA_ERROR_NOT_INITIALIZED;
@@ -291,7 +291,7 @@ EXPORT CUresult cuEventRecord(CUevent e, CUstream s)
 
 EXPORT CUresult cuStreamSynchronize(CUstream s)
 {
-	s = stream_of(s);
+	s = double_stream_of(s);
 	pthread_mutex_lock(&lock);
 	while (s->first || s->busy)
 		pthread_cond_wait(&s->change, &lock);
@@ -324,7 +324,7 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 EXPORT CUresult cuStreamIsCapturing(CUstream s, int *state)
 {
 	pthread_mutex_lock(&lock);
-	*state = stream_of(s)->capture;
+	*state = double_stream_of(s)->capture;
 	pthread_mutex_unlock(&lock);
 	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
@@ -333,7 +333,7 @@ EXPORT CUresult cuStreamBeginCapture_v2(CUstream s, int mode)
 {
 	(void)mode;
 	pthread_mutex_lock(&lock);
-	stream_of(s)->capture = 1;
+	double_stream_of(s)->capture = 1;
 	ncaptures++;
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
@@ -344,8 +344,9 @@ EXPORT CUresult cuStreamEndCapture(CUstream s, CUgraph *graph)
 	CUresult r;
 
 	pthread_mutex_lock(&lock);
-	r = stream_of(s)->capture == 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
-	stream_of(s)->capture = 0;
+	r = double_stream_of(s)->capture == 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+					      : CUDA_SUCCESS;
+	double_stream_of(s)->capture = 0;
 	ncaptures--;
 	*graph = NULL;
 	pthread_mutex_unlock(&lock);
@@ -393,8 +394,8 @@ EXPORT CUresult cuEventQuery(CUevent e)
 static void set_held(CUstream s, bool held)
 {
 	pthread_mutex_lock(&lock);
-	stream_of(s)->held = held;
-	pthread_cond_broadcast(&stream_of(s)->change);
+	double_stream_of(s)->held = held;
+	pthread_cond_broadcast(&double_stream_of(s)->change);
 	pthread_mutex_unlock(&lock);
 }
 

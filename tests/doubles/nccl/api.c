@@ -48,7 +48,7 @@ void work_free(struct work *list)
 	}
 }
 
-/* Works of one communicator: now, on their stream, or when somebody asks. */
+/* Works of one communicator: now, on their stream, or at the next query. */
 static ncclResult_t start(struct work *list)
 {
 	launch_fn *launch = (launch_fn *)driver("cuLaunchHostFunc");
@@ -66,7 +66,7 @@ static ncclResult_t start(struct work *list)
 	if (launch) {
 		int r = launch(list->stream, run_on_stream, list);
 
-		if (r != 3) /* CUDA_ERROR_NOT_INITIALIZED: nobody has started the driver */
+		if (r != 3) /* CUDA_ERROR_NOT_INITIALIZED: the driver was never started */
 			return r ? ncclUnhandledCudaError : ncclSuccess;
 	}
 	ret = work_run(list);

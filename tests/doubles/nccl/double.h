@@ -75,7 +75,7 @@ struct ncclComm {
 	int rank, size;
 	bool blocking, aborted;
 	unsigned splits;
-	struct work *waiting, **waiting_end; /* not blocking: until somebody asks */
+	struct work *waiting, **waiting_end; /* not blocking: until the next query */
 };
 
 struct work {
@@ -97,6 +97,13 @@ void work_free(struct work *list);
 /* In a group: at its end; else as start() says. */
 ncclResult_t work_submit(struct work w);
 ncclResult_t comm_split(struct work *w); /* peer: colour, op: key, recv: where the handle goes */
+
+/* ---- tests/doubles/ccl/queue.c: of the doubles that wait for nobody ---- */
+
+/* Groups, which may be nested. Their works are done at the end of the outermost; without a group at once. */
+void queue_start(void);
+ncclResult_t queue_end(void);
+ncclResult_t queue_work(const struct work *w);
 
 /* ---- api.c, comm.c ---- */
 

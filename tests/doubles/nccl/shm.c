@@ -51,7 +51,7 @@ struct segment *segment_join(const char *name, int rank, int size)
 	int fd;
 
 	snprintf(path, sizeof(path), "/%s", name);
-	/* New memory is zero, which is how everything in it begins: nobody need come first. */
+	/* New memory is zero, which is how everything in it begins: the order of ranks does not matter. */
 	fd = shm_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (!s || fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0) {
 		free(s);

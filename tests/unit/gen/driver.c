@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/enabled.h"
 #include "config/builtin.h"
 #include "tiny_gen.h"
 #include "wrappers.h"
 
-const struct lib lib_tiny = {LIB_TINY_SPEC};
+_Atomic uint32_t pass_states = API_SKIP; /* of api/enabled.c: recording is on */
+
+const struct adapter adapter_tiny = {LIB_TINY_SPEC};
 
 static unsigned faults;
 static void *next_real;
@@ -125,7 +128,7 @@ static void on(const char *symbol, void *real)
 {
 	struct api *a = api_find(symbol);
 
-	atomic_store(&a->state, API_ON);
+	atomic_store(&a->word, API_ON);
 	next_real = real;
 	entered = left = unwound = 0;
 	entered_api = NULL;
@@ -166,11 +169,11 @@ static void skipped(void)
 
 	on("tiny_Mix", NULL);
 	atomic_store(&a->real, (void *)real_mix);
-	atomic_store(&a->state, API_SKIP);
+	atomic_store(&a->word, API_SKIP);
 	mix_once();
 	a = api_find("tiny_Count");
 	atomic_store(&a->real, (void *)real_count);
-	atomic_store(&a->state, API_SKIP);
+	atomic_store(&a->word, API_SKIP);
 	CHECK(tiny_Count(5) == 5 && entered == 0 && unwound == 0);
 }
 
@@ -199,7 +202,10 @@ int main(int argc, char **argv)
 	char text[256];
 	size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
 
+	/* Nothing is written before the first hit. */
+	CHECK(!api_find("zzz") && !api_table[0].spec && !kind_table[0].name);
 	recorded();
+	CHECK(api_table[0].spec && kind_table[0].name);
 	absent();
 	skipped();
 	table();

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "tools/probe/read/calls.h"
-#include "tools/probe/table.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
 
 #define STEPS_MAX (1u << 22)
 
@@ -27,7 +27,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* Of two the larger: of a first step and what came behind it the first step is one. */
-static double median(const struct table *t, size_t member)
+static double median_of_steps(const struct table *t, size_t member)
 {
 	uint64_t *v = tool_alloc(t->n * sizeof(*v)), is;
 
@@ -40,7 +40,7 @@ static double median(const struct table *t, size_t member)
 }
 
 /* What does not grow with the steps. */
-static double once(const char *path)
+static double fixed_cost_bytes(const char *path)
 {
 	DIR *d = opendir(path);
 	struct stat st;
@@ -63,7 +63,7 @@ bool cost_of(struct cost *c, const struct rank_dir *dir)
 	struct table steps;
 	uint64_t rows = 0;
 
-	*c = (struct cost){.once_bytes = once(dir->path)};
+	*c = (struct cost){.once_bytes = fixed_cost_bytes(dir->path)};
 	calls_open(&s, dir, 0, NULL);
 	table_init(&steps, sizeof(struct one_step), STEPS_MAX);
 	while (calls_next(&s, &k)) {
@@ -82,11 +82,11 @@ bool cost_of(struct cost *c, const struct rank_dir *dir)
 	if (steps.n) {
 		uint64_t recorded = dir->meta.recorded;
 
-		c->rows = median(&steps, offsetof(struct one_step, rows));
+		c->rows = median_of_steps(&steps, offsetof(struct one_step, rows));
 		c->step_bytes = c->rows * (double)calls_done(&s) / (double)rows;
 		if (recorded)
 			c->step_ns = dir->meta.own_calls_s * 1e9 / (double)recorded *
-				     median(&steps, offsetof(struct one_step, calls));
+				     median_of_steps(&steps, offsetof(struct one_step, calls));
 	}
 	table_free(&steps);
 	calls_close(&s);

@@ -8,15 +8,19 @@
 #include <sys/stat.h>
 
 #include "config/marker.h"
-#include "config/value.h"
+#include "config/config_value.h"
 #include "config/wraplist.h"
+#include "tools/lib/cli.h"
 #include "tools/probe/config/cost.h"
 #include "tools/probe/read/folders.h"
-#include "tools/probe/out.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/run/checked.h"
+#include "tools/probe/run/preload.h"
 
-static void line(const char *head, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void line(const char *head, const char *fmt, ...)
+static void print_explained(const char *head, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void print_explained(const char *head, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,7 +32,7 @@ static void line(const char *head, const char *fmt, ...)
 }
 
 /* The value of a member as probe.yaml writes it; malloc'd. */
-static char *value_of(const struct config *c, const char *key)
+static char *explained_value(const struct config *c, const char *key)
 {
 	const struct config_key *k = config_key_find(key, strlen(key), false);
 	size_t n = (size_t)config_format(c, k, NULL, 0) + 1;
@@ -38,7 +42,7 @@ static char *value_of(const struct config *c, const char *key)
 	return s;
 }
 
-/* Those that are wrapped at run time (wrappers/providers.c, entry/custom.c); the others come from configs/apis. */
+/* Those that are wrapped at run time (wrappers/providers.c, entry/user_functions.c); the others come from configs/apis. */
 #define LIBRARIES " " COMPILED_LIBRARIES " c10d aten custom "
 
 static bool has_wrappers(const char *library)
@@ -50,7 +54,7 @@ static bool has_wrappers(const char *library)
 	return is;
 }
 
-static unsigned entries(const struct wraplist *w, uint32_t section)
+static unsigned count_section_entries(const struct wraplist *w, uint32_t section)
 {
 	unsigned n = 0;
 
@@ -59,32 +63,52 @@ static unsigned entries(const struct wraplist *w, uint32_t section)
 	return n;
 }
 
+/* Of libraries whose functions libprobe.so exports: entries that are none of these. They are said on stderr. */
+static unsigned explain_unknown(const struct wraplist *w, uint32_t section)
+{
+	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
+	unsigned n = 0;
+
+	if (strstr(" " COMPILED_LIBRARIES " ", word))
+		for (uint32_t i = 0; i < w->n; i++)
+			n += w->entry[i].section == section && !w->entry[i].known;
+	free(word);
+	return n;
+}
+
 static bool has_entries(const struct wraplist *w, const char *library)
 {
 	uint32_t s = wraplist_section(w, library);
 
-	return s != WRAPLIST_NONE && entries(w, s) > 0;
+	return s != WRAPLIST_NONE && count_section_entries(w, s) > 0;
 }
 
-static void functions(const struct wraplist *w)
+static void explain_functions(const struct wraplist *w, bool exports)
 {
 	const char *head = "functions", *sep = "";
+	unsigned bad;
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
 		const char *name = wraplist_text(w, w->section[s].name);
-		unsigned n = entries(w, s);
+		unsigned n = count_section_entries(w, s);
 
 		if (!n || !has_wrappers(name))
 			continue;
-		line(head, "%s: %s", name, out_plural(n, "entry", "entries"));
+		bad = exports ? explain_unknown(w, s) : 0;
+		if (bad)
+			print_explained(head, "%s: %s, and %s that libprobe does not know", name,
+				out_plural(n - bad, "entry", "entries"),
+				out_plural(bad, "name", "names"));
+		else
+			print_explained(head, "%s: %s", name, out_plural(n, "entry", "entries"));
 		head = "";
 	}
 	if (*head)
-		line(head, "none: nothing is recorded");
+		print_explained(head, "none: nothing is recorded");
 	for (uint32_t s = 0; s < w->nsection; s++) {
 		const char *name = wraplist_text(w, w->section[s].name);
 
-		if (!entries(w, s) || has_wrappers(name))
+		if (!count_section_entries(w, s) || has_wrappers(name))
 			continue;
 		printf("%s%s", *sep ? sep : "           ", name);
 		sep = ", ";
@@ -93,7 +117,7 @@ static void functions(const struct wraplist *w)
 		puts(": nothing, this libprobe has no wrappers for them");
 }
 
-static const char *nth(uint64_t n)
+static const char *ordinal_suffix(uint64_t n)
 {
 	return n % 100 / 10 == 1 ? "th"
 	       : n % 10 == 1	 ? "st"
@@ -109,7 +133,7 @@ static void first_steps(const struct config *c, const char *head)
 	unsigned n = 0;
 
 	if (step == UINT64_MAX) {
-		line(head,
+		print_explained(head,
 			"none: no step from %lld on fits all of step, start_step and step_interval",
 			(long long)c->start_iteration);
 		return;
@@ -120,25 +144,45 @@ static void first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
+/* A name without :: is that of a function: is it one that can be a marker? */
+static void doubt_marker(
+	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
+{
+	const uint32_t custom = wraplist_section(w, "custom");
+	const char *near;
+
+	if (!*marker || strpbrk(marker, ":/.( ") || !nexport)
+		return;
+	for (unsigned i = 0; i < nexport; i++)
+		if (strcmp(export[i], marker) == 0)
+			return;
+	/* A function of one's own (custom_apis) may have any name. */
+	if (custom != WRAPLIST_NONE && count_section_entries(w, custom))
+		return;
+	near = cli_nearest(marker, (const char *const *)export, nexport);
+	print_explained("", "but libprobe wraps no function %s%s%s%s, so no step would end with it",
+		marker, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
 static void what_ends_a_step(const struct config *c)
 {
 	const long long count = (long long)c->step_marker_count;
 	struct marker m;
 
 	if (!*c->step_marker)
-		line("",
+		print_explained("",
 			"a step ends where probe_step(), MPI_Pcontrol(2) or PyTorch's optimizer "
 			"says so; without: one step %lld",
 			(long long)c->start_iteration);
 	else if (marker_parse(c->step_marker, strlen(c->step_marker), &m) == NULL &&
 		 m.form == MARKER_LANGUAGE)
-		line("",
+		print_explained("",
 			"a step is %s of %.*s in %.*s (%.*s), as recorded calls show, unless "
 			"probe_step() or MPI_Pcontrol(2) says so",
 			out_plural((uint64_t)count, "call", "calls"), (int)m.nfunction, m.function,
 			(int)m.nfile, m.file, (int)m.nlanguage, m.language);
 	else
-		line("",
+		print_explained("",
 			"a step ends with %s%s of %s, unless probe_step() or MPI_Pcontrol(2) says "
 			"so",
 			count > 1 ? "every " : "each ",
@@ -146,71 +190,74 @@ static void what_ends_a_step(const struct config *c)
 			c->step_marker);
 }
 
-static void steps(const struct config *c)
+static void explain_steps(const struct config *c)
 {
 	const char *head = "steps";
-	char *list = value_of(c, "step");
+	char *list = explained_value(c, "step");
 
 	if (!c->step.n && !c->start_step && c->step_interval <= 1 && !c->collect_times)
-		line(head, c->start_iteration ? "all, the first is %lld" : "all",
+		print_explained(head, c->start_iteration ? "all, the first is %lld" : "all",
 			(long long)c->start_iteration);
 	else
 		first_steps(c, head);
 	head = "  that is";
 	if (c->step.n) {
-		line(head, "of the list %s", list);
+		print_explained(head, "of the list %s", list);
 		head = "";
 	}
 	if (c->step_interval > 1) {
-		line(head, "every %lld%s from %lld on", (long long)c->step_interval,
-			nth((uint64_t)c->step_interval), (long long)c->start_step);
+		print_explained(head, "every %lld%s from %lld on", (long long)c->step_interval,
+			ordinal_suffix((uint64_t)c->step_interval), (long long)c->start_step);
 		head = "";
 	} else if (c->start_step) {
-		line(head, "from %lld on", (long long)c->start_step);
+		print_explained(head, "from %lld on", (long long)c->start_step);
 		head = "";
 	}
 	if (c->collect_times)
-		line(head, "at most %s, then no more",
+		print_explained(head, "at most %s, then no more",
 			out_plural((uint64_t)c->collect_times, "step", "steps"));
 	what_ends_a_step(c);
 	free(list);
 }
 
-static void tensors(const struct config *c)
+static void explain_tensors(const struct config *c)
 {
 	if (!c->statistics)
-		line("tensors", "type and size, no values");
+		print_explained("tensors", "type and size, no values");
 	else if (c->max_bytes)
-		line("tensors",
+		print_explained("tensors",
 			"min, max, mean, norm, zeros, NaN, Inf; of more than %s: type and size "
 			"only",
 			out_bytes((double)c->max_bytes));
 	else
-		line("tensors", "min, max, mean, norm, zeros (below %g), NaN, Inf", c->eps);
+		print_explained(
+			"tensors", "min, max, mean, norm, zeros (below %g), NaN, Inf", c->eps);
 	if (c->min_bytes)
-		line("", "calls with less than %s are not recorded",
+		print_explained("", "calls with less than %s are not recorded",
 			out_bytes((double)c->min_bytes));
 	if (c->statistics && c->checksum != CHECKSUM_OFF)
-		line("", "and a checksum: %s", c->checksum == CHECKSUM_CRC32 ? "CRC-32" : "XOR");
+		print_explained(
+			"", "and a checksum: %s", c->checksum == CHECKSUM_CRC32 ? "CRC-32" : "XOR");
 	if (c->statistics && c->device == CONFIG_DEVICE_COPY)
-		line("", "of device memory: of a copy");
+		print_explained("", "of device memory: of a copy");
 	if (c->nested)
-		line("", "calls inside other recorded calls, too");
+		print_explained("", "calls inside other recorded calls, too");
 	if (*c->codeline)
-		line("", "only calls with a Python frame that fits codeline");
+		print_explained("", "only calls with a Python frame that fits codeline");
 	if (c->stack)
-		line("stacks", "up to %lld native frames, and Python's", (long long)c->stack_depth);
+		print_explained("stacks", "up to %lld native frames, and Python's",
+			(long long)c->stack_depth);
 	else
-		line("stacks", "none");
+		print_explained("stacks", "none");
 }
 
 static const char *without_effect;
 
-static void useless(const char *key, bool set, bool because, const char *why)
+static void explain_useless_key(const char *key, bool set, bool because, const char *why)
 {
 	if (!set || !because)
 		return;
-	line(without_effect, "%s: %s", key, why);
+	print_explained(without_effect, "%s: %s", key, why);
 	without_effect = "";
 }
 
@@ -224,43 +271,44 @@ static void no_effect(const struct config *c, const struct wraplist *w)
 #define SET(key) (c->key != d.key)
 	static const char no_statistics[] = "statistics is off";
 
-	useless("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, no_statistics);
-	useless("checksum", SET(checksum), !c->statistics, no_statistics);
-	useless("stats_isa", SET(stats_isa), !c->statistics, no_statistics);
-	useless("stats_threads", SET(stats_threads), !c->statistics, no_statistics);
-	useless("stats_threads_min_bytes", SET(stats_threads_min_bytes),
+	explain_useless_key("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, no_statistics);
+	explain_useless_key("checksum", SET(checksum), !c->statistics, no_statistics);
+	explain_useless_key("stats_isa", SET(stats_isa), !c->statistics, no_statistics);
+	explain_useless_key("stats_threads", SET(stats_threads), !c->statistics, no_statistics);
+	explain_useless_key("stats_threads_min_bytes", SET(stats_threads_min_bytes),
 		!c->statistics || !c->stats_threads,
 		c->statistics ? "stats_threads is 0" : no_statistics);
-	useless("device", SET(device), !c->statistics, no_statistics);
-	useless("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
-	useless("stack_depth", SET(stack_depth), !c->stack, "stack is off");
-	useless("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
-	useless("backward", c->backward, !has_entries(w, "aten"),
+	explain_useless_key("device", SET(device), !c->statistics, no_statistics);
+	explain_useless_key("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
+	explain_useless_key("stack_depth", SET(stack_depth), !c->stack, "stack is off");
+	explain_useless_key("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
+	explain_useless_key("backward", c->backward, !has_entries(w, "aten"),
 		"the list has no entry in the section aten");
-	useless("custom_apis", *c->custom_apis, !has_entries(w, "custom"),
+	explain_useless_key("custom_apis", *c->custom_apis, !has_entries(w, "custom"),
 		"the list has no entry in the section custom");
-	useless("start_step", SET(start_step),
+	explain_useless_key("start_step", SET(start_step),
 		c->step_interval <= 1 && c->start_step <= c->start_iteration,
 		"not above start_iteration, the first step");
-	useless("step_marker_count", SET(step_marker_count), !*c->step_marker,
+	explain_useless_key("step_marker_count", SET(step_marker_count), !*c->step_marker,
 		"step_marker is empty");
-	useless("step_anchor", *c->step_anchor, *c->step_marker, "step_marker says what a step is");
-	useless("part_mib", SET(part_mib),
+	explain_useless_key(
+		"step_anchor", *c->step_anchor, *c->step_marker, "step_marker says what a step is");
+	explain_useless_key("part_mib", SET(part_mib),
 		c->output_limit_mib && c->part_mib >= c->output_limit_mib,
 		"not below output_limit_mib, which counts");
 #undef SET
 	config_free(&d);
 }
 
-/* What an earlier run into the same folder cost says more than any estimate. */
-static void expect(const struct config *c)
+/* What an earlier run into the same folder cost is better than any estimate. */
+static void explain_cost(const struct config *c)
 {
 	struct folders f;
 	struct stat st;
 	struct cost one, most = {0};
 
 	if (stat(c->output_dir, &st) < 0) {
-		line("cost", "unknown: run one step, then ask again (%s does not exist)",
+		print_explained("cost", "unknown: run one step, then ask again (%s does not exist)",
 			c->output_dir);
 		return;
 	}
@@ -270,34 +318,82 @@ static void expect(const struct config *c)
 		if (cost_of(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
 			most = one;
 	if (most.steps)
-		line("cost",
+		print_explained("cost",
 			"%s of files and %s of the job's time in a typical step, %s once, on the "
 			"rank with the most (%s of %s)",
 			out_bytes(most.step_bytes), out_time(most.step_ns),
 			out_bytes(most.once_bytes), out_plural(most.steps, "step", "steps"),
 			c->output_dir);
 	else
-		line("cost", "unknown: the run in %s recorded nothing", c->output_dir);
+		print_explained("cost", "unknown: the run in %s recorded nothing", c->output_dir);
 	folders_close(&f);
 }
 
-void explain(const struct config *c, const struct wraplist *list)
+/* fn for each of the libraries whose functions libprobe.so exports. */
+static void each_compiled(void (*fn)(struct wraplist *w, const char *library, void *arg),
+	struct wraplist *w, void *arg)
 {
-	char *ranks = value_of(c, "rank");
+	char word[64];
 
+	for (const char *p = COMPILED_LIBRARIES, *end; *p; p = end + strspn(end, " ")) {
+		end = p + strcspn(p, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)(end - p), p);
+		fn(w, word, arg);
+	}
+}
+
+struct exports {
+	char **name; /* NULL: libprobe.so cannot be read */
+	unsigned n;
+	config_report_fn *report;
+	void *arg;
+};
+
+static void mark_known(struct wraplist *w, const char *library, void *arg)
+{
+	struct exports *e = arg;
+
+	for (unsigned i = 0; i < e->n; i++)
+		wraplist_match(w, library, e->name[i]);
+}
+
+static void say_unknown(struct wraplist *w, const char *library, void *arg)
+{
+	struct exports *e = arg;
+
+	wraplist_report_unknown(w, library, e->report, e->arg);
+}
+
+void explain_config(
+	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg)
+{
+	char *ranks = explained_value(c, "rank"), *library = preload_library();
+	struct exports e = {.report = report, .arg = arg};
+
+	e.name = library ? exports_of(library, &e.n) : NULL;
+	if (e.n)
+		each_compiled(mark_known, list, &e);
 	if (c->disable) {
-		line("records", "nothing: disable is set");
+		print_explained("records", "nothing: disable is set");
 	} else {
-		functions(list);
-		line("ranks", "%s", c->rank.n ? ranks : "all");
-		steps(c);
-		tensors(c);
-		line("files", "%s/rank<R>, %lld steps a file%s, at most %s a rank", c->output_dir,
-			(long long)c->step_count_per_record, c->gzip ? " (.csv.gz)" : "",
+		explain_functions(list, e.n > 0);
+		print_explained("ranks", "%s", c->rank.n ? ranks : "all");
+		explain_steps(c);
+		doubt_marker(c->step_marker, list, e.name, e.n);
+		explain_tensors(c);
+		print_explained("files", "%s/rank<R>, %lld steps a file%s, at most %s a rank",
+			c->output_dir, (long long)c->step_count_per_record,
+			c->gzip ? " (.csv.gz)" : "",
 			c->output_limit_mib ? out_bytes((double)c->output_limit_mib * 1048576)
 					    : "the disk");
 		no_effect(c, list);
-		expect(c);
+		explain_cost(c);
 	}
+	if (e.n)
+		each_compiled(say_unknown, list, &e);
+	for (unsigned i = 0; i < e.n; i++)
+		free(e.name[i]);
+	free(e.name);
+	free(library);
 	free(ranks);
 }

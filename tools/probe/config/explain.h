@@ -5,7 +5,8 @@
 
 #include "config/config.h"
 
-/* list: what support_wrap_ops.yaml names. Prints to stdout. */
-void explain(const struct config *c, const struct wraplist *list);
+/* list: what support_wrap_ops.yaml names; unknown names are reported. Prints to stdout. */
+void explain_config(
+	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg);
 
 #endif

@@ -9,44 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/probe/intern.h"
-#include "tools/probe/tool.h"
+#include "base/io.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
 
-static const char *const column_name[COLUMNS] = {
-	"step",
-	"seq",
-	"lib",
-	"api",
-	"op",
-	"comm",
-	"comm_seq",
-	"rank",
-	"size",
-	"redop",
-	"root",
-	"peer",
-	"io",
-	"index",
-	"dtype",
-	"shape",
-	"count",
-	"bytes",
-	"min",
-	"max",
-	"mean",
-	"norm",
-	"nans",
-	"infs",
-	"start_ns",
-	"dur_ns",
-	"thread",
-	"stack_id",
-	"flags",
-	"parent",
-	"name",
-	"tag",
-	"wait_ns",
-};
+#define DIGITS_TELLING 7
 
 /* ---- the files ---- */
 
@@ -130,7 +97,7 @@ void calls_close(struct calls *s)
 	*s = (struct calls){0};
 }
 
-static bool wanted(const struct calls *s, const struct calls_file *f)
+static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
 	return f->first <= s->step_hi && f->last >= s->step_lo;
 }
@@ -140,7 +107,7 @@ uint64_t calls_bytes(const struct calls *s)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < s->nfile; i++)
-		sum += wanted(s, &s->file[i]) ? s->file[i].bytes : 0;
+		sum += is_file_wanted(s, &s->file[i]) ? s->file[i].bytes : 0;
 	return sum;
 }
 
@@ -149,16 +116,22 @@ uint64_t calls_done(const struct calls *s)
 	return s->bytes_done + (s->reading ? s->csv.src.at : 0);
 }
 
-/* Without these a row says nothing. */
-static bool usable(struct calls *s)
+/* Without these a row is of no use. */
+static bool has_needed_columns(struct calls *s)
 {
-	static const enum column needed[] = {COL_STEP, COL_SEQ, COL_API, COL_OP, COL_START};
+#define NEEDED(name)              \
+	{                         \
+		COL_##name, #name \
+	}
+	static const struct {
+		enum column column;
+		const char *name;
+	} needed[] = {NEEDED(step), NEEDED(seq), NEEDED(api), NEEDED(op), NEEDED(start_ns)};
 
-	for (int i = 0; i < COLUMNS; i++)
-		s->column[i] = csv_column(&s->csv, column_name[i]);
+	csv_find_columns(&s->csv, ROW_HEADER, s->column);
 	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++)
-		if (s->column[needed[i]] < 0) {
-			s->lacking = column_name[needed[i]];
+		if (s->column[needed[i].column] < 0) {
+			s->lacking = needed[i].name;
 			return false;
 		}
 	return true;
@@ -169,13 +142,14 @@ static void end_file(struct calls *s)
 	s->rows += s->csv.rows;
 	s->damaged += s->csv.damaged;
 	/* While the process is writing the end of its last file may be half a line: nothing is lost then. */
-	if (s->csv.truncated && (s->dir->state != RANK_RUNNING || s->csv.src.gz))
+	if (s->csv.truncated &&
+		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
 		s->truncated++;
 	if (s->csv.err) {
 		s->unreadable++;
 		if (!s->wrong)
-			s->wrong =
-				tool_format("%s: %s", s->file[s->at].path, strerror(-s->csv.err));
+			s->wrong = tool_format(
+				"%s: %s", s->file[s->at].path, io_error_text(s->csv.err));
 	}
 	s->bytes_done += s->file[s->at].bytes;
 	csv_close(&s->csv);
@@ -190,11 +164,11 @@ static bool begin_file(struct calls *s)
 		const struct calls_file *f = &s->file[s->at];
 		int err;
 
-		if (!wanted(s, f))
+		if (!is_file_wanted(s, f))
 			continue;
 		err = csv_open(&s->csv, f->path, f->limit, s->keep_open, s->buffer);
 		s->lacking = NULL;
-		if (!err && usable(s)) {
+		if (!err && has_needed_columns(s)) {
 			s->reading = true;
 			return true;
 		}
@@ -208,14 +182,14 @@ static bool begin_file(struct calls *s)
 							"%s: has no column %s", f->path, s->lacking)
 					      : tool_format("%s: %s", f->path,
 							err == -EINVAL ? "no calls file"
-								       : strerror(-err));
+								       : io_error_text(err));
 	}
 	return false;
 }
 
 /* ---- rows ---- */
 
-static uint64_t number(const struct calls *s, enum column c)
+static uint64_t column_number(const struct calls *s, enum column c)
 {
 	uint64_t v;
 
@@ -229,11 +203,11 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 	return csv_i64(calls_column(s, c), &v) ? v : NO_NUMBER;
 }
 
-static uint32_t name(const struct calls *s, enum column c)
+static uint32_t column_name_id(const struct calls *s, enum column c)
 {
 	const struct csv_text *t = calls_column(s, c);
 
-	return intern(t->s, t->n);
+	return intern_text(t->s, t->n);
 }
 
 /* 16 hex digits; any other text as a hash of it, so that equal ones stay equal. */
@@ -253,83 +227,155 @@ static uint64_t comm_id(const struct csv_text *t)
 	return hex ? v : h;
 }
 
-static void flags(struct call *c, const struct csv_text *t)
+/* What the reader keeps of the words of the column `flags`. */
+static const uint32_t bits_of_flag[CALL_FLAGS] = {
+	[CF_BIT_OPEN] = CALL_OPEN,
+	[CF_BIT_ASYNC] = CALL_ASYNC,
+	[CF_BIT_LOCALCOMM] = CALL_LOCAL,
+	[CF_BIT_MORE] = CALL_MORE,
+	[CF_BIT_ERROR] = CALL_ERROR,
+};
+
+static void add_flag(struct call *c, const struct csv_text *word)
+{
+	const char *colon = memchr(word->s, ':', word->n);
+	struct csv_text name = {word->s, colon ? (size_t)(colon - word->s) : word->n};
+	struct csv_text value = {word->s + name.n + 1, colon ? word->n - name.n - 1 : 0};
+
+	for (unsigned i = 0; i < CALL_FLAGS; i++) {
+		if (!bits_of_flag[i] || !csv_is(&name, call_flag_words[i].word) ||
+			!colon != !call_flag_words[i].value[0])
+			continue;
+		c->bits |= bits_of_flag[i];
+		if (i == CF_BIT_ERROR && !csv_i64(&value, &c->error))
+			c->error = 0;
+	}
+}
+
+static void parse_flags(struct call *c, const struct csv_text *t)
 {
 	for (size_t i = 0, k; i < t->n; i = k + 1) {
 		const char *p = t->s + i, *end = memchr(p, ';', t->n - i);
 		struct csv_text word = {p, end ? (size_t)(end - p) : t->n - i};
 
 		k = i + word.n;
-		if (csv_is(&word, "open"))
-			c->bits |= CALL_OPEN;
-		else if (csv_is(&word, "async"))
-			c->bits |= CALL_ASYNC;
-		else if (csv_is(&word, "localcomm"))
-			c->bits |= CALL_LOCAL;
-		else if (word.n > 6 && memcmp(word.s, "error:", 6) == 0) {
-			struct csv_text code = {word.s + 6, word.n - 6};
-
-			c->bits |= CALL_ERROR;
-			if (!csv_i64(&code, &c->error))
-				c->error = 0;
-		}
+		add_flag(c, &word);
 	}
 }
 
 /* The first row of a call. False: its numbers are none. */
 static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
-	const struct csv_text *t = calls_column(s, COL_FLAGS);
+	const struct csv_text *t = calls_column(s, COL_flags);
 	uint64_t v;
 
 	*c = (struct call){.rank = s->rank, .step = step, .seq = seq};
-	if (!csv_u64(calls_column(s, COL_START), &c->start))
+	if (!csv_u64(calls_column(s, COL_start_ns), &c->start))
 		return false;
-	c->lib = name(s, COL_LIB);
-	c->api = name(s, COL_API);
-	c->op = name(s, COL_OP);
-	c->redop = name(s, COL_REDOP);
-	c->dtype = name(s, COL_DTYPE);
-	c->comm = comm_id(calls_column(s, COL_COMM));
-	c->comm_seq = number_or_none(s, COL_COMM_SEQ);
-	c->comm_rank = number_or_none(s, COL_RANK);
-	c->size = number_or_none(s, COL_SIZE);
-	c->root = number_or_none(s, COL_ROOT);
-	c->peer = number_or_none(s, COL_PEER);
-	c->tag = number_or_none(s, COL_TAG);
-	c->count = number(s, COL_COUNT);
-	c->thread = (uint32_t)number(s, COL_THREAD);
-	c->stack = (uint32_t)number(s, COL_STACK);
+	c->lib = column_name_id(s, COL_lib);
+	c->api = column_name_id(s, COL_api);
+	c->op = column_name_id(s, COL_op);
+	c->redop = column_name_id(s, COL_redop);
+	c->dtype = column_name_id(s, COL_dtype);
+	c->comm = comm_id(calls_column(s, COL_comm));
+	c->comm_seq = number_or_none(s, COL_comm_seq);
+	c->comm_rank = number_or_none(s, COL_rank);
+	c->size = number_or_none(s, COL_size);
+	c->root = number_or_none(s, COL_root);
+	c->peer = number_or_none(s, COL_peer);
+	c->tag = number_or_none(s, COL_tag);
+	c->count = column_number(s, COL_count);
+	c->thread = (uint32_t)column_number(s, COL_thread);
+	c->stack = (uint32_t)column_number(s, COL_stack_id);
 	if (t->n)
-		flags(c, t);
-	if (!csv_u64(calls_column(s, COL_DUR), &c->dur))
+		parse_flags(c, t);
+	if (!csv_u64(calls_column(s, COL_dur_ns), &c->dur))
 		c->bits |= CALL_OPEN;
-	if (calls_column(s, COL_PARENT)->n)
+	if (calls_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
-	if (csv_u64(calls_column(s, COL_WAIT), &v)) {
+	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {
 		c->wait = v;
 		c->bits |= CALL_WAITED;
 	}
 	return true;
 }
 
-static void add_row(struct calls *s, struct call *c)
+static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
 {
-	const struct csv_text *io = calls_column(s, COL_IO), *n = calls_column(s, COL_NANS);
-	const struct csv_text *i = calls_column(s, COL_INFS);
+	for (size_t i = 0; i < t->n; i++)
+		h = (h ^ (unsigned char)t->s[i]) * UINT64_C(0x100000001b3);
+	return (h ^ ',') * UINT64_C(0x100000001b3);
+}
+
+/* Of a number in front of its exponent. */
+static unsigned count_digits(const struct csv_text *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < t->n && t->s[i] != 'e'; i++)
+		n += t->s[i] >= '0' && t->s[i] <= '9' && (n || t->s[i] != '0');
+	return n;
+}
+
+static void add_side(const struct calls *s, struct side *d)
+{
+	static const enum column text[] = {
+		COL_min, COL_max, COL_mean, COL_norm, COL_zeros, COL_nans, COL_infs, COL_crc32};
+	uint64_t count = column_number(s, COL_count), nans = column_number(s, COL_nans), h;
+	double least, most, mean, norm;
+
+	d->rows++;
+	d->bad |= nans || column_number(s, COL_infs);
+	if (d->blind || !count)
+		return;
+	if (!csv_quick_double(calls_column(s, COL_min), &least) ||
+		!csv_quick_double(calls_column(s, COL_max), &most) ||
+		!csv_quick_double(calls_column(s, COL_mean), &mean) ||
+		!csv_quick_double(calls_column(s, COL_norm), &norm)) {
+		d->blind = true;
+		d->digest = 0;
+		return;
+	}
+	h = d->count ? d->digest : UINT64_C(0xcbf29ce484222325);
+	for (unsigned i = 0; i < sizeof(text) / sizeof(*text); i++)
+		h = add_field_hash(h, calls_column(s, text[i]));
+	d->digest = (h ^ count) * UINT64_C(0x100000001b3);
+	d->digest += !d->digest;
+	d->least = d->count && d->least < least ? d->least : least;
+	d->most = d->count && d->most > most ? d->most : most;
+	d->telling |= count_digits(calls_column(s, COL_min)) >= DIGITS_TELLING ||
+		      count_digits(calls_column(s, COL_max)) >= DIGITS_TELLING;
+	d->sum += mean * (double)(count > nans ? count - nans : 0);
+	d->squares += norm * norm;
+	d->count += count;
+}
+
+static void add_tensor_row(struct calls *s, struct call *c)
+{
+	const struct csv_text *io = calls_column(s, COL_io), *n = calls_column(s, COL_nans);
+	const struct csv_text *i = calls_column(s, COL_infs);
 	uint64_t nans = 0, infs = 0, bytes;
 
 	c->rows++;
-	if (io->n && csv_u64(calls_column(s, COL_BYTES), &bytes)) {
+	if (io->n)
+		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
+	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
 		if (io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
 			c->out_bytes += bytes;
 	}
-	if ((n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0') || (!n->n && !i->n))
+	if (s->row)
+		s->row(s->row_arg, s, c);
+	if (n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0')
 		return;
+	if (!n->n && !i->n) {
+		if (io->n && io->s[0] == 'i' && column_number(s, COL_count))
+			c->blind++;
+		return;
+	}
 	csv_u64(n, &nans);
 	csv_u64(i, &infs);
 	if ((nans || infs) && s->bad)
@@ -339,7 +385,7 @@ static void add_row(struct calls *s, struct call *c)
 /* Step and seq of the present row; false: damaged. */
 static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
-	return csv_u64(calls_column(s, COL_STEP), step) && csv_u64(calls_column(s, COL_SEQ), seq);
+	return csv_u64(calls_column(s, COL_step), step) && csv_u64(calls_column(s, COL_seq), seq);
 }
 
 bool calls_next(struct calls *s, struct call *out)
@@ -367,8 +413,10 @@ bool calls_next(struct calls *s, struct call *out)
 			s->csv.damaged++;
 			continue;
 		}
-		if (step < s->step_lo || step > s->step_hi)
+		if (step < s->step_lo || step > s->step_hi) {
+			s->csv.rows--;
 			continue;
+		}
 		if (have && seq != out->seq) {
 			s->ahead = true;
 			return true;
@@ -381,6 +429,6 @@ bool calls_next(struct calls *s, struct call *out)
 			}
 			have = true;
 		}
-		add_row(s, out);
+		add_tensor_row(s, out);
 	}
 }

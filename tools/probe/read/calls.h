@@ -6,7 +6,8 @@
 #ifndef PROBE_TOOLS_CALLS_H
 #define PROBE_TOOLS_CALLS_H
 
-#include "tools/probe/read/csv.h"
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
 #include "tools/probe/read/folders.h"
 #include "tools/probe/read/overlay.h"
 
@@ -22,6 +23,21 @@ enum call_bits {
 	CALL_WAITED = 64, /* `wait` is known */
 	CALL_WAIT_SHARED =
 		128, /* ... and is that of the call before, which the same Wait completed */
+	CALL_MORE = 256, /* it has tensors that have no row */
+	CALL_LATE = 512, /* its rows came behind those of later calls: `nth` is not what it was */
+};
+
+/* The values of a call's tensors on one side (what it was given, what it gave), all rows of it together. */
+struct side {
+	uint64_t
+		digest; /* of their statistics and checksums as text; 0: not all of them were measured */
+	uint64_t count; /* elements */
+	double sum, squares; /* of the elements and of their squares */
+	double least, most;
+	uint32_t rows;
+	bool blind; /* a row without statistics */
+	bool bad; /* NaN or Inf: the sum is not that of all elements */
+	bool telling; /* numbers of so many digits that two tensors have the same only if they are the same */
 };
 
 struct call {
@@ -36,51 +52,23 @@ struct call {
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
 	uint64_t count; /* elements of its first tensor */
 	uint64_t in_bytes, out_bytes;
+	uint32_t blind; /* inputs whose values were not looked at */
+	uint32_t nth; /* which one of its site in the step, from 0; filled in by who gathers */
+	uint64_t site; /* where the program made it, alike on all ranks; 0: not known; likewise */
+	struct side in, out;
 };
+
+/* The largest absolute value. */
+static inline double side_reach(const struct side *s)
+{
+	return -s->least > s->most ? -s->least : s->most;
+}
 
 /* Bytes that the call moved: the larger side, as the bandwidth of a collective is usually given. */
 static inline uint64_t call_bytes(const struct call *c)
 {
 	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
 }
-
-/* Columns that are looked at. In this order in calls.c. */
-enum column {
-	COL_STEP,
-	COL_SEQ,
-	COL_LIB,
-	COL_API,
-	COL_OP,
-	COL_COMM,
-	COL_COMM_SEQ,
-	COL_RANK,
-	COL_SIZE,
-	COL_REDOP,
-	COL_ROOT,
-	COL_PEER,
-	COL_IO,
-	COL_INDEX,
-	COL_DTYPE,
-	COL_SHAPE,
-	COL_COUNT,
-	COL_BYTES,
-	COL_MIN,
-	COL_MAX,
-	COL_MEAN,
-	COL_NORM,
-	COL_NANS,
-	COL_INFS,
-	COL_START,
-	COL_DUR,
-	COL_THREAD,
-	COL_STACK,
-	COL_FLAGS,
-	COL_PARENT,
-	COL_NAME,
-	COL_TAG,
-	COL_WAIT,
-	COLUMNS
-};
 
 struct calls_file {
 	char *path;
@@ -95,6 +83,9 @@ struct calls;
 typedef void calls_bad_fn(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
+/* Each row of a call, for what struct call does not keep; c->rows is 1 at the first. */
+typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
+
 struct calls {
 	const struct rank_dir *dir;
 	uint32_t rank;
@@ -105,10 +96,12 @@ struct calls {
 	size_t buffer;
 	calls_bad_fn *bad;
 	void *bad_arg;
+	calls_row_fn *row;
+	void *row_arg;
 	struct csv csv;
 	bool reading; /* csv is open */
 	bool ahead; /* csv.field is the first row of the next call */
-	int column[COLUMNS];
+	int column[COLUMNS]; /* by enum column; found by their names */
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
 	char *wrong; /* why a file was not read, the first */

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/read/csv.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/tool.h"
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
 
 #define COMMS_MAX 262144u
 #define MEMBERS_MAX (1u << 20) /* of one communicator */
@@ -30,7 +31,7 @@ void comms_free(struct comms *c)
 	table_free(&c->table);
 }
 
-static int by_value(const void *x, const void *y)
+static int by_rank_number(const void *x, const void *y)
 {
 	int a = *(const int *)x, b = *(const int *)y;
 
@@ -61,10 +62,10 @@ static void parse_members(struct comm_info *c)
 		p += *p != 0;
 	}
 	if (c->nmember)
-		qsort(c->member, c->nmember, sizeof(*c->member), by_value);
+		qsort(c->member, c->nmember, sizeof(*c->member), by_rank_number);
 }
 
-static uint64_t hex(const struct csv_text *t)
+static uint64_t parse_hex(const struct csv_text *t)
 {
 	char buf[20] = "", *end;
 
@@ -94,49 +95,66 @@ static void settle_seen(struct comm_info *k)
 	k->member = k->seen;
 	k->nmember = k->nseen;
 	k->seen = NULL;
-	qsort(k->member, k->nmember, sizeof(*k->member), by_value);
+	qsort(k->member, k->nmember, sizeof(*k->member), by_rank_number);
 }
 
-static void read_file(struct comms *c, const char *path, int rank)
+static void read_comm_file(struct comms *c, const char *path, int rank)
 {
 	struct csv csv;
-	int col[8];
-	static const char *const names[8] = {
-		"comm", "lib", "size", "rank", "kind", "parent", "name", "world_ranks"};
+	int col[COMM_COLUMNS];
 
 	if (csv_open(&csv, path, UINT64_MAX, true, 65536)) {
 		csv_close(&csv);
 		return;
 	}
-	for (int i = 0; i < 8; i++)
-		col[i] = csv_column(&csv, names[i]);
+	csv_find_columns(&csv, COMM_HEADER, col);
 	while (csv_next(&csv)) {
-		uint64_t id = hex(csv_at(&csv, col[0]));
+		uint64_t id = parse_hex(csv_at(&csv, col[COMM_COL_comm]));
 		struct comm_info *k = id ? table_get(&c->table, id, 0) : NULL;
 		const struct csv_text *t;
 
 		if (!k)
 			continue;
-		t = csv_at(&csv, col[6]);
+		t = csv_at(&csv, col[COMM_COL_name]);
 		if (!k->name && t->n)
-			k->name = intern(t->s, t->n);
-		if (!csv_at(&csv, col[7])->n)
+			k->name = intern_text(t->s, t->n);
+		if (!csv_at(&csv, col[COMM_COL_world_ranks])->n)
 			add_seen(k, rank);
 		if (k->ranks)
 			continue;
-		t = csv_at(&csv, col[1]);
-		k->lib = intern(t->s, t->n);
-		if (!csv_i64(csv_at(&csv, col[2]), &k->size))
+		t = csv_at(&csv, col[COMM_COL_lib]);
+		k->lib = intern_text(t->s, t->n);
+		if (!csv_i64(csv_at(&csv, col[COMM_COL_size]), &k->size))
 			k->size = -1;
-		t = csv_at(&csv, col[4]);
-		k->kind = intern(t->s, t->n);
-		k->parent = hex(csv_at(&csv, col[5]));
-		t = csv_at(&csv, col[7]);
+		t = csv_at(&csv, col[COMM_COL_kind]);
+		k->kind = intern_text(t->s, t->n);
+		k->parent = parse_hex(csv_at(&csv, col[COMM_COL_parent]));
+		t = csv_at(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);
 		parse_members(k);
 	}
 	c->damaged += csv.damaged;
 	csv_close(&csv);
+}
+
+/* As sink/parallel_json.c writes it: a line for each. */
+static void read_roles(struct comms *c, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024], role[16];
+	unsigned long long id;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		struct comm_info *k;
+
+		if (sscanf(line, " {\"comm\": \"%16llx\", \"role\": \"%15[a-z]\"", &id, role) != 2)
+			continue;
+		k = id ? table_find(&c->table, id, 0) : NULL;
+		if (k && !k->role)
+			k->role = intern_text(role, strlen(role));
+	}
+	if (f)
+		fclose(f);
 }
 
 void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o)
@@ -146,9 +164,14 @@ void comms_read(struct comms *c, const struct rank_dir *dir, const struct overla
 	for (int i = 0; i < 2 && at[i]; i++) {
 		char *path = tool_format("%s/comms.csv", at[i]);
 
-		read_file(c, path, dir->rank);
+		read_comm_file(c, path, dir->rank);
 		free(path);
 	}
+
+	char *roles = tool_format("%s/parallel.json", dir->path);
+
+	read_roles(c, roles);
+	free(roles);
 }
 
 void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n)
@@ -183,9 +206,34 @@ struct comm_info *comms_find(const struct comms *c, uint64_t id)
 	return id ? table_find(&c->table, id, 0) : NULL;
 }
 
+int comm_member_at(const struct comm_info *c, int64_t n)
+{
+	const char *p = c->ranks ? c->ranks : "";
+	char *end;
+
+	while (*p && n >= 0) {
+		long lo = strtol(p, &end, 10), hi = lo;
+
+		if (end == p)
+			return -1;
+		p = end;
+		if (*p == '-') {
+			hi = strtol(p + 1, &end, 10);
+			p = end;
+		}
+		if ((*p && *p != ';') || hi < lo)
+			return -1;
+		if (n <= hi - lo)
+			return (int)(lo + n);
+		n -= hi - lo + 1;
+		p += *p != 0;
+	}
+	return -1;
+}
+
 bool comm_has(const struct comm_info *c, int rank)
 {
-	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_value);
+	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_rank_number);
 }
 
 const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
@@ -195,6 +243,9 @@ const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_M
 
 	if (!id)
 		snprintf(buf, COMM_LABEL_MAX, "-");
+	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
+		snprintf(buf, COMM_LABEL_MAX, "%s-parallel group of ranks %s", intern_name(k->role),
+			k->ranks);
 	else if (k && *name && strcmp(kind, "world") == 0)
 		snprintf(buf, COMM_LABEL_MAX, "%s", name);
 	else if (k && k->size >= 0)

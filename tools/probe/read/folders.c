@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "journal/journal.h"
+#include "journal/inspect.h"
 #include "sink/owner.h"
-#include "tools/probe/recover/recover.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/read/rank_owner.h"
+#include "tools/probe/read/outside.h"
+#include "tools/probe/read/rank_owner.h"
 
 enum folder_class {
 	CLASS_NONE, /* not ours */
@@ -30,11 +32,17 @@ static const char *const state_name[RANK_STATES] = {
 	[RANK_RUNNING] = "running",
 	[RANK_KILLED] = "killed",
 	[RANK_UNSEEN] = "not visible from this host",
+	[RANK_UNWRITTEN] = "ended, not written yet",
 };
 
 const char *rank_state_name(enum rank_state s)
 {
 	return state_name[s];
+}
+
+const char *rank_state_key(enum rank_state s)
+{
+	return s == RANK_UNSEEN ? "unseen" : s == RANK_UNWRITTEN ? "ended" : state_name[s];
 }
 
 const char *folders_default(void)
@@ -46,7 +54,7 @@ const char *folders_default(void)
 
 /* ---- names ---- */
 
-static const char *digits(const char *p)
+static const char *skip_rank_digits(const char *p)
 {
 	const char *s = p;
 
@@ -55,24 +63,24 @@ static const char *digits(const char *p)
 	return p > s && p - s < 10 && (*s != '0' || p - s == 1) ? p : NULL;
 }
 
-static enum folder_class classify(const char *name, int *rank)
+static enum folder_class classify_folder(const char *name, int *rank)
 {
 	const char *p;
 
 	*rank = -1;
 	if (strncmp(name, "host-", 5) == 0 && strstr(name, "-pid"))
 		return CLASS_HOST;
-	if (strncmp(name, "rank", 4) || !(p = digits(name + 4)))
+	if (strncmp(name, "rank", 4) || !(p = skip_rank_digits(name + 4)))
 		return CLASS_NONE;
 	*rank = atoi(name + 4);
 	if (!*p)
 		return CLASS_RANK;
-	if (*p == '.' && (p = digits(p + 1)) && !*p)
+	if (*p == '.' && (p = skip_rank_digits(p + 1)) && !*p)
 		return CLASS_OLD;
 	return *p == '-' && strncmp(p, "-pid", 4) == 0 ? CLASS_SECOND : CLASS_NONE;
 }
 
-static bool exists(const char *dir, const char *name)
+static bool file_exists(const char *dir, const char *name)
 {
 	char *path = tool_format("%s/%s", dir, name);
 	bool yes = access(path, F_OK) == 0;
@@ -95,18 +103,36 @@ static bool has_calls(const char *path)
 
 bool folders_is_rank(const char *path)
 {
-	return exists(path, "meta.json") || exists(path, "journal.bin") || has_calls(path);
+	return file_exists(path, "meta.json") || file_exists(path, "journal.bin") ||
+	       has_calls(path);
 }
 
 /* ---- one folder ---- */
 
+/* Whether the file outside the folder is a regular one of the folder's owner. */
+static bool belongs_to(const char *path, const char *folder)
+{
+	struct stat dir;
+	uid_t uid;
+
+	return outside_user(path, &uid) == 0 && stat(folder, &dir) == 0 && uid == dir.st_uid;
+}
+
 static void find_journal(struct rank_dir *r)
 {
-	if (exists(r->path, "journal.bin"))
+	if (file_exists(r->path, "journal.bin"))
 		r->journal = tool_format("%s/journal.bin", r->path);
-	else if (r->meta.journal_path[0] == '/' && access(r->meta.journal_path, F_OK) == 0 &&
-		 strcmp(r->meta.state, "running") == 0)
+	else if (r->meta.journal_path[0] && strcmp(r->meta.state, "running") == 0 &&
+		 belongs_to(r->meta.journal_path, r->path))
 		r->journal = tool_strdup(r->meta.journal_path);
+}
+
+static uint64_t clock_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /*
@@ -116,6 +142,7 @@ static void find_journal(struct rank_dir *r)
 static void look_at_journal(struct rank_dir *r)
 {
 	struct journal j;
+	uint64_t latest;
 
 	if (!r->journal || journal_open(&j, AT_FDCWD, r->journal, true))
 		return;
@@ -131,19 +158,30 @@ static void look_at_journal(struct rank_dir *r)
 	r->meta.owner = h->owner;
 	r->meta.has_owner = h->owner.pid > 0;
 	r->alive_ns = h->clock_last.real_ns;
+	r->ended = atomic_load(&h->state) != JS_RUNNING;
+	latest = inspect_latest(&j);
+	/* A damaged one may say anything. */
+	if (latest > r->alive_ns && latest <= clock_now_ns())
+		r->alive_ns = latest;
 	journal_close(&j);
 }
 
-static enum rank_state state_of(const struct rank_dir *r)
+static enum rank_state state_of(struct rank_dir *r)
 {
+	enum owner_life life;
+
 	if (strcmp(r->meta.state, "finished") == 0)
 		return RANK_FINISHED;
 	if (strcmp(r->meta.state, "recovered") == 0)
 		return RANK_RECOVERED;
 	if (!r->meta.has_owner)
 		return RANK_KILLED;
-	switch (recover_owner_life(
-		&r->meta.owner, r->meta.journal_path, r->journal ? r->journal : "")) {
+	life = recover_owner_life(
+		&r->meta.owner, r->meta.journal_path, r->journal ? r->journal : "", 0);
+	r->lives = life == OWNER_LIVES;
+	if (r->ended)
+		return RANK_UNWRITTEN;
+	switch (life) {
 	case OWNER_LIVES:
 		return RANK_RUNNING;
 	case OWNER_UNKNOWN:
@@ -153,16 +191,8 @@ static enum rank_state state_of(const struct rank_dir *r)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* The folder dir/sub, or dir itself where sub is "". rank: what its name says. */
-static void open_dir(
+static void open_rank_dir(
 	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
 {
 	char *file;
@@ -179,14 +209,17 @@ static void open_dir(
 	r->alive_ns = r->meta.clock_last_ns;
 	look_at_journal(r);
 	r->state = state_of(r);
-	r->first_ns = r->meta.first_record_ns ? r->meta.first_record_ns : r->meta.clock_first_ns;
+	r->first_ns = r->meta.first_record_ns;
+	/* It was there before its first record, and ranks of its run may have come and gone until then. */
+	if (r->meta.clock_first_ns && (!r->first_ns || r->meta.clock_first_ns < r->first_ns))
+		r->first_ns = r->meta.clock_first_ns;
 	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
 	/* A process that is alive, or was when its last record was long past, lived until then. */
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
 	/* Its last drain may be a second ago, and the other ranks have begun since. */
-	if (r->state == RANK_RUNNING && now_ns() > r->last_ns)
-		r->last_ns = now_ns();
+	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
+		r->last_ns = clock_now_ns();
 	if (r->rank >= 0)
 		r->label = tool_format("rank %d", r->rank);
 	else if (r->meta.has_owner)
@@ -208,10 +241,10 @@ static void close_dir(struct rank_dir *r)
 
 /* ---- choosing ---- */
 
-static void leave_out(struct folders *f, const char *name, char *why)
+static void leave_out_folder(struct folders *f, const char *name, char *why, int rank)
 {
 	TOOL_GROW(f->out, f->nout, f->cap_out);
-	f->out[f->nout++] = (struct left_out){tool_strdup(name), why};
+	f->out[f->nout++] = (struct left_out){tool_strdup(name), why, rank};
 }
 
 static int by_run(const void *x, const void *y)
@@ -226,7 +259,7 @@ static int by_run(const void *x, const void *y)
 	return c;
 }
 
-static int by_rank(const void *x, const void *y)
+static int by_rank_then_name(const void *x, const void *y)
 {
 	const struct rank_dir *a = x, *b = y;
 
@@ -239,7 +272,7 @@ static bool same_run(const struct rank_dir *a, const struct rank_dir *b)
 }
 
 /* Why a folder that was readable is not of the run that was chosen. */
-static char *other_run(const struct rank_dir *r, const struct rank_dir *chosen)
+static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 {
 	if (strcmp(r->meta.run, chosen->meta.run))
 		return tool_format(
@@ -250,7 +283,7 @@ static char *other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 }
 
 /* Keeps the folders of the newest run. They are sorted by run and beginning. */
-static void choose(struct folders *f)
+static void choose_newest_run(struct folders *f)
 {
 	unsigned best = 0, best_n = 0;
 	uint64_t best_first = 0;
@@ -274,7 +307,8 @@ static void choose(struct folders *f)
 	}
 	for (unsigned i = 0; i < f->n; i++)
 		if (i < best || i >= best + best_n) {
-			leave_out(f, f->dir[i].name, other_run(&f->dir[i], &f->dir[best]));
+			leave_out_folder(
+				f, f->dir[i].name, why_other_run(&f->dir[i], &f->dir[best]), -1);
 			close_dir(&f->dir[i]);
 		}
 	memmove(f->dir, f->dir + best, best_n * sizeof(*f->dir));
@@ -295,9 +329,10 @@ static void drop_unreadable(struct folders *f)
 			f->dir[n++] = f->dir[i];
 			continue;
 		}
-		leave_out(f, f->dir[i].name,
+		leave_out_folder(f, f->dir[i].name,
 			tool_format(
-				"meta.json: %s; give its path to read it", f->dir[i].meta_wrong));
+				"meta.json: %s; give its path to read it", f->dir[i].meta_wrong),
+			f->dir[i].rank);
 		close_dir(&f->dir[i]);
 	}
 	f->n = n;
@@ -309,7 +344,7 @@ struct entry {
 	int rank;
 };
 
-static int by_name(const void *x, const void *y)
+static int by_class_and_name(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
 
@@ -318,7 +353,7 @@ static int by_name(const void *x, const void *y)
 				    : strcmp(a->name, b->name);
 }
 
-static char *why_not(enum folder_class class)
+static char *why_left_out(enum folder_class class)
 {
 	if (class == CLASS_OLD)
 		return tool_strdup("of an earlier run; give its path to read it");
@@ -327,7 +362,7 @@ static char *why_not(enum folder_class class)
 	return tool_strdup("a process whose rank never became known; give its path to read it");
 }
 
-static struct entry *list(const char *path, unsigned *n)
+static struct entry *list_folders(const char *path, unsigned *n)
 {
 	struct entry *all = NULL;
 	unsigned cap = 0;
@@ -337,7 +372,7 @@ static struct entry *list(const char *path, unsigned *n)
 	*n = 0;
 	for (struct dirent *e; d && (e = readdir(d));) {
 		int rank;
-		enum folder_class class = classify(e->d_name, &rank);
+		enum folder_class class = classify_folder(e->d_name, &rank);
 
 		if (class == CLASS_NONE || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
 			!S_ISDIR(st.st_mode))
@@ -348,14 +383,31 @@ static struct entry *list(const char *path, unsigned *n)
 	if (d)
 		closedir(d);
 	if (*n)
-		qsort(all, *n, sizeof(*all), by_name);
+		qsort(all, *n, sizeof(*all), by_class_and_name);
 	return all;
 }
 
-static void collect(struct folders *f)
+bool folders_have_rank(const char *path)
 {
 	unsigned n;
-	struct entry *all = list(f->path, &n);
+	struct entry *all = list_folders(path, &n);
+	bool have = folders_is_rank(path);
+
+	for (unsigned i = 0; i < n; i++) {
+		char *sub = tool_format("%s/%s", path, all[i].name);
+
+		have |= folders_is_rank(sub);
+		free(sub);
+		free(all[i].name);
+	}
+	free(all);
+	return have;
+}
+
+static void collect_rank_dirs(struct folders *f)
+{
+	unsigned n;
+	struct entry *all = list_folders(f->path, &n);
 	enum folder_class want = CLASS_HOST;
 
 	for (unsigned i = 0; i < n; i++)
@@ -364,21 +416,22 @@ static void collect(struct folders *f)
 	for (unsigned i = 0; i < n; i++) {
 		if (all[i].class == want) {
 			TOOL_GROW(f->dir, f->n, f->cap);
-			open_dir(&f->dir[f->n++], f->path, all[i].name, all[i].name, all[i].rank);
+			open_rank_dir(
+				&f->dir[f->n++], f->path, all[i].name, all[i].name, all[i].rank);
 		} else {
-			leave_out(f, all[i].name, why_not(all[i].class));
+			leave_out_folder(f, all[i].name, why_left_out(all[i].class), -1);
 		}
 		free(all[i].name);
 	}
 	free(all);
 }
 
-static int nothing_here(const struct folders *f)
+static int report_no_folder(const struct folders *f)
 {
 	if (f->nout)
 		tool_error("%s: no folder named rank<R>; there is %s: give its path to read it",
 			f->path, f->out[0].name);
-	else if (exists(f->path, "probe_output"))
+	else if (file_exists(f->path, "probe_output"))
 		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->path,
 			f->path);
 	else
@@ -416,24 +469,24 @@ int folders_open(struct folders *f, const char *path)
 	closedir(d);
 	f->single = folders_is_rank(f->path);
 	if (f->single) {
-		/* "." has no name of its own. */
+		/* "." has no name itself. */
 		char *full = realpath(f->path, NULL),
 		     *last = full ? strrchr(full, '/') + 1 : f->path;
 		int rank;
 
-		classify(last, &rank);
+		classify_folder(last, &rank);
 		TOOL_GROW(f->dir, f->n, f->cap);
-		open_dir(&f->dir[f->n++], f->path, "", last, rank);
+		open_rank_dir(&f->dir[f->n++], f->path, "", last, rank);
 		free(full);
 	} else {
-		collect(f);
+		collect_rank_dirs(f);
 		drop_unreadable(f);
 		if (f->n)
-			choose(f);
+			choose_newest_run(f);
 	}
 	if (!f->n)
-		return nothing_here(f);
-	qsort(f->dir, f->n, sizeof(*f->dir), by_rank);
+		return report_no_folder(f);
+	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
 	free(f->run);
 	f->run = tool_strdup(f->dir[0].meta.run);
 	f->world_size = f->dir[0].meta.world_size;
@@ -444,7 +497,7 @@ void folders_keep(struct folders *f, unsigned n)
 {
 	while (f->n > n)
 		close_dir(&f->dir[--f->n]);
-	qsort(f->dir, f->n, sizeof(*f->dir), by_rank);
+	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
 }
 
 void folders_close(struct folders *f)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which folders of an output folder belong to the newest run (DESIGN section 7): plainly named rank<R>, the same run
+ * Which folders of an output folder belong to the newest run (docs/output-format.md): plainly named rank<R>, the same run
  * and world_size, overlapping lifetimes. Every other folder is named with the reason why it is left out.
  */
 #ifndef PROBE_TOOLS_FOLDERS_H
 #define PROBE_TOOLS_FOLDERS_H
 
-#include "tools/probe/read/meta.h"
+#include "tools/probe/read/read_meta.h"
 
 enum rank_state {
 	RANK_FINISHED,
@@ -14,10 +14,12 @@ enum rank_state {
 	RANK_RUNNING, /* its process lives */
 	RANK_KILLED, /* its process is gone, its folder is not completed */
 	RANK_UNSEEN, /* its process is on another host, or in another container */
+	RANK_UNWRITTEN, /* its process ended properly, its folder is not completed */
 	RANK_STATES
 };
 
 const char *rank_state_name(enum rank_state s);
+const char *rank_state_key(enum rank_state s); /* one word, for JSON */
 
 struct rank_dir {
 	char *path, *name; /* name: last part of the path */
@@ -26,6 +28,8 @@ struct rank_dir {
 	struct meta meta;
 	char *meta_wrong; /* NULL: meta.json was read */
 	enum rank_state state;
+	bool ended; /* the journal says so */
+	bool lives; /* RANK_UNWRITTEN: its process is there still, and may be writing */
 	uint64_t first_ns, last_ns; /* its lifetime, Unix epoch; both 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
 	char *journal; /* path; NULL: there is none */
@@ -33,6 +37,7 @@ struct rank_dir {
 
 struct left_out {
 	char *name, *why;
+	int rank; /* whose folder it would be; -1: no rank's, or of another run */
 };
 
 struct folders {
@@ -51,6 +56,9 @@ int folders_open(struct folders *f, const char *path);
 /* Only the first n of dir[] remain. */
 void folders_keep(struct folders *f, unsigned n);
 void folders_close(struct folders *f);
+
+/* True if the path is a rank's folder, or has one. */
+bool folders_have_rank(const char *path);
 
 /* True if the path is itself a rank's folder. */
 bool folders_is_rank(const char *path);

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 /* A file that was opened, or could not be: each is tried once. */
 struct file {
@@ -65,9 +66,11 @@ static bool same_id(Dwfl_Module *mod, const struct module *m)
 static void open_file(struct lines *l, struct file *f, const struct module *m)
 {
 	Dwfl_Module *mod = NULL;
+	struct stat st;
 
 	f->error = -ENOENT;
-	if (!l->dwfl || m->path[0] != '/')
+	/* libdw opens by path, and would wait for a FIFO. */
+	if (!l->dwfl || m->path[0] != '/' || stat(m->path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	dwfl_report_begin_add(l->dwfl);
 	mod = dwfl_report_offline(l->dwfl, m->path, m->path, -1);
@@ -82,7 +85,7 @@ static void open_file(struct lines *l, struct file *f, const struct module *m)
 	f->error = 0;
 }
 
-static struct file *file_of(struct lines *l, const struct module *m)
+static struct file *debug_file_of(struct lines *l, const struct module *m)
 {
 	struct file *f;
 
@@ -104,7 +107,7 @@ static struct file *file_of(struct lines *l, const struct module *m)
 
 int lines_find(struct lines *l, const struct module *m, uint64_t pc, char *buf, size_t cap)
 {
-	const struct file *f = file_of(l, m);
+	const struct file *f = debug_file_of(l, m);
 	const char *path, *dir;
 	Dwfl_Line *line;
 	int n, number = 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stack/stack.h"
+#include "elf/modules.h"
 
 struct lines;
 

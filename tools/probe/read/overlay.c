@@ -9,31 +9,61 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "journal/drain.h"
-#include "tools/probe/tool.h"
+#include "base/io.h"
+#include "tools/lib/tool.h"
+#include "writer/drain.h"
 
-/* A private copy of the mapping: what draining changes in it never reaches the file. */
+/*
+ * Of a segment no private mapping can be had, and reading a page that was never written would take memory from the
+ * machine for it: what is in use is copied.
+ */
+static void *copy_segment(const struct journal *j)
+{
+	const struct journal_head *h = j->head;
+	char *p = mmap(NULL, j->bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return p;
+	memcpy(p, h, h->chunk_off);
+	for (uint32_t i = 0; i < h->nchunk; i++)
+		if (atomic_load(&h->bitmap[i / 64]) >> (i & 63) & 1)
+			memcpy(p + h->chunk_off + (uint64_t)i * h->chunk_bytes, journal_chunk(j, i),
+				h->chunk_bytes);
+	return p;
+}
+
+static void *map_privately(const struct journal *j, const char *path)
+{
+	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
+	void *p = fd < 0 ? MAP_FAILED
+			 : mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+				   fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return p;
+}
+
+/* A private copy: what draining changes in it never reaches the journal. */
 static int open_private(struct journal *j, const char *path)
 {
 	int err = journal_open(j, AT_FDCWD, path, true);
-	int fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	size_t bytes;
 	void *p;
 
 	if (err)
 		return err;
-	p = fd < 0 ? MAP_FAILED
-		   : mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
-			     0);
+	bytes = j->bytes;
+	p = j->kind == JK_SEGMENT ? copy_segment(j) : map_privately(j, path);
 	err = p == MAP_FAILED ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
 	journal_close(j);
 	if (!err)
-		*j = (struct journal){.head = p, .bytes = j->bytes, .safe = true};
+		*j = (struct journal){.head = p, .bytes = bytes, .safe = true, .lock = {.fd = -1}};
 	return err;
 }
 
-static void lengths(struct overlay *o, const struct journal *j)
+static void read_committed_lengths(struct overlay *o, const struct journal *j)
 {
 	const struct journal_commit *c =
 		journal_commit(j, atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed));
@@ -62,7 +92,7 @@ static int drain_to(struct overlay *o, struct journal *j, int dirfd)
 	return err;
 }
 
-static char *temporary(void)
+static char *make_overlay_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = tool_format("%s/probe-report.XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -89,10 +119,10 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 		return tool_format("the journal: %s: its last rows and open calls are not shown",
 			err == -EINVAL	  ? "damaged"
 			: err == -ENODATA ? "empty"
-					  : strerror(-err));
-	lengths(o, &j);
+					  : io_error_text(err));
+	read_committed_lengths(o, &j);
 	o->spilled = j.head->spilled;
-	o->path = temporary();
+	o->path = make_overlay_folder();
 	if (o->path)
 		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = fd < 0 ? -errno : drain_to(o, &j, fd);

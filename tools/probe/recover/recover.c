@@ -11,14 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/probe/cli.h"
+#include "tools/lib/cli.h"
+#include "tools/probe/recover/clean.h"
+#include "tools/probe/recover/fill_steps.h"
 #include "tools/probe/read/folders.h"
-#include "tools/probe/json.h"
-#include "tools/probe/out.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
-	"usage: probe recover [--force] [--json] [DIR]\n"
+	"usage: probe recover [--force] [--steps] [--clean] [--journals DIR] [--json] [DIR]\n"
 	"\n"
 	"Completes the files of processes that were killed from their journals, in place: all "
 	"calls that had ended,\n"
@@ -30,30 +32,58 @@ static const char help[] =
 	"reads running, hung and\n"
 	"killed jobs without this.\n"
 	"\n"
-	"      --force   also folders of processes on other hosts, whose state cannot be seen from "
+	"  -f, --force   also folders of processes on other hosts, whose state cannot be seen from "
 	"here\n"
+	"      --steps   fills the column `step` where nothing marked steps, from the period of "
+	"the "
+	"calls; files of\n"
+	"                steps 0-99, 100-199 ... take the place of the old ones when all are "
+	"complete\n"
+	"      --clean   also what dead processes left elsewhere on this host: shared memory "
+	"segments, and files\n"
+	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR. Where their "
+	"folder "
+	"still waits for it\n"
+	"                it is completed first. Journals of living processes are never touched\n"
+	"      --journals DIR\n"
+	"                look for such files in DIR too: what the key journal_dir was\n"
 	"      --json    what was done as JSON\n"
 	"\n"
 	"examples:\n"
 	"  probe recover /scratch/run7\n"
-	"  probe recover /scratch/run7/rank3\n";
+	"  probe recover /scratch/run7/rank3\n"
+	"  probe recover --steps /scratch/run7\n"
+	"  probe recover --clean     (at the end of a job, on each node)\n";
 
-enum { OPT_FORCE, OPT_JSON };
+enum { OPT_FORCE, OPT_CLEAN, OPT_JOURNALS, OPT_JSON, OPT_STEPS };
 
 static const struct cli_option options[] = {
 	[OPT_FORCE] = {"force", 'f', false},
+	[OPT_CLEAN] = {"clean", 0, false},
+	[OPT_JOURNALS] = {"journals", 0, true},
 	[OPT_JSON] = {"json", 0, false},
+	[OPT_STEPS] = {"steps", 0, false},
 };
 
 struct done {
 	char *name;
 	int rank; /* -1: none in its name */
 	struct recover_info info;
+	bool filled; /* fill is known */
+	struct fill_info fill;
 };
 
 struct list {
 	struct done *d;
 	unsigned n, cap;
+	/* Journals elsewhere, and what became of each. */
+	struct outside_list outside;
+	struct clean_one *clean;
+};
+
+struct wish {
+	bool force, clean, json, steps;
+	char *journals; /* NULL: none */
 };
 
 static int rank_of(const char *name)
@@ -64,9 +94,11 @@ static int rank_of(const char *name)
 		       : -1;
 }
 
-static void recover_one(struct list *l, const char *path, const char *name, bool force)
+/* path has no links in it up to its last part, which is a folder and no link. */
+static void recover_one(struct list *l, const char *path, const char *name, const struct wish *w)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
 	struct done *d;
 
 	TOOL_GROW(l->d, l->n, l->cap);
@@ -74,20 +106,27 @@ static void recover_one(struct list *l, const char *path, const char *name, bool
 	*d = (struct done){.name = tool_strdup(name), .rank = rank_of(name)};
 	if (fd < 0) {
 		d->info.result = RECOVER_FAILED;
-		snprintf(d->info.why, sizeof(d->info.why), "%s", strerror(errno));
+		snprintf(d->info.why, sizeof(d->info.why), "%s",
+			lstat(path, &st) == 0 && S_ISLNK(st.st_mode)
+				? "a link: give the path of the folder itself"
+				: strerror(errno));
 		return;
 	}
-	recover_folder(fd, force, &d->info);
+	recover_folder(fd, w->force, &d->info);
 	close(fd);
+	if (w->steps && d->info.result != RECOVER_LIVES && d->info.result != RECOVER_FAILED) {
+		d->filled = true;
+		fill_steps(path, &d->fill);
+	}
 }
 
-static int by_name(const void *x, const void *y)
+static int by_version_name(const void *x, const void *y)
 {
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
 /* Every folder in the output folder that is a rank's, whichever run it belongs to. */
-static int recover_all(struct list *l, const char *path, bool force)
+static int recover_all(struct list *l, const char *path, const struct wish *w)
 {
 	DIR *d = opendir(path);
 	char **name = NULL, *sub;
@@ -105,16 +144,16 @@ static int recover_all(struct list *l, const char *path, bool force)
 	}
 	closedir(d);
 	if (n)
-		qsort(name, n, sizeof(*name), by_name);
+		qsort(name, n, sizeof(*name), by_version_name);
 	for (unsigned i = 0; i < n; i++) {
 		sub = tool_format("%s/%s", path, name[i]);
 		if (folders_is_rank(sub))
-			recover_one(l, sub, name[i], force);
+			recover_one(l, sub, name[i], w);
 		free(sub);
 		free(name[i]);
 	}
 	free(name);
-	if (l->n)
+	if (l->n || w->clean)
 		return STATUS_DONE;
 	tool_error("recover: %s: no rank folders (rank0, rank1 ...) are in it", path);
 	return STATUS_USAGE;
@@ -129,11 +168,11 @@ static const char *const result_name[] = {
 	[RECOVER_FAILED] = "failed",
 };
 
-static char *text(const struct recover_info *i)
+static char *recover_result_text(const struct recover_info *i)
 {
 	switch (i->result) {
 	case RECOVER_NOTHING:
-		return tool_strdup("complete, nothing to do");
+		return tool_strdup(i->why[0] ? i->why : "complete, nothing to do");
 	case RECOVER_LIVES:
 		return tool_format("left alone: %s", i->why);
 	case RECOVER_FAILED:
@@ -164,7 +203,7 @@ static char *text(const struct recover_info *i)
 	return all;
 }
 
-static bool same(const struct recover_info *a, const struct recover_info *b)
+static bool is_same_result(const struct recover_info *a, const struct recover_info *b)
 {
 	if (a->result != b->result || strcmp(a->why, b->why))
 		return false;
@@ -174,17 +213,18 @@ static bool same(const struct recover_info *a, const struct recover_info *b)
 }
 
 /* Ranks with the same words share a line. */
-static void print(const struct list *l)
+static void print_recovered(const struct list *l)
 {
 	bool *said = tool_alloc(l->n);
 
 	for (unsigned i = 0; i < l->n; i++) {
 		int *rank = tool_alloc(l->n * sizeof(*rank));
 		unsigned n = 0;
-		char *what = text(&l->d[i].info), *who;
+		char *what = recover_result_text(&l->d[i].info), *who;
 
 		for (unsigned k = i; k < l->n && !said[i] && l->d[i].rank >= 0; k++) {
-			if (said[k] || l->d[k].rank < 0 || !same(&l->d[i].info, &l->d[k].info))
+			if (said[k] || l->d[k].rank < 0 ||
+				!is_same_result(&l->d[i].info, &l->d[k].info))
 				continue;
 			said[k] |= k > i;
 			rank[n++] = l->d[k].rank;
@@ -198,6 +238,91 @@ static void print(const struct list *l)
 		free(rank);
 	}
 	free(said);
+}
+
+static char *fill_text(const struct fill_info *f)
+{
+	switch (f->result) {
+	case FILL_MARKED:
+		return tool_format("its steps are there (from %s)", f->why);
+	case FILL_NO_PERIOD:
+		return tool_strdup("its calls have no period that is sure enough: the rows stay in "
+				   "step 0");
+	case FILL_FAILED:
+		return tool_strdup(f->why);
+	default:
+		return tool_format("%s of %s each, by the period of its calls (confidence %s)",
+			out_plural(f->steps, "step", "steps"),
+			out_plural(f->calls, "call", "calls"), out_percent(f->confidence));
+	}
+}
+
+/* Ranks with the same words share a line. */
+static void print_filled(const struct list *l)
+{
+	char **text = tool_alloc((l->n + 1) * sizeof(*text));
+	int *rank = tool_alloc((l->n + 1) * sizeof(*rank));
+
+	for (unsigned i = 0; i < l->n; i++)
+		text[i] = l->d[i].filled ? fill_text(&l->d[i].fill) : NULL;
+	for (unsigned i = 0; i < l->n; i++) {
+		char *said = text[i], *who;
+		unsigned n = 0;
+
+		if (!said)
+			continue;
+		for (unsigned k = i; k < l->n && l->d[i].rank >= 0; k++)
+			if (text[k] && l->d[k].rank >= 0 && strcmp(text[k], said) == 0) {
+				rank[n++] = l->d[k].rank;
+				if (k > i)
+					free(text[k]);
+				text[k] = NULL;
+			}
+		who = n ? out_ranks(rank, n) : tool_strdup(l->d[i].name);
+		printf("%s: %s\n", who, said);
+		free(who);
+		free(said);
+		text[i] = NULL;
+	}
+	free(text);
+	free(rank);
+}
+
+static char *owner_text(const struct outside *o)
+{
+	return o->blank ? tool_strdup("killed before it recorded a call")
+			: tool_format("host %s, pid %lld", o->owner.host, (long long)o->owner.pid);
+}
+
+static void print_outside(const struct list *l, bool clean)
+{
+	for (unsigned i = 0; i < l->outside.n; i++) {
+		const struct outside *o = &l->outside.at[i];
+		const struct clean_one *c = &l->clean[i];
+		const char *size = out_bytes((double)o->bytes);
+		char *who = owner_text(o), *what;
+
+		if (c->result == CLEAN_ORPHAN)
+			printf("%s: a journal of %s is left of a dead process (%s) whose folder "
+			       "(%s) is gone: `probe recover --clean` removes it\n",
+				o->path, size, who, o->folder[0] ? o->folder : "not known");
+		else if (c->result == CLEAN_REMOVED)
+			printf("%s: removed, %s: its process (%s) is dead and its folder (%s) is "
+			       "gone\n",
+				o->path, size, who, o->folder[0] ? o->folder : "not known");
+		else if (c->result == CLEAN_FAILED)
+			printf("%s: %s\n", o->path, c->why);
+		else if (c->result == CLEAN_LIVES && clean)
+			printf("%s: left alone: its process (%s) is running, or cannot be seen "
+			       "from here\n",
+				o->path, who);
+		if (c->result == CLEAN_RECOVERED) {
+			what = recover_result_text(&c->info);
+			printf("%s: %s; %s removed\n", c->folder, what, o->path);
+			free(what);
+		}
+		free(who);
+	}
 }
 
 static void print_json(const struct list *l)
@@ -222,36 +347,92 @@ static void print_json(const struct list *l)
 		json_u64("damaged", r->damaged);
 		json_string("why", r->why);
 		json_string("owner", r->owner);
+		if (l->d[i].filled) {
+			const struct fill_info *f = &l->d[i].fill;
+
+			json_object("steps");
+			json_string("result", fill_name[f->result]);
+			json_u64("steps", f->steps);
+			json_u64("calls", f->calls);
+			json_double("confidence", f->confidence);
+			json_u64("rows", f->rows);
+			json_string("why", f->why);
+			json_end();
+		}
+		json_end();
+	}
+	json_end();
+	json_list("journals");
+	for (unsigned i = 0; i < l->outside.n; i++) {
+		const struct outside *o = &l->outside.at[i];
+		const struct clean_one *c = &l->clean[i];
+
+		json_object(NULL);
+		json_string("journal", o->path);
+		json_string("result", clean_name[c->result]);
+		json_u64("bytes", o->bytes);
+		json_string("folder", c->folder[0] ? c->folder : o->folder);
+		json_string("host", o->owner.host);
+		json_i64("pid", o->owner.pid);
+		json_u64("rows", c->info.rows);
+		json_string("why", c->why);
 		json_end();
 	}
 	json_end();
 	json_end();
 }
 
-static int recover(const char *path, bool force, bool json)
+static void look_outside(struct list *l, const struct wish *w)
+{
+	outside_find(&l->outside, &w->journals, w->journals != NULL);
+	l->clean = tool_alloc((l->outside.n + 1) * sizeof(*l->clean));
+	for (unsigned i = 0; i < l->outside.n; i++)
+		clean_one(&l->outside.at[i], w->clean, &l->clean[i]);
+}
+
+static void free_list(struct list *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		free(l->d[i].name);
+	free(l->d);
+	for (unsigned i = 0; i < l->outside.n; i++)
+		free(l->clean[i].folder);
+	free(l->clean);
+	outside_free(&l->outside);
+}
+
+/* path: NULL where none was given. */
+static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
-	char *full = realpath(path, NULL);
+	char *full = realpath(path ? path : folders_default(), NULL);
 
-	if (!full) {
-		tool_error("recover: %s: %s", path, strerror(errno));
+	if (!full && (path || !w->clean)) {
+		tool_error("recover: %s: %s", path ? path : folders_default(), strerror(errno));
 		return STATUS_USAGE;
 	}
-	if (folders_is_rank(full))
-		recover_one(&l, full, strrchr(full, '/') + 1, force);
-	else
-		status = recover_all(&l, full, force);
+	if (full && folders_is_rank(full))
+		recover_one(&l, full, strrchr(full, '/') + 1, w);
+	else if (full)
+		status = recover_all(&l, full, w);
 	for (unsigned i = 0; i < l.n; i++)
-		if (l.d[i].info.result == RECOVER_LIVES || l.d[i].info.result == RECOVER_FAILED)
+		if (l.d[i].info.result == RECOVER_LIVES || l.d[i].info.result == RECOVER_FAILED ||
+			(l.d[i].filled && l.d[i].fill.result >= FILL_NO_PERIOD))
 			status = STATUS_USAGE;
-	if (json && l.n)
+	if (status != STATUS_USAGE || l.n)
+		look_outside(&l, w);
+	for (unsigned i = 0; i < l.outside.n; i++)
+		if (l.clean[i].result == CLEAN_FAILED)
+			status = STATUS_USAGE;
+	if (w->json && (l.n || w->clean)) {
 		print_json(&l);
-	else
-		print(&l);
-	for (unsigned i = 0; i < l.n; i++)
-		free(l.d[i].name);
-	free(l.d);
+	} else {
+		print_recovered(&l);
+		print_filled(&l);
+		print_outside(&l, w->clean);
+	}
+	free_list(&l);
 	free(full);
 	return status;
 }
@@ -263,16 +444,26 @@ int verb_recover(int argc, char **argv)
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
 	const char *path = NULL;
-	bool force = false, json = false;
-	int o;
+	struct wish w = {0};
+	int o, status;
 
 	while ((o = cli_next(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_FORCE:
-			force = true;
+			w.force = true;
+			break;
+		case OPT_STEPS:
+			w.steps = true;
 			break;
 		case OPT_JSON:
-			json = true;
+			w.json = true;
+			break;
+		case OPT_CLEAN:
+			w.clean = true;
+			break;
+		case OPT_JOURNALS:
+			free(w.journals);
+			w.journals = tool_absolute(c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
@@ -288,5 +479,7 @@ int verb_recover(int argc, char **argv)
 			return STATUS_USAGE;
 		}
 	}
-	return tool_finish(recover(path ? path : folders_default(), force, json));
+	status = recover_path(path, &w);
+	free(w.journals);
+	return tool_finish(status);
 }

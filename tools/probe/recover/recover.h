@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sink/owner.h"
+#include "tools/probe/read/rank_owner.h"
 
 enum recover_result {
 	RECOVER_NOTHING, /* no journal: the folder is complete */
@@ -23,14 +23,8 @@ struct recover_info {
 	uint64_t damaged;
 	char why[256];
 	char owner[160]; /* "host vm, pid 123" */
+	bool found; /* meta.json did not name the journal, or not where it was */
 };
-
-/*
- * The state of the owner of a folder's journal. path: where the journal is now; it may have been moved since its process
- * noted its place.
- */
-enum owner_life recover_owner_life(
-	const struct journal_owner *o, const char *noted, const char *path);
 
 /*
  * Completes one rank's folder from its journal, in place. Interrupted at any moment it can be run again: rows are

@@ -7,17 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/log.h"
-#include "journal/drain.h"
+#include "journal/segment.h"
+#include "sink/opened.h"
 #include "sink/owner.h"
 #include "sink/sink.h"
+#include "tools/probe/read/rank_owner.h"
+#include "tools/probe/read/outside.h"
+#include "writer/drain.h"
 
 #define META_LEAD 16384
 
-static void fail(struct recover_info *r, const char *what, int err)
+static void recover_fail(struct recover_info *r, const char *what, int err)
 {
 	r->result = RECOVER_FAILED;
 	if (err == -EPROTO)
@@ -32,21 +37,124 @@ static void fail(struct recover_info *r, const char *what, int err)
 			what);
 	else if (err == -EINVAL)
 		snprintf(r->why, sizeof(r->why), "%s: not a journal, or damaged at its head", what);
+	else if (err == -EPERM)
+		snprintf(r->why, sizeof(r->why),
+			"%s: not used: it belongs to another user than the folder, or has a second "
+			"name",
+			what);
 	else
-		snprintf(r->why, sizeof(r->why), "%s: %s", what, strerror(-err));
+		snprintf(r->why, sizeof(r->why), "%s: %s", what, io_error_text(err));
+}
+
+/* Where a journal is: what is deleted in the end must be the file that was looked at. */
+struct place {
+	int dir; /* the folder that it is in */
+	const char *name; /* there */
+	int fd; /* of itself; -1: a shared memory segment */
+	struct stat st;
+};
+
+static void leave_place(struct place *p, int dirfd)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->dir >= 0 && p->dir != dirfd)
+		close(p->dir);
+	p->fd = p->dir = -1;
+}
+
+/* Opens what is there, if it is a regular file of the folder's owner that has no second name. */
+static int open_place(struct journal *j, struct place *p, int dirfd)
+{
+	struct stat folder;
+	char self[64];
+	int err = 0;
+
+	p->fd = io_open_regular(p->dir, p->name, O_RDWR | O_NOFOLLOW, 0);
+	if (p->fd < 0)
+		return p->fd;
+	if (fstat(dirfd, &folder) < 0 || fstat(p->fd, &p->st) < 0)
+		err = -errno;
+	else if (p->st.st_uid != folder.st_uid || p->st.st_nlink > 1)
+		err = -EPERM;
+	if (!err) {
+		/* By its descriptor: the name may be another file's by now. */
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
+		err = journal_open(j, AT_FDCWD, self, false);
+	}
+	return err;
+}
+
+static void delete_journal(const struct place *p)
+{
+	struct stat st;
+
+	if (fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == p->st.st_dev &&
+		st.st_ino == p->st.st_ino)
+		unlinkat(p->dir, p->name, 0);
+}
+
+/* A segment that belongs to the folder's owner. */
+static int open_own_segment(struct journal *j, int dirfd, const char *path)
+{
+	struct stat st;
+	uid_t uid;
+	int err = outside_user(path, &uid);
+
+	if (err)
+		return err;
+	if (fstat(dirfd, &st) < 0 || st.st_uid != uid)
+		return -EPERM;
+	return journal_open(j, AT_FDCWD, path, false);
 }
 
 /*
- * The journal: in the folder, or where meta.json says. There another process may have put its own by now (the folder
- * was moved, the job started again): it must be this folder's owner's. Returns -errno of opening it.
+ * One that lies elsewhere: there another process may have put its own by now (the folder was moved, the job started
+ * again), and another user anything. It must be this owner's, and of the user whose folder this is.
  */
-static int open_journal(struct journal *j, int dirfd, char *path, size_t cap)
+static int open_outside(struct journal *j, struct place *p, int dirfd, char *path,
+	const struct journal_owner *owner)
 {
-	char meta[META_LEAD], state[16];
-	struct journal_owner owner;
-	int err = journal_open(j, dirfd, "journal.bin", false);
-	ssize_t n;
+	struct segment s;
+	char *slash = strrchr(path, '/');
+	int err;
 
+	leave_place(p, dirfd);
+	*p = (struct place){.dir = -1, .name = path, .fd = -1};
+	if (segment_parse(path, &s)) {
+		err = open_own_segment(j, dirfd, path);
+	} else if (path[0] != '/') {
+		return -ENOENT;
+	} else {
+		*slash = 0;
+		p->name = slash + 1;
+		p->dir = open(slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		err = p->dir < 0 ? -errno : 0;
+		*slash = '/';
+		if (!err)
+			err = open_place(j, p, dirfd);
+	}
+	if (!err && !owner_same(&j->head->owner, owner)) {
+		journal_close(j);
+		err = -ENOENT;
+	}
+	return err;
+}
+
+/*
+ * The journal: in the folder, or where meta.json says, or where it is found although meta.json does not say it: its
+ * process may have been killed, or its disk full, before it could. Returns -errno of opening it.
+ */
+static int open_journal(
+	struct journal *j, int dirfd, char *path, size_t cap, struct place *p, bool *found)
+{
+	char meta[META_LEAD], state[16], *other;
+	struct journal_owner owner;
+	ssize_t n;
+	int err;
+
+	*p = (struct place){.dir = dirfd, .name = "journal.bin"};
+	err = open_place(j, p, dirfd);
 	snprintf(path, cap, "journal.bin");
 	if (err != -ENOENT)
 		return err;
@@ -56,14 +164,18 @@ static int open_journal(struct journal *j, int dirfd, char *path, size_t cap)
 	meta[n] = 0;
 	meta_string(meta, "state", state, sizeof(state));
 	meta_string(meta, "journal_path", path, cap);
-	if (path[0] != '/' || strcmp(state, "running") || owner_parse(meta, &owner) < 0)
+	if (strcmp(state, "running") || owner_parse(meta, &owner) < 0)
 		return -ENOENT;
-	err = journal_open(j, AT_FDCWD, path, false);
-	if (!err && !owner_same(&j->head->owner, &owner)) {
-		journal_close(j);
-		err = -ENOENT;
-	}
-	return err;
+	err = path[0] ? open_outside(j, p, dirfd, path, &owner) : -ENOENT;
+	if (err != -ENOENT)
+		return err;
+	other = outside_of(&owner);
+	if (!other)
+		return err;
+	snprintf(path, cap, "%s", other);
+	free(other);
+	*found = true;
+	return open_outside(j, p, dirfd, path, &owner);
 }
 
 static uint64_t rows_of(const struct journal *j)
@@ -71,8 +183,8 @@ static uint64_t rows_of(const struct journal *j)
 	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
 }
 
-/* The process says why records are missing when it drains: a killed one may not have come to that. */
-static void say_why(struct journal *j)
+/* The process says why records are missing when it drains: a killed one may not have got that far. */
+static void write_loss_reason(struct journal *j)
 {
 	char *why = j->head->loss[LOSS_FULL];
 	uint64_t dropped = 0;
@@ -85,7 +197,7 @@ static void say_why(struct journal *j)
 }
 
 /* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
-static int complete(struct journal *j, int dirfd, struct recover_info *r)
+static int complete_files(struct journal *j, int dirfd, struct recover_info *r)
 {
 	struct sink sink;
 	struct drain drain;
@@ -112,7 +224,7 @@ static int complete(struct journal *j, int dirfd, struct recover_info *r)
 	r->open = rows_of(j) - left;
 	r->damaged = j->head->damaged;
 	if (!err) {
-		say_why(j);
+		write_loss_reason(j);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);
 	}
@@ -121,35 +233,21 @@ static int complete(struct journal *j, int dirfd, struct recover_info *r)
 	return err;
 }
 
-enum owner_life recover_owner_life(
-	const struct journal_owner *o, const char *noted, const char *path)
-{
-	enum owner_life life = owner_life(o, noted);
-	char *now;
-
-	/* A process that maps another file than the one noted may still map this one: the folder was moved. */
-	if (life != OWNER_DEAD || !(now = realpath(path, NULL)))
-		return life;
-	if (strcmp(now, noted))
-		life = owner_life(o, now);
-	free(now);
-	return life;
-}
-
 /* The journal's present place, by way of the open folder. */
 static enum owner_life life_of(const struct journal_head *h, int dirfd, const char *path)
 {
+	uint32_t state = atomic_load(&h->state);
 	char here[64];
 
-	if (atomic_load(&h->state) != JS_RUNNING)
+	if (state == JS_FINISHED || state == JS_RECOVERED)
 		return OWNER_DEAD;
-	if (path[0] == '/')
-		return recover_owner_life(&h->owner, h->journal_path, path);
+	if (strcmp(path, "journal.bin"))
+		return recover_owner_life(&h->owner, h->journal_path, path, 1);
 	snprintf(here, sizeof(here), "/proc/self/fd/%d/journal.bin", dirfd);
-	return recover_owner_life(&h->owner, h->journal_path, here);
+	return recover_owner_life(&h->owner, h->journal_path, here, 1);
 }
 
-static void left_alone(struct recover_info *r, enum owner_life life)
+static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 {
 	r->result = RECOVER_LIVES;
 	if (life == OWNER_UNKNOWN)
@@ -179,19 +277,54 @@ static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 	meta_string(meta, "journal_path", path, sizeof(path));
 	if (strcmp(state, "running") || owner_parse(meta, &owner) < 0)
 		return false;
-	life = owner_life(&owner, path);
+	life = recover_owner_life(&owner, path, path, 0);
 	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", owner.host,
 		(long long)owner.pid);
-	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force))
+	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force)) {
+		if (path[0])
+			snprintf(r->why, sizeof(r->why),
+				"its journal (%.160s) is gone: what was not yet in the files is "
+				"lost",
+				path);
 		return false;
-	left_alone(r, life);
+	}
+	leave_folder_alone(r, life);
 	return true;
+}
+
+static void recover_from(struct journal *j, int dirfd, const char *path, const struct place *p,
+	bool force, struct recover_info *r)
+{
+	enum owner_life life = life_of(j->head, dirfd, path);
+	int err;
+
+	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", j->head->owner.host,
+		(long long)j->head->owner.pid);
+	if (life == OWNER_LIVES || (life == OWNER_UNKNOWN && !force)) {
+		leave_folder_alone(r, life);
+		journal_close(j);
+		return;
+	}
+	r->spilled = j->head->spilled;
+	err = complete_files(j, dirfd, r);
+	journal_close(j);
+	if (err) {
+		recover_fail(r, "writing", err);
+		return;
+	}
+	r->result = RECOVER_DONE;
+	unlinkat(dirfd, OPENED_FILE, 0);
+	if (p->fd >= 0)
+		delete_journal(p);
+	else
+		outside_remove(path);
 }
 
 void recover_folder(int dirfd, bool force, struct recover_info *r)
 {
 	struct journal j;
 	char path[JOURNAL_PATH_MAX];
+	struct place p;
 
 	*r = (struct recover_info){.result = RECOVER_NOTHING};
 	/* Two at once would write the same rows. The lock goes with the caller's descriptor. */
@@ -201,36 +334,13 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 		return;
 	}
 
-	int err = open_journal(&j, dirfd, path, sizeof(path));
+	int err = open_journal(&j, dirfd, path, sizeof(path), &p, &r->found);
 
-	if (err == -ENOENT) {
+	if (!err)
+		recover_from(&j, dirfd, path, &p, force, r);
+	else if (err == -ENOENT)
 		lives_without_journal(dirfd, force, r);
-		return;
-	}
-	if (err) {
-		fail(r, path, err);
-		return;
-	}
-
-	enum owner_life life = life_of(j.head, dirfd, path);
-
-	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", j.head->owner.host,
-		(long long)j.head->owner.pid);
-	if (life == OWNER_LIVES || (life == OWNER_UNKNOWN && !force)) {
-		left_alone(r, life);
-		journal_close(&j);
-		return;
-	}
-	r->spilled = j.head->spilled;
-	err = complete(&j, dirfd, r);
-	journal_close(&j);
-	if (err) {
-		fail(r, "writing", err);
-		return;
-	}
-	r->result = RECOVER_DONE;
-	if (path[0] == '/')
-		unlink(path);
 	else
-		unlinkat(dirfd, path, 0);
+		recover_fail(r, path, err);
+	leave_place(&p, dirfd);
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
 
 #define COMMS_MAX 65536u
 #define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; later steps are counted as one */
@@ -48,13 +49,13 @@ static void count_step(struct bad *b, uint64_t step)
 	*word |= bit;
 }
 
-static void text(char *to, size_t cap, const struct csv_text *t)
+static void copy_field_text(char *to, size_t cap, const struct csv_text *t)
 {
 	snprintf(to, cap, "%.*s", (int)(t->n < cap ? t->n : cap), t->s);
 }
 
 /* a before b, both of the same communicator and kind. */
-static bool earlier(const struct bad_row *a, const struct bad_row *b)
+static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 {
 	const struct call *x = &a->call, *y = &b->call;
 	bool numbered = !a->key.b && x->comm_seq != NO_NUMBER && y->comm_seq != NO_NUMBER;
@@ -75,7 +76,7 @@ static bool same_operation(const struct bad_row *a, const struct bad_row *b)
 	       a->out == b->out;
 }
 
-static void add_same(struct bad_row *r, uint32_t rank)
+static void add_same_rank(struct bad_row *r, uint32_t rank)
 {
 	for (unsigned i = 0; i < r->nsame && i < BAD_SAME_MAX; i++)
 		if (r->same[i] == rank)
@@ -85,15 +86,58 @@ static void add_same(struct bad_row *r, uint32_t rank)
 	r->nsame++;
 }
 
+/* The name of an operator without its overload is one of the list; a * at the end stands for anything. */
+static bool is_among_same(const char *op, const char *const *list)
+{
+	size_t len = strcspn(op, ".");
+
+	for (; *list; list++) {
+		size_t n = strcspn(*list, "*");
+
+		if (strncmp(op, *list, n) == 0 && ((*list)[n] == '*' || n == len))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Operators of PyTorch on memory that nobody has written yet: they make it, look at it from another side, or fill it
+ * without reading it. What lies there is no value.
+ */
+static bool is_unwritten(const struct call *c, bool out, int64_t index)
+{
+	static const char *const make[] = {"empty*", "new_empty*", "_empty*", "resize_",
+		"resize_as_", "_resize_output_", "set_", NULL};
+	static const char *const look[] = {"detach", "detach_", "alias", "view*", "_unsafe_view",
+		"_reshape_alias", "reshape", "as_strided", "as_strided_", "t", "transpose",
+		"permute", "expand", "expand_as", "slice", "select", "narrow", "squeeze",
+		"squeeze_", "unsqueeze", "unsqueeze_", "split*", "chunk", "unbind", "unfold",
+		"diagonal", "movedim", "flatten", "unflatten", "lift_fresh", "is_pinned", NULL};
+	static const char *const fill[] = {"zero_", "fill_", "copy_", "normal_", "uniform_",
+		"random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_",
+		"_foreach_zero_", NULL};
+	const char *op = intern_name(c->op);
+
+	if (strcmp(intern_name(c->lib), "aten") != 0)
+		return false;
+	return is_among_same(op, look) ||
+	       (out ? is_among_same(op, make)
+		    : is_among_same(op, make) || (index == 0 && is_among_same(op, fill)));
+}
+
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct bad *b = arg;
-	const struct csv_text *io = calls_column(s, COL_IO);
+	const struct csv_text *io = calls_column(s, COL_io);
 	struct bad_rank *r = &b->rank[c->rank];
 	struct bad_row now = {.call = *c, .nans = nans, .infs = infs, .index = NO_NUMBER};
 	struct bad_row *have;
 	bool p2p = c->bits & CALL_P2P;
 
+	csv_i64(calls_column(s, COL_index), &now.index);
+	now.out = io->n && io->s[0] == 'o';
+	if (is_unwritten(c, now.out, now.index))
+		return;
 	if (!r->rows++ || c->step < r->first_step)
 		r->first_step = c->step;
 	b->rows++;
@@ -102,29 +146,27 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	count_step(b, c->step);
 
 	/* Once something is known to be bad most rows are: only an earlier one is looked at in full. */
-	now.out = io->n && io->s[0] == 'o';
 	now.event = c->start + (now.out ? c->dur : 0) + (uint64_t)b->skew[c->rank];
 	now.key = (struct table_key){c->comm, p2p};
 	have = table_get(&b->first, c->comm, p2p);
 	if (!have)
 		return;
 	if (have->call.rows && same_operation(&now, have)) {
-		add_same(have, c->rank);
-		if (!earlier(&now, have))
+		add_same_rank(have, c->rank);
+		if (!is_row_earlier(&now, have))
 			return;
 		memcpy(now.same, have->same, sizeof(now.same));
 		now.nsame = have->nsame;
-	} else if (have->call.rows && !earlier(&now, have)) {
+	} else if (have->call.rows && !is_row_earlier(&now, have)) {
 		return;
 	}
-	add_same(&now, c->rank);
-	csv_i64(calls_column(s, COL_INDEX), &now.index);
-	csv_u64(calls_column(s, COL_COUNT), &now.count);
-	text(now.dtype, sizeof(now.dtype), calls_column(s, COL_DTYPE));
-	text(now.shape, sizeof(now.shape), calls_column(s, COL_SHAPE));
-	text(now.name, sizeof(now.name), calls_column(s, COL_NAME));
-	text(now.min, sizeof(now.min), calls_column(s, COL_MIN));
-	text(now.max, sizeof(now.max), calls_column(s, COL_MAX));
+	add_same_rank(&now, c->rank);
+	csv_u64(calls_column(s, COL_count), &now.count);
+	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
+	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
+	copy_field_text(now.name, sizeof(now.name), calls_column(s, COL_name));
+	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
+	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
 	*have = now;
 }
 

@@ -7,7 +7,7 @@
 #define PROBE_TOOLS_BAD_H
 
 #include "tools/probe/read/calls.h"
-#include "tools/probe/table.h"
+#include "tools/lib/table.h"
 
 #define BAD_SAME_MAX 64
 

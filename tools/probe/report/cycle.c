@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "call/period.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/period.h"
+#include "tools/lib/tool.h"
 
 /*
  * Asynchronous calls stand in the files where they were completed, and those that another thread completed behind all else that
@@ -47,7 +47,7 @@ void cycle_free(struct cycle *y)
 	free(y);
 }
 
-static const struct held *kept(const struct cycle *y, uint64_t n)
+static const struct held *kept_call(const struct cycle *y, uint64_t n)
 {
 	return &y->kept[n % PERIOD_KEPT];
 }
@@ -61,30 +61,30 @@ static uint32_t called_once(const struct cycle *y)
 		unsigned n = 0;
 
 		for (uint64_t k = p->first; k < p->first + p->length && n < 2; k++)
-			n += kept(y, k)->api == kept(y, i)->api;
+			n += kept_call(y, k)->api == kept_call(y, i)->api;
 		if (n == 1)
-			return kept(y, i)->api;
+			return kept_call(y, i)->api;
 	}
 	return 0;
 }
 
 /* A pattern has been found: the rounds that led to it have lain there already. */
-static void found(struct cycle *y)
+static void begin_cycle(struct cycle *y)
 {
 	const struct period *p = &y->period;
 	uint64_t i = p->first;
 
 	y->first = p->first;
-	y->first_seq = kept(y, p->first)->seq;
+	y->first_seq = kept_call(y, p->first)->seq;
 	y->once = called_once(y);
 	hist_free(&y->time);
 	memset(&y->time, 0, sizeof(y->time));
 	for (; i + p->length < p->n; i += p->length)
-		hist_add(&y->time, kept(y, i + p->length)->start - kept(y, i)->start);
-	y->round_start = i < p->n ? kept(y, i)->start : 0;
+		hist_add(&y->time, kept_call(y, i + p->length)->start - kept_call(y, i)->start);
+	y->round_start = i < p->n ? kept_call(y, i)->start : 0;
 }
 
-static void follow(struct cycle *y, const struct held *h)
+static void follow_call(struct cycle *y, const struct held *h)
 {
 	struct period *p = &y->period;
 	uint64_t at = p->n, settled = p->settled;
@@ -94,7 +94,7 @@ static void follow(struct cycle *y, const struct held *h)
 	if (!p->length)
 		return;
 	if (p->first != y->first) {
-		found(y);
+		begin_cycle(y);
 	} else if (at == settled) {
 		/* The first call behind a round begins the next one. */
 		if (y->round_start)
@@ -103,17 +103,17 @@ static void follow(struct cycle *y, const struct held *h)
 	}
 }
 
-static bool before(const struct held *a, const struct held *b)
+static bool comes_before_held(const struct held *a, const struct held *b)
 {
 	return a->start != b->start ? a->start < b->start : a->seq < b->seq;
 }
 
-static void hold(struct cycle *y, const struct held *h)
+static void hold_call(struct cycle *y, const struct held *h)
 {
 	unsigned i = y->nheld;
 
 	TOOL_GROW(y->held, y->nheld, y->capheld);
-	for (y->nheld++; i && before(h, &y->held[(i - 1) / 2]); i = (i - 1) / 2)
+	for (y->nheld++; i && comes_before_held(h, &y->held[(i - 1) / 2]); i = (i - 1) / 2)
 		y->held[i] = y->held[(i - 1) / 2];
 	y->held[i] = *h;
 }
@@ -123,10 +123,10 @@ static void take_first(struct cycle *y)
 	struct held last = y->held[--y->nheld];
 	unsigned i = 0, k;
 
-	follow(y, &y->held[0]);
+	follow_call(y, &y->held[0]);
 	for (; (k = 2 * i + 1) < y->nheld; i = k) {
-		k += k + 1 < y->nheld && before(&y->held[k + 1], &y->held[k]);
-		if (!before(&y->held[k], &last))
+		k += k + 1 < y->nheld && comes_before_held(&y->held[k + 1], &y->held[k]);
+		if (!comes_before_held(&y->held[k], &last))
 			break;
 		y->held[i] = y->held[k];
 	}
@@ -142,7 +142,7 @@ void cycle_call(struct cycle *y, const struct call *c)
 	h.token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
 	if (y->nheld == HELD_MAX)
 		take_first(y);
-	hold(y, &h);
+	hold_call(y, &h);
 }
 
 void cycle_end(struct cycle *y)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The period of a rank's calls (call/period.h), where nothing marks its steps: how many calls make a round, how often it
+ * The period of a rank's calls (tools/lib/period.h), where nothing marks its steps: how many calls make a round, how often it
  * came by, how long it takes. The rows' step column stays what it is.
  */
 #ifndef PROBE_TOOLS_CYCLE_H

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "config/marker.h"
-#include "tools/probe/out.h"
+#include "journal/columns.h"
+#include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 /* A text that ranks have said, with those that said it. */
 struct said {
@@ -15,8 +16,8 @@ struct said {
 	unsigned n, cap;
 };
 
-static void say(struct said **list, unsigned *n, unsigned *cap, const char *kind, const char *text,
-	int rank)
+static void add_said_text(struct said **list, unsigned *n, unsigned *cap, const char *kind,
+	const char *text, int rank)
 {
 	struct said *s = NULL;
 
@@ -45,7 +46,7 @@ static void missing_ranks(struct report *r)
 	for (int k = 0; k < g->folders.world_size; k++) {
 		while (at < g->nasked && g->all_ranks[at] < k)
 			at++;
-		if (at < g->nasked && g->all_ranks[at] == k)
+		if ((at < g->nasked && g->all_ranks[at] == k) || gather_has_folder(g, k))
 			continue;
 		TOOL_GROW(missing, n, cap);
 		missing[n++] = k;
@@ -54,11 +55,11 @@ static void missing_ranks(struct report *r)
 		return;
 	who = out_ranks(missing, n);
 	if (*g->folders.dir[0].meta.cfg_rank)
-		finding_add(r, FIND_NOTE, "ranks",
+		add_finding(r, FINDING_RANKS_LEFT_OUT,
 			tool_format("%s not recorded: the setting rank selects %s", who,
 				g->folders.dir[0].meta.cfg_rank));
 	else
-		finding_add(r, FIND_WARN, "ranks",
+		add_finding(r, FINDING_RANKS_MISSING,
 			tool_format(
 				"no folder of %s (world_size %d): it made no recorded call, wrote "
 				"into a folder that "
@@ -93,27 +94,44 @@ static void journals_wrong(struct report *r)
 
 		char *who = n ? out_ranks(rank, n) : tool_strdup(f->dir[i].label);
 
-		finding_add(r, FIND_WARN, "journal", tool_format("%s: %s", who, why));
+		add_finding(r, FINDING_JOURNAL, tool_format("%s: %s", who, why));
 		free(who);
 	}
 	free(rank);
 	free(said);
 }
 
-static void states(struct report *r)
+/* Folders that may be of this run, and that could not be read. */
+static void unread_folders(struct report *r)
 {
-	int *killed = NULL, *unseen = NULL;
-	unsigned n = 0, cap = 0, m = 0, mcap = 0;
-	bool journals = false;
+	const struct folders *f = &r->g.folders;
+
+	for (unsigned i = 0; i < f->nout; i++)
+		if (f->out[i].rank >= 0)
+			add_finding(r, FINDING_FILES,
+				tool_format("%s was not read: %s", f->out[i].name, f->out[i].why));
+}
+
+static void find_rank_states(struct report *r)
+{
+	int *killed = NULL, *unseen = NULL, *ended = NULL;
+	unsigned n = 0, cap = 0, m = 0, mcap = 0, e = 0, ecap = 0;
+	bool journals = false, lives = false;
 	uint64_t alive = 0;
 
 	journals_wrong(r);
+	unread_folders(r);
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct rank_dir *d = &r->g.folders.dir[i];
 
 		if (d->state == RANK_KILLED) {
 			TOOL_GROW(killed, n, cap);
 			killed[n++] = d->rank;
+		}
+		if (d->state == RANK_UNWRITTEN) {
+			TOOL_GROW(ended, e, ecap);
+			ended[e++] = d->rank;
+			lives |= d->lives;
 		}
 		if (d->state == RANK_UNSEEN) {
 			TOOL_GROW(unseen, m, mcap);
@@ -122,16 +140,16 @@ static void states(struct report *r)
 		}
 		journals |= d->journal != NULL;
 		if (d->meta_wrong)
-			finding_add(r, FIND_WARN, "files",
+			add_finding(r, FINDING_FILES,
 				tool_format("%s: meta.json: %s; what it would say is not known",
 					d->label, d->meta_wrong));
 		if (r->g.rank[i].files_wrong)
-			finding_add(r, FIND_WARN, "files", tool_strdup(r->g.rank[i].files_wrong));
+			add_finding(r, FINDING_FILES, tool_strdup(r->g.rank[i].files_wrong));
 	}
 	if (n) {
 		char *who = out_ranks(killed, n);
 
-		finding_add(r, FIND_NOTE, "killed",
+		add_finding(r, FINDING_KILLED,
 			journals ? tool_format("%s did not end properly; what the journals hold is "
 					       "shown here, `probe "
 					       "recover %s` writes it into the files",
@@ -139,10 +157,22 @@ static void states(struct report *r)
 				 : tool_format("%s did not end properly and left no journal", who));
 		free(who);
 	}
+	if (e) {
+		char *who = out_ranks(ended, e);
+
+		add_finding(r, FINDING_ENDED,
+			lives ? tool_format("%s ended, and what they recorded last is still being "
+					    "written",
+					who)
+			      : tool_format("%s ended, and what they recorded last is not in the "
+					    "files; `probe recover %s` writes it",
+					who, r->g.folders.path));
+		free(who);
+	}
 	if (m) {
 		char *who = out_ranks(unseen, m);
 
-		finding_add(r, FIND_NOTE, "unseen",
+		add_finding(r, FINDING_UNSEEN,
 			tool_format("%s: the processes run (or ran) on other hosts; last sign of "
 				    "life %s ago; run "
 				    "this there to be sure of their state",
@@ -152,25 +182,30 @@ static void states(struct report *r)
 		free(who);
 	}
 	free(killed);
+	free(ended);
 	free(unseen);
 }
 
-static void count(struct report *r, enum severity s, const char *kind, uint64_t n, const char *one,
-	const char *many, const char *then)
+static void add_counted_finding(struct report *r, enum finding_kind kind, uint64_t n,
+	const char *one, const char *many, const char *then)
 {
 	if (n)
-		finding_add(r, s, kind, tool_format("%s %s", out_plural(n, one, many), then));
+		add_finding(r, kind, tool_format("%s %s", out_plural(n, one, many), then));
 }
 
-static uint64_t named(const struct meta_count *c, unsigned n, const char *name)
+static uint64_t sum_count(const struct meta *m, enum journal_count k)
 {
+	bool skipped = call_count_words[k].group == COUNTS_SKIPPED;
+	const struct meta_count *c = skipped ? m->skipped : m->dropped;
+	unsigned n = skipped ? m->nskipped : m->ndropped;
+
 	for (unsigned i = 0; i < n; i++)
-		if (strcmp(c[i].name, name) == 0)
+		if (strcmp(c[i].name, call_count_words[k].word) == 0)
 			return c[i].n;
 	return 0;
 }
 
-static void counts(struct report *r)
+static void find_lost_counts(struct report *r)
 {
 	uint64_t full = 0, threads = 0, completion = 0, stacks = 0, lost = 0, removed = 0,
 		 damaged = 0, truncated = 0;
@@ -179,13 +214,13 @@ static void counts(struct report *r)
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct meta *m = &r->g.folders.dir[i].meta;
 
-		full += named(m->dropped, m->ndropped, "journal_full");
-		threads += named(m->dropped, m->ndropped, "too_many_threads");
-		completion += named(m->dropped, m->ndropped, "completion");
-		stacks += named(m->dropped, m->ndropped, "stack_only");
-		paused += named(m->skipped, m->nskipped, "paused");
-		step += named(m->skipped, m->nskipped, "step");
-		size += named(m->skipped, m->nskipped, "size");
+		full += sum_count(m, JC_DROP_FULL);
+		threads += sum_count(m, JC_DROP_THREADS);
+		completion += sum_count(m, JC_DROP_PENDING);
+		stacks += sum_count(m, JC_DROP_STACKS);
+		paused += sum_count(m, JC_SKIP_PAUSED);
+		step += sum_count(m, JC_SKIP_STEP);
+		size += sum_count(m, JC_SKIP_SIZE);
 		lost += m->lost_rows;
 		removed += m->removed_blocks;
 		entries += m->damaged;
@@ -193,35 +228,35 @@ static void counts(struct report *r)
 		truncated += r->g.rank[i].truncated;
 		spilled += r->g.rank[i].overlay.spilled;
 	}
-	count(r, FIND_WARN, "lost", full, "call was", "calls were",
+	add_counted_finding(r, FINDING_LOST, full, "call was", "calls were",
 		"not recorded because the journal was full: raise journal_mib, or record less");
-	count(r, FIND_WARN, "lost", threads, "call was", "calls were",
+	add_counted_finding(r, FINDING_LOST, threads, "call was", "calls were",
 		"not recorded because too many threads record at once");
-	count(r, FIND_WARN, "lost", completion, "asynchronous call has", "asynchronous calls have",
-		"no outputs: the completion could not be followed");
-	count(r, FIND_WARN, "lost", stacks, "call has", "calls have",
+	add_counted_finding(r, FINDING_LOST, completion, "asynchronous call has",
+		"asynchronous calls have", "no outputs: the completion could not be followed");
+	add_counted_finding(r, FINDING_LOST, stacks, "call has", "calls have",
 		"no stack: there are too many different ones");
-	count(r, FIND_WARN, "lost", lost, "row", "rows", "could not be written");
-	count(r, FIND_WARN, "lost", spilled, "asynchronous call", "asynchronous calls",
+	add_counted_finding(r, FINDING_LOST, lost, "row", "rows", "could not be written");
+	add_counted_finding(r, FINDING_LOST, spilled, "asynchronous call", "asynchronous calls",
 		"kept outside the journal went with the killed processes");
-	count(r, FIND_WARN, "lost", entries, "entry of a journal was", "entries of journals were",
-		"damaged");
-	count(r, FIND_WARN, "damaged", damaged, "damaged line was", "damaged lines were",
+	add_counted_finding(r, FINDING_LOST, entries, "entry of a journal was",
+		"entries of journals were", "damaged");
+	add_counted_finding(r, FINDING_DAMAGED, damaged, "damaged line was", "damaged lines were",
 		"passed over");
-	count(r, FIND_WARN, "damaged", truncated, "file ends", "files end",
+	add_counted_finding(r, FINDING_DAMAGED, truncated, "file ends", "files end",
 		"in the middle of a line; that line is passed over");
-	count(r, FIND_NOTE, "removed", removed, "old block was", "old blocks were",
+	add_counted_finding(r, FINDING_REMOVED, removed, "old block was", "old blocks were",
 		"removed to keep output_limit_mib");
-	count(r, FIND_NOTE, "skipped", step, "call was", "calls were",
+	add_counted_finding(r, FINDING_SKIPPED, step, "call was", "calls were",
 		"skipped by the settings that choose steps");
-	count(r, FIND_NOTE, "skipped", size, "call was", "calls were",
+	add_counted_finding(r, FINDING_SKIPPED, size, "call was", "calls were",
 		"skipped by the setting min_bytes");
-	count(r, FIND_NOTE, "skipped", paused, "call was", "calls were",
+	add_counted_finding(r, FINDING_SKIPPED, paused, "call was", "calls were",
 		"made while recording was paused");
 }
 
 /* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
-static void said_by_ranks(struct report *r, bool invisible)
+static void find_said_by_ranks(struct report *r, bool invisible)
 {
 	struct said *list = NULL;
 	unsigned n = 0, cap = 0;
@@ -232,52 +267,50 @@ static void said_by_ranks(struct report *r, bool invisible)
 		unsigned nt = invisible ? m->ninvisible : m->nmissing;
 
 		for (unsigned k = 0; k < nt; k++)
-			say(&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
+			add_said_text(
+				&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		char *who = out_ranks(list[i].rank, list[i].n);
 
 		if (invisible)
-			finding_add(r, FIND_NOTE, "invisible",
+			add_finding(r, FINDING_INVISIBLE,
 				tool_format("%s on %s: %s", list[i].kind, who, list[i].text));
 		else
-			finding_add(r, FIND_WARN, "said",
-				tool_format("%s said: %s", who, list[i].text));
+			add_finding(r, FINDING_REPORTED,
+				tool_format("%s reported: %s", who, list[i].text));
 		free(who);
 		free(list[i].rank);
 	}
 	free(list);
 }
 
-/* A marker was configured and has not ended one step. */
-static void marker_missed(struct report *r, const char *marker)
+/* A marker was configured and has not ended one step; malloc'd. */
+static char *marker_missed(const char *marker)
 {
 	struct marker m;
 
 	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
-		finding_add(r, FIND_WARN, "steps",
-			tool_format("of the step marker %s no second call was seen, so everything "
-				    "is step 0. A call is seen where the function makes recorded "
-				    "calls, and told from the one before where there are recorded "
-				    "calls outside of it, or at several places in it: record some "
-				    "operators too (PROBE_WRAP_OPS). The file is matched by its "
-				    "end, the function by its name",
-				marker));
-	else
-		finding_add(r, FIND_WARN, "steps",
-			tool_format("the step marker %s was never called outside of other recorded "
-				    "calls, so everything is step 0. It must be a function that "
-				    "`probe check CMD` shows, or an operator (aten::argmax)",
-				marker));
+		return tool_format("of the step marker %s no second call was seen, so everything "
+				   "is step 0. A call is seen where the function makes recorded "
+				   "calls, and told from the one before where there are recorded "
+				   "calls outside of it, or at several places in it: record some "
+				   "operators too (PROBE_WRAP_OPS). The file is matched by its "
+				   "end, the function by its name",
+			marker);
+	return tool_format("the step marker %s was never called outside of other recorded "
+			   "calls, so everything is step 0. It must be a function that "
+			   "`probe check CMD` shows, or an operator (aten::argmax)",
+		marker);
 }
 
 /* A training that goes on from a checkpoint, and whose steps have been numbered from 0. */
-static void started_late(struct report *r)
+static void find_late_start(struct report *r)
 {
 	const struct meta *m = &r->g.folders.dir[0].meta;
 
 	if (m->steps_before && !m->cfg_start_iteration)
-		finding_add(r, FIND_NOTE, "steps",
+		add_finding(r, FINDING_STEPS,
 			tool_format("the optimizer had done %llu steps before the first one seen "
 				    "here, which is step 0: set PROBE_START_ITERATION=%llu to "
 				    "number the steps on from there",
@@ -285,26 +318,37 @@ static void started_late(struct report *r)
 				(unsigned long long)m->steps_before));
 }
 
-static void steps(struct report *r)
+static void find_step_losses(struct report *r)
 {
 	const struct gather *g = &r->g;
 	const char *marker = g->folders.dir[0].meta.cfg_step_marker;
 	struct period_found period;
-	bool marked = false;
+	bool marked = false, missed;
 
 	for (unsigned i = 0; i < g->folders.n; i++)
 		marked |= g->folders.dir[i].meta.step_now > 0 ||
 			  meta_has_steps(&g->folders.dir[i].meta);
+	missed = !marked && !g->last_step && g->calls && *marker;
 	if (!marked && report_period(r, &period)) {
-		finding_add(r, FIND_NOTE, "steps", report_period_text(r, &period));
+		char *text = report_period_text(r, &period), *rest = strstr(text, "; ");
+
+		/* Both in one line: that everything is step 0 is said once. */
+		if (missed && rest) {
+			char *both = marker_missed(marker);
+
+			add_finding(r, FINDING_STEPS_UNMARKED, tool_format("%s%s", both, rest));
+			free(both);
+			free(text);
+		} else {
+			add_finding(r, FINDING_STEPS, text);
+		}
 		free(period.alike);
-		if (!*marker)
-			return;
+		return;
 	}
-	if (!marked && !g->last_step && g->calls && *marker)
-		marker_missed(r, marker);
+	if (missed)
+		add_finding(r, FINDING_STEPS_UNMARKED, marker_missed(marker));
 	else if (!marked && !g->last_step && g->calls)
-		finding_add(r, FIND_NOTE, "steps",
+		add_finding(r, FINDING_STEPS,
 			tool_strdup("no step was ever marked, so everything is step 0. One of "
 				    "these marks the end of a step: "
 				    "probe_step() (C, or Python's ctypes), MPI_Pcontrol(2), or "
@@ -315,15 +359,15 @@ static void steps(struct report *r)
 void find_losses(struct report *r)
 {
 	missing_ranks(r);
-	states(r);
-	counts(r);
-	said_by_ranks(r, false);
-	said_by_ranks(r, true);
+	find_rank_states(r);
+	find_lost_counts(r);
+	find_said_by_ranks(r, false);
+	find_said_by_ranks(r, true);
 	if (!r->g.calls)
-		finding_add(r, FIND_WARN, "empty",
+		add_finding(r, FINDING_EMPTY,
 			tool_strdup("no call was recorded; `probe check CMD` says which functions "
 				    "are there and how often "
 				    "they are called"));
-	steps(r);
-	started_late(r);
+	find_step_losses(r);
+	find_late_start(r);
 }

@@ -2,11 +2,11 @@
 /* Steps of a run in which nothing marks them: the period of its calls. */
 #include <stdlib.h>
 
-#include "tools/probe/intern.h"
-#include "tools/probe/json.h"
-#include "tools/probe/out.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 bool report_period(const struct report *r, struct period_found *f)
 {

@@ -6,66 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/intern.h"
-#include "tools/probe/out.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/read/names.h"
+#include "tools/probe/report/asleep.h"
+#include "tools/probe/report/inputs.h"
 
 #define PENDING_MAX 3 /* requests that are named */
-#define HANG_NS 10e9 /* an open call of a living job is a hang from here on */
-
-void finding_add(struct report *r, enum severity s, const char *kind, char *text)
-{
-	TOOL_GROW(r->finding, r->nfinding, r->cap_finding);
-	r->finding[r->nfinding++] = (struct finding){s, kind, text};
-}
-
-const char *report_rank(const struct report *r, uint32_t index)
-{
-	return r->g.folders.dir[index].label;
-}
-
-char *report_call(const struct report *r, const struct call *c)
-{
-	char label[COMM_LABEL_MAX];
-	const char *op = intern_name(c->op), *api = intern_name(c->api);
-	char number[32] = "", who[64] = "";
-
-	if (!*op)
-		return tool_strdup(api);
-	if (c->comm_seq != NO_NUMBER)
-		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
-	if (c->peer != NO_NUMBER && strcmp(op, "recv") == 0)
-		snprintf(who, sizeof(who), " from %lld", (long long)c->peer);
-	else if (c->peer != NO_NUMBER)
-		snprintf(who, sizeof(who), " to %lld", (long long)c->peer);
-	if (c->tag != NO_NUMBER)
-		snprintf(who + strlen(who), sizeof(who) - strlen(who), " tag %lld",
-			(long long)c->tag);
-	if (!c->comm)
-		return tool_format("%s%s (%s)", op, who, api);
-	return tool_format(
-		"%s%s%s on %s (%s)", op, number, who, comm_label(&r->g.comms, c->comm, label), api);
-}
-
-char *report_kind(const struct report *r, const struct stuck *s)
-{
-	struct call c = s->sample->call;
-
-	if (s->n > 1 && !s->joined)
-		c.peer = c.tag = c.comm_seq = NO_NUMBER;
-	return report_call(r, &c);
-}
+#define STALL_NS 5e9 /* an open call of a living job is worth a line from here on */
+#define HANG_NS 10e9 /* ... and a hang from here on, if nothing can move */
+#define HANG_ALWAYS_NS \
+	30e9 /* ... or even if something may, when nothing in this run took a third as long */
 
 /* ---- stuck ---- */
-
-static char *where(struct report *r, const struct call *c)
-{
-	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 3);
-	char *all = *brief ? tool_format(", called from %s", brief) : tool_strdup("");
-
-	free(brief);
-	return all;
-}
 
 /* What one group of absent ranks does instead. */
 static char *absent_text(struct report *r, const struct absent *a)
@@ -80,7 +34,7 @@ static char *absent_text(struct report *r, const struct absent *a)
 			break;
 		}
 		what = report_call(r, a->last);
-		at = where(r, a->last);
+		at = called_from_text(r, a->last);
 		all = tool_format("%s %s: the last call was %s in step %llu, %s before%s", who,
 			a->why == ABSENT_ENDED ? "ended without entering it" : "never entered it",
 			what, (unsigned long long)a->last->step, out_time((double)a->since), at);
@@ -96,6 +50,9 @@ static char *absent_text(struct report *r, const struct absent *a)
 	case ABSENT_NO_DATA:
 		all = tool_format("of %s there is no folder", who);
 		break;
+	case ABSENT_UNREAD:
+		all = tool_format("%s %s not read", who, a->n == 1 ? "was" : "were");
+		break;
 	}
 	free(who);
 	free(what);
@@ -103,8 +60,7 @@ static char *absent_text(struct report *r, const struct absent *a)
 	return all;
 }
 
-/* Nobody lives any more. */
-static bool is_over(const struct report *r)
+bool is_job_over(const struct report *r)
 {
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct rank_dir *d = &r->g.folders.dir[i];
@@ -115,7 +71,7 @@ static bool is_over(const struct report *r)
 	return true;
 }
 
-static void append(char **text, char *line)
+static void append_line(char **text, char *line)
 {
 	char *was = *text;
 
@@ -136,12 +92,12 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 		if (c->call.rank != rank || !(c->call.bits & CALL_ASYNC) || n++ >= PENDING_MAX)
 			continue;
 		what = report_call(r, &c->call);
-		append(text, tool_format("%s has not completed: %s, started %s before",
-				     report_rank(r, rank), what, out_time((double)c->age)));
+		append_line(text, tool_format("%s has not completed: %s, started %s before",
+					  report_rank(r, rank), what, out_time((double)c->age)));
 		free(what);
 	}
 	if (n > PENDING_MAX)
-		append(text, tool_format("and %u more", n - PENDING_MAX));
+		append_line(text, tool_format("and %u more", n - PENDING_MAX));
 }
 
 /* Ranks that stand in no call at all while others wait: one of them is to be looked at. */
@@ -161,10 +117,10 @@ static void idle_ranks(struct report *r, char **text)
 	if (idle.n) {
 		who = out_ranks(idle.rank, idle.n);
 		what = idle.last ? report_call(r, idle.last) : tool_strdup("none");
-		at = idle.last ? where(r, idle.last) : tool_strdup("");
-		append(text, tool_format("%s %s in no recorded call; the last one%s was %s%s", who,
-				     idle.n == 1 ? "stands" : "stand",
-				     idle.n > 1 ? " of the first of them" : "", what, at));
+		at = idle.last ? called_from_text(r, idle.last) : tool_strdup("");
+		append_line(text, tool_format("%s %s in no recorded call; the last one%s was %s%s",
+					  who, idle.n == 1 ? "stands" : "stand",
+					  idle.n > 1 ? " of the first of them" : "", what, at));
 		free(who);
 		free(what);
 		free(at);
@@ -172,18 +128,92 @@ static void idle_ranks(struct report *r, char **text)
 	free(idle.rank);
 }
 
-void find_stuck(struct report *r)
+/* Nothing moves any more, or has not for far longer than ever before in this run. */
+static bool is_hang(const struct report *r, const struct stuck *s)
+{
+	bool all_stand;
+
+	if ((double)s->age_max < HANG_NS)
+		return false;
+	if ((double)s->age_max >= HANG_ALWAYS_NS &&
+		(double)s->age_max >= 3 * (double)r->g.longest_ns)
+		return true;
+	return are_movers_asleep(&r->g, r->stuck.standing, &all_stand) || all_stand;
+}
+
+static const struct stuck *look_for_stuck(const struct report *r, bool *hang)
 {
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
-	bool hang = s && (double)s->age_max >= HANG_NS, over = is_over(r);
+
+	*hang = false;
+	if (!s)
+		return NULL;
+	if (is_job_over(r)) {
+		*hang = (double)s->age_max >= HANG_NS;
+		return s;
+	}
+	*hang = is_hang(r, s);
+	/* A living job is always inside some call: that is worth a line only when it lasts. */
+	return (double)s->age_max >= STALL_NS ? s : NULL;
+}
+
+const struct stuck *report_stuck(struct report *r, bool *hang)
+{
+	if (!r->stuck_known)
+		r->stands = look_for_stuck(r, &r->hangs);
+	r->stuck_known = true;
+	*hang = r->hangs;
+	return r->stands;
+}
+
+/* Who is missing is the culprit, who stands is concerned. */
+static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
+{
+	for (unsigned i = 0; i < s->nabsent; i++) {
+		const struct absent *a = &s->absent[i];
+		bool missing = a->why == ABSENT_NEVER || a->why == ABSENT_ENDED;
+
+		for (unsigned k = 0; k < a->n; k++) {
+			int at = gather_index(&r->g, a->rank[k]);
+
+			if (at >= 0 && missing)
+				name_culprit(r, f, (uint32_t)at);
+			else if (at >= 0)
+				name_concerned(r, f, (uint32_t)at);
+		}
+	}
+	for (unsigned i = 0; i < s->n; i++) {
+		int at = gather_index(&r->g, s->rank[i]);
+
+		if (at >= 0)
+			name_concerned(r, f, (uint32_t)at);
+	}
+	name_call(f, &s->sample->call);
+	f->confidence = f->nrank ? 0.9 : 0.6;
+	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
+}
+
+/* Ranks that ended by themselves while others stood in an operation that needs them: they left, nobody sent them away. */
+static bool has_left(const struct stuck *s)
+{
+	bool left = false;
+
+	for (unsigned i = 0; i < s->nabsent; i++)
+		left |= s->absent[i].why == ABSENT_ENDED;
+	return left;
+}
+
+void find_stuck(struct report *r)
+{
+	bool hang, over = is_job_over(r);
+	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	/* A living job is always inside some call: that is worth a line only when it lasts. */
-	if (!s || (!hang && !over))
+	if (!s)
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);
-	at = where(r, &s->sample->call);
+	at = called_from_text(r, &s->sample->call);
 	text = tool_format("%s %s %s, step %llu, for %s%s%s", who,
 		s->async    ? "did not complete"
 		: s->n == 1 ? "stands in"
@@ -191,58 +221,22 @@ void find_stuck(struct report *r)
 		what, (unsigned long long)s->sample->call.step, out_time((double)s->age_max),
 		over ? " when the job ended" : "", at);
 	for (unsigned i = 0; i < s->nabsent; i++)
-		append(&text, absent_text(r, &s->absent[i]));
+		append_line(&text, absent_text(r, &s->absent[i]));
 	if (s->sample->waiting)
 		pending_of(r, s->sample->call.rank, &text);
-	if (!s->nabsent)
+	if (!s->knows)
 		idle_ranks(r, &text);
-	finding_add(r, hang ? FIND_BAD : FIND_WARN, hang ? "hang" : "stopped", text);
+	name_stuck_ranks(r,
+		add_finding(r,
+			has_left(s) ? FINDING_DIED
+			: hang	    ? FINDING_HANG
+			: over	    ? FINDING_STOPPED
+				    : FINDING_STALL,
+			text),
+		s);
 	free(what);
 	free(who);
 	free(at);
-}
-
-/* ---- ranks that do different things ---- */
-
-static char *terms_text(const struct report *r, const struct terms *t, enum meet_unlike what)
-{
-	const char *label = report_rank(r, t->rank), *api = intern_name(t->api);
-
-	switch (what) {
-	case UNLIKE_REDOP:
-		return tool_format("%s reduces by %s", label, intern_name(t->redop));
-	case UNLIKE_ROOT:
-		return tool_format("%s has root %lld", label, (long long)t->root);
-	case UNLIKE_DTYPE:
-		return tool_format("%s has %s", label, intern_name(t->dtype));
-	case UNLIKE_BYTES:
-		return tool_format("%s has %s B", label, out_count(t->bytes));
-	default:
-		return tool_format("%s called %s", label, api);
-	}
-}
-
-void find_unlike(struct report *r)
-{
-	const struct unlike *u = &r->g.unlike;
-	char label[COMM_LABEL_MAX], *a, *b;
-	uint64_t n = 0;
-
-	if (!u->any)
-		return;
-	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
-		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
-	a = terms_text(r, &u->a, u->what);
-	b = terms_text(r, &u->b, u->what);
-	finding_add(r, FIND_BAD, "mismatch",
-		tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
-			    "%s like this; the first "
-			    "one matters, numbers behind it may only be shifted",
-			meet_unlike_name(u->what), (long long)u->seq,
-			comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
-			out_plural(n, "call is", "calls are")));
-	free(a);
-	free(b);
 }
 
 /* ---- bad values ---- */
@@ -257,31 +251,55 @@ static char *bad_ranks(const struct report *r, const struct bad_row *b)
 	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
 }
 
+/* "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or nothing where it has no name. */
+static char *bad_name(const struct report *r, const struct bad_row *b)
+{
+	struct names names;
+	char *text, *all;
+
+	if (!*b->name)
+		return tool_strdup("");
+	names_read(&names, r->g.folders.dir[b->call.rank].path);
+	text = names_describe(&names, b->name, b->call.step);
+	names_free(&names);
+	all = *text ? tool_format("%s in %s: ", b->nans ? "NaN" : "Inf", text) : tool_strdup("");
+	free(text);
+	return all;
+}
+
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
-	char *what, *who, *at, *kind;
+	char *what, *who, *at, *kind, *origin, *named;
+	struct finding *f;
 
 	if (!b)
 		return;
 	what = report_call(r, &b->call);
 	who = b->nsame ? bad_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
-	at = where(r, &b->call);
+	at = called_from_text(r, &b->call);
+	origin = inputs_origin(&r->g, b);
 	kind = b->nans && b->infs
 		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
 		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
-	finding_add(r, FIND_BAD, b->nans ? "nan" : "inf",
-		tool_format("first in step %llu, %s: %s of %s %s elements in the %s of %s: %s%s",
-			(unsigned long long)b->call.step, who, kind, out_count(b->count), b->dtype,
-			b->out ? "result" : "input", what,
-			b->out ? "all inputs were finite, so the operation made it"
-			       : "it came from the computation before this call",
-			at));
+	named = bad_name(r, b);
+	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
+		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s",
+			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
+			b->dtype, b->out ? "result" : "input", what, origin, at));
+	f->confidence = b->out ? 0.8 : 0.99;
+	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
+		name_culprit(r, f, b->same[i]);
+	if (!b->nsame)
+		name_culprit(r, f, b->call.rank);
+	name_call(f, &b->call);
 	free(what);
 	free(who);
 	free(at);
 	free(kind);
+	free(named);
+	free(origin);
 }
 
 static void find_errors(struct report *r)
@@ -292,25 +310,34 @@ static void find_errors(struct report *r)
 	if (!r->g.errors)
 		return;
 	what = report_call(r, c);
-	finding_add(r, FIND_BAD, "error",
+	add_finding(r, FINDING_ERROR,
 		tool_format("%s returned an error; first: %s on %s, step %llu, code %lld",
 			out_plural(r->g.errors, "call", "calls"), what, report_rank(r, c->rank),
 			(unsigned long long)c->step, (long long)c->error));
 	free(what);
 }
 
+static bool is_finding_before(const struct finding *a, const struct finding *b)
+{
+	if (a->severity != b->severity)
+		return a->severity < b->severity;
+	return a->severity == FIND_BAD && a->event && b->event && a->event < b->event;
+}
+
 void report_findings(struct report *r)
 {
-	find_unlike(r);
+	find_trouble(r);
 	find_stuck(r);
 	find_values(r);
+	find_odd_values(r);
 	find_errors(r);
 	find_losses(r);
+	find_pace(r);
 	find_timing(r);
 
-	/* What was found first stays first among its equals. */
+	/* Causes come before what follows from them: the earlier one first. What was found first stays first among its equals. */
 	for (unsigned i = 1; i < r->nfinding; i++)
-		for (unsigned k = i; k && r->finding[k].severity < r->finding[k - 1].severity;
+		for (unsigned k = i; k && is_finding_before(&r->finding[k], &r->finding[k - 1]);
 			k--) {
 			struct finding t = r->finding[k];
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tools/probe/progress.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/progress.h"
+#include "tools/lib/tool.h"
 
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
@@ -21,7 +21,7 @@
 /* Set by a signal: temporary folders are to be removed before this process ends. */
 static volatile sig_atomic_t stopped;
 
-static void stop(int sig)
+static void note_stop_signal(int sig)
 {
 	stopped = sig;
 }
@@ -29,16 +29,27 @@ static void stop(int sig)
 static void catch_signals(void)
 {
 	static const int list[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction act = {.sa_handler = stop, .sa_flags = SA_RESETHAND}, was;
+	struct sigaction act = {.sa_handler = note_stop_signal, .sa_flags = SA_RESETHAND}, was;
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
 		if (sigaction(list[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
 			sigaction(list[i], &act, NULL);
 }
 
+int gather_stop_signal(void)
+{
+	return stopped;
+}
+
+void gather_end_by_signal(void)
+{
+	signal(stopped, SIG_DFL);
+	raise(stopped);
+}
+
 bool gather_gone(const struct gather *g, const struct rank_dir *d)
 {
-	return d->state == RANK_KILLED ||
+	return d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives) ||
 	       (d->state == RANK_UNSEEN && d->alive_ns && d->alive_ns + STALE_NS < g->opens.now);
 }
 
@@ -71,7 +82,7 @@ static void note_member(struct gather *g, const struct call *c)
 }
 
 /* A call that is not joined with those of other ranks is one of the slowest by itself. */
-static bool joins(const struct gather *g, const struct call *c)
+static bool joins_with_ranks(const struct gather *g, const struct call *c)
 {
 	return g->folders.n > 1 && c->comm && c->comm_seq != NO_NUMBER &&
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
@@ -88,7 +99,7 @@ static bool wait_shared(struct rank_info *r, const struct call *c)
 	return shared;
 }
 
-static void take(struct gather *g, struct call *c)
+static void gather_call(struct gather *g, struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
@@ -99,6 +110,8 @@ static void take(struct gather *g, struct call *c)
 		g->first_ns = c->start;
 	if (end > g->last_ns)
 		g->last_ns = end;
+	if (c->comm && !(c->bits & (CALL_ASYNC | CALL_OPEN)) && c->dur > g->longest_ns)
+		g->longest_ns = c->dur;
 	if (!g->any || c->step < g->first_step)
 		g->first_step = c->step;
 	if (c->step > g->last_step)
@@ -106,6 +119,7 @@ static void take(struct gather *g, struct call *c)
 	g->any = true;
 	g->calls++;
 	g->bytes += call_bytes(c);
+	diagnose_call(&g->diagnose, c);
 	note_rank(g, c);
 	if (g->rank[c->rank].cycle)
 		cycle_call(g->rank[c->rank].cycle, c);
@@ -115,23 +129,36 @@ static void take(struct gather *g, struct call *c)
 		g->first_error = *c;
 	if (c->bits & CALL_OPEN)
 		opens_row(&g->opens, &g->folders.dir[c->rank], c);
-	if (joins(g, c))
+	if (joins_with_ranks(g, c))
 		meet_add(&g->meet, c);
 	else if (slow_wants(&g->slow, c->dur))
 		slow_add(&g->slow,
 			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
 }
 
-static void met(void *arg, const struct meeting *m, bool complete)
+static uint64_t first_start(const struct gather *g, const struct meeting *m)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		uint64_t at = m->a[i].start + (uint64_t)g->skew[m->a[i].rank];
+
+		first = at < first ? at : first;
+	}
+	return first;
+}
+
+static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 {
 	struct gather *g = arg;
 
 	late_meeting(&g->late, m, complete);
+	diagnose_meeting(&g->diagnose, m, complete);
 	if (m->unlike && (!g->unlike.any || m->step < g->unlike.step ||
 				 (m->step == g->unlike.step && m->comm == g->unlike.comm &&
 					 m->seq < g->unlike.seq)))
-		g->unlike = (struct unlike){
-			true, m->comm, m->step, m->seq, m->unlike, m->first, m->other};
+		g->unlike = (struct unlike){true, m->comm, m->step, m->seq, m->unlike, m->first,
+			m->other, first_start(g, m)};
 	if (!slow_wants(&g->slow, m->longest.dur))
 		return;
 
@@ -154,7 +181,7 @@ struct reader {
 };
 
 /* The reader whose next call is the earliest comes first. */
-static void sift(struct reader **heap, unsigned n, unsigned i)
+static void sift_readers(struct reader **heap, unsigned n, unsigned i)
 {
 	for (;;) {
 		unsigned least = i;
@@ -173,7 +200,7 @@ static void sift(struct reader **heap, unsigned n, unsigned i)
 	}
 }
 
-static void read_all(struct gather *g, struct reader *reader, bool progress)
+static void read_all_calls(struct gather *g, struct reader *reader, bool progress)
 {
 	unsigned n = 0;
 	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
@@ -189,19 +216,19 @@ static void read_all(struct gather *g, struct reader *reader, bool progress)
 			done += calls_done(&reader[i].calls);
 	}
 	for (unsigned i = n; i-- > 0;)
-		sift(heap, n, i);
+		sift_readers(heap, n, i);
 	while (n && !stopped) {
 		struct reader *r = heap[0];
 
 		for (int k = 0; k < TURN && r->has; k++) {
-			take(g, &r->next);
+			gather_call(g, &r->next);
 			r->has = calls_next(&r->calls, &r->next);
 		}
 		if (!r->has) {
 			done += calls_done(&r->calls);
 			heap[0] = heap[--n];
 		}
-		sift(heap, n, 0);
+		sift_readers(heap, n, 0);
 		if (++turns % 1024 == 0 && progress_due(&bar)) {
 			uint64_t now = done;
 
@@ -252,7 +279,7 @@ static void close_readers(struct gather *g, struct reader *reader)
 
 /* ---- before and after ---- */
 
-/* Leaves only the ranks that were asked for. */
+/* Leaves only the ranks that were selected. */
 static int choose_ranks(struct gather *g, const struct ranges *want)
 {
 	struct folders *f = &g->folders;
@@ -281,7 +308,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	return 0;
 }
 
-static void prepare(struct gather *g, unsigned top)
+static void prepare_gather(struct gather *g, unsigned top)
 {
 	unsigned n = g->folders.n;
 
@@ -293,21 +320,25 @@ static void prepare(struct gather *g, unsigned top)
 	late_init(&g->late, g->skew);
 	bad_init(&g->bad, n, g->skew);
 	slow_init(&g->slow, top);
+	diagnose_init(&g->diagnose, n, g->skew);
 	for (unsigned i = 0; i < n && !stopped; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 		struct rank_info *r = &g->rank[i];
 
 		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
 			r->cycle = cycle_new();
+		if (meta_has_steps(&d->meta))
+			diagnose_steps(&g->diagnose);
 		if (gather_gone(g, d))
 			r->journal_wrong = overlay_make(&r->overlay, d);
 		comms_read(&g->comms, d, &r->overlay);
+		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}
 	comms_settle(&g->comms, g->folders.dir, n);
 }
 
 /* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */
-static double life(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
+static double rank_duration(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
 {
 	uint64_t end = r->last_ns;
 
@@ -317,7 +348,7 @@ static double life(struct gather *g, const struct rank_dir *d, const struct rank
 		end = r->inside_ns;
 	if (d->state == RANK_RUNNING)
 		end = g->opens.now;
-	else if (d->state != RANK_FINISHED)
+	else if (d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN)
 		end = d->alive_ns;
 	if (end < r->last_ns)
 		end = r->last_ns;
@@ -326,14 +357,14 @@ static double life(struct gather *g, const struct rank_dir *d, const struct rank
 	return end > r->first_ns ? (double)(end - r->first_ns) : 0;
 }
 
-static void finish(struct gather *g)
+static void finish_gather(struct gather *g)
 {
 	g->opens.now = clock_ns(CLOCK_REALTIME);
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 
 		if (d->state == RANK_RUNNING || d->state == RANK_KILLED ||
-			d->state == RANK_UNSEEN) {
+			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN) {
 			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
 
 			/* What overlay_make() said goes further. */
@@ -351,7 +382,7 @@ static void finish(struct gather *g)
 			r->inside_ns = c->call.start + c->age;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
-		g->life_ns += life(g, &g->folders.dir[i], &g->rank[i]);
+		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
 	/* What a rank stands in now may show that it does something else than the others. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
@@ -361,7 +392,10 @@ static void finish(struct gather *g)
 			gather_gone(g, d))
 			continue;
 		note_member(g, &c->call);
-		if (joins(g, &c->call))
+		find_site(&g->diagnose.sites, &g->opens.call[i].call);
+		if (c->call.bits & CALL_P2P)
+			match_message(&g->diagnose.messages, &c->call);
+		if (joins_with_ranks(g, &c->call))
 			meet_add(&g->meet, &c->call);
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
@@ -372,7 +406,7 @@ static void finish(struct gather *g)
 	slow_sort(&g->slow);
 }
 
-int gather(struct gather *g, const struct gather_options *o)
+int gather_calls(struct gather *g, const struct gather_options *o)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
 	struct reader *reader;
@@ -388,19 +422,18 @@ int gather(struct gather *g, const struct gather_options *o)
 		return err;
 	}
 	catch_signals();
-	prepare(g, o->top);
+	prepare_gather(g, o->top);
 	skew_estimate(&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi);
-	meet_init(&g->meet, &g->comms, g->folders.n, met, g);
+	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
 	reader = tool_alloc(g->folders.n * sizeof(*reader));
 	open_readers(g, reader, o);
-	read_all(g, reader, o->progress);
+	read_all_calls(g, reader, o->progress);
 	close_readers(g, reader);
 	free(reader);
-	finish(g);
+	finish_gather(g);
 	if (stopped) {
 		gather_free(g);
-		signal(stopped, SIG_DFL);
-		raise(stopped);
+		gather_end_by_signal();
 	}
 	g->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begun) * 1e-9;
 	return 0;
@@ -414,6 +447,7 @@ void gather_free(struct gather *g)
 		free(g->rank[i].journal_wrong);
 		free(g->rank[i].files_wrong);
 	}
+	diagnose_free(&g->diagnose);
 	slow_free(&g->slow);
 	bad_free(&g->bad);
 	late_free(&g->late);
@@ -439,4 +473,31 @@ int gather_index(const struct gather *g, int rank)
 			hi = mid;
 	}
 	return lo < g->folders.n && g->folders.dir[lo].rank == rank && rank >= 0 ? (int)lo : -1;
+}
+
+bool gather_has_folder(const struct gather *g, int rank)
+{
+	for (unsigned i = 0; i < g->nasked; i++)
+		if (g->all_ranks[i] == rank)
+			return true;
+	for (unsigned i = 0; i < g->folders.nout; i++)
+		if (g->folders.out[i].rank == rank)
+			return true;
+	/* Of a single folder nothing is known of those beside it. */
+	return g->folders.single;
+}
+
+void gather_unread(const struct gather *g, uint64_t comm, struct unread *u)
+{
+	const struct comm_info *c = comms_find(&g->comms, comm);
+
+	*u = (struct unread){0};
+	for (unsigned i = 0; c && c->member && i < c->nmember; i++) {
+		int at = gather_index(g, c->member[i]);
+
+		if (at >= 0 && !g->rank[at].unreadable)
+			continue;
+		TOOL_GROW(u->rank, u->n, u->cap);
+		u->rank[u->n++] = c->member[i];
+	}
 }

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "tools/probe/report/bad.h"
 #include "tools/probe/report/cycle.h"
+#include "tools/probe/report/diagnose.h"
 #include "tools/probe/report/late.h"
 #include "tools/probe/read/opens.h"
 #include "tools/probe/report/ops.h"
@@ -44,11 +45,12 @@ struct unlike {
 	int64_t seq;
 	enum meet_unlike what;
 	struct terms a, b;
+	uint64_t event; /* when the first rank came */
 };
 
 struct gather {
 	struct folders folders;
-	unsigned nasked; /* folders of the run, of which folders.n were asked for */
+	unsigned nasked; /* folders of the run, of which folders.n were selected */
 	int *all_ranks; /* of the run, ascending: nasked */
 	struct rank_info *rank;
 	struct comms comms;
@@ -57,12 +59,14 @@ struct gather {
 	struct meet meet;
 	struct slow slow;
 	struct bad bad;
+	struct diagnose diagnose;
 	struct opens opens;
 	struct unlike unlike;
 	int64_t *skew; /* ns to add to each rank's clock */
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;
 	uint64_t first_ns, last_ns, last_step, first_step;
+	uint64_t longest_ns; /* that a thread was inside a call that it left */
 	uint64_t until_ns; /* last sign of life of any rank */
 	bool any;
 	struct call first_error;
@@ -71,13 +75,28 @@ struct gather {
 };
 
 /* Returns 0 or STATUS_USAGE (reported). */
-int gather(struct gather *g, const struct gather_options *o);
+int gather_calls(struct gather *g, const struct gather_options *o);
 void gather_free(struct gather *g);
+
+/* The signal that asked this process to end after gather_calls() began, or 0. Who goes on reading ends by it. */
+int gather_stop_signal(void);
+/* Ends by it, after all was freed and temporary files were removed. */
+void gather_end_by_signal(void);
 
 /* True if its process has ended without finishing: it is gone, or on another host and silent for minutes. */
 bool gather_gone(const struct gather *g, const struct rank_dir *d);
 
 /* The folder of that world rank, or -1. */
 int gather_index(const struct gather *g, int rank);
+
+/* Members of a communicator whose rows were not read, or not all of them; none where comms.csv does not list them. */
+struct unread {
+	int *rank; /* world ranks, ascending */
+	unsigned n, cap;
+};
+/* Free u->rank. */
+void gather_unread(const struct gather *g, uint64_t comm, struct unread *u);
+/* Whether the run has a folder of that rank, read or not. */
+bool gather_has_folder(const struct gather *g, int rank);
 
 #endif

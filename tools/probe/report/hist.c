@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 #define SUB (1u << HIST_SUB_BITS)
 
@@ -18,7 +18,7 @@ static unsigned class_of(uint64_t v, unsigned octave)
 	return octave ? (unsigned)(v >> (octave - 1)) - SUB : (unsigned)v;
 }
 
-static uint64_t *classes(struct hist *h, unsigned octave)
+static uint64_t *octave_classes(struct hist *h, unsigned octave)
 {
 	if (!h->octave[octave])
 		h->octave[octave] = tool_alloc(SUB * sizeof(uint64_t));
@@ -29,7 +29,7 @@ void hist_add(struct hist *h, uint64_t v)
 {
 	unsigned o = octave_of(v);
 
-	classes(h, o)[class_of(v, o)]++;
+	octave_classes(h, o)[class_of(v, o)]++;
 	if (!h->n || v < h->min)
 		h->min = v;
 	if (!h->n || v > h->max)
@@ -44,7 +44,7 @@ void hist_merge(struct hist *to, const struct hist *from)
 		return;
 	for (unsigned o = 0; o < HIST_OCTAVES; o++)
 		for (unsigned i = 0; from->octave[o] && i < SUB; i++)
-			classes(to, o)[i] += from->octave[o][i];
+			octave_classes(to, o)[i] += from->octave[o][i];
 	if (!to->n || from->min < to->min)
 		to->min = from->min;
 	if (!to->n || from->max > to->max)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 #define COMMS_MAX 65536u
 #define MEMBERS_MAX (1u << 20)
@@ -40,7 +40,7 @@ struct member *late_member(struct late *l, uint64_t comm, uint32_t rank)
 	return m;
 }
 
-static uint64_t start_of(const struct late *l, const struct arrival *a)
+static uint64_t corrected_start(const struct late *l, const struct arrival *a)
 {
 	return a->start + (uint64_t)l->skew[a->rank];
 }
@@ -50,13 +50,13 @@ const struct arrival *late_last(const struct late *l, const struct meeting *m)
 	const struct arrival *last = &m->a[0];
 
 	for (unsigned i = 1; i < m->n; i++)
-		if (start_of(l, &m->a[i]) > start_of(l, last))
+		if (corrected_start(l, &m->a[i]) > corrected_start(l, last))
 			last = &m->a[i];
 	return last;
 }
 
 /* The k-th smallest; reorders v. */
-static uint64_t smallest(uint64_t *v, unsigned n, unsigned k)
+static uint64_t select_smallest(uint64_t *v, unsigned n, unsigned k)
 {
 	unsigned lo = 0, hi = n - 1;
 
@@ -94,7 +94,7 @@ static double stood_open(
 	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
 {
 	struct member *who = late_member(l, m->comm, a->rank);
-	uint64_t from = start_of(l, a), end = from + a->dur;
+	uint64_t from = corrected_start(l, a), end = from + a->dur;
 
 	if (!who)
 		return 0;
@@ -125,14 +125,14 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	}
 
 	const struct arrival *last = late_last(l, m);
-	uint64_t at = start_of(l, last), shortest = UINT64_MAX, longest = 0;
+	uint64_t at = corrected_start(l, last), shortest = UINT64_MAX, longest = 0;
 	double waited = 0, stood = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
-		uint64_t wait = at - start_of(l, a);
+		uint64_t wait = at - corrected_start(l, a);
 
-		l->starts[i] = start_of(l, a);
+		l->starts[i] = corrected_start(l, a);
 		/* A rank that was gone before the last one came did not wait for it (the sender of a broadcast). */
 		if (!m->async) {
 			waited += (double)(wait < a->dur ? wait : a->dur);
@@ -147,11 +147,12 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	}
 	c->wait_ns += waited;
 	c->stood_ns += stood;
+	c->wait_squares += (waited + stood) * (waited + stood);
 	c->meetings++;
 	c->ranks = m->n;
 	hist_add(&c->spread, longest - shortest);
 
-	uint64_t behind = at - smallest(l->starts, m->n, (m->n - 1) / 2);
+	uint64_t behind = at - select_smallest(l->starts, m->n, (m->n - 1) / 2);
 	struct member *who = late_member(l, m->comm, last->rank);
 
 	hist_add(&c->behind, behind);

@@ -7,7 +7,7 @@
 #define PROBE_TOOLS_LATE_H
 
 #include "tools/probe/report/hist.h"
-#include "tools/probe/report/meet.h"
+#include "tools/probe/join/meet.h"
 
 /* One rank in one communicator. */
 struct member {
@@ -31,6 +31,7 @@ struct late_comm {
 	uint64_t unlike; /* operations in which the ranks did not do the same */
 	double wait_ns; /* of all ranks together, before the last had come */
 	double stood_ns; /* asynchronous operations: time in which a rank had one open and the last had not come */
+	double wait_squares; /* sum of the squares of what was waited in each operation, ns squared */
 	double time_ns; /* of all ranks together, inside these operations */
 	struct hist behind; /* the last rank behind the middle one */
 	const struct member *most; /* the member that is most often last; NULL: none ever was */

@@ -47,6 +47,7 @@ void ops_add(struct ops *o, const struct call *c)
 	hist_add(&s->dur, c->dur);
 	if (c->bits & CALL_ASYNC) {
 		s->async++;
+		s->waited += (c->bits & CALL_WAITED) != 0;
 		s->async_ns += (double)c->dur;
 		s->wait_ns += (double)c->wait;
 		s->blocked_ns += c->bits & (CALL_NESTED | CALL_WAIT_SHARED) ? 0 : (double)c->wait;
@@ -69,6 +70,7 @@ void ops_merge(struct op_stat *to, const struct op_stat *from)
 	to->open += from->open;
 	to->errors += from->errors;
 	to->async += from->async;
+	to->waited += from->waited;
 	to->async_ns += from->async_ns;
 	to->wait_ns += from->wait_ns;
 	to->blocked_ns += from->blocked_ns;

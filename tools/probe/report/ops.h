@@ -5,13 +5,14 @@
 
 #include "tools/probe/read/calls.h"
 #include "tools/probe/report/hist.h"
-#include "tools/probe/table.h"
+#include "tools/lib/table.h"
 
 struct op_stat {
 	struct table_key key; /* a: communicator, b: names */
 	uint32_t lib, api, op;
 	uint64_t comm;
 	uint64_t calls, rows, bytes, open, errors, async;
+	uint64_t waited; /* async calls of which wait_ns is known */
 	double async_ns; /* from the start of async calls to their completion, those that overlap added up */
 	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
 	double blocked_ns; /* time that a thread of the job stood still: synchronous calls, and wait_ns */
@@ -23,6 +24,12 @@ struct ops {
 	struct table table;
 	struct op_stat rest; /* what came when the table was full */
 };
+
+/* Is the time known that the job's threads stood in some of these calls? */
+static inline bool ops_blocked_known(const struct op_stat *s)
+{
+	return s->waited || s->dur.n > s->async;
+}
 
 void ops_init(struct ops *o);
 void ops_free(struct ops *o);

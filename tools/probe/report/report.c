@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb `report`. */
-#include "tools/probe/report/report.h"
+#include "tools/probe/report/html.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -9,10 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config/value.h"
-#include "tools/probe/cli.h"
-#include "tools/probe/out.h"
-#include "tools/probe/tool.h"
+#include "config/config_value.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/out.h"
+#include "tools/lib/range_option.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
 	"usage: probe report [options] [DIR]\n"
@@ -21,22 +22,39 @@ static const char help[] =
 	"with one folder\n"
 	"per rank (default: $PROBE_OUTPUT_DIR, else ./probe_output), or one rank's folder.\n"
 	"\n"
-	"  --rank LIST      only these ranks: 3, 0-7, 0,4-6\n"
-	"  --step LIST      only this step or range of steps: 17, 100-199\n"
-	"  --top N          length of each list (10)\n"
+	"  -r, --rank LIST  only these ranks: 3, 0-7, 0,4-6\n"
+	"  -s, --step LIST  only this step or range of steps: 17, 100-199\n"
+	"  -n, --top N      length of each list (10)\n"
 	"  --stacks         whole call stacks, with file:line where debug information is found\n"
 	"  --json           everything as JSON\n"
-	"  --follow         again and again, until no rank runs any more\n"
+	"  --check          exit status 1 when a finding is bad\n"
+	"  --html FILE      a page for a browser, in one file: findings, timelines around them, "
+	"time per "
+	"step by\n"
+	"                   rank, statistics over steps, communicators\n"
+	"  -f, --follow     again and again, until no rank runs any more\n"
 	"  --interval S     seconds between two reports with --follow (2)\n"
 	"  --color WHEN     auto, always or never\n"
 	"\n"
 	"examples:\n"
 	"  probe report\n"
 	"  probe report --follow --top 3\n"
+	"  probe report --html run7.html /scratch/run7\n"
 	"  probe report --stacks --rank 5 /scratch/run7\n"
 	"  probe report --json /scratch/run7 | jq '.open[] | [.rank, .api, .comm_seq, .age_s]'\n";
 
-enum { OPT_RANK, OPT_STEP, OPT_TOP, OPT_STACKS, OPT_JSON, OPT_FOLLOW, OPT_INTERVAL, OPT_COLOR };
+enum {
+	OPT_RANK,
+	OPT_STEP,
+	OPT_TOP,
+	OPT_STACKS,
+	OPT_JSON,
+	OPT_CHECK,
+	OPT_FOLLOW,
+	OPT_INTERVAL,
+	OPT_COLOR,
+	OPT_HTML
+};
 
 static const struct cli_option options[] = {
 	[OPT_RANK] = {"rank", 'r', true},
@@ -44,47 +62,21 @@ static const struct cli_option options[] = {
 	[OPT_TOP] = {"top", 'n', true},
 	[OPT_STACKS] = {"stacks", 0, false},
 	[OPT_JSON] = {"json", 0, false},
+	[OPT_CHECK] = {"check", 0, false},
 	[OPT_FOLLOW] = {"follow", 'f', false},
 	[OPT_INTERVAL] = {"interval", 0, true},
 	[OPT_COLOR] = {"color", 0, true},
+	[OPT_HTML] = {"html", 0, true},
 };
 
 #define TOP_MAX 10000
 
 struct asked {
 	struct gather_options gather;
-	bool json, stacks, follow;
+	bool json, stacks, follow, check;
 	double interval; /* s */
+	const char *html; /* NULL: none */
 };
-
-static bool set_ranges(struct ranges *r, const char *name, const char *text)
-{
-	const char *wrong = ranges_add(r, text, strlen(text));
-
-	ranges_finish(r);
-	if (!wrong && r->n)
-		return true;
-	tool_error("report: --%s %s: %s; accepted: 3, 0-7 or 0,4-6", name, text,
-		wrong ? wrong : "empty");
-	return false;
-}
-
-static bool set_steps(struct gather_options *o, const char *text)
-{
-	struct ranges r = {0};
-	bool ok = set_ranges(&r, "step", text);
-
-	if (ok && r.n > 1) {
-		tool_error("report: --step %s: only one step or range of steps", text);
-		ok = false;
-	}
-	if (ok) {
-		o->step_lo = r.item[0].lo;
-		o->step_hi = r.item[0].hi;
-	}
-	ranges_free(&r);
-	return ok;
-}
 
 static bool set_top(struct gather_options *o, const char *text)
 {
@@ -125,10 +117,11 @@ static int read_options(struct asked *a, int argc, char **argv)
 
 		switch (o) {
 		case OPT_RANK:
-			ok = set_ranges(&a->gather.ranks, "rank", c.value);
+			ok = option_ranges("report", &a->gather.ranks, "rank", c.value);
 			break;
 		case OPT_STEP:
-			ok = set_steps(&a->gather, c.value);
+			ok = option_steps(
+				"report", c.value, &a->gather.step_lo, &a->gather.step_hi);
 			break;
 		case OPT_TOP:
 			ok = set_top(&a->gather, c.value);
@@ -139,11 +132,17 @@ static int read_options(struct asked *a, int argc, char **argv)
 		case OPT_JSON:
 			a->json = true;
 			break;
+		case OPT_CHECK:
+			a->check = true;
+			break;
 		case OPT_FOLLOW:
 			a->follow = true;
 			break;
 		case OPT_INTERVAL:
 			ok = set_interval(a, c.value);
+			break;
+		case OPT_HTML:
+			a->html = c.value;
 			break;
 		case OPT_COLOR:
 			color = c.value;
@@ -172,51 +171,81 @@ static int read_options(struct asked *a, int argc, char **argv)
 		tool_error("report: --follow and --json: one of them; call it again for new JSON");
 		return 1 + STATUS_USAGE;
 	}
+	if (a->html && (a->follow || a->json)) {
+		tool_error("report: --html and %s: one of them", a->follow ? "--follow" : "--json");
+		return 1 + STATUS_USAGE;
+	}
 	if (!a->gather.path)
 		a->gather.path = folders_default();
 	return 0;
 }
 
-static bool still_runs(const struct gather *g)
+bool report_is_running(const struct report *r)
 {
+	const struct gather *g = &r->g;
+
 	for (unsigned i = 0; i < g->folders.n; i++)
-		if (g->folders.dir[i].state == RANK_RUNNING)
+		if (g->folders.dir[i].state == RANK_RUNNING ||
+			(g->folders.dir[i].state == RANK_UNWRITTEN && g->folders.dir[i].lives))
 			return true;
 	return false;
+}
+
+int report_gather(struct report *r, const struct gather_options *o)
+{
+	int status = gather_calls(&r->g, o);
+
+	if (status)
+		return status;
+	r->top = o->top;
+	stuck_find(&r->stuck, &r->g);
+	stacks_init(&r->stacks, &r->g);
+	step_numbers_read(&r->numbers, &r->g, o->step_lo, o->step_hi);
+	report_findings(r);
+	return 0;
+}
+
+void report_free(struct report *r)
+{
+	for (unsigned i = 0; i < r->nfinding; i++)
+		free_finding(&r->finding[i]);
+	free(r->finding);
+	stacks_free(&r->stacks);
+	step_numbers_free(&r->numbers);
+	stuck_free(&r->stuck);
+	gather_free(&r->g);
 }
 
 /* *runs: a rank's process lives. */
 static int report_once(const struct asked *a, bool clear, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
-	int status = gather(&r->g, &a->gather);
+	int status;
 
 	*runs = false;
-	r->top = a->gather.top;
 	r->with_stacks = a->stacks;
+	status = report_gather(r, &a->gather);
 	if (!status) {
-		stuck_find(&r->stuck, &r->g);
-		stacks_init(&r->stacks, &r->g);
-		report_findings(r);
 		if (clear)
 			fputs("\033[H\033[2J", stdout);
-		if (a->json)
+		if (a->html)
+			status = report_html(r, &a->gather, a->html);
+		else if (a->json)
 			report_json(r);
 		else
 			report_text(r);
-		*runs = still_runs(&r->g);
-		for (unsigned i = 0; i < r->nfinding; i++)
-			free(r->finding[i].text);
-		free(r->finding);
-		stacks_free(&r->stacks);
-		stuck_free(&r->stuck);
-		gather_free(&r->g);
+		*runs = report_is_running(r);
+		if (!status && a->check && r->nfinding && r->finding[0].severity == FIND_BAD)
+			status = STATUS_PROBLEM;
+		report_free(r);
+		if (a->html && gather_stop_signal())
+			gather_end_by_signal();
 	}
 	free(r);
 	return status;
 }
 
-static double now_s(void)
+static double clock_now_s(void)
 {
 	struct timespec t;
 
@@ -227,7 +256,7 @@ static double now_s(void)
 /* Reading takes longer the more there is: at most half of the time goes into it. */
 static void wait_for_next(double interval, double began)
 {
-	double took = now_s() - began, s = interval > took ? interval : took;
+	double took = clock_now_s() - began, s = interval > took ? interval : took;
 
 	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
 			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
@@ -246,10 +275,11 @@ int verb_report(int argc, char **argv)
 		return tool_finish(status - 1);
 	}
 	for (;;) {
-		double began = now_s();
+		double began = clock_now_s();
 
 		status = report_once(&a, a.follow && screen, &runs);
-		if (!a.follow || status || !runs || fflush(stdout) || ferror(stdout))
+		if (!a.follow || status == STATUS_USAGE || !runs || fflush(stdout) ||
+			ferror(stdout))
 			break;
 		/* The progress bar of the first reading tells how long it takes; later it would only flicker. */
 		a.gather.progress = false;

@@ -5,37 +5,80 @@
 
 #include "tools/probe/report/gather.h"
 #include "tools/probe/report/stacks.h"
+#include "tools/probe/report/step_numbers.h"
 #include "tools/probe/report/stuck.h"
 
-enum severity { FIND_BAD, FIND_WARN, FIND_NOTE };
+/* findings.def; the worst first. */
+enum severity {
+#define FINDING_SEVERITY(id, word, help) FIND_##id,
+#include "tools/probe/report/findings.def"
+};
+enum finding_kind {
+#define FINDING_KIND(id, severity, word, help) FINDING_##id,
+#include "tools/probe/report/findings.def"
+};
 
 /* One thing that stands out. */
 struct finding {
 	enum severity severity;
-	const char *kind; /* one word: hang, mismatch, nan, error, missing, lost, straggler ... */
+	const char *kind; /* its word */
 	char *text; /* what, where, who; then what to do */
+	/* For programs; what is not known is left out. */
+	double confidence; /* 0 to 1; 0: the rule does not say */
+	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
+	unsigned nrank, nother;
+	bool has_call;
+	struct call call; /* where: step, communicator, its number, function, stack */
+	const char *what; /* of a mismatch: count dtype redop root op; of a skip: missing extra */
+	char *evidence, *next; /* what a person can check; the command to run next; NULL: none */
+	uint64_t event; /* when it began, by the first host's clock; 0: not known */
 };
 
 struct report {
 	struct gather g;
 	struct stuck_list stuck;
 	struct stacks stacks;
+	struct step_numbers numbers;
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
+	bool stuck_known, hangs; /* report_stuck() has looked */
+	const struct stuck *stands;
 	bool with_stacks; /* whole stacks, with file:line */
 	unsigned top;
 };
+
+/* Reads the run and finds what stands out. Returns 0 or STATUS_USAGE (reported; nothing is to be freed then). */
+int report_gather(struct report *r, const struct gather_options *o);
+void report_free(struct report *r);
+/* A rank's process lives. */
+bool report_is_running(const struct report *r);
 
 /* Fills in finding[], the worst first. */
 void report_findings(struct report *r);
 
 /* What each part adds; findings.c puts them in order. */
 void find_stuck(struct report *r);
-void find_unlike(struct report *r);
+void find_trouble(struct report
+		*r); /* ranks that do not do the same, and who does something else than usual */
+bool is_job_over(const struct report *r); /* no process runs any more */
+/* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
+const struct stuck *report_stuck(struct report *r, bool *hang);
 void find_values(struct report *r);
 void find_losses(struct report *r);
 void find_timing(struct report *r);
-void finding_add(struct report *r, enum severity s, const char *kind, char *text);
+/* The text is taken over. The finding may be completed until the next one is added. */
+struct finding *add_finding(struct report *r, enum finding_kind kind, char *text);
+void free_finding(struct finding *f);
+/* index: of a folder. One without a rank is left out. */
+void name_culprit(const struct report *r, struct finding *f, uint32_t index);
+void name_concerned(const struct report *r, struct finding *f, uint32_t index);
+void name_call(struct finding *f, const struct call *c);
+void find_odd_values(struct report *r);
+void find_pace(struct report *r);
+/* More ranks of the run on this host than it has cores; malloc'd, NULL: not so. */
+char *describe_oversubscription(const struct report *r);
+char *called_from_text(struct report *r, const struct call *c); /* ", called from ..."; malloc'd */
+const char *severity_word(enum severity s);
 
 void report_text(struct report *r);
 void report_tables(struct report *r);

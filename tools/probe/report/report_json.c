@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `probe report --json`: the same as the text, and everything that the text leaves out or puts together. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/intern.h"
-#include "tools/probe/json.h"
-#include "tools/probe/out.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
-static void seconds(const char *key, double ns)
+static void json_seconds(const char *key, double ns)
 {
 	json_double(key, ns * 1e-9);
 }
 
-static void comm(const char *key, uint64_t id)
+static void json_comm(const char *key, uint64_t id)
 {
 	char buf[20];
 
@@ -23,7 +24,7 @@ static void comm(const char *key, uint64_t id)
 	json_string(key, id ? buf : NULL);
 }
 
-static void number(const char *key, int64_t v)
+static void json_number_or_null(const char *key, int64_t v)
 {
 	if (v == NO_NUMBER)
 		json_null(key);
@@ -31,7 +32,7 @@ static void number(const char *key, int64_t v)
 		json_i64(key, v);
 }
 
-static void rank(const struct report *r, const char *key, uint32_t index)
+static void json_rank(const struct report *r, const char *key, uint32_t index)
 {
 	int v = r->g.folders.dir[index].rank;
 
@@ -49,7 +50,7 @@ static void rank_list(const char *key, const int *list, unsigned n)
 	json_end();
 }
 
-static void stack(struct report *r, const struct call *c)
+static void json_stack(struct report *r, const struct call *c)
 {
 	char *text =
 		stack_whole(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), r->with_stacks);
@@ -59,33 +60,34 @@ static void stack(struct report *r, const struct call *c)
 }
 
 /* What a call is, without braces. */
-static void call(struct report *r, const struct call *c)
+static void json_call(struct report *r, const struct call *c)
 {
-	rank(r, "rank", c->rank);
+	json_rank(r, "rank", c->rank);
 	json_string("lib", intern_name(c->lib));
 	json_string("api", intern_name(c->api));
 	json_string("op", intern_name(c->op));
-	comm("comm", c->comm);
-	number("comm_seq", c->comm_seq);
+	json_comm("comm", c->comm);
+	json_number_or_null("comm_seq", c->comm_seq);
 	json_u64("step", c->step);
 	json_u64("seq", c->seq);
-	number("peer", c->peer);
-	number("root", c->root);
-	number("tag", c->tag);
-	json_u64("bytes", call_bytes(c));
+	json_number_or_null("peer", c->peer);
+	json_number_or_null("root", c->root);
+	json_number_or_null("tag", c->tag);
+	/* What an open call moves is not known while it lies in the journal. */
+	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
 }
 
-static void hist(const char *key, const struct hist *h)
+static void json_hist(const char *key, const struct hist *h)
 {
 	json_object(key);
 	json_u64("n", h->n);
-	seconds("total_s", h->sum);
-	seconds("min_s", (double)h->min);
-	seconds("median_s", (double)hist_quantile(h, 0.5));
-	seconds("p99_s", (double)hist_quantile(h, 0.99));
-	seconds("max_s", (double)h->max);
+	json_seconds("total_s", h->sum);
+	json_seconds("min_s", (double)h->min);
+	json_seconds("median_s", (double)hist_quantile(h, 0.5));
+	json_seconds("p99_s", (double)hist_quantile(h, 0.99));
+	json_seconds("max_s", (double)h->max);
 	json_end();
 }
 
@@ -117,7 +119,7 @@ static void sum_counts(const struct report *r, const char *key, bool skipped)
 	json_end();
 }
 
-static void head(const struct report *r)
+static void json_report_head(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const struct meta *m = &g->folders.dir[0].meta;
@@ -145,21 +147,21 @@ static void head(const struct report *r)
 	for (unsigned i = 0; i < m->nlibraries; i++)
 		json_string(m->libraries[i].name, m->libraries[i].text);
 	json_end();
-	number("world_size", g->folders.world_size < 0 ? NO_NUMBER : g->folders.world_size);
+	json_number_or_null(
+		"world_size", g->folders.world_size < 0 ? NO_NUMBER : g->folders.world_size);
 	json_u64("ranks_seen", g->nasked);
 	json_object("states");
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s])
-			json_u64(s == RANK_UNSEEN ? "unseen" : rank_state_name((enum rank_state)s),
-				n[s]);
+			json_u64(rank_state_key((enum rank_state)s), n[s]);
 	json_end();
 	json_u64("hosts", g->hosts.nhost);
 	json_u64("first_ns", g->first_ns);
 	json_u64("last_ns", g->last_ns);
-	seconds("duration_s", g->any ? (double)(g->until_ns - g->first_ns) : 0);
+	json_seconds("duration_s", g->any ? (double)(g->until_ns - g->first_ns) : 0);
 	json_object("steps");
-	number("first", g->any ? (int64_t)g->first_step : NO_NUMBER);
-	number("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
+	json_number_or_null("first", g->any ? (int64_t)g->first_step : NO_NUMBER);
+	json_number_or_null("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
 	json_u64("current", now);
 	json_string("source", m->step_source);
 	report_period_json(r);
@@ -176,20 +178,55 @@ static void head(const struct report *r)
 	json_u64("removed_blocks", removed);
 	json_u64("damaged_lines", damaged);
 	json_u64("truncated_files", truncated);
-	seconds("rank_time_s", g->life_ns);
-	seconds("read_s", g->seconds * 1e9);
+	json_seconds("rank_time_s", g->life_ns);
+	json_seconds("read_s", g->seconds * 1e9);
 }
 
-static void findings(const struct report *r)
+/* Where it is, in the program and in the run. */
+static void json_finding_place(struct report *r, const struct finding *f)
 {
-	static const char *const severity[] = {"bad", "warning", "note"};
+	const struct stack_text *t;
+	char file[512];
+	unsigned line;
 
+	json_u64("step", f->call.step);
+	json_comm("comm", f->call.comm);
+	json_number_or_null("comm_seq", f->call.comm_seq);
+	json_string("op", intern_name(f->call.op));
+	json_string("api", intern_name(f->call.api));
+	json_u64("seq", f->call.seq);
+	t = stacks_get(&r->stacks, f->call.rank, f->call.stack);
+	if (f->call.stack && stack_line(&r->stacks, t, file, sizeof(file), &line)) {
+		json_string("file", file);
+		json_u64("line", line);
+	} else {
+		json_null("file");
+		json_null("line");
+	}
+}
+
+static void json_findings(struct report *r)
+{
 	json_list("findings");
 	for (unsigned i = 0; i < r->nfinding; i++) {
+		const struct finding *f = &r->finding[i];
+
 		json_object(NULL);
-		json_string("severity", severity[r->finding[i].severity]);
-		json_string("kind", r->finding[i].kind);
-		json_string("text", r->finding[i].text);
+		json_string("severity", severity_word(f->severity));
+		json_string("kind", f->kind);
+		json_string("text", f->text);
+		if (f->confidence > 0)
+			json_double("confidence", f->confidence);
+		if (f->what)
+			json_string("what", f->what);
+		rank_list("ranks", f->rank, f->nrank);
+		rank_list("others", f->other, f->nother);
+		if (f->has_call)
+			json_finding_place(r, f);
+		if (f->evidence)
+			json_string("evidence", f->evidence);
+		if (f->next)
+			json_string("next", f->next);
 		json_end();
 	}
 	json_end();
@@ -204,18 +241,18 @@ static void open_calls(struct report *r)
 		const struct open_call *c = &r->g.opens.call[i];
 
 		json_object(NULL);
-		call(r, &c->call);
-		seconds("age_s", (double)c->age);
+		json_call(r, &c->call);
+		json_seconds("age_s", (double)c->age);
 		json_bool("waiting", c->waiting);
 		json_bool("finished", c->ended_ok);
 		json_u64("thread", c->call.thread);
-		stack(r, &c->call);
+		json_stack(r, &c->call);
 		json_end();
 	}
 	json_end();
 }
 
-static void stuck(struct report *r)
+static void json_stuck_calls(struct report *r)
 {
 	static const char *const why[] = {
 		[ABSENT_NEVER] = "never entered",
@@ -223,6 +260,7 @@ static void stuck(struct report *r)
 		[ABSENT_PAST] = "left already",
 		[ABSENT_ENDED] = "finished",
 		[ABSENT_NO_DATA] = "no folder",
+		[ABSENT_UNREAD] = "not read",
 	};
 	const struct stuck *cause = stuck_cause(&r->stuck, &r->g);
 
@@ -233,12 +271,12 @@ static void stuck(struct report *r)
 		json_object(NULL);
 		json_string("api", intern_name(s->sample->call.api));
 		json_string("op", intern_name(s->sample->call.op));
-		comm("comm", s->sample->call.comm);
-		number("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
+		json_comm("comm", s->sample->call.comm);
+		json_number_or_null("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
 		json_bool("cause", s == cause);
 		json_bool("async", s->async);
 		json_bool("waiting", s->sample->waiting);
-		seconds("age_s", (double)s->age_max);
+		json_seconds("age_s", (double)s->age_max);
 		rank_list("ranks", s->rank, s->n);
 		json_list("absent");
 		for (unsigned k = 0; k < s->nabsent; k++) {
@@ -249,7 +287,7 @@ static void stuck(struct report *r)
 			json_string("why", why[a->why]);
 			if (a->in || a->last) {
 				json_object(a->in ? "in" : "last");
-				call(r, a->in ? &a->in->call : a->last);
+				json_call(r, a->in ? &a->in->call : a->last);
 				json_end();
 			}
 			json_end();
@@ -262,7 +300,7 @@ static void stuck(struct report *r)
 
 /* ---- values ---- */
 
-static void bad(struct report *r)
+static void json_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	const struct bad_row *f = bad_first(b);
@@ -275,7 +313,7 @@ static void bad(struct report *r)
 	json_list("ranks");
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		if (b->rank[i].rows)
-			rank(r, NULL, i);
+			json_rank(r, NULL, i);
 	json_end();
 	if (!f) {
 		json_null("first");
@@ -283,9 +321,9 @@ static void bad(struct report *r)
 		return;
 	}
 	json_object("first");
-	call(r, &f->call);
+	json_call(r, &f->call);
 	json_string("io", f->out ? "out" : "in");
-	number("index", f->index);
+	json_number_or_null("index", f->index);
 	json_string("dtype", f->dtype);
 	json_string("shape", f->shape);
 	json_string("name", f->name);
@@ -294,27 +332,27 @@ static void bad(struct report *r)
 	json_u64("infs", f->infs);
 	json_list("same_operation");
 	for (unsigned i = 0; i < f->nsame && i < BAD_SAME_MAX; i++)
-		rank(r, NULL, f->same[i]);
+		json_rank(r, NULL, f->same[i]);
 	json_end();
-	stack(r, &f->call);
+	json_stack(r, &f->call);
 	json_end();
 	json_end();
 }
 
-static void terms(const struct report *r, const char *key, const struct terms *t)
+static void json_terms(const struct report *r, const char *key, const struct terms *t)
 {
 	json_object(key);
-	rank(r, "rank", t->rank);
+	json_rank(r, "rank", t->rank);
 	json_string("api", intern_name(t->api));
 	json_string("op", intern_name(t->op));
 	json_string("redop", intern_name(t->redop));
 	json_string("dtype", intern_name(t->dtype));
-	number("root", t->root);
-	json_u64("bytes", t->bytes);
+	json_number_or_null("root", t->root);
+	json_number_or_null("bytes", t->open && !t->bytes ? NO_NUMBER : (int64_t)t->bytes);
 	json_end();
 }
 
-static void unlike(const struct report *r)
+static void json_mismatch(const struct report *r)
 {
 	const struct unlike *u = &r->g.unlike;
 
@@ -324,23 +362,23 @@ static void unlike(const struct report *r)
 	}
 	json_object("mismatch");
 	json_string("differ_in", meet_unlike_name(u->what));
-	comm("comm", u->comm);
-	number("comm_seq", u->seq);
+	json_comm("comm", u->comm);
+	json_number_or_null("comm_seq", u->seq);
 	json_u64("step", u->step);
-	terms(r, "one", &u->a);
-	terms(r, "other", &u->b);
+	json_terms(r, "one", &u->a);
+	json_terms(r, "other", &u->b);
 	json_end();
 }
 
 /* ---- tables ---- */
 
-static void operation(const struct report *r, const struct op_stat *s)
+static void json_operation(const struct report *r, const struct op_stat *s)
 {
 	json_object(NULL);
 	json_string("lib", intern_name(s->lib));
 	json_string("api", intern_name(s->api));
 	json_string("op", intern_name(s->op));
-	comm("comm", s->comm);
+	json_comm("comm", s->comm);
 	json_u64("calls", s->calls);
 	json_u64("rows", s->rows);
 	json_u64("bytes", s->bytes);
@@ -349,32 +387,33 @@ static void operation(const struct report *r, const struct op_stat *s)
 	json_u64("async", s->async);
 	json_u64("first_step", s->first_step);
 	json_u64("last_step", s->last_step);
-	hist("duration", &s->dur);
-	seconds("wait_s", s->wait_ns);
+	json_hist("duration", &s->dur);
+	json_seconds("wait_s", s->waited || !s->async ? s->wait_ns : NAN);
 	json_double("bytes_per_s", s->dur.sum > 0 ? (double)s->bytes / s->dur.sum * 1e9 : 0);
-	json_double("share", r->g.life_ns > 0 ? s->blocked_ns / r->g.life_ns : 0);
+	json_double(
+		"share", ops_blocked_known(s) || !s->async ? s->blocked_ns / r->g.life_ns : NAN);
 	json_end();
 }
 
-static void slowest(struct report *r)
+static void json_slowest_calls(struct report *r)
 {
 	json_list("slowest");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 
 		json_object(NULL);
-		call(r, &s->call);
-		seconds("duration_s", (double)s->call.dur);
+		json_call(r, &s->call);
+		json_seconds("duration_s", (double)s->call.dur);
 		json_u64("ranks", s->ranks);
-		rank(r, "last_rank", s->last_rank);
-		seconds("last_after_s", (double)s->behind);
-		stack(r, &s->call);
+		json_rank(r, "last_rank", s->last_rank);
+		json_seconds("last_after_s", (double)s->behind);
+		json_stack(r, &s->call);
 		json_end();
 	}
 	json_end();
 }
 
-static void late(const struct report *r)
+static void json_late_ranks(const struct report *r)
 {
 	const struct table *t = &r->g.late.comms;
 
@@ -384,29 +423,29 @@ static void late(const struct report *r)
 		struct straggler s = report_straggler(r, c);
 
 		json_object(NULL);
-		comm("comm", c->key.a);
+		json_comm("comm", c->key.a);
 		json_u64("operations", c->meetings);
 		json_u64("incomplete", c->incomplete);
 		json_u64("mismatches", c->unlike);
-		hist("last_behind", &c->behind);
-		hist("durations_differ", &c->spread);
-		seconds("wait_s", c->wait_ns);
-		seconds("stood_open_s", c->stood_ns);
+		json_hist("last_behind", &c->behind);
+		json_hist("durations_differ", &c->spread);
+		json_seconds("wait_s", c->wait_ns);
+		json_seconds("stood_open_s", c->stood_ns);
 		json_double("wait_share", s.cost);
 		if (c->most) {
-			rank(r, "most_often_last", (uint32_t)c->most->key.b);
+			json_rank(r, "most_often_last", (uint32_t)c->most->key.b);
 			json_u64("times_last", c->most->last);
-			hist("its_behind", &c->most->behind);
+			json_hist("its_behind", &c->most->behind);
 		}
 		if (c->costly)
-			rank(r, "most_waited_for", (uint32_t)c->costly->key.b);
+			json_rank(r, "most_waited_for", (uint32_t)c->costly->key.b);
 		json_bool("straggler", s.matters);
 		json_end();
 	}
 	json_end();
 }
 
-static void comms(const struct report *r)
+static void json_comms(const struct report *r)
 {
 	const struct table *t = &r->g.comms.table;
 
@@ -415,19 +454,19 @@ static void comms(const struct report *r)
 		const struct comm_info *c = table_at(t, i);
 
 		json_object(NULL);
-		comm("comm", c->key.a);
+		json_comm("comm", c->key.a);
 		json_string("lib", intern_name(c->lib));
 		json_string("kind", intern_name(c->kind));
 		json_string("name", intern_name(c->name));
-		number("size", c->size < 0 ? NO_NUMBER : c->size);
-		comm("parent", c->parent);
+		json_number_or_null("size", c->size < 0 ? NO_NUMBER : c->size);
+		json_comm("parent", c->parent);
 		json_string("world_ranks", c->ranks);
 		json_end();
 	}
 	json_end();
 }
 
-static void ranks(struct report *r)
+static void json_ranks(struct report *r)
 {
 	json_list("ranks");
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
@@ -435,10 +474,9 @@ static void ranks(struct report *r)
 		const struct rank_info *k = &r->g.rank[i];
 
 		json_object(NULL);
-		rank(r, "rank", i);
+		json_rank(r, "rank", i);
 		json_string("folder", d->name);
-		json_string(
-			"state", d->state == RANK_UNSEEN ? "unseen" : rank_state_name(d->state));
+		json_string("state", rank_state_key(d->state));
 		json_string("host", d->meta.owner.host);
 		json_i64("pid", d->meta.owner.pid);
 		json_u64("calls", k->calls);
@@ -454,8 +492,8 @@ static void ranks(struct report *r)
 		json_end();
 		if (k->last.rows) {
 			json_object("last_call");
-			call(r, &k->last);
-			seconds("duration_s", (double)k->last.dur);
+			json_call(r, &k->last);
+			json_seconds("duration_s", (double)k->last.dur);
 			json_end();
 		}
 		json_end();
@@ -469,7 +507,7 @@ void report_json(struct report *r)
 
 	json_begin();
 	json_object(NULL);
-	head(r);
+	json_report_head(r);
 	json_list("left_out");
 	for (unsigned i = 0; i < g->folders.nout; i++) {
 		json_object(NULL);
@@ -478,20 +516,21 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
-	findings(r);
+	json_findings(r);
 	open_calls(r);
-	stuck(r);
-	bad(r);
-	unlike(r);
+	json_stuck_calls(r);
+	json_bad_values(r);
+	json_mismatch(r);
 	json_list("operations");
 	for (uint32_t i = 0; i < g->ops.table.n; i++)
-		operation(r, table_at(&g->ops.table, i));
+		json_operation(r, table_at(&g->ops.table, i));
 	if (g->ops.rest.calls)
-		operation(r, &g->ops.rest);
+		json_operation(r, &g->ops.rest);
 	json_end();
-	slowest(r);
-	late(r);
-	comms(r);
-	ranks(r);
+	json_slowest_calls(r);
+	json_late_ranks(r);
+	step_numbers_json(&r->numbers, g);
+	json_comms(r);
+	json_ranks(r);
 	json_end();
 }

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/out.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 /* ---- operations ---- */
 
@@ -31,7 +31,7 @@ static uint64_t comm_class(const struct report *r, uint64_t id)
 	return hash_u64(hash_u64(hash_u64(2, k->kind), k->name), (uint64_t)k->size) | 2;
 }
 
-static int by_time(const void *x, const void *y)
+static int by_operation_time(const void *x, const void *y)
 {
 	const struct op_line *a = *(const struct op_line *const *)x,
 			     *b = *(const struct op_line *const *)y;
@@ -75,15 +75,17 @@ static void op_line(const struct report *r, struct out_table *t, const struct op
 	out_cell(t, h->n ? out_time((double)hist_quantile(h, 0.99)) : "");
 	out_cell(t, h->n ? out_time((double)h->max) : "");
 	out_cell(t, out_rate((double)s->bytes, h->sum));
-	out_cell(t, r->g.life_ns > 0 ? out_percent(s->blocked_ns / r->g.life_ns) : "");
-	out_cell(t, s->async ? out_time(s->wait_ns) : "");
+	out_cell(t, r->g.life_ns > 0 && ops_blocked_known(s)
+			    ? out_percent(s->blocked_ns / r->g.life_ns)
+			    : "");
+	out_cell(t, s->waited ? out_time(s->wait_ns) : "");
 	free(comm);
 }
 
-static void operations(const struct report *r)
+static void print_operations(const struct report *r)
 {
 	static const char *const head[] = {"operation", "function", "communicator", "calls",
-		"bytes", "time", "median", "p99", "max", "rate", "of run", "in Wait"};
+		"bytes", "time", "median", "p99", "max", "rate", "of the run", "in Wait"};
 	struct table lines;
 	struct op_line **list;
 	struct out_table t;
@@ -110,7 +112,7 @@ static void operations(const struct report *r)
 	list = tool_alloc(lines.n * sizeof(struct op_line *));
 	for (uint32_t i = 0; i < lines.n; i++)
 		list[i] = table_at(&lines, i);
-	qsort(list, lines.n, sizeof(*list), by_time);
+	qsort(list, lines.n, sizeof(*list), by_operation_time);
 
 	out_heading("Operations (all ranks together, by time)");
 	out_table_begin(&t, 12, head, "lllrrrrrrrrr");
@@ -141,7 +143,7 @@ static char *from_where(struct report *r, const struct call *c)
 	return brief;
 }
 
-static void slowest(struct report *r)
+static void print_slowest_calls(struct report *r)
 {
 	static const char *const head[] = {"time", "step", "call", "bytes", "waited longest",
 		"came last", "after", "called from"};
@@ -162,8 +164,8 @@ static void slowest(struct report *r)
 		out_cell(&t, what);
 		out_cell(&t, call_bytes(&s->call) ? out_bytes((double)call_bytes(&s->call)) : "");
 		out_cell(&t, report_rank(r, s->call.rank));
-		out_cell(&t, s->ranks > 1 ? report_rank(r, s->last_rank) : "");
-		out_cell(&t, s->ranks > 1 ? out_time((double)s->behind) : "");
+		out_cell(&t, s->behind ? report_rank(r, s->last_rank) : "");
+		out_cell(&t, s->behind ? out_time((double)s->behind) : "");
 		out_cell(&t, from);
 		free(what);
 		free(from);
@@ -215,10 +217,10 @@ static void late_line(const struct report *r, struct out_table *t, const struct 
 	out_cell(t, out_percent(s.cost));
 }
 
-static void latest(const struct report *r)
+static void print_latest_ranks(const struct report *r)
 {
 	static const char *const head[] = {"communicator", "operations", "latest", "last in",
-		"behind", "at most", "anyone behind", "times differ by", "waiting"};
+		"behind", "at most", "any last rank", "times differ by", "waiting"};
 	const struct table *all = &r->g.late.comms;
 	const struct late_comm **list = tool_alloc((all->n + 1) * sizeof(*list));
 	unsigned n = 0;
@@ -252,7 +254,7 @@ static void latest(const struct report *r)
 
 void report_tables(struct report *r)
 {
-	operations(r);
-	slowest(r);
-	latest(r);
+	print_operations(r);
+	print_slowest_calls(r);
+	print_latest_ranks(r);
 }

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/intern.h"
-#include "tools/probe/out.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 #define LABEL 9 /* width of the words on the left */
 
-static void label(const char *word)
+static void print_label(const char *word)
 {
 	printf("%s%-*s%s", out_style(STYLE_FAINT), LABEL, word, out_plain());
 }
 
 /* "4 finished" or "3 running, 1 killed". */
-static char *states(const struct gather *g)
+static char *rank_states_text(const struct gather *g)
 {
 	unsigned n[RANK_STATES] = {0};
 	char *all = tool_strdup(""), *was;
@@ -42,9 +42,9 @@ static char *states(const struct gather *g)
 static void head_ranks(const struct report *r)
 {
 	const struct gather *g = &r->g;
-	char *state = states(g), *list = NULL;
+	char *state = rank_states_text(g), *list = NULL;
 
-	label("ranks");
+	print_label("ranks");
 	if (g->folders.n == 1) {
 		printf("%s", g->folders.dir[0].label);
 	} else {
@@ -81,7 +81,7 @@ static void head_steps(const struct report *r)
 		if (g->rank[i].last_step < least)
 			least = g->rank[i].last_step;
 	}
-	label("steps");
+	print_label("steps");
 	if (!g->calls)
 		printf("none");
 	else if (g->first_step == g->last_step)
@@ -112,8 +112,8 @@ static void head_calls(const struct report *r)
 		seen += g->folders.dir[i].meta.seen;
 		recorded += g->folders.dir[i].meta.recorded;
 	}
-	label("calls");
-	printf("%s, %s, %s moved", out_count(g->calls), out_plural(g->rows, "row", "rows"),
+	print_label("calls");
+	printf("%s, %s, %s of tensors", out_count(g->calls), out_plural(g->rows, "row", "rows"),
 		out_bytes((double)g->bytes));
 	if (seen > recorded)
 		printf("; %s of the %s made were not recorded", out_count(seen - recorded),
@@ -138,8 +138,10 @@ static void head_cost(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const bool share = g->life_ns >= 1e9 * g->folders.n;
-	double calls = 0, writer = 0, blocked = g->ops.rest.blocked_ns,
-	       apart = g->ops.rest.async_ns;
+	const struct op_stat *rest = &g->ops.rest;
+	double calls = 0, writer = 0, blocked = rest->blocked_ns, apart = rest->async_ns;
+	uint64_t unknown = rest->async - rest->waited, async = rest->async;
+	bool known = rest->calls && ops_blocked_known(rest);
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		calls += g->folders.dir[i].meta.own_calls_s;
@@ -150,27 +152,39 @@ static void head_cost(const struct report *r)
 
 		blocked += s->blocked_ns;
 		apart += s->async_ns;
+		async += s->async;
+		unknown += s->async - s->waited;
+		known |= ops_blocked_known(s);
 	}
-	for (unsigned i = 0; i < g->folders.n; i++)
+	for (unsigned i = 0; i < g->folders.n; i++) {
 		blocked += r->stuck.standing[i] ? (double)r->stuck.standing[i]->age : 0;
+		known |= r->stuck.standing[i] != NULL;
+	}
 	if (g->life_ns <= 0)
 		return;
-	label("time");
-	printf("%s of the run in these calls", out_percent(blocked / g->life_ns));
-	if (apart > 0)
-		printf(", %s%s in asynchronous ones (overlaps added up)",
+	print_label("time");
+	if (known || !async)
+		printf("%s of the run in these calls", out_percent(blocked / g->life_ns));
+	if (async) {
+		printf("%s%s%s in asynchronous ones (overlaps added up", known ? ", " : "",
 			out_time(apart / g->folders.n), g->folders.n > 1 ? " a rank" : "");
+		if (unknown)
+			printf("; how long was waited for %s%s is not known",
+				unknown == async ? "" : out_count(unknown),
+				unknown == async ? "them" : " of them");
+		putchar(')');
+	}
 	printf("; libprobe itself: %s%s in the job's threads, %s%s in its own\n",
 		own_time(g, calls * 1e9), share ? " of the run" : "", own_time(g, writer * 1e9),
 		share ? " of a core" : "");
 }
 
-static void head(const struct report *r)
+static void print_report_head(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const struct meta *m = &g->folders.dir[0].meta;
 
-	label("run");
+	print_label("run");
 	if (*g->folders.run) {
 		out_clean(g->folders.run);
 		fputs(", ", stdout);
@@ -182,11 +196,11 @@ static void head(const struct report *r)
 		printf("%s", out_date(m->clock_first_ns));
 	printf("; %s\n", g->folders.path);
 	if (*m->program) {
-		label("program");
+		print_label("program");
 		printf("%.*s%s\n", 240, m->program, strlen(m->program) > 240 ? " ..." : "");
 	}
 	for (unsigned i = 0; i < m->nlibraries; i++) {
-		label(m->libraries[i].name);
+		print_label(m->libraries[i].name);
 		fputs(strlen(m->libraries[i].name) >= LABEL ? " " : "", stdout);
 		out_clean(m->libraries[i].text);
 		putchar('\n');
@@ -197,7 +211,7 @@ static void head(const struct report *r)
 	head_cost(r);
 }
 
-static void findings(const struct report *r)
+static void print_findings(const struct report *r)
 {
 	static const enum style style[] = {STYLE_BAD, STYLE_WARN, STYLE_FAINT};
 
@@ -212,49 +226,6 @@ static void findings(const struct report *r)
 	}
 }
 
-/* ---- stacks ---- */
-
-/* One frame a line; of native ones the source line behind it. */
-static void frames(struct report *r, const struct stack_text *t, bool python, unsigned indent)
-{
-	const char *text = python ? t->python : t->native, *f;
-	char line[512] = "";
-	size_t n;
-
-	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
-		char *one = python ? tool_strndup(f, n) : stack_plain(f, n);
-
-		printf("%*s%s%-8s%s", (int)indent, "", out_style(STYLE_FAINT),
-			i	 ? ""
-			: python ? "python"
-				 : "native",
-			out_plain());
-		out_clean(one);
-		if (!python)
-			where_find(&r->stacks.where, (uint32_t)t->key.a, f, n, line, sizeof(line));
-		printf("%s%s\n", *line ? "  " : "", line);
-		free(one);
-	}
-}
-
-void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent)
-{
-	const struct stack_text *t = stacks_get(&r->stacks, rank, id);
-	char *brief;
-
-	if (r->with_stacks) {
-		frames(r, t, true, indent);
-		frames(r, t, false, indent);
-		return;
-	}
-	brief = stack_brief(&r->stacks, t, 4);
-	if (*brief) {
-		printf("%*s", (int)indent, "");
-		out_wrap(brief, indent, indent);
-	}
-	free(brief);
-}
-
 /* ---- open calls ---- */
 
 static const char *const why_text[] = {
@@ -263,9 +234,10 @@ static const char *const why_text[] = {
 	[ABSENT_PAST] = "left it already",
 	[ABSENT_ENDED] = "ended without entering it; last call",
 	[ABSENT_NO_DATA] = "no folder",
+	[ABSENT_UNREAD] = "not read",
 };
 
-static void absent(const struct report *r, const struct absent *a)
+static void print_absent_ranks(const struct report *r, const struct absent *a)
 {
 	char *who = out_ranks(a->rank, a->n), *what = NULL;
 
@@ -287,8 +259,8 @@ static void absent(const struct report *r, const struct absent *a)
 	free(what);
 }
 
-/* Whom each rank of a group sends to or receives from. */
-static void messages(const struct report *r, const struct stuck *s)
+/* The peer that each rank of a group sends to or receives from. */
+static void print_messages(const struct report *r, const struct stuck *s)
 {
 	unsigned n = 0;
 
@@ -307,7 +279,7 @@ static void messages(const struct report *r, const struct stuck *s)
 		printf("      and %u more (--top)\n", n - r->top);
 }
 
-static void stuck(struct report *r, const struct stuck *s)
+static void print_stuck_calls(struct report *r, const struct stuck *s)
 {
 	char *what = report_kind(r, s), *who = out_ranks(s->rank, s->n);
 
@@ -325,9 +297,9 @@ static void stuck(struct report *r, const struct stuck *s)
 	putchar('\n');
 	report_stack(r, s->sample->call.rank, s->sample->call.stack, 6);
 	if (s->n > 1 && s->sample->call.bits & CALL_P2P)
-		messages(r, s);
+		print_messages(r, s);
 	for (unsigned i = 0; i < s->nabsent; i++)
-		absent(r, &s->absent[i]);
+		print_absent_ranks(r, &s->absent[i]);
 	free(what);
 	free(who);
 }
@@ -338,7 +310,7 @@ void report_open(struct report *r)
 		return;
 	out_heading("Calls that were entered and not left");
 	for (unsigned i = 0; i < r->stuck.n && i < r->top; i++)
-		stuck(r, &r->stuck.stuck[i]);
+		print_stuck_calls(r, &r->stuck.stuck[i]);
 	if (r->stuck.n > r->top)
 		printf("  and %s like these (--top)\n",
 			out_plural(r->stuck.n - r->top, "more operation", "more operations"));
@@ -365,7 +337,7 @@ void report_bad(struct report *r)
 		report_rank(r, f->call.rank), f->out ? "output" : "input",
 		f->index == NO_NUMBER ? 0LL : (long long)f->index, what, f->dtype);
 	if (*f->shape)
-		printf(" %s", f->shape);
+		printf(" %s", strcmp(f->shape, "-") ? f->shape : "scalar");
 	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
 		out_count(f->infs));
 	/* Inf is among them: which of the two it was is seen here. */
@@ -392,7 +364,7 @@ void report_bad(struct report *r)
 	free(what);
 }
 
-static void left_out(const struct report *r)
+static void print_left_out(const struct report *r)
 {
 	const struct folders *f = &r->g.folders;
 
@@ -407,10 +379,11 @@ static void left_out(const struct report *r)
 
 void report_text(struct report *r)
 {
-	head(r);
-	findings(r);
+	print_report_head(r);
+	print_findings(r);
 	report_open(r);
 	report_bad(r);
+	step_numbers_text(&r->numbers);
 	report_tables(r);
-	left_out(r);
+	print_left_out(r);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "tools/probe/read/calls.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/table.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
 
 #define ENDS_MAX 2048u /* operations that are looked at in a folder */
 #define CALLS_MAX 65536u /* calls among which they are looked for */
@@ -29,8 +29,8 @@ struct host {
 	bool known;
 };
 
-/* Everybody waits for everybody in these. */
-static bool synchronises(uint32_t op)
+/* In these every rank waits for every other. */
+static bool is_synchronising_op(uint32_t op)
 {
 	static const char *const list[] = {
 		"all_reduce", "barrier", "all_gather", "all_to_all", "reduce_scatter"};
@@ -52,7 +52,7 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 	s.step_hi = hi;
 	s.keep_open = true;
 	for (unsigned k = 0; n < ENDS_MAX && k < CALLS_MAX && calls_next(&s, &c); k++) {
-		if (!c.comm || c.comm_seq == NO_NUMBER || !synchronises(c.op) ||
+		if (!c.comm || c.comm_seq == NO_NUMBER || !is_synchronising_op(c.op) ||
 			c.bits & (CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_NESTED |
 					 CALL_P2P))
 			continue;
@@ -81,7 +81,7 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-static int by_value(const void *x, const void *y)
+static int by_difference(const void *x, const void *y)
 {
 	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
 
@@ -89,7 +89,7 @@ static int by_value(const void *x, const void *y)
 }
 
 /* Sets the host's clock by the moments that are known already. */
-static bool align(struct host *h, const struct table *known)
+static bool align_host_clock(struct host *h, const struct table *known)
 {
 	int64_t *diff = tool_alloc((h->n + 1) * sizeof(*diff));
 	unsigned n = 0;
@@ -101,7 +101,7 @@ static bool align(struct host *h, const struct table *known)
 			diff[n++] = (int64_t)(h->moment[i].end - m->end);
 	}
 	if (n >= SHARED_MIN) {
-		qsort(diff, n, sizeof(*diff), by_value);
+		qsort(diff, n, sizeof(*diff), by_difference);
 		h->ahead = diff[n / 2];
 		h->known = true;
 	}
@@ -109,7 +109,7 @@ static bool align(struct host *h, const struct table *known)
 	return h->known;
 }
 
-static void learn(struct table *known, const struct host *h)
+static void learn_moments(struct table *known, const struct host *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
 		struct moment *m = table_get(known, h->moment[i].key.a, h->moment[i].key.b);
@@ -126,13 +126,13 @@ static void align_all(struct host *host, unsigned n)
 
 	table_init(&known, sizeof(struct moment), 1u << 20);
 	host[0].known = true;
-	learn(&known, &host[0]);
+	learn_moments(&known, &host[0]);
 	while (more) {
 		more = false;
 		for (unsigned i = 1; i < n; i++) {
-			if (host[i].known || !align(&host[i], &known))
+			if (host[i].known || !align_host_clock(&host[i], &known))
 				continue;
-			learn(&known, &host[i]);
+			learn_moments(&known, &host[i]);
 			more = true;
 		}
 	}

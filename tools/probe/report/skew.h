@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the clocks of the hosts are apart. Nobody leaves a collective like all_reduce before everybody has entered
+ * How far the clocks of the hosts are apart. No rank leaves a collective like all_reduce before every rank has entered
  * it, so all ranks leave it at nearly the same moment: the difference of these moments is that of the clocks.
  */
 #ifndef PROBE_TOOLS_SKEW_H

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 void slow_init(struct slow *s, unsigned max)
 {
@@ -17,7 +17,7 @@ void slow_free(struct slow *s)
 }
 
 /* Total, so that equal runs print the same. */
-static int by_time(const void *x, const void *y)
+static int by_call_duration(const void *x, const void *y)
 {
 	const struct call *a = &((const struct slow_call *)x)->call,
 			  *b = &((const struct slow_call *)y)->call;
@@ -29,7 +29,7 @@ static int by_time(const void *x, const void *y)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static void swap(struct slow *s, unsigned i, unsigned j)
+static void swap_slow_calls(struct slow *s, unsigned i, unsigned j)
 {
 	struct slow_call t = s->top[i];
 
@@ -37,9 +37,9 @@ static void swap(struct slow *s, unsigned i, unsigned j)
 	s->top[j] = t;
 }
 
-static bool shorter(const struct slow *s, unsigned i, unsigned j)
+static bool is_shorter_call(const struct slow *s, unsigned i, unsigned j)
 {
-	return by_time(&s->top[i], &s->top[j]) > 0;
+	return by_call_duration(&s->top[i], &s->top[j]) > 0;
 }
 
 void slow_add(struct slow *s, const struct slow_call *c)
@@ -51,8 +51,8 @@ void slow_add(struct slow *s, const struct slow_call *c)
 	if (s->n < s->max) {
 		i = s->n++;
 		s->top[i] = *c;
-		for (; i && shorter(s, i, (i - 1) / 2); i = (i - 1) / 2)
-			swap(s, i, (i - 1) / 2);
+		for (; i && is_shorter_call(s, i, (i - 1) / 2); i = (i - 1) / 2)
+			swap_slow_calls(s, i, (i - 1) / 2);
 		return;
 	}
 	s->top[0] = *c;
@@ -60,11 +60,11 @@ void slow_add(struct slow *s, const struct slow_call *c)
 		unsigned least = i;
 
 		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
-			if (k < s->n && shorter(s, k, least))
+			if (k < s->n && is_shorter_call(s, k, least))
 				least = k;
 		if (least == i)
 			break;
-		swap(s, i, least);
+		swap_slow_calls(s, i, least);
 		i = least;
 	}
 }
@@ -72,5 +72,5 @@ void slow_add(struct slow *s, const struct slow_call *c)
 void slow_sort(struct slow *s)
 {
 	if (s->n)
-		qsort(s->top, s->n, sizeof(*s->top), by_time);
+		qsort(s->top, s->n, sizeof(*s->top), by_call_duration);
 }

@@ -3,11 +3,11 @@
 #ifndef PROBE_TOOLS_SLOW_H
 #define PROBE_TOOLS_SLOW_H
 
-#include "tools/probe/report/meet.h"
+#include "tools/probe/join/meet.h"
 
 struct slow_call {
 	struct call call;
-	unsigned ranks; /* that took part; 1: a call of its own */
+	unsigned ranks; /* that took part; 1: a local call */
 	uint32_t last_rank; /* who came last, and how much later than the one who waited longest */
 	uint64_t behind;
 };

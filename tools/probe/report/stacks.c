@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/stacks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/read/csv.h"
-#include "spec/demangle.h"
-#include "tools/probe/tool.h"
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/tool.h"
 
 #define JOINT " <- "
 #define NAME_SHOWN 120
@@ -33,21 +34,21 @@ void stacks_free(struct stacks *s)
 	where_free(&s->where);
 }
 
-static void look(struct stack_text *t, const char *dir, uint64_t id)
+static void look_up_stack(struct stack_text *t, const char *dir, uint64_t id)
 {
 	char *path = tool_format("%s/stack_info.csv", dir);
 	struct csv c;
 	uint64_t v;
 
 	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
-		int of = csv_column(&c, "stack_id"), py = csv_column(&c, "python_stack");
-		int native = csv_column(&c, "native_stack");
+		int col[STACK_COLUMNS];
 
+		csv_find_columns(&c, STACK_HEADER, col);
 		while (!t->python && csv_next(&c)) {
-			if (!csv_u64(csv_at(&c, of), &v) || v != id)
+			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &v) || v != id)
 				continue;
-			t->python = tool_strndup(csv_at(&c, py)->s, csv_at(&c, py)->n);
-			t->native = tool_strndup(csv_at(&c, native)->s, csv_at(&c, native)->n);
+			t->python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
+			t->native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
 		}
 	}
 	csv_close(&c);
@@ -63,9 +64,9 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 	if (t->looked)
 		return t;
 	t->looked = true;
-	look(t, s->g->folders.dir[rank].path, id);
+	look_up_stack(t, s->g->folders.dir[rank].path, id);
 	if (!t->python && s->g->rank[rank].overlay.path)
-		look(t, s->g->rank[rank].overlay.path, id);
+		look_up_stack(t, s->g->rank[rank].overlay.path, id);
 	if (!t->python) {
 		t->python = tool_strdup("");
 		t->native = tool_strdup("");
@@ -112,7 +113,7 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 	return all;
 }
 
-static bool begins(const char *f, size_t n, const char *word)
+static bool frame_begins_with(const char *f, size_t n, const char *word)
 {
 	return n >= strlen(word) && memcmp(f, word, strlen(word)) == 0;
 }
@@ -124,18 +125,15 @@ static bool is_start(const char *f, size_t n)
 	const char *name = bang ? bang + 1 : f;
 	size_t len = n - (size_t)(name - f);
 
-	return begins(name, len, "__libc_start") || begins(name, len, "_start+");
+	return frame_begins_with(name, len, "__libc_start") ||
+	       frame_begins_with(name, len, "_start+");
 }
 
-/* The frame's function, a C++ name without its arguments. bang, plus: the marks around it. */
-static char *function_name(const char *bang, const char *plus)
+/* The frame's function. bang, plus: the marks around it. */
+static char *frame_function_name(const char *bang, const char *plus)
 {
-	char *name = tool_strndup(bang + 1, (size_t)(plus - bang - 1)), plain[1024];
+	char *name = tool_strndup(bang + 1, (size_t)(plus - bang - 1));
 
-	if (strncmp(name, "_Z", 2) == 0 && demangle(name, plain, sizeof(plain), NULL) > 0) {
-		free(name);
-		name = tool_strdup(plain);
-	}
 	/* Lambdas in templates have names of a page. */
 	if (strlen(name) > NAME_SHOWN)
 		strcpy(name + NAME_SHOWN - 3, "...");
@@ -149,14 +147,14 @@ char *stack_plain(const char *f, size_t n)
 
 	if (!bang || !plus || plus < bang)
 		return tool_strndup(f, n);
-	name = function_name(bang, plus);
+	name = frame_function_name(bang, plus);
 	all = tool_format("%.*s%s%.*s", (int)(bang + 1 - f), f, name, (int)(f + n - plus), plus);
 	free(name);
 	return all;
 }
 
 /* "module!function+0x1f" without what only machines read. */
-char *stack_one(struct stacks *s, const struct stack_text *t, const char *f, size_t n)
+char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *f, size_t n)
 {
 	char line[LINE_MAX];
 	const char *bang = memchr(f, '!', n), *plus = memrchr(f, '+', n), *slash;
@@ -166,7 +164,7 @@ char *stack_one(struct stacks *s, const struct stack_text *t, const char *f, siz
 	where_find(&s->where, (uint32_t)t->key.a, f, n, line, sizeof(line));
 	slash = strrchr(line, '/');
 
-	char *name = function_name(bang, plus);
+	char *name = frame_function_name(bang, plus);
 	char *one = *line ? tool_format("%s (%s)", name, slash ? slash + 1 : line)
 			  : tool_format("%s (%.*s)", name, (int)(bang - f), f);
 
@@ -175,7 +173,7 @@ char *stack_one(struct stacks *s, const struct stack_text *t, const char *f, siz
 }
 
 /* "path/file.py:12 function" in the order of the others. */
-static char *python_one(const char *f, size_t n)
+static char *brief_python_frame(const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n),
 		   *slash = space ? memrchr(f, '/', (size_t)(space - f)) : NULL;
@@ -191,29 +189,28 @@ static char *python_one(const char *f, size_t n)
  * A frame of an installed package or of Python's own library. People look for the line of their program, which is
  * behind five frames of the framework where a gradient is reduced.
  */
-static bool of_library(const char *f, size_t n)
+static bool is_library_frame(const char *f, size_t n)
 {
 	static const char *const part[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
 
 	for (unsigned i = 0; i < sizeof(part) / sizeof(*part); i++)
 		if (memmem(f, n, part[i], strlen(part[i])))
 			return true;
-	return begins(f, n, "<frozen ");
+	return frame_begins_with(f, n, "<frozen ");
 }
 
-/* Index of the innermost frame of the program itself; 0 where there is none. */
-static unsigned own_frame(const char *text)
+unsigned stack_own_frame(const char *text)
 {
 	const char *f;
 	size_t n;
 
 	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++)
-		if (!of_library(f, n))
+		if (!is_library_frame(f, n))
 			return i;
 	return 0;
 }
 
-static void join(char **all, const char *joint, char *one)
+static void join_text(char **all, const char *joint, char *one)
 {
 	char *was = *all;
 
@@ -225,22 +222,47 @@ static void join(char **all, const char *joint, char *one)
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 {
 	const char *text = *t->python ? t->python : t->native, *f;
-	unsigned first = *t->python ? own_frame(text) : 0;
+	unsigned first = *t->python ? stack_own_frame(text) : 0;
 	char *all = tool_strdup("");
 	size_t n;
 
 	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
 		if (!*t->python && is_start(f, n))
 			break;
-		join(&all, JOINT,
+		join_text(&all, JOINT,
 			i == frames  ? tool_strdup("...")
-			: *t->python ? python_one(f, n)
-				     : stack_one(s, t, f, n));
+			: *t->python ? brief_python_frame(f, n)
+				     : brief_stack_frame(s, t, f, n));
 		if (i == frames)
 			break;
 	}
 	/* What the program called there: backward() and step() issue different collectives. */
 	if (first && (f = stack_frame(text, first - 1, &n)))
-		join(&all, ", through ", python_one(f, n));
+		join_text(&all, ", through ", brief_python_frame(f, n));
 	return all;
+}
+
+bool stack_line(
+	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line)
+{
+	const char *text = *t->python ? t->python : t->native, *f, *space;
+	char buf[LINE_MAX], *colon;
+	size_t n;
+
+	f = stack_frame(text, *t->python ? stack_own_frame(text) : 0, &n);
+	if (!f)
+		return false;
+	if (*t->python) {
+		space = memrchr(f, ' ', n);
+		snprintf(buf, sizeof(buf), "%.*s", (int)(space ? space - f : (long)n), f);
+	} else {
+		where_find(&s->where, (uint32_t)t->key.a, f, n, buf, sizeof(buf));
+	}
+	colon = strrchr(buf, ':');
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return false;
+	*line = (unsigned)strtoul(colon + 1, NULL, 10);
+	*colon = 0;
+	snprintf(file, cap, "%s", buf);
+	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks behind stack ids, from stack_info.csv of each rank. Read when asked for, then kept. */
+/* The stacks behind stack ids, from stack_info.csv of each rank. Read at first use, then kept. */
 #ifndef PROBE_TOOLS_STACKS_H
 #define PROBE_TOOLS_STACKS_H
 
@@ -37,9 +37,16 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 /* A native frame with a readable C++ name: module!ns::Class::function+0x1f. malloc'd. */
 char *stack_plain(const char *f, size_t n);
 /* One frame for people: "main (train.c:58)". malloc'd. */
-char *stack_one(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
+char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
 
 /* The n-th frame of a text, or NULL. *len: its length. */
 const char *stack_frame(const char *text, unsigned n, size_t *len);
+
+/* Index of the innermost frame of the program itself in a Python stack; 0 where there is none. */
+unsigned stack_own_frame(const char *text);
+
+/* File and line: the line of the program that made the call. false: not known. */
+bool stack_line(
+	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 #define GROUPS_MAX 4096u /* further ones are counted only */
 
@@ -34,7 +34,7 @@ static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 	(*rank)[(*n)++] = r;
 }
 
-static void put(
+static void put_stuck_call(
 	struct stuck_list *l, const struct gather *g, const struct open_call *c, uint32_t *last)
 {
 	const struct rank_dir *d = &g->folders.dir[c->call.rank];
@@ -105,15 +105,7 @@ static void add_absent(struct stuck *s, const struct absent *now, int rank)
 	add_rank(&a->rank, &a->n, &a->cap, rank);
 }
 
-static bool listed(const struct gather *g, int rank)
-{
-	for (unsigned i = 0; i < g->nasked; i++)
-		if (g->all_ranks[i] == rank)
-			return true;
-	return false;
-}
-
-static void look_for(struct stuck_list *l, const struct gather *g, struct stuck *s, int rank)
+static void look_for_rank(struct stuck_list *l, const struct gather *g, struct stuck *s, int rank)
 {
 	int i = gather_index(g, rank);
 	const struct call *op = &s->sample->call;
@@ -126,9 +118,9 @@ static void look_for(struct stuck_list *l, const struct gather *g, struct stuck 
 		if (s->rank[k] == rank)
 			return;
 	if (i < 0) {
-		/* It is there, only not asked for (--rank). */
-		if (!listed(g, rank))
-			add_absent(s, &now, rank);
+		if (gather_has_folder(g, rank))
+			now.why = ABSENT_UNREAD;
+		add_absent(s, &now, rank);
 		return;
 	}
 	d = &g->folders.dir[i];
@@ -143,7 +135,8 @@ static void look_for(struct stuck_list *l, const struct gather *g, struct stuck 
 	} else {
 		const struct rank_info *r = &g->rank[i];
 
-		now.why = d->state == RANK_FINISHED ? ABSENT_ENDED : ABSENT_NEVER;
+		now.why = d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ? ABSENT_ENDED
+										  : ABSENT_NEVER;
 		now.last = r->last.rows ? &r->last : NULL;
 		until = d->state == RANK_RUNNING ? g->opens.now : g->until_ns;
 		if (now.last && until > now.last->start + now.last->dur)
@@ -158,10 +151,12 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 
 	if (c && c->member)
 		for (unsigned i = 0; i < c->nmember; i++)
-			look_for(l, g, s, c->member[i]);
+			look_for_rank(l, g, s, c->member[i]);
+	for (unsigned i = 0; i < s->nabsent; i++)
+		s->knows |= s->absent[i].why != ABSENT_UNREAD;
 }
 
-/* Calls of a process that ended properly hold nobody up; of the others the one that was entered last is the innermost. */
+/* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
 static void find_standing(struct stuck_list *l, const struct gather *g)
 {
 	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
@@ -175,7 +170,7 @@ static void find_standing(struct stuck_list *l, const struct gather *g)
 	}
 }
 
-/* Operations with somebody missing before others, then the oldest. */
+/* Operations with a missing rank before others, then the oldest. */
 static int by_weight(const void *x, const void *y)
 {
 	const struct stuck *a = x, *b = y;
@@ -200,7 +195,7 @@ void stuck_find(struct stuck_list *l, const struct gather *g)
 	*l = (struct stuck_list){0};
 	find_standing(l, g);
 	for (unsigned i = 0; i < g->opens.n; i++)
-		put(l, g, &g->opens.call[i], &last);
+		put_stuck_call(l, g, &g->opens.call[i], &last);
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->stuck[i].joined)
 			find_absent(l, g, &l->stuck[i]);
@@ -222,8 +217,8 @@ void stuck_free(struct stuck_list *l)
 	free(l->standing);
 }
 
-/* Somebody is missing who is not held up himself. */
-static bool somebody_missing(const struct stuck *s)
+/* A rank is missing that is not held up itself. */
+static bool has_missing_rank(const struct stuck *s)
 {
 	for (unsigned k = 0; k < s->nabsent; k++)
 		if (s->absent[k].why == ABSENT_NEVER || s->absent[k].why == ABSENT_ENDED ||
@@ -232,7 +227,7 @@ static bool somebody_missing(const struct stuck *s)
 	return false;
 }
 
-static bool anybody_stands(const struct stuck_list *l, const struct gather *g)
+static bool has_standing_rank(const struct stuck_list *l, const struct gather *g)
 {
 	for (unsigned i = 0; i < g->folders.n; i++)
 		if (l->standing[i])
@@ -244,16 +239,16 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 {
 	const struct stuck *async = NULL, *other = NULL;
 
-	if (!anybody_stands(l, g))
+	if (!has_standing_rank(l, g))
 		return NULL;
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct stuck *s = &l->stuck[i];
 
 		if (s->sample->ended_ok)
 			continue;
-		if (!s->async && somebody_missing(s))
+		if (!s->async && has_missing_rank(s))
 			return s;
-		if (s->async && !async && somebody_missing(s))
+		if (s->async && !async && has_missing_rank(s))
 			async = s;
 		if (!s->async && !other)
 			other = s;

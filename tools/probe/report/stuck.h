@@ -14,6 +14,7 @@ enum absent_why {
 	ABSENT_PAST, /* it has left the operation already */
 	ABSENT_ENDED, /* it has not come, and its process has finished */
 	ABSENT_NO_DATA, /* there is no folder of it */
+	ABSENT_UNREAD, /* its folder was not read */
 };
 
 /* Ranks of the communicator that are not in the operation, for one reason. */
@@ -32,11 +33,12 @@ struct stuck {
 	const struct open_call *sample; /* the oldest */
 	uint64_t age_min, age_max;
 	bool joined; /* a collective: who is absent is known */
-	bool async; /* started only, nobody stands in it */
+	bool async; /* started only, no thread stands in it */
 	int *rank; /* world ranks, or -1 - index of a folder without rank */
 	unsigned n, cap;
 	struct absent *absent;
 	unsigned nabsent, cap_absent;
+	bool knows; /* what one of the absent ranks does */
 };
 
 struct stuck_list {
@@ -53,7 +55,7 @@ bool stuck_alike(const struct open_call *a, const struct open_call *b);
 void stuck_find(struct stuck_list *l, const struct gather *g);
 void stuck_free(struct stuck_list *l);
 
-/* The group whose absent ranks explain the others: somebody is missing who stands in nothing. NULL: there is none. */
+/* The group whose absent ranks explain the others: a rank is missing that stands in nothing. NULL: there is none. */
 const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g);
 
 #endif

@@ -12,11 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/probe/cli.h"
-#include "tools/probe/out.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/out.h"
 #include "tools/probe/run/preload.h"
+#include "tools/probe/run/sanitizer.h"
 #include "tools/probe/run/stubs.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
 	"usage: probe check [--json] [--] [CMD [ARGUMENT...]]\n"
@@ -27,7 +28,7 @@ static const char help[] =
 	"others were not.\n"
 	"A few steps of the job are enough. Without a command: what libprobe.so exports.\n"
 	"\n"
-	"      --all           names every function, also of libraries that were not loaded\n"
+	"  -a, --all           names every function, also of libraries that were not loaded\n"
 	"      --json          the same as JSON\n"
 	"      --color WHEN    auto, always or never\n"
 	"\n"
@@ -73,9 +74,10 @@ static void remove_folder(const char *dir)
 }
 
 /* Runs the command and waits for it; errors of starting it end the child with 127. */
-static int run(char *const *argv, const char *library, const char *dir, bool quiet)
+static int run_checked_command(char *const *argv, const char *library, const char *dir, bool quiet)
 {
-	char *stubs = stubs_for(library, argv[0], NULL), *value = preload_value(library, stubs);
+	char *stubs = stubs_for(library, argv[0], NULL), *runtime = sanitizer_of(argv[0]);
+	char *value = preload_value(library, stubs, runtime);
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, intr, quit;
 	int status = 0;
 	pid_t pid;
@@ -102,6 +104,7 @@ static int run(char *const *argv, const char *library, const char *dir, bool qui
 		_exit(127);
 	}
 	free(value);
+	free(runtime);
 	free(stubs);
 	if (pid < 0) {
 		tool_error("check: fork: %s", strerror(errno));
@@ -119,7 +122,7 @@ static int list_exports(struct check *k)
 {
 	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
 
-	run(self, k->library, k->dir, true);
+	run_checked_command(self, k->library, k->dir, true);
 	checked_read(&k->seen, k->dir);
 	if (!k->seen.functions.n) {
 		k->exports = exports_of(k->library, &k->nexports);
@@ -133,9 +136,30 @@ static int list_exports(struct check *k)
 	return STATUS_DONE;
 }
 
+static void say_nothing(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* As the job will read it, but for what its launcher changes. The job itself says what is wrong with it. */
+static void read_config(struct check *k)
+{
+	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");
+	char *cwd = tool_absolute("."),
+	     *file = named && *named ? tool_strdup(named)
+				     : config_find("probe.yaml", preload_beside());
+
+	config_load(&k->cfg, file, environ, cwd, say_nothing, NULL);
+	k->off = k->cfg.disable && off && *off;
+	free(file);
+	free(cwd);
+}
+
 static int check_command(struct check *k, char **argv)
 {
 	char *path = preload_command(argv[0]);
+	int status;
 
 	if (!path) {
 		tool_error("check: %s: command not found", argv[0]);
@@ -143,10 +167,16 @@ static int check_command(struct check *k, char **argv)
 	}
 	free(path);
 	k->argv = (const char *const *)argv;
+	read_config(k);
 	k->obstacle = preload_obstacle(k->argv);
-	k->status = run(argv, k->library, k->dir, false);
+	k->runtime = sanitizer_of(argv[0]);
+	if (!k->obstacle)
+		k->obstacle = sanitizer_behind(k->argv);
+	k->status = run_checked_command(argv, k->library, k->dir, false);
 	checked_read(&k->seen, k->dir);
-	return check_show(k);
+	status = check_show(k);
+	config_free(&k->cfg);
+	return status;
 }
 
 int verb_check(int argc, char **argv)
@@ -192,6 +222,7 @@ int verb_check(int argc, char **argv)
 	remove_folder(k.dir);
 	checked_free(&k.seen);
 	free(k.obstacle);
+	free(k.runtime);
 	free(k.library);
 	free(k.dir);
 	return tool_finish(status);

@@ -2,6 +2,7 @@
 #ifndef PROBE_TOOLS_CHECK_H
 #define PROBE_TOOLS_CHECK_H
 
+#include "config/config.h"
 #include "tools/probe/run/checked.h"
 
 /* One `probe check` run. */
@@ -9,10 +10,13 @@ struct check {
 	char *library, *dir;
 	const char *const *argv; /* of the command */
 	char *obstacle; /* why the preload cannot work there; NULL: none is known */
+	char *runtime; /* of a sanitizer, put before the library; NULL: none */
 	int status; /* of the command, as waitpid() gave it */
 	struct checked seen;
-	char **exports; /* where the library says nothing of itself */
+	char **exports; /* where the library does not describe itself */
 	unsigned nexports;
+	struct config cfg; /* of a job started from here */
+	bool off; /* PROBE_DISABLE is set */
 	bool all, json;
 };
 

@@ -5,11 +5,12 @@
 #include <sys/wait.h>
 
 #include "base/hash.h"
+#include "config/config_value.h"
 #include "tools/probe/run/check.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/json.h"
-#include "tools/probe/out.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
 
 #define NAMES_MAX 24 /* of one kind, without --all */
 
@@ -20,30 +21,31 @@ struct library {
 };
 
 /* What can be said of a function. */
-enum verdict { V_CALLED, V_IDLE, V_SKIPPED, V_MISSING };
+enum verdict { V_CALLED, V_IDLE, V_SKIPPED, V_REFUSED, V_MISSING };
 
-static enum verdict verdict(const struct checked_function *f)
+static enum verdict verdict_of(const struct checked_function *f)
 {
 	if (f->hits)
 		return V_CALLED;
 	return f->state == CHECKED_OK	     ? V_IDLE
 	       : f->state == CHECKED_SKIPPED ? V_SKIPPED
+	       : f->state == CHECKED_REFUSED ? V_REFUSED
 					     : V_MISSING;
 }
 
-static const struct checked_function *function(const struct check *k, uint32_t i)
+static const struct checked_function *checked_function_at(const struct check *k, uint32_t i)
 {
 	return table_at(&k->seen.functions, i);
 }
 
-static struct library *libraries(const struct check *k, unsigned *n)
+static struct library *count_libraries(const struct check *k, unsigned *n)
 {
 	struct library *list = NULL;
 	unsigned cap = 0;
 
 	*n = 0;
 	for (uint32_t i = 0; i < k->seen.functions.n; i++) {
-		const struct checked_function *f = function(k, i);
+		const struct checked_function *f = checked_function_at(k, i);
 		unsigned at = 0;
 
 		while (at < *n && list[at].name != f->lib)
@@ -70,7 +72,7 @@ static bool is_twin(const struct check *k, const struct checked_function *f)
 			? table_find(&k->seen.functions, hash_str(0, name + 1), hash_str(1, lib))
 			: NULL;
 
-	return base && verdict(base) == verdict(f);
+	return base && verdict_of(base) == verdict_of(f);
 }
 
 /* ---- problems ---- */
@@ -80,20 +82,20 @@ static uint64_t all_hits(const struct check *k)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < k->seen.functions.n; i++)
-		n += function(k, i)->hits;
+		n += checked_function_at(k, i)->hits;
 	return n;
 }
 
-static unsigned found(const struct check *k)
+static unsigned count_found_functions(const struct check *k)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < k->seen.functions.n; i++)
-		n += function(k, i)->found;
+		n += checked_function_at(k, i)->found;
 	return n;
 }
 
-static char *ended(int status)
+static char *ending_text(int status)
 {
 	if (WIFSIGNALED(status))
 		return tool_format("the command was killed by signal %d (%s): a process that does "
@@ -104,18 +106,50 @@ static char *ended(int status)
 	return NULL;
 }
 
-static char *problem(const struct check *k)
+/* Why none of the calls would be recorded, though libprobe sees them. NULL: some would. */
+static char *nothing_recorded(const struct check *k)
+{
+	const struct checked *c = &k->seen;
+	uint64_t record = 0;
+	bool told = true, chosen = false;
+	char ranks[256];
+
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct checked_process *p = &c->process[i];
+
+		told &= p->told;
+		record += p->record;
+		chosen |= p->record && (p->rank < 0 || !k->cfg.rank.n ||
+					       ranges_contain(&k->cfg.rank, (uint64_t)p->rank));
+	}
+	if (!told || chosen)
+		return NULL;
+	if (!record)
+		return tool_strdup("nothing will be recorded: of the functions that were called "
+				   "the list of functions (wrap_ops) names none");
+	config_format(&k->cfg, config_key_find("rank", 4, false), ranks, sizeof(ranks));
+	return tool_format("nothing will be recorded: the setting rank: %s names none of the "
+			   "ranks that made calls",
+		ranks);
+}
+
+static char *problem_text(const struct check *k)
 {
 	if (WIFEXITED(k->status) && WEXITSTATUS(k->status) == 127)
 		return tool_format("%s could not be started", k->argv[0]);
-	if (!k->seen.n && k->obstacle)
-		return tool_format("libprobe.so was loaded into no process: %s", k->obstacle);
+	/* What the program starts may have been reached all the same, and have had nothing to record. */
+	if (k->obstacle && !count_found_functions(k))
+		return tool_format(
+			"libprobe.so records nothing of %s: %s", k->argv[0], k->obstacle);
+	if (k->cfg.disable)
+		return tool_format("nothing will be recorded: %s",
+			k->off ? "PROBE_DISABLE is set" : "disable is set in probe.yaml");
 	if (!k->seen.n)
 		return tool_strdup("libprobe.so was loaded into no process that ended properly: "
 				   "was the environment cleared on the "
 				   "way (env -i, sudo, ssh, a container)? A script may also have "
 				   "set LD_PRELOAD anew");
-	if (!found(k))
+	if (!count_found_functions(k))
 		return tool_strdup(
 			"none of the libraries was loaded: the program is linked statically "
 			"against them, or uses one "
@@ -125,13 +159,13 @@ static char *problem(const struct check *k)
 				   "through libprobe: the program ended "
 				   "too early, or calls them inside the library, or loaded it with "
 				   "RTLD_DEEPBIND");
-	return NULL;
+	return nothing_recorded(k);
 }
 
 /* ---- text ---- */
 
 /* Processes by program: "4 x /path/train". */
-static void processes(const struct check *k)
+static void print_processes(const struct check *k)
 {
 	const struct checked *c = &k->seen;
 	bool *done = tool_alloc(c->n);
@@ -167,15 +201,15 @@ static int by_hits(const void *x, const void *y)
 }
 
 /* Names of one verdict in one paragraph, with an introduction. */
-static void names(const struct check *k, const struct checked_function *const *list, unsigned n,
-	enum verdict v, const char *lead)
+static void print_verdict_names(const struct check *k, const struct checked_function *const *list,
+	unsigned n, enum verdict v, const char *lead)
 {
 	unsigned max = k->all ? UINT32_MAX : NAMES_MAX;
 	char *all = tool_strdup(""), *was;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (verdict(list[i]) != v || is_twin(k, list[i]))
+		if (verdict_of(list[i]) != v || is_twin(k, list[i]))
 			continue;
 		if (count++ >= max)
 			continue;
@@ -194,7 +228,7 @@ static void names(const struct check *k, const struct checked_function *const *l
 	free(all);
 }
 
-static void called(const struct checked_function *const *list, unsigned n)
+static void print_called(const struct checked_function *const *list, unsigned n)
 {
 	static const char *const head[] = {"function", "calls", "real function in", ""};
 	struct out_table t;
@@ -202,7 +236,9 @@ static void called(const struct checked_function *const *list, unsigned n)
 
 	out_table_begin(&t, 4, head, "lrll");
 	for (unsigned i = 0; i < n; i++) {
-		if (verdict(list[i]) != V_CALLED && !*list[i]->note)
+		enum verdict v = verdict_of(list[i]);
+
+		if (v != V_CALLED && (v == V_REFUSED || !*list[i]->note))
 			continue;
 		any = true;
 		out_cell(&t, intern_name(list[i]->name));
@@ -225,26 +261,58 @@ static void show_library(const struct check *k, const struct library *l)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < k->seen.functions.n; i++)
-		if (function(k, i)->lib == l->name)
-			list[n++] = function(k, i);
+		if (checked_function_at(k, i)->lib == l->name)
+			list[n++] = checked_function_at(k, i);
 	qsort(list, n, sizeof(*list), by_hits);
 	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_name(l->name), out_plain());
 	if (!l->found && !l->hits) {
 		printf("%u functions exported; no loaded library defines them\n", l->n);
 		if (k->all)
-			names(k, list, n, V_MISSING, "not found");
+			print_verdict_names(k, list, n, V_MISSING, "not found");
 	} else {
 		printf("%u functions exported, %u found, %u called, %s\n", l->n, l->found,
 			l->called, out_plural(l->hits, "call", "calls"));
-		called(list, n);
-		names(k, list, n, V_IDLE, "found and never called");
-		names(k, list, n, V_SKIPPED, "not in the list, so not recorded");
-		names(k, list, n, V_MISSING, "not defined by any loaded library");
+		print_called(list, n);
+		print_verdict_names(k, list, n, V_IDLE, "found and never called");
+		print_verdict_names(k, list, n, V_SKIPPED, "not in the list, so not recorded");
+		print_verdict_names(k, list, n, V_REFUSED,
+			"listed, and not recorded: how they are called is not known");
+		print_verdict_names(k, list, n, V_MISSING, "not defined by any loaded library");
 	}
 	free(list);
 }
 
-static void text(const struct check *k, const char *wrong, const char *end)
+/* What libprobe knows of libraries from outside their interfaces. Without --all: what this program depended on. */
+static void print_layout_facts(const struct check *k, bool all)
+{
+	static const char *const head[] = {"layout fact", "state", "of", "verified by"};
+	struct out_table t;
+	unsigned shown = 0;
+
+	for (unsigned i = 0; i < k->seen.nfact; i++)
+		shown += all || strcmp(k->seen.fact[i].state, "unseen");
+	if (!shown)
+		return;
+	out_table_begin(&t, 4, head, "llll");
+	for (unsigned i = 0; i < k->seen.nfact; i++) {
+		const struct checked_fact *f = &k->seen.fact[i];
+		bool failed = strcmp(f->state, "failed") == 0;
+
+		if (!all && strcmp(f->state, "unseen") == 0)
+			continue;
+		out_cell(&t, f->name);
+		out_cell(&t, f->state);
+		out_cell(&t, f->versions);
+		out_cell(&t, failed ? f->off : f->verified_by);
+	}
+	out_table_end(&t);
+	for (unsigned i = 0; i < k->seen.nfact; i++)
+		if (strcmp(k->seen.fact[i].state, "failed") == 0)
+			printf("note: %s does not hold for this program's library; off is: %s\n",
+				k->seen.fact[i].name, k->seen.fact[i].off);
+}
+
+static void print_check_text(const struct check *k, const char *wrong, const char *end)
 {
 	struct library *lib;
 	unsigned n;
@@ -252,8 +320,8 @@ static void text(const struct check *k, const char *wrong, const char *end)
 	printf("%slibprobe.so %s%s\n", out_style(STYLE_HEAD), k->library, out_plain());
 	if (k->seen.n)
 		printf("loaded into %s:\n", out_plural(k->seen.n, "process", "processes"));
-	processes(k);
-	lib = libraries(k, &n);
+	print_processes(k);
+	lib = count_libraries(k, &n);
 	for (unsigned i = 0; i < n; i++)
 		if (lib[i].found || lib[i].hits)
 			show_library(k, &lib[i]);
@@ -261,6 +329,7 @@ static void text(const struct check *k, const char *wrong, const char *end)
 		if (!lib[i].found && !lib[i].hits)
 			show_library(k, &lib[i]);
 	free(lib);
+	print_layout_facts(k, k->all);
 	if (k->seen.unreadable)
 		printf("%s could not be read\n",
 			out_plural(k->seen.unreadable, "process' word", "processes' words"));
@@ -270,6 +339,10 @@ static void text(const struct check *k, const char *wrong, const char *end)
 		printf("note: ");
 		out_wrap(k->seen.note[i], 6, 6);
 	}
+	if (k->runtime)
+		printf("note: the program is built with AddressSanitizer, whose runtime must come "
+		       "first: LD_PRELOAD=%s:%s, as `probe run` does\n",
+			k->runtime, k->library);
 	if (!wrong && k->obstacle)
 		printf("note: %s\n", k->obstacle);
 	if (wrong) {
@@ -285,11 +358,11 @@ static void text(const struct check *k, const char *wrong, const char *end)
 
 static void json_functions(const struct check *k)
 {
-	static const char *const state[] = {"missing", "skipped", "ok"};
+	static const char *const state[] = {"missing", "refused", "skipped", "ok"};
 
 	json_list("functions");
 	for (uint32_t i = 0; i < k->seen.functions.n; i++) {
-		const struct checked_function *f = function(k, i);
+		const struct checked_function *f = checked_function_at(k, i);
 
 		json_object(NULL);
 		json_string("name", intern_name(f->name));
@@ -303,7 +376,24 @@ static void json_functions(const struct check *k)
 	json_end();
 }
 
-static void json(const struct check *k, const char *wrong)
+static void json_layout_facts(const struct check *k)
+{
+	json_list("layout_facts");
+	for (unsigned i = 0; i < k->seen.nfact; i++) {
+		const struct checked_fact *f = &k->seen.fact[i];
+
+		json_object(NULL);
+		json_string("name", f->name);
+		json_string("state", f->state);
+		json_string("versions", f->versions);
+		json_string("verified_by", f->verified_by);
+		json_string("off", f->off);
+		json_end();
+	}
+	json_end();
+}
+
+static void print_check_json(const struct check *k, const char *wrong)
 {
 	struct library *lib;
 	unsigned n;
@@ -322,7 +412,7 @@ static void json(const struct check *k, const char *wrong)
 		json_end();
 	}
 	json_end();
-	lib = libraries(k, &n);
+	lib = count_libraries(k, &n);
 	json_list("libraries");
 	for (unsigned i = 0; i < n; i++) {
 		json_object(NULL);
@@ -336,6 +426,7 @@ static void json(const struct check *k, const char *wrong)
 	json_end();
 	free(lib);
 	json_functions(k);
+	json_layout_facts(k);
 	json_list("exports");
 	for (unsigned i = 0; i < k->nexports; i++)
 		json_string(NULL, k->exports[i]);
@@ -350,12 +441,12 @@ static void json(const struct check *k, const char *wrong)
 
 int check_show(const struct check *k)
 {
-	char *wrong = problem(k), *end = ended(k->status);
+	char *wrong = problem_text(k), *end = ending_text(k->status);
 
 	if (k->json)
-		json(k, wrong);
+		print_check_json(k, wrong);
 	else
-		text(k, wrong, end);
+		print_check_text(k, wrong, end);
 
 	int status = wrong ? STATUS_PROBLEM : STATUS_DONE;
 
@@ -370,7 +461,7 @@ static void export_paragraph(const struct check *k, uint32_t lib, unsigned total
 	char *all = tool_strdup(""), *was;
 
 	for (uint32_t i = 0; i < k->seen.functions.n; i++) {
-		const struct checked_function *f = function(k, i);
+		const struct checked_function *f = checked_function_at(k, i);
 		bool out = f->state == CHECKED_SKIPPED;
 
 		if (f->lib != lib || is_twin(k, f))
@@ -392,13 +483,14 @@ void check_show_exports(const struct check *k)
 	unsigned n;
 
 	if (k->json) {
-		json(k, NULL);
+		print_check_json(k, NULL);
 		return;
 	}
-	lib = libraries(k, &n);
+	lib = count_libraries(k, &n);
 	for (unsigned i = 0; i < n; i++)
 		export_paragraph(k, lib[i].name, lib[i].n);
 	free(lib);
+	print_layout_facts(k, true);
 	for (unsigned i = 0; i < k->nexports; i++)
 		puts(k->exports[i]);
 }

@@ -5,19 +5,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "tools/probe/intern.h"
-#include "tools/probe/tool.h"
+#include "base/io.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
 
 #define FUNCTIONS_MAX 65536u
 
 /* Cuts the next field off *at. "" when there is none. */
-static char *field(char **at)
+static char *cut_field(char **at)
 {
 	char *p = *at, *tab = strchr(p, '\t');
 
@@ -27,13 +29,15 @@ static char *field(char **at)
 	return p;
 }
 
-static void function(struct checked *c, struct checked_process *p, char *line)
+static void add_checked_function(struct checked *c, struct checked_process *p, char *line)
 {
-	char *name = field(&line), *lib = field(&line), *state = field(&line), *hits = field(&line);
-	char *where = field(&line), *note = field(&line);
+	char *name = cut_field(&line), *lib = cut_field(&line), *state = cut_field(&line),
+	     *hits = cut_field(&line);
+	char *where = cut_field(&line), *note = cut_field(&line);
 	struct checked_function *f;
 	enum checked_state s = strcmp(state, "ok") == 0	       ? CHECKED_OK
 			       : strcmp(state, "skipped") == 0 ? CHECKED_SKIPPED
+			       : strcmp(state, "refused") == 0 ? CHECKED_REFUSED
 							       : CHECKED_MISSING;
 	uint64_t n = strtoull(hits, NULL, 10);
 
@@ -43,8 +47,8 @@ static void function(struct checked *c, struct checked_process *p, char *line)
 	if (!f)
 		return;
 	if (!f->name) {
-		f->name = intern(name, strlen(name));
-		f->lib = intern(lib, strlen(lib));
+		f->name = intern_text(name, strlen(name));
+		f->lib = intern_text(lib, strlen(lib));
 		f->where = tool_strdup("");
 		f->note = tool_strdup("");
 	}
@@ -69,7 +73,7 @@ static bool first_line(struct checked_process *p, const char *line)
 	char version[32];
 	int n = 0;
 
-	*p = (struct checked_process){0};
+	*p = (struct checked_process){.rank = -1};
 	if (sscanf(line, "# libprobe %31s %ld %n", version, &p->pid, &n) < 2)
 		return false;
 	p->version = tool_strdup(version);
@@ -77,13 +81,37 @@ static bool first_line(struct checked_process *p, const char *line)
 	return true;
 }
 
-static void note(struct checked *c, const char *text)
+static void add_checked_note(struct checked *c, const char *text)
 {
 	for (unsigned i = 0; i < c->nnote; i++)
 		if (strcmp(c->note[i], text) == 0)
 			return;
 	TOOL_GROW(c->note, c->nnote, c->notecap);
 	c->note[c->nnote++] = tool_strdup(text);
+}
+
+/* Failed in one process counts more than verified in others. */
+static void add_checked_fact(struct checked *c, char *line)
+{
+	char *name = cut_field(&line), *state = cut_field(&line), *versions = cut_field(&line),
+	     *verified_by = cut_field(&line), *off = cut_field(&line);
+	struct checked_fact *f;
+	unsigned i = 0;
+
+	while (i < c->nfact && strcmp(c->fact[i].name, name))
+		i++;
+	if (i == c->nfact) {
+		TOOL_GROW(c->fact, c->nfact, c->factcap);
+		c->fact[c->nfact++] =
+			(struct checked_fact){tool_strdup(name), tool_strdup(versions),
+				tool_strdup(verified_by), tool_strdup(off), tool_strdup(state)};
+		return;
+	}
+	f = &c->fact[i];
+	if (strcmp(f->state, "failed") == 0 || strcmp(state, "unseen") == 0)
+		return;
+	free(f->state);
+	f->state = tool_strdup(state);
 }
 
 static bool read_one(struct checked *c, const char *path)
@@ -103,9 +131,13 @@ static bool read_one(struct checked *c, const char *path)
 			continue;
 		}
 		if (strncmp(line, "# note ", 7) == 0)
-			note(c, line + 7);
+			add_checked_note(c, line + 7);
+		else if (strncmp(line, "# layout ", 9) == 0)
+			add_checked_fact(c, line + 9);
+		else if (strncmp(line, "# record ", 9) == 0)
+			p.told = sscanf(line + 9, "%" SCNu64 " %d", &p.record, &p.rank) == 2;
 		else if (line[0] != '#')
-			function(c, &p, line);
+			add_checked_function(c, &p, line);
 	}
 	if (f)
 		fclose(f);
@@ -159,6 +191,14 @@ void checked_free(struct checked *c)
 		free(c->process[i].version);
 	}
 	free(c->process);
+	for (unsigned i = 0; i < c->nfact; i++) {
+		free(c->fact[i].name);
+		free(c->fact[i].versions);
+		free(c->fact[i].verified_by);
+		free(c->fact[i].off);
+		free(c->fact[i].state);
+	}
+	free(c->fact);
 	for (unsigned i = 0; i < c->nnote; i++)
 		free(c->note[i]);
 	free(c->note);
@@ -167,12 +207,12 @@ void checked_free(struct checked *c)
 
 /* ---- exports ---- */
 
-static int by_name(const void *x, const void *y)
+static int by_text(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static char **symbols(Elf *e, unsigned *n)
+static char **undefined_symbols(Elf *e, unsigned *n)
 {
 	char **list = NULL;
 	unsigned cap = 0;
@@ -199,25 +239,25 @@ static char **symbols(Elf *e, unsigned *n)
 		}
 	}
 	if (*n)
-		qsort(list, *n, sizeof(*list), by_name);
+		qsort(list, *n, sizeof(*list), by_text);
 	return list;
 }
 
 char **exports_of(const char *library, unsigned *n)
 {
-	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	int fd = io_open_regular(AT_FDCWD, library, O_RDONLY, 0);
 	char **list = NULL;
 	Elf *e;
 
 	*n = 0;
 	if (fd < 0) {
-		tool_error("%s: %s", library, strerror(errno));
+		tool_error("%s: %s", library, io_error_text(fd));
 		return NULL;
 	}
 	elf_version(EV_CURRENT);
 	e = elf_begin(fd, ELF_C_READ, NULL);
 	if (e)
-		list = symbols(e, n);
+		list = undefined_symbols(e, n);
 	if (!list)
 		tool_error("%s: no exported functions are in it", library);
 	if (e)

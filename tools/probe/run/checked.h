@@ -2,7 +2,8 @@
 /*
  * What the processes of a `probe check` run wrote: <pid>.check, a line "# libprobe VERSION PID PROGRAM" and one line per
  * exported function: symbol, library, state, hits, object that has the real function, note; separated by tabs; and
- * lines "# note TEXT".
+ * lines "# note TEXT" "# record CALLS RANK"
+ * and "# layout NAME STATE VERSIONS VERIFIED-BY OFF", with tabs.
  */
 #ifndef PROBE_TOOLS_CHECKED_H
 #define PROBE_TOOLS_CHECKED_H
@@ -10,9 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/probe/table.h"
+#include "tools/lib/table.h"
 
-enum checked_state { CHECKED_MISSING, CHECKED_SKIPPED, CHECKED_OK };
+/* CHECKED_REFUSED: listed, and no row can be made of it. */
+enum checked_state { CHECKED_MISSING, CHECKED_REFUSED, CHECKED_SKIPPED, CHECKED_OK };
 
 /* A function over all processes; the best state of all. */
 struct checked_function {
@@ -24,10 +26,18 @@ struct checked_function {
 	char *where, *note; /* "" unknown, none */
 };
 
+/* A row of the library's table of facts (api/layout_fact.h); the worst state of all processes. */
+struct checked_fact {
+	char *name, *versions, *verified_by, *off;
+	char *state;
+};
+
 struct checked_process {
 	long pid;
 	char *program, *version;
-	uint64_t hits;
+	uint64_t hits, record; /* record: those that would have been recorded */
+	int rank; /* -1: not known */
+	bool told; /* record and rank are known */
 };
 
 struct checked {
@@ -35,7 +45,9 @@ struct checked {
 	struct checked_process *process;
 	unsigned n, cap;
 	unsigned unreadable;
-	char **note; /* what processes had to say beside, each once */
+	struct checked_fact *fact;
+	unsigned nfact, factcap;
+	char **note; /* further notes of processes, each once */
 	unsigned nnote, notecap;
 };
 

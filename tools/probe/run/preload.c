@@ -14,14 +14,16 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tools/probe/run/sanitizer.h"
+#include "base/io.h"
 #include "tools/probe/run/stubs.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 #define NAME "libprobe.so"
 
 /* ---- the library ---- */
 
-static char *readable(char *path)
+static char *readable_path(char *path)
 {
 	if (access(path, R_OK) == 0)
 		return path;
@@ -29,7 +31,7 @@ static char *readable(char *path)
 	return NULL;
 }
 
-static char *find(void)
+static char *find_library(void)
 {
 	static const char *const below[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
 		"../lib/aarch64-linux-gnu/"};
@@ -37,7 +39,7 @@ static char *find(void)
 	char *path = NULL, *full;
 
 	for (unsigned i = 0; slash && i < sizeof(below) / sizeof(*below) && !path; i++)
-		path = readable(
+		path = readable_path(
 			tool_format("%.*s%s" NAME, (int)(slash + 1 - self), self, below[i]));
 	full = path ? realpath(path, NULL) : NULL;
 	if (!full)
@@ -53,12 +55,12 @@ const char *preload_beside(void)
 	if (!path) {
 		const char *named = getenv("PROBE_LIBRARY");
 
-		path = named && *named ? tool_absolute(named) : find();
+		path = named && *named ? tool_absolute(named) : find_library();
 	}
 	return path ? path : tool_self();
 }
 
-/* Loads it in a child, for what it does there is nobody's business. Returns what the loader says, or NULL: fine. */
+/* Loads it in a child, so that what it does there has no effect here. Returns what the loader says, or NULL: fine. */
 static char *try_to_load(const char *path)
 {
 	char text[512];
@@ -98,7 +100,7 @@ static char *try_to_load(const char *path)
 char *preload_library(void)
 {
 	const char *named = getenv("PROBE_LIBRARY");
-	char *path = named && *named ? tool_absolute(named) : find(), *why;
+	char *path = named && *named ? tool_absolute(named) : find_library(), *why;
 
 	if (!path) {
 		tool_error(NAME " is neither beside %s nor in ../lib; build it with `make`, or set "
@@ -134,24 +136,36 @@ static bool is_stubs(const char *path)
 	return strncmp(slash ? slash + 1 : path, STUBS_PREFIX, strlen(STUBS_PREFIX)) == 0;
 }
 
-char *preload_value(const char *library, const char *stubs)
+static char *append_to_list(char *list, const char *path)
+{
+	char *more = *list ? tool_format("%s:%s", list, path) : tool_strdup(path);
+
+	free(list);
+	return more;
+}
+
+char *preload_value(const char *library, const char *stubs, const char *runtime)
 {
 	const char *was = getenv("LD_PRELOAD");
-	char *value = stubs ? tool_format("%s:%s", library, stubs) : tool_strdup(library);
-	char *copy, *more, *save = NULL;
+	char *first = tool_strdup(runtime ? runtime : ""), *rest = tool_strdup("");
+	char *copy = tool_strdup(was ? was : ""), *save = NULL;
 
-	if (!was)
-		return value;
-	copy = tool_strdup(was);
 	for (char *p = strtok_r(copy, ": ", &save); p; p = strtok_r(NULL, ": ", &save)) {
-		if (strcmp(p, library) == 0 || is_stubs(p))
+		if (strcmp(p, library) == 0 || is_stubs(p) || (runtime && !strcmp(p, runtime)))
 			continue;
-		more = tool_format("%s:%s", value, p);
-		free(value);
-		value = more;
+		if (sanitizer_is_runtime(p))
+			first = append_to_list(first, p);
+		else
+			rest = append_to_list(rest, p);
 	}
 	free(copy);
-	return value;
+	first = append_to_list(first, library);
+	if (stubs)
+		first = append_to_list(first, stubs);
+	if (*rest)
+		first = append_to_list(first, rest);
+	free(rest);
+	return first;
 }
 
 /* ---- the command ---- */
@@ -194,7 +208,7 @@ static const char *drops_environment(const char *const *argv)
 }
 
 /* The loader ignores LD_PRELOAD in a program that gets rights which its caller does not have. */
-static bool privileged(const char *path, const struct stat *st)
+static bool is_privileged(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
@@ -202,11 +216,23 @@ static bool privileged(const char *path, const struct stat *st)
 	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+/* By the name of the program's loader. Another than glibc's loads libprobe.so, which then does nothing. */
+static const char *of_other_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
+{
+	static const char musl[] = "/ld-musl-";
+
+	if (interp->p_offset > n || interp->p_filesz > n - interp->p_offset ||
+		!memmem(head + interp->p_offset, interp->p_filesz, musl, strlen(musl)))
+		return NULL;
+	return "it is a program of musl, another C library; libprobe.so records programs of glibc "
+	       "only";
+}
+
 /* Of an ELF file: why not; NULL: fine. *script: it begins with #!. */
-static const char *look_inside(const char *path, char *line, size_t cap)
+static const char *look_inside_elf(const char *path, char *line, size_t cap)
 {
 	unsigned char head[4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
 	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)head;
 
@@ -235,13 +261,13 @@ static const char *look_inside(const char *path, char *line, size_t cap)
 		if (at + sizeof(Elf64_Phdr) > (size_t)n)
 			return NULL;
 		if (((const Elf64_Phdr *)(head + at))->p_type == PT_INTERP)
-			return NULL;
+			return of_other_libc(head, (size_t)n, (const Elf64_Phdr *)(head + at));
 	}
 	return "it is linked statically, so no library can be put before its own functions";
 }
 
 /* "#! /usr/bin/env python3": the word behind env counts. What that stands for, or NULL. malloc'd. */
-static char *interpreter(char *line)
+static char *interpreter_of_script(char *line)
 {
 	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
 
@@ -260,10 +286,10 @@ char *preload_program(const char *name)
 	char line[256], *path = preload_command(name), *next;
 
 	for (int depth = 0; path && depth < 4; depth++) {
-		look_inside(path, line, sizeof(line));
+		look_inside_elf(path, line, sizeof(line));
 		if (!line[0])
 			return path;
-		next = interpreter(line);
+		next = interpreter_of_script(line);
 		free(path);
 		path = next;
 	}
@@ -283,17 +309,17 @@ char *preload_obstacle(const char *const *argv)
 	path = preload_command(argv[0]);
 	for (int depth = 0; path && depth < 4; depth++) {
 		struct stat st;
-		const char *wrong = look_inside(path, line, sizeof(line));
+		const char *wrong = look_inside_elf(path, line, sizeof(line));
 
 		if (wrong)
 			why = tool_format("%s: %s", path, wrong);
-		else if (!line[0] && stat(path, &st) == 0 && privileged(path, &st))
+		else if (!line[0] && stat(path, &st) == 0 && is_privileged(path, &st))
 			why = tool_format("%s: it runs with rights of another user or group, and "
 					  "the loader then ignores LD_PRELOAD",
 				path);
 		if (why || !line[0])
 			break;
-		next = interpreter(line);
+		next = interpreter_of_script(line);
 		free(path);
 		path = next;
 	}

@@ -14,8 +14,11 @@ char *preload_library(void);
 /* Where the configuration is looked for beside: libprobe.so's path if there is one, else the command's own. */
 const char *preload_beside(void);
 
-/* The value of LD_PRELOAD: the library, a stub object (NULL: none), and what was there. malloc'd. */
-char *preload_value(const char *library, const char *stubs);
+/*
+ * The value of LD_PRELOAD: a sanitizer's runtime (sanitizer.h; NULL: none, also those that were there come first), the
+ * library, a stub object (NULL: none), and what was there. malloc'd.
+ */
+char *preload_value(const char *library, const char *stubs, const char *runtime);
 
 /* The file that a command name stands for (PATH is searched), or NULL. malloc'd. */
 char *preload_command(const char *name);

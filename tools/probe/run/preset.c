@@ -6,56 +6,30 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "tools/probe/cli.h"
+#include "config/preset.h"
+#include "tools/lib/cli.h"
 #include "tools/probe/run/preload.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
-#define KEYS_MAX 8
-
-/* Operators come by the thousand in a step: the writer needs some room between two drains. */
-#define ROOM "64"
-
-struct preset {
-	const char *name;
-	const char *list; /* of functions, beside probe.yaml; NULL: the default list */
-	struct {
-		const char *key, *value;
-	} set[KEYS_MAX];
-};
-
-static const struct preset presets[] = {
-	{"comm", NULL, {{"statistics", "true"}, {"stack", "true"}}},
-	{"nan", "presets/nan.yaml",
-		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
-			{"journal_mib", ROOM}}},
-	{"ops", "presets/ops.yaml",
-		{{"statistics", "true"}, {"stack", "true"}, {"device", "copy"},
-			{"journal_mib", ROOM}}},
-	{"dump", "presets/ops.yaml",
-		{{"statistics", "true"}, {"checksum", "crc32"}, {"stack", "true"},
-			{"nested", "true"}, {"device", "copy"}, {"journal_mib", ROOM}}},
-};
-
-#define N (sizeof(presets) / sizeof(*presets))
-
-static const struct preset *find(const char *name)
+static const struct preset *find_preset(const char *name)
 {
-	for (unsigned i = 0; i < N; i++)
-		if (strcmp(presets[i].name, name) == 0)
-			return &presets[i];
+	for (unsigned i = 1; i < config_npresets; i++)
+		if (strcmp(config_presets[i].name, name) == 0)
+			return &config_presets[i];
 	return NULL;
 }
 
 bool preset_known(const char *name)
 {
-	const char *names[N], *near;
+	const char *names[16], *near;
+	unsigned n = 0;
 
-	if (find(name))
+	if (find_preset(name))
 		return true;
-	for (unsigned i = 0; i < N; i++)
-		names[i] = presets[i].name;
-	near = cli_nearest(name, names, N);
-	tool_error("run: --preset %s: %s%s%saccepted: comm, nan, ops, dump", name,
+	for (unsigned i = 1; i < config_npresets && n < 16; i++)
+		names[n++] = config_presets[i].name;
+	near = cli_nearest(name, names, n);
+	tool_error("run: --preset %s: %s%s%saccepted: comm, nan, ops, dump, state", name,
 		near ? "did you mean " : "", near ? near : "", near ? "? " : "");
 	return false;
 }
@@ -65,13 +39,13 @@ struct chosen {
 	struct config now, file, none;
 };
 
-static void quiet(void *arg, const char *line)
+static void ignore_preset_line(void *arg, const char *line)
 {
 	(void)arg;
 	(void)line;
 }
 
-static void look(struct chosen *u, const char *file)
+static void load_chosen_config(struct chosen *u, const char *file)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *const none[] = {NULL};
@@ -81,14 +55,14 @@ static void look(struct chosen *u, const char *file)
 				       : config_find("probe.yaml", preload_beside());
 
 	/* Problems are said by the job itself. */
-	config_load(&u->now, path, environ, cwd, quiet, NULL);
-	config_load(&u->file, path, none, cwd, quiet, NULL);
-	config_load(&u->none, NULL, none, cwd, quiet, NULL);
+	config_load(&u->now, path, environ, cwd, ignore_preset_line, NULL);
+	config_load(&u->file, path, none, cwd, ignore_preset_line, NULL);
+	config_load(&u->none, NULL, none, cwd, ignore_preset_line, NULL);
 	free(path);
 	free(cwd);
 }
 
-static char *variable(const char *key)
+static char *env_name_of_key(const char *key)
 {
 	char *name = tool_format("PROBE_%s", key);
 
@@ -98,7 +72,7 @@ static char *variable(const char *key)
 	return name;
 }
 
-static char *value_of(const struct config *c, const char *key)
+static char *preset_value_text(const struct config *c, const char *key)
 {
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
@@ -116,15 +90,15 @@ static char *value_of(const struct config *c, const char *key)
 
 static bool is_chosen(const struct chosen *u, const char *key)
 {
-	char *name = variable(key), *file, *none;
+	char *name = env_name_of_key(key), *file, *none;
 	const char *env = getenv(name);
 	bool other;
 
 	free(name);
 	if (env && *env)
 		return true;
-	file = value_of(&u->file, key);
-	none = value_of(&u->none, key);
+	file = preset_value_text(&u->file, key);
+	none = preset_value_text(&u->none, key);
 	other = strcmp(file, none) != 0;
 	free(file);
 	free(none);
@@ -156,20 +130,20 @@ static int apply_list(const struct preset *p, const struct chosen *u, preset_set
 
 int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg)
 {
-	const struct preset *p = find(name);
+	const struct preset *p = find_preset(name);
 	const char *named = getenv("PROBE_CONFIG");
 	char *path;
 	struct chosen u;
 	int err = 0;
 
-	look(&u, file);
+	load_chosen_config(&u, file);
 	if (named && *named && !file) {
 		path = tool_absolute(named);
 		set(arg, "PROBE_CONFIG", path);
 		free(path);
 	}
-	for (unsigned i = 0; i < KEYS_MAX && p->set[i].key; i++) {
-		char *var = variable(p->set[i].key);
+	for (unsigned i = 0; i < PRESET_KEYS_MAX && *p->set[i].key; i++) {
+		char *var = env_name_of_key(p->set[i].key);
 
 		if (!is_chosen(&u, p->set[i].key))
 			set(arg, var, p->set[i].value);
@@ -177,7 +151,7 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 	}
 	/* The program may go elsewhere before it starts others (Hydra): they inherit a path that still means the same. */
 	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
-	if (p->list)
+	if (*p->list)
 		err = apply_list(p, &u, set, arg);
 	config_free(&u.now);
 	config_free(&u.file);

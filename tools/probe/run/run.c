@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "tools/probe/cli.h"
+#include "tools/lib/cli.h"
 #include "tools/probe/run/preload.h"
 #include "tools/probe/run/preset.h"
+#include "tools/probe/run/sanitizer.h"
 #include "tools/probe/run/stubs.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
 	"usage: probe run [-p PRESET] [-c FILE] [-o DIR] [-n] [--] CMD [ARGUMENT...]\n"
@@ -45,6 +46,10 @@ static const char help[] =
 
 enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT };
 
+/* As shells say it: a command that is not there, or is there and cannot be run. */
+#define STATUS_NOT_FOUND 127
+#define STATUS_NOT_RUN 126
+
 static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
 	[OPT_OUTPUT] = {"output", 'o', true},
@@ -52,7 +57,7 @@ static const struct cli_option options[] = {
 	[OPT_PRINT] = {"print", 'n', false},
 };
 
-static void problem(void *arg, const char *line)
+static void print_run_problem(void *arg, const char *line)
 {
 	++*(unsigned *)arg;
 	fprintf(stderr, "%s\n", line);
@@ -70,7 +75,7 @@ static int check_config(const char *file)
 		tool_error("run: %s: %s", file, strerror(errno));
 		return STATUS_USAGE;
 	}
-	err = config_load(&cfg, file, none, "/", problem, &problems);
+	err = config_load(&cfg, file, none, "/", print_run_problem, &problems);
 	config_free(&cfg);
 	return err || problems ? STATUS_USAGE : 0;
 }
@@ -92,7 +97,7 @@ static void print_quoted(const char *s)
 	putchar('\'');
 }
 
-static void set(const char *name, const char *value, bool print)
+static void set_variable(const char *name, const char *value, bool print)
 {
 	if (!print) {
 		if (setenv(name, value, 1) < 0)
@@ -106,13 +111,15 @@ static void set(const char *name, const char *value, bool print)
 
 static void set_preset(void *print, const char *name, const char *value)
 {
-	set(name, value, *(bool *)print);
+	set_variable(name, value, *(bool *)print);
 }
 
-static int run(char **argv, const char *config, const char *output, const char *preset, bool print)
+static int run_command(
+	char **argv, const char *config, const char *output, const char *preset, bool print)
 {
-	char *library = preload_library(), *value, *path, *why, *stubs;
+	char *library = preload_library(), *value, *path, *why, *stubs, *runtime;
 	const char *off = getenv("PROBE_DISABLE");
+	int err;
 
 	if (!library)
 		return STATUS_USAGE;
@@ -120,12 +127,16 @@ static int run(char **argv, const char *config, const char *output, const char *
 	if (!path) {
 		tool_error("run: %s: command not found", argv[0]);
 		free(library);
-		return STATUS_USAGE;
+		return STATUS_NOT_FOUND;
 	}
 	free(path);
 	why = preload_obstacle((const char *const *)argv);
 	if (why)
 		tool_warn("run: the preload will have no effect: %s", why);
+	free(why);
+	why = sanitizer_behind((const char *const *)argv);
+	if (why)
+		tool_warn("run: %s", why);
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
@@ -135,13 +146,15 @@ static int run(char **argv, const char *config, const char *output, const char *
 	if (output)
 		setenv("PROBE_OUTPUT_DIR", output, 1);
 	stubs = stubs_for(library, argv[0], config);
-	value = preload_value(library, stubs);
+	runtime = sanitizer_of(argv[0]);
+	value = preload_value(library, stubs, runtime);
+	free(runtime);
 	free(stubs);
-	set("LD_PRELOAD", value, print);
+	set_variable("LD_PRELOAD", value, print);
 	if (config)
-		set("PROBE_CONFIG", config, print);
+		set_variable("PROBE_CONFIG", config, print);
 	if (output && !preset)
-		set("PROBE_OUTPUT_DIR", output, print);
+		set_variable("PROBE_OUTPUT_DIR", output, print);
 	free(value);
 	free(library);
 	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
@@ -157,8 +170,9 @@ static int run(char **argv, const char *config, const char *output, const char *
 	}
 	fflush(NULL);
 	execvp(argv[0], argv);
-	tool_error("run: %s: %s", argv[0], strerror(errno));
-	return STATUS_USAGE;
+	err = errno;
+	tool_error("run: %s: %s", argv[0], strerror(err));
+	return err == ENOENT || err == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_RUN;
 }
 
 int verb_run(int argc, char **argv)
@@ -203,7 +217,7 @@ int verb_run(int argc, char **argv)
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = run(argv + c.at - 1, config, output, preset, print);
+		status = run_command(argv + c.at - 1, config, output, preset, print);
 	free(config);
 	free(output);
 	return status;

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "tools/probe/cli.h"
+#include "tools/lib/cli.h"
 #include "tools/probe/run/preload.h"
-#include "tools/probe/tool.h"
+#include "tools/lib/tool.h"
 
 static const char help[] =
 	"usage: probe stub -o FILE [-c CONFIG] [--] CMD\n"
@@ -48,7 +48,7 @@ struct stubs_how {
 };
 
 /* Ourselves under libprobe.so: at its end it writes the file. */
-static void child(
+static void run_stub_child(
 	const char *file, const char *library, const char *program, const struct stubs_how *how)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -60,7 +60,7 @@ static void child(
 	setenv("PROBE_STUB_FOR", program, 1);
 	if (how->config)
 		setenv("PROBE_CONFIG", how->config, 1);
-	/* The job itself will say what is wrong with its configuration. */
+	/* The job itself reports what is wrong with its configuration. */
 	if (how->quiet)
 		setenv("PROBE_LOG_LEVEL", "0", 1);
 	unsetenv("PROBE_CHECK");
@@ -91,7 +91,7 @@ static int stubs_write(
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		child(file, library, program, how);
+		run_stub_child(file, library, program, how);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	free(program);
@@ -102,7 +102,7 @@ static int stubs_write(
 	return stat(file, &st) == 0;
 }
 
-/* A folder of our own that nobody else can write into: the files in it become part of programs. */
+/* A private folder that no other user can write into: the files in it become part of programs. */
 static char *own_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -128,7 +128,7 @@ static char *own_folder(void)
 	return NULL;
 }
 
-static uint64_t hash_of(const char *file)
+static uint64_t file_hash_of(const char *file)
 {
 	FILE *f = fopen(file, "re");
 	uint64_t h = 0, word;
@@ -153,8 +153,8 @@ char *stubs_for(const char *library, const char *command, const char *config)
 		return NULL;
 	made = tool_format("%s/%d.new", dir, (int)getpid());
 	if (stubs_write(made, library, command, &how) == 1) {
-		path = tool_format(
-			"%s/" STUBS_PREFIX "%016llx.so", dir, (unsigned long long)hash_of(made));
+		path = tool_format("%s/" STUBS_PREFIX "%016llx.so", dir,
+			(unsigned long long)file_hash_of(made));
 		if (rename(made, path) < 0) {
 			tool_warn("%s: %s", path, strerror(errno));
 			unlink(made);
@@ -168,7 +168,7 @@ char *stubs_for(const char *library, const char *command, const char *config)
 	return path;
 }
 
-static int stub(const char *file, const char *command, const char *config)
+static int write_stub_file(const char *file, const char *command, const char *config)
 {
 	char *library = preload_library(), *found;
 	int n;
@@ -223,7 +223,7 @@ int verb_stub(int argc, char **argv)
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = stub(file, c.value, config);
+		status = write_stub_file(file, c.value, config);
 	free(file);
 	free(config);
 	return status;

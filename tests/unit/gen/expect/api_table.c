@@ -3,14 +3,14 @@
 
 #include "wrappers.h"
 
-extern const struct lib lib_tiny;
+extern const struct adapter adapter_tiny;
 
-static const struct kind kinds[] = {
-	{ /* 0 */
-		.name = "barrier", .op = "barrier", .collective = true, .rooted = false,
+static struct kind kinds[] = {
+	{ /* 0, barrier */
+		.collective = true, .rooted = false,
 	},
-	{ /* 1 */
-		.name = "allreduce", .op = "all_reduce", .collective = true, .rooted = false,
+	{ /* 1, allreduce */
+		.collective = true, .rooted = false,
 		.nin = 1, .in = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_COUNT}, .nterm = 1},
 		},
@@ -22,8 +22,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .term = {ROLE_COUNT}, .nterm = 1},
 		},
 	},
-	{ /* 2 */
-		.name = "gather", .op = "gather", .collective = true, .rooted = true,
+	{ /* 2, gather */
+		.collective = true, .rooted = true,
 		.nin = 1, .in = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_SCOUNT}, .nterm = 1},
 		},
@@ -35,8 +35,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_PRODUCT, .where = ON_ROOT, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .term = {ROLE_RCOUNT}, .nterm = 1, .offset = {TERM_RANK, ROLE_RCOUNT}, .noffset = 2},
 		},
 	},
-	{ /* 3 */
-		.name = "scatter", .op = "scatter", .collective = true, .rooted = true,
+	{ /* 3, scatter */
+		.collective = true, .rooted = true,
 		.nin = 1, .in = {
 			{.form = EXT_PRODUCT, .where = ON_ROOT, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_SCOUNT, TERM_SIZE}, .nterm = 2},
 		},
@@ -48,8 +48,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_PRODUCT, .where = ON_ROOT, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_SCOUNT, TERM_SIZE}, .nterm = 2},
 		},
 	},
-	{ /* 4 */
-		.name = "counts", .op = "reduce_scatter_v", .collective = true, .rooted = false,
+	{ /* 4, counts */
+		.collective = true, .rooted = false,
 		.nin = 1, .in = {
 			{.form = EXT_SUM, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .counts = ROLE_RCOUNTS, .length = TERM_LSIZE},
 		},
@@ -57,8 +57,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_AT_RANK, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .counts = ROLE_RCOUNTS},
 		},
 	},
-	{ /* 5 */
-		.name = "segments", .op = "neighbor_all_to_all_v", .collective = true, .rooted = false,
+	{ /* 5, segments */
+		.collective = true, .rooted = false,
 		.nin = 1, .in = {
 			{.form = EXT_SEGMENTS, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .counts = ROLE_SCOUNTS, .displs = ROLE_SDISPLS, .length = TERM_OUTDEGREE},
 		},
@@ -66,8 +66,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_TYPED_SEGMENTS, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPES, .counts = ROLE_RCOUNTS, .displs = ROLE_RDISPLS, .length = TERM_INDEGREE},
 		},
 	},
-	{ /* 6 */
-		.name = "mine", .op = "all_gather_v", .collective = true, .rooted = false,
+	{ /* 6, mine */
+		.collective = true, .rooted = false,
 		.nin = 1, .in = {
 			{.form = EXT_SEGMENT_AT_RANK, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .counts = ROLE_RCOUNTS, .displs = ROLE_RDISPLS, .length = TERM_SIZE},
 		},
@@ -75,8 +75,8 @@ static const struct kind kinds[] = {
 			{.form = EXT_SEGMENTS, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .counts = ROLE_RCOUNTS, .displs = ROLE_RDISPLS, .length = TERM_SIZE},
 		},
 	},
-	{ /* 7 */
-		.name = "exscan", .op = "exscan", .collective = true, .rooted = false,
+	{ /* 7, exscan */
+		.collective = true, .rooted = false,
 		.nin = 2, .in = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE},
 			{.form = EXT_PRODUCT, .where = ON_SENDER, .buf = ROLE_BUF, .dtype = ROLE_DTYPE, .term = {ROLE_COUNT}, .nterm = 1},
@@ -85,21 +85,83 @@ static const struct kind kinds[] = {
 			{.form = EXT_PRODUCT, .where = ON_NOT_FIRST, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .term = {ROLE_COUNT, TERM_SIZE, TERM_LSIZE}, .nterm = 3},
 		},
 	},
-	{ /* 8 */
-		.name = "send", .op = "send", .collective = false, .rooted = false,
+	{ /* 8, send */
+		.collective = false, .rooted = false,
 		.nin = 1, .in = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_COUNT}, .nterm = 1},
 		},
 	},
 };
 
+static const struct {
+	char name[48], op[48];
+} kind_names[] = {
+	{"barrier", "barrier"},
+	{"allreduce", "all_reduce"},
+	{"gather", "gather"},
+	{"scatter", "scatter"},
+	{"counts", "reduce_scatter_v"},
+	{"segments", "neighbor_all_to_all_v"},
+	{"mine", "all_gather_v"},
+	{"exscan", "exscan"},
+	{"send", "send"},
+};
+
 const struct kind *const kind_table = kinds;
 const unsigned kind_count = 9;
 
-static const struct api_spec specs[] = {
-	{
-		.symbol = "ptiny_AllReduce", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+enum { LIB_TINY, };
+
+static const struct adapter *const libs[] = {&adapter_tiny, };
+
+/* What is a pointer in a row of specs[]. lib: of libs[]; kind: of kinds[], from 1 on. */
+static const struct {
+	char symbol[48], list_name[48], how[48];
+	uint8_t lib, kind;
+} names[] = {
+	{"ptiny_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"ptiny_AllReduceConfig", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"ptiny_AllReduceConfig_c", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"ptiny_AllReduce_c", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"ptiny_Count", "tiny_Count", "", LIB_TINY, 0},
+	{"ptiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
+	{"ptiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
+	{"ptiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
+	{"ptiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
+	{"ptiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
+	{"ptiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
+	{"ptiny_Igather", "tiny_Gather", "", LIB_TINY, 3},
+	{"ptiny_Mine", "tiny_Segments", "", LIB_TINY, 7},
+	{"ptiny_Mix", "tiny_Mix", "mix", LIB_TINY, 0},
+	{"ptiny_Parent", "tiny_Parent", "parent", LIB_TINY, 0},
+	{"ptiny_Scatter", "tiny_Scatter", "", LIB_TINY, 4},
+	{"ptiny_Segments", "tiny_Segments", "", LIB_TINY, 6},
+	{"ptiny_Send", "tiny_Send", "", LIB_TINY, 9},
+	{"ptinyx_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"tiny_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"tiny_AllReduceConfig", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"tiny_AllReduceConfig_c", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"tiny_AllReduce_c", "tiny_AllReduce", "", LIB_TINY, 2},
+	{"tiny_Count", "tiny_Count", "", LIB_TINY, 0},
+	{"tiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
+	{"tiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
+	{"tiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
+	{"tiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
+	{"tiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
+	{"tiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
+	{"tiny_Igather", "tiny_Gather", "", LIB_TINY, 3},
+	{"tiny_Mine", "tiny_Segments", "", LIB_TINY, 7},
+	{"tiny_Mix", "tiny_Mix", "mix", LIB_TINY, 0},
+	{"tiny_Parent", "tiny_Parent", "parent", LIB_TINY, 0},
+	{"tiny_Scatter", "tiny_Scatter", "", LIB_TINY, 4},
+	{"tiny_Segments", "tiny_Segments", "", LIB_TINY, 6},
+	{"tiny_Send", "tiny_Send", "", LIB_TINY, 9},
+	{"tinyx_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
+};
+
+static struct api_spec specs[] = {
+	{ /* ptiny_AllReduce */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -111,9 +173,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "ptiny_AllReduceConfig", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
+	{ /* ptiny_AllReduceConfig */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -126,9 +187,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "ptiny_AllReduceConfig_c", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
+	{ /* ptiny_AllReduceConfig_c */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -141,9 +201,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "ptiny_AllReduce_c", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* ptiny_AllReduce_c */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -155,17 +214,15 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "ptiny_Count", .list_name = "tiny_Count", .lib = &lib_tiny,
+	{ /* ptiny_Count */
 		.task = TASK_INIT, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
 			{ROLE_NONE, CT_I64, 0, 0},
 		},
 		.at = {},
 	},
-	{
-		.symbol = "ptiny_Counts", .list_name = "tiny_Counts", .lib = &lib_tiny,
-		.kind = &kinds[4], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* ptiny_Counts */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -177,9 +234,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_RCOUNTS] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "ptiny_Exscan", .list_name = "tiny_Exscan", .lib = &lib_tiny,
-		.kind = &kinds[7], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
+	{ /* ptiny_Exscan */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_BUF, CT_P, 0, 0},
@@ -191,9 +247,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_BUF] = 2, [ROLE_RECV] = 3, [ROLE_COUNT] = 4, [ROLE_DTYPE] = 5, [ROLE_OP] = 6, [ROLE_COMM] = 7, },
 	},
-	{
-		.symbol = "ptiny_Gather", .list_name = "tiny_Gather", .lib = &lib_tiny,
-		.kind = &kinds[2], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
+	{ /* ptiny_Gather */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNT, CT_U64, 0, 0},
@@ -206,25 +261,21 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, },
 	},
-	{
-		.symbol = "ptiny_GroupEnd", .list_name = "tiny_GroupEnd", .lib = &lib_tiny,
+	{ /* ptiny_GroupEnd */
 		.task = TASK_GROUP_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
 	},
-	{
-		.symbol = "ptiny_GroupStart", .list_name = "tiny_GroupStart", .lib = &lib_tiny,
+	{ /* ptiny_GroupStart */
 		.task = TASK_GROUP_START, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
 	},
-	{
-		.symbol = "ptiny_Handle", .list_name = "tiny_Handle", .lib = &lib_tiny,
+	{ /* ptiny_Handle */
 		.task = TASK_COMM_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
 			{ROLE_COMM, CT_U64, 0, 0},
 		},
 		.at = {[ROLE_COMM] = 1, },
 	},
-	{
-		.symbol = "ptiny_Igather", .list_name = "tiny_Gather", .lib = &lib_tiny,
-		.kind = &kinds[2], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
+	{ /* ptiny_Igather */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNT, CT_U64, 0, 0},
@@ -238,9 +289,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, [ROLE_REQUEST] = 9, },
 	},
-	{
-		.symbol = "ptiny_Mine", .list_name = "tiny_Segments", .lib = &lib_tiny,
-		.kind = &kinds[6], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
+	{ /* ptiny_Mine */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
 			{ROLE_RECV, CT_P, 0, 0},
 			{ROLE_RCOUNTS, CT_P, 8, 0},
@@ -251,10 +301,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_RECV] = 1, [ROLE_RCOUNTS] = 2, [ROLE_RDISPLS] = 3, [ROLE_DTYPE] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
-	{
-		.symbol = "ptiny_Mix", .list_name = "tiny_Mix", .lib = &lib_tiny,
+	{ /* ptiny_Mix */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
-		.how = "mix",
 		.args = {
 			{ROLE_NONE, CT_I8, 0, 0},
 			{ROLE_NONE, CT_U8, 0, 0},
@@ -271,18 +319,15 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_ID] = 8, [ROLE_COMM] = 9, [ROLE_NEWCOMM] = 10, },
 	},
-	{
-		.symbol = "ptiny_Parent", .list_name = "tiny_Parent", .lib = &lib_tiny,
+	{ /* ptiny_Parent */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
-		.how = "parent",
 		.args = {
 			{ROLE_NEWCOMM, CT_P, 0, 0},
 		},
 		.at = {[ROLE_NEWCOMM] = 1, },
 	},
-	{
-		.symbol = "ptiny_Scatter", .list_name = "tiny_Scatter", .lib = &lib_tiny,
-		.kind = &kinds[3], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
+	{ /* ptiny_Scatter */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -293,9 +338,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_ROOT] = 5, [ROLE_COMM] = 6, },
 	},
-	{
-		.symbol = "ptiny_Segments", .list_name = "tiny_Segments", .lib = &lib_tiny,
-		.kind = &kinds[5], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
+	{ /* ptiny_Segments */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNTS, CT_P, 4, 0},
@@ -310,9 +354,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNTS] = 2, [ROLE_SDISPLS] = 3, [ROLE_SDTYPE] = 4, [ROLE_RECV] = 5, [ROLE_RCOUNTS] = 6, [ROLE_RDISPLS] = 7, [ROLE_RDTYPES] = 8, [ROLE_COMM] = 9, [ROLE_STREAM] = 10, },
 	},
-	{
-		.symbol = "ptiny_Send", .list_name = "tiny_Send", .lib = &lib_tiny,
-		.kind = &kinds[8], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
+	{ /* ptiny_Send */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_COUNT, CT_U64, 0, 0},
@@ -323,9 +366,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
-	{
-		.symbol = "ptinyx_AllReduce", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* ptinyx_AllReduce */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -337,9 +379,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_AllReduce", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* tiny_AllReduce */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -351,9 +392,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_AllReduceConfig", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
+	{ /* tiny_AllReduceConfig */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -366,9 +406,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_AllReduceConfig_c", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
+	{ /* tiny_AllReduceConfig_c */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -381,9 +420,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_AllReduce_c", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* tiny_AllReduce_c */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -395,17 +433,15 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_Count", .list_name = "tiny_Count", .lib = &lib_tiny,
+	{ /* tiny_Count */
 		.task = TASK_INIT, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
 			{ROLE_NONE, CT_I64, 0, 0},
 		},
 		.at = {},
 	},
-	{
-		.symbol = "tiny_Counts", .list_name = "tiny_Counts", .lib = &lib_tiny,
-		.kind = &kinds[4], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* tiny_Counts */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -417,9 +453,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_RCOUNTS] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
-	{
-		.symbol = "tiny_Exscan", .list_name = "tiny_Exscan", .lib = &lib_tiny,
-		.kind = &kinds[7], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
+	{ /* tiny_Exscan */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_BUF, CT_P, 0, 0},
@@ -431,9 +466,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_BUF] = 2, [ROLE_RECV] = 3, [ROLE_COUNT] = 4, [ROLE_DTYPE] = 5, [ROLE_OP] = 6, [ROLE_COMM] = 7, },
 	},
-	{
-		.symbol = "tiny_Gather", .list_name = "tiny_Gather", .lib = &lib_tiny,
-		.kind = &kinds[2], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
+	{ /* tiny_Gather */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNT, CT_U64, 0, 0},
@@ -446,25 +480,21 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, },
 	},
-	{
-		.symbol = "tiny_GroupEnd", .list_name = "tiny_GroupEnd", .lib = &lib_tiny,
+	{ /* tiny_GroupEnd */
 		.task = TASK_GROUP_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
 	},
-	{
-		.symbol = "tiny_GroupStart", .list_name = "tiny_GroupStart", .lib = &lib_tiny,
+	{ /* tiny_GroupStart */
 		.task = TASK_GROUP_START, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
 	},
-	{
-		.symbol = "tiny_Handle", .list_name = "tiny_Handle", .lib = &lib_tiny,
+	{ /* tiny_Handle */
 		.task = TASK_COMM_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
 			{ROLE_COMM, CT_U64, 0, 0},
 		},
 		.at = {[ROLE_COMM] = 1, },
 	},
-	{
-		.symbol = "tiny_Igather", .list_name = "tiny_Gather", .lib = &lib_tiny,
-		.kind = &kinds[2], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
+	{ /* tiny_Igather */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNT, CT_U64, 0, 0},
@@ -478,9 +508,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, [ROLE_REQUEST] = 9, },
 	},
-	{
-		.symbol = "tiny_Mine", .list_name = "tiny_Segments", .lib = &lib_tiny,
-		.kind = &kinds[6], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
+	{ /* tiny_Mine */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
 			{ROLE_RECV, CT_P, 0, 0},
 			{ROLE_RCOUNTS, CT_P, 8, 0},
@@ -491,10 +520,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_RECV] = 1, [ROLE_RCOUNTS] = 2, [ROLE_RDISPLS] = 3, [ROLE_DTYPE] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
-	{
-		.symbol = "tiny_Mix", .list_name = "tiny_Mix", .lib = &lib_tiny,
+	{ /* tiny_Mix */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
-		.how = "mix",
 		.args = {
 			{ROLE_NONE, CT_I8, 0, 0},
 			{ROLE_NONE, CT_U8, 0, 0},
@@ -511,18 +538,15 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_ID] = 8, [ROLE_COMM] = 9, [ROLE_NEWCOMM] = 10, },
 	},
-	{
-		.symbol = "tiny_Parent", .list_name = "tiny_Parent", .lib = &lib_tiny,
+	{ /* tiny_Parent */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
-		.how = "parent",
 		.args = {
 			{ROLE_NEWCOMM, CT_P, 0, 0},
 		},
 		.at = {[ROLE_NEWCOMM] = 1, },
 	},
-	{
-		.symbol = "tiny_Scatter", .list_name = "tiny_Scatter", .lib = &lib_tiny,
-		.kind = &kinds[3], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
+	{ /* tiny_Scatter */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -533,9 +557,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_ROOT] = 5, [ROLE_COMM] = 6, },
 	},
-	{
-		.symbol = "tiny_Segments", .list_name = "tiny_Segments", .lib = &lib_tiny,
-		.kind = &kinds[5], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
+	{ /* tiny_Segments */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_SCOUNTS, CT_P, 4, 0},
@@ -550,9 +573,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNTS] = 2, [ROLE_SDISPLS] = 3, [ROLE_SDTYPE] = 4, [ROLE_RECV] = 5, [ROLE_RCOUNTS] = 6, [ROLE_RDISPLS] = 7, [ROLE_RDTYPES] = 8, [ROLE_COMM] = 9, [ROLE_STREAM] = 10, },
 	},
-	{
-		.symbol = "tiny_Send", .list_name = "tiny_Send", .lib = &lib_tiny,
-		.kind = &kinds[8], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
+	{ /* tiny_Send */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_COUNT, CT_U64, 0, 0},
@@ -563,9 +585,8 @@ static const struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
-	{
-		.symbol = "tinyx_AllReduce", .list_name = "tiny_AllReduce", .lib = &lib_tiny,
-		.kind = &kinds[1], .task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
+	{ /* tinyx_AllReduce */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
 			{ROLE_SEND, CT_P, 0, 0},
 			{ROLE_RECV, CT_P, 0, 0},
@@ -579,89 +600,33 @@ static const struct api_spec specs[] = {
 	},
 };
 
-struct api api_table[] = {
-	{.spec = &specs[0]},
-	{.spec = &specs[1]},
-	{.spec = &specs[2]},
-	{.spec = &specs[3]},
-	{.spec = &specs[4]},
-	{.spec = &specs[5]},
-	{.spec = &specs[6]},
-	{.spec = &specs[7]},
-	{.spec = &specs[8]},
-	{.spec = &specs[9]},
-	{.spec = &specs[10]},
-	{.spec = &specs[11]},
-	{.spec = &specs[12]},
-	{.spec = &specs[13]},
-	{.spec = &specs[14]},
-	{.spec = &specs[15]},
-	{.spec = &specs[16]},
-	{.spec = &specs[17]},
-	{.spec = &specs[18]},
-	{.spec = &specs[19]},
-	{.spec = &specs[20]},
-	{.spec = &specs[21]},
-	{.spec = &specs[22]},
-	{.spec = &specs[23]},
-	{.spec = &specs[24]},
-	{.spec = &specs[25]},
-	{.spec = &specs[26]},
-	{.spec = &specs[27]},
-	{.spec = &specs[28]},
-	{.spec = &specs[29]},
-	{.spec = &specs[30]},
-	{.spec = &specs[31]},
-	{.spec = &specs[32]},
-	{.spec = &specs[33]},
-	{.spec = &specs[34]},
-	{.spec = &specs[35]},
-	{.spec = &specs[36]},
-	{.spec = &specs[37]},
-};
-
-static void *const wrappers[] = {
-	(void *)ptiny_AllReduce,
-	(void *)ptiny_AllReduceConfig,
-	(void *)ptiny_AllReduceConfig_c,
-	(void *)ptiny_AllReduce_c,
-	(void *)ptiny_Count,
-	(void *)ptiny_Counts,
-	(void *)ptiny_Exscan,
-	(void *)ptiny_Gather,
-	(void *)ptiny_GroupEnd,
-	(void *)ptiny_GroupStart,
-	(void *)ptiny_Handle,
-	(void *)ptiny_Igather,
-	(void *)ptiny_Mine,
-	(void *)ptiny_Mix,
-	(void *)ptiny_Parent,
-	(void *)ptiny_Scatter,
-	(void *)ptiny_Segments,
-	(void *)ptiny_Send,
-	(void *)ptinyx_AllReduce,
-	(void *)tiny_AllReduce,
-	(void *)tiny_AllReduceConfig,
-	(void *)tiny_AllReduceConfig_c,
-	(void *)tiny_AllReduce_c,
-	(void *)tiny_Count,
-	(void *)tiny_Counts,
-	(void *)tiny_Exscan,
-	(void *)tiny_Gather,
-	(void *)tiny_GroupEnd,
-	(void *)tiny_GroupStart,
-	(void *)tiny_Handle,
-	(void *)tiny_Igather,
-	(void *)tiny_Mine,
-	(void *)tiny_Mix,
-	(void *)tiny_Parent,
-	(void *)tiny_Scatter,
-	(void *)tiny_Segments,
-	(void *)tiny_Send,
-	(void *)tinyx_AllReduce,
-};
-
+struct api api_table[38];
 const unsigned api_count = 38;
+
+void api_fill(void)
+{
+	static _Atomic bool filled;
+
+	if (atomic_load_explicit(&filled, memory_order_acquire))
+		return;
+	for (unsigned i = 0; i < kind_count; i++) {
+		kinds[i].name = kind_names[i].name;
+		kinds[i].op = kind_names[i].op;
+	}
+	for (unsigned i = 0; i < api_count; i++) {
+		struct api_spec *s = &specs[i];
+
+		if (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))
+			continue;
+		s->symbol = names[i].symbol;
+		s->list_name = names[i].list_name;
+		s->how = names[i].how[0] ? names[i].how : NULL;
+		s->lib = libs[names[i].lib];
+		s->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;
+		__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);
+	}
+	atomic_store_explicit(&filled, true, memory_order_release);
+}
 
 struct api *api_find(const char *symbol)
 {
@@ -669,10 +634,12 @@ struct api *api_find(const char *symbol)
 
 	while (lo < hi) {
 		unsigned mid = lo + (hi - lo) / 2;
-		int c = strcmp(symbol, specs[mid].symbol);
+		int c = strcmp(symbol, names[mid].symbol);
 
-		if (c == 0)
+		if (c == 0) {
+			api_fill();
 			return &api_table[mid];
+		}
 		if (c < 0)
 			hi = mid;
 		else
@@ -685,5 +652,83 @@ void *api_wrapper(const struct api *a)
 {
 	if (a < api_table || a >= api_table + api_count)
 		return NULL;
-	return wrappers[a - api_table];
+	switch (a - api_table) {
+	case 0:
+		return (void *)ptiny_AllReduce;
+	case 1:
+		return (void *)ptiny_AllReduceConfig;
+	case 2:
+		return (void *)ptiny_AllReduceConfig_c;
+	case 3:
+		return (void *)ptiny_AllReduce_c;
+	case 4:
+		return (void *)ptiny_Count;
+	case 5:
+		return (void *)ptiny_Counts;
+	case 6:
+		return (void *)ptiny_Exscan;
+	case 7:
+		return (void *)ptiny_Gather;
+	case 8:
+		return (void *)ptiny_GroupEnd;
+	case 9:
+		return (void *)ptiny_GroupStart;
+	case 10:
+		return (void *)ptiny_Handle;
+	case 11:
+		return (void *)ptiny_Igather;
+	case 12:
+		return (void *)ptiny_Mine;
+	case 13:
+		return (void *)ptiny_Mix;
+	case 14:
+		return (void *)ptiny_Parent;
+	case 15:
+		return (void *)ptiny_Scatter;
+	case 16:
+		return (void *)ptiny_Segments;
+	case 17:
+		return (void *)ptiny_Send;
+	case 18:
+		return (void *)ptinyx_AllReduce;
+	case 19:
+		return (void *)tiny_AllReduce;
+	case 20:
+		return (void *)tiny_AllReduceConfig;
+	case 21:
+		return (void *)tiny_AllReduceConfig_c;
+	case 22:
+		return (void *)tiny_AllReduce_c;
+	case 23:
+		return (void *)tiny_Count;
+	case 24:
+		return (void *)tiny_Counts;
+	case 25:
+		return (void *)tiny_Exscan;
+	case 26:
+		return (void *)tiny_Gather;
+	case 27:
+		return (void *)tiny_GroupEnd;
+	case 28:
+		return (void *)tiny_GroupStart;
+	case 29:
+		return (void *)tiny_Handle;
+	case 30:
+		return (void *)tiny_Igather;
+	case 31:
+		return (void *)tiny_Mine;
+	case 32:
+		return (void *)tiny_Mix;
+	case 33:
+		return (void *)tiny_Parent;
+	case 34:
+		return (void *)tiny_Scatter;
+	case 35:
+		return (void *)tiny_Segments;
+	case 36:
+		return (void *)tiny_Send;
+	case 37:
+		return (void *)tinyx_AllReduce;
+	}
+	return NULL;
 }

@@ -3,13 +3,13 @@
 #define PROBE_GEN_TINY_H
 
 #include "base/dtype.h"
-#include "call/api.h"
+#include "api/api.h"
 #include "wrappers/tables.h"
 
-extern const struct lib lib_tiny;
+extern const struct adapter adapter_tiny;
 extern const char *const tiny_sonames[];
 
-/* The fields of struct lib that the spec knows. */
+/* The fields of struct adapter that the spec knows. */
 #define LIB_TINY_SPEC \
 	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .alias_prefix = "p"
 

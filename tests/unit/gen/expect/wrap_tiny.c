@@ -16,17 +16,17 @@ const struct spec_value tiny_redops[2] = {
 };
 
 const struct abi_const tiny_abi_dtypes[2] = {
-	{"TINY_FLOAT", DT_FLOAT32, false, {{ABI_ADDRESS, 0, "tiny_float"}, {ABI_VALUE, 0x4c00040a, NULL}}},
-	{"TINY_PAIR", DT_OTHER, true, {{ABI_ADDRESS, 0, "tiny_pair"}, {ABI_NONE, 0, NULL}}},
+	{"TINY_FLOAT", DT_FLOAT32, false, {{ABI_ADDRESS, 0, "tiny_float"}, {ABI_VALUE, 0x4c00040a, ""}}},
+	{"TINY_PAIR", DT_OTHER, true, {{ABI_ADDRESS, 0, "tiny_pair"}, {ABI_NONE, 0, ""}}},
 };
 
 const struct abi_const tiny_abi_redops[1] = {
-	{"TINY_SUM", REDOP_SUM, false, {{ABI_ADDRESS, 0, "tiny_sum"}, {ABI_VALUE, 3, NULL}}},
+	{"TINY_SUM", REDOP_SUM, false, {{ABI_ADDRESS, 0, "tiny_sum"}, {ABI_VALUE, 3, ""}}},
 };
 
 const struct abi_const tiny_abi_consts[2] = {
-	{"TINY_NULL", 0, false, {{ABI_ADDRESS, 0, "tiny_null"}, {ABI_VALUE, -1, NULL}}},
-	{"TINY_SIZE", 0, false, {{ABI_VALUE, 24, NULL}, {ABI_VALUE, 20, NULL}}},
+	{"TINY_NULL", 0, false, {{ABI_ADDRESS, 0, "tiny_null"}, {ABI_VALUE, -1, ""}}},
+	{"TINY_SIZE", 0, false, {{ABI_VALUE, 24, ""}, {ABI_VALUE, 20, ""}}},
 };
 
 int ptiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libprobe knows of a library: `struct adapter`, the functions of its adapter, and what they say. */
+#ifndef PROBE_API_ADAPTER_H
+#define PROBE_API_ADAPTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/redop.h"
+
+struct call;
+struct comm;
+struct api;
+
+/* What an adapter says of a dtype handle. */
+struct dtype_desc {
+	uint64_t size; /* bytes of data in one element */
+	int64_t extent; /* bytes from one element to the next */
+	uint8_t dtype; /* DT_OTHER: no statistics */
+	bool derived; /* flag `derived` */
+};
+
+/* Peers and roots as an adapter normalises them. */
+enum { PEER_NULL = -2, PEER_ANY = -1 };
+enum root_is {
+	ROOT_ME,
+	ROOT_OTHER,
+	ROOT_IDLE /* in the root's group of an intercommunicator, not the root */
+};
+
+/*
+ * An adapter. All functions run on the thread of the call, inside libprobe (thread_state.busy is set), with errno and
+ * the floating-point environment saved. NULL where the library has no such thing.
+ */
+struct adapter {
+	const char *name; /* `lib` column, section of support_wrap_ops.yaml */
+	const char *const *sonames; /* NULL-terminated: where real functions are looked for last */
+	int64_t success[4]; /* return codes that are no error */
+	uint8_t nsuccess;
+	int64_t missing; /* what a wrapper returns when no real function exists */
+	int64_t in_progress; /* success, but nothing has happened yet; 0: no such code */
+	const char *
+		alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names. Taken where there is no MPI_X */
+	bool exact; /* real functions are probed with the caller's scope (several copies are normal) */
+	/*
+	 * Its spec is a user's, and may be wrong: both ends of a buffer are shown to the kernel before it is read, so that
+	 * a count in bytes instead of elements ends in a record without statistics and not in a fault.
+	 */
+	bool unsure;
+	/* The `lib` column where it depends on who provides the real function at that address; NULL: name. */
+	const char *(*label)(const void *real);
+	bool unknown_streams; /* of a runtime that has no struct device_backend: outputs on them are not read */
+	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
+
+	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
+	bool (*ready)(void);
+	struct comm *(*comm)(uint64_t handle);
+	struct comm *(*window)(uint64_t handle); /* of rows with a window or a file */
+	void (*dtype)(uint64_t handle, struct dtype_desc *d);
+	enum redop (*redop)(uint64_t handle);
+	const int64_t *in_place; /* the address that stands for the buffer of the other side */
+	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
+	enum root_is (*root)(const struct comm *c, int64_t value,
+		int *rank); /* *rank: JOURNAL_NONE if unknown */
+	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
+	/*
+	 * Fills in c->op instead of what roles and kind say, for calls whose arguments are the library's own objects.
+	 * False: the call is not recorded.
+	 */
+	bool (*describe)(struct call *c);
+	/*
+	 * For rows that their provider chose (API_CHOSEN): does the list that is in use now choose them too? Called when the
+	 * configuration has changed. NULL: they stay.
+	 */
+	bool (*listed)(const struct api *f);
+	/* Before and after the real function, for every task but plain DONE_RETURN data (without status, message, window); see call.h. */
+	void (*enter)(struct call *c);
+	void (*leave)(struct call *c, int64_t ret);
+	/* In a forked child: makes its locks anew, which another thread may have held. Perhaps more than once. */
+	void (*forked)(void);
+};
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A wrapped function in this process: `struct api`, its row, with what is known of it (api_spec.h) and of its library
+ * (adapter.h).
+ *
+ * The core reads these and never a library's name; adapters (wrappers/) add what only they know.
+ */
+#ifndef PROBE_API_API_H
+#define PROBE_API_API_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/adapter.h"
+#include "api/api_spec.h"
+
+/* An argument as the wrapper received it. Handles (communicator, dtype, request ...) are in `u`. */
+union arg {
+	void *p;
+	const void *cp;
+	int64_t i;
+	uint64_t u;
+	double d;
+};
+
+/*
+ * api->word: what is done with the row's calls, in one word that a call loads once and keeps, so that it leaves by what it
+ * entered by. Its state, one of these bits; its traits; and the number of the configuration (session/generation.h) by
+ * which both were decided, in the bits from API_GENERATION on.
+ *
+ * Anything but API_SKIP takes the long way through call_enter(), and API_ON only where recording is on (enabled.h).
+ */
+enum api_state {
+	API_NEW = 0, /* not looked at yet */
+	API_SKIP = 1, /* pass straight through to `real` */
+	API_ON = 2, /* record, or do its task */
+	API_MULTI =
+		4, /* as API_ON, and the real function depends on the caller (several copies are loaded) */
+	API_GONE = 8, /* no real function exists: calls return spec->lib->missing */
+	API_STATES = 15
+};
+
+enum api_trait {
+	API_LISTED = 0x100, /* its records are wanted */
+	API_HOOKED =
+		0x200, /* the adapter's enter and leave are to be called for this TASK_DATA call */
+	API_MARKER = 0x400, /* each call (or every n-th) ends a step */
+	API_COUNTED = 0x800, /* only counted: `probe check` */
+	API_LOOKED =
+		0x1000, /* its calls show whether the step marker, a function of a language, runs anew */
+	/* Said by whoever made the row, and kept when the rest is decided anew. */
+	API_BOUND = 0x2000, /* `real` came with the row and is not looked for: dlsym by handle */
+	API_CHOSEN = 0x4000, /* its provider has found it listed, by whatever name */
+	API_MARKED = 0x8000, /* its provider says that it is a marker */
+	API_GIVEN = API_BOUND | API_CHOSEN | API_MARKED,
+	API_DECIDED = API_LISTED | API_HOOKED | API_MARKER | API_COUNTED | API_LOOKED
+};
+
+#define API_GENERATION 16
+
+/* The buffers of a row whose calls are all of the usual form: call/plan.h. */
+struct plan {
+	_Atomic uint8_t state; /* enum plan_state */
+	uint8_t nin, nout;
+	struct plain_buffer {
+		uint8_t buf, count, dtype; /* arguments, from 0 */
+	} buffer[2 * KIND_VIEWS]; /* nin, then nout */
+};
+
+struct api {
+	_Atomic uint32_t word;
+	_Atomic uint32_t dict; /* dictionary id in the journal, 0: none yet */
+	_Atomic(void *) real;
+	_Atomic(uintptr_t)
+		copy; /* of the library that `real` is in: its lowest address; 0: not looked up yet */
+	const struct api_spec *spec; /* of api_table[]: NULL before api_fill() */
+	_Atomic uint64_t hits; /* counted in `probe check` runs only */
+	_Atomic bool elsewhere; /* dlsym by handle gave another real function than `real` */
+	struct plan plan;
+};
+
+static inline uint32_t api_word(const struct api *a)
+{
+	return atomic_load_explicit(&a->word, memory_order_acquire);
+}
+
+/*
+ * The row's state is `to` from now on if it is one of `from` (bits of enum api_state; API_NEW is none); all else stays.
+ * False: it is another.
+ */
+static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
+{
+	uint32_t w = atomic_load(&a->word);
+
+	do {
+		if (!(w & from))
+			return false;
+	} while (!atomic_compare_exchange_weak(&a->word, &w, (w & ~(uint32_t)API_STATES) | to));
+	return true;
+}
+
+/* What was decided of the row is decided anew at its next call. */
+static inline void api_renew(struct api *a)
+{
+	api_change_state(a, API_STATES, API_NEW);
+}
+
+/* All compiled wrappers, in the order of the generator's ids; sorted by symbol for api_find. */
+extern struct api api_table[] __attribute__((visibility("hidden")));
+extern const unsigned api_count;
+
+/*
+ * Puts `spec` into the rows of api_table[] and makes kind_table[], both empty at a process's start: whoever reads them of
+ * a row that may not have been called yet calls this first. Cheap, and from any thread, once it is done.
+ */
+void api_fill(void);
+/* The row of an exported wrapper by its symbol, filled, or NULL. */
+struct api *api_find(const char *symbol);
+/* The wrapper itself (the address that libprobe.so exports for the row). */
+void *api_wrapper(const struct api *a);
+
+#endif

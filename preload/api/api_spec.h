@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What libprobe knows of a wrapped function: `struct api_spec`, constant, made by the generator from configs/apis/ (or at
+ * run time from a user's spec).
+ */
+#ifndef PROBE_API_API_SPEC_H
+#define PROBE_API_API_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/kind.h"
+#include "base/ctype.h"
+
+struct adapter;
+
+struct api_arg {
+	uint8_t role; /* enum role */
+	uint8_t ctype; /* enum ctype */
+	uint8_t elem; /* CT_P to an array of integers: bytes of one (4 or 8); handles in arrays: 0, the adapter knows */
+	uint16_t words; /* CT_STRUCT: 8-byte words; v[] holds a pointer to it */
+};
+
+/* A struct that is passed by value, for libffi: its members in order, arrays member by member. */
+struct api_struct {
+	uint16_t size, align; /* bytes */
+	uint16_t n;
+	const uint8_t *member; /* enum ctype; none is CT_VOID or CT_STRUCT */
+};
+
+/* What an entry by libffi must know beyond args[]. Rows that are made at run time have it. */
+struct api_ffi {
+	uint8_t ret; /* enum ctype of the result; CT_STRUCT: ret_struct */
+	/*
+	 * The result is a C++ object that the function builds at an address which the caller hands over out of sight
+	 * (x86-64: before the first argument; aarch64: x8). For libffi that is a result of struct type larger than 16
+	 * bytes; ret is CT_VOID.
+	 */
+	bool hidden;
+	/* The result says whether the call succeeded. Otherwise call_leave() is to be given lib->success[0]. */
+	bool code;
+	const struct api_struct *ret_struct;
+	const struct api_struct *arg[API_ARGS_MAX]; /* of arguments that are CT_STRUCT, else NULL */
+};
+
+struct api_spec {
+	const char *symbol; /* the exported name: the `api` column */
+	const char *list_name; /* the name in support_wrap_ops.yaml that selects it */
+	const struct adapter *lib;
+	const struct kind *kind; /* TASK_DATA only */
+	uint8_t task, sub, completion, nargs;
+	struct api_arg args[API_ARGS_MAX];
+	uint8_t at[ROLE_NROLES]; /* argument that has the role, + 1; 0: none */
+	const char *how; /* TASK_COMM_NEW: the `kind` column of comms.csv: dup, split ... */
+	/*
+	 * enum dtype that the C type of a buffer says (float *), by its role; DT_OTHER: none (void *). It counts where the
+	 * row has no dtype role for that buffer.
+	 */
+	uint8_t buf_dtype[ROLE_BUF + 1];
+	const char *link_name; /* what the linker calls it (a mangled name); NULL: symbol */
+	const struct api_ffi *ffi; /* NULL: it has a compiled wrapper */
+	/* TASK_DATA: calls inside it are recorded as if they were not inside anything, with `parent`. */
+	bool transparent;
+};
+
+#endif

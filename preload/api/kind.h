@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a call does and where its buffers are: roles of arguments, tasks, kinds of operations and their extents. */
+#ifndef PROBE_API_KIND_H
+#define PROBE_API_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Roles of arguments; the names in the spec files are these in lower case without the prefix. A buffer role and the
+ * count, dtype ... roles of its side belong together: SEND with SCOUNT and SDTYPE where the function has them, else
+ * with COUNT and DTYPE.
+ */
+enum role {
+	ROLE_NONE, /* carried through and ignored; a parameter name that starts with _ */
+	ROLE_SEND, /* buffer read */
+	ROLE_RECV, /* buffer written */
+	ROLE_BUF, /* one buffer read or written */
+	ROLE_COUNT,
+	ROLE_SCOUNT,
+	ROLE_RCOUNT,
+	ROLE_SCOUNTS, /* arrays: element width from the parameter's type */
+	ROLE_SDISPLS,
+	ROLE_RCOUNTS,
+	ROLE_RDISPLS,
+	ROLE_DTYPE,
+	ROLE_SDTYPE,
+	ROLE_RDTYPE,
+	ROLE_SDTYPES, /* arrays of handles */
+	ROLE_RDTYPES,
+	ROLE_OP,
+	ROLE_ROOT,
+	ROLE_PEER, /* of a send; source of a plain receive */
+	ROLE_RPEER, /* source, where the call also sends */
+	ROLE_TAG,
+	ROLE_RTAG,
+	ROLE_COMM,
+	ROLE_STREAM,
+	ROLE_REQUEST, /* pointer to a handle */
+	ROLE_REQUESTS, /* array of handles */
+	ROLE_NREQ,
+	ROLE_STATUS, /* pointer to one */
+	ROLE_STATUSES, /* array */
+	ROLE_FLAG, /* int *: completed? */
+	ROLE_INDEX, /* int * */
+	ROLE_INDICES, /* array of int */
+	ROLE_OUTCOUNT, /* int * */
+	ROLE_NEWCOMM, /* pointer to a handle that the call fills in */
+	ROLE_COMMP, /* pointer to a handle that the call ends */
+	ROLE_GROUP,
+	ROLE_COLOR,
+	ROLE_NEWTAG, /* tag or string tag that a new communicator is made with */
+	ROLE_PEERCOMM,
+	ROLE_MESSAGE, /* pointer to a matched-probe handle */
+	ROLE_NAME,
+	ROLE_LEVEL,
+	ROLE_NRANKS,
+	ROLE_RANK,
+	ROLE_ID,
+	ROLE_ITEMS,
+	ROLE_NITEMS,
+	ROLE_WIN, /* a window or a file: made over a communicator, whose members it has */
+	ROLE_NEWWIN,
+	ROLE_WINP, /* pointer to the handle of one that the call ends */
+	ROLE_NROLES
+};
+
+/* What a call does. */
+enum task {
+	TASK_DATA, /* moves data or synchronises: has a kind and makes rows */
+	TASK_WAIT, /* completes requests, blocking; which form: spec->sub (enum sub) */
+	TASK_TEST, /* completes requests, not blocking */
+	TASK_START, /* starts persistent requests */
+	TASK_REQUEST, /* SUB_FREE, SUB_CANCEL, SUB_LOOK: a request without completing it */
+	TASK_COMM_NEW,
+	TASK_COMM_END,
+	TASK_COMM_NAME,
+	TASK_WIN_NEW,
+	TASK_WIN_END,
+	TASK_MATCH, /* matched probe */
+	TASK_INIT,
+	TASK_FINALIZE,
+	TASK_ABORT,
+	TASK_GROUP_START,
+	TASK_GROUP_END, /* SUB_CANCEL: what was in it never runs */
+	/*
+	 * Only watched: the adapter's enter and leave are called wherever it is called, nested or not, and calls inside it
+	 * are recorded as if it were not there. leave is called, with c->ok false, when an exception passes as well.
+	 */
+	TASK_SCOPE,
+};
+
+enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, SUB_LOOK };
+
+/* When the output of a TASK_DATA call is valid. */
+enum completion {
+	DONE_RETURN, /* when the function returns */
+	DONE_REQUEST, /* when the request that it gives back completes */
+	DONE_START, /* persistent: whenever its request, started, completes; the call itself moves nothing */
+	DONE_STREAM, /* when the stream reaches it */
+};
+
+/* Terms of a product beside roles, numbered behind them. */
+enum term {
+	TERM_SIZE =
+		ROLE_NROLES, /* ranks on the other side: communicator's size, or the remote group's */
+	TERM_LSIZE, /* ranks of the own group */
+	TERM_RANK,
+	TERM_INDEGREE, /* neighbours that send to this rank */
+	TERM_OUTDEGREE,
+	TERM_NTERMS
+};
+
+/* How many elements a buffer holds and where they lie. */
+enum extent_form {
+	EXT_NONE,
+	EXT_PRODUCT, /* the product of terms, contiguous, from `offset` (a product too) on */
+	EXT_SUM, /* sum of counts[0..n), contiguous */
+	EXT_AT_RANK, /* counts[rank], contiguous */
+	EXT_SEGMENTS, /* counts[i] elements at displs[i] for i in 0..n */
+	EXT_SEGMENT_AT_RANK, /* counts[rank] elements at displs[rank] */
+	EXT_TYPED_SEGMENTS, /* counts[i] elements of dtypes[i] at displs[i] bytes */
+};
+
+enum extent_where {
+	ON_ALL, /* of an intercommunicator and a rooted kind: on the leaves */
+	ON_ROOT,
+	ON_LEAF, /* not on the root */
+	ON_NOT_FIRST, /* not on rank 0 (exscan leaves its output alone) */
+	ON_SENDER, /* where outdegree > 0: a rank without neighbours to send to may pass any pointer */
+};
+
+struct extent {
+	uint8_t form; /* enum extent_form */
+	uint8_t where; /* enum extent_where */
+	uint8_t buf; /* enum role of the buffer: SEND, RECV, BUF */
+	uint8_t dtype; /* enum role of its dtype: SDTYPE, RDTYPE, DTYPE, SDTYPES, RDTYPES (first that the row has) */
+	uint8_t term[3], nterm; /* roles or enum term; nterm 0: 1 */
+	uint8_t offset[2], noffset; /* noffset 0: 0 */
+	uint8_t counts, displs; /* roles */
+	uint8_t length; /* enum term: length of the arrays */
+};
+
+#define KIND_VIEWS 2
+
+/* A kind of operation. One table for all libraries, from configs/apis/kinds.yaml. */
+struct kind {
+	const char *name;
+	const char *op; /* the `op` column */
+	bool collective; /* counted in the communicator's comm_seq; else point-to-point */
+	bool rooted;
+	uint8_t nin, nout;
+	struct extent in[KIND_VIEWS], out[KIND_VIEWS];
+	/*
+	 * Libraries with an in-place sentinel: if the argument of role `alt_buf` is the sentinel, alt_in holds
+	 * instead of in[] (alt_nin 0: no input buffer) and, where alt_no_out is set, out[] has no buffer.
+	 */
+	uint8_t alt_buf, alt_nin;
+	bool alt_no_out;
+	struct extent alt_in[1];
+};
+
+/* After api_fill(). */
+extern const struct kind *const kind_table;
+extern const unsigned kind_count;
+
+#endif

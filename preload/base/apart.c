@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/apart.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+
+/* Below the stack, so that who overruns it finds out; a multiple of every size of pages. */
+#define GUARD_BYTES (64u << 10)
+#define POOL 64u
+#define TRIES 8u
+
+/* At the top of a stack. */
+struct apart_top {
+	uintptr_t origin; /* the frame that called */
+	uintptr_t outer; /* thread_state.apart at that time */
+};
+
+/* apart_switch.S: fn(arg) with the stack pointer at `top`. */
+__attribute__((visibility("hidden"))) void apart_switch(void (*fn)(void *), void *arg, void *top);
+
+/* Stacks that nobody uses: their lowest address. A thread looks where it put one back, which is warm. */
+static _Atomic(char *) pool[POOL];
+
+static inline uint32_t first_place(void)
+{
+	return (uint32_t)hash_mix((uintptr_t)&thread_state);
+}
+
+static char *take_stack(void)
+{
+	uint32_t at = first_place();
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		_Atomic(char *) *place = &pool[(at + i) % POOL];
+
+		if (atomic_load_explicit(place, memory_order_relaxed)) {
+			char *s = atomic_exchange_explicit(place, NULL, memory_order_acquire);
+
+			if (s)
+				return s;
+		}
+	}
+
+	int err = errno;
+	char *mem = mmap(NULL, GUARD_BYTES + APART_BYTES, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+	if (mem == MAP_FAILED) {
+		mem = NULL;
+	} else if (mprotect(mem + GUARD_BYTES, APART_BYTES, PROT_READ | PROT_WRITE)) {
+		munmap(mem, GUARD_BYTES + APART_BYTES);
+		mem = NULL;
+	}
+	errno = err;
+	return mem ? mem + GUARD_BYTES : NULL;
+}
+
+static void put_stack_back(char *s)
+{
+	uint32_t at = first_place();
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		char *none = NULL;
+		_Atomic(char *) *place = &pool[(at + i) % POOL];
+
+		if (!atomic_load_explicit(place, memory_order_relaxed) &&
+			atomic_compare_exchange_strong_explicit(
+				place, &none, s, memory_order_release, memory_order_relaxed))
+			return;
+	}
+
+	int err = errno;
+
+	munmap(s - GUARD_BYTES, GUARD_BYTES + APART_BYTES);
+	errno = err;
+}
+
+static inline struct apart_top *top_of(uintptr_t s)
+{
+	return (struct apart_top *)(s + APART_BYTES - sizeof(struct apart_top));
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+__attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
+{
+	/* Sanitizers know the bounds of a thread's stack, and our frames are larger than they would allow anyway. */
+	char *s = SANITIZED || apart_is_here() ? NULL : take_stack();
+
+	if (!s) {
+		fn(arg);
+		return;
+	}
+
+	struct apart_top *top = top_of((uintptr_t)s);
+
+	top->origin = (uintptr_t)__builtin_frame_address(0);
+	top->outer = thread_state.apart;
+	thread_state.apart = (uintptr_t)s;
+	apart_switch(fn, arg, top);
+	thread_state.apart = top->outer;
+	put_stack_back(s);
+}
+
+__attribute__((noinline)) uintptr_t apart_origin(void)
+{
+	if (apart_is_here())
+		return top_of(thread_state.apart)->origin;
+	return (uintptr_t)__builtin_frame_address(0);
+}

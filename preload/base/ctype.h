@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C types as arguments and results are passed by the ABI. */
+#ifndef PROBE_BASE_CTYPE_H
+#define PROBE_BASE_CTYPE_H
+
+/* How one argument is passed, as the ABI sees it. */
+enum ctype {
+	CT_VOID,
+	CT_I8,
+	CT_U8,
+	CT_I16,
+	CT_U16,
+	CT_I32,
+	CT_U32,
+	CT_I64,
+	CT_U64,
+	CT_F32,
+	CT_F64,
+	CT_P,
+	CT_STRUCT
+};
+
+#define API_ARGS_MAX 20 /* parameters of one function */
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/buffer_check.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/hash.h"
+#include "elf/memory.h"
+
+/*
+ * Can this page be read? Asked of the kernel once in 4096 times: buffers are used again and again. The low bits of a
+ * place count how often its page is still believed; places are shared by pages and taken over without regard, and two
+ * threads that lose each other's count only ask more often.
+ */
+static bool is_page_believed(uintptr_t page)
+{
+	static _Atomic uintptr_t places[64];
+	_Atomic uintptr_t *p = &places[hash_mix(page) % 64];
+	uintptr_t v = atomic_load_explicit(p, memory_order_relaxed);
+
+	if ((v & ~(MEMORY_PAGE - 1)) == page && v != page) {
+		atomic_store_explicit(p, v - 1, memory_order_relaxed);
+		return true;
+	}
+	if (!memory_readable(page))
+		return false;
+	atomic_store_explicit(p, page + MEMORY_PAGE - 1, memory_order_relaxed);
+	return true;
+}
+
+void check_buffers(struct buffer *v, unsigned n)
+{
+	for (; n; n--, v++) {
+		uintptr_t first = (uintptr_t)v->base, last = first + v->bytes - 1;
+
+		if (v->layout != BUFFER_CONTIG || !v->bytes || v->nostats)
+			continue;
+		if (last < first || !is_page_believed(first & ~(MEMORY_PAGE - 1)) ||
+			!is_page_believed(last & ~(MEMORY_PAGE - 1)))
+			v->nostats = 1;
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done with the calls of a row is decided at the first of them. */
+#include <string.h>
+
+#include "base/log.h"
+#include "call/call.h"
+#include "config/marker.h"
+#include "resolve/real.h"
+#include "session/state.h"
+
+/* Does the row matter at all with this configuration? */
+static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
+{
+	const struct api_spec *s = f->spec;
+	const char *marker = g->cfg.step_marker;
+	struct marker m;
+	uint32_t t = given & API_MARKED ? API_MARKER : 0;
+
+	if (check_wanted())
+		return API_COUNTED;
+	if (s->task != TASK_DATA)
+		return API_LISTED | API_HOOKED;
+	if (given & API_CHOSEN && (!g->number || !s->lib->listed || s->lib->listed(f)))
+		t |= API_LISTED;
+	if (!(given & API_CHOSEN) && wraplist_match(g->list, s->lib->name, s->list_name))
+		t |= API_LISTED;
+	if (marker && *marker &&
+		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
+		t |= API_MARKER;
+	if (marker && !marker_parse(marker, strlen(marker), &m) && m.form == MARKER_LANGUAGE &&
+		t & API_LISTED)
+		t |= API_LOOKED;
+	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE] ||
+		s->at[ROLE_WIN])
+		t |= API_HOOKED;
+	return t;
+}
+
+/* Returns the row's word, which is still one of API_NEW where the configuration has changed meanwhile. */
+static uint32_t decide_row(struct api *f, uintptr_t pc)
+{
+	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
+	uint32_t loads = real_loads();
+	bool several = false, wanted;
+	const struct generation *g;
+	void *real;
+
+	api_fill();
+	if (was & API_STATES)
+		return was; /* by another thread, just now */
+	real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
+	if (!real)
+		return API_GONE;
+	wanted = session_configure();
+	g = generation_now();
+	if (wanted)
+		traits = traits_of(f, g, given);
+	log_config_now();
+	/* The fast way of a wrapper knows one real function only. */
+	several |= !(given & API_BOUND) && (!real_settled(loads) || atomic_load(&f->elsewhere));
+	next = given | traits | g->number << API_GENERATION |
+	       (several		? API_MULTI
+		       : traits ? API_ON
+				: API_SKIP);
+	if (!(given & API_BOUND) && atomic_exchange(&f->real, real) != real)
+		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong(&f->word, &was, next))
+		return was;
+	/* A library that is being loaded may have taken it for one that was never called. */
+	if (!(given & API_BOUND) && !real_settled(loads))
+		api_change_state(f, API_ON | API_SKIP, API_MULTI);
+	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))
+		api_change_state(f, API_ON | API_SKIP, API_MULTI);
+	/* So may who changed the configuration. */
+	if (generation_now()->number != g->number)
+		api_renew(f);
+	return api_word(f);
+}
+
+uint32_t call_first_use(struct api *f, uintptr_t pc)
+{
+	uint32_t w = decide_row(f, pc);
+
+	for (unsigned i = 0; i < GENERATIONS_MAX && !(w & API_STATES); i++)
+		w = decide_row(f, pc);
+	return w;
+}

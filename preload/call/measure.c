@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first two tensor observers: statistics, and the checksum, which is made of each block while the statistics have it. */
+#include "call/observer.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "stats/stats.h"
+
+_Static_assert(sizeof(struct stats_acc) <= TENSOR_STATE_BYTES, "the statistics need more state");
+
+static uint64_t statistics_reach(const struct config *cfg)
+{
+	if (!cfg->statistics)
+		return 0;
+	return cfg->max_bytes ? (uint64_t)cfg->max_bytes : UINT64_MAX;
+}
+
+static bool statistics_want(void *state, struct tensor_look *look)
+{
+	const struct config *cfg = look->cfg;
+
+	if (cfg->max_bytes && look->buffer->bytes > (uint64_t)cfg->max_bytes)
+		return false;
+	look->record->flags &= (uint8_t)~TF_NOSTATS;
+	/* Few elements at once, where nothing else wants the running totals. */
+	if (cfg->checksum == CHECKSUM_OFF && buffer_is_few(look->buffer) &&
+		stats_measure_few(look->buffer->base, look->buffer->count,
+			(enum dtype)look->buffer->dtype, cfg->eps, &look->record->stats))
+		return false;
+	if (stats_begin(state, look->buffer->dtype, cfg->eps))
+		return false;
+	look->stats = state;
+	return true;
+}
+
+static void statistics_piece(
+	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
+{
+	(void)dt;
+	stats_add_piece(state, p, count, next);
+}
+
+static void statistics_end(void *state, struct journal_tensor *record, bool whole)
+{
+	if (whole)
+		stats_end(state, &record->stats);
+}
+
+const struct tensor_observer statistics_observer = {
+	.reach = statistics_reach,
+	.wants = statistics_want,
+	.piece = statistics_piece,
+	.end = statistics_end,
+};
+
+/* Of what has statistics: without them there is none. */
+static uint64_t checksum_reach(const struct config *cfg)
+{
+	return cfg->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
+}
+
+static bool checksum_wants(void *state, struct tensor_look *look)
+{
+	const struct stats_acc **joined = state;
+
+	if (!look->stats)
+		return false;
+	stats_with_checksum(look->stats, look->cfg->checksum);
+	*joined = look->stats;
+	return true;
+}
+
+static void checksum_end(void *state, struct journal_tensor *record, bool whole)
+{
+	const struct stats_acc *const *joined = state;
+
+	if (!whole || !record->stats.n)
+		return;
+	record->crc = (*joined)->checksum;
+	record->flags |= TF_CRC;
+}
+
+const struct tensor_observer checksum_observer = {
+	.reach = checksum_reach,
+	.in_order = true,
+	.wants = checksum_wants,
+	.end = checksum_end,
+};

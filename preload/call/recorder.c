@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/recorder.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/stackid.h"
+#include "session/state.h"
+
+#define SEQ_BLOCK 64
+#define SCRATCH_MAX (64u << 20)
+
+static pthread_key_t key;
+static bool have_key;
+
+/* ThreadSanitizer takes a thread down in the last round itself. */
+#ifdef __SANITIZE_THREAD__
+#define LAST_ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+#else
+#define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
+#endif
+
+/* What a thread has, and behind it the stack that it walked. */
+#define OWN_BYTES ((sizeof(struct thread) + 63) & ~(size_t)63)
+
+static size_t mapped_bytes(void)
+{
+	return OWN_BYTES + stack_id_bytes();
+}
+
+/*
+ * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values
+ * are set again: ours steps back until the last round.
+ */
+static void thread_end(void *arg)
+{
+	struct thread *t = arg;
+
+	if (++t->rounds < LAST_ROUND && pthread_setspecific(key, t) == 0)
+		return;
+	thread_state.dead = 1;
+	thread_state.recorder = NULL;
+	/* In a child made past pthread_atfork the journal is still the parent's. */
+	if (*session.alive && getpid() == session.pid)
+		chain_detach(&t->chain);
+	if (t->scratch)
+		munmap(t->scratch, t->scratch_bytes);
+	if (t->group)
+		munmap(t->group, t->group_bytes);
+	if (t->stacks)
+		stack_cache_free(t->stacks);
+	munmap(t, mapped_bytes());
+}
+
+void thread_init(void)
+{
+	if (!have_key)
+		have_key = pthread_key_create(&key, thread_end) == 0;
+}
+
+void thread_forget(void)
+{
+	thread_state.recorder = NULL;
+	thread_state.depth = thread_state.transparent = thread_state.busy = 0;
+	thread_state.call = 0;
+	/* Else the end of this thread would give the parent's slot back. */
+	if (have_key)
+		pthread_setspecific(key, NULL);
+}
+
+void thread_count_shared(enum journal_count c)
+{
+	if (session.journal.head)
+		__atomic_fetch_add(&session.journal.head->count[c], 1, __ATOMIC_RELAXED);
+}
+
+/* Asked once in a thread's life; a thread that records has a copy at hand. */
+static __thread struct stack_bounds own_bounds;
+
+void thread_bounds_find(void)
+{
+	static __thread bool asked;
+
+	if (asked)
+		return;
+	asked = true;
+	stack_bounds_init(&own_bounds);
+	thread_state.room_at = own_bounds.roomy;
+	thread_state.room_bytes = own_bounds.hi - own_bounds.roomy;
+}
+
+const struct stack_bounds *thread_bounds(void)
+{
+	const struct thread *t = thread_state.recorder;
+
+	return t ? &t->bounds : &own_bounds;
+}
+
+static struct thread *thread_make(void)
+{
+	struct thread *t = mmap(
+		NULL, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (t == MAP_FAILED)
+		return NULL;
+	t->tid = (uint32_t)syscall(SYS_gettid);
+	if (chain_attach(&t->chain, &session.journal, t->tid) < 0) {
+		munmap(t, mapped_bytes());
+		return NULL;
+	}
+	t->walked = (void *)((char *)t + OWN_BYTES);
+	thread_bounds_find();
+	t->bounds = *thread_bounds();
+	if (config_now()->stack)
+		t->stacks = stack_cache_new();
+	if (have_key)
+		pthread_setspecific(key, t);
+	t->made = clock_ticks();
+	thread_state.recorder = t;
+	return t;
+}
+
+struct thread *thread_get_new(void)
+{
+	struct thread *t = NULL;
+
+	if (!session_is_on())
+		return NULL;
+	if (!thread_state.dead)
+		t = thread_make();
+	if (!t) {
+		thread_count_shared(JC_DROP_THREADS);
+		if (thread_state.dead)
+			return NULL; /* a destructor that ran after ours */
+		log_loss(LOSS_THREADS,
+			"more than %d threads record at once (or no memory): calls of the others "
+			"are lost",
+			JOURNAL_THREADS);
+	}
+	return t;
+}
+
+void *thread_scratch(struct thread *t, size_t bytes)
+{
+	if (bytes <= t->scratch_bytes)
+		return t->scratch;
+	if (bytes > SCRATCH_MAX)
+		return NULL;
+
+	size_t want = t->scratch_bytes ? t->scratch_bytes : 16384;
+
+	while (want < bytes)
+		want *= 2;
+
+	void *p = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (t->scratch)
+		munmap(t->scratch, t->scratch_bytes);
+	t->scratch = p;
+	t->scratch_bytes = want;
+	return p;
+}
+
+void thread_more_seq(struct thread *t)
+{
+	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
+	t->seq_end = t->seq_next + SEQ_BLOCK;
+}
+
+/*
+ * Where the journal is crowded the thread writes a little of it itself, once for each chunk that it fills: its own share
+ * of the work. Before a record is lost it gives the processor away to who writes, for WAIT_NS at most (and what others
+ * take when they have it), and no more than one WAIT_PART of its time in all. docs/performance.md states this.
+ */
+#define WAIT_NS 1000000
+#define WAIT_PART 20
+#define HELP_PAUSE_NS 1000000 /* after a help that was of no use */
+
+static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
+{
+	return (double)(now - since) * session.clock.ns_per_tick < WAIT_NS &&
+	       t->waited * WAIT_PART <= now - t->made;
+}
+
+static enum writer_help help_writer(struct thread *t, uint64_t now)
+{
+	enum writer_help h;
+
+	if (now < t->help_from || !journal_is_crowded(t->chain.j))
+		return HELP_USELESS;
+	h = session_hooks.help_writer();
+	if (h == HELP_USELESS)
+		t->help_from = now + (uint64_t)(HELP_PAUSE_NS / session.clock.ns_per_tick);
+	return h;
+}
+
+typedef void *chain_reserve_fn(struct chain *c, uint32_t bytes, bool *wake);
+
+/* p: what it has already, or NULL. */
+__attribute__((noinline)) static void *reserve_with_help(
+	struct thread *t, uint32_t bytes, void *p, chain_reserve_fn *reserve)
+{
+	uint64_t since = clock_ticks(), now = since;
+	bool wake;
+
+	for (;;) {
+		enum writer_help h = help_writer(t, now);
+
+		if (!p)
+			p = reserve(&t->chain, bytes, &wake);
+		now = clock_ticks();
+		if (p || h != HELP_TAKEN || !may_wait(t, since, now))
+			break;
+		sched_yield();
+		t->waited += clock_ticks() - now;
+	}
+	thread_exact_time(t, clock_ticks() - since);
+	return p;
+}
+
+static void *reserve_in_chain(struct thread *t, uint32_t bytes, chain_reserve_fn *reserve)
+{
+	bool wake = false;
+	void *p = reserve(&t->chain, bytes, &wake);
+
+	if (wake)
+		session_hooks.wake_writer();
+	if (__builtin_expect(p ? journal_is_crowded(t->chain.j) : bytes <= JOURNAL_ENTRY_MAX, 0))
+		p = reserve_with_help(t, bytes, p, reserve);
+	return p;
+}
+
+void *thread_reserve_slow(struct thread *t, uint32_t bytes)
+{
+	return reserve_in_chain(t, bytes, chain_reserve);
+}
+
+void *thread_reserve_end(struct thread *t, uint32_t bytes)
+{
+	void *p = chain_room(&t->chain, bytes);
+
+	return p ? p : reserve_in_chain(t, bytes, chain_reserve_end);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/train_steps.h"
+
+#define NSEEN_MAX (sizeof(((struct train *)0)->seen) / sizeof(uint64_t))
+#define INSIDE_BACKWARD UINT64_MAX /* stands for all optimizers that step inside a backward pass */
+#define FORGOTTEN_AFTER \
+	16 /* steps of others, and 4 times as many as there ever were: the anchor is gone */
+
+static uint32_t number_of(struct train *t, uint64_t which)
+{
+	for (uint32_t i = 0; i < t->nseen; i++)
+		if (t->seen[i] == which)
+			return i;
+	if (t->nseen < NSEEN_MAX)
+		t->seen[t->nseen++] = which;
+	return t->nseen - 1;
+}
+
+static enum train_mark mark_training_step(struct train *t, enum train_mark m)
+{
+	t->backwards = 0;
+	t->others = 0;
+	t->steps++;
+	t->skipped += m == TRAIN_SKIPPED;
+	return m;
+}
+
+/* An outermost optimizer step has ended. */
+static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
+{
+	/* Where backward passes are not seen at all, the same optimizer once more is another step. */
+	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
+	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
+	uint32_t n = number_of(t, which);
+
+	t->active = true;
+	t->stepped = t->stepped_since_update = true;
+	if (!is_anchor) {
+		if (!t->anchor && n >= (uint32_t)t->anchor_wanted)
+			t->anchor = which;
+		is_anchor = which == t->anchor;
+	}
+	if (chained)
+		return TRAIN_NOTHING;
+	if (is_anchor) {
+		if (t->others > t->others_max)
+			t->others_max = t->others;
+		return mark_training_step(t, TRAIN_STEP);
+	}
+	/* Until the wanted one has stepped there is none to wait for. */
+	if (!t->anchor)
+		return mark_training_step(t, TRAIN_STEP);
+	t->others++;
+	if (t->others >= FORGOTTEN_AFTER && t->others >= 4 * t->others_max) {
+		t->anchor = which;
+		return mark_training_step(t, TRAIN_STEP);
+	}
+	return TRAIN_NOTHING;
+}
+
+void train_optimizer_begin(struct train *t, uint64_t which)
+{
+	if (t->in_optimizer++ == 0)
+		t->optimizer = which;
+}
+
+enum train_mark train_optimizer_end(struct train *t)
+{
+	if (!t->in_optimizer || --t->in_optimizer)
+		return TRAIN_NOTHING;
+	if (t->in_backward) {
+		t->stepped_in_backward = true;
+		return TRAIN_NOTHING;
+	}
+	return count_optimizer_step(t, t->optimizer);
+}
+
+void train_backward_begin(struct train *t)
+{
+	t->in_backward++;
+}
+
+enum train_mark train_backward_end(struct train *t)
+{
+	if (!t->in_backward || --t->in_backward)
+		return TRAIN_NOTHING;
+	t->active = true;
+	t->backwards++;
+	t->passes = true;
+	t->stepped = false;
+	if (!t->stepped_in_backward)
+		return TRAIN_NOTHING;
+	t->stepped_in_backward = false;
+	return count_optimizer_step(t, INSIDE_BACKWARD);
+}
+
+enum train_mark train_scale_update(struct train *t)
+{
+	bool stepped_before = t->stepped_since_update;
+
+	t->stepped_since_update = false;
+	/* Some optimizer has stepped for this update: that was the step, or will be the anchor's. */
+	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
+		return TRAIN_NOTHING;
+	return mark_training_step(t, TRAIN_SKIPPED);
+}
+
+uint32_t train_micro_step(const struct train *t)
+{
+	if (!t->active && !t->in_backward)
+		return UINT32_MAX;
+	return t->accumulate ? t->backwards % t->accumulate : t->backwards;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings on their way to the caller: always one line, free of control characters, and never more lines than
+ * REPORT_LINES for one file: a damaged file must not flood the job's stderr. Needs no memory.
+ */
+#ifndef PROBE_CONFIG_CONFIG_REPORT_H
+#define PROBE_CONFIG_CONFIG_REPORT_H
+
+#include <stddef.h>
+
+#include "config/config.h"
+
+#define REPORT_LINES 32
+#define REPORT_LINE_MAX 480 /* bytes of one line, so that log prefixes still fit into 512 */
+#define REPORT_FILE_MAX 160 /* of a longer path the end is shown */
+#define REPORT_VALUE_MAX 48 /* of a longer value the beginning is shown */
+
+struct report {
+	config_report_fn *fn; /* NULL: reports are dropped */
+	void *arg;
+	const char *file;
+	unsigned lines;
+};
+
+void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file);
+
+/* FILE:LINE:COL: ...; line 0: FILE: ... */
+void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Says how many lines were left out, if any. */
+void report_end(struct report *r);
+
+/* A value for a message, cut and quoted: "lots". Returns out. */
+char *report_quote(char out[REPORT_VALUE_MAX], const char *text, size_t len);
+
+#endif

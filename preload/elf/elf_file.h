@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A shared object on disk, before the loader loads it: what it needs, and which functions it exports. Nothing in the
+ * file is trusted: every offset is checked against its size, and whatever does not fit reads as absent.
+ */
+#ifndef PROBE_ELF_ELF_FILE_H
+#define PROBE_ELF_ELF_FILE_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct elf_file {
+	const uint8_t *map;
+	size_t size;
+	dev_t dev;
+	ino_t ino;
+	const ElfW(Phdr) * phdr;
+	unsigned nphdr;
+	const ElfW(Dyn) * dyn;
+	size_t ndyn;
+	const ElfW(Sym) * sym;
+	uint32_t nsym, first; /* symbols first..nsym-1 can be defined ones */
+	const ElfW(Half) * versym; /* nsym of them, or NULL */
+	const uint32_t *gnu_hash;
+	size_t gnu_words; /* 32-bit words from gnu_hash to the end of the file */
+	const char *str;
+	size_t strsz; /* str[strsz - 1] is 0 */
+	const char *soname, *rpath, *runpath; /* NULL: none */
+	bool no_default; /* DF_1_NODEFLIB: neither cache nor standard folders */
+};
+
+/* Maps the file. 0, -errno of opening it, or -ENOEXEC: not a shared object or program for this machine. */
+int elf_file_open(struct elf_file *f, const char *path);
+
+/* The same for a file that is in memory already, which elf_file_close() leaves alone. 0 or -ENOEXEC. */
+int elf_file_over(struct elf_file *f, const void *bytes, size_t size);
+void elf_file_close(struct elf_file *f);
+
+/* The next DT_NEEDED from *at (0 at first) on, or NULL. */
+const char *elf_file_needed(const struct elf_file *f, size_t *at);
+
+struct elf_function {
+	const char *name;
+	bool versioned; /* it has a version */
+	bool old; /* one that new references do not bind to (name@VERSION) */
+};
+
+/* Calls visit for each function that the file exports, until that returns false. */
+void elf_file_functions(const struct elf_file *f,
+	bool (*visit)(const struct elf_function *fn, void *arg), void *arg);
+
+/* True if the file exports a function of that name. */
+bool elf_file_defines(const struct elf_file *f, const char *name);
+
+#endif

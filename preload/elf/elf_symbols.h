@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The function symbols of one ELF file. Kept in memory is 12 bytes for each; names stay in the file and are read when
+ * they are needed. Read with pread, never mapped: a file that is cut short or replaced meanwhile (an upgrade, a
+ * checkpoint restore) gives an error and not SIGBUS. Nothing in the file is trusted.
+ */
+#ifndef PROBE_ELF_ELF_SYMBOLS_H
+#define PROBE_ELF_ELF_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "elf/modules.h"
+
+#define ELF_SYMBOL_INDEX 0x3fffffffu /* number in the symbol table */
+#define ELF_SYMBOL_LOCAL 0x40000000u
+#define ELF_SYMBOL_GUESSED 0x80000000u /* has no size: taken to reach up to the next */
+
+struct elf_symbol {
+	uint32_t off; /* first address, from `base` */
+	uint32_t size;
+	uint32_t index; /* with the flags above */
+};
+
+struct elf_symbols {
+	struct elf_symbol *v; /* by off */
+	uint32_t n;
+	size_t bytes; /* of v */
+	uint64_t base; /* the file's lowest function address */
+	bool full; /* from .symtab, not from .dynsym */
+	/* Where names are read, and whether it is still the same file. */
+	char path[MODULE_PATH_MAX];
+	uint64_t table, strings, strings_size;
+	dev_t dev;
+	ino_t ino;
+	off_t file_size;
+	struct timespec mtime;
+};
+
+/*
+ * Reads path, whose build id must be the given one (id_len 0: must have none). .symtab if it has functions and fits,
+ * else .dynsym. Returns 0; -ESTALE: another build id; -EFBIG: more than max_bytes; -ENOEXEC: no 64-bit little-endian
+ * ELF file with function symbols, or damaged; -ENOMEM; or open()'s error.
+ */
+int elf_symbols_load(struct elf_symbols *s, const char *path, const uint8_t *id, uint8_t id_len,
+	size_t max_bytes);
+
+void elf_symbols_free(struct elf_symbols *s);
+
+/*
+ * The name of the function around vaddr (as in the file, without the module's bias), NUL-terminated and cut to cap,
+ * and in *start its first address. Of several names the one that looks most public: not local, fewest leading
+ * underscores, shortest. Returns 0, -ENOENT: no function there, -ESTALE: the file has changed, or open()'s error.
+ */
+int elf_symbols_name(
+	const struct elf_symbols *s, uint64_t vaddr, char *name, size_t cap, uint64_t *start);
+
+#endif

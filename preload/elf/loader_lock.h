@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lock of the loader's list of objects, in a forked child. */
+#ifndef PROBE_ELF_LOADER_LOCK_H
+#define PROBE_ELF_LOADER_LOCK_H
+
+/*
+ * To be called once, as early as can be. From then on a child made by fork() can load libraries and call
+ * dl_iterate_phdr() also where another thread of its parent was inside dl_iterate_phdr() at the fork.
+ */
+void loader_lock_follow_forks(void);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading words of stacks that may not be there. Inside the thread's own stack a word is simply read. Anywhere else
+ * (fibers, alternate signal stacks, garbage taken for an address) the page is first shown to the kernel, which says
+ * whether it can be read and never raises a signal.
+ */
+#ifndef PROBE_ELF_MEMORY_H
+#define PROBE_ELF_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * For what reads frames of other functions: their red zones are no mistake, and no other thread touches them.
+ */
+#define MEMORY_RAW __attribute__((no_sanitize("address", "thread")))
+
+/* The smallest page size there is; larger pages are multiples of it. */
+#define MEMORY_PAGE ((uintptr_t)4096)
+
+struct memory {
+	uintptr_t lo, hi; /* readable without asking: [lo, hi) */
+	uintptr_t page; /* one more page that the kernel found readable; 0: none */
+};
+
+/* True if the 8 bytes at a can be read. About 0.1 us. Keeps errno. */
+bool memory_readable(uintptr_t a);
+
+/* Extends [lo, hi) of *m down to the page of a if all pages in between can be read, at most 16 MiB at once. */
+bool memory_extend(struct memory *m, uintptr_t a);
+
+MEMORY_RAW static inline uintptr_t memory_load(uintptr_t a)
+{
+	return *(const volatile uintptr_t *)a;
+}
+
+MEMORY_RAW static inline bool memory_read(struct memory *m, uintptr_t a, uintptr_t *v)
+{
+	if (__builtin_expect(a & (sizeof(uintptr_t) - 1), 0))
+		return false;
+	if (__builtin_expect(a < m->lo || a >= m->hi, 0)) {
+		uintptr_t page = a & ~(MEMORY_PAGE - 1);
+
+		if (page != m->page || !page) {
+			if (!memory_readable(a))
+				return false;
+			m->page = page;
+		}
+	}
+	*v = memory_load(a);
+	return true;
+}
+
+#endif

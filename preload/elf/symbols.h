@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for addresses, read from the modules' files (.symtab, else .dynsym). Used on the writer thread and by the
+ * tools, never on a thread of the job. Memory is bounded by `limit_bytes`; over it the largest tables are dropped.
+ */
+#ifndef PROBE_ELF_SYMBOLS_H
+#define PROBE_ELF_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/modules.h"
+
+struct symbols;
+
+struct symbols *symbols_new(size_t limit_bytes);
+void symbols_free(struct symbols *s);
+
+/*
+ * C++ names are written as they stand in the file unless a demangler is set: fn puts the
+ * readable form of `name` into buf and returns its length, or -1 if it is no name of its kind.
+ */
+void symbols_set_demangler(struct symbols *s, int (*fn)(const char *name, char *buf, size_t cap));
+
+/* Where files with separate symbols lie, <dir>/.build-id/xx/yyyy.debug; default /usr/lib/debug. dir must live on. */
+void symbols_set_debug_dir(struct symbols *s, const char *dir);
+
+/* Tells of a module; it replaces those that it overlaps. Copies *m. */
+void symbols_add_module(struct symbols *s, const struct module *m);
+
+/*
+ * Writes "module!function+0x1f" for the return address pc (module: base name of the path; function: as in the symbol
+ * table; the call instruction decides, so pc - 1 is looked up), "module+0x1234" (the address in the file, as addr2line
+ * takes it) when no symbol covers it, "0x7f..." when no module does. Returns the length as snprintf does. A file whose
+ * build id differs from the module's is not used for names.
+ */
+int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program's own dealings with the loader: dlsym, dlvsym, dlopen, dlmopen, dlclose. All are looked at and then jumped
+ * to, so the real function sees the program's own return address: it decides by that what RTLD_NEXT means, which
+ * RUNPATH counts and which namespace is meant.
+ *
+ * dlsym(handle, name) that finds a function to be recorded gives a wrapper bound to that function. A program that asks
+ * whether a function exists must get the answer that it would get without us, although we have one of that name: where
+ * only we do, the loader is called from a place behind which there is none, and reports the error itself.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/thread.h"
+#include "api/api.h"
+#include "api/enabled.h"
+#include "device/device.h"
+#include "elf/elfsym.h"
+#include "entry/bound_stub.h"
+#include "entry/early.h"
+#include "entry/hook_jump.h"
+#include "entry/provider.h"
+#include "entry/stub.h"
+#include "resolve/real.h"
+#include "session/state.h"
+
+typedef void *dlsym_fn(void *handle, const char *name);
+typedef void *dlvsym_fn(void *handle, const char *name, const char *version);
+
+static void *real_of(const char *name, _Atomic(void *) *cached)
+{
+	if (!*cached)
+		*cached = real_symbol(name);
+	return *cached;
+}
+
+/* We export it in the place of others: wrappers, and hooks written by hand. What is called probe_* is really ours. */
+static bool is_exported_by_us(const char *name)
+{
+	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
+}
+
+/* Would the loader, asked for RTLD_DEFAULT or RTLD_NEXT by the caller at pc, look behind us at all? */
+static bool looks_behind_us(void *handle, const char *name, uintptr_t pc)
+{
+	struct elf_place at;
+
+	if (elfsym_before_us(name))
+		return false;
+	/* RTLD_NEXT of an object behind us, or of a library with a separate scope, does not lead to us. */
+	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
+}
+
+/*
+ * RTLD_DEFAULT and RTLD_NEXT. Our wrapper would be found by the loader: where nothing else has the name, it is asked
+ * from our place. A stub would not: where the loader finds the function, the stub is the answer.
+ */
+static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
+{
+	struct provider own, stub;
+	bool wrapper = is_exported_by_us(name), there;
+
+	if ((!wrapper && !elfsym_stub(name, &stub)) || !looks_behind_us(handle, name, pc))
+		return to;
+	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
+	if (wrapper && !there)
+		return (struct tail){.value = real_next(name)};
+	if (!wrapper && there)
+		return (struct tail){.value = stub.addr};
+	return to;
+}
+
+/* What the loader has found by handle is replaced by a wrapper. */
+static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
+{
+	struct elf_place at;
+
+	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
+		return p;
+	/* By a handle of the program, whose scope is the global one, or by our own. */
+	if (at.us && !is_exported_by_us(name))
+		return p;
+	if (at.us || at.stubs)
+		return elfsym_before_us(name) || real_next(name) ? p : real_next(name);
+	if (!recording_enabled() || (!api_find(name) && !runtime_wants(name, at.path)))
+		return p;
+	return bind_wrapper(name, p, at.path, pc);
+}
+
+static void any_stub(const char *name, void *arg)
+{
+	(void)name;
+	*(int *)arg = 1;
+}
+
+/* Are there stubs from the start on (`probe run`)? Later ones come with the configuration having been read. */
+static bool stubs_at_start(void)
+{
+	static _Atomic int known; /* 1: no, 2: yes */
+	int any = 0;
+
+	if (!known) {
+		elfsym_each_stub(any_stub, &any);
+		known = 1 + any;
+	}
+	return known == 2;
+}
+
+/* Names that no provider claims pass through; the configuration is not read for them. */
+static bool concerns_us(const char *name)
+{
+	if (!name || thread_state.busy)
+		return false;
+	/* Also when nothing is recorded (any more): the answer must not be a wrapper of what is not there. */
+	if (is_exported_by_us(name))
+		return true;
+	if (!recording_enabled())
+		return false;
+	if (atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_NEW &&
+		!stubs_at_start())
+		return false;
+	return session_configure() && runtime_any();
+}
+
+/* Who asks for dlopen() may get the loader's own. */
+static void note_way_past_us(const char *name)
+{
+	if (name && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0))
+		device_loading(true);
+}
+
+/* A question that concerns us, and what is answered; apart from the caller's stack, which may be small. */
+struct asked {
+	void *handle;
+	const char *name, *version;
+	uintptr_t pc;
+	struct tail to; /* .target: the loader's function */
+};
+
+static void answer_scope(void *arg)
+{
+	struct asked *q = arg;
+	int err = errno;
+
+	q->to = in_scope(q->to, q->handle, q->name, q->pc);
+	errno = err;
+}
+
+static void answer_handle(void *arg)
+{
+	struct asked *q = arg;
+	void *p = q->version ? ((dlvsym_fn *)q->to.target)(q->handle, q->name, q->version)
+			     : ((dlsym_fn *)q->to.target)(q->handle, q->name);
+	int err = errno;
+
+	if (p)
+		p = wrapper_of_found(p, q->name, q->pc);
+	q->to = (struct tail){.value = p};
+	errno = err;
+}
+
+struct tail hook_dlsym(
+	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc)
+{
+	static _Atomic(void *) cached;
+	struct asked q = {handle, name, NULL, pc, {.target = real_of("dlsym", &cached)}};
+
+	(void)a2;
+	(void)a3;
+	(void)from;
+	real_loaded();
+	note_way_past_us(name);
+	if (!q.to.target || !concerns_us(name))
+		return q.to;
+	thread_state.busy++;
+	apart_call(
+		handle == RTLD_DEFAULT || handle == RTLD_NEXT ? answer_scope : answer_handle, &q);
+	thread_state.busy--;
+	return q.to;
+}
+
+struct tail hook_dlvsym(void *handle, const char *name, const char *version, uintptr_t a3,
+	uintptr_t from, uintptr_t pc)
+{
+	static _Atomic(void *) cached;
+	struct asked q = {handle, name, version, pc, {.target = real_of("dlvsym", &cached)}};
+
+	(void)a3;
+	(void)from;
+	note_way_past_us(name);
+	if (!q.to.target || !version || !concerns_us(name) || handle == RTLD_DEFAULT ||
+		handle == RTLD_NEXT)
+		return q.to;
+	thread_state.busy++;
+	apart_call(answer_handle, &q);
+	thread_state.busy--;
+	return q.to;
+}
+
+struct tail hook_dlopen(
+	const char *file, int mode, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc)
+{
+	static _Atomic(void *) cached;
+
+	(void)a2;
+	(void)a3;
+	(void)from;
+	device_loading(mode & RTLD_DEEPBIND);
+	real_loading();
+	stub_before_load(file, mode, pc);
+	return (struct tail){.target = real_of("dlopen", &cached)};
+}
+
+/* Another namespace has separate libraries, and nothing of ours is in it. */
+struct tail hook_dlmopen(
+	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc)
+{
+	static _Atomic(void *) cached;
+
+	(void)a3;
+	(void)from;
+	device_loading(true); /* in a separate namespace it finds its own dlopen() */
+	if (space == LM_ID_BASE) {
+		real_loading();
+		stub_before_load(file, mode, pc);
+	}
+	return (struct tail){.target = real_of("dlmopen", &cached)};
+}
+
+/* Whatever is unloaded now: real functions are looked for anew at the next call. */
+struct tail hook_dlclose(void)
+{
+	static _Atomic(void *) cached;
+
+	real_loaded();
+	real_forget();
+	stub_forget();
+	for (unsigned i = 0; i < api_count; i++)
+		api_renew(&api_table[i]);
+	return (struct tail){.target = real_of("dlclose", &cached)};
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the loader loads a library: it and what it needs are looked at on disk, in the loader's order, and for the
+ * functions that an adapter wants a stub object is put in front of them.
+ *
+ * Also here the second copies of libraries show that are in use already: rows whose real function so far was the only
+ * one become API_MULTI, for a wrapper's fast way knows one function only.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/apart.h"
+#include "base/environment.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "api/api.h"
+#include "api/enabled.h"
+#include "elf/elf_search.h"
+#include "elf/elfsym.h"
+#include "entry/provider.h"
+#include "entry/stub.h"
+#include "session/state.h"
+
+#define QUEUE_MAX 512
+#define SEEN 4096u
+
+/* ---- files that were looked at ---- */
+
+/* No lock: a file that two threads look at at once is looked at twice. Full: each file each time. */
+static _Atomic uint64_t seen[SEEN];
+
+static uint64_t file_key_of(dev_t dev, ino_t ino, uint64_t size)
+{
+	return hash_u64(hash_u64(hash_u64(1, dev), ino), size) | 1;
+}
+
+/* Is it in the table; if not and `add`, it is put there. */
+static bool was_file_seen(uint64_t key, bool add)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		_Atomic uint64_t *s = &seen[(key + i) % SEEN];
+		uint64_t was = atomic_load_explicit(s, memory_order_relaxed);
+
+		if (!was && add && atomic_compare_exchange_strong(s, &was, key))
+			return false;
+		if (was == key)
+			return true;
+		if (!was)
+			return false;
+	}
+	return false;
+}
+
+/* ---- the libraries, breadth first ---- */
+
+struct queued {
+	struct elf_asker asker; /* the object, as the one that asks for the next ones */
+	struct elf_file file;
+	char *path;
+};
+
+struct walk {
+	struct queued *item;
+	unsigned n;
+	bool all; /* loaded libraries too */
+	const char *library_path;
+	bool (*visit)(const struct queued *q, void *arg); /* false: what it needs does not matter */
+	void *arg;
+};
+
+/* One more object, as `by` asks for it. */
+static void queue_object(struct walk *w, const char *name, const struct elf_asker *by)
+{
+	struct queued *q = &w->item[w->n];
+	char path[ELF_PATH_MAX];
+
+	if (w->n == QUEUE_MAX || (!w->all && elfsym_loaded(name)))
+		return;
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->item[i].file.soname && strcmp(w->item[i].file.soname, name) == 0)
+			return;
+	if (!elf_search(&q->file, name, by, w->library_path, path))
+		return;
+	for (unsigned i = 0; i < w->n; i++) {
+		if (w->item[i].file.dev == q->file.dev && w->item[i].file.ino == q->file.ino) {
+			elf_file_close(&q->file);
+			return;
+		}
+	}
+	q->path = strdup(path);
+	if (!q->path) {
+		elf_file_close(&q->file);
+		return;
+	}
+	q->asker =
+		(struct elf_asker){q->path, q->file.rpath, q->file.runpath, q->file.no_default, by};
+	w->n++;
+}
+
+static void walk_dependencies(struct walk *w, const char *file, const struct elf_asker *by)
+{
+	w->item = calloc(QUEUE_MAX, sizeof(*w->item));
+	if (!w->item)
+		return;
+	queue_object(w, file, by);
+	for (unsigned i = 0; i < w->n; i++) {
+		struct queued *q = &w->item[i];
+		const char *name;
+
+		if (!w->visit(q, w->arg))
+			continue;
+		for (size_t at = 0; (name = elf_file_needed(&q->file, &at));)
+			queue_object(w, name, &q->asker);
+	}
+	for (unsigned i = 0; i < w->n; i++) {
+		elf_file_close(&w->item[i].file);
+		free(w->item[i].path);
+	}
+	free(w->item);
+}
+
+/* ---- names ---- */
+
+struct collect {
+	struct stub_names *names;
+	const char *object;
+	bool here; /* in this process: stubs and rows that exist count */
+};
+
+static bool add_stub_name(struct stub_names *l, const struct elf_function *fn)
+{
+	char *copy;
+
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? 2 * l->cap : 64;
+		struct stub_name *item = realloc(l->item, cap * sizeof(*item));
+
+		if (!item)
+			return false;
+		l->item = item;
+		l->cap = cap;
+	}
+	copy = strdup(fn->name);
+	if (copy)
+		l->item[l->n++] = (struct stub_name){copy, fn->versioned, fn->old};
+	return copy;
+}
+
+static bool collect_function(const struct elf_function *fn, void *arg)
+{
+	struct collect *c = arg;
+	struct provider stub;
+
+	if (!runtime_wants(fn->name, c->object))
+		return true;
+	if (c->here && elfsym_stub(fn->name, &stub)) {
+		stub_second(fn->name);
+		return true;
+	}
+	c->names->failed = !add_stub_name(c->names, fn);
+	return !c->names->failed;
+}
+
+static int by_stub_name(const void *x, const void *y)
+{
+	const struct stub_name *a = x, *b = y;
+
+	return strcmp(a->text, b->text);
+}
+
+/*
+ * Sorts, and keeps each name once; names that a library has in several versions not at all: a stub cannot tell which
+ * one was meant.
+ */
+static void settle_stub_names(struct stub_names *l)
+{
+	uint32_t n = 0;
+
+	if (l->n)
+		qsort(l->item, l->n, sizeof(*l->item), by_stub_name);
+	for (uint32_t i = 0, j; i < l->n; i = j) {
+		struct stub_name one = l->item[i];
+
+		for (j = i + 1; j < l->n && strcmp(one.text, l->item[j].text) == 0; j++) {
+			one.old |= l->item[j].old;
+			one.versioned |= l->item[j].versioned;
+			free(l->item[j].text);
+		}
+		if (!one.old) {
+			l->item[n++] = one;
+			continue;
+		}
+		log_loss(LOSS_ENTRY,
+			"%s has several versions; it is not recorded: a wrapper could not tell "
+			"them "
+			"apart",
+			one.text);
+		free(one.text);
+	}
+	l->n = n;
+}
+
+void stub_names_free(struct stub_names *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		free(l->item[i].text);
+	free(l->item);
+	*l = (struct stub_names){0};
+}
+
+/* The program's own functions cannot be put behind stubs: it comes first in every search. */
+static bool collect_behind_first(const struct queued *q, void *arg)
+{
+	struct collect *c = arg;
+
+	c->object = q->path;
+	if (q->asker.by)
+		elf_file_functions(&q->file, collect_function, c);
+	return !c->names->failed;
+}
+
+void stub_collect(struct stub_names *names, const char *program, const char *library_path)
+{
+	struct collect c = {.names = names};
+	struct walk w = {.all = true,
+		.library_path = library_path,
+		.visit = collect_behind_first,
+		.arg = &c};
+
+	walk_dependencies(&w, program, NULL);
+	settle_stub_names(names);
+}
+
+/* ---- second copies ---- */
+
+/* True if a wrapper was called already: only then another copy can come too late. */
+static bool any_in_use(void)
+{
+	for (unsigned i = 0; i < api_count; i++)
+		if (api_word(&api_table[i]) & API_STATES)
+			return true;
+	return false;
+}
+
+static void second_copies(const struct elf_file *f)
+{
+	for (unsigned i = 0; i < api_count; i++) {
+		struct api *a = &api_table[i];
+
+		if (api_word(a) & (API_ON | API_SKIP) && elf_file_defines(f, a->spec->symbol))
+			api_change_state(a, API_ON | API_SKIP, API_MULTI);
+	}
+}
+
+/* ---- RTLD_DEEPBIND ---- */
+
+static _Atomic(char *) deepbound;
+
+const char *stub_deepbound(void)
+{
+	return atomic_load(&deepbound);
+}
+
+struct deep {
+	const char *path;
+	bool any;
+};
+
+static bool is_wanted_function(const struct elf_function *fn, void *arg)
+{
+	struct deep *d = arg;
+
+	d->any = api_find(fn->name) || runtime_wants(fn->name, d->path);
+	return !d->any;
+}
+
+static void note_deepbind(const struct elf_file *f, const char *path)
+{
+	struct deep d = {path, false};
+	char *none = NULL, *copy;
+
+	if (atomic_load(&deepbound))
+		return;
+	elf_file_functions(f, is_wanted_function, &d);
+	copy = d.any ? strdup(path) : NULL;
+	if (!copy || !atomic_compare_exchange_strong(&deepbound, &none, copy)) {
+		free(copy);
+		return;
+	}
+	log_loss(LOSS_ENTRY,
+		"%s was loaded with RTLD_DEEPBIND: calls from it and from the libraries that come "
+		"with it are not recorded",
+		path);
+}
+
+/* ---- the hook ---- */
+
+struct loading {
+	struct collect collect;
+	bool wanted, in_use, deepbind;
+};
+
+static bool collect_library(const struct queued *q, void *arg)
+{
+	struct loading *l = arg;
+	uint64_t key = file_key_of(q->file.dev, q->file.ino, q->file.size);
+
+	if (l->deepbind)
+		note_deepbind(&q->file, q->path);
+	if (l->in_use)
+		second_copies(&q->file);
+	if (!l->wanted) {
+		if (l->in_use)
+			stub_second_copies(&q->file);
+		return true;
+	}
+	if (was_file_seen(key, true)) {
+		/* It has its stubs; it may have been unloaded, and another copy be the only one by now. */
+		stub_second_copies(&q->file);
+		return true;
+	}
+	l->collect.object = q->path;
+	elf_file_functions(&q->file, collect_function, &l->collect);
+	return !l->collect.names->failed;
+}
+
+static const char *library_path(void)
+{
+	for (char *const *e = startup_env(); *e; e++)
+		if (strncmp(*e, "LD_LIBRARY_PATH=", 16) == 0)
+			return *e + 16;
+	return NULL;
+}
+
+static void before_load(const char *file, uintptr_t pc, struct loading *l)
+{
+	struct stub_names names = {0};
+	struct walk w = {.library_path = library_path(), .visit = collect_library, .arg = l};
+	struct elf_place at = {.path = ""};
+	struct elf_asker by;
+
+	/* The caller's own search path; of the objects that loaded it only the program's is known. */
+	elfsym_place(pc, &at);
+	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
+		.rpath = at.rpath,
+		.runpath = at.runpath,
+		.no_default = at.no_default};
+	l->collect = (struct collect){.names = &names, .here = true};
+	walk_dependencies(&w, file, &by);
+	settle_stub_names(&names);
+	if (names.failed)
+		log_loss(LOSS_ENTRY, "%s: no memory for its names; its functions are not recorded",
+			file);
+	else if (names.n)
+		stub_load(&names);
+	stub_names_free(&names);
+}
+
+/* A library that was loaded before, as the same file: the usual case where libraries are opened again and again. */
+static bool is_loaded_before(const char *file, const struct loading *l)
+{
+	struct stat st;
+
+	return !l->in_use && !l->deepbind && file[0] == '/' && stat(file, &st) == 0 &&
+	       was_file_seen(file_key_of(st.st_dev, st.st_ino, (uint64_t)st.st_size), false) &&
+	       (!stub_any_in_use() || elfsym_loaded(file));
+}
+
+struct wanted_load {
+	const char *file;
+	int mode;
+	uintptr_t pc;
+};
+
+static void look_before_load(void *arg)
+{
+	const struct wanted_load *want = arg;
+	struct loading l = {.deepbind = want->mode & RTLD_DEEPBIND};
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	l.in_use = any_in_use() || stub_any_in_use();
+	l.wanted = recording_enabled() && session_configure() && runtime_any();
+	if (l.wanted)
+		stub_report_missed();
+	if ((l.wanted || l.in_use || l.deepbind) && !is_loaded_before(want->file, &l))
+		before_load(want->file, want->pc, &l);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void stub_before_load(const char *file, int mode, uintptr_t pc)
+{
+	struct wanted_load want = {file, mode, pc};
+	int err = errno;
+
+	if (!file || !*file || mode & RTLD_NOLOAD || thread_state.busy)
+		return;
+	/* Where nothing is recorded any more there is nothing to prepare, but stubs may lead to one of two copies. */
+	if (!recording_enabled() && !stub_any_in_use() && !any_in_use())
+		return;
+	thread_state.busy++;
+	apart_call(look_before_load, &want);
+	thread_state.busy--;
+	errno = err;
+}

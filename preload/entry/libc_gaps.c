@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of glibc that other C libraries lack, inside libprobe.so only. A symbol that cannot be found ends the program
+ * at its start, with 127, also where the constructor then turns everything off (musl): so what is missing is weak here.
+ * The static libraries that come in with us are built with _FORTIFY_SOURCE, whose functions end the process; these do not.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern void *__dso_handle __attribute__((visibility("hidden")));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+	void *object) __attribute__((weak));
+extern int __cxa_at_quick_exit(void (*f)(void *), void *object) __attribute__((weak));
+
+int __snprintf_chk(char *to, size_t cap, int flag, size_t room, const char *format, ...);
+int __vsnprintf_chk(
+	char *to, size_t cap, int flag, size_t room, const char *format, va_list values);
+
+/* glibc has these two in a static part that refers to the functions above strongly. */
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+	return __register_atfork ? __register_atfork(prepare, parent, child, &__dso_handle)
+				 : ENOSYS;
+}
+
+int at_quick_exit(void (*f)(void))
+{
+	return __cxa_at_quick_exit ? __cxa_at_quick_exit((void (*)(void *))f, &__dso_handle) : -1;
+}
+
+int __vsnprintf_chk(char *to, size_t cap, int flag, size_t room, const char *format, va_list values)
+{
+	(void)flag;
+	return vsnprintf(to, cap < room ? cap : room, format, values);
+}
+
+int __snprintf_chk(char *to, size_t cap, int flag, size_t room, const char *format, ...)
+{
+	va_list values;
+	int n;
+
+	va_start(values, format);
+	n = __vsnprintf_chk(to, cap, flag, room, format, values);
+	va_end(values);
+	return n;
+}

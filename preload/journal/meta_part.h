@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of meta.json that are text already, kept in the journal's dictionary (DICT_META) as "key\0JSON\0"; the id
+ * is the part's number, later ones with the same number replace earlier ones.
+ */
+#ifndef PROBE_JOURNAL_META_PART_H
+#define PROBE_JOURNAL_META_PART_H
+
+enum meta_part {
+	META_CONFIG = 1,
+	META_LIBRARIES,
+	META_PROGRAM,
+	META_ENTRY,
+	META_SKIPPED,
+	META_INVISIBLE,
+	META_STEPS_BEFORE,
+	META_LAYOUT,
+	META_CONFIG_STEP,
+	META_TARGETS,
+	META_PARTS
+};
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/step_name.h"
+
+static const char *const names[STEP_SOURCES] = {
+	[STEP_NONE] = "none",
+	[STEP_OPTIMIZER] = "optimizer",
+	[STEP_MARKER] = "marker",
+	[STEP_PCONTROL] = "pcontrol",
+	[STEP_API] = "api",
+};
+
+const char *step_source_name(uint32_t s)
+{
+	return names[s < STEP_SOURCES ? s : STEP_NONE];
+}

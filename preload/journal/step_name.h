@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ended a step, as it stands in the journal and in meta.json. */
+#ifndef PROBE_JOURNAL_STEP_NAME_H
+#define PROBE_JOURNAL_STEP_NAME_H
+
+#include <stdint.h>
+
+/* Higher ones later. */
+enum step_source {
+	STEP_NONE,
+	STEP_OPTIMIZER,
+	STEP_MARKER, /* a function named in the configuration */
+	STEP_PCONTROL, /* MPI_Pcontrol(2) and its like */
+	STEP_API, /* probe_step() */
+	STEP_SOURCES
+};
+
+const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration and list: read at the first call of any wrapper. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "call/observer.h"
+#include "call/stackid.h"
+#include "call/step.h"
+#include "elf/object_at.h"
+#include "life/fork.h"
+#include "life/life.h"
+#include "session/state.h"
+
+static void log_config_problem(void *arg, const char *line)
+{
+	(void)arg;
+	log_loss(LOSS_CONFIG, "%s", line);
+}
+
+static const char *startup_value(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = startup_env(); *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+static char *absolute_to_startup(const char *path)
+{
+	char *s = NULL;
+
+	if (path[0] == '/')
+		return strdup(path);
+	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
+}
+
+struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg)
+{
+	char *path = config_find_list(cfg, startup_path());
+	struct wraplist *list = wraplist_load(path, report, arg);
+
+	if (!list && path)
+		list = wraplist_load(NULL, report, arg);
+	free(path);
+	return list;
+}
+
+static void configure_session(void)
+{
+	clock_choose();
+
+	const char *named = startup_value("PROBE_CONFIG");
+	char *file = named && *named ? absolute_to_startup(named)
+				     : config_find("probe.yaml", startup_path());
+
+	struct generation *first = &generation_first.running;
+
+	config_load(&first->cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
+	free(file);
+	log_level_set((int)first->cfg.log_level);
+	if (!first->cfg.disable)
+		first->list = life_load_list(&first->cfg, log_config_problem, NULL);
+	generation_pair_up(&generation_first, 0);
+	if (first->cfg.disable)
+		return;
+	step_configure();
+	stack_id_configure();
+	tensor_watch_configure(config_now());
+}
+
+/* Entries of the list that no wrapper of their library has: a misspelt name would silently record nothing. */
+static void check_list_names(void)
+{
+	const struct adapter *seen[64];
+	unsigned n = 0;
+
+	api_fill();
+	for (unsigned i = 0; i < api_count; i++)
+		if (api_table[i].spec->task == TASK_DATA)
+			wraplist_match(list_now(), api_table[i].spec->lib->name,
+				api_table[i].spec->list_name);
+	for (unsigned i = 0; i < api_count; i++) {
+		const struct adapter *l = api_table[i].spec->lib;
+		unsigned k = 0;
+
+		while (k < n && seen[k] != l)
+			k++;
+		if (k < n || n == 64)
+			continue;
+		seen[n++] = l;
+		wraplist_report_unknown(list_now(), l->name, log_config_problem, NULL);
+	}
+}
+
+static void configure_once(void *arg)
+{
+	static _Atomic bool fork_hooked;
+	int cancel;
+
+	(void)arg;
+	/* Before the lock is held for the first time: a child forked meanwhile would wait for it for ever. */
+	if (!atomic_exchange(&fork_hooked, true))
+		pthread_atfork(NULL, NULL, child_after_fork);
+	/* Opening and reading files are cancellation points: a thread that is cancelled here would keep the lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&session.lock);
+	if (atomic_load(&session.phase) == SESSION_NEW) {
+		configure_session();
+		if (config_now()->disable || !list_now()) {
+			session_settle(SESSION_OFF);
+		} else {
+			check_list_names();
+			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&session.lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+bool life_configure(void)
+{
+	uint32_t phase;
+
+	apart_call(configure_once, NULL);
+	phase = atomic_load(&session.phase);
+	return phase == SESSION_READY || phase == SESSION_ON;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this process is, for meta.json: its configuration, its command line, the libraries that it uses. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/layout_fact.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "sink/meta.h"
+
+int session_meta(uint16_t part, const char *key, const char *json)
+{
+	size_t nk = strlen(key) + 1, nj = strlen(json) + 1;
+	char *both = session.journal.head ? malloc(nk + nj) : NULL;
+	int err;
+
+	if (!both)
+		return -ENOMEM;
+	memcpy(both, key, nk);
+	memcpy(both + nk, json, nj);
+	err = journal_dict_add(&session.journal, DICT_META, part, both, nk + nj);
+	free(both);
+	return err;
+}
+
+/* ---- lists as JSON text: an item that does not fit is left out, the text stays JSON ---- */
+
+#define LIST_ROOM 16 /* kept for what ends the list */
+
+static struct text list_begin(char *buf, size_t cap, char open)
+{
+	struct text t = text_over(buf, cap - LIST_ROOM);
+
+	text_char(&t, open);
+	return t;
+}
+
+/* False: it did not fit and is gone again. key NULL: an array. json: the value is JSON already. */
+static bool list_add(struct text *t, const char *key, const char *value, bool json)
+{
+	size_t len = t->len;
+
+	text_str(t, len > 1 ? ", " : "");
+	if (key) {
+		text_json(t, key);
+		text_str(t, ": ");
+	}
+	if (json)
+		text_str(t, value);
+	else
+		text_json(t, value);
+	if (!t->cut)
+		return true;
+	t->len = len;
+	t->buf[len] = 0;
+	t->cut = false;
+	return false;
+}
+
+static void list_end(struct text *t, bool whole, char close)
+{
+	t->cap += LIST_ROOM;
+	if (!whole)
+		text_str(t, t->len > 1 ? ", \"...\"" : "\"...\"");
+	text_char(t, close);
+}
+
+#define NAMED_MAX 16
+#define META_PART_MAX 16000 /* bytes of one part: it has to fit into an entry of the dictionary */
+
+/* An object of texts in meta.json; what does not fit is left out. */
+struct named {
+	uint16_t part;
+	const char *key;
+	unsigned n;
+	struct {
+		char name[24], text[LIBRARY_TEXT_MAX];
+	} of[NAMED_MAX];
+};
+
+static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
+static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
+
+/* With session.lock held, or before any other thread can be here. */
+static void put_named(const struct named *l)
+{
+	static char json[NAMED_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
+	struct text t =
+		list_begin(json, sizeof(json) < META_PART_MAX ? sizeof(json) : META_PART_MAX, '{');
+
+	for (unsigned i = 0; i < l->n; i++)
+		list_add(&t, l->of[i].name, l->of[i].text, false);
+	list_end(&t, true, '}');
+	session_meta(l->part, l->key, json);
+}
+
+static void add_named(struct named *l, const char *name, const char *text)
+{
+	pthread_mutex_lock(&session.lock);
+	if (l->n < NAMED_MAX) {
+		snprintf(l->of[l->n].name, sizeof(l->of[0].name), "%s", name);
+		snprintf(l->of[l->n].text, sizeof(l->of[0].text), "%s", text);
+		l->n++;
+		if (session_is_on())
+			put_named(l);
+	}
+	pthread_mutex_unlock(&session.lock);
+}
+
+void session_library(const char *name, const char *version)
+{
+	add_named(&libraries, name, version);
+}
+
+void session_invisible(const char *what, const char *why)
+{
+	add_named(&invisible, what, why);
+}
+
+static uint64_t steps_before;
+
+/* With session.lock held. */
+static void put_steps_before(void)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)steps_before);
+	session_meta(META_STEPS_BEFORE, "optimizer_steps_before", text);
+}
+
+void session_steps_before(uint64_t n)
+{
+	pthread_mutex_lock(&session.lock);
+	steps_before = n;
+	if (session_is_on())
+		put_steps_before();
+	pthread_mutex_unlock(&session.lock);
+}
+
+/* With session.lock held. What nothing has depended on is left out. */
+static void put_layout_facts(void)
+{
+	static char json[LAYOUT_FACTS_MAX * 160];
+	struct text t = list_begin(json, sizeof(json), '{');
+	char value[160];
+
+	for (unsigned i = 0; layout_facts && layout_facts[i].name[0]; i++) {
+		enum layout_state s = layout_fact_state(i);
+
+		if (s == LAYOUT_UNSEEN)
+			continue;
+		snprintf(value, sizeof(value), "%s%s%s", layout_state_name(s),
+			s == LAYOUT_FAILED ? "; off: " : "",
+			s == LAYOUT_FAILED ? layout_facts[i].off : "");
+		list_add(&t, layout_facts[i].name, value, false);
+	}
+	if (t.len == 1)
+		return;
+	list_end(&t, true, '}');
+	session_meta(META_LAYOUT, "layout_facts", json);
+}
+
+void session_layout_fact(unsigned fact, bool holds)
+{
+	if (!layout_fact_note(fact, holds))
+		return;
+	if (!holds)
+		log_info(2, "%s does not hold in this process: off is: %s", layout_facts[fact].name,
+			layout_facts[fact].off);
+	pthread_mutex_lock(&session.lock);
+	if (session_is_on())
+		put_layout_facts();
+	pthread_mutex_unlock(&session.lock);
+}
+
+/* With session.lock held, as all that put parts. A thread of the job may be here, whose stack is small. */
+static int put_config(void)
+{
+	static char text[META_PART_MAX], value[4096];
+	struct text t = list_begin(text, sizeof(text), '{');
+
+	for (size_t i = 0; i < config_nkeys; i++) {
+		int n = config_format(config_now(), &config_keys[i], value, sizeof(value));
+
+		list_add(&t, config_keys[i].name,
+			n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
+	}
+	list_end(&t, true, '}');
+	return session_meta(META_CONFIG, "config", text);
+}
+
+void session_config_changed(uint64_t step)
+{
+	char from[24];
+	int err = 0;
+
+	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
+	pthread_mutex_lock(&session.lock);
+	/* The step first: what it belongs to replaces the configuration that holds from the start. */
+	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
+		err = put_config();
+	pthread_mutex_unlock(&session.lock);
+	if (err)
+		log_loss(LOSS_CONFIG,
+			"the configuration that holds from step %s on is not in meta.json: %s",
+			from, strerror(-err));
+}
+
+static void put_process(void)
+{
+	static char text[META_PART_MAX], value[4096];
+	struct text t;
+	bool fits = true;
+
+	put_config();
+
+	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
+
+	t = list_begin(text, sizeof(text), '[');
+	value[n > 0 ? n : 0] = 0;
+	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)
+		fits = list_add(&t, NULL, p, false);
+	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
+	session_meta(META_PROGRAM, "program", text);
+}
+
+void session_about(void)
+{
+	put_process();
+	put_named(&libraries);
+	if (steps_before)
+		put_steps_before();
+	if (invisible.n)
+		put_named(&invisible);
+	put_layout_facts();
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "life/life.h"
+#include "session/state.h"
+#include "train/step_times.h"
+#include "writer/writer.h"
+
+const struct session_hooks session_hooks = {
+	.configure = life_configure,
+	.start = life_start,
+	.wake_writer = writer_wake,
+	.help_writer = writer_help,
+	.config_changed = life_config_changed,
+	.step_ending = step_times_end,
+	.step_ended = writer_step,
+	.end = session_end,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of the recording: what makes the transitions of session/state.h, and what others may say of this process. For
+ * adapters, probe.h, and the files of this room.
+ */
+#ifndef PROBE_LIFE_LIFE_H
+#define PROBE_LIFE_LIFE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+/* The program is about to end (or to abort): writes all, marks the folder finished. Later calls pass unrecorded. */
+void session_end(void);
+
+/* The job's own rank became known (or known better). size < 0: unknown. */
+void session_rank(int rank, int size);
+
+/* The same from a communicator that may not be the whole job's: counts where nothing else says the rank. */
+void session_rank_guess(int rank, int size);
+
+/*
+ * A new configuration: the text of a probe.yaml, under the environment of the start. It takes effect at the end of the
+ * step. -EINVAL: something in it is wrong (each is said in a line), -ENOSPC: there have been too many, -ENOMEM, or -EPERM
+ * where nothing is recorded; the old one stays in use then. Keys that have been used up at the start (files, journal,
+ * helper threads, custom_apis) keep their values, which is said too. name: what messages call the text.
+ */
+int session_reconfigure(const char *name, const char *text, size_t len);
+
+/* Adds or replaces a part of meta.json: text is JSON. */
+int session_meta(uint16_t part, const char *key, const char *json);
+
+/* A library was found: its own words for its version, for meta.json. Any time after the first call. */
+#define LIBRARY_TEXT_MAX 200
+void session_library(const char *name, const char *version);
+
+/* Something in this process is out of our sight: what, and why and what to do, for meta.json. Once for each. */
+void session_invisible(const char *what, const char *why);
+
+/* A fact of api/layout_fact.h was found to hold, or not to; for meta.json. Takes the session's lock where that is new. */
+void session_layout_fact(unsigned fact, bool holds);
+
+/* The program had done so many steps already when the first one began here: it goes on from a checkpoint. */
+void session_steps_before(uint64_t n);
+
+/* ---- inside life/ ---- */
+
+/* The hooks of session/state.h: session_hooks.configure, .start. */
+bool life_configure(void);
+bool life_start(void);
+
+/* The list of functions that the configuration names, or the one that is found, or ours. NULL: no memory. */
+struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg);
+
+/* The hook session_hooks.config_changed. */
+void life_config_changed(void);
+
+/* Tells meta.json that another configuration holds from that step on. */
+void session_config_changed(uint64_t step);
+
+/* Tells meta.json what this process is. With session.lock held. */
+void session_about(void);
+
+/* Chooses what measures tensors: instructions, helper threads. Before there is a writer thread. */
+void session_statistics(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of probe.h. */
+#define PROBE_BUILDING
+#include "probe.h"
+
+#include <errno.h>
+
+#include "api/enabled.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/step.h"
+#include "session/state.h"
+#include "writer/writer.h"
+
+long probe_step(void)
+{
+	int err = errno;
+	long step = -1;
+
+	thread_state.busy++;
+	log_config_now();
+	if (session_configure() && recording_enabled())
+		step = (long)step_end(STEP_API);
+	thread_state.busy--;
+	errno = err;
+	return step;
+}
+
+static int set_paused(bool on)
+{
+	int err = errno, ret = -1;
+
+	thread_state.busy++;
+	log_config_now();
+	if (session_configure()) {
+		generation_pause(on);
+		ret = 0;
+	}
+	thread_state.busy--;
+	errno = err;
+	return ret;
+}
+
+int probe_pause(void)
+{
+	return set_paused(true);
+}
+
+int probe_resume(void)
+{
+	return set_paused(false);
+}
+
+int probe_flush(void)
+{
+	int err = errno, ret = session_is_on() ? 0 : -1;
+
+	if (ret == 0) {
+		thread_state.busy++;
+		session_flush();
+		thread_state.busy--;
+	}
+	errno = err;
+	return ret;
+}
+
+const char *probe_version(void)
+{
+	return PROBE_VERSION;
+}

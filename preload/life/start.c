@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From READY to ON: everything that recording needs is made at the first call that is to be recorded. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "call/recorder.h"
+#include "call/step.h"
+#include "session/identity.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "sink/owner.h"
+#include "writer/writer.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static void once_per_process(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	thread_init();
+	at_quick_exit(session_end);
+
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0) {
+		*(volatile uint32_t *)page = 1;
+		session.alive = page;
+		session.wiped = true;
+	} else {
+		munmap(page, 4096);
+	}
+}
+
+static void identify_process(void)
+{
+	struct identity id;
+
+	identity_read(&id);
+	if (session.world_rank < 0) {
+		session.world_rank = id.rank;
+		session.world_size = id.size;
+	}
+	memcpy(session.run, id.run, sizeof(session.run));
+	log_rank_set(session.world_rank);
+}
+
+static bool start_recording(void)
+{
+	owner_self(&session.owner);
+	session.pid = (pid_t)session.owner.pid;
+	clock_init(&session.clock);
+	identify_process();
+	if (!writer_open(step_now()))
+		return false;
+	once_per_process();
+	session_statistics();
+	session_about();
+	return true;
+}
+
+static void start_once(void *arg)
+{
+	int cancel;
+
+	(void)arg;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&session.lock);
+	if (atomic_load(&session.phase) == SESSION_READY) {
+		bool ok = start_recording();
+
+		if (ok) {
+			atomic_store_explicit(&session.phase, SESSION_ON, memory_order_release);
+			writer_start();
+		} else {
+			session_settle(SESSION_OFF);
+		}
+	}
+	pthread_mutex_unlock(&session.lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+bool life_start(void)
+{
+	apart_call(start_once, NULL);
+	return atomic_load(&session.phase) == SESSION_ON;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The constructor and destructor. Every shell, launcher and compiler that inherits the preload runs them: they read
+ * the environment and the working directory, into static memory, find one lock (loader_lock.h), and nothing else.
+ */
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "entry/check_file.h"
+#include "entry/early.h"
+#include "elf/loader_lock.h"
+#include "entry/stub.h"
+#include "base/environment.h"
+#include "life/life.h"
+#include "session/state.h"
+
+/* Not in other C libraries than glibc, on which much here rests. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+__attribute__((constructor)) static void start_process(void)
+{
+	int err = errno;
+
+	/* The hooks' gate (entry/early.h) stays closed, and wrappers go to the real function. */
+	if (!gnu_get_libc_version) {
+		session_settle(SESSION_OFF);
+		return;
+	}
+	/*
+	 * Privileged programs (setuid, file capabilities) get here only through /etc/ld.so.preload: there the environment
+	 * belongs to a user who must not make them write files.
+	 */
+	if (getauxval(AT_SECURE)) {
+		session_settle(SESSION_OFF);
+		return;
+	}
+	startup_remember();
+	loader_lock_follow_forks();
+	entry_open();
+	errno = err;
+}
+
+__attribute__((destructor)) static void end_process(void)
+{
+	if (!entry_is_open())
+		return;
+	session_end();
+	check_write();
+	stub_file_write();
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What measures tensors in this process: keys stats_isa, stats_threads. */
+#include <string.h>
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "stats/stats.h"
+#include "stats/threads.h"
+
+/*
+ * As many helpers as asked for, but not so many that the calling thread would have to share a core with them. The
+ * writer thread, which may use all cores, must not be there yet.
+ */
+static void start_helpers(void)
+{
+	struct cores where;
+	int want = (int)config_now()->stats_threads, n, started = 0;
+
+	if (!want || !config_now()->statistics)
+		return;
+	n = cores_free(&where);
+	if (n > 0 && !cores_pinned())
+		n--;
+	if (n > 0)
+		started = stats_threads_start((unsigned)(want < n ? want : n),
+			(uint64_t)config_now()->stats_threads_min_bytes, &where);
+	if (n == 0)
+		log_loss(LOSS_CONFIG,
+			"stats_threads: no core of this process is free of pinned threads; the "
+			"calling threads measure alone; give each rank more cores, or do not pin "
+			"its threads");
+	else if (n < 0 || started < 0)
+		log_loss(LOSS_CONFIG,
+			"stats_threads: %s; the calling threads measure alone; set it to 0",
+			strerror(n < 0 ? -n : -started));
+	else
+		log_info(2, "%d helper threads for statistics", started);
+}
+
+void session_statistics(void)
+{
+	if (stats_select(config_now()->stats_isa))
+		log_loss(LOSS_CONFIG,
+			"stats_isa: this CPU cannot run what is set; %s measures instead, "
+			"with the same figures",
+			stats_selected());
+	log_info(2, "statistics by %s", stats_selected());
+	start_helpers();
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call that is bound to one certain function: entry/bound_stub.c. */
+#ifndef PROBE_RESOLVE_BOUND_CALL_H
+#define PROBE_RESOLVE_BOUND_CALL_H
+
+#include <stddef.h>
+
+#include "api/api.h"
+
+struct bound {
+	void *wrapper; /* first: bound_enter jumps there */
+	struct api *api;
+	void *real;
+};
+
+extern __thread const struct bound *bound_now __attribute__((tls_model("initial-exec")));
+
+/* The function that this call of f is bound to, or NULL. Asked once per call. */
+static inline void *bound_take(const struct api *f)
+{
+	const struct bound *b = bound_now;
+
+	if (__builtin_expect(!b, 1) || b->api != f)
+		return NULL;
+	bound_now = NULL;
+	return b->real;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A non-negative int, or -1. */
+static int env_number(const char *name)
+{
+	const char *s = getenv(name);
+	char *end;
+
+	if (!s || !*s)
+		return -1;
+
+	int err = errno;
+	long v = strtol(s, &end, 10);
+
+	errno = err;
+	return *end || v < 0 || v > 0x7fffffff ? -1 : (int)v;
+}
+
+static const struct {
+	const char *rank, *size;
+	bool need_size; /* the rank's variable alone decides nothing */
+} sources[] = {
+	{"RANK", "WORLD_SIZE", true},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", false},
+	{"PMIX_RANK", "PMIX_SIZE", false},
+	{"PMI_RANK", "PMI_SIZE", true},
+};
+
+static void find_rank(struct identity *id)
+{
+	id->rank = id->size = -1;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		int rank = env_number(sources[i].rank), size = env_number(sources[i].size);
+
+		if (rank < 0 || (sources[i].need_size && size < 0))
+			continue;
+		id->rank = rank;
+		id->size = size;
+		return;
+	}
+	if (getenv("SLURM_STEP_ID") && env_number("SLURM_NTASKS") > 1) {
+		id->rank = env_number("SLURM_PROCID");
+		id->size = id->rank >= 0 ? env_number("SLURM_NTASKS") : -1;
+	}
+}
+
+static void find_run(struct identity *id)
+{
+	const char *pmix = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID");
+	const char *step = getenv("SLURM_STEP_ID"), *elastic = getenv("TORCHELASTIC_RUN_ID");
+
+	id->run[0] = 0;
+	if (pmix && *pmix)
+		snprintf(id->run, sizeof(id->run), "%s", pmix);
+	else if (job && *job && step && *step)
+		snprintf(id->run, sizeof(id->run), "%s.%s", job, step);
+	else if (elastic && *elastic && strcmp(elastic, "none"))
+		snprintf(id->run, sizeof(id->run), "%s", elastic);
+}
+
+void identity_read(struct identity *id)
+{
+	find_rank(id);
+	find_run(id);
+}

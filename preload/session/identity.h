@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which rank this process is, before or without a library saying so, and which run it belongs to.
+ */
+#ifndef PROBE_SESSION_IDENTITY_H
+#define PROBE_SESSION_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct identity {
+	int rank, size; /* -1: unknown */
+	char run[128]; /* the launcher's job id, "" if there is none */
+};
+
+/*
+ * From the environment as it is now (torch.multiprocessing sets RANK in the running worker): the first that exists of
+ * RANK with WORLD_SIZE, OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK with PMI_SIZE, SLURM_PROCID inside a step with
+ * SLURM_NTASKS > 1 (a batch script has it too, and is no rank).
+ */
+void identity_read(struct identity *id);
+
+#endif

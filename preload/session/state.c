@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/state.h"
+
+#include <string.h>
+
+#include "api/enabled.h"
+#include "base/environment.h"
+
+static const uint32_t always = 1;
+
+struct session session = {
+	.alive = &always,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.seq = 1,
+	.world_rank = -1,
+	.world_size = -1,
+};
+
+bool session_configure(void)
+{
+	uint32_t phase = atomic_load_explicit(&session.phase, memory_order_acquire);
+
+	if (phase != SESSION_NEW)
+		return phase == SESSION_READY || phase == SESSION_ON;
+	return session_hooks.configure();
+}
+
+bool session_start(void)
+{
+	uint32_t phase = atomic_load_explicit(&session.phase, memory_order_acquire);
+
+	if (phase == SESSION_ON) {
+		/* A child that was made past pthread_atfork finds out here. */
+		if (!*session.alive)
+			recording_switch(OFF_SETTLED, true);
+		return *session.alive;
+	}
+	return phase == SESSION_READY && session_hooks.start();
+}
+
+void session_settle(enum session_phase p)
+{
+	atomic_store_explicit(&session.phase, p, memory_order_release);
+	recording_switch(OFF_SETTLED, true);
+}
+
+_Atomic int session_rank_wanted;
+
+bool session_rank_look(void)
+{
+	int rank = session.world_rank, k;
+
+	if (!config_now()->rank.n)
+		k = 1;
+	else if (rank < 0)
+		return false; /* not known yet; a list of ranks means just these */
+	else
+		k = ranges_contain(&config_now()->rank, (uint64_t)rank) ? 1 : 2;
+	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
+	return k == 1;
+}
+
+const char *check_folder(void)
+{
+	for (char *const *e = startup_env(); *e; e++)
+		if (strncmp(*e, "PROBE_CHECK=", 12) == 0 && (*e)[12])
+			return *e + 12;
+	return NULL;
+}
+
+bool check_wanted(void)
+{
+	static int known;
+
+	if (!known)
+		known = check_folder() ? 1 : 2;
+	return known == 1;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/calls_csv.h"
+
+#include <string.h>
+
+#include "base/redop.h"
+#include "base/write.h"
+
+void csv_field_max(struct text *out, const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+
+	/* Not in the middle of a character. */
+	while (n == max && max && (s[max] & 0xc0) == 0x80)
+		n = --max;
+	if (strcspn(s, ",\"\r\n") >= n) {
+		text_put(out, s, n);
+		return;
+	}
+	text_char(out, '"');
+	for (; n--; s++) {
+		if (*s == '"')
+			text_char(out, '"');
+		text_char(out, *s);
+	}
+	text_char(out, '"');
+}
+
+void csv_field(struct text *out, const char *s)
+{
+	csv_field_max(out, s, strlen(s));
+}
+
+void csv_end(struct text *out)
+{
+	out->len--;
+	text_char(out, '\n');
+}
+
+/*
+ * ---- the row ----
+ *
+ * No function below looks for room: ROW_MAX bytes are there, WRITE_SLACK behind the longest row included.
+ */
+
+/* csv_field_max() */
+static char *put_field(char *p, const char *s, size_t max)
+{
+	static const bool quoted[256] = {['"'] = true, [','] = true, ['\r'] = true, ['\n'] = true};
+	char *at = p;
+	size_t n = 0;
+
+	for (; n < max && s[n] && !quoted[(unsigned char)s[n]]; n++)
+		*at++ = s[n];
+	if (n < max && !s[n])
+		return at;
+
+	struct text t = text_over(p, 2 * max + 3);
+
+	csv_field_max(&t, s, max);
+	return p + t.len;
+}
+
+/* A column of struct row_api: as it was made, or as it stands. */
+static inline char *put_api_field(char *p, const char *s, const char *ready, unsigned bytes)
+{
+	if (__builtin_expect(!ready, 0))
+		return put_field(p, s, ROW_STRING_MAX);
+	memcpy(p, ready, ROW_READY_STEP);
+	if (bytes > ROW_READY_STEP)
+		memcpy(p + ROW_READY_STEP, ready + ROW_READY_STEP, bytes - ROW_READY_STEP);
+	return p + bytes;
+}
+
+static inline char *put_real_number(char *p, double v, int digits)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits ? write_double(p, v, digits) : write_char(p, '0');
+}
+
+static inline char *put_stats_value(char *p, const struct dtype_info *d, union stats_value v)
+{
+	if (d->cls == DTC_SIGNED)
+		return write_i64(p, v.i);
+	if (d->cls == DTC_UNSIGNED)
+		return write_u64(p, v.u);
+	return put_real_number(p, v.f, d->wide ? 17 : 9);
+}
+
+static char *put_shape(char *p, const struct journal_tensor *t)
+{
+	const uint64_t *dim = (const uint64_t *)(t + 1);
+
+	if (t->ndim == 0)
+		return write_char(p, '-');
+	for (unsigned i = 0; t->ndim <= ROW_DIMS_MAX && i < t->ndim; i++) {
+		if (i)
+			p = write_char(p, 'x');
+		p = write_u64(p, dim[i]);
+	}
+	return p;
+}
+
+/* What a row has of the call, of its completion and of its tensor. */
+struct row_values {
+	int64_t micro_step, comm_seq, dur_ns, wait_ns; /* JOURNAL_NONE64: empty */
+	int32_t peer, tag; /* JOURNAL_NONE: empty */
+	uint32_t flags;
+	int32_t error; /* with CF_ERROR */
+	int64_t node; /* with CF_NODE */
+};
+
+/* 7, or 7-9 */
+static char *put_nodes(char *p, int64_t node)
+{
+	p = write_u64(p, JOURNAL_NODE_FIRST(node));
+	if (JOURNAL_NODE_MORE(node))
+		p = write_u64(
+			write_char(p, '-'), JOURNAL_NODE_FIRST(node) + JOURNAL_NODE_MORE(node));
+	return p;
+}
+
+static char *put_flags(char *p, const struct row_values *v)
+{
+	const uint32_t known = (uint32_t)((UINT64_C(1) << CALL_FLAGS) - 1);
+
+	for (uint32_t left = v->flags & known; left; left &= left - 1) {
+		unsigned bit = (unsigned)__builtin_ctz(left);
+
+		if (left != (v->flags & known))
+			p = write_char(p, ';');
+		p = write_word(p, call_flag_words[bit].word);
+		if (bit == CF_BIT_ERROR)
+			p = write_i64(write_char(p, ':'), v->error);
+		else if (bit == CF_BIT_NODE)
+			p = put_nodes(write_char(p, ':'), v->node);
+	}
+	return p;
+}
+
+/* Ticks of waiting; 0: none, or not known. */
+static int64_t row_wait_ns(const struct clock_base *clock, uint64_t wait)
+{
+	if (!wait)
+		return JOURNAL_NONE64;
+	return wait == JOURNAL_NO_WAIT ? 0 : (int64_t)clock_to_dur(clock, wait);
+}
+
+static int64_t row_dur_ns(const struct clock_base *clock, uint64_t start, uint64_t end)
+{
+	return end > start ? (int64_t)clock_to_dur(clock, end - start) : 0;
+}
+
+static struct row_values settle_row(const struct clock_base *clock, const struct journal_call *c,
+	const struct journal_end *end, const struct journal_tensor *t, bool open)
+{
+	struct row_values v = {
+		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,
+		.comm_seq = end && end->comm_seq != JOURNAL_NONE64 ? end->comm_seq : c->comm_seq,
+		.peer = end && end->peer != JOURNAL_NONE ? end->peer : c->peer,
+		.tag = end && end->tag != JOURNAL_NONE ? end->tag : c->tag,
+		.flags = c->flags | (end ? end->flags : 0),
+		.error = end && end->flags & CF_ERROR ? end->error : c->error,
+		.node = c->comm_seq,
+		.wait_ns = row_wait_ns(clock, c->wait + (end ? end->wait : 0)),
+		.dur_ns = open ? JOURNAL_NONE64
+			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
+	};
+
+	/* Killed between the number and its flag: it counts no calls of a communicator. */
+	if (v.flags & CF_NODE || (open && !c->comm))
+		v.comm_seq = JOURNAL_NONE64;
+	/* Killed while it was being closed: what its end was going to be is not known. */
+	if (open)
+		v.flags = (v.flags & ~(uint32_t)CF_ERROR) | CF_OPEN;
+	if (t) {
+		v.comm_seq = t->comm_seq != JOURNAL_NONE64 ? t->comm_seq : v.comm_seq;
+		v.peer = t->peer != JOURNAL_NONE ? t->peer : v.peer;
+		v.tag = t->tag != JOURNAL_NONE ? t->tag : v.tag;
+		v.flags |= t->flags & TF_NOSTATS ? CF_NOSTATS : 0;
+	}
+	return v;
+}
+
+/* As column.h has them for a text, at p. */
+#undef PUT_WHOLE
+#undef PUT_NONZERO
+#undef PUT_INTEGER
+#undef PUT_NUMBER
+#undef PUT_NUMBER32
+#undef PUT_RANK
+#undef PUT_ID
+#undef PUT_WORD
+#define PUT_WHOLE(v) p = write_u64(p, v)
+#define PUT_NONZERO(v) p = (v) ? write_u64(p, v) : p
+#define PUT_NUMBER(v) p = (v) != JOURNAL_NONE64 ? write_i64(p, v) : p
+#define PUT_NUMBER32(v) p = (v) != JOURNAL_NONE ? write_i64(p, v) : p
+#define PUT_RANK(v) p = (v) >= 0 ? write_i64(p, v) : p
+#define PUT_ID(v) p = (v) ? write_hex_16(p, v) : p
+#define PUT_WORD(s) p = write_word(p, s)
+#define PUT_API(field)     \
+	p = put_api_field( \
+		p, api->field, ready ? ready->field : NULL, ready ? ready->field##_bytes : 0)
+#define PUT_NAME(s) p = s[0] ? put_api_field(p, s, NULL, 0) : p
+#define PUT_SHAPE(t) p = put_shape(p, t)
+#define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
+#define PUT_FLAGS(v) p = put_flags(p, &(v))
+#define PUT_VALUE(v) p = put_stats_value(p, d, v)
+#define PUT_REAL(v) p = put_real_number(p, v, d->wide ? 17 : 9)
+#define PUT_SHARE(v) p = put_real_number(p, v, 9)
+
+static char *put_row_columns(char *p, const struct clock_base *clock, const struct row_api *api,
+	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
+	const struct journal_tensor *t, bool open, const char *name)
+{
+	const struct row_values v = settle_row(clock, c, end, t, open);
+	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
+	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
+
+#define CALL_COLUMN(column, type, source, help) \
+	PUT_##type(source);                     \
+	p = write_char(p, ',');
+#define TENSOR_COLUMN(column, type, source, help) \
+	if (t)                                    \
+		PUT_##type(source);               \
+	p = write_char(p, ',');
+#define STATS_COLUMN(column, type, source, help) \
+	if (s)                                   \
+		PUT_##type(source);              \
+	p = write_char(p, ',');
+#include "journal/columns.def"
+	/* The last field has its comma, too. */
+	p[-1] = '\n';
+	return p;
+}
+
+void row_format(struct text *out, const struct clock_base *clock, const struct row_api *api,
+	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
+	const struct journal_tensor *t, bool open, const char *name)
+{
+	char row[ROW_MAX], *at = out->cap - out->len >= ROW_MAX ? out->buf + out->len : row;
+	size_t n = (size_t)(put_row_columns(at, clock, api, ready, c, end, t, open, name) - at);
+
+	if (at == row) {
+		row[n - 1] = ',';
+		text_put(out, row, n);
+		csv_end(out);
+		return;
+	}
+	out->len += n;
+	out->buf[out->len] = 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the values of columns are written: PUT_<type>() for the types of journal/columns.def, each with `out`, a pointer to the
+ * text, in scope. Those of calls_*.csv alone are in calls_csv.c.
+ */
+#ifndef PROBE_SINK_COLUMN_H
+#define PROBE_SINK_COLUMN_H
+
+#include "base/text.h"
+#include "journal/columns.h"
+#include "journal/journal.h"
+
+#define ROW_STRING_MAX 500 /* of an api or a name that many bytes are written */
+
+/* A CSV field: quoted if it has to be (RFC 4180). */
+void csv_field(struct text *out, const char *s);
+void csv_field_max(
+	struct text *out, const char *s, size_t max); /* at most max bytes of s, whole characters */
+
+/* Ends a row whose last field has its comma: a newline takes its place, or that of the last byte if the text was cut. */
+void csv_end(struct text *out);
+
+static inline void put_comma(struct text *out)
+{
+	text_char(out, ',');
+}
+
+static inline void put_nonzero(struct text *out, uint64_t v)
+{
+	if (v)
+		text_u64(out, v);
+}
+
+static inline void put_known_number(struct text *out, int64_t v)
+{
+	if (v != JOURNAL_NONE64)
+		text_i64(out, v);
+}
+
+static inline void put_known_i32(struct text *out, int32_t v)
+{
+	if (v != JOURNAL_NONE)
+		text_i64(out, v);
+}
+
+static inline void put_known_rank(struct text *out, int32_t v)
+{
+	if (v >= 0)
+		text_i64(out, v);
+}
+
+static inline void put_nonzero_id(struct text *out, uint64_t v)
+{
+	if (v)
+		text_hex(out, v, 16);
+}
+
+#define PUT_WHOLE(v) text_u64(out, v)
+#define PUT_NONZERO(v) put_nonzero(out, v) /* 0: empty */
+#define PUT_INTEGER(v) text_i64(out, v)
+#define PUT_NUMBER(v) put_known_number(out, v) /* JOURNAL_NONE64: empty */
+#define PUT_NUMBER32(v) put_known_i32(out, v) /* JOURNAL_NONE: empty */
+#define PUT_RANK(v) put_known_rank(out, v) /* below 0: empty */
+#define PUT_HEX(v) text_hex(out, v, 16)
+#define PUT_ID(v) put_nonzero_id(out, v) /* 0: empty */
+#define PUT_WORD(s) text_str(out, s) /* never to be quoted */
+#define PUT_TEXT(s) csv_field_max(out, s, ROW_STRING_MAX)
+#define PUT_LONG_TEXT(s) csv_field(out, s)
+#define PUT_EMPTY(v) ((void)0)
+
+#endif

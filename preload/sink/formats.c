@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of sinks, and nothing else: a test that has one of its own leaves this file out. */
+#include "sink/format.h"
+
+const struct sink_format *const sink_formats[] = {
+	&csv_format,
+	&kinds_format,
+	&names_format,
+	&scalars_format,
+	&parallel_format,
+	NULL,
+};

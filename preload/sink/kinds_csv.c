@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sink of kinds (base/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known when the first row comes, for
+ * the journal's entries say which statistics they are meant to show.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/train_kind.h"
+#include "sink/column.h"
+#include "sink/format.h"
+
+#define HEADERS_MAX 64 /* different ones; rows that would need one more are lost */
+#define HEADER_BYTES 1024
+#define WORD_MAX 20 /* bytes of a file's word, for its path has room for 47 */
+
+struct kind_header {
+	uint32_t ops;
+	uint8_t form;
+	bool micro;
+	char *text;
+};
+
+struct kinds_csv {
+	struct files *files;
+	struct kind_header header[HEADERS_MAX]; /* the files point to them */
+};
+
+static int open_kinds_sink(void *state, struct files *files)
+{
+	struct kinds_csv *s = state;
+
+	s->files = files;
+	return 0;
+}
+
+static void close_kinds_sink(void *state)
+{
+	struct kinds_csv *s = state;
+
+	for (unsigned i = 0; i < HEADERS_MAX; i++)
+		free(s->header[i].text);
+	memset(s->header, 0, sizeof(s->header));
+}
+
+static void put_bin_columns(struct text *t)
+{
+	for (unsigned i = 0; i < KIND_VALUES_MAX; i++) {
+		text_str(t, i < KIND_BINS_EACH ? "update_" : "ratio_");
+		text_u64(t, i % KIND_BINS_EACH);
+		put_comma(t);
+	}
+}
+
+static char *make_kind_header(const struct kind_header *h)
+{
+	char *text = malloc(HEADER_BYTES);
+	enum train_op op;
+
+	if (!text)
+		return NULL;
+
+	struct text t = text_over(text, HEADER_BYTES);
+
+	text_str(&t, h->micro ? "vpp_stage,name,step,micro_step," : "vpp_stage,name,step,");
+	if (h->form == KIND_BINS)
+		put_bin_columns(&t);
+	else if (h->form == KIND_VALUE)
+		text_str(&t, "value,");
+	else
+		for (unsigned i = 0; (op = train_op_at(h->ops, i)) && op < TRAIN_OPS_END; i++) {
+			text_str(&t, train_op_words[op]);
+			put_comma(&t);
+		}
+	text_str(&t, "shape,dtype\n");
+	return text;
+}
+
+/* NULL: no memory, or there are too many. */
+static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind_row *k)
+{
+	struct kind_header want = {
+		.form = train_kinds[k->kind].form, .micro = k->micro_step != UINT32_MAX};
+
+	want.ops = want.form == KIND_OPS ? k->ops : 0;
+	for (unsigned i = 0; i < HEADERS_MAX; i++) {
+		struct kind_header *h = &s->header[i];
+
+		if (!h->text) {
+			want.text = make_kind_header(&want);
+			*h = want;
+			return h->text;
+		}
+		if (h->ops == want.ops && h->form == want.form && h->micro == want.micro)
+			return h->text;
+	}
+	return NULL;
+}
+
+static void put_nan(struct text *out)
+{
+	text_str(out, "nan");
+}
+
+static void put_number(struct text *out, double v, bool wide)
+{
+	text_double(out, v == 0 ? 0 : v, wide ? 17 : 9);
+}
+
+static void put_extreme(struct text *out, const struct dtype_info *d, union stats_value v)
+{
+	if (d->cls == DTC_SIGNED)
+		text_i64(out, v.i);
+	else if (d->cls == DTC_UNSIGNED)
+		text_u64(out, v.u);
+	else
+		put_number(out, v.f, d->wide);
+}
+
+static void put_statistic(struct text *out, enum train_op op, const struct journal_kind_row *k,
+	const struct dtype_info *d)
+{
+	const struct stats *s = &k->stats;
+
+	if (!s->n || (op == TO_ID && k->count != 1)) {
+		put_nan(out);
+		return;
+	}
+	switch (op) {
+	case TO_MIN:
+	case TO_ID:
+		put_extreme(out, d, s->min);
+		break;
+	case TO_MAX:
+		put_extreme(out, d, s->max);
+		break;
+	case TO_MEAN:
+		put_number(out, s->mean, d->wide);
+		break;
+	case TO_NORM:
+		put_number(out, s->norm, d->wide);
+		break;
+	case TO_ZEROS:
+		put_number(out, (double)s->zeros / (double)s->n, false);
+		break;
+	case TO_NANS:
+		text_u64(out, s->nans);
+		break;
+	case TO_INFS:
+		text_u64(out, s->infs);
+		break;
+	default:
+		put_nan(out);
+	}
+}
+
+/* [16, 8]: with a comma inside it has to be quoted. */
+static void put_kind_shape(struct text *out, const struct record_kind *r)
+{
+	if (r->kind->ndim > 1)
+		text_char(out, '"');
+	text_char(out, '[');
+	for (unsigned i = 0; i < r->kind->ndim; i++) {
+		if (i)
+			text_str(out, ", ");
+		text_u64(out, r->dim[i]);
+	}
+	text_char(out, ']');
+	if (r->kind->ndim > 1)
+		text_char(out, '"');
+}
+
+static void put_kind_row(struct text *out, const struct record_kind *r)
+{
+	const struct journal_kind_row *k = r->kind;
+	const struct dtype_info *d = dtype_info(k->dtype);
+	enum train_op op;
+
+	text_u64(out, k->vpp_stage);
+	put_comma(out);
+	csv_field_max(out, r->name, ROW_STRING_MAX);
+	put_comma(out);
+	text_u64(out, k->step);
+	put_comma(out);
+	if (k->micro_step != UINT32_MAX) {
+		text_u64(out, k->micro_step);
+		put_comma(out);
+	}
+	if (train_kinds[k->kind].form == KIND_OPS)
+		for (unsigned i = 0; (op = train_op_at(k->ops, i)) && op < TRAIN_OPS_END; i++) {
+			put_statistic(out, op, k, d);
+			put_comma(out);
+		}
+	else
+		for (unsigned i = 0; i < k->e.n; i++) {
+			put_number(out, r->value[i], false);
+			put_comma(out);
+		}
+	put_kind_shape(out, r);
+	put_comma(out);
+	csv_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
+	text_str(out, d->name);
+	text_char(out, '\n');
+}
+
+/* What a file may be called by; a damaged journal must not make us write elsewhere. */
+static bool is_file_word(const char *word)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n && n <= WORD_MAX && !word[n];
+}
+
+/* Values of a kind that has another number of them than its header has columns. */
+static bool has_wrong_values(const struct journal_kind_row *k)
+{
+	static const unsigned n[] = {
+		[KIND_OPS] = 0, [KIND_VALUE] = 1, [KIND_BINS] = KIND_VALUES_MAX};
+
+	return k->e.n != n[train_kinds[k->kind].form];
+}
+
+static int write_kind_row(void *state, const struct record_kind *r)
+{
+	struct kinds_csv *s = state;
+	const struct journal_kind_row *k = r->kind;
+	uint32_t n = s->files->j->head->block_steps, block = n ? k->step / n * n : 0;
+	size_t cap =
+		256 +
+		2 * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
+		24 * ((size_t)k->ndim + k->e.n + TRAIN_OPS_MAX);
+	const char *header;
+	struct out_file *o;
+	char path[48], *at;
+
+	if (!is_file_word(r->word) || has_wrong_values(k)) {
+		s->files->j->head->damaged++;
+		return 0;
+	}
+	snprintf(path, sizeof(path), "%s_%u-%llu.csv", r->word, block,
+		(unsigned long long)block + (n ? n - 1 : 0));
+	header = header_of_kind(s, k);
+	if (!header || files_table_is_full(s->files, path, cap)) {
+		s->files->j->head->lost_rows++;
+		return 0;
+	}
+	at = files_room_table(s->files, path, header, cap, &o);
+	if (!at)
+		return -ENOBUFS;
+
+	struct text row = text_over(at, cap);
+
+	put_kind_row(&row, r);
+	files_took(s->files, o, row.len);
+	return 0;
+}
+
+/* <word>_<a>-<b>.csv */
+static enum sink_file own_kind_file(const char *path)
+{
+	char word[WORD_MAX + 1];
+	const char *end = strrchr(path, '_');
+	unsigned a;
+	unsigned long long b;
+	int used = 0;
+
+	if (!end || end == path || (size_t)(end - path) > WORD_MAX)
+		return SINK_FILE_OTHER;
+	memcpy(word, path, (size_t)(end - path));
+	word[end - path] = 0;
+	return is_file_word(word) && sscanf(end, "_%u-%llu.csv%n", &a, &b, &used) == 2 && used &&
+			       !end[used]
+		       ? SINK_FILE_LINES
+		       : SINK_FILE_OTHER;
+}
+
+const struct sink_format kinds_format = {
+	.state_bytes = sizeof(struct kinds_csv),
+	.open = open_kinds_sink,
+	.kind = write_kind_row,
+	.close = close_kinds_sink,
+	.owns = own_kind_file,
+};

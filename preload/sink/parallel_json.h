@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parallel.json: which part a communicator plays in a training. */
+#ifndef PROBE_SINK_PARALLEL_JSON_H
+#define PROBE_SINK_PARALLEL_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT };
+
+/* What a communicator has carried. Arrays: in forward passes, in backward passes, elsewhere. */
+struct carried {
+	uint64_t id;
+	int32_t size;
+	uint32_t first_step, last_step;
+	uint64_t calls, messages, gradients;
+	uint64_t exchanges[3], reductions[3];
+	char ranks[256]; /* as in comms.csv; "": not known, or too long */
+};
+
+void parallel_count(
+	struct carried *c, const char *op, unsigned phase, uint32_t step, bool gradients);
+
+/* *sure: 0 to 1; *why: in words. */
+enum comm_role parallel_role(const struct carried *c, double *sure, const char **why);
+
+#endif

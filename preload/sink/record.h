@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sinks are given: finished records, complete in themselves. Who fills them in has looked up names, found a call's end
+ * and decided which tensors are rows; so a reader of a rank's files can give the same as the writer thread does (with
+ * clock = {.ns_per_tick = 1}, nanoseconds are ticks). All pointers are good for the one call of the sink.
+ */
+#ifndef PROBE_SINK_RECORD_H
+#define PROBE_SINK_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal/layout.h"
+
+/* What the columns lib, api and op hold. */
+struct row_api {
+	const char *lib, *symbol, *op;
+};
+
+struct record {
+	struct row_api api;
+	const struct clock_base *clock; /* of the call's ticks */
+	const struct journal_call *call; /* without what may follow it in the journal */
+	const struct journal_end *end; /* of an asynchronous call that was completed, else NULL */
+	bool open; /* entered and not left, or started and not completed */
+	unsigned n; /* its rows, inputs before outputs; 0: it has one row without tensor */
+	const struct journal_tensor *const *tensor; /* each with its dims behind it */
+	const char *const *name; /* of each in the training, "": none */
+};
+
+/* At the first call that has it. */
+struct record_stack {
+	uint32_t id, step;
+	const char *api; /* symbol of that call */
+	const char *python, *native; /* frames, innermost first, joined by " <- "; "": none */
+};
+
+/* At its first use. */
+struct record_comm {
+	uint64_t id, parent; /* parent 0: none */
+	int32_t size, rank;
+	const char *lib, *kind, *name, *world_ranks;
+};
+
+/* A number of a step. */
+struct record_scalar {
+	uint32_t step;
+	uint16_t which; /* enum scalar: below SCALARS */
+	uint16_t optimizer;
+	uint16_t group; /* JOURNAL_NO_GROUP: of all groups */
+	double value;
+	uint64_t wall_ns;
+};
+
+/* What a parameter, or a tensor that belongs to it, was at some point of a step. */
+struct record_kind {
+	const struct journal_kind_row *kind; /* without what follows it in the journal */
+	const char *word; /* of the file */
+	const char *name, *dtype_prefix;
+	const uint64_t *dim; /* kind->ndim */
+	const double *value; /* kind->e.n, of kinds without statistics */
+};
+
+/*
+ * A parameter of the training, what a bucket holds, or a module: before the first call whose tensor has that number, where
+ * the same thread made both.
+ */
+struct record_name {
+	uint8_t what; /* enum journal_name_what */
+	uint8_t dtype;
+	uint16_t optimizer, group, vpp_stage;
+	uint32_t id, step, bucket, flags;
+	uint64_t offset, count;
+	const char *name, *module, *type; /* type: class of a module, "": none */
+	unsigned ndim;
+	const uint64_t *dims;
+};
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sink of a training's numbers: scalars_<a>-<b>.csv, in the blocks of steps that calls_*.csv has. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/scalar.h"
+#include "base/text.h"
+#include "sink/column.h"
+#include "sink/format.h"
+
+#define SCALAR_ROW 256
+
+static int open_scalars_sink(void *state, struct files *files)
+{
+	*(struct files **)state = files;
+	return 0;
+}
+
+/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
+static void put_scalar_name(struct text *out, const struct record_scalar *e)
+{
+	char mark = '/';
+
+	text_str(out, scalar_names[e->which]);
+	if (e->optimizer) {
+		text_str(out, "/opt");
+		text_u64(out, e->optimizer);
+		mark = '.';
+	}
+	if (e->group != JOURNAL_NO_GROUP) {
+		text_char(out, mark);
+		text_str(out, "group");
+		text_u64(out, e->group);
+	}
+}
+
+#define PUT_SCALAR_NAME(e) put_scalar_name(out, e)
+/* Floats as rows of calls have them; of times and sums no digits that only binary fractions have. */
+static int digits_of_scalar(double v)
+{
+	return (double)(float)v == v ? 9 : 15;
+}
+
+#define PUT_SCALAR_VALUE(v) text_double(out, v, digits_of_scalar(v))
+
+static void put_scalar_row(struct text *out, const struct record_scalar *e)
+{
+#define SCALAR_COLUMN(name, type, source, help) \
+	PUT_##type(source);                     \
+	put_comma(out);
+#include "journal/columns.def"
+	csv_end(out);
+}
+
+static int write_scalar_row(void *state, const struct record_scalar *e)
+{
+	struct files *files = *(struct files **)state;
+	uint32_t n = files->j->head->block_steps, block = n ? e->step / n * n : 0;
+	struct out_file *o;
+	char path[48];
+
+	snprintf(path, sizeof(path), "scalars_%u-%llu.csv", block,
+		(unsigned long long)block + (n ? n : 1) - 1);
+	if (files_table_is_full(files, path, SCALAR_ROW)) {
+		files->j->head->lost_rows++;
+		return 0;
+	}
+
+	char *at = files_room_table(files, path, SCALAR_HEADER, SCALAR_ROW, &o);
+
+	if (!at)
+		return -ENOBUFS;
+
+	struct text out = text_over(at, SCALAR_ROW);
+
+	put_scalar_row(&out, e);
+	files_took(files, o, out.len);
+	return 0;
+}
+
+static enum sink_file own_scalars_file(const char *path)
+{
+	return strncmp(path, "scalars_", 8) == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
+}
+
+const struct sink_format scalars_format = {
+	.state_bytes = sizeof(struct files *),
+	.open = open_scalars_sink,
+	.scalar = write_scalar_row,
+	.owns = own_scalars_file,
+};

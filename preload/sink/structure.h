@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module_struct.json: modules and parameters of a training as they were entered, written once. */
+#ifndef PROBE_SINK_STRUCTURE_H
+#define PROBE_SINK_STRUCTURE_H
+
+#include "sink/files.h"
+#include "sink/record.h"
+
+struct structure;
+
+/* A JN_PARAM or JN_MODULE; the same number again replaces the older one. Others are not looked at. */
+void structure_add(struct structure **s, const struct record_name *e);
+
+/* s NULL: there is nothing to write. */
+void structure_write(const struct structure *s, struct files *f);
+void structure_free(struct structure *s);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first sink: calls_*.csv, stack_info.csv, comms.csv. All that it keeps lies in the buffers of its files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "sink/calls_csv.h"
+#include "sink/column.h"
+#include "sink/format.h"
+
+struct csv {
+	struct files *files;
+	struct ready_api *ready; /* by number of the function in the dictionary */
+	uint32_t nready;
+};
+
+/* Writes a field as CSV behind all[*used], with what may be read behind it. Returns where it begins. */
+static const char *make_field_ready(const char *field, char *all, size_t *used, uint16_t *bytes)
+{
+	struct text t = text_over(all + *used, 2 * ROW_STRING_MAX + 3);
+
+	csv_field_max(&t, field, ROW_STRING_MAX);
+	*used += t.len + ROW_READY_STEP;
+	*bytes = (uint16_t)t.len;
+	return t.buf;
+}
+
+/* The fields made once for all rows of a function. NULL: no memory, or it is not in the dictionary (yet). */
+static const struct ready_api *ready_fields(struct csv *s, uint32_t id, const struct row_api *a)
+{
+	char all[3 * (2 * ROW_STRING_MAX + 3 + ROW_READY_STEP)] = "", *kept;
+	struct ready_api r;
+	size_t used = 0;
+
+	if (id < s->nready && s->ready[id].lib)
+		return &s->ready[id];
+	if (!a->lib[0] || id > UINT16_MAX)
+		return NULL;
+	if (id >= s->nready) {
+		uint32_t want = (id + 256) & ~255u;
+		struct ready_api *more = realloc(s->ready, want * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + s->nready, 0, (want - s->nready) * sizeof(*more));
+		s->ready = more;
+		s->nready = want;
+	}
+	r.lib = make_field_ready(a->lib, all, &used, &r.lib_bytes);
+	r.symbol = make_field_ready(a->symbol, all, &used, &r.symbol_bytes);
+	r.op = make_field_ready(a->op, all, &used, &r.op_bytes);
+	kept = malloc(used);
+	if (!kept)
+		return NULL;
+	memcpy(kept, all, used);
+	r.lib = kept;
+	r.symbol = kept + (r.symbol - all);
+	r.op = kept + (r.op - all);
+	s->ready[id] = r;
+	return &s->ready[id];
+}
+
+static void close_csv(void *state)
+{
+	struct csv *s = state;
+
+	for (uint32_t i = 0; i < s->nready; i++)
+		free((char *)s->ready[i].lib);
+	free(s->ready);
+	s->ready = NULL;
+	s->nready = 0;
+}
+
+static int open_csv_sink(void *state, struct files *files)
+{
+	struct csv *s = state;
+
+	s->files = files;
+	return 0;
+}
+
+static size_t put_row(const struct record *r, const struct ready_api *ready,
+	const struct journal_tensor *t, const char *name, char *at)
+{
+	struct text out = text_over(at, ROW_MAX);
+
+	row_format(&out, r->clock, &r->api, ready, r->call, r->end, t, r->open, name);
+	return out.len;
+}
+
+static int write_call_rows(void *state, const struct record *r)
+{
+	struct csv *s = state;
+	const struct ready_api *ready = ready_fields(s, r->call->api, &r->api);
+	struct out_file *o;
+	size_t n = 0;
+
+	/*
+	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
+	 * first one already, and the next pass writes the whole call.
+	 */
+	char *at =
+		files_room_calls(s->files, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
+
+	if (!at)
+		return -ENOBUFS;
+	for (unsigned i = 0; i < r->n; i++)
+		n += put_row(r, ready, r->tensor[i], r->name[i], at + n);
+	if (!r->n)
+		n = put_row(r, ready, NULL, "", at);
+	files_took(s->files, o, n);
+	return 0;
+}
+
+/* NULL: *err is -ENOBUFS, or 0 where there is nothing to be done but to count the row as lost. */
+static char *table_room(struct csv *s, const char *path, const char *header, size_t bytes,
+	struct out_file **o, int *err)
+{
+	*err = -ENOBUFS;
+	if (!files_table_is_full(s->files, path, bytes))
+		return files_room_table(s->files, path, header, bytes, o);
+	s->files->j->head->lost_rows++;
+	*err = 0;
+	return NULL;
+}
+
+static int write_stack_row(void *state, const struct record_stack *e)
+{
+	struct csv *s = state;
+	/* Every byte of a field may become two. */
+	size_t cap = 128 + 2 * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
+	struct out_file *o;
+	int err;
+	char *at = table_room(s, "stack_info.csv", STACK_HEADER, cap, &o, &err);
+
+	if (!at)
+		return err;
+
+	struct text row = text_over(at, cap), *out = &row;
+
+#define STACK_COLUMN(name, type, source, help) \
+	PUT_##type(source);                    \
+	put_comma(out);
+#include "journal/columns.def"
+	csv_end(out);
+	files_took(s->files, o, row.len);
+	return 0;
+}
+
+static int write_comm_row(void *state, const struct record_comm *e)
+{
+	struct csv *s = state;
+	size_t room = 256 + 2 * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
+					strlen(e->world_ranks));
+	struct out_file *o;
+	int err;
+	char *at = table_room(s, "comms.csv", COMM_HEADER, room, &o, &err);
+
+	if (!at)
+		return err;
+
+	struct text row = text_over(at, room), *out = &row;
+
+#define COMM_COLUMN(name, type, source, help) \
+	PUT_##type(source);                   \
+	put_comma(out);
+#include "journal/columns.def"
+	csv_end(out);
+	files_took(s->files, o, row.len);
+	return 0;
+}
+
+static enum sink_file own_csv_file(const char *path)
+{
+	return strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
+			       strncmp(path, "calls_", 6) == 0
+		       ? SINK_FILE_LINES
+		       : SINK_FILE_OTHER;
+}
+
+const struct sink_format csv_format = {
+	.state_bytes = sizeof(struct csv),
+	.open = open_csv_sink,
+	.record = write_call_rows,
+	.stack = write_stack_row,
+	.comm = write_comm_row,
+	.close = close_csv,
+	.owns = own_csv_file,
+};

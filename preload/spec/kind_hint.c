@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kind may have been meant: by name, by the name of its operation, by the buffers that the function has. */
+#include <string.h>
+
+#include "spec/spec.h"
+
+#define HINT_NAME_BYTES 32
+
+static unsigned count_name_edits(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	unsigned row[HINT_NAME_BYTES + 1];
+
+	if (n > HINT_NAME_BYTES || m > HINT_NAME_BYTES)
+		return HINT_NAME_BYTES;
+	for (unsigned j = 0; j <= m; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= n; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= m; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[m];
+}
+
+const struct kind *kinds_nearest(const struct kinds *k, const char *name)
+{
+	unsigned least = 1 + (unsigned)strlen(name) / 3; /* more edits make another word */
+	const struct kind *best = NULL;
+
+	for (unsigned i = 0; i < k->n; i++) {
+		unsigned edits = count_name_edits(name, k->item[i].name);
+
+		if (strcmp(k->item[i].op, name) == 0)
+			return &k->item[i];
+		if (edits < least) {
+			least = edits;
+			best = &k->item[i];
+		}
+	}
+	return best;
+}
+
+/* Bits of ROLE_SEND, ROLE_RECV and ROLE_BUF. */
+static unsigned buffers_of_kind(const struct kind *k)
+{
+	unsigned roles = 0;
+
+	for (unsigned i = 0; i < k->nin; i++)
+		roles |= 1u << k->in[i].buf;
+	for (unsigned i = 0; i < k->nout; i++)
+		roles |= 1u << k->out[i].buf;
+	return roles;
+}
+
+const struct kind *kinds_with_buffers(const struct kinds *k, const struct func *f)
+{
+	unsigned roles = 0;
+
+	for (unsigned i = 0; i < f->args.n; i++)
+		if (f->args.item[i].role >= ROLE_SEND && f->args.item[i].role <= ROLE_BUF)
+			roles |= 1u << f->args.item[i].role;
+	if (!f->kind || buffers_of_kind(f->kind) == roles)
+		return NULL;
+	for (unsigned i = 0; i < k->n; i++)
+		if (strcmp(k->item[i].op, f->kind->op) == 0 &&
+			buffers_of_kind(&k->item[i]) == roles)
+			return &k->item[i];
+	return NULL;
+}

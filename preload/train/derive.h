@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds that are computed of two tensors: gradient and moment, or the two moments of Adam. Element by element, in double. No
+ * framework is named.
+ */
+#ifndef PROBE_TRAIN_DERIVE_H
+#define PROBE_TRAIN_DERIVE_H
+
+#include <stdbool.h>
+
+#include "base/train_kind.h"
+#include "call/view.h"
+
+/* ((sum of sign(a) * sign(b)) / n + 1) / 2. False: they cannot be read, or do not lie in the same order. */
+bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, double *out);
+
+/* What an Adam's step is made of; step: how many it has made before this one. */
+struct adam {
+	double beta1, beta2, eps, step;
+};
+
+/*
+ * m = exp_avg / (1 - beta1^step), v = exp_avg_sq / (1 - beta2^step), update = m / (sqrt(v) + eps), ratio = m / sqrt(v).
+ * bins: how many of either lie in each of KIND_BINS_EACH bins from -1 to 1, which belongs to the last one; NULL: not
+ * wanted. norm: L2 of the update. False: as above, or step is 0.
+ */
+bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
+	const struct buffer *exp_avg_sq, double bins[KIND_VALUES_MAX], double *norm);
+
+#endif

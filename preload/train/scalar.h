@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers of a training that have one value a step (base/scalars.def): into the journal, and from there into
+ * scalars_<a>-<b>.csv. Nothing here costs a job whose configuration asks for none of them.
+ */
+#ifndef PROBE_TRAIN_SCALAR_H
+#define PROBE_TRAIN_SCALAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/scalar.h"
+#include "config/config.h"
+#include "journal/layout.h"
+#include "session/generation.h"
+
+/* Is any of them asked for? False before the configuration has been read. */
+static inline bool scalars_wanted(void)
+{
+	return config_now()->scalars != 0;
+}
+
+static inline bool scalar_is_wanted(enum scalar which)
+{
+	return config_now()->scalars >> which & 1;
+}
+
+/*
+ * Writes one, if it is asked for, the step is one that is recorded and this rank records. What finds no room in the
+ * journal is counted (training_values in meta.json). Any thread of the job.
+ */
+void scalar_put(enum scalar which, uint32_t step, double value);
+void scalar_put_of(
+	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
+
+#endif

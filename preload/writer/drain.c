@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+int drain_open(struct drain *d, struct journal *j, struct sink *sink)
+{
+	*d = (struct drain){.j = j, .sink = sink};
+	d->next = malloc(sizeof(*d->next));
+	d->freed = malloc(j->head->nchunk * sizeof(*d->freed));
+	d->copy = malloc(JOURNAL_ENTRY_MAX);
+	if (!d->next || !d->freed || !d->copy || pending_store_open(&d->store, j) < 0) {
+		drain_close(d);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void drain_close(struct drain *d)
+{
+	if (d->store.table)
+		pending_store_close(&d->store);
+	free(d->next);
+	free(d->freed);
+	free(d->copy);
+	*d = (struct drain){0};
+}
+
+#define ENTRY_TEXT 64 /* bytes of text that an entry makes at least, on the average */
+#define STACKS_NS 1000000 /* of naming stacks in one pass */
+
+enum step { NEXT_ENTRY, STOP_CHAIN, END_PASS };
+
+static enum step step_after_taking(int err)
+{
+	return err == 0 ? NEXT_ENTRY : END_PASS;
+}
+
+static uint32_t count_thread_slots(const struct drain *d)
+{
+	uint32_t n = atomic_load_explicit(&d->j->head->nthread, memory_order_acquire);
+
+	return n < JOURNAL_THREADS ? n : JOURNAL_THREADS;
+}
+
+/* The n-th chunk (from 1) if it is one of that thread's, else NULL. */
+static struct journal_chunk *chunk_of(
+	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
+{
+	struct journal_chunk *k = n && n <= j->head->nchunk ? journal_chunk(j, n - 1) : NULL;
+
+	return k && journal_chunk_is_of(k, slot, generation) ? k : NULL;
+}
+
+static uint64_t seq_of(const struct journal_entry *e)
+{
+	return e->type == JE_CALL  ? ((const struct journal_call *)e)->seq
+	       : e->type == JE_END ? ((const struct journal_end *)e)->seq
+				   : 0;
+}
+
+/* The entry of that type and call behind the positions reached so far, or NULL. */
+static const struct journal_entry *find_ahead(
+	const struct drain *d, enum journal_type type, uint64_t seq)
+{
+	const struct journal *j = d->j;
+	uint32_t left = j->head->nchunk;
+
+	for (uint32_t i = 0; i < count_thread_slots(d); i++) {
+		const struct journal_thread *t = journal_thread(j, i);
+		const struct journal_pos *pos = &d->next->pos[i];
+		uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
+		uint32_t chunk = pos->chunk, at = pos->offset;
+		const struct journal_chunk *k;
+
+		if ((state != JT_LIVE && state != JT_DEAD) || d->ended[i])
+			continue;
+		/* The thread may have come since its slot was looked at. */
+		if (pos->generation != t->generation || !chunk) {
+			chunk = atomic_load_explicit(&t->first, memory_order_acquire);
+			at = 0;
+		}
+		for (; left && (k = chunk_of(j, chunk, i, t->generation)); left--) {
+			uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
+			const struct journal_entry *e;
+
+			for (; at < used && (e = journal_entry_at(j, k, used, at)); at += e->bytes)
+				if (e->type == type && seq_of(e) == seq)
+					return e;
+			chunk = atomic_load_explicit(&k->next, memory_order_acquire);
+			at = 0;
+		}
+	}
+	return NULL;
+}
+
+/* A call that goes on when its function has returned: kept until its completion is found. */
+static enum step take_started(struct drain *d, const struct journal_call *c)
+{
+	int err;
+
+	/*
+	 * Recovery keeps nothing on the heap: killed in its turn it would lose that. Nor does it need to, for all
+	 * completions there are lie before it. Each is passed over later, as an orphan.
+	 */
+	if (d->j->left && !pending_store_has_room(&d->store, c)) {
+		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
+
+		return step_after_taking(sink_call(d->sink, c, (const struct journal_end *)e, !e));
+	}
+	err = pending_store_add(&d->store, d->next->number, c);
+	if (!err || err == -ENOMEM)
+		return step_after_taking(err);
+	/*
+	 * No room at all. It must not stay here either: the completions that would make room may lie behind it. So
+	 * its row is written now and its completion will be an orphan.
+	 */
+	((struct journal_call *)c)->flags |= CF_UNTRACKED;
+	if (sink_call(d->sink, c, NULL, true))
+		return END_PASS;
+	if (err == -EINVAL)
+		d->j->head->damaged++;
+	else
+		__atomic_fetch_add(&d->j->head->count[JC_DROP_PENDING], 1, __ATOMIC_RELAXED);
+	return NEXT_ENTRY;
+}
+
+/*
+ * An open call at the end. Threads that are still in their calls may leave them now, and write into the entry what the
+ * row of an open call does not show: it is read as it is, once. Its outputs are there when its number of tensors says so.
+ */
+__attribute__((no_sanitize("thread"))) static void copy_open(
+	struct drain *d, const struct journal_call *c)
+{
+	uint32_t bytes = c->e.bytes <= JOURNAL_ENTRY_MAX ? c->e.bytes : (uint32_t)sizeof(*c);
+	uint16_t n = __atomic_load_n(&c->e.n, __ATOMIC_ACQUIRE);
+	const volatile uint64_t *from = (const volatile uint64_t *)c;
+	volatile uint64_t *to = (volatile uint64_t *)d->copy;
+
+	for (uint32_t i = 0; i < bytes / 8; i++)
+		to[i] = from[i];
+	d->copy->bytes = bytes;
+	d->copy->n = n;
+}
+
+static enum step take_open_entry(struct drain *d, const struct journal_call *c)
+{
+	copy_open(d, c);
+	return step_after_taking(
+		sink_call(d->sink, (const struct journal_call *)d->copy, NULL, true));
+}
+
+static enum step take_call(struct drain *d, const struct journal_call *c)
+{
+	switch (atomic_load_explicit(&c->e.state, memory_order_acquire)) {
+	case JCS_CLOSED:
+		return step_after_taking(sink_call(d->sink, c, NULL, false));
+	case JCS_ASYNC:
+		return take_started(d, c);
+	default:
+		return d->last || d->dead ? take_open_entry(d, c) : STOP_CHAIN;
+	}
+}
+
+static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t slot)
+{
+	const struct journal_call *c = pending_store_find(&d->store, e->seq);
+	int err;
+
+	if (!c && (d->give_up || (d->orphan && d->orphan == e->seq))) {
+		d->j->head->damaged += d->give_up;
+		d->orphan = 0;
+		return NEXT_ENTRY;
+	}
+	/* Its call stands in the chain of another thread that this round has not come to. */
+	if (!c) {
+		d->stuck[slot] = e->seq;
+		return STOP_CHAIN;
+	}
+	err = pending_store_take(&d->store, d->next->number, e->seq);
+	if (!err) {
+		err = sink_call(d->sink, c, e, false);
+		if (err)
+			pending_store_untake(&d->store, e->seq);
+	}
+	return step_after_taking(err);
+}
+
+/* The tables of a library's symbols may take a second to read: no two such in one pass. */
+static enum step take_stack_entry(struct drain *d, const struct journal_stack *e)
+{
+	if (d->light)
+		return STOP_CHAIN;
+
+	enum step s = step_after_taking(sink_stack(d->sink, e));
+
+	if (clock_ns(CLOCK_MONOTONIC) > d->until)
+		d->entries = 1; /* this one */
+	return s;
+}
+
+static enum step take_entry(struct drain *d, const struct journal_entry *e, uint32_t slot)
+{
+	switch (e->type) {
+	case JE_CALL:
+		return take_call(d, (const struct journal_call *)e);
+	case JE_END:
+		return take_end(d, (const struct journal_end *)e, slot);
+	case JE_STACK:
+		return take_stack_entry(d, (const struct journal_stack *)e);
+	case JE_COMM:
+		return step_after_taking(sink_comm(d->sink, (const struct journal_comm *)e));
+	case JE_KIND:
+		return step_after_taking(sink_kind(d->sink, (const struct journal_kind_row *)e));
+	case JE_NAME:
+		return step_after_taking(sink_name(d->sink, (const struct journal_name *)e));
+	case JE_SCALAR:
+		return step_after_taking(sink_scalar(d->sink, (const struct journal_scalar *)e));
+	}
+	return NEXT_ENTRY;
+}
+
+/* Entries of one chunk from *offset on. */
+static enum step drain_chunk(
+	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
+{
+	uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
+
+	while (*offset < used) {
+		const struct journal_entry *e = journal_entry_at(d->j, k, used, *offset);
+
+		if (!e) {
+			d->j->head->damaged++;
+			*offset = used;
+			break;
+		}
+
+		enum step s = take_entry(d, e, slot);
+
+		if (s != NEXT_ENTRY)
+			return s;
+		*offset += e->bytes;
+		d->progress = true;
+		if (!--d->entries)
+			return END_PASS;
+	}
+	return NEXT_ENTRY;
+}
+
+/*
+ * A chain that contradicts itself is counted once and read no further; the others are. What is in it from here on is lost,
+ * and its thread goes on in a chain of its own when it needs its next chunk.
+ */
+static void give_chain_up(struct drain *d, uint32_t slot)
+{
+	struct journal_thread *t = journal_thread(d->j, slot);
+
+	d->j->head->damaged++;
+	if (!d->j->left)
+		log_loss(LOSS_DAMAGED,
+			"the journal's chain of thread %lld makes no sense: up to %llu KiB of its "
+			"records "
+			"are lost; the other threads are recorded on",
+			(long long)t->tid, (unsigned long long)d->j->head->bytes >> 10);
+	atomic_store_explicit(&t->state, JT_LOST, memory_order_release);
+}
+
+static void drain_chain(struct drain *d, uint32_t slot)
+{
+	struct journal_thread *t = journal_thread(d->j, slot);
+	struct journal_pos *pos = &d->next->pos[slot];
+	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
+
+	d->stuck[slot] = 0;
+	d->dead = state == JT_DEAD;
+	if ((state != JT_LIVE && state != JT_DEAD) || d->ended[slot])
+		return;
+	if (pos->generation != t->generation)
+		*pos = (struct journal_pos){.generation = t->generation};
+	if (!pos->chunk) {
+		pos->chunk = atomic_load_explicit(&t->first, memory_order_acquire);
+		pos->offset = 0;
+	}
+	while (pos->chunk) {
+		struct journal_chunk *k = chunk_of(d->j, pos->chunk, slot, t->generation);
+
+		/* A damaged journal may have a chain in a ring: none is longer than all chunks. */
+		if (!k || d->nfreed >= d->j->head->nchunk || d->passed > d->j->head->nchunk) {
+			give_chain_up(d, slot);
+			return;
+		}
+
+		enum step s = drain_chunk(d, k, &pos->offset, slot);
+
+		if (s == END_PASS)
+			d->full = true;
+		if (s != NEXT_ENTRY)
+			return;
+
+		uint32_t next = atomic_load_explicit(&k->next, memory_order_acquire);
+
+		/* `next` is stored after the last entry: with it seen, `used` is final; there may be more than before. */
+		if (next && pos->offset < atomic_load_explicit(&k->used, memory_order_relaxed))
+			continue;
+		if (!next)
+			break;
+		d->freed[d->nfreed++] = pos->chunk - 1;
+		d->passed += d->j->left;
+		pos->chunk = next;
+		pos->offset = 0;
+		d->progress = true;
+	}
+	if (state == JT_DEAD) {
+		if (chunk_of(d->j, pos->chunk, slot, t->generation) &&
+			d->nfreed < d->j->head->nchunk)
+			d->freed[d->nfreed++] = pos->chunk - 1;
+		d->ended[slot] = true;
+		d->progress = true;
+	}
+}
+
+/*
+ * Slots before chunks: while a dead thread's slot is not free its last chunk must not belong to another one. Killed in
+ * between, recovery would read on there.
+ */
+static void give_back_chunks(struct drain *d)
+{
+	struct journal_head *h = d->j->head;
+
+	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
+		if (d->ended[i])
+			atomic_store_explicit(
+				&journal_thread(d->j, i)->state, JT_FREE, memory_order_release);
+	for (uint32_t i = 0; i < d->nfreed; i++) {
+		uint32_t c = d->freed[i];
+
+		atomic_fetch_and_explicit(
+			&h->bitmap[c / 64], ~(UINT64_C(1) << (c & 63)), memory_order_release);
+		atomic_fetch_add_explicit(&h->free_chunks, 1, memory_order_relaxed);
+	}
+}
+
+static void begin_commit(struct drain *d, size_t text)
+{
+	uint64_t seq = atomic_load_explicit(&d->j->head->commit_seq, memory_order_relaxed);
+
+	memcpy(d->next, journal_commit(d->j, seq), sizeof(*d->next));
+	/* +1 may be taken for announcing new files. */
+	d->next->number = seq + 2;
+	/* Before the chains are looked at: what was left before that step began is in them. */
+	d->step = atomic_load_explicit(&d->j->head->step, memory_order_acquire);
+	d->entries = (uint32_t)(text / ENTRY_TEXT);
+	d->until = clock_ns(CLOCK_MONOTONIC) + STACKS_NS;
+	d->sink->files.text_most = text;
+	d->nfreed = 0;
+	d->orphan = 0;
+	d->full = d->progress = d->any = d->give_up = false;
+	memset(d->ended, 0, sizeof(d->ended));
+	memset(d->stuck, 0, sizeof(d->stuck));
+}
+
+static int commit_pass(struct drain *d)
+{
+	struct journal_head *h = d->j->head;
+	int err = sink_write(d->sink, d->next);
+
+	if (err) {
+		pending_store_rollback(&d->store);
+		return err;
+	}
+
+	uint64_t now = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
+	uint64_t seq = d->next->number;
+
+	/* The copy that is valid now must not be the one written to. */
+	if (((seq ^ now) & 1) == 0)
+		seq++;
+	d->next->number = seq;
+	memcpy(journal_commit(d->j, seq), d->next, sizeof(*d->next));
+	atomic_store_explicit(&h->commit_seq, seq, memory_order_release);
+	/* Killed here or later: what the new commit no longer needs may be half gone. Not before. */
+	atomic_signal_fence(memory_order_seq_cst);
+	pending_store_commit(&d->store);
+	give_back_chunks(d);
+	return 0;
+}
+
+/*
+ * A completion that a chain is stuck at and whose call is nowhere, 0: none. The call was published before its
+ * completion could be, so a look around after the completion has been seen decides it.
+ */
+static uint64_t find_orphan(const struct drain *d)
+{
+	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
+		if (d->stuck[i] && !find_ahead(d, JE_CALL, d->stuck[i]))
+			return d->stuck[i];
+	return 0;
+}
+
+/* One pass over all chains, again and again while completions find their calls. */
+static void drain_pass(struct drain *d)
+{
+	do {
+		uint32_t n = count_thread_slots(d);
+
+		d->progress = false;
+		/* By turns: a thread that fills its chain as fast as it is drained must not keep all others' full. */
+		for (uint32_t i = 0, from = d->turn; i < n && !d->full; i++) {
+			drain_chain(d, (from + i) % n);
+			if (d->full)
+				d->turn = (from + i + 1) % n;
+		}
+		d->any |= d->progress;
+		d->orphan = d->progress || d->full || d->light ? 0 : find_orphan(d);
+	} while ((d->progress || d->orphan) && !d->full);
+}
+
+/* The rest at the end: calls that were started and never completed. */
+static int pending_rows(struct drain *d)
+{
+	const struct journal_call *c;
+	uint32_t at = 0;
+
+	while ((c = pending_store_any(&d->store, &at))) {
+		if (pending_store_take(&d->store, d->next->number, c->seq) < 0)
+			return -ENOMEM;
+		if (sink_call(d->sink, c, NULL, true)) {
+			pending_store_untake(&d->store, c->seq);
+			d->full = true;
+			return 0;
+		}
+		d->any = true;
+	}
+	return 0;
+}
+
+int drain_one_pass(struct drain *d, size_t text, bool light, bool last)
+{
+	int err;
+
+	d->last = last;
+	d->light = light;
+	begin_commit(d, text);
+	drain_pass(d);
+	if (last && !d->full) {
+		d->give_up = true;
+		drain_pass(d);
+	}
+	if (last && !d->full) {
+		err = pending_rows(d);
+		if (err) {
+			sink_drop(d->sink);
+			pending_store_rollback(&d->store);
+			return err;
+		}
+	}
+	if (!d->full)
+		d->full = sink_step(d->sink, d->step) != 0;
+	err = commit_pass(d);
+	if (!err && d->full && !d->any)
+		return -ENOMEM;
+	return err ? err : d->full;
+}
+
+int drain_all(struct drain *d, bool last)
+{
+	int more;
+
+	do
+		more = drain_one_pass(d, DRAIN_TEXT, false, last);
+	while (more > 0);
+	return more;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files from a thread of the job: when it asks for them, before exec, and at the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/io.h"
+#include "base/thread.h"
+#include "session/state.h"
+#include "writer/output.h"
+#include "writer/role.h"
+#include "writer/writer.h"
+
+/* The end of the program waits for who writes: so long without progress, and so long at most. */
+#define END_IDLE_MS 2000
+#define END_MOST_MS 30000
+#define END_LOOK_MS 250
+
+/* True if who writes could run: it waits for a processor, and for nothing that may never come (a dead file server). */
+static bool holder_is_runnable(void)
+{
+	char path[64], stat[512];
+	int tid = role_holder();
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	n = tid ? io_read_file(AT_FDCWD, path, stat, sizeof(stat)) : 0;
+
+	/* The name, in parentheses, comes before it. */
+	const char *end = n > 0 ? memrchr(stat, ')', (size_t)n) : NULL;
+
+	return end && stat + n - end > 2 && end[2] == 'R';
+}
+
+/* A pass is 1 ms of the processor's time: only on a very crowded machine, or with a slow disk, does this wait. */
+static bool take_role_at_end(void)
+{
+	uint64_t seq = 0;
+	int idle = 0;
+
+	atomic_store(&output.hurry, 1);
+	/* A handler that came in the middle of its own writing ends the program. */
+	if (role_holder() == (int)syscall(SYS_gettid))
+		return false;
+	for (int waited = 0; waited < END_MOST_MS && idle < END_IDLE_MS; waited += END_LOOK_MS) {
+		uint64_t now;
+
+		if (role_take_within(END_LOOK_MS))
+			return true;
+		now = atomic_load_explicit(&session.journal.head->commit_seq, memory_order_relaxed);
+		idle = now == seq && !holder_is_runnable() ? idle + END_LOOK_MS : 0;
+		seq = now;
+	}
+	return false;
+}
+
+static void flush_apart(void *arg)
+{
+	int cancel;
+
+	(void)arg;
+	/* A thread that is cancelled while it writes would keep the role. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	atomic_fetch_add(&output.waiting, 1);
+	if (take_role_at_end()) {
+		if (session_is_on())
+			drain_now(false);
+		output_release();
+	}
+	atomic_fetch_sub(&output.waiting, 1);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void session_flush(void)
+{
+	if (session_is_on() && getpid() == session.pid)
+		apart_call(flush_apart, NULL);
+}
+
+void session_exec(void)
+{
+	int err = errno;
+
+	thread_state.busy++;
+	session_flush();
+	thread_state.busy--;
+	errno = err;
+}
+
+/* With the role. */
+static void write_the_end(void)
+{
+	int bad = drain_now(true);
+
+	/* What could not be written is still in there, for `probe recover`. */
+	if (bad || !session.journal.safe)
+		return;
+	if (journal_is_inside())
+		unlinkat(output.folder.dir.fd, "journal.bin", 0);
+	else
+		journal_remove(session.journal.head->journal_path);
+}
+
+void writer_end(void)
+{
+	/* Whatever becomes of the rest: this process was not killed. */
+	atomic_store(&session.journal.head->state, JS_ENDED);
+	atomic_store(&output.stop, true);
+	atomic_fetch_add(&output.waiting, 1);
+	if (take_role_at_end()) {
+		write_the_end();
+		atomic_store(&output.end, END_TRIED);
+		output_release();
+	} else {
+		atomic_store(&output.end, END_LEFT);
+	}
+}
+
+bool end_left_over(void)
+{
+	if (atomic_load(&output.end) == END_LEFT && role_take_within(1000)) {
+		write_the_end();
+		atomic_store(&output.end, END_TRIED);
+		output_release();
+	}
+	return atomic_load(&output.end) == END_TRIED;
+}

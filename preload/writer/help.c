@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread of the job writes a little where the journal is crowded: the writer gets too little of the processors, and a
+ * record that finds no room is lost.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/apart.h"
+#include "base/fpenv.h"
+#include "base/thread.h"
+#include "session/state.h"
+#include "writer/output.h"
+#include "writer/role.h"
+#include "writer/writer.h"
+
+/* One small pass, with the role. */
+static enum writer_help write_a_little(void)
+{
+	_Atomic uint64_t *room = &session.journal.head->free_chunks;
+	uint64_t before = atomic_load_explicit(room, memory_order_relaxed);
+	struct fpenv env;
+	int more;
+
+	if (!session_is_on() || atomic_load(&output.stop) || atomic_load(&output.failed))
+		return HELP_USELESS;
+	fpenv_enter(&env);
+	clock_settle(&session.journal.head->clock, &output.clock_settled);
+	more = drain_one_pass(&output.drain, DRAIN_TEXT_LIGHT, true, false);
+	fpenv_leave(&env);
+	if (more < 0)
+		atomic_store(&output.failed, true);
+	return more >= 0 && atomic_load_explicit(room, memory_order_relaxed) > before
+		       ? HELP_WRITTEN
+		       : HELP_USELESS;
+}
+
+/* A handler that leaves by longjmp, or a thread that is cancelled, would keep the role. */
+static void help_apart(void *arg)
+{
+	enum writer_help *done = arg;
+	sigset_t all, before;
+	int cancel;
+
+	if (role_holder()) {
+		atomic_store(&output.hurry, 1);
+		return;
+	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (role_take_now()) {
+		*done = write_a_little();
+		output_release();
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+enum writer_help writer_help(void)
+{
+	enum writer_help done = HELP_TAKEN;
+	int err = errno;
+
+	thread_state.busy++;
+	apart_call(help_apart, &done);
+	thread_state.busy--;
+	errno = err;
+	return done;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the journal of this process lies. In a file where that is safe: the rank's folder, or the one that the key
+ * journal_dir names, on a local file system. Else in a shared memory segment: no disk or server can fail behind its
+ * pages and nobody can truncate it, but it ends with the container, or with the user's last login. Else in a file in
+ * /dev/shm, else in memory of our own, where it is lost with the process.
+ */
+#include "writer/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "journal/place.h"
+#include "session/state.h"
+#include "sink/meta.h"
+#include "writer/writer.h"
+
+/* Its size where the key says nothing: one of so many parts of what is free, between these. */
+#define AUTO_PART 256
+#define AUTO_LEAST (16u << 20)
+#define AUTO_MOST (64u << 20)
+#define MEMORY_PART \
+	8 /* the journal takes at most one of so many parts of the memory that is free */
+#define NAME_BYTES 160
+
+/* Returned where a file could be made, and another place is better. */
+enum { NOT_LOCAL = 1 };
+
+static void journal_name(char name[NAME_BYTES])
+{
+	snprintf(name, NAME_BYTES, "libprobe-%s-%lld-%llu.journal", session.owner.host,
+		(long long)session.owner.pid, (unsigned long long)session.owner.start_time);
+}
+
+/* In a folder. Its path to *at, whether it could be made or not. 0, NOT_LOCAL, -errno. */
+static int journal_in(
+	const char *folder, int dirfd, const char *name, size_t bytes, struct text *at)
+{
+	text_fmt(at, "%s/%s", folder, name);
+	if (dirfd < 0)
+		return dirfd;
+	return place_is_local(dirfd) ? journal_create(&session.journal, dirfd, name, bytes)
+				     : NOT_LOCAL;
+}
+
+static int journal_in_named(const char *folder, const char *name, size_t bytes, struct text *at)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = journal_in(folder, fd < 0 ? -errno : fd, name, bytes, at);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int journal_in_file(size_t bytes, struct text *at)
+{
+	char name[NAME_BYTES];
+
+	if (strcmp(config_now()->journal_dir, "shm") == 0)
+		return NOT_LOCAL;
+	if (!config_now()->journal_dir[0])
+		return journal_in(
+			output.folder.path, output.folder.dir.fd, "journal.bin", bytes, at);
+	journal_name(name);
+	return journal_in_named(config_now()->journal_dir, name, bytes, at);
+}
+
+static size_t in_memory_at_most(size_t bytes)
+{
+	uint64_t most = place_free_memory("") / MEMORY_PART;
+
+	if (bytes <= most)
+		return bytes;
+	most = most < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : most;
+	log_info(2, "the journal has %llu KiB: an eighth of the memory that is free here",
+		(unsigned long long)most >> 10);
+	return most;
+}
+
+static uint64_t segment_seed(void)
+{
+	const struct journal_owner *o = &session.owner;
+	uint64_t h = hash_str(hash_str(o->start_time, o->host), o->boot_id);
+
+	return hash_u64(hash_u64(h, o->pid_ns), (uint64_t)o->pid);
+}
+
+/* Where no disk is behind it. *where: in words. */
+static int journal_in_memory(size_t bytes, char *path, struct text *at, const char **where)
+{
+	char name[NAME_BYTES];
+
+	bytes = in_memory_at_most(bytes);
+	*where = "kept in a shared memory segment";
+	if (journal_create_segment(
+		    &session.journal, segment_seed(), bytes, path, JOURNAL_PATH_MAX) == 0)
+		return 0;
+	*where = "kept in /dev/shm";
+	journal_name(name);
+	*at = text_over(path, JOURNAL_PATH_MAX);
+	if (journal_in_named("/dev/shm", name, bytes, at) == 0)
+		return 0;
+	*where = "kept in memory: if the process is killed its last records are lost";
+	path[0] = 0;
+	return journal_create(&session.journal, -1, NULL, bytes);
+}
+
+static size_t journal_bytes(void)
+{
+	uint64_t bytes = (uint64_t)config_now()->journal_mib << 20;
+
+	if (bytes)
+		return bytes;
+	bytes = place_free_memory("") / AUTO_PART >> 20 << 20;
+	return bytes < AUTO_LEAST ? AUTO_LEAST : bytes > AUTO_MOST ? AUTO_MOST : bytes;
+}
+
+int session_make_journal(void)
+{
+	static char path[JOURNAL_PATH_MAX], wanted[JOURNAL_PATH_MAX];
+	size_t bytes = journal_bytes();
+	struct text at = text_over(path, sizeof(path));
+	const char *where = NULL;
+	int err = journal_in_file(bytes, &at);
+
+	/* The least may find room where more does not: on a full disk, below a limit on the size of files. */
+	if (err < 0 && !config_now()->journal_mib && bytes > AUTO_LEAST) {
+		bytes = AUTO_LEAST;
+		at = text_over(path, sizeof(path));
+		err = journal_in_file(bytes, &at);
+	}
+	if (err) {
+		int first = err;
+
+		memcpy(wanted, path, sizeof(wanted));
+		at = text_over(path, sizeof(path));
+		err = journal_in_memory(bytes, path, &at, &where);
+		if (first < 0)
+			log_loss(LOSS_JOURNAL, "journal %s: %s; %s", wanted, strerror(-first),
+				where);
+		else if (!err && !session.journal.safe)
+			log_loss(LOSS_JOURNAL, "journal: no shared memory is to be had; %s", where);
+		else
+			log_info(2, "journal: %s", where);
+	}
+	if (err)
+		return err;
+	session_fill_head(session.journal.head);
+	strcpy(session.journal.head->journal_path, path);
+	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", output.folder.path);
+	return 0;
+}
+
+/* On a full disk: into the block that the file has already. */
+static void write_over_meta(void)
+{
+	char *buf = malloc(META_MAX);
+	int fd = buf ? openat(output.folder.dir.fd, "meta.json",
+			       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+		     : -1;
+
+	if (fd >= 0) {
+		struct text t = text_over(buf, META_MAX);
+		struct stat st;
+
+		meta_format(&t, &session.journal, NULL);
+		if (!t.cut && t.len <= io_file_limit() && fstat(fd, &st) == 0 &&
+			t.len <= (uint64_t)st.st_blocks * 512 && t.len >= (uint64_t)st.st_size)
+			io_write_all(fd, buf, t.len);
+		close(fd);
+	}
+	free(buf);
+}
+
+void session_name_journal(void)
+{
+	if (sink_meta(&output.sink) < 0 && session.journal.head->journal_path[0])
+		write_over_meta();
+}
+
+void writer_leave_journal(void)
+{
+	struct journal *j = &session.journal;
+
+	io_kept_close(&j->lock);
+	/*
+	 * Memory of the child's own, at the same place: whatever still reads or writes there finds the zeros of a journal
+	 * without calls. A mapping keeps the file's lock, and counts as one of the segment's.
+	 */
+	if (j->head)
+		mmap(j->head, j->bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer thread and everything else that moves records from the journal into files: at each step's end, when an
+ * eighth of the journal is in use, each second, and when the program ends. Only who has the role (role.h) does it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/fpenv.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "session/state.h"
+#include "sink/opened.h"
+#include "writer/output.h"
+#include "writer/role.h"
+#include "writer/writer.h"
+
+#define STEP_DRAIN_NS 50000000u
+
+static _Atomic uint32_t wake_word;
+static _Atomic uint64_t last_drain; /* ticks */
+
+/* Copies into the journal's head what only this process knows: recovery has nothing else. */
+static void update_head(void)
+{
+	struct journal_head *h = session.journal.head;
+
+	clock_settle(&h->clock, &output.clock_settled);
+	h->clock_last = h->clock;
+	h->clock_last.tick = clock_ticks();
+	h->clock_last.mono_ns = clock_ns(CLOCK_MONOTONIC);
+	h->clock_last.real_ns = clock_ns(CLOCK_REALTIME);
+	for (int i = 0; i < LOSS_COUNT; i++) {
+		const char *text = log_loss_text((enum loss)i);
+
+		if (text && !h->loss[i][0])
+			memcpy(h->loss[i], text, LOSS_TEXT_MAX);
+	}
+}
+
+static uint64_t seen_calls(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < session.journal.head->nthread && i < JOURNAL_THREADS; i++)
+		n += __atomic_load_n(
+			&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
+	return n;
+}
+
+/*
+ * The program may have closed our descriptor of the folder, as daemons close all. If the folder was removed, everything written from now on would vanish with it: it is taken anew, for by now its name
+ * may be another process'. The journal that lay in it goes on in memory, and is lost with the process.
+ */
+static void follow_folder(void)
+{
+	struct folder f;
+	struct files files;
+	struct stat st;
+
+	int err = folder_reopen(&output.folder);
+
+	output.sink.files.dirfd = output.folder.dir.fd;
+	journal_lock_again(&session.journal, session.journal.head->journal_path);
+	if (!err && fstat(output.folder.dir.fd, &st) == 0 && st.st_nlink > 0)
+		return;
+	log_loss(LOSS_WRITE,
+		"%s was removed: rows written so far are gone with it; making it again",
+		output.folder.path);
+	if (session_take_folder(&f) < 0)
+		return;
+	if (files_open(&files, &session.journal, f.dir.fd) < 0) {
+		folder_close(&f);
+		return;
+	}
+	files_close(&output.sink.files);
+	output.sink.files = files;
+	folder_close(&output.folder);
+	output.folder = f;
+	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", f.path);
+	if (!journal_exists(session.journal.head->journal_path))
+		session.journal.safe = false;
+}
+
+bool journal_is_inside(void)
+{
+	size_t n = strlen(output.folder.path);
+	const char *path = session.journal.head->journal_path;
+
+	return strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
+}
+
+/* In the middle of a drain. Where it cannot be had anew nothing is written, until the next one. */
+static void look_at_folder(struct files *f)
+{
+	f->dirfd = folder_reopen(&output.folder) == 0 ? output.folder.dir.fd : -1;
+}
+
+/*
+ * A journal in a file in the rank's folder goes where the folder goes. Any other may end with the container or the
+ * login session, and is out of sight on other hosts. Once a second.
+ */
+static void write_opened(bool last)
+{
+	static uint64_t second;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC) / 1000000000;
+
+	if (journal_is_inside())
+		return;
+	if (last) {
+		unlinkat(output.folder.dir.fd, OPENED_FILE, 0);
+		return;
+	}
+	if (now == second)
+		return;
+	second = now;
+	/* Where it cannot be written, rows cannot either, and that is said. */
+	opened_write(&session.journal, output.folder.dir.fd, &output.sink.opened);
+}
+
+static void report_write(int err)
+{
+	log_loss(LOSS_WRITE,
+		"writing to %s: %s; records wait in the journal and are lost when it is full; free "
+		"space there",
+		output.folder.path, io_error_text(err));
+}
+
+/* since: the calling thread's processor time when it began; returns what it is now. */
+static uint64_t count_own_time(uint64_t since)
+{
+	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	__atomic_fetch_add(&session.journal.head->writer_ns, now - since, __ATOMIC_RELAXED);
+	return now;
+}
+
+/* With the role. Rows hold numbers as text; the caller may be a thread of the job, with its own modes. */
+static void begin_writing(struct fpenv *env)
+{
+	fpenv_enter(env);
+	follow_rank();
+	follow_folder();
+	output.sink.files.look = look_at_folder;
+	update_head();
+}
+
+/* With the role: what follows the passes. more: it stopped before all was written. Returns err. */
+static int end_writing(int err, bool last)
+{
+	struct journal_head *h = session.journal.head;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	atomic_store(&output.failed, err != 0);
+	if (err)
+		report_write(err);
+	if (files_limit(&output.sink.files))
+		log_loss(LOSS_LIMIT,
+			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
+			(long long)config_now()->output_limit_mib);
+	if (config_now()->gzip && !last && !err) {
+		int cut = files_compress(&output.sink.files, &output.hurry);
+
+		atomic_store(&output.hurry, 0);
+		if (cut < 0)
+			log_loss(LOSS_WRITE,
+				"compressing a file in %s: %s; files stay uncompressed from here "
+				"on",
+				output.folder.path, strerror(-cut));
+	}
+	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
+	cpu = count_own_time(cpu);
+
+	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
+
+	write_opened(last && !err);
+	if (last && !err)
+		atomic_store(&h->state, JS_FINISHED);
+	if (last || commit != output.meta_of_commit || seen != output.meta_of_count) {
+		update_head();
+
+		int late = sink_meta(&output.sink);
+
+		if (late) {
+			report_write(late);
+		} else {
+			output.meta_of_commit = commit;
+			output.meta_of_count = seen;
+		}
+	}
+	count_own_time(cpu);
+	return err;
+}
+
+static int drain_counted(bool last)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int more = drain_one_pass(&output.drain, DRAIN_TEXT, false, last);
+
+	count_own_time(cpu);
+	return more;
+}
+
+int drain_now(bool last)
+{
+	struct fpenv env;
+	int more;
+
+	begin_writing(&env);
+	do
+		more = drain_counted(last);
+	while (more > 0);
+	end_writing(more, last);
+	fpenv_leave(&env);
+	return more;
+}
+
+/* With the role: true if others want to have it. They write all, then. */
+static bool role_is_wanted(void)
+{
+	return atomic_load(&output.stop) || atomic_load(&output.waiting) || !session_is_on();
+}
+
+/*
+ * The writer's processor time between two points at which it gives the processor away by itself. On a crowded machine it
+ * is taken from it some milliseconds after that, and it is not to have the role then: a thread of the job could not help.
+ */
+#define YIELD_NS 1500000
+
+/*
+ * The writer thread's drain: the role is let go of between the passes, so that nobody who wants it waits for more than
+ * one. False: somebody else has taken over.
+ */
+static bool drain_by_turns(void)
+{
+	uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct fpenv env;
+	int more;
+
+	while (!role_take_within(1000))
+		if (role_is_wanted())
+			return false;
+	if (role_is_wanted()) {
+		output_release();
+		return false;
+	}
+	begin_writing(&env);
+	while ((more = drain_counted(false)) > 0) {
+		uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		output_release();
+		if (now - ran > YIELD_NS) {
+			ran = now;
+			sched_yield();
+		}
+		if (role_is_wanted())
+			goto out;
+		while (!role_take_within(1000))
+			if (role_is_wanted())
+				goto out;
+		if (role_is_wanted()) {
+			output_release();
+			goto out;
+		}
+	}
+	end_writing(more, false);
+	output_release();
+	fpenv_leave(&env);
+	return true;
+out:
+	fpenv_leave(&env);
+	return false;
+}
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+#define AHEAD_BYTES (1u << 20)
+#define FAULT_BYTES \
+	(64u << 10) /* at once: the kernel keeps the job from mapping memory meanwhile */
+
+/*
+ * Takes the page faults of the journal's chunks before a thread of the job would: of those that have been in use, which
+ * the kernel write-protects anew whenever it has written them to disk, and of as many again, at least 1 MiB. Not of the
+ * whole journal at once: a program of few calls is to dirty few pages. An older kernel refuses; then the job's threads
+ * take them (1 to 5 us each).
+ */
+static void prefault_chunks(void)
+{
+	static uint32_t most;
+	struct journal *j = &session.journal;
+	const struct journal_head *h = j->head;
+	char *chunks = (char *)h + h->chunk_off;
+	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1, n;
+
+	for (uint32_t i = (h->nchunk - 1) / 64 + 1; i-- > most / 64;) {
+		uint64_t bits = atomic_load_explicit(&h->bitmap[i], memory_order_relaxed);
+
+		if (!bits)
+			continue;
+		n = i * 64 + 64 - (uint32_t)__builtin_clzll(bits);
+		most = n > most ? n : most;
+		break;
+	}
+	n = most + (most > ahead ? most : ahead);
+	n = n < h->nchunk ? n : h->nchunk;
+	for (uint64_t at = 0, end = (uint64_t)n * h->chunk_bytes; at < end; at += FAULT_BYTES)
+		/* At the end the job gives memory back, and a busy file system may take seconds for a page of it. */
+		if (role_is_wanted() ||
+			madvise(chunks + at, end - at < FAULT_BYTES ? end - at : FAULT_BYTES,
+				MADV_POPULATE_WRITE) < 0)
+			return;
+	atomic_store_explicit(&j->touched, n, memory_order_relaxed);
+}
+
+static void prefault_journal(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	prefault_chunks();
+	count_own_time(cpu);
+}
+
+static void futex_wait_second(uint32_t value)
+{
+	struct timespec second = {.tv_sec = 1};
+
+	syscall(SYS_futex, &wake_word, FUTEX_WAIT_PRIVATE, value, &second, NULL, 0);
+}
+
+/*
+ * As one that computes: it never takes the processor from a thread of the job by waking up. Its share of it is the job's:
+ * an ordinary user can lower a priority and not raise it again, and whoever starves the writer starves the end of the job.
+ * A job in real time keeps its policy here too.
+ */
+static void be_batch(void)
+{
+	struct sched_param none = {0};
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+static void *writer_main(void *arg)
+{
+	(void)arg;
+	thread_state.busy = 1; /* nothing that we call is to be recorded */
+	prctl(PR_SET_NAME, "probe-writer");
+	atomic_store(&output.writer_tid, (int)syscall(SYS_gettid));
+	be_batch();
+
+	/* A rank pinned to one core must not share it with us if there are others; the cpuset still holds. */
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	prefault_journal();
+	while (!atomic_load(&output.stop)) {
+		if (!atomic_exchange(&wake_word, 0))
+			futex_wait_second(0);
+		if (atomic_load(&output.stop) || !session_is_on())
+			break;
+		if (drain_by_turns())
+			prefault_journal();
+	}
+	while (!end_left_over())
+		futex_wait_second(0);
+	return NULL;
+}
+
+int writer_start(void)
+{
+	int err;
+
+	atomic_store(&output.stop, false);
+	atomic_store(&output.waiting, 0);
+	atomic_store(&output.end, END_NONE);
+	atomic_store(&output.writer_tid, 0);
+	err = thread_spawn(writer_main, NULL);
+	if (err) {
+		output.inline_writer = true;
+		log_loss(LOSS_WRITER,
+			"no writer thread: %s; records are written by the program's own threads",
+			strerror(-err));
+	}
+	return err;
+}
+
+static void drain_inline(void *arg)
+{
+	int cancel;
+
+	(void)arg;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (role_take_now()) {
+		drain_now(false);
+		output_release();
+	}
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void writer_wake(void)
+{
+	if (__builtin_expect(output.inline_writer, 0)) {
+		apart_call(drain_inline, NULL);
+		return;
+	}
+	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) &&
+		!atomic_exchange(&wake_word, 1))
+		syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void writer_step(void)
+{
+	uint64_t since = clock_ticks() - atomic_load_explicit(&last_drain, memory_order_relaxed);
+
+	if ((double)since * session.clock.ns_per_tick >= STEP_DRAIN_NS)
+		writer_wake();
+}

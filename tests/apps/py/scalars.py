@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Trainings that know their own numbers.
+
+    scalars.py SCENE FILE      writes `step name value` of every step into FILE (.<rank> behind it where there are several):
+                               loss and the like as the script has them, times by time.perf_counter(). Prints a digest of
+                               the weights, the random state and the losses: the same whatever watches.
+
+Scenes: plain, sum (4 micro steps, each loss divided by 4), mean (4, not divided), amp, closure, lbfgs, gan, groups, ddp
+"""
+import hashlib
+import os
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+STEPS = 6
+PAUSE = 0.02
+SLOW = ("plain", "ddp")
+scene, path = sys.argv[1:3]
+torch.manual_seed(int(os.environ.get("RANK", "0")))
+torch.set_num_threads(1)
+rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+clock = time.perf_counter
+if world > 1:
+    torch.distributed.init_process_group("gloo")
+out = open(path + (f".{rank}" if world > 1 else ""), "w")
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, i):
+        if scene in SLOW and i % 8 == 0:
+            time.sleep(PAUSE)
+        g = torch.Generator().manual_seed(i + 1000 * rank)
+        x = torch.randn(16, generator=g)
+        return x, x.sum(0, keepdim=True).sin()
+
+
+class Slowly(torch.autograd.Function):
+    """Takes its time in both directions."""
+
+    @staticmethod
+    def forward(ctx, x):
+        time.sleep(PAUSE)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        time.sleep(PAUSE)
+        return g
+
+
+class SlowSGD(torch.optim.SGD):
+    def step(self, closure=None):
+        time.sleep(PAUSE)
+        return super().step(closure)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(16, 32), torch.nn.Linear(32, 1)
+
+    def forward(self, x):
+        return self.b(torch.tanh(self.a(Slowly.apply(x) if scene in SLOW else x)))
+
+
+def say(step, **numbers):
+    for name, value in numbers.items():
+        print(step, name.replace("_", "-"), repr(float(value)), file=out)
+
+
+def mse(y, t):
+    return torch.nn.functional.mse_loss(y, t)
+
+
+net = Net()
+if world > 1:
+    net = torch.nn.parallel.DistributedDataParallel(net)
+batches = iter(DataLoader(Slow(), batch_size=8))
+losses = []
+
+
+def plain():
+    opt = SlowSGD(net.parameters(), lr=0.1, momentum=0.9)
+    plan = torch.optim.lr_scheduler.CosineAnnealingLR(opt, 10)
+    before = None
+    for step in range(STEPS):
+        t = [clock()]
+        x, y = next(batches)
+        t.append(clock())
+        loss = mse(net(x), y)
+        if rank == 1:
+            time.sleep(0.1)  # the others wait for its gradients
+        t.append(clock())
+        loss.backward()
+        t.append(clock())
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+        lr = opt.param_groups[0]["lr"]
+        t.append(clock())
+        opt.step()
+        t.append(clock())
+        plan.step()
+        opt.zero_grad()
+        losses.append(loss.item())
+        say(step, loss=losses[-1], learning_rate=lr, grad_norm=norm, data_time=(t[1] - t[0]) * 1e3,
+            forward_time=(t[2] - t[1]) * 1e3, backward_time=(t[3] - t[2]) * 1e3, optimizer_time=(t[5] - t[4]) * 1e3)
+        if before is not None:
+            say(step, iteration_time=(t[5] - before) * 1e3)
+        before = t[5]
+
+
+def accumulation():
+    opt = torch.optim.AdamW(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        total = 0.0
+        for _ in range(4):
+            x, y = next(batches)
+            loss = mse(net(x), y)
+            if scene == "sum":
+                loss = loss / 4
+            loss.backward()
+            total += loss.item()
+        losses.append(total if scene == "sum" else total / 4)
+        opt.step()
+        opt.zero_grad()
+        say(step, loss=losses[-1], learning_rate=0.01)
+
+
+def amp():
+    opt = torch.optim.SGD(net.parameters(), lr=0.05)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
+    for step in range(STEPS):
+        total = 0.0
+        for _ in range(2):
+            x, y = next(batches)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = mse(net(x).float(), y) / 2
+            scaler.scale(loss).backward()
+            total += loss.item()
+        if step == 3:
+            net.a.weight.grad[0, 0] = float("inf")
+        say(step, loss=total, loss_scale=scaler.get_scale())
+        scaler.unscale_(opt)
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        say(step, grad_norm=norm)
+        if step != 3:
+            say(step, learning_rate=0.05)
+        scaler.step(opt)
+        scaler.update()
+        opt.zero_grad()
+        losses.append(total)
+
+
+def closure():
+    if scene == "lbfgs":
+        opt = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=3)
+    else:
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        x, y = next(batches)
+
+        def evaluate():
+            opt.zero_grad()
+            loss = mse(net(x), y)
+            loss.backward()
+            return loss
+
+        losses.append(opt.step(evaluate).item())
+        say(step, loss=losses[-1])
+
+
+def gan():
+    other = Net()
+    d, g = torch.optim.Adam(net.parameters(), lr=0.01), torch.optim.Adam(other.parameters(), lr=0.02)
+    last = None
+    for step in range(STEPS):
+        x, y = next(batches)
+        d.zero_grad()
+        loss = mse(net(x), y)
+        loss.backward()
+        d.step()
+        losses.append(loss.item())
+        say(step, loss=losses[-1], learning_rate=0.01)
+        # A step ends with the first optimizer's: what the second one does is part of the next.
+        if last is not None:
+            print(step, "loss/opt1", repr(last), file=out)
+            print(step, "learning-rate/opt1", 0.02, file=out)
+        g.zero_grad()
+        loss = mse(other(x), -y)
+        loss.backward()
+        g.step()
+        last = loss.item()
+        losses.append(last)
+
+
+def groups():
+    opt = torch.optim.SGD([{"params": net.a.parameters()}, {"params": net.b.parameters(), "lr": 0.5}], lr=0.1)
+    plan = torch.optim.lr_scheduler.StepLR(opt, 2, 0.5)
+    for step in range(STEPS):
+        x, y = next(batches)
+        loss = mse(net(x), y)
+        loss.backward()
+        for i, group in enumerate(opt.param_groups):
+            print(step, f"learning-rate/group{i}", repr(group["lr"]), file=out)
+        opt.step()
+        plan.step()
+        opt.zero_grad()
+        losses.append(loss.item())
+        say(step, loss=losses[-1])
+
+
+{"plain": plain, "ddp": plain, "sum": accumulation, "mean": accumulation, "amp": amp, "closure": closure, "lbfgs": closure,
+ "gan": gan, "groups": groups}[scene]()
+digest = hashlib.sha256(repr(losses).encode() + torch.get_rng_state().numpy().tobytes())
+for p in net.parameters():
+    digest.update(p.detach().numpy().tobytes())
+print(f"{scene} rank {rank}: {digest.hexdigest()}")
+if world > 1:
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output folders of a training of 4 ranks and 16 steps, of which a fault changes a few numbers: fault_folders.py DIR FAULT... makes
+DIR/FAULT.
+
+Each step: a broadcast, an all_reduce, a message around the ring, an all_reduce of a norm that is the same on ranks 0 and 2
+and on 1 and 3, a gather. Rank 2 does what is wrong, in step 9.
+"""
+import math
+import random
+import sys
+
+import columns
+from report_folder import BEGIN, WORLD, Rank
+
+RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
+PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6}
+
+
+def stats(values):
+    return dict(count=len(values), bytes=4 * len(values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
+                mean=f"{sum(values) / len(values):.9g}", norm=f"{math.sqrt(sum(v * v for v in values)):.9g}",
+                zeros=sum(v == 0 for v in values) / len(values), nans=0, infs=0)
+
+
+def values(step, rank, place, n=64):
+    r = random.Random(f"{step} {rank} {place}")
+    return [r.uniform(-1, 1) for _ in range(n)]
+
+
+STACK_COLUMNS = columns.names("stack_info")
+
+
+class Job:
+    def __init__(self, top, fault):
+        self.fault = fault
+        self.ranks = [Rank(top, r, RANKS) for r in range(RANKS)]
+        for r in self.ranks:
+            with open(r.dir + "/stack_info.csv", "w") as f:
+                print(",".join(STACK_COLUMNS), file=f)
+                for name, i in PLACES.items():
+                    print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
+        self.seq = {}
+        self.now = 0
+
+    def due(self, fault, rank, step):
+        return self.fault == fault and rank == WHO and step == WHEN
+
+    def since(self, fault, rank, step):
+        return self.fault == fault and rank == WHO and step >= WHEN
+
+    def number(self, rank, key):
+        self.seq[rank, key] = self.seq.get((rank, key), -1) + 1
+        return self.seq[rank, key]
+
+    def collective(self, step, rank, place, op, start, ins=None, outs=None, **more):
+        # No two ranks at the same moment.
+        start += (self.ranks[rank].seq * 7919 + rank * 104729) % 50000
+        kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
+        rows = [("in", stats(ins) | kind)] if ins else []
+        rows += [("out", stats(outs))] if outs else []
+        self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=PLACES[place],
+                              comm_seq=self.number(rank, "c"), **more)
+
+    def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7):
+        self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur, step=step,
+                              stack_id=PLACES[op], comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag)
+
+    def step(self, step):
+        late = [self.compute(step, r) for r in range(RANKS)]
+        t = self.now + max(late) + 10**6
+        for r in range(RANKS):
+            began = self.now + late[r]
+            calls = [lambda: self.rate(step, r, began, t), lambda: self.reduce(step, r, t), lambda: self.ring(step, r, t),
+                     lambda: self.norm(step, r, t), lambda: self.gather(step, r, t)]
+            if self.due("order", r, step):
+                calls[0], calls[1] = calls[1], calls[0]
+            if self.due("missing", r, step):
+                calls.pop(1)
+            if self.due("extra", r, step):
+                calls.insert(1, calls[1])
+            for c in calls:
+                c()
+        self.now = t + 62 * 10**6
+
+    def compute(self, step, rank):
+        """ns outside of calls."""
+        slow = 60e6 if self.since("slow", rank, step) else 0
+        slow += 80e6 if self.fault == "jitter" and rank == WHO and step in (3, 4, 7, 9, 12, 14) else 0
+        slow += 3e9 if self.due("stall", rank, step) else 0
+        # Rank 0 writes a checkpoint every fourth step; all evaluate.
+        slow += 70e6 if step % 4 == 3 and rank == 0 else 0
+        return int(5e6 + slow + random.Random(f"{step} {rank}").uniform(0, 1e6))
+
+    def rate(self, step, rank, began, t):
+        v = values(step, 0, "rate")
+        self.collective(step, rank, "broadcast", "broadcast", began, v if rank == 0 else None, v, root=0,
+                        dur=max(t - began, 1000))
+
+    def reduce(self, step, rank, t):
+        ins = [values(step, r, "grad") for r in range(RANKS)]
+        for r in range(RANKS):
+            if self.due("stale", r, step):
+                ins[r] = values(step - 1, r, "grad")
+            if self.due("spike", r, step):
+                ins[r][5] = 1e6
+            if self.since("zero", r, step):
+                ins[r] = [0.0] * 64
+        outs = [sum(v) for v in zip(*ins)]
+        if self.due("not_sum", WHO, step):
+            outs = [a - b for a, b in zip(outs, ins[WHO])]
+        if self.due("corruption", rank, step):
+            outs[7] += 0.25
+        more = dict(redop="sum")
+        if self.due("redop", rank, step):
+            more["redop"] = "max"
+        mine = ins[rank]
+        if self.due("count", rank, step):
+            mine = mine[:-3]
+        self.collective(step, rank, "all_reduce", "all_reduce", t + 10**6, mine, outs, **more)
+
+    def ring(self, step, rank, t):
+        nxt, before = (rank + 1) % RANKS, (rank - 1) % RANKS
+        took = 40 * 10**6 if self.since("link", rank, step) else 10**5
+        self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"))
+        self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took)
+
+    def norm(self, step, rank, t):
+        ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]
+        if self.fault == "diverged" and step >= WHEN:
+            ins[WHO] = values(step, 9, "norm", 1)
+        self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6, ins[rank], [sum(v) for v in zip(*ins)], redop="sum")
+
+    def gather(self, step, rank, t):
+        ins = [values(step, r, "gather", 8) for r in range(RANKS)]
+        self.collective(step, rank, "gather", "gather", t + 61 * 10**6, ins[rank], sum(ins, []) if rank == 0 else None, root=0)
+
+
+def main(top, fault):
+    job = Job(top, fault)
+    for step in range(STEPS):
+        job.step(step)
+    for r in job.ranks:
+        r.write(last_record_ns=BEGIN + job.now)
+
+
+if __name__ == "__main__":
+    for f in sys.argv[2:]:
+        main(f"{sys.argv[1]}/{f}", f)

@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# `probe export`: the Chrome trace against the rows (trace_truth.py), the window that it chooses, its limit; the Flight
+# Recorder's pickles as Python reads them, and as PyTorch's own analyser does; the graph of a step. Prints TAP.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+gen=$tmp/gen
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
+
+truth() { # WHAT TRACE DIR [STEPS [RANKS]]
+	local what=$1 line
+	shift
+	if ! python3 tests/e2e/trace_truth.py "$@" >"$tmp/truth" 2>&1; then
+		fail "$what: the trace is read" "$(cat "$tmp/truth")"
+		return
+	fi
+	while read -r line; do
+		case $line in
+		ok*) pass "$what: ${line#ok - }" ;;
+		*) fail "$what: ${line#not ok - }" ;;
+		esac
+	done <"$tmp/truth"
+}
+
+export_to() { # FILE [OPTIONS] DIR: what it said in $said, its status in $status
+	local to=$1
+	shift
+	said=$("$probe" export --format trace --output "$to" "$@" 2>&1)
+	status=$?
+}
+
+json() { # FILE EXPRESSION over d, the document, and e, its events
+	python3 -c 'import gzip, json, sys
+f = sys.argv[1]
+d = json.load(gzip.open(f) if f.endswith(".gz") else open(f))
+e = d["traceEvents"]
+print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# ---- generated runs ----
+
+$gen -r 6 -s 150 -c 5 -g 3 "$tmp/plain"
+export_to "$tmp/plain.json" --all "$tmp/plain"
+is 'a whole run: status' "$status" 0
+truth 'a whole run' "$tmp/plain.json" "$tmp/plain"
+export_to "$tmp/plain.json.gz" --step 20-24 --rank 1,4-5 "$tmp/plain"
+like 'what was written is said' "$said" 'plain.json.gz: steps 20-24, ranks 1,4,5, 75 calls'
+truth 'some steps of some ranks, compressed' "$tmp/plain.json.gz" "$tmp/plain" 20-24 1,4,5
+is 'stdout' "$("$probe" export -F trace -o - --step 3 --rank 0 "$tmp/plain" 2>/dev/null | json /dev/stdin 'sorted({x["args"]["step"] for x in e if x.get("cat") == "cpu_op"})')" '[3]'
+"$probe" export --format trace "$tmp/plain" >"$tmp/said"
+like 'without a finding: the last steps, into the folder' "$(cat "$tmp/said")" "$tmp/plain/trace.json.gz: steps 147-149, ranks 0-5"
+unlike 'the report is not disturbed by it' "$("$probe" report "$tmp/plain")" 'trace.json'
+export_to "$tmp/l2.json" --step 5 --level 2 "$tmp/plain"
+is 'level 2 has statistics' "$(json "$tmp/l2.json" '[x["args"]["out"]["norm"] for x in e if x.get("cat") == "cpu_op"][0]')" 32
+export_to "$tmp/l0.json" --step 5 --level 0 "$tmp/plain"
+is 'level 0 has no stacks' "$(json "$tmp/l0.json" 'any("called from" in x.get("args", {}) for x in e)')" False
+is 'level 1 has' "$(json "$tmp/plain.json" 'sorted({x["args"]["called from"] for x in e if x.get("cat") == "cpu_op"})')" \
+	"['step (train.py:11) <- main (train.py:30)', 'step (train.py:12) <- main (train.py:30)']"
+
+$gen -r 8 -s 60 -c 4 -g 4 -l 5:700000 -k 1:40000000 "$tmp/skew"
+export_to "$tmp/skew.json" --step 30 "$tmp/skew"
+is 'a wrong clock is set right' "$(json "$tmp/skew.json" 'max(x["ts"] for x in e if x.get("cat") == "cpu_op") - min(x["ts"] for x in e if x.get("cat") == "cpu_op") < 10000')" True
+
+# The window: around the finding, with the ranks that it names.
+$gen -r 100 -s 40 -c 3 -g 10 -b 21:87 "$tmp/nan"
+export_to "$tmp/nan.json" "$tmp/nan"
+like 'around the finding, 64 ranks' "$said" 'steps 20-22, ranks 36-99'
+is 'with the one it names' "$(json "$tmp/nan.json" '(87 in {x["pid"] for x in e}, len({x["pid"] for x in e if x.get("cat") == "cpu_op"}))')" '(True, 64)'
+
+# The limit: nothing is left, and the command that it names is short enough.
+export_to "$tmp/long.json" --all --limit 1 "$tmp/nan"
+is 'with --all no limit' "$status" 0
+rm "$tmp/long.json"
+export_to "$tmp/long.json" --limit 1 --step 0-39 "$tmp/nan"
+is 'above the limit: status' "$status" 2
+is 'nothing is left behind' "$(ls "$tmp" | grep long)" ''
+like 'the command that narrows it is said' "$said" 'probe export --format trace --step 0-[0-9]+ /'
+narrow=$(grep -oE -- '--step [0-9-]+( --rank [0-9-]+)?' <<<"$said" | head -1)
+export_to "$tmp/long.json" --limit 1 $narrow "$tmp/nan"
+is 'and is short enough' "$status" 0
+export_to "$tmp/none/x.json" --step 7000 "$tmp/nan"
+is 'a step that is not there: an empty trace' "$status $(json "$tmp/none/x.json" '[x for x in e if x["ph"] == "X"]')" '0 []'
+
+# A file for each rank, as HTA and torch_tb_profiler want them (tests/long/trace_readers.sh runs these).
+export_to "$tmp/hta" --step 10-14 "$tmp/plain"
+is 'a file for each rank' "$(ls "$tmp/hta" | tr '\n' ' ')" 'rank0.pt.trace.json.gz rank1.pt.trace.json.gz rank2.pt.trace.json.gz rank3.pt.trace.json.gz rank4.pt.trace.json.gz rank5.pt.trace.json.gz '
+is 'HTA finds the rank in its first lines' "$(zcat "$tmp/hta/rank4.pt.trace.json.gz" | head -5 | grep -cE '"rank": +4')" 1
+is 'each collective is launched, and a kernel' "$(json "$tmp/hta/rank4.pt.trace.json.gz" \
+	'[len({x["args"]["correlation"] for x in e if x.get("cat") == c}) for c in ("cuda_runtime", "kernel")] + [all(x["name"].startswith("ncclKernel_") for x in e if x.get("cat") == "kernel")]')" '[25, 25, True]'
+
+# ---- real runs ----
+
+for m in $flavours; do
+	new_out
+	run_with $m 4 mpi_p2p
+	"$probe" export -F trace --all -o "$tmp/p2p.json.gz" "$out" >"$tmp/said"
+	truth "messages, $m" "$tmp/p2p.json.gz" "$out"
+	new_out
+	run_with $m 3 mpi_nonblocking
+	"$probe" export -F trace --all -o "$tmp/nb.json.gz" "$out" >"$tmp/said"
+	truth "nonblocking collectives, $m" "$tmp/nb.json.gz" "$out"
+	break # the other one's rows are the same
+done
+
+# A job that hangs: what its ranks stand in is in no file yet.
+for m in $flavours; do
+	new_out
+	start_with $m 3 PROBE_STEP_MARKER=MPI_Reduce train_digits --epochs 3 --hang 5:2
+	hangs() {
+		"$probe" report --json "$out" | python3 -c 'import json, sys; sys.exit(sum(o["op"] == "all_reduce" and o["age_s"] > 1 for o in json.load(sys.stdin)["open"]) != 2)'
+	}
+	wait_until 40 hangs
+	export_to "$tmp/live.json" "$out"
+	is 'a living job: what it stands in is shown as open' "$(json "$tmp/live.json" 'sorted((x["pid"], x["name"], x["args"]["step"]) for x in e if x.get("args", {}).get("open") and x["cat"] == "cpu_op")')" \
+		"[(0, 'MPI_Allreduce (open)', 5), (1, 'MPI_Allreduce (open)', 5)]"
+	"$probe" export --format flight-recorder -o "$tmp/fr_live" "$out" >"$tmp/said"
+	for p in $(ranks_of "$out"); do kill -9 "$p"; done
+	gone "$out"
+	break
+done
+
+# ---- Flight Recorder ----
+
+pickles() { # DIR EXPRESSION over r: by rank
+	python3 -c 'import glob, pickle, sys
+r = {int(f.rsplit("_", 1)[1]): pickle.load(open(f, "rb")) for f in glob.glob(sys.argv[1] + "/rank_*")}
+print(eval(sys.argv[2]))' "$1" "$2"
+}
+$gen -r 8 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
+$gen -r 8 -s 60 -c 4 -g 4 -m 31:6 "$tmp/unlike"
+for k in plain hang unlike; do
+	ok "flight recorder: $k" "$probe" export --format flight-recorder -o "$tmp/fr_$k" "$tmp/$k"
+done
+is 'a pickle for each rank' "$(pickles "$tmp/fr_plain" 'sorted(r)')" '[0, 1, 2, 3, 4, 5]'
+is 'protocol 2' "$(head -c 2 "$tmp/fr_plain/rank_0" | od -An -tx1)" ' 80 02'
+is 'entries, groups' "$(pickles "$tmp/fr_plain" '[(d["version"], len(d["entries"]), [x["record_id"] for x in d["entries"]] == list(range(15)), sorted(g["ranks"] for g in d["pg_config"].values())) for d in (r[0], r[5])]')" \
+	"[('2.10', 15, True, ['[0, 1, 2, 3, 4, 5]', '[0, 1, 2]']), ('2.10', 15, True, ['[0, 1, 2, 3, 4, 5]', '[3, 4, 5]'])]"
+is 'the rank that hangs has none of that step' "$(pickles "$tmp/fr_hang" '[max(x["collective_seq_id"] for x in r[k]["entries"] if x["process_group"][1] == "MPI_COMM_WORLD") for k in (0, 6)] + [x["state"] for x in r[0]["entries"]][-1:]')" "[31, 30, 'started']"
+is 'frames' "$(pickles "$tmp/fr_plain" 'r[0]["entries"][0]["frames"][0]')" "{'name': 'step', 'filename': 'train.py', 'line': 11}"
+
+if [ -n "$test_python" ] && "$test_python" -c 'import torch.distributed.flight_recorder.fr_trace' 2>/dev/null; then
+	for m in $flavours; do
+		new_out
+		run_with $m 4 mpi_p2p
+		"$probe" export -F flight-recorder --all -o "$tmp/fr_messages" "$out" >"$tmp/said"
+		break
+	done
+	"$test_python" -c 'import os, sys
+from torch.distributed.flight_recorder.fr_trace import main
+for d in sys.argv[1:]:
+    print("==", os.path.basename(d), flush=True)
+    main([d])' "$tmp"/fr_* >"$tmp/analysed" 2>&1 || fail 'torchfrtrace' "$(cat "$tmp/analysed")"
+	analysed() { # FOLDER
+		awk -v w="$1" '$1 == "==" {on = $2 == w; next} on' "$tmp/analysed"
+	}
+	is 'torchfrtrace: nothing to say of a clean run' "$(analysed fr_plain)" ''
+	like 'torchfrtrace names the rank that is missing' "$(analysed fr_hang)" 'Not all ranks joining collective, sequence number: 93 .*missing ranks: \{6\}'
+	like 'torchfrtrace names the rank that does something else' "$(analysed fr_unlike)" 'Culprit rank 6; Error type: COLLECTIVE_TYPE_MISMATCH'
+	like 'torchfrtrace names the rank that a living job waits for' "$(analysed fr_live)" 'Not all ranks joining collective.*missing ranks: \{2\}'
+	is 'torchfrtrace: messages match' "$(analysed fr_messages)" ''
+	is 'and there are some' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True
+else
+	skip 'torchfrtrace' 'no PyTorch with torch.distributed.flight_recorder'
+fi
+
+# ---- profiles for MindStudio Insight (tests/long/insight_reader.sh runs its reader) ----
+
+ok 'insight: status' "$probe" export --format insight --step 10-14 -o "$tmp/insight" "$tmp/plain"
+is 'insight: its files' "$(cd "$tmp/insight/rank4_ascend_pt" && find . -type f | sort | tr '\n' ' ')" \
+	'./ASCEND_PROFILER_OUTPUT/communication.json ./ASCEND_PROFILER_OUTPUT/communication_matrix.json ./ASCEND_PROFILER_OUTPUT/step_trace_time.csv ./ASCEND_PROFILER_OUTPUT/trace_view.json ./profiler_info_4.json ./profiler_metadata.json '
+insight() { # EXPRESSION over c: communication.json, x: communication_matrix.json, t: step_trace_time.csv, m: profiler_metadata.json
+	python3 -c 'import csv, json, sys
+d = sys.argv[1] + "/rank4_ascend_pt/"
+o = d + "ASCEND_PROFILER_OUTPUT/"
+c, x, v, m = (json.load(open(f)) for f in (o + "communication.json", o + "communication_matrix.json", o + "trace_view.json", d + "profiler_metadata.json"))
+t = list(csv.DictReader(open(o + "step_trace_time.csv")))
+print(eval(sys.argv[2]))' "$tmp/insight" "$1"
+}
+dur=$(rows "$tmp/plain" 'sum({r["seq"]: int(r["dur_ns"]) for r in on("rank4") if r["step"] == "12"}.values())')
+is 'insight: time in calls is that of the rows' "$(insight 'round(float(t[2]["Communication(Not Overlapped)"]) * 1000), round(1e6 * c["step12"]["collective"]["Total Op Info"]["Communication Time Info"]["Elapse Time(ms)"])')" "($dur, $dur)"
+is 'insight: a step is its parts' "$(insight 'all(abs(float(r["Computing"]) + float(r["Communication(Not Overlapped)"]) + float(r["Free"]) - float(r["Stage"])) < 0.01 for r in t)')" True
+is 'insight: an entry for each operation' "$(insight 'sorted(c), {len(v["collective"]) for v in c.values()}, {len(v["collective"]) for v in x.values()}')" \
+	"(['step10', 'step11', 'step12', 'step13', 'step14'], {6}, {2})"
+is 'insight: the last rank of an operation does not wait' "$(for r in 0 1 2 3 4 5; do grep -o '"all_reduce_12_.*' "$tmp/insight/rank${r}_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json" | grep -c '"Wait Time(ms)": 0.000000'; done | sort | uniq -c | awk '{print $1 "x" $2}' | tr '\n' ' ')" '5x0 1x1 '
+is 'insight: groups' "$(insight 'sorted((g["group_rank"], g["global_ranks"]) for g in m["parallel_group_info"].values())')" '[(1, [3, 4, 5]), (4, [0, 1, 2, 3, 4, 5])]'
+
+# ---- the graph of a step ----
+
+"$probe" export --format dot --step 12 "$tmp/plain" >"$tmp/step.dot"
+is 'a node for each operation of the step' "$(grep -c ' \[label="all_' "$tmp/step.dot")" 9
+is 'an edge to the next call of each rank' "$(grep -c ' -> ' "$tmp/step.dot")" 8
+like 'the world operation is of all ranks' "$(cat "$tmp/step.dot")" 'all_reduce #12.nMPI_COMM_WORLD.n6 ranks'
+if command -v dot >/dev/null; then
+	ok 'Graphviz reads it' dot -Tsvg -o "$tmp/step.svg" "$tmp/step.dot"
+else
+	is 'it is balanced' "$(tr -cd '{}' <"$tmp/step.dot")" '{}'
+fi
+
+# ---- usage ----
+
+for a in '' '--format tracee' '--format trace --level 3' '--format trace --step 1,3' '--format trace --rank x' '--format trace --limit 0' '--format trace a b'; do
+	"$probe" export $a >"$tmp/o" 2>"$tmp/e"
+	is "export $a: status, one line" "$? $(wc -l <"$tmp/e") $(wc -c <"$tmp/o")" '2 1 0'
+done
+like 'a format is proposed' "$("$probe" export --format tracee 2>&1)" 'did you mean trace'
+like '--help has examples' "$("$probe" export --help)" 'examples:'
+mkdir -p "$tmp/full"
+if can_mount && mount -t tmpfs -o size=64k none "$tmp/full"; then
+	said=$("$probe" export -F trace --all -o "$tmp/full/t.json" "$tmp/plain" 2>&1)
+	is 'a full disk: status' "$?" 2
+	like 'it is said' "$said" 'No space left on device'
+	is 'half a file does not stay' "$(ls "$tmp/full")" ''
+else
+	skip 'a full disk' 'nothing can be mounted here'
+fi
+finish

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Recording is switched off and on while threads call: within one call nothing more is recorded, in whatever way a call is
+# reached, and what the program computes stays right. Compiled wrappers: tests/unit/test_generations.c.
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+src=$PWD/tests/apps/entry
+cd "$tmp" || exit 2
+build() {
+	"${@:2}" -g -O1 -Wall -D_GNU_SOURCE -DLIB_C -fPIC -o "$1" -ldl -lpthread 2>"$tmp/cc.err" || fail "$1 is built" "$(cat "$tmp/cc.err")"
+}
+build libthing.so.1 cc -shared -DFACTOR=2 "$src/lib.c" -Wl,-soname,libthing.so.1
+build libuser.so cc -shared "$src/user.c" ./libthing.so.1 -Wl,-rpath,'$ORIGIN'
+build off cc "$src/off.c" ./libthing.so.1 -Wl,-rpath,'$ORIGIN'
+
+symbol() {
+	nm "$lib" | awk -v name="$1" '$3 == name {print "0x" $1; exit}'
+}
+is 'the switch is in the symbols' "$(symbol recording_switch | cut -c1-2)" 0x
+new_out
+OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) PROBE_CUSTOM_APIS=$src/custom.yaml PROBE_WRAP_OPS=$src/ops.yaml \
+	PROBE_LIBRARY=$lib timeout 100 "$probe" run -o "$out" ./off "$tmp" >"$tmp/said" 2>"$tmp/err"
+is 'it ends well' "$? $(grep wrong "$tmp/said")" '0 wrong 0'
+cd "$OLDPWD" || exit 2
+silent 'nothing is said' "$tmp/err"
+python3 - "$out" "$tmp/said" >"$tmp/seen" <<'PY'
+import sys
+sys.path.insert(0, "tests/e2e")
+from rows import Output, calls
+said = [line.split() for line in open(sys.argv[2])]
+spans = [(w[0], int(w[1]), int(w[2])) for w in said if w[0] in ("on", "off")]
+records = calls(Output(sys.argv[1]).R)
+print(len(spans), len([s for s in spans if s[0] == "off"]))
+for kind in ("off", "on"):
+    for _, a, b in [s for s in spans if s[0] == kind]:
+        inside = [r for r in records if a <= int(r["start_ns"]) <= b]
+        print(kind, len({r["thread"] for r in inside}))
+PY
+is 'spans of both kinds' "$(head -1 "$tmp/seen")" '8 4'
+is 'off: no thread has a record' "$(grep '^off' "$tmp/seen" | sort -u)" 'off 0'
+is 'on: each has' "$(grep '^on' "$tmp/seen" | sort -u)" 'on 3'
+contract 'the records' "$out"
+finish

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# One fault in a training: the first finding of `probe report --json` has its kind, the rank, the step, the call. From
+# folders of which every number is made here (fault_folders.py), and from a few real runs (tests/faults, `make faults` has
+# all of it). Prints TAP.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+# kind, severity, ranks, step, what, op of the first finding of a folder.
+first() { # DIR
+	"$probe" report --json "$1" | python3 -c '
+import json, sys
+f = (json.load(sys.stdin)["findings"] or [{}])[0]
+print(f.get("kind"), f.get("severity"), f.get("ranks"), f.get("step"), f.get("what"), f.get("op"))'
+}
+
+want='clean None None None None None None
+spike spike bad [2] 9 None all_reduce
+stale stale bad [2] 9 None all_reduce
+zero zero bad [2] 9 None all_reduce
+corruption corruption bad [2] 9 None all_reduce
+not_sum not_sum bad [2] 9 None all_reduce
+diverged diverged bad [0, 2] 9 None all_reduce
+missing skip bad [2] 9 missing all_reduce
+extra skip bad [2] 9 extra all_reduce
+order order bad [2] 9 None all_reduce
+redop mismatch bad [2] 9 redop all_reduce
+dtype mismatch bad [2] 9 dtype all_reduce
+count mismatch bad [2] 9 count all_reduce
+slow slow warn [2] 9 None None
+jitter jitter warn [2] 0 None None
+stall stall note [2] 9 None None
+link link warn [1, 2] 9 None recv'
+python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
+while read -r name line; do
+	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
+done <<<"$want"
+
+# Where to look is said, how sure it is, and what to run next.
+said=$("$probe" report --json "$tmp/made/missing")
+is 'fields of a finding' "$(python3 -c '
+import json, sys
+f = json.loads(sys.argv[1])["findings"][0]
+print(0 < f["confidence"] <= 1, f["others"], f["comm"], f["api"], "probe report" in f["next"], bool(f["evidence"]), f["file"], f["line"])' "$said")" \
+	"True [0, 1, 3] 11111111111111a1 MPI_all_reduce True True None None"
+like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 left out all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
+
+# Real runs, with the MPI that yields.
+if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fault-bins B="$B" >"$tmp/make" 2>&1; then
+	said=$(python3 tests/faults/faults.py --build "$B" --mpi openmpi --seed 78 --runs 1 --clean 1 spike flip skip redop 2>&1)
+	is 'real runs: named' "$(awk '$1 == "all" {print $2, $3}' <<<"$said")" '4 4' || echo "$said" | sed 's/^/# /'
+	like 'real runs: no false alarm' "$said" 'clean +1 runs, 0 with a false alarm'
+else
+	skip 'real runs' 'no Open MPI, or the programs cannot be built'
+fi
+finish

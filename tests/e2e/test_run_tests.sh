@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# tests/run.sh: what runs side by side, what does not, and what counts as a failure.
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+
+script() { # NAME LINE COMMANDS: writes when it begins and ends
+	{
+		printf '#!/usr/bin/env bash\n%s\n' "$2"
+		echo "d='$tmp'; echo '$1 begins' >>\$d/order; touch \$d/$1.began"
+		printf '%s\n' "$3" "echo '$1 ends' >>\$d/order"
+	} >"$tmp/test_$1.sh"
+	chmod +x "$tmp/test_$1.sh"
+}
+
+# Each of these comes to its end only if the other one runs at the same time.
+meet='for i in $(seq 400); do [ ! -e $d/%s.began ] || break; sleep 0.05; done; [ $i -lt 400 ] && echo ok 1 || echo not ok 1'
+script single1 '# timeout: 200' "$(printf "$meet" beside)"
+script single2 '# timeout: 190' 'echo ok 1'
+script beside '# beside: it does nothing' "$(printf "$meet" single1)"
+script alone '# alone: it wants all' 'echo ok 1'
+said=$(tests/run.sh -j2 -l "$tmp/logs" "$tmp"/test_{alone,beside,single2,single1}.sh)
+is 'two that may run side by side do' "$? $(tail -1 <<<"$said")" '0 4 passed, 0 failed, 0 skipped'
+is 'those that may not do not' "$(grep -E '^(single|alone)' "$tmp/order")" "$(printf '%s begins\n%s ends\n' single1 single1 single2 single2 alone alone)"
+is 'one alone comes last' "$(tail -2 "$tmp/order" | tr '\n' ' ')" 'alone begins alone ends '
+
+script fails '' 'echo ok 1; echo not ok 2'
+script dies '' 'echo ok 1; kill -9 $$'
+script hangs '# timeout: 1' 'echo ok 1; sleep 60'
+script silent '' ':'
+said=$(tests/run.sh -j2 -l "$tmp/logs2" "$tmp"/test_{fails,dies,hangs,silent}.sh)
+is 'failures are counted' "$? $(tail -1 <<<"$said")" '1 3 passed, 4 failed, 0 skipped'
+like 'and named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
+like 'one that ran nothing, too' "$said" 'not ok - test_silent.sh: ran no test'
+like 'one that died, too' "$said" 'not ok - test_dies.sh: (exit status|killed after)'
+is 'one after the other' "$(tests/run.sh -l "$tmp/logs3" "$tmp"/test_{alone,single2}.sh | tail -1)" '2 passed, 0 failed, 0 skipped'
+finish

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# `probe report --html` in a browser: headless Chromium runs the page, and what it made of the data is compared with the
+# report; a picture of each is left in $B/long/html for a person to look at.
+# timeout: 600
+. "$(dirname "$0")/../e2e/lib.sh"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+	skip 'the page in a browser' 'no Chromium'
+	finish
+}
+shots=$(realpath "$B")/long/html
+mkdir -p "$shots"
+gen=$tmp/gen
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
+
+chrome() { # OPTIONS: the page itself comes last
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/profile" \
+		--window-size=1300,1600 --virtual-time-budget=6000 --enable-logging=stderr "$@" 2>"$tmp/console"
+}
+
+# What the page's script made of its data.
+cat >"$tmp/dom.py" <<'PY'
+import html.parser, json, sys
+class P(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found, self.canvas, self.comms, self.root, self.points = [], {}, 0, {}, None
+    def handle_starttag(self, tag, attributes):
+        a = dict(attributes)
+        if tag == "html": self.root = a
+        if a.get("class") == "finding": self.found.append((a["data-severity"], a["data-kind"]))
+        if tag == "canvas": self.canvas[a["id"]] = a
+        if a.get("class") == "comm": self.comms += 1
+        if tag == "svg": self.points = a.get("data-points")
+p = P()
+p.feed(open(sys.argv[1]).read())
+r = json.load(open(sys.argv[2]))
+def check(text, good, detail=""):
+    print(("ok - " if good else "not ok - ") + text + ("" if good else f": {detail}"))
+check("the script ran to its end", p.root.get("data-ready") == "1", p.root)
+check("findings", p.found == [(f["severity"], f["kind"]) for f in r["findings"]], p.found)
+check("communicators", p.comms == min(500, len(r["comms"])), p.comms)
+h = p.canvas["hcanvas"]
+check("heat map", int(h["data-rows"]) == len(r["ranks"]) and float(h["data-high"]) > 0, h)
+t = p.canvas["tcanvas"]
+check("timeline", int(t["data-rows"]) == min(128, len(r["ranks"])) and int(t["data-calls"]) > 0, t)
+check("statistics", int(p.points or 0) > 0, p.points)
+check("theme", ("dark" in (p.root.get("class") or "")) == (sys.argv[3] == "dark"), p.root)
+PY
+
+look() { # NAME DIR THEME
+	local line
+	"$probe" report --html "$shots/$1.html" "$2" >"$tmp/said"
+	"$probe" report --json "$2" >"$tmp/report.json"
+	chrome --dump-dom "file://$shots/$1.html#$3" >"$tmp/dom"
+	python3 "$tmp/dom.py" "$tmp/dom" "$tmp/report.json" "$3" >"$tmp/checks" 2>&1 || echo "not ok - the page is read: $(tail -1 "$tmp/checks")" >>"$tmp/checks"
+	while read -r line; do
+		case $line in
+		'ok - '*) pass "$1, $3: ${line#ok - }" ;;
+		'not ok - '*) fail "$1, $3: ${line#not ok - }" ;;
+		esac
+	done <"$tmp/checks"
+	unlike "$1, $3: no error on the console" "$(grep -i console "$tmp/console")" 'Uncaught|Error'
+	chrome --screenshot="$shots/$1-$3.png" "file://$shots/$1.html#$3" >/dev/null
+	ok "$1, $3: a picture" test -s "$shots/$1-$3.png"
+}
+
+$gen -r 16 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
+look hang "$tmp/hang" dark
+$gen -r 1000 -s 100 -c 4 -g 8 -b 31:700 -l 5:900000 "$tmp/big"
+look thousand "$tmp/big" light
+is 'a thousand ranks: below 10 MB' "$(($(stat -c %s "$shots/thousand.html") < 10000000))" 1
+for m in $flavours; do
+	new_out
+	run_with $m 4 PROBE_STEP_MARKER=MPI_Reduce train_digits --epochs 3 --nan-at 40:2
+	look training "$out" light
+	look training "$out" dark
+	break
+done
+finish

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# docs/architecture.md, followed to the letter: in a scratch copy of the tree its files are written, its commands are run, all
+# is built, and what was added is tried. Functions and files that it names must be there. Prints TAP.
+# timeout: 600
+. "$(dirname "$0")/../e2e/lib.sh"
+
+page=docs/architecture.md
+# A name that the page gives as name() is a function, macro or table of the sources, or made by the page itself.
+unknown() {
+	local name
+	for name in $(grep -oE '`[a-z_0-9]+\(\)' $page | tr -d '`()' | sort -u); do
+		grep -rqw -- "$name" preload wrappers tools $page --include=*.c --include=*.h --include=*.S --include=*.inc || echo "$name"
+	done
+	for name in $(sed '/^# How to add/,$d' $page | grep -oE '\b[a-z_0-9]+\(\)' | tr -d '()' | sort -u); do
+		grep -rqw -- "$name" preload wrappers tools --include=*.c --include=*.h --include=*.S --include=*.inc || echo "$name"
+	done
+}
+is 'functions that the page names are there' "$(unknown)" ''
+# A file alone in a column of its own or in the picture: "call.c".
+is 'files that it names are there' \
+	"$(sed '/^# How to add/,$d' $page | grep -oE '\b[a-z_0-9]+\.(c|h|S|table)\b' | sort -u | while read -r f; do
+		git ls-files -co --exclude-standard | grep -qE "(^|/)$f\$" || [[ $f == wrap_* || $f == *_gen.h ]] || echo "$f"
+	done)" ''
+is 'each room of the table is in the page' "$(sed -n 's/^preload\/\([a-z]*\).*/\1/p' tests/layers.table | while read -r r; do
+	grep -q "^| \`$r\`" $page || echo "$r"
+done)" ''
+locks() { # files of the library that define a lock
+	grep -lE 'MUTEX_INITIALIZER|^static atomic_flag' -r preload wrappers --include=*.c | sort
+}
+is 'each file that defines a lock is in the page' "$(for f in $(locks); do
+	grep -q "${f#preload/}" $page || echo "$f"
+done)" ''
+
+command -v cc >/dev/null && command -v make >/dev/null || { skip 'the steps' 'no compiler'; finish; }
+
+# ---- the copy, with what was built, so that only what the steps change is compiled ----
+
+tree=$tmp/tree
+mkdir "$tree"
+git ls-files -z -co --exclude-standard | while read -rd '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
+	tar -c --null -T - | tar -x -C "$tree"
+mkdir -p "$tree/build"
+for f in obj gen flags genwrap libcore.a libtool.a libprobe.so probe; do
+	[ ! -e "$B/$f" ] || cp -a "$B/$f" "$tree/build/"
+done
+# What the copied dependency files and stamps name by the build folder's name would be missing under another one.
+[ "$(basename "$B")" = build ] || rm -rf "$tree/build"
+(cd "$tree" && git init -q . && git add -A 2>/dev/null)
+
+# ---- the steps ----
+
+steps=$tmp/steps
+mkdir "$steps"
+awk -v dir="$steps" '
+	match($0, /<!-- (file|append|patch|run)(: [^ ]+)? -->/) {
+		line = substr($0, RSTART + 5, RLENGTH - 9)
+		kind = name = line
+		sub(/:.*/, "", kind)
+		sub(/.*: /, "", name)
+		n++
+		printf "%03d\t%s\t%s\n", n, kind, name
+		out = sprintf("%s/%03d", dir, n)
+		printf "" >out
+		next
+	}
+	/^ *```/ {
+		inside = !inside && out != ""
+		indent = $0
+		sub(/`.*/, "", indent)
+		if (!inside) out = ""
+		next
+	}
+	inside {
+		s = $0
+		if (index(s, indent) == 1)
+			s = substr(s, length(indent) + 1)
+		print s >out
+	}' $page >"$steps/list"
+unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS
+n=0
+while IFS=$'\t' read -r at kind name; do
+	(
+		cd "$tree" || exit 1
+		case $kind in
+		file) [ ! -e "$name" ] && mkdir -p "$(dirname "$name")" && cp "$steps/$at" "$name" ;;
+		append) [ -e "$name" ] && cat "$steps/$at" >>"$name" ;;
+		patch) patch -p1 --no-backup-if-mismatch <"$steps/$at" ;;
+		run) bash -e "$steps/$at" ;;
+		esac
+	) >"$steps/$at.out" 2>&1 </dev/null || fail "step $at ($kind $name)" "$(tail -20 "$steps/$at.out")"
+	n=$((n + 1))
+done <"$steps/list"
+isnt 'steps of the page' $n 0
+
+# The page's last step builds it.
+is 'without a warning' "$(grep -h -A3 'warning:' "$steps"/*.out)" ''
+ok 'the result is built' make -C "$tree" --no-print-directory all || finish
+
+# ---- what was added ----
+
+mkdir "$tmp/ring"
+cat >"$tmp/ring/ring.h" <<'END2'
+typedef struct ring *ring_comm;
+int ring_init(ring_comm *c, int nranks, int rank);
+int ring_allreduce(const void *send, void *recv, __SIZE_TYPE__ count, int dtype, int op, ring_comm c);
+int ring_free(ring_comm c);
+int ring_owns(const void *p);
+void *ring_alloc(void);
+END2
+cat >"$tmp/ring/lib.c" <<'END2'
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "ring.h"
+struct ring { int size; };
+static char *device;
+int ring_init(ring_comm *c, int nranks, int rank)
+{
+	*c = malloc(sizeof(**c));
+	(*c)->size = nranks;
+	return rank < 0;
+}
+int ring_owns(const void *p) { return device && (const char *)p >= device && (const char *)p < device + 4096; }
+void *ring_alloc(void) { return device = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int ring_allreduce(const void *send, void *recv, __SIZE_TYPE__ n, int dtype, int op, ring_comm c)
+{
+	if (dtype > 1 || op)
+		return 1;
+	if (ring_owns(send))
+		return 0;
+	for (__SIZE_TYPE__ i = 0; i < n; i++)
+		if (dtype)
+			((double *)recv)[i] = ((const double *)send)[i] * c->size;
+		else
+			((float *)recv)[i] = ((const float *)send)[i] * (float)c->size;
+	return 0;
+}
+int ring_free(ring_comm c) { free(c); return 0; }
+END2
+cat >"$tmp/ring/app.c" <<'END2'
+#include <stdio.h>
+#include "ring.h"
+int main(void)
+{
+	float in[4] = {1, 2, 3, 4}, out[4];
+	double d[2] = {-5, 6};
+	ring_comm c;
+	void *there = ring_alloc();
+	ring_init(&c, 2, 1);
+	ring_allreduce(in, out, 4, 0, 0, c);
+	ring_allreduce(d, d, 2, 1, 0, c);
+	ring_allreduce(there, there, 8, 0, 0, c);
+	printf("%g %d\n", out[3], ring_allreduce(in, out, 4, 9, 0, c));
+	return ring_free(c);
+}
+END2
+(cd "$tmp/ring" && cc -shared -fPIC -o libring.so lib.c && cc -o app app.c -L. -lring -Wl,-rpath,'$ORIGIN') || fail 'the ring library compiles'
+is 'the program without the preload' "$("$tmp/ring/app")" '8 1'
+out=$tmp/ring/out
+is 'and with it' "$(PROBE_NOTE='a note' PROBE_OUTPUT_DIR=$out LD_PRELOAD=$tree/build/libprobe.so "$tmp/ring/app" 2>&1)" '8 1'
+is 'a library: its rows' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["comm_seq"], r["rank"], r["size"], r["redop"], r["io"], r["dtype"], r["count"], r["max"]) for r in R if r["comm_seq"] in "01"]')" \
+	"[('ring', 'ring_allreduce', 'all_reduce', '0', '1', '2', 'sum', 'in', 'float32', '4', '4'), ('ring', 'ring_allreduce', 'all_reduce', '0', '1', '2', 'sum', 'out', 'float32', '4', '8'), ('ring', 'ring_allreduce', 'all_reduce', '1', '1', '2', 'sum', 'in', 'float64', '2', '6'), ('ring', 'ring_allreduce', 'all_reduce', '1', '1', '2', 'sum', 'out', 'float64', '2', '12')]"
+is 'its communicator, its failed call' "$(rows "$out" '(len(set(r["comm"] for r in R)), [r["flags"] for r in R if r["comm_seq"] == "3"])')" "(1, ['nostats;error:1'])"
+is 'a device: its memory is not read' "$(rows "$out" '[(r["io"], r["max"], r["flags"]) for r in R if r["comm_seq"] == "2"]')" \
+	"[('in', '', 'inplace;nostats'), ('out', '', 'inplace;nostats')]"
+like 'a key: in meta.json' "$(cat "$out"/*/meta.json)" '"note": "a note"'
+like 'in probe config' "$(PROBE_NOTE=x "$tree/build/probe" config)" 'note: .*x'
+like 'a finding' "$("$tree/build/probe" report "$out")" ' short +1 of 1 ranks have fewer than 10 rows'
+
+is 'a statistic: counted, of inputs and outputs' "$(rows "$out" '[(r["io"], r["signs"]) for r in R if r["comm_seq"] in "12"]')" \
+	"[('in', '1'), ('out', '1'), ('in', ''), ('out', '')]"
+
+is 'a sink: its file' "$(cat "$out"/*/brief.txt)" "$(echo 'step api op' && for i in 1 2 3 4; do echo '0 ring_allreduce all_reduce'; done)"
+
+# ---- what is there still holds ----
+
+for t in config read_meta report calls_csv journal stats_checksum; do
+	ok "test_$t of the result" bash -c "cd '$tree' && make --no-print-directory -s build/unit/test_$t && build/unit/test_$t"
+done
+is 'its rooms' "$(cd "$tree" && tests/layers.sh build)" ''
+is 'the tables of its pages' "$(cd "$tree" && tests/readme.sh build --check)" ''
+if command -v ctags >/dev/null; then
+	is 'its names' "$(cd "$tree" && tests/names.sh)" ''
+fi
+finish

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, before and behind operands; "--" ends the options.
+ */
+#ifndef PROBE_TOOLS_LIB_CLI_H
+#define PROBE_TOOLS_LIB_CLI_H
+
+#include <stdbool.h>
+
+struct cli_option {
+	const char *name; /* long name without dashes */
+	char letter; /* 0: none */
+	bool value; /* takes one */
+};
+
+enum { CLI_END = -1, CLI_OPERAND = -2, CLI_WRONG = -3 /* reported */, CLI_HELP = -4 };
+
+struct cli {
+	int argc;
+	char **argv; /* argv[0]: the verb, for messages */
+	const struct cli_option *options;
+	unsigned noptions;
+	bool command; /* the first operand ends the options: what follows is another program's command line */
+	int at; /* index of the next word; when an operand was returned: it was argv[at - 1] */
+	bool ended; /* "--" was seen */
+	const char *value; /* of the option, or the operand */
+};
+
+/* The next option as an index into `options`, or one of the numbers above. --help and -h are known everywhere. */
+int cli_next(struct cli *c);
+
+/* The word of the list that is probably meant, or NULL where none is close. */
+const char *cli_nearest(const char *word, const char *const *words, unsigned n);
+
+#endif

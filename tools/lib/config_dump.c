@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of keys for people: as a commented YAML file and as a Markdown table. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_value.h"
+
+#define LINE 1024
+
+static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
+{
+	char buf[LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	va_end(ap);
+	sink(arg, buf);
+}
+
+/* "key: value"; paths and lists may be longer than any buffer on the stack should be. */
+static void dump_value(
+	const struct config *cfg, const struct config_key *k, config_sink_fn *sink, void *arg)
+{
+	size_t name = strlen(k->name);
+	size_t need = name + 2 + (size_t)config_format(cfg, k, NULL, 0) + 1;
+	char *buf = malloc(need);
+
+	if (!buf) {
+		dump_line(sink, arg, "# %s: out of memory", k->name);
+		return;
+	}
+	memcpy(buf, k->name, name);
+	memcpy(buf + name, ": ", 2);
+	config_format(cfg, k, buf + name + 2, need - name - 2);
+	sink(arg, buf);
+	free(buf);
+}
+
+void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg)
+{
+	int saved = errno;
+	char accepted[CONFIG_ACCEPTED_MAX];
+
+	dump_line(
+		sink, arg, "# The configuration in effect. An empty value stands for the default.");
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const struct config_key *k = &config_keys[i];
+
+		dump_line(sink, arg, "%s", "");
+		dump_line(sink, arg, "# %s.", k->help);
+		dump_line(sink, arg, "# Accepted: %s. Default: %s",
+			config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
+		dump_value(cfg, k, sink, arg);
+	}
+	errno = saved;
+}
+
+void config_markdown(config_sink_fn *sink, void *arg)
+{
+	int saved = errno;
+	char accepted[CONFIG_ACCEPTED_MAX];
+
+	dump_line(sink, arg, "| Key | Default | Accepted | Meaning |");
+	dump_line(sink, arg, "|---|---|---|---|");
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const struct config_key *k = &config_keys[i];
+
+		dump_line(sink, arg, "| `%s` | `%s` | %s | %s |", k->name, config_default_text(k),
+			config_accepted(k, accepted, sizeof(accepted)), k->help);
+	}
+	errno = saved;
+}

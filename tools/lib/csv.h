@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CSV file row by row, in memory that does not grow with the number of rows. Columns go by the names of the first
+ * line, so files with more or other columns can be read. Damaged lines (another number of fields, an open quote, a
+ * last line without its end) are passed over and counted.
+ */
+#ifndef PROBE_TOOLS_LIB_CSV_H
+#define PROBE_TOOLS_LIB_CSV_H
+
+#include <string.h>
+
+#include "tools/lib/source.h"
+
+#define CSV_COLUMNS_MAX 256
+#define CSV_ROW_MAX (1u << 20) /* bytes; a longer row is damaged */
+
+struct csv_text {
+	const char *s; /* not NUL-terminated */
+	size_t n;
+};
+
+struct csv {
+	struct source src;
+	char *buf;
+	size_t cap, at, end;
+	bool eof;
+	unsigned ncolumns;
+	char *names; /* of the columns, NUL between them */
+	uint64_t rows; /* returned so far */
+	uint64_t damaged; /* lines passed over */
+	bool truncated; /* the last line has no end, or compressed data ends in the middle */
+	int err; /* -errno of reading; the rows so far are good */
+	struct csv_text field[CSV_COLUMNS_MAX]; /* of the present row, quotes removed */
+	struct csv_text none;
+};
+
+/*
+ * Reads the first line. buffer: bytes read at once. Returns 0, -ENODATA (not even a first line), -EINVAL (more than
+ * CSV_COLUMNS_MAX columns), or -errno. Free with csv_close in any case.
+ */
+int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
+void csv_close(struct csv *c);
+
+/* The column of that name, or -1. */
+int csv_column(const struct csv *c, const char *name);
+
+/* The columns that a header line of ours names (columns.h), in its order: each by its name, or -1. */
+void csv_find_columns(const struct csv *c, const char *header, int column[]);
+
+/* The next row into field[]: valid until the next call. false: no more. */
+bool csv_next(struct csv *c);
+
+/* A field of the row; empty for column -1. */
+static inline const struct csv_text *csv_at(const struct csv *c, int column)
+{
+	return column < 0 ? &c->none : &c->field[column];
+}
+
+char *csv_copy_field(const struct csv_text *t); /* malloc'd */
+
+static inline bool csv_is(const struct csv_text *t, const char *word)
+{
+	return strlen(word) == t->n && memcmp(t->s, word, t->n) == 0;
+}
+
+/* A non-negative decimal number that fills the field. */
+static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
+{
+	uint64_t x = 0;
+
+	if (!t->n || t->n > 20)
+		return false;
+	for (size_t i = 0; i < t->n; i++) {
+		unsigned d = (unsigned)(unsigned char)t->s[i] - '0';
+
+		if (d > 9 || (t->n == 20 && __builtin_mul_overflow(x, 10, &x)))
+			return false;
+		if (t->n < 20)
+			x *= 10;
+		if (__builtin_add_overflow(x, d, &x))
+			return false;
+	}
+	*v = x;
+	return true;
+}
+
+/* The same with a sign. */
+bool csv_i64(const struct csv_text *t, int64_t *v);
+
+/* A number with point, exponent, inf or nan, as in the C locale. */
+bool csv_double(const struct csv_text *t, double *v);
+/* The same, several times as fast: within 1e-15 of it. */
+bool csv_quick_double(const struct csv_text *t, double *v);
+
+#endif

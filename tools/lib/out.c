@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/lib/tool.h"
+
+#define PAGE 108 /* columns that text is wrapped to */
+#define RANGE_MAX 160 /* characters of a list of ranks */
+#define RING 16
+
+static bool colored;
+
+bool out_color(const char *when)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	if (strcmp(when, "always") == 0)
+		colored = true;
+	else if (strcmp(when, "never") == 0)
+		colored = false;
+	else if (strcmp(when, "auto") == 0)
+		colored = isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
+	else
+		return false;
+	return true;
+}
+
+const char *out_style(enum style s)
+{
+	static const char *const code[] = {
+		[STYLE_NONE] = "",
+		[STYLE_HEAD] = "\033[1m",
+		[STYLE_BAD] = "\033[1;31m",
+		[STYLE_WARN] = "\033[33m",
+		[STYLE_GOOD] = "\033[32m",
+		[STYLE_FAINT] = "\033[2m",
+	};
+
+	return colored ? code[s] : "";
+}
+
+const char *out_plain(void)
+{
+	return colored ? "\033[0m" : "";
+}
+
+/* ---- numbers ---- */
+
+static char *next_text_slot(size_t *cap)
+{
+	static char ring[RING][64];
+	static unsigned at;
+
+	*cap = sizeof(ring[0]);
+	return ring[at++ % RING];
+}
+
+/* Three digits that count: 1.23, 12.3, 123. */
+static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
+{
+	size_t cap;
+	char *buf = next_text_slot(&cap);
+	unsigned i = 0;
+
+	while (v >= base * 0.9995 && i + 1 < n) {
+		v /= base;
+		i++;
+	}
+	snprintf(buf, cap, "%.*f %s",
+		v >= 99.95 || v == (double)(int64_t)v ? 0
+		: v >= 9.995			      ? 1
+						      : 2,
+		v, unit[i]);
+	return buf;
+}
+
+const char *out_time(double ns)
+{
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	size_t cap;
+	char *buf;
+
+	if (ns < 99.5e9)
+		return scaled_text(ns, 1000, unit, 4);
+	buf = next_text_slot(&cap);
+
+	uint64_t s = (uint64_t)(ns * 1e-9 + 0.5);
+
+	if (s < 3600)
+		snprintf(buf, cap, "%u min %u s", (unsigned)(s / 60), (unsigned)(s % 60));
+	else if (s < 86400)
+		snprintf(buf, cap, "%u h %u min", (unsigned)(s / 3600), (unsigned)(s / 60 % 60));
+	else
+		snprintf(buf, cap, "%llu d %u h", (unsigned long long)(s / 86400),
+			(unsigned)(s / 3600 % 24));
+	return buf;
+}
+
+const char *out_bytes(double bytes)
+{
+	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+
+	return scaled_text(bytes, 1000, unit, 6);
+}
+
+const char *out_rate(double bytes, double ns)
+{
+	static const char *const unit[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+
+	return ns > 0 && bytes > 0 ? scaled_text(bytes / ns * 1e9, 1000, unit, 5) : "";
+}
+
+const char *out_count(uint64_t n)
+{
+	size_t cap, at;
+	char *buf = next_text_slot(&cap);
+	unsigned digits = 0;
+
+	at = cap - 1;
+	buf[at] = 0;
+	do {
+		if (digits && digits % 3 == 0)
+			buf[--at] = ',';
+		buf[--at] = (char)('0' + n % 10);
+		digits++;
+	} while (n /= 10);
+	return buf + at;
+}
+
+const char *out_percent(double part)
+{
+	size_t cap;
+	char *buf = next_text_slot(&cap);
+	double v = part * 100;
+
+	snprintf(buf, cap,
+		v > 0 && v < 0.1     ? "%.2g %%"
+		: v < 99.95 && v > 0 ? "%.1f %%"
+				     : "%.0f %%",
+		v);
+	return buf;
+}
+
+const char *out_date(uint64_t ns)
+{
+	size_t cap;
+	char *buf = next_text_slot(&cap);
+	time_t t = (time_t)(ns / 1000000000u);
+	struct tm tm;
+
+	if (!ns || !gmtime_r(&t, &tm) || !strftime(buf, cap, "%Y-%m-%d %H:%M:%S UTC", &tm))
+		return "unknown time";
+	return buf;
+}
+
+const char *out_plural(uint64_t n, const char *one, const char *many)
+{
+	size_t cap;
+	char *buf = next_text_slot(&cap);
+
+	snprintf(buf, cap, "%s %s", out_count(n), n == 1 ? one : many);
+	return buf;
+}
+
+/* ---- ranks ---- */
+
+static int by_int(const void *x, const void *y)
+{
+	int a = *(const int *)x, b = *(const int *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+char *out_range(int *rank, unsigned n)
+{
+	char *buf = tool_alloc(RANGE_MAX + 96), *at = buf;
+
+	if (n)
+		qsort(rank, n, sizeof(*rank), by_int);
+	for (unsigned i = 0, k; i < n; i = k + 1) {
+		for (k = i; k + 1 < n && rank[k + 1] == rank[k] + 1; k++)
+			;
+		if (at - buf > RANGE_MAX - 32) {
+			sprintf(at, " ... (%u in all)", n);
+			break;
+		}
+		at += sprintf(at, "%s%d", i ? "," : "", rank[i]);
+		if (k > i)
+			at += sprintf(at, k > i + 1 ? "-%d" : ",%d", rank[k]);
+	}
+	return buf;
+}
+
+char *out_ranks(int *rank, unsigned n)
+{
+	char *list = out_range(rank, n), *all;
+
+	if (!n)
+		all = tool_strdup("no rank");
+	else if (rank[0] < 0) /* sorted by now */
+		all = n == 1 ? tool_strdup("the process without rank")
+			     : tool_format("%u processes, some without rank", n);
+	else
+		all = tool_format("%s %s", n == 1 ? "rank" : "ranks", list);
+	free(list);
+	return all;
+}
+
+/* ---- tables and text ---- */
+
+void out_clean(const char *s)
+{
+	for (; *s; s++)
+		putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
+}
+
+/* Columns that a text takes: bytes that continue a UTF-8 character take none. */
+static unsigned text_width(const char *s, size_t n)
+{
+	unsigned w = 0;
+
+	for (size_t i = 0; i < n; i++)
+		w += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return w;
+}
+
+void out_table_begin(struct out_table *t, unsigned ncol, const char *const *head, const char *align)
+{
+	*t = (struct out_table){.ncol = ncol, .head = head, .align = align};
+}
+
+void out_cell(struct out_table *t, const char *text)
+{
+	TOOL_GROW(t->cell, t->n, t->cap);
+	t->cell[t->n++] = tool_strdup(text);
+}
+
+static void print_table_line(const struct out_table *t, const unsigned *w, const char *const *cell)
+{
+	unsigned last = 0;
+
+	for (unsigned c = 0; c < t->ncol; c++)
+		if (w[c] && *cell[c])
+			last = c;
+	putchar(' ');
+	for (unsigned c = 0; c <= last; c++) {
+		unsigned pad = w[c] - text_width(cell[c], strlen(cell[c]));
+
+		if (!w[c])
+			continue;
+		putchar(' ');
+		if (t->align[c] == 'r')
+			printf("%*s", (int)pad, "");
+		out_clean(cell[c]);
+		if (t->align[c] != 'r' && c < last)
+			printf("%*s", (int)pad, "");
+		if (c < last)
+			putchar(' ');
+	}
+	putchar('\n');
+}
+
+void out_table_end(struct out_table *t)
+{
+	unsigned *w = tool_alloc(t->ncol * sizeof(*w));
+
+	for (unsigned i = 0; i < t->n; i++) {
+		unsigned n = text_width(t->cell[i], strlen(t->cell[i]));
+
+		if (n > w[i % t->ncol])
+			w[i % t->ncol] = n;
+	}
+	for (unsigned c = 0; c < t->ncol; c++) {
+		unsigned n = text_width(t->head[c], strlen(t->head[c]));
+
+		if (w[c] && n > w[c])
+			w[c] = n;
+	}
+	fputs(out_style(STYLE_FAINT), stdout);
+	print_table_line(t, w, t->head);
+	fputs(out_plain(), stdout);
+	for (unsigned i = 0; i + t->ncol <= t->n; i += t->ncol)
+		print_table_line(t, w, (const char *const *)&t->cell[i]);
+	for (unsigned i = 0; i < t->n; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	free(w);
+}
+
+void out_wrap(const char *text, unsigned first, unsigned indent)
+{
+	unsigned at = first;
+	bool space = false;
+
+	while (*text) {
+		size_t n = strcspn(text, " \n");
+		unsigned w = text_width(text, n);
+
+		if (at > indent && at + space + w > PAGE) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		} else if (space) {
+			putchar(' ');
+			at++;
+		}
+		for (size_t i = 0; i < n; i++)
+			putchar((unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
+		at += w;
+		text += n;
+		space = *text == ' ';
+		if (*text == '\n') {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		}
+		text += *text != 0;
+	}
+	putchar('\n');
+}
+
+void out_heading(const char *text)
+{
+	printf("\n%s%s%s\n", out_style(STYLE_HEAD), text, out_plain());
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/period.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+#define BASE UINT64_C(0x9e3779b97f4a7c15) /* odd: no power of it is 0 */
+#define LOOP 4 /* calls in a pattern that may be a loop over layers */
+#define TRIES 64 /* earlier places of the same token that are looked at */
+
+void period_init(struct period *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->power[0] = 1;
+	for (unsigned i = 1; i <= PERIOD_MAX; i++)
+		p->power[i] = p->power[i - 1] * BASE;
+}
+
+static uint64_t token_at(const struct period *p, uint64_t i)
+{
+	return p->token[i % PERIOD_KEPT];
+}
+
+/* Hash of the tokens before number i. */
+static uint64_t sum_before(const struct period *p, uint64_t i)
+{
+	return i ? p->sum[(i - 1) % PERIOD_KEPT] : 0;
+}
+
+/* Hash of tokens [from, from + n), n at most PERIOD_MAX. */
+static uint64_t hash_of_tokens(const struct period *p, uint64_t from, uint32_t n)
+{
+	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
+}
+
+/* Do the last calls repeat themselves every `length`? */
+static bool has_period(const struct period *p, uint32_t length)
+{
+	uint64_t times = (PERIOD_CALLS + length - 1) / length, n = p->n, last;
+
+	if (times < 3)
+		times = 3;
+	/* The token before the first is needed for the hash. */
+	if (times * length + 1 > n || times * length >= PERIOD_KEPT)
+		return false;
+	last = hash_of_tokens(p, n - length, length);
+	for (uint64_t i = 2; i <= times; i++)
+		if (hash_of_tokens(p, n - i * length, length) != last)
+			return false;
+	return true;
+}
+
+/* From here on these rounds are looked for; those that led to it have been some already. */
+static void follow_period(struct period *p, uint32_t length)
+{
+	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
+
+	if (oldest < p->settled)
+		oldest = p->settled;
+	while (from > oldest && token_at(p, from - 1) == token_at(p, from - 1 + length))
+		from--;
+	p->length = length;
+	p->first = from;
+	p->at = (uint32_t)((p->n - from) % length);
+	p->extra = 0;
+	for (uint32_t i = 0; i < length; i++)
+		p->pattern[i] = token_at(p, from + i);
+	p->rounds += (p->n - from) / length;
+	p->fitted += p->n - from - p->at;
+	p->settled = p->n - p->at;
+}
+
+/* The shortest period that ends here, longer than `over`; 0: none. */
+static uint32_t find_period(const struct period *p, uint32_t over)
+{
+	uint64_t last = token_at(p, p->n - 1);
+	unsigned tries = 0;
+
+	for (uint32_t length = over + 1; length <= PERIOD_MAX && 3 * (uint64_t)length < p->n;
+		length++) {
+		if (token_at(p, p->n - 1 - length) != last)
+			continue;
+		if (has_period(p, length))
+			return length;
+		if (++tries == TRIES)
+			break;
+	}
+	return 0;
+}
+
+static void keep_token(struct period *p, uint64_t token)
+{
+	uint64_t h = hash_mix(token + 1);
+
+	p->token[p->n % PERIOD_KEPT] = token;
+	p->sum[p->n % PERIOD_KEPT] = sum_before(p, p->n) * BASE + h;
+	p->n++;
+}
+
+/* One in eight calls of a round may be extra, and two in any case. */
+static uint32_t tolerated_extras(const struct period *p)
+{
+	return p->length / 8 > 2 ? p->length / 8 : 2;
+}
+
+static bool finish_round(struct period *p)
+{
+	p->at = 0;
+	p->extra = 0;
+	p->rounds++;
+	p->fitted += p->length;
+	p->settled = p->n;
+	return true;
+}
+
+/* The calls so far were a loop within a step, or another part of the program, and not what comes now. */
+static bool follow_other(struct period *p, uint32_t length, bool within)
+{
+	if (within) {
+		p->rounds = p->fitted = p->extras = p->settled = 0;
+	} else {
+		p->breaks++;
+		p->extras -= p->extras < p->extra ? p->extras : p->extra;
+	}
+	follow_period(p, length);
+	return p->at == 0;
+}
+
+bool period_call(struct period *p, uint64_t token)
+{
+	uint32_t other;
+
+	keep_token(p, token);
+	if (!p->length) {
+		other = find_period(p, 0);
+		if (other)
+			follow_period(p, other);
+		return other != 0 && p->at == 0;
+	}
+	if (token == p->pattern[p->at])
+		return ++p->at == p->length && finish_round(p);
+	p->extras++;
+	p->extra++;
+	if (p->length < LOOP) {
+		/* A longer pattern may be a step and its metrics every tenth time; a very short one is a loop in a step. */
+		other = find_period(p, p->length);
+		if (other)
+			return follow_other(p, other, true);
+	}
+	if (p->extra <= tolerated_extras(p))
+		return false;
+	/* Ten rounds and an evaluation repeat themselves as well: what takes the place of a pattern has come behind it. */
+	other = p->n - p->settled >= PERIOD_CALLS ? find_period(p, 0) : 0;
+	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
+}
+
+double period_confidence(const struct period *p)
+{
+	if (!p->length || !p->fitted)
+		return 0;
+	return (double)p->fitted / (double)(p->fitted + p->extras) / (1.0 + (double)p->breaks);
+}

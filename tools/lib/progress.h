@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bar on stderr, only on a terminal and only when reading takes longer than a second. */
+#ifndef PROBE_TOOLS_LIB_PROGRESS_H
+#define PROBE_TOOLS_LIB_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	bool on, shown;
+	uint64_t total, begun, latest; /* bytes; ns */
+};
+
+void progress_begin(struct progress *p, bool on, uint64_t total);
+/* True when it is time for progress_show(). */
+bool progress_due(struct progress *p);
+void progress_show(struct progress *p, uint64_t done);
+/* Takes the bar away. */
+void progress_end(struct progress *p);
+
+#endif

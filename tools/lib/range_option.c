@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/range_option.h"
+
+#include <string.h>
+
+#include "config/config_value.h"
+#include "tools/lib/tool.h"
+
+bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text)
+{
+	const char *wrong = ranges_add(r, text, strlen(text));
+
+	ranges_finish(r);
+	if (!wrong && r->n)
+		return true;
+	tool_error("%s: --%s %s: %s; accepted: 3, 0-7 or 0,4-6", verb, name, text,
+		wrong ? wrong : "empty");
+	return false;
+}
+
+bool option_steps(const char *verb, const char *text, uint64_t *lo, uint64_t *hi)
+{
+	struct ranges r = {0};
+	bool ok = option_ranges(verb, &r, "step", text);
+
+	if (ok && r.n > 1) {
+		tool_error("%s: --step %s: only one step or range of steps", verb, text);
+		ok = false;
+	}
+	if (ok) {
+		*lo = r.item[0].lo;
+		*hi = r.item[0].hi;
+	}
+	ranges_free(&r);
+	return ok;
+}

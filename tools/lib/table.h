@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables found by a key of two 64-bit numbers. Elements keep their number and their address; they are freed all at
+ * once.
+ */
+#ifndef PROBE_TOOLS_LIB_TABLE_H
+#define PROBE_TOOLS_LIB_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct table {
+	size_t element; /* bytes of one, which begins with the two key words */
+	uint32_t n, max; /* never more than max */
+	uint32_t *place; /* number + 1; 0: empty */
+	uint32_t nplace;
+	char **page;
+	unsigned npage;
+};
+
+struct table_key {
+	uint64_t a, b;
+};
+
+void table_init(struct table *t, size_t element, uint32_t max);
+void table_free(struct table *t);
+
+/* The element of that key, made (zero but for the key) if there is none; NULL when the table is full. */
+void *table_get(struct table *t, uint64_t a, uint64_t b);
+/* The same without making one; NULL: none. */
+void *table_find(const struct table *t, uint64_t a, uint64_t b);
+/* The i-th element in the order of their making. */
+void *table_at(const struct table *t, uint32_t i);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/tool.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_message(const char *kind, const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fprintf(stderr, "probe: %s", kind);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void tool_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_message("", fmt, ap);
+	va_end(ap);
+}
+
+void tool_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_message("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+static void *require_memory(void *p)
+{
+	if (!p) {
+		tool_error("out of memory");
+		exit(STATUS_USAGE);
+	}
+	return p;
+}
+
+void *tool_alloc(size_t bytes)
+{
+	return require_memory(calloc(1, bytes ? bytes : 1));
+}
+
+void *tool_realloc(void *p, size_t bytes)
+{
+	return require_memory(realloc(p, bytes ? bytes : 1));
+}
+
+char *tool_strdup(const char *s)
+{
+	return require_memory(strdup(s));
+}
+
+char *tool_strndup(const char *s, size_t n)
+{
+	return require_memory(strndup(s, n));
+}
+
+char *tool_format(const char *fmt, ...)
+{
+	char *s = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	return require_memory(s);
+}
+
+void *tool_grow_array(void *array, unsigned *cap, size_t element)
+{
+	unsigned want = *cap ? *cap * 2 : 16;
+
+	if (want <= *cap)
+		require_memory(NULL);
+	array = tool_realloc(array, (size_t)want * element);
+	*cap = want;
+	return array;
+}
+
+const char *tool_self(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = path[0] ? 0 : readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n > 0)
+		path[n] = 0;
+	return path;
+}
+
+char *tool_absolute(const char *path)
+{
+	char *cwd, *all;
+
+	if (path[0] == '/')
+		return tool_strdup(path);
+	cwd = getcwd(NULL, 0);
+	if (!cwd) {
+		tool_error("%s: the working directory is gone, so a relative path means nothing; "
+			   "give an absolute one",
+			path);
+		exit(STATUS_USAGE);
+	}
+	while (path[0] == '.' && path[1] == '/')
+		path += 2;
+	all = strcmp(path, ".") == 0 ? tool_strdup(cwd)
+				     : tool_format("%s/%s", strcmp(cwd, "/") ? cwd : "", path);
+	free(cwd);
+	return all;
+}
+
+int tool_finish(int status)
+{
+	/* A reader that has seen enough (head, a closed pager) is no error. */
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (errno == EPIPE)
+		return status;
+	tool_error("standard output: %s", strerror(errno));
+	return STATUS_USAGE;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all verbs of the probe command share: exit status, messages, memory. Unlike the library, the command may print,
+ * and it ends when there is no memory.
+ */
+#ifndef PROBE_TOOLS_LIB_TOOL_H
+#define PROBE_TOOLS_LIB_TOOL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit status of every verb. */
+enum { STATUS_DONE = 0, STATUS_PROBLEM = 1, STATUS_USAGE = 2 };
+
+/* The verbs. argv[0] is the verb's name. They return the exit status. */
+int verb_run(int argc, char **argv);
+int verb_check(int argc, char **argv);
+int verb_stub(int argc, char **argv);
+int verb_report(int argc, char **argv);
+int verb_recover(int argc, char **argv);
+int verb_config(int argc, char **argv);
+int verb_export(int argc, char **argv);
+int verb_watch(int argc, char **argv);
+int verb_columns(int argc, char **argv);
+int verb_names(int argc, char **argv);
+
+/* One line on stderr, "probe: " before it: what failed, on what, what to do. */
+void tool_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Never NULL: without memory the command ends with status 2. New memory of tool_alloc is zero. */
+void *tool_alloc(size_t bytes);
+void *tool_realloc(void *p, size_t bytes);
+char *tool_strdup(const char *s);
+char *tool_strndup(const char *s, size_t n);
+char *tool_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Room for one more element in an array that grows by doubling. */
+#define TOOL_GROW(array, n, cap) \
+	((n) < (cap) ? (void)0   \
+		     : (void)((array) = tool_grow_array((array), &(cap), sizeof(*(array)))))
+void *tool_grow_array(void *array, unsigned *cap, size_t element);
+
+/* Path of the running command itself, links resolved; "" if not known. */
+const char *tool_self(void);
+
+/* The path made absolute by the working directory; malloc'd. */
+char *tool_absolute(const char *path);
+
+/* Writes out stdout. The status: `status`, or 2 (reported) when the output could not be written. */
+int tool_finish(int status);
+
+#endif

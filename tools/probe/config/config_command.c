@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `config`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "tools/lib/cli.h"
+#include "tools/probe/config/explain.h"
+#include "tools/probe/run/preload.h"
+#include "tools/lib/tool.h"
+
+static const char help[] =
+	"usage: probe config [-c FILE] [--explain] [--markdown]\n"
+	"\n"
+	"Prints the configuration that a job started from here would have, as a commented YAML "
+	"file, and says where\n"
+	"each value comes from: the file, the environment (PROBE_<KEY>), or the default where "
+	"nothing is said.\n"
+	"Problems go to stderr with file, line and column; the exit status is then 2.\n"
+	"\n"
+	"  -c, --config FILE   this file instead of $PROBE_CONFIG or the one that is found\n"
+	"      --explain       what will be recorded, in words: functions, ranks, steps, keys "
+	"without effect, and, where\n"
+	"                      the output folder has a run already, the bytes and the time per "
+	"step to expect\n"
+	"      --markdown      the keys as a table, as in README\n"
+	"\n"
+	"examples:\n"
+	"  probe config -c my.yaml --explain\n"
+	"  probe config > my.yaml      a file to start from\n";
+
+enum { OPT_CONFIG, OPT_EXPLAIN, OPT_MARKDOWN };
+
+static const struct cli_option options[] = {
+	[OPT_CONFIG] = {"config", 'c', true},
+	[OPT_EXPLAIN] = {"explain", 0, false},
+	[OPT_MARKDOWN] = {"markdown", 0, false},
+};
+
+extern char **environ;
+
+static void print_config_line(void *arg, const char *line)
+{
+	(void)arg;
+	puts(line);
+}
+
+static void print_config_problem(void *arg, const char *line)
+{
+	++*(unsigned *)arg;
+	fflush(stdout);
+	fprintf(stderr, "%s\n", line);
+}
+
+static void ignore_config_line(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* The file alone, for telling where a value comes from. */
+struct sources {
+	struct config file, none;
+};
+
+static bool key_differs(const struct config *a, const struct config *b, const struct config_key *k)
+{
+	size_t n = (size_t)config_format(a, k, NULL, 0) + 1,
+	       m = (size_t)config_format(b, k, NULL, 0) + 1;
+	char *x = tool_alloc(n), *y = tool_alloc(m);
+
+	config_format(a, k, x, n);
+	config_format(b, k, y, m);
+
+	bool other = strcmp(x, y) != 0;
+
+	free(x);
+	free(y);
+	return other;
+}
+
+static void count_line(void *arg, const char *line)
+{
+	(void)line;
+	++*(unsigned *)arg;
+}
+
+/* Is the value said there, and taken? One that is refused changes nothing. */
+static bool in_environment(const char *key)
+{
+	char name[64] = "PROBE_";
+	size_t n = strlen(name);
+	unsigned problems = 0;
+	struct config alone;
+	const char *value;
+
+	for (; *key && n + 1 < sizeof(name); key++)
+		name[n++] = *key >= 'a' && *key <= 'z' ? (char)(*key - 32) : *key;
+	name[n] = 0;
+	value = getenv(name);
+	if (!value)
+		return false;
+
+	size_t bytes = n + strlen(value) + 2;
+	char *entry = tool_alloc(bytes), *const env[] = {entry, NULL};
+
+	snprintf(entry, bytes, "%s=%s", name, value);
+
+	/* Without it nothing is wrong: there is no file. */
+	config_load(&alone, NULL, env, "/", count_line, &problems);
+	config_free(&alone);
+	free(entry);
+	return problems == 0;
+}
+
+/* Adds to each value where it comes from. */
+static void print_value(void *arg, const char *line)
+{
+	const struct sources *s = arg;
+	size_t n = strcspn(line, ":");
+
+	for (size_t i = 0; i < config_nkeys && *line != '#'; i++) {
+		const struct config_key *k = &config_keys[i];
+
+		if (strlen(k->name) != n || strncmp(k->name, line, n))
+			continue;
+		printf("%s%s\n", line,
+			in_environment(k->name)		     ? "  # from the environment"
+			: key_differs(&s->file, &s->none, k) ? "  # from the file"
+							     : "");
+		return;
+	}
+	puts(line);
+}
+
+static char *working_directory(void)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	return cwd ? cwd : tool_strdup("/");
+}
+
+static int show_config(const char *file, bool in_words)
+{
+	struct sources s;
+	struct config now;
+	unsigned problems = 0;
+	char *cwd = working_directory(), *ops = NULL, *const none[] = {NULL};
+	struct wraplist *list;
+	int err = config_load(&now, file, environ, cwd, print_config_problem, &problems);
+
+	config_load(&s.file, file, none, cwd, ignore_config_line, NULL);
+	config_load(&s.none, NULL, none, cwd, ignore_config_line, NULL);
+	printf("# file: %s\n", file ? file : "none was found: the copy in libprobe.so");
+	ops = config_find_list(&now, preload_beside());
+	printf("# list of functions: %s\n", ops ? ops : "the copy in libprobe.so");
+	list = wraplist_load(ops, print_config_problem, &problems);
+	if (!list) {
+		err = err ? err : -1;
+		/* As the library does it. */
+		list = in_words ? wraplist_load(NULL, print_config_problem, &problems) : NULL;
+		if (list)
+			puts("# instead: the copy in libprobe.so");
+	}
+	if (getenv("PROBE_DISABLE") && now.disable)
+		puts("# PROBE_DISABLE is set: nothing is recorded");
+	if (in_words && list)
+		explain_config(&now, list, print_config_problem, &problems);
+	else
+		config_dump(&now, print_value, &s);
+	if (list)
+		wraplist_free(list);
+	config_free(&s.file);
+	config_free(&s.none);
+	config_free(&now);
+	free(cwd);
+	free(ops);
+	return err || problems ? STATUS_USAGE : STATUS_DONE;
+}
+
+int verb_config(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	const char *named = getenv("PROBE_CONFIG");
+	bool markdown = false, in_words = false;
+	char *file;
+	int o, status;
+
+	while ((o = cli_next(&c)) != CLI_END) {
+		switch (o) {
+		case OPT_CONFIG:
+			named = c.value;
+			break;
+		case OPT_EXPLAIN:
+			in_words = true;
+			break;
+		case OPT_MARKDOWN:
+			markdown = true;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		case CLI_OPERAND:
+			tool_error("config: %s: no operand is expected; a file is given by -c",
+				c.value);
+			return STATUS_USAGE;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (markdown) {
+		config_markdown(print_config_line, NULL);
+		return tool_finish(STATUS_DONE);
+	}
+	file = named && *named ? tool_absolute(named) : config_find("probe.yaml", preload_beside());
+	status = show_config(file, in_words);
+	free(file);
+	return tool_finish(status);
+}

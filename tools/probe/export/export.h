@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all formats of `probe export` share: which part of the run is written, and what is known of it. */
+#ifndef PROBE_TOOLS_PROBE_EXPORT_H
+#define PROBE_TOOLS_PROBE_EXPORT_H
+
+#include "tools/lib/progress.h"
+#include "tools/lib/target.h"
+#include "tools/probe/join/walk.h"
+#include "tools/probe/report/focus.h"
+
+#define EXPORT_RANKS_MAX 64u /* where no ranks were named */
+
+struct export
+{
+	struct report report;
+	const char *dir, *output; /* output: NULL: the format's own place */
+	const char *format;
+	bool all, per_rank, asked_steps, asked_ranks;
+	unsigned level; /* 0: without stacks, 1: with, 2: with statistics */
+	uint64_t step_lo, step_hi; /* what is written */
+	bool *want; /* by folder */
+	unsigned nwant;
+	const struct overlay **overlay;
+	struct folders chosen; /* the wanted folders, for comms_settle(): dir[] only, not owned */
+	uint64_t limit; /* bytes without --all */
+	uint64_t base_ns; /* ts 0 */
+	uint64_t written, calls; /* bytes, calls */
+	struct table brief; /* of stacks */
+	struct progress bar;
+};
+
+/* Steps and ranks, where they were not given. */
+void export_choose(struct export *e);
+
+void export_walk(const struct export *e, struct walk *w);
+/* The same of one folder. */
+void export_walk_rank(const struct export *e, struct walk *w, unsigned index);
+
+/* "main (train.c:50)", "" where nothing is known. */
+const char *export_stack(struct export *e, uint32_t rank, uint32_t id);
+
+/* World rank of a rank of the communicator in its own order, or -1. */
+int export_world_rank(const struct export *e, uint64_t comm, int64_t rank);
+
+/* False: the output is too long (reported with the command that makes it shorter), or a signal came. */
+bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step);
+
+/* Path of an output in the run's folder, or what --output says; malloc'd. */
+char *export_path(const struct export *e, const char *own);
+
+/* "steps 38-40, ranks 0-3, 123 calls"; malloc'd. */
+char *export_part_text(const struct export *e);
+
+/* A hash of several numbers: one after the other. */
+static inline uint64_t export_mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+/* The formats: each returns 0 or STATUS_USAGE (reported). */
+int export_trace(struct export *e);
+int export_flight_recorder(struct export *e);
+int export_dot(struct export *e);
+int export_insight(struct export *e);
+
+/* The trace of one folder, as --per-rank writes it. */
+int export_rank_trace(struct export *e, const char *path, int index);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `export`. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_value.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/range_option.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/export/export.h"
+
+static const char help[] =
+	"usage: probe export --format FORMAT [options] [DIR]\n"
+	"\n"
+	"Writes a part of a run as other programs read it. DIR is an output folder (default: "
+	"$PROBE_OUTPUT_DIR, else\n"
+	"./probe_output), of a job that is finished, running, hung or killed.\n"
+	"\n"
+	"  -F, --format FORMAT  trace            Chrome trace: Perfetto, chrome://tracing, "
+	"MindStudio "
+	"Insight; with\n"
+	"                                        --per-rank: HTA, torch_tb_profiler\n"
+	"                       flight-recorder  a pickle for each rank, for torchfrtrace\n"
+	"                       insight          a profile of each rank, for MindStudio Insight "
+	"and "
+	"msprof-analyze\n"
+	"                       dot              the calls of one step and what depends on what, "
+	"for "
+	"Graphviz\n"
+	"  -s, --step A[-B]     these steps (default: three around the first finding, else the "
+	"last "
+	"ones)\n"
+	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: at most 64, those of the "
+	"first "
+	"finding and\n"
+	"                       their peers; flight-recorder: all)\n"
+	"  -o, --output PATH    where to; -: stdout. Default, in DIR: trace.json.gz, trace/, "
+	"flight_recorder/;\n"
+	"                       dot: stdout\n"
+	"      --per-rank       trace: a file for each rank, in the folder --output (so it is, "
+	"too, where "
+	"PATH ends\n"
+	"                       neither in .json nor in .gz)\n"
+	"      --level N        0: without stacks, 1: with (default), 2: with the statistics of "
+	"tensors, too\n"
+	"  -a, --all            all steps and ranks that were not left out by --step and --rank, "
+	"of any "
+	"length;\n"
+	"                       without it nothing above 200 MB (before compression) is written\n"
+	"\n"
+	"examples:\n"
+	"  probe export --format trace                    ./probe_output/trace.json.gz\n"
+	"  probe export --format trace --step 100-105 --rank 0-7 -o run7.json.gz /scratch/run7\n"
+	"  probe export --format trace --per-rank -o hta /scratch/run7\n"
+	"  probe export --format flight-recorder -o fr /scratch/run7\n"
+	"  python -m torch.distributed.flight_recorder.fr_trace fr\n"
+	"  probe export --format dot --step 12 /scratch/run7 | dot -Tsvg >step12.svg\n";
+
+enum { OPT_FORMAT, OPT_STEP, OPT_RANK, OPT_OUTPUT, OPT_PER_RANK, OPT_LEVEL, OPT_LIMIT, OPT_ALL };
+
+static const struct cli_option options[] = {
+	[OPT_FORMAT] = {"format", 'F', true},
+	[OPT_STEP] = {"step", 's', true},
+	[OPT_RANK] = {"rank", 'r', true},
+	[OPT_OUTPUT] = {"output", 'o', true},
+	[OPT_PER_RANK] = {"per-rank", 0, false},
+	[OPT_LEVEL] = {"level", 0, true},
+	[OPT_LIMIT] = {"limit", 0, true},
+	[OPT_ALL] = {"all", 'a', false},
+};
+
+static const struct {
+	const char *name;
+	int (*write)(struct export *e);
+	bool all_ranks; /* is of use with all ranks only */
+} formats[] = {
+	{"trace", export_trace, false},
+	{"flight-recorder", export_flight_recorder, true},
+	{"dot", export_dot, false},
+	{"insight", export_insight, false},
+};
+
+#define NFORMATS (sizeof(formats) / sizeof(*formats))
+
+static int find_format(const char *name)
+{
+	const char *names[NFORMATS], *near;
+
+	for (unsigned i = 0; i < NFORMATS; i++) {
+		names[i] = formats[i].name;
+		if (strcmp(names[i], name) == 0)
+			return (int)i;
+	}
+	near = cli_nearest(name, names, NFORMATS);
+	tool_error("export: --format %s: no such format; accepted: trace, flight-recorder, dot, "
+		   "insight%s%s",
+		name, near ? "; did you mean " : "", near ? near : "");
+	return -1;
+}
+
+static bool set_export_limit(struct export *e, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !n || n > 1000000) {
+		tool_error("export: --limit %s: accepted: a number of MB from 1 to 1000000", text);
+		return false;
+	}
+	e->limit = n * UINT64_C(1000000);
+	return true;
+}
+
+/* 0: go on; else the status to end with, + 1. */
+static int read_export_options(
+	struct export *e, struct gather_options *g, int *format, int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	int o;
+
+	while ((o = cli_next(&c)) != CLI_END) {
+		bool ok = true;
+
+		switch (o) {
+		case OPT_FORMAT:
+			*format = find_format(c.value);
+			ok = *format >= 0;
+			break;
+		case OPT_STEP:
+			ok = option_steps("export", c.value, &g->step_lo, &g->step_hi);
+			e->asked_steps = true;
+			break;
+		case OPT_RANK:
+			ok = option_ranges("export", &g->ranks, "rank", c.value);
+			e->asked_ranks = true;
+			break;
+		case OPT_OUTPUT:
+			e->output = c.value;
+			break;
+		case OPT_PER_RANK:
+			e->per_rank = true;
+			break;
+		case OPT_LEVEL:
+			ok = c.value[0] >= '0' && c.value[0] <= '2' && !c.value[1];
+			if (!ok)
+				tool_error("export: --level %s: accepted: 0, 1, 2", c.value);
+			e->level = (unsigned)(c.value[0] - '0');
+			break;
+		case OPT_LIMIT:
+			ok = set_export_limit(e, c.value);
+			break;
+		case OPT_ALL:
+			e->all = true;
+			break;
+		case CLI_OPERAND:
+			ok = !e->dir;
+			if (!ok)
+				tool_error("export: %s: only one folder at a time", c.value);
+			e->dir = c.value;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return 1 + STATUS_DONE;
+		default:
+			ok = false;
+		}
+		if (!ok)
+			return 1 + STATUS_USAGE;
+	}
+	if (*format < 0) {
+		tool_error("export: --format is missing; accepted: trace, flight-recorder, dot, "
+			   "insight");
+		return 1 + STATUS_USAGE;
+	}
+	/* A name that is no file's is that of a folder. */
+	if (formats[*format].write == export_trace && e->output && strcmp(e->output, "-") &&
+		fnmatch("*.json", e->output, 0) && fnmatch("*.gz", e->output, 0))
+		e->per_rank = true;
+	if (e->per_rank && e->output && strcmp(e->output, "-") == 0) {
+		tool_error("export: --per-rank writes several files: --output names a folder");
+		return 1 + STATUS_USAGE;
+	}
+	return 0;
+}
+
+static void free_export(struct export *e)
+{
+	for (uint32_t i = 0; i < e->brief.n; i++)
+		free(*(char **)((struct table_key *)table_at(&e->brief, i) + 1));
+	table_free(&e->brief);
+	free(e->want);
+	free(e->overlay);
+	free(e->chosen.dir);
+	report_free(&e->report);
+}
+
+int verb_export(int argc, char **argv)
+{
+	struct export *e = tool_alloc(sizeof(*e));
+	struct gather_options g = {.top = 10, .step_hi = UINT64_MAX, .progress = true};
+	int format = -1, status;
+
+	e->level = 1;
+	e->limit = 200000000;
+	status = read_export_options(e, &g, &format, argc, argv);
+	if (status) {
+		ranges_free(&g.ranks);
+		free(e);
+		return tool_finish(status - 1);
+	}
+	if (!e->dir)
+		e->dir = folders_default();
+	g.path = e->dir;
+	e->step_lo = g.step_lo;
+	e->step_hi = g.step_hi;
+	e->format = formats[format].name;
+	if (formats[format].all_ranks)
+		e->asked_ranks = true;
+	status = report_gather(&e->report, &g);
+	if (!status) {
+		/* A few steps say too little of the clocks. */
+		if (e->asked_steps)
+			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
+				UINT64_MAX);
+		export_choose(e);
+		status = formats[format].write(e);
+		free_export(e);
+		if (gather_stop_signal())
+			gather_end_by_signal();
+	}
+	ranges_free(&g.ranks);
+	free(e);
+	return tool_finish(status);
+}

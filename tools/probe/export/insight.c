@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile of each rank as MindStudio Insight and `msprof-analyze cluster` read it: rank<R>_ascend_pt/ with
+ * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
+ * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/).
+ *
+ * Of a step: what the rank's thread stood in calls is communication that was not overlapped; what asynchronous calls were
+ * in flight beyond that was overlapped; the rest is computing. Of an operation: waiting is the time until its last rank
+ * had come, transit the rest. Which links it took is not known, so a collective has one to the rank itself.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/export/export.h"
+
+#define OPERATIONS_KEPT 4000000u
+
+/* When the last rank came to an operation. */
+struct insight_last {
+	struct table_key key;
+	uint64_t start;
+};
+
+struct insight_op {
+	uint64_t step, start, dur, wait, bytes, comm;
+	int64_t seq;
+	uint32_t op;
+	int from, to; /* of a message: world ranks; -1: a collective */
+};
+
+struct insight_step {
+	uint64_t step, begin, end, blocked, received, flight, flight_end;
+};
+
+struct insight {
+	struct export *e;
+	struct table last;
+	struct insight_op *op;
+	struct insight_step *step;
+	unsigned nop, capop, nstep, capstep;
+};
+
+static bool is_insight_joined(const struct call *c)
+{
+	return c->comm && c->comm_seq != NO_NUMBER &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
+}
+
+static void learn_last(struct insight *x, const struct walk_call *w)
+{
+	struct insight_last *l;
+
+	if (!is_insight_joined(&w->call))
+		return;
+	l = table_get(&x->last, w->call.comm, (uint64_t)w->call.comm_seq);
+	if (l && w->start > l->start)
+		l->start = w->start;
+}
+
+static void note_insight_step(struct insight *x, const struct walk_call *w, uint64_t end)
+{
+	const struct call *c = &w->call;
+	struct insight_step *s = x->nstep ? &x->step[x->nstep - 1] : NULL;
+	uint64_t held = c->bits & CALL_ASYNC ? c->wait : c->dur;
+
+	if (!s || s->step != c->step) {
+		if (s)
+			s->end = w->start;
+		TOOL_GROW(x->step, x->nstep, x->capstep);
+		s = &x->step[x->nstep++];
+		*s = (struct insight_step){.step = c->step, .begin = w->start};
+	}
+	if (end > s->end)
+		s->end = end;
+	if (!c->comm || c->bits & CALL_NESTED)
+		return;
+	s->blocked += held;
+	if (strcmp(intern_name(c->op), "recv") == 0)
+		s->received += held;
+	/* Calls come by their starts: what of this one nobody has counted yet. */
+	if (end > s->flight_end) {
+		s->flight += end - (w->start > s->flight_end ? w->start : s->flight_end);
+		s->flight_end = end;
+	}
+}
+
+static void note_insight_call(struct insight *x, const struct walk_call *w)
+{
+	const struct call *c = &w->call;
+	const struct insight_last *l;
+	struct insight_op *o;
+	uint64_t dur = c->dur;
+
+	if (c->bits & CALL_OPEN && x->e->report.g.until_ns > c->start)
+		dur = x->e->report.g.until_ns - c->start;
+	note_insight_step(x, w, w->start + dur);
+	x->e->calls++;
+	if (!c->comm || c->bits & CALL_NESTED)
+		return;
+	TOOL_GROW(x->op, x->nop, x->capop);
+	o = &x->op[x->nop++];
+	*o = (struct insight_op){.step = c->step,
+		.start = w->start,
+		.dur = dur,
+		.bytes = call_bytes(c),
+		.comm = c->comm,
+		.seq = c->comm_seq,
+		.op = c->op,
+		.from = -1,
+		.to = -1};
+	if (c->bits & CALL_P2P) {
+		bool recv = strcmp(intern_name(c->op), "recv") == 0;
+		int me = x->e->report.g.folders.dir[c->rank].rank;
+		int other = export_world_rank(x->e, c->comm, c->peer);
+
+		o->from = recv ? other : me;
+		o->to = recv ? me : other;
+		return;
+	}
+	l = is_insight_joined(c) ? table_find(&x->last, c->comm, (uint64_t)c->comm_seq) : NULL;
+	if (l && l->start > w->start)
+		o->wait = l->start - w->start < dur ? l->start - w->start : dur;
+}
+
+/* ---- files ---- */
+
+static double in_ms(uint64_t ns)
+{
+	return (double)ns * 1e-6;
+}
+
+static double in_mb(uint64_t bytes)
+{
+	return (double)bytes * 1e-6;
+}
+
+static void put_op_times(
+	struct target *t, const struct export *e, uint64_t start, uint64_t dur, uint64_t wait)
+{
+	target_print(t,
+		"\"Communication Time Info\": {\"Start Timestamp(us)\": %.3f, \"Elapse Time(ms)\": "
+		"%.6f, \"Transit Time(ms)\": %.6f, \"Wait Time(ms)\": %.6f, \"Synchronization "
+		"Time(ms)\": %.6f, \"Idle Time(ms)\": 0.0, \"Wait Time Ratio\": %.4f, "
+		"\"Synchronization Time Ratio\": %.4f}",
+		(double)(int64_t)(start - e->base_ns) * 1e-3, in_ms(dur), in_ms(dur - wait),
+		in_ms(wait), in_ms(wait), dur ? (double)wait / (double)dur : 0,
+		dur ? (double)wait / (double)dur : 0);
+}
+
+static void put_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
+{
+	static const char *const link[] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
+
+	target_text(t, "\"Communication Bandwidth Info\": {");
+	for (unsigned i = 0; i < sizeof(link) / sizeof(*link); i++) {
+		bool ours = i == 1 && bytes;
+
+		target_print(t,
+			"%s\"%s\": {\"Transit Size(MB)\": %.6f, \"Transit Time(ms)\": %.6f, "
+			"\"Bandwidth(GB/s)\": %.6f, \"Large Packet Ratio\": 0.0, \"Size "
+			"Distribution\": {",
+			i ? ", " : "", link[i], ours ? in_mb(bytes) : 0, ours ? in_ms(ns) : 0,
+			ours && ns ? (double)bytes / (double)ns : 0);
+		if (ours)
+			target_print(t, "\"%.6f\": [1, %.6f]", in_mb(bytes), in_ms(ns));
+		target_text(t, "}}");
+	}
+	target_text(t, "}");
+}
+
+static void put_op_name(struct target *t, const struct insight_op *o, const char *suffix)
+{
+	target_print(t, "\"%s%s", intern_name(o->op), suffix);
+	if (o->from >= 0 || o->to >= 0)
+		target_print(t, "_%d_%d", o->from, o->to);
+	if (!*suffix && o->seq != NO_NUMBER)
+		target_print(t, "_%lld_%llu", (long long)o->seq, (unsigned long long)o->start);
+	target_print(t, "@%016llx\": ", (unsigned long long)o->comm);
+}
+
+/* The operations of one step, messages or collectives. */
+static void put_comm_ops(const struct insight *x, struct target *t, uint64_t step, bool messages)
+{
+	uint64_t bytes = 0, dur = 0, wait = 0, start = 0;
+	bool some = false;
+
+	target_print(t, "\"%s\": {", messages ? "p2p" : "collective");
+	for (unsigned i = 0; i < x->nop; i++) {
+		const struct insight_op *o = &x->op[i];
+
+		if (o->step != step || messages != (o->from >= 0 || o->to >= 0))
+			continue;
+		target_text(t, some ? ",\n" : "\n");
+		put_op_name(t, o, "");
+		target_text(t, "{");
+		put_op_times(t, x->e, o->start, o->dur, o->wait);
+		target_text(t, ", ");
+		put_bandwidth(t, o->bytes, o->dur - o->wait);
+		target_text(t, "}");
+		if (!some)
+			start = o->start;
+		some = true;
+		bytes += o->bytes;
+		dur += o->dur;
+		wait += o->wait;
+	}
+	if (some) {
+		target_text(t, ",\n\"Total Op Info\": {");
+		put_op_times(t, x->e, start, dur, wait);
+		target_text(t, ", ");
+		put_bandwidth(t, bytes, dur - wait);
+		target_text(t, "}");
+	}
+	target_text(t, "}");
+}
+
+/* Sums over the operations of one kind and communicator, from the first of them on. */
+static void put_matrix_ops(
+	const struct insight *x, struct target *t, uint64_t step, bool messages, int rank)
+{
+	bool some = false, *done = tool_alloc((x->nop + 1) * sizeof(*done));
+
+	target_print(t, "\"%s\": {", messages ? "p2p" : "collective");
+	for (unsigned i = 0; i < x->nop; i++) {
+		const struct insight_op *o = &x->op[i];
+		uint64_t bytes = 0, ns = 0;
+
+		if (done[i] || o->step != step || messages != (o->from >= 0 || o->to >= 0))
+			continue;
+		for (unsigned k = i; k < x->nop && x->op[k].step == step; k++)
+			if (x->op[k].op == o->op && x->op[k].comm == o->comm &&
+				x->op[k].from == o->from && x->op[k].to == o->to) {
+				done[k] = true;
+				bytes += x->op[k].bytes;
+				ns += x->op[k].dur - x->op[k].wait;
+			}
+		target_text(t, some ? ",\n" : "\n");
+		some = true;
+		put_op_name(t, o, "-total");
+		target_print(t,
+			"{\"%d-%d\": {\"Transport Type\": \"%s\", \"Transit Size(MB)\": %.6f, "
+			"\"Transit Time(ms)\": %.6f, \"Bandwidth(GB/s)\": %.6f, \"op_name\": ",
+			messages ? o->from : rank, messages ? o->to : rank,
+			messages ? "HCCS" : "LOCAL", in_mb(bytes), in_ms(ns),
+			ns ? (double)bytes / (double)ns : 0);
+		target_json(t, intern_name(o->op));
+		target_text(t, "}}");
+	}
+	target_text(t, "}");
+	free(done);
+}
+
+static void put_step_times(const struct insight *x, struct target *t)
+{
+	target_text(t,
+		"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,"
+		"Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing\n");
+	for (unsigned i = 0; i < x->nstep; i++) {
+		const struct insight_step *s = &x->step[i];
+		uint64_t all = s->end > s->begin ? s->end - s->begin : 0;
+		uint64_t blocked = s->blocked < all ? s->blocked : all;
+		uint64_t received = s->received < blocked ? s->received : blocked;
+		uint64_t flight = s->flight < all ? s->flight : all;
+		uint64_t most = flight > blocked ? flight : blocked;
+
+		target_print(t, "%llu,%.3f,%.3f,%.3f,%.3f,0.000,%.3f,%.3f,%.3f,0.000\n",
+			(unsigned long long)s->step, in_ms(all - blocked) * 1e3,
+			in_ms(blocked) * 1e3, in_ms(most - blocked) * 1e3, in_ms(most) * 1e3,
+			in_ms(all) * 1e3, in_ms(received) * 1e3, in_ms(blocked - received) * 1e3);
+	}
+}
+
+static void put_step_files(const struct insight *x, struct target *t, bool matrix, int rank)
+{
+	target_text(t, "{");
+	for (unsigned i = 0; i < x->nstep; i++) {
+		target_print(t, "%s\"step%llu\": {", i ? ",\n" : "\n",
+			(unsigned long long)x->step[i].step);
+		for (int messages = 1; messages >= 0; messages--) {
+			if (matrix)
+				put_matrix_ops(x, t, x->step[i].step, messages, rank);
+			else
+				put_comm_ops(x, t, x->step[i].step, messages);
+			target_text(t, messages ? ",\n" : "}");
+		}
+	}
+	target_text(t, "\n}\n");
+}
+
+static void put_metadata(const struct insight *x, struct target *t, int rank)
+{
+	const struct gather *g = &x->e->report.g;
+	int world = g->folders.world_size < 0 ? (int)g->folders.n : g->folders.world_size;
+	bool some = false;
+
+	target_print(t,
+		"{\n\"distributed_args\": {\"tensor_model_parallel_size\": 1, "
+		"\"pipeline_model_parallel_size\": 1, \"data_parallel_size\": %d, "
+		"\"context_parallel_size\": 1, \"expert_model_parallel_size\": 1, "
+		"\"world_size\": %d},\n\"parallel_group_info\": {",
+		world, world);
+	for (uint32_t i = 0; i < g->comms.table.n; i++) {
+		const struct comm_info *c = table_at(&g->comms.table, i);
+		int64_t at = -1;
+
+		if (!c->member || !comm_has(c, rank))
+			continue;
+		for (unsigned k = 0; k < c->nmember; k++)
+			at = c->member[k] == rank ? (int64_t)k : at;
+		target_print(t, "%s\"%016llx\": {\"group_name\": ", some ? ",\n" : "\n",
+			(unsigned long long)c->key.a);
+		some = true;
+		target_json(t, *intern_name(c->name) ? intern_name(c->name) : intern_name(c->kind));
+		target_print(t, ", \"group_rank\": %lld, \"global_ranks\": [", (long long)at);
+		for (unsigned k = 0; k < c->nmember; k++)
+			target_print(t, "%s%d", k ? ", " : "", c->member[k]);
+		target_text(t, "]}");
+	}
+	target_text(t, "}\n}\n");
+}
+
+enum insight_file { FILE_TIMES, FILE_COMM, FILE_MATRIX, FILE_META, FILE_INFO, INSIGHT_FILES };
+
+static int write_insight_file(struct insight *x, enum insight_file file, const char *dir, int rank)
+{
+	static const char *const name[] = {
+		[FILE_TIMES] = "ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
+		[FILE_COMM] = "ASCEND_PROFILER_OUTPUT/communication.json",
+		[FILE_MATRIX] = "ASCEND_PROFILER_OUTPUT/communication_matrix.json",
+		[FILE_META] = "profiler_metadata.json",
+		[FILE_INFO] = "profiler_info_",
+	};
+	char *path = file == FILE_INFO ? tool_format("%s/%s%d.json", dir, name[file], rank)
+				       : tool_format("%s/%s", dir, name[file]);
+	struct target t;
+	int status = target_open(&t, path);
+
+	free(path);
+	if (status)
+		return status;
+	switch (file) {
+	case FILE_TIMES:
+		put_step_times(x, &t);
+		break;
+	case FILE_COMM:
+	case FILE_MATRIX:
+		put_step_files(x, &t, file == FILE_MATRIX, rank);
+		break;
+	case FILE_META:
+		put_metadata(x, &t, rank);
+		break;
+	default:
+		target_print(&t, "{\"rank_id\": %d, \"libprobe_version\": \"%s\"}\n", rank,
+			PROBE_VERSION);
+	}
+	x->e->written += t.bytes;
+	return target_close(&t, true);
+}
+
+static int write_insight_rank(struct insight *x, unsigned index, const char *top)
+{
+	struct export *e = x->e;
+	int rank = e->report.g.folders.dir[index].rank, status;
+	char *dir = tool_format("%s/rank%d_ascend_pt", top, rank);
+	char *trace = tool_format("%s/ASCEND_PROFILER_OUTPUT/trace_view.json", dir);
+	const struct walk_call *c;
+	struct walk w;
+	uint64_t calls;
+
+	x->nop = x->nstep = 0;
+	export_walk_rank(e, &w, index);
+	while ((c = walk_next(&w)))
+		note_insight_call(x, c);
+	walk_close(&w);
+	calls = e->calls;
+	status = export_rank_trace(e, trace, (int)index);
+	e->calls = calls;
+	for (int i = 0; !status && i < INSIGHT_FILES; i++)
+		status = write_insight_file(x, (enum insight_file)i, dir, rank);
+	free(dir);
+	free(trace);
+	return status;
+}
+
+int export_insight(struct export *e)
+{
+	struct insight x = {.e = e};
+	const struct walk_call *c;
+	struct walk w;
+	char *top;
+	int status = 0;
+
+	if (e->output && strcmp(e->output, "-") == 0) {
+		tool_error(
+			"export: --format insight writes several files: --output names a folder");
+		return STATUS_USAGE;
+	}
+	table_init(&x.last, sizeof(struct insight_last), OPERATIONS_KEPT);
+	export_walk(e, &w);
+	progress_begin(&e->bar, true, w.bytes);
+	while (!gather_stop_signal() && (c = walk_next(&w)))
+		learn_last(&x, c);
+	progress_end(&e->bar);
+	walk_close(&w);
+	top = export_path(e, "insight");
+	for (unsigned i = 0; !status && !gather_stop_signal() && i < e->report.g.folders.n; i++)
+		if (e->want[i] && e->report.g.folders.dir[i].rank >= 0)
+			status = write_insight_rank(&x, i, top);
+	if (!status && !gather_stop_signal()) {
+		char *part = export_part_text(e);
+
+		printf("%s: a profile of each rank: %s; MindStudio Insight and `msprof-analyze "
+		       "cluster "
+		       "-m all -d %s` read it\n",
+			top, part, top);
+		free(part);
+	}
+	table_free(&x.last);
+	free(x.op);
+	free(x.step);
+	free(top);
+	return status;
+}

@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chrome trace, object form. One file of all ranks (for a person: Perfetto's page, chrome://tracing, MindStudio Insight),
+ * with a track per rank and thread, one per communicator, and flows between messages; or one file per rank, as programs
+ * (HTA, torch_tb_profiler) read them: there each collective is also a `kernel` event on the communicator's stream, and is
+ * named as HTA recognises communication (^nccl.*Kernel).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/export/export.h"
+
+#define LANES 128u /* asynchronous calls of a thread side by side */
+#define LANE_TID 10000000u /* thread ids are below */
+#define COMMS_PID 1000000000u
+#define COMM_STREAM 7u
+#define MESSAGES_KEPT 2000000u
+
+/* A thread of a rank: where its asynchronous calls go, which overlap. */
+struct trace_thread {
+	struct table_key key; /* a: folder, b: thread */
+	uint64_t lane_end[LANES];
+	uint32_t lanes;
+};
+
+struct trace_end {
+	uint64_t at, bytes;
+};
+
+struct trace_rank {
+	bool any, named;
+	uint64_t step, step_begin, step_tid, last_end;
+	uint32_t phase;
+	uint64_t phase_begin, phase_end, phase_tid;
+	struct trace_end *end; /* a heap of the calls in flight, the earliest end first */
+	unsigned n, cap;
+	uint64_t in_flight;
+};
+
+/* One side of a message whose other side has not come by. */
+struct trace_message {
+	struct table_key key;
+	bool matched;
+	bool send;
+	uint32_t rank;
+	uint64_t tid, at;
+};
+
+struct trace {
+	struct export *e;
+	struct target t;
+	struct trace_rank *rank;
+	struct table threads, comms, messages, streams;
+	struct meet meet;
+	uint64_t events, flows;
+	int only; /* folder of a file of one rank; -1: all */
+};
+
+/* ---- pieces of events ---- */
+
+static void begin_event(struct trace *x, const char *ph, const char *cat, const char *name)
+{
+	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_print(&x->t, "{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":", ph, cat);
+	target_json(&x->t, name);
+}
+
+static void put_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t at)
+{
+	target_print(&x->t, ",\"pid\":%llu,\"tid\":%llu,\"ts\":", (unsigned long long)pid,
+		(unsigned long long)tid);
+	target_us(&x->t, (int64_t)(at - x->e->base_ns));
+}
+
+static void put_dur(struct trace *x, uint64_t ns)
+{
+	target_text(&x->t, ",\"dur\":");
+	target_us(&x->t, (int64_t)ns);
+}
+
+static void put_track_name(
+	struct trace *x, const char *what, uint64_t pid, uint64_t tid, const char *name)
+{
+	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_print(&x->t,
+		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":", what,
+		(unsigned long long)pid, (unsigned long long)tid);
+	target_json(&x->t, name);
+	target_text(&x->t, "}}");
+}
+
+static void put_sort_index(struct trace *x, uint64_t pid, uint64_t index)
+{
+	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_print(&x->t,
+		"{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%llu,\"tid\":0,\"args\":{"
+		"\"sort_index\":"
+		"%llu}}",
+		(unsigned long long)pid, (unsigned long long)index);
+}
+
+static uint64_t trace_pid(const struct trace *x, uint32_t index)
+{
+	int rank = x->e->report.g.folders.dir[index].rank;
+
+	return rank < 0 ? COMMS_PID / 2 + index : (uint64_t)rank;
+}
+
+static void name_trace_rank(struct trace *x, uint32_t index)
+{
+	const struct rank_dir *d = &x->e->report.g.folders.dir[index];
+	uint64_t pid = trace_pid(x, index);
+	char *text;
+
+	if (x->rank[index].named)
+		return;
+	x->rank[index].named = true;
+	text = tool_format("%s (%s)", d->label, d->meta.owner.host);
+	put_track_name(x, "process_name", pid, 0, text);
+	put_sort_index(x, pid, pid);
+	free(text);
+}
+
+/* ---- tracks ---- */
+
+/* The track of a call: its thread's, or one of those beside it for calls that overlap others. */
+static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+{
+	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
+	bool async = c->bits & CALL_ASYNC;
+	char name[64];
+	unsigned i = 0;
+
+	if (!t)
+		return c->thread;
+	if (!t->lanes) {
+		t->lanes = 1;
+		snprintf(name, sizeof(name), "thread %u", c->thread);
+		put_track_name(x, "thread_name", trace_pid(x, c->rank), c->thread, name);
+	}
+	if (!async)
+		return c->thread;
+	for (i = 1; i < t->lanes; i++)
+		if (t->lane_end[i] <= start)
+			break;
+	if (i == LANES)
+		i = LANES - 1;
+	if (i == t->lanes) {
+		t->lanes++;
+		snprintf(name, sizeof(name), "thread %u: asynchronous %u", c->thread, i);
+		put_track_name(x, "thread_name", trace_pid(x, c->rank),
+			c->thread + (uint64_t)i * LANE_TID, name);
+	}
+	if (end > t->lane_end[i])
+		t->lane_end[i] = end;
+	return c->thread + (uint64_t)i * LANE_TID;
+}
+
+struct trace_comm {
+	struct table_key key;
+	unsigned number, lanes;
+	uint64_t lane_end[LANES];
+};
+
+static unsigned number_comm(struct trace *x, uint64_t comm)
+{
+	struct trace_comm *c = table_get(&x->comms, comm, 0);
+	char label[COMM_LABEL_MAX];
+
+	if (!c)
+		return 0;
+	if (!c->number) {
+		c->number = x->comms.n;
+		if (x->only < 0) {
+			if (c->number == 1) {
+				put_track_name(x, "process_name", COMMS_PID, 0, "communicators");
+				put_sort_index(x, COMMS_PID, COMMS_PID);
+			}
+			put_track_name(x, "thread_name", COMMS_PID, c->number,
+				comm_label(&x->e->report.g.comms, comm, label));
+		}
+	}
+	return c->number;
+}
+
+/* ---- steps, phases, counters ---- */
+
+static void end_trace_phase(struct trace *x, uint32_t index)
+{
+	struct trace_rank *r = &x->rank[index];
+
+	if (r->phase && r->phase_end > r->phase_begin) {
+		begin_event(x, "X", "user_annotation", intern_name(r->phase));
+		put_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
+		put_dur(x, r->phase_end - r->phase_begin);
+		target_text(&x->t, "}");
+	}
+	r->phase = 0;
+}
+
+static void end_trace_step(struct trace *x, uint32_t index, uint64_t end)
+{
+	struct trace_rank *r = &x->rank[index];
+	char name[48];
+
+	end_trace_phase(x, index);
+	if (!r->any)
+		return;
+	snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)r->step);
+	begin_event(x, "X", "user_annotation", name);
+	put_place(x, trace_pid(x, index), r->step_tid, r->step_begin);
+	put_dur(x, end > r->step_begin ? end - r->step_begin : 0);
+	target_print(&x->t, ",\"args\":{\"step\":%llu}}", (unsigned long long)r->step);
+}
+
+static void note_step(struct trace *x, const struct walk_call *w)
+{
+	struct trace_rank *r = &x->rank[w->call.rank];
+
+	if (!r->any || w->call.step != r->step) {
+		end_trace_step(x, w->call.rank, w->start);
+		r->any = true;
+		r->step = w->call.step;
+		r->step_begin = w->start;
+		r->step_tid = w->call.thread;
+	}
+	if (w->phase != r->phase || (r->phase && w->call.thread != r->phase_tid)) {
+		end_trace_phase(x, w->call.rank);
+		r->phase = w->phase;
+		r->phase_begin = w->start;
+		r->phase_tid = w->call.thread;
+	}
+	r->phase_end = w->start + w->call.dur;
+}
+
+static void put_counter(struct trace *x, uint32_t index, uint64_t at)
+{
+	begin_event(x, "C", "memory", "bytes in flight");
+	put_place(x, trace_pid(x, index), 0, at);
+	target_print(
+		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
+}
+
+static void end_flights(struct trace *x, uint32_t index, uint64_t until)
+{
+	struct trace_rank *r = &x->rank[index];
+
+	while (r->n && r->end[0].at <= until) {
+		struct trace_end first = r->end[0], last = r->end[--r->n];
+		unsigned i = 0;
+
+		for (unsigned k; (k = 2 * i + 1) < r->n; i = k) {
+			if (k + 1 < r->n && r->end[k + 1].at < r->end[k].at)
+				k++;
+			if (r->end[k].at >= last.at)
+				break;
+			r->end[i] = r->end[k];
+		}
+		r->end[i] = last;
+		r->in_flight -= first.bytes;
+		if (!r->n || r->end[0].at != first.at)
+			put_counter(x, index, first.at);
+	}
+}
+
+static void begin_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t end, uint64_t bytes)
+{
+	struct trace_rank *r = &x->rank[index];
+	unsigned i;
+
+	end_flights(x, index, at);
+	if (!bytes)
+		return;
+	TOOL_GROW(r->end, r->n, r->cap);
+	for (i = r->n++; i && r->end[(i - 1) / 2].at > end; i = (i - 1) / 2)
+		r->end[i] = r->end[(i - 1) / 2];
+	r->end[i] = (struct trace_end){end, bytes};
+	r->in_flight += bytes;
+	put_counter(x, index, at);
+}
+
+/* ---- messages ---- */
+
+static void put_flow(struct trace *x, const struct trace_message *m, const char *ph, uint64_t id)
+{
+	begin_event(x, ph, "message", "message");
+	target_print(
+		&x->t, ",\"id\":%llu%s", (unsigned long long)id, *ph == 'f' ? ",\"bp\":\"e\"" : "");
+	put_place(x, trace_pid(x, m->rank), m->tid, m->at);
+	target_text(&x->t, "}");
+}
+
+/* from, to: ranks of the communicator. */
+static void note_message(
+	struct trace *x, struct trace_message now, uint64_t comm, const int64_t id[4])
+{
+	struct trace_message *m;
+	uint64_t a = export_mix(comm, (uint64_t)id[0]), b = export_mix(~comm, (uint64_t)id[3]);
+
+	if (!comm || id[0] == NO_NUMBER || id[1] == NO_NUMBER || id[3] == NO_NUMBER || x->only >= 0)
+		return;
+	a = export_mix(export_mix(a, (uint64_t)id[1]), (uint64_t)id[2]);
+	b = export_mix(b, a);
+	m = table_get(&x->messages, a, b);
+	if (!m)
+		return;
+	if (!m->key.a || m->matched || !m->at) {
+		now.key = m->key;
+		now.matched = m->matched;
+		if (!m->matched)
+			*m = now;
+		return;
+	}
+	if (m->send == now.send)
+		return;
+	m->matched = true;
+	x->flows++;
+	put_flow(x, m->send ? m : &now, "s", x->flows);
+	put_flow(x, m->send ? &now : m, "f", x->flows);
+}
+
+static void note_messages(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t end)
+{
+	const struct call *c = &w->call;
+	const char *op = intern_name(c->op);
+	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
+	struct trace_message m = {.rank = c->rank, .tid = tid};
+	/* Inside the slice that it belongs to: of a message that arrives, just before its end. */
+	uint64_t arrives = end > w->start ? end - 1 : end;
+
+	if (c->bits & CALL_OPEN)
+		return;
+	if (send && (w->in_rows || strcmp(op, "send") == 0)) {
+		m.send = true;
+		m.at = w->start;
+		note_message(
+			x, m, c->comm, (int64_t[]){c->comm_rank, c->peer, c->tag, c->comm_seq});
+	}
+	m.send = false;
+	m.at = arrives;
+	if (recv)
+		note_message(
+			x, m, c->comm, (int64_t[]){c->peer, c->comm_rank, c->tag, c->comm_seq});
+	else if (send && w->source != NO_NUMBER)
+		note_message(x, m, c->comm,
+			(int64_t[]){w->source, c->comm_rank, w->source_tag, w->source_seq});
+}
+
+/* ---- calls ---- */
+
+static void put_number_arg(struct trace *x, const char *key, int64_t v)
+{
+	if (v != NO_NUMBER)
+		target_print(&x->t, ",\"%s\":%lld", key, (long long)v);
+}
+
+static void put_text_arg(struct trace *x, const char *key, const char *v)
+{
+	if (!*v)
+		return;
+	target_print(&x->t, ",\"%s\":", key);
+	target_json(&x->t, v);
+}
+
+static void put_stats_arg(struct trace *x, const char *key, const struct walk_stats *s)
+{
+	if (!s->known)
+		return;
+	target_print(&x->t, ",\"%s\":{\"min\":", key);
+	target_double(&x->t, s->min);
+	target_text(&x->t, ",\"max\":");
+	target_double(&x->t, s->max);
+	target_text(&x->t, ",\"mean\":");
+	target_double(&x->t, s->mean);
+	target_text(&x->t, ",\"norm\":");
+	target_double(&x->t, s->norm);
+	target_print(&x->t, ",\"nans\":%llu,\"infs\":%llu}", (unsigned long long)s->nans,
+		(unsigned long long)s->infs);
+}
+
+/* What PyTorch's profiler says of a collective, under its names. */
+static void put_collective_args(struct trace *x, const struct walk_call *w)
+{
+	const struct call *c = &w->call;
+	const struct comm_info *k = comms_find(&x->e->report.g.comms, c->comm);
+	char label[COMM_LABEL_MAX], id[20];
+
+	if (!c->comm)
+		return;
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->comm);
+	put_text_arg(x, "Collective name", intern_name(c->op));
+	target_print(&x->t, ",\"In msg nelems\":%llu,\"Out msg nelems\":%llu",
+		(unsigned long long)w->in_count, (unsigned long long)w->out_count);
+	put_number_arg(x, "Group size", c->size);
+	put_text_arg(x, "Process Group Name", id);
+	put_text_arg(
+		x, "Process Group Description", comm_label(&x->e->report.g.comms, c->comm, label));
+	if (k && k->ranks && *k->ranks) {
+		target_text(&x->t, ",\"Process Group Ranks\":\"");
+		target_text(&x->t, k->ranks);
+		target_text(&x->t, "\"");
+	}
+}
+
+static void put_call_args(struct trace *x, const struct walk_call *w)
+{
+	const struct call *c = &w->call;
+
+	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"step\":%llu",
+		(unsigned long long)c->seq, (unsigned long long)c->step);
+	put_text_arg(x, "op", intern_name(c->op));
+	put_text_arg(x, "lib", intern_name(c->lib));
+	put_collective_args(x, w);
+	put_text_arg(x, "dtype", intern_name(c->dtype));
+	put_text_arg(x, "shape", w->has_shape ? w->shape : "");
+	put_number_arg(x, "comm_seq", c->comm_seq);
+	put_text_arg(x, "redop", intern_name(c->redop));
+	put_number_arg(x, "root", c->root);
+	put_number_arg(x, "peer", c->peer);
+	put_number_arg(x, "tag", c->tag);
+	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(c));
+	if (c->bits & CALL_WAITED) {
+		target_text(&x->t, ",\"wait_us\":");
+		target_us(&x->t, (int64_t)c->wait);
+	}
+	if (c->bits & CALL_OPEN)
+		target_text(&x->t, ",\"open\":true");
+	if (c->bits & CALL_ERROR)
+		target_print(&x->t, ",\"error\":%lld", (long long)c->error);
+	put_text_arg(x, "phase", intern_name(w->phase));
+	if (x->e->level >= 2) {
+		put_stats_arg(x, "in", &w->in);
+		put_stats_arg(x, "out", &w->out);
+	}
+	put_text_arg(x, "called from", export_stack(x->e, c->rank, c->stack));
+	target_text(&x->t, "}}");
+}
+
+/* HTA: what launched it on the thread, and the work on the stream. */
+static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t dur)
+{
+	const struct call *c = &w->call;
+	uint64_t pid = trace_pid(x, c->rank);
+	unsigned stream = COMM_STREAM + number_comm(x, c->comm);
+	struct trace_comm *named = table_get(&x->streams, c->comm, 0);
+	char label[COMM_LABEL_MAX], *name;
+
+	if (named && !named->number) {
+		named->number = 1;
+		put_track_name(x, "thread_name", pid, stream,
+			comm_label(&x->e->report.g.comms, c->comm, label));
+	}
+	begin_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
+	put_place(x, pid, c->thread, w->start);
+	put_dur(x, dur < 1000 ? dur : 1000);
+	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
+		(unsigned long long)c->seq, (unsigned long long)c->seq);
+	name = tool_format("ncclKernel_%s (%s)", intern_name(c->op), intern_name(c->api));
+	begin_event(x, "X", "kernel", name);
+	free(name);
+	put_place(x, pid, stream, w->start);
+	put_dur(x, dur);
+	target_print(&x->t,
+		",\"args\":{\"External "
+		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
+		(unsigned long long)c->seq, (unsigned long long)c->seq, stream,
+		(unsigned long long)pid);
+	put_collective_args(x, w);
+	put_text_arg(x, "dtype", intern_name(c->dtype));
+	target_text(&x->t, "}}");
+}
+
+static void put_trace_call(struct trace *x, const struct walk_call *w)
+{
+	const struct call *c = &w->call;
+	bool open = c->bits & CALL_OPEN;
+	uint64_t until = x->e->report.g.until_ns, dur = c->dur, tid;
+	char *name;
+
+	if (open)
+		dur = until > c->start ? until - c->start : 0;
+	name_trace_rank(x, c->rank);
+	note_step(x, w);
+	tid = choose_track(x, c, w->start, w->start + dur);
+	name = open ? tool_format("%s (open)", intern_name(c->api)) : NULL;
+	begin_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
+	free(name);
+	put_place(x, trace_pid(x, c->rank), tid, w->start);
+	put_dur(x, dur);
+	if (open || c->bits & CALL_ERROR)
+		target_text(&x->t, ",\"cname\":\"terrible\"");
+	put_call_args(x, w);
+	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
+		put_kernel(x, w, dur);
+	if (c->comm)
+		begin_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
+	note_messages(x, w, tid, w->start + dur);
+	if (w->start + dur > x->rank[c->rank].last_end)
+		x->rank[c->rank].last_end = w->start + dur;
+	if (x->only < 0 && c->comm && c->comm_seq != NO_NUMBER &&
+		!(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED)))
+		meet_add(&x->meet, c);
+	x->e->calls++;
+}
+
+/*
+ * The track of an operation: the communicator's, where it begins when the one before has ended (a rank may enter it before
+ * another has left that one); one beside it where both were there at the same time.
+ */
+static uint64_t choose_comm_track(
+	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
+{
+	uint64_t number = number_comm(x, comm);
+	struct trace_comm *c = table_get(&x->comms, comm, 0);
+	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
+	unsigned i = 0;
+
+	if (!c)
+		return number;
+	while (i + 1 < LANES && i < c->lanes && c->lane_end[i] > last)
+		i++;
+	if (i >= c->lanes) {
+		c->lanes = i + 1;
+		snprintf(label, sizeof(label), "%s: %u",
+			comm_label(&x->e->report.g.comms, comm, name), i + 1);
+		if (i)
+			put_track_name(x, "thread_name", COMMS_PID, number + i * LANE_TID, label);
+	}
+	if (*begin < c->lane_end[i])
+		*begin = c->lane_end[i] < end ? c->lane_end[i] : end;
+	if (end > c->lane_end[i])
+		c->lane_end[i] = end;
+	return number + i * LANE_TID;
+}
+
+/* A collective of all its ranks, on the communicator's own track: from the first that came to the last that left. */
+static void put_meeting(void *arg, const struct meeting *m, bool complete)
+{
+	struct trace *x = arg;
+	const struct gather *g = &x->e->report.g;
+	uint64_t begin = UINT64_MAX, last = 0, end = 0, shown, track;
+	uint32_t who = 0;
+	char *name;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+		uint64_t at = a->start + (uint64_t)g->skew[a->rank];
+		uint64_t left = a->dur == UINT64_MAX ? g->until_ns : at + a->dur;
+
+		if (at < begin)
+			begin = at;
+		if (at >= last) {
+			last = at;
+			who = a->rank;
+		}
+		if (left > end)
+			end = left;
+	}
+	if (!m->n)
+		return;
+	shown = begin;
+	track = choose_comm_track(x, m->comm, last, &shown, end);
+	name = tool_format("%s #%lld", intern_name(m->longest.op), (long long)m->seq);
+	begin_event(x, "X", "collective", name);
+	free(name);
+	put_place(x, COMMS_PID, track, shown);
+	put_dur(x, end > shown ? end - shown : 0);
+	if (m->unlike || m->open || !complete)
+		target_text(&x->t, ",\"cname\":\"terrible\"");
+	target_print(&x->t,
+		",\"args\":{\"step\":%llu,\"comm_seq\":%lld,\"ranks\":%u,\"ranks "
+		"expected\":%u,\"last rank\":%d,"
+		"\"last came after us\":",
+		(unsigned long long)m->step, (long long)m->seq, m->n, m->want,
+		g->folders.dir[who].rank);
+	target_us(&x->t, (int64_t)(last - begin));
+	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
+	if (m->unlike)
+		put_text_arg(x, "ranks differ in", meet_unlike_name(m->unlike));
+	if (m->open)
+		target_print(&x->t, ",\"open\":%u", m->open);
+	target_text(&x->t, "}}");
+	if (complete && !m->open && end > last && call_bytes(&m->longest)) {
+		char label[COMM_LABEL_MAX + 16];
+		char comm[COMM_LABEL_MAX];
+
+		snprintf(label, sizeof(label), "GB/s %s", comm_label(&g->comms, m->comm, comm));
+		begin_event(x, "C", "bandwidth", label);
+		put_place(x, COMMS_PID, track, last);
+		target_text(&x->t, ",\"args\":{\"GB/s\":");
+		target_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
+		target_text(&x->t, "}}");
+	}
+}
+
+/* What a living process stands in is in no file yet. */
+static void put_open_calls(struct trace *x)
+{
+	const struct opens *o = &x->e->report.g.opens;
+
+	for (unsigned i = 0; i < o->n; i++) {
+		const struct open_call *c = &o->call[i];
+		struct walk_call w = {.call = c->call,
+			.start = c->call.start + (uint64_t)x->e->report.g.skew[c->call.rank],
+			.source = NO_NUMBER};
+
+		if (c->call.rows || !x->e->want[c->call.rank] ||
+			(x->only >= 0 && (uint32_t)x->only != c->call.rank))
+			continue;
+		if (c->call.step < x->e->step_lo || c->call.step > x->e->step_hi)
+			continue;
+		w.call.bits |= CALL_OPEN;
+		if (c->waiting)
+			w.call.comm = 0;
+		put_trace_call(x, &w);
+	}
+}
+
+static void put_trace_head(struct trace *x)
+{
+	const struct export *e = x->e;
+	const struct folders *f = &e->report.g.folders;
+	uint32_t first = 0;
+
+	while (first + 1 < f->n && !e->want[first])
+		first++;
+	if (x->only >= 0)
+		first = (uint32_t)x->only;
+	/* HTA finds the rank by the text `"rank": ` with a blank. */
+	target_print(&x->t,
+		"{\n\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"\", \"rank\": %d, "
+		"\"world_size\": %d},\n\"baseTimeNanoseconds\": %llu,\n\"displayTimeUnit\": "
+		"\"ms\",\n",
+		f->dir[first].rank < 0 ? 0 : f->dir[first].rank,
+		f->world_size < 0 ? (int)f->n : f->world_size, (unsigned long long)e->base_ns);
+	target_print(&x->t, "\"probe\": {\"version\": \"%s\", \"path\": ", PROBE_VERSION);
+	target_json(&x->t, f->path);
+	target_text(&x->t, ", \"findings\": [");
+	for (unsigned i = 0; i < e->report.nfinding && i < 20; i++) {
+		target_text(&x->t, i ? ", " : "");
+		target_json(&x->t, e->report.finding[i].text);
+	}
+	target_text(&x->t, "]},\n\"traceEvents\": [");
+}
+
+/* path: where to. only: one folder, or -1. Returns 0 or STATUS_USAGE. */
+static int write_trace(struct export *e, const char *path, int only)
+{
+	struct trace x = {.e = e, .only = only};
+	unsigned n = e->report.g.folders.n;
+	const struct walk_call *c;
+	struct walk w;
+	int status = target_open(&x.t, path);
+	bool on = true;
+
+	if (status)
+		return status;
+	x.rank = tool_alloc((n + 1) * sizeof(*x.rank));
+	table_init(&x.threads, sizeof(struct trace_thread), 1u << 20);
+	table_init(&x.comms, sizeof(struct trace_comm), 1u << 20);
+	table_init(&x.streams, sizeof(struct trace_comm), 1u << 20);
+	table_init(&x.messages, sizeof(struct trace_message), MESSAGES_KEPT);
+	if (only < 0) {
+		meet_init(&x.meet, &e->report.g.comms, n, put_meeting, &x);
+		export_walk(e, &w);
+	} else {
+		export_walk_rank(e, &w, (unsigned)only);
+	}
+	progress_begin(&e->bar, true, w.bytes);
+	put_trace_head(&x);
+	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
+		put_trace_call(&x, c);
+		on = i % 256 || export_goes_on(e, &x.t, &w, c->call.step);
+	}
+	if (on) {
+		put_open_calls(&x);
+		on = export_goes_on(e, &x.t, &w, e->step_hi);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (on) {
+			end_flights(&x, i, UINT64_MAX);
+			end_trace_step(&x, i, x.rank[i].last_end);
+		}
+		free(x.rank[i].end);
+	}
+	if (only < 0)
+		meet_end(&x.meet);
+	target_text(&x.t, "\n]\n}\n");
+	progress_end(&e->bar);
+	walk_close(&w);
+	e->written += x.t.bytes;
+	status = target_close(&x.t, on);
+	free(x.rank);
+	table_free(&x.threads);
+	table_free(&x.comms);
+	table_free(&x.streams);
+	table_free(&x.messages);
+	return on ? status : STATUS_USAGE;
+}
+
+int export_rank_trace(struct export *e, const char *path, int index)
+{
+	return write_trace(e, path, index);
+}
+
+static int write_rank_traces(struct export *e)
+{
+	char *dir = export_path(e, "trace");
+	int status = 0;
+
+	for (unsigned i = 0; !status && i < e->report.g.folders.n; i++) {
+		char *path;
+
+		if (!e->want[i])
+			continue;
+		path = tool_format(
+			"%s/rank%d.pt.trace.json.gz", dir, e->report.g.folders.dir[i].rank);
+		status = write_trace(e, path, (int)i);
+		free(path);
+	}
+	if (!status) {
+		char *part = export_part_text(e);
+
+		printf("%s: a file for each rank: %s\n", dir, part);
+		free(part);
+	}
+	free(dir);
+	return status;
+}
+
+int export_trace(struct export *e)
+{
+	char *path;
+	int status;
+
+	if (e->per_rank)
+		return write_rank_traces(e);
+	path = export_path(e, "trace.json.gz");
+	status = write_trace(e, path, -1);
+	if (!status) {
+		char *part = export_part_text(e);
+
+		fprintf(strcmp(path, "-") ? stdout : stderr,
+			"%s: %s; https://ui.perfetto.dev or chrome://tracing shows it\n", path,
+			part);
+		free(part);
+	}
+	free(path);
+	return status;
+}

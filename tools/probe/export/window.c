@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of a run is exported: three steps around the first finding, the ranks it names and their peers. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/export/export.h"
+
+#define STACKS_KEPT 65536u
+
+static void want_rank(struct export *e, int index)
+{
+	if (index < 0 || e->want[index])
+		return;
+	e->want[index] = true;
+	e->nwant++;
+}
+
+/* The named ranks, those of their communicator that are nearest, then the nearest of all. */
+static void choose_export_ranks(struct export *e, const struct focus *f)
+{
+	const struct gather *g = &e->report.g;
+	const struct comm_info *c = comms_find(&g->comms, f->comm);
+	unsigned n = g->folders.n;
+	unsigned most = e->all || e->asked_ranks || n < EXPORT_RANKS_MAX ? n : EXPORT_RANKS_MAX;
+	int at = 0;
+
+	for (unsigned i = 0; i < f->n && e->nwant < most; i++)
+		want_rank(e, gather_index(g, f->rank[i]));
+	for (unsigned i = 0; i < n; i++)
+		if (e->want[i]) {
+			at = (int)i;
+			break;
+		}
+	for (int peers = 1; peers >= 0; peers--)
+		for (int d = 0; d < (int)n && e->nwant < most; d++)
+			for (int side = -1; side <= 1; side += 2) {
+				int i = at + side * d;
+
+				if (i < 0 || i >= (int)n || e->nwant >= most)
+					continue;
+				if (peers && (!c || !comm_has(c, g->folders.dir[i].rank)))
+					continue;
+				want_rank(e, i);
+			}
+}
+
+void export_choose(struct export *e)
+{
+	struct gather *g = &e->report.g;
+	struct focus f = {0};
+	int64_t least = 0;
+
+	for (unsigned i = 0; i < e->report.nfinding && !f.known; i++)
+		report_focus(&e->report, &e->report.finding[i], &f);
+	if (!e->asked_steps) {
+		e->step_lo = 0;
+		e->step_hi = UINT64_MAX;
+		if (!e->all && g->any) {
+			uint64_t last = report_last_step(&e->report);
+			uint64_t at = f.known ? f.step : last ? last - 1 : 0;
+
+			e->step_lo = at ? at - 1 : 0;
+			e->step_hi = at + 1;
+		}
+	}
+	e->want = tool_alloc((g->folders.n + 1) * sizeof(*e->want));
+	choose_export_ranks(e, &f);
+	free(f.rank);
+	e->overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));
+	e->chosen.dir = tool_alloc((g->folders.n + 1) * sizeof(*e->chosen.dir));
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		e->overlay[i] = &g->rank[i].overlay;
+		if (!e->want[i])
+			continue;
+		e->chosen.dir[e->chosen.n++] = g->folders.dir[i];
+		if (g->skew[i] < least)
+			least = g->skew[i];
+	}
+	/* What ranks have in common counts among those that are written. */
+	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
+	e->base_ns = g->first_ns + (uint64_t)least;
+	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
+}
+
+void export_walk(const struct export *e, struct walk *w)
+{
+	walk_open(w, &e->report.g.folders, e->want, e->overlay, e->report.g.skew, e->step_lo,
+		e->step_hi);
+}
+
+void export_walk_rank(const struct export *e, struct walk *w, unsigned index)
+{
+	bool *want = tool_alloc(e->report.g.folders.n * sizeof(*want));
+
+	want[index] = true;
+	walk_open(w, &e->report.g.folders, want, e->overlay, e->report.g.skew, e->step_lo,
+		e->step_hi);
+	free(want);
+}
+
+struct brief {
+	struct table_key key; /* a: folder, b: stack */
+	char *text;
+};
+
+const char *export_stack(struct export *e, uint32_t rank, uint32_t id)
+{
+	struct brief *b = id && e->level ? table_get(&e->brief, rank, id) : NULL;
+
+	if (!b)
+		return "";
+	if (!b->text)
+		b->text =
+			stack_brief(&e->report.stacks, stacks_get(&e->report.stacks, rank, id), 4);
+	return b->text;
+}
+
+int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
+{
+	const struct comm_info *c = comms_find(&e->report.g.comms, comm);
+	int64_t n = 0;
+
+	if (!c || !c->ranks || rank < 0)
+		return -1;
+	for (const char *p = c->ranks; *p;) {
+		char *end;
+		long lo = strtol(p, &end, 10), hi = lo;
+
+		if (end == p || *end == '|')
+			return -1; /* an intercommunicator has two numberings */
+		if (*end == '-')
+			hi = strtol(end + 1, &end, 10);
+		if ((*end && *end != ';') || hi < lo)
+			return -1;
+		if (rank - n <= hi - lo)
+			return (int)(lo + rank - n);
+		n += hi - lo + 1;
+		p = end + (*end != 0);
+	}
+	/* Who lists a communicator without saying its members: they are known by number only. */
+	return c->ranks[0] || !c->member || rank >= c->nmember ? -1 : c->member[rank];
+}
+
+bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step)
+{
+	uint64_t steps = e->step_hi - e->step_lo, to = e->step_lo;
+
+	if (progress_due(&e->bar))
+		progress_show(&e->bar, walk_done(w));
+	if (gather_stop_signal())
+		return false;
+	if (e->all || e->written + t->bytes <= e->limit)
+		return true;
+	progress_end(&e->bar);
+	if (step > e->step_lo && steps) {
+		to = e->step_lo + (step - e->step_lo) * 3 / 4;
+		to = to > e->step_lo ? to - 1 : to;
+	}
+	if (step > e->step_lo)
+		tool_error("export: more than %s by step %llu: nothing was written; `probe export "
+			   "--format %s --step %llu-%llu %s` is short enough, --all writes "
+			   "everything",
+			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			(unsigned long long)e->step_lo, (unsigned long long)to, e->dir);
+	else
+		tool_error(
+			"export: more than %s in step %llu alone: nothing was written; `probe "
+			"export --format %s --step %llu --rank 0-%u %s` is shorter, --all writes "
+			"everything",
+			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			(unsigned long long)step, e->nwant > 16 ? e->nwant / 4 - 1 : 3, e->dir);
+	return false;
+}
+
+char *export_path(const struct export *e, const char *own)
+{
+	return e->output ? tool_strdup(e->output) : tool_format("%s/%s", e->dir, own);
+}
+
+char *export_part_text(const struct export *e)
+{
+	int *rank = tool_alloc((e->nwant + 1) * sizeof(*rank));
+	char *who, *all, steps[64] = "all steps";
+	uint64_t last = report_last_step(&e->report);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < e->report.g.folders.n; i++)
+		if (e->want[i])
+			rank[n++] = e->report.g.folders.dir[i].rank;
+	who = out_ranks(rank, n);
+	if (e->step_hi == e->step_lo)
+		snprintf(steps, sizeof(steps), "step %llu", (unsigned long long)e->step_lo);
+	else if (e->step_hi != UINT64_MAX)
+		snprintf(steps, sizeof(steps), "steps %llu-%llu", (unsigned long long)e->step_lo,
+			(unsigned long long)(e->step_hi < last ? e->step_hi : last));
+	all = tool_format("%s, %s, %s", steps, who, out_plural(e->calls, "call", "calls"));
+	free(who);
+	free(rank);
+	return all;
+}

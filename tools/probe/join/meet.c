@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/join/meet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define BUCKETS 65536u
+#define PLACES_MAX (2u << 20) /* arrivals kept: 144 MiB */
+
+static const char *const unlike_name[] = {
+	[UNLIKE_NOTHING] = "nothing",
+	[UNLIKE_OP] = "operation",
+	[UNLIKE_REDOP] = "reduction",
+	[UNLIKE_ROOT] = "root",
+	[UNLIKE_DTYPE] = "dtype",
+	[UNLIKE_BYTES] = "size",
+};
+
+const char *meet_unlike_name(enum meet_unlike u)
+{
+	return unlike_name[u];
+}
+
+void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_fn *fn, void *arg)
+{
+	*m = (struct meet){.comms = comms, .nrank = nrank, .fn = fn, .arg = arg};
+	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
+}
+
+static struct meeting **bucket_of(const struct meet *m, uint64_t comm, int64_t seq)
+{
+	return &m->bucket[hash_u64(hash_u64(0, comm), (uint64_t)seq) % BUCKETS];
+}
+
+static void end_meeting(struct meet *m, struct meeting *k, bool complete)
+{
+	struct meeting **at = bucket_of(m, k->comm, k->seq);
+
+	while (*at != k)
+		at = &(*at)->chain;
+	*at = k->chain;
+	*(k->older ? &k->older->newer : &m->oldest) = k->newer;
+	*(k->newer ? &k->newer->older : &m->newest) = k->older;
+	m->places -= k->cap;
+	m->fn(m->arg, k, complete);
+	free(k->a);
+	free(k->seen);
+	free(k);
+}
+
+static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
+{
+	struct meeting *k = tool_alloc(sizeof(*k)), **at = bucket_of(m, c->comm, c->comm_seq);
+
+	*k = (struct meeting){.comm = c->comm,
+		.seq = c->comm_seq,
+		.step = c->step,
+		.want = want,
+		.chain = *at,
+		.older = m->newest,
+		.cap = want};
+	k->a = tool_alloc(want * sizeof(*k->a));
+	k->seen = tool_alloc((m->nrank + 63) / 64 * sizeof(*k->seen));
+	*at = k;
+	*(m->newest ? &m->newest->newer : &m->oldest) = k;
+	m->newest = k;
+	m->places += k->cap;
+	return k;
+}
+
+/* Operations in which every rank gives the same amount. */
+static bool same_size(const char *op)
+{
+	static const char *const list[] = {"all_reduce", "reduce", "broadcast", "reduce_scatter",
+		"all_gather", "all_to_all", "scan", "exscan"};
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (strcmp(op, list[i]) == 0)
+			return true;
+	return false;
+}
+
+static struct terms terms_of(const struct call *c)
+{
+	uint64_t in = c->in_bytes, out = c->out_bytes;
+
+	return (struct terms){.rank = c->rank,
+		.api = c->api,
+		.op = c->op,
+		.redop = c->redop,
+		.dtype = c->dtype,
+		.root = c->root,
+		.bytes = in ? in : out,
+		.tensor = c->dtype != 0,
+		.open = c->bits & CALL_OPEN};
+}
+
+static bool is_other_dtype(uint32_t dtype)
+{
+	return strcmp(intern_name(dtype), "other") == 0;
+}
+
+/* How much of it is known. */
+static unsigned count_known(const struct terms *t)
+{
+	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
+	       (t->bytes || !t->open);
+}
+
+/* Only what is known of both. Derived types may differ and still match: they are compared by size only. */
+static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
+{
+	if (a->op != b->op && a->op && b->op)
+		return UNLIKE_OP;
+	if (a->redop != b->redop && a->redop && b->redop)
+		return UNLIKE_REDOP;
+	if (a->root != b->root && a->root != NO_NUMBER && b->root != NO_NUMBER)
+		return UNLIKE_ROOT;
+	if (!a->tensor || !b->tensor || !same_size(intern_name(a->op)))
+		return UNLIKE_NOTHING;
+	if (a->bytes != b->bytes && (a->bytes || !a->open) && (b->bytes || !b->open))
+		return UNLIKE_BYTES;
+	return a->dtype != b->dtype && !is_other_dtype(a->dtype) && !is_other_dtype(b->dtype)
+		       ? UNLIKE_DTYPE
+		       : UNLIKE_NOTHING;
+}
+
+static unsigned wanted_ranks(struct meet *m, const struct call *c)
+{
+	if (c->comm != m->cached_comm || !m->cached_comm) {
+		const struct comm_info *k = comms_find(m->comms, c->comm);
+		uint64_t size = c->size > 0 ? (uint64_t)c->size : 0;
+
+		m->cached_comm = c->comm;
+		m->cached_want = k ? k->present : size < m->nrank ? (unsigned)size : m->nrank;
+	}
+	return m->cached_want;
+}
+
+static void add_sides(struct meeting *k, const struct call *c)
+{
+	k->bad |= c->in.bad || c->out.bad;
+	if (c->in.digest) {
+		k->in_least = k->nin && k->in_least < c->in.least ? k->in_least : c->in.least;
+		k->in_most = k->nin && k->in_most > c->in.most ? k->in_most : c->in.most;
+		k->nin++;
+		k->in_count += c->in.count;
+		k->in_sum += c->in.sum;
+		k->in_abs += sqrt(c->in.squares * (double)c->in.count);
+	}
+	if (c->out.digest) {
+		if (!k->nout++)
+			k->one_out = c->out;
+		k->out_count += c->out.count;
+		k->out_sum += c->out.sum;
+	}
+}
+
+void meet_add(struct meet *m, const struct call *c)
+{
+	unsigned want;
+
+	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED))
+		return;
+	want = wanted_ranks(m, c);
+	if (want < 2)
+		return;
+
+	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
+
+	while (k && (k->comm != c->comm || k->seq != c->comm_seq))
+		k = k->chain;
+	if (!k)
+		k = begin_meeting(m, c, want);
+	if (k->seen[c->rank / 64] >> (c->rank % 64) & 1)
+		return; /* twice the same number on one rank: nothing that could be joined */
+	k->seen[c->rank / 64] |= UINT64_C(1) << (c->rank % 64);
+
+	struct terms t = terms_of(c);
+	bool open = c->bits & CALL_OPEN;
+
+	if (!k->n)
+		k->first = t;
+	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
+		k->other = t;
+	else if (!k->unlike && count_known(&t) > count_known(&k->first))
+		k->first = t; /* the others are compared with the one that says most */
+	if (!k->n || c->dur > k->longest.dur)
+		k->longest = *c;
+	k->open += open;
+	k->async |= (c->bits & CALL_ASYNC) != 0;
+	k->a[k->n++] = (struct arrival){.rank = c->rank,
+		.nth = c->nth,
+		.start = c->start,
+		.dur = open ? UINT64_MAX : c->dur,
+		.site = c->site,
+		.in = c->in.blind ? 0 : c->in.digest,
+		.out = c->out.blind ? 0 : c->out.digest,
+		.in_sum = c->in.sum,
+		.out_sum = c->out.sum,
+		.telling = c->in.telling && !(c->bits & CALL_LATE)};
+	add_sides(k, c);
+	if (k->n == k->want)
+		end_meeting(m, k, true);
+	while (m->places > PLACES_MAX && m->oldest) {
+		m->given_up++;
+		end_meeting(m, m->oldest, false);
+	}
+}
+
+void meet_end(struct meet *m)
+{
+	while (m->oldest)
+		end_meeting(m, m->oldest, false);
+	free(m->bucket);
+	m->bucket = NULL;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Joining the ranks: the calls with the same communicator and comm_seq are one collective operation. Ranks are read
+ * side by side, so only the operations that some rank has reached and another has not are kept; when even these are too
+ * many (a rank that stopped early) the oldest are given up as incomplete.
+ */
+#ifndef PROBE_TOOLS_PROBE_JOIN_MEET_H
+#define PROBE_TOOLS_PROBE_JOIN_MEET_H
+
+#include "tools/probe/read/calls.h"
+#include "tools/probe/read/comms.h"
+
+struct arrival {
+	uint32_t rank; /* index of the folder */
+	uint32_t nth; /* of its site in the step */
+	uint64_t start, dur; /* dur: UINT64_MAX while open */
+	uint64_t site;
+	uint64_t in, out; /* digests of what went in and came out; 0: not known */
+	double in_sum, out_sum; /* of the elements */
+	bool telling; /* equal digests of what went in are no chance */
+};
+
+/* What the call said, for comparing the ranks with each other. 0 or NO_NUMBER: not known, an open call has not all. */
+struct terms {
+	uint32_t rank, api, op, redop, dtype;
+	int64_t root;
+	uint64_t bytes;
+	bool tensor; /* bytes and dtype mean something */
+	bool open; /* bytes of 0 may only not be known yet */
+};
+
+enum meet_unlike {
+	UNLIKE_NOTHING,
+	UNLIKE_OP,
+	UNLIKE_REDOP,
+	UNLIKE_ROOT,
+	UNLIKE_DTYPE,
+	UNLIKE_BYTES
+};
+
+struct meeting {
+	uint64_t comm, step;
+	int64_t seq;
+	unsigned n, want, open;
+	bool async;
+	enum meet_unlike unlike;
+	struct terms first, other; /* other: the first one that differs */
+	struct call longest; /* the call that took longest */
+	/* Of all ranks together; nin, nout: how many of them were measured. */
+	unsigned nin, nout;
+	bool bad; /* NaN or Inf among them */
+	uint64_t in_count, out_count;
+	double in_sum, in_abs, out_sum; /* in_abs: no less than the sum of absolute values */
+	struct side one_out; /* of the first rank that has one */
+	double in_least, in_most;
+	struct arrival *a; /* n of them, in no order */
+	/* inside */
+	struct meeting *older, *newer, *chain;
+	uint64_t *seen; /* bit per folder */
+	unsigned cap;
+};
+
+typedef void meet_fn(void *arg, const struct meeting *m, bool complete);
+
+struct meet {
+	const struct comms *comms;
+	unsigned nrank;
+	meet_fn *fn;
+	void *arg;
+	struct meeting **bucket, *oldest, *newest;
+	uint64_t places; /* arrivals that there is room for in all meetings now kept */
+	uint64_t given_up; /* meetings dropped for lack of room */
+	uint64_t cached_comm; /* of the latest call */
+	unsigned cached_want;
+};
+
+/* fn is called once for each meeting that at least two ranks were to have. */
+void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_fn *fn, void *arg);
+void meet_add(struct meet *m, const struct call *c);
+/* All that is left is incomplete; frees everything. */
+void meet_end(struct meet *m);
+
+/* "operation", "root" ... */
+const char *meet_unlike_name(enum meet_unlike u);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/join/walk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define AHEAD_ALL 131072u /* calls read ahead, of all ranks together */
+#define AHEAD_MAX 4096u
+#define AHEAD_MIN 16u
+#define BUFFER_ALL (64u << 20)
+#define BUFFER_MOST (1u << 18)
+#define BUFFER_LEAST (1u << 14)
+#define FILES_OPEN_MOST 256
+
+struct walk_reader {
+	struct calls calls;
+	struct walk_call *ahead; /* a heap, the earliest first */
+	unsigned n, cap;
+	struct walk_call row; /* what the rows of the call that is being read say */
+	int64_t skew;
+};
+
+static double number_or_nan(const struct csv_text *t)
+{
+	double v;
+
+	return csv_double(t, &v) ? v : NAN;
+}
+
+static void take_stats(struct walk_stats *s, const struct calls *c)
+{
+	s->min = number_or_nan(calls_column(c, COL_min));
+	s->max = number_or_nan(calls_column(c, COL_max));
+	s->mean = number_or_nan(calls_column(c, COL_mean));
+	s->norm = number_or_nan(calls_column(c, COL_norm));
+	if (!csv_u64(calls_column(c, COL_nans), &s->nans))
+		s->nans = 0;
+	if (!csv_u64(calls_column(c, COL_infs), &s->infs))
+		s->infs = 0;
+	s->known = calls_column(c, COL_norm)->n || calls_column(c, COL_min)->n;
+}
+
+static void take_row(void *arg, struct calls *s, const struct call *c)
+{
+	struct walk_reader *r = arg;
+	struct walk_call *w = &r->row;
+	const struct csv_text *io = calls_column(s, COL_io), *t;
+	uint64_t count = 0;
+	uint32_t dtype;
+
+	if (c->rows == 1) {
+		*w = (struct walk_call){
+			.source = NO_NUMBER, .source_seq = NO_NUMBER, .source_tag = NO_NUMBER};
+		t = calls_column(s, COL_phase);
+		w->phase = intern_text(t->s, t->n);
+		t = calls_column(s, COL_shape);
+		if (t->n && t->n < sizeof(w->shape)) {
+			memcpy(w->shape, t->s, t->n);
+			w->has_shape = true;
+		}
+	}
+	if (!io->n)
+		return;
+	csv_u64(calls_column(s, COL_count), &count);
+	t = calls_column(s, COL_dtype);
+	dtype = intern_text(t->s, t->n);
+	if (io->s[0] == 'i') {
+		if (!w->in_rows++) {
+			w->in_dtype = dtype;
+			take_stats(&w->in, s);
+		}
+		w->in_count += count;
+		return;
+	}
+	if (!w->out_rows++) {
+		int64_t v;
+
+		w->out_dtype = dtype;
+		take_stats(&w->out, s);
+		/* Its `in` row has the destination; there is none where it goes nowhere. */
+		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
+			if (csv_i64(calls_column(s, COL_peer), &v))
+				w->source = v;
+			if (csv_i64(calls_column(s, COL_comm_seq), &v))
+				w->source_seq = v;
+			if (csv_i64(calls_column(s, COL_tag), &v))
+				w->source_tag = v;
+		}
+	}
+	w->out_count += count;
+}
+
+/* ---- what is read ahead of one rank ---- */
+
+static void push_ahead(struct walk_reader *r, const struct walk_call *c)
+{
+	unsigned i = r->n++;
+
+	if (r->n > r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 16;
+		r->ahead = tool_realloc(r->ahead, r->cap * sizeof(*r->ahead));
+	}
+	for (; i && r->ahead[(i - 1) / 2].start > c->start; i = (i - 1) / 2)
+		r->ahead[i] = r->ahead[(i - 1) / 2];
+	r->ahead[i] = *c;
+}
+
+static void pop_ahead(struct walk_reader *r)
+{
+	const struct walk_call last = r->ahead[--r->n];
+	unsigned i = 0;
+
+	for (;;) {
+		unsigned k = 2 * i + 1;
+
+		if (k + 1 < r->n && r->ahead[k + 1].start < r->ahead[k].start)
+			k++;
+		if (k >= r->n || r->ahead[k].start >= last.start)
+			break;
+		r->ahead[i] = r->ahead[k];
+		i = k;
+	}
+	if (r->n)
+		r->ahead[i] = last;
+}
+
+static void read_ahead(struct walk_reader *r, unsigned ahead)
+{
+	struct call c;
+
+	while (r->n < ahead && calls_next(&r->calls, &c)) {
+		r->row.call = c;
+		r->row.start = c.start + (uint64_t)r->skew;
+		push_ahead(r, &r->row);
+	}
+}
+
+/* ---- all ranks ---- */
+
+static void sift_walk(struct walk *w, unsigned i)
+{
+	for (;;) {
+		unsigned least = i;
+
+		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
+			if (k < w->nheap &&
+				w->heap[k]->ahead[0].start < w->heap[least]->ahead[0].start)
+				least = k;
+		if (least == i)
+			return;
+
+		struct walk_reader *t = w->heap[i];
+
+		w->heap[i] = w->heap[least];
+		w->heap[least] = t;
+		i = least;
+	}
+}
+
+void walk_open(struct walk *w, const struct folders *f, const bool *want,
+	const struct overlay *const *overlay, const int64_t *skew, uint64_t step_lo,
+	uint64_t step_hi)
+{
+	unsigned n = 0;
+	size_t buffer;
+
+	*w = (struct walk){0};
+	for (unsigned i = 0; i < f->n; i++)
+		n += !want || want[i];
+	buffer = BUFFER_ALL / (n ? n : 1);
+	buffer = buffer > BUFFER_MOST ? BUFFER_MOST : buffer < BUFFER_LEAST ? BUFFER_LEAST : buffer;
+	w->ahead = AHEAD_ALL / (n ? n : 1);
+	w->ahead = w->ahead > AHEAD_MAX ? AHEAD_MAX : w->ahead < AHEAD_MIN ? AHEAD_MIN : w->ahead;
+	w->reader = tool_alloc((n + 1) * sizeof(*w->reader));
+	w->heap = tool_alloc((n + 1) * sizeof(struct walk_reader *));
+	for (unsigned i = 0; i < f->n; i++) {
+		struct walk_reader *r = &w->reader[w->nreader];
+
+		if (want && !want[i])
+			continue;
+		w->nreader++;
+		calls_open(&r->calls, &f->dir[i], i, overlay ? overlay[i] : NULL);
+		r->calls.step_lo = step_lo;
+		r->calls.step_hi = step_hi;
+		r->calls.keep_open = n <= FILES_OPEN_MOST;
+		r->calls.buffer = buffer;
+		r->calls.row = take_row;
+		r->calls.row_arg = r;
+		r->skew = skew ? skew[i] : 0;
+		w->bytes += calls_bytes(&r->calls);
+		read_ahead(r, w->ahead);
+		if (r->n)
+			w->heap[w->nheap++] = r;
+	}
+	for (unsigned i = w->nheap; i-- > 0;)
+		sift_walk(w, i);
+}
+
+void walk_close(struct walk *w)
+{
+	for (unsigned i = 0; i < w->nreader; i++) {
+		calls_close(&w->reader[i].calls);
+		free(w->reader[i].ahead);
+	}
+	free(w->reader);
+	free(w->heap);
+	*w = (struct walk){0};
+}
+
+const struct walk_call *walk_next(struct walk *w)
+{
+	struct walk_reader *r;
+
+	if (!w->nheap)
+		return NULL;
+	r = w->heap[0];
+	w->now = r->ahead[0];
+	pop_ahead(r);
+	read_ahead(r, w->ahead);
+	if (!r->n)
+		w->heap[0] = w->heap[--w->nheap];
+	sift_walk(w, 0);
+	return &w->now;
+}
+
+uint64_t walk_done(const struct walk *w)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < w->nreader; i++)
+		sum += calls_done(&w->reader[i].calls);
+	return sum;
+}

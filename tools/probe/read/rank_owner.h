@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who owns a folder's journal now. */
+#ifndef PROBE_TOOLS_PROBE_READ_RANK_OWNER_H
+#define PROBE_TOOLS_PROBE_READ_RANK_OWNER_H
+
+#include "sink/owner.h"
+
+/*
+ * The state of the owner of a folder's journal. path: where the journal is now; it may have been moved since its process
+ * noted its place. mine: how often the caller has mapped it.
+ */
+enum owner_life recover_owner_life(
+	const struct journal_owner *o, const char *noted, const char *path, uint32_t mine);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rank's meta.json as the commands use it. Keys that are missing leave their member at 0, "" or -1: other versions
+ * write fewer or more.
+ */
+#ifndef PROBE_TOOLS_PROBE_READ_READ_META_H
+#define PROBE_TOOLS_PROBE_READ_READ_META_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal/layout.h"
+
+#define META_LIST_MAX 32
+
+struct meta_count {
+	char *name;
+	uint64_t n;
+};
+
+struct meta_text {
+	char *name, *text;
+};
+
+struct meta {
+	char *state; /* "running", "finished", "recovered" */
+	bool has_owner;
+	struct journal_owner owner;
+	char *journal_path;
+	bool crash_safe;
+	uint64_t outside, damaged;
+	char *run;
+	int rank, world_size; /* -1: not known */
+	bool rank_guessed;
+	char *version;
+	uint64_t clock_first_ns,
+		clock_last_ns; /* Unix epoch: first look at the clock, latest drain */
+	uint64_t first_record_ns, last_record_ns; /* 0: none */
+	uint64_t step_now;
+	int64_t step_last; /* -1: no row yet */
+	uint64_t
+		steps_before; /* that the optimizer had done before the first one here; 0: none, or not known */
+	uint64_t cfg_start_iteration;
+	char *step_source;
+	uint64_t block_steps; /* in a calls file */
+	uint64_t seen, recorded, rows, lost_rows, removed_blocks;
+	unsigned ndropped, nskipped, nmissing, nlibraries, ninvisible;
+	struct meta_count dropped[META_LIST_MAX], skipped[META_LIST_MAX];
+	struct meta_text missing[META_LIST_MAX]; /* kind of loss, its text */
+	struct meta_text libraries[META_LIST_MAX]; /* name, version */
+	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
+	double own_calls_s, own_writer_s;
+	char *program; /* the command line, quoted where needed */
+	char *cfg_step, *cfg_rank,
+		*cfg_step_marker; /* as in the effective configuration; "" = not set */
+	bool cfg_stack, cfg_statistics;
+};
+
+/* Reads the file. NULL: fine, else what is wrong with it, malloc'd; *m is then empty but may be freed. */
+char *meta_read(struct meta *m, const char *path);
+/* The same from memory. */
+char *meta_read_text(struct meta *m, const char *text, size_t n);
+void meta_free(struct meta *m);
+
+/* Has anything ended a step? */
+bool meta_has_steps(const struct meta *m);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/recover/clean.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "tools/lib/tool.h"
+
+#define META_LEAD 16384
+#define MOVED_MAX 1000 /* a later run moves a folder to <folder>.<n> */
+
+const char *const clean_name[] = {
+	[CLEAN_LIVES] = "alive",
+	[CLEAN_WAITS] = "waits",
+	[CLEAN_ORPHAN] = "orphan",
+	[CLEAN_RECOVERED] = "recovered",
+	[CLEAN_REMOVED] = "removed",
+	[CLEAN_FAILED] = "failed",
+};
+
+/* True if the folder is that process' and waits for `recover`. */
+static bool waits_for(const char *folder, const struct journal_owner *o)
+{
+	char *path = tool_format("%s/meta.json", folder), meta[META_LEAD], state[16];
+	ssize_t n = io_read_file(AT_FDCWD, path, meta, sizeof(meta) - 1);
+	struct journal_owner owner;
+
+	free(path);
+	if (n < 0)
+		return false;
+	meta[n] = 0;
+	meta_string(meta, "state", state, sizeof(state));
+	return strcmp(state, "running") == 0 && owner_parse(meta, &owner) == 0 &&
+	       owner_same(&owner, o);
+}
+
+/* The folder that the journal belongs to, malloc'd; "" if there is none. */
+static char *folder_of(const struct outside *o)
+{
+	if (o->folder[0] != '/')
+		return tool_strdup("");
+	if (waits_for(o->folder, &o->owner))
+		return tool_strdup(o->folder);
+	for (int i = 1; i < MOVED_MAX; i++) {
+		char *path = tool_format("%s.%d", o->folder, i);
+
+		if (access(path, F_OK) < 0) {
+			free(path);
+			break;
+		}
+		if (waits_for(path, &o->owner))
+			return path;
+		free(path);
+	}
+	return tool_strdup("");
+}
+
+static void recover_there(struct clean_one *c)
+{
+	int fd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0) {
+		c->result = CLEAN_FAILED;
+		snprintf(c->why, sizeof(c->why), "%.200s: %s", c->folder, strerror(errno));
+		return;
+	}
+	recover_folder(fd, false, &c->info);
+	close(fd);
+	c->result = CLEAN_RECOVERED;
+	if (c->info.result == RECOVER_DONE)
+		return;
+	c->result = c->info.result == RECOVER_LIVES ? CLEAN_LIVES : CLEAN_FAILED;
+	snprintf(c->why, sizeof(c->why), "%s", c->info.why);
+}
+
+static void remove_it(const struct outside *o, struct clean_one *c)
+{
+	int err = outside_remove(o->path);
+
+	c->result = CLEAN_REMOVED;
+	if (err) {
+		c->result = err == -EBUSY ? CLEAN_LIVES : CLEAN_FAILED;
+		snprintf(c->why, sizeof(c->why), "%s", strerror(-err));
+	}
+}
+
+/* Of one without an owner: nobody has it mapped, or locked. */
+static bool blank_is_free(const struct outside *o)
+{
+	/* A file's lock is looked at when it is removed. */
+	return o->path[0] == '/' || outside_sign(o->path, &o->owner, 0) == OWNER_DEAD;
+}
+
+void clean_one(const struct outside *o, bool remove, struct clean_one *out)
+{
+	bool dead = o->blank ? blank_is_free(o)
+			     : recover_owner_life(&o->owner, o->path, o->path, 0) == OWNER_DEAD;
+
+	*out = (struct clean_one){.result = CLEAN_LIVES};
+	out->folder = o->blank ? tool_strdup("") : folder_of(o);
+	if (!dead)
+		return;
+	out->result = out->folder[0] ? CLEAN_WAITS : CLEAN_ORPHAN;
+	if (!remove)
+		return;
+	if (out->folder[0])
+		recover_there(out);
+	else
+		remove_it(o, out);
+}

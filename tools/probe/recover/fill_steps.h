@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The column `step` of a rank whose steps nothing marked, from the period of its calls (tools/lib/period.h): a step ends
+ * with the last call of a round, as it would have at a marker there.
+ */
+#ifndef PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
+#define PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
+
+#include <stdint.h>
+
+enum fill_result {
+	FILL_DONE,
+	FILL_MARKED, /* there are steps: nothing is to be done */
+	FILL_NO_PERIOD,
+	FILL_FAILED, /* reason in `why`; the files are as before, or the next call goes on with it */
+};
+
+struct fill_info {
+	enum fill_result result;
+	uint64_t steps, rows;
+	uint32_t calls; /* in a round */
+	double confidence; /* 0..1 */
+	char why[256]; /* of FILL_MARKED: what marked them */
+};
+
+extern const char *const fill_name[]; /* of enum fill_result, for JSON */
+
+/*
+ * path: the rank's folder, which no process writes and whose journal has been recovered. New files are written beside the
+ * old ones and take their place when all of them are complete; interrupted at any moment it can be run again.
+ */
+void fill_steps(const char *path, struct fill_info *out);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/diagnose.h"
+
+void diagnose_init(struct diagnose *d, unsigned nrank, const int64_t *skew)
+{
+	sites_init(&d->sites, nrank);
+	history_init(&d->history, skew);
+	results_init(&d->results, skew);
+	messages_init(&d->messages, skew);
+	pace_init(&d->pace, nrank);
+}
+
+void diagnose_free(struct diagnose *d)
+{
+	sites_free(&d->sites);
+	history_free(&d->history);
+	results_free(&d->results);
+	messages_free(&d->messages);
+	pace_free(&d->pace);
+}
+
+void diagnose_steps(struct diagnose *d)
+{
+	d->sites.steps = d->pace.steps = true;
+}
+
+void diagnose_call(struct diagnose *d, struct call *c)
+{
+	find_site(&d->sites, c);
+	note_values(&d->history, c);
+	note_pace(&d->pace, c);
+	if (c->bits & CALL_P2P)
+		match_message(&d->messages, c);
+}
+
+void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete)
+{
+	judge_results(&d->results, m, complete);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of the diagnosis keep while all calls go by: gather.c gives it each call and each meeting. */
+#ifndef PROBE_TOOLS_DIAGNOSE_H
+#define PROBE_TOOLS_DIAGNOSE_H
+
+#include "tools/probe/report/history.h"
+#include "tools/probe/report/messages.h"
+#include "tools/probe/report/pace.h"
+#include "tools/probe/report/results.h"
+#include "tools/probe/report/sites.h"
+
+struct diagnose {
+	struct sites sites;
+	struct history history;
+	struct results results;
+	struct messages messages;
+	struct pace pace;
+};
+
+void diagnose_init(struct diagnose *d, unsigned nrank, const int64_t *skew);
+void diagnose_free(struct diagnose *d);
+/* Something marks the steps: places are told by their number in the step, and steps are compared. */
+void diagnose_steps(struct diagnose *d);
+/* Fills in the call's site too: before it is joined with those of other ranks. */
+void diagnose_call(struct diagnose *d, struct call *c);
+void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that are wrong without being NaN: what history.c, results.c and messages.c have kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/report.h"
+
+/* "12.5", and no more digits than help. */
+static const char *short_number(double v)
+{
+	static char text[8][32];
+	static unsigned at;
+
+	snprintf(text[at = (at + 1) % 8], sizeof(text[0]), "%.6g", v);
+	return text[at];
+}
+
+static char *next_command(const struct report *r, const struct call *c)
+{
+	uint64_t from = c->step ? c->step - 1 : 0;
+	int rank = r->g.folders.dir[c->rank].rank;
+
+	if (rank < 0)
+		return tool_format("probe report --stacks --step %llu-%llu %s",
+			(unsigned long long)from, (unsigned long long)c->step, r->g.folders.path);
+	return tool_format("probe report --stacks --rank %d --step %llu-%llu %s", rank,
+		(unsigned long long)from, (unsigned long long)c->step, r->g.folders.path);
+}
+
+static char *index_ranks(const struct report *r, const uint32_t *list, unsigned n)
+{
+	int rank[NAMED_MAX];
+
+	if (n > NAMED_MAX)
+		return tool_format("%u ranks", n);
+	for (unsigned i = 0; i < n; i++)
+		rank[i] = r->g.folders.dir[list[i]].rank;
+	return out_ranks(rank, n);
+}
+
+static void complete_strange(
+	struct report *r, struct finding *f, const struct strange *s, double sure)
+{
+	f->confidence = sure;
+	name_culprit(r, f, s->call.rank);
+	name_call(f, &s->call);
+	f->event = s->event;
+	f->next = next_command(r, &s->call);
+}
+
+static void find_spike(struct report *r)
+{
+	const struct strange *s = &r->g.diagnose.history.spike;
+	struct finding *f;
+	char *what, *at;
+
+	if (!s->any)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_SPIKE,
+		tool_format("first in step %llu, %s: a value of %s in the input of %s; in the %s "
+			    "before "
+			    "none at this place was above %s%s%s%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank),
+			short_number(s->now), what, out_plural(s->seen, "step", "steps"),
+			short_number(s->before), at,
+			s->more ? "; later calls with such values: " : "",
+			s->more ? out_count(s->more) : ""));
+	complete_strange(r, f, s, 0.95);
+	f->evidence = tool_format("largest absolute value %s, so far at most %s",
+		short_number(s->now), short_number(s->before));
+	free(what);
+	free(at);
+}
+
+static void find_stale(struct report *r)
+{
+	const struct strange *s = first_stale(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_STALE,
+		tool_format("step %llu, %s: the input of %s has the same minimum, maximum, mean "
+			    "and norm "
+			    "as in the step before; it has been new in each of %s so far, on all "
+			    "ranks: "
+			    "the buffer was not filled%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			out_plural(s->seen, "step", "steps"), at));
+	complete_strange(r, f, s, 0.9);
+	f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
+		short_number(s->call.in.least), short_number(s->call.in.most),
+		short_number(s->call.in.sum / (double)s->call.in.count));
+	free(what);
+	free(at);
+}
+
+static void find_zeros(struct report *r)
+{
+	const struct strange *s = first_zero(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_ZERO,
+		tool_format("from step %llu on, %s: the input of %s is nothing but zeros; in the "
+			    "%s before "
+			    "it never was, nor on other ranks%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			out_plural(s->seen, "step", "steps"), at));
+	complete_strange(r, f, s, 0.9);
+	f->evidence = tool_strdup("norm 0 in three steps one after the other");
+	free(what);
+	free(at);
+}
+
+/* The finding of a meeting; text: taken over. */
+static struct finding *add_odd(struct report *r, enum finding_kind kind,
+	const struct odd_meeting *o, double sure, char *text)
+{
+	struct finding *f = add_finding(r, kind, text);
+
+	f->confidence = o->unsure ? sure / 2 : sure;
+	for (unsigned i = 0; i < o->nrank && i < NAMED_MAX; i++)
+		name_culprit(r, f, o->rank[i]);
+	for (unsigned i = 0; i < o->nother && i < NAMED_MAX; i++)
+		name_concerned(r, f, o->other[i]);
+	name_call(f, &o->call);
+	f->event = o->event;
+	f->next = next_command(r, &o->call);
+	return f;
+}
+
+static const char *unsure_text(const struct odd_meeting *o)
+{
+	return o->unsure ? " (which of them is right cannot be told)" : "";
+}
+
+static void find_corruption(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.corruption;
+	const struct messages *m = &r->g.diagnose.messages;
+	char *what, *at, *who, *rest;
+
+	if (o->any) {
+		what = report_call(r, &o->call);
+		at = called_from_text(r, &o->call);
+		who = index_ranks(r, o->rank, o->nrank);
+		rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
+		add_odd(r, FINDING_CORRUPTION, o, 0.97,
+			tool_format("step %llu: the results of %s differ: %s got another one than "
+				    "%s%s; "
+				    "those of the %s before were equal on all ranks%s",
+				(unsigned long long)o->call.step, what, who, rest, unsure_text(o),
+				out_plural(o->agreed, "operation", "operations"), at))
+			->evidence =
+			tool_strdup("minimum, maximum, mean and norm of the `out` rows with this "
+				    "comm and comm_seq");
+		free(what);
+		free(at);
+		free(who);
+		free(rest);
+	}
+	if (m->any_damaged) {
+		struct finding *f;
+
+		what = report_call(r, &m->damaged);
+		at = called_from_text(r, &m->damaged);
+		f = add_finding(r, FINDING_CORRUPTION,
+			tool_format("step %llu, %s: the message of %s arrived with values from %s "
+				    "to %s, "
+				    "and was sent by %s with %s to %s%s",
+				(unsigned long long)m->damaged.step,
+				report_rank(r, m->damaged.rank), what,
+				short_number(m->damaged.out.least),
+				short_number(m->damaged.out.most),
+				report_rank(r, m->damaged_by.rank),
+				short_number(m->damaged_by.in.least),
+				short_number(m->damaged_by.in.most), at));
+		f->confidence = 0.9;
+		name_culprit(r, f, m->damaged.rank);
+		name_concerned(r, f, m->damaged_by.rank);
+		name_call(f, &m->damaged);
+		f->next = next_command(r, &m->damaged);
+		free(what);
+		free(at);
+	}
+}
+
+static void find_not_sum(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.not_sum;
+	char *what, *at, *who;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	who = o->unsure
+		      ? tool_strdup("whose is missing cannot be told")
+		      : tool_format("the difference is what %s put in", report_rank(r, o->rank[0]));
+	add_odd(r, FINDING_NOT_SUM, o, 0.95,
+		tool_format("step %llu: the result of %s is not what its inputs make: the elements "
+			    "add up to "
+			    "%s, those of the inputs to %s; %s. In the %s before it was right%s",
+			(unsigned long long)o->call.step, what, short_number(o->have),
+			short_number(o->want), who,
+			out_plural(o->agreed, "operation", "operations"), at))
+		->evidence = tool_format("sum %s instead of %s; rounding explains at most %s",
+		short_number(o->have), short_number(o->want), short_number(o->bound));
+	free(what);
+	free(at);
+	free(who);
+}
+
+static void find_diverged(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
+	char *what, *at, *who, *rest;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	who = index_ranks(r, o->rank, o->nrank);
+	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
+	add_odd(r, FINDING_DIVERGED, o, 0.95,
+		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
+			    "same in all "
+			    "steps before (%s)%s%s",
+			(unsigned long long)o->call.step, who, what, rest,
+			out_plural(o->agreed, "different value", "different values"),
+			unsure_text(o), at))
+		->evidence =
+		tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
+			    "comm_seq, and of those of earlier steps");
+	free(what);
+	free(at);
+	free(who);
+	free(rest);
+}
+
+void find_odd_values(struct report *r)
+{
+	find_spike(r);
+	find_stale(r);
+	find_zeros(r);
+	find_corruption(r);
+	find_not_sum(r);
+	find_diverged(r);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who computes longer, by itself and not because it waits; links that are slower than others. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/report.h"
+
+#define LINK_MESSAGES 8
+#define LINK_STREAK 5 /* messages one after the other */
+#define LINK_TIMES 2 /* what noise makes of others */
+
+static struct finding *add_pace(
+	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
+{
+	struct finding *f = add_finding(r, kind, text);
+	struct call c = {.rank = p->rank, .step = p->step, .comm_seq = NO_NUMBER};
+
+	name_culprit(r, f, p->rank);
+	name_call(f, &c);
+	f->event = 0;
+	return f;
+}
+
+static void find_slow_rank(struct report *r)
+{
+	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_SLOW);
+
+	if (p.kind != PACE_SLOW)
+		return;
+	add_pace(r, FINDING_SLOW, &p,
+		tool_format("%s computes longer from step %llu on: %s outside of recorded calls in "
+			    "a step "
+			    "(median), the others %s; so in %s of the steps since. The others "
+			    "differ by %s "
+			    "among themselves",
+			report_rank(r, p.rank), (unsigned long long)p.step, out_time(p.seen),
+			out_time(p.usual), out_percent(p.share), out_time(p.spread)))
+		->confidence = 0.9;
+}
+
+static void find_jitter(struct report *r)
+{
+	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
+	char *crowded;
+
+	if (p.kind != PACE_JITTER)
+		return;
+	crowded = describe_oversubscription(r);
+	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
+		tool_format(
+			"%s takes longer than the others now and then: in %s of its steps, by %s "
+			"(90 %% "
+			"quantile), while the median is the same to %s; the others spread by %s%s",
+			report_rank(r, p.rank), out_percent(p.share), out_time(p.seen),
+			out_time(p.usual < 0 ? -p.usual : p.usual), out_time(p.spread),
+			crowded ? crowded : ""))
+		->confidence = crowded ? 0.5 : 0.8;
+	free(crowded);
+}
+
+static void find_one_stall(struct report *r)
+{
+	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_STALL);
+
+	if (p.kind != PACE_STALL)
+		return;
+	add_pace(r, FINDING_STALL, &p,
+		tool_format("%s stood still for %s in step %llu outside of recorded calls, and the "
+			    "others waited "
+			    "for it%s; nine tenths of all steps take at most %s there",
+			report_rank(r, p.rank), out_time(p.seen), (unsigned long long)p.step,
+			p.times > 1 ? ", not only once" : "", out_time(p.usual)))
+		->confidence = 0.9;
+}
+
+static int by_link_time(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The 90 % quantile of the other links: what noise makes. */
+static double noise_of_links(const struct table *t, const struct link_stat *but)
+{
+	double *v = tool_alloc((t->n + 1) * sizeof(*v)), all;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct link_stat *k = table_at(t, i);
+
+		if (k != but && k->time.n >= LINK_MESSAGES)
+			v[n++] = (double)hist_quantile(&k->time, 0.9);
+	}
+	qsort(v, n, sizeof(*v), by_link_time);
+	all = n ? v[(n - 1) / 2] : INFINITY;
+	free(v);
+	return all;
+}
+
+static void find_slow_link(struct report *r)
+{
+	const struct table *t = &r->g.diagnose.messages.links;
+	const struct link_stat *l = NULL;
+	double noise;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct link_stat *k = table_at(t, i);
+
+		if (k->best.n >= LINK_STREAK && (!l || k->best.least > l->best.least))
+			l = k;
+	}
+	if (!l)
+		return;
+	noise = noise_of_links(t, l);
+	if ((double)l->best.least < LINK_TIMES * noise)
+		return;
+
+	char *at = called_from_text(r, &l->slowest);
+	struct finding *f = add_finding(r, FINDING_LINK,
+		tool_format("messages from %s to %s are slow from step %llu on: %s of them one "
+			    "after the other took "
+			    "%s and more from both ranks being there to the end of the receive; "
+			    "nine tenths of "
+			    "those of other links take at most %s%s",
+			report_rank(r, l->from), report_rank(r, l->to),
+			(unsigned long long)l->best.step, out_count(l->best.n),
+			out_time((double)l->best.least), out_time(noise), at));
+
+	f->confidence = 0.9;
+	name_culprit(r, f, l->from);
+	name_culprit(r, f, l->to);
+	name_call(f, &l->slowest);
+	f->call.step = l->best.step;
+	f->event = 0;
+	free(at);
+}
+
+void find_pace(struct report *r)
+{
+	find_slow_rank(r);
+	find_slow_link(r);
+	find_jitter(r);
+	find_one_stall(r);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that do not do the same, or that stand: which of them does something else than usual, and what. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/explain.h"
+#include "tools/probe/report/report.h"
+
+#define NAMED_IN_TERMS 16u
+
+struct trouble {
+	bool any;
+	uint64_t step, comm, event;
+	const struct stuck *stuck; /* NULL: nobody stands */
+};
+
+/* ---- the disagreement itself ---- */
+
+static char *terms_text(const struct report *r, const struct terms *t, enum meet_unlike what)
+{
+	const char *label = report_rank(r, t->rank), *api = intern_name(t->api);
+
+	switch (what) {
+	case UNLIKE_REDOP:
+		return tool_format("%s reduces by %s", label, intern_name(t->redop));
+	case UNLIKE_ROOT:
+		return tool_format("%s has root %lld", label, (long long)t->root);
+	case UNLIKE_DTYPE:
+		return tool_format("%s has %s", label, intern_name(t->dtype));
+	case UNLIKE_BYTES:
+		return tool_format("%s has %s B", label, out_count(t->bytes));
+	default:
+		return tool_format("%s called %s", label, api);
+	}
+}
+
+static char *unlike_text(const struct report *r, const struct unlike *u)
+{
+	char label[COMM_LABEL_MAX], *all;
+	char *a = terms_text(r, &u->a, u->what), *b = terms_text(r, &u->b, u->what);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
+		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
+	all = tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
+			  "%s like this; the first "
+			  "one matters, numbers behind it may only be shifted",
+		meet_unlike_name(u->what), (long long)u->seq,
+		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
+		out_plural(n, "call is", "calls are"));
+	free(a);
+	free(b);
+	return all;
+}
+
+/* The field `what` of --json. */
+static const char *unlike_field(enum meet_unlike what)
+{
+	static const char *const word[] = {[UNLIKE_NOTHING] = NULL,
+		[UNLIKE_OP] = "op",
+		[UNLIKE_REDOP] = "redop",
+		[UNLIKE_ROOT] = "root",
+		[UNLIKE_DTYPE] = "dtype",
+		[UNLIKE_BYTES] = "count"};
+
+	return word[what];
+}
+
+/* ---- one rank's fault ---- */
+
+static char *format_term(const struct call *c, const char *what)
+{
+	if (strcmp(what, "dtype") == 0)
+		return tool_strdup(intern_name(c->dtype));
+	if (strcmp(what, "redop") == 0)
+		return tool_strdup(intern_name(c->redop));
+	if (strcmp(what, "root") == 0)
+		return tool_format("%lld", (long long)c->root);
+	if (strcmp(what, "tag") == 0)
+		return tool_format("%lld", (long long)c->tag);
+	if (strcmp(what, "peer") == 0)
+		return tool_format("%lld", (long long)c->peer);
+	return tool_format("%s elements", out_count(c->count));
+}
+
+static char *verdict_text(struct report *r, const struct verdict *v)
+{
+	const char *who = report_rank(r, v->rank);
+	char *call = report_call(r, &v->call), *usual = report_call(r, &v->usual),
+	     *before = report_call(r, &v->before), *at = called_from_text(r, &v->call), *all = NULL,
+	     *a, *b;
+	char *times = tool_format("%s", out_plural(v->times, "time", "times"));
+
+	switch (v->kind) {
+	case VERDICT_MISSING:
+		all = tool_format("step %llu: %s left out %s, which followed %s all %s before%s",
+			(unsigned long long)v->step, who, call, before, times, at);
+		break;
+	case VERDICT_EXTRA:
+		all = tool_format("step %llu: %s made one call too many: %s behind %s, where %s "
+				  "followed all %s "
+				  "before%s",
+			(unsigned long long)v->step, who, call, before, usual, times, at);
+		break;
+	case VERDICT_ORDER:
+		all = tool_format("step %llu: %s made two calls in another order: %s before %s, "
+				  "which came first "
+				  "all %s before%s",
+			(unsigned long long)v->step, who, call, usual, times, at);
+		break;
+	case VERDICT_TERMS:
+		a = format_term(&v->call, v->what);
+		b = format_term(&v->usual, v->what);
+		all = tool_format("step %llu: %s has another %s in %s: %s; at this place it had %s "
+				  "all %s before%s",
+			(unsigned long long)v->step, who, v->what, call, a, b, times, at);
+		free(a);
+		free(b);
+		break;
+	case VERDICT_NONE:
+		break;
+	}
+	free(call);
+	free(usual);
+	free(before);
+	free(at);
+	free(times);
+	return all;
+}
+
+/* Two point-to-point calls that wait for each other, over any number of ranks. */
+static bool is_message_circle(const struct report *r)
+{
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		uint32_t at = i;
+
+		for (unsigned n = 0; n <= r->g.folders.n; n++) {
+			const struct open_call *o = r->stuck.standing[at];
+			const struct comm_info *k =
+				o ? comms_find(&r->g.comms, o->call.comm) : NULL;
+			int next = -1;
+
+			if (!o || o->call.peer == NO_NUMBER || o->call.peer < 0)
+				break;
+			if (k && k->ranks)
+				next = comm_member_at(k, o->call.peer);
+			else if (o->call.size == (int64_t)r->g.folders.n)
+				next = (int)o->call.peer;
+			next = next < 0 ? -1 : gather_index(&r->g, next);
+			if (next < 0)
+				break;
+			at = (uint32_t)next;
+			if (at == i)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void name_others(struct report *r, struct finding *f)
+{
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++) {
+		bool culprit = false;
+
+		for (unsigned k = 0; k < f->nrank; k++)
+			culprit |= f->rank[k] == r->g.folders.dir[i].rank;
+		if (!culprit)
+			name_concerned(r, f, i);
+	}
+}
+
+static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
+{
+	static const char *const what[] = {
+		[VERDICT_MISSING] = "missing", [VERDICT_EXTRA] = "extra"};
+	static const enum finding_kind kinds[] = {[VERDICT_NONE] = FINDING_SKIP,
+		[VERDICT_MISSING] = FINDING_SKIP,
+		[VERDICT_EXTRA] = FINDING_SKIP,
+		[VERDICT_ORDER] = FINDING_ORDER,
+		[VERDICT_TERMS] = FINDING_MISMATCH};
+	enum finding_kind kind = kinds[v->kind];
+	char *text = verdict_text(r, v), *more, *was = text;
+	struct finding *f;
+
+	if (v->kind == VERDICT_TERMS && strcmp(v->what, "tag") == 0)
+		kind = FINDING_TAG;
+	if (v->kind == VERDICT_ORDER && t->stuck && is_message_circle(r)) {
+		kind = FINDING_DEADLOCK;
+		text = tool_format("%s. Since then ranks wait for each other in a circle", was);
+		free(was);
+		was = text;
+	}
+	if (r->g.unlike.any) {
+		more = unlike_text(r, &r->g.unlike);
+		text = tool_format("%s\n%s", was, more);
+		free(was);
+		free(more);
+	}
+	f = add_finding(r, kind, text);
+	f->confidence = v->times >= 4 ? 0.95 : 0.8;
+	f->what = v->kind == VERDICT_TERMS   ? v->what
+		  : v->kind <= VERDICT_EXTRA ? what[v->kind]
+					     : NULL;
+	name_culprit(r, f, v->rank);
+	name_others(r, f);
+	name_call(f, &v->call);
+	f->call.step = v->step;
+	f->event = t->event;
+	f->evidence = tool_format(
+		"what rank %d called in the steps before, one after the other, and in this one",
+		r->g.folders.dir[v->rank].rank);
+	f->next = tool_format("probe report --stacks --rank %d --step %llu-%llu %s",
+		r->g.folders.dir[v->rank].rank, (unsigned long long)(v->step ? v->step - 1 : 0),
+		(unsigned long long)v->step, r->g.folders.path);
+}
+
+/* A message that was sent and that nobody receives, and the one that somebody waits for. */
+static bool add_tag(struct report *r, const struct trouble *t)
+{
+	struct call recv, send;
+	char *a, *b, *at;
+	bool sender;
+	struct finding *f;
+
+	if (!find_crossed_tag(&r->g.diagnose.messages, &recv, &send, &sender))
+		return false;
+	a = report_call(r, &send);
+	b = report_call(r, &recv);
+	at = called_from_text(r, sender ? &send : &recv);
+	f = add_finding(r, FINDING_TAG,
+		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
+			    "which nobody sends: "
+			    "the tag of the %s was never used before%s",
+			(unsigned long long)send.step, report_rank(r, send.rank), a,
+			report_rank(r, recv.rank), b, sender ? "send" : "receive", at));
+	f->confidence = 0.95;
+	name_culprit(r, f, sender ? send.rank : recv.rank);
+	name_concerned(r, f, sender ? recv.rank : send.rank);
+	name_call(f, sender ? &send : &recv);
+	f->event = t->event;
+	f->next = tool_format("probe report --stacks --rank %d,%d %s",
+		r->g.folders.dir[send.rank].rank, r->g.folders.dir[recv.rank].rank,
+		r->g.folders.path);
+	free(a);
+	free(b);
+	free(at);
+	return true;
+}
+
+static void add_mismatch(struct report *r, const struct trouble *t, const struct window *w)
+{
+	const struct unlike *u = &r->g.unlike;
+	uint32_t rank[NAMED_IN_TERMS];
+	enum meet_unlike what = u->what;
+	struct call is = {0}, others = {0};
+	char *text = unlike_text(r, u), *was = text;
+	unsigned n;
+	struct finding *f;
+
+	/* Another type of another size: the type is what is wrong. */
+	if (what == UNLIKE_BYTES && u->a.dtype != u->b.dtype && u->a.dtype && u->b.dtype)
+		what = UNLIKE_DTYPE;
+	n = judge_terms(w, u->comm, u->seq, what, rank, NAMED_IN_TERMS, &is, &others);
+	if (n == 1) {
+		char *at = called_from_text(r, &is);
+
+		text = tool_format("%s. %s is alone with it%s", was, report_rank(r, rank[0]), at);
+		free(was);
+		free(at);
+	}
+	f = add_finding(r, FINDING_MISMATCH, text);
+	f->what = unlike_field(what);
+	f->confidence = n == 1 ? 0.9 : 0.6;
+	for (unsigned i = 0; i < n && i < NAMED_IN_TERMS; i++)
+		name_culprit(r, f, rank[i]);
+	if (!n) {
+		name_culprit(r, f, u->a.rank);
+		name_culprit(r, f, u->b.rank);
+		is = (struct call){.rank = u->a.rank,
+			.api = u->a.api,
+			.op = u->a.op,
+			.comm = u->comm,
+			.comm_seq = u->seq,
+			.peer = NO_NUMBER,
+			.tag = NO_NUMBER};
+	}
+	name_others(r, f);
+	name_call(f, &is);
+	f->call.step = u->step;
+	f->event = t->event;
+	f->next = tool_format("probe report --stacks --step %llu %s", (unsigned long long)u->step,
+		r->g.folders.path);
+}
+
+static struct trouble first_trouble(struct report *r)
+{
+	const struct unlike *u = &r->g.unlike;
+	const struct odd_meeting *o = &r->g.diagnose.results.places;
+	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	bool hang;
+	const struct stuck *s = report_stuck(r, &hang);
+	struct trouble t = {.stuck = s};
+
+	/* A pause of a living job is no trouble yet. */
+	if (s && (hang || is_job_over(r))) {
+		t.any = true;
+		t.step = s->sample->call.step;
+		t.comm = s->sample->call.comm;
+		t.event = s->sample->call.start;
+	}
+	if (o->any && (!t.any || o->event < t.event)) {
+		t.any = true;
+		t.step = o->call.step;
+		t.comm = o->call.comm;
+		t.event = o->event;
+	}
+	if (l->any && (!t.any || l->call.start < t.event)) {
+		t.any = true;
+		t.step = l->call.step;
+		t.comm = l->call.comm;
+		t.event = l->call.start;
+	}
+	if (u->any && (!t.any || u->event < t.event || u->step < t.step)) {
+		t.any = true;
+		t.step = u->step;
+		t.comm = u->comm;
+		t.event = u->event < t.event || !t.event ? u->event : t.event;
+	}
+	return t;
+}
+
+void find_trouble(struct report *r)
+{
+	struct trouble t = first_trouble(r);
+	struct window *w;
+	struct verdict v;
+
+	if (!t.any)
+		return;
+	w = window_read(&r->g, t.step, t.comm);
+	v = judge_sequences(w);
+	if (v.kind)
+		add_verdict(r, &t, &v);
+	else if (!(t.stuck && add_tag(r, &t)) && r->g.unlike.any)
+		add_mismatch(r, &t, w);
+	window_free(w);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the values at each place of the program have been so far, by rank: a value far outside of it (spike), a buffer that
+ * has not changed (stale), a tensor that is nothing but zeros from a step on (zero). One pass; memory by ranks and places.
+ */
+#ifndef PROBE_TOOLS_HISTORY_H
+#define PROBE_TOOLS_HISTORY_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/read/calls.h"
+
+/* The first one of its kind. */
+struct strange {
+	bool any;
+	struct call call;
+	double now,
+		before; /* spike: largest absolute value, and the largest one of the steps before */
+	uint32_t seen; /* steps at this place on this rank until then */
+	uint64_t more; /* like it, later */
+	uint64_t event; /* ns, clocks set right */
+};
+
+struct history {
+	struct table ranks; /* struct rank_values: what a rank's values at a place were */
+	struct table places; /* struct place_values: the same of all ranks together */
+	const int64_t *skew;
+	struct strange spike;
+	struct strange *zero, *stale; /* settled in the end: several ranks may be so */
+	unsigned nzero, capzero, nstale, capstale;
+};
+
+void history_init(struct history *h, const int64_t *skew);
+void history_free(struct history *h);
+
+/* A call with its site and values. */
+void note_values(struct history *h, const struct call *c);
+
+/* The earliest that is not what most ranks did at the same place; NULL: none. want: ranks of its communicator. */
+const struct strange *first_zero(const struct history *h);
+const struct strange *first_stale(const struct history *h);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a bad result came from. That an operation made it may be said only if the inputs of all its ranks were read and
+ * measured: the rows of that one operation are read once more for it.
+ */
+#ifndef PROBE_TOOLS_INPUTS_H
+#define PROBE_TOOLS_INPUTS_H
+
+#include "tools/probe/report/gather.h"
+
+/* "all inputs were finite, so the operation made it", or what is not known; malloc'd. */
+char *inputs_origin(struct gather *g, const struct bad_row *b);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define BUCKETS 16384u
+#define UNDER_WAY_MAX (1u << 18)
+#define LINKS_MAX (1u << 18)
+#define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
+#define LAGS_MIN 3
+
+/* Messages of one tag that have arrived. */
+struct tag_stat {
+	struct table_key key; /* a: communicator, b: from, to, tag */
+	uint64_t n;
+};
+
+void messages_init(struct messages *m, const int64_t *skew)
+{
+	*m = (struct messages){.skew = skew};
+	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
+	table_init(&m->links, sizeof(struct link_stat), LINKS_MAX);
+	table_init(&m->tags, sizeof(struct tag_stat), LINKS_MAX);
+}
+
+void messages_free(struct messages *m)
+{
+	while (m->oldest) {
+		struct message *k = m->oldest;
+
+		m->oldest = k->newer;
+		free(k);
+	}
+	for (uint32_t i = 0; i < m->links.n; i++)
+		hist_free(&((struct link_stat *)table_at(&m->links, i))->time);
+	table_free(&m->links);
+	table_free(&m->tags);
+	free(m->bucket);
+}
+
+static uint64_t hash_ends(int64_t from, int64_t to)
+{
+	return hash_u64(hash_u64(0, (uint64_t)from), (uint64_t)to);
+}
+
+static struct message **message_bucket(const struct messages *m, uint64_t comm, int64_t from,
+	int64_t to, int64_t tag, int64_t number)
+{
+	uint64_t h = hash_u64(
+		hash_u64(hash_u64(hash_ends(from, to), comm), (uint64_t)tag), (uint64_t)number);
+
+	return &m->bucket[h % BUCKETS];
+}
+
+static void drop_message(struct messages *m, struct message *k)
+{
+	struct message **at = message_bucket(m, k->comm, k->from, k->to, k->tag, k->number);
+
+	while (*at != k)
+		at = &(*at)->next;
+	*at = k->next;
+	*(k->older ? &k->older->newer : &m->oldest) = k->newer;
+	*(k->newer ? &k->newer->older : &m->newest) = k->older;
+	m->n--;
+	free(k);
+}
+
+static void keep_message(struct messages *m, const struct message *now)
+{
+	struct message **at =
+		message_bucket(m, now->comm, now->from, now->to, now->tag, now->number);
+	struct message *k = tool_alloc(sizeof(*k));
+
+	*k = *now;
+	k->next = *at;
+	*at = k;
+	k->older = m->newest;
+	*(m->newest ? &m->newest->newer : &m->oldest) = k;
+	m->newest = k;
+	if (++m->n > UNDER_WAY_MAX) {
+		m->given_up++;
+		drop_message(m, m->oldest);
+	}
+}
+
+static uint64_t corrected_time(const struct messages *m, const struct call *c, bool end)
+{
+	return c->start + (end ? c->dur : 0) + (uint64_t)m->skew[c->rank];
+}
+
+static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
+{
+	if (took < LINK_LONG) {
+		l->now.n = 0;
+		return;
+	}
+	if (!l->now.n++) {
+		l->now.step = step;
+		l->now.least = took;
+	}
+	if (took < l->now.least)
+		l->now.least = took;
+	if (l->now.n >= l->best.n)
+		l->best = l->now;
+}
+
+static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const struct call *recv)
+{
+	if (l->lags && l->lag == lag) {
+		l->lags++;
+		return;
+	}
+	if (l->lags >= LAGS_MIN && (!m->lagging.any || recv->start < m->lagging.call.start)) {
+		m->lagging.any = true;
+		m->lagging.call = *recv;
+	}
+	l->lag = lag;
+	l->lags = 1;
+}
+
+static void join_message(struct messages *m, const struct call *send, const struct call *recv)
+{
+	uint64_t a = corrected_time(m, send, false), b = corrected_time(m, recv, false);
+	uint64_t both = a > b ? a : b, end = corrected_time(m, recv, true);
+	struct link_stat *l =
+		table_get(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
+	struct tag_stat *t = table_get(&m->tags, recv->comm,
+		hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag));
+
+	if (t)
+		t->n++;
+	/* The same bytes on both sides have the same statistics. */
+	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
+		!recv->out.blind && send->in.count == recv->out.count &&
+		send->dtype == recv->dtype &&
+		(send->in.least != recv->out.least || send->in.most != recv->out.most)) {
+		m->any_damaged = true;
+		m->damaged = *recv;
+		m->damaged_by = *send;
+	}
+	if (!l || end < both)
+		return;
+	l->from = send->rank;
+	l->to = recv->rank;
+	hist_add(&l->time, end - both);
+	note_streak(l, end - both, recv->step);
+	note_lag(m, l, (int64_t)recv->step - (int64_t)send->step, recv);
+	if (end - both >= l->slowest_ns) {
+		l->slowest_ns = end - both;
+		l->slowest = *recv;
+	}
+}
+
+void match_message(struct messages *m, const struct call *c)
+{
+	const char *op = intern_name(c->op);
+	bool send = strcmp(op, "send") == 0;
+	struct message now = {
+		.call = *c, .comm = c->comm, .tag = c->tag, .number = c->comm_seq, .send = send};
+
+	if ((!send && strcmp(op, "recv") != 0) || !c->comm ||
+		c->bits & (CALL_NESTED | CALL_LOCAL) || c->peer == NO_NUMBER ||
+		c->comm_rank == NO_NUMBER || c->comm_seq == NO_NUMBER || c->peer < 0)
+		return;
+	now.from = send ? c->comm_rank : c->peer;
+	now.to = send ? c->peer : c->comm_rank;
+	for (struct message *k =
+			*message_bucket(m, now.comm, now.from, now.to, now.tag, now.number);
+		k; k = k->next) {
+		if (k->comm != now.comm || k->from != now.from || k->to != now.to ||
+			k->tag != now.tag || k->number != now.number)
+			continue;
+		if (k->send != send && !((k->call.bits | c->bits) & CALL_OPEN)) {
+			join_message(m, send ? c : &k->call, send ? &k->call : c);
+			drop_message(m, k);
+			return;
+		}
+		if (k->send != send) {
+			/* Both are there, one of them is not through. */
+			drop_message(m, k);
+			return;
+		}
+		return; /* the same side again: a row, and the journal of it */
+	}
+	keep_message(m, &now);
+}
+
+static bool was_used(const struct messages *m, const struct message *k)
+{
+	const struct tag_stat *t = table_find(
+		&m->tags, k->comm, hash_u64(hash_ends(k->from, k->to), (uint64_t)k->tag));
+
+	return t && t->n;
+}
+
+bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender)
+{
+	for (const struct message *r = m->oldest; r; r = r->newer) {
+		if (r->send || !(r->call.bits & CALL_OPEN))
+			continue;
+		for (const struct message *s = m->oldest; s; s = s->newer) {
+			if (!s->send || s->comm != r->comm || s->from != r->from ||
+				s->to != r->to || s->tag == r->tag)
+				continue;
+			if (was_used(m, s) && was_used(m, r))
+				continue;
+			*recv = r->call;
+			*send = s->call;
+			*sender = !was_used(m, s);
+			return true;
+		}
+	}
+	return false;
+}

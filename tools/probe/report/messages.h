@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages: each send joined with its receive. What is left over shows who waits for a message that nobody sends, and which
+ * one nobody receives; the time from both sides being there to the end of the receive belongs to the link between two
+ * ranks. Memory by what is under way (bounded) and by pairs that talk to each other.
+ */
+#ifndef PROBE_TOOLS_MESSAGES_H
+#define PROBE_TOOLS_MESSAGES_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/report/hist.h"
+#include "tools/probe/join/meet.h"
+
+struct message {
+	struct message *next, *older, *newer;
+	struct call call; /* of the side that came first */
+	uint64_t comm;
+	int64_t from, to, tag, number;
+	bool send;
+};
+
+/* One direction between two ranks. */
+struct link_stat {
+	struct table_key key; /* a: communicator; b: from and to there */
+	uint32_t from, to; /* indices of folders */
+	struct hist time; /* of messages */
+	struct call slowest;
+	uint64_t slowest_ns;
+	/* Messages one after the other that took long: the present ones, and the most there were. */
+	struct link_streak {
+		uint64_t step, least; /* since; the shortest of them */
+		unsigned n;
+	} now, best;
+	/* Steps between send and receive: the same again and again. */
+	int64_t lag;
+	uint64_t lags;
+};
+
+/* A receive that took the message of another step than all before at its link: one was left out. */
+struct lagging {
+	bool any;
+	struct call call;
+};
+
+struct messages {
+	struct message **bucket, *oldest, *newest;
+	uint64_t n, given_up;
+	struct table links; /* struct link_stat */
+	struct table tags; /* struct tag_stat */
+	const int64_t *skew;
+	struct lagging lagging;
+	bool any_damaged;
+	struct call damaged,
+		damaged_by; /* the first message that arrived as something else, and its send */
+};
+
+void messages_init(struct messages *m, const int64_t *skew);
+void messages_free(struct messages *m);
+void match_message(struct messages *m, const struct call *c);
+
+/*
+ * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag.
+ * false: there is none. *sender: the tag of the send is the one that was never used before.
+ */
+bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/pace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/tool.h"
+
+#define STEPS_MIN 8 /* fewer show no habit */
+#define STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
+#define SLOW_STEPS 5
+#define SLOW_SHARE 0.9 /* of the steps from there on */
+#define SLOW_MIN 8e6 /* ns in a step */
+#define SLOW_SPREADS 5 /* times the spread of the others */
+#define SLOW_ABOVE 0.25 /* of what the others take */
+#define STALL_MIN 500e6
+#define STALL_TIMES 20
+#define STALLS_MAX 3
+
+void pace_init(struct pace *p, unsigned nrank)
+{
+	*p = (struct pace){.rank = tool_alloc(nrank * sizeof(*p->rank)), .n = nrank, .per_cell = 1};
+}
+
+void pace_free(struct pace *p)
+{
+	free(p->rank);
+}
+
+/* Twice as many steps in a cell. */
+static void halve_cells(struct pace *p)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		struct rank_pace *r = &p->rank[i];
+
+		for (unsigned k = 0; k < PACE_CELLS; k++) {
+			unsigned a = 2 * k, b = a + 1;
+			bool in = k < PACE_CELLS / 2;
+
+			if (in && r->longest[b] > r->longest[a]) {
+				r->longest[k] = r->longest[b];
+				r->longest_step[k] = r->longest_step[b];
+			} else {
+				r->longest[k] = in ? r->longest[a] : 0;
+				r->longest_step[k] = in ? r->longest_step[a] : 0;
+			}
+			r->cell[k] = in ? r->cell[a] + r->cell[b] : 0;
+			r->calls[k] = in ? r->calls[a] + r->calls[b] : 0;
+			r->n[k] = in ? (uint16_t)(r->n[a] + r->n[b]) : 0;
+		}
+	}
+	p->per_cell *= 2;
+}
+
+static void end_pace_step(struct pace *p, struct rank_pace *r, uint64_t until)
+{
+	double outside = (double)(until - r->begun) - r->inside;
+	uint64_t k;
+
+	if (until < r->begun || r->step < p->first_step || outside < 0)
+		return;
+	while ((k = (r->step - p->first_step) / p->per_cell) >= PACE_CELLS) {
+		if (p->per_cell >= 1u << 15)
+			return;
+		halve_cells(p);
+	}
+	r->cell[k] += (float)outside;
+	r->n[k]++;
+	r->calls[k] += r->made;
+	if ((float)outside >= r->longest[k]) {
+		r->longest[k] = (float)outside;
+		r->longest_step[k] = (uint32_t)r->step;
+	}
+}
+
+void note_pace(struct pace *p, const struct call *c)
+{
+	struct rank_pace *r = &p->rank[c->rank];
+
+	if (!p->steps || !c->comm || c->bits & CALL_NESTED)
+		return;
+	if (!p->any) {
+		p->any = true;
+		p->first_step = c->step;
+	}
+	if (r->any && c->step != r->step)
+		end_pace_step(p, r, r->end);
+	if (!r->any || c->step != r->step) {
+		/* What was computed before the first call of a step belongs to it. */
+		r->begun = r->any ? r->end : c->start;
+		r->step = c->step;
+		r->inside = 0;
+		r->made = 0;
+	}
+	r->any = true;
+	if (c->start + c->dur > r->end && (!(c->bits & CALL_ASYNC) || c->bits & CALL_WAITED))
+		r->end = c->start + c->dur;
+	else if (c->start > r->end)
+		r->end = c->start;
+	r->made++;
+	if (!(c->bits & CALL_ASYNC))
+		r->inside += (double)c->dur;
+	else if (c->bits & CALL_WAITED && !(c->bits & CALL_WAIT_SHARED))
+		r->inside += (double)c->wait;
+}
+
+/* ---- who takes longer ---- */
+
+static int by_double(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+static double quantile_of(double *v, unsigned n, double q)
+{
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), by_double);
+	return v[(unsigned)(q * (n - 1) + 0.5)];
+}
+
+/* A step with more or fewer calls than most: an evaluation, a checkpoint. What it takes says nothing of the others. */
+static bool is_rare_step(const struct rank_pace *r, unsigned k)
+{
+	unsigned same = 0, known = 0;
+
+	for (unsigned o = 0; o < PACE_CELLS; o++) {
+		known += r->n[o] > 0;
+		same += r->n[o] > 0 && r->calls[o] == r->calls[k];
+	}
+	return same * 10 < known * 3;
+}
+
+/* Steps have all sorts of numbers of calls, so that none is rare. */
+static bool are_steps_alike(const struct pace *p, const struct rank_pace *r)
+{
+	unsigned rare = 0, known = 0;
+
+	if (p->per_cell > 1)
+		return false;
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		known += r->n[k] > 0;
+		rare += r->n[k] > 0 && is_rare_step(r, k);
+	}
+	return 2 * rare < known;
+}
+
+/* What rank i took above the median of the others, by cell; NAN where that is not known. */
+static unsigned find_excess(const struct pace *p, unsigned i, double *excess, double *usual)
+{
+	double *v = tool_alloc(p->n * sizeof(*v));
+	bool alike = are_steps_alike(p, &p->rank[i]);
+	unsigned known = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		unsigned n = 0;
+
+		excess[k] = usual[k] = NAN;
+		if (!p->rank[i].n[k] || (alike && is_rare_step(&p->rank[i], k)) ||
+			(k + 1) * p->per_cell <= STEPS_WARM)
+			continue;
+		for (unsigned o = 0; o < p->n; o++)
+			if (o != i && p->rank[o].n[k])
+				v[n++] = (double)p->rank[o].cell[k] / p->rank[o].n[k];
+		if (!n)
+			continue;
+		usual[k] = quantile_of(v, n, 0.5);
+		excess[k] = (double)p->rank[i].cell[k] / p->rank[i].n[k] - usual[k];
+		known++;
+	}
+	free(v);
+	return known;
+}
+
+static unsigned copy_known(const double *from, unsigned first, double *to)
+{
+	unsigned n = 0;
+
+	for (unsigned k = first; k < PACE_CELLS; k++)
+		if (!isnan(from[k]))
+			to[n++] = from[k];
+	return n;
+}
+
+/* Spread of a rank's excess: from its median to its 90 % quantile. */
+static double find_spread(const double *excess, unsigned first)
+{
+	double v[PACE_CELLS];
+	unsigned n = copy_known(excess, first, v);
+	double middle = quantile_of(v, n, 0.5);
+
+	return quantile_of(v, n, 0.9) - middle;
+}
+
+/* From which cell on it is slow: the first one behind which nearly all are. PACE_CELLS: none. */
+static unsigned slow_since(const double *excess, double limit, double *share)
+{
+	unsigned above = 0, known = 0, best = PACE_CELLS;
+
+	for (unsigned k = PACE_CELLS; k-- > 0;) {
+		if (isnan(excess[k]))
+			continue;
+		known++;
+		above += excess[k] > limit;
+		if (excess[k] > limit && known >= SLOW_STEPS && above >= SLOW_SHARE * known) {
+			best = k;
+			*share = (double)above / known;
+		}
+	}
+	return best;
+}
+
+static double others_spread(const struct pace *p, const double *spread, unsigned i, double q)
+{
+	double *v = tool_alloc(p->n * sizeof(*v)), all;
+	unsigned n = 0;
+
+	for (unsigned o = 0; o < p->n; o++)
+		if (o != i)
+			v[n++] = spread[o];
+	all = quantile_of(v, n, q);
+	free(v);
+	return all;
+}
+
+/* The same distance between all long steps: what the program does every so often. */
+static bool is_periodic(const double *excess, double limit)
+{
+	unsigned last = PACE_CELLS, gap = 0, n = 0, odd = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		if (isnan(excess[k]) || excess[k] <= limit)
+			continue;
+		if (last < PACE_CELLS && gap && k - last != gap)
+			odd++;
+		else if (last < PACE_CELLS && !gap)
+			gap = k - last;
+		n++;
+		last = k;
+	}
+	return gap > 1 && odd * 4 <= n;
+}
+
+static void judge_rank_pace(const struct pace *p, unsigned i, const double *excess,
+	const double *usual, double spread, double own, enum pace_kind kind, struct pace_found *f)
+{
+	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
+	unsigned first, n;
+
+	if (limit < SLOW_MIN)
+		limit = SLOW_MIN;
+	first = slow_since(excess, limit / 2, &share);
+	if (kind == PACE_SLOW && first < PACE_CELLS) {
+		n = copy_known(usual, first, v);
+		middle = quantile_of(v, n, 0.5);
+		n = copy_known(excess, first, v);
+		top = quantile_of(v, n, 0.5);
+		if (top > limit && top > SLOW_ABOVE * middle && top > f->seen - f->usual)
+			*f = (struct pace_found){PACE_SLOW, i, p->first_step + first * p->per_cell,
+				middle, middle + top, spread, share, 0};
+		return;
+	}
+	if (kind != PACE_JITTER || first < PACE_CELLS || own < limit)
+		return;
+	n = copy_known(excess, 0, v);
+	top = quantile_of(v, n, 0.9);
+	share = 0;
+	for (unsigned k = 0; k < n; k++)
+		share += v[k] > limit;
+	if (share >= 3 && share >= 0.1 * n && top > f->seen &&
+		!is_periodic(excess, limit > top / 2 ? limit : top / 2))
+		*f = (struct pace_found){PACE_JITTER, i, p->first_step, quantile_of(v, n, 0.5), top,
+			spread, share / n, 0};
+}
+
+/* Far more than anything else in this run, once or a few times. */
+static struct pace_found judge_stall(const struct pace *p)
+{
+	struct pace_found f = {.kind = PACE_EVEN};
+	double *all = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*all)), usual;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++)
+		for (unsigned k = 0; k < PACE_CELLS; k++)
+			if (p->rank[i].n[k] && (k + 1) * p->per_cell > STEPS_WARM)
+				all[n++] = (double)p->rank[i].longest[k];
+	usual = quantile_of(all, n, 0.9);
+	for (unsigned i = 0; i < p->n && n >= STEPS_MIN * p->n / 2; i++)
+		for (unsigned k = 0; k < PACE_CELLS; k++) {
+			double now = (double)p->rank[i].longest[k];
+			unsigned too = 0, there = 0;
+
+			if (!p->rank[i].n[k] || now < STALL_MIN || now < STALL_TIMES * usual ||
+				(k + 1) * p->per_cell <= STEPS_WARM)
+				continue;
+			for (unsigned o = 0; o < p->n; o++) {
+				there += p->rank[o].n[k] > 0;
+				too += (double)p->rank[o].longest[k] > now / 2;
+			}
+			/* An evaluation, a checkpoint: the others did the same. */
+			if (2 * too > there && there > 1)
+				continue;
+			f.times++;
+			if (f.kind == PACE_STALL && f.seen >= now)
+				continue;
+			f.kind = PACE_STALL;
+			f.rank = i;
+			f.step = p->rank[i].longest_step[k];
+			f.seen = now;
+			f.usual = usual;
+		}
+	free(all);
+	if (f.times > STALLS_MAX)
+		f.kind = PACE_EVEN;
+	return f;
+}
+
+struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
+{
+	struct pace_found f = {.kind = PACE_EVEN};
+	double *excess, *usual, *spread;
+	unsigned known = 0;
+
+	if (!p->any || p->n < 2 || !p->steps)
+		return f;
+	if (kind == PACE_STALL)
+		return judge_stall(p);
+	excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*excess));
+	usual = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*usual));
+	spread = tool_alloc(p->n * sizeof(*spread));
+	for (unsigned i = 0; i < p->n; i++) {
+		unsigned k = find_excess(
+			p, i, excess + (size_t)i * PACE_CELLS, usual + (size_t)i * PACE_CELLS);
+
+		known = k > known ? k : known;
+		spread[i] = find_spread(excess + (size_t)i * PACE_CELLS, 0);
+	}
+	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
+		judge_rank_pace(p, i, excess + (size_t)i * PACE_CELLS,
+			usual + (size_t)i * PACE_CELLS, others_spread(p, spread, i, 0.5), spread[i],
+			kind, &f);
+	free(excess);
+	free(usual);
+	free(spread);
+	return f;
+}

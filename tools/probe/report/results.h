@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must be equal, or must add up, in each collective operation: the results that all ranks get (corruption), the sum
+ * of what went in (not_sum), inputs of ranks that have been equal so far (diverged), the place in the program from which
+ * the ranks make the call (out of step).
+ */
+#ifndef PROBE_TOOLS_RESULTS_H
+#define PROBE_TOOLS_RESULTS_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/join/meet.h"
+
+#define NAMED_MAX 16
+
+/* The first operation of its kind. */
+struct odd_meeting {
+	bool any;
+	struct call call; /* on one of its ranks, the first of the culprits where it is known */
+	uint32_t rank[NAMED_MAX],
+		other[NAMED_MAX]; /* indices: who differs; who it was compared with */
+	unsigned nrank, nother; /* may be more than there is room for */
+	bool unsure; /* none is in the majority: rank[] has both sides */
+	double have, want,
+		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error */
+	uint64_t agreed; /* meetings before it that were as they should be */
+	uint64_t more, event;
+};
+
+struct results {
+	struct table contracts; /* struct contract: results of an operation on a communicator */
+	struct table replicas; /* struct replicas */
+	struct table pairs; /* struct place_pair: places that met each other */
+	const int64_t *skew;
+	struct odd_meeting corruption, not_sum, diverged, places;
+};
+
+void results_init(struct results *r, const int64_t *skew);
+void results_free(struct results *r);
+void judge_results(struct results *r, const struct meeting *m, bool complete);
+
+#endif

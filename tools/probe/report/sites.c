@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/stacks.h"
+
+#define STACK_ID_MAX (1u << 22)
+#define TURNS_MAX (1u << 21)
+#define FRAMES_OF_SITE 3
+#define READS_MAX 3 /* of a file that a living process goes on writing */
+
+/* How often a rank has been at a place in its present step. */
+struct site_turn {
+	struct table_key key; /* a: rank; b: place */
+	uint64_t step, seq;
+	uint32_t n;
+};
+
+void sites_init(struct sites *s, unsigned nrank)
+{
+	*s = (struct sites){.rank = tool_alloc(nrank * sizeof(*s->rank)), .n = nrank};
+	table_init(&s->turns, sizeof(struct site_turn), TURNS_MAX);
+}
+
+void sites_free(struct sites *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		free(s->rank[i].of_stack);
+	free(s->rank);
+	table_free(&s->turns);
+}
+
+void name_site_folders(struct sites *s, uint32_t rank, const char *path, const char *more)
+{
+	s->rank[rank].path = path;
+	s->rank[rank].more = more;
+}
+
+/*
+ * The first frames: what is above them may differ between ranks. Of a Python stack from the program's own frame on, the
+ * one that it called included.
+ */
+static uint64_t hash_frames(const char *python, const char *native)
+{
+	const char *text = *python ? python : native, *f;
+	unsigned first = *python ? stack_own_frame(python) : 0;
+	uint64_t h = 0;
+	size_t n;
+
+	if (first)
+		first--;
+	for (unsigned i = 0; i < FRAMES_OF_SITE && (f = stack_frame(text, first + i, &n)); i++) {
+		uint64_t v = UINT64_C(0xcbf29ce484222325);
+
+		for (size_t k = 0; k < n; k++)
+			v = (v ^ (unsigned char)f[k]) * UINT64_C(0x100000001b3);
+		h = hash_u64(h, v);
+	}
+	return h;
+}
+
+static void read_site_file(struct rank_sites *r, const char *dir)
+{
+	char *path = tool_format("%s/stack_info.csv", dir);
+	struct csv c;
+	uint64_t id;
+
+	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
+		int col[STACK_COLUMNS];
+
+		csv_find_columns(&c, STACK_HEADER, col);
+		while (csv_next(&c)) {
+			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) || !id ||
+				id > STACK_ID_MAX)
+				continue;
+			if (id >= r->cap) {
+				uint32_t cap = r->cap ? r->cap : 64;
+
+				while (cap <= id)
+					cap *= 2;
+				r->of_stack = tool_realloc(r->of_stack, cap * sizeof(*r->of_stack));
+				memset(r->of_stack + r->cap, 0,
+					(cap - r->cap) * sizeof(*r->of_stack));
+				r->cap = cap;
+			}
+			if (r->of_stack[id])
+				continue;
+
+			char *python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
+			char *native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
+
+			r->of_stack[id] = hash_frames(python, native);
+			free(python);
+			free(native);
+		}
+	}
+	csv_close(&c);
+	free(path);
+}
+
+static uint64_t site_of_stack(struct rank_sites *r, uint32_t id)
+{
+	if (!id)
+		return 0;
+	if ((id >= r->cap || !r->of_stack[id]) && r->reads < READS_MAX && r->path) {
+		r->reads++;
+		read_site_file(r, r->path);
+		if (r->more)
+			read_site_file(r, r->more);
+	}
+	return id < r->cap ? r->of_stack[id] : 0;
+}
+
+void find_site(struct sites *s, struct call *c)
+{
+	struct site_turn *t;
+
+	c->site = site_of_stack(&s->rank[c->rank], c->stack);
+	if (!s->steps)
+		return;
+	t = table_get(&s->turns, c->rank, hash_u64(hash_u64(c->site, c->comm), c->api));
+	if (!t)
+		return;
+	/* Rows of a call that was open for long come late. */
+	if (t->step == c->step && t->seq > c->seq)
+		c->bits |= CALL_LATE;
+	t->seq = c->seq > t->seq ? c->seq : t->seq;
+	if (t->step != c->step)
+		t->n = 0;
+	t->step = c->step;
+	c->nth = t->n++;
+}
+
+uint64_t hash_place(const struct call *c)
+{
+	uint64_t h = hash_u64(hash_u64(hash_u64(c->site, c->comm), c->api), c->nth);
+
+	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the program made a call: a number that is the same on all ranks for the same place, and which one of that place
+ * a call is in its step. Read from the stack_info.csv of each rank, all of it at the first stack that is not known yet.
+ */
+#ifndef PROBE_TOOLS_SITES_H
+#define PROBE_TOOLS_SITES_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/read/calls.h"
+
+struct rank_sites {
+	uint64_t *of_stack; /* by stack id; 0: not known */
+	uint32_t cap;
+	unsigned reads;
+	const char *path, *more; /* folders; more: NULL or what a journal had */
+};
+
+struct sites {
+	struct rank_sites *rank;
+	unsigned n;
+	struct table turns; /* struct site_turn */
+	bool steps; /* something marks them */
+};
+
+void sites_init(struct sites *s, unsigned nrank);
+void sites_free(struct sites *s);
+void name_site_folders(struct sites *s, uint32_t rank, const char *path, const char *more);
+
+/* Fills in c->site and c->nth. */
+void find_site(struct sites *s, struct call *c);
+
+/* What a call is besides its terms: its place in the program, the same on all ranks and in all steps. */
+uint64_t hash_place(const struct call *c);
+
+#endif

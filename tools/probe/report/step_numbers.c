@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/step_numbers.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scalar.h"
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+enum {
+#define SCALAR_COLUMN(name, type, source, help) NUMBER_COL_##name,
+#include "journal/columns.def"
+	NUMBER_COLUMNS
+};
+
+/* A part of the run whose files are looked through, and what of it is wanted. */
+struct number_range {
+	uint64_t lo, hi; /* steps */
+	uint64_t last; /* first step of the last file that there is */
+	bool any;
+};
+
+static void add_step_number(
+	struct step_numbers *s, uint64_t step, const struct csv_text *name, double v, uint32_t rank)
+{
+	struct step_number *n = table_get(&s->table, step, intern_text(name->s, name->n));
+
+	if (!n)
+		return;
+	if (!n->ranks || v < n->min) {
+		n->min = v;
+		n->lowest = rank;
+	}
+	if (!n->ranks || v > n->max) {
+		n->max = v;
+		n->highest = rank;
+	}
+	n->sum += v;
+	n->ranks++;
+}
+
+static void read_number_file(struct step_numbers *s, const char *path, uint64_t limit,
+	const struct number_range *want, uint32_t rank)
+{
+	struct csv csv;
+	int col[NUMBER_COLUMNS];
+
+	if (csv_open(&csv, path, limit, false, 65536)) {
+		csv_close(&csv);
+		return;
+	}
+	csv_find_columns(&csv, SCALAR_HEADER, col);
+	while (csv_next(&csv)) {
+		uint64_t step;
+		double v;
+
+		if (csv_u64(csv_at(&csv, col[NUMBER_COL_step]), &step) && step >= want->lo &&
+			step <= want->hi && csv_double(csv_at(&csv, col[NUMBER_COL_value]), &v))
+			add_step_number(s, step, csv_at(&csv, col[NUMBER_COL_name]), v, rank);
+	}
+	csv_close(&csv);
+}
+
+/* s NULL: only looks for the last file. */
+static void read_number_files(struct step_numbers *s, const char *dir, const struct overlay *o,
+	struct number_range *want, uint32_t rank)
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		unsigned long long a, b;
+		char *path;
+		int n = 0;
+
+		if (sscanf(e->d_name, "scalars_%llu-%llu.csv%n", &a, &b, &n) < 2 || !n ||
+			e->d_name[n] || a > want->hi)
+			continue;
+		if (!s) {
+			want->last = !want->any || a > want->last ? a : want->last;
+			want->any = true;
+			continue;
+		}
+		if (b < want->lo)
+			continue;
+		path = tool_format("%s/%s", dir, e->d_name);
+		read_number_file(s, path, o ? overlay_limit(o, e->d_name) : UINT64_MAX, want, rank);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void read_numbers_of_ranks(
+	struct step_numbers *s, const struct gather *g, struct number_range *want)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct overlay *o = &g->rank[i].overlay;
+
+		read_number_files(s, g->folders.dir[i].path, o, want, i);
+		if (o->path)
+			read_number_files(s, o->path, NULL, want, i);
+	}
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Its place in the table of all; of a name that is none of ours, behind them. */
+static unsigned place_of_name(const char *name)
+{
+	size_t n = strcspn(name, "/");
+	unsigned i = 0;
+
+	while (scalar_names[i] &&
+		(strlen(scalar_names[i]) != n || memcmp(scalar_names[i], name, n)))
+		i++;
+	return i;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const char *x = intern_name(*(const uint32_t *)a), *y = intern_name(*(const uint32_t *)b);
+	unsigned i = place_of_name(x), k = place_of_name(y);
+
+	return i != k ? (i < k ? -1 : 1) : strcmp(x, y);
+}
+
+static bool is_known_name(const struct step_numbers *s, uint32_t name)
+{
+	for (unsigned i = 0; i < s->nname; i++)
+		if (s->name[i] == name)
+			return true;
+	return false;
+}
+
+/* Which steps there are, the last `most` of them, and which names. */
+static void list_steps(struct step_numbers *s, unsigned most)
+{
+	unsigned n = 0;
+
+	s->step = tool_alloc((s->table.n + 1) * sizeof(*s->step));
+	for (uint32_t i = 0; i < s->table.n; i++) {
+		const struct step_number *k = table_at(&s->table, i);
+
+		s->step[s->nstep++] = k->key.a;
+		if (s->nname < 200 && !is_known_name(s, (uint32_t)k->key.b)) {
+			TOOL_GROW(s->name, s->nname, s->cap_name);
+			s->name[s->nname++] = (uint32_t)k->key.b;
+		}
+	}
+	if (s->nname)
+		qsort(s->name, s->nname, sizeof(*s->name), compare_names);
+	qsort(s->step, s->nstep, sizeof(*s->step), compare_steps);
+	for (unsigned i = 0; i < s->nstep; i++)
+		if (!i || s->step[i] != s->step[i - 1])
+			s->step[n++] = s->step[i];
+	s->nstep = n < most ? n : most;
+	memmove(s->step, s->step + (n - s->nstep), s->nstep * sizeof(*s->step));
+}
+
+void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi)
+{
+	struct number_range want = {.lo = lo, .hi = hi};
+	bool all = lo == 0 && hi == UINT64_MAX;
+
+	memset(s, 0, sizeof(*s));
+	table_init(&s->table, sizeof(struct step_number), STEP_NUMBERS_MAX);
+	read_numbers_of_ranks(NULL, g, &want);
+	/* The last steps may lie in two files. */
+	if (all)
+		want.lo = want.last > STEP_NUMBERS_SHOWN ? want.last - STEP_NUMBERS_SHOWN : 0;
+	if (want.any)
+		read_numbers_of_ranks(s, g, &want);
+	list_steps(s, all ? STEP_NUMBERS_SHOWN : STEP_NUMBERS_ASKED);
+}
+
+void step_numbers_free(struct step_numbers *s)
+{
+	table_free(&s->table);
+	free(s->step);
+	free(s->name);
+}
+
+static const struct step_number *find_number(
+	const struct step_numbers *s, uint64_t step, uint32_t name)
+{
+	return table_find(&s->table, step, name);
+}
+
+/* Of the steps that are shown, how many ranks at most have that number. 0: none of them has it. */
+static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, unsigned from)
+{
+	unsigned most = 0;
+
+	for (unsigned i = from; i < s->nstep; i++) {
+		const struct step_number *n = find_number(s, s->step[i], name);
+
+		most = n && n->ranks > most ? n->ranks : most;
+	}
+	return most;
+}
+
+void step_numbers_text(const struct step_numbers *s)
+{
+	unsigned from = s->nstep > STEP_NUMBERS_SHOWN ? s->nstep - STEP_NUMBERS_SHOWN : 0;
+
+	if (!s->nstep)
+		return;
+	out_heading("Numbers of the last steps, /mean: over the ranks that have one");
+	printf("  %-26s", "step");
+	for (unsigned i = from; i < s->nstep; i++)
+		printf(" %12llu", (unsigned long long)s->step[i]);
+	putchar('\n');
+	for (unsigned k = 0; k < s->nname; k++) {
+		unsigned ranks = most_ranks_with(s, s->name[k], from);
+		char *label;
+
+		if (!ranks)
+			continue;
+		label = tool_format("%s%s", intern_name(s->name[k]), ranks > 1 ? "/mean" : "");
+		printf("  %-26s", label);
+		for (unsigned i = from; i < s->nstep; i++) {
+			const struct step_number *n = find_number(s, s->step[i], s->name[k]);
+
+			if (n)
+				printf(" %12.6g", n->sum / n->ranks);
+			else
+				printf(" %12s", "-");
+		}
+		putchar('\n');
+		free(label);
+	}
+}
+
+void step_numbers_json(const struct step_numbers *s, const struct gather *g)
+{
+	json_list("scalars");
+	for (unsigned i = 0; i < s->nstep; i++)
+		for (unsigned k = 0; k < s->nname; k++) {
+			const struct step_number *n = find_number(s, s->step[i], s->name[k]);
+
+			if (!n)
+				continue;
+			json_object(NULL);
+			json_u64("step", s->step[i]);
+			json_string("name", intern_name(s->name[k]));
+			json_double("mean", n->sum / n->ranks);
+			json_double("min", n->min);
+			json_double("max", n->max);
+			json_u64("ranks", n->ranks);
+			json_string("lowest", g->folders.dir[n->lowest].label);
+			json_string("highest", g->folders.dir[n->highest].label);
+			json_end();
+		}
+	json_end();
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `watch`: says what is found while a job runs, and starts a command for it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/lib/cli.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/focus.h"
+
+static const char help[] =
+	"usage: probe watch [options] [DIR]\n"
+	"\n"
+	"Looks at a job again and again until none of its ranks runs any more, says each finding "
+	"once "
+	"when it is new,\n"
+	"and starts a command for it. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else "
+	"./probe_output); while it is\n"
+	"not there yet, it is waited for.\n"
+	"\n"
+	"  -e, --exec CMD      run by /bin/sh for each new finding; it is not waited for. It has "
+	"in its "
+	"environment\n"
+	"                      PROBE_FINDING_KIND, PROBE_FINDING_SEVERITY, PROBE_FINDING_TEXT, and "
+	"where "
+	"known\n"
+	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8); PROBE_FINDING_DIR: "
+	"the "
+	"folder\n"
+	"      --severity WORD from which severity on: bad (default), warn, note\n"
+	"      --once          ends at the first one\n"
+	"      --interval S    seconds between two looks (2)\n"
+	"\n"
+	"Exit status: 0 nothing was found, 1 something was, 2 usage, or input that cannot be "
+	"read.\n"
+	"\n"
+	"examples:\n"
+	"  probe watch --exec 'mail -s \"$PROBE_FINDING_KIND in $PROBE_FINDING_DIR\" me "
+	"<<<\"$PROBE_FINDING_TEXT\"' /scratch/run7\n"
+	"  probe watch --once /scratch/run7 || scancel $JOB\n";
+
+enum { OPT_EXEC, OPT_SEVERITY, OPT_ONCE, OPT_INTERVAL };
+
+static const struct cli_option options[] = {
+	[OPT_EXEC] = {"exec", 'e', true},
+	[OPT_SEVERITY] = {"severity", 0, true},
+	[OPT_ONCE] = {"once", 0, false},
+	[OPT_INTERVAL] = {"interval", 0, true},
+};
+
+struct watch {
+	const char *path, *command;
+	enum severity severity;
+	bool once;
+	double interval; /* s */
+	uint64_t *known; /* hashes of findings that were said */
+	unsigned n, cap;
+	bool found;
+};
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/* The same as long as it is about the same place; its text has numbers that grow. */
+static uint64_t hash_finding(const struct finding *f, const struct focus *at)
+{
+	uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), f->kind, strlen(f->kind));
+
+	if (at->known) {
+		h = hash_bytes(h, &at->step, sizeof(at->step));
+		return hash_bytes(h, &at->comm, sizeof(at->comm));
+	}
+	for (const char *p = f->text; *p && *p != '\n'; p++)
+		if ((*p < '0' || *p > '9') && *p != '.' && *p != ',')
+			h = hash_bytes(h, p, 1);
+	return h;
+}
+
+static bool is_finding_new(struct watch *w, uint64_t hash)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->known[i] == hash)
+			return false;
+	TOOL_GROW(w->known, w->n, w->cap);
+	w->known[w->n++] = hash;
+	return true;
+}
+
+static void start_command(const struct watch *w, const struct finding *f, const struct focus *at)
+{
+	char step[24], *ranks;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		tool_warn("watch: %s was not started: %s", w->command, strerror(errno));
+		return;
+	}
+	if (pid)
+		return;
+	signal(SIGPIPE, SIG_DFL);
+	setenv("PROBE_FINDING_KIND", f->kind, 1);
+	setenv("PROBE_FINDING_SEVERITY", severity_word(f->severity), 1);
+	setenv("PROBE_FINDING_TEXT", f->text, 1);
+	setenv("PROBE_FINDING_DIR", w->path, 1);
+	if (at->known) {
+		snprintf(step, sizeof(step), "%llu", (unsigned long long)at->step);
+		setenv("PROBE_FINDING_STEP", step, 1);
+		ranks = out_range(at->rank, at->n);
+		setenv("PROBE_FINDING_RANKS", ranks, 1);
+	}
+	execl("/bin/sh", "sh", "-c", w->command, (char *)NULL);
+	_exit(127);
+}
+
+static void say_finding(struct watch *w, const struct report *r, const struct finding *f)
+{
+	struct focus at;
+	struct tm tm;
+	time_t now = time(NULL);
+
+	report_focus(r, f, &at);
+	if (is_finding_new(w, hash_finding(f, &at))) {
+		localtime_r(&now, &tm);
+		printf("%02d:%02d:%02d %s: %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, f->kind,
+			f->text);
+		fflush(stdout);
+		w->found = true;
+		if (w->command)
+			start_command(w, f, &at);
+	}
+	free(at.rank);
+}
+
+/* *runs: look again. Returns a status. */
+static int look_once(struct watch *w, bool *runs)
+{
+	struct report *r = tool_alloc(sizeof(*r));
+	struct gather_options o = {.path = w->path, .top = 0, .step_hi = UINT64_MAX};
+	int status = report_gather(r, &o);
+
+	*runs = false;
+	if (!status) {
+		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
+			if (r->finding[i].severity <= w->severity)
+				say_finding(w, r, &r->finding[i]);
+		*runs = report_is_running(r) && !(w->once && w->found);
+		report_free(r);
+	}
+	free(r);
+	return status;
+}
+
+static void sleep_seconds(double s)
+{
+	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
+			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
+		NULL);
+}
+
+static double read_monotonic_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Until the first rank has its folder. */
+static void wait_for_folder(const struct watch *w)
+{
+	bool said = false;
+
+	while (!folders_have_rank(w->path)) {
+		if (!said)
+			fprintf(stderr, "probe: watch: waiting for %s\n", w->path);
+		said = true;
+		sleep_seconds(w->interval < 1 ? w->interval : 1);
+	}
+}
+
+static int watch_job(struct watch *w)
+{
+	int status, left;
+	bool runs = true;
+
+	wait_for_folder(w);
+	do {
+		double began = read_monotonic_s(), took;
+
+		status = look_once(w, &runs);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (status || !runs)
+			break;
+		/* At most half of the time goes into reading. */
+		took = read_monotonic_s() - began;
+		sleep_seconds(took > w->interval ? took : w->interval - took);
+	} while (runs);
+	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
+		;
+	return status ? status : w->found ? STATUS_PROBLEM : STATUS_DONE;
+}
+
+static bool set_watch_severity(struct watch *w, const char *word)
+{
+	for (enum severity s = FIND_BAD; s <= FIND_NOTE; s++)
+		if (strcmp(word, severity_word(s)) == 0) {
+			w->severity = s;
+			return true;
+		}
+	tool_error("watch: --severity %s: accepted: bad, warn, note", word);
+	return false;
+}
+
+static bool set_watch_interval(struct watch *w, const char *text)
+{
+	char *end;
+
+	w->interval = strtod(text, &end);
+	if (end > text && !*end && w->interval >= 0.1 && w->interval <= 86400)
+		return true;
+	tool_error("watch: --interval %s: accepted: a number of seconds from 0.1 to 86400", text);
+	return false;
+}
+
+int verb_watch(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	struct watch w = {.interval = 2, .severity = FIND_BAD};
+	int o, status;
+
+	while ((o = cli_next(&c)) != CLI_END) {
+		bool ok = true;
+
+		switch (o) {
+		case OPT_EXEC:
+			w.command = c.value;
+			break;
+		case OPT_SEVERITY:
+			ok = set_watch_severity(&w, c.value);
+			break;
+		case OPT_ONCE:
+			w.once = true;
+			break;
+		case OPT_INTERVAL:
+			ok = set_watch_interval(&w, c.value);
+			break;
+		case CLI_OPERAND:
+			ok = !w.path;
+			if (!ok)
+				tool_error("watch: %s: only one folder at a time", c.value);
+			w.path = c.value;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		default:
+			ok = false;
+		}
+		if (!ok)
+			return STATUS_USAGE;
+	}
+	if (!w.path)
+		w.path = folders_default();
+	status = watch_job(&w);
+	free(w.known);
+	return tool_finish(status);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/ccl/ccl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "elf/object_of.h"
+#include "life/life.h"
+#include "session/state.h"
+
+/* ---- communicators ---- */
+
+/* Rank and size of a communicator that the program uses now. False: it cannot be asked. */
+static bool complete_ccl_comm(
+	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
+{
+	void *size = sibling_symbol(c->from, size_of->function);
+	void *rank = sibling_symbol(c->from, rank_of->function);
+	int64_t n, r, code;
+
+	if (!size || !rank)
+		return false;
+	n = query_comm(size_of, size, argument, &code);
+	if (code || n <= 0 || n > INT32_MAX)
+		return false;
+	r = query_comm(rank_of, rank, argument, &code);
+	if (code || r < 0 || r >= n)
+		return false;
+	/* Threads that come here together write the same. */
+	__atomic_store_n(&c->rank, (int32_t)r, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->size, (int32_t)n, __ATOMIC_RELEASE);
+	return true;
+}
+
+static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, const void *from,
+	const char *how, uint64_t id)
+{
+	struct comm *c = comm_alloc(0);
+
+	if (!c)
+		return NULL;
+	c->lib = l->lib;
+	c->label = l->lib->label ? l->lib->label(from) : NULL;
+	c->from = from;
+	c->handle = handle;
+	c->kind = how;
+	c->id = hash_to_id(id);
+	c->rank = c->size = -1;
+	return c;
+}
+
+/* No other communicator can get this number. */
+static uint64_t local_ccl_id(const struct ccl_library *l, uint64_t handle)
+{
+	return comm_make_id(handle, l->lib->name, (int64_t)comm_serial(), NULL, 0, NULL, 0);
+}
+
+struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
+{
+	struct comm *c = handle ? comm_find(l->lib, handle) : NULL;
+
+	if (!c && handle)
+		c = comm_arrived(l->lib, handle);
+	if (c && __atomic_load_n(&c->size, __ATOMIC_ACQUIRE) <= 0 &&
+		!complete_ccl_comm(c, handle, &l->rank, &l->size))
+		return NULL;
+	if (c || !handle)
+		return c;
+	/* Made in a way that was not seen. */
+	c = new_ccl_comm(l, handle, NULL, "unknown", local_ccl_id(l, handle));
+	if (!c)
+		return NULL;
+	c->flags |= CF_LOCALCOMM;
+	if (!complete_ccl_comm(c, handle, &l->rank, &l->size)) {
+		comm_release(c);
+		return NULL;
+	}
+	comm_publish(c);
+	return comm_find(l->lib, handle);
+}
+
+struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
+	const struct query *rank, const struct query *size)
+{
+	uint64_t h = name ? hash_str(hash_str(0, l->lib->name), name) : 0;
+	struct comm *c = h ? comm_find(l->lib, h) : NULL;
+
+	if (c || !h)
+		return c;
+	c = new_ccl_comm(l, h, real, "group", h);
+	if (!c)
+		return NULL;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	if (!complete_ccl_comm(c, (uint64_t)(uintptr_t)name, rank, size)) {
+		comm_release(c);
+		return NULL;
+	}
+	comm_publish(c);
+	return comm_find(l->lib, h);
+}
+
+/* Of the unique id, or of several in a row, or of the file that stands for it. 0: there is none. */
+static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
+{
+	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
+	uint64_t h = hash_str(0, l->lib->name), word, left;
+	const union arg *file = call_arg(c, ROLE_NAME);
+	const char *p = id ? id->cp : NULL;
+
+	if (!p)
+		return file && file->cp ? hash_str(h, file->cp) : 0;
+	for (left = l->id_bytes * (uint64_t)(n ? n->i : 1); left; left -= left < 8 ? left : 8) {
+		word = 0;
+		memcpy(&word, p, left < 8 ? left : 8);
+		h = hash_u64(h, word);
+		p += 8;
+	}
+	return h;
+}
+
+static bool numbered_by_parent(const struct ccl_library *l, const char *how)
+{
+	for (const char *const *p = l->parent; *p; p++)
+		if (strcmp(*p, how) == 0)
+			return true;
+	return false;
+}
+
+/* A number that the program chose to be unique, where it is not the colour of one part of many. */
+static bool color_is_wide(const struct call *c)
+{
+	int i = c->api->spec->at[ROLE_COLOR];
+
+	return i && c->api->spec->args[i - 1].ctype == CT_U64;
+}
+
+/* The number of what comes of a communicator. 0: its members cannot agree on one. */
+static uint64_t hash_child(
+	const struct ccl_library *l, const struct call *c, const struct comm *parent)
+{
+	const union arg *color = call_arg(c, ROLE_COLOR), *list = call_arg(c, ROLE_ITEMS),
+			*n = call_arg(c, ROLE_NITEMS);
+	const char *how = c->api->spec->how;
+	uint64_t h = parent ? hash_str(parent->id, how) : 0;
+
+	if (!parent || !numbered_by_parent(l, how))
+		return 0;
+	h = hash_u64(h, !color ? 0 : color_is_wide(c) ? color->u : (uint32_t)color->i);
+	for (int64_t i = 0; list && list->cp && n && i < n->i; i++)
+		h = hash_u64(h, (uint32_t)((const int *)list->cp)[i]);
+	return hash_u64(h, c->note.u[0]);
+}
+
+/* The communicators of all devices that one thread drives: it stands for no rank of the job. */
+static void register_all_ccl_comms(
+	const struct ccl_library *l, const struct call *c, const uint64_t *handles, int n)
+{
+	uint64_t id = n > 0 ? local_ccl_id(l, handles[0]) : 0;
+
+	for (int i = 0; i < n; i++) {
+		struct comm *m = new_ccl_comm(l, handles[i], c->real, c->api->spec->how, id);
+
+		if (!m)
+			return;
+		m->flags |= CF_LOCALCOMM;
+		m->rank = i;
+		m->size = n;
+		comm_publish(m);
+	}
+}
+
+/* The communicator that the call is given, by value or behind a pointer. 0: none. */
+static uint64_t parent_of(const struct call *c)
+{
+	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_COMMP);
+
+	return comm ? comm->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
+}
+
+static void register_ccl_comm(const struct ccl_library *l, struct call *c)
+{
+	const char *how = c->api->spec->how;
+	const union arg *at = call_arg(c, ROLE_NEWCOMM), *size = call_arg(c, ROLE_NRANKS),
+			*rank = call_arg(c, ROLE_RANK), *color = call_arg(c, ROLE_COLOR),
+			*list = call_arg(c, ROLE_ITEMS);
+	uint64_t from = parent_of(c), handle, id;
+	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *m;
+
+	if (!c->ok || !at || !at->cp)
+		return;
+	/* Not a member of what the others make. */
+	if (color && (color_is_wide(c) ? list && !list->cp : (int32_t)color->i < 0))
+		return;
+	handle = *(const uint64_t *)at->cp;
+	/* Neither an id nor a parent: the new ones are all of this process, in an array. */
+	if (!from && !call_arg(c, ROLE_ID) && !call_arg(c, ROLE_NAME)) {
+		register_all_ccl_comms(l, c, at->cp, size ? (int)size->i : 0);
+		return;
+	}
+	id = from ? hash_child(l, c, parent) : hash_unique_id(l, c);
+	m = new_ccl_comm(l, handle, c->real, how, id ? id : local_ccl_id(l, handle));
+	if (!m)
+		return;
+	if (!id)
+		m->flags |= CF_LOCALCOMM;
+	m->parent = parent ? parent->id : 0;
+	if (size && rank && (int32_t)rank->i >= 0) {
+		m->rank = (int32_t)rank->i;
+		m->size = (int32_t)size->i;
+		if (!from)
+			session_rank_guess(m->rank, m->size);
+	}
+	if (session.rank_guessed && session.world_rank == m->rank && !from)
+		m->flags |= CF_GUESSED;
+	/* In a group, or without blocking, the parts of a communicator are there later. */
+	if (handle)
+		comm_publish(m);
+	else
+		comm_expect(m, at->cp);
+}
+
+void ccl_enter(const struct ccl_library *l, struct call *c)
+{
+	uint64_t from = parent_of(c);
+	struct comm *m = from ? comm_find(l->lib, from) : NULL;
+
+	switch (c->api->spec->task) {
+	case TASK_COMM_NEW:
+		/* Of a split every rank of the parent takes part, also one that will not be in any part. */
+		if (m)
+			c->note.u[0] = atomic_fetch_add(
+				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
+		break;
+	case TASK_COMM_END:
+		/* Before the real call: behind it another thread may be given the same handle anew. */
+		if (from)
+			comm_drop(l->lib, from);
+		break;
+	}
+}
+
+void ccl_leave(const struct ccl_library *l, struct call *c)
+{
+	if (c->api->spec->task == TASK_COMM_NEW)
+		register_ccl_comm(l, c);
+	else if (c->api->spec->task == TASK_GROUP_END)
+		comm_arrived(l->lib, 0);
+}
+
+/* ---- values ---- */
+
+static uint8_t find_enum_value(const struct spec_value *row, size_t n, uint64_t v, uint8_t other)
+{
+	for (; n; n--, row++)
+		if (row->value == (int32_t)v)
+			return row->to;
+	return other;
+}
+
+void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d)
+{
+	d->dtype = find_enum_value(l->dtypes, l->ndtype, value, DT_OTHER);
+	d->size = dtype_info(d->dtype)->size;
+	d->extent = (int64_t)d->size;
+}
+
+enum redop ccl_redop(const struct ccl_library *l, uint64_t value)
+{
+	return find_enum_value(l->redops, l->nredop, value, REDOP_USER);
+}

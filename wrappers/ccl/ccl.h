@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adapter kit of libraries whose communicators start from a unique id that all ranks were given (NCCL, RCCL, HCCL,
+ * oneCCL). Such a library is described by its YAML (`comm:`, configs/apis/README.md), of which the generator makes
+ * ccl_<library>; an adapter is
+ *
+ *	#include "xccl_gen.h"
+ *
+ *	CCL_FUNCTIONS(xccl)
+ *	const struct adapter adapter_xccl = {LIB_XCCL_SPEC, CCL_ADAPTER(xccl), .enter = ccl_enter_xccl,
+ *		.leave = ccl_leave_xccl};
+ *
+ * and what only this library has. The number of a communicator is the hash of the id that it starts from. Of a part of
+ * one all members know the parent, how it was made, colour or list, and how often the parent was split before. Rank
+ * and size may be queried only when a communicator is complete, of which there is no notice: that is when the program
+ * first uses it. Groups and streams are the core's (call/stream.c).
+ */
+#ifndef PROBE_WRAPPERS_CCL_H
+#define PROBE_WRAPPERS_CCL_H
+
+#include <stdint.h>
+
+#include "api/api.h"
+#include "api/query.h"
+#include "call/call.h"
+#include "call/comm.h"
+#include "spec/enum_value.h"
+
+struct ccl_library {
+	const struct adapter *lib;
+	uint32_t id_bytes; /* of one unique id */
+	struct query rank, size;
+	/* `how` of the rows whose new communicator all members can number from the parent; NULL at the end. */
+	const char *parent[COMM_PARENTS_MAX + 1];
+	const struct spec_value *dtypes, *redops;
+	uint32_t ndtype, nredop;
+};
+
+struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
+
+/*
+ * The communicator that a call names by a text, the same for all members; rank and size by functions that take the text, of
+ * the library that `real` is of. NULL: it cannot be asked.
+ */
+struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
+	const struct query *rank, const struct query *size);
+void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d);
+enum redop ccl_redop(const struct ccl_library *l, uint64_t value);
+void ccl_enter(const struct ccl_library *l, struct call *c);
+void ccl_leave(const struct ccl_library *l, struct call *c);
+
+/* An adapter's functions do not say for which library they are called. */
+#define CCL_FUNCTIONS(name)                                                \
+	static struct comm *ccl_comm_##name(uint64_t handle)               \
+	{                                                                  \
+		return ccl_comm(&ccl_##name, handle);                      \
+	}                                                                  \
+	static void ccl_dtype_##name(uint64_t value, struct dtype_desc *d) \
+	{                                                                  \
+		ccl_dtype(&ccl_##name, value, d);                          \
+	}                                                                  \
+	static enum redop ccl_redop_##name(uint64_t value)                 \
+	{                                                                  \
+		return ccl_redop(&ccl_##name, value);                      \
+	}                                                                  \
+	static void ccl_enter_##name(struct call *c)                       \
+	{                                                                  \
+		ccl_enter(&ccl_##name, c);                                 \
+	}                                                                  \
+	static void ccl_leave_##name(struct call *c, int64_t ret)          \
+	{                                                                  \
+		(void)ret;                                                 \
+		ccl_leave(&ccl_##name, c);                                 \
+	}
+
+/*
+ * The adapter's fields, but for .enter and .leave: ccl_enter_<library> and ccl_leave_<library>, or functions of the adapter's
+ * own that call them.
+ */
+#define CCL_ADAPTER(name) \
+	.comm = ccl_comm_##name, .dtype = ccl_dtype_##name, .redop = ccl_redop_##name
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Part of the kit for C++ frameworks: rows that are made at run time, for functions that a library exports under mangled
+ * names and that are entered by stubs and libffi (entry/provider.h). What an adapter must know of a function more stands
+ * behind this, which comes first: struct x_function { struct cxx_function cxx; ... }.
+ */
+#ifndef PROBE_WRAPPERS_CXX_FUNCTION_H
+#define PROBE_WRAPPERS_CXX_FUNCTION_H
+
+#include <stddef.h>
+
+#include "api/api.h"
+
+struct cxx_function {
+	struct api api; /* first: it stands for the whole */
+	struct api_spec spec;
+	struct api_ffi ffi;
+	struct kind kind;
+	char symbol[128]; /* the `api` column: to be filled in */
+};
+
+/*
+ * A row of `bytes` (a struct that begins with struct cxx_function) for the function of that mangled name, all zero but for
+ * what points within it. It lives as long as the process. NULL: too many rows, or no memory (reported for `framework`).
+ */
+void *cxx_function_new(size_t bytes, const char *mangled, const char *framework);
+
+/* It is in use from now on: the adapter has filled it in. One that is not is given to free(). */
+void cxx_function_keep(void);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/cxx/cxx_work.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/async.h"
+#include "call/comm.h"
+#include "call/pending.h"
+#include "call/recorder.h"
+#include "journal/layout.h"
+#include "session/state.h"
+
+#define WORKS_MAX 512 /* on the way at once */
+
+/* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it anew. */
+static struct cxx_work *free_list;
+static unsigned made;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __thread struct cxx_work *current __attribute__((tls_model("initial-exec")));
+
+static struct cxx_work *take_work(void)
+{
+	struct cxx_work *w = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (free_list) {
+		w = free_list;
+		free_list = w->next;
+	} else if (made < WORKS_MAX) {
+		w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+		if (w == MAP_FAILED)
+			w = NULL;
+		else
+			made++;
+	}
+	pthread_mutex_unlock(&lock);
+	return w;
+}
+
+/* One of its users is done with it. */
+static void give_work(struct cxx_work *w)
+{
+	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
+		return;
+	pthread_mutex_lock(&lock);
+	w->next = free_list;
+	free_list = w;
+	pthread_mutex_unlock(&lock);
+}
+
+void cxx_work_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+/*
+ * Lets go of those of calls that have returned (their views were needed until the record was closed), or were left. Gives
+ * one of them to be used again, if there is one: the usual case, without a lock.
+ */
+static struct cxx_work *drop_returned(void)
+{
+	struct cxx_work *spare = NULL;
+
+	while (current && current->depth >= thread_on_the_way()) {
+		struct cxx_work *w = current;
+
+		current = w->outer;
+		if (spare || w->started)
+			give_work(w);
+		else
+			spare = w;
+	}
+	return spare;
+}
+
+struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
+{
+	struct cxx_work *w = drop_returned();
+
+	if (!w)
+		w = take_work();
+	if (!w) {
+		log_loss(LOSS_PENDING,
+			"more than %d asynchronous calls on the way at once: further ones are "
+			"recorded without tensors",
+			WORKS_MAX);
+		return NULL;
+	}
+	w->outer = current;
+	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
+	w->call = c;
+	w->describe = describe;
+	w->depth = thread_on_the_way();
+	w->started = false;
+	w->nin = w->nout = 0;
+	current = w;
+	return w;
+}
+
+struct cxx_work *cxx_work_of(const struct call *c)
+{
+	/* Calls inside this one have returned. */
+	struct cxx_work *spare = drop_returned();
+
+	if (spare)
+		give_work(spare);
+	return current && current->call == c ? current : NULL;
+}
+
+static struct cxx_work *work_of(const struct pending *p)
+{
+	return (struct cxx_work *)((char *)p->op.all_out - offsetof(struct cxx_work, out));
+}
+
+/*
+ * A Work that was never waited for, and that is gone, for another one is at its address: its record stays open. Else a wait
+ * of the new one could be taken for its completion, and its tensors may be gone, too.
+ */
+static void forget_gone_work(const struct adapter *lib, const void *handle)
+{
+	struct pending p;
+
+	while (pending_count() && pending_get((uintptr_t)handle, PENDING_STARTED, false, &p) &&
+		p.api->spec->lib == lib && p.op.all_out &&
+		pending_get((uintptr_t)handle, PENDING_STARTED, true, &p)) {
+		if (p.op.comm)
+			comm_release(p.op.comm);
+		give_work(work_of(&p));
+	}
+}
+
+void cxx_work_follow(struct cxx_work *w, const void *handle)
+{
+	struct call *c = w->call;
+	struct pending p = {
+		.seq = c->rec ? c->rec->seq : 0,
+		.start = c->start,
+		.api = c->api,
+		.op = c->op,
+		.state = PENDING_STARTED,
+	};
+
+	if (!c->rec || w->started)
+		return;
+	forget_gone_work(c->api->spec->lib, handle);
+	w->handle = handle;
+	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
+	w->started = true;
+	if (!pending_add((uintptr_t)handle, &p)) {
+		w->started = false;
+		give_work(w);
+	}
+}
+
+/* What the output tensors are now; one may have been resized since. */
+static void fill_work_outputs(struct pending *p, void *arg)
+{
+	struct cxx_work *w = p->op.all_out ? work_of(p) : NULL;
+
+	if (!w)
+		return;
+	*(struct cxx_work **)arg = w;
+	for (unsigned i = 0; i < p->op.nout; i++) {
+		struct buffer *v = &w->out[i], was = *v;
+
+		if (!w->describe(w->out_impl[i], v)) {
+			*v = was;
+			v->nostats = 1;
+		}
+		v->io = was.io;
+		v->index = was.index;
+		v->peer = was.peer;
+		v->tag = was.tag;
+		v->comm_seq = was.comm_seq;
+	}
+}
+
+void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags)
+{
+	struct cxx_work *w = NULL;
+
+	if (!pending_count())
+		return;
+	c->t = NULL;
+	c->start = 0; /* a Work is one call's until it is gone */
+	if (async_done(c, (uintptr_t)handle, end, 0, flags, flags & CF_ERROR ? 1 : 0,
+		    fill_work_outputs, &w, false) &&
+		w)
+		give_work(w);
+}
+
+struct cxx_work *cxx_work_around(void)
+{
+	return current && thread_on_the_way() == current->depth + 1 ? current : NULL;
+}
+
+void cxx_work_left(struct call *c, struct cxx_work *w)
+{
+	current = w->outer;
+	c->async = true;
+	give_work(w);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Part of the kit for C++ frameworks: asynchronous calls that give back an object (a Work, a future) which stands for the call
+ * until it is complete, and the tensors of a call as they were described. The adapter sees which object that is and when it
+ * completes; what lies between is here.
+ */
+#ifndef PROBE_WRAPPERS_CXX_WORK_H
+#define PROBE_WRAPPERS_CXX_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call/call.h"
+
+#define CXX_TENSORS_MAX 64 /* of one side of a call; further ones have no rows */
+
+/* Describes the framework's tensor at that address. False: it has no row. */
+typedef bool cxx_tensor_fn(const void *tensor, struct buffer *v);
+
+/* A call on its way: its tensors as they were described. */
+struct cxx_work {
+	struct cxx_work *next; /* free one */
+	struct cxx_work *outer; /* the thread's enclosing call */
+	/* The call, and its completion once that can come, on another thread and before the call has returned. */
+	_Atomic uint32_t users;
+	struct call *call; /* valid while the function runs */
+	uint32_t depth; /* of the thread when it was entered */
+	const void *handle; /* of the object that it gives back */
+	bool started; /* followed by an object: the memory is given back at its completion */
+	uint16_t nin, nout;
+	cxx_tensor_fn *describe;
+	const void *out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
+	struct buffer in[CXX_TENSORS_MAX], out[CXX_TENSORS_MAX];
+};
+
+/* For a call that is being described. NULL: no memory, or too many on the way. */
+struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
+struct cxx_work *cxx_work_of(const struct call *c); /* NULL: it has none */
+/* The one of the call in which the function stands that this thread has just entered. NULL: none. */
+struct cxx_work *cxx_work_around(void);
+
+/* That object stands for the call from now on. */
+void cxx_work_follow(struct cxx_work *w, const void *handle);
+
+/* It is complete. c: the call that shows it; flags: CF_ERROR, or 0. */
+void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags);
+
+/* The function of w, which is followed, has returned: its record stays open. From the adapter's leave. */
+void cxx_work_left(struct call *c, struct cxx_work *w);
+
+void cxx_work_forked(void);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Communicators of MPI: registered when they are made, from local queries only. Members are distinguished by their rank in
+ * MPI_COMM_WORLD.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/mpi/mpi.h"
+
+/* World ranks of a group's members into out[0..n). False: some are not in MPI_COMM_WORLD (spawned, connected). */
+static bool read_group_members(mpi_handle comm, bool remote, int32_t *out, int n)
+{
+	uint64_t group = 0;
+	int (*get)(mpi_handle, void *) = remote ? mpi.f.comm_remote_group : mpi.f.comm_group;
+	int *ranks = malloc((size_t)n * sizeof(*ranks));
+	bool ok = ranks && mpi.world_group && get(comm, &group) == 0;
+
+	if (ok) {
+		for (int i = 0; i < n; i++)
+			ranks[i] = i;
+		ok = mpi.f.group_translate_ranks(
+			     mpi_clean(group), n, ranks, mpi.world_group, out) == 0;
+		mpi.f.group_free(&group);
+		for (int i = 0; ok && i < n; i++)
+			ok = out[i] != (int)mpi.constant[CONST_MPI_UNDEFINED];
+	}
+	free(ranks);
+	return ok;
+}
+
+/* How many neighbours a rank has on the communicator just made. */
+static void read_neighbours(struct comm *c, const char *how, const struct comm *parent)
+{
+	int n = 0, in = 0, out = 0, weighted = 0;
+
+	if (strncmp(how, "cart", 4) == 0 && mpi.f.cartdim_get(c->handle, &n) == 0) {
+		c->indegree = c->outdegree = 2 * n;
+	} else if (strcmp(how, "graph") == 0 &&
+		   mpi.f.graph_neighbors_count(c->handle, c->rank, &n) == 0) {
+		c->indegree = c->outdegree = n;
+	} else if (strcmp(how, "dist_graph") == 0 &&
+		   mpi.f.dist_graph_neighbors_count(c->handle, &in, &out, &weighted) == 0) {
+		c->indegree = in;
+		c->outdegree = out;
+	} else if (strcmp(how, "dup") == 0 && parent) {
+		/* A duplicate has its parent's topology. */
+		c->indegree = parent->indegree;
+		c->outdegree = parent->outdegree;
+	}
+}
+
+/*
+ * Registers the communicator of that handle. parent: NULL if there is none, or it is not known; tag: tag, colour or a
+ * hash of them.
+ */
+static struct comm *register_mpi_comm(
+	uint64_t handle, const struct comm *parent, const char *how, int64_t tag)
+{
+	mpi_handle h = (mpi_handle)handle;
+	int rank, size, inter = 0, remote = 0;
+
+	if (layout_fact_state(LAYOUT_MPI_HANDLES) == LAYOUT_FAILED || mpi.f.comm_rank(h, &rank) ||
+		mpi.f.comm_size(h, &size) || mpi.f.comm_test_inter(h, &inter) ||
+		(inter && mpi.f.comm_remote_size(h, &remote)))
+		return NULL;
+	if (rank < 0 || rank >= size || remote < 0) {
+		session_layout_fact(LAYOUT_MPI_HANDLES, false);
+		return NULL;
+	}
+
+	struct comm *c = comm_alloc((uint32_t)(size + remote));
+
+	if (!c)
+		return NULL;
+	c->lib = &adapter_mpi;
+	c->handle = handle;
+	c->kind = how;
+	c->rank = rank;
+	c->size = size;
+	c->remote = remote;
+	c->parent = parent ? parent->id : 0;
+
+	bool known = read_group_members(h, false, c->world, size) &&
+		     (!inter || read_group_members(h, true, c->world + size, remote));
+
+	if (known) {
+		int32_t low[2] = {INT32_MAX, INT32_MAX};
+
+		for (int i = 0; i < size + remote; i++)
+			if (c->world[i] < low[i >= size])
+				low[i >= size] = c->world[i];
+		c->first = low[0] <= low[1];
+		c->id = comm_make_id(c->parent, how, tag, c->world, (uint32_t)size, c->world + size,
+			(uint32_t)remote);
+	} else {
+		/* No other communicator can get this number. */
+		c->nworld = 0;
+		c->flags |= CF_LOCALCOMM;
+		c->id = comm_make_id(handle, how, (int64_t)comm_serial(), NULL, 0, NULL, 0);
+	}
+	read_neighbours(c, how, parent);
+	comm_publish(c);
+	return comm_find(&adapter_mpi, handle);
+}
+
+void mpi_comm_predefined(void)
+{
+	uint64_t world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD], group = 0;
+	struct comm *c;
+	int flag = 0;
+
+	mpi.world_size = 0;
+	/* A program that only has sessions has neither. */
+	if (mpi.f.initialized(&flag) || !flag || mpi.f.finalized(&flag) || flag)
+		return;
+	if (mpi.f.comm_group((mpi_handle)world, &group) == 0)
+		mpi.world_group = (mpi_handle)mpi_clean(group);
+	c = register_mpi_comm(world, NULL, "world", 0);
+	session_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
+	if (c) {
+		strcpy(c->name, "MPI_COMM_WORLD");
+		mpi.world_size = c->size;
+	}
+	c = register_mpi_comm((uint64_t)mpi.constant[CONST_MPI_COMM_SELF], NULL, "self", 0);
+	if (c)
+		strcpy(c->name, "MPI_COMM_SELF");
+}
+
+struct met {
+	uint64_t handle;
+	struct comm *comm;
+};
+
+static void learn_unknown(void *arg)
+{
+	struct met *m = arg;
+
+	/* Made in a way that was not seen. Its members are known, how it was made is not: alike ones may be mixed up. */
+	m->comm = register_mpi_comm(m->handle, NULL, "unknown", 0);
+	if (m->comm)
+		m->comm->flags |= CF_GUESSED;
+}
+
+__attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
+{
+	struct met m = {h, NULL};
+
+	if (h != (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] && h)
+		apart_call(learn_unknown, &m);
+	return m.comm;
+}
+
+struct comm *mpi_comm(uint64_t handle)
+{
+	uint64_t h = mpi_clean(handle);
+	struct comm *c = comm_find(&adapter_mpi, h);
+
+	return __builtin_expect(c != NULL, 1) ? c : register_unseen_comm(h);
+}
+
+/* Colour or tag, as a number; a string tag by its hash. Not that of an intercommunicator: only its leaders use it. */
+static int64_t comm_tag_of(const struct call *c)
+{
+	const union arg *color = call_arg(c, ROLE_COLOR), *tag = call_arg(c, ROLE_NEWTAG);
+
+	if (color)
+		return (int32_t)color->i;
+	if (!tag || strcmp(c->api->spec->how, "intercomm") == 0)
+		return 0;
+	if (c->api->spec->args[c->api->spec->at[ROLE_NEWTAG] - 1].ctype != CT_P)
+		return (int32_t)tag->i;
+
+	uint64_t h = 0;
+
+	for (const char *s = tag->cp; s && *s; s++)
+		h = h * 31 + (unsigned char)*s;
+	return (int64_t)h;
+}
+
+void mpi_comm_enter(struct call *c)
+{
+	const union arg *p;
+
+	switch (c->api->spec->task) {
+	case TASK_COMM_NEW:
+		c->note.u[0] = comm_serial();
+		break;
+	case TASK_COMM_END:
+		/* Before the real call: behind it another thread may be given the same handle anew. */
+		p = call_arg(c, ROLE_COMMP);
+		if (p && p->cp && mpi_ready())
+			comm_drop(&adapter_mpi, mpi_handle_at(p->cp, 0));
+		break;
+	case TASK_COMM_NAME:
+		break;
+	}
+}
+
+static void add_new_mpi_comm(
+	const struct comm *parent, const void *at, const char *how, int64_t tag, uint64_t since)
+{
+	uint64_t h = mpi_handle_at(at, 0);
+	const struct comm *known;
+
+	if (h == (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] || !h)
+		return;
+	/* Already entered by a call inside this one, or handed out again (MPI_Comm_get_parent). */
+	known = comm_find(&adapter_mpi, h);
+	if (known && (known->serial > since || strcmp(how, "parent") == 0))
+		return;
+	register_mpi_comm(h, parent, how, tag);
+}
+
+void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how)
+{
+	add_new_mpi_comm(parent, at, how, 0, UINT64_MAX - 1);
+}
+
+void mpi_comm_leave(struct call *c)
+{
+	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWCOMM);
+	const struct api_spec *s = c->api->spec;
+	struct comm *parent = NULL, *named;
+
+	/* A communicator from a group is made without MPI_Init, in a session. */
+	if (!c->ok || !(mpi_ready() || (s->task == TASK_COMM_NEW && mpi_activate())))
+		return;
+	if (s->task == TASK_COMM_NAME) {
+		named = comm ? mpi_comm(comm->u) : NULL;
+		if (named && call_arg(c, ROLE_NAME)->cp) {
+			strncpy(named->name, call_arg(c, ROLE_NAME)->cp, sizeof(named->name) - 1);
+			named->name[sizeof(named->name) - 1] = 0;
+		}
+		return;
+	}
+	if (s->task != TASK_COMM_NEW || !at || !at->cp)
+		return;
+	/* The groups of an intercommunicator come from different communicators, and only the leaders know the bridge. */
+	if (comm && strcmp(s->how, "intercomm"))
+		parent = mpi_comm(comm->u);
+	if (s->completion == DONE_REQUEST) {
+		const union arg *req = call_arg(c, ROLE_REQUEST);
+		uint64_t h = req && req->cp ? mpi_handle_at(req->cp, 0) : 0, end;
+
+		if (h && mpi_request_made(c, h, &end))
+			mpi_comm_arrived(parent, at->cp, s->how);
+		else if (h)
+			async_making(c, h, parent, at->p);
+		return;
+	}
+	add_new_mpi_comm(parent, at->cp, s->how, comm_tag_of(c), c->note.u[0]);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows and files of MPI. Each stands in the table of communicators, whose members it has, under its own number: so calls on
+ * it are joined over the ranks like collectives on a communicator.
+ *
+ * What a one-sided call reads is in its buffer when the window is synchronised for its target: until then the call is
+ * asynchronous, under a key made of window and target. How many a window has on their way is counted, so that a
+ * synchronisation without any looks for none.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "wrappers/mpi/mpi.h"
+
+/* MPI_File is a pointer in every implementation, MPI_Win a handle like others. */
+struct comm *mpi_window(uint64_t handle)
+{
+	struct comm *c = comm_find(&adapter_mpi, handle);
+
+	return c || mpi_clean(handle) == handle ? c : comm_find(&adapter_mpi, mpi_clean(handle));
+}
+
+static bool is_file(const struct call *c)
+{
+	return strncmp(c->api->spec->symbol, "MPI_File", 8) == 0 ||
+	       strncmp(c->api->spec->symbol, "PMPI_File", 9) == 0;
+}
+
+static uint64_t window_handle_at(const struct call *c, const void *at)
+{
+	return is_file(c) ? *(const uint64_t *)at : mpi_handle_at(at, 0);
+}
+
+void mpi_window_enter(struct call *c)
+{
+	const union arg *comm = call_arg(c, ROLE_COMM), *end = call_arg(c, ROLE_WINP);
+	struct comm *parent;
+
+	if (!mpi_ready())
+		return;
+	if (c->api->spec->task == TASK_WIN_END) {
+		/* Before the real call: behind it another thread may be given the same handle anew. */
+		if (end && end->cp)
+			comm_drop(&adapter_mpi, window_handle_at(c, end->cp));
+		return;
+	}
+	/* All members make it: how many were made before is the same on all. */
+	parent = comm ? mpi_comm(comm->u) : NULL;
+	c->note.u[0] = parent ? atomic_fetch_add(&parent->others, 1) : 0;
+}
+
+static void name_file(struct comm *w, const char *path)
+{
+	const char *last = path ? strrchr(path, '/') : NULL;
+
+	snprintf(w->name, sizeof(w->name), "%s", last ? last + 1 : path ? path : "");
+}
+
+void mpi_window_leave(struct call *c)
+{
+	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWWIN),
+			*name = call_arg(c, ROLE_NAME);
+	const char *how = c->api->spec->how;
+	struct comm *parent, *w;
+	uint64_t handle;
+
+	if (!c->ok || !mpi_ready() || !comm || !at || !at->cp)
+		return;
+	parent = mpi_comm(comm->u);
+	handle = window_handle_at(c, at->cp);
+	if (!parent || !handle)
+		return;
+	w = comm_alloc(parent->nworld);
+	if (!w)
+		return;
+	w->lib = &adapter_mpi;
+	w->handle = handle;
+	w->kind = how;
+	w->rank = parent->rank;
+	w->size = parent->size;
+	w->flags = parent->flags;
+	w->parent = parent->id;
+	w->first = parent->first;
+	w->indegree = w->outdegree = -1;
+	memcpy(w->world, parent->world, parent->nworld * sizeof(*w->world));
+	w->id = comm_make_id(
+		parent->id, how, (int64_t)c->note.u[0], w->world, parent->nworld, NULL, 0);
+	if (name)
+		name_file(w, name->cp);
+	comm_publish(w);
+}
+
+/* ---- what is read ---- */
+
+static uint64_t reading_key(const struct comm *w, int32_t peer)
+{
+	/* No library's request: those are addresses of user space, or 32 bits. */
+	return hash_u64(w->id, (uint32_t)peer) | UINT64_C(1) << 63;
+}
+
+static void end_reading(struct call *c, struct comm *w, int32_t peer)
+{
+	while (atomic_load_explicit(&w->reading, memory_order_relaxed) &&
+		async_done(c, reading_key(w, peer), c->end, 0, 0, 0, NULL, NULL, false))
+		atomic_fetch_sub_explicit(&w->reading, 1, memory_order_relaxed);
+}
+
+static void end_all_reading(struct call *c, struct comm *w)
+{
+	for (int32_t i = 0; i < w->size && atomic_load_explicit(&w->reading, memory_order_relaxed);
+		i++)
+		end_reading(c, w, i);
+}
+
+/* Locks, and the target's side, complete nothing of this rank's. */
+static bool completes_reading(const char *op)
+{
+	return strcmp(op, "win_fence") == 0 || strcmp(op, "win_unlock") == 0 ||
+	       strcmp(op, "win_flush") == 0 || strcmp(op, "win_complete") == 0;
+}
+
+void mpi_window_data(struct call *c)
+{
+	const struct api_spec *s = c->api->spec;
+	struct comm *w = c->op.comm;
+
+	if (!w || is_file(c))
+		return;
+	if (c->op.nout) {
+		if (s->at[ROLE_REQUEST] || !c->rec || c->op.peer < 0)
+			return;
+		async_started(c, reading_key(w, c->op.peer), false);
+		if (c->async)
+			atomic_fetch_add_explicit(&w->reading, 1, memory_order_relaxed);
+		return;
+	}
+	if (!atomic_load_explicit(&w->reading, memory_order_relaxed) || s->kind->nin ||
+		!completes_reading(s->kind->op))
+		return;
+	if (c->op.peer >= 0)
+		end_reading(c, w, c->op.peer);
+	else
+		end_all_reading(c, w);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* oneCCL's C interface. All that it needs is the kit of wrappers/ccl and its YAML. */
+#include "oneccl_gen.h"
+
+CCL_FUNCTIONS(oneccl)
+
+const struct adapter adapter_oneccl = {
+	LIB_ONECCL_SPEC,
+	CCL_ADAPTER(oneccl),
+	.unknown_streams = true,
+	.enter = ccl_enter_oneccl,
+	.leave = ccl_leave_oneccl,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where things lie: PyObject (reference count, type), PyTypeObject (the same from 3.8 to 3.14: cpython/object.h), tuple and
+ * list. Where the vectorcall lies in a function its type says (tp_vectorcall_offset).
+ */
+#include "wrappers/python/function_hook.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "elf/elfsym.h"
+
+#define AT(o, offset, type) (*(type *)((char *)(uintptr_t)(o) + (offset)))
+#define TYPE_OF(o) AT(o, 8, py_object *)
+#define TYPE_BASIC_SIZE 32
+#define TYPE_VECTORCALL 56
+#define TYPE_DICT 264
+
+/* CPython's own, found once: NULL where a version has none. */
+static struct {
+	int (*initialized)(void);
+	int (*finalizing)(void);
+	void *(*this_thread)(void);
+	int (*ensure)(void);
+	void (*release)(int);
+	void *(*interpreter)(void), *(*main_interpreter)(void); /* 3.9 */
+	const char *(*version)(void);
+	py_object *(*module_dict)(void);
+	py_object *(*dict_of_module)(py_object *);
+	int (*dict_next)(py_object *, intptr_t *, py_object **, py_object **);
+	int (*same_text)(py_object *, const char *);
+	const char *(*utf8)(py_object *, size_t *);
+	int (*subtype)(py_object *, py_object *);
+	py_object *(*occurred)(void);
+	void (*clear)(void);
+	py_object **(*dict_at)(py_object *);
+	py_object *(*alloc)(py_object *, intptr_t);
+	py_object *(*call)(py_object *, py_object *);
+	void (*keep)(py_object *), (*drop)(py_object *);
+	int (*gc_disable)(void), (*gc_enable)(void); /* 3.10 */
+	void (*set_vectorcall)(py_object *, py_vectorcall_fn *); /* 3.12 */
+	py_vectorcall_fn *usual;
+	py_object *str, *dict, *type, *module, *function, *tuple, *list, *True, *False, *None;
+} py;
+
+static atomic_int found; /* 1: all is there, 2: not */
+
+static void *exported_function(const char *name)
+{
+	struct provider p[2];
+
+	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+}
+
+static const struct {
+	const char *name;
+	void *to;
+	bool data, optional;
+} wanted[] = {
+	{"Py_IsInitialized", &py.initialized, false, false},
+	{"_Py_IsFinalizing", &py.finalizing, false, true},
+	{"PyGILState_GetThisThreadState", &py.this_thread, false, false},
+	{"PyGILState_Ensure", &py.ensure, false, false},
+	{"PyGILState_Release", &py.release, false, false},
+	{"PyInterpreterState_Get", &py.interpreter, false, true},
+	{"PyInterpreterState_Main", &py.main_interpreter, false, true},
+	{"Py_GetVersion", &py.version, false, false},
+	{"PyImport_GetModuleDict", &py.module_dict, false, false},
+	{"PyModule_GetDict", &py.dict_of_module, false, false},
+	{"PyDict_Next", &py.dict_next, false, false},
+	{"PyUnicode_CompareWithASCIIString", &py.same_text, false, false},
+	{"PyUnicode_AsUTF8AndSize", &py.utf8, false, false},
+	{"PyType_IsSubtype", &py.subtype, false, false},
+	{"PyErr_Occurred", &py.occurred, false, false},
+	{"PyErr_Clear", &py.clear, false, false},
+	{"_PyObject_GetDictPtr", &py.dict_at, false, false},
+	{"PyType_GenericAlloc", &py.alloc, false, false},
+	{"PyObject_CallObject", &py.call, false, false},
+	{"Py_IncRef", &py.keep, false, false},
+	{"Py_DecRef", &py.drop, false, false},
+	{"PyGC_Disable", &py.gc_disable, false, true},
+	{"PyGC_Enable", &py.gc_enable, false, true},
+	{"PyFunction_SetVectorcall", &py.set_vectorcall, false, true},
+	{"_PyFunction_Vectorcall", &py.usual, false, false},
+	{"PyUnicode_Type", &py.str, true, false},
+	{"PyDict_Type", &py.dict, true, false},
+	{"PyType_Type", &py.type, true, false},
+	{"PyModule_Type", &py.module, true, false},
+	{"PyFunction_Type", &py.function, true, false},
+	{"PyTuple_Type", &py.tuple, true, false},
+	{"PyList_Type", &py.list, true, false},
+	{"_Py_TrueStruct", &py.True, true, false},
+	{"_Py_FalseStruct", &py.False, true, false},
+	{"_Py_NoneStruct", &py.None, true, false},
+};
+
+static bool find_interpreter(void)
+{
+	int f = atomic_load_explicit(&found, memory_order_acquire);
+
+	if (f)
+		return f == 1;
+	f = 1;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		void *a = wanted[i].data ? elfsym_data(wanted[i].name)
+					 : exported_function(wanted[i].name);
+
+		/* Two threads find the same. */
+		memcpy(wanted[i].to, &a, sizeof(a));
+		if (!a && !wanted[i].optional)
+			f = 2;
+	}
+	if (f == 1 &&
+		(strncmp(py.version(), "3.", 2) != 0 || strstr(py.version(), "free-threading")))
+		f = 2;
+	atomic_store_explicit(&found, f, memory_order_release);
+	return f == 1;
+}
+
+bool py_hold(int *state)
+{
+	if (!find_interpreter() || !py.initialized() || (py.finalizing && py.finalizing()) ||
+		!py.this_thread())
+		return false;
+	*state = py.ensure();
+	if (!py.interpreter || !py.main_interpreter || py.interpreter() == py.main_interpreter())
+		return true;
+	py.release(*state);
+	return false;
+}
+
+void py_let_go(int state)
+{
+	py.release(state);
+}
+
+/* ---- objects ---- */
+
+static py_object *find_in_dict(py_object *dict, const char *name)
+{
+	py_object *key, *value;
+	intptr_t at = 0;
+
+	while (py_dict_next(dict, &at, &key, &value))
+		if (TYPE_OF(key) == py.str && py.same_text(key, name) == 0)
+			return value;
+	return NULL;
+}
+
+bool py_dict_next(py_object *o, intptr_t *pos, py_object **key, py_object **value)
+{
+	return o && py_is_kind_of(o, py.dict) && py.dict_next(o, pos, key, value);
+}
+
+py_object *py_own_attribute(py_object *o, const char *name)
+{
+	py_object **dict = py.dict_at(o);
+
+	return dict ? find_in_dict(*dict, name) : NULL;
+}
+
+bool py_is_true(const py_object *o)
+{
+	return o && o == py.True;
+}
+
+bool py_is_false(const py_object *o)
+{
+	return o && o == py.False;
+}
+
+bool py_sequence(py_object *o, py_object *const **at, size_t *n)
+{
+	if (!o || (TYPE_OF(o) != py.tuple && TYPE_OF(o) != py.list))
+		return false;
+	*n = AT(o, 16, size_t);
+	*at = TYPE_OF(o) == py.tuple ? &AT(o, 24, py_object *) : AT(o, 24, py_object **);
+	return true;
+}
+
+const char *py_ascii(py_object *o)
+{
+	size_t n;
+	const char *s = o && TYPE_OF(o) == py.str ? py.utf8(o, &n) : NULL;
+
+	/* Lone surrogates have no UTF-8. */
+	if (!s && o && py.occurred())
+		py.clear();
+	return s && strlen(s) == n ? s : NULL;
+}
+
+bool py_is_kind_of(const py_object *o, const py_object *type)
+{
+	return TYPE_OF(o) == type || py.subtype(TYPE_OF(o), (py_object *)(uintptr_t)type);
+}
+
+/* ---- the function ---- */
+
+static __thread struct {
+	py_object *self; /* of the trial call that is on its way on this thread */
+	bool arrived;
+} trial __attribute__((tls_model("initial-exec")));
+
+bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result)
+{
+	(void)callable;
+	if (__builtin_expect(!trial.self, 1))
+		return false;
+	if (py_nargs(nargsf) != 1 || args[0] != trial.self)
+		return false;
+	trial.arrived = true;
+	py.keep(py.None);
+	*result = py.None;
+	return true;
+}
+
+static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
+{
+	/* Where the interpreter has a function for it, code that was specialised for this function is noted as stale by it. */
+	if (py.set_vectorcall)
+		py.set_vectorcall(function, f);
+	else
+		AT(function, at, py_vectorcall_fn *) = f;
+}
+
+/*
+ * An object of the class without __init__, and its call: the interpreter finds `__call__` in the class and calls it from C.
+ * Nothing of the program runs: the class has no finalizer, and the collector rests.
+ */
+static bool try_call(py_object *class)
+{
+	py_object *o, *r;
+	int rested;
+
+	if (!py.gc_disable || !py.gc_enable)
+		return false;
+	rested = py.gc_disable();
+	o = py.alloc(class, 0);
+	if (o) {
+		trial.self = o;
+		trial.arrived = false;
+		r = py.call(o, NULL);
+		trial.self = NULL;
+		if (r)
+			py.drop(r);
+		py.drop(o);
+	}
+	if (py.occurred())
+		py.clear();
+	if (rested)
+		py.gc_enable();
+	return o && trial.arrived;
+}
+
+const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
+	py_vectorcall_fn *_Atomic *old)
+{
+	py_object *m = find_in_dict(py.module_dict(), module), *class, *f;
+	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
+
+	if (py.occurred())
+		return "an exception is on its way";
+	if (!m || TYPE_OF(m) != py.module)
+		return "the module is not loaded";
+	class = find_in_dict(py.dict_of_module(m), class_name);
+	if (!class || TYPE_OF(class) != py.type)
+		return "the class is not there";
+	f = find_in_dict(AT(class, TYPE_DICT, py_object *), "__call__");
+	if (!f || TYPE_OF(f) != py.function)
+		return "__call__ of the class is no function of Python";
+	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t) ||
+		AT(f, at, py_vectorcall_fn *) != py.usual)
+		return "the function is run in an unusual way";
+	atomic_store(old, py.usual);
+	put_vectorcall(f, at, with);
+	if (AT(f, at, py_vectorcall_fn *) == with && try_call(class))
+		return NULL;
+	put_vectorcall(f, at, py.usual);
+	return "a trial call did not arrive";
+}

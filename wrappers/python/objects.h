@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python's objects, read by C while the calling thread holds the GIL, without the program noticing:
+ *
+ *	- no bytecode is evaluated: no attribute is got the way a program gets it, no object is compared, hashed, called or
+ *	  converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
+ *	- nothing that the collector counts is made, so it cannot run, and no finaliser does;
+ *	- all references are borrowed, and none is kept: what is returned is good until py_release_objects().
+ *
+ * Builds with a GIL, the main interpreter, versions whose layout is known.
+ */
+#ifndef PROBE_WRAPPERS_PYTHON_OBJECTS_H
+#define PROBE_WRAPPERS_PYTHON_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Takes the GIL for the calling thread, which must have run Python, with none of our locks held. False: its objects are not
+ * read; *why says why they never will be, or is NULL where it may be possible later (not a thread of Python's, an
+ * interpreter that ends, an exception on its way).
+ */
+struct py_hold {
+	int state;
+};
+bool py_hold_objects(struct py_hold *h, const char **why);
+void py_release_objects(struct py_hold *h);
+
+/* ---- kinds; subclasses count as what they derive from ---- */
+
+bool py_is_list(const void *o);
+bool py_is_tuple(const void *o);
+bool py_is_dict(const void *o);
+bool py_is_type(const void *o);
+bool py_is_str(const void *o); /* exactly */
+bool py_is_instance(const void *o, const void *type); /* by the type's own line of ancestors */
+const char *py_class_name(const void *o); /* of its class, without module */
+const void *py_class_of(const void *o);
+
+/* ---- what is in them ---- */
+
+/* Of a list or tuple. */
+size_t py_count_items(const void *o);
+void *py_get_item(const void *o, size_t i);
+
+/* Items of a dict, or of a subclass as the dict that it is: *at is 0 at first. */
+bool py_next_entry(const void *dict, size_t *at, void **key, void **value);
+void *py_find_entry(const void *dict, const char *key); /* by an exact str; NULL: none */
+
+/*
+ * The attribute of that name in the object's own dictionary, or in its place. NULL: it has none, or its class has something
+ * of that name, which would be asked first.
+ */
+void *py_get_attribute(const void *o, const char *name);
+
+/* A str as UTF-8; false: it is none. */
+bool py_get_text(const void *o, char *out, size_t cap);
+bool py_text_equals(const void *o, const char *text);
+
+/* A float, an int or a bool; false: it is none. */
+bool py_get_number(const void *o, double *out);
+
+/* What is in a module of sys.modules; NULL: it was not imported, or has nothing of that name. */
+void *py_find_global(const char *module, const char *name);
+
+/* ---- where objects are ---- */
+
+#define PY_FRAMES_MAX 256
+
+/* The calling thread's frames, innermost first. */
+struct py_frame {
+	uintptr_t at;
+};
+int py_get_frames(struct py_frame *f, int max);
+bool py_describe_frame(
+	const struct py_frame *f, char *file, size_t nfile, char *function, size_t nfunction);
+unsigned py_count_locals(const struct py_frame *f);
+/* The i-th variable and its value, out of its cell if it lies in one. False: it has no value. */
+bool py_get_local(const struct py_frame *f, unsigned i, void **name, void **value);
+void *py_find_local(const struct py_frame *f, const char *name);
+void *py_get_globals(const struct py_frame *f);
+
+/* Calls visit with each object that o refers to, until it returns false. Objects of Python classes, bound methods, cells. */
+typedef bool py_visit_fn(void *arg, void *o);
+void py_visit_referents(void *o, py_visit_fn *visit, void *arg);
+
+/* Calls visit with each object that the collector knows of, until it returns false. False: there is no way to. */
+bool py_visit_collected(py_visit_fn *visit, void *arg);
+
+#endif

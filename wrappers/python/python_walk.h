@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frames of the calling thread's Python code, read from the interpreter's structures without the GIL.
+ *
+ * Why that is sound: only this thread pushes and pops its own frames, and it stands in a C call; each frame holds its
+ * code object, which holds its names and line table, and these never change. So nothing that is read here is freed or
+ * written meanwhile. Other threads are never looked at.
+ */
+#ifndef PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
+#define PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
+
+#include "wrappers/python/python_layout.h"
+#include "stack/foreign.h"
+
+/* CPython's own functions and types, found in the process. */
+struct py_api {
+	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
+	void *(*holder)(void); /* the thread state that holds the GIL; NULL: not exported */
+	void *(*globals)(void); /* PyEval_GetGlobals */
+	int (*line)(void *code, int at); /* PyCode_Addr2Line */
+	int (*is_initialized)(void);
+	uintptr_t code_type, str_type;
+};
+
+struct py {
+	struct py_api api;
+	const struct py_layout *l;
+};
+
+/* Frames, innermost first, at most max. A frame whose code is no code object ends the walk. */
+int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max);
+
+/* The same as they lie in memory, those of generators too. */
+int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
+uintptr_t py_frame_code(const struct py *p, uintptr_t frame);
+
+/* A str as UTF-8, of one that does not fit its end; what would break a line is a question mark. False: it is none. */
+bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
+
+/* False where a string cannot be read. */
+bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
+
+/*
+ * Can the code get back from the instruction at `from` to that at `to` (bytes from its start, to < from) without having
+ * been called anew? True where that is not known.
+ */
+bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
+
+/*
+ * Whether this process' structures are laid out as the table says: the same walk, with every address shown to the
+ * kernel first, every object's type compared and every line asked for; and, while the thread holds the GIL, the innermost
+ * frame's globals against what the interpreter itself says. NULL: all is as expected (*frames of them were seen); else
+ * what is not.
+ */
+const char *py_verify(const struct py *p, uintptr_t tstate, int *frames, bool *held);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kind grad_unreduced: a parameter's gradient when its leaf's node (torch::autograd::AccumulateGrad) has added to it, which is
+ * before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the accumulation: of a
+ * parameter that took n passes in the step before, from the n-th on (key grad_acc_steps: that many). What was measured last
+ * is written when the optimizer's step begins; with monitor_mbs_grad each at the end of its pass.
+ *
+ * A node belongs to a parameter, and adds to it on one thread at a time: a slot has one writer. It is written out by the
+ * thread of the optimizer's step, or of the pass, behind the passes.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/log.h"
+#include "call/step.h"
+#include "elf/memory.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "train/kind.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/kinds.h"
+#include "wrappers/torch/param_grad.h"
+#include "wrappers/torch/torch.h"
+
+bool torch_accumulate_wanted(void)
+{
+	return train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED);
+}
+
+bool torch_leaves_wanted(void)
+{
+	return config_now()->names || torch_accumulate_wanted();
+}
+
+/* ---- where a node has its leaf ---- */
+
+#define NODE_BYTES 1024 /* of a node, as far as it is looked at */
+#define NOT_THERE (-1)
+
+static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
+
+static void refuse_leaf_place(void)
+{
+	atomic_store(&leaf_at, NOT_THERE);
+	session_layout_fact(LAYOUT_TORCH_LEAF, false);
+	log_loss(LOSS_ENTRY,
+		"PyTorch: nodes of leaves are laid out in an unknown way in this version: kind "
+		"grad_unreduced is not written; update libprobe");
+}
+
+/* The place of that pointer in the node; 0: it has none, or two. */
+static int find_leaf(const char *node, const void *impl)
+{
+	int found = 0;
+
+	for (int at = 8; at < NODE_BYTES; at += 8) {
+		/* A node may lie at the end of what can be read. */
+		if (((uintptr_t)node + (uintptr_t)at) % 4096 == 0 &&
+			!memory_readable((uintptr_t)node + (uintptr_t)at))
+			break;
+		if (*(const void *const *)(node + at) != impl)
+			continue;
+		if (found)
+			return 0;
+		found = at;
+	}
+	return found;
+}
+
+void torch_leaf_made(struct call *c, bool leaving)
+{
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+	const void *impl = (const void *)(uintptr_t)c->note.u[0];
+
+	if (at == NOT_THERE || !torch_leaves_wanted())
+		return;
+	if (!leaving) {
+		/* It is moved into the node. */
+		c->note.u[0] = (uint64_t)(uintptr_t) * (const void *const *)c->v[1].cp;
+		return;
+	}
+	if (!c->ok || !impl)
+		return;
+	if (at) {
+		if (*(const void *const *)((const char *)c->v[0].cp + at) != impl)
+			refuse_leaf_place();
+		return;
+	}
+	at = find_leaf(c->v[0].cp, impl);
+	if (!at) {
+		refuse_leaf_place();
+		return;
+	}
+	atomic_store(&leaf_at, at);
+	session_layout_fact(LAYOUT_TORCH_LEAF, true);
+}
+
+/* ---- what was measured ---- */
+
+struct gradient_slot {
+	struct stats stats;
+	uint64_t count;
+	uint32_t passes, passes_before; /* in this step, and in the one before */
+	uint8_t dtype;
+	_Atomic uint8_t pending;
+};
+
+static _Atomic(struct gradient_slot *)
+	slots; /* by number of the parameter; pages come as they are used */
+#define SLOTS_BYTES (TRAIN_PARAMS_MAX * sizeof(struct gradient_slot))
+
+static struct gradient_slot *gradient_slots(void)
+{
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
+
+	if (s)
+		return s;
+	s = mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&slots, &none, s))
+		return s;
+	munmap(s, SLOTS_BYTES);
+	return none;
+}
+
+static bool may_be_last_pass(const struct gradient_slot *s)
+{
+	int64_t n = config_now()->grad_acc_steps;
+
+	/* How often a closure is called is up to the optimizer. */
+	if (config_now()->monitor_mbs_grad || torch_step_is_open())
+		return true;
+	return s->passes >= (n ? (uint64_t)n : s->passes_before);
+}
+
+static void measure_gradient(void *arg)
+{
+	const struct call *c = arg;
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+	const void *impl = *(const void *const *)((const char *)c->v[0].cp + at);
+	const struct train_params *all = train_params_now();
+	const struct train_param *p = train_param_by_impl(all, impl);
+	struct gradient_slot *s = p ? gradient_slots() : NULL;
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED};
+	struct buffer b;
+
+	if (!s || !train_param_is_target(all, p))
+		return;
+	s += p->id - 1;
+	s->passes++;
+	if (!may_be_last_pass(s) || !torch_grad_buffer(impl, &b))
+		return;
+	train_kind_measure(&v, &b);
+	s->stats = v.stats;
+	s->count = v.count;
+	s->dtype = v.dtype;
+	atomic_store_explicit(&s->pending, 1, memory_order_release);
+}
+
+void torch_accumulated(struct call *c, bool leaving)
+{
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+
+	if (!leaving || !c->ok || at <= 0)
+		return;
+	if (config_now()->names)
+		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
+	if (!torch_accumulate_wanted() || !train_kinds_due())
+		return;
+	apart_call(measure_gradient, c);
+}
+
+static void write_gradient(
+	const struct train_params *all, struct gradient_slot *s, uint32_t id, uint32_t micro)
+{
+	const struct train_param *p = &all->at[id - 1];
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED,
+		.name = train_kind_name(all, p),
+		.dtype_prefix = TORCH_DTYPE_PREFIX,
+		.step = step_now(),
+		.micro_step = micro,
+		.vpp_stage = p->vpp_stage,
+		.dtype = s[id - 1].dtype,
+		.ndim = p->ndim,
+		.dims = p->dims,
+		.count = s[id - 1].count,
+		.stats = s[id - 1].stats};
+
+	if (atomic_exchange_explicit(&s[id - 1].pending, 0, memory_order_acquire))
+		train_kind_write(&v);
+}
+
+void torch_gradients_of_pass(void)
+{
+	const struct train_params *all = train_params_now();
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (!all || !s)
+		return;
+	for (uint32_t id = 1; id <= all->n; id++)
+		write_gradient(all, s, id, step_micro() == UINT32_MAX ? 0 : step_micro());
+}
+
+void torch_gradient_of_step(const struct train_params *all, uint32_t id)
+{
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (!s)
+		return;
+	if (!config_now()->monitor_mbs_grad)
+		write_gradient(all, s, id, UINT32_MAX);
+	if (s[id - 1].passes)
+		s[id - 1].passes_before = s[id - 1].passes;
+	s[id - 1].passes = 0;
+}

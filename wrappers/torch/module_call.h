@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of modules (torch.nn.Module.__call__), seen by wrappers/python/function_hook.h from the first backward pass or
+ * optimizer step on, where the configuration needs them. Not seen: what torch.compile has made one graph of, ScriptModules,
+ * and classes with a `__call__` of their own.
+ *
+ * Who wants to know is a row of module_observers[] (module_observers.c). They run on the thread of the call, which holds the
+ * GIL, with `busy` set.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_MODULE_CALL_H
+#define PROBE_WRAPPERS_TORCH_MODULE_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wrappers/python/function_hook.h"
+
+struct torch_module_call {
+	py_object *self;
+	py_object *const *args; /* without self: positional ones, then those of the keywords */
+	uint32_t npositional, nargs;
+	py_object *result; /* at the end; NULL: an exception */
+	uint32_t depth; /* calls of modules around it */
+	bool training; /* self.training */
+	bool again; /* within a backward pass: recomputed activations (checkpointing) */
+};
+
+struct torch_module_observer {
+	bool (*wanted)(void); /* by the configuration; NULL: always, if calls are seen */
+	void (*begin)(const struct torch_module_call *c);
+	void (*end)(const struct torch_module_call *c);
+};
+
+extern const struct torch_module_observer *const module_observers[]; /* NULL-terminated */
+extern const struct torch_module_observer activations_observer;
+
+/* Are calls of modules seen? */
+bool torch_module_calls_seen(void);
+
+/* For module_call.c, of train_events.c: a forward pass of a whole model begins, and returns. */
+uint32_t torch_forward_begin(bool training);
+void torch_forward_end(uint32_t before);
+
+#endif

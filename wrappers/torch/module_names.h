@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of modules as they are called: those of the outermost one's tree, so that they agree with the names of the
+ * parameters in them (train/param.h). For a thread that holds the GIL, which is the lock of all that is here.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_MODULE_NAMES_H
+#define PROBE_WRAPPERS_TORCH_MODULE_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wrappers/python/function_hook.h"
+
+struct named_module {
+	const py_object *self;
+	const void *type; /* of it: another object may come to lie there */
+	const char *name; /* "" = the root; lives as long as the process */
+	uint16_t vpp_stage;
+	bool target; /* of key targets */
+	uint32_t step, micro_step; /* it was last measured in, by activations.c */
+	uint32_t calls; /* ... and how often it was called there */
+};
+
+/* The module that is being called; root: it lies in no other call. NULL: it has no name. */
+struct named_module *module_name_of(py_object *self, bool root);
+
+/* The TensorImpl of a tensor; NULL: it is none, or laid out in an unknown way. */
+const void *torch_object_tensor(py_object *o);
+
+#endif

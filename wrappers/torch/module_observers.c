@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, and nothing else. */
+#include "wrappers/torch/module_call.h"
+
+#include <stddef.h>
+
+const struct torch_module_observer *const module_observers[] = {
+	&activations_observer,
+	NULL,
+};

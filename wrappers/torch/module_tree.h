@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Modules of PyTorch and their parameters, found among the objects of Python. All of it while the GIL is held
+ * (wrappers/python/objects.h), in memory that lies in the look's arena and is gone with it.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_MODULE_TREE_H
+#define PROBE_WRAPPERS_TORCH_MODULE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TREE_PARAMS_MAX 262144u
+#define TREE_MODULES_MAX 131072u
+
+struct arena {
+	char *base;
+	size_t used, cap;
+};
+
+bool arena_open(struct arena *a, size_t cap);
+void arena_close(struct arena *a);
+void *arena_take(struct arena *a, size_t bytes); /* zeroed, aligned to 8; NULL: full */
+
+/* A parameter in a module. */
+struct tree_param {
+	const void *object; /* of Python */
+	const void *impl, *outer; /* as struct train_param */
+	const char *name, *module;
+	uint16_t root;
+	uint8_t flags; /* enum train_param_flag */
+};
+
+struct tree_module {
+	const void *object;
+	const char *name; /* full, "" = the root */
+	uint16_t root;
+};
+
+struct tree_root {
+	const void *object;
+	const char *variable; /* of the program, in which it was found; "": not known */
+};
+
+struct tree {
+	struct arena *arena;
+	/* torch.nn.Module, torch.Tensor, DTensor, FlatParameter; the last two NULL where they were not imported. */
+	const void *module_type, *tensor_type, *dtensor_type, *flat_type;
+	uint64_t until; /* CLOCK_MONOTONIC: then the search ends */
+	const void **seen; /* open addressing */
+	uint32_t nseen, seen_mask;
+	struct tree_root
+		*found; /* modules in the order of finding, children of others among them */
+	uint32_t nfound;
+	const char *variable; /* that is being searched */
+	struct tree_param *param;
+	uint32_t nparam;
+	uint32_t *by_impl; /* open addressing: number + 1 */
+	uint32_t impl_mask;
+	struct tree_module *module; /* with modules wanted */
+	uint32_t nmodule;
+	uint16_t nroot;
+	bool want_modules;
+};
+
+/* False: PyTorch's classes are not there, or no memory. */
+bool tree_open(struct tree *t, struct arena *a);
+
+/* Looks for the classes again: some are imported late. True: there are more than before. */
+bool tree_look_at_types(struct tree *t);
+
+/* Searches the calling thread's frames for modules; then the collector's objects. */
+void tree_search_frames(struct tree *t);
+bool tree_search_collected(struct tree *t);
+
+/* Names the parameters of all modules that were found and lie in no other one. */
+void tree_name_params(struct tree *t);
+
+const struct tree_param *tree_find_param(const struct tree *t, const void *impl);
+
+/* What stands for a tensor object: its TensorImpl, of a DTensor that of its local part (*outer: its own). NULL: neither. */
+const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer);
+
+#endif

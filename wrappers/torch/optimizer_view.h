@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An optimizer of PyTorch as it stands when its step begins: parameter groups with their numbers (lr, betas, eps ...), and
+ * the state of each parameter. Read under the GIL by names*.c at the begin of a step, on its thread, where names, kinds or
+ * scalars are wanted; good until that step has ended, on that thread only. Nothing in it holds a reference: tensors are
+ * those that the optimizer itself holds.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_OPTIMIZER_VIEW_H
+#define PROBE_WRAPPERS_TORCH_OPTIMIZER_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OPTIMIZER_KEY_MAX 32 /* bytes of a key, with its NUL; longer ones are left out */
+#define OPTIMIZER_NUMBERS 32 /* of a group */
+#define OPTIMIZER_STATES 12 /* of a parameter */
+
+/* A number of a group: a float, an int, a bool, or a tensor of one element on the host. Of a tuple each: betas.0, betas.1. */
+struct optimizer_number {
+	char key[OPTIMIZER_KEY_MAX];
+	double value;
+};
+
+/* What the optimizer keeps of one parameter under one key. */
+struct optimizer_state {
+	const char *
+		key; /* exp_avg, exp_avg_sq, step, momentum_buffer ... lives as long as the process */
+	const void *impl; /* TensorImpl; NULL: `value` is the number */
+	double value; /* of a tensor of one element on the host too; NAN: not known */
+};
+
+struct optimizer_param {
+	const void *impl; /* TensorImpl of the parameter, or of its local part */
+	const void *
+		outer; /* of the parameter as the optimizer has it, where that is a wrapper (DTensor) */
+	uint32_t id; /* struct train_param; 0: it has none */
+	uint16_t group;
+	uint16_t nstate;
+	const struct optimizer_state *state;
+};
+
+struct optimizer_group {
+	uint32_t first, nparam; /* in .param */
+	uint32_t nnumber;
+	const struct optimizer_number *number;
+};
+
+struct torch_optimizer_view {
+	uint16_t number; /* of the optimizer, in the order of first steps */
+	uint16_t nspan; /* optimizers that step inside another one: 1 for the inner one */
+	char type[64]; /* name of its class */
+	uint32_t ngroup, nparam;
+	const struct optimizer_group *group;
+	const struct optimizer_param *param;
+};
+
+/*
+ * The optimizer whose step goes on on this thread, the innermost one; NULL: none goes on, it was not found, or nobody
+ * wants it. Between optimizer_begin and optimizer_end of the observers below.
+ */
+const struct torch_optimizer_view *torch_optimizer_now(void);
+
+/* The number of that name in a group; NAN: it has none. */
+double torch_group_number(const struct optimizer_group *g, const char *key);
+
+/* What the optimizer keeps of p under that key; NULL: nothing (yet). */
+const struct optimizer_state *torch_state_of(const struct optimizer_param *p, const char *key);
+
+#endif

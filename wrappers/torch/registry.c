@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which functions of a libtorch are watched, and how they are called. The names come from the library that is being
+ * loaded; the tables below hold both generations (before and after 2.14), and a name whose parameters are other ones than
+ * expected is left alone.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "session/state.h"
+#include "elf/demangle.h"
+#include "train/scalar.h"
+#include "train/kind.h"
+#include "wrappers/torch/gradient_nodes.h"
+#include "wrappers/torch/kinds.h"
+#include "wrappers/torch/tensor.h"
+#include "wrappers/torch/torch.h"
+
+/* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
+#define REDOP 16
+#define REDUCE_ROOT 32
+
+static const struct torch_method methods[] = {
+	{"broadcast", "broadcast", "broadcast", FORM_LIST, 3, 2, -1, 0},
+	{"allreduce", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_sparse", "all_reduce", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"allreduce_coalesced", "all_reduce_coalesced", "all_reduce", FORM_LIST, 3, 2, REDOP, -1},
+	{"reduce", "reduce", "reduce", FORM_LIST, 3, 2, REDOP, REDUCE_ROOT},
+	{"allgather", "all_gather", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"allgather_coalesced", "all_gather_coalesced", "all_gather", FORM_GATHER, 4, 3, -1, -1},
+	{"_allgather_base", "all_gather_into_tensor _all_gather_base", "all_gather", FORM_OUT_IN, 4,
+		3, -1, -1},
+	{"all_gather_single", "all_gather_into_tensor _all_gather_base all_gather_single",
+		"all_gather", FORM_OUT_IN, 4, 3, -1, -1},
+	{"allgather_into_tensor_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4,
+		3, -1, -1},
+	{"all_gather_single_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4, 3,
+		-1, -1},
+	{"gather", "gather", "gather", FORM_GATHER, 4, 3, -1, 0},
+	{"scatter", "scatter", "scatter", FORM_SCATTER, 4, 3, -1, 0},
+	{"reduce_scatter", "reduce_scatter", "reduce_scatter", FORM_SCATTER, 4, 3, REDOP, -1},
+	{"_reduce_scatter_base", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_single", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",
+		FORM_OUT_IN, 4, 3, REDOP, -1},
+	{"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"reduce_scatter_single_coalesced", "reduce_scatter_tensor", "reduce_scatter", FORM_LISTS,
+		4, 3, REDOP, -1},
+	{"alltoall", "all_to_all", "all_to_all", FORM_LISTS, 4, 3, -1, -1},
+	{"alltoall_base", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"all_to_all_single", "all_to_all_single", "all_to_all", FORM_OUT_IN, 6, 5, -1, -1},
+	{"send", "send isend batch_isend_irecv", "send", FORM_SEND, 4, 0, -1, -1},
+	{"recv", "recv irecv batch_isend_irecv", "recv", FORM_RECV, 4, 0, -1, -1},
+	{"recvAnysource", "recv irecv", "recv", FORM_RECV_ANY, 3, 0, -1, -1},
+	{"barrier", "barrier", "barrier", FORM_NONE, 2, 0, -1, -1},
+	{"monitoredBarrier", "monitored_barrier", "barrier", FORM_BLOCKS, 3, 0, -1, -1},
+};
+
+/* Functions that are only watched. args: one letter each, with `this`: p pointer, b bool, l long, d double. */
+static const struct watched {
+	char name[64], args[8];
+	uint8_t scope; /* enum torch_scope */
+	uint8_t ret; /* enum ctype; CT_STRUCT: an object */
+} watched[] = {
+	{"c10d::ProcessGroupGloo::enqueue", "pp", SCOPE_GLOO_ENQUEUE, CT_VOID},
+	{"c10d::ProcessGroupGloo::AsyncWork::finishWorkGloo", "p", SCOPE_GLOO_FINISH, CT_VOID},
+	{"c10d::ProcessGroupGloo::AsyncWork::finishWorkGlooError", "pp", SCOPE_GLOO_FAILED,
+		CT_VOID},
+	{"c10d::ProcessGroupGloo::SendWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"c10d::ProcessGroupGloo::RecvWork::wait", "pl", SCOPE_WAIT, CT_U8},
+	{"c10d::(anonymous namespace)::LambdaWork::wait", "pl", SCOPE_WAIT,
+		CT_U8}, /* by lambda_work.c */
+	{"c10d::Work::wait", "pl", SCOPE_COMM_WAIT, CT_U8},
+	{"c10d::Reducer::finalize_backward", "p", SCOPE_COMM_WAIT, CT_VOID},
+	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
+	{"torch::autograd::Engine::thread_main", "pp", SCOPE_ENGINE, CT_VOID},
+	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
+		CT_STRUCT},
+	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
+	/* Before 2.0 the mark is made by this alone. */
+	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
+	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
+	{"c10d::Reducer::run_comm_hook", "pp", SCOPE_BUCKET, CT_STRUCT},
+	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
+	{"torch::autograd::Engine::evaluate_function", "ppppp", SCOPE_NODE, CT_VOID},
+	{"torch::autograd::AccumulateGrad::apply", "pp", SCOPE_ACCUMULATE, CT_STRUCT},
+};
+
+/* What a name turns out to be. */
+struct found {
+	const struct torch_method *method;
+	const struct watched *watched;
+	char name[sizeof(((struct torch_function *)0)->cxx.symbol)];
+};
+
+/* The method's tensors and options by reference, its peer and tag by value; `this` does not stand in the name. */
+static bool method_params_fit(const struct torch_method *m, const struct cxx_params *p)
+{
+	if (p->n != m->nargs - 1)
+		return false;
+	for (int i = 0; i < p->n; i++) {
+		if (m->form == FORM_BLOCKS && i == p->n - 1)
+			return p->type[i] == CT_U8 || p->type[i] == CT_I8;
+
+		bool number = (m->form == FORM_SEND || m->form == FORM_RECV) ? i >= 1
+			      : m->form == FORM_RECV_ANY		     ? i == 1
+									     : false;
+
+		if (p->type[i] != (number ? CT_I32 : CT_P))
+			return false;
+	}
+	return true;
+}
+
+static bool args_fit(const char *args, const struct cxx_params *p, bool method)
+{
+	int n = (int)strlen(args) - method;
+
+	if (p->n != n)
+		return false;
+	for (int i = 0; i < n; i++) {
+		uint8_t t = p->type[i];
+
+		switch (args[i + method]) {
+		case 'p': /* an object by value goes as a pointer to it, too */
+			if (t != CT_P && t != CXX_CLASS)
+				return false;
+			break;
+		case 'l': /* a long, or a class around one */
+			if (t != CT_I64 && t != CXX_CLASS)
+				return false;
+			break;
+		case 'd':
+			if (t != CT_F64)
+				return false;
+			break;
+		case 'b':
+			if (t != CT_U8 && t != CT_I8 && t != CXX_CLASS)
+				return false;
+			break;
+		}
+	}
+	return true;
+}
+
+static bool wants_gradients(void)
+{
+	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD);
+}
+
+/* Cheap: most names of a process are none of ours. */
+static bool may_be_torch_symbol(const char *s)
+{
+	return strncmp(s, "_ZN4c10d", 8) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd6Engine11thread_main", 38) == 0 ||
+	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunction3endEv") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||
+	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
+	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0 ||
+	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
+		       (config_now()->backward || wants_gradients() || torch_leaves_wanted())) ||
+	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
+		       wants_gradients()) ||
+	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
+		       torch_leaves_wanted());
+}
+
+/* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
+static const struct torch_method *method_of(const char *name)
+{
+	const char *m;
+
+	if (strncmp(name, "c10d::ProcessGroup", 18) != 0)
+		return NULL;
+	m = strstr(name + 18, "::");
+	if (!m || m == name + 18 || strstr(m + 2, "::"))
+		return NULL;
+	/* These pass calls on to others. */
+	if (strncmp(name + 18, "Wrapper::", 9) == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (strcmp(methods[i].name, m + 2) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+/* By the C++ name in the section c10d, or by the name of torch.distributed in a list of msprobe's. */
+static bool is_method_listed(const struct found *f)
+{
+	char name[64];
+	bool hit = wraplist_match(list_now(), "c10d", f->name);
+
+	for (const char *s = f->method->list; *s;) {
+		size_t n = strcspn(s, " ");
+
+		memcpy(name, s, n);
+		name[n] = 0;
+		hit |= wraplist_match(list_now(), "distributed", name);
+		s += n + (s[n] == ' ');
+	}
+	return hit;
+}
+
+static bool look_up_function(const char *symbol, struct found *f)
+{
+	struct cxx_params p;
+
+	if (!may_be_torch_symbol(symbol) ||
+		demangle_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
+		return false;
+	f->watched = NULL;
+	f->method = method_of(f->name);
+	if (f->method)
+		return method_params_fit(f->method, &p) && is_method_listed(f);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (strcmp(watched[i].name, f->name) == 0) {
+			const struct watched *w = &watched[i];
+			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE;
+
+			f->watched = w;
+			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
+				return false;
+			if (w->scope == SCOPE_BUCKET && !config_now()->names)
+				return false;
+			return args_fit(w->args, &p, method);
+		}
+	return false;
+}
+
+static bool torch_any(void)
+{
+	return session_configure();
+}
+
+static bool torch_wants(const char *symbol, const char *object)
+{
+	struct found f;
+
+	if (strncmp(symbol, "PyInit_", 7) == 0)
+		torch_compiled_code(symbol + 7, object);
+	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
+		return false;
+	return look_up_function(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
+}
+
+bool torch_row_listed(const struct api *f)
+{
+	const struct torch_function *r = (const struct torch_function *)f;
+	struct found found = {.method = r->method};
+	char base[sizeof(r->op_name)];
+	char *dot;
+
+	if (r->method) {
+		snprintf(found.name, sizeof(found.name), "%s", r->cxx.symbol);
+		return is_method_listed(&found);
+	}
+	memcpy(base, r->op_name, sizeof(base));
+	dot = strchr(base, '.');
+	if (dot)
+		*dot = 0;
+	return torch_op_listed(base, dot ? dot + 1 : NULL);
+}
+
+/* ---- rows ---- */
+
+static uint8_t ctype_of(char c)
+{
+	return c == 'b' ? CT_U8 : c == 'l' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
+}
+
+static void fill_method(struct torch_function *r, const struct torch_method *m)
+{
+	struct api_spec *s = &r->cxx.spec;
+
+	r->method = m;
+	r->cxx.api.word = API_CHOSEN; /* is_method_listed() has said so, for names of either kind */
+	r->backend = strncmp(r->cxx.symbol, "c10d::ProcessGroupGloo::", 24) == 0 ? BACKEND_GLOO
+										 : BACKEND_OTHER;
+	r->cxx.kind = (struct kind){
+		.name = m->kind,
+		.op = m->kind,
+		.collective = m->form < FORM_SEND,
+		.rooted = m->root >= 0,
+	};
+	r->indirect = strcmp(m->kind, "reduce_scatter") == 0;
+	r->cxx.ffi.hidden = m->form != FORM_BLOCKS;
+	s->lib = &adapter_c10d;
+	s->list_name = r->cxx.symbol;
+	s->kind = &r->cxx.kind;
+	s->task = TASK_DATA;
+	s->completion = m->form == FORM_BLOCKS ? DONE_RETURN : DONE_REQUEST;
+	s->nargs = m->nargs;
+	for (unsigned i = 0; i < m->nargs; i++)
+		s->args[i].ctype = CT_P;
+	if (m->form == FORM_BLOCKS)
+		s->args[m->nargs - 1].ctype = CT_U8;
+	if (m->form == FORM_SEND || m->form == FORM_RECV)
+		s->args[2].ctype = s->args[3].ctype = CT_I32;
+	else if (m->form == FORM_RECV_ANY)
+		s->args[2].ctype = CT_I32;
+}
+
+static void fill_watched(struct torch_function *r, const struct watched *w)
+{
+	struct api_spec *s = &r->cxx.spec;
+
+	r->scope = w->scope;
+	r->cxx.ffi.hidden = w->ret == CT_STRUCT;
+	r->cxx.ffi.ret = r->cxx.ffi.hidden ? CT_VOID : w->ret;
+	s->lib = &adapter_torch;
+	s->list_name = r->cxx.symbol;
+	s->task = TASK_SCOPE;
+	s->nargs = (uint8_t)strlen(w->args);
+	for (unsigned i = 0; i < s->nargs; i++)
+		s->args[i].ctype = ctype_of(w->args[i]);
+}
+
+static struct api *torch_make(const char *symbol, const char *object)
+{
+	struct found f;
+	struct torch_function *r;
+	bool known;
+
+	(void)object;
+	if (!session_configure())
+		return NULL;
+	known = look_up_function(symbol, &f);
+	r = cxx_function_new(sizeof(*r), symbol, "PyTorch");
+	if (!r)
+		return NULL;
+	if (known)
+		strcpy(r->cxx.symbol, f.name);
+	if (known && f.method) {
+		fill_method(r, f.method);
+	} else if (known) {
+		fill_watched(r, f.watched);
+	} else if (!torch_op_fill(r, symbol) && !torch_node_fill(r, symbol)) {
+		free(r);
+		return NULL;
+	}
+	cxx_function_keep();
+	return &r->cxx.api;
+}
+
+const struct runtime_provider torch_provider = {
+	.wants = torch_wants, .make = torch_make, .refused = torch_op_refused, .any = torch_any};
+
+/* ---- the libraries ---- */
+
+void torch_forked(void)
+{
+	cxx_work_forked();
+	torch_marks_forked();
+	torch_scalars_forked();
+	torch_tensor_forked();
+	torch_gradients_forked();
+	torch_kinds_forked();
+}
+
+static void group_leave(struct call *c, int64_t ret)
+{
+	(void)ret;
+	torch_work_leave(c);
+}
+
+const struct adapter adapter_c10d = {
+	.name = "c10d",
+	.describe = torch_describe,
+	.listed = torch_row_listed,
+	.leave = group_leave,
+	.forked = torch_forked,
+};
+
+static void scope_enter(struct call *c)
+{
+	enum torch_scope s = torch_function_of(c)->scope;
+
+	if (s < SCOPE_BACKWARD)
+		torch_work_scope(c, s, false);
+	else if (s == SCOPE_LEAF)
+		torch_leaf_made(c, false);
+	else if (s == SCOPE_ACCUMULATE)
+		torch_accumulated(c, false);
+	else if (s >= SCOPE_MARKER)
+		torch_op_scope(c, false);
+	else if (s == SCOPE_BUCKET)
+		torch_bucket_scope(c, false);
+	else
+		torch_mark_enter(c, s);
+}
+
+static void scope_leave(struct call *c, int64_t ret)
+{
+	enum torch_scope s = torch_function_of(c)->scope;
+
+	(void)ret;
+	if (s < SCOPE_BACKWARD)
+		torch_work_scope(c, s, true);
+	else if (s == SCOPE_LEAF) {
+		torch_node_leaf(c->ok ? c->v[0].cp : NULL);
+		torch_leaf_made(c, true);
+	} else if (s == SCOPE_ACCUMULATE)
+		torch_accumulated(c, true);
+	else if (s >= SCOPE_MARKER)
+		torch_op_scope(c, true);
+	else if (s == SCOPE_BUCKET)
+		torch_bucket_scope(c, true);
+	else
+		torch_mark_leave(c, s);
+}
+
+const struct adapter adapter_torch = {
+	.name = "torch",
+	.enter = scope_enter,
+	.leave = scope_leave,
+	.forked = torch_forked,
+};

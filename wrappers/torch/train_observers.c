@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, and nothing else. */
+#include "wrappers/torch/train_observers.h"
+
+#include <stddef.h>
+
+const struct torch_train_observer *const train_observers[] = {
+	&names_observer,
+	&kinds_observer,
+	&scalars_observer,
+	&module_call_observer,
+	&gradients_observer,
+	NULL,
+};

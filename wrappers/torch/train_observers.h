@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who wants to know of backward passes and optimizer steps beside the counting of steps: a row of train_observers[] each
+ * (train_observers.c), called in its order by train_events.c, on the thread of the event, with no lock of ours held, before
+ * the step is counted on. `busy` is set: what they call of the program's libraries is not recorded. NULL: not wanted.
+ */
+#ifndef PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
+#define PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct call;
+
+struct torch_train_event {
+	/* backward: Engine::execute(this, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) */
+	const struct call *call; /* of the engine's entry; NULL at an optimizer's */
+	bool accumulates; /* gradients are added up in .grad: no autograd.grad() */
+	bool outermost; /* of the passes, or steps, on this thread */
+	bool ok; /* at an end: no exception */
+	/* optimizer: */
+	const void *record; /* RecordFunction of the mark: the same at begin and end */
+	uint64_t which; /* the same for all steps of one optimizer, as far as the stack tells */
+};
+
+struct torch_train_observer {
+	bool (*wanted)(
+		void); /* by the configuration; NULL: always. Asked once, at the first event. */
+	void (*backward_begin)(const struct torch_train_event *e);
+	void (*backward_end)(const struct torch_train_event *e);
+	void (*optimizer_begin)(const struct torch_train_event *e);
+	void (*optimizer_end)(const struct torch_train_event *e);
+};
+
+/* NULL-terminated. names_observer is the first: behind it names and torch_optimizer_now() are there. */
+extern const struct torch_train_observer *const train_observers[];
+
+extern const struct torch_train_observer names_observer, kinds_observer, scalars_observer;
+extern const struct torch_train_observer gradients_observer; /* activations.c */
+extern const struct torch_train_observer module_call_observer; /* module_call.h */
+
+#endif
