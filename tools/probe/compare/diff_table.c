@@ -95,7 +95,7 @@ static void put_number_column(struct target *t, bool known, int64_t v)
 		target_text(t, ",");
 }
 
-static void put_row(struct diff_table *d, const struct row *r, const struct entry *a,
+static void put_diff_row(struct diff_table *d, const struct row *r, const struct entry *a,
 	const struct entry *b, bool first)
 {
 	const struct item *x = r->a, *y = r->b;
@@ -225,7 +225,7 @@ int close_diff_table(struct diff_table *d, bool keep)
 
 /* ---- the first difference ---- */
 
-static char *describe_item(const struct item *i)
+static char *name_row_item(const struct item *i)
 {
 	const char *tail = i->tail ? i->tail : "", *word = strrchr(tail, '.');
 
@@ -295,7 +295,7 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 		.other = in_b ? tool_strdup(a->name)
 			 : b  ? tool_strdup(b->name)
 			      : NULL,
-		.what = r ? describe_item(r->a) : tool_strdup("the whole call"),
+		.what = r ? name_row_item(r->a) : tool_strdup("the whole call"),
 		.values = r ? describe_row(r)
 			    : tool_strdup(in_b ? "only B has this call" : "only A has this call"),
 		.line = a->line ? tool_strdup(a->line) : NULL,
@@ -333,7 +333,7 @@ static bool has_other_finiteness(const struct row *r)
 	return false;
 }
 
-static void count_rows(
+static void count_call_rows(
 	struct diff_table *d, const struct entry *a, const struct entry *b, unsigned n)
 {
 	const struct row *differs = NULL, *output = NULL, *blamed = NULL;
@@ -395,8 +395,8 @@ void put_item_pairs(struct diff_table *d, const struct entry *a, const struct it
 	judge_call_rows(d->row, n, d->mode, d->c->exact);
 	if (d->open || d->c->merged_open)
 		for (unsigned i = 0; i < n; i++)
-			put_row(d, &d->row[i], a, b, i == 0);
-	count_rows(d, a, b, n);
+			put_diff_row(d, &d->row[i], a, b, i == 0);
+	count_call_rows(d, a, b, n);
 	if (!b && !n)
 		keep_first(d, &d->sums->first, a, NULL, NULL, false);
 }

@@ -27,7 +27,7 @@ struct place {
 	uint64_t at;
 };
 
-static void put_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
+static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
 {
 	struct place *p = table_get(t, a, b);
 
@@ -69,7 +69,7 @@ struct call_name {
 	size_t first_n, second_n;
 };
 
-static bool is_word(const char *s, size_t n, const char *word)
+static bool is_name_word(const char *s, size_t n, const char *word)
 {
 	return strlen(word) == n && memcmp(s, word, n) == 0;
 }
@@ -105,8 +105,8 @@ static bool split_call_name(const char *s, size_t n, bool debug, struct call_nam
 	c->second = s + last;
 	c->second_n = n - last;
 	c->bare = last - 1;
-	if (is_word(c->first, c->first_n, "parameters_grad") ||
-		is_word(c->second, c->second_n, "parameters_grad")) {
+	if (is_name_word(c->first, c->first_n, "parameters_grad") ||
+		is_name_word(c->second, c->second_n, "parameters_grad")) {
 		c->direction = CALL_GRADS;
 		return true;
 	}
@@ -117,7 +117,8 @@ static bool split_call_name(const char *s, size_t n, bool debug, struct call_nam
 		const char *word = i ? "backward" : "forward";
 
 		c->direction = i ? CALL_BACKWARD : CALL_FORWARD;
-		if (is_word(c->first, c->first_n, word) || is_word(c->second, c->second_n, word))
+		if (is_name_word(c->first, c->first_n, word) ||
+			is_name_word(c->second, c->second_n, word))
 			return true;
 	}
 	return false;
@@ -176,7 +177,7 @@ static void index_stacks(struct dump *d)
 		at = j->offset;
 		t = json_next(j);
 		if (t != JSON_LIST) {
-			put_place(&d->stacks, key, length, at);
+			keep_place(&d->stacks, key, length, at);
 			while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
 				t = json_next(j);
 			continue;
@@ -193,7 +194,7 @@ static void index_stacks(struct dump *d)
 			break;
 		t = json_next(j);
 		for (unsigned i = 0; i + 1 < n; i += 2)
-			put_place(&d->stacks, names[i], names[i + 1], j->offset);
+			keep_place(&d->stacks, names[i], names[i + 1], j->offset);
 		while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
 			t = json_next(j);
 	}
@@ -221,7 +222,7 @@ static const char *describe_frame(struct pool *p, const char *frame)
 		line + 7, (int)(end - in - 5), in + 5);
 }
 
-static bool is_library_frame(const char *frame)
+static bool is_package_frame(const char *frame)
 {
 	return strstr(frame, "/site-packages/") || strstr(frame, "/dist-packages/") ||
 	       strstr(frame, "/lib/python") || strstr(frame, "<frozen ");
@@ -243,7 +244,7 @@ struct stack_keys {
 	uint64_t stack, frames;
 };
 
-static void hash_frames(const struct json_node *list, struct stack_keys *k)
+static void hash_dump_frames(const struct json_node *list, struct stack_keys *k)
 {
 	k->stack = k->frames = 1;
 	for (const struct json_node *f = list->child; f; f = f->next) {
@@ -282,7 +283,7 @@ void fill_dump_stacks(struct dump *d)
 			continue;
 		s = table_get(&known, at, 0);
 		if (s && !s->stack && (list = load_frames(d, at)))
-			hash_frames(list, s);
+			hash_dump_frames(list, s);
 		if (s) {
 			k->stack = s->stack;
 			k->frames = s->frames;
@@ -304,7 +305,7 @@ static void fill_entry_stack(struct dump *d, struct entry *e)
 	for (const struct json_node *f = list->child; f && !e->line; f = f->next) {
 		if (f->kind != JSON_TEXT)
 			continue;
-		if (!is_library_frame(f->text))
+		if (!is_package_frame(f->text))
 			e->line = describe_frame(&e->pool, f->text);
 		else if (!outer)
 			outer = describe_frame(&e->pool, f->text);
@@ -357,8 +358,8 @@ static bool index_calls(struct dump *d)
 		}
 		if (!k.exact)
 			continue;
-		put_place(&d->by_name, k.name, k.length, d->n);
-		put_place(&d->by_exact, k.exact, 0, d->n);
+		keep_place(&d->by_name, k.name, k.length, d->n);
+		keep_place(&d->by_exact, k.exact, 0, d->n);
 		d->key[d->n++] = k;
 	}
 out:
