@@ -45,7 +45,8 @@ struct train_param {
 		outer; /* the same of the parameter as the program has it, where that is a wrapper (DTensor) */
 	uintptr_t lo,
 		hi; /* its data at the look, for finding names by address; 0: none that can be read */
-	const void *alias; /* another tensor of the program that stands for it: what takes its gradient, or what the
+	const void *
+		alias; /* another tensor of the program that stands for it: what takes its gradient, or what the
 			    * optimizer has of it. NULL: none */
 	/*
 	 * Of a piece of a flat tensor: the number of that parameter, and which elements of its local part are the piece's
@@ -57,8 +58,10 @@ struct train_param {
 	uint64_t whole_at, whole_count; /* whole_count 0: it is as the parameter */
 	const uint64_t *whole_dims;
 	uint8_t whole_ndim;
-	uint32_t shard_group; /* parameters whose gradients one collective carries, in the order of numbers; 0: not known */
-	uintptr_t grad_lo, grad_hi; /* where its gradient is kept for good, in a buffer that is communicated; 0: nowhere */
+	uint32_t
+		shard_group; /* parameters whose gradients one collective carries, in the order of numbers; 0: not known */
+	uintptr_t grad_lo,
+		grad_hi; /* where its gradient is kept for good, in a buffer that is communicated; 0: nowhere */
 };
 
 struct train_params {

@@ -59,7 +59,8 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 		const uint64_t *dims;
 
 		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
-			!ends_in(file, "/torch/utils/data/dataloader.py") || !ends_in(function, "__next__"))
+			!ends_in(file, "/torch/utils/data/dataloader.py") ||
+			!ends_in(function, "__next__"))
 			continue;
 		if (!find_tensor(py_find_local(&f[i], "data"), *type, BATCH_LEVELS, &b))
 			return false;

@@ -98,8 +98,8 @@ static __thread uint32_t last_accumulated __attribute__((tls_model("initial-exec
 static __thread bool shard_bucket_open __attribute__((tls_model("initial-exec")));
 
 /* FSDP1: the gradient of a flat parameter, padded at the end. */
-static uint32_t list_flat(const struct train_params *all, const struct train_param *flat, uint64_t count,
-	uint32_t ranks, struct train_part *part)
+static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
+	uint64_t count, uint32_t ranks, struct train_part *part)
 {
 	uint64_t end = 0;
 	uint32_t n = 0;
@@ -121,8 +121,8 @@ static uint32_t list_flat(const struct train_params *all, const struct train_par
  * FSDP2: for each rank the rows that become its own, of one parameter behind the other; each is padded to the same number of
  * rows.
  */
-static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count, uint32_t ranks,
-	struct train_part *part)
+static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
+	uint32_t ranks, struct train_part *part)
 {
 	uint64_t of_rank = 0;
 	uint32_t n = 0;
@@ -130,7 +130,8 @@ static uint32_t list_group(const struct train_params *all, uint32_t group, uint6
 	for (uint32_t id = 1; id <= all->n; id++) {
 		const struct train_param *p = &all->at[id - 1];
 
-		if (p->shard_group != group || p->flags & TP_FROZEN || !p->whole_ndim || !p->whole_dims[0])
+		if (p->shard_group != group || p->flags & TP_FROZEN || !p->whole_ndim ||
+			!p->whole_dims[0])
 			continue;
 		uint64_t rows = p->whole_dims[0], each = (rows + ranks - 1) / ranks,
 			 row = p->whole_count / rows;

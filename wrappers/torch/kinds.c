@@ -207,8 +207,8 @@ static void hold_adam(const struct torch_optimizer_view *view, const struct opti
 	double bins[KIND_VALUES_MAX], norm;
 	struct buffer m, v;
 
-	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) || !state_buffer(op, p, "exp_avg", &m) ||
-		!state_buffer(op, p, "exp_avg_sq", &v))
+	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) ||
+		!state_buffer(op, p, "exp_avg", &m) || !state_buffer(op, p, "exp_avg_sq", &v))
 		return;
 	if (!derive_adam_update(&a, &m, &v, is_wanted(TK_UR_DISTRIBUTION) ? bins : NULL, &norm))
 		return;
@@ -242,10 +242,9 @@ static void hold_direction(const struct torch_optimizer_view *view,
 /* No element of it is here; a gradient before the reduction there may be. */
 static void hold_nothing(const struct train_param *p)
 {
-	struct stepped_param *at =
-		p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
-			? NULL
-			: grow_by(&held.params, sizeof(*at));
+	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
+					   ? NULL
+					   : grow_by(&held.params, sizeof(*at));
 
 	if (at)
 		*at = (struct stepped_param){NULL, p->id};

@@ -155,7 +155,8 @@ static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
 	atomic_store_explicit(&s->pending, 1, memory_order_release);
 }
 
-static void measure_pass(const struct train_params *all, const struct train_param *p, struct buffer b)
+static void measure_pass(
+	const struct train_params *all, const struct train_param *p, struct buffer b)
 {
 	struct gradient_slot *s = train_param_is_target(all, p) ? gradient_slots() : NULL;
 
@@ -168,15 +169,16 @@ static void measure_pass(const struct train_params *all, const struct train_para
 }
 
 /* The gradient of a flat parameter is that of all its pieces, wherever the program has them. */
-static void measure_pieces(
+static void measure_flat_pieces(
 	const struct train_params *all, const struct train_param *flat, const struct buffer *b)
 {
 	for (uint32_t id = 1; id <= all->n; id++) {
 		const struct train_param *p = &all->at[id - 1];
 		struct buffer part = *b;
 
-		if (p->piece_of == flat->id && torch_window_buffer(&part, p->whole_at, p->whole_count,
-						       p->whole_dims, p->whole_ndim))
+		if (p->piece_of == flat->id &&
+			torch_window_buffer(
+				&part, p->whole_at, p->whole_count, p->whole_dims, p->whole_ndim))
 			measure_pass(all, p, part);
 	}
 }
@@ -194,7 +196,7 @@ static void measure_gradient(void *arg)
 	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
 		return;
 	if (p->flags & TP_FLAT)
-		measure_pieces(all, p, &b);
+		measure_flat_pieces(all, p, &b);
 	else
 		measure_pass(all, p, b);
 }
@@ -229,7 +231,8 @@ void torch_gradients_sent(const struct buffer *b)
 {
 	struct buffer copy = *b;
 
-	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) || !train_kinds_due())
+	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
+		!train_kinds_due())
 		return;
 	apart_call(measure_sent, &copy);
 }

@@ -10,7 +10,7 @@
 #define SHARDS_MAX 65536u
 #define SHARD_SLOTS (4 * SHARDS_MAX)
 
-static uint64_t number_of(const void *o)
+static uint64_t count_in_object(const void *o)
 {
 	double v;
 
@@ -24,7 +24,7 @@ static uint8_t read_size(const void *size, uint64_t dims[SHARD_DIMS])
 	if (n > SHARD_DIMS)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		dims[i] = number_of(py_get_item(size, i));
+		dims[i] = count_in_object(py_get_item(size, i));
 	return (uint8_t)n;
 }
 
@@ -127,7 +127,7 @@ void *shard_flat_of(const void *module)
 bool shard_is_flat(const struct tree *t, const void *object)
 {
 	return t->flat_type && (py_is_instance(object, t->flat_type) ||
-				       number_of(py_get_attribute(object, "_is_flat_param")));
+				       count_in_object(py_get_attribute(object, "_is_flat_param")));
 }
 
 uint32_t shard_count_pieces(const void *flat)
@@ -140,8 +140,8 @@ uint32_t shard_count_pieces(const void *flat)
 /* Names of the modules that FSDP1 and checkpoint wrappers put between are not the program's. */
 static void clean_name(char *name)
 {
-	static const char *const parts[] = {"_fsdp_wrapped_module.", "_checkpoint_wrapped_module.",
-		"_orig_mod."};
+	static const char *const parts[] = {
+		"_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."};
 	char *at;
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -160,9 +160,9 @@ static uint64_t skip_padding(const void *flat, uint32_t piece, uint64_t at)
 		return at;
 	at = 0;
 	for (size_t i = 0; i < py_count_items(n); i++) {
-		if (number_of(py_get_item(mask, i)) == 0 && seen++ == piece)
+		if (count_in_object(py_get_item(mask, i)) == 0 && seen++ == piece)
 			break;
-		at += number_of(py_get_item(n, i));
+		at += count_in_object(py_get_item(n, i));
 	}
 	return at;
 }
@@ -177,11 +177,12 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
 	const void *shard;
 
 	memset(out, 0, sizeof(*out));
-	if (!names || !shapes || !counts || !py_get_text(py_get_item(names, i), out->name, sizeof(out->name)))
+	if (!names || !shapes || !counts ||
+		!py_get_text(py_get_item(names, i), out->name, sizeof(out->name)))
 		return false;
 	clean_name(out->name);
 	out->ndim = read_size(py_get_item(shapes, i), out->dims);
-	out->whole_count = number_of(py_get_item(counts, i));
+	out->whole_count = count_in_object(py_get_item(counts, i));
 	out->whole_at = skip_padding(flat, i, *at);
 	*at = out->whole_at + out->whole_count;
 	out->object = originals ? py_get_item(originals, i) : NULL;
@@ -190,9 +191,9 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
 	if (!shard) {
 		out->at = out->whole_at;
 		out->count = out->whole_count;
-	} else if (number_of(py_get_item(shard, 0))) {
-		out->at = number_of(py_get_item(shard, 1));
-		out->count = number_of(py_get_item(shard, 2));
+	} else if (count_in_object(py_get_item(shard, 0))) {
+		out->at = count_in_object(py_get_item(shard, 1));
+		out->count = count_in_object(py_get_item(shard, 2));
 	}
 	return true;
 }
@@ -225,11 +226,11 @@ bool shard_zero_now(uint32_t *group, uint32_t *part)
 		self = py_find_local(&f[i], "self");
 		if (!number || !self || !strstr(file, "/deepspeed/runtime/zero/"))
 			continue;
-		*group = (uint32_t)number_of(number);
+		*group = (uint32_t)count_in_object(number);
 		*part = session.world_rank > 0 ? (uint32_t)session.world_rank : 0;
 		parts = py_get_attribute(self, "partition_id");
 		if (parts && py_is_list(parts) && *group < py_count_items(parts))
-			*part = (uint32_t)number_of(py_get_item(parts, *group));
+			*part = (uint32_t)count_in_object(py_get_item(parts, *group));
 		return true;
 	}
 	return false;

@@ -34,7 +34,8 @@ void *shard_flat_of(const void *module);
 /* A parameter in a flat one. */
 struct shard_piece {
 	char name[512]; /* from the module on that FSDP1 wraps */
-	const void *object; /* of the program, where it keeps the original ones; NULL: it does not */
+	const void
+		*object; /* of the program, where it keeps the original ones; NULL: it does not */
 	uint64_t at, count; /* elements of this rank's part; count 0: none are here */
 	uint64_t whole_at, whole_count; /* of the whole */
 	uint64_t dims[SHARD_DIMS]; /* its own shape */

@@ -29,7 +29,8 @@ struct tree_param {
 	const char *name, *module;
 	const struct shard_param *shard; /* FSDP2; NULL: not its */
 	const void *unsharded; /* ... TensorImpl that takes the gradient */
-	const void *main, *kept_grad; /* Megatron's main_param and main_grad: TensorImpl; NULL: it has none */
+	const void *main,
+		*kept_grad; /* Megatron's main_param and main_grad: TensorImpl; NULL: it has none */
 	uint16_t root;
 	uint8_t flags; /* enum train_param_flag */
 };

@@ -250,7 +250,8 @@ static const char *module_of_name(struct look *l, const char *name)
 	return to;
 }
 
-static void set_whole(struct train_param *p, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim)
+static void set_whole(
+	struct train_param *p, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim)
 {
 	p->whole_at = at;
 	p->whole_count = count;
@@ -312,7 +313,8 @@ static void add_all_pieces(struct look *l, const struct train_params *old, const
 	const struct tree *t = &l->tree;
 
 	for (uint32_t i = 0; i < t->nparam; i++) {
-		uint32_t n = t->param[i].flags & TP_FLAT ? shard_count_pieces(t->param[i].object) : 0;
+		uint32_t n =
+			t->param[i].flags & TP_FLAT ? shard_count_pieces(t->param[i].object) : 0;
 		uint64_t at = 0;
 
 		for (uint32_t k = 0; k < n; k++) {
@@ -330,8 +332,8 @@ static void add_all_pieces(struct look *l, const struct train_params *old, const
 
 /* ---- the list ---- */
 
-static uint32_t add_tree_param(struct look *l, const struct train_params *old, const struct tree_param *p,
-	const struct optimizer_param *o, bool ambiguous)
+static uint32_t add_tree_param(struct look *l, const struct train_params *old,
+	const struct tree_param *p, const struct optimizer_param *o, bool ambiguous)
 {
 	struct train_param to = {.vpp_stage = p->root,
 		.optimizer = o ? l->view->number : TRAIN_NO_OPTIMIZER,
@@ -372,11 +374,12 @@ static void take_over(struct look *l, const struct train_params *old, const stru
 	add_to_list(l, old, p);
 }
 
-static bool name_unknown(struct look *l, const struct optimizer_param *o, uint32_t number, struct train_param *p)
+static bool name_unknown(
+	struct look *l, const struct optimizer_param *o, uint32_t number, struct train_param *p)
 {
 	char text[80], *name;
-	int n = l->zero ? snprintf(text, sizeof(text), "zero.group%u.part%u", (unsigned)l->zero_group,
-				  (unsigned)l->zero_part)
+	int n = l->zero ? snprintf(text, sizeof(text), "zero.group%u.part%u",
+				  (unsigned)l->zero_group, (unsigned)l->zero_part)
 			: snprintf(text, sizeof(text), "opt%u.group%u.param%u",
 				  (unsigned)l->view->number, (unsigned)o->group, (unsigned)number);
 
@@ -395,7 +398,8 @@ static bool name_unknown(struct look *l, const struct optimizer_param *o, uint32
 	return true;
 }
 
-static void add_view_params(struct look *l, const struct train_params *old, const struct main_index *x)
+static void add_view_params(
+	struct look *l, const struct train_params *old, const struct main_index *x)
 {
 	for (uint32_t i = 0; l->view && i < l->view->nparam; i++) {
 		const struct optimizer_param *o = &l->view->param[i];
