@@ -36,6 +36,9 @@ static int open_formats(struct sink *s)
 			return err;
 		}
 		s->state[s->nformats] = state;
+		if (f->idle && f->idle(state))
+			continue;
+		s->busy |= UINT32_C(1) << s->nformats;
 		s->on_record |= (uint32_t)(f->record != NULL) << s->nformats;
 	}
 	return 0;
@@ -87,7 +90,7 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 }
 
 /* All that have the method, bit by bit. */
-#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (1u << (s)->nformats) - 1, method, what)
+#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (s)->busy, method, what)
 
 #define GIVE_TO(s, who, method, what)                                          \
 	({                                                                     \
@@ -399,7 +402,7 @@ int sink_step(struct sink *s, uint32_t next)
 static void end_pass(struct sink *s, bool written)
 {
 	for (unsigned i = 0; i < s->nformats; i++)
-		if (sink_formats[i]->commit)
+		if (s->busy >> i & 1 && sink_formats[i]->commit)
 			sink_formats[i]->commit(s->state[i], written);
 	s->rows = 0;
 	s->have_rows = false;

@@ -18,6 +18,7 @@ struct sink {
 	struct journal *j;
 	struct files files;
 	unsigned nformats; /* of sink_formats[] */
+	uint32_t busy; /* bit i: sink_formats[i] has something to do in this run */
 	uint32_t on_record; /* bit i: sink_formats[i] wants records, by far the most frequent */
 	void *state[SINKS_MAX];
 	const struct journal_tensor *tensor[RECORD_TENSORS_MAX]; /* of the record that is given */

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "session/state.h"
 #include "sink/meta.h"
+#include "writer/alert_parts.h"
 #include "writer/role.h"
 #include "writer/writer.h"
 
@@ -82,6 +83,8 @@ bool writer_open(uint32_t step)
 		return false;
 	}
 	err = session_make_journal();
+	if (!err)
+		alert_parts_put(&session.journal);
 	if (!err)
 		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd);
 	if (!err)
