@@ -272,7 +272,7 @@ static void put_word(struct text *t, const char *field, const char *word, unsign
 	text_json(t, word);
 }
 
-static void end_words(struct text *t, unsigned n)
+static void end_word_list(struct text *t, unsigned n)
 {
 	if (n)
 		text_char(t, ']');
@@ -294,7 +294,7 @@ static void put_sources(struct text *t, const struct alert_rule *r)
 	for (unsigned i = 0; i < SCALARS; i++)
 		if (r->scalars >> i & 1)
 			put_word(t, "kind", scalar_names[i], &n);
-	end_words(t, n);
+	end_word_list(t, n);
 }
 
 static void put_name_patterns(struct text *t, const char *names)
@@ -308,7 +308,7 @@ static void put_name_patterns(struct text *t, const char *names)
 		one[n] = 0;
 		put_word(t, "names", one, &count);
 	}
-	end_words(t, count);
+	end_word_list(t, count);
 }
 
 /* With a point in what has an exponent: YAML 1.1 takes 1e+10 for a text. */
@@ -340,7 +340,7 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 	for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 		if (r->ops >> op & 1)
 			put_word(t, "op", train_op_words[op], &n);
-	end_words(t, n);
+	end_word_list(t, n);
 	if (r->has_threshold) {
 		put_member(t, "threshold");
 		put_alert_number(t, r->threshold);
@@ -353,7 +353,7 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 	for (unsigned i = 0; i < ALERT_ACTIONS; i++)
 		if (r->actions >> i & 1)
 			put_word(t, "action", alert_action_words[i], &n);
-	end_words(t, n);
+	end_word_list(t, n);
 	put_member(t, "n");
 	text_u64(t, r->n);
 	put_member(t, "preset");
@@ -405,7 +405,7 @@ static const char *read_value(const char *p, char *to, size_t cap)
 }
 
 /* The rule that begins at `{`; returns behind it. */
-static const char *read_rule(const char *p, struct alert_rule *r)
+static const char *read_alert_rule(const char *p, struct alert_rule *r)
 {
 	char field[16], value[ALERT_NAMES_MAX];
 	bool list;
@@ -434,7 +434,7 @@ unsigned alert_rules_read(const char *json, struct alert_rule *rules, unsigned m
 	unsigned n = 0;
 
 	while (n < max && json && (json = strchr(json, '{'))) {
-		json = read_rule(json, &rules[n]);
+		json = read_alert_rule(json, &rules[n]);
 		n += json != NULL;
 	}
 	return n;

@@ -63,7 +63,7 @@ static const char *check_name_pattern(const char *text, size_t len)
 }
 
 /* A value of a field, or one of several: the current event. Returns NULL or what is wrong (reported). */
-static const char *take_value(struct reader *r, struct alert_rule *rule, const char *field)
+static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
 {
 	const char *text = (const char *)r->event.data.scalar.value, *wrong;
 	size_t len = r->event.data.scalar.length;
@@ -83,19 +83,19 @@ static const char *take_value(struct reader *r, struct alert_rule *rule, const c
 }
 
 /* The value of a field, behind its key. Returns 0 or as reader_next(). */
-static int take_field(
+static int take_rule_field(
 	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
 {
 	const char *bad;
 	int ev = reader_next(r);
 
 	if (ev != YAML_SEQUENCE_START_EVENT) {
-		bad = ev > 0 ? take_value(r, rule, field) : NULL;
+		bad = ev > 0 ? take_rule_value(r, rule, field) : NULL;
 		*wrong = *wrong ? *wrong : bad;
 		return ev < 0 ? ev : reader_skip(r);
 	}
 	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
-		bad = take_value(r, rule, field);
+		bad = take_rule_value(r, rule, field);
 		*wrong = *wrong ? *wrong : bad;
 		ev = reader_skip(r);
 		if (ev < 0)
@@ -145,7 +145,7 @@ static int take_rule(struct reader *r, struct list *l)
 		field[len] = 0;
 		ev = reader_skip(r);
 		if (ev >= 0)
-			ev = take_field(r, &rule, field, &wrong);
+			ev = take_rule_field(r, &rule, field, &wrong);
 		if (ev < 0)
 			return ev;
 	}

@@ -27,7 +27,7 @@ static struct {
 } captured[PRESET_STATE + 1];
 static unsigned captures;
 
-static const struct preset *find_preset(const char *word, unsigned *at)
+static const struct preset *find_capture_preset(const char *word, unsigned *at)
 {
 	for (*at = 0; *at < config_npresets; ++*at)
 		if (strcmp(config_presets[*at].name, word) == 0)
@@ -52,7 +52,7 @@ static void set_preset_keys(struct config *cfg, const struct preset *p)
 	}
 }
 
-static void say_nothing(void *arg, const char *line)
+static void ignore_report(void *arg, const char *line)
 {
 	(void)arg, (void)line;
 }
@@ -76,7 +76,7 @@ static struct generation_pair *make_capture(const struct preset *p, unsigned pre
 	if (*p->list)
 		for_list.wrap_ops = (char *)"";
 	for_list.preset = (enum config_preset)preset;
-	pair->running.list = life_load_list(&for_list, say_nothing, NULL);
+	pair->running.list = life_load_list(&for_list, ignore_report, NULL);
 	if (pair->running.list)
 		return pair;
 	free(pair);
@@ -86,7 +86,7 @@ static struct generation_pair *make_capture(const struct preset *p, unsigned pre
 static void capture_steps(const struct alert_rule *r, struct text *done)
 {
 	unsigned preset;
-	const struct preset *p = find_preset(alert_preset_words[r->preset], &preset);
+	const struct preset *p = find_capture_preset(alert_preset_words[r->preset], &preset);
 	const struct generation_pair *base = generation_base();
 
 	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {

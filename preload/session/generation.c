@@ -52,7 +52,7 @@ void generation_pair_up(struct generation_pair *p, uint32_t number)
 	p->resting.twin = &p->running;
 }
 
-static struct generation_pair *pair_of(const struct generation *g)
+static struct generation_pair *pair_of_generation(const struct generation *g)
 {
 	/* The running one is the pair's first member. */
 	return (struct generation_pair *)(g->paused ? g->twin : g);
@@ -63,7 +63,7 @@ const struct generation_pair *generation_base(void)
 	struct generation_pair *p;
 
 	pthread_mutex_lock(&change_lock);
-	p = before_it ? before_it : pair_of(generation_now());
+	p = before_it ? before_it : pair_of_generation(generation_now());
 	pthread_mutex_unlock(&change_lock);
 	return p;
 }
@@ -118,7 +118,7 @@ static struct generation_pair *choose_next(void)
 	uint32_t left = atomic_load(&lasts_left);
 
 	if (p) {
-		now = pair_of(generation_now());
+		now = pair_of_generation(generation_now());
 		before_it = !proposed_steps ? NULL : before_it ? before_it : now;
 		atomic_store(&lasts_left, proposed_steps);
 		return p == now ? NULL : p;

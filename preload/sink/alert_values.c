@@ -69,7 +69,7 @@ static double number_of_extreme(unsigned dtype, union stats_value v)
 	}
 }
 
-static void take_statistics(struct alert_seen *v, const struct stats *s, unsigned dtype)
+static void take_seen_statistics(struct alert_seen *v, const struct stats *s, unsigned dtype)
 {
 	v->measured = s->n != 0;
 	if (!s->n)
@@ -86,7 +86,7 @@ static void take_statistics(struct alert_seen *v, const struct stats *s, unsigne
 	v->zero = !s->nans && v->x[TO_MIN] == 0 && v->x[TO_MAX] == 0;
 }
 
-static void take_number(struct alert_seen *v, double x)
+static void take_seen_number(struct alert_seen *v, double x)
 {
 	v->measured = true;
 	v->nan = isnan(x);
@@ -110,9 +110,9 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 
 	all->before = all->len;
 	if (train_kinds[k->kind].form == KIND_OPS)
-		take_statistics(&v, &k->stats, k->dtype);
+		take_seen_statistics(&v, &k->stats, k->dtype);
 	else if (train_kinds[k->kind].form == KIND_VALUE && k->e.n == 1)
-		take_number(&v, r->value[0]);
+		take_seen_number(&v, r->value[0]);
 	if (!v.measured)
 		return 0;
 	v.key = hash_str(hash_str(hash_u64(ALERT_OF_KIND, v.vpp_stage), v.word), v.name);
@@ -134,7 +134,7 @@ int alert_values_add_scalar(struct alert_values *all, const struct record_scalar
 
 	all->before = all->len;
 	put_scalar_name(&t, r);
-	take_number(&v, r->value);
+	take_seen_number(&v, r->value);
 	v.key = hash_str(ALERT_OF_SCALAR + 1, name);
 	return keep_value(all, &v);
 }
@@ -161,7 +161,7 @@ int alert_values_add_call(struct alert_values *all, const struct record *r)
 			.api = r->api.symbol,
 			.operation = r->api.op};
 
-		take_statistics(&v, &t->stats, t->dtype);
+		take_seen_statistics(&v, &t->stats, t->dtype);
 		if (!v.measured)
 			continue;
 		v.key = hash_u64(hash_u64(hash_str(hash_str(ALERT_OF_CALL + 2, v.api), v.name),

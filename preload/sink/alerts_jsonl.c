@@ -158,7 +158,7 @@ static bool alerts_are_idle(const void *state)
 
 /* ---- values ---- */
 
-static int see_kind(void *state, const struct record_kind *r)
+static int see_kind_values(void *state, const struct record_kind *r)
 {
 	struct alerts *a = state;
 
@@ -166,7 +166,7 @@ static int see_kind(void *state, const struct record_kind *r)
 	return a->of_kind[r->kind->kind] ? alert_values_add_kind(&a->pass, r) : 0;
 }
 
-static int see_scalar(void *state, const struct record_scalar *r)
+static int see_scalar_value(void *state, const struct record_scalar *r)
 {
 	struct alerts *a = state;
 
@@ -174,7 +174,7 @@ static int see_scalar(void *state, const struct record_scalar *r)
 	return a->of_scalar[r->which] ? alert_values_add_scalar(&a->pass, r) : 0;
 }
 
-static int see_call(void *state, const struct record *r)
+static int see_call_values(void *state, const struct record *r)
 {
 	struct alerts *a = state;
 
@@ -719,9 +719,9 @@ const struct sink_format alerts_format = {
 	.state_bytes = sizeof(struct alerts),
 	.open = open_alerts,
 	.idle = alerts_are_idle,
-	.record = see_call,
-	.kind = see_kind,
-	.scalar = see_scalar,
+	.record = see_call_values,
+	.kind = see_kind_values,
+	.scalar = see_scalar_value,
 	.retract = retract_value,
 	.commit = commit_alerts,
 	.close = close_alerts,

@@ -35,7 +35,7 @@ ssize_t __wrap_write(int fd, const void *buf, size_t n)
 
 /* ---- rules ---- */
 
-static struct alert_rule read_rule(const char *json)
+static struct alert_rule rule_of_json(const char *json)
 {
 	struct alert_rule r;
 
@@ -47,7 +47,7 @@ static struct alert_rule read_rule(const char *json)
 static const char *speaks_at(const char *json, const double *values, unsigned n)
 {
 	static char text[512];
-	struct alert_rule r = read_rule(json);
+	struct alert_rule r = rule_of_json(json);
 	struct alert_series s = {0};
 	double history;
 	size_t len = 0;
@@ -100,7 +100,7 @@ static void round_trip(void **state)
 		"\"names\": [\"fc\\\\.[0-9]{2}\", \"a\\\"b\"], \"op\": [\"max\", \"norm\"], "
 		"\"threshold\": 7, \"direction\": \"both\", \"warmup\": 3, \"action\": [\"log\", "
 		"\"capture\", \"exec\"], \"n\": 5, \"preset\": \"ops\"}";
-	struct alert_rule r = read_rule(line), two[2];
+	struct alert_rule r = rule_of_json(line), two[2];
 	char text[ALERT_RULE_TEXT], both[2 * ALERT_RULE_TEXT + 8];
 	struct text t = text_over(text, sizeof(text));
 

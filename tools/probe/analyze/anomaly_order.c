@@ -243,7 +243,7 @@ static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set 
 
 /* ---- the order ---- */
 
-static int compare_numbers(int64_t a, int64_t b)
+static int compare_anomaly_numbers(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -253,12 +253,12 @@ static int compare_anomalies(const void *x, const void *y)
 	const struct anomaly_read *a = x, *b = y;
 	int sign = a->stage == STAGE_FORWARD ? 1 : -1, c;
 
-	if ((c = compare_numbers(a->step, b->step)) ||
-		(c = compare_numbers(a->micro_step, b->micro_step)) ||
-		(c = compare_numbers(a->stage, b->stage)) ||
-		(c = sign * compare_numbers(a->vpp_stage, b->vpp_stage)) ||
-		(c = sign * compare_numbers(a->pp_stage, b->pp_stage)) ||
-		(c = compare_numbers(a->call_id, b->call_id)))
+	if ((c = compare_anomaly_numbers(a->step, b->step)) ||
+		(c = compare_anomaly_numbers(a->micro_step, b->micro_step)) ||
+		(c = compare_anomaly_numbers(a->stage, b->stage)) ||
+		(c = sign * compare_anomaly_numbers(a->vpp_stage, b->vpp_stage)) ||
+		(c = sign * compare_anomaly_numbers(a->pp_stage, b->pp_stage)) ||
+		(c = compare_anomaly_numbers(a->call_id, b->call_id)))
 		return c;
 	return (a->place > b->place) - (a->place < b->place);
 }

@@ -196,7 +196,7 @@ static bool is_file_new(struct watch_alerts *w, const char *folder, const struct
 	return true;
 }
 
-static bool look_at_folder(struct watch_alerts *w, const char *folder, bool once)
+static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
 {
 	char *path = *folder ? tool_format("%s/%s/" ALERTS_NAME, w->dir, folder)
 			     : tool_format("%s/" ALERTS_NAME, w->dir);
@@ -249,10 +249,10 @@ bool watch_alerts_look(struct watch_alerts *w, bool once)
 	if (n)
 		qsort(name, n, sizeof(*name), compare_folder_names);
 	else
-		found = look_at_folder(w, "", once);
+		found = look_at_rank(w, "", once);
 	for (unsigned i = 0; i < n; i++) {
 		if (!(once && found))
-			found |= look_at_folder(w, name[i], once);
+			found |= look_at_rank(w, name[i], once);
 		free(name[i]);
 	}
 	free(name);
