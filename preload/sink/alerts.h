@@ -17,6 +17,7 @@
 #include "base/alert_rule.h"
 #include "base/text.h"
 #include "base/train_kind.h"
+#include "config/config.h"
 
 #define ALERTS_FILE "alerts.jsonl"
 #define ALERTS_MAX 1000 /* lines; further alerts are counted */
@@ -75,8 +76,8 @@ struct anomalies;
 struct anomalies *anomalies_new(void);
 void anomalies_free(struct anomalies *a);
 
-/* Reads part META_ANOMALY of the journal. mate: ANOMALY_MATES_MAX of them. */
-void anomaly_place_read(struct anomaly_place *p, const char *json, int32_t *mate);
+/* By keys anomaly_dir and process_group. mate: ANOMALY_MATES_MAX of them. */
+void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32_t *mate);
 
 /* Of a kind only. history NAN: none. Further ones than there is room for are counted. */
 void anomalies_add(struct anomalies *a, const struct alert_seen *v, const struct alert_rule *r,

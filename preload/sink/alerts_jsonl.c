@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/scalar.h"
-#include "journal/meta_part.h"
 #include "sink/alert_judge.h"
 #include "sink/alert_values.h"
 #include "sink/alerts.h"
@@ -94,13 +93,6 @@ static void sort_rules(struct alerts *a)
 	a->of_kind[TK_STATE] |= a->of_kind[TK_EXP_AVG] | a->of_kind[TK_EXP_AVG_SQ];
 }
 
-static const char *part_text(const struct journal *j, enum meta_part part)
-{
-	const char *key = journal_dict_get(j, DICT_META, (uint16_t)part);
-
-	return key ? key + strlen(key) + 1 : NULL;
-}
-
 static void free_alerts(struct alerts *a)
 {
 	for (unsigned i = 0; i < a->nrule; i++)
@@ -124,11 +116,10 @@ static void read_old_alerts(struct alerts *a);
 static int open_alerts(void *state, struct files *files)
 {
 	struct alerts *a = state;
-	const char *rules = part_text(files->j, META_ALERTS),
-		   *anomaly = part_text(files->j, META_ANOMALY);
+	const struct config *cfg = files->cfg;
 
 	a->files = files;
-	if (!rules)
+	if (!cfg || !*cfg->alerts)
 		return 0;
 	a->rule = calloc(ALERT_RULES_MAX, sizeof(*a->rule));
 	a->names = calloc(ALERT_RULES_MAX, sizeof(*a->names));
@@ -139,14 +130,14 @@ static int open_alerts(void *state, struct files *files)
 		free_alerts(a);
 		return -ENOMEM;
 	}
-	a->nrule = alert_rules_read(rules, a->rule, ALERT_RULES_MAX);
+	a->nrule = alert_rules_read(cfg->alerts, a->rule, ALERT_RULES_MAX);
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
 	sort_rules(a);
-	if (anomaly)
+	if (cfg->anomaly_json)
 		a->anomalies = anomalies_new();
 	if (a->anomalies)
-		anomaly_place_read(&a->place, anomaly, a->mates);
+		anomaly_place_read(&a->place, cfg, a->mates);
 	read_old_alerts(a);
 	return 0;
 }
@@ -716,6 +707,7 @@ static void close_alerts(void *state)
 }
 
 const struct sink_format alerts_format = {
+	.formats = ~SINK_FROM_FILES,
 	.state_bytes = sizeof(struct alerts),
 	.open = open_alerts,
 	.idle = alerts_are_idle,

@@ -117,22 +117,17 @@ void anomalies_add(struct anomalies *a, const struct alert_seen *v, const struct
 
 /* ---- where ---- */
 
-void anomaly_place_read(struct anomaly_place *p, const char *json, int32_t *mate)
+void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32_t *mate)
 {
-	const char *dir = strstr(json, "\"dir\": \""), *group = strstr(json, "\"group\": [");
-	size_t n = 0;
+	const struct ranges *group = &cfg->process_group;
 
 	memset(p, 0, sizeof(*p));
 	p->mate = mate;
-	for (dir = dir ? dir + strlen("\"dir\": \"") : "";
-		*dir && *dir != '"' && n + 1 < sizeof(p->dir); dir++) {
-		dir += *dir == '\\' && dir[1];
-		p->dir[n++] = *dir;
-	}
-	for (group = group ? group + strlen("\"group\": [") : "";
-		*group >= '0' && *group <= '9' && p->nmates < ANOMALY_MATES_MAX;
-		group += strspn(group, ", "))
-		p->mate[p->nmates++] = (int32_t)strtol(group, (char **)&group, 10);
+	snprintf(p->dir, sizeof(p->dir), "%s", cfg->anomaly_dir);
+	for (uint32_t i = 0; i < group->n; i++)
+		for (uint64_t r = group->item[i].lo;
+			r <= group->item[i].hi && p->nmates < ANOMALY_MATES_MAX; r++)
+			p->mate[p->nmates++] = (int32_t)r;
 }
 
 static void put_mates(struct text *t, const struct anomaly_place *p, int32_t world)

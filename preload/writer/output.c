@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "session/state.h"
 #include "sink/meta.h"
-#include "writer/alert_parts.h"
 #include "writer/role.h"
 #include "writer/writer.h"
 
@@ -84,9 +83,8 @@ bool writer_open(uint32_t step)
 	}
 	err = session_make_journal();
 	if (!err)
-		alert_parts_put(&session.journal);
-	if (!err)
-		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd);
+		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
+			output_formats_of(config_now()->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
 	if (err) {

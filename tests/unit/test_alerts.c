@@ -12,7 +12,6 @@
 
 #include "base/scalar.h"
 #include "base/train_kind.h"
-#include "journal/meta_part.h"
 #include "sink/alert_judge.h"
 #include "sink/alerts.h"
 
@@ -123,14 +122,31 @@ static void round_trip(void **state)
 	"{\"rule\": \"stuck\", \"threshold\": 2, \"kind\": [\"loss\"]}, "                    \
 	"{\"rule\": \"inf\", \"kind\": [\"grad_reduced\"], \"names\": [\"^b\"]}]"
 
-static void put_rules_part(struct journal *j)
+/* As rank_sink(), with the rules. */
+static void rank_rules(struct rank *r)
 {
-	char text[1024] = "alerts";
-	size_t n = strlen(text) + 1;
+	static struct config cfg;
 
-	strcpy(text + n, RULES);
-	assert_int_equal(
-		journal_dict_add(j, DICT_META, META_ALERTS, text, n + strlen(RULES) + 1), 0);
+	cfg.alerts = (char *)RULES;
+	assert_int_equal(sink_open(&r->sink, &r->j, r->dirfd, &cfg, FORMAT_BIT(CSV)), 0);
+	assert_int_equal(files_cut(&r->sink.files), 0);
+	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
+}
+
+/* As recover(), with the rules. */
+static int recover_rules(const char *dir)
+{
+	struct rank r = {.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	int err = journal_open(&r.j, r.dirfd, "journal.bin", false);
+
+	if (!err) {
+		rank_rules(&r);
+		err = drain_all(&r.drain, true);
+		rank_unsink(&r);
+		journal_close(&r.j);
+	}
+	close(r.dirfd);
+	return err;
 }
 
 static void put_scalar_entry(struct chain *c, enum scalar which, uint32_t step, double value)
@@ -219,8 +235,7 @@ static void once_with_a_count(void **state)
 
 	(void)state;
 	rank_make(&r, 1 << 20);
-	put_rules_part(&r.j);
-	rank_sink(&r);
+	rank_rules(&r);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 	put_steps(&r, &c, 0, 10);
 	assert_int_equal(drain_all(&r.drain, false), 0);
@@ -243,8 +258,7 @@ static void given_again(void **state)
 		bool failed;
 
 		rank_make(&r, 1 << 20);
-		put_rules_part(&r.j);
-		rank_sink(&r);
+		rank_rules(&r);
 		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 		writes = 0;
 		fail_at = at;
@@ -281,11 +295,10 @@ static void killed(void **state)
 		pid_t pid;
 
 		rank_make(&r, 1 << 20);
-		put_rules_part(&r.j);
 		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 		pid = fork();
 		if (!pid) {
-			rank_sink(&r);
+			rank_rules(&r);
 			writes = 0;
 			kill_at = at;
 			for (uint32_t s = 0; s < STEPS; s += 8) {
@@ -296,7 +309,7 @@ static void killed(void **state)
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		survived = WIFEXITED(status);
-		assert_int_equal(recover(r.dir), 0);
+		assert_int_equal(recover_rules(r.dir), 0);
 
 		const char *have = alerts_in(r.dir);
 
