@@ -163,14 +163,20 @@ static double find_batch_size(uint32_t passes)
 	return (double)cfg->micro_batch_size * (passes ? passes : 1) * world;
 }
 
+static void put_batch_size(uint32_t step, uint32_t passes)
+{
+	double batch = find_batch_size(passes);
+
+	if (batch > 0)
+		scalar_put(SCALAR_BATCH_SIZE, step, batch);
+}
+
 static void put_rates(uint32_t step, uint32_t passes, double ms)
 {
 	double batch = find_batch_size(passes),
 	       world = session.world_size > 0 ? session.world_size : 1;
 	double tokens = batch * (double)config_now()->seq_length;
 
-	if (batch > 0)
-		scalar_put(SCALAR_BATCH_SIZE, step, batch);
 	if (ms <= 0)
 		return;
 	if (tokens > 0)
@@ -240,6 +246,8 @@ void step_times_end(uint32_t step)
 	thread_get();
 	if (!take_step(step, &was))
 		return;
+	/* First: it says what the others' values are shown against. */
+	put_batch_size(step, was.passes);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
 		step_source_fn *source = atomic_load(&sources[i]);
 
