@@ -9,6 +9,7 @@
  *	msprobe              kinds as that tool's monitor, no scalars
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,16 +42,6 @@ struct tensorboard {
 	struct tb_known now, before, committed; /* before: the entry that was given last */
 };
 
-static int open_tensorboard(void *state, struct files *files)
-{
-	struct tensorboard *t = state;
-
-	t->files = files;
-	t->cfg = files->cfg;
-	t->off = !t->cfg;
-	return 0;
-}
-
 static void close_tensorboard(void *state)
 {
 	struct tensorboard *t = state;
@@ -71,6 +62,8 @@ static bool is_tb_rank(const struct tensorboard *t)
 	const struct journal_head *h = t->files->j->head;
 	int32_t rank = rank_of_files(t);
 
+	if (t->files->from_files)
+		return true;
 	if (t->cfg->tensorboard_ranks.n)
 		return ranges_contain(&t->cfg->tensorboard_ranks, (uint64_t)rank);
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
@@ -115,6 +108,15 @@ static bool place_tb_file(struct tensorboard *t)
 	return t->placed;
 }
 
+/* -EEXIST: it is there already. */
+static int find_tb_file(struct tensorboard *t)
+{
+	const char *name;
+	int dir = files_place_of(t->files, TB_FILE, false, &name);
+
+	return dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
+}
+
 /* x of the first event: what older files have there and behind it is of a run that has ended. */
 static int64_t first_x(const struct tensorboard *t, uint32_t step)
 {
@@ -145,6 +147,17 @@ static int put_events(struct tensorboard *t, uint32_t step, double wall)
 	}
 	tfevents_free(&start);
 	return at ? 0 : -ENOBUFS;
+}
+
+static int open_tensorboard(void *state, struct files *files)
+{
+	struct tensorboard *t = state;
+
+	t->files = files;
+	t->cfg = files->cfg;
+	t->off = !t->cfg;
+	/* By `probe export`: it must not go on in what the job has written. */
+	return files->from_files && place_tb_file(t) ? find_tb_file(t) : 0;
 }
 
 /* ---- scalars ---- */

@@ -53,7 +53,7 @@ static const struct {
 	{"micro_batch_size", "0", "8", "8"},
 	{"seq_length", "0", "4096", "4096"},
 	{"tensorboard_dir", "\"\"", "\"/job/dir/tb\"", "tb"},
-	{"tensorboard_tags", "probe", "msprobe", "msprobe"},
+	{"tensorboard_tags", "\"probe\"", "\"msprobe\"", "msprobe"},
 	{"tensorboard_ranks", "[]", "[0, 7]", "0,7"},
 	{"tensorboard_scalars", "true", "[\"loss\"]", "loss"},
 	{"tensorboard_ops", "[\"norm\"]", "[\"min\", \"max\"]", "min,max"},
