@@ -82,7 +82,8 @@ struct config {
 	/* TensorBoard's event files */
 	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
 	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
-	struct ranges tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
+	struct ranges
+		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* the training by name */

@@ -181,7 +181,8 @@ const struct config_key config_keys[] = {
 	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
 	INT(seq_length, "0", 0, 1e15, "Tokens of a sample, for tokens-per-second; 0: not given"),
 	PATH(tensorboard_dir, "",
-		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in output_dir"),
+		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in "
+		"output_dir"),
 	ENUM(tensorboard_tags, config_tb_tags, "probe", tb_tags_names,
 		"Whose tags event files have; probe: scalars as MindSpore Transformers, kinds as "
 		"{kind}/{name}/{op}"),

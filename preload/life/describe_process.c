@@ -235,9 +235,10 @@ static bool is_told_variable(const char *v)
 {
 	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
 		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
-		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_", "UCX_",
-		"UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_", "SLURM_PROCID=",
-		"SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONHASHSEED=", "PROBE_"};
+		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
+		"UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_",
+		"SLURM_PROCID=", "SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=",
+		"PYTHONHASHSEED=", "PROBE_"};
 	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
 	size_t name = strcspn(v, "=");
 
@@ -257,7 +258,8 @@ static void put_environment(void)
 {
 	static char text[META_PART_MAX];
 	char *all = malloc(ENVIRONMENT_MAX);
-	ssize_t n = all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
+	ssize_t n =
+		all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
 	struct text t = list_begin(text, sizeof(text), '{');
 
 	for (char *p = all, *end; n > 0 && p < all + n; p = end + 1) {

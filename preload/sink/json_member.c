@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static const char *skip_blanks(const char *p)
+static const char *skip_json_blanks(const char *p)
 {
 	return p + strspn(p, " \t\r\n");
 }
@@ -47,19 +47,19 @@ bool json_member_next(const char **at, struct json_span *key, struct json_span *
 
 	if (*p != '{' && *p != ',')
 		return false;
-	p = skip_blanks(p + 1);
+	p = skip_json_blanks(p + 1);
 	end = value_end(p);
 	if (*end != ':')
 		return false;
 	*key = span_of(p, end);
-	p = skip_blanks(end + 1);
+	p = skip_json_blanks(end + 1);
 	end = value_end(p);
 	*value = span_of(p, end);
 	*at = end;
 	return true;
 }
 
-static void put_utf8(struct text *out, uint32_t c)
+static void put_code_point(struct text *out, uint32_t c)
 {
 	if (c < 0x80) {
 		text_char(out, (char)c);
@@ -79,12 +79,12 @@ static void put_utf8(struct text *out, uint32_t c)
 }
 
 /* Four digits at p, or 0. */
-static uint32_t hex4(const char *p, const char *end)
+static uint32_t read_hex4(const char *p, const char *end)
 {
 	uint32_t c = 0;
 
 	for (int i = 0; i < 4; i++, p++) {
-		unsigned d = p >= end		     ? 16
+		unsigned d = p >= end		      ? 16
 			     : *p >= '0' && *p <= '9' ? (unsigned)(*p - '0')
 			     : (*p | 32) >= 'a' && (*p | 32) <= 'f'
 				     ? (unsigned)((*p | 32) - 'a' + 10)
@@ -107,14 +107,15 @@ static const char *put_escaped(struct text *out, const char *p, const char *end)
 		text_char(out, w ? is[w - what] : *p);
 		return p + 1;
 	}
-	c = hex4(p + 1, end);
+	c = read_hex4(p + 1, end);
 	p += end - p < 5 ? end - p : 5;
-	low = c >> 10 == 0x36 && end - p > 5 && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2, end) : 0;
+	low = c >> 10 == 0x36 && end - p > 5 && p[0] == '\\' && p[1] == 'u' ? read_hex4(p + 2, end)
+									    : 0;
 	if (low >> 10 == 0x37) {
 		c = 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
 		p += 6;
 	}
-	put_utf8(out, c);
+	put_code_point(out, c);
 	return p;
 }
 

@@ -66,7 +66,8 @@ static void put_run_texts(struct tfevents *e, double wall, const struct journal 
 	static const struct {
 		const char *key;
 		uint16_t part;
-	} of[] = {{"argv", META_PROGRAM}, {"environment", META_ENVIRONMENT}, {"probe", META_CONFIG}};
+	} of[] = {
+		{"argv", META_PROGRAM}, {"environment", META_ENVIRONMENT}, {"probe", META_CONFIG}};
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		const char *json = meta_text(j, of[i].part);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-
 void put_scalar_name(struct text *out, const struct record_scalar *e)
 {
 	char mark = '/';
@@ -93,7 +92,7 @@ void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank,
 	text_str(out, what);
 }
 
-static double extreme_of(const struct journal_kind_row *k, union stats_value v)
+static double extreme_as_double(const struct journal_kind_row *k, union stats_value v)
 {
 	switch (dtype_info(k->dtype)->cls) {
 	case DTC_SIGNED:
@@ -114,10 +113,10 @@ bool tb_kind_number(const struct journal_kind_row *k, enum train_op op, double *
 	switch (op) {
 	case TO_MIN:
 	case TO_ID:
-		*out = extreme_of(k, s->min);
+		*out = extreme_as_double(k, s->min);
 		break;
 	case TO_MAX:
-		*out = extreme_of(k, s->max);
+		*out = extreme_as_double(k, s->max);
 		break;
 	case TO_MEAN:
 		*out = s->mean;

@@ -227,8 +227,8 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 
 /* ---- kinds ---- */
 
-static void put_tb_tag(
-	const struct tensorboard *t, struct text *out, const struct record_kind *r, const char *what)
+static void put_tb_tag(const struct tensorboard *t, struct text *out, const struct record_kind *r,
+	const char *what)
 {
 	if (t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
 		tb_monitor_tag(out, r, rank_of_files(t), what);
@@ -263,17 +263,19 @@ static void add_statistics(struct tensorboard *t, const struct record_kind *r, d
 			add_kind_event(t, r, wall, train_op_words[op], (double)NAN);
 	}
 	if (!nans && r->kind->stats.n && r->kind->stats.nans)
-		add_kind_event(
-			t, r, wall, train_op_words[TO_NANS], (double)r->kind->stats.nans);
+		add_kind_event(t, r, wall, train_op_words[TO_NANS], (double)r->kind->stats.nans);
 }
 
 /* Counts in bins from -1 to 1, as a histogram. */
-static void add_bins(
-	struct tensorboard *t, const struct record_kind *r, double wall, unsigned from, const char *what)
+static void add_bins(struct tensorboard *t, const struct record_kind *r, double wall, unsigned from,
+	const char *what)
 {
 	double limit[KIND_BINS_EACH];
-	struct tfevent_histogram h = {
-		.min = -1, .max = 1, .n = KIND_BINS_EACH, .limit = limit, .bucket = r->value + from};
+	struct tfevent_histogram h = {.min = -1,
+		.max = 1,
+		.n = KIND_BINS_EACH,
+		.limit = limit,
+		.bucket = r->value + from};
 	char tag[TB_TAG_MAX];
 	struct text out = text_over(tag, sizeof(tag));
 

@@ -72,7 +72,7 @@ static unsigned char *take_room(struct tfevents *e, size_t n)
 	return e->at + e->len - n;
 }
 
-static void put_bytes(struct tfevents *e, const void *p, size_t n)
+static void put_proto_bytes(struct tfevents *e, const void *p, size_t n)
 {
 	unsigned char *to = n ? take_room(e, n) : NULL;
 
@@ -94,19 +94,19 @@ static void put_varint(struct tfevents *e, uint64_t v)
 {
 	unsigned char b[10];
 
-	put_bytes(e, b, make_varint(b, v));
+	put_proto_bytes(e, b, make_varint(b, v));
 }
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
-static void put_key(struct tfevents *e, unsigned field, enum wire wire)
+static void put_proto_key(struct tfevents *e, unsigned field, enum wire wire)
 {
 	put_varint(e, field << 3 | wire);
 }
 
 static void put_number_field(struct tfevents *e, unsigned field, uint64_t v)
 {
-	put_key(e, field, WIRE_VARINT);
+	put_proto_key(e, field, WIRE_VARINT);
 	put_varint(e, v);
 }
 
@@ -116,7 +116,7 @@ static void put_double_field(struct tfevents *e, unsigned field, double v)
 	unsigned char *to;
 
 	memcpy(&bits, &v, 8);
-	put_key(e, field, WIRE_64);
+	put_proto_key(e, field, WIRE_64);
 	to = take_room(e, 8);
 	if (to)
 		store_le(to, bits, 8);
@@ -124,9 +124,9 @@ static void put_double_field(struct tfevents *e, unsigned field, double v)
 
 static void put_bytes_field(struct tfevents *e, unsigned field, const void *p, size_t n)
 {
-	put_key(e, field, WIRE_BYTES);
+	put_proto_key(e, field, WIRE_BYTES);
 	put_varint(e, n);
-	put_bytes(e, p, n);
+	put_proto_bytes(e, p, n);
 }
 
 static void put_text_field(struct tfevents *e, unsigned field, const char *s)
@@ -137,7 +137,7 @@ static void put_text_field(struct tfevents *e, unsigned field, const char *s)
 /* What lies in a field: between the two. Its length is put in front when it is known. */
 static size_t open_field(struct tfevents *e, unsigned field)
 {
-	put_key(e, field, WIRE_BYTES);
+	put_proto_key(e, field, WIRE_BYTES);
 	return e->len;
 }
 
@@ -163,7 +163,7 @@ struct open_event {
 	size_t summary, value; /* 0: none */
 };
 
-static struct open_event begin_event(struct tfevents *e, double wall, int64_t step)
+static struct open_event begin_tf_event(struct tfevents *e, double wall, int64_t step)
 {
 	struct open_event o = {.frame = e->len};
 
@@ -174,7 +174,7 @@ static struct open_event begin_event(struct tfevents *e, double wall, int64_t st
 	return o;
 }
 
-static void end_event(struct tfevents *e, const struct open_event *o)
+static void end_tf_event(struct tfevents *e, const struct open_event *o)
 {
 	size_t from = o->frame + FRAME_HEAD;
 	unsigned char *head;
@@ -197,7 +197,7 @@ static void end_event(struct tfevents *e, const struct open_event *o)
 
 static struct open_event begin_value(struct tfevents *e, double wall, int64_t step, const char *tag)
 {
-	struct open_event o = begin_event(e, wall, step);
+	struct open_event o = begin_tf_event(e, wall, step);
 
 	o.summary = open_field(e, EVENT_SUMMARY);
 	o.value = open_field(e, 1);
@@ -207,20 +207,20 @@ static struct open_event begin_value(struct tfevents *e, double wall, int64_t st
 
 void tfevent_version(struct tfevents *e, double wall)
 {
-	struct open_event o = begin_event(e, wall, 0);
+	struct open_event o = begin_tf_event(e, wall, 0);
 
 	put_text_field(e, EVENT_VERSION, "brain.Event:2");
-	end_event(e, &o);
+	end_tf_event(e, &o);
 }
 
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step)
 {
-	struct open_event o = begin_event(e, wall, step);
+	struct open_event o = begin_tf_event(e, wall, step);
 	size_t log = open_field(e, EVENT_SESSION);
 
 	put_number_field(e, 1, 1); /* status: START */
 	close_field(e, log);
-	end_event(e, &o);
+	end_tf_event(e, &o);
 }
 
 void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value)
@@ -230,16 +230,16 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 	uint32_t bits;
 
 	memcpy(&bits, &value, 4);
-	put_key(e, VALUE_SIMPLE, WIRE_32);
+	put_proto_key(e, VALUE_SIMPLE, WIRE_32);
 	to = take_room(e, 4);
 	if (to)
 		store_le(to, bits, 4);
-	end_event(e, &o);
+	end_tf_event(e, &o);
 }
 
 /* A tensor of one string, of which a plug-in of that name makes something. */
-static void put_string_tensor(struct tfevents *e, const char *plugin, const void *p, size_t n,
-	bool vector)
+static void put_string_tensor(
+	struct tfevents *e, const char *plugin, const void *p, size_t n, bool vector)
 {
 	size_t tensor = open_field(e, VALUE_TENSOR), shape, dim, metadata;
 
@@ -266,14 +266,14 @@ void tfevent_text(
 	struct open_event o = begin_value(e, wall, step, tag);
 
 	put_string_tensor(e, "text", text, n, true);
-	end_event(e, &o);
+	end_tf_event(e, &o);
 }
 
 static void put_packed_doubles(struct tfevents *e, unsigned field, const double *v, unsigned n)
 {
 	unsigned char *to;
 
-	put_key(e, field, WIRE_BYTES);
+	put_proto_key(e, field, WIRE_BYTES);
 	put_varint(e, 8 * (uint64_t)n);
 	to = take_room(e, 8 * (size_t)n);
 	for (unsigned i = 0; to && i < n; i++) {
@@ -296,7 +296,7 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 	put_packed_doubles(e, 6, h->limit, h->n);
 	put_packed_doubles(e, 7, h->bucket, h->n);
 	close_field(e, histogram);
-	end_event(e, &o);
+	end_tf_event(e, &o);
 }
 
 /* tensorboard/plugins/custom_scalar/layout.proto */
@@ -328,7 +328,7 @@ void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart 
 	o = begin_value(e, wall, 0, "custom_scalars__config__");
 	put_string_tensor(e, "custom_scalars", layout.at, layout.len, false);
 	e->failed |= layout.failed;
-	end_event(e, &o);
+	end_tf_event(e, &o);
 	tfevents_free(&layout);
 }
 
