@@ -31,6 +31,7 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -78,6 +79,13 @@ struct config {
 	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
 	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* TensorBoard's event files */
+	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
+	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
+	struct ranges
+		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
+	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
+	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
