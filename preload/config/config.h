@@ -31,6 +31,7 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -38,6 +39,7 @@ struct config {
 	char *output_dir; /* absolute */
 	char *format; /* config/output_format.h */
 	char *journal_dir; /* absolute, or "" = the rank's folder */
+	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
 	int64_t journal_mib; /* 0: by the memory that is free */
@@ -91,6 +93,14 @@ struct config {
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, not needed */
+	/* format monitor */
+	enum config_monitor_layout monitor_layout;
+	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
+	bool cc_distribution, cc_pre_hook, cc_log_only; /* communication, also what it was given */
+	bool stack_info; /* of modules */
+	bool append_output; /* goes on in what an earlier run has written */
+	/* whose file it was: enum import_kind (config/import.h); no key */
+	int imported;
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -99,6 +109,9 @@ struct config {
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
 typedef void config_report_fn(void *arg, const char *line);
+
+/* Is that line no problem, but says of another tool's key why it has no effect here? */
+bool config_is_note(const char *line);
 
 /*
  * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated
