@@ -158,7 +158,7 @@ static void monitor_keys(void **state)
 		NULL, &l);
 	assert_key(&c, "format", "[\"api\"]");
 	assert_key(&c, "ops", "[\"norm\"]");
-	assert_said(&l, "f.json:1:43: ops: \"median\": not one of the names; accepted: a list of "
+	assert_said(&l, "f.json:1:41: ops: \"median\": not one of the names; accepted: a list of "
 			"norm, min");
 	config_free(&c);
 }
