@@ -12,6 +12,7 @@ static const struct {
 	const char *name, *dflt, *other, *env;
 } keys[] = {
 	{"output_dir", "\"/job/dir/probe_output\"", "\"/x\"", "/x"},
+	{"format", "[\"csv\"]", "[\"monitor\", \"api\"]", "monitor, api"},
 	{"journal_dir", "\"\"", "\"/dev/shm\"", "/dev/shm"},
 	{"wrap_ops", "\"\"", "\"/job/dir/l.yaml\"", "l.yaml"},
 	{"custom_apis", "\"\"", "\"/own/c.yaml\"", "/own/c.yaml"},
@@ -51,6 +52,11 @@ static const struct {
 	{"global_batch_size", "0", "1024", "1024"},
 	{"micro_batch_size", "0", "8", "8"},
 	{"seq_length", "0", "4096", "4096"},
+	{"tensorboard_dir", "\"\"", "\"/job/dir/tb\"", "tb"},
+	{"tensorboard_tags", "\"probe\"", "\"msprobe\"", "msprobe"},
+	{"tensorboard_ranks", "[]", "[0, 7]", "0,7"},
+	{"tensorboard_scalars", "true", "[\"loss\"]", "loss"},
+	{"tensorboard_ops", "[\"norm\"]", "[\"min\", \"max\"]", "min,max"},
 	{"names", "false", "true", "true"},
 	{"print_struct", "false", "true", "true"},
 	{"preset", "\"none\"", "\"comm\"", "comm"},
@@ -68,6 +74,13 @@ static const struct {
 	{"process_group", "[]", "[0, 4]", "0,4"},
 	{"params_have_main_grad", "\"auto\"", "\"true\"", "true"},
 	{"opt_ty", "\"\"", "\"Megatron\"", "Megatron"},
+	{"alerts", "[]",
+		"[{\"rule\": \"spike\", \"kind\": [\"calls\"], \"op\": [\"norm\"], \"threshold\": "
+		"2.5, \"direction\": \"up\", \"warmup\": 10, \"action\": [\"log\"], \"n\": 1, "
+		"\"preset\": \"nan\"}]",
+		"[{rule: spike, kind: calls, threshold: 2.5}]"},
+	{"anomaly_json", "false", "true", "true"},
+	{"anomaly_dir", "\"\"", "\"/a\"", "/a"},
 	{"log_level", "1", "4", "+4"},
 	{"disable", "false", "true", "1"},
 	{"fork", "\"off\"", "\"follow\"", "Follow"},
