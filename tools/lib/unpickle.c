@@ -78,7 +78,7 @@ static bool take_bytes(struct machine *m, size_t n, const unsigned char **at)
 	return true;
 }
 
-static bool take_number(struct machine *m, unsigned bytes, uint64_t *v)
+static bool take_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
 {
 	const unsigned char *at;
 
@@ -130,7 +130,7 @@ static bool push_counted_text(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n;
 
-	return take_number(m, bytes, &n) && take_bytes(m, (size_t)n, &at) &&
+	return take_pickle_number(m, bytes, &n) && take_bytes(m, (size_t)n, &at) &&
 	       push_pickled_text(m, PICKLED_TEXT, (const char *)at, (size_t)n);
 }
 
@@ -140,7 +140,7 @@ static bool push_long_int(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n, v = 0;
 
-	if (!take_number(m, bytes, &n) || !take_bytes(m, (size_t)n, &at))
+	if (!take_pickle_number(m, bytes, &n) || !take_bytes(m, (size_t)n, &at))
 		return false;
 	for (size_t i = 0; i < n && i < 8; i++)
 		v |= (uint64_t)at[i] << 8 * i;
@@ -358,11 +358,11 @@ static bool run_value_opcode(struct machine *m, unsigned char op)
 	case 'L':
 		return read_decimal_line(m, op == 'L');
 	case 'J':
-		return take_number(m, 4, &v) && push_pickled_int(m, (int32_t)(uint32_t)v);
+		return take_pickle_number(m, 4, &v) && push_pickled_int(m, (int32_t)(uint32_t)v);
 	case 'K':
-		return take_number(m, 1, &v) && push_pickled_int(m, (int64_t)v);
+		return take_pickle_number(m, 1, &v) && push_pickled_int(m, (int64_t)v);
 	case 'M':
-		return take_number(m, 2, &v) && push_pickled_int(m, (int64_t)v);
+		return take_pickle_number(m, 2, &v) && push_pickled_int(m, (int64_t)v);
 	case 0x8a:
 		return push_long_int(m, 1);
 	case 0x8b:
@@ -393,13 +393,13 @@ static bool run_value_opcode(struct machine *m, unsigned char op)
 	case 'g':
 		return take_line(m, &s, &n) && push_memo(m, strtoull(s, NULL, 10));
 	case 'q':
-		return take_number(m, 1, &v) && keep_memo(m, v);
+		return take_pickle_number(m, 1, &v) && keep_memo(m, v);
 	case 'r':
-		return take_number(m, 4, &v) && keep_memo(m, v);
+		return take_pickle_number(m, 4, &v) && keep_memo(m, v);
 	case 'h':
-		return take_number(m, 1, &v) && push_memo(m, v);
+		return take_pickle_number(m, 1, &v) && push_memo(m, v);
 	case 'j':
-		return take_number(m, 4, &v) && push_memo(m, v);
+		return take_pickle_number(m, 4, &v) && push_memo(m, v);
 	case 'P':
 		return take_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n) &&
 		       push_stored(m, pop_pickled(m));
@@ -493,7 +493,7 @@ static bool run_opcode(struct machine *m, unsigned char op)
 	}
 }
 
-const struct pickled *unpickle(struct unpickler *u, const char *bytes, size_t n)
+const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t n)
 {
 	struct machine m = {
 		.u = u, .p = (const unsigned char *)bytes, .end = (const unsigned char *)bytes + n};
@@ -519,7 +519,7 @@ const struct pickled *unpickle(struct unpickler *u, const char *bytes, size_t n)
 	return u->why ? NULL : top;
 }
 
-void unpickle_free(struct unpickler *u)
+void free_pickle(struct unpickler *u)
 {
 	for (unsigned i = 0; i < u->n; i++) {
 		free(u->all[i]->text);

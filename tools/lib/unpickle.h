@@ -42,9 +42,9 @@ struct unpickler {
 	const char *why;
 };
 
-/* The value, or NULL: `why`. Free with unpickle_free in any case. */
-const struct pickled *unpickle(struct unpickler *u, const char *bytes, size_t n);
-void unpickle_free(struct unpickler *u);
+/* The value, or NULL: `why`. Free with free_pickle in any case. */
+const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t n);
+void free_pickle(struct unpickler *u);
 
 /* The value of a text key of a dict; NULL: none. */
 const struct pickled *pickled_member(const struct pickled *d, const char *key);

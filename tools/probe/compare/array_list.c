@@ -329,7 +329,7 @@ static const struct pickled *tuple_item(const struct pickled *t, unsigned i)
 	return t && t->kind == PICKLED_TUPLE && i < t->n ? t->item[i] : NULL;
 }
 
-static bool is_function(const struct pickled *v, const char *name)
+static bool is_pickled_function(const struct pickled *v, const char *name)
 {
 	const char *space = v && v->kind == PICKLED_GLOBAL ? strchr(v->text, ' ') : NULL;
 
@@ -440,15 +440,15 @@ static void walk_torch_value(
 	if (!v || depth > WALK_DEPTH || ++t->visited > WALK_MAX)
 		return;
 	if (v->kind == PICKLED_CALL) {
-		if (is_function(v->call, "_rebuild_tensor_v2") ||
-			is_function(v->call, "_rebuild_tensor"))
+		if (is_pickled_function(v->call, "_rebuild_tensor_v2") ||
+			is_pickled_function(v->call, "_rebuild_tensor"))
 			add_torch_tensor(t, name, v->args, false);
-		else if (is_function(v->call, "_rebuild_tensor_v3"))
+		else if (is_pickled_function(v->call, "_rebuild_tensor_v3"))
 			add_torch_tensor(t, name, v->args, true);
-		else if (is_function(v->call, "_rebuild_parameter") ||
-			 is_function(v->call, "_rebuild_parameter_with_state"))
+		else if (is_pickled_function(v->call, "_rebuild_parameter") ||
+			 is_pickled_function(v->call, "_rebuild_parameter_with_state"))
 			walk_torch_value(t, name, tuple_item(v->args, 0), depth + 1);
-		else if (is_function(v->call, "_rebuild_from_type_v2"))
+		else if (is_pickled_function(v->call, "_rebuild_from_type_v2"))
 			walk_torch_value(t, name, tuple_item(v->args, 2), depth + 1);
 		else if (v->state)
 			walk_torch_value(t, name, v->state, depth + 1);
@@ -482,11 +482,11 @@ const char *list_torch_arrays(struct array_file *f)
 		bytes = zip_load(&t.zip, pkl, PICKLE_MAX, &why);
 	if (bytes) {
 		t.top = tool_strndup(pkl->name, strlen(pkl->name) - 8);
-		top = unpickle(&u, bytes, (size_t)pkl->bytes);
+		top = read_pickle(&u, bytes, (size_t)pkl->bytes);
 		if (top)
 			walk_torch_value(&t, "", top, 0);
 		why = top ? t.why : u.why;
-		unpickle_free(&u);
+		free_pickle(&u);
 	}
 	free(bytes);
 	free(t.top);

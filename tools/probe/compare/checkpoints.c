@@ -76,7 +76,7 @@ static void find_checkpoint_files(struct checkpoint *c, const char *folder, unsi
 	free(path);
 }
 
-static int by_text(const void *x, const void *y)
+static int by_relative_path(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
@@ -130,7 +130,7 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 			path);
 		return STATUS_USAGE;
 	}
-	qsort(c->relative, c->n, sizeof(*c->relative), by_text);
+	qsort(c->relative, c->n, sizeof(*c->relative), by_relative_path);
 	c->file = tool_alloc(c->n * sizeof(*c->file));
 	for (unsigned i = 0; i < c->n; i++)
 		c->file[i].fd = -1;
@@ -317,7 +317,7 @@ static int write_similarities(const char *folder, const struct similarity *s, un
 	return status;
 }
 
-static int by_difference(const void *x, const void *y)
+static int by_similarity(const void *x, const void *y)
 {
 	const struct similarity *a = *(const struct similarity *const *)x,
 				*b = *(const struct similarity *const *)y;
@@ -339,7 +339,7 @@ static void print_worst(const struct similarity *s, unsigned n)
 		if (s[i].a && s[i].b && !s[i].same)
 			worst[k++] = &s[i];
 	if (k)
-		qsort(worst, k, sizeof(*worst), by_difference);
+		qsort(worst, k, sizeof(*worst), by_similarity);
 	out_table_begin(&t, 5, head, "lrrrl");
 	for (unsigned i = 0; i < k && i < SHOWN; i++) {
 		const struct similarity *w = worst[i];

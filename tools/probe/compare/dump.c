@@ -36,7 +36,7 @@ static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
 		p->at = at + 1;
 }
 
-static bool find_place(const struct table *t, uint64_t a, uint64_t b, uint64_t *at)
+static bool look_up_place(const struct table *t, uint64_t a, uint64_t b, uint64_t *at)
 {
 	const struct place *p = table_find(t, a, b);
 
@@ -49,15 +49,15 @@ unsigned find_dump_call(const struct dump *d, const char *name, size_t length)
 {
 	uint64_t at;
 
-	return find_place(&d->by_name, hash_call_name(name, length), length, &at) ? (unsigned)at
-										  : UINT32_MAX;
+	return look_up_place(&d->by_name, hash_call_name(name, length), length, &at) ? (unsigned)at
+										     : UINT32_MAX;
 }
 
 unsigned find_dump_exact(const struct dump *d, uint64_t exact)
 {
 	uint64_t at;
 
-	return find_place(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
+	return look_up_place(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
 }
 
 /* ---- names of calls ---- */
@@ -279,7 +279,7 @@ void fill_dump_stacks(struct dump *d)
 		struct stack_keys *s;
 		uint64_t at;
 
-		if (!find_place(&d->stacks, k->name, k->length, &at))
+		if (!look_up_place(&d->stacks, k->name, k->length, &at))
 			continue;
 		s = table_get(&known, at, 0);
 		if (s && !s->stack && (list = load_frames(d, at)))
@@ -297,7 +297,7 @@ const struct json_node *load_call_frames(struct dump *d, unsigned i)
 	const struct dump_key *k = &d->key[i];
 	uint64_t at;
 
-	return find_place(&d->stacks, k->name, k->length, &at) ? load_frames(d, at) : NULL;
+	return look_up_place(&d->stacks, k->name, k->length, &at) ? load_frames(d, at) : NULL;
 }
 
 static void fill_entry_stack(struct dump *d, struct entry *e)
