@@ -17,6 +17,7 @@ enum meta_part {
 	META_LAYOUT,
 	META_CONFIG_STEP,
 	META_TARGETS,
+	META_END,
 	META_PARTS
 };
 

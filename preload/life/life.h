@@ -54,6 +54,10 @@ bool life_start(void);
 /* The list of functions that the configuration names, or the one that is found, or ours. NULL: no memory. */
 struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg);
 
+/* The hooks session_hooks.exiting, .aborting. */
+void life_exiting(int code);
+void life_aborting(void);
+
 /* The hook session_hooks.config_changed. */
 void life_config_changed(void);
 

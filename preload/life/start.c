@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/apart.h"
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/identity.h"
+#include "life/last_words.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/owner.h"
@@ -19,6 +21,16 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+/* Of glibc only, without which nothing is recorded. */
+extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
+
+static void note_status(int code, void *arg)
+{
+	(void)arg;
+	if (getpid() == session.pid)
+		note_exit_code(code);
+}
 
 static void once_per_process(void)
 {
@@ -29,6 +41,8 @@ static void once_per_process(void)
 	done = true;
 	thread_init();
 	at_quick_exit(session_end);
+	if (on_exit)
+		on_exit(note_status, NULL);
 
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

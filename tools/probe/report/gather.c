@@ -331,6 +331,8 @@ static void prepare_gather(struct gather *g, unsigned top)
 			diagnose_steps(&g->diagnose);
 		if (gather_gone(g, d))
 			r->journal_wrong = overlay_make(&r->overlay, d);
+		if (r->overlay.ending)
+			meta_take_ending(&g->folders.dir[i].meta, r->overlay.ending);
 		comms_read(&g->comms, d, &r->overlay);
 		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}
