@@ -109,11 +109,11 @@ GATE(execlp, hook_execlp, -1L)
 GATE(execle, hook_execle, -1L)
 GATE(fexecve, hook_fexecve, -1L)
 
-#define GATE_EXIT(symbol, hook)                                              \
-	struct tail gate_##symbol(int code);                                 \
-	struct tail gate_##symbol(int code)                                  \
-	{                                                                    \
-		return is_open ? hook(code) : straight_to(#symbol, NULL);    \
+#define GATE_EXIT(symbol, hook)                                           \
+	struct tail gate_##symbol(int code);                              \
+	struct tail gate_##symbol(int code)                               \
+	{                                                                 \
+		return is_open ? hook(code) : straight_to(#symbol, NULL); \
 	}
 
 GATE_EXIT(_exit, hook_exit)

@@ -13,7 +13,8 @@
 struct ending {
 	const char *how; /* finalized, exit, signal, abort, exception, unknown */
 	int code, signal;
-	const char *inside; /* the function that the thread which ended the process was in; NULL: none */
+	const char *
+		inside; /* the function that the thread which ended the process was in; NULL: none */
 	const char *text; /* NULL: nothing more is to be said */
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };

@@ -248,7 +248,8 @@ struct journal_call {
 	struct journal_entry e;
 	uint64_t seq;
 	uint64_t start; /* ticks */
-	uint64_t end; /* ticks; set before state CLOSED; of ASYNC: when the start returned, 0: not known */
+	uint64_t
+		end; /* ticks; set before state CLOSED; of ASYNC: when the start returned, 0: not known */
 	uint64_t comm; /* 0: none */
 	int64_t comm_seq; /* JOURNAL_NONE64: empty; with CF_NODE something else, and the column is empty */
 	uint64_t parent; /* 0: none */

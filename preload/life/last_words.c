@@ -14,12 +14,13 @@
 #define WORDS_MAX 4096
 
 /* Bits: several may be noted, of which the telling one is said. */
-enum { SAID_FINALIZED = 1, SAID_CODE = 2, SAID_ABORT = 4, SAID_EXCEPTION = 8 };
+enum { SAID_FINALIZED = 1, SAID_CODE = 2, SAID_ABORT = 4, SAID_EXCEPTION = 8, SAID_EXIT = 16 };
 
 static struct {
 	_Atomic unsigned said;
 	_Atomic int code;
 	int signal;
+	uint64_t at_ns; /* of the exception: what follows it may take seconds */
 	char function[64];
 	char text[2048];
 } words;
@@ -51,6 +52,11 @@ void note_exit_code(int code)
 	atomic_store(&words.code, code & 0xff);
 }
 
+void note_quick_exit(void)
+{
+	atomic_fetch_or(&words.said, SAID_EXIT);
+}
+
 void note_abort(const char *function, int code, int signal)
 {
 	if (atomic_load(&words.said) & SAID_ABORT)
@@ -65,6 +71,7 @@ void note_abort(const char *function, int code, int signal)
 void note_exception(const char *text)
 {
 	keep_text(words.text, sizeof(words.text), text);
+	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
 }
 
@@ -89,12 +96,11 @@ static const char *find_call_inside(void)
 /* An exception that was shown and did not end the program is none of its end. */
 static const char *word_of_ending(unsigned said, int code)
 {
-	return said & SAID_ABORT ? "abort"
-	       : said & SAID_EXCEPTION && !(said & SAID_CODE && !code)
-		       ? "exception"
-	       : said & SAID_FINALIZED ? "finalized"
-	       : said & SAID_CODE      ? "exit"
-				       : "unknown";
+	return said & SAID_ABORT				       ? "abort"
+	       : said & SAID_EXCEPTION && !(said & SAID_CODE && !code) ? "exception"
+	       : said & SAID_FINALIZED				       ? "finalized"
+	       : said & (SAID_CODE | SAID_EXIT)			       ? "exit"
+								       : "unknown";
 }
 
 void keep_last_words(void)
@@ -108,10 +114,12 @@ void keep_last_words(void)
 		.at_ns = clock_ns(CLOCK_REALTIME)};
 	char json[WORDS_MAX];
 
-	if (strcmp(e.how, "exception") == 0)
+	if (strcmp(e.how, "exception") == 0) {
 		e.text = words.text;
-	else if (said & SAID_ABORT)
+		e.at_ns = words.at_ns;
+	} else if (said & SAID_ABORT) {
 		e.text = words.function;
+	}
 	journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 

@@ -12,6 +12,9 @@ void note_finalized(void);
 /* What exit() or _exit() was given. */
 void note_exit_code(int code);
 
+/* quick_exit(): nobody says with what code. */
+void note_quick_exit(void);
+
 /* A function that ends the process, or the whole job (MPI_Abort, abort()). signal: that it dies of; 0: none. */
 void note_abort(const char *function, int code, int signal);
 

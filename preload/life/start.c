@@ -32,6 +32,12 @@ static void note_status(int code, void *arg)
 		note_exit_code(code);
 }
 
+static void end_quickly(void)
+{
+	note_quick_exit();
+	session_end();
+}
+
 static void once_per_process(void)
 {
 	static bool done;
@@ -40,7 +46,7 @@ static void once_per_process(void)
 		return;
 	done = true;
 	thread_init();
-	at_quick_exit(session_end);
+	at_quick_exit(end_quickly);
 	if (on_exit)
 		on_exit(note_status, NULL);
 

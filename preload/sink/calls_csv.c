@@ -219,7 +219,8 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 {
 	const struct row_values v = settle_row(clock, c, end, t, open);
 	/* What a call that did not end was to receive. */
-	const struct journal_tensor *k = !t && v.flags & (CF_OPEN | CF_ERROR) ? journal_awaited(c) : t;
+	const struct journal_tensor *k =
+		!t && v.flags & (CF_OPEN | CF_ERROR) ? journal_awaited(c) : t;
 	const struct dtype_info *d = k ? dtype_info(k->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 

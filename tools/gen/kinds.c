@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char *const file_keys[] = {"notation", "kinds", NULL};
-static const char *const kind_keys[] = {"op", "in", "out", "alt", "rooted", "collective", "same", NULL};
+static const char *const kind_keys[] = {
+	"op", "in", "out", "alt", "rooted", "collective", "same", NULL};
 static const char *const alt_keys[] = {"buf", "in", "out", NULL};
 static const char *const where_name[] = {
 	[ON_ALL] = "",

@@ -87,7 +87,8 @@ static bool find_uncaught_functions(void)
 
 static void *type_of_object(const void *o)
 {
-	return *(void *const *)((const char *)o + 8); /* PyObject: ob_type, but in builds without a GIL */
+	return *(void *const *)((const char *)o +
+				8); /* PyObject: ob_type, but in builds without a GIL */
 }
 
 /* A new reference; of objects whose types are CPython's own, so no code of the program runs. */
@@ -211,7 +212,8 @@ static void describe_uncaught(void *args)
 	if (!type || !value)
 		return;
 
-	const char *name = *(const char *const *)((const char *)type_of_object(value) + 24); /* tp_name */
+	const char *name =
+		*(const char *const *)((const char *)type_of_object(value) + 24); /* tp_name */
 
 	text_str(&t, name);
 	put_message(&t, value);

@@ -236,8 +236,7 @@ static void explain_tensors(const struct config *c)
 		print_explained("", "calls with less than %s are not recorded",
 			out_bytes((double)c->min_bytes));
 	if (c->statistics && c->checksum != CHECKSUM_OFF)
-		print_explained(
-			"", "and a checksum: %s",
+		print_explained("", "and a checksum: %s",
 			c->checksum == CHECKSUM_CRC32  ? "CRC-32"
 			: c->checksum == CHECKSUM_AUTO ? "XOR, of results that all ranks get alike"
 						       : "XOR");

@@ -237,8 +237,10 @@ static void write_ending(struct journal *j, const struct innermost *in)
 		return;
 	if (owner_is_of_this_boot(&j->head->owner)) {
 		e.how = "signal";
-		e.text = "the process is gone and did not exit: a signal ended it (SIGKILL, as by the "
-			 "kernel when memory runs out or by a launcher, or a crash); which one is not "
+		e.text = "the process is gone and did not exit: a signal ended it (SIGKILL, as by "
+			 "the "
+			 "kernel when memory runs out or by a launcher, or a crash); which one is "
+			 "not "
 			 "known";
 	}
 	journal_keep_ending(j, &e, json, sizeof(json));

@@ -11,7 +11,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/report/report.h"
 
-#define TEXT_SHOWN 700
+#define TEXT_SHOWN 500
+#define TEXT_OF_OTHERS 160
 #define OTHERS_TEXT 3 /* other ranks whose own words are shown */
 
 enum leaving { STAYED, SPOKE, SILENT };
@@ -89,22 +90,37 @@ static unsigned count_leaving(const struct report *r, enum leaving how)
 	return n;
 }
 
-static char *ending_text(const struct meta_ending *e)
+/* Bytes of it that are shown, whole characters. */
+static int count_shown(const char *s, int most)
 {
-	char *code = e->code == ENDING_NONE ? tool_strdup("") : tool_format(" with code %d", e->code),
+	int n = (int)strnlen(s, (size_t)most);
+
+	while (n && s[n] && (s[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+static char *ending_text(const struct meta_ending *e, int most)
+{
+	char *code = e->code == ENDING_NONE ? tool_strdup("")
+					    : tool_format(" with code %d", e->code),
 	     *all;
 
 	if (strcmp(e->how, "exception") == 0)
-		all = tool_format("by an exception that nobody caught: %.*s", TEXT_SHOWN, e->text);
+		all = tool_format("by an exception that nobody caught: %.*s%s",
+			count_shown(e->text, most), e->text,
+			count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
 	else if (strcmp(e->how, "abort") == 0)
 		all = tool_format("by %s()%s", *e->text ? e->text : "abort", code);
 	else if (strcmp(e->how, "exit") == 0)
-		all = tool_format("by exit%s%s%s", code, *e->inside ? ", inside of " : "", e->inside);
+		all = tool_format(
+			"by exit%s%s%s", code, *e->inside ? ", inside of " : "", e->inside);
 	else if (strcmp(e->how, "finalized") == 0)
 		all = tool_format("after MPI_Finalize, by exit%s", code);
 	else
-		all = tool_format("without a word: a signal ended it (SIGKILL, as by the kernel when "
-				  "memory runs out, or a crash)");
+		all = tool_format(
+			"without a word: a signal ended it (SIGKILL, as by the kernel when "
+			"memory runs out, or a crash)");
 	free(code);
 	return all;
 }
@@ -121,8 +137,8 @@ static char *last_call_text(struct report *r, uint32_t i)
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
 	all = tool_format("its last call was %s in step %llu, %s before%s", what,
-		(unsigned long long)k->last.step,
-		out_time(until > end ? (double)(until - end) : 0), at);
+		(unsigned long long)k->last.step, out_time(until > end ? (double)(until - end) : 0),
+		at);
 	free(what);
 	free(at);
 	return all;
@@ -167,7 +183,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 
 		if (i == first || how_it_left(r, i) != SPOKE)
 			continue;
-		how = ending_text(&r->g.folders.dir[i].meta.end);
+		how = ending_text(&r->g.folders.dir[i].meta.end, TEXT_OF_OTHERS);
 		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
 					  out_time(at > event ? (double)(at - event) : 0), how));
 		free(how);
@@ -180,11 +196,58 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 	if (n && how_it_left(r, first) == SPOKE) {
 		char *who = out_ranks(rank, n);
 
-		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then", who,
-					  n == 1 ? "was" : "were"));
+		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
+					  who, n == 1 ? "was" : "were"));
 		free(who);
 	}
 	free(rank);
+}
+
+static bool is_ended_by_library(const struct report *r, uint32_t i)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+
+	return how_it_left(r, i) == SPOKE && *e->inside && strcmp(e->how, "exit") == 0;
+}
+
+static bool any_ended_by_library(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_ended_by_library(r, i))
+			return true;
+	return false;
+}
+
+/* The library found an error that it does not survive. It may be another rank's: a message that is too long, a peer that is gone. */
+static void find_fatal_errors(struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+		const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+		struct finding *f;
+		char *what, *at;
+
+		if (!is_ended_by_library(r, i))
+			continue;
+		what = k->last.rows ? report_call(r, &k->last) : tool_strdup(e->inside);
+		at = k->last.rows ? called_from_text(r, &k->last) : tool_strdup("");
+		f = add_finding(r, FINDING_ERROR,
+			tool_format("step %llu: the library ended %s inside of %s, with exit code "
+				    "%d%s: it found an error "
+				    "there, whose cause may be another rank's; what it printed "
+				    "says which",
+				(unsigned long long)k->last.step, report_rank(r, i), what, e->code,
+				at));
+		f->confidence = 0.7;
+		f->event = moment_of_leaving(r, i);
+		name_concerned(r, f, i);
+		if (k->last.rows)
+			name_call(f, &k->last);
+		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
+		free(what);
+		free(at);
+		return; /* the first one; the others are told by it */
+	}
 }
 
 /*
@@ -200,8 +263,9 @@ static int look_for_first(const struct report *r)
 		return first;
 	if (!silent || silent == r->g.folders.n)
 		return -1;
+	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
 	if (silent == 1 || spoke)
-		return first_to_leave(r, SILENT, spoke == 0 || silent > 1);
+		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
 	return -1;
 }
 
@@ -213,15 +277,17 @@ void find_left(struct report *r)
 	struct finding *f;
 	char *how, *last, *text;
 
-	if (first < 0)
+	if (first < 0) {
+		find_fatal_errors(r);
 		return;
+	}
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
-	how = ending_text(&d->meta.end);
+	how = ending_text(&d->meta.end, TEXT_SHOWN);
 	last = last_call_text(r, (uint32_t)first);
 	text = tool_format("step %llu: %s left %s\n%s",
-		(unsigned long long)(k->last.rows ? k->last.step : 0), report_rank(r, (uint32_t)first),
-		how, last);
+		(unsigned long long)(k->last.rows ? k->last.step : 0),
+		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
 	f = add_finding(r, FINDING_DIED, text);
 	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95 : 0.9;
