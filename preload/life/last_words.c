@@ -25,7 +25,7 @@ static struct {
 	char text[2048];
 } words;
 
-static void keep_text(char *to, size_t cap, const char *from)
+static void keep_words_text(char *to, size_t cap, const char *from)
 {
 	size_t n = strlen(from);
 
@@ -43,10 +43,10 @@ void note_finalized(void)
 
 void note_exit_code(int code)
 {
-	/* A handler of the job's has outlived abort(). */
+	/* A handler of the job's has outlived that signal. */
 	if (words.signal)
 		atomic_fetch_and(&words.said, ~(unsigned)SAID_ABORT);
-	/* The first one: a handler that is run by exit() may call _exit() with another. */
+	/* The first one: a handler that runs then may end the process with another. */
 	if (atomic_fetch_or(&words.said, SAID_CODE) & SAID_CODE)
 		return;
 	atomic_store(&words.code, code & 0xff);
@@ -61,7 +61,7 @@ void note_abort(const char *function, int code, int signal)
 {
 	if (atomic_load(&words.said) & SAID_ABORT)
 		return;
-	keep_text(words.function, sizeof(words.function), function);
+	keep_words_text(words.function, sizeof(words.function), function);
 	words.signal = signal;
 	if (!signal)
 		atomic_store(&words.code, code);
@@ -70,7 +70,7 @@ void note_abort(const char *function, int code, int signal)
 
 void note_exception(const char *text)
 {
-	keep_text(words.text, sizeof(words.text), text);
+	keep_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
 }

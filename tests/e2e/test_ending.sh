@@ -68,7 +68,7 @@ is 'exception: the program does as without us, and its __str__ runs as often' "$
 is 'exception: how, code' "$(rows "$out" '[(M[d]["end"]["how"], M[d]["end"]["code"]) for d in ("rank0", "rank1")]')" "[('exception', 1), ('exception', 1)]"
 # The innermost frame and the line are those of Python's own traceback.
 line=$(grep -o 'line [0-9]*, in work' "$tmp/with.err.1" | head -1 | tr -dc 0-9)
-like 'exception: type, message, line' "$(ending rank1 text)" "^OwnError: batch 4 is bad; at .*leaves\.py:$line work <- .*leaves\.py:[0-9]+ <module>\$"
+like 'exception: type, message, line' "$(ending rank1 text)" "^OwnError: batch 4 is bad; at .*leaves\.py:$line work <- .*leaves\.py:[0-9]+ <module>"
 is 'exception: the first that left is named, the others are not' "$(findings)" "[('died', [1])]"
 like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an exception that nobody caught: OwnError: batch 4 is bad; .*then rank 0 left, .*Connection"
 

@@ -100,7 +100,7 @@ static int count_shown(const char *s, int most)
 	return n;
 }
 
-static char *ending_text(const struct meta_ending *e, int most)
+static char *leaving_text(const struct meta_ending *e, int most)
 {
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
 					    : tool_format(" with code %d", e->code),
@@ -183,7 +183,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 
 		if (i == first || how_it_left(r, i) != SPOKE)
 			continue;
-		how = ending_text(&r->g.folders.dir[i].meta.end, TEXT_OF_OTHERS);
+		how = leaving_text(&r->g.folders.dir[i].meta.end, TEXT_OF_OTHERS);
 		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
 					  out_time(at > event ? (double)(at - event) : 0), how));
 		free(how);
@@ -283,7 +283,7 @@ void find_left(struct report *r)
 	}
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
-	how = ending_text(&d->meta.end, TEXT_SHOWN);
+	how = leaving_text(&d->meta.end, TEXT_SHOWN);
 	last = last_call_text(r, (uint32_t)first);
 	text = tool_format("step %llu: %s left %s\n%s",
 		(unsigned long long)(k->last.rows ? k->last.step : 0),
