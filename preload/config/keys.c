@@ -49,6 +49,10 @@
 	{                                                           \
 		ROW(m, KEY_WORDS, char *, d), .names = n, .help = h \
 	}
+#define ALERTS(m, h)                                      \
+	{                                                 \
+		ROW(m, KEY_ALERTS, char *, ""), .help = h \
+	}
 #define MARKER(m, h)                                      \
 	{                                                 \
 		ROW(m, KEY_MARKER, char *, ""), .help = h \
@@ -65,11 +69,16 @@
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
+		       sizeof(enum config_fork) == sizeof(enum config_tb_tags) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
 #define CHOICE(m, n, h)                                                      \
 	{                                                                    \
 		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
+	}
+#define ROW_CHOICE_ALL(m, n, h)                                             \
+	{                                                                   \
+		ROW(m, KEY_CHOICE, uint64_t, "true"), .names = n, .help = h \
 	}
 #define RANGES(m, h)                                               \
 	{                                                          \
@@ -84,6 +93,7 @@ static const char *const checksum_names[] = {"off", "crc32", "xor", "auto", NULL
 static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
+static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
@@ -175,6 +185,19 @@ const struct config_key config_keys[] = {
 		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
 	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
 	INT(seq_length, "0", 0, 1e15, "Tokens of a sample, for tokens-per-second; 0: not given"),
+	PATH(tensorboard_dir, "",
+		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in "
+		"output_dir"),
+	ENUM(tensorboard_tags, config_tb_tags, "probe", tb_tags_names,
+		"Whose tags event files have; probe: scalars as MindSpore Transformers, kinds as "
+		"{kind}/{name}/{op}"),
+	RANGES(tensorboard_ranks,
+		"Ranks that write event files; empty: rank 0, and the last one where it has the "
+		"loss"),
+	ROW_CHOICE_ALL(tensorboard_scalars, scalar_names,
+		"Those of key scalars that event files have; true: all"),
+	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
+		"Statistics of kinds that event files have; nans always where there are any"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "
@@ -202,6 +225,11 @@ const struct config_key config_keys[] = {
 		"there is "
 		"one"),
 	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
+	ALERTS(alerts, "Rules that look at values while the job runs, and what they do"),
+	BOOL(anomaly_json, "false",
+		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
+		"them"),
+	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
@@ -218,7 +246,7 @@ _Static_assert(
 const char *config_default_text(const struct config_key *k)
 {
 	if (!*k->dflt)
-		return k->type == KEY_WORDS ? "[]" : "\"\"";
+		return k->type == KEY_WORDS || k->type == KEY_ALERTS ? "[]" : "\"\"";
 	return k->dflt;
 }
 
@@ -330,6 +358,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		for (const char *const *s = k->names; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
 				buf + n, cap - (size_t)n, "%s%s", s == k->names ? " " : ", ", *s);
+		break;
+	case KEY_ALERTS:
+		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
 		break;
 	case KEY_CHOICE: /* there may be many */
 		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", k->names[0],

@@ -58,6 +58,10 @@ struct wraplist *life_load_list(const struct config *cfg, config_report_fn *repo
 void life_exiting(int code);
 void life_aborting(void);
 
+/* Was the key used up when the recording started? */
+struct config_key;
+bool life_key_is_fixed(const struct config_key *k);
+
 /* The hook session_hooks.config_changed. */
 void life_config_changed(void);
 
