@@ -90,7 +90,7 @@ static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const journal_words[] = {"shm", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
-static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
+static const char *const checksum_names[] = {"off", "crc32", "xor", "auto", NULL};
 static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
@@ -124,7 +124,8 @@ const struct config_key config_keys[] = {
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	ENUM(checksum, stats_checksum, "off", checksum_names,
 		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
-		"CRC-32 as zlib computes it, or the XOR of all 32-bit words"),
+		"CRC-32 as zlib computes it, or the XOR of all 32-bit words; auto: XOR of what all "
+		"ranks get alike (all_reduce, broadcast, all_gather)"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
