@@ -23,6 +23,8 @@ static const char help[] =
 	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
 	"starts a "
 	"command for it\n"
+	"  probe ctl DIR on|off|status|set KEY=VALUE  switches what a running job records, all "
+	"ranks at one step\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
 	"of your "
 	"own libraries\n"
@@ -50,6 +52,7 @@ static const struct {
 	{"stub", verb_stub, true},
 	{"export", verb_export, false},
 	{"watch", verb_watch, false},
+	{"ctl", verb_ctl, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
@@ -70,7 +73,7 @@ static int report_unknown_verb(const char *word)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
 		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
-			   "recover, config, "
+			   "ctl, recover, config, "
 			   "names, columns, stub",
 			word);
 	return STATUS_USAGE;

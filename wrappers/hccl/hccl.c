@@ -41,7 +41,8 @@ static void describe_item(
 		.ndim = JOURNAL_NDIM_NONE,
 		.peer = (int32_t)i->peer,
 		.tag = JOURNAL_NONE,
-		.comm_seq = m ? comm_next_p2p(m, !i->type, (int32_t)i->peer, 0) : JOURNAL_NONE64,
+		.comm_seq =
+			m ? comm_next_p2p(m, !i->type, (int32_t)i->peer, 0) : JOURNAL_NONE64,
 	};
 }
 
@@ -57,7 +58,7 @@ static void describe_batch(struct call *c)
 		struct buffer rest,
 			*to = *have < KIND_VIEWS ? (i->type ? w->out : w->in) + *have : &rest;
 
-		describe_item(to, i, w->comm, *have);
+		describe_item(to, i, c->word & API_NUMBERED ? w->comm : NULL, *have);
 		if (to == &rest)
 			w->flags |= CF_MORE;
 		else

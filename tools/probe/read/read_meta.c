@@ -175,6 +175,26 @@ static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const c
 	return all;
 }
 
+static void read_meta_switches(struct meta *m, yaml_document_t *d, const yaml_node_t *top,
+	const yaml_node_t *config)
+{
+	const yaml_node_t *on = get_yaml_node(d, config, "dynamic_on"), *last;
+	const yaml_node_t *switches = get_yaml_node(d, top, "switches");
+
+	m->cfg_dynamic_on = !on || yaml_bool(on);
+	m->cfg_ctl_margin_s = yaml_number(get_yaml_node(d, config, "ctl_margin_s"));
+	m->cfg_armable = read_setting(d, config, "armable");
+	m->config_from_step = yaml_number(get_yaml_node(d, top, "config_from_step"));
+	m->switches = yaml_number(get_yaml_node(d, switches, "count"));
+	last = get_yaml_node(d, switches, "last");
+	if (!last || last->type != YAML_SEQUENCE_NODE ||
+		last->data.sequence.items.start == last->data.sequence.items.top)
+		return;
+	last = yaml_document_get_node(d, *last->data.sequence.items.start);
+	m->switch_asked = yaml_number(get_yaml_node(d, last, "effective_step"));
+	m->switch_late = yaml_bool(get_yaml_node(d, last, "late"));
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -226,6 +246,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->cfg_step_marker = read_setting(d, config, "step_marker");
 	m->cfg_stack = !config || yaml_bool(get_yaml_node(d, config, "stack"));
 	m->cfg_statistics = !config || yaml_bool(get_yaml_node(d, config, "statistics"));
+	read_meta_switches(m, d, top, config);
 }
 
 static void empty_meta(struct meta *m)
@@ -234,7 +255,8 @@ static void empty_meta(struct meta *m)
 		.world_size = -1,
 		.step_last = -1,
 		.cfg_stack = true,
-		.cfg_statistics = true};
+		.cfg_statistics = true,
+		.cfg_dynamic_on = true};
 	m->state = tool_strdup("");
 	m->journal_path = tool_strdup("");
 	m->run = tool_strdup("");
@@ -244,6 +266,7 @@ static void empty_meta(struct meta *m)
 	m->cfg_step = tool_strdup("");
 	m->cfg_rank = tool_strdup("");
 	m->cfg_step_marker = tool_strdup("");
+	m->cfg_armable = tool_strdup("");
 }
 
 /* YAML knows a few characters fewer than JSON: none of them matters in a report. */
@@ -316,7 +339,7 @@ char *meta_read(struct meta *m, const char *path)
 void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->version, m->step_source, m->program,
-		m->cfg_step, m->cfg_rank, m->cfg_step_marker};
+		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);
