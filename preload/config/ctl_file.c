@@ -118,7 +118,8 @@ const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step)
 
 /* ---- the file ---- */
 
-static bool read_ctl_number(struct ctl_reader *c, const char *name, int64_t min, int64_t max, int64_t *to)
+static bool read_ctl_number(
+	struct ctl_reader *c, const char *name, int64_t min, int64_t max, int64_t *to)
 {
 	const char *text = (const char *)c->r.event.data.scalar.value;
 	char *end;
@@ -146,8 +147,8 @@ static int read_ctl_list(struct ctl_reader *c)
 		size_t len = c->r.event.data.scalar.length;
 
 		if (ev != YAML_SCALAR_EVENT || n + len + 6 > sizeof(c->value)) {
-			reader_report(&c->r, "%s in a list, or too much; " LOST,
-				reader_shape(&c->r));
+			reader_report(
+				&c->r, "%s in a list, or too much; " LOST, reader_shape(&c->r));
 			return -EINVAL;
 		}
 		if (n > 1)
@@ -198,12 +199,12 @@ static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct
 static int read_ctl_changes(struct ctl_reader *c);
 
 /* A key that is none of the configuration's; the current event is its value. */
-static int read_ctl_head(struct ctl_reader *c, const char *name, struct ctl_change *change, bool top)
+static int read_ctl_head(
+	struct ctl_reader *c, const char *name, struct ctl_change *change, bool top)
 {
 	int64_t v = 0;
 
-	if (top && strcmp(name, "earlier") == 0 &&
-		c->r.event.type == YAML_SEQUENCE_START_EVENT)
+	if (top && strcmp(name, "earlier") == 0 && c->r.event.type == YAML_SEQUENCE_START_EVENT)
 		return read_ctl_changes(c);
 	if (c->r.event.type != YAML_SCALAR_EVENT) {
 		reader_report(&c->r, "%.40s: %s; " LOST, name, reader_shape(&c->r));
@@ -226,8 +227,8 @@ static int read_ctl_head(struct ctl_reader *c, const char *name, struct ctl_chan
 		memcpy(c->file->run, c->r.event.data.scalar.value, n);
 		c->file->run[n] = 0;
 	} else {
-		reader_report(&c->r, "%.40s: unknown key; `probe config` lists the keys; " LOST,
-			name);
+		reader_report(
+			&c->r, "%.40s: unknown key; `probe config` lists the keys; " LOST, name);
 	}
 	return 0;
 }
@@ -255,7 +256,8 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 			memcpy(name, text, n);
 			name[n] = 0;
 		} else {
-			reader_report(&c->r, "%s where a key is expected; " LOST, reader_shape(&c->r));
+			reader_report(
+				&c->r, "%s where a key is expected; " LOST, reader_shape(&c->r));
 			err = -EINVAL;
 			break;
 		}

@@ -34,7 +34,8 @@
 
 #define LOOK_NS UINT64_C(1000000000)
 #define JITTER_NS UINT64_C(250000000)
-#define SETTLED_NS INT64_C(150000000) /* a file that was written less long ago may not be complete */
+#define SETTLED_NS \
+	INT64_C(150000000) /* a file that was written less long ago may not be complete */
 
 /* A file as it was when it was read. All zero: it is not there. */
 struct file_mark {
@@ -158,11 +159,9 @@ static uint64_t hash_change(const struct ctl_change *c)
 
 /* ---- new generations ---- */
 
-static int make_of_change(
-	const struct ctl_change *c, const char *by, struct generation_pair **pair)
+static int make_of_change(const struct ctl_change *c, const char *by, struct generation_pair **pair)
 {
-	struct change_text t = {
-		.name = life_config_file ? life_config_file : "configuration",
+	struct change_text t = {.name = life_config_file ? life_config_file : "configuration",
 		.text = watch.text ? watch.text : "#\n", /* no file, no text: all defaults */
 		.len = watch.text ? watch.len : 2,
 		.change = c,
@@ -237,8 +236,7 @@ static bool take_changed_ctl(void)
  */
 static bool is_text_acceptable(const char *text, size_t len)
 {
-	struct change_text t = {
-		.name = life_config_file, .text = text, .len = len, .by = "config"};
+	struct change_text t = {.name = life_config_file, .text = text, .len = len, .by = "config"};
 	struct generation_pair *pair;
 	bool ok;
 
@@ -254,8 +252,7 @@ static bool take_changed_config(void)
 	char *text;
 	size_t len;
 
-	if (!life_config_named ||
-		!take_changed_text(life_config_file, &watch.config, &text, &len))
+	if (!life_config_named || !take_changed_text(life_config_file, &watch.config, &text, &len))
 		return false;
 	if (!is_text_acceptable(text, len)) {
 		free(text);

@@ -80,8 +80,7 @@ static void load_armable(const struct config *cfg)
 			section < len ? (int)(len - section - 1) : 1, name);
 		p += len + (p[len] == '\n');
 	}
-	generation_armable =
-		wraplist_load_text("armable", text, n, NULL, NULL);
+	generation_armable = wraplist_load_text("armable", text, n, NULL, NULL);
 	free(text);
 }
 

@@ -217,8 +217,7 @@ static int put_switches(void)
 			(unsigned long long)switches.of[i].step);
 		text_json(&t, switches.of[i].by);
 		if (switches.of[i].asked)
-			text_fmt(&t, ", \"effective_step\": %u, \"late\": %s",
-				switches.of[i].asked,
+			text_fmt(&t, ", \"effective_step\": %u, \"late\": %s", switches.of[i].asked,
 				switches.of[i].step > switches.of[i].asked ? "true" : "false");
 		text_char(&t, '}');
 	}

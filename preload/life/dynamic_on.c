@@ -33,7 +33,7 @@ static void skip_line(struct scan *s)
 }
 
 /* Blanks and comments. */
-static void skip_blanks(struct scan *s)
+static void skip_noise(struct scan *s)
 {
 	while (s->at < s->len) {
 		char c = s->text[s->at], next = char_at(s, s->at + 1);
@@ -84,7 +84,7 @@ static bool find_value_after_key(struct scan *s, size_t *begin, size_t *end)
 	if (char_at(s, s->at) != ':')
 		return false;
 	s->at++;
-	skip_blanks(s);
+	skip_noise(s);
 	*begin = s->at;
 	skip_word(s);
 	*end = s->at;
@@ -100,7 +100,7 @@ static bool find_in_braces(struct scan *s, size_t *begin, size_t *end)
 {
 	int depth = 0;
 
-	while (skip_blanks(s), s->at < s->len) {
+	while (skip_noise(s), s->at < s->len) {
 		size_t from = s->at;
 		char c = s->text[from];
 
@@ -146,15 +146,15 @@ bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end)
 {
 	struct scan s = {text, len, 0};
 
-	skip_blanks(&s);
+	skip_noise(&s);
 	if (char_at(&s, s.at) == '{')
 		return find_in_braces(&s, begin, end);
 	s.at = 0;
 	return find_in_lines(&s, begin, end);
 }
 
-static int write_beside(const char *path, mode_t mode, const char *text, size_t len,
-	size_t begin, size_t end)
+static int write_beside(
+	const char *path, mode_t mode, const char *text, size_t len, size_t begin, size_t end)
 {
 	char part[PATH_MAX];
 	int n = snprintf(part, sizeof(part), "%s.%d.tmp", path, (int)getpid()), fd, err;

@@ -55,8 +55,12 @@ static void refuse_for(void *arg, const char *line)
 {
 	struct making *m = arg;
 
+	/* What would be done without it ("the default 100 is used") is not what is done. */
+	const char *instead = strstr(line, "; the default ");
+	int n = instead ? (int)(instead - line) : (int)strlen(line);
+
 	m->wrong++;
-	log_loss(LOSS_CONFIG, "%s; the configuration stays as it was", line);
+	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", n, line);
 }
 
 static int fill_generation(struct generation *g, struct making *m)
@@ -66,8 +70,8 @@ static int fill_generation(struct generation *g, struct making *m)
 	int err = -ENOMEM;
 
 	if (env)
-		err = config_load_text(&g->cfg, t->name, t->text, t->len, env, startup_cwd(),
-			refuse_for, m);
+		err = config_load_text(
+			&g->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
 	free(env);
 	if (!err && !m->wrong)
 		g->list = life_load_list(&g->cfg, refuse_for, m);

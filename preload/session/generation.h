@@ -28,7 +28,8 @@ struct generation {
 	struct wraplist *list;
 	uint32_t number; /* of the pair: 0 the one that the process started with */
 	bool paused;
-	uint32_t asked; /* first step that was to be recorded by it; 0: the next one, whichever that is */
+	uint32_t
+		asked; /* first step that was to be recorded by it; 0: the next one, whichever that is */
 	char by[12]; /* what asked for it, for meta.json; "" the start */
 	uint64_t change; /* of ctl.yaml's changes the one that is in it, by its hash; 0: none */
 	const struct generation *twin;

@@ -64,9 +64,8 @@ static void one_by_one(void **state)
 			if (due && c.step_interval > 1)
 				due = (s - (uint64_t)c.start_step) % (uint64_t)c.step_interval == 0;
 
-			bool want =
-				c.dynamic_on && listed && due &&
-				(!c.collect_times || recorded < c.collect_times);
+			bool want = c.dynamic_on && listed && due &&
+				    (!c.collect_times || recorded < c.collect_times);
 
 			recorded += want;
 			assert_int_equal(config_step_wanted(&c, s), want);
@@ -88,8 +87,7 @@ static void one_by_one(void **state)
 static void far_away(void **state)
 {
 	struct range r = {UINT32_MAX - 1, INT64_MAX};
-	struct config c = {
-		.dynamic_on = true, .step_interval = UINT32_MAX, .step = {1, &r}};
+	struct config c = {.dynamic_on = true, .step_interval = UINT32_MAX, .step = {1, &r}};
 
 	(void)state;
 	assert_int_equal(config_step_next(&c, 0), UINT32_MAX);

@@ -41,8 +41,7 @@ static void describe_item(
 		.ndim = JOURNAL_NDIM_NONE,
 		.peer = (int32_t)i->peer,
 		.tag = JOURNAL_NONE,
-		.comm_seq =
-			m ? comm_next_p2p(m, !i->type, (int32_t)i->peer, 0) : JOURNAL_NONE64,
+		.comm_seq = m ? comm_next_p2p(m, !i->type, (int32_t)i->peer, 0) : JOURNAL_NONE64,
 	};
 }
 

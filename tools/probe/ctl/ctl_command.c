@@ -112,8 +112,7 @@ static double read_clock_s(void)
 
 static void wait_seconds(double s)
 {
-	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
-			  .tv_nsec = (long)((s - floor(s)) * 1e9)},
+	nanosleep(&(struct timespec){.tv_sec = (time_t)s, .tv_nsec = (long)((s - floor(s)) * 1e9)},
 		NULL);
 }
 
@@ -379,7 +378,8 @@ static void print_status_text(const struct ctl *c)
 	for (unsigned i = 0; i < c->file.n; i++) {
 		const struct ctl_change *change = &c->file.change[i];
 
-		printf("%s step %u: %s", change->effective_step > newest_step(&c->f) ? "from" : "since",
+		printf("%s step %u: %s",
+			change->effective_step > newest_step(&c->f) ? "from" : "since",
 			change->effective_step, is_on_text(change, true));
 		for (size_t at = 0; at < change->len; at += strlen(change->keys + at) + 1)
 			printf(", %s", change->keys + at + 6);
@@ -489,9 +489,9 @@ static int apply_ctl_words(struct ctl *c)
 	if (status)
 		return status;
 	warn_of_restart(&c->f, &c->next);
-	if (c->file.n == CTL_CHANGES_MAX &&
-		c->file.change[1].effective_step > newest_step(&c->f)) {
-		tool_error("ctl: %s: %d changes wait for their step already; wait for the first one",
+	if (c->file.n == CTL_CHANGES_MAX && c->file.change[1].effective_step > newest_step(&c->f)) {
+		tool_error(
+			"ctl: %s: %d changes wait for their step already; wait for the first one",
 			c->dir, CTL_CHANGES_MAX - 1);
 		return STATUS_USAGE;
 	}
@@ -523,8 +523,9 @@ static bool are_ctl_words_right(const struct ctl *c)
 		return false;
 	}
 	if ((strcmp(verb, "set") == 0) != (c->nword > 1)) {
-		tool_error(c->nword > 1 ? "ctl: %s: too many words" : "ctl: %s: of which keys? "
-								       "accepted: KEY=VALUE...",
+		tool_error(c->nword > 1 ? "ctl: %s: too many words"
+					: "ctl: %s: of which keys? "
+					  "accepted: KEY=VALUE...",
 			c->nword > 1 ? c->word[1] : verb);
 		return false;
 	}

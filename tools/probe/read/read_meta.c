@@ -175,8 +175,8 @@ static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const c
 	return all;
 }
 
-static void read_meta_switches(struct meta *m, yaml_document_t *d, const yaml_node_t *top,
-	const yaml_node_t *config)
+static void read_meta_switches(
+	struct meta *m, yaml_document_t *d, const yaml_node_t *top, const yaml_node_t *config)
 {
 	const yaml_node_t *on = get_yaml_node(d, config, "dynamic_on"), *last;
 	const yaml_node_t *switches = get_yaml_node(d, top, "switches");
