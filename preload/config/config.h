@@ -36,6 +36,7 @@ enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 struct config {
 	/* where */
 	char *output_dir; /* absolute */
+	char *format; /* config/output_format.h */
 	char *journal_dir; /* absolute, or "" = the rank's folder */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */

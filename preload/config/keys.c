@@ -11,6 +11,7 @@
 
 #include "base/scalar.h"
 #include "base/train_kind.h"
+#include "config/output_format.h"
 
 #define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
 #define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
@@ -87,6 +88,10 @@ static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
+	WORDS(format, "[\"csv\"]", output_format_names,
+		"What is written: csv the files of this program in rank<R>/, dump and monitor "
+		"those of "
+		"msprobe, tensorboard event files, api none (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, ""), .names = journal_words,
 		.help = "Folder of the journals; shm: shared memory segments; empty: the rank's "
 			"folder"},

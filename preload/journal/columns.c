@@ -41,6 +41,9 @@ const struct call_count_word call_count_words[JC_COUNT] = {
 #include "journal/counts.def"
 };
 
+const char name_flag_words[JN_FLAGS][12] = {
+	"frozen", "unnamed", "flat", "shard", "tied", "grad", "unowned", "nan", "inf"};
+
 static const char phase_words[PHASES][12] = {
 #define CALL_PHASE(id, word, help) word,
 #include "journal/flags.def"

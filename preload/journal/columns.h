@@ -50,6 +50,9 @@ struct call_flag_word {
 };
 extern const struct call_flag_word call_flag_words[CALL_FLAGS];
 
+/* By bit of journal_name.flags. */
+extern const char name_flag_words[JN_FLAGS][12];
+
 const char *phase_word(unsigned phase); /* "" where it is no phase */
 
 /* Objects of `calls` in meta.json. */

@@ -13,6 +13,7 @@
 #include "sink/blocks.h"
 #include "sink/calls_csv.h"
 #include "sink/format.h"
+#include "sink/places.h"
 
 #define BUFFER_MAX (1u << 20) /* text of one file in one pass */
 
@@ -36,6 +37,7 @@ void files_close(struct files *f)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
 		files_forget(&f->file[i]);
+	files_places_close(f);
 	free(f->blocks);
 	f->blocks = NULL;
 	f->nblocks = f->cap_blocks = 0;
@@ -82,7 +84,9 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	files_forget(free_one);
 
 	const struct journal_file *c = committed_entry(f, path);
+	const char *name;
 	struct stat st;
+	int dir = files_place_of(f, path, false, &name);
 
 	snprintf(free_one->path, sizeof(free_one->path), "%s", path);
 	if (free_one - f->file >= (ptrdiff_t)f->places)
@@ -91,7 +95,8 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	/* No longer in the commit: it was complete when it left it. */
 	if (c)
 		free_one->bytes = c->bytes;
-	else if (fstatat(f->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+	else if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		 S_ISREG(st.st_mode))
 		free_one->bytes = (uint64_t)st.st_size;
 	return free_one;
 }
@@ -346,7 +351,10 @@ static int ensure_open(struct files *f, struct out_file *o)
 		o->bytes = 0;
 	}
 	if (o->at.fd < 0) {
-		fd = open_or_make(files_dir(f), o->path);
+		const char *name;
+		int dir = files_place_of(f, o->path, true, &name);
+
+		fd = dir < 0 ? dir : open_or_make(dir, name);
 		if (fd < 0)
 			return fd;
 		io_keep(&o->at, fd);
@@ -488,7 +496,8 @@ int files_cut(struct files *f)
 
 	for (int i = 0; i < JOURNAL_FILES; i++) {
 		char path[sizeof(c->file[i].path) + 1] = "";
-		int err;
+		const char *name;
+		int err, dir;
 
 		memcpy(path, c->file[i].path, sizeof(c->file[i].path));
 
@@ -496,7 +505,10 @@ int files_cut(struct files *f)
 
 		if (kind == SINK_FILE_OTHER)
 			continue;
-		err = cut_file(f->dirfd, path, c->file[i].bytes, kind == SINK_FILE_LINES);
+		dir = files_place_of(f, path, false, &name);
+		err = dir == -ENOENT ? 0
+		      : dir < 0	     ? dir
+				: cut_file(dir, name, c->file[i].bytes, kind == SINK_FILE_LINES);
 		if (err)
 			return err;
 	}

@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "config/config.h"
 #include "journal/journal.h"
 
-#define FILES_OPEN 16 /* files written in one pass */
+#define FILES_OPEN 32 /* files written in one pass */
+#define FILES_PLACES 4
 
 struct out_file {
 	char path[48]; /* "" = place not used */
@@ -36,8 +38,16 @@ struct out_block {
 	bool gz; /* compressed: nothing is written into it any more */
 };
 
+/* A folder outside the rank's (places.h). */
+struct files_place {
+	char tag;
+	char *path, *file; /* file: "": any */
+	struct io_kept dir;
+};
+
 struct files {
 	struct journal *j;
+	const struct config *cfg; /* what is written and how, for the sinks; NULL: as by default */
 	int dirfd;
 	/*
 	 * Before each use of dirfd: is it still the folder? The program may close it at any moment, and then have something
@@ -51,6 +61,8 @@ struct files {
 	struct out_block *blocks;
 	uint32_t nblocks, cap_blocks;
 	uint64_t total; /* bytes of all calls files */
+	struct files_place place[FILES_PLACES];
+	unsigned nplace;
 	bool plain; /* compressing failed once */
 	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
 	size_t text,

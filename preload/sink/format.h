@@ -17,18 +17,23 @@
 #ifndef PROBE_SINK_FORMAT_H
 #define PROBE_SINK_FORMAT_H
 
+#include "config/output_format.h"
 #include "sink/files.h"
 #include "sink/record.h"
 
-#define SINKS_MAX 8
+#define SINKS_MAX 16
+
+/* Beside FORMAT_BIT() of sink_open(): the record is read from the CSV files: nothing that stands with these is written anew. */
+#define SINK_FROM_FILES (UINT32_C(1) << 31)
 
 /* What a file is, as its name says: its tail is cut off at the end of a line, or at any byte. */
 enum sink_file { SINK_FILE_OTHER, SINK_FILE_LINES, SINK_FILE_BYTES };
 
 /* What is NULL is not wanted. `state` are state_bytes, zero at first. */
 struct sink_format {
+	uint32_t formats; /* FORMAT_BIT(): any of them chooses it; 0: always */
 	size_t state_bytes;
-	/* -errno. files: where all its files are, good until close(). */
+	/* -errno. files: where all its files are, with the configuration, good until close(). */
 	int (*open)(void *state, struct files *files);
 	/* Each 0, or -ENOBUFS with nothing changed but text in files, which is taken back. */
 	int (*record)(void *state, const struct record *r);

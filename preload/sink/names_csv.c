@@ -14,9 +14,6 @@ struct names {
 	struct structure *modules; /* for module_struct.json; NULL: none yet */
 };
 
-static const char flag_words[JN_FLAGS][12] = {
-	"frozen", "unnamed", "flat", "shard", "tied", "grad", "unowned", "nan", "inf"};
-
 static const char *name_what(const struct record_name *e)
 {
 	switch (e->what) {
@@ -62,7 +59,7 @@ static void put_name_flags(struct text *out, uint32_t flags)
 			continue;
 		if (!first)
 			text_char(out, ';');
-		text_str(out, flag_words[i]);
+		text_str(out, name_flag_words[i]);
 		first = false;
 	}
 }
@@ -139,6 +136,7 @@ static enum sink_file own_names_file(const char *path)
 }
 
 const struct sink_format names_format = {
+	.formats = FORMAT_FILES,
 	.state_bytes = sizeof(struct names),
 	.open = open_names_sink,
 	.name = write_name_row,

@@ -220,6 +220,7 @@ static void close_parallel(void *state)
 }
 
 const struct sink_format parallel_format = {
+	.formats = FORMAT_FILES,
 	.state_bytes = sizeof(struct parallel),
 	.open = open_parallel,
 	.record = count_call,

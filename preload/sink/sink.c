@@ -24,34 +24,50 @@ static uint32_t committed_steps(const struct journal *j)
 	return journal_commit(j, seq)->steps;
 }
 
-static int open_formats(struct sink *s)
+static int open_format(struct sink *s, unsigned i)
 {
-	for (; s->nformats < SINKS_MAX && sink_formats[s->nformats]; s->nformats++) {
-		const struct sink_format *f = sink_formats[s->nformats];
-		void *state = calloc(1, f->state_bytes ? f->state_bytes : 1);
-		int err = !state ? -ENOMEM : f->open ? f->open(state, &s->files) : 0;
+	const struct sink_format *f = sink_formats[i];
+	void *state = calloc(1, f->state_bytes ? f->state_bytes : 1);
+	int err = !state ? -ENOMEM : f->open ? f->open(state, &s->files) : 0;
 
-		if (err) {
-			free(state);
-			return err;
-		}
-		s->state[s->nformats] = state;
-		s->on_record |= (uint32_t)(f->record != NULL) << s->nformats;
+	if (err) {
+		free(state);
+		return err;
 	}
+	s->state[i] = state;
+	s->open |= 1u << i;
+	s->on_record |= (uint32_t)(f->record != NULL) << i;
 	return 0;
 }
 
-int sink_open(struct sink *s, struct journal *j, int dirfd)
+static int open_formats(struct sink *s, uint32_t formats)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < SINKS_MAX && sink_formats[i]; i++) {
+		uint32_t of = sink_formats[i]->formats;
+
+		if (formats & SINK_FROM_FILES && of & FORMAT_BIT(CSV))
+			continue;
+		if (!of || of & formats)
+			err = open_format(s, i);
+	}
+	return err;
+}
+
+int sink_open(
+	struct sink *s, struct journal *j, int dirfd, const struct config *cfg, uint32_t formats)
 {
 	int err;
 
 	*s = (struct sink){.j = j};
 	s->steps = committed_steps(j);
 	err = files_open(&s->files, j, dirfd);
+	s->files.cfg = cfg;
 	if (!err)
 		err = name_book_read(&s->names, &s->files);
 	if (!err)
-		err = open_formats(s);
+		err = open_formats(s, formats);
 	if (err)
 		sink_close(s);
 	return err;
@@ -59,7 +75,9 @@ int sink_open(struct sink *s, struct journal *j, int dirfd)
 
 void sink_close(struct sink *s)
 {
-	for (unsigned i = 0; i < s->nformats; i++) {
+	for (uint32_t left = s->open; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
 		if (sink_formats[i]->close)
 			sink_formats[i]->close(s->state[i]);
 		free(s->state[i]);
@@ -87,7 +105,7 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 }
 
 /* All that have the method, bit by bit. */
-#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (1u << (s)->nformats) - 1, method, what)
+#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (s)->open, method, what)
 
 #define GIVE_TO(s, who, method, what)                                          \
 	({                                                                     \
@@ -108,6 +126,36 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 			retract_entry(s, given_, &before_);                    \
 		err_;                                                          \
 	})
+
+int sink_give_record(struct sink *s, const struct record *r)
+{
+	return GIVE_TO(s, s->on_record, record, r);
+}
+
+int sink_give_stack(struct sink *s, const struct record_stack *e)
+{
+	return GIVE_TO_ALL(s, stack, e);
+}
+
+int sink_give_comm(struct sink *s, const struct record_comm *e)
+{
+	return GIVE_TO_ALL(s, comm, e);
+}
+
+int sink_give_kind(struct sink *s, const struct record_kind *e)
+{
+	return GIVE_TO_ALL(s, kind, e);
+}
+
+int sink_give_name(struct sink *s, const struct record_name *e)
+{
+	return GIVE_TO_ALL(s, name, e);
+}
+
+int sink_give_scalar(struct sink *s, const struct record_scalar *e)
+{
+	return GIVE_TO_ALL(s, scalar, e);
+}
 
 /* ---- records ---- */
 
@@ -225,7 +273,7 @@ int sink_call(
 		collect_rows(s, &r, &end->e);
 	if (s->names && r.call->comm)
 		name_outputs(s, &r);
-	err = GIVE_TO(s, s->on_record, record, &r);
+	err = sink_give_record(s, &r);
 	if (!err)
 		count_rows(s, &r);
 	return err;
@@ -283,7 +331,7 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 			.python = python ? python : "",
 			.native = native};
 
-		err = GIVE_TO_ALL(s, stack, &r);
+		err = sink_give_stack(s, &r);
 	}
 	free(python);
 	free(native);
@@ -309,7 +357,7 @@ int sink_comm(struct sink *s, const struct journal_comm *e)
 		.name = str[2],
 		.world_ranks = str[3]};
 
-	return GIVE_TO_ALL(s, comm, &r);
+	return sink_give_comm(s, &r);
 }
 
 int sink_scalar(struct sink *s, const struct journal_scalar *e)
@@ -326,7 +374,7 @@ int sink_scalar(struct sink *s, const struct journal_scalar *e)
 		s->j->head->damaged++;
 		return 0;
 	}
-	return GIVE_TO_ALL(s, scalar, &r);
+	return sink_give_scalar(s, &r);
 }
 
 int sink_kind(struct sink *s, const struct journal_kind_row *e)
@@ -346,7 +394,7 @@ int sink_kind(struct sink *s, const struct journal_kind_row *e)
 		.dim = dim,
 		.value = value};
 
-	return GIVE_TO_ALL(s, kind, &r);
+	return sink_give_kind(s, &r);
 }
 
 int sink_name(struct sink *s, const struct journal_name *e)
@@ -379,7 +427,7 @@ int sink_name(struct sink *s, const struct journal_name *e)
 
 	if (r.what == JN_PARAM && !name_book_add(&s->names, r.id, r.name))
 		return -ENOBUFS;
-	return GIVE_TO_ALL(s, name, &r);
+	return sink_give_name(s, &r);
 }
 
 int sink_step(struct sink *s, uint32_t next)
@@ -398,9 +446,12 @@ int sink_step(struct sink *s, uint32_t next)
 
 static void end_pass(struct sink *s, bool written)
 {
-	for (unsigned i = 0; i < s->nformats; i++)
+	for (uint32_t left = s->open; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
 		if (sink_formats[i]->commit)
 			sink_formats[i]->commit(s->state[i], written);
+	}
 	s->rows = 0;
 	s->have_rows = false;
 }

@@ -17,7 +17,7 @@
 struct sink {
 	struct journal *j;
 	struct files files;
-	unsigned nformats; /* of sink_formats[] */
+	uint32_t open; /* bit i: sink_formats[i] is */
 	uint32_t on_record; /* bit i: sink_formats[i] wants records, by far the most frequent */
 	void *state[SINKS_MAX];
 	const struct journal_tensor *tensor[RECORD_TENSORS_MAX]; /* of the record that is given */
@@ -37,7 +37,11 @@ struct sink {
 	uint64_t first_tick, last_tick;
 };
 
-int sink_open(struct sink *s, struct journal *j, int dirfd);
+/*
+ * formats: FORMAT_BIT() of what is to be written. cfg: of the recording, good until sink_close(); NULL: as by default.
+ */
+int sink_open(
+	struct sink *s, struct journal *j, int dirfd, const struct config *cfg, uint32_t formats);
 void sink_close(struct sink *s);
 
 /*
@@ -51,6 +55,14 @@ int sink_comm(struct sink *s, const struct journal_comm *e);
 int sink_kind(struct sink *s, const struct journal_kind_row *e);
 int sink_name(struct sink *s, const struct journal_name *e);
 int sink_scalar(struct sink *s, const struct journal_scalar *e);
+
+/* The same of what is no entry of a journal: for who reads a rank's files. */
+int sink_give_record(struct sink *s, const struct record *r);
+int sink_give_stack(struct sink *s, const struct record_stack *e);
+int sink_give_comm(struct sink *s, const struct record_comm *e);
+int sink_give_kind(struct sink *s, const struct record_kind *e);
+int sink_give_name(struct sink *s, const struct record_name *e);
+int sink_give_scalar(struct sink *s, const struct record_scalar *e);
 
 /*
  * All chains have been looked through since `next` was the current step: says that those below it have ended, if that

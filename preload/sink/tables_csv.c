@@ -180,6 +180,7 @@ static enum sink_file own_csv_file(const char *path)
 }
 
 const struct sink_format csv_format = {
+	.formats = FORMAT_BIT(CSV),
 	.state_bytes = sizeof(struct csv),
 	.open = open_csv_sink,
 	.record = write_call_rows,

@@ -83,7 +83,8 @@ bool writer_open(uint32_t step)
 	}
 	err = session_make_journal();
 	if (!err)
-		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd);
+		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
+			output_formats_of(config_now()->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
 	if (err) {

@@ -236,7 +236,7 @@ static void look_and_recover(struct rank *r)
 	}
 	if (journal_open(&r->j, r->dirfd, "journal.bin", false))
 		return;
-	CHECK(sink_open(&r->sink, &r->j, r->dirfd) == 0);
+	CHECK(sink_open(&r->sink, &r->j, r->dirfd, NULL, FORMAT_BIT(CSV)) == 0);
 	CHECK(files_cut(&r->sink.files) == 0);
 	CHECK(drain_open(&r->drain, &r->j, &r->sink) == 0);
 	CHECK(drain_all(&r->drain, false) == 0);

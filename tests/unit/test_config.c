@@ -12,6 +12,7 @@ static const struct {
 	const char *name, *dflt, *other, *env;
 } keys[] = {
 	{"output_dir", "\"/job/dir/probe_output\"", "\"/x\"", "/x"},
+	{"format", "[\"csv\"]", "[\"monitor\", \"api\"]", "monitor, api"},
 	{"journal_dir", "\"\"", "\"/dev/shm\"", "/dev/shm"},
 	{"wrap_ops", "\"\"", "\"/job/dir/l.yaml\"", "l.yaml"},
 	{"custom_apis", "\"\"", "\"/own/c.yaml\"", "/own/c.yaml"},

@@ -52,7 +52,8 @@ static void record(struct rank *r, struct crash_truth *truth, uint64_t seed)
 	struct crash_plan plan[CRASH_THREADS];
 	pthread_t th[CRASH_THREADS], writer;
 
-	if (sink_open(&r->sink, &r->j, r->dirfd) || drain_open(&r->drain, &r->j, &r->sink))
+	if (sink_open(&r->sink, &r->j, r->dirfd, NULL, FORMAT_BIT(CSV)) ||
+		drain_open(&r->drain, &r->j, &r->sink))
 		_exit(1);
 	pthread_create(&writer, NULL, drain_main, r);
 	for (unsigned i = 0; i < CRASH_THREADS; i++) {

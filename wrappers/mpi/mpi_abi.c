@@ -105,6 +105,8 @@ static bool find_functions(void)
 		F(get_elements_x, "Get_elements_x"),
 		F(test_cancelled, "Test_cancelled"),
 		F(request_get_status, "Request_get_status"),
+		F(isend, "Isend"),
+		F(wait, "Wait"),
 		F(cartdim_get, "Cartdim_get"),
 		F(graph_neighbors_count, "Graph_neighbors_count"),
 		F(dist_graph_neighbors_count, "Dist_graph_neighbors_count"),

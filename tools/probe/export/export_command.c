@@ -10,6 +10,7 @@
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
+#include "tools/probe/export/feed.h"
 
 static const char help[] =
 	"usage: probe export --format FORMAT [options] [DIR]\n"
@@ -29,13 +30,18 @@ static const char help[] =
 	"                       dot              the calls of one step and what depends on what, "
 	"for "
 	"Graphviz\n"
+	"                       dump, monitor    msprobe's dump, its training monitor's folders, "
+	"from what the\n"
+	"                       tensorboard      CSV files hold: as key `format` writes them while "
+	"the job runs\n"
 	"  -s, --step A[-B]     these steps (default: three around the first finding, else the "
 	"last "
 	"ones)\n"
 	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: at most 64, those of the "
 	"first "
 	"finding and\n"
-	"                       their peers; flight-recorder: all)\n"
+	"                       their peers; flight-recorder, dump, monitor, tensorboard: all, and "
+	"all steps)\n"
 	"  -o, --output PATH    where to; -: stdout. Default, in DIR: trace.json.gz, trace/, "
 	"flight_recorder/;\n"
 	"                       dot: stdout\n"
@@ -75,13 +81,18 @@ static const struct {
 	const char *name;
 	int (*write)(struct export *e);
 	bool all_ranks; /* is of use with all ranks only */
+	enum output_format sink; /* without `write`: which one is fed from the files */
 } formats[] = {
-	{"trace", export_trace, false},
-	{"flight-recorder", export_flight_recorder, true},
-	{"dot", export_dot, false},
-	{"insight", export_insight, false},
+	{"trace", export_trace, false, 0},
+	{"flight-recorder", export_flight_recorder, true, 0},
+	{"dot", export_dot, false, 0},
+	{"insight", export_insight, false, 0},
+	{"dump", NULL, true, FORMAT_DUMP},
+	{"monitor", NULL, true, FORMAT_MONITOR},
+	{"tensorboard", NULL, true, FORMAT_TENSORBOARD},
 };
 
+#define FORMAT_WORDS "trace, flight-recorder, dot, insight, dump, monitor, tensorboard"
 #define NFORMATS (sizeof(formats) / sizeof(*formats))
 
 static int find_format(const char *name)
@@ -94,9 +105,8 @@ static int find_format(const char *name)
 			return (int)i;
 	}
 	near = cli_nearest(name, names, NFORMATS);
-	tool_error("export: --format %s: no such format; accepted: trace, flight-recorder, dot, "
-		   "insight%s%s",
-		name, near ? "; did you mean " : "", near ? near : "");
+	tool_error("export: --format %s: no such format; accepted: " FORMAT_WORDS "%s%s", name,
+		near ? "; did you mean " : "", near ? near : "");
 	return -1;
 }
 
@@ -173,8 +183,7 @@ static int read_export_options(
 			return 1 + STATUS_USAGE;
 	}
 	if (*format < 0) {
-		tool_error("export: --format is missing; accepted: trace, flight-recorder, dot, "
-			   "insight");
+		tool_error("export: --format is missing; accepted: " FORMAT_WORDS);
 		return 1 + STATUS_USAGE;
 	}
 	/* A name that is no file's is that of a folder. */
@@ -199,6 +208,25 @@ static void free_export(struct export *e)
 	report_free(&e->report);
 }
 
+/* A format of the running job's, from the files: all that was not left out by --step and --rank. */
+static int feed_format(
+	const struct export *e, const struct gather_options *g, enum output_format format)
+{
+	struct feed_options o = {.dir = e->dir,
+		.output = e->output,
+		.step_lo = g->step_lo,
+		.step_hi = g->step_hi,
+		.ranks = g->ranks,
+		.format = format};
+
+	if (e->output && strcmp(e->output, "-") == 0) {
+		tool_error("export: --format %s writes several files: --output names a folder",
+			output_format_names[format]);
+		return STATUS_USAGE;
+	}
+	return feed_folders(&o);
+}
+
 int verb_export(int argc, char **argv)
 {
 	struct export *e = tool_alloc(sizeof(*e));
@@ -215,6 +243,12 @@ int verb_export(int argc, char **argv)
 	}
 	if (!e->dir)
 		e->dir = folders_default();
+	if (!formats[format].write) {
+		status = feed_format(e, &g, formats[format].sink);
+		ranges_free(&g.ranks);
+		free(e);
+		return tool_finish(status);
+	}
 	g.path = e->dir;
 	e->step_lo = g.step_lo;
 	e->step_hi = g.step_hi;

@@ -78,7 +78,7 @@ static int drain_to(struct overlay *o, struct journal *j, int dirfd)
 	uint64_t before = journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
 	struct sink sink;
 	struct drain drain;
-	int err = sink_open(&sink, j, dirfd);
+	int err = sink_open(&sink, j, dirfd, NULL, FORMAT_BIT(CSV));
 
 	if (err)
 		return err;

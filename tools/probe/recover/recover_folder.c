@@ -15,6 +15,7 @@
 #include "journal/segment.h"
 #include "sink/opened.h"
 #include "sink/owner.h"
+#include "sink/recorded_config.h"
 #include "sink/sink.h"
 #include "tools/probe/read/rank_owner.h"
 #include "tools/probe/read/outside.h"
@@ -196,13 +197,28 @@ static void write_loss_reason(struct journal *j)
 			"the journal was full: records were dropped; journal_mib enlarges it");
 }
 
+/* The output folder as it is named now: the rank's folder may have been moved with it. */
+static void name_parent(int dirfd, char *path, size_t cap)
+{
+	char self[64], *slash;
+	ssize_t n;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dirfd);
+	n = readlink(self, path, cap - 1);
+	path[n > 0 ? n : 0] = 0;
+	slash = strrchr(path, '/');
+	if (slash)
+		slash[slash == path] = 0;
+}
+
 /* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
-static int complete_files(struct journal *j, int dirfd, struct recover_info *r)
+static int complete_with(
+	const struct config *cfg, struct journal *j, int dirfd, struct recover_info *r)
 {
 	struct sink sink;
 	struct drain drain;
 	uint64_t before = rows_of(j);
-	int err = sink_open(&sink, j, dirfd);
+	int err = sink_open(&sink, j, dirfd, cfg, output_formats_of(cfg->format));
 
 	if (err)
 		return err;
@@ -230,6 +246,20 @@ static int complete_files(struct journal *j, int dirfd, struct recover_info *r)
 	}
 	drain_close(&drain);
 	sink_close(&sink);
+	return err;
+}
+
+static int complete_files(struct journal *j, int dirfd, struct recover_info *r)
+{
+	char parent[JOURNAL_PATH_MAX];
+	struct config cfg;
+	int err;
+
+	name_parent(dirfd, parent, sizeof(parent));
+	err = recorded_config(&cfg, j, parent);
+	if (!err)
+		err = complete_with(&cfg, j, dirfd, r);
+	config_free(&cfg);
 	return err;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the record is written as: words of key `format`. */
+#ifndef PROBE_CONFIG_OUTPUT_FORMAT_H
+#define PROBE_CONFIG_OUTPUT_FORMAT_H
+
+#include <stdint.h>
+
+enum output_format {
+	FORMAT_CSV, /* the files of docs/output-format.md in the rank's folder */
+	FORMAT_DUMP, /* msprobe's dump */
+	FORMAT_MONITOR, /* msprobe's training monitor */
+	FORMAT_TENSORBOARD,
+	FORMAT_API, /* no files: probe_stats_get() */
+	OUTPUT_FORMATS
+};
+#define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
+
+/* Of all that write files. */
+#define FORMAT_FILES \
+	(FORMAT_BIT(CSV) | FORMAT_BIT(DUMP) | FORMAT_BIT(MONITOR) | FORMAT_BIT(TENSORBOARD))
+
+/* NULL-terminated, by enum output_format. */
+extern const char *const output_format_names[];
+
+/* Words separated by newlines, as struct config has them: a mask of FORMAT_BIT(). */
+uint32_t output_formats_of(const char *words);
+
+#endif

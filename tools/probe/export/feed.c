@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/export/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "config/config_value.h"
+#include "sink/recorded_config.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/read/meta_config.h"
+
+/* Where each format's files go, of its own key. */
+static const char place_keys[OUTPUT_FORMATS][20] = {
+	[FORMAT_DUMP] = "dump_path",
+	[FORMAT_MONITOR] = "monitor_dir",
+	[FORMAT_TENSORBOARD] = "tensorboard_dir",
+};
+
+/* ---- passes ---- */
+
+/* What the writer thread does between two passes, for a journal in which nothing else is. */
+static int end_feed_pass(struct feed *f)
+{
+	struct journal *j = &f->journal;
+	uint64_t now = atomic_load(&j->head->commit_seq);
+	struct journal_commit *next = tool_alloc(sizeof(*next));
+	int err;
+
+	memcpy(next, journal_commit(j, now), sizeof(*next));
+	next->number = now + 2;
+	err = sink_write(&f->sink, next);
+	if (!err) {
+		now = atomic_load(&j->head->commit_seq);
+		next->number = now + 1;
+		memcpy(journal_commit(j, now + 1), next, sizeof(*next));
+		atomic_store(&j->head->commit_seq, now + 1);
+	}
+	free(next);
+	return err;
+}
+
+/* ---- rows by their steps ---- */
+
+static struct feed_source *earliest_kind(struct feed *f)
+{
+	struct feed_source *first = NULL;
+
+	for (unsigned i = 0; i < f->nkind; i++)
+		if (f->kind[i].have && (!first || f->kind[i].step < first->step))
+			first = &f->kind[i];
+	return first;
+}
+
+/* Gives the row with the lowest step. 1: it did; 0: there is none; -errno. */
+static int feed_one(struct feed *f)
+{
+	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
+	uint64_t step = f->calls.have ? f->calls.call.step : UINT64_MAX;
+	int err;
+
+	if (kind && (kind->step < step))
+		step = kind->step;
+	if (scalar && scalar->step < step)
+		step = scalar->step;
+	if (step == UINT64_MAX)
+		return 0;
+	err = sink_step(&f->sink, (uint32_t)step);
+	if (err)
+		return err;
+	if (f->calls.have && f->calls.call.step == step) {
+		struct record r = feed_call_record(f);
+
+		err = sink_give_record(&f->sink, &r);
+		if (!err)
+			feed_calls_next(f);
+	} else if (kind && kind->step == step) {
+		err = feed_give_kind(f, kind);
+		if (!err)
+			feed_source_next(f, kind);
+	} else {
+		err = feed_give_scalar(f, scalar);
+		if (!err)
+			feed_source_next(f, scalar);
+	}
+	f->given += !err;
+	return err ? err : 1;
+}
+
+static int feed_rows(struct feed *f)
+{
+	bool again = false;
+	int err;
+
+	for (;;) {
+		err = feed_one(f);
+		if (err == -ENOBUFS && !again) {
+			again = true;
+			err = end_feed_pass(f);
+			if (err)
+				return err;
+			continue;
+		}
+		if (err <= 0)
+			return err;
+		again = false;
+	}
+}
+
+/* The steps that had ended, as far as they are asked for. */
+static int feed_last_step(struct feed *f)
+{
+	uint64_t next = f->dir->meta.step_now;
+	int err;
+
+	if (f->options->step_hi < next)
+		next = f->options->step_hi + 1;
+	err = sink_step(&f->sink, (uint32_t)(next > UINT32_MAX ? UINT32_MAX : next));
+	if (err == -ENOBUFS && !(err = end_feed_pass(f)))
+		err = sink_step(&f->sink, (uint32_t)next);
+	return err ? err : end_feed_pass(f);
+}
+
+/* ---- a rank ---- */
+
+static int make_feed_journal(struct feed *f)
+{
+	const struct meta *m = &f->dir->meta;
+	struct journal_head *h;
+	int err = journal_create(&f->journal, -1, NULL, JOURNAL_BYTES_MIN);
+
+	if (err)
+		return err;
+	h = f->journal.head;
+	f->clock = (struct clock_base){.ns_per_tick = 1.0};
+	h->clock = h->clock_last = f->clock;
+	h->clock.real_ns = h->clock_last.real_ns = h->clock.tick = h->clock_last.tick =
+		m->clock_first_ns;
+	h->block_steps = m->block_steps ? (uint32_t)m->block_steps : 100;
+	h->rank = f->dir->rank >= 0 ? f->dir->rank : m->rank;
+	h->world_size = m->world_size;
+	h->owner = m->owner;
+	snprintf(h->run, sizeof(h->run), "%s", m->run);
+	return 0;
+}
+
+static int set_place(struct config *cfg, const struct feed_options *o)
+{
+	const char *name = place_keys[o->format], *to = o->output ? o->output : "";
+	const struct config_key *k = config_key_find(name, strlen(name), false);
+	char *path = o->output ? tool_absolute(to) : tool_strdup("");
+	const char *wrong =
+		k ? config_set(cfg, k, path, strlen(path), &(struct path_base){0}) : NULL;
+
+	free(path);
+	if (!wrong)
+		return 0;
+	tool_error("export: --output %s: %s", to, wrong);
+	return -EINVAL;
+}
+
+static int feed_with(struct feed *f, const struct config *cfg)
+{
+	int dirfd = open(f->dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (dirfd < 0)
+		return -errno;
+	err = make_feed_journal(f);
+	if (!err) {
+		err = sink_open(&f->sink, &f->journal, dirfd, cfg,
+			UINT32_C(1) << f->options->format | SINK_FROM_FILES);
+		if (!err && !f->sink.open) {
+			sink_close(&f->sink);
+			err = -ENOTSUP;
+		} else if (!err) {
+			feed_calls_open(f);
+			feed_rows_open(f);
+			err = feed_tables(f, end_feed_pass);
+			if (!err)
+				err = feed_rows(f);
+			if (!err)
+				err = feed_last_step(f);
+			feed_rows_close(f);
+			feed_calls_close(f);
+			sink_close(&f->sink);
+		}
+		journal_close(&f->journal);
+	}
+	close(dirfd);
+	return err;
+}
+
+static int feed_rank(
+	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
+{
+	struct feed *f = tool_alloc(sizeof(*f));
+	struct config cfg;
+	char *json = meta_config_text(dir->path), *slash, *out = realpath(dir->path, NULL);
+	int err = -ENOMEM;
+
+	*f = (struct feed){.options = o, .dir = dir, .overlay = overlay};
+	slash = out ? strrchr(out, '/') : NULL;
+	if (slash) {
+		slash[slash == out] = 0;
+		err = recorded_config_text(&cfg, json, out);
+		if (!err)
+			err = set_place(&cfg, o);
+		if (!err)
+			err = feed_with(f, &cfg);
+		config_free(&cfg);
+	}
+	if (err)
+		tool_error("export: --format %s: %s: %s", output_format_names[o->format],
+			dir->label,
+			err == -EEXIST
+				? "what would be written is there already; give another --output"
+				: io_error_text(err));
+	else if (f->damaged)
+		tool_warn("export: %s: %s could not be read and are left out", dir->label,
+			out_plural(f->damaged, "row", "rows"));
+	free(out);
+	free(json);
+	free(f);
+	return err ? STATUS_USAGE : 0;
+}
+
+int feed_folders(const struct feed_options *o)
+{
+	struct folders folders;
+	unsigned n = 0;
+	int status = folders_open(&folders, o->dir);
+
+	for (unsigned i = 0; !status && i < folders.n; i++) {
+		const struct rank_dir *d = &folders.dir[i];
+		struct overlay overlay = {0};
+		char *wrong;
+
+		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
+			continue;
+		n++;
+		/* Of a living process only what is in its files. */
+		wrong = d->journal && d->state != RANK_RUNNING ? overlay_make(&overlay, d) : NULL;
+		if (wrong)
+			tool_warn("export: %s: %s", d->label, wrong);
+		free(wrong);
+		status = feed_rank(o, d, &overlay);
+		overlay_remove(&overlay);
+	}
+	if (!status && !n) {
+		tool_error("export: %s: none of these ranks is there", o->dir);
+		status = STATUS_USAGE;
+	}
+	if (!status && !o->quiet)
+		printf("%s: %s\n", o->output ? o->output : folders.path,
+			out_plural(n, "rank", "ranks"));
+	folders_close(&folders);
+	return status;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sinks (sink/format.h) fed from the files of rank folders: what the writer thread gives them while the job runs, given
+ * afterwards. Rows of calls, kinds and scalars come by their steps; names, stacks and communicators before them all. What the
+ * CSV files do not hold (tensors, digits beyond those printed) is not given.
+ */
+#ifndef PROBE_TOOLS_PROBE_EXPORT_FEED_H
+#define PROBE_TOOLS_PROBE_EXPORT_FEED_H
+
+#include "base/train_kind.h"
+#include "sink/sink.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/table.h"
+#include "tools/probe/read/calls.h"
+
+struct feed_options {
+	const char *dir; /* output folder, or a rank's */
+	const char *output; /* NULL: in DIR, where the job would have written it */
+	uint64_t step_lo, step_hi; /* both are included */
+	struct ranges ranks; /* empty: all */
+	enum output_format format;
+	bool quiet; /* no closing line on stdout */
+};
+
+/* Returns 0 or STATUS_USAGE (reported). A rank that cannot be written ends it. */
+int feed_folders(const struct feed_options *o);
+
+/* ---- below: what its files share ---- */
+
+/* A source of rows: its next row's step, and how the row is given. */
+struct feed_source {
+	bool have; /* a row is ready */
+	uint64_t step;
+	struct csv csv; /* of sources of plain rows */
+	char **file; /* further ones, in their order */
+	uint64_t *limit;
+	unsigned nfile, cap_file, at;
+	bool reading;
+	char word[24]; /* of a kind's files */
+	int column[CSV_COLUMNS_MAX];
+	int op[TRAIN_OPS_END]; /* columns of a kind's statistics, -1: none */
+	uint32_t ops;
+};
+
+struct feed_tensor {
+	struct journal_tensor t;
+	uint64_t dim[64];
+	char name[512];
+};
+
+/* The rows of a call, on their way to a record. */
+struct feed_call {
+	struct calls reader;
+	struct call call;
+	struct journal_call entry;
+	bool have;
+	struct row_api api;
+	struct feed_tensor *row;
+	const struct journal_tensor **tensor;
+	const char **name;
+	unsigned n, cap;
+	struct table numbers; /* of functions */
+};
+
+struct feed {
+	const struct feed_options *options;
+	const struct rank_dir *dir;
+	const struct overlay *overlay;
+	struct journal journal;
+	struct sink sink;
+	struct clock_base clock;
+	struct feed_call calls;
+	struct feed_source *kind; /* by word */
+	unsigned nkind, cap_kind;
+	struct feed_source scalars;
+	uint64_t given, damaged;
+	int err;
+};
+
+void feed_calls_open(struct feed *f);
+void feed_calls_close(struct feed *f);
+/* Reads the next call into f->calls; have says whether there was one. */
+void feed_calls_next(struct feed *f);
+/* The record of it: good until the next. */
+struct record feed_call_record(struct feed *f);
+
+/* Files of kinds and scalars. */
+void feed_rows_open(struct feed *f);
+void feed_rows_close(struct feed *f);
+void feed_source_next(struct feed *f, struct feed_source *s);
+/* Each gives the row at hand to the sinks: 0 or -ENOBUFS. */
+int feed_give_kind(struct feed *f, struct feed_source *s);
+int feed_give_scalar(struct feed *f, struct feed_source *s);
+
+/*
+ * Names, communicators and stacks of the folder, all of them. again(f) ends the pass where the sinks had no room. Returns 0 or
+ * -errno.
+ */
+int feed_tables(struct feed *f, int (*end_pass)(struct feed *f));
+
+#endif
