@@ -25,6 +25,13 @@ static unsigned nahead;
 static _Atomic uint32_t due = UINT32_MAX;
 static uint32_t last_number;
 
+/* What a step's end has to do besides: 0 in a run without alerts. */
+static _Atomic uint32_t pause_left;
+static _Atomic uint32_t lasts_left; /* of the pair in use */
+static _Atomic(struct generation_pair *) lasting; /* proposed for lasting_steps */
+static uint32_t lasting_steps; /* under the lock, as what follows */
+static struct generation_pair *before_it; /* in place again when lasts_left is 0; NULL: none */
+
 /* Held while pairs are proposed, and while one is put in place. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -128,6 +135,73 @@ int generation_propose_next(struct generation_pair *p)
 	return free_replaced(old, nold);
 }
 
+static struct generation_pair *pair_of_generation(const struct generation *g)
+{
+	/* The running one is the pair's first member. */
+	return (struct generation_pair *)(g->paused ? g->twin : g);
+}
+
+const struct generation_pair *generation_base(void)
+{
+	struct generation_pair *p;
+
+	pthread_mutex_lock(&change_lock);
+	p = before_it ? before_it : pair_of_generation(generation_now());
+	pthread_mutex_unlock(&change_lock);
+	return p;
+}
+
+void generation_pause_for(uint32_t steps)
+{
+	atomic_store(&pause_left, steps + 1);
+	generation_pause(true);
+}
+
+int generation_propose_for(struct generation_pair *p, uint32_t steps)
+{
+	bool room;
+
+	pthread_mutex_lock(&change_lock);
+	room = p->running.number || last_number + 1 < GENERATIONS_MAX;
+	if (room) {
+		lasting_steps = steps;
+		atomic_store(&lasting, p);
+	}
+	pthread_mutex_unlock(&change_lock);
+	return room ? 0 : free_replaced(NULL, -ENOSPC);
+}
+
+static void end_pause(void)
+{
+	uint32_t left = atomic_load(&pause_left);
+
+	while (left && !atomic_compare_exchange_weak(&pause_left, &left, left - 1))
+		;
+	if (left == 1)
+		generation_pause(false);
+}
+
+/* Under change_lock: that lasts some steps, or what was before it again. NULL: the one in use goes on. */
+static struct generation_pair *choose_lasting(void)
+{
+	struct generation_pair *p = atomic_exchange(&lasting, NULL), *now;
+	uint32_t left = atomic_load(&lasts_left);
+
+	if (p) {
+		now = pair_of_generation(generation_now());
+		before_it = before_it ? before_it : now;
+		atomic_store(&lasts_left, lasting_steps);
+		return p == now ? NULL : p;
+	}
+	if (left)
+		atomic_store(&lasts_left, left - 1);
+	if (left == 1) {
+		p = before_it;
+		before_it = NULL;
+	}
+	return p;
+}
+
 /* Under change_lock: the last one whose step has come; those before it are left out. */
 static struct generation_pair *take_due_pair(uint32_t next)
 {
@@ -144,16 +218,27 @@ static struct generation_pair *take_due_pair(uint32_t next)
 	return p;
 }
 
+/* Under change_lock: the next one holds until there is another. */
+static void end_lasting(void)
+{
+	atomic_store(&lasting, NULL);
+	atomic_store(&lasts_left, 0);
+	before_it = NULL;
+}
+
 /* Under change_lock. */
 static void use_pair(struct generation_pair *p, uint32_t step)
 {
 	struct config *c = &p->running.cfg;
 
-	/* collect_times counts from here on. */
-	c->in_force_from = step;
-	if (c->dynamic_monitor)
-		c->start_step = step;
-	generation_pair_up(p, ++last_number);
+	/* One that was in use before is as it was. */
+	if (!p->running.number && p != &generation_first) {
+		/* collect_times counts from here on. */
+		c->in_force_from = step;
+		if (c->dynamic_monitor)
+			c->start_step = step;
+		generation_pair_up(p, ++last_number);
+	}
 	point_at(generation_now(), &p->running, false);
 	/* Behind the pointer: who decides of a row meanwhile looks at it again when that is done. */
 	session_hooks.config_changed(step);
@@ -163,10 +248,19 @@ bool generation_apply(uint32_t next)
 {
 	struct generation_pair *p;
 
-	if (__builtin_expect(next < atomic_load_explicit(&due, memory_order_relaxed), 1))
+	if (__builtin_expect(next < atomic_load_explicit(&due, memory_order_relaxed) &&
+				     !atomic_load_explicit(&lasting, memory_order_relaxed) &&
+				     !atomic_load_explicit(&lasts_left, memory_order_relaxed) &&
+				     !atomic_load_explicit(&pause_left, memory_order_relaxed),
+		    1))
 		return false;
+	end_pause();
 	pthread_mutex_lock(&change_lock);
 	p = take_due_pair(next);
+	if (p)
+		end_lasting();
+	else
+		p = choose_lasting();
 	if (p)
 		use_pair(p, next);
 	pthread_mutex_unlock(&change_lock);
@@ -179,8 +273,10 @@ int generation_apply_now(struct generation_pair *p, uint32_t now)
 
 	pthread_mutex_lock(&change_lock);
 	room = last_number + 1 < GENERATIONS_MAX;
-	if (room)
+	if (room) {
+		end_lasting();
 		use_pair(p, now);
+	}
 	pthread_mutex_unlock(&change_lock);
 	if (room)
 		return 0;

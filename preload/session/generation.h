@@ -74,6 +74,19 @@ void generation_pair_up(struct generation_pair *p, uint32_t number);
  */
 int generation_propose(struct generation_pair *const p[], unsigned n);
 
+/*
+ * Takes that one for so many steps: then the one that was in use before is again. A pair that was in use before may be given again
+ * and keeps its number; it must last. Of several that overlap the last one holds. One that is proposed by generation_propose()
+ * ends it.
+ */
+int generation_propose_for(struct generation_pair *p, uint32_t steps);
+
+/* The pair that is in use but for what lasts some steps only. */
+const struct generation_pair *generation_base(void);
+
+/* Pauses at once, until so many further steps have ended. */
+void generation_pause_for(uint32_t steps);
+
 /* The same for one that is to hold from the next step on; those that wait for their step still do. */
 int generation_propose_next(struct generation_pair *p);
 
