@@ -70,7 +70,11 @@ struct config {
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
-	int64_t collect_times; /* steps recorded at most; 0: no limit */
+	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
+	bool dynamic_on; /* false: nothing is recorded until it is true */
+	bool dynamic_monitor; /* switched as msprobe's monitor is */
+	char *armable; /* sections and functions that may be switched on later */
+	int64_t ctl_margin_s; /* s, from `probe ctl` to the step at which all ranks switch */
 	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
@@ -117,6 +121,8 @@ struct config {
 	int64_t log_level;
 	bool disable;
 	enum config_fork fork;
+	/* No key: the step from which it is in use, that collect_times counts from. */
+	uint64_t in_force_from;
 };
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
@@ -143,8 +149,8 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /*
- * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on: which step
- * this training begins with decides of none before it.
+ * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on, or from where
+ * this configuration came into use: which step this training begins with decides of none before it.
  */
 bool config_step_wanted(const struct config *c, uint64_t step);
 /* The first from `from` on that is recorded; UINT64_MAX: none. */
@@ -179,6 +185,15 @@ struct config_key {
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;
+
+/*
+ * Its value was used up when the recording started: another one would have no effect, or half of one. was: the configuration
+ * that the process started with.
+ */
+bool config_key_fixed(const struct config_key *k, const struct config *was);
+
+/* The value of key k in *from, copied to *to. Returns 0 or -ENOMEM. */
+int config_copy_key(struct config *to, const struct config *from, const struct config_key *k);
 
 /*
  * Writes the value of key k as it would be written in probe.yaml. What it writes is a JSON value too: true, 16,
@@ -227,6 +242,9 @@ struct wraplist *wraplist_load_text(
 
 /* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
 bool wraplist_match(struct wraplist *w, const char *section, const char *name);
+
+/* Does it list anything in that section? */
+bool wraplist_has_section(const struct wraplist *w, const char *section);
 
 /* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */
 void wraplist_report_unknown(

@@ -164,7 +164,17 @@ const struct config_key config_keys[] = {
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
 	INT(step_interval, "1", 1, STEP_MAX,
 		"Of the steps from start_step on every n-th is recorded"),
-	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
+	INT(collect_times, "0", -1, STEP_MAX,
+		"Number of steps recorded at most; 0: no limit; -1: none"),
+	BOOL(dynamic_on, "true",
+		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
+	BOOL(dynamic_monitor, "false",
+		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
+	WORDS(armable, "", NULL,
+		"Sections of the list (aten, c10d) or functions that may be switched on later: "
+		"their calls can be reached from the start"),
+	INT(ctl_margin_s, "90", 0, 86400,
+		"Seconds from probe ctl to the step at which all ranks switch, at least 10 steps"),
 	MARKER(step_marker,
 		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
 		"one; empty: found automatically"),
