@@ -8,5 +8,6 @@ const struct sink_format *const sink_formats[] = {
 	&names_format,
 	&scalars_format,
 	&parallel_format,
+	&dump_format,
 	NULL,
 };
