@@ -186,7 +186,7 @@ test: deps-if-missing
 	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
 	@$(if $(filter 0,$(PTVENV))$(PROBE_TEST_PYTHON),,$(MAKE) --no-print-directory ptvenv || \
 		echo '  VENV   no PyTorch could be installed: its tests are skipped')
-	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs $(TEST_USER:%=-u %) $(call selected,$(UNIT_BIN) $(E2E))
+	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs $(RETRY:%=-r) $(TEST_USER:%=-u %) $(call selected,$(UNIT_BIN) $(E2E))
 
 # What needs minutes, or an environment of its own.
 LONG_TESTS := $(sort $(wildcard tests/long/*.sh))

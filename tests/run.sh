@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs test programs that print TAP (cmocka's, or the scripts of tests/e2e) and sums them up.
 #
-#   tests/run.sh [-l LOGDIR] [-j JOBS] [-u USER] PROGRAM...
+#   tests/run.sh [-l LOGDIR] [-j JOBS] [-r] [-u USER] PROGRAM...
 #
 # A program that ends badly without having said so counts as one failure; one that runs longer than its limit (a line
 # "# timeout: SECONDS" in the script, else 180) is killed and counts as one too. Each has a TMPDIR of its own. With -j several
@@ -10,16 +10,21 @@
 # machine to itself. Those that may take longest come first. What each took is printed, the ten slowest again at the end. The
 # last line is "N passed, N failed, N skipped"; exit 1 if anything failed.
 #
+# -r: up to three programs that failed are run once more behind all others, each with the machine to itself; what counts is that
+# run. "again: NAME" stands under the table for each: a test that needs it, or the code that it tests, is to be repaired.
+#
 # -u USER: scripts are run as that ordinary user, who is made where there is none; only root can do this. Those with a line
 # "# root: REASON", and test programs, run as root. So does everything, with the reason, where that user cannot read this tree.
 set -u
 logs=build/test-logs
 jobs=1
+retry=''
 user=''
-while getopts l:j:u: o; do
+while getopts l:j:ru: o; do
 	case $o in
 	l) logs=$OPTARG ;;
 	j) jobs=$OPTARG ;;
+	r) retry=1 ;;
 	u) user=$OPTARG ;;
 	*) exit 2 ;;
 	esac
@@ -137,6 +142,26 @@ for prog in ${alone[@]+"${alone[@]}"}; do
 	start_one "$prog"
 	wait
 done
+run_again() {
+	local prog name
+	for prog; do
+		name=$(basename "$prog")
+		mv "$logs/$name.log" "$logs/$name.log.first"
+		start_one "$prog"
+		wait
+		echo "again: $name failed beside others; alone: $(awk '{print ($2 > 0 ? "failed too" : "passed")}' "$logs/$name.log.sum")"
+		grep -aE -B3 -A8 '^not ok ' "$logs/$name.log.first" | grep -vaE '# ?SKIP' | cut -c1-300 | head -30 | sed 's/^/again:   /'
+	done
+}
+
+failed=()
+for prog; do
+	read -r _ n _ <"$logs/$(basename "$prog").log.sum"
+	[ "$n" -eq 0 ] || failed+=("$prog")
+done
+if [ -n "$retry" ] && [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ]; then
+	run_again "${failed[@]}"
+fi
 if [ $# -gt 10 ]; then
 	cat "$logs"/*.sum | sort -k4,4nr | awk 'NR <= 10 {printf "%s%s %.0f s", NR == 1 ? "slowest: " : ", ", $5, $4 / 10} END {print ""}'
 fi

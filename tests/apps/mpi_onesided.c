@@ -38,6 +38,8 @@ static void fences(void)
 	MPI_Accumulate(x, 4, MPI_DOUBLE, next, 0, 4, MPI_DOUBLE, MPI_SUM, win);
 	MPI_Win_fence(0, win);
 	show("accumulate", mine, 4);
+	/* Before others change it again, under locks. */
+	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void locks(void)

@@ -33,6 +33,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
 test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch
 unset LD_PRELOAD "${!PROBE_@}"
+# With it print() writes a line in pieces, and those of several ranks mix in one file.
+unset PYTHONUNBUFFERED
 probe=$(realpath "$B/probe") lib=$(realpath "$B/libprobe.so")
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-e2e.XXXXXX")
 tests=0 bad=0 outs=0 status=0 out='' launcher=''

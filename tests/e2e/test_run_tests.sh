@@ -32,5 +32,10 @@ is 'failures are counted' "$? $(tail -1 <<<"$said")" '1 3 passed, 4 failed, 0 sk
 like 'and named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
 like 'one that ran nothing, too' "$said" 'not ok - test_silent.sh: ran no test'
 like 'one that died, too' "$said" 'not ok - test_dies.sh: (exit status|killed after)'
+script shaky '' '[ -e $d/shaken ] && echo ok 1 || { touch $d/shaken; echo not ok 1; }'
+said=$(tests/run.sh -r -l "$tmp/logs4" "$tmp"/test_{shaky,fails}.sh)
+is 'what failed is run again, and that run counts' "$? $(tail -1 <<<"$said")" '1 2 passed, 1 failed, 0 skipped'
+like 'which is said' "$said" 'again: test_shaky.sh failed beside others; alone: passed'
+like 'of one that fails again, too' "$said" 'again: test_fails.sh failed beside others; alone: failed too'
 is 'one after the other' "$(tests/run.sh -l "$tmp/logs3" "$tmp"/test_{alone,single2}.sh | tail -1)" '2 passed, 0 failed, 0 skipped'
 finish
