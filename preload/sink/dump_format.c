@@ -171,7 +171,7 @@ static void remove_parts(struct dump *d)
 	unlinkat(dirfd, DUMP_COMMS_PART, 0);
 }
 
-static void close_dump(void *state)
+static void finish_dump(void *state)
 {
 	struct dump *d = state;
 	bool all = true;
@@ -181,9 +181,14 @@ static void close_dump(void *state)
 			make_step(d, &d->step[i]);
 		all &= d->step[i].own;
 	}
-	/* Not what another process, or a later attempt, may still make the files of. */
-	if (all && d->n && atomic_load(&d->files->j->head->state) != JS_RUNNING)
+	if (all && d->n)
 		remove_parts(d);
+}
+
+static void close_dump(void *state)
+{
+	struct dump *d = state;
+
 	dump_book_free(d->book);
 	free(d->step);
 	*d = (struct dump){0};
@@ -208,6 +213,7 @@ const struct sink_format dump_format = {
 	.comm = put_comm_aside,
 	.step = note_ended_steps,
 	.commit = make_ended_steps,
+	.finish = finish_dump,
 	.close = close_dump,
 	.owns = own_dump_file,
 };

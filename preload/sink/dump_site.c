@@ -84,13 +84,28 @@ static bool is_distributed_file(const char *file)
 	return strstr(file, "/torch/distributed/") != NULL;
 }
 
+/* Those that programs call: one that is made of others counts, where it is one of these. */
+static bool is_public_collective(const char *name)
+{
+	static const char known[][24] = {"send", "recv", "isend", "irecv", "broadcast",
+		"all_reduce", "reduce", "all_gather", "gather", "scatter", "reduce_scatter",
+		"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "all_to_all",
+		"all_gather_into_tensor", "reduce_scatter_tensor", "batch_isend_irecv"};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(known[i], name) == 0)
+			return true;
+	return false;
+}
+
 /* Decorators around the functions that count. */
 static bool is_decorator(const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function);
 
 	return ends_with(f->file, "/contextlib.py") || ends_with(f->file, "/_contextlib.py") ||
-	       ends_with(f->file, "/_jit_internal.py") || strcmp(name, "wrapper") == 0 ||
+	       ends_with(f->file, "/_jit_internal.py") ||
+	       ends_with(f->file, "/typing_extensions.py") || strcmp(name, "wrapper") == 0 ||
 	       strcmp(name, "wrapped") == 0 || strcmp(name, "inner") == 0 ||
 	       strcmp(name, "fn") == 0 || strcmp(name, "decorate_context") == 0;
 }
@@ -103,7 +118,7 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 	if (is_distributed_file(f->file)) {
 		if (ends_with(f->file, "/distributed_c10d.py") && !is_decorator(f)) {
 			s->batch |= strcmp(name, "batch_isend_irecv") == 0;
-			if (!s->dist[0])
+			if (!s->dist[0] || is_public_collective(name))
 				snprintf(s->dist, sizeof(s->dist), "%.90s", name);
 		}
 		return true;
@@ -116,7 +131,7 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 		}
 		return true;
 	}
-	return (s->dist[0] || s->api[0]) && is_decorator(f);
+	return (s->dist[0] || s->api[0] || prefix) && is_decorator(f);
 }
 
 static void put_site_frame(

@@ -45,6 +45,7 @@ struct sink_format {
 	int (*step)(void *state, uint32_t next);
 	void (*retract)(void *state); /* another sink had no room: the last entry was not given */
 	void (*commit)(void *state, bool written);
+	void (*finish)(void *state); /* all is committed, and nothing more will come */
 	void (*close)(void *state);
 	/* Is a file of that name one of its own? No other is ever cut. */
 	enum sink_file (*owns)(const char *path);

@@ -241,6 +241,7 @@ static int complete_with(
 	r->damaged = j->head->damaged;
 	if (!err) {
 		write_loss_reason(j);
+		sink_finish(&sink);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);
 	}
