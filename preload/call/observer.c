@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/observer.h"
 
+#include "config/output_format.h"
 #include "session/state.h"
 
 struct tensor_watch tensor_watch;
@@ -15,6 +16,7 @@ void tensor_watch_configure(const struct config *cfg)
 		now.wanting |= (uint32_t)(reach != 0) << i;
 		now.reach = reach > now.reach ? reach : now.reach;
 	}
+	now.grad = output_formats_of(cfg->format) & FORMAT_BIT(DUMP);
 	tensor_watch = now;
 }
 

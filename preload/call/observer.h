@@ -66,6 +66,7 @@ extern const struct tensor_observer checksum_observer; /* stands behind the stat
 /* What the configuration in force makes of them. */
 extern struct tensor_watch {
 	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
+	bool grad; /* adapters are to say of tensors whether gradients are computed for them */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
 } tensor_watch;
 

@@ -112,6 +112,8 @@ static inline void put_tensor(struct journal_tensor *restrict t, const struct bu
 		t->name = tensor_namer(v);
 	if (__builtin_expect(v->layout == BUFFER_STRIDED, 0)) {
 		t->ndim = v->ndim;
+		t->arg = v->arg;
+		t->item = v->item;
 		memcpy(t + 1, v->counts, 8 * recorded_dims(v));
 	}
 }

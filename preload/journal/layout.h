@@ -205,7 +205,7 @@ struct journal_tensor {
 	uint8_t io; /* enum tensor_io */
 	uint8_t flags; /* enum tensor_flag */
 	uint8_t ndim; /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
-	uint8_t pad[2];
+	uint8_t arg, item; /* struct buffer's, where there are dims */
 	uint32_t name; /* what the tensor is in the training: JOURNAL_NAME_*; 0: not known */
 };
 
@@ -213,6 +213,11 @@ struct journal_tensor {
 #define JOURNAL_NAME_GRAD (UINT32_C(1) << 31)
 #define JOURNAL_NAME_BUCKET (UINT32_C(1) << 30)
 #define JOURNAL_NAME_ID (JOURNAL_NAME_BUCKET - 1)
+
+/* Of `arg`: the argument, and whether a gradient is computed for it, where that is known. */
+#define TENSOR_ARG(v) ((v)&0x3f)
+#define TENSOR_NO_GRAD 0x40
+#define TENSOR_GRAD 0x80
 
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };

@@ -350,12 +350,12 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 /* Which argument it is and which of the list there; known of tensors with a shape, from 1, 0: not. */
 static unsigned argument_of_tensor(const struct journal_tensor *t)
 {
-	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->pad[0];
+	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
 }
 
 static unsigned item_of_tensor(const struct journal_tensor *t)
 {
-	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->pad[1];
+	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
 }
 
 /* Arguments that are no tensors were not recorded: null keeps the others' places. */

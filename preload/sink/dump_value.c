@@ -108,6 +108,9 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	put_tensor_shape(j, t);
 	if (cfg->summary_mode != SUMMARY_XOR)
 		put_four(j, t, blank);
+	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
+		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
+						      : ", \"requires_grad\": false");
 	if (t->flags & TF_CRC && !blank) {
 		if (cfg->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
