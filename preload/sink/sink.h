@@ -40,8 +40,8 @@ struct sink {
 /*
  * formats: FORMAT_BIT() of what is to be written. cfg: of the recording, good until sink_close(); NULL: as by default.
  */
-int sink_open(struct sink *s, struct journal *j, int dirfd, const struct config *cfg,
-	uint32_t formats);
+int sink_open(
+	struct sink *s, struct journal *j, int dirfd, const struct config *cfg, uint32_t formats);
 void sink_close(struct sink *s);
 
 /*

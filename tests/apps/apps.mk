@@ -1,7 +1,13 @@
 # The MPI programs that the tests and the demo run: $(B)/apps/openmpi/ and $(B)/apps/mpich/ hold the same programs,
-# built with each of the MPIs that are installed. Included by the top Makefile. They are never sanitized.
+# built with each of the MPIs that are installed (Intel's in $(B)/apps/intel/). Included by the top Makefile. They are never sanitized.
 
-MPI_FLAVOURS := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
+# Intel MPI, which no Debian package has, where INTEL_MPI says in which folder its bin, include and lib are.
+INTEL_MPI ?=
+MPI_FLAVOURS := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))) $(if $(wildcard $(INTEL_MPI)/include/mpi.h),intel)
+MPICC_openmpi = OMPI_CC="$(CC)" mpicc.openmpi
+MPICC_mpich   = MPICH_CC="$(CC)" mpicc.mpich
+MPICC_intel   = $(CC) -I$(INTEL_MPI)/include -L$(INTEL_MPI)/lib -Wl,-rpath,$(INTEL_MPI)/lib
+MPICC_LIBS_intel = -lmpi
 FC_FLAVOURS  := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpifort.$(m)),$(m)))
 CXX_FLAVOURS := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpicxx.$(m)),$(m)))
 
@@ -20,16 +26,16 @@ apps-demo: $(MPI_FLAVOURS:%=$(B)/apps/%/train_digits)
 
 DIGITS_SRC := tests/apps/train_digits.c $(sort $(wildcard tests/apps/digits/*.c))
 
-# $(1): openmpi or mpich. Both wrappers take the compiler from the environment.
+# $(1): openmpi, mpich or intel.
 define app_rules
 $(B)/apps/$(1)/train_digits: $(DIGITS_SRC) tests/apps/digits/digits.h
 	@mkdir -p $$(@D)
-	$$(call say,MPICC,$$@) OMPI_CC="$$(CC)" MPICH_CC="$$(CC)" mpicc.$(1) $$(CFLAGS) $$(filter-out -MMD -MP,$$(APP_FLAGS)) \
-		-DDATA_FILE='"$$(abspath tests/apps/data/optdigits.csv.gz)"' -o $$@ $(DIGITS_SRC) -lz -lm
+	$$(call say,MPICC,$$@) $$(MPICC_$(1)) $$(CFLAGS) $$(filter-out -MMD -MP,$$(APP_FLAGS)) \
+		-DDATA_FILE='"$$(abspath tests/apps/data/optdigits.csv.gz)"' -o $$@ $(DIGITS_SRC) -lz -lm $$(MPICC_LIBS_$(1))
 $(B)/apps/$(1)/libpmpicount.so: tests/apps/pmpi_count.c
 	@mkdir -p $$(@D)
-	$$(call say,MPICC,$$@) OMPI_CC="$$(CC)" MPICH_CC="$$(CC)" mpicc.$(1) $$(CFLAGS) $$(APP_FLAGS) -fPIC -shared -MF $$@.d \
-		-o $$@ $$< -lm -lpthread
+	$$(call say,MPICC,$$@) $$(MPICC_$(1)) $$(CFLAGS) $$(APP_FLAGS) -fPIC -shared -MF $$@.d \
+		-o $$@ $$< -lm -lpthread $$(MPICC_LIBS_$(1))
 $(B)/apps/$(1)/mpi_fortran: tests/apps/mpi_fortran.f90
 	@mkdir -p $$(@D)
 	$$(call say,MPIFC,$$@) mpifort.$(1) -O2 -g -Wall -Wextra -std=f2008 -o $$@ $$<
@@ -38,8 +44,8 @@ $(B)/apps/$(1)/mpi_cxx: tests/apps/mpi_cxx.cpp
 	$$(call say,MPICXX,$$@) mpicxx.$(1) -std=gnu++11 -O2 -g -Wall -Wextra -Wshadow -o $$@ $$<
 $(B)/apps/$(1)/%: tests/apps/%.c
 	@mkdir -p $$(@D)
-	$$(call say,MPICC,$$@) OMPI_CC="$$(CC)" MPICH_CC="$$(CC)" mpicc.$(1) $$(CFLAGS) $$(APP_FLAGS) -MF $$@.d -o $$@ $$< \
-		-lm -lpthread
+	$$(call say,MPICC,$$@) $$(MPICC_$(1)) $$(CFLAGS) $$(APP_FLAGS) -MF $$@.d -o $$@ $$< \
+		-lm -lpthread $$(MPICC_LIBS_$(1))
 endef
 $(foreach m,$(MPI_FLAVOURS),$(eval $(call app_rules,$(m))))
 

@@ -1,6 +1,7 @@
 # Running the MPI programs of tests/apps; sourced by tests/e2e/*.sh, from the repository's root. Needs $B, the build folder.
 #
-#   mpi_flavours                              the MPIs for which the programs are built: openmpi, mpich
+#   mpi_flavours                              the MPIs for which the programs are built: openmpi, mpich; or, where INTEL_MPI says in
+#                                             which folder it lies, Intel's alone: intel
 #   mpi_run FLAVOUR RANKS [NAME=VALUE ...] PROGRAM [ARGS]
 #                                             runs a program of $B/apps/FLAVOUR (or any with a / in its name), killed
 #                                             after $MPI_LIMIT (60) seconds; the variables reach the ranks only, not
@@ -16,6 +17,10 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 mpi_flavours() {
 	local m
+	if [ -n "${INTEL_MPI:-}" ]; then
+		[ -x "$INTEL_MPI/bin/mpiexec.hydra" ] && [ -x "$B/apps/intel/mpi_collectives" ] && echo intel
+		return
+	fi
 	for m in openmpi mpich; do
 		command -v mpirun.$m >/dev/null && [ -x "$B/apps/$m/mpi_collectives" ] && echo $m
 	done
@@ -34,7 +39,11 @@ mpi_run() {
 	prog=$1
 	shift
 	[[ $prog == */* ]] || prog=$B/apps/$flavour/$prog
-	if [ "$flavour" = openmpi ]; then
+	if [ "$flavour" = intel ]; then
+		[ -z "$preload" ] || vars+=(-genv LD_PRELOAD "$preload")
+		I_MPI_ROOT=$INTEL_MPI I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm timeout -k 5 "${MPI_LIMIT:-150}" \
+			"$INTEL_MPI/bin/mpiexec.hydra" -n "$ranks" "${vars[@]}" "$prog" "$@"
+	elif [ "$flavour" = openmpi ]; then
 		[ -z "$preload" ] || vars+=(-x "LD_PRELOAD=$preload")
 		timeout -k 5 "${MPI_LIMIT:-150}" mpirun.openmpi --oversubscribe -n "$ranks" "${vars[@]}" "$prog" "$@"
 	else

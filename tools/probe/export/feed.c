@@ -174,7 +174,10 @@ static int feed_with(struct feed *f, const struct config *cfg)
 	if (!err) {
 		err = sink_open(&f->sink, &f->journal, dirfd, cfg,
 			UINT32_C(1) << f->options->format | SINK_FROM_FILES);
-		if (!err) {
+		if (!err && !f->sink.open) {
+			sink_close(&f->sink);
+			err = -ENOTSUP;
+		} else if (!err) {
 			feed_calls_open(f);
 			feed_rows_open(f);
 			err = feed_tables(f, end_feed_pass);
