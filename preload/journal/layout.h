@@ -221,7 +221,13 @@ struct journal_tensor {
 
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };
-enum tensor_flag { TF_NOSTATS = 1, TF_CRC = 2 };
+enum tensor_flag {
+	TF_NOSTATS = 1,
+	TF_CRC = 2,
+	TF_SAVED = 4, /* copied for a dump */
+	TF_LEFT_OUT = 8, /* wanted there, and not copied */
+	TF_XOR = 16, /* stats.min.u is the XOR of its 64-bit words, and there are no statistics */
+};
 
 /* Bits of the `flags` column: flags.def. */
 enum call_flag_bit {

@@ -10,6 +10,7 @@
 #include "call/recorder.h"
 #include "call/stackid.h"
 #include "call/stream.h"
+#include "journal/tensor_pool.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
@@ -61,6 +62,7 @@ void child_after_fork(void)
 	generation_forked();
 	writer_forked();
 	call_forked();
+	tensor_pool_forked();
 	stats_threads_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;

@@ -12,6 +12,7 @@
 #include "sink/dump_folder.h"
 #include "sink/dump_names.h"
 #include "sink/dump_order.h"
+#include "sink/dump_tensors.h"
 
 #define NODES_MAX (1u << 21)
 
@@ -33,9 +34,10 @@ struct compose {
 	struct dump_book *book;
 	struct dump_names *names;
 	struct dump_order order;
-	struct dump_json data, construct;
+	struct dump_json data, construct, debug;
+	int dirfd; /* of the step's folder */
 	struct dump_writer w;
-	unsigned entries, parents; /* written so far */
+	unsigned entries, parents, debugs; /* written so far */
 	struct made_nodes *nodes;
 	uint32_t nnode, cap_node;
 	struct stack_use *uses;
@@ -178,6 +180,21 @@ static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t 
 	return other;
 }
 
+/* Are tensors of the entry called c->w.name saved? */
+static bool are_tensors_saved(const struct compose *c)
+{
+	return c->cfg->task == DUMP_TENSOR ||
+	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
+}
+
+static void name_saved_tensor(void *arg, const struct staged_call *call,
+	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
+{
+	struct compose *c = arg;
+
+	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
+}
+
 static void begin_entry(struct compose *c)
 {
 	dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
@@ -197,6 +214,7 @@ static bool choose_entry(struct compose *c, const char *direction)
 		return false;
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
 	c->w.output = is_mode_wanted(c->cfg, direction, "output");
+	c->w.saved = are_tensors_saved(c) ? name_saved_tensor : NULL;
 	return c->w.input || c->w.output;
 }
 
@@ -299,6 +317,52 @@ static int write_backward(struct compose *c)
 	return 0;
 }
 
+/* What the program saved itself. */
+static bool is_saved(const struct staged_call *call)
+{
+	return strcmp(call->lib, "probe") == 0;
+}
+
+/* Names of files are made of it. */
+static void clean_saved_name(const char *from, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	for (; *from && n + 1 < cap; from++, n++)
+		out[n] = strchr("/\\ \t\n\"'", *from) || (unsigned char)*from < ' ' ? '_' : *from;
+	out[n] = 0;
+}
+
+static void put_dump_head(struct compose *c, struct dump_json *j);
+
+static int write_saved(struct compose *c)
+{
+	const struct staged_call *call = &c->group.call[0];
+	char base[DUMP_NAME_MAX - 32], name[DUMP_NAME_MAX], file[DUMP_NAME_MAX + 64];
+	uint32_t at;
+
+	clean_saved_name(call->op, base, sizeof(base));
+	at = dump_names_find(c->names, base);
+	if (at == UINT32_MAX)
+		return -ENOMEM;
+	if (!c->debugs) {
+		if (dump_json_open(&c->debug, c->dirfd, DUMP_DEBUG_JSON))
+			return c->debug.err;
+		put_dump_head(c, &c->debug);
+	}
+	snprintf(name, sizeof(name), "%s.%u.debug", base, dump_names_count(c->names, at));
+	dump_json_raw(&c->debug, c->debugs++ ? ",\n  " : "\n  ");
+	dump_json_text(&c->debug, name);
+	dump_json_raw(&c->debug, ": ");
+	if (call->n) {
+		name_saved_tensor(c, call, call->tensor[0], name, file, sizeof(file));
+		dump_put_tensor(&c->debug, c->cfg, call->tensor[0], false, file);
+	} else {
+		dump_json_raw(&c->debug, "null");
+	}
+	return 0;
+}
+
 /* ---- calls that belong together ---- */
 
 /* Does the call go on what the group is: messages of one batch, operators of one Python function? */
@@ -328,7 +392,11 @@ static int flush_group(struct compose *c)
 {
 	int err = 0;
 
-	if (c->group.n)
+	if (c->group.n && is_saved(&c->group.call[0]))
+		err = write_saved(c);
+	else if (c->group.n && c->cfg->level == DUMP_DEBUG)
+		err = 0;
+	else if (c->group.n)
 		err = is_backward(&c->group.call[0]) ? write_backward(c) : write_forward(c);
 	c->group.n = 0;
 	return err;
@@ -450,6 +518,35 @@ static const char *level_word(const struct config *cfg)
 	return word[cfg->level];
 }
 
+/* Where files of tensors are; null where there are none. */
+static void put_data_folder(struct compose *c, struct dump_json *j)
+{
+	char link[48], path[4096 + 32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->dirfd);
+	n = c->cfg->task == DUMP_TENSOR || *c->cfg->tensor_list || j == &c->debug
+		    ? readlink(link, path, 4096)
+		    : -1;
+	if (n <= 0) {
+		dump_json_raw(j, "null");
+		return;
+	}
+	snprintf(path + n, sizeof(path) - (size_t)n, "/" DUMP_DATA_FOLDER);
+	dump_json_text(j, path);
+}
+
+static void put_dump_head(struct compose *c, struct dump_json *j)
+{
+	dump_json_raw(j, "{\n \"task\": \"");
+	dump_json_raw(j, task_word(c->cfg));
+	dump_json_raw(j, "\",\n \"level\": \"");
+	dump_json_raw(j, level_word(c->cfg));
+	dump_json_raw(j, "\",\n \"framework\": \"pytorch\",\n \"dump_data_dir\": ");
+	put_data_folder(c, j);
+	dump_json_raw(j, ",\n \"data\": {");
+}
+
 static int write_entries(struct compose *c, int dirfd)
 {
 	int err = dump_json_open(&c->data, dirfd, DUMP_JSON);
@@ -457,12 +554,7 @@ static int write_entries(struct compose *c, int dirfd)
 	if (err)
 		return err;
 	err = dump_json_open(&c->construct, dirfd, DUMP_CONSTRUCT_JSON);
-	dump_json_raw(&c->data, "{\n \"task\": \"");
-	dump_json_raw(&c->data, task_word(c->cfg));
-	dump_json_raw(&c->data, "\",\n \"level\": \"");
-	dump_json_raw(&c->data, level_word(c->cfg));
-	dump_json_raw(&c->data,
-		"\",\n \"framework\": \"pytorch\",\n \"dump_data_dir\": null,\n \"data\": {");
+	put_dump_head(c, &c->data);
 	dump_json_raw(&c->construct, "{");
 	for (uint32_t i = 0; i < c->order.n && !err; i++)
 		err = take_call(c, i);
@@ -474,6 +566,12 @@ static int write_entries(struct compose *c, int dirfd)
 		c->data.err = c->construct.err = err;
 
 	int late = dump_json_close(&c->construct);
+
+	if (c->debugs) {
+		dump_json_raw(&c->debug, "\n }\n}\n");
+		c->debug.err = c->debug.err ? c->debug.err : err;
+		dump_json_close(&c->debug);
+	}
 
 	err = dump_json_close(&c->data);
 	return err ? err : late;
@@ -502,14 +600,17 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	c->book = book;
 	c->order.fd = -1;
 	c->names = dump_names_new();
-	c->w = (struct dump_writer){.j = &c->data, .cfg = f->cfg};
+	c->w = (struct dump_writer){.j = &c->data, .cfg = f->cfg, .arg = c};
 	err = c->names ? dump_order_read(&c->order, files_dir(f), step) : -ENOMEM;
 	if (!err)
 		err = dirfd = dump_folder_open(f, step, own);
+	c->dirfd = dirfd;
 	if (err >= 0)
 		err = write_entries(c, dirfd);
 	if (!err)
 		err = write_stacks(c, dirfd);
+	if (!err)
+		dump_tensors_forget(f, step, &c->order);
 	if (dirfd >= 0)
 		close(dirfd);
 	if (!err && c->order.lost)

@@ -14,6 +14,7 @@
 #include "sink/files.h"
 
 #define DUMP_JSON "dump.json"
+#define DUMP_DEBUG_JSON "debug.json" /* what the program saved itself */
 #define DUMP_STACK_JSON "stack.json"
 #define DUMP_CONSTRUCT_JSON "construct.json"
 

@@ -21,7 +21,7 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 			snprintf(stem, sizeof(stem), "%s.%s.%u.%d", w->name, where, i, k);
 		w->saved(w->arg, c, t, stem, file, sizeof(file));
 	}
-	dump_put_tensor(w->j, w->cfg, t, blank, file);
+	dump_put_tensor(w->j, w->cfg, t, blank, w->saved && !blank ? file : NULL);
 }
 
 static const struct journal_tensor *nth_tensor(
@@ -175,8 +175,14 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 	for (unsigned i = 0; i < sides; i++) {
 		bool blank = side[i].io == IO_OUT && !after;
 
-		if (!count_tensors(c, side[i].io))
+		if (!count_tensors(c, side[i].io)) {
+			/* Nothing was given here: behind the call the values that follow keep their places. */
+			if (after) {
+				begin_item(w, &n);
+				dump_json_raw(w->j, "null");
+			}
 			continue;
+		}
 		begin_item(w, &n);
 		if (side[i].list)
 			put_side_list(w, c, side[i].io, where, n - 1, blank);

@@ -11,7 +11,7 @@
 
 #define EARLIER_MAX 10000 /* runs whose dumps are kept beside each other */
 
-static int open_dump_root(struct files *f)
+int dump_root_open(struct files *f)
 {
 	const char *path = f->cfg ? f->cfg->dump_path : "";
 	int err = *path ? io_mkdirs(path) : 0, fd;
@@ -71,7 +71,7 @@ static int move_earlier(int root, int step_fd, uint32_t step, const char *rank)
 
 int dump_folder_open(struct files *f, uint32_t step, bool own)
 {
-	int root = open_dump_root(f), step_fd, fd = -1, err = 0;
+	int root = dump_root_open(f), step_fd, fd = -1, err = 0;
 	char name[32], rank[32];
 
 	if (root < 0)
@@ -94,7 +94,7 @@ int dump_folder_open(struct files *f, uint32_t step, bool own)
 
 bool dump_folder_is_made(struct files *f, uint32_t step)
 {
-	int root = open_dump_root(f);
+	int root = dump_root_open(f);
 	char path[96], rank[32];
 	struct stat st;
 	bool is;

@@ -8,6 +8,9 @@
 
 #include "sink/files.h"
 
+/* The folder of all steps' folders, made if there is none. -errno. */
+int dump_root_open(struct files *f);
+
 /*
  * Makes and opens step<step>/rank<R>. own: it is this process's already; else what an earlier run left there is moved to
  * step<step>.<n>/rank<R> first. Returns the descriptor, or -errno.

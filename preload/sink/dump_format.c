@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "sink/dump_compose.h"
 #include "sink/dump_folder.h"
+#include "sink/dump_tensors.h"
 #include "sink/format.h"
 
 #define STEPS_BEHIND 1 /* steps that have ended and are not made yet */
@@ -147,6 +148,9 @@ static void make_ended_steps(void *state, bool written)
 {
 	struct dump *d = state;
 
+	/* Before a step's files are made: what its calls were given had been copied before they were recorded. */
+	if (written)
+		dump_tensors_drain(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		struct dumped_step *s = &d->step[i];
 
@@ -176,13 +180,16 @@ static void finish_dump(void *state)
 	struct dump *d = state;
 	bool all = true;
 
+	dump_tensors_drain(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		if (d->step[i].touched)
 			make_step(d, &d->step[i]);
 		all &= d->step[i].own;
 	}
-	if (all && d->n)
+	if (all && d->n) {
 		remove_parts(d);
+		dump_tensors_end(d->files);
+	}
 }
 
 static void close_dump(void *state)

@@ -111,7 +111,7 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
 		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
 						      : ", \"requires_grad\": false");
-	if (t->flags & TF_CRC && !blank) {
+	if (t->flags & (cfg->summary_mode == SUMMARY_XOR ? TF_XOR : TF_CRC) && !blank) {
 		if (cfg->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
 		else
@@ -124,6 +124,8 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 		dump_json_raw(j, ", \"data_name\": ");
 		dump_json_text(j, data_name);
 	}
+	if (t->flags & TF_LEFT_OUT && data_name)
+		dump_json_raw(j, ", \"left_out\": true");
 	dump_json_raw(j, "}");
 }
 

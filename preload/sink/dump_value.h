@@ -7,7 +7,10 @@
 #include "sink/dump_book.h"
 #include "sink/dump_json.h"
 
-/* A tensor: t; blank: what it holds before the call means nothing (a buffer that is written). */
+/*
+ * A tensor: t; blank: what it holds before the call means nothing (a buffer that is written). data_name: its file, "": it has
+ * none, NULL: none is wanted.
+ */
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name);
 
