@@ -125,8 +125,8 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 
 #define EXACT_BYTES 65536 /* to look at so many bytes takes long (thread_exact_time()) */
 
-static void show_buffer(const struct operation *w, uint64_t seq, const struct buffer *v,
-	struct journal_tensor *out)
+static void show_buffer(
+	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
 {
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_state.recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;

@@ -171,8 +171,7 @@ struct wide_xor {
 
 static uint64_t wide_xor_reach(const struct config *cfg)
 {
-	return output_has_format(cfg->format, FORMAT_DUMP) &&
-			       cfg->summary_mode == SUMMARY_XOR
+	return output_has_format(cfg->format, FORMAT_DUMP) && cfg->summary_mode == SUMMARY_XOR
 		       ? UINT64_MAX
 		       : 0;
 }

@@ -116,6 +116,10 @@ struct config {
 	int64_t dump_limit_mib; /* tensor bytes of a step; 0: no limit */
 	int64_t dump_buffer_mib; /* of tensors on their way to the disk */
 	bool extra_info; /* stack.json and construct.json say something */
+	/* alerts */
+	char *alerts; /* rules, a line each (base/alert_rule.h) */
+	bool anomaly_json; /* also as another monitor writes them */
+	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -162,7 +166,8 @@ enum config_type {
 	KEY_ENUM,
 	KEY_RANGES,
 	KEY_CHOICE, /* any of some names, or all: bit i of a uint64_t is names[i] */
-	KEY_WORDS /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_WORDS, /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
 struct config_key {

@@ -66,8 +66,8 @@ static uint64_t units_to_skip(uint64_t head, uint64_t units)
 
 struct tensor_copy *tensor_pool_reserve(unsigned ndim, uint64_t bytes)
 {
-	uint64_t units = (sizeof(struct tensor_copy) + 16 * (uint64_t)ndim + bytes + UNIT - 1) /
-			 UNIT;
+	uint64_t units =
+		(sizeof(struct tensor_copy) + 16 * (uint64_t)ndim + bytes + UNIT - 1) / UNIT;
 	uint64_t head, skip;
 	struct tensor_copy *c;
 

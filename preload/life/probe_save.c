@@ -129,8 +129,7 @@ static bool is_saving_wanted(void)
 	       session_rank_selected() && step_selected() && (session_is_on() || session_start());
 }
 
-static int record_saved(
-	struct api *row, const struct buffer *v, uintptr_t pc, uintptr_t frame)
+static int record_saved(struct api *row, const struct buffer *v, uintptr_t pc, uintptr_t frame)
 {
 	struct operation w = {.root = JOURNAL_NONE, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
 	struct thread *t = thread_get();

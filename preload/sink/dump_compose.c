@@ -218,7 +218,7 @@ static bool choose_entry(struct compose *c, const char *direction)
 	return c->w.input || c->w.output;
 }
 
-static bool is_backward(const struct staged_call *call)
+static bool is_backward_call(const struct staged_call *call)
 {
 	return strncmp(call->symbol, "torch::autograd::", 17) == 0;
 }
@@ -229,7 +229,7 @@ static bool is_operator(const struct staged_call *call)
 }
 
 /* Prefix and function of a call that is no node of autograd. */
-static void name_call(const struct dump_group *g, char *out, size_t cap)
+static void name_dumped_call(const struct dump_group *g, char *out, size_t cap)
 {
 	const struct staged_call *call = &g->call[0];
 	const char *prefix = "Aten";
@@ -259,7 +259,7 @@ static int write_forward(struct compose *c)
 	uint32_t name, number;
 	int err;
 
-	name_call(g, base, sizeof(base));
+	name_dumped_call(g, base, sizeof(base));
 	name = dump_names_find(c->names, base);
 	if (name == UINT32_MAX)
 		return -ENOMEM;
@@ -366,15 +366,16 @@ static int write_saved(struct compose *c)
 /* ---- calls that belong together ---- */
 
 /* Does the call go on what the group is: messages of one batch, operators of one Python function? */
-static bool is_of_group(const struct dump_group *g, const struct staged_call *call,
-	const struct dump_site *site)
+static bool is_of_group(
+	const struct dump_group *g, const struct staged_call *call, const struct dump_site *site)
 {
 	const struct staged_call *first = &g->call[0];
 
 	if (!g->n || g->n == DUMP_GROUP_MAX || !site || !g->site || !site->caller ||
 		site->caller != g->site->caller || call->call->tid != first->call->tid)
 		return false;
-	if (is_backward(call) || is_backward(first) || is_operator(call) != is_operator(first))
+	if (is_backward_call(call) || is_backward_call(first) ||
+		is_operator(call) != is_operator(first))
 		return false;
 	if (!is_operator(call))
 		return site->batch && g->site->batch && site != NULL;
@@ -397,7 +398,7 @@ static int flush_group(struct compose *c)
 	else if (c->group.n && c->cfg->level == DUMP_DEBUG)
 		err = 0;
 	else if (c->group.n)
-		err = is_backward(&c->group.call[0]) ? write_backward(c) : write_forward(c);
+		err = is_backward_call(&c->group.call[0]) ? write_backward(c) : write_forward(c);
 	c->group.n = 0;
 	return err;
 }
@@ -414,11 +415,11 @@ static void begin_group(struct compose *c, const struct staged_call *call)
 /* Inside of another call that is in the dump: its own business, as the peer sees it. */
 static bool is_inner_call(const struct compose *c, const struct staged_call *call)
 {
-	return call->call->parent && !is_backward(call) && strcmp(call->lib, "c10d") != 0 &&
+	return call->call->parent && !is_backward_call(call) && strcmp(call->lib, "c10d") != 0 &&
 	       dump_order_has(&c->order, call->call->parent);
 }
 
-static int take_call(struct compose *c, uint32_t i)
+static int take_staged_call(struct compose *c, uint32_t i)
 {
 	struct dump_group *g = &c->group;
 	unsigned at = g->n < DUMP_GROUP_MAX ? g->n : 0;
@@ -557,7 +558,7 @@ static int write_entries(struct compose *c, int dirfd)
 	put_dump_head(c, &c->data);
 	dump_json_raw(&c->construct, "{");
 	for (uint32_t i = 0; i < c->order.n && !err; i++)
-		err = take_call(c, i);
+		err = take_staged_call(c, i);
 	if (!err)
 		err = flush_group(c);
 	dump_json_raw(&c->data, c->entries ? "\n }\n}\n" : "}\n}\n");

@@ -222,17 +222,18 @@ static void find_dist_extra(
 	if (f && f->root[0] && rank != JOURNAL_NONE) {
 		e->root = true;
 		e->rank = dump_world_rank(g->comm, rank);
-		e->root_named = !g->site || !g->site->dist[0] ||
-				dump_site_has_keyword(g->site, f->root);
+		e->root_named =
+			!g->site || !g->site->dist[0] || dump_site_has_keyword(g->site, f->root);
 	}
 	/* A sum is what all get that say nothing. */
 	e->op = f && f->reduces && c->redop &&
 		(c->redop != REDOP_SUM || (g->site && dump_site_has_keyword(g->site, "op")));
 	e->async = g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "async_op");
 	/* The group of all is what calls without a group have, and the peer then says nothing of it. */
-	e->group = g->comm && (g->comm->size != g->world_size ||
-				      (g->site && g->site->dist[0] &&
-					      dump_site_has_keyword(g->site, "group")));
+	e->group =
+		g->comm &&
+		(g->comm->size != g->world_size ||
+			(g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "group")));
 }
 
 static void put_keyword(struct dump_writer *w, const char *key, unsigned *n)
@@ -281,18 +282,18 @@ static void put_messages(struct dump_writer *w, const struct dump_group *g, bool
 		const struct journal_tensor *t = sends ? in : out ? out : in;
 
 		dump_json_raw(w->j, i ? ",\n     " : "\n     ");
-		dump_json_raw(w->j,
-			"{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": ");
+		dump_json_raw(w->j, "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": ");
 		if (t)
-			put_placed_tensor(w, c, t, after ? "output" : "input", 0, (int)i,
-				!after && !sends);
+			put_placed_tensor(
+				w, c, t, after ? "output" : "input", 0, (int)i, !after && !sends);
 		else
-			dump_json_raw(w->j, "{\"type\": \"torch.Tensor\", \"dtype\": null, \"shape\": null}");
+			dump_json_raw(w->j,
+				"{\"type\": \"torch.Tensor\", \"dtype\": null, \"shape\": null}");
 		dump_json_raw(w->j, sends ? ", \"op\": \"isend\", \"peer\": "
 					  : ", \"op\": \"irecv\", \"peer\": ");
-		dump_json_i64(w->j,
-			c->call->peer == JOURNAL_NONE ? -1
-						      : dump_world_rank(g->comm, c->call->peer));
+		dump_json_i64(w->j, c->call->peer == JOURNAL_NONE
+					    ? -1
+					    : dump_world_rank(g->comm, c->call->peer));
 		dump_json_raw(w->j, ", \"tag\": ");
 		dump_json_i64(w->j, c->call->tag == JOURNAL_NONE ? 0 : c->call->tag);
 		if (g->comm) {

@@ -50,7 +50,7 @@ struct bytes {
 	size_t n;
 };
 
-static void put_bytes(struct bytes *b, const void *p, size_t n)
+static void put_file_bytes(struct bytes *b, const void *p, size_t n)
 {
 	if (b->n + n <= sizeof(b->buf)) {
 		memcpy(b->buf + b->n, p, n);
@@ -58,42 +58,42 @@ static void put_bytes(struct bytes *b, const void *p, size_t n)
 	}
 }
 
-static void put_little(struct bytes *b, uint64_t v, unsigned n)
+static void put_file_number(struct bytes *b, uint64_t v, unsigned n)
 {
 	unsigned char byte[8];
 
 	for (unsigned i = 0; i < n; i++)
 		byte[i] = (unsigned char)(v >> 8 * i);
-	put_bytes(b, byte, n);
+	put_file_bytes(b, byte, n);
 }
 
 /* ---- the pickle ---- */
 
 static void pickle_raw(struct bytes *b, const char *s)
 {
-	put_bytes(b, s, strlen(s));
+	put_file_bytes(b, s, strlen(s));
 }
 
-static void pickle_text(struct bytes *b, const char *s)
+static void pickle_word(struct bytes *b, const char *s)
 {
 	pickle_raw(b, "X");
-	put_little(b, strlen(s), 4);
+	put_file_number(b, strlen(s), 4);
 	pickle_raw(b, s);
 }
 
-static void pickle_int(struct bytes *b, uint64_t v)
+static void pickle_dim(struct bytes *b, uint64_t v)
 {
 	if (v < 256) {
 		pickle_raw(b, "K");
-		put_little(b, v, 1);
+		put_file_number(b, v, 1);
 	} else if (v <= INT32_MAX) {
 		pickle_raw(b, "J");
-		put_little(b, v, 4);
+		put_file_number(b, v, 4);
 	} else {
 		/* LONG1: two's complement, with a byte for the sign. */
 		pickle_raw(b, "\x8a\x09");
-		put_little(b, v, 8);
-		put_little(b, 0, 1);
+		put_file_number(b, v, 8);
+		put_file_number(b, 0, 1);
 	}
 }
 
@@ -101,7 +101,7 @@ static void pickle_ints(struct bytes *b, const uint64_t *v, unsigned n)
 {
 	pickle_raw(b, "(");
 	for (unsigned i = 0; i < n; i++)
-		pickle_int(b, v[i]);
+		pickle_dim(b, v[i]);
 	pickle_raw(b, "t");
 }
 
@@ -111,20 +111,23 @@ static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
 	const char *storage = file_types[c->dtype].storage;
 	const uint64_t *size = tensor_copy_dims(c);
 
-	pickle_raw(b, *storage ? "\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n(("
-			       : "\x80\x02" "ctorch._utils\n_rebuild_tensor_v3\n((");
-	pickle_text(b, "storage");
+	pickle_raw(b, *storage ? "\x80\x02"
+				 "ctorch._utils\n_rebuild_tensor_v2\n(("
+			       : "\x80\x02"
+				 "ctorch._utils\n_rebuild_tensor_v3\n((");
+	pickle_word(b, "storage");
 	pickle_raw(b, *storage ? "ctorch\n" : "ctorch.storage\n");
 	pickle_raw(b, *storage ? storage : "UntypedStorage");
 	pickle_raw(b, "\n");
-	pickle_text(b, "0");
-	pickle_text(b, "cpu");
-	pickle_int(b, *storage ? c->count : c->bytes);
+	pickle_word(b, "0");
+	pickle_word(b, "cpu");
+	pickle_dim(b, *storage ? c->count : c->bytes);
 	pickle_raw(b, "tQK");
-	put_little(b, 0, 1);
+	put_file_number(b, 0, 1);
 	pickle_ints(b, size, c->ndim);
 	pickle_ints(b, size + c->ndim, c->ndim);
-	pickle_raw(b, "\x89" "ccollections\nOrderedDict\n)R");
+	pickle_raw(b, "\x89"
+		      "ccollections\nOrderedDict\n)R");
 	if (!*storage) {
 		pickle_raw(b, "ctorch\n");
 		pickle_raw(b, dtype_info(c->dtype)->name);
@@ -164,25 +167,25 @@ static uint32_t crc_of_data(const void *p, uint64_t n)
 
 static void put_member_sizes(struct bytes *b, const struct member *m)
 {
-	put_little(b, m->deflated ? 8 : 0, 2);
-	put_little(b, 0, 2); /* time and date: none */
-	put_little(b, 0x21, 2);
-	put_little(b, m->crc, 4);
-	put_little(b, m->packed, 4);
-	put_little(b, m->bytes, 4);
-	put_little(b, strlen(m->name), 2);
+	put_file_number(b, m->deflated ? 8 : 0, 2);
+	put_file_number(b, 0, 2); /* time and date: none */
+	put_file_number(b, 0x21, 2);
+	put_file_number(b, m->crc, 4);
+	put_file_number(b, m->packed, 4);
+	put_file_number(b, m->bytes, 4);
+	put_file_number(b, strlen(m->name), 2);
 }
 
 static void put_local_head(struct archive *a, const struct member *m)
 {
 	struct bytes b = {.n = 0};
 
-	put_little(&b, 0x04034b50, 4);
-	put_little(&b, 20, 2);
-	put_little(&b, 0, 2);
+	put_file_number(&b, 0x04034b50, 4);
+	put_file_number(&b, 20, 2);
+	put_file_number(&b, 0, 2);
 	put_member_sizes(&b, m);
-	put_little(&b, 0, 2);
-	put_bytes(&b, m->name, strlen(m->name));
+	put_file_number(&b, 0, 2);
+	put_file_bytes(&b, m->name, strlen(m->name));
 	write_archive(a, b.buf, b.n);
 }
 
@@ -227,7 +230,7 @@ static void deflate_member(struct archive *a, struct member *m)
 		a->err = -errno;
 }
 
-static void add_member(
+static void add_archive_member(
 	struct archive *a, const char *name, const void *data, uint64_t bytes, bool deflated)
 {
 	struct member *m = &a->member[a->n++];
@@ -255,27 +258,28 @@ static void end_archive(struct archive *a)
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct member *m = &a->member[i];
 
-		put_little(&b, 0x02014b50, 4);
-		put_little(&b, 20, 2);
-		put_little(&b, 20, 2);
-		put_little(&b, 0, 2);
+		put_file_number(&b, 0x02014b50, 4);
+		put_file_number(&b, 20, 2);
+		put_file_number(&b, 20, 2);
+		put_file_number(&b, 0, 2);
 		put_member_sizes(&b, m);
-		for (unsigned k = 0; k < 4; k++) /* no extra field, no comment, one disk, no attributes */
-			put_little(&b, 0, 2);
-		put_little(&b, 0, 4);
-		put_little(&b, m->at, 4);
-		put_bytes(&b, m->name, strlen(m->name));
+		for (unsigned k = 0; k < 4;
+			k++) /* no extra field, no comment, one disk, no attributes */
+			put_file_number(&b, 0, 2);
+		put_file_number(&b, 0, 4);
+		put_file_number(&b, m->at, 4);
+		put_file_bytes(&b, m->name, strlen(m->name));
 	}
 
 	uint64_t length = b.n;
 
-	put_little(&b, 0x06054b50, 4);
-	put_little(&b, 0, 4);
-	put_little(&b, a->n, 2);
-	put_little(&b, a->n, 2);
-	put_little(&b, length, 4);
-	put_little(&b, from, 4);
-	put_little(&b, 0, 2);
+	put_file_number(&b, 0x06054b50, 4);
+	put_file_number(&b, 0, 4);
+	put_file_number(&b, a->n, 2);
+	put_file_number(&b, a->n, 2);
+	put_file_number(&b, length, 4);
+	put_file_number(&b, from, 4);
+	put_file_number(&b, 0, 2);
 	write_archive(a, b.buf, b.n);
 }
 
@@ -287,10 +291,10 @@ static int write_pt(int fd, const struct config *cfg, const struct tensor_copy *
 	if (c->bytes > ARCHIVE_MAX)
 		return -EFBIG;
 	pickle_tensor(&pickle, c);
-	add_member(&a, "archive/data.pkl", pickle.buf, pickle.n, false);
-	add_member(&a, "archive/byteorder", "little", 6, false);
-	add_member(&a, "archive/data/0", tensor_copy_data(c), c->bytes, cfg->dump_deflate);
-	add_member(&a, "archive/version", "3\n", 2, false);
+	add_archive_member(&a, "archive/data.pkl", pickle.buf, pickle.n, false);
+	add_archive_member(&a, "archive/byteorder", "little", 6, false);
+	add_archive_member(&a, "archive/data/0", tensor_copy_data(c), c->bytes, cfg->dump_deflate);
+	add_archive_member(&a, "archive/version", "3\n", 2, false);
 	end_archive(&a);
 	return a.err;
 }
@@ -384,9 +388,9 @@ static int write_npy(int fd, const struct tensor_copy *c)
 
 	struct bytes b = {.n = 0};
 
-	put_bytes(&b, "\x93NUMPY\x01", 8);
-	put_little(&b, (uint64_t)n, 2);
-	put_bytes(&b, head, (size_t)n);
+	put_file_bytes(&b, "\x93NUMPY\x01", 8);
+	put_file_number(&b, (uint64_t)n, 2);
+	put_file_bytes(&b, head, (size_t)n);
 	o->err = io_write_all(fd, b.buf, b.n);
 	if (is_in_order(c) && !o->widen)
 		o->err = o->err ? o->err : io_write_all(fd, tensor_copy_data(c), c->bytes);

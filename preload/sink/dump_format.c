@@ -82,7 +82,7 @@ static int find_begun_steps(struct dump *d)
 	return err;
 }
 
-static int open_dump(void *state, struct files *files)
+static int open_dump_sink(void *state, struct files *files)
 {
 	struct dump *d = state;
 
@@ -192,7 +192,7 @@ static void finish_dump(void *state)
 	}
 }
 
-static void close_dump(void *state)
+static void close_dump_sink(void *state)
 {
 	struct dump *d = state;
 
@@ -214,13 +214,13 @@ static enum sink_file own_dump_file(const char *path)
 const struct sink_format dump_format = {
 	.formats = FORMAT_BIT(DUMP),
 	.state_bytes = sizeof(struct dump),
-	.open = open_dump,
+	.open = open_dump_sink,
 	.record = put_call_aside,
 	.stack = put_stack_aside,
 	.comm = put_comm_aside,
 	.step = note_ended_steps,
 	.commit = make_ended_steps,
 	.finish = finish_dump,
-	.close = close_dump,
+	.close = close_dump_sink,
 	.owns = own_dump_file,
 };

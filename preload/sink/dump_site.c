@@ -42,7 +42,8 @@ static bool take_site_frame(const char **at, struct site_frame *f)
 	if (colon > p)
 		f->line = (unsigned)strtoul(colon + 1, NULL, 10);
 	if (blank < end)
-		snprintf(f->function, sizeof(f->function), "%.*s", (int)(end - blank - 1), blank + 1);
+		snprintf(f->function, sizeof(f->function), "%.*s", (int)(end - blank - 1),
+			blank + 1);
 	*at = *end ? end + strlen(JOIN) : end;
 	return true;
 }

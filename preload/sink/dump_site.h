@@ -19,8 +19,10 @@ struct dump_site {
 	char *line; /* the program's source line that called; "": not known */
 	uint64_t caller; /* hash of the program's frames, the call's line included; 0: none */
 	bool batch; /* within batch_isend_irecv */
-	char dist[SITE_NAME_MAX]; /* function of torch.distributed nearest to the call, "": it came from C++ */
-	char prefix[16], api[SITE_NAME_MAX]; /* Functional, Torch, Tensor where a function of Python made the call; "" */
+	char dist
+		[SITE_NAME_MAX]; /* function of torch.distributed nearest to the call, "": it came from C++ */
+	char prefix[16],
+		api[SITE_NAME_MAX]; /* Functional, Torch, Tensor where a function of Python made the call; "" */
 };
 
 /* text: frames `file:line function`, innermost first, joined by " <- ". NULL: no memory. */

@@ -100,8 +100,7 @@ static struct source_file *find_source(struct dump_source *s, const char *path)
 	return oldest;
 }
 
-void dump_source_line(
-	struct dump_source *s, const char *file, unsigned line, char *out, size_t cap)
+void dump_source_line(struct dump_source *s, const char *file, unsigned line, char *out, size_t cap)
 {
 	struct source_file *f = find_source(s, file);
 	const char *at, *end;

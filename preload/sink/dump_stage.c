@@ -20,8 +20,8 @@ bool dump_part_step(const char *path, uint32_t *step)
 }
 
 /* Room for an item of so many bytes, its head filled in. */
-static struct staged_head *stage_room(struct files *f, const char *path, size_t bytes,
-	enum staged_what what, struct out_file **o)
+static struct staged_head *stage_room(
+	struct files *f, const char *path, size_t bytes, enum staged_what what, struct out_file **o)
 {
 	struct staged_head *h = (struct staged_head *)files_room_table(f, path, "", bytes, o);
 

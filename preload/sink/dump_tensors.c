@@ -78,7 +78,8 @@ int dump_tensors_drain(struct files *f)
 		close(dirfd);
 	if (first)
 		log_loss(LOSS_DUMP,
-			"dump: files of tensors cannot be written: %s; they are left out, and named "
+			"dump: files of tensors cannot be written: %s; they are left out, and "
+			"named "
 			"in dump.json",
 			io_error_text(-first));
 	return first;

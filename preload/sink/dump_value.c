@@ -8,8 +8,7 @@
 #include "base/redop.h"
 #include "base/text.h"
 
-static void put_extreme_value(
-	struct dump_json *j, const struct dtype_info *d, union stats_value v)
+static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
 		dump_json_i64(j, v.i);

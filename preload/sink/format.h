@@ -47,6 +47,8 @@ struct sink_format {
 	void (*commit)(void *state, bool written);
 	void (*finish)(void *state); /* all is committed, and nothing more will come */
 	void (*close)(void *state);
+	/* Behind open(): nothing is to be done in this run, and it is given nothing. */
+	bool (*idle)(const void *state);
 	/* Is a file of that name one of its own? No other is ever cut. */
 	enum sink_file (*owns)(const char *path);
 };
@@ -55,6 +57,6 @@ struct sink_format {
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, dump_format;
+	parallel_format, dump_format, alerts_format;
 
 #endif

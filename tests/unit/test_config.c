@@ -86,6 +86,13 @@ static const struct {
 	{"dump_limit_mib", "1024", "0", "0"},
 	{"dump_buffer_mib", "64", "16", "16"},
 	{"extra_info", "true", "false", "false"},
+	{"alerts", "[]",
+		"[{\"rule\": \"spike\", \"kind\": [\"calls\"], \"op\": [\"norm\"], \"threshold\": "
+		"2.5, \"direction\": \"up\", \"warmup\": 10, \"action\": [\"log\"], \"n\": 1, "
+		"\"preset\": \"nan\"}]",
+		"[{rule: spike, kind: calls, threshold: 2.5}]"},
+	{"anomaly_json", "false", "true", "true"},
+	{"anomaly_dir", "\"\"", "\"/a\"", "/a"},
 	{"log_level", "1", "4", "+4"},
 	{"disable", "false", "true", "1"},
 	{"fork", "\"off\"", "\"follow\"", "Follow"},
