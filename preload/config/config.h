@@ -33,6 +33,16 @@ enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
+enum config_task {
+	DUMP_STATISTICS,
+	DUMP_TENSOR,
+	DUMP_STRUCTURE,
+	DUMP_OVERFLOW_CHECK,
+	DUMP_DIFF_CHECK
+};
+enum config_level { DUMP_L0, DUMP_L1, DUMP_MIX, DUMP_DEBUG };
+enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
+enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -105,6 +115,21 @@ struct config {
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, not needed */
+	/* the dump */
+	char *dump_path; /* absolute, or "" = the output folder */
+	enum config_task task;
+	enum config_level level;
+	char *scope, *list; /* full names, parts of names; "" = all */
+	char *tensor_list; /* parts of names whose tensors are saved with task statistics, too */
+	char *data_mode; /* directions and sides */
+	enum config_summary summary_mode;
+	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */
+	char *bench_path; /* absolute, the dump that task diff_check compares with */
+	enum config_file_format file_format;
+	bool dump_deflate; /* .pt files */
+	int64_t dump_limit_mib; /* tensor bytes of a step; 0: no limit */
+	int64_t dump_buffer_mib; /* of tensors on their way to the disk */
+	bool extra_info; /* stack.json and construct.json say something */
 	/* alerts */
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */

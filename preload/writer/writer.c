@@ -200,8 +200,10 @@ static int end_writing(int err, bool last)
 	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
 
 	write_opened(last && !err);
-	if (last && !err)
+	if (last && !err) {
+		sink_finish(&output.sink);
 		atomic_store(&h->state, JS_FINISHED);
+	}
 	if (last || commit != output.meta_of_commit || seen != output.meta_of_count ||
 		is_step_news(h)) {
 		update_head();

@@ -151,6 +151,7 @@ static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
 	v->name = torch_tensor_name(impl, v->base);
+	torch_note_grad(impl, v);
 	if (out)
 		w->out_impl[*n] = impl;
 	++*n;
