@@ -44,7 +44,7 @@ for m in $flavours; do
 	wait_until 60 is_at $((on + 20))
 
 	# An edit of the file, and one that is wrong; with one MPI.
-	[ $m = "${flavours%% *}" ] || touch "$stop"
+	[ $m = "$(head -n1 <<<"$flavours")" ] || touch "$stop"
 	if [ ! -e "$stop" ]; then
 		printf 'journal_mib: 16\nstep_interval: nonsense\n' >"$config"
 		wait_until 60 grep -q "$config:2:16: step_interval: \"nonsense\"" "$tmp/started.err"
@@ -71,7 +71,7 @@ for m in $flavours; do
 done
 
 # Off at the start, at once, late; keys that cannot change.
-m=${flavours%% *}
+m=$(head -n1 <<<"$flavours")
 new_out
 stop=$tmp/stop.2
 start_with $m 4 PROBE_DYNAMIC_ON=false mpi_switch "$stop" 10
