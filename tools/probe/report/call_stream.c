@@ -97,7 +97,8 @@ static void tell_name(struct stream_out *o, uint32_t id)
 	o->told[id / 8] |= (unsigned char)(1 << id % 8);
 	s = intern_name(id);
 	write_block(o,
-		&(struct block_head){.kind = BLOCK_NAME, .name = id, .bytes = (uint32_t)strlen(s)}, s);
+		&(struct block_head){.kind = BLOCK_NAME, .name = id, .bytes = (uint32_t)strlen(s)},
+		s);
 }
 
 static void names_of_call(const struct call *c, uint32_t id[NAMES])
@@ -254,8 +255,8 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 	free(heap);
 }
 
-int stream_write_calls(
-	int fd, uint64_t key, struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop)
+int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
+	const volatile sig_atomic_t *stop)
 {
 	struct stream_head h = {MAGIC, key, sizeof(struct call), COLUMNS};
 	struct stream_out o = {.fd = fd};
@@ -295,7 +296,8 @@ struct call_source {
 	uint64_t key;
 	bool begun, broken;
 	unsigned nrank;
-	struct rank_in *rank; /* by index of the folder; only those that are in the stream are used */
+	struct rank_in
+		*rank; /* by index of the folder; only those that are in the stream are used */
 	uint32_t *name; /* the other side's number: ours */
 	uint32_t nname;
 };
