@@ -52,10 +52,10 @@ is 'launched: nothing is left over' "$(ls "$tmp/parts")" ''
 is '--part 0/1 is not divided, whoever launched it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 "$probe" report --check "$tmp/nan" >"$tmp/check"
 is 'one task of srun, --check' $? 1
-for bad in 3/3 1 x/2 0/0; do
-	"$probe" report --part $bad "$tmp/nan" >/dev/null 2>"$tmp/err"
-	is "--part $bad: status" $? 2
-	like "--part $bad: says what is accepted" "$(cat "$tmp/err")" 'accepted: K/N'
+for part in 3/3 1 x/2 0/0; do
+	"$probe" report --part $part "$tmp/nan" >/dev/null 2>"$tmp/err"
+	is "--part $part: status" $? 2
+	like "--part $part: says what is accepted" "$(cat "$tmp/err")" 'accepted: K/N'
 done
 
 # A part that never comes is named after a minute.

@@ -14,7 +14,7 @@ static const char contract[] = "step,micro_step,seq,lib,api,op,comm,comm_seq,ran
 			       "peer,io,index,dtype,shape,"
 			       "count,bytes,min,max,mean,norm,zeros,nans,infs,start_ns,dur_ns,"
 			       "thread,stack_id,flags,parent,"
-			       "phase,name,tag,wait_ns,dev_ns,crc32,issue_ns,await_dtype,await_count\n";
+			       "phase,name,tag,wait_ns,dev_ns,crc32\n";
 
 struct sample {
 	struct journal_call c;
