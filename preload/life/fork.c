@@ -11,6 +11,7 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "life/last_words.h"
+#include "life/life.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
@@ -63,6 +64,7 @@ void child_after_fork(void)
 	writer_forked();
 	call_forked();
 	stats_threads_forked();
+	config_watch_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();

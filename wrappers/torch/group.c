@@ -285,7 +285,8 @@ bool torch_describe(struct call *c)
 		if (k->nin + k->nout) {
 			v->peer = w->peer;
 			v->tag = w->tag;
-			v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+			if (c->word & API_NUMBERED)
+				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
 	if (k->nin && k->nout && buffer_overlap(&k->in[0], &k->out[0]))
