@@ -11,6 +11,7 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "session/state.h"
+#include "sink/stats_store.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
 #include "writer/writer.h"
@@ -60,6 +61,7 @@ void child_after_fork(void)
 	pthread_mutex_init(&session.lock, NULL);
 	generation_forked();
 	writer_forked();
+	stats_store_forked();
 	call_forked();
 	stats_threads_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)

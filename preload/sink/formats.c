@@ -8,5 +8,7 @@ const struct sink_format *const sink_formats[] = {
 	&names_format,
 	&scalars_format,
 	&parallel_format,
+	&monitor_format,
+	&api_format,
 	NULL,
 };
