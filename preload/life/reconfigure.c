@@ -21,11 +21,10 @@
 
 /* Used up when the recording started: another value would have no effect, or half of one. */
 static const char *const fixed_keys[] = {"output_dir", "format", "monitor_dir", "monitor_layout",
-	"append_output", "journal_dir", "journal_mib", "part_mib", "output_limit_mib",
-	"step_count_per_record", "gzip", "custom_apis", "stats_isa", "stats_threads",
-	"stats_threads_min_bytes", "start_iteration", "step_anchor", "step_boundary",
-	"grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
-	"monitor_mbs_grad", "squash_name", "targets"};
+	"journal_dir", "journal_mib", "part_mib", "output_limit_mib", "step_count_per_record",
+	"gzip", "custom_apis", "stats_isa", "stats_threads", "stats_threads_min_bytes",
+	"start_iteration", "step_anchor", "step_boundary", "grad_acc_steps", "loss_reduction",
+	"scalars", "disable", "preset", "ops", "monitor_mbs_grad", "squash_name", "targets"};
 
 struct proposal {
 	const char *name, *text;

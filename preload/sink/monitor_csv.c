@@ -282,6 +282,66 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	return 0;
 }
 
+/* ---- stacks ---- */
+
+/* "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as that tool writes them. */
+static void put_monitor_stack(struct text *t, const char *frames)
+{
+	for (const char *p = frames; *p;) {
+		const char *end = strstr(p, " <- "), *next = end ? end + 4 : p + strlen(p);
+		size_t n = end ? (size_t)(end - p) : strlen(p);
+		const char *blank = memchr(p, ' ', n),
+			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
+
+		if (colon) {
+			text_str(t, "File ");
+			text_put(t, p, (size_t)(colon - p));
+			text_str(t, ", line ");
+			text_put(t, colon + 1, (size_t)(blank - colon - 1));
+			text_str(t, ", in ");
+			text_put(t, blank + 1, n - (size_t)(blank + 1 - p));
+			text_str(t, ", \n");
+		} else {
+			text_put(t, p, n);
+			text_char(t, '\n');
+		}
+		p = next;
+	}
+}
+
+static int write_monitor_stack(void *state, const struct record_stack *e)
+{
+	static const char path[] = {
+		TAG, ':', 's', 't', 'a', 'c', 'k', '_', 'i', 'n', 'f', 'o', '.', 'c', 's', 'v', 0};
+	const char *frames = *e->python ? e->python : e->native;
+	struct monitor *m = state;
+	size_t lines = 4 * strlen(frames) + 64, cap = 2 * (lines + ROW_STRING_MAX) + 64;
+	struct out_file *o;
+	char *at, *all;
+
+	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
+		return 0;
+	if (files_table_is_full(m->files, path, cap)) {
+		m->files->j->head->lost_rows++;
+		return 0;
+	}
+	at = files_room_table(m->files, path, "module_name,stack_info\n", cap, &o);
+	all = at ? malloc(lines) : NULL;
+	if (!all)
+		return -ENOBUFS;
+
+	struct text stack = text_over(all, lines), t = text_over(at, cap);
+
+	put_monitor_stack(&stack, frames);
+	csv_field_max(&t, e->api, ROW_STRING_MAX);
+	put_comma(&t);
+	csv_field(&t, all);
+	text_char(&t, '\n');
+	free(all);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
 /* ---- communication ---- */
 
 static int write_monitor_record(void *state, const struct record *r)
@@ -368,6 +428,7 @@ const struct sink_format monitor_format = {
 	.open = open_monitor,
 	.record = write_monitor_record,
 	.kind = write_monitor_kind,
+	.stack = write_monitor_stack,
 	.step = end_monitor_step,
 	.retract = retract_monitor,
 	.commit = commit_monitor,

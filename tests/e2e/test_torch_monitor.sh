@@ -14,6 +14,7 @@ cat >"$tmp/monitor.json" <<'JSON'
     "wg_distribution": true, "mv_distribution": true, "param_distribution": true, "xy_distribution": true,
     "mg_direction": true, "monitor_mbs_grad": true,
     "cc_distribution": {"enable": true, "cc_codeline": [], "cc_pre_hook": true},
+    "stack_info": true,
     "ops": ["min", "max", "mean", "norm", "zeros", "nans"],
     "ndigits": 6, "step_count_per_record": 3, "format": "csv",
 }
@@ -29,6 +30,9 @@ for r in 0 1; do
 	"$python" tests/e2e/monitor_truth.py "$out/rank$r" "$folder" $r 6 >"$tmp/said" 2>&1
 	is "rank $r: values ($(tail -1 "$tmp/said"))" "$? $(cat "$tmp/said" | grep -v ^compared)" '0 '
 done
+is 'stacks in its form' "$("$python" -c 'import csv, sys
+r = list(csv.DictReader(open(sys.argv[1])))
+print(bool(r) and all(list(x) == ["module_name", "stack_info"] and x["stack_info"].startswith("File ") and ", line " in x["stack_info"] for x in r))' "$tmp"/mon/*-rank0-*/stack_info.csv)" True
 is 'mg_direction stands in other' "$(awk -F, '$2 == "layers.0.weight"' "$tmp"/mon/*-rank0-*/other_0-2.csv | wc -l)" 3
 
 # The same, afterwards.
@@ -58,5 +62,12 @@ is 'v2: its files' "$(cd "$tmp/v2/rank_0" && echo *)" 'cc_step1-2.csv cc_step3-4
 is 'v2: header' "$(head -1 "$tmp/v2/rank_0/optimizer_step1-2.csv")" 'vpp_stage,step,module_name,scope,min,max,mean,norm,nans'
 is 'v2: scopes' "$(cut -d, -f4 "$tmp"/v2/rank_1/{param,optimizer}_step*.csv | sort -u | tr '\n' ' ')" 'exp_avg exp_avg_sq param_origin param_updated scope '
 is 'v2: a second run writes over nothing' "$(ls "$tmp/v2" | tr '\n' ' ')" 'rank_0 rank_0.1 rank_1 rank_1.1 '
+
+# By ctypes, and no files.
+new_out
+torchrun_with 1 PROBE_FORMAT=api PROBE_KINDS=param_origin,grad_reduced PROBE_SCALARS=true PROBE_NAMES=true tests/apps/py/stats_api.py
+is 'format api: what the training asks for' "$(cat "$tmp/with")" "$(printf '%s\n' '0.bias True' '0.weight True' '2.bias True' '2.weight True' "kinds ['grad_reduced', 'param_origin', 'scalars'] True" \
+	'loss True' 'what is not there None None' | sort)"
+is 'format api: no files but meta.json' "$(cd "$out/rank0" && echo *)" 'meta.json'
 
 finish
