@@ -31,6 +31,7 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
@@ -80,6 +81,13 @@ struct config {
 	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
 	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* TensorBoard's event files */
+	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
+	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
+	struct ranges
+		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
+	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
+	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
@@ -93,6 +101,10 @@ struct config {
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, not needed */
+	/* alerts */
+	char *alerts; /* rules, a line each (base/alert_rule.h) */
+	bool anomaly_json; /* also as another monitor writes them */
+	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
@@ -149,7 +161,8 @@ enum config_type {
 	KEY_ENUM,
 	KEY_RANGES,
 	KEY_CHOICE, /* any of some names, or all: bit i of a uint64_t is names[i] */
-	KEY_WORDS /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_WORDS, /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
 struct config_key {

@@ -49,6 +49,10 @@
 	{                                                           \
 		ROW(m, KEY_WORDS, char *, d), .names = n, .help = h \
 	}
+#define ALERTS(m, h)                                      \
+	{                                                 \
+		ROW(m, KEY_ALERTS, char *, ""), .help = h \
+	}
 #define MARKER(m, h)                                      \
 	{                                                 \
 		ROW(m, KEY_MARKER, char *, ""), .help = h \
@@ -65,12 +69,17 @@
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
+		       sizeof(enum config_fork) == sizeof(enum config_tb_tags) &&
 		       sizeof(enum config_fork) == sizeof(enum config_monitor_layout) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
 #define CHOICE(m, n, h)                                                      \
 	{                                                                    \
 		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
+	}
+#define ROW_CHOICE_ALL(m, n, h)                                             \
+	{                                                                   \
+		ROW(m, KEY_CHOICE, uint64_t, "true"), .names = n, .help = h \
 	}
 #define RANGES(m, h)                                               \
 	{                                                          \
@@ -81,10 +90,11 @@ static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const journal_words[] = {"shm", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
-static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
+static const char *const checksum_names[] = {"off", "crc32", "xor", "auto", NULL};
 static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
+static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
@@ -114,7 +124,8 @@ const struct config_key config_keys[] = {
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	ENUM(checksum, stats_checksum, "off", checksum_names,
 		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
-		"CRC-32 as zlib computes it, or the XOR of all 32-bit words"),
+		"CRC-32 as zlib computes it, or the XOR of all 32-bit words; auto: XOR of what all "
+		"ranks get alike (all_reduce, broadcast, all_gather)"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
@@ -178,6 +189,19 @@ const struct config_key config_keys[] = {
 		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
 	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
 	INT(seq_length, "0", 0, 1e15, "Tokens of a sample, for tokens-per-second; 0: not given"),
+	PATH(tensorboard_dir, "",
+		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in "
+		"output_dir"),
+	ENUM(tensorboard_tags, config_tb_tags, "probe", tb_tags_names,
+		"Whose tags event files have; probe: scalars as MindSpore Transformers, kinds as "
+		"{kind}/{name}/{op}"),
+	RANGES(tensorboard_ranks,
+		"Ranks that write event files; empty: rank 0, and the last one where it has the "
+		"loss"),
+	ROW_CHOICE_ALL(tensorboard_scalars, scalar_names,
+		"Those of key scalars that event files have; true: all"),
+	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
+		"Statistics of kinds that event files have; nans always where there are any"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "
@@ -205,6 +229,11 @@ const struct config_key config_keys[] = {
 		"there is "
 		"one"),
 	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
+	ALERTS(alerts, "Rules that look at values while the job runs, and what they do"),
+	BOOL(anomaly_json, "false",
+		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
+		"them"),
+	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
 		"Which of msprobe's two monitors format monitor writes like"),
 	INT(ndigits, "-1", -1, 20,
@@ -231,7 +260,7 @@ _Static_assert(
 const char *config_default_text(const struct config_key *k)
 {
 	if (!*k->dflt)
-		return k->type == KEY_WORDS ? "[]" : "\"\"";
+		return k->type == KEY_WORDS || k->type == KEY_ALERTS ? "[]" : "\"\"";
 	return k->dflt;
 }
 
@@ -343,6 +372,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		for (const char *const *s = k->names; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
 				buf + n, cap - (size_t)n, "%s%s", s == k->names ? " " : ", ", *s);
+		break;
+	case KEY_ALERTS:
+		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
 		break;
 	case KEY_CHOICE: /* there may be many */
 		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", k->names[0],

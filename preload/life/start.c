@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/apart.h"
 #include "base/clock.h"
@@ -11,6 +12,8 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/identity.h"
+#include "life/alert_actions.h"
+#include "life/last_words.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/owner.h"
@@ -20,6 +23,22 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+/* Of glibc only, without which nothing is recorded. */
+extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
+
+static void note_status(int code, void *arg)
+{
+	(void)arg;
+	if (getpid() == session.pid)
+		note_exit_code(code);
+}
+
+static void end_quickly(void)
+{
+	note_quick_exit();
+	session_end();
+}
+
 static void once_per_process(void)
 {
 	static bool done;
@@ -28,7 +47,9 @@ static void once_per_process(void)
 		return;
 	done = true;
 	thread_init();
-	at_quick_exit(session_end);
+	at_quick_exit(end_quickly);
+	if (on_exit)
+		on_exit(note_status, NULL);
 
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -62,6 +83,7 @@ static bool start_recording(void)
 	session.pid = (pid_t)session.owner.pid;
 	clock_init(&session.clock);
 	identify_process();
+	alert_actions_set();
 	if (!writer_open(step_now()))
 		return false;
 	once_per_process();

@@ -18,7 +18,7 @@ static int open_scalars_sink(void *state, struct files *files)
 }
 
 /* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
-static void put_scalar_name(struct text *out, const struct record_scalar *e)
+void put_scalar_name(struct text *out, const struct record_scalar *e)
 {
 	char mark = '/';
 

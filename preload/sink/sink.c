@@ -34,6 +34,12 @@ static int open_format(struct sink *s, unsigned i)
 		free(state);
 		return err;
 	}
+	if (f->idle && f->idle(state)) {
+		if (f->close)
+			f->close(state);
+		free(state);
+		return 0;
+	}
 	s->state[i] = state;
 	s->open |= 1u << i;
 	s->on_record |= (uint32_t)(f->record != NULL) << i;
@@ -64,6 +70,7 @@ int sink_open(
 	s->steps = committed_steps(j);
 	err = files_open(&s->files, j, dirfd);
 	s->files.cfg = cfg;
+	s->files.from_files = formats & SINK_FROM_FILES;
 	if (!err)
 		err = name_book_read(&s->names, &s->files);
 	if (!err)

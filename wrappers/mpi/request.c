@@ -212,9 +212,8 @@ __attribute__((noinline)) static void try_request_marks(void)
 
 	if (atomic_exchange_explicit(&tried, true, memory_order_relaxed) ||
 		layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED ||
-		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte,
-			(int)mpi.constant[CONST_MPI_PROC_NULL], 0,
-			(mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request) != 0)
+		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte, (int)mpi.constant[CONST_MPI_PROC_NULL],
+			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request) != 0)
 		return;
 	if (!mpi_request_done(mpi_handle_at(&request, 0)))
 		mpi.done_mask = 0;

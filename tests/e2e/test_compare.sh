@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# `probe compare`: folders that differ in places that compare_folders.py chose (one value, a call more, a call less, NaN, an
+# argument, names), and what it says of them; tables, --json, exit status. tests/long/compare_peer.sh has msprobe's own
+# `compare` as the truth. Prints TAP.
+# beside:
+. "$(dirname "$0")/lib.sh"
+
+f=$tmp/f
+python3 tests/e2e/compare_folders.py "$f" || { fail 'the folders are made'; finish; }
+
+compare() { # [OPTIONS] A B: what it said in $said, its status in $status
+	said=$("$probe" compare "${@:1:$#-2}" "$f/${*: -2:1}" "$f/${*: -1}" 2>&1)
+	status=$?
+}
+
+json() { # EXPRESSION over d
+	python3 -c 'import json, sys
+d = json.load(sys.stdin)
+print(eval(sys.argv[1]))' "$1" <<<"$said"
+}
+
+# ---- output folders ----
+
+compare good same
+is 'the same: status' $status 0
+like 'the same: said' "$said" 'No difference in 720 values of 240 calls'
+compare --json good changed
+is 'one output: status' $status 1
+is 'one output: step, rank, call, item' "$(json '[d["first"][k] for k in ("step", "rank", "call", "item")]')" "[1, 1, 'Distributed.all_reduce.17.forward', 'output 0']"
+is 'one output: nothing else' "$(json 'd["differing"], d["only_a"], d["only_b"], d["paired"]')" '(1, 0, 0, 240)'
+is 'its line and communicator' "$(json 'd["first"]["line"], d["first"]["comm_seq"], d["first"]["communicator"]')" "('train.py:20 step', 57, 'MPI_COMM_WORLD of ranks 0-1')"
+is 'its inputs are the same: it is the origin' "$(json 'd["origin"] == d["first"]')" True
+compare --json good fewer
+is 'a call less: which, and no other' "$(json '[(r["rank"], r["only_a"], r["only_b"], r["differing"] - 3 * r["only_a"]) for r in d["ranks"]]')" '[(0, 1, 0, 0), (1, 0, 0, 0)]'
+is 'a call less: its number' "$(json 'd["first"]["call"], d["first"]["comm_seq"]')" "('Distributed.all_reduce.5.forward', 45)"
+compare --json good more
+is 'a call more' "$(json '[(r["only_a"], r["only_b"], r["differing"]) for r in d["ranks"]]')" '[(0, 1, 0), (0, 0, 0)]'
+compare --json good fewer_changed
+is 'a call less, and one changed behind it' "$(json 'd["first"]["call"], d["origin"]["step"], d["origin"]["call"], d["differing"]')" \
+	"('Distributed.all_reduce.5.forward', 2, 'Distributed.all_reduce.8.forward', 4)"
+compare good nan
+is 'NaN in B alone: status' $status 1
+like 'NaN in B alone' "$said" 'step 0, rank 0, Distributed.all_reduce.3.forward, output 0'
+compare --json good redop
+is 'an argument' "$(json 'd["first"]["item"], d["first"]["text"], d["blamed"]["result"]')" "('input redop', 'sum, in B max', 'error')"
+compare good one_rank
+like 'a rank less' "$said" 'only A has rank 1'
+compare --exact --json crc crc_changed
+is 'checksums: the one that differs' "$(json 'd["first"]["call"], d["first"]["text"].startswith("checksum "), d["error"], d["differing"]')" \
+	"('Distributed.all_reduce.17.forward', True, 1, 1)"
+compare --exact good same
+like 'without checksums it says so' "$said" 'no checksums'
+is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
+
+# ---- tables ----
+
+compare -o "$tmp/o" good changed
+is 'a table for each rank' "$(cd "$tmp/o" && echo compare_result_rank{0,1}_*.csv | wc -w)" 2
+is 'its rows' "$(cat "$tmp"/o/compare_result_rank1_*.csv | python3 -c 'import csv, sys
+r = list(csv.DictReader(sys.stdin))
+w = [x for x in r if x["Result"] != "pass"]
+print(len(r), [(x["NPU Name"], x["Step"], x["Result"], float(x["NormRelativeErr"][:-1])) for x in w])')" \
+	"360 [('Distributed.all_reduce.17.forward.output.0', '1', 'warning', 25.0)]"
+compare -o "$tmp/o" good changed
+is 'nothing is overwritten' "$(cd "$tmp/o" && ls | wc -l)" 4
+compare -o "$tmp/m" --merge good changed
+is 'one table for all' "$(cut -d, -f1,2 "$tmp"/m/compare_result_merged_*.csv | sort -u | tr '\n' ' ')" '0,0 0,1 1,0 1,1 2,0 2,1 Step,Rank '
+
+# ---- dumps ----
+
+compare dump dump_same
+is 'dumps: the same' $status 0
+compare --json dump dump_changed
+is 'dumps: the first' "$(json '[d["first"][k] for k in ("call", "item", "line", "step", "rank")]')" \
+	"['Torch.sin.2.forward', 'output 0', 'train.py:$((7 + 330)) step', 0, 0]"
+is 'dumps: how many' "$(json 'd["differing"], d["not_finite"]')" '(2, 1)'
+compare --json dump dump_fewer
+is 'dumps: a call less does not shift the others' "$(json 'd["only_a"], d["only_b"], d["paired"], d["first"]["call"]')" "(1, 0, 29, 'Torch.add.2.forward')"
+compare --by-name --json dump dump_fewer
+is 'by name it does' "$(json 'd["only_a"], d["differing"] > 20')" '(1, True)'
+compare --json dump dump_scalar
+is 'dumps: a scalar' "$(json 'd["blamed"]["item"], d["blamed"]["text"]')" "('input 1', '6, in B -1')"
+compare --json --data-mapping "$f/mapping.yaml" dump dump_renamed
+is 'dumps: other names' "$(json 'd["paired"], d["differing"], d["same"]')" '(30, 0, True)'
+compare dump dump_renamed
+is 'without the mapping' $status 1
+compare --json dump_ranks dump_ranks_b
+is 'dumps: which rank' "$(json '[(r["rank"], r["differing"]) for r in d["ranks"]]')" '[(0, 0), (1, 2), (2, 0)]'
+compare dump/step0/rank0/dump.json dump_changed/step0/rank0/dump.json
+like 'single files' "$said" 'Torch.sin.2.forward'
+
+# ---- the tensors themselves ----
+
+t=$tmp/t
+python3 tests/e2e/compare_tensors.py "$t" || fail 'the tensors are written'
+f=$t
+compare a a_again
+is 'tensors: the same' $status 0
+compare -o "$tmp/ot" a b
+is 'tensors: metrics as of exact sums' "$(python3 -c 'import csv, glob, json, sys
+truth = json.load(open(sys.argv[1] + "/truth.json"))["rows"]
+rows = [r for r in csv.DictReader(open(glob.glob(sys.argv[2] + "/*.csv")[0])) if not r["NPU Name"].startswith("Torch.f.2.")]
+for r, w in zip(rows, truth):
+    for k, v in zip(("Cosine", "EucDist", "MaxAbsErr"), w):
+        assert abs(float(r[k]) - v) <= 1e-11 * max(1, abs(v)), (r["NPU Name"], k, r[k], v)
+print(len(rows), len(truth))' "$t" "$tmp/ot" 2>&1)" '6 6'
+compare --json a b
+is 'tensors: the first' "$(json 'd["first"]["call"], d["first"]["item"], d["differing"]')" "('Torch.f.1.forward', 'output 0', 3)"
+is 'tensors: the rules' "$(json 'd["blamed"]["call"], d["warning"] + d["error"]')" "('Torch.f.3.forward', 1)"
+
+compare --ckpt a.safetensors a.safetensors
+is 'a checkpoint: the same' $status 0
+compare --ckpt --json a.safetensors b.safetensors
+is 'a checkpoint: status' $status 1
+is 'a checkpoint: what is asked for' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
+	"(['half', 'n', 'w'], 60, [6, 10], {'l2': 0.0, 'cos': 1.0, 'numel': 4, 'shape': [4]}, True)"
+is 'a checkpoint: l2' "$(json "abs(d['w']['l2'] - $(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["l2"])' "$t/truth.json")) < 1e-12")" True
+compare --ckpt a.safetensors b.safetensors
+like 'a checkpoint: what only one has' "$said" 'only in B: +more'
+compare --ckpt a.safetensors shape.safetensors
+like 'a checkpoint: other shapes' "$said" 'w .*other shapes'
+compare --ckpt shards_a shards_b
+like 'other shards of the same' "$said" '3 parameters in A, 3 in B, 3 paired, 3 of them equal'
+compare --ckpt a.safetensors cut.safetensors
+is 'a checkpoint that was cut: status' $status 2
+like 'a checkpoint that was cut' "$said" 'cut.safetensors: its end is missing'
+compare --ckpt -o "$tmp/oc" a.safetensors b.safetensors
+ok 'its table' python3 -m json.tool "$tmp/oc/ckpt_similarity.json"
+if [ -n "$test_python" ] && "$test_python" - "$t" 2>"$tmp/torch.err" <<'PY'
+import collections, sys, torch
+top = sys.argv[1]
+g = torch.Generator().manual_seed(0)
+state = collections.OrderedDict(w=torch.randn(50, 40, generator=g), b=torch.randn(30, generator=g).bfloat16(), h=torch.randn(7, generator=g).half(),
+                                view=torch.randn(10, 12, generator=g).t()[2:7], n=torch.tensor(3), p=torch.nn.Parameter(torch.randn(4, generator=g)))
+torch.save(dict(model=state, optim=dict(state={0: dict(m=torch.randn(5, generator=g))}, lr=0.1), args=("x", None, 1 << 70)), top + "/a.pt")
+state["w"] = state["w"] + 0.5
+torch.save(dict(model=state, optim=dict(state={0: dict(m=torch.zeros(5))}, lr=0.2), args=()), top + "/b.pt")
+torch.save(dict(state), top + "/legacy.pt", _use_new_zipfile_serialization=False)
+
+
+class Run:
+    def __reduce__(self):
+        return (open, (top + "/ran", "w"))
+
+
+torch.save(dict(w=torch.ones(3), evil=Run()), top + "/evil.pt")
+PY
+then
+	rm -f "$t/ran"
+	compare --ckpt --json a.pt b.pt
+	is 'torch.save(): parameters' "$(json 'sorted(d)')" \
+		"['model.b', 'model.h', 'model.n', 'model.p', 'model.view', 'model.w', 'optim.state.0.m']"
+	is 'torch.save(): l2' "$(json 'abs(d["model.w"]["l2"] - 0.5 * 2000 ** 0.5) < 1e-5, [k for k in sorted(d) if d[k]["l2"]], d["model.view"]["shape"]')" \
+		"(True, ['model.w', 'optim.state.0.m'], [5, 10])"
+	compare --ckpt evil.pt evil.pt
+	is 'nothing of a file is run' "$status $([ -e "$t/ran" ] || echo not)" '0 not'
+	compare --ckpt legacy.pt a.pt
+	like 'the form before 1.6' "$said" 'before PyTorch 1.6; save it again'
+else
+	skip 'torch.save()' "${test_python:+$(tail -1 "$tmp/torch.err")}${test_python:-no PyTorch}"
+fi
+f=$tmp/f
+
+# ---- what is wrong ----
+
+wrong() { # TEXT PATTERN ARGS...
+	local text=$1 pattern=$2
+	shift 2
+	said=$("$probe" compare "$@" 2>&1)
+	status=$?
+	is "$text: status" $status 2
+	like "$text" "$said" "$pattern"
+}
+wrong 'one operand' 'two folders are needed' "$f/good"
+wrong 'no such folder' 'nonesuch: No such file' "$f/good" "$f/nonesuch"
+wrong 'nothing in it' 'holds nothing that can be compared' "$f/good" "$tmp/m"
+mkdir -p "$tmp/bad/step0/rank0"
+echo '{"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [' >"$tmp/bad/step0/rank0/dump.json"
+wrong 'a dump that was cut' 'dump.json: byte [0-9]*: the end is missing' "$tmp/bad" "$f/dump"
+echo 'a: [b]' >"$tmp/map.yaml"
+wrong 'a mapping' 'map.yaml:1: accepted are lines' --data-mapping "$tmp/map.yaml" "$f/dump" "$f/dump"
+finish
