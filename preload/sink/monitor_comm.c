@@ -78,7 +78,7 @@ static struct monitor_sum *find_sum(
 	return &s->at[i];
 }
 
-static double extreme_as_double(const struct journal_tensor *t, union stats_value v)
+static double extreme_of_piece(const struct journal_tensor *t, union stats_value v)
 {
 	uint8_t class = dtype_info(t->dtype)->cls;
 
@@ -103,8 +103,8 @@ static void add_tensor_sum(struct monitor_sum *s, const struct journal_tensor *t
 	s->infs += t->stats.infs;
 	if (counted <= 0)
 		return;
-	least = extreme_as_double(t, t->stats.min);
-	most = extreme_as_double(t, t->stats.max);
+	least = extreme_of_piece(t, t->stats.min);
+	most = extreme_of_piece(t, t->stats.max);
 	s->min = least < s->min ? least : s->min;
 	s->max = most > s->max ? most : s->max;
 	s->sum += t->stats.mean * counted;
