@@ -137,9 +137,8 @@ struct config {
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
-	bool cc_distribution, cc_pre_hook, cc_log_only; /* communication, also what it was given */
-	bool stack_info; /* of modules */
-	bool append_output; /* goes on in what an earlier run has written */
+	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
+	bool stack_info; /* its file of stacks */
 	/* whose file it was: enum import_kind (config/import.h); no key */
 	int imported;
 	/* process */

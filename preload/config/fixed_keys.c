@@ -7,8 +7,8 @@
 #include "config/config_value.h"
 
 static const char fixed_keys[][24] = {"output_dir", "format", "monitor_dir", "monitor_layout",
-	"append_output", "tensorboard_dir", "tensorboard_tags", "journal_dir", "journal_mib",
-	"part_mib", "output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
+	"tensorboard_dir", "tensorboard_tags", "journal_dir", "journal_mib", "part_mib",
+	"output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
 	"stats_threads", "stats_threads_min_bytes", "start_iteration", "step_anchor",
 	"step_boundary", "grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
 	"monitor_mbs_grad", "squash_name", "targets", "alerts", "anomaly_json", "anomaly_dir",

@@ -295,13 +295,8 @@ const struct config_key config_keys[] = {
 		"Format monitor: what collectives and messages carried in each step, in "
 		"other_<a>-<b>.csv"),
 	BOOL(cc_pre_hook, "false", "... also what they were given"),
-	BOOL(cc_log_only, "false",
-		"Before the second step say which communication functions were called, from "
-		"where, on what; they are not recorded by format monitor then"),
-	BOOL(stack_info, "false", "Format monitor: from where modules were called, once"),
-	BOOL(append_output, "false",
-		"Go on in rank<R>/ of an earlier run: steps that run again take the place of its "
-		"rows, which move to rank<R>.<n>/"),
+	BOOL(stack_info, "false",
+		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "config/glob.h"
 #include "config/config_report.h"
+#include "config/import_list.h"
 
 void wraplist_free(struct wraplist *w)
 {
@@ -63,6 +64,8 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name)
 	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
 	bool hit = false;
 
+	if (w && w->imported)
+		return import_list_match(w, section, name);
 	if (s == WRAPLIST_NONE)
 		return false;
 	if (w->nslot) {
@@ -92,7 +95,7 @@ void wraplist_report_unknown(
 	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
 	struct report r;
 
-	if (s == WRAPLIST_NONE)
+	if (s == WRAPLIST_NONE || w->imported)
 		return;
 	report_begin(&r, report, arg, w->text);
 	for (uint32_t i = 0; i < w->n; i++) {

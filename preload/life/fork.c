@@ -14,6 +14,7 @@
 #include "life/life.h"
 #include "journal/tensor_pool.h"
 #include "session/state.h"
+#include "sink/stats_store.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
 #include "writer/writer.h"
@@ -63,6 +64,7 @@ void child_after_fork(void)
 	pthread_mutex_init(&session.lock, NULL);
 	generation_forked();
 	writer_forked();
+	stats_store_forked();
 	call_forked();
 	tensor_pool_forked();
 	stats_threads_forked();

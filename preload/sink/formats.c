@@ -11,5 +11,7 @@ const struct sink_format *const sink_formats[] = {
 	&dump_format,
 	&alerts_format,
 	&tensorboard_format,
+	&monitor_format,
+	&api_format,
 	NULL,
 };
