@@ -500,6 +500,8 @@ const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t
 	const struct pickled *top = NULL;
 
 	*u = (struct unpickler){0};
+	/* Never NULL: an empty group on an empty stack is a group. */
+	TOOL_GROW(m.stack, m.n, m.cap);
 	while (!top && !u->why) {
 		unsigned char op;
 
