@@ -20,6 +20,7 @@ static const char help[] =
 	"killed\n"
 	"  probe export --format FORMAT [DIR]         writes a part of it for Perfetto, HTA, "
 	"torchfrtrace, Graphviz\n"
+	"  probe compare A B                          says where two runs differ first\n"
 	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
 	"starts a "
 	"command for it\n"
@@ -51,6 +52,7 @@ static const struct {
 	{"names", verb_names, false},
 	{"stub", verb_stub, true},
 	{"export", verb_export, false},
+	{"compare", verb_compare, false},
 	{"watch", verb_watch, false},
 	{"analyze", verb_analyze, false},
 };
@@ -72,8 +74,7 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
-			   "analyze, "
+		tool_error("%s: no such verb; accepted: run, check, report, export, compare, watch, analyze, "
 			   "recover, config, "
 			   "names, columns, stub",
 			word);
