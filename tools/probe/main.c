@@ -74,7 +74,8 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, export, compare, watch, analyze, "
+		tool_error("%s: no such verb; accepted: run, check, report, export, compare, "
+			   "watch, analyze, "
 			   "recover, config, "
 			   "names, columns, stub",
 			word);
