@@ -26,6 +26,9 @@ static const char help[] =
 	"command for it\n"
 	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
 	"first\n"
+	"  probe ckpt DIR CHECKPOINTS...              which checkpoints are healthy; the newest "
+	"that "
+	"is\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
 	"of your "
 	"own libraries\n"
@@ -55,6 +58,7 @@ static const struct {
 	{"compare", verb_compare, false},
 	{"watch", verb_watch, false},
 	{"analyze", verb_analyze, false},
+	{"ckpt", verb_ckpt, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
@@ -75,7 +79,7 @@ static int report_unknown_verb(const char *word)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
 		tool_error("%s: no such verb; accepted: run, check, report, export, compare, "
-			   "watch, analyze, "
+			   "watch, analyze, ckpt, "
 			   "recover, config, "
 			   "names, columns, stub",
 			word);
