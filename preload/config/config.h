@@ -31,6 +31,8 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
+enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -38,6 +40,7 @@ struct config {
 	char *output_dir; /* absolute */
 	char *format; /* config/output_format.h */
 	char *journal_dir; /* absolute, or "" = the rank's folder */
+	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
 	int64_t journal_mib; /* 0: by the memory that is free */
@@ -78,6 +81,13 @@ struct config {
 	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
 	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* TensorBoard's event files */
+	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
+	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
+	struct ranges
+		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
+	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
+	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
@@ -95,6 +105,14 @@ struct config {
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* format monitor */
+	enum config_monitor_layout monitor_layout;
+	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
+	bool cc_distribution, cc_pre_hook, cc_log_only; /* communication, also what it was given */
+	bool stack_info; /* of modules */
+	bool append_output; /* goes on in what an earlier run has written */
+	/* whose file it was: enum import_kind (config/import.h); no key */
+	int imported;
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -103,6 +121,9 @@ struct config {
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
 typedef void config_report_fn(void *arg, const char *line);
+
+/* Is that line no problem, but says of another tool's key why it has no effect here? */
+bool config_is_note(const char *line);
 
 /*
  * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/output_format.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/meta.h"
@@ -229,9 +230,60 @@ static void put_process(void)
 	session_meta(META_PROGRAM, "program", text);
 }
 
+/* Variables that say how a job was started: by name, or by their first letters. None of them is a secret's. */
+static bool is_told_variable(const char *v)
+{
+	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
+		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
+		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
+		"UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_",
+		"SLURM_PROCID=", "SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=",
+		"PYTHONHASHSEED=", "PROBE_"};
+	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
+	size_t name = strcspn(v, "=");
+
+	for (unsigned i = 0; i < sizeof(secret) / sizeof(*secret); i++)
+		if (memmem(v, name, secret[i], strlen(secret[i])))
+			return false;
+	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (strncmp(v, told[i], strlen(told[i])) == 0)
+			return true;
+	return false;
+}
+
+#define ENVIRONMENT_MAX (256u << 10)
+
+/* As it was when the process began: what the program has set since then may change while it is read. */
+static void put_environment(void)
+{
+	static char text[META_PART_MAX];
+	char *all = malloc(ENVIRONMENT_MAX);
+	ssize_t n =
+		all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
+	struct text t = list_begin(text, sizeof(text), '{');
+
+	for (char *p = all, *end; n > 0 && p < all + n; p = end + 1) {
+		char *is;
+
+		end = memchr(p, 0, (size_t)(all + n - p));
+		if (!end)
+			break;
+		is = strchr(p, '=');
+		if (!is || !is_told_variable(p))
+			continue;
+		*is = 0;
+		list_add(&t, p, is + 1, false);
+	}
+	free(all);
+	list_end(&t, true, '}');
+	session_meta(META_ENVIRONMENT, "environment", text);
+}
+
 void session_about(void)
 {
 	put_process();
+	if (output_formats_of(config_now()->format) & FORMAT_BIT(TENSORBOARD))
+		put_environment();
 	put_named(&libraries);
 	if (steps_before)
 		put_steps_before();

@@ -63,9 +63,20 @@ static const struct {
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
 
+/* Their names have fewer than 14 letters. */
+static const char *list_verbs(char text[static 16 * NVERBS])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < NVERBS; i++)
+		n += (size_t)snprintf(text + n, 16, "%s%.13s", i ? ", " : "", verbs[i].name);
+	return text;
+}
+
 static int report_unknown_verb(const char *word)
 {
 	const char *names[NVERBS + 2], *near;
+	char text[16 * NVERBS];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < NVERBS; i++)
@@ -78,11 +89,7 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, export, compare, "
-			   "watch, analyze, ckpt, "
-			   "recover, config, "
-			   "names, columns, stub",
-			word);
+		tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
 	return STATUS_USAGE;
 }
 
