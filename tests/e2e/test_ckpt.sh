@@ -52,8 +52,8 @@ print(text == json.dumps(d, indent=4), [(e["ckpt_name"], e["is_health"]) for e i
 newest=$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")
 is '--latest-healthy: its path alone' "$("$probe" ckpt --latest-healthy "$out" "$tmp/ckpts")" "$tmp/ckpts/$newest"
 is 'a pattern: of these alone' "$("$probe" ckpt --latest-healthy "$out" "$tmp/ckpts/02-*")" "$tmp/ckpts/02-zip.pt"
-bad=$(awk '$3 >= 1 { print $1; exit }' "$tmp/numbers")
-"$probe" ckpt --latest-healthy "$out" "$tmp/ckpts/$bad" >"$tmp/o" 2>"$tmp/e"
+worst=$(awk '$3 >= 1 { print $1; exit }' "$tmp/numbers")
+"$probe" ckpt --latest-healthy "$out" "$tmp/ckpts/$worst" >"$tmp/o" 2>"$tmp/e"
 is 'none is healthy: status, nothing, one line' "$? $(wc -c <"$tmp/o") $(wc -l <"$tmp/e")" '1 0 1'
 is '--threshold 1e9: all are healthy' "$("$probe" ckpt --threshold 1e9 "$out" "$tmp/ckpts" >/dev/null; echo $?)" 0
 is '--elements: the same embedding' "$("$probe" ckpt --elements 160 --json "$out" "$tmp/ckpts" | python3 "$tmp/truth.py" "$tmp/numbers")" '[0, 1]'

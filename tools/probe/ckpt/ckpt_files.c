@@ -110,7 +110,7 @@ static bool is_whole_safetensors(int fd, uint64_t size)
 	return whole;
 }
 
-static void look_at_file(struct checkpoint *c)
+static void look_at_ckpt_file(struct checkpoint *c)
 {
 	int fd = open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char magic[4] = {0};
@@ -200,7 +200,7 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 		return false;
 	}
 	if (!folder)
-		look_at_file(&c);
+		look_at_ckpt_file(&c);
 	TOOL_GROW(all->at, all->n, all->cap);
 	all->at[all->n++] = c;
 	return true;
@@ -254,7 +254,7 @@ bool checkpoints_find(struct checkpoints *c, const char *pattern)
 	return found;
 }
 
-static int compare_checkpoints(const void *x, const void *y)
+static int compare_ckpt_times(const void *x, const void *y)
 {
 	const struct checkpoint *a = x, *b = y;
 
@@ -266,7 +266,7 @@ static int compare_checkpoints(const void *x, const void *y)
 void checkpoints_sort(struct checkpoints *c)
 {
 	if (c->n)
-		qsort(c->at, c->n, sizeof(*c->at), compare_checkpoints);
+		qsort(c->at, c->n, sizeof(*c->at), compare_ckpt_times);
 }
 
 void checkpoints_free(struct checkpoints *c)

@@ -22,18 +22,18 @@ struct rank_health {
 	int rank;
 	struct step_end {
 		uint64_t step, ns;
-	} *end; /* when steps ended */
+	} * end; /* when steps ended */
 	unsigned nend, cap_end;
 	struct step_value {
 		uint64_t step;
 		double square;
 		bool bad; /* holds a NaN or an Inf */
-	} *value; /* of the embedding */
+	} * value; /* of the embedding */
 	unsigned nvalue, cap_value;
 	struct alert_span {
 		uint64_t first, last, count;
 		char *text;
-	} *alert;
+	} * alert;
 	unsigned nalert, cap_alert;
 };
 
@@ -44,7 +44,8 @@ struct judging {
 };
 
 static void each_csv(const char *folder, const char *head, void *arg,
-	void (*row)(void *arg, struct csv *c, const int *column), const char *const *names, unsigned n)
+	void (*row)(void *arg, struct csv *c, const int *column), const char *const *names,
+	unsigned n)
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
@@ -170,8 +171,8 @@ static void take_gradient(void *arg, struct csv *c, const int *column)
 	csv_u64(csv_at(c, column[3]), &nans);
 	csv_u64(csv_at(c, column[4]), &infs);
 	TOOL_GROW(h->value, h->nvalue, h->cap_value);
-	h->value[h->nvalue++] = (struct step_value){
-		step, norm * norm, nans || infs || !isfinite(norm)};
+	h->value[h->nvalue++] =
+		(struct step_value){step, norm * norm, nans || infs || !isfinite(norm)};
 }
 
 static uint64_t read_alert_count_of(const char *line, const char *key)
@@ -195,8 +196,7 @@ static void read_rank_alerts(struct rank_health *h, const char *folder)
 
 		text = text ? text + strlen("\"text\": \"") : "";
 		TOOL_GROW(h->alert, h->nalert, h->cap_alert);
-		h->alert[h->nalert++] = (struct alert_span){
-			read_alert_count_of(line, "first_step"),
+		h->alert[h->nalert++] = (struct alert_span){read_alert_count_of(line, "first_step"),
 			read_alert_count_of(line, "last_step"), read_alert_count_of(line, "count"),
 			tool_strndup(text, strcspn(text, "\""))};
 	}
@@ -215,8 +215,9 @@ static int compare_step_ends(const void *x, const void *y)
 
 static void read_rank_health(struct judging *j, struct rank_health *h, const struct rank_dir *dir)
 {
-	static const char *const ends[] = {"step", "wall_ns"},
-				 *const values[] = {"step", "name", "norm", "nans", "infs", "shape"};
+	static const char *const ends[] = {"step", "wall_ns"}, *const values[] = {"step", "name",
+								       "norm", "nans", "infs",
+								       "shape"};
 	struct taking t = {.j = j, .h = h};
 
 	*h = (struct rank_health){.rank = dir->rank};
@@ -258,7 +259,8 @@ static void call_unhealthy(struct checkpoint *c, int rank, char *reason)
 	}
 }
 
-static void judge_value(struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
+static void judge_value(
+	struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
 {
 	const char *what = r->l2 ? "norm" : "sum of squares";
 
