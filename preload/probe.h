@@ -45,6 +45,21 @@ PROBE_API int probe_flush(void);
  */
 PROBE_API int probe_save(const char *name, const void *data, const char *dtype, const char *shape);
 
+/*
+ * With format: [api]: the latest value of a statistic of the training's state. kind: a word of key kinds, or "scalars";
+ * name: of the parameter, module or scalar; op: min max mean norm zeros nans infs, of a scalar "value". What has been
+ * recorded so far is taken in first. Return 0, or -1: there is none, or nothing is recorded.
+ */
+PROBE_API int probe_stats_get(
+	const char *kind, const char *name, const char *op, long *step, double *value);
+
+/*
+ * All of them one after the other: *at is 0 at first. The texts last as long as the process. Returns 1; 0: no more; -1: nothing
+ * is recorded.
+ */
+PROBE_API int probe_stats_next(unsigned long *at, const char **kind, const char **name,
+	const char **op, long *step, double *value);
+
 /* "0.1.0": version of the library that is loaded. */
 PROBE_API const char *probe_version(void);
 

@@ -31,6 +31,8 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
+enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 enum config_task {
 	DUMP_STATISTICS,
 	DUMP_TENSOR,
@@ -48,6 +50,7 @@ struct config {
 	char *output_dir; /* absolute */
 	char *format; /* config/output_format.h */
 	char *journal_dir; /* absolute, or "" = the rank's folder */
+	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
 	int64_t journal_mib; /* 0: by the memory that is free */
@@ -77,7 +80,11 @@ struct config {
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
-	int64_t collect_times; /* steps recorded at most; 0: no limit */
+	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
+	bool dynamic_on; /* false: nothing is recorded until it is true */
+	bool dynamic_monitor; /* switched as msprobe's monitor is */
+	char *armable; /* sections and functions that may be switched on later */
+	int64_t ctl_margin_s; /* s, from `probe ctl` to the step at which all ranks switch */
 	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
@@ -88,6 +95,13 @@ struct config {
 	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
 	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* TensorBoard's event files */
+	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
+	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
+	struct ranges
+		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
+	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
+	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
@@ -120,14 +134,26 @@ struct config {
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* format monitor */
+	enum config_monitor_layout monitor_layout;
+	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
+	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
+	bool stack_info; /* its file of stacks */
+	/* whose file it was: enum import_kind (config/import.h); no key */
+	int imported;
 	/* process */
 	int64_t log_level;
 	bool disable;
 	enum config_fork fork;
+	/* No key: the step from which it is in use, that collect_times counts from. */
+	uint64_t in_force_from;
 };
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
 typedef void config_report_fn(void *arg, const char *line);
+
+/* Is that line no problem, but says of another tool's key why it has no effect here? */
+bool config_is_note(const char *line);
 
 /*
  * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated
@@ -147,8 +173,8 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /*
- * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on: which step
- * this training begins with decides of none before it.
+ * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on, or from where
+ * this configuration came into use: which step this training begins with decides of none before it.
  */
 bool config_step_wanted(const struct config *c, uint64_t step);
 /* The first from `from` on that is recorded; UINT64_MAX: none. */
@@ -183,6 +209,15 @@ struct config_key {
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;
+
+/*
+ * Its value was used up when the recording started: another one would have no effect, or half of one. was: the configuration
+ * that the process started with.
+ */
+bool config_key_fixed(const struct config_key *k, const struct config *was);
+
+/* The value of key k in *from, copied to *to. Returns 0 or -ENOMEM. */
+int config_copy_key(struct config *to, const struct config *from, const struct config_key *k);
 
 /*
  * Writes the value of key k as it would be written in probe.yaml. What it writes is a JSON value too: true, 16,
@@ -231,6 +266,9 @@ struct wraplist *wraplist_load_text(
 
 /* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
 bool wraplist_match(struct wraplist *w, const char *section, const char *name);
+
+/* Does it list anything in that section? */
+bool wraplist_has_section(const struct wraplist *w, const char *section);
 
 /* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */
 void wraplist_report_unknown(

@@ -69,6 +69,8 @@
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
+		       sizeof(enum config_fork) == sizeof(enum config_tb_tags) &&
+		       sizeof(enum config_fork) == sizeof(enum config_monitor_layout) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
 _Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
@@ -80,6 +82,10 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
 	{                                                                    \
 		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
 	}
+#define ROW_CHOICE_ALL(m, n, h)                                             \
+	{                                                                   \
+		ROW(m, KEY_CHOICE, uint64_t, "true"), .names = n, .help = h \
+	}
 #define RANGES(m, h)                                               \
 	{                                                          \
 		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
@@ -89,10 +95,12 @@ static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const journal_words[] = {"shm", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
-static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
+static const char *const checksum_names[] = {"off", "crc32", "xor", "auto", NULL};
 static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
+static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
+static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
 	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
 static const char *const level_names[] = {"L0", "L1", "mix", "debug", NULL};
@@ -111,6 +119,8 @@ const struct config_key config_keys[] = {
 	{ROW(journal_dir, KEY_PATH, char *, ""), .names = journal_words,
 		.help = "Folder of the journals; shm: shared memory segments; empty: the rank's "
 			"folder"},
+	PATH(monitor_dir, "",
+		"Folder that gets the folders of format monitor; empty: monitor/ in output_dir"),
 	PATH(wrap_ops, "",
 		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
 	PATH(custom_apis, "",
@@ -126,7 +136,8 @@ const struct config_key config_keys[] = {
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	ENUM(checksum, stats_checksum, "off", checksum_names,
 		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
-		"CRC-32 as zlib computes it, or the XOR of all 32-bit words"),
+		"CRC-32 as zlib computes it, or the XOR of all 32-bit words; auto: XOR of what all "
+		"ranks get alike (all_reduce, broadcast, all_gather)"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
@@ -165,7 +176,17 @@ const struct config_key config_keys[] = {
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
 	INT(step_interval, "1", 1, STEP_MAX,
 		"Of the steps from start_step on every n-th is recorded"),
-	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
+	INT(collect_times, "0", -1, STEP_MAX,
+		"Number of steps recorded at most; 0: no limit; -1: none"),
+	BOOL(dynamic_on, "true",
+		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
+	BOOL(dynamic_monitor, "false",
+		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
+	WORDS(armable, "", NULL,
+		"Sections of the list (aten, c10d) or functions that may be switched on later: "
+		"their calls can be reached from the start"),
+	INT(ctl_margin_s, "90", 0, 86400,
+		"Seconds from probe ctl to the step at which all ranks switch, at least 10 steps"),
 	MARKER(step_marker,
 		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
 		"one; empty: found automatically"),
@@ -190,6 +211,19 @@ const struct config_key config_keys[] = {
 		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
 	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
 	INT(seq_length, "0", 0, 1e15, "Tokens of a sample, for tokens-per-second; 0: not given"),
+	PATH(tensorboard_dir, "",
+		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in "
+		"output_dir"),
+	ENUM(tensorboard_tags, config_tb_tags, "probe", tb_tags_names,
+		"Whose tags event files have; probe: scalars as MindSpore Transformers, kinds as "
+		"{kind}/{name}/{op}"),
+	RANGES(tensorboard_ranks,
+		"Ranks that write event files; empty: rank 0, and the last one where it has the "
+		"loss"),
+	ROW_CHOICE_ALL(tensorboard_scalars, scalar_names,
+		"Those of key scalars that event files have; true: all"),
+	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
+		"Statistics of kinds that event files have; nans always where there are any"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "
@@ -253,6 +287,16 @@ const struct config_key config_keys[] = {
 		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
 		"them"),
 	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
+	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
+		"Which of msprobe's two monitors format monitor writes like"),
+	INT(ndigits, "-1", -1, 20,
+		"Decimals of the numbers of format monitor; -1: nine significant digits"),
+	BOOL(cc_distribution, "false",
+		"Format monitor: what collectives and messages carried in each step, in "
+		"other_<a>-<b>.csv"),
+	BOOL(cc_pre_hook, "false", "... also what they were given"),
+	BOOL(stack_info, "false",
+		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/output_format.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/meta.h"
@@ -194,6 +195,46 @@ static int put_config(void)
 	return session_meta(META_CONFIG, "config", text);
 }
 
+#define SWITCHES_MAX 16
+
+/* The last changes, the latest first; with session.lock held. */
+static struct {
+	uint64_t n;
+	struct {
+		uint64_t step;
+		uint32_t asked;
+		char by[sizeof(((struct generation *)0)->by)];
+	} of[SWITCHES_MAX];
+} switches;
+
+static int put_switches(void)
+{
+	char json[SWITCHES_MAX * 96 + 64];
+	struct text t = text_over(json, sizeof(json));
+
+	text_fmt(&t, "{\"count\": %llu, \"last\": [", (unsigned long long)switches.n);
+	for (unsigned i = 0; i < switches.n && i < SWITCHES_MAX; i++) {
+		text_fmt(&t, "%s{\"step\": %llu, \"by\": ", i ? ", " : "",
+			(unsigned long long)switches.of[i].step);
+		text_json(&t, switches.of[i].by);
+		if (switches.of[i].asked)
+			text_fmt(&t, ", \"effective_step\": %u, \"late\": %s", switches.of[i].asked,
+				switches.of[i].step > switches.of[i].asked ? "true" : "false");
+		text_char(&t, '}');
+	}
+	text_str(&t, "]}");
+	return session_meta(META_SWITCHES, "switches", json);
+}
+
+static void note_switch(const struct generation *g, uint64_t step)
+{
+	memmove(switches.of + 1, switches.of, sizeof(switches.of) - sizeof(switches.of[0]));
+	switches.of[0].step = step;
+	switches.of[0].asked = g->asked;
+	memcpy(switches.of[0].by, g->by, sizeof(g->by));
+	switches.n++;
+}
+
 void session_config_changed(uint64_t step)
 {
 	char from[24];
@@ -201,9 +242,12 @@ void session_config_changed(uint64_t step)
 
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
+	note_switch(generation_now(), step);
 	/* The step first: what it belongs to replaces the configuration that holds from the start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
 		err = put_config();
+	if (!err && session_is_on())
+		err = put_switches();
 	pthread_mutex_unlock(&session.lock);
 	if (err)
 		log_loss(LOSS_CONFIG,
@@ -229,13 +273,66 @@ static void put_process(void)
 	session_meta(META_PROGRAM, "program", text);
 }
 
+/* Variables that say how a job was started: by name, or by their first letters. None of them is a secret's. */
+static bool is_told_variable(const char *v)
+{
+	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
+		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
+		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
+		"UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_",
+		"SLURM_PROCID=", "SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=",
+		"PYTHONHASHSEED=", "PROBE_"};
+	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
+	size_t name = strcspn(v, "=");
+
+	for (unsigned i = 0; i < sizeof(secret) / sizeof(*secret); i++)
+		if (memmem(v, name, secret[i], strlen(secret[i])))
+			return false;
+	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (strncmp(v, told[i], strlen(told[i])) == 0)
+			return true;
+	return false;
+}
+
+#define ENVIRONMENT_MAX (256u << 10)
+
+/* As it was when the process began: what the program has set since then may change while it is read. */
+static void put_environment(void)
+{
+	static char text[META_PART_MAX];
+	char *all = malloc(ENVIRONMENT_MAX);
+	ssize_t n =
+		all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
+	struct text t = list_begin(text, sizeof(text), '{');
+
+	for (char *p = all, *end; n > 0 && p < all + n; p = end + 1) {
+		char *is;
+
+		end = memchr(p, 0, (size_t)(all + n - p));
+		if (!end)
+			break;
+		is = strchr(p, '=');
+		if (!is || !is_told_variable(p))
+			continue;
+		*is = 0;
+		list_add(&t, p, is + 1, false);
+	}
+	free(all);
+	list_end(&t, true, '}');
+	session_meta(META_ENVIRONMENT, "environment", text);
+}
+
 void session_about(void)
 {
 	put_process();
+	if (output_formats_of(config_now()->format) & FORMAT_BIT(TENSORBOARD))
+		put_environment();
 	put_named(&libraries);
 	if (steps_before)
 		put_steps_before();
 	if (invisible.n)
 		put_named(&invisible);
 	put_layout_facts();
+	if (switches.n)
+		put_switches();
 }

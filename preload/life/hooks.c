@@ -12,5 +12,9 @@ const struct session_hooks session_hooks = {
 	.config_changed = life_config_changed,
 	.step_ending = step_times_end,
 	.step_ended = writer_step,
+	.step_unrecorded = life_step_unrecorded,
+	.look_at_config = life_look_at_config,
 	.end = session_end,
+	.exiting = life_exiting,
+	.aborting = life_aborting,
 };

@@ -105,11 +105,12 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 
 /* What a row has of the call, of its completion and of its tensor. */
 struct row_values {
-	int64_t micro_step, comm_seq, dur_ns, wait_ns; /* JOURNAL_NONE64: empty */
+	int64_t micro_step, comm_seq, dur_ns, wait_ns, issue_ns; /* JOURNAL_NONE64: empty */
 	int32_t peer, tag; /* JOURNAL_NONE: empty */
 	uint32_t flags;
 	int32_t error; /* with CF_ERROR */
 	int64_t node; /* with CF_NODE */
+	const struct journal_tensor *awaited; /* by an open call; NULL: nothing, or not known */
 };
 
 /* 7, or 7-9 */
@@ -167,6 +168,9 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 		.wait_ns = row_wait_ns(clock, c->wait + (end ? end->wait : 0)),
 		.dur_ns = open ? JOURNAL_NONE64
 			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
+		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
+							  : JOURNAL_NONE64,
+		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
 
 	/* Killed between the number and its flag: it counts no calls of a communicator. */

@@ -47,6 +47,7 @@ struct files_place {
 
 struct files {
 	struct journal *j;
+	bool from_files; /* SINK_FROM_FILES: what is there already is another's */
 	const struct config *cfg; /* what is written and how, for the sinks; NULL: as by default */
 	int dirfd;
 	/*

@@ -10,5 +10,8 @@ const struct sink_format *const sink_formats[] = {
 	&parallel_format,
 	&dump_format,
 	&alerts_format,
+	&tensorboard_format,
+	&monitor_format,
+	&api_format,
 	NULL,
 };

@@ -70,6 +70,7 @@ int sink_open(
 	s->steps = committed_steps(j);
 	err = files_open(&s->files, j, dirfd);
 	s->files.cfg = cfg;
+	s->files.from_files = formats & SINK_FROM_FILES;
 	if (!err)
 		err = name_book_read(&s->names, &s->files);
 	if (!err)

@@ -236,25 +236,28 @@ static struct batch find_batch(const __typeof__(now) *was)
 	return b;
 }
 
-static void put_rates(uint32_t step, const __typeof__(now) *was, double ms)
+static void put_batch_size(uint32_t step, const struct batch *b)
 {
-	double world = session.world_size > 0 ? session.world_size : 1;
-	struct batch b = find_batch(was);
-
-	if (b.derived) {
+	if (b->derived) {
 		scalar_is_derived(SCALAR_BATCH_SIZE);
 		scalar_is_derived(SCALAR_THROUGHPUT);
-		if (b.tokens > 0)
+		if (b->tokens > 0)
 			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
 	}
-	if (b.samples > 0)
-		scalar_put(SCALAR_BATCH_SIZE, step, b.samples);
+	if (b->samples > 0)
+		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
+}
+
+static void put_rates(uint32_t step, const struct batch *b, double ms)
+{
+	double world = session.world_size > 0 ? session.world_size : 1;
+
 	if (ms <= 0)
 		return;
-	if (b.tokens > 0)
-		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b.tokens / ms * 1e3);
-	if (b.samples > 0)
-		scalar_put(SCALAR_THROUGHPUT, step, b.samples / world / ms * 1e3);
+	if (b->tokens > 0)
+		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
+	if (b->samples > 0)
+		scalar_put(SCALAR_THROUGHPUT, step, b->samples / world / ms * 1e3);
 }
 
 /* What the step was, and a new one begins. False: somebody else has just ended it. */
@@ -288,7 +291,7 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
-static void put_times(uint32_t step, const __typeof__(now) *was)
+static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b)
 {
 	bool trains = was->passes || was->part[PART_OPTIMIZER];
 	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
@@ -305,12 +308,13 @@ static void put_times(uint32_t step, const __typeof__(now) *was)
 		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
 	if (was->step_began && was->thread)
 		scalar_put(SCALAR_COMM_TIME, step, ticks_in_ms(was->comm));
-	put_rates(step, was, ms);
+	put_rates(step, b, ms);
 }
 
 void step_times_end(uint32_t step)
 {
 	__typeof__(now) was;
+	struct batch batch;
 
 	if (!session_is_on() && !session_start())
 		return;
@@ -318,12 +322,15 @@ void step_times_end(uint32_t step)
 	thread_get();
 	if (!take_step(step, &was))
 		return;
+	/* First: it says what the others' values are shown against. */
+	batch = find_batch(&was);
+	put_batch_size(step, &batch);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
 		step_source_fn *source = atomic_load(&sources[i]);
 
 		if (source)
 			source(step);
 	}
-	put_times(step, &was);
+	put_times(step, &was, &batch);
 	put_memory(step);
 }

@@ -114,9 +114,9 @@ static const struct api_spec ibcast = {.symbol = "MPI_Ibcast",
 				     .task = TASK_REQUEST,
 				     .sub = SUB_FREE,
 				     .at = {[ROLE_REQUEST] = 1}};
-static struct api f_ibcast = {.spec = &ibcast, .word = API_LISTED},
-		  f_isend = {.spec = &isend, .word = API_LISTED},
-		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED},
+static struct api f_ibcast = {.spec = &ibcast, .word = API_LISTED | API_NUMBERED},
+		  f_isend = {.spec = &isend, .word = API_LISTED | API_NUMBERED},
+		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED | API_NUMBERED},
 		  f_wait = {.spec = &wait_one}, f_start = {.spec = &start_one},
 		  f_free = {.spec = &request_free};
 
@@ -168,7 +168,7 @@ static uint64_t make(struct api *f, uint64_t key, const float *out, bool recorde
 	c.end = clock_ticks();
 	mpi_data_leave(&c);
 	if (c.rec && c.async)
-		record_async(c.rec, &c.op);
+		record_async(c.rec, &c.op, c.end);
 	else if (c.rec)
 		record_close(c.rec, &c.op, c.end, false, 0);
 	return seq;

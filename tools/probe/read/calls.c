@@ -293,6 +293,11 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 		c->bits |= CALL_OPEN;
 	if (calls_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
+	/* An open call that has no tensors yet. */
+	if (csv_u64(calls_column(s, COL_await_count), &v)) {
+		c->dtype = column_name_id(s, COL_await_dtype);
+		c->count = v;
+	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
 	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {

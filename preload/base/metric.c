@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/metric.h"
+
+#include <stddef.h>
+
+const char *const metric_names[METRICS + 1] = {
+#define METRIC(id, word, help) word,
+#include "base/metrics.def"
+	NULL,
+};
+
+const char *const metric_line_names[METRIC_LINES + 1] = {
+#define METRIC(id, word, help) word,
+#include "base/metrics.def"
+#define METRIC_LINE(id, word, help) word,
+#include "base/metrics.def"
+	NULL,
+};

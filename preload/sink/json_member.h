@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The members of a JSON object, one by one, as they stand: for parts of meta.json, which are known to be JSON. */
+#ifndef PROBE_SINK_JSON_MEMBER_H
+#define PROBE_SINK_JSON_MEMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+struct json_span {
+	const char *at;
+	size_t n;
+};
+
+/* *at: the object's first character at first. False: there is no further member. */
+bool json_member_next(const char **at, struct json_span *key, struct json_span *value);
+
+/* What a value reads as: a string's characters, anything else as it stands. */
+void text_json_value(struct text *out, const struct json_span *value);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/tb_tags.h"
+
+#include <math.h>
+
+#include "sink/column.h"
+
+static bool is_tag_char(unsigned char c)
+{
+	return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z') || c == '_' || c == '-' || c == '.' || c == '/';
+}
+
+/* As tensorboardX's summary.py, _clean_tag: what is no letter, digit or one of -/_. becomes _. */
+static void clean_tag(struct text *out, size_t from)
+{
+	for (size_t i = from; i < out->len; i++)
+		if (!is_tag_char((unsigned char)out->buf[i]))
+			out->buf[i] = '_';
+}
+
+void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples)
+{
+	size_t from = out->len;
+
+	put_scalar_name(out, e);
+	if (of_samples)
+		text_str(out, " vs samples");
+	clean_tag(out, from);
+}
+
+bool tb_scalar_has_samples(enum scalar which)
+{
+	static const uint8_t with[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
+		SCALAR_LOSS_SCALE, SCALAR_BATCH_SIZE, SCALAR_ITERATION_TIME, SCALAR_THROUGHPUT};
+
+	for (unsigned i = 0; i < sizeof(with); i++)
+		if (with[i] == which)
+			return true;
+	return false;
+}
+
+void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what)
+{
+	const struct journal_kind_row *k = r->kind;
+	size_t from = out->len;
+
+	text_str(out, r->word);
+	text_char(out, '/');
+	/* Chunks of a pipeline have the same names. */
+	if (k->vpp_stage) {
+		text_str(out, "vp");
+		text_u64(out, k->vpp_stage);
+		text_char(out, '.');
+	}
+	text_str(out, *r->name ? r->name : "model");
+	text_char(out, '/');
+	if (k->micro_step != UINT32_MAX && k->micro_step) {
+		text_str(out, "micro");
+		text_u64(out, k->micro_step);
+		text_char(out, '/');
+	}
+	text_str(out, what);
+	clean_tag(out, from);
+}
+
+void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what)
+{
+	text_u64(out, r->kind->vpp_stage);
+	text_char(out, ':');
+	text_str(out, r->name);
+	text_str(out, "/rank");
+	text_i64(out, rank);
+	text_char(out, '/');
+	text_str(out, r->word);
+	text_char(out, '_');
+	text_str(out, what);
+}
+
+static double extreme_as_double(const struct journal_kind_row *k, union stats_value v)
+{
+	switch (dtype_info(k->dtype)->cls) {
+	case DTC_SIGNED:
+		return (double)v.i;
+	case DTC_UNSIGNED:
+		return (double)v.u;
+	default:
+		return v.f;
+	}
+}
+
+bool tb_kind_number(const struct journal_kind_row *k, enum train_op op, double *out)
+{
+	const struct stats *s = &k->stats;
+
+	if (!s->n || (op == TO_ID && k->count != 1))
+		return false;
+	switch (op) {
+	case TO_MIN:
+	case TO_ID:
+		*out = extreme_as_double(k, s->min);
+		break;
+	case TO_MAX:
+		*out = extreme_as_double(k, s->max);
+		break;
+	case TO_MEAN:
+		*out = s->mean;
+		break;
+	case TO_NORM:
+		*out = s->norm;
+		break;
+	case TO_ZEROS:
+		*out = (double)s->zeros / (double)s->n;
+		break;
+	case TO_NANS:
+		*out = (double)s->nans;
+		break;
+	case TO_INFS:
+		*out = (double)s->infs;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events as TensorBoard reads them: protocol buffers (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto) in TFRecord
+ * frames. They are put one behind the other into memory; who has it writes it into a file whose name holds "tfevents".
+ *
+ *	length (8 bytes, little endian)   CRC of these   the event   CRC of it
+ *
+ * Each CRC is a CRC-32C, rotated by 15 bits, plus 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h).
+ */
+#ifndef PROBE_SINK_TFEVENT_H
+#define PROBE_SINK_TFEVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tfevents {
+	unsigned char *at;
+	size_t len, cap;
+	size_t max; /* len at which an event finds no room; 0: as much as there is memory */
+	bool failed; /* one found no room, and is not there; who reads it clears it */
+};
+
+#define TFEVENT_BUCKETS_MAX 128
+
+/* bucket_limit[i] is the right edge of bucket i. */
+struct tfevent_histogram {
+	double min, max, num, sum, sum_squares;
+	unsigned n;
+	const double *limit, *bucket;
+};
+
+/* The first of each file. wall: seconds of the Unix epoch, in all. */
+void tfevent_version(struct tfevents *e, double wall);
+/* What lies in older files at this step and behind it is of a run that has ended: TensorBoard drops it. */
+void tfevent_session_start(struct tfevents *e, double wall, int64_t step);
+void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value);
+/* One text, as the plug-in `text` shows it (Markdown). */
+void tfevent_text(
+	struct tfevents *e, double wall, int64_t step, const char *tag, const char *text, size_t n);
+void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
+	const struct tfevent_histogram *h);
+
+/*
+ * The layout of page `custom scalars`: charts whose lines are the tags that match a regular expression; category,
+ * title and expression of each. Rows of a category are neighbours.
+ */
+struct tfevent_chart {
+	const char *category, *title, *tags;
+};
+void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart *chart, unsigned n);
+
+void tfevents_free(struct tfevents *e);
+
+/* Of `n` bytes, those that whole frames fill: what is behind them is a frame that was cut off, or none. */
+size_t tfevents_whole(const unsigned char *p, size_t n);
+
+/* Bytes of the frame at p, of which n are there; 0: it is not whole, or no frame. *mark: tells it from others. */
+size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark);
+
+#endif
