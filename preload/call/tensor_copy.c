@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct copying) <= TENSOR_STATE_BYTES, "the copy needs mor
 
 static bool are_tensors_wanted(const struct config *cfg)
 {
-	return cfg->task == DUMP_TENSOR || *cfg->tensor_list;
+	return cfg->task == DUMP_TENSOR || cfg->task == DUMP_DIFF_CHECK || *cfg->tensor_list;
 }
 
 /* What the program saves itself is wanted whatever the task is. */
@@ -51,7 +51,9 @@ static bool are_all_lines_of(const char *list, const char *prefix)
 /* Names are given when the dump is made; what cannot have one that is wanted need not be copied. */
 static bool may_be_named(const struct config *cfg, const struct api *row)
 {
-	const char *list = cfg->task == DUMP_TENSOR ? cfg->list : cfg->tensor_list;
+	const char *list = cfg->task == DUMP_TENSOR || cfg->task == DUMP_DIFF_CHECK
+				   ? cfg->list
+				   : cfg->tensor_list;
 	const struct kind *kind = row->spec->kind;
 
 	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||

@@ -399,7 +399,7 @@ static void settle_dump(struct config *c)
 {
 	if (!output_has_format(c->format, FORMAT_DUMP))
 		return;
-	if (c->summary_mode == SUMMARY_MD5)
+	if (c->summary_mode == SUMMARY_MD5 || c->task == DUMP_DIFF_CHECK)
 		c->checksum = CHECKSUM_CRC32;
 }
 

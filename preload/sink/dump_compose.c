@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "sink/dump_bench.h"
 #include "sink/dump_entry.h"
 #include "sink/dump_folder.h"
 #include "sink/dump_names.h"
@@ -36,6 +37,8 @@ struct compose {
 	struct dump_order order;
 	struct dump_json data, construct, debug;
 	int dirfd; /* of the step's folder */
+	struct dump_bench *bench; /* task diff_check */
+	int64_t *left; /* calls that the task may still keep; below 0: any number */
 	struct dump_writer w;
 	unsigned entries, parents, debugs; /* written so far */
 	struct made_nodes *nodes;
@@ -183,7 +186,7 @@ static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t 
 /* Are tensors of the entry called c->w.name saved? */
 static bool are_tensors_saved(const struct compose *c)
 {
-	return c->cfg->task == DUMP_TENSOR ||
+	return c->cfg->task == DUMP_TENSOR || c->cfg->task == DUMP_DIFF_CHECK ||
 	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
 }
 
@@ -205,6 +208,21 @@ static void begin_entry(struct compose *c)
 	dump_json_raw(&c->construct, ": null");
 }
 
+/* Tasks that look for something keep what they find, until it is enough. */
+static bool is_found(struct compose *c)
+{
+	bool found;
+
+	if (c->cfg->task != DUMP_OVERFLOW_CHECK && c->cfg->task != DUMP_DIFF_CHECK)
+		return true;
+	found = *c->left && (c->cfg->task == DUMP_OVERFLOW_CHECK
+					    ? dump_overflows(&c->group)
+					    : dump_differs(c->bench, c->w.name, &c->group));
+	if (found && *c->left > 0)
+		--*c->left;
+	return found;
+}
+
 /* Is the entry called c->w.name wanted? Its sides go into c->w. */
 static bool choose_entry(struct compose *c, const char *direction)
 {
@@ -215,7 +233,7 @@ static bool choose_entry(struct compose *c, const char *direction)
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
 	c->w.output = is_mode_wanted(c->cfg, direction, "output");
 	c->w.saved = are_tensors_saved(c) ? name_saved_tensor : NULL;
-	return c->w.input || c->w.output;
+	return (c->w.input || c->w.output) && is_found(c);
 }
 
 static bool is_backward_call(const struct staged_call *call)
@@ -584,12 +602,13 @@ static void free_compose(struct compose *c)
 		free(c->item[i]);
 	dump_order_free(&c->order);
 	dump_names_free(c->names);
+	dump_bench_free(c->bench);
 	free(c->nodes);
 	free(c->uses);
 	free(c);
 }
 
-int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own)
+int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left)
 {
 	struct compose *c = calloc(1, sizeof(*c));
 	int err, dirfd = -1;
@@ -599,6 +618,9 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	c->f = f;
 	c->cfg = f->cfg;
 	c->book = book;
+	c->left = left;
+	if (c->cfg->task == DUMP_DIFF_CHECK)
+		c->bench = dump_bench_open(c->cfg->bench_path, step, f->j->head->rank);
 	c->order.fd = -1;
 	c->names = dump_names_new();
 	c->w = (struct dump_writer){.j = &c->data, .cfg = f->cfg, .arg = c};

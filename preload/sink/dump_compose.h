@@ -18,7 +18,10 @@
 #define DUMP_STACK_JSON "stack.json"
 #define DUMP_CONSTRUCT_JSON "construct.json"
 
-/* own: the step's folder is this process's. 0 or -errno; what was there before stays as it is then. */
-int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own);
+/*
+ * own: the step's folder is this process's. *left: calls that tasks overflow_check and diff_check may still keep, below 0: any
+ * number; becomes less. 0 or -errno; what was there before stays as it is then.
+ */
+int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left);
 
 #endif

@@ -21,6 +21,7 @@
 struct dumped_step {
 	uint32_t step;
 	bool own; /* its folder is ours */
+	int64_t left; /* as `left` of struct dump before its files were made for the first time */
 	bool touched; /* there are calls that are not in its files */
 	bool made; /* a further call comes behind the files (dump_compose.h) */
 };
@@ -31,6 +32,7 @@ struct dump {
 	struct dumped_step *step;
 	uint32_t n, cap;
 	uint32_t ended; /* steps below it */
+	int64_t left; /* dump_compose() */
 };
 
 static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
@@ -89,6 +91,8 @@ static int open_dump_sink(void *state, struct files *files)
 	d->files = files;
 	if (!files->cfg)
 		return -EINVAL;
+	d->left = files->cfg->task == DUMP_OVERFLOW_CHECK ? files->cfg->overflow_nums
+							  : files->cfg->diff_nums;
 	d->book = dump_book_new();
 	return d->book ? find_begun_steps(d) : -ENOMEM;
 }
@@ -131,9 +135,16 @@ static int note_ended_steps(void *state, uint32_t next)
 static void make_step(struct dump *d, struct dumped_step *s)
 {
 	int err = dump_book_read(d->book, files_dir(d->files));
+	int64_t left;
 
+	/* Made anew, the same calls are kept again, and count once. */
+	if (!s->own)
+		s->left = d->left;
+	left = s->left;
 	if (!err)
-		err = dump_compose(d->files, d->book, s->step, s->own);
+		err = dump_compose(d->files, d->book, s->step, s->own, &left);
+	if (!err && (d->left < 0 || left < d->left))
+		d->left = left;
 	s->touched = false;
 	s->made = true;
 	s->own |= !err;
