@@ -11,6 +11,8 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "life/last_words.h"
+#include "life/life.h"
+#include "journal/tensor_pool.h"
 #include "session/state.h"
 #include "sink/stats_store.h"
 #include "stack/foreign.h"
@@ -64,7 +66,9 @@ void child_after_fork(void)
 	writer_forked();
 	stats_store_forked();
 	call_forked();
+	tensor_pool_forked();
 	stats_threads_forked();
+	config_watch_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();
