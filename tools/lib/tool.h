@@ -22,6 +22,7 @@ int verb_report(int argc, char **argv);
 int verb_recover(int argc, char **argv);
 int verb_config(int argc, char **argv);
 int verb_export(int argc, char **argv);
+int verb_ckpt(int argc, char **argv);
 int verb_analyze(int argc, char **argv);
 int verb_watch(int argc, char **argv);
 int verb_ctl(int argc, char **argv);

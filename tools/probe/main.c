@@ -28,6 +28,9 @@ static const char help[] =
 	"ranks at one step\n"
 	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
 	"first\n"
+	"  probe ckpt DIR CHECKPOINTS...              which checkpoints are healthy; the newest "
+	"that "
+	"is\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
 	"of your "
 	"own libraries\n"
@@ -58,6 +61,7 @@ static const struct {
 	{"watch", verb_watch, false},
 	{"ctl", verb_ctl, false},
 	{"analyze", verb_analyze, false},
+	{"ckpt", verb_ckpt, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))

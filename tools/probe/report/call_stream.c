@@ -415,7 +415,7 @@ static bool read_stream_block(struct call_source *s)
 	return true;
 }
 
-static bool take_bytes(struct piece *p, void *to, size_t n)
+static bool take_piece_bytes(struct piece *p, void *to, size_t n)
 {
 	if (p->n - p->at < n)
 		return false;
@@ -434,10 +434,10 @@ static bool take_stream_call(struct piece *p, struct call *c)
 	uint64_t word[WORDS], mask;
 
 	memcpy(word, c, sizeof(word));
-	if (!take_bytes(p, &mask, sizeof(mask)))
+	if (!take_piece_bytes(p, &mask, sizeof(mask)))
 		return false;
 	for (unsigned i = 0; i < WORDS; i++)
-		if (mask >> i & 1 && !take_bytes(p, &word[i], sizeof(word[i])))
+		if (mask >> i & 1 && !take_piece_bytes(p, &word[i], sizeof(word[i])))
 			return false;
 	memcpy(c, word, sizeof(word));
 	return true;
@@ -461,12 +461,12 @@ static bool take_bad_row(
 	uint64_t count[2];
 	struct call own;
 
-	if (!take_stream_call(p, c) || !take_bytes(p, count, sizeof(count)))
+	if (!take_stream_call(p, c) || !take_piece_bytes(p, count, sizeof(count)))
 		return false;
 	for (int i = 0; i < COLUMNS; i++) {
 		uint32_t n;
 
-		if (!take_bytes(p, &n, sizeof(n)) || p->n - p->at < n)
+		if (!take_piece_bytes(p, &n, sizeof(n)) || p->n - p->at < n)
 			return false;
 		s->column[i] = i;
 		s->csv.field[i] = (struct csv_text){p->data + p->at, n};
@@ -515,7 +515,7 @@ bool call_source_next(struct call_source *from, struct calls *s, struct call *ou
 			free(p);
 			continue;
 		}
-		if (!take_bytes(p, &kind, 1) ||
+		if (!take_piece_bytes(p, &kind, 1) ||
 			!(kind == RECORD_BAD ? take_bad_row(from, p, s, &r->now)
 					     : take_stream_call(p, &r->now)))
 			return end_early(from, s, r);

@@ -195,7 +195,7 @@ static void sleep_ms(unsigned ms)
 		NULL);
 }
 
-static double read_clock_s(void)
+static double read_steady_s(void)
 {
 	struct timespec t;
 
@@ -207,7 +207,7 @@ static double read_clock_s(void)
 static bool wait_for_parts(
 	const char *folder, unsigned me, unsigned parts, const volatile sig_atomic_t *stop)
 {
-	double changed = read_clock_s();
+	double changed = read_steady_s();
 	uint64_t last = UINT64_MAX;
 
 	while (!*stop) {
@@ -230,9 +230,9 @@ static bool wait_for_parts(
 			return true;
 		if (sum != last) {
 			last = sum;
-			changed = read_clock_s();
+			changed = read_steady_s();
 		}
-		if (read_clock_s() - changed < MISSING_S) {
+		if (read_steady_s() - changed < MISSING_S) {
 			sleep_ms(LOOK_MS);
 			continue;
 		}

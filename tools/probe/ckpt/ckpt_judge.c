@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judging a checkpoint by the step that had ended when it was begun: the embedding's gradient on each rank before it is reduced
+ * (kind grad_unreduced), as MindSpore Transformers judges it, by the sum of its squares; and by the alerts since the checkpoint
+ * before.
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/csv.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/ckpt/ckpt.h"
+
+#define CLOCK_NS UINT64_C(10000000) /* a file's time is that of the kernel's last tick */
+#define CANDIDATES_SHOWN 8
+
+/* What one rank recorded. */
+struct rank_health {
+	int rank;
+	struct step_end {
+		uint64_t step, ns;
+	} * end; /* when steps ended */
+	unsigned nend, cap_end;
+	struct step_value {
+		uint64_t step;
+		double square;
+		bool bad; /* holds a NaN or an Inf */
+	} * value; /* of the embedding */
+	unsigned nvalue, cap_value;
+	struct alert_span {
+		uint64_t first, last, count;
+		char *text;
+	} * alert;
+	unsigned nalert, cap_alert;
+};
+
+struct judging {
+	const struct ckpt_rule *rule;
+	char *candidate[CANDIDATES_SHOWN]; /* names of gradients that are no embedding's */
+	unsigned ncandidate, embeddings;
+};
+
+static void each_csv(const char *folder, const char *head, void *arg,
+	void (*row)(void *arg, struct csv *c, const int *column), const char *const *names,
+	unsigned n)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	int column[8];
+
+	while (d && (e = readdir(d))) {
+		char *path;
+		struct csv c;
+
+		if (strncmp(e->d_name, head, strlen(head)) ||
+			!strstr(e->d_name + strlen(head), ".csv"))
+			continue;
+		path = tool_format("%s/%s", folder, e->d_name);
+		if (csv_open(&c, path, UINT64_MAX, false, 1 << 16) == 0) {
+			for (unsigned i = 0; i < n; i++)
+				column[i] = csv_column(&c, names[i]);
+			while (csv_next(&c))
+				row(arg, &c, column);
+		}
+		csv_close(&c);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void take_step_end(void *arg, struct csv *c, const int *column)
+{
+	struct rank_health *h = arg;
+	uint64_t step, ns;
+
+	if (!csv_u64(csv_at(c, column[0]), &step) || !csv_u64(csv_at(c, column[1]), &ns))
+		return;
+	/* Several numbers of a step: its end is the last one's. */
+	if (h->nend && h->end[h->nend - 1].step == step) {
+		if (ns > h->end[h->nend - 1].ns)
+			h->end[h->nend - 1].ns = ns;
+		return;
+	}
+	TOOL_GROW(h->end, h->nend, h->cap_end);
+	h->end[h->nend++] = (struct step_end){step, ns};
+}
+
+/* "[16, 8]" */
+static uint64_t count_elements(const struct csv_text *shape)
+{
+	uint64_t n = 1, v = 0;
+	bool digits = false;
+
+	for (size_t i = 0; i < shape->n; i++) {
+		char c = shape->s[i];
+
+		if (c >= '0' && c <= '9') {
+			v = v * 10 + (uint64_t)(c - '0');
+			digits = true;
+		} else if (digits) {
+			n *= v;
+			v = 0;
+			digits = false;
+		}
+	}
+	return digits ? n * v : n;
+}
+
+static bool is_usual_embedding(const char *name)
+{
+	static const char *const words[] = {"embed", "wte.weight", "tok_embeddings"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i]) && !strstr(name, "position") && !strstr(name, "norm"))
+			return true;
+	return false;
+}
+
+static bool is_embedding(const struct ckpt_rule *r, const char *name, const struct csv_text *shape)
+{
+	if (r->named)
+		return regexec(&r->name, name, 0, NULL, 0) == 0;
+	if (r->elements)
+		return count_elements(shape) == r->elements;
+	return is_usual_embedding(name);
+}
+
+static void note_candidate(struct judging *j, const char *name)
+{
+	for (unsigned i = 0; i < j->ncandidate; i++)
+		if (strcmp(j->candidate[i], name) == 0)
+			return;
+	if (j->ncandidate < CANDIDATES_SHOWN)
+		j->candidate[j->ncandidate++] = tool_strdup(name);
+}
+
+struct taking {
+	struct judging *j;
+	struct rank_health *h;
+	char *name; /* the first embedding's: the only one, as in that tool */
+};
+
+static void take_gradient(void *arg, struct csv *c, const int *column)
+{
+	struct taking *t = arg;
+	char *name = csv_copy_field(csv_at(c, column[1]));
+	uint64_t step, nans = 0, infs = 0;
+	double norm = NAN;
+	struct rank_health *h = t->h;
+
+	if (!is_embedding(t->j->rule, name, csv_at(c, column[5])) ||
+		(t->name && strcmp(t->name, name))) {
+		if (!t->name)
+			note_candidate(t->j, name);
+		free(name);
+		return;
+	}
+	if (!t->name) {
+		t->name = name;
+		t->j->embeddings++;
+	} else {
+		free(name);
+	}
+	if (!csv_u64(csv_at(c, column[0]), &step))
+		return;
+	csv_double(csv_at(c, column[2]), &norm);
+	csv_u64(csv_at(c, column[3]), &nans);
+	csv_u64(csv_at(c, column[4]), &infs);
+	TOOL_GROW(h->value, h->nvalue, h->cap_value);
+	h->value[h->nvalue++] =
+		(struct step_value){step, norm * norm, nans || infs || !isfinite(norm)};
+}
+
+static uint64_t read_alert_count_of(const char *line, const char *key)
+{
+	char quoted[24];
+	const char *p;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+	p = strstr(line, quoted);
+	return p ? strtoull(p + strlen(quoted), NULL, 10) : 0;
+}
+
+static void read_rank_alerts(struct rank_health *h, const char *folder)
+{
+	char *path = tool_format("%s/alerts.jsonl", folder), *line = NULL;
+	size_t cap = 0;
+	FILE *f = fopen(path, "r");
+
+	while (f && getline(&line, &cap, f) > 0) {
+		const char *text = strstr(line, "\"text\": \"");
+
+		text = text ? text + strlen("\"text\": \"") : "";
+		TOOL_GROW(h->alert, h->nalert, h->cap_alert);
+		h->alert[h->nalert++] = (struct alert_span){read_alert_count_of(line, "first_step"),
+			read_alert_count_of(line, "last_step"), read_alert_count_of(line, "count"),
+			tool_strndup(text, strcspn(text, "\""))};
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
+}
+
+static int compare_step_ends(const void *x, const void *y)
+{
+	const struct step_end *a = x, *b = y;
+
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static void read_rank_health(struct judging *j, struct rank_health *h, const struct rank_dir *dir)
+{
+	static const char *const ends[] = {"step", "wall_ns"}, *const values[] = {"step", "name",
+								       "norm", "nans", "infs",
+								       "shape"};
+	struct taking t = {.j = j, .h = h};
+
+	*h = (struct rank_health){.rank = dir->rank};
+	each_csv(dir->path, "scalars_", h, take_step_end, ends, 2);
+	each_csv(dir->path, "grad_unreduced_", &t, take_gradient, values, 6);
+	read_rank_alerts(h, dir->path);
+	if (h->nend)
+		qsort(h->end, h->nend, sizeof(*h->end), compare_step_ends);
+	free(t.name);
+}
+
+static void free_rank_health(struct rank_health *h)
+{
+	for (unsigned i = 0; i < h->nalert; i++)
+		free(h->alert[i].text);
+	free(h->alert);
+	free(h->value);
+	free(h->end);
+}
+
+/* The last step that had ended at that time; -1: none. */
+static int64_t find_step_at(const struct rank_health *h, uint64_t ns)
+{
+	int64_t step = -1;
+
+	for (unsigned i = 0; i < h->nend && h->end[i].ns <= ns + CLOCK_NS; i++)
+		step = (int64_t)h->end[i].step;
+	return step;
+}
+
+static void call_unhealthy(struct checkpoint *c, int rank, char *reason)
+{
+	if (c->healthy) {
+		c->healthy = false;
+		c->rank = rank;
+		c->reason = reason;
+	} else {
+		free(reason);
+	}
+}
+
+static void judge_value(
+	struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
+{
+	const char *what = r->l2 ? "norm" : "sum of squares";
+
+	for (unsigned i = 0; i < h->nvalue; i++) {
+		const struct step_value *v = &h->value[i];
+		double x = r->l2 ? sqrt(v->square) : v->square;
+
+		if ((int64_t)v->step != c->step)
+			continue;
+		c->judged = true;
+		if (isnan(c->value) || x > c->value)
+			c->value = x;
+		if (v->bad)
+			call_unhealthy(c, h->rank,
+				tool_format("the embedding's gradient is not finite in step %llu",
+					(unsigned long long)v->step));
+		else if (x >= r->threshold)
+			call_unhealthy(c, h->rank,
+				tool_format("the embedding's gradient has a %s of %g in step %llu, "
+					    "threshold %g",
+					what, x, (unsigned long long)v->step, r->threshold));
+	}
+}
+
+/* Behind the checkpoint before, up to this one. Of what spoke before and after it, it is not known when in between. */
+static void judge_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
+{
+	for (unsigned i = 0; i < h->nalert; i++) {
+		const struct alert_span *a = &h->alert[i];
+		int64_t first = (int64_t)a->first, last = (int64_t)a->last;
+		bool inside = (first > before && first <= c->step) ||
+			      (last > before && last <= c->step) ||
+			      (a->count > 2 && first <= before && last > c->step);
+
+		c->judged = true;
+		if (inside)
+			call_unhealthy(c, h->rank, tool_format("alert: %s", a->text));
+	}
+}
+
+static int report_no_embedding(const struct judging *j, const struct checkpoints *c)
+{
+	char *list = tool_strdup("");
+
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->at[i].judged && !j->ncandidate) {
+			free(list);
+			return STATUS_DONE; /* by alerts alone */
+		}
+	for (unsigned i = 0; i < j->ncandidate; i++) {
+		char *more = tool_format("%s%s%s", list, i ? ", " : "", j->candidate[i]);
+
+		free(list);
+		list = more;
+	}
+	if (j->ncandidate)
+		tool_warn("ckpt: no gradient is an embedding's; candidates: %s; say which by "
+			  "--embedding REGEX",
+			list);
+	else
+		tool_warn("ckpt: no rank recorded gradients before they are reduced; record with "
+			  "`kinds: [grad_unreduced]` and `scalars: [iteration-time]`");
+	free(list);
+	return STATUS_USAGE;
+}
+
+int checkpoints_judge(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r)
+{
+	struct rank_health *h = tool_alloc((f->n + 1) * sizeof(*h));
+	struct judging j = {.rule = r};
+	int status = STATUS_DONE;
+	bool ended = false;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		read_rank_health(&j, &h[i], &f->dir[i]);
+		ended |= h[i].nend > 0;
+	}
+	for (unsigned k = 0; k < c->n; k++) {
+		struct checkpoint *at = &c->at[k];
+		int64_t before = k ? c->at[k - 1].step : -1;
+
+		at->healthy = true;
+		at->value = NAN;
+		for (unsigned i = 0; i < f->n; i++) {
+			int64_t step = find_step_at(&h[i], at->begun_ns);
+
+			at->step = step > at->step ? step : at->step;
+		}
+		for (unsigned i = 0; i < f->n && at->step >= 0; i++) {
+			judge_value(at, &h[i], r);
+			judge_alerts(at, &h[i], before);
+		}
+	}
+	if (!ended) {
+		tool_error("ckpt: %s: no rank recorded when its steps ended; record with `scalars: "
+			   "[iteration-time]`",
+			f->path);
+		status = STATUS_USAGE;
+	} else if (!j.embeddings) {
+		status = report_no_embedding(&j, c);
+	}
+	for (unsigned i = 0; i < f->n; i++)
+		free_rank_health(&h[i]);
+	for (unsigned i = 0; i < j.ncandidate; i++)
+		free(j.candidate[i]);
+	free(h);
+	return status;
+}
