@@ -116,7 +116,7 @@ static void keys_and_shapes(void **state)
 
 	(void)state;
 	load(&c,
-		"journal_mb: 7\ndump_path: /x\nstatistic: {list: [a, {b: c}]}\nStep: 3\nlog-level: "
+		"journal_mb: 7\npath_of_x: /x\nstatistic: {list: [a, {b: c}]}\nStep: 3\nlog-level: "
 		"2\n"
 		"part_mib: 5\n",
 		NULL, &l);
@@ -124,7 +124,7 @@ static void keys_and_shapes(void **state)
 	assert_string_equal(l.text[0], "f.yaml:1:1: \"journal_mb\": unknown key; did you mean "
 				       "journal_mib? It is ignored");
 	assert_string_equal(l.text[1],
-		"f.yaml:2:1: \"dump_path\": unknown key; it is ignored (`probe "
+		"f.yaml:2:1: \"path_of_x\": unknown key; it is ignored (`probe "
 		"config` lists the keys)");
 	assert_said(&l, "f.yaml:3:1: \"statistic\": unknown key; did you mean statistics?");
 	assert_said(&l, "did you mean step?");
