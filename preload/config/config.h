@@ -99,6 +99,10 @@ struct config {
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, not needed */
+	/* alerts */
+	char *alerts; /* rules, a line each (base/alert_rule.h) */
+	bool anomaly_json; /* also as another monitor writes them */
+	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -145,7 +149,8 @@ enum config_type {
 	KEY_ENUM,
 	KEY_RANGES,
 	KEY_CHOICE, /* any of some names, or all: bit i of a uint64_t is names[i] */
-	KEY_WORDS /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_WORDS, /* a list of texts; kept as one, separated by newlines, which no text may hold */
+	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
 struct config_key {

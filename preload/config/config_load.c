@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/alert_list.h"
 #include "config/config_load.h"
 #include "config/preset.h"
 #include "config/reader.h"
@@ -193,6 +194,24 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	return 0;
 }
 
+/* The file's value of k, rules. Returns 0 or as reader_next. */
+static int read_alerts(struct loader *l, struct reader *r, const struct config_key *k)
+{
+	const char *wrong = NULL;
+	char *all = NULL;
+	int err = alert_list_read(r, &all, &wrong);
+
+	if (err < 0 || !all) {
+		free(all);
+		l->error = wrong == config_oom ? -ENOMEM : l->error;
+		return err;
+	}
+	config_drop(l->cfg, k);
+	*(char **)config_at(l->cfg, k) = all;
+	l->from_file[k - config_keys] = true;
+	return 0;
+}
+
 static void unknown_key(struct reader *r)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
@@ -253,6 +272,9 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 	else if (k && k->type == KEY_WORDS &&
 		 (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT))
 		return read_words(l, r, k, ev == YAML_MAPPING_START_EVENT);
+	else if (k && k->type == KEY_ALERTS &&
+		 (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT))
+		return read_alerts(l, r, k);
 	else if (k)
 		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
 			reader_shape(r), "");
@@ -363,6 +385,8 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	loader_env(l, env);
 	report_end(&l->report);
 	apply_preset(l);
+	if (alert_list_imply(l->cfg) == config_oom)
+		l->error = -ENOMEM;
 	if (l->error) {
 		report_begin(&l->report, l->report.fn, l->report.arg, file);
 		report_at(&l->report, 0, 0,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/alert_list.h"
 #include "config/marker.h"
 
 const char config_oom[] = "out of memory";
@@ -417,7 +418,9 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 	case KEY_MARKER:
 	case KEY_PATH:
 	case KEY_WORDS:
+	case KEY_ALERTS:
 		wrong = k->type == KEY_PATH	 ? parse_path(k, text, len, base, &s)
+			: k->type == KEY_ALERTS	 ? alert_list_parse(text, len, &s)
 			: k->type == KEY_WORDS	 ? parse_words(k, text, len, &s)
 			: k->type == KEY_PATTERN ? parse_pattern(text, len, &s)
 			: k->type == KEY_MARKER	 ? parse_marker(text, len, &s)

@@ -77,7 +77,7 @@ static inline void *config_at(const struct config *cfg, const struct config_key 
 static inline bool config_is_text(const struct config_key *k)
 {
 	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_MARKER ||
-	       k->type == KEY_PATH || k->type == KEY_WORDS;
+	       k->type == KEY_PATH || k->type == KEY_WORDS || k->type == KEY_ALERTS;
 }
 
 static inline bool is_space(char c)

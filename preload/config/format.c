@@ -135,6 +135,18 @@ static void put_word_list(struct out *o, const char *words)
 	format_char(o, ']');
 }
 
+/* Lines of JSON. */
+static void put_rule_list(struct out *o, const char *lines)
+{
+	format_char(o, '[');
+	for (; *lines; lines++)
+		if (*lines == '\n')
+			format_text(o, ", ");
+		else
+			format_char(o, *lines);
+	format_char(o, ']');
+}
+
 static void put_ranges(struct out *o, const struct ranges *r)
 {
 	format_char(o, '[');
@@ -209,6 +221,9 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		break;
 	case KEY_WORDS:
 		put_word_list(&o, *(char *const *)at);
+		break;
+	case KEY_ALERTS:
+		put_rule_list(&o, *(char *const *)at);
 		break;
 	case KEY_CHOICE:
 		put_choice(&o, k, *(const uint64_t *)at);

@@ -49,6 +49,10 @@
 	{                                                           \
 		ROW(m, KEY_WORDS, char *, d), .names = n, .help = h \
 	}
+#define ALERTS(m, h)                                      \
+	{                                                 \
+		ROW(m, KEY_ALERTS, char *, ""), .help = h \
+	}
 #define MARKER(m, h)                                      \
 	{                                                 \
 		ROW(m, KEY_MARKER, char *, ""), .help = h \
@@ -220,6 +224,11 @@ const struct config_key config_keys[] = {
 		"there is "
 		"one"),
 	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
+	ALERTS(alerts, "Rules that look at values while the job runs, and what they do"),
+	BOOL(anomaly_json, "false",
+		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
+		"them"),
+	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
@@ -236,7 +245,7 @@ _Static_assert(
 const char *config_default_text(const struct config_key *k)
 {
 	if (!*k->dflt)
-		return k->type == KEY_WORDS ? "[]" : "\"\"";
+		return k->type == KEY_WORDS || k->type == KEY_ALERTS ? "[]" : "\"\"";
 	return k->dflt;
 }
 
@@ -348,6 +357,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		for (const char *const *s = k->names; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
 				buf + n, cap - (size_t)n, "%s%s", s == k->names ? " " : ", ", *s);
+		break;
+	case KEY_ALERTS:
+		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
 		break;
 	case KEY_CHOICE: /* there may be many */
 		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", k->names[0],

@@ -24,7 +24,7 @@ static const char *const fixed_keys[] = {"output_dir", "format", "journal_dir", 
 	"part_mib", "output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
 	"stats_threads", "stats_threads_min_bytes", "start_iteration", "step_anchor",
 	"step_boundary", "grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
-	"monitor_mbs_grad", "squash_name", "targets"};
+	"monitor_mbs_grad", "squash_name", "targets", "alerts", "anomaly_json", "anomaly_dir"};
 
 struct proposal {
 	const char *name, *text;
@@ -68,7 +68,7 @@ static bool is_bound_at_load(const struct config_key *k, const struct config *wa
 	return strcmp(k->name, "backward") == 0 && !was->backward;
 }
 
-static bool is_fixed_key(const struct config_key *k)
+bool life_key_is_fixed(const struct config_key *k)
 {
 	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
 		if (strcmp(fixed_keys[i], k->name) == 0)
@@ -84,7 +84,7 @@ static void keep_fixed_keys(struct config *cfg, const struct config *was)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
-		if (!is_fixed_key(k) && !is_bound_at_load(k, was))
+		if (!life_key_is_fixed(k) && !is_bound_at_load(k, was))
 			continue;
 		config_format(was, k, old, sizeof(old));
 		config_format(cfg, k, new, sizeof(new));

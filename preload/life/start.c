@@ -11,6 +11,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/identity.h"
+#include "life/alert_actions.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/owner.h"
@@ -62,6 +63,7 @@ static bool start_recording(void)
 	session.pid = (pid_t)session.owner.pid;
 	clock_init(&session.clock);
 	identify_process();
+	alert_actions_set();
 	if (!writer_open(step_now()))
 		return false;
 	once_per_process();

@@ -65,6 +65,18 @@ void generation_pair_up(struct generation_pair *p, uint32_t number);
  */
 int generation_propose(struct generation_pair *p);
 
+/*
+ * The same for so many steps: then the one that was in use before is again. A pair that was in use before may be given again
+ * and keeps its number. Of several that overlap the last one holds.
+ */
+int generation_propose_for(struct generation_pair *p, uint32_t steps);
+
+/* The pair that is in use but for what lasts some steps only. */
+const struct generation_pair *generation_base(void);
+
+/* Pauses at once, until so many further steps have ended. */
+void generation_pause_for(uint32_t steps);
+
 /* At the end of a step. True: another one is in use from here on. */
 bool generation_apply(void);
 

@@ -17,6 +17,10 @@ void csv_field(struct text *out, const char *s);
 void csv_field_max(
 	struct text *out, const char *s, size_t max); /* at most max bytes of s, whole characters */
 
+/* loss, learning-rate/group1, learning-rate/opt1.group0 */
+struct record_scalar;
+void put_scalar_name(struct text *out, const struct record_scalar *e);
+
 /* Ends a row whose last field has its comma: a newline takes its place, or that of the last byte if the text was cut. */
 void csv_end(struct text *out);
 

@@ -46,6 +46,8 @@ struct sink_format {
 	void (*retract)(void *state); /* another sink had no room: the last entry was not given */
 	void (*commit)(void *state, bool written);
 	void (*close)(void *state);
+	/* Behind open(): nothing is to be done in this run, and it is given nothing. */
+	bool (*idle)(const void *state);
 	/* Is a file of that name one of its own? No other is ever cut. */
 	enum sink_file (*owns)(const char *path);
 };
@@ -54,6 +56,6 @@ struct sink_format {
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, tensorboard_format;
+	parallel_format, tensorboard_format, alerts_format;
 
 #endif

@@ -9,5 +9,6 @@ const struct sink_format *const sink_formats[] = {
 	&scalars_format,
 	&parallel_format,
 	&tensorboard_format,
+	&alerts_format,
 	NULL,
 };

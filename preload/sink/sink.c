@@ -34,6 +34,12 @@ static int open_format(struct sink *s, unsigned i)
 		free(state);
 		return err;
 	}
+	if (f->idle && f->idle(state)) {
+		if (f->close)
+			f->close(state);
+		free(state);
+		return 0;
+	}
 	s->state[i] = state;
 	s->open |= 1u << i;
 	s->on_record |= (uint32_t)(f->record != NULL) << i;

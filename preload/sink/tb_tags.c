@@ -1,25 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/tb_tags.h"
 
-#include <math.h>
-
-void put_scalar_name(struct text *out, const struct record_scalar *e)
-{
-	char mark = '/';
-
-	text_str(out, scalar_names[e->which]);
-	if (e->optimizer) {
-		text_str(out, "/opt");
-		text_u64(out, e->optimizer);
-		mark = '.';
-	}
-	if (e->group != JOURNAL_NO_GROUP) {
-		text_char(out, mark);
-		text_str(out, "group");
-		text_u64(out, e->group);
-	}
-}
-
+#include "sink/column.h"
 static bool is_tag_char(unsigned char c)
 {
 	return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||

@@ -10,9 +10,6 @@
 
 #define TB_TAG_MAX 1200
 
-/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
-void put_scalar_name(struct text *out, const struct record_scalar *e);
-
 /* A scalar's tag as tensorboardX writes it, which replaces characters; of_samples: the one whose x are samples. */
 void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples);
 

@@ -241,12 +241,15 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 	}
 }
 
-void train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
+bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
 {
+	if (bucket_here.name)
+		return false;
 	bucket_here.name = name;
 	bucket_here.lo = lo;
 	bucket_here.count = count;
 	bad_here.pending = false;
+	return true;
 }
 
 void train_bucket_leave(void)

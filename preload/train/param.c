@@ -21,6 +21,8 @@ struct param_table {
 	uint32_t mask;
 	const uint32_t *by_lo; /* ids in the order of .lo */
 	uint32_t nlo;
+	const uint32_t *by_grad; /* ids in the order of .grad_lo */
+	uint32_t ngrad;
 };
 
 static _Atomic(const struct param_table *) table_now;
@@ -38,6 +40,11 @@ static const struct param_table *table_of(const struct train_params *p)
 	return (const struct param_table *)((const char *)p - offsetof(struct param_table, params));
 }
 
+static bool has_handle(const struct train_param *p, const void *impl)
+{
+	return p->impl == impl || p->outer == impl || p->alias == impl;
+}
+
 const struct train_param *train_param_by_impl(const struct train_params *p, const void *impl)
 {
 	const struct param_table *t;
@@ -47,7 +54,7 @@ const struct train_param *train_param_by_impl(const struct train_params *p, cons
 	t = table_of(p);
 	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->mask; t->by_impl[i];
 		i = (i + 1) & t->mask)
-		if (p->at[t->by_impl[i] - 1].impl == impl || p->at[t->by_impl[i] - 1].outer == impl)
+		if (has_handle(&p->at[t->by_impl[i] - 1], impl))
 			return &p->at[t->by_impl[i] - 1];
 	return NULL;
 }
@@ -74,6 +81,26 @@ const struct train_param *train_param_by_address(const struct train_params *p, c
 	return &p->at[t->by_lo[lo - 1] - 1];
 }
 
+void train_params_kept_in(
+	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg)
+{
+	const struct param_table *t = p ? table_of(p) : NULL;
+	uint32_t from = 0, to;
+
+	if (!t || !t->ngrad)
+		return;
+	for (to = t->ngrad; from < to;) {
+		uint32_t mid = (from + to) / 2;
+
+		if (p->at[t->by_grad[mid] - 1].grad_lo < lo)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	for (; from < t->ngrad && p->at[t->by_grad[from] - 1].grad_lo < hi; from++)
+		fn(arg, p, &p->at[t->by_grad[from] - 1]);
+}
+
 /* ---- making one ---- */
 
 static size_t bounded_length(const char *s)
@@ -89,6 +116,24 @@ static int compare_lo(const void *a, const void *b)
 		  y = params_of_cmp->at[*(const uint32_t *)b - 1].lo;
 
 	return x < y ? -1 : x > y;
+}
+
+static int compare_grad(const void *a, const void *b)
+{
+	uintptr_t x = params_of_cmp->at[*(const uint32_t *)a - 1].grad_lo,
+		  y = params_of_cmp->at[*(const uint32_t *)b - 1].grad_lo;
+
+	return x < y ? -1 : x > y;
+}
+
+static const uint64_t *copy_dims(uint64_t **to, const uint64_t *dims, unsigned n)
+{
+	const uint64_t *at = *to;
+
+	if (n)
+		memcpy(*to, dims, 8 * (size_t)n);
+	*to += n;
+	return at;
 }
 
 static char *copy_text(char **to, const char *s)
@@ -119,17 +164,18 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 	size_t texts = 0, dims = 0, bytes;
 	struct param_table *t;
 	struct train_param *at;
-	uint32_t *by_impl, *by_lo;
+	uint32_t *by_impl, *by_lo, *by_grad;
 	uint64_t *dim;
 	char *text;
 
-	while (slots < 4 * n)
+	/* Three handles each at most. */
+	while (slots < 6 * n)
 		slots *= 2;
 	for (uint32_t i = 0; i < n; i++) {
 		texts += bounded_length(list[i].name) + bounded_length(list[i].module) + 2;
-		dims += list[i].ndim;
+		dims += (size_t)list[i].ndim + list[i].whole_ndim;
 	}
-	bytes = sizeof(*t) + n * sizeof(*at) + 8 * dims + 4 * (size_t)slots + 4 * (size_t)n + texts;
+	bytes = sizeof(*t) + n * sizeof(*at) + 8 * dims + 4 * (size_t)slots + 8 * (size_t)n + texts;
 	t = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t == MAP_FAILED)
 		return NULL;
@@ -137,32 +183,36 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 	dim = (uint64_t *)(at + n);
 	by_impl = (uint32_t *)(dim + dims);
 	by_lo = by_impl + slots;
-	text = (char *)(by_lo + n);
+	by_grad = by_lo + n;
+	text = (char *)(by_grad + n);
 	t->params.n = n;
 	t->params.at = at;
 	t->by_impl = by_impl;
 	t->mask = slots - 1;
 	t->by_lo = by_lo;
+	t->by_grad = by_grad;
 	for (uint32_t i = 0; i < n; i++) {
 		struct train_param *p = &at[list[i].id - 1];
 
 		*p = list[i];
 		p->name = copy_text(&text, list[i].name);
 		p->module = copy_text(&text, list[i].module);
-		p->dims = dim;
-		if (p->ndim)
-			memcpy(dim, list[i].dims, 8 * (size_t)p->ndim);
-		dim += p->ndim;
+		p->dims = copy_dims(&dim, list[i].dims, p->ndim);
+		p->whole_dims = copy_dims(&dim, list[i].whole_dims, p->whole_ndim);
 	}
 	/* The newest first: a handle that was freed may have been given to a later one. */
 	for (uint32_t id = n; id; id--) {
 		if (at[id - 1].lo < at[id - 1].hi)
 			by_lo[t->nlo++] = id;
+		if (at[id - 1].grad_lo)
+			by_grad[t->ngrad++] = id;
 		index_handle(by_impl, t->mask, at[id - 1].impl, id);
 		index_handle(by_impl, t->mask, at[id - 1].outer, id);
+		index_handle(by_impl, t->mask, at[id - 1].alias, id);
 	}
 	params_of_cmp = &t->params;
 	qsort(by_lo, t->nlo, sizeof(*by_lo), compare_lo);
+	qsort(by_grad, t->ngrad, sizeof(*by_grad), compare_grad);
 	return t;
 }
 

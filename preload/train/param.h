@@ -45,6 +45,23 @@ struct train_param {
 		outer; /* the same of the parameter as the program has it, where that is a wrapper (DTensor) */
 	uintptr_t lo,
 		hi; /* its data at the look, for finding names by address; 0: none that can be read */
+	const void *
+		alias; /* another tensor of the program that stands for it: what takes its gradient, or what the
+			    * optimizer has of it. NULL: none */
+	/*
+	 * Of a piece of a flat tensor: the number of that parameter, and which elements of its local part are the piece's
+	 * (piece_count 0: none are); of the flat one: the numbers of its first and last piece. 0: it is neither.
+	 */
+	uint32_t piece_of, first_piece, last_piece;
+	uint64_t piece_at, piece_count;
+	/* The gradient before it is reduced, where that is of another shape: elements of what takes it, and dims. */
+	uint64_t whole_at, whole_count; /* whole_count 0: it is as the parameter */
+	const uint64_t *whole_dims;
+	uint8_t whole_ndim;
+	uint32_t
+		shard_group; /* parameters whose gradients one collective carries, in the order of numbers; 0: not known */
+	uintptr_t grad_lo,
+		grad_hi; /* where its gradient is kept for good, in a buffer that is communicated; 0: nowhere */
 };
 
 struct train_params {
@@ -55,11 +72,16 @@ struct train_params {
 /* NULL: none yet. Any thread. */
 const struct train_params *train_params_now(void);
 
-/* By .impl or .outer. NULL: it is none. A parameter that was freed and whose handle another has now: the newer one. */
+/* By .impl, .outer or .alias. NULL: it is none. A parameter that was freed and whose handle another has now: the newer one. */
 const struct train_param *train_param_by_impl(const struct train_params *p, const void *impl);
 
 /* The one in whose data that address lies; NULL: none. */
 const struct train_param *train_param_by_address(const struct train_params *p, const void *address);
+
+/* Calls fn with each parameter whose .grad_lo lies in [lo, hi). */
+typedef void train_param_fn(void *arg, const struct train_params *all, const struct train_param *p);
+void train_params_kept_in(
+	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg);
 
 /*
  * By the adapter that looked, with every parameter that it knows of, those of the tables before included; ids 0 are
@@ -96,8 +118,11 @@ struct train_part {
 };
 uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n);
 
-/* The calling thread is about to send that bucket, or has: what it gives to collectives with that many elements is it. */
-void train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count);
+/*
+ * The calling thread is about to send that bucket, or has: what it gives to collectives with that many elements is it.
+ * False: another one is on its way there, and stays.
+ */
+bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count);
 void train_bucket_leave(void);
 
 /* What a buffer is, by the thread's bucket or by its memory: JOURNAL_NAME_*, 0: not known. A tensor_namer_fn. */

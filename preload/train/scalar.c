@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/scalar.h"
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
+#include "base/text.h"
 #include "call/recorder.h"
+#include "journal/meta_part.h"
 #include "session/state.h"
 
 static bool scalar_is_recorded(uint32_t step)
@@ -44,4 +48,27 @@ void scalar_put_of(
 void scalar_put(enum scalar which, uint32_t step, double value)
 {
 	scalar_put_of(which, step, 0, JOURNAL_NO_GROUP, value);
+}
+
+void scalar_is_derived(enum scalar which)
+{
+	static _Atomic uint32_t derived;
+	uint32_t bit = UINT32_C(1) << which, all;
+	char part[512];
+	struct text t = text_over(part, sizeof(part));
+
+	if (atomic_load_explicit(&derived, memory_order_relaxed) & bit || !session.journal.head ||
+		!scalar_is_wanted(which))
+		return;
+	all = atomic_fetch_or(&derived, bit) | bit;
+	text_put(&t, "derived_scalars", sizeof("derived_scalars"));
+	text_char(&t, '[');
+	for (unsigned i = 0, n = 0; i < SCALARS; i++)
+		if (all >> i & 1) {
+			text_str(&t, n++ ? ", " : "");
+			text_json(&t, scalar_names[i]);
+		}
+	text_char(&t, ']');
+	if (!t.cut)
+		journal_dict_add(&session.journal, DICT_META, META_DERIVED, part, t.len + 1);
 }

@@ -30,6 +30,9 @@ static struct {
 	uint32_t passes; /* backward passes that are micro steps */
 	bool passed_inside; /* one of them in the optimizer's step that goes on */
 	bool data, forwards; /* seen in this step */
+	bool loads; /* there is a DataLoader: data-time is what it takes */
+	bool forward_began; /* since the last backward pass, or the step's begin */
+	uint64_t samples, tokens; /* of the last batch; 0: not known */
 	uint32_t ended; /* the last step that ended, + 1 */
 	uint64_t comm; /* that the thread had waited in all when it ended that step */
 	const struct thread *thread;
@@ -91,11 +94,47 @@ void step_part_ends(enum step_part p)
 		now.since = at;
 	}
 	now.data |= p == PART_DATA;
+	now.loads |= p == PART_DATA;
+	if (p == PART_BACKWARD)
+		now.forward_began = false;
 	/* A closure may be called again and again for one batch. */
 	if (p == PART_BACKWARD && !(now.began[PART_OPTIMIZER] && now.passed_inside)) {
 		now.passes++;
 		now.passed_inside = now.began[PART_OPTIMIZER] != 0;
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void step_forward_begins(void)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	/* A closure's forward, and what runs inside of a backward pass, is no new batch. */
+	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
+		!now.began[PART_BACKWARD]) {
+		now.part[PART_DATA] += at - now.since;
+		now.data = true;
+		now.since = at;
+	}
+	now.forward_began = true;
+	pthread_mutex_unlock(&lock);
+}
+
+bool step_wants_batch(void)
+{
+	const struct config *c = config_now();
+
+	return !c->global_batch_size && !c->micro_batch_size &&
+	       (scalar_is_wanted(SCALAR_BATCH_SIZE) || scalar_is_wanted(SCALAR_THROUGHPUT) ||
+		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
+}
+
+void step_saw_batch(uint64_t samples, uint64_t tokens)
+{
+	pthread_mutex_lock(&lock);
+	now.samples = samples;
+	now.tokens = tokens;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -152,37 +191,75 @@ static double ticks_in_ms(uint64_t ticks)
 	return (double)clock_to_dur(&session.journal.head->clock, ticks) / 1e6;
 }
 
-/* 0: not known. */
-static double find_batch_size(uint32_t passes)
+static uint64_t ranks_in(const struct ranges *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		n += r->item[i].hi - r->item[i].lo + 1;
+	return n;
+}
+
+/* Ranks that have batches of their own: by the keys, where they say; else all. */
+static double data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
-	int world = session.world_size > 0 ? session.world_size : 1;
+	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
+	uint64_t others = (cfg->tp_group.n ? ranks_in(&cfg->tp_group) : 1) *
+			  (cfg->process_group.n ? ranks_in(&cfg->process_group) : 1);
 
-	if (cfg->global_batch_size)
-		return (double)cfg->global_batch_size;
-	return (double)cfg->micro_batch_size * (passes ? passes : 1) * world;
+	if (cfg->dp_group.n)
+		return (double)ranks_in(&cfg->dp_group);
+	return others && world % others == 0 ? (double)(world / others) : (double)world;
 }
 
-static void put_batch_size(uint32_t step, uint32_t passes)
-{
-	double batch = find_batch_size(passes);
+struct batch {
+	double samples, tokens; /* of all ranks; 0: not known */
+	bool derived;
+};
 
-	if (batch > 0)
-		scalar_put(SCALAR_BATCH_SIZE, step, batch);
+static struct batch find_batch(const __typeof__(now) *was)
+{
+	const struct config *cfg = config_now();
+	double times = (was->passes ? was->passes : 1) * data_parallel_size();
+	struct batch b = {.samples = (double)cfg->global_batch_size};
+
+	if (!cfg->global_batch_size)
+		b.samples = (double)cfg->micro_batch_size * times;
+	b.derived = b.samples <= 0 && was->samples;
+	if (b.derived) {
+		b.samples = (double)was->samples * times;
+		b.tokens = (double)was->tokens * times;
+	}
+	if (cfg->seq_length)
+		b.tokens = b.samples * (double)cfg->seq_length;
+	return b;
 }
 
-static void put_rates(uint32_t step, uint32_t passes, double ms)
+static void put_batch_size(uint32_t step, const struct batch *b)
 {
-	double batch = find_batch_size(passes),
-	       world = session.world_size > 0 ? session.world_size : 1;
-	double tokens = batch * (double)config_now()->seq_length;
+	if (b->derived)
+		scalar_is_derived(SCALAR_BATCH_SIZE);
+	if (b->samples > 0)
+		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
+}
 
+static void put_rates(uint32_t step, const struct batch *of, double ms)
+{
+	double world = session.world_size > 0 ? session.world_size : 1;
+	struct batch b = *of;
+
+	if (b.derived) {
+		scalar_is_derived(SCALAR_THROUGHPUT);
+		if (b.tokens > 0)
+			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
+	}
 	if (ms <= 0)
 		return;
-	if (tokens > 0)
-		scalar_put(SCALAR_TOKENS_PER_SECOND, step, tokens / ms * 1e3);
-	if (batch > 0)
-		scalar_put(SCALAR_THROUGHPUT, step, batch / world / ms * 1e3);
+	if (b.tokens > 0)
+		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b.tokens / ms * 1e3);
+	if (b.samples > 0)
+		scalar_put(SCALAR_THROUGHPUT, step, b.samples / world / ms * 1e3);
 }
 
 /* What the step was, and a new one begins. False: somebody else has just ended it. */
@@ -204,7 +281,7 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 		now.forward = 0;
 		now.inside = 0;
 		now.passes = 0;
-		now.data = now.forwards = false;
+		now.data = now.forwards = now.forward_began = false;
 		now.step_began = now.since = at;
 		now.ended = step + 1;
 		now.thread = t;
@@ -216,7 +293,7 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
-static void put_times(uint32_t step, const __typeof__(now) *was)
+static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b)
 {
 	bool trains = was->passes || was->part[PART_OPTIMIZER];
 	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
@@ -233,12 +310,13 @@ static void put_times(uint32_t step, const __typeof__(now) *was)
 		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
 	if (was->step_began && was->thread)
 		scalar_put(SCALAR_COMM_TIME, step, ticks_in_ms(was->comm));
-	put_rates(step, was->passes, ms);
+	put_rates(step, b, ms);
 }
 
 void step_times_end(uint32_t step)
 {
 	__typeof__(now) was;
+	struct batch batch;
 
 	if (!session_is_on() && !session_start())
 		return;
@@ -247,13 +325,14 @@ void step_times_end(uint32_t step)
 	if (!take_step(step, &was))
 		return;
 	/* First: it says what the others' values are shown against. */
-	put_batch_size(step, was.passes);
+	batch = find_batch(&was);
+	put_batch_size(step, &batch);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
 		step_source_fn *source = atomic_load(&sources[i]);
 
 		if (source)
 			source(step);
 	}
-	put_times(step, &was);
+	put_times(step, &was, &batch);
 	put_memory(step);
 }

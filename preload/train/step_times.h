@@ -21,6 +21,18 @@ enum step_part { PART_DATA, PART_BACKWARD, PART_OPTIMIZER, STEP_PARTS };
 void step_part_begins(enum step_part p);
 void step_part_ends(enum step_part p);
 
+/*
+ * A batch has come: so many samples; tokens 0: it is not one of tokens. Stands in for the keys global_batch_size and
+ * micro_batch_size: samples of the last batch, times the backward passes of the step, times the data-parallel ranks.
+ */
+void step_saw_batch(uint64_t samples, uint64_t tokens);
+
+/* Is anybody interested in that? */
+bool step_wants_batch(void);
+
+/* The first forward pass behind a step, or behind a backward pass, begins: what came before it was no forward. */
+void step_forward_begins(void);
+
 /* The calling thread stood there for so many ticks, waiting for a communication. */
 void step_waited_for_comm(uint64_t ticks);
 

@@ -207,6 +207,9 @@ def check_folder(o, name, options):
             check_kind(path, file, per_file)
         elif file in ("module_struct.json", "parallel.json"):
             json.load(open(f"{path}/{file}"))
+        elif file == "alerts.jsonl":
+            for line in open(f"{path}/{file}"):
+                json.loads(line)
         elif file in HEADERS:
             check_file(f"{path}/{file}", HEADERS[file])
         # Of a job that runs, or was killed, what is being replaced may stand beside it.

@@ -37,13 +37,17 @@ def table(folder, pattern):
     return out
 
 
+# Folders beside those of the ranks.
+BESIDE = ("anomaly_detected", "health", "tensorboard")
+
+
 class Output:
     def __init__(self, top):
         self.top = top
         if os.path.exists(top + "/meta.json") or glob.glob(glob.escape(top) + "/calls_*.csv"):
             paths = [os.path.normpath(top)]
         else:
-            paths = sorted(p for p in glob.glob(glob.escape(top) + "/*") if os.path.isdir(p))
+            paths = sorted(p for p in glob.glob(glob.escape(top) + "/*") if os.path.isdir(p) and os.path.basename(p) not in BESIDE)
         self.paths = {os.path.basename(p): p for p in paths}
         self.dirs = list(self.paths)
         self.R, self.C, self.S, self.V, self.N, self.M = [], [], [], [], [], {}

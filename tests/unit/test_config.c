@@ -74,6 +74,13 @@ static const struct {
 	{"process_group", "[]", "[0, 4]", "0,4"},
 	{"params_have_main_grad", "\"auto\"", "\"true\"", "true"},
 	{"opt_ty", "\"\"", "\"Megatron\"", "Megatron"},
+	{"alerts", "[]",
+		"[{\"rule\": \"spike\", \"kind\": [\"calls\"], \"op\": [\"norm\"], \"threshold\": "
+		"2.5, \"direction\": \"up\", \"warmup\": 10, \"action\": [\"log\"], \"n\": 1, "
+		"\"preset\": \"nan\"}]",
+		"[{rule: spike, kind: calls, threshold: 2.5}]"},
+	{"anomaly_json", "false", "true", "true"},
+	{"anomaly_dir", "\"\"", "\"/a\"", "/a"},
 	{"log_level", "1", "4", "+4"},
 	{"disable", "false", "true", "1"},
 	{"fork", "\"off\"", "\"follow\"", "Follow"},

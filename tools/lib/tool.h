@@ -22,9 +22,11 @@ int verb_report(int argc, char **argv);
 int verb_recover(int argc, char **argv);
 int verb_config(int argc, char **argv);
 int verb_export(int argc, char **argv);
+int verb_analyze(int argc, char **argv);
 int verb_watch(int argc, char **argv);
 int verb_columns(int argc, char **argv);
 int verb_names(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 
 /* One line on stderr, "probe: " before it: what failed, on what, what to do. */
 void tool_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -20,9 +20,12 @@ static const char help[] =
 	"killed\n"
 	"  probe export --format FORMAT [DIR]         writes a part of it for Perfetto, HTA, "
 	"torchfrtrace, Graphviz\n"
+	"  probe compare A B                          says where two runs differ first\n"
 	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
 	"starts a "
 	"command for it\n"
+	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
+	"first\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "
 	"of your "
 	"own libraries\n"
@@ -49,14 +52,27 @@ static const struct {
 	{"names", verb_names, false},
 	{"stub", verb_stub, true},
 	{"export", verb_export, false},
+	{"compare", verb_compare, false},
 	{"watch", verb_watch, false},
+	{"analyze", verb_analyze, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
 
+/* Their names have fewer than 14 letters. */
+static const char *list_verbs(char text[static 16 * NVERBS])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < NVERBS; i++)
+		n += (size_t)snprintf(text + n, 16, "%s%.13s", i ? ", " : "", verbs[i].name);
+	return text;
+}
+
 static int report_unknown_verb(const char *word)
 {
 	const char *names[NVERBS + 2], *near;
+	char text[16 * NVERBS];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < NVERBS; i++)
@@ -69,10 +85,7 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
-			   "recover, config, "
-			   "names, columns, stub",
-			word);
+		tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
 	return STATUS_USAGE;
 }
 

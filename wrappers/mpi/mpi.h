@@ -15,7 +15,10 @@
 
 typedef uintptr_t mpi_handle;
 
-/* MPI's own queries, all local to the process. Never called before Init or after Finalize, but the first three. */
+/*
+ * MPI's own queries, all local to the process, and the empty message to nobody that shows how it writes requests. Never called
+ * before Init or after Finalize, but the first three.
+ */
 struct mpi_functions {
 	int (*initialized)(int *flag);
 	int (*finalized)(int *flag);
@@ -35,6 +38,9 @@ struct mpi_functions {
 	int (*get_elements_x)(const void *status, mpi_handle dtype, int64_t *count);
 	int (*test_cancelled)(const void *status, int *flag);
 	int (*request_get_status)(mpi_handle request, int *flag, void *status);
+	int (*isend)(const void *buf, int count, mpi_handle dtype, int dest, int tag,
+		mpi_handle comm, void *request);
+	int (*wait)(void *request, void *status);
 	int (*cartdim_get)(mpi_handle comm, int *ndims);
 	int (*graph_neighbors_count)(mpi_handle comm, int rank, int *n);
 	int (*dist_graph_neighbors_count)(mpi_handle comm, int *in, int *out, int *weighted);

@@ -201,13 +201,36 @@ bool mpi_request_ask(uint64_t h, void *status)
 }
 
 /*
+ * A library with MPICH's handles need not mark requests as MPICH does that are complete when they are made: Intel MPI, which
+ * shares them too, gives them numbers like any other's. A message to nobody shows which way it is; it is tried once, before
+ * the first request of a collective is taken for one that is under way.
+ */
+__attribute__((noinline)) static void try_request_marks(void)
+{
+	static _Atomic bool tried;
+	uint64_t request = 0, status[MPI_STATUS_MAX / 8];
+
+	if (atomic_exchange_explicit(&tried, true, memory_order_relaxed) ||
+		layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED ||
+		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte, (int)mpi.constant[CONST_MPI_PROC_NULL],
+			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request) != 0)
+		return;
+	if (!mpi_request_done(mpi_handle_at(&request, 0)))
+		mpi.done_mask = 0;
+	mpi.f.wait(&request, status);
+}
+
+/*
  * Sends are not asked about unless their handle stands in the table: of what they read nothing is read again at their
  * end. Nor are receives, for each has a status of its own, and so a request.
  */
 static bool ask_at_once(const struct call *c)
 {
-	return !mpi.done_mask &&
-	       (c->api->spec->task == TASK_COMM_NEW || c->api->spec->kind->collective);
+	if (c->api->spec->task != TASK_COMM_NEW && !c->api->spec->kind->collective)
+		return false;
+	if (mpi.done_mask)
+		try_request_marks();
+	return !mpi.done_mask;
 }
 
 /* The first request that is complete by its handle: MPI is asked whether it is. False: it is not. */

@@ -56,7 +56,8 @@ static struct {
 	void *(*cell_get)(const void *);
 	void *(*method_self)(const void *);
 	void (*visit_gc)(int (*)(void *, void *), void *);
-	uintptr_t float_type, long_type, bool_type, module_type, cell_type, method_type;
+	uintptr_t float_type, long_type, bool_type, module_type, cell_type, method_type,
+		member_type; /* 0: not exported */
 } api;
 
 enum { UNKNOWN_OBJECTS, READABLE_OBJECTS, REFUSED_OBJECTS };
@@ -136,6 +137,7 @@ static const char *find_object_functions(void)
 	NEED_TYPE(module_type, "PyModule_Type");
 	NEED_TYPE(cell_type, "PyCell_Type");
 	NEED_TYPE(method_type, "PyMethod_Type");
+	api.member_type = (uintptr_t)elfsym_data("PyMemberDescr_Type");
 	*(void **)&api.visit_gc = object_function("PyUnstable_GC_VisitObjects"); /* 3.12 */
 	return NULL;
 }
@@ -290,20 +292,50 @@ static void *dict_of(const void *o, bool *inside)
 	return *inside ? NULL : (void *)w;
 }
 
+/* PyMemberDescrObject and PyMemberDef (Include/descrobject.h), the same since 3.0. */
+#define DESCRIPTOR_MEMBER 40
+#define MEMBER_TYPE 8
+#define MEMBER_OFFSET 16
+#define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: what __slots__ makes */
+
+/* Of a class with __slots__: the descriptor says where in the object the attribute lies. NULL: it is no such attribute. */
+static void *value_in_slot(const void *o, const char *name)
+{
+	void *text = api.member_type ? api.new_text(name) : NULL;
+	const char *descriptor = text ? api.look_up(py_class_of(o), text) : NULL, *member;
+	long at;
+
+	if (text)
+		api.drop(text);
+	if (!descriptor || (uintptr_t)py_class_of(descriptor) != api.member_type)
+		return NULL;
+	member = *(const char *const *)(descriptor + DESCRIPTOR_MEMBER);
+	if (!member || *(const int *)(member + MEMBER_TYPE) != MEMBER_OBJECT_EX)
+		return NULL;
+	at = *(const long *)(member + MEMBER_OFFSET);
+	return at > 0 ? *(void *const *)((const char *)o + at) : NULL;
+}
+
 void *py_get_attribute(const void *o, const char *name)
 {
 	bool inside;
 	void *dict = dict_of(o, &inside), *text, *value;
 
-	if (dict)
-		return py_is_dict(dict) ? py_find_entry(dict, name) : NULL;
+	if (dict) {
+		value = py_is_dict(dict) ? py_find_entry(dict, name) : NULL;
+		return value ? value : value_in_slot(o, name);
+	}
 	if (!inside)
-		return NULL;
+		return value_in_slot(o, name);
 	/* Keys of such attributes are exact str: nothing of the program's is compared. */
 	text = api.new_text(name);
 	if (!text)
 		return NULL;
-	value = api.look_up(py_class_of(o), text) ? NULL : api.generic(o, text, NULL, 1);
+	if (api.look_up(py_class_of(o), text)) {
+		api.drop(text);
+		return value_in_slot(o, name);
+	}
+	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
 	/* The object has it as well, and nothing runs before this look is over. */
 	if (value)

@@ -91,6 +91,93 @@ void torch_bucket_scope(const struct call *c, bool leaving)
 		name_bucket(c->v[1].cp);
 }
 
+/* ---- buffers of FSDP ---- */
+
+/* The parameter whose gradient this thread has accumulated last; whether its bucket is on its way. */
+static __thread uint32_t last_accumulated __attribute__((tls_model("initial-exec")));
+static __thread bool shard_bucket_open __attribute__((tls_model("initial-exec")));
+
+/* FSDP1: the gradient of a flat parameter, padded at the end. */
+static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
+	uint64_t count, uint32_t ranks, struct train_part *part)
+{
+	uint64_t end = 0;
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id <= all->n && n < PARTS_MAX; id++) {
+		const struct train_param *p = &all->at[id - 1];
+
+		if (p->piece_of != flat->id)
+			continue;
+		part[n++] = (struct train_part){id, true, p->whole_at, p->whole_count};
+		if (p->whole_at + p->whole_count > end)
+			end = p->whole_at + p->whole_count;
+	}
+	/* It is padded to a multiple of the ranks, and before that for alignment. */
+	return end <= count && count - end < 64 + (uint64_t)ranks ? n : 0;
+}
+
+/*
+ * FSDP2: for each rank the rows that become its own, of one parameter behind the other; each is padded to the same number of
+ * rows.
+ */
+static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
+	uint32_t ranks, struct train_part *part)
+{
+	uint64_t of_rank = 0;
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id <= all->n; id++) {
+		const struct train_param *p = &all->at[id - 1];
+
+		if (p->shard_group != group || p->flags & TP_FROZEN || !p->whole_ndim ||
+			!p->whole_dims[0])
+			continue;
+		uint64_t rows = p->whole_dims[0], each = (rows + ranks - 1) / ranks,
+			 row = p->whole_count / rows;
+
+		for (uint32_t r = 0; r < ranks && n < PARTS_MAX; r++) {
+			uint64_t from = r * each, to = from + each < rows ? from + each : rows;
+
+			if (from < to)
+				part[n++] = (struct train_part){
+					id, true, r * (count / ranks) + of_rank, (to - from) * row};
+		}
+		of_rank += each * row;
+	}
+	return of_rank * ranks == count ? n : 0;
+}
+
+uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
+{
+	const struct train_params *now = train_params_now();
+	const struct train_param *p = now && last_accumulated && last_accumulated <= now->n
+					      ? &now->at[last_accumulated - 1]
+					      : NULL;
+	struct thread *t = p && session_is_on() && ranks ? thread_get() : NULL;
+	struct train_part *part = t ? thread_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
+	uint32_t n = 0, name = 0;
+
+	torch_shard_bucket_leave();
+	if (!part || (!(p->flags & TP_FLAT) && !p->shard_group))
+		return 0;
+	n = p->shard_group ? list_group(now, p->shard_group, v->count, ranks, part)
+			   : list_flat(now, p, v->count, ranks, part);
+	/* The memory is another one each time. */
+	if (n)
+		name = train_bucket_seen(0, v->count, part, n);
+	if (name)
+		shard_bucket_open = train_bucket_enter(name, (uintptr_t)v->base, v->count);
+	return name;
+}
+
+void torch_shard_bucket_leave(void)
+{
+	if (shard_bucket_open)
+		train_bucket_leave();
+	shard_bucket_open = false;
+}
+
 /* ---- gradients and parameters by themselves ---- */
 
 void torch_name_gradient(const void *impl)
@@ -98,6 +185,7 @@ void torch_name_gradient(const void *impl)
 	const struct train_param *p = train_param_by_impl(train_params_now(), impl);
 	struct buffer b;
 
+	last_accumulated = p ? p->id : 0;
 	if (p && torch_grad_buffer(impl, &b))
 		train_grad_seen(
 			p, torch_grad_impl(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);

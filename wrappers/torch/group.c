@@ -205,6 +205,15 @@ static void add_group_tensors(
 	}
 }
 
+/* A buffer of gradients that is about to be reduced. */
+static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
+{
+	for (unsigned i = 0; i < k->nin; i++)
+		torch_gradients_sent(&k->in[i]);
+	if (scatters && m && k->nin == 1 && !k->in[0].name)
+		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
+}
+
 /* c10d::ReduceOp::RedOpType */
 static const uint8_t redops[] = {
 	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
@@ -268,6 +277,8 @@ bool torch_describe(struct call *c)
 		out = !in;
 	}
 	add_group_tensors(k, m, c->v, in, out);
+	if (strstr(m->kind, "reduce"))
+		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
 		struct buffer *v = in ? k->in : k->out;
 

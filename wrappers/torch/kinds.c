@@ -56,6 +56,7 @@ static struct held_step {
 	struct growing values, numbers, params;
 	const struct train_params *all;
 	uint32_t kinds, depth, step;
+	bool partitions;
 } held;
 static _Atomic bool held_taken;
 static __thread bool held_here __attribute__((tls_model("initial-exec")));
@@ -152,11 +153,28 @@ static bool is_wanted(enum train_kind k)
 	return held.kinds >> k & 1;
 }
 
-static bool state_buffer(const struct optimizer_param *p, const char *key, struct buffer *b)
+/* Of what the optimizer has for a flat parameter: the part that is p's. */
+static bool narrow_to_piece(const struct train_param *p, struct buffer *b)
 {
-	const struct optimizer_state *s = torch_state_of(p, key);
+	return !p->piece_count || p->impl ||
+	       torch_window_buffer(b, p->piece_at, p->piece_count, p->dims, p->ndim);
+}
 
-	return s && s->impl && torch_tensor_buffer(s->impl, b);
+static bool state_buffer(const struct optimizer_param *op, const struct train_param *p,
+	const char *key, struct buffer *b)
+{
+	const struct optimizer_state *s = torch_state_of(op, key);
+
+	return s && s->impl && torch_tensor_buffer(s->impl, b) && narrow_to_piece(p, b);
+}
+
+static bool grad_buffer(
+	const struct optimizer_param *op, const struct train_param *p, struct buffer *b)
+{
+	if (op->outer ? !op->grad || !torch_tensor_buffer(op->grad, b)
+		      : !torch_grad_buffer(op->impl, b))
+		return false;
+	return narrow_to_piece(p, b);
 }
 
 /* Other tensors that the optimizer keeps, but for single numbers (step). */
@@ -171,7 +189,7 @@ static void hold_other_states(const struct optimizer_param *op, const struct tra
 		if (!s->impl || n > 20 || train_kind_mask(s->key, n) ||
 			strcmp(s->key, "calls") == 0 || strcmp(s->key, "scalars") == 0)
 			continue;
-		if (torch_tensor_buffer(s->impl, &b) && b.ndim)
+		if (torch_tensor_buffer(s->impl, &b) && b.ndim && narrow_to_piece(p, &b))
 			hold_tensor(TK_STATE, s->key, p, &b);
 	}
 }
@@ -189,8 +207,8 @@ static void hold_adam(const struct torch_optimizer_view *view, const struct opti
 	double bins[KIND_VALUES_MAX], norm;
 	struct buffer m, v;
 
-	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) || !state_buffer(op, "exp_avg", &m) ||
-		!state_buffer(op, "exp_avg_sq", &v))
+	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) ||
+		!state_buffer(op, p, "exp_avg", &m) || !state_buffer(op, p, "exp_avg_sq", &v))
 		return;
 	if (!derive_adam_update(&a, &m, &v, is_wanted(TK_UR_DISTRIBUTION) ? bins : NULL, &norm))
 		return;
@@ -212,7 +230,7 @@ static void hold_direction(const struct torch_optimizer_view *view,
 	double value = 1;
 
 	/* Of an optimizer that has no such moment there is no direction; before its first step it has none yet. */
-	if (!state_buffer(op, "exp_avg", &m)) {
+	if (!state_buffer(op, p, "exp_avg", &m)) {
 		if (isnan(torch_group_number(&view->group[op->group], "betas.0")) || op->nstate)
 			return;
 	} else if (!derive_sign_agreement(grad, &m, &value)) {
@@ -221,36 +239,68 @@ static void hold_direction(const struct torch_optimizer_view *view,
 	hold_numbers(TK_MG_DIRECTION, p, &value, 1);
 }
 
-/* again: the parameter before the step is held already. */
-static void hold_param(
-	const struct torch_optimizer_view *view, const struct optimizer_param *op, bool again)
+/* No element of it is here; a gradient before the reduction there may be. */
+static void hold_nothing(const struct train_param *p)
 {
-	const struct train_param *p = &held.all->at[op->id - 1];
+	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
+					   ? NULL
+					   : grow_by(&held.params, sizeof(*at));
+
+	if (at)
+		*at = (struct stepped_param){NULL, p->id};
+}
+
+/* again: the parameter before the step is held already. */
+static void hold_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+	const struct train_param *p, bool again)
+{
 	struct buffer param, b;
 	struct stepped_param *at;
 	bool grad;
 
 	if (p->flags & TP_FROZEN || !train_param_is_target(held.all, p) ||
-		!torch_tensor_buffer(op->impl, &param))
+		!torch_tensor_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
 		return;
+	/* This rank has none of it: a shard may be empty. */
+	if (!param.count) {
+		if (!again)
+			hold_nothing(p);
+		return;
+	}
 	if (!again && (at = grow_by(&held.params, sizeof(*at))))
-		*at = (struct stepped_param){op->impl, op->id};
+		*at = (struct stepped_param){op->impl, p->id};
 	if (!again && is_wanted(TK_PARAM_ORIGIN))
 		hold_tensor(TK_PARAM_ORIGIN, NULL, p, &param);
-	grad = torch_grad_buffer(op->impl, &b);
+	grad = grad_buffer(op, p, &b);
 	if (grad && is_wanted(TK_GRAD_REDUCED))
 		hold_tensor(TK_GRAD_REDUCED, NULL, p, &b);
 	/* A parameter without a gradient takes no part in the step. */
 	if (grad && is_wanted(TK_MG_DIRECTION))
 		hold_direction(view, op, p, &b);
-	if (is_wanted(TK_EXP_AVG) && state_buffer(op, "exp_avg", &b))
+	if (is_wanted(TK_EXP_AVG) && state_buffer(op, p, "exp_avg", &b))
 		hold_tensor(TK_EXP_AVG, NULL, p, &b);
-	if (is_wanted(TK_EXP_AVG_SQ) && state_buffer(op, "exp_avg_sq", &b))
+	if (is_wanted(TK_EXP_AVG_SQ) && state_buffer(op, p, "exp_avg_sq", &b))
 		hold_tensor(TK_EXP_AVG_SQ, NULL, p, &b);
 	if (is_wanted(TK_EXP_AVG) || is_wanted(TK_EXP_AVG_SQ))
 		hold_other_states(op, p);
 	if (is_wanted(TK_UR_DISTRIBUTION) || is_wanted(TK_UPDATE_RATIO))
 		hold_adam(view, op, p, &param);
+}
+
+/* Each of the parameters that a flat one is made of, if this rank has some of it. */
+static void hold_pieces(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+	const struct train_param *flat, bool again)
+{
+	for (uint32_t id = flat->first_piece; id <= flat->last_piece && id <= held.all->n; id++) {
+		const struct train_param *p = &held.all->at[id - 1];
+
+		if (p->piece_of != flat->id)
+			continue;
+		if (p->piece_count)
+			hold_param(view, op, p, again);
+		else if (!again && p->whole_count)
+			hold_nothing(p);
+	}
 }
 
 /* ---- steps ---- */
@@ -267,6 +317,13 @@ static void write_gradients(void)
 
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
 		torch_gradient_of_step(held.all, at->id);
+	/* An optimizer of partitions has none of the model's own parameters, or only those of which this rank has some. */
+	for (uint32_t id = 1; id <= held.all->n; id++) {
+		const struct train_param *p = &held.all->at[id - 1];
+
+		if (p->flags & TP_UNOWNED && (held.partitions || p->grad_lo))
+			torch_gradient_of_step(held.all, id);
+	}
 }
 
 static void hold_step(void *arg)
@@ -275,9 +332,15 @@ static void hold_step(void *arg)
 
 	for (uint32_t i = 0; i < s->view->nparam; i++) {
 		const struct optimizer_param *op = &s->view->param[i];
+		const struct train_param *p;
 
-		if (op->id && op->id <= held.all->n)
-			hold_param(s->view, op, s->again);
+		if (!op->id || op->id > held.all->n)
+			continue;
+		p = &held.all->at[op->id - 1];
+		if (p->first_piece)
+			hold_pieces(s->view, op, p, s->again);
+		else
+			hold_param(s->view, op, p, s->again);
 	}
 	if (!s->again && torch_accumulate_wanted())
 		write_gradients();
@@ -314,6 +377,7 @@ static void kinds_optimizer_begin(const struct torch_train_event *e)
 	if (!(train_kinds_wanted() & AT_STEP) || !train_kinds_due() || !train_params_now() ||
 		!take_held_step())
 		return;
+	held.partitions = view->partitions;
 	held.kinds = train_kinds_wanted();
 	held.all = train_params_now();
 	held.step = step_now();
@@ -356,7 +420,7 @@ static void write_updated(void)
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++) {
 		const struct train_param *p = &held.all->at[at->id - 1];
 
-		if (torch_tensor_buffer(at->impl, &b))
+		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
 			train_kind_write_tensor(TK_PARAM_UPDATED, train_kind_name(held.all, p),
 				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b);
 	}

@@ -22,6 +22,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/param_grad.h"
+#include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
 
 bool torch_accumulate_wanted(void)
@@ -99,9 +100,12 @@ void torch_leaf_made(struct call *c, bool leaving)
 
 /* ---- what was measured ---- */
 
+#define SLOT_DIMS 8 /* a shape of more dimensions is left out */
+
 struct gradient_slot {
 	struct stats stats;
-	uint64_t count;
+	uint64_t count, dims[SLOT_DIMS];
+	uint8_t ndim;
 	uint32_t passes, passes_before; /* in this step, and in the one before */
 	uint8_t dtype;
 	_Atomic uint8_t pending;
@@ -137,6 +141,48 @@ static bool may_be_last_pass(const struct gradient_slot *s)
 	return s->passes >= (n ? (uint64_t)n : s->passes_before);
 }
 
+static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
+{
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED};
+
+	train_kind_measure(&v, b);
+	s->stats = v.stats;
+	s->count = v.count;
+	s->dtype = v.dtype;
+	s->ndim = v.ndim <= SLOT_DIMS ? v.ndim : 0;
+	for (unsigned i = 0; i < s->ndim; i++)
+		s->dims[i] = v.dims[i];
+	atomic_store_explicit(&s->pending, 1, memory_order_release);
+}
+
+static void measure_pass(
+	const struct train_params *all, const struct train_param *p, struct buffer b)
+{
+	struct gradient_slot *s = train_param_is_target(all, p) ? gradient_slots() : NULL;
+
+	if (!s)
+		return;
+	s += p->id - 1;
+	s->passes++;
+	if (may_be_last_pass(s))
+		measure_into_slot(s, &b);
+}
+
+/* The gradient of a flat parameter is that of all its pieces, wherever the program has them. */
+static void measure_flat_pieces(
+	const struct train_params *all, const struct train_param *flat, const struct buffer *b)
+{
+	for (uint32_t id = 1; id <= all->n; id++) {
+		const struct train_param *p = &all->at[id - 1];
+		struct buffer part = *b;
+
+		if (p->piece_of == flat->id &&
+			torch_window_buffer(
+				&part, p->whole_at, p->whole_count, p->whole_dims, p->whole_ndim))
+			measure_pass(all, p, part);
+	}
+}
+
 static void measure_gradient(void *arg)
 {
 	const struct call *c = arg;
@@ -144,21 +190,51 @@ static void measure_gradient(void *arg)
 	const void *impl = *(const void *const *)((const char *)c->v[0].cp + at);
 	const struct train_params *all = train_params_now();
 	const struct train_param *p = train_param_by_impl(all, impl);
-	struct gradient_slot *s = p ? gradient_slots() : NULL;
-	struct train_value v = {.kind = TK_GRAD_UNREDUCED};
 	struct buffer b;
 
-	if (!s || !train_param_is_target(all, p))
+	/* What is kept in a buffer of its own is added to that, and measured when the buffer is sent. */
+	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
 		return;
-	s += p->id - 1;
-	s->passes++;
-	if (!may_be_last_pass(s) || !torch_grad_buffer(impl, &b))
+	if (p->flags & TP_FLAT)
+		measure_flat_pieces(all, p, &b);
+	else
+		measure_pass(all, p, b);
+}
+
+/* ---- gradients that are kept in a buffer (main_grad) ---- */
+
+static void measure_kept(void *arg, const struct train_params *all, const struct train_param *p)
+{
+	const struct buffer *sent = arg;
+	struct gradient_slot *s;
+	struct buffer b = *sent;
+	uint64_t size = b.count ? b.bytes / b.count : 0;
+
+	if (!size || p->grad_hi > (uintptr_t)b.base + b.bytes || p->flags & TP_FROZEN ||
+		!train_param_is_target(all, p))
 		return;
-	train_kind_measure(&v, &b);
-	s->stats = v.stats;
-	s->count = v.count;
-	s->dtype = v.dtype;
-	atomic_store_explicit(&s->pending, 1, memory_order_release);
+	s = gradient_slots();
+	if (s && torch_window_buffer(&b, (p->grad_lo - (uintptr_t)b.base) / size,
+			 (p->grad_hi - p->grad_lo) / size, p->dims, p->ndim))
+		measure_into_slot(&s[p->id - 1], &b);
+}
+
+static void measure_sent(void *arg)
+{
+	const struct buffer *b = arg;
+
+	train_params_kept_in(train_params_now(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
+		measure_kept, arg);
+}
+
+void torch_gradients_sent(const struct buffer *b)
+{
+	struct buffer copy = *b;
+
+	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
+		!train_kinds_due())
+		return;
+	apart_call(measure_sent, &copy);
 }
 
 void torch_accumulated(struct call *c, bool leaving)
@@ -185,8 +261,8 @@ static void write_gradient(
 		.micro_step = micro,
 		.vpp_stage = p->vpp_stage,
 		.dtype = s[id - 1].dtype,
-		.ndim = p->ndim,
-		.dims = p->dims,
+		.ndim = s[id - 1].ndim,
+		.dims = s[id - 1].dims,
 		.count = s[id - 1].count,
 		.stats = s[id - 1].stats};
 

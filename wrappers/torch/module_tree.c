@@ -9,6 +9,7 @@
 #include "elf/elfsym.h"
 #include "train/param.h"
 #include "wrappers/python/objects.h"
+#include "wrappers/torch/module_shards.h"
 #include "wrappers/torch/tensor.h"
 
 #define SEEN_SLOTS (1u << 19) /* objects that are looked at, at most half of it */
@@ -131,7 +132,7 @@ static void forget_seen(struct tree *t)
 
 static bool is_late(const struct tree *t)
 {
-	return (t->nseen & 63) == 0 && clock_ns(CLOCK_MONOTONIC) > t->until;
+	return (t->nseen & 63) == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > t->until;
 }
 
 /* ---- finding modules ---- */
@@ -337,12 +338,19 @@ static void leave_path(struct walk *w, size_t was)
 static void add_param(struct walk *w, const char *key, const void *object)
 {
 	struct tree *t = w->t;
-	const void *outer, *impl = tree_tensor_of(t, object, &outer);
-	struct tree_param *p = impl ? (struct tree_param *)tree_find_param(t, impl) : NULL;
+	const struct shard_param *shard = object ? shard_find(t, object) : NULL;
+	const void *outer, *impl, *other;
+	struct tree_param *p;
 	uint32_t i;
 	size_t was;
 
-	if (p)
+	/* What is gathered just now stands for what the optimizer has. */
+	if (shard)
+		object = shard->sharded;
+	impl = tree_tensor_of(t, object, &outer);
+	p = impl ? (struct tree_param *)tree_find_param(t, impl) : NULL;
+	/* A flat one is found twice: where FSDP1 has it, and where it stands among the parameters. */
+	if (p && !(p->flags & TP_FLAT))
 		p->flags |= TP_TIED;
 	if (!impl || p || t->nparam == TREE_PARAMS_MAX)
 		return;
@@ -355,13 +363,19 @@ static void add_param(struct walk *w, const char *key, const void *object)
 		.outer = outer,
 		.name = keep_text(t->arena, w->path, w->n),
 		.module = w->owner,
+		.shard = shard,
 		.root = w->root,
 		.flags = (uint8_t)((outer ? TP_SHARD : 0) |
-				   (t->flat_type && py_is_instance(object, t->flat_type) ? TP_FLAT
-											 : 0) |
+				   (shard_is_flat(t, object) ? TP_FLAT : 0) |
 				   (torch_tensor_requires_grad(outer ? outer : impl) ? 0
 										     : TP_FROZEN))};
 	leave_path(w, was);
+	if (shard && shard->unsharded)
+		p->unsharded = tree_tensor_of(t, shard->unsharded, &other);
+	p->main = tree_tensor_of(t, py_get_attribute(object, "main_param"), &other);
+	p->kept_grad = tree_tensor_of(t, py_get_attribute(object, "main_grad"), &other);
+	if (p->flags & TP_FLAT)
+		t->nflat += shard_count_pieces(object);
 	for (i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask; t->by_impl[i];
 		i = (i + 1) & t->impl_mask)
 		;
@@ -417,6 +431,7 @@ static void walk_module(struct walk *w, const void *module)
 	const void *params = py_get_attribute(module, "_parameters");
 	const void *modules = py_get_attribute(module, "_modules");
 	const char *owner = w->owner;
+	const void *flat;
 	size_t at = 0;
 	void *k, *v;
 	char key[256];
@@ -424,6 +439,10 @@ static void walk_module(struct walk *w, const void *module)
 	if (!note_seen(w->t, module))
 		return;
 	w->owner = NULL;
+	shard_note_module(w->t, module);
+	flat = w->t->flat_type ? shard_flat_of(module) : NULL;
+	if (flat)
+		add_param(w, "_flat_param", flat);
 	if (!modules || !py_is_dict(modules) || !stands_for_another(module, modules))
 		note_module(w, module);
 	if (params && py_is_dict(params))
@@ -497,6 +516,7 @@ void tree_name_params(struct tree *t)
 	for (; t->nparam; t->nparam--)
 		unindex_param(t, t->param[t->nparam - 1].impl);
 	t->nmodule = t->nroot = 0;
+	t->nflat = 0;
 	forget_seen(t);
 	for (uint32_t i = 0; i < t->nfound; i++)
 		note_below(t, t->found[i].object, 0);

@@ -27,6 +27,10 @@ struct tree_param {
 	const void *object; /* of Python */
 	const void *impl, *outer; /* as struct train_param */
 	const char *name, *module;
+	const struct shard_param *shard; /* FSDP2; NULL: not its */
+	const void *unsharded; /* ... TensorImpl that takes the gradient */
+	const void *main,
+		*kept_grad; /* Megatron's main_param and main_grad: TensorImpl; NULL: it has none */
 	uint16_t root;
 	uint8_t flags; /* enum train_param_flag */
 };
@@ -46,7 +50,7 @@ struct tree {
 	struct arena *arena;
 	/* torch.nn.Module, torch.Tensor, DTensor, FlatParameter; the last two NULL where they were not imported. */
 	const void *module_type, *tensor_type, *dtensor_type, *flat_type;
-	uint64_t until; /* CLOCK_MONOTONIC: then the search ends */
+	uint64_t until; /* CLOCK_THREAD_CPUTIME_ID: then the search ends */
 	const void **seen; /* open addressing */
 	uint32_t nseen, seen_mask;
 	struct tree_root
@@ -59,6 +63,9 @@ struct tree {
 	uint32_t impl_mask;
 	struct tree_module *module; /* with modules wanted */
 	uint32_t nmodule;
+	struct shard_param *shard; /* module_shards.h */
+	uint32_t nshard, *shard_by; /* open addressing: number + 1 */
+	uint32_t nflat; /* pieces of flat parameters in all */
 	uint16_t nroot;
 	bool want_modules;
 };
@@ -77,6 +84,12 @@ bool tree_search_collected(struct tree *t);
 void tree_name_params(struct tree *t);
 
 const struct tree_param *tree_find_param(const struct tree *t, const void *impl);
+
+/*
+ * Looks for the first tensor in what a DataLoader has given on this thread, which its __next__ stands in: samples are its first
+ * dimension; tokens those of a matrix of integers, else 0. False: there is none. GIL held.
+ */
+bool tree_find_batch(uint64_t *samples, uint64_t *tokens);
 
 /* What stands for a tensor object: its TensorImpl, of a DTensor that of its local part (*outer: its own). NULL: neither. */
 const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer);

@@ -9,11 +9,29 @@
 
 #define OPTIMIZERS_MAX 64
 
+/* What one look has found. */
+struct look {
+	struct arena arena;
+	struct tree tree;
+	struct torch_optimizer_view *view; /* NULL: at a backward pass */
+	struct train_param *list;
+	uint32_t n;
+	bool zero; /* the optimizer is one of ZeRO's: its parameters are partitions ... */
+	uint32_t zero_group, zero_part; /* ... of that group, and that one of them */
+};
+
+/* Makes a table of it and of what was known before (param_list.c). As train_params_publish(). */
+int param_list_publish(struct look *l, const char *why);
+
+/* Is it known what each of the optimizer's parameters is? */
+bool param_list_names_all(struct look *l);
+
 /* An optimizer that has stepped. */
 struct seen_optimizer {
 	const void *self; /* its address: compared, never read outside of its step */
 	uint64_t params; /* hash of its groups' parameters at the last look */
 	bool passed; /* the collector's objects have been gone through for it */
+	bool zero; /* ZeRO's: it has partitions for parameters */
 };
 
 /*

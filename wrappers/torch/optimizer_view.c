@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names.h"
+#include "wrappers/torch/param_grad.h"
 #include "wrappers/torch/tensor.h"
 
 #define PARAMS_MAX 262144u
@@ -216,6 +217,16 @@ static const void *find_state(const struct state_slot *slot, uint32_t mask, cons
 	return NULL;
 }
 
+/* The gradient of a DTensor is one, too. */
+static const void *local_grad_of(const struct tree *t, const void *param)
+{
+	const void *grad = torch_grad_impl(param), *object, *outer;
+
+	/* An undefined tensor has no object. */
+	object = grad ? torch_tensor_object(grad) : NULL;
+	return object ? tree_tensor_of(t, object, &outer) : NULL;
+}
+
 struct torch_optimizer_view *optimizer_view_read(
 	const void *self, const struct tree *t, struct arena *a)
 {
@@ -266,6 +277,8 @@ struct torch_optimizer_view *optimizer_view_read(
 			if (!p->impl)
 				continue;
 			p->group = (uint16_t)g;
+			if (p->outer)
+				p->grad = local_grad_of(t, p->outer);
 			if (d && (s = arena_take(a, OPTIMIZER_STATES * sizeof(*s)))) {
 				p->nstate = read_state(t, d, s);
 				p->state = s;

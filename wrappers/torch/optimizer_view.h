@@ -33,6 +33,7 @@ struct optimizer_param {
 	const void *impl; /* TensorImpl of the parameter, or of its local part */
 	const void *
 		outer; /* of the parameter as the optimizer has it, where that is a wrapper (DTensor) */
+	const void *grad; /* of a wrapper: the local part of its gradient; NULL: it has none */
 	uint32_t id; /* struct train_param; 0: it has none */
 	uint16_t group;
 	uint16_t nstate;
@@ -49,6 +50,7 @@ struct torch_optimizer_view {
 	uint16_t number; /* of the optimizer, in the order of first steps */
 	uint16_t nspan; /* optimizers that step inside another one: 1 for the inner one */
 	char type[64]; /* name of its class */
+	bool partitions; /* its parameters are partitions of those of the model (ZeRO) */
 	uint32_t ngroup, nparam;
 	const struct optimizer_group *group;
 	const struct optimizer_param *param;

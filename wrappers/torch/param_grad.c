@@ -64,3 +64,37 @@ bool torch_grad_buffer(const void *impl, struct buffer *b)
 
 	return grad && torch_tensor_buffer(grad, b);
 }
+
+bool torch_buffer_is_dense(const struct buffer *b)
+{
+	const int64_t *size = b->counts, *stride = b->displs;
+	int64_t expected = 1;
+
+	if (b->layout == BUFFER_CONTIG)
+		return true;
+	if (b->layout != BUFFER_STRIDED)
+		return false;
+	for (uint32_t i = b->n; i-- > 0;) {
+		if (size[i] != 1 && stride[i] != expected)
+			return false;
+		expected *= size[i];
+	}
+	return true;
+}
+
+bool torch_window_buffer(
+	struct buffer *b, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim)
+{
+	uint64_t size = b->count ? b->bytes / b->count : 0;
+
+	if (!torch_buffer_is_dense(b) || at + count > b->count)
+		return false;
+	b->layout = BUFFER_CONTIG;
+	if (b->base)
+		b->base = (const char *)b->base + at * size;
+	b->count = count;
+	b->bytes = count * size;
+	b->counts = dims;
+	b->ndim = ndim;
+	return true;
+}

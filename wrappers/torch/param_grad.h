@@ -17,4 +17,14 @@ const void *torch_grad_impl(const void *impl);
 /* Its elements; false: as above, or it has none that are known (sparse ...). */
 bool torch_grad_buffer(const void *impl, struct buffer *b);
 
+/* Do its elements lie one behind the other, in the order of its dimensions? */
+bool torch_buffer_is_dense(const struct buffer *b);
+
+/*
+ * Some of the elements of a tensor that lie one behind the other, as a tensor of that shape. False: it does not have them. dims
+ * live as long as b is used.
+ */
+bool torch_window_buffer(
+	struct buffer *b, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim);
+
 #endif

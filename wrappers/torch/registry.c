@@ -367,6 +367,7 @@ void torch_forked(void)
 static void group_leave(struct call *c, int64_t ret)
 {
 	(void)ret;
+	torch_shard_bucket_leave();
 	torch_work_leave(c);
 }
 

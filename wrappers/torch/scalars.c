@@ -19,6 +19,8 @@
 #include "stack/foreign.h"
 #include "train/scalar.h"
 #include "train/step_times.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/module_tree.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
@@ -152,6 +154,24 @@ static void scalars_backward_ends(const struct torch_train_event *e)
 {
 	if (e->outermost && e->accumulates)
 		step_part_ends(PART_BACKWARD);
+}
+
+/* ---- batches ---- */
+
+void torch_note_batch(void)
+{
+	uint64_t samples, tokens;
+	struct py_hold h;
+	const char *why;
+	bool found;
+
+	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
+		return;
+	found = tree_find_batch(&samples, &tokens);
+	py_release_objects(&h);
+	if (found)
+		step_saw_batch(samples, tokens);
 }
 
 /* ---- optimizers ---- */

@@ -12,6 +12,9 @@ struct torch_function;
 /* The value of a tensor of one real element in the host's memory. False: it is another one. */
 bool torch_number_of(const void *impl, double *out);
 
+/* The DataLoader's __next__ that this thread stands in has a batch. */
+void torch_note_batch(void);
+
 /* ---- operators (scalar_ops.c) ---- */
 
 bool torch_is_scalar_op(const char *name); /* of the C++ struct; `call` only */

@@ -108,7 +108,6 @@ enum torch_scope {
 };
 
 bool torch_describe(struct call *c);
-void torch_group_leave(struct call *c);
 
 /* ---- completion ---- */
 
@@ -173,6 +172,9 @@ bool torch_leaves_wanted(void); /* ... or names of gradients */
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
 
+/* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
+void torch_gradients_sent(const struct buffer *b);
+
 /* ---- operators that end a step (opmarker.c) ---- */
 
 bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
@@ -187,6 +189,13 @@ void torch_op_scope(const struct call *c, bool leaving);
 /* ---- buckets of DDP (buckets.c) ---- */
 
 void torch_bucket_scope(const struct call *c, bool leaving);
+
+/*
+ * What FSDP's reduce_scatter carries, by the gradient that this thread has accumulated last: of a group of that many ranks, with
+ * so many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call has it until it is left.
+ */
+uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
+void torch_shard_bucket_leave(void);
 
 /* The gradient of that parameter has been added to: collectives and operators know it by name from now on. */
 void torch_name_gradient(const void *impl);

@@ -156,6 +156,8 @@ uint32_t torch_forward_begin(bool training)
 
 	if (training)
 		torch_boundary_forward();
+	if (training && scalars_wanted())
+		step_forward_begins();
 	if (train.active)
 		set_phase(training ? PHASE_FORWARD : PHASE_EVALUATION);
 	return before;
@@ -410,6 +412,7 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 		if (data_mark && data_mark == c->v[0].cp) {
 			data_mark = NULL;
 			step_part_ends(PART_DATA);
+			torch_note_batch();
 		}
 	} else if (s == SCOPE_SCALE) {
 		if (scalars_wanted() && c->ok)

@@ -14,13 +14,14 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/report/focus.h"
+#include "tools/probe/watch/watch_alerts.h"
 
 static const char help[] =
 	"usage: probe watch [options] [DIR]\n"
 	"\n"
 	"Looks at a job again and again until none of its ranks runs any more, says each finding "
-	"once "
-	"when it is new,\n"
+	"and each alert\n"
+	"(key alerts) once when it is new, "
 	"and starts a command for it. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else "
 	"./probe_output); while it is\n"
 	"not there yet, it is waited for.\n"
@@ -34,6 +35,10 @@ static const char help[] =
 	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8); PROBE_FINDING_DIR: "
 	"the "
 	"folder\n"
+	"                      For an alert whose rule has `action: exec` it is run, too, with the "
+	"alert "
+	"as JSON on its\n"
+	"                      standard input, and PROBE_FINDING_KIND=alert.\n"
 	"      --severity WORD from which severity on: bad (default), warn, note\n"
 	"      --once          ends at the first one\n"
 	"      --interval S    seconds between two looks (2)\n"
@@ -60,6 +65,7 @@ struct watch {
 	enum severity severity;
 	bool once;
 	double interval; /* s */
+	struct watch_alerts *alerts;
 	uint64_t *known; /* hashes of findings that were said */
 	unsigned n, cap;
 	bool found;
@@ -154,6 +160,7 @@ static int look_once(struct watch *w, bool *runs)
 	int status = report_gather(r, &o);
 
 	*runs = false;
+	w->found |= watch_alerts_look(w->alerts, w->once);
 	if (!status) {
 		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
 			if (r->finding[i].severity <= w->severity)
@@ -170,6 +177,15 @@ static void sleep_seconds(double s)
 	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
 			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
 		NULL);
+}
+
+/* What says that somebody watches must not get old meanwhile. */
+static void sleep_watching(const struct watch *w, double s)
+{
+	for (; s > 0; s -= 20) {
+		watch_alerts_here(w->alerts);
+		sleep_seconds(s < 20 ? s : 20);
+	}
 }
 
 static double read_monotonic_s(void)
@@ -199,6 +215,7 @@ static int watch_job(struct watch *w)
 	bool runs = true;
 
 	wait_for_folder(w);
+	watch_alerts_here(w->alerts);
 	do {
 		double began = read_monotonic_s(), took;
 
@@ -209,8 +226,12 @@ static int watch_job(struct watch *w)
 			break;
 		/* At most half of the time goes into reading. */
 		took = read_monotonic_s() - began;
-		sleep_seconds(took > w->interval ? took : w->interval - took);
+		sleep_watching(w, took > w->interval ? took : w->interval - took);
 	} while (runs);
+	/* What the ranks wrote at their end. */
+	if (!status && !(w->once && w->found))
+		w->found |= watch_alerts_look(w->alerts, w->once);
+	watch_alerts_gone(w->alerts);
 	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
 		;
 	return status ? status : w->found ? STATUS_PROBLEM : STATUS_DONE;
@@ -280,7 +301,9 @@ int verb_watch(int argc, char **argv)
 	}
 	if (!w.path)
 		w.path = folders_default();
+	w.alerts = watch_alerts_new(w.path, w.command);
 	status = watch_job(&w);
+	watch_alerts_free(w.alerts);
 	free(w.known);
 	return tool_finish(status);
 }

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/alert_list.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alert_rule.h"
+#include "base/scalar.h"
+#include "base/train_kind.h"
+#include "config/config_value.h"
+
+#define LEFT_OUT "the rule is left out"
+
+struct list {
+	char *lines;
+	size_t len;
+	unsigned n;
+	const char *wrong; /* the first thing */
+};
+
+static void note_wrong_rule(struct list *l, const char *wrong)
+{
+	if (!l->wrong)
+		l->wrong = wrong;
+}
+
+static void report_field(struct reader *r, const char *field, const char *wrong)
+{
+	const char *text = (const char *)r->event.data.scalar.value;
+	const char *accepted = alert_field_accepted(field);
+	char quoted[REPORT_VALUE_MAX];
+
+	if (!accepted)
+		reader_report(r,
+			"alerts: %s: no field of a rule; accepted: rule, kind, names, op, "
+			"threshold, direction, warmup, action, n, preset; " LEFT_OUT,
+			report_quote(quoted, field, strlen(field)));
+	else if (r->event.type == YAML_SCALAR_EVENT)
+		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " LEFT_OUT, field,
+			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted);
+	else
+		reader_report(r, "alerts: %s: %s; accepted: %s; " LEFT_OUT, field, reader_shape(r),
+			accepted);
+}
+
+static const char *check_name_pattern(const char *text, size_t len)
+{
+	char one[ALERT_NAMES_MAX];
+	regex_t re;
+	int err;
+
+	if (len >= sizeof(one))
+		return "too long";
+	memcpy(one, text, len);
+	one[len] = 0;
+	err = regcomp(&re, one, REG_EXTENDED | REG_NOSUB);
+	if (err)
+		return err == REG_ESPACE ? config_oom : "not a regular expression";
+	regfree(&re);
+	return NULL;
+}
+
+/* A value of a field, or one of several: the current event. Returns NULL or what is wrong (reported). */
+static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
+{
+	const char *text = (const char *)r->event.data.scalar.value, *wrong;
+	size_t len = r->event.data.scalar.length;
+
+	if (r->event.type != YAML_SCALAR_EVENT) {
+		wrong = "not a single value";
+	} else if (reader_is_null(r)) {
+		return NULL;
+	} else {
+		wrong = strcmp(field, "names") == 0 ? check_name_pattern(text, len) : NULL;
+		if (!wrong)
+			wrong = alert_rule_set(rule, field, text, len);
+	}
+	if (wrong && wrong != config_oom)
+		report_field(r, field, wrong);
+	return wrong;
+}
+
+/* The value of a field, behind its key. Returns 0 or as reader_next(). */
+static int take_rule_field(
+	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
+{
+	const char *bad;
+	int ev = reader_next(r);
+
+	if (ev != YAML_SEQUENCE_START_EVENT) {
+		bad = ev > 0 ? take_rule_value(r, rule, field) : NULL;
+		*wrong = *wrong ? *wrong : bad;
+		return ev < 0 ? ev : reader_skip(r);
+	}
+	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+		bad = take_rule_value(r, rule, field);
+		*wrong = *wrong ? *wrong : bad;
+		ev = reader_skip(r);
+		if (ev < 0)
+			return ev;
+	}
+	return ev < 0 ? ev : 0;
+}
+
+static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
+{
+	char line[ALERT_RULE_TEXT], *more;
+	struct text t = text_over(line, sizeof(line));
+
+	if (l->n == ALERT_RULES_MAX)
+		return "more than 32 rules";
+	alert_rule_put(&t, rule);
+	if (t.cut)
+		return "too long";
+	more = realloc(l->lines, l->len + t.len + 2);
+	if (!more)
+		return config_oom;
+	if (l->len)
+		more[l->len++] = '\n';
+	memcpy(more + l->len, line, t.len + 1);
+	l->lines = more;
+	l->len += t.len;
+	l->n++;
+	return NULL;
+}
+
+/* The current event begins a mapping. Returns 0 or as reader_next(). */
+static int take_rule(struct reader *r, struct list *l)
+{
+	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
+	struct alert_rule rule = {0};
+	const char *wrong = NULL, *whole = NULL;
+	char field[32];
+	int ev;
+
+	while ((ev = reader_next(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
+		size_t len = ev == YAML_SCALAR_EVENT ? r->event.data.scalar.length : 0;
+
+		if (len >= sizeof(field))
+			len = sizeof(field) - 1;
+		if (len)
+			memcpy(field, r->event.data.scalar.value, len);
+		field[len] = 0;
+		ev = reader_skip(r);
+		if (ev >= 0)
+			ev = take_rule_field(r, &rule, field, &wrong);
+		if (ev < 0)
+			return ev;
+	}
+	if (ev < 0)
+		return ev;
+	if (!wrong) {
+		whole = alert_rule_complete(&rule);
+		if (!whole)
+			whole = add_rule_line(l, &rule);
+		if (whole && whole != config_oom)
+			report_at(r->report, line, col, "alerts: %s; accepted: %s; " LEFT_OUT,
+				whole, alert_field_accepted("rule"));
+		wrong = whole;
+	}
+	note_wrong_rule(l, wrong);
+	return 0;
+}
+
+int alert_list_read(struct reader *r, char **out, const char **wrong)
+{
+	struct list l = {0};
+	int ev = (int)r->event.type;
+
+	if (ev == YAML_MAPPING_START_EVENT) {
+		ev = take_rule(r, &l);
+	} else {
+		while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+			if (ev == YAML_MAPPING_START_EVENT) {
+				ev = take_rule(r, &l);
+			} else {
+				reader_report(r,
+					"alerts: %s where a rule is expected, such as {rule: "
+					"spike, threshold: 3}; it is left out",
+					reader_shape(r));
+				note_wrong_rule(&l, "not a rule");
+				ev = reader_skip(r);
+			}
+			if (ev < 0)
+				break;
+		}
+	}
+	*out = l.lines;
+	*wrong = l.wrong;
+	return ev < 0 ? ev : 0;
+}
+
+const char *alert_list_parse(const char *text, size_t len, char **out)
+{
+	struct report silent = {.file = ""};
+	const char *wrong = NULL;
+	struct reader r;
+	int err = reader_open(&r, text, len, &silent, NULL), ev = 0;
+
+	*out = NULL;
+	while (!err && (ev = reader_next(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
+		if (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT) {
+			err = alert_list_read(&r, out, &wrong);
+			break;
+		}
+		if (ev == YAML_SCALAR_EVENT && !reader_is_null(&r))
+			wrong = "not a list of rules";
+	}
+	reader_close(&r);
+	err = err ? err : ev < 0 ? ev : 0;
+	if (err == -ENOMEM)
+		wrong = config_oom;
+	else if (err)
+		wrong = "not a list of rules";
+	if (!wrong && !*out && !(*out = strdup("")))
+		wrong = config_oom;
+	if (wrong) {
+		free(*out);
+		*out = NULL;
+	}
+	return wrong;
+}
+
+static const char *imply_kinds(struct config *cfg, uint32_t kinds)
+{
+	const struct config_key *k = config_key_find("kinds", 5, false);
+	uint32_t have = train_kinds_of(cfg->kinds);
+	char *all = NULL;
+	const char *wrong = NULL;
+
+	if (!k || !(kinds & ~have))
+		return NULL;
+	/* The default is not malloc'd. */
+	for (const char *p = cfg->kinds; *p && !wrong;) {
+		size_t n = strcspn(p, "\n");
+
+		wrong = words_add(k, &all, p, n);
+		p += n + (p[n] == '\n');
+	}
+	for (unsigned i = 0; i < TRAIN_KINDS && !wrong; i++)
+		if (kinds & ~have & UINT32_C(1) << i)
+			wrong = words_add(
+				k, &all, train_kinds[i].word, strlen(train_kinds[i].word));
+	if (wrong || !all) {
+		free(all);
+		return wrong;
+	}
+	config_drop(cfg, k);
+	cfg->kinds = all;
+	return NULL;
+}
+
+const char *alert_list_imply(struct config *cfg)
+{
+	struct alert_rule *rule;
+	uint32_t kinds = 0;
+	bool wide = false;
+	unsigned n;
+
+	if (!*cfg->alerts)
+		return NULL;
+	rule = calloc(ALERT_RULES_MAX, sizeof(*rule));
+	if (!rule)
+		return config_oom;
+	n = alert_rules_read(cfg->alerts, rule, ALERT_RULES_MAX);
+	for (unsigned i = 0; i < n; i++) {
+		cfg->scalars |= rule[i].scalars;
+		wide |= rule[i].all || rule[i].any_scalar;
+		kinds |= rule[i].kinds;
+	}
+	free(rule);
+	/* Of a training at least what there is always. */
+	if (wide && !cfg->scalars && !*cfg->kinds)
+		cfg->scalars = UINT64_C(1) << SCALAR_LOSS | UINT64_C(1) << SCALAR_GRAD_NORM;
+	return imply_kinds(cfg, kinds & ~KIND_BIT(STATE));
+}

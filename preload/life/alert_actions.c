@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of an alert while the process that it is about runs. On the writer's thread. */
+#include "life/alert_actions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alert_rule.h"
+#include "base/log.h"
+#include "config/config_value.h"
+#include "config/preset.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "sink/alerts.h"
+
+#define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
+#define WATCHER_FILE "watch.json" /* of `probe watch`, written anew at each look */
+#define WATCHER_SECONDS 60 /* so old it may be; clocks of nodes differ */
+
+/* Captured configurations, by preset, and the number of the one that each was made of. */
+static struct {
+	struct generation_pair *pair;
+	uint32_t of;
+} captured[PRESET_STATE + 1];
+static unsigned captures;
+
+static const struct preset *find_capture_preset(const char *word, unsigned *at)
+{
+	for (*at = 0; *at < config_npresets; ++*at)
+		if (strcmp(config_presets[*at].name, word) == 0)
+			return &config_presets[*at];
+	return NULL;
+}
+
+/* *cfg is a copy: what it points to belongs to another configuration, which lasts as long as the process. */
+static void set_preset_keys(struct config *cfg, const struct preset *p)
+{
+	const struct path_base base = {0};
+
+	for (unsigned i = 0; i < PRESET_KEYS_MAX && *p->set[i].key; i++) {
+		const struct config_key *k =
+			config_key_find(p->set[i].key, strlen(p->set[i].key), false);
+
+		if (!k || life_key_is_fixed(k))
+			continue;
+		if (config_is_text(k))
+			*(char **)config_at(cfg, k) = (char *)k->dflt;
+		config_set(cfg, k, p->set[i].value, strlen(p->set[i].value), &base);
+	}
+}
+
+static void ignore_report(void *arg, const char *line)
+{
+	(void)arg, (void)line;
+}
+
+static struct generation_pair *make_capture(const struct preset *p, unsigned preset)
+{
+	struct generation_pair *pair = calloc(1, sizeof(*pair));
+	struct config *cfg;
+	struct config for_list;
+
+	if (!pair)
+		return NULL;
+	cfg = &pair->running.cfg;
+	*cfg = *config_now();
+	set_preset_keys(cfg, p);
+	cfg->start_step = 0;
+	cfg->step_interval = 1;
+	cfg->collect_times = 0;
+	cfg->step = (struct ranges){0};
+	for_list = *cfg;
+	if (*p->list)
+		for_list.wrap_ops = (char *)"";
+	for_list.preset = (enum config_preset)preset;
+	pair->running.list = life_load_list(&for_list, ignore_report, NULL);
+	if (pair->running.list)
+		return pair;
+	free(pair);
+	return NULL;
+}
+
+static void capture_steps(const struct alert_rule *r, struct text *done)
+{
+	unsigned preset;
+	const struct preset *p = find_capture_preset(alert_preset_words[r->preset], &preset);
+	const struct generation_pair *base = generation_base();
+
+	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {
+		text_str(done, captures >= CAPTURES_MAX ? "not done: there have been 16"
+							: "not done: no such preset");
+		return;
+	}
+	if (!captured[preset].pair || captured[preset].of != base->running.number) {
+		captured[preset].pair = make_capture(p, preset);
+		captured[preset].of = base->running.number;
+	}
+	if (!captured[preset].pair || generation_propose_for(captured[preset].pair, r->n)) {
+		text_str(done, "not done: no memory, or too many configurations");
+		return;
+	}
+	captures++;
+	text_u64(done, r->n);
+	text_str(done, r->n == 1 ? " step with preset " : " steps with preset ");
+	text_str(done, p->name);
+}
+
+/* Does `probe watch --exec` run? It writes its file at each look. */
+static bool is_watched(void)
+{
+	char path[4200];
+	struct stat st;
+	struct timespec now;
+
+	snprintf(path, sizeof(path), "%s/" WATCHER_FILE, config_now()->output_dir);
+	if (stat(path, &st))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return labs((long)(now.tv_sec - st.st_mtim.tv_sec)) <= WATCHER_SECONDS;
+}
+
+static void act_in_process(
+	enum alert_action what, const struct alert_rule *r, uint32_t step, struct text *done)
+{
+	(void)step;
+	switch (what) {
+	case ALERT_DO_CAPTURE:
+		capture_steps(r, done);
+		break;
+	case ALERT_DO_PAUSE:
+		generation_pause_for(r->n);
+		text_u64(done, r->n);
+		text_str(done, r->n == 1 ? " step" : " steps");
+		break;
+	case ALERT_DO_EXEC:
+		text_str(done, is_watched() ? "by probe watch" : "no watcher");
+		break;
+	case ALERT_DO_STOP:
+		text_str(done, "not done: only key use_skip_data_by_global_norm ends a job");
+		break;
+	case ALERT_DO_LOG:
+	case ALERT_ACTIONS:
+		break;
+	}
+}
+
+void alert_actions_set(void)
+{
+	static const struct alert_hooks actions = {.act = act_in_process};
+
+	alerts_set_hooks(&actions);
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Alerts of a training in which things go wrong in known steps, against its own numbers; what they do; anomaly.json.
+# timeout: 400
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'PyTorch: alerts'
+
+one() { # FILE [NAME=VALUE ...]
+	local file=$1
+	shift
+	env OMP_NUM_THREADS=1 "$@" timeout -k 5 150 "$python" tests/apps/py/alerts.py "$tmp/numbers" >"$file" 2>"$file.err" </dev/null
+	status=$?
+	echo $status >"$file.status"
+}
+
+cat >"$tmp/alerts.yaml" <<'Y'
+alerts:
+- {rule: AnomalyTurbulence, kind: [grad_reduced, loss], threshold: 0.5, warmup: 5}
+- {rule: AnomalyNan, kind: grad_reduced, action: [log, exec]}
+- {rule: inf, kind: grad_reduced, names: 'weight$'}
+- {rule: zero, names: ['^2\.', nothing]}
+- {rule: stuck, threshold: 3}
+- {rule: spike, kind: loss, threshold: 3}
+- {rule: slow, threshold: 2}
+anomaly_json: true
+Y
+new_out
+one "$tmp/plain"
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/alerts.yaml" RANK=0 WORLD_SIZE=1
+is 'ends well' "$status" 0
+is 'the same results with and without' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
+ok "each alert once, with the steps and the count: $(python3 tests/e2e/alerts_truth.py "$out/rank0" "$tmp/numbers" 5 | tr '\n' ' ')" \
+	python3 tests/e2e/alerts_truth.py "$out/rank0" "$tmp/numbers" 5
+is 'the step that took long' "$(python3 -c '
+import json, sys
+print([a["first_step"] for a in map(json.loads, open(sys.argv[1])) if a["rule"] == "slow" and a["first_step"] <= 38 <= a["last_step"]] != [])' "$out/rank0/alerts.jsonl")" True
+is 'nobody watches: said' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: no watcher')" 1
+like 'a line on stderr' "$(cat "$tmp/with.err")" 'AnomalyNan: grad_reduced of 0.weight, nans 1 in step 25'
+ok 'they are few' test "$(wc -l <"$tmp/with.err")" -le 20
+contract alerts "$out"
+
+# anomaly.json: which came first, by probe analyze.
+said=$("$probe" analyze --anomalies -k 3 -s '[25, 26]' "$out")
+is 'analyze: status' $? 1
+like 'analyze: the first' "$said" 'rank 0, step 25: Rule AnomalyNan reports anomaly signal in'
+is 'anomaly_analyse.json: steps and keys' "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+print(len(d), sorted({v["step"] for v in d.values()}), all(k == "%s_step_%d_call_%d" % (v["tag_name"], v["step"], v["call_id"]) for k, v in d.items()))' "$out/anomaly_detected/anomaly_analyse.json")" '2 [25, 26] True'
+"$probe" analyze --anomalies "$tmp" >"$tmp/o" 2>"$tmp/e"
+is 'analyze where there is none: status, one line' "$? $(wc -l <"$tmp/e")" '2 1'
+for a in '-k 0' '-k x' '-s [x]' '-s 3-1' 'a b'; do
+	"$probe" analyze --anomalies $a >"$tmp/o" 2>"$tmp/e"
+	is "analyze $a: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
+done
+
+# exec: by probe watch alone, the alert on its standard input.
+new_out
+mkdir "$out"
+"$probe" watch --interval 0.5 --exec "cat >>$tmp/given" "$out" >"$tmp/watched" 2>"$tmp/watched.err" &
+watch=$!
+started+=($watch)
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/alerts.yaml" PROBE_ANOMALY_JSON=false RANK=0 WORLD_SIZE=1 \
+	STEP_PAUSE=0.1
+wait $watch
+is 'watch: status' $? 1
+is 'watch: the command has the alert on its standard input' "$(python3 -c '
+import json, sys
+print([(a["rule"], a["name"], a["step"], a["rank"]) for a in map(json.loads, open(sys.argv[1])) if "rule" in a])' "$tmp/given")" \
+	"[('AnomalyNan', '0.weight', 25, 0)]"
+like 'watch: the others are said' "$(cat "$tmp/watched")" 'alert: rank0: zero: grad_reduced of 2.bias in step 30|alert: rank0: zero: grad_reduced of 2.bias 0 in step 30'
+is 'the alert knows' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: by probe watch')" 1
+is 'without anomaly_json there is none' "$(ls "$out" | grep -c anomaly)" 0
+
+# Calls: what a collective was given; and rules that are wrong.
+new_out
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_ALERTS='[{rule: spikes}, {rule: inf, kind: loss}]' RANK=0 WORLD_SIZE=1 STEPS=3
+like 'a wrong rule: said' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
+is 'without an alert there is no file' "$(ls "$out"/rank0 2>/dev/null | grep -c alerts)" 0
+finish

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# `probe compare` against msprobe's own `compare` of the same folders: columns, pairs, differences and results, of dumps that
+# differ at random in every form that an entry has; in a virtual environment of its own in $B/long, or with
+# PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
+# timeout: 1800
+. "$(dirname "$0")/../e2e/lib.sh"
+python=${PROBE_TEST_MSPROBE:-$(realpath "$B")/long/msprobe/bin/python}
+if [ -z "${PROBE_TEST_MSPROBE:-}" ]; then
+	mkdir -p "$B/long"
+	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
+		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
+		skip 'msprobe' "$(tail -1 "$tmp/pip")"
+		finish
+	}
+fi
+python3 tests/long/compare_peer.py make "$tmp/pairs" || { fail 'the dumps are made'; finish; }
+"$python" tests/long/compare_peer.py peer "$tmp/pairs" >"$tmp/peer" 2>&1 || fail 'msprobe compares' "$(tail -5 "$tmp/peer")"
+python3 tests/long/compare_peer.py diff "$tmp/pairs" "$probe" >"$tmp/diff" 2>&1 || fail 'both have tables' "$(tail -5 "$tmp/diff")"
+while read -r line; do
+	case $line in
+	ok*) pass "${line#ok - }" ;;
+	not*) fail "${line#not ok - }" "$(grep -A5 -F -- "$line" "$tmp/diff" | sed 1d)" ;;
+	esac
+done <"$tmp/diff"
+finish

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/analyze/anomaly_order.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+#define ANALYSE_FILE "anomaly_analyse.json"
+#define FILE_MOST ((size_t)256 << 20)
+
+/* Where in a step, by the last word of the tag; NONE comes first, as in the tool that this order is of. */
+enum anomaly_stage { STAGE_NONE = -1, STAGE_FORWARD, STAGE_BACKWARD, STAGE_OPTIMIZER };
+
+struct anomaly_read {
+	char *key, *tag, *message;
+	int64_t rank, step, micro_step, pp_stage, vpp_stage, call_id;
+	unsigned nmates;
+	int64_t *mate;
+	enum anomaly_stage stage;
+	unsigned place; /* as read, for what is equal in all else */
+};
+
+struct anomaly_set {
+	struct anomaly_read *at;
+	unsigned n, cap, files;
+};
+
+static enum anomaly_stage find_anomaly_stage(const char *tag)
+{
+	static const struct {
+		const char *word;
+		enum anomaly_stage stage;
+	} words[] = {{"actv", STAGE_FORWARD}, {"actv_grad", STAGE_BACKWARD},
+		{"pre_grad", STAGE_BACKWARD}, {"post_grad", STAGE_BACKWARD},
+		{"acc_grad", STAGE_BACKWARD}, {"exp_avg", STAGE_OPTIMIZER},
+		{"exp_avg_sq", STAGE_OPTIMIZER}};
+	const char *last = strrchr(tag, '/');
+
+	last = last ? last + 1 : tag;
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i].word, last) == 0)
+			return words[i].stage;
+	return STAGE_NONE;
+}
+
+/* ---- reading ---- */
+
+static const char *get_scalar_text(yaml_document_t *d, int node)
+{
+	const yaml_node_t *n = yaml_document_get_node(d, node);
+
+	return n && n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : "";
+}
+
+static void read_mates(yaml_document_t *d, int node, struct anomaly_read *a)
+{
+	const yaml_node_t *n = yaml_document_get_node(d, node);
+
+	if (!n || n->type != YAML_SEQUENCE_NODE)
+		return;
+	a->mate = tool_alloc((size_t)(n->data.sequence.items.top - n->data.sequence.items.start) *
+				     sizeof(*a->mate) +
+			     1);
+	for (const yaml_node_item_t *i = n->data.sequence.items.start;
+		i < n->data.sequence.items.top; i++)
+		a->mate[a->nmates++] = strtoll(get_scalar_text(d, *i), NULL, 10);
+}
+
+/* False: it is no anomaly. */
+static bool read_anomaly(yaml_document_t *d, const char *key, int node, struct anomaly_read *a)
+{
+	const yaml_node_t *n = yaml_document_get_node(d, node);
+	static const struct {
+		const char *name;
+		size_t at;
+	} numbers[] = {{"rank", offsetof(struct anomaly_read, rank)},
+		{"step", offsetof(struct anomaly_read, step)},
+		{"micro_step", offsetof(struct anomaly_read, micro_step)},
+		{"pp_stage", offsetof(struct anomaly_read, pp_stage)},
+		{"vpp_stage", offsetof(struct anomaly_read, vpp_stage)},
+		{"call_id", offsetof(struct anomaly_read, call_id)}};
+	unsigned seen = 0;
+
+	*a = (struct anomaly_read){0};
+	if (!n || n->type != YAML_MAPPING_NODE)
+		return false;
+	for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+		p++) {
+		const char *name = get_scalar_text(d, p->key);
+
+		for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+			if (strcmp(name, numbers[i].name) == 0) {
+				*(int64_t *)((char *)a + numbers[i].at) =
+					strtoll(get_scalar_text(d, p->value), NULL, 10);
+				seen |= 1u << i;
+			}
+		if (strcmp(name, "tag_name") == 0 && !a->tag)
+			a->tag = tool_strdup(get_scalar_text(d, p->value));
+		if (strcmp(name, "message") == 0 && !a->message)
+			a->message = tool_strdup(get_scalar_text(d, p->value));
+		if (strcmp(name, "group_mates") == 0 && !a->mate)
+			read_mates(d, p->value, a);
+	}
+	a->key = tool_strdup(key);
+	if (!a->tag)
+		a->tag = tool_strdup("");
+	if (!a->message)
+		a->message = tool_strdup("");
+	a->stage = find_anomaly_stage(a->tag);
+	return seen & 2;
+}
+
+static void free_anomaly(struct anomaly_read *a)
+{
+	free(a->key);
+	free(a->tag);
+	free(a->message);
+	free(a->mate);
+}
+
+static bool is_step_asked(const struct anomaly_query *q, int64_t step)
+{
+	for (unsigned i = 0; i < q->nspan; i++)
+		if (step >= 0 && (uint64_t)step >= q->span[i].lo && (uint64_t)step <= q->span[i].hi)
+			return true;
+	return !q->nspan;
+}
+
+static int read_anomaly_file(const struct anomaly_query *q, struct anomaly_set *s, const char *path)
+{
+	yaml_parser_t parser;
+	yaml_document_t d;
+	const yaml_node_t *root;
+	struct anomaly_read a;
+	FILE *f = fopen(path, "r");
+	struct stat st;
+	int status = STATUS_DONE;
+
+	if (!f) {
+		if (errno == ENOENT)
+			return STATUS_DONE;
+		tool_error("analyze: %s: %s", path, strerror(errno));
+		return STATUS_USAGE;
+	}
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size > FILE_MOST) {
+		tool_error("analyze: %s: not a regular file of at most 256 MiB", path);
+		fclose(f);
+		return STATUS_USAGE;
+	}
+	if (!yaml_parser_initialize(&parser)) {
+		fclose(f);
+		return STATUS_USAGE;
+	}
+	yaml_parser_set_input_file(&parser, f);
+	if (!yaml_parser_load(&parser, &d)) {
+		tool_error("analyze: %s:%zu: no JSON: %s; it may be half written: try again", path,
+			parser.problem_mark.line + 1, parser.problem ? parser.problem : "");
+		status = STATUS_USAGE;
+	} else {
+		root = yaml_document_get_root_node(&d);
+		s->files++;
+		for (const yaml_node_pair_t *p = root && root->type == YAML_MAPPING_NODE
+							 ? root->data.mapping.pairs.start
+							 : NULL;
+			p && p < root->data.mapping.pairs.top; p++) {
+			if (!read_anomaly(&d, get_scalar_text(&d, p->key), p->value, &a) ||
+				!is_step_asked(q, a.step)) {
+				free_anomaly(&a);
+				continue;
+			}
+			a.place = s->n;
+			TOOL_GROW(s->at, s->n, s->cap);
+			s->at[s->n++] = a;
+		}
+		yaml_document_delete(&d);
+	}
+	yaml_parser_delete(&parser);
+	fclose(f);
+	return status;
+}
+
+static int compare_rank_numbers(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* rank<R> folders in dir, by number. */
+static unsigned list_rank_folders(const char *dir, unsigned long **rank)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	unsigned n = 0, cap = 0;
+	char *end;
+
+	*rank = NULL;
+	while (d && (e = readdir(d))) {
+		unsigned long r;
+
+		if (strncmp(e->d_name, "rank", 4) || e->d_name[4] < '0' || e->d_name[4] > '9')
+			continue;
+		r = strtoul(e->d_name + 4, &end, 10);
+		if (*end)
+			continue;
+		TOOL_GROW(*rank, n, cap);
+		(*rank)[n++] = r;
+	}
+	if (d)
+		closedir(d);
+	if (n)
+		qsort(*rank, n, sizeof(**rank), compare_rank_numbers);
+	return n;
+}
+
+static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set *s, const char *dir)
+{
+	unsigned long *rank;
+	unsigned n = list_rank_folders(dir, &rank);
+	int status = STATUS_DONE;
+
+	for (unsigned i = 0; i < n && !status; i++) {
+		char *path = tool_format("%s/rank%lu/anomaly.json", dir, rank[i]);
+
+		status = read_anomaly_file(q, s, path);
+		free(path);
+	}
+	free(rank);
+	return status;
+}
+
+/* ---- the order ---- */
+
+static int compare_anomaly_numbers(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_anomalies(const void *x, const void *y)
+{
+	const struct anomaly_read *a = x, *b = y;
+	int sign = a->stage == STAGE_FORWARD ? 1 : -1, c;
+
+	if ((c = compare_anomaly_numbers(a->step, b->step)) ||
+		(c = compare_anomaly_numbers(a->micro_step, b->micro_step)) ||
+		(c = compare_anomaly_numbers(a->stage, b->stage)) ||
+		(c = sign * compare_anomaly_numbers(a->vpp_stage, b->vpp_stage)) ||
+		(c = sign * compare_anomaly_numbers(a->pp_stage, b->pp_stage)) ||
+		(c = compare_anomaly_numbers(a->call_id, b->call_id)))
+		return c;
+	return (a->place > b->place) - (a->place < b->place);
+}
+
+/* ---- the file ---- */
+
+static void put_analysed_number(struct text *t, const char *key, int64_t v)
+{
+	text_str(t, "  \"");
+	text_str(t, key);
+	text_str(t, "\": ");
+	text_i64(t, v);
+	text_str(t, ",\n");
+}
+
+static void put_analysed(struct text *t, const struct anomaly_read *a)
+{
+	text_char(t, ' ');
+	text_json(t, a->key);
+	text_str(t, ": {\n");
+	put_analysed_number(t, "rank", a->rank);
+	put_analysed_number(t, "step", a->step);
+	put_analysed_number(t, "micro_step", a->micro_step);
+	put_analysed_number(t, "pp_stage", a->pp_stage);
+	put_analysed_number(t, "vpp_stage", a->vpp_stage);
+	put_analysed_number(t, "call_id", a->call_id);
+	text_str(t, "  \"tag_name\": ");
+	text_json(t, a->tag);
+	text_str(t, ",\n  \"message\": ");
+	text_json(t, a->message);
+	text_str(t, ",\n  \"group_mates\": [");
+	for (unsigned i = 0; i < a->nmates; i++) {
+		text_str(t, i ? ",\n   " : "\n   ");
+		text_i64(t, a->mate[i]);
+	}
+	text_str(t, a->nmates ? "\n  ]\n }" : "]\n }");
+}
+
+static int write_analysis(const struct anomaly_set *s, unsigned n, const char *dir)
+{
+	size_t cap = 16;
+	struct text t;
+	char *buf;
+	int fd, err;
+
+	for (unsigned i = 0; i < n; i++)
+		cap += 512 +
+		       6 * (strlen(s->at[i].key) + strlen(s->at[i].tag) +
+				   strlen(s->at[i].message)) +
+		       24 * (size_t)s->at[i].nmates;
+	buf = tool_alloc(cap);
+	t = text_over(buf, cap);
+	text_str(&t, n ? "{\n" : "{");
+	for (unsigned i = 0; i < n; i++) {
+		put_analysed(&t, &s->at[i]);
+		text_str(&t, i + 1 < n ? ",\n" : "\n");
+	}
+	text_char(&t, '}');
+	err = io_mkdirs(dir);
+	fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && !err)
+		err = -errno;
+	if (!err)
+		err = io_replace_file(fd, ANALYSE_FILE, buf, t.len);
+	if (fd >= 0)
+		close(fd);
+	free(buf);
+	if (err) {
+		tool_error("analyze: %s/%s: %s; -o names another folder", dir, ANALYSE_FILE,
+			io_error_text(err));
+		return STATUS_USAGE;
+	}
+	return STATUS_DONE;
+}
+
+/* ---- what is printed ---- */
+
+static void print_analysis(const struct anomaly_set *s, unsigned n, const char *file)
+{
+	printf("%s in %s; the first %u, in the order in which they can have caused each other "
+	       "(%s):\n",
+		out_plural(s->n, "anomaly", "anomalies"), out_plural(s->files, "file", "files"), n,
+		file);
+	for (unsigned i = 0; i < n; i++) {
+		printf("  %2u  rank %lld, step %lld: ", i + 1, (long long)s->at[i].rank,
+			(long long)s->at[i].step);
+		out_clean(s->at[i].message);
+		putchar('\n');
+	}
+}
+
+static void print_analysis_json(const struct anomaly_set *s, unsigned n, const char *file)
+{
+	json_begin();
+	json_object(NULL);
+	json_u64("schema", 1);
+	json_u64("anomalies", s->n);
+	json_string("file", file);
+	json_list("first");
+	for (unsigned i = 0; i < n; i++) {
+		const struct anomaly_read *a = &s->at[i];
+
+		json_object(NULL);
+		json_string("key", a->key);
+		json_i64("rank", a->rank);
+		json_i64("step", a->step);
+		json_i64("micro_step", a->micro_step);
+		json_i64("pp_stage", a->pp_stage);
+		json_i64("vpp_stage", a->vpp_stage);
+		json_i64("call_id", a->call_id);
+		json_string("tag_name", a->tag);
+		json_string("message", a->message);
+		json_end();
+	}
+	json_end();
+	json_end();
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int anomalies_analyze(const struct anomaly_query *q, const char *dir, bool json)
+{
+	char *below = tool_format("%s/anomaly_detected", dir), *file;
+	const char *from = is_folder(below) ? below : dir, *to = q->output ? q->output : from;
+	struct anomaly_set s = {0};
+	int status = read_all_anomalies(q, &s, from);
+	unsigned n;
+
+	if (!status && !s.files) {
+		tool_error("analyze: %s: no rank<R>/anomaly.json; record with `anomaly_json: true` "
+			   "and rules in `alerts`",
+			from);
+		status = STATUS_USAGE;
+	}
+	if (!status) {
+		if (s.n)
+			qsort(s.at, s.n, sizeof(*s.at), compare_anomalies);
+		n = s.n < q->top ? s.n : q->top;
+		file = tool_format("%s/" ANALYSE_FILE, to);
+		status = write_analysis(&s, n, to);
+		if (!status && json)
+			print_analysis_json(&s, n, file);
+		else if (!status)
+			print_analysis(&s, n, file);
+		free(file);
+		if (!status && s.n)
+			status = STATUS_PROBLEM;
+	}
+	for (unsigned i = 0; i < s.n; i++)
+		free_anomaly(&s.at[i]);
+	free(s.at);
+	free(below);
+	return status;
+}

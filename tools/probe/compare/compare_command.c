@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `compare`. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/config_value.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/out.h"
+#include "tools/lib/range_option.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/mapping.h"
+
+static const char help[] =
+	"usage: probe compare [options] A B\n"
+	"\n"
+	"Says where two runs differ, and which call is the first that does: its input or output, "
+	"its line and parameter.\n"
+	"A and B are output folders, folders of dumps (step<N>/rank<R>/dump.json, of libprobe.so "
+	"or of msprobe) or single\n"
+	"dump.json files. B is what A is measured by (\"Bench\" in the tables).\n"
+	"\n"
+	"  -o, --output DIR       writes a table for each rank into DIR: "
+	"compare_result_rank<R>_<time>.csv, msprobe's columns\n"
+	"      --merge            one table for all ranks and steps instead\n"
+	"      --exact            bit by bit: any difference is an error; by checksums where both "
+	"have them\n"
+	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe does\n"
+	"      --data-mapping F   YAML: names of tensors in A and what they are called in B\n"
+	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
+	"  -r, --rank RANKS       only these: 0-3,8\n"
+	"  -s, --step STEPS       only these: 4-6\n"
+	"      --json             for programs\n"
+	"      --color WHEN       auto, always or never\n"
+	"\n"
+	"Exit status: 0 no difference that counts; 1 there are some; 2 usage, or input that cannot "
+	"be read.\n"
+	"\n"
+	"examples:\n"
+	"  probe compare /scratch/good /scratch/bad\n"
+	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
+	"  probe compare --exact --json run1 run2\n";
+
+enum {
+	OPT_OUTPUT,
+	OPT_MERGE,
+	OPT_EXACT,
+	OPT_BY_NAME,
+	OPT_DATA_MAPPING,
+	OPT_OF,
+	OPT_RANK,
+	OPT_STEP,
+	OPT_JSON,
+	OPT_COLOR
+};
+
+static const struct cli_option options[] = {
+	[OPT_OUTPUT] = {"output", 'o', true},
+	[OPT_MERGE] = {"merge", 0, false},
+	[OPT_EXACT] = {"exact", 0, false},
+	[OPT_BY_NAME] = {"by-name", 0, false},
+	[OPT_DATA_MAPPING] = {"data-mapping", 0, true},
+	[OPT_OF] = {"of", 0, true},
+	[OPT_RANK] = {"rank", 'r', true},
+	[OPT_STEP] = {"step", 's', true},
+	[OPT_JSON] = {"json", 0, false},
+	[OPT_COLOR] = {"color", 0, true},
+};
+
+void add_compare_note(struct comparison *c, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	for (unsigned i = 0; text && i < c->nnote; i++)
+		if (strcmp(c->note[i], text) == 0) {
+			free(text);
+			return;
+		}
+	if (!text)
+		return;
+	TOOL_GROW(c->note, c->nnote, c->cap_note);
+	c->note[c->nnote++] = text;
+}
+
+struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank)
+{
+	TOOL_GROW(c->sums, c->nsums, c->cap_sums);
+	c->sums[c->nsums] = (struct rank_sums){.step = step, .rank = rank};
+	return &c->sums[c->nsums++];
+}
+
+bool is_number_wanted(const struct ranges *r, int64_t n)
+{
+	return n < 0 || ranges_contain(r, (uint64_t)n);
+}
+
+static void free_comparison(struct comparison *c)
+{
+	for (unsigned i = 0; i < c->nsums; i++) {
+		free_first_diff(&c->sums[i].first);
+		free_first_diff(&c->sums[i].origin);
+		free_first_diff(&c->sums[i].blamed);
+		free(c->sums[i].table);
+	}
+	for (unsigned i = 0; i < c->nnote; i++)
+		free(c->note[i]);
+	free(c->note);
+	free(c->sums);
+	free(c->merged_path);
+	free_mapping(c->mapping);
+	ranges_free(&c->ranks);
+	ranges_free(&c->steps);
+	free_side(&c->a);
+	free_side(&c->b);
+}
+
+/* What both sides have and the user wants. */
+static unsigned choose_contents(struct comparison *c, unsigned want)
+{
+	unsigned both = c->a.contents & c->b.contents & (want ? want : ~0u);
+
+	if (!both && !(c->a.contents && c->b.contents))
+		tool_error(
+			"compare: %s: holds nothing that can be compared: no rank<R> folder of an "
+			"output folder, no step<N>/rank<R>/dump.json",
+			c->a.contents ? c->b.path : c->a.path);
+	else if (!both)
+		tool_error("compare: %s and %s: hold nothing%s that both have", c->a.path,
+			c->b.path, want ? " of the wanted kind" : "");
+	return both;
+}
+
+static int run_comparison(struct comparison *c, unsigned want)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	unsigned both;
+	int status;
+
+	if (find_side_contents(&c->a, c->a.path) || find_side_contents(&c->b, c->b.path))
+		return STATUS_USAGE;
+	both = choose_contents(c, want);
+	if (!both)
+		return STATUS_USAGE;
+	localtime_r(&now, &tm);
+	strftime(c->stamp, sizeof(c->stamp), "%Y%m%d%H%M%S", &tm);
+	if ((both & CONTENT_DUMP) && (both & CONTENT_CALLS))
+		add_compare_note(c, "the folders also have calls: --of calls compares them");
+	status = both & CONTENT_DUMP ? compare_dump_folders(c) : compare_run_folders(c);
+	if (c->merged_open && target_close(&c->merged, true))
+		status = STATUS_USAGE;
+	if (status != STATUS_DONE && !c->nsums)
+		return status;
+
+	int found = c->json ? print_comparison_json(c) : print_comparison(c);
+
+	return status == STATUS_DONE ? found : status;
+}
+
+int verb_compare(int argc, char **argv)
+{
+	struct cli cli = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	struct comparison c = {0};
+	const char *color = "auto";
+	unsigned want = 0;
+	int o, status = STATUS_USAGE;
+
+	while ((o = cli_next(&cli)) != CLI_END) {
+		switch (o) {
+		case OPT_OUTPUT:
+			c.out = cli.value;
+			break;
+		case OPT_MERGE:
+			c.merge = true;
+			break;
+		case OPT_EXACT:
+			c.exact = true;
+			break;
+		case OPT_BY_NAME:
+			c.by_name = true;
+			break;
+		case OPT_DATA_MAPPING:
+			free_mapping(c.mapping);
+			if (!(c.mapping = read_data_mapping(cli.value)))
+				goto out;
+			break;
+		case OPT_OF:
+			want = strcmp(cli.value, "calls") == 0	? CONTENT_CALLS
+			       : strcmp(cli.value, "dump") == 0 ? CONTENT_DUMP
+								: 0;
+			if (want)
+				break;
+			tool_error("compare: --of %s: accepted: calls, dump", cli.value);
+			goto out;
+		case OPT_RANK:
+			if (!option_ranges("compare", &c.ranks, "rank", cli.value))
+				goto out;
+			break;
+		case OPT_STEP:
+			if (!option_ranges("compare", &c.steps, "step", cli.value))
+				goto out;
+			break;
+		case OPT_JSON:
+			c.json = true;
+			break;
+		case OPT_COLOR:
+			color = cli.value;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			status = tool_finish(STATUS_DONE);
+			goto out;
+		case CLI_OPERAND:
+			if (c.b.path) {
+				tool_error(
+					"compare: %s: more than two; what is compared is A and B",
+					cli.value);
+				goto out;
+			}
+			*(c.a.path ? &c.b.path : &c.a.path) = cli.value;
+			break;
+		default:
+			goto out;
+		}
+	}
+	if (!out_color(color)) {
+		tool_error("compare: --color %s: accepted: auto, always, never", color);
+		goto out;
+	}
+	if (!c.b.path) {
+		tool_error("compare: two folders are needed, A and B; `probe compare --help` has "
+			   "examples");
+		goto out;
+	}
+	if (c.merge && !c.out) {
+		tool_error("compare: --merge writes a table: say where, -o DIR");
+		goto out;
+	}
+	status = tool_finish(run_comparison(&c, want));
+out:
+	free_comparison(&c);
+	return status;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output folders of ours: which ranks, steps and calls belong together, and their differences. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/run_calls.h"
+#include "tools/probe/compare/sequence.h"
+
+/* ---- which calls of a step belong together ---- */
+
+struct comm_count {
+	struct table_key key;
+	uint32_t a, b;
+};
+
+/* Collectives of communicators on which both sides made equally many: by their number, whatever their order. */
+static void pair_by_comm_number(
+	const struct run_step *a, const struct run_step *b, uint32_t *partner)
+{
+	struct numbered {
+		struct table_key key;
+		uint32_t at;
+	} * p;
+	struct comm_count *c;
+	struct table counts, second;
+
+	table_init(&counts, sizeof(*c), UINT32_MAX);
+	table_init(&second, sizeof(*p), UINT32_MAX);
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->call[i].key.comm && (c = table_get(&counts, a->call[i].key.comm, 0)))
+			c->a++;
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->call[i].key.comm && (c = table_get(&counts, b->call[i].key.comm, 0)) &&
+			(p = table_get(&second, b->call[i].key.comm, c->b++)))
+			p->at = i;
+	for (uint32_t i = 0; i < counts.n; i++) {
+		c = table_at(&counts, i);
+		if (c->a == c->b)
+			c->a = 0;
+		else
+			c->a = UINT32_MAX;
+	}
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct run_key *k = &a->call[i].key;
+
+		if (!k->comm || !(c = table_find(&counts, k->comm, 0)) || c->a == UINT32_MAX)
+			continue;
+		p = table_find(&second, k->comm, c->a++);
+		/* Another operation in its place is no partner. */
+		if (p && b->call[p->at].key.name == k->name)
+			partner[i] = p->at;
+	}
+	table_free(&counts);
+	table_free(&second);
+}
+
+/* What found no partner in its place: threads interleave in other ways in each run. */
+static void pair_moved_calls(
+	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
+{
+	struct moved {
+		struct table_key key;
+		uint32_t *at;
+		uint32_t n, cap, next;
+	} * m;
+	struct table left;
+
+	table_init(&left, sizeof(*m), UINT32_MAX);
+	for (unsigned i = 0; i < b->n; i++) {
+		if (used[i] || !(m = table_get(&left, b->call[i].key.stack, 0)))
+			continue;
+		TOOL_GROW(m->at, m->n, m->cap);
+		m->at[m->n++] = i;
+	}
+	for (unsigned i = 0; i < a->n; i++) {
+		if (partner[i] != NO_PARTNER || !(m = table_find(&left, a->call[i].key.stack, 0)) ||
+			m->next == m->n)
+			continue;
+		partner[i] = m->at[m->next++];
+		used[partner[i]] = true;
+	}
+	for (uint32_t i = 0; i < left.n; i++)
+		free(((struct moved *)table_at(&left, i))->at);
+	table_free(&left);
+}
+
+static void fill_run_levels(const struct run_step *s, uint64_t *key[SEQUENCE_LEVELS])
+{
+	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++)
+		key[l] = tool_alloc((s->n + 1) * sizeof(**key));
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct run_key *k = &s->call[i].key;
+
+		key[0][i] = k->content;
+		key[1][i] = k->stack;
+		key[2][i] = k->frames;
+		key[3][i] = k->name;
+	}
+}
+
+static bool are_places_equal(const struct run_step *a, const struct run_step *b)
+{
+	bool equal = a->n == b->n;
+
+	for (unsigned i = 0; equal && i < a->n; i++)
+		equal = a->call[i].key.frames == b->call[i].key.frames;
+	return equal;
+}
+
+static void mark_used(const uint32_t *partner, unsigned n, bool *used, unsigned m)
+{
+	memset(used, 0, m * sizeof(*used));
+	for (unsigned i = 0; i < n; i++)
+		if (partner[i] != NO_PARTNER)
+			used[partner[i]] = true;
+}
+
+static void pair_run_calls(
+	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
+{
+	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
+	struct sequence x = {.n = a->n}, y = {.n = b->n};
+
+	if (are_places_equal(a, b)) {
+		for (unsigned i = 0; i < a->n; i++)
+			partner[i] = i;
+		memset(used, 1, b->n * sizeof(*used));
+		return;
+	}
+	fill_run_levels(a, key_a);
+	fill_run_levels(b, key_b);
+	keep_unique_keys(key_a[0], a->n, key_b[0], b->n);
+	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
+		x.key[l] = key_a[l];
+		y.key[l] = key_b[l];
+	}
+	align_sequences(&x, &y, SEQUENCE_LEVELS, partner);
+	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
+		free(key_a[l]);
+		free(key_b[l]);
+	}
+	/* By number wins where numbers are not shifted: whoever had that partner looks for another one. */
+	uint32_t *by_number = tool_alloc((a->n + 1) * sizeof(*by_number));
+
+	memset(by_number, 0xff, a->n * sizeof(*by_number));
+	pair_by_comm_number(a, b, by_number);
+	mark_used(by_number, a->n, used, b->n);
+	for (unsigned i = 0; i < a->n; i++) {
+		if (by_number[i] != NO_PARTNER)
+			partner[i] = by_number[i];
+		else if (partner[i] != NO_PARTNER && used[partner[i]])
+			partner[i] = NO_PARTNER;
+	}
+	free(by_number);
+	mark_used(partner, a->n, used, b->n);
+	pair_moved_calls(a, b, partner, used);
+}
+
+/* ---- one rank ---- */
+
+/* How many calls of a step that is only half read can be given out: behind the last pair more may follow. */
+static unsigned count_settled_calls(const struct run_step *a, const uint32_t *partner, bool open,
+	unsigned *settled_b, unsigned nb)
+{
+	unsigned last = 0, last_b = 0;
+
+	*settled_b = nb;
+	if (!open)
+		return a->n;
+	for (unsigned i = 0; i < a->n; i++)
+		if (partner[i] != NO_PARTNER) {
+			last = i + 1;
+			if (partner[i] + 1 > last_b)
+				last_b = partner[i] + 1;
+		}
+	/* Nothing in common: all of it goes, or the comparison would stand still. */
+	if (!last)
+		return a->n;
+	*settled_b = last_b;
+	return last;
+}
+
+static bool is_step_open(const struct run_calls *r)
+{
+	return !r->ended && r->nstep == 1;
+}
+
+static void put_run_step(struct diff_table *t, struct run_calls *ra, struct run_calls *rb)
+{
+	struct run_step *a = &ra->step[0], *b = &rb->step[0];
+	uint32_t *partner = tool_alloc((a->n + 1) * sizeof(*partner));
+	bool *used = tool_alloc(b->n + 1), open = is_step_open(ra) || is_step_open(rb);
+	unsigned na, nb;
+
+	pair_run_calls(a, b, partner, used);
+	na = count_settled_calls(a, partner, open, &nb, b->n);
+	for (unsigned i = 0; i < na; i++)
+		put_call_pair(t, &a->call[i].e,
+			partner[i] == NO_PARTNER ? NULL : &b->call[partner[i]].e, NULL, NULL);
+	t->sums->calls_b += nb;
+	for (unsigned k = 0; k < nb; k++)
+		if (!used[k])
+			count_call_without_partner(t, &b->call[k].e);
+	drop_run_calls(ra, na < a->n ? na : UINT32_MAX);
+	drop_run_calls(rb, nb < b->n ? nb : UINT32_MAX);
+	free(partner);
+	free(used);
+}
+
+static void put_lone_step(struct diff_table *t, struct run_calls *r, bool of_a)
+{
+	struct run_step *s = &r->step[0];
+
+	for (unsigned i = 0; i < s->n; i++) {
+		if (of_a)
+			put_call_pair(t, &s->call[i].e, NULL, NULL, NULL);
+		else
+			count_call_without_partner(t, &s->call[i].e);
+	}
+	if (!of_a)
+		t->sums->calls_b += s->n;
+	drop_run_calls(r, UINT32_MAX);
+}
+
+static bool has_checksums(const struct run_step *s)
+{
+	for (unsigned i = 0; s && i < s->n; i++)
+		for (unsigned k = 0; k < s->call[i].e.n; k++)
+			if (!s->call[i].e.item[k].scalar && s->call[i].e.item[k].crc)
+				return true;
+	return false;
+}
+
+static void note_run_losses(struct comparison *c, const struct run_calls *r, const char *which)
+{
+	const struct calls *s = &r->calls;
+
+	if (s->wrong)
+		add_compare_note(c, "%s", s->wrong);
+	if (s->damaged + s->truncated)
+		add_compare_note(c, "%s: %" PRIu64 " damaged lines were left out", which,
+			s->damaged + s->truncated);
+	if (r->late)
+		add_compare_note(c,
+			"%s: %" PRIu64 " calls were written long after their step and "
+			"left out",
+			which, r->late);
+}
+
+static void compare_run_steps(struct diff_table *t, struct run_calls *a, struct run_calls *b)
+{
+	for (;;) {
+		struct run_step *x = next_run_step(a), *y = next_run_step(b);
+
+		if (!x && !y)
+			break;
+		if (x && y && x->step == y->step)
+			put_run_step(t, a, b);
+		else if (!y || (x && x->step < y->step))
+			put_lone_step(t, a, true);
+		else
+			put_lone_step(t, b, false);
+	}
+}
+
+static bool is_rank_gone(const struct rank_dir *d)
+{
+	return d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives);
+}
+
+static void open_run_side(struct comparison *c, struct run_calls *r, const struct rank_dir *d,
+	uint32_t rank, struct overlay *o)
+{
+	char *wrong = is_rank_gone(d) ? overlay_make(o, d) : NULL;
+
+	if (wrong)
+		add_compare_note(c, "%s: %s", d->path, wrong);
+	free(wrong);
+	open_run_calls(r, d, rank, o, &c->steps);
+}
+
+static int compare_rank_folders(
+	struct comparison *c, const struct rank_dir *da, const struct rank_dir *db, uint32_t rank)
+{
+	struct overlay oa = {0}, ob = {0};
+	struct run_calls a, b;
+	struct diff_table t;
+	enum compare_mode mode = COMPARE_STATISTICS;
+	int status = STATUS_USAGE;
+
+	open_run_side(c, &a, da, rank, &oa);
+	open_run_side(c, &b, db, rank, &ob);
+	if (c->exact && has_checksums(next_run_step(&a)) && has_checksums(next_run_step(&b)))
+		mode = COMPARE_CHECKSUM;
+	else if (c->exact)
+		add_compare_note(c,
+			"no checksums on both sides: --exact compares the statistics as "
+			"they are printed (record with checksum: crc32 for more)");
+	if (open_diff_table(&t, c, add_rank_sums(c, -1, da->rank), mode, true, true) == 0) {
+		compare_run_steps(&t, &a, &b);
+		status = close_diff_table(&t, true) ? STATUS_USAGE : STATUS_DONE;
+	}
+	note_run_losses(c, &a, "A");
+	note_run_losses(c, &b, "B");
+	close_run_calls(&a);
+	close_run_calls(&b);
+	overlay_remove(&oa);
+	overlay_remove(&ob);
+	return status;
+}
+
+static const struct rank_dir *find_rank_dir(const struct folders *f, int rank)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->dir[i].rank == rank)
+			return &f->dir[i];
+	return NULL;
+}
+
+static void note_lone_ranks(struct comparison *c, const struct folders *f,
+	const struct folders *other, const char *which)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (!find_rank_dir(other, f->dir[i].rank) &&
+			is_number_wanted(&c->ranks, f->dir[i].rank)) {
+			c->unpaired_places++;
+			add_compare_note(c, "only %s has %s", which, f->dir[i].label);
+		}
+	for (unsigned i = 0; i < f->nout; i++)
+		add_compare_note(c, "%s: %s is left out: %s", which, f->out[i].name, f->out[i].why);
+}
+
+int compare_run_folders(struct comparison *c)
+{
+	struct folders a = {0}, b = {0};
+	int status = STATUS_USAGE, s;
+
+	if (folders_open(&a, c->a.path))
+		return STATUS_USAGE;
+	if (folders_open(&b, c->b.path)) {
+		folders_close(&a);
+		return STATUS_USAGE;
+	}
+	status = STATUS_DONE;
+	for (unsigned i = 0; i < a.n; i++) {
+		const struct rank_dir *d = &a.dir[i];
+		const struct rank_dir *e =
+			a.single && b.single ? &b.dir[0] : find_rank_dir(&b, d->rank);
+
+		if (!e || !is_number_wanted(&c->ranks, d->rank))
+			continue;
+		s = compare_rank_folders(c, d, e, i);
+		if (s != STATUS_DONE)
+			status = s;
+	}
+	if (!(a.single && b.single)) {
+		note_lone_ranks(c, &a, &b, "A");
+		note_lone_ranks(c, &b, &a, "B");
+	}
+	if (!c->nsums) {
+		tool_error("compare: %s and %s: no rank that both have", c->a.path, c->b.path);
+		status = STATUS_USAGE;
+	}
+	folders_close(&a);
+	folders_close(&b);
+	return status;
+}

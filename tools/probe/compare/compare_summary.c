@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a comparison found, for people and as JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/compare.h"
+
+#define RANKS_SHOWN 32
+
+static const struct first_diff *first_of_rank(const struct rank_sums *s, unsigned which)
+{
+	const struct first_diff *f = which == 0 ? &s->first : which == 1 ? &s->origin : &s->blamed;
+
+	return f->any ? f : NULL;
+}
+
+const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which)
+{
+	const struct first_diff *best = NULL;
+
+	for (unsigned i = 0; i < c->nsums; i++) {
+		const struct first_diff *f = first_of_rank(&c->sums[i], which);
+
+		if (f && (!best || f->step < best->step ||
+				 (f->step == best->step && f->order < best->order)))
+			best = f;
+	}
+	return best;
+}
+
+static struct rank_sums add_all_sums(const struct comparison *c)
+{
+	struct rank_sums all = {0};
+
+	for (unsigned i = 0; i < c->nsums; i++) {
+		const struct rank_sums *s = &c->sums[i];
+
+		all.calls_a += s->calls_a;
+		all.calls_b += s->calls_b;
+		all.paired += s->paired;
+		all.only_a += s->only_a;
+		all.only_b += s->only_b;
+		all.rows += s->rows;
+		all.differing += s->differing;
+		all.not_finite += s->not_finite;
+		for (unsigned v = 0; v < VERDICTS; v++)
+			all.calls[v] += s->calls[v];
+	}
+	return all;
+}
+
+static int tell_compare_status(const struct comparison *c, const struct rank_sums *all)
+{
+	bool other = c->exact && all->differing;
+
+	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
+			       all->only_b || all->not_finite || c->unpaired_places || other
+		       ? STATUS_PROBLEM
+		       : STATUS_DONE;
+}
+
+/* ---- for people ---- */
+
+static void print_place(int64_t step, int64_t rank)
+{
+	if (step >= 0)
+		printf("step %" PRId64 ", ", step);
+	if (rank >= 0)
+		printf("rank %" PRId64 ", ", rank);
+}
+
+static void print_first(const struct first_diff *f, const char *title, enum style style)
+{
+	char *text;
+
+	if (!f)
+		return;
+	printf("%s%s%s ", out_style(style), title, out_plain());
+	print_place(f->step, f->rank);
+	text = tool_format("%s, %s: %s", f->name, f->what, f->values);
+	out_wrap(text, 4, 4);
+	free(text);
+	if (f->other && strcmp(f->other, f->name) != 0)
+		printf("    in B it is %s\n", f->other);
+	if (f->param)
+		printf("    parameter %s\n", f->param);
+	if (f->line)
+		printf("    made at %s\n", f->line);
+	if (f->comm && *f->comm) {
+		printf("    on %s", f->comm);
+		if (f->comm_seq >= 0)
+			printf(", its collective %" PRId64, f->comm_seq);
+		printf("\n");
+	}
+}
+
+static void print_rank_table(const struct comparison *c)
+{
+	static const char *const head[] = {"step", "rank", "calls in A", "in B", "paired", "only A",
+		"only B", "pass", "warning", "error", "values that differ"};
+	struct out_table t;
+	char text[32];
+	unsigned shown = 0;
+
+	out_table_begin(&t, 11, head, "rrrrrrrrrrr");
+	for (unsigned i = 0; i < c->nsums && shown < RANKS_SHOWN; i++, shown++) {
+		const struct rank_sums *s = &c->sums[i];
+
+		snprintf(text, sizeof(text), "%" PRId64, s->step);
+		out_cell(&t, s->step >= 0 ? text : "");
+		snprintf(text, sizeof(text), "%" PRId64, s->rank);
+		out_cell(&t, s->rank >= 0 ? text : "");
+		out_cell(&t, out_count(s->calls_a));
+		out_cell(&t, out_count(s->calls_b));
+		out_cell(&t, out_count(s->paired));
+		out_cell(&t, out_count(s->only_a));
+		out_cell(&t, out_count(s->only_b));
+		for (unsigned v = 0; v < VERDICTS; v++)
+			out_cell(&t, out_count(s->calls[v]));
+		out_cell(&t, out_count(s->differing));
+	}
+	out_table_end(&t);
+	if (shown < c->nsums)
+		printf("  ... and %u more\n", c->nsums - shown);
+}
+
+static void print_table_files(const struct comparison *c)
+{
+	unsigned n = 0;
+
+	if (c->merged_path) {
+		printf("\ntable: %s\n", c->merged_path);
+		return;
+	}
+	for (unsigned i = 0; i < c->nsums; i++)
+		n += c->sums[i].table != NULL;
+	if (n == 1)
+		printf("\ntable: %s\n", c->sums[0].table ? c->sums[0].table : c->out);
+	else if (n)
+		printf("\n%u tables in %s\n", n, c->out);
+}
+
+static bool is_same_place(const struct first_diff *a, const struct first_diff *b)
+{
+	return a->step == b->step && a->rank == b->rank && a->order == b->order &&
+	       strcmp(a->what, b->what) == 0;
+}
+
+int print_comparison(struct comparison *c)
+{
+	struct rank_sums all = add_all_sums(c);
+	int status = tell_compare_status(c, &all);
+	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
+				*blamed = find_first_of_all(c, 2);
+
+	printf("A  ");
+	out_clean(c->a.path);
+	printf("\nB  ");
+	out_clean(c->b.path);
+	printf("\n\n");
+	print_rank_table(c);
+	printf("\n");
+	if (!first && status == STATUS_DONE) {
+		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
+			out_plural(all.rows, "value", "values"),
+			out_plural(all.paired, "call", "calls"));
+	} else {
+		print_first(first, "First difference:", STYLE_HEAD);
+		if (origin && !is_same_place(origin, first))
+			print_first(origin,
+				"First call with equal inputs and other outputs:", STYLE_HEAD);
+		if (blamed && is_same_place(blamed, first))
+			printf("    which is %s\n",
+				blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
+		else if (blamed)
+			print_first(blamed,
+				blamed->verdict == VERDICT_ERROR ? "First error:"
+								 : "First warning:",
+				blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
+		else if (all.not_finite)
+			printf("%s of NaN or Inf on one side only.\n",
+				out_plural(all.not_finite, "value", "values"));
+		else if (all.paired && !c->exact)
+			printf("No value exceeds the limits of the rules.\n");
+	}
+	for (unsigned i = 0; i < c->nnote; i++) {
+		printf("note: ");
+		out_wrap(c->note[i], 6, 6);
+	}
+	print_table_files(c);
+	return status;
+}
+
+/* ---- JSON ---- */
+
+static void put_first_json(const char *key, const struct first_diff *f)
+{
+	if (!f) {
+		json_null(key);
+		return;
+	}
+	json_object(key);
+	if (f->step >= 0)
+		json_i64("step", f->step);
+	if (f->rank >= 0)
+		json_i64("rank", f->rank);
+	json_string("call", f->name);
+	json_string("call_b", f->other);
+	json_string("item", f->what);
+	json_string("text", f->values);
+	json_string("result", verdict_words[f->verdict]);
+	json_string("line", f->line);
+	json_string("parameter", f->param);
+	json_string("communicator", f->comm);
+	if (f->comm_seq >= 0)
+		json_i64("comm_seq", f->comm_seq);
+	json_end();
+}
+
+static void put_sums_json(const struct rank_sums *s)
+{
+	json_u64("calls_a", s->calls_a);
+	json_u64("calls_b", s->calls_b);
+	json_u64("paired", s->paired);
+	json_u64("only_a", s->only_a);
+	json_u64("only_b", s->only_b);
+	json_u64("rows", s->rows);
+	json_u64("differing", s->differing);
+	json_u64("not_finite", s->not_finite);
+	for (unsigned v = 0; v < VERDICTS; v++)
+		json_u64(verdict_words[v], s->calls[v]);
+}
+
+int print_comparison_json(struct comparison *c)
+{
+	struct rank_sums all = add_all_sums(c);
+	int status = tell_compare_status(c, &all);
+
+	json_begin();
+	json_object(NULL);
+	json_u64("schema", 1);
+	json_string("a", c->a.path);
+	json_string("b", c->b.path);
+	json_bool("same", status == STATUS_DONE && !all.differing);
+	put_sums_json(&all);
+	put_first_json("first", find_first_of_all(c, 0));
+	put_first_json("origin", find_first_of_all(c, 1));
+	put_first_json("blamed", find_first_of_all(c, 2));
+	json_list("ranks");
+	for (unsigned i = 0; i < c->nsums; i++) {
+		const struct rank_sums *s = &c->sums[i];
+
+		json_object(NULL);
+		if (s->step >= 0)
+			json_i64("step", s->step);
+		if (s->rank >= 0)
+			json_i64("rank", s->rank);
+		put_sums_json(s);
+		json_string("table", s->table);
+		put_first_json("first", first_of_rank(s, 0));
+		put_first_json("origin", first_of_rank(s, 1));
+		put_first_json("blamed", first_of_rank(s, 2));
+		json_end();
+	}
+	json_end();
+	json_list("notes");
+	for (unsigned i = 0; i < c->nnote; i++)
+		json_string(NULL, c->note[i]);
+	json_end();
+	json_string("merged", c->merged_path);
+	json_end();
+	return status;
+}

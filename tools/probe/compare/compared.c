@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a path to be compared is: a dump.json, folders of them, an output folder of ours. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/compare.h"
+#include "tools/probe/read/folders.h"
+
+/* "step12" with the word "step": 12; the word alone: -1; else -2. */
+static int64_t read_numbered_name(const char *name, const char *word)
+{
+	size_t n = strlen(word);
+	char *end;
+	long long v;
+
+	if (strncmp(name, word, n) != 0)
+		return -2;
+	if (!name[n])
+		return -1;
+	if (!isdigit((unsigned char)name[n]))
+		return -2;
+	errno = 0;
+	v = strtoll(name + n, &end, 10);
+	return *end || errno ? -2 : v;
+}
+
+static bool is_file_there(const char *folder, const char *name)
+{
+	char *path = tool_format("%s/%s", folder, name);
+	struct stat st;
+	bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+	free(path);
+	return there;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The folder holds a dump of one rank. */
+static bool add_dump_place(struct compared *s, const char *folder, int64_t step, int64_t rank)
+{
+	static const char *const names[] = {"dump.json", "debug.json"};
+	bool any = false;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!is_file_there(folder, names[i]))
+			continue;
+		TOOL_GROW(s->dump, s->ndump, s->cap_dump);
+		s->dump[s->ndump++] =
+			(struct dump_place){step, rank, tool_format("%s/%s", folder, names[i])};
+		any = true;
+	}
+	return any;
+}
+
+/* Folders of that name in a folder, each shown to `add`. */
+static unsigned walk_numbered_folders(struct compared *s, const char *folder, const char *word,
+	int64_t step,
+	unsigned (*add)(struct compared *s, const char *path, int64_t step, int64_t n))
+{
+	DIR *d = opendir(folder);
+	unsigned n = 0;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int64_t number = read_numbered_name(e->d_name, word);
+		char *path;
+
+		if (number < -1)
+			continue;
+		path = tool_format("%s/%s", folder, e->d_name);
+		n += add(s, path, step, number);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static unsigned add_rank_folder(struct compared *s, const char *path, int64_t step, int64_t rank)
+{
+	return add_dump_place(s, path, step, rank);
+}
+
+static unsigned add_step_folder(struct compared *s, const char *path, int64_t none, int64_t step)
+{
+	unsigned n;
+
+	(void)none;
+	if (step < 0)
+		return 0;
+	n = walk_numbered_folders(s, path, "rank", step, add_rank_folder);
+	return n ? n : walk_numbered_folders(s, path, "proc", step, add_rank_folder);
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const struct dump_place *a = x, *b = y;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(base_name(a->path), base_name(b->path));
+}
+
+/* step<N> of the path's last part, or of the one before it; -1. */
+static int64_t read_step_of_path(const char *path)
+{
+	char *copy = tool_absolute(path), *slash;
+	int64_t step = -1;
+
+	for (unsigned i = 0; i < 2 && step < 0; i++) {
+		while ((slash = strrchr(copy, '/')) && !slash[1] && slash > copy)
+			*slash = 0;
+		step = read_numbered_name(base_name(copy), "step");
+		if (!(slash = strrchr(copy, '/')))
+			break;
+		*slash = 0;
+	}
+	free(copy);
+	return step < 0 ? -1 : step;
+}
+
+static void find_dumps(struct compared *s, const char *path)
+{
+	int64_t rank = read_numbered_name(base_name(path), "rank");
+
+	if (!add_dump_place(s, path, read_step_of_path(path), rank < 0 ? -1 : rank) &&
+		!walk_numbered_folders(s, path, "step", -1, add_step_folder) &&
+		!walk_numbered_folders(s, path, "rank", read_step_of_path(path), add_rank_folder))
+		walk_numbered_folders(s, path, "proc", read_step_of_path(path), add_rank_folder);
+	if (s->ndump)
+		qsort(s->dump, s->ndump, sizeof(*s->dump), by_place);
+}
+
+int find_side_contents(struct compared *s, const char *path)
+{
+	struct stat st;
+
+	*s = (struct compared){.path = path};
+	if (stat(path, &st) < 0) {
+		tool_error("compare: %s: %s", path, strerror(errno));
+		return STATUS_USAGE;
+	}
+	if (S_ISREG(st.st_mode)) {
+		TOOL_GROW(s->dump, s->ndump, s->cap_dump);
+		s->dump[s->ndump++] = (struct dump_place){-1, -1, tool_strdup(path)};
+	} else {
+		find_dumps(s, path);
+		if (folders_have_rank(path))
+			s->contents |= CONTENT_CALLS;
+	}
+	if (s->ndump)
+		s->contents |= CONTENT_DUMP;
+	return 0;
+}
+
+void free_side(struct compared *s)
+{
+	for (unsigned i = 0; i < s->ndump; i++)
+		free(s->dump[i].path);
+	free(s->dump);
+	*s = (struct compared){0};
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of differences: the peer's columns and their order, a row for each item of A. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/compare.h"
+
+#define FIRST_COLUMNS                                                                    \
+	"NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,Bench Tensor Shape," \
+	"NPU Requires_grad,Bench Requires_grad"
+#define STAT_COLUMNS \
+	"NPU max,NPU min,NPU mean,NPU l2norm,Bench max,Bench min,Bench mean,Bench l2norm"
+#define LAST_COLUMNS "Requires_grad Consistent,Result,Err_message"
+
+static const char *const mode_columns[] = {
+	[COMPARE_STATISTICS] =
+		"Max diff,Min diff,Mean diff,L2norm diff,MaxRelativeErr,MinRelativeErr,"
+		"MeanRelativeErr,NormRelativeErr," STAT_COLUMNS,
+	[COMPARE_CHECKSUM] = "NPU MD5,BENCH MD5",
+	[COMPARE_TENSOR] = "Cosine,EucDist,MaxAbsErr,MaxRelativeErr,One Thousandth Err Ratio,"
+			   "Five Thousandths Err Ratio," STAT_COLUMNS,
+};
+
+/* ---- CSV ---- */
+
+static void put_field_text(struct target *t, const char *s)
+{
+	if (!s[strcspn(s, ",\"\r\n")]) {
+		target_text(t, s);
+		return;
+	}
+	target_text(t, "\"");
+	for (const char *q; *s; s = q) {
+		q = s + strcspn(s, "\"");
+		target_put(t, s, (size_t)(q - s));
+		if (*q) {
+			target_text(t, "\"\"");
+			q++;
+		}
+	}
+	target_text(t, "\"");
+}
+
+static void put_text_column(struct target *t, const char *s)
+{
+	target_text(t, ",");
+	put_field_text(t, s ? s : "N/A");
+}
+
+/* Excel takes a bare inf for the name of something. */
+static void put_cell_column(struct target *t, const struct cell *c)
+{
+	put_text_column(t, !c			       ? "N/A"
+			   : c->kind == CELL_INF       ? " inf"
+			   : c->kind == CELL_MINUS_INF ? " -inf"
+						       : c->text);
+}
+
+static void put_message_column(struct target *t, const struct row *r)
+{
+	char list[2048] = "[";
+	size_t n = 1;
+
+	for (unsigned i = 0; i < RULES; i++)
+		if (r->rules >> i & 1)
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s\"%s\"",
+				n > 1 ? ", " : "", rule_texts[i]);
+	snprintf(list + n, sizeof(list) - n, "]");
+	put_text_column(t, list);
+}
+
+static void put_header(struct target *t, const struct diff_table *d)
+{
+	if (d->c->merge)
+		target_text(t, "Step,Rank,");
+	target_print(t, "%s,%s,%s", FIRST_COLUMNS, mode_columns[d->mode], LAST_COLUMNS);
+	if (d->stacks)
+		target_text(t, ",NPU_Stack_Info");
+	if (d->mode == COMPARE_TENSOR)
+		target_text(t, ",Data_name");
+	if (d->run)
+		target_text(t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
+	target_text(t, "\n");
+}
+
+static void put_number_column(struct target *t, bool known, int64_t v)
+{
+	if (known)
+		target_print(t, ",%" PRId64, v);
+	else
+		target_text(t, ",");
+}
+
+static void put_diff_row(struct diff_table *d, const struct row *r, const struct entry *a,
+	const struct entry *b, bool first)
+{
+	const struct item *x = r->a, *y = r->b;
+	struct target *t = &d->c->merged;
+	bool consistent = strcmp(x->grad ? x->grad : "N/A", y && y->grad ? y->grad : "N/A") == 0;
+
+	if (!d->c->merge)
+		t = &d->t;
+	else if (d->sums->step >= 0)
+		target_print(t, "%" PRId64 ",%" PRId64 ",", d->sums->step, d->sums->rank);
+	else
+		target_print(t, "%" PRId64 ",%" PRId64 ",", a->step, d->sums->rank);
+	put_field_text(t, x->name);
+	put_text_column(t, y ? y->name : NULL);
+	put_text_column(t, x->dtype ? x->dtype : "None");
+	put_text_column(t, y ? (y->dtype ? y->dtype : "None") : NULL);
+	put_text_column(t, x->shape ? x->shape : "None");
+	put_text_column(t, y ? (y->shape ? y->shape : "None") : NULL);
+	put_text_column(t, x->grad);
+	put_text_column(t, y ? y->grad : NULL);
+	if (d->mode == COMPARE_CHECKSUM) {
+		put_text_column(t, x->crc);
+		put_text_column(t, y ? y->crc : NULL);
+	} else {
+		if (d->mode == COMPARE_TENSOR)
+			for (unsigned m = 0; m < METRICS; m++)
+				put_text_column(t, r->metric[m] ? r->metric[m] : "");
+		else
+			for (unsigned k = 0; k < 2; k++)
+				for (unsigned s = 0; s < STATS_COUNT; s++)
+					put_text_column(t, k ? r->relative[s] : r->diff[s]);
+		for (unsigned s = 0; s < STATS_COUNT; s++)
+			put_cell_column(t, &x->stat[s]);
+		for (unsigned s = 0; s < STATS_COUNT; s++)
+			put_cell_column(t, y ? &y->stat[s] : NULL);
+	}
+	put_text_column(t, consistent ? "True" : "False");
+	put_text_column(t, verdict_words[r->verdict]);
+	put_message_column(t, r);
+	if (d->stacks)
+		put_text_column(t, first ? a->stack : NULL);
+	if (d->mode == COMPARE_TENSOR) {
+		char *pair = tool_format("['%s', '%s']", x->data ? x->data : "-1",
+			y ? (y->data ? y->data : "-1") : "N/A");
+
+		put_text_column(t, pair);
+		free(pair);
+	}
+	if (d->run) {
+		put_number_column(t, a->step >= 0, a->step);
+		put_text_column(t, a->comm ? a->comm : "");
+		put_number_column(t, a->comm_seq >= 0, a->comm_seq);
+		put_number_column(t, true, (int64_t)a->seq);
+		put_number_column(t, b != NULL, b ? (int64_t)b->seq : 0);
+		put_text_column(t, x->param ? x->param : "");
+		put_text_column(t, first && a->line ? a->line : "");
+	}
+	target_text(t, "\n");
+}
+
+/* A name that no file has yet. malloc'd. */
+static char *name_table_file(const struct comparison *c, const struct rank_sums *s, bool steps)
+{
+	char *folder = steps && s->step >= 0 ? tool_format("%s/step%" PRId64, c->out, s->step)
+					     : tool_strdup(c->out);
+	char rank[32] = "", *path = NULL;
+
+	if (s && s->rank >= 0)
+		snprintf(rank, sizeof(rank), "_rank%" PRId64, s->rank);
+	for (unsigned n = 0; !path; n++) {
+		char again[16] = "";
+
+		if (n)
+			snprintf(again, sizeof(again), "_%u", n);
+		path = tool_format("%s/compare_result%s_%s%s.csv", folder, s ? rank : "_merged",
+			c->stamp, again);
+		if (access(path, F_OK) == 0) {
+			free(path);
+			path = NULL;
+		}
+	}
+	free(folder);
+	return path;
+}
+
+/* Do the sides have several steps? Then each has its own folder for its tables. */
+static bool has_many_steps(const struct compared *s)
+{
+	return s->ndump && s->dump[0].step != s->dump[s->ndump - 1].step;
+}
+
+int open_diff_table(struct diff_table *d, struct comparison *c, struct rank_sums *sums,
+	enum compare_mode mode, bool stacks, bool run)
+{
+	*d = (struct diff_table){
+		.c = c, .sums = sums, .mode = mode, .stacks = stacks || c->merge, .run = run};
+	if (!c->out)
+		return 0;
+	if (c->merge) {
+		if (c->merged_open)
+			return 0;
+		c->merged_path = name_table_file(c, NULL, false);
+		if (target_open(&c->merged, c->merged_path))
+			return STATUS_USAGE;
+		c->merged_open = true;
+		put_header(&c->merged, d);
+		return 0;
+	}
+	sums->table = name_table_file(c, sums, has_many_steps(&c->a));
+	if (target_open(&d->t, sums->table))
+		return STATUS_USAGE;
+	d->open = true;
+	put_header(&d->t, d);
+	return 0;
+}
+
+int close_diff_table(struct diff_table *d, bool keep)
+{
+	int status = d->open ? target_close(&d->t, keep) : 0;
+
+	free(d->row);
+	free(d->taken);
+	pool_free(&d->pool);
+	*d = (struct diff_table){0};
+	return status;
+}
+
+/* ---- the first difference ---- */
+
+static char *name_row_item(const struct item *i)
+{
+	const char *tail = i->tail ? i->tail : "", *word = strrchr(tail, '.');
+
+	tail += *tail == '.';
+	word = strchr(tail, '.');
+	if (!*tail)
+		return tool_strdup("value");
+	if (!word)
+		return tool_strdup(tail);
+	return tool_format(
+		"%s%.*s %s", "", (int)(i->state == ITEM_PARAM ? 9 : word - tail), tail, word + 1);
+}
+
+static char *describe_row(const struct row *r)
+{
+	static const char *const name[STATS_COUNT] = {"max", "min", "mean", "norm"};
+
+	if (!r->b)
+		return tool_strdup("B has nothing to compare it with");
+	if (strcmp(r->a->dtype ? r->a->dtype : "", r->b->dtype ? r->b->dtype : "") != 0)
+		return tool_format("type %s, in B %s", r->a->dtype, r->b->dtype);
+	if (strcmp(r->a->shape ? r->a->shape : "", r->b->shape ? r->b->shape : "") != 0)
+		return tool_format("shape %s, in B %s", r->a->shape, r->b->shape);
+	if (r->a->crc && r->b->crc && strcmp(r->a->crc, r->b->crc) != 0 && !r->diff[0])
+		return tool_format("checksum %s, in B %s", r->a->crc, r->b->crc);
+	/* The norm first: it tells most of the whole tensor. */
+	for (unsigned k = 0; k < STATS_COUNT; k++) {
+		unsigned s = (k + STAT_NORM) % STATS_COUNT;
+
+		if (!r->diff[s] || strcmp(r->a->stat[s].text, r->b->stat[s].text) == 0)
+			continue;
+		if (r->a->scalar)
+			return tool_format("%s, in B %s", r->a->stat[s].text, r->b->stat[s].text);
+		char *end;
+		double percent = strtod(r->relative[s], &end);
+
+		if (*end == '%')
+			return tool_format("%s %s, in B %s: off by %.3g %%", name[s],
+				r->a->stat[s].text, r->b->stat[s].text, percent);
+		return tool_format(
+			"%s %s, in B %s", name[s], r->a->stat[s].text, r->b->stat[s].text);
+	}
+	return tool_strdup("the elements differ");
+}
+
+static bool is_later_diff(const struct first_diff *f, const struct rank_sums *s,
+	const struct entry *a, uint64_t order)
+{
+	int64_t step = s->step >= 0 ? s->step : a->step;
+
+	return f->any && (f->step < step || (f->step == step && f->order <= order));
+}
+
+static void keep_first(struct diff_table *d, struct first_diff *f, const struct entry *a,
+	const struct entry *b, const struct row *r, bool in_b)
+{
+	uint64_t order = a->start_ns ? a->start_ns : a->number;
+
+	if (is_later_diff(f, d->sums, a, order))
+		return;
+	free_first_diff(f);
+	*f = (struct first_diff){.any = true,
+		.step = d->sums->step >= 0 ? d->sums->step : a->step,
+		.rank = d->sums->rank,
+		.order = order,
+		.name = tool_strdup(in_b ? "(none)" : a->name),
+		.other = in_b ? tool_strdup(a->name)
+			 : b  ? tool_strdup(b->name)
+			      : NULL,
+		.what = r ? name_row_item(r->a) : tool_strdup("the whole call"),
+		.values = r ? describe_row(r)
+			    : tool_strdup(in_b ? "only B has this call" : "only A has this call"),
+		.line = a->line ? tool_strdup(a->line) : NULL,
+		.param = r && r->a->param ? tool_strdup(r->a->param) : NULL,
+		.comm = a->comm ? tool_strdup(a->comm) : NULL,
+		.comm_seq = a->comm_seq,
+		.verdict = r ? r->verdict : VERDICT_WARNING};
+}
+
+void free_first_diff(struct first_diff *f)
+{
+	free(f->name);
+	free(f->other);
+	free(f->what);
+	free(f->values);
+	free(f->line);
+	free(f->param);
+	free(f->comm);
+	*f = (struct first_diff){0};
+}
+
+/* ---- calls ---- */
+
+static bool has_other_finiteness(const struct row *r)
+{
+	for (unsigned s = 0; s < STATS_COUNT; s++) {
+		const struct cell *a = &r->a->stat[s], *b = &r->b->stat[s];
+
+		if ((a->kind == CELL_NUMBER && b->kind > CELL_NUMBER &&
+			    b->kind <= CELL_MINUS_INF) ||
+			(b->kind == CELL_NUMBER && a->kind > CELL_NUMBER &&
+				a->kind <= CELL_MINUS_INF))
+			return true;
+	}
+	return false;
+}
+
+static void count_call_rows(
+	struct diff_table *d, const struct entry *a, const struct entry *b, unsigned n)
+{
+	const struct row *differs = NULL, *output = NULL, *blamed = NULL;
+	enum verdict worst = VERDICT_PASS;
+	bool inputs = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct row *r = &d->row[i];
+		bool out = r->a->state == ITEM_OUTPUT;
+
+		d->sums->not_finite += r->b && has_other_finiteness(r);
+		if (r->verdict > worst) {
+			worst = r->verdict;
+			blamed = r;
+		}
+		if (!r->differs)
+			continue;
+		d->sums->differing++;
+		if (!differs)
+			differs = r;
+		if (out && !output)
+			output = r;
+		inputs |= !out;
+	}
+	d->sums->rows += n;
+	if (b)
+		d->sums->calls[worst]++;
+	if (differs)
+		keep_first(d, &d->sums->first, a, b, b ? differs : NULL, false);
+	if (output && !inputs && b)
+		keep_first(d, &d->sums->origin, a, b, output, false);
+	if (blamed && b)
+		keep_first(d, &d->sums->blamed, a, b, blamed, false);
+}
+
+void put_item_pairs(struct diff_table *d, const struct entry *a, const struct item *const *partner,
+	const struct entry *b, const char *dir_a, const char *dir_b)
+{
+	unsigned n = a->n;
+
+	while (d->cap < n)
+		TOOL_GROW(d->row, d->cap, d->cap);
+	pool_reset(&d->pool);
+	d->sums->calls_a++;
+	if (b)
+		d->sums->paired++;
+	else
+		d->sums->only_a++;
+	for (unsigned i = 0; i < n; i++) {
+		struct row *r = &d->row[i];
+		const struct item *y = partner ? partner[i] : NULL;
+
+		*r = (struct row){.a = &a->item[i]};
+		if (y && (d->c->mapping || is_dtype_comparable(r->a, y)))
+			r->b = y;
+		fill_row_differences(r, d->mode, &d->pool);
+		(void)dir_a, (void)dir_b;
+	}
+	judge_call_rows(d->row, n, d->mode, d->c->exact);
+	if (d->open || d->c->merged_open)
+		for (unsigned i = 0; i < n; i++)
+			put_diff_row(d, &d->row[i], a, b, i == 0);
+	count_call_rows(d, a, b, n);
+	if (!b && !n)
+		keep_first(d, &d->sums->first, a, NULL, NULL, false);
+}
+
+void put_call_pair(struct diff_table *d, const struct entry *a, const struct entry *b,
+	const char *dir_a, const char *dir_b)
+{
+	const struct item **partner = NULL;
+
+	if (b) {
+		while (d->cap_taken < b->n)
+			TOOL_GROW(d->taken, d->cap_taken, d->cap_taken);
+		memset(d->taken, 0, b->n * sizeof(*d->taken));
+		partner = tool_alloc((a->n + 1) * sizeof(*partner));
+		for (unsigned i = 0; i < a->n; i++) {
+			unsigned k = find_entry_item(b, a->item[i].tail, d->taken);
+
+			if (k == UINT32_MAX)
+				continue;
+			d->taken[k] = true;
+			partner[i] = &b->item[k];
+		}
+	}
+	put_item_pairs(d, a, partner, b, dir_a, dir_b);
+	free(partner);
+}
+
+void count_call_without_partner(struct diff_table *d, const struct entry *b)
+{
+	d->sums->only_b++;
+	keep_first(d, &d->sums->first, b, NULL, NULL, true);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which elements of two sequences belong together where one of them has elements that the other lacks: the longest common
+ * subsequence (Myers 1986, "An O(ND) difference algorithm", in linear space), by keys that get weaker level by level:
+ * what the first level leaves between two pairs is tried again with the next.
+ */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
+#define PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NO_PARTNER UINT32_MAX
+#define SEQUENCE_LEVELS 4
+
+struct sequence {
+	const uint64_t *key[SEQUENCE_LEVELS]; /* strongest first; 0: matches nothing */
+	uint32_t n;
+};
+
+/*
+ * partner: of each element of a, a's length; in ascending order. Sequences that have little in common are matched with
+ * less care: their time stays below the square of their length.
+ */
+void align_sequences(
+	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner);
+
+/* Keys that occur more than once in either sequence become 0. */
+void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/watch/watch_alerts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+#define WATCH_FILE "watch.json"
+#define ALERTS_NAME "alerts.jsonl"
+#define LINES_BYTES ((size_t)8 << 20)
+
+struct watch_alerts {
+	const char *dir, *command;
+	uint64_t *known; /* alerts that were said: folder and id */
+	unsigned n, cap;
+	struct seen_file {
+		uint64_t name, dev, ino;
+		struct timespec changed;
+	} * file;
+	unsigned nfile, cap_file;
+};
+
+struct watch_alerts *watch_alerts_new(const char *dir, const char *command)
+{
+	struct watch_alerts *w = tool_alloc(sizeof(*w));
+
+	w->dir = dir;
+	w->command = command;
+	return w;
+}
+
+void watch_alerts_free(struct watch_alerts *w)
+{
+	free(w->known);
+	free(w->file);
+	free(w);
+}
+
+static int open_watched(const struct watch_alerts *w)
+{
+	return open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void watch_alerts_here(const struct watch_alerts *w)
+{
+	char host[80] = "", buf[512];
+	struct text t = text_over(buf, sizeof(buf));
+	int fd, err;
+
+	/* Without a command nobody acts on anything. */
+	if (!w->command)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	text_str(&t, "{\"host\": ");
+	text_json(&t, host);
+	text_fmt(&t, ", \"pid\": %d, \"unix_s\": %lld}\n", (int)getpid(), (long long)time(NULL));
+	fd = open_watched(w);
+	err = fd < 0 ? -errno : io_replace_file(fd, WATCH_FILE, buf, t.len);
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		static bool said;
+
+		if (!said)
+			tool_warn("watch: %s/" WATCH_FILE
+				  ": %s: alerts will say that there is no watcher",
+				w->dir, io_error_text(err));
+		said = true;
+	}
+}
+
+void watch_alerts_gone(const struct watch_alerts *w)
+{
+	int fd = w->command ? open_watched(w) : -1;
+
+	if (fd < 0)
+		return;
+	unlinkat(fd, WATCH_FILE, 0);
+	close(fd);
+}
+
+/* The text of a member, without what is escaped; "" where there is none. */
+static void get_member_text(const char *line, const char *key, char *to, size_t cap)
+{
+	char quoted[32];
+	const char *p;
+	size_t n = 0;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": \"", key);
+	p = strstr(line, quoted);
+	for (p = p ? p + strlen(quoted) : ""; *p && *p != '"' && n + 1 < cap; p++) {
+		p += *p == '\\' && p[1];
+		to[n++] = *p;
+	}
+	to[n] = 0;
+}
+
+/* The line is the command's standard input; what the job wrote is in no argument and in no variable. */
+static void start_alert_command(const struct watch_alerts *w, const char *line)
+{
+	int fd[2];
+	pid_t pid;
+	size_t n = strlen(line);
+
+	fflush(stdout);
+	if (pipe2(fd, O_CLOEXEC)) {
+		tool_warn("watch: %s was not started: %s", w->command, strerror(errno));
+		return;
+	}
+	pid = fork();
+	if (pid < 0) {
+		tool_warn("watch: %s was not started: %s", w->command, strerror(errno));
+	} else if (!pid) {
+		dup2(fd[0], 0);
+		signal(SIGPIPE, SIG_DFL);
+		setenv("PROBE_FINDING_KIND", "alert", 1);
+		setenv("PROBE_FINDING_DIR", w->dir, 1);
+		execl("/bin/sh", "sh", "-c", w->command, (char *)NULL);
+		_exit(127);
+	}
+	close(fd[0]);
+	/* A line is shorter than a pipe holds: who does not read it holds up nobody. */
+	if (pid > 0 && n < 32768) {
+		io_write_all(fd[1], line, n);
+		io_write_all(fd[1], "\n", 1);
+	}
+	close(fd[1]);
+}
+
+static bool is_alert_new(struct watch_alerts *w, uint64_t key)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->known[i] == key)
+			return false;
+	TOOL_GROW(w->known, w->n, w->cap);
+	w->known[w->n++] = key;
+	return true;
+}
+
+static bool say_alert(struct watch_alerts *w, const char *folder, const char *line)
+{
+	char id[24], text[2048], action[128];
+	struct tm tm;
+	time_t now = time(NULL);
+
+	get_member_text(line, "id", id, sizeof(id));
+	if (!*id || line[strlen(line) - 1] != '}' ||
+		!is_alert_new(w, hash_str(hash_str(1, folder), id)))
+		return false;
+	get_member_text(line, "text", text, sizeof(text));
+	get_member_text(line, "action", action, sizeof(action));
+	localtime_r(&now, &tm);
+	printf("%02d:%02d:%02d alert: %s: ", tm.tm_hour, tm.tm_min, tm.tm_sec, folder);
+	out_clean(text);
+	putchar('\n');
+	fflush(stdout);
+	if (w->command && strstr(action, "exec: "))
+		start_alert_command(w, line);
+	return true;
+}
+
+/* Has the file changed since the last look? */
+static bool is_file_new(struct watch_alerts *w, const char *folder, const struct stat *st)
+{
+	uint64_t name = hash_str(2, folder);
+	struct seen_file now = {name, (uint64_t)st->st_dev, (uint64_t)st->st_ino, st->st_mtim};
+
+	for (unsigned i = 0; i < w->nfile; i++) {
+		struct seen_file *f = &w->file[i];
+
+		if (f->name != name)
+			continue;
+		if (f->dev == now.dev && f->ino == now.ino &&
+			f->changed.tv_sec == now.changed.tv_sec &&
+			f->changed.tv_nsec == now.changed.tv_nsec)
+			return false;
+		*f = now;
+		return true;
+	}
+	TOOL_GROW(w->file, w->nfile, w->cap_file);
+	w->file[w->nfile++] = now;
+	return true;
+}
+
+static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
+{
+	char *path = *folder ? tool_format("%s/%s/" ALERTS_NAME, w->dir, folder)
+			     : tool_format("%s/" ALERTS_NAME, w->dir);
+	bool found = false;
+	char *buf, *save = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && is_file_new(w, folder, &st)) {
+		buf = tool_alloc(LINES_BYTES);
+		n = io_read_file(AT_FDCWD, path, buf, LINES_BYTES - 1);
+		buf[n > 0 ? n : 0] = 0;
+		for (char *line = strtok_r(buf, "\n", &save); line && !(once && found);
+			line = strtok_r(NULL, "\n", &save))
+			found |= say_alert(w, folder, line);
+		free(buf);
+	}
+	free(path);
+	return found;
+}
+
+/* Those of this run: an older one's has a point in its name, rank0.1. */
+static bool is_rank_name(const char *name)
+{
+	return (strncmp(name, "rank", 4) == 0 || strncmp(name, "host-", 5) == 0) &&
+	       !(strncmp(name, "rank", 4) == 0 && strchr(name, '.'));
+}
+
+static int compare_folder_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool watch_alerts_look(struct watch_alerts *w, bool once)
+{
+	DIR *d = opendir(w->dir);
+	char **name = NULL;
+	unsigned n = 0, cap = 0;
+	struct dirent *e;
+	bool found = false;
+
+	while (d && (e = readdir(d))) {
+		if (!is_rank_name(e->d_name))
+			continue;
+		TOOL_GROW(name, n, cap);
+		name[n++] = tool_strdup(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	if (n)
+		qsort(name, n, sizeof(*name), compare_folder_names);
+	else
+		found = look_at_rank(w, "", once);
+	for (unsigned i = 0; i < n; i++) {
+		if (!(once && found))
+			found |= look_at_rank(w, name[i], once);
+		free(name[i]);
+	}
+	free(name);
+	return found;
+}
