@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "sink/tb_tags.h"
 #include "sink/tfevent.h"
 #include "tools/lib/out.h"
 #include "tools/lib/target.h"
@@ -186,12 +187,9 @@ static int compare_tb_folders(const void *a, const void *b)
 
 /* ---- kinds ---- */
 
-/* Those that csv2tensorboard_by_step knows, and what the monitor's tags call them. */
-static const struct tb_kind {
-	char word[20], tag[12];
-} monitor_kinds[] = {{"actv", ""}, {"actv_grad", ""}, {"exp_avg", ""}, {"exp_avg_sq", ""},
-	{"grad_unreduced", "acc_grad"}, {"grad_reduced", "post_grad"}, {"param_origin", ""},
-	{"param_updated", ""}};
+/* Those that csv2tensorboard_by_step knows. */
+static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EXP_AVG_SQ,
+	TK_GRAD_UNREDUCED, TK_GRAD_REDUCED, TK_PARAM_ORIGIN, TK_PARAM_UPDATED};
 
 #define NKINDS (sizeof(monitor_kinds) / sizeof(*monitor_kinds))
 
@@ -216,8 +214,8 @@ static int check_tb_kinds(const struct tb_export *o)
 		bool known = n == 7 && memcmp(p, "scalars", n) == 0;
 
 		for (unsigned i = 0; i < NKINDS; i++)
-			known |= strlen(monitor_kinds[i].word) == n &&
-				 memcmp(monitor_kinds[i].word, p, n) == 0;
+			known |= strlen(train_kinds[monitor_kinds[i]].word) == n &&
+				 memcmp(train_kinds[monitor_kinds[i]].word, p, n) == 0;
 		if (o->layout != TB_LAYOUT_CSV2TB)
 			known |= train_kind_mask(p, n) != 0;
 		if (!known) {
@@ -240,7 +238,7 @@ static const char *const ops[] = {"norm", "min", "max", "zeros", "nans", "id", "
 struct tb_writer {
 	const struct tb_export *o;
 	const struct tb_folder *folder;
-	const struct tb_kind *kind;
+	const char *word; /* of the kind */
 	struct tfevents events;
 	struct target to;
 	bool open;
@@ -294,7 +292,7 @@ static int open_tb_target(struct tb_writer *w, const char *out)
 
 	gethostname(host, sizeof(host) - 1);
 	dir = w->o->layout == TB_LAYOUT_CSV2TB
-		      ? tool_format("%s/rank%u/%s", out, w->folder->rank, w->kind->word)
+		      ? tool_format("%s/rank%u/%s", out, w->folder->rank, w->word)
 		      : tool_format("%s/rank%u", out, w->folder->rank);
 	if (stat(dir, &st) == 0) {
 		tool_error("export: %s is there already; give another --output", dir);
@@ -334,7 +332,7 @@ static void put_row_tag(struct tb_writer *w, struct text *t, const struct csv_te
 	}
 	if (live)
 		text_fmt(t, "/rank%u/%s_", w->folder->rank,
-			*w->kind->tag ? w->kind->tag : w->kind->word);
+			tb_monitor_word(w->word));
 	else
 		text_char(t, '/');
 }
@@ -356,7 +354,7 @@ static int put_tb_row(struct tb_writer *w, const struct csv *c, const int column
 		return 0;
 	if (!add_seen_row(w, hash_u64(h, step))) {
 		tool_error("export: %s: %s: %.*s has step %llu twice: of two runs?", w->folder->path,
-			w->kind->word, (int)name->n, name->s, (unsigned long long)step);
+			w->word, (int)name->n, name->s, (unsigned long long)step);
 		return STATUS_USAGE;
 	}
 	for (unsigned i = 0; i < nop; i++) {
@@ -423,7 +421,7 @@ static int compare_blocks(const void *a, const void *b)
 /* <word>_<a>-<b>.csv, by their steps. */
 static int write_tb_kind(struct tb_writer *w, const char *out)
 {
-	size_t len = strlen(w->kind->word);
+	size_t len = strlen(w->word);
 	struct tb_block *block = NULL;
 	unsigned n = 0, cap = 0;
 	DIR *d = opendir(w->folder->path);
@@ -433,7 +431,7 @@ static int write_tb_kind(struct tb_writer *w, const char *out)
 		unsigned long long a, b;
 		int used = 0;
 
-		if (strncmp(e->d_name, w->kind->word, len) ||
+		if (strncmp(e->d_name, w->word, len) ||
 			sscanf(e->d_name + len, "_%llu-%llu.csv%n", &a, &b, &used) != 2 || !used ||
 			e->d_name[len + (size_t)used])
 			continue;
@@ -469,8 +467,8 @@ static int write_tb_rank(const struct tb_export *o, const struct tb_folder *fold
 	int status = 0;
 
 	for (unsigned i = 0; !status && i < NKINDS; i++) {
-		w.kind = &monitor_kinds[i];
-		if (!has_word(o->kinds, w.kind->word))
+		w.word = train_kinds[monitor_kinds[i]].word;
+		if (!has_word(o->kinds, w.word))
 			continue;
 		w.nseen = 0;
 		if (w.seen)
