@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/metric.h"
 #include "base/scalar.h"
 #include "base/train_kind.h"
 #include "config/output_format.h"
@@ -197,6 +198,26 @@ const struct config_key config_keys[] = {
 		"Those of key scalars that event files have; true: all"),
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
 		"Statistics of kinds that event files have; nans always where there are any"),
+	CHOICE(metrics, metric_names,
+		"What is computed of parameters and losses, for scalars and event files; docs/metrics.md"),
+	CHOICE(monitor_log, metric_line_names,
+		"What monitor.log has lines of, as MindSpore Transformers writes them"),
+	BOOL(monitor_stderr, "false", "The lines of monitor_log on stderr, too"),
+	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
+	INT(print_interval, "1", 1, STEP_MAX, "Of so many steps the last has the lines of loss"),
+	WORDS(metrics_targets, "", NULL,
+		"Parameters of local_norm and adam_norm: regular expressions searched in their "
+		"names; empty: all"),
+	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
+	FLOAT(throughput_baseline, "0.0", 0, DBL_MAX,
+		"Samples a second of a rank that throughput_linearity is measured by; 0: not given"),
+	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
+		"Floating-point operations of this rank's model in a step; 0: not given"),
+	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
+		"What a card computes at most, in a second, for mfu; 0: not given"),
+	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for the log; 0: not known"),
+	INT(steps_per_epoch, "0", 0, STEP_MAX, "Steps of an epoch, for the log; 0: not known"),
+	INT(total_steps, "0", 0, STEP_MAX, "Steps of the training, for the log; 0: not known"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "

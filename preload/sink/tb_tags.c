@@ -63,6 +63,16 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 	clean_tag(out, from);
 }
 
+void tb_metric_tag(struct text *out, const struct record_kind *r)
+{
+	size_t from = out->len;
+
+	text_str(out, r->word);
+	text_char(out, '/');
+	text_str(out, r->name);
+	clean_tag(out, from);
+}
+
 const char *tb_monitor_word(const char *word)
 {
 	return strcmp(word, train_kinds[TK_GRAD_UNREDUCED].word) == 0 ? "acc_grad"

@@ -19,6 +19,9 @@ bool tb_scalar_has_samples(enum scalar which);
 /* {kind}/{name}/{what}. */
 void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what);
 
+/* {metric}/{parameter}. */
+void tb_metric_tag(struct text *out, const struct record_kind *r);
+
 /* What that tool calls a kind in its tags: acc_grad, post_grad, or the kind's own word. */
 const char *tb_monitor_word(const char *word);
 

@@ -16,13 +16,13 @@ static bool scalar_is_recorded(uint32_t step)
 	return !g->paused && session_rank_selected() && config_step_wanted(&g->cfg, step);
 }
 
-void scalar_put_of(
+static void enter_scalar(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
 	struct journal_scalar *e;
 	struct thread *t;
 
-	if (!scalar_is_wanted(which) || !scalar_is_recorded(step) ||
+	if (!scalar_is_recorded(step) ||
 		(!session_is_on() && !session_start()))
 		return;
 	t = thread_get();
@@ -43,6 +43,18 @@ void scalar_put_of(
 		.group = group,
 	};
 	chain_publish(&t->chain, sizeof(*e));
+}
+
+void scalar_put_of(
+	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
+{
+	if (scalar_is_wanted(which))
+		enter_scalar(which, step, optimizer, group, value);
+}
+
+void scalar_put_metric(enum scalar which, uint32_t step, double value)
+{
+	enter_scalar(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
 void scalar_put(enum scalar which, uint32_t step, double value)

@@ -193,7 +193,7 @@ static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EX
 
 #define NKINDS (sizeof(monitor_kinds) / sizeof(*monitor_kinds))
 
-static bool has_word(const char *list, const char *word)
+static bool lists_kind_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -468,7 +468,7 @@ static int write_tb_rank(const struct tb_export *o, const struct tb_folder *fold
 
 	for (unsigned i = 0; !status && i < NKINDS; i++) {
 		w.word = train_kinds[monitor_kinds[i]].word;
-		if (!has_word(o->kinds, w.word))
+		if (!lists_kind_word(o->kinds, w.word))
 			continue;
 		w.nseen = 0;
 		if (w.seen)
