@@ -51,7 +51,7 @@ LIBS_OF   := $(notdir $(SPECS:.yaml=))
 GEN_C     := $(foreach l,$(LIBS_OF),$(B)/gen/wrap_$(l).c) $(B)/gen/api_table.c $(B)/gen/builtin.c
 GEN_OUT   := $(GEN_C) $(B)/gen/probe.map
 # Exported functions that are written by hand (*.S), beside wrappers and probe_*.
-HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit execve execv execvp execvpe execl execlp execle fexecve MPI_Pcontrol PMPI_Pcontrol
+HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit abort execve execv execvp execvpe execl execlp execle fexecve MPI_Pcontrol PMPI_Pcontrol
 
 obj        = $(patsubst %.S,$(B)/obj/%.o,$(patsubst %.c,$(B)/obj/%.o,$(1)))
 CORE_OBJ  := $(call obj,$(CORE_SRC))

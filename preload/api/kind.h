@@ -149,6 +149,7 @@ struct kind {
 	const char *op; /* the `op` column */
 	bool collective; /* counted in the communicator's comm_seq; else point-to-point */
 	bool rooted;
+	bool same; /* every rank that has an output has the same bytes there */
 	uint8_t nin, nout;
 	struct extent in[KIND_VIEWS], out[KIND_VIEWS];
 	/*

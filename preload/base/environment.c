@@ -26,6 +26,18 @@ static struct {
 static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
+/* HOME for ~ in paths; where the loader looks; where temporary files go; what goes with other tools' configurations. */
+START_CODE static bool is_remembered(const char *entry)
+{
+	static const char names[][24] = {"PROBE_", "HOME=", "LD_LIBRARY_PATH=", "TMPDIR=",
+		"MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=", "MA_SUMMARY_LOG_DIR="};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(entry, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 START_CODE static void read_environment(void)
 {
 	size_t at;
@@ -38,10 +50,7 @@ START_CODE static void read_environment(void)
 	for (char **e = environ; e && *e && n < ENV_MAX; e++) {
 		size_t len = strlen(*e) + 1;
 
-		/* HOME for ~ in paths; where the loader looks; where temporary files go. */
-		if ((strncmp(*e, "PROBE_", 6) && strncmp(*e, "HOME=", 5) &&
-			    strncmp(*e, "LD_LIBRARY_PATH=", 16) && strncmp(*e, "TMPDIR=", 7)) ||
-			len > sizeof(remembered.text) - at)
+		if (!is_remembered(*e) || len > sizeof(remembered.text) - at)
 			continue;
 		memcpy(remembered.text + at, *e, len);
 		n++;

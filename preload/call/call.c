@@ -408,7 +408,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(struct call
 		if (s->completion == DONE_STREAM)
 			stream_leave(c, ret);
 		else if (c->async)
-			record_async(c->rec, &c->op);
+			record_async(c->rec, &c->op, c->end);
 		else
 			record_close(c->rec, &c->op, c->end, !c->ok, ret);
 		if (c->op.comm && w->depth == 1)

@@ -14,6 +14,17 @@ static uint64_t statistics_reach(const struct config *cfg)
 	return cfg->max_bytes ? (uint64_t)cfg->max_bytes : UINT64_MAX;
 }
 
+/* Which checksum that tensor is to have. */
+static enum stats_checksum checksum_kind(const struct tensor_look *look)
+{
+	const struct kind *k;
+
+	if (look->cfg->checksum != CHECKSUM_AUTO)
+		return look->cfg->checksum;
+	k = look->row && look->record->io == IO_OUT ? look->row->spec->kind : NULL;
+	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
+}
+
 static bool statistics_want(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
@@ -22,7 +33,7 @@ static bool statistics_want(void *state, struct tensor_look *look)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
 	/* Few elements at once, where nothing else wants the running totals. */
-	if (cfg->checksum == CHECKSUM_OFF && buffer_is_few(look->buffer) &&
+	if (checksum_kind(look) == CHECKSUM_OFF && buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
 			(enum dtype)look->buffer->dtype, cfg->eps, &look->record->stats))
 		return false;
@@ -62,9 +73,11 @@ static bool checksum_wants(void *state, struct tensor_look *look)
 {
 	const struct stats_acc **joined = state;
 
-	if (!look->stats)
+	enum stats_checksum kind = look->stats ? checksum_kind(look) : CHECKSUM_OFF;
+
+	if (kind == CHECKSUM_OFF)
 		return false;
-	stats_with_checksum(look->stats, look->cfg->checksum);
+	stats_with_checksum(look->stats, kind);
 	*joined = look->stats;
 	return true;
 }

@@ -264,6 +264,18 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 		(unsigned long long)session.journal.head->bytes >> 20);
 }
 
+/* Who stands in a receive that nobody sends to can say what it waits for. */
+static inline void put_awaited(
+	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
+{
+	t->count = JOURNAL_UNTOLD;
+	if (!n)
+		return;
+	t->count = v->count;
+	t->bytes = v->bytes;
+	t->dtype = v->dtype;
+}
+
 /* Part of both its callers: every record goes through here. */
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
@@ -310,7 +322,10 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->api = (uint16_t)id;
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_state.phase;
-	put_tensors(w, (struct journal_tensor *)(r + 1), in, w->nin);
+	if (w->nin)
+		put_tensors(w, (struct journal_tensor *)(r + 1), in, w->nin);
+	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
+		put_awaited((struct journal_tensor *)(r + 1), out, w->nout);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -396,10 +411,12 @@ void record_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 		record_started_at_once(r, w, end);
 }
 
-void record_async(struct journal_call *r, const struct operation *w)
+void record_async(struct journal_call *r, const struct operation *w, uint64_t end)
 {
-	if (take_open_record(r))
-		record_started(r, w);
+	if (!take_open_record(r))
+		return;
+	r->end = end;
+	record_started(r, w);
 }
 
 void record_started(struct journal_call *r, const struct operation *w)

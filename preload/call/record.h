@@ -60,7 +60,7 @@ void record_close(struct journal_call *rec, const struct operation *w, uint64_t 
 void record_at_once(struct journal_call *rec, struct operation *w, uint64_t end);
 
 /* It goes on after the function returned; rec must not be touched any more. */
-void record_async(struct journal_call *rec, const struct operation *w);
+void record_async(struct journal_call *rec, const struct operation *w, uint64_t end);
 
 /*
  * The end of an asynchronous call, on the thread that completed it: outputs as they stand in p->op. wait: ticks in

@@ -434,7 +434,7 @@ void stream_leave(struct call *c, int64_t ret)
 	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .op = *w};
 	if (w->comm)
 		comm_hold(w->comm);
-	record_async(c->rec, w);
+	record_async(c->rec, w, c->end);
 	if (q)
 		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};
 	else

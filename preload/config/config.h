@@ -32,6 +32,7 @@ enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DU
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
+enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -39,6 +40,7 @@ struct config {
 	char *output_dir; /* absolute */
 	char *format; /* config/output_format.h */
 	char *journal_dir; /* absolute, or "" = the rank's folder */
+	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
 	char *wrap_ops; /* list file, absolute, or "" = search */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
 	int64_t journal_mib; /* 0: by the memory that is free */
@@ -111,6 +113,14 @@ struct config {
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* format monitor */
+	enum config_monitor_layout monitor_layout;
+	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
+	bool cc_distribution, cc_pre_hook, cc_log_only; /* communication, also what it was given */
+	bool stack_info; /* of modules */
+	bool append_output; /* goes on in what an earlier run has written */
+	/* whose file it was: enum import_kind (config/import.h); no key */
+	int imported;
 	/* process */
 	int64_t log_level;
 	bool disable;
@@ -119,6 +129,9 @@ struct config {
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
 typedef void config_report_fn(void *arg, const char *line);
+
+/* Is that line no problem, but says of another tool's key why it has no effect here? */
+bool config_is_note(const char *line);
 
 /*
  * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated

@@ -8,6 +8,7 @@
 
 #include "config/alert_list.h"
 #include "config/config_load.h"
+#include "config/import.h"
 #include "config/preset.h"
 #include "config/reader.h"
 
@@ -303,14 +304,27 @@ static int read_keys(struct loader *l, struct reader *r)
 	return ev < 0 ? ev : reader_leave_mapping(r);
 }
 
-static void read_text(struct loader *l, const char *text, size_t len)
+/* Our own: YAML, or the same as JSON. */
+static int read_own_text(struct loader *l, const char *text, size_t len)
 {
+	char *plain = config_is_json(text, len) ? config_plain_json(text, len, &len) : NULL;
 	struct reader r;
-	int err = reader_open(&r, text, len, &l->report, LOST);
+	int err = reader_open(&r, plain ? plain : text, len, &l->report, LOST);
 
 	if (!err)
 		err = read_keys(l, &r);
 	reader_close(&r);
+	free(plain);
+	return err;
+}
+
+static void read_text(struct loader *l, const char *text, size_t len)
+{
+	int err = 0;
+
+	l->cfg->imported = (int)import_read(l, text, len, &err);
+	if (!err && !l->cfg->imported)
+		err = read_own_text(l, text, len);
 	if (err == -ENOMEM)
 		l->error = err;
 	if (err < 0 || l->error) {
@@ -334,6 +348,7 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 {
 	memset(l, 0, sizeof(*l));
 	l->cfg = cfg;
+	l->env = env;
 	l->base.cwd = cwd;
 	l->base.home = env_value(env, "HOME");
 	report_begin(&l->report, report, arg, file);

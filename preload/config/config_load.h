@@ -14,6 +14,7 @@ struct loader {
 	struct report report;
 	/* By place in config_keys[]: the value is the file's; it is that of the environment. */
 	bool from_file[CONFIG_KEYS_MAX], from_env[CONFIG_KEYS_MAX];
+	char *const *env; /* as config_load() was given */
 	int error; /* 0 or -ENOMEM */
 };
 

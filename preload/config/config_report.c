@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool config_is_note(const char *line)
+{
+	return strstr(line, ": " CONFIG_NOTE) != NULL;
+}
+
 void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file)
 {
 	*r = (struct report){fn, arg, file, 0};

@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 
+#define CONFIG_NOTE "note: " /* before what is no problem */
 #define REPORT_LINES 32
 #define REPORT_LINE_MAX 480 /* bytes of one line, so that log prefixes still fit into 512 */
 #define REPORT_FILE_MAX 160 /* of a longer path the end is shown */

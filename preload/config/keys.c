@@ -71,6 +71,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
 		       sizeof(enum config_fork) == sizeof(enum config_tb_tags) &&
+		       sizeof(enum config_fork) == sizeof(enum config_monitor_layout) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
 #define CHOICE(m, n, h)                                                      \
@@ -90,11 +91,12 @@ static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
 static const char *const fork_names[] = {"off", "follow", NULL};
 static const char *const journal_words[] = {"shm", NULL};
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512", "neon", NULL};
-static const char *const checksum_names[] = {"off", "crc32", "xor", NULL};
+static const char *const checksum_names[] = {"off", "crc32", "xor", "auto", NULL};
 static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
 static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
+static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
@@ -106,6 +108,8 @@ const struct config_key config_keys[] = {
 	{ROW(journal_dir, KEY_PATH, char *, ""), .names = journal_words,
 		.help = "Folder of the journals; shm: shared memory segments; empty: the rank's "
 			"folder"},
+	PATH(monitor_dir, "",
+		"Folder that gets the folders of format monitor; empty: monitor/ in output_dir"),
 	PATH(wrap_ops, "",
 		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
 	PATH(custom_apis, "",
@@ -121,7 +125,8 @@ const struct config_key config_keys[] = {
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	ENUM(checksum, stats_checksum, "off", checksum_names,
 		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
-		"CRC-32 as zlib computes it, or the XOR of all 32-bit words"),
+		"CRC-32 as zlib computes it, or the XOR of all 32-bit words; auto: XOR of what all "
+		"ranks get alike (all_reduce, broadcast, all_gather)"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
@@ -250,6 +255,21 @@ const struct config_key config_keys[] = {
 		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
 		"them"),
 	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
+	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
+		"Which of msprobe's two monitors format monitor writes like"),
+	INT(ndigits, "-1", -1, 20,
+		"Decimals of the numbers of format monitor; -1: nine significant digits"),
+	BOOL(cc_distribution, "false",
+		"Format monitor: what collectives and messages carried in each step, in "
+		"other_<a>-<b>.csv"),
+	BOOL(cc_pre_hook, "false", "... also what they were given"),
+	BOOL(cc_log_only, "false",
+		"Before the second step say which communication functions were called, from "
+		"where, on what; they are not recorded by format monitor then"),
+	BOOL(stack_info, "false", "Format monitor: from where modules were called, once"),
+	BOOL(append_output, "false",
+		"Go on in rank<R>/ of an earlier run: steps that run again take the place of its "
+		"rows, which move to rank<R>.<n>/"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),

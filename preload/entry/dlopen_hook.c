@@ -24,6 +24,7 @@
 #include "entry/provider.h"
 #include "entry/stub.h"
 #include "session/state.h"
+#include "stack/foreign.h"
 
 #define QUEUE_MAX 512
 #define SEEN 4096u
@@ -374,17 +375,19 @@ struct wanted_load {
 	const char *file;
 	int mode;
 	uintptr_t pc;
+	bool wanted; /* this process is one that is recorded */
 };
 
 static void look_before_load(void *arg)
 {
-	const struct wanted_load *want = arg;
+	struct wanted_load *want = arg;
 	struct loading l = {.deepbind = want->mode & RTLD_DEEPBIND};
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	l.in_use = any_in_use() || stub_any_in_use();
-	l.wanted = recording_enabled() && session_configure() && runtime_any();
+	want->wanted = recording_enabled() && session_configure();
+	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
 		stub_report_missed();
 	if ((l.wanted || l.in_use || l.deepbind) && !is_loaded_before(want->file, &l))
@@ -394,7 +397,7 @@ static void look_before_load(void *arg)
 
 void stub_before_load(const char *file, int mode, uintptr_t pc)
 {
-	struct wanted_load want = {file, mode, pc};
+	struct wanted_load want = {file, mode, pc, false};
 	int err = errno;
 
 	if (!file || !*file || mode & RTLD_NOLOAD || thread_state.busy)
@@ -404,6 +407,8 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 		return;
 	thread_state.busy++;
 	apart_call(look_before_load, &want);
+	if (want.wanted)
+		foreign_watch_end();
 	thread_state.busy--;
 	errno = err;
 }

@@ -99,8 +99,7 @@ static struct tail straight_to(const char *name, void *otherwise)
 	}
 
 GATE(dlclose, hook_dlclose, -1L)
-GATE(_exit, hook_exit, 0L)
-GATE(_Exit, hook_Exit, 0L)
+GATE(abort, hook_abort, 0L)
 GATE(execve, hook_execve, -1L)
 GATE(execv, hook_execv, -1L)
 GATE(execvp, hook_execvp, -1L)
@@ -109,6 +108,16 @@ GATE(execl, hook_execl, -1L)
 GATE(execlp, hook_execlp, -1L)
 GATE(execle, hook_execle, -1L)
 GATE(fexecve, hook_fexecve, -1L)
+
+#define GATE_EXIT(symbol, hook)                                           \
+	struct tail gate_##symbol(int code);                              \
+	struct tail gate_##symbol(int code)                               \
+	{                                                                 \
+		return is_open ? hook(code) : straight_to(#symbol, NULL); \
+	}
+
+GATE_EXIT(_exit, hook_exit)
+GATE_EXIT(_Exit, hook_Exit)
 
 struct tail gate_dlopen(
 	const char *file, int mode, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);

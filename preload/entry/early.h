@@ -25,8 +25,9 @@ struct tail hook_dlopen(
 struct tail hook_dlmopen(
 	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc);
 struct tail hook_dlclose(void);
-struct tail hook_exit(void);
-struct tail hook_Exit(void);
+struct tail hook_exit(int code);
+struct tail hook_Exit(int code);
+struct tail hook_abort(void);
 struct tail hook_execve(void);
 struct tail hook_execv(void);
 struct tail hook_execvp(void);

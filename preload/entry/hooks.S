@@ -9,6 +9,7 @@
 	TAIL dlclose, gate_dlclose
 	TAIL _exit, gate__exit
 	TAIL _Exit, gate__Exit
+	TAIL abort, gate_abort
 	TAIL execve, gate_execve
 	TAIL execv, gate_execv
 	TAIL execvp, gate_execvp

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways in which a program ends without destructors: _exit and _Exit (every multiprocessing worker ends so), and exec.
- * The hooks write what is there and go on to the real function; in a vfork child, which shares our memory, and in any
+ * Ways in which a program ends without destructors: _exit and _Exit (every multiprocessing worker ends so), abort, and
+ * exec. The hooks write what is there (abort: only that it was called) and go on to the real function; in a vfork child, which shares our memory, and in any
  * other process than the recorded one they do nothing.
  */
 #include <stddef.h>
@@ -33,16 +33,22 @@ HOOK_EXEC(execlp)
 HOOK_EXEC(execle)
 HOOK_EXEC(fexecve)
 
-struct tail hook_exit(void)
+struct tail hook_exit(int code)
 {
-	session_hooks.end();
+	session_hooks.exiting(code);
 	check_write();
 	return (struct tail){.target = real_symbol("_exit")};
 }
 
-struct tail hook_Exit(void)
+struct tail hook_Exit(int code)
 {
-	session_hooks.end();
+	session_hooks.exiting(code);
 	check_write();
 	return (struct tail){.target = real_symbol("_Exit")};
+}
+
+struct tail hook_abort(void)
+{
+	session_hooks.aborting();
+	return (struct tail){.target = real_symbol("abort")};
 }

@@ -173,3 +173,12 @@ const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint1
 		}
 	return found;
 }
+
+const struct journal_tensor *journal_awaited(const struct journal_call *c)
+{
+	const struct journal_tensor *t = (const struct journal_tensor *)(c + 1);
+
+	if (c->e.n || c->e.bytes < sizeof(*c) + sizeof(*t) || t->count == JOURNAL_UNTOLD)
+		return NULL;
+	return t;
+}

@@ -59,6 +59,12 @@ static void show_open_call(struct look *l, const struct journal_call *r, bool as
 		c.dtype = dtype_info(t->dtype)->name;
 		c.count = t->count;
 		c.bytes = t->bytes;
+	} else if (!async && journal_awaited(r)) {
+		const struct journal_tensor *t = journal_awaited(r);
+
+		c.dtype = dtype_info(t->dtype)->name;
+		c.count = t->count;
+		c.bytes = t->bytes;
 	}
 	l->fn(l->arg, &c);
 	l->n++;

@@ -151,6 +151,12 @@ const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
 const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t);
 
+/*
+ * Of an open or failed call without tensors: dtype, count and bytes of what it was to receive, nothing else of it is
+ * valid. NULL: nothing, or that is not known.
+ */
+const struct journal_tensor *journal_awaited(const struct journal_call *c);
+
 static inline uint32_t journal_tensor_bytes(unsigned ndim)
 {
 	return (uint32_t)sizeof(struct journal_tensor) +

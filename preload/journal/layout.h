@@ -248,7 +248,8 @@ struct journal_call {
 	struct journal_entry e;
 	uint64_t seq;
 	uint64_t start; /* ticks */
-	uint64_t end; /* ticks; set before state CLOSED */
+	uint64_t
+		end; /* ticks; set before state CLOSED; of ASYNC: when the start returned, 0: not known */
 	uint64_t comm; /* 0: none */
 	int64_t comm_seq; /* JOURNAL_NONE64: empty; with CF_NODE something else, and the column is empty */
 	uint64_t parent; /* 0: none */
@@ -263,8 +264,14 @@ struct journal_call {
 	uint16_t api; /* dictionary id */
 	uint8_t redop; /* enum redop, 0: empty */
 	uint8_t phase; /* enum phase, 0: empty */
-	/* e.n tensors follow, each a struct journal_tensor and its dims; room for more may follow them */
+	/*
+	 * e.n tensors follow, each a struct journal_tensor and its dims; room for more may follow them. Without inputs the
+	 * first in that room has, while the call is open, dtype, count and bytes of what it is to receive.
+	 */
 };
+
+/* journal_tensor.count of a call that has no inputs, and of which nobody knows what it will give back. */
+#define JOURNAL_UNTOLD UINT64_MAX
 
 struct journal_end {
 	struct journal_entry e;

@@ -2,11 +2,13 @@
 /* The end of the recording. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/apart.h"
 #include "base/thread.h"
 #include "call/stream.h"
+#include "life/last_words.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "stats/threads.h"
@@ -21,11 +23,39 @@ static void end_apart(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	stream_poll();
 	if (atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED)) {
+		keep_last_words();
 		session_settle(SESSION_ENDED);
 		stats_threads_stop();
 		writer_end();
 	}
 	pthread_setcancelstate(cancel, NULL);
+}
+
+static void keep_words_apart(void *arg)
+{
+	(void)arg;
+	keep_last_words();
+}
+
+/* The last moment before a signal ends the process; a handler of the job's may still keep it alive. */
+void life_aborting(void)
+{
+	int err = errno;
+
+	if (!session_is_on() || getpid() != session.pid)
+		return;
+	note_abort("abort", 0, SIGABRT);
+	thread_state.busy++;
+	apart_call(keep_words_apart, NULL);
+	thread_state.busy--;
+	errno = err;
+}
+
+void life_exiting(int code)
+{
+	if (getpid() == session.pid)
+		note_exit_code(code);
+	session_end();
 }
 
 void session_end(void)

@@ -10,6 +10,7 @@
 #include "call/recorder.h"
 #include "call/stackid.h"
 #include "call/stream.h"
+#include "life/last_words.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
@@ -72,6 +73,7 @@ void child_after_fork(void)
 		writer_leave_journal();
 		return;
 	}
+	forget_last_words();
 	writer_forget();
 	if (!session.rank_told) {
 		/* Its environment may say otherwise. */

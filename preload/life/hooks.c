@@ -13,4 +13,6 @@ const struct session_hooks session_hooks = {
 	.step_ending = step_times_end,
 	.step_ended = writer_step,
 	.end = session_end,
+	.exiting = life_exiting,
+	.aborting = life_aborting,
 };

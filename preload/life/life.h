@@ -54,6 +54,10 @@ bool life_start(void);
 /* The list of functions that the configuration names, or the one that is found, or ours. NULL: no memory. */
 struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg);
 
+/* The hooks session_hooks.exiting, .aborting. */
+void life_exiting(int code);
+void life_aborting(void);
+
 /* Was the key used up when the recording started? */
 struct config_key;
 bool life_key_is_fixed(const struct config_key *k);

@@ -20,10 +20,11 @@
 #include "session/state.h"
 
 /* Used up when the recording started: another value would have no effect, or half of one. */
-static const char *const fixed_keys[] = {"output_dir", "format", "journal_dir", "journal_mib",
-	"part_mib", "output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
-	"stats_threads", "stats_threads_min_bytes", "start_iteration", "step_anchor",
-	"step_boundary", "grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
+static const char *const fixed_keys[] = {"output_dir", "format", "monitor_dir", "monitor_layout",
+	"append_output", "journal_dir", "journal_mib", "part_mib", "output_limit_mib",
+	"step_count_per_record", "gzip", "custom_apis", "stats_isa", "stats_threads",
+	"stats_threads_min_bytes", "start_iteration", "step_anchor", "step_boundary",
+	"grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
 	"monitor_mbs_grad", "squash_name", "targets", "alerts", "anomaly_json", "anomaly_dir"};
 
 struct proposal {
@@ -38,7 +39,9 @@ static void refuse_for(void *arg, const char *line)
 {
 	struct proposal *p = arg;
 
-	p->wrong++;
+	p->wrong += !config_is_note(line);
+	if (config_is_note(line))
+		return;
 	log_loss(LOSS_CONFIG, "%s; the configuration stays as it was", line);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/apart.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "call/step.h"
 #include "session/identity.h"
 #include "life/alert_actions.h"
+#include "life/last_words.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/owner.h"
@@ -21,6 +23,22 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+/* Of glibc only, without which nothing is recorded. */
+extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
+
+static void note_status(int code, void *arg)
+{
+	(void)arg;
+	if (getpid() == session.pid)
+		note_exit_code(code);
+}
+
+static void end_quickly(void)
+{
+	note_quick_exit();
+	session_end();
+}
+
 static void once_per_process(void)
 {
 	static bool done;
@@ -29,7 +47,9 @@ static void once_per_process(void)
 		return;
 	done = true;
 	thread_init();
-	at_quick_exit(session_end);
+	at_quick_exit(end_quickly);
+	if (on_exit)
+		on_exit(note_status, NULL);
 
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -80,6 +80,8 @@ struct session_hooks {
 		uint32_t step); /* with key scalars: it ends, and is still the current one */
 	void (*step_ended)(void); /* a step ended: the writer drains, but not too often */
 	void (*end)(void); /* session_end() of life/life.h */
+	void (*exiting)(int code); /* the same by _exit() */
+	void (*aborting)(void); /* abort() was called: how it ends is noted, nothing is ended */
 };
 
 extern const struct session_hooks session_hooks;

@@ -105,7 +105,7 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 
 /* What a row has of the call, of its completion and of its tensor. */
 struct row_values {
-	int64_t micro_step, comm_seq, dur_ns, wait_ns; /* JOURNAL_NONE64: empty */
+	int64_t micro_step, comm_seq, dur_ns, wait_ns, issue_ns; /* JOURNAL_NONE64: empty */
 	int32_t peer, tag; /* JOURNAL_NONE: empty */
 	uint32_t flags;
 	int32_t error; /* with CF_ERROR */
@@ -167,6 +167,8 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 		.wait_ns = row_wait_ns(clock, c->wait + (end ? end->wait : 0)),
 		.dur_ns = open ? JOURNAL_NONE64
 			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
+		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
+							  : JOURNAL_NONE64,
 	};
 
 	/* Killed between the number and its flag: it counts no calls of a communicator. */
@@ -216,7 +218,10 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 	const struct journal_tensor *t, bool open, const char *name)
 {
 	const struct row_values v = settle_row(clock, c, end, t, open);
-	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
+	/* What a call that did not end was to receive. */
+	const struct journal_tensor *k =
+		!t && v.flags & (CF_OPEN | CF_ERROR) ? journal_awaited(c) : t;
+	const struct dtype_info *d = k ? dtype_info(k->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 
 #define CALL_COLUMN(column, type, source, help) \
@@ -225,6 +230,10 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 #define TENSOR_COLUMN(column, type, source, help) \
 	if (t)                                    \
 		PUT_##type(source);               \
+	p = write_char(p, ',');
+#define TERMS_COLUMN(column, type, source, help) \
+	if (k)                                   \
+		PUT_##type(source);              \
 	p = write_char(p, ',');
 #define STATS_COLUMN(column, type, source, help) \
 	if (s)                                   \

@@ -56,6 +56,6 @@ struct sink_format {
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, tensorboard_format, alerts_format;
+	parallel_format, alerts_format, tensorboard_format;
 
 #endif

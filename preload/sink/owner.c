@@ -62,6 +62,14 @@ void owner_self(struct journal_owner *o)
 	o->start_time = start_time(o->pid);
 }
 
+bool owner_is_of_this_boot(const struct journal_owner *o)
+{
+	struct journal_owner me;
+
+	owner_self(&me);
+	return *o->boot_id && strcmp(o->boot_id, me.boot_id) == 0;
+}
+
 bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 {
 	return a->pid == b->pid && a->start_time == b->start_time && a->pid_ns == b->pid_ns &&

@@ -12,6 +12,9 @@
 void owner_self(struct journal_owner *o);
 bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
 
+/* Has this machine not been started anew since? False on another one, too. */
+bool owner_is_of_this_boot(const struct journal_owner *o);
+
 enum owner_life {
 	OWNER_DEAD,
 	OWNER_LIVES,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sink/column.h"
+
 static bool is_tag_char(unsigned char c)
 {
 	return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||

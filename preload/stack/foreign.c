@@ -52,6 +52,13 @@ void foreign_look(void)
 	look_for_languages(true);
 }
 
+void foreign_watch_end(void)
+{
+	for (unsigned i = 0; stack_language_at(i); i++)
+		if (stack_language_at(i)->watch_end)
+			stack_language_at(i)->watch_end();
+}
+
 /* ---- lent frames ---- */
 
 /* `lending` is a leaf, held while a stack is copied. A child of fork() that records makes it anew: foreign_forked(). */

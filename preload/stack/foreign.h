@@ -52,6 +52,11 @@ struct stack_language {
 	 * it may, or that is not known. False: it was called anew. NULL: never known.
 	 */
 	bool (*goes_back)(const struct foreign_frame *f, uintptr_t from);
+	/*
+	 * Asks the language's own interface to be told of an exception that ends the program (life/last_words.h), once, if the
+	 * calling thread need not wait for that. On the program's own stack: code of the program may run. NULL: cannot be done.
+	 */
+	void (*watch_end)(void);
 };
 
 /* Ends with NULL. Defined in wrappers/; programs without wrappers (the tools) have none. */
@@ -83,6 +88,9 @@ bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack
 void foreign_lend(void);
 void foreign_take_back(void);
 void foreign_forked(void);
+
+/* Whatever language is here: an exception that ends the program is to be noted. To be called where something new begins. */
+void foreign_watch_end(void);
 
 /* Objects may have been loaded (a new native stack was seen): looks for languages that were not there. */
 void foreign_look(void);

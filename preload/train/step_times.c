@@ -238,8 +238,12 @@ static struct batch find_batch(const __typeof__(now) *was)
 
 static void put_batch_size(uint32_t step, const struct batch *b)
 {
-	if (b->derived)
+	if (b->derived) {
 		scalar_is_derived(SCALAR_BATCH_SIZE);
+		scalar_is_derived(SCALAR_THROUGHPUT);
+		if (b->tokens > 0)
+			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
+	}
 	if (b->samples > 0)
 		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
 }
@@ -262,21 +266,15 @@ static void put_throughput(uint32_t step, double all, double world, double ms)
 		scalar_put(SCALAR_MFU, step, flops / cfg->peak_flops);
 }
 
-static void put_rates(uint32_t step, const struct batch *of, double ms)
+static void put_rates(uint32_t step, const struct batch *b, double ms)
 {
 	double world = session.world_size > 0 ? session.world_size : 1;
-	struct batch b = *of;
 
-	if (b.derived) {
-		scalar_is_derived(SCALAR_THROUGHPUT);
-		if (b.tokens > 0)
-			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
-	}
 	if (ms <= 0)
 		return;
-	if (b.tokens > 0)
-		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b.tokens / ms * 1e3);
-	put_throughput(step, b.samples / ms * 1e3, world, ms);
+	if (b->tokens > 0)
+		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
+	put_throughput(step, b->samples / ms * 1e3, world, ms);
 }
 
 /* What the step was, and a new one begins. False: somebody else has just ended it. */

@@ -89,6 +89,78 @@ is 'dumps: which rank' "$(json '[(r["rank"], r["differing"]) for r in d["ranks"]
 compare dump/step0/rank0/dump.json dump_changed/step0/rank0/dump.json
 like 'single files' "$said" 'Torch.sin.2.forward'
 
+# ---- the tensors themselves ----
+
+t=$tmp/t
+python3 tests/e2e/compare_tensors.py "$t" || fail 'the tensors are written'
+f=$t
+compare a a_again
+is 'tensors: the same' $status 0
+compare -o "$tmp/ot" a b
+is 'tensors: metrics as of exact sums' "$(python3 -c 'import csv, glob, json, sys
+truth = json.load(open(sys.argv[1] + "/truth.json"))["rows"]
+rows = [r for r in csv.DictReader(open(glob.glob(sys.argv[2] + "/*.csv")[0])) if not r["NPU Name"].startswith("Torch.f.2.")]
+for r, w in zip(rows, truth):
+    for k, v in zip(("Cosine", "EucDist", "MaxAbsErr"), w):
+        assert abs(float(r[k]) - v) <= 1e-11 * max(1, abs(v)), (r["NPU Name"], k, r[k], v)
+print(len(rows), len(truth))' "$t" "$tmp/ot" 2>&1)" '6 6'
+compare --json a b
+is 'tensors: the first' "$(json 'd["first"]["call"], d["first"]["item"], d["differing"]')" "('Torch.f.1.forward', 'output 0', 3)"
+is 'tensors: the rules' "$(json 'd["blamed"]["call"], d["warning"] + d["error"]')" "('Torch.f.3.forward', 1)"
+
+compare --ckpt a.safetensors a.safetensors
+is 'a checkpoint: the same' $status 0
+compare --ckpt --json a.safetensors b.safetensors
+is 'a checkpoint: status' $status 1
+is 'a checkpoint: what is asked for' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
+	"(['half', 'n', 'w'], 60, [6, 10], {'l2': 0.0, 'cos': 1.0, 'numel': 4, 'shape': [4]}, True)"
+is 'a checkpoint: l2' "$(json "abs(d['w']['l2'] - $(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["l2"])' "$t/truth.json")) < 1e-12")" True
+compare --ckpt a.safetensors b.safetensors
+like 'a checkpoint: what only one has' "$said" 'only in B: +more'
+compare --ckpt a.safetensors shape.safetensors
+like 'a checkpoint: other shapes' "$said" 'w .*other shapes'
+compare --ckpt shards_a shards_b
+like 'other shards of the same' "$said" '3 parameters in A, 3 in B, 3 paired, 3 of them equal'
+compare --ckpt a.safetensors cut.safetensors
+is 'a checkpoint that was cut: status' $status 2
+like 'a checkpoint that was cut' "$said" 'cut.safetensors: its end is missing'
+compare --ckpt -o "$tmp/oc" a.safetensors b.safetensors
+ok 'its table' python3 -m json.tool "$tmp/oc/ckpt_similarity.json"
+if [ -n "$test_python" ] && "$test_python" - "$t" 2>"$tmp/torch.err" <<'PY'
+import collections, sys, torch
+top = sys.argv[1]
+g = torch.Generator().manual_seed(0)
+state = collections.OrderedDict(w=torch.randn(50, 40, generator=g), b=torch.randn(30, generator=g).bfloat16(), h=torch.randn(7, generator=g).half(),
+                                view=torch.randn(10, 12, generator=g).t()[2:7], n=torch.tensor(3), p=torch.nn.Parameter(torch.randn(4, generator=g)))
+torch.save(dict(model=state, optim=dict(state={0: dict(m=torch.randn(5, generator=g))}, lr=0.1), args=("x", None, 1 << 70)), top + "/a.pt")
+state["w"] = state["w"] + 0.5
+torch.save(dict(model=state, optim=dict(state={0: dict(m=torch.zeros(5))}, lr=0.2), args=()), top + "/b.pt")
+torch.save(dict(state), top + "/legacy.pt", _use_new_zipfile_serialization=False)
+
+
+class Run:
+    def __reduce__(self):
+        return (open, (top + "/ran", "w"))
+
+
+torch.save(dict(w=torch.ones(3), evil=Run()), top + "/evil.pt")
+PY
+then
+	rm -f "$t/ran"
+	compare --ckpt --json a.pt b.pt
+	is 'torch.save(): parameters' "$(json 'sorted(d)')" \
+		"['model.b', 'model.h', 'model.n', 'model.p', 'model.view', 'model.w', 'optim.state.0.m']"
+	is 'torch.save(): l2' "$(json 'abs(d["model.w"]["l2"] - 0.5 * 2000 ** 0.5) < 1e-5, [k for k in sorted(d) if d[k]["l2"]], d["model.view"]["shape"]')" \
+		"(True, ['model.w', 'optim.state.0.m'], [5, 10])"
+	compare --ckpt evil.pt evil.pt
+	is 'nothing of a file is run' "$status $([ -e "$t/ran" ] || echo not)" '0 not'
+	compare --ckpt legacy.pt a.pt
+	like 'the form before 1.6' "$said" 'before PyTorch 1.6; save it again'
+else
+	skip 'torch.save()' "${test_python:+$(tail -1 "$tmp/torch.err")}${test_python:-no PyTorch}"
+fi
+f=$tmp/f
+
 # ---- what is wrong ----
 
 wrong() { # TEXT PATTERN ARGS...

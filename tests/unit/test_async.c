@@ -54,7 +54,7 @@ static uint64_t started(struct api *f, struct comm *m, uint64_t key)
 	c.start = c.rec->start;
 	async_started(&c, key, true);
 	if (c.async)
-		record_async(c.rec, &c.op);
+		record_async(c.rec, &c.op, c.end);
 	else
 		record_close(c.rec, &c.op, clock_ticks(), false, 0);
 	return seq;
@@ -248,7 +248,7 @@ static void test_left_by_longjmp(void **state)
 	/* Its memory is another record's by now; closing it does nothing. */
 	memset(a.rec, 0x5a, sizeof(*a.rec));
 	record_close(a.rec, &a.op, 1, true, 1);
-	record_async(a.rec, &a.op);
+	record_async(a.rec, &a.op, a.end);
 	for (size_t i = 0; i < sizeof(*a.rec); i++)
 		assert_int_equal(((unsigned char *)a.rec)[i], 0x5a);
 	/* From an inner wrapper to the outer one's caller: the outer one is closed, and the inner one with it. */
@@ -293,7 +293,7 @@ static void test_full_journal(void **state)
 			record_close(c.rec, &c.op, clock_ticks(), false, 0);
 		} else {
 			async_started(&c, 1000 + n, true);
-			record_async(c.rec, &c.op);
+			record_async(c.rec, &c.op, c.end);
 		}
 	}
 	assert_in_range(n, 200, 19999);

@@ -168,7 +168,7 @@ static uint64_t make(struct api *f, uint64_t key, const float *out, bool recorde
 	c.end = clock_ticks();
 	mpi_data_leave(&c);
 	if (c.rec && c.async)
-		record_async(c.rec, &c.op);
+		record_async(c.rec, &c.op, c.end);
 	else if (c.rec)
 		record_close(c.rec, &c.op, c.end, false, 0);
 	return seq;

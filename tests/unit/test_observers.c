@@ -358,7 +358,7 @@ static void test_async_copy(void **state)
 	assert_non_null(r);
 	assert_int_equal(toy.asked, 0);
 	p = (struct pending){.seq = r->seq, .api = &f_send, .op = w};
-	record_async(r, &w);
+	record_async(r, &w, 0);
 	atomic_store(&step_state.now, 1);
 	p.op.in[0].shot = p.op.out[0].shot = 1;
 	p.op.in[0].nostats = p.op.out[0].nostats = 0;

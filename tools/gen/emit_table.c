@@ -133,6 +133,8 @@ static void put_kinds(struct out *o, const struct kinds *k)
 
 		put_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i, x->name,
 			x->collective ? "true" : "false", x->rooted ? "true" : "false");
+		if (x->same)
+			put_format(o, "\t\t.same = true,\n");
 		put_extents(o, "nin", "in", x->in, x->nin);
 		put_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char *const file_keys[] = {"notation", "kinds", NULL};
-static const char *const kind_keys[] = {"op", "in", "out", "alt", "rooted", "collective", NULL};
+static const char *const kind_keys[] = {
+	"op", "in", "out", "alt", "rooted", "collective", "same", NULL};
 static const char *const alt_keys[] = {"buf", "in", "out", NULL};
 static const char *const where_name[] = {
 	[ON_ALL] = "",
@@ -297,6 +298,7 @@ void kinds_read(struct kinds *k, const char *path)
 				name_list(&gen, op_names, 0));
 		to->collective = node_bool(&gen, node_get(n, "collective"), true);
 		to->rooted = node_bool(&gen, node_get(n, "rooted"), false);
+		to->same = node_bool(&gen, node_get(n, "same"), false);
 		to->nin = extents_read(node_get(n, "in"), to->in, KIND_VIEWS, "in");
 		to->nout = extents_read(node_get(n, "out"), to->out, KIND_VIEWS, "out");
 		if (node_get(n, "alt"))

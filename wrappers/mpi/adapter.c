@@ -3,6 +3,7 @@
 #include "api/enabled.h"
 #include "call/step.h"
 #include "elf/elfsym.h"
+#include "life/last_words.h"
 #include "life/life.h"
 #include "resolve/real.h"
 #include "entry/hook_jump.h"
@@ -78,6 +79,9 @@ static void mpi_started(void)
 
 static void mpi_finalizing(void)
 {
+	note_finalized();
+	if (session_is_on())
+		keep_last_words();
 	/* What is recorded is written while nothing can go wrong any more; MPI is never called again. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
@@ -111,6 +115,7 @@ static void mpi_enter(struct call *c)
 		mpi_finalizing();
 		break;
 	case TASK_ABORT:
+		note_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
 		session_end();
 		break;
 	}

@@ -13,6 +13,7 @@
 #include "wrappers/languages.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/python/python_walk.h"
+#include "wrappers/python/uncaught.h"
 #include "session/state.h"
 
 static struct py py;
@@ -133,4 +134,5 @@ const struct stack_language python_language = {
 	.walk = python_walk,
 	.describe = python_describe_frame,
 	.goes_back = goes_back,
+	.watch_end = watch_uncaught_exceptions,
 };

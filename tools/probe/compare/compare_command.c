@@ -11,6 +11,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/compare/checkpoints.h"
 #include "tools/probe/compare/compare.h"
 #include "tools/probe/compare/mapping.h"
 
@@ -30,6 +31,12 @@ static const char help[] =
 	"have them\n"
 	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe does\n"
 	"      --data-mapping F   YAML: names of tensors in A and what they are called in B\n"
+	"      --layer-mapping F  YAML: parts of the model in A and what they are called in B; "
+	"\"auto\": without rules.\n"
+	"                         Needs stack.json and construct.json\n"
+	"      --ckpt             A and B are checkpoints: safetensors, files of torch.save(), or "
+	"folders "
+	"of them\n"
 	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
 	"  -r, --rank RANKS       only these: 0-3,8\n"
 	"  -s, --step STEPS       only these: 4-6\n"
@@ -42,7 +49,8 @@ static const char help[] =
 	"examples:\n"
 	"  probe compare /scratch/good /scratch/bad\n"
 	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
-	"  probe compare --exact --json run1 run2\n";
+	"  probe compare --exact --json run1 run2\n"
+	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n";
 
 enum {
 	OPT_OUTPUT,
@@ -50,6 +58,8 @@ enum {
 	OPT_EXACT,
 	OPT_BY_NAME,
 	OPT_DATA_MAPPING,
+	OPT_LAYER_MAPPING,
+	OPT_CKPT,
 	OPT_OF,
 	OPT_RANK,
 	OPT_STEP,
@@ -63,6 +73,8 @@ static const struct cli_option options[] = {
 	[OPT_EXACT] = {"exact", 0, false},
 	[OPT_BY_NAME] = {"by-name", 0, false},
 	[OPT_DATA_MAPPING] = {"data-mapping", 0, true},
+	[OPT_LAYER_MAPPING] = {"layer-mapping", 0, true},
+	[OPT_CKPT] = {"ckpt", 0, false},
 	[OPT_OF] = {"of", 0, true},
 	[OPT_RANK] = {"rank", 'r', true},
 	[OPT_STEP] = {"step", 's', true},
@@ -174,6 +186,7 @@ int verb_compare(int argc, char **argv)
 	struct comparison c = {0};
 	const char *color = "auto";
 	unsigned want = 0;
+	bool ckpt = false;
 	int o, status = STATUS_USAGE;
 
 	while ((o = cli_next(&cli)) != CLI_END) {
@@ -194,6 +207,12 @@ int verb_compare(int argc, char **argv)
 			free_mapping(c.mapping);
 			if (!(c.mapping = read_data_mapping(cli.value)))
 				goto out;
+			break;
+		case OPT_LAYER_MAPPING:
+			c.layer_mapping = strcmp(cli.value, "auto") == 0 ? "" : cli.value;
+			break;
+		case OPT_CKPT:
+			ckpt = true;
 			break;
 		case OPT_OF:
 			want = strcmp(cli.value, "calls") == 0	? CONTENT_CALLS
@@ -247,7 +266,8 @@ int verb_compare(int argc, char **argv)
 		tool_error("compare: --merge writes a table: say where, -o DIR");
 		goto out;
 	}
-	status = tool_finish(run_comparison(&c, want));
+	status = tool_finish(ckpt ? compare_checkpoints(c.a.path, c.b.path, c.out, c.json)
+				  : run_comparison(&c, want));
 out:
 	free_comparison(&c);
 	return status;

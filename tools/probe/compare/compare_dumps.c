@@ -9,7 +9,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/compare.h"
 #include "tools/probe/compare/dump.h"
-#include "tools/probe/compare/mapping.h"
+#include "tools/probe/compare/layer_mapping.h"
 #include "tools/probe/compare/sequence.h"
 
 /* ---- which calls belong together ---- */
@@ -115,6 +115,14 @@ static uint32_t *pair_dump_calls(struct comparison *c, struct dump *a, struct du
 static enum compare_mode choose_mode(
 	struct comparison *c, const struct dump *a, const struct dump *b)
 {
+	bool tensors_a = a->task && strcmp(a->task, "tensor") == 0;
+	bool tensors_b = b->task && strcmp(b->task, "tensor") == 0;
+
+	if (tensors_a && tensors_b)
+		return COMPARE_TENSOR;
+	if (tensors_a != tensors_b)
+		add_compare_note(c, "only %s has the tensors themselves: statistics are compared",
+			tensors_a ? "A" : "B");
 	if (a->has_crc && b->has_crc)
 		return COMPARE_CHECKSUM;
 	if (a->has_crc != b->has_crc)
@@ -142,9 +150,8 @@ static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct d
 		/* The longest beginning that is a call's name. */
 		for (k = UINT32_MAX; n && k == UINT32_MAX;) {
 			k = find_dump_call(b, name, n);
-			if (k == UINT32_MAX)
-				while (n && name[--n] != '.')
-					;
+			while (k == UINT32_MAX && n && name[--n] != '.')
+				;
 		}
 		if (k == UINT32_MAX)
 			continue;
@@ -180,14 +187,14 @@ static bool put_dump_calls(struct diff_table *t, struct comparison *c, struct du
 		if (!(good = load_dump_entry(a, i, &x)))
 			break;
 		if (c->mapping) {
-			good = put_mapped_call(t, c, b, &x, a->data_dir, b->data_dir);
+			good = put_mapped_call(t, c, b, &x, a->tensors, b->tensors);
 			continue;
 		}
 		if (k != NO_PARTNER && !(good = load_dump_entry(b, k, &y)))
 			break;
 		if (k != NO_PARTNER)
 			used[k] = true;
-		put_call_pair(t, &x, k == NO_PARTNER ? NULL : &y, a->data_dir, b->data_dir);
+		put_call_pair(t, &x, k == NO_PARTNER ? NULL : &y, a->tensors, b->tensors);
 	}
 	t->sums->calls_b = b->n;
 	for (unsigned k = 0; k < b->n && good && !c->mapping; k++)
@@ -211,6 +218,12 @@ static int compare_dump_files(
 
 	if (open_dump(&a, pa->path, true) || open_dump(&b, pb->path, true))
 		goto out;
+	if (c->layer_mapping) {
+		free_mapping(c->mapping);
+		c->mapping = make_mapping();
+		if (map_layers(c->mapping, c->layer_mapping, &a, &b))
+			goto out;
+	}
 	c->mode = choose_mode(c, &a, &b);
 	partner = pair_dump_calls(c, &a, &b);
 	if (open_diff_table(&t, c, sums, c->mode, a.has_stack, false))

@@ -8,6 +8,7 @@
 
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/elements.h"
 
 #define FIRST_COLUMNS                                                                    \
 	"NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,Bench Tensor Shape," \
@@ -390,7 +391,8 @@ void put_item_pairs(struct diff_table *d, const struct entry *a, const struct it
 		if (y && (d->c->mapping || is_dtype_comparable(r->a, y)))
 			r->b = y;
 		fill_row_differences(r, d->mode, &d->pool);
-		(void)dir_a, (void)dir_b;
+		if (d->mode == COMPARE_TENSOR)
+			fill_row_metrics(r, dir_a, dir_b, d->c->exact, &d->pool);
 	}
 	judge_call_rows(d->row, n, d->mode, d->c->exact);
 	if (d->open || d->c->merged_open)

@@ -36,7 +36,7 @@ static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
 		p->at = at + 1;
 }
 
-static bool find_place(const struct table *t, uint64_t a, uint64_t b, uint64_t *at)
+static bool look_up_place(const struct table *t, uint64_t a, uint64_t b, uint64_t *at)
 {
 	const struct place *p = table_find(t, a, b);
 
@@ -49,15 +49,15 @@ unsigned find_dump_call(const struct dump *d, const char *name, size_t length)
 {
 	uint64_t at;
 
-	return find_place(&d->by_name, hash_call_name(name, length), length, &at) ? (unsigned)at
-										  : UINT32_MAX;
+	return look_up_place(&d->by_name, hash_call_name(name, length), length, &at) ? (unsigned)at
+										     : UINT32_MAX;
 }
 
 unsigned find_dump_exact(const struct dump *d, uint64_t exact)
 {
 	uint64_t at;
 
-	return find_place(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
+	return look_up_place(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
 }
 
 /* ---- names of calls ---- */
@@ -279,7 +279,7 @@ void fill_dump_stacks(struct dump *d)
 		struct stack_keys *s;
 		uint64_t at;
 
-		if (!find_place(&d->stacks, k->name, k->length, &at))
+		if (!look_up_place(&d->stacks, k->name, k->length, &at))
 			continue;
 		s = table_get(&known, at, 0);
 		if (s && !s->stack && (list = load_frames(d, at)))
@@ -292,14 +292,20 @@ void fill_dump_stacks(struct dump *d)
 	table_free(&known);
 }
 
-static void fill_entry_stack(struct dump *d, struct entry *e)
+const struct json_node *load_call_frames(struct dump *d, unsigned i)
 {
-	const struct dump_key *k = &d->key[e->number];
-	const struct json_node *list;
-	const char *outer = NULL;
+	const struct dump_key *k = &d->key[i];
 	uint64_t at;
 
-	if (!find_place(&d->stacks, k->name, k->length, &at) || !(list = load_frames(d, at)))
+	return look_up_place(&d->stacks, k->name, k->length, &at) ? load_frames(d, at) : NULL;
+}
+
+static void fill_entry_stack(struct dump *d, struct entry *e)
+{
+	const struct json_node *list = load_call_frames(d, (unsigned)e->number);
+	const char *outer = NULL;
+
+	if (!list)
 		return;
 	e->stack = print_python_value(&e->pool, list);
 	for (const struct json_node *f = list->child; f && !e->line; f = f->next) {
@@ -369,11 +375,10 @@ out:
 
 static char **header_text(struct dump *d, const char *key)
 {
-	return strcmp(key, "task") == 0		   ? &d->task
-	       : strcmp(key, "level") == 0	   ? &d->level
-	       : strcmp(key, "framework") == 0	   ? &d->framework
-	       : strcmp(key, "dump_data_dir") == 0 ? &d->data_dir
-						   : NULL;
+	return strcmp(key, "task") == 0	       ? &d->task
+	       : strcmp(key, "level") == 0     ? &d->level
+	       : strcmp(key, "framework") == 0 ? &d->framework
+					       : NULL;
 }
 
 static bool read_dump_header(struct dump *d)
@@ -419,6 +424,7 @@ int open_dump(struct dump *d, const char *path, bool stacks)
 		.stack_in.src.fd = -1,
 		.tree.max = ENTRY_BYTES_MAX,
 		.stack_tree.max = ENTRY_BYTES_MAX};
+	d->tensors = tool_format("%s/dump_tensor_data", d->folder);
 	table_init(&d->by_name, sizeof(struct place), CALLS_MAX);
 	table_init(&d->by_exact, sizeof(struct place), CALLS_MAX);
 	table_init(&d->stacks, sizeof(struct place), CALLS_MAX);
@@ -459,7 +465,7 @@ void close_dump(struct dump *d)
 	free(d->task);
 	free(d->level);
 	free(d->framework);
-	free(d->data_dir);
+	free(d->tensors);
 	free(d->key);
 	free(d->why);
 	*d = (struct dump){.in.src.fd = -1, .stack_in.src.fd = -1};

@@ -25,7 +25,8 @@ struct dump_key {
 
 struct dump {
 	char *path, *folder; /* of the file; folder: ends in no slash */
-	char *task, *level, *framework, *data_dir;
+	char *task, *level, *framework;
+	char *tensors; /* folder of their files: beside dump.json, which may have been moved since */
 	bool debug; /* debug.json: variables that were saved by name */
 	bool has_crc;
 	struct json_in in;
@@ -50,6 +51,9 @@ void close_dump(struct dump *d);
 
 /* The i-th call. False: `why`. */
 bool load_dump_entry(struct dump *d, unsigned i, struct entry *e);
+
+/* Its frames in stack.json, until the next call; NULL: none. */
+const struct json_node *load_call_frames(struct dump *d, unsigned i);
 
 /* Where each call was made, from stack.json. */
 void fill_dump_stacks(struct dump *d);

@@ -17,8 +17,29 @@ struct mapped {
 
 struct mapping {
 	struct table names;
+	struct table calls;
+	bool by_call; /* calls are mapped, their items go along */
 	struct pool pool;
 };
+
+struct mapping *make_mapping(void)
+{
+	struct mapping *m = tool_alloc(sizeof(*m));
+
+	table_init(&m->names, sizeof(struct mapped), UINT32_MAX);
+	table_init(&m->calls, sizeof(struct mapped), UINT32_MAX);
+	return m;
+}
+
+void map_call_name(struct mapping *m, const char *from, const char *to)
+{
+	size_t n = strlen(from);
+	struct mapped *e = table_get(&m->calls, hash_call_name(from, n), n);
+
+	m->by_call = true;
+	if (e)
+		e->to = pool_text(&m->pool, to);
+}
 
 static void put_mapped_name(struct mapping *m, const char *from, const char *to)
 {
@@ -75,14 +96,13 @@ static bool read_mapping_pairs(
 
 struct mapping *read_data_mapping(const char *path)
 {
-	struct mapping *m = tool_alloc(sizeof(*m));
+	struct mapping *m = make_mapping();
 	FILE *f = fopen(path, "rb");
 	yaml_parser_t parser;
 	unsigned line = 0;
 	const char *why;
 	bool good;
 
-	table_init(&m->names, sizeof(struct mapped), UINT32_MAX);
 	if (!f || !yaml_parser_initialize(&parser)) {
 		tool_error("compare: %s: %s", path, strerror(f ? ENOMEM : errno));
 		if (f)
@@ -108,15 +128,20 @@ void free_mapping(struct mapping *m)
 	if (!m)
 		return;
 	table_free(&m->names);
+	table_free(&m->calls);
 	pool_free(&m->pool);
 	free(m);
 }
 
-const char *map_item_name(const struct mapping *m, const char *call, const struct item *i)
+const char *map_item_name(struct mapping *m, const char *call, const struct item *i)
 {
-	size_t n = strlen(i->name);
-	const struct mapped *e = table_find(&m->names, hash_call_name(i->name, n), n);
+	size_t n = strlen(m->by_call ? call : i->name);
+	const struct mapped *e;
 
-	(void)call;
-	return e ? e->to : i->name;
+	if (!m->by_call) {
+		e = table_find(&m->names, hash_call_name(i->name, n), n);
+		return e ? e->to : i->name;
+	}
+	e = table_find(&m->calls, hash_call_name(call, n), n);
+	return e && e->to ? pool_format(&m->pool, "%s%s", e->to, i->tail) : NULL;
 }

@@ -6,11 +6,16 @@
 #include "tools/probe/compare/compare.h"
 #include "tools/probe/compare/dump.h"
 
+struct mapping *make_mapping(void);
+
 /* YAML, names of A as keys: full names of tensors ("...input.0"). NULL: reported. */
 struct mapping *read_data_mapping(const char *path);
 void free_mapping(struct mapping *m);
 
+/* A whole call of A and its namesake in B; to NULL: it has none. */
+void map_call_name(struct mapping *m, const char *from, const char *to);
+
 /* The name in B of an item of the call `call`; NULL: it has none. */
-const char *map_item_name(const struct mapping *m, const char *call, const struct item *i);
+const char *map_item_name(struct mapping *m, const char *call, const struct item *i);
 
 #endif

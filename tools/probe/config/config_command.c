@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/import.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/explain.h"
 #include "tools/probe/run/preload.h"
@@ -49,7 +50,7 @@ static void print_config_line(void *arg, const char *line)
 
 static void print_config_problem(void *arg, const char *line)
 {
-	++*(unsigned *)arg;
+	*(unsigned *)arg += !config_is_note(line);
 	fflush(stdout);
 	fprintf(stderr, "%s\n", line);
 }
@@ -155,6 +156,9 @@ static int show_config(const char *file, bool in_words)
 	config_load(&s.none, NULL, none, cwd, ignore_config_line, NULL);
 	printf("# file: %s\n", file ? file : "none was found: the copy in libprobe.so");
 	ops = config_find_list(&now, preload_beside());
+	if (now.imported)
+		printf("# it is %s; this is what it means in keys of libprobe\n",
+			import_names[now.imported]);
 	printf("# list of functions: %s\n", ops ? ops : "the copy in libprobe.so");
 	list = wraplist_load(ops, print_config_problem, &problems);
 	if (!list) {

@@ -236,8 +236,10 @@ static void explain_tensors(const struct config *c)
 		print_explained("", "calls with less than %s are not recorded",
 			out_bytes((double)c->min_bytes));
 	if (c->statistics && c->checksum != CHECKSUM_OFF)
-		print_explained(
-			"", "and a checksum: %s", c->checksum == CHECKSUM_CRC32 ? "CRC-32" : "XOR");
+		print_explained("", "and a checksum: %s",
+			c->checksum == CHECKSUM_CRC32  ? "CRC-32"
+			: c->checksum == CHECKSUM_AUTO ? "XOR, of results that all ranks get alike"
+						       : "XOR");
 	if (c->statistics && c->device == CONFIG_DEVICE_COPY)
 		print_explained("", "of device memory: of a copy");
 	if (c->nested)

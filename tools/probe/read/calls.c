@@ -361,8 +361,9 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	c->rows++;
 	if (io->n)
 		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
-	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
-		if (io->s[0] == 'i')
+	/* Without io: what a call that did not end was to receive. */
+	if (csv_u64(calls_column(s, COL_bytes), &bytes)) {
+		if (io->n && io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
 			c->out_bytes += bytes;

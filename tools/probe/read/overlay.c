@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "journal/meta_part.h"
 #include "tools/lib/tool.h"
 #include "writer/drain.h"
 
@@ -103,6 +104,14 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
+/* The part of the dictionary, "end\0{...}\0". */
+static char *take_ending(const struct journal *j)
+{
+	const char *part = journal_dict_get(j, DICT_META, META_END);
+
+	return part ? tool_strdup(part + strlen(part) + 1) : NULL;
+}
+
 char *overlay_make(struct overlay *o, const struct rank_dir *r)
 {
 	struct journal j;
@@ -122,6 +131,7 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 					  : io_error_text(err));
 	read_committed_lengths(o, &j);
 	o->spilled = j.head->spilled;
+	o->ending = take_ending(&j);
 	o->path = make_overlay_folder();
 	if (o->path)
 		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -152,7 +162,8 @@ void overlay_remove(struct overlay *o)
 	if (o->path)
 		rmdir(o->path);
 	free(o->path);
-	o->path = NULL;
+	free(o->ending);
+	o->path = o->ending = NULL;
 }
 
 uint64_t overlay_limit(const struct overlay *o, const char *file)

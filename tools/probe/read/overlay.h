@@ -12,6 +12,7 @@
 struct overlay {
 	char *path; /* temporary folder; NULL: there is none */
 	uint64_t rows, spilled;
+	char *ending; /* what the process left about its end, as JSON; NULL: nothing */
 	unsigned nfile;
 	struct journal_file
 		file[JOURNAL_FILES]; /* committed lengths of files in the rank's folder */

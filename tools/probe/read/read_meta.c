@@ -175,6 +175,57 @@ static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const c
 	return all;
 }
 
+static int ending_number(const yaml_node_t *n)
+{
+	int64_t v = number_or(n, INT64_MIN);
+
+	return v == INT64_MIN || v < INT32_MIN || v > INT32_MAX ? ENDING_NONE : (int)v;
+}
+
+static char *ending_word(yaml_document_t *d, const yaml_node_t *end, const char *key)
+{
+	char *s = yaml_string(get_yaml_node(d, end, key));
+
+	/* JSON's null is a word to YAML. */
+	if (strcmp(s, "null") == 0)
+		*s = 0;
+	return s;
+}
+
+static void read_ending(struct meta_ending *e, yaml_document_t *d, const yaml_node_t *end)
+{
+	e->how = ending_word(d, end, "how");
+	e->inside = ending_word(d, end, "inside");
+	e->text = ending_word(d, end, "text");
+	e->code = ending_number(get_yaml_node(d, end, "code"));
+	e->signal = ending_number(get_yaml_node(d, end, "signal"));
+	e->at_ns = yaml_number(get_yaml_node(d, end, "at_ns"));
+}
+
+static void free_ending(struct meta_ending *e)
+{
+	free(e->how);
+	free(e->inside);
+	free(e->text);
+}
+
+void meta_take_ending(struct meta *m, const char *json)
+{
+	char *all = tool_format("{\"end\": %s}", json), *wrong;
+	struct meta now;
+
+	wrong = meta_read_text(&now, all, strlen(all));
+	if (!wrong) {
+		struct meta_ending e = m->end;
+
+		m->end = now.end;
+		now.end = e;
+	}
+	meta_free(&now);
+	free(wrong);
+	free(all);
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -221,6 +272,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
 	m->program = read_command_line(d, get_yaml_node(d, top, "program"));
+	read_ending(&m->end, d, get_yaml_node(d, top, "end"));
 	m->cfg_step = read_setting(d, config, "step");
 	m->cfg_rank = read_setting(d, config, "rank");
 	m->cfg_step_marker = read_setting(d, config, "step_marker");
@@ -244,6 +296,11 @@ static void empty_meta(struct meta *m)
 	m->cfg_step = tool_strdup("");
 	m->cfg_rank = tool_strdup("");
 	m->cfg_step_marker = tool_strdup("");
+	m->end = (struct meta_ending){.how = tool_strdup(""),
+		.inside = tool_strdup(""),
+		.text = tool_strdup(""),
+		.code = ENDING_NONE,
+		.signal = ENDING_NONE};
 }
 
 /* YAML knows a few characters fewer than JSON: none of them matters in a report. */
@@ -320,6 +377,7 @@ void meta_free(struct meta *m)
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);
+	free_ending(&m->end);
 	for (unsigned i = 0; i < m->ndropped; i++)
 		free(m->dropped[i].name);
 	for (unsigned i = 0; i < m->nskipped; i++)

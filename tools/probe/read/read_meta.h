@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "journal/ending.h"
 #include "journal/layout.h"
 
 #define META_LIST_MAX 32
@@ -20,6 +21,13 @@ struct meta_count {
 
 struct meta_text {
 	char *name, *text;
+};
+
+/* How its process ended, by itself or by who found it gone. Texts are "" where nothing is known. */
+struct meta_ending {
+	char *how, *inside, *text;
+	int code, signal; /* ENDING_NONE */
+	uint64_t at_ns; /* Unix epoch; 0: not known */
 };
 
 struct meta {
@@ -54,6 +62,7 @@ struct meta {
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
 	bool cfg_stack, cfg_statistics;
+	struct meta_ending end;
 };
 
 /* Reads the file. NULL: fine, else what is wrong with it, malloc'd; *m is then empty but may be freed. */
@@ -61,6 +70,9 @@ char *meta_read(struct meta *m, const char *path);
 /* The same from memory. */
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
+
+/* Takes over what the JSON text of an `end` says. */
+void meta_take_ending(struct meta *m, const char *json);
 
 /* Has anything ended a step? */
 bool meta_has_steps(const struct meta *m);

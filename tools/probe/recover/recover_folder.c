@@ -12,6 +12,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "journal/ending.h"
+#include "journal/inspect.h"
 #include "journal/segment.h"
 #include "sink/opened.h"
 #include "sink/owner.h"
@@ -197,6 +199,52 @@ static void write_loss_reason(struct journal *j)
 			"the journal was full: records were dropped; journal_mib enlarges it");
 }
 
+struct innermost {
+	char inside[256];
+	uint64_t start;
+};
+
+static void note_innermost(void *arg, const struct inspect_call *c)
+{
+	struct innermost *in = arg;
+
+	if (c->async || c->start_ns < in->start)
+		return;
+	in->start = c->start_ns;
+	snprintf(in->inside, sizeof(in->inside), "%s", c->api);
+}
+
+/* The call that it stood in, before the files have it. */
+static void find_innermost(const struct journal *j, struct innermost *in)
+{
+	*in = (struct innermost){0};
+	inspect_open(j, note_innermost, in);
+}
+
+/*
+ * A process that is gone without a word: exit(), _exit(), abort() and MPI_Abort() would have left one. What remains is a
+ * signal that cannot be or was not caught, or the end of the whole machine.
+ */
+static void write_ending(struct journal *j, const struct innermost *in)
+{
+	struct ending e = {.how = "unknown",
+		.code = ENDING_NONE,
+		.signal = ENDING_NONE,
+		.inside = *in->inside ? in->inside : NULL,
+		.text = "nothing is known of its end"};
+	char json[2048];
+
+	if (journal_has_ending(j))
+		return;
+	if (owner_is_of_this_boot(&j->head->owner)) {
+		e.how = "signal";
+		e.text = "the process is gone and did not exit: a signal ended it (SIGKILL, as by "
+			 "the kernel when memory runs out or by a launcher, or a crash); which one "
+			 "is not known";
+	}
+	journal_keep_ending(j, &e, json, sizeof(json));
+}
+
 /* The output folder as it is named now: the rank's folder may have been moved with it. */
 static void name_parent(int dirfd, char *path, size_t cap)
 {
@@ -217,11 +265,13 @@ static int complete_with(
 {
 	struct sink sink;
 	struct drain drain;
+	struct innermost in;
 	uint64_t before = rows_of(j);
 	int err = sink_open(&sink, j, dirfd, cfg, output_formats_of(cfg->format));
 
 	if (err)
 		return err;
+	find_innermost(j, &in);
 	err = files_cut(&sink.files);
 	if (!err)
 		err = drain_open(&drain, j, &sink);
@@ -241,6 +291,7 @@ static int complete_with(
 	r->damaged = j->head->damaged;
 	if (!err) {
 		write_loss_reason(j);
+		write_ending(j, &in);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);
 	}

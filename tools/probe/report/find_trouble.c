@@ -305,7 +305,7 @@ static struct trouble first_trouble(struct report *r)
 	struct trouble t = {.stuck = s};
 
 	/* A pause of a living job is no trouble yet. */
-	if (s && (hang || is_job_over(r))) {
+	if (s && !r->left && (hang || is_job_over(r))) {
 		t.any = true;
 		t.step = s->sample->call.step;
 		t.comm = s->sample->call.comm;

@@ -209,7 +209,7 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	if (!s)
+	if (!s || r->left)
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);
@@ -307,7 +307,7 @@ static void find_errors(struct report *r)
 	const struct call *c = &r->g.first_error;
 	char *what;
 
-	if (!r->g.errors)
+	if (!r->g.errors || r->left)
 		return;
 	what = report_call(r, c);
 	add_finding(r, FINDING_ERROR,
@@ -326,6 +326,7 @@ static bool is_finding_before(const struct finding *a, const struct finding *b)
 
 void report_findings(struct report *r)
 {
+	find_left(r);
 	find_trouble(r);
 	find_stuck(r);
 	find_values(r);

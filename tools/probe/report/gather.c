@@ -178,7 +178,14 @@ struct reader {
 	struct calls calls;
 	struct call next;
 	bool has;
+	struct shares *shares; /* who reads its files; NULL: this process */
 };
+
+static void read_next_call(struct reader *r)
+{
+	r->has = r->shares ? shares_next(r->shares, &r->calls, &r->next)
+			   : calls_next(&r->calls, &r->next);
+}
 
 /* The reader whose next call is the earliest comes first. */
 static void sift_readers(struct reader **heap, unsigned n, unsigned i)
@@ -209,7 +216,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 
 	progress_begin(&bar, progress, g->bytes_read);
 	for (unsigned i = 0; i < g->folders.n; i++) {
-		reader[i].has = calls_next(&reader[i].calls, &reader[i].next);
+		read_next_call(&reader[i]);
 		if (reader[i].has)
 			heap[n++] = &reader[i];
 		else
@@ -222,7 +229,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 
 		for (int k = 0; k < TURN && r->has; k++) {
 			gather_call(g, &r->next);
-			r->has = calls_next(&r->calls, &r->next);
+			read_next_call(r);
 		}
 		if (!r->has) {
 			done += calls_done(&r->calls);
@@ -275,6 +282,28 @@ static void close_readers(struct gather *g, struct reader *reader)
 		g->rows += s->rows;
 		calls_close(s);
 	}
+}
+
+/* Other processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
+static int share_readers(
+	struct gather *g, struct reader *reader, const struct gather_options *o, struct shares **shares)
+{
+	struct calls **each = tool_alloc((g->folders.n + 1) * sizeof(*each));
+	enum share_result r;
+
+	for (unsigned i = 0; i < g->folders.n; i++)
+		each[i] = &reader[i].calls;
+	r = shares_begin(shares, &o->division, g->folders.path, each, g->folders.n, &stopped);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		reader[i].shares = *shares;
+		/* Who writes a part has put its own function there. */
+		reader[i].calls.bad = bad_add;
+		reader[i].calls.bad_arg = &g->bad;
+		if (*shares)
+			reader[i].calls.rows = reader[i].calls.unreadable = 0;
+	}
+	free(each);
+	return r == SHARE_LEFT ? GATHER_LEFT : r == SHARE_FAILED ? STATUS_USAGE : 0;
 }
 
 /* ---- before and after ---- */
@@ -331,6 +360,8 @@ static void prepare_gather(struct gather *g, unsigned top)
 			diagnose_steps(&g->diagnose);
 		if (gather_gone(g, d))
 			r->journal_wrong = overlay_make(&r->overlay, d);
+		if (r->overlay.ending)
+			meta_take_ending(&g->folders.dir[i].meta, r->overlay.ending);
 		comms_read(&g->comms, d, &r->overlay);
 		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}
@@ -409,6 +440,7 @@ static void finish_gather(struct gather *g)
 int gather_calls(struct gather *g, const struct gather_options *o)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+	struct shares *shares = NULL;
 	struct reader *reader;
 	int err;
 
@@ -427,16 +459,24 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
 	reader = tool_alloc(g->folders.n * sizeof(*reader));
 	open_readers(g, reader, o);
-	read_all_calls(g, reader, o->progress);
+	err = share_readers(g, reader, o, &shares);
+	if (!err)
+		read_all_calls(g, reader, o->progress);
 	close_readers(g, reader);
+	shares_end(shares);
 	free(reader);
-	finish_gather(g);
+	if (!err)
+		finish_gather(g);
+	else
+		meet_end(&g->meet);
 	if (stopped) {
 		gather_free(g);
 		gather_end_by_signal();
 	}
 	g->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begun) * 1e-9;
-	return 0;
+	if (err)
+		gather_free(g);
+	return err;
 }
 
 void gather_free(struct gather *g)

@@ -10,6 +10,7 @@
 #include "tools/probe/report/bad.h"
 #include "tools/probe/report/cycle.h"
 #include "tools/probe/report/diagnose.h"
+#include "tools/probe/report/divide.h"
 #include "tools/probe/report/late.h"
 #include "tools/probe/read/opens.h"
 #include "tools/probe/report/ops.h"
@@ -22,6 +23,7 @@ struct gather_options {
 	uint64_t step_lo, step_hi; /* 0, UINT64_MAX: all */
 	struct ranges ranks; /* empty: all */
 	bool progress; /* a bar on stderr when it takes long */
+	struct division division;
 };
 
 /* A rank as it was read. */
@@ -74,7 +76,8 @@ struct gather {
 	double seconds; /* that the reading took */
 };
 
-/* Returns 0 or STATUS_USAGE (reported). */
+/* Returns 0, STATUS_USAGE (reported), or GATHER_LEFT: this process was one of several, and another one reports. */
+#define GATHER_LEFT 100
 int gather_calls(struct gather *g, const struct gather_options *o);
 void gather_free(struct gather *g);
 

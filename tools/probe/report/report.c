@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "config/config_value.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
@@ -32,6 +33,11 @@ static const char help[] =
 	"time per "
 	"step by\n"
 	"                   rank, statistics over steps, communicators\n"
+	"  -j, --jobs N     N processes read the files (1)\n"
+	"  --part K/N       this is process K (from 0) of N on any hosts, each of which reads its "
+	"share of the\n"
+	"                   ranks; the last one reports. Under srun or mpirun of itself\n"
+	"  --parts DIR      folder for what the parts hand over, which all hosts see (default: DIR)\n"
 	"  -f, --follow     again and again, until no rank runs any more\n"
 	"  --interval S     seconds between two reports with --follow (2)\n"
 	"  --color WHEN     auto, always or never\n"
@@ -41,6 +47,8 @@ static const char help[] =
 	"  probe report --follow --top 3\n"
 	"  probe report --html run7.html /scratch/run7\n"
 	"  probe report --stacks --rank 5 /scratch/run7\n"
+	"  probe report -j 8 /scratch/run7\n"
+	"  srun -n 64 probe report /scratch/run7\n"
 	"  probe report --json /scratch/run7 | jq '.open[] | [.rank, .api, .comm_seq, .age_s]'\n";
 
 enum {
@@ -53,7 +61,10 @@ enum {
 	OPT_FOLLOW,
 	OPT_INTERVAL,
 	OPT_COLOR,
-	OPT_HTML
+	OPT_HTML,
+	OPT_JOBS,
+	OPT_PART,
+	OPT_PARTS
 };
 
 static const struct cli_option options[] = {
@@ -67,6 +78,9 @@ static const struct cli_option options[] = {
 	[OPT_INTERVAL] = {"interval", 0, true},
 	[OPT_COLOR] = {"color", 0, true},
 	[OPT_HTML] = {"html", 0, true},
+	[OPT_JOBS] = {"jobs", 'j', true},
+	[OPT_PART] = {"part", 0, true},
+	[OPT_PARTS] = {"parts", 0, true},
 };
 
 #define TOP_MAX 10000
@@ -100,6 +114,39 @@ static bool set_interval(struct asked *a, const char *text)
 		return true;
 	tool_error("report: --interval %s: accepted: a number of seconds from 0.1 to 86400", text);
 	return false;
+}
+
+static bool set_jobs(struct division *d, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '1' || *text > '9' || *end || n > PARTS_MAX) {
+		tool_error("report: --jobs %s: accepted: a number from 1 to %u", text, PARTS_MAX);
+		return false;
+	}
+	d->jobs = (unsigned)n;
+	return true;
+}
+
+static bool set_part(struct division *d, const char *text)
+{
+	if (division_parse(d, text))
+		return true;
+	tool_error("report: --part %s: accepted: K/N with K from 0 to N - 1, N up to %u", text,
+		PARTS_MAX);
+	return false;
+}
+
+/* What all parts of a report must be asked alike. */
+static uint64_t hash_options(const struct asked *a)
+{
+	uint64_t h = hash_u64(hash_u64(a->gather.top, a->gather.step_lo), a->gather.step_hi);
+
+	h = hash_u64(h, (uint64_t)a->json << 2 | (uint64_t)a->stacks << 1 | a->check);
+	for (size_t i = 0; i < a->gather.ranks.n; i++)
+		h = hash_u64(hash_u64(h, a->gather.ranks.item[i].lo), a->gather.ranks.item[i].hi);
+	return a->html ? hash_str(h, a->html) : h;
 }
 
 /* 0: go on; else the status to end with, + 1. */
@@ -144,6 +191,15 @@ static int read_options(struct asked *a, int argc, char **argv)
 		case OPT_HTML:
 			a->html = c.value;
 			break;
+		case OPT_JOBS:
+			ok = set_jobs(&a->gather.division, c.value);
+			break;
+		case OPT_PART:
+			ok = set_part(&a->gather.division, c.value);
+			break;
+		case OPT_PARTS:
+			a->gather.division.folder = c.value;
+			break;
 		case OPT_COLOR:
 			color = c.value;
 			break;
@@ -177,6 +233,13 @@ static int read_options(struct asked *a, int argc, char **argv)
 	}
 	if (!a->gather.path)
 		a->gather.path = folders_default();
+	if (!a->gather.division.parts && !a->follow)
+		division_by_launcher(&a->gather.division);
+	if (a->gather.division.parts > 1 && a->follow) {
+		tool_error("report: --follow and --part: one of them");
+		return 1 + STATUS_USAGE;
+	}
+	a->gather.division.options = hash_options(a);
 	return 0;
 }
 
@@ -242,7 +305,8 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 			gather_end_by_signal();
 	}
 	free(r);
-	return status;
+	/* Another process says it. */
+	return status == GATHER_LEFT ? STATUS_DONE : status;
 }
 
 static double clock_now_s(void)

@@ -42,6 +42,7 @@ struct report {
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	bool stuck_known, hangs; /* report_stuck() has looked */
+	bool left; /* somebody left, and that is said: what the others did then follows from it */
 	const struct stuck *stands;
 	bool with_stacks; /* whole stacks, with file:line */
 	unsigned top;
@@ -57,6 +58,7 @@ bool report_is_running(const struct report *r);
 void report_findings(struct report *r);
 
 /* What each part adds; findings.c puts them in order. */
+void find_left(struct report *r); /* who left first, and how; before those below */
 void find_stuck(struct report *r);
 void find_trouble(struct report
 		*r); /* ranks that do not do the same, and who does something else than usual */

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile keys.
+ * It is the training's own file: other keys at its top are ignored in silence. Defaults and the reaction to a wrong value are
+ * those of that version, except that nothing ends the job.
+ */
+#include "config/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/scalar.h"
+#include "base/text.h"
+
+static const struct import_row rows[] = {
+	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* by monitor_on, below */
+	{"tensorboard", "", FT_MAP, FH_GROUP, "", ""},
+	{"tensorboard.tensorboard_dir", "tensorboard_dir", FT_TEXT, FH_SET, "", ""},
+	{"tensorboard.tensorboard_queue_size", "", FT_ANY, FH_OWN, "", ""},
+	{"tensorboard.log_loss_scale_to_tensorboard", "", FT_BOOL, FH_QUIET, "", ""},
+	{"tensorboard.log_timers_to_tensorboard", "", FT_BOOL, FH_QUIET, "", ""},
+	{"tensorboard.log_expert_load_to_tensorboard", "", FT_BOOL, FH_NOTE, "",
+		"tokens for each expert are counted by the model's own code"},
+	{"callbacks", "", FT_LIST, FH_OWN, "", ""},
+	{"output_dir", "output_dir", FT_TEXT, FH_SET, "", ""},
+	{"use_skip_data_by_global_norm", "use_skip_data_by_global_norm", FT_BOOL, FH_SET, "", ""},
+	{"use_checkpoint_health_monitor", "health_checkpoint", FT_BOOL, FH_SET, "", ""},
+	{"check_for_nan_in_loss_and_grad", "", FT_BOOL, FH_NOTE, "",
+		"the job is not ended; alerts of rule AnomalyNan say so"},
+	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
+	{"model", "", FT_MAP, FH_OWN, "", ""},
+	{"profile", "profile", FT_BOOL, FH_OWN, "", ""},
+	{"profile_start_step", "profile_start_step", FT_INT, FH_OWN, "", ""},
+	{"profile_stop_step", "profile_stop_step", FT_INT, FH_OWN, "", ""},
+	{"init_start_profile", "init_start_profile", FT_BOOL, FH_OWN, "", ""},
+	{"profile_communication", "profile_communication", FT_BOOL, FH_OWN, "", ""},
+	{"profile_memory", "profile_memory", FT_BOOL, FH_OWN, "", ""},
+	{"profile_rank_ids", "profile_rank_ids", FT_LIST, FH_OWN, "", ""},
+	{"profile_output", "profile_output", FT_TEXT, FH_OWN, "", ""},
+	/* Below monitor_config: a key that is none of these is an error there. */
+	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
+	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
+		""}, /* files between processes: none here */
+	{"monitor_config.target", "metrics_targets", FT_LIST, FH_OWN, "", ""},
+	{"monitor_config.invert", "metrics_invert", FT_BOOL, FH_SET, "", ""},
+	{"monitor_config.step_interval", "metrics_interval", FT_INT, FH_OWN, "", ""},
+	{"monitor_config.local_loss_format", "local_loss", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.device_local_loss_format", "device_local_loss", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.local_norm_format", "local_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.device_local_norm_format", "device_local_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.optimizer_state_format", "adam_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.weight_state_format", "weight_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.max_attention_logit_format", "", FT_ANY, FH_NOTE, "",
+		"the logits are seen by the model's own code only"},
+	{"monitor_config.throughput_baseline", "throughput_baseline", FT_ANY, FH_OWN, "", ""},
+	{"monitor_config.print_struct", "print_struct", FT_BOOL, FH_OWN, "", ""},
+	{"monitor_config.check_for_global_norm", "check_for_global_norm", FT_BOOL, FH_SET, "", ""},
+	{"monitor_config.global_norm_spike_threshold", "global_norm_spike_threshold", FT_NUMBER,
+		FH_OWN, "", ""},
+	{"monitor_config.global_norm_spike_count_threshold", "global_norm_spike_count_threshold",
+		FT_INT, FH_OWN, "", ""},
+	{"monitor_config.embedding_local_norm_threshold", "embedding_local_norm_threshold",
+		FT_NUMBER, FH_OWN, "", ""},
+	{"monitor_config.stable_rank_config", "", FT_MAP, FH_OWN, "", ""},
+	{"monitor_config.health_checkpoint", "", FT_MAP, FH_OWN, "", ""},
+	{"stable_rank.format", "stable_rank", FT_ANY, FH_OWN, "", ""},
+	{"stable_rank.step_interval", "stable_rank_interval", FT_INT, FH_OWN, "", ""},
+	{"stable_rank.target", "stable_rank_targets", FT_LIST, FH_SET, "", ""},
+	{"stable_rank.do_aggregation", "", FT_BOOL, FH_REFUSE, "",
+		"refused: it gathers sharded weights over the ranks, and a record must not "
+		"communicate"},
+	{"stable_rank.moe_show_mode", "stable_rank_experts", FT_TEXT, FH_SET, "", ""},
+	{"stable_rank.power_iteration_num", "stable_rank_iterations", FT_INT, FH_OWN, "", ""},
+	{"health.global_norm_spike_threshold", "global_norm_spike_threshold", FT_NUMBER, FH_OWN, "",
+		""},
+	{"health.embedding_local_norm_threshold", "embedding_local_norm_threshold", FT_NUMBER,
+		FH_OWN, "", ""},
+};
+#define NROWS (sizeof(rows) / sizeof(*rows))
+
+static bool is_true(const struct tree_node *map, const char *key, bool none)
+{
+	bool v = none;
+
+	tree_bool(tree_get(map, key), &v);
+	return v;
+}
+
+static bool has_tensorboard(const struct import *f)
+{
+	const struct tree_node *n = tree_get(f->top, "tensorboard");
+	const char *dir = import_env(f, "MA_SUMMARY_LOG_DIR");
+
+	return (n && n->kind == TREE_MAP) || (dir && *dir);
+}
+
+/* ---- log, tensorboard, or both ---- */
+
+static void take_format_word(
+	struct import *f, const struct tree_node *at, const struct tree_node *n, const char *metric)
+{
+	char quoted[REPORT_VALUE_MAX];
+	bool log = n->kind == TREE_SCALAR && strcmp(n->text, "log") == 0;
+	bool board = n->kind == TREE_SCALAR && strcmp(n->text, "tensorboard") == 0;
+
+	if (!log && !board) {
+		import_wrong(f, at,
+			"%s: accepted: log, tensorboard, or a list of both; it is left out",
+			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
+		return;
+	}
+	if (board && !has_tensorboard(f)) {
+		import_note(f, at, "there is no section tensorboard: log is taken instead");
+		board = false;
+	}
+	import_add_word(f, board ? "metrics" : "monitor_log", metric);
+	if (!board)
+		import_set_text(f, "monitor_stderr", NULL, "true");
+}
+
+static void take_metric_format(struct import *f, const struct tree_node *n, const char *metric)
+{
+	if (n->kind == TREE_MAP) {
+		import_wrong(f, n,
+			"a group of keys; accepted: log, tensorboard, or a list of both; it is "
+			"ignored");
+		return;
+	}
+	if (n->kind == TREE_SCALAR)
+		take_format_word(f, n, n, metric);
+	else
+		for (const struct tree_node *e = n->child; e; e = e->next)
+			take_format_word(f, n, e, metric);
+}
+
+/* ---- values with conditions of their own ---- */
+
+static void take_positive(struct import *f, const char *ours, const struct tree_node *n)
+{
+	double v;
+
+	if (!tree_is_integer(n) || !tree_number(n, &v) || v <= 0)
+		import_wrong(f, n, "%s: accepted: an integer above 0; it is ignored", n->text);
+	else
+		import_set(f, ours, n);
+}
+
+/* A float: that tool takes an integer for a mistake, and ends. */
+static void take_float(struct import *f, const char *ours, const struct tree_node *n)
+{
+	if (tree_is_integer(n))
+		import_wrong(f, n,
+			"%s: an integer; accepted: a number with a point, such as %s.0; it is "
+			"ignored",
+			n->text, n->text);
+	else
+		import_set(f, ours, n);
+}
+
+static void take_baseline(struct import *f, const struct tree_node *n)
+{
+	double v;
+
+	if (!tree_number(n, &v) || v <= 0) {
+		import_wrong(f, n, "%s: accepted: null or a number above 0; it is ignored",
+			n->kind == TREE_SCALAR ? n->text : "no number");
+		return;
+	}
+	import_set(f, "throughput_baseline", n);
+	import_add_word(f, "monitor_log", "throughput_linearity");
+}
+
+static void take_target_list(struct import *f, const struct tree_node *n)
+{
+	for (const struct tree_node *e = n->child; e; e = e->next)
+		if (e->kind != TREE_SCALAR || !tree_is_text(e)) {
+			import_wrong(f, n,
+				"not a list of texts; accepted: a list of regular expressions; all "
+				"parameters are taken");
+			return;
+		}
+	if (!n->child)
+		import_wrong(f, n,
+			"an empty list; accepted: a list of regular expressions; all parameters "
+			"are taken");
+	else
+		import_set(f, "metrics_targets", n);
+}
+
+/* ---- callbacks: a list of {type: ..., keys} ---- */
+
+static void take_loss_monitor(struct import *f, const struct tree_node *n)
+{
+	const struct tree_node *times = tree_get(n, "per_print_times");
+
+	import_add_word(f, "monitor_log", "loss");
+	import_set_text(f, "monitor_stderr", NULL, "true");
+	if (!tree_is_null(times))
+		take_positive(f, "print_interval", times);
+}
+
+static void take_summary_monitor(struct import *f, const struct tree_node *n)
+{
+	const struct tree_node *what = tree_get(n, "collect_specified_data");
+	const struct tree_node *regular = tree_get(what, "histogram_regular");
+
+	import_add_word(f, "histograms", "param_updated");
+	if (!tree_is_null(regular))
+		import_set(f, "histogram_targets", regular);
+}
+
+static void take_callbacks(struct import *f, const struct tree_node *list)
+{
+	for (const struct tree_node *n = list->child; n; n = n->next) {
+		const struct tree_node *type = tree_get(n, "type");
+
+		if (!type || type->kind != TREE_SCALAR)
+			continue;
+		if (strcmp(type->text, "MFLossMonitor") == 0)
+			take_loss_monitor(f, n);
+		else if (strcmp(type->text, "SummaryMonitor") == 0)
+			take_summary_monitor(f, n);
+		/* CheckpointMonitor saves; what becomes of what is saved is seen at the files. */
+	}
+}
+
+/* ---- what the model and the runner say of sizes ---- */
+
+static void take_sizes(
+	struct import *f, const struct tree_node *map, const char (*pair)[2][32], unsigned n)
+{
+	for (unsigned i = 0; map && i < n; i++) {
+		const struct tree_node *v = tree_get(map, pair[i][0]);
+		double number;
+
+		if (v && tree_is_integer(v) && tree_number(v, &number) && number > 0)
+			import_set(f, pair[i][1], v);
+	}
+}
+
+static void take_runner(struct import *f, const struct tree_node *n)
+{
+	static const char pair[][2][32] = {{"epochs", "epochs"},
+		{"gradient_accumulation_steps", "grad_acc_steps"},
+		{"batch_size", "micro_batch_size"}};
+
+	take_sizes(f, n, pair, 3);
+}
+
+static void take_model(struct import *f, const struct tree_node *n)
+{
+	static const char pair[][2][32] = {{"hidden_size", "hidden_size"},
+		{"vocab_size", "vocab_size"}, {"seq_length", "seq_length"}};
+
+	take_sizes(f, tree_get(n, "model_config"), pair, 3);
+}
+
+static void take_train_key(
+	struct import *f, const struct import_row *row, const struct tree_node *n)
+{
+	const char *path = row->path, *key = strrchr(path, '.');
+
+	key = key ? key + 1 : path;
+	if (strcmp(path, "callbacks") == 0)
+		take_callbacks(f, n);
+	else if (strcmp(path, "runner_config") == 0)
+		take_runner(f, n);
+	else if (strcmp(path, "model") == 0)
+		take_model(f, n);
+	else if (strcmp(key, "tensorboard_queue_size") == 0) {
+		double v;
+
+		if (!tree_is_integer(n) || !tree_number(n, &v) || v <= 0)
+			import_note(f, n,
+				"not an integer above 0: 10 is taken; events are written sooner "
+				"anyway");
+	} else if (strcmp(key, "target") == 0)
+		take_target_list(f, n);
+	else if (row->type == FT_ANY && strcmp(key, "throughput_baseline") == 0)
+		take_baseline(f, n);
+	else if (row->type == FT_ANY)
+		take_metric_format(f, n, row->ours);
+	else if (strcmp(key, "stable_rank_config") == 0)
+		import_walk(f, n, "stable_rank.", rows, NROWS, take_train_key);
+	else if (strcmp(key, "health_checkpoint") == 0) {
+		if (!tree_is_null(tree_get(n, "embedding_local_norm_threshold")))
+			import_set_text(f, "health_checkpoint", n, "true");
+		import_walk(f, n, "health.", rows, NROWS, take_train_key);
+	} else if (row->type == FT_NUMBER)
+		take_float(f, row->ours, n);
+	else if (row->type == FT_INT && strncmp(path, "profile", 7))
+		take_positive(f, row->ours, n);
+	else if (strcmp(key, "print_struct") == 0) {
+		import_set(f, "print_struct", n);
+		if (!import_is_empty(n))
+			import_note(f, n, "module_struct.json is written, and the job goes on");
+	} else if (config_key_find(row->ours, strlen(row->ours), false))
+		import_set(f, row->ours, n);
+}
+
+/* Which numbers go into events beside those that always do. */
+static void choose_scalars(struct import *f)
+{
+	const struct tree_node *n = tree_get(f->top, "tensorboard");
+	bool scale = is_true(n, "log_loss_scale_to_tensorboard", false);
+	bool timers = is_true(n, "log_timers_to_tensorboard", false);
+	static const char timer_names[][24] = {"iteration-time", "throughput", "B-samples-per-day"};
+	char list[1024] = "[";
+	struct text t = text_over(list, sizeof(list));
+
+	t.len = 1;
+	for (int i = 0; i < SCALARS; i++) {
+		bool timer = false;
+
+		for (int k = 0; k < 3; k++)
+			timer |= strcmp(scalar_names[i], timer_names[k]) == 0;
+		if ((timer && !timers) || (!scale && strcmp(scalar_names[i], "loss-scale") == 0))
+			continue;
+		text_fmt(&t, "%s%s", t.len > 1 ? ", " : "", scalar_names[i]);
+	}
+	text_char(&t, ']');
+	import_set_text(f, "tensorboard_scalars", NULL, list);
+}
+
+static void check_contradictions(struct import *f, bool on)
+{
+	const struct tree_node *skip = tree_get(f->top, "use_skip_data_by_global_norm");
+	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
+
+	if (!is_true(f->top, "use_skip_data_by_global_norm", false))
+		return;
+	if (!on)
+		import_note(f, skip,
+			"steps are withheld, and with monitor_on: False nothing is said or "
+			"counted");
+	if (is_true(monitor, "check_for_global_norm", false))
+		import_wrong(f, skip,
+			"contradicts monitor_config.check_for_global_norm: True; give one of the "
+			"two");
+}
+
+void import_apply_training(struct import *f)
+{
+	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
+	const char *dir = import_env(f, "MA_SUMMARY_LOG_DIR");
+	bool on = is_true(monitor, "monitor_on", false), board = has_tensorboard(f);
+
+	import_set_text(f, "names", NULL, "true");
+	import_set_text(f, "scalars", NULL, "true");
+	import_set_text(f, "output_dir", NULL, "./output");
+	if (board) {
+		import_set_text(f, "format", NULL, "csv, tensorboard");
+		import_set_text(f, "tensorboard_tags", NULL, "mindformers");
+		import_set_text(f, "tensorboard_ranks", NULL, "0-4294967295");
+		choose_scalars(f);
+		if (dir && *dir)
+			import_set_text(f, "tensorboard_dir", NULL, dir);
+	}
+	import_walk(f, f->top, "", rows, NROWS, take_train_key);
+	if (monitor && monitor->kind == TREE_MAP) {
+		if (on)
+			import_walk(f, monitor, "monitor_config.", rows, NROWS, take_train_key);
+		else
+			import_note(f, monitor,
+				"monitor_on is not True: none of its keys has an effect");
+	}
+	check_contradictions(f, on);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/ending.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "journal/meta_part.h"
+
+#define KEY "end"
+#define TAIL_ROOM 64 /* kept for what follows the text */
+
+static void put_ending_number(struct text *t, const char *key, int v)
+{
+	text_fmt(t, ", \"%s\": ", key);
+	if (v == ENDING_NONE)
+		text_str(t, "null");
+	else
+		text_i64(t, v);
+}
+
+int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap)
+{
+	struct text t;
+	size_t len;
+
+	if (cap < 512)
+		return -ENOSPC;
+	memcpy(buf, KEY, sizeof(KEY));
+	t = text_over(buf + sizeof(KEY), cap - sizeof(KEY) - TAIL_ROOM);
+	text_str(&t, "{\"how\": ");
+	text_json(&t, e->how);
+	put_ending_number(&t, "code", e->code);
+	put_ending_number(&t, "signal", e->signal);
+	text_str(&t, ", \"inside\": ");
+	if (e->inside)
+		text_json(&t, e->inside);
+	else
+		text_str(&t, "null");
+	len = t.len;
+	text_str(&t, ", \"text\": ");
+	text_json(&t, e->text ? e->text : "");
+	if (t.cut) {
+		/* Escapes have made it longer than there is room for: better nothing than half of a JSON text. */
+		t.len = len;
+		t.cut = false;
+		text_str(&t, ", \"text\": \"\"");
+	}
+	t.cap += TAIL_ROOM;
+	text_str(&t, ", \"at_ns\": ");
+	text_u64(&t, e->at_ns);
+	text_char(&t, '}');
+	return journal_dict_add(j, DICT_META, META_END, buf, sizeof(KEY) + t.len + 1);
+}
+
+bool journal_has_ending(const struct journal *j)
+{
+	return journal_dict_get(j, DICT_META, META_END) != NULL;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "life/last_words.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "call/recorder.h"
+#include "journal/ending.h"
+#include "session/state.h"
+
+#define WORDS_MAX 4096
+
+/* Bits: several may be noted, of which the telling one is said. */
+enum { SAID_FINALIZED = 1, SAID_CODE = 2, SAID_ABORT = 4, SAID_EXCEPTION = 8, SAID_EXIT = 16 };
+
+static struct {
+	_Atomic unsigned said;
+	_Atomic int code;
+	int signal;
+	uint64_t at_ns; /* of the exception: what follows it may take seconds */
+	char function[64];
+	char text[2048];
+} words;
+
+static void keep_words_text(char *to, size_t cap, const char *from)
+{
+	size_t n = strlen(from);
+
+	if (n >= cap)
+		for (n = cap - 1; n && (from[n] & 0xc0) == 0x80;)
+			n--;
+	memcpy(to, from, n);
+	to[n] = 0;
+}
+
+void note_finalized(void)
+{
+	atomic_fetch_or(&words.said, SAID_FINALIZED);
+}
+
+void note_exit_code(int code)
+{
+	/* A handler of the job's has outlived that signal. */
+	if (words.signal)
+		atomic_fetch_and(&words.said, ~(unsigned)SAID_ABORT);
+	/* The first one: a handler that runs then may end the process with another. */
+	if (atomic_fetch_or(&words.said, SAID_CODE) & SAID_CODE)
+		return;
+	atomic_store(&words.code, code & 0xff);
+}
+
+void note_quick_exit(void)
+{
+	atomic_fetch_or(&words.said, SAID_EXIT);
+}
+
+void note_abort(const char *function, int code, int signal)
+{
+	if (atomic_load(&words.said) & SAID_ABORT)
+		return;
+	keep_words_text(words.function, sizeof(words.function), function);
+	words.signal = signal;
+	if (!signal)
+		atomic_store(&words.code, code);
+	atomic_fetch_or(&words.said, signal ? SAID_ABORT : SAID_ABORT | SAID_CODE);
+}
+
+void note_exception(const char *text)
+{
+	keep_words_text(words.text, sizeof(words.text), text);
+	words.at_ns = clock_ns(CLOCK_REALTIME);
+	atomic_fetch_or(&words.said, SAID_EXCEPTION);
+}
+
+/* The function that the calling thread is inside of, innermost; NULL: none that was recorded. */
+static const char *find_call_inside(void)
+{
+	const struct thread *t = thread_state.recorder;
+	const char *p = NULL;
+	uint32_t wait;
+
+	if (!t || !thread_on_the_way())
+		return NULL;
+	if (t->nopen)
+		p = journal_dict_get(&session.journal, DICT_API, t->open[t->nopen - 1]->api);
+	wait = atomic_load_explicit(&t->chain.slot->wait_api, memory_order_relaxed);
+	if (!p && wait)
+		p = journal_dict_get(&session.journal, DICT_API, (uint16_t)wait);
+	/* library, symbol, operation */
+	return p ? p + strlen(p) + 1 : NULL;
+}
+
+/* An exception that was shown and did not end the program is none of its end. */
+static const char *word_of_ending(unsigned said, int code)
+{
+	return said & SAID_ABORT				       ? "abort"
+	       : said & SAID_EXCEPTION && !(said & SAID_CODE && !code) ? "exception"
+	       : said & SAID_FINALIZED				       ? "finalized"
+	       : said & (SAID_CODE | SAID_EXIT)			       ? "exit"
+								       : "unknown";
+}
+
+void keep_last_words(void)
+{
+	unsigned said = atomic_load(&words.said);
+	int code = atomic_load(&words.code);
+	struct ending e = {.how = word_of_ending(said, code),
+		.code = said & SAID_CODE ? code : ENDING_NONE,
+		.signal = said & SAID_ABORT && words.signal ? words.signal : ENDING_NONE,
+		.inside = find_call_inside(),
+		.at_ns = clock_ns(CLOCK_REALTIME)};
+	char json[WORDS_MAX];
+
+	if (strcmp(e.how, "exception") == 0) {
+		e.text = words.text;
+		e.at_ns = words.at_ns;
+	} else if (said & SAID_ABORT) {
+		e.text = words.function;
+	}
+	journal_keep_ending(&session.journal, &e, json, sizeof(json));
+}
+
+void forget_last_words(void)
+{
+	atomic_store(&words.said, 0);
+}

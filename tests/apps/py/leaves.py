@@ -1,0 +1,34 @@
+"""A job on gloo of which a rank leaves: by an exception, by os._exit(), or killed. leaves.py HOW RANK STEP"""
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+how, who, when = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+dist.init_process_group("gloo")
+t = torch.ones(10)
+
+
+class OwnError(ValueError):
+    """Its text comes from code of the program, which the recording must not run."""
+
+    def __str__(self):
+        print("asked for its text", flush=True)
+        return "own " + super().__str__()
+
+
+def work(step):
+    if dist.get_rank() == who and step == when:
+        if how == "exception":
+            raise OwnError(f"batch {step} is bad")
+        if how == "exit":
+            os._exit(7)
+        if how == "kill":
+            os.kill(os.getpid(), 9)
+    dist.all_reduce(t)
+
+
+for step in range(when + 3):
+    work(step)
+dist.destroy_process_group()

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# How a process ended, in meta.json and in the report: every way that a process can leave, against the status that the shell
+# or waitpid sees; what an open receive was to get; who of a job left first.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+ending() { rows "$out" "[M[d].get('end', {}).get('$2') for d in ('$1',)][0]"; }
+findings() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["kind"], f["ranks"]) for f in json.load(sys.stdin)["findings"] if f["severity"] in ("bad", "warn")])'; }
+
+for f in $flavours; do
+	# HOW, how it is called, code, signal
+	while read -r how word code signal; do
+		new_out
+		run_with $f 2 mpi_exit $how 20 0
+		gone "$out"
+		"$probe" recover "$out" >"$tmp/recover" 2>&1
+		is "$f: $how" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("how", "code", "signal", "inside")]')" "['$word', $code, $signal, None]"
+	done <<-'END'
+		exit exit 3 None
+		_exit exit 4 None
+		mpi_abort abort 8 None
+		abort abort None 6
+		kill signal None None
+	END
+	is "$f: kill: what the peer stood in" "$(rows "$out" 'M["rank1"]["end"]["inside"] if M["rank1"]["state"] == "recovered" else "MPI_Allreduce"')" MPI_Allreduce
+	new_out
+	run_with $f 2 mpi_loop 10
+	is "$f: a proper end" "$(rows "$out" '{(M[d]["end"]["how"], M[d]["end"]["code"], M[d]["end"]["signal"]) for d in dirs}')" "{('finalized', 0, None)}"
+	break
+done
+
+if [ -n "$flavours" ]; then
+	f=${flavours%%[[:space:]]*}
+	for how in exit mpi_abort abort; do
+		new_out
+		run_with $f 3 mpi_exit $how 20 0
+		gone "$out"
+		is "$f: $how: who left" "$(findings)" "[('died', [0])]"
+	done
+	like "$f: report says how" "$("$probe" report "$out")" 'rank 0 left by abort\(\)'
+else
+	skip 'MPI' 'no MPI, or its programs are not built (make apps)'
+fi
+
+. tests/e2e/torch.sh
+torch_python 'PyTorch: a rank that leaves'
+app=tests/apps/py/leaves.py
+
+leaves() { # FILE HOW RANK [NAME=VALUE ...]: ranks without a launcher, which would end the others
+	local file=$1 how=$2 who=$3 r pids=() port
+	shift 3
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	for r in 0 1; do
+		env "$@" RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo \
+			timeout -k 5 280 "$python" $app "$how" "$who" 4 >"$file.$r" 2>"$file.err.$r" &
+		pids+=($!)
+	done
+	for r in 0 1; do
+		wait "${pids[r]}" 2>/dev/null
+		echo "rank $r: status $?: $(cat "$file.$r"), $(grep -E '^(\[rank.\]: )?[A-Za-z_.]*Error' "$file.err.$r" | sed 's/\[rank.\]: //; s/^\([A-Za-z_.]*\): .*/\1/' | tail -1)"
+	done >"$file"
+}
+
+leaves "$tmp/plain" exception 1
+new_out
+leaves "$tmp/with" exception 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+is 'exception: the program does as without us, and its __str__ runs as often' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
+is 'exception: how, code' "$(rows "$out" '[(M[d]["end"]["how"], M[d]["end"]["code"]) for d in ("rank0", "rank1")]')" "[('exception', 1), ('exception', 1)]"
+# The innermost frame and the line are those of Python's own traceback.
+line=$(grep -o 'line [0-9]*, in work' "$tmp/with.err.1" | head -1 | tr -dc 0-9)
+like 'exception: type, message, line' "$(ending rank1 text)" "^OwnError: batch 4 is bad; at .*leaves\.py:$line work <- .*leaves\.py:[0-9]+ <module>"
+is 'exception: the first that left is named, the others are not' "$(findings)" "[('died', [1])]"
+like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an exception that nobody caught: OwnError: batch 4 is bad; .*then rank 0 left, .*Connection"
+
+new_out
+leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+is 'killed: named, though all others left by exceptions' "$(findings)" "[('died', [0])]"
+finish

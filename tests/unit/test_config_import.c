@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configurations of other tools: told by their keys, what each key means in ours, what is said of those that have no effect,
+ * wrong values with line, key and accepted values. The files are written after those tools' documents.
+ */
+#include "config_helper.h"
+
+#include "config/import.h"
+
+const struct builtin_text builtin_texts[] = {{NULL, NULL}};
+
+static char *import_value(const struct config *c, const char *name)
+{
+	static char buf[4][2048];
+	static unsigned at;
+	char *to = buf[at++ % 4];
+
+	for (size_t i = 0; i < config_nkeys; i++)
+		if (strcmp(config_keys[i].name, name) == 0) {
+			config_format(c, &config_keys[i], to, 2048);
+			return to;
+		}
+	fail_msg("no key %s", name);
+	return NULL;
+}
+
+static enum import_kind load_import(
+	struct config *c, const char *text, char *const env[], struct lines *l)
+{
+	l->n = 0;
+	assert_int_equal(
+		config_load_text(c, "f.json", text, strlen(text), env, CWD, collect, l), 0);
+	return (enum import_kind)c->imported;
+}
+
+static unsigned problems_of(const struct lines *l)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->n; i++)
+		n += !config_is_note(l->text[i]);
+	return n;
+}
+
+#define assert_key(c, name, want) assert_string_equal(import_value(c, name), want)
+
+static void told_by_keys(void **state)
+{
+	static const struct {
+		const char *text;
+		enum import_kind kind;
+	} files[] = {
+		{"{\"task\":\"statistics\",\"dump_path\":\"/"
+		 "x\",\"rank\":[],\"step\":[],\"level\":\"L1\"}",
+			IMPORT_DUMP},
+		{"// first\n/* and\n more */ {\"task\": \"tensor\", // what\n \"tensor\": "
+		 "{\"list\": [],},}",
+			IMPORT_DUMP},
+		{"\xef\xbb\xbf{\"statistics\": {\"list\": [\"Distributed\"]}}", IMPORT_DUMP},
+		{"{\"targets\": {}, \"format\": \"csv\", \"ops\": [\"norm\"]}", IMPORT_MONITOR},
+		{"{\"wg_distribution\": true}", IMPORT_MONITOR},
+		{"{\"framework\": \"pytorch\", \"output_dir\": \"./o\", \"monitors\": {\"module\": "
+		 "{\"enabled\": true}}}",
+			IMPORT_MONITOR_V2},
+		{"seed: 0\nmonitor_config:\n  monitor_on: True\n", IMPORT_TRAINING},
+		{"use_skip_data_by_global_norm: True\n", IMPORT_TRAINING},
+		/* Ours, whatever their names. */
+		{"rank: [0]\nstep: [1]\n", IMPORT_NONE},
+		{"{\"rank\": [0], \"step\": [1]}", IMPORT_NONE},
+		{"format: [csv]\nstep_interval: 2\n", IMPORT_NONE},
+		{"{\"log_level\": 0, \"targets\": {\"a\": {}}, // note\n}", IMPORT_NONE},
+		{"", IMPORT_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct config c;
+		struct lines l;
+
+		if (load_import(&c, files[i].text, NULL, &l) != files[i].kind)
+			fail_msg(
+				"%s: read as %d, not %d", files[i].text, c.imported, files[i].kind);
+		config_free(&c);
+	}
+}
+
+static void monitor_keys(void **state)
+{
+	static const char text[] =
+		"{\n"
+		"  // what of\n"
+		"  \"targets\": {\"module.decoder\": {\"input\": \"tuple[2]:0\"}, \"fc1\": {}},\n"
+		"  \"module_ranks\": [0, \"4-6\"], \"start_step\": 3, \"step_interval\": 2, "
+		"\"collect_times\": 7,\n"
+		"  \"xy_distribution\": true, \"forward_only\": true, \"wg_distribution\": true,\n"
+		"  \"mv_distribution\": true, \"param_distribution\": false, \"mg_direction\": "
+		"true,\n"
+		"  \"monitor_mbs_grad\": true, \"squash_name\": true, \"stack_info\": true,\n"
+		"  \"cc_distribution\": {\"enable\": true, \"cc_codeline\": "
+		"[\"train.py\\\\[23\\\\]\", \"x\"], "
+		"\"cc_pre_hook\": true, \"cc_log_only\": false},\n"
+		"  \"ops\": [\"norm\", \"id\", \"shape\"], \"eps\": 1e-6, \"ndigits\": 12,\n"
+		"  \"step_count_per_record\": 5, \"format\": \"csv\", \"dynamic_on\": true,\n"
+		"  \"append_output\": [\"Dec03_21-34-40\", \"Dec03_21-34-41\"],\n"
+		"}\n";
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	assert_int_equal(load_import(&c, text, ENV("MONITOR_OUTPUT_DIR=mon"), &l), IMPORT_MONITOR);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "targets", "[\"module.decoder\", \"fc1\"]");
+	assert_key(&c, "rank", "[0, \"4-6\"]");
+	assert_key(&c, "start_step", "3");
+	assert_key(&c, "step_interval", "2");
+	assert_key(&c, "collect_times", "7");
+	assert_key(&c, "kinds",
+		"[\"actv\", \"wg_distribution\", \"mv_distribution\", \"mg_direction\"]");
+	assert_key(&c, "monitor_mbs_grad", "true");
+	assert_key(&c, "squash_name", "true");
+	assert_key(&c, "stack_info", "true");
+	assert_key(&c, "cc_distribution", "true");
+	assert_key(&c, "cc_pre_hook", "true");
+	assert_key(&c, "cc_log_only", "false");
+	assert_key(&c, "codeline", "\"(train.py\\\\[23\\\\])|(x)\"");
+	assert_key(&c, "ops", "[\"norm\", \"id\"]");
+	assert_key(&c, "eps", "1.0e-6");
+	assert_key(&c, "ndigits", "12");
+	assert_key(&c, "step_count_per_record", "5");
+	assert_key(&c, "format", "[\"monitor\"]");
+	assert_key(&c, "append_output", "true");
+	assert_key(&c, "monitor_dir", "\"/job/dir/mon\"");
+	assert_key(&c, "names", "true");
+	assert_said(&l, "f.json:3:3: note: targets: all inputs and outputs");
+	assert_said(&l, "note: dynamic_on: without DYNAMIC_MONITOR=True");
+	config_free(&c);
+
+	/* Its defaults. */
+	load_import(&c, "{\"wg_distribution\": true}", NULL, &l);
+	assert_int_equal(l.n, 0);
+	assert_key(&c, "ops", "[\"norm\"]");
+	assert_key(&c, "step_count_per_record", "1");
+	assert_key(&c, "collect_times", "100000000");
+	assert_key(&c, "ndigits", "-1");
+	assert_key(&c, "squash_name", "false");
+	config_free(&c);
+
+	/* The environment wins. */
+	load_import(&c, "{\"wg_distribution\": true}",
+		ENV("PROBE_OPS=min", "PROBE_FORMAT=csv,monitor"), &l);
+	assert_key(&c, "ops", "[\"min\"]");
+	assert_key(&c, "format", "[\"csv\", \"monitor\"]");
+	config_free(&c);
+
+	load_import(&c,
+		"{\"targets\":{}, \"format\": \"api\", \"ops\": [\"median\"], \"collect_times\": "
+		"0}",
+		NULL, &l);
+	assert_key(&c, "format", "[\"api\"]");
+	assert_key(&c, "ops", "[\"norm\"]");
+	assert_said(&l, "f.json:1:41: ops: \"median\": not one of the names; accepted: a list of "
+			"norm, min");
+	config_free(&c);
+}
+
+static void monitor_v2_keys(void **state)
+{
+	static const char text[] =
+		"{\"framework\": \"pytorch\", \"output_dir\": \"out\", \"rank\": [0, 1], "
+		"\"start_step\": 2, \"stop_step\": 6,\n"
+		"\"step_count_per_record\": 2, \"patch_optimizer_step\": false, \"monitors\": {\n"
+		" \"module\": {\"enabled\": true, \"ops\": [\"norm\", \"nans\"], \"targets\": "
+		"[\"fc\"]},\n"
+		" \"weight_grad\": {\"enabled\": true, \"monitor_mbs_grad\": true, \"eps\": "
+		"1e-7},\n"
+		" \"optimizer\": {\"enabled\": false}, \"param\": {\"enabled\": true}, \"cc\": "
+		"{\"enabled\": true, \"cc_pre_hook\": true}}}";
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	assert_int_equal(load_import(&c, text, NULL, &l), IMPORT_MONITOR_V2);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "monitor_layout", "\"v2\"");
+	assert_key(&c, "monitor_dir", "\"/job/dir/out\"");
+	assert_key(&c, "rank", "[\"0-1\"]");
+	assert_key(&c, "step", "[\"2-5\"]");
+	assert_key(&c, "kinds",
+		"[\"actv\", \"actv_grad\", \"wg_distribution\", \"param_distribution\"]");
+	assert_key(&c, "targets", "[\"fc\"]");
+	assert_key(&c, "ops", "[\"norm\", \"nans\"]");
+	assert_key(&c, "eps", "1.0e-7");
+	assert_key(&c, "monitor_mbs_grad", "true");
+	assert_key(&c, "cc_distribution", "true");
+	assert_key(&c, "cc_pre_hook", "true");
+	config_free(&c);
+}
+
+static void dump_keys(void **state)
+{
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	assert_int_equal(load_import(&c,
+				 "{\"task\": \"statistics\", \"dump_path\": \"./d\", \"rank\": "
+				 "[\"1\", 3], \"step\": [\"4-6\"], "
+				 "\"level\": \"L1\", \"statistics\": {\"list\": "
+				 "[\"Distributed\"]}, \"tensor\": {\"scope\": [\"a\"]}}",
+				 NULL, &l),
+		IMPORT_DUMP);
+	assert_int_equal(problems_of(&l), 0); /* scope is of a task that is not this one */
+	assert_key(&c, "rank", "[1, 3]");
+	assert_key(&c, "step", "[\"4-6\"]");
+	assert_key(&c, "format", "[\"dump\"]");
+	assert_key(&c, "preset", "\"none\""); /* collectives alone */
+	config_free(&c);
+
+	load_import(&c, "{\"task\": \"statistics\", \"dump_path\": \"d\", \"level\": \"mix\"}",
+		NULL, &l);
+	assert_key(&c, "preset", "\"ops\"");
+	assert_key(&c, "backward", "true");
+	assert_key(&c, "names", "true");
+	config_free(&c);
+
+	load_import(&c,
+		"{\"task\": \"statistics\", \"dump_path\": \"d\", \"statistics\": {\"data_mode\": "
+		"[\"forward\"]}}",
+		NULL, &l);
+	assert_key(&c, "backward", "false");
+	config_free(&c);
+}
+
+/* Line, column, key and what is accepted stand in the message; the value that holds is the default. */
+static void wrong_values(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} wrong[] = {
+		{"{\"task\": \"acc_check\",\n \"dump_path\": \"x\"}",
+			"f.json:1:2: task: acc_check is refused"},
+		{"{\"task\": \"statistics\",\n \"level\": \"L2\"}",
+			"f.json:2:2: level: L2 is refused"},
+		{"{\"task\": \"statistics\",\n \"rank\": 3}",
+			"f.json:2:2: rank: \"3\": not of that type; accepted: a list"},
+		{"{\"task\": \"statistics\",\n \"step\": [\"6-4\"]}",
+			"f.json:2:11: step: \"6-4\": a range that ends before it begins"},
+		{"{\"task\": \"statistics\",\n \"rank\": [-1]}",
+			"f.json:2:11: rank: \"-1\": not a list of integers; accepted:"},
+		{"{\"task\": \"statistics\", \"dump_path\": \"x\",\n \"load\": {\"path\": \"y\"}}",
+			"f.json:2:2: load: refused"},
+		{"{\"task\": \"statistics\",\n \"statistics\": {\"scope\": [\"a\"]}}",
+			"scope: 1 names; accepted: two full names"},
+		{"{\"task\": \"statistics\",\n \"statistics\": {\"data_mode\": [\"all\", "
+		 "\"input\"]}}",
+			"data_mode: all beside other words"},
+		{"{\"task\": \"statistics\", \"risk_level\": \"HIGH\"}",
+			"risk_level: \"HIGH\": not one of the names; accepted: ALL or CORE or "
+			"FOCUS"},
+		{"{\"wg_distribution\": \"yes\"}", "f.json:1:2: wg_distribution: \"yes\": not of "
+						   "that type; accepted: true or false"},
+		{"{\"targets\": {}, \"format\": \"xml\"}", "format: \"xml\": not one of the names; "
+							   "accepted: csv or tensorboard or api"},
+		{"{\"targets\": {}, \"ndigits\": 21}",
+			"ndigits: \"21\": out of range; accepted: an integer from -1 to 20"},
+		{"{\"targets\": {}, \"alert\": {\"rules\": [{\"rule_name\": \"X\"}]}}",
+			"rules: X: no such rule; accepted: rule_name AnomalyTurbulence or "
+			"AnomalyNan"},
+		{"{\"targets\": {}, \"step_interval\": 0}", "step_interval: \"0\": out of range"},
+		{"monitor_config:\n  monitor_on: True\n  step_interval: 0\n",
+			"f.json:3:3: step_interval: 0: accepted: an integer above 0"},
+		{"monitor_config:\n  monitor_on: True\n  global_norm_spike_threshold: 3\n",
+			"f.json:3:3: global_norm_spike_threshold: 3: an integer; accepted: a "
+			"number with a point"},
+		{"monitor_config:\n  monitor_on: True\n  local_norm_format: tb\n",
+			"f.json:3:3: local_norm_format: \"tb\": accepted: log, tensorboard, or a "
+			"list of both"},
+		{"monitor_config:\n  monitor_on: True\n  throughput_baseline: -1\n",
+			"throughput_baseline: -1: accepted: null or a number above 0"},
+		{"{\"task\": \"statistics\", \"dump_path\": ", "no valid YAML"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct config c;
+		struct lines l;
+
+		load_import(&c, wrong[i].text, NULL, &l);
+		assert_said(&l, wrong[i].said);
+		assert_int_equal(problems_of(&l), 1);
+		config_free(&c);
+	}
+}
+
+/* No effect, and why: no problem, so that a change while the job runs is not refused for it. */
+static void notes_are_no_problems(void **state)
+{
+	static const char *const texts[] = {
+		"{\"task\": \"statistics\", \"async_dump\": true}",
+		"{\"task\": \"statistics\", \"enable_dataloader\": true}",
+		"{\"task\": \"statistics\", \"is_deterministic\": true}",
+		"{\"task\": \"statistics\", \"precision\": \"high\"}",
+		"{\"task\": \"statistics\", \"dump_pth\": \"x\"}",
+		"{\"targets\": {}, \"recording_l2_features\": true}",
+		"{\"targets\": {}, \"print_struct\": true}",
+	};
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		load_import(&c, texts[i], NULL, &l);
+		assert_int_equal(problems_of(&l), 0);
+		assert_true(l.n >= 1);
+		config_free(&c);
+	}
+	load_import(&c, texts[4], NULL, &l);
+	assert_said(&l, "unknown key; did you mean dump_path?");
+	config_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(told_by_keys),
+		cmocka_unit_test(monitor_keys),
+		cmocka_unit_test(monitor_v2_keys),
+		cmocka_unit_test(dump_keys),
+		cmocka_unit_test(wrong_values),
+		cmocka_unit_test(notes_are_no_problems),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report of many ranks by several processes. Each reads the files of its share of the ranks and passes their calls on as a
+ * stream (call_stream.h); one joins them, finds and prints, by the same code and so to the same words as a single one.
+ *
+ *	-j N        on this host: the readers are children, the streams pipes
+ *	--part k/N  on any hosts that see the folder: the streams are files in a folder of their own, the process that finishes
+ *	            last reads them all. Started by srun or mpirun, k and N are the launcher's variables.
+ */
+#ifndef PROBE_TOOLS_DIVIDE_H
+#define PROBE_TOOLS_DIVIDE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/probe/read/calls.h"
+#include "tools/probe/report/call_stream.h"
+
+#define PARTS_MAX 4096u
+
+struct division {
+	unsigned jobs; /* processes on this host; 0, 1: one */
+	unsigned part, parts; /* this is number `part` of so many; parts 0: not divided */
+	const char *folder; /* for partial results; NULL: in the output folder */
+	uint64_t options; /* a hash of what was asked for: all parts must be asked the same */
+};
+
+/* What srun, mpirun (Open MPI, MPICH) say of this process; false: it is alone, or nobody says. */
+bool division_by_launcher(struct division *d);
+
+/* "2/8". false: no such thing. */
+bool division_parse(struct division *d, const char *text);
+
+struct shares;
+
+enum share_result {
+	SHARE_READ, /* the calls come by shares_next() */
+	SHARE_NONE, /* not divided: read the files */
+	SHARE_LEFT, /* this process has done its part, another one reports */
+	SHARE_FAILED /* said */
+};
+
+/* reader: one per rank, opened. */
+enum share_result shares_begin(struct shares **out, const struct division *d, const char *run_folder,
+	struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop);
+bool shares_next(struct shares *s, struct calls *reader, struct call *out);
+void shares_end(struct shares *s);
+
+#endif

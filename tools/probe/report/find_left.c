@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks that left while others needed them: who was first, how (`end` of meta.json), and what became of the others. What
+ * a launcher does to the rest, and the errors that they get, follow from it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/report/report.h"
+
+#define TEXT_SHOWN 500
+#define TEXT_OF_OTHERS 160
+#define OTHERS_TEXT 3 /* other ranks whose own words are shown */
+
+enum leaving { STAYED, SPOKE, SILENT };
+
+/* Has it gone before its work was done, and said why? */
+static enum leaving how_it_left(const struct report *r, uint32_t i)
+{
+	const struct rank_dir *d = &r->g.folders.dir[i];
+	const struct meta_ending *e = &d->meta.end;
+
+	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0)
+		return SPOKE;
+	if ((strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
+		e->code != ENDING_NONE && e->code)
+		return SPOKE;
+	if (strcmp(e->how, "signal") == 0 || (d->state == RANK_KILLED && !*e->how))
+		return SILENT;
+	return STAYED;
+}
+
+/*
+ * Its library ended it, or told it of an error that it did not survive: it may be the one that noticed what another one
+ * did, or that another one was gone.
+ */
+static bool left_by_communication(const struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	bool mid_call = k->last.rows && k->last.bits & (CALL_OPEN | CALL_ERROR);
+
+	if (strcmp(e->how, "abort") == 0)
+		return false;
+	if (*e->inside)
+		return true;
+	return mid_call;
+}
+
+static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
+{
+	const struct rank_dir *d = &r->g.folders.dir[i];
+	uint64_t at = d->meta.end.at_ns;
+
+	if (strcmp(d->meta.end.how, "signal") == 0 || !at)
+		at = d->alive_ns > d->last_ns ? d->alive_ns : d->last_ns;
+	return at + (uint64_t)r->g.skew[i];
+}
+
+static bool is_standing(const struct report *r, uint32_t i)
+{
+	return r->stuck.standing && r->stuck.standing[i];
+}
+
+/* Of those that left in that way the first; -1: there is none. */
+static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
+{
+	int first = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (how_it_left(r, i) != how)
+			continue;
+		if (by_itself && (how == SPOKE ? left_by_communication(r, i) : is_standing(r, i)))
+			continue;
+		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
+			first = (int)i;
+	}
+	return first;
+}
+
+static unsigned count_leaving(const struct report *r, enum leaving how)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		n += how_it_left(r, i) == how;
+	return n;
+}
+
+/* Bytes of it that are shown, whole characters. */
+static int count_shown(const char *s, int most)
+{
+	int n = (int)strnlen(s, (size_t)most);
+
+	while (n && s[n] && (s[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+static char *leaving_text(const struct meta_ending *e, int most)
+{
+	char *code = e->code == ENDING_NONE ? tool_strdup("")
+					    : tool_format(" with code %d", e->code),
+	     *all;
+
+	if (strcmp(e->how, "exception") == 0)
+		all = tool_format("by an exception that nobody caught: %.*s%s",
+			count_shown(e->text, most), e->text,
+			count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
+	else if (strcmp(e->how, "abort") == 0)
+		all = tool_format("by %s()%s", *e->text ? e->text : "abort", code);
+	else if (strcmp(e->how, "exit") == 0)
+		all = tool_format(
+			"by exit%s%s%s", code, *e->inside ? ", inside of " : "", e->inside);
+	else if (strcmp(e->how, "finalized") == 0)
+		all = tool_format("after MPI_Finalize, by exit%s", code);
+	else
+		all = tool_format(
+			"without a word: a signal ended it (SIGKILL, as by the kernel when "
+			"memory runs out, or a crash)");
+	free(code);
+	return all;
+}
+
+static char *last_call_text(struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+	uint64_t until = moment_of_leaving(r, i) - (uint64_t)r->g.skew[i], end;
+	char *what, *at, *all;
+
+	if (!k->last.rows)
+		return tool_strdup("it recorded no call");
+	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
+	what = report_call(r, &k->last);
+	at = called_from_text(r, &k->last);
+	all = tool_format("its last call was %s in step %llu, %s before%s", what,
+		(unsigned long long)k->last.step, out_time(until > end ? (double)(until - end) : 0),
+		at);
+	free(what);
+	free(at);
+	return all;
+}
+
+static void append_text(char **text, char *more)
+{
+	char *was = *text;
+
+	*text = tool_format("%s\n%s", was, more);
+	free(was);
+	free(more);
+}
+
+static void say_what_others_did(struct report *r, uint32_t first, char **text)
+{
+	uint64_t event = moment_of_leaving(r, first);
+	int *rank = tool_alloc((r->g.folders.n + 1) * sizeof(*rank));
+	const struct open_call *in = NULL;
+	unsigned n = 0, said = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct open_call *o = i == first ? NULL : r->stuck.standing[i];
+
+		if (!o || (in && !stuck_alike(in, o)))
+			continue;
+		in = in ? in : o;
+		rank[n++] = r->g.folders.dir[i].rank;
+	}
+	if (n) {
+		char *who = out_ranks(rank, n), *what = report_call(r, &in->call),
+		     *at = called_from_text(r, &in->call);
+
+		append_text(text, tool_format("%s waited for it in %s%s", who, what, at));
+		free(who);
+		free(what);
+		free(at);
+	}
+	for (uint32_t i = 0; i < r->g.folders.n && said < OTHERS_TEXT; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+		char *how;
+
+		if (i == first || how_it_left(r, i) != SPOKE)
+			continue;
+		how = leaving_text(&r->g.folders.dir[i].meta.end, TEXT_OF_OTHERS);
+		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
+					  out_time(at > event ? (double)(at - event) : 0), how));
+		free(how);
+		said++;
+	}
+	n = 0;
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (i != first && how_it_left(r, i) == SILENT)
+			rank[n++] = r->g.folders.dir[i].rank;
+	if (n && how_it_left(r, first) == SPOKE) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
+					  who, n == 1 ? "was" : "were"));
+		free(who);
+	}
+	free(rank);
+}
+
+static bool is_ended_by_library(const struct report *r, uint32_t i)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+
+	return how_it_left(r, i) == SPOKE && *e->inside && strcmp(e->how, "exit") == 0;
+}
+
+static bool any_ended_by_library(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_ended_by_library(r, i))
+			return true;
+	return false;
+}
+
+/* The library found an error that it does not survive. It may be another rank's: a message that is too long, a peer that is gone. */
+static void find_fatal_errors(struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+		const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+		struct finding *f;
+		char *what, *at;
+
+		if (!is_ended_by_library(r, i))
+			continue;
+		what = k->last.rows ? report_call(r, &k->last) : tool_strdup(e->inside);
+		at = k->last.rows ? called_from_text(r, &k->last) : tool_strdup("");
+		f = add_finding(r, FINDING_ERROR,
+			tool_format("step %llu: the library ended %s inside of %s, with exit code "
+				    "%d%s: it found an error "
+				    "there, whose cause may be another rank's; what it printed "
+				    "says which",
+				(unsigned long long)k->last.step, report_rank(r, i), what, e->code,
+				at));
+		f->confidence = 0.7;
+		f->event = moment_of_leaving(r, i);
+		name_concerned(r, f, i);
+		if (k->last.rows)
+			name_call(f, &k->last);
+		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
+		free(what);
+		free(at);
+		return; /* the first one; the others are told by it */
+	}
+}
+
+/*
+ * A rank that spoke, and was not told by its library, is the one. If all that spoke only noticed something, one that is
+ * silent and stood in no call is. Where the whole job is silent a signal ended all: nobody left.
+ */
+static int look_for_first(const struct report *r)
+{
+	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
+	int first = first_to_leave(r, SPOKE, true);
+
+	if (first >= 0)
+		return first;
+	if (!silent || silent == r->g.folders.n)
+		return -1;
+	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
+	if (silent == 1 || spoke)
+		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
+	return -1;
+}
+
+void find_left(struct report *r)
+{
+	int first = look_for_first(r);
+	const struct rank_dir *d;
+	const struct rank_info *k;
+	struct finding *f;
+	char *how, *last, *text;
+
+	if (first < 0) {
+		find_fatal_errors(r);
+		return;
+	}
+	d = &r->g.folders.dir[first];
+	k = &r->g.rank[first];
+	how = leaving_text(&d->meta.end, TEXT_SHOWN);
+	last = last_call_text(r, (uint32_t)first);
+	text = tool_format("step %llu: %s left %s\n%s",
+		(unsigned long long)(k->last.rows ? k->last.step : 0),
+		report_rank(r, (uint32_t)first), how, last);
+	say_what_others_did(r, (uint32_t)first, &text);
+	f = add_finding(r, FINDING_DIED, text);
+	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95 : 0.9;
+	f->event = moment_of_leaving(r, (uint32_t)first);
+	name_culprit(r, f, (uint32_t)first);
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
+		if (i != (uint32_t)first)
+			name_concerned(r, f, i);
+	if (k->last.rows)
+		name_call(f, &k->last);
+	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
+	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);
+	r->left = true;
+	free(how);
+	free(last);
+}
