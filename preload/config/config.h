@@ -89,13 +89,11 @@ struct config {
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
 	/* metrics (base/metric.h) */
-	uint64_t metrics, monitor_log; /* bits of enum metric: into the files; as lines of monitor.log */
-	bool monitor_stderr; /* these lines on stderr, too */
-	int64_t metrics_interval, print_interval; /* steps */
+	uint64_t metrics; /* bits of enum metric */
+	int64_t metrics_interval; /* steps */
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
 	bool metrics_invert;
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
-	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */

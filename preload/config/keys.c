@@ -205,11 +205,7 @@ const struct config_key config_keys[] = {
 		"Statistics of kinds that event files have; nans always where there are any"),
 	CHOICE(metrics, metric_names,
 		"What is computed of parameters and losses, for scalars and event files; docs/metrics.md"),
-	CHOICE(monitor_log, metric_line_names,
-		"What monitor.log has lines of, as MindSpore Transformers writes them"),
-	BOOL(monitor_stderr, "false", "The lines of monitor_log on stderr, too"),
 	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
-	INT(print_interval, "1", 1, STEP_MAX, "Of so many steps the last has the lines of loss"),
 	WORDS(metrics_targets, "", NULL,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
@@ -220,9 +216,6 @@ const struct config_key config_keys[] = {
 		"Floating-point operations of this rank's model in a step; 0: not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"What a card computes at most, in a second, for mfu; 0: not given"),
-	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for the log; 0: not known"),
-	INT(steps_per_epoch, "0", 0, STEP_MAX, "Steps of an epoch, for the log; 0: not known"),
-	INT(total_steps, "0", 0, STEP_MAX, "Steps of the training, for the log; 0: not known"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "

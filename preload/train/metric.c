@@ -15,7 +15,7 @@
 
 static bool wants_metric(const struct config *cfg, enum metric m)
 {
-	return (cfg->metrics | cfg->monitor_log) >> m & 1;
+	return cfg->metrics >> m & 1;
 }
 
 uint32_t metric_kinds_of(const struct config *cfg)
@@ -141,7 +141,7 @@ void metric_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 
-	if (!(cfg->metrics | cfg->monitor_log) || !v->stats.n)
+	if (!cfg->metrics || !v->stats.n)
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
 		step_add_source(put_norms);

@@ -14,10 +14,12 @@
 #include "journal/layout.h"
 #include "session/generation.h"
 
-/* Is any of them asked for? False before the configuration has been read. */
+/* Is any of them, or a metric, asked for? False before the configuration has been read. */
 static inline bool scalars_wanted(void)
 {
-	return config_now()->scalars != 0;
+	const struct config *cfg = config_now();
+
+	return cfg->scalars | cfg->metrics;
 }
 
 static inline bool scalar_is_wanted(enum scalar which)

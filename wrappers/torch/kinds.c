@@ -451,7 +451,7 @@ static void write_moments(void)
 			struct buffer b;
 
 			if (!metric_is_due(METRIC_ADAM_NORM, held.step) ||
-				!metric_has_target(v.name) || !state_buffer(op, of[k].key, &b))
+				!metric_has_target(v.name) || !state_buffer(op, p, of[k].key, &b))
 				continue;
 			train_kind_measure(&v, &b);
 			v.value = &v.stats.norm;

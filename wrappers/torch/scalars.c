@@ -311,15 +311,8 @@ static void put_scalar_sources(uint32_t step)
 		scalar_put(SCALAR_LOSS_SCALE, step, scale);
 }
 
-static bool want_scalars(void)
-{
-	const struct config *cfg = config_now();
-
-	return scalars_wanted() || (cfg->metrics | cfg->monitor_log);
-}
-
 const struct torch_train_observer scalars_observer = {
-	.wanted = want_scalars,
+	.wanted = scalars_wanted,
 	.backward_begin = scalars_backward_begins,
 	.backward_end = scalars_backward_ends,
 	.optimizer_begin = scalars_optimizer_begins,
