@@ -30,6 +30,11 @@ uint32_t wraplist_section(const struct wraplist *w, const char *name)
 	return WRAPLIST_NONE;
 }
 
+bool wraplist_has_section(const struct wraplist *w, const char *section)
+{
+	return wraplist_section(w, section) != WRAPLIST_NONE;
+}
+
 uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name)
 {
 	uint32_t mask = w->nslot - 1, i = (uint32_t)hash_str(section, name) & mask;

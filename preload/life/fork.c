@@ -11,6 +11,8 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "life/last_words.h"
+#include "life/life.h"
+#include "journal/tensor_pool.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
@@ -62,7 +64,9 @@ void child_after_fork(void)
 	generation_forked();
 	writer_forked();
 	call_forked();
+	tensor_pool_forked();
 	stats_threads_forked();
+	config_watch_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();

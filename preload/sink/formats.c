@@ -8,6 +8,7 @@ const struct sink_format *const sink_formats[] = {
 	&names_format,
 	&scalars_format,
 	&parallel_format,
+	&dump_format,
 	&alerts_format,
 	&tensorboard_format,
 	NULL,

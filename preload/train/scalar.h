@@ -38,6 +38,9 @@ void scalar_put_of(
 /* The same of a number that key `metrics` asks for. */
 void scalar_put_metric(enum scalar which, uint32_t step, double value);
 
+/* Would it be written in the step that goes on? */
+bool scalar_is_due(enum scalar which);
+
 /* Its values are not what the program says, but follow from what was seen: `derived_scalars` of meta.json. Any thread. */
 void scalar_is_derived(enum scalar which);
 
