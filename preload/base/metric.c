@@ -8,11 +8,3 @@ const char *const metric_names[METRICS + 1] = {
 #include "base/metrics.def"
 	NULL,
 };
-
-const char *const metric_line_names[METRIC_LINES + 1] = {
-#define METRIC(id, word, help) word,
-#include "base/metrics.def"
-#define METRIC_LINE(id, word, help) word,
-#include "base/metrics.def"
-	NULL,
-};

@@ -8,15 +8,11 @@
 enum metric {
 #define METRIC(id, word, help) METRIC_##id,
 #include "base/metrics.def"
-	METRICS,
-	METRIC_BEFORE_LINES = METRICS - 1,
-#define METRIC_LINE(id, word, help) METRIC_##id,
-#include "base/metrics.def"
-	METRIC_LINES
+	METRICS
 };
 #define METRIC_BIT(id) (UINT64_C(1) << METRIC_##id)
 
-/* Words of keys `metrics` and `monitor_log`, NULL-terminated. */
-extern const char *const metric_names[METRICS + 1], *const metric_line_names[METRIC_LINES + 1];
+/* Words of key `metrics`, NULL-terminated. */
+extern const char *const metric_names[METRICS + 1];
 
 #endif

@@ -102,6 +102,12 @@ struct config {
 		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
+	/* metrics (base/metric.h) */
+	uint64_t metrics; /* bits of enum metric */
+	int64_t metrics_interval; /* steps */
+	char *metrics_targets; /* regular expressions of parameters, "" = all */
+	bool metrics_invert;
+	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */

@@ -217,6 +217,13 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 
 	if (!k)
 		return;
+	if (k->type == KEY_CHOICE) {
+		for (unsigned i = 0; k->names[i]; i++)
+			if (strcmp(k->names[i], word) == 0)
+				*(uint64_t *)config_at(f->l->cfg, k) |= UINT64_C(1) << i;
+		f->l->from_file[k - config_keys] = true;
+		return;
+	}
 	for (const char *p = *all; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
 		if (strcspn(p, "\n") == n && strncmp(p, word, n) == 0)
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/tb_tags.h"
 
-#include <math.h>
+#include <string.h>
 
 #include "sink/column.h"
 
@@ -64,15 +64,36 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 	clean_tag(out, from);
 }
 
+void tb_metric_tag(struct text *out, const struct record_kind *r)
+{
+	size_t from = out->len;
+
+	text_str(out, r->word);
+	text_char(out, '/');
+	text_str(out, r->name);
+	clean_tag(out, from);
+}
+
+const char *tb_monitor_word(const char *word)
+{
+	return strcmp(word, train_kinds[TK_GRAD_UNREDUCED].word) == 0 ? "acc_grad"
+	       : strcmp(word, train_kinds[TK_GRAD_REDUCED].word) == 0 ? "post_grad"
+								      : word;
+}
+
 void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what)
 {
 	text_u64(out, r->kind->vpp_stage);
 	text_char(out, ':');
 	text_str(out, r->name);
+	if (r->kind->micro_step != UINT32_MAX) {
+		text_char(out, ':');
+		text_u64(out, r->kind->micro_step);
+	}
 	text_str(out, "/rank");
 	text_i64(out, rank);
 	text_char(out, '/');
-	text_str(out, r->word);
+	text_str(out, tb_monitor_word(r->word));
 	text_char(out, '_');
 	text_str(out, what);
 }

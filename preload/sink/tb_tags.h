@@ -19,7 +19,13 @@ bool tb_scalar_has_samples(enum scalar which);
 /* {kind}/{name}/{what}. */
 void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what);
 
-/* {vpp}:{name}/rank{r}/{kind}_{what}, as msprobe's monitor. */
+/* {metric}/{parameter}. */
+void tb_metric_tag(struct text *out, const struct record_kind *r);
+
+/* What that tool calls a kind in its tags: acc_grad, post_grad, or the kind's own word. */
+const char *tb_monitor_word(const char *word);
+
+/* {vpp}:{name}[:{micro step}]/rank{r}/{kind}_{what}, as msprobe's monitor. */
 void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what);
 
 /* What that column of the files of kinds says. False: a number that is not there. */

@@ -291,23 +291,43 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 	tfevent_histogram(&t->events, wall, r->kind->step, tag, &h);
 }
 
+/* {metric}/{parameter}, with the x of scalars. */
+static void add_metric_event(struct tensorboard *t, const struct record_kind *r, double wall)
+{
+	char tag[TB_TAG_MAX];
+	struct text out = text_over(tag, sizeof(tag));
+
+	tb_metric_tag(&out, r);
+	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
+}
+
+static bool has_events_of(const struct tensorboard *t, uint8_t kind)
+{
+	return t->cfg->tensorboard_tags == TB_TAGS_PROBE ||
+	       (t->cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) == (kind >= TK_LOCAL_NORM);
+}
+
 static int write_kind_event(void *state, const struct record_kind *r)
 {
 	struct tensorboard *t = state;
 	const struct journal_kind_row *k = r->kind;
-	double wall = wall_of(clock_to_real(&t->files->j->head->clock, k->tick));
+	const struct clock_base *clock = &t->files->j->head->clock;
+	/* Rows of CSV files do not say when they were. */
+	double wall = wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
 
 	t->before = t->now;
 	t->events.len = 0;
 	t->events.failed = false;
-	if (t->off || t->cfg->tensorboard_tags == TB_TAGS_MINDFORMERS || !is_tb_rank(t))
+	if (t->off || !is_tb_rank(t) || !has_events_of(t, k->kind))
 		return 0;
 	switch (train_kinds[k->kind].form) {
 	case KIND_OPS:
 		add_statistics(t, r, wall);
 		break;
 	case KIND_VALUE:
-		if (k->e.n == 1)
+		if (k->e.n == 1 && k->kind >= TK_LOCAL_NORM)
+			add_metric_event(t, r, wall);
+		else if (k->e.n == 1)
 			add_kind_event(t, r, wall, "value", r->value[0]);
 		break;
 	default:

@@ -7,6 +7,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "train/metric.h"
 
 /* ---- which ---- */
 
@@ -22,7 +23,8 @@ uint32_t train_kinds_wanted(void)
 	if (!session_configure())
 		return 0;
 	g = generation_now();
-	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds);
+	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
+	    metric_kinds_of(&g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }
@@ -140,7 +142,34 @@ static bool count_lost_value(struct thread *t)
 #define KIND_WORD_MAX 20
 #define DTYPE_PREFIX_MAX 16
 
+/* Is it a kind that is written, and not only measured? */
+static bool is_written_kind(enum train_kind k)
+{
+	static _Atomic uint64_t known; /* as in train_kinds_wanted() */
+	const struct generation *g = generation_now();
+	uint64_t w = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (w >> 32 != (uint64_t)g->number + 1) {
+		uint32_t kinds = train_kinds_of(g->cfg.kinds);
+
+		/* Other tensors of the optimizer come with its moments. */
+		if (kinds & (KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ)))
+			kinds |= KIND_BIT(STATE);
+		w = ((uint64_t)g->number + 1) << 32 | kinds;
+		atomic_store_explicit(&known, w, memory_order_relaxed);
+	}
+	return w >> k & 1 || k >= TK_LOCAL_NORM;
+}
+
+static bool enter_kind(const struct train_value *v);
+
 bool train_kind_write(const struct train_value *v)
+{
+	metric_see_value(v);
+	return !is_written_kind(v->kind) || enter_kind(v);
+}
+
+static bool enter_kind(const struct train_value *v)
 {
 	struct thread *t = session_start() ? thread_get() : NULL;
 	size_t text =

@@ -22,13 +22,13 @@ bool scalar_is_due(enum scalar which)
 	return scalar_is_wanted(which) && scalar_is_recorded(step_now());
 }
 
-void scalar_put_of(
+static void enter_scalar(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
 	struct journal_scalar *e;
 	struct thread *t;
 
-	if (!scalar_is_wanted(which) || !scalar_is_recorded(step) ||
+	if (!scalar_is_recorded(step) ||
 		(!session_is_on() && !session_start()))
 		return;
 	t = thread_get();
@@ -49,6 +49,18 @@ void scalar_put_of(
 		.group = group,
 	};
 	chain_publish(&t->chain, sizeof(*e));
+}
+
+void scalar_put_of(
+	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
+{
+	if (scalar_is_wanted(which))
+		enter_scalar(which, step, optimizer, group, value);
+}
+
+void scalar_put_metric(enum scalar which, uint32_t step, double value)
+{
+	enter_scalar(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
 void scalar_put(enum scalar which, uint32_t step, double value)

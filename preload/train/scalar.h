@@ -14,10 +14,12 @@
 #include "journal/layout.h"
 #include "session/generation.h"
 
-/* Is any of them asked for? False before the configuration has been read. */
+/* Is any of them, or a metric, asked for? False before the configuration has been read. */
 static inline bool scalars_wanted(void)
 {
-	return config_now()->scalars != 0;
+	const struct config *cfg = config_now();
+
+	return cfg->scalars | cfg->metrics;
 }
 
 static inline bool scalar_is_wanted(enum scalar which)
@@ -32,6 +34,9 @@ static inline bool scalar_is_wanted(enum scalar which)
 void scalar_put(enum scalar which, uint32_t step, double value);
 void scalar_put_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
+
+/* The same of a number that key `metrics` asks for. */
+void scalar_put_metric(enum scalar which, uint32_t step, double value);
 
 /* Would it be written in the step that goes on? */
 bool scalar_is_due(enum scalar which);

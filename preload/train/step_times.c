@@ -248,6 +248,24 @@ static void put_batch_size(uint32_t step, const struct batch *b)
 		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
 }
 
+/* all: samples a second of all ranks, 0: not known. */
+static void put_throughput(uint32_t step, double all, double world, double ms)
+{
+	const struct config *cfg = config_now();
+	double flops = cfg->model_flops_per_step / ms * 1e3; /* a second */
+
+	if (all > 0) {
+		scalar_put(SCALAR_THROUGHPUT, step, all / world);
+		scalar_put(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
+		if (cfg->throughput_baseline > 0)
+			scalar_put(SCALAR_LINEARITY, step, all / world / cfg->throughput_baseline);
+	}
+	if (flops > 0)
+		scalar_put(SCALAR_MODEL_FLOPS, step, flops / 1e12);
+	if (flops > 0 && cfg->peak_flops > 0)
+		scalar_put(SCALAR_MFU, step, flops / cfg->peak_flops);
+}
+
 static void put_rates(uint32_t step, const struct batch *b, double ms)
 {
 	double world = session.world_size > 0 ? session.world_size : 1;
@@ -256,8 +274,7 @@ static void put_rates(uint32_t step, const struct batch *b, double ms)
 		return;
 	if (b->tokens > 0)
 		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
-	if (b->samples > 0)
-		scalar_put(SCALAR_THROUGHPUT, step, b->samples / world / ms * 1e3);
+	put_throughput(step, b->samples / ms * 1e3, world, ms);
 }
 
 /* What the step was, and a new one begins. False: somebody else has just ended it. */

@@ -40,6 +40,10 @@ like 'TEXT: the command line' "$(events "$tb" "T['argv/text_summary']")" 'scalar
 like 'TEXT: our variables, and no secrets' "$(events "$tb" "T['environment/text_summary']")" 'PROBE_FORMAT.*csv,tensorboard'
 like 'TEXT: the configuration' "$(events "$tb" "T['probe/text_summary']")" '\| tensorboard_tags \|'
 is 'a layout of charts' "$(events "$tb" "[c for c, _ in L], all(t for _, k in L for _, t in k)")" "(['training', 'speed', 'parameters'], True)"
+ok 'export of the CSV files' "$probe" export --format tensorboard -o "$tmp/again" "$out"
+is 'export: the same tags and values as live' "$(events "$tmp/again/rank_0" 'sorted(S.items())')" "$(events "$tb" 'sorted(S.items())')"
+"$probe" export --format tensorboard "$out" >/dev/null 2>"$tmp/err"
+is 'export: nothing is added to what the job has written' "$? $(events "$tb" "D('$tmp/numbers')")" '2 []'
 rm -rf "$out"
 train "$tmp/with" groups "${mine[@]}" PROBE_TENSORBOARD_TAGS=mindformers PROBE_TENSORBOARD_DIR="$tmp/mf" PROBE_FORMAT=tensorboard \
 	PROBE_TENSORBOARD_SCALARS=learning-rate,loss PROBE_START_ITERATION=10
@@ -55,7 +59,7 @@ new_out
 train "$tmp/with" groups "${mine[@]}" PROBE_OUTPUT_DIR="$out" PROBE_TENSORBOARD_TAGS=msprobe PROBE_OPS=min,max,nans
 same_output "with msprobe's tags"
 is "msprobe's tags: all columns, no scalars" "$(events "$out/tensorboard" "sorted(t for t in S if t.startswith('0:a.bias'))")" \
-	"['0:a.bias/rank0/grad_reduced_max', '0:a.bias/rank0/grad_reduced_min', '0:a.bias/rank0/grad_reduced_nans', '0:a.bias/rank0/param_updated_max', '0:a.bias/rank0/param_updated_min', '0:a.bias/rank0/param_updated_nans']"
+	"['0:a.bias/rank0/param_updated_max', '0:a.bias/rank0/param_updated_min', '0:a.bias/rank0/param_updated_nans', '0:a.bias/rank0/post_grad_max', '0:a.bias/rank0/post_grad_min', '0:a.bias/rank0/post_grad_nans']"
 
 # A folder that cannot be: the run and its other files go on.
 new_out

@@ -17,6 +17,7 @@
 #include "session/state.h"
 #include "train/derive.h"
 #include "train/kind.h"
+#include "train/metric.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/param_grad.h"
@@ -27,7 +28,7 @@
 #define AT_STEP                                                                        \
 	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) | \
 		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |    \
-		KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | KIND_BIT(UPDATE_RATIO))
+		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | KIND_BIT(UPDATE_RATIO))
 
 /* ---- what is held from the begin of a step to its end ---- */
 
@@ -426,6 +427,41 @@ static void write_updated(void)
 	}
 }
 
+/* Of parameters that lie alone in their tensors: the optimizer's own state has been read again if it was made just now. */
+static void write_moments(void)
+{
+	static const struct {
+		const char key[12];
+		enum train_kind kind;
+	} of[] = {{"exp_avg", TK_ADAM_M_NORM}, {"exp_avg_sq", TK_ADAM_V_NORM}};
+	const struct torch_optimizer_view *view = torch_optimizer_again();
+
+	for (uint32_t i = 0; view && i < view->nparam; i++) {
+		const struct optimizer_param *op = &view->param[i];
+		const struct train_param *p = op->id && op->id <= held.all->n ? &held.all->at[op->id - 1]
+									       : NULL;
+
+		for (unsigned k = 0; p && k < 2; k++) {
+			struct train_value v = {.kind = of[k].kind,
+				.name = train_kind_name(held.all, p),
+				.dtype_prefix = TORCH_DTYPE_PREFIX,
+				.step = held.step,
+				.micro_step = UINT32_MAX,
+				.vpp_stage = p->vpp_stage};
+			struct buffer b;
+
+			if (!metric_is_due(METRIC_ADAM_NORM, held.step) ||
+				!metric_has_target(v.name) || !state_buffer(op, p, of[k].key, &b))
+				continue;
+			train_kind_measure(&v, &b);
+			v.value = &v.stats.norm;
+			v.nvalue = v.stats.n != 0;
+			if (v.nvalue)
+				train_kind_write(&v);
+		}
+	}
+}
+
 static void write_step(void *arg)
 {
 	(void)arg;
@@ -434,6 +470,8 @@ static void write_step(void *arg)
 	write_held();
 	if (is_wanted(TK_PARAM_UPDATED))
 		write_updated();
+	if (is_wanted(TK_ADAM_M_NORM))
+		write_moments();
 }
 
 static void kinds_optimizer_end(const struct torch_train_event *e)

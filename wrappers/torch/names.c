@@ -239,6 +239,26 @@ static const struct torch_optimizer_view *read_optimizer(void)
 	return o ? v : NULL;
 }
 
+const struct torch_optimizer_view *torch_optimizer_again(void)
+{
+	const struct torch_optimizer_view *was = torch_optimizer_now();
+	struct torch_optimizer_view *v = NULL;
+	struct py_hold h;
+	const char *why;
+	struct look l;
+
+	if (!was || was->number >= noptimizers || !py_hold_objects(&h, &why))
+		return was;
+	memset(&l, 0, sizeof(l));
+	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
+		v = optimizer_view_read(optimizers[was->number].self, &l.tree, &open_views.arena);
+	if (v)
+		fill_ids(v);
+	arena_close(&l.arena);
+	py_release_objects(&h);
+	return v ? v : was;
+}
+
 static void open_view(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = NULL;

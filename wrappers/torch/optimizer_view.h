@@ -62,6 +62,9 @@ struct torch_optimizer_view {
  */
 const struct torch_optimizer_view *torch_optimizer_now(void);
 
+/* The same read again, with what the step has made; behind the step, as long as torch_optimizer_now() is there. */
+const struct torch_optimizer_view *torch_optimizer_again(void);
+
 /* The number of that name in a group; NAN: it has none. */
 double torch_group_number(const struct optimizer_group *g, const char *key);
 

@@ -21,6 +21,7 @@
 
 #include "base/apart.h"
 #include "base/dtype.h"
+#include "base/metric.h"
 #include "base/thread.h"
 #include "call/call.h"
 #include "entry/stub.h"
@@ -63,11 +64,20 @@ static const struct {
 
 #define NSCALAR_OPS (sizeof(ops) / sizeof(*ops))
 
+static bool is_loss_wanted(void)
+{
+	const struct config *cfg = config_now();
+
+	return scalar_is_wanted(SCALAR_LOSS) ||
+	       cfg->metrics &
+		       (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
+}
+
 /* The loss needs the scale, too. */
 static bool is_watched_for(unsigned i)
 {
 	return scalar_is_wanted(ops[i].which) ||
-	       (ops[i].op == OP_UNSCALE && scalar_is_wanted(SCALAR_LOSS)) ||
+	       ((ops[i].which == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
 	       (ops[i].op == OP_EMPTY &&
 		       (scalar_is_wanted(SCALAR_GRAD_NORM) || scalar_is_wanted(SCALAR_LOSS_SCALE)));
 }

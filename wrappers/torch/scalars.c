@@ -17,6 +17,7 @@
 #include "call/call.h"
 #include "session/state.h"
 #include "stack/foreign.h"
+#include "train/metric.h"
 #include "stats/sum.h"
 #include "train/kind.h"
 #include "train/scalar.h"
@@ -47,6 +48,7 @@ struct kept {
 	uint64_t which; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
 	double loss, norm;
+	uint32_t passes; /* micro steps that the loss is of */
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
@@ -109,9 +111,11 @@ static bool sums_up(const struct segment *s)
 }
 
 /* The loss of a segment, which is over. False: it has none. */
-static bool end_segment(double *loss)
+static bool end_segment(double *loss, uint32_t *passes)
 {
 	struct segment s = segment;
+
+	*passes = s.passes;
 
 	segment = (struct segment){.known = true};
 	if (!s.passes || !s.known)
@@ -274,6 +278,7 @@ static void scalars_optimizer_begins(const struct torch_train_event *e)
 static void scalars_optimizer_ends(const struct torch_train_event *e)
 {
 	struct kept *k;
+	uint32_t passes;
 	double loss;
 	bool there;
 
@@ -282,11 +287,12 @@ static void scalars_optimizer_ends(const struct torch_train_event *e)
 	step_part_ends(PART_OPTIMIZER);
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
-	there = end_segment(&loss);
+	there = end_segment(&loss, &passes);
 	k = kept_of(e->which);
 	if (k) {
 		if (there) {
 			k->loss = loss;
+			k->passes = passes;
 			k->loss_there = true;
 		}
 		if (torch_take_clip_norm(&loss)) {
@@ -314,10 +320,21 @@ static void put_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
 }
 
+/* Of this rank, as all of ours are. */
+static void put_local_losses(uint32_t step, double mean, uint32_t passes)
+{
+	if (metric_is_due(METRIC_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_LOCAL_LOSS, step, mean);
+	if (metric_is_due(METRIC_DEVICE_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
+}
+
 static void put_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
 {
 	if (k->loss_there)
 		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
+	if (k->loss_there && !number)
+		put_local_losses(step, k->loss / by, k->passes);
 	put_rates_of(step, number, k);
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);
@@ -329,12 +346,14 @@ static void put_scalar_sources(uint32_t step)
 {
 	struct kept now;
 	double loss, norm, scale = 1;
+	uint32_t passes;
 	bool scaled = torch_take_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
 	/* A step that the gradient scaler has left out: its passes belong to no optimizer's step. */
-	if (segment.passes && !kept[0].loss_there && end_segment(&loss)) {
+	if (segment.passes && !kept[0].loss_there && end_segment(&loss, &passes)) {
 		kept[0].loss = loss;
+		kept[0].passes = passes;
 		kept[0].loss_there = true;
 	}
 	if (!kept[0].norm_there && torch_take_clip_norm(&norm)) {

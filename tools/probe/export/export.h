@@ -6,6 +6,7 @@
 #include "tools/lib/progress.h"
 #include "tools/lib/target.h"
 #include "tools/probe/join/walk.h"
+#include "tools/probe/export/tb_files.h"
 #include "tools/probe/report/focus.h"
 
 #define EXPORT_RANKS_MAX 64u /* where no ranks were named */
@@ -25,6 +26,7 @@ struct export
 	uint64_t limit; /* bytes without --all */
 	uint64_t base_ns; /* ts 0 */
 	uint64_t written, calls; /* bytes, calls */
+	struct tb_export tb; /* of format tensorboard alone; without .feed */
 	struct table brief; /* of stacks */
 	struct progress bar;
 };

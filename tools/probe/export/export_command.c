@@ -11,6 +11,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
 #include "tools/probe/export/feed.h"
+#include "tools/probe/export/tb_files.h"
 
 static const char help[] =
 	"usage: probe export --format FORMAT [options] [DIR]\n"
@@ -51,6 +52,11 @@ static const char help[] =
 	"                       neither in .json nor in .gz)\n"
 	"      --level N        0: without stacks, 1: with (default), 2: with the statistics of "
 	"tensors, too\n"
+	"      --layout NAME    tensorboard: live, as the job writes it, or csv2tb, as msprobe's\n"
+	"                       csv2tensorboard_by_step (default for the folders of its monitor)\n"
+	"      --from TIME      tensorboard: runs that began then or later, as Nov22_18-03-59\n"
+	"      --to TIME        tensorboard: runs that began then or before\n"
+	"      --kinds LIST     tensorboard: of these alone: grad_reduced,exp_avg\n"
 	"  -a, --all            all steps and ranks that were not left out by --step and --rank, "
 	"of any "
 	"length;\n"
@@ -62,9 +68,11 @@ static const char help[] =
 	"  probe export --format trace --per-rank -o hta /scratch/run7\n"
 	"  probe export --format flight-recorder -o fr /scratch/run7\n"
 	"  python -m torch.distributed.flight_recorder.fr_trace fr\n"
+	"  probe export --format tensorboard --from Nov22_00-00-00 --kinds grad_reduced monitor_output\n"
 	"  probe export --format dot --step 12 /scratch/run7 | dot -Tsvg >step12.svg\n";
 
-enum { OPT_FORMAT, OPT_STEP, OPT_RANK, OPT_OUTPUT, OPT_PER_RANK, OPT_LEVEL, OPT_LIMIT, OPT_ALL };
+enum { OPT_FORMAT, OPT_STEP, OPT_RANK, OPT_OUTPUT, OPT_PER_RANK, OPT_LEVEL, OPT_LIMIT, OPT_ALL, OPT_FROM, OPT_TO, OPT_KINDS,
+	OPT_LAYOUT };
 
 static const struct cli_option options[] = {
 	[OPT_FORMAT] = {"format", 'F', true},
@@ -75,6 +83,10 @@ static const struct cli_option options[] = {
 	[OPT_LEVEL] = {"level", 0, true},
 	[OPT_LIMIT] = {"limit", 0, true},
 	[OPT_ALL] = {"all", 'a', false},
+	[OPT_FROM] = {"from", 0, true},
+	[OPT_TO] = {"to", 0, true},
+	[OPT_KINDS] = {"kinds", 0, true},
+	[OPT_LAYOUT] = {"layout", 0, true},
 };
 
 static const struct {
@@ -123,6 +135,25 @@ static bool set_export_limit(struct export *e, const char *text)
 	return true;
 }
 
+static bool set_export_time(uint64_t *to, const char *text)
+{
+	*to = parse_folder_time(text, strlen(text));
+	if (!*to)
+		tool_error("export: %s: accepted: a time as Nov22_18-03-59", text);
+	return *to != 0;
+}
+
+static bool set_export_layout(struct tb_export *tb, const char *text)
+{
+	if (strcmp(text, "live") == 0)
+		tb->layout = TB_LAYOUT_LIVE;
+	else if (strcmp(text, "csv2tb") == 0)
+		tb->layout = TB_LAYOUT_CSV2TB;
+	else
+		tool_error("export: --layout %s: accepted: live, csv2tb", text);
+	return tb->layout != TB_LAYOUT_AUTO;
+}
+
 /* 0: go on; else the status to end with, + 1. */
 static int read_export_options(
 	struct export *e, struct gather_options *g, int *format, int argc, char **argv)
@@ -151,6 +182,16 @@ static int read_export_options(
 			break;
 		case OPT_OUTPUT:
 			e->output = c.value;
+			break;
+		case OPT_FROM:
+		case OPT_TO:
+			ok = set_export_time(o == OPT_FROM ? &e->tb.from : &e->tb.to, c.value);
+			break;
+		case OPT_KINDS:
+			e->tb.kinds = c.value;
+			break;
+		case OPT_LAYOUT:
+			ok = set_export_layout(&e->tb, c.value);
 			break;
 		case OPT_PER_RANK:
 			e->per_rank = true;
@@ -223,6 +264,12 @@ static int feed_format(
 		tool_error("export: --format %s writes several files: --output names a folder",
 			output_format_names[format]);
 		return STATUS_USAGE;
+	}
+	if (format == FORMAT_TENSORBOARD) {
+		struct tb_export tb = e->tb;
+
+		tb.feed = o;
+		return export_tensorboard(&tb);
 	}
 	return feed_folders(&o);
 }

@@ -66,6 +66,20 @@ static int by_first_step(const void *x, const void *y)
 					  : strcmp(a->path, b->path);
 }
 
+static bool is_asked_kind(const char *kinds, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = kinds; p && *p;) {
+		size_t n = strcspn(p, ",");
+
+		if (n == len && memcmp(p, word, n) == 0)
+			return true;
+		p += n + (p[n] == ',');
+	}
+	return !kinds;
+}
+
 static void list_block_files(struct feed *f, const char *path, bool overlay,
 	struct block_file **all, unsigned *n, unsigned *cap)
 {
@@ -76,7 +90,8 @@ static void list_block_files(struct feed *f, const char *path, bool overlay,
 		uint64_t last;
 
 		if (!parse_block_name(e->d_name, b.word, &b.first, &last) ||
-			b.first > f->options->step_hi || last < f->options->step_lo)
+			b.first > f->options->step_hi || last < f->options->step_lo ||
+			!is_asked_kind(f->options->kinds, b.word))
 			continue;
 		if (f->overlay && !overlay)
 			b.limit = overlay_limit(f->overlay, e->d_name);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/metric.h"
+
+#include <pthread.h>
+#include <regex.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "session/state.h"
+#include "stats/convert.h"
+#include "stats/sum.h"
+#include "train/scalar.h"
+#include "train/step_times.h"
+
+static bool wants_metric(const struct config *cfg, enum metric m)
+{
+	return cfg->metrics >> m & 1;
+}
+
+uint32_t metric_kinds_of(const struct config *cfg)
+{
+	uint32_t kinds = 0;
+
+	if (wants_metric(cfg, METRIC_LOCAL_NORM))
+		kinds |= KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(LOCAL_NORM);
+	if (wants_metric(cfg, METRIC_DEVICE_LOCAL_NORM))
+		kinds |= KIND_BIT(GRAD_UNREDUCED);
+	if (wants_metric(cfg, METRIC_WEIGHT_NORM))
+		kinds |= KIND_BIT(PARAM_UPDATED);
+	if (wants_metric(cfg, METRIC_ADAM_NORM))
+		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
+	return kinds;
+}
+
+bool metric_is_due(enum metric m, uint32_t step)
+{
+	const struct config *cfg = config_now();
+
+	return wants_metric(cfg, m) && ((uint64_t)step + 1) % (uint64_t)cfg->metrics_interval == 0;
+}
+
+/* ---- targets ---- */
+
+#define METRIC_TARGETS_MAX 64
+#define DECISIONS 4096 /* names whose decision is kept: hash, and the decision in the lowest bit */
+
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+static regex_t target[METRIC_TARGETS_MAX];
+static unsigned ntarget;
+static _Atomic uint64_t decided[DECISIONS];
+
+static void read_metric_targets(void)
+{
+	/* Of the configuration that the process started with: the key is fixed. */
+	const char *words = generation_first.running.cfg.metrics_targets;
+	char one[512];
+
+	for (size_t n; words && *words && ntarget < METRIC_TARGETS_MAX;
+		words += n + (words[n] == '\n')) {
+		n = strcspn(words, "\n");
+		if (n >= sizeof(one))
+			continue;
+		memcpy(one, words, n);
+		one[n] = 0;
+		if (regcomp(&target[ntarget], one, REG_EXTENDED | REG_NOSUB) == 0)
+			ntarget++;
+	}
+}
+
+static bool decide_metric_target(const char *name)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < ntarget && !found; i++)
+		found = regexec(&target[i], name, 0, NULL, 0) == 0;
+	return found != config_now()->metrics_invert;
+}
+
+bool metric_has_target(const char *name)
+{
+	uint64_t h = 0, was;
+
+	pthread_once(&read_once, read_metric_targets);
+	if (!ntarget)
+		return true;
+	for (const char *p = name; *p; p++)
+		h = hash_u64(h, (unsigned char)*p);
+	h |= 3;
+	was = atomic_load_explicit(&decided[h / 4 % DECISIONS], memory_order_relaxed);
+	if ((was | 1) == h)
+		return was & 1;
+	was = decide_metric_target(name) ? h : h & ~UINT64_C(1);
+	atomic_store_explicit(&decided[h / 4 % DECISIONS], was, memory_order_relaxed);
+	return was & 1;
+}
+
+/* ---- over all parameters ---- */
+
+struct norm_sum {
+	uint32_t step; /* + 1; 0: none */
+	double squares;
+};
+
+/* One optimizer's step at a time is measured (kinds of the adapter). */
+static struct norm_sum grads, weights;
+
+static void add_norm(struct norm_sum *s, uint32_t step, double norm)
+{
+	if (s->step != step + 1)
+		*s = (struct norm_sum){.step = step + 1};
+	s->squares += norm * norm;
+}
+
+static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
+{
+	if (s->step == step + 1 && metric_is_due(m, step))
+		scalar_put_metric(which, step, stats_sqrt(s->squares));
+	s->step = 0;
+}
+
+static void put_norms(uint32_t step)
+{
+	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
+}
+
+static void write_local_norm(const struct train_value *of)
+{
+	struct train_value v = *of;
+
+	if (!metric_is_due(METRIC_LOCAL_NORM, v.step) || !metric_has_target(v.name))
+		return;
+	v.kind = TK_LOCAL_NORM;
+	v.value = &of->stats.norm;
+	v.nvalue = 1;
+	train_kind_write(&v);
+}
+
+void metric_see_value(const struct train_value *v)
+{
+	const struct config *cfg = config_now();
+
+	if (!cfg->metrics || !v->stats.n)
+		return;
+	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
+		step_add_source(put_norms);
+		add_norm(&grads, v->step, v->stats.norm);
+		write_local_norm(v);
+	} else if (v->kind == TK_PARAM_UPDATED) {
+		step_add_source(put_norms);
+		add_norm(&weights, v->step, v->stats.norm);
+	}
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics (base/metrics.def): what follows from the kinds of a step, and single numbers over all parameters. What is
+ * measured for them alone is not written as a kind.
+ */
+#ifndef PROBE_TRAIN_METRIC_H
+#define PROBE_TRAIN_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/metric.h"
+#include "config/config.h"
+#include "train/kind.h"
+
+/* Kinds that are to be measured or written for metrics of that configuration. */
+uint32_t metric_kinds_of(const struct config *cfg);
+
+/* Is it asked for, and is this one of its steps? */
+bool metric_is_due(enum metric m, uint32_t step);
+
+/* Key metrics_targets. */
+bool metric_has_target(const char *name);
+
+/* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
+void metric_see_value(const struct train_value *v);
+
+#endif

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Metrics of a training (key metrics) in event files and CSV files, against what the script itself computes.
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'metrics of a training'
+new_out
+python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
+train() { # [NAME=VALUE ...]
+	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_FORMAT=csv,tensorboard "$@" timeout -k 5 150 "$python" \
+		tests/apps/py/metrics.py "$tmp/truth" >"$tmp/with" 2>"$tmp/with.err" </dev/null
+	status=$?
+	echo $status >"$tmp/with.status"
+}
+train PROBE_METRICS=true PROBE_MICRO_BATCH_SIZE=4 PROBE_SCALARS=throughput,B-samples-per-day,throughput_linearity,model-flops-throughput-per-npu,mfu \
+	PROBE_THROUGHPUT_BASELINE=100 PROBE_MODEL_FLOPS_PER_STEP=2e9 PROBE_PEAK_FLOPS=1e12
+same_output metrics
+tb=$out/tensorboard/rank_0
+events() {
+	python3 tests/e2e/tfevents.py "$@"
+}
+is 'each norm and loss as the script has it, x = step + 1' "$(events "$tb" "D('$tmp/truth')")" '[]'
+is 'no kind that was only measured has a file' "$(cd "$out"/[hr]*/ && echo *norm_0-99.csv grad* param*)" 'adam_m_norm_0-99.csv adam_v_norm_0-99.csv local_norm_0-99.csv grad* param*'
+is 'rates follow from throughput' "$(events "$tb" "[all(abs(a / b - 1) < 1e-5 for (_, a), (_, b) in zip(S[n], [(x, f(v)) for x, v in S['throughput']])) for n, f in (
+	('B-samples-per-day', lambda v: v * 86400 / 1e9), ('throughput_linearity', lambda v: v / 100),
+	('model-flops-throughput-per-npu', lambda v: v / 8 * 2e-3), ('mfu', lambda v: v / 8 * 2e-3))]")" '[True, True, True, True]'
+new_out
+train PROBE_METRICS=local_norm,weight_norm PROBE_METRICS_INTERVAL=2 PROBE_METRICS_TARGETS='^0' PROBE_METRICS_INVERT=true PROBE_TENSORBOARD_TAGS=mindformers
+same_output 'some of them'
+is 'interval, targets, invert' "$(events "$out/tensorboard/rank_0" "sorted((t, [x for x, _ in p]) for t, p in S.items())")" \
+	"[('local_norm/2.bias', [2, 4]), ('local_norm/2.weight', [2, 4]), ('weight_norm', [2, 4])]"
+is 'weight_norm is of all parameters' "$(events "$out/tensorboard/rank_0" "[abs(v - [float(l.split()[2]) for l in open('$tmp/truth') if ' weight_norm ' in l][x - 1]) < 1e-5 for x, v in S['weight_norm']]")" '[True, True]'
+finish
