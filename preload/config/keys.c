@@ -226,14 +226,16 @@ const struct config_key config_keys[] = {
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
 		"Statistics of kinds that event files have; nans always where there are any"),
 	CHOICE(metrics, metric_names,
-		"What is computed of parameters and losses, for scalars and event files; docs/metrics.md"),
+		"What is computed of parameters and losses, for scalars and event files; "
+		"docs/metrics.md"),
 	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
 	WORDS(metrics_targets, "", NULL,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
 	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
 	FLOAT(throughput_baseline, "0.0", 0, DBL_MAX,
-		"Samples a second of a rank that throughput_linearity is measured by; 0: not given"),
+		"Samples a second of a rank that throughput_linearity is measured by; 0: not "
+		"given"),
 	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
 		"Floating-point operations of this rank's model in a step; 0: not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,

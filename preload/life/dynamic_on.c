@@ -64,7 +64,7 @@ static void skip_quoted(struct scan *s)
 	s->at++;
 }
 
-static bool is_word_char(char c)
+static bool is_key_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
@@ -72,7 +72,7 @@ static bool is_word_char(char c)
 
 static void skip_word(struct scan *s)
 {
-	while (s->at < s->len && is_word_char(s->text[s->at]))
+	while (s->at < s->len && is_key_char(s->text[s->at]))
 		s->at++;
 }
 
@@ -109,7 +109,7 @@ static bool find_in_braces(struct scan *s, size_t *begin, size_t *end)
 			if (depth == 1 && s->at <= s->len && is_key_text(s, from + 1, s->at - 1) &&
 				find_value_after_key(s, begin, end))
 				return true;
-		} else if (is_word_char(c)) {
+		} else if (is_key_char(c)) {
 			skip_word(s);
 			if (depth == 1 && is_key_text(s, from, s->at) &&
 				find_value_after_key(s, begin, end))

@@ -2,7 +2,7 @@
 /*
  * A .pt file is a zip archive with a pickle of protocol 2 that rebuilds the tensor, and the bytes of its storage; of types
  * that have no storage class of their own (unsigned integers, float8) the storage is untyped. Both forms are those of
- * torch.save of PyTorch 1.6 to 2.15 (torch/serialization.py, torch/_utils.py).
+ * torch.save of PyTorch 1.6 to 2.15 (torch.serialization, torch._utils).
  */
 #include "sink/dump_file.h"
 

@@ -313,7 +313,8 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	const struct journal_kind_row *k = r->kind;
 	const struct clock_base *clock = &t->files->j->head->clock;
 	/* Rows of CSV files do not say when they were. */
-	double wall = wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
+	double wall =
+		wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
 
 	t->before = t->now;
 	t->events.len = 0;

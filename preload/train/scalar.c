@@ -28,8 +28,7 @@ static void enter_scalar(
 	struct journal_scalar *e;
 	struct thread *t;
 
-	if (!scalar_is_recorded(step) ||
-		(!session_is_on() && !session_start()))
+	if (!scalar_is_recorded(step) || (!session_is_on() && !session_start()))
 		return;
 	t = thread_get();
 	if (!t)

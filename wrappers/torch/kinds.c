@@ -25,10 +25,11 @@
 #include "wrappers/torch/torch.h"
 #include "wrappers/torch/train_observers.h"
 
-#define AT_STEP                                                                        \
-	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) | \
-		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |    \
-		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | KIND_BIT(UPDATE_RATIO))
+#define AT_STEP                                                                              \
+	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) |       \
+		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |          \
+		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | \
+		KIND_BIT(UPDATE_RATIO))
 
 /* ---- what is held from the begin of a step to its end ---- */
 
@@ -438,8 +439,8 @@ static void write_moments(void)
 
 	for (uint32_t i = 0; view && i < view->nparam; i++) {
 		const struct optimizer_param *op = &view->param[i];
-		const struct train_param *p = op->id && op->id <= held.all->n ? &held.all->at[op->id - 1]
-									       : NULL;
+		const struct train_param *p =
+			op->id && op->id <= held.all->n ? &held.all->at[op->id - 1] : NULL;
 
 		for (unsigned k = 0; p && k < 2; k++) {
 			struct train_value v = {.kind = of[k].kind,

@@ -69,8 +69,7 @@ static bool is_loss_wanted(void)
 	const struct config *cfg = config_now();
 
 	return scalar_is_wanted(SCALAR_LOSS) ||
-	       cfg->metrics &
-		       (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
+	       cfg->metrics & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
 }
 
 /* The loss needs the scale, too. */

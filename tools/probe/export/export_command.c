@@ -68,11 +68,24 @@ static const char help[] =
 	"  probe export --format trace --per-rank -o hta /scratch/run7\n"
 	"  probe export --format flight-recorder -o fr /scratch/run7\n"
 	"  python -m torch.distributed.flight_recorder.fr_trace fr\n"
-	"  probe export --format tensorboard --from Nov22_00-00-00 --kinds grad_reduced monitor_output\n"
+	"  probe export --format tensorboard --from Nov22_00-00-00 --kinds grad_reduced "
+	"monitor_output\n"
 	"  probe export --format dot --step 12 /scratch/run7 | dot -Tsvg >step12.svg\n";
 
-enum { OPT_FORMAT, OPT_STEP, OPT_RANK, OPT_OUTPUT, OPT_PER_RANK, OPT_LEVEL, OPT_LIMIT, OPT_ALL, OPT_FROM, OPT_TO, OPT_KINDS,
-	OPT_LAYOUT };
+enum {
+	OPT_FORMAT,
+	OPT_STEP,
+	OPT_RANK,
+	OPT_OUTPUT,
+	OPT_PER_RANK,
+	OPT_LEVEL,
+	OPT_LIMIT,
+	OPT_ALL,
+	OPT_FROM,
+	OPT_TO,
+	OPT_KINDS,
+	OPT_LAYOUT
+};
 
 static const struct cli_option options[] = {
 	[OPT_FORMAT] = {"format", 'F', true},

@@ -19,7 +19,8 @@ struct feed_options {
 	uint64_t step_lo, step_hi; /* both are included */
 	struct ranges ranks; /* empty: all */
 	enum output_format format;
-	const char *kinds; /* files of these alone, commas between them, `scalars` is one; NULL: all */
+	const char
+		*kinds; /* files of these alone, commas between them, `scalars` is one; NULL: all */
 	bool quiet; /* no closing line on stdout */
 };
 

@@ -76,8 +76,8 @@ static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t 
 }
 
 /* The newest of each rank. */
-static void add_tb_folder(struct tb_folders *f, const char *path, const char *name, unsigned rank,
-	uint64_t time)
+static void add_tb_folder(
+	struct tb_folders *f, const char *path, const char *name, unsigned rank, uint64_t time)
 {
 	struct tb_folder one = {tool_strdup(path), tool_strdup(name), rank, time}, *was = NULL;
 
@@ -331,8 +331,7 @@ static void put_row_tag(struct tb_writer *w, struct text *t, const struct csv_te
 		text_put(t, micro->s, micro->n);
 	}
 	if (live)
-		text_fmt(t, "/rank%u/%s_", w->folder->rank,
-			tb_monitor_word(w->word));
+		text_fmt(t, "/rank%u/%s_", w->folder->rank, tb_monitor_word(w->word));
 	else
 		text_char(t, '/');
 }
@@ -353,8 +352,8 @@ static int put_tb_row(struct tb_writer *w, const struct csv *c, const int column
 	if (step < w->o->feed.step_lo || step > w->o->feed.step_hi)
 		return 0;
 	if (!add_seen_row(w, hash_u64(h, step))) {
-		tool_error("export: %s: %s: %.*s has step %llu twice: of two runs?", w->folder->path,
-			w->word, (int)name->n, name->s, (unsigned long long)step);
+		tool_error("export: %s: %s: %.*s has step %llu twice: of two runs?",
+			w->folder->path, w->word, (int)name->n, name->s, (unsigned long long)step);
 		return STATUS_USAGE;
 	}
 	for (unsigned i = 0; i < nop; i++) {
@@ -460,8 +459,8 @@ static int close_tb_target(struct tb_writer *w, bool keep)
 	return target_close(&w->to, keep);
 }
 
-static int write_tb_rank(const struct tb_export *o, const struct tb_folder *folder,
-	const char *out, uint64_t *rows)
+static int write_tb_rank(
+	const struct tb_export *o, const struct tb_folder *folder, const char *out, uint64_t *rows)
 {
 	struct tb_writer w = {.o = o, .folder = folder, .wall = (double)time(NULL)};
 	int status = 0;
@@ -497,7 +496,7 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	out = o->feed.output ? tool_strdup(o->feed.output)
 			     : tool_format("%s/%s-%s", o->feed.dir, time_text,
 				       o->layout == TB_LAYOUT_CSV2TB ? "csv2tensorboard_by_step"
-								    : "tensorboard");
+								     : "tensorboard");
 	qsort(f->at, f->n, sizeof(*f->at), compare_tb_folders);
 	for (unsigned i = 0; !status && i < f->n; i++)
 		status = write_tb_rank(o, &f->at[i], out, &rows);

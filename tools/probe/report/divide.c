@@ -329,7 +329,7 @@ bool shares_next(struct shares *s, struct calls *reader, struct call *out)
 	return call_source_next(s->source[owner_of_rank(reader->rank, s->n)], reader, out);
 }
 
-static void remove_parts(struct shares *s)
+static void remove_division(struct shares *s)
 {
 	char *lock = tool_format("%s/merged-by", s->folder);
 
@@ -354,7 +354,7 @@ void shares_end(struct shares *s)
 		while (waitpid(s->child[k], NULL, 0) < 0 && errno == EINTR)
 			;
 	if (s->folder)
-		remove_parts(s);
+		remove_division(s);
 	free(s->folder);
 	free(s->source);
 	free(s->child);
