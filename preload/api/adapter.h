@@ -51,6 +51,7 @@ struct adapter {
 	/* The `lib` column where it depends on who provides the real function at that address; NULL: name. */
 	const char *(*label)(const void *real);
 	bool unknown_streams; /* of a runtime that has no struct device_backend: outputs on them are not read */
+	bool groups; /* describe() finds the communicator */
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */

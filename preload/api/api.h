@@ -43,6 +43,7 @@ enum api_state {
 };
 
 enum api_trait {
+	API_NUMBERED = 0x80, /* counted from the start: its communicator's numbers are exact */
 	API_LISTED = 0x100, /* its records are wanted */
 	API_HOOKED =
 		0x200, /* the adapter's enter and leave are to be called for this TASK_DATA call */
@@ -55,7 +56,7 @@ enum api_trait {
 	API_CHOSEN = 0x4000, /* its provider has found it listed, by whatever name */
 	API_MARKED = 0x8000, /* its provider says that it is a marker */
 	API_GIVEN = API_BOUND | API_CHOSEN | API_MARKED,
-	API_DECIDED = API_LISTED | API_HOOKED | API_MARKER | API_COUNTED | API_LOOKED
+	API_DECIDED = API_NUMBERED | API_LISTED | API_HOOKED | API_MARKER | API_COUNTED | API_LOOKED
 };
 
 #define API_GENERATION 16

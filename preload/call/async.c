@@ -24,7 +24,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 	};
 
 	/* The end of a call without a record is not needed. */
-	if (persistent ? !(c->word & API_LISTED) : !c->rec)
+	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
 	if (pending_add(key, &p)) {
 		c->async = true;
@@ -129,9 +129,11 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 	struct api *f = s->p.api;
 	const struct kind *k = f->spec->kind;
 
-	if (k->collective && w->comm)
+	if (!(api_word(f) & API_NUMBERED)) {
+		/* What came before is not known. */
+	} else if (k->collective && w->comm) {
 		comm_seq = comm_next(w->comm);
-	else if (w->comm) {
+	} else if (w->comm) {
 		/* Every start is a separate message. */
 		struct buffer *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
 

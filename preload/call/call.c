@@ -116,7 +116,7 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 	}
 	if (__builtin_expect(c->word & API_LOOKED && !thread_state.depth, 0))
 		activation_look();
-	if (c->word & API_LISTED) {
+	if (c->word & API_NUMBERED) {
 		/* Counted whether it is recorded or not: the number joins the ranks. */
 		if (s->kind->collective && c->op.comm)
 			comm_seq = comm_next(c->op.comm);

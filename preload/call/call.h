@@ -28,6 +28,7 @@ struct operation {
 	uint8_t redop;
 	uint8_t phase; /* enum phase; 0: the thread's */
 	uint16_t nin, nout;
+	bool unnumbered; /* a message of a function that was not counted from the start */
 	uint32_t
 		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */

@@ -386,6 +386,7 @@ static void point_to_point(struct call *c)
 	const union arg *tag[2] = {role_arg(args, ROLE_TAG), role_arg(args, ROLE_RTAG)};
 	bool both = c->api->spec->at[ROLE_RPEER] != 0;
 
+	w->unnumbered = !(c->word & API_NUMBERED);
 	for (int side = 0; side < 2; side++) {
 		struct buffer *v = side ? w->out : w->in;
 		uint16_t *n = side ? &w->nout : &w->nin;
@@ -405,7 +406,7 @@ static void point_to_point(struct call *c)
 		 * A wildcard receive gets its number when it is known whose message it was. A persistent one is no
 		 * message yet: each start draws a new number (async_restart).
 		 */
-		if (w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
+		if (!w->unnumbered && w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
 				c->api->spec->completion == DONE_START
 					? 0

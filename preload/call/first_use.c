@@ -8,28 +8,63 @@
 #include "resolve/real.h"
 #include "session/state.h"
 
+static bool is_row_listed(const struct api *f, const struct generation *g, uint32_t given)
+{
+	const struct api_spec *s = f->spec;
+
+	if (!(given & API_CHOSEN))
+		return wraplist_match(g->list, s->lib->name, s->list_name);
+	/* Its provider has just found it in the first list, unless it only may be switched on later. */
+	if (!g->number && !generation_armable)
+		return true;
+	return !s->lib->listed || s->lib->listed(f);
+}
+
+/* Do ranks find each other's calls of it by a number? */
+static bool has_row_number(const struct api_spec *s)
+{
+	return s->at[ROLE_COMM] || s->at[ROLE_GROUP] || s->at[ROLE_WIN] || s->lib->one_comm ||
+	       s->lib->groups;
+}
+
+/*
+ * From the first call on: it was listed at the start, or might be switched on later. What comes on otherwise has no number,
+ * for what came before is not known, and its calls do not count for others.
+ */
+static bool is_row_counted(const struct api_spec *s, uint32_t given)
+{
+	return given & API_CHOSEN ||
+	       wraplist_match(generation_first.running.list, s->lib->name, s->list_name) ||
+	       wraplist_match(generation_armable, s->lib->name, s->list_name);
+}
+
 /* Does the row matter at all with this configuration? */
 static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
 {
 	const struct api_spec *s = f->spec;
 	const char *marker = g->cfg.step_marker;
 	struct marker m;
+	bool listed;
 	uint32_t t = given & API_MARKED ? API_MARKER : 0;
 
 	if (check_wanted())
 		return API_COUNTED;
 	if (s->task != TASK_DATA)
 		return API_LISTED | API_HOOKED;
-	if (given & API_CHOSEN && (!g->number || !s->lib->listed || s->lib->listed(f)))
+	listed = is_row_listed(f, g, given);
+	/* While all is off operators pass straight through, and what joins the ranks is counted on. */
+	if (listed && g->cfg.dynamic_on)
 		t |= API_LISTED;
-	if (!(given & API_CHOSEN) && wraplist_match(g->list, s->lib->name, s->list_name))
-		t |= API_LISTED;
+	if (has_row_number(s) && is_row_counted(s, given))
+		t |= API_NUMBERED;
 	if (marker && *marker &&
 		(strcmp(marker, s->symbol) == 0 || strcmp(marker, s->list_name) == 0))
 		t |= API_MARKER;
 	if (marker && !marker_parse(marker, strlen(marker), &m) && m.form == MARKER_LANGUAGE &&
-		t & API_LISTED)
+		listed)
 		t |= API_LOOKED;
+	if (!t)
+		return 0;
 	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE] ||
 		s->at[ROLE_WIN])
 		t |= API_HOOKED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/observer.h"
 
+#include "config/output_format.h"
 #include "session/state.h"
 
 struct tensor_watch tensor_watch;
@@ -15,6 +16,7 @@ void tensor_watch_configure(const struct config *cfg)
 		now.wanting |= (uint32_t)(reach != 0) << i;
 		now.reach = reach > now.reach ? reach : now.reach;
 	}
+	now.grad = output_has_format(cfg->format, FORMAT_DUMP);
 	tensor_watch = now;
 }
 
@@ -36,12 +38,13 @@ static void show_piece_to_all(
 		s->to[i].piece(s->to[i].state, p, count, dt, next);
 }
 
-void tensor_observe(
-	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
+void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,
+	struct journal_tensor *record)
 {
 	_Alignas(16) unsigned char state[TENSOR_OBSERVERS_MAX][TENSOR_STATE_BYTES];
 	struct tensor_look look = {.row = w->row,
 		.step = w->step,
+		.seq = seq,
 		.cfg = w->by ? w->by : config_now(),
 		.buffer = v,
 		.record = record};

@@ -29,6 +29,7 @@ struct stats_acc;
 struct tensor_look {
 	const struct api *row; /* the function that was called */
 	uint32_t step; /* of the call's entry */
+	uint64_t seq; /* ... and its number */
 	const struct config *cfg; /* that the call came by */
 	const struct buffer *buffer;
 	struct journal_tensor *record; /* its row to be, without what observers add */
@@ -61,11 +62,13 @@ struct tensor_observer {
 extern const struct tensor_observer *const tensor_observers[];
 
 extern const struct tensor_observer statistics_observer;
+extern const struct tensor_observer copy_observer, wide_xor_observer; /* for dumps */
 extern const struct tensor_observer checksum_observer; /* stands behind the statistics */
 
 /* What the configuration in force makes of them. */
 extern struct tensor_watch {
 	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
+	bool grad; /* adapters are to say of tensors whether gradients are computed for them */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
 } tensor_watch;
 
@@ -78,8 +81,8 @@ static inline bool tensor_is_watched(const struct buffer *v)
 	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats;
 }
 
-/* Shows a buffer to those that want it. Its memory can be read; the caller has entered stats_fenv. */
-void tensor_observe(
-	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
+/* Shows a buffer of call `seq` to those that want it. Its memory can be read; the caller has entered stats_fenv. */
+void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,
+	struct journal_tensor *record);
 
 #endif

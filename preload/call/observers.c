@@ -5,5 +5,7 @@
 const struct tensor_observer *const tensor_observers[] = {
 	&statistics_observer,
 	&checksum_observer,
+	&copy_observer,
+	&wide_xor_observer,
 	NULL,
 };

@@ -112,6 +112,8 @@ static inline void put_tensor(struct journal_tensor *restrict t, const struct bu
 		t->name = tensor_namer(v);
 	if (__builtin_expect(v->layout == BUFFER_STRIDED, 0)) {
 		t->ndim = v->ndim;
+		t->arg = v->arg;
+		t->item = v->item;
 		memcpy(t + 1, v->counts, 8 * recorded_dims(v));
 	}
 }
@@ -124,12 +126,12 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 #define EXACT_BYTES 65536 /* to look at so many bytes takes long (thread_exact_time()) */
 
 static void show_buffer(
-	const struct operation *w, const struct buffer *v, struct journal_tensor *out)
+	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
 {
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_state.recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	tensor_observe(w, v, out);
+	tensor_observe(w, seq, v, out);
 	if (__builtin_expect(tensor_bad != NULL, 0) && out->name && out->stats.n &&
 		(out->stats.nans || out->stats.infs))
 		tensor_bad(v, out);
@@ -153,6 +155,7 @@ static bool host_memory(const struct device_backend *b, const struct buffer *v)
 
 struct tensors {
 	const struct operation *w;
+	uint64_t seq;
 	struct journal_tensor *t;
 	const struct buffer *v;
 	unsigned n;
@@ -171,23 +174,23 @@ static void show_apart(void *arg)
 	stats_fenv_enter(&fenv);
 	for (; n; n--, t = tensor_behind(t, v), v++) {
 		if (tensor_is_watched(v) && (v->host || host_memory(b, v)))
-			show_buffer(all->w, v, t);
+			show_buffer(all->w, all->seq, v, t);
 	}
 	stats_fenv_leave(&fenv);
 }
 
 /* Apart from put_tensors(), which costs little more than the stores it makes. Kernels take up to 5 KiB of stack. */
-__attribute__((noinline)) static void show_tensors(
-	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+__attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
+	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
-	struct tensors all = {w, t, v, n};
+	struct tensors all = {w, seq, t, v, n};
 
 	apart_call(show_apart, &all);
 }
 
 /* Rows of inputs or outputs at `t`. Returns where they end. */
-static inline struct journal_tensor *put_tensors(
-	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+static inline struct journal_tensor *put_tensors(const struct operation *w, uint64_t seq,
+	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct journal_tensor *at = t;
 	bool look = false;
@@ -198,7 +201,7 @@ static inline struct journal_tensor *put_tensors(
 		at = tensor_behind(at, &v[i]);
 	}
 	if (look)
-		show_tensors(w, t, v, n);
+		show_tensors(w, seq, t, v, n);
 	return at;
 }
 
@@ -323,7 +326,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_state.phase;
 	if (w->nin)
-		put_tensors(w, (struct journal_tensor *)(r + 1), in, w->nin);
+		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
 		put_awaited((struct journal_tensor *)(r + 1), out, w->nout);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
@@ -378,7 +381,7 @@ static inline void close_now(
 
 		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
-		put_tensors(w, t, v, nout);
+		put_tensors(w, r->seq, t, v, nout);
 		/* At the program's end the writer may look at it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
@@ -463,7 +466,7 @@ void write_end_record(
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
 		if (operation_inputs(w)[i].shot)
-			at = put_tensors(w, at, &operation_inputs(w)[i], 1);
-	put_tensors(w, at, operation_outputs(w), nout);
+			at = put_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
+	put_tensors(w, p->seq, at, operation_outputs(w), nout);
 	chain_publish(&t->chain, bytes);
 }

@@ -32,16 +32,18 @@ void step_skipped(uint32_t step)
 void step_configure(void)
 {
 	static _Atomic bool offset;
+	const struct generation *g;
 	uint32_t step;
 
 	if (!atomic_exchange(&offset, true))
 		atomic_fetch_add(&step_state.now, (uint32_t)config_now()->start_iteration);
 
-	/* Of two threads that end steps at once the one that comes last must not leave the other's answer. */
+	/* Of two threads that do this at once the one that comes last must not leave the other's answer. */
 	do {
 		step = step_now();
-		atomic_store(&step_state.selected, config_step_wanted(config_now(), step));
-	} while (atomic_load(&step_state.now) != step);
+		g = generation_now();
+		atomic_store(&step_state.selected, config_step_wanted(&g->cfg, step));
+	} while (atomic_load(&step_state.now) != step || generation_now() != g);
 }
 
 uint32_t step_end(enum step_source s)
@@ -56,12 +58,14 @@ uint32_t step_end(enum step_source s)
 	if (config_now()->scalars)
 		session_hooks.step_ending(step_now());
 	/* Before the number: a call that finds the next step finds the next configuration too. */
-	generation_apply();
+	generation_apply(step_now() + 1);
 
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;
 
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
 		step_configure();
+	if (atomic_load_explicit(&session.phase, memory_order_relaxed) == SESSION_READY)
+		session_hooks.step_unrecorded();
 	if (session_is_on()) {
 		atomic_store_explicit(
 			&session.journal.head->step, step_now(), memory_order_release);

@@ -26,11 +26,13 @@ struct buffer {
 	uint8_t layout;
 	uint8_t io; /* enum tensor_io */
 	uint8_t nostats; /* the memory must not be read (or holds what no dtype describes) */
+	uint8_t arg; /* which argument of the function it is, from 1, 0: not known; or-ed TENSOR_GRAD ... */
 	uint8_t host; /* it is known that the processor can read it; else that is to be found out */
 	uint16_t index;
 	uint8_t width; /* bytes of one integer in counts[]: 4 or 8 */
 	uint8_t dwidth; /* ... in displs[]; 0: as in counts[] */
 	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
+	uint8_t item; /* ... and which of the list there, from 1, 0: it is in none */
 	int32_t peer, tag;
 	int64_t comm_seq;
 	uint32_t n;

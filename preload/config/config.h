@@ -33,6 +33,16 @@ enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
+enum config_task {
+	DUMP_STATISTICS,
+	DUMP_TENSOR,
+	DUMP_STRUCTURE,
+	DUMP_OVERFLOW_CHECK,
+	DUMP_DIFF_CHECK
+};
+enum config_level { DUMP_L0, DUMP_L1, DUMP_MIX, DUMP_DEBUG };
+enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
+enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -70,7 +80,11 @@ struct config {
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
 	int64_t start_step, step_interval;
-	int64_t collect_times; /* steps recorded at most; 0: no limit */
+	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
+	bool dynamic_on; /* false: nothing is recorded until it is true */
+	bool dynamic_monitor; /* switched as msprobe's monitor is */
+	char *armable; /* sections and functions that may be switched on later */
+	int64_t ctl_margin_s; /* s, from `probe ctl` to the step at which all ranks switch */
 	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
 	int64_t step_marker_count; /* ... every so many calls */
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
@@ -101,6 +115,21 @@ struct config {
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, not needed */
+	/* the dump */
+	char *dump_path; /* absolute, or "" = the output folder */
+	enum config_task task;
+	enum config_level level;
+	char *scope, *list; /* full names, parts of names; "" = all */
+	char *tensor_list; /* parts of names whose tensors are saved with task statistics, too */
+	char *data_mode; /* directions and sides */
+	enum config_summary summary_mode;
+	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */
+	char *bench_path; /* absolute, the dump that task diff_check compares with */
+	enum config_file_format file_format;
+	bool dump_deflate; /* .pt files */
+	int64_t dump_limit_mib; /* tensor bytes of a step; 0: no limit */
+	int64_t dump_buffer_mib; /* of tensors on their way to the disk */
+	bool extra_info; /* stack.json and construct.json say something */
 	/* alerts */
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
@@ -108,15 +137,16 @@ struct config {
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
-	bool cc_distribution, cc_pre_hook, cc_log_only; /* communication, also what it was given */
-	bool stack_info; /* of modules */
-	bool append_output; /* goes on in what an earlier run has written */
+	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
+	bool stack_info; /* its file of stacks */
 	/* whose file it was: enum import_kind (config/import.h); no key */
 	int imported;
 	/* process */
 	int64_t log_level;
 	bool disable;
 	enum config_fork fork;
+	/* No key: the step from which it is in use, that collect_times counts from. */
+	uint64_t in_force_from;
 };
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */
@@ -143,8 +173,8 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /*
- * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on: which step
- * this training begins with decides of none before it.
+ * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on, or from where
+ * this configuration came into use: which step this training begins with decides of none before it.
  */
 bool config_step_wanted(const struct config *c, uint64_t step);
 /* The first from `from` on that is recorded; UINT64_MAX: none. */
@@ -179,6 +209,15 @@ struct config_key {
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;
+
+/*
+ * Its value was used up when the recording started: another one would have no effect, or half of one. was: the configuration
+ * that the process started with.
+ */
+bool config_key_fixed(const struct config_key *k, const struct config *was);
+
+/* The value of key k in *from, copied to *to. Returns 0 or -ENOMEM. */
+int config_copy_key(struct config *to, const struct config *from, const struct config_key *k);
 
 /*
  * Writes the value of key k as it would be written in probe.yaml. What it writes is a JSON value too: true, 16,
@@ -227,6 +266,9 @@ struct wraplist *wraplist_load_text(
 
 /* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
 bool wraplist_match(struct wraplist *w, const char *section, const char *name);
+
+/* Does it list anything in that section? */
+bool wraplist_has_section(const struct wraplist *w, const char *section);
 
 /* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */
 void wraplist_report_unknown(

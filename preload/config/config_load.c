@@ -9,6 +9,7 @@
 #include "config/alert_list.h"
 #include "config/config_load.h"
 #include "config/import.h"
+#include "config/output_format.h"
 #include "config/preset.h"
 #include "config/reader.h"
 
@@ -393,6 +394,15 @@ static void apply_preset(struct loader *l)
 	}
 }
 
+/* What a dump tells of tensors and modules has to be found out first. */
+static void settle_dump(struct config *c)
+{
+	if (!output_has_format(c->format, FORMAT_DUMP))
+		return;
+	if (c->summary_mode == SUMMARY_MD5)
+		c->checksum = CHECKSUM_CRC32;
+}
+
 static int loader_finish(struct loader *l, char *const env[], const char *file)
 {
 	report_end(&l->report);
@@ -400,6 +410,7 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	loader_env(l, env);
 	report_end(&l->report);
 	apply_preset(l);
+	settle_dump(l->cfg);
 	if (alert_list_imply(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {

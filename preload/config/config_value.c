@@ -17,7 +17,7 @@ static bool same_word(const char *text, size_t len, const char *word)
 {
 	size_t i = 0;
 
-	while (i < len && word[i] && lower_case(text[i]) == word[i])
+	while (i < len && word[i] && lower_case(text[i]) == lower_case(word[i]))
 		i++;
 	return i == len && !word[i];
 }

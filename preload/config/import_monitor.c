@@ -35,7 +35,9 @@ static const struct import_row rows[] = {
 	{"cc_distribution.enable", "cc_distribution", FT_BOOL, FH_SET, "", ""},
 	{"cc_distribution.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
-	{"cc_distribution.cc_log_only", "cc_log_only", FT_BOOL, FH_OWN, "", ""},
+	{"cc_distribution.cc_log_only", "", FT_BOOL, FH_NOTE, "",
+		"the job is not ended: stack, type and group of each call are in calls_*.csv and "
+		"stack_info.csv of format csv"},
 	{"recording_l2_features", "", FT_BOOL, FH_NOTE, "",
 		"what lies within attention (entropy, maxima, singular values) needs the model's "
 		"own code; "
@@ -52,7 +54,8 @@ static const struct import_row rows[] = {
 	{"eps", "eps", FT_NUMBER, FH_SET, "", ""},
 	{"ndigits", "ndigits", FT_INT, FH_SET, "", ""},
 	{"step_count_per_record", "step_count_per_record", FT_INT, FH_SET, "", ""},
-	{"append_output", "append_output", FT_LIST, FH_OWN, "", ""},
+	{"append_output", "", FT_LIST, FH_NOTE, "",
+		"a run has a folder of its own, and none is written over"},
 	{"squash_name", "squash_name", FT_BOOL, FH_SET, "", ""},
 	{"params_have_main_grad", "params_have_main_grad", FT_BOOL, FH_SET, "", ""},
 	{"opt_ty", "opt_ty", FT_TEXT, FH_SET, "", ""},
@@ -248,15 +251,9 @@ static void take_monitor_key(
 		take_rules(f, n);
 	else if (import_is_empty(n))
 		return;
-	else if (strcmp(row->path, "append_output") == 0)
-		import_set_text(f, "append_output", n, "true");
 	else if (strcmp(row->path, "print_struct") == 0) {
 		import_set_text(f, "print_struct", n, "true");
 		import_note(f, n, "module_struct.json is written, and the job goes on");
-	} else if (strcmp(row->path, "cc_distribution.cc_log_only") == 0) {
-		import_set_text(f, "cc_log_only", n, "true");
-		import_note(
-			f, n, "the stacks are said before the second step, and the job goes on");
 	} else if (strcmp(row->path, "dynamic_on"))
 		import_add_word(f, "kinds", row->ours);
 }
@@ -322,7 +319,9 @@ static const struct import_row v2_rows[] = {
 	V2("cc"),
 	{"monitors.cc.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"monitors.cc.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
-	{"monitors.cc.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
+	{"monitors.cc.cc_log_only", "", FT_BOOL, FH_NOTE, "",
+		"stack, type and group of each call are in calls_*.csv and stack_info.csv of "
+		"format csv"},
 	{"monitors.cc.cc_distribution", "", FT_MAP, FH_GROUP, "", ""},
 	{"monitors.cc.cc_distribution.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"monitors.cc.cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},

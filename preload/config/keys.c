@@ -73,6 +73,11 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum config_monitor_layout) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
+_Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
+		       sizeof(enum config_fork) == sizeof(enum config_level) &&
+		       sizeof(enum config_fork) == sizeof(enum config_summary) &&
+		       sizeof(enum config_fork) == sizeof(enum config_file_format),
+	"enums of one size");
 #define CHOICE(m, n, h)                                                      \
 	{                                                                    \
 		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
@@ -96,6 +101,13 @@ static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump",
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
 static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
 static const char *const layout_names[] = {"v1", "v2", NULL};
+static const char *const task_names[] = {
+	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
+static const char *const level_names[] = {"L0", "L1", "mix", "debug", NULL};
+static const char *const data_mode_names[] = {
+	"all", "input", "output", "forward", "backward", NULL};
+static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
+static const char *const file_format_names[] = {"pt", "npy", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 const struct config_key config_keys[] = {
@@ -164,7 +176,17 @@ const struct config_key config_keys[] = {
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
 	INT(step_interval, "1", 1, STEP_MAX,
 		"Of the steps from start_step on every n-th is recorded"),
-	INT(collect_times, "0", 0, STEP_MAX, "Number of steps recorded at most; 0: no limit"),
+	INT(collect_times, "0", -1, STEP_MAX,
+		"Number of steps recorded at most; 0: no limit; -1: none"),
+	BOOL(dynamic_on, "true",
+		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
+	BOOL(dynamic_monitor, "false",
+		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
+	WORDS(armable, "", NULL,
+		"Sections of the list (aten, c10d) or functions that may be switched on later: "
+		"their calls can be reached from the start"),
+	INT(ctl_margin_s, "90", 0, 86400,
+		"Seconds from probe ctl to the step at which all ranks switch, at least 10 steps"),
 	MARKER(step_marker,
 		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
 		"one; empty: found automatically"),
@@ -229,6 +251,37 @@ const struct config_key config_keys[] = {
 		"there is "
 		"one"),
 	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
+	PATH(dump_path, "", "Folder that gets step<N>/rank<R>/ of dumps; empty: the output folder"),
+	ENUM(task, config_task, "statistics", task_names,
+		"What a dump holds: statistics, the tensors themselves, or only which calls there "
+		"were"),
+	ENUM(level, config_level, "L1", level_names,
+		"Of what a dump tells: L0 modules, L1 functions, mix both, debug only what "
+		"probe_save() is given"),
+	WORDS(scope, "", NULL,
+		"Two full names in a dump, the first and the last that are wanted; empty: all"),
+	WORDS(list, "", NULL, "Parts of the names that are wanted in a dump; empty: all"),
+	WORDS(tensor_list, "", NULL,
+		"Parts of names whose tensors are saved though the task is statistics"),
+	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump has"),
+	ENUM(summary_mode, config_summary, "statistics", summary_names,
+		"What a dump tells of a tensor: statistics; these and a CRC-32; or only the XOR of "
+		"its 64-bit words"),
+	INT(overflow_nums, "1", -1, 1e9,
+		"Task overflow_check ends after so many calls that overflowed; -1: never"),
+	INT(diff_nums, "1", -1, 1e9,
+		"Task diff_check ends after so many calls that differ; -1: never"),
+	PATH(bench_path, "", "Dump folder that task diff_check compares with"),
+	ENUM(file_format, config_file_format, "pt", file_format_names,
+		"Files of tensors: of PyTorch, or of NumPy"),
+	BOOL(dump_deflate, "false", "Compress files of tensors (.pt)"),
+	INT(dump_limit_mib, "1024", 0, 1e9,
+		"Tensors of a rank and step that a dump takes, in MiB; 0: no limit"),
+	INT(dump_buffer_mib, "64", 1, 65536,
+		"Memory for tensors on their way to the disk, in MiB; without room a tensor is "
+		"left "
+		"out"),
+	BOOL(extra_info, "true", "Tell stacks and parents in a dump's stack.json, construct.json"),
 	ALERTS(alerts, "Rules that look at values while the job runs, and what they do"),
 	BOOL(anomaly_json, "false",
 		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
@@ -242,13 +295,8 @@ const struct config_key config_keys[] = {
 		"Format monitor: what collectives and messages carried in each step, in "
 		"other_<a>-<b>.csv"),
 	BOOL(cc_pre_hook, "false", "... also what they were given"),
-	BOOL(cc_log_only, "false",
-		"Before the second step say which communication functions were called, from "
-		"where, on what; they are not recorded by format monitor then"),
-	BOOL(stack_info, "false", "Format monitor: from where modules were called, once"),
-	BOOL(append_output, "false",
-		"Go on in rank<R>/ of an earlier run: steps that run again take the place of its "
-		"rows, which move to rank<R>.<n>/"),
+	BOOL(stack_info, "false",
+		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),

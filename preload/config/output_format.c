@@ -18,3 +18,8 @@ uint32_t output_formats_of(const char *words)
 	}
 	return formats;
 }
+
+bool output_has_format(const char *words, enum output_format f)
+{
+	return words && output_formats_of(words) >> f & 1;
+}

@@ -3,6 +3,7 @@
 #ifndef PROBE_CONFIG_OUTPUT_FORMAT_H
 #define PROBE_CONFIG_OUTPUT_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum output_format {
@@ -24,5 +25,8 @@ extern const char *const output_format_names[];
 
 /* Words separated by newlines, as struct config has them: a mask of FORMAT_BIT(). */
 uint32_t output_formats_of(const char *words);
+
+/* Is that format among them? words NULL: none are. */
+bool output_has_format(const char *words, enum output_format f);
 
 #endif

@@ -30,7 +30,7 @@ static struct range listed_steps(const struct config *c, uint32_t i)
 /* How many steps the list and the interval allow before `step`, from the first of the training on. */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
-	uint64_t n = 0, begin = (uint64_t)c->start_iteration;
+	uint64_t n = 0, begin = larger_of((uint64_t)c->start_iteration, c->in_force_from);
 
 	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
@@ -45,14 +45,15 @@ static uint64_t allowed_before(const struct config *c, uint64_t step)
 
 bool config_step_wanted(const struct config *c, uint64_t step)
 {
-	if (!ranges_contain(&c->step, step) || first_due_step(c, step) != step)
+	if (!c->dynamic_on || c->collect_times < 0 || !ranges_contain(&c->step, step) ||
+		first_due_step(c, step) != step)
 		return false;
 	return !c->collect_times || allowed_before(c, step) < (uint64_t)c->collect_times;
 }
 
 uint64_t config_step_next(const struct config *c, uint64_t from)
 {
-	from = larger_of(from, (uint64_t)c->start_iteration);
+	from = larger_of(larger_of(from, (uint64_t)c->start_iteration), c->in_force_from);
 	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
 		uint64_t step = first_due_step(c, larger_of(r.lo, from));

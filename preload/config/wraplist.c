@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "config/glob.h"
 #include "config/config_report.h"
+#include "config/import_list.h"
 
 void wraplist_free(struct wraplist *w)
 {
@@ -28,6 +29,11 @@ uint32_t wraplist_section(const struct wraplist *w, const char *name)
 		if (strcmp(wraplist_text(w, w->section[i].name), name) == 0)
 			return i;
 	return WRAPLIST_NONE;
+}
+
+bool wraplist_has_section(const struct wraplist *w, const char *section)
+{
+	return wraplist_section(w, section) != WRAPLIST_NONE;
 }
 
 uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name)
@@ -58,6 +64,8 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name)
 	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
 	bool hit = false;
 
+	if (w && w->imported)
+		return import_list_match(w, section, name);
 	if (s == WRAPLIST_NONE)
 		return false;
 	if (w->nslot) {
@@ -87,7 +95,7 @@ void wraplist_report_unknown(
 	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
 	struct report r;
 
-	if (s == WRAPLIST_NONE)
+	if (s == WRAPLIST_NONE || w->imported)
 		return;
 	report_begin(&r, report, arg, w->text);
 	for (uint32_t i = 0; i < w->n; i++) {

@@ -39,6 +39,7 @@ struct wraplist {
 	uint32_t n, cap;
 	uint32_t *slot; /* entry + 1, 0: empty; a power of two of them, at most half full */
 	uint32_t nslot;
+	bool imported; /* msprobe's own: import_list.h */
 	uint32_t nsection;
 	struct wraplist_section section[WRAPLIST_SECTIONS_MAX];
 };

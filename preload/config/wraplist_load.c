@@ -3,6 +3,7 @@
  * Reading support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections that no library of ours
  * has are as good as any other: lists written for other tools hold them.
  */
+#include "config/import_list.h"
 #include "config/wraplist.h"
 
 #include <errno.h>
@@ -280,6 +281,7 @@ static int list_read(const char *name, const char *text, size_t len, struct repo
 		if (!err)
 			err = read_list(&l);
 		reader_close(&l.r);
+		l.w->imported = import_list_is(l.w);
 	}
 	if (err == -ENOMEM) {
 		wraplist_free(l.w);

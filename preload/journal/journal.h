@@ -152,7 +152,7 @@ const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t);
 
 /*
- * Of an open or failed call without tensors: dtype, count and bytes of what it was to receive, nothing else of it is
+ * Of an open call without tensors: dtype, count and bytes of what it was to receive, nothing else of it is
  * valid. NULL: nothing, or that is not known.
  */
 const struct journal_tensor *journal_awaited(const struct journal_call *c);

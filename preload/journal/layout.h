@@ -205,7 +205,7 @@ struct journal_tensor {
 	uint8_t io; /* enum tensor_io */
 	uint8_t flags; /* enum tensor_flag */
 	uint8_t ndim; /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
-	uint8_t pad[2];
+	uint8_t arg, item; /* struct buffer's, where there are dims */
 	uint32_t name; /* what the tensor is in the training: JOURNAL_NAME_*; 0: not known */
 };
 
@@ -214,9 +214,20 @@ struct journal_tensor {
 #define JOURNAL_NAME_BUCKET (UINT32_C(1) << 30)
 #define JOURNAL_NAME_ID (JOURNAL_NAME_BUCKET - 1)
 
+/* Of `arg`: the argument, and whether a gradient is computed for it, where that is known. */
+#define TENSOR_ARG(v) ((v)&0x3f)
+#define TENSOR_NO_GRAD 0x40
+#define TENSOR_GRAD 0x80
+
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };
-enum tensor_flag { TF_NOSTATS = 1, TF_CRC = 2 };
+enum tensor_flag {
+	TF_NOSTATS = 1,
+	TF_CRC = 2,
+	TF_SAVED = 4, /* copied for a dump */
+	TF_LEFT_OUT = 8, /* wanted there, and not copied */
+	TF_XOR = 16, /* stats.min.u is the XOR of its 64-bit words, and there are no statistics */
+};
 
 /* Bits of the `flags` column: flags.def. */
 enum call_flag_bit {

@@ -24,6 +24,9 @@ static void log_config_problem(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%s", line);
 }
 
+char *life_config_file;
+bool life_config_named;
+
 static const char *startup_value(const char *name)
 {
 	size_t n = strlen(name);
@@ -54,6 +57,33 @@ struct wraplist *life_load_list(const struct config *cfg, config_report_fn *repo
 	return list;
 }
 
+/* Sections, or functions of one: "aten", "aten.mm" as the list "aten: [mm]". */
+static void load_armable(const struct config *cfg)
+{
+	size_t cap = 2 * strlen(cfg->armable) + 64, n = 0, words = 1;
+	const char *p = cfg->armable;
+	char *text;
+
+	if (!*p)
+		return;
+	for (const char *c = p; *c; c++)
+		words += *c == '\n';
+	cap += 16 * words;
+	text = malloc(cap);
+	if (!text)
+		return;
+	while (*p) {
+		size_t len = strcspn(p, "\n"), section = strcspn(p, ".\n");
+		const char *name = section < len ? p + section + 1 : "*";
+
+		n += (size_t)snprintf(text + n, cap - n, "%.*s: [\"%.*s\"]\n", (int)section, p,
+			section < len ? (int)(len - section - 1) : 1, name);
+		p += len + (p[len] == '\n');
+	}
+	generation_armable = wraplist_load_text("armable", text, n, NULL, NULL);
+	free(text);
+}
+
 static void configure_session(void)
 {
 	clock_choose();
@@ -65,11 +95,16 @@ static void configure_session(void)
 	struct generation *first = &generation_first.running;
 
 	config_load(&first->cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
-	free(file);
+	life_config_file = file;
+	life_config_named = named && *named;
+	if (first->cfg.dynamic_monitor)
+		first->cfg.start_step = first->cfg.start_iteration + 1;
+	load_armable(&first->cfg);
 	log_level_set((int)first->cfg.log_level);
 	if (!first->cfg.disable)
 		first->list = life_load_list(&first->cfg, log_config_problem, NULL);
 	generation_pair_up(&generation_first, 0);
+	config_watch_begin();
 	if (first->cfg.disable)
 		return;
 	step_configure();

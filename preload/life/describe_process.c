@@ -195,6 +195,46 @@ static int put_config(void)
 	return session_meta(META_CONFIG, "config", text);
 }
 
+#define SWITCHES_MAX 16
+
+/* The last changes, the latest first; with session.lock held. */
+static struct {
+	uint64_t n;
+	struct {
+		uint64_t step;
+		uint32_t asked;
+		char by[sizeof(((struct generation *)0)->by)];
+	} of[SWITCHES_MAX];
+} switches;
+
+static int put_switches(void)
+{
+	char json[SWITCHES_MAX * 96 + 64];
+	struct text t = text_over(json, sizeof(json));
+
+	text_fmt(&t, "{\"count\": %llu, \"last\": [", (unsigned long long)switches.n);
+	for (unsigned i = 0; i < switches.n && i < SWITCHES_MAX; i++) {
+		text_fmt(&t, "%s{\"step\": %llu, \"by\": ", i ? ", " : "",
+			(unsigned long long)switches.of[i].step);
+		text_json(&t, switches.of[i].by);
+		if (switches.of[i].asked)
+			text_fmt(&t, ", \"effective_step\": %u, \"late\": %s", switches.of[i].asked,
+				switches.of[i].step > switches.of[i].asked ? "true" : "false");
+		text_char(&t, '}');
+	}
+	text_str(&t, "]}");
+	return session_meta(META_SWITCHES, "switches", json);
+}
+
+static void note_switch(const struct generation *g, uint64_t step)
+{
+	memmove(switches.of + 1, switches.of, sizeof(switches.of) - sizeof(switches.of[0]));
+	switches.of[0].step = step;
+	switches.of[0].asked = g->asked;
+	memcpy(switches.of[0].by, g->by, sizeof(g->by));
+	switches.n++;
+}
+
 void session_config_changed(uint64_t step)
 {
 	char from[24];
@@ -202,9 +242,12 @@ void session_config_changed(uint64_t step)
 
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
+	note_switch(generation_now(), step);
 	/* The step first: what it belongs to replaces the configuration that holds from the start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
 		err = put_config();
+	if (!err && session_is_on())
+		err = put_switches();
 	pthread_mutex_unlock(&session.lock);
 	if (err)
 		log_loss(LOSS_CONFIG,
@@ -290,4 +333,6 @@ void session_about(void)
 	if (invisible.n)
 		put_named(&invisible);
 	put_layout_facts();
+	if (switches.n)
+		put_switches();
 }

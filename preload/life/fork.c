@@ -11,7 +11,10 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "life/last_words.h"
+#include "life/life.h"
+#include "journal/tensor_pool.h"
 #include "session/state.h"
+#include "sink/stats_store.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
 #include "writer/writer.h"
@@ -61,8 +64,11 @@ void child_after_fork(void)
 	pthread_mutex_init(&session.lock, NULL);
 	generation_forked();
 	writer_forked();
+	stats_store_forked();
 	call_forked();
+	tensor_pool_forked();
 	stats_threads_forked();
+	config_watch_forked();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	thread_forget();

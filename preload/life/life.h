@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "session/generation.h"
+
+struct ctl_change;
 
 /* The program is about to end (or to abort): writes all, marks the folder finished. Later calls pass unrecorded. */
 void session_end(void);
@@ -58,12 +61,38 @@ struct wraplist *life_load_list(const struct config *cfg, config_report_fn *repo
 void life_exiting(int code);
 void life_aborting(void);
 
-/* Was the key used up when the recording started? */
-struct config_key;
-bool life_key_is_fixed(const struct config_key *k);
+/* What a configuration is made of while the program runs. */
+struct change_text {
+	const char *name, *text; /* of the file; len 0: the defaults */
+	size_t len;
+	const struct ctl_change *change; /* keys of ctl.yaml above it, or NULL */
+	uint32_t asked; /* as in struct generation, and so are these */
+	uint64_t mark;
+	const char *by;
+};
+
+/* Returns 0 and a pair for generation_propose(); -EINVAL: something in it is wrong (said in lines); -ENOMEM. */
+int life_make_pair(const struct change_text *t, struct generation_pair **pair);
 
 /* The hook session_hooks.config_changed. */
-void life_config_changed(void);
+void life_config_changed(uint32_t step);
+
+/*
+ * The configuration file, absolute; NULL: none. named: by PROBE_CONFIG; another one is shared by all jobs, and editing it is for
+ * those that start later.
+ */
+extern char *life_config_file;
+extern bool life_config_named;
+
+/* The hooks look_at_config and step_unrecorded: config_watch.c. */
+void life_look_at_config(void);
+void life_step_unrecorded(void);
+
+/* The first configuration has been read: what changes from here on is seen. */
+void config_watch_begin(void);
+
+/* In a forked child. */
+void config_watch_forked(void);
 
 /* Tells meta.json that another configuration holds from that step on. */
 void session_config_changed(uint64_t step);

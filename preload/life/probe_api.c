@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "sink/stats_store.h"
 #include "writer/writer.h"
 
 long probe_step(void)
@@ -59,6 +60,38 @@ int probe_flush(void)
 		thread_state.busy++;
 		session_flush();
 		thread_state.busy--;
+	}
+	errno = err;
+	return ret;
+}
+
+int probe_stats_get(const char *kind, const char *name, const char *op, long *step, double *value)
+{
+	int64_t at;
+	int err = errno, ret = -1;
+
+	if (kind && name && op && step && value && probe_flush() == 0 &&
+		stats_store_get(kind, name, op, &at, value) == 0) {
+		*step = (long)at;
+		ret = 0;
+	}
+	errno = err;
+	return ret;
+}
+
+int probe_stats_next(unsigned long *at, const char **kind, const char **name, const char **op,
+	long *step, double *value)
+{
+	uint64_t place = *at;
+	int64_t number = 0;
+	int err = errno, ret = -1;
+
+	if (session_is_on()) {
+		if (!place)
+			probe_flush();
+		ret = stats_store_next(&place, kind, name, op, &number, value);
+		*at = (unsigned long)place;
+		*step = (long)number;
 	}
 	errno = err;
 	return ret;

@@ -2,6 +2,7 @@
 /* Another configuration while the program runs: session/generation.h says when it takes effect. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,22 +15,37 @@
 #include "base/thread.h"
 #include "call/observer.h"
 #include "call/stackid.h"
-#include "call/step.h"
+#include "config/ctl_file.h"
 #include "entry/stub.h"
 #include "life/life.h"
 #include "session/state.h"
 
-/* Used up when the recording started: another value would have no effect, or half of one. */
-static const char *const fixed_keys[] = {"output_dir", "format", "monitor_dir", "monitor_layout",
-	"append_output", "journal_dir", "journal_mib", "part_mib", "output_limit_mib",
-	"step_count_per_record", "gzip", "custom_apis", "stats_isa", "stats_threads",
-	"stats_threads_min_bytes", "start_iteration", "step_anchor", "step_boundary",
-	"grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
-	"monitor_mbs_grad", "squash_name", "targets", "alerts", "anomaly_json", "anomaly_dir"};
+/* Values of the configuration in use for keys that were used up at the start. */
+static int keep_fixed_keys(struct config *cfg, const struct config *was)
+{
+	char old[1024], new[1024];
 
-struct proposal {
-	const char *name, *text;
-	size_t len;
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const struct config_key *k = &config_keys[i];
+
+		if (!config_key_fixed(k, was))
+			continue;
+		config_format(was, k, old, sizeof(old));
+		config_format(cfg, k, new, sizeof(new));
+		if (strcmp(old, new) == 0)
+			continue;
+		log_loss(LOSS_CONFIG,
+			"%s: cannot change while the program runs: %s stays in use, not %s; "
+			"set it before the start",
+			k->name, old, new);
+		if (config_copy_key(cfg, was, k))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct making {
+	const struct change_text *t;
 	struct generation_pair *pair;
 	unsigned wrong; /* problems that were said */
 	int err;
@@ -37,106 +53,85 @@ struct proposal {
 
 static void refuse_for(void *arg, const char *line)
 {
-	struct proposal *p = arg;
+	struct making *m = arg;
 
-	p->wrong += !config_is_note(line);
 	if (config_is_note(line))
 		return;
-	log_loss(LOSS_CONFIG, "%s; the configuration stays as it was", line);
+
+	/* What would be done without it ("the default 100 is used") is not what is done. */
+	const char *instead = strstr(line, "; the default ");
+	int n = instead ? (int)(instead - line) : (int)strlen(line);
+
+	m->wrong++;
+	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", n, line);
 }
 
-static size_t key_bytes(const struct config_key *k)
+static int fill_generation(struct generation *g, struct making *m)
 {
-	switch (k->type) {
-	case KEY_BOOL:
-		return sizeof(bool);
-	case KEY_INT:
-		return sizeof(int64_t);
-	case KEY_FLOAT:
-		return sizeof(double);
-	case KEY_ENUM:
-		return sizeof(enum config_fork);
-	case KEY_CHOICE:
-		return sizeof(uint64_t);
-	case KEY_RANGES:
-		return sizeof(struct ranges);
-	default:
-		return sizeof(char *);
+	const struct change_text *t = m->t;
+	char **env = ctl_environment(t->change, startup_env());
+	int err = -ENOMEM;
+
+	if (env)
+		err = config_load_text(
+			&g->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
+	free(env);
+	if (!err && !m->wrong)
+		g->list = life_load_list(&g->cfg, refuse_for, m);
+	if (!err && m->wrong)
+		return -EINVAL;
+	if (!err && !g->list)
+		return -ENOMEM;
+	return err ? err : keep_fixed_keys(&g->cfg, &generation_first.running.cfg);
+}
+
+int life_make_pair(const struct change_text *t, struct generation_pair **pair)
+{
+	struct making m = {.t = t, .pair = calloc(1, sizeof(*m.pair))};
+
+	*pair = NULL;
+	if (!m.pair)
+		return -ENOMEM;
+
+	struct generation *g = &m.pair->running;
+	int err = fill_generation(g, &m);
+
+	if (err) {
+		generation_free(m.pair);
+		return err;
 	}
+	g->asked = t->asked;
+	g->change = t->mark;
+	snprintf(g->by, sizeof(g->by), "%s", t->by);
+	*pair = m.pair;
+	return 0;
 }
 
-/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
-static bool is_bound_at_load(const struct config_key *k, const struct config *was)
-{
-	return strcmp(k->name, "backward") == 0 && !was->backward;
-}
-
-bool life_key_is_fixed(const struct config_key *k)
-{
-	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
-		if (strcmp(fixed_keys[i], k->name) == 0)
-			return true;
-	return false;
-}
-
-/* Values of *was, whose memory lasts as long as the process; what *cfg had instead is lost: a few bytes for each change. */
-static void keep_fixed_keys(struct config *cfg, const struct config *was)
-{
-	char old[1024], new[1024];
-
-	for (size_t i = 0; i < config_nkeys; i++) {
-		const struct config_key *k = &config_keys[i];
-
-		if (!life_key_is_fixed(k) && !is_bound_at_load(k, was))
-			continue;
-		config_format(was, k, old, sizeof(old));
-		config_format(cfg, k, new, sizeof(new));
-		if (strcmp(old, new) != 0)
-			log_loss(LOSS_CONFIG,
-				"%s: cannot change while the program runs: %s stays in use, not "
-				"%s; "
-				"set it before the start",
-				k->name, old, new);
-		memcpy((char *)cfg + k->offset, (const char *)was + k->offset, key_bytes(k));
-	}
-}
+struct proposal {
+	struct change_text text;
+	int err;
+};
 
 static void propose_apart(void *arg)
 {
 	struct proposal *p = arg;
-	struct generation *g;
+	struct generation_pair *pair;
 	int cancel;
 
 	/* Files are opened. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	p->pair = calloc(1, sizeof(*p->pair));
-	p->err = p->pair ? 0 : -ENOMEM;
-	if (!p->err) {
-		g = &p->pair->running;
-		p->err = config_load_text(&g->cfg, p->name, p->text, p->len, startup_env(),
-			startup_cwd(), refuse_for, p);
-		if (!p->err && !p->wrong)
-			g->list = life_load_list(&g->cfg, refuse_for, p);
-		if (!p->err && p->wrong)
-			p->err = -EINVAL;
-		else if (!p->err && !g->list)
-			p->err = -ENOMEM;
-		if (p->err) {
-			wraplist_free(g->list);
-			config_free(&g->cfg);
-		} else {
-			keep_fixed_keys(&g->cfg, config_now());
-			p->err = generation_propose(p->pair);
-		}
-		if (p->err && p->err != -ENOSPC)
-			free(p->pair);
-	}
+	p->err = life_make_pair(&p->text, &pair);
+	if (!p->err)
+		p->err = generation_propose_next(pair);
+	if (p->err == -ENOSPC)
+		generation_free(pair);
 	pthread_setcancelstate(cancel, NULL);
 }
 
 int session_reconfigure(const char *name, const char *text, size_t len)
 {
-	struct proposal p = {.name = name, .text = text, .len = len, .err = -EPERM};
+	struct proposal p = {
+		.text = {.name = name, .text = text, .len = len, .by = "call"}, .err = -EPERM};
 	int err = errno;
 
 	thread_state.busy++;
@@ -161,7 +156,7 @@ static void tell_changed_config(void *step)
 	session_config_changed(*(const uint32_t *)step);
 }
 
-void life_config_changed(void)
+void life_config_changed(uint32_t step)
 {
 	const struct generation *g = generation_now();
 	uint32_t number = g->number;
@@ -175,6 +170,5 @@ void life_config_changed(void)
 	log_level_set((int)g->cfg.log_level);
 	stack_id_configure();
 	tensor_watch_configure(&g->cfg);
-	number = step_now() + 1;
-	apart_call(tell_changed_config, &number);
+	apart_call(tell_changed_config, &step);
 }

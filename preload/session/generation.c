@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "session/state.h"
@@ -14,16 +16,23 @@ struct generation_pair generation_first = {
 
 _Atomic(const struct generation *) generation_current = &generation_first.running;
 
-static _Atomic(struct generation_pair *) proposed;
+struct wraplist *generation_armable;
+
+/* Those to come, by step; changed and looked at under change_lock. */
+static struct generation_pair *ahead[GENERATIONS_AHEAD];
+static unsigned nahead;
+/* The step of the first of them: a step's end costs one load where there is none. */
+static _Atomic uint32_t due = UINT32_MAX;
 static uint32_t last_number;
 
 /* What a step's end has to do besides: 0 in a run without alerts. */
 static _Atomic uint32_t pause_left;
 static _Atomic uint32_t lasts_left; /* of the pair in use */
-static uint32_t proposed_steps; /* under the lock, as what follows */
+static _Atomic(struct generation_pair *) lasting; /* proposed for lasting_steps */
+static uint32_t lasting_steps; /* under the lock, as what follows */
 static struct generation_pair *before_it; /* in place again when lasts_left is 0; NULL: none */
 
-/* Held while a pair is numbered, and while one is put in place. */
+/* Held while pairs are proposed, and while one is put in place. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* As `on` says, of the pair of *now; publishes it. */
@@ -52,6 +61,80 @@ void generation_pair_up(struct generation_pair *p, uint32_t number)
 	p->resting.twin = &p->running;
 }
 
+void generation_free(struct generation_pair *p)
+{
+	if (!p)
+		return;
+	wraplist_free(p->running.list);
+	config_free(&p->running.cfg);
+	free(p);
+}
+
+/* Under change_lock. */
+static void set_due_step(void)
+{
+	atomic_store(&due, nahead ? ahead[0]->running.asked : UINT32_MAX);
+}
+
+/* Under change_lock: p[n] are those to come; what was is put into old[]. Returns how many. -ENOSPC: no more numbers. */
+static int replace_ahead(
+	struct generation_pair *const p[], unsigned n, struct generation_pair *old[])
+{
+	int nold = (int)nahead;
+
+	if (last_number + n >= GENERATIONS_MAX)
+		return -ENOSPC;
+	memcpy(old, ahead, nahead * sizeof(*old));
+	memcpy(ahead, p, n * sizeof(*p));
+	nahead = n;
+	set_due_step();
+	return nold;
+}
+
+static int free_replaced(struct generation_pair *const old[], int n)
+{
+	for (int i = 0; i < n; i++)
+		generation_free(old[i]);
+	if (n >= 0)
+		return 0;
+	log_loss(LOSS_CONFIG,
+		"the configuration was changed %d times in this process, which is all that "
+		"it keeps: the last one stays in use; restart the program to change it",
+		GENERATIONS_MAX - 1);
+	return n;
+}
+
+int generation_propose(struct generation_pair *const p[], unsigned n)
+{
+	struct generation_pair *old[GENERATIONS_AHEAD];
+	int nold;
+
+	pthread_mutex_lock(&change_lock);
+	nold = replace_ahead(p, n, old);
+	pthread_mutex_unlock(&change_lock);
+	return free_replaced(old, nold);
+}
+
+int generation_propose_next(struct generation_pair *p)
+{
+	struct generation_pair *all[GENERATIONS_AHEAD + 1], *old[GENERATIONS_AHEAD];
+	unsigned n = 0;
+	int nold;
+
+	pthread_mutex_lock(&change_lock);
+	all[n++] = p;
+	for (unsigned i = 0; i < nahead; i++)
+		if (ahead[i]->running.asked && n < GENERATIONS_AHEAD)
+			all[n++] = ahead[i];
+	nold = replace_ahead(all, n, old);
+	/* Those that go on waiting are not to be freed. */
+	for (int i = 0, k = nold; nold > 0 && i < k; i++)
+		if (old[i]->running.asked)
+			old[i] = NULL;
+	pthread_mutex_unlock(&change_lock);
+	return free_replaced(old, nold);
+}
+
 static struct generation_pair *pair_of_generation(const struct generation *g)
 {
 	/* The running one is the pair's first member. */
@@ -68,11 +151,6 @@ const struct generation_pair *generation_base(void)
 	return p;
 }
 
-int generation_propose(struct generation_pair *p)
-{
-	return generation_propose_for(p, 0);
-}
-
 void generation_pause_for(uint32_t steps)
 {
 	atomic_store(&pause_left, steps + 1);
@@ -81,24 +159,16 @@ void generation_pause_for(uint32_t steps)
 
 int generation_propose_for(struct generation_pair *p, uint32_t steps)
 {
-	int err = 0;
+	bool room;
 
 	pthread_mutex_lock(&change_lock);
-	if (p->running.number || last_number + 1 < GENERATIONS_MAX) {
-		if (!p->running.number)
-			generation_pair_up(p, ++last_number);
-		proposed_steps = steps;
-		atomic_store(&proposed, p);
-	} else {
-		err = -ENOSPC;
+	room = p->running.number || last_number + 1 < GENERATIONS_MAX;
+	if (room) {
+		lasting_steps = steps;
+		atomic_store(&lasting, p);
 	}
 	pthread_mutex_unlock(&change_lock);
-	if (err)
-		log_loss(LOSS_CONFIG,
-			"the configuration was changed %d times in this process, which is all that "
-			"it keeps: the last one stays in use; restart the program to change it",
-			GENERATIONS_MAX - 1);
-	return err;
+	return room ? 0 : free_replaced(NULL, -ENOSPC);
 }
 
 static void end_pause(void)
@@ -111,16 +181,16 @@ static void end_pause(void)
 		generation_pause(false);
 }
 
-/* Under the lock. NULL: the one in use goes on. */
-static struct generation_pair *choose_next(void)
+/* Under change_lock: that lasts some steps, or what was before it again. NULL: the one in use goes on. */
+static struct generation_pair *choose_lasting(void)
 {
-	struct generation_pair *p = atomic_exchange(&proposed, NULL), *now;
+	struct generation_pair *p = atomic_exchange(&lasting, NULL), *now;
 	uint32_t left = atomic_load(&lasts_left);
 
 	if (p) {
 		now = pair_of_generation(generation_now());
-		before_it = !proposed_steps ? NULL : before_it ? before_it : now;
-		atomic_store(&lasts_left, proposed_steps);
+		before_it = before_it ? before_it : now;
+		atomic_store(&lasts_left, lasting_steps);
 		return p == now ? NULL : p;
 	}
 	if (left)
@@ -132,28 +202,92 @@ static struct generation_pair *choose_next(void)
 	return p;
 }
 
-bool generation_apply(void)
+/* Under change_lock: the last one whose step has come; those before it are left out. */
+static struct generation_pair *take_due_pair(uint32_t next)
+{
+	struct generation_pair *p = NULL;
+	unsigned n = 0;
+
+	while (n < nahead && ahead[n]->running.asked <= next) {
+		generation_free(p);
+		p = ahead[n++];
+	}
+	nahead -= n;
+	memmove(ahead, ahead + n, nahead * sizeof(*ahead));
+	set_due_step();
+	return p;
+}
+
+/* Under change_lock: the next one holds until there is another. */
+static void end_lasting(void)
+{
+	atomic_store(&lasting, NULL);
+	atomic_store(&lasts_left, 0);
+	before_it = NULL;
+}
+
+/* Under change_lock. */
+static void use_pair(struct generation_pair *p, uint32_t step)
+{
+	struct config *c = &p->running.cfg;
+
+	/* One that was in use before is as it was. */
+	if (!p->running.number && p != &generation_first) {
+		/* collect_times counts from here on. */
+		c->in_force_from = step;
+		if (c->dynamic_monitor)
+			c->start_step = step;
+		generation_pair_up(p, ++last_number);
+	}
+	point_at(generation_now(), &p->running, false);
+	/* Behind the pointer: who decides of a row meanwhile looks at it again when that is done. */
+	session_hooks.config_changed(step);
+}
+
+bool generation_apply(uint32_t next)
 {
 	struct generation_pair *p;
 
-	if (__builtin_expect(!atomic_load_explicit(&proposed, memory_order_relaxed) &&
+	if (__builtin_expect(next < atomic_load_explicit(&due, memory_order_relaxed) &&
+				     !atomic_load_explicit(&lasting, memory_order_relaxed) &&
 				     !atomic_load_explicit(&lasts_left, memory_order_relaxed) &&
 				     !atomic_load_explicit(&pause_left, memory_order_relaxed),
 		    1))
 		return false;
 	end_pause();
 	pthread_mutex_lock(&change_lock);
-	p = choose_next();
-	if (p) {
-		point_at(generation_now(), &p->running, false);
-		/* Behind the pointer: who decides of a row meanwhile looks at it again when that is done. */
-		session_hooks.config_changed();
-	}
+	p = take_due_pair(next);
+	if (p)
+		end_lasting();
+	else
+		p = choose_lasting();
+	if (p)
+		use_pair(p, next);
 	pthread_mutex_unlock(&change_lock);
 	return p != NULL;
+}
+
+int generation_apply_now(struct generation_pair *p, uint32_t now)
+{
+	bool room;
+
+	pthread_mutex_lock(&change_lock);
+	room = last_number + 1 < GENERATIONS_MAX;
+	if (room) {
+		end_lasting();
+		use_pair(p, now);
+	}
+	pthread_mutex_unlock(&change_lock);
+	if (room)
+		return 0;
+	generation_free(p);
+	return free_replaced(NULL, -ENOSPC);
 }
 
 void generation_forked(void)
 {
 	pthread_mutex_init(&change_lock, NULL);
+	/* Another thread may have been changing it. */
+	nahead = 0;
+	set_due_step();
 }

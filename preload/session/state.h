@@ -75,10 +75,13 @@ struct session_hooks {
 		void); /* asks the writer to drain soon; cheap when it is awake already */
 	enum writer_help (*help_writer)(void); /* a thread of the job writes a little itself */
 	/* Another configuration is in use: what was decided by the last one is decided anew. */
-	void (*config_changed)(void);
+	void (*config_changed)(uint32_t step); /* from that step on */
 	void (*step_ending)(
 		uint32_t step); /* with key scalars: it ends, and is still the current one */
 	void (*step_ended)(void); /* a step ended: the writer drains, but not too often */
+	void (*step_unrecorded)(void); /* a step ended, and nothing has been recorded so far */
+	/* The writer, when it holds nothing: is there another configuration? At most once a second. */
+	void (*look_at_config)(void);
 	void (*end)(void); /* session_end() of life/life.h */
 	void (*exiting)(int code); /* the same by _exit() */
 	void (*aborting)(void); /* abort() was called: how it ends is noted, nothing is ended */

@@ -110,6 +110,7 @@ struct row_values {
 	uint32_t flags;
 	int32_t error; /* with CF_ERROR */
 	int64_t node; /* with CF_NODE */
+	const struct journal_tensor *awaited; /* by an open call; NULL: nothing, or not known */
 };
 
 /* 7, or 7-9 */
@@ -169,6 +170,7 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
 		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
 							  : JOURNAL_NONE64,
+		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
 
 	/* Killed between the number and its flag: it counts no calls of a communicator. */
@@ -218,10 +220,7 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 	const struct journal_tensor *t, bool open, const char *name)
 {
 	const struct row_values v = settle_row(clock, c, end, t, open);
-	/* What a call that did not end was to receive. */
-	const struct journal_tensor *k =
-		!t && v.flags & (CF_OPEN | CF_ERROR) ? journal_awaited(c) : t;
-	const struct dtype_info *d = k ? dtype_info(k->dtype) : NULL;
+	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 
 #define CALL_COLUMN(column, type, source, help) \
@@ -230,10 +229,6 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 #define TENSOR_COLUMN(column, type, source, help) \
 	if (t)                                    \
 		PUT_##type(source);               \
-	p = write_char(p, ',');
-#define TERMS_COLUMN(column, type, source, help) \
-	if (k)                                   \
-		PUT_##type(source);              \
 	p = write_char(p, ',');
 #define STATS_COLUMN(column, type, source, help) \
 	if (s)                                   \

@@ -45,6 +45,7 @@ struct sink_format {
 	int (*step)(void *state, uint32_t next);
 	void (*retract)(void *state); /* another sink had no room: the last entry was not given */
 	void (*commit)(void *state, bool written);
+	void (*finish)(void *state); /* all is committed, and nothing more will come */
 	void (*close)(void *state);
 	/* Behind open(): nothing is to be done in this run, and it is given nothing. */
 	bool (*idle)(const void *state);
@@ -56,6 +57,6 @@ struct sink_format {
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, alerts_format, tensorboard_format;
+	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format;
 
 #endif

@@ -8,7 +8,10 @@ const struct sink_format *const sink_formats[] = {
 	&names_format,
 	&scalars_format,
 	&parallel_format,
+	&dump_format,
 	&alerts_format,
 	&tensorboard_format,
+	&monitor_format,
+	&api_format,
 	NULL,
 };

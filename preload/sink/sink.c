@@ -493,6 +493,16 @@ void sink_drop(struct sink *s)
 	end_pass(s, false);
 }
 
+void sink_finish(struct sink *s)
+{
+	for (uint32_t left = s->open; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
+		if (sink_formats[i]->finish)
+			sink_formats[i]->finish(s->state[i]);
+	}
+}
+
 int sink_meta(struct sink *s)
 {
 	char *buf = malloc(META_MAX);

@@ -74,6 +74,9 @@ int sink_step(struct sink *s, uint32_t next);
 int sink_write(struct sink *s, struct journal_commit *next);
 void sink_drop(struct sink *s);
 
+/* The last pass has been committed and no further one will come: for what sinks make of all that they were given. */
+void sink_finish(struct sink *s);
+
 /* Rewrites meta.json, and modules.csv if there is something new, atomically. */
 int sink_meta(struct sink *s);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "call/recorder.h"
+#include "call/step.h"
 #include "journal/meta_part.h"
 #include "session/state.h"
 
@@ -14,6 +15,11 @@ static bool scalar_is_recorded(uint32_t step)
 	const struct generation *g = generation_now();
 
 	return !g->paused && session_rank_selected() && config_step_wanted(&g->cfg, step);
+}
+
+bool scalar_is_due(enum scalar which)
+{
+	return scalar_is_wanted(which) && scalar_is_recorded(step_now());
 }
 
 void scalar_put_of(

@@ -33,6 +33,9 @@ void scalar_put(enum scalar which, uint32_t step, double value);
 void scalar_put_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
 
+/* Would it be written in the step that goes on? */
+bool scalar_is_due(enum scalar which);
+
 /* Its values are not what the program says, but follow from what was seen: `derived_scalars` of meta.json. Any thread. */
 void scalar_is_derived(enum scalar which);
 

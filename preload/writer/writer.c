@@ -156,6 +156,21 @@ static void begin_writing(struct fpenv *env)
 	update_head();
 }
 
+/* While nothing is recorded meta.json tells how far the program is, once a second: who switches it on must know. */
+static bool is_step_news(const struct journal_head *h)
+{
+	static uint64_t second;
+	static uint32_t told;
+	uint32_t step = atomic_load_explicit(&h->step, memory_order_relaxed);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC) / 1000000000;
+
+	if (step == told || now == second)
+		return false;
+	told = step;
+	second = now;
+	return true;
+}
+
 /* With the role: what follows the passes. more: it stopped before all was written. Returns err. */
 static int end_writing(int err, bool last)
 {
@@ -185,9 +200,12 @@ static int end_writing(int err, bool last)
 	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
 
 	write_opened(last && !err);
-	if (last && !err)
+	if (last && !err) {
+		sink_finish(&output.sink);
 		atomic_store(&h->state, JS_FINISHED);
-	if (last || commit != output.meta_of_commit || seen != output.meta_of_count) {
+	}
+	if (last || commit != output.meta_of_commit || seen != output.meta_of_count ||
+		is_step_news(h)) {
 		update_head();
 
 		int late = sink_meta(&output.sink);
@@ -373,6 +391,7 @@ static void *writer_main(void *arg)
 			break;
 		if (drain_by_turns())
 			prefault_journal();
+		session_hooks.look_at_config();
 	}
 	while (!end_left_over())
 		futex_wait_second(0);
@@ -406,6 +425,7 @@ static void drain_inline(void *arg)
 	if (role_take_now()) {
 		drain_now(false);
 		output_release();
+		session_hooks.look_at_config();
 	}
 	pthread_setcancelstate(cancel, NULL);
 }

@@ -112,7 +112,7 @@ static void row(FILE *f, int rank, int step, int call, uint64_t done, int out, i
 		snprintf(dur, sizeof(dur), "%llu", (unsigned long long)(done - start + 20000));
 	fprintf(f,
 		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,1024,4096,-%d.5,%d.25,0."
-		"125,32,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,\n",
+		"125,32,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,,,,\n",
 		step, (unsigned long long)seq,
 		other	? "MPI_Bcast"
 		: world ? "MPI_Allreduce"

@@ -159,7 +159,36 @@ then
 else
 	skip 'torch.save()' "${test_python:+$(tail -1 "$tmp/torch.err")}${test_python:-no PyTorch}"
 fi
+
+# ---- signs of gradients, and what runs began with ----
+
+mkdir -p "$t"/{ga,gb}/rank0/step{0,3}
+python3 - "$t" <<'PY'
+import struct, sys
+def npy(path, bits):
+    header = "{'descr': '|b1', 'fortran_order': False, 'shape': (%d,), }" % len(bits)
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + bytes(bits))
+for step, wrong in ((0, 1), (3, 20)):
+    for name, n in (("fc.weight", 100), ("fc.bias", 60)):
+        npy(f"{sys.argv[1]}/ga/rank0/step{step}/{name}.npy", [i % 2 for i in range(n)])
+        npy(f"{sys.argv[1]}/gb/rank0/step{step}/{name}.npy", [(i % 2) ^ (i < wrong) for i in range(n)])
+PY
+compare --grad -o "$tmp/og" ga gb
+is 'signs: status' $status 1
+is 'signs: the table' "$(tr '\n' ' ' <"$tmp/og/rank0/similarities.csv")" 'step,0,3 fc.bias,0.9833333333333333,0.6666666666666666 fc.weight,0.99,0.8 summary,0.9875,0.75 '
+compare --grad ga ga
+is 'signs: the same' $status 0
 f=$tmp/f
+compare --config-check good same
+is 'what runs began with: the same' $status 0
+like 'what is not compared is said' "$said" 'not in the records.*seeds'
+sed -i 's/"world_size": 2/"world_size": 2, "version": "7.7", "config": {"stack": "off"}/' "$f/same/rank1/meta.json"
+printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.5 2 >"$f/good/rank0/param_origin_0-99.csv"
+printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.25 2 >"$f/same/rank0/param_origin_0-99.csv"
+compare --config-check --json good same
+is 'what runs began with' "$(json 'd["ranks"][1]["program, libraries and configuration"]["differ"], d["ranks"][0]["first weights"]["differ"]')" \
+	"([{'name': 'version', 'a': None, 'b': '7.7'}, {'name': 'config.stack', 'a': None, 'b': 'off'}], [{'name': 'a.w', 'a': '0 1.5 2 float32', 'b': '0 1.25 2 float32'}])"
 
 # ---- what is wrong ----
 

@@ -18,11 +18,18 @@ shard_case() { # HOW [NAME=VALUE ...]
 	rm -rf "$tmp/truth"
 	mkdir -p "$tmp/truth"
 	new_out
-	torchrun_plain 2 $app --truth "$tmp/truth" --steps 3 "$how"
-	torchrun_with 2 PROBE_KINDS="$all_kinds" PROBE_NAMES=true "$@" $app --steps 3 "$how"
+	torchrun_plain 2 $app --truth "$tmp/truth" --clip --steps 3 "$how"
+	torchrun_with 2 PROBE_KINDS="$all_kinds" PROBE_NAMES=true PROBE_SCALARS=grad-norm "$@" $app --clip --steps 3 "$how"
 	same_output "$how"
 	contract "$how" "$out"
+	# What DTensors compute among themselves passes by: no norm rather than that of a part.
+	is "$how: the total norm that clipping has found" "$(norms)" "[True, True] [$([ "$how" = fsdp2 ] && echo 0, 0 || echo 3, 3)]"
 	kinds_agree "$how: each value of ${kinds[*]}" "${kinds[@]}"
+}
+
+# Of each rank: does grad-norm agree with that of the gradients of the whole model; how many there are.
+norms() {
+	rows "$out" "(lambda t: (print([all(abs(float(v['value']) / t[int(v['folder'][4:])][int(v['step'])] - 1) < 1e-5 for v in V if v['folder'] == d) for d in sorted(dirs)], [sum(v['folder'] == d for v in V) for d in sorted(dirs)]), '')[1])([{r[2]: r[4]['value'] for r in json.load(open('$tmp/truth/rank%d.json' % k)) if r[0] == 'norm'} for k in (0, 1)])" | sed '/^$/d'
 }
 
 # What a bucket holds: the parts with their offsets, of the gradients alone; padding lies between.

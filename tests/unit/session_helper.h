@@ -62,6 +62,7 @@ static inline void session_on(size_t bytes)
 	session.pid = getpid();
 	session.clock.ns_per_tick = 1;
 	generation_first.running.cfg = (struct config){.statistics = true,
+		.dynamic_on = true,
 		.eps = 1e-8,
 		.stack_depth = 16,
 		.step_count_per_record = 100,

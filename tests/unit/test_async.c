@@ -17,9 +17,9 @@ static const struct api_spec recv_init = {
 	.symbol = "MPI_Recv_init", .lib = &lib, .kind = &kind_recv, .completion = DONE_START};
 static const struct api_spec bcast_init = {
 	.symbol = "MPI_Bcast_init", .lib = &lib, .kind = &kind_coll, .completion = DONE_START};
-static struct api f_irecv = {.spec = &irecv, .word = API_LISTED},
-		  f_recv_init = {.spec = &recv_init, .word = API_LISTED},
-		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED};
+static struct api f_irecv = {.spec = &irecv, .word = API_LISTED | API_NUMBERED},
+		  f_recv_init = {.spec = &recv_init, .word = API_LISTED | API_NUMBERED},
+		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED | API_NUMBERED};
 
 static float buffer[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 

@@ -121,14 +121,13 @@ static void monitor_keys(void **state)
 	assert_key(&c, "stack_info", "true");
 	assert_key(&c, "cc_distribution", "true");
 	assert_key(&c, "cc_pre_hook", "true");
-	assert_key(&c, "cc_log_only", "false");
 	assert_key(&c, "codeline", "\"(train.py\\\\[23\\\\])|(x)\"");
 	assert_key(&c, "ops", "[\"norm\", \"id\"]");
 	assert_key(&c, "eps", "1.0e-6");
 	assert_key(&c, "ndigits", "12");
 	assert_key(&c, "step_count_per_record", "5");
 	assert_key(&c, "format", "[\"monitor\"]");
-	assert_key(&c, "append_output", "true");
+	assert_said(&l, "note: append_output: a run has a folder of its own");
 	assert_key(&c, "monitor_dir", "\"/job/dir/mon\"");
 	assert_key(&c, "names", "true");
 	assert_said(&l, "f.json:3:3: note: targets: all inputs and outputs");

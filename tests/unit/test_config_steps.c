@@ -44,10 +44,16 @@ static void one_by_one(void **state)
 			.step = some_ranges(item),
 			.start_step = below(3) ? 0 : below(50),
 			.step_interval = below(2) ? 1 : below(12),
-			.collect_times = below(2) ? 0 : below(8),
+			.collect_times = below(2) ? 0 : (int64_t)below(9) - 1,
 			.start_iteration = below(2) ? 0 : below(60),
+			.dynamic_on = below(20) != 0,
+			.in_force_from = below(2) ? 0 : below(60),
 		};
-		uint64_t first = (uint64_t)c.start_iteration, got = config_step_next(&c, 0);
+		/* What another configuration recorded before is not counted. */
+		uint64_t first = (uint64_t)c.start_iteration > c.in_force_from
+					 ? (uint64_t)c.start_iteration
+					 : c.in_force_from;
+		uint64_t got = config_step_next(&c, 0);
 		int64_t recorded = 0;
 
 		for (uint64_t s = first; s < STEPS; s++) {
@@ -58,8 +64,8 @@ static void one_by_one(void **state)
 			if (due && c.step_interval > 1)
 				due = (s - (uint64_t)c.start_step) % (uint64_t)c.step_interval == 0;
 
-			bool want =
-				listed && due && (!c.collect_times || recorded < c.collect_times);
+			bool want = c.dynamic_on && listed && due &&
+				    (!c.collect_times || recorded < c.collect_times);
 
 			recorded += want;
 			assert_int_equal(config_step_wanted(&c, s), want);
@@ -81,7 +87,7 @@ static void one_by_one(void **state)
 static void far_away(void **state)
 {
 	struct range r = {UINT32_MAX - 1, INT64_MAX};
-	struct config c = {.step_interval = UINT32_MAX, .step = {1, &r}};
+	struct config c = {.dynamic_on = true, .step_interval = UINT32_MAX, .step = {1, &r}};
 
 	(void)state;
 	assert_int_equal(config_step_next(&c, 0), UINT32_MAX);

@@ -28,7 +28,7 @@ static void put_gather_row(FILE *f, int rank, int step, int seq, const char *op,
 		sprintf(d, "%ld", dur);
 	fprintf(f,
 		"%d,,%d,mpi,MPI_%s,%s,%s,%d,%d,2,sum,,,%s,0,float32,,10,40,-1,2,0,1,0,%d,%d,%ld,%s,"
-		"9,,%s,,,,,,,\n",
+		"9,,%s,,,,,,,,,,\n",
 		step, seq, op, op, row_comm, comm_seq, rank, io, nans, infs, start, d, flags);
 }
 

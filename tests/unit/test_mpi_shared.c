@@ -114,9 +114,9 @@ static const struct api_spec ibcast = {.symbol = "MPI_Ibcast",
 				     .task = TASK_REQUEST,
 				     .sub = SUB_FREE,
 				     .at = {[ROLE_REQUEST] = 1}};
-static struct api f_ibcast = {.spec = &ibcast, .word = API_LISTED},
-		  f_isend = {.spec = &isend, .word = API_LISTED},
-		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED},
+static struct api f_ibcast = {.spec = &ibcast, .word = API_LISTED | API_NUMBERED},
+		  f_isend = {.spec = &isend, .word = API_LISTED | API_NUMBERED},
+		  f_bcast_init = {.spec = &bcast_init, .word = API_LISTED | API_NUMBERED},
 		  f_wait = {.spec = &wait_one}, f_start = {.spec = &start_one},
 		  f_free = {.spec = &request_free};
 

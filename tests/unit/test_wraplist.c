@@ -400,6 +400,51 @@ static void shipped_list(void **state)
 	free(text);
 }
 
+/* msprobe's own list: names of Python functions stand for collectives of every library, and for operators. */
+static void list_of_msprobe(void **state)
+{
+	static const char text[] =
+		"functional:\n  - linear\n  - cross_entropy\ntensor:\n  - __add__\n  - add_\n"
+		"torch:\n  - linalg.norm\n  - matmul\naten:\n  - __doc__\n"
+		"distributed:\n  - all_reduce\n  - _all_gather_base\n  - batch_isend_irecv\n  - "
+		"reduce\n";
+	static const struct {
+		const char *section, *name;
+		bool listed;
+	} want[] = {
+		{"aten", "aten::linear", true},
+		{"aten", "aten::linear.out", true},
+		{"aten", "aten::cross_entropy_loss", true},
+		{"aten", "aten::add.Tensor", true},
+		{"aten", "aten::add_.Tensor", true},
+		{"aten", "aten::linalg_norm", true},
+		{"aten", "aten::sub.Tensor", false},
+		{"aten", "aten::mm", false},
+		{"c10d", "c10d::ProcessGroupGloo::allreduce", true},
+		{"c10d", "c10d::ProcessGroup::allgather_into_tensor_coalesced", true},
+		{"c10d", "c10d::ProcessGroup::broadcast", false},
+		{"c10d", "c10d::ProcessGroup::barrier", false},
+		{"nccl", "ncclAllReduce", true},
+		{"nccl", "ncclReduce", true},
+		{"nccl", "ncclReduceScatter", false},
+		{"nccl", "ncclSend", true},
+		{"hccl", "HcclBatchSendRecv", true},
+		{"mpi", "MPI_Gather", false},
+		{"mpi", "MPI_Sendrecv", true},
+	};
+	struct lines l = {0};
+	struct wraplist *w = wraplist_load_text("l.yaml", text, strlen(text), collect, &l);
+
+	(void)state;
+	assert_non_null(w);
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		if (wraplist_match(w, want[i].section, want[i].name) != want[i].listed)
+			fail_msg("%s is%s listed", want[i].name, want[i].listed ? " not" : "");
+	wraplist_report_unknown(w, "aten", collect, &l);
+	assert_lines(&l, 0);
+	wraplist_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +456,7 @@ int main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(glob_against_fnmatch),
 		cmocka_unit_test(large),
+		cmocka_unit_test(list_of_msprobe),
 		cmocka_unit_test(shipped_list),
 	};
 

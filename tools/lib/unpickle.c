@@ -69,7 +69,7 @@ static struct pickled *pop_pickled(struct machine *m)
 	return m->stack[--m->n];
 }
 
-static bool take_bytes(struct machine *m, size_t n, const unsigned char **at)
+static bool take_pickle_bytes(struct machine *m, size_t n, const unsigned char **at)
 {
 	if ((size_t)(m->end - m->p) < n)
 		return say_pickle_wrong(m, cut);
@@ -82,7 +82,7 @@ static bool take_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
 {
 	const unsigned char *at;
 
-	if (!take_bytes(m, bytes, &at))
+	if (!take_pickle_bytes(m, bytes, &at))
 		return false;
 	*v = 0;
 	for (unsigned i = 0; i < bytes; i++)
@@ -130,7 +130,7 @@ static bool push_counted_text(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n;
 
-	return take_pickle_number(m, bytes, &n) && take_bytes(m, (size_t)n, &at) &&
+	return take_pickle_number(m, bytes, &n) && take_pickle_bytes(m, (size_t)n, &at) &&
 	       push_pickled_text(m, PICKLED_TEXT, (const char *)at, (size_t)n);
 }
 
@@ -140,7 +140,7 @@ static bool push_long_int(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n, v = 0;
 
-	if (!take_pickle_number(m, bytes, &n) || !take_bytes(m, (size_t)n, &at))
+	if (!take_pickle_number(m, bytes, &n) || !take_pickle_bytes(m, (size_t)n, &at))
 		return false;
 	for (size_t i = 0; i < n && i < 8; i++)
 		v |= (uint64_t)at[i] << 8 * i;
@@ -295,7 +295,7 @@ static bool read_binary_float(struct machine *m)
 	uint64_t bits = 0;
 	double f;
 
-	if (!take_bytes(m, 8, &at))
+	if (!take_pickle_bytes(m, 8, &at))
 		return false;
 	for (unsigned i = 0; i < 8; i++)
 		bits = bits << 8 | at[i];
@@ -404,9 +404,9 @@ static bool run_value_opcode(struct machine *m, unsigned char op)
 		return take_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n) &&
 		       push_stored(m, pop_pickled(m));
 	case 0x80:
-		return take_bytes(m, 1, &at);
+		return take_pickle_bytes(m, 1, &at);
 	case 0x95:
-		return take_bytes(m, 8, &at);
+		return take_pickle_bytes(m, 8, &at);
 	default:
 		return say_pickle_wrong(m, "the pickle has an unknown opcode");
 	}
@@ -500,6 +500,8 @@ const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t
 	const struct pickled *top = NULL;
 
 	*u = (struct unpickler){0};
+	/* Never NULL: an empty group on an empty stack is a group. */
+	TOOL_GROW(m.stack, m.n, m.cap);
 	while (!top && !u->why) {
 		unsigned char op;
 

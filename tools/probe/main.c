@@ -24,6 +24,8 @@ static const char help[] =
 	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
 	"starts a "
 	"command for it\n"
+	"  probe ctl DIR on|off|status|set KEY=VALUE  switches what a running job records, all "
+	"ranks at one step\n"
 	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
 	"first\n"
 	"  probe ckpt DIR CHECKPOINTS...              which checkpoints are healthy; the newest "
@@ -57,6 +59,7 @@ static const struct {
 	{"export", verb_export, false},
 	{"compare", verb_compare, false},
 	{"watch", verb_watch, false},
+	{"ctl", verb_ctl, false},
 	{"analyze", verb_analyze, false},
 	{"ckpt", verb_ckpt, false},
 };
@@ -89,7 +92,11 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
+		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
+			   "ctl, recover, config, "
+			   "names, columns, stub",
+			word);
+	tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
 	return STATUS_USAGE;
 }
 

@@ -175,6 +175,7 @@ static void fill_work_outputs(struct pending *p, void *arg)
 		}
 		v->io = was.io;
 		v->index = was.index;
+		v->arg = was.arg;
 		v->peer = was.peer;
 		v->tag = was.tag;
 		v->comm_seq = was.comm_seq;

@@ -57,7 +57,7 @@ static void describe_batch(struct call *c)
 		struct buffer rest,
 			*to = *have < KIND_VIEWS ? (i->type ? w->out : w->in) + *have : &rest;
 
-		describe_item(to, i, w->comm, *have);
+		describe_item(to, i, c->word & API_NUMBERED ? w->comm : NULL, *have);
 		if (to == &rest)
 			w->flags |= CF_MORE;
 		else

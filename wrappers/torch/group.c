@@ -11,6 +11,7 @@
 #include "session/state.h"
 #include "elf/memory.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 
 /* ---- groups ---- */
@@ -151,6 +152,7 @@ static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
 	v->name = torch_tensor_name(impl, v->base);
+	torch_note_grad(impl, v);
 	if (out)
 		w->out_impl[*n] = impl;
 	++*n;
@@ -277,6 +279,8 @@ bool torch_describe(struct call *c)
 		out = !in;
 	}
 	add_group_tensors(k, m, c->v, in, out);
+	if (k->nin == 1 && w->redop == REDOP_SUM && strcmp(m->kind, "all_reduce") == 0)
+		torch_note_summed(&k->in[0]);
 	if (strstr(m->kind, "reduce"))
 		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
@@ -285,7 +289,8 @@ bool torch_describe(struct call *c)
 		if (k->nin + k->nout) {
 			v->peer = w->peer;
 			v->tag = w->tag;
-			v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+			if (c->word & API_NUMBERED)
+				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
 	if (k->nin && k->nout && buffer_overlap(&k->in[0], &k->out[0]))

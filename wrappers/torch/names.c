@@ -269,10 +269,11 @@ static void close_view(const struct torch_train_event *e)
 		train_grads_forget();
 }
 
-/* Learning rates stand in the optimizer alone. */
+/* Learning rates stand in the optimizer alone, and which gradients there are. */
 static bool want_names(void)
 {
-	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE);
+	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||
+	       scalar_is_wanted(SCALAR_GRAD_NORM);
 }
 
 const struct torch_train_observer names_observer = {

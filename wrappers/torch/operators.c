@@ -254,6 +254,7 @@ void torch_add_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
 	v->name = torch_tensor_name(impl, v->base);
+	torch_note_grad(impl, v);
 	++*n;
 }
 
@@ -313,6 +314,17 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 	}
 }
 
+/* The tensors from the first-th on are those of argument i. */
+static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
+{
+	bool list = arg == OP_LIST || arg == OP_ILIST || arg == OP_OPTIONAL_LIST;
+
+	for (uint16_t k = first; k < w->nin; k++) {
+		w->in[k].arg |= i < TENSOR_ARG(~0) ? (uint8_t)(i + 1) : 0;
+		w->in[k].item = list && k - first < UINT8_MAX ? (uint8_t)(k - first + 1) : 0;
+	}
+}
+
 uint32_t torch_out_room(uint32_t n)
 {
 	return n * ((uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM);
@@ -352,10 +364,13 @@ static bool describe_op(struct call *c)
 	if (!k)
 		return true;
 	for (unsigned i = 0; i < t->nargs; i++) {
+		uint16_t first = k->nin;
+
 		/* What is only written has no value yet: `out` of functions that have one. */
 		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
 			continue;
 		add_arg(k, t->arg[i], &c->v[i], false);
+		number_arg(k, first, i, t->arg[i]);
 	}
 	if (k->nin == CXX_TENSORS_MAX)
 		w->flags |= CF_MORE;

@@ -373,6 +373,7 @@ static void group_leave(struct call *c, int64_t ret)
 
 const struct adapter adapter_c10d = {
 	.name = "c10d",
+	.groups = true,
 	.describe = torch_describe,
 	.listed = torch_row_listed,
 	.leave = group_leave,

@@ -7,6 +7,8 @@
  *	div(loss, n), div_              before backward(), where micro steps are added up
  *	stack(norms), linalg_vector_norm(that)
  *	                                under a frame of torch/nn/utils/clip_grad.py: the total norm
+ *	pow, sqrt of a number that has been summed up over the ranks just before: the square root of that sum
+ *	_local_scalar_dense (item()) of such a number, where a function around the sum says by its name that it is that norm
  *	_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale)
  *	empty                           until it is known how tensors are laid out, for which those above are too small
  *
@@ -19,15 +21,28 @@
 
 #include "base/apart.h"
 #include "base/dtype.h"
+#include "base/thread.h"
 #include "call/call.h"
 #include "entry/stub.h"
+#include "journal/layout.h"
 #include "stack/foreign.h"
 #include "stats/convert.h"
+#include "stats/sum.h"
 #include "train/scalar.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 
-enum scalar_op { OP_NONE, OP_ONES_LIKE, OP_DIV, OP_STACK, OP_VECTOR_NORM, OP_UNSCALE, OP_EMPTY };
+enum scalar_op {
+	OP_NONE,
+	OP_ONES_LIKE,
+	OP_DIV,
+	OP_STACK,
+	OP_VECTOR_NORM,
+	OP_UNSCALE,
+	OP_EMPTY,
+	OP_ROOT,
+	OP_ITEM
+};
 
 static const struct {
 	const char *name;
@@ -39,6 +54,9 @@ static const struct {
 	{"div__Tensor", OP_DIV, SCALAR_LOSS},
 	{"stack", OP_STACK, SCALAR_GRAD_NORM},
 	{"linalg_vector_norm", OP_VECTOR_NORM, SCALAR_GRAD_NORM},
+	{"pow_Tensor_Scalar", OP_ROOT, SCALAR_GRAD_NORM},
+	{"sqrt", OP_ROOT, SCALAR_GRAD_NORM},
+	{"_local_scalar_dense", OP_ITEM, SCALAR_GRAD_NORM},
 	{"_amp_foreach_non_finite_check_and_unscale_", OP_UNSCALE, SCALAR_LOSS_SCALE},
 	{"empty_memory_format", OP_EMPTY, SCALAR_LOSS},
 };
@@ -112,6 +130,8 @@ static __thread struct {
 	} quotient[QUOTIENTS]; /* the last divisions of a number by a number */
 	uint8_t nquotient, next;
 	const void *stacked; /* what the last stack() gave */
+	const void *summed; /* the number that was summed up over the ranks last: where it lies */
+	bool summed_is_norm; /* a function around that says so */
 } notes __attribute__((tls_model("initial-exec")));
 
 /* Of the training, whichever thread computes: bits of a double, and whether it is there. */
@@ -272,6 +292,68 @@ static void note_norm(const struct call *c)
 		note_number(&clip_norm, norm);
 }
 
+/* ---- sums over the ranks ---- */
+
+static void look_for_norm(void *arg)
+{
+	struct foreign_stack s;
+	struct foreign_name n;
+	bool *found = arg;
+
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && i < 10 && !*found; i++)
+		*found = s.language->describe(&s.frame[i], &n) && strstr(n.function, "grad") &&
+			 strstr(n.function, "norm");
+}
+
+/* found_inf, token counts and losses travel like that, too: what becomes of the sum tells. */
+void torch_note_summed(const struct buffer *v)
+{
+	if (!scalar_is_wanted(SCALAR_GRAD_NORM) || v->count != 1 || v->nostats ||
+		(v->dtype != DT_FLOAT32 && v->dtype != DT_FLOAT64) ||
+		thread_state.phase == PHASE_BACKWARD)
+		return;
+	notes.summed = v->base;
+	notes.summed_is_norm = false;
+	apart_call(look_for_norm, &notes.summed_is_norm);
+}
+
+static bool is_summed(const void *impl)
+{
+	struct buffer v;
+
+	return notes.summed && torch_tensor_buffer(impl, &v) && v.base == notes.summed;
+}
+
+static void note_root(const struct call *c)
+{
+	double sum, root;
+
+	if (!is_summed(tensor_argument(c, 0)) || !torch_number_of(tensor_argument(c, 0), &sum) ||
+		!torch_number_of(tensor_result_of(c), &root) || root < 0)
+		return;
+	notes.summed = NULL;
+	if (fabs(root * root - sum) <= 1e-3 * sum)
+		note_number(&clip_norm, root);
+}
+
+static void note_item(const struct call *c)
+{
+	double sum;
+
+	if (!notes.summed_is_norm || !is_summed(tensor_argument(c, 0)) ||
+		!torch_number_of(tensor_argument(c, 0), &sum))
+		return;
+	notes.summed = NULL;
+	if (sum >= 0)
+		note_number(&clip_norm, stats_sqrt(sum));
+}
+
+bool torch_has_clip_norm(void)
+{
+	return atomic_load(&clip_norm.there);
+}
+
 void torch_note_scalar_op(const struct call *c)
 {
 	struct buffer plain;
@@ -294,6 +376,12 @@ void torch_note_scalar_op(const struct call *c)
 		break;
 	case OP_VECTOR_NORM:
 		note_norm(c);
+		break;
+	case OP_ROOT:
+		note_root(c);
+		break;
+	case OP_ITEM:
+		note_item(c);
 		break;
 	case OP_EMPTY:
 		torch_tensor_buffer(tensor_result_of(c), &plain);

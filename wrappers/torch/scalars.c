@@ -17,11 +17,14 @@
 #include "call/call.h"
 #include "session/state.h"
 #include "stack/foreign.h"
+#include "stats/sum.h"
+#include "train/kind.h"
 #include "train/scalar.h"
 #include "train/step_times.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/module_tree.h"
 #include "wrappers/torch/optimizer_view.h"
+#include "wrappers/torch/param_grad.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 #include "wrappers/torch/train_observers.h"
@@ -42,7 +45,7 @@ struct segment {
 /* What an optimizer has left for the end of the step. */
 struct kept {
 	uint64_t which; /* 0: no such optimizer yet */
-	bool loss_there, norm_there;
+	bool loss_there, norm_there, norm_is_own;
 	double loss, norm;
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
@@ -150,10 +153,62 @@ static void scalars_backward_begins(const struct torch_train_event *e)
 	step_part_begins(PART_BACKWARD);
 }
 
+/* ---- the norm of the gradients, where the program does not compute it ---- */
+
+struct norm_sum {
+	const struct torch_optimizer_view *view;
+	double sum;
+	uint32_t n;
+	bool whole; /* each gradient is all of it: no parts lie on other ranks */
+};
+
+static void sum_gradient_norms(void *arg)
+{
+	struct norm_sum *s = arg;
+	const struct train_params *all = train_params_now();
+
+	for (uint32_t i = 0; i < s->view->nparam && s->whole; i++) {
+		const struct optimizer_param *o = &s->view->param[i];
+		struct train_value v = {.kind = TK_GRAD_REDUCED};
+		struct buffer b;
+
+		/* With several ranks only the names tell that it is no part. */
+		s->whole = !o->outer &&
+			   (o->id && all && o->id <= all->n
+					   ? !(all->at[o->id - 1].flags & (TP_SHARD | TP_FLAT))
+					   : session.world_size <= 1);
+		if (!s->whole || !torch_grad_buffer(o->impl, &b))
+			continue;
+		train_kind_measure(&v, &b);
+		s->whole = v.stats.n || !b.count;
+		s->sum += v.stats.n ? v.stats.norm * v.stats.norm : 0;
+		s->n++;
+	}
+}
+
+/* Behind the last backward pass before an optimizer's step, or in it; own_norm is NAN where there is none. */
+static double own_norm = NAN;
+
+static void measure_own_norm(void)
+{
+	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true};
+
+	own_norm = NAN;
+	if (!s.view || s.view->partitions || torch_has_clip_norm() ||
+		!scalar_is_due(SCALAR_GRAD_NORM))
+		return;
+	apart_call(sum_gradient_norms, &s);
+	if (s.whole && s.n)
+		own_norm = stats_sqrt(s.sum);
+}
+
 static void scalars_backward_ends(const struct torch_train_event *e)
 {
-	if (e->outermost && e->accumulates)
-		step_part_ends(PART_BACKWARD);
+	if (!e->outermost || !e->accumulates)
+		return;
+	step_part_ends(PART_BACKWARD);
+	if (in_optimizer)
+		measure_own_norm();
 }
 
 /* ---- batches ---- */
@@ -204,6 +259,7 @@ static void scalars_optimizer_begins(const struct torch_train_event *e)
 	step_add_source(put_scalar_sources);
 	if (!e->outermost)
 		return;
+	measure_own_norm();
 	step_part_begins(PART_OPTIMIZER);
 	v = torch_optimizer_now();
 	pthread_mutex_lock(&lock);
@@ -236,6 +292,9 @@ static void scalars_optimizer_ends(const struct torch_train_event *e)
 		if (torch_take_clip_norm(&loss)) {
 			k->norm = loss;
 			k->norm_there = true;
+		} else if (!isnan(own_norm)) {
+			k->norm = own_norm;
+			k->norm_there = k->norm_is_own = true;
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -260,6 +319,8 @@ static void put_kept(uint32_t step, uint16_t number, const struct kept *k, doubl
 	if (k->loss_there)
 		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
 	put_rates_of(step, number, k);
+	if (k->norm_is_own)
+		scalar_is_derived(SCALAR_GRAD_NORM);
 	if (k->norm_there)
 		scalar_put_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
 }

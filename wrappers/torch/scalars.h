@@ -27,6 +27,13 @@ void torch_note_scalar_op(const struct call *c); /* it has returned; any operato
  */
 bool torch_root_of(const void *grad, double *value, double *divisor);
 
+/* That buffer is about to be summed up over the ranks of a group. */
+struct buffer;
+void torch_note_summed(const struct buffer *v);
+
+/* Has a total norm been found that has not been taken? */
+bool torch_has_clip_norm(void);
+
 /* The total norm of the gradients that clip_grad_norm_() found since this was asked. False: it found none. */
 bool torch_take_clip_norm(double *norm);
 

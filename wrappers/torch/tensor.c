@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "elf/elfsym.h"
+#include "call/observer.h"
 #include "journal/layout.h"
 #include "elf/memory.h"
 #include "life/life.h"
@@ -462,4 +463,10 @@ bool torch_tensor_requires_grad(const void *impl)
 		atomic_store_explicit(&found, get, memory_order_relaxed);
 	}
 	return get(impl);
+}
+
+void torch_note_grad(const void *impl, struct buffer *v)
+{
+	if (__builtin_expect(tensor_watch.grad, 0))
+		v->arg = torch_tensor_requires_grad(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
 }

@@ -40,6 +40,9 @@ const void *torch_tensor_object(const void *impl);
 const void *torch_tensor_grad(const void *impl);
 bool torch_tensor_requires_grad(const void *impl);
 
+/* The same into v->arg, where somebody wants it. */
+void torch_note_grad(const void *impl, struct buffer *v);
+
 /* In a forked child. */
 void torch_tensor_forked(void);
 

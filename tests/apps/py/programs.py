@@ -390,6 +390,8 @@ def zero(stage):
     import logging
     import deepspeed
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
+    # Else it compiles C++ for minutes at the first start, and where that was ended in the middle each later one waits for it.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     m = Net()
     engine, *_ = deepspeed.initialize(model=m, optimizer=torch.optim.AdamW(m.parameters(), lr=1e-2), config={
         "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 2, "gradient_clipping": 1.0,

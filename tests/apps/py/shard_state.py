@@ -6,6 +6,7 @@ the model that is not sharded, what a rank has of a parameter from arithmetic on
     torchrun --nproc_per_node=2 tests/apps/py/shard_state.py [--truth DIR] [--steps N] [--nan STEP] fsdp1|fsdp1_orig|fsdp2|megatron
 
     --truth DIR     write DIR/rank<R>.json as train_state.py does
+    --clip          the gradients are clipped, each step says their norm
     --nan STEP      rank 1's gradient of layers.1.down.weight has a NaN there
 
 `megatron`: the layout of Megatron's DistributedOptimizer: gradients are added up in one buffer (main_grad), which is
@@ -15,6 +16,7 @@ Prints losses, digests of weights and gradients, and of random states: two runs 
 import argparse
 import copy
 import json
+import math
 import os
 import sys
 
@@ -199,6 +201,36 @@ def full_weights(how, model, plain):
         return {n.replace("_fsdp_wrapped_module.", ""): p.detach().clone() for n, p in model.named_parameters()}
 
 
+def get_grad_norm_fp32(grads):
+    """As Megatron does it: the sum becomes a number, and the root of that is taken."""
+    total = torch.stack([g.norm() for g in grads]).square().sum()
+    dist.all_reduce(total)
+    return total.item() ** 0.5
+
+
+def clip(model, buffers, truth, rank, step):
+    if buffers:
+        norm = get_grad_norm_fp32([s.grad for _, s, _, _ in buffers.shards])
+        for _, s, _, _ in buffers.shards:
+            s.grad.mul_(min(1.0, 0.1 / (norm + 1e-6)))
+    elif hasattr(model, "clip_grad_norm_"):
+        norm = model.clip_grad_norm_(0.1)
+    else:
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        norm = norm.full_tensor()
+    # A sum of one number that is no norm.
+    dist.all_reduce(torch.ones(1))
+    if not truth:
+        return
+    mean = [g.clone() for g in truth.unreduced.values()]
+    for g in mean:
+        dist.all_reduce(g)
+        g /= dist.get_world_size()
+    exact = math.sqrt(sum(float(g.double().square().sum()) for g in mean))
+    assert abs(float(norm) / exact - 1) < 1e-5, (float(norm), exact)
+    truth.rows.append(["norm", "", step, None, {"value": exact}])
+
+
 def parts_of(how, model, sharded, buffers):
     if how == "megatron":
         return [(s, [(n, None)]) for n, s, _, _ in buffers.shards]
@@ -213,6 +245,7 @@ def main():
     a.add_argument("--truth")
     a.add_argument("--steps", type=int, default=4)
     a.add_argument("--nan", type=int, default=-1)
+    a.add_argument("--clip", action="store_true")
     a.add_argument("how")
     args = a.parse_args()
     torch.manual_seed(1)
@@ -250,6 +283,8 @@ def main():
         loss.backward()
         if buffers:
             buffers.reduce()
+        if args.clip:
+            clip(model, buffers, truth, rank, step)
         if truth:
             truth.before(optimizer)
         optimizer.step()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formats: .npy (numpy/lib/format.py), safetensors (its README), and the zip files of torch.save() (torch/serialization.py):
+ * The formats: .npy (numpy/lib/format.py), safetensors (its README), and the zip files of torch.save():
  * data.pkl with the structure, a member data/<key> for each storage.
  */
 #include "tools/probe/compare/array_list.h"

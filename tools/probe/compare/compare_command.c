@@ -13,7 +13,9 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/checkpoints.h"
 #include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/gradients.h"
 #include "tools/probe/compare/mapping.h"
+#include "tools/probe/compare/setup.h"
 
 static const char help[] =
 	"usage: probe compare [options] A B\n"
@@ -37,6 +39,12 @@ static const char help[] =
 	"      --ckpt             A and B are checkpoints: safetensors, files of torch.save(), or "
 	"folders "
 	"of them\n"
+	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the share "
+	"that "
+	"is the same\n"
+	"      --config-check     what two output folders began with: program, libraries, "
+	"configuration, "
+	"first weights and inputs\n"
 	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
 	"  -r, --rank RANKS       only these: 0-3,8\n"
 	"  -s, --step STEPS       only these: 4-6\n"
@@ -60,6 +68,8 @@ enum {
 	OPT_DATA_MAPPING,
 	OPT_LAYER_MAPPING,
 	OPT_CKPT,
+	OPT_GRAD,
+	OPT_CONFIG_CHECK,
 	OPT_OF,
 	OPT_RANK,
 	OPT_STEP,
@@ -75,6 +85,8 @@ static const struct cli_option options[] = {
 	[OPT_DATA_MAPPING] = {"data-mapping", 0, true},
 	[OPT_LAYER_MAPPING] = {"layer-mapping", 0, true},
 	[OPT_CKPT] = {"ckpt", 0, false},
+	[OPT_GRAD] = {"grad", 0, false},
+	[OPT_CONFIG_CHECK] = {"config-check", 0, false},
 	[OPT_OF] = {"of", 0, true},
 	[OPT_RANK] = {"rank", 'r', true},
 	[OPT_STEP] = {"step", 's', true},
@@ -186,7 +198,7 @@ int verb_compare(int argc, char **argv)
 	struct comparison c = {0};
 	const char *color = "auto";
 	unsigned want = 0;
-	bool ckpt = false;
+	bool ckpt = false, grad = false, setup = false;
 	int o, status = STATUS_USAGE;
 
 	while ((o = cli_next(&cli)) != CLI_END) {
@@ -213,6 +225,12 @@ int verb_compare(int argc, char **argv)
 			break;
 		case OPT_CKPT:
 			ckpt = true;
+			break;
+		case OPT_GRAD:
+			grad = true;
+			break;
+		case OPT_CONFIG_CHECK:
+			setup = true;
 			break;
 		case OPT_OF:
 			want = strcmp(cli.value, "calls") == 0	? CONTENT_CALLS
@@ -266,8 +284,15 @@ int verb_compare(int argc, char **argv)
 		tool_error("compare: --merge writes a table: say where, -o DIR");
 		goto out;
 	}
-	status = tool_finish(ckpt ? compare_checkpoints(c.a.path, c.b.path, c.out, c.json)
-				  : run_comparison(&c, want));
+	if (ckpt)
+		status = compare_checkpoints(c.a.path, c.b.path, c.out, c.json);
+	else if (grad)
+		status = compare_gradients(c.a.path, c.b.path, c.out);
+	else if (setup)
+		status = compare_setups(c.a.path, c.b.path, c.json);
+	else
+		status = run_comparison(&c, want);
+	status = tool_finish(status);
 out:
 	free_comparison(&c);
 	return status;

@@ -185,6 +185,8 @@ static int feed_with(struct feed *f, const struct config *cfg)
 				err = feed_rows(f);
 			if (!err)
 				err = feed_last_step(f);
+			if (!err)
+				sink_finish(&f->sink);
 			feed_rows_close(f);
 			feed_calls_close(f);
 			sink_close(&f->sink);

@@ -293,6 +293,11 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 		c->bits |= CALL_OPEN;
 	if (calls_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
+	/* An open call that has no tensors yet. */
+	if (csv_u64(calls_column(s, COL_await_count), &v)) {
+		c->dtype = column_name_id(s, COL_await_dtype);
+		c->count = v;
+	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
 	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {
@@ -361,9 +366,8 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	c->rows++;
 	if (io->n)
 		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
-	/* Without io: what a call that did not end was to receive. */
-	if (csv_u64(calls_column(s, COL_bytes), &bytes)) {
-		if (io->n && io->s[0] == 'i')
+	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
+		if (io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
 			c->out_bytes += bytes;

@@ -226,6 +226,26 @@ void meta_take_ending(struct meta *m, const char *json)
 	free(all);
 }
 
+static void read_meta_switches(
+	struct meta *m, yaml_document_t *d, const yaml_node_t *top, const yaml_node_t *config)
+{
+	const yaml_node_t *on = get_yaml_node(d, config, "dynamic_on"), *last;
+	const yaml_node_t *switches = get_yaml_node(d, top, "switches");
+
+	m->cfg_dynamic_on = !on || yaml_bool(on);
+	m->cfg_ctl_margin_s = yaml_number(get_yaml_node(d, config, "ctl_margin_s"));
+	m->cfg_armable = read_setting(d, config, "armable");
+	m->config_from_step = yaml_number(get_yaml_node(d, top, "config_from_step"));
+	m->switches = yaml_number(get_yaml_node(d, switches, "count"));
+	last = get_yaml_node(d, switches, "last");
+	if (!last || last->type != YAML_SEQUENCE_NODE ||
+		last->data.sequence.items.start == last->data.sequence.items.top)
+		return;
+	last = yaml_document_get_node(d, *last->data.sequence.items.start);
+	m->switch_asked = yaml_number(get_yaml_node(d, last, "effective_step"));
+	m->switch_late = yaml_bool(get_yaml_node(d, last, "late"));
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -278,6 +298,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->cfg_step_marker = read_setting(d, config, "step_marker");
 	m->cfg_stack = !config || yaml_bool(get_yaml_node(d, config, "stack"));
 	m->cfg_statistics = !config || yaml_bool(get_yaml_node(d, config, "statistics"));
+	read_meta_switches(m, d, top, config);
 }
 
 static void empty_meta(struct meta *m)
@@ -286,7 +307,8 @@ static void empty_meta(struct meta *m)
 		.world_size = -1,
 		.step_last = -1,
 		.cfg_stack = true,
-		.cfg_statistics = true};
+		.cfg_statistics = true,
+		.cfg_dynamic_on = true};
 	m->state = tool_strdup("");
 	m->journal_path = tool_strdup("");
 	m->run = tool_strdup("");
@@ -301,6 +323,7 @@ static void empty_meta(struct meta *m)
 		.text = tool_strdup(""),
 		.code = ENDING_NONE,
 		.signal = ENDING_NONE};
+	m->cfg_armable = tool_strdup("");
 }
 
 /* YAML knows a few characters fewer than JSON: none of them matters in a report. */
@@ -373,7 +396,7 @@ char *meta_read(struct meta *m, const char *path)
 void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->version, m->step_source, m->program,
-		m->cfg_step, m->cfg_rank, m->cfg_step_marker};
+		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

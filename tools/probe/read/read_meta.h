@@ -63,6 +63,13 @@ struct meta {
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
 	bool cfg_stack, cfg_statistics;
 	struct meta_ending end;
+	bool cfg_dynamic_on; /* as in use now */
+	uint64_t cfg_ctl_margin_s;
+	char *cfg_armable;
+	uint64_t config_from_step; /* the configuration in use holds from there on */
+	uint64_t switches; /* how often it changed */
+	uint64_t switch_asked; /* at the last one: the step that was asked for; 0: none */
+	bool switch_late;
 };
 
 /* Reads the file. NULL: fine, else what is wrong with it, malloc'd; *m is then empty but may be freed. */

@@ -292,6 +292,7 @@ static int complete_with(
 	if (!err) {
 		write_loss_reason(j);
 		write_ending(j, &in);
+		sink_finish(&sink);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);
 	}

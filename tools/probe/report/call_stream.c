@@ -97,7 +97,8 @@ static void tell_name(struct stream_out *o, uint32_t id)
 	o->told[id / 8] |= (unsigned char)(1 << id % 8);
 	s = intern_name(id);
 	write_block(o,
-		&(struct block_head){.kind = BLOCK_NAME, .name = id, .bytes = (uint32_t)strlen(s)}, s);
+		&(struct block_head){.kind = BLOCK_NAME, .name = id, .bytes = (uint32_t)strlen(s)},
+		s);
 }
 
 static void names_of_call(const struct call *c, uint32_t id[NAMES])
@@ -254,8 +255,8 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 	free(heap);
 }
 
-int stream_write_calls(
-	int fd, uint64_t key, struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop)
+int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
+	const volatile sig_atomic_t *stop)
 {
 	struct stream_head h = {MAGIC, key, sizeof(struct call), COLUMNS};
 	struct stream_out o = {.fd = fd};
@@ -295,7 +296,8 @@ struct call_source {
 	uint64_t key;
 	bool begun, broken;
 	unsigned nrank;
-	struct rank_in *rank; /* by index of the folder; only those that are in the stream are used */
+	struct rank_in
+		*rank; /* by index of the folder; only those that are in the stream are used */
 	uint32_t *name; /* the other side's number: ours */
 	uint32_t nname;
 };
@@ -380,7 +382,7 @@ static bool read_stream_head(struct call_source *s)
 }
 
 /* Reads a block and puts it where it belongs. An end stands behind all calls of its rank, marked by its place `at`. */
-static bool read_block(struct call_source *s)
+static bool read_stream_block(struct call_source *s)
 {
 	struct block_head h;
 	struct piece *p;
@@ -413,7 +415,7 @@ static bool read_block(struct call_source *s)
 	return true;
 }
 
-static bool take_bytes(struct piece *p, void *to, size_t n)
+static bool take_piece_bytes(struct piece *p, void *to, size_t n)
 {
 	if (p->n - p->at < n)
 		return false;
@@ -427,15 +429,15 @@ static uint32_t own_name(const struct call_source *s, uint32_t id)
 	return id < s->nname ? s->name[id] : 0;
 }
 
-static bool take_call(struct piece *p, struct call *c)
+static bool take_stream_call(struct piece *p, struct call *c)
 {
 	uint64_t word[WORDS], mask;
 
 	memcpy(word, c, sizeof(word));
-	if (!take_bytes(p, &mask, sizeof(mask)))
+	if (!take_piece_bytes(p, &mask, sizeof(mask)))
 		return false;
 	for (unsigned i = 0; i < WORDS; i++)
-		if (mask >> i & 1 && !take_bytes(p, &word[i], sizeof(word[i])))
+		if (mask >> i & 1 && !take_piece_bytes(p, &word[i], sizeof(word[i])))
 			return false;
 	memcpy(c, word, sizeof(word));
 	return true;
@@ -459,12 +461,12 @@ static bool take_bad_row(
 	uint64_t count[2];
 	struct call own;
 
-	if (!take_call(p, c) || !take_bytes(p, count, sizeof(count)))
+	if (!take_stream_call(p, c) || !take_piece_bytes(p, count, sizeof(count)))
 		return false;
 	for (int i = 0; i < COLUMNS; i++) {
 		uint32_t n;
 
-		if (!take_bytes(p, &n, sizeof(n)) || p->n - p->at < n)
+		if (!take_piece_bytes(p, &n, sizeof(n)) || p->n - p->at < n)
 			return false;
 		s->column[i] = i;
 		s->csv.field[i] = (struct csv_text){p->data + p->at, n};
@@ -496,7 +498,7 @@ bool call_source_next(struct call_source *from, struct calls *s, struct call *ou
 		struct piece *p = r->first;
 
 		if (!p) {
-			if (!read_block(from))
+			if (!read_stream_block(from))
 				return end_early(from, s, r);
 			continue;
 		}
@@ -513,9 +515,9 @@ bool call_source_next(struct call_source *from, struct calls *s, struct call *ou
 			free(p);
 			continue;
 		}
-		if (!take_bytes(p, &kind, 1) ||
+		if (!take_piece_bytes(p, &kind, 1) ||
 			!(kind == RECORD_BAD ? take_bad_row(from, p, s, &r->now)
-					     : take_call(p, &r->now)))
+					     : take_stream_call(p, &r->now)))
 			return end_early(from, s, r);
 		if (kind == RECORD_CALL) {
 			*out = translate_call(from, &r->now);

@@ -18,8 +18,8 @@
  * Writes all calls of those readers (opened, with their `rank`), until they have no more or *stop is not 0. Takes over their
  * `bad`. Returns 0 or -errno.
  */
-int stream_write_calls(
-	int fd, uint64_t key, struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop);
+int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
+	const volatile sig_atomic_t *stop);
 
 struct call_source;
 

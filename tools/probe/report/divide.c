@@ -55,8 +55,8 @@ bool division_by_launcher(struct division *d)
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		unsigned k, n;
 
-		if (!parse_count(getenv(list[i].rank), &k) || !parse_count(getenv(list[i].size), &n) ||
-			n < 2 || k >= n)
+		if (!parse_count(getenv(list[i].rank), &k) ||
+			!parse_count(getenv(list[i].size), &n) || n < 2 || k >= n)
 			continue;
 		d->part = k;
 		d->parts = n;
@@ -179,7 +179,8 @@ static int write_part(const char *folder, unsigned part, uint64_t key, struct ca
 	if (!err && rename(begun, whole) < 0)
 		err = -errno;
 	if (err)
-		tool_error("report: %s: %s; the other parts wait for it in vain: give --parts a folder with "
+		tool_error("report: %s: %s; the other parts wait for it in vain: give --parts a "
+			   "folder with "
 			   "room that all hosts see",
 			begun, strerror(-err));
 	free(own);
@@ -190,10 +191,11 @@ static int write_part(const char *folder, unsigned part, uint64_t key, struct ca
 
 static void sleep_ms(unsigned ms)
 {
-	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
+		NULL);
 }
 
-static double read_clock_s(void)
+static double read_steady_s(void)
 {
 	struct timespec t;
 
@@ -205,7 +207,7 @@ static double read_clock_s(void)
 static bool wait_for_parts(
 	const char *folder, unsigned me, unsigned parts, const volatile sig_atomic_t *stop)
 {
-	double changed = read_clock_s();
+	double changed = read_steady_s();
 	uint64_t last = UINT64_MAX;
 
 	while (!*stop) {
@@ -228,9 +230,9 @@ static bool wait_for_parts(
 			return true;
 		if (sum != last) {
 			last = sum;
-			changed = read_clock_s();
+			changed = read_steady_s();
 		}
-		if (read_clock_s() - changed < MISSING_S) {
+		if (read_steady_s() - changed < MISSING_S) {
 			sleep_ms(LOOK_MS);
 			continue;
 		}
@@ -244,9 +246,12 @@ static bool wait_for_parts(
 			names = tool_format("%s%s%u", was ? was : "", was ? ", " : "", k);
 			free(was);
 		}
-		tool_error("report: part %u of %u: %s %s of %u did not come for %d s: look what its process says, or "
-			   "start all parts again (--part 0/1: this process alone); what is there is in %s",
-			me, parts, missing == 1 ? "part" : "parts", names, parts, MISSING_S, folder);
+		tool_error("report: part %u of %u: %s %s of %u did not come for %d s: look what "
+			   "its process says, or "
+			   "start all parts again (--part 0/1: this process alone); what is there "
+			   "is in %s",
+			me, parts, missing == 1 ? "part" : "parts", names, parts, MISSING_S,
+			folder);
 		free(names);
 		return false;
 	}
@@ -265,7 +270,8 @@ static enum share_result begin_part(struct shares *s, const struct division *d,
 		(unsigned long long)key);
 	s->parts = d->parts;
 	if (mkdir(s->folder, 0777) < 0 && errno != EEXIST) {
-		tool_error("report: %s: %s; --parts names a folder for partial results that all hosts see and may "
+		tool_error("report: %s: %s; --parts names a folder for partial results that all "
+			   "hosts see and may "
 			   "write into",
 			s->folder, strerror(errno));
 		return SHARE_FAILED;
@@ -296,8 +302,9 @@ static enum share_result begin_part(struct shares *s, const struct division *d,
 
 /* ---- either ---- */
 
-enum share_result shares_begin(struct shares **out, const struct division *d, const char *run_folder,
-	struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop)
+enum share_result shares_begin(struct shares **out, const struct division *d,
+	const char *run_folder, struct calls *const *reader, unsigned n,
+	const volatile sig_atomic_t *stop)
 {
 	enum share_result r = SHARE_NONE;
 	struct shares *s = tool_alloc(sizeof(*s));

@@ -42,8 +42,9 @@ enum share_result {
 };
 
 /* reader: one per rank, opened. */
-enum share_result shares_begin(struct shares **out, const struct division *d, const char *run_folder,
-	struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop);
+enum share_result shares_begin(struct shares **out, const struct division *d,
+	const char *run_folder, struct calls *const *reader, unsigned n,
+	const volatile sig_atomic_t *stop);
 bool shares_next(struct shares *s, struct calls *reader, struct call *out);
 void shares_end(struct shares *s);
 

@@ -285,8 +285,8 @@ static void close_readers(struct gather *g, struct reader *reader)
 }
 
 /* Other processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
-static int share_readers(
-	struct gather *g, struct reader *reader, const struct gather_options *o, struct shares **shares)
+static int share_readers(struct gather *g, struct reader *reader, const struct gather_options *o,
+	struct shares **shares)
 {
 	struct calls **each = tool_alloc((g->folders.n + 1) * sizeof(*each));
 	enum share_result r;

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tensor observer: copies what a dump is to have the tensors of, and the XOR that it may ask for in place of statistics. */
+#include <string.h>
+
+#include "base/log.h"
+#include "call/observer.h"
+#include "config/output_format.h"
+#include "journal/layout.h"
+#include "journal/tensor_pool.h"
+#include "session/state.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct copying {
+	struct tensor_copy *to;
+	uint64_t at; /* bytes copied */
+};
+
+_Static_assert(sizeof(struct copying) <= TENSOR_STATE_BYTES, "the copy needs more state");
+
+static bool are_tensors_wanted(const struct config *cfg)
+{
+	return cfg->task == DUMP_TENSOR || *cfg->tensor_list;
+}
+
+/* What the program saves itself is wanted whatever the task is. */
+static bool is_saved_by_program(const struct api *row)
+{
+	return strcmp(row->spec->lib->name, "probe") == 0;
+}
+
+static uint64_t copy_reach(const struct config *cfg)
+{
+	if (!output_has_format(cfg->format, FORMAT_DUMP) ||
+		tensor_pool_open((uint64_t)cfg->dump_buffer_mib * MIB) < 0)
+		return 0;
+	return UINT64_MAX;
+}
+
+/* Is there a line of the list of which that text is the beginning of a name, or part of one? */
+static bool are_all_lines_of(const char *list, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	for (const char *p = list; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		if (strncmp(p, prefix, n) != 0)
+			return false;
+	return *list != 0;
+}
+
+/* Names are given when the dump is made; what cannot have one that is wanted need not be copied. */
+static bool may_be_named(const struct config *cfg, const struct api *row)
+{
+	const char *list = cfg->task == DUMP_TENSOR ? cfg->list : cfg->tensor_list;
+	const struct kind *kind = row->spec->kind;
+
+	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||
+	       strcmp(row->spec->lib->name, "c10d") == 0;
+}
+
+static bool is_side_wanted(const struct config *cfg, uint8_t io)
+{
+	const char *m = cfg->data_mode;
+	bool in = strstr(m, "input") != NULL, out = strstr(m, "output") != NULL;
+
+	return (!in && !out) || (io == IO_IN ? in : out);
+}
+
+/*
+ * Sizes, and the strides that the elements have when they lie one behind the other in the order in which memory has them
+ * (call/view.c): inner dimensions are those with the smaller steps, those of step 0 the outermost.
+ */
+static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)
+{
+	uint64_t *size = tensor_copy_dims(c), *stride = size + c->ndim, next = 1;
+	const int64_t *sizes = v->counts, *strides = v->displs;
+	uint8_t order[TENSOR_POOL_DIMS];
+
+	if (v->layout != BUFFER_STRIDED) {
+		size[0] = v->count;
+		stride[0] = 1;
+		return;
+	}
+	for (unsigned i = 0; i < c->ndim; i++) {
+		unsigned k = i;
+
+		for (; k && (uint64_t)strides[order[k - 1]] - 1 > (uint64_t)strides[i] - 1; k--)
+			order[k] = order[k - 1];
+		order[k] = (uint8_t)i;
+		size[i] = (uint64_t)sizes[i];
+	}
+	for (unsigned i = 0; i < c->ndim; i++) {
+		stride[order[i]] = next;
+		next *= size[order[i]];
+	}
+}
+
+static bool copy_wants(void *state, struct tensor_look *look)
+{
+	const struct buffer *v = look->buffer;
+	const struct config *cfg = look->cfg;
+	struct copying *s = state;
+	unsigned ndim = v->layout == BUFFER_STRIDED ? v->n : 1;
+
+	if (!dtype_info(v->dtype)->size || ndim > TENSOR_POOL_DIMS ||
+		(!is_saved_by_program(look->row) &&
+			(!are_tensors_wanted(cfg) || !may_be_named(cfg, look->row) ||
+				!is_side_wanted(cfg, v->io))))
+		return false;
+	s->to = tensor_pool_allows(look->step, v->bytes, (uint64_t)cfg->dump_limit_mib * MIB)
+			? tensor_pool_reserve(ndim, v->bytes)
+			: NULL;
+	if (!s->to) {
+		look->record->flags |= TF_LEFT_OUT;
+		log_loss(LOSS_DUMP,
+			"dump: no room for a tensor of %llu bytes: such tensors are left out, and "
+			"named in dump.json; raise dump_buffer_mib or dump_limit_mib, or choose "
+			"fewer by list",
+			(unsigned long long)v->bytes);
+		return false;
+	}
+	s->at = 0;
+	s->to->seq = look->seq;
+	s->to->step = look->step;
+	s->to->index = v->index;
+	s->to->io = v->io;
+	s->to->dtype = v->dtype;
+	s->to->count = v->count;
+	put_copy_dims(s->to, v);
+	return true;
+}
+
+static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
+{
+	struct copying *s = state;
+	uint64_t bytes = count * dtype_info(dt)->size;
+
+	(void)next;
+	/* What is shown is what was described; one byte more would be another tensor's. */
+	if (bytes > s->to->bytes - s->at)
+		bytes = s->to->bytes - s->at;
+	memcpy((char *)tensor_copy_data(s->to) + s->at, p, bytes);
+	s->at += bytes;
+}
+
+static void copy_end(void *state, struct journal_tensor *record, bool whole)
+{
+	struct copying *s = state;
+
+	whole = whole && s->at == s->to->bytes;
+	record->flags |= whole ? TF_SAVED : TF_LEFT_OUT;
+	tensor_pool_done(s->to, whole);
+	if (tensor_pool_is_filling())
+		session_hooks.wake_writer();
+}
+
+const struct tensor_observer copy_observer = {
+	.reach = copy_reach,
+	.in_order = true,
+	.wants = copy_wants,
+	.piece = copy_piece,
+	.end = copy_end,
+};
+
+/* ---- XOR of 64-bit words ---- */
+
+struct wide_xor {
+	uint64_t sum, last; /* last: the word that is not full yet */
+	unsigned fill; /* bytes in it */
+};
+
+static uint64_t wide_xor_reach(const struct config *cfg)
+{
+	return output_has_format(cfg->format, FORMAT_DUMP) && cfg->summary_mode == SUMMARY_XOR
+		       ? UINT64_MAX
+		       : 0;
+}
+
+static bool wide_xor_wants(void *state, struct tensor_look *look)
+{
+	(void)look;
+	*(struct wide_xor *)state = (struct wide_xor){0};
+	return true;
+}
+
+static void wide_xor_piece(
+	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
+{
+	const unsigned char *at = p, *end = at + count * dtype_info(dt)->size;
+	struct wide_xor *s = state;
+	uint64_t word;
+
+	(void)next;
+	for (; at < end && s->fill; at++) {
+		s->last |= (uint64_t)*at << 8 * s->fill;
+		s->fill = (s->fill + 1) % 8;
+		if (!s->fill) {
+			s->sum ^= s->last;
+			s->last = 0;
+		}
+	}
+	for (; end - at >= 8; at += 8) {
+		memcpy(&word, at, 8);
+		s->sum ^= word;
+	}
+	for (; at < end; at++)
+		s->last |= (uint64_t)*at << 8 * s->fill++;
+}
+
+static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
+{
+	const struct wide_xor *s = state;
+
+	if (!whole)
+		return;
+	/* There are no statistics beside it: it has their place. */
+	record->stats.n = 0;
+	record->stats.min.u = s->sum ^ s->last;
+	record->flags |= TF_XOR;
+}
+
+const struct tensor_observer wide_xor_observer = {
+	.reach = wide_xor_reach,
+	.in_order = true,
+	.wants = wide_xor_wants,
+	.piece = wide_xor_piece,
+	.end = wide_xor_end,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctl.yaml in an output folder: what `probe ctl` wants of a running job, and from which step on. It wins over the
+ * configuration file and the environment.
+ *
+ *	effective_step: 240        the first step that is recorded so; now: true: at once
+ *	run: "slurm 4711.0"        whose it is, with world_size and written_ns (Unix epoch)
+ *	step_interval: "10"        any key of the configuration
+ *	earlier:                   changes that some rank may not have reached yet
+ *	  - effective_step: 120
+ *	    dynamic_on: "false"
+ *
+ * A change has all keys that differ from the configuration, not only those that it changes.
+ */
+#ifndef PROBE_CONFIG_CTL_FILE_H
+#define PROBE_CONFIG_CTL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+#define CTL_FILE "ctl.yaml"
+#define CTL_CHANGES_MAX 8
+#define CTL_BYTES_MAX ((size_t)64 << 10)
+
+struct ctl_change {
+	uint32_t effective_step;
+	bool now; /* not at a step's end, but when it is seen */
+	char *keys; /* "PROBE_KEY=VALUE" after the other, each with its NUL; as in an environment */
+	size_t len;
+};
+
+struct ctl_file {
+	struct ctl_change change[CTL_CHANGES_MAX]; /* by effective_step */
+	unsigned n;
+	char run[128]; /* "": not said */
+	int64_t world_size; /* -1: not said */
+	uint64_t written_ns; /* 0: not said */
+};
+
+/*
+ * Reads the file's text; `name` stands for it in messages. Values are looked at as the configuration's are. Returns 0; -EINVAL
+ * (each problem is reported: then it is not to be used), -ENOMEM. Free with ctl_free() in any case.
+ */
+int ctl_parse(struct ctl_file *c, const char *name, const char *text, size_t len,
+	config_report_fn *report, void *arg);
+void ctl_free(struct ctl_file *c);
+
+/* The change that holds in that step, or NULL. */
+const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step);
+
+/*
+ * The environment with the change's keys in front of it, for config_load_text(). NULL: no memory. To be freed as one; its
+ * strings are the change's and env's. change NULL: env alone.
+ */
+char **ctl_environment(const struct ctl_change *change, char *const env[]);
+
+/*
+ * Adds PROBE_KEY=VALUE to the change; a value of the key that it has already is replaced, an empty value takes it out. Returns
+ * 0 or -ENOMEM.
+ */
+int ctl_set(struct ctl_change *change, const char *key, const char *value, size_t len);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys whose value cannot change while the program runs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_value.h"
+
+static const char fixed_keys[][24] = {"output_dir", "format", "monitor_dir", "monitor_layout",
+	"tensorboard_dir", "tensorboard_tags", "journal_dir", "journal_mib", "part_mib",
+	"output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
+	"stats_threads", "stats_threads_min_bytes", "start_iteration", "step_anchor",
+	"step_boundary", "grad_acc_steps", "loss_reduction", "scalars", "disable", "preset", "ops",
+	"monitor_mbs_grad", "squash_name", "targets", "alerts", "anomaly_json", "anomaly_dir",
+	"armable"};
+
+bool config_key_fixed(const struct config_key *k, const struct config *was)
+{
+	/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
+	if (strcmp(k->name, "backward") == 0)
+		return !was->backward;
+	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
+		if (strcmp(fixed_keys[i], k->name) == 0)
+			return true;
+	return false;
+}
+
+int config_copy_key(struct config *to, const struct config *from, const struct config_key *k)
+{
+	void *at = config_at(to, k);
+	const void *was = config_at(from, k);
+
+	if (config_is_text(k)) {
+		char *s = strdup(*(char *const *)was);
+
+		if (!s)
+			return -ENOMEM;
+		config_drop(to, k);
+		*(char **)at = s;
+		return 0;
+	}
+	switch (k->type) {
+	case KEY_BOOL:
+		*(bool *)at = *(const bool *)was;
+		break;
+	case KEY_ENUM:
+		*(int *)at = *(const int *)was;
+		break;
+	case KEY_RANGES: {
+		const struct ranges *r = was;
+		struct ranges copy = {r->n, NULL};
+
+		if (r->n && !(copy.item = malloc(r->n * sizeof(*copy.item))))
+			return -ENOMEM;
+		if (r->n)
+			memcpy(copy.item, r->item, r->n * sizeof(*copy.item));
+		config_drop(to, k);
+		*(struct ranges *)at = copy;
+		break;
+	}
+	default: /* integers, numbers and choices are of 8 bytes */
+		memcpy(at, was, sizeof(uint64_t));
+	}
+	return 0;
+}

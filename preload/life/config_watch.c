@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another configuration while the program runs: the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the
+ * output folder are looked at by the writer, at most once a second, each process at a moment of its own. Processes that
+ * record nothing have no writer: from the end of their first step on they have a thread that does only this.
+ *
+ * What is read becomes generations (session/generation.h): one for the next step where the file changed, and one for each
+ * change of ctl.yaml that waits for its step.
+ *
+ * Lock: `watch.lock` is a leaf but for what generations take, and only tried; a forked child makes it anew.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "call/step.h"
+#include "config/ctl_file.h"
+#include "config/reader.h"
+#include "life/dynamic_on.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "sink/owner.h"
+
+#define LOOK_NS UINT64_C(1000000000)
+#define JITTER_NS UINT64_C(250000000)
+#define SETTLED_NS \
+	INT64_C(150000000) /* a file that was written less long ago may not be complete */
+
+/* A file as it was when it was read. All zero: it is not there. */
+struct file_mark {
+	uint64_t dev, ino, size;
+	int64_t changed_ns;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic uint64_t next_ns; /* CLOCK_MONOTONIC */
+	struct file_mark config, list, ctl; /* that were looked at last */
+	char *text; /* the configuration file's that is in use; NULL: as it was at the start */
+	size_t len;
+	struct ctl_file wanted; /* ctl.yaml's that is in use */
+	_Atomic bool alone; /* a thread does this only */
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t stat_time_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static struct file_mark mark_file(const char *path)
+{
+	struct file_mark m = {0};
+	struct stat st;
+
+	if (path && *path && stat(path, &st) == 0)
+		m = (struct file_mark){(uint64_t)st.st_dev, (uint64_t)st.st_ino,
+			(uint64_t)st.st_size, stat_time_ns(&st)};
+	return m;
+}
+
+static bool is_mark_equal(const struct file_mark *a, const struct file_mark *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->changed_ns == b->changed_ns;
+}
+
+/* Somebody may be writing into it just now. A clock of a file server that is ahead must not keep us waiting. */
+static bool is_file_settled(const struct file_mark *m)
+{
+	int64_t age = (int64_t)clock_ns(CLOCK_REALTIME) - m->changed_ns;
+
+	return age < 0 || age > SETTLED_NS;
+}
+
+/*
+ * Has the file changed since *seen, and is it complete? Its text then, and *seen is it as it is now. An empty one is not
+ * complete: editors that truncate first would switch everything to its default.
+ */
+static bool take_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
+{
+	struct file_mark now = mark_file(path), after;
+
+	if (is_mark_equal(&now, seen) || !now.ino || !now.size || !is_file_settled(&now))
+		return false;
+
+	int err = reader_slurp(path, text, len);
+
+	after = mark_file(path);
+	if (!err && !is_mark_equal(&now, &after)) {
+		free(*text);
+		return false; /* looked at again the next time */
+	}
+	*seen = now;
+	if (err)
+		log_loss(LOSS_CONFIG, "%s: cannot be read: %s; the configuration stays as it was",
+			path, reader_why(err));
+	return !err;
+}
+
+static void refuse_ctl(void *arg, const char *line)
+{
+	(void)arg;
+	log_loss(LOSS_CONFIG, "%s; the last one stays in use", line);
+}
+
+/* When this process started, Unix epoch; 0: not known. */
+static uint64_t process_start_ns(void)
+{
+	struct journal_owner o;
+	uint64_t since_boot, tick = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	owner_self(&o);
+	if (!o.start_time || !tick)
+		return 0;
+	since_boot = o.start_time / tick * 1000000000 + o.start_time % tick * (1000000000 / tick);
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + since_boot;
+}
+
+/* Is ctl.yaml meant for this run? That of an earlier one in the same folder is left alone. */
+static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
+{
+	static const uint64_t skew_ns = 1000000000;
+	uint64_t written = c->written_ns ? c->written_ns : (uint64_t)m->changed_ns;
+
+	if (c->run[0] && session.run[0])
+		return strcmp(c->run, session.run) == 0;
+	return written + skew_ns >= process_start_ns();
+}
+
+static const char *ctl_path(char *buf, size_t cap)
+{
+	int n = snprintf(buf, cap, "%s/" CTL_FILE, generation_first.running.cfg.output_dir);
+
+	return n > 0 && (size_t)n < cap ? buf : NULL;
+}
+
+static uint64_t hash_change(const struct ctl_change *c)
+{
+	uint64_t h;
+
+	if (!c)
+		return 0;
+	h = hash_u64(c->effective_step, c->len);
+	for (size_t at = 0; at < c->len; at += strlen(c->keys + at) + 1)
+		h = hash_str(h, c->keys + at);
+	return h ? h : 1;
+}
+
+/* ---- new generations ---- */
+
+static int make_of_change(const struct ctl_change *c, const char *by, struct generation_pair **pair)
+{
+	struct change_text t = {.name = life_config_file ? life_config_file : "configuration",
+		.text = watch.text ? watch.text : "#\n", /* no file, no text: all defaults */
+		.len = watch.text ? watch.len : 2,
+		.change = c,
+		.asked = c ? c->effective_step : 0,
+		.mark = hash_change(c),
+		.by = by};
+
+	return life_make_pair(&t, pair);
+}
+
+/* One for now where `anew` or where ctl.yaml wants another one than there is, and those that wait. */
+static void propose_all(bool anew, const char *by)
+{
+	struct generation_pair *pair[GENERATIONS_AHEAD];
+	uint32_t step = step_now();
+
+	/* It could not be read: what would come of ctl.yaml alone is not what is in use. */
+	if (life_config_file && !watch.text)
+		return;
+
+	const struct ctl_change *now = ctl_change_at(&watch.wanted, step);
+	unsigned n = 0;
+
+	if (anew || hash_change(now) != generation_now()->change) {
+		if (make_of_change(now, by, &pair[0]) == 0) {
+			if (anew)
+				pair[0]->running.asked = 0;
+			if (now && now->now && !anew) {
+				generation_apply_now(pair[0], step);
+				step_configure();
+			} else {
+				n = 1;
+			}
+		}
+	}
+	for (unsigned i = 0; i < watch.wanted.n && n < GENERATIONS_AHEAD; i++)
+		if (watch.wanted.change[i].effective_step > step &&
+			make_of_change(&watch.wanted.change[i], CTL_FILE, &pair[n]) == 0)
+			n++;
+	if (generation_propose(pair, n))
+		for (unsigned i = 0; i < n; i++)
+			generation_free(pair[i]);
+}
+
+/* ---- what changed ---- */
+
+static bool take_changed_ctl(void)
+{
+	char buf[PATH_MAX], *text;
+	const char *path = ctl_path(buf, sizeof(buf));
+	struct ctl_file c;
+	size_t len;
+	int err;
+
+	if (!path || !take_changed_text(path, &watch.ctl, &text, &len))
+		return false;
+	err = ctl_parse(&c, path, text, len, refuse_ctl, NULL);
+	free(text);
+	if (err || !is_ctl_ours(&c, &watch.ctl)) {
+		if (!err)
+			log_info(2, "%s: was written for an earlier run; it is left alone", path);
+		ctl_free(&c);
+		return false;
+	}
+	ctl_free(&watch.wanted);
+	watch.wanted = c;
+	return true;
+}
+
+/*
+ * The configuration file's new text is taken if it can be read as one, and with dynamic_monitor if it says dynamic_on: true.
+ */
+static bool is_text_acceptable(const char *text, size_t len)
+{
+	struct change_text t = {.name = life_config_file, .text = text, .len = len, .by = "config"};
+	struct generation_pair *pair;
+	bool ok;
+
+	if (life_make_pair(&t, &pair))
+		return false;
+	ok = !pair->running.cfg.dynamic_monitor || pair->running.cfg.dynamic_on;
+	generation_free(pair);
+	return ok;
+}
+
+static bool take_changed_config(void)
+{
+	char *text;
+	size_t len;
+
+	if (!life_config_named || !take_changed_text(life_config_file, &watch.config, &text, &len))
+		return false;
+	if (!is_text_acceptable(text, len)) {
+		free(text);
+		return false;
+	}
+	free(watch.text);
+	watch.text = text;
+	watch.len = len;
+	return true;
+}
+
+/* The list is a file of its own: that it changed is enough, who loads it anew reads it. */
+static bool has_list_changed(void)
+{
+	const char *path = config_now()->wrap_ops;
+	struct file_mark now = mark_file(path);
+
+	if (!now.ino || is_mark_equal(&now, &watch.list) || !is_file_settled(&now))
+		return false;
+	watch.list = now;
+	return true;
+}
+
+void config_watch_begin(void)
+{
+	watch.config = mark_file(life_config_file);
+	watch.list = mark_file(config_now()->wrap_ops);
+}
+
+/* What ctl.yaml changes stands above the file as it is in use: its text is needed from then on. */
+static void keep_config_text(void)
+{
+	struct file_mark now = mark_file(life_config_file);
+
+	if (!watch.text && now.size && is_mark_equal(&now, &watch.config) &&
+		reader_slurp(life_config_file, &watch.text, &watch.len))
+		watch.text = NULL, watch.len = 0;
+}
+
+/* At the limit of collect_times the file says so, for whoever wants to begin anew by an edit. */
+static void note_monitor_end(void)
+{
+	static uint32_t noted; /* generation + 1 */
+	const struct generation *g = generation_now();
+
+	if (!g->cfg.dynamic_monitor || !g->cfg.dynamic_on || noted == g->number + 1 ||
+		!life_config_named || config_step_next(&g->cfg, step_now()) != UINT64_MAX)
+		return;
+	noted = g->number + 1;
+	if (session.world_rank >= 0 &&
+		(uint64_t)session.world_rank != (g->cfg.rank.n ? g->cfg.rank.item[0].lo : 0))
+		return;
+	if (dynamic_on_end(life_config_file) == 0)
+		watch.config = mark_file(life_config_file);
+}
+
+static void look_at_files(void *arg)
+{
+	const char *by = NULL;
+	bool ctl, config;
+
+	(void)arg;
+	keep_config_text();
+	config = take_changed_config();
+	if (config)
+		by = "config";
+	if (has_list_changed() && !config)
+		by = "list";
+	ctl = take_changed_ctl();
+	if (by || ctl)
+		propose_all(by != NULL, by ? by : CTL_FILE);
+	/* Another file by now. */
+	if (by)
+		watch.list = mark_file(config_now()->wrap_ops);
+	note_monitor_end();
+}
+
+static uint64_t next_look_ns(uint64_t now)
+{
+	return now + LOOK_NS + hash_u64((uint64_t)getpid(), now) % JITTER_NS;
+}
+
+void life_look_at_config(void)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int cancel;
+
+	if (now < atomic_load_explicit(&watch.next_ns, memory_order_relaxed) ||
+		pthread_mutex_trylock(&watch.lock))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	apart_call(look_at_files, NULL);
+	atomic_store(&watch.next_ns, next_look_ns(now));
+	pthread_setcancelstate(cancel, NULL);
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* ---- processes that record nothing ---- */
+
+static void *watch_alone(void *arg)
+{
+	(void)arg;
+	thread_state.busy = 1; /* nothing that we call is to be recorded */
+	prctl(PR_SET_NAME, "probe-watch");
+	while (atomic_load(&session.phase) == SESSION_READY) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC), wait = next_look_ns(now) - now;
+		struct timespec t = {.tv_sec = (time_t)(wait / 1000000000),
+			.tv_nsec = (long)(wait % 1000000000)};
+
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+		/* The writer does it from the first record on. */
+		if (atomic_load(&session.phase) == SESSION_READY)
+			life_look_at_config();
+	}
+	atomic_store(&watch.alone, false);
+	return NULL;
+}
+
+void life_step_unrecorded(void)
+{
+	const struct config *c = &generation_first.running.cfg;
+
+	/* Who is to be switched on is to be found, with its folder. */
+	if ((!c->dynamic_on || *c->armable || c->dynamic_monitor) && session_rank_selected()) {
+		session_start();
+		return;
+	}
+	if (!atomic_load_explicit(&watch.alone, memory_order_relaxed) &&
+		!atomic_exchange(&watch.alone, true) && thread_spawn(watch_alone, NULL))
+		log_loss(LOSS_CONFIG,
+			"no thread that looks at the configuration: what is switched on while the "
+			"program runs is not seen");
+}
+
+void config_watch_forked(void)
+{
+	pthread_mutex_init(&watch.lock, NULL);
+	atomic_store(&watch.alone, false);
+}

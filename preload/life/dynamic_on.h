@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `dynamic_on: false` in the user's configuration file, as msprobe's monitor writes it when it has recorded enough. */
+#ifndef PROBE_LIFE_DYNAMIC_ON_H
+#define PROBE_LIFE_DYNAMIC_ON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Where the value of the file's own key dynamic_on stands in its text (JSON, with comments and without quotes too, or YAML):
+ * from *begin to *end. False: it has no such key.
+ */
+bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end);
+
+/*
+ * Sets it to false, all else unchanged, by rename; mode and links stay. Returns 0, also where there is nothing to do; -errno
+ * (reported).
+ */
+int dynamic_on_end(const char *path);
+
+#endif

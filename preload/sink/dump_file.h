@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tensor as a file: as torch.save writes it, so that torch.load(weights_only=True) reads it, or as NumPy's .npy. */
+#ifndef PROBE_SINK_DUMP_FILE_H
+#define PROBE_SINK_DUMP_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "journal/tensor_pool.h"
+
+#define DUMP_FILE_EXTENSION(cfg) ((cfg)->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
+
+/* Makes the file; half a file is removed. 0; -EFBIG: larger than the form can say; -errno. */
+int dump_file_write(
+	int dirfd, const char *name, const struct config *cfg, const struct tensor_copy *c);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/dump_value.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/redop.h"
+#include "base/text.h"
+
+static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, union stats_value v)
+{
+	if (d->cls == DTC_SIGNED)
+		dump_json_i64(j, v.i);
+	else if (d->cls == DTC_UNSIGNED)
+		dump_json_u64(j, v.u);
+	else
+		dump_json_float(j, v.f, 17);
+}
+
+/* Which of the four the peer has for that type. */
+enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
+
+static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
+{
+	switch (t->dtype) {
+	case DT_BOOL:
+		return SHOWN_BOOL;
+	case DT_BFLOAT16:
+	case DT_FLOAT16:
+	case DT_FLOAT32:
+		return SHOWN_ALL;
+	case DT_OTHER:
+	case DT_COMPLEX64:
+	case DT_COMPLEX128:
+	case DT_FLOAT8_E4M3FN:
+	case DT_FLOAT8_E5M2:
+		return SHOWN_NONE;
+	default:
+		return scalar ? SHOWN_ALL : SHOWN_RANGE;
+	}
+}
+
+static void put_four(struct dump_json *j, const struct journal_tensor *t, bool blank)
+{
+	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct stats *s = &t->stats;
+	bool scalar = t->ndim == 0, measured = s->n && !blank;
+	enum shown shown = measured ? shown_statistics(t, scalar) : SHOWN_NONE;
+
+	dump_json_raw(j, ", \"Max\": ");
+	if (shown == SHOWN_NONE)
+		dump_json_raw(j, "null, \"Min\": null, \"Mean\": null, \"Norm\": null");
+	else if (shown == SHOWN_BOOL) {
+		dump_json_raw(j, s->max.u ? "true" : "false");
+		dump_json_raw(j, ", \"Min\": ");
+		dump_json_raw(j, s->min.u ? "true" : "false");
+		dump_json_raw(j, ", \"Mean\": null, \"Norm\": null");
+	} else if (s->nans) {
+		/* As that tool: one NaN makes all of them so. */
+		dump_json_raw(j, shown == SHOWN_ALL
+					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
+					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
+	} else {
+		put_extreme_value(j, d, s->max);
+		dump_json_raw(j, ", \"Min\": ");
+		put_extreme_value(j, d, s->min);
+		dump_json_raw(j, ", \"Mean\": ");
+		if (shown != SHOWN_ALL) {
+			dump_json_raw(j, "null, \"Norm\": null");
+		} else if (scalar) {
+			/* Of a scalar all four are its value. */
+			put_extreme_value(j, d, s->max);
+			dump_json_raw(j, ", \"Norm\": ");
+			put_extreme_value(j, d, s->max);
+		} else {
+			dump_json_float(j, s->mean, 17);
+			dump_json_raw(j, ", \"Norm\": ");
+			dump_json_float(j, s->norm, 17);
+		}
+	}
+}
+
+static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t)
+{
+	const uint64_t *dims = (const uint64_t *)(t + 1);
+
+	dump_json_raw(j, ", \"shape\": [");
+	if (t->ndim == JOURNAL_NDIM_NONE)
+		dump_json_u64(j, t->count);
+	for (unsigned i = 0; t->ndim != JOURNAL_NDIM_NONE && i < t->ndim; i++) {
+		if (i)
+			dump_json_raw(j, ", ");
+		dump_json_u64(j, dims[i]);
+	}
+	dump_json_raw(j, "]");
+}
+
+void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
+	bool blank, const char *data_name)
+{
+	char sum[24];
+
+	dump_json_raw(j, "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
+	dump_json_raw(j, dtype_info(t->dtype)->name);
+	dump_json_raw(j, "\"");
+	put_tensor_shape(j, t);
+	if (cfg->summary_mode != SUMMARY_XOR)
+		put_four(j, t, blank);
+	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
+		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
+						      : ", \"requires_grad\": false");
+	if (t->flags & (cfg->summary_mode == SUMMARY_XOR ? TF_XOR : TF_CRC) && !blank) {
+		if (cfg->summary_mode == SUMMARY_XOR)
+			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
+		else
+			snprintf(sum, sizeof(sum), "%08x", t->crc);
+		dump_json_raw(j, ", \"md5\": \"");
+		dump_json_raw(j, sum);
+		dump_json_raw(j, "\"");
+	}
+	if (data_name && *data_name) {
+		dump_json_raw(j, ", \"data_name\": ");
+		dump_json_text(j, data_name);
+	}
+	if (t->flags & TF_LEFT_OUT && data_name)
+		dump_json_raw(j, ", \"left_out\": true");
+	dump_json_raw(j, "}");
+}
+
+void dump_put_int(struct dump_json *j, int64_t v)
+{
+	dump_json_raw(j, "{\"type\": \"int\", \"value\": ");
+	dump_json_i64(j, v);
+	dump_json_raw(j, "}");
+}
+
+void dump_put_bool(struct dump_json *j, bool v)
+{
+	dump_json_raw(j, v ? "{\"type\": \"bool\", \"value\": true}"
+			   : "{\"type\": \"bool\", \"value\": false}");
+}
+
+void dump_group_id(const struct staged_comm *c, char out[9])
+{
+	uLong sum = crc32(0, (const Bytef *)"[", 1);
+	int32_t rank;
+	char buf[16];
+
+	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+		int n = snprintf(buf, sizeof(buf), "%s%d", i ? ", " : "", rank);
+
+		sum = crc32(sum, (const Bytef *)buf, (uInt)n);
+	}
+	sum = crc32(sum, (const Bytef *)"]", 1);
+	snprintf(out, 9, "%08lx", sum & 0xffffffffUL);
+}
+
+void dump_put_group(struct dump_json *j, const struct staged_comm *c)
+{
+	char id[9];
+	int32_t rank;
+
+	dump_group_id(c, id);
+	dump_json_raw(j, "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
+	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+		if (i)
+			dump_json_raw(j, ", ");
+		dump_json_i64(j, rank);
+	}
+	dump_json_raw(j, "], \"group_id\": \"");
+	dump_json_raw(j, id);
+	dump_json_raw(j, "\"}");
+}
+
+void dump_put_redop(struct dump_json *j, uint8_t redop)
+{
+	static const char *const word[REDOP_COUNT] = {[REDOP_SUM] = "SUM",
+		[REDOP_PROD] = "PRODUCT",
+		[REDOP_MIN] = "MIN",
+		[REDOP_MAX] = "MAX",
+		[REDOP_AVG] = "AVG",
+		[REDOP_BAND] = "BAND",
+		[REDOP_BOR] = "BOR",
+		[REDOP_BXOR] = "BXOR"};
+
+	dump_json_raw(j, "{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.");
+	dump_json_raw(j, redop < REDOP_COUNT && word[redop] ? word[redop] : "UNUSED");
+	dump_json_raw(j, "\"}");
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of format monitor: what msprobe's training monitor writes, for its tools. Of its first version a folder
+ * {%b%d_%H-%M-%S}-rank{r}-{8 hex digits} with <kind>_<a>-<b>.csv and other_<a>-<b>.csv (communication, mg_direction); of
+ * its second a folder rank_{r} with <monitor>_step<a>-<b>.csv. The folder's name comes from the journal, so that who
+ * completes a killed job's files finds it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "sink/column.h"
+#include "sink/monitor_comm.h"
+#include "sink/monitor_row.h"
+#include "sink/places.h"
+
+#define TAG 'm'
+#define HEADERS_MAX 16
+
+struct monitor_header_text {
+	uint32_t ops;
+	bool micro;
+	char text[MONITOR_HEADER_MAX];
+};
+
+struct monitor {
+	struct files *files;
+	struct monitor_style style;
+	struct monitor_comm *comm; /* NULL: communication is not asked for */
+	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
+	uint32_t ops; /* of key ops */
+	uint32_t start_step;
+	int32_t rank; /* that the folder is named by */
+};
+
+/* Which of v2's files a kind goes into, and its scope there. "": none. */
+static const struct {
+	char file[12], scope[16];
+} v2_places[TRAIN_KINDS] = {
+	[TK_PARAM_ORIGIN] = {"param", "param_origin"},
+	[TK_PARAM_UPDATED] = {"param", "param_updated"},
+	[TK_GRAD_UNREDUCED] = {"weight_grad", "unreduced"},
+	[TK_GRAD_REDUCED] = {"weight_grad", "reduced"},
+	[TK_EXP_AVG] = {"optimizer", "exp_avg"},
+	[TK_EXP_AVG_SQ] = {"optimizer", "exp_avg_sq"},
+	[TK_ACTV] = {"module", "forward"},
+	[TK_ACTV_GRAD] = {"module", "backward"},
+};
+
+/* ---- the folder ---- */
+
+static void name_monitor_folder(const struct monitor *m, char *buf, size_t cap)
+{
+	static const char months[12][4] = {
+		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	const struct journal_head *h = m->files->j->head;
+	const struct config *c = m->files->cfg;
+	const char *base = c && *c->monitor_dir ? c->monitor_dir : NULL;
+	/* As there, in the time of Shanghai, which has had no other but this since 1991. */
+	time_t at = (time_t)(h->clock.real_ns / 1000000000) + 8 * 3600;
+	uint64_t id = hash_str(hash_str(h->owner.start_time, h->owner.host), h->owner.boot_id);
+	char rank[32];
+	struct tm t;
+
+	id = hash_u64(hash_u64(id, h->owner.pid_ns), (uint64_t)h->owner.pid);
+	id ^= id >> 32;
+	gmtime_r(&at, &t);
+	if (m->rank >= 0)
+		snprintf(rank, sizeof(rank), "rank%d", m->rank);
+	else
+		snprintf(rank, sizeof(rank), "pid%lld", (long long)h->owner.pid);
+	if (m->style.v2)
+		snprintf(buf, cap, "%s%s/%s%s",
+			base ? base
+			: c  ? c->output_dir
+			     : ".",
+			base ? "" : "/monitor", m->rank >= 0 ? "rank_" : "",
+			m->rank >= 0 ? rank + 4 : rank);
+	else
+		snprintf(buf, cap, "%s%s/%s%02d_%02d-%02d-%02d-%s-%08x",
+			base ? base
+			: c  ? c->output_dir
+			     : ".",
+			base ? "" : "/monitor", months[t.tm_mon], t.tm_mday, t.tm_hour, t.tm_min,
+			t.tm_sec, rank, (unsigned)id);
+}
+
+/* Has this journal's process written into the folder? */
+static bool owns_monitor_folder(const struct files *f)
+{
+	const struct journal_commit *c = journal_commit(
+		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
+
+	for (int i = 0; i < JOURNAL_FILES; i++)
+		if (c->file[i].path[0] == TAG && c->file[i].path[1] == ':')
+			return true;
+	return false;
+}
+
+/* What an earlier run has left under the name moves to <name>.<n>. -EEXIST: it stays there. */
+static int clear_monitor_folder(const struct monitor *m, const char *path)
+{
+	char old[JOURNAL_PATH_MAX + 16];
+	struct stat st;
+
+	if (owns_monitor_folder(m->files) || lstat(path, &st) < 0)
+		return 0;
+	/* Written from files afterwards: never over what is there. */
+	if (m->files->j->kind == JK_MEMORY && !m->style.v2)
+		return -EEXIST;
+	for (unsigned n = 1; n < 10000; n++) {
+		snprintf(old, sizeof(old), "%s.%u", path, n);
+		if (lstat(old, &st) < 0)
+			return rename(path, old) < 0 ? -errno : 0;
+	}
+	return -EEXIST;
+}
+
+/* The rank became known: the folder is named by it. */
+static void follow_monitor_rank(struct monitor *m)
+{
+	char old[JOURNAL_PATH_MAX], new[JOURNAL_PATH_MAX];
+	int32_t rank = m->files->j->head->rank;
+
+	if (rank == m->rank)
+		return;
+	name_monitor_folder(m, old, sizeof(old));
+	m->rank = rank;
+	name_monitor_folder(m, new, sizeof(new));
+	if (m->style.v2)
+		clear_monitor_folder(m, new);
+	if (rename(old, new) == 0 || errno == ENOENT)
+		files_place_move(m->files, TAG, new);
+}
+
+static int open_monitor(void *state, struct files *files)
+{
+	const struct config *c = files->cfg;
+	struct monitor *m = state;
+	char path[JOURNAL_PATH_MAX];
+	int err;
+
+	m->files = files;
+	m->rank = files->j->head->rank;
+	m->style.ndigits = c ? (int)c->ndigits : -1;
+	m->style.v2 = c && c->monitor_layout == MONITOR_V2;
+	m->start_step = m->style.v2 ? (uint32_t)c->start_step : 0;
+	m->ops = c ? train_ops_of(c->ops) : TO_NORM;
+	if (!m->ops)
+		m->ops = TO_NORM;
+	name_monitor_folder(m, path, sizeof(path));
+	err = clear_monitor_folder(m, path);
+	if (!err)
+		err = files_place_add(files, TAG, path, NULL);
+	if (!err && c && c->cc_distribution) {
+		m->comm = monitor_comm_new(c->cc_pre_hook);
+		err = m->comm ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+static void close_monitor(void *state)
+{
+	struct monitor *m = state;
+
+	monitor_comm_free(m->comm);
+	m->comm = NULL;
+}
+
+/* ---- files ---- */
+
+/* NULL: too many different ones. */
+static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro)
+{
+	for (unsigned i = 0; i < HEADERS_MAX; i++) {
+		struct monitor_header_text *h = &m->header[i];
+
+		if (!h->text[0]) {
+			struct text t = text_over(h->text, sizeof(h->text));
+
+			h->ops = ops;
+			h->micro = micro;
+			monitor_header(&t, ops, micro, &m->style);
+			return h->text;
+		}
+		if (h->ops == ops && h->micro == micro)
+			return h->text;
+	}
+	return NULL;
+}
+
+/* m:actv_0-9.csv; v2: m:module_step3-12.csv, in blocks from start_step on. */
+static void name_monitor_file(
+	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
+{
+	uint32_t n = m->files->j->head->block_steps ? m->files->j->head->block_steps : 1;
+	uint64_t first = m->start_step <= step ? m->start_step : 0;
+	uint64_t a = first + (step - first) / n * n;
+
+	snprintf(buf, cap, "%c:%s_%s%llu-%llu.csv", TAG, word, m->style.v2 ? "step" : "",
+		(unsigned long long)a, (unsigned long long)a + n - 1);
+}
+
+/* A place for a row. NULL: *err is -ENOBUFS, or 0 where the row is lost and counted. */
+static char *monitor_room(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
+	bool micro, size_t cap, struct out_file **o, int *err)
+{
+	const char *header = monitor_header_of(m, ops, micro);
+	char path[48];
+
+	name_monitor_file(m, word, step, path, sizeof(path));
+	*err = -ENOBUFS;
+	if (header && !files_table_is_full(m->files, path, cap))
+		return files_room_table(m->files, path, header, cap, o);
+	m->files->j->head->lost_rows++;
+	*err = 0;
+	return NULL;
+}
+
+/* ---- kinds ---- */
+
+/* One number of a parameter as the statistics of a tensor that is that number. */
+static struct stats stats_of_number(double v, double eps)
+{
+	return (struct stats){.n = 1,
+		.zeros = fabs(v) < eps,
+		.nans = isnan(v),
+		.min.f = v,
+		.max.f = v,
+		.mean = v,
+		.norm = fabs(v)};
+}
+
+static int write_monitor_kind(void *state, const struct record_kind *r)
+{
+	struct monitor *m = state;
+	const struct journal_kind_row *k = r->kind;
+	bool number = train_kinds[k->kind].form == KIND_VALUE && k->kind == TK_MG_DIRECTION;
+	bool micro = k->micro_step != UINT32_MAX || k->kind == TK_ACTV || k->kind == TK_ACTV_GRAD;
+	const char *word = number ? "other" : m->style.v2 ? v2_places[k->kind].file : r->word;
+	size_t cap =
+		MONITOR_ROW_MAX + 24 * (size_t)k->ndim +
+		2 * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX));
+	struct monitor_row row = {.vpp_stage = k->vpp_stage,
+		.step = k->step,
+		.micro_step = !micro			    ? UINT32_MAX
+			      : k->micro_step == UINT32_MAX ? 0
+							    : k->micro_step,
+		.name = r->name,
+		.scope = v2_places[k->kind].scope};
+	struct stats one;
+	struct out_file *o;
+	char *at;
+	int err;
+
+	follow_monitor_rank(m);
+	if (!*word || strlen(word) > 20 || strchr(word, '/') ||
+		(!number && train_kinds[k->kind].form != KIND_OPS) || (number && m->style.v2))
+		return 0;
+	at = monitor_room(m, word, k->step, m->ops, micro, cap, &o, &err);
+	if (!at)
+		return err;
+
+	struct text t = text_over(at, cap);
+
+	if (number)
+		one = stats_of_number(
+			k->e.n ? r->value[0] : NAN, m->files->cfg ? m->files->cfg->eps : 1e-8);
+	monitor_begin_row(&t, &row, &m->style);
+	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
+		number ? DT_FLOAT32 : k->dtype, &m->style);
+	monitor_end_row(&t, r->dim, number ? 0 : k->ndim, r->dtype_prefix,
+		dtype_info(number ? DT_FLOAT32 : k->dtype)->name, &m->style);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+/* "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as that tool writes them. */
+static void put_monitor_stack(struct text *t, const char *frames)
+{
+	for (const char *p = frames; *p;) {
+		const char *end = strstr(p, " <- "), *next = end ? end + 4 : p + strlen(p);
+		size_t n = end ? (size_t)(end - p) : strlen(p);
+		const char *blank = memchr(p, ' ', n),
+			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
+
+		if (colon) {
+			text_str(t, "File ");
+			text_put(t, p, (size_t)(colon - p));
+			text_str(t, ", line ");
+			text_put(t, colon + 1, (size_t)(blank - colon - 1));
+			text_str(t, ", in ");
+			text_put(t, blank + 1, n - (size_t)(blank + 1 - p));
+			text_str(t, ", \n");
+		} else {
+			text_put(t, p, n);
+			text_char(t, '\n');
+		}
+		p = next;
+	}
+}
+
+static int write_monitor_stack(void *state, const struct record_stack *e)
+{
+	static const char path[] = {
+		TAG, ':', 's', 't', 'a', 'c', 'k', '_', 'i', 'n', 'f', 'o', '.', 'c', 's', 'v', 0};
+	const char *frames = *e->python ? e->python : e->native;
+	struct monitor *m = state;
+	size_t lines = 4 * strlen(frames) + 64, cap = 2 * (lines + ROW_STRING_MAX) + 64;
+	struct out_file *o;
+	char *at, *all;
+
+	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
+		return 0;
+	if (files_table_is_full(m->files, path, cap)) {
+		m->files->j->head->lost_rows++;
+		return 0;
+	}
+	at = files_room_table(m->files, path, "module_name,stack_info\n", cap, &o);
+	all = at ? malloc(lines) : NULL;
+	if (!all)
+		return -ENOBUFS;
+
+	struct text stack = text_over(all, lines), t = text_over(at, cap);
+
+	put_monitor_stack(&stack, frames);
+	csv_field_max(&t, e->api, ROW_STRING_MAX);
+	put_comma(&t);
+	csv_field(&t, all);
+	text_char(&t, '\n');
+	free(all);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+/* ---- communication ---- */
+
+static int write_monitor_record(void *state, const struct record *r)
+{
+	struct monitor *m = state;
+
+	if (m->comm)
+		monitor_comm_add(m->comm, r);
+	return 0;
+}
+
+static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
+{
+	char name[96];
+	struct monitor_row row = {
+		.step = s->step, .micro_step = UINT32_MAX, .name = name, .scope = "comm"};
+	struct stats all = monitor_sum_stats(s);
+	struct out_file *o;
+	char *at;
+	int err;
+
+	snprintf(name, sizeof(name), "%s/rank%d/%s_%u", s->op, m->rank < 0 ? 0 : m->rank,
+		s->io == IO_IN ? "pre" : "post", s->index);
+	at = monitor_room(m, m->style.v2 ? "cc" : "other", s->step, m->ops, false,
+		MONITOR_ROW_MAX + 256, &o, &err);
+	if (!at)
+		return err;
+
+	struct text t = text_over(at, MONITOR_ROW_MAX + 256);
+
+	monitor_begin_row(&t, &row, &m->style);
+	monitor_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);
+	monitor_end_row(&t, &s->count, s->alike ? 1 : 255, s->dtype == DT_OTHER ? "nan" : "torch.",
+		s->dtype == DT_OTHER ? "" : dtype_info(s->dtype)->name, &m->style);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+static int end_monitor_step(void *state, uint32_t next)
+{
+	struct monitor *m = state;
+	const struct monitor_sum *s;
+	int err = 0;
+
+	follow_monitor_rank(m);
+	if (!m->comm)
+		return 0;
+	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
+		if (s->step < next)
+			err = write_comm_sum(m, s);
+	if (!err)
+		monitor_comm_end(m->comm, next);
+	return err;
+}
+
+static void retract_monitor(void *state)
+{
+	struct monitor *m = state;
+
+	if (m->comm)
+		monitor_comm_undo(m->comm);
+}
+
+static void commit_monitor(void *state, bool written)
+{
+	struct monitor *m = state;
+
+	if (m->comm)
+		monitor_comm_commit(m->comm, written);
+}
+
+static enum sink_file own_monitor_file(const char *path)
+{
+	size_t n = strlen(path);
+
+	return path[0] == TAG && path[1] == ':' && n > 6 && strcmp(path + n - 4, ".csv") == 0
+		       ? SINK_FILE_LINES
+		       : SINK_FILE_OTHER;
+}
+
+const struct sink_format monitor_format = {
+	.formats = FORMAT_BIT(MONITOR),
+	.state_bytes = sizeof(struct monitor),
+	.open = open_monitor,
+	.record = write_monitor_record,
+	.kind = write_monitor_kind,
+	.stack = write_monitor_stack,
+	.step = end_monitor_step,
+	.retract = retract_monitor,
+	.commit = commit_monitor,
+	.close = close_monitor,
+	.owns = own_monitor_file,
+};

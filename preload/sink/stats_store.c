@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/stats_store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "base/scalar.h"
+#include "base/train_kind.h"
+#include "sink/format.h"
+
+#define VALUES_MAX (1u << 20) /* further parameters are counted as lost rows */
+#define PAGE_VALUES 1024u
+#define VALUE_OP TRAIN_OPS_END /* of a scalar */
+
+struct stored {
+	char *kind, *name; /* never freed: callers have pointers to them */
+	uint32_t step;
+	bool scalar;
+	double value[TRAIN_OPS_END]; /* by enum train_op; of a scalar the first */
+};
+
+/*
+ * Guarded by `lock`: the writer puts in, any thread of the program looks. Leaf: nothing else is taken under it. A forked
+ * child makes it anew.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	struct stored *page[VALUES_MAX / PAGE_VALUES];
+	uint32_t n;
+	uint32_t *place; /* by hash, number + 1; 0: free */
+	uint32_t nplace;
+} * store;
+
+static struct stored *stored_at(uint32_t i)
+{
+	return &store->page[i / PAGE_VALUES][i % PAGE_VALUES];
+}
+
+/* Where it is, or would be. */
+static uint32_t *place_of_stored(const char *kind, const char *name)
+{
+	uint32_t i = (uint32_t)hash_str(hash_str(1, kind), name) & (store->nplace - 1);
+
+	for (;; i = (i + 1) & (store->nplace - 1)) {
+		const struct stored *s = store->place[i] ? stored_at(store->place[i] - 1) : NULL;
+
+		if (!s || (strcmp(s->kind, kind) == 0 && strcmp(s->name, name) == 0))
+			return &store->place[i];
+	}
+}
+
+static bool enlarge_store(void)
+{
+	uint32_t was = store->nplace, *old = store->place;
+	uint32_t *more = calloc(was ? 2 * (size_t)was : 4096, sizeof(*more));
+
+	if (!more)
+		return false;
+	store->place = more;
+	store->nplace = was ? 2 * was : 4096;
+	for (uint32_t i = 0; i < was; i++)
+		if (old[i]) {
+			const struct stored *s = stored_at(old[i] - 1);
+
+			*place_of_stored(s->kind, s->name) = old[i];
+		}
+	free(old);
+	return true;
+}
+
+/* NULL: no memory, or too many. With the lock. */
+static struct stored *store_value(const char *kind, const char *name)
+{
+	struct stored *s, **page;
+	uint32_t *place;
+
+	if (!store && !(store = calloc(1, sizeof(*store))))
+		return NULL;
+	if (2 * (store->n + 1) > store->nplace && !enlarge_store())
+		return NULL;
+	place = place_of_stored(kind, name);
+	if (*place)
+		return stored_at(*place - 1);
+	if (store->n == VALUES_MAX)
+		return NULL;
+	page = &store->page[store->n / PAGE_VALUES];
+	if (!*page && !(*page = calloc(PAGE_VALUES, sizeof(**page))))
+		return NULL;
+	s = stored_at(store->n);
+	s->kind = strdup(kind);
+	s->name = s->kind ? strdup(name) : NULL;
+	if (!s->name) {
+		free(s->kind);
+		return NULL;
+	}
+	*place = ++store->n;
+	return s;
+}
+
+static double extreme_to_double(const struct dtype_info *d, union stats_value v)
+{
+	return d->cls == DTC_SIGNED ? (double)v.i : d->cls == DTC_UNSIGNED ? (double)v.u : v.f;
+}
+
+static double statistic_of(enum train_op op, const struct journal_kind_row *k)
+{
+	const struct stats *s = &k->stats;
+	const struct dtype_info *d = dtype_info(k->dtype);
+
+	if (!s->n)
+		return __builtin_nan("");
+	switch (op) {
+	case TO_MIN:
+		return extreme_to_double(d, s->min);
+	case TO_MAX:
+		return extreme_to_double(d, s->max);
+	case TO_MEAN:
+		return s->mean;
+	case TO_NORM:
+		return s->norm;
+	case TO_ZEROS:
+		return (double)s->zeros / (double)s->n;
+	case TO_NANS:
+		return (double)s->nans;
+	case TO_INFS:
+		return (double)s->infs;
+	case TO_ID:
+		return k->count == 1 ? extreme_to_double(d, s->min) : __builtin_nan("");
+	default:
+		return __builtin_nan("");
+	}
+}
+
+static int open_api(void *state, struct files *files)
+{
+	*(struct files **)state = files;
+	return 0;
+}
+
+static int keep_kind_value(void *state, const struct record_kind *r)
+{
+	struct files *files = *(struct files **)state;
+	bool number = train_kinds[r->kind->kind].form == KIND_VALUE;
+	struct stored *s;
+
+	if (train_kinds[r->kind->kind].form == KIND_BINS)
+		return 0;
+	pthread_mutex_lock(&lock);
+	s = store_value(r->word, r->name);
+	if (s) {
+		s->step = r->kind->step;
+		s->scalar = number;
+		for (int op = 1; op < TRAIN_OPS_END && !number; op++)
+			s->value[op] = statistic_of((enum train_op)op, r->kind);
+		if (number)
+			s->value[0] = r->kind->e.n ? r->value[0] : __builtin_nan("");
+	}
+	pthread_mutex_unlock(&lock);
+	files->j->head->lost_rows += !s;
+	return 0;
+}
+
+static int keep_scalar_value(void *state, const struct record_scalar *e)
+{
+	struct stored *s;
+
+	(void)state;
+	/* Of several groups the first stands for all. */
+	if (e->optimizer || (e->group != JOURNAL_NO_GROUP && e->group))
+		return 0;
+	pthread_mutex_lock(&lock);
+	s = store_value("scalars", scalar_names[e->which]);
+	if (s) {
+		s->step = e->step;
+		s->scalar = true;
+		s->value[0] = e->value;
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+const struct sink_format api_format = {
+	.formats = FORMAT_BIT(API),
+	.state_bytes = sizeof(struct files *),
+	.open = open_api,
+	.kind = keep_kind_value,
+	.scalar = keep_scalar_value,
+};
+
+/* ---- who looks ---- */
+
+static unsigned op_of_word(const char *op)
+{
+	for (unsigned i = 1; i < TRAIN_OPS_END; i++)
+		if (strcmp(train_op_words[i], op) == 0)
+			return i;
+	return strcmp(op, "value") ? TO_NONE : VALUE_OP;
+}
+
+int stats_store_get(
+	const char *kind, const char *name, const char *op, int64_t *step, double *value)
+{
+	unsigned which = op_of_word(op);
+	const struct stored *s = NULL;
+	int err = -ENOENT;
+
+	pthread_mutex_lock(&lock);
+	if (store && store->nplace && which != TO_NONE) {
+		const uint32_t *place = place_of_stored(kind, name);
+
+		s = *place ? stored_at(*place - 1) : NULL;
+	}
+	if (s && s->scalar == (which == VALUE_OP)) {
+		*step = s->step;
+		*value = s->value[s->scalar ? 0 : which];
+		err = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+int stats_store_next(uint64_t *at, const char **kind, const char **name, const char **op,
+	int64_t *step, double *value)
+{
+	int found = 0;
+
+	pthread_mutex_lock(&lock);
+	while (!found && store && *at / TRAIN_OPS_END < store->n) {
+		const struct stored *s = stored_at((uint32_t)(*at / TRAIN_OPS_END));
+		unsigned which = (unsigned)(*at % TRAIN_OPS_END);
+
+		++*at;
+		/* A scalar has the first place only, statistics have all but that. */
+		if (s->scalar != (which == 0))
+			continue;
+		*kind = s->kind;
+		*name = s->name;
+		*op = s->scalar ? "value" : train_op_words[which];
+		*step = s->step;
+		*value = s->value[which];
+		found = 1;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void stats_store_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	if (store)
+		store = NULL;
+}

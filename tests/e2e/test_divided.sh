@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# A report by several processes says what a single one says, to the letter: of whole runs, of faults, of damaged and missing
+# files; on one host and in parts, as a launcher starts them.
+# timeout: 300
+# long: a part that never comes
+. "$(dirname "$0")/lib.sh"
+gen=$tmp/gen
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
+
+# Reading takes another time each time.
+report() { "$probe" report "$@" 2>&1 | sed '/"read_s"/d'; }
+
+compared() { # TEXT DIR
+	local k n=3 all=
+	is "$1: -j 2" "$(report -j 2 "$2")" "$(report "$2")"
+	is "$1: -j 4, --json" "$(report -j 4 --json "$2")" "$(report --json "$2")"
+	for ((k = 0; k < n; k++)); do
+		"$probe" report --part $k/$n --json "$2" >"$tmp/part.$k" 2>&1 &
+	done
+	wait
+	for ((k = 0; k < n; k++)); do
+		[ ! -s "$tmp/part.$k" ] || all+=x
+	done
+	is "$1: parts: one of them reports" "$all" x
+	is "$1: parts: the same" "$(cat "$tmp"/part.* | sed '/"read_s"/d')" "$(report --json "$2")"
+	is "$1: parts: nothing is left over" "$(ls "$2" | grep -c parts)" 0
+}
+
+"$gen" -r 12 -s 40 -c 6 "$tmp/good"
+compared 'a run' "$tmp/good"
+"$gen" -r 12 -s 40 -c 6 -b 20:5 "$tmp/nan"
+compared 'a NaN' "$tmp/nan"
+"$gen" -r 12 -s 40 -c 6 -m 20:5 "$tmp/mismatch"
+compared 'a mismatch' "$tmp/mismatch"
+"$gen" -r 12 -s 40 -c 6 -x 20:5 "$tmp/hang"
+compared 'a rank that stops' "$tmp/hang"
+"$gen" -r 12 -s 40 -c 6 "$tmp/bad"
+printf 'no calls\n' >"$(echo "$tmp"/bad/rank3/calls_*.csv)"
+f=$(echo "$tmp"/bad/rank4/calls_*.csv)
+head -c 5000 "$f" >"$f.short" && mv "$f.short" "$f"
+rm -r "$tmp/bad/rank7"
+compared 'damaged and missing files' "$tmp/bad"
+
+# By the launcher's variables alone, and with a folder of one's own for what the parts hand over.
+mkdir "$tmp/parts"
+for k in 0 1; do
+	OMPI_COMM_WORLD_RANK=$k OMPI_COMM_WORLD_SIZE=2 "$probe" report --json --parts "$tmp/parts" "$tmp/nan" >"$tmp/launched.$k" 2>&1 &
+done
+wait
+is 'launched: the same' "$(cat "$tmp"/launched.* | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
+is 'launched: nothing is left over' "$(ls "$tmp/parts")" ''
+is '--part 0/1 is not divided, whoever launched it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
+SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 "$probe" report --check "$tmp/nan" >"$tmp/check"
+is 'one task of srun, --check' $? 1
+for part in 3/3 1 x/2 0/0; do
+	"$probe" report --part $part "$tmp/nan" >/dev/null 2>"$tmp/err"
+	is "--part $part: status" $? 2
+	like "--part $part: says what is accepted" "$(cat "$tmp/err")" 'accepted: K/N'
+done
+
+# A part that never comes is named after a minute.
+if [ -n "${LONG:-}" ]; then
+	"$probe" report --part 0/3 "$tmp/good" >"$tmp/out" 2>"$tmp/err" &
+	"$probe" report --part 2/3 "$tmp/good" >/dev/null 2>&1
+	is 'a part is missing: status' $? 2
+	wait
+	like 'a part is missing: it is named' "$(cat "$tmp/err")" 'part 1 of 3 did not come'
+fi
+
+# No library of a launcher's is ever asked.
+is 'nothing is loaded but what the command needs' "$(LD_DEBUG=libs OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$probe" report "$tmp/nan" 2>&1 | grep -ciE 'calling init.*(mpi|pmi|slurm)')" 0
+finish

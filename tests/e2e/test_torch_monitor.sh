@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# PROBE_CONFIG is a configuration of msprobe's monitor: its folders, with what the CSV files of the same run have, and sums over
+# the calls (monitor_truth.py); the same afterwards by `probe export`; the second version's layout; results as without the preload.
+# timeout: 600
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'format monitor'
+app=tests/apps/py/train_state.py
+
+cat >"$tmp/monitor.json" <<'JSON'
+{
+    "targets": {},              // all
+    "wg_distribution": true, "mv_distribution": true, "param_distribution": true, "xy_distribution": true,
+    "mg_direction": true, "monitor_mbs_grad": true,
+    "cc_distribution": {"enable": true, "cc_codeline": [], "cc_pre_hook": true},
+    "stack_info": true,
+    "ops": ["min", "max", "mean", "norm", "zeros", "nans"],
+    "ndigits": 6, "step_count_per_record": 3, "format": "csv",
+}
+JSON
+new_out
+torchrun_plain 2 $app --steps 4 --accumulate 2
+torchrun_with 2 PROBE_CONFIG="$tmp/monitor.json" PROBE_FORMAT=csv,monitor MONITOR_OUTPUT_DIR="$tmp/mon" $app --steps 4 --accumulate 2
+same_output 'a configuration of msprobe'
+for r in 0 1; do
+	folder=$(echo "$tmp"/mon/*-rank$r-*)
+	like "rank $r: the folder's name" "${folder##*/}" "^[A-Z][a-z][a-z][0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}-rank$r-[0-9a-f]{8}"
+	is "rank $r: its files" "$(ls "$folder" | grep -c '^\(actv\|actv_grad\|exp_avg\|exp_avg_sq\|grad_reduced\|grad_unreduced\|param_origin\|param_updated\|other\)_\(0-2\|3-5\).csv$')" 18
+	"$python" tests/e2e/monitor_truth.py "$out/rank$r" "$folder" $r 6 >"$tmp/said" 2>&1
+	is "rank $r: values ($(tail -1 "$tmp/said"))" "$? $(cat "$tmp/said" | grep -v ^compared)" '0 '
+done
+is 'stacks in its form' "$("$python" -c 'import csv, sys
+r = list(csv.DictReader(open(sys.argv[1])))
+print(bool(r) and all(list(x) == ["module_name", "stack_info"] and x["stack_info"].startswith("File ") and ", line " in x["stack_info"] for x in r))' "$tmp"/mon/*-rank0-*/stack_info.csv)" True
+is 'mg_direction stands in other' "$(awk -F, '$2 == "layers.0.weight"' "$tmp"/mon/*-rank0-*/other_0-2.csv | wc -l)" 3
+
+# The same, afterwards.
+cp -r "$out" "$tmp/copy"
+PROBE_CONFIG= "$probe" export --format monitor -o "$tmp/later" "$tmp/copy" >"$tmp/said" 2>&1
+is 'export: status' "$? $(cat "$tmp/said")" "0 $tmp/later: 2 ranks"
+for r in 0 1; do
+	# The CSV files have nine digits, of which the seventh decides how the sixth decimal is rounded.
+	is "rank $r: the same files" "$("$python" tests/e2e/same_csv.py "$tmp"/mon/*-rank$r-* "$tmp"/later/*-rank$r-* 1e-6)" ''
+done
+"$probe" export --format monitor -o "$tmp/later" "$tmp/copy" >"$tmp/said" 2>&1
+is 'what is there is not written over' "$?" 2
+like '... and is said' "$(cat "$tmp/said")" 'is there already'
+
+# The second version.
+cat >"$tmp/v2.json" <<'JSON'
+{"framework": "pytorch", "output_dir": "V2OUT", "start_step": 1, "stop_step": 4, "step_count_per_record": 2,
+ "monitors": {"module": {"enabled": true}, "weight_grad": {"enabled": true}, "optimizer": {"enabled": true},
+  "param": {"enabled": true}, "cc": {"enabled": true}}}
+JSON
+sed -i "s|V2OUT|$tmp/v2|" "$tmp/v2.json"
+for run in 1 2; do
+	new_out
+	torchrun_with 2 PROBE_CONFIG="$tmp/v2.json" $app --steps 5
+done
+is 'v2: its files' "$(cd "$tmp/v2/rank_0" && echo *)" 'cc_step1-2.csv cc_step3-4.csv module_step1-2.csv module_step3-4.csv optimizer_step1-2.csv optimizer_step3-4.csv param_step1-2.csv param_step3-4.csv weight_grad_step1-2.csv weight_grad_step3-4.csv'
+is 'v2: header' "$(head -1 "$tmp/v2/rank_0/optimizer_step1-2.csv")" 'vpp_stage,step,module_name,scope,min,max,mean,norm,nans'
+is 'v2: scopes' "$(cut -d, -f4 "$tmp"/v2/rank_1/{param,optimizer}_step*.csv | sort -u | tr '\n' ' ')" 'exp_avg exp_avg_sq param_origin param_updated scope '
+is 'v2: a second run writes over nothing' "$(ls "$tmp/v2" | tr '\n' ' ')" 'rank_0 rank_0.1 rank_1 rank_1.1 '
+
+# By ctypes, and no files.
+new_out
+torchrun_with 1 PROBE_FORMAT=api PROBE_KINDS=param_origin,grad_reduced PROBE_SCALARS=true PROBE_NAMES=true tests/apps/py/stats_api.py
+is 'format api: what the training asks for' "$(cat "$tmp/with")" "$(printf '%s\n' '0.bias True' '0.weight True' '2.bias True' '2.weight True' "kinds ['grad_reduced', 'param_origin', 'scalars'] True" \
+	'loss True' 'what is not there None None' | sort)"
+is 'format api: no files but meta.json' "$(cd "$out/rank0" && echo *)" 'meta.json'
+
+finish

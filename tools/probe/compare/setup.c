@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe compare --config-check`: meta.json, the first inputs and the first weights of each rank. */
+#include "tools/probe/compare/setup.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/csv.h"
+#include "tools/lib/json.h"
+#include "tools/lib/json_read.h"
+#include "tools/lib/out.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/entry.h"
+#include "tools/probe/compare/run_calls.h"
+
+#define META_MAX ((size_t)16 << 20)
+#define DEPTH_MAX 32
+#define FIRST_CALLS 8 /* whose inputs are looked at */
+
+struct setup_value {
+	struct table_key key; /* hash of the name */
+	const char *name, *a, *b; /* NULL: not said */
+};
+
+struct setup_part {
+	const char *title;
+	struct table values;
+	unsigned differing;
+	bool any_a, any_b;
+};
+
+enum { PART_RECORD, PART_WEIGHTS, PART_INPUTS, PARTS };
+
+struct setup {
+	struct setup_part part[PARTS];
+	struct pool pool;
+};
+
+static void put_setup_value(
+	struct setup *s, unsigned part, const char *name, const char *text, bool of_b)
+{
+	struct setup_part *p = &s->part[part];
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	struct setup_value *v;
+
+	for (const char *c = name; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	v = table_get(&p->values, h, strlen(name));
+	if (!v)
+		return;
+	if (!v->name)
+		v->name = pool_text(&s->pool, name);
+	*(of_b ? &v->b : &v->a) = pool_text(&s->pool, text);
+	*(of_b ? &p->any_b : &p->any_a) = true;
+}
+
+/* ---- meta.json ---- */
+
+/* What is another one in each run, or counts what was recorded. */
+static bool is_volatile_key(const char *name)
+{
+	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
+		"own_time", "clock", "steps", "rows", "lost_rows", "removed_blocks", "journal",
+		"first_record_ns", "last_record_ns", "missing", "end", "start", "pid", "scalars",
+		"alerts", "invisible", "config.output_dir", "rank", "blocks"};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(name, keys[i]) == 0)
+			return true;
+	return strstr(name, "_ns") || strstr(name, "offset");
+}
+
+static void put_meta_values(
+	struct setup *s, const char *name, const struct json_node *n, bool of_b, unsigned depth)
+{
+	unsigned k = 0;
+
+	if (depth > DEPTH_MAX || is_volatile_key(name))
+		return;
+	if (n->kind == JSON_OBJECT) {
+		for (const struct json_node *c = n->child; c; c = c->next->next)
+			put_meta_values(s,
+				pool_format(&s->pool, "%s%s%s", name, *name ? "." : "", c->text),
+				c->next, of_b, depth + 1);
+	} else if (n->kind == JSON_LIST) {
+		for (const struct json_node *c = n->child; c; c = c->next, k++)
+			put_meta_values(
+				s, pool_format(&s->pool, "%s.%u", name, k), c, of_b, depth + 1);
+	} else {
+		put_setup_value(s, PART_RECORD, name,
+			n->text			? n->text
+			: n->kind == JSON_TRUE	? "true"
+			: n->kind == JSON_FALSE ? "false"
+						: "null",
+			of_b);
+	}
+}
+
+static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
+{
+	char *path = tool_format("%s/meta.json", folder), *why;
+	struct json_tree t = {0};
+	const struct json_node *n = json_load_tree(&t, path, META_MAX, &why);
+
+	if (n)
+		put_meta_values(s, "", n, of_b, 0);
+	else
+		tool_error("compare: %s: %s", path, why);
+	free(why);
+	free(path);
+	json_tree_free(&t);
+	return n != NULL;
+}
+
+/* ---- first weights ---- */
+
+/* The lowest block of param_origin_<a>-<b>.csv. malloc'd; NULL: none. */
+static char *find_first_weights(const char *folder)
+{
+	unsigned long long first, last, least = ~0ull;
+	DIR *d = opendir(folder);
+	char *found = NULL;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (sscanf(e->d_name, "param_origin_%llu-%llu.csv", &first, &last) != 2 ||
+			first >= least)
+			continue;
+		least = first;
+		free(found);
+		found = tool_format("%s/%s", folder, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Everything that stands in a row but its name and step, as one text. */
+static const char *join_weight_row(struct pool *p, const struct csv *c, int name, int step)
+{
+	size_t bytes = 1;
+	char *out, *to;
+
+	for (unsigned i = 0; i < c->ncolumns; i++)
+		bytes += c->field[i].n + 1;
+	to = out = pool_take(p, bytes);
+	for (unsigned i = 0; i < c->ncolumns; i++) {
+		if ((int)i == name || (int)i == step)
+			continue;
+		if (to > out)
+			*to++ = ' ';
+		memcpy(to, c->field[i].s, c->field[i].n);
+		to += c->field[i].n;
+	}
+	*to = 0;
+	return out;
+}
+
+static void read_first_weights(struct setup *s, const char *folder, bool of_b)
+{
+	char *path = find_first_weights(folder);
+	uint64_t first = UINT64_MAX, v;
+	struct csv c;
+	int name, step;
+
+	if (!path)
+		return;
+	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
+		name = csv_column(&c, "name");
+		step = csv_column(&c, "step");
+		while (name >= 0 && step >= 0 && csv_next(&c)) {
+			if (!csv_u64(csv_at(&c, step), &v))
+				continue;
+			if (first == UINT64_MAX)
+				first = v;
+			if (v != first)
+				break;
+			put_setup_value(s, PART_WEIGHTS,
+				pool_copy(&s->pool, csv_at(&c, name)->s, csv_at(&c, name)->n),
+				join_weight_row(&s->pool, &c, name, step), of_b);
+		}
+	}
+	csv_close(&c);
+	free(path);
+}
+
+/* ---- first inputs ---- */
+
+static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
+{
+	struct ranges all = {0};
+	struct overlay none = {0};
+	struct run_calls r;
+	struct run_step *step;
+
+	open_run_calls(&r, d, 0, &none, &all);
+	step = next_run_step(&r);
+	for (unsigned i = 0; step && i < step->n && i < FIRST_CALLS; i++) {
+		const struct entry *e = &step->call[i].e;
+
+		for (unsigned k = 0; k < e->n; k++) {
+			const struct item *x = &e->item[k];
+
+			if (x->state != ITEM_INPUT)
+				continue;
+			put_setup_value(s, PART_INPUTS, x->name,
+				x->scalar ? x->stat[0].text
+					  : pool_format(&s->pool,
+						    "%s %s max %s min %s mean %s norm %s", x->dtype,
+						    x->shape, x->stat[STAT_MAX].text,
+						    x->stat[STAT_MIN].text, x->stat[STAT_MEAN].text,
+						    x->stat[STAT_NORM].text),
+				of_b);
+		}
+	}
+	close_run_calls(&r);
+}
+
+/* ---- what differs ---- */
+
+static const char *const titles[PARTS] = {
+	[PART_RECORD] = "program, libraries and configuration",
+	[PART_WEIGHTS] = "first weights",
+	[PART_INPUTS] = "first inputs",
+};
+
+/* What no record has, so that nobody takes silence for equality. */
+static const char lacking[] = "not in the records, so not compared: environment variables, Python "
+			      "packages, hyper-parameters "
+			      "that are no key, seeds, operators that draw random numbers";
+
+static bool is_value_other(const struct setup_value *v)
+{
+	return strcmp(v->a ? v->a : "", v->b ? v->b : "") != 0;
+}
+
+static void print_setup_part(struct setup_part *p, const char *title, const char *rank)
+{
+	for (uint32_t i = 0; i < p->values.n; i++)
+		p->differing += is_value_other(table_at(&p->values, i));
+	if (!p->any_a || !p->any_b) {
+		printf("%s, %s: %s\n", rank, title,
+			p->any_a || p->any_b ? "only one side has them" : "not recorded");
+		return;
+	}
+	printf("%s, %s: %u values, %u differ\n", rank, title, p->values.n, p->differing);
+	for (uint32_t i = 0; i < p->values.n; i++) {
+		const struct setup_value *v = table_at(&p->values, i);
+
+		if (!is_value_other(v))
+			continue;
+		printf("    ");
+		out_clean(v->name);
+		printf(": ");
+		out_clean(v->a ? v->a : "(none)");
+		printf(", in B ");
+		out_clean(v->b ? v->b : "(none)");
+		printf("\n");
+	}
+}
+
+static void put_setup_part_json(struct setup_part *p, const char *title)
+{
+	json_object(title);
+	json_bool("in_a", p->any_a);
+	json_bool("in_b", p->any_b);
+	json_u64("values", p->values.n);
+	json_list("differ");
+	for (uint32_t i = 0; i < p->values.n; i++) {
+		const struct setup_value *v = table_at(&p->values, i);
+
+		if (!is_value_other(v))
+			continue;
+		p->differing++;
+		json_object(NULL);
+		json_string("name", v->name);
+		json_string("a", v->a);
+		json_string("b", v->b);
+		json_end();
+	}
+	json_end();
+	json_end();
+}
+
+static unsigned compare_rank_setup(const struct rank_dir *a, const struct rank_dir *b, bool json)
+{
+	struct setup s = {0};
+	unsigned differing = 0;
+
+	for (unsigned i = 0; i < PARTS; i++)
+		table_init(&s.part[i].values, sizeof(struct setup_value), 1u << 22);
+	for (unsigned k = 0; k < 2; k++) {
+		const struct rank_dir *d = k ? b : a;
+
+		if (!read_setup_meta(&s, d->path, k))
+			continue;
+		read_first_weights(&s, d->path, k);
+		read_first_inputs(&s, d, k);
+	}
+	if (json) {
+		json_object(NULL);
+		json_i64("rank", a->rank);
+	}
+	for (unsigned i = 0; i < PARTS; i++) {
+		if (json)
+			put_setup_part_json(&s.part[i], titles[i]);
+		else
+			print_setup_part(&s.part[i], titles[i], a->label);
+		differing += s.part[i].differing;
+		table_free(&s.part[i].values);
+	}
+	if (json)
+		json_end();
+	pool_free(&s.pool);
+	return differing;
+}
+
+int compare_setups(const char *path_a, const char *path_b, bool json)
+{
+	struct folders a = {0}, b = {0};
+	unsigned differing = 0, paired = 0;
+
+	if (folders_open(&a, path_a))
+		return STATUS_USAGE;
+	if (folders_open(&b, path_b)) {
+		folders_close(&a);
+		return STATUS_USAGE;
+	}
+	if (json) {
+		json_begin();
+		json_object(NULL);
+		json_u64("schema", 1);
+		json_list("ranks");
+	}
+	for (unsigned i = 0; i < a.n; i++)
+		for (unsigned k = 0; k < b.n; k++)
+			if (a.dir[i].rank == b.dir[k].rank) {
+				differing += compare_rank_setup(&a.dir[i], &b.dir[k], json);
+				paired++;
+			}
+	if (json) {
+		json_end();
+		json_string("not_compared", lacking);
+		json_end();
+	} else {
+		out_wrap(lacking, 0, 0);
+	}
+	if (!paired)
+		tool_error("compare: %s and %s: no rank that both have", path_a, path_b);
+	folders_close(&a);
+	folders_close(&b);
+	return !paired ? STATUS_USAGE : differing ? STATUS_PROBLEM : STATUS_DONE;
+}
