@@ -39,7 +39,7 @@ static const struct {
 static const struct {
 	char field[12], accepted[148];
 } fields[] = {
-	{"rule", "AnomalyTurbulence, AnomalyNan, spike, inf, stuck, zero, slow or diverged"},
+	{"rule", "AnomalyTurbulence, AnomalyNan, spike, inf, stuck, zero or slow"},
 	{"kind", "all, calls, scalars, a word of key kinds, or a number of key scalars (`probe "
 		 "columns` lists them)"},
 	{"names", "POSIX extended regular expressions, at most 500 bytes in all"},
@@ -47,7 +47,7 @@ static const struct {
 	{"threshold", "a number of 0 or more"},
 	{"direction", "up, down or both"},
 	{"warmup", "an integer of 0 or more"},
-	{"action", "log, capture, pause, exec or stop"},
+	{"action", "log, capture, pause or exec"},
 	{"n", "an integer of 1 or more"},
 	{"preset", "nan, comm, ops, dump or state"},
 };

@@ -138,9 +138,6 @@ static void act_in_process(
 	case ALERT_DO_EXEC:
 		text_str(done, is_watched() ? "by probe watch" : "no watcher");
 		break;
-	case ALERT_DO_STOP:
-		text_str(done, "not done: only key use_skip_data_by_global_norm ends a job");
-		break;
 	case ALERT_DO_LOG:
 	case ALERT_ACTIONS:
 		break;

@@ -97,7 +97,6 @@ bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struc
 		return judge_zero(s, v);
 	case ALERT_SLOW:
 		return judge_slow(r, s, v, history);
-	case ALERT_DIVERGED: /* needs the values of other ranks */
 	case ALERT_RULE_WORDS:
 		break;
 	}

@@ -73,7 +73,24 @@ like 'watch: the others are said' "$(cat "$tmp/watched")" 'alert: rank0: zero: g
 is 'the alert knows' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: by probe watch')" 1
 is 'without anomaly_json there is none' "$(ls "$out" | grep -c anomaly)" 0
 
-# Calls: what a collective was given; and rules that are wrong.
+# capture and pause: so many steps from the next on; recording goes on as before. Steps of a file, as ranges.
+steps_of() {
+	python3 -c '
+import csv, sys
+s = sorted({int(r["step"]) for r in csv.DictReader(open(sys.argv[1]))})
+print(len(s), [x for x in range(s[0], s[-1]) if x not in s])' "$1"
+}
+new_out
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 STEP_PAUSE=0.1 STEPS=40 \
+	PROBE_ALERTS='[{rule: zero, action: capture, n: 3, preset: state}]'
+is 'capture: three steps of another kind' "$(steps_of "$out"/rank0/param_origin_*.csv)" '3 []'
+is 'capture: what was recorded before goes on' "$(steps_of "$out"/rank0/grad_reduced_*.csv)" '40 []'
+new_out
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 STEP_PAUSE=0.1 STEPS=44 \
+	PROBE_ALERTS='[{rule: zero, action: pause, n: 4}]'
+like 'pause: four steps, and the one in which it began' "$(steps_of "$out"/rank0/grad_reduced_*.csv)" '^(39|40) \[3[0-9](, 3[0-9]){3,4}\]'
+
+# Rules that are wrong.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_ALERTS='[{rule: spikes}, {rule: inf, kind: loss}]' RANK=0 WORLD_SIZE=1 STEPS=3
 like 'a wrong rule: said' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
