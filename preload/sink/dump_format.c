@@ -173,7 +173,7 @@ static void make_ended_steps(void *state, bool written)
 	}
 }
 
-static void remove_parts(struct dump *d)
+static void remove_staged_files(struct dump *d)
 {
 	char path[48];
 	int dirfd = files_dir(d->files);
@@ -198,7 +198,7 @@ static void finish_dump(void *state)
 		all &= d->step[i].own;
 	}
 	if (all && d->n) {
-		remove_parts(d);
+		remove_staged_files(d);
 		dump_tensors_end(d->files);
 	}
 }

@@ -204,7 +204,7 @@ void dump_site_free(struct dump_site *s)
 
 /* ---- operators ---- */
 
-static bool is_word_char(char c)
+static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
@@ -216,7 +216,7 @@ static const char *find_called_word(const char *line, const char *word)
 	size_t n = strlen(word);
 
 	for (const char *p = line; (p = strstr(p, word)); p++)
-		if ((p == line || !is_word_char(p[-1])) && p[n] == '(')
+		if ((p == line || !is_name_char(p[-1])) && p[n] == '(')
 			return p;
 	return NULL;
 }
@@ -233,7 +233,7 @@ static const char *prefix_before_dot(const char *line, const char *p, char *api,
 
 	if (p == line || *from != '.')
 		return NULL;
-	for (begin = from; begin > line && is_word_char(begin[-1]);)
+	for (begin = from; begin > line && is_name_char(begin[-1]);)
 		begin--;
 	for (unsigned i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
 		size_t n = strlen(modules[i].name);
@@ -307,7 +307,7 @@ bool dump_site_has_keyword(const struct dump_site *s, const char *name)
 	size_t n = strlen(name);
 
 	for (const char *p = s->line; (p = strstr(p, name)); p++)
-		if ((p == s->line || !is_word_char(p[-1])) && p[n] == '=' && p[n + 1] != '=')
+		if ((p == s->line || !is_name_char(p[-1])) && p[n] == '=' && p[n + 1] != '=')
 			return true;
 	return false;
 }
