@@ -165,7 +165,8 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 		.text = watch.text ? watch.text : "#\n", /* no file, no text: all defaults */
 		.len = watch.text ? watch.len : 2,
 		.change = c,
-		.asked = c ? c->effective_step : 0,
+		/* 0 is whichever comes next; step 0 has passed in any case. */
+		.asked = c ? c->effective_step + !c->effective_step : 0,
 		.mark = hash_change(c),
 		.by = by};
 

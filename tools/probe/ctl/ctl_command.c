@@ -496,6 +496,7 @@ static int apply_ctl_words(struct ctl *c)
 		return STATUS_USAGE;
 	}
 	c->next.effective_step = (uint32_t)choose_step(c);
+	c->next.effective_step += !c->next.effective_step; /* step 0 has passed */
 	status = write_ctl_file(c);
 	if (status)
 		return status;
