@@ -219,8 +219,10 @@ static bool any_ended_by_library(const struct report *r)
 }
 
 /* The library found an error that it does not survive. It may be another rank's: a message that is too long, a peer that is gone. */
-static void find_fatal_errors(struct report *r)
+void find_fatal_errors(struct report *r)
 {
+	if (r->left)
+		return;
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		const struct rank_info *k = &r->g.rank[i];
 		const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
@@ -239,7 +241,6 @@ static void find_fatal_errors(struct report *r)
 				(unsigned long long)k->last.step, report_rank(r, i), what, e->code,
 				at));
 		f->confidence = 0.7;
-		f->event = moment_of_leaving(r, i);
 		name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
@@ -277,10 +278,8 @@ void find_left(struct report *r)
 	struct finding *f;
 	char *how, *last, *text;
 
-	if (first < 0) {
-		find_fatal_errors(r);
+	if (first < 0)
 		return;
-	}
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
 	how = leaving_text(&d->meta.end, TEXT_SHOWN);

@@ -331,6 +331,7 @@ void report_findings(struct report *r)
 	find_stuck(r);
 	find_values(r);
 	find_odd_values(r);
+	find_fatal_errors(r);
 	find_errors(r);
 	find_losses(r);
 	find_pace(r);

@@ -60,6 +60,8 @@ void report_findings(struct report *r);
 /* What each part adds; findings.c puts them in order. */
 void find_left(struct report *r); /* who left first, and how; before those below */
 void find_stuck(struct report *r);
+/* Ranks that their library ended: behind what may have been the cause. */
+void find_fatal_errors(struct report *r);
 void find_trouble(struct report
 		*r); /* ranks that do not do the same, and who does something else than usual */
 bool is_job_over(const struct report *r); /* no process runs any more */
