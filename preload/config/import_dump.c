@@ -23,8 +23,9 @@ static const struct import_row rows[] = {
 		"custom)"},
 	{"enable_dataloader", "", FT_BOOL, FH_NOTE, "",
 		"steps are found by themselves, and the job is never ended"},
-	{"seed", "", FT_INT, FH_NOTE, "1234", "use `probe run --seed N`"},
-	{"is_deterministic", "", FT_BOOL, FH_NOTE, "", "use `probe run --deterministic`"},
+	{"seed", "", FT_INT, FH_NOTE, "1234", "the program sets its own seeds"},
+	{"is_deterministic", "", FT_BOOL, FH_NOTE, "",
+		"set HCCL_DETERMINISTIC, CUBLAS_WORKSPACE_CONFIG or what the framework has"},
 	{"acl_config", "", FT_TEXT, FH_NOTE, "", "kernels of the device's driver are not dumped"},
 	{"load", "", FT_MAP, FH_REFUSE, "",
 		"refused: it would put other tensors into the job, and a record must not change "
@@ -168,6 +169,11 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 			import_wrong(f, n,
 				"L2 is refused: it has the device's driver dump kernels and runs "
 				"an operator again; L1 is recorded instead");
+		else if (strcmp(n->text, "L0") == 0 || strcmp(n->text, "mix") == 0)
+			import_note(f, n,
+				"modules are not written into dumps: L1 is recorded; kinds actv "
+				"and "
+				"actv_grad have their inputs and outputs");
 		else
 			import_set(f, "level", n);
 	} else if (strcmp(row->path, "risk_level") == 0) {

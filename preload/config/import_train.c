@@ -298,26 +298,26 @@ static void take_train_key(
 		import_set(f, row->ours, n);
 }
 
-/* Which numbers go into events beside those that always do. */
+/* Which numbers go into events: those that that tool writes. */
 static void choose_scalars(struct import *f)
 {
+	/* 1: with log_timers_to_tensorboard, 2: with log_loss_scale_to_tensorboard */
+	static const struct {
+		uint8_t which, only;
+	} theirs[] = {{SCALAR_LOSS, 0}, {SCALAR_LEARNING_RATE, 0}, {SCALAR_GRAD_NORM, 0},
+		{SCALAR_BATCH_SIZE, 0}, {SCALAR_MODEL_FLOPS, 0}, {SCALAR_LINEARITY, 0},
+		{SCALAR_DEVICE_LOCAL_NORM, 0}, {SCALAR_WEIGHT_NORM, 0}, {SCALAR_LOCAL_LOSS, 0},
+		{SCALAR_DEVICE_LOCAL_LOSS, 0}, {SCALAR_ITERATION_TIME, 1}, {SCALAR_THROUGHPUT, 1},
+		{SCALAR_B_SAMPLES, 1}, {SCALAR_LOSS_SCALE, 2}};
 	const struct tree_node *n = tree_get(f->top, "tensorboard");
-	bool scale = is_true(n, "log_loss_scale_to_tensorboard", false);
-	bool timers = is_true(n, "log_timers_to_tensorboard", false);
-	static const char timer_names[][24] = {"iteration-time", "throughput", "B-samples-per-day"};
-	char list[1024] = "[";
+	bool have[] = {true, is_true(n, "log_timers_to_tensorboard", false),
+		is_true(n, "log_loss_scale_to_tensorboard", false)};
+	char list[1024];
 	struct text t = text_over(list, sizeof(list));
 
-	t.len = 1;
-	for (int i = 0; i < SCALARS; i++) {
-		bool timer = false;
-
-		for (int k = 0; k < 3; k++)
-			timer |= strcmp(scalar_names[i], timer_names[k]) == 0;
-		if ((timer && !timers) || (!scale && strcmp(scalar_names[i], "loss-scale") == 0))
-			continue;
-		text_fmt(&t, "%s%s", t.len > 1 ? ", " : "", scalar_names[i]);
-	}
+	for (unsigned i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
+		if (have[theirs[i].only])
+			text_fmt(&t, "%s%s", t.len ? ", " : "[", scalar_names[theirs[i].which]);
 	text_char(&t, ']');
 	import_set_text(f, "tensorboard_scalars", NULL, list);
 }

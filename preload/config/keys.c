@@ -104,7 +104,7 @@ static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", N
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
 	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
-static const char *const level_names[] = {"L0", "L1", "mix", "debug", NULL};
+static const char *const level_names[] = {"L1", "debug", NULL};
 static const char *const data_mode_names[] = {
 	"all", "input", "output", "forward", "backward", NULL};
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
@@ -184,8 +184,8 @@ const struct config_key config_keys[] = {
 	BOOL(dynamic_monitor, "false",
 		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
 	WORDS(armable, "", NULL,
-		"Sections of the list (aten, c10d) or functions that may be switched on later: "
-		"their calls can be reached from the start"),
+		"Sections of the list (mpi, nccl) or functions that may be switched on later: "
+		"their collectives are counted from the start"),
 	INT(ctl_margin_s, "90", 0, 86400,
 		"Seconds from probe ctl to the step at which all ranks switch, at least 10 steps"),
 	MARKER(step_marker,
@@ -272,8 +272,7 @@ const struct config_key config_keys[] = {
 		"What a dump holds: statistics, the tensors themselves, or only which calls there "
 		"were"),
 	ENUM(level, config_level, "L1", level_names,
-		"Of what a dump tells: L0 modules, L1 functions, mix both, debug only what "
-		"probe_save() is given"),
+		"Of what a dump tells: L1 functions, debug only what probe_save() is given"),
 	WORDS(scope, "", NULL,
 		"Two full names in a dump, the first and the last that are wanted; empty: all"),
 	WORDS(list, "", NULL, "Parts of the names that are wanted in a dump; empty: all"),

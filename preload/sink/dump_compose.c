@@ -531,8 +531,7 @@ static const char *task_word(const struct config *cfg)
 
 static const char *level_word(const struct config *cfg)
 {
-	static const char *const word[] = {
-		[DUMP_L0] = "L0", [DUMP_L1] = "L1", [DUMP_MIX] = "mix", [DUMP_DEBUG] = "debug"};
+	static const char *const word[] = {[DUMP_L1] = "L1", [DUMP_DEBUG] = "debug"};
 
 	return word[cfg->level];
 }

@@ -30,4 +30,34 @@ same_output 'some of them'
 is 'interval, targets, invert' "$(events "$out/tensorboard/rank_0" "sorted((t, [x for x, _ in p]) for t, p in S.items())")" \
 	"[('local_norm/2.bias', [2, 4]), ('local_norm/2.weight', [2, 4]), ('weight_norm', [2, 4])]"
 is 'weight_norm is of all parameters' "$(events "$out/tensorboard/rank_0" "[abs(v - [float(l.split()[2]) for l in open('$tmp/truth') if ' weight_norm ' in l][x - 1]) < 1e-5 for x, v in S['weight_norm']]")" '[True, True]'
+
+# A MindSpore Transformers configuration, as that tool's manual has it: its tags and no others.
+cat >"$tmp/train.yaml" <<'YAML'
+output_dir: './output'
+monitor_config:
+    monitor_on: True
+    target: ['0', '2']
+    local_loss_format: ['log', 'tensorboard']
+    local_norm_format: ['log', 'tensorboard']
+    device_local_norm_format: ['log', 'tensorboard']
+    optimizer_state_format: tensorboard
+    weight_state_format: tensorboard
+    throughput_baseline: 10
+tensorboard:
+    tensorboard_dir: 'worker/tensorboard'
+    tensorboard_queue_size: 10
+    log_loss_scale_to_tensorboard: True
+    log_timers_to_tensorboard: True
+callbacks:
+    - type: MFLossMonitor
+      per_print_times: 1
+YAML
+app=$PWD/tests/apps/py/metrics.py
+(cd "$tmp" && env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_CONFIG=train.yaml PROBE_MICRO_BATCH_SIZE=4 timeout -k 5 150 "$python" \
+	"$app" "$tmp/truth" >"$tmp/with" 2>"$tmp/with.err" </dev/null; echo $? >"$tmp/with.status")
+status=$(cat "$tmp/with.status")
+same_output 'with a foreign YAML'
+is 'foreign YAML: the tags of that tool' "$(events "$tmp/worker/tensorboard/rank_0" "' '.join(sorted({t.replace('_vs_samples', '+').split('/')[0] for t in S}))")" \
+	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ throughput throughput+ throughput_linearity weight_norm'
+is 'foreign YAML: their values' "$(grep -v accum "$tmp/truth" >"$tmp/asked"; events "$tmp/worker/tensorboard/rank_0" "D('$tmp/asked')")" '[]'
 finish
