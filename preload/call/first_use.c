@@ -23,8 +23,8 @@ static bool is_row_listed(const struct api *f, const struct generation *g, uint3
 /* Do ranks find each other's calls of it by a number? */
 static bool has_row_number(const struct api_spec *s)
 {
-	return s->at[ROLE_COMM] || s->at[ROLE_GROUP] || s->at[ROLE_WIN] || s->lib->one_comm ||
-	       s->lib->groups;
+	return s->at[ROLE_COMM] || s->at[ROLE_GROUP] || s->at[ROLE_WIN] || s->at[ROLE_MESSAGE] ||
+	       s->lib->one_comm || s->lib->groups;
 }
 
 /*
