@@ -98,7 +98,7 @@ static bool read_alert_count(const char *text, size_t len, uint32_t least, uint3
 {
 	double v;
 
-	if (!read_alert_number(text, len, &v) || v < least || v > COUNT_MAX || v != floor(v))
+	if (!read_alert_number(text, len, &v) || v < least || v > COUNT_MAX || v != (double)(long)v)
 		return false;
 	*out = (uint32_t)v;
 	return true;

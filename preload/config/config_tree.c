@@ -329,10 +329,10 @@ static size_t comment_length(const char *s, size_t len)
 
 bool config_is_json(const char *text, size_t len)
 {
-	size_t i = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, n;
+	size_t i = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, n = 1;
 
-	while (i < len && (is_space(text[i]) || (n = comment_length(text + i, len - i))))
-		i += is_space(text[i]) ? 1 : n;
+	for (; i < len && n; i += n)
+		n = is_space(text[i]) ? 1 : comment_length(text + i, len - i);
 	return i < len && text[i] == '{';
 }
 

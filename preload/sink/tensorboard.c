@@ -164,7 +164,9 @@ static int open_tensorboard(void *state, struct files *files)
 
 static double shown_value(const struct record_scalar *e)
 {
-	return e->which == SCALAR_ITERATION_TIME ? floor(e->value) : e->value;
+	bool whole = e->which == SCALAR_ITERATION_TIME && e->value >= 0 && e->value < 1e15;
+
+	return whole ? (double)(int64_t)e->value : e->value;
 }
 
 static void add_scalar_event(struct tensorboard *t, const struct record_scalar *e)

@@ -106,6 +106,7 @@ static inline struct operation *describe_as(const struct adapter *l, const struc
 	atomic_store(&api.plan.state, no_plan ? PLAN_NONE : PLAN_NEW);
 	memset(&c, 0x5a, sizeof(c)); /* struct call is never cleared as a whole */
 	c.api = &api;
+	c.word = API_NUMBERED;
 	c.v = arg;
 	describe_call(&c);
 	*by_plan = atomic_load(&api.plan.state) == PLAN_READY;
