@@ -26,6 +26,9 @@ bool import_list_is(const struct wraplist *w)
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (wraplist_section(w, ours[i]) != WRAPLIST_NONE)
 			return false;
+	/* Theirs has plain names of Python's only. */
+	for (uint32_t e = 0; one && e < w->n; e++)
+		one = !strpbrk(wraplist_text(w, w->entry[e].name), "*?[:");
 	return one;
 }
 

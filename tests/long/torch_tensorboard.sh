@@ -3,7 +3,7 @@
 # the numbers that the script itself has; after kill -9 as well. tests/long/tensorboard.sh reads them by TensorBoard.
 # timeout: 400
 # beside: nothing of it waits busily
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'TensorBoard: event files'
 
