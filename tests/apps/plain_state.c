@@ -18,10 +18,10 @@
 /* Names that exist in libc, libm, nowhere, or in an MPI that this program does not have. */
 static const char *const names[] = {"malloc", "free", "calloc", "realloc", "memcpy", "memset",
 	"strlen", "strcmp", "printf", "fprintf", "fopen", "fclose", "open", "close", "read",
-	"write", "mmap", "munmap", "fork", "vfork", "exit", "getenv", "setenv", "dlerror",
-	"dladdr", "pthread_create", "pthread_join", "pthread_mutex_lock", "sigaction", "qsort",
-	"getpid", "time", "clock_gettime", "nanosleep", "select", "poll", "socket", "stdout",
-	"environ", "cos", "pow", "zlibVersion", "inflate", "yaml_parser_parse", "ffi_call",
+	"write", "mmap", "munmap", "fork", "vfork", "exit", "getenv", "setenv", "dlerror", "dladdr",
+	"pthread_create", "pthread_join", "pthread_mutex_lock", "sigaction", "qsort", "getpid",
+	"time", "clock_gettime", "nanosleep", "select", "poll", "socket", "stdout", "environ",
+	"cos", "pow", "zlibVersion", "inflate", "yaml_parser_parse", "ffi_call",
 	"_Unwind_Backtrace", "MPI_Barrier", "MPI_Allreduce", "PMPI_Allreduce", "MPI_Init",
 	"MPI_Pcontrol", "PMPI_Pcontrol", "ncclAllReduce", "no_such_function"};
 
