@@ -16,7 +16,7 @@ def stacks(rank, lines):
     with open(rank.dir + "/stack_info.csv", "w") as f:
         print(",".join(columns.names("stack_info")), file=f)
         for i, line in lines.items():
-            print(f"{i},MPI_Allreduce,0,/work/train.py:{line} step <- /work/train.py:99 main,", file=f)
+            print(f"{i},MPI_Allreduce,0,/job/train.py:{line} step <- /job/train.py:99 main,", file=f)
 
 
 def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False):
@@ -75,7 +75,7 @@ def dump(name, entries, stack=True, rank=0, step=0, task="statistics"):
         names = [n for n, _ in entries if n.endswith("forward")]
         with open(folder + "/stack.json", "w") as f:
             json.dump({str(i): [[n], [f"File /usr/lib/python3/dist-packages/torch/x.py, line 5, in f, \n g()",
-                                      f"File /work/train.py, line {7 + hash_of(n)}, in step, \n it's(x)"]] for i, n in enumerate(names)}, f)
+                                      f"File /job/train.py, line {7 + hash_of(n)}, in step, \n it's(x)"]] for i, n in enumerate(names)}, f)
 
 
 def hash_of(name):
