@@ -51,7 +51,7 @@ app=tests/apps/py/leaves.py
 leaves() { # FILE HOW RANK [NAME=VALUE ...]
 	local n
 	for n in 1 2 3 4 5; do
-		[ $n -eq 1 ] || rm -rf "$out"
+		[ $n -eq 1 ] || rm -rf "${out:-}"
 		leave_once "$@"
 		grep -qs 'terminate called without an active exception' "$1.err.0" "$1.err.1" || return 0
 	done
