@@ -45,7 +45,7 @@ static bool is_synchronising_op(uint32_t op)
 }
 
 /* Of the steps lo to hi. Where there are too many, those with a number that 2, 4, 8 ... divides: the same on every host. */
-static void read_part(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
+static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
 {
 	uint64_t each = 1;
 	unsigned from = h->n;
@@ -87,13 +87,13 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 		if (s.file[i].first > last && s.file[i].first <= hi)
 			last = s.file[i].first;
 	s.keep_open = true;
-	read_part(h, &s, lo, last > lo ? last - 1 : hi);
+	read_part_of_run(h, &s, lo, last > lo ? last - 1 : hi);
 	calls_close(&s);
 	if (last <= lo)
 		return;
 	calls_open(&s, d, 0, NULL);
 	s.keep_open = true;
-	read_part(h, &s, last, hi);
+	read_part_of_run(h, &s, last, hi);
 	calls_close(&s);
 }
 
@@ -120,7 +120,7 @@ struct common_end {
 	double ahead;
 };
 
-static int by_number(const void *x, const void *y)
+static int by_nanoseconds(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
@@ -141,7 +141,7 @@ static double median_ahead(
 	for (unsigned i = 0; i < n; i++)
 		room[i] = e[i].ahead -
 			  ((double)k->ahead + k->drift * (double)(int64_t)(e[i].at - k->at));
-	qsort(room, n, sizeof(*room), by_number);
+	qsort(room, n, sizeof(*room), by_nanoseconds);
 	return room[n / 2];
 }
 
@@ -150,7 +150,7 @@ static double spread_of(double *room, unsigned n, double middle)
 {
 	for (unsigned i = 0; i < n; i++)
 		room[i] = room[i] < middle ? middle - room[i] : room[i] - middle;
-	qsort(room, n, sizeof(*room), by_number);
+	qsort(room, n, sizeof(*room), by_nanoseconds);
 	return 1.4826 * room[n / 2];
 }
 
