@@ -75,7 +75,7 @@ static void find_shortest_digits(struct digits *d, double v, bool single, int mo
 		d->n--;
 }
 
-static void put_positional(struct text *t, const struct digits *d)
+static void put_python_positional(struct text *t, const struct digits *d)
 {
 	if (d->point <= 0)
 		text_char(t, '0');
@@ -90,7 +90,7 @@ static void put_positional(struct text *t, const struct digits *d)
 }
 
 /* point: also where no digit follows it. */
-static void put_exponent(struct text *t, const struct digits *d, bool point)
+static void put_python_exponent(struct text *t, const struct digits *d, bool point)
 {
 	int e = d->point - 1;
 
@@ -114,10 +114,10 @@ void text_python_float(struct text *t, double v)
 	if (signbit(v))
 		text_char(t, '-');
 	if (d.point <= -4 || d.point > 16) {
-		put_exponent(t, &d, false);
+		put_python_exponent(t, &d, false);
 		return;
 	}
-	put_positional(t, &d);
+	put_python_positional(t, &d);
 	if (d.n <= d.point)
 		text_char(t, '0');
 }
@@ -143,9 +143,9 @@ void text_numpy_single(struct text *t, float v)
 		if (signbit((double)v))
 			text_char(t, '-');
 		if (exponent)
-			put_exponent(t, &d, true);
+			put_python_exponent(t, &d, true);
 		else
-			put_positional(t, &d);
+			put_python_positional(t, &d);
 	}
 	text_char(t, ']');
 }

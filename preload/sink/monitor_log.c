@@ -50,7 +50,8 @@ struct log_progress {
 struct monitor_log {
 	struct files *files;
 	char *kept; /* KEPT_BYTES; NULL until the first number */
-	size_t len, before, carried; /* before: without the last entry; carried: from earlier passes */
+	size_t len, before,
+		carried; /* before: without the last entry; carried: from earlier passes */
 	struct log_progress now, last, committed; /* last: before the last step() */
 	bool stepped; /* the last entry was a step() */
 	char *text; /* of the pass, for stderr; NULL: none */
@@ -107,7 +108,7 @@ static int keep_number(struct monitor_log *m, const struct kept_number *n, const
 	return 0;
 }
 
-static int keep_scalar(void *state, const struct record_scalar *e)
+static int keep_log_scalar(void *state, const struct record_scalar *e)
 {
 	return e->optimizer ? 0
 			    : keep_number(state,
@@ -118,7 +119,7 @@ static int keep_scalar(void *state, const struct record_scalar *e)
 				      "");
 }
 
-static int keep_kind(void *state, const struct record_kind *r)
+static int keep_log_kind(void *state, const struct record_kind *r)
 {
 	struct monitor_log *m = state;
 
@@ -236,8 +237,8 @@ static void put_log_place(struct text *t, const struct log_place *p)
 /* ms; the first step has no end of a step before it: what is known of its parts. 0: nothing is. */
 static double time_of_step(const struct step_numbers *s)
 {
-	static const uint8_t parts[] = {SCALAR_DATA_TIME, SCALAR_FORWARD_TIME, SCALAR_BACKWARD_TIME,
-		SCALAR_OPTIMIZER_TIME};
+	static const uint8_t parts[] = {
+		SCALAR_DATA_TIME, SCALAR_FORWARD_TIME, SCALAR_BACKWARD_TIME, SCALAR_OPTIMIZER_TIME};
 	double sum = 0, v;
 
 	if (find_kept(s, SCALAR_ITERATION_TIME, &v) && v >= 0)
@@ -355,8 +356,7 @@ static unsigned metric_of_number(unsigned which)
 	}
 }
 
-static void put_metric_line(
-	struct text *t, const struct kept_number *n, const struct log_place *p)
+static void put_metric_line(struct text *t, const struct kept_number *n, const struct log_place *p)
 {
 	put_log_place(t, p);
 	text_char(t, ' ');
@@ -584,8 +584,8 @@ const struct sink_format monitor_log_format = {
 	.state_bytes = sizeof(struct monitor_log),
 	.open = open_monitor_log,
 	.idle = monitor_log_is_idle,
-	.kind = keep_kind,
-	.scalar = keep_scalar,
+	.kind = keep_log_kind,
+	.scalar = keep_log_scalar,
 	.step = end_log_step,
 	.retract = retract_log_entry,
 	.commit = commit_log,

@@ -323,8 +323,8 @@ static void add_metric_event(struct tensorboard *t, const struct record_kind *r,
 static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 {
 	return kind < TK_LOCAL_NORM ||
-	       t->cfg->metrics & (kind == TK_LOCAL_NORM ? METRIC_BIT(LOCAL_NORM)
-							: METRIC_BIT(ADAM_NORM));
+	       t->cfg->metrics &
+		       (kind == TK_LOCAL_NORM ? METRIC_BIT(LOCAL_NORM) : METRIC_BIT(ADAM_NORM));
 }
 
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)

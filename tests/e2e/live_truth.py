@@ -93,7 +93,6 @@ def main():
     for r, told_of in ranks.items():
         if late[r]:
             check(f"rank {r}: late", told_of["late_ms"], sum(late[r]) / len(late[r]))
-        # The first call of what is read may lack rows, and is not counted.
         n = sum(o["calls"] for o in told_of["operations"])
         check(f"rank {r}: calls", n, sum(len(v) for k, v in ops.items() if k[0] == r))
     for (r, op, comm, bucket), calls in ops.items():

@@ -67,6 +67,10 @@ like 'top: its speed' "$said" '30 ms a step .*exposed communication 12.5 %'
 like 'top: the late rank' "$said" '2 node1 finished 20 30 ms 15.0 % 2.25 nan 3 ms [0-9.]+ ms .*the others wait for it: last in [0-9]+ of [0-9]+ collectives'
 like 'top: alerts' "$said" 'alerts rank 3 AnomalyNan: loss 3 times, last in step 19 rank 3 spike: grad-norm 9.5'
 
+"$gen" -r 3 -s 700 -c 4 -g 3 -l 1:5000000 "$tmp/long"
+is 'of a long run what was written last' "$("$probe" top --json "$tmp/long" | python3 -c 'import json, sys
+print([(r["rank"], r["straggler"], 100 < sum(o["calls"] for o in r["operations"]) < 1400, r["step"]) for r in json.load(sys.stdin)["ranks"]])')" \
+	'[(0, False, True, 700), (1, True, True, 700), (2, False, True, 700)]'
 is 'another path' "$(get "$url/x")" '404 text/plain; charset=utf-8'
 is 'a name that is not this machine'"'"'s is refused' "$(get "$url/json" 'Host: evil.example')" '403 text/plain; charset=utf-8'
 is 'its own name with a port is not' "$(get "$url/json" 'Host: localhost:1')" '200 application/json'

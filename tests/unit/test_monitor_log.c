@@ -101,8 +101,8 @@ static void numbers(void **state)
 static struct config log_config(void)
 {
 	return (struct config){.alerts = (char *)"",
-		.monitor_log = UINT64_C(1) << MONITOR_LOG_LOSS |
-					      METRIC_BIT(WEIGHT_NORM) | METRIC_BIT(ADAM_NORM),
+		.monitor_log = UINT64_C(1) << MONITOR_LOG_LOSS | METRIC_BIT(WEIGHT_NORM) |
+			       METRIC_BIT(ADAM_NORM),
 		.print_interval = 1,
 		.print_loss_mean = true,
 		.epochs = 1,
@@ -116,7 +116,7 @@ static void open_log(struct rank *r, const struct config *cfg)
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 
-static void put_number(struct chain *c, enum scalar which, uint32_t step, double value)
+static void put_log_number(struct chain *c, enum scalar which, uint32_t step, double value)
 {
 	struct journal_scalar *e = chain_reserve(c, sizeof(*e), NO_WAKE);
 
@@ -131,7 +131,8 @@ static void put_number(struct chain *c, enum scalar which, uint32_t step, double
 
 static void put_moment(struct chain *c, const char *name, uint32_t step, double value)
 {
-	uint32_t bytes = (uint32_t)(sizeof(struct journal_kind_row) + 8 + strlen(name) + 3 + 7) & ~7u;
+	uint32_t bytes =
+		(uint32_t)(sizeof(struct journal_kind_row) + 8 + strlen(name) + 3 + 7) & ~7u;
 	struct journal_kind_row *e = chain_reserve(c, bytes, NO_WAKE);
 
 	assert_non_null(e);
@@ -169,36 +170,40 @@ static void lines(void **state)
 	open_log(&r, &cfg);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 	put_moment(&c, "embedding.weight", 0, 0.018132707104086876);
-	put_number(&c, SCALAR_BATCH_SIZE, 0, 32);
-	put_number(&c, SCALAR_LOSS, 0, 1.4156602621078491);
-	put_number(&c, SCALAR_LEARNING_RATE, 0, 0.01);
-	put_number(&c, SCALAR_LOSS_SCALE, 0, 1);
-	put_number(&c, SCALAR_GRAD_NORM, 0, 0.4949253499507904);
-	put_number(&c, SCALAR_ITERATION_TIME, 0, 2698.59);
-	put_number(&c, SCALAR_WEIGHT_NORM, 0, 2.668071746826172);
+	put_log_number(&c, SCALAR_BATCH_SIZE, 0, 32);
+	put_log_number(&c, SCALAR_LOSS, 0, 1.4156602621078491);
+	put_log_number(&c, SCALAR_LEARNING_RATE, 0, 0.01);
+	put_log_number(&c, SCALAR_LOSS_SCALE, 0, 1);
+	put_log_number(&c, SCALAR_GRAD_NORM, 0, 0.4949253499507904);
+	put_log_number(&c, SCALAR_ITERATION_TIME, 0, 2698.59);
+	put_log_number(&c, SCALAR_WEIGHT_NORM, 0, 2.668071746826172);
 	atomic_store(&r.j.head->step, 1);
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	put_number(&c, SCALAR_LOSS, 1, 1.3509248495101929);
-	put_number(&c, SCALAR_GRAD_NORM, 1, 0.35299721360206604);
-	put_number(&c, SCALAR_THROUGHPUT, 1, 41.158935546875);
-	put_number(&c, SCALAR_ITERATION_TIME, 1, 777.47);
+	put_log_number(&c, SCALAR_LOSS, 1, 1.3509248495101929);
+	put_log_number(&c, SCALAR_GRAD_NORM, 1, 0.35299721360206604);
+	put_log_number(&c, SCALAR_THROUGHPUT, 1, 41.158935546875);
+	put_log_number(&c, SCALAR_ITERATION_TIME, 1, 777.47);
 	/* A step that has not ended. */
-	put_number(&c, SCALAR_LOSS, 2, 5);
+	put_log_number(&c, SCALAR_LOSS, 2, 5);
 	atomic_store(&r.j.head->step, 2);
 	atomic_store(&r.j.head->state, JS_ENDED);
 	assert_int_equal(drain_all(&r.drain, true), 0);
 	text = log_text(&r);
 	assert_string_equal(text,
-		"{ Epoch:[  1/  1], step:[    1/    8], loss:[1.415660/1.415660], per_step_time: 2698ms, "
+		"{ Epoch:[  1/  1], step:[    1/    8], loss:[1.415660/1.415660], per_step_time: "
+		"2698ms, "
 		"lr: 0.01, overflow cond: False, loss_scale: 1.0, global_norm: [0.49492535]\n"
-		"  12.5% |██████                                            | 11.85804 samples/s/p  "
+		"  12.5% |██████                                            | 11.85804 samples/s/p "
+		" "
 		"0:00:18 }\n"
 		"Epoch:[  1/  1], step:[    1/    8] adam_m_norm/embedding.weight: "
 		"0.018132707104086876\n"
 		"Epoch:[  1/  1], step:[    1/    8] weight_norm: 2.668071746826172\n"
-		"{ Epoch:[  1/  1], step:[    2/    8], loss:[1.350925/1.383293], per_step_time: 777ms, "
+		"{ Epoch:[  1/  1], step:[    2/    8], loss:[1.350925/1.383293], per_step_time: "
+		"777ms, "
 		"overflow cond: False, loss_scale: unavailable, global_norm: [0.3529972]\n"
-		"  25.0% |████████████                                      | 41.15894 samples/s/p  "
+		"  25.0% |████████████                                      | 41.15894 samples/s/p "
+		" "
 		"0:00:04 }\n");
 	free(text);
 	rank_drop(&r);
@@ -215,7 +220,7 @@ static char *heads_of_run(const struct config *cfg, uint32_t from, uint32_t n)
 	open_log(&r, cfg);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 	for (uint32_t s = from; s < from + n; s++)
-		put_number(&c, SCALAR_LOSS, s, 1);
+		put_log_number(&c, SCALAR_LOSS, s, 1);
 	atomic_store(&r.j.head->step, from + n);
 	atomic_store(&r.j.head->state, JS_ENDED);
 	assert_int_equal(drain_all(&r.drain, true), 0);
@@ -276,7 +281,7 @@ static void put_log_steps(struct rank *r, struct chain *c, uint32_t from, uint32
 {
 	for (uint32_t s = from; s < to; s++) {
 		put_moment(c, "w", s, s + 0.5);
-		put_number(c, SCALAR_LOSS, s, s);
+		put_log_number(c, SCALAR_LOSS, s, s);
 		atomic_store(&r->j.head->step, s + 1);
 	}
 }

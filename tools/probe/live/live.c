@@ -61,7 +61,8 @@ static bool find_scalar_of_name(const struct csv_text *t, enum scalar *which)
 	return false;
 }
 
-static void take_number(struct live_rank *r, const struct csv_text *name, uint64_t step, double v)
+static void take_live_number(
+	struct live_rank *r, const struct csv_text *name, uint64_t step, double v)
 {
 	struct live_number *n = NULL;
 	enum scalar which;
@@ -101,7 +102,7 @@ static void read_live_numbers(struct live_rank *r)
 		while (csv_next(&c))
 			if (csv_u64(csv_at(&c, at_step), &step) &&
 				csv_double(csv_at(&c, at_value), &v))
-				take_number(r, csv_at(&c, at_name), step, v);
+				take_live_number(r, csv_at(&c, at_name), step, v);
 	}
 	if (path)
 		csv_close(&c);

@@ -48,7 +48,7 @@ static uint64_t blocked_ns(const struct call *c)
 
 /* ---- operations ---- */
 
-static bool is_operation(const struct call *c, const char *name)
+static bool is_live_operation(const struct call *c, const char *name)
 {
 	return strcmp(intern_name(c->op), name) == 0;
 }
@@ -58,11 +58,12 @@ static double bus_factor(const struct call *c)
 {
 	double n = c->size > 1 ? (double)c->size : 2;
 
-	if (is_operation(c, "all_reduce"))
+	if (is_live_operation(c, "all_reduce"))
 		return 2 * (n - 1) / n;
-	if (is_operation(c, "all_gather") || is_operation(c, "all_gather_v") ||
-		is_operation(c, "reduce_scatter") || is_operation(c, "reduce_scatter_v") ||
-		is_operation(c, "all_to_all") || is_operation(c, "all_to_all_v"))
+	if (is_live_operation(c, "all_gather") || is_live_operation(c, "all_gather_v") ||
+		is_live_operation(c, "reduce_scatter") ||
+		is_live_operation(c, "reduce_scatter_v") || is_live_operation(c, "all_to_all") ||
+		is_live_operation(c, "all_to_all_v"))
 		return (n - 1) / n;
 	return 1;
 }
@@ -171,7 +172,7 @@ static void judge_meetings(struct live *l, const struct live_calls *a)
 }
 
 /* Last in more than half of them, and by what the others feel: 5 % of a step, or 1 ms where steps are not known. */
-static void find_stragglers(struct live *l)
+static void find_late_ranks(struct live *l)
 {
 	for (unsigned i = 0; i < l->folders.n; i++) {
 		struct live_rank *r = &l->rank[i];
@@ -215,7 +216,7 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 
 	calls_open_tail(&s, r->dir, rank, CALLS_BYTES);
 	for (; calls_next(&s, &c); first = false) {
-		if (first || c.bits & (CALL_NESTED | CALL_OPEN))
+		if ((first && s.cut) || c.bits & (CALL_NESTED | CALL_OPEN))
 			continue;
 		if (!timed)
 			note_step_start(r, &starts, &c);
@@ -243,7 +244,7 @@ void live_read_calls(struct live *l)
 	for (unsigned i = 0; i < l->folders.n; i++)
 		read_calls_of_rank(l, &a, i);
 	judge_meetings(l, &a);
-	find_stragglers(l);
+	find_late_ranks(l);
 	table_free(&a.meetings);
 	free(a.entry);
 }

@@ -181,7 +181,8 @@ static bool begin_file(struct calls *s)
 		s->lacking = NULL;
 		if (!err && has_needed_columns(s)) {
 			s->reading = true;
-			if (s->tail && f->bytes > s->tail)
+			s->cut = s->tail && f->bytes > s->tail;
+			if (s->cut)
 				csv_skip_to(&s->csv, f->bytes - s->tail);
 			return true;
 		}

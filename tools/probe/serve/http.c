@@ -212,8 +212,7 @@ static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *he
 	return 200;
 }
 
-static void answer_request(
-	const struct http_server *s, int fd, http_answer_fn *answer, void *arg)
+static void answer_request(const struct http_server *s, int fd, http_answer_fn *answer, void *arg)
 {
 	char request[REQUEST_MAX + 1], path[HTTP_PATH_MAX], top[512];
 	struct http_answer a = {0};
@@ -235,15 +234,16 @@ static void answer_request(
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: "
 		"close\r\n\r\n",
-		status, reason_of(status), a.type, a.n, status == 405 ? "Allow: GET, HEAD\r\n" : "");
+		status, reason_of(status), a.type, a.n,
+		status == 405 ? "Allow: GET, HEAD\r\n" : "");
 	send_all(fd, top, (size_t)n, read_ms() + REQUEST_MS);
 	if (!head && a.body)
 		send_all(fd, a.body, a.n, read_ms() + REQUEST_MS);
 	free(a.body);
 }
 
-void http_serve(struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer,
-	void *arg)
+void http_serve(
+	struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
 	while (!*stop) {
 		struct pollfd p = {.fd = s->fd, .events = POLLIN};

@@ -320,7 +320,8 @@ static const struct {
 	double (*value)(const struct live_op *o);
 	bool p2p;
 } op_metrics[] = {
-	{"nccl_bus_bandwidth_gbs", "Bus bandwidth of the latest collectives, GB/s", bus_of_op, false},
+	{"nccl_bus_bandwidth_gbs", "Bus bandwidth of the latest collectives, GB/s", bus_of_op,
+		false},
 	{"nccl_algorithm_bandwidth_gbs", "Algorithm bandwidth of the latest collectives, GB/s",
 		algorithm_of_op, false},
 	{"nccl_collective_exec_time_microseconds", "Time of the latest collectives", time_of_op,

@@ -23,16 +23,20 @@ static const char help[] =
 	"\n"
 	"  /metrics   Prometheus' text format. Collectives and messages have the names and labels "
 	"of NCCL's Inspector\n"
-	"             (nccl_bus_bandwidth_gbs, nccl_collective_exec_time_microseconds ...), whatever "
+	"             (nccl_bus_bandwidth_gbs, nccl_collective_exec_time_microseconds ...), "
+	"whatever "
 	"library made them;\n"
-	"             all else begins with probe_: step, loss, norms, times, exposed communication, "
+	"             all else begins with probe_: step, loss, norms, times, exposed "
+	"communication, "
 	"stragglers, alerts\n"
 	"  /json      the same and more as JSON, as `probe top --json` prints it\n"
 	"\n"
 	"      --port N       (9464); 0: a free one, which the first line names\n"
-	"      --bind ADDR    an address of this machine (127.0.0.1). There is no encryption and no "
+	"      --bind ADDR    an address of this machine (127.0.0.1). There is no encryption and "
+	"no "
 	"password: with another\n"
-	"                     than the default everybody who reaches it reads losses, host names and "
+	"                     than the default everybody who reaches it reads losses, host names "
+	"and "
 	"names of parameters\n"
 	"      --once         prints what /metrics would say, and ends\n"
 	"\n"
@@ -126,7 +130,8 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	int err = http_listen(&server, address, port);
 
 	if (err == -EINVAL)
-		tool_error("serve: --bind %s: accepted: an address in numbers, such as 0.0.0.0 or ::1",
+		tool_error(
+			"serve: --bind %s: accepted: an address in numbers, such as 0.0.0.0 or ::1",
 			address);
 	else if (err)
 		tool_error("serve: %s port %d: %s; choose another by --port", address, port,

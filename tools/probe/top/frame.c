@@ -155,7 +155,8 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 		snprintf(text, sizeof(text), "stands in %.180s for %s", r->open,
 			out_time((double)r->open_ns));
 	else if (r->straggler)
-		snprintf(text, sizeof(text), "the others wait for it: last in %llu of %llu collectives",
+		snprintf(text, sizeof(text),
+			"the others wait for it: last in %llu of %llu collectives",
 			(unsigned long long)r->last, (unsigned long long)r->met);
 	else if (r->dir->state == RANK_UNSEEN && r->dir->alive_ns &&
 		 r->dir->alive_ns + 60000000000u < l->now)
@@ -166,8 +167,8 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 
 static void print_ranks(const struct live *l, unsigned most)
 {
-	static const char *const head[] = {"rank", "host", "state", "step", "time", "exposed", "loss",
-		"grad-norm", "data", "comm", "late", "alerts", ""};
+	static const char *const head[] = {"rank", "host", "state", "step", "time", "exposed",
+		"loss", "grad-norm", "data", "comm", "late", "alerts", ""};
 	const struct live_rank **sorted = tool_alloc((l->folders.n + 1) * sizeof(*sorted));
 	unsigned n = l->folders.n;
 	struct out_table t;
