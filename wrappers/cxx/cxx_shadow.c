@@ -155,29 +155,37 @@ static uint32_t length_of_table(void *const *functions)
 	return n < SLOTS_MAX ? n : 0;
 }
 
+static bool is_one_of(const struct provider *p, int n, const void *function)
+{
+	for (int i = 0; i < n; i++)
+		if (!p[i].ifunc && p[i].addr == function)
+			return true;
+	return false;
+}
+
 int cxx_virtual_place(const char *class, const char *function)
 {
 	struct provider p[COPIES_MAX];
 	int copies = elfsym_all(function, p, COPIES_MAX), found = -1;
 	char symbol[NAME_MAX_BYTES];
 	void *const *table;
-	uint32_t n;
 
 	if (copies <= 0 || snprintf(symbol, sizeof(symbol), "_ZTV%s", class) >= (int)sizeof(symbol))
 		return -1;
 	table = elfsym_data(symbol);
 	if (!table)
 		return -1;
-	n = length_of_table(table + HEAD);
-	for (uint32_t i = 0; i < n; i++)
-		for (int k = 0; k < copies; k++) {
-			if (p[k].ifunc || p[k].addr != table[HEAD + i])
-				continue;
-			if (found >= 0)
-				return -1;
-			found = (int)i;
+	table += HEAD;
+	/* In the table of an abstract class the destructors' places are empty. */
+	for (int i = 0; i < SLOTS_MAX && is_readable_word(&table[i]); i++) {
+		if (table[i] && !is_function((const void *const *)&table[i]))
 			break;
-		}
+		if (!is_one_of(p, copies, table[i]))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
 	return found;
 }
 
