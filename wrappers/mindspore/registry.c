@@ -21,9 +21,8 @@ static const struct watched {
 	uint8_t ret; /* enum ctype */
 } watched[] = {
 	{MANAGER "Initialize", "pp", MS_INSTANCE, CT_U8},
-	{MANAGER "Initialize", "p", MS_INSTANCE, CT_U8},
-	{MANAGER "InitHostCommlib", "p", MS_INSTANCE, CT_U8},
-	{MANAGER "InitDeviceCommLib", "p", MS_INSTANCE, CT_U8},
+	{MANAGER "InitHostCommlib", "pp", MS_INSTANCE, CT_U8},
+	{MANAGER "InitDeviceCommLib", "pp", MS_INSTANCE, CT_U8},
 	{MANAGER "CreateCommunicationGroup", "pppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "CreateCommunicationGroup", "ppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "DestroyCommunicationGroup", "pp", MS_GROUP_END, CT_U8},
