@@ -160,7 +160,7 @@ static int find_ms_rank(void)
 	if (session.world_rank >= 0)
 		return session.world_rank;
 	identity_read(&id);
-	return id.rank;
+	return id.rank >= 0 ? id.rank : ms_instance_rank();
 }
 
 void ms_group_made(const struct call *c)
