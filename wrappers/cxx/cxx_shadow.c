@@ -33,7 +33,8 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 struct type_info {
 	void *const *functions;
 	const char *name; /* a * in front: it is of one file */
-	const struct type_info *base; /* of __si_class_type_info: the only base, which is not virtual */
+	const struct type_info
+		*base; /* of __si_class_type_info: the only base, which is not virtual */
 };
 
 static bool is_readable_word(const void *p)
@@ -126,7 +127,7 @@ const char *cxx_object_class(const void *object)
 	void *const *functions = functions_of(object);
 
 	return functions && is_type_simple(functions[-1], NULL) ? name_of_type(functions[-1])
-								 : NULL;
+								: NULL;
 }
 
 bool cxx_object_is(const void *object, const char *class)
@@ -138,7 +139,7 @@ bool cxx_object_is(const void *object, const char *class)
 
 /* ---- tables ---- */
 
-static bool is_function(const void *const *word)
+static bool is_code_address(const void *const *word)
 {
 	struct elf_place at;
 
@@ -150,7 +151,7 @@ static uint32_t length_of_table(void *const *functions)
 {
 	uint32_t n = 0;
 
-	while (n < SLOTS_MAX && is_function((const void *const *)&functions[n]))
+	while (n < SLOTS_MAX && is_code_address((const void *const *)&functions[n]))
 		n++;
 	return n < SLOTS_MAX ? n : 0;
 }
@@ -178,7 +179,7 @@ int cxx_virtual_place(const char *class, const char *function)
 	table += HEAD;
 	/* In the table of an abstract class the destructors' places are empty. */
 	for (int i = 0; i < SLOTS_MAX && is_readable_word(&table[i]); i++) {
-		if (table[i] && !is_function((const void *const *)&table[i]))
+		if (table[i] && !is_code_address((const void *const *)&table[i]))
 			break;
 		if (!is_one_of(p, copies, table[i]))
 			continue;
@@ -190,7 +191,7 @@ int cxx_virtual_place(const char *class, const char *function)
 }
 
 /* Ours that was made for that table, or that is that table. */
-static struct table *known_table(void *const *functions)
+static struct table *find_shadow_table(void *const *functions)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
 		struct table *t = atomic_load_explicit(&tables[i], memory_order_acquire);
@@ -203,7 +204,7 @@ static struct table *known_table(void *const *functions)
 	return NULL;
 }
 
-static int make_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
+static int make_shadow_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
 {
 	const struct type_info *info = functions[-1];
 	uint32_t n = length_of_table(functions);
@@ -240,7 +241,7 @@ static int make_table(struct table **out, void *const *functions, const struct c
 }
 
 /* Another thread may have been faster: its table then. */
-static struct table *keep_table(struct table *t)
+static struct table *keep_shadow_table(struct table *t)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
 		struct table *none = NULL;
@@ -256,7 +257,7 @@ static struct table *keep_table(struct table *t)
 int cxx_shadow(void *object, const struct cxx_shadow *s)
 {
 	void *const *functions = functions_of(object);
-	struct table *t = functions ? known_table(functions) : NULL;
+	struct table *t = functions ? find_shadow_table(functions) : NULL;
 	int err;
 
 	if (!functions)
@@ -264,10 +265,10 @@ int cxx_shadow(void *object, const struct cxx_shadow *s)
 	if (!t) {
 		struct table *made = NULL;
 
-		err = make_table(&made, functions, s);
+		err = make_shadow_table(&made, functions, s);
 		if (err)
 			return err;
-		t = keep_table(made);
+		t = keep_shadow_table(made);
 		if (t != made)
 			munmap(made, sizeof(*made) + (HEAD + made->n) * sizeof(void *));
 		if (!t)

@@ -62,8 +62,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
-		if (strcmp(watched[i].name, name) == 0 &&
-			cxx_params_fit(watched[i].args, &p, true))
+		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
 			w = &watched[i];
 	if (w) {
 		args = w->args;

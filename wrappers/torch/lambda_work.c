@@ -30,8 +30,8 @@ static void *enter_wait(unsigned i, void *function, const char *class, void *arg
 	(void)arg;
 	if (!elfsym_place((uintptr_t)function, &at))
 		return function;
-	return bind_wrapper("_ZN4c10d12_GLOBAL__N_110LambdaWork" WAIT, function, at.path,
-		(uintptr_t)function);
+	return bind_wrapper(
+		"_ZN4c10d12_GLOBAL__N_110LambdaWork" WAIT, function, at.path, (uintptr_t)function);
 }
 
 static bool shadow_lambda_work(void *work)
@@ -50,7 +50,8 @@ static bool shadow_lambda_work(void *work)
 
 bool torch_watch_wait(void *work)
 {
-	void *table = *(void **)work, *known = atomic_load_explicit(&lambda_table, memory_order_relaxed);
+	void *table = *(void **)work,
+	     *known = atomic_load_explicit(&lambda_table, memory_order_relaxed);
 	const char *class;
 	bool ok;
 
