@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "call/comm.h"
 #include "elf/elfsym.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"
+#include "train/param.h"
+#include "train/place.h"
 #include "elf/memory.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/scalars.h"
@@ -216,6 +219,24 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
+/* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
+static void note_group_use(const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
+{
+	bool whole = strcmp(f->kind, "all_reduce") == 0, grads = false;
+	uint64_t elements = 0;
+
+	for (unsigned i = 0; i < k->nin; i++) {
+		grads |= (train_name_buffer(&k->in[i]) &
+				 (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+		elements += k->in[i].count;
+	}
+	train_group_carries(f->form >= FORM_SEND ? CARRIES_MESSAGE
+			    : whole && grads	 ? CARRIES_GRADIENTS
+			    : whole		 ? CARRIES_REDUCTION
+						 : CARRIES_OTHER,
+		m->id, m->rank, m->size, elements, thread_state.phase);
+}
+
 /* c10d::ReduceOp::RedOpType */
 static const uint8_t redops[] = {
 	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
@@ -283,6 +304,8 @@ bool torch_describe(struct call *c)
 		torch_note_summed(&k->in[0]);
 	if (strstr(m->kind, "reduce"))
 		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
+	if (w->comm && train_places_wanted())
+		note_group_use(k, w->comm, m);
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
 		struct buffer *v = in ? k->in : k->out;
 
