@@ -63,7 +63,7 @@ static bool is_rank_wanted(
 
 		if (found >= 0)
 			place = found;
-		else if (axis != AXIS_DATA || !only || !train_groups_are_whole())
+		else if (axis != AXIS_DATA || !only || !train_is_one_group())
 			return true;
 	}
 	return place < 0 || ranges_contain(wanted, (uint64_t)place);

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "journal/layout.h"
@@ -96,13 +97,23 @@ int32_t train_place_in(enum train_axis axis)
 	return best ? best->place : -1;
 }
 
-bool train_groups_are_whole(void)
+bool train_is_one_group(void)
 {
-	for (unsigned i = 0; i < GROUPS_MAX; i++) {
-		int32_t size = atomic_load_explicit(&groups[i].size, memory_order_acquire);
+	bool any = false;
 
-		if (size && size != session.world_size)
+	for (unsigned i = 0; i < GROUPS_MAX; i++) {
+		const struct group *g = &groups[i];
+		int32_t size = atomic_load_explicit(&g->size, memory_order_acquire);
+
+		if (size &&
+			(size != session.world_size || g->messages || rate_group(g, AXIS_TENSOR)))
 			return false;
+		any |= size != 0;
 	}
-	return true;
+	return any;
+}
+
+void train_groups_forget(void)
+{
+	memset(groups, 0, sizeof(groups));
 }

@@ -24,7 +24,10 @@ void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, 
 /* -1: not known (yet). Any thread. */
 int32_t train_place_in(enum train_axis axis);
 
-/* Are all communicators that carried anything of all ranks? */
-bool train_groups_are_whole(void);
+/* Are there communicators, all of them of all ranks, and none of them for anything but data? */
+bool train_is_one_group(void);
+
+/* In a forked child: its groups are others. */
+void train_groups_forget(void);
 
 #endif

@@ -26,7 +26,7 @@ scene() { # SCENE NAMES
 	contract "$scene" "$out"
 }
 
-for s in plain sum mean factor weighted megatron deepspeed amp lbfgs gan groups; do
+for s in plain micro amp lbfgs gan groups; do
 	scene $s
 done
 

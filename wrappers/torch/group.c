@@ -220,7 +220,8 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 }
 
 /* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
-static void note_group_use(const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
+static void note_group_use(
+	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
 {
 	bool whole = strcmp(f->kind, "all_reduce") == 0, grads = false;
 	uint64_t elements = 0;

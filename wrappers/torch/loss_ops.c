@@ -132,6 +132,12 @@ static const struct made *find_root(double root)
 	return m;
 }
 
+void loss_forget_numbers(void)
+{
+	notes.ones = NULL;
+	notes.nmade = 0;
+}
+
 bool loss_find_root(const void *grad, struct loss_root *root)
 {
 	bool seen = grad && grad == notes.ones;
@@ -148,7 +154,6 @@ bool loss_find_root(const void *grad, struct loss_root *root)
 		atomic_store_explicit(&has_scale, true, memory_order_relaxed);
 	if (m && atomic_load_explicit(&has_scale, memory_order_relaxed))
 		root->scale = m->scale;
-	notes.ones = NULL;
-	notes.nmade = 0;
+	loss_forget_numbers();
 	return seen;
 }

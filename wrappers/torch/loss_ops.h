@@ -14,7 +14,8 @@
 struct loss_root {
 	double value; /* as the pass begins at it */
 	double scale; /* a loss scale that the program itself multiplied it by; 1: none that is known */
-	double divisor[LOSS_DIVISORS]; /* it was divided by each of these; the same as multiplied by 1/n */
+	double divisor
+		[LOSS_DIVISORS]; /* it was divided by each of these; the same as multiplied by 1/n */
 	uint8_t n;
 };
 
@@ -30,5 +31,8 @@ void loss_note_scale(double scale);
 
 /* The pass whose first root has that gradient begins. False: it begins at something else. Forgets all notes. */
 bool loss_find_root(const void *grad, struct loss_root *root);
+
+/* What follows has nothing to do with what was noted: an optimizer has computed. */
+void loss_forget_numbers(void);
 
 #endif

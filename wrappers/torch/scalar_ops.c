@@ -180,7 +180,8 @@ static void note_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
 
-	if (!torch_number_of(tensor_argument(c, 0), &a) ||
+	/* What autograd computes makes no loss. A closure's forward pass is in an optimizer's step. */
+	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
 		!torch_number_of(tensor_argument(c, 1), &b) ||
 		!torch_number_of(tensor_result_of(c), &value))
 		return;

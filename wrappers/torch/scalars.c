@@ -331,6 +331,7 @@ static void scalars_optimizer_ends(const struct torch_train_event *e)
 	if (!e->outermost)
 		return;
 	step_part_ends(PART_OPTIMIZER);
+	loss_forget_numbers();
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
 	k = kept_of(e->which);

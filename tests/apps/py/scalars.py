@@ -6,9 +6,10 @@ Trainings that know their own numbers.
                                loss and the like as the script has them, times by time.perf_counter(). Prints a digest of
                                the weights, the random state and the losses: the same whatever watches.
 
-Scenes: tokens (batches of 4 x 12 numbers of words in a dict, 3 micro steps), plain, amp, closure, lbfgs, gan, groups, ddp; of 4 micro steps: sum (each loss divided by 4), mean (not divided), factor
-(multiplied by 0.25), megatron (as its schedules do it: by tokens, then by 4, in place, then a loss scale), deepspeed (by 4, then
-a loss scale that becomes smaller), weighted (by 7, then multiplied by 3, and never by the number of micro steps)
+Scenes: plain, tokens (batches of 4 x 12 numbers of words in a dict, 3 micro steps), amp, closure, lbfgs, gan, groups, ddp; micro: 4
+micro steps, each form of them two steps long: sum (each loss divided by 4), mean (not divided), factor (multiplied by 0.25), weighted
+(by 7, then multiplied by 3, and never by the number of micro steps), megatron (as its schedules do it: by tokens, then by 4, in
+place, then a loss scale), deepspeed (by 4, then a loss scale that becomes smaller), short (divided by 4, and only 3 of them)
 """
 import hashlib
 import os
@@ -125,17 +126,17 @@ def plain():
         before = t[5]
 
 
-def backward(x, y, scale):
+def backward(form, x, y, scale):
     """One micro step. Gives what a program prints the mean of."""
     loss = mse(net(x), y)
-    if scene == "sum":
+    if form in ("sum", "short"):
         (loss / 4).backward()
-    elif scene == "factor":
+    elif form == "factor":
         (loss * 0.25).backward()
-    elif scene == "weighted":
+    elif form == "weighted":
         loss = loss / 7 * 3
         loss.backward()
-    elif scene == "megatron":
+    elif form == "megatron":
         loss = ((net(x) - y) ** 2).sum()
         loss /= torch.tensor(8)
         number = loss.item()
@@ -146,18 +147,20 @@ def backward(x, y, scale):
             (loss,), (torch.ones_like(loss, memory_format=torch.preserve_format),), False, False, (), allow_unreachable=True,
             accumulate_grad=True)
         return number
-    elif scene == "deepspeed":
+    elif form == "deepspeed":
         ((loss / 4).float() * scale).backward()
     else:
         loss.backward()
     return loss.item()
 
 
-def accumulation():
+def micro():
     opt = torch.optim.AdamW(net.parameters(), lr=0.01)
-    for step in range(STEPS):
-        scale = {"megatron": torch.tensor([65536.0]), "deepspeed": 4096.0 / 4 ** step}.get(scene)
-        losses.append(sum(backward(*next(batches), scale) for _ in range(4)) / 4)
+    forms = ("mean", "sum", "short", "factor", "weighted", "megatron", "deepspeed")
+    for step in range(2 * len(forms)):
+        form = forms[step // 2]
+        scale = {"megatron": torch.tensor([65536.0]), "deepspeed": 4096.0 / 16 ** (step % 2)}.get(form)
+        losses.append(sum(backward(form, *next(batches), scale) for _ in range(3 if form == "short" else 4)) / 4)
         if scale is not None:
             for p in net.parameters():
                 p.grad.div_(scale)
@@ -273,9 +276,8 @@ def tokens():
         print(0, "hwm", 1024 * int([line.split()[1] for line in f if line.startswith("VmHWM")][0]), file=out)
 
 
-{"plain": plain, "tokens": tokens, "ddp": plain, "sum": accumulation, "mean": accumulation, "factor": accumulation, "megatron": accumulation, "deepspeed": accumulation,
- "weighted": accumulation, "amp": amp, "closure": closure, "lbfgs": closure,
- "gan": gan, "groups": groups}[scene]()
+{"plain": plain, "ddp": plain, "tokens": tokens, "micro": micro, "amp": amp, "closure": closure, "lbfgs": closure, "gan": gan,
+ "groups": groups}[scene]()
 digest = hashlib.sha256(repr(losses).encode() + torch.get_rng_state().numpy().tobytes())
 for p in net.parameters():
     digest.update(p.detach().numpy().tobytes())

@@ -100,7 +100,7 @@ class PlainModel(nn.Module):
 
 
 def trainer(plain=False):
-    from transformers import Trainer, TrainerCallback, TrainingArguments
+    from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
     class Lines(TrainerCallback):
         def on_log(self, args, state, control, logs=None, **k):
@@ -118,7 +118,9 @@ def trainer(plain=False):
         args = TrainingArguments(output_dir=folder, max_steps=STEPS, per_device_train_batch_size=2, learning_rate=1e-3,
                                  gradient_accumulation_steps=MICRO, logging_steps=1, save_strategy="no", report_to=[],
                                  use_cpu=True, disable_tqdm=True, ddp_backend="gloo")
-        Trainer(model=m, args=args, train_dataset=data, callbacks=[Lines()]).train()
+        t = Trainer(model=m, args=args, train_dataset=data, callbacks=[Lines()])
+        t.remove_callback(PrinterCallback)  # it says how long it took
+        t.train()
     return m
 
 

@@ -20,6 +20,7 @@
 
 void means_open(struct means *m)
 {
+	m->first_ns = 0;
 	step_numbers_begin(&m->numbers, MEANS_MAX);
 }
 
@@ -35,13 +36,12 @@ static void put_means(const struct means *m, struct target *t)
 {
 	const struct step_numbers *s = &m->numbers;
 	struct tfevents e = {0};
-	double wall = (double)m->first_ns / 1e9;
+	double wall = m->first_ns ? (double)m->first_ns / 1e9 : (double)time(NULL);
 
 	tfevent_version(&e, wall);
 	for (unsigned i = 0; i < s->nstep; i++)
 		for (unsigned k = 0; k < s->nname; k++) {
-			const struct step_number *n =
-				step_numbers_find(s, s->step[i], s->name[k]);
+			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
 			char *tag;
 
 			if (!n)

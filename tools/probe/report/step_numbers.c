@@ -65,8 +65,7 @@ static void read_number_file(struct step_numbers *s, const char *path, uint64_t 
 
 		if (csv_u64(csv_at(&csv, col[NUMBER_COL_step]), &step) && step >= want->lo &&
 			step <= want->hi && csv_double(csv_at(&csv, col[NUMBER_COL_value]), &v))
-			add_step_number(s,
-				want->per ? step - (step - want->lo) % want->per : step,
+			add_step_number(s, want->per ? step - (step - want->lo) % want->per : step,
 				csv_at(&csv, col[NUMBER_COL_name]), v, rank);
 	}
 	csv_close(&csv);
