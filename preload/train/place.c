@@ -28,7 +28,7 @@ bool train_places_wanted(void)
 	       (c->pp_ranks.n && !c->process_group.n);
 }
 
-static struct group *find_group(uint64_t id)
+static struct group *claim_group(uint64_t id)
 {
 	for (uint32_t i = (uint32_t)hash_mix(id), k = 0; k < GROUPS_MAX; k++) {
 		struct group *g = &groups[(i + k) % GROUPS_MAX];
@@ -44,7 +44,7 @@ static struct group *find_group(uint64_t id)
 void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, int32_t size,
 	uint64_t elements, uint32_t phase)
 {
-	struct group *g = comm && size > 1 ? find_group(comm) : NULL;
+	struct group *g = comm && size > 1 ? claim_group(comm) : NULL;
 
 	if (!g)
 		return;

@@ -74,7 +74,7 @@ static struct table *make_lambda_table(void *const *functions)
 	int wait;
 	void *ours;
 
-	if (!memory_readable((uintptr_t)&functions[SLOTS - 1]) || !is_lambda_work(functions))
+	if (!memory_readable((uintptr_t)&functions[SLOTS - 1]))
 		return NULL;
 	wait = place_of_wait();
 	if (wait < 0 || !elfsym_place((uintptr_t)functions[wait], &at) || !at.code)
@@ -98,7 +98,8 @@ bool torch_watch_wait(void *work)
 	void **vptr = work;
 	struct table *t = atomic_load_explicit(&known, memory_order_acquire), *none = NULL;
 
-	if (!t && !atomic_load_explicit(&refused, memory_order_relaxed)) {
+	/* One of another class says nothing of this one. */
+	if (!t && !atomic_load_explicit(&refused, memory_order_relaxed) && is_lambda_work(*vptr)) {
 		t = make_lambda_table(*vptr);
 		session_layout_fact(LAYOUT_TORCH_WORK, t != NULL);
 		if (!t)
