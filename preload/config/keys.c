@@ -136,6 +136,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(data_mode_names)     \
 	LIST(summary_names)       \
 	LIST(file_format_names)   \
+	LIST(monitor_log_names)   \
 	LIST(layout_names)        \
 	LIST(fork_names)
 #define WORDS_OF(list) AT_##list
