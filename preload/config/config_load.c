@@ -401,6 +401,8 @@ static void settle_dump(struct config *c)
 		return;
 	if (c->summary_mode == SUMMARY_MD5 || c->task == DUMP_DIFF_CHECK)
 		c->checksum = CHECKSUM_CRC32;
+	if (c->level == DUMP_L0 || c->level == DUMP_MIX)
+		c->names = true;
 }
 
 static int loader_finish(struct loader *l, char *const env[], const char *file)

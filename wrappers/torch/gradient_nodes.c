@@ -24,7 +24,6 @@
 #include "elf/elfsym.h"
 #include "elf/memory.h"
 #include "life/life.h"
-#include "train/kind.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
@@ -38,7 +37,9 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
+	uint64_t from; /* of an input: numbers of the nodes that count, UINT64_MAX: it is none */
 	uint32_t nr, next; /* next: index + 1 */
+	uint32_t given; /* how often such a node gave something */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
@@ -49,16 +50,6 @@ static pthread_mutex_t gradient_lock = PTHREAD_MUTEX_INITIALIZER;
 void torch_gradients_forked(void)
 {
 	pthread_mutex_init(&gradient_lock, NULL);
-}
-
-void torch_activation_name(const struct remembered *r, char *out, unsigned cap)
-{
-	const char *side = r->output ? "output" : "input";
-
-	if (r->index == UINT8_MAX)
-		snprintf(out, cap, "%s.%s", r->module, side);
-	else
-		snprintf(out, cap, "%s.%s.%u", r->module, side, r->index);
 }
 
 /* ---- the node of a tensor ---- */
@@ -116,6 +107,12 @@ static bool learn_graph(const void *impl)
 	return false;
 }
 
+/* torch::autograd::Edge: std::shared_ptr<Node> and uint32_t. */
+struct edge {
+	const void *node, *count;
+	uint32_t nr;
+};
+
 /* ---- those that are waited for ---- */
 
 static uint32_t *head_of(const void *node)
@@ -123,7 +120,7 @@ static uint32_t *head_of(const void *node)
 	return &heads[hash_mix((uintptr_t)node) & (HEADS - 1)];
 }
 
-void torch_remember_gradient(const void *impl, const struct remembered *r)
+static void remember_tensor(const void *impl, const struct remembered *r, uint64_t from)
 {
 	int state = atomic_load_explicit(&graph.state, memory_order_acquire);
 	const void *node;
@@ -148,6 +145,7 @@ void torch_remember_gradient(const void *impl, const struct remembered *r)
 		slots[i - 1] = (struct slot){.node = node,
 			.number = torch_node_number(node),
 			.nr = nr,
+			.from = from,
 			.next = *head_of(node),
 			.what = *r};
 		*head_of(node) = i;
@@ -156,9 +154,48 @@ void torch_remember_gradient(const void *impl, const struct remembered *r)
 	pthread_mutex_unlock(&gradient_lock);
 	if (!i)
 		log_loss(LOSS_ENTRY,
-			"actv_grad: more than %u gradients are waited for: some have no row; "
-			"name fewer modules in targets",
+			"more than %u gradients of modules are waited for: some have no row; name "
+			"fewer modules in targets, or list",
 			REMEMBERED_MAX);
+}
+
+void torch_remember_gradient(const void *impl, const struct remembered *r)
+{
+	remember_tensor(impl, r, UINT64_MAX);
+}
+
+void torch_remember_input(const void *impl, const struct remembered *r, uint64_t from)
+{
+	remember_tensor(impl, r, from);
+}
+
+/* ---- which nodes a module has made ---- */
+
+#define RANGES 65536u /* one is used again when as many others have come */
+
+static _Atomic uint64_t range_ends[RANGES]; /* 0: no end yet */
+static _Atomic uint32_t last_range;
+
+uint32_t torch_range_begin(void)
+{
+	uint32_t range = atomic_fetch_add_explicit(&last_range, 1, memory_order_relaxed) + 1;
+
+	range = range ? range : 1;
+	atomic_store_explicit(&range_ends[range & (RANGES - 1)], 0, memory_order_relaxed);
+	return range;
+}
+
+void torch_range_end(uint32_t range, uint64_t to)
+{
+	atomic_store_explicit(&range_ends[range & (RANGES - 1)], to, memory_order_relaxed);
+}
+
+static bool is_in_range(const struct slot *s, uint64_t number)
+{
+	uint64_t to = atomic_load_explicit(
+		&range_ends[s->what.range & (RANGES - 1)], memory_order_relaxed);
+
+	return number >= s->from && (!to || number < to);
 }
 
 /* Takes the slot behind *link out of its list. */
@@ -213,40 +250,109 @@ void torch_gradients_forget(const struct torch_train_event *e)
 
 /* ---- the engine comes by ---- */
 
+static atomic_bool edges_seen; /* gradients are seen on their way from node to node */
+static __thread uint64_t running __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+
 struct passing {
 	const void *node, *inputs;
 };
 
-static void write_passing_gradients(void *arg)
+/* Of an input what counts has been shown on its way, if it came from one node. */
+static bool is_shown_here(const struct slot *s)
+{
+	return s->from == UINT64_MAX || !atomic_load(&edges_seen) || s->given > 1;
+}
+
+static void show_passing_gradients(void *arg)
 {
 	const struct passing *p = arg;
 	struct torch_list grads = torch_vector(p->inputs);
-	char name[TRAIN_NAME_MAX + 32];
-	struct train_value v;
 	struct buffer b;
 	struct slot s;
 
-	while (take_remembered(p->node, &s)) {
-		if (s.nr >= grads.n || !torch_tensor_buffer(grads.at[s.nr], &b))
+	while (take_remembered(p->node, &s))
+		if (is_shown_here(&s) && s.nr < grads.n &&
+			torch_tensor_buffer(grads.at[s.nr], &b))
+			s.what.arrived(&s.what, &b);
+}
+
+static bool is_waited_for(const void *node)
+{
+	return *(const volatile uint32_t *)head_of(node);
+}
+
+uint64_t torch_gradients_pass(const void *node, const void *inputs)
+{
+	struct passing p = {node, inputs};
+	uint64_t before = running;
+
+	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+		return before;
+	running = torch_node_number(node);
+	if (is_waited_for(node))
+		apart_call(show_passing_gradients, &p);
+	return before;
+}
+
+void torch_gradients_passed(uint64_t before)
+{
+	running = before;
+}
+
+/* The i-th that waits for that edge and counts what the running node gives; false: none (more). */
+static bool count_given(const struct edge *e, unsigned i, struct slot *out)
+{
+	bool hit = false;
+
+	pthread_mutex_lock(&gradient_lock);
+	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
+		struct slot *s = &slots[at - 1];
+
+		if (s->node != e->node || s->nr != e->nr || s->from == UINT64_MAX ||
+			s->number != torch_node_number(e->node) || !is_in_range(s, running) ||
+			i--)
 			continue;
-		torch_activation_name(&s.what, name, sizeof(name));
-		memset(&v, 0, sizeof(v));
-		v.kind = TK_ACTV_GRAD;
-		v.name = name;
-		v.dtype_prefix = "torch.";
-		v.step = s.what.step;
-		v.micro_step = s.what.micro_step;
-		v.vpp_stage = s.what.vpp_stage;
-		train_kind_measure(&v, &b);
-		train_kind_write(&v);
+		s->given++;
+		*out = *s;
+		hit = true;
+	}
+	pthread_mutex_unlock(&gradient_lock);
+	return hit;
+}
+
+struct edges {
+	const struct edge *edge;
+	uint64_t n;
+	struct torch_list grads;
+};
+
+static void show_given_gradients(void *arg)
+{
+	const struct edges *all = arg;
+	struct buffer b;
+	struct slot s;
+
+	for (uint64_t i = 0; i < all->n && i < all->grads.n; i++) {
+		const struct edge *e = &all->edge[i];
+
+		if (!e->node || !is_waited_for(e->node) ||
+			!torch_tensor_buffer(all->grads.at[i], &b))
+			continue;
+		for (unsigned k = 0; count_given(e, k, &s); k++)
+			if (s.given == 1)
+				s.what.arrived(&s.what, &b);
 	}
 }
 
-void torch_gradients_pass(const void *node, const void *inputs)
+void torch_edges_pass(const void *edges, const void *gradients)
 {
-	struct passing p = {node, inputs};
+	const struct edge *const *v = edges;
+	struct edges all = {.edge = v[0], .n = (uint64_t)(v[1] - v[0])};
 
-	if (atomic_load_explicit(&waiting, memory_order_relaxed) &&
-		*(const volatile uint32_t *)head_of(node))
-		apart_call(write_passing_gradients, &p);
+	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
+		atomic_store(&edges_seen, true);
+	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed))
+		return;
+	all.grads = torch_vector(gradients);
+	apart_call(show_given_gradients, &all);
 }
