@@ -477,14 +477,6 @@ static void put_module_part(struct dump_writer *w, const struct dump_group *g,
 	dump_json_raw(w->j, n ? "\n   }" : "}");
 }
 
-static bool has_module_part(const struct dump_group *g, enum module_part part)
-{
-	for (unsigned i = 0; i < g->n; i++)
-		if (dump_module_part(&g->call[i]) == part)
-			return true;
-	return false;
-}
-
 void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
@@ -500,10 +492,8 @@ void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 		put_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
 	else
 		dump_json_raw(w->j, "]");
-	if (has_module_part(g, MODULE_PARAMETER)) {
-		dump_json_raw(w->j, ",\n   \"parameters\": ");
-		put_module_part(w, g, MODULE_PARAMETER, "parameters.");
-	}
+	dump_json_raw(w->j, ",\n   \"parameters\": ");
+	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
 }
 
 /* The last one that is the gradient of that tensor; NULL: there is none. last: the place of any that has one. */

@@ -37,9 +37,9 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
-	uint64_t from; /* of an input: numbers of the nodes that count, UINT64_MAX: it is none */
+	bool inside; /* what nodes of what.range give counts; else what others give */
 	uint32_t nr, next; /* next: index + 1 */
-	uint32_t given; /* how often such a node gave something */
+	uint32_t given, others; /* how often such a node gave something, and how often another one */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
@@ -107,9 +107,9 @@ static bool learn_graph(const void *impl)
 	return false;
 }
 
-/* torch::autograd::Edge: std::shared_ptr<Node> and uint32_t. */
+/* Where a gradient goes: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and uint32_t. */
 struct edge {
-	const void *node, *count;
+	const void *node;
 	uint32_t nr;
 };
 
@@ -120,7 +120,7 @@ static uint32_t *head_of(const void *node)
 	return &heads[hash_mix((uintptr_t)node) & (HEADS - 1)];
 }
 
-static void remember_tensor(const void *impl, const struct remembered *r, uint64_t from)
+static void remember_tensor(const void *impl, const struct remembered *r, bool inside)
 {
 	int state = atomic_load_explicit(&graph.state, memory_order_acquire);
 	const void *node;
@@ -145,7 +145,7 @@ static void remember_tensor(const void *impl, const struct remembered *r, uint64
 		slots[i - 1] = (struct slot){.node = node,
 			.number = torch_node_number(node),
 			.nr = nr,
-			.from = from,
+			.inside = inside,
 			.next = *head_of(node),
 			.what = *r};
 		*head_of(node) = i;
@@ -161,41 +161,57 @@ static void remember_tensor(const void *impl, const struct remembered *r, uint64
 
 void torch_remember_gradient(const void *impl, const struct remembered *r)
 {
-	remember_tensor(impl, r, UINT64_MAX);
+	remember_tensor(impl, r, false);
 }
 
-void torch_remember_input(const void *impl, const struct remembered *r, uint64_t from)
+void torch_remember_input(const void *impl, const struct remembered *r)
 {
-	remember_tensor(impl, r, from);
+	remember_tensor(impl, r, true);
 }
 
 /* ---- which nodes a module has made ---- */
 
 #define RANGES 65536u /* one is used again when as many others have come */
 
-static _Atomic uint64_t range_ends[RANGES]; /* 0: no end yet */
+static struct node_range {
+	_Atomic uint64_t from, to; /* to 0: no end yet */
+} node_ranges[RANGES];
 static _Atomic uint32_t last_range;
 
-uint32_t torch_range_begin(void)
+static struct node_range *range_at(uint32_t range)
+{
+	return &node_ranges[range & (RANGES - 1)];
+}
+
+uint32_t torch_range_begin(uint64_t from)
 {
 	uint32_t range = atomic_fetch_add_explicit(&last_range, 1, memory_order_relaxed) + 1;
 
 	range = range ? range : 1;
-	atomic_store_explicit(&range_ends[range & (RANGES - 1)], 0, memory_order_relaxed);
+	atomic_store_explicit(&range_at(range)->from, from, memory_order_relaxed);
+	atomic_store_explicit(&range_at(range)->to, 0, memory_order_relaxed);
 	return range;
 }
 
 void torch_range_end(uint32_t range, uint64_t to)
 {
-	atomic_store_explicit(&range_ends[range & (RANGES - 1)], to, memory_order_relaxed);
+	atomic_store_explicit(&range_at(range)->to, to, memory_order_relaxed);
 }
 
-static bool is_in_range(const struct slot *s, uint64_t number)
+static bool is_in_range(uint32_t range, uint64_t number)
 {
-	uint64_t to = atomic_load_explicit(
-		&range_ends[s->what.range & (RANGES - 1)], memory_order_relaxed);
+	const struct node_range *r = range_at(range);
+	uint64_t to = atomic_load_explicit(&r->to, memory_order_relaxed);
 
-	return number >= s->from && (!to || number < to);
+	return number >= atomic_load_explicit(&r->from, memory_order_relaxed) &&
+	       (!to || number < to);
+}
+
+bool torch_is_made_since(const void *impl, uint32_t range)
+{
+	const void *node = atomic_load(&graph.state) == GRAPH_KNOWN ? node_in_meta(impl) : NULL;
+
+	return node && is_in_range(range, torch_node_number(node));
 }
 
 /* Takes the slot behind *link out of its list. */
@@ -257,10 +273,14 @@ struct passing {
 	const void *node, *inputs;
 };
 
-/* Of an input what counts has been shown on its way, if it came from one node. */
+/*
+ * Is all that the node got what counts? What came from one node only has been shown on its way. What nobody gave to an output is
+ * given by the pass itself: it begins there.
+ */
 static bool is_shown_here(const struct slot *s)
 {
-	return s->from == UINT64_MAX || !atomic_load(&edges_seen) || s->given > 1;
+	return !s->what.range || !atomic_load(&edges_seen) || s->given > 1 ||
+	       (!s->inside && !s->given && !s->others);
 }
 
 static void show_passing_gradients(void *arg)
@@ -299,8 +319,8 @@ void torch_gradients_passed(uint64_t before)
 	running = before;
 }
 
-/* The i-th that waits for that edge and counts what the running node gives; false: none (more). */
-static bool count_given(const struct edge *e, unsigned i, struct slot *out)
+/* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
+static bool count_given(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
 	bool hit = false;
 
@@ -308,21 +328,22 @@ static bool count_given(const struct edge *e, unsigned i, struct slot *out)
 	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
 		struct slot *s = &slots[at - 1];
 
-		if (s->node != e->node || s->nr != e->nr || s->from == UINT64_MAX ||
-			s->number != torch_node_number(e->node) || !is_in_range(s, running) ||
-			i--)
+		if (s->node != e->node || s->nr != e->nr || !s->what.range ||
+			s->number != torch_node_number(e->node) || i--)
 			continue;
-		s->given++;
-		*out = *s;
 		hit = true;
+		*first = is_in_range(s->what.range, running) == s->inside && !s->given++;
+		if (is_in_range(s->what.range, running) != s->inside)
+			s->others++;
+		*out = *s;
 	}
 	pthread_mutex_unlock(&gradient_lock);
 	return hit;
 }
 
 struct edges {
-	const struct edge *edge;
-	uint64_t n;
+	const char *at;
+	uint64_t size; /* of one */
 	struct torch_list grads;
 };
 
@@ -331,28 +352,36 @@ static void show_given_gradients(void *arg)
 	const struct edges *all = arg;
 	struct buffer b;
 	struct slot s;
+	bool first;
 
-	for (uint64_t i = 0; i < all->n && i < all->grads.n; i++) {
-		const struct edge *e = &all->edge[i];
+	for (uint64_t i = 0; i < all->grads.n; i++) {
+		const char *at = all->at + i * all->size;
+		struct edge e = {*(const void *const *)at,
+			*(const uint32_t *)(at + all->size - sizeof(void *))};
 
-		if (!e->node || !is_waited_for(e->node) ||
+		if (!e.node || !is_waited_for(e.node) ||
 			!torch_tensor_buffer(all->grads.at[i], &b))
 			continue;
-		for (unsigned k = 0; count_given(e, k, &s); k++)
-			if (s.given == 1)
+		for (unsigned k = 0; count_given(&e, k, &s, &first); k++)
+			if (first)
 				s.what.arrived(&s.what, &b);
 	}
 }
 
 void torch_edges_pass(const void *edges, const void *gradients)
 {
-	const struct edge *const *v = edges;
-	struct edges all = {.edge = v[0], .n = (uint64_t)(v[1] - v[0])};
+	const char *const *v = edges;
+	struct edges all = {.at = v[0], .grads = torch_vector(gradients)};
+	uint64_t bytes = (uint64_t)(v[1] - v[0]);
 
+	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed) ||
+		!all.grads.n)
+		return;
+	/* A gradient each: that tells how long an edge is. */
+	all.size = bytes / all.grads.n;
+	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
+		return;
 	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
 		atomic_store(&edges_seen, true);
-	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed))
-		return;
-	all.grads = torch_vector(gradients);
 	apart_call(show_given_gradients, &all);
 }

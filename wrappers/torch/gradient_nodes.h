@@ -25,22 +25,29 @@ struct remembered {
 	uint64_t call; /* ... and the call's number */
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
-	uint32_t range; /* torch_range_begin() */
+	uint32_t range; /* torch_range_begin(); 0: none */
 	bool output;
 	uint8_t index; /* of several; UINT8_MAX: it is the only one */
 };
 
+/*
+ * All that the tensor's node gets; with r->range, the nodes that a module has made, what it gets from others: the gradient of
+ * the module's output.
+ */
 void torch_remember_gradient(const void *impl, const struct remembered *r);
 
 /*
- * What the nodes that are made from number `from` on until torch_range_end(r->range) give back for that tensor, and not what
- * it gets from elsewhere: the gradient of a module's input. Where several of them do so, and others too, all of it counts.
+ * What the nodes of r->range give back for that tensor, and not what it gets from elsewhere: the gradient of the module's
+ * input. Here as above: where several give what counts, and others something too, all of it counts.
  */
-void torch_remember_input(const void *impl, const struct remembered *r, uint64_t from);
+void torch_remember_input(const void *impl, const struct remembered *r);
 
-/* Nodes from now on, up to the one before `to`. 0: as far as is known there is no end. */
-uint32_t torch_range_begin(void);
+/* The nodes that are made from number `from` on, up to the one before `to`; to 0: it is not known. */
+uint32_t torch_range_begin(uint64_t from);
 void torch_range_end(uint32_t range, uint64_t to);
+
+/* Is the node that made that tensor one of the range? */
+bool torch_is_made_since(const void *impl, uint32_t range);
 
 /*
  * Engine::evaluate_function() begins: the node, and the InputBuffer with its gradients; and ends. Returns what the end wants:

@@ -224,7 +224,7 @@ static void take_gradient(const struct remembered *what, const struct buffer *gr
 }
 
 /* Gradients are counted as the tensors that have one: in the order of the arguments, or results. */
-static void remember_side(const struct side *s, const struct remembered *what, uint64_t from)
+static void remember_side(const struct side *s, const struct remembered *what)
 {
 	struct remembered r = *what;
 
@@ -235,7 +235,7 @@ static void remember_side(const struct side *s, const struct remembered *what, u
 		if (r.output)
 			torch_remember_gradient(s->impl[i], &r);
 		else
-			torch_remember_input(s->impl[i], &r, from);
+			torch_remember_input(s->impl[i], &r);
 		r.index++;
 	}
 }
@@ -413,9 +413,9 @@ static void record_module_begin(void *arg)
 	if (torch_module_gradients_dumped() && torch_node_next(&from)) {
 		struct remembered what;
 
-		d->range = torch_range_begin();
+		d->range = torch_range_begin(from);
 		what = whose_gradient(d, false);
-		remember_side(&s, &what, from);
+		remember_side(&s, &what);
 	}
 	for (uint32_t i = m->c->npositional; i < m->c->nargs; i++) {
 		const char *name = py_ascii(m->c->keywords[i - m->c->npositional]);
@@ -428,6 +428,29 @@ static void record_module_begin(void *arg)
 				s.v, s.n, s.more ? CF_MORE : 0);
 	}
 	record_parameters(m->c->self, d->rows, d->seq);
+}
+
+/* What a module gives back as it is has the gradient of what it was: no node of the module's own shows it. */
+static void remember_unchanged(const struct torch_module_call *c, const struct side *out,
+	const struct remembered *what)
+{
+	struct side in = {.io = IO_IN};
+	struct remembered r = *what;
+
+	for (uint32_t i = 0; i < c->npositional; i++)
+		add_side_object(&in, c->args[i], i + 1);
+	for (unsigned i = r.index = 0; i < in.n && r.index < TENSOR_ARG(~0) - 1; i++) {
+		bool same = false;
+
+		if (!in.impl[i] || !torch_tensor_requires_grad(in.impl[i]))
+			continue;
+		for (unsigned k = 0; k < out->n; k++)
+			same |= out->impl[k] == in.impl[i];
+		/* One that was written in place is another one now, and has a node of the module's. */
+		if (same && !torch_is_made_since(in.impl[i], r.range))
+			torch_remember_gradient(in.impl[i], &r);
+		r.index++;
+	}
 }
 
 static void record_module_end(void *arg)
@@ -451,7 +474,9 @@ static void record_module_end(void *arg)
 		uint64_t to;
 
 		torch_range_end(d->range, torch_node_next(&to) ? to : 0);
-		remember_side(&s, &what, 0);
+		remember_side(&s, &what);
+		what.output = false;
+		remember_unchanged(m->c, &s, &what);
 	}
 }
 

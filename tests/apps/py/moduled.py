@@ -53,7 +53,7 @@ class Net(nn.Module):
         masks = [torch.zeros(5, 5), None]
         for b in self.blocks:
             x = b(x, masks)
-        x = self.both((x, x), 2)
+        x = self.both((x, x * 0.5), 2)
         return self.head(x) + self.head(x * 0.5)
 
 
