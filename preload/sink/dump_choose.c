@@ -86,8 +86,8 @@ static bool are_tensors_saved(const struct compose *c)
 	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
 }
 
-void compose_name_tensor(void *arg, const struct staged_call *call,
-	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
+void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
+	const char *stem, char *file, size_t cap)
 {
 	struct compose *c = arg;
 

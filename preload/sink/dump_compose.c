@@ -183,8 +183,8 @@ static int write_backward(struct compose *c)
 		number = dump_names_count(c->names, name);
 	}
 	module = m ? m->module : 0;
-	compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, name), number,
-		"backward");
+	compose_full_name(
+		c->w.name, sizeof(c->w.name), dump_names_text(c->names, name), number, "backward");
 	if (!compose_choose_entry(c, "backward", module))
 		return 0;
 	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
@@ -394,10 +394,8 @@ static const char *task_word(const struct config *cfg)
 
 static const char *level_word(const struct config *cfg)
 {
-	static const char *const word[] = {[DUMP_L1] = "L1",
-		[DUMP_L0] = "L0",
-		[DUMP_MIX] = "mix",
-		[DUMP_DEBUG] = "debug"};
+	static const char *const word[] = {
+		[DUMP_L1] = "L1", [DUMP_L0] = "L0", [DUMP_MIX] = "mix", [DUMP_DEBUG] = "debug"};
 
 	return word[cfg->level];
 }

@@ -448,7 +448,8 @@ static void put_named_values(struct dump_writer *w, const struct staged_call *c,
 		file[0] = 0;
 		if (list)
 			dump_json_raw(w->j, i ? ",\n     " : "\n     ");
-		snprintf(stem, sizeof(stem), list ? "%s.%.120s.%u" : "%s.%.120s", w->name, where, i);
+		snprintf(
+			stem, sizeof(stem), list ? "%s.%.120s.%u" : "%s.%.120s", w->name, where, i);
 		if (w->saved)
 			w->saved(w->arg, c, c->tensor[i], stem, file, sizeof(file));
 		dump_put_tensor(w->j, w->cfg, c->tensor[i], false, w->saved ? file : NULL);

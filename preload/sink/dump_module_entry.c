@@ -121,8 +121,8 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 		return 0;
 	m->backward_done = true;
 	add_parts(c, parent_call, true);
-	compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, m->name), m->number,
-		"backward");
+	compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, m->name),
+		m->number, "backward");
 	if (!c->group.n ||
 		!compose_choose_entry(c, "backward", dump_modules_find(c->modules, parent_call)))
 		return 0;
@@ -159,8 +159,8 @@ void compose_parameter_gradients(struct compose *c)
 		c->group.n = 0;
 		for (k = i; k < n && g[k].module == g[i].module && g[k].number == g[i].number; k++)
 			add_to_group(c, g[k].ref);
-		compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, g[i].module),
-			g[i].number, "parameters_grad");
+		compose_full_name(c->w.name, sizeof(c->w.name),
+			dump_names_text(c->names, g[i].module), g[i].number, "parameters_grad");
 		if (!c->group.n || c->cfg->task == DUMP_STRUCTURE ||
 			!compose_choose_entry(c, "backward", 0))
 			continue;
@@ -199,4 +199,3 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 	}
 	return err;
 }
-

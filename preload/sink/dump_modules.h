@@ -12,7 +12,8 @@
 struct dump_module_call {
 	uint64_t seq;
 	uint32_t tid;
-	uint32_t name, number; /* Module.fc1.Linear (dump_names.h), and how many calls it had before */
+	uint32_t name,
+		number; /* Module.fc1.Linear (dump_names.h), and how many calls it had before */
 	uint32_t outer; /* the one around it; 0: none */
 	bool listed; /* by its own name, or one around it is */
 	bool written; /* it has an entry */

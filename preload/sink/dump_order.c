@@ -72,11 +72,12 @@ static int scan_items(struct dump_order *o, char *window)
 			if (h->what == STAGED_MADE)
 				batch++;
 			else if (h->what == STAGED_CALL)
-				err = add_ref(o, &(struct dump_ref){.seq = c->seq,
-							 .at = at + k,
-							 .parent = c->flags & CF_PART ? c->parent : NOT_PART,
-							 .bytes = h->bytes,
-							 .batch = batch});
+				err = add_ref(o,
+					&(struct dump_ref){.seq = c->seq,
+						.at = at + k,
+						.parent = c->flags & CF_PART ? c->parent : NOT_PART,
+						.bytes = h->bytes,
+						.batch = batch});
 			if (err)
 				return err;
 			k += h->bytes;

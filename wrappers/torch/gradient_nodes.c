@@ -39,7 +39,8 @@ static struct slot {
 	uint64_t number; /* UINT64_MAX: not known */
 	bool inside; /* what nodes of what.range give counts; else what others give */
 	uint32_t nr, next; /* next: index + 1 */
-	uint32_t given, others; /* how often such a node gave something, and how often another one */
+	uint32_t given,
+		others; /* how often such a node gave something, and how often another one */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
@@ -291,8 +292,7 @@ static void show_passing_gradients(void *arg)
 	struct slot s;
 
 	while (take_remembered(p->node, &s))
-		if (is_shown_here(&s) && s.nr < grads.n &&
-			torch_tensor_buffer(grads.at[s.nr], &b))
+		if (is_shown_here(&s) && s.nr < grads.n && torch_tensor_buffer(grads.at[s.nr], &b))
 			s.what.arrived(&s.what, &b);
 }
 
@@ -359,8 +359,7 @@ static void show_given_gradients(void *arg)
 		struct edge e = {*(const void *const *)at,
 			*(const uint32_t *)(at + all->size - sizeof(void *))};
 
-		if (!e.node || !is_waited_for(e.node) ||
-			!torch_tensor_buffer(all->grads.at[i], &b))
+		if (!e.node || !is_waited_for(e.node) || !torch_tensor_buffer(all->grads.at[i], &b))
 			continue;
 		for (unsigned k = 0; count_given(&e, k, &s, &first); k++)
 			if (first)

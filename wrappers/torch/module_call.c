@@ -178,7 +178,8 @@ void torch_module_calls_now(void)
 {
 	/* PyTorch may still be on its way in: a try that fails here does not count. */
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
-		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() || !py_has_module("torch.nn.modules.module"))
+		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
+		!py_has_module("torch.nn.modules.module"))
 		return;
 	if (needs_module_calls())
 		hook_module_calls(NULL);

@@ -114,8 +114,7 @@ static void write_module_record(struct writing *r)
 static void write_module_part(
 	struct api *row, uint64_t parent, const struct buffer *v, uint32_t n, uint32_t flags)
 {
-	struct writing r = {
-		.row = row, .parent = parent, .v = v, .n = n, .flags = flags | CF_PART};
+	struct writing r = {.row = row, .parent = parent, .v = v, .n = n, .flags = flags | CF_PART};
 
 	write_module_record(&r);
 }
@@ -431,8 +430,8 @@ static void record_module_begin(void *arg)
 }
 
 /* What a module gives back as it is has the gradient of what it was: no node of the module's own shows it. */
-static void remember_unchanged(const struct torch_module_call *c, const struct side *out,
-	const struct remembered *what)
+static void remember_unchanged(
+	const struct torch_module_call *c, const struct side *out, const struct remembered *what)
 {
 	struct side in = {.io = IO_IN};
 	struct remembered r = *what;

@@ -92,8 +92,8 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 		if (len + strlen(name) + 2 > sizeof(w->path))
 			continue;
 		if (!tree_sees_through(module, name))
-			snprintf(w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "",
-				name);
+			snprintf(
+				w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "", name);
 		go = walk_modules(w, child, visit);
 		w->path[len] = 0;
 		if (!go)

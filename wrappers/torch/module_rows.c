@@ -36,13 +36,15 @@ static uint32_t nrows;
 
 static struct api *new_module_row(enum module_part part, const char *op)
 {
-	struct api *row = nrows < ROWS_MAX ? named_row_new(&adapter_module, module_part_words[part], op)
-					   : NULL;
+	struct api *row = nrows < ROWS_MAX
+				  ? named_row_new(&adapter_module, module_part_words[part], op)
+				  : NULL;
 
 	nrows += row != NULL;
 	if (!row)
 		log_loss(LOSS_DUMP,
-			"dump: more than %u modules and parameters, or no memory: further ones have no "
+			"dump: more than %u modules and parameters, or no memory: further ones "
+			"have no "
 			"entries; level L1 needs none",
 			ROWS_MAX);
 	return row;

@@ -172,10 +172,10 @@ static bool may_be_torch_symbol(const char *s)
 		       (config_now()->backward || wants_gradients() || torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
 		       wants_gradients()) ||
-	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) == 0 &&
+	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==
+			       0 &&
 		       torch_module_gradients_dumped()) ||
-	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 &&
-		       torch_module_calls_early()) ||
+	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 && torch_module_calls_early()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
 		       torch_leaves_wanted());
 }
