@@ -133,7 +133,7 @@ int dump_modules_keep_gradient(struct dump_modules *m, const struct dump_module_
 	return 0;
 }
 
-static int compare_gradients(const void *x, const void *y)
+static int order_gradients(const void *x, const void *y)
 {
 	const struct dump_module_gradient *a = x, *b = y;
 
@@ -148,6 +148,6 @@ const struct dump_module_gradient *dump_modules_gradients(struct dump_modules *m
 {
 	*n = m->ngradient;
 	if (*n)
-		qsort(m->gradient, *n, sizeof(*m->gradient), compare_gradients);
+		qsort(m->gradient, *n, sizeof(*m->gradient), order_gradients);
 	return m->gradient;
 }

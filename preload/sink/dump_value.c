@@ -98,7 +98,7 @@ static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t
 }
 
 /* A number that is an argument; None, and what is neither, is null. */
-static void put_number(struct dump_json *j, const struct journal_tensor *t)
+static void put_argument_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	if (!t->count || !t->stats.n) {
 		dump_json_raw(j, "null");
@@ -119,7 +119,7 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	char sum[24];
 
 	if (t->ndim != JOURNAL_NDIM_NONE && TENSOR_IS_VALUE(t->arg)) {
-		put_number(j, t);
+		put_argument_number(j, t);
 		return;
 	}
 	dump_json_raw(j, "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");

@@ -320,7 +320,7 @@ void torch_gradients_passed(uint64_t before)
 }
 
 /* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
-static bool count_given(const struct edge *e, unsigned i, struct slot *out, bool *first)
+static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
 	bool hit = false;
 
@@ -361,7 +361,7 @@ static void show_given_gradients(void *arg)
 
 		if (!e.node || !is_waited_for(e.node) || !torch_tensor_buffer(all->grads.at[i], &b))
 			continue;
-		for (unsigned k = 0; count_given(&e, k, &s, &first); k++)
+		for (unsigned k = 0; count_edge_gradient(&e, k, &s, &first); k++)
 			if (first)
 				s.what.arrived(&s.what, &b);
 	}

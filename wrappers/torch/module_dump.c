@@ -135,7 +135,7 @@ struct side {
 	bool more;
 };
 
-static void note_number(struct side *s, py_object *o, struct buffer *b)
+static void describe_number(struct side *s, py_object *o, struct buffer *b)
 {
 	unsigned k = s->n;
 	double number;
@@ -186,7 +186,7 @@ static void add_side_value(struct side *s, py_object *o, unsigned arg, unsigned 
 		b->name = torch_tensor_name(impl, b->base);
 		torch_note_grad(impl, b);
 	} else {
-		note_number(s, o, b);
+		describe_number(s, o, b);
 	}
 	b->arg |= (uint8_t)arg;
 	b->item = (uint8_t)item;
@@ -208,7 +208,7 @@ static void add_side_object(struct side *s, py_object *o, unsigned arg)
 
 /* ---- gradients ---- */
 
-static void take_gradient(const struct remembered *what, const struct buffer *gradient)
+static void record_arrived_gradient(const struct remembered *what, const struct buffer *gradient)
 {
 	struct buffer b = *gradient;
 
@@ -382,7 +382,7 @@ struct module_entry {
 
 static struct remembered whose_gradient(const struct dumped_call *d, bool output)
 {
-	return (struct remembered){.arrived = take_gradient,
+	return (struct remembered){.arrived = record_arrived_gradient,
 		.row = module_row(d->rows, MODULE_GRADIENT),
 		.call = d->seq,
 		.range = d->range,
