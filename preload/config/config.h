@@ -40,7 +40,7 @@ enum config_task {
 	DUMP_OVERFLOW_CHECK,
 	DUMP_DIFF_CHECK
 };
-enum config_level { DUMP_L1, DUMP_DEBUG };
+enum config_level { DUMP_L1, DUMP_L0, DUMP_MIX, DUMP_DEBUG };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };

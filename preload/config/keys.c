@@ -108,7 +108,7 @@ static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", N
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
 	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
-static const char *const level_names[] = {"L1", "debug", NULL};
+static const char *const level_names[] = {"L1", "L0", "mix", "debug", NULL};
 static const char *const data_mode_names[] = {
 	"all", "input", "output", "forward", "backward", NULL};
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
@@ -324,7 +324,8 @@ const struct config_key config_keys[] = {
 		"What a dump holds: statistics, the tensors themselves, or only which calls there "
 		"were"),
 	ENUM(level, config_level, "L1", level_names,
-		"Of what a dump tells: L1 functions, debug only what probe_save() is given"),
+		"Of what a dump tells: L1 functions, L0 modules, mix both, debug only what "
+		"probe_save() is given"),
 	WORDS(scope, "", any_words,
 		"Two full names in a dump, the first and the last that are wanted; empty: all"),
 	WORDS(list, "", any_words, "Parts of the names that are wanted in a dump; empty: all"),

@@ -218,6 +218,10 @@ struct journal_tensor {
 #define TENSOR_ARG(v) ((v)&0x3f)
 #define TENSOR_NO_GRAD 0x40
 #define TENSOR_GRAD 0x80
+#define TENSOR_VALUE      \
+	(TENSOR_NO_GRAD | \
+		TENSOR_GRAD) /* a number of the program's; without elements: None or the like */
+#define TENSOR_IS_VALUE(v) (((v)&TENSOR_VALUE) == TENSOR_VALUE)
 
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };

@@ -95,7 +95,7 @@ static const struct {
 	{"opt_ty", "\"\"", "\"Megatron\"", "Megatron"},
 	{"dump_path", "\"\"", "\"/d\"", "/d"},
 	{"task", "\"statistics\"", "\"overflow_check\"", "overflow_check"},
-	{"level", "\"L1\"", "\"debug\"", "Debug"},
+	{"level", "\"L1\"", "\"mix\"", "MIX"},
 	{"scope", "[]", "[\"Torch.mm.0.forward\", \"Torch.mm.1.forward\"]",
 		"Torch.mm.0.forward, Torch.mm.1.forward"},
 	{"list", "[]", "[\"all_reduce\"]", "all_reduce"},

@@ -220,6 +220,19 @@ static void dump_keys(void **state)
 	assert_key(&c, "preset", "\"ops\"");
 	assert_key(&c, "backward", "true");
 	assert_key(&c, "names", "true");
+	assert_key(&c, "level", "\"mix\"");
+	config_free(&c);
+
+	load_import(&c, "{\"task\": \"statistics\", \"dump_path\": \"d\", \"level\": \"L0\"}", NULL,
+		&l);
+	assert_key(&c, "preset", "\"none\""); /* no operators */
+	assert_key(&c, "level", "\"L0\"");
+	assert_key(&c, "names", "true");
+	config_free(&c);
+
+	load_import(
+		&c, "{\"task\": \"structure\", \"dump_path\": \"d\", \"level\": \"L1\"}", NULL, &l);
+	assert_key(&c, "level", "\"mix\"");
 	config_free(&c);
 
 	load_import(&c,

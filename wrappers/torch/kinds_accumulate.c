@@ -22,6 +22,7 @@
 #include "train/place.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/kinds.h"
+#include "wrappers/torch/module_dump.h"
 #include "wrappers/torch/param_grad.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
@@ -251,6 +252,9 @@ void torch_accumulated(struct call *c, bool leaving)
 		return;
 	if (torch_names_gradients())
 		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
+	if (torch_module_gradients_dumped())
+		torch_module_parameter_accumulated(
+			*(const void *const *)((const char *)c->v[0].cp + at));
 	if (!torch_accumulate_wanted() || !train_kinds_due())
 		return;
 	apart_call(measure_gradient, c);
