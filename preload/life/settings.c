@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,10 @@ static bool is_told_variable(const char *v)
 	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
 		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
 		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
-		"UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_",
-		"SLURM_PROCID=", "SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=",
-		"PYTHONHASHSEED=", "PROBE_"};
+		"CUBLAS_", "CUDNN_", "LCCL_", "ATB_", "MKL_", "TF_",
+		"XLA_FLAGS=", "NVIDIA_TF32_OVERRIDE=", "UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_",
+		"TORCHELASTIC_", "MS_", "SLURM_JOB_", "SLURM_PROCID=", "SLURM_NNODES=",
+		"LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONHASHSEED=", "PROBE_"};
 	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
 	size_t name = strcspn(v, "=");
 
@@ -85,7 +87,7 @@ struct sites {
 };
 
 /* Where a loaded object lies below a folder of packages, that folder. */
-static void note_site(void *arg, const struct module *m)
+static void note_package_folder(void *arg, const struct module *m)
 {
 	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
 	struct sites *s = arg;
@@ -134,7 +136,7 @@ static void put_packages(void)
 	struct text t = list_begin(text, sizeof(text), '{');
 
 	s.n = 0;
-	modules_each(note_site, &s);
+	modules_each(note_package_folder, &s);
 	for (unsigned i = 0; i < s.n; i++) {
 		DIR *d = opendir(s.at[i]);
 
@@ -187,8 +189,8 @@ static const struct {
 };
 
 /* Why it had no effect; NULL: it had. */
-static const char *why_without_effect(const char *name, const char *library, const char *want,
-	const char *began, bool loaded)
+static const char *why_without_effect(
+	const char *name, const char *library, const char *want, const char *began, bool loaded)
 {
 	const char *now = getenv(name);
 
@@ -252,6 +254,24 @@ static void put_reproducible(const char *all, size_t n)
 	session_meta(META_REPRODUCIBLE, "reproducible", text);
 }
 
+static char seeds[200];
+
+/* With session.lock held. */
+static void put_seeds(void)
+{
+	if (*seeds)
+		session_meta(META_SEEDS, "seeds", seeds);
+}
+
+void session_seeds(const char *json)
+{
+	pthread_mutex_lock(&session.lock);
+	snprintf(seeds, sizeof(seeds), "%s", json);
+	if (session_is_on())
+		put_seeds();
+	pthread_mutex_unlock(&session.lock);
+}
+
 void put_settings(void)
 {
 	char *all = malloc(ENVIRONMENT_MAX);
@@ -264,5 +284,6 @@ void put_settings(void)
 	}
 	put_packages();
 	put_reproducible(all, n > 0 ? (size_t)n : 0);
+	put_seeds();
 	free(all);
 }

@@ -3,8 +3,6 @@
 #ifndef PROBE_LIFE_SETTINGS_H
 #define PROBE_LIFE_SETTINGS_H
 
-#include <stdint.h>
-
 /* Parts of meta.json, at the first recorded call. With session.lock held. */
 void put_settings(void);
 

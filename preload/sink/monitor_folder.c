@@ -38,7 +38,10 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	gmtime_r(&at, &t);
 	if (!v2 && (key = journal_dict_get(f->j, DICT_META, META_MONITOR))) {
 		/* An earlier run's, as JSON: a name without anything to be escaped. */
-		snprintf(buf, cap, "%s%s/%s", base ? base : c ? c->output_dir : ".",
+		snprintf(buf, cap, "%s%s/%s",
+			base ? base
+			: c  ? c->output_dir
+			     : ".",
 			base ? "" : "/monitor", key + strlen(key) + 2);
 		buf[strcspn(buf, "\"")] = 0;
 		return;
@@ -91,8 +94,8 @@ static int64_t read_folder_time(const char *s)
 	at = strlen(month) == 3 ? strstr(months, month) : NULL;
 	if (!at || (at - months) % 3)
 		return -1;
-	return ((int64_t)(days[(at - months) / 3] + (int)day - 1) * 24 + hour) * 3600 + minute * 60 +
-	       second;
+	return ((int64_t)(days[(at - months) / 3] + (int)day - 1) * 24 + hour) * 3600 +
+	       minute * 60 + second;
 }
 
 /* between: two times, a line each, "": any. The year's end may lie between them. */

@@ -84,8 +84,10 @@ void monitor_log_comm(struct monitor_log *l, const struct record_comm *e)
 		i++;
 	if (l->ended || i < l->ngroup || i == GROUPS_MAX)
 		return;
-	l->group[i] = (struct log_group){
-		.id = e->id, .size = e->size, .name = strdup(e->name), .ranks = strdup(e->world_ranks)};
+	l->group[i] = (struct log_group){.id = e->id,
+		.size = e->size,
+		.name = strdup(e->name),
+		.ranks = strdup(e->world_ranks)};
 	if (l->group[i].name && l->group[i].ranks) {
 		l->ngroup++;
 	} else {
@@ -216,8 +218,9 @@ void monitor_log_write(struct monitor_log *l, int dirfd, const char *path)
 	}
 	if (l->ended && l->said && !l->changed) {
 		l->said = false;
-		log_info(1, "cc_log_only: where collectives are called from is in %s/" MONITOR_LOG_FILE
-			    "; the job goes on",
+		log_info(1,
+			"cc_log_only: where collectives are called from is in %s/" MONITOR_LOG_FILE
+			"; the job goes on",
 			path);
 	}
 }

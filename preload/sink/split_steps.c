@@ -141,7 +141,7 @@ static int find_column(const char *header, size_t n, const char *name)
 	return -1;
 }
 
-static bool read_digits(const char *p, const char *end, uint64_t *v)
+static bool parse_digits(const char *p, const char *end, uint64_t *v)
 {
 	const char *from = p;
 
@@ -204,12 +204,12 @@ static int close_copy(struct copy_out *o)
 static bool step_of_line(const char *line, size_t n, int column, uint64_t *step)
 {
 	static const char key[] = "\"step\": ";
-	const char *at = column >= 0 ? find_field(line, n, column)
-				     : memmem(line, n, key, sizeof(key) - 1);
+	const char *at =
+		column >= 0 ? find_field(line, n, column) : memmem(line, n, key, sizeof(key) - 1);
 
 	if (at && column < 0)
 		at += sizeof(key) - 1;
-	return at && read_digits(at, line + n, step);
+	return at && parse_digits(at, line + n, step);
 }
 
 /* column -1: lines of JSON. */
@@ -396,7 +396,7 @@ static void keep_largest(void *arg, const char *field, const char *end)
 	int64_t *most = arg;
 	uint64_t v;
 
-	if (read_digits(field, end, &v) && v <= INT64_MAX && (int64_t)v > *most)
+	if (parse_digits(field, end, &v) && v <= INT64_MAX && (int64_t)v > *most)
 		*most = (int64_t)v;
 }
 

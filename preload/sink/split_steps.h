@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 struct split_steps {
-	uint64_t kept, moved; /* rows that were looked at; of files that go or stay as a whole they are not counted */
+	uint64_t kept,
+		moved; /* rows that were looked at; of files that go or stay as a whole they are not counted */
 	uint32_t files; /* that have less in them now, or are gone */
 };
 

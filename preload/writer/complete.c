@@ -92,8 +92,8 @@ static void name_parent(int dirfd, char *path, size_t cap)
 }
 
 /* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
-static int complete_with(
-	const struct config *cfg, struct journal *j, int dirfd, uint32_t formats, struct completed *done)
+static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
+	struct completed *done)
 {
 	struct sink sink;
 	struct drain drain;

@@ -31,7 +31,8 @@ static const char of_both[][24] = {"stack_info.csv", "comms.csv", "meta.json"};
 /* ---- the journal of a process that was killed ---- */
 
 /* A journal elsewhere is another user's to put there: it must be ours, and that process'. */
-static int open_named_journal(struct journal *j, const char *path, const struct journal_owner *owner)
+static int open_named_journal(
+	struct journal *j, const char *path, const struct journal_owner *owner)
 {
 	struct segment_state state;
 	struct segment s;
@@ -166,7 +167,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 	}
 	r->last_stack = (uint32_t)stacks;
 	r->is = true;
-	log_info(2, "going on in %s from step %u; %llu rows and files of steps from there on are in %s",
+	log_info(2,
+		"going on in %s from step %u; %llu rows and files of steps from there on are in %s",
 		name, r->first, (unsigned long long)done.moved, r->earlier);
 	return 0;
 }

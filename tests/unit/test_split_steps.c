@@ -86,13 +86,12 @@ static void test_rows_are_parted(void **state)
 
 	(void)state;
 	/* Names with commas, quotes and line breaks; rows not in order, one without a step. */
-	put_split_file("actv_0-9.csv",
-		"name,\"odd, one\",step,norm\n"
-		"\"a,5\",x,4,1\n"
-		"\"b\n\"\"9\"\",9,9\",x,5,2\n"
-		"c,x,3,3\n"
-		"d,\"6\n7\",10,4\n"
-		"e,x,,5\n");
+	put_split_file("actv_0-9.csv", "name,\"odd, one\",step,norm\n"
+				       "\"a,5\",x,4,1\n"
+				       "\"b\n\"\"9\"\",9,9\",x,5,2\n"
+				       "c,x,3,3\n"
+				       "d,\"6\n7\",10,4\n"
+				       "e,x,,5\n");
 	done = split_at(5);
 	check_split_file(from, "actv_0-9.csv",
 		"name,\"odd, one\",step,norm\n\"a,5\",x,4,1\nc,x,3,3\ne,x,,5\n");
