@@ -45,7 +45,8 @@ void torch_report_seeds(void)
 	memcpy(&deterministic, &at[3], sizeof(at[3]));
 	text_char(&t, '{');
 	if (generator && seed && *generator())
-		text_fmt(&t, "\"torch_initial_seed\": %llu", (unsigned long long)seed(*generator()));
+		text_fmt(
+			&t, "\"torch_initial_seed\": %llu", (unsigned long long)seed(*generator()));
 	if (context && deterministic)
 		text_fmt(&t, "%s\"torch_deterministic_algorithms\": %s", t.len > 1 ? ", " : "",
 			deterministic(context()) ? "true" : "false");

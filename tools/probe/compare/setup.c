@@ -18,6 +18,7 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
+#define STEPS_BEHIND_MOST 32 /* asynchronous calls are written when they have ended */
 #define FIRST_CALLS 8 /* whose inputs are looked at */
 
 struct setup_value {
@@ -260,38 +261,6 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 	free(path);
 }
 
-/* ---- first inputs ---- */
-
-static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
-{
-	struct ranges all = {0};
-	struct overlay none = {0};
-	struct run_calls r;
-	struct run_step *step;
-
-	open_run_calls(&r, d, 0, &none, &all);
-	step = next_run_step(&r);
-	for (unsigned i = 0; step && i < step->n && i < FIRST_CALLS; i++) {
-		const struct entry *e = &step->call[i].e;
-
-		for (unsigned k = 0; k < e->n; k++) {
-			const struct item *x = &e->item[k];
-
-			if (x->state != ITEM_INPUT)
-				continue;
-			put_setup_value(s, PART_INPUTS, x->name,
-				x->scalar ? x->stat[0].text
-					  : pool_format(&s->pool,
-						    "%s %s max %s min %s mean %s norm %s", x->dtype,
-						    x->shape, x->stat[STAT_MAX].text,
-						    x->stat[STAT_MIN].text, x->stat[STAT_MEAN].text,
-						    x->stat[STAT_NORM].text),
-				of_b);
-		}
-	}
-	close_run_calls(&r);
-}
-
 /* ---- operators that draw random numbers ---- */
 
 /* Whole names, or beginnings that end with a star. */
@@ -312,6 +281,61 @@ static bool is_random_operator(const char *op)
 	return false;
 }
 
+/* "aten.dropout.0": the operator's name in it; NULL: it draws none. */
+static const char *find_random_operator(const char *name)
+{
+	for (const char *dot; !is_random_operator(name); name = dot + 1)
+		if (!(dot = strchr(name, '.')))
+			return NULL;
+	return name;
+}
+
+/* ---- first inputs ---- */
+
+/* False: it has none that mean anything. */
+static bool put_call_inputs(struct setup *s, const struct entry *e, bool of_b)
+{
+	bool some = false;
+
+	/* What these fill may never have been written before. */
+	if (find_random_operator(e->name))
+		return false;
+	for (unsigned k = 0; k < e->n; k++) {
+		const struct item *x = &e->item[k];
+
+		if (x->state != ITEM_INPUT)
+			continue;
+		some = true;
+		put_setup_value(s, PART_INPUTS, x->name,
+			x->scalar ? x->stat[0].text
+				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
+					    x->dtype, x->shape, x->stat[STAT_MAX].text,
+					    x->stat[STAT_MIN].text, x->stat[STAT_MEAN].text,
+					    x->stat[STAT_NORM].text),
+			of_b);
+	}
+	return some;
+}
+
+/* Of the first calls that have any. */
+static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
+{
+	struct ranges all = {0};
+	struct overlay none = {0};
+	struct run_calls r;
+	struct run_step *step;
+	unsigned taken = 0;
+
+	open_run_calls(&r, d, 0, &none, &all);
+	r.behind = STEPS_BEHIND_MOST;
+	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
+		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
+			taken += put_call_inputs(s, &step->call[i].e, of_b);
+		drop_run_calls(&r, UINT32_MAX);
+	}
+	close_run_calls(&r);
+}
+
 struct random_count {
 	struct table_key key;
 	const char *name;
@@ -329,17 +353,15 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 
 	table_init(&counts, sizeof(struct random_count), 1u << 20);
 	open_run_calls(&r, d, 0, &none, &all);
+	r.behind = STEPS_BEHIND_MOST;
 	while ((step = next_run_step(&r))) {
 		for (unsigned i = 0; i < step->n; i++) {
 			const struct entry *e = &step->call[i].e;
-			const char *op = e->name;
+			const char *op = find_random_operator(e->name);
 			struct random_count *c;
 			const char *name;
 
-			/* "aten.dropout.0" */
-			for (const char *dot; (dot = strchr(op, '.')) && !is_random_operator(op);)
-				op = dot + 1;
-			if (!is_random_operator(op))
+			if (!op)
 				continue;
 			name = pool_format(&s->pool, "%.*s at %s", (int)strcspn(op, "."), op,
 				e->line ? e->line : "(no stack)");
