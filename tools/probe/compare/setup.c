@@ -292,8 +292,18 @@ static const char *find_random_operator(const char *name)
 
 /* ---- first inputs ---- */
 
-/* False: it has none that mean anything. */
-static bool put_call_inputs(struct setup *s, const struct entry *e, bool of_b)
+/* Without the number, which counts calls as they ended: "Distributed.all_reduce.3.forward". */
+static int name_length(const char *name)
+{
+	const char *p = name;
+
+	while (*p && !(*p == '.' && p[1] >= '0' && p[1] <= '9'))
+		p++;
+	return (int)(p - name);
+}
+
+/* place: among those that were taken. False: it has none that mean anything. */
+static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
 {
 	bool some = false;
 
@@ -306,7 +316,9 @@ static bool put_call_inputs(struct setup *s, const struct entry *e, bool of_b)
 		if (x->state != ITEM_INPUT)
 			continue;
 		some = true;
-		put_setup_value(s, PART_INPUTS, x->name,
+		put_setup_value(s, PART_INPUTS,
+			pool_format(&s->pool, "call %u, %.*s, %s", place,
+				name_length(e->name), e->name, x->tail),
 			x->scalar ? x->stat[0].text
 				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
 					    x->dtype, x->shape, x->stat[STAT_MAX].text,
@@ -330,7 +342,7 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 	r.behind = STEPS_BEHIND_MOST;
 	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
-			taken += put_call_inputs(s, &step->call[i].e, of_b);
+			taken += put_call_inputs(s, &step->call[i].e, taken, of_b);
 		drop_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
