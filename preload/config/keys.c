@@ -251,7 +251,7 @@ const struct config_key config_keys[] = {
 		"A run that goes on from a checkpoint goes on in rank<R> of the earlier one; rows "
 		"of "
 		"steps from start_iteration on are moved to rank<R>.<n>"),
-	WORDS(append_between, "", NULL,
+	WORDS(append_between, "", any_words,
 		"... and of format monitor in its newest folder of this rank; with two times "
 		"(Dec03_21-34-40) in the newest that was made between them"),
 	CHOICE(scalars, scalar_names,

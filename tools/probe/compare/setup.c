@@ -317,8 +317,8 @@ static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned pla
 			continue;
 		some = true;
 		put_setup_value(s, PART_INPUTS,
-			pool_format(&s->pool, "call %u, %.*s, %s", place,
-				name_length(e->name), e->name, x->tail),
+			pool_format(&s->pool, "call %u, %.*s, %s", place, name_length(e->name),
+				e->name, x->tail),
 			x->scalar ? x->stat[0].text
 				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
 					    x->dtype, x->shape, x->stat[STAT_MAX].text,
