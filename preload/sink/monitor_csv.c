@@ -14,7 +14,7 @@
 #include "sink/column.h"
 #include "sink/monitor_comm.h"
 #include "sink/monitor_folder.h"
-#include "sink/monitor_log.h"
+#include "sink/comm_places.h"
 #include "sink/monitor_row.h"
 #include "sink/places.h"
 
@@ -31,7 +31,7 @@ struct monitor {
 	struct files *files;
 	struct monitor_style style;
 	struct monitor_comm *comm; /* NULL: communication is not asked for */
-	struct monitor_log *log; /* NULL: cc_log_only is not asked for */
+	struct comm_places *log; /* NULL: cc_log_only is not asked for */
 	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
 	uint32_t ops; /* of key ops */
 	uint32_t start_step;
@@ -99,7 +99,7 @@ static int open_monitor(void *state, struct files *files)
 		err = files_place_add(files, TAG, path, NULL);
 	if (!err && c && c->cc_distribution && c->cc_log_only) {
 		/* Of an earlier process what it has written stays. */
-		m->log = files->j->left ? NULL : monitor_log_new(is_lowest_rank(c, m->rank));
+		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
 		err = m->log || files->j->left ? 0 : -ENOMEM;
 	} else if (!err && c && c->cc_distribution) {
 		m->comm = monitor_comm_new(c->cc_pre_hook);
@@ -114,7 +114,7 @@ static void close_monitor(void *state)
 
 	monitor_comm_free(m->comm);
 	m->comm = NULL;
-	monitor_log_free(m->log);
+	comm_places_free(m->log);
 	m->log = NULL;
 }
 
@@ -264,7 +264,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	int err;
 
 	if (m->log)
-		monitor_log_stack(m->log, e);
+		comm_places_stack(m->log, e);
 	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
 		return 0;
 	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
@@ -295,7 +295,7 @@ static int write_monitor_record(void *state, const struct record *r)
 	if (m->comm)
 		monitor_comm_add(m->comm, r);
 	if (m->log)
-		monitor_log_record(m->log, r);
+		comm_places_record(m->log, r);
 	return 0;
 }
 
@@ -304,7 +304,7 @@ static int note_monitor_comm(void *state, const struct record_comm *e)
 	struct monitor *m = state;
 
 	if (m->log)
-		monitor_log_comm(m->log, e);
+		comm_places_comm(m->log, e);
 	return 0;
 }
 
@@ -343,7 +343,7 @@ static int end_monitor_step(void *state, uint32_t next)
 
 	follow_monitor_rank(m);
 	if (m->log)
-		monitor_log_step(m->log, next);
+		comm_places_step(m->log, next);
 	if (!m->comm)
 		return 0;
 	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
@@ -362,7 +362,7 @@ static void retract_monitor(void *state)
 		monitor_comm_undo(m->comm);
 }
 
-static void write_monitor_log(struct monitor *m)
+static void write_comm_places(struct monitor *m)
 {
 	static const char path[] = {TAG, ':', 'l', 'o', 'g', 0};
 	char folder[JOURNAL_PATH_MAX];
@@ -371,7 +371,7 @@ static void write_monitor_log(struct monitor *m)
 
 	name_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
 	if (dir >= 0)
-		monitor_log_write(m->log, dir, folder);
+		comm_places_write(m->log, dir, folder);
 }
 
 static void commit_monitor(void *state, bool written)
@@ -381,7 +381,7 @@ static void commit_monitor(void *state, bool written)
 	if (m->comm)
 		monitor_comm_commit(m->comm, written);
 	if (m->log && written)
-		write_monitor_log(m);
+		write_comm_places(m);
 }
 
 static enum sink_file own_monitor_file(const char *path)
