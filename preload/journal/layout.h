@@ -156,6 +156,7 @@ struct journal_head {
 	uint64_t
 		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
 	uint64_t damaged; /* entries that made no sense */
+	_Atomic uint64_t seq_next; /* numbers of calls below it may have been given */
 	char journal_path[JOURNAL_PATH_MAX];
 	char folder
 		[JOURNAL_PATH_MAX]; /* of the rank: for who finds a journal that lies elsewhere */

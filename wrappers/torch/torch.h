@@ -26,6 +26,9 @@ extern const struct runtime_provider torch_provider;
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
 void torch_report_version(void);
 
+/* Tells meta.json the seed of PyTorch's generator, at the first step of an optimizer. */
+void torch_report_seeds(void);
+
 /* Is it 1.13? False as long as it is not loaded. */
 bool torch_is_1_13(void);
 

@@ -293,6 +293,7 @@ static void optimizer_begins(const void *record, uint64_t which)
 	apply_train_mark(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
 	torch_note_optimizer(true);
+	torch_report_seeds();
 }
 
 /* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
