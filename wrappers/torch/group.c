@@ -26,7 +26,8 @@
  */
 #define GROUP_SIZE 4 /* behind the rank */
 #define GROUP_NAME 16
-#define GROUP_TEXT 32 /* bytes of a std::string; what the group is for stands behind its name (from 2.2 on) */
+#define GROUP_TEXT \
+	32 /* bytes of a std::string; what the group is for stands behind its name (from 2.2 on) */
 #define MESHES_MAX 64 /* names of dimensions of a DeviceMesh; further ones are groups like others */
 #define GROUP_RANKS_MAX 1000000
 

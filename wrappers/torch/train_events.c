@@ -387,8 +387,10 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 		mark_engine_thread(c, false);
 	else if (s == SCOPE_RECORD_BEGIN)
 		record_begin(c, false);
-	else if (s == SCOPE_NODE)
+	else if (s == SCOPE_NODE) {
+		torch_saw_node();
 		torch_gradients_pass(c->v[2].cp, c->v[3].cp);
+	}
 }
 
 void torch_mark_leave(struct call *c, enum torch_scope s)
@@ -419,6 +421,12 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			torch_note_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
 		m = train_scale_update(&train);
+		/* It writes, and the step is not over yet. */
+		if (m == TRAIN_SKIPPED) {
+			pthread_mutex_unlock(&lock);
+			torch_step_was_skipped();
+			pthread_mutex_lock(&lock);
+		}
 		apply_train_mark(m);
 	}
 }

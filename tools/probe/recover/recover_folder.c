@@ -21,6 +21,7 @@
 #include "sink/sink.h"
 #include "tools/probe/read/rank_owner.h"
 #include "tools/probe/read/outside.h"
+#include "tools/probe/recover/recover_struct.h"
 #include "writer/drain.h"
 
 #define META_LEAD 16384
@@ -395,6 +396,7 @@ static void recover_from(struct journal *j, int dirfd, const char *path, const s
 		return;
 	}
 	r->result = RECOVER_DONE;
+	recover_structure(dirfd);
 	unlinkat(dirfd, OPENED_FILE, 0);
 	if (p->fd >= 0)
 		delete_journal(p);
