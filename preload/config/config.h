@@ -43,6 +43,7 @@ enum config_task {
 enum config_level { DUMP_L1, DUMP_DEBUG };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
+enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -108,6 +109,12 @@ struct config {
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
 	bool metrics_invert;
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
+	/* rank<R>/monitor.log */
+	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (base/metric.h) */
+	bool monitor_stderr; /* the same lines on stderr */
+	int64_t print_interval; /* steps */
+	bool print_loss_mean; /* beside the loss its mean over the epoch */
+	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
@@ -140,6 +147,12 @@ struct config {
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* healthy checkpoints */
+	bool health_checkpoint; /* judged while the job runs */
+	char *ckpt_pattern; /* which files are checkpoints: patterns of a shell */
+	double embedding_local_norm_threshold;
+	enum config_health_norm health_norm;
+	int64_t hidden_size, vocab_size; /* 0: not given */
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
@@ -202,16 +215,19 @@ enum config_type {
 	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
+/* Texts in place and numbers for pointers: no page of the table is written to in a process that is started. */
 struct config_key {
-	const char *name; /* as in probe.yaml; PROBE_<NAME> in the environment */
-	enum config_type type;
-	size_t offset; /* in struct config */
-	const char *dflt; /* as text */
+	char name[32]; /* as in probe.yaml; PROBE_<NAME> in the environment */
+	char dflt[80]; /* as text */
+	char help[288]; /* one sentence, ends without a dot */
 	double min, max; /* KEY_INT, KEY_FLOAT */
-	const char *const *
-		names; /* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any */
-	const char *help; /* one sentence, ends without a dot */
+	enum config_type type;
+	uint16_t offset; /* in struct config */
+	uint16_t words; /* config_key_words() */
 };
+
+/* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any. */
+const char *const *config_key_words(const struct config_key *k);
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;

@@ -18,7 +18,7 @@ scene() { # SCENE NAMES
 	local scene=$1
 	shift
 	new_out
-	one "$tmp/plain"
+	python_plain "$tmp/plain" tests/apps/py/scalars.py "$scene" "$tmp/numbers"
 	one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=true
 	is "$scene: ends well" "$status" 0
 	same_output "$scene"

@@ -22,6 +22,7 @@
 #include "base/metric.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "config/metrics_asked.h"
 #include "entry/stub.h"
 #include "journal/layout.h"
 #include "stack/foreign.h"
@@ -73,7 +74,7 @@ static bool is_loss_wanted(void)
 	const struct config *cfg = config_now();
 
 	return scalar_is_wanted(SCALAR_LOSS) ||
-	       cfg->metrics & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
+	       config_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
 }
 
 /* The loss needs the scale, too. */
