@@ -38,6 +38,9 @@ bool torch_is_1_13(void);
  */
 void torch_compiled_code(const char *module, const char *file);
 
+/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are as they are seen. */
+void torch_saw_node(void);
+
 /* struct adapter.listed, of operators and methods. Rows of nodes stay: their operators are looked up when they come. */
 bool torch_row_listed(const struct api *f);
 
@@ -177,6 +180,9 @@ bool torch_names_gradients(void); /* for the rows of calls, or to know which gro
 /* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
+
+/* A gradient scaler has left out the step that goes on: its gradients are written as far as they are known. */
+void torch_step_was_skipped(void);
 
 /* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
 void torch_gradients_sent(const struct buffer *b);

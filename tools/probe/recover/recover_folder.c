@@ -16,6 +16,7 @@
 #include "sink/owner.h"
 #include "tools/probe/read/rank_owner.h"
 #include "tools/probe/read/outside.h"
+#include "tools/probe/recover/recover_struct.h"
 #include "writer/complete.h"
 
 #define META_LEAD 16384
@@ -260,6 +261,7 @@ static void recover_from(struct journal *j, int dirfd, const char *path, const s
 		return;
 	}
 	r->result = RECOVER_DONE;
+	recover_structure(dirfd);
 	unlinkat(dirfd, OPENED_FILE, 0);
 	if (p->fd >= 0)
 		delete_journal(p);
