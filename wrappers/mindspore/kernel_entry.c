@@ -174,21 +174,15 @@ static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = l
 static bool is_wanted(const char *symbol)
 {
 	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
-		return ms_kernels_listed() || ms_collectives_listed();
+		return true; /* steps */
 	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && ms_kernels_listed();
-}
-
-static bool are_kernels_possible(void)
-{
-	return !ms_is_scheduler() && session_configure() &&
-	       (ms_kernels_listed() || ms_collectives_listed());
 }
 
 static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
 	/* Cheap: most names of a process are none of ours. */
-	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && are_kernels_possible() &&
+	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && ms_any() &&
 	       is_wanted(symbol);
 }
 
@@ -217,4 +211,4 @@ static struct api *make_launch_row(const char *symbol, const char *object)
 }
 
 const struct runtime_provider ms_kernel_provider = {
-	.wants = want_launch, .make = make_launch_row, .any = are_kernels_possible};
+	.wants = want_launch, .make = make_launch_row, .any = ms_any};

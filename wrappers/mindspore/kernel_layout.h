@@ -21,11 +21,14 @@ struct layout_way {
 
 struct kernel_layout {
 	char version[12];
+	uint16_t tensor_bytes, address_bytes, primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
 	struct layout_way data, bytes, dtype, shape; /* of KernelTensor: void *, size_t, int, vector<int64_t> */
 	uint16_t view; /* shared_ptr<TensorStorageInfo>; empty: contiguous */
 	uint16_t view_shape, view_strides, view_offset; /* of that: two vector<int64_t>, size_t in elements */
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
 	uint16_t executor; /* of DeviceContext: KernelExecutor * */
+	/* Places in KernelExecutor's table: of LaunchKernel, and of functions that show whether that is so (ms_launch_place()). */
+	uint8_t launch, known[4];
 	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: it has none */
 };
 
@@ -37,6 +40,14 @@ const struct kernel_layout *ms_layout(void);
  * nothing is known of its shape.
  */
 bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides);
+bool ms_read_tensor(
+	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides);
+
+/* The member at the end of that way; NULL: a pointer on it is. */
+const void *ms_member(const void *object, const struct layout_way *w);
+
+/* Where the executor's table has LaunchKernel, -1: not where the release should have it. */
+int ms_launch_place(const void *executor);
 
 /* Names, NULL: there is none that could be one. */
 const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive);

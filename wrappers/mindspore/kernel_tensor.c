@@ -16,7 +16,7 @@ struct dims {
 };
 
 /* NULL: a pointer on the way is. */
-static const void *member_at(const void *object, const struct layout_way *w)
+const void *ms_member(const void *object, const struct layout_way *w)
 {
 	const char *p = (const char *)object + w->at[0];
 
@@ -103,22 +103,22 @@ static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
 		strides[i] = next;
 }
 
-bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
+bool ms_read_tensor(
+	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides)
 {
-	const struct kernel_layout *l = ms_layout();
 	const char *data, *view, *const *data_at;
 	const uint64_t *bytes;
 	const int32_t *type;
 	struct dims shape;
 	uint64_t count;
 
-	if (!l || !tensor || !read_dims(member_at(tensor, &l->shape), &shape) ||
+	if (!tensor || !read_dims(ms_member(tensor, &l->shape), &shape) ||
 		!count_elements(&shape, &count))
 		return false;
-	data_at = member_at(tensor, &l->data);
+	data_at = ms_member(tensor, &l->data);
 	data = data_at ? *data_at : NULL;
-	bytes = member_at(tensor, &l->bytes);
-	type = member_at(tensor, &l->dtype);
+	bytes = ms_member(tensor, &l->bytes);
+	type = ms_member(tensor, &l->dtype);
 	view = *(const char *const *)((const char *)tensor + l->view);
 	put_contiguous_strides(&shape, strides);
 	*v = (struct buffer){
@@ -144,6 +144,13 @@ bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
 		v->nostats = 0;
 	}
 	return true;
+}
+
+bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
+{
+	const struct kernel_layout *l = ms_layout();
+
+	return l && ms_read_tensor(l, tensor, v, strides);
 }
 
 /* ---- names ---- */

@@ -42,6 +42,12 @@ static inline const struct ms_function *ms_function_of(const struct call *c)
 	return (const struct ms_function *)c->api;
 }
 
+/* Is this process msrun's scheduler? It is left alone. */
+bool ms_is_scheduler(void);
+
+/* Is anything of MindSpore to be watched at all? */
+bool ms_any(void);
+
 /* The text of a std::string, NUL-terminated: in both layouts that libstdc++ has, its first word is the address. */
 static inline const char *ms_string(const void *string)
 {

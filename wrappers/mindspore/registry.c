@@ -10,6 +10,8 @@
 #include "elf/demangle.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/ms.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
@@ -46,9 +48,12 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 /* Is the scope of any use as the configuration is? */
 static bool is_scope_wanted(uint8_t scope)
 {
-	if (!ms_collectives_listed())
-		return false;
-	return scope < MS_PUSH || config_now()->stack || *config_now()->codeline;
+	/* A graph's run may be a step. */
+	if (scope == MS_GRAPH)
+		return true;
+	if (scope < MS_PUSH)
+		return ms_collectives_listed();
+	return config_now()->stack || *config_now()->codeline;
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)
@@ -89,7 +94,7 @@ static bool is_method_name(const char *symbol)
 }
 
 /* msrun's scheduler is started as the workers are; it takes part in no collective, and has rank 0 in its environment. */
-static bool is_scheduler(void)
+bool ms_is_scheduler(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
 		if (strcmp(*e, "MS_ROLE=MS_SCHED") == 0)
@@ -97,9 +102,10 @@ static bool is_scheduler(void)
 	return false;
 }
 
-static bool ms_any(void)
+bool ms_any(void)
 {
-	return !is_scheduler() && session_configure() && ms_collectives_listed();
+	return !ms_is_scheduler() && session_configure() &&
+	       (ms_collectives_listed() || ms_kernels_listed());
 }
 
 static bool ms_wants(const char *symbol, const char *object)
@@ -164,4 +170,5 @@ const struct adapter adapter_ms_watch = {
 	.name = "mindspore",
 	.enter = watch_enter,
 	.leave = watch_leave,
+	.forked = ms_steps_forked,
 };

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "call/stackid.h"
 #include "stack/foreign.h"
+#include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/ms.h"
 
 /*
@@ -108,10 +109,13 @@ void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
 			leaving ? c->note.p[0] : take_task(c->v[0].cp));
 		break;
 	case MS_GRAPH:
-		if (leaving)
+		if (leaving) {
 			foreign_take_back();
-		else
+			ms_graph_ends();
+		} else {
+			ms_graph_begins();
 			foreign_lend();
+		}
 		break;
 	default:
 		break;
