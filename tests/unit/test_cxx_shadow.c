@@ -58,7 +58,7 @@ static int enter_reduce(unsigned k, void *self, const void *p, unsigned long n)
 	return real_reduce[k](self, p, n);
 }
 
-#define ENTRY(k)                                                               \
+#define ENTRY(k)                                                                \
 	static int enter_reduce_##k(void *self, const void *p, unsigned long n) \
 	{                                                                       \
 		return enter_reduce(k, self, p, n);                             \
@@ -67,8 +67,8 @@ ENTRY(0)
 ENTRY(1)
 ENTRY(2)
 ENTRY(3)
-static void *const entries[] = {
-	(void *)enter_reduce_0, (void *)enter_reduce_1, (void *)enter_reduce_2, (void *)enter_reduce_3};
+static void *const entries[] = {(void *)enter_reduce_0, (void *)enter_reduce_1,
+	(void *)enter_reduce_2, (void *)enter_reduce_3};
 
 static void *give_entry(unsigned i, void *function, const char *class, void *arg)
 {
@@ -135,7 +135,7 @@ static void test_classes(void **state)
 	assert_null(cxx_object_class(no_object));
 	no_object[0] = (uintptr_t)&no_object[2];
 	assert_null(cxx_object_class(no_object));
-	no_object[0] = (uintptr_t)"a text that is no table of functions";
+	no_object[0] = (uintptr_t) "a text that is no table of functions";
 	assert_null(cxx_object_class(no_object));
 }
 
@@ -190,8 +190,8 @@ static void test_shadow(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const names[] = {
-		"make_several", "make_several_other", "make_virtually", "make_deep", "make_stranger"};
+	static const char *const names[] = {"make_several", "make_several_other", "make_virtually",
+		"make_deep", "make_stranger"};
 	int places[] = {-1, 500};
 	struct cxx_shadow s = {.class = LIB, .n = 1, .place = places, .entry = give_entry};
 
@@ -264,8 +264,8 @@ int main(void)
 	if (system("command -v g++ >/dev/null 2>&1") || !build_begin() ||
 		!build("g++", "-O2 -fvisibility=hidden -fPIC -shared -DBASE", "shadow_classes.cpp",
 			"libbase.so") ||
-		!build("g++", "-O2 -fvisibility=hidden -fPIC -shared -DBACKENDS", "shadow_classes.cpp",
-			"libbackends.so")) {
+		!build("g++", "-O2 -fvisibility=hidden -fPIC -shared -DBACKENDS",
+			"shadow_classes.cpp", "libbackends.so")) {
 		printf("1..0 # SKIP no C++ compiler\n");
 		build_end();
 		return 0;

@@ -33,7 +33,8 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 struct type_info {
 	void *const *functions;
 	const char *name; /* a * in front: it is of one file */
-	const struct type_info *base; /* of __si_class_type_info: the only base, which is not virtual */
+	const struct type_info
+		*base; /* of __si_class_type_info: the only base, which is not virtual */
 };
 
 static bool is_readable_word(const void *p)
@@ -126,7 +127,7 @@ const char *cxx_object_class(const void *object)
 	void *const *functions = functions_of(object);
 
 	return functions && is_type_simple(functions[-1], NULL) ? name_of_type(functions[-1])
-								 : NULL;
+								: NULL;
 }
 
 bool cxx_object_is(const void *object, const char *class)
@@ -138,7 +139,7 @@ bool cxx_object_is(const void *object, const char *class)
 
 /* ---- tables ---- */
 
-static bool is_function(const void *const *word)
+static bool is_code_address(const void *const *word)
 {
 	struct elf_place at;
 
@@ -150,9 +151,17 @@ static uint32_t length_of_table(void *const *functions)
 {
 	uint32_t n = 0;
 
-	while (n < SLOTS_MAX && is_function((const void *const *)&functions[n]))
+	while (n < SLOTS_MAX && is_code_address((const void *const *)&functions[n]))
 		n++;
 	return n < SLOTS_MAX ? n : 0;
+}
+
+static bool is_one_of(const struct provider *p, int n, const void *function)
+{
+	for (int i = 0; i < n; i++)
+		if (!p[i].ifunc && p[i].addr == function)
+			return true;
+	return false;
 }
 
 int cxx_virtual_place(const char *class, const char *function)
@@ -161,28 +170,28 @@ int cxx_virtual_place(const char *class, const char *function)
 	int copies = elfsym_all(function, p, COPIES_MAX), found = -1;
 	char symbol[NAME_MAX_BYTES];
 	void *const *table;
-	uint32_t n;
 
 	if (copies <= 0 || snprintf(symbol, sizeof(symbol), "_ZTV%s", class) >= (int)sizeof(symbol))
 		return -1;
 	table = elfsym_data(symbol);
 	if (!table)
 		return -1;
-	n = length_of_table(table + HEAD);
-	for (uint32_t i = 0; i < n; i++)
-		for (int k = 0; k < copies; k++) {
-			if (p[k].ifunc || p[k].addr != table[HEAD + i])
-				continue;
-			if (found >= 0)
-				return -1;
-			found = (int)i;
+	table += HEAD;
+	/* In the table of an abstract class the destructors' places are empty. */
+	for (int i = 0; i < SLOTS_MAX && is_readable_word(&table[i]); i++) {
+		if (table[i] && !is_code_address((const void *const *)&table[i]))
 			break;
-		}
+		if (!is_one_of(p, copies, table[i]))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
 	return found;
 }
 
 /* Ours that was made for that table, or that is that table. */
-static struct table *known_table(void *const *functions)
+static struct table *find_shadow_table(void *const *functions)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
 		struct table *t = atomic_load_explicit(&tables[i], memory_order_acquire);
@@ -195,7 +204,7 @@ static struct table *known_table(void *const *functions)
 	return NULL;
 }
 
-static int make_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
+static int make_shadow_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
 {
 	const struct type_info *info = functions[-1];
 	uint32_t n = length_of_table(functions);
@@ -232,7 +241,7 @@ static int make_table(struct table **out, void *const *functions, const struct c
 }
 
 /* Another thread may have been faster: its table then. */
-static struct table *keep_table(struct table *t)
+static struct table *keep_shadow_table(struct table *t)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
 		struct table *none = NULL;
@@ -248,7 +257,7 @@ static struct table *keep_table(struct table *t)
 int cxx_shadow(void *object, const struct cxx_shadow *s)
 {
 	void *const *functions = functions_of(object);
-	struct table *t = functions ? known_table(functions) : NULL;
+	struct table *t = functions ? find_shadow_table(functions) : NULL;
 	int err;
 
 	if (!functions)
@@ -256,10 +265,10 @@ int cxx_shadow(void *object, const struct cxx_shadow *s)
 	if (!t) {
 		struct table *made = NULL;
 
-		err = make_table(&made, functions, s);
+		err = make_shadow_table(&made, functions, s);
 		if (err)
 			return err;
-		t = keep_table(made);
+		t = keep_shadow_table(made);
 		if (t != made)
 			munmap(made, sizeof(*made) + (HEAD + made->n) * sizeof(void *));
 		if (!t)

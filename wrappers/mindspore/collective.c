@@ -91,7 +91,7 @@ static const struct kind *find_ms_kind(const char *name)
 	return NULL;
 }
 
-static void add_argument(struct api_spec *s, char letter)
+static void add_method_argument(struct api_spec *s, char letter)
 {
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
 		if (arguments[i].letter == letter) {
@@ -127,7 +127,7 @@ bool ms_method_fill(struct ms_function *r, const char *name)
 										   : DONE_STREAM;
 	s->args[s->nargs++].ctype = CT_P;
 	for (const char *a = m->args; *a; a++)
-		add_argument(s, *a);
+		add_method_argument(s, *a);
 	return s->kind != NULL;
 }
 
@@ -160,7 +160,7 @@ static int find_ms_rank(void)
 	if (session.world_rank >= 0)
 		return session.world_rank;
 	identity_read(&id);
-	return id.rank;
+	return id.rank >= 0 ? id.rank : ms_instance_rank();
 }
 
 void ms_group_made(const struct call *c)

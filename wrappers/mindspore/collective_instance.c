@@ -5,6 +5,7 @@
  * first words: an instance is an object whose type information says that it derives from the abstract class.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,9 @@
 
 #define MANAGER_WORDS 16 /* looked at; the members are the 4th to the 6th in 2.10 */
 #define NAME_BYTES 256
+
+/* CollectiveCommunicationLib::global_rank_id() const, which reads a member. */
+#define GLOBAL_RANK "_ZNK9mindspore6device26CollectiveCommunicationLib14global_rank_idEv"
 
 /* An entry for the i-th method of that class. */
 static void *enter_method(unsigned i, void *function, const char *class, void *arg)
@@ -54,6 +58,21 @@ static bool find_places(int *place)
 	return any;
 }
 
+/* Any of them: all are of the same process. */
+static _Atomic(const void *) an_instance;
+
+int ms_instance_rank(void)
+{
+	const void *instance = atomic_load_explicit(&an_instance, memory_order_acquire);
+	struct provider p;
+	uint32_t rank;
+
+	if (!instance || elfsym_all(GLOBAL_RANK, &p, 1) <= 0 || p.ifunc)
+		return -1;
+	rank = ((uint32_t(*)(const void *))p.addr)(instance);
+	return rank <= INT32_MAX ? (int)rank : -1;
+}
+
 void ms_watch_instances(const void *manager)
 {
 	void *const *word = manager;
@@ -76,6 +95,7 @@ void ms_watch_instances(const void *manager)
 		known = true;
 		s.n = ms_method_count();
 		err = cxx_shadow(word[i], &s);
+		atomic_store_explicit(&an_instance, word[i], memory_order_release);
 		if (err != -ENOENT)
 			session_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
 	}

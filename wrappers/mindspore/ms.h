@@ -80,6 +80,9 @@ const char *ms_method_symbol(unsigned i);
 /* Entries into the instances that the manager (CollectiveManager) has by now. */
 void ms_watch_instances(const void *manager);
 
+/* Which of all processes this is, as the instances say; -1: there are none. */
+int ms_instance_rank(void);
+
 /* CreateCommunicationGroup, DestroyCommunicationGroup. */
 void ms_group_made(const struct call *c);
 void ms_group_ends(const struct call *c);

@@ -23,9 +23,8 @@ static const struct watched {
 	uint8_t ret; /* enum ctype */
 } watched[] = {
 	{MANAGER "Initialize", "pp", MS_INSTANCE, CT_U8},
-	{MANAGER "Initialize", "p", MS_INSTANCE, CT_U8},
-	{MANAGER "InitHostCommlib", "p", MS_INSTANCE, CT_U8},
-	{MANAGER "InitDeviceCommLib", "p", MS_INSTANCE, CT_U8},
+	{MANAGER "InitHostCommlib", "pp", MS_INSTANCE, CT_U8},
+	{MANAGER "InitDeviceCommLib", "pp", MS_INSTANCE, CT_U8},
 	{MANAGER "CreateCommunicationGroup", "pppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "CreateCommunicationGroup", "ppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "DestroyCommunicationGroup", "pp", MS_GROUP_END, CT_U8},
@@ -68,8 +67,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
-		if (strcmp(watched[i].name, name) == 0 &&
-			cxx_params_fit(watched[i].args, &p, true))
+		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
 			w = &watched[i];
 	if (w) {
 		args = w->args;

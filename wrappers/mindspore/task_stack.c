@@ -54,7 +54,7 @@ static bool take_place(struct waiting *w, uintptr_t from)
 		&w->task, &from, BUSY, memory_order_acquire, memory_order_relaxed);
 }
 
-static void note_task(const void *task, const struct foreign_kept *stack)
+static void note_waiting_task(const void *task, const struct foreign_kept *stack)
 {
 	struct waiting *w = waiting_of(task), *to = NULL;
 	uintptr_t key = (uintptr_t)task;
@@ -80,7 +80,7 @@ static void note_task(const void *task, const struct foreign_kept *stack)
 	atomic_store_explicit(&to->task, key, memory_order_release);
 }
 
-static const struct foreign_kept *take_task(const void *task)
+static const struct foreign_kept *take_waiting_task(const void *task)
 {
 	struct waiting *w = waiting_of(task);
 
@@ -102,11 +102,11 @@ void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
 	case MS_PUSH: /* const shared_ptr<AsyncTask> & */
 		stack = leaving || !stack_id_wanted() ? NULL : foreign_keep();
 		if (stack)
-			note_task(*(const void *const *)c->v[1].cp, stack);
+			note_waiting_task(*(const void *const *)c->v[1].cp, stack);
 		break;
 	case MS_TASK:
 		c->note.u[0] = (uintptr_t)foreign_give(
-			leaving ? c->note.p[0] : take_task(c->v[0].cp));
+			leaving ? c->note.p[0] : take_waiting_task(c->v[0].cp));
 		break;
 	case MS_GRAPH:
 		if (leaving) {
