@@ -55,8 +55,10 @@ struct longs {
 struct old_string {
 	uint64_t length, room;
 	int32_t users; /* but the first */
-	char text[28];
+	char text[24] __attribute__((aligned(8)));
 };
+
+_Static_assert(offsetof(struct old_string, text) == 24, "");
 
 #define PROBE_NAME "ProbeLayout"
 
