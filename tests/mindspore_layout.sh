@@ -66,6 +66,7 @@ extern "C" const unsigned long members[] = {
 	AT(Tensor, tensor_storage_info_),
 	AT(TensorStorageInfo, shape), AT(TensorStorageInfo, strides), AT(TensorStorageInfo, storage_offset),
 	AT(Primitive, name_), AT(kernel::KernelMod, kernel_name_), AT(device::DeviceContext, kernel_executor_),
+	AT(CNode, fullname_with_scope_),
 	0, kNumberTypeBool, kNumberTypeInt8, kNumberTypeInt16, kNumberTypeInt32, kNumberTypeInt64, kNumberTypeUInt8,
 	kNumberTypeUInt16, kNumberTypeUInt32, kNumberTypeUInt64, kNumberTypeFloat8E4M3FN, kNumberTypeFloat8E5M2,
 	kNumberTypeBFloat16, kNumberTypeFloat16, kNumberTypeFloat32, kNumberTypeFloat64, kNumberTypeComplex64,
@@ -91,7 +92,7 @@ status=0
 for package in "$@"; do
 	version=$(sed -n "s/^__version__ = ['\"]\([^'\"]*\)['\"].*/\1/p" "$package/version.py")
 	i=$package/include
-	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$i" -I"$i/mindspore" \
+	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
 		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
 		-I"$i/third_party" -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" "$tmp/layout.cc" 2>"$tmp/log"; then
 		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2
@@ -107,10 +108,10 @@ for package in "$@"; do
 	echo "	.tensor_bytes = ${n[0]}, .address_bytes = ${n[1]}, .primitive_bytes = ${n[2]},"
 	echo "	.data = $(way 3), .bytes = $(way 6), .dtype = $(way 9), .shape = $(way 12),"
 	echo "	.view = ${n[15]}, .view_shape = ${n[16]}, .view_strides = ${n[17]}, .view_offset = ${n[18]},"
-	echo "	.primitive_name = ${n[19]}, .mod_name = ${n[20]}, .executor = ${n[21]},"
+	echo "	.primitive_name = ${n[19]}, .mod_name = ${n[20]}, .executor = ${n[21]}, .node_name = ${n[22]},"
 	echo "	.launch = $(place LaunchKernel),"
 	echo "	.known = {$(place CreateEventForCache), $(place AddMindIRPass), $(place CleanTdtChannel), $(place StressDetect)},"
-	echo "	.type = {$(printf '%s, ' "${n[@]:22}" | sed 's/, $//')},"
+	echo "	.type = {$(printf '%s, ' "${n[@]:23}" | sed 's/, $//')},"
 	echo "},"
 done
 exit $status

@@ -27,6 +27,7 @@ struct kernel_layout {
 	uint16_t view_shape, view_strides, view_offset; /* of that: two vector<int64_t>, size_t in elements */
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
 	uint16_t executor; /* of DeviceContext: KernelExecutor * */
+	uint16_t node_name; /* of CNode: std::string, its place in the graph; may be empty */
 	/* Places in KernelExecutor's table: of LaunchKernel, and of functions that show whether that is so (ms_launch_place()). */
 	uint8_t launch, known[4];
 	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: it has none */
@@ -51,6 +52,7 @@ int ms_launch_place(const void *executor);
 
 /* Names, NULL: there is none that could be one. */
 const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive);
+const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel);
 const char *ms_kernel_name(const struct kernel_layout *l, const void *mod);
 
 #endif

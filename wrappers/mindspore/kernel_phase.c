@@ -41,22 +41,31 @@ static void lock_steps(void)
 	}
 }
 
-void ms_graph_begins(void)
+/* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
+static _Atomic uint8_t graph_phase;
+
+uint32_t ms_graph_begins(void)
 {
+	uint32_t before = thread_state.phase;
+
 	lock_steps();
 	graphs++;
 	pthread_mutex_unlock(&lock);
+	graph_phase = (uint8_t)before;
+	thread_state.phase = PHASE_NONE;
+	return before;
 }
 
-void ms_graph_ends(void)
+void ms_graph_ends(uint32_t before)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
+	thread_state.phase = before;
 	lock_steps();
 	if (graphs && --graphs == 0) {
 		for (; begun; begun--)
 			m = train_optimizer_end(&train);
-		atomic_store(&updating, false);
+		updating = false;
 	}
 	pthread_mutex_unlock(&lock);
 	if (m != TRAIN_NOTHING)
@@ -90,7 +99,7 @@ void ms_update_seen(const struct kernel_tensors *in)
 		if (graphs) {
 			train_optimizer_begin(&train, which);
 			begun++;
-			atomic_store(&updating, true);
+			updating = true;
 		}
 		pthread_mutex_unlock(&lock);
 	}
@@ -98,8 +107,26 @@ void ms_update_seen(const struct kernel_tensors *in)
 	errno = err;
 }
 
+/* By its place in the graph, which names what autograd made, and cells by their class: optimizer-Adam. 0: it does not say. */
+static uint8_t phase_of_place(const char *place)
+{
+	if (strncmp(place, "Gradients/", 10) == 0 || strstr(place, "/Gradients/"))
+		return PHASE_BACKWARD;
+	if (strstr(place, "/optimizer-") || strstr(place, "optimizer-") == place)
+		return PHASE_OPTIMIZER;
+	return strstr(place, "/network-") || strstr(place, "/net-") ? PHASE_FORWARD : PHASE_NONE;
+}
+
 uint8_t ms_kernel_phase(const struct call *c)
 {
-	(void)c;
-	return updating ? PHASE_OPTIMIZER : PHASE_FORWARD;
+	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
+	const void *node = c->v[KERNEL_NODE].cp;
+	const char *place = node ? ms_node_name(ms_layout(), node, k->name) : NULL;
+	uint8_t phase = place ? phase_of_place(place) : PHASE_NONE;
+
+	if (phase || thread_state.phase)
+		return phase;
+	if (updating)
+		return PHASE_OPTIMIZER;
+	return graph_phase ? graph_phase : PHASE_FORWARD;
 }

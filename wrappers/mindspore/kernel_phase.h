@@ -11,9 +11,9 @@
 
 #include "wrappers/mindspore/kernel.h"
 
-/* A graph begins to run on this thread, or has run. */
-void ms_graph_begins(void);
-void ms_graph_ends(void);
+/* A graph begins to run on this thread, or has run. What the first returns the second is given. */
+uint32_t ms_graph_begins(void);
+void ms_graph_ends(uint32_t before);
 
 /* A kernel that counts steps is about to run in some graph; in: the number, and what is added to it. */
 void ms_update_seen(const struct kernel_tensors *in);

@@ -183,3 +183,22 @@ const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
 {
 	return mod ? read_ms_name((const char *)mod + l->mod_name) : NULL;
 }
+
+/*
+ * Where in the program's graph it is: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is the kernel's own if it
+ * ends with its name and a number; only then is it believed to be one.
+ */
+const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
+{
+	const char *const *string;
+	const char *s;
+	size_t n = strlen(kernel);
+
+	if (!node)
+		return NULL;
+	string = (const char *const *)((const char *)node + l->node_name);
+	if (!memory_readable((uintptr_t)string) || !*string || !memory_readable((uintptr_t)*string))
+		return NULL;
+	s = strrchr(*string, '/');
+	return s && strncmp(s + 1, kernel, n) == 0 && s[n + 1] == '-' ? *string : NULL;
+}

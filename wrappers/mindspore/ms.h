@@ -25,6 +25,7 @@ enum ms_scope {
 	MS_GROUP_END,
 	MS_PUSH, /* work is put into a queue */
 	MS_TASK, /* it is done */
+	MS_BACKWARD, /* gradients are computed */
 	MS_GRAPH, /* a graph runs: on other threads, while this one waits */
 };
 

@@ -29,10 +29,16 @@ static const struct watched {
 	{MANAGER "CreateCommunicationGroup", "ppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "DestroyCommunicationGroup", "pp", MS_GROUP_END, CT_U8},
 	{"mindspore::runtime::AsyncRQueue::Push", "pp", MS_PUSH, CT_VOID},
+	{"mindspore::pynative::PyNativeExecutor::RunGrad", "ppppppp", MS_BACKWARD, CT_STRUCT},
 	{"mindspore::runtime::GraphScheduler::Run", "ppppl", MS_GRAPH, CT_VOID},
 };
 
-#define SYMBOL "_ZN9mindspore"
+/* Most names of a process are none of ours. */
+static bool may_be_ms_symbol(const char *symbol)
+{
+	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
+	       strncmp(symbol, "_ZNK9mindspore8pynative", 23) == 0;
+}
 
 /* Work of a queue: AsyncTask's Run(), and those of the classes that derive from it. */
 static bool is_task_run(const char *name, const struct cxx_params *p)
@@ -52,7 +58,9 @@ static bool is_scope_wanted(uint8_t scope)
 		return true;
 	if (scope < MS_PUSH)
 		return ms_collectives_listed();
-	return config_now()->stack || *config_now()->codeline;
+	if (scope == MS_BACKWARD)
+		return ms_kernels_listed();
+	return config_now()->stack || *config_now()->codeline || ms_kernels_listed();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)
@@ -63,7 +71,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) != 0 ||
+	if (!may_be_ms_symbol(symbol) ||
 		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
@@ -109,10 +117,9 @@ bool ms_any(void)
 static bool ms_wants(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Cheap: most names of a process are none of ours. */
 	if (is_method_name(symbol))
 		return true;
-	return strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) == 0 && ms_any() &&
+	return may_be_ms_symbol(symbol) && ms_any() &&
 	       look_up_watched(symbol, NULL);
 }
 
