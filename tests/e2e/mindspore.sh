@@ -8,8 +8,8 @@
 # same_result of lib.sh compares them.
 
 mindspore_python() {
-	if [ -n "${PROBE_TEST_MINDSPORE:-}" ]; then
-		ms_bin=$(cd "$(dirname "$PROBE_TEST_MINDSPORE")" && pwd)
+	if [ -n "$test_mindspore" ]; then
+		ms_bin=$(cd "$(dirname "$test_mindspore")" && pwd)
 	else
 		make --no-print-directory msvenv >"$tmp/msvenv" 2>&1 || {
 			skip "$1" "no MindSpore (PROBE_TEST_MINDSPORE, make msvenv): $(tail -1 "$tmp/msvenv")"

@@ -25,9 +25,14 @@ for mode in pynative graph jit; do
 		"$(rows "$out" 'len({tuple(sorted((r["comm"], int(r["comm_seq"]), r["op"], r["root"], r["redop"], r["count"]) for r in calls(on(d)))) for d in dirs})')" 1
 	is "$mode: the group and its ranks" "$(rows "$out" 'sorted((c["folder"], c["lib"], c["name"], c["size"], c["rank"], c["world_ranks"]) for c in C)')" \
 		"[('rank0', 'mindspore', 'mccl_world_group', '2', '0', '0-1'), ('rank1', 'mindspore', 'mccl_world_group', '2', '1', '0-1')]"
-	is "$mode: the line that called" \
-		"$(rows "$out" 'sorted({s["python_stack"].split(" <- ")[-2].split("/")[-1] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["op"] == "all_reduce"})')" \
-		"['train_ms.py:$(line 'loss = train_step(') main']"
+	# In PYNATIVE mode that of each operator, else that of the call of the graph.
+	[ $mode = pynative ] && calls="'reduce', 'construct', 'main'" || calls="'main'"
+	is "$mode: the lines that called, innermost first" \
+		"$(rows "$out" 'sorted({tuple(re.findall(r"train_ms.py:\d+ (?:\w+\.)*(\w+)(?= <-)", s["python_stack"])) for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["op"] == "all_reduce"})')" \
+		"[($calls$([ $mode = pynative ] || echo ,))]"
+	is "$mode: ... in the line of the loop" \
+		"$(rows "$out" 'sorted({re.findall(r"train_ms.py:(\d+) main", s["python_stack"])[0] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["op"] == "all_reduce"})')" \
+		"['$(line 'loss = train_step(')']"
 done
 
 # What numpy says of each call.
@@ -44,10 +49,19 @@ done
 
 # Faults.
 new_out
-ms_with 2 $app --nan-at 7:1 --slow 5:1 --steps 14
+ms_with 2 $app --nan-at 12:1 --slow 3:1 --delay 2 --steps 16
 "$probe" report "$out" >"$tmp/report"
-like 'a NaN: named with rank and line' "$(cat "$tmp/report")" "nan +first in step [0-9]+, rank 1: .* main \(train_ms.py:$(line 'loss = train_step(')\)"
+like 'a NaN: named with rank and line' "$(cat "$tmp/report")" \
+	"nan +first in step [0-9]+, rank 1: 72 NaN of 72 float32 elements in the input of all_reduce #52 .*called from TrainStep.reduce \\(train_ms.py:$(line 'reduced += ')\\)"
 like 'a slow rank: named' "$(cat "$tmp/report")" 'straggler rank 1 comes last'
+
+# The rank without a variable that says it.
+new_out
+rank_script=$tmp/no_rank.py
+printf '%s\n' 'import os, runpy, sys' 'for k in ("RANK_ID", "MS_NODE_ID"): os.environ.pop(k, None)' \
+	"sys.argv[0] = '$PWD/$app'" 'runpy.run_path(sys.argv[0], run_name="__main__")' >"$rank_script"
+ms_with 2 "$rank_script" --steps 2
+is 'no variable says the rank' "$(rows "$out" 'sorted((c["folder"], c["rank"]) for c in C)')" "[('rank0', '0'), ('rank1', '1')]"
 
 # What is not listed is not there.
 new_out
