@@ -61,7 +61,7 @@ static struct feed_source *earliest_kind(struct feed *f)
 static int feed_one(struct feed *f)
 {
 	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
-	uint64_t step = f->calls.have ? f->calls.call.step : UINT64_MAX;
+	uint64_t step = f->calls.now ? f->calls.now->call.step : UINT64_MAX;
 	int err;
 
 	if (kind && (kind->step < step))
@@ -73,7 +73,7 @@ static int feed_one(struct feed *f)
 	err = sink_step(&f->sink, (uint32_t)step);
 	if (err)
 		return err;
-	if (f->calls.have && f->calls.call.step == step) {
+	if (f->calls.now && f->calls.now->call.step == step) {
 		struct record r = feed_call_record(f);
 
 		err = sink_give_record(&f->sink, &r);

@@ -246,8 +246,8 @@ static void note_open_calls(struct html *h)
 
 	for (unsigned i = 0; i < o->n; i++) {
 		struct walk_call c = {.call = o->call[i].call,
-			.start = o->call[i].call.start +
-				 (uint64_t)h->r->g.skew[o->call[i].call.rank]};
+			.start = clock_set_right(
+				&h->r->g.skew[o->call[i].call.rank], o->call[i].call.start)};
 
 		if (o->call[i].call.rows)
 			continue;
