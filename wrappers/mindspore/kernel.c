@@ -18,6 +18,44 @@
 
 static _Atomic(struct ms_kernel *) kernels[BUCKETS];
 
+/*
+ * Kernels whose results are their first inputs, so many of them: parameters and the state of an optimizer. They have outputs, too,
+ * which some devices never write. Sources: signatures with RW_WRITE in mindspore/ops/operations/nn_ops.py.
+ */
+static const struct {
+	char name[24];
+	uint8_t written;
+} updates[] = {
+	{"Adam", 3},
+	{"AdamNoUpdateParam", 2},
+	{"AdamWeightDecay", 3},
+	{"FusedAdam", 3},
+	{"FusedAdamWeightDecay", 3},
+	{"ApplyAdaMax", 3},
+	{"ApplyAdadelta", 3},
+	{"ApplyAdagrad", 2},
+	{"ApplyAdagradV2", 2},
+	{"ApplyAdamWithAmsgrad", 4},
+	{"ApplyAdamWithAmsgradV2", 4},
+	{"ApplyAddSign", 2},
+	{"ApplyCenteredRMSProp", 4},
+	{"ApplyFtrl", 3},
+	{"ApplyGradientDescent", 1},
+	{"ApplyMomentum", 2},
+	{"ApplyPowerSign", 2},
+	{"ApplyProximalAdagrad", 2},
+	{"ApplyRMSProp", 3},
+	{"SGD", 1},
+};
+
+static uint8_t inputs_written(const char *name)
+{
+	for (size_t i = 0; i < sizeof(updates) / sizeof(*updates); i++)
+		if (strcmp(updates[i].name, name) == 0)
+			return updates[i].written;
+	return 0;
+}
+
 /* ---- rows ---- */
 
 static struct ms_kernel *find_kernel_row(
@@ -40,6 +78,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	strcpy(k->name, name);
 	snprintf(k->cxx.symbol, sizeof(k->cxx.symbol), PREFIX "%s", name);
 	k->cxx.kind = (struct kind){.name = k->name, .op = k->name};
+	k->written = inputs_written(name);
 	k->counts_steps = strcmp(name, "AssignAdd") == 0;
 	s = &k->cxx.spec;
 	s->lib = &adapter_ms_kernel;
@@ -108,12 +147,23 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 	}
 }
 
+/* What it gives back: its outputs, or inputs that it writes. */
+static struct kernel_tensors results_of(const struct call *c)
+{
+	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
+	const struct kernel_tensors *in = c->v[KERNEL_INPUTS].cp;
+
+	if (k->written && in->end - in->begin >= k->written)
+		return (struct kernel_tensors){in->begin, in->begin + k->written};
+	return *(const struct kernel_tensors *)c->v[KERNEL_OUTPUTS].cp;
+}
+
 static bool describe_kernel(struct call *c)
 {
 	struct cxx_work *w = cxx_work_new(c, NULL);
-	const struct kernel_tensors *out = c->v[KERNEL_OUTPUTS].cp;
+	struct kernel_tensors out = results_of(c);
 	struct operation *op = &c->op;
-	size_t n = (size_t)(out->end - out->begin);
+	size_t n = (size_t)(out.end - out.begin);
 
 	op->phase = ms_kernel_phase(c);
 	if (!w)
@@ -133,11 +183,12 @@ static bool describe_kernel(struct call *c)
 static void leave_kernel(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);
+	struct kernel_tensors out = results_of(c);
 
 	(void)ret;
 	if (!w || !c->rec)
 		return;
-	add_kernel_tensors(w, c->v[KERNEL_OUTPUTS].cp, true);
+	add_kernel_tensors(w, &out, true);
 	c->op.nout = w->nout;
 	for (unsigned i = 0; i < w->nout; i++)
 		for (unsigned k = 0; k < w->nin; k++)

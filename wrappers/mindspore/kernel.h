@@ -31,6 +31,7 @@ struct ms_kernel {
 	struct cxx_function cxx;
 	struct made_row made;
 	struct ms_kernel *next;
+	uint8_t written; /* so many of its first inputs are its results; 0: it has outputs of its own */
 	bool counts_steps; /* AssignAdd: by it an optimizer counts its steps */
 	char name[];
 };

@@ -108,7 +108,7 @@ def training():
         loss, grads = grad(x, y)
         optimizer(grads)
         for p, b, g in zip(net.trainable_params(), before, grads):
-            note("Adam", [b, g], [], step=step, phase="optimizer", name=p.name)
+            note("Adam", [b, g], [p], step=step, phase="optimizer")
         say(f"step {step}", loss, *net.trainable_params())
 
 
