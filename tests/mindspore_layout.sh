@@ -45,9 +45,9 @@ cat >"$tmp/layout.cc" <<'END'
 #include "ir/tensor_storage_info.h"
 #define private public
 #define protected public
-#include "include/runtime/hardware_abstract/kernel_base/kernel_tensor.h"
-#include "include/runtime/hardware_abstract/kernel_base/kernel.h"
-#include "include/runtime/hardware_abstract/device_context/device_context.h"
+#include "kernel_base/kernel_tensor.h"
+#include "kernel_base/kernel.h"
+#include "device_context/device_context.h"
 #include "ir/primitive.h"
 using namespace mindspore;
 typedef kernel::KernelTensor Tensor;
@@ -94,6 +94,7 @@ for package in "$@"; do
 	i=$package/include
 	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
 		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
+		-I"$i/mindspore/ccsrc/include/runtime/hardware_abstract" \
 		-I"$i/third_party" -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" "$tmp/layout.cc" 2>"$tmp/log"; then
 		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2
 		status=1

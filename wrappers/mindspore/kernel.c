@@ -20,7 +20,7 @@ static _Atomic(struct ms_kernel *) kernels[BUCKETS];
 
 /*
  * Kernels whose results are their first inputs, so many of them: parameters and the state of an optimizer. They have outputs, too,
- * which some devices never write. Sources: signatures with RW_WRITE in mindspore/ops/operations/nn_ops.py.
+ * which some devices never write. Sources: signatures with RW_WRITE in MindSpore's nn_ops.py.
  */
 static const struct {
 	char name[24];
@@ -91,9 +91,9 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	listed = ms_kernel_listed(name);
 	atomic_store(&k->cxx.api.real, real);
 	/* One that is not listed now may be so by another configuration: that is decided anew then. */
-	k->cxx.api.word = API_BOUND | API_CHOSEN |
-			  (listed ? API_NEW
-				  : API_SKIP | generation_now()->number << API_GENERATION);
+	k->cxx.api.word =
+		API_BOUND | API_CHOSEN |
+		(listed ? API_NEW : API_SKIP | generation_now()->number << API_GENERATION);
 	k->made.api = &k->cxx.api;
 	return k;
 }

@@ -25,7 +25,7 @@
 #define LAUNCH_OPERATOR                                                                 \
 	"_ZN9mindspore6kernel7pyboost12PyBoostUtils12LaunchKernelERKSt10shared_ptrINS_" \
 	"9PrimitiveEEPKNS_6device13DeviceContextE" TENSORS "SN_mb"
-#define DEVICE_CONTEXT                                                             \
+#define DEVICE_CONTEXT                                                            \
 	"_ZN9mindspore6device20DeviceContextManager24GetOrCreateDeviceContextERK" \
 	"NS0_16DeviceContextKeyE"
 
@@ -37,7 +37,8 @@ static struct cxx_function *operator_row; /* of LAUNCH_OPERATOR, once there is o
 
 /* std::pair: the tensors, and what keeps them alive. Longer than a register: by reference. */
 typedef void launch_operator_fn(void *const *primitive, const void *context,
-	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream, bool flag);
+	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream,
+	bool flag);
 
 /* The row of the kernel that is about to be launched; NULL: it is not to be watched. */
 static struct ms_kernel *kernel_of_name(
@@ -70,8 +71,7 @@ static void launch_operator(void *const *primitive, const void *context,
 		return;
 	}
 
-	union arg v[KERNEL_ARGS] = {
-		[KERNEL_INPUTS] = {.cp = in}, [KERNEL_OUTPUTS] = {.cp = out}};
+	union arg v[KERNEL_ARGS] = {[KERNEL_INPUTS] = {.cp = in}, [KERNEL_OUTPUTS] = {.cp = out}};
 	struct call c __attribute__((cleanup(call_cleanup)));
 
 	call_enter(&c, &k->cxx.api, v, (uintptr_t)__builtin_return_address(0),
@@ -115,13 +115,13 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 	return call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
 }
 
-#define ENTRY(i)                                                                              \
-	static bool launch_executed_##i(void *executor, void *const *node,                    \
-		const struct kernel_tensors *in, const struct kernel_tensors *workspace,      \
-		const struct kernel_tensors *out, void *mod, void *stream)                    \
-	{                                                                                     \
+#define ENTRY(i)                                                                                 \
+	static bool launch_executed_##i(void *executor, void *const *node,                       \
+		const struct kernel_tensors *in, const struct kernel_tensors *workspace,         \
+		const struct kernel_tensors *out, void *mod, void *stream)                       \
+	{                                                                                        \
 		return launch_executed(atomic_load_explicit(&executed[i], memory_order_relaxed), \
-			executor, node, in, workspace, out, mod, stream);                     \
+			executor, node, in, workspace, out, mod, stream);                        \
 	}
 ENTRY(0)
 ENTRY(1)
@@ -148,8 +148,7 @@ static void watch_executor(const void *context)
 {
 	const struct kernel_layout *l = ms_layout();
 	int place = -1;
-	struct cxx_shadow s = {
-		.class = EXECUTOR, .n = 1, .place = &place, .entry = enter_executor};
+	struct cxx_shadow s = {.class = EXECUTOR, .n = 1, .place = &place, .entry = enter_executor};
 	void *executor;
 
 	if (!l || !context || layout_fact_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)
@@ -171,7 +170,7 @@ static void leave_context(struct call *c, int64_t ret)
 
 static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = leave_context};
 
-static bool is_wanted(const char *symbol)
+static bool is_launch_wanted(const char *symbol)
 {
 	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
 		return true; /* steps */
@@ -182,8 +181,7 @@ static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
 	/* Cheap: most names of a process are none of ours. */
-	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && ms_any() &&
-	       is_wanted(symbol);
+	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && ms_any() && is_launch_wanted(symbol);
 }
 
 static struct api *make_launch_row(const char *symbol, const char *object)
@@ -201,7 +199,8 @@ static struct api *make_launch_row(const char *symbol, const char *object)
 		free(f);
 		return NULL;
 	}
-	cxx_function_watch(f, &adapter_ms_launch, by_name ? "pppplb" : "pp", by_name ? CT_VOID : CT_P);
+	cxx_function_watch(
+		f, &adapter_ms_launch, by_name ? "pppplb" : "pp", by_name ? CT_VOID : CT_P);
 	f->ffi.code = !by_name;
 	f->ffi.entry = by_name ? (void *)launch_operator : NULL;
 	if (by_name)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "elf/elfsym.h"
 #include "elf/memory.h"
 #include "journal/layout.h"
@@ -17,6 +18,7 @@
 #include "wrappers/cxx/cxx_version.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/mindspore/kernel.h"
 
 static const struct kernel_layout layouts[] = {
 #include "wrappers/mindspore/kernel_layouts.def"
@@ -24,7 +26,7 @@ static const struct kernel_layout layouts[] = {
 #define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
 
 #define NEW_ADDRESS "_ZN9mindspore6device13DeviceAddressC1EPvmNS0_10DeviceTypeEj"
-#define NEW_TENSOR                                                                       \
+#define NEW_TENSOR                                                                          \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
 #define NEW_PRIMITIVE "_ZN9mindspore9PrimitiveC1ERKSsbNS_8PrimTypeEb"
@@ -136,6 +138,8 @@ static void decide_layout(void)
 			    "steps by optimizers; collectives are recorded; update libprobe",
 			*version ? version : "no version found");
 		session_invisible("kernels of MindSpore", why);
+		if (ms_kernels_listed())
+			log_loss(LOSS_ENTRY, "MindSpore %s", why);
 	}
 	session_layout_fact(LAYOUT_MS_KERNELS, holds);
 	layout = l;
@@ -158,8 +162,10 @@ const struct kernel_layout *ms_layout(void)
 
 /* In the order of kernel_layout.known[]: functions of the abstract class that most executors leave as they are. */
 static const char known_functions[][112] = {
-	"_ZNK9mindspore6device14KernelExecutor19CreateEventForCacheERKSt10shared_ptrINS_7session11KernelGraphEE",
-	"_ZNK9mindspore6device14KernelExecutor13AddMindIRPassERKSt10shared_ptrINS_7session11KernelGraphEE",
+	"_ZNK9mindspore6device14KernelExecutor19CreateEventForCacheERKSt10shared_ptrINS_"
+	"7session11KernelGraphEE",
+	"_ZNK9mindspore6device14KernelExecutor13AddMindIRPassERKSt10shared_ptrINS_"
+	"7session11KernelGraphEE",
 	"_ZNK9mindspore6device14KernelExecutor15CleanTdtChannelEv",
 	"_ZNK9mindspore6device14KernelExecutor12StressDetectERKSs",
 };

@@ -21,10 +21,13 @@ struct layout_way {
 
 struct kernel_layout {
 	char version[12];
-	uint16_t tensor_bytes, address_bytes, primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
-	struct layout_way data, bytes, dtype, shape; /* of KernelTensor: void *, size_t, int, vector<int64_t> */
+	uint16_t tensor_bytes, address_bytes,
+		primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
+	struct layout_way data, bytes, dtype,
+		shape; /* of KernelTensor: void *, size_t, int, vector<int64_t> */
 	uint16_t view; /* shared_ptr<TensorStorageInfo>; empty: contiguous */
-	uint16_t view_shape, view_strides, view_offset; /* of that: two vector<int64_t>, size_t in elements */
+	uint16_t view_shape, view_strides,
+		view_offset; /* of that: two vector<int64_t>, size_t in elements */
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
 	uint16_t executor; /* of DeviceContext: KernelExecutor * */
 	uint16_t node_name; /* of CNode: std::string, its place in the graph; may be empty */

@@ -177,8 +177,8 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 			if (w->entry[e].section != s)
 				continue;
 			if (w->entry[e].glob ? glob_match(text, name)
-					     : put_plain_name(function, text,
-						       length_of_function(text)) &&
+					     : put_plain_name(
+						       function, text, length_of_function(text)) &&
 						       may_become(function, kernel,
 							       strncmp(text, "__", 2) == 0))
 				return true;
@@ -213,7 +213,8 @@ bool ms_kernel_listed(const char *name)
 {
 	struct wraplist *w = list_now();
 
-	return !only_communicates(name) && (is_listed_by_name(w, name) || is_listed_by_python(w, name));
+	return !only_communicates(name) &&
+	       (is_listed_by_name(w, name) || is_listed_by_python(w, name));
 }
 
 static bool may_list_kernels(const struct wraplist *w)

@@ -46,7 +46,7 @@ static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
 }
 
 /* The number of elements; false: a dimension is not known (negative), or there are more than can be. */
-static bool count_elements(const struct dims *d, uint64_t *count)
+static bool count_dims_product(const struct dims *d, uint64_t *count)
 {
 	*count = 1;
 	for (const int64_t *p = d->begin; p < d->end; p++)
@@ -79,7 +79,8 @@ static bool place_view(const struct kernel_layout *l, const char *view, const ch
 	uint64_t reach, offset = *(const uint64_t *)(view + l->view_offset), end;
 	unsigned size = dtype_info(v->dtype)->size;
 
-	if (!read_dims(view + l->view_shape, &shape) || !read_dims(view + l->view_strides, &strides))
+	if (!read_dims(view + l->view_shape, &shape) ||
+		!read_dims(view + l->view_strides, &strides))
 		return false;
 	if (shape.end - shape.begin != v->ndim || strides.end - strides.begin != v->ndim ||
 		memcmp(shape.begin, v->counts, v->ndim * sizeof(int64_t)) != 0)
@@ -113,7 +114,7 @@ bool ms_read_tensor(
 	uint64_t count;
 
 	if (!tensor || !read_dims(ms_member(tensor, &l->shape), &shape) ||
-		!count_elements(&shape, &count))
+		!count_dims_product(&shape, &count))
 		return false;
 	data_at = ms_member(tensor, &l->data);
 	data = data_at ? *data_at : NULL;

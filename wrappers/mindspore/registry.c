@@ -71,8 +71,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (!may_be_ms_symbol(symbol) ||
-		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+	if (!may_be_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
@@ -119,8 +118,7 @@ static bool ms_wants(const char *symbol, const char *object)
 	(void)object;
 	if (is_method_name(symbol))
 		return true;
-	return may_be_ms_symbol(symbol) && ms_any() &&
-	       look_up_watched(symbol, NULL);
+	return may_be_ms_symbol(symbol) && ms_any() && look_up_watched(symbol, NULL);
 }
 
 static struct api *ms_make(const char *symbol, const char *object)
