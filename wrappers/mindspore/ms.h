@@ -90,6 +90,9 @@ void ms_group_ends(const struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
 
+/* Is the marker of steps a function of a language? It is looked for on threads that queue work, which record nothing themselves. */
+bool ms_marker_looked_for(void);
+
 void ms_task_scope(struct call *c, enum ms_scope s, bool leaving);
 
 #endif

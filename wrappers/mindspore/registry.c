@@ -60,7 +60,8 @@ static bool is_scope_wanted(uint8_t scope)
 		return ms_collectives_listed();
 	if (scope == MS_BACKWARD)
 		return ms_kernels_listed();
-	return config_now()->stack || *config_now()->codeline || ms_kernels_listed();
+	return config_now()->stack || *config_now()->codeline || ms_marker_looked_for() ||
+	       ms_kernels_listed();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)

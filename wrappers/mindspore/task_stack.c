@@ -6,11 +6,14 @@
  * one lends its frames.
  */
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
 #include "base/thread.h"
+#include "call/activation.h"
 #include "call/stackid.h"
+#include "config/marker.h"
 #include "journal/layout.h"
 #include "stack/foreign.h"
 #include "wrappers/mindspore/kernel_phase.h"
@@ -99,12 +102,23 @@ static const struct foreign_kept *take_waiting_task(const void *task, uint32_t *
 	return NULL;
 }
 
+bool ms_marker_looked_for(void)
+{
+	const char *configured = config_now()->step_marker;
+	struct marker m;
+
+	return configured && *configured && !marker_parse(configured, strlen(configured), &m) &&
+	       m.form == MARKER_LANGUAGE;
+}
+
 /* const shared_ptr<AsyncTask> & */
 static void push_task(const struct call *c)
 {
 	const struct foreign_kept *stack = stack_id_wanted() ? foreign_keep() : NULL;
 	uint32_t phase = thread_state.phase;
 
+	if (ms_marker_looked_for())
+		activation_look();
 	if (stack || phase)
 		note_waiting_task(*(const void *const *)c->v[1].cp, stack, phase);
 }
