@@ -78,6 +78,7 @@ help:
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
+	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
 	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
@@ -230,6 +231,7 @@ include tools/gen/check.mk
 -include tests/faults/faults.mk
 -include tests/fuzz/fuzz.mk
 -include tests/doubles/doubles.mk
+-include packaging/packaging.mk
 
 # ---- what is needed, on Debian ----
 

@@ -60,7 +60,10 @@ bool torch_watch_wait(void *work)
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return false;
 	class = cxx_object_class(work);
-	ok = class && strcmp(class, CLASS) == 0 && shadow_lambda_work(work);
+	/* One of another class says nothing of this one. */
+	if (!class || strcmp(class, CLASS) != 0)
+		return false;
+	ok = shadow_lambda_work(work);
 	session_layout_fact(LAYOUT_TORCH_WORK, ok);
 	if (ok)
 		atomic_store(&lambda_table, table);

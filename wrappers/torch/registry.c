@@ -196,7 +196,7 @@ static bool look_up_function(const char *symbol, struct found *f)
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
 				return false;
-			if (w->scope == SCOPE_BUCKET && !config_now()->names)
+			if (w->scope == SCOPE_BUCKET && !torch_names_gradients())
 				return false;
 			return cxx_params_fit(w->args, &p, method);
 		}
