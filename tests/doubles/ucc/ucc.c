@@ -79,7 +79,7 @@ OWN ucc_status_t ucc_team_destroy(ucc_team_h t)
 }
 
 /* Of NCCL; -1: the double has none. */
-static int type_of(uint64_t ucc)
+static int nccl_type_of(uint64_t ucc)
 {
 	static const int map[16] = {0, -1, 2, 4, -1, 1, -1, 3, 5, -1, 6, 7, 8, 9, -1, -1};
 
@@ -108,7 +108,7 @@ OWN ucc_status_t ucc_collective_init(ucc_coll_args_t *a, ucc_coll_req_h *out, uc
 {
 	struct request *r;
 
-	if (a->coll_type != UCC_COLL_BARRIER && type_of(dtype_of_args(a)) < 0)
+	if (a->coll_type != UCC_COLL_BARRIER && nccl_type_of(dtype_of_args(a)) < 0)
 		return UCC_ERR_INVALID_PARAM;
 	r = calloc(1, sizeof(*r));
 	r->head.status = 2; /* UCC_OPERATION_INITIALIZED */
@@ -168,7 +168,7 @@ static void *part_of(const ucc_coll_args_t *a, const struct ucc_info_v *v, int i
 	       number_at(v->displacements, i, width_of(a, DISPLACEMENTS_64BIT)) * number_size(dt);
 }
 
-static void put_message(const struct work *like, enum what what, void *at, size_t n, int peer)
+static void queue_message(const struct work *like, enum what what, void *at, size_t n, int peer)
 {
 	struct work w = *like;
 
@@ -191,20 +191,20 @@ static void run_parts(const struct request *r, const struct work *like)
 	for (int i = 0; i < size; i++) {
 		if (a->coll_type == UCC_COLL_ALLTOALLV) {
 			p = part_of(a, &a->src.info_v, i, &n, like->dtype);
-			put_message(like, SEND, p, n, i);
+			queue_message(like, SEND, p, n, i);
 		} else if (a->coll_type == UCC_COLL_ALLGATHERV ||
 			   (a->coll_type == UCC_COLL_GATHERV && i == root)) {
-			put_message(like, SEND, a->src.info.buffer, a->src.info.count, i);
+			queue_message(like, SEND, a->src.info.buffer, a->src.info.count, i);
 		} else if (a->coll_type == UCC_COLL_SCATTERV && rank == root) {
 			p = part_of(a, &a->src.info_v, i, &n, like->dtype);
-			put_message(like, SEND, p, n, i);
+			queue_message(like, SEND, p, n, i);
 		}
 		if (a->coll_type == UCC_COLL_ALLTOALLV || a->coll_type == UCC_COLL_ALLGATHERV ||
 			(a->coll_type == UCC_COLL_GATHERV && rank == root)) {
 			p = part_of(a, &a->dst.info_v, i, &n, like->dtype);
-			put_message(like, RECEIVE, p, n, i);
+			queue_message(like, RECEIVE, p, n, i);
 		} else if (a->coll_type == UCC_COLL_SCATTERV && i == root) {
-			put_message(like, RECEIVE, a->dst.info.buffer, a->dst.info.count, root);
+			queue_message(like, RECEIVE, a->dst.info.buffer, a->dst.info.count, root);
 		}
 	}
 	queue_end();
@@ -213,7 +213,8 @@ static void run_parts(const struct request *r, const struct work *like)
 static void run(struct request *r)
 {
 	const ucc_coll_args_t *a = &r->args;
-	int size = r->team->comm.size, rank = r->team->comm.rank, type = type_of(dtype_of_args(a));
+	int size = r->team->comm.size, rank = r->team->comm.rank,
+	    type = nccl_type_of(dtype_of_args(a));
 	bool in_place = a->mask & HAS_FLAGS && a->flags & IN_PLACE;
 	struct work w = {.comm = &r->team->comm,
 		.send = in_place ? a->dst.info.buffer : a->src.info.buffer,

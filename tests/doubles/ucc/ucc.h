@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the double and its program use of UCC's interface, laid out as ucc/api/ucc.h of 1.0 to 1.5 lays it out. Tests only.
+ * What the double and its program use of UCC's interface, laid out as the header of UCC 1.0 to 1.5 has it. Tests only.
  */
 #ifndef TESTS_DOUBLES_UCC_H
 #define TESTS_DOUBLES_UCC_H
