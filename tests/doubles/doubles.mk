@@ -10,10 +10,11 @@ XCCL         := $(B)/xccl/libprobe.so $(B)/xccl/xccl_calls
 DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles/libcuda.so.1
 
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
+UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
 ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls
 
 .PHONY: doubles
-doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL)
+doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC)
 apps: doubles
 
 $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
@@ -43,6 +44,13 @@ $(B)/doubles/libhccl.so: tests/doubles/hccl/hccl.c $(wildcard tests/doubles/hccl
 $(B)/doubles/libccl.so.2: tests/doubles/oneccl/oneccl.c $(SHARED_PARTS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(MAKE_DOUBLE)
+$(B)/doubles/libucc.so.1: tests/doubles/ucc/ucc.c tests/doubles/ucc/ucc.h $(SHARED_PARTS)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(MAKE_DOUBLE)
+$(B)/apps/ucc_calls: tests/apps/ucc_calls.c $(B)/doubles/libucc.so.1
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/ucc -o $@ $< $(B)/doubles/libucc.so.1 \
+		-Wl,-rpath,'$$ORIGIN/../doubles'
 $(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(HCCL_FLAGS) -o $@ $< -L$(B)/doubles -lhccl \

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UCC. What a collective is stands in a struct that its request is made with: rows are made for each kind of collective, in
+ * whose name records are written. A request is persistent to us; it is complete when its status, the first word behind its
+ * handle, is not 1 any more.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "call/async.h"
+#include "call/comm.h"
+#include "call/recorder.h"
+#include "elf/object_of.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "ucc_gen.h"
+#include "wrappers/ucc/ucc.h"
+
+/* ---- rows ---- */
+
+/* By the bit of ucc_coll_type_t. */
+static const char *const op_of_bit[] = {"all_gather", "all_gather_v", "all_reduce", "all_to_all",
+	"all_to_all_v", "barrier", "broadcast", "barrier", "barrier", "gather", "gather_v",
+	"reduce", "reduce_scatter", "reduce_scatter_v", "scatter", "scatter_v"};
+#define KINDS (sizeof(op_of_bit) / sizeof(*op_of_bit))
+
+struct ucc_row {
+	struct kind kind;
+	struct api_spec spec;
+	struct api api;
+	_Atomic bool made;
+};
+
+/* Of requests that are posted later, and of those that are posted at once. */
+static struct ucc_row rows[2][KINDS];
+
+/* The row in whose name the collective of that bit is recorded; what was decided of the call's own row holds for it. */
+static struct api *row_of_coll(const struct call *c, unsigned bit)
+{
+	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
+	struct ucc_row *r = &rows[at_once][bit];
+
+	if (!atomic_load_explicit(&r->made, memory_order_acquire)) {
+		/* Several threads may do so at once: they write the same. */
+		r->kind = *c->api->spec->kind;
+		r->kind.op = op_of_bit[bit];
+		r->spec = *c->api->spec;
+		r->spec.symbol = r->spec.list_name;
+		r->spec.kind = &r->kind;
+		r->api.spec = &r->spec;
+		atomic_store_explicit(&r->api.real, (void *)c->real, memory_order_relaxed);
+		atomic_store_explicit(&r->made, true, memory_order_release);
+	}
+	atomic_store_explicit(&r->api.word, c->word, memory_order_release);
+	return &r->api;
+}
+
+/* ---- teams ---- */
+
+/* ucc_team_attr_t as far as it is needed (UCC 1.0 to 1.5): mask at 0, ep at 24, size at 56 of 72 bytes; room for more. */
+struct team_attr {
+	uint64_t mask, skip[2], ep, skip2[3];
+	uint32_t size;
+	uint32_t pad[57];
+};
+#define TEAM_ATTR_EP_AND_SIZE 0x44
+
+/* Rank and size; a team answers when it is complete, of which there is no notice: when it is first used. */
+static bool ask_ucc_team(struct comm *m)
+{
+	int (*get)(uint64_t, struct team_attr *) =
+		(int (*)(uint64_t, struct team_attr *))sibling_symbol(m->from, "ucc_team_get_attr");
+	struct team_attr a = {.mask = TEAM_ATTR_EP_AND_SIZE};
+
+	if (!get || get(m->handle, &a) || !a.size || a.size > INT32_MAX || a.ep >= a.size)
+		return false;
+	m->rank = (int32_t)a.ep;
+	/*
+	 * Teams have no number that all members know. Of those of all ranks it is how many of them were made before, which
+	 * is the same on all; others are only known here.
+	 */
+	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
+		static _Atomic uint64_t whole;
+
+		m->id = comm_make_id(
+			0, "ucc", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
+		session_rank_guess(m->rank, (int32_t)a.size);
+	} else {
+		m->id = comm_make_id(m->handle, "ucc", (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		m->flags |= CF_LOCALCOMM;
+	}
+	__atomic_store_n(&m->size, (int32_t)a.size, __ATOMIC_RELEASE);
+	return true;
+}
+
+static struct comm *ucc_team(uint64_t handle)
+{
+	struct comm *m = handle ? comm_find(&adapter_ucc, handle) : NULL;
+
+	if (m && __atomic_load_n(&m->size, __ATOMIC_ACQUIRE) <= 0 && !ask_ucc_team(m))
+		return NULL;
+	return m;
+}
+
+static void register_ucc_team(const struct call *c)
+{
+	const union arg *at = call_arg(c, ROLE_NEWCOMM);
+	struct comm *m = at->cp && *(const uint64_t *)at->cp ? comm_alloc(0) : NULL;
+
+	if (!m)
+		return;
+	m->lib = &adapter_ucc;
+	m->from = c->real;
+	m->handle = *(const uint64_t *)at->cp;
+	m->kind = c->api->spec->how;
+	m->rank = m->size = -1;
+	comm_publish(m);
+}
+
+/* ---- what is on its way ---- */
+
+/*
+ * Requests that were posted and have not been seen complete. Lock: leaf; it keeps a request from being freed by another
+ * thread while its status is read. Held for a few instructions, never across a call of the library. A forked child makes it
+ * anew.
+ */
+#define POSTED_MAX 1024
+static struct {
+	pthread_mutex_t lock;
+	uint32_t n;
+	uint64_t key[POSTED_MAX];
+} posted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock_posted(void)
+{
+	pthread_mutex_lock(&posted.lock);
+}
+
+static void unlock_posted(void)
+{
+	pthread_mutex_unlock(&posted.lock);
+}
+
+static int32_t status_of(uint64_t key)
+{
+	return __atomic_load_n((const int32_t *)(uintptr_t)key, __ATOMIC_ACQUIRE);
+}
+
+static void note_posted(uint64_t key)
+{
+	lock_posted();
+	if (posted.n < POSTED_MAX)
+		posted.key[posted.n++] = key;
+	unlock_posted();
+}
+
+/* Takes one that is complete, or that one; *status. 0: there is none. */
+static uint64_t take_posted(uint64_t key, int32_t *status)
+{
+	uint64_t found = 0;
+
+	lock_posted();
+	for (uint32_t i = 0; i < posted.n && !found; i++) {
+		if (key && posted.key[i] != key)
+			continue;
+		*status = status_of(posted.key[i]);
+		if (!key && *status > 0)
+			continue;
+		found = posted.key[i];
+		posted.key[i] = posted.key[--posted.n];
+	}
+	unlock_posted();
+	return found;
+}
+
+static void finish_posted(struct call *c, uint64_t key, int32_t status, uint64_t end, uint64_t wait)
+{
+	/* Freed while it was on its way: nobody sees its end. */
+	uint32_t flags = status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
+
+	/* Before the real function there is no start of this call that entries could be compared with. */
+	if (!wait)
+		c->start = 0;
+	async_done(c, key, end, wait, flags, status < 0 ? status : 0, NULL, NULL, false);
+}
+
+/* The library was given time. */
+static void look_at_posted(struct call *c)
+{
+	uint64_t key;
+	int32_t status;
+
+	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED))
+		return;
+	while ((key = take_posted(0, &status)) != 0)
+		finish_posted(c, key, status, call_ended(c), call_ended(c) - c->start);
+}
+
+/* ---- requests ---- */
+
+/* A post has the request itself, a triggered one an event that leads to it (req behind ev_type, ev_context and its size). */
+static uint64_t request_of(const struct call *c)
+{
+	const union arg *a = call_arg(c, ROLE_REQUEST);
+
+	if (c->api->spec->nargs == 2)
+		return a->cp ? ((const uint64_t *)a->cp)[3] : 0;
+	return a->u;
+}
+
+static struct async_start *start_room(void)
+{
+	struct thread *t;
+
+	async_ready();
+	t = thread_get();
+	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
+}
+
+static void enter_post(struct call *c)
+{
+	uint64_t key = request_of(c);
+	struct async_start *s, one;
+	int32_t status;
+
+	c->note.p[0] = NULL;
+	if (!key || !pending_count())
+		return;
+	/* Its last round is over, or it could not be posted. */
+	if (take_posted(key, &status) == key)
+		finish_posted(c, key, status, clock_ticks(), 0);
+	s = start_room();
+	if (async_restart(c, key, s ? s : &one) && s)
+		c->note.p[0] = s;
+}
+
+static void end_post(struct async_start *s, uint64_t key, bool ok, int64_t ret)
+{
+	bool at_once = ok && status_of(key) == 0;
+
+	async_restarted(s, key, ok, ret, at_once);
+	if (ok && !at_once && s->rec)
+		note_posted(key);
+}
+
+static void leave_init(struct call *c, int64_t ret)
+{
+	struct api *own = c->api;
+	bool at_once = own->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
+	const void *args = call_arg(c, ROLE_ITEMS)->cp, *const *at = call_arg(c, ROLE_REQUEST)->cp;
+	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
+	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
+	struct async_start *s;
+
+	if (!c->ok || !key || bit >= KINDS)
+		return;
+	if (async_stands(key))
+		async_reused(c, key, false);
+	c->api = row_of_coll(c, bit);
+	async_started(c, key, false);
+	c->api = own;
+	if (!at_once)
+		return;
+	s = start_room();
+	if (s && async_restart(c, key, s))
+		end_post(s, key, true, ret);
+}
+
+static void enter_ucc(struct call *c)
+{
+	uint64_t key;
+	int32_t status;
+
+	switch (c->api->spec->task) {
+	case TASK_START:
+		enter_post(c);
+		break;
+	case TASK_REQUEST: /* before the real call: behind it the memory is another's */
+		key = request_of(c);
+		if (key && take_posted(key, &status) == key)
+			finish_posted(c, key, status, clock_ticks(), 0);
+		if (key)
+			pending_forget(key, 0);
+		break;
+	case TASK_COMM_END:
+		comm_drop(&adapter_ucc, call_arg(c, ROLE_COMM)->u);
+		break;
+	}
+}
+
+static void leave_ucc(struct call *c, int64_t ret)
+{
+	switch (c->api->spec->task) {
+	case TASK_DATA:
+		leave_init(c, ret);
+		break;
+	case TASK_START:
+		if (c->note.p[0])
+			end_post(c->note.p[0], request_of(c), c->ok, ret);
+		break;
+	case TASK_TEST:
+		look_at_posted(c);
+		break;
+	case TASK_COMM_NEW:
+		if (c->ok)
+			register_ucc_team(c);
+		break;
+	}
+}
+
+static void forget_posted(void)
+{
+	pthread_mutex_init(&posted.lock, NULL);
+	posted.n = 0;
+}
+
+static bool describe_ucc(struct call *c)
+{
+	const void *args = call_arg(c, ROLE_ITEMS)->cp;
+
+	if (!args || ucc_coll_bit(args) >= KINDS)
+		return false;
+	c->op.comm = ucc_team(call_arg(c, ROLE_COMM)->u);
+	if (c->op.comm)
+		c->op.flags |= c->op.comm->flags;
+	describe_ucc_args(&c->op, args);
+	return true;
+}
+
+static void ucc_dtype(uint64_t value, struct dtype_desc *d)
+{
+	ucc_read_dtype(value, d);
+}
+
+const struct adapter adapter_ucc = {
+	LIB_UCC_SPEC,
+	.comm = ucc_team,
+	.dtype = ucc_dtype,
+	.describe = describe_ucc,
+	.enter = enter_ucc,
+	.leave = leave_ucc,
+	.forked = forget_posted,
+};
