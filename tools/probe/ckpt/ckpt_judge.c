@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedding.h"
 #include "tools/lib/csv.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
@@ -110,23 +111,13 @@ static uint64_t count_elements(const struct csv_text *shape)
 	return digits ? n * v : n;
 }
 
-static bool is_usual_embedding(const char *name)
-{
-	static const char *const words[] = {"embed", "wte.weight", "tok_embeddings"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i]) && !strstr(name, "position") && !strstr(name, "norm"))
-			return true;
-	return false;
-}
-
 static bool is_embedding(const struct ckpt_rule *r, const char *name, const struct csv_text *shape)
 {
 	if (r->named)
 		return regexec(&r->name, name, 0, NULL, 0) == 0;
 	if (r->elements)
 		return count_elements(shape) == r->elements;
-	return is_usual_embedding(name);
+	return is_embedding_name(name);
 }
 
 static void note_candidate(struct judging *j, const char *name)
