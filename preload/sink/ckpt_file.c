@@ -105,7 +105,7 @@ static bool is_whole_safetensors(int fd, uint64_t size)
 	return whole;
 }
 
-static const char *last_part(const char *path)
+static const char *name_of_ckpt(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -125,7 +125,7 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 		if (memcmp(magic, "PK\3\4", 4) == 0) {
 			l->format = "torch";
 			l->complete = ends_with_directory(fd, (uint64_t)st.st_size);
-		} else if (has_tail(last_part(path), ".safetensors")) {
+		} else if (has_tail(name_of_ckpt(path), ".safetensors")) {
 			l->format = "safetensors";
 			l->complete = is_whole_safetensors(fd, (uint64_t)st.st_size);
 		} else {

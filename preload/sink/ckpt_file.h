@@ -13,7 +13,8 @@
 struct ckpt_look {
 	const char *format; /* torch, safetensors, dcp, other */
 	bool complete;
-	uint64_t begun_ns; /* when its first file was made, Unix epoch; where that is not kept, last written; 0: not known */
+	uint64_t
+		begun_ns; /* when its first file was made, Unix epoch; where that is not kept, last written; 0: not known */
 };
 
 bool ckpt_name_is_temporary(const char *name);

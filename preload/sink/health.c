@@ -153,10 +153,8 @@ static struct health_ckpt *add_health_ckpt(
 		h->full_said = true;
 		return NULL;
 	}
-	*c = (struct health_ckpt){.path = strdup(path),
-		.folder = folder,
-		.begun_ns = begun_ns,
-		.asked_step = step};
+	*c = (struct health_ckpt){
+		.path = strdup(path), .folder = folder, .begun_ns = begun_ns, .asked_step = step};
 	if (!c->path)
 		return NULL;
 	h->nckpt++;
@@ -269,8 +267,8 @@ static void judge_health_ckpt(struct health *h, struct health_ckpt *c)
 	c->judged = true;
 	c->value = value;
 	c->healthy = isfinite(value) && value < cfg->embedding_local_norm_threshold;
-	if (health_alert_between(files_dir(h->files), h->last_step, c->step, c->alert,
-		    sizeof(c->alert)))
+	if (health_alert_between(
+		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
 		c->healthy = false;
 	if (c->step > h->last_step)
 		h->last_step = c->step;

@@ -88,8 +88,8 @@ static int append_health_line(const struct files *f, const struct text *t)
 		return report_health(path, err);
 	snprintf(path, sizeof(path), "%s/" HEALTH_FOLDER "/rank%d.jsonl", f->cfg->output_dir,
 		rank < 0 ? 0 : rank);
-	fd = io_open_regular(AT_FDCWD, path,
-		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, IO_FILE_MODE);
+	fd = io_open_regular(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		IO_FILE_MODE);
 	err = fd < 0 ? fd : t->cut ? -EMSGSIZE : io_write_all(fd, t->buf, t->len);
 	if (fd >= 0)
 		close(fd);
@@ -187,8 +187,7 @@ static struct health_peer *find_health_peer(struct health_peers *p, int rank)
 	return &p->at[p->n++];
 }
 
-static void take_health_head(
-	struct health_peer *peer, const struct files *f, const char *line)
+static void take_health_head(struct health_peer *peer, const struct files *f, const char *line)
 {
 	const struct journal_head *h = f->j->head;
 	const char *world = find_health_member(line, "world_size");
@@ -219,8 +218,8 @@ static void take_health_text(struct health_peer *peer, const struct files *f, ch
 	free(l);
 }
 
-static void read_health_peer(struct health_peer *peer, const struct files *f, int fd,
-	health_line_fn *take, void *arg)
+static void read_health_peer(
+	struct health_peer *peer, const struct files *f, int fd, health_line_fn *take, void *arg)
 {
 	char *buf = malloc(LINES_BYTES + 1), *line = buf, *end;
 	ssize_t n = buf ? pread(fd, buf, LINES_BYTES, (off_t)peer->offset) : 0;
@@ -346,8 +345,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 		put_old_entries(&t, &n, old, quoted);
 		put_health_entry(&t, &n, c->against != 0, quoted);
 		text_str(&t, "\n]");
-		err = t.cut || q.cut ? -EMSGSIZE
-				     : io_replace_file(dir, HEALTH_FILE, t.buf, t.len);
+		err = t.cut || q.cut ? -EMSGSIZE : io_replace_file(dir, HEALTH_FILE, t.buf, t.len);
 	}
 	if (dir >= 0)
 		close(dir);

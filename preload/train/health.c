@@ -118,10 +118,9 @@ bool health_see_value(const struct train_value *v)
 		return false;
 	step_add_source(put_embedding_norm);
 	seen.step = v->step + 1;
-	seen.value = !v->stats.n || v->stats.nans ? (double)NAN
-		     : v->stats.infs		  ? (double)INFINITY
-		     : cfg->health_norm == HEALTH_L2
-			     ? v->stats.norm
-			     : v->stats.norm * v->stats.norm;
+	seen.value = !v->stats.n || v->stats.nans    ? (double)NAN
+		     : v->stats.infs		     ? (double)INFINITY
+		     : cfg->health_norm == HEALTH_L2 ? v->stats.norm
+						     : v->stats.norm * v->stats.norm;
 	return health_is_alone() || !train_is_target(all->at[id - 1].name);
 }

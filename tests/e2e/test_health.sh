@@ -40,7 +40,11 @@ is 'ckpt_status beside folders of torch.distributed.checkpoint' "$(cat "$tmp"/ck
 	"$(awk '$1 ~ /dcp/ { print "{\"ckpt_status\": " ($3 >= 1) "}" }' "$tmp/numbers" | sort | uniq -c | tr -s ' \n' ' ')"
 is 'the scalar of each step, and its line in the log' "$(grep -c embedding_local_norm "$out"/*/scalars_0-99.csv) $(grep -c '^embedding_local_norm: [0-9.e+-]*$' "$out"/*/monitor.log)" '16 16'
 is 'of gradients nothing else is written' "$(find "$out" -name 'grad*')" ''
-is 'probe ckpt takes them for what they are' "$("$probe" ckpt --json "$out" "$tmp/ckpts" 2>/dev/null | grep -c '"complete": true')" "$(wc -l <"$tmp/numbers")"
+"$probe" ckpt --json "$out" >"$tmp/json" 2>"$tmp/e"
+is 'probe ckpt says the same of them, without their names' "$? $(python3 -c 'import json, sys
+have = {c["ckpt_name"]: c["is_health"] for c in json.load(open(sys.argv[1]))["checkpoints"] if c["complete"]}
+print(have == {n: int(float(v) >= 1) for n, s, v in map(str.split, open(sys.argv[2]))} or have)' "$tmp/json" "$tmp/numbers")" '1 True'
+is '... and which is the newest healthy one' "$("$probe" ckpt "$out" --latest-healthy)" "$tmp/ckpts/$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")"
 
 # No parameter is an embedding: said once, with those that may be; nothing is judged.
 new_out

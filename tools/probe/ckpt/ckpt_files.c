@@ -103,6 +103,47 @@ bool checkpoints_find(struct checkpoints *c, const char *pattern)
 	return found;
 }
 
+/* The text of "path", escapes of quotes and backslashes undone; malloc'd, NULL: the line has none. */
+static char *copy_health_path(const char *line)
+{
+	static const char key[] = "\"path\": \"";
+	const char *p = strstr(line, key);
+	char *path = p ? tool_alloc(strlen(p)) : NULL;
+	size_t n = 0;
+
+	for (p = p ? p + sizeof(key) - 1 : ""; *p && *p != '"'; p++) {
+		p += *p == '\\' && p[1];
+		path[n++] = *p;
+	}
+	return path;
+}
+
+void checkpoints_from_health(struct checkpoints *c, const char *dir)
+{
+	char *pattern = tool_format("%s/health/rank*.jsonl", dir), *line = NULL;
+	size_t cap = 0;
+	glob_t g = {0};
+
+	if (glob(pattern, 0, NULL, &g) == 0)
+		for (size_t i = 0; i < g.gl_pathc; i++) {
+			FILE *f = fopen(g.gl_pathv[i], "r");
+
+			while (f && getline(&line, &cap, f) > 0) {
+				char *path = copy_health_path(line);
+				struct stat st;
+
+				if (path && stat(path, &st) == 0)
+					add_checkpoint(c, path, S_ISDIR(st.st_mode), true);
+				free(path);
+			}
+			if (f)
+				fclose(f);
+		}
+	globfree(&g);
+	free(line);
+	free(pattern);
+}
+
 static int compare_ckpt_times(const void *x, const void *y)
 {
 	const struct checkpoint *a = x, *b = y;
