@@ -65,7 +65,7 @@ START_CODE void startup_remember(void)
 		read_environment();
 }
 
-char *const *startup_env(void)
+START_CODE char *const *startup_env(void)
 {
 	/* A library's constructor may call a wrapper before ours has run. */
 	startup_remember();

@@ -215,16 +215,19 @@ enum config_type {
 	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
+/* Texts in place and numbers for pointers: no page of the table is written to in a process that is started. */
 struct config_key {
-	const char *name; /* as in probe.yaml; PROBE_<NAME> in the environment */
-	enum config_type type;
-	size_t offset; /* in struct config */
-	const char *dflt; /* as text */
+	char name[32]; /* as in probe.yaml; PROBE_<NAME> in the environment */
+	char dflt[80]; /* as text */
+	char help[288]; /* one sentence, ends without a dot */
 	double min, max; /* KEY_INT, KEY_FLOAT */
-	const char *const *
-		names; /* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any */
-	const char *help; /* one sentence, ends without a dot */
+	enum config_type type;
+	uint16_t offset; /* in struct config */
+	uint16_t words; /* config_key_words() */
 };
+
+/* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any. */
+const char *const *config_key_words(const struct config_key *k);
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;

@@ -98,8 +98,10 @@ static const char *parse_float(
 static const char *parse_enum(
 	const struct config_key *k, const char *text, size_t len, unsigned *out)
 {
-	for (int i = 0; k->names[i]; i++) {
-		if (same_word(text, len, k->names[i])) {
+	const char *const *words = config_key_words(k);
+
+	for (int i = 0; words[i]; i++) {
+		if (same_word(text, len, words[i])) {
 			*out = (unsigned)i;
 			return NULL;
 		}
@@ -110,8 +112,10 @@ static const char *parse_enum(
 static const char *add_choice(
 	const struct config_key *k, const char *text, size_t len, uint64_t *out)
 {
-	for (int i = 0; k->names[i]; i++)
-		if (same_word(text, len, k->names[i])) {
+	const char *const *words = config_key_words(k);
+
+	for (int i = 0; words[i]; i++)
+		if (same_word(text, len, words[i])) {
 			*out |= UINT64_C(1) << i;
 			return NULL;
 		}
@@ -127,7 +131,7 @@ static const char *parse_choice(
 	bool all;
 
 	if (len && !parse_bool(text, len, &all)) {
-		for (int i = 0; all && k->names[i]; i++)
+		for (int i = 0; all && config_key_words(k)[i]; i++)
 			words |= UINT64_C(1) << i;
 		*out = words;
 		return NULL;
@@ -236,7 +240,7 @@ static const char *parse_path(const struct config_key *k, const char *text, size
 	if (len == 0 && !*k->dflt)
 		return parse_string("", 0, out);
 	/* Words that stand for no path. */
-	for (const char *const *word = k->names; word && *word; word++)
+	for (const char *const *word = config_key_words(k); word && *word; word++)
 		if (strlen(*word) == len && memcmp(*word, text, len) == 0)
 			return parse_string(text, len, out);
 	return path_absolute(text, len, base, out);
@@ -269,6 +273,7 @@ static const char *parse_marker(const char *text, size_t len, char **out)
 
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len)
 {
+	const char *const *name = config_key_words(k);
 	size_t had = *all ? strlen(*all) : 0;
 	char *one, *more;
 	const char *wrong = NULL;
@@ -278,9 +283,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 	wrong = parse_string(text, len, &one);
 	if (wrong)
 		return wrong;
-	if (k->names) {
-		const char *const *name = k->names;
-
+	if (name) {
 		while (*name && strcmp(*name, one))
 			name++;
 		wrong = *name ? NULL : "not one of the names";

@@ -171,21 +171,22 @@ static void put_ranges(struct out *o, const struct ranges *r)
 /* As parse_choice() reads it. */
 static void put_choice(struct out *o, const struct config_key *k, uint64_t words)
 {
+	const char *const *names = config_key_words(k);
 	uint64_t all = 0;
 	bool first = true;
 
-	for (int i = 0; k->names[i]; i++)
+	for (int i = 0; names[i]; i++)
 		all |= UINT64_C(1) << i;
 	if (!words || words == all) {
 		format_text(o, words ? "true" : "false");
 		return;
 	}
 	format_char(o, '[');
-	for (int i = 0; k->names[i]; i++) {
+	for (int i = 0; names[i]; i++) {
 		if (!(words >> i & 1))
 			continue;
 		format_text(o, first ? "" : ", ");
-		put_quoted(o, k->names[i]);
+		put_quoted(o, names[i]);
 		first = false;
 	}
 	format_char(o, ']');
@@ -217,7 +218,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		put_quoted(&o, *(char *const *)at);
 		break;
 	case KEY_ENUM: /* quoted, for YAML 1.1 takes off for a truth value */
-		put_quoted(&o, k->names[*(const unsigned *)at]);
+		put_quoted(&o, config_key_words(k)[*(const unsigned *)at]);
 		break;
 	case KEY_WORDS:
 		put_word_list(&o, *(char *const *)at);

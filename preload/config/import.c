@@ -218,8 +218,10 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 	if (!k)
 		return;
 	if (k->type == KEY_CHOICE) {
-		for (unsigned i = 0; k->names[i]; i++)
-			if (strcmp(k->names[i], word) == 0)
+		const char *const *names = config_key_words(k);
+
+		for (unsigned i = 0; names[i]; i++)
+			if (strcmp(names[i], word) == 0)
 				*(uint64_t *)config_at(f->l->cfg, k) |= UINT64_C(1) << i;
 		f->l->from_file[k - config_keys] = true;
 		return;

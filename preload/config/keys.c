@@ -23,48 +23,52 @@
 			     ? 1                                                               \
 			     : -1]) -                                                          \
 		1)
-#define ROW(member, t, ctype, d)    \
-	.name = #member, .type = t, \
-	.offset = offsetof(struct config, member) + CHECK(member, ctype), .dflt = d
-#define BOOL(m, d, h)                                \
-	{                                            \
-		ROW(m, KEY_BOOL, bool, d), .help = h \
+/* 0, or an error while compiling if a text has no room in its row. */
+#define CHECK_FITS(text, member) \
+	(sizeof(char[sizeof(text) <= sizeof(((struct config_key *)0)->member) ? 1 : -1]) - 1)
+#define ROW(m, t, ctype, d, h)                                                          \
+	.name = #m, .dflt = d, .help = h, .type = t,                                    \
+	.offset = offsetof(struct config, m) + CHECK(m, ctype) + CHECK_FITS(#m, name) + \
+		  CHECK_FITS(d, dflt) + CHECK_FITS(h, help)
+#define BOOL(m, d, h)                        \
+	{                                    \
+		ROW(m, KEY_BOOL, bool, d, h) \
 	}
-#define INT(m, d, lo, hi, h)                                                 \
-	{                                                                    \
-		ROW(m, KEY_INT, int64_t, d), .min = lo, .max = hi, .help = h \
+#define INT(m, d, lo, hi, h)                                         \
+	{                                                            \
+		ROW(m, KEY_INT, int64_t, d, h), .min = lo, .max = hi \
 	}
-#define FLOAT(m, d, lo, hi, h)                                                \
-	{                                                                     \
-		ROW(m, KEY_FLOAT, double, d), .min = lo, .max = hi, .help = h \
+#define FLOAT(m, d, lo, hi, h)                                        \
+	{                                                             \
+		ROW(m, KEY_FLOAT, double, d, h), .min = lo, .max = hi \
 	}
-#define STRING(m, h)                                      \
-	{                                                 \
-		ROW(m, KEY_STRING, char *, ""), .help = h \
+#define STRING(m, h)                              \
+	{                                         \
+		ROW(m, KEY_STRING, char *, "", h) \
 	}
-#define PATTERN(m, h)                                      \
-	{                                                  \
-		ROW(m, KEY_PATTERN, char *, ""), .help = h \
+#define PATTERN(m, h)                              \
+	{                                          \
+		ROW(m, KEY_PATTERN, char *, "", h) \
 	}
-#define WORDS(m, d, n, h)                                           \
-	{                                                           \
-		ROW(m, KEY_WORDS, char *, d), .names = n, .help = h \
+#define WORDS(m, d, n, h)                                             \
+	{                                                             \
+		ROW(m, KEY_WORDS, char *, d, h), .words = WORDS_OF(n) \
 	}
-#define ALERTS(m, h)                                      \
-	{                                                 \
-		ROW(m, KEY_ALERTS, char *, ""), .help = h \
+#define ALERTS(m, h)                              \
+	{                                         \
+		ROW(m, KEY_ALERTS, char *, "", h) \
 	}
-#define MARKER(m, h)                                      \
-	{                                                 \
-		ROW(m, KEY_MARKER, char *, ""), .help = h \
+#define MARKER(m, h)                              \
+	{                                         \
+		ROW(m, KEY_MARKER, char *, "", h) \
 	}
-#define PATH(m, d, h)                                  \
-	{                                              \
-		ROW(m, KEY_PATH, char *, d), .help = h \
+#define PATH(m, d, h)                          \
+	{                                      \
+		ROW(m, KEY_PATH, char *, d, h) \
 	}
-#define ENUM(m, t, d, n, h)                                        \
-	{                                                          \
-		ROW(m, KEY_ENUM, enum t, d), .names = n, .help = h \
+#define ENUM(m, t, d, n, h)                                          \
+	{                                                            \
+		ROW(m, KEY_ENUM, enum t, d, h), .words = WORDS_OF(n) \
 	}
 /* All are read and written as this one (config_value.c, format.c). */
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
@@ -80,17 +84,17 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
 		       sizeof(enum config_fork) == sizeof(enum config_summary) &&
 		       sizeof(enum config_fork) == sizeof(enum config_file_format),
 	"enums of one size");
-#define CHOICE(m, n, h)                                                      \
-	{                                                                    \
-		ROW(m, KEY_CHOICE, uint64_t, "false"), .names = n, .help = h \
+#define CHOICE(m, n, h)                                                        \
+	{                                                                      \
+		ROW(m, KEY_CHOICE, uint64_t, "false", h), .words = WORDS_OF(n) \
 	}
-#define ROW_CHOICE_ALL(m, n, h)                                             \
-	{                                                                   \
-		ROW(m, KEY_CHOICE, uint64_t, "true"), .names = n, .help = h \
+#define ROW_CHOICE_ALL(m, n, h)                                               \
+	{                                                                     \
+		ROW(m, KEY_CHOICE, uint64_t, "true", h), .words = WORDS_OF(n) \
 	}
-#define RANGES(m, h)                                               \
-	{                                                          \
-		ROW(m, KEY_RANGES, struct ranges, "[]"), .help = h \
+#define RANGES(m, h)                                       \
+	{                                                  \
+		ROW(m, KEY_RANGES, struct ranges, "[]", h) \
 	}
 
 static const char *const boundary_names[] = {"optimizer", "iteration", NULL};
@@ -113,15 +117,51 @@ static const char *const file_format_names[] = {"pt", "npy", NULL};
 static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
+/* The lists of words that rows name: the one table with pointers, for those are relocated in every process that is started. */
+#define WORD_LISTS(LIST)          \
+	LIST(output_format_names) \
+	LIST(journal_words)       \
+	LIST(checksum_names)      \
+	LIST(isa_names)           \
+	LIST(device_names)        \
+	LIST(boundary_names)      \
+	LIST(scalar_names)        \
+	LIST(reduction_names)     \
+	LIST(tb_tags_names)       \
+	LIST(train_op_names)      \
+	LIST(metric_names)        \
+	LIST(preset_names)        \
+	LIST(train_kind_names)    \
+	LIST(main_grad_names)     \
+	LIST(task_names)          \
+	LIST(level_names)         \
+	LIST(data_mode_names)     \
+	LIST(summary_names)       \
+	LIST(file_format_names)   \
+	LIST(monitor_log_names)   \
+	LIST(layout_names)        \
+	LIST(fork_names)
+#define WORDS_OF(list) AT_##list
+#define LIST_PLACE(list) AT_##list,
+enum { AT_any_words, WORD_LISTS(LIST_PLACE) };
+
+const char *const *config_key_words(const struct config_key *k)
+{
+#define LIST_ENTRY(list) list,
+	static const char *const *const lists[] = {NULL, WORD_LISTS(LIST_ENTRY)};
+
+	return lists[k->words];
+}
+
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
 	WORDS(format, "[\"csv\"]", output_format_names,
 		"What is written: csv the files of this program in rank<R>/, dump and monitor "
 		"those of "
 		"msprobe, tensorboard event files, api none (probe_stats_get)"),
-	{ROW(journal_dir, KEY_PATH, char *, ""), .names = journal_words,
-		.help = "Folder of the journals; shm: shared memory segments; empty: the rank's "
-			"folder"},
+	{ROW(journal_dir, KEY_PATH, char *, "",
+		 "Folder of the journals; shm: shared memory segments; empty: the rank's folder"),
+		.words = WORDS_OF(journal_words)},
 	PATH(monitor_dir, "",
 		"Folder that gets the folders of format monitor; empty: monitor/ in output_dir"),
 	PATH(wrap_ops, "",
@@ -185,7 +225,7 @@ const struct config_key config_keys[] = {
 		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
 	BOOL(dynamic_monitor, "false",
 		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
-	WORDS(armable, "", NULL,
+	WORDS(armable, "", any_words,
 		"Sections of the list (mpi, nccl) or functions that may be switched on later: "
 		"their collectives are counted from the start"),
 	INT(ctl_margin_s, "90", 0, 86400,
@@ -231,7 +271,7 @@ const struct config_key config_keys[] = {
 		"What is computed of parameters and losses, for scalars and event files; "
 		"docs/metrics.md"),
 	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
-	WORDS(metrics_targets, "", NULL,
+	WORDS(metrics_targets, "", any_words,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
 	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
@@ -267,7 +307,7 @@ const struct config_key config_keys[] = {
 		"Kind grad_unreduced behind each micro step, not only behind the last"),
 	BOOL(squash_name, "false",
 		"Names of kinds begin at layers, embeddings, final, output or norm"),
-	WORDS(targets, "", NULL,
+	WORDS(targets, "", any_words,
 		"Parameters and modules of kinds: names, beginnings of names, regular expressions; "
 		"empty: all"),
 	RANGES(dp_ranks, "Ranks in their data-parallel group that write kinds; empty: all"),
@@ -287,10 +327,10 @@ const struct config_key config_keys[] = {
 		"were"),
 	ENUM(level, config_level, "L1", level_names,
 		"Of what a dump tells: L1 functions, debug only what probe_save() is given"),
-	WORDS(scope, "", NULL,
+	WORDS(scope, "", any_words,
 		"Two full names in a dump, the first and the last that are wanted; empty: all"),
-	WORDS(list, "", NULL, "Parts of the names that are wanted in a dump; empty: all"),
-	WORDS(tensor_list, "", NULL,
+	WORDS(list, "", any_words, "Parts of the names that are wanted in a dump; empty: all"),
+	WORDS(tensor_list, "", any_words,
 		"Parts of names whose tensors are saved though the task is statistics"),
 	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump has"),
 	ENUM(summary_mode, config_summary, "statistics", summary_names,
@@ -430,6 +470,7 @@ const struct config_key *config_key_near(const char *name, size_t len)
 
 char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 {
+	const char *const *words = config_key_words(k);
 	int n = 0;
 
 	switch (k->type) {
@@ -460,21 +501,21 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		snprintf(buf, cap, "a path of at most %d bytes", CONFIG_PATH_MAX);
 		break;
 	case KEY_ENUM:
-		for (const char *const *s = k->names; *s && n >= 0 && (size_t)n < cap; s++)
+		for (const char *const *s = words; *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? " or " : "", *s);
 		break;
 	case KEY_WORDS:
-		n = snprintf(buf, cap, k->names ? "a list of" : "a list of texts");
-		for (const char *const *s = k->names; s && *s && n >= 0 && (size_t)n < cap; s++)
+		n = snprintf(buf, cap, words ? "a list of" : "a list of texts");
+		for (const char *const *s = words; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
-				buf + n, cap - (size_t)n, "%s%s", s == k->names ? " " : ", ", *s);
+				buf + n, cap - (size_t)n, "%s%s", s == words ? " " : ", ", *s);
 		break;
 	case KEY_ALERTS:
 		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
 		break;
 	case KEY_CHOICE: /* there may be many */
-		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", k->names[0],
-			k->names[1]);
+		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", words[0],
+			words[1]);
 		break;
 	case KEY_RANGES:
 		snprintf(buf, cap, "integers and ranges such as 3, [0, 2, \"4-7\"]");

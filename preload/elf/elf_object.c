@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
+#include "base/at_start.h"
 #include "elf/elfsym.h"
 
-uint32_t elfsym_hash(const char *s)
+START_CODE uint32_t elfsym_hash(const char *s)
 {
 	uint32_t h = 5381;
 
@@ -15,7 +16,7 @@ uint32_t elfsym_hash(const char *s)
 	return h;
 }
 
-uint32_t object_hash_sysv(const char *s)
+START_CODE uint32_t object_hash_sysv(const char *s)
 {
 	uint32_t h = 0;
 
@@ -29,7 +30,7 @@ uint32_t object_hash_sysv(const char *s)
 	return h;
 }
 
-void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
+START_CODE void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
 {
 	*lo = UINTPTR_MAX;
 	*hi = 0;
@@ -46,7 +47,7 @@ void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi
 }
 
 /* d_ptr below lo: relative. glibc has made these absolute, but not in objects it does not relocate (the vdso); musl never. */
-static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
+START_CODE static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
 {
 	uintptr_t soname = 0;
 
@@ -80,7 +81,7 @@ static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
 	return o->sym && o->str && (o->gnu_hash || o->sysv_hash);
 }
 
-bool object_describe(const struct dl_phdr_info *info, struct object *o)
+START_CODE bool object_describe(const struct dl_phdr_info *info, struct object *o)
 {
 	const ElfW(Dyn) *dyn = NULL;
 
@@ -107,7 +108,7 @@ static bool same_text(const char *a, const char *b)
 	return *a == *b;
 }
 
-static bool symbol_fits(const struct object *o, const struct search *s, uint32_t i)
+START_CODE static bool symbol_fits(const struct object *o, const struct search *s, uint32_t i)
 {
 	const ElfW(Sym) *sym = &o->sym[i];
 	int type = ELF64_ST_TYPE(sym->st_info);
@@ -123,12 +124,12 @@ static bool symbol_fits(const struct object *o, const struct search *s, uint32_t
 	return same_text(o->str + sym->st_name, s->name);
 }
 
-bool object_is_stubs(const struct object *o)
+START_CODE bool object_is_stubs(const struct object *o)
 {
 	return o->soname && same_text(o->soname, STUB_SONAME);
 }
 
-const ElfW(Sym) * object_find(const struct object *o, const struct search *s)
+START_CODE const ElfW(Sym) * object_find(const struct object *o, const struct search *s)
 {
 	if (o->gnu_hash) {
 		const uint32_t *t = o->gnu_hash;

@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static int search_loaded_object(struct dl_phdr_info *info, size_t size, void *arg)
+#include "base/at_start.h"
+
+START_CODE static int search_loaded_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
 	struct object o;
@@ -57,7 +59,7 @@ int elfsym_all(const char *name, struct provider *out, int max)
 	return search_loaded_objects(&s);
 }
 
-void *elfsym_data(const char *name)
+START_CODE void *elfsym_data(const char *name)
 {
 	struct provider p;
 	struct search s = {.name = name, .out = &p, .max = 1, .any_type = true};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf/object_at.h"
 
-uintptr_t object_self(void)
+#include "base/at_start.h"
+
+START_CODE uintptr_t object_self(void)
 {
 	static const char here;
 

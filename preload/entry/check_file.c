@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/at_start.h"
 #include "base/apart.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -173,7 +174,7 @@ static void write_into(void *dir)
 	thread_state.busy--;
 }
 
-void check_write(void)
+START_CODE void check_write(void)
 {
 	static _Atomic pid_t written;
 	const char *dir = check_folder();

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/at_start.h"
+
 extern void *__dso_handle __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 	void *object) __attribute__((weak));
@@ -20,7 +22,7 @@ int __vsnprintf_chk(
 	char *to, size_t cap, int flag, size_t room, const char *format, va_list values);
 
 /* glibc has these two in a static part that refers to the functions above strongly. */
-int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+START_CODE int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
 	return __register_atfork ? __register_atfork(prepare, parent, child, &__dso_handle)
 				 : ENOSYS;

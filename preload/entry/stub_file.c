@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/at_start.h"
 #include "base/apart.h"
 #include "base/environment.h"
 #include "base/io.h"
@@ -26,7 +27,7 @@
 #include "entry/stub_elf.h"
 #include "session/state.h"
 
-static const char *startup_setting(const char *name)
+START_CODE static const char *startup_setting(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -70,7 +71,7 @@ static void collect_and_write(void *arg)
 	thread_state.busy--;
 }
 
-void stub_file_write(void)
+START_CODE void stub_file_write(void)
 {
 	struct wanted_file w = {
 		startup_setting("PROBE_STUB_FILE"), startup_setting("PROBE_STUB_FOR")};

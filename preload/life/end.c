@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/at_start.h"
 #include "base/apart.h"
 #include "base/thread.h"
 #include "call/stream.h"
@@ -58,7 +59,7 @@ void life_exiting(int code)
 	session_end();
 }
 
-void session_end(void)
+START_CODE void session_end(void)
 {
 	int err = errno;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/enabled.h"
+#include "base/at_start.h"
 #include "base/environment.h"
 
 static const uint32_t always = 1;
@@ -60,7 +61,7 @@ bool session_rank_look(void)
 	return k == 1;
 }
 
-const char *check_folder(void)
+START_CODE const char *check_folder(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
 		if (strncmp(*e, "PROBE_CHECK=", 12) == 0 && (*e)[12])

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/scalar.h"
 #include "sink/column.h"
+#include "sink/statistic.h"
 
 #define TEXT_MAX 1000 /* bytes of each text of a value */
 
@@ -57,18 +58,6 @@ struct alert_seen *alert_values_next(struct alert_values *v, size_t *at)
 	return s;
 }
 
-static double number_of_extreme(unsigned dtype, union stats_value v)
-{
-	switch (dtype_info(dtype)->cls) {
-	case DTC_SIGNED:
-		return (double)v.i;
-	case DTC_UNSIGNED:
-		return (double)v.u;
-	default:
-		return v.f;
-	}
-}
-
 static void take_seen_statistics(struct alert_seen *v, const struct stats *s, unsigned dtype)
 {
 	v->measured = s->n != 0;
@@ -76,13 +65,8 @@ static void take_seen_statistics(struct alert_seen *v, const struct stats *s, un
 		return;
 	v->nan = s->nans != 0;
 	v->inf = s->infs != 0;
-	v->x[TO_MIN] = number_of_extreme(dtype, s->min);
-	v->x[TO_MAX] = number_of_extreme(dtype, s->max);
-	v->x[TO_MEAN] = s->mean;
-	v->x[TO_NORM] = s->norm;
-	v->x[TO_ZEROS] = (double)s->zeros / (double)s->n;
-	v->x[TO_NANS] = (double)s->nans;
-	v->x[TO_INFS] = (double)s->infs;
+	for (unsigned op = TO_NONE + 1; op < TRAIN_OPS_END; op++)
+		find_statistic(s, dtype, s->n, (enum train_op)op, &v->x[op]);
 	v->zero = !s->nans && v->x[TO_MIN] == 0 && v->x[TO_MAX] == 0;
 }
 

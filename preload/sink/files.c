@@ -148,6 +148,18 @@ bool files_table_is_full(struct files *f, const char *path, size_t bytes)
 	return o && o->bytes + o->len + bytes > f->limit;
 }
 
+char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
+	struct out_file **which, int *err)
+{
+	if (files_table_is_full(f, path, bytes)) {
+		f->j->head->lost_rows++;
+		*err = 0;
+		return NULL;
+	}
+	*err = -ENOBUFS;
+	return files_room_table(f, path, header, bytes, which);
+}
+
 /* Bytes after which a calls file goes on in its next part: the configured size, or what the process may write. */
 static uint64_t part_limit(const struct files *f)
 {

@@ -91,6 +91,13 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 
 /* True if no file may grow so large: a table has no parts, its rows are lost then. */
 bool files_table_is_full(struct files *f, const char *path, size_t bytes);
+
+/*
+ * The same for a row that may be lost: NULL also where the table is full. *err is then what the sink returns: 0, the row has been
+ * counted as lost; -ENOBUFS, the pass has to be ended first.
+ */
+char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
+	struct out_file **which, int *err);
 void files_took(struct files *f, struct out_file *o, size_t bytes);
 
 /*

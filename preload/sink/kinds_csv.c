@@ -235,6 +235,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	const char *header;
 	struct out_file *o;
 	char path[48], *at;
+	int err;
 
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
 		s->files->j->head->damaged++;
@@ -243,13 +244,13 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	snprintf(path, sizeof(path), "%s_%u-%llu.csv", r->word, block,
 		(unsigned long long)block + (n ? n - 1 : 0));
 	header = header_of_kind(s, k);
-	if (!header || files_table_is_full(s->files, path, cap)) {
+	if (!header) {
 		s->files->j->head->lost_rows++;
 		return 0;
 	}
-	at = files_room_table(s->files, path, header, cap, &o);
+	at = files_room_row(s->files, path, header, cap, &o, &err);
 	if (!at)
-		return -ENOBUFS;
+		return err;
 
 	struct text row = text_over(at, cap);
 

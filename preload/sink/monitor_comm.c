@@ -78,16 +78,10 @@ static struct monitor_sum *find_sum(
 	return &s->at[i];
 }
 
-static double extreme_of_piece(const struct journal_tensor *t, union stats_value v)
-{
-	uint8_t class = dtype_info(t->dtype)->cls;
-
-	return class == DTC_SIGNED ? (double)v.i : class == DTC_UNSIGNED ? (double)v.u : v.f;
-}
-
 static void add_tensor_sum(struct monitor_sum *s, const struct journal_tensor *t)
 {
 	double counted = (double)(t->stats.n - t->stats.nans), least, most;
+	unsigned cls = dtype_info(t->dtype)->cls;
 
 	s->alike &= s->count == t->count;
 	s->count = t->count;
@@ -103,8 +97,8 @@ static void add_tensor_sum(struct monitor_sum *s, const struct journal_tensor *t
 	s->infs += t->stats.infs;
 	if (counted <= 0)
 		return;
-	least = extreme_of_piece(t, t->stats.min);
-	most = extreme_of_piece(t, t->stats.max);
+	least = stats_value_as_double(cls, t->stats.min);
+	most = stats_value_as_double(cls, t->stats.max);
 	s->min = least < s->min ? least : s->min;
 	s->max = most > s->max ? most : s->max;
 	s->sum += t->stats.mean * counted;

@@ -216,9 +216,8 @@ static char *monitor_room(struct monitor *m, const char *word, uint32_t step, ui
 	char path[48];
 
 	name_monitor_file(m, word, step, path, sizeof(path));
-	*err = -ENOBUFS;
-	if (header && !files_table_is_full(m->files, path, cap))
-		return files_room_table(m->files, path, header, cap, o);
+	if (header)
+		return files_room_row(m->files, path, header, cap, o, err);
 	m->files->j->head->lost_rows++;
 	*err = 0;
 	return NULL;
@@ -318,15 +317,14 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	size_t lines = 4 * strlen(frames) + 64, cap = 2 * (lines + ROW_STRING_MAX) + 64;
 	struct out_file *o;
 	char *at, *all;
+	int err;
 
 	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
 		return 0;
-	if (files_table_is_full(m->files, path, cap)) {
-		m->files->j->head->lost_rows++;
-		return 0;
-	}
-	at = files_room_table(m->files, path, "module_name,stack_info\n", cap, &o);
-	all = at ? malloc(lines) : NULL;
+	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
+	if (!at)
+		return err;
+	all = malloc(lines);
 	if (!all)
 		return -ENOBUFS;
 

@@ -91,6 +91,7 @@ static int write_name_row(void *state, const struct record_name *e)
 		     2 * (strlen(e->name) + strlen(e->module) + strlen(e->type));
 	struct out_file *o;
 	char *at;
+	int err;
 
 	/* Its modules and parameters come before; without memory there is no such file. */
 	if (e->what == JN_STRUCT) {
@@ -100,13 +101,9 @@ static int write_name_row(void *state, const struct record_name *e)
 		return 0;
 	}
 	structure_add(&s->modules, e);
-	if (files_table_is_full(s->files, "names.csv", cap)) {
-		s->files->j->head->lost_rows++;
-		return 0;
-	}
-	at = files_room_table(s->files, "names.csv", NAMES_HEADER, cap, &o);
+	at = files_room_row(s->files, "names.csv", NAMES_HEADER, cap, &o, &err);
 	if (!at)
-		return -ENOBUFS;
+		return err;
 
 	struct text row = text_over(at, cap), *out = &row;
 

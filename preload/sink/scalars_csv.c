@@ -58,19 +58,14 @@ static int write_scalar_row(void *state, const struct record_scalar *e)
 	struct files *files = *(struct files **)state;
 	uint32_t n = files->j->head->block_steps, block = n ? e->step / n * n : 0;
 	struct out_file *o;
-	char path[48];
+	char path[48], *at;
+	int err;
 
 	snprintf(path, sizeof(path), "scalars_%u-%llu.csv", block,
 		(unsigned long long)block + (n ? n : 1) - 1);
-	if (files_table_is_full(files, path, SCALAR_ROW)) {
-		files->j->head->lost_rows++;
-		return 0;
-	}
-
-	char *at = files_room_table(files, path, SCALAR_HEADER, SCALAR_ROW, &o);
-
+	at = files_room_row(files, path, SCALAR_HEADER, SCALAR_ROW, &o, &err);
 	if (!at)
-		return -ENOBUFS;
+		return err;
 
 	struct text out = text_over(at, SCALAR_ROW);
 

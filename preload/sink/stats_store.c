@@ -11,6 +11,7 @@
 #include "base/scalar.h"
 #include "base/train_kind.h"
 #include "sink/format.h"
+#include "sink/statistic.h"
 
 #define VALUES_MAX (1u << 20) /* further parameters are counted as lost rows */
 #define PAGE_VALUES 1024u
@@ -101,40 +102,6 @@ static struct stored *store_value(const char *kind, const char *name)
 	return s;
 }
 
-static double extreme_to_double(const struct dtype_info *d, union stats_value v)
-{
-	return d->cls == DTC_SIGNED ? (double)v.i : d->cls == DTC_UNSIGNED ? (double)v.u : v.f;
-}
-
-static double statistic_of(enum train_op op, const struct journal_kind_row *k)
-{
-	const struct stats *s = &k->stats;
-	const struct dtype_info *d = dtype_info(k->dtype);
-
-	if (!s->n)
-		return __builtin_nan("");
-	switch (op) {
-	case TO_MIN:
-		return extreme_to_double(d, s->min);
-	case TO_MAX:
-		return extreme_to_double(d, s->max);
-	case TO_MEAN:
-		return s->mean;
-	case TO_NORM:
-		return s->norm;
-	case TO_ZEROS:
-		return (double)s->zeros / (double)s->n;
-	case TO_NANS:
-		return (double)s->nans;
-	case TO_INFS:
-		return (double)s->infs;
-	case TO_ID:
-		return k->count == 1 ? extreme_to_double(d, s->min) : __builtin_nan("");
-	default:
-		return __builtin_nan("");
-	}
-}
-
 static int open_api(void *state, struct files *files)
 {
 	*(struct files **)state = files;
@@ -155,7 +122,9 @@ static int keep_kind_value(void *state, const struct record_kind *r)
 		s->step = r->kind->step;
 		s->scalar = number;
 		for (int op = 1; op < TRAIN_OPS_END && !number; op++)
-			s->value[op] = statistic_of((enum train_op)op, r->kind);
+			if (!find_statistic(&r->kind->stats, r->kind->dtype, r->kind->count,
+				    (enum train_op)op, &s->value[op]))
+				s->value[op] = __builtin_nan("");
 		if (number)
 			s->value[0] = r->kind->e.n ? r->value[0] : __builtin_nan("");
 	}

@@ -113,18 +113,6 @@ static int write_call_rows(void *state, const struct record *r)
 	return 0;
 }
 
-/* NULL: *err is -ENOBUFS, or 0 where there is nothing to be done but to count the row as lost. */
-static char *table_room(struct csv *s, const char *path, const char *header, size_t bytes,
-	struct out_file **o, int *err)
-{
-	*err = -ENOBUFS;
-	if (!files_table_is_full(s->files, path, bytes))
-		return files_room_table(s->files, path, header, bytes, o);
-	s->files->j->head->lost_rows++;
-	*err = 0;
-	return NULL;
-}
-
 static int write_stack_row(void *state, const struct record_stack *e)
 {
 	struct csv *s = state;
@@ -132,7 +120,7 @@ static int write_stack_row(void *state, const struct record_stack *e)
 	size_t cap = 128 + 2 * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
 	struct out_file *o;
 	int err;
-	char *at = table_room(s, "stack_info.csv", STACK_HEADER, cap, &o, &err);
+	char *at = files_room_row(s->files, "stack_info.csv", STACK_HEADER, cap, &o, &err);
 
 	if (!at)
 		return err;
@@ -155,7 +143,7 @@ static int write_comm_row(void *state, const struct record_comm *e)
 					strlen(e->world_ranks));
 	struct out_file *o;
 	int err;
-	char *at = table_room(s, "comms.csv", COMM_HEADER, room, &o, &err);
+	char *at = files_room_row(s->files, "comms.csv", COMM_HEADER, room, &o, &err);
 
 	if (!at)
 		return err;

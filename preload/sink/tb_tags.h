@@ -28,7 +28,4 @@ const char *tb_monitor_word(const char *word);
 /* {vpp}:{name}[:{micro step}]/rank{r}/{kind}_{what}, as msprobe's monitor. */
 void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what);
 
-/* What that column of the files of kinds says. False: a number that is not there. */
-bool tb_kind_number(const struct journal_kind_row *k, enum train_op op, double *out);
-
 #endif

@@ -21,6 +21,7 @@
 #include "base/scalar.h"
 #include "sink/format.h"
 #include "sink/places.h"
+#include "sink/statistic.h"
 #include "sink/tb_start.h"
 #include "sink/tb_tags.h"
 #include "sink/tfevent.h"
@@ -275,7 +276,7 @@ static void add_statistics(struct tensorboard *t, const struct record_kind *r, d
 		ops = r->kind->ops;
 	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
 		nans |= op == TO_NANS;
-		if (tb_kind_number(r->kind, op, &v))
+		if (find_statistic(&r->kind->stats, r->kind->dtype, r->kind->count, op, &v))
 			add_kind_event(t, r, wall, train_op_words[op], v);
 		else if (as_monitor)
 			add_kind_event(t, r, wall, train_op_words[op], (double)NAN);

@@ -93,13 +93,6 @@ static uint64_t whole_limit(double eps, enum dtype dt)
 	}
 }
 
-static double value_as_double(unsigned cls, union stats_value v)
-{
-	if (cls == DTC_FLOAT)
-		return v.f;
-	return cls == DTC_SIGNED ? (double)v.i : (double)v.u;
-}
-
 /* What stats_end() says of a block that is the whole tensor and has numbers of the middle range only. */
 static inline void describe_block(
 	unsigned cls, double eps, const struct stats_block *b, uint64_t n, struct stats *out)
@@ -115,8 +108,8 @@ static inline void describe_block(
 		out->min.f += 0.0;
 		out->max.f += 0.0;
 	}
-	min = value_as_double(cls, out->min);
-	max = value_as_double(cls, out->max);
+	min = stats_value_as_double(cls, out->min);
+	max = stats_value_as_double(cls, out->max);
 	m = m < min ? min : m;
 	out->mean = (m > max ? max : m) + 0.0;
 	out->norm = stats_sqrt(b->sq.hi);
@@ -234,7 +227,8 @@ void stats_add(struct stats_acc *a, const void *p, uint64_t n)
 /* n: elements that are not NaN, at least 1. */
 static double mean(const struct stats_acc *a, double n)
 {
-	double min = value_as_double(a->cls, a->min), max = value_as_double(a->cls, a->max);
+	double min = stats_value_as_double(a->cls, a->min),
+	       max = stats_value_as_double(a->cls, a->max);
 	struct stats_sum total = a->sum_big;
 	double m;
 

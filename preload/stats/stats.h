@@ -30,6 +30,13 @@ union stats_value {
 	uint64_t u;
 };
 
+static inline double stats_value_as_double(unsigned cls, union stats_value v)
+{
+	if (cls == DTC_FLOAT)
+		return v.f;
+	return cls == DTC_SIGNED ? (double)v.i : (double)v.u;
+}
+
 struct stats {
 	uint64_t n; /* real components looked at; 0: the other fields mean nothing */
 	uint64_t zeros; /* |x| < eps */

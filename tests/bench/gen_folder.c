@@ -10,6 +10,7 @@
  *	-x STEP:RANK  that rank makes no call from that step on; the others are killed in the first operation without it
  *	-m STEP:RANK  that rank calls broadcast where the others call all_reduce
  *	-k HOST:NS    the clock of that host (of GROUP ranks each) is ahead by so much
+ *	-d HOST:PPM   it gains so many millionths besides
  *	-q            no file but calls_*.csv
  *
  * Each step has one operation on the world communicator and CALLS - 1 on the rank's group. All numbers follow from the
@@ -47,7 +48,7 @@ struct pair {
 
 static int ranks = 8, steps = 100, calls = 8, group = 8, quiet;
 static struct pair late = {-1, 0}, bad = {-1, 0}, hang = {-1, 0}, mismatch = {-1, 0},
-		   skew = {-1, 0};
+		   skew = {-1, 0}, drift = {-1, 0};
 
 static uint64_t mix(uint64_t x)
 {
@@ -87,6 +88,8 @@ static uint64_t all_there(int rank, uint64_t number, int world)
 
 static uint64_t clock_of(int rank, uint64_t at)
 {
+	if (rank / group == drift.a)
+		at += (uint64_t)((int64_t)(at - BEGIN) * drift.b / 1000000);
 	return rank / group == skew.a ? at + (uint64_t)skew.b : at;
 }
 
@@ -239,7 +242,7 @@ int main(int argc, char **argv)
 	char dir[3072];
 	int c;
 
-	while ((c = getopt(argc, argv, "r:s:c:g:l:b:x:m:k:q")) != -1) {
+	while ((c = getopt(argc, argv, "r:s:c:g:l:b:x:m:k:d:q")) != -1) {
 		switch (c) {
 		case 'r':
 			ranks = atoi(optarg);
@@ -267,6 +270,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			skew = pair_of(optarg);
+			break;
+		case 'd':
+			drift = pair_of(optarg);
 			break;
 		case 'q':
 			quiet = 1;

@@ -48,6 +48,16 @@ def rows_of(folder):
             yield from csv.DictReader(f)
 
 
+def clocks(report):
+    """By rank: a moment by its clock -> the same by the first host's."""
+
+    def right(r):
+        drift, at = r["clock_drift_ppm"] * 1e-6, r["clock_at_ns"]
+        return lambda t: t + r["clock_correction_ns"] - int(drift * (t - at))
+
+    return {r["rank"]: right(r) for r in report["ranks"]}
+
+
 class Call:
     def __init__(self, rank, row):
         self.rank, self.rows = rank, []
@@ -148,13 +158,13 @@ def covered(spans):
 
 
 def late(met, ranks, report):
-    skew = {r["rank"]: r["clock_correction_ns"] for r in report["ranks"]}
+    right = clocks(report)
     comms = collections.defaultdict(lambda: {"last": collections.Counter(), "behind": [], "wait": 0, "n": 0, "spread": [],
                                          "stood": collections.defaultdict(list)})
     for (comm, _), (group, want) in met.items():
         if want < 2 or len(group) < want or any(c.open for c in group):
             continue
-        at = {c.rank: c.start + skew[c.rank] for c in group}
+        at = {c.rank: right[c.rank](c.start) for c in group}
         last = max(at.values())
         k = comms[comm]
         k["n"] += 1
@@ -193,7 +203,7 @@ def slowest(calls, met, report):
 
 
 def bad_values(calls, report):
-    skew = {r["rank"]: r["clock_correction_ns"] for r in report["ranks"]}
+    right = clocks(report)
     rows, ranks, steps, first = 0, set(), set(), {}
     for c in calls:
         for r in c.rows:
@@ -202,7 +212,7 @@ def bad_values(calls, report):
             rows += 1
             ranks.add(c.rank)
             steps.add(c.step)
-            event = (c.end if r["io"] == "out" else c.start) + skew[c.rank]
+            event = right[c.rank](c.end if r["io"] == "out" else c.start)
             order = (c.comm_seq, r["io"] == "out", event) if not c.p2p and c.comm_seq is not None else (c.step, event)
             key = c.comm, c.p2p
             if key not in first or order < first[key][0]:

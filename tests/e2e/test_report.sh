@@ -75,6 +75,13 @@ truth 'a wrong clock' "$tmp/skew"
 is 'the late rank is named in spite of it' "$(json "$tmp/r.json" '[f["text"].split()[:2] for f in r["findings"] if f["kind"] == "straggler"]')" "[['rank', '5']]"
 is 'its error is found' "$(json "$tmp/r.json" '{round(k["clock_correction_ns"] / 1e5) for k in r["ranks"] if k["rank"] > 3} == {-400} and {k["clock_correction_ns"] for k in r["ranks"] if k["rank"] < 4} == {0}')" True
 
+# More files than the first and the last are not read for it.
+$gen -r 8 -s 1200 -c 2 -g 4 -l 5:700000 -k 1:-3000000 -d 1:5000 "$tmp/drift"
+truth 'a clock that gains' "$tmp/drift"
+is 'the late rank is named in spite of that' "$(json "$tmp/r.json" '[f["text"].split()[:2] for f in r["findings"] if f["kind"] == "straggler"]')" "[['rank', '5']]"
+is 'what it gains is found' "$(json "$tmp/r.json" '{abs(k["clock_drift_ppm"] - 5000) < 50 for k in r["ranks"] if k["rank"] > 3} == {True} and {k["clock_drift_ppm"] for k in r["ranks"] if k["rank"] < 4} == {0}')" True
+has 'and said, with the error' "$(text "$tmp/drift")" 'gains (5|4\.9[0-9]*|5\.0[0-9]*) ms in each second'
+
 $gen -r 8 -s 60 -c 4 -g 4 -b 31:6 "$tmp/nan"
 truth 'a NaN' "$tmp/nan"
 is 'the rank that had it first is named' "$(json "$tmp/r.json" '[r["bad_values"]["first"][k] for k in ("rank", "step", "io", "same_operation")]')" "[6, 31, 'in', [6]]"

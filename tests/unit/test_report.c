@@ -117,7 +117,7 @@ static void tables(void **state)
 
 static struct comms comms;
 static struct late late;
-static int64_t skew[RANKS];
+static struct clock_fix skew[RANKS];
 static unsigned met, complete;
 static struct meeting last_met;
 
@@ -240,7 +240,7 @@ static void wrong_clock(void **state)
 	(void)state;
 	for (int right = 0; right < 2; right++) {
 		begin(&m);
-		skew[3] = right ? -50000 : 0;
+		skew[3].ahead = right ? 50000 : 0;
 		for (int64_t seq = 0; seq < 20; seq++)
 			for (uint32_t r = 0; r < RANKS; r++) {
 				uint64_t at = 1000000 + (r == 1 ? 900 : 0);

@@ -50,17 +50,29 @@ struct feed_tensor {
 	char name[512];
 };
 
-/* The rows of a call, on their way to a record. */
+/* A call and its rows, on their way to a record. */
 struct feed_call {
-	struct calls reader;
 	struct call call;
 	struct journal_call entry;
-	bool have;
 	struct row_api api;
 	struct feed_tensor *row;
-	const struct journal_tensor **tensor;
-	const char **name;
 	unsigned n, cap;
+	uint64_t order; /* in the files */
+};
+
+/*
+ * Calls by their steps. In the files a call stands where it ended: an asynchronous one often behind calls of the next
+ * step, which is why some are read ahead.
+ */
+struct feed_calls {
+	struct calls reader;
+	struct feed_call *now; /* NULL: there is none */
+	struct feed_call *reading; /* its rows are being read */
+	struct feed_call **ahead; /* a heap, the lowest step first */
+	unsigned n;
+	uint64_t read;
+	const struct journal_tensor **tensor; /* of the record */
+	const char **name;
 	struct table numbers; /* of functions */
 };
 
@@ -71,7 +83,7 @@ struct feed {
 	struct journal journal;
 	struct sink sink;
 	struct clock_base clock;
-	struct feed_call calls;
+	struct feed_calls calls;
 	struct feed_source *kind; /* by word */
 	unsigned nkind, cap_kind;
 	struct feed_source scalars;
@@ -81,7 +93,7 @@ struct feed {
 
 void feed_calls_open(struct feed *f);
 void feed_calls_close(struct feed *f);
-/* Reads the next call into f->calls; have says whether there was one. */
+/* The next call is f->calls.now. */
 void feed_calls_next(struct feed *f);
 /* The record of it: good until the next. */
 struct record feed_call_record(struct feed *f);

@@ -13,6 +13,7 @@
 #include "tools/lib/tool.h"
 
 #define FUNCTIONS_MAX 65535u /* as journals have */
+#define AHEAD_MAX 2048u /* calls that are read ahead */
 
 /* Sinks keep what they make of a function by its number. */
 struct function_number {
@@ -80,12 +81,13 @@ static void read_flag_words(struct journal_call *c, const struct csv_text *t)
 	}
 }
 
-static void begin_fed_call(struct feed_call *f, const struct calls *s, const struct call *c)
+static void begin_fed_call(struct feed_calls *all, const struct calls *s, const struct call *c)
 {
+	struct feed_call *f = all->reading;
 	struct journal_call *e = &f->entry;
 	int64_t micro = fed_number(s, COL_micro_step, -1), wait = fed_number(s, COL_wait_ns, -1);
 	struct function_number *number =
-		table_get(&f->numbers, (uint64_t)c->lib << 32 | c->api, c->op);
+		table_get(&all->numbers, (uint64_t)c->lib << 32 | c->api, c->op);
 
 	*e = (struct journal_call){.seq = c->seq,
 		.start = c->start,
@@ -111,7 +113,7 @@ static void begin_fed_call(struct feed_call *f, const struct calls *s, const str
 	atomic_store(&e->e.state, JCS_CLOSED);
 	read_flag_words(e, calls_column(s, COL_flags));
 	if (number && !number->n)
-		number->n = (uint16_t)f->numbers.n;
+		number->n = (uint16_t)all->numbers.n;
 	e->api = number ? number->n : 0;
 	f->api = (struct row_api){intern_name(c->lib), intern_name(c->api), intern_name(c->op)};
 }
@@ -217,19 +219,76 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 
 static void take_call_row(void *arg, struct calls *s, const struct call *c)
 {
-	struct feed_call *f = arg;
+	struct feed_calls *f = arg;
 
 	if (c->rows == 1) {
-		f->n = 0;
+		f->reading->n = 0;
 		begin_fed_call(f, s, c);
 	}
 	if (calls_column(s, COL_io)->n)
-		add_fed_tensor(f, s);
+		add_fed_tensor(f->reading, s);
+}
+
+static bool is_fed_before(const struct feed_call *a, const struct feed_call *b)
+{
+	return a->call.step != b->call.step ? a->call.step < b->call.step : a->order < b->order;
+}
+
+static void push_fed_call(struct feed_calls *f, struct feed_call *c)
+{
+	unsigned i = f->n++;
+
+	for (; i && is_fed_before(c, f->ahead[(i - 1) / 2]); i = (i - 1) / 2)
+		f->ahead[i] = f->ahead[(i - 1) / 2];
+	f->ahead[i] = c;
+}
+
+static struct feed_call *pop_fed_call(struct feed_calls *f)
+{
+	struct feed_call *first = f->ahead[0], *last = f->ahead[--f->n];
+	unsigned i = 0;
+
+	for (;;) {
+		unsigned k = 2 * i + 1;
+
+		if (k + 1 < f->n && is_fed_before(f->ahead[k + 1], f->ahead[k]))
+			k++;
+		if (k >= f->n || is_fed_before(last, f->ahead[k]))
+			break;
+		f->ahead[i] = f->ahead[k];
+		i = k;
+	}
+	f->ahead[i] = last;
+	return first;
+}
+
+static void free_fed_call(struct feed_call *c)
+{
+	if (c)
+		free(c->row);
+	free(c);
+}
+
+/* reuse: one that is not needed any more, or NULL. */
+static void read_fed_calls(struct feed_calls *f, struct feed_call *reuse)
+{
+	while (f->n < AHEAD_MAX) {
+		f->reading = reuse ? reuse : tool_alloc(sizeof(*f->reading));
+		reuse = NULL;
+		if (!calls_next(&f->reader, &f->reading->call)) {
+			free_fed_call(f->reading);
+			break;
+		}
+		f->reading->order = f->read++;
+		push_fed_call(f, f->reading);
+	}
+	free_fed_call(reuse);
+	f->reading = NULL;
 }
 
 void feed_calls_open(struct feed *f)
 {
-	struct feed_call *c = &f->calls;
+	struct feed_calls *c = &f->calls;
 
 	calls_open(&c->reader, f->dir, 0, f->overlay);
 	c->reader.step_lo = f->options->step_lo;
@@ -237,42 +296,48 @@ void feed_calls_open(struct feed *f)
 	c->reader.keep_open = true;
 	c->reader.row = take_call_row;
 	c->reader.row_arg = c;
+	c->ahead = tool_alloc(AHEAD_MAX * sizeof(struct feed_call *));
 	table_init(&c->numbers, sizeof(struct function_number), FUNCTIONS_MAX);
 	feed_calls_next(f);
 }
 
 void feed_calls_next(struct feed *f)
 {
-	f->calls.have = calls_next(&f->calls.reader, &f->calls.call);
+	read_fed_calls(&f->calls, f->calls.now);
+	f->calls.now = f->calls.n ? pop_fed_call(&f->calls) : NULL;
 }
 
 void feed_calls_close(struct feed *f)
 {
-	struct feed_call *c = &f->calls;
+	struct feed_calls *c = &f->calls;
 
 	f->damaged += c->reader.damaged;
 	calls_close(&c->reader);
 	table_free(&c->numbers);
-	free(c->row);
+	free_fed_call(c->now);
+	while (c->n)
+		free_fed_call(c->ahead[--c->n]);
+	free(c->ahead);
 	free(c->tensor);
 	free(c->name);
 }
 
 struct record feed_call_record(struct feed *f)
 {
-	struct feed_call *c = &f->calls;
+	struct feed_calls *all = &f->calls;
+	struct feed_call *c = all->now;
 
-	c->tensor = tool_realloc(c->tensor, (c->n + 1) * sizeof(*c->tensor));
-	c->name = tool_realloc(c->name, (c->n + 1) * sizeof(*c->name));
+	all->tensor = tool_realloc(all->tensor, (c->n + 1) * sizeof(*all->tensor));
+	all->name = tool_realloc(all->name, (c->n + 1) * sizeof(*all->name));
 	for (unsigned i = 0; i < c->n; i++) {
-		c->tensor[i] = &c->row[i].t;
-		c->name[i] = c->row[i].name;
+		all->tensor[i] = &c->row[i].t;
+		all->name[i] = c->row[i].name;
 	}
 	return (struct record){.api = c->api,
 		.clock = &f->clock,
 		.call = &c->entry,
 		.open = (c->call.bits & CALL_OPEN) != 0,
 		.n = c->n,
-		.tensor = c->tensor,
-		.name = c->name};
+		.tensor = all->tensor,
+		.name = all->name};
 }

@@ -549,7 +549,7 @@ static void put_meeting(void *arg, const struct meeting *m, bool complete)
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
-		uint64_t at = a->start + (uint64_t)g->skew[a->rank];
+		uint64_t at = clock_set_right(&g->skew[a->rank], a->start);
 		uint64_t left = a->dur == UINT64_MAX ? g->until_ns : at + a->dur;
 
 		if (at < begin)
@@ -606,7 +606,7 @@ static void put_open_calls(struct trace *x)
 	for (unsigned i = 0; i < o->n; i++) {
 		const struct open_call *c = &o->call[i];
 		struct walk_call w = {.call = c->call,
-			.start = c->call.start + (uint64_t)x->e->report.g.skew[c->call.rank],
+			.start = clock_set_right(&x->e->report.g.skew[c->call.rank], c->call.start),
 			.source = NO_NUMBER};
 
 		if (c->call.rows || !x->e->want[c->call.rank] ||

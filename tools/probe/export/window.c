@@ -51,7 +51,6 @@ void export_choose(struct export *e)
 {
 	struct gather *g = &e->report.g;
 	struct focus f = {0};
-	int64_t least = 0;
 
 	for (unsigned i = 0; i < e->report.nfinding && !f.known; i++)
 		report_focus(&e->report, &e->report.finding[i], &f);
@@ -71,17 +70,17 @@ void export_choose(struct export *e)
 	free(f.rank);
 	e->overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));
 	e->chosen.dir = tool_alloc((g->folders.n + 1) * sizeof(*e->chosen.dir));
+	e->base_ns = g->first_ns;
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		e->overlay[i] = &g->rank[i].overlay;
 		if (!e->want[i])
 			continue;
 		e->chosen.dir[e->chosen.n++] = g->folders.dir[i];
-		if (g->skew[i] < least)
-			least = g->skew[i];
+		if (clock_set_right(&g->skew[i], g->first_ns) < e->base_ns)
+			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
 	/* What ranks have in common counts among those that are written. */
 	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
-	e->base_ns = g->first_ns + (uint64_t)least;
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
 

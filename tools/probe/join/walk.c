@@ -21,7 +21,7 @@ struct walk_reader {
 	struct walk_call *ahead; /* a heap, the earliest first */
 	unsigned n, cap;
 	struct walk_call row; /* what the rows of the call that is being read say */
-	int64_t skew;
+	struct clock_fix clock;
 };
 
 static double number_or_nan(const struct csv_text *t)
@@ -134,7 +134,7 @@ static void read_ahead(struct walk_reader *r, unsigned ahead)
 
 	while (r->n < ahead && calls_next(&r->calls, &c)) {
 		r->row.call = c;
-		r->row.start = c.start + (uint64_t)r->skew;
+		r->row.start = clock_set_right(&r->clock, c.start);
 		push_ahead(r, &r->row);
 	}
 }
@@ -162,7 +162,7 @@ static void sift_walk(struct walk *w, unsigned i)
 }
 
 void walk_open(struct walk *w, const struct folders *f, const bool *want,
-	const struct overlay *const *overlay, const int64_t *skew, uint64_t step_lo,
+	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi)
 {
 	unsigned n = 0;
@@ -190,7 +190,8 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 		r->calls.buffer = buffer;
 		r->calls.row = take_row;
 		r->calls.row_arg = r;
-		r->skew = skew ? skew[i] : 0;
+		if (skew)
+			r->clock = skew[i];
 		w->bytes += calls_bytes(&r->calls);
 		read_ahead(r, w->ahead);
 		if (r->n)

@@ -7,6 +7,7 @@
 #define PROBE_TOOLS_PROBE_JOIN_WALK_H
 
 #include "tools/probe/read/calls.h"
+#include "tools/probe/join/clock_fix.h"
 
 /* Statistics of one tensor; numbers that a row does not have are NaN. */
 struct walk_stats {
@@ -44,7 +45,7 @@ struct walk {
  * ns to add to its clock (NULL: none). f stays the caller's.
  */
 void walk_open(struct walk *w, const struct folders *f, const bool *want,
-	const struct overlay *const *overlay, const int64_t *skew, uint64_t step_lo,
+	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi);
 void walk_close(struct walk *w);
 

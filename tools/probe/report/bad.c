@@ -11,7 +11,7 @@
 #define COMMS_MAX 65536u
 #define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; later steps are counted as one */
 
-void bad_init(struct bad *b, unsigned nrank, const int64_t *skew)
+void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew)
 {
 	*b = (struct bad){.skew = skew};
 	table_init(&b->first, sizeof(struct bad_row), COMMS_MAX);
@@ -146,7 +146,7 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	count_step(b, c->step);
 
 	/* Once something is known to be bad most rows are: only an earlier one is looked at in full. */
-	now.event = c->start + (now.out ? c->dur : 0) + (uint64_t)b->skew[c->rank];
+	now.event = clock_set_right(&b->skew[c->rank], c->start + (now.out ? c->dur : 0));
 	now.key = (struct table_key){c->comm, p2p};
 	have = table_get(&b->first, c->comm, p2p);
 	if (!have)

@@ -8,6 +8,7 @@
 
 #include "tools/probe/read/calls.h"
 #include "tools/lib/table.h"
+#include "tools/probe/join/clock_fix.h"
 
 #define BAD_SAME_MAX 64
 
@@ -35,10 +36,10 @@ struct bad {
 	uint64_t rows, nan_rows, inf_rows;
 	uint64_t *step_seen; /* bit per step */
 	uint64_t steps_cap, steps, steps_beyond, last_step;
-	const int64_t *skew;
+	const struct clock_fix *skew;
 };
 
-void bad_init(struct bad *b, unsigned nrank, const int64_t *skew);
+void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew);
 void bad_free(struct bad *b);
 
 /* A calls_bad_fn; arg: the struct bad. */

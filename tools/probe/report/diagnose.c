@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/diagnose.h"
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const int64_t *skew)
+void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
 {
 	sites_init(&d->sites, nrank);
 	history_init(&d->history, skew);

@@ -8,6 +8,7 @@
 #include "tools/probe/report/pace.h"
 #include "tools/probe/report/results.h"
 #include "tools/probe/report/sites.h"
+#include "tools/probe/join/clock_fix.h"
 
 struct diagnose {
 	struct sites sites;
@@ -17,7 +18,7 @@ struct diagnose {
 	struct pace pace;
 };
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const int64_t *skew);
+void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
 void diagnose_free(struct diagnose *d);
 /* Something marks the steps: places are told by their number in the step, and steps are compared. */
 void diagnose_steps(struct diagnose *d);

@@ -541,7 +541,7 @@ struct verdict judge_sequences(const struct window *w)
 
 		for (unsigned i = 0; i < r->n; i++) {
 			const struct entry *e = &r->e[i];
-			uint64_t at = e->call.start + (uint64_t)w->g->skew[r->rank];
+			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
 
 			if (w->steps ? e->call.step + 1 < w->step : i < r->n - r->n / 10)
 				continue;

@@ -50,14 +50,20 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	return mid_call;
 }
 
-static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
+/* By the rank's own clock. */
+static uint64_t own_moment_of_leaving(const struct report *r, uint32_t i)
 {
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	uint64_t at = d->meta.end.at_ns;
 
 	if (strcmp(d->meta.end.how, "signal") == 0 || !at)
 		at = d->alive_ns > d->last_ns ? d->alive_ns : d->last_ns;
-	return at + (uint64_t)r->g.skew[i];
+	return at;
+}
+
+static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
+{
+	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
 static bool is_standing(const struct report *r, uint32_t i)
@@ -128,7 +134,7 @@ static char *leaving_text(const struct meta_ending *e, int most)
 static char *last_call_text(struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
-	uint64_t until = moment_of_leaving(r, i) - (uint64_t)r->g.skew[i], end;
+	uint64_t until = own_moment_of_leaving(r, i), end;
 	char *what, *at, *all;
 
 	if (!k->last.rows)

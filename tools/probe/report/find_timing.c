@@ -220,16 +220,22 @@ static void find_stragglers(struct report *r)
 static void find_wrong_clocks(struct report *r)
 {
 	const struct skew_result *h = &r->g.hosts;
+	char *drift = NULL;
 
+	if (h->drift)
+		drift = tool_format(", and %s %s in each second", h->drift < 0 ? "loses" : "gains",
+			out_time(fabs(h->drift) * 1e9));
 	if (h->corrected)
 		add_finding(r, FINDING_CLOCKS,
 			tool_format("the clocks of %s are wrong against the first host's (%s: %s "
-				    "%s), told from the ends of "
+				    "%s%s), told from the ends of "
 				    "collective operations; times that compare ranks are corrected "
-				    "for that",
+				    "for that, to +-%s in nine of ten operations",
 				out_plural(h->corrected, "host", "hosts"), h->host,
-				out_time(h->largest < 0 ? -(double)h->largest : (double)h->largest),
-				h->largest < 0 ? "behind" : "ahead"));
+				out_time(fabs((double)h->largest)),
+				h->largest < 0 ? "behind" : "ahead", drift ? drift : "",
+				out_time(h->error_ns)));
+	free(drift);
 	if (h->unknown)
 		add_finding(r, FINDING_CLOCKS,
 			tool_format("the clocks of %s could not be compared with the others: who "

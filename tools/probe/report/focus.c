@@ -21,7 +21,7 @@ static void focus_on_call(const struct report *r, const struct call *c, struct f
 	f->known = true;
 	f->step = c->step;
 	f->comm = c->comm;
-	f->at_ns = c->start + (uint64_t)r->g.skew[c->rank];
+	f->at_ns = clock_set_right(&r->g.skew[c->rank], c->start);
 	add_focus_rank(f, r->g.folders.dir[c->rank].rank);
 }
 

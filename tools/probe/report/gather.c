@@ -141,7 +141,7 @@ static uint64_t first_start(const struct gather *g, const struct meeting *m)
 	uint64_t first = UINT64_MAX;
 
 	for (unsigned i = 0; i < m->n; i++) {
-		uint64_t at = m->a[i].start + (uint64_t)g->skew[m->a[i].rank];
+		uint64_t at = clock_set_right(&g->skew[m->a[i].rank], m->a[i].start);
 
 		first = at < first ? at : first;
 	}
@@ -163,8 +163,8 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 		return;
 
 	const struct arrival *last = late_last(&g->late, m);
-	uint64_t at = last->start + (uint64_t)g->skew[last->rank];
-	uint64_t from = m->longest.start + (uint64_t)g->skew[m->longest.rank];
+	uint64_t at = clock_set_right(&g->skew[last->rank], last->start);
+	uint64_t from = clock_set_right(&g->skew[m->longest.rank], m->longest.start);
 
 	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
 				   .ranks = m->n,

@@ -64,7 +64,7 @@ struct gather {
 	struct diagnose diagnose;
 	struct opens opens;
 	struct unlike unlike;
-	int64_t *skew; /* ns to add to each rank's clock */
+	struct clock_fix *skew; /* of each folder's clock */
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;
 	uint64_t first_ns, last_ns, last_step, first_step;

@@ -37,7 +37,7 @@ struct place_values {
 	uint32_t zero_ranks, stale_ranks; /* that were reported for that step */
 };
 
-void history_init(struct history *h, const int64_t *skew)
+void history_init(struct history *h, const struct clock_fix *skew)
 {
 	*h = (struct history){.skew = skew};
 	table_init(&h->ranks, sizeof(struct rank_values), RANK_VALUES_MAX);
@@ -78,7 +78,7 @@ static void note_reach(struct history *h, struct rank_values *v, const struct ca
 {
 	double now = side_reach(&c->in), limit;
 	struct strange s = {
-		true, *c, now, v->hi, v->seen, 0, c->start + (uint64_t)h->skew[c->rank]};
+		true, *c, now, v->hi, v->seen, 0, clock_set_right(&h->skew[c->rank], c->start)};
 
 	if (!(now > 0) || isinf(now))
 		return;
@@ -131,7 +131,7 @@ static void note_repetition(
 	struct strange s = {.any = true,
 		.call = *c,
 		.seen = v->seen,
-		.event = c->start + (uint64_t)h->skew[c->rank]};
+		.event = clock_set_right(&h->skew[c->rank], c->start)};
 
 	if (!p->stale_ranks) {
 		p->stale_step = c->step;
@@ -164,7 +164,7 @@ static void note_zeros(
 	struct strange s = {.any = true,
 		.call = *c,
 		.seen = v->seen - ZERO_STEPS + 1,
-		.event = c->start + (uint64_t)h->skew[c->rank]};
+		.event = clock_set_right(&h->skew[c->rank], c->start)};
 
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;

@@ -8,6 +8,7 @@
 
 #include "tools/lib/table.h"
 #include "tools/probe/read/calls.h"
+#include "tools/probe/join/clock_fix.h"
 
 /* The first one of its kind. */
 struct strange {
@@ -23,13 +24,13 @@ struct strange {
 struct history {
 	struct table ranks; /* struct rank_values: what a rank's values at a place were */
 	struct table places; /* struct place_values: the same of all ranks together */
-	const int64_t *skew;
+	const struct clock_fix *skew;
 	struct strange spike;
 	struct strange *zero, *stale; /* settled in the end: several ranks may be so */
 	unsigned nzero, capzero, nstale, capstale;
 };
 
-void history_init(struct history *h, const int64_t *skew);
+void history_init(struct history *h, const struct clock_fix *skew);
 void history_free(struct history *h);
 
 /* A call with its site and values. */

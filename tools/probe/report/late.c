@@ -8,7 +8,7 @@
 #define COMMS_MAX 65536u
 #define MEMBERS_MAX (1u << 20)
 
-void late_init(struct late *l, const int64_t *skew)
+void late_init(struct late *l, const struct clock_fix *skew)
 {
 	*l = (struct late){.skew = skew};
 	table_init(&l->comms, sizeof(struct late_comm), COMMS_MAX);
@@ -42,7 +42,7 @@ struct member *late_member(struct late *l, uint64_t comm, uint32_t rank)
 
 static uint64_t corrected_start(const struct late *l, const struct arrival *a)
 {
-	return a->start + (uint64_t)l->skew[a->rank];
+	return clock_set_right(&l->skew[a->rank], a->start);
 }
 
 const struct arrival *late_last(const struct late *l, const struct meeting *m)

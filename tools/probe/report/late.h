@@ -8,6 +8,7 @@
 
 #include "tools/probe/report/hist.h"
 #include "tools/probe/join/meet.h"
+#include "tools/probe/join/clock_fix.h"
 
 /* One rank in one communicator. */
 struct member {
@@ -43,12 +44,12 @@ struct late_comm {
 
 struct late {
 	struct table comms, members;
-	const int64_t *skew; /* ns to add to the clock of each folder */
+	const struct clock_fix *skew; /* ns to add to the clock of each folder */
 	uint64_t *starts; /* room for one meeting */
 	unsigned cap;
 };
 
-void late_init(struct late *l, const int64_t *skew);
+void late_init(struct late *l, const struct clock_fix *skew);
 void late_free(struct late *l);
 
 /* NULL: too many. */

@@ -20,7 +20,7 @@ struct tag_stat {
 	uint64_t n;
 };
 
-void messages_init(struct messages *m, const int64_t *skew)
+void messages_init(struct messages *m, const struct clock_fix *skew)
 {
 	*m = (struct messages){.skew = skew};
 	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
@@ -90,7 +90,7 @@ static void keep_message(struct messages *m, const struct message *now)
 
 static uint64_t corrected_time(const struct messages *m, const struct call *c, bool end)
 {
-	return c->start + (end ? c->dur : 0) + (uint64_t)m->skew[c->rank];
+	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
 }
 
 static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)

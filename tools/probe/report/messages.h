@@ -10,6 +10,7 @@
 #include "tools/lib/table.h"
 #include "tools/probe/report/hist.h"
 #include "tools/probe/join/meet.h"
+#include "tools/probe/join/clock_fix.h"
 
 struct message {
 	struct message *next, *older, *newer;
@@ -47,14 +48,14 @@ struct messages {
 	uint64_t n, given_up;
 	struct table links; /* struct link_stat */
 	struct table tags; /* struct tag_stat */
-	const int64_t *skew;
+	const struct clock_fix *skew;
 	struct lagging lagging;
 	bool any_damaged;
 	struct call damaged,
 		damaged_by; /* the first message that arrived as something else, and its send */
 };
 
-void messages_init(struct messages *m, const int64_t *skew);
+void messages_init(struct messages *m, const struct clock_fix *skew);
 void messages_free(struct messages *m);
 void match_message(struct messages *m, const struct call *c);
 

@@ -486,7 +486,10 @@ static void json_ranks(struct report *r)
 		json_u64("rows", k->rows);
 		json_u64("damaged_lines", k->damaged);
 		json_u64("last_step", k->last_step);
-		json_i64("clock_correction_ns", r->g.skew[i]);
+		json_i64("clock_correction_ns", -r->g.skew[i].ahead);
+		json_u64("clock_at_ns", r->g.skew[i].at);
+		json_double("clock_drift_ppm", r->g.skew[i].drift * 1e6);
+		json_double("clock_error_ns", r->g.skew[i].error_ns);
 		json_double("own_s", d->meta.own_calls_s);
 		json_double("writer_s", d->meta.own_writer_s);
 		json_object("missing");

@@ -34,7 +34,7 @@ struct place_met {
 	bool mixed;
 };
 
-void results_init(struct results *r, const int64_t *skew)
+void results_init(struct results *r, const struct clock_fix *skew)
 {
 	*r = (struct results){.skew = skew};
 	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
@@ -72,7 +72,7 @@ static uint64_t meeting_event(const struct results *r, const struct meeting *m)
 	uint64_t first = UINT64_MAX;
 
 	for (unsigned i = 0; i < m->n; i++) {
-		uint64_t at = m->a[i].start + (uint64_t)r->skew[m->a[i].rank];
+		uint64_t at = clock_set_right(&r->skew[m->a[i].rank], m->a[i].start);
 
 		if (at < first)
 			first = at;

@@ -9,6 +9,7 @@
 
 #include "tools/lib/table.h"
 #include "tools/probe/join/meet.h"
+#include "tools/probe/join/clock_fix.h"
 
 #define NAMED_MAX 16
 
@@ -30,11 +31,11 @@ struct results {
 	struct table contracts; /* struct contract: results of an operation on a communicator */
 	struct table replicas; /* struct replicas */
 	struct table pairs; /* struct place_pair: places that met each other */
-	const int64_t *skew;
+	const struct clock_fix *skew;
 	struct odd_meeting corruption, not_sum, diverged, places;
 };
 
-void results_init(struct results *r, const int64_t *skew);
+void results_init(struct results *r, const struct clock_fix *skew);
 void results_free(struct results *r);
 void judge_results(struct results *r, const struct meeting *m, bool complete);
 

@@ -10,11 +10,14 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define ENDS_MAX 2048u /* operations that are looked at in a folder */
+#define ENDS_MAX 2048u /* operations that are looked at in a folder, at each end of the run */
 #define CALLS_MAX 65536u /* calls among which they are looked for */
 #define FOLDERS_MAX 256u /* of all hosts */
 #define SHARED_MIN 8u /* operations that two hosts must have in common */
 #define LEAST_NS 1000000 /* smaller differences are not corrected */
+#define DRIFT_MIN 24u /* operations from which a drift can be told */
+#define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is left alone */
+#define DRIFT_SURE 5 /* standard errors that it must be beyond */
 
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
@@ -25,7 +28,7 @@ struct host {
 	const struct journal_owner *owner;
 	struct moment *moment;
 	unsigned n, cap, folders;
-	int64_t ahead; /* of the first host's clock */
+	struct clock_fix clock;
 	bool known;
 };
 
@@ -41,26 +44,56 @@ static bool is_synchronising_op(uint32_t op)
 	return false;
 }
 
-static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, uint64_t hi)
+/* Of the steps lo to hi. Where there are too many, those with a number that 2, 4, 8 ... divides: the same on every host. */
+static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
 {
-	struct calls s;
+	uint64_t each = 1;
+	unsigned from = h->n;
 	struct call c;
-	unsigned n = 0;
 
-	calls_open(&s, d, 0, NULL);
-	s.step_lo = lo;
-	s.step_hi = hi;
-	s.keep_open = true;
-	for (unsigned k = 0; n < ENDS_MAX && k < CALLS_MAX && calls_next(&s, &c); k++) {
-		if (!c.comm || c.comm_seq == NO_NUMBER || !is_synchronising_op(c.op) ||
+	s->step_lo = lo;
+	s->step_hi = hi;
+	for (unsigned k = 0; k < CALLS_MAX && calls_next(s, &c); k++) {
+		if (!c.comm || c.comm_seq == NO_NUMBER || (uint64_t)c.comm_seq % each ||
+			!is_synchronising_op(c.op) ||
 			c.bits & (CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_NESTED |
 					 CALL_P2P))
 			continue;
+		if (h->n - from == ENDS_MAX) {
+			unsigned n = from;
+
+			each *= 2;
+			for (unsigned i = from; i < h->n; i++)
+				if (h->moment[i].key.b % each == 0)
+					h->moment[n++] = h->moment[i];
+			h->n = n;
+			if (n - from == ENDS_MAX || (uint64_t)c.comm_seq % each)
+				continue;
+		}
 		TOOL_GROW(h->moment, h->n, h->cap);
 		h->moment[h->n++] =
 			(struct moment){{c.comm, (uint64_t)c.comm_seq}, c.start + c.dur};
-		n++;
 	}
+}
+
+/* The first and the last file: what a clock gains shows between the two. */
+static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, uint64_t hi)
+{
+	struct calls s;
+	uint64_t last = 0;
+
+	calls_open(&s, d, 0, NULL);
+	for (unsigned i = 0; i < s.nfile; i++)
+		if (s.file[i].first > last && s.file[i].first <= hi)
+			last = s.file[i].first;
+	s.keep_open = true;
+	read_part_of_run(h, &s, lo, last > lo ? last - 1 : hi);
+	calls_close(&s);
+	if (last <= lo)
+		return;
+	calls_open(&s, d, 0, NULL);
+	s.keep_open = true;
+	read_part_of_run(h, &s, last, hi);
 	calls_close(&s);
 }
 
@@ -81,31 +114,98 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-static int by_difference(const void *x, const void *y)
+/* An operation that two hosts have in common: when it ended by this host's clock, and how far that is ahead. */
+struct common_end {
+	uint64_t at;
+	double ahead;
+};
+
+static int by_nanoseconds(const void *x, const void *y)
 {
-	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+	double a = *(const double *)x, b = *(const double *)y;
 
 	return a < b ? -1 : a > b;
+}
+
+static int by_moment(const void *x, const void *y)
+{
+	const struct common_end *a = x, *b = y;
+
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Of what e[0] to e[n - 1] are ahead beyond what *k says of their moments. room: n numbers. */
+static double median_ahead(
+	const struct common_end *e, unsigned n, const struct clock_fix *k, double *room)
+{
+	for (unsigned i = 0; i < n; i++)
+		room[i] = e[i].ahead -
+			  ((double)k->ahead + k->drift * (double)(int64_t)(e[i].at - k->at));
+	qsort(room, n, sizeof(*room), by_nanoseconds);
+	return room[n / 2];
+}
+
+/* Median of the absolute deviations from it, as the standard deviation of a normal distribution. room: as left by it. */
+static double spread_of(double *room, unsigned n, double middle)
+{
+	for (unsigned i = 0; i < n; i++)
+		room[i] = room[i] < middle ? middle - room[i] : room[i] - middle;
+	qsort(room, n, sizeof(*room), by_nanoseconds);
+	return 1.4826 * room[n / 2];
+}
+
+/*
+ * By medians, for an end is late by any amount where a process was not scheduled. The drift: from the first third of
+ * the operations to the last (Tukey's resistant line), if it is beyond what their spread makes by chance: the standard error of
+ * a median is 1.25 standard deviations / sqrt(n).
+ */
+static struct clock_fix fit_clock(struct common_end *e, unsigned n)
+{
+	double *room = tool_alloc(n * sizeof(*room));
+	struct clock_fix k = {.at = 0};
+	unsigned third = n / 3;
+	double middle, spread;
+
+	qsort(e, n, sizeof(*e), by_moment);
+	k.at = e[n / 2].at;
+	if (n >= DRIFT_MIN) {
+		double a = median_ahead(e, third, &k, room), sa = spread_of(room, third, a);
+		double b = median_ahead(e + n - third, third, &k, room);
+		double sb = spread_of(room, third, b);
+		double apart = (double)(e[n - 1 - third / 2].at - e[third / 2].at);
+
+		if (apart > 0 &&
+			(b - a) * (b - a) * third >
+				DRIFT_SURE * DRIFT_SURE * 1.25 * 1.25 * (sa * sa + sb * sb) &&
+			(b - a > DRIFT_LEAST_NS || a - b > DRIFT_LEAST_NS))
+			k.drift = (b - a) / apart;
+	}
+	middle = median_ahead(e, n, &k, room);
+	spread = spread_of(room, n, middle);
+	k.ahead = (int64_t)middle;
+	k.error_ns = 1.645 * spread;
+	free(room);
+	return k;
 }
 
 /* Sets the host's clock by the moments that are known already. */
 static bool align_host_clock(struct host *h, const struct table *known)
 {
-	int64_t *diff = tool_alloc((h->n + 1) * sizeof(*diff));
+	struct common_end *e = tool_alloc((h->n + 1) * sizeof(*e));
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
 		const struct moment *m = table_find(known, h->moment[i].key.a, h->moment[i].key.b);
 
 		if (m)
-			diff[n++] = (int64_t)(h->moment[i].end - m->end);
+			e[n++] = (struct common_end){
+				h->moment[i].end, (double)(int64_t)(h->moment[i].end - m->end)};
 	}
 	if (n >= SHARED_MIN) {
-		qsort(diff, n, sizeof(*diff), by_difference);
-		h->ahead = diff[n / 2];
+		h->clock = fit_clock(e, n);
 		h->known = true;
 	}
-	free(diff);
+	free(e);
 	return h->known;
 }
 
@@ -115,7 +215,7 @@ static void learn_moments(struct table *known, const struct host *h)
 		struct moment *m = table_get(known, h->moment[i].key.a, h->moment[i].key.b);
 
 		if (m && !m->end)
-			m->end = h->moment[i].end - (uint64_t)h->ahead;
+			m->end = clock_set_right(&h->clock, h->moment[i].end);
 	}
 }
 
@@ -139,8 +239,8 @@ static void align_all(struct host *host, unsigned n)
 	table_free(&known);
 }
 
-void skew_estimate(
-	struct skew_result *r, int64_t *skew, const struct folders *f, uint64_t lo, uint64_t hi)
+void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct folders *f,
+	uint64_t lo, uint64_t hi)
 {
 	struct host *host = NULL;
 	unsigned n = 0, cap = 0, *of = tool_alloc(f->n * sizeof(*of));
@@ -161,16 +261,20 @@ void skew_estimate(
 		struct host *h = &host[i];
 
 		r->unknown += !h->known;
-		if (h->ahead > -LEAST_NS && h->ahead < LEAST_NS)
-			h->ahead = 0;
-		r->corrected += h->ahead != 0;
-		if (llabs(h->ahead) > llabs(r->largest)) {
-			r->largest = h->ahead;
+		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS)
+			h->clock.ahead = 0;
+		if (h->clock.error_ns > r->error_ns)
+			r->error_ns = h->clock.error_ns;
+		if (!h->clock.ahead && !h->clock.drift)
+			continue;
+		if (!r->corrected++ || llabs(h->clock.ahead) > llabs(r->largest)) {
+			r->largest = h->clock.ahead;
+			r->drift = h->clock.drift;
 			snprintf(r->host, sizeof(r->host), "%s", h->owner->host);
 		}
 	}
 	for (unsigned i = 0; i < f->n; i++)
-		skew[i] = -host[of[i]].ahead;
+		skew[i] = host[of[i]].clock;
 	for (unsigned i = 0; i < n; i++)
 		free(host[i].moment);
 	free(host);

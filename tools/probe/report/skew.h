@@ -7,20 +7,23 @@
 #define PROBE_TOOLS_SKEW_H
 
 #include "tools/probe/read/folders.h"
+#include "tools/probe/join/clock_fix.h"
 
 struct skew_result {
 	unsigned nhost; /* different hosts */
 	unsigned unknown; /* hosts that share too few operations with the others */
 	unsigned corrected; /* hosts whose clock is set right */
 	int64_t largest; /* ns, of the corrections: what the clock of `host` is ahead of the first host's */
+	double drift; /* of that clock */
+	double error_ns; /* the largest of all hosts' */
 	char host[72];
 };
 
 /*
- * Fills in skew[i], ns to be added to the times of folder i. Differences below a millisecond are left alone: they are
- * within what the method can tell.
+ * Fills in skew[i] for folder i. Differences that stay below a millisecond are left alone: they are within what the method can
+ * tell.
  */
-void skew_estimate(struct skew_result *r, int64_t *skew, const struct folders *f, uint64_t step_lo,
-	uint64_t step_hi);
+void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct folders *f,
+	uint64_t step_lo, uint64_t step_hi);
 
 #endif
