@@ -139,6 +139,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(summary_names)       \
 	LIST(file_format_names)   \
 	LIST(monitor_log_names)   \
+	LIST(health_norm_names)   \
 	LIST(layout_names)        \
 	LIST(fork_names)
 #define WORDS_OF(list) AT_##list
@@ -359,7 +360,7 @@ const struct config_key config_keys[] = {
 	BOOL(health_checkpoint, "false",
 		"Judge checkpoints while the job runs: health/rank<R>.jsonl, health_ckpts.json; "
 		"docs/alerts.md"),
-	WORDS(ckpt_pattern, "", NULL,
+	WORDS(ckpt_pattern, "", any_words,
 		"What is a checkpoint: patterns of files or folders; empty: files with usual names "
 		"below the working directory"),
 	FLOAT(embedding_local_norm_threshold, "1.0", 0, DBL_MAX,
