@@ -104,13 +104,13 @@ static void put_python_exponent(struct text *t, const struct digits *d, bool poi
 	text_u64(t, (uint64_t)abs(e));
 }
 
-void text_python_float(struct text *t, double v)
+static void put_shortest(struct text *t, double v, bool single, int most)
 {
 	struct digits d;
 
 	if (put_odd_number(t, v))
 		return;
-	find_shortest_digits(&d, v, false, 17);
+	find_shortest_digits(&d, v, single, most);
 	if (signbit(v))
 		text_char(t, '-');
 	if (d.point <= -4 || d.point > 16) {
@@ -120,6 +120,16 @@ void text_python_float(struct text *t, double v)
 	put_python_positional(t, &d);
 	if (d.n <= d.point)
 		text_char(t, '0');
+}
+
+void text_python_float(struct text *t, double v)
+{
+	put_shortest(t, v, false, 17);
+}
+
+void text_python_single(struct text *t, float v)
+{
+	put_shortest(t, (double)v, true, 9);
 }
 
 /* NumPy's printing precision: so many digits behind the point. */

@@ -408,7 +408,7 @@ static void settle_dump(struct config *c)
 }
 
 /* What lines of monitor.log show is recorded. */
-static void settle_monitor_log(struct config *c)
+static void settle_scalars(struct config *c)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
 		SCALAR_LOSS_SCALE, SCALAR_BATCH_SIZE, SCALAR_ITERATION_TIME, SCALAR_DATA_TIME,
@@ -430,7 +430,7 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	report_end(&l->report);
 	apply_preset(l);
 	settle_dump(l->cfg);
-	settle_monitor_log(l->cfg);
+	settle_scalars(l->cfg);
 	if (alert_list_imply(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {

@@ -75,6 +75,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
 		       sizeof(enum config_fork) == sizeof(enum config_tb_tags) &&
+		       sizeof(enum config_fork) == sizeof(enum config_health_norm) &&
 		       sizeof(enum config_fork) == sizeof(enum config_monitor_layout) &&
 		       sizeof(enum config_fork) == sizeof(enum step_boundary),
 	"enums of one size");
@@ -113,6 +114,7 @@ static const char *const data_mode_names[] = {
 	"all", "input", "output", "forward", "backward", NULL};
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
 static const char *const file_format_names[] = {"pt", "npy", NULL};
+static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
 static const char *const device_names[] = {"off", "copy", NULL};
 
 /* The lists of words that rows name: the one table with pointers, for those are relocated in every process that is started. */
@@ -137,6 +139,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(summary_names)       \
 	LIST(file_format_names)   \
 	LIST(monitor_log_names)   \
+	LIST(health_norm_names)   \
 	LIST(layout_names)        \
 	LIST(fork_names)
 #define WORDS_OF(list) AT_##list
@@ -367,6 +370,20 @@ const struct config_key config_keys[] = {
 		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
 		"them"),
 	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
+	BOOL(health_checkpoint, "false",
+		"Judge checkpoints while the job runs: health/rank<R>.jsonl, health_ckpts.json; "
+		"docs/alerts.md"),
+	WORDS(ckpt_pattern, "", any_words,
+		"What is a checkpoint: patterns of files or folders; empty: files with usual names "
+		"below the working directory"),
+	FLOAT(embedding_local_norm_threshold, "1.0", 0, DBL_MAX,
+		"Unhealthy is a checkpoint from this value of the embedding's gradient on"),
+	ENUM(health_norm, config_health_norm, "sum_squares", health_norm_names,
+		"What of the gradient: the sum of its squares, as MindSpore Transformers computes "
+		"it, or the root of that"),
+	INT(hidden_size, "0", 0, 1e15,
+		"With vocab_size: the embedding is the parameter of so many elements; 0: by name"),
+	INT(vocab_size, "0", 0, 1e15, "Words that the embedding has; 0: not given"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
 		"Which of msprobe's two monitors format monitor writes like"),
 	INT(ndigits, "-1", -1, 20,

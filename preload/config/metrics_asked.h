@@ -5,10 +5,14 @@
 #include "base/metric.h"
 #include "config/config.h"
 
-/* Which metrics are computed: those that are written, and those that are logged. Bits of enum metric. */
+/* What no metric has: the embedding's gradient is measured, for checkpoints. */
+#define METRICS_HEALTH (UINT64_C(1) << 63)
+
+/* Which metrics are computed: those that are written, and those that are logged. Bits of enum metric, and METRICS_HEALTH. */
 static inline uint64_t config_metrics(const struct config *c)
 {
-	return c->metrics | (c->monitor_log & METRIC_BITS);
+	return c->metrics | (c->monitor_log & METRIC_BITS) |
+	       (c->health_checkpoint ? METRICS_HEALTH : 0);
 }
 
 #endif

@@ -14,5 +14,6 @@ const struct sink_format *const sink_formats[] = {
 	&monitor_format,
 	&api_format,
 	&monitor_log_format,
+	&health_format,
 	NULL,
 };

@@ -70,7 +70,7 @@ static bool monitor_log_is_idle(const void *state)
 {
 	const struct config *cfg = ((const struct monitor_log *)state)->files->cfg;
 
-	return !cfg || !cfg->monitor_log;
+	return !cfg || (!cfg->monitor_log && !cfg->health_checkpoint);
 }
 
 static void close_monitor_log(void *state)
@@ -449,6 +449,21 @@ static bool add_metric_lines(
 	return true;
 }
 
+/* That line says no step there either: it stands behind those of its step. */
+static bool add_embedding_line(struct monitor_log *m, const struct step_numbers *s)
+{
+	char buf[LINE_BYTES];
+	struct text line = text_over(buf, sizeof(buf));
+	double v;
+
+	if (!find_kept(s, SCALAR_EMBEDDING_NORM, &v))
+		return true;
+	text_str(&line, "embedding_local_norm: ");
+	text_python_single(&line, (float)v);
+	text_char(&line, '\n');
+	return add_log_text(m, &line);
+}
+
 /* All that ended below `next`. What comes late, of a step that has its lines, has only its own. */
 static bool add_step_lines(struct monitor_log *m, uint32_t next)
 {
@@ -469,7 +484,7 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 		s.n = end - i;
 		if (step >= m->now.next && cfg->monitor_log >> MONITOR_LOG_LOSS & 1)
 			ok = add_loss_lines(m, &s, &p);
-		ok = ok && add_metric_lines(m, &s, &p);
+		ok = ok && add_metric_lines(m, &s, &p) && add_embedding_line(m, &s);
 	}
 	free(all);
 	if (ok)

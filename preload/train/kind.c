@@ -7,6 +7,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "train/health.h"
 #include "train/metric.h"
 #include "train/place.h"
 
@@ -175,6 +176,8 @@ static bool enter_kind(const struct train_value *v);
 
 bool train_kind_write(const struct train_value *v)
 {
+	if (health_see_value(v))
+		return true;
 	metric_see_value(v);
 	return !is_written_kind(v->kind) || enter_kind(v);
 }

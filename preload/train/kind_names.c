@@ -17,6 +17,7 @@
 #include "journal/meta_part.h"
 #include "session/state.h"
 #include "train/kind.h"
+#include "train/health.h"
 
 /* ---- squash_name ---- */
 
@@ -274,6 +275,11 @@ const char *train_kind_name(const struct train_params *all, const struct train_p
 bool train_param_is_target(const struct train_params *all, const struct train_param *p)
 {
 	uint8_t d;
+
+	if (health_is_embedding(all, p))
+		return true;
+	if (health_is_alone())
+		return false;
 
 	if (atomic_load_explicit(&targets_ready, memory_order_acquire) && !ntargets)
 		return true;

@@ -31,6 +31,8 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(PARAM_UPDATED);
 	if (wants_metric(cfg, METRIC_ADAM_NORM))
 		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
+	if (cfg->health_checkpoint)
+		kinds |= KIND_BIT(GRAD_UNREDUCED);
 	return kinds;
 }
 

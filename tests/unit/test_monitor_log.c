@@ -43,6 +43,15 @@ static const char *python_float(double v)
 	return buf;
 }
 
+static const char *python_single(float v)
+{
+	static char buf[64];
+	struct text t = text_over(buf, sizeof(buf));
+
+	text_python_single(&t, v);
+	return buf;
+}
+
 static const char *numpy_single(float v)
 {
 	static char buf[64];
@@ -79,6 +88,9 @@ static void numbers(void **state)
 	assert_string_equal(python_float(-123.25), "-123.25");
 	assert_string_equal(python_float((double)NAN), "nan");
 	assert_string_equal(python_float(-(double)INFINITY), "-inf");
+	assert_string_equal(python_single(251.79117f), "251.79117");
+	assert_string_equal(python_single(291.3603f), "291.3603");
+	assert_string_equal(python_single(0), "0.0");
 	assert_string_equal(numpy_single(44.313248f), "[44.313248]");
 	assert_string_equal(numpy_single(0.49492535f), "[0.49492535]");
 	assert_string_equal(numpy_single(167.25568f), "[167.25568]");

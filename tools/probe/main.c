@@ -32,7 +32,7 @@ static const char help[] =
 	"ranks at one step\n"
 	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
 	"first\n"
-	"  probe ckpt DIR CHECKPOINTS...              which checkpoints are healthy; the newest "
+	"  probe ckpt DIR [CHECKPOINTS...]            which checkpoints are healthy; the newest "
 	"that "
 	"is\n"
 	"  probe stub -o FILE CMD                     writes what must be preloaded for functions "

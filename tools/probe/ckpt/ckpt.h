@@ -35,6 +35,8 @@ struct checkpoints {
 
 /* Adds what the pattern (of a shell) names, or, of a folder, the checkpoints in it. False: nothing is there. */
 bool checkpoints_find(struct checkpoints *c, const char *pattern);
+/* Those that the job itself has judged (key health_checkpoint), as far as they are there. */
+void checkpoints_from_health(struct checkpoints *c, const char *dir);
 /* By the time at which they were begun. */
 void checkpoints_sort(struct checkpoints *c);
 void checkpoints_free(struct checkpoints *c);

@@ -19,12 +19,13 @@
 #define HEALTH_FILE "health_ckpts.json"
 
 static const char help[] =
-	"usage: probe ckpt [options] DIR CHECKPOINTS...\n"
+	"usage: probe ckpt [options] DIR [CHECKPOINTS...]\n"
 	"\n"
 	"Says which checkpoints of a run are healthy, and writes DIR/health_ckpts.json. DIR is its "
 	"output folder; CHECKPOINTS\n"
 	"are folders, files or patterns: torch.save, safetensors, folders of "
-	"torch.distributed.checkpoint, any other file.\n"
+	"torch.distributed.checkpoint, any other file. "
+	"Without any: those that the job judged itself (key health_checkpoint).\n"
 	"A checkpoint belongs to the last step that had ended when its first file was made. It is "
 	"unhealthy where on any rank\n"
 	"the embedding's gradient of that step, before it is reduced, is not finite or too large, "
@@ -197,8 +198,17 @@ static int judge_asked(const struct asked *a)
 	for (unsigned i = 0; i < a->npattern; i++)
 		if (!checkpoints_find(&c, a->pattern[i]))
 			tool_warn("ckpt: %s: no checkpoint there", a->pattern[i]);
+	if (!a->npattern)
+		checkpoints_from_health(&c, a->dir);
 	checkpoints_sort(&c);
-	status = c.n ? checkpoints_judge(&c, &f, &a->rule) : a->latest ? STATUS_DONE : STATUS_USAGE;
+	if (!c.n && !a->npattern)
+		tool_error(
+			"ckpt: which checkpoints? `probe ckpt DIR CHECKPOINTS...`; without, those "
+			"that the job has judged (key health_checkpoint): there are none");
+	status = c.n			    ? checkpoints_judge(&c, &f, &a->rule)
+		 : a->latest && a->npattern ? STATUS_DONE
+		 : a->latest		    ? STATUS_PROBLEM
+					    : STATUS_USAGE;
 	if (!status)
 		status = write_health_file(&c, a->dir);
 	if (!status && a->latest) {
@@ -296,8 +306,8 @@ int verb_ckpt(int argc, char **argv)
 		if (!take_ckpt_option(&a, o, c.value))
 			status = STATUS_USAGE;
 	}
-	if (!status && !a.npattern) {
-		tool_error("ckpt: which checkpoints? `probe ckpt DIR CHECKPOINTS...`; --help says "
+	if (!status && !a.dir) {
+		tool_error("ckpt: of which run? `probe ckpt DIR [CHECKPOINTS...]`; --help says "
 			   "more");
 		status = STATUS_USAGE;
 	}

@@ -1,170 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Files of checkpoints. Complete is: a ZIP archive (torch.save) that ends with its directory, a safetensors file as long as its
- * header says, a folder of torch.distributed.checkpoint with its .metadata, which is written last, and any other file that is
- * not empty. Temporary names (*.tmp, .tmp*) are none: who writes so renames when all is there.
- */
+/* Which files are checkpoints, and what they say of themselves (sink/ckpt_file.h). */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "sink/ckpt_file.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
-
-#define ZIP_TAIL 65557 /* the end record with the longest comment */
-#define HEADER_MOST (UINT64_C(100) << 20) /* of a safetensors file, as its format limits it */
-
-/* When the file was made; where the file system does not keep that, when it was last written. */
-static uint64_t find_birth_ns(const char *path)
-{
-	struct statx x;
-	struct statx_timestamp t;
-
-	if (statx(AT_FDCWD, path, 0, STATX_BTIME | STATX_MTIME, &x))
-		return 0;
-	t = x.stx_mask & STATX_BTIME ? x.stx_btime : x.stx_mtime;
-	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
-}
-
-static bool has_tail(const char *name, const char *tail)
-{
-	size_t n = strlen(name), m = strlen(tail);
-
-	return n >= m && strcmp(name + n - m, tail) == 0;
-}
-
-static bool is_temporary(const char *name)
-{
-	return name[0] == '.' || has_tail(name, ".tmp") || strstr(name, ".tmp.") ||
-	       has_tail(name, ".part");
-}
-
-static bool is_checkpoint_name(const char *name)
-{
-	static const char *const tails[] = {
-		".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".tar", ".pkl"};
-
-	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++)
-		if (has_tail(name, tails[i]))
-			return !is_temporary(name);
-	return false;
-}
-
-static bool ends_with_directory(int fd, uint64_t size)
-{
-	size_t n = size < ZIP_TAIL ? (size_t)size : ZIP_TAIL;
-	unsigned char *buf = tool_alloc(n + 1);
-	bool found = false;
-
-	if (pread(fd, buf, n, (off_t)(size - n)) == (ssize_t)n)
-		for (size_t i = n >= 22 ? n - 22 + 1 : 0; i-- && !found;)
-			found = memcmp(buf + i, "PK\5\6", 4) == 0 &&
-				i + 22 + buf[i + 20] + 256u * buf[i + 21] == n;
-	free(buf);
-	return found;
-}
-
-/* The largest end in "data_offsets":[begin,end] of the header. */
-static uint64_t find_data_end(const char *header)
-{
-	uint64_t most = 0;
-
-	for (const char *p = header; (p = strstr(p, "\"data_offsets\""));) {
-		char *end;
-		uint64_t v;
-
-		p = strchr(p, '[');
-		if (!p)
-			break;
-		strtoull(p + 1, &end, 10);
-		end += strspn(end, ", ");
-		v = strtoull(end, NULL, 10);
-		most = v > most ? v : most;
-	}
-	return most;
-}
-
-static bool is_whole_safetensors(int fd, uint64_t size)
-{
-	unsigned char n8[8];
-	uint64_t n = 0;
-	char *header;
-	bool whole;
-
-	if (pread(fd, n8, 8, 0) != 8)
-		return false;
-	for (int i = 7; i >= 0; i--)
-		n = n << 8 | n8[i];
-	if (n < 2 || n > HEADER_MOST || n + 8 > size)
-		return false;
-	header = tool_alloc((size_t)n + 1);
-	whole = pread(fd, header, (size_t)n, 8) == (ssize_t)n && header[0] == '{' &&
-		8 + n + find_data_end(header) == size;
-	free(header);
-	return whole;
-}
-
-static void look_at_ckpt_file(struct checkpoint *c)
-{
-	int fd = open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	unsigned char magic[4] = {0};
-	struct stat st;
-
-	c->format = "other";
-	c->state = CKPT_PARTIAL;
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, magic, 4, 0) == 4) {
-		if (memcmp(magic, "PK\3\4", 4) == 0) {
-			c->format = "torch";
-			if (ends_with_directory(fd, (uint64_t)st.st_size))
-				c->state = CKPT_COMPLETE;
-		} else if (has_tail(c->name, ".safetensors")) {
-			c->format = "safetensors";
-			if (is_whole_safetensors(fd, (uint64_t)st.st_size))
-				c->state = CKPT_COMPLETE;
-		} else {
-			c->state = CKPT_COMPLETE;
-		}
-	}
-	close(fd);
-	c->begun_ns = find_birth_ns(c->path);
-}
-
-/* A folder of torch.distributed.checkpoint: when its first file was made, and whether its .metadata is there. */
-static bool look_at_dcp(struct checkpoint *c)
-{
-	DIR *d = opendir(c->path);
-	struct dirent *e;
-	unsigned parts = 0;
-	bool metadata = false;
-
-	while (d && (e = readdir(d))) {
-		char *path;
-		uint64_t ns;
-
-		metadata |= strcmp(e->d_name, ".metadata") == 0;
-		if (!has_tail(e->d_name, ".distcp"))
-			continue;
-		parts++;
-		path = tool_format("%s/%s", c->path, e->d_name);
-		ns = find_birth_ns(path);
-		if (ns && (!c->begun_ns || ns < c->begun_ns))
-			c->begun_ns = ns;
-		free(path);
-	}
-	if (d)
-		closedir(d);
-	c->format = "dcp";
-	c->state = metadata ? CKPT_COMPLETE : CKPT_PARTIAL;
-	return parts > 0;
-}
 
 static bool is_known_checkpoint(const struct checkpoints *c, const char *path)
 {
@@ -190,17 +35,21 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 		.step = -1,
 		.rank = -1};
 	bool is = !is_known_checkpoint(all, path);
+	struct ckpt_look l;
 
 	if (is && folder)
-		is = look_at_dcp(&c);
+		is = ckpt_look_at_folder(path, &l);
 	else if (is)
-		is = named ? !is_temporary(c.name) : is_checkpoint_name(c.name);
+		is = named ? !ckpt_name_is_temporary(c.name) : ckpt_name_is_usual(c.name);
 	if (!is) {
 		free_checkpoint(&c);
 		return false;
 	}
 	if (!folder)
-		look_at_ckpt_file(&c);
+		ckpt_look_at_file(path, &l);
+	c.format = l.format;
+	c.state = l.complete ? CKPT_COMPLETE : CKPT_PARTIAL;
+	c.begun_ns = l.begun_ns;
 	TOOL_GROW(all->at, all->n, all->cap);
 	all->at[all->n++] = c;
 	return true;
@@ -252,6 +101,47 @@ bool checkpoints_find(struct checkpoints *c, const char *pattern)
 		}
 	globfree(&g);
 	return found;
+}
+
+/* The text of "path", escapes of quotes and backslashes undone; malloc'd, NULL: the line has none. */
+static char *copy_health_path(const char *line)
+{
+	static const char key[] = "\"path\": \"";
+	const char *p = strstr(line, key);
+	char *path = p ? tool_alloc(strlen(p)) : NULL;
+	size_t n = 0;
+
+	for (p = p ? p + sizeof(key) - 1 : ""; *p && *p != '"'; p++) {
+		p += *p == '\\' && p[1];
+		path[n++] = *p;
+	}
+	return path;
+}
+
+void checkpoints_from_health(struct checkpoints *c, const char *dir)
+{
+	char *pattern = tool_format("%s/health/rank*.jsonl", dir), *line = NULL;
+	size_t cap = 0;
+	glob_t g = {0};
+
+	if (glob(pattern, 0, NULL, &g) == 0)
+		for (size_t i = 0; i < g.gl_pathc; i++) {
+			FILE *f = fopen(g.gl_pathv[i], "r");
+
+			while (f && getline(&line, &cap, f) > 0) {
+				char *path = copy_health_path(line);
+				struct stat st;
+
+				if (path && stat(path, &st) == 0)
+					add_checkpoint(c, path, S_ISDIR(st.st_mode), true);
+				free(path);
+			}
+			if (f)
+				fclose(f);
+		}
+	globfree(&g);
+	free(line);
+	free(pattern);
 }
 
 static int compare_ckpt_times(const void *x, const void *y)

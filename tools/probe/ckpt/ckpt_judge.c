@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedding.h"
 #include "tools/lib/csv.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
+#include "tools/probe/read/meta_config.h"
 
 #define CLOCK_NS UINT64_C(10000000) /* a file's time is that of the kernel's last tick */
 #define CANDIDATES_SHOWN 8
@@ -35,6 +37,9 @@ struct rank_health {
 		char *text;
 	} * alert;
 	unsigned nalert, cap_alert;
+	struct step_value *scalar; /* the same as the job says it: scalar embedding_local_norm */
+	unsigned nscalar, cap_scalar;
+	bool l2; /* that is a norm */
 };
 
 struct judging {
@@ -72,6 +77,38 @@ static void each_csv(const char *folder, const char *head, void *arg,
 		closedir(d);
 }
 
+static void take_embedding_scalar(
+	struct rank_health *h, uint64_t step, const struct csv_text *value)
+{
+	double v = NAN;
+
+	csv_double(value, &v);
+	TOOL_GROW(h->scalar, h->nscalar, h->cap_scalar);
+	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
+}
+
+/* What the job was told that it is. */
+static bool says_l2(const struct rank_dir *dir)
+{
+	char *json = meta_config_text(dir->path);
+	bool l2 = json && strstr(json, "\"health_norm\": \"l2\"");
+
+	free(json);
+	return l2;
+}
+
+/* Where no gradients were recorded, and nobody names another parameter. */
+static void take_scalars_for_values(struct judging *j, struct rank_health *h)
+{
+	if (h->nvalue || j->rule->named || j->rule->elements || !h->nscalar)
+		return;
+	free(h->value);
+	h->value = h->scalar;
+	h->nvalue = h->nscalar;
+	h->scalar = NULL;
+	j->embeddings++;
+}
+
 static void take_step_end(void *arg, struct csv *c, const int *column)
 {
 	struct rank_health *h = arg;
@@ -79,6 +116,8 @@ static void take_step_end(void *arg, struct csv *c, const int *column)
 
 	if (!csv_u64(csv_at(c, column[0]), &step) || !csv_u64(csv_at(c, column[1]), &ns))
 		return;
+	if (csv_is(csv_at(c, column[2]), "embedding_local_norm"))
+		take_embedding_scalar(h, step, csv_at(c, column[3]));
 	/* Several numbers of a step: its end is the last one's. */
 	if (h->nend && h->end[h->nend - 1].step == step) {
 		if (ns > h->end[h->nend - 1].ns)
@@ -110,23 +149,13 @@ static uint64_t count_elements(const struct csv_text *shape)
 	return digits ? n * v : n;
 }
 
-static bool is_usual_embedding(const char *name)
-{
-	static const char *const words[] = {"embed", "wte.weight", "tok_embeddings"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i]) && !strstr(name, "position") && !strstr(name, "norm"))
-			return true;
-	return false;
-}
-
 static bool is_embedding(const struct ckpt_rule *r, const char *name, const struct csv_text *shape)
 {
 	if (r->named)
 		return regexec(&r->name, name, 0, NULL, 0) == 0;
 	if (r->elements)
 		return count_elements(shape) == r->elements;
-	return is_usual_embedding(name);
+	return is_embedding_name(name);
 }
 
 static void note_candidate(struct judging *j, const char *name)
@@ -215,14 +244,19 @@ static int compare_step_ends(const void *x, const void *y)
 
 static void read_rank_health(struct judging *j, struct rank_health *h, const struct rank_dir *dir)
 {
-	static const char *const ends[] = {"step", "wall_ns"}, *const values[] = {"step", "name",
-								       "norm", "nans", "infs",
-								       "shape"};
+	static const char *const ends[] = {"step", "wall_ns", "name", "value"}, *const values[] = {
+											"step",
+											"name",
+											"norm",
+											"nans",
+											"infs",
+											"shape"};
 	struct taking t = {.j = j, .h = h};
 
-	*h = (struct rank_health){.rank = dir->rank};
-	each_csv(dir->path, "scalars_", h, take_step_end, ends, 2);
+	*h = (struct rank_health){.rank = dir->rank, .l2 = says_l2(dir)};
+	each_csv(dir->path, "scalars_", h, take_step_end, ends, 4);
 	each_csv(dir->path, "grad_unreduced_", &t, take_gradient, values, 6);
+	take_scalars_for_values(j, h);
 	read_rank_alerts(h, dir->path);
 	if (h->nend)
 		qsort(h->end, h->nend, sizeof(*h->end), compare_step_ends);
@@ -234,6 +268,7 @@ static void free_rank_health(struct rank_health *h)
 	for (unsigned i = 0; i < h->nalert; i++)
 		free(h->alert[i].text);
 	free(h->alert);
+	free(h->scalar);
 	free(h->value);
 	free(h->end);
 }
