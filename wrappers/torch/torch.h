@@ -102,6 +102,7 @@ enum torch_scope {
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
 	SCOPE_NODE, /* the engine comes to a node */
+	SCOPE_MEMORY, /* an allocator says how much is in use */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
 	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
 	SCOPE_MARKER, /* an operator that ends a step */
