@@ -148,6 +148,17 @@ void step_waited_for_comm(uint64_t ticks)
 
 /* ---- numbers that need no event ---- */
 
+static _Atomic uint64_t device_peak; /* bytes; 0: no device */
+
+void step_device_memory(uint64_t bytes)
+{
+	uint64_t most = atomic_load_explicit(&device_peak, memory_order_relaxed);
+
+	while (bytes > most && !atomic_compare_exchange_weak_explicit(&device_peak, &most, bytes,
+				       memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 /* Bytes, 0: not known. syscall() is no cancellation point. */
 static uint64_t resident_bytes(void)
 {
@@ -180,6 +191,9 @@ static void put_memory(uint32_t step)
 
 	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = resident_bytes()))
 		scalar_put(SCALAR_MEMORY_RSS, step, (double)bytes);
+	bytes = atomic_load_explicit(&device_peak, memory_order_relaxed);
+	if (bytes)
+		scalar_put(SCALAR_MEMORY_ALLOCATOR, step, (double)bytes);
 	if (scalar_is_wanted(SCALAR_MEMORY_PEAK) && getrusage(RUSAGE_SELF, &used) == 0)
 		scalar_put(SCALAR_MEMORY_PEAK, step, (double)used.ru_maxrss * 1024);
 }

@@ -18,6 +18,9 @@
 
 enum step_part { PART_DATA, PART_BACKWARD, PART_OPTIMIZER, STEP_PARTS };
 
+/* An allocator of device memory has given or taken back a piece: so much of it is in use on that device now. Any thread. */
+void step_device_memory(uint64_t bytes);
+
 void step_part_begins(enum step_part p);
 void step_part_ends(enum step_part p);
 

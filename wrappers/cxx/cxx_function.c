@@ -53,6 +53,10 @@ bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
 			if (t != CT_I64 && t != CXX_CLASS)
 				return false;
 			break;
+		case 'L': /* an unsigned long */
+			if (t != CT_U64)
+				return false;
+			break;
 		case 'd':
 			if (t != CT_F64)
 				return false;
@@ -68,7 +72,7 @@ bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
 
 static uint8_t ctype_of_letter(char c)
 {
-	return c == 'b' ? CT_U8 : c == 'l' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
+	return c == 'b' ? CT_U8 : c == 'l' || c == 'L' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
 }
 
 void cxx_function_watch(

@@ -63,7 +63,7 @@ static const struct torch_method methods[] = {
 	{"monitoredBarrier", "monitored_barrier", "barrier", FORM_BLOCKS, 3, 0, -1, -1},
 };
 
-/* Functions that are only watched. args: one letter each, with `this`: p pointer, b bool, l long, d double. */
+/* Functions that are only watched. args: one letter each, with `this`: p pointer, b bool, l long, L unsigned long, d double. */
 static const struct watched {
 	char name[64], args[8];
 	uint8_t scope; /* enum torch_scope */
@@ -87,6 +87,8 @@ static const struct watched {
 	/* Before 2.0 the mark is made by this alone. */
 	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
 	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
+	/* The allocator of each kind of device calls it, whether or not a profiler listens. c10/core/Allocator.h */
+	{"c10::reportMemoryUsageToProfiler", "plLLp", SCOPE_MEMORY, CT_VOID},
 	{"c10d::Reducer::run_comm_hook", "pp", SCOPE_BUCKET, CT_STRUCT},
 	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
 	{"torch::autograd::Engine::evaluate_function", "ppppp", SCOPE_NODE, CT_VOID},
@@ -137,6 +139,8 @@ static bool may_be_torch_symbol(const char *s)
 	       strcmp(s, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE") == 0 ||
 	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
 	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0 ||
+	       (strncmp(s, "_ZN3c1027reportMemoryUsageToProfiler", 36) == 0 &&
+		       scalar_is_wanted(SCALAR_MEMORY_ALLOCATOR)) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
 		       (config_now()->backward || wants_gradients() || torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
@@ -201,7 +205,8 @@ static bool look_up_function(const char *symbol, struct found *f)
 			const struct watched *w = &watched[i];
 			/* All others have `this`. */
 			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE &&
-				      w->scope != SCOPE_EDGES && w->scope != SCOPE_GRAD_MODE;
+				      w->scope != SCOPE_EDGES && w->scope != SCOPE_GRAD_MODE &&
+				      w->scope != SCOPE_MEMORY;
 
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))

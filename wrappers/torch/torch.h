@@ -107,6 +107,7 @@ enum torch_scope {
 	SCOPE_NODE, /* the engine comes to a node */
 	SCOPE_EDGES, /* ... which gives back gradients */
 	SCOPE_GRAD_MODE, /* gradients are switched on or off, as the making of a model does */
+	SCOPE_MEMORY, /* an allocator says how much is in use */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
 	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
 	SCOPE_MARKER, /* an operator that ends a step */

@@ -380,6 +380,16 @@ static void mark_record_end(struct call *c)
 	}
 }
 
+/* c10::DeviceType::CPU */
+#define CPU 0
+
+/* (memory, bytes, in use on that device, reserved, Device): the device is two bytes, its type and its index. */
+static void note_device_memory(const struct call *c)
+{
+	if ((uint8_t)c->v[4].u != CPU)
+		step_device_memory(c->v[2].u);
+}
+
 void torch_mark_enter(struct call *c, enum torch_scope s)
 {
 	if (s == SCOPE_BACKWARD)
@@ -388,6 +398,8 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 		mark_engine_thread(c, false);
 	else if (s == SCOPE_RECORD_BEGIN)
 		record_begin(c, false);
+	else if (s == SCOPE_MEMORY)
+		note_device_memory(c);
 	else if (s == SCOPE_NODE) {
 		torch_saw_node();
 		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);

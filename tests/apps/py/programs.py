@@ -307,7 +307,7 @@ def sentences(n):
 
 def trainer():
     import tempfile
-    from transformers import Trainer, TrainerCallback, TrainingArguments
+    from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
     class Notes(TrainerCallback):
         def on_pre_optimizer_step(self, args, state, control, model=None, **k):
@@ -323,7 +323,9 @@ def trainer():
         args = TrainingArguments(output_dir=folder, max_steps=STEPS, per_device_train_batch_size=2,
                                  gradient_accumulation_steps=2, learning_rate=1e-3, logging_steps=1, save_strategy="no",
                                  report_to=[], use_cpu=True, disable_tqdm=True, ddp_backend="gloo")
-        Trainer(model=language_model(), args=args, train_dataset=sentences(8 * STEPS * size), callbacks=[Notes()]).train()
+        t = Trainer(model=language_model(), args=args, train_dataset=sentences(8 * STEPS * size), callbacks=[Notes()])
+        t.remove_callback(PrinterCallback)  # it says how long it took
+        t.train()
 
 
 def accelerate():

@@ -11,6 +11,7 @@ micro steps, each form of them two steps long: sum (each loss divided by 4), mea
 (by 7, then multiplied by 3, and never by the number of micro steps), megatron (as its schedules do it: by tokens, then by 4, in
 place, then a loss scale), deepspeed (by 4, then a loss scale that becomes smaller), short (divided by 4, and only 3 of them)
 """
+import ctypes
 import hashlib
 import os
 import sys
@@ -238,7 +239,15 @@ def gan():
         losses.append(last)
 
 
+def device_memory():
+    """PyTorch's account of a device's memory, as the device's allocator gives it."""
+    f = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libc10.so"))._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+    f.argtypes, f.restype = [ctypes.c_void_p, ctypes.c_long, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ushort], None
+    return lambda device, used: f(None, 512, used, 1 << 40, device)
+
+
 def groups():
+    report, cuda, cpu = device_memory(), 1, 0
     opt = torch.optim.SGD([{"params": net.a.parameters()}, {"params": net.b.parameters(), "lr": 0.5}], lr=0.1)
     plan = torch.optim.lr_scheduler.StepLR(opt, 2, 0.5)
     for step in range(STEPS):
@@ -247,11 +256,13 @@ def groups():
         loss.backward()
         for i, group in enumerate(opt.param_groups):
             print(step, f"learning-rate/group{i}", repr(group["lr"]), file=out)
+        for device, used in (cuda, 1000 + 10 * (3, 1, 7, 2, 9, 4)[step]), (cuda, 500), (cpu, 10**9):
+            report(device, used)
         opt.step()
         plan.step()
         opt.zero_grad()
         losses.append(loss.item())
-        say(step, loss=losses[-1])
+        say(step, loss=losses[-1], memory_allocator_peak=1000 + 10 * (3, 3, 7, 7, 9, 9)[step])
 
 
 def tokens():
