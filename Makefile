@@ -72,11 +72,13 @@ help:
 	@echo 'make unit, e2e  a part of them (T= too)'
 	@echo 'make test-long  tests that take hours: the suite of MPICH, long forms of those above (T= too)'
 	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); make test does it too'
+	@echo 'make msvenv     MindSpore for the long tests that need it (2 GB; CPython 3.11: MINDSPORE_PYTHON=)'
 	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
+	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
 	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
@@ -181,6 +183,16 @@ $(B)/ptvenv/.with-torch-$(TORCH_VERSION):
 	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 
+# MindSpore for the long tests that need it (CPython 3.11, 2 GB), the same way.
+MINDSPORE_VERSION ?= 2.10.0
+MINDSPORE_PYTHON  ?= python3
+.PHONY: msvenv
+msvenv: $(B)/msvenv/.with-mindspore-$(MINDSPORE_VERSION)
+$(B)/msvenv/.with-mindspore-$(MINDSPORE_VERSION):
+	$(call say,VENV,$(B)/msvenv: MindSpore $(MINDSPORE_VERSION) 2 GB) $(MINDSPORE_PYTHON) -m venv $(B)/msvenv
+	$(Q)$(B)/msvenv/bin/pip install --quiet mindspore==$(MINDSPORE_VERSION) 'numpy<2'
+	@touch $@
+
 # PTVENV=0 leaves PyTorch out: its tests are skipped then. So they are where it cannot be had.
 test: deps-if-missing
 	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
@@ -219,6 +231,7 @@ include tools/gen/check.mk
 -include tests/faults/faults.mk
 -include tests/fuzz/fuzz.mk
 -include tests/doubles/doubles.mk
+-include packaging/packaging.mk
 
 # ---- what is needed, on Debian ----
 

@@ -43,6 +43,9 @@
 	X(LAYOUT_TORCH_BUCKET, "torch.bucket", "PyTorch 2.13",                                                           \
 		"the first bucket of DDP: offsets and lengths fill its buffer, each length is its parameter's",                \
 		"names of what DDP's buckets hold")                                                                            \
+	X(LAYOUT_MS_COLLECTIVES, "mindspore.collectives", "MindSpore 2.10",                                              \
+		"type information of the instances names CollectiveCommunicationLib, whose exported table has the places",    \
+		"collectives of MindSpore")                                                                                    \
 	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11 with a GIL",                                                  \
 		"variables of the first frames: names are a tuple as long as the code says, values are objects",              \
 		"names of parameters")                                                                                         \

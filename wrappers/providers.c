@@ -3,5 +3,6 @@
 #include "entry/provider.h"
 
 extern const struct runtime_provider torch_provider; /* wrappers/torch/registry.c */
+extern const struct runtime_provider ms_provider; /* wrappers/mindspore/registry.c */
 
-const struct runtime_provider *const wrapper_providers[] = {&torch_provider, NULL};
+const struct runtime_provider *const wrapper_providers[] = {&torch_provider, &ms_provider, NULL};

@@ -21,6 +21,12 @@ struct dtype_desc {
 	bool derived; /* flag `derived` */
 };
 
+/* What arguments of a library of linear algebra mean: the values of its enums, or letters. 0 behind the last. */
+struct matrix_codes {
+	int16_t row_major; /* 0: all is column-major */
+	int16_t transposed[5], left[3];
+};
+
 /* Peers and roots as an adapter normalises them. */
 enum { PEER_NULL = -2, PEER_ANY = -1 };
 enum root_is {
@@ -50,6 +56,7 @@ struct adapter {
 	bool unsure;
 	/* The `lib` column where it depends on who provides the real function at that address; NULL: name. */
 	const char *(*label)(const void *real);
+	const struct matrix_codes *matrix; /* of rows with matrices */
 	bool unknown_streams; /* of a runtime that has no struct device_backend: outputs on them are not read */
 	bool groups; /* describe() finds the communicator */
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */

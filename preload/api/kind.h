@@ -62,6 +62,24 @@ enum role {
 	ROLE_WIN, /* a window or a file: made over a communicator, whose members it has */
 	ROLE_NEWWIN,
 	ROLE_WINP, /* pointer to the handle of one that the call ends */
+	/*
+	 * Of linear algebra (call/matrix.h), by value or behind a pointer: what is a matrix's leading dimension, a vector's
+	 * increment, and what the letters mean is BLAS's. SEND is A or x, BUF is B or the second vector, RECV is C or y.
+	 */
+	ROLE_ORDER, /* row or column major; a row without it: column */
+	ROLE_TRANSA,
+	ROLE_TRANSB,
+	ROLE_SIDE,
+	ROLE_M,
+	ROLE_N,
+	ROLE_K,
+	ROLE_LDA,
+	ROLE_LDB,
+	ROLE_LDC,
+	ROLE_INCX,
+	ROLE_INCY,
+	ROLE_ALPHA,
+	ROLE_BETA,
 	ROLE_NROLES
 };
 
@@ -108,6 +126,7 @@ enum term {
 	TERM_RANK,
 	TERM_INDEGREE, /* neighbours that send to this rank */
 	TERM_OUTDEGREE,
+	TERM_SIDE, /* order of the matrix that multiplies from that side: m or n */
 	TERM_NTERMS
 };
 
@@ -120,6 +139,9 @@ enum extent_form {
 	EXT_SEGMENTS, /* counts[i] elements at displs[i] for i in 0..n */
 	EXT_SEGMENT_AT_RANK, /* counts[rank] elements at displs[rank] */
 	EXT_TYPED_SEGMENTS, /* counts[i] elements of dtypes[i] at displs[i] bytes */
+	/* These last two are call/matrix.c's. */
+	EXT_MATRIX, /* term[0] rows, term[1] columns, as they are stored unless `trans` says otherwise */
+	EXT_VECTOR, /* term[0] elements, or, where `trans` says so, term[1] */
 };
 
 enum extent_where {
@@ -128,6 +150,8 @@ enum extent_where {
 	ON_LEAF, /* not on the root */
 	ON_NOT_FIRST, /* not on rank 0 (exscan leaves its output alone) */
 	ON_SENDER, /* where outdegree > 0: a rank without neighbours to send to may pass any pointer */
+	ON_ALPHA, /* where that factor is not 0: BLAS does not look at what is multiplied by 0 */
+	ON_BETA,
 };
 
 struct extent {
@@ -139,9 +163,13 @@ struct extent {
 	uint8_t offset[2], noffset; /* noffset 0: 0 */
 	uint8_t counts, displs; /* roles */
 	uint8_t length; /* enum term: length of the arrays */
+	uint8_t step,
+		trans; /* matrices and vectors: roles of the leading dimension or increment, and of the transposition */
+	bool triangle; /* only one half of the matrix holds values */
 };
 
 #define KIND_VIEWS 2
+#define KIND_INPUTS 3 /* of kinds that are local, with at most 2 * KIND_VIEWS buffers in all */
 
 /* A kind of operation. One table for all libraries, from configs/apis/kinds.yaml. */
 struct kind {
@@ -149,9 +177,10 @@ struct kind {
 	const char *op; /* the `op` column */
 	bool collective; /* counted in the communicator's comm_seq; else point-to-point */
 	bool rooted;
+	bool local; /* computes: has neither ranks nor peers */
 	bool same; /* every rank that has an output has the same bytes there */
 	uint8_t nin, nout;
-	struct extent in[KIND_VIEWS], out[KIND_VIEWS];
+	struct extent in[KIND_INPUTS], out[KIND_VIEWS];
 	/*
 	 * Libraries with an in-place sentinel: if the argument of role `alt_buf` is the sentinel, alt_in holds
 	 * instead of in[] (alt_nin 0: no input buffer) and, where alt_no_out is set, out[] has no buffer.

@@ -8,3 +8,11 @@ const char *const metric_names[METRICS + 1] = {
 #include "base/metrics.def"
 	NULL,
 };
+
+const char *const monitor_log_names[MONITOR_LOG_WORDS + 1] = {
+#define METRIC(id, word, help) word,
+#include "base/metrics.def"
+	"loss",
+	"throughput_linearity",
+	NULL,
+};

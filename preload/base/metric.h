@@ -15,4 +15,10 @@ enum metric {
 /* Words of key `metrics`, NULL-terminated. */
 extern const char *const metric_names[METRICS + 1];
 
+/* Of key `monitor_log`: these, and two that are no metrics. */
+enum monitor_log_word { MONITOR_LOG_LOSS = METRICS, MONITOR_LOG_LINEARITY, MONITOR_LOG_WORDS };
+#define METRIC_BITS ((UINT64_C(1) << METRICS) - 1)
+
+extern const char *const monitor_log_names[MONITOR_LOG_WORDS + 1];
+
 #endif

@@ -12,6 +12,8 @@
 #include "api/api.h"
 #include "call/view.h"
 
+#define MATRIX_DIMS 2
+
 struct thread;
 struct journal_call;
 struct generation;
@@ -22,6 +24,8 @@ struct operation {
 	struct comm *comm;
 	const struct api *row; /* of its record: the function, and the step of its entry */
 	uint32_t step;
+	uint32_t
+		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
 	const struct config *by; /* that its call came by; NULL: the one in use */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
@@ -29,11 +33,16 @@ struct operation {
 	uint8_t phase; /* enum phase; 0: the thread's */
 	uint16_t nin, nout;
 	bool unnumbered; /* a message of a function that was not counted from the start */
-	uint32_t
-		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
-	struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
-	/* Where there are more: all of them, in memory of the adapter that lives as long as the call. NULL: in[], out[]. */
+	union {
+		struct {
+			struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
+		};
+		struct buffer
+			views[2 *
+				KIND_VIEWS]; /* of a local kind: inputs, and outputs behind them */
+	};
+	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
 	const struct buffer *all_in, *all_out;
 };
 
@@ -59,9 +68,13 @@ enum call_mode {
 };
 
 struct call {
-	uint32_t mode; /* enum call_mode */
-	uint32_t done; /* call_leave() was reached */
+	uint8_t mode; /* enum call_mode */
+	uint8_t done; /* call_leave() was reached */
+	bool ok; /* from call_leave() on: the return value is no error */
+	bool async; /* set by the adapter's leave: the call goes on after its return */
 	uint32_t word; /* the row's, as it was when the call came */
+	uint32_t
+		weight; /* our own time in this call is measured and stands for so many calls; 0: not measured */
 	struct api *api;
 	const struct generation *by; /* the configuration that it enters and leaves by */
 	const void *real; /* this call's; api->real may be that of another copy of the library */
@@ -71,10 +84,6 @@ struct call {
 	/* Ticks around the real function. Of a TASK_TEST call_ended() gives the end, which few of them need. */
 	uint64_t start, end;
 	uint64_t outer; /* seq of the enclosing call, 0: none */
-	bool ok; /* from call_leave() on: the return value is no error */
-	bool async; /* set by the adapter's leave: the call goes on after its return */
-	uint32_t
-		weight; /* our own time in this call is measured and stands for so many calls; 0: not measured */
 	uint64_t own,
 		counted; /* ticks of it, and of what had been counted exactly when the call came */
 	uintptr_t pc, frame;
@@ -84,6 +93,8 @@ struct call {
 	union {
 		uint64_t u[6];
 		void *p[6];
+		/* Calls with matrices: sizes, then strides, of SEND, RECV and BUF. */
+		int64_t shape[3][2][MATRIX_DIMS];
 	} note;
 };
 

@@ -9,6 +9,7 @@
 
 #include "call/comm.h"
 #include "call/buffer_check.h"
+#include "call/matrix.h"
 #include "call/plan.h"
 #include "api/roles.h"
 #include "journal/layout.h"
@@ -109,6 +110,9 @@ static bool takes_part_in_buffer(struct args args, enum extent_where where, enum
 		return m && m->rank != 0;
 	case ON_SENDER:
 		return m && m->outdegree > 0;
+	case ON_ALPHA:
+	case ON_BETA:
+		return is_factor_set(args.s, args.v, where);
 	default:
 		/* In an intercommunicator the root's group takes part through its root only. */
 		return !(args.s->kind->rooted && m && m->remote) || root == ROOT_OTHER;
@@ -213,6 +217,12 @@ static bool make_array_buffer(
 {
 	struct args args = args_of(c);
 
+	if (e->form >= EXT_MATRIX) {
+		dtype_of(args, e, k);
+		describe_matrix_buffer(c, e, v);
+		set_type(c, v, &k->desc);
+		return true;
+	}
 	set_segment_arrays(args, e, v);
 	if (e->form == EXT_TYPED_SEGMENTS) {
 		v->layout = BUFFER_SEGMENTS;
@@ -360,16 +370,46 @@ static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 	w->nout = (uint16_t)n[IO_OUT];
 }
 
+/* Inputs, and outputs behind them. */
+static void buffers_of_matrices(struct call *c)
+{
+	const struct kind *k = c->api->spec->kind;
+	const struct args args = args_of(c);
+	struct operation *w = &c->op;
+	struct buffer *v = w->views;
+	struct shared shared;
+
+	shared.dtype = NULL;
+	w->all_in = v;
+	for (unsigned i = 0; i < k->nin; i++)
+		if (is_buffer_here(args, &k->in[i], ROOT_OTHER) &&
+			make_buffer(c, args, &k->in[i], v, &shared)) {
+			v->io = IO_IN;
+			v++->index = w->nin++;
+		}
+	w->all_out = v;
+	for (unsigned i = 0; i < k->nout; i++)
+		if (make_buffer(c, args, &k->out[i], v, &shared)) {
+			v->io = IO_OUT;
+			v++->index = w->nout++;
+		}
+	check_matrices(w);
+}
+
 static void describe_buffers(struct call *c, enum root_is root)
 {
 	bool in_place = is_in_place(args_of(c));
 	const struct plan *plan = in_place ? NULL : plan_of(c->api);
 	struct operation *w = &c->op;
 
-	if (plan)
+	if (plan) {
 		buffers_by_plan(c, plan);
-	else
+	} else if (__builtin_expect(c->api->spec->kind->local, 0)) {
+		buffers_of_matrices(c);
+		return;
+	} else {
 		buffers_by_extents(c, root, in_place);
+	}
 	/* Libraries without a sentinel say it by passing the same memory. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
 		buffer_overlap(&w->in[0], &w->out[0]))
@@ -499,7 +539,7 @@ void describe_by_kind(struct call *c, struct comm *comm)
 	}
 	if (s->at[ROLE_WIN])
 		describe_target(c);
-	else if (!s->kind->collective)
+	else if (!s->kind->collective && !s->kind->local)
 		point_to_point(c);
 }
 

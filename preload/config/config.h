@@ -43,6 +43,7 @@ enum config_task {
 enum config_level { DUMP_L1, DUMP_L0, DUMP_MIX, DUMP_DEBUG };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
+enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 enum config_device { CONFIG_DEVICE_OFF, CONFIG_DEVICE_COPY };
 
 struct config {
@@ -108,6 +109,12 @@ struct config {
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
 	bool metrics_invert;
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
+	/* rank<R>/monitor.log */
+	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (base/metric.h) */
+	bool monitor_stderr; /* the same lines on stderr */
+	int64_t print_interval; /* steps */
+	bool print_loss_mean; /* beside the loss its mean over the epoch */
+	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
@@ -140,6 +147,12 @@ struct config {
 	char *alerts; /* rules, a line each (base/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* healthy checkpoints */
+	bool health_checkpoint; /* judged while the job runs */
+	char *ckpt_pattern; /* which files are checkpoints: patterns of a shell */
+	double embedding_local_norm_threshold;
+	enum config_health_norm health_norm;
+	int64_t hidden_size, vocab_size; /* 0: not given */
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/metric.h"
+#include "base/scalar.h"
 #include "config/alert_list.h"
 #include "config/config_load.h"
 #include "config/import.h"
@@ -405,6 +407,21 @@ static void settle_dump(struct config *c)
 		c->names = true;
 }
 
+/* What lines of monitor.log show is recorded. */
+static void settle_monitor_log(struct config *c)
+{
+	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
+		SCALAR_LOSS_SCALE, SCALAR_BATCH_SIZE, SCALAR_ITERATION_TIME, SCALAR_DATA_TIME,
+		SCALAR_FORWARD_TIME, SCALAR_BACKWARD_TIME, SCALAR_OPTIMIZER_TIME, SCALAR_THROUGHPUT,
+		SCALAR_MODEL_FLOPS};
+
+	if (c->monitor_log >> MONITOR_LOG_LOSS & 1)
+		for (size_t i = 0; i < sizeof(shown); i++)
+			c->scalars |= UINT64_C(1) << shown[i];
+	if (c->monitor_log >> MONITOR_LOG_LINEARITY & 1)
+		c->scalars |= UINT64_C(1) << SCALAR_LINEARITY;
+}
+
 static int loader_finish(struct loader *l, char *const env[], const char *file)
 {
 	report_end(&l->report);
@@ -413,6 +430,7 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	report_end(&l->report);
 	apply_preset(l);
 	settle_dump(l->cfg);
+	settle_monitor_log(l->cfg);
 	if (alert_list_imply(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {

@@ -33,11 +33,13 @@ static char *readable_candidate(
 
 static char *config_beside_library(const char *lib_path, const char *name)
 {
-	static const char *const below[] = {"/../configs/", "/../share/libprobe/"};
+	/* The last one: of a library in a folder of its architecture, lib/x86_64-linux-gnu. */
+	static const char *const below[] = {
+		"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
 	const char *slash = strrchr(lib_path, '/');
 	char *found = NULL;
 
-	for (int i = 0; i < 2 && !found; i++)
+	for (unsigned i = 0; i < sizeof(below) / sizeof(*below) && !found; i++)
 		found = slash ? readable_candidate(
 					lib_path, (size_t)(slash - lib_path), below[i], name)
 			      : readable_candidate(".", 1, below[i], name);

@@ -17,7 +17,8 @@ bool import_list_is(const struct wraplist *w)
 {
 	static const char others[][16] = {
 		"functional", "tensor", "torch", "mint.ops", "npu_distributed"};
-	static const char ours[][8] = {"mpi", "nccl", "hccl", "c10d", "oneccl", "ucc", "custom"};
+	static const char ours[][12] = {
+		"mpi", "nccl", "hccl", "c10d", "oneccl", "ucc", "mindspore", "custom"};
 	bool one = wraplist_section(w, "distributed") != WRAPLIST_NONE;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

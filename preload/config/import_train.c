@@ -194,7 +194,6 @@ static void take_loss_monitor(struct import *f, const struct tree_node *n)
 	const struct tree_node *times = tree_get(n, "per_print_times");
 
 	import_add_word(f, "monitor_log", "loss");
-	import_set_text(f, "monitor_stderr", NULL, "true");
 	if (!tree_is_null(times))
 		take_positive(f, "print_interval", times);
 }
@@ -245,6 +244,8 @@ static void take_runner(struct import *f, const struct tree_node *n)
 		{"batch_size", "micro_batch_size"}};
 
 	take_sizes(f, n, pair, 3);
+	if (!is_true(n, "sink_mode", true))
+		import_set_text(f, "print_loss_mean", NULL, "true");
 }
 
 static void take_model(struct import *f, const struct tree_node *n)

@@ -136,6 +136,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(data_mode_names)     \
 	LIST(summary_names)       \
 	LIST(file_format_names)   \
+	LIST(monitor_log_names)   \
 	LIST(layout_names)        \
 	LIST(fork_names)
 #define WORDS_OF(list) AT_##list
@@ -279,6 +280,18 @@ const struct config_key config_keys[] = {
 		"Floating-point operations of this rank's model in a step; 0: not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"What a card computes at most, in a second, for mfu; 0: not given"),
+	CHOICE(monitor_log, monitor_log_names,
+		"What rank<R>/monitor.log has a line of in each step, as MindSpore Transformers "
+		"logs it; docs/metrics.md"),
+	BOOL(monitor_stderr, "false", "The lines of monitor_log also on stderr"),
+	INT(print_interval, "1", 1, STEP_MAX,
+		"Of so many steps the last has the lines of monitor_log: loss"),
+	BOOL(print_loss_mean, "false",
+		"In these lines the loss as [now/mean of the epoch], as without sink mode"),
+	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for monitor_log; 0: not known"),
+	INT(steps_per_epoch, "0", 0, STEP_MAX, "Steps of an epoch, for monitor_log; 0: not known"),
+	INT(total_steps, "0", 0, STEP_MAX,
+		"Steps of the whole training, for monitor_log; 0: epochs times steps_per_epoch"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"A purpose: values of keys that are not set to something else; the same as probe "
 		"run "

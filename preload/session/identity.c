@@ -27,6 +27,9 @@ static const struct {
 	bool need_size; /* the rank's variable alone decides nothing */
 } sources[] = {
 	{"RANK", "WORLD_SIZE", true},
+	{"RANK_ID", "RANK_SIZE", true}, /* MindSpore */
+	{"RANK_ID", "MS_WORKER_NUM", true},
+	{"MS_NODE_ID", "MS_WORKER_NUM", true},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", false},
 	{"PMIX_RANK", "PMIX_SIZE", false},
 	{"PMI_RANK", "PMI_SIZE", true},

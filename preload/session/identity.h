@@ -15,7 +15,7 @@ struct identity {
 
 /*
  * From the environment as it is now (torch.multiprocessing sets RANK in the running worker): the first that exists of
- * RANK with WORLD_SIZE, OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK with PMI_SIZE, SLURM_PROCID inside a step with
+ * RANK with WORLD_SIZE, RANK_ID with RANK_SIZE or MS_WORKER_NUM, MS_NODE_ID with MS_WORKER_NUM, OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK with PMI_SIZE, SLURM_PROCID inside a step with
  * SLURM_NTASKS > 1 (a batch script has it too, and is no rank).
  */
 void identity_read(struct identity *id);

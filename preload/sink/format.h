@@ -57,6 +57,7 @@ struct sink_format {
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format;
+	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format,
+	monitor_log_format;
 
 #endif

@@ -13,5 +13,6 @@ const struct sink_format *const sink_formats[] = {
 	&tensorboard_format,
 	&monitor_format,
 	&api_format,
+	&monitor_log_format,
 	NULL,
 };

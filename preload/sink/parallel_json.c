@@ -7,6 +7,7 @@
  *	tensor     reductions in forward and in backward passes, of no gradients of parameters
  *	data       reductions of gradients (by name, or in backward passes only)
  *
+ * and what the program itself calls the dimension of its mesh that the communicator is of (PyTorch's DeviceMesh), if it says so.
  * It is replaced whole when a part has changed. Counts are those of the records that this process has seen; after a crash,
  * when a few are left to be read, a file that is there says more and stays.
  */
@@ -68,6 +69,10 @@ static int add_comm(void *state, const struct record_comm *e)
 	*c = (struct carried){.id = e->id, .size = e->size};
 	if (strlen(e->world_ranks) < sizeof(c->ranks))
 		strcpy(c->ranks, e->world_ranks);
+	/* Names are identifiers, or nearly: what JSON would escape is left out. */
+	if (strncmp(e->kind, "mesh_", 5) == 0 && strlen(e->kind) < sizeof(c->mesh) &&
+		!strpbrk(e->kind, "\"\\"))
+		strcpy(c->mesh, e->kind + 5);
 	return 0;
 }
 
@@ -170,9 +175,9 @@ static void put_carried(struct text *t, const struct carried *c, bool first)
 		return;
 	snprintf(line, sizeof(line),
 		"%s\n  {\"comm\": \"%016llx\", \"role\": \"%s\", \"confidence\": %.2f, \"size\": "
-		"%d, \"ranks\": \"%s\", \"why\": \"%s\"}",
+		"%d, \"ranks\": \"%s\", \"mesh\": \"%s\", \"why\": \"%s\"}",
 		first ? "" : ",", (unsigned long long)c->id, words[role], sure, c->size, c->ranks,
-		why);
+		c->mesh, why);
 	text_str(t, line);
 }
 

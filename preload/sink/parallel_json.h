@@ -16,6 +16,7 @@ struct carried {
 	uint64_t calls, messages, gradients;
 	uint64_t exchanges[3], reductions[3];
 	char ranks[256]; /* as in comms.csv; "": not known, or too long */
+	char mesh[48]; /* what the program calls the dimension of its mesh; "": it is none */
 };
 
 void parallel_count(

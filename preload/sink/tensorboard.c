@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/scalar.h"
 #include "sink/format.h"
 #include "sink/places.h"
@@ -201,6 +202,21 @@ static bool is_held_rate(struct tensorboard *t, const struct record_scalar *e)
 	return true;
 }
 
+static bool is_scalar_event_wanted(const struct tensorboard *t, uint16_t which)
+{
+	static const struct {
+		uint8_t which, metric;
+	} of[] = {{SCALAR_DEVICE_LOCAL_NORM, METRIC_DEVICE_LOCAL_NORM},
+		{SCALAR_WEIGHT_NORM, METRIC_WEIGHT_NORM}, {SCALAR_LOCAL_LOSS, METRIC_LOCAL_LOSS},
+		{SCALAR_DEVICE_LOCAL_LOSS, METRIC_DEVICE_LOCAL_LOSS}};
+
+	/* What is computed for monitor.log alone has no events. */
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (of[i].which == which && !(t->cfg->metrics >> of[i].metric & 1))
+			return false;
+	return t->cfg->tensorboard_scalars >> which & 1;
+}
+
 static int write_scalar_event(void *state, const struct record_scalar *e)
 {
 	struct tensorboard *t = state;
@@ -213,7 +229,7 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 	if (e->which == SCALAR_BATCH_SIZE)
 		t->now.batch = e->value;
 	t->now.has_loss |= e->which == SCALAR_LOSS;
-	if (!(t->cfg->tensorboard_scalars >> e->which & 1) || !is_tb_rank(t) || is_held_rate(t, e))
+	if (!is_scalar_event_wanted(t, e->which) || !is_tb_rank(t) || is_held_rate(t, e))
 		return 0;
 	if (t->now.rate_held) {
 		t->now.rate_held = false;
@@ -304,8 +320,18 @@ static void add_metric_event(struct tensorboard *t, const struct record_kind *r,
 	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
 }
 
+/* What is computed for monitor.log alone has no events. */
+static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
+{
+	return kind < TK_LOCAL_NORM ||
+	       t->cfg->metrics &
+		       (kind == TK_LOCAL_NORM ? METRIC_BIT(LOCAL_NORM) : METRIC_BIT(ADAM_NORM));
+}
+
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)
 {
+	if (!has_events_of_metric(t, kind))
+		return false;
 	return t->cfg->tensorboard_tags == TB_TAGS_PROBE ||
 	       (t->cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) == (kind >= TK_LOCAL_NORM);
 }

@@ -33,6 +33,42 @@ uint8_t value_redop(struct spec_load *l, const struct node *n)
 	return REDOP_NONE;
 }
 
+static void codes_read(struct spec_load *l, const struct node *n, int16_t *list, unsigned max)
+{
+	int64_t v;
+
+	if (!n || !node_is(l, n, NODE_LIST, "a list of values"))
+		return;
+	if (n->n >= max)
+		load_fail(l, n->at, "at most %u values", max - 1);
+	for (unsigned i = 0; i < n->n && i + 1 < max; i++) {
+		const char *s = node_text(l, n->item[i], "");
+
+		if (s[0] && !s[1] && !strchr("0123456789", s[0])) /* a letter */
+			list[i] = (int16_t)s[0];
+		else if (node_int(l, n->item[i], &v))
+			list[i] = (int16_t)v;
+	}
+}
+
+void matrix_read(struct spec_load *l, struct spec *s)
+{
+	static const char *const keys[] = {"row_major", "transposed", "left", NULL};
+	const struct node *map = node_get(s->top, "matrix");
+	struct matrix_codes *m = &s->matrix;
+	int64_t v = 0;
+
+	if (!map || !node_is(l, map, NODE_MAP, "matrix"))
+		return;
+	node_known(l, map, keys, "matrix");
+	s->has_matrix = true;
+	if (node_get(map, "row_major") && node_int(l, node_get(map, "row_major"), &v))
+		m->row_major = (int16_t)v;
+	codes_read(l, node_get(map, "transposed"), m->transposed,
+		sizeof(m->transposed) / sizeof(m->transposed[0]));
+	codes_read(l, node_get(map, "left"), m->left, sizeof(m->left) / sizeof(m->left[0]));
+}
+
 void values_read(struct spec_load *l, struct value_map *m, const struct node *map, bool redop)
 {
 	if (!map || !node_is(l, map, NODE_MAP, redop ? "redop" : "dtype"))

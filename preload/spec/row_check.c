@@ -13,6 +13,7 @@ enum sort {
 	SORT_INT_OUT, /* pointer to int */
 	SORT_HANDLES, /* pointer to handles */
 	SORT_TAG, /* integer or pointer (text) */
+	SORT_NUMBER, /* integer, or a pointer to one as Fortran passes it */
 };
 
 static const char *const sort_text[] = {
@@ -23,6 +24,7 @@ static const char *const sort_text[] = {
 	[SORT_INT_OUT] = "a pointer to int",
 	[SORT_HANDLES] = "a pointer to handles",
 	[SORT_TAG] = "an integer or a pointer",
+	[SORT_NUMBER] = "an integer or a pointer to one",
 };
 
 static const uint8_t role_sort[ROLE_NROLES] = {
@@ -75,6 +77,18 @@ static const uint8_t role_sort[ROLE_NROLES] = {
 	[ROLE_WIN] = SORT_HANDLE,
 	[ROLE_NEWWIN] = SORT_HANDLES,
 	[ROLE_WINP] = SORT_HANDLES,
+	[ROLE_ORDER] = SORT_NUMBER,
+	[ROLE_TRANSA] = SORT_NUMBER,
+	[ROLE_TRANSB] = SORT_NUMBER,
+	[ROLE_SIDE] = SORT_NUMBER,
+	[ROLE_M] = SORT_NUMBER,
+	[ROLE_N] = SORT_NUMBER,
+	[ROLE_K] = SORT_NUMBER,
+	[ROLE_LDA] = SORT_NUMBER,
+	[ROLE_LDB] = SORT_NUMBER,
+	[ROLE_LDC] = SORT_NUMBER,
+	[ROLE_INCX] = SORT_NUMBER,
+	[ROLE_INCY] = SORT_NUMBER,
 };
 
 static bool sort_fits(const struct type *t, enum sort sort)
@@ -99,6 +113,8 @@ static bool sort_fits(const struct type *t, enum sort sort)
 		return pointer && (t->points_handle || t->elem);
 	case SORT_TAG:
 		return integer || pointer;
+	case SORT_NUMBER:
+		return integer || (pointer && (t->elem || t->dtype == DT_INT8));
 	}
 	return false;
 }
@@ -168,6 +184,17 @@ static bool has_typed_buffer(const struct use *u, const struct extent *e)
 	return false;
 }
 
+static void mark_term_used(struct use *u, uint8_t term)
+{
+	if (term == TERM_SIDE) {
+		mark_role_used(u, ROLE_SIDE);
+		mark_role_used(u, ROLE_M);
+		mark_role_used(u, ROLE_N);
+	} else if (term < ROLE_NROLES) {
+		mark_role_used(u, term);
+	}
+}
+
 static void use_extents(struct use *u, const struct extent *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -178,8 +205,10 @@ static void use_extents(struct use *u, const struct extent *list, unsigned n)
 			mark_role_used(u, e->dtype);
 		mark_role_used(u, e->counts);
 		mark_role_used(u, e->displs);
+		mark_role_used(u, e->step);
+		mark_role_used(u, e->trans);
 		for (unsigned j = 0; j < e->nterm; j++)
-			mark_role_used(u, e->term[j] < ROLE_NROLES ? e->term[j] : ROLE_NONE);
+			mark_term_used(u, e->term[j]);
 		for (unsigned j = 0; j < e->noffset; j++)
 			mark_role_used(u, e->offset[j] < ROLE_NROLES ? e->offset[j] : ROLE_NONE);
 	}
@@ -200,6 +229,12 @@ static void require_role_only_if(
 			wanted ? "has no" : "has", role_name[role], f->kind->name, why);
 }
 
+/* What each function of linear algebra may have. */
+static bool is_free_role(uint8_t role)
+{
+	return role == ROLE_ORDER || role == ROLE_ALPHA || role == ROLE_BETA;
+}
+
 static void kind_check(struct spec_load *l, const struct func *f)
 {
 	const struct kind *k = f->kind;
@@ -212,7 +247,10 @@ static void kind_check(struct spec_load *l, const struct func *f)
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct param *p = &f->args.item[i];
 
-		if (p->role >= ROLE_SEND && p->role <= ROLE_RDTYPES && !u.used[p->role])
+		bool of_kind = (p->role >= ROLE_SEND && p->role <= ROLE_RDTYPES) ||
+			       (p->role >= ROLE_ORDER && p->role <= ROLE_BETA);
+
+		if (of_kind && !u.used[p->role] && !(k->local && is_free_role(p->role)))
 			load_fail(l, p->at, "kind '%s' does not use '%s'", k->name, p->name);
 	}
 	require_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
@@ -220,14 +258,15 @@ static void kind_check(struct spec_load *l, const struct func *f)
 	if (!l->run_time || !is_reducing_op(k->op))
 		require_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
 			is_reducing_op(k->op) ? "reduces" : "does not reduce");
-	if (k->collective)
-		require_role_only_if(l, f, ROLE_PEER, false, "is collective");
+	if (k->collective || k->local)
+		require_role_only_if(
+			l, f, ROLE_PEER, false, k->local ? "has no peers" : "is collective");
 	else if (!func_has(f, ROLE_ITEMS) && !func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN))
 		require_role_only_if(l, f, ROLE_PEER, true, "is point-to-point");
 	if (!func_has(f, ROLE_ITEMS))
 		require_role_only_if(l, f, ROLE_RPEER, both,
 			both ? "sends and receives" : "has one peer at most");
-	if (!l->run_time && !func_has(f, ROLE_COMM) && !func_has(f, ROLE_GROUP) &&
+	if (!l->run_time && !k->local && !func_has(f, ROLE_COMM) && !func_has(f, ROLE_GROUP) &&
 		!func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN))
 		load_fail(l, f->at, "'%s' has neither 'comm' nor 'group' nor 'win'", f->symbol);
 	if (f->how)

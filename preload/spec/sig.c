@@ -386,11 +386,10 @@ bool sig_read(struct spec_load *l, const struct node *n, const struct type_names
 			l, at, "'%s': a signature has no function name: \"int (int count)\"", name);
 		return false;
 	}
-	if (!l->run_time &&
-		(ret->ctype == CT_F32 || ret->ctype == CT_F64 || ret->ctype == CT_STRUCT)) {
+	if (!l->run_time && ret->ctype == CT_STRUCT) {
 		load_fail(l, n->at,
-			"result type '%s' is not supported; integers, pointers, handles and void "
-			"are",
+			"result type '%s' is not supported; integers, pointers, handles, float, "
+			"double and void are",
 			ret->spelling);
 		return false;
 	}

@@ -7,12 +7,12 @@
 
 static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "alias",
 	"missing", "success", "in_progress", "types", "completion", "counts", "variants", "dtype",
-	"redop", "comm", "abi", "check", "functions", NULL};
+	"redop", "comm", "matrix", "abi", "check", "functions", NULL};
 static const char *const user_file_keys[] = {"notation", "library", "sonames", "twin", "success",
 	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
 	"functions", NULL};
 static const char *const row_keys[] = {
-	"sig", "kind", "task", "how", "completion", "v", "list", NULL};
+	"sig", "kind", "task", "how", "completion", "v", "list", "dtype", NULL};
 static const char *const user_row_keys[] = {
 	"sig", "kind", "task", "how", "completion", "v", "list", "name", "symbol", NULL};
 
@@ -87,6 +87,17 @@ static void kind_read(
 	f->kind_id = (unsigned)(k - kinds->item);
 }
 
+/* What lies behind the row's pointers to void. */
+static void void_dtype_read(struct spec_load *l, const struct node *n, struct params *args)
+{
+	bool derived;
+	uint8_t dt = n ? value_dtype(l, n, &derived) : DT_OTHER;
+
+	for (unsigned i = 0; i < args->n; i++)
+		if (args->item[i].type.points_void)
+			args->item[i].type.dtype = dt;
+}
+
 static void func_read(struct spec_load *l, struct spec *s, const struct node *key,
 	const struct node *row, const struct kinds *kinds, struct funcs *out)
 {
@@ -116,8 +127,10 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 		l, node_get(row, "completion"), task ? DONE_RETURN : s->completion);
 	f.how = node_text(l, node_get(row, "how"), NULL);
 	f.list = node_text(l, node_get(row, "list"), f.list);
-	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args))
+	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args)) {
+		void_dtype_read(l, node_get(row, "dtype"), &f.args);
 		variants_expand(l, s, &f, node_get(row, "v"), out);
+	}
 	if (l->failures != before && f.kind) {
 		const struct kind *k = kinds_with_buffers(kinds, &f);
 
@@ -233,6 +246,7 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 	if (l->run_time)
 		user_read(l, s);
 	comm_read(l, s);
+	matrix_read(l, s);
 	variants_read(l, s, node_get(top, "variants"));
 	if (!rows || !node_is(l, rows, NODE_MAP, "functions")) {
 		load_fail(l, rows ? rows->at : top->at, "the file needs functions: {name: {...}}");

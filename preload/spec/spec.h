@@ -143,6 +143,8 @@ struct spec {
 	struct variant *variant;
 	unsigned nvariant;
 	struct value_map dtype, redop;
+	bool has_matrix;
+	struct matrix_codes matrix; /* `matrix`: what values mean */
 	/* `comm`. */
 	struct query rank, size;
 	int64_t id_bytes; /* of the unique id that communicators start from; 0: they do not, or it is a user's file */
@@ -198,6 +200,8 @@ void comm_read(struct spec_load *l, struct spec *s);
 
 /* ---- enum_value.c ---- */
 
+/* The key `matrix` of the file. */
+void matrix_read(struct spec_load *l, struct spec *s);
 void values_read(struct spec_load *l, struct value_map *m, const struct node *map, bool redop);
 /* "float32" -> enum dtype; "derived" is DT_OTHER and *derived. DT_OTHER after a report. */
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived);

@@ -55,6 +55,20 @@ const char *const role_name[ROLE_NROLES] = {
 	[ROLE_WIN] = "win",
 	[ROLE_NEWWIN] = "newwin",
 	[ROLE_WINP] = "winp",
+	[ROLE_ORDER] = "order",
+	[ROLE_TRANSA] = "transa",
+	[ROLE_TRANSB] = "transb",
+	[ROLE_SIDE] = "side",
+	[ROLE_M] = "m",
+	[ROLE_N] = "n",
+	[ROLE_K] = "k",
+	[ROLE_LDA] = "lda",
+	[ROLE_LDB] = "ldb",
+	[ROLE_LDC] = "ldc",
+	[ROLE_INCX] = "incx",
+	[ROLE_INCY] = "incy",
+	[ROLE_ALPHA] = "alpha",
+	[ROLE_BETA] = "beta",
 };
 
 const char *const term_name[TERM_NTERMS] = {
@@ -63,6 +77,7 @@ const char *const term_name[TERM_NTERMS] = {
 	[TERM_RANK] = "rank",
 	[TERM_INDEGREE] = "indegree",
 	[TERM_OUTDEGREE] = "outdegree",
+	[TERM_SIDE] = "side",
 };
 
 const char *const completion_name[] = {

@@ -122,21 +122,21 @@ static void struct_read(struct spec_load *l, unsigned size, struct type_name *to
 /* What only functions have that are called through libffi; true if it was one of these. */
 static bool user_type_read(struct spec_load *l, const struct node *n, struct type_name *to)
 {
-	int dt;
-
 	if (!l->run_time)
 		return false;
 	if (n->type == NODE_LIST) {
 		members_read(l, n, to);
 		return true;
 	}
-	if (n->type != NODE_SCALAR)
-		return false;
-	if (strcmp(n->text, "object") == 0) {
-		to->object = true;
-		return true;
-	}
-	dt = dtype_from_name(n->text);
+	to->object = n->type == NODE_SCALAR && strcmp(n->text, "object") == 0;
+	return to->object;
+}
+
+/* Elements of which C has no type. */
+static bool dtype_read(const struct node *n, struct type_name *to)
+{
+	int dt = n->type == NODE_SCALAR ? dtype_from_name(n->text) : -1;
+
 	if (dt > DT_OTHER)
 		to->dtype = (uint8_t)dt;
 	return dt > DT_OTHER;
@@ -148,7 +148,7 @@ static void type_read(struct spec_load *l, const struct node *n, struct type_nam
 	unsigned size;
 	int ct;
 
-	if (user_type_read(l, n, to))
+	if (user_type_read(l, n, to) || dtype_read(n, to))
 		return;
 	text = node_text(l, n, "");
 	size = *text ? struct_bytes(l, n) : 0;

@@ -85,8 +85,6 @@ static bool borrow_stack(struct foreign_stack *s)
 	return any;
 }
 
-static bool walk_own(struct foreign_stack *s);
-
 static void lend_own(void *arg)
 {
 	struct foreign_stack s;
@@ -94,7 +92,7 @@ static void lend_own(void *arg)
 	(void)arg;
 
 	/* The number goes up in any case, so that it comes down again with the other call. */
-	bool own = walk_own(&s);
+	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
 
 	pthread_mutex_lock(&lending);
 	if (own) {
@@ -131,7 +129,7 @@ void foreign_forked(void)
 
 /* ---- walks ---- */
 
-static bool walk_own(struct foreign_stack *s)
+bool foreign_walk_own(struct foreign_stack *s)
 {
 	s->language = NULL;
 	s->n = 0;
@@ -172,7 +170,7 @@ static bool walk_own(struct foreign_stack *s)
 
 void foreign_walk(struct foreign_stack *s)
 {
-	if (!walk_own(s))
+	if (!foreign_walk_own(s) && !foreign_walk_given(s))
 		borrow_stack(s);
 }
 

@@ -70,8 +70,15 @@ struct foreign_stack {
 	struct foreign_frame frame[FOREIGN_FRAMES_MAX];
 };
 
-/* The calling thread's frames in the language that it runs. */
+/*
+ * The calling thread's frames in the language that it runs; where it has none, those that it was given or that another thread
+ * lends (below).
+ */
 void foreign_walk(struct foreign_stack *s);
+
+/* Its own frames only; those that it was given. False: there are none. */
+bool foreign_walk_own(struct foreign_stack *s);
+bool foreign_walk_given(struct foreign_stack *s);
 
 /*
  * Has the program come from the place `was` to `now` by just going on, without another round of a loop or another call of the
@@ -88,6 +95,17 @@ bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack
 void foreign_lend(void);
 void foreign_take_back(void);
 void foreign_forked(void);
+
+/*
+ * Work that a thread queues and another one does later, when the first has gone on: the calling thread's frames (where it has
+ * none, those that it was given), described now, for as long as the process lives. Each different stack is kept once, and
+ * there is a limit. NULL: none.
+ */
+struct foreign_kept;
+const struct foreign_kept *foreign_keep(void);
+
+/* The calling thread works for that stack; NULL: no more. Returns what it was given before. */
+const struct foreign_kept *foreign_give(const struct foreign_kept *k);
 
 /* Whatever language is here: an exception that ends the program is to be noted. To be called where something new begins. */
 void foreign_watch_end(void);

@@ -16,6 +16,14 @@ static inline double double_of(uint64_t bits)
 	return d;
 }
 
+static inline uint64_t bits_of_double(double d)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	return bits;
+}
+
 static inline uint16_t load_u16(const unsigned char *p)
 {
 	uint16_t v;

@@ -8,6 +8,7 @@
 #include "call/step.h"
 #include "session/state.h"
 #include "train/metric.h"
+#include "train/place.h"
 
 /* ---- which ---- */
 
@@ -44,17 +45,27 @@ static int64_t place_in_group(const struct ranges *group, uint64_t rank)
 	return -1;
 }
 
-/* Does this rank write, by its place in a group of which only some are wanted? Yes where the place is not known. */
-static bool is_rank_wanted(const struct ranges *wanted, const struct ranges *group, bool world)
+/*
+ * Does this rank write, by its place in a group of which only some are wanted? The group is the one of the key, or the one
+ * that plays this part; without other groups all ranks are one data-parallel group. Yes where the place is not known.
+ */
+static bool is_rank_wanted(
+	const struct ranges *wanted, const struct ranges *group, enum train_axis axis, bool only)
 {
 	int64_t place = session.world_rank;
 
 	if (!wanted->n)
 		return true;
-	if (group->n)
+	if (group->n) {
 		place = place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
-	else if (!world)
-		return true;
+	} else {
+		int32_t found = train_place_in(axis);
+
+		if (found >= 0)
+			place = found;
+		else if (axis != AXIS_DATA || !only || !train_is_one_group())
+			return true;
+	}
 	return place < 0 || ranges_contain(wanted, (uint64_t)place);
 }
 
@@ -62,14 +73,13 @@ bool train_kinds_due(void)
 {
 	const struct generation *g = generation_now();
 	const struct config *c = &g->cfg;
-	/* Without other groups all ranks are one data-parallel group. */
 	bool only = !c->tp_group.n && !c->process_group.n && !c->tp_ranks.n && !c->pp_ranks.n;
 
 	if (g->paused || !step_selected() || !session_rank_selected())
 		return false;
-	return is_rank_wanted(&c->dp_ranks, &c->dp_group, only) &&
-	       is_rank_wanted(&c->tp_ranks, &c->tp_group, false) &&
-	       is_rank_wanted(&c->pp_ranks, &c->process_group, false);
+	return is_rank_wanted(&c->dp_ranks, &c->dp_group, AXIS_DATA, only) &&
+	       is_rank_wanted(&c->tp_ranks, &c->tp_group, AXIS_TENSOR, false) &&
+	       is_rank_wanted(&c->pp_ranks, &c->process_group, AXIS_PIPELINE, false);
 }
 
 /* ---- what ---- */

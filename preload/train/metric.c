@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "config/metrics_asked.h"
 #include "session/state.h"
 #include "stats/convert.h"
 #include "stats/sum.h"
@@ -15,7 +16,7 @@
 
 static bool wants_metric(const struct config *cfg, enum metric m)
 {
-	return cfg->metrics >> m & 1;
+	return config_metrics(cfg) >> m & 1;
 }
 
 uint32_t metric_kinds_of(const struct config *cfg)
@@ -141,7 +142,7 @@ void metric_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 
-	if (!cfg->metrics || !v->stats.n)
+	if (!config_metrics(cfg) || !v->stats.n)
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
 		step_add_source(put_norms);

@@ -13,6 +13,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "train/place.h"
 
 /* A table and its indexes, in one mapping: texts and dims lie behind them. */
 struct param_table {
@@ -326,5 +327,6 @@ void train_params_forked(void)
 	tensor_namer = NULL;
 	tensor_bad = NULL;
 	train_buckets_forked();
+	train_groups_forget();
 	tables_made = 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/scalar.h"
 #include "config/config.h"
+#include "config/metrics_asked.h"
 #include "journal/layout.h"
 #include "session/generation.h"
 
@@ -19,7 +20,7 @@ static inline bool scalars_wanted(void)
 {
 	const struct config *cfg = config_now();
 
-	return cfg->scalars | cfg->metrics;
+	return cfg->scalars | config_metrics(cfg);
 }
 
 static inline bool scalar_is_wanted(enum scalar which)

@@ -35,7 +35,8 @@ static float x[4], out[16];
 
 static void load_functions(const char *file)
 {
-	void *h = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	/* MindSpore's plugin for Ascend opens a library of its own that needs libhccl.so, and that way. */
+	void *h = dlopen(file, RTLD_NOW | (getenv("APP_DEEPBIND") ? RTLD_DEEPBIND : RTLD_LOCAL));
 	void *f;
 
 	if (!h) {

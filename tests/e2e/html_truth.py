@@ -133,3 +133,14 @@ for s in d["sites"]:
                                           for v, w in ((p[0], k[0]), (p[1], k[1]), (p[3], k[3] / k[2])))):
             bad.append((s["api"], i, p, k))
 check(f"statistics of {len(d['sites'])} call sites", bool(d["sites"]) and not bad, bad[:2])
+
+# Numbers of steps, over the ranks that have one.
+found = collections.defaultdict(list)
+for path in glob.glob(top + "/rank*/scalars_*.csv"):
+    with open(path) as f:
+        for r in csv.DictReader(f):
+            found[r["name"], (int(r["step"]) - heat["first"]) // heat["per"]].append(float(r["value"]))
+have = {(n["name"], i): p for n in d["numbers"] for i, p in enumerate(n["points"]) if p}
+bad = [(k, have.get(k), v) for k, v in found.items()
+       if k not in have or any(abs(a - b) > 1e-7 * abs(b) for a, b in zip(have[k], (sum(v) / len(v), min(v), max(v))))]
+check("numbers of steps", not bad and have.keys() == found.keys(), bad[:2] or set(have) - set(found))

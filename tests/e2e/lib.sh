@@ -32,6 +32,7 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
 test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch
+test_mindspore=${PROBE_TEST_MINDSPORE:-} # a Python with MindSpore
 unset LD_PRELOAD "${!PROBE_@}"
 # With it print() writes a line in pieces, and those of several ranks mix in one file.
 unset PYTHONUNBUFFERED

@@ -27,7 +27,18 @@ print(eval(sys.argv[2]))' "$tmp/page.html" "$1"
 }
 
 $gen -r 6 -s 150 -c 5 -g 3 "$tmp/plain"
+# The last rank has no loss, as in a pipeline.
+for r in 0 1 2 3 4 5; do
+	awk -v r=$r 'BEGIN { print "step,name,value,wall_ns"
+		for (i = 0; i < 100; i++) {
+			if (r < 5)
+				printf "%d,loss,%.9g,0\n", i, 5 / (i + 1) + r / 100
+			printf "%d,throughput,%.9g,0\n", i, 100 + (i * 7 + r * 3) % 11
+		} }' >"$tmp/plain/rank$r/scalars_0-99.csv"
+done
 truth 'a clean run' "$tmp/plain"
+is 'numbers: the mean over the ranks that have one, the smallest and the largest' \
+	"$(data '[(n["name"], n["points"][1]) for n in d["numbers"]][0]')" "('loss', [2.52, 2.5, 2.54])"
 like 'what was written is said' "$said" 'page.html: [0-9.]+ kB, one file'
 is 'without a finding: the last steps' "$(data '[(w["finding"], w["step"]) for w in d["windows"]]')" '[(-1, 148)]'
 

@@ -42,4 +42,18 @@ wrong 'a layout that is none' 'accepted: live, csv2tb' --layout x "$mon"
 wrong 'nothing is overwritten' 'is there already' -o "$tmp/a" "$mon"
 cp "$mon"/Nov21_10-00-00-rank0-*/grad_reduced_0-1.csv "$mon/Nov22_11-30-59-rank2-0badcafe/grad_reduced_4-5.csv"
 wrong 'a step that is there twice' 'step 0 twice' -o "$tmp/d" "$mon"
+
+# Numbers of steps over the ranks that have one: a run beside those of the ranks.
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$tmp/gen" tests/bench/gen_folder.c
+"$tmp/gen" -r 3 -s 4 -c 2 -g 3 "$tmp/run"
+for r in 0 1 2; do
+	printf 'step,name,value,wall_ns\n0,loss,%s,0\n1,loss,%s,0\n0,iteration-time,2.5,0\n' $((r + 1)) $((r * 10)) >"$tmp/run/rank$r/scalars_0-99.csv"
+done
+sed -i /loss/d "$tmp/run/rank2/scalars_0-99.csv"
+ok 'a run of three ranks' "$probe" export --format tensorboard -o "$tmp/e" "$tmp/run"
+is 'a folder for each rank and one for the means' "$(cd "$tmp/e" && echo *)" 'mean rank_0 rank_1 rank_2'
+is 'loss/mean is over the ranks that have one' "$(events "$tmp/e/mean" 'sorted(S.items())')" "[('iteration-time/mean', [(0, 2.5)]), ('loss/mean', [(0, 1.5), (1, 5.0)])]"
+ok 'of some steps' "$probe" export --format tensorboard --step 1 -o "$tmp/f" "$tmp/run"
+is 'the means, too' "$(events "$tmp/f/mean" S)" "{'loss/mean': [(1, 5.0)]}"
+wrong 'nothing is overwritten there either' 'is there already' -o "$tmp/e" "$tmp/run"
 finish

@@ -3,7 +3,7 @@
 # which operator made which node; which names of a list choose which nodes; operators keep their rows.
 # timeout: 1500
 # beside: nothing of it waits busily
-# long: each Python started for itself, and more lists that choose nothing
+# long: each Python started for itself, more scenes, and more lists that choose nothing
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: backward'
@@ -55,15 +55,17 @@ is 'train, nested: outer calls keep their outputs' "$(rows "$out" 'sorted({r["op
 scene accumulate --all
 is 'accumulate: micro steps' "$(rows "$out" 'sorted({(r["step"], r["micro_step"]) for r in R if r["op"] == "AddmmBackward0"})')" \
 	"[('0', '0'), ('0', '1'), ('0', '2'), ('0', '3'), ('1', '0'), ('1', '1'), ('1', '2'), ('1', '3')]"
-scene odd
-is 'odd: more gradients than rows' "$(rows "$out" '{("more" in flags(r)) for r in R if r["op"] == "CatBackward0"}')" '{True}'
-scene twice --all
+if [ -n "${LONG:-}" ]; then
+	scene odd
+	is 'odd: more gradients than rows' "$(rows "$out" '{("more" in flags(r)) for r in R if r["op"] == "CatBackward0"}')" '{True}'
+	scene twice --all
+	scene threads --all --unordered
+fi
 scene checkpoints --all
 scene errors
 is 'errors: nodes that were left by an exception' "$(rows "$out" 'sorted(Counter(r["op"] for r in calls(R) if "unwound" in flags(r) and "Backward" in r["api"]).items())')" \
 	"[('ExpBackward0', 4), ('MulBackward0', 2)]"
 is 'errors: no node is taken for one around what comes later' "$(rows "$out" '[r["op"] for r in R if r["parent"] and r["phase"] == "forward"]')" '[]'
-scene threads --all --unordered
 
 # ---- which ----
 

@@ -51,13 +51,43 @@ tensorboard:
 callbacks:
     - type: MFLossMonitor
       per_print_times: 1
+runner_config:
+    epochs: 2
+    sink_mode: False
 YAML
 app=$PWD/tests/apps/py/metrics.py
-(cd "$tmp" && env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_CONFIG=train.yaml PROBE_MICRO_BATCH_SIZE=4 timeout -k 5 150 "$python" \
+(cd "$tmp" && env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_CONFIG=train.yaml PROBE_MICRO_BATCH_SIZE=4 PROBE_STEPS_PER_EPOCH=3 timeout -k 5 150 "$python" \
 	"$app" "$tmp/truth" >"$tmp/with" 2>"$tmp/with.err" </dev/null; echo $? >"$tmp/with.status")
 status=$(cat "$tmp/with.status")
 same_output 'with a foreign YAML'
 is 'foreign YAML: the tags of that tool' "$(events "$tmp/worker/tensorboard/rank_0" "' '.join(sorted({t.replace('_vs_samples', '+').split('/')[0] for t in S}))")" \
 	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ throughput throughput+ throughput_linearity weight_norm'
 is 'foreign YAML: their values' "$(grep -v accum "$tmp/truth" >"$tmp/asked"; events "$tmp/worker/tensorboard/rank_0" "D('$tmp/asked')")" '[]'
+rank=$(echo "$tmp"/output/[hr]*/)
+log_truth() {
+	"$python" tests/e2e/log_truth.py "$@" 2>&1
+}
+is 'foreign YAML: the lines that that tool logs' "$(log_truth "$rank" 2 3 1 mean local_norm device_local_norm local_lm_loss throughput_linearity)" ''
+is 'foreign YAML: stderr has them, as it says log' "$(sed -n 's/^libprobe: \(rank 0: \)*- INFO - //p' "$tmp/with.err" | cksum)" "$(cksum <"$rank/monitor.log")"
+
+# Lines without a configuration of that tool; what is only logged is in no event file.
+new_out
+train PROBE_MONITOR_LOG=loss,weight_norm,adam_norm PROBE_METRICS=local_norm PROBE_PRINT_INTERVAL=2 PROBE_EPOCHS=1 PROBE_STEPS_PER_EPOCH=5 \
+	PROBE_GLOBAL_BATCH_SIZE=8 PROBE_MODEL_FLOPS_PER_STEP=2e9
+same_output 'lines in monitor.log'
+rank=$(echo "$out"/[hr]*/)
+is 'monitor_log: the lines' "$(log_truth "$rank" 1 5 1 every=2 adam_m_norm adam_v_norm weight_norm)" ''
+is 'monitor_log: their values are those of the script' "$(python3 - "$rank/monitor.log" "$tmp/truth" <<'PY'
+import sys
+have = {}
+for line in open(sys.argv[1]):
+    if line.startswith("Epoch"):
+        head, name, value = line.rsplit(" ", 2)
+        have[int(head.split("[")[2].split("/")[0]) - 1, name.rstrip(":")] = float(value)
+want = {(int(s), n): float(v) for s, n, v in map(str.split, open(sys.argv[2])) if n.split("/")[0] in ("adam_m_norm", "adam_v_norm", "weight_norm")}
+print(have.keys() == want.keys(), [k for k in want if abs(have.get(k, 1e9) / want[k] - 1) > 1e-6])
+PY
+)" 'True []'
+is 'no events of what is only logged' "$(events "$out/tensorboard/rank_0" "sorted({t.split('/')[0] for t in S if 'norm' in t})")" "['grad-norm', 'grad-norm_vs_samples', 'local_norm']"
+is 'nothing on stderr' "$(grep -c INFO "$tmp/with.err")" 0
 finish

@@ -18,7 +18,7 @@ scene() { # SCENE NAMES
 	local scene=$1
 	shift
 	new_out
-	one "$tmp/plain"
+	python_plain "$tmp/plain" tests/apps/py/scalars.py "$scene" "$tmp/numbers"
 	one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=true
 	is "$scene: ends well" "$status" 0
 	same_output "$scene"
@@ -26,7 +26,7 @@ scene() { # SCENE NAMES
 	contract "$scene" "$out"
 }
 
-for s in plain sum mean amp lbfgs gan groups; do
+for s in plain micro amp lbfgs gan groups; do
 	scene $s
 done
 
@@ -48,6 +48,29 @@ is 'batch-size, throughput and tokens-per-second of the keys' "$(rows "$out" '[a
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'without the key there is no file of them' "$(ls "$out" 2>/dev/null)" ''
+
+# What follows from other numbers, by arithmetic on those; memory by the kernel's own account of the process.
+scene=tokens
+new_out
+torchrun_plain 2 tests/apps/py/scalars.py tokens "$tmp/numbers"
+torchrun_with 2 PROBE_SCALARS=true tests/apps/py/scalars.py tokens "$tmp/numbers"
+same_output tokens
+for r in 0 1; do
+	ok "tokens: numbers of rank $r as the script has them" python3 tests/e2e/scalars_truth.py "$out/rank$r" "$tmp/numbers.$r" loss batch-size
+done
+derived() { # EXPRESSION over n, the numbers of a step of a rank; that of each step but the first
+	rows "$out" "all((lambda n: $1)({v['name']: float(v['value']) for v in V if (v['folder'], v['step']) == (d, str(k))}) for d in ('rank0', 'rank1') for k in range(1, 6))"
+}
+is 'throughput: batch-size over ranks and seconds' "$(derived "abs(n['throughput'] * 2 * n['iteration-time'] / 1000 / n['batch-size'] - 1) < 1e-9")" True
+is 'tokens-per-second: 12 a sample, of all ranks' "$(derived "abs(n['tokens-per-second'] * n['iteration-time'] / 1000 / n['batch-size'] - 12) < 1e-8")" True
+is 'data-time, forward-time, backward-time and optimizer-time lie within the step' \
+	"$(derived "0 < n['data-time'] + n['forward-time'] + n['backward-time'] + n['optimizer-time'] <= n['iteration-time']")" True
+hwm=$(awk '$2 == "hwm" { print $3 }' "$tmp/numbers.0")
+is 'memory-peak is the largest resident set so far, as the kernel counts it' \
+	"$(rows "$out" "(lambda p: (p == sorted(p), 0.5 < p[-1] / $hwm <= 1.0))([float(v['value']) for v in V if v['folder'] == 'rank0' and v['name'] == 'memory-peak'])")" '(True, True)'
+is 'what was derived of the DataLoader is said' "$(python3 -c 'import json, sys; print(sorted(json.load(open(sys.argv[1]))["derived_scalars"]))' "$out/rank0/meta.json")" \
+	"['batch-size', 'grad-norm', 'throughput', 'tokens-per-second']"
+contract tokens "$out"
 
 scene=ddp
 new_out

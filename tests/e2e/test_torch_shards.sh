@@ -22,8 +22,7 @@ shard_case() { # HOW [NAME=VALUE ...]
 	torchrun_with 2 PROBE_KINDS="$all_kinds" PROBE_NAMES=true PROBE_SCALARS=grad-norm "$@" $app --clip --steps 3 "$how"
 	same_output "$how"
 	contract "$how" "$out"
-	# What DTensors compute among themselves passes by: no norm rather than that of a part.
-	is "$how: the total norm that clipping has found" "$(norms)" "[True, True] [$([ "$how" = fsdp2 ] && echo 0, 0 || echo 3, 3)]"
+	is "$how: the total norm that clipping has found" "$(norms)" "[True, True] [3, 3]"
 	kinds_agree "$how: each value of ${kinds[*]}" "${kinds[@]}"
 }
 

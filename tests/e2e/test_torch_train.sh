@@ -2,7 +2,7 @@
 # Trainings of the kinds that people run (tests/apps/py/trainings.py), on gloo: losses and weights bit for bit as without
 # us, a step for each step of the optimizer, collectives against what Python-level hooks measure.
 # timeout: 1500
-# long: torch.compile, of which test_torch_compiled.sh has another; torchrun starts the ranks
+# long: mixed precision, TorchScript, and torch.compile, of which test_torch_compiled.sh has another; torchrun starts the ranks
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -34,13 +34,15 @@ is 'ddp, 4 ranks: what comes out is the same on all of them' \
 scene no_sync 3 2
 is 'no_sync: gradients are sent in the last of four passes' "$(rows "$out" 'sorted({(r["step"], r["micro_step"]) for r in calls(R) if r["phase"] == "backward" and r["op"] == "all_reduce"})')" \
 	"[('0', '3'), ('1', '3'), ('2', '3')]"
-scene amp 4 2
 scene gan 4 2
 is "gan: a step for each pair: it ends with D's, which stepped first" \
 	"$(rows "$out" 'sorted(Counter(r["step"] for r in calls(R) if r["phase"] == "backward").items())')" \
 	"[('0', 2), ('1', 4), ('2', 4), ('3', 4), ('4', 2)]"
 scene checkpoint 3 2
-scene jit 4 2
+if [ -n "${LONG:-}" ]; then
+	scene amp 4 2
+	scene jit 4 2
+fi
 if "$python" -c 'from torch.distributed.fsdp import fully_shard' 2>/dev/null; then
 	scene fsdp 3 2
 	is 'fsdp: gathers parameters, reduces gradients' "$(rows "$out" '{r["op"] for r in R} >= {"all_gather", "reduce_scatter"}')" True

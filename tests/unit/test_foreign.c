@@ -173,6 +173,60 @@ static void test_lent(void **state)
 	foreign_take_back();
 }
 
+struct work {
+	const struct foreign_kept *stack;
+	int own; /* frames of the thread that does it */
+	char text[256];
+};
+
+static void *do_work(void *arg)
+{
+	struct work *w = arg;
+	bool selected;
+
+	depth = w->own;
+	assert_null(foreign_give(w->stack));
+	snprintf(w->text, sizeof(w->text), "%s", text(NULL, &selected));
+	/* Work that this work asks for is on behalf of the same stack. */
+	if (!w->own)
+		assert_ptr_equal(foreign_keep(), w->stack);
+	assert_ptr_equal(foreign_give(NULL), w->stack);
+	if (!w->own)
+		assert_null(foreign_keep());
+	return NULL;
+}
+
+static void test_kept(void **state)
+{
+	struct work w = {.own = 0};
+	const struct foreign_kept *three;
+	pthread_t th;
+
+	(void)state;
+	depth = 3;
+	three = w.stack = foreign_keep();
+	assert_non_null(w.stack);
+	assert_ptr_equal(foreign_keep(), w.stack);
+	depth = 9; /* who asked for it has gone on */
+	assert_int_equal(pthread_create(&th, NULL, do_work, &w), 0);
+	pthread_join(th, NULL);
+	assert_string_equal(w.text, "/f3.x:7 fn3 <- /f2.x:7 fn2 <- /f1.x:7 fn1");
+	w.own = 1;
+	assert_int_equal(pthread_create(&th, NULL, do_work, &w), 0);
+	pthread_join(th, NULL);
+	assert_string_equal(w.text, "/f1.x:7 fn1");
+	/* One frame has no name. */
+	depth = 14;
+	w.own = 0;
+	w.stack = foreign_keep();
+	assert_ptr_not_equal(w.stack, three);
+	assert_int_equal(pthread_create(&th, NULL, do_work, &w), 0);
+	pthread_join(th, NULL);
+	assert_non_null(strstr(w.text, "fn14 <- /f12.x"));
+	depth = 0;
+	assert_null(foreign_keep());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_lent),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,8 @@
 
 static const char *const vars[] = {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
 	"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",
-	"SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID"};
+	"SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID",
+	"RANK_ID", "RANK_SIZE", "MS_NODE_ID", "MS_WORKER_NUM"};
 
 #define NVARS (sizeof(vars) / sizeof(*vars))
 
@@ -70,6 +71,36 @@ static void test_every_combination(void **state)
 			fail_msg("set %#x: rank %d size %d, not %d %d", set, id.rank, id.size, rank,
 				size);
 	}
+	clear();
+}
+
+/* MindSpore's: of a worker that msrun started, of one that HCCL's launcher did, and of one with a name for a node. */
+static void test_mindspore(void **state)
+{
+	struct identity id;
+
+	(void)state;
+	clear();
+	setenv("MS_WORKER_NUM", "4", 1);
+	setenv("MS_NODE_ID", "3", 1);
+	id = read_it();
+	assert_int_equal(id.rank, 3);
+	assert_int_equal(id.size, 4);
+	setenv("RANK_ID", "2", 1);
+	assert_int_equal(read_it().rank, 2);
+	setenv("RANK_SIZE", "8", 1);
+	assert_int_equal(read_it().size, 8);
+	clear();
+	setenv("RANK_ID", "2", 1); /* alone it may be of anything */
+	assert_int_equal(read_it().rank, -1);
+	setenv("MS_WORKER_NUM", "4", 1);
+	setenv("RANK_ID", "worker-a", 1);
+	setenv("MS_NODE_ID", "node-b", 1);
+	assert_int_equal(read_it().rank, -1);
+	setenv("RANK", "1", 1);
+	setenv("WORLD_SIZE", "2", 1);
+	setenv("RANK_ID", "0", 1);
+	assert_int_equal(read_it().rank, 1);
 	clear();
 }
 
@@ -129,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_combination),
+		cmocka_unit_test(test_mindspore),
 		cmocka_unit_test(test_values_that_are_no_ranks),
 		cmocka_unit_test(test_run),
 	};

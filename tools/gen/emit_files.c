@@ -86,6 +86,8 @@ void emit_tables(const struct library *lib)
 	put_format(o, "}, .nsuccess = %u, .missing = %s", s->nsuccess, c_int(s->missing));
 	if (s->in_progress)
 		put_format(o, ", .in_progress = %s", c_int(s->in_progress));
+	if (s->has_matrix)
+		put_format(o, ", .matrix = &%s_matrix", s->library);
 	put_format(o, *s->alias ? ", .alias_prefix = \"%s\"\n" : "\n", s->alias);
 	if (s->dtype.n || s->redop.n)
 		put_format(o, "\n");
@@ -97,6 +99,8 @@ void emit_tables(const struct library *lib)
 			s->redop.n);
 	if (lib->abi.nflavour)
 		put_abi_header(o, lib);
+	if (s->has_matrix)
+		put_format(o, "\nextern const struct matrix_codes %s_matrix;\n", s->library);
 	if (s->id_bytes)
 		put_format(o, "\nextern const struct ccl_library ccl_%s;\n", s->library);
 	put_format(o, "\n#endif\n");
@@ -175,6 +179,27 @@ static void put_abi(struct out *o, const struct library *lib, const char *what,
 	put_format(o, "};\n");
 }
 
+static void put_codes(struct out *o, const char *field, const int16_t *list, unsigned n)
+{
+	put_format(o, ", .%s = {", field);
+	for (unsigned i = 0; i < n && list[i]; i++)
+		put_format(o, "%s%d", i ? ", " : "", list[i]);
+	put_format(o, "}");
+}
+
+static void put_matrix_codes(struct out *o, const struct spec *s)
+{
+	const struct matrix_codes *m = &s->matrix;
+
+	if (!s->has_matrix)
+		return;
+	put_format(o, "\nconst struct matrix_codes %s_matrix = {.row_major = %d", s->library,
+		m->row_major);
+	put_codes(o, "transposed", m->transposed, sizeof(m->transposed) / sizeof(int16_t));
+	put_codes(o, "left", m->left, sizeof(m->left) / sizeof(int16_t));
+	put_format(o, "};\n");
+}
+
 void emit_table_rows(struct out *o, const struct library *lib)
 {
 	const struct spec *s = lib->spec;
@@ -189,6 +214,7 @@ void emit_table_rows(struct out *o, const struct library *lib)
 	put_abi(o, lib, "redop", c_redop, &lib->abi.redop);
 	put_abi(o, lib, "const", c_none, &lib->abi.constant);
 	put_ccl(o, s);
+	put_matrix_codes(o, s);
 }
 
 void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook)

@@ -52,6 +52,8 @@ static const char *const form_c[] = {
 	[EXT_SEGMENTS] = "EXT_SEGMENTS",
 	[EXT_SEGMENT_AT_RANK] = "EXT_SEGMENT_AT_RANK",
 	[EXT_TYPED_SEGMENTS] = "EXT_TYPED_SEGMENTS",
+	[EXT_MATRIX] = "EXT_MATRIX",
+	[EXT_VECTOR] = "EXT_VECTOR",
 };
 
 static const char *const where_c[] = {
@@ -60,6 +62,8 @@ static const char *const where_c[] = {
 	[ON_LEAF] = "ON_LEAF",
 	[ON_NOT_FIRST] = "ON_NOT_FIRST",
 	[ON_SENDER] = "ON_SENDER",
+	[ON_ALPHA] = "ON_ALPHA",
+	[ON_BETA] = "ON_BETA",
 };
 
 static const char *upper_with_prefix(const char *prefix, const char *name)
@@ -120,6 +124,12 @@ static void put_extents(
 			put_format(o, ", .displs = %s", word_c(e->displs));
 		if (e->length)
 			put_format(o, ", .length = %s", word_c(e->length));
+		if (e->step)
+			put_format(o, ", .step = %s", word_c(e->step));
+		if (e->trans)
+			put_format(o, ", .trans = %s", word_c(e->trans));
+		if (e->triangle)
+			put_format(o, ", .triangle = true");
 		put_format(o, "},\n");
 	}
 	put_format(o, "\t\t},\n");
@@ -135,6 +145,8 @@ static void put_kinds(struct out *o, const struct kinds *k)
 			x->collective ? "true" : "false", x->rooted ? "true" : "false");
 		if (x->same)
 			put_format(o, "\t\t.same = true,\n");
+		if (x->local)
+			put_format(o, "\t\t.local = true,\n");
 		put_extents(o, "nin", "in", x->in, x->nin);
 		put_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {
@@ -155,6 +167,11 @@ static void put_kinds(struct out *o, const struct kinds *k)
 		k->n);
 }
 
+static const char *dtype_word(uint8_t dt)
+{
+	return upper_with_prefix("DT_", dtype_info(dt)->name);
+}
+
 static void put_buf_dtypes(struct out *o, const struct func *f)
 {
 	for (unsigned i = 0; i < f->args.n; i++) {
@@ -162,7 +179,7 @@ static void put_buf_dtypes(struct out *o, const struct func *f)
 
 		if (p->role >= ROLE_SEND && p->role <= ROLE_BUF && p->type.dtype)
 			put_format(o, "\t\t.buf_dtype[%s] = %s,\n", word_c(p->role),
-				upper_with_prefix("DT_", dtype_info(p->type.dtype)->name));
+				dtype_word(p->type.dtype));
 	}
 }
 
@@ -186,10 +203,10 @@ static void put_spec(struct out *o, const struct func *f)
 			const struct param *p = &f->args.item[i];
 			bool array = p->role >= ROLE_SCOUNTS && p->role <= ROLE_RDISPLS;
 
-			put_format(o, "\t\t\t{%s, %s, %u, %u},\n", word_c(p->role),
+			put_format(o, "\t\t\t{%s, %s, %u, %s, %u},\n", word_c(p->role),
 				ctype_name[p->type.ctype],
 				array && p->type.points_void ? f->spec->counts : p->type.elem,
-				p->type.words);
+				p->type.dtype ? dtype_word(p->type.dtype) : "0", p->type.words);
 		}
 		put_format(o, "\t\t},\n\t\t.at = {");
 		for (unsigned i = 0; i < f->args.n; i++)

@@ -117,6 +117,13 @@ static void put_last(struct out *o, const struct func *f)
 		put_real(o, f);
 		put_format(o, ");\n");
 		break;
+	case CT_F32:
+	case CT_F64: /* what was computed, and no code */
+		put_format(o, "\n\t%s r = ", c_type(&f->ret));
+		put_real(o, f);
+		put_format(o, ";\n\n\tcall_leave(&c, %lld);\n\treturn r;\n",
+			(long long)f->spec->success[0]);
+		break;
 	default:
 		put_format(o, "\treturn (%s)call_leave(&c, %s", c_type(&f->ret),
 			f->ret.ctype == CT_U64 ? "(int64_t)" : "");

@@ -6,7 +6,7 @@
 
 static const char *const file_keys[] = {"notation", "kinds", NULL};
 static const char *const kind_keys[] = {
-	"op", "in", "out", "alt", "rooted", "collective", "same", NULL};
+	"op", "in", "out", "alt", "rooted", "collective", "local", "same", NULL};
 static const char *const alt_keys[] = {"buf", "in", "out", NULL};
 static const char *const where_name[] = {
 	[ON_ALL] = "",
@@ -14,6 +14,8 @@ static const char *const where_name[] = {
 	[ON_LEAF] = "leaf",
 	[ON_NOT_FIRST] = "!first",
 	[ON_SENDER] = "sender",
+	[ON_ALPHA] = "alpha",
+	[ON_BETA] = "beta",
 };
 
 /* The `op` column. */
@@ -23,7 +25,9 @@ static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all
 	"recv", "send_recv", "neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
 	"neighbor_all_to_all_v", "put", "get", "accumulate", "get_accumulate", "fetch_and_op",
 	"compare_and_swap", "win_fence", "win_lock", "win_unlock", "win_flush", "win_post",
-	"win_start", "win_complete", "win_wait", "file_read", "file_write", "file_sync", NULL};
+	"win_start", "win_complete", "win_wait", "file_read", "file_write", "file_sync", "gemm",
+	"symm", "hemm", "syrk", "herk", "trmm", "trsm", "gemv", "ger", "dot", "axpy", "nrm2",
+	"asum", "scal", "copy", "swap", NULL};
 
 /* An extent being read; p is the next character of node->text. */
 struct cursor {
@@ -165,6 +169,39 @@ static void read_segments(struct cursor *c, struct extent *e)
 		e->form = EXT_SEGMENT_AT_RANK;
 }
 
+/* m, n, k or side. */
+static uint8_t read_dimension(struct cursor *c)
+{
+	size_t n = letters_length(c);
+
+	if (n == 4 && memcmp(c->p, "side", 4) == 0) {
+		c->p += n;
+		return TERM_SIDE;
+	}
+	return read_role(c, ROLE_M, ROLE_K, "m, n, k or side");
+}
+
+/* What follows (: rows*columns:ld, or elements:inc, or elements|elements:inc where it hangs on the transposition. */
+static void read_matrix(struct cursor *c, struct extent *e)
+{
+	e->form = EXT_VECTOR;
+	e->term[e->nterm++] = read_dimension(c);
+	if (take_symbol(c, "*"))
+		e->form = EXT_MATRIX;
+	if (e->form == EXT_MATRIX || take_symbol(c, "|"))
+		e->term[e->nterm++] = read_dimension(c);
+	expect_symbol(c, ":");
+	e->step = e->form == EXT_MATRIX ? read_role(c, ROLE_LDA, ROLE_LDC, "lda, ldb or ldc")
+					: read_role(c, ROLE_INCX, ROLE_INCY, "incx or incy");
+	expect_symbol(c, ")");
+	if (take_symbol(c, "^"))
+		e->trans = read_role(c, ROLE_TRANSA, ROLE_TRANSB, "transa or transb");
+	else if (e->form == EXT_VECTOR && e->nterm > 1)
+		report_expected(c, "^transa or ^transb, on which its length hangs");
+	if (take_symbol(c, "triangle"))
+		e->triangle = true;
+}
+
 static uint8_t read_where(struct cursor *c)
 {
 	size_t n;
@@ -175,7 +212,7 @@ static uint8_t read_where(struct cursor *c)
 	n = strspn(c->p, "!abcdefghijklmnopqrstuvwxyz");
 	w = name_find(where_name, sizeof(where_name) / sizeof(where_name[0]), c->p, n);
 	if (w < 0) {
-		report_expected(c, "root, leaf, !first or sender");
+		report_expected(c, "root, leaf, !first, sender, alpha or beta");
 		return ON_ALL;
 	}
 	c->p += n;
@@ -194,8 +231,10 @@ static void extent_read(const struct node *n, struct extent *e)
 		read_contiguous(&c, e);
 	else if (take_symbol(&c, "{"))
 		read_segments(&c, e);
+	else if (take_symbol(&c, "("))
+		read_matrix(&c, e);
 	else
-		report_expected(&c, "[ or {");
+		report_expected(&c, "[, { or (");
 	if (take_symbol(&c, "#")) {
 		size_t len = letters_length(&c);
 		int t = name_find(term_name, TERM_NTERMS, c.p, len);
@@ -296,13 +335,17 @@ void kinds_read(struct kinds *k, const char *path)
 		if (name_find(op_names, 0, to->op, strlen(to->op)) < 0)
 			fail(op ? op->at : n->at, "kind '%s' needs an op, one of %s", to->name,
 				name_list(&gen, op_names, 0));
-		to->collective = node_bool(&gen, node_get(n, "collective"), true);
+		to->collective = node_bool(&gen, node_get(n, "collective"), !node_get(n, "local"));
+		to->local = node_bool(&gen, node_get(n, "local"), false);
 		to->rooted = node_bool(&gen, node_get(n, "rooted"), false);
 		to->same = node_bool(&gen, node_get(n, "same"), false);
-		to->nin = extents_read(node_get(n, "in"), to->in, KIND_VIEWS, "in");
+		to->nin = extents_read(
+			node_get(n, "in"), to->in, to->local ? KIND_INPUTS : KIND_VIEWS, "in");
 		to->nout = extents_read(node_get(n, "out"), to->out, KIND_VIEWS, "out");
 		if (node_get(n, "alt"))
 			alt_read(node_get(n, "alt"), to);
+		if (to->nin + to->nout > 2 * KIND_VIEWS)
+			fail(n->at, "kind '%s' has more than %d buffers", to->name, 2 * KIND_VIEWS);
 		rooted_check(to, map->key[i]->at);
 	}
 }

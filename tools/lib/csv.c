@@ -268,6 +268,20 @@ void csv_close(struct csv *c)
 	c->eof = true;
 }
 
+void csv_skip_to(struct csv *c, uint64_t offset)
+{
+	bool quoted;
+	ssize_t n;
+
+	if (c->src.gz || offset <= c->src.at - (c->end - c->at))
+		return;
+	c->at = c->end = 0;
+	c->src.at = offset;
+	n = csv_line_length(c, &quoted);
+	if (n >= 0)
+		c->at += (size_t)n + 1;
+}
+
 int csv_column(const struct csv *c, const char *name)
 {
 	const char *p = c->names;

@@ -41,6 +41,9 @@ struct csv {
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
 void csv_close(struct csv *c);
 
+/* Goes on with the first row that begins behind that byte of the file, if it is farther than now and not compressed. */
+void csv_skip_to(struct csv *c, uint64_t offset);
+
 /* The column of that name, or -1. */
 int csv_column(const struct csv *c, const char *name);
 

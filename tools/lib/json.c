@@ -12,9 +12,15 @@
 
 #define DEPTH_MAX 32
 
+static FILE *to; /* NULL: stdout */
 static char closing[DEPTH_MAX];
 static unsigned depth;
 static bool some; /* the innermost object or list has an element already */
+
+static FILE *json_out(void)
+{
+	return to ? to : stdout;
+}
 
 static void print_json_text(const char *s)
 {
@@ -23,25 +29,32 @@ static void print_json_text(const char *s)
 	struct text t = text_over(buf, cap);
 
 	text_json(&t, s);
-	fputs(buf, stdout);
+	fputs(buf, json_out());
 	free(buf);
 }
 
 static void begin_json_item(const char *key)
 {
 	if (depth) {
-		fputs(some ? ",\n" : "\n", stdout);
-		printf("%*s", (int)depth, "");
+		fputs(some ? ",\n" : "\n", json_out());
+		fprintf(json_out(), "%*s", (int)depth, "");
 	}
 	some = true;
 	if (key) {
 		print_json_text(key);
-		fputs(": ", stdout);
+		fputs(": ", json_out());
 	}
+}
+
+void json_begin_in(FILE *f)
+{
+	json_begin();
+	to = f;
 }
 
 void json_begin(void)
 {
+	to = NULL;
 	depth = 0;
 	some = false;
 }
@@ -49,7 +62,7 @@ void json_begin(void)
 static void open_json_bracket(const char *key, char open, char close)
 {
 	begin_json_item(key);
-	putchar(open);
+	putc(open, json_out());
 	if (depth < DEPTH_MAX)
 		closing[depth++] = close;
 	some = false;
@@ -71,11 +84,11 @@ void json_end(void)
 		return;
 	depth--;
 	if (some)
-		printf("\n%*s", (int)depth, "");
-	putchar(closing[depth]);
+		fprintf(json_out(), "\n%*s", (int)depth, "");
+	putc(closing[depth], json_out());
 	some = true;
 	if (!depth)
-		putchar('\n');
+		putc('\n', json_out());
 }
 
 void json_string(const char *key, const char *value)
@@ -91,13 +104,13 @@ void json_string(const char *key, const char *value)
 void json_u64(const char *key, uint64_t v)
 {
 	begin_json_item(key);
-	printf("%" PRIu64, v);
+	fprintf(json_out(), "%" PRIu64, v);
 }
 
 void json_i64(const char *key, int64_t v)
 {
 	begin_json_item(key);
-	printf("%" PRId64, v);
+	fprintf(json_out(), "%" PRId64, v);
 }
 
 void json_double(const char *key, double v)
@@ -107,17 +120,17 @@ void json_double(const char *key, double v)
 		return;
 	}
 	begin_json_item(key);
-	printf("%.9g", v);
+	fprintf(json_out(), "%.9g", v);
 }
 
 void json_bool(const char *key, bool v)
 {
 	begin_json_item(key);
-	fputs(v ? "true" : "false", stdout);
+	fputs(v ? "true" : "false", json_out());
 }
 
 void json_null(const char *key)
 {
 	begin_json_item(key);
-	fputs("null", stdout);
+	fputs("null", json_out());
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing JSON to stdout, indented by one space a level. A key of NULL: an element of a list. */
+/* Writing JSON to stdout, or into another stream, indented by one space a level. A key of NULL: an element of a list. */
 #ifndef PROBE_TOOLS_LIB_JSON_H
 #define PROBE_TOOLS_LIB_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 void json_begin(void); /* forgets everything: a new document */
+void json_begin_in(FILE *f); /* the same into that stream, until the next json_begin() */
 void json_object(const char *key);
 void json_list(const char *key);
 void json_end(void); /* of the innermost object or list; of the outermost: a newline */

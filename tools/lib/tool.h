@@ -25,6 +25,8 @@ int verb_export(int argc, char **argv);
 int verb_ckpt(int argc, char **argv);
 int verb_analyze(int argc, char **argv);
 int verb_watch(int argc, char **argv);
+int verb_top(int argc, char **argv);
+int verb_serve(int argc, char **argv);
 int verb_ctl(int argc, char **argv);
 int verb_columns(int argc, char **argv);
 int verb_names(int argc, char **argv);

@@ -24,6 +24,10 @@ static const char help[] =
 	"  probe watch [--exec CMD] [DIR]             says what is found while a job runs, and "
 	"starts a "
 	"command for it\n"
+	"  probe top [DIR]                            how a job stands now, again and again in the "
+	"terminal\n"
+	"  probe serve [--port N] [DIR]               the same for Prometheus, and as JSON, over "
+	"HTTP\n"
 	"  probe ctl DIR on|off|status|set KEY=VALUE  switches what a running job records, all "
 	"ranks at one step\n"
 	"  probe analyze [--anomalies] [DIR]          report --check; or which of many alerts came "
@@ -62,6 +66,8 @@ static const struct {
 	{"ctl", verb_ctl, false},
 	{"analyze", verb_analyze, false},
 	{"ckpt", verb_ckpt, false},
+	{"top", verb_top, false},
+	{"serve", verb_serve, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
@@ -92,11 +98,7 @@ static int report_unknown_verb(const char *word)
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: run, check, report, export, watch, "
-			   "ctl, recover, config, "
-			   "names, columns, stub",
-			word);
-	tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
+		tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
 	return STATUS_USAGE;
 }
 

@@ -34,3 +34,54 @@ void cxx_function_keep(void)
 {
 	atomic_fetch_add(&rows_made, 1);
 }
+
+bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
+{
+	int n = (int)strlen(args) - method;
+
+	if (p->n != n)
+		return false;
+	for (int i = 0; i < n; i++) {
+		uint8_t t = p->type[i];
+
+		switch (args[i + method]) {
+		case 'p': /* an object by value goes as a pointer to it, too */
+			if (t != CT_P && t != CXX_CLASS)
+				return false;
+			break;
+		case 'l': /* a long, or a class around one */
+			if (t != CT_I64 && t != CXX_CLASS)
+				return false;
+			break;
+		case 'd':
+			if (t != CT_F64)
+				return false;
+			break;
+		case 'b':
+			if (t != CT_U8 && t != CT_I8 && t != CXX_CLASS)
+				return false;
+			break;
+		}
+	}
+	return true;
+}
+
+static uint8_t ctype_of_letter(char c)
+{
+	return c == 'b' ? CT_U8 : c == 'l' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
+}
+
+void cxx_function_watch(
+	struct cxx_function *f, const struct adapter *lib, const char *args, uint8_t ret)
+{
+	struct api_spec *s = &f->spec;
+
+	f->ffi.hidden = ret == CT_STRUCT;
+	f->ffi.ret = f->ffi.hidden ? CT_VOID : ret;
+	s->lib = lib;
+	s->list_name = f->symbol;
+	s->task = TASK_SCOPE;
+	s->nargs = (uint8_t)strlen(args);
+	for (unsigned i = 0; i < s->nargs; i++)
+		s->args[i].ctype = ctype_of_letter(args[i]);
+}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
+#include "elf/demangle.h"
 
 struct cxx_function {
 	struct api api; /* first: it stands for the whole */
@@ -27,5 +28,15 @@ void *cxx_function_new(size_t bytes, const char *mangled, const char *framework)
 
 /* It is in use from now on: the adapter has filled it in. One that is not is given to free(). */
 void cxx_function_keep(void);
+
+/*
+ * Do the parameters fit the letters, one each, `this` among them where it is a method? p: a pointer or reference, or an object by
+ * value, which goes as a pointer to it; l: a long, or a class around one; b: a bool, or an enum; d: a double.
+ */
+bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method);
+
+/* Makes it a function that is only watched (TASK_SCOPE), with such arguments. ret: enum ctype; CT_STRUCT: an object. */
+void cxx_function_watch(
+	struct cxx_function *f, const struct adapter *lib, const char *args, uint8_t ret);
 
 #endif

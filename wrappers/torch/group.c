@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of process groups: which group, which tensors, which options. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "call/comm.h"
 #include "elf/elfsym.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"
+#include "train/param.h"
+#include "train/place.h"
 #include "elf/memory.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/scalars.h"
@@ -22,6 +26,9 @@
  */
 #define GROUP_SIZE 4 /* behind the rank */
 #define GROUP_NAME 16
+#define GROUP_TEXT \
+	32 /* bytes of a std::string; what the group is for stands behind its name (from 2.2 on) */
+#define MESHES_MAX 64 /* names of dimensions of a DeviceMesh; further ones are groups like others */
 #define GROUP_RANKS_MAX 1000000
 
 /*
@@ -33,17 +40,17 @@ static unsigned header_of(const char *group)
 	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
 }
 
-/* group: behind the header */
-static bool read_group_name(const char *group, char *out, size_t cap)
+/* The std::string that lies there. */
+static bool read_group_text(const char *at, char *out, size_t cap)
 {
-	const char *text = *(const char *const *)(group + GROUP_NAME);
-	uint64_t len = *(const uint64_t *)(group + GROUP_NAME + 8);
+	const char *text = *(const char *const *)at;
+	uint64_t len = *(const uint64_t *)(at + 8);
 
 	out[0] = 0;
 	if (!len || len >= cap)
 		return false;
 	/* A short text lies in the string itself; of another one ask before looking. */
-	if (text != group + GROUP_NAME + 16 &&
+	if (text != at + 16 &&
 		(!memory_readable((uintptr_t)text) || !memory_readable((uintptr_t)text + len - 1)))
 		return false;
 	for (uint64_t i = 0; i < len; i++)
@@ -52,6 +59,34 @@ static bool read_group_name(const char *group, char *out, size_t cap)
 	memcpy(out, text, len);
 	out[len] = 0;
 	return true;
+}
+
+/*
+ * How the group was made: a DeviceMesh says of the groups of a dimension what that is called ("mesh_dp", "mesh_dim_0"). fields:
+ * behind the header, in a group with a name. Kept for good.
+ */
+static const char *read_group_kind(const char *fields)
+{
+	static char kinds[MESHES_MAX][48];
+	static uint32_t n;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char text[sizeof(kinds[0])];
+	const char *kind = "group";
+
+	if (!memory_readable((uintptr_t)fields + GROUP_NAME + 2 * GROUP_TEXT) ||
+		!read_group_text(fields + GROUP_NAME + GROUP_TEXT, text, sizeof(text)) ||
+		strncmp(text, "mesh_", 5) != 0 || strcmp(text, "mesh_default") == 0 ||
+		pthread_mutex_trylock(&lock) != 0)
+		return kind;
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(kinds[i], text) == 0)
+			kind = kinds[i];
+	if (strcmp(kind, text) != 0 && n < MESHES_MAX) {
+		strcpy(kinds[n], text);
+		kind = kinds[n++];
+	}
+	pthread_mutex_unlock(&lock);
+	return kind;
 }
 
 /* The members' global ranks by the group's own method, NULL where it has none or does not know. */
@@ -80,7 +115,7 @@ static const uint64_t *read_global_ranks(
 }
 
 static struct comm *make_comm(const struct torch_function *row, const char *group, int32_t rank,
-	int32_t size, const char *name)
+	int32_t size, const char *name, const char *kind)
 {
 	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
 		session_rank(rank, size);
@@ -97,7 +132,7 @@ static struct comm *make_comm(const struct torch_function *row, const char *grou
 		m->world[i] = ranks ? (int32_t)ranks[i] : (int32_t)i;
 	m->lib = &adapter_c10d;
 	m->handle = (uintptr_t)group;
-	m->kind = "group";
+	m->kind = kind;
 	m->rank = rank;
 	m->size = size;
 	snprintf(m->name, sizeof(m->name), "%s", name);
@@ -121,6 +156,7 @@ static struct comm *comm_of(const struct torch_function *row, const char *group)
 	int32_t rank = *(const int32_t *)fields;
 	int32_t size = *(const int32_t *)(fields + GROUP_SIZE);
 	struct comm *m = comm_find(&adapter_c10d, (uintptr_t)group);
+	const char *kind = "group";
 	char name[COMM_NAME_MAX];
 
 	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
@@ -131,11 +167,13 @@ static struct comm *comm_of(const struct torch_function *row, const char *group)
 	}
 	name[0] = 0;
 	if (header_of(group) == 16)
-		read_group_name(fields, name, sizeof(name));
+		read_group_text(fields + GROUP_NAME, name, sizeof(name));
 	/* A group that was destroyed, and another one made at its address. */
 	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
 		return m;
-	m = make_comm(row, group, rank, size, name);
+	if (*name)
+		kind = read_group_kind(fields);
+	m = make_comm(row, group, rank, size, name, kind);
 	session_layout_fact(LAYOUT_TORCH_GROUP, true);
 	return m;
 }
@@ -216,6 +254,25 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
+/* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
+static void note_group_use(
+	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
+{
+	bool whole = strcmp(f->kind, "all_reduce") == 0, grads = false;
+	uint64_t elements = 0;
+
+	for (unsigned i = 0; i < k->nin; i++) {
+		grads |= (train_name_buffer(&k->in[i]) &
+				 (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+		elements += k->in[i].count;
+	}
+	train_group_carries(f->form >= FORM_SEND ? CARRIES_MESSAGE
+			    : whole && grads	 ? CARRIES_GRADIENTS
+			    : whole		 ? CARRIES_REDUCTION
+						 : CARRIES_OTHER,
+		m->id, m->rank, m->size, elements, thread_state.phase);
+}
+
 /* c10d::ReduceOp::RedOpType */
 static const uint8_t redops[] = {
 	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
@@ -283,6 +340,8 @@ bool torch_describe(struct call *c)
 		torch_note_summed(&k->in[0]);
 	if (strstr(m->kind, "reduce"))
 		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
+	if (w->comm && train_places_wanted())
+		note_group_use(k, w->comm, m);
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
 		struct buffer *v = in ? k->in : k->out;
 

@@ -19,6 +19,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "train/kind.h"
+#include "train/place.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/module_dump.h"
@@ -31,9 +32,14 @@ bool torch_accumulate_wanted(void)
 	return train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED);
 }
 
+bool torch_names_gradients(void)
+{
+	return config_now()->names || (train_kinds_wanted() && train_places_wanted());
+}
+
 bool torch_leaves_wanted(void)
 {
-	return config_now()->names || torch_accumulate_wanted();
+	return torch_names_gradients() || torch_accumulate_wanted();
 }
 
 /* ---- where a node has its leaf ---- */
@@ -244,7 +250,7 @@ void torch_accumulated(struct call *c, bool leaving)
 
 	if (!leaving || !c->ok || at <= 0)
 		return;
-	if (config_now()->names)
+	if (torch_names_gradients())
 		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
 	if (torch_module_gradients_dumped())
 		torch_module_parameter_accumulated(

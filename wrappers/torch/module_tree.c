@@ -303,6 +303,25 @@ const void *tree_tensor_of(const struct tree *t, const void *object, const void 
 	return torch_tensor_of_object(local);
 }
 
+const void *tree_local_of_replica(const void *impl)
+{
+	const void *object = torch_tensor_object(impl), *outer, *local, *spec, *places;
+	struct tree t = {.arena = NULL};
+
+	tree_look_at_types(&t);
+	if (!object || !t.dtensor_type || !py_is_instance(object, t.dtensor_type))
+		return NULL;
+	spec = py_get_attribute(object, "_spec");
+	places = spec ? py_get_attribute(spec, "placements") : NULL;
+	if (!places || !py_is_tuple(places))
+		return NULL;
+	for (size_t i = 0; i < py_count_items(places); i++)
+		if (strcmp(py_class_name(py_get_item(places, i)), "Replicate") != 0)
+			return NULL;
+	local = tree_tensor_of(&t, object, &outer);
+	return outer ? local : NULL;
+}
+
 const struct tree_param *tree_find_param(const struct tree *t, const void *impl)
 {
 	if (!t->by_impl)

@@ -94,6 +94,9 @@ bool tree_sees_through(const void *module, const char *key);
  */
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens);
 
+/* The TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: it is none. GIL held. */
+const void *tree_local_of_replica(const void *impl);
+
 /* What stands for a tensor object: its TensorImpl, of a DTensor that of its local part (*outer: its own). NULL: neither. */
 const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer);
 

@@ -40,7 +40,9 @@ static atomic_bool hopeless; /* it is known that there will be no names */
 
 static bool looks_for_names(void)
 {
-	return config_now()->names || train_kinds_wanted();
+	/* Only names tell whether gradients of several ranks are parts of one. */
+	return config_now()->names || train_kinds_wanted() ||
+	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
 /* ---- what cannot be ---- */

@@ -121,37 +121,6 @@ static bool method_params_fit(const struct torch_method *m, const struct cxx_par
 	return true;
 }
 
-static bool args_fit(const char *args, const struct cxx_params *p, bool method)
-{
-	int n = (int)strlen(args) - method;
-
-	if (p->n != n)
-		return false;
-	for (int i = 0; i < n; i++) {
-		uint8_t t = p->type[i];
-
-		switch (args[i + method]) {
-		case 'p': /* an object by value goes as a pointer to it, too */
-			if (t != CT_P && t != CXX_CLASS)
-				return false;
-			break;
-		case 'l': /* a long, or a class around one */
-			if (t != CT_I64 && t != CXX_CLASS)
-				return false;
-			break;
-		case 'd':
-			if (t != CT_F64)
-				return false;
-			break;
-		case 'b':
-			if (t != CT_U8 && t != CT_I8 && t != CXX_CLASS)
-				return false;
-			break;
-		}
-	}
-	return true;
-}
-
 static bool wants_gradients(void)
 {
 	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
@@ -237,9 +206,9 @@ static bool look_up_function(const char *symbol, struct found *f)
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
 				return false;
-			if (w->scope == SCOPE_BUCKET && !config_now()->names)
+			if (w->scope == SCOPE_BUCKET && !torch_names_gradients())
 				return false;
-			return args_fit(w->args, &p, method);
+			return cxx_params_fit(w->args, &p, method);
 		}
 	return false;
 }
@@ -280,11 +249,6 @@ bool torch_row_listed(const struct api *f)
 
 /* ---- rows ---- */
 
-static uint8_t ctype_of(char c)
-{
-	return c == 'b' ? CT_U8 : c == 'l' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
-}
-
 static void fill_method(struct torch_function *r, const struct torch_method *m)
 {
 	struct api_spec *s = &r->cxx.spec;
@@ -319,17 +283,8 @@ static void fill_method(struct torch_function *r, const struct torch_method *m)
 
 static void fill_watched(struct torch_function *r, const struct watched *w)
 {
-	struct api_spec *s = &r->cxx.spec;
-
 	r->scope = w->scope;
-	r->cxx.ffi.hidden = w->ret == CT_STRUCT;
-	r->cxx.ffi.ret = r->cxx.ffi.hidden ? CT_VOID : w->ret;
-	s->lib = &adapter_torch;
-	s->list_name = r->cxx.symbol;
-	s->task = TASK_SCOPE;
-	s->nargs = (uint8_t)strlen(w->args);
-	for (unsigned i = 0; i < s->nargs; i++)
-		s->args[i].ctype = ctype_of(w->args[i]);
+	cxx_function_watch(&r->cxx, &adapter_torch, w->args, w->ret);
 }
 
 static struct api *torch_make(const char *symbol, const char *object)

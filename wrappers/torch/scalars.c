@@ -24,6 +24,7 @@
 #include "train/step_times.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/module_tree.h"
+#include "wrappers/torch/loss_ops.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/param_grad.h"
 #include "wrappers/torch/scalars.h"
@@ -38,8 +39,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Backward passes whose gradients one optimizer's step uses. */
 struct segment {
 	uint32_t passes;
-	double sum; /* of their losses, each divided by what the program divided it by */
-	double divisor; /* of all of them; 0: not the same, or not known */
+	double sum; /* of the numbers that they began at */
+	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
+	uint8_t ndivisor;
+	double scale; /* a loss scale that it multiplied the last by; 1: none */
 	bool known; /* each began at a number */
 };
 
@@ -47,22 +50,23 @@ struct segment {
 struct kept {
 	uint64_t which; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
-	double loss, norm;
+	double loss, norm, scale;
 	uint32_t passes; /* micro steps that the loss is of */
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
 
-static struct segment segment = {.known = true};
+static const struct segment no_passes = {.scale = 1, .known = true};
+static struct segment segment = {.scale = 1, .known = true};
 static struct kept kept[OPTIMIZERS_MAX];
 static bool in_optimizer, passed_inside;
 static double learnt; /* a divisor that was the number of micro steps once */
-static bool with_trainer; /* transformers' Trainer divides by the tokens of all micro steps */
+static bool with_trainer; /* transformers' Trainer says the sum, whatever it divides by */
 
 void torch_scalars_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	segment = (struct segment){.known = true};
+	segment = no_passes;
 	memset(kept, 0, sizeof(kept));
 	in_optimizer = passed_inside = false;
 }
@@ -86,16 +90,29 @@ static void find_trainer(void *arg)
 		}
 }
 
-/* Once: at the first pass whose divisor says nothing by itself. */
-static void look_for_trainer(double divisor)
+/* Once: at the first pass. */
+static void look_for_trainer(void)
 {
 	static _Atomic bool looked;
 	bool found = false;
 
-	if (divisor <= 1 || atomic_exchange(&looked, true))
+	if (atomic_load_explicit(&looked, memory_order_relaxed) || atomic_exchange(&looked, true))
 		return;
 	apart_call(find_trainer, &found);
 	with_trainer = found;
+}
+
+static bool is_same_count(double a, double b)
+{
+	return a > 1 && b > a - 1e-4 && b < a + 1e-4;
+}
+
+static bool divides_by(const struct segment *s, double n)
+{
+	for (unsigned i = 0; i < s->ndivisor; i++)
+		if (is_same_count(n, s->divisor[i]))
+			return true;
+	return false;
 }
 
 static bool sums_up(const struct segment *s)
@@ -104,55 +121,70 @@ static bool sums_up(const struct segment *s)
 
 	if (cfg->loss_reduction != LOSS_AUTO)
 		return cfg->loss_reduction == LOSS_SUM;
-	if (s->divisor <= 1)
-		return false;
-	return (s->divisor >= s->passes && s->divisor <= s->passes) ||
-	       (s->divisor >= learnt && s->divisor <= learnt) || with_trainer;
+	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
 }
 
-/* The loss of a segment, which is over. False: it has none. */
-static bool end_segment(double *loss, uint32_t *passes)
+/* The loss of a segment, which is over, into k: none if there is none. */
+static void end_segment(struct kept *k)
 {
 	struct segment s = segment;
 
-	*passes = s.passes;
-
-	segment = (struct segment){.known = true};
+	segment = no_passes;
 	if (!s.passes || !s.known)
-		return false;
-	if (s.passes > 1 && s.divisor >= s.passes && s.divisor <= s.passes)
-		learnt = s.divisor;
-	*loss = sums_up(&s) || s.passes == 1 ? s.sum : s.sum / s.passes;
-	return true;
+		return;
+	if (divides_by(&s, s.passes))
+		learnt = s.passes;
+	k->loss = sums_up(&s) || s.passes == 1 ? s.sum : s.sum / s.passes;
+	k->passes = s.passes;
+	k->scale = s.scale;
+	k->loss_there = true;
 }
 
-static void add_pass(bool seen, double value, double divisor)
+/* What all passes were divided by. */
+static void keep_common_divisors(const struct loss_root *root)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < segment.ndivisor; i++)
+		for (unsigned j = 0; j < root->n; j++)
+			if (is_same_count(segment.divisor[i], root->divisor[j])) {
+				segment.divisor[n++] = segment.divisor[i];
+				break;
+			}
+	segment.ndivisor = (uint8_t)n;
+}
+
+static void add_pass(bool seen, const struct loss_root *root)
 {
 	if (in_optimizer && passed_inside)
 		return;
 	passed_inside = in_optimizer;
-	if (!segment.passes)
-		segment.divisor = divisor;
-	else if (!(segment.divisor >= divisor && segment.divisor <= divisor))
-		segment.divisor = 0;
+	if (segment.passes) {
+		keep_common_divisors(root);
+	} else {
+		segment.ndivisor = root->n;
+		memcpy(segment.divisor, root->divisor, sizeof(segment.divisor));
+	}
 	segment.passes++;
 	segment.known &= seen;
-	segment.sum += seen ? value : 0;
+	segment.sum += seen ? root->value : 0;
+	segment.scale = root->scale;
 }
 
 static void scalars_backward_begins(const struct torch_train_event *e)
 {
-	double value = 0, divisor = 0;
+	struct loss_root root;
 	struct torch_list grads;
 	bool seen;
 
 	if (!e->outermost || !e->accumulates)
 		return;
 	grads = torch_vector(e->call->v[2].cp);
-	seen = grads.n == 1 && torch_root_of(grads.at[0], &value, &divisor);
-	look_for_trainer(divisor);
+	seen = loss_find_root(grads.n == 1 ? grads.at[0] : NULL, &root);
+	torch_forget_sums();
+	look_for_trainer();
 	pthread_mutex_lock(&lock);
-	add_pass(seen, value, divisor);
+	add_pass(seen, &root);
 	pthread_mutex_unlock(&lock);
 	step_part_begins(PART_BACKWARD);
 }
@@ -163,28 +195,41 @@ struct norm_sum {
 	const struct torch_optimizer_view *view;
 	double sum;
 	uint32_t n;
-	bool whole; /* each gradient is all of it: no parts lie on other ranks */
+	bool whole; /* each gradient is all of it */
+	bool parts; /* other ranks have parts of some */
+	bool read; /* all of them could be read */
 };
+
+/* With several ranks only the names tell that a gradient is no part. */
+static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
+{
+	const struct train_params *all = train_params_now();
+	bool named = o->id && all && o->id <= all->n;
+
+	if (o->outer || s->view->partitions ||
+		(named && all->at[o->id - 1].flags & (TP_SHARD | TP_FLAT)))
+		s->parts = true;
+	s->whole &= !s->parts && (named || session.world_size <= 1);
+}
 
 static void sum_gradient_norms(void *arg)
 {
 	struct norm_sum *s = arg;
-	const struct train_params *all = train_params_now();
 
-	for (uint32_t i = 0; i < s->view->nparam && s->whole; i++) {
+	for (uint32_t i = 0; i < s->view->nparam; i++) {
 		const struct optimizer_param *o = &s->view->param[i];
 		struct train_value v = {.kind = TK_GRAD_REDUCED};
 		struct buffer b;
 
-		/* With several ranks only the names tell that it is no part. */
-		s->whole = !o->outer &&
-			   (o->id && all && o->id <= all->n
-					   ? !(all->at[o->id - 1].flags & (TP_SHARD | TP_FLAT))
-					   : session.world_size <= 1);
-		if (!s->whole || !torch_grad_buffer(o->impl, &b))
+		sort_gradient(s, o);
+		/* Who has asked for nothing but the norm of all of it gets none. */
+		if (!s->whole && !torch_has_sums())
+			return;
+		if (!(o->outer ? o->grad && torch_tensor_buffer(o->grad, &b)
+			       : torch_grad_buffer(o->impl, &b)))
 			continue;
 		train_kind_measure(&v, &b);
-		s->whole = v.stats.n || !b.count;
+		s->read &= v.stats.n || !b.count;
 		s->sum += v.stats.n ? v.stats.norm * v.stats.norm : 0;
 		s->n++;
 	}
@@ -195,14 +240,17 @@ static double own_norm = NAN;
 
 static void measure_own_norm(void)
 {
-	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true};
+	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true, .read = true};
 
 	own_norm = NAN;
-	if (!s.view || s.view->partitions || torch_has_clip_norm() ||
-		!scalar_is_due(SCALAR_GRAD_NORM))
+	if (!s.view || torch_has_clip_norm() || !scalar_is_due(SCALAR_GRAD_NORM))
 		return;
 	apart_call(sum_gradient_norms, &s);
-	if (s.whole && s.n)
+	if (!s.read || !s.n)
+		return;
+	if (torch_has_sums() && torch_settle_norm(s.sum, s.parts))
+		return;
+	if (s.whole)
 		own_norm = stats_sqrt(s.sum);
 }
 
@@ -277,26 +325,20 @@ static void scalars_optimizer_begins(const struct torch_train_event *e)
 
 static void scalars_optimizer_ends(const struct torch_train_event *e)
 {
-	struct kept *k;
-	uint32_t passes;
-	double loss;
-	bool there;
+	struct kept *k, none;
+	double norm;
 
 	if (!e->outermost)
 		return;
 	step_part_ends(PART_OPTIMIZER);
+	loss_forget_numbers();
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
-	there = end_segment(&loss, &passes);
 	k = kept_of(e->which);
+	end_segment(k ? k : &none);
 	if (k) {
-		if (there) {
-			k->loss = loss;
-			k->passes = passes;
-			k->loss_there = true;
-		}
-		if (torch_take_clip_norm(&loss)) {
-			k->norm = loss;
+		if (torch_take_clip_norm(&norm)) {
+			k->norm = norm;
 			k->norm_there = true;
 		} else if (!isnan(own_norm)) {
 			k->norm = own_norm;
@@ -329,6 +371,7 @@ static void put_local_losses(uint32_t step, double mean, uint32_t passes)
 		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
 }
 
+/* by: the loss scale of the gradient scaler; 1: none. */
 static void put_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
 {
 	if (k->loss_there)
@@ -345,17 +388,13 @@ static void put_kept(uint32_t step, uint16_t number, const struct kept *k, doubl
 static void put_scalar_sources(uint32_t step)
 {
 	struct kept now;
-	double loss, norm, scale = 1;
-	uint32_t passes;
+	double norm, scale = 1;
 	bool scaled = torch_take_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
 	/* A step that the gradient scaler has left out: its passes belong to no optimizer's step. */
-	if (segment.passes && !kept[0].loss_there && end_segment(&loss, &passes)) {
-		kept[0].loss = loss;
-		kept[0].passes = passes;
-		kept[0].loss_there = true;
-	}
+	if (segment.passes && !kept[0].loss_there)
+		end_segment(&kept[0]);
 	if (!kept[0].norm_there && torch_take_clip_norm(&norm)) {
 		kept[0].norm = norm;
 		kept[0].norm_there = true;
@@ -366,7 +405,12 @@ static void put_scalar_sources(uint32_t step)
 		now = kept[i];
 		kept[i] = (struct kept){.which = now.which};
 		pthread_mutex_unlock(&lock);
-		put_kept(step, i, &now, scale);
+		/* Without a scaler: what the program itself has multiplied the loss by. */
+		if (!scaled && now.loss_there && now.scale > 1) {
+			scalar_is_derived(SCALAR_LOSS_SCALE);
+			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
+		}
+		put_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
 	}
 	if (scaled)
 		scalar_put(SCALAR_LOSS_SCALE, step, scale);

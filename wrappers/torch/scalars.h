@@ -21,20 +21,35 @@ bool torch_is_scalar_op(const char *name); /* of the C++ struct; `call` only */
 void torch_watch_scalar_op(struct torch_function *r, const char *name);
 void torch_note_scalar_op(const struct call *c); /* it has returned; any operator */
 
-/*
- * What a backward pass begins at on this thread: the value of the tensor whose gradient `grad` is that of the first root.
- * divisor: what the program divided it by before it scaled it, 0: not known. False: not seen.
- */
-bool torch_root_of(const void *grad, double *value, double *divisor);
+/* ---- total norms (norm_ops.c) ---- */
 
 /* That buffer is about to be summed up over the ranks of a group. */
 struct buffer;
 void torch_note_summed(const struct buffer *v);
 
+/* Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of what is no plain tensor. */
+struct torch_list;
+void torch_note_stack(const struct torch_list *from, const void *made);
+void torch_note_norm_of(const void *of, const void *impl);
+void torch_note_root(const void *of, const void *impl);
+void torch_note_item(const void *of);
+
+/* A backward pass begins on this thread: what was summed up before is no norm of its gradients. */
+void torch_forget_sums(void);
+
 /* Has a total norm been found that has not been taken? */
 bool torch_has_clip_norm(void);
 
-/* The total norm of the gradients that clip_grad_norm_() found since this was asked. False: it found none. */
+/* Has a number been summed up that may be the square of the total norm? Then it is to be settled. */
+bool torch_has_sums(void);
+
+/*
+ * squares: the sum of those of the gradients that the step begins with, as far as this rank has them; parts: other ranks have
+ * the rest. A sum that agrees with it is the square of the total norm: torch_take_clip_norm() gives that. False: none does.
+ */
+bool torch_settle_norm(double squares, bool parts);
+
+/* The total norm that the program has found since this was asked. False: it found none. */
 bool torch_take_clip_norm(double *norm);
 
 /* The scaler has changed its scale, which that tensor holds. */

@@ -169,6 +169,7 @@ void torch_node_made(struct call *c, uint64_t from);
 /* Are nodes of leaves watched for kinds? */
 bool torch_accumulate_wanted(void);
 bool torch_leaves_wanted(void); /* ... or names of gradients */
+bool torch_names_gradients(void); /* for the rows of calls, or to know which group reduces them */
 
 /* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
 void torch_leaf_made(struct call *c, bool leaving);

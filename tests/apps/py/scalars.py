@@ -6,7 +6,10 @@ Trainings that know their own numbers.
                                loss and the like as the script has them, times by time.perf_counter(). Prints a digest of
                                the weights, the random state and the losses: the same whatever watches.
 
-Scenes: plain, sum (4 micro steps, each loss divided by 4), mean (4, not divided), amp, closure, lbfgs, gan, groups, ddp
+Scenes: plain, tokens (batches of 4 x 12 numbers of words in a dict, 3 micro steps), amp, closure, lbfgs, gan, groups, ddp; micro: 4
+micro steps, each form of them two steps long: sum (each loss divided by 4), mean (not divided), factor (multiplied by 0.25), weighted
+(by 7, then multiplied by 3, and never by the number of micro steps), megatron (as its schedules do it: by tokens, then by 4, in
+place, then a loss scale), deepspeed (by 4, then a loss scale that becomes smaller), short (divided by 4, and only 3 of them)
 """
 import hashlib
 import os
@@ -39,6 +42,14 @@ class Slow(Dataset):
         g = torch.Generator().manual_seed(i + 1000 * rank)
         x = torch.randn(16, generator=g)
         return x, x.sum(0, keepdim=True).sin()
+
+
+class Words(torch.utils.data.Dataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, i):
+        return {"ids": torch.full((12,), i % 50), "weight": torch.tensor(float(i))}
 
 
 class Slowly(torch.autograd.Function):
@@ -115,21 +126,49 @@ def plain():
         before = t[5]
 
 
-def accumulation():
+def backward(form, x, y, scale):
+    """One micro step. Gives what a program prints the mean of."""
+    loss = mse(net(x), y)
+    if form in ("sum", "short"):
+        (loss / 4).backward()
+    elif form == "factor":
+        (loss * 0.25).backward()
+    elif form == "weighted":
+        loss = loss / 7 * 3
+        loss.backward()
+    elif form == "megatron":
+        loss = ((net(x) - y) ** 2).sum()
+        loss /= torch.tensor(8)
+        number = loss.item()
+        loss /= 4
+        loss = scale * loss
+        # The engine by itself, as with deallocated outputs.
+        torch.autograd.Variable._execution_engine.run_backward(
+            (loss,), (torch.ones_like(loss, memory_format=torch.preserve_format),), False, False, (), allow_unreachable=True,
+            accumulate_grad=True)
+        return number
+    elif form == "deepspeed":
+        ((loss / 4).float() * scale).backward()
+    else:
+        loss.backward()
+    return loss.item()
+
+
+def micro():
     opt = torch.optim.AdamW(net.parameters(), lr=0.01)
-    for step in range(STEPS):
-        total = 0.0
-        for _ in range(4):
-            x, y = next(batches)
-            loss = mse(net(x), y)
-            if scene == "sum":
-                loss = loss / 4
-            loss.backward()
-            total += loss.item()
-        losses.append(total if scene == "sum" else total / 4)
+    forms = ("mean", "sum", "short", "factor", "weighted", "megatron", "deepspeed")
+    for step in range(2 * len(forms)):
+        form = forms[step // 2]
+        scale = {"megatron": torch.tensor([65536.0]), "deepspeed": 4096.0 / 16 ** (step % 2)}.get(form)
+        losses.append(sum(backward(form, *next(batches), scale) for _ in range(3 if form == "short" else 4)) / 4)
+        if scale is not None:
+            for p in net.parameters():
+                p.grad.div_(scale)
         opt.step()
         opt.zero_grad()
         say(step, loss=losses[-1], learning_rate=0.01)
+        if scale is not None:
+            say(step, loss_scale=scale)
 
 
 def amp():
@@ -215,8 +254,30 @@ def groups():
         say(step, loss=losses[-1])
 
 
-{"plain": plain, "ddp": plain, "sum": accumulation, "mean": accumulation, "amp": amp, "closure": closure, "lbfgs": closure,
- "gan": gan, "groups": groups}[scene]()
+def tokens():
+    """What follows from what the DataLoader gives: the first tensor of a batch is a matrix of integers."""
+    table = torch.nn.Embedding(50, 4)
+    opt = torch.optim.SGD(table.parameters(), lr=0.1)
+    words = iter(DataLoader(Words(), batch_size=4))
+    for step in range(STEPS):
+        total = 0.0
+        for _ in range(3):
+            loss = table(next(words)["ids"]).square().mean() / 3
+            loss.backward()
+            total += loss.item()
+        for p in table.parameters():
+            if world > 1:
+                torch.distributed.all_reduce(p.grad)
+        opt.step()
+        opt.zero_grad()
+        losses.append(total)
+        say(step, loss=total, batch_size=4 * 3 * world)
+    with open("/proc/self/status") as f:
+        print(0, "hwm", 1024 * int([line.split()[1] for line in f if line.startswith("VmHWM")][0]), file=out)
+
+
+{"plain": plain, "ddp": plain, "tokens": tokens, "micro": micro, "amp": amp, "closure": closure, "lbfgs": closure, "gan": gan,
+ "groups": groups}[scene]()
 digest = hashlib.sha256(repr(losses).encode() + torch.get_rng_state().numpy().tobytes())
 for p in net.parameters():
     digest.update(p.detach().numpy().tobytes())

@@ -201,16 +201,19 @@ def full_weights(how, model, plain):
         return {n.replace("_fsdp_wrapped_module.", ""): p.detach().clone() for n, p in model.named_parameters()}
 
 
-def get_grad_norm_fp32(grads):
-    """As Megatron does it: the sum becomes a number, and the root of that is taken."""
-    total = torch.stack([g.norm() for g in grads]).square().sum()
-    dist.all_reduce(total)
-    return total.item() ** 0.5
+def summed(number, op=dist.ReduceOp.SUM):
+    dist.all_reduce(number, op=op)
+    return number.item()
 
 
 def clip(model, buffers, truth, rank, step):
+    # Numbers that are no norms: tokens, a loss, and whether there is an Inf.
+    summed(torch.tensor([16.0]))
+    summed(torch.tensor([0.25 + rank]))
+    summed(torch.zeros(1), dist.ReduceOp.MAX)
     if buffers:
-        norm = get_grad_norm_fp32([s.grad for _, s, _, _ in buffers.shards])
+        # As Megatron does it: the sum becomes a number, and the root of that is taken.
+        norm = summed(torch.stack([s.grad.norm() for _, s, _, _ in buffers.shards]).square().sum()) ** 0.5
         for _, s, _, _ in buffers.shards:
             s.grad.mul_(min(1.0, 0.1 / (norm + 1e-6)))
     elif hasattr(model, "clip_grad_norm_"):

@@ -218,7 +218,9 @@ class Through(torch.autograd.Function):
 
 def roles():
     """Groups 1, 2 and 3 are those of tensor, pipeline and expert parallelism, and the first one that of data."""
-    tensor, pipeline, expert = (dist.new_group(list(range(size))) for _ in range(3))
+    # As a DeviceMesh makes the group of its dimension "tp".
+    tensor = dist.new_group(list(range(size)), group_desc="mesh_tp")
+    pipeline, expert = (dist.new_group(list(range(size))) for _ in range(2))
 
     def reduced(x):
         dist.all_reduce(x, group=tensor)

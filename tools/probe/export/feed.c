@@ -13,6 +13,7 @@
 #include "sink/recorded_config.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/export/means.h"
 #include "tools/probe/read/meta_config.h"
 
 /* Where each format's files go, of its own key. */
@@ -231,12 +232,36 @@ static int feed_rank(
 	return err ? STATUS_USAGE : 0;
 }
 
+/* Where TensorBoard's files of the ranks are. */
+static char *events_folder(const struct feed_options *o, const struct rank_dir *d)
+{
+	char *path = o->output ? NULL : realpath(d->path, NULL), *slash, *to;
+
+	slash = path ? strrchr(path, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	to = o->output ? tool_strdup(o->output) : tool_format("%s/tensorboard", path ? path : "");
+	free(path);
+	return to;
+}
+
+static int write_means(const struct feed_options *o, const struct folders *folders, struct means *m)
+{
+	char *to = events_folder(o, &folders->dir[0]);
+	int status = means_write(m, to);
+
+	free(to);
+	return status;
+}
+
 int feed_folders(const struct feed_options *o)
 {
 	struct folders folders;
+	struct means means;
 	unsigned n = 0;
 	int status = folders_open(&folders, o->dir);
 
+	means_open(&means);
 	for (unsigned i = 0; !status && i < folders.n; i++) {
 		const struct rank_dir *d = &folders.dir[i];
 		struct overlay overlay = {0};
@@ -251,12 +276,18 @@ int feed_folders(const struct feed_options *o)
 			tool_warn("export: %s: %s", d->label, wrong);
 		free(wrong);
 		status = feed_rank(o, d, &overlay);
+		if (!status && o->format == FORMAT_TENSORBOARD &&
+			(!o->kinds || strstr(o->kinds, "scalars")))
+			means_add(&means, d, &overlay, i, o->step_lo, o->step_hi);
 		overlay_remove(&overlay);
 	}
 	if (!status && !n) {
 		tool_error("export: %s: none of these ranks is there", o->dir);
 		status = STATUS_USAGE;
 	}
+	if (!status && n > 1)
+		status = write_means(o, &folders, &means);
+	means_close(&means);
 	if (!status && !o->quiet)
 		printf("%s: %s\n", o->output ? o->output : folders.path,
 			out_plural(n, "rank", "ranks"));

@@ -97,6 +97,17 @@ void calls_close(struct calls *s)
 	*s = (struct calls){0};
 }
 
+void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes)
+{
+	calls_open(s, dir, rank, NULL);
+	s->tail = bytes;
+	/* The last file may have just been begun. */
+	if (s->nfile)
+		s->at = s->nfile - 1;
+	if (s->nfile > 1 && s->file[s->at].bytes < bytes / 4)
+		s->at--;
+}
+
 static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
 	return f->first <= s->step_hi && f->last >= s->step_lo;
@@ -170,6 +181,9 @@ static bool begin_file(struct calls *s)
 		s->lacking = NULL;
 		if (!err && has_needed_columns(s)) {
 			s->reading = true;
+			s->cut = s->tail && f->bytes > s->tail;
+			if (s->cut)
+				csv_skip_to(&s->csv, f->bytes - s->tail);
 			return true;
 		}
 		csv_close(&s->csv);

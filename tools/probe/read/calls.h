@@ -92,6 +92,8 @@ struct calls {
 	struct calls_file *file;
 	unsigned nfile, cap_file, at;
 	uint64_t step_lo, step_hi; /* only these */
+	uint64_t tail; /* of a plain file only the last so many bytes; 0: all */
+	bool cut; /* so its first call may lack rows */
 	bool keep_open;
 	size_t buffer;
 	calls_bad_fn *bad;
@@ -111,6 +113,9 @@ struct calls {
 void calls_open(
 	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
 void calls_close(struct calls *s);
+
+/* Only what was written last, about so many bytes of it: `cut` then. */
+void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);
 
 /* The next call. false: no more. */
 bool calls_next(struct calls *s, struct call *out);

@@ -244,8 +244,11 @@ const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_M
 	if (!id)
 		snprintf(buf, COMM_LABEL_MAX, "-");
 	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
-		snprintf(buf, COMM_LABEL_MAX, "%s-parallel group of ranks %s", intern_name(k->role),
-			k->ranks);
+		snprintf(buf, COMM_LABEL_MAX, "%s-parallel group%s%.40s of ranks %s",
+			intern_name(k->role), strncmp(kind, "mesh_", 5) == 0 ? " " : "",
+			strncmp(kind, "mesh_", 5) == 0 ? kind + 5 : "", k->ranks);
+	else if (k && strncmp(kind, "mesh_", 5) == 0 && k->ranks && strlen(k->ranks) < 80)
+		snprintf(buf, COMM_LABEL_MAX, "group %.40s of ranks %s", kind + 5, k->ranks);
 	else if (k && *name && strcmp(kind, "world") == 0)
 		snprintf(buf, COMM_LABEL_MAX, "%s", name);
 	else if (k && k->size >= 0)

@@ -322,6 +322,40 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 	target_text(t, "]}");
 }
 
+/* For each column: mean, smallest and largest of the steps and ranks that have the number. */
+static void put_numbers(const struct html *h, struct target *t)
+{
+	const struct step_numbers *s = &h->numbers;
+
+	put_key(t, "numbers");
+	target_text(t, "[");
+	for (unsigned k = 0; k < s->nname; k++) {
+		put_separator(t, k);
+		target_print(t, "{\"ranks\":%u", h->r->g.folders.n);
+		put_string(t, "name", intern_name(s->name[k]));
+		target_text(t, ",\"points\":[");
+		for (unsigned i = 0; i < h->ncol; i++) {
+			const struct step_number *n =
+				step_numbers_find(s, h->step_lo + i * h->per, s->name[k]);
+
+			put_separator(t, i);
+			if (!n) {
+				target_text(t, "0");
+				continue;
+			}
+			target_text(t, "[");
+			target_double(t, n->sum / n->ranks);
+			target_text(t, ",");
+			target_double(t, n->min);
+			target_text(t, ",");
+			target_double(t, n->max);
+			target_text(t, "]");
+		}
+		target_text(t, "]}");
+	}
+	target_text(t, "]");
+}
+
 static void put_comms(const struct html *h, struct target *t)
 {
 	const struct gather *g = &h->r->g;
@@ -380,6 +414,7 @@ static void put_document(struct html *h, struct target *t)
 		put_site(h, t, s);
 	}
 	target_text(t, "]");
+	put_numbers(h, t);
 	put_comms(h, t);
 	target_text(t, "}");
 }

@@ -57,6 +57,7 @@ struct html {
 	struct html_cell *cell; /* [folder][column] */
 	struct html_rank *rank;
 	struct table sites;
+	struct step_numbers numbers; /* of the steps of a column */
 	struct html_window window[HTML_WINDOWS];
 	unsigned nwindow;
 };

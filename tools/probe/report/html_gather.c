@@ -276,6 +276,17 @@ static void prepare_columns(struct html *h)
 	table_init(&h->sites, sizeof(struct html_site), SITES_KNOWN);
 }
 
+static void gather_numbers(struct html *h)
+{
+	const struct gather *g = &h->r->g;
+
+	step_numbers_begin(&h->numbers, STEP_NUMBERS_MAX);
+	for (unsigned i = 0; i < g->folders.n && !gather_stop_signal(); i++)
+		step_numbers_add(&h->numbers, g->folders.dir[i].path, &g->rank[i].overlay, i,
+			h->step_lo, h->step_hi, h->per);
+	step_numbers_list(&h->numbers);
+}
+
 void html_gather(struct html *h, struct report *r, const struct gather_options *o)
 {
 	const struct gather *g = &r->g;
@@ -286,6 +297,7 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 
 	*h = (struct html){.r = r};
 	prepare_columns(h);
+	gather_numbers(h);
 	choose_windows(h);
 	for (unsigned i = 0; i < g->folders.n; i++)
 		overlay[i] = &g->rank[i].overlay;
@@ -326,6 +338,7 @@ void html_free(struct html *h)
 	for (uint32_t i = 0; i < h->sites.n; i++)
 		free(((struct html_site *)table_at(&h->sites, i))->point);
 	table_free(&h->sites);
+	step_numbers_free(&h->numbers);
 	free(h->cell);
 	free(h->rank);
 }

@@ -2,6 +2,7 @@
 #include "tools/probe/report/step_numbers.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum {
 /* A part of the run whose files are looked through, and what of it is wanted. */
 struct number_range {
 	uint64_t lo, hi; /* steps */
+	uint64_t per; /* of them in one; 0: one */
 	uint64_t last; /* first step of the last file that there is */
 	bool any;
 };
@@ -63,7 +65,8 @@ static void read_number_file(struct step_numbers *s, const char *path, uint64_t 
 
 		if (csv_u64(csv_at(&csv, col[NUMBER_COL_step]), &step) && step >= want->lo &&
 			step <= want->hi && csv_double(csv_at(&csv, col[NUMBER_COL_value]), &v))
-			add_step_number(s, step, csv_at(&csv, col[NUMBER_COL_name]), v, rank);
+			add_step_number(s, want->per ? step - (step - want->lo) % want->per : step,
+				csv_at(&csv, col[NUMBER_COL_name]), v, rank);
 	}
 	csv_close(&csv);
 }
@@ -97,16 +100,19 @@ static void read_number_files(struct step_numbers *s, const char *dir, const str
 		closedir(d);
 }
 
+static void read_numbers_of_rank(struct step_numbers *s, const char *dir, const struct overlay *o,
+	struct number_range *want, uint32_t rank)
+{
+	read_number_files(s, dir, o, want, rank);
+	if (o && o->path)
+		read_number_files(s, o->path, NULL, want, rank);
+}
+
 static void read_numbers_of_ranks(
 	struct step_numbers *s, const struct gather *g, struct number_range *want)
 {
-	for (unsigned i = 0; i < g->folders.n; i++) {
-		const struct overlay *o = &g->rank[i].overlay;
-
-		read_number_files(s, g->folders.dir[i].path, o, want, i);
-		if (o->path)
-			read_number_files(s, o->path, NULL, want, i);
-	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		read_numbers_of_rank(s, g->folders.dir[i].path, &g->rank[i].overlay, want, i);
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -169,13 +175,31 @@ static void list_steps(struct step_numbers *s, unsigned most)
 	memmove(s->step, s->step + (n - s->nstep), s->nstep * sizeof(*s->step));
 }
 
+void step_numbers_begin(struct step_numbers *s, uint32_t most)
+{
+	memset(s, 0, sizeof(*s));
+	table_init(&s->table, sizeof(struct step_number), most);
+}
+
+void step_numbers_add(struct step_numbers *s, const char *dir, const struct overlay *o,
+	uint32_t rank, uint64_t lo, uint64_t hi, uint64_t per)
+{
+	struct number_range want = {.lo = lo, .hi = hi, .per = per};
+
+	read_numbers_of_rank(s, dir, o, &want, rank);
+}
+
+void step_numbers_list(struct step_numbers *s)
+{
+	list_steps(s, UINT_MAX);
+}
+
 void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi)
 {
 	struct number_range want = {.lo = lo, .hi = hi};
 	bool all = lo == 0 && hi == UINT64_MAX;
 
-	memset(s, 0, sizeof(*s));
-	table_init(&s->table, sizeof(struct step_number), STEP_NUMBERS_MAX);
+	step_numbers_begin(s, STEP_NUMBERS_MAX);
 	read_numbers_of_ranks(NULL, g, &want);
 	/* The last steps may lie in two files. */
 	if (all)
@@ -192,7 +216,7 @@ void step_numbers_free(struct step_numbers *s)
 	free(s->name);
 }
 
-static const struct step_number *find_number(
+const struct step_number *step_numbers_find(
 	const struct step_numbers *s, uint64_t step, uint32_t name)
 {
 	return table_find(&s->table, step, name);
@@ -204,7 +228,7 @@ static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, uns
 	unsigned most = 0;
 
 	for (unsigned i = from; i < s->nstep; i++) {
-		const struct step_number *n = find_number(s, s->step[i], name);
+		const struct step_number *n = step_numbers_find(s, s->step[i], name);
 
 		most = n && n->ranks > most ? n->ranks : most;
 	}
@@ -231,7 +255,7 @@ void step_numbers_text(const struct step_numbers *s)
 		label = tool_format("%s%s", intern_name(s->name[k]), ranks > 1 ? "/mean" : "");
 		printf("  %-26s", label);
 		for (unsigned i = from; i < s->nstep; i++) {
-			const struct step_number *n = find_number(s, s->step[i], s->name[k]);
+			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
 
 			if (n)
 				printf(" %12.6g", n->sum / n->ranks);
@@ -248,7 +272,7 @@ void step_numbers_json(const struct step_numbers *s, const struct gather *g)
 	json_list("scalars");
 	for (unsigned i = 0; i < s->nstep; i++)
 		for (unsigned k = 0; k < s->nname; k++) {
-			const struct step_number *n = find_number(s, s->step[i], s->name[k]);
+			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
 
 			if (!n)
 				continue;

@@ -91,6 +91,18 @@ static struct kind kinds[] = {
 			{.form = EXT_PRODUCT, .where = ON_ALL, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_COUNT}, .nterm = 1},
 		},
 	},
+	{ /* 9, gemv */
+		.collective = false, .rooted = false,
+		.local = true,
+		.nin = 3, .in = {
+			{.form = EXT_MATRIX, .where = ON_ALPHA, .buf = ROLE_SEND, .dtype = ROLE_SDTYPE, .term = {ROLE_M, ROLE_N}, .nterm = 2, .step = ROLE_LDA},
+			{.form = EXT_VECTOR, .where = ON_ALPHA, .buf = ROLE_BUF, .dtype = ROLE_DTYPE, .term = {ROLE_N, ROLE_M}, .nterm = 2, .step = ROLE_INCX, .trans = ROLE_TRANSA},
+			{.form = EXT_VECTOR, .where = ON_BETA, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .term = {ROLE_M, ROLE_N}, .nterm = 2, .step = ROLE_INCY, .trans = ROLE_TRANSA},
+		},
+		.nout = 1, .out = {
+			{.form = EXT_VECTOR, .where = ON_ALL, .buf = ROLE_RECV, .dtype = ROLE_RDTYPE, .term = {ROLE_M, ROLE_N}, .nterm = 2, .step = ROLE_INCY, .trans = ROLE_TRANSA},
+		},
+	},
 };
 
 static const struct {
@@ -105,10 +117,11 @@ static const struct {
 	{"mine", "all_gather_v"},
 	{"exscan", "exscan"},
 	{"send", "send"},
+	{"gemv", "gemv"},
 };
 
 const struct kind *const kind_table = kinds;
-const unsigned kind_count = 9;
+const unsigned kind_count = 10;
 
 enum { LIB_TINY, };
 
@@ -127,6 +140,7 @@ static const struct {
 	{"ptiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
 	{"ptiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
 	{"ptiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
+	{"ptiny_Gemv", "tiny_Gemv", "", LIB_TINY, 10},
 	{"ptiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
 	{"ptiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
 	{"ptiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
@@ -146,6 +160,7 @@ static const struct {
 	{"tiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
 	{"tiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
 	{"tiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
+	{"tiny_Gemv", "tiny_Gemv", "", LIB_TINY, 10},
 	{"tiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
 	{"tiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
 	{"tiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
@@ -163,103 +178,124 @@ static struct api_spec specs[] = {
 	{ /* ptiny_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* ptiny_AllReduceConfig */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* ptiny_AllReduceConfig_c */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* ptiny_AllReduce_c */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* ptiny_Count */
 		.task = TASK_INIT, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_NONE, CT_I64, 0, 0},
+			{ROLE_NONE, CT_I64, 0, 0, 0},
 		},
 		.at = {},
 	},
 	{ /* ptiny_Counts */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_RCOUNTS] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* ptiny_Exscan */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_BUF, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_BUF, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_BUF] = 2, [ROLE_RECV] = 3, [ROLE_COUNT] = 4, [ROLE_DTYPE] = 5, [ROLE_OP] = 6, [ROLE_COMM] = 7, },
 	},
 	{ /* ptiny_Gather */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNT, CT_U64, 0, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNT, CT_U64, 0, 0},
-			{ROLE_RDTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_RDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, },
+	},
+	{ /* ptiny_Gemv */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
+		.buf_dtype[ROLE_SEND] = DT_COMPLEX64,
+		.buf_dtype[ROLE_BUF] = DT_FLOAT32,
+		.buf_dtype[ROLE_RECV] = DT_COMPLEX64,
+		.args = {
+			{ROLE_ORDER, CT_I32, 0, 0, 0},
+			{ROLE_TRANSA, CT_P, 0, DT_INT8, 0},
+			{ROLE_M, CT_P, 4, DT_INT32, 0},
+			{ROLE_N, CT_P, 8, DT_INT64, 0},
+			{ROLE_ALPHA, CT_F64, 0, 0, 0},
+			{ROLE_SEND, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_LDA, CT_I32, 0, 0, 0},
+			{ROLE_BUF, CT_P, 0, DT_FLOAT32, 0},
+			{ROLE_INCX, CT_I64, 0, 0, 0},
+			{ROLE_BETA, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_RECV, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_INCY, CT_P, 4, DT_INT32, 0},
+		},
+		.at = {[ROLE_ORDER] = 1, [ROLE_TRANSA] = 2, [ROLE_M] = 3, [ROLE_N] = 4, [ROLE_ALPHA] = 5, [ROLE_SEND] = 6, [ROLE_LDA] = 7, [ROLE_BUF] = 8, [ROLE_INCX] = 9, [ROLE_BETA] = 10, [ROLE_RECV] = 11, [ROLE_INCY] = 12, },
 	},
 	{ /* ptiny_GroupEnd */
 		.task = TASK_GROUP_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
@@ -270,215 +306,236 @@ static struct api_spec specs[] = {
 	{ /* ptiny_Handle */
 		.task = TASK_COMM_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_COMM] = 1, },
 	},
 	{ /* ptiny_Igather */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNT, CT_U64, 0, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNT, CT_U64, 0, 0},
-			{ROLE_RDTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_REQUEST, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_RDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_REQUEST, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, [ROLE_REQUEST] = 9, },
 	},
 	{ /* ptiny_Mine */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_RDISPLS, CT_P, 8, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, DT_INT64, 0},
+			{ROLE_RDISPLS, CT_P, 8, DT_INT64, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_RECV] = 1, [ROLE_RCOUNTS] = 2, [ROLE_RDISPLS] = 3, [ROLE_DTYPE] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
 	{ /* ptiny_Mix */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
 		.args = {
-			{ROLE_NONE, CT_I8, 0, 0},
-			{ROLE_NONE, CT_U8, 0, 0},
-			{ROLE_NONE, CT_I16, 0, 0},
-			{ROLE_NONE, CT_U16, 0, 0},
-			{ROLE_NONE, CT_U32, 0, 0},
-			{ROLE_NONE, CT_F32, 0, 0},
-			{ROLE_NONE, CT_F64, 0, 0},
-			{ROLE_ID, CT_STRUCT, 0, 3},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_NEWCOMM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
-			{ROLE_NONE, CT_U8, 0, 0},
+			{ROLE_NONE, CT_I8, 0, 0, 0},
+			{ROLE_NONE, CT_U8, 0, 0, 0},
+			{ROLE_NONE, CT_I16, 0, 0, 0},
+			{ROLE_NONE, CT_U16, 0, 0, 0},
+			{ROLE_NONE, CT_U32, 0, 0, 0},
+			{ROLE_NONE, CT_F32, 0, 0, 0},
+			{ROLE_NONE, CT_F64, 0, 0, 0},
+			{ROLE_ID, CT_STRUCT, 0, 0, 3},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_NEWCOMM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_U8, 0, 0, 0},
 		},
 		.at = {[ROLE_ID] = 8, [ROLE_COMM] = 9, [ROLE_NEWCOMM] = 10, },
 	},
 	{ /* ptiny_Parent */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_NEWCOMM, CT_P, 0, 0},
+			{ROLE_NEWCOMM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_NEWCOMM] = 1, },
 	},
 	{ /* ptiny_Scatter */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_U64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_ROOT] = 5, [ROLE_COMM] = 6, },
 	},
 	{ /* ptiny_Segments */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNTS, CT_P, 4, 0},
-			{ROLE_SDISPLS, CT_P, 4, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_RDISPLS, CT_P, 8, 0},
-			{ROLE_RDTYPES, CT_P, 4, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNTS, CT_P, 4, DT_INT32, 0},
+			{ROLE_SDISPLS, CT_P, 4, DT_INT32, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, DT_INT64, 0},
+			{ROLE_RDISPLS, CT_P, 8, DT_UINT64, 0},
+			{ROLE_RDTYPES, CT_P, 4, DT_INT32, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNTS] = 2, [ROLE_SDISPLS] = 3, [ROLE_SDTYPE] = 4, [ROLE_RECV] = 5, [ROLE_RCOUNTS] = 6, [ROLE_RDISPLS] = 7, [ROLE_RDTYPES] = 8, [ROLE_COMM] = 9, [ROLE_STREAM] = 10, },
 	},
 	{ /* ptiny_Send */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_COUNT, CT_U64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_PEER, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
 	{ /* ptinyx_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_AllReduceConfig */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_AllReduceConfig_c */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_AllReduce_c */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_Count */
 		.task = TASK_INIT, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_NONE, CT_I64, 0, 0},
+			{ROLE_NONE, CT_I64, 0, 0, 0},
 		},
 		.at = {},
 	},
 	{ /* tiny_Counts */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_RCOUNTS] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 	{ /* tiny_Exscan */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_BUF, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_BUF, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_BUF] = 2, [ROLE_RECV] = 3, [ROLE_COUNT] = 4, [ROLE_DTYPE] = 5, [ROLE_OP] = 6, [ROLE_COMM] = 7, },
 	},
 	{ /* tiny_Gather */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 8,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNT, CT_U64, 0, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNT, CT_U64, 0, 0},
-			{ROLE_RDTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_RDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, },
+	},
+	{ /* tiny_Gemv */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
+		.buf_dtype[ROLE_SEND] = DT_COMPLEX64,
+		.buf_dtype[ROLE_BUF] = DT_FLOAT32,
+		.buf_dtype[ROLE_RECV] = DT_COMPLEX64,
+		.args = {
+			{ROLE_ORDER, CT_I32, 0, 0, 0},
+			{ROLE_TRANSA, CT_P, 0, DT_INT8, 0},
+			{ROLE_M, CT_P, 4, DT_INT32, 0},
+			{ROLE_N, CT_P, 8, DT_INT64, 0},
+			{ROLE_ALPHA, CT_F64, 0, 0, 0},
+			{ROLE_SEND, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_LDA, CT_I32, 0, 0, 0},
+			{ROLE_BUF, CT_P, 0, DT_FLOAT32, 0},
+			{ROLE_INCX, CT_I64, 0, 0, 0},
+			{ROLE_BETA, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_RECV, CT_P, 0, DT_COMPLEX64, 0},
+			{ROLE_INCY, CT_P, 4, DT_INT32, 0},
+		},
+		.at = {[ROLE_ORDER] = 1, [ROLE_TRANSA] = 2, [ROLE_M] = 3, [ROLE_N] = 4, [ROLE_ALPHA] = 5, [ROLE_SEND] = 6, [ROLE_LDA] = 7, [ROLE_BUF] = 8, [ROLE_INCX] = 9, [ROLE_BETA] = 10, [ROLE_RECV] = 11, [ROLE_INCY] = 12, },
 	},
 	{ /* tiny_GroupEnd */
 		.task = TASK_GROUP_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 0,
@@ -489,119 +546,119 @@ static struct api_spec specs[] = {
 	{ /* tiny_Handle */
 		.task = TASK_COMM_END, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_COMM] = 1, },
 	},
 	{ /* tiny_Igather */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_REQUEST, .nargs = 9,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNT, CT_U64, 0, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNT, CT_U64, 0, 0},
-			{ROLE_RDTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_REQUEST, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNT, CT_U64, 0, 0, 0},
+			{ROLE_RDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_REQUEST, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNT] = 2, [ROLE_SDTYPE] = 3, [ROLE_RECV] = 4, [ROLE_RCOUNT] = 5, [ROLE_RDTYPE] = 6, [ROLE_ROOT] = 7, [ROLE_COMM] = 8, [ROLE_REQUEST] = 9, },
 	},
 	{ /* tiny_Mine */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_RDISPLS, CT_P, 8, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, DT_INT64, 0},
+			{ROLE_RDISPLS, CT_P, 8, DT_INT64, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_RECV] = 1, [ROLE_RCOUNTS] = 2, [ROLE_RDISPLS] = 3, [ROLE_DTYPE] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
 	{ /* tiny_Mix */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 12,
 		.args = {
-			{ROLE_NONE, CT_I8, 0, 0},
-			{ROLE_NONE, CT_U8, 0, 0},
-			{ROLE_NONE, CT_I16, 0, 0},
-			{ROLE_NONE, CT_U16, 0, 0},
-			{ROLE_NONE, CT_U32, 0, 0},
-			{ROLE_NONE, CT_F32, 0, 0},
-			{ROLE_NONE, CT_F64, 0, 0},
-			{ROLE_ID, CT_STRUCT, 0, 3},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_NEWCOMM, CT_P, 0, 0},
-			{ROLE_NONE, CT_P, 0, 0},
-			{ROLE_NONE, CT_U8, 0, 0},
+			{ROLE_NONE, CT_I8, 0, 0, 0},
+			{ROLE_NONE, CT_U8, 0, 0, 0},
+			{ROLE_NONE, CT_I16, 0, 0, 0},
+			{ROLE_NONE, CT_U16, 0, 0, 0},
+			{ROLE_NONE, CT_U32, 0, 0, 0},
+			{ROLE_NONE, CT_F32, 0, 0, 0},
+			{ROLE_NONE, CT_F64, 0, 0, 0},
+			{ROLE_ID, CT_STRUCT, 0, 0, 3},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_NEWCOMM, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_P, 0, 0, 0},
+			{ROLE_NONE, CT_U8, 0, 0, 0},
 		},
 		.at = {[ROLE_ID] = 8, [ROLE_COMM] = 9, [ROLE_NEWCOMM] = 10, },
 	},
 	{ /* tiny_Parent */
 		.task = TASK_COMM_NEW, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 1,
 		.args = {
-			{ROLE_NEWCOMM, CT_P, 0, 0},
+			{ROLE_NEWCOMM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_NEWCOMM] = 1, },
 	},
 	{ /* tiny_Scatter */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_RETURN, .nargs = 6,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_U64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_ROOT, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_ROOT, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_ROOT] = 5, [ROLE_COMM] = 6, },
 	},
 	{ /* tiny_Segments */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 10,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_SCOUNTS, CT_P, 4, 0},
-			{ROLE_SDISPLS, CT_P, 4, 0},
-			{ROLE_SDTYPE, CT_I32, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_RCOUNTS, CT_P, 8, 0},
-			{ROLE_RDISPLS, CT_P, 8, 0},
-			{ROLE_RDTYPES, CT_P, 4, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_SCOUNTS, CT_P, 4, DT_INT32, 0},
+			{ROLE_SDISPLS, CT_P, 4, DT_INT32, 0},
+			{ROLE_SDTYPE, CT_I32, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_RCOUNTS, CT_P, 8, DT_INT64, 0},
+			{ROLE_RDISPLS, CT_P, 8, DT_UINT64, 0},
+			{ROLE_RDTYPES, CT_P, 4, DT_INT32, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_SCOUNTS] = 2, [ROLE_SDISPLS] = 3, [ROLE_SDTYPE] = 4, [ROLE_RECV] = 5, [ROLE_RCOUNTS] = 6, [ROLE_RDISPLS] = 7, [ROLE_RDTYPES] = 8, [ROLE_COMM] = 9, [ROLE_STREAM] = 10, },
 	},
 	{ /* tiny_Send */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 6,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_COUNT, CT_U64, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_PEER, CT_I32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
 	{ /* tinyx_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
-			{ROLE_SEND, CT_P, 0, 0},
-			{ROLE_RECV, CT_P, 0, 0},
-			{ROLE_COUNT, CT_I32, 0, 0},
-			{ROLE_DTYPE, CT_I32, 0, 0},
-			{ROLE_OP, CT_U32, 0, 0},
-			{ROLE_COMM, CT_U64, 0, 0},
-			{ROLE_STREAM, CT_P, 0, 0},
+			{ROLE_SEND, CT_P, 0, 0, 0},
+			{ROLE_RECV, CT_P, 0, 0, 0},
+			{ROLE_COUNT, CT_I32, 0, 0, 0},
+			{ROLE_DTYPE, CT_I32, 0, 0, 0},
+			{ROLE_OP, CT_U32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_RECV] = 2, [ROLE_COUNT] = 3, [ROLE_DTYPE] = 4, [ROLE_OP] = 5, [ROLE_COMM] = 6, [ROLE_STREAM] = 7, },
 	},
 };
 
-struct api api_table[38];
-const unsigned api_count = 38;
+struct api api_table[40];
+const unsigned api_count = 40;
 
 void api_fill(void)
 {
@@ -670,64 +727,68 @@ void *api_wrapper(const struct api *a)
 	case 7:
 		return (void *)ptiny_Gather;
 	case 8:
-		return (void *)ptiny_GroupEnd;
+		return (void *)ptiny_Gemv;
 	case 9:
-		return (void *)ptiny_GroupStart;
+		return (void *)ptiny_GroupEnd;
 	case 10:
-		return (void *)ptiny_Handle;
+		return (void *)ptiny_GroupStart;
 	case 11:
-		return (void *)ptiny_Igather;
+		return (void *)ptiny_Handle;
 	case 12:
-		return (void *)ptiny_Mine;
+		return (void *)ptiny_Igather;
 	case 13:
-		return (void *)ptiny_Mix;
+		return (void *)ptiny_Mine;
 	case 14:
-		return (void *)ptiny_Parent;
+		return (void *)ptiny_Mix;
 	case 15:
-		return (void *)ptiny_Scatter;
+		return (void *)ptiny_Parent;
 	case 16:
-		return (void *)ptiny_Segments;
+		return (void *)ptiny_Scatter;
 	case 17:
-		return (void *)ptiny_Send;
+		return (void *)ptiny_Segments;
 	case 18:
-		return (void *)ptinyx_AllReduce;
+		return (void *)ptiny_Send;
 	case 19:
-		return (void *)tiny_AllReduce;
+		return (void *)ptinyx_AllReduce;
 	case 20:
-		return (void *)tiny_AllReduceConfig;
+		return (void *)tiny_AllReduce;
 	case 21:
-		return (void *)tiny_AllReduceConfig_c;
+		return (void *)tiny_AllReduceConfig;
 	case 22:
-		return (void *)tiny_AllReduce_c;
+		return (void *)tiny_AllReduceConfig_c;
 	case 23:
-		return (void *)tiny_Count;
+		return (void *)tiny_AllReduce_c;
 	case 24:
-		return (void *)tiny_Counts;
+		return (void *)tiny_Count;
 	case 25:
-		return (void *)tiny_Exscan;
+		return (void *)tiny_Counts;
 	case 26:
-		return (void *)tiny_Gather;
+		return (void *)tiny_Exscan;
 	case 27:
-		return (void *)tiny_GroupEnd;
+		return (void *)tiny_Gather;
 	case 28:
-		return (void *)tiny_GroupStart;
+		return (void *)tiny_Gemv;
 	case 29:
-		return (void *)tiny_Handle;
+		return (void *)tiny_GroupEnd;
 	case 30:
-		return (void *)tiny_Igather;
+		return (void *)tiny_GroupStart;
 	case 31:
-		return (void *)tiny_Mine;
+		return (void *)tiny_Handle;
 	case 32:
-		return (void *)tiny_Mix;
+		return (void *)tiny_Igather;
 	case 33:
-		return (void *)tiny_Parent;
+		return (void *)tiny_Mine;
 	case 34:
-		return (void *)tiny_Scatter;
+		return (void *)tiny_Mix;
 	case 35:
-		return (void *)tiny_Segments;
+		return (void *)tiny_Parent;
 	case 36:
-		return (void *)tiny_Send;
+		return (void *)tiny_Scatter;
 	case 37:
+		return (void *)tiny_Segments;
+	case 38:
+		return (void *)tiny_Send;
+	case 39:
 		return (void *)tinyx_AllReduce;
 	}
 	return NULL;

@@ -11,7 +11,7 @@ extern const char *const tiny_sonames[];
 
 /* The fields of struct adapter that the spec knows. */
 #define LIB_TINY_SPEC \
-	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .alias_prefix = "p"
+	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .matrix = &tiny_matrix, .alias_prefix = "p"
 
 extern const struct spec_value tiny_dtypes[3];
 extern const struct spec_value tiny_redops[2];
@@ -33,5 +33,7 @@ enum {
 };
 
 extern const struct abi_const tiny_abi_consts[2];
+
+extern const struct matrix_codes tiny_matrix;
 
 #endif

@@ -29,6 +29,8 @@ const struct abi_const tiny_abi_consts[2] = {
 	{"TINY_SIZE", 0, false, {{ABI_VALUE, 24, ""}, {ABI_VALUE, 20, ""}}},
 };
 
+const struct matrix_codes tiny_matrix = {.row_major = 101, .transposed = {112, 84}, .left = {76}};
+
 int ptiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
@@ -125,10 +127,26 @@ int ptiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int
 	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u));
 }
 
+float ptiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a4, const void *a5, int a6, const void *a7, int64_t a8, const void *a9, void *a10, const void *a11)
+{
+	typedef float fn(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
+	struct api *const f = &api_table[8];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
+	union arg v[] = {{.i = a0}, {.cp = a1}, {.cp = a2}, {.cp = a3}, {.d = a4}, {.cp = a5}, {.i = a6}, {.cp = a7}, {.i = a8}, {.cp = a9}, {.p = a10}, {.cp = a11}};
+	WRAPPER_ENTER(f, v, float);
+
+	float r = real((int)v[0].i, v[1].cp, v[2].cp, v[3].cp, v[4].d, v[5].cp, (int)v[6].i, v[7].cp, v[8].i, v[9].cp, v[10].p, v[11].cp);
+
+	call_leave(&c, 0);
+	return r;
+}
+
 int8_t ptiny_GroupEnd(void)
 {
 	typedef int8_t fn(void);
-	struct api *const f = &api_table[8];
+	struct api *const f = &api_table[9];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -140,7 +158,7 @@ int8_t ptiny_GroupEnd(void)
 int ptiny_GroupStart(void)
 {
 	typedef int fn(void);
-	struct api *const f = &api_table[9];
+	struct api *const f = &api_table[10];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -152,7 +170,7 @@ int ptiny_GroupStart(void)
 handle ptiny_Handle(handle a0)
 {
 	typedef handle fn(handle);
-	struct api *const f = &api_table[10];
+	struct api *const f = &api_table[11];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -164,7 +182,7 @@ handle ptiny_Handle(handle a0)
 int ptiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[11];
+	struct api *const f = &api_table[12];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
@@ -176,7 +194,7 @@ int ptiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, in
 int ptiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(void *, const void *, const void *, int, handle, void *);
-	struct api *const f = &api_table[12];
+	struct api *const f = &api_table[13];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -188,7 +206,7 @@ int ptiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void
 void ptiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
 {
 	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
-	struct api *const f = &api_table[13];
+	struct api *const f = &api_table[14];
 
 	if (WRAPPER_OFF(f)) {
 		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -203,7 +221,7 @@ void ptiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, floa
 const void *ptiny_Parent(void *a0)
 {
 	typedef const void * fn(void *);
-	struct api *const f = &api_table[14];
+	struct api *const f = &api_table[15];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -215,7 +233,7 @@ const void *ptiny_Parent(void *a0)
 int ptiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
 {
 	typedef int fn(const void *, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[15];
+	struct api *const f = &api_table[16];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -227,7 +245,7 @@ int ptiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle 
 int ptiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
 {
 	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
-	struct api *const f = &api_table[16];
+	struct api *const f = &api_table[17];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
@@ -239,7 +257,7 @@ int ptiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const
 int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(const void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[17];
+	struct api *const f = &api_table[18];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -251,7 +269,7 @@ int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[18];
+	struct api *const f = &api_table[19];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -263,7 +281,7 @@ int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, hand
 int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[19];
+	struct api *const f = &api_table[20];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -275,7 +293,7 @@ int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle
 int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[20];
+	struct api *const f = &api_table[21];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -287,7 +305,7 @@ int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, 
 int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[21];
+	struct api *const f = &api_table[22];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -299,7 +317,7 @@ int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigne
 int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
-	struct api *const f = &api_table[22];
+	struct api *const f = &api_table[23];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -311,7 +329,7 @@ int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, 
 uint64_t tiny_Count(int64_t a0)
 {
 	typedef uint64_t fn(int64_t);
-	struct api *const f = &api_table[23];
+	struct api *const f = &api_table[24];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -323,7 +341,7 @@ uint64_t tiny_Count(int64_t a0)
 int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
-	struct api *const f = &api_table[24];
+	struct api *const f = &api_table[25];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -335,7 +353,7 @@ int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, h
 int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
 {
 	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
-	struct api *const f = &api_table[25];
+	struct api *const f = &api_table[26];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -347,7 +365,7 @@ int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, h
 int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[26];
+	struct api *const f = &api_table[27];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -356,10 +374,26 @@ int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int 
 	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].p, v[4].u, (int)v[5].i, (int)v[6].i, v[7].u));
 }
 
+float tiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a4, const void *a5, int a6, const void *a7, int64_t a8, const void *a9, void *a10, const void *a11)
+{
+	typedef float fn(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
+	struct api *const f = &api_table[28];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
+	union arg v[] = {{.i = a0}, {.cp = a1}, {.cp = a2}, {.cp = a3}, {.d = a4}, {.cp = a5}, {.i = a6}, {.cp = a7}, {.i = a8}, {.cp = a9}, {.p = a10}, {.cp = a11}};
+	WRAPPER_ENTER(f, v, float);
+
+	float r = real((int)v[0].i, v[1].cp, v[2].cp, v[3].cp, v[4].d, v[5].cp, (int)v[6].i, v[7].cp, v[8].i, v[9].cp, v[10].p, v[11].cp);
+
+	call_leave(&c, 0);
+	return r;
+}
+
 int8_t tiny_GroupEnd(void)
 {
 	typedef int8_t fn(void);
-	struct api *const f = &api_table[27];
+	struct api *const f = &api_table[29];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -371,7 +405,7 @@ int8_t tiny_GroupEnd(void)
 int tiny_GroupStart(void)
 {
 	typedef int fn(void);
-	struct api *const f = &api_table[28];
+	struct api *const f = &api_table[30];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -383,7 +417,7 @@ int tiny_GroupStart(void)
 handle tiny_Handle(handle a0)
 {
 	typedef handle fn(handle);
-	struct api *const f = &api_table[29];
+	struct api *const f = &api_table[31];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -395,7 +429,7 @@ handle tiny_Handle(handle a0)
 int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[30];
+	struct api *const f = &api_table[32];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
@@ -407,7 +441,7 @@ int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int
 int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(void *, const void *, const void *, int, handle, void *);
-	struct api *const f = &api_table[31];
+	struct api *const f = &api_table[33];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -419,7 +453,7 @@ int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void 
 void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
 {
 	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
-	struct api *const f = &api_table[32];
+	struct api *const f = &api_table[34];
 
 	if (WRAPPER_OFF(f)) {
 		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -434,7 +468,7 @@ void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float
 const void *tiny_Parent(void *a0)
 {
 	typedef const void * fn(void *);
-	struct api *const f = &api_table[33];
+	struct api *const f = &api_table[35];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -446,7 +480,7 @@ const void *tiny_Parent(void *a0)
 int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
 {
 	typedef int fn(const void *, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[34];
+	struct api *const f = &api_table[36];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -458,7 +492,7 @@ int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a
 int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
 {
 	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
-	struct api *const f = &api_table[35];
+	struct api *const f = &api_table[37];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
@@ -470,7 +504,7 @@ int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const 
 int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(const void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[36];
+	struct api *const f = &api_table[38];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -482,7 +516,7 @@ int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 int tinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[37];
+	struct api *const f = &api_table[39];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);

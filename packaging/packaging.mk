@@ -1,0 +1,33 @@
+# make dist: an archive of the sources, the same bytes from the same sources wherever it is made. make deb: Debian packages of it.
+# Included by the top Makefile.
+
+DIST := libprobe-$(VERSION)
+DISTDIR ?= $(B)/dist
+# When the sources are from: the last commit, or the time that an unpacked archive's files have.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
+export SOURCE_DATE_EPOCH
+# What git has, as it stands here; of an unpacked archive all.
+DIST_FILES = if git rev-parse --git-dir >/dev/null 2>&1; then git ls-files -z; \
+	else find . -name 'build*' -prune -o \( -type f -o -type l \) -printf '%P\0'; fi
+
+.PHONY: dist deb
+dist:
+	@mkdir -p $(DISTDIR)
+	$(call say,DIST,$(DISTDIR)/$(DIST).tar.gz) { $(DIST_FILES); } | LC_ALL=C sort -z | tar --null -T - --no-recursion --format=ustar \
+		--owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' --mtime=@$(SOURCE_DATE_EPOCH) --transform 's|^|$(DIST)/|' \
+		-cf - | gzip -9n >$(DISTDIR)/$(DIST).tar.gz.new && mv $(DISTDIR)/$(DIST).tar.gz.new $(DISTDIR)/$(DIST).tar.gz
+	@cd $(DISTDIR) && sha256sum $(DIST).tar.gz
+
+# Needs dpkg-dev and debhelper (make deps-deb). The packages are built of the archive, in a folder of their own.
+DEB_PACK := dpkg-dev debhelper lintian
+.PHONY: deps-deb
+deps-deb:
+	tests/install_deps.sh -m $(DEB_BUILD) $(DEB_PACK)
+deb: dist
+	@command -v dpkg-buildpackage dh >/dev/null || { echo 'make deb needs dpkg-dev and debhelper: make deps-deb' >&2; exit 2; }
+	@rm -rf $(DISTDIR)/deb && mkdir -p $(DISTDIR)/deb
+	@cp $(DISTDIR)/$(DIST).tar.gz $(DISTDIR)/deb/libprobe_$(VERSION).orig.tar.gz
+	@tar -xzf $(DISTDIR)/$(DIST).tar.gz -C $(DISTDIR)/deb && cp -r $(DISTDIR)/deb/$(DIST)/packaging/debian $(DISTDIR)/deb/$(DIST)/debian
+	$(call say,DEB,$(DISTDIR)/deb) cd $(DISTDIR)/deb/$(DIST) && env -u MAKEFLAGS -u MFLAGS dpkg-buildpackage -b -us -uc $(if $(V),,>../build.log 2>&1) || \
+		{ tail -30 ../build.log; echo 'make deb: see $(DISTDIR)/deb/build.log' >&2; exit 1; }
+	@ls $(DISTDIR)/deb/*.deb

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/matrix.h"
+
+#include <string.h>
+
+#include "api/roles.h"
+#include "journal/layout.h"
+
+/* An integer behind a pointer; of size 1 it is a letter. */
+static int64_t integer_behind(const void *p, unsigned size)
+{
+	int64_t wide;
+	int32_t narrow;
+
+	switch (size) {
+	case 8:
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	case 4:
+		memcpy(&narrow, p, sizeof(narrow));
+		return narrow;
+	case 1:
+		return *(const uint8_t *)p;
+	}
+	return 0;
+}
+
+/* By value, or as Fortran passes it. `none` where the row has no such argument. */
+static int64_t integer_of(const struct call *c, unsigned role, int64_t none)
+{
+	const struct api_spec *s = c->api->spec;
+	unsigned i = argument_of(s, role);
+
+	if (!i)
+		return none;
+	if (s->args[i - 1].ctype != CT_P)
+		return c->v[i - 1].i;
+	return c->v[i - 1].cp
+		       ? integer_behind(c->v[i - 1].cp, dtype_info(s->args[i - 1].dtype)->size)
+		       : none;
+}
+
+static bool is_code_listed(const int16_t *list, unsigned n, int64_t value)
+{
+	for (unsigned i = 0; i < n && list[i]; i++)
+		if (list[i] == value)
+			return true;
+	return false;
+}
+
+static const struct matrix_codes *codes_of(const struct call *c)
+{
+	return c->api->spec->lib->matrix;
+}
+
+static bool is_transposed(const struct call *c, unsigned role)
+{
+	const struct matrix_codes *k = codes_of(c);
+
+	return role && k &&
+	       is_code_listed(k->transposed, sizeof(k->transposed) / sizeof(k->transposed[0]),
+		       integer_of(c, role, 0));
+}
+
+static bool is_row_major(const struct call *c)
+{
+	const struct matrix_codes *k = codes_of(c);
+
+	return k && k->row_major && integer_of(c, ROLE_ORDER, 0) == k->row_major;
+}
+
+static int64_t dimension_of(const struct call *c, uint8_t term)
+{
+	const struct matrix_codes *k = codes_of(c);
+	int64_t v;
+
+	if (term == TERM_SIDE)
+		term = k && is_code_listed(k->left, sizeof(k->left) / sizeof(k->left[0]),
+				    integer_of(c, ROLE_SIDE, 0))
+			       ? ROLE_M
+			       : ROLE_N;
+	v = integer_of(c, term, 0);
+	return v > 0 ? v : 0;
+}
+
+static unsigned put_dimension(
+	int64_t (*shape)[MATRIX_DIMS], unsigned n, int64_t size, int64_t stride)
+{
+	shape[0][n] = size;
+	shape[1][n] = stride;
+	return n + 1;
+}
+
+/* False: the leading dimension is too small, which libraries refuse. */
+static bool put_matrix(
+	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
+{
+	bool turned = is_transposed(c, e->trans), by_row = is_row_major(c);
+	int64_t rows = dimension_of(c, e->term[turned]),
+		columns = dimension_of(c, e->term[!turned]);
+	int64_t ld = integer_of(c, e->step, by_row ? columns : rows);
+
+	*n = put_dimension(shape, *n, rows, by_row ? ld : 1);
+	*n = put_dimension(shape, *n, columns, by_row ? 1 : ld);
+	return ld >= (by_row ? columns : rows);
+}
+
+/* With a negative increment it is passed through backwards: the pointer is that of its lowest address as ever. */
+static void put_vector(
+	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
+{
+	int64_t inc = integer_of(c, e->step, 1);
+	uint8_t term = e->term[e->nterm > 1 && is_transposed(c, e->trans)];
+
+	*n = put_dimension(shape, *n, dimension_of(c, term),
+		inc == INT64_MIN ? 0
+		: inc < 0	 ? -inc
+				 : inc);
+}
+
+void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffer *v)
+{
+	int64_t(*shape)[MATRIX_DIMS] = c->note.shape[e->buf - ROLE_SEND];
+	unsigned n = 0;
+	bool refused = false;
+	uint64_t count = 1;
+
+	if (e->form == EXT_VECTOR)
+		put_vector(c, e, shape, &n);
+	else
+		refused = !put_matrix(c, e, shape, &n);
+	for (unsigned i = 0; i < n; i++)
+		if (__builtin_mul_overflow(count, (uint64_t)shape[0][i], &count))
+			count = 0;
+	if (e->triangle)
+		v->nostats = 1;
+	v->count = count;
+	v->layout = BUFFER_STRIDED;
+	v->arg = v->item = 0;
+	v->n = n;
+	v->ndim = refused ? JOURNAL_NDIM_NONE : (uint8_t)n;
+	v->counts = shape[0];
+	v->displs = shape[1];
+}
+
+/* Every bit but the signs. */
+static bool is_zero_at(const void *p, unsigned dt)
+{
+	const struct dtype_info *t = dtype_info(dt);
+	unsigned size = dtype_info(t->component)->size;
+	uint8_t any = 0;
+
+	for (unsigned i = 0; i < t->size; i++)
+		any |= ((const uint8_t *)p)[i] & (i % size == size - 1 ? 0x7f : 0xff);
+	return !any;
+}
+
+bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where which)
+{
+	unsigned i = argument_of(s, which == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
+	const struct api_arg *a = i ? &s->args[i - 1] : NULL;
+
+	if (!a)
+		return true;
+	if (a->ctype == CT_F32 || a->ctype == CT_F64)
+		return !(v[i - 1].d == 0);
+	if (a->ctype != CT_P || !v[i - 1].cp || a->dtype == DT_OTHER)
+		return true;
+	return !is_zero_at(v[i - 1].cp, a->dtype);
+}
+
+/* describe_matrix_buffer() has left its shape away. */
+static bool is_any_refused(const struct buffer *v, unsigned n)
+{
+	for (; n; n--, v++)
+		if (v->layout == BUFFER_STRIDED && v->ndim == JOURNAL_NDIM_NONE)
+			return true;
+	return false;
+}
+
+void check_matrices(struct operation *w)
+{
+	bool refused = is_any_refused(w->views, w->nin + w->nout);
+	bool idle = w->nout && !w->all_out[0].count;
+
+	if (idle) {
+		w->nin = w->nout = 0;
+		return;
+	}
+	for (unsigned i = 0; refused && i < w->nin + w->nout; i++)
+		w->views[i].nostats = 1;
+}

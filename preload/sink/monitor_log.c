@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of monitor.log: for each step the lines that MindSpore Transformers 2.1 logs (its core/callback/callback.py,
+ * MFLossMonitor.print_output_info and TrainingStateMonitor._to_log), by key monitor_log:
+ *
+ *	{ Epoch:[%3d/%3d], step:[%5d/%5d], loss: %5.6f, per_step_time: %dms, lr: %s, overflow cond: %s, loss_scale: %s, global_norm: %s
+ *	  %4.1f%% |<50 cells>| %.5f samples/s/p  %s }
+ *	Epoch:[%3d/%3d], step:[%5d/%5d] <metric>: %s
+ *
+ * What a step has is kept until step() says that it has ended, as threads are drained one behind the other; it becomes text
+ * with the pass, so that after a crash each line is there once.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/pytext.h"
+#include "base/scalar.h"
+#include "base/text.h"
+#include "base/train_kind.h"
+#include "sink/format.h"
+
+#define LOG_FILE "monitor.log"
+#define KEPT_BYTES ((size_t)4 << 20) /* of all numbers that wait for their step's end */
+#define NAME_BYTES 400
+#define LINE_BYTES 1024
+#define CELLS 50
+
+/* A number that waits: of a step, or of a parameter (name behind it). */
+struct kept_number {
+	uint32_t bytes, step;
+	double value;
+	uint16_t which; /* enum scalar, or SCALARS + enum train_kind */
+	uint16_t group; /* JOURNAL_NO_GROUP: of all */
+	char name[];
+};
+
+/* What the lines of one step depend on besides its own numbers. */
+struct log_progress {
+	uint32_t next; /* steps below it have their lines */
+	uint64_t shown; /* the last step, from 1, with lines of the loss; 0: none yet */
+	uint64_t epoch; /* that sum is of */
+	double sum; /* of its losses */
+	uint64_t losses;
+};
+
+struct monitor_log {
+	struct files *files;
+	char *kept; /* KEPT_BYTES; NULL until the first number */
+	size_t len, before,
+		carried; /* before: without the last entry; carried: from earlier passes */
+	struct log_progress now, last, committed; /* last: before the last step() */
+	bool stepped; /* the last entry was a step() */
+	char *text; /* of the pass, for stderr; NULL: none */
+	size_t ntext, cap_text, text_before;
+};
+
+static int open_monitor_log(void *state, struct files *files)
+{
+	struct monitor_log *m = state;
+
+	m->files = files;
+	return 0;
+}
+
+static bool monitor_log_is_idle(const void *state)
+{
+	const struct config *cfg = ((const struct monitor_log *)state)->files->cfg;
+
+	return !cfg || !cfg->monitor_log;
+}
+
+static void close_monitor_log(void *state)
+{
+	struct monitor_log *m = state;
+
+	free(m->kept);
+	free(m->text);
+}
+
+/* ---- numbers ---- */
+
+static int keep_number(struct monitor_log *m, const struct kept_number *n, const char *name)
+{
+	size_t len = strnlen(name, NAME_BYTES), bytes = (sizeof(*n) + len + 8) & ~(size_t)7;
+	struct kept_number *to;
+
+	m->before = m->len;
+	m->stepped = false;
+	if (!m->kept && !(m->kept = malloc(KEPT_BYTES)))
+		return -ENOBUFS;
+	if (KEPT_BYTES - m->len < bytes) {
+		/* Steps that never end: their lines are lost, and the others go on. */
+		if (m->carried < KEPT_BYTES / 2)
+			return -ENOBUFS;
+		m->files->j->head->lost_rows++;
+		return 0;
+	}
+	to = (struct kept_number *)(m->kept + m->len);
+	*to = *n;
+	to->bytes = (uint32_t)bytes;
+	memcpy(to->name, name, len);
+	to->name[len] = 0;
+	m->len += bytes;
+	return 0;
+}
+
+static int keep_log_scalar(void *state, const struct record_scalar *e)
+{
+	return e->optimizer ? 0
+			    : keep_number(state,
+				      &(struct kept_number){.step = e->step,
+					      .value = e->value,
+					      .which = e->which,
+					      .group = e->group},
+				      "");
+}
+
+static int keep_log_kind(void *state, const struct record_kind *r)
+{
+	struct monitor_log *m = state;
+
+	m->before = m->len;
+	m->stepped = false;
+	if (r->kind->kind < TK_LOCAL_NORM || r->kind->e.n != 1)
+		return 0;
+	return keep_number(m,
+		&(struct kept_number){.step = r->kind->step,
+			.value = r->value[0],
+			.which = (uint16_t)(SCALARS + r->kind->kind),
+			.group = JOURNAL_NO_GROUP},
+		r->name);
+}
+
+/* ---- lines ---- */
+
+/* What is kept of one step, in the order in which it came. */
+struct step_numbers {
+	const struct kept_number *const *at;
+	size_t n;
+};
+
+/* Of several groups the last one's, as that tool shows it. False: not known. */
+static bool find_kept(const struct step_numbers *s, enum scalar which, double *v)
+{
+	for (size_t i = s->n; i-- > 0;)
+		if (s->at[i]->which == which) {
+			*v = s->at[i]->value;
+			return true;
+		}
+	return false;
+}
+
+static int compare_kept(const void *x, const void *y)
+{
+	const struct kept_number *a = *(const struct kept_number *const *)x;
+	const struct kept_number *b = *(const struct kept_number *const *)y;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* All below `next`, by their steps, malloc'd. NULL: no memory. */
+static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_t next, size_t *n)
+{
+	const struct kept_number **all =
+		malloc((m->len / sizeof(struct kept_number) + 1) * sizeof(struct kept_number *));
+
+	*n = 0;
+	for (size_t at = 0; all && at < m->len;) {
+		const struct kept_number *k = (const struct kept_number *)(m->kept + at);
+
+		if (k->step < next)
+			all[(*n)++] = k;
+		at += k->bytes;
+	}
+	if (all)
+		qsort(all, *n, sizeof(struct kept_number *), compare_kept);
+	return all;
+}
+
+/* Where a step, from 1, stands in the training. */
+struct log_place {
+	uint64_t epoch, epochs, step, of, global, total;
+};
+
+static struct log_place place_of_step(const struct config *cfg, uint64_t step)
+{
+	uint64_t of = (uint64_t)cfg->steps_per_epoch, total = (uint64_t)cfg->total_steps;
+	uint64_t epochs = (uint64_t)cfg->epochs;
+	struct log_place p;
+
+	if (!of && total)
+		of = epochs > 1 ? total / epochs : total;
+	if (!total)
+		total = of * epochs;
+	if (!epochs)
+		epochs = of && total ? (total + of - 1) / of : 1;
+	p = (struct log_place){1, epochs, step, of, step, total};
+	if (of) {
+		p.epoch = (step - 1) / of + 1;
+		p.step = (step - 1) % of + 1;
+	}
+	if (p.epoch > p.epochs)
+		p.epochs = p.epoch;
+	return p;
+}
+
+static void put_padded(struct text *t, uint64_t v, int width)
+{
+	char digits[24];
+	struct text d = text_over(digits, sizeof(digits));
+
+	text_u64(&d, v);
+	for (int i = (int)d.len; i < width; i++)
+		text_char(t, ' ');
+	text_str(t, digits);
+}
+
+static void put_log_place(struct text *t, const struct log_place *p)
+{
+	text_str(t, "Epoch:[");
+	put_padded(t, p->epoch, 3);
+	text_char(t, '/');
+	put_padded(t, p->epochs, 3);
+	text_str(t, "], step:[");
+	put_padded(t, p->step, 5);
+	text_char(t, '/');
+	put_padded(t, p->of, 5);
+	text_char(t, ']');
+}
+
+/* ms; the first step has no end of a step before it: what is known of its parts. 0: nothing is. */
+static double time_of_step(const struct step_numbers *s)
+{
+	static const uint8_t parts[] = {
+		SCALAR_DATA_TIME, SCALAR_FORWARD_TIME, SCALAR_BACKWARD_TIME, SCALAR_OPTIMIZER_TIME};
+	double sum = 0, v;
+
+	if (find_kept(s, SCALAR_ITERATION_TIME, &v) && v >= 0)
+		return v;
+	for (unsigned i = 0; i < sizeof(parts); i++)
+		if (find_kept(s, (enum scalar)parts[i], &v) && v >= 0)
+			sum += v;
+	return sum;
+}
+
+static void put_loss(struct text *t, const struct monitor_log *m, double loss)
+{
+	const struct log_progress *p = &m->now;
+
+	if (!m->files->cfg->print_loss_mean) {
+		text_str(t, ", loss: ");
+		text_fixed(t, loss, 5, 6);
+		return;
+	}
+	text_str(t, ", loss:[");
+	text_fixed(t, loss, 5, 6);
+	text_char(t, '/');
+	text_fixed(t, p->sum / (double)(p->losses ? p->losses : 1), 5, 6);
+	text_char(t, ']');
+}
+
+static void put_loss_line(struct text *t, const struct monitor_log *m, const struct step_numbers *s,
+	const struct log_place *p, double loss, double ms)
+{
+	double v, norm = 0;
+	bool scaled = find_kept(s, SCALAR_LOSS_SCALE, &v);
+	bool normed = find_kept(s, SCALAR_GRAD_NORM, &norm), overflow = scaled && !isfinite(norm);
+
+	text_str(t, "{ ");
+	put_log_place(t, p);
+	put_loss(t, m, loss);
+	text_str(t, ", per_step_time: ");
+	text_u64(t, (uint64_t)ms);
+	text_str(t, "ms");
+	if (find_kept(s, SCALAR_LEARNING_RATE, &v)) {
+		text_str(t, ", lr: ");
+		text_python_float(t, v);
+	}
+	text_str(t, overflow ? ", overflow cond: True" : ", overflow cond: False");
+	text_str(t, ", loss_scale: ");
+	if (find_kept(s, SCALAR_LOSS_SCALE, &v))
+		text_python_float(t, v);
+	else
+		text_str(t, "unavailable");
+	text_str(t, ", global_norm: ");
+	if (normed)
+		text_numpy_single(t, (float)norm);
+	else
+		text_str(t, "None");
+	if (find_kept(s, SCALAR_MODEL_FLOPS, &v)) {
+		text_str(t, ", train_throughput_per_npu: ");
+		text_fixed(t, v, 0, 3);
+		text_char(t, 'T');
+	}
+	text_char(t, '\n');
+}
+
+/* Samples a second and card; 0: not known. */
+static double rate_of_step(const struct monitor_log *m, const struct step_numbers *s, double ms)
+{
+	int32_t world = m->files->j->head->world_size;
+	double v;
+
+	if (find_kept(s, SCALAR_THROUGHPUT, &v))
+		return v;
+	if (!(ms > 0) || !find_kept(s, SCALAR_BATCH_SIZE, &v))
+		return 0;
+	return v / (world > 0 ? world : 1) / ms * 1e3;
+}
+
+static void put_progress_line(struct text *t, const struct log_place *p, double rate, double ms)
+{
+	double share = p->total ? (double)p->global / (double)p->total : 0;
+	uint64_t left = p->total > p->global ? p->total - p->global : 0;
+	int full = share >= 1 ? CELLS : (int)(share * CELLS);
+
+	text_str(t, "  ");
+	text_fixed(t, share * 100, 4, 1);
+	text_str(t, "% |");
+	for (int i = 0; i < CELLS; i++)
+		text_str(t, i < full ? "\xe2\x96\x88" : " ");
+	text_str(t, "| ");
+	text_fixed(t, rate, 0, 5);
+	text_str(t, " samples/s/p  ");
+	text_timedelta(t, (uint64_t)(ms * (double)left / 1e3));
+	text_str(t, " }\n");
+}
+
+/* The metric that a number is one of; MONITOR_LOG_WORDS: none. */
+static unsigned metric_of_number(unsigned which)
+{
+	switch (which) {
+	case SCALAR_LINEARITY:
+		return MONITOR_LOG_LINEARITY;
+	case SCALAR_DEVICE_LOCAL_NORM:
+		return METRIC_DEVICE_LOCAL_NORM;
+	case SCALAR_WEIGHT_NORM:
+		return METRIC_WEIGHT_NORM;
+	case SCALAR_LOCAL_LOSS:
+		return METRIC_LOCAL_LOSS;
+	case SCALAR_DEVICE_LOCAL_LOSS:
+		return METRIC_DEVICE_LOCAL_LOSS;
+	case SCALARS + TK_LOCAL_NORM:
+		return METRIC_LOCAL_NORM;
+	case SCALARS + TK_ADAM_M_NORM:
+	case SCALARS + TK_ADAM_V_NORM:
+		return METRIC_ADAM_NORM;
+	default:
+		return MONITOR_LOG_WORDS;
+	}
+}
+
+static void put_metric_line(struct text *t, const struct kept_number *n, const struct log_place *p)
+{
+	put_log_place(t, p);
+	text_char(t, ' ');
+	/* In that tool's log the local loss has this name. */
+	if (n->which == SCALAR_LOCAL_LOSS)
+		text_str(t, "micro_local_lm_loss");
+	else
+		text_str(t, n->which < SCALARS ? scalar_names[n->which]
+					       : train_kinds[n->which - SCALARS].word);
+	if (n->which >= SCALARS) {
+		text_char(t, '/');
+		text_str(t, n->name);
+	}
+	text_str(t, ": ");
+	text_python_float(t, n->value);
+	text_char(t, '\n');
+}
+
+/* Behind what is there. False: no memory. */
+static bool add_log_text(struct monitor_log *m, const struct text *line)
+{
+	while (m->ntext + line->len + 1 > m->cap_text) {
+		size_t cap = m->cap_text ? 2 * m->cap_text : 8192;
+		char *more = realloc(m->text, cap);
+
+		if (!more)
+			return false;
+		m->text = more;
+		m->cap_text = cap;
+	}
+	memcpy(m->text + m->ntext, line->buf, line->len + 1);
+	m->ntext += line->len;
+	return true;
+}
+
+/* Each n-th step from the one that the training began with; where steps are left out the next that is there. */
+static bool is_loss_due(struct monitor_log *m, uint64_t step)
+{
+	const struct config *cfg = m->files->cfg;
+	uint64_t n = (uint64_t)cfg->print_interval, start = (uint64_t)cfg->start_iteration;
+
+	if (!m->now.shown && step > start)
+		m->now.shown = start + (step - 1 - start) / n * n;
+	if (step < m->now.shown + n)
+		return false;
+	m->now.shown = step;
+	return true;
+}
+
+static bool add_loss_lines(
+	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
+{
+	char buf[LINE_BYTES];
+	struct text line = text_over(buf, sizeof(buf));
+	double ms = time_of_step(s), loss;
+
+	/* A rank without the loss, as in front of a pipeline, has no such lines there either. */
+	if (!find_kept(s, SCALAR_LOSS, &loss))
+		return true;
+	if (m->now.epoch != p->epoch) {
+		m->now.epoch = p->epoch;
+		m->now.sum = 0;
+		m->now.losses = 0;
+	}
+	m->now.sum += loss;
+	m->now.losses++;
+	if (!is_loss_due(m, p->global))
+		return true;
+	put_loss_line(&line, m, s, p, loss, ms);
+	put_progress_line(&line, p, rate_of_step(m, s, ms), ms);
+	return add_log_text(m, &line);
+}
+
+static bool add_metric_lines(
+	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
+{
+	uint64_t words = m->files->cfg->monitor_log;
+
+	for (size_t i = 0; i < s->n; i++) {
+		char buf[LINE_BYTES];
+		struct text line = text_over(buf, sizeof(buf));
+		unsigned metric = metric_of_number(s->at[i]->which);
+
+		if (metric == MONITOR_LOG_WORDS || !(words >> metric & 1))
+			continue;
+		put_metric_line(&line, s->at[i], p);
+		if (!add_log_text(m, &line))
+			return false;
+	}
+	return true;
+}
+
+/* All that ended below `next`. What comes late, of a step that has its lines, has only its own. */
+static bool add_step_lines(struct monitor_log *m, uint32_t next)
+{
+	const struct config *cfg = m->files->cfg;
+	const struct kept_number **all;
+	size_t n, end;
+	bool ok;
+
+	all = sort_kept(m, next, &n);
+	ok = all != NULL;
+	for (size_t i = 0; ok && i < n; i = end) {
+		uint32_t step = all[i]->step;
+		struct log_place p = place_of_step(cfg, (uint64_t)step + 1);
+		struct step_numbers s = {.at = all + i};
+
+		for (end = i; end < n && all[end]->step == step;)
+			end++;
+		s.n = end - i;
+		if (step >= m->now.next && cfg->monitor_log >> MONITOR_LOG_LOSS & 1)
+			ok = add_loss_lines(m, &s, &p);
+		ok = ok && add_metric_lines(m, &s, &p);
+	}
+	free(all);
+	if (ok)
+		m->now.next = next;
+	return ok;
+}
+
+static int write_log_lines(struct monitor_log *m, size_t from)
+{
+	size_t n = m->ntext - from;
+	struct out_file *o;
+	char *at;
+
+	if (!n)
+		return 0;
+	if (files_table_is_full(m->files, LOG_FILE, n)) {
+		m->files->j->head->lost_rows++;
+		return 0;
+	}
+	at = files_room_table(m->files, LOG_FILE, "", n, &o);
+	if (!at)
+		return -ENOBUFS;
+	memcpy(at, m->text + from, n);
+	files_took(m->files, o, n);
+	return 0;
+}
+
+static int end_log_step(void *state, uint32_t next)
+{
+	struct monitor_log *m = state;
+	int err;
+
+	m->last = m->now;
+	m->text_before = m->ntext;
+	err = m->len && !add_step_lines(m, next) ? -ENOBUFS : write_log_lines(m, m->text_before);
+	m->stepped = !err;
+	if (err) {
+		m->now = m->last;
+		m->ntext = m->text_before;
+	}
+	return err;
+}
+
+/* ---- passes ---- */
+
+static void retract_log_entry(void *state)
+{
+	struct monitor_log *m = state;
+
+	if (m->stepped) {
+		m->now = m->last;
+		m->ntext = m->text_before;
+		m->stepped = false;
+	} else {
+		m->len = m->before;
+	}
+}
+
+static void drop_shown_numbers(struct monitor_log *m)
+{
+	size_t to = 0;
+
+	for (size_t at = 0; at < m->len;) {
+		struct kept_number *n = (struct kept_number *)(m->kept + at);
+		uint32_t bytes = n->bytes;
+
+		if (n->step >= m->now.next) {
+			memmove(m->kept + to, n, bytes);
+			to += bytes;
+		}
+		at += bytes;
+	}
+	m->len = to;
+}
+
+/* By the process itself, not by who completes its files. */
+static void say_log_lines(struct monitor_log *m)
+{
+	for (char *line = m->text, *end; line < m->text + m->ntext; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = 0;
+		log_info(1, "- INFO - %s", line);
+	}
+}
+
+static void commit_log(void *state, bool written)
+{
+	struct monitor_log *m = state;
+
+	if (!written) {
+		m->len = m->carried;
+		m->now = m->committed;
+	} else {
+		if (m->ntext && m->files->cfg->monitor_stderr && m->files->look)
+			say_log_lines(m);
+		if (m->kept)
+			drop_shown_numbers(m);
+		m->carried = m->len;
+		m->committed = m->now;
+	}
+	m->ntext = 0;
+	m->stepped = false;
+}
+
+static enum sink_file own_monitor_log(const char *path)
+{
+	return strcmp(path, LOG_FILE) == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
+}
+
+const struct sink_format monitor_log_format = {
+	.formats = FORMAT_FILES,
+	.state_bytes = sizeof(struct monitor_log),
+	.open = open_monitor_log,
+	.idle = monitor_log_is_idle,
+	.kind = keep_log_kind,
+	.scalar = keep_log_scalar,
+	.step = end_log_step,
+	.retract = retract_log_entry,
+	.commit = commit_log,
+	.close = close_monitor_log,
+	.owns = own_monitor_log,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks that outlive the standing in them: each different one once, described while its thread still stood there, for
+ * what its frames refer to may be gone when they are asked for. No lock: lists that only grow.
+ */
+#include "stack/foreign.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define KEPT_MAX 4096 /* different ones */
+#define BUCKETS 512u
+
+struct foreign_kept {
+	struct foreign_kept *next;
+	struct stack_language language; /* called as the one whose frames they were */
+	uint64_t hash, owner;
+	int n;
+	struct foreign_frame frame[]; /* code: file and, behind its end, function; at: line */
+};
+
+static _Atomic(struct foreign_kept *) buckets[BUCKETS];
+static _Atomic unsigned stacks_kept;
+
+static __thread const struct foreign_kept *given __attribute__((tls_model("initial-exec")));
+
+static bool describe_kept_frame(const struct foreign_frame *f, struct foreign_name *n)
+{
+	const char *file = (const char *)f->code;
+	struct text t = text_over(n->file, sizeof(n->file));
+	struct text u = text_over(n->function, sizeof(n->function));
+
+	text_str(&t, file);
+	text_str(&u, file + strlen(file) + 1);
+	n->line = (int)f->at;
+	return true;
+}
+
+static struct foreign_kept *find_kept_stack(struct foreign_kept *k, uint64_t hash)
+{
+	while (k && k->hash != hash)
+		k = k->next;
+	return k;
+}
+
+struct keeping {
+	struct foreign_stack own;
+	uint32_t at[FOREIGN_FRAMES_MAX];
+	int line[FOREIGN_FRAMES_MAX], n;
+	char texts[FOREIGN_TEXT_MAX]; /* file and function of each frame, each with its end */
+	size_t len;
+};
+
+static void describe_own_stack(struct keeping *k)
+{
+	struct text t = text_over(k->texts, sizeof(k->texts));
+	struct foreign_name name;
+
+	k->n = 0;
+	for (int i = 0; i < k->own.n && !t.cut; i++) {
+		size_t before = t.len;
+
+		if (!k->own.language->describe(&k->own.frame[i], &name))
+			continue;
+		text_put(&t, name.file, strlen(name.file) + 1);
+		text_put(&t, name.function, strlen(name.function) + 1);
+		if (t.cut) {
+			t.len = before;
+			continue;
+		}
+		k->at[k->n] = (uint32_t)before;
+		k->line[k->n++] = name.line;
+	}
+	k->len = t.len;
+}
+
+static struct foreign_kept *make_kept_stack(const struct keeping *k)
+{
+	size_t n = (size_t)k->n;
+	struct foreign_kept *made = malloc(sizeof(*made) + n * sizeof(made->frame[0]) + k->len);
+	char *texts;
+
+	if (!made)
+		return NULL;
+	texts = (char *)made + sizeof(*made) + n * sizeof(made->frame[0]);
+	memcpy(texts, k->texts, k->len);
+	made->language = (struct stack_language){
+		.name = k->own.language->name, .describe = describe_kept_frame};
+	made->hash = k->own.hash;
+	made->owner = k->own.owner;
+	made->n = k->n;
+	for (size_t i = 0; i < n; i++)
+		made->frame[i] = (struct foreign_frame){
+			.code = (uintptr_t)(texts + k->at[i]), .at = (uintptr_t)k->line[i]};
+	return made;
+}
+
+static struct foreign_kept *keep_new_stack(struct keeping *k)
+{
+	_Atomic(struct foreign_kept *) *bucket = &buckets[k->own.hash % BUCKETS];
+	struct foreign_kept *made;
+
+	if (atomic_load(&stacks_kept) >= KEPT_MAX) {
+		log_loss(LOSS_STACKS,
+			"more than %d different stacks from which work is queued: what comes from "
+			"further ones has no stack of its language",
+			KEPT_MAX);
+		return NULL;
+	}
+	describe_own_stack(k);
+	made = make_kept_stack(k);
+	if (!made)
+		return NULL;
+	atomic_fetch_add(&stacks_kept, 1);
+	made->next = atomic_load(bucket);
+	/* Two threads at once: the same stack twice does no harm. */
+	while (!atomic_compare_exchange_weak(bucket, &made->next, made))
+		;
+	return made;
+}
+
+/* 20 KiB of stack. */
+static void keep_own_stack(void *arg)
+{
+	const struct foreign_kept **out = arg;
+	struct keeping k;
+
+	if (!foreign_walk_own(&k.own))
+		return;
+	*out = find_kept_stack(
+		atomic_load_explicit(&buckets[k.own.hash % BUCKETS], memory_order_acquire),
+		k.own.hash);
+	if (!*out)
+		*out = keep_new_stack(&k);
+}
+
+const struct foreign_kept *foreign_keep(void)
+{
+	const struct foreign_kept *k = NULL;
+
+	apart_call(keep_own_stack, &k);
+	return k ? k : given;
+}
+
+const struct foreign_kept *foreign_give(const struct foreign_kept *k)
+{
+	const struct foreign_kept *before = given;
+
+	given = k;
+	return before;
+}
+
+bool foreign_walk_given(struct foreign_stack *s)
+{
+	const struct foreign_kept *k = given;
+
+	if (!k)
+		return false;
+	s->language = &k->language;
+	s->hash = k->hash;
+	s->owner = k->owner;
+	s->n = k->n;
+	memcpy(s->frame, k->frame, (size_t)k->n * sizeof(k->frame[0]));
+	return true;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rank of a group writes kinds: by the keys' lists, and by what communicators carry. */
+#include "session_helper.h"
+
+#include "config/config_value.h"
+#include "journal/layout.h"
+#include "train/kind.h"
+#include "train/place.h"
+
+bool session_configure(void)
+{
+	return true;
+}
+
+enum { DATA = 0xd, TENSOR = 0x7, PIPE = 0x9, WORLD = 0x1 };
+
+static void set_ranks(struct ranges *r, const char *text)
+{
+	assert_null(ranges_add(r, text, strlen(text)));
+	ranges_finish(r);
+}
+
+static struct config *begin_run(int rank, int size, const char *dp, const char *tp, const char *pp)
+{
+	struct config *c = &generation_first.running.cfg;
+
+	session_on(1 << 20);
+	session.world_rank = rank;
+	session.world_size = size;
+	train_groups_forget();
+	set_ranks(&c->dp_ranks, dp);
+	if (*tp)
+		set_ranks(&c->tp_ranks, tp);
+	if (*pp)
+		set_ranks(&c->pp_ranks, pp);
+	return c;
+}
+
+/* A step of a training of 2 x 2 x 2 ranks, tensor-parallel ones side by side, then data, then the pipeline. */
+static void run_grid_step(int rank)
+{
+	for (int layer = 0; layer < 3; layer++) {
+		train_group_carries(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_FORWARD);
+		train_group_carries(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_BACKWARD);
+	}
+	train_group_carries(CARRIES_MESSAGE, PIPE, rank >> 2 & 1, 2, 0, PHASE_FORWARD);
+	train_group_carries(CARRIES_GRADIENTS, DATA, rank >> 1 & 1, 2, 1000, PHASE_BACKWARD);
+	/* Few gradients of the layers between tensor-parallel ones, and a loss over all. */
+	train_group_carries(CARRIES_REDUCTION, WORLD, rank, 8, 0, PHASE_FORWARD);
+}
+
+static void grid(void **state)
+{
+	(void)state;
+	for (int rank = 0; rank < 8; rank++) {
+		begin_run(rank, 8, "0", "", "");
+		assert_true(train_kinds_due()); /* not known yet */
+		run_grid_step(rank);
+		assert_int_equal(train_kinds_due(), !(rank >> 1 & 1));
+		session_over();
+		begin_run(rank, 8, "1", "0", "1");
+		run_grid_step(rank);
+		assert_int_equal(train_kinds_due(),
+			(rank & 1) == 0 && (rank >> 1 & 1) == 1 && (rank >> 2 & 1) == 1);
+		session_over();
+	}
+}
+
+static void one_group(void **state)
+{
+	struct config *c;
+
+	(void)state;
+	/* Nothing but data parallelism: place and rank are the same, known or not. */
+	begin_run(3, 4, "0-1", "", "");
+	assert_true(train_kinds_due());
+	train_group_carries(CARRIES_OTHER, WORLD, 3, 4, 0, PHASE_NONE);
+	assert_false(train_kinds_due());
+	train_group_carries(CARRIES_GRADIENTS, WORLD, 3, 4, 10, PHASE_BACKWARD);
+	assert_false(train_kinds_due());
+	session_over();
+	/* Tensor-parallel over all ranks: no two have the same parameters. */
+	begin_run(3, 4, "0", "", "");
+	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_FORWARD);
+	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_BACKWARD);
+	assert_true(train_kinds_due());
+	session_over();
+	/* What the key says holds against what is seen. */
+	c = begin_run(5, 8, "0", "", "");
+	set_ranks(&c->dp_group, "1");
+	set_ranks(&c->dp_group, "5");
+	assert_false(train_places_wanted());
+	run_grid_step(4);
+	assert_false(train_kinds_due());
+	session_over();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(grid), cmocka_unit_test(one_group)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_TOOLS_PROBE_EXPORT_MEANS_H
+#define PROBE_TOOLS_PROBE_EXPORT_MEANS_H
+
+#include "tools/probe/read/folders.h"
+#include "tools/probe/read/overlay.h"
+#include "tools/probe/report/step_numbers.h"
+
+struct means {
+	struct step_numbers numbers;
+	uint64_t first_ns; /* of the run */
+};
+
+void means_open(struct means *m);
+void means_add(struct means *m, const struct rank_dir *d, const struct overlay *o, uint32_t rank,
+	uint64_t step_lo, uint64_t step_hi);
+
+/* Into the folder `mean` of `to`, if there are any. Returns 0 or STATUS_USAGE (reported). */
+int means_write(struct means *m, const char *to);
+void means_close(struct means *m);
+
+#endif

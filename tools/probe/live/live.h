@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a job stands now, from its files alone: of each rank what was written last, whatever the size of the rest. For `probe top`
+ * and `probe serve`.
+ */
+#ifndef PROBE_TOOLS_LIVE_H
+#define PROBE_TOOLS_LIVE_H
+
+#include <stdio.h>
+
+#include "base/scalar.h"
+#include "tools/probe/read/comms.h"
+#include "tools/probe/read/folders.h"
+
+#define LIVE_TIMES 64 /* steps whose times are kept */
+
+/* A number of the last step that has it. */
+struct live_number {
+	char *name; /* as in scalars_<a>-<b>.csv: learning-rate/group1 */
+	enum scalar which;
+	uint64_t step;
+	double value;
+};
+
+/* The latest calls of one operation on one communicator, of about one size. */
+struct live_op {
+	uint32_t lib, op; /* interned */
+	uint64_t comm;
+	int64_t size; /* ranks; NO_NUMBER: not known */
+	uint64_t bucket; /* bytes, rounded down to a whole unit */
+	bool p2p, sends;
+	uint64_t n, timed;
+	double us, log_bus, log_algorithm; /* sums; logs of GB/s */
+};
+
+struct live_rank {
+	const struct rank_dir *dir;
+	int rank;
+	uint64_t step; /* that it is in */
+	struct live_number *number;
+	unsigned nnumber, cap_number;
+	double ms[LIVE_TIMES]; /* of the latest steps, oldest first */
+	unsigned nms;
+	double mean_ms; /* of these; NAN: not known */
+	double exposed; /* share of the time in which a thread stood in communication, 0 to 1; NAN: not known */
+	double late_ms; /* how much later than the first it came to collectives, on average; NAN: no other rank's are known */
+	uint64_t met, last; /* collectives that others' are known of; those that it came to last */
+	bool straggler;
+	uint64_t alerts;
+	uint64_t open_ns; /* age of the oldest call that it stands in; 0: none */
+	char *open; /* its name and communicator */
+	struct live_op *op;
+	unsigned nop, cap_op;
+};
+
+struct live_alert {
+	int rank;
+	uint64_t first_step, last_step, count;
+	char *rule, *text;
+};
+
+struct live {
+	struct folders folders;
+	struct comms comms;
+	struct live_rank *rank; /* folders.n */
+	struct live_alert *alert; /* newest first */
+	unsigned nalert, cap_alert;
+	uint64_t now; /* Unix epoch, ns */
+	uint64_t step; /* the farthest rank's */
+	bool runs; /* one of them does, as far as it can be told */
+};
+
+/* Returns a status (reported). Free with live_free in any case. */
+int live_read(struct live *l, const char *path);
+void live_free(struct live *l);
+
+/* The number of that rank; NULL: it has none. Of several groups the first. */
+const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
+
+/* Of the first rank that has it: what is the same on all, or is shown once. NULL: none has. */
+const struct live_number *live_number_of_job(const struct live *l, enum scalar which);
+
+/* 4-5GB, 512-513MB: how NCCL's Inspector calls a bucket of sizes. */
+#define LIVE_BUCKET_MAX 64
+const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
+
+/* ---- live_calls.c ---- */
+
+/* What the latest calls say of each rank, and of ranks among each other. */
+void live_read_calls(struct live *l);
+
+/* ---- live_json.c ---- */
+
+/* The whole as a JSON document. */
+void live_print_json(const struct live *l, FILE *f);
+
+#endif

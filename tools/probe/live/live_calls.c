@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The latest calls of each rank: how long operations take and what they carry, in NCCL's own measures (algorithm and bus
+ * bandwidth as nccl-tests define them), and which ranks come late to collectives.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/live/live.h"
+#include "tools/probe/read/calls.h"
+
+#define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
+#define MEETINGS_MAX (1u << 22)
+#define OPS_MAX 256 /* of a rank */
+#define MET_LEAST 3 /* collectives by which a rank is judged */
+
+/* One collective, of as many ranks as its rows were read of. */
+struct live_meeting {
+	struct table_key key; /* communicator, number on it */
+	uint64_t first, last; /* starts, ns */
+	uint32_t n, last_rank;
+};
+
+struct live_entry {
+	struct live_meeting *meeting;
+	uint64_t start;
+	uint32_t rank;
+};
+
+struct live_calls {
+	struct table meetings;
+	struct live_entry *entry;
+	unsigned n, cap;
+};
+
+/* What a call took of its thread's time. */
+static uint64_t blocked_ns(const struct call *c)
+{
+	if (!(c->bits & CALL_ASYNC))
+		return c->dur;
+	return c->bits & CALL_WAITED && !(c->bits & CALL_WAIT_SHARED) ? c->wait : 0;
+}
+
+/* ---- operations ---- */
+
+static bool is_live_operation(const struct call *c, const char *name)
+{
+	return strcmp(intern_name(c->op), name) == 0;
+}
+
+/* What nccl-tests multiply the algorithm's bandwidth by, for n ranks (its doc/PERFORMANCE.md). */
+static double bus_factor(const struct call *c)
+{
+	double n = c->size > 1 ? (double)c->size : 2;
+
+	if (is_live_operation(c, "all_reduce"))
+		return 2 * (n - 1) / n;
+	if (is_live_operation(c, "all_gather") || is_live_operation(c, "all_gather_v") ||
+		is_live_operation(c, "reduce_scatter") ||
+		is_live_operation(c, "reduce_scatter_v") || is_live_operation(c, "all_to_all") ||
+		is_live_operation(c, "all_to_all_v"))
+		return (n - 1) / n;
+	return 1;
+}
+
+/* The largest unit that it has one of: 5 MB and a bit is 5 MB. */
+static uint64_t bucket_of_bytes(uint64_t bytes)
+{
+	uint64_t unit = 1;
+
+	while (bytes / unit >= 1024 && unit < UINT64_C(1) << 40)
+		unit <<= 10;
+	return bytes / unit * unit;
+}
+
+const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX])
+{
+	static const char units[][4] = {"B", "KB", "MB", "GB", "TB"};
+	unsigned i = 0;
+
+	while (bucket >= 1024 && i < 4) {
+		bucket >>= 10;
+		i++;
+	}
+	snprintf(buf, LIVE_BUCKET_MAX, "%llu-%llu%s", (unsigned long long)bucket,
+		(unsigned long long)bucket + 1, units[i]);
+	return buf;
+}
+
+static struct live_op *find_live_op(struct live_rank *r, const struct call *c)
+{
+	uint64_t bucket = bucket_of_bytes(call_bytes(c));
+
+	for (unsigned i = 0; i < r->nop; i++) {
+		struct live_op *o = &r->op[i];
+
+		if (o->op == c->op && o->lib == c->lib && o->comm == c->comm && o->bucket == bucket)
+			return o;
+	}
+	if (r->nop == OPS_MAX)
+		return NULL;
+	TOOL_GROW(r->op, r->nop, r->cap_op);
+	r->op[r->nop] = (struct live_op){.lib = c->lib,
+		.op = c->op,
+		.comm = c->comm,
+		.size = c->size,
+		.bucket = bucket,
+		.p2p = (c->bits & CALL_P2P) != 0,
+		.sends = c->in_bytes != 0};
+	return &r->op[r->nop++];
+}
+
+static void count_live_op(struct live_rank *r, const struct call *c)
+{
+	struct live_op *o = find_live_op(r, c);
+	double gbs;
+
+	if (!o)
+		return;
+	o->n++;
+	if (!c->dur || !call_bytes(c))
+		return;
+	gbs = (double)call_bytes(c) / (double)c->dur;
+	o->timed++;
+	o->us += (double)c->dur / 1e3;
+	o->log_algorithm += log(gbs);
+	o->log_bus += log(gbs * bus_factor(c));
+}
+
+/* ---- collectives that ranks have in common ---- */
+
+static void note_meeting(struct live_calls *a, uint32_t rank, const struct call *c)
+{
+	struct live_meeting *m = table_get(&a->meetings, c->comm, (uint64_t)c->comm_seq);
+
+	if (!m)
+		return;
+	if (!m->n || c->start < m->first)
+		m->first = c->start;
+	if (!m->n || c->start > m->last) {
+		m->last = c->start;
+		m->last_rank = rank;
+	}
+	m->n++;
+	TOOL_GROW(a->entry, a->n, a->cap);
+	a->entry[a->n++] = (struct live_entry){m, c->start, rank};
+}
+
+static void judge_meetings(struct live *l, const struct live_calls *a)
+{
+	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
+
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct live_entry *e = &a->entry[i];
+		struct live_rank *r = &l->rank[e->rank];
+
+		if (e->meeting->n < 2)
+			continue;
+		r->met++;
+		r->last += e->meeting->last_rank == e->rank && e->meeting->last > e->meeting->first;
+		sum[e->rank] += (double)(e->start - e->meeting->first) / 1e6;
+	}
+	for (unsigned i = 0; i < l->folders.n; i++)
+		if (l->rank[i].met)
+			l->rank[i].late_ms = sum[i] / (double)l->rank[i].met;
+	free(sum);
+}
+
+/* Last in more than half of them, and by what the others feel: 5 % of a step, or 1 ms where steps are not known. */
+static void find_late_ranks(struct live *l)
+{
+	for (unsigned i = 0; i < l->folders.n; i++) {
+		struct live_rank *r = &l->rank[i];
+		double step = 0;
+
+		for (unsigned k = 0; k < r->nms; k++)
+			step += r->ms[k] / r->nms;
+		r->straggler = r->met >= MET_LEAST && 2 * r->last > r->met &&
+			       r->late_ms > (step > 0 ? step / 20 : 1);
+	}
+}
+
+/* ---- a rank ---- */
+
+/* Times of steps by the first call in each: for jobs that record no scalars. */
+struct step_starts {
+	uint64_t step, start;
+	bool any;
+};
+
+static void note_step_start(struct live_rank *r, struct step_starts *s, const struct call *c)
+{
+	if (s->any && c->step == s->step)
+		return;
+	if (s->any && c->step == s->step + 1 && c->start > s->start) {
+		if (r->nms == LIVE_TIMES)
+			memmove(r->ms, r->ms + 1, --r->nms * sizeof(*r->ms));
+		r->ms[r->nms++] = (double)(c->start - s->start) / 1e6;
+	}
+	*s = (struct step_starts){c->step, c->start, true};
+}
+
+static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t rank)
+{
+	struct live_rank *r = &l->rank[rank];
+	bool timed = r->nms > 0, first = true;
+	struct step_starts starts = {0};
+	uint64_t begin = 0, end = 0, blocked = 0;
+	struct calls s;
+	struct call c;
+
+	calls_open_tail(&s, r->dir, rank, CALLS_BYTES);
+	for (; calls_next(&s, &c); first = false) {
+		if ((first && s.cut) || c.bits & (CALL_NESTED | CALL_OPEN))
+			continue;
+		if (!timed)
+			note_step_start(r, &starts, &c);
+		if (!c.comm)
+			continue;
+		if (!begin)
+			begin = c.start;
+		if (c.start + blocked_ns(&c) > end)
+			end = c.start + blocked_ns(&c);
+		blocked += blocked_ns(&c);
+		count_live_op(r, &c);
+		if (!(c.bits & (CALL_P2P | CALL_LOCAL)) && c.comm_seq != NO_NUMBER)
+			note_meeting(a, rank, &c);
+	}
+	if (end > begin)
+		r->exposed = (double)blocked / (double)(end - begin);
+	calls_close(&s);
+}
+
+void live_read_calls(struct live *l)
+{
+	struct live_calls a = {0};
+
+	table_init(&a.meetings, sizeof(struct live_meeting), MEETINGS_MAX);
+	for (unsigned i = 0; i < l->folders.n; i++)
+		read_calls_of_rank(l, &a, i);
+	judge_meetings(l, &a);
+	find_late_ranks(l);
+	table_free(&a.meetings);
+	free(a.entry);
+}

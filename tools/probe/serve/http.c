@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/serve/http.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REQUEST_MAX 8192
+#define REQUEST_MS 3000 /* in which a request has to be there, and its answer taken */
+
+static long long read_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- listening ---- */
+
+static bool parse_address(const char *text, int port, struct sockaddr_storage *a, socklen_t *n)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)a;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)a;
+
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+		*n = sizeof(*v4);
+		return true;
+	}
+	if (inet_pton(AF_INET6, text, &v6->sin6_addr) != 1)
+		return false;
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons((uint16_t)port);
+	*n = sizeof(*v6);
+	return true;
+}
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)a;
+
+	if (a->ss_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+static int port_of(const struct sockaddr_storage *a)
+{
+	return ntohs(a->ss_family == AF_INET ? ((const struct sockaddr_in *)a)->sin_port
+					     : ((const struct sockaddr_in6 *)a)->sin6_port);
+}
+
+int http_listen(struct http_server *s, const char *address, int port)
+{
+	struct sockaddr_storage a;
+	socklen_t n;
+	int on = 1, err = 0;
+
+	*s = (struct http_server){.fd = -1};
+	if (!parse_address(address, port, &a, &n))
+		return -EINVAL;
+	s->local = is_loopback(&a);
+	s->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd < 0)
+		return -errno;
+	setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(s->fd, (struct sockaddr *)&a, n) || listen(s->fd, 64) ||
+		getsockname(s->fd, (struct sockaddr *)&a, &n))
+		err = -errno;
+	s->port = port_of(&a);
+	if (err)
+		http_close(s);
+	return err;
+}
+
+void http_close(struct http_server *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* ---- a request ---- */
+
+/* Up to the empty line. False: it did not come, or is too long. */
+static bool read_http_request(int fd, char buf[REQUEST_MAX + 1], long long until)
+{
+	size_t n = 0;
+
+	while (n < REQUEST_MAX) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		long long left = until - read_ms();
+		ssize_t got;
+
+		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+			return false;
+		got = recv(fd, buf + n, REQUEST_MAX - n, MSG_DONTWAIT);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			return false;
+		n += (size_t)got;
+		buf[n] = 0;
+		if (memmem(buf, n, "\r\n\r\n", 4) || memmem(buf, n, "\n\n", 2))
+			return true;
+	}
+	return false;
+}
+
+static void send_all(int fd, const char *p, size_t n, long long until)
+{
+	while (n) {
+		struct pollfd w = {.fd = fd, .events = POLLOUT};
+		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		long long left = until - read_ms();
+
+		if (sent > 0) {
+			p += sent;
+			n -= (size_t)sent;
+		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+			return;
+		} else if (left <= 0 || poll(&w, 1, (int)left) <= 0) {
+			return;
+		}
+	}
+}
+
+/* A header's value; NULL: there is none. Ends at the line's end. */
+static const char *find_header(const char *request, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = strchr(request, '\n'); p; p = strchr(p, '\n'))
+		if (strncasecmp(++p, name, n) == 0 && p[n] == ':')
+			return p + n + 1 + strspn(p + n + 1, " \t");
+	return NULL;
+}
+
+/*
+ * A page of another site in a browser on this machine may have its own name point here: a name that is not this machine's is
+ * refused.
+ */
+static bool names_this_machine(const char *host)
+{
+	static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+	for (size_t i = 0; host && i < sizeof(names) / sizeof(*names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncasecmp(host, names[i], n) == 0 && strchr(":\r\n \t", host[n]))
+			return true;
+	}
+	return !host;
+}
+
+static const char *reason_of(int status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 403:
+		return "Forbidden";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 500:
+		return "Internal Server Error";
+	default:
+		return "Bad Request";
+	}
+}
+
+/* A short text in place of an answer. */
+static void refuse_request(struct http_answer *a, int status)
+{
+	const char *reason = reason_of(status);
+
+	free(a->body);
+	*a = (struct http_answer){.status = status, .type = "text/plain; charset=utf-8"};
+	a->body = malloc(strlen(reason) + 2);
+	if (a->body)
+		a->n = (size_t)sprintf(a->body, "%s\n", reason);
+}
+
+/* "GET /metrics?x HTTP/1.1": the path, and whether it is GET or HEAD. */
+static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *head)
+{
+	size_t n;
+
+	*head = strncmp(request, "HEAD ", 5) == 0;
+	if (!*head && strncmp(request, "GET ", 4))
+		return isupper((unsigned char)*request) ? 405 : 400;
+	request = strchr(request, ' ') + 1;
+	n = strcspn(request, " ?#\r\n");
+	if (*request != '/' || n >= HTTP_PATH_MAX)
+		return *request == '/' ? 404 : 400;
+	memcpy(path, request, n);
+	path[n] = 0;
+	return 200;
+}
+
+static void answer_request(const struct http_server *s, int fd, http_answer_fn *answer, void *arg)
+{
+	char request[REQUEST_MAX + 1], path[HTTP_PATH_MAX], top[512];
+	struct http_answer a = {0};
+	bool head = false;
+	int status, n;
+
+	if (!read_http_request(fd, request, read_ms() + REQUEST_MS))
+		return;
+	status = parse_request(request, path, &head);
+	if (status == 200 && s->local && !names_this_machine(find_header(request, "Host")))
+		status = 403;
+	if (status == 200) {
+		answer(arg, path, &a);
+		status = a.body ? a.status : 500;
+	}
+	if (!a.body || status != 200)
+		refuse_request(&a, status);
+	n = snprintf(top, sizeof(top),
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
+		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: "
+		"close\r\n\r\n",
+		status, reason_of(status), a.type, a.n,
+		status == 405 ? "Allow: GET, HEAD\r\n" : "");
+	send_all(fd, top, (size_t)n, read_ms() + REQUEST_MS);
+	if (!head && a.body)
+		send_all(fd, a.body, a.n, read_ms() + REQUEST_MS);
+	free(a.body);
+}
+
+void http_serve(
+	struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
+{
+	while (!*stop) {
+		struct pollfd p = {.fd = s->fd, .events = POLLIN};
+		int fd;
+
+		/* A signal between the look at *stop and poll() is seen within a second. */
+		if (poll(&p, 1, 1000) <= 0)
+			continue;
+		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			continue;
+		answer_request(s, fd, answer, arg);
+		shutdown(fd, SHUT_WR);
+		close(fd);
+	}
+}

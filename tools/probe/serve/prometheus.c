@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of collectives and messages are those of NCCL's Inspector (its exporter for Prometheus, in NCCL 2.28 and later):
+ * nccl_bus_bandwidth_gbs, nccl_algorithm_bandwidth_gbs, nccl_collective_exec_time_microseconds, nccl_p2p_bus_bandwidth_gbs,
+ * nccl_p2p_exec_time_microseconds, with its labels, so that its dashboards show them. All else begins with probe_.
+ */
+#include "tools/probe/serve/prometheus.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/read/calls.h"
+
+static const struct {
+	char unit[12];
+	const char *help;
+} scalar_texts[SCALARS] = {
+#define SCALAR(id, name, unit, source, help) {unit, help},
+#include "base/scalars.def"
+};
+
+/* ---- text ---- */
+
+static void put_metric_head(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP %s ", name);
+	for (; *help; help++) {
+		if (*help == '\\' || *help == '\n')
+			putc('\\', f);
+		putc(*help == '\n' ? 'n' : *help, f);
+	}
+	fprintf(f, "\n# TYPE %s %s\n", name, type);
+}
+
+/* Labels are UTF-8; what is none, and control characters, become a question mark. */
+static void put_label(FILE *f, const char *sep, const char *key, const char *value)
+{
+	fprintf(f, "%s%s=\"", sep, key);
+	while (*value) {
+		int n = text_utf8_len(value);
+
+		if (*value == '\\' || *value == '"') {
+			putc('\\', f);
+			putc(*value++, f);
+		} else if (*value == '\n') {
+			fputs("\\n", f);
+			value++;
+		} else if (n < 1 || (unsigned char)*value < 0x20) {
+			putc('?', f);
+			value++;
+		} else {
+			fwrite(value, 1, (size_t)n, f);
+			value += n;
+		}
+	}
+	putc('"', f);
+}
+
+static void put_rank_label(FILE *f, const char *sep, const struct live_rank *r)
+{
+	char number[24] = "";
+
+	if (r->rank >= 0)
+		snprintf(number, sizeof(number), "%d", r->rank);
+	put_label(f, sep, "rank", number);
+}
+
+static void put_sample_value(FILE *f, double v)
+{
+	if (isnan(v))
+		fputs("} NaN\n", f);
+	else if (isinf(v))
+		fputs(v < 0 ? "} -Inf\n" : "} +Inf\n", f);
+	else
+		fprintf(f, "} %.15g\n", v);
+}
+
+/* ---- of ranks ---- */
+
+struct rank_metric {
+	const char *name, *type, *help;
+	/* NAN: the rank has none. */
+	double (*value)(const struct live *l, const struct live_rank *r);
+};
+
+static double value_of_step(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return (double)r->step;
+}
+
+static double value_of_alive(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return r->dir->alive_ns ? (double)r->dir->alive_ns / 1e9 : (double)NAN;
+}
+
+static double value_of_mean_time(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return r->mean_ms / 1e3;
+}
+
+static double value_of_exposed(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return r->exposed;
+}
+
+static double value_of_late(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return r->late_ms / 1e3;
+}
+
+static double value_of_straggler(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return r->met ? r->straggler : (double)NAN;
+}
+
+static double value_of_open(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return (double)r->open_ns / 1e9;
+}
+
+static double value_of_alerts(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return (double)r->alerts;
+}
+
+static double value_of_seen(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return (double)r->dir->meta.seen;
+}
+
+static double value_of_recorded(const struct live *l, const struct live_rank *r)
+{
+	(void)l;
+	return (double)r->dir->meta.recorded;
+}
+
+static const struct rank_metric rank_metrics[] = {
+	{"probe_step", "gauge", "Step that the rank is in", value_of_step},
+	{"probe_alive_timestamp_seconds", "gauge", "Last sign of life of the rank, Unix epoch",
+		value_of_alive},
+	{"probe_step_time_mean_seconds", "gauge", "Time of a step, mean of the latest 64",
+		value_of_mean_time},
+	{"probe_exposed_communication_ratio", "gauge",
+		"Share of the time in which the training's thread stood in communication",
+		value_of_exposed},
+	{"probe_late_seconds", "gauge",
+		"How much later than the first rank it comes to collectives, mean of the latest",
+		value_of_late},
+	{"probe_straggler", "gauge", "1: the others wait for this rank", value_of_straggler},
+	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it stands in, 0: none",
+		value_of_open},
+	{"probe_alerts_total", "counter", "How often rules spoke", value_of_alerts},
+	{"probe_calls_seen_total", "counter", "Calls of recorded functions", value_of_seen},
+	{"probe_calls_recorded_total", "counter", "Calls that were recorded", value_of_recorded},
+};
+
+static void put_rank_metrics(const struct live *l, FILE *f)
+{
+	for (unsigned i = 0; i < sizeof(rank_metrics) / sizeof(*rank_metrics); i++) {
+		const struct rank_metric *m = &rank_metrics[i];
+
+		put_metric_head(f, m->name, m->type, m->help);
+		for (unsigned k = 0; k < l->folders.n; k++) {
+			double v = m->value(l, &l->rank[k]);
+
+			if (isnan(v))
+				continue;
+			fputs(m->name, f);
+			put_rank_label(f, "{", &l->rank[k]);
+			put_sample_value(f, v);
+		}
+	}
+	put_metric_head(f, "probe_rank_info", "gauge", "Where a rank runs, and its state");
+	for (unsigned k = 0; k < l->folders.n; k++) {
+		fputs("probe_rank_info", f);
+		put_rank_label(f, "{", &l->rank[k]);
+		put_label(f, ",", "node", l->rank[k].dir->meta.owner.host);
+		put_label(f, ",", "state", rank_state_key(l->rank[k].dir->state));
+		put_label(f, ",", "version",
+			l->rank[k].dir->meta.version ? l->rank[k].dir->meta.version : "");
+		put_sample_value(f, 1);
+	}
+	put_metric_head(f, "probe_running", "gauge", "1: a rank of the job runs");
+	fprintf(f, "probe_running %d\n", l->runs);
+}
+
+/* ---- numbers of the training ---- */
+
+/* loss: probe_loss; iteration-time: probe_iteration_time_milliseconds. */
+static void name_scalar_metric(char *to, size_t cap, enum scalar which)
+{
+	const char *unit = scalar_texts[which].unit;
+
+	snprintf(to, cap, "probe_%s%s", scalar_names[which],
+		strcmp(unit, "ms") == 0	     ? "_milliseconds"
+		: strcmp(unit, "bytes") == 0 ? "_bytes"
+					     : "");
+	for (char *p = to; *p; p++)
+		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '_';
+}
+
+static void put_scalar_sample(
+	FILE *f, const char *name, const struct live_rank *r, const struct live_number *n)
+{
+	const char *part = strchr(n->name, '/');
+
+	fputs(name, f);
+	put_rank_label(f, "{", r);
+	if (part)
+		put_label(f, ",", "part", part + 1);
+	put_sample_value(f, n->value);
+}
+
+static void put_scalar_metrics(const struct live *l, FILE *f)
+{
+	char name[96];
+
+	for (unsigned s = 0; s < SCALARS; s++) {
+		if (!live_number_of_job(l, (enum scalar)s))
+			continue;
+		name_scalar_metric(name, sizeof(name), (enum scalar)s);
+		put_metric_head(f, name, "gauge", scalar_texts[s].help);
+		for (unsigned k = 0; k < l->folders.n; k++)
+			for (unsigned i = 0; i < l->rank[k].nnumber; i++)
+				if (l->rank[k].number[i].which == s)
+					put_scalar_sample(
+						f, name, &l->rank[k], &l->rank[k].number[i]);
+	}
+}
+
+/* ---- operations ---- */
+
+/* all_reduce: AllReduce, as NCCL calls it. */
+static void name_collective(char *to, size_t cap, const char *op)
+{
+	bool upper = true;
+	size_t n = 0;
+
+	for (; *op && n + 1 < cap; op++) {
+		if (*op != '_')
+			to[n++] = upper ? (char)toupper((unsigned char)*op) : *op;
+		upper = *op == '_';
+	}
+	to[n] = 0;
+}
+
+/* Nodes of all ranks; of a communicator's members where these are known. */
+static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
+{
+	const struct comm_info *c = comms_find(&l->comms, o->comm);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->folders.n; i++) {
+		const char *host = l->rank[i].dir->meta.owner.host;
+		bool known = c && c->nmember && !comm_has(c, l->rank[i].rank);
+
+		for (unsigned k = 0; k < i && !known; k++)
+			known = (!c || !c->nmember || comm_has(c, l->rank[k].rank)) &&
+				strcmp(l->rank[k].dir->meta.owner.host, host) == 0;
+		n += !known;
+	}
+	return n ? n : 1;
+}
+
+static void put_op_labels(
+	const struct live *l, FILE *f, const struct live_rank *r, const struct live_op *o)
+{
+	char text[COMM_LABEL_MAX], bucket[LIVE_BUCKET_MAX];
+	const char *run = l->folders.run && *l->folders.run ? l->folders.run : "unknown";
+
+	put_label(f, "{", "version", r->dir->meta.version ? r->dir->meta.version : "");
+	put_label(f, ",", "slurm_job_id", run);
+	put_label(f, ",", "node", r->dir->meta.owner.host);
+	put_rank_label(f, ",", r);
+	snprintf(text, sizeof(text), "%016" PRIx64, o->comm);
+	put_label(f, ",", "comm_id", text);
+	put_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
+	snprintf(text, sizeof(text), "%u", count_op_nodes(l, o));
+	put_label(f, ",", "n_nodes", text);
+	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));
+	put_label(f, ",", "nranks", text);
+	name_collective(text, sizeof(text), intern_name(o->op));
+	put_label(f, ",", o->p2p ? "p2p_operation" : "collective", text);
+	put_label(f, ",", "message_size", live_bucket_label(o->bucket, bucket));
+	put_label(f, ",", "lib", intern_name(o->lib));
+}
+
+static double bus_of_op(const struct live_op *o)
+{
+	return exp(o->log_bus / (double)o->timed);
+}
+
+static double algorithm_of_op(const struct live_op *o)
+{
+	return exp(o->log_algorithm / (double)o->timed);
+}
+
+static double time_of_op(const struct live_op *o)
+{
+	return o->us / (double)o->timed;
+}
+
+static const struct {
+	const char *name, *help;
+	double (*value)(const struct live_op *o);
+	bool p2p;
+} op_metrics[] = {
+	{"nccl_bus_bandwidth_gbs", "Bus bandwidth of the latest collectives, GB/s", bus_of_op,
+		false},
+	{"nccl_algorithm_bandwidth_gbs", "Algorithm bandwidth of the latest collectives, GB/s",
+		algorithm_of_op, false},
+	{"nccl_collective_exec_time_microseconds", "Time of the latest collectives", time_of_op,
+		false},
+	{"nccl_p2p_bus_bandwidth_gbs", "Bandwidth of the latest messages, GB/s", bus_of_op, true},
+	{"nccl_p2p_exec_time_microseconds", "Time of the latest messages", time_of_op, true},
+};
+
+static void put_op_metrics(const struct live *l, FILE *f)
+{
+	for (unsigned m = 0; m < sizeof(op_metrics) / sizeof(*op_metrics); m++) {
+		put_metric_head(f, op_metrics[m].name, "gauge", op_metrics[m].help);
+		for (unsigned k = 0; k < l->folders.n; k++)
+			for (unsigned i = 0; i < l->rank[k].nop; i++) {
+				const struct live_op *o = &l->rank[k].op[i];
+
+				if (!o->timed || o->p2p != op_metrics[m].p2p)
+					continue;
+				fputs(op_metrics[m].name, f);
+				put_op_labels(l, f, &l->rank[k], o);
+				put_sample_value(f, op_metrics[m].value(o));
+			}
+	}
+}
+
+void prometheus_print(const struct live *l, FILE *f)
+{
+	put_rank_metrics(l, f);
+	put_scalar_metrics(l, f);
+	put_op_metrics(l, f);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a job stands as Prometheus' text format 0.0.4. */
+#ifndef PROBE_TOOLS_PROMETHEUS_H
+#define PROBE_TOOLS_PROMETHEUS_H
+
+#include <stdio.h>
+
+#include "tools/probe/live/live.h"
+
+void prometheus_print(const struct live *l, FILE *f);
+
+#endif

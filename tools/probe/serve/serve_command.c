@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `serve`: how a job stands, for Prometheus and as JSON. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/lib/cli.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/live/live.h"
+#include "tools/probe/serve/http.h"
+#include "tools/probe/serve/prometheus.h"
+
+static const char help[] =
+	"usage: probe serve [options] [DIR]\n"
+	"\n"
+	"Answers HTTP requests with how a job stands, from its files alone: it needs to read them "
+	"and no rights on the job.\n"
+	"DIR is an output folder (default: $PROBE_OUTPUT_DIR, else ./probe_output); it may come "
+	"into being later.\n"
+	"\n"
+	"  /metrics   Prometheus' text format. Collectives and messages have the names and labels "
+	"of NCCL's Inspector\n"
+	"             (nccl_bus_bandwidth_gbs, nccl_collective_exec_time_microseconds ...), "
+	"whatever "
+	"library made them;\n"
+	"             all else begins with probe_: step, loss, norms, times, exposed "
+	"communication, "
+	"stragglers, alerts\n"
+	"  /json      the same and more as JSON, as `probe top --json` prints it\n"
+	"\n"
+	"      --port N       (9464); 0: a free one, which the first line names\n"
+	"      --bind ADDR    an address of this machine (127.0.0.1). There is no encryption and "
+	"no "
+	"password: with another\n"
+	"                     than the default everybody who reaches it reads losses, host names "
+	"and "
+	"names of parameters\n"
+	"      --once         prints what /metrics would say, and ends\n"
+	"\n"
+	"It ends by a signal (Ctrl-C). Exit status: 0 done; 2 usage, or input that cannot be "
+	"read.\n"
+	"\n"
+	"examples:\n"
+	"  probe serve /scratch/run7 &  curl -s localhost:9464/metrics | grep probe_loss\n"
+	"  probe serve --once /scratch/run7 > /var/lib/node_exporter/textfile/run7.prom\n"
+	"  ssh -L 9464:localhost:9464 node17 probe serve /scratch/run7\n";
+
+enum { OPT_PORT, OPT_BIND, OPT_ONCE };
+
+static const struct cli_option options[] = {
+	[OPT_PORT] = {"port", 'p', true},
+	[OPT_BIND] = {"bind", 0, true},
+	[OPT_ONCE] = {"once", 0, false},
+};
+
+static const char index_text[] = "/metrics  Prometheus\n/json     JSON\n";
+
+static volatile sig_atomic_t stop;
+
+static void ask_to_stop(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+/* What a request is answered from: not read anew more often than once a second. */
+struct serving {
+	const char *path;
+	struct live live;
+	bool have;
+	double read_at; /* s, monotonic */
+};
+
+static double now_monotonic_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Where there is no rank yet all figures of ranks are absent. */
+static void look_again(struct serving *s)
+{
+	if (s->have && now_monotonic_s() < s->read_at + 1)
+		return;
+	live_free(&s->live);
+	s->have = true;
+	if (folders_have_rank(s->path) && live_read(&s->live, s->path))
+		live_free(&s->live);
+	if (!s->live.folders.path)
+		s->live.folders.path = tool_strdup(s->path);
+	s->read_at = now_monotonic_s();
+}
+
+static void answer_path(void *arg, const char *path, struct http_answer *a)
+{
+	struct serving *s = arg;
+	bool metrics = strcmp(path, "/metrics") == 0, json = strcmp(path, "/json") == 0;
+	FILE *f;
+
+	*a = (struct http_answer){.status = metrics || json || strcmp(path, "/") == 0 ? 200 : 404};
+	f = open_memstream(&a->body, &a->n);
+	if (!f)
+		return;
+	if (metrics || json)
+		look_again(s);
+	a->type = metrics ? "text/plain; version=0.0.4; charset=utf-8"
+		  : json  ? "application/json"
+			  : "text/plain; charset=utf-8";
+	if (metrics)
+		prometheus_print(&s->live, f);
+	else if (json)
+		live_print_json(&s->live, f);
+	else
+		fputs(index_text, f);
+	if (fclose(f)) {
+		free(a->body);
+		a->body = NULL;
+	}
+}
+
+static int serve_until_signal(struct serving *s, const char *address, int port)
+{
+	struct sigaction end = {.sa_handler = ask_to_stop};
+	struct http_server server;
+	int err = http_listen(&server, address, port);
+
+	if (err == -EINVAL)
+		tool_error(
+			"serve: --bind %s: accepted: an address in numbers, such as 0.0.0.0 or ::1",
+			address);
+	else if (err)
+		tool_error("serve: %s port %d: %s; choose another by --port", address, port,
+			strerror(-err));
+	if (err)
+		return STATUS_USAGE;
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	printf(strchr(address, ':') ? "http://[%s]:%d/metrics\n" : "http://%s:%d/metrics\n",
+		address, server.port);
+	fflush(stdout);
+	if (!server.local)
+		tool_warn("serve: whoever reaches %s port %d can read how this job stands", address,
+			server.port);
+	http_serve(&server, &stop, answer_path, s);
+	http_close(&server);
+	return STATUS_DONE;
+}
+
+static int print_metrics_once(struct serving *s)
+{
+	int status = live_read(&s->live, s->path);
+
+	if (!status)
+		prometheus_print(&s->live, stdout);
+	return status;
+}
+
+static bool set_serve_port(int *port, const char *text)
+{
+	char *end;
+	long v = strtol(text, &end, 10);
+
+	*port = (int)v;
+	if (end > text && !*end && v >= 0 && v <= 65535)
+		return true;
+	tool_error("serve: --port %s: accepted: an integer from 0 to 65535", text);
+	return false;
+}
+
+int verb_serve(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	struct serving s = {0};
+	const char *address = "127.0.0.1";
+	int o, port = 9464, status;
+	bool once = false, ok = true;
+
+	while (ok && (o = cli_next(&c)) != CLI_END) {
+		switch (o) {
+		case OPT_PORT:
+			ok = set_serve_port(&port, c.value);
+			break;
+		case OPT_BIND:
+			address = c.value;
+			break;
+		case OPT_ONCE:
+			once = true;
+			break;
+		case CLI_OPERAND:
+			ok = !s.path;
+			if (!ok)
+				tool_error("serve: %s: only one folder at a time", c.value);
+			s.path = c.value;
+			break;
+		case CLI_HELP:
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		default:
+			ok = false;
+		}
+	}
+	if (!ok)
+		return STATUS_USAGE;
+	if (!s.path)
+		s.path = folders_default();
+	status = once ? print_metrics_once(&s) : serve_until_signal(&s, address, port);
+	live_free(&s.live);
+	return tool_finish(status);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `top`: how a job stands, again and again in the terminal. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "tools/lib/cli.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/top/frame.h"
+
+static const char help[] =
+	"usage: probe top [options] [DIR]\n"
+	"\n"
+	"Shows how a job stands, again and again until none of its ranks runs: step, loss, norms, "
+	"time of a step, exposed\n"
+	"communication, how late each rank comes to collectives, calls that ranks stand in, "
+	"alerts. "
+	"From the job's files alone:\n"
+	"it works over ssh, and needs no rights on the job. DIR is an output folder (default: "
+	"$PROBE_OUTPUT_DIR, else\n"
+	"./probe_output). Numbers of the training need key `scalars`.\n"
+	"\n"
+	"      --once         one look, and no terminal is needed\n"
+	"      --json         the same as JSON, once\n"
+	"      --interval S   seconds between two looks (2)\n"
+	"      --color WHEN   auto (default), always, never\n"
+	"\n"
+	"q or Ctrl-C ends it. Columns: exposed: share of the time in which the training's thread "
+	"stood in communication; late: how\n"
+	"much later than the first rank it comes to collectives, on average (clocks of nodes as "
+	"they "
+	"are).\n"
+	"\n"
+	"Exit status: 0 done; 2 usage, or input that cannot be read.\n"
+	"\n"
+	"examples:\n"
+	"  probe top /scratch/run7\n"
+	"  ssh login1 probe top --once /scratch/run7\n"
+	"  probe top --json /scratch/run7 | jq '.ranks[] | select(.straggler)'\n";
+
+enum { OPT_ONCE, OPT_JSON, OPT_INTERVAL, OPT_COLOR };
+
+static const struct cli_option options[] = {
+	[OPT_ONCE] = {"once", 0, false},
+	[OPT_JSON] = {"json", 0, false},
+	[OPT_INTERVAL] = {"interval", 0, true},
+	[OPT_COLOR] = {"color", 0, true},
+};
+
+static volatile sig_atomic_t ended;
+
+static void end_page(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+/* ---- the terminal ---- */
+
+static struct termios terminal_was;
+static bool terminal_changed;
+
+/* Keys without a newline and without an echo; a page of its own, whose lines are not wrapped. */
+static void enter_page(void)
+{
+	struct sigaction end = {.sa_handler = end_page};
+	struct termios t;
+
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
+	if (tcgetattr(0, &terminal_was) == 0) {
+		t = terminal_was;
+		t.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+		terminal_changed = tcsetattr(0, TCSANOW, &t) == 0;
+	}
+	fputs("\033[?1049h\033[?25l\033[?7l", stdout);
+}
+
+static void leave_page(void)
+{
+	fputs("\033[?7h\033[?25h\033[?1049l", stdout);
+	fflush(stdout);
+	if (terminal_changed)
+		tcsetattr(0, TCSANOW, &terminal_was);
+}
+
+static unsigned terminal_lines(void)
+{
+	struct winsize w;
+
+	return ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_row ? w.ws_row : 24;
+}
+
+/* Until the time is over, or q is pressed. */
+static void wait_for_key(double seconds)
+{
+	struct pollfd p = {.fd = 0, .events = POLLIN};
+	char key;
+
+	if (poll(&p, terminal_changed, (int)(seconds * 1000)) > 0 && read(0, &key, 1) == 1)
+		ended |= key == 'q' || key == 'Q' || key == 3;
+	else if (p.revents & (POLLHUP | POLLERR))
+		ended = 1;
+}
+
+/* ---- looks ---- */
+
+struct top {
+	const char *path;
+	bool once, json;
+	double interval;
+};
+
+static int show_once(const struct top *t)
+{
+	struct live l;
+	int status = live_read(&l, t->path);
+
+	if (!status && t->json)
+		live_print_json(&l, stdout);
+	else if (!status)
+		frame_print(&l, 0);
+	live_free(&l);
+	return status;
+}
+
+static int show_again_and_again(const struct top *t)
+{
+	static char page[1 << 16];
+	bool runs = true;
+	int status = STATUS_DONE;
+
+	/* A frame at a time: what is half drawn flickers. */
+	setvbuf(stdout, page, _IOFBF, sizeof(page));
+	enter_page();
+	while (!ended && runs && !status) {
+		struct live l;
+
+		fputs("\033[H\033[2J", stdout);
+		if (!folders_have_rank(t->path)) {
+			printf("waiting for %s\n", t->path);
+		} else {
+			status = live_read(&l, t->path);
+			if (!status) {
+				frame_print(&l, terminal_lines());
+				runs = l.runs;
+			}
+			live_free(&l);
+		}
+		fflush(stdout);
+		if (runs && !status)
+			wait_for_key(t->interval);
+	}
+	leave_page();
+	/* What remains on the terminal. */
+	return status || ended ? status : show_once(t);
+}
+
+static bool set_top_interval(struct top *t, const char *text)
+{
+	char *end;
+
+	t->interval = strtod(text, &end);
+	if (end > text && !*end && t->interval >= 0.1 && t->interval <= 86400)
+		return true;
+	tool_error("top: --interval %s: accepted: a number of seconds from 0.1 to 86400", text);
+	return false;
+}
+
+static bool take_top_option(struct top *t, int o, const char *value)
+{
+	switch (o) {
+	case OPT_ONCE:
+		return t->once = true;
+	case OPT_JSON:
+		return t->json = true;
+	case OPT_INTERVAL:
+		return set_top_interval(t, value);
+	case OPT_COLOR:
+		if (out_color(value))
+			return true;
+		tool_error("top: --color %s: accepted: auto, always, never", value);
+		return false;
+	case CLI_OPERAND:
+		if (t->path)
+			tool_error("top: %s: only one folder at a time", value);
+		else
+			t->path = value;
+		return t->path == value;
+	}
+	return false;
+}
+
+int verb_top(int argc, char **argv)
+{
+	struct cli c = {.argc = argc,
+		.argv = argv,
+		.options = options,
+		.noptions = sizeof(options) / sizeof(*options)};
+	struct top t = {.interval = 2};
+	int o;
+
+	out_color("auto");
+	while ((o = cli_next(&c)) != CLI_END) {
+		if (o == CLI_HELP) {
+			fputs(help, stdout);
+			return tool_finish(STATUS_DONE);
+		}
+		if (!take_top_option(&t, o, c.value))
+			return STATUS_USAGE;
+	}
+	if (!t.path)
+		t.path = folders_default();
+	if (t.once || t.json || !isatty(1))
+		return tool_finish(show_once(&t));
+	return tool_finish(show_again_and_again(&t));
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BLAS, as C (CBLAS) and as Fortran calls it. All that there is to know of it stands in its YAMLs: call/matrix.h. */
+#include "blas_gen.h"
+#include "cblas_gen.h"
+
+const struct adapter adapter_blas = {LIB_BLAS_SPEC};
+const struct adapter adapter_cblas = {LIB_CBLAS_SPEC};

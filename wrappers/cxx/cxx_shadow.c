@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/cxx/cxx_shadow.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "elf/elfsym.h"
+#include "elf/memory.h"
+
+#define HEAD 2 /* words in front of the functions: offset to the top, type information */
+#define SLOTS_MAX 512
+#define BASES_MAX 16 /* that a class is followed up by */
+#define NAME_MAX_BYTES 512
+#define COPIES_MAX 32 /* of an inline function: each library may have one */
+
+struct table {
+	void *const *original; /* where objects pointed to */
+	uint32_t n; /* functions */
+	void *word[]; /* HEAD + n */
+};
+
+/* One for each class, in the order in which they were made; a place is filled once. */
+#define TABLES_MAX 32
+static _Atomic(struct table *) tables[TABLES_MAX];
+
+/* ---- type information ---- */
+
+/* What std::type_info and __cxxabiv1::__si_class_type_info consist of. */
+struct type_info {
+	void *const *functions;
+	const char *name; /* a * in front: it is of one file */
+	const struct type_info
+		*base; /* of __si_class_type_info: the only base, which is not virtual */
+};
+
+static bool is_readable_word(const void *p)
+{
+	return p && ((uintptr_t)p & (sizeof(void *) - 1)) == 0 && memory_readable((uintptr_t)p);
+}
+
+/* A name that ends within its bounds, all of it readable. */
+static const char *readable_name(const char *s)
+{
+	if (!s || !memory_readable((uintptr_t)s))
+		return NULL;
+	if (*s == '*')
+		s++;
+	for (unsigned i = 0; i < NAME_MAX_BYTES; i++) {
+		if (((uintptr_t)&s[i] & (MEMORY_PAGE - 1)) == 0 &&
+			!memory_readable((uintptr_t)&s[i]))
+			return NULL;
+		if (!s[i])
+			return i ? s : NULL;
+		if (s[i] <= ' ' || s[i] > '~')
+			return NULL;
+	}
+	return NULL;
+}
+
+static const char *name_of_type(const struct type_info *t)
+{
+	return is_readable_word(t) && is_readable_word(&t->name) ? readable_name(t->name) : NULL;
+}
+
+/* Of which kind the type information is, by its own: whoever's copy of the C++ library made it. */
+static const char *kind_of_type(const struct type_info *t)
+{
+	if (!is_readable_word(t) || !is_readable_word(t->functions - 1))
+		return "";
+
+	const char *name = name_of_type(t->functions[-1]);
+
+	return name ? name : "";
+}
+
+/* The next base. *root: there is none. NULL and not *root: several, a virtual one, or no type information at all. */
+static const struct type_info *base_of_type(const struct type_info *t, bool *root)
+{
+	const char *kind = kind_of_type(t);
+
+	*root = strcmp(kind, "N10__cxxabiv117__class_type_infoE") == 0;
+	if (strcmp(kind, "N10__cxxabiv120__si_class_type_infoE") != 0 ||
+		!is_readable_word(&t->base))
+		return NULL;
+	return t->base;
+}
+
+/* The table that an object points to, or NULL. */
+static void *const *functions_of(const void *object)
+{
+	void *const *functions;
+	struct elf_place at;
+
+	if (!is_readable_word(object))
+		return NULL;
+	functions = *(void *const *const *)object;
+	if (!is_readable_word(functions) || !is_readable_word(functions - HEAD) ||
+		functions[-HEAD] || !elfsym_place((uintptr_t)functions[0], &at) || !at.code)
+		return NULL;
+	return functions;
+}
+
+/* All bases up to the root are simple ones; is one of them (or it itself) that class? NULL: any. */
+static bool is_type_simple(const struct type_info *t, const char *class)
+{
+	bool root = false, found = !class;
+
+	for (unsigned i = 0; i < BASES_MAX; i++) {
+		const char *name = name_of_type(t);
+
+		if (!name)
+			return false;
+		found |= class && strcmp(name, class) == 0;
+		t = base_of_type(t, &root);
+		if (!t)
+			return root && found;
+	}
+	return false;
+}
+
+const char *cxx_object_class(const void *object)
+{
+	void *const *functions = functions_of(object);
+
+	return functions && is_type_simple(functions[-1], NULL) ? name_of_type(functions[-1])
+								: NULL;
+}
+
+bool cxx_object_is(const void *object, const char *class)
+{
+	void *const *functions = functions_of(object);
+
+	return functions && is_type_simple(functions[-1], class);
+}
+
+/* ---- tables ---- */
+
+static bool is_code_address(const void *const *word)
+{
+	struct elf_place at;
+
+	return is_readable_word(word) && elfsym_place((uintptr_t)*word, &at) && at.code;
+}
+
+/* The number of functions: up to the first word that is no address of code. 0: there is no such word. */
+static uint32_t length_of_table(void *const *functions)
+{
+	uint32_t n = 0;
+
+	while (n < SLOTS_MAX && is_code_address((const void *const *)&functions[n]))
+		n++;
+	return n < SLOTS_MAX ? n : 0;
+}
+
+static bool is_one_of(const struct provider *p, int n, const void *function)
+{
+	for (int i = 0; i < n; i++)
+		if (!p[i].ifunc && p[i].addr == function)
+			return true;
+	return false;
+}
+
+int cxx_virtual_place(const char *class, const char *function)
+{
+	struct provider p[COPIES_MAX];
+	int copies = elfsym_all(function, p, COPIES_MAX), found = -1;
+	char symbol[NAME_MAX_BYTES];
+	void *const *table;
+
+	if (copies <= 0 || snprintf(symbol, sizeof(symbol), "_ZTV%s", class) >= (int)sizeof(symbol))
+		return -1;
+	table = elfsym_data(symbol);
+	if (!table)
+		return -1;
+	table += HEAD;
+	/* In the table of an abstract class the destructors' places are empty. */
+	for (int i = 0; i < SLOTS_MAX && is_readable_word(&table[i]); i++) {
+		if (table[i] && !is_code_address((const void *const *)&table[i]))
+			break;
+		if (!is_one_of(p, copies, table[i]))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
+	return found;
+}
+
+/* Ours that was made for that table, or that is that table. */
+static struct table *find_shadow_table(void *const *functions)
+{
+	for (unsigned i = 0; i < TABLES_MAX; i++) {
+		struct table *t = atomic_load_explicit(&tables[i], memory_order_acquire);
+
+		if (!t)
+			return NULL;
+		if (t->original == functions || &t->word[HEAD] == functions)
+			return t;
+	}
+	return NULL;
+}
+
+static int make_shadow_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
+{
+	const struct type_info *info = functions[-1];
+	uint32_t n = length_of_table(functions);
+	bool any = false;
+	struct table *t;
+
+	if (!n || !is_type_simple(info, s->class))
+		return -EINVAL;
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->place[i] >= (int)n)
+			return -EINVAL;
+	t = mmap(NULL, sizeof(*t) + (HEAD + n) * sizeof(void *), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t == MAP_FAILED)
+		return -ENOMEM;
+	t->original = functions;
+	t->n = n;
+	memcpy(t->word, functions - HEAD, (HEAD + n) * sizeof(void *));
+	for (unsigned i = 0; i < s->n; i++) {
+		void **at = s->place[i] >= 0 ? &t->word[HEAD + s->place[i]] : NULL, *was;
+
+		if (!at)
+			continue;
+		was = functions[s->place[i]];
+		*at = s->entry(i, was, name_of_type(info), s->arg);
+		any |= *at != was;
+	}
+	if (any) {
+		*out = t;
+		return 0;
+	}
+	munmap(t, sizeof(*t) + (HEAD + n) * sizeof(void *));
+	return -ENOENT;
+}
+
+/* Another thread may have been faster: its table then. */
+static struct table *keep_shadow_table(struct table *t)
+{
+	for (unsigned i = 0; i < TABLES_MAX; i++) {
+		struct table *none = NULL;
+
+		if (atomic_compare_exchange_strong(&tables[i], &none, t))
+			return t;
+		if (none->original == t->original)
+			return none;
+	}
+	return NULL;
+}
+
+int cxx_shadow(void *object, const struct cxx_shadow *s)
+{
+	void *const *functions = functions_of(object);
+	struct table *t = functions ? find_shadow_table(functions) : NULL;
+	int err;
+
+	if (!functions)
+		return -EINVAL;
+	if (!t) {
+		struct table *made = NULL;
+
+		err = make_shadow_table(&made, functions, s);
+		if (err)
+			return err;
+		t = keep_shadow_table(made);
+		if (t != made)
+			munmap(made, sizeof(*made) + (HEAD + made->n) * sizeof(void *));
+		if (!t)
+			return -ENOSPC;
+	}
+	if (&t->word[HEAD] != functions)
+		__atomic_store_n((void *const **)object, &t->word[HEAD], __ATOMIC_RELEASE);
+	return 0;
+}

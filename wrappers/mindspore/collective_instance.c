@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the instances of the communication library are: members of the one object of
+ * mindspore::distributed::collective::CollectiveManager, which differs from version to version. They are looked for among its
+ * first words: an instance is an object whose type information says that it derives from the abstract class.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "elf/demangle.h"
+#include "elf/elfsym.h"
+#include "elf/memory.h"
+#include "entry/bound_stub.h"
+#include "life/life.h"
+#include "wrappers/cxx/cxx_shadow.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/mindspore/ms.h"
+
+#define MANAGER_WORDS 16 /* looked at; the members are the 4th to the 6th in 2.10 */
+#define NAME_BYTES 256
+
+/* CollectiveCommunicationLib::global_rank_id() const, which reads a member. */
+#define GLOBAL_RANK "_ZNK9mindspore6device26CollectiveCommunicationLib14global_rank_idEv"
+
+/* An entry for the i-th method of that class. */
+static void *enter_method(unsigned i, void *function, const char *class, void *arg)
+{
+	char mangled[NAME_BYTES], name[NAME_BYTES], asked[NAME_BYTES + sizeof(MS_METHOD_NAME)];
+	size_t len = strlen(class);
+	struct elf_place at;
+
+	(void)arg;
+	/* N...E or a name alone: a function of it is called so. */
+	if (class[0] == 'N' && len > 2)
+		snprintf(mangled, sizeof(mangled), "_Z%.*s%zu%sEv", (int)len - 1, class,
+			strlen(ms_method_name(i)), ms_method_name(i));
+	else
+		snprintf(mangled, sizeof(mangled), "_ZN%s%zu%sEv", class, strlen(ms_method_name(i)),
+			ms_method_name(i));
+	if (demangle_symbol(mangled, name, sizeof(name), NULL) < 0 ||
+		!elfsym_place((uintptr_t)function, &at))
+		return function;
+	snprintf(asked, sizeof(asked), MS_METHOD_NAME "%s", name);
+	return bind_wrapper(asked, function, at.path, (uintptr_t)function);
+}
+
+/* Places in the abstract class's table. False: none is known. */
+static bool find_places(int *place)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < ms_method_count(); i++) {
+		place[i] = cxx_virtual_place(MS_COLLECTIVES, ms_method_symbol(i));
+		any |= place[i] >= 0;
+	}
+	return any;
+}
+
+/* Any of them: all are of the same process. */
+static _Atomic(const void *) an_instance;
+
+int ms_instance_rank(void)
+{
+	const void *instance = atomic_load_explicit(&an_instance, memory_order_acquire);
+	struct provider p;
+	uint32_t rank;
+
+	if (!instance || elfsym_all(GLOBAL_RANK, &p, 1) <= 0 || p.ifunc)
+		return -1;
+	rank = ((uint32_t(*)(const void *))p.addr)(instance);
+	return rank <= INT32_MAX ? (int)rank : -1;
+}
+
+void ms_watch_instances(const void *manager)
+{
+	void *const *word = manager;
+	int place[MS_METHODS_MAX];
+	bool known = false;
+
+	if (layout_fact_state(LAYOUT_MS_COLLECTIVES) == LAYOUT_FAILED)
+		return;
+	for (unsigned i = 0; i < MANAGER_WORDS && memory_readable((uintptr_t)&word[i]); i++) {
+		struct cxx_shadow s = {
+			.class = MS_COLLECTIVES, .place = place, .entry = enter_method};
+		int err;
+
+		if (!cxx_object_is(word[i], MS_COLLECTIVES))
+			continue;
+		if (!known && !find_places(place)) {
+			session_layout_fact(LAYOUT_MS_COLLECTIVES, false);
+			return;
+		}
+		known = true;
+		s.n = ms_method_count();
+		err = cxx_shadow(word[i], &s);
+		atomic_store_explicit(&an_instance, word[i], memory_order_release);
+		if (err != -ENOENT)
+			session_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
+	}
+}

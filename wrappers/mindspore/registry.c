@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of MindSpore's exported functions are watched, by their names: they are the same in its releases, while parameters that
+ * are added show in a mangled name. One whose parameters are other ones than expected is left alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/environment.h"
+#include "elf/demangle.h"
+#include "session/state.h"
+#include "wrappers/cxx/cxx_function.h"
+#include "wrappers/mindspore/ms.h"
+
+#define MANAGER "mindspore::distributed::collective::CollectiveManager::"
+
+/* args: cxx_params_fit(). */
+static const struct watched {
+	char name[96], args[8];
+	uint8_t scope; /* enum ms_scope */
+	uint8_t ret; /* enum ctype */
+} watched[] = {
+	{MANAGER "Initialize", "pp", MS_INSTANCE, CT_U8},
+	{MANAGER "InitHostCommlib", "pp", MS_INSTANCE, CT_U8},
+	{MANAGER "InitDeviceCommLib", "pp", MS_INSTANCE, CT_U8},
+	{MANAGER "CreateCommunicationGroup", "pppp", MS_GROUP_NEW, CT_U8},
+	{MANAGER "CreateCommunicationGroup", "ppp", MS_GROUP_NEW, CT_U8},
+	{MANAGER "DestroyCommunicationGroup", "pp", MS_GROUP_END, CT_U8},
+	{"mindspore::runtime::AsyncRQueue::Push", "pp", MS_PUSH, CT_VOID},
+	{"mindspore::runtime::GraphScheduler::Run", "ppppl", MS_GRAPH, CT_VOID},
+};
+
+#define SYMBOL "_ZN9mindspore"
+
+/* Work of a queue: AsyncTask's Run(), and those of the classes that derive from it. */
+static bool is_task_run(const char *name, const struct cxx_params *p)
+{
+	size_t n = strlen(name);
+
+	return p->n == 0 && n > 9 && strcmp(name + n - 9, "Task::Run") == 0 &&
+	       (strncmp(name, "mindspore::runtime::", 20) == 0 ||
+		       strncmp(name, "mindspore::pynative::", 21) == 0);
+}
+
+/* Is the scope of any use as the configuration is? */
+static bool is_scope_wanted(uint8_t scope)
+{
+	if (!ms_collectives_listed())
+		return false;
+	return scope < MS_PUSH || config_now()->stack || *config_now()->codeline;
+}
+
+static bool look_up_watched(const char *symbol, struct ms_function *r)
+{
+	char name[sizeof(r->cxx.symbol)];
+	const struct watched *w = NULL;
+	struct cxx_params p;
+	const char *args = "p";
+	uint8_t scope = MS_TASK, ret = CT_VOID;
+
+	if (strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) != 0 ||
+		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
+			w = &watched[i];
+	if (w) {
+		args = w->args;
+		scope = w->scope;
+		ret = w->ret;
+	} else if (!is_task_run(name, &p)) {
+		return false;
+	}
+	if (!is_scope_wanted(scope))
+		return false;
+	if (r) {
+		strcpy(r->cxx.symbol, name);
+		r->scope = scope;
+		cxx_function_watch(&r->cxx, &adapter_ms_watch, args, ret);
+	}
+	return true;
+}
+
+static bool is_method_name(const char *symbol)
+{
+	return strncmp(symbol, MS_METHOD_NAME, sizeof(MS_METHOD_NAME) - 1) == 0;
+}
+
+/* msrun's scheduler is started as the workers are; it takes part in no collective, and has rank 0 in its environment. */
+static bool is_scheduler(void)
+{
+	for (char *const *e = startup_env(); *e; e++)
+		if (strcmp(*e, "MS_ROLE=MS_SCHED") == 0)
+			return true;
+	return false;
+}
+
+static bool ms_any(void)
+{
+	return !is_scheduler() && session_configure() && ms_collectives_listed();
+}
+
+static bool ms_wants(const char *symbol, const char *object)
+{
+	(void)object;
+	/* Cheap: most names of a process are none of ours. */
+	if (is_method_name(symbol))
+		return true;
+	return strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) == 0 && ms_any() &&
+	       look_up_watched(symbol, NULL);
+}
+
+static struct api *ms_make(const char *symbol, const char *object)
+{
+	struct ms_function *r;
+
+	(void)object;
+	if (!session_configure())
+		return NULL;
+	r = cxx_function_new(sizeof(*r), symbol, "MindSpore");
+	if (!r)
+		return NULL;
+	if (!(is_method_name(symbol) ? ms_method_fill(r, symbol + sizeof(MS_METHOD_NAME) - 1)
+				     : look_up_watched(symbol, r))) {
+		free(r);
+		return NULL;
+	}
+	cxx_function_keep();
+	return &r->cxx.api;
+}
+
+const struct runtime_provider ms_provider = {.wants = ms_wants, .make = ms_make, .any = ms_any};
+
+/* ---- what is watched ---- */
+
+static void watch_enter(struct call *c)
+{
+	enum ms_scope s = ms_function_of(c)->scope;
+
+	if (s == MS_GROUP_NEW)
+		ms_watch_instances(c->v[0].cp);
+	else if (s == MS_GROUP_END)
+		ms_group_ends(c);
+	else if (s >= MS_PUSH)
+		ms_task_scope(c, s, false);
+}
+
+static void watch_leave(struct call *c, int64_t ret)
+{
+	enum ms_scope s = ms_function_of(c)->scope;
+
+	(void)ret;
+	if (s == MS_INSTANCE)
+		ms_watch_instances(c->v[0].cp);
+	else if (s == MS_GROUP_NEW && c->ok)
+		ms_group_made(c);
+	else if (s >= MS_PUSH)
+		ms_task_scope(c, s, true);
+}
+
+const struct adapter adapter_ms_watch = {
+	.name = "mindspore",
+	.enter = watch_enter,
+	.leave = watch_leave,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work that MindSpore queues: a Python thread puts an operator into a queue and goes on; one thread after the other passes
+ * it on, and the last one does it. Who asked for it is noted with the task when it is put into a queue, and taken from there
+ * when it runs. A graph's operators run on threads of their own while the thread that asked for the graph's run waits: that
+ * one lends its frames.
+ */
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "call/stackid.h"
+#include "stack/foreign.h"
+#include "wrappers/mindspore/ms.h"
+
+/*
+ * Tasks that are in a queue, by address: groups of WAYS places. A task that runs out of our sight stays until its place is needed:
+ * then the place after the last that was taken so is.
+ */
+#define GROUPS 1024u
+#define WAYS 8u
+
+struct waiting {
+	_Atomic uintptr_t task; /* 0: free; BUSY: being written */
+	const struct foreign_kept *stack;
+};
+#define BUSY 1
+
+static _Atomic(struct waiting *) waiting;
+static _Atomic uint32_t taken;
+
+static struct waiting *waiting_of(const void *task)
+{
+	struct waiting *w = atomic_load_explicit(&waiting, memory_order_acquire), *none = NULL;
+
+	if (!w) {
+		size_t bytes = (size_t)GROUPS * WAYS * sizeof(*w);
+
+		w = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (w == MAP_FAILED)
+			return NULL;
+		if (!atomic_compare_exchange_strong(&waiting, &none, w)) {
+			munmap(w, bytes);
+			w = none;
+		}
+	}
+	return w + hash_mix((uintptr_t)task) % GROUPS * WAYS;
+}
+
+static bool take_place(struct waiting *w, uintptr_t from)
+{
+	return atomic_compare_exchange_strong_explicit(
+		&w->task, &from, BUSY, memory_order_acquire, memory_order_relaxed);
+}
+
+static void note_waiting_task(const void *task, const struct foreign_kept *stack)
+{
+	struct waiting *w = waiting_of(task), *to = NULL;
+	uintptr_t key = (uintptr_t)task;
+
+	if (!w)
+		return;
+	for (unsigned i = 0; i < WAYS && !to; i++) /* one that ran out of our sight */
+		if (take_place(&w[i], key))
+			to = &w[i];
+	for (unsigned i = 0; i < WAYS && !to; i++)
+		if (take_place(&w[i], 0))
+			to = &w[i];
+	if (!to) {
+		struct waiting *oldest =
+			&w[atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed) % WAYS];
+		uintptr_t was = atomic_load_explicit(&oldest->task, memory_order_relaxed);
+
+		if (was == BUSY || !take_place(oldest, was))
+			return;
+		to = oldest;
+	}
+	to->stack = stack;
+	atomic_store_explicit(&to->task, key, memory_order_release);
+}
+
+static const struct foreign_kept *take_waiting_task(const void *task)
+{
+	struct waiting *w = waiting_of(task);
+
+	for (unsigned i = 0; w && i < WAYS; i++)
+		if (take_place(&w[i], (uintptr_t)task)) {
+			const struct foreign_kept *stack = w[i].stack;
+
+			atomic_store_explicit(&w[i].task, 0, memory_order_release);
+			return stack;
+		}
+	return NULL;
+}
+
+void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
+{
+	const struct foreign_kept *stack;
+
+	switch (s) {
+	case MS_PUSH: /* const shared_ptr<AsyncTask> & */
+		stack = leaving || !stack_id_wanted() ? NULL : foreign_keep();
+		if (stack)
+			note_waiting_task(*(const void *const *)c->v[1].cp, stack);
+		break;
+	case MS_TASK:
+		c->note.u[0] = (uintptr_t)foreign_give(
+			leaving ? c->note.p[0] : take_waiting_task(c->v[0].cp));
+		break;
+	case MS_GRAPH:
+		if (leaving)
+			foreign_take_back();
+		else
+			foreign_lend();
+		break;
+	default:
+		break;
+	}
+}
