@@ -23,7 +23,7 @@ static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, u
  * As that tool computes means and norms, in the tensor's own type: its `compare` warns of an output that differs in the last
  * digit where the input does not. What that type cannot hold stays as it is, and is no infinity.
  */
-static double round_to_type(double v, enum dtype dt)
+static double round_to_dtype(double v, enum dtype dt)
 {
 	unsigned drop = dt == DT_BFLOAT16 ? 16 : dt == DT_FLOAT16 ? 13 : 0;
 	float f = (float)v, least = dt == DT_FLOAT16 ? 0x1p-14f : 0x1p-126f,
@@ -98,9 +98,9 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 			dump_json_raw(j, ", \"Norm\": ");
 			put_extreme_value(j, d, s->max);
 		} else {
-			dump_json_float(j, round_to_type(s->mean, t->dtype), 17);
+			dump_json_float(j, round_to_dtype(s->mean, t->dtype), 17);
 			dump_json_raw(j, ", \"Norm\": ");
-			dump_json_float(j, round_to_type(s->norm, t->dtype), 17);
+			dump_json_float(j, round_to_dtype(s->norm, t->dtype), 17);
 		}
 	}
 }
