@@ -147,6 +147,16 @@ static void put_site_frame(
 	text_json(out, t.buf);
 }
 
+/* Where Python starts a backward pass. */
+static bool is_engine_frame(const struct site_frame *f)
+{
+	const char *name = own_function_name(f->function);
+
+	return strstr(f->file, "/torch/autograd/") &&
+	       (strcmp(name, "_engine_run_backward") == 0 || strcmp(name, "backward") == 0 ||
+		       strcmp(name, "grad") == 0);
+}
+
 struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 {
 	struct dump_site *s = calloc(1, sizeof(*s));
@@ -168,6 +178,8 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 
 		if (inner && note_inner_frame(s, &f))
 			continue;
+		if (inner)
+			s->engine = is_engine_frame(&f);
 		dump_source_line(source, f.file, f.line, line, sizeof(line));
 		if (inner)
 			s->line = strdup(line);
@@ -285,6 +297,8 @@ bool dump_site_operator(
 	const char *p;
 
 	snprintf(api, cap, "%.*s", (int)strcspn(op, "."), op);
+	if (s->engine)
+		return false;
 	if (s->api[0]) {
 		*prefix = s->prefix;
 		snprintf(api, cap, "%s", s->api);

@@ -19,6 +19,7 @@ struct dump_site {
 	char *line; /* the program's source line that called; "": not known */
 	uint64_t caller; /* hash of the program's frames, the call's line included; 0: none */
 	bool batch; /* within batch_isend_irecv */
+	bool engine; /* a backward pass made the call itself, and no function of Python */
 	char dist
 		[SITE_NAME_MAX]; /* function of torch.distributed nearest to the call, "": it came from C++ */
 	char prefix[16],

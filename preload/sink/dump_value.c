@@ -19,6 +19,29 @@ static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, u
 		dump_json_float(j, v.f, 17);
 }
 
+/*
+ * As that tool computes means and norms, in the tensor's own type: its `compare` warns of an output that differs in the last
+ * digit where the input does not. What that type cannot hold stays as it is, and is no infinity.
+ */
+static double round_to_dtype(double v, enum dtype dt)
+{
+	unsigned drop = dt == DT_BFLOAT16 ? 16 : dt == DT_FLOAT16 ? 13 : 0;
+	float f = (float)v, least = dt == DT_FLOAT16 ? 0x1p-14f : 0x1p-126f,
+	      most = dt == DT_FLOAT16 ? 65504 : 3.3e38f;
+	uint32_t bits;
+
+	if (!(fabs(v) < (double)most) || (dt != DT_FLOAT32 && !drop))
+		return v;
+	if (drop && !(fabsf(f) < least)) {
+		memcpy(&bits, &f, 4);
+		/* To the nearest, of two the even one. */
+		bits += (1u << (drop - 1)) - 1 + (bits >> drop & 1);
+		bits &= ~((1u << drop) - 1);
+		memcpy(&f, &bits, 4);
+	}
+	return (double)f;
+}
+
 /* Which of the four the peer has for that type. */
 enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
 
@@ -75,9 +98,9 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 			dump_json_raw(j, ", \"Norm\": ");
 			put_extreme_value(j, d, s->max);
 		} else {
-			dump_json_float(j, s->mean, 17);
+			dump_json_float(j, round_to_dtype(s->mean, t->dtype), 17);
 			dump_json_raw(j, ", \"Norm\": ");
-			dump_json_float(j, s->norm, 17);
+			dump_json_float(j, round_to_dtype(s->norm, t->dtype), 17);
 		}
 	}
 }

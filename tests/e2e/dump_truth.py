@@ -48,7 +48,7 @@ for rank in 0, 1:
         if summary != "xor":
             assert (x["Max"], x["Min"]) == (most, least), (name, x, most, least)
             if dtype == "torch.float32" and shape:
-                assert abs(x["Norm"] - want.double().norm().item()) < 1e-9, (name, x)
+                assert abs(x["Norm"] - want.double().norm().item()) <= 1.2e-7 * x["Norm"], (name, x)
             if dtype == "torch.int64":
                 assert x["Mean"] is None and x["Norm"] is None, (name, x)
         if summary == "md5":

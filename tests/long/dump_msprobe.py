@@ -72,6 +72,11 @@ for level in "L0", "mix":
 out = f"{top}/made/graph.two"
 run("graph_visualize", "-tp", f"{top}/L0.ours/step1/rank1", "-gp", f"{top}/L0.peer/step1/rank1", "-o", out)
 tell(glob.glob(f"{out}/*.db"), "graph_visualize compares both")
+out = f"{top}/made/overflow"
+run("overflow_check", "-i", f"{top}/L1.nan/step1", "-o", out)
+told = [json.load(open(f)) for f in glob.glob(f"{out}/anomaly_analyze_*.json")]
+first = told and [(rank, nodes[0]["op_name"]) for rank, nodes in told[0].items()]
+tell(first and all(r == "rank_1" and n.startswith("Tensor.__mul__.") for r, n in first), "overflow_check names rank 1 and its operator", first)
 out = f"{top}/made/xlsx"
 run("compare", "-tp", f"{top}/mix.ours/step1", "-gp", f"{top}/mix.peer/step1", "-o", out, "--xlsx")
 with open(f"{top}/made/merge.yaml", "w") as f:

@@ -31,6 +31,11 @@ run_both() { # LEVEL
 
 run_both L0
 run_both mix
+# Of level mix it would name the module that the operator is in.
+mkdir -p "$tmp/L1.nan"
+sed "s#$tmp/mix.ours#$tmp/L1.nan#; s#\"mix\"#\"L1\"#" "$tmp/mix.ours.json" >"$tmp/L1.nan.json"
+new_out
+TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/L1.nan.json" $app nan
 if [ -n "${RECORD:-}" ]; then
 	"$python" tests/e2e/module_truth.py record "$tmp/L0.peer" >tests/e2e/modules.expected
 fi

@@ -1,6 +1,6 @@
 # A training with DDP whose modules are of all shapes that a dump of level L0 has to tell: arguments by name, lists, numbers, several
-# results, a module that is called twice, one in place, one whose input goes elsewhere too, one that uses it three times.
-# Arguments: `msprobe FILE`: under msprobe's PrecisionDebugger with that configuration; none: as it is.
+# results, a module that is called twice, one whose input goes elsewhere too, one that uses it three times.
+# Arguments: `msprobe FILE`: under msprobe's PrecisionDebugger with that configuration; `nan`: rank 1 makes NaN in step 1; none: as it is.
 import contextlib
 import sys
 
@@ -27,7 +27,7 @@ class Block(nn.Module):
     def __init__(self, n):
         super().__init__()
         self.norm, self.attention = nn.LayerNorm(n), Attention(n)
-        self.mlp = nn.Sequential(nn.Linear(n, 2 * n), nn.ReLU(inplace=True), nn.Linear(2 * n, n))
+        self.mlp = nn.Sequential(nn.Linear(n, 2 * n), nn.ReLU(), nn.Linear(2 * n, n))
 
     def forward(self, x, masks):
         y, w = self.attention(self.norm(x), mask=masks[0], scale=0.5, causal=True)
@@ -35,8 +35,10 @@ class Block(nn.Module):
 
 
 class Both(nn.Module):
+    spoilt = False
+
     def forward(self, pair, times):
-        return (pair[0] + pair[1]) * times
+        return (pair[0] + pair[1]) * (float("nan") if Both.spoilt else times)
 
 
 class Net(nn.Module):
@@ -80,6 +82,7 @@ for step in range(2):
         debugger.start(model=model)
     for micro in range(2):
         x = (torch.arange(3 * 5).reshape(3, 5) * (micro + 2) + rank + step) % 11
+        Both.spoilt = "nan" in sys.argv and rank == 1 and step == 1
         with ddp.no_sync() if micro == 0 else contextlib.nullcontext():
             out = ddp(x)
             loss = F.cross_entropy(out.reshape(-1, 4), (x % 4).reshape(-1))
