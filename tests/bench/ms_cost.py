@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A step of a network of about 5 million parameters in MindSpore, for tests/bench/ms_cost.sh: 4 blocks, batch 512, Momentum, on the CPU
+A step of a network of about 5 million parameters in MindSpore, for tests/bench/ms_cost.sh: 4 blocks, batch 128, Momentum, on the CPU
 in PYNATIVE mode. Prints the shortest time of a step in seconds; the first steps are left out.
 
     ms_cost.py STEPS [dp]    dp: under msrun, gradients averaged over all ranks
@@ -14,7 +14,7 @@ import mindspore as ms
 from mindspore import nn, ops
 from mindspore.communication import get_group_size, init
 
-WIDTH, LAYERS, BATCH, CLASSES, WARM = 384, 4, 512, 16, 3
+WIDTH, LAYERS, BATCH, CLASSES, WARM = 384, 4, 128, 16, 3
 
 
 class Block(nn.Cell):

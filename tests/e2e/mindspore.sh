@@ -28,15 +28,22 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-ms_run() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
-	local file=$1 ranks=$2 vars=()
+ms_run() { # FILE RANKS [NAME=VALUE ...] [COMMAND ... msrun] SCRIPT [ARGS]: msrun itself without its options, where a command starts it
+	local file=$1 ranks=$2 vars=() before=()
 	shift 2
 	while [[ $1 == *=* ]]; do
 		vars+=("$1")
 		shift
 	done
+	if [[ " $* " == *" msrun "* ]]; then
+		while [ "$1" != msrun ]; do
+			before+=("$1")
+			shift
+		done
+		shift
+	fi
 	rm -rf "$file.logs"
-	env PATH="$ms_bin:$PATH" OMP_NUM_THREADS=1 ${vars[@]+"${vars[@]}"} timeout -k 5 "${MS_LIMIT:-600}" "$ms_bin/msrun" \
+	env PATH="$ms_bin:$PATH" OMP_NUM_THREADS=1 ${vars[@]+"${vars[@]}"} timeout -k 5 "${MS_LIMIT:-600}" ${before[@]+"${before[@]}"} "$ms_bin/msrun" \
 		--worker_num="$ranks" --local_worker_num="$ranks" --master_port="$(free_port)" --log_dir="$file.logs" --join=True \
 		"$@" >"$file.msrun" 2>"$file.err" </dev/null
 	status=$?

@@ -73,7 +73,7 @@ done
 compiled=$("$probe" check 2>/dev/null | sed -n 's/^\([a-z0-9]*\): [0-9]* functions.*/\1/p' | grep -vE '^c?blas$' | sort | tr '\n' ' ')
 explain
 is 'of the list that comes with it: what is exported, and what is wrapped at run time' \
-	"$(part functions | sed -n 's/: [0-9]* entr.*//p' | sort | tr '\n' ' ')" "$(tr ' ' '\n' <<<"${compiled}c10d" | sort | tr '\n' ' ')"
+	"$(part functions | sed -n 's/: [0-9]* entr.*//p' | sort | tr '\n' ' ')" "$(tr ' ' '\n' <<<"${compiled}c10d mindspore" | sort | tr '\n' ' ')"
 explain PROBE_RANK=3,5-7
 is 'ranks' "$(part ranks)" '[3, "5-7"]'
 explain PROBE_STEP_INTERVAL=3 PROBE_START_STEP=2

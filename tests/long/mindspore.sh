@@ -55,6 +55,13 @@ like 'a NaN: named with rank and line' "$(cat "$tmp/report")" \
 	"nan +first in step [0-9]+, rank 1: 72 NaN of 72 float32 elements in the input of all_reduce #52 .*called from TrainStep.reduce \\(train_ms.py:$(line 'reduced += ')\\)"
 like 'a slow rank: named' "$(cat "$tmp/report")" 'straggler rank 1 comes last'
 
+# The operator that made it, by `probe run`.
+new_out
+ms_run "$tmp/with" 2 "$probe" run --preset nan -o "$out" -- msrun $app --nan-at 5:1 --steps 8
+"$probe" report "$out" >"$tmp/report"
+like 'preset nan: the operator, and the line' "$(cat "$tmp/report")" \
+	"nan +first in step 5, rank 1: 1 NaN of 2,048 float32 elements in the result of Log .*called from features \\(train_ms.py:$(line 'return ops.log')\\)"
+
 # The rank without a variable that says it.
 new_out
 rank_script=$tmp/no_rank.py
