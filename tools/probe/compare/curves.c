@@ -175,7 +175,8 @@ static void read_call_file(struct curves *s, struct csv *c)
 }
 
 /* "grad_reduced_0-99.csv": its word, and the first step. */
-static bool read_curve_file_name(const char *name, char *word, size_t cap, unsigned long long *first)
+static bool read_curve_file_name(
+	const char *name, char *word, size_t cap, unsigned long long *first)
 {
 	const char *at = strrchr(name, '_');
 	unsigned long long last;
@@ -207,7 +208,7 @@ static void read_curve_file(struct curves *s, const char *folder, const char *na
 	free(path);
 }
 
-static int by_first_step(const void *x, const void *y)
+static int by_curve_file(const void *x, const void *y)
 {
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
@@ -225,7 +226,7 @@ static void read_curve_folder(struct curves *s, const char *folder)
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(name, n, sizeof(*name), by_first_step);
+		qsort(name, n, sizeof(*name), by_curve_file);
 	for (unsigned i = 0; i < n; i++) {
 		read_curve_file(s, folder, name[i]);
 		free(name[i]);
@@ -321,10 +322,11 @@ static void put_curve(struct target *t, struct curve *c)
 	target_text(t, "]}");
 }
 
-static int write_curve_page(struct curves *s, const char *path_a, const char *path_b, const char *file)
+static int write_curve_page(
+	struct curves *s, const char *path_a, const char *path_b, const char *file)
 {
-	const char *place = memmem(curves_page, (size_t)(curves_page_end - curves_page), PLACE,
-		strlen(PLACE));
+	const char *place =
+		memmem(curves_page, (size_t)(curves_page_end - curves_page), PLACE, strlen(PLACE));
 	struct target t;
 	int status = target_open(&t, file);
 
@@ -377,8 +379,8 @@ int compare_curves(const char *path_a, const char *path_b, const char *file, con
 	if (!status)
 		status = read_curve_side(&s, path_b, ranks);
 	if (!status && !s.all.n) {
-		tool_error("compare: %s and %s: no scalars, kinds or statistics of calls%s",
-			path_a, path_b, series ? " of that name" : "");
+		tool_error("compare: %s and %s: no scalars, kinds or statistics of calls%s", path_a,
+			path_b, series ? " of that name" : "");
 		status = STATUS_USAGE;
 	}
 	if (!status)
