@@ -13,6 +13,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/checkpoints.h"
 #include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/curves.h"
 #include "tools/probe/compare/gradients.h"
 #include "tools/probe/compare/mapping.h"
 #include "tools/probe/compare/setup.h"
@@ -43,8 +44,14 @@ static const char help[] =
 	"that "
 	"is the same\n"
 	"      --config-check     what two output folders began with: program, libraries, "
-	"configuration, "
-	"first weights and inputs\n"
+	"configuration, environment, packages,\n"
+	"                         seeds, arguments, first weights and inputs, random operators\n"
+	"      --html FILE        curves of both runs over their steps, as one page for a browser: "
+	"scalars, statistics of\n"
+	"                         parameters, norms of what operations carried; and where they "
+	"part "
+	"first\n"
+	"      --series REGEX     with --html: only curves whose name it is found in\n"
 	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
 	"  -r, --rank RANKS       only these: 0-3,8\n"
 	"  -s, --step STEPS       only these: 4-6\n"
@@ -58,7 +65,8 @@ static const char help[] =
 	"  probe compare /scratch/good /scratch/bad\n"
 	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
 	"  probe compare --exact --json run1 run2\n"
-	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n";
+	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n"
+	"  probe compare --html curves.html --series 'loss|grad_reduced/.*norm' run1 run2\n";
 
 enum {
 	OPT_OUTPUT,
@@ -70,6 +78,8 @@ enum {
 	OPT_CKPT,
 	OPT_GRAD,
 	OPT_CONFIG_CHECK,
+	OPT_HTML,
+	OPT_SERIES,
 	OPT_OF,
 	OPT_RANK,
 	OPT_STEP,
@@ -87,6 +97,8 @@ static const struct cli_option options[] = {
 	[OPT_CKPT] = {"ckpt", 0, false},
 	[OPT_GRAD] = {"grad", 0, false},
 	[OPT_CONFIG_CHECK] = {"config-check", 0, false},
+	[OPT_HTML] = {"html", 0, true},
+	[OPT_SERIES] = {"series", 0, true},
 	[OPT_OF] = {"of", 0, true},
 	[OPT_RANK] = {"rank", 'r', true},
 	[OPT_STEP] = {"step", 's', true},
@@ -196,7 +208,7 @@ int verb_compare(int argc, char **argv)
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
 	struct comparison c = {0};
-	const char *color = "auto";
+	const char *color = "auto", *html = NULL, *series = NULL;
 	unsigned want = 0;
 	bool ckpt = false, grad = false, setup = false;
 	int o, status = STATUS_USAGE;
@@ -231,6 +243,12 @@ int verb_compare(int argc, char **argv)
 			break;
 		case OPT_CONFIG_CHECK:
 			setup = true;
+			break;
+		case OPT_HTML:
+			html = cli.value;
+			break;
+		case OPT_SERIES:
+			series = cli.value;
 			break;
 		case OPT_OF:
 			want = strcmp(cli.value, "calls") == 0	? CONTENT_CALLS
@@ -290,6 +308,8 @@ int verb_compare(int argc, char **argv)
 		status = compare_gradients(c.a.path, c.b.path, c.out);
 	else if (setup)
 		status = compare_setups(c.a.path, c.b.path, c.json);
+	else if (html)
+		status = compare_curves(c.a.path, c.b.path, html, series, &c.ranks, &c.steps);
 	else
 		status = run_comparison(&c, want);
 	status = tool_finish(status);

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# `probe compare --html`: the curves in the page are the rows of both folders, long ones without their extremes lost; where the
+# runs part is known beforehand. tests/long/curves_browser.sh runs the page.
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+
+# Two runs of two ranks, as files: the loss parts at step 120, a parameter's norm at 150 on rank 1 alone.
+python3 - "$tmp" <<'PY'
+import json, math, os, sys
+for run, shift in (("a", 0), ("b", 1)):
+    for rank in (0, 1):
+        d = f"{sys.argv[1]}/{run}/rank{rank}"
+        os.makedirs(d)
+        json.dump({"format": 1, "state": "finished", "owner": {"host": "h", "boot_id": "b", "pid_ns": 1, "pid": 7 + rank, "start_time": 1},
+                   "journal_path": "", "run": "", "rank": rank, "world_size": 2, "rows": 1, "first_record_ns": 1, "last_record_ns": 9},
+                  open(d + "/meta.json", "w"))
+        for a in (0, 100):
+            with open(f"{d}/scalars_{a}-{a + 99}.csv", "w") as f:
+                f.write("step,name,value,wall_ns\n")
+                for s in range(a, a + 100):
+                    f.write(f"{s},loss,{1 / (1 + s) + (0.25 if shift and s >= 120 else 0)!r},1\n")
+                    f.write(f"{s},</script><b>,{'nan' if s == 7 else s},1\n")
+            with open(f"{d}/grad_reduced_{a}-{a + 99}.csv", "w") as f:
+                f.write("vpp_stage,name,step,norm,nans,shape,dtype\n")
+                for s in range(a, a + 100):
+                    f.write(f'0,layers.0.weight,{s},{s * 0.5 + (3 if shift and rank and s >= 150 else 0)!r},0,"[2, 3]",float32\n')
+            with open(f"{d}/calls_{a}-{a + 99}.csv", "w") as f:
+                f.write("step,seq,lib,api,op,io,norm\n")
+                for s in range(a, a + 100):
+                    for k, norm in enumerate((3, 4)):
+                        f.write(f"{s},{2 * s + k},mpi,MPI_Allreduce,all_reduce,out,{norm * (s + 1)}\n")
+with open(sys.argv[1] + "/a/rank0/update_ratio_0-99999.csv", "w") as f:
+    f.write("vpp_stage,name,step,value,shape,dtype\n")
+    for s in range(20000):
+        f.write(f"0,w,{s},{1e9 if s == 12345 else -5 if s == 777 else math.sin(s)!r},[1],float32\n")
+PY
+page() { # EXPRESSION over D, the data of the page, and of(name, side, rank)
+	python3 - "$tmp/page.html" "$1" <<-'PY'
+		import json, re, sys
+		text = open(sys.argv[1]).read()
+		D = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)[1])
+		of = lambda n, s, r: next(dict(zip(c["x"], c["y"])) for c in D["curves"] if (c["n"], c["s"], c["r"]) == (n, s, r))
+		print(eval(sys.argv[2]))
+	PY
+}
+"$probe" compare --html "$tmp/page.html" "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
+is 'status' $? 0
+like 'what was written is said' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
+is 'names' "$(page 'sorted({c["n"] for c in D["curves"]})')" "['</script><b>', 'calls/all_reduce/out/norm', 'grad_reduced/layers.0.weight/nans', 'grad_reduced/layers.0.weight/norm', 'loss', 'update_ratio/w/value']"
+is 'both sides and ranks' "$(page 'sorted((c["s"], c["r"]) for c in D["curves"] if c["n"] == "loss")')" '[(0, 0), (0, 1), (1, 0), (1, 1)]'
+is 'values' "$(page 'all(abs(of("loss", 1, 1)[s] - (1 / (1 + s) + (0.25 if s >= 120 else 0))) < 1e-8 for s in range(200))')" True
+is 'statistics of parameters' "$(page '[of("grad_reduced/layers.0.weight/norm", side, 1)[s] for side in (0, 1) for s in (149, 150)]')" '[74.5, 75, 74.5, 78]'
+is 'of calls the norm over all of a step' "$(page 'all(of("calls/all_reduce/out/norm", 0, 0)[s] == 5 * (s + 1) for s in range(200))')" True
+is 'what is not finite is null' "$(page '[of("</script><b>", 0, 0)[s] for s in (6, 7, 8)]')" '[6, None, 8]'
+is 'a long curve is thinned out, not its extremes' "$(page '(lambda u: (len(u) <= 4000, u[12345], u[777]))(of("update_ratio/w/value", 0, 0))')" '(True, 1000000000.0, -5)'
+"$probe" compare --html "$tmp/page.html" --series '^loss$' --rank 1 --step 5-9 "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
+is 'a choice' "$(page '[(c["n"], c["s"], c["r"], c["x"]) for c in D["curves"]]')" "[('loss', 0, 1, [5, 6, 7, 8, 9]), ('loss', 1, 1, [5, 6, 7, 8, 9])]"
+"$probe" compare --html "$tmp/page.html" --series nothing "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
+is 'nothing of that name' "$? $(grep -c 'no scalars' "$tmp/said")" '2 1'
+"$probe" compare --html "$tmp/page.html" --series '(' "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
+is 'no regular expression' "$? $(grep -c 'accepted: an extended' "$tmp/said")" '2 1'
+finish

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/compare/curves.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/out.h"
+#include "tools/lib/table.h"
+#include "tools/lib/target.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/entry.h"
+#include "tools/probe/read/folders.h"
+
+#define CURVES_MAX (1u << 17)
+#define POINTS_MAX (4u << 20) /* of all curves: further ones are counted */
+#define SHOWN_MAX 4000 /* of one curve: of more the least and the largest of each part */
+#define LATE_POINTS 256 /* rows of a step may stand so many steps behind their place */
+#define PLACE "@DATA@" /* in curves.html, where the data go */
+
+/* curves.html, as it is; compare.mk says that this file depends on it. */
+__asm__(".section .rodata\n"
+	".globl curves_page\n"
+	".globl curves_page_end\n"
+	"curves_page:\n"
+	".incbin \"tools/probe/compare/curves.html\"\n"
+	"curves_page_end:\n"
+	".byte 0\n"
+	".previous\n");
+extern const char curves_page[], curves_page_end[];
+
+struct point {
+	uint64_t step;
+	double v;
+};
+
+struct curve {
+	struct table_key key;
+	const char *name;
+	unsigned side;
+	int rank;
+	bool squares; /* points are sums of squares */
+	struct point *point;
+	unsigned n, cap;
+};
+
+struct curves {
+	struct table all;
+	struct pool names;
+	const struct ranges *steps;
+	regex_t *wanted; /* NULL: all */
+	uint64_t points, left;
+	/* The folder that is read: */
+	unsigned side;
+	int rank;
+};
+
+static struct curve *get_curve(struct curves *s, const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + s->side * 977 + (uint64_t)(s->rank + 1) * 7919;
+	struct curve *c;
+
+	for (const char *p = name; *p; p++)
+		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+	c = table_get(&s->all, h, strlen(name));
+	if (c && !c->name) {
+		c->name = pool_text(&s->names, name);
+		c->side = s->side;
+		c->rank = s->rank;
+	}
+	return c;
+}
+
+static bool is_curve_wanted(const struct curves *s, const char *name)
+{
+	return !s->wanted || regexec(s->wanted, name, 0, NULL, 0) == 0;
+}
+
+/* add: to what the step has already; else the last value counts (micro steps). */
+static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
+{
+	struct curve *c;
+
+	if (!ranges_contain(s->steps, step) || !is_curve_wanted(s, name))
+		return;
+	c = get_curve(s, name);
+	if (!c) {
+		s->left++;
+		return;
+	}
+	c->squares = add;
+	for (unsigned i = c->n; i > 0 && c->n - i < LATE_POINTS; i--)
+		if (c->point[i - 1].step == step) {
+			c->point[i - 1].v = add ? c->point[i - 1].v + v : v;
+			return;
+		}
+	if (s->points == POINTS_MAX) {
+		s->left++;
+		return;
+	}
+	TOOL_GROW(c->point, c->n, c->cap);
+	c->point[c->n++] = (struct point){step, v};
+	s->points++;
+}
+
+/* ---- files ---- */
+
+static void read_scalar_file(struct curves *s, struct csv *c)
+{
+	int step = csv_column(c, "step"), name = csv_column(c, "name"),
+	    value = csv_column(c, "value");
+	char text[256];
+	uint64_t n;
+	double v;
+
+	while (step >= 0 && name >= 0 && value >= 0 && csv_next(c)) {
+		const struct csv_text *t = csv_at(c, name);
+
+		if (!csv_u64(csv_at(c, step), &n) || !csv_double(csv_at(c, value), &v))
+			continue;
+		snprintf(text, sizeof(text), "%.*s", (int)t->n, t->s);
+		put_point(s, text, n, v, false);
+	}
+}
+
+static void read_kind_file(struct curves *s, struct csv *c, const char *word)
+{
+	static const char ops[][8] = {
+		"norm", "min", "max", "mean", "zeros", "nans", "infs", "value"};
+	int step = csv_column(c, "step"), name = csv_column(c, "name");
+	int at[sizeof(ops) / sizeof(*ops)];
+	char text[1024];
+	uint64_t n;
+	double v;
+
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		at[i] = csv_column(c, ops[i]);
+	while (step >= 0 && name >= 0 && csv_next(c)) {
+		const struct csv_text *t = csv_at(c, name);
+
+		if (!csv_u64(csv_at(c, step), &n))
+			continue;
+		for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+			if (at[i] < 0 || !csv_double(csv_at(c, at[i]), &v))
+				continue;
+			snprintf(text, sizeof(text), "%s/%.*s/%s", word, (int)t->n, t->s, ops[i]);
+			put_point(s, text, n, v, false);
+		}
+	}
+}
+
+/* Of each operation in a step: the norm over all that its calls were given, and gave back. */
+static void read_call_file(struct curves *s, struct csv *c)
+{
+	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
+	    norm = csv_column(c, "norm");
+	char text[256];
+	uint64_t n;
+	double v;
+
+	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_next(c)) {
+		const struct csv_text *o = csv_at(c, op), *side = csv_at(c, io);
+
+		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v))
+			continue;
+		snprintf(text, sizeof(text), "calls/%.*s/%.*s/norm", (int)o->n, o->s, (int)side->n,
+			side->s);
+		put_point(s, text, n, v * v, true);
+	}
+}
+
+/* "grad_reduced_0-99.csv": its word, and the first step. */
+static bool read_curve_file_name(
+	const char *name, char *word, size_t cap, unsigned long long *first)
+{
+	const char *at = strrchr(name, '_');
+	unsigned long long last;
+	int n = 0;
+
+	if (!at || at == name || (size_t)(at - name) >= cap ||
+		sscanf(at, "_%llu-%llu%n", first, &last, &n) < 2 || !strstr(at + n, ".csv"))
+		return false;
+	snprintf(word, cap, "%.*s", (int)(at - name), name);
+	return true;
+}
+
+static void read_curve_file(struct curves *s, const char *folder, const char *name)
+{
+	char *path = tool_format("%s/%s", folder, name), word[64];
+	unsigned long long first;
+	struct csv c;
+
+	if (read_curve_file_name(name, word, sizeof(word), &first) &&
+		csv_open(&c, path, UINT64_MAX, false, 1u << 18) == 0) {
+		if (strcmp(word, "calls") == 0)
+			read_call_file(s, &c);
+		else if (strcmp(word, "scalars") == 0)
+			read_scalar_file(s, &c);
+		else
+			read_kind_file(s, &c, word);
+		csv_close(&c);
+	}
+	free(path);
+}
+
+static int by_curve_file(const void *x, const void *y)
+{
+	return strverscmp(*(char *const *)x, *(char *const *)y);
+}
+
+static void read_curve_folder(struct curves *s, const char *folder)
+{
+	DIR *d = opendir(folder);
+	char **name = NULL;
+	unsigned n = 0, cap = 0;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		TOOL_GROW(name, n, cap);
+		name[n++] = tool_strdup(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	if (n)
+		qsort(name, n, sizeof(*name), by_curve_file);
+	for (unsigned i = 0; i < n; i++) {
+		read_curve_file(s, folder, name[i]);
+		free(name[i]);
+	}
+	free(name);
+}
+
+static int read_curve_side(struct curves *s, const char *path, const struct ranges *ranks)
+{
+	struct folders f = {0};
+
+	if (folders_open(&f, path))
+		return STATUS_USAGE;
+	for (unsigned i = 0; i < f.n; i++) {
+		s->rank = f.dir[i].rank;
+		if (s->rank < 0 || ranges_contain(ranks, (uint64_t)s->rank))
+			read_curve_folder(s, f.dir[i].path);
+	}
+	folders_close(&f);
+	return STATUS_DONE;
+}
+
+/* ---- the page ---- */
+
+/* Inside of a script element: no tag may begin in a text. */
+static void put_page_text(struct target *t, const char *text)
+{
+	size_t cap = 6 * strlen(text) + 16;
+	char *json = tool_alloc(cap);
+	struct text out = text_over(json, cap);
+
+	text_json(&out, text);
+	for (const char *p = json; *p; p++)
+		if (*p == '<')
+			target_text(t, "\\u003c");
+		else
+			target_put(t, p, 1);
+	free(json);
+}
+
+static int by_point_step(const void *x, const void *y)
+{
+	const struct point *a = x, *b = y;
+
+	return a->step < b->step ? -1 : a->step > b->step;
+}
+
+/* Of each part of a long curve its least and its largest point, in their order. Returns how many are left. */
+static unsigned thin_curve_out(struct curve *c)
+{
+	unsigned part = c->n / (SHOWN_MAX / 2) + 1, n = 0;
+
+	if (c->n <= SHOWN_MAX)
+		return c->n;
+	for (unsigned from = 0; from < c->n; from += part) {
+		unsigned to = from + part < c->n ? from + part : c->n, least = from, most = from;
+
+		for (unsigned i = from; i < to; i++) {
+			/* What is not finite is not to be lost. */
+			if (!isfinite(c->point[i].v) || c->point[i].v < c->point[least].v)
+				least = i;
+			if (c->point[i].v > c->point[most].v)
+				most = i;
+		}
+		c->point[n++] = c->point[least < most ? least : most];
+		if (least != most)
+			c->point[n++] = c->point[least < most ? most : least];
+	}
+	return n;
+}
+
+static void put_curve(struct target *t, struct curve *c)
+{
+	unsigned n;
+
+	qsort(c->point, c->n, sizeof(*c->point), by_point_step);
+	n = thin_curve_out(c);
+	target_text(t, "{\"n\":");
+	put_page_text(t, c->name);
+	target_print(t, ",\"s\":%u,\"r\":%d,\"x\":[", c->side, c->rank);
+	for (unsigned i = 0; i < n; i++)
+		target_print(t, "%s%llu", i ? "," : "", (unsigned long long)c->point[i].step);
+	target_text(t, "],\"y\":[");
+	for (unsigned i = 0; i < n; i++) {
+		double v = c->squares ? sqrt(c->point[i].v) : c->point[i].v;
+
+		target_text(t, i ? "," : "");
+		if (isfinite(v))
+			target_print(t, "%.9g", v);
+		else
+			target_text(t, "null");
+	}
+	target_text(t, "]}");
+}
+
+static int write_curve_page(
+	struct curves *s, const char *path_a, const char *path_b, const char *file)
+{
+	const char *place =
+		memmem(curves_page, (size_t)(curves_page_end - curves_page), PLACE, strlen(PLACE));
+	struct target t;
+	int status = target_open(&t, file);
+
+	if (status)
+		return status;
+	target_put(&t, curves_page, (size_t)(place - curves_page));
+	target_text(&t, "{\"a\":");
+	put_page_text(&t, path_a);
+	target_text(&t, ",\"b\":");
+	put_page_text(&t, path_b);
+	target_print(&t, ",\"left\":%llu,\"curves\":[", (unsigned long long)s->left);
+	for (uint32_t i = 0; i < s->all.n; i++) {
+		target_text(&t, i ? ",\n" : "\n");
+		put_curve(&t, table_at(&s->all, i));
+	}
+	target_text(&t, "]}");
+	place += strlen(PLACE);
+	target_put(&t, place, (size_t)(curves_page_end - place));
+
+	uint64_t bytes = t.bytes;
+
+	status = target_close(&t, true);
+	if (!status && strcmp(file, "-"))
+		printf("%s: %s of both runs, %s, one file that any browser shows\n", file,
+			out_plural(s->all.n, "curve", "curves"), out_bytes((double)bytes));
+	if (s->left)
+		tool_warn("compare: %llu points did not fit: --series and --rank choose",
+			(unsigned long long)s->left);
+	return status;
+}
+
+int compare_curves(const char *path_a, const char *path_b, const char *file, const char *series,
+	const struct ranges *ranks, const struct ranges *steps)
+{
+	struct curves s = {.steps = steps};
+	regex_t wanted;
+	char why[128];
+	int status, err = series ? regcomp(&wanted, series, REG_EXTENDED | REG_NOSUB) : 0;
+
+	if (err) {
+		regerror(err, &wanted, why, sizeof(why));
+		tool_error("compare: --series %s: %s; accepted: an extended regular expression",
+			series, why);
+		return STATUS_USAGE;
+	}
+	s.wanted = series ? &wanted : NULL;
+	table_init(&s.all, sizeof(struct curve), CURVES_MAX);
+	status = read_curve_side(&s, path_a, ranks);
+	s.side = 1;
+	if (!status)
+		status = read_curve_side(&s, path_b, ranks);
+	if (!status && !s.all.n) {
+		tool_error("compare: %s and %s: no scalars, kinds or statistics of calls%s", path_a,
+			path_b, series ? " of that name" : "");
+		status = STATUS_USAGE;
+	}
+	if (!status)
+		status = write_curve_page(&s, path_a, path_b, file);
+	for (uint32_t i = 0; i < s.all.n; i++)
+		free(((struct curve *)table_at(&s.all, i))->point);
+	table_free(&s.all);
+	pool_free(&s.names);
+	if (series)
+		regfree(&wanted);
+	return status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe compare --html`: scalars, kinds and calls of two runs over their steps, as one page. */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_CURVES_H
+#define PROBE_TOOLS_PROBE_COMPARE_CURVES_H
+
+#include "config/config.h"
+
+/* series: a regular expression that is searched in the names of curves, NULL: all. An exit status. */
+int compare_curves(const char *path_a, const char *path_b, const char *file, const char *series,
+	const struct ranges *ranks, const struct ranges *steps);
+
+#endif
