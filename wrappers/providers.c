@@ -5,4 +5,7 @@
 extern const struct runtime_provider torch_provider; /* wrappers/torch/registry.c */
 extern const struct runtime_provider ms_provider; /* wrappers/mindspore/registry.c */
 
-const struct runtime_provider *const wrapper_providers[] = {&torch_provider, &ms_provider, NULL};
+extern const struct runtime_provider ms_kernel_provider; /* wrappers/mindspore/kernel_entry.c */
+
+const struct runtime_provider *const wrapper_providers[] = {
+	&torch_provider, &ms_provider, &ms_kernel_provider, NULL};

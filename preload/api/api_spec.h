@@ -40,6 +40,11 @@ struct api_ffi {
 	bool hidden;
 	/* The result says whether the call succeeded. Otherwise call_leave() is to be given lib->success[0]. */
 	bool code;
+	/*
+	 * A compiled function that takes the place of the entry: its calls look like those of the real one, and it is a
+	 * wrapper (call/wrapper.h) by itself. NULL: libffi.
+	 */
+	void *entry;
 	const struct api_struct *ret_struct;
 	const struct api_struct *arg[API_ARGS_MAX]; /* of arguments that are CT_STRUCT, else NULL */
 };

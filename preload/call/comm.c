@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "call/recorder.h"
 #include "device/device.h"
+#include "session/generation.h"
 
 #define TABLE 8192u /* live communicators at most 3/4 of it */
 #define KNOWN 4096u /* different (parent, how, members ...) that are counted */
@@ -338,8 +339,15 @@ static uint64_t count_made_before(uint64_t recipe)
 uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
 	const int32_t *b, uint32_t nb)
 {
+	const struct config *cfg = config_now();
 	uint64_t h = hash_str(parent, how);
 
+	/*
+	 * Of a run that goes on in an earlier one's files the collectives are counted from 0 again: other communicators.
+	 * The step is the same on all ranks.
+	 */
+	if (cfg->append_output && cfg->start_iteration)
+		h = hash_u64(h, (uint64_t)cfg->start_iteration);
 	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;

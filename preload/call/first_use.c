@@ -14,9 +14,6 @@ static bool is_row_listed(const struct api *f, const struct generation *g, uint3
 
 	if (!(given & API_CHOSEN))
 		return wraplist_match(g->list, s->lib->name, s->list_name);
-	/* Its provider has just found it in the first list, unless it only may be switched on later. */
-	if (!g->number && !generation_armable)
-		return true;
 	return !s->lib->listed || s->lib->listed(f);
 }
 

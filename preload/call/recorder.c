@@ -173,6 +173,14 @@ void thread_more_seq(struct thread *t)
 {
 	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 	t->seq_end = t->seq_next + SEQ_BLOCK;
+
+	/* For a run that goes on in this folder. */
+	_Atomic uint64_t *next = &session.journal.head->seq_next;
+	uint64_t was = atomic_load_explicit(next, memory_order_relaxed);
+
+	while (was < t->seq_end && !atomic_compare_exchange_weak_explicit(next, &was, t->seq_end,
+					   memory_order_relaxed, memory_order_relaxed))
+		;
 }
 
 /*

@@ -26,6 +26,7 @@
 
 static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
+static uint32_t first_id; /* numbers up to it are another run's */
 
 static _Atomic uint64_t *stack_id_places(void)
 {
@@ -152,7 +153,7 @@ static uint32_t next_id(void)
 {
 	uint32_t id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 
-	if (id <= STACKS_MAX)
+	if (id - first_id <= STACKS_MAX)
 		return id;
 	atomic_fetch_sub_explicit(&last_id, 1, memory_order_relaxed);
 	log_loss(LOSS_STACKS,
@@ -282,11 +283,20 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	return 0;
 }
 
+void stack_id_begin(uint32_t last)
+{
+	/* More would not fit into a place of the table. */
+	if (last >= ID_UNWANTED - STACKS_MAX)
+		last = 0;
+	first_id = last;
+	atomic_store(&last_id, last);
+}
+
 void stack_id_reset(void)
 {
 	if (table)
 		memset((void *)table, 0, PLACES * sizeof(*table));
-	atomic_store(&last_id, 0);
+	stack_id_begin(0);
 	memset(known_modules, 0, sizeof(known_modules));
 	modules_looked = false;
 	pthread_mutex_init(&modules_lock, NULL);

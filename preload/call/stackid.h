@@ -39,6 +39,9 @@ static inline bool stack_id_wanted(void)
 /* When the configuration has been read. */
 void stack_id_configure(void);
 
+/* The numbers up to `last` were given by the run whose files this one goes on with. Before the first stack. */
+void stack_id_begin(uint32_t last);
+
 /* In a forked child that records anew. */
 void stack_id_reset(void);
 

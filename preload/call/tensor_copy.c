@@ -105,6 +105,7 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	unsigned ndim = v->layout == BUFFER_STRIDED ? v->n : 1;
 
 	if (!dtype_info(v->dtype)->size || ndim > TENSOR_POOL_DIMS ||
+		(v->layout == BUFFER_STRIDED && TENSOR_IS_VALUE(v->arg)) ||
 		(!is_saved_by_program(look->row) &&
 			(!are_tensors_wanted(cfg) || !may_be_named(cfg, look->row) ||
 				!is_side_wanted(cfg, v->io))))

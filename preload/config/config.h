@@ -40,7 +40,7 @@ enum config_task {
 	DUMP_OVERFLOW_CHECK,
 	DUMP_DIFF_CHECK
 };
-enum config_level { DUMP_L1, DUMP_DEBUG };
+enum config_level { DUMP_L1, DUMP_L0, DUMP_MIX, DUMP_DEBUG };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
@@ -91,6 +91,10 @@ struct config {
 	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
 	enum step_boundary step_boundary; /* where a step ends that its optimizer marks */
 	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
+	int64_t seed; /* that `probe run --seed` was given; -1: none */
+	bool deterministic; /* `probe run --deterministic` */
+	bool append_output; /* goes on in the folders of an earlier run */
+	char *append_between; /* two times, a line each: that one's folder of format monitor; "": the newest */
 	int64_t start_iteration; /* number of the first step */
 	/* the training */
 	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
@@ -157,6 +161,7 @@ struct config {
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
 	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
+	bool cc_log_only; /* ... or only where it is called from, in the first two steps */
 	bool stack_info; /* its file of stacks */
 	/* whose file it was: enum import_kind (config/import.h); no key */
 	int imported;

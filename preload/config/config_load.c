@@ -403,6 +403,8 @@ static void settle_dump(struct config *c)
 		return;
 	if (c->summary_mode == SUMMARY_MD5 || c->task == DUMP_DIFF_CHECK)
 		c->checksum = CHECKSUM_CRC32;
+	if (c->level == DUMP_L0 || c->level == DUMP_MIX)
+		c->names = true;
 }
 
 /* What lines of monitor.log show is recorded. */

@@ -169,11 +169,6 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 			import_wrong(f, n,
 				"L2 is refused: it has the device's driver dump kernels and runs "
 				"an operator again; L1 is recorded instead");
-		else if (strcmp(n->text, "L0") == 0 || strcmp(n->text, "mix") == 0)
-			import_note(f, n,
-				"modules are not written into dumps: L1 is recorded; kinds actv "
-				"and "
-				"actv_grad have their inputs and outputs");
 		else
 			import_set(f, "level", n);
 	} else if (strcmp(row->path, "risk_level") == 0) {
@@ -227,7 +222,8 @@ void import_apply_dump(struct import *f)
 {
 	const struct tree_node *section = section_of_task(f);
 	const char *level = text_of(f->top, "level", "L1");
-	bool operators = (strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
+	bool is_structure = strcmp(text_of(f->top, "task", ""), "structure") == 0;
+	bool operators = (is_structure || strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
 				 strcmp(level, "mix") == 0) &&
 			 !wants_only_distributed(section);
 
@@ -244,7 +240,9 @@ void import_apply_dump(struct import *f)
 		if (wants_backward(section))
 			import_set_text(f, "backward", NULL, "true");
 	}
-	if (strcmp(level, "L0") == 0 || strcmp(level, "mix") == 0 ||
-		strcmp(text_of(f->top, "task", ""), "grad_probe") == 0)
+	/* Only of both is there a structure. */
+	if (is_structure)
+		import_set_text(f, "level", NULL, "mix");
+	if (strcmp(text_of(f->top, "task", ""), "grad_probe") == 0)
 		import_set_text(f, "names", NULL, "true");
 }

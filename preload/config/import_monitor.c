@@ -35,9 +35,7 @@ static const struct import_row rows[] = {
 	{"cc_distribution.enable", "cc_distribution", FT_BOOL, FH_SET, "", ""},
 	{"cc_distribution.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
-	{"cc_distribution.cc_log_only", "", FT_BOOL, FH_NOTE, "",
-		"the job is not ended: stack, type and group of each call are in calls_*.csv and "
-		"stack_info.csv of format csv"},
+	{"cc_distribution.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
 	{"recording_l2_features", "", FT_BOOL, FH_NOTE, "",
 		"what lies within attention (entropy, maxima, singular values) needs the model's "
 		"own code; "
@@ -54,8 +52,7 @@ static const struct import_row rows[] = {
 	{"eps", "eps", FT_NUMBER, FH_SET, "", ""},
 	{"ndigits", "ndigits", FT_INT, FH_SET, "", ""},
 	{"step_count_per_record", "step_count_per_record", FT_INT, FH_SET, "", ""},
-	{"append_output", "", FT_LIST, FH_NOTE, "",
-		"a run has a folder of its own, and none is written over"},
+	{"append_output", "append_between", FT_LIST, FH_OWN, "", ""},
 	{"squash_name", "squash_name", FT_BOOL, FH_SET, "", ""},
 	{"params_have_main_grad", "params_have_main_grad", FT_BOOL, FH_SET, "", ""},
 	{"opt_ty", "opt_ty", FT_TEXT, FH_SET, "", ""},
@@ -234,6 +231,15 @@ static void take_rules(struct import *f, const struct tree_node *n)
 		import_set_text(f, "alerts", n, all);
 }
 
+/* Two times between which the folder was made that is gone on in. */
+static void take_append(struct import *f, const struct tree_node *n)
+{
+	if (!n->child)
+		return;
+	if (import_set(f, "append_between", n))
+		import_set_text(f, "append_output", n, "true");
+}
+
 static void take_monitor_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n)
 {
@@ -249,6 +255,8 @@ static void take_monitor_key(
 		take_collect_times(f, n);
 	else if (strcmp(row->path, "alert.rules") == 0)
 		take_rules(f, n);
+	else if (strcmp(row->path, "append_output") == 0)
+		take_append(f, n);
 	else if (import_is_empty(n))
 		return;
 	else if (strcmp(row->path, "print_struct") == 0) {
@@ -319,9 +327,7 @@ static const struct import_row v2_rows[] = {
 	V2("cc"),
 	{"monitors.cc.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"monitors.cc.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
-	{"monitors.cc.cc_log_only", "", FT_BOOL, FH_NOTE, "",
-		"stack, type and group of each call are in calls_*.csv and stack_info.csv of "
-		"format csv"},
+	{"monitors.cc.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
 	{"monitors.cc.cc_distribution", "", FT_MAP, FH_GROUP, "", ""},
 	{"monitors.cc.cc_distribution.cc_codeline", "codeline", FT_LIST, FH_SET, "", ""},
 	{"monitors.cc.cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},

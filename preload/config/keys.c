@@ -108,7 +108,7 @@ static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", N
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
 	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
-static const char *const level_names[] = {"L1", "debug", NULL};
+static const char *const level_names[] = {"L1", "L0", "mix", "debug", NULL};
 static const char *const data_mode_names[] = {
 	"all", "input", "output", "forward", "backward", NULL};
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
@@ -243,6 +243,18 @@ const struct config_key config_keys[] = {
 		"counted"),
 	INT(start_iteration, "0", 0, STEP_MAX,
 		"Number of the first step, for a training that goes on from a checkpoint"),
+	INT(seed, "-1", -1, UINT32_MAX,
+		"Seed that probe run --seed has set; -1: none. meta.json says whether it took "
+		"effect"),
+	BOOL(deterministic, "false",
+		"Set by probe run --deterministic; meta.json says whether it took effect"),
+	BOOL(append_output, "false",
+		"A run that goes on from a checkpoint goes on in rank<R> of the earlier one; rows "
+		"of "
+		"steps from start_iteration on are moved to rank<R>.<n>"),
+	WORDS(append_between, "", any_words,
+		"... and of format monitor in its newest folder of this rank; with two times "
+		"(Dec03_21-34-40) in the newest that was made between them"),
 	CHOICE(scalars, scalar_names,
 		"Numbers of each step that go into scalars_<a>-<b>.csv; true: all that there are"),
 	ENUM(loss_reduction, config_loss_reduction, "auto", reduction_names,
@@ -324,7 +336,8 @@ const struct config_key config_keys[] = {
 		"What a dump holds: statistics, the tensors themselves, or only which calls there "
 		"were"),
 	ENUM(level, config_level, "L1", level_names,
-		"Of what a dump tells: L1 functions, debug only what probe_save() is given"),
+		"Of what a dump tells: L1 functions, L0 modules, mix both, debug only what "
+		"probe_save() is given"),
 	WORDS(scope, "", any_words,
 		"Two full names in a dump, the first and the last that are wanted; empty: all"),
 	WORDS(list, "", any_words, "Parts of the names that are wanted in a dump; empty: all"),
@@ -362,6 +375,10 @@ const struct config_key config_keys[] = {
 		"Format monitor: what collectives and messages carried in each step, in "
 		"other_<a>-<b>.csv"),
 	BOOL(cc_pre_hook, "false", "... also what they were given"),
+	BOOL(cc_log_only, "false",
+		"... instead: where each is called from in the first two steps, with type and "
+		"group, "
+		"in cc_log.json"),
 	BOOL(stack_info, "false",
 		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
 	INT(log_level, "1", 0, 4,

@@ -319,6 +319,11 @@ int ffi_entry(struct api *a, void **code, void **context)
 
 	if (!s->ffi || s->nargs > API_ARGS_MAX)
 		return -EINVAL;
+	if (s->ffi->entry) {
+		*code = s->ffi->entry;
+		*context = NULL;
+		return 0;
+	}
 	if (!e) {
 		e = calloc(1, sizeof(*e));
 		if (!e)

@@ -156,6 +156,7 @@ struct journal_head {
 	uint64_t
 		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
 	uint64_t damaged; /* entries that made no sense */
+	_Atomic uint64_t seq_next; /* numbers of calls below it may have been given */
 	char journal_path[JOURNAL_PATH_MAX];
 	char folder
 		[JOURNAL_PATH_MAX]; /* of the rank: for who finds a journal that lies elsewhere */
@@ -218,6 +219,10 @@ struct journal_tensor {
 #define TENSOR_ARG(v) ((v)&0x3f)
 #define TENSOR_NO_GRAD 0x40
 #define TENSOR_GRAD 0x80
+#define TENSOR_VALUE      \
+	(TENSOR_NO_GRAD | \
+		TENSOR_GRAD) /* a number of the program's; without elements: None or the like */
+#define TENSOR_IS_VALUE(v) (((v)&TENSOR_VALUE) == TENSOR_VALUE)
 
 #define JOURNAL_NDIM_NONE 255
 enum tensor_io { IO_IN, IO_OUT };

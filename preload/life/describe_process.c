@@ -9,10 +9,12 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/output_format.h"
 #include "life/life.h"
+#include "life/meta_list.h"
+#include "life/settings.h"
 #include "session/state.h"
 #include "sink/meta.h"
+#include "writer/output.h"
 
 int session_meta(uint16_t part, const char *key, const char *json)
 {
@@ -29,50 +31,7 @@ int session_meta(uint16_t part, const char *key, const char *json)
 	return err;
 }
 
-/* ---- lists as JSON text: an item that does not fit is left out, the text stays JSON ---- */
-
-#define LIST_ROOM 16 /* kept for what ends the list */
-
-static struct text list_begin(char *buf, size_t cap, char open)
-{
-	struct text t = text_over(buf, cap - LIST_ROOM);
-
-	text_char(&t, open);
-	return t;
-}
-
-/* False: it did not fit and is gone again. key NULL: an array. json: the value is JSON already. */
-static bool list_add(struct text *t, const char *key, const char *value, bool json)
-{
-	size_t len = t->len;
-
-	text_str(t, len > 1 ? ", " : "");
-	if (key) {
-		text_json(t, key);
-		text_str(t, ": ");
-	}
-	if (json)
-		text_str(t, value);
-	else
-		text_json(t, value);
-	if (!t->cut)
-		return true;
-	t->len = len;
-	t->buf[len] = 0;
-	t->cut = false;
-	return false;
-}
-
-static void list_end(struct text *t, bool whole, char close)
-{
-	t->cap += LIST_ROOM;
-	if (!whole)
-		text_str(t, t->len > 1 ? ", \"...\"" : "\"...\"");
-	text_char(t, close);
-}
-
 #define NAMED_MAX 16
-#define META_PART_MAX 16000 /* bytes of one part: it has to fit into an entry of the dictionary */
 
 /* An object of texts in meta.json; what does not fit is left out. */
 struct named {
@@ -273,66 +232,29 @@ static void put_process(void)
 	session_meta(META_PROGRAM, "program", text);
 }
 
-/* Variables that say how a job was started: by name, or by their first letters. None of them is a secret's. */
-static bool is_told_variable(const char *v)
+/* That it goes on in an earlier run's folder. */
+static void put_resumed(void)
 {
-	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
-		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
-		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
-		"UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "MS_", "SLURM_JOB_",
-		"SLURM_PROCID=", "SLURM_NNODES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=",
-		"PYTHONHASHSEED=", "PROBE_"};
-	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
-	size_t name = strcspn(v, "=");
+	char json[128];
+	struct text t = text_over(json, sizeof(json));
 
-	for (unsigned i = 0; i < sizeof(secret) / sizeof(*secret); i++)
-		if (memmem(v, name, secret[i], strlen(secret[i])))
-			return false;
-	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++)
-		if (strncmp(v, told[i], strlen(told[i])) == 0)
-			return true;
-	return false;
-}
-
-#define ENVIRONMENT_MAX (256u << 10)
-
-/* As it was when the process began: what the program has set since then may change while it is read. */
-static void put_environment(void)
-{
-	static char text[META_PART_MAX];
-	char *all = malloc(ENVIRONMENT_MAX);
-	ssize_t n =
-		all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
-	struct text t = list_begin(text, sizeof(text), '{');
-
-	for (char *p = all, *end; n > 0 && p < all + n; p = end + 1) {
-		char *is;
-
-		end = memchr(p, 0, (size_t)(all + n - p));
-		if (!end)
-			break;
-		is = strchr(p, '=');
-		if (!is || !is_told_variable(p))
-			continue;
-		*is = 0;
-		list_add(&t, p, is + 1, false);
-	}
-	free(all);
-	list_end(&t, true, '}');
-	session_meta(META_ENVIRONMENT, "environment", text);
+	if (!output.resumed.is)
+		return;
+	format_resumed(&t, &output.resumed);
+	session_meta(META_RESUMED, "resumed", json);
 }
 
 void session_about(void)
 {
 	put_process();
-	if (output_formats_of(config_now()->format) & FORMAT_BIT(TENSORBOARD))
-		put_environment();
+	put_settings();
 	put_named(&libraries);
 	if (steps_before)
 		put_steps_before();
 	if (invisible.n)
 		put_named(&invisible);
 	put_layout_facts();
+	put_resumed();
 	if (switches.n)
 		put_switches();
 }

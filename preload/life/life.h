@@ -48,6 +48,9 @@ void session_layout_fact(unsigned fact, bool holds);
 /* The program had done so many steps already when the first one began here: it goes on from a checkpoint. */
 void session_steps_before(uint64_t n);
 
+/* With which seeds the program's libraries began, as JSON of less than 200 bytes; for meta.json. */
+void session_seeds(const char *json);
+
 /* ---- inside life/ ---- */
 
 /* The hooks of session/state.h: session_hooks.configure, .start. */

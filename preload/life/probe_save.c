@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "call/named_row.h"
 #include "call/record.h"
 #include "call/recorder.h"
 #include "call/stackid.h"
@@ -31,10 +32,7 @@ static const struct adapter adapter_saved = {.name = "probe"};
 
 struct saved_name {
 	struct saved_name *next;
-	struct api api;
-	struct api_spec spec;
-	struct kind kind;
-	char name[SAVED_NAME_BYTES];
+	struct api *row;
 };
 
 static _Atomic(struct saved_name *) saved_names;
@@ -45,27 +43,25 @@ static struct api *find_saved_row(const char *name)
 	struct saved_name *s = atomic_load(&saved_names);
 
 	for (; s; s = s->next)
-		if (strcmp(s->name, name) == 0)
-			return &s->api;
-	if (atomic_fetch_add(&saved_count, 1) >= SAVED_NAMES_MAX || !(s = calloc(1, sizeof(*s)))) {
+		if (strcmp(named_row_op(s->row), name) == 0)
+			return s->row;
+	if (atomic_fetch_add(&saved_count, 1) < SAVED_NAMES_MAX)
+		s = calloc(1, sizeof(*s));
+	if (s && !(s->row = named_row_new(&adapter_saved, "probe_save", name))) {
+		free(s);
+		s = NULL;
+	}
+	if (!s) {
 		log_loss(LOSS_DUMP,
 			"probe_save: more than %d names, or no memory: tensors with further names "
 			"are not recorded",
 			SAVED_NAMES_MAX);
 		return NULL;
 	}
-	memcpy(s->name, name, strlen(name) + 1);
-	s->kind = (struct kind){.name = s->name, .op = s->name};
-	s->spec = (struct api_spec){.symbol = "probe_save",
-		.list_name = "probe_save",
-		.lib = &adapter_saved,
-		.kind = &s->kind,
-		.task = TASK_DATA};
-	s->api.spec = &s->spec;
 	s->next = atomic_load(&saved_names);
 	while (!atomic_compare_exchange_weak(&saved_names, &s->next, s))
 		;
-	return &s->api;
+	return s->row;
 }
 
 /* 8x512, or with anything else between the numbers: (8, 512). Returns how many, -1: too many, or none fits 63 bits. */

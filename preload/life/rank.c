@@ -3,10 +3,39 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "session/identity.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "writer/writer.h"
+
+/* The list of ranks may have some that this job does not have: the lowest rank says so, once. */
+static void check_selected_ranks(int rank, int size)
+{
+	static bool said;
+	const struct ranges *r = &config_now()->rank;
+	char all[160];
+	struct text t = text_over(all, sizeof(all));
+	bool some = false;
+
+	if (said || rank || size <= 0 || !r->n || r->item[r->n - 1].hi < (uint64_t)size)
+		return;
+	said = true;
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint64_t lo = r->item[i].lo, hi = r->item[i].hi;
+
+		some |= lo < (uint64_t)size;
+		if (hi < (uint64_t)size)
+			continue;
+		lo = lo < (uint64_t)size ? (uint64_t)size : lo;
+		text_fmt(&t, "%s%llu", t.len ? ", " : "", (unsigned long long)lo);
+		if (lo < hi)
+			text_fmt(&t, "-%llu", (unsigned long long)hi);
+	}
+	log_loss(LOSS_CONFIG, "rank: this job has no rank %s, only 0 to %d%s", all, size - 1,
+		some ? "" : ": nothing is recorded");
+	log_config_now();
+}
 
 /* With session.lock held. */
 static void set_rank(int rank, int size, bool guessed)
@@ -14,8 +43,10 @@ static void set_rank(int rank, int size, bool guessed)
 	bool named = session.world_rank >= 0 && !session.rank_guessed;
 	bool on = atomic_load(&session.phase) == SESSION_ON;
 
-	if (!guessed)
+	if (!guessed) {
 		session.rank_told = true;
+		check_selected_ranks(rank, size);
+	}
 
 	if (!on || !named) {
 		session.world_rank = rank;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "call/recorder.h"
+#include "call/stackid.h"
 #include "call/step.h"
 #include "session/identity.h"
 #include "life/alert_actions.h"
@@ -17,6 +18,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/owner.h"
+#include "writer/output.h"
 #include "writer/writer.h"
 
 #ifndef MADV_WIPEONFORK
@@ -83,9 +85,11 @@ static bool start_recording(void)
 	session.pid = (pid_t)session.owner.pid;
 	clock_init(&session.clock);
 	identify_process();
-	alert_actions_set();
 	if (!writer_open(step_now()))
 		return false;
+	/* Behind it: what an earlier run's journal says of its alerts is not to be acted on. */
+	alert_actions_set();
+	stack_id_begin(output.resumed.last_stack);
 	once_per_process();
 	session_statistics();
 	session_about();

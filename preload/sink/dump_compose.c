@@ -9,120 +9,15 @@
 
 #include "base/log.h"
 #include "sink/dump_bench.h"
-#include "sink/dump_entry.h"
+#include "sink/dump_composing.h"
 #include "sink/dump_folder.h"
-#include "sink/dump_names.h"
-#include "sink/dump_order.h"
 #include "sink/dump_tensors.h"
 
 #define NODES_MAX (1u << 21)
 
-/* What of the forward pass made nodes of autograd: by these numbers backward entries find their names. */
-struct made_nodes {
-	uint64_t first, last;
-	uint32_t tid, name, number;
-	bool met;
-};
-
-/* For stack.json. */
-struct stack_use {
-	uint32_t stack, name, number;
-};
-
-struct compose {
-	struct files *f;
-	const struct config *cfg;
-	struct dump_book *book;
-	struct dump_names *names;
-	struct dump_order order;
-	struct dump_json data, construct, debug;
-	int dirfd; /* of the step's folder */
-	struct dump_bench *bench; /* task diff_check */
-	int64_t *left; /* calls that the task may still keep; below 0: any number */
-	struct dump_writer w;
-	unsigned entries, parents, debugs; /* written so far */
-	struct made_nodes *nodes;
-	uint32_t nnode, cap_node;
-	struct stack_use *uses;
-	uint32_t nuse, cap_use;
-	enum { SCOPE_BEFORE, SCOPE_IN, SCOPE_BEHIND } scope;
-	struct dump_group group;
-	void *item[DUMP_GROUP_MAX];
-	size_t item_cap[DUMP_GROUP_MAX];
-};
-
-/* ---- lists of the configuration ---- */
-
-/* The n-th text of a key that is a list, or NULL. */
-static const char *nth_word(const char *words, unsigned n, size_t *len)
-{
-	for (const char *p = words; p && *p; p += *len + (p[*len] != 0)) {
-		*len = strcspn(p, "\n");
-		if (!n--)
-			return p;
-	}
-	return NULL;
-}
-
-static bool is_word_in(const char *words, const char *text)
-{
-	const char *p;
-	size_t len;
-
-	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++)
-		if (len == strlen(text) && strncmp(p, text, len) == 0)
-			return true;
-	return false;
-}
-
-static bool has_word_part(const char *words, const char *text)
-{
-	char part[DUMP_NAME_MAX];
-	const char *p;
-	size_t len;
-
-	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++) {
-		snprintf(part, sizeof(part), "%.*s", (int)len, p);
-		if (strstr(text, part))
-			return true;
-	}
-	return false;
-}
-
-/* One step of the way from the first name of `scope` to the second; true: within. */
-static bool pass_scope(struct compose *c, const char *name)
-{
-	size_t len;
-	const char *first = nth_word(c->cfg->scope, 0, &len);
-	size_t nfirst = len;
-	const char *last = first ? nth_word(c->cfg->scope, 1, &len) : NULL;
-	bool in;
-
-	if (!first)
-		return true;
-	if (c->scope == SCOPE_BEFORE && strlen(name) == nfirst && strncmp(name, first, nfirst) == 0)
-		c->scope = SCOPE_IN;
-	in = c->scope == SCOPE_IN;
-	if (in && last && strlen(name) == len && strncmp(name, last, len) == 0)
-		c->scope = SCOPE_BEHIND;
-	return in;
-}
-
-static bool is_mode_wanted(const struct config *cfg, const char *direction, const char *side)
-{
-	const char *m = cfg->data_mode;
-	bool directions, sides;
-
-	if (!*m || is_word_in(m, "all"))
-		return true;
-	directions = is_word_in(m, "forward") || is_word_in(m, "backward");
-	sides = is_word_in(m, "input") || is_word_in(m, "output");
-	return (!directions || is_word_in(m, direction)) && (!sides || is_word_in(m, side));
-}
-
 /* ---- entries ---- */
 
-static int note_stack_use(struct compose *c, uint32_t stack, uint32_t name, uint32_t number)
+int compose_note_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t number)
 {
 	if (c->nuse == c->cap_use) {
 		uint32_t want = c->cap_use ? c->cap_use * 2 : 1024;
@@ -160,7 +55,8 @@ static int note_made_nodes(
 			.last = first + JOURNAL_NODE_MORE(call->comm_seq),
 			.tid = call->tid,
 			.name = name,
-			.number = number};
+			.number = number,
+			.module = c->module};
 	}
 	return 0;
 }
@@ -183,57 +79,18 @@ static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t 
 	return other;
 }
 
-/* Are tensors of the entry called c->w.name saved? */
-static bool are_tensors_saved(const struct compose *c)
-{
-	return c->cfg->task == DUMP_TENSOR || c->cfg->task == DUMP_DIFF_CHECK ||
-	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
-}
-
-static void name_saved_tensor(void *arg, const struct staged_call *call,
-	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
-{
-	struct compose *c = arg;
-
-	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
-}
-
-static void begin_entry(struct compose *c)
+void compose_begin_entry(struct compose *c, const char *parent)
 {
 	dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
 	dump_json_text(&c->data, c->w.name);
 	dump_json_raw(&c->data, ": {");
 	dump_json_raw(&c->construct, c->parents++ ? ",\n " : "\n ");
 	dump_json_text(&c->construct, c->w.name);
-	dump_json_raw(&c->construct, ": null");
-}
-
-/* Tasks that look for something keep what they find, until it is enough. */
-static bool is_found(struct compose *c)
-{
-	bool found;
-
-	if (c->cfg->task != DUMP_OVERFLOW_CHECK && c->cfg->task != DUMP_DIFF_CHECK)
-		return true;
-	found = *c->left && (c->cfg->task == DUMP_OVERFLOW_CHECK
-					    ? dump_overflows(&c->group)
-					    : dump_differs(c->bench, c->w.name, &c->group));
-	if (found && *c->left > 0)
-		--*c->left;
-	return found;
-}
-
-/* Is the entry called c->w.name wanted? Its sides go into c->w. */
-static bool choose_entry(struct compose *c, const char *direction)
-{
-	if (!pass_scope(c, c->w.name))
-		return false;
-	if (*c->cfg->list && !has_word_part(c->cfg->list, c->w.name))
-		return false;
-	c->w.input = is_mode_wanted(c->cfg, direction, "input");
-	c->w.output = is_mode_wanted(c->cfg, direction, "output");
-	c->w.saved = are_tensors_saved(c) ? name_saved_tensor : NULL;
-	return (c->w.input || c->w.output) && is_found(c);
+	dump_json_raw(&c->construct, ": ");
+	if (parent)
+		dump_json_text(&c->construct, parent);
+	else
+		dump_json_raw(&c->construct, "null");
 }
 
 static bool is_backward_call(const struct staged_call *call)
@@ -274,6 +131,7 @@ static int write_forward(struct compose *c)
 	struct dump_group *g = &c->group;
 	const struct staged_call *call = &g->call[0];
 	char base[DUMP_NAME_MAX - 32];
+	char parent[DUMP_NAME_MAX];
 	uint32_t name, number;
 	int err;
 
@@ -285,11 +143,11 @@ static int write_forward(struct compose *c)
 	err = note_made_nodes(c, g, name, number);
 	if (err)
 		return err;
-	snprintf(c->w.name, sizeof(c->w.name), "%s.%u.forward", base, number);
-	if (!choose_entry(c, "forward"))
+	compose_full_name(c->w.name, sizeof(c->w.name), base, number, "forward");
+	if (!compose_choose_entry(c, "forward", c->module))
 		return 0;
 	g->api = strchr(base, '.') + 1;
-	begin_entry(c);
+	compose_begin_entry(c, compose_name_parent(c, c->module, false, parent, sizeof(parent)));
 	if (c->cfg->task != DUMP_STRUCTURE) {
 		if (is_operator(call))
 			dump_put_operator(&c->w, g);
@@ -297,7 +155,7 @@ static int write_forward(struct compose *c)
 			dump_put_distributed(&c->w, g);
 	}
 	dump_json_raw(&c->data, "\n  }");
-	return call->call->stack ? note_stack_use(c, call->call->stack, name, number) : 0;
+	return call->call->stack ? compose_note_stack(c, call->call->stack, name, number) : 0;
 }
 
 static int write_backward(struct compose *c)
@@ -305,8 +163,8 @@ static int write_backward(struct compose *c)
 	struct dump_group *g = &c->group;
 	const struct staged_call *call = &g->call[0];
 	struct made_nodes *m = NULL;
-	uint32_t name, number;
-	char base[DUMP_NAME_MAX - 32];
+	char base[DUMP_NAME_MAX - 32], parent[DUMP_NAME_MAX];
+	uint32_t name, number, module;
 
 	if (call->flags & CF_NODE)
 		m = find_maker(c, JOURNAL_NODE_FIRST(call->call->comm_seq), call->call->tid);
@@ -324,11 +182,12 @@ static int write_backward(struct compose *c)
 			return -ENOMEM;
 		number = dump_names_count(c->names, name);
 	}
-	snprintf(c->w.name, sizeof(c->w.name), "%s.%u.backward", dump_names_text(c->names, name),
-		number);
-	if (!choose_entry(c, "backward"))
+	module = m ? m->module : 0;
+	compose_full_name(
+		c->w.name, sizeof(c->w.name), dump_names_text(c->names, name), number, "backward");
+	if (!compose_choose_entry(c, "backward", module))
 		return 0;
-	begin_entry(c);
+	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
 	if (c->cfg->task != DUMP_STRUCTURE)
 		dump_put_backward(&c->w, g);
 	dump_json_raw(&c->data, "\n  }");
@@ -373,7 +232,7 @@ static int write_saved(struct compose *c)
 	dump_json_text(&c->debug, name);
 	dump_json_raw(&c->debug, ": ");
 	if (call->n) {
-		name_saved_tensor(c, call, call->tensor[0], name, file, sizeof(file));
+		compose_name_tensor(c, call, call->tensor[0], name, file, sizeof(file));
 		dump_put_tensor(&c->debug, c->cfg, call->tensor[0], false, file);
 	} else {
 		dump_json_raw(&c->debug, "null");
@@ -407,13 +266,13 @@ static bool is_of_group(
 	return true;
 }
 
-static int flush_group(struct compose *c)
+int compose_flush_group(struct compose *c)
 {
 	int err = 0;
 
 	if (c->group.n && is_saved(&c->group.call[0]))
 		err = write_saved(c);
-	else if (c->group.n && c->cfg->level == DUMP_DEBUG)
+	else if (c->group.n && (c->cfg->level == DUMP_DEBUG || c->cfg->level == DUMP_L0))
 		err = 0;
 	else if (c->group.n)
 		err = is_backward_call(&c->group.call[0]) ? write_backward(c) : write_forward(c);
@@ -421,13 +280,14 @@ static int flush_group(struct compose *c)
 	return err;
 }
 
-static void begin_group(struct compose *c, const struct staged_call *call)
+void compose_begin_group(struct compose *c, const struct staged_call *call)
 {
 	struct dump_group *g = &c->group;
 
 	g->site = dump_book_site(c->book, call->call->stack);
 	g->comm = call->call->comm ? dump_book_comm(c->book, call->call->comm) : NULL;
 	g->world_size = c->f->j->head->world_size;
+	c->module = dump_modules_now(c->modules, call->call->tid);
 }
 
 /* Inside of another call that is in the dump: its own business, as the peer sees it. */
@@ -450,13 +310,15 @@ static int take_staged_call(struct compose *c, uint32_t i)
 		c->f->j->head->damaged++;
 		return 0;
 	}
+	if (dump_module_part(&call) != MODULE_PARTS)
+		return compose_module_record(c, &call, i);
 	if (is_inner_call(c, &call))
 		return 0;
 	if (!is_of_group(g, &call, dump_book_site(c->book, call.call->stack))) {
 		void *buf = c->item[at];
 		size_t cap = c->item_cap[at];
 
-		err = flush_group(c);
+		err = compose_flush_group(c);
 		if (err)
 			return err;
 		/* It is the first of the next group. */
@@ -464,7 +326,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 		c->item_cap[at] = c->item_cap[0];
 		c->item[0] = buf;
 		c->item_cap[0] = cap;
-		begin_group(c, &call);
+		compose_begin_group(c, &call);
 	}
 	g->call[g->n++] = call;
 	return 0;
@@ -501,8 +363,9 @@ static int write_stacks(struct compose *c, int dirfd)
 		dump_json_u64(j, n++);
 		dump_json_raw(j, "\": [\n  [");
 		for (k = i; k < c->nuse && c->uses[k].stack == c->uses[i].stack; k++) {
-			snprintf(name, sizeof(name), "%s.%u.forward",
-				dump_names_text(c->names, c->uses[k].name), c->uses[k].number);
+			compose_full_name(name, sizeof(name),
+				dump_names_text(c->names, c->uses[k].name), c->uses[k].number,
+				"forward");
 			dump_json_raw(j, k > i ? ",\n   " : "\n   ");
 			dump_json_text(j, name);
 		}
@@ -531,7 +394,8 @@ static const char *task_word(const struct config *cfg)
 
 static const char *level_word(const struct config *cfg)
 {
-	static const char *const word[] = {[DUMP_L1] = "L1", [DUMP_DEBUG] = "debug"};
+	static const char *const word[] = {
+		[DUMP_L1] = "L1", [DUMP_L0] = "L0", [DUMP_MIX] = "mix", [DUMP_DEBUG] = "debug"};
 
 	return word[cfg->level];
 }
@@ -577,7 +441,9 @@ static int write_entries(struct compose *c, int dirfd)
 	for (uint32_t i = 0; i < c->order.n && !err; i++)
 		err = take_staged_call(c, i);
 	if (!err)
-		err = flush_group(c);
+		err = compose_flush_group(c);
+	if (!err)
+		compose_parameter_gradients(c);
 	dump_json_raw(&c->data, c->entries ? "\n }\n}\n" : "}\n}\n");
 	dump_json_raw(&c->construct, c->parents ? "\n}\n" : "}\n");
 	if (err && !c->data.err)
@@ -601,6 +467,7 @@ static void free_compose(struct compose *c)
 		free(c->item[i]);
 	dump_order_free(&c->order);
 	dump_names_free(c->names);
+	dump_modules_free(c->modules);
 	dump_bench_free(c->bench);
 	free(c->nodes);
 	free(c->uses);
@@ -622,8 +489,9 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 		c->bench = dump_bench_open(c->cfg->bench_path, step, f->j->head->rank);
 	c->order.fd = -1;
 	c->names = dump_names_new();
+	c->modules = dump_modules_new();
 	c->w = (struct dump_writer){.j = &c->data, .cfg = f->cfg, .arg = c};
-	err = c->names ? dump_order_read(&c->order, files_dir(f), step) : -ENOMEM;
+	err = c->names && c->modules ? dump_order_read(&c->order, files_dir(f), step) : -ENOMEM;
 	if (!err)
 		err = dirfd = dump_folder_open(f, step, own);
 	c->dirfd = dirfd;

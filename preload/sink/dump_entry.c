@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/redop.h"
+#include "sink/dump_modules.h"
 
 /* ---- tensors by their place ---- */
 
@@ -365,8 +366,9 @@ static unsigned item_of_tensor(const struct journal_tensor *t)
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
 }
 
-/* Arguments that are no tensors were not recorded: null keeps the others' places. */
-static void put_operator_inputs(struct dump_writer *w, const struct staged_call *c)
+/* By their places: what lies between them and was not recorded, as it is no tensor of an operator, is null. */
+static void put_by_places(
+	struct dump_writer *w, const struct staged_call *c, enum tensor_io io, const char *where)
 {
 	unsigned n = 0;
 	bool list = false;
@@ -375,11 +377,11 @@ static void put_operator_inputs(struct dump_writer *w, const struct staged_call 
 		const struct journal_tensor *t = c->tensor[i];
 		unsigned arg = argument_of_tensor(t), item = item_of_tensor(t);
 
-		if (t->io != IO_IN)
+		if (t->io != io)
 			continue;
 		if (list && item > 1 && arg == n) {
 			dump_json_raw(w->j, ",\n     ");
-			put_placed_tensor(w, c, t, "input", n - 1, (int)item - 1, false);
+			put_placed_tensor(w, c, t, where, n - 1, (int)item - 1, false);
 			continue;
 		}
 		if (list)
@@ -393,7 +395,7 @@ static void put_operator_inputs(struct dump_writer *w, const struct staged_call 
 		list = item > 0;
 		if (list)
 			dump_json_raw(w->j, "[\n     ");
-		put_placed_tensor(w, c, t, "input", n - 1, list ? (int)item - 1 : -1, false);
+		put_placed_tensor(w, c, t, where, n - 1, list ? (int)item - 1 : -1, false);
 	}
 	if (list)
 		dump_json_raw(w->j, "\n    ]");
@@ -404,7 +406,7 @@ void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input_args\": [");
-		put_operator_inputs(w, &g->call[0]);
+		put_by_places(w, &g->call[0], IO_IN, "input");
 		dump_json_raw(w->j, ",\n   \"input_kwargs\": {}");
 	}
 	if (w->output) {
@@ -422,5 +424,137 @@ void dump_put_backward(struct dump_writer *w, const struct dump_group *g)
 	if (w->output) {
 		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 		end_items(w, put_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+	}
+}
+
+/* ---- modules ---- */
+
+static const char *own_name_of(const struct staged_call *c)
+{
+	const char *dot = strrchr(c->op, '.');
+
+	return dot ? dot + 1 : c->op;
+}
+
+/* where: "kwargs.mask", "parameters.weight": its file's. More than one value: a list. */
+static void put_named_values(struct dump_writer *w, const struct staged_call *c, const char *where)
+{
+	char stem[DUMP_NAME_MAX + 160], file[DUMP_NAME_MAX + 176];
+	bool list = c->n != 1 || item_of_tensor(c->tensor[0]);
+
+	if (list)
+		dump_json_raw(w->j, "[");
+	for (unsigned i = 0; i < c->n; i++) {
+		file[0] = 0;
+		if (list)
+			dump_json_raw(w->j, i ? ",\n     " : "\n     ");
+		snprintf(
+			stem, sizeof(stem), list ? "%s.%.120s.%u" : "%s.%.120s", w->name, where, i);
+		if (w->saved)
+			w->saved(w->arg, c, c->tensor[i], stem, file, sizeof(file));
+		dump_put_tensor(w->j, w->cfg, c->tensor[i], false, w->saved ? file : NULL);
+	}
+	if (list)
+		dump_json_raw(w->j, c->n ? "\n    ]" : "]");
+}
+
+/* An object with a member for each of the group's calls that are that part. */
+static void put_module_part(struct dump_writer *w, const struct dump_group *g,
+	enum module_part part, const char *folder)
+{
+	char where[128];
+	unsigned n = 0;
+
+	dump_json_raw(w->j, "{");
+	for (unsigned i = 0; i < g->n; i++) {
+		const struct staged_call *c = &g->call[i];
+
+		if (dump_module_part(c) != part)
+			continue;
+		snprintf(where, sizeof(where), "%s%.100s", folder, own_name_of(c));
+		put_keyword(w, own_name_of(c), &n);
+		put_named_values(w, c, where);
+	}
+	dump_json_raw(w->j, n ? "\n   }" : "}");
+}
+
+void dump_put_module(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input_args\": [");
+		put_by_places(w, &g->call[0], IO_IN, "input");
+		dump_json_raw(w->j, ",\n   \"input_kwargs\": ");
+		put_module_part(w, g, MODULE_KEYWORD, "kwargs.");
+	}
+	if (!w->output)
+		return;
+	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+	if (dump_module_part(&g->call[g->n - 1]) == MODULE_OUTPUT)
+		put_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
+	else
+		dump_json_raw(w->j, "]");
+	dump_json_raw(w->j, ",\n   \"parameters\": ");
+	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
+}
+
+/* The last one that is the gradient of that tensor; NULL: there is none. last: the place of any that has one. */
+static const struct staged_call *find_gradient(
+	const struct dump_group *g, enum tensor_io io, unsigned place, unsigned *last)
+{
+	const struct staged_call *found = NULL;
+
+	*last = 0;
+	for (unsigned i = 0; i < g->n; i++) {
+		unsigned at = g->call[i].n ? argument_of_tensor(g->call[i].tensor[0]) : 0;
+
+		if (!at || g->call[i].tensor[0]->io != io)
+			continue;
+		if (at == place)
+			found = &g->call[i];
+		*last = at > *last ? at : *last;
+	}
+	return found;
+}
+
+static void put_gradients(
+	struct dump_writer *w, const struct dump_group *g, enum tensor_io io, const char *where)
+{
+	unsigned n = 0, last;
+
+	do {
+		const struct staged_call *c = find_gradient(g, io, n + 1, &last);
+
+		if (n >= last)
+			break;
+		begin_item(w, &n);
+		if (c)
+			put_placed_tensor(w, c, c->tensor[0], where, n - 1, -1, false);
+		else
+			dump_json_raw(w->j, "null");
+	} while (n < last);
+	end_items(w, n);
+}
+
+void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input\": [");
+		put_gradients(w, g, IO_IN, "input");
+	}
+	if (w->output) {
+		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		put_gradients(w, g, IO_OUT, "output");
+	}
+}
+
+void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < g->n; i++) {
+		put_keyword(w, own_name_of(&g->call[i]), &n);
+		dump_json_raw(w->j, "[");
+		put_named_values(w, &g->call[i], own_name_of(&g->call[i]));
+		dump_json_raw(w->j, "]");
 	}
 }

@@ -6,7 +6,7 @@
 #include "sink/dump_value.h"
 
 #define DUMP_GROUP_MAX 256 /* calls of one entry */
-#define DUMP_NAME_MAX 224
+#define DUMP_NAME_MAX 512
 
 /* Calls that are one in the program: most often one. */
 struct dump_group {
@@ -32,5 +32,12 @@ struct dump_writer {
 void dump_put_distributed(struct dump_writer *w, const struct dump_group *g);
 void dump_put_operator(struct dump_writer *w, const struct dump_group *g);
 void dump_put_backward(struct dump_writer *w, const struct dump_group *g);
+
+/* Of a module: its call and what was given by name, its parameters, at last what it gave back (base/module_part.h). */
+void dump_put_module(struct dump_writer *w, const struct dump_group *g);
+/* Gradients of its outputs and inputs, of the same tensor perhaps several: the last one counts. */
+void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g);
+/* Gradients of its parameters. */
+void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g);
 
 #endif

@@ -11,14 +11,23 @@
 
 struct dump_ref {
 	uint64_t seq, at; /* at: where it lies in the file */
+	uint64_t parent; /* of what is a part of it; UINT64_MAX: it is none */
 	uint32_t bytes;
 	uint32_t batch; /* how often the files had been made before it came */
+};
+
+/* A record that tells more of another one (flag `part`). */
+struct dump_part {
+	uint64_t parent;
+	uint32_t ref;
 };
 
 struct dump_order {
 	int fd;
 	struct dump_ref *ref;
 	uint32_t n, cap;
+	struct dump_part *part; /* by parent, then in the order of the calls */
+	uint32_t nparts, cap_part;
 	uint64_t lost;
 };
 
@@ -29,6 +38,9 @@ void dump_order_free(struct dump_order *o);
 /* The item of the i-th call, in memory of the caller's (realloc); NULL: it cannot be read. */
 const struct staged_head *dump_order_item(
 	const struct dump_order *o, uint32_t i, void **buf, size_t *cap);
+
+/* The parts of that call: the first, and *n how many there are. */
+const struct dump_part *dump_order_parts(const struct dump_order *o, uint64_t parent, uint32_t *n);
 
 /* Is there a call with that number? */
 bool dump_order_has(const struct dump_order *o, uint64_t seq);

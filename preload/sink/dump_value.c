@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/dump_value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -96,11 +97,31 @@ static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t
 	dump_json_raw(j, "]");
 }
 
+/* A number that is an argument; None, and what is neither, is null. */
+static void put_argument_number(struct dump_json *j, const struct journal_tensor *t)
+{
+	if (!t->count || !t->stats.n) {
+		dump_json_raw(j, "null");
+	} else if (t->dtype == DT_BOOL) {
+		dump_put_bool(j, t->stats.max.u);
+	} else if (t->dtype == DT_INT64) {
+		dump_put_int(j, t->stats.max.i);
+	} else {
+		dump_json_raw(j, "{\"type\": \"float\", \"value\": ");
+		dump_json_float(j, t->stats.nans ? NAN : t->stats.max.f, 17);
+		dump_json_raw(j, "}");
+	}
+}
+
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name)
 {
 	char sum[24];
 
+	if (t->ndim != JOURNAL_NDIM_NONE && TENSOR_IS_VALUE(t->arg)) {
+		put_argument_number(j, t);
+		return;
+	}
 	dump_json_raw(j, "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
 	dump_json_raw(j, dtype_info(t->dtype)->name);
 	dump_json_raw(j, "\"");

@@ -251,8 +251,26 @@ struct claim {
 	const char *out, *name, *meta;
 	size_t meta_bytes;
 	const struct journal_owner *me;
+	const struct folder_resume *resume; /* NULL: what was left moves away */
 	const char *why; /* it is not to be had: what is there */
 };
+
+/* Takes over what was left under the name. 0, -EAGAIN: once more, 1: it cannot be gone on in. */
+static int resume_in_folder(struct claim *c, int out, int dirfd)
+{
+	int err = c->resume ? mark_moving(dirfd) : 1;
+
+	if (err)
+		return err == -EBUSY ? -EAGAIN : 1;
+	/* Another newcomer may have taken it between our look and the mark. */
+	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
+		err = -EAGAIN;
+	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
+		 io_replace_file(dirfd, "meta.json", c->meta, c->meta_bytes))
+		err = 1;
+	unlinkat(dirfd, "moving", 0);
+	return err;
+}
 
 /* In a folder that was opened: 0, -EEXIST: not to be had, -EAGAIN: once more, -errno. */
 static int claim_folder(struct claim *c, int out, int fd, bool made)
@@ -282,6 +300,9 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 		c->why = strange;
 	if (c->why == strange || !is_folder_abandoned(fd, c->me))
 		return -EEXIST;
+	err = resume_in_folder(c, out, fd);
+	if (err <= 0)
+		return err;
 	err = move_away(out, c->name, fd);
 	if (err == -EACCES || err == -EPERM)
 		return -EEXIST;
@@ -358,11 +379,15 @@ static int rank_name(char *buf, size_t cap, int rank, const struct journal_owner
 }
 
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
-	const char *meta, size_t meta_bytes, const char **why)
+	const char *meta, size_t meta_bytes, const struct folder_resume *resume, const char **why)
 {
 	char name[NAME_MAX + 1];
-	struct claim c = {
-		.out = out, .name = name, .meta = meta, .meta_bytes = meta_bytes, .me = me};
+	struct claim c = {.out = out,
+		.name = name,
+		.meta = meta,
+		.meta_bytes = meta_bytes,
+		.me = me,
+		.resume = rank < 0 ? NULL : resume};
 	int err = rank_name(name, sizeof(name), rank, me, false);
 
 	f->dir.fd = -1;
@@ -372,6 +397,7 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 	if (err != -EEXIST || rank < 0)
 		return err;
 	*why = c.why;
+	c.resume = NULL;
 	err = rank_name(name, sizeof(name), rank, me, true);
 	return err ? err : take_name(f, &c);
 }

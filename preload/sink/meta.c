@@ -86,6 +86,8 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"damaged\": ");
 	text_u64(t, h->damaged);
 	text_char(t, '}');
+	put_meta_key(t, "next_seq");
+	text_u64(t, h->seq_next);
 	put_meta_key(t, "run");
 	text_json(t, h->run);
 	put_meta_key(t, "rank");

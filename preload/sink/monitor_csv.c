@@ -2,22 +2,19 @@
 /*
  * The sink of format monitor: what msprobe's training monitor writes, for its tools. Of its first version a folder
  * {%b%d_%H-%M-%S}-rank{r}-{8 hex digits} with <kind>_<a>-<b>.csv and other_<a>-<b>.csv (communication, mg_direction); of
- * its second a folder rank_{r} with <monitor>_step<a>-<b>.csv. The folder's name comes from the journal, so that who
- * completes a killed job's files finds it.
+ * its second a folder rank_{r} with <monitor>_step<a>-<b>.csv.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "sink/column.h"
 #include "sink/monitor_comm.h"
+#include "sink/monitor_folder.h"
+#include "sink/comm_places.h"
 #include "sink/monitor_row.h"
 #include "sink/places.h"
 
@@ -34,6 +31,7 @@ struct monitor {
 	struct files *files;
 	struct monitor_style style;
 	struct monitor_comm *comm; /* NULL: communication is not asked for */
+	struct comm_places *log; /* NULL: cc_log_only is not asked for */
 	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
 	uint32_t ops; /* of key ops */
 	uint32_t start_step;
@@ -56,73 +54,6 @@ static const struct {
 
 /* ---- the folder ---- */
 
-static void name_monitor_folder(const struct monitor *m, char *buf, size_t cap)
-{
-	static const char months[12][4] = {
-		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-	const struct journal_head *h = m->files->j->head;
-	const struct config *c = m->files->cfg;
-	const char *base = c && *c->monitor_dir ? c->monitor_dir : NULL;
-	/* As there, in the time of Shanghai, which has had no other but this since 1991. */
-	time_t at = (time_t)(h->clock.real_ns / 1000000000) + 8 * 3600;
-	uint64_t id = hash_str(hash_str(h->owner.start_time, h->owner.host), h->owner.boot_id);
-	char rank[32];
-	struct tm t;
-
-	id = hash_u64(hash_u64(id, h->owner.pid_ns), (uint64_t)h->owner.pid);
-	id ^= id >> 32;
-	gmtime_r(&at, &t);
-	if (m->rank >= 0)
-		snprintf(rank, sizeof(rank), "rank%d", m->rank);
-	else
-		snprintf(rank, sizeof(rank), "pid%lld", (long long)h->owner.pid);
-	if (m->style.v2)
-		snprintf(buf, cap, "%s%s/%s%s",
-			base ? base
-			: c  ? c->output_dir
-			     : ".",
-			base ? "" : "/monitor", m->rank >= 0 ? "rank_" : "",
-			m->rank >= 0 ? rank + 4 : rank);
-	else
-		snprintf(buf, cap, "%s%s/%s%02d_%02d-%02d-%02d-%s-%08x",
-			base ? base
-			: c  ? c->output_dir
-			     : ".",
-			base ? "" : "/monitor", months[t.tm_mon], t.tm_mday, t.tm_hour, t.tm_min,
-			t.tm_sec, rank, (unsigned)id);
-}
-
-/* Has this journal's process written into the folder? */
-static bool owns_monitor_folder(const struct files *f)
-{
-	const struct journal_commit *c = journal_commit(
-		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
-
-	for (int i = 0; i < JOURNAL_FILES; i++)
-		if (c->file[i].path[0] == TAG && c->file[i].path[1] == ':')
-			return true;
-	return false;
-}
-
-/* What an earlier run has left under the name moves to <name>.<n>. -EEXIST: it stays there. */
-static int clear_monitor_folder(const struct monitor *m, const char *path)
-{
-	char old[JOURNAL_PATH_MAX + 16];
-	struct stat st;
-
-	if (owns_monitor_folder(m->files) || lstat(path, &st) < 0)
-		return 0;
-	/* Written from files afterwards: never over what is there. */
-	if (m->files->j->kind == JK_MEMORY && !m->style.v2)
-		return -EEXIST;
-	for (unsigned n = 1; n < 10000; n++) {
-		snprintf(old, sizeof(old), "%s.%u", path, n);
-		if (lstat(old, &st) < 0)
-			return rename(path, old) < 0 ? -errno : 0;
-	}
-	return -EEXIST;
-}
-
 /* The rank became known: the folder is named by it. */
 static void follow_monitor_rank(struct monitor *m)
 {
@@ -131,13 +62,19 @@ static void follow_monitor_rank(struct monitor *m)
 
 	if (rank == m->rank)
 		return;
-	name_monitor_folder(m, old, sizeof(old));
+	name_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
 	m->rank = rank;
-	name_monitor_folder(m, new, sizeof(new));
+	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (m->style.v2)
-		clear_monitor_folder(m, new);
+		begin_monitor_folder(m->files, true, rank);
 	if (rename(old, new) == 0 || errno == ENOENT)
 		files_place_move(m->files, TAG, new);
+}
+
+/* Of those that are monitored: it alone tells. */
+static bool is_lowest_rank(const struct config *c, int32_t rank)
+{
+	return rank < 0 || (uint64_t)rank == (c->rank.n ? c->rank.item[0].lo : 0);
 }
 
 static int open_monitor(void *state, struct files *files)
@@ -155,11 +92,16 @@ static int open_monitor(void *state, struct files *files)
 	m->ops = c ? train_ops_of(c->ops) : TO_NORM;
 	if (!m->ops)
 		m->ops = TO_NORM;
-	name_monitor_folder(m, path, sizeof(path));
-	err = clear_monitor_folder(m, path);
+	err = begin_monitor_folder(files, m->style.v2, m->rank);
+	/* Behind it: it may be an earlier run's. */
+	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
-	if (!err && c && c->cc_distribution) {
+	if (!err && c && c->cc_distribution && c->cc_log_only) {
+		/* Of an earlier process what it has written stays. */
+		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
+		err = m->log || files->j->left ? 0 : -ENOMEM;
+	} else if (!err && c && c->cc_distribution) {
 		m->comm = monitor_comm_new(c->cc_pre_hook);
 		err = m->comm ? 0 : -ENOMEM;
 	}
@@ -172,6 +114,8 @@ static void close_monitor(void *state)
 
 	monitor_comm_free(m->comm);
 	m->comm = NULL;
+	comm_places_free(m->log);
+	m->log = NULL;
 }
 
 /* ---- files ---- */
@@ -319,6 +263,8 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	char *at, *all;
 	int err;
 
+	if (m->log)
+		comm_places_stack(m->log, e);
 	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
 		return 0;
 	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
@@ -348,6 +294,17 @@ static int write_monitor_record(void *state, const struct record *r)
 
 	if (m->comm)
 		monitor_comm_add(m->comm, r);
+	if (m->log)
+		comm_places_record(m->log, r);
+	return 0;
+}
+
+static int note_monitor_comm(void *state, const struct record_comm *e)
+{
+	struct monitor *m = state;
+
+	if (m->log)
+		comm_places_comm(m->log, e);
 	return 0;
 }
 
@@ -385,6 +342,8 @@ static int end_monitor_step(void *state, uint32_t next)
 	int err = 0;
 
 	follow_monitor_rank(m);
+	if (m->log)
+		comm_places_step(m->log, next);
 	if (!m->comm)
 		return 0;
 	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
@@ -403,12 +362,26 @@ static void retract_monitor(void *state)
 		monitor_comm_undo(m->comm);
 }
 
+static void write_comm_places(struct monitor *m)
+{
+	static const char path[] = {TAG, ':', 'l', 'o', 'g', 0};
+	char folder[JOURNAL_PATH_MAX];
+	const char *name;
+	int dir = files_place_of(m->files, path, true, &name);
+
+	name_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
+	if (dir >= 0)
+		comm_places_write(m->log, dir, folder);
+}
+
 static void commit_monitor(void *state, bool written)
 {
 	struct monitor *m = state;
 
 	if (m->comm)
 		monitor_comm_commit(m->comm, written);
+	if (m->log && written)
+		write_comm_places(m);
 }
 
 static enum sink_file own_monitor_file(const char *path)
@@ -427,6 +400,7 @@ const struct sink_format monitor_format = {
 	.record = write_monitor_record,
 	.kind = write_monitor_kind,
 	.stack = write_monitor_stack,
+	.comm = note_monitor_comm,
 	.step = end_monitor_step,
 	.retract = retract_monitor,
 	.commit = commit_monitor,

@@ -95,7 +95,7 @@ static int write_name_row(void *state, const struct record_name *e)
 
 	/* Its modules and parameters come before; without memory there is no such file. */
 	if (e->what == JN_STRUCT) {
-		structure_write(s->modules, s->files);
+		structure_write(s->modules, files_dir(s->files));
 		structure_free(s->modules);
 		s->modules = NULL;
 		return 0;

@@ -121,7 +121,7 @@ static void put_module_node(struct text *t, const struct structure *s, const str
 	text_str(t, first ? "}\n  }" : "\n    }\n  }");
 }
 
-void structure_write(const struct structure *s, struct files *f)
+void structure_write(const struct structure *s, int dirfd)
 {
 	size_t cap = s ? s->text + 64 : 0;
 	char *buf = cap ? malloc(cap) : NULL;
@@ -143,7 +143,7 @@ void structure_write(const struct structure *s, struct files *f)
 	}
 	text_str(&t, "\n}\n");
 	if (!t.cut)
-		io_replace_file(files_dir(f), "module_struct.json", buf, t.len);
+		io_replace_file(dirfd, "module_struct.json", buf, t.len);
 	free(buf);
 }
 

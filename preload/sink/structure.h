@@ -11,8 +11,8 @@ struct structure;
 /* A JN_PARAM or JN_MODULE; the same number again replaces the older one. Others are not looked at. */
 void structure_add(struct structure **s, const struct record_name *e);
 
-/* s NULL: there is nothing to write. */
-void structure_write(const struct structure *s, struct files *f);
+/* Into module_struct.json of that folder. s NULL: there is nothing to write. */
+void structure_write(const struct structure *s, int dirfd);
 void structure_free(struct structure *s);
 
 #endif

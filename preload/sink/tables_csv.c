@@ -8,11 +8,16 @@
 #include "sink/calls_csv.h"
 #include "sink/column.h"
 #include "sink/format.h"
+#include "sink/split_steps.h"
 
 struct csv {
 	struct files *files;
 	struct ready_api *ready; /* by number of the function in the dictionary */
 	uint32_t nready;
+	/* Of a run that goes on: communicators that have a row already. */
+	bool looked;
+	uint64_t *known;
+	uint32_t nknown, cap_known;
 };
 
 /* Writes a field as CSV behind all[*used], with what may be read behind it. Returns where it begins. */
@@ -70,6 +75,9 @@ static void close_csv(void *state)
 	free(s->ready);
 	s->ready = NULL;
 	s->nready = 0;
+	free(s->known);
+	s->known = NULL;
+	s->nknown = s->cap_known = 0;
 }
 
 static int open_csv_sink(void *state, struct files *files)
@@ -136,6 +144,36 @@ static int write_stack_row(void *state, const struct record_stack *e)
 	return 0;
 }
 
+static void keep_known_comm(void *arg, const char *field, const char *end)
+{
+	struct csv *s = arg;
+	char text[20] = "";
+
+	if (s->nknown == s->cap_known) {
+		uint32_t want = s->cap_known ? 2 * s->cap_known : 64;
+		uint64_t *more = realloc(s->known, want * sizeof(*more));
+
+		if (!more)
+			return;
+		s->known = more;
+		s->cap_known = want;
+	}
+	memcpy(text, field, end - field < 16 ? (size_t)(end - field) : 16);
+	s->known[s->nknown++] = strtoull(text, NULL, 16);
+}
+
+/* Looks when the first one comes: what a killed process had not committed has been cut off by then. */
+static bool has_comm_row(struct csv *s, uint64_t id)
+{
+	if (!s->looked && s->files->cfg && s->files->cfg->append_output)
+		visit_column(files_dir(s->files), "comms.csv", "comm", keep_known_comm, s);
+	s->looked = true;
+	for (uint32_t i = 0; i < s->nknown; i++)
+		if (s->known[i] == id)
+			return true;
+	return false;
+}
+
 static int write_comm_row(void *state, const struct record_comm *e)
 {
 	struct csv *s = state;
@@ -143,7 +181,11 @@ static int write_comm_row(void *state, const struct record_comm *e)
 					strlen(e->world_ranks));
 	struct out_file *o;
 	int err;
-	char *at = files_room_row(s->files, "comms.csv", COMM_HEADER, room, &o, &err);
+	char *at;
+
+	if (has_comm_row(s, e->id))
+		return 0;
+	at = files_room_row(s->files, "comms.csv", COMM_HEADER, room, &o, &err);
 
 	if (!at)
 		return err;

@@ -19,7 +19,7 @@
 struct foreign_kept {
 	struct foreign_kept *next;
 	struct stack_language language; /* called as the one whose frames they were */
-	uint64_t hash, owner;
+	uint64_t hash;
 	int n;
 	struct foreign_frame frame[]; /* code: file and, behind its end, function; at: line */
 };
@@ -92,7 +92,6 @@ static struct foreign_kept *make_kept_stack(const struct keeping *k)
 	made->language = (struct stack_language){
 		.name = k->own.language->name, .describe = describe_kept_frame};
 	made->hash = k->own.hash;
-	made->owner = k->own.owner;
 	made->n = k->n;
 	for (size_t i = 0; i < n; i++)
 		made->frame[i] = (struct foreign_frame){
@@ -163,7 +162,7 @@ bool foreign_walk_given(struct foreign_stack *s)
 		return false;
 	s->language = &k->language;
 	s->hash = k->hash;
-	s->owner = k->owner;
+	s->owner = 0; /* it has gone on: what is running now is not to be told by them */
 	s->n = k->n;
 	memcpy(s->frame, k->frame, (size_t)k->n * sizeof(k->frame[0]));
 	return true;

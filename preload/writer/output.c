@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "session/state.h"
 #include "sink/meta.h"
+#include "writer/resume.h"
 #include "writer/role.h"
 #include "writer/writer.h"
 
@@ -43,7 +44,7 @@ void session_fill_head(struct journal_head *h)
 	atomic_store_explicit(&h->state, JS_RUNNING, memory_order_relaxed);
 }
 
-int session_take_folder(struct folder *f)
+int session_take_folder(struct folder *f, const struct folder_resume *resume)
 {
 	size_t bytes = sizeof(struct journal_head) + META_MAX;
 	char *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,7 +60,7 @@ int session_take_folder(struct folder *f)
 	meta_format(&t, &none, NULL);
 
 	int err = folder_take(f, config_now()->output_dir, session.world_rank, &session.owner,
-		t.buf, t.len, &why);
+		t.buf, t.len, resume, &why);
 
 	munmap(mem, bytes);
 	if (!err && why)
@@ -70,9 +71,12 @@ int session_take_folder(struct folder *f)
 
 bool writer_open(uint32_t step)
 {
-	output.first_step = step;
+	struct folder_resume resume = {resume_earlier_run, &output.resumed};
 
-	int err = session_take_folder(&output.folder);
+	output.first_step = step;
+	output.resumed = (struct resumed){.first = (uint32_t)config_now()->start_iteration};
+
+	int err = session_take_folder(&output.folder, config_now()->append_output ? &resume : NULL);
 
 	if (err) {
 		log_loss(LOSS_FOLDER,
@@ -91,9 +95,29 @@ bool writer_open(uint32_t step)
 		log_loss(LOSS_JOURNAL, "no journal: %s; nothing is recorded", strerror(-err));
 		return false;
 	}
+	if (output.resumed.is) {
+		/* Of an earlier version nothing is known: its numbers may come again. */
+		if (output.resumed.next_seq > atomic_load(&session.seq))
+			atomic_store(&session.seq, output.resumed.next_seq);
+		session.journal.head->seq_next = atomic_load(&session.seq);
+	}
 	session_name_journal();
 	log_info(2, "recording to %s", output.folder.path);
 	return true;
+}
+
+/* The rank came after the first rows: an earlier run's folder moves away as a whole. */
+static void tell_of_late_rank(int rank)
+{
+	char path[JOURNAL_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/rank%d/meta.json", config_now()->output_dir, rank);
+	if (config_now()->append_output && access(path, F_OK) == 0)
+		log_loss(LOSS_FOLDER,
+			"append_output: the rank was not known yet when the recording began: the "
+			"earlier run's rows are in rank%d.<n>, those of this one in a new rank%d; "
+			"set RANK and WORLD_SIZE",
+			rank, rank);
 }
 
 /* The journal goes with the folder if it lies there. */
@@ -104,6 +128,7 @@ static void rename_folder(int rank)
 	bool inside =
 		strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 
+	tell_of_late_rank(rank);
 	if (folder_rename(&output.folder, config_now()->output_dir, rank, &session.owner))
 		return;
 	if (inside)

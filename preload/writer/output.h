@@ -13,6 +13,7 @@
 #include "sink/folder.h"
 #include "sink/sink.h"
 #include "writer/drain.h"
+#include "writer/resume.h"
 
 /* LEFT: the thread that ended the program gave up waiting for the role. TRIED: all that can be written is. */
 enum end_state { END_NONE, END_LEFT, END_TRIED };
@@ -24,6 +25,7 @@ struct output {
 	bool clock_settled;
 	bool inline_writer; /* no writer thread could be started */
 	uint64_t meta_of_commit, meta_of_count; /* what the last meta.json said */
+	struct resumed resumed; /* with key append_output */
 	uint32_t first_step; /* as it was when the journal was made */
 	_Atomic bool stop;
 	_Atomic int writer_tid; /* 0: not running yet */
@@ -38,8 +40,8 @@ struct output {
 
 extern struct output output;
 
-/* Takes a folder for this process; what it was until now stays as it is if there is none. -errno. */
-int session_take_folder(struct folder *f);
+/* Takes a folder for this process; what it was until now stays as it is if there is none. resume: see folder_take(). -errno. */
+int session_take_folder(struct folder *f, const struct folder_resume *resume);
 
 /* The journal is a file in the rank's folder, and not elsewhere. */
 bool journal_is_inside(void);

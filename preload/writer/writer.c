@@ -78,7 +78,7 @@ static void follow_folder(void)
 	log_loss(LOSS_WRITE,
 		"%s was removed: rows written so far are gone with it; making it again",
 		output.folder.path);
-	if (session_take_folder(&f) < 0)
+	if (session_take_folder(&f, NULL) < 0)
 		return;
 	if (files_open(&files, &session.journal, f.dir.fd) < 0) {
 		folder_close(&f);

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.." || exit 2
 B=$(cd "${1:-build}" && pwd) || exit 2
 . tests/e2e/mpi.sh
 test_python=${PROBE_TEST_PYTHON:-} # one that has PyTorch
+test_mindspore=${PROBE_TEST_MINDSPORE:-} # one that has MindSpore
 unset LD_PRELOAD "${!PROBE_@}"
 bin=$B/bench lib=$B/libprobe.so
 dir=$B/bench/out
@@ -395,6 +396,7 @@ cost A=1 -- rows -n 5000 -b 256 -y float64 >/dev/null
 row 'bytes of CSV a row of float64, full precision' "$(row_bytes float64)" B '<=320'
 
 . tests/bench/torch_cost.sh
+. tests/bench/ms_cost.sh
 
 printf '\n%s of %s targets reached; load after: %s\n' $((n - short)) $n "$(cut -d' ' -f1-3 /proc/loadavg)"
 sort -u "$dir/stderr" | sed 's/^/meanwhile: /'

@@ -3,31 +3,7 @@
 # of each the shortest step, for other programs only make steps longer. Sourced by bench.sh, or run by itself:
 # tests/bench/torch_cost.sh [BUILD-DIR]; the Python is $PROBE_TEST_PYTHON, build/ptvenv/bin/python or python3. ROUNDS, STEPS;
 # KINDS="plain_ddp comm_ddp": only these rows.
-if ! declare -F row >/dev/null; then
-	set -u
-	cd "$(dirname "$0")/../.." || exit 2
-	B=$(cd "${1:-build}" && pwd) || exit 2
-	test_python=${PROBE_TEST_PYTHON:-}
-	unset LD_PRELOAD "${!PROBE_@}"
-	lib=$B/libprobe.so dir=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-cost.XXXXXX")
-	trap 'rm -rf "$dir"' EXIT
-	trap 'exit 1' INT TERM
-	title() {
-		printf '\n%s\n' "$1"
-	}
-	calc() {
-		awk "BEGIN {printf \"${2:-%.1f}\", $1}" 2>/dev/null
-	}
-	row() { # TEXT VALUE UNIT [TARGET]: as in bench.sh
-		local limit=${4:-} verdict=''
-		if [ -z "$2" ]; then
-			printf '  %-62s %12s\n' "$1" 'not measured'
-			return
-		fi
-		[ -z "$limit" ] || verdict=$(awk -v v="$2" -v t="${limit:2}" 'BEGIN {print (v <= t) ? "ok" : "short"}')
-		printf '  %-62s %12s %-6s %-9s %s\n' "$1" "$2" "$3" "$limit" "$verdict"
-	}
-fi
+. "$(dirname "${BASH_SOURCE[0]}")/alone.sh"
 
 torch_python=''
 for p in "${test_python:-}" "$B/ptvenv/bin/python" python3; do

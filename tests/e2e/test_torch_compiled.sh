@@ -1,10 +1,39 @@
 #!/usr/bin/env bash
-# A graph that torch.compile made is out of sight: meta.json and the report say so, and only then.
-# timeout: 420
+# A graph that torch.compile made is out of sight: meta.json and the report say so, and only then; passes of compiled autograd, and
+# steps that a gradient scaler has left out.
+# timeout: 900
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: torch.compile'
+# Steps that are not like others: gradients of every step against those that the program saw itself.
+odd() { # SCENE
+	new_out
+	python_plain "$tmp/plain" tests/apps/py/odd_steps.py "$1" "$tmp/truth"
+	OMP_NUM_THREADS=1 PROBE_KINDS='[grad_unreduced, actv_grad, param_updated]' PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" \
+		timeout -k 5 180 "$python" tests/apps/py/odd_steps.py "$1" "$tmp/truth.with" >"$tmp/with" 2>"$tmp/with.err" </dev/null
+	echo $? >"$tmp/with.status"
+	same_output "$1"
+}
+agree() { # STEPS: rows of grad_unreduced that differ from what the program saw, and how many there are
+	python3 -c 'import csv, glob, math, sys
+have = {(int(r["step"]), r["name"]): r for f in glob.glob(sys.argv[1] + "/host-*/grad_unreduced_*.csv") for r in csv.DictReader(open(f))}
+want = {(int(a[0]), a[1]): a[2:] for a in map(str.split, open(sys.argv[2])) if int(a[0]) in eval(sys.argv[3])}
+def same(r, w):
+    norm = float(w[0])
+    return (r["nans"], r["infs"]) == (w[1], w[2]) and (not math.isfinite(norm) or abs(float(r["norm"]) - norm) <= 1e-6 * norm)
+print([k for k in want if k not in have or not same(have[k], want[k])] + [k for k in have if k not in want], len(want))' "$out" "$tmp/truth" "$1"
+}
+odd skipped
+is 'skipped: each step has its gradients, those that the scaler has left out, too' "$(agree 'range(8)')" '[] 32'
+is 'skipped: parameters were updated in the others' "$(python3 -c 'import csv, glob, sys
+print(sorted({int(r["step"]) for f in glob.glob(sys.argv[1] + "/host-*/param_updated_*.csv") for r in csv.DictReader(open(f))}))' "$out")" '[0, 1, 4, 5, 6, 7]'
+is 'skipped: nothing is said to be invisible' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" '[None]'
+odd compiled
+is 'compiled autograd: gradients up to there, none behind' "$(agree 'range(2)')" '[] 8'
+like 'compiled autograd: that is said' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" 'torch.autograd.*compiled autograd.*grad_unreduced and actv_grad'
+like 'compiled autograd: the report says so' "$("$probe" report "$out" 2>&1)" 'invisible torch.autograd'
+
 command -v c++ >/dev/null || { skip 'torch.compile' 'no C++ compiler'; finish; }
 printf 'aten:\n  - aten::sin\nc10d:\n  - "c10d::*"\n' >"$tmp/ops.yaml"
 

@@ -78,6 +78,17 @@ like 'probe names: modules' "$("$probe" names --modules "$out")" '0 +layers\.1\.
 is 'module_struct.json: modules, classes, parameters' "$(rows "$out" '[(m["0:layers.1.up_proj"]["class"], m["0:layers.1.up_proj"]["parameters"]["weight"], m["0:"]["class"], len(m)) for d in dirs for m in [json.load(open(os.path.join("'"$out"'", d, "module_struct.json")))]][0]')" \
 	"('Linear', {'shape': [128, 64], 'dtype': 'float32', 'requires_grad': True}, 'Net', 14)"
 
+# Of a process that was killed probe recover makes the same of what there is.
+for how in '' killed; do
+	new_out
+	OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true PROBE_PRINT_STRUCT=true \
+		"$python" tests/apps/py/small_modules.py $how >/dev/null 2>&1 </dev/null
+	[ -n "$how" ] || cp "$out"/host-*/module_struct.json "$tmp/whole.json"
+done
+rm -f "$out"/host-*/module_struct.json
+ok 'probe recover' "$probe" recover "$out"
+is 'probe recover writes module_struct.json' "$(diff "$tmp/whole.json" "$out"/host-*/module_struct.json)" ''
+
 rm "$tmp"/less/rank*/names.csv
 "$probe" names "$tmp/less" >"$tmp/said" 2>&1
 is 'probe names: without names it says so' "$? $(sed 's/.*: no/no/' "$tmp/said")" '2 no names.csv; record with names: true'

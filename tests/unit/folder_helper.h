@@ -84,7 +84,7 @@ static inline int take(struct folder *f, int rank, const char **other)
 
 	owner_self(&me);
 	n = meta_for(meta, sizeof(meta), &me, "running", "");
-	return folder_take(f, out, rank, &me, meta, n, other);
+	return folder_take(f, out, rank, &me, meta, n, NULL, other);
 }
 
 static inline bool exists(const char *path)

@@ -127,7 +127,8 @@ static void monitor_keys(void **state)
 	assert_key(&c, "ndigits", "12");
 	assert_key(&c, "step_count_per_record", "5");
 	assert_key(&c, "format", "[\"monitor\"]");
-	assert_said(&l, "note: append_output: a run has a folder of its own");
+	assert_key(&c, "append_output", "true");
+	assert_key(&c, "append_between", "[\"Dec03_21-34-40\", \"Dec03_21-34-41\"]");
 	assert_key(&c, "monitor_dir", "\"/job/dir/mon\"");
 	assert_key(&c, "names", "true");
 	assert_said(&l, "f.json:3:3: note: targets: all inputs and outputs");
@@ -220,6 +221,19 @@ static void dump_keys(void **state)
 	assert_key(&c, "preset", "\"ops\"");
 	assert_key(&c, "backward", "true");
 	assert_key(&c, "names", "true");
+	assert_key(&c, "level", "\"mix\"");
+	config_free(&c);
+
+	load_import(&c, "{\"task\": \"statistics\", \"dump_path\": \"d\", \"level\": \"L0\"}", NULL,
+		&l);
+	assert_key(&c, "preset", "\"none\""); /* no operators */
+	assert_key(&c, "level", "\"L0\"");
+	assert_key(&c, "names", "true");
+	config_free(&c);
+
+	load_import(
+		&c, "{\"task\": \"structure\", \"dump_path\": \"d\", \"level\": \"L1\"}", NULL, &l);
+	assert_key(&c, "level", "\"mix\"");
 	config_free(&c);
 
 	load_import(&c,

@@ -49,7 +49,7 @@ static void race(struct shared *s, unsigned i, const char *out)
 	s->ready++;
 	while (!s->go)
 		;
-	s->got[i].err = folder_take(&f, out, 0, &me, meta, n, &why);
+	s->got[i].err = folder_take(&f, out, 0, &me, meta, n, NULL, &why);
 	s->got[i].other = why != NULL;
 	if (!s->got[i].err) {
 		snprintf(s->got[i].path, sizeof(s->got[i].path), "%.255s", f.path);
@@ -101,8 +101,8 @@ static void one_round(struct shared *s, bool with_old)
 
 		owner_self(&o);
 		o.start_time ^= 1; /* the pid is another process' by now */
-		assert_int_equal(
-			folder_take(&f, out, 0, &o, meta, meta_for(meta, sizeof(meta), &o), &other),
+		assert_int_equal(folder_take(&f, out, 0, &o, meta, meta_for(meta, sizeof(meta), &o),
+					 NULL, &other),
 			0);
 		close(openat(f.dir.fd, "calls_0-99.csv", O_CREAT | O_WRONLY, 0666));
 		folder_close(&f);

@@ -12,6 +12,7 @@
 
 #include "call/call.h"
 
+#define CXX_DIMS_MAX 8
 #define CXX_TENSORS_MAX 64 /* of one side of a call; further ones have no rows */
 
 /* Describes the framework's tensor at that address. False: it has no row. */
@@ -31,6 +32,8 @@ struct cxx_work {
 	cxx_tensor_fn *describe;
 	const void *out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
 	struct buffer in[CXX_TENSORS_MAX], out[CXX_TENSORS_MAX];
+	/* For a framework whose tensors have no strides unless they are views: inputs, then outputs. Untouched elsewhere. */
+	int64_t strides[2 * CXX_TENSORS_MAX][CXX_DIMS_MAX];
 };
 
 /* For a call that is being described. NULL: no memory, or too many on the way. */

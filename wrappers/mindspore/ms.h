@@ -25,6 +25,7 @@ enum ms_scope {
 	MS_GROUP_END,
 	MS_PUSH, /* work is put into a queue */
 	MS_TASK, /* it is done */
+	MS_BACKWARD, /* gradients are computed */
 	MS_GRAPH, /* a graph runs: on other threads, while this one waits */
 };
 
@@ -41,6 +42,12 @@ static inline const struct ms_function *ms_function_of(const struct call *c)
 {
 	return (const struct ms_function *)c->api;
 }
+
+/* Is this process msrun's scheduler? It is left alone. */
+bool ms_is_scheduler(void);
+
+/* Is anything of MindSpore to be watched at all? */
+bool ms_any(void);
 
 /* The text of a std::string, NUL-terminated: in both layouts that libstdc++ has, its first word is the address. */
 static inline const char *ms_string(const void *string)
@@ -82,6 +89,9 @@ void ms_group_made(const struct call *c);
 void ms_group_ends(const struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
+
+/* Is the marker of steps a function of a language? It is looked for on threads that queue work, which record nothing themselves. */
+bool ms_marker_looked_for(void);
 
 void ms_task_scope(struct call *c, enum ms_scope s, bool leaving);
 

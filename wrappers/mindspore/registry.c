@@ -10,6 +10,8 @@
 #include "elf/demangle.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/ms.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
@@ -27,10 +29,16 @@ static const struct watched {
 	{MANAGER "CreateCommunicationGroup", "ppp", MS_GROUP_NEW, CT_U8},
 	{MANAGER "DestroyCommunicationGroup", "pp", MS_GROUP_END, CT_U8},
 	{"mindspore::runtime::AsyncRQueue::Push", "pp", MS_PUSH, CT_VOID},
+	{"mindspore::pynative::PyNativeExecutor::RunGrad", "ppppppp", MS_BACKWARD, CT_STRUCT},
 	{"mindspore::runtime::GraphScheduler::Run", "ppppl", MS_GRAPH, CT_VOID},
 };
 
-#define SYMBOL "_ZN9mindspore"
+/* Most names of a process are none of ours. */
+static bool may_be_ms_symbol(const char *symbol)
+{
+	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
+	       strncmp(symbol, "_ZNK9mindspore8pynative", 23) == 0;
+}
 
 /* Work of a queue: AsyncTask's Run(), and those of the classes that derive from it. */
 static bool is_task_run(const char *name, const struct cxx_params *p)
@@ -45,9 +53,15 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 /* Is the scope of any use as the configuration is? */
 static bool is_scope_wanted(uint8_t scope)
 {
-	if (!ms_collectives_listed())
-		return false;
-	return scope < MS_PUSH || config_now()->stack || *config_now()->codeline;
+	/* A graph's run may be a step. */
+	if (scope == MS_GRAPH)
+		return true;
+	if (scope < MS_PUSH)
+		return ms_collectives_listed();
+	if (scope == MS_BACKWARD)
+		return ms_kernels_listed();
+	return config_now()->stack || *config_now()->codeline || ms_marker_looked_for() ||
+	       ms_kernels_listed();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)
@@ -58,8 +72,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) != 0 ||
-		demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+	if (!may_be_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
@@ -87,7 +100,7 @@ static bool is_method_name(const char *symbol)
 }
 
 /* msrun's scheduler is started as the workers are; it takes part in no collective, and has rank 0 in its environment. */
-static bool is_scheduler(void)
+bool ms_is_scheduler(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
 		if (strcmp(*e, "MS_ROLE=MS_SCHED") == 0)
@@ -95,19 +108,18 @@ static bool is_scheduler(void)
 	return false;
 }
 
-static bool ms_any(void)
+bool ms_any(void)
 {
-	return !is_scheduler() && session_configure() && ms_collectives_listed();
+	return !ms_is_scheduler() && session_configure() &&
+	       (ms_collectives_listed() || ms_kernels_listed());
 }
 
 static bool ms_wants(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Cheap: most names of a process are none of ours. */
 	if (is_method_name(symbol))
 		return true;
-	return strncmp(symbol, SYMBOL, sizeof(SYMBOL) - 1) == 0 && ms_any() &&
-	       look_up_watched(symbol, NULL);
+	return may_be_ms_symbol(symbol) && ms_any() && look_up_watched(symbol, NULL);
 }
 
 static struct api *ms_make(const char *symbol, const char *object)
@@ -162,4 +174,5 @@ const struct adapter adapter_ms_watch = {
 	.name = "mindspore",
 	.enter = watch_enter,
 	.leave = watch_leave,
+	.forked = ms_steps_forked,
 };

@@ -6,11 +6,17 @@
  * one lends its frames.
  */
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
+#include "call/activation.h"
 #include "call/stackid.h"
+#include "config/marker.h"
+#include "journal/layout.h"
 #include "stack/foreign.h"
+#include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/ms.h"
 
 /*
@@ -23,6 +29,7 @@
 struct waiting {
 	_Atomic uintptr_t task; /* 0: free; BUSY: being written */
 	const struct foreign_kept *stack;
+	uint32_t phase; /* of the thread that queued it */
 };
 #define BUSY 1
 
@@ -53,7 +60,7 @@ static bool take_place(struct waiting *w, uintptr_t from)
 		&w->task, &from, BUSY, memory_order_acquire, memory_order_relaxed);
 }
 
-static void note_waiting_task(const void *task, const struct foreign_kept *stack)
+static void note_waiting_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
 {
 	struct waiting *w = waiting_of(task), *to = NULL;
 	uintptr_t key = (uintptr_t)task;
@@ -76,10 +83,11 @@ static void note_waiting_task(const void *task, const struct foreign_kept *stack
 		to = oldest;
 	}
 	to->stack = stack;
+	to->phase = phase;
 	atomic_store_explicit(&to->task, key, memory_order_release);
 }
 
-static const struct foreign_kept *take_waiting_task(const void *task)
+static const struct foreign_kept *take_waiting_task(const void *task, uint32_t *phase)
 {
 	struct waiting *w = waiting_of(task);
 
@@ -87,33 +95,75 @@ static const struct foreign_kept *take_waiting_task(const void *task)
 		if (take_place(&w[i], (uintptr_t)task)) {
 			const struct foreign_kept *stack = w[i].stack;
 
+			*phase = w[i].phase;
 			atomic_store_explicit(&w[i].task, 0, memory_order_release);
 			return stack;
 		}
 	return NULL;
 }
 
+bool ms_marker_looked_for(void)
+{
+	const char *configured = config_now()->step_marker;
+	struct marker m;
+
+	return configured && *configured && !marker_parse(configured, strlen(configured), &m) &&
+	       m.form == MARKER_LANGUAGE;
+}
+
+/* const shared_ptr<AsyncTask> & */
+static void push_task(const struct call *c)
+{
+	const struct foreign_kept *stack = stack_id_wanted() ? foreign_keep() : NULL;
+	uint32_t phase = thread_state.phase;
+
+	if (ms_marker_looked_for())
+		activation_look();
+	if (stack || phase)
+		note_waiting_task(*(const void *const *)c->v[1].cp, stack, phase);
+}
+
+static void run_task(struct call *c, bool leaving)
+{
+	const struct foreign_kept *stack = c->note.p[0];
+	uint32_t phase = (uint32_t)c->note.u[1];
+
+	if (!leaving) {
+		phase = PHASE_NONE;
+		stack = take_waiting_task(c->v[0].cp, &phase);
+		c->note.u[1] = thread_state.phase;
+	}
+	thread_state.phase = phase;
+	c->note.u[0] = (uintptr_t)foreign_give(stack);
+}
+
+static void run_graph(struct call *c, bool leaving)
+{
+	if (leaving) {
+		foreign_take_back();
+		ms_graph_ends((uint32_t)c->note.u[0]);
+	} else {
+		c->note.u[0] = ms_graph_begins();
+		foreign_lend();
+	}
+}
+
+/* PyNativeExecutor::RunGrad: the pass from the loss to the gradients. */
+static void run_backward(struct call *c, bool leaving)
+{
+	if (!leaving)
+		c->note.u[0] = thread_state.phase;
+	thread_state.phase = leaving ? (uint32_t)c->note.u[0] : PHASE_BACKWARD;
+}
+
 void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
 {
-	const struct foreign_kept *stack;
-
-	switch (s) {
-	case MS_PUSH: /* const shared_ptr<AsyncTask> & */
-		stack = leaving || !stack_id_wanted() ? NULL : foreign_keep();
-		if (stack)
-			note_waiting_task(*(const void *const *)c->v[1].cp, stack);
-		break;
-	case MS_TASK:
-		c->note.u[0] = (uintptr_t)foreign_give(
-			leaving ? c->note.p[0] : take_waiting_task(c->v[0].cp));
-		break;
-	case MS_GRAPH:
-		if (leaving)
-			foreign_take_back();
-		else
-			foreign_lend();
-		break;
-	default:
-		break;
-	}
+	if (s == MS_PUSH && !leaving)
+		push_task(c);
+	else if (s == MS_TASK)
+		run_task(c, leaving);
+	else if (s == MS_GRAPH)
+		run_graph(c, leaving);
+	else if (s == MS_BACKWARD)
+		run_backward(c, leaving);
 }

@@ -23,6 +23,7 @@ static struct {
 	void *(*this_thread)(void);
 	int (*ensure)(void);
 	void (*release)(int);
+	int (*check)(void);
 	void *(*interpreter)(void), *(*main_interpreter)(void); /* 3.9 */
 	const char *(*version)(void);
 	py_object *(*module_dict)(void);
@@ -62,6 +63,7 @@ static const struct {
 	{"PyGILState_GetThisThreadState", &py.this_thread, false, false},
 	{"PyGILState_Ensure", &py.ensure, false, false},
 	{"PyGILState_Release", &py.release, false, false},
+	{"PyGILState_Check", &py.check, false, false},
 	{"PyInterpreterState_Get", &py.interpreter, false, true},
 	{"PyInterpreterState_Main", &py.main_interpreter, false, true},
 	{"Py_GetVersion", &py.version, false, false},
@@ -250,6 +252,16 @@ static bool try_call(py_object *class)
 	if (rested)
 		py.gc_enable();
 	return o && trial.arrived;
+}
+
+bool py_is_held(void)
+{
+	return find_interpreter() && py.initialized() && py.this_thread() && py.check();
+}
+
+bool py_has_module(const char *name)
+{
+	return find_in_dict(py.module_dict(), name);
 }
 
 const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,

@@ -31,6 +31,12 @@ static inline size_t py_nargs(size_t nargsf)
 bool py_hold(int *state);
 void py_let_go(int state);
 
+/* Does the calling thread hold the GIL? */
+bool py_is_held(void);
+
+/* Has the program imported that module? */
+bool py_has_module(const char *name);
+
 /*
  * Puts `with` in place of the vectorcall of the function that `class_name` of the module `module` has as its `__call__`,
  * and gives the one that was there to *old. Then tries it: a new object of that class, without attributes, is called;

@@ -5,6 +5,7 @@
  * time. Recomputed activations are not measured again; where their first pass made no graph (reentrant checkpointing) the second
  * one's tensors have the gradients.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/apart.h"
@@ -20,6 +21,16 @@
 
 #define TENSORS_MAX 16 /* of one side of a call */
 #define LEVELS 2 /* of tuples, lists and dicts in each other */
+
+static void put_activation_name(const struct remembered *r, char *out, unsigned cap)
+{
+	const char *side = r->output ? "output" : "input";
+
+	if (r->index == UINT8_MAX)
+		snprintf(out, cap, "%s.%s", r->module, side);
+	else
+		snprintf(out, cap, "%s.%s.%u", r->module, side, r->index);
+}
 
 struct tensors {
 	const void *impl[TENSORS_MAX];
@@ -62,7 +73,7 @@ static void measure_side(void *arg)
 	for (unsigned i = 0; i < s->t->n; i++) {
 		s->what.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
 		if (s->values && torch_tensor_buffer(s->t->impl[i], &b)) {
-			torch_activation_name(&s->what, name, sizeof(name));
+			put_activation_name(&s->what, name, sizeof(name));
 			memset(&v, 0, sizeof(v));
 			v.kind = TK_ACTV;
 			v.name = name;
@@ -78,12 +89,31 @@ static void measure_side(void *arg)
 	}
 }
 
+/* What a gradient's arrival makes: a row of actv_grad. */
+static void write_gradient_row(const struct remembered *r, const struct buffer *b)
+{
+	char name[TRAIN_NAME_MAX + 32];
+	struct train_value v;
+
+	put_activation_name(r, name, sizeof(name));
+	memset(&v, 0, sizeof(v));
+	v.kind = TK_ACTV_GRAD;
+	v.name = name;
+	v.dtype_prefix = "torch.";
+	v.step = r->step;
+	v.micro_step = r->micro_step;
+	v.vpp_stage = r->vpp_stage;
+	train_kind_measure(&v, b);
+	train_kind_write(&v);
+}
+
 static void take_side(const struct torch_module_call *c, const struct named_module *m, bool output)
 {
 	uint32_t kinds = train_kinds_wanted(), micro = step_micro();
 	struct tensors t = {.n = 0};
 	struct side s = {.t = &t,
-		.what = {.module = m->name,
+		.what = {.arrived = write_gradient_row,
+			.module = m->name,
 			.step = step_now(),
 			.micro_step = micro == UINT32_MAX ? 0 : micro,
 			.vpp_stage = m->vpp_stage,

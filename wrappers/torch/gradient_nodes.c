@@ -24,7 +24,6 @@
 #include "elf/elfsym.h"
 #include "elf/memory.h"
 #include "life/life.h"
-#include "train/kind.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
@@ -38,7 +37,10 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
+	bool inside; /* what nodes of what.range give counts; else what others give */
 	uint32_t nr, next; /* next: index + 1 */
+	uint32_t given,
+		others; /* how often such a node gave something, and how often another one */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
@@ -49,16 +51,6 @@ static pthread_mutex_t gradient_lock = PTHREAD_MUTEX_INITIALIZER;
 void torch_gradients_forked(void)
 {
 	pthread_mutex_init(&gradient_lock, NULL);
-}
-
-void torch_activation_name(const struct remembered *r, char *out, unsigned cap)
-{
-	const char *side = r->output ? "output" : "input";
-
-	if (r->index == UINT8_MAX)
-		snprintf(out, cap, "%s.%s", r->module, side);
-	else
-		snprintf(out, cap, "%s.%s.%u", r->module, side, r->index);
 }
 
 /* ---- the node of a tensor ---- */
@@ -116,6 +108,12 @@ static bool learn_graph(const void *impl)
 	return false;
 }
 
+/* Where a gradient goes: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and uint32_t. */
+struct edge {
+	const void *node;
+	uint32_t nr;
+};
+
 /* ---- those that are waited for ---- */
 
 static uint32_t *head_of(const void *node)
@@ -123,7 +121,7 @@ static uint32_t *head_of(const void *node)
 	return &heads[hash_mix((uintptr_t)node) & (HEADS - 1)];
 }
 
-void torch_remember_gradient(const void *impl, const struct remembered *r)
+static void remember_tensor(const void *impl, const struct remembered *r, bool inside)
 {
 	int state = atomic_load_explicit(&graph.state, memory_order_acquire);
 	const void *node;
@@ -148,6 +146,7 @@ void torch_remember_gradient(const void *impl, const struct remembered *r)
 		slots[i - 1] = (struct slot){.node = node,
 			.number = torch_node_number(node),
 			.nr = nr,
+			.inside = inside,
 			.next = *head_of(node),
 			.what = *r};
 		*head_of(node) = i;
@@ -156,9 +155,64 @@ void torch_remember_gradient(const void *impl, const struct remembered *r)
 	pthread_mutex_unlock(&gradient_lock);
 	if (!i)
 		log_loss(LOSS_ENTRY,
-			"actv_grad: more than %u gradients are waited for: some have no row; "
-			"name fewer modules in targets",
+			"more than %u gradients of modules are waited for: some have no row; name "
+			"fewer modules in targets, or list",
 			REMEMBERED_MAX);
+}
+
+void torch_remember_gradient(const void *impl, const struct remembered *r)
+{
+	remember_tensor(impl, r, false);
+}
+
+void torch_remember_input(const void *impl, const struct remembered *r)
+{
+	remember_tensor(impl, r, true);
+}
+
+/* ---- which nodes a module has made ---- */
+
+#define RANGES 65536u /* one is used again when as many others have come */
+
+static struct node_range {
+	_Atomic uint64_t from, to; /* to 0: no end yet */
+} node_ranges[RANGES];
+static _Atomic uint32_t last_range;
+
+static struct node_range *range_at(uint32_t range)
+{
+	return &node_ranges[range & (RANGES - 1)];
+}
+
+uint32_t torch_range_begin(uint64_t from)
+{
+	uint32_t range = atomic_fetch_add_explicit(&last_range, 1, memory_order_relaxed) + 1;
+
+	range = range ? range : 1;
+	atomic_store_explicit(&range_at(range)->from, from, memory_order_relaxed);
+	atomic_store_explicit(&range_at(range)->to, 0, memory_order_relaxed);
+	return range;
+}
+
+void torch_range_end(uint32_t range, uint64_t to)
+{
+	atomic_store_explicit(&range_at(range)->to, to, memory_order_relaxed);
+}
+
+static bool is_in_range(uint32_t range, uint64_t number)
+{
+	const struct node_range *r = range_at(range);
+	uint64_t to = atomic_load_explicit(&r->to, memory_order_relaxed);
+
+	return number >= atomic_load_explicit(&r->from, memory_order_relaxed) &&
+	       (!to || number < to);
+}
+
+bool torch_is_made_since(const void *impl, uint32_t range)
+{
+	const void *node = atomic_load(&graph.state) == GRAPH_KNOWN ? node_in_meta(impl) : NULL;
+
+	return node && is_in_range(range, torch_node_number(node));
 }
 
 /* Takes the slot behind *link out of its list. */
@@ -213,40 +267,120 @@ void torch_gradients_forget(const struct torch_train_event *e)
 
 /* ---- the engine comes by ---- */
 
+static atomic_bool edges_seen; /* gradients are seen on their way from node to node */
+static __thread uint64_t running __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+
 struct passing {
 	const void *node, *inputs;
 };
 
-static void write_passing_gradients(void *arg)
+/*
+ * Is all that the node got what counts? What came from one node only has been shown on its way. What nobody gave to an output is
+ * given by the pass itself: it begins there.
+ */
+static bool is_shown_here(const struct slot *s)
+{
+	return !s->what.range || !atomic_load(&edges_seen) || s->given > 1 ||
+	       (!s->inside && !s->given && !s->others);
+}
+
+static void show_passing_gradients(void *arg)
 {
 	const struct passing *p = arg;
 	struct torch_list grads = torch_vector(p->inputs);
-	char name[TRAIN_NAME_MAX + 32];
-	struct train_value v;
 	struct buffer b;
 	struct slot s;
 
-	while (take_remembered(p->node, &s)) {
-		if (s.nr >= grads.n || !torch_tensor_buffer(grads.at[s.nr], &b))
+	while (take_remembered(p->node, &s))
+		if (is_shown_here(&s) && s.nr < grads.n && torch_tensor_buffer(grads.at[s.nr], &b))
+			s.what.arrived(&s.what, &b);
+}
+
+static bool is_waited_for(const void *node)
+{
+	return *(const volatile uint32_t *)head_of(node);
+}
+
+uint64_t torch_gradients_pass(const void *node, const void *inputs)
+{
+	struct passing p = {node, inputs};
+	uint64_t before = running;
+
+	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+		return before;
+	running = torch_node_number(node);
+	if (is_waited_for(node))
+		apart_call(show_passing_gradients, &p);
+	return before;
+}
+
+void torch_gradients_passed(uint64_t before)
+{
+	running = before;
+}
+
+/* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
+static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
+{
+	bool hit = false;
+
+	pthread_mutex_lock(&gradient_lock);
+	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
+		struct slot *s = &slots[at - 1];
+
+		if (s->node != e->node || s->nr != e->nr || !s->what.range ||
+			s->number != torch_node_number(e->node) || i--)
 			continue;
-		torch_activation_name(&s.what, name, sizeof(name));
-		memset(&v, 0, sizeof(v));
-		v.kind = TK_ACTV_GRAD;
-		v.name = name;
-		v.dtype_prefix = "torch.";
-		v.step = s.what.step;
-		v.micro_step = s.what.micro_step;
-		v.vpp_stage = s.what.vpp_stage;
-		train_kind_measure(&v, &b);
-		train_kind_write(&v);
+		hit = true;
+		*first = is_in_range(s->what.range, running) == s->inside && !s->given++;
+		if (is_in_range(s->what.range, running) != s->inside)
+			s->others++;
+		*out = *s;
+	}
+	pthread_mutex_unlock(&gradient_lock);
+	return hit;
+}
+
+struct edges {
+	const char *at;
+	uint64_t size; /* of one */
+	struct torch_list grads;
+};
+
+static void show_given_gradients(void *arg)
+{
+	const struct edges *all = arg;
+	struct buffer b;
+	struct slot s;
+	bool first;
+
+	for (uint64_t i = 0; i < all->grads.n; i++) {
+		const char *at = all->at + i * all->size;
+		struct edge e = {*(const void *const *)at,
+			*(const uint32_t *)(at + all->size - sizeof(void *))};
+
+		if (!e.node || !is_waited_for(e.node) || !torch_tensor_buffer(all->grads.at[i], &b))
+			continue;
+		for (unsigned k = 0; count_edge_gradient(&e, k, &s, &first); k++)
+			if (first)
+				s.what.arrived(&s.what, &b);
 	}
 }
 
-void torch_gradients_pass(const void *node, const void *inputs)
+void torch_edges_pass(const void *edges, const void *gradients)
 {
-	struct passing p = {node, inputs};
+	const char *const *v = edges;
+	struct edges all = {.at = v[0], .grads = torch_vector(gradients)};
+	uint64_t bytes = (uint64_t)(v[1] - v[0]);
 
-	if (atomic_load_explicit(&waiting, memory_order_relaxed) &&
-		*(const volatile uint32_t *)head_of(node))
-		apart_call(write_passing_gradients, &p);
+	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed) ||
+		!all.grads.n)
+		return;
+	/* A gradient each: that tells how long an edge is. */
+	all.size = bytes / all.grads.n;
+	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
+		return;
+	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
+		atomic_store(&edges_seen, true);
+	apart_call(show_given_gradients, &all);
 }

@@ -9,24 +9,55 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct api;
+struct buffer;
+struct remembered;
 struct torch_train_event;
 
-/* Whose gradient it is: kind actv_grad. */
+/* On the thread that has it, on a stack with some room; the tensor is gone afterwards. */
+typedef void arrived_fn(const struct remembered *r, const struct buffer *b);
+
+/* Whose gradient it is, as far as who remembered it wants to know. */
 struct remembered {
+	arrived_fn *arrived;
 	const char *module; /* lives as long as the process */
+	struct api *row; /* of its record ... */
+	uint64_t call; /* ... and the call's number */
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
+	uint32_t range; /* torch_range_begin(); 0: none */
 	bool output;
 	uint8_t index; /* of several; UINT8_MAX: it is the only one */
 };
 
-/* The row's name: `module.input`, `module.output.1`. */
-void torch_activation_name(const struct remembered *r, char *out, unsigned cap);
-
+/*
+ * All that the tensor's node gets; with r->range, the nodes that a module has made, what it gets from others: the gradient of
+ * the module's output.
+ */
 void torch_remember_gradient(const void *impl, const struct remembered *r);
 
-/* Engine::evaluate_function() begins: the node, and the InputBuffer with its gradients. */
-void torch_gradients_pass(const void *node, const void *inputs);
+/*
+ * What the nodes of r->range give back for that tensor, and not what it gets from elsewhere: the gradient of the module's
+ * input. Here as above: where several give what counts, and others something too, all of it counts.
+ */
+void torch_remember_input(const void *impl, const struct remembered *r);
+
+/* The nodes that are made from number `from` on, up to the one before `to`; to 0: it is not known. */
+uint32_t torch_range_begin(uint64_t from);
+void torch_range_end(uint32_t range, uint64_t to);
+
+/* Is the node that made that tensor one of the range? */
+bool torch_is_made_since(const void *impl, uint32_t range);
+
+/*
+ * Engine::evaluate_function() begins: the node, and the InputBuffer with its gradients; and ends. Returns what the end wants:
+ * a node may run another pass.
+ */
+uint64_t torch_gradients_pass(const void *node, const void *inputs);
+void torch_gradients_passed(uint64_t before);
+
+/* The node that is running gives back these (vector<Tensor>) along its edges (vector<Edge>). */
+void torch_edges_pass(const void *edges, const void *gradients);
 
 void torch_gradients_forget(const struct torch_train_event *e);
 void torch_gradients_forked(void);

@@ -22,6 +22,7 @@
 #include "train/place.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/kinds.h"
+#include "wrappers/torch/module_dump.h"
 #include "wrappers/torch/param_grad.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
@@ -249,8 +250,12 @@ void torch_accumulated(struct call *c, bool leaving)
 
 	if (!leaving || !c->ok || at <= 0)
 		return;
+	torch_saw_node();
 	if (torch_names_gradients())
 		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
+	if (torch_module_gradients_dumped())
+		torch_module_parameter_accumulated(
+			*(const void *const *)((const char *)c->v[0].cp + at));
 	if (!torch_accumulate_wanted() || !train_kinds_due())
 		return;
 	apart_call(measure_gradient, c);
@@ -298,4 +303,12 @@ void torch_gradient_of_step(const struct train_params *all, uint32_t id)
 	if (s[id - 1].passes)
 		s[id - 1].passes_before = s[id - 1].passes;
 	s[id - 1].passes = 0;
+}
+
+void torch_step_was_skipped(void)
+{
+	const struct train_params *all = train_params_now();
+
+	for (uint32_t id = 1; all && torch_accumulate_wanted() && id <= all->n; id++)
+		torch_gradient_of_step(all, id);
 }

@@ -18,6 +18,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/module_dump.h"
 #include "wrappers/torch/train_observers.h"
 
 #define TRIES_MAX 3
@@ -55,7 +56,7 @@ static __attribute__((noinline)) void enter_module(
 	struct way *w, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
 	size_t n = py_nargs(nargsf), more = 0;
-	py_object *const *names;
+	py_object *const *names = NULL;
 	int error = errno;
 
 	thread_state.busy++;
@@ -66,6 +67,7 @@ static __attribute__((noinline)) void enter_module(
 		.args = args + 1,
 		.npositional = (uint32_t)(n - 1),
 		.nargs = (uint32_t)(n - 1 + more),
+		.keywords = names,
 		.depth = depth,
 		.training = py_is_true(py_own_attribute(args[0], "training")),
 		.again = thread_state.phase == PHASE_BACKWARD,
@@ -92,6 +94,16 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 	errno = error;
 }
 
+/* Nothing has been recorded so far, and this call would be the first. */
+static __attribute__((noinline)) bool starts_recording(void)
+{
+	int error = errno;
+	bool starts = torch_module_dump_begins();
+
+	errno = error;
+	return starts;
+}
+
 /* In place of the vectorcall of torch.nn.Module.__call__. */
 static py_object *call_module(
 	py_object *callable, py_object *const *args, size_t nargsf, py_object *kwnames)
@@ -102,8 +114,9 @@ static py_object *call_module(
 
 	if (py_trial_takes(callable, args, nargsf, &result))
 		return result;
-	if (!py_nargs(nargsf) || thread_state.busy || !session_is_on() ||
-		!atomic_load_explicit(&seen, memory_order_relaxed))
+	if (!py_nargs(nargsf) || thread_state.busy ||
+		!atomic_load_explicit(&seen, memory_order_relaxed) ||
+		(!session_is_on() && !starts_recording()))
 		return run(callable, args, nargsf, kwnames);
 	enter_module(&w, args, nargsf, kwnames);
 	result = run(callable, args, nargsf, kwnames);
@@ -124,9 +137,10 @@ static bool needs_module_calls(void)
 	return w || config_now()->names || config_now()->step_boundary == STEP_BOUNDARY_ITERATION;
 }
 
+static atomic_int tries;
+
 static void hook_module_calls(const struct torch_train_event *e)
 {
-	static atomic_int tries;
 	const char *wrong = NULL;
 	int gil;
 
@@ -153,6 +167,22 @@ static void hook_module_calls(const struct torch_train_event *e)
 		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
 		"evaluation, steps end with the optimizer; update libprobe",
 		wrong);
+}
+
+bool torch_module_calls_early(void)
+{
+	return torch_modules_dumped();
+}
+
+void torch_module_calls_now(void)
+{
+	/* PyTorch may still be on its way in: a try that fails here does not count. */
+	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
+		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
+		!py_has_module("torch.nn.modules.module"))
+		return;
+	if (needs_module_calls())
+		hook_module_calls(NULL);
 }
 
 const struct torch_train_observer module_call_observer = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of modules (torch.nn.Module.__call__), seen by wrappers/python/function_hook.h from the first backward pass or
- * optimizer step on, where the configuration needs them. Not seen: what torch.compile has made one graph of, ScriptModules,
+ * optimizer step on, for dumps from the making of the first model on, where the configuration needs them. Not seen: what torch.compile has made one graph of, ScriptModules,
  * and classes with a `__call__` of their own.
  *
  * Who wants to know is a row of module_observers[] (module_observers.c). They run on the thread of the call, which holds the
@@ -19,6 +19,7 @@ struct torch_module_call {
 	py_object *self;
 	py_object *const *args; /* without self: positional ones, then those of the keywords */
 	uint32_t npositional, nargs;
+	py_object *const *keywords; /* names of the latter, nargs - npositional of them */
 	py_object *result; /* at the end; NULL: an exception */
 	uint32_t depth; /* calls of modules around it */
 	bool training; /* self.training */
@@ -32,10 +33,16 @@ struct torch_module_observer {
 };
 
 extern const struct torch_module_observer *const module_observers[]; /* NULL-terminated */
-extern const struct torch_module_observer activations_observer;
+extern const struct torch_module_observer activations_observer, module_dump_observer;
 
 /* Are calls of modules seen? */
 bool torch_module_calls_seen(void);
+
+/* Is it of use to look for a moment before the first backward pass at which they can be seen? */
+bool torch_module_calls_early(void);
+
+/* Such a moment: the program's thread may be in the middle of Python. */
+void torch_module_calls_now(void);
 
 /* For module_call.c, of train_events.c: a forward pass of a whole model begins, and returns. */
 uint32_t torch_forward_begin(bool training);

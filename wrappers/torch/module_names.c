@@ -11,6 +11,7 @@
 #include "session/state.h"
 #include "train/kind.h"
 #include "train/param.h"
+#include "wrappers/torch/module_tree.h"
 
 #define MODULES_MAX 65536u /* a power of two; half of it is used */
 #define TEXT_MAX ((size_t)8 << 20)
@@ -90,7 +91,9 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 			continue;
 		if (len + strlen(name) + 2 > sizeof(w->path))
 			continue;
-		snprintf(w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "", name);
+		if (!tree_sees_through(module, name))
+			snprintf(
+				w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "", name);
 		go = walk_modules(w, child, visit);
 		w->path[len] = 0;
 		if (!go)
@@ -138,11 +141,26 @@ static bool compare_with_params(struct walk *w, py_object *module)
 	return true;
 }
 
+static bool stands_for_child(py_object *module)
+{
+	py_object *children = py_own_attribute(module, "_modules"), *key, *child;
+	intptr_t at = 0;
+
+	while (py_dict_next(children, &at, &key, &child)) {
+		const char *name = py_ascii(key);
+
+		if (name && tree_sees_through(module, name))
+			return true;
+	}
+	return false;
+}
+
 static bool add_module(struct walk *w, py_object *module)
 {
 	struct named_module *m = find_slot(module);
 	size_t len = strlen(w->path), cut = w->cut < len ? w->cut : len;
 	char *text = table->text + text_used;
+	bool wrapper;
 	int n;
 
 	if (m->self && m->type == object_type_of(module))
@@ -157,12 +175,15 @@ static bool add_module(struct walk *w, py_object *module)
 		text[--n] = 0;
 	text_used += (size_t)n + 1;
 	filled += !m->self;
+	wrapper = stands_for_child(module);
 	*m = (struct named_module){.self = module,
 		.type = object_type_of(module),
 		.name = config_now()->squash_name ? train_squash(text) : text,
+		.full = text,
 		.vpp_stage = w->vpp_stage,
 		/* A wrapper around the model (DDP) that names of parameters leave out is no module of its own. */
-		.target = len + 1 >= w->cut && train_is_target(text),
+		.wrapper = wrapper,
+		.target = !wrapper && len + 1 >= w->cut && train_is_target(text),
 		.step = UINT32_MAX};
 	return true;
 }

@@ -11,14 +11,19 @@
 
 #include "wrappers/python/function_hook.h"
 
+struct module_rows;
+
 struct named_module {
 	const py_object *self;
 	const void *type; /* of it: another object may come to lie there */
 	const char *name; /* "" = the root; lives as long as the process */
+	const char *full; /* the same, whatever squash_name says */
 	uint16_t vpp_stage;
 	bool target; /* of key targets */
+	bool wrapper; /* it stands for the module in it, whose name it has */
 	uint32_t step, micro_step; /* it was last measured in, by activations.c */
 	uint32_t calls; /* ... and how often it was called there */
+	struct module_rows *rows; /* module_rows.h; NULL: not made yet */
 };
 
 /* The module that is being called; root: it lies in no other call. NULL: it has no name. */

@@ -6,5 +6,6 @@
 
 const struct torch_module_observer *const module_observers[] = {
 	&activations_observer,
+	&module_dump_observer,
 	NULL,
 };

@@ -401,8 +401,7 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	t->by_impl[i] = t->nparam;
 }
 
-/* Does the module stand for the one below that key, and for nothing else? */
-static bool is_seen_through(const void *module, const char *key)
+bool tree_sees_through(const void *module, const char *key)
 {
 	static const char *const keys[] = {
 		"_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"};
@@ -427,7 +426,7 @@ static bool stands_for_another(const void *module, const void *modules)
 	char key[256];
 
 	while (py_next_entry(modules, &at, &k, &v))
-		if (py_get_text(k, key, sizeof(key)) && is_seen_through(module, key))
+		if (py_get_text(k, key, sizeof(key)) && tree_sees_through(module, key))
 			return true;
 	return false;
 }
@@ -478,7 +477,7 @@ static void walk_module(struct walk *w, const void *module)
 
 		if (!py_is_instance(v, w->t->module_type) || !py_get_text(k, key, sizeof(key)))
 			continue;
-		if (!is_seen_through(module, key))
+		if (!tree_sees_through(module, key))
 			enter_path(w, key);
 		walk_module(w, v);
 		leave_path(w, was);

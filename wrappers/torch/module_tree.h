@@ -85,6 +85,9 @@ void tree_name_params(struct tree *t);
 
 const struct tree_param *tree_find_param(const struct tree *t, const void *impl);
 
+/* Does the module stand for the one below that key, and for nothing else (DDP, FSDP, torch.compile)? */
+bool tree_sees_through(const void *module, const char *key);
+
 /*
  * Looks for the first tensor in what a DataLoader has given on this thread, which its __next__ stands in: samples are its first
  * dimension; tokens those of a matrix of integers, else 0. False: there is none. GIL held.

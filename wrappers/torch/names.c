@@ -137,6 +137,30 @@ static void look_at_backward(const struct torch_train_event *e)
 	arena_close(&l.arena);
 }
 
+void torch_names_look(void)
+{
+	static bool done; /* the GIL is its lock */
+	struct look l;
+	struct py_hold h;
+	const char *why;
+
+	if (done || !looks_for_names() || atomic_load(&hopeless) || looked || noptimizers ||
+		!session_start())
+		return;
+	done = true;
+	if (!py_hold_objects(&h, &why)) {
+		if (why)
+			refuse_names(why);
+		return;
+	}
+	memset(&l, 0, sizeof(l));
+	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
+		look_for_names(&l, NULL, "forward");
+	looked = l.tree.nparam > 0;
+	py_release_objects(&h);
+	arena_close(&l.arena);
+}
+
 /* ---- steps of optimizers ---- */
 
 #define VIEWS 4 /* optimizers that step inside each other */

@@ -26,6 +26,9 @@ int param_list_publish(struct look *l, const char *why);
 /* Is it known what each of the optimizer's parameters is? */
 bool param_list_names_all(struct look *l);
 
+/* The model is about to be called for the first time, on the thread that holds the GIL: names are looked for already. */
+void torch_names_look(void);
+
 /* An optimizer that has stepped. */
 struct seen_optimizer {
 	const void *self; /* its address: compared, never read outside of its step */

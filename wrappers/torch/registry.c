@@ -17,6 +17,8 @@
 #include "train/kind.h"
 #include "wrappers/torch/gradient_nodes.h"
 #include "wrappers/torch/kinds.h"
+#include "wrappers/torch/module_call.h"
+#include "wrappers/torch/module_dump.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
 
@@ -88,6 +90,8 @@ static const struct watched {
 	{"c10d::Reducer::run_comm_hook", "pp", SCOPE_BUCKET, CT_STRUCT},
 	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
 	{"torch::autograd::Engine::evaluate_function", "ppppp", SCOPE_NODE, CT_VOID},
+	{"torch::autograd::validate_outputs", "ppp", SCOPE_EDGES, CT_VOID},
+	{"c10::GradMode::set_enabled", "b", SCOPE_GRAD_MODE, CT_VOID},
 	{"torch::autograd::AccumulateGrad::apply", "pp", SCOPE_ACCUMULATE, CT_STRUCT},
 };
 
@@ -119,7 +123,7 @@ static bool method_params_fit(const struct torch_method *m, const struct cxx_par
 
 static bool wants_gradients(void)
 {
-	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD);
+	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
 }
 
 /* Cheap: most names of a process are none of ours. */
@@ -137,6 +141,10 @@ static bool may_be_torch_symbol(const char *s)
 		       (config_now()->backward || wants_gradients() || torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
 		       wants_gradients()) ||
+	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==
+			       0 &&
+		       torch_module_gradients_dumped()) ||
+	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 && torch_module_calls_early()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
 		       torch_leaves_wanted());
 }
@@ -191,7 +199,9 @@ static bool look_up_function(const char *symbol, struct found *f)
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, f->name) == 0) {
 			const struct watched *w = &watched[i];
-			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE;
+			/* All others have `this`. */
+			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE &&
+				      w->scope != SCOPE_EDGES && w->scope != SCOPE_GRAD_MODE;
 
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))

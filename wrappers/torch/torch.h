@@ -26,6 +26,9 @@ extern const struct runtime_provider torch_provider;
 /* Tells meta.json which PyTorch this is, at the first call of a process. */
 void torch_report_version(void);
 
+/* Tells meta.json the seed of PyTorch's generator, at the first step of an optimizer. */
+void torch_report_seeds(void);
+
 /* Is it 1.13? False as long as it is not loaded. */
 bool torch_is_1_13(void);
 
@@ -34,6 +37,9 @@ bool torch_is_1_13(void);
  * torch.compile made: operators do not pass through libtorch in it.
  */
 void torch_compiled_code(const char *module, const char *file);
+
+/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are as they are seen. */
+void torch_saw_node(void);
 
 /* struct adapter.listed, of operators and methods. Rows of nodes stay: their operators are looked up when they come. */
 bool torch_row_listed(const struct api *f);
@@ -99,6 +105,8 @@ enum torch_scope {
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
 	SCOPE_NODE, /* the engine comes to a node */
+	SCOPE_EDGES, /* ... which gives back gradients */
+	SCOPE_GRAD_MODE, /* gradients are switched on or off, as the making of a model does */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
 	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
 	SCOPE_MARKER, /* an operator that ends a step */
@@ -172,6 +180,9 @@ bool torch_names_gradients(void); /* for the rows of calls, or to know which gro
 /* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
+
+/* A gradient scaler has left out the step that goes on: its gradients are written as far as they are known. */
+void torch_step_was_skipped(void);
 
 /* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
 void torch_gradients_sent(const struct buffer *b);

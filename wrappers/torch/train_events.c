@@ -293,6 +293,7 @@ static void optimizer_begins(const void *record, uint64_t which)
 	apply_train_mark(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
 	torch_note_optimizer(true);
+	torch_report_seeds();
 }
 
 /* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
@@ -387,8 +388,13 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 		mark_engine_thread(c, false);
 	else if (s == SCOPE_RECORD_BEGIN)
 		record_begin(c, false);
-	else if (s == SCOPE_NODE)
-		torch_gradients_pass(c->v[2].cp, c->v[3].cp);
+	else if (s == SCOPE_NODE) {
+		torch_saw_node();
+		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);
+	} else if (s == SCOPE_EDGES)
+		torch_edges_pass(c->v[0].cp, c->v[1].cp);
+	else if (s == SCOPE_GRAD_MODE)
+		torch_module_calls_now();
 }
 
 void torch_mark_leave(struct call *c, enum torch_scope s)
@@ -399,6 +405,8 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 		mark_backward(c, true);
 	} else if (s == SCOPE_ENGINE) {
 		mark_engine_thread(c, true);
+	} else if (s == SCOPE_NODE) {
+		torch_gradients_passed(c->note.u[0]);
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
 	} else if (s == SCOPE_RECORD_NEW) {
@@ -419,6 +427,12 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			torch_note_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
 		m = train_scale_update(&train);
+		/* It writes, and the step is not over yet. */
+		if (m == TRAIN_SKIPPED) {
+			pthread_mutex_unlock(&lock);
+			torch_step_was_skipped();
+			pthread_mutex_lock(&lock);
+		}
 		apply_train_mark(m);
 	}
 }

@@ -10,5 +10,6 @@ const struct torch_train_observer *const train_observers[] = {
 	&scalars_observer,
 	&module_call_observer,
 	&gradients_observer,
+	&compiled_observer,
 	NULL,
 };

@@ -197,6 +197,7 @@ def megatron():
     from megatron.core import parallel_state
     from megatron.core.distributed import DistributedDataParallel as DDP, DistributedDataParallelConfig
     from megatron.core.distributed import finalize_model_grads
+    from megatron.core.enums import ModelType
     from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
     from megatron.core.pipeline_parallel import get_forward_backward_func
     from megatron.core.transformer import TransformerConfig
@@ -214,7 +215,7 @@ def megatron():
             pass
 
     inner = Model()
-    inner.config = config
+    inner.config, inner.model_type = config, ModelType.encoder_or_decoder
     m = DDP(config, DistributedDataParallelConfig(use_distributed_optimizer=True), inner)
     o = get_megatron_optimizer(OptimizerConfig(optimizer="adam", lr=1e-2, use_distributed_optimizer=True, clip_grad=1.0), [m])
     config.grad_scale_func, config.finalize_model_grads_func = o.scale_loss, finalize_model_grads

@@ -368,7 +368,7 @@ static int by_seq(const void *x, const void *y)
 
 struct run_step *next_run_step(struct run_calls *r)
 {
-	while (!r->ended && (!r->nstep || (r->step[0].step + STEPS_BEHIND > r->newest &&
+	while (!r->ended && (!r->nstep || (r->step[0].step + r->behind > r->newest &&
 						  r->step[0].n < CALLS_KEPT)))
 		read_run_call(r);
 	if (!r->nstep)
@@ -391,7 +391,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 	}
 	s->n = 0;
 	/* More of this step may follow. */
-	if (!r->ended && s->step + STEPS_BEHIND > r->newest)
+	if (!r->ended && s->step + r->behind > r->newest)
 		return;
 	r->done = s->step + 1;
 	pool_free(&s->pool);
@@ -404,7 +404,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps)
 {
-	*r = (struct run_calls){.steps = steps};
+	*r = (struct run_calls){.steps = steps, .behind = STEPS_BEHIND};
 	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
 	comms_init(&r->comms);
 	comms_read(&r->comms, dir, o);

@@ -42,6 +42,8 @@ struct run_calls {
 		done; /* steps before `done` were handed out: their late calls are counted */
 	bool ended, begun;
 	uint64_t late;
+	unsigned
+		behind; /* a call may be written so many steps late: set by open_run_calls(), may be changed then */
 	struct entry scratch;
 	const struct ranges *steps; /* only these */
 };

@@ -18,6 +18,7 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
+#define STEPS_BEHIND_MOST 32 /* asynchronous calls are written when they have ended */
 #define FIRST_CALLS 8 /* whose inputs are looked at */
 
 struct setup_value {
@@ -32,23 +33,38 @@ struct setup_part {
 	bool any_a, any_b;
 };
 
-enum { PART_RECORD, PART_WEIGHTS, PART_INPUTS, PARTS };
+enum {
+	PART_ENVIRONMENT,
+	PART_PACKAGES,
+	PART_ARGUMENTS,
+	PART_SEEDS,
+	PART_RECORD,
+	PART_WEIGHTS,
+	PART_INPUTS,
+	PART_RANDOM,
+	PARTS
+};
 
 struct setup {
 	struct setup_part part[PARTS];
 	struct pool pool;
 };
 
+static uint64_t hash_setup_name(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (const char *c = name; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 static void put_setup_value(
 	struct setup *s, unsigned part, const char *name, const char *text, bool of_b)
 {
 	struct setup_part *p = &s->part[part];
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	struct setup_value *v;
+	struct setup_value *v = table_get(&p->values, hash_setup_name(name), strlen(name));
 
-	for (const char *c = name; *c; c++)
-		h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	v = table_get(&p->values, h, strlen(name));
 	if (!v)
 		return;
 	if (!v->name)
@@ -65,12 +81,41 @@ static bool is_volatile_key(const char *name)
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
 		"own_time", "clock", "steps", "rows", "lost_rows", "removed_blocks", "journal",
 		"first_record_ns", "last_record_ns", "missing", "end", "start", "pid", "scalars",
-		"alerts", "invisible", "config.output_dir", "rank", "blocks"};
+		"alerts", "invisible", "config.output_dir", "rank", "blocks", "next_seq", "resumed",
+		"monitor_folder", "program", "switches", "environment.PROBE_OUTPUT_DIR",
+		"environment.MASTER_PORT", "environment.MASTER_ADDR", "environment.LD_PRELOAD",
+		"environment.TORCHELASTIC_RUN_ID", "environment.TORCHELASTIC_ERROR_FILE",
+		"environment.OMPI_MCA_ess_base_jobid", "environment.SLURM_JOB_ID"};
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (strcmp(name, keys[i]) == 0)
 			return true;
 	return strstr(name, "_ns") || strstr(name, "offset");
+}
+
+/* Parts of meta.json that are a part here; the names in it lose its own. */
+static const struct {
+	const char *key;
+	unsigned part;
+} meta_parts[] = {
+	{"environment.", PART_ENVIRONMENT},
+	{"packages.", PART_PACKAGES},
+	{"libraries.", PART_PACKAGES},
+	{"reproducible.", PART_SEEDS},
+	{"seeds.", PART_SEEDS},
+};
+
+static void put_meta_value(struct setup *s, const char *name, const char *text, bool of_b)
+{
+	for (unsigned i = 0; i < sizeof(meta_parts) / sizeof(*meta_parts); i++) {
+		size_t n = strlen(meta_parts[i].key);
+
+		if (strncmp(name, meta_parts[i].key, n) == 0) {
+			put_setup_value(s, meta_parts[i].part, name + n, text, of_b);
+			return;
+		}
+	}
+	put_setup_value(s, PART_RECORD, name, text, of_b);
 }
 
 static void put_meta_values(
@@ -90,12 +135,40 @@ static void put_meta_values(
 			put_meta_values(
 				s, pool_format(&s->pool, "%s.%u", name, k), c, of_b, depth + 1);
 	} else {
-		put_setup_value(s, PART_RECORD, name,
+		put_meta_value(s, name,
 			n->text			? n->text
 			: n->kind == JSON_TRUE	? "true"
 			: n->kind == JSON_FALSE ? "false"
 						: "null",
 			of_b);
+	}
+}
+
+/*
+ * Hyper-parameters as they stand on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 by their names, so that one more does not
+ * shift all others; what has no name by its place.
+ */
+static void put_arguments(struct setup *s, const struct json_node *list, bool of_b)
+{
+	unsigned place = 0;
+
+	for (const struct json_node *c = list && list->kind == JSON_LIST ? list->child : NULL; c;
+		c = c->next) {
+		const char *text = c->text ? c->text : "", *is = strchr(text, '=');
+		const char *next = c->next && c->next->text ? c->next->text : NULL;
+
+		if (*text != '-' && !is) {
+			put_setup_value(s, PART_ARGUMENTS,
+				pool_format(&s->pool, "argument %u", place++), text, of_b);
+		} else if (is) {
+			put_setup_value(s, PART_ARGUMENTS,
+				pool_copy(&s->pool, text, (size_t)(is - text)), is + 1, of_b);
+		} else if (next && (*next != '-' || (next[1] >= '0' && next[1] <= '9'))) {
+			put_setup_value(s, PART_ARGUMENTS, text, next, of_b);
+			c = c->next;
+		} else {
+			put_setup_value(s, PART_ARGUMENTS, text, "given", of_b);
+		}
 	}
 }
 
@@ -105,10 +178,12 @@ static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
 	struct json_tree t = {0};
 	const struct json_node *n = json_load_tree(&t, path, META_MAX, &why);
 
-	if (n)
+	if (n) {
 		put_meta_values(s, "", n, of_b, 0);
-	else
+		put_arguments(s, json_member(n, "program"), of_b);
+	} else {
 		tool_error("compare: %s: %s", path, why);
+	}
 	free(why);
 	free(path);
 	json_tree_free(&t);
@@ -186,50 +261,159 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 	free(path);
 }
 
+/* ---- operators that draw random numbers ---- */
+
+/* Whole names, or beginnings that end with a star. */
+static const char random_operators[][24] = {"rand*", "normal*", "uniform*", "bernoulli*",
+	"dropout*", "native_dropout*", "_fused_dropout*", "alpha_dropout*", "feature_dropout*",
+	"multinomial*", "exponential*", "geometric*", "cauchy*", "log_normal*", "poisson*",
+	"binomial*", "_standard_gamma*", "_sample_dirichlet*", "random_*", "random", "rrelu*"};
+
+static bool is_random_operator(const char *op)
+{
+	for (unsigned i = 0; i < sizeof(random_operators) / sizeof(*random_operators); i++) {
+		const char *word = random_operators[i];
+		size_t n = strcspn(word, "*");
+
+		if (strncmp(op, word, n) == 0 && (word[n] || !op[n]))
+			return true;
+	}
+	return false;
+}
+
+/* "aten.dropout.0": the operator's name in it; NULL: it draws none. */
+static const char *find_random_operator(const char *name)
+{
+	for (const char *dot; !is_random_operator(name); name = dot + 1)
+		if (!(dot = strchr(name, '.')))
+			return NULL;
+	return name;
+}
+
 /* ---- first inputs ---- */
 
+/* Without the number, which counts calls as they ended: "Distributed.all_reduce.3.forward". */
+static int name_length(const char *name)
+{
+	const char *p = name;
+
+	while (*p && !(*p == '.' && p[1] >= '0' && p[1] <= '9'))
+		p++;
+	return (int)(p - name);
+}
+
+/* place: among those that were taken. False: it has none that mean anything. */
+static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
+{
+	bool some = false;
+
+	/* What these fill may never have been written before. */
+	if (find_random_operator(e->name))
+		return false;
+	for (unsigned k = 0; k < e->n; k++) {
+		const struct item *x = &e->item[k];
+
+		if (x->state != ITEM_INPUT)
+			continue;
+		some = true;
+		put_setup_value(s, PART_INPUTS,
+			pool_format(&s->pool, "call %u, %.*s, %s", place, name_length(e->name),
+				e->name, x->tail),
+			x->scalar ? x->stat[0].text
+				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
+					    x->dtype, x->shape, x->stat[STAT_MAX].text,
+					    x->stat[STAT_MIN].text, x->stat[STAT_MEAN].text,
+					    x->stat[STAT_NORM].text),
+			of_b);
+	}
+	return some;
+}
+
+/* Of the first calls that have any. */
 static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
 	struct overlay none = {0};
 	struct run_calls r;
 	struct run_step *step;
+	unsigned taken = 0;
 
 	open_run_calls(&r, d, 0, &none, &all);
-	step = next_run_step(&r);
-	for (unsigned i = 0; step && i < step->n && i < FIRST_CALLS; i++) {
-		const struct entry *e = &step->call[i].e;
-
-		for (unsigned k = 0; k < e->n; k++) {
-			const struct item *x = &e->item[k];
-
-			if (x->state != ITEM_INPUT)
-				continue;
-			put_setup_value(s, PART_INPUTS, x->name,
-				x->scalar ? x->stat[0].text
-					  : pool_format(&s->pool,
-						    "%s %s max %s min %s mean %s norm %s", x->dtype,
-						    x->shape, x->stat[STAT_MAX].text,
-						    x->stat[STAT_MIN].text, x->stat[STAT_MEAN].text,
-						    x->stat[STAT_NORM].text),
-				of_b);
-		}
+	r.behind = STEPS_BEHIND_MOST;
+	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
+		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
+			taken += put_call_inputs(s, &step->call[i].e, taken, of_b);
+		drop_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
+}
+
+struct random_count {
+	struct table_key key;
+	const char *name;
+	uint64_t calls;
+};
+
+/* By operator and place in the program: how often it was called. */
+static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
+{
+	struct ranges all = {0};
+	struct overlay none = {0};
+	struct table counts;
+	struct run_calls r;
+	struct run_step *step;
+
+	table_init(&counts, sizeof(struct random_count), 1u << 20);
+	open_run_calls(&r, d, 0, &none, &all);
+	r.behind = STEPS_BEHIND_MOST;
+	while ((step = next_run_step(&r))) {
+		for (unsigned i = 0; i < step->n; i++) {
+			const struct entry *e = &step->call[i].e;
+			const char *op = find_random_operator(e->name);
+			struct random_count *c;
+			const char *name;
+
+			if (!op)
+				continue;
+			name = pool_format(&s->pool, "%.*s at %s", (int)strcspn(op, "."), op,
+				e->line ? e->line : "(no stack)");
+			c = table_get(&counts, hash_setup_name(name), strlen(name));
+			if (!c)
+				continue;
+			c->name = name;
+			c->calls++;
+		}
+		drop_run_calls(&r, UINT32_MAX);
+	}
+	close_run_calls(&r);
+	for (uint32_t i = 0; i < counts.n; i++) {
+		const struct random_count *c = table_at(&counts, i);
+
+		put_setup_value(s, PART_RANDOM, c->name,
+			pool_format(&s->pool, "%llu calls", (unsigned long long)c->calls), of_b);
+	}
+	table_free(&counts);
 }
 
 /* ---- what differs ---- */
 
 static const char *const titles[PARTS] = {
-	[PART_RECORD] = "program, libraries and configuration",
+	[PART_ENVIRONMENT] = "environment",
+	[PART_PACKAGES] = "packages",
+	[PART_ARGUMENTS] = "arguments of the program",
+	[PART_SEEDS] = "seeds",
+	[PART_RECORD] = "configuration and record",
 	[PART_WEIGHTS] = "first weights",
 	[PART_INPUTS] = "first inputs",
+	[PART_RANDOM] = "operators that draw random numbers",
 };
 
 /* What no record has, so that nobody takes silence for equality. */
-static const char lacking[] = "not in the records, so not compared: environment variables, Python "
-			      "packages, hyper-parameters "
-			      "that are no key, seeds, operators that draw random numbers";
+static const char lacking[] = "not in the records, so not compared: hyper-parameters that are "
+			      "neither arguments nor keys, variables "
+			      "that are not about the job, seeds that the program sets and no "
+			      "library shows; operators that draw random "
+			      "numbers are compared where they were listed";
 
 static bool is_value_other(const struct setup_value *v)
 {
@@ -298,6 +482,7 @@ static unsigned compare_rank_setup(const struct rank_dir *a, const struct rank_d
 			continue;
 		read_first_weights(&s, d->path, k);
 		read_first_inputs(&s, d, k);
+		count_random_calls(&s, d, k);
 	}
 	if (json) {
 		json_object(NULL);

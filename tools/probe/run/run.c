@@ -15,7 +15,9 @@
 #include "tools/lib/tool.h"
 
 static const char help[] =
-	"usage: probe run [-p PRESET] [-c FILE] [-o DIR] [-n] [--] CMD [ARGUMENT...]\n"
+	"usage: probe run [-p PRESET] [-c FILE] [-o DIR] [--seed N] [--deterministic] [-n] [--] "
+	"CMD "
+	"[ARGUMENT...]\n"
 	"\n"
 	"Runs a command with libprobe.so in front of its libraries; what it starts inherits that. "
 	"The command is\n"
@@ -32,19 +34,30 @@ static const char help[] =
 	"                            operator and line\n"
 	"                      ops   all PyTorch operators\n"
 	"                      dump  also what operators call, and a checksum of each tensor\n"
+	"      --seed N        seeds what variables of the environment can seed (PYTHONHASHSEED "
+	"...); "
+	"the program's own\n"
+	"                      calls of manual_seed() remain its own\n"
+	"      --deterministic sets what makes libraries repeat their results "
+	"(CUBLAS_WORKSPACE_CONFIG,\n"
+	"                      HCCL_DETERMINISTIC ...). Of both, what you have set yourself stays, "
+	"and "
+	"meta.json says\n"
+	"                      which took effect (`reproducible`)\n"
 	"  -n, --print         prints the command line with its environment instead of running it\n"
 	"\n"
 	"examples:\n"
 	"  probe run -o /scratch/run7 -- torchrun --nproc-per-node 8 train.py\n"
 	"  probe run srun ./train\n"
 	"  probe run -p nan torchrun --nproc-per-node 8 train.py\n"
+	"  probe run --seed 1234 --deterministic torchrun --nproc-per-node 8 train.py\n"
 	"  mpirun -n 64 probe run -o /scratch/run7 ./train\n"
 	"\n"
 	"Open MPI's mpirun hands LD_PRELOAD on only to ranks on the same host: with several hosts "
 	"put `probe run`\n"
 	"behind it, as in the last example. That form works with every launcher.\n";
 
-enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT };
+enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT, OPT_SEED, OPT_DETERMINISTIC };
 
 /* As shells say it: a command that is not there, or is there and cannot be run. */
 #define STATUS_NOT_FOUND 127
@@ -55,6 +68,8 @@ static const struct cli_option options[] = {
 	[OPT_OUTPUT] = {"output", 'o', true},
 	[OPT_PRESET] = {"preset", 'p', true},
 	[OPT_PRINT] = {"print", 'n', false},
+	[OPT_SEED] = {"seed", 0, true},
+	[OPT_DETERMINISTIC] = {"deterministic", 0, false},
 };
 
 static void print_run_problem(void *arg, const char *line)
@@ -114,8 +129,51 @@ static void set_preset(void *print, const char *name, const char *value)
 	set_variable(name, value, *(bool *)print);
 }
 
-static int run_command(
-	char **argv, const char *config, const char *output, const char *preset, bool print)
+/* What can be repeated of a run. */
+struct repeat {
+	const char *seed; /* NULL: none */
+	bool deterministic;
+};
+
+static const struct {
+	const char *name, *value;
+} repeat_variables[] = {
+#define REPRODUCIBLE(name, value, library, help) {name, value},
+#include "base/reproducible.def"
+};
+
+/* What the user has set himself stays. */
+static void set_repeat_variables(const struct repeat *r, bool print)
+{
+	if (r->seed)
+		set_variable("PROBE_SEED", r->seed, print);
+	if (r->deterministic)
+		set_variable("PROBE_DETERMINISTIC", "true", print);
+	for (unsigned i = 0; i < sizeof(repeat_variables) / sizeof(*repeat_variables); i++) {
+		const char *name = repeat_variables[i].name, *value = repeat_variables[i].value;
+		const char *now = getenv(name);
+
+		if (!(*value ? r->deterministic : r->seed != NULL))
+			continue;
+		if (!*value)
+			value = r->seed;
+		if (!now)
+			set_variable(name, value, print);
+		else if (strcmp(now, value))
+			tool_warn("run: %s is %s already and stays so", name, now);
+	}
+}
+
+static bool is_seed(const char *s)
+{
+	char *end;
+	unsigned long long v = strtoull(s, &end, 10);
+
+	return *s >= '0' && *s <= '9' && !*end && strlen(s) <= 10 && v <= UINT32_MAX;
+}
+
+static int run_command(char **argv, const char *config, const char *output, const char *preset,
+	const struct repeat *repeat, bool print)
 {
 	char *library = preload_library(), *value, *path, *why, *stubs, *runtime;
 	const char *off = getenv("PROBE_DISABLE");
@@ -157,6 +215,7 @@ static int run_command(
 		set_variable("PROBE_OUTPUT_DIR", output, print);
 	free(value);
 	free(library);
+	set_repeat_variables(repeat, print);
 	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
 		return STATUS_USAGE;
 	if (print) {
@@ -184,6 +243,7 @@ int verb_run(int argc, char **argv)
 		.command = true};
 	char *config = NULL, *output = NULL;
 	const char *preset = NULL;
+	struct repeat repeat = {0};
 	bool print = false;
 	int o, status = 0;
 
@@ -205,6 +265,16 @@ int verb_run(int argc, char **argv)
 		case OPT_PRINT:
 			print = true;
 			break;
+		case OPT_SEED:
+			repeat.seed = c.value;
+			if (is_seed(c.value))
+				break;
+			tool_error("run: --seed %s: not an integer from 0 to 4294967295", c.value);
+			status = STATUS_USAGE;
+			break;
+		case OPT_DETERMINISTIC:
+			repeat.deterministic = true;
+			break;
 		case CLI_HELP:
 			fputs(help, stdout);
 			return tool_finish(STATUS_DONE);
@@ -217,7 +287,7 @@ int verb_run(int argc, char **argv)
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = run_command(argv + c.at - 1, config, output, preset, print);
+		status = run_command(argv + c.at - 1, config, output, preset, &repeat, print);
 	free(config);
 	free(output);
 	return status;

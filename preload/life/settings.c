@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "life/settings.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "elf/elfsym.h"
+#include "elf/modules.h"
+#include "life/life.h"
+#include "life/meta_list.h"
+#include "session/state.h"
+#include "sink/meta.h"
+
+#define ENVIRONMENT_MAX (256u << 10)
+
+/* ---- the environment ---- */
+
+/* Variables that say how a job was started: by name, or by their first letters. None of them is a secret's. */
+static bool is_told_variable(const char *v)
+{
+	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
+		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
+		"CUDA_", "ASCEND_", "HIP_", "ROCR_", "NCCL_", "RCCL_", "HCCL_", "CCL_", "GLOO_",
+		"CUBLAS_", "CUDNN_", "LCCL_", "ATB_", "MKL_", "TF_",
+		"XLA_FLAGS=", "NVIDIA_TF32_OVERRIDE=", "UCX_", "UCC_", "FI_", "TORCH_", "PYTORCH_",
+		"TORCHELASTIC_", "MS_", "SLURM_JOB_", "SLURM_PROCID=", "SLURM_NNODES=",
+		"LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONHASHSEED=", "PROBE_"};
+	static const char secret[][8] = {"TOKEN", "SECRET", "PASS", "_KEY", "CRED"};
+	size_t name = strcspn(v, "=");
+
+	for (unsigned i = 0; i < sizeof(secret) / sizeof(*secret); i++)
+		if (memmem(v, name, secret[i], strlen(secret[i])))
+			return false;
+	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (strncmp(v, told[i], strlen(told[i])) == 0)
+			return true;
+	return false;
+}
+
+/* all: the variables as they were when the process began, n bytes; what the program has set since then may change while it is read. */
+static void put_environment(char *all, size_t n)
+{
+	static char text[META_PART_MAX];
+	struct text t = list_begin(text, sizeof(text), '{');
+
+	for (char *p = all, *end; p < all + n; p = end + 1) {
+		char *is;
+
+		end = memchr(p, 0, (size_t)(all + n - p));
+		if (!end)
+			break;
+		is = strchr(p, '=');
+		if (!is || !is_told_variable(p))
+			continue;
+		*is = 0;
+		list_add(&t, p, is + 1, false);
+		*is = '=';
+	}
+	list_end(&t, true, '}');
+	session_meta(META_ENVIRONMENT, "environment", text);
+}
+
+static const char *find_variable(const char *all, size_t n, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = all; p < all + n; p += strnlen(p, (size_t)(all + n - p)) + 1)
+		if (strncmp(p, name, len) == 0 && p[len] == '=')
+			return p + len + 1;
+	return NULL;
+}
+
+/* ---- Python packages ---- */
+
+#define SITES_MAX 16
+#define SITE_BYTES 512
+
+struct sites {
+	unsigned n;
+	char at[SITES_MAX][SITE_BYTES];
+	bool python;
+};
+
+/* Where a loaded object lies below a folder of packages, that folder. */
+static void note_package_folder(void *arg, const struct module *m)
+{
+	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
+	struct sites *s = arg;
+
+	for (unsigned k = 0; k < sizeof(folders) / sizeof(*folders); k++) {
+		const char *at = strstr(m->path, folders[k]);
+		size_t n = at ? (size_t)(at - m->path) + strlen(folders[k]) - 1 : 0;
+		unsigned i = 0;
+
+		if (!at || n >= SITE_BYTES)
+			continue;
+		while (i < s->n && (strncmp(s->at[i], m->path, n) || s->at[i][n]))
+			i++;
+		if (i < s->n || i == SITES_MAX)
+			continue;
+		memcpy(s->at[i], m->path, n);
+		s->at[i][n] = 0;
+		s->n++;
+	}
+}
+
+/* "numpy-2.1.0.dist-info" as name and version. */
+static void add_package(struct text *t, const char *name)
+{
+	static const char suffix[] = ".dist-info";
+	char both[256];
+	size_t n = strlen(name);
+	char *dash;
+
+	if (n < sizeof(suffix) || n >= sizeof(both) ||
+		strcmp(name + n - (sizeof(suffix) - 1), suffix))
+		return;
+	memcpy(both, name, n);
+	both[n - (sizeof(suffix) - 1)] = 0;
+	dash = strrchr(both, '-');
+	if (!dash)
+		return;
+	*dash = 0;
+	list_add(t, both, dash + 1, false);
+}
+
+static void put_packages(void)
+{
+	static struct sites s;
+	static char text[META_PART_MAX];
+	struct text t = list_begin(text, sizeof(text), '{');
+
+	s.n = 0;
+	modules_each(note_package_folder, &s);
+	for (unsigned i = 0; i < s.n; i++) {
+		DIR *d = opendir(s.at[i]);
+
+		for (struct dirent *e; d && (e = readdir(d));)
+			add_package(&t, e->d_name);
+		if (d)
+			closedir(d);
+	}
+	list_end(&t, true, '}');
+	if (t.len > 2)
+		session_meta(META_PACKAGES, "packages", text);
+}
+
+/* ---- what can be repeated ---- */
+
+struct library_look {
+	const char *name;
+	bool found;
+};
+
+static void look_at_module(void *arg, const struct module *m)
+{
+	struct library_look *l = arg;
+	const char *base = strrchr(m->path, '/');
+
+	l->found |= strstr(base ? base + 1 : m->path, l->name) != NULL;
+}
+
+static bool is_loaded(const char *name)
+{
+	struct library_look l = {.name = name};
+
+	modules_each(look_at_module, &l);
+	return l.found;
+}
+
+/* Python with -E, -I or -s reads no PYTHON... at all. */
+static bool ignores_environment(void)
+{
+	const int *flag = elfsym_data("Py_IgnoreEnvironmentFlag");
+
+	return flag && *flag;
+}
+
+static const struct {
+	char name[32], value[12], library[16];
+} reproducible[] = {
+#define REPRODUCIBLE(name, value, library, help) {name, value, library},
+#include "base/reproducible.def"
+};
+
+/* Why it had no effect; NULL: it had. */
+static const char *why_without_effect(
+	const char *name, const char *library, const char *want, const char *began, bool loaded)
+{
+	const char *now = getenv(name);
+
+	if (!began)
+		return "it was not set when the process began";
+	if (strcmp(began, want))
+		return "another value was set";
+	if (!now || strcmp(now, want))
+		return "the program set it to something else";
+	if (!loaded)
+		return "nothing that reads it was loaded at the first recorded call";
+	if (strcmp(library, "python") == 0 && ignores_environment())
+		return "this Python was told to ignore the environment";
+	return NULL;
+}
+
+static void put_asked_variable(struct text *t, unsigned i, const char *all, size_t n)
+{
+	const char *want = reproducible[i].value, *began, *why;
+	char seed[24], value[512];
+	struct text v = text_over(value, sizeof(value));
+	bool loaded = is_loaded(reproducible[i].library);
+
+	if (!*want) {
+		snprintf(seed, sizeof(seed), "%lld", (long long)config_now()->seed);
+		want = seed;
+	}
+	/* Where nothing of the kind is loaded the variable is nobody's. */
+	if (!loaded && strcmp(reproducible[i].library, "python"))
+		return;
+	began = find_variable(all, n, reproducible[i].name);
+	why = why_without_effect(
+		reproducible[i].name, reproducible[i].library, want, began, loaded);
+	text_str(&v, "{\"asked\": ");
+	text_json(&v, want);
+	text_fmt(&v, ", \"took_effect\": %s", why ? "false" : "true");
+	if (why) {
+		text_str(&v, ", \"why\": ");
+		text_json(&v, why);
+	}
+	text_char(&v, '}');
+	list_add(t, reproducible[i].name, value, true);
+}
+
+static void put_reproducible(const char *all, size_t n)
+{
+	const struct config *c = config_now();
+	static char text[META_PART_MAX];
+	struct text t = list_begin(text, sizeof(text), '{');
+	char seed[24];
+
+	if (c->seed < 0 && !c->deterministic)
+		return;
+	snprintf(seed, sizeof(seed), "%lld", (long long)c->seed);
+	list_add(&t, "seed", c->seed < 0 ? "null" : seed, true);
+	list_add(&t, "deterministic", c->deterministic ? "true" : "false", true);
+	for (unsigned i = 0; i < sizeof(reproducible) / sizeof(*reproducible); i++)
+		if (*reproducible[i].value ? c->deterministic : c->seed >= 0)
+			put_asked_variable(&t, i, all, n);
+	list_end(&t, true, '}');
+	session_meta(META_REPRODUCIBLE, "reproducible", text);
+}
+
+static char seeds[200];
+
+/* With session.lock held. */
+static void put_seeds(void)
+{
+	if (*seeds)
+		session_meta(META_SEEDS, "seeds", seeds);
+}
+
+void session_seeds(const char *json)
+{
+	pthread_mutex_lock(&session.lock);
+	snprintf(seeds, sizeof(seeds), "%s", json);
+	if (session_is_on())
+		put_seeds();
+	pthread_mutex_unlock(&session.lock);
+}
+
+void put_settings(void)
+{
+	char *all = malloc(ENVIRONMENT_MAX);
+	ssize_t n =
+		all ? io_read_file(AT_FDCWD, "/proc/self/environ", all, ENVIRONMENT_MAX - 1) : 0;
+
+	if (n > 0) {
+		all[n] = 0;
+		put_environment(all, (size_t)n);
+	}
+	put_packages();
+	put_reproducible(all, n > 0 ? (size_t)n : 0);
+	put_seeds();
+	free(all);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/complete.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "journal/ending.h"
+#include "journal/inspect.h"
+#include "sink/owner.h"
+#include "sink/recorded_config.h"
+#include "sink/sink.h"
+#include "writer/drain.h"
+
+static uint64_t rows_of(const struct journal *j)
+{
+	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
+}
+
+/* The process says why records are missing when it drains: a killed one may not have got that far. */
+static void write_loss_reason(struct journal *j)
+{
+	char *why = j->head->loss[LOSS_FULL];
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < j->head->nthread && i < JOURNAL_THREADS; i++)
+		dropped += journal_thread(j, i)->count[JC_DROP_FULL];
+	if (dropped && !why[0])
+		snprintf(why, LOSS_TEXT_MAX,
+			"the journal was full: records were dropped; journal_mib enlarges it");
+}
+
+struct innermost {
+	char inside[256];
+	uint64_t start;
+};
+
+static void note_innermost(void *arg, const struct inspect_call *c)
+{
+	struct innermost *in = arg;
+
+	if (c->async || c->start_ns < in->start)
+		return;
+	in->start = c->start_ns;
+	snprintf(in->inside, sizeof(in->inside), "%s", c->api);
+}
+
+/* The call that it stood in, before the files have it. */
+static void find_innermost(const struct journal *j, struct innermost *in)
+{
+	*in = (struct innermost){0};
+	inspect_open(j, note_innermost, in);
+}
+
+/*
+ * A process that is gone without a word: exit(), _exit(), abort() and MPI_Abort() would have left one. What remains is a
+ * signal that cannot be or was not caught, or the end of the whole machine.
+ */
+static void write_ending(struct journal *j, const struct innermost *in)
+{
+	struct ending e = {.how = "unknown",
+		.code = ENDING_NONE,
+		.signal = ENDING_NONE,
+		.inside = *in->inside ? in->inside : NULL,
+		.text = "nothing is known of its end"};
+	char json[2048];
+
+	if (journal_has_ending(j))
+		return;
+	if (owner_is_of_this_boot(&j->head->owner)) {
+		e.how = "signal";
+		e.text = "the process is gone and did not exit: a signal ended it (SIGKILL, as by "
+			 "the kernel when memory runs out or by a launcher, or a crash); which one "
+			 "is not known";
+	}
+	journal_keep_ending(j, &e, json, sizeof(json));
+}
+
+/* The output folder as it is named now: the rank's folder may have been moved with it. */
+static void name_parent(int dirfd, char *path, size_t cap)
+{
+	char self[64], *slash;
+	ssize_t n;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dirfd);
+	n = readlink(self, path, cap - 1);
+	path[n > 0 ? n : 0] = 0;
+	slash = strrchr(path, '/');
+	if (slash)
+		slash[slash == path] = 0;
+}
+
+/* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
+static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
+	struct completed *done)
+{
+	struct sink sink;
+	struct drain drain;
+	struct innermost in;
+	uint64_t before = rows_of(j);
+	int err = sink_open(&sink, j, dirfd, cfg, output_formats_of(cfg->format) & formats);
+
+	if (err)
+		return err;
+	find_innermost(j, &in);
+	err = files_cut(&sink.files);
+	if (!err)
+		err = drain_open(&drain, j, &sink);
+	if (err) {
+		sink_close(&sink);
+		return err;
+	}
+	/* What had been left, then what was open: two passes so that the second can be counted. */
+	err = drain_all(&drain, false);
+
+	uint64_t left = rows_of(j);
+
+	if (!err)
+		err = drain_all(&drain, true);
+	done->rows = rows_of(j) - before;
+	done->open = rows_of(j) - left;
+	done->damaged = j->head->damaged;
+	if (!err) {
+		write_loss_reason(j);
+		write_ending(j, &in);
+		sink_finish(&sink);
+		atomic_store(&j->head->state, JS_RECOVERED);
+		err = sink_meta(&sink);
+	}
+	drain_close(&drain);
+	sink_close(&sink);
+	return err;
+}
+
+int complete_folder(struct journal *j, int dirfd, uint32_t formats, struct completed *done)
+{
+	char parent[JOURNAL_PATH_MAX];
+	struct config cfg;
+	int err;
+
+	*done = (struct completed){0};
+	name_parent(dirfd, parent, sizeof(parent));
+	err = recorded_config(&cfg, j, parent);
+	if (!err)
+		err = complete_with(&cfg, j, dirfd, formats, done);
+	config_free(&cfg);
+	return err;
+}

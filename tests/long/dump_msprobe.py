@@ -1,0 +1,80 @@
+# msprobe's own tools on the dumps of tests/long/dump_msprobe.sh, in one process, for its import takes long. Argument: the folder with
+# <level>.peer and <level>.ours. A line of `ok` or `not ok` for each thing.
+import contextlib
+import csv
+import glob
+import json
+import os
+import sqlite3
+import sys
+
+top = sys.argv[1]
+
+
+def tell(good, text, why=""):
+    print("ok -" if good else "not ok -", text if good else f"{text}: {why}", flush=True)
+
+
+def run(*args):
+    from msprobe.msprobe import main
+
+    sys.argv = ["msprobe", *args]
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            main()
+        except SystemExit as e:
+            return e.code or 0
+    return 0
+
+
+def entries(folder):
+    return json.load(open(f"{folder}/dump.json"))["data"]
+
+
+def prefix(name):
+    """Of a row's name, Functional.linear.0.forward.input.0, that of its entry."""
+    for side in ".input", ".output", ".parameters.", ".parameters_grad.", ".kwargs.":
+        if side == ".parameters_grad." and side in name:
+            return ".".join(name.split(".parameters_grad.")[0].split(".")) + side + name.split(side)[1].split(".")[0]
+        if side in name:
+            return name.split(side)[0]
+    return name
+
+
+os.makedirs(f"{top}/made", exist_ok=True)
+for level, share in ("L0", 1.0), ("mix", 0.95):
+    out = f"{top}/made/{level}"
+    run("compare", "-tp", f"{top}/{level}.ours/step1", "-gp", f"{top}/{level}.peer/step1", "-o", out)
+    tables = sorted(glob.glob(f"{out}/compare_result_rank*.csv"))
+    tell(len(tables) == 2, f"{level}: compare makes a table for each rank", tables)
+    for rank, table in enumerate(tables):
+        want = set(entries(f"{top}/{level}.peer/step1/rank{rank}"))
+        rows = list(csv.DictReader(open(table)))
+        paired = {prefix(r["Bench Name"]) for r in rows if r["NPU Name"] not in ("", "N/A") and r["Bench Name"] not in ("", "N/A")}
+        both = [r for r in rows if r["NPU Name"] not in ("", "N/A") and r["Bench Name"] not in ("", "N/A")]
+        # In-place modules have gradients of their inputs here and none there, and the like: what it has is compared.
+        bad = sorted({r["Bench Name"] for r in both if r["Result"] != "pass"})
+        for kind in "Distributed", "Module":
+            missing = sorted(n for n in want if n.startswith(kind) and n not in paired)
+            tell(not missing, f"{level}, rank {rank}: each entry of {kind} is paired", missing[:5])
+        missing = sorted(want - paired)
+        tell(len(missing) <= (1 - share) * len(want), f"{level}, rank {rank}: of {len(want)} entries {len(want) - len(missing)} are paired", missing[:9])
+        tell(not bad, f"{level}, rank {rank}: {len(both)} rows pass", bad[:9])
+for level in "L0", "mix":
+    out = f"{top}/made/graph.{level}"
+    run("graph_visualize", "-tp", f"{top}/{level}.ours/step1/rank1", "-o", out)
+    for db in glob.glob(f"{out}/*.db"):
+        names = {n for (n,) in sqlite3.connect(db).execute("select node_name from tb_nodes")}
+        missing = sorted(set(entries(f"{top}/{level}.ours/step1/rank1")) - names)
+        tell(not missing, f"{level}: graph_visualize has a node for each record, of {len(names)}", missing[:9])
+    tell(glob.glob(f"{out}/*.db"), f"{level}: graph_visualize makes a database", os.listdir(out) if os.path.isdir(out) else "nothing")
+# Two sides.
+out = f"{top}/made/graph.two"
+run("graph_visualize", "-tp", f"{top}/L0.ours/step1/rank1", "-gp", f"{top}/L0.peer/step1/rank1", "-o", out)
+tell(glob.glob(f"{out}/*.db"), "graph_visualize compares both")
+out = f"{top}/made/xlsx"
+run("compare", "-tp", f"{top}/mix.ours/step1", "-gp", f"{top}/mix.peer/step1", "-o", out, "--xlsx")
+with open(f"{top}/made/merge.yaml", "w") as f:
+    f.write("api:\n  - Distributed.all_reduce\ncompare_index:\n  - Max diff\n  - NormRelativeErr\n")
+run("merge_result", "-i", out, "-o", f"{top}/made/merged", "-config", f"{top}/made/merge.yaml")
+tell(glob.glob(f"{top}/made/merged/*.xlsx"), "merge_result")

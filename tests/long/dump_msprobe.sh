@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# The same DDP script under msprobe 26.2.0 and under libprobe, with the same configuration file, levels L0 and mix: msprobe's own `compare`
+# pairs the records, `graph_visualize` has a node for each, `overflow_check` names the rank and operator that made the first NaN, and
+# `merge_result` takes the tables; and tests/e2e/modules.expected is what msprobe writes (RECORD=1 writes it anew). In a virtual
+# environment of its own in $B/long, or with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
+# timeout: 2400
+. "$(dirname "$0")/../e2e/lib.sh"
+python=${PROBE_TEST_MSPROBE:-$(realpath "$B")/long/msprobe/bin/python}
+if [ -z "${PROBE_TEST_MSPROBE:-}" ]; then
+	mkdir -p "$B/long"
+	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
+		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
+		skip 'msprobe' "$(tail -1 "$tmp/pip")"
+		finish
+	}
+fi
+. tests/e2e/torch.sh
+app=tests/apps/py/moduled.py
+
+run_both() { # LEVEL
+	local who
+	for who in peer ours; do
+		mkdir -p "$tmp/$1.$who"
+		echo "{\"task\": \"statistics\", \"dump_path\": \"$tmp/$1.$who\", \"level\": \"$1\", \"risk_level\": \"ALL\", \"statistics\": {}}" \
+			>"$tmp/$1.$who.json"
+	done
+	TORCH_LIMIT=600 torchrun_plain 2 $app msprobe "$tmp/$1.peer.json"
+	new_out
+	TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/$1.ours.json" $app
+}
+
+run_both L0
+run_both mix
+if [ -n "${RECORD:-}" ]; then
+	"$python" tests/e2e/module_truth.py record "$tmp/L0.peer" >tests/e2e/modules.expected
+fi
+ok 'modules.expected is what msprobe writes' diff <("$python" tests/e2e/module_truth.py record "$tmp/L0.peer") tests/e2e/modules.expected
+"$python" tests/long/dump_msprobe.py "$tmp" >"$tmp/told" 2>"$tmp/told.err" || fail 'the tools of msprobe ran' "$(tail -5 "$tmp/told.err")"
+while read -r line; do
+	case $line in
+	ok*) pass "${line#ok - }" ;;
+	not*) fail "${line#not ok - }" ;;
+	esac
+done <"$tmp/told"
+finish

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# MindSpore's kernels as operators, one rank on the CPU: results bit for bit as without us, values as MindSpore's own asnumpy() has
+# them, phases, steps, stacks, names and patterns; a release that is not known.
+# timeout: 1800
+. "$(dirname "$0")/../e2e/lib.sh"
+. tests/e2e/mindspore.sh
+mindspore_python 'MindSpore: kernels'
+echo "# MindSpore $ms_version"
+ms_python=$ms_bin/python
+app=tests/apps/py/ms_kernels.py
+line() { grep -n "$1" $app | head -1 | cut -d: -f1; }
+
+kernels_with() { # LIST [NAME=VALUE ...] SCRIPT [ARGS]
+	printf '%b\n' "$1" >"$tmp/list.yaml"
+	new_out
+	timeout -k 5 600 env PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" LD_PRELOAD="$lib" "${@:2}" >"$tmp/with" 2>"$tmp/with.err" </dev/null
+	status=$?
+}
+
+for how in '' --graph; do
+	timeout -k 5 600 "$ms_python" $app $how >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
+	is "kernels$how: ends well without us" $? 0
+	kernels_with 'mindspore:\n  - "*"' "$ms_python" $app --truth "$tmp/truth" $how
+	is "kernels$how: ends well with us, and says nothing" "$status $(grep -a libprobe "$tmp/with.err")" '0 '
+	ok "kernels$how: results, losses and weights" cmp "$tmp/plain" "$tmp/with"
+	contract "kernels$how" "$out" --partial
+	ok "kernels$how: shapes, types, values before and behind as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
+	is "kernels$how: steps" "$(rows "$out" 'Counter(r["step"] for r in calls(R) if r["op"] == "Adam")')" "Counter({'0': 4, '1': 4, '2': 4})"
+	is "kernels$how: the optimizer's phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] in ("Adam", "AssignAdd")}')" "{'optimizer'}"
+	is "kernels$how: gradients are backward" "$(rows "$out" '{r["phase"] for r in R if r["op"].endswith("Grad") or r["op"] == "GatherDGradV2"}')" "{'backward'}"
+	is "kernels$how: products of each pass" "$(rows "$out" 'Counter(r["phase"] for r in calls(R) if r["op"] == "MatMul" and r["step"] == "1")')" \
+		"Counter({'backward': 3, 'forward': 2})"
+	is "kernels$how: facts" "$(python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["libraries"]["mindspore"], m["layout_facts"]["mindspore.kernels"], m["layout_facts"]["mindspore.executor"])' "$out"/*/meta.json)" \
+		"$ms_version verified verified"
+	is "kernels$how: the line of each" "$(rows "$out" 'sorted({int(re.findall(r"ms_kernels.py:(\d+) one_by_one", s["python_stack"])[0]) for s in S if "one_by_one" in s["python_stack"] and s["api"] == "ms::Sigmoid"})')" \
+		"[$(line 'ops.sigmoid')]"
+	is "kernels$how: a graph's have the line of its call" "$(rows "$out" 'sorted({int(re.findall(r"ms_kernels.py:(\d+) in_a_graph", s["python_stack"])[0]) for s in S if "in_a_graph" in s["python_stack"] and s["api"] in ("ms::Sin", "ms::MatMul")})')" \
+		"[$(line 'y = compiled')]"
+done
+
+kernels_with 'mindspore:\n  - MatMul\n  - "*Grad"' "$ms_python" $app
+is 'names and patterns: these and no others' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['BiasAddGrad', 'MatMul', 'ReluGrad']"
+kernels_with 'ops:\n  - matmul\n  - sigmoid\ntensor:\n  - __neg__\nmint.nn.functional:\n  - relu' "$ms_python" $app
+is "msprobe's names: the kernels that they become" "$(rows "$out" 'sorted({r["op"] for r in R})')" "['MatMul', 'Neg', 'ReLU', 'Sigmoid']"
+kernels_with 'mindspore:\n  - AllReduce\n  - Gather' "$ms_python" $app
+is 'collectives only: no kernel, no folder' "$(ls "$out" 2>/dev/null)" ''
+# A release that is not known: the same libraries under another number.
+site=$("$ms_python" -c 'import mindspore, os; print(os.path.dirname(os.path.dirname(mindspore.__file__)))' 2>/dev/null)
+mkdir -p "$tmp/other/mindspore"
+for f in "$site"/mindspore/*; do ln -s "$f" "$tmp/other/mindspore/"; done
+rm "$tmp/other/mindspore/version.py" "$tmp/other/mindspore/lib"
+cp -rs "$site/mindspore/lib" "$tmp/other/mindspore/lib"
+rm "$tmp"/other/mindspore/_c_expression*.so
+cp "$site"/mindspore/_c_expression*.so "$tmp/other/mindspore/"
+echo "__version__ = '3.99.0'" >"$tmp/other/mindspore/version.py"
+timeout -k 5 600 "$ms_python" $app >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
+kernels_with 'mindspore:\n  - "*"' PYTHONPATH="$tmp/other" "$ms_python" $app
+ok 'unknown release: the same results' cmp "$tmp/plain" "$tmp/with"
+is 'unknown release: no kernels' "$status $(ls "$out" 2>/dev/null)" '0 '
+like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '3.99.0: a release whose objects libprobe does not know'
+PYTHONPATH="$tmp/other" PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 600 "$probe" check --all -- "$ms_python" $app >"$tmp/check" 2>&1 </dev/null
+like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" failed
+
+finish

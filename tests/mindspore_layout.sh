@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Where members of MindSpore's objects lie in a release: a row of wrappers/mindspore/kernel_layouts.def, from the headers that its
+# package has. Some minutes and a GB of memory for each.
+#
+#   tests/mindspore_layout.sh FOLDER ...     folders of the packages: .../site-packages/mindspore, or where a wheel was unpacked
+#
+# The rows go to stdout. A release whose headers have other members has no row, and is said on stderr.
+set -u
+[ $# -gt 0 ] || {
+	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d' >&2
+	exit 2
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+cat >"$tmp/standard.h" <<'END'
+#include <algorithm>
+#include <any>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <iostream>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+END
+
+# What stands in front of the members from 2.10 on, and in which files.
+cat >"$tmp/layout.cc" <<'END'
+#include "standard.h"
+#include "ir/tensor_storage_info.h"
+#define private public
+#define protected public
+#include "kernel_base/kernel_tensor.h"
+#include "kernel_base/kernel.h"
+#include "device_context/device_context.h"
+#include "ir/primitive.h"
+using namespace mindspore;
+typedef kernel::KernelTensor Tensor;
+typedef decltype(Tensor::device_address_)::element_type Address;
+typedef decltype(Address::device_pointer_)::element_type Pointer;
+typedef device::KernelExecutor Executor;
+#define AT(type, member) offsetof(type, member)
+/* The Itanium C++ ABI, 2.3: a pointer to a virtual function is its place in the table in bytes, and 1. */
+#define PLACE(function) extern "C" auto const place_##function = &Executor::function;
+extern "C" const unsigned long members[] = {
+	sizeof(Tensor), sizeof(Address), sizeof(Primitive),
+	AT(Tensor, device_address_), AT(Address, device_pointer_), AT(Pointer, ptr_),
+	AT(Tensor, device_address_), AT(Address, size_), 65535,
+	AT(Tensor, dtype_id_), 65535, 65535,
+	AT(Tensor, shape_vector_), 65535, 65535,
+	AT(Tensor, tensor_storage_info_),
+	AT(TensorStorageInfo, shape), AT(TensorStorageInfo, strides), AT(TensorStorageInfo, storage_offset),
+	AT(Primitive, name_), AT(kernel::KernelMod, kernel_name_), AT(device::DeviceContext, kernel_executor_),
+	AT(CNode, fullname_with_scope_),
+	0, kNumberTypeBool, kNumberTypeInt8, kNumberTypeInt16, kNumberTypeInt32, kNumberTypeInt64, kNumberTypeUInt8,
+	kNumberTypeUInt16, kNumberTypeUInt32, kNumberTypeUInt64, kNumberTypeFloat8E4M3FN, kNumberTypeFloat8E5M2,
+	kNumberTypeBFloat16, kNumberTypeFloat16, kNumberTypeFloat32, kNumberTypeFloat64, kNumberTypeComplex64,
+	kNumberTypeComplex128};
+PLACE(LaunchKernel)
+PLACE(CreateEventForCache)
+PLACE(AddMindIRPass)
+PLACE(CleanTdtChannel)
+PLACE(StressDetect)
+END
+
+# The numbers behind a label of the assembler's output.
+numbers() { # LABEL
+	awk -v label="$1:" '$1 == label {on = 1; next} on && $1 == ".quad" {print $2; next} on && $1 == ".zero" {for (i = 0; i < $2 / 8; i++) print 0; next} on {exit}' \
+		"$tmp/layout.s"
+}
+
+place() { # FUNCTION
+	echo $((($(numbers "place_$1" | head -1) - 1) / 8))
+}
+
+status=0
+for package in "$@"; do
+	version=$(sed -n "s/^__version__ = ['\"]\([^'\"]*\)['\"].*/\1/p" "$package/version.py")
+	i=$package/include
+	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
+		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
+		-I"$i/mindspore/ccsrc/include/runtime/hardware_abstract" \
+		-I"$i/third_party" -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" "$tmp/layout.cc" 2>"$tmp/log"; then
+		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2
+		status=1
+		continue
+	fi
+	mapfile -t n < <(numbers members)
+	way() { # FIRST
+		echo "{{${n[$1]}, ${n[$1 + 1]}, ${n[$1 + 2]}}}"
+	}
+	echo "{"
+	echo "	.version = \"$version\","
+	echo "	.tensor_bytes = ${n[0]}, .address_bytes = ${n[1]}, .primitive_bytes = ${n[2]},"
+	echo "	.data = $(way 3), .bytes = $(way 6), .dtype = $(way 9), .shape = $(way 12),"
+	echo "	.view = ${n[15]}, .view_shape = ${n[16]}, .view_strides = ${n[17]}, .view_offset = ${n[18]},"
+	echo "	.primitive_name = ${n[19]}, .mod_name = ${n[20]}, .executor = ${n[21]}, .node_name = ${n[22]},"
+	echo "	.launch = $(place LaunchKernel),"
+	echo "	.known = {$(place CreateEventForCache), $(place AddMindIRPass), $(place CleanTdtChannel), $(place StressDetect)},"
+	echo "	.type = {$(printf '%s, ' "${n[@]:23}" | sed 's/, $//')},"
+	echo "},"
+done
+exit $status

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two functions that launch kernels, and how they are reached: PyBoostUtils::LaunchKernel by its exported name,
+ * KernelExecutor::LaunchKernel through the executor of each device, whose class is hidden. The entries are compiled: they find
+ * the kernel's row, and from there on are wrappers as any other.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "call/wrapper.h"
+#include "elf/demangle.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "wrappers/cxx/cxx_shadow.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/ms.h"
+
+#define TENSORS "RKSt4pairISt6vectorIPNS0_12KernelTensorESaISF_EESD_IS3_ISE_ESaISI_EEE"
+#define LAUNCH_OPERATOR                                                                 \
+	"_ZN9mindspore6kernel7pyboost12PyBoostUtils12LaunchKernelERKSt10shared_ptrINS_" \
+	"9PrimitiveEEPKNS_6device13DeviceContextE" TENSORS "SN_mb"
+#define DEVICE_CONTEXT                                                            \
+	"_ZN9mindspore6device20DeviceContextManager24GetOrCreateDeviceContextERK" \
+	"NS0_16DeviceContextKeyE"
+
+#define EXECUTOR "N9mindspore6device14KernelExecutorE"
+
+/* ---- operators ---- */
+
+static struct cxx_function *operator_row; /* of LAUNCH_OPERATOR, once there is one; it stays */
+
+/* std::pair: the tensors, and what keeps them alive. Longer than a register: by reference. */
+typedef void launch_operator_fn(void *const *primitive, const void *context,
+	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream,
+	bool flag);
+
+/* The row of the kernel that is about to be launched; NULL: it is not to be watched. */
+static struct ms_kernel *kernel_of_name(
+	enum kernel_way way, const struct kernel_layout *l, const void *named, void *real)
+{
+	struct thread_state *w = &thread_state;
+	const char *name;
+	struct ms_kernel *k;
+
+	if (w->busy || !l)
+		return NULL;
+	w->busy++;
+	name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named) : ms_kernel_name(l, named);
+	k = name ? ms_kernel_of(way, name, real) : NULL;
+	w->busy--;
+	return k;
+}
+
+static void launch_operator(void *const *primitive, const void *context,
+	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream, bool flag)
+{
+	typedef launch_operator_fn fn;
+	fn *launch = (fn *)WRAPPER_REAL(&operator_row->api);
+	struct ms_kernel *k = NULL;
+
+	if (!WRAPPER_OFF(&operator_row->api))
+		k = kernel_of_name(KERNEL_OPERATOR, ms_layout(), *primitive, (void *)launch);
+	if (!k || WRAPPER_OFF(&k->cxx.api)) {
+		launch(primitive, context, in, out, stream, flag);
+		return;
+	}
+
+	union arg v[KERNEL_ARGS] = {[KERNEL_INPUTS] = {.cp = in}, [KERNEL_OUTPUTS] = {.cp = out}};
+	struct call c __attribute__((cleanup(call_cleanup)));
+
+	call_enter(&c, &k->cxx.api, v, (uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0));
+	launch(primitive, context, in, out, stream, flag);
+	call_leave(&c, true);
+}
+
+/* ---- executors ---- */
+
+typedef bool launch_kernel_fn(void *executor, void *const *node, const struct kernel_tensors *in,
+	const struct kernel_tensors *workspace, const struct kernel_tensors *out, void *mod,
+	void *stream);
+
+/* Classes of executors in one process: of the processor, and of each kind of device. */
+#define CLASSES_MAX 4
+static _Atomic(launch_kernel_fn *) executed[CLASSES_MAX];
+static _Atomic unsigned nclasses;
+
+static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_fn *launch,
+	void *executor, void *const *node, const struct kernel_tensors *in,
+	const struct kernel_tensors *workspace, const struct kernel_tensors *out, void *mod,
+	void *stream)
+{
+	struct ms_kernel *k = NULL;
+
+	if (recording_enabled())
+		k = kernel_of_name(KERNEL_EXECUTED, ms_layout(), mod, (void *)launch);
+	if (__builtin_expect(k && k->counts_steps, 0))
+		ms_update_seen(in);
+	if (!k || WRAPPER_OFF(&k->cxx.api))
+		return launch(executor, node, in, workspace, out, mod, stream);
+
+	union arg v[KERNEL_ARGS] = {[KERNEL_INPUTS] = {.cp = in},
+		[KERNEL_OUTPUTS] = {.cp = out},
+		[KERNEL_NODE] = {.cp = *node}};
+	struct call c __attribute__((cleanup(call_cleanup)));
+
+	call_enter(&c, &k->cxx.api, v, (uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0));
+	return call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
+}
+
+#define ENTRY(i)                                                                                 \
+	static bool launch_executed_##i(void *executor, void *const *node,                       \
+		const struct kernel_tensors *in, const struct kernel_tensors *workspace,         \
+		const struct kernel_tensors *out, void *mod, void *stream)                       \
+	{                                                                                        \
+		return launch_executed(atomic_load_explicit(&executed[i], memory_order_relaxed), \
+			executor, node, in, workspace, out, mod, stream);                        \
+	}
+ENTRY(0)
+ENTRY(1)
+ENTRY(2)
+ENTRY(3)
+#undef ENTRY
+
+static void *enter_executor(unsigned i, void *function, const char *class, void *arg)
+{
+	static launch_kernel_fn *const entries[CLASSES_MAX] = {
+		launch_executed_0, launch_executed_1, launch_executed_2, launch_executed_3};
+	unsigned n;
+
+	(void)i, (void)class, (void)arg;
+	n = atomic_fetch_add(&nclasses, 1);
+	if (n >= CLASSES_MAX)
+		return function;
+	atomic_store(&executed[n], (launch_kernel_fn *)function);
+	return (void *)entries[n];
+}
+
+/* The executor of that device: its kernels pass us from now on. */
+static void watch_executor(const void *context)
+{
+	const struct kernel_layout *l = ms_layout();
+	int place = -1;
+	struct cxx_shadow s = {.class = EXECUTOR, .n = 1, .place = &place, .entry = enter_executor};
+	void *executor;
+
+	if (!l || !context || layout_fact_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)
+		return;
+	executor = *(void *const *)((const char *)context + l->executor);
+	if (!executor)
+		return; /* not made yet */
+	place = ms_launch_place(executor);
+	session_layout_fact(LAYOUT_MS_EXECUTOR, place >= 0 && cxx_shadow(executor, &s) == 0);
+}
+
+/* ---- rows of the functions themselves ---- */
+
+static void leave_context(struct call *c, int64_t ret)
+{
+	if (c->ok && ret)
+		watch_executor((const void *)(uintptr_t)ret);
+}
+
+static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = leave_context};
+
+static bool is_launch_wanted(const char *symbol)
+{
+	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
+		return true; /* steps */
+	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && ms_kernels_listed();
+}
+
+static bool want_launch(const char *symbol, const char *object)
+{
+	(void)object;
+	/* Cheap: most names of a process are none of ours. */
+	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && ms_any() && is_launch_wanted(symbol);
+}
+
+static struct api *make_launch_row(const char *symbol, const char *object)
+{
+	bool by_name = strcmp(symbol, LAUNCH_OPERATOR) == 0;
+	struct cxx_function *f;
+
+	(void)object;
+	if (by_name && operator_row)
+		return &operator_row->api;
+	f = cxx_function_new(sizeof(*f), symbol, "MindSpore");
+	if (!f)
+		return NULL;
+	if (demangle_symbol(symbol, f->symbol, sizeof(f->symbol), NULL) < 0) {
+		free(f);
+		return NULL;
+	}
+	cxx_function_watch(
+		f, &adapter_ms_launch, by_name ? "pppplb" : "pp", by_name ? CT_VOID : CT_P);
+	f->ffi.code = !by_name;
+	f->ffi.entry = by_name ? (void *)launch_operator : NULL;
+	if (by_name)
+		operator_row = f;
+	cxx_function_keep();
+	return &f->api;
+}
+
+const struct runtime_provider ms_kernel_provider = {
+	.wants = want_launch, .make = make_launch_row, .any = ms_any};

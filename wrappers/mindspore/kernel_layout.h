@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where members of MindSpore's objects lie: different in each release, and nothing in its libraries says it. Known are the
+ * releases of kernel_layouts.def, which a script makes from the headers of their packages (tests/mindspore_layout.sh).
+ */
+#ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_LAYOUT_H
+#define PROBE_WRAPPERS_MINDSPORE_KERNEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call/view.h"
+
+#define LAYOUT_STEPS 3
+#define LAYOUT_END UINT16_MAX /* of a way that is shorter */
+
+/* From the object to a member: pointers are followed at all but the last. */
+struct layout_way {
+	uint16_t at[LAYOUT_STEPS];
+};
+
+struct kernel_layout {
+	char version[12];
+	uint16_t tensor_bytes, address_bytes,
+		primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
+	struct layout_way data, bytes, dtype,
+		shape; /* of KernelTensor: void *, size_t, int, vector<int64_t> */
+	uint16_t view; /* shared_ptr<TensorStorageInfo>; empty: contiguous */
+	uint16_t view_shape, view_strides,
+		view_offset; /* of that: two vector<int64_t>, size_t in elements */
+	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
+	uint16_t executor; /* of DeviceContext: KernelExecutor * */
+	uint16_t node_name; /* of CNode: std::string, its place in the graph; may be empty */
+	/* Places in KernelExecutor's table: of LaunchKernel, and of functions that show whether that is so (ms_launch_place()). */
+	uint8_t launch, known[4];
+	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: it has none */
+};
+
+/* That of the MindSpore that is loaded, NULL: not known, or it was found not to hold. Said in meta.json where it is not. */
+const struct kernel_layout *ms_layout(void);
+
+/*
+ * A KernelTensor. strides: room for CXX_DIMS_MAX, for those of one that has none of its own, as long as v is used. False:
+ * nothing is known of its shape.
+ */
+bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides);
+bool ms_read_tensor(
+	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides);
+
+/* The member at the end of that way; NULL: a pointer on it is. */
+const void *ms_member(const void *object, const struct layout_way *w);
+
+/* Where the executor's table has LaunchKernel, -1: not where the release should have it. */
+int ms_launch_place(const void *executor);
+
+/* Names, NULL: there is none that could be one. */
+const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive);
+const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel);
+const char *ms_kernel_name(const struct kernel_layout *l, const void *mod);
+
+#endif

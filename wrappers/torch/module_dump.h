@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of modules as records of library `module` (base/module_part.h), for dumps of level L0 and mix. */
+#ifndef PROBE_WRAPPERS_TORCH_MODULE_DUMP_H
+#define PROBE_WRAPPERS_TORCH_MODULE_DUMP_H
+
+#include <stdbool.h>
+
+/* Does the configuration ask for them? Any thread. */
+bool torch_modules_dumped(void);
+
+/* ... with what backward passes make of them? */
+bool torch_module_gradients_dumped(void);
+
+/* A module is called: is it to be recorded now? Starts the recording if need be. */
+bool torch_module_dump_begins(void);
+
+/* That parameter's gradient has been added to. Any thread. */
+void torch_module_parameter_accumulated(const void *impl);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of library `module` (base/module_part.h): some for each module, made when it is called for the first time. GIL held. */
+#ifndef PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
+#define PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
+
+#include "base/module_part.h"
+
+struct api;
+struct module_rows;
+struct named_module;
+
+/* NULL: there are too many, or no memory. */
+struct module_rows *module_rows_of(struct named_module *m, const char *class_name);
+
+/* FORWARD, OUTPUT, GRADIENT. */
+struct api *module_row(const struct module_rows *r, enum module_part part);
+
+/* The others, of that name. NULL: as above. */
+struct api *module_keyed_row(struct module_rows *r, enum module_part part, const char *name);
+
+#endif
