@@ -8,14 +8,14 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y V
 export SOURCE_DATE_EPOCH
 # What git has, as it stands here; of an unpacked archive all.
 DIST_FILES = if git rev-parse --git-dir >/dev/null 2>&1; then git ls-files -z; \
-	else find . -name 'build*' -prune -o \( -type f -o -type l \) -printf '%P\0'; fi
+	else find . -path './build*' -prune -o \( -type f -o -type l \) -printf '%P\0'; fi
 
 .PHONY: dist deb
 dist:
 	@mkdir -p $(DISTDIR)
-	$(call say,DIST,$(DISTDIR)/$(DIST).tar.gz) { $(DIST_FILES); } | LC_ALL=C sort -z | tar --null -T - --no-recursion --format=ustar \
-		--owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' --mtime=@$(SOURCE_DATE_EPOCH) --transform 's|^|$(DIST)/|' \
-		-cf - | gzip -9n >$(DISTDIR)/$(DIST).tar.gz.new && mv $(DISTDIR)/$(DIST).tar.gz.new $(DISTDIR)/$(DIST).tar.gz
+	$(call say,DIST,$(DISTDIR)/$(DIST).tar.gz) { $(DIST_FILES); } | LC_ALL=C sort -z | tar --format=ustar --owner=0 --group=0 --numeric-owner \
+		--mode='u=rwX,go=rX' --mtime=@$(SOURCE_DATE_EPOCH) --transform 's|^|$(DIST)/|' --no-recursion --null -T - \
+		-cf $(DISTDIR)/$(DIST).tar && gzip -9nf $(DISTDIR)/$(DIST).tar
 	@cd $(DISTDIR) && sha256sum $(DIST).tar.gz
 
 # Needs dpkg-dev and debhelper (make deps-deb). The packages are built of the archive, in a folder of their own.

@@ -1,11 +1,12 @@
 # make check-specs: compares the specs with the headers of every MPI that is installed, and with every nccl.h (installed, or
-# fetched by tests/fetch_nccl.sh): each prototype, each parameter name with its role, each constant and element size.
+# fetched by tests/fetch_nccl.sh) and cblas.h: each prototype, each parameter name with its role, each constant and element size.
 # make check-specs-mutations: proves that it would notice.
 
 CHECK_MPICC ?= mpicc.openmpi mpicc.mpich
 # In recipes only: NCCL_CACHE is set by tests/doubles/doubles.mk.
 CHECK_NCCL    = $(wildcard /usr/include/nccl.h /usr/local/cuda/include/nccl.h $(NCCL_CACHE)/*/include/nccl.h)
 CHECK_NCCL_CC = cc
+CHECK_CBLAS   = $(wildcard /usr/include/cblas.h /usr/include/*/cblas.h /usr/include/*/*blas*/cblas.h)
 
 check-specs: $(B)/genwrap
 	@mkdir -p $(B)/check; n=0; for cc in $(CHECK_MPICC); do \
@@ -16,6 +17,10 @@ check-specs: $(B)/genwrap
 	for h in $(CHECK_NCCL); do \
 		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/nccl.yaml "$(CHECK_NCCL_CC) -I$${h%/nccl.h} -idirafter tests/doubles/cuda/include" \
 			$(B)/check/nccl-$$(echo "$$h" | tr -c 'a-z0-9.\n' -) || exit 1; \
+		n=$$((n + 1)); \
+	done; for h in $(CHECK_CBLAS); do \
+		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/cblas.yaml "cc -I$${h%/cblas.h}" \
+			$(B)/check/cblas-$$(echo "$$h" | tr -c 'a-z0-9.\n' -) || exit 1; \
 		n=$$((n + 1)); \
 	done; test $$n -gt 0 || echo "check-specs: nothing was compared"
 
