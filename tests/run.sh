@@ -4,7 +4,7 @@
 #   tests/run.sh [-l LOGDIR] [-j JOBS] [-r] [-u USER] PROGRAM...
 #
 # A program that ends badly without having said so counts as one failure; one that runs longer than its limit (a line
-# "# timeout: SECONDS" in the script, else 180) is killed and counts as one too. Each has a TMPDIR of its own. With -j several
+# "# timeout: SECONDS" in the script, else 300) is killed and counts as one too. Each has a TMPDIR of its own. With -j several
 # run side by side: test programs, scripts with a line "# beside: REASON", and of the other scripts one at a time, for MPI's
 # ranks wait busily, and two jobs of them take more than twice as long as one. A script with a line "# alone: REASON" has the
 # machine to itself. Those that may take longest come first. What each took is printed, the ten slowest again at the end. The
@@ -66,7 +66,7 @@ run_one() {
 	name=$(basename "$prog")
 	log=$logs/$name.log
 	limit=$(line_of "$prog" timeout | grep -oE '^[0-9]+')
-	limit=${limit:-180}
+	limit=${limit:-300}
 	mkdir -p "$temp/$nth"
 	if [ ${#as[@]} -gt 0 ] && [[ $prog == *.sh ]] && [ -z "$(line_of "$prog" root)" ]; then
 		chown "$user" "$temp/$nth"
@@ -112,7 +112,7 @@ while read -r _ prog; do
 	fi
 done < <(for prog; do
 	limit=$([[ $prog != *.sh ]] || line_of "$prog" timeout | grep -oE '^[0-9]+')
-	echo "${limit:-180} $prog"
+	echo "${limit:-300} $prog"
 done | sort -srnk1,1)
 
 start_one() {

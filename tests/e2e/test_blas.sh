@@ -4,6 +4,7 @@
 # Debian and of PyPI, which brings its own BLAS with names of its own. Off without the section in the list.
 # long: 20 times as many calls
 # beside: nothing of it waits
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 # Where the implementations lie that this machine has; Debian keeps each in a folder of its own.

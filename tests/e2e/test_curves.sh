@@ -2,6 +2,7 @@
 # `probe compare --html`: the curves in the page are the rows of both folders, long ones without their extremes lost; where the
 # runs part is known beforehand. tests/long/curves_browser.sh runs the page.
 # beside: nothing of it waits busily
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 # Two runs of two ranks, as files: the loss parts at step 120, a parameter's norm at 150 on rank 1 alone.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Dumps (format: [dump]): the three files and the tensors against what Python kept itself, and export of the CSV files.
-# timeout: 540
+# timeout: 1200
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checkpoints judged while the job runs (key health_checkpoint), against what the training knows itself.
-# timeout: 400
+# timeout: 900
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -2,6 +2,7 @@
 # `probe top` and `probe serve`: their figures against what tests/e2e/live_truth.py computes from the files; a terminal; requests
 # that are none; a job that runs.
 # beside: nothing of it waits busily
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 gen=$tmp/gen

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Key append_output: a job that is killed and goes on from a checkpoint has one folder for each rank, with each step once; what ran twice
 # lies beside it. The program says what it calls in which step (mpi_resume.c).
-# timeout: 300
+# timeout: 900
 # long: with each MPI
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'a run that goes on' 'no MPI, or its programs are not built (make apps)'; finish; }

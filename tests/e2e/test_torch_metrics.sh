@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Metrics of a training (key metrics) in event files and CSV files, against what the script itself computes.
 # beside: nothing of it waits busily
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'metrics of a training'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Dumps of level L0 and mix: modules with inputs, outputs, parameters and gradients, their structure and stacks, against what msprobe
 # 26.2.0 wrote of the same program (tests/long/dump_msprobe.sh records it).
-# timeout: 600
+# timeout: 1200
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

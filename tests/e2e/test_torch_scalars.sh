@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Numbers of each step (scalars_*.csv) against those that the script itself has.
-# timeout: 540
+# timeout: 1200
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

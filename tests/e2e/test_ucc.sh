@@ -2,6 +2,7 @@
 # A program of UCC on a libucc.so.1 that computes on the processor: results unchanged, rows as in a list that was checked by hand, of requests that
 # are posted once, again, by an event and at once.
 # beside: its ranks sleep when they wait
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 app=$B/apps/ucc_calls
