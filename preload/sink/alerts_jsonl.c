@@ -15,6 +15,7 @@
 #include "sink/alert_values.h"
 #include "sink/alerts.h"
 #include "sink/format.h"
+#include "sink/json_member.h"
 
 #define SERIES_FIRST 1024 /* places in the table at first, a power of two */
 #define SERIES_MOST (1u << 20) /* further series are not followed: 48 MB */
@@ -414,28 +415,19 @@ static void put_alert_line(struct text *t, const struct alert *a, int32_t rank)
 
 /* ---- lines that are there already: those of a process that was killed ---- */
 
-static const char *find_member(const char *line, const char *key)
-{
-	char quoted[32];
-	const char *at;
-
-	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
-	at = strstr(line, quoted);
-	return at ? at + strlen(quoted) : NULL;
-}
-
 static void read_old_line(struct alerts *a, char *line)
 {
 	char *head = strstr(line, ", \"step\": "), *tail = strstr(line, ", \"last_step\": ");
-	const char *id = find_member(line, "id"), *first = find_member(line, "first_step");
+	const char *id = find_line_member(line, "id"),
+		   *first = find_line_member(line, "first_step");
 	struct alert *to = &a->alert[a->n];
 	const char *count, *value, *action;
 
 	if (!head || !tail || tail < head || !id || !first || a->n == ALERTS_MAX)
 		return;
-	count = find_member(tail, "count");
-	value = find_member(tail, "last_value");
-	action = find_member(tail, "action");
+	count = find_line_member(tail, "count");
+	value = find_line_member(tail, "last_value");
+	action = find_line_member(tail, "action");
 	if (!count || !value || !action)
 		return;
 	*to = (struct alert){.id = strtoull(id + 1, NULL, 16),

@@ -41,19 +41,9 @@ static int report_health(const char *what, int err)
 
 /* ---- members of our own lines ---- */
 
-static const char *find_health_member(const char *line, const char *key)
-{
-	char quoted[40];
-	const char *at;
-
-	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
-	at = strstr(line, quoted);
-	return at ? at + strlen(quoted) : NULL;
-}
-
 static uint64_t health_number(const char *line, const char *key)
 {
-	const char *p = find_health_member(line, key);
+	const char *p = find_line_member(line, key);
 
 	return p && *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : 0;
 }
@@ -61,7 +51,7 @@ static uint64_t health_number(const char *line, const char *key)
 /* The text of a member, escapes of quotes and backslashes undone. */
 static bool health_text(const char *line, const char *key, char *to, size_t cap)
 {
-	const char *p = find_health_member(line, key);
+	const char *p = find_line_member(line, key);
 	size_t n = 0;
 
 	if (!p || *p != '"')
@@ -190,7 +180,7 @@ static struct health_peer *find_health_peer(struct health_peers *p, int rank)
 static void take_health_head(struct health_peer *peer, const struct files *f, const char *line)
 {
 	const struct journal_head *h = f->j->head;
-	const char *world = find_health_member(line, "world_size");
+	const char *world = find_line_member(line, "world_size");
 
 	peer->active = world && atoi(world) == h->world_size &&
 		       health_number(line, "begun_ns") + JOB_NS >= h->clock.real_ns;
@@ -200,9 +190,9 @@ static void take_health_text(struct health_peer *peer, const struct files *f, ch
 	health_line_fn *take, void *arg)
 {
 	struct health_line *l;
-	const char *folder = find_health_member(line, "folder");
+	const char *folder = find_line_member(line, "folder");
 
-	if (!find_health_member(line, "ckpt_name")) {
+	if (!find_line_member(line, "ckpt_name")) {
 		take_health_head(peer, f, line);
 		return;
 	}

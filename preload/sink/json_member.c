@@ -2,6 +2,7 @@
 #include "sink/json_member.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *skip_json_blanks(const char *p)
@@ -132,4 +133,14 @@ void text_json_value(struct text *out, const struct json_span *value)
 			p = put_escaped(out, p + 1, end);
 		else
 			text_char(out, *p++);
+}
+
+const char *find_line_member(const char *line, const char *key)
+{
+	char quoted[40];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+	at = strstr(line, quoted);
+	return at ? at + strlen(quoted) : NULL;
 }

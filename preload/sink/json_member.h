@@ -16,6 +16,12 @@ struct json_span {
 /* *at: the object's first character at first. False: there is no further member. */
 bool json_member_next(const char **at, struct json_span *key, struct json_span *value);
 
+/*
+ * The value of `key` (at most 32 bytes) in a line that a sink of ours wrote, with a blank behind each colon; NULL: it is not
+ * there. Of a key that occurs twice, also inside a text, the first.
+ */
+const char *find_line_member(const char *line, const char *key);
+
 /* What a value reads as: a string's characters, anything else as it stands. */
 void text_json_value(struct text *out, const struct json_span *value);
 

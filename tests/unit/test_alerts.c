@@ -4,6 +4,7 @@
  * Alerts: when each rule speaks, and that an alert stands in alerts.jsonl once with the right count, whatever fails on the way
  * from the journal to the files, and when the process is killed.
  */
+#include "broken_write.h"
 #include "core_helper.h"
 
 #include <math.h>
@@ -14,23 +15,6 @@
 #include "base/train_kind.h"
 #include "sink/alert_judge.h"
 #include "sink/alerts.h"
-
-static unsigned fail_at, kill_at, writes;
-
-ssize_t __real_write(int fd, const void *buf, size_t n);
-ssize_t __wrap_write(int fd, const void *buf, size_t n);
-
-ssize_t __wrap_write(int fd, const void *buf, size_t n)
-{
-	writes++;
-	if (writes != fail_at && writes != kill_at)
-		return __real_write(fd, buf, n);
-	assert_true(__real_write(fd, buf, n / 2) >= 0);
-	if (writes == kill_at)
-		kill(getpid(), SIGKILL);
-	errno = ENOSPC;
-	return -1;
-}
 
 /* ---- rules ---- */
 

@@ -163,3 +163,13 @@ int cli_next(struct cli *c)
 	c->value = word;
 	return CLI_OPERAND;
 }
+
+bool cli_take_folder(const char *verb, const char **folder, const char *operand)
+{
+	if (*folder) {
+		tool_error("%s: %s: only one folder at a time", verb, operand);
+		return false;
+	}
+	*folder = operand;
+	return true;
+}

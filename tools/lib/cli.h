@@ -29,6 +29,11 @@ struct cli {
 /* The next option as an index into `options`, or one of the numbers above. --help and -h are known everywhere. */
 int cli_next(struct cli *c);
 
+/*
+ * Keeps an operand as the one folder that the verb takes. False (reported): *folder is another one already; NULL: none yet.
+ */
+bool cli_take_folder(const char *verb, const char **folder, const char *operand);
+
 /* The word of the list that is probably meant, or NULL where none is close. */
 const char *cli_nearest(const char *word, const char *const *words, unsigned n);
 

@@ -152,10 +152,7 @@ int verb_analyze(int argc, char **argv)
 			json = true;
 			break;
 		case CLI_OPERAND:
-			ok = !dir;
-			if (!ok)
-				tool_error("analyze: %s: only one folder at a time", c.value);
-			dir = c.value;
+			ok = cli_take_folder("analyze", &dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);

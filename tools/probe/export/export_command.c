@@ -222,10 +222,7 @@ static int read_export_options(
 			e->all = true;
 			break;
 		case CLI_OPERAND:
-			ok = !e->dir;
-			if (!ok)
-				tool_error("export: %s: only one folder at a time", c.value);
-			e->dir = c.value;
+			ok = cli_take_folder("export", &e->dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);

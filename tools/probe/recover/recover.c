@@ -469,11 +469,8 @@ int verb_recover(int argc, char **argv)
 			fputs(help, stdout);
 			return tool_finish(STATUS_DONE);
 		case CLI_OPERAND:
-			if (path) {
-				tool_error("recover: %s: only one folder at a time", c.value);
+			if (!cli_take_folder("recover", &path, c.value))
 				return STATUS_USAGE;
-			}
-			path = c.value;
 			break;
 		default:
 			return STATUS_USAGE;

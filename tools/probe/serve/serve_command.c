@@ -195,10 +195,7 @@ int verb_serve(int argc, char **argv)
 			once = true;
 			break;
 		case CLI_OPERAND:
-			ok = !s.path;
-			if (!ok)
-				tool_error("serve: %s: only one folder at a time", c.value);
-			s.path = c.value;
+			ok = cli_take_folder("serve", &s.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);

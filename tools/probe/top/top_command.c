@@ -190,11 +190,7 @@ static bool take_top_option(struct top *t, int o, const char *value)
 		tool_error("top: --color %s: accepted: auto, always, never", value);
 		return false;
 	case CLI_OPERAND:
-		if (t->path)
-			tool_error("top: %s: only one folder at a time", value);
-		else
-			t->path = value;
-		return t->path == value;
+		return cli_take_folder("top", &t->path, value);
 	}
 	return false;
 }

@@ -285,10 +285,7 @@ int verb_watch(int argc, char **argv)
 			ok = set_watch_interval(&w, c.value);
 			break;
 		case CLI_OPERAND:
-			ok = !w.path;
-			if (!ok)
-				tool_error("watch: %s: only one folder at a time", c.value);
-			w.path = c.value;
+			ok = cli_take_folder("watch", &w.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
