@@ -58,7 +58,8 @@ static int read_more_lines(struct lines *l)
 {
 	int got;
 
-	memmove(l->buf, l->buf + l->at, l->n - l->at);
+	if (l->n > l->at)
+		memmove(l->buf, l->buf + l->at, l->n - l->at);
 	l->n -= l->at;
 	l->at = 0;
 	if (l->cap - l->n < READ_BYTES) {

@@ -36,6 +36,17 @@ static struct config *begin_run(int rank, int size, const char *dp, const char *
 	return c;
 }
 
+static void end_group_run(void)
+{
+	struct config *c = &generation_first.running.cfg;
+
+	session_over();
+	ranges_free(&c->dp_ranks);
+	ranges_free(&c->tp_ranks);
+	ranges_free(&c->pp_ranks);
+	ranges_free(&c->dp_group);
+}
+
 /* A step of a training of 2 x 2 x 2 ranks, tensor-parallel ones side by side, then data, then the pipeline. */
 static void run_grid_step(int rank)
 {
@@ -57,12 +68,12 @@ static void grid(void **state)
 		assert_true(train_kinds_due()); /* not known yet */
 		run_grid_step(rank);
 		assert_int_equal(train_kinds_due(), !(rank >> 1 & 1));
-		session_over();
+		end_group_run();
 		begin_run(rank, 8, "1", "0", "1");
 		run_grid_step(rank);
 		assert_int_equal(train_kinds_due(),
 			(rank & 1) == 0 && (rank >> 1 & 1) == 1 && (rank >> 2 & 1) == 1);
-		session_over();
+		end_group_run();
 	}
 }
 
@@ -78,18 +89,18 @@ static void one_group(void **state)
 	assert_false(train_kinds_due());
 	train_group_carries(CARRIES_GRADIENTS, WORLD, 3, 4, 10, PHASE_BACKWARD);
 	assert_false(train_kinds_due());
-	session_over();
+	end_group_run();
 	/* Tensor-parallel over all ranks: no two have the same parameters. */
 	begin_run(3, 4, "0", "", "");
 	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_FORWARD);
 	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_BACKWARD);
 	assert_true(train_kinds_due());
-	session_over();
+	end_group_run();
 	/* Groups of some ranks whose part does not show: who has the same parameters is not known. */
 	begin_run(3, 4, "0", "", "");
 	train_group_carries(CARRIES_OTHER, TENSOR, 1, 2, 0, PHASE_NONE);
 	assert_true(train_kinds_due());
-	session_over();
+	end_group_run();
 	/* What the key says holds against what is seen. */
 	c = begin_run(5, 8, "0", "", "");
 	set_ranks(&c->dp_group, "1");
@@ -97,7 +108,7 @@ static void one_group(void **state)
 	assert_false(train_places_wanted());
 	run_grid_step(4);
 	assert_false(train_kinds_due());
-	session_over();
+	end_group_run();
 }
 
 int main(void)

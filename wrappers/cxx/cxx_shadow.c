@@ -29,6 +29,8 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 
 /* ---- type information ---- */
 
+/* MEMORY_RAW: what may be no object at all is looked at word by word, also where a sanitizer keeps its red zones. */
+
 /* What std::type_info and __cxxabiv1::__si_class_type_info consist of. */
 struct type_info {
 	void *const *functions;
@@ -43,7 +45,7 @@ static bool is_readable_word(const void *p)
 }
 
 /* A name that ends within its bounds, all of it readable. */
-static const char *readable_name(const char *s)
+MEMORY_RAW static const char *readable_name(const char *s)
 {
 	if (!s || !memory_readable((uintptr_t)s))
 		return NULL;
@@ -61,13 +63,13 @@ static const char *readable_name(const char *s)
 	return NULL;
 }
 
-static const char *name_of_type(const struct type_info *t)
+MEMORY_RAW static const char *name_of_type(const struct type_info *t)
 {
 	return is_readable_word(t) && is_readable_word(&t->name) ? readable_name(t->name) : NULL;
 }
 
 /* Of which kind the type information is, by its own: whoever's copy of the C++ library made it. */
-static const char *kind_of_type(const struct type_info *t)
+MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
 {
 	if (!is_readable_word(t) || !is_readable_word(t->functions - 1))
 		return "";
@@ -78,7 +80,7 @@ static const char *kind_of_type(const struct type_info *t)
 }
 
 /* The next base. *root: there is none. NULL and not *root: several, a virtual one, or no type information at all. */
-static const struct type_info *base_of_type(const struct type_info *t, bool *root)
+MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t, bool *root)
 {
 	const char *kind = kind_of_type(t);
 
@@ -90,7 +92,7 @@ static const struct type_info *base_of_type(const struct type_info *t, bool *roo
 }
 
 /* The table that an object points to, or NULL. */
-static void *const *functions_of(const void *object)
+MEMORY_RAW static void *const *functions_of(const void *object)
 {
 	void *const *functions;
 	struct elf_place at;
@@ -105,7 +107,7 @@ static void *const *functions_of(const void *object)
 }
 
 /* All bases up to the root are simple ones; is one of them (or it itself) that class? NULL: any. */
-static bool is_type_simple(const struct type_info *t, const char *class)
+MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *class)
 {
 	bool root = false, found = !class;
 
@@ -122,7 +124,7 @@ static bool is_type_simple(const struct type_info *t, const char *class)
 	return false;
 }
 
-const char *cxx_object_class(const void *object)
+MEMORY_RAW const char *cxx_object_class(const void *object)
 {
 	void *const *functions = functions_of(object);
 
@@ -130,7 +132,7 @@ const char *cxx_object_class(const void *object)
 								: NULL;
 }
 
-bool cxx_object_is(const void *object, const char *class)
+MEMORY_RAW bool cxx_object_is(const void *object, const char *class)
 {
 	void *const *functions = functions_of(object);
 
@@ -139,7 +141,7 @@ bool cxx_object_is(const void *object, const char *class)
 
 /* ---- tables ---- */
 
-static bool is_code_address(const void *const *word)
+MEMORY_RAW static bool is_code_address(const void *const *word)
 {
 	struct elf_place at;
 
