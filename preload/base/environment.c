@@ -26,11 +26,12 @@ static struct {
 static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
-/* HOME for ~ in paths; where the loader looks; where temporary files go; what goes with other tools' configurations. */
+/* HOME for ~ in paths; where the loader looks; where temporary files go; what goes with other tools'
+ * configurations; msrun's scheduler. */
 START_CODE static bool is_remembered(const char *entry)
 {
 	static const char names[][24] = {"PROBE_", "HOME=", "LD_LIBRARY_PATH=", "TMPDIR=",
-		"MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=", "MA_SUMMARY_LOG_DIR="};
+		"MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=", "MA_SUMMARY_LOG_DIR=", "MS_ROLE="};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strncmp(entry, names[i], strlen(names[i])) == 0)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/hash.h"
+#include "call/view.h"
 #include "elf/memory.h"
 
 /*
@@ -39,4 +40,12 @@ void check_buffers(struct buffer *v, unsigned n)
 			!is_page_believed(last & ~(MEMORY_PAGE - 1)))
 			v->nostats = 1;
 	}
+}
+
+bool buffer_believed(const struct buffer *v)
+{
+	uintptr_t lo, hi;
+
+	return buffer_bounds(v, &lo, &hi) && lo < hi && is_page_believed(lo & ~(MEMORY_PAGE - 1)) &&
+	       is_page_believed((hi - 1) & ~(MEMORY_PAGE - 1));
 }

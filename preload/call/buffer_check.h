@@ -7,4 +7,7 @@
 /* Takes the statistics from buffers that do not seem to be where the spec says. */
 void check_buffers(struct buffer *v, unsigned n);
 
+/* May the first and the last byte of its elements be read by this process? Asks the kernel now and then. */
+bool buffer_believed(const struct buffer *v);
+
 #endif

@@ -438,6 +438,13 @@ static void read_old_line(struct alerts *a, char *line)
 	snprintf(
 		to->action, sizeof(to->action), "%.*s", (int)strcspn(action + 1, "\""), action + 1);
 	*tail = 0;
+	/* Of a run that is gone on with: steps that are run again speak again. */
+	if (!a->files->j->left && a->files->cfg && a->files->cfg->append_output) {
+		uint32_t start = (uint32_t)a->files->cfg->start_iteration;
+
+		if (to->last_step >= start)
+			to->last_step = start ? start - 1 : 0;
+	}
 	to->head = strdup(head);
 	a->n += to->head != NULL;
 }

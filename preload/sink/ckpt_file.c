@@ -136,6 +136,9 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 	l->begun_ns = find_birth_ns(path);
 }
 
+/* A folder with more entries is one of data: nobody waits until it is read. */
+#define ENTRIES_SEEN_MAX 65536u
+
 bool ckpt_look_at_folder(const char *path, struct ckpt_look *l)
 {
 	DIR *d = opendir(path);
@@ -143,7 +146,7 @@ bool ckpt_look_at_folder(const char *path, struct ckpt_look *l)
 	unsigned parts = 0;
 
 	*l = (struct ckpt_look){.format = "dcp"};
-	while (d && (e = readdir(d))) {
+	for (unsigned seen = 0; seen < ENTRIES_SEEN_MAX && d && (e = readdir(d)); seen++) {
 		char part[4200];
 		uint64_t ns;
 

@@ -300,11 +300,18 @@ static bool is_inner_call(const struct compose *c, const struct staged_call *cal
 static int take_staged_call(struct compose *c, uint32_t i)
 {
 	struct dump_group *g = &c->group;
-	unsigned at = g->n < DUMP_GROUP_MAX ? g->n : 0;
 	const struct staged_head *h;
 	struct staged_call call;
+	unsigned at;
 	int err;
 
+	/* Its calls are read from the items that the next would be put into. */
+	if (g->n == DUMP_GROUP_MAX) {
+		err = compose_flush_group(c);
+		if (err)
+			return err;
+	}
+	at = g->n;
 	h = dump_order_item(&c->order, i, &c->item[at], &c->item_cap[at]);
 	if (!h || !staged_call_read(h, &call)) {
 		c->f->j->head->damaged++;

@@ -58,7 +58,8 @@ static int open_health(void *state, struct files *files)
 	struct health *h = state;
 
 	h->files = files;
-	h->last_step = -1;
+	/* What an earlier part of a resumed run said of its steps was judged then. */
+	h->last_step = files->cfg ? (int64_t)files->cfg->start_iteration - 1 : -1;
 	if (!files->cfg || !files->cfg->health_checkpoint)
 		return 0;
 	h->cwd = getcwd(NULL, 0);
@@ -253,6 +254,11 @@ static void look_for_files(struct health *h)
 		n = strcspn(word, "\n");
 		look_by_pattern(h, word, n);
 	}
+	if (h->entries >= ENTRIES_MAX)
+		log_loss(LOSS_HEALTH,
+			"more than %d files below the working directory: checkpoints behind them "
+			"are not judged; set ckpt_pattern",
+			ENTRIES_MAX);
 }
 
 /* ---- judging ---- */

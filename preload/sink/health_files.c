@@ -66,24 +66,48 @@ static bool health_text(const char *line, const char *key, char *to, size_t cap)
 
 /* ---- health/rank<R>.jsonl ---- */
 
+/* A link in its place is somebody's: it is not followed. Returns a descriptor or -errno. */
+static int open_health_folder(const struct files *f, bool make)
+{
+	int out = open(f->cfg->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (out < 0)
+		return -errno;
+	if (make)
+		mkdirat(out, HEALTH_FOLDER, IO_FOLDER_MODE);
+	fd = openat(out, HEALTH_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	close(out);
+	return fd;
+}
+
+/* Of the user that our own folder belongs to there, which need not be geteuid(): servers map users. */
+static bool is_own_file(const struct files *f, int fd)
+{
+	struct stat st, own;
+
+	return fstat(fd, &st) == 0 && fstat(files_dir((struct files *)f), &own) == 0 &&
+	       st.st_uid == own.st_uid && st.st_nlink == 1;
+}
+
 static int append_health_line(const struct files *f, const struct text *t)
 {
 	int32_t rank = f->j->head->rank;
-	char path[4300];
-	int fd, err;
+	char name[40];
+	int dir = open_health_folder(f, true), fd, err;
 
-	snprintf(path, sizeof(path), "%s/" HEALTH_FOLDER, f->cfg->output_dir);
-	err = io_mkdirs(path);
-	if (err)
-		return report_health(path, err);
-	snprintf(path, sizeof(path), "%s/" HEALTH_FOLDER "/rank%d.jsonl", f->cfg->output_dir,
-		rank < 0 ? 0 : rank);
-	fd = io_open_regular(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-		IO_FILE_MODE);
-	err = fd < 0 ? fd : t->cut ? -EMSGSIZE : io_write_all(fd, t->buf, t->len);
+	if (dir < 0)
+		return report_health(HEALTH_FOLDER, dir);
+	snprintf(name, sizeof(name), "rank%d.jsonl", rank < 0 ? 0 : rank);
+	fd = io_open_regular(
+		dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, IO_FILE_MODE);
+	err = fd < 0 ? fd : t->cut ? -EMSGSIZE : !is_own_file(f, fd) ? -EPERM : 0;
+	if (!err)
+		err = io_write_all(fd, t->buf, t->len);
 	if (fd >= 0)
 		close(fd);
-	return err ? report_health(path, err) : 0;
+	close(dir);
+	return err ? report_health(name, err) : 0;
 }
 
 int health_write_head(const struct files *f)
@@ -229,11 +253,11 @@ static void read_health_peer(
 void health_read_peers(
 	struct health_peers *p, const struct files *f, health_line_fn *take, void *arg)
 {
-	char path[4300];
-	DIR *d;
+	int dir = open_health_folder(f, false);
+	DIR *d = dir < 0 ? NULL : fdopendir(dir);
 
-	snprintf(path, sizeof(path), "%s/" HEALTH_FOLDER, f->cfg->output_dir);
-	d = opendir(path);
+	if (!d && dir >= 0)
+		close(dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		struct health_peer *peer;
 		int rank, used = 0, fd;
@@ -244,7 +268,8 @@ void health_read_peers(
 		fd = io_open_regular(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
 		if (fd < 0)
 			continue;
-		read_health_peer(peer, f, fd, take, arg);
+		if (is_own_file(f, fd))
+			read_health_peer(peer, f, fd, take, arg);
 		close(fd);
 	}
 	if (d)

@@ -565,6 +565,8 @@ static void say_log_lines(struct monitor_log *m)
 {
 	for (char *line = m->text, *end; line < m->text + m->ntext; line = end + 1) {
 		end = strchr(line, '\n');
+		if (!end)
+			break;
 		*end = 0;
 		log_info(1, "- INFO - %s", line);
 	}

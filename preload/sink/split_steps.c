@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -313,6 +314,7 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	char plain[NAME_MAX + 1];
 	unsigned long long a, b;
 	size_t n = strlen(name);
+	struct stat st;
 
 	if (strcmp(name, ALERTS) == 0)
 		return split_file(from, to, name, name, false, first, done);
@@ -325,6 +327,9 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	snprintf(plain, sizeof(plain), "%s", name);
 	if (n > 3 && strcmp(name + n - 3, ".gz") == 0)
 		plain[n - 3] = 0;
+	/* A process that was killed may have left both: the plain one counts (files.h). */
+	if (strcmp(plain, name) && fstatat(from, plain, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return unlinkat(from, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 	return split_file(from, to, name, plain, true, first, done);
 }
 

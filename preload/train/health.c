@@ -110,17 +110,27 @@ bool health_see_value(const struct train_value *v)
 	const struct config *cfg = config_now();
 	const struct train_params *all = cfg->health_checkpoint ? train_params_now() : NULL;
 	uint32_t id;
+	bool alone;
 
 	if (!all || v->kind != TK_GRAD_UNREDUCED || v->micro_step != UINT32_MAX)
 		return false;
 	id = find_embedding(all);
 	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
 		return false;
+	alone = health_is_alone() || !train_is_target(all->at[id - 1].name);
+	/* What could not be read says nothing; a part of it without elements has a gradient of 0. */
+	if (!v->stats.n && v->count) {
+		log_loss(LOSS_HEALTH,
+			"the embedding's gradient cannot be read (memory of a device, or more than "
+			"max_bytes): checkpoints are not judged; see keys device and max_bytes");
+		return alone;
+	}
 	step_add_source(put_embedding_norm);
 	seen.step = v->step + 1;
-	seen.value = !v->stats.n || v->stats.nans    ? (double)NAN
+	seen.value = !v->count			     ? 0
+		     : v->stats.nans		     ? (double)NAN
 		     : v->stats.infs		     ? (double)INFINITY
 		     : cfg->health_norm == HEALTH_L2 ? v->stats.norm
 						     : v->stats.norm * v->stats.norm;
-	return health_is_alone() || !train_is_target(all->at[id - 1].name);
+	return alone;
 }

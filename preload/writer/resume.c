@@ -23,8 +23,8 @@
 #define JOURNAL_FILE "journal.bin"
 
 /* Each run writes them anew, whole. */
-static const char of_one_run[][24] = {
-	"names.csv", "module_struct.json", "parallel.json", "modules.csv", OPENED_FILE};
+static const char of_one_run[][24] = {"names.csv", "module_struct.json", "parallel.json",
+	"modules.csv", "monitor.log", OPENED_FILE};
 /* What rows need to be read, here and there. */
 static const char of_both[][24] = {"stack_info.csv", "comms.csv", "meta.json"};
 

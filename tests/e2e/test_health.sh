@@ -77,11 +77,19 @@ for step in range(6):
     o.zero_grad()
     loss.backward()
     o.step()
+    dist.barrier()  # a checkpoint belongs to a step that all ranks have ended
     time.sleep(0.05)
     if step % 2 and rank == 0:
         torch.save(m.state_dict(), f"{sys.argv[1]}/{step}.pt")
     dist.barrier()
-time.sleep(2.5)  # for the ranks' looks at each other's files
+for _ in range(300):  # the ranks look at each other's files: until all entries, of both ranks' verdicts, are there
+    try:
+        have = open(os.environ["PROBE_OUTPUT_DIR"] + "/health_ckpts.json").read()
+    except (OSError, KeyError):
+        have = ""
+    if '"5.pt"' in have and '"is_health": 1' in have:
+        break
+    time.sleep(0.1 if "PROBE_OUTPUT_DIR" in os.environ else 0)
 dist.barrier()
 print("done", rank)
 PY

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "call/buffer_check.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_work.h"
@@ -140,6 +141,9 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 
 		if (!ms_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
+		/* Of a device without unified addresses it is not ours to read. */
+		if (!v->nostats && !buffer_believed(v))
+			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;
 		v->index = *n;
 		v->arg = !out && arg < TENSOR_ARG(~0) ? (uint8_t)arg : 0;

@@ -143,11 +143,14 @@ static void *enter_executor(unsigned i, void *function, const char *class, void 
 	return (void *)entries[n];
 }
 
+/* Those that have our entry already: a device's context is asked for often. */
+static _Atomic(const void *) watched_executors[CLASSES_MAX];
+
 /* The executor of that device: its kernels pass us from now on. */
 static void watch_executor(const void *context)
 {
 	const struct kernel_layout *l = ms_layout();
-	int place = -1;
+	int place = -1, err;
 	struct cxx_shadow s = {.class = EXECUTOR, .n = 1, .place = &place, .entry = enter_executor};
 	void *executor;
 
@@ -156,8 +159,21 @@ static void watch_executor(const void *context)
 	executor = *(void *const *)((const char *)context + l->executor);
 	if (!executor)
 		return; /* not made yet */
-	place = ms_launch_place(executor);
-	session_layout_fact(LAYOUT_MS_EXECUTOR, place >= 0 && cxx_shadow(executor, &s) == 0);
+	for (unsigned i = 0; i < CLASSES_MAX; i++)
+		if (atomic_load_explicit(&watched_executors[i], memory_order_relaxed) == executor)
+			return;
+	place = cxx_object_is(executor, EXECUTOR) ? ms_launch_place(executor) : -1;
+	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
+	/* Without memory, or one class too many: nothing is wrong with the layout. */
+	if (!err || err == -EINVAL)
+		session_layout_fact(LAYOUT_MS_EXECUTOR, !err);
+	for (unsigned i = 0; !err && i < CLASSES_MAX; i++) {
+		const void *none = NULL;
+
+		if (atomic_compare_exchange_strong(&watched_executors[i], &none, executor) ||
+			none == executor)
+			break;
+	}
 }
 
 /* ---- rows of the functions themselves ---- */
@@ -181,7 +197,8 @@ static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
 	/* Cheap: most names of a process are none of ours. */
-	return strncmp(symbol, "_ZN9mindspore", 13) == 0 && ms_any() && is_launch_wanted(symbol);
+	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
+	       ms_any() && is_launch_wanted(symbol);
 }
 
 static struct api *make_launch_row(const char *symbol, const char *object)

@@ -24,10 +24,16 @@ static bool configured;
 static unsigned graphs; /* running */
 static unsigned begun; /* optimizer steps in them */
 static _Atomic bool updating;
+/* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
+static _Atomic uint8_t graph_phase;
 
 void ms_steps_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	/* Graphs that ran on other threads go on in the parent alone. */
+	graphs = begun = 0;
+	updating = false;
+	graph_phase = PHASE_NONE;
 }
 
 static void lock_steps(void)
@@ -41,17 +47,14 @@ static void lock_steps(void)
 	}
 }
 
-/* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
-static _Atomic uint8_t graph_phase;
-
 uint32_t ms_graph_begins(void)
 {
 	uint32_t before = thread_state.phase;
 
 	lock_steps();
-	graphs++;
+	if (!graphs++)
+		graph_phase = (uint8_t)before;
 	pthread_mutex_unlock(&lock);
-	graph_phase = (uint8_t)before;
 	thread_state.phase = PHASE_NONE;
 	return before;
 }
@@ -66,6 +69,7 @@ void ms_graph_ends(uint32_t before)
 		for (; begun; begun--)
 			m = train_optimizer_end(&train);
 		updating = false;
+		graph_phase = PHASE_NONE;
 	}
 	pthread_mutex_unlock(&lock);
 	if (m != TRAIN_NOTHING)

@@ -135,7 +135,8 @@ bool ms_read_tensor(
 		.counts = shape.begin ? shape.begin : strides,
 		.displs = strides,
 	};
-	v->bytes = count * dtype_info(v->dtype)->size;
+	if (__builtin_mul_overflow(count, (uint64_t)dtype_info(v->dtype)->size, &v->bytes))
+		return false;
 	if (!data || !bytes || !v->bytes)
 		return true;
 	if (view) {

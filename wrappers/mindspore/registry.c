@@ -3,11 +3,13 @@
  * Which of MindSpore's exported functions are watched, by their names: they are the same in its releases, while parameters that
  * are added show in a mangled name. One whose parameters are other ones than expected is left alone.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/environment.h"
 #include "elf/demangle.h"
+#include "session/generation.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_function.h"
 #include "wrappers/mindspore/kernel.h"
@@ -108,10 +110,21 @@ bool ms_is_scheduler(void)
 	return false;
 }
 
+/* Asked for each name that its libraries export, and a list may be long: the answer is kept with the list that gave it. */
 bool ms_any(void)
 {
-	return !ms_is_scheduler() && session_configure() &&
-	       (ms_collectives_listed() || ms_kernels_listed());
+	static _Atomic uintptr_t answer; /* the list; the lowest bit: what it said */
+	uintptr_t was = atomic_load_explicit(&answer, memory_order_relaxed), list;
+
+	if (!session_configure())
+		return false;
+	list = (uintptr_t)list_now();
+	if (!list || (was & ~(uintptr_t)1) != list) {
+		was = list |
+		      (!ms_is_scheduler() && (ms_collectives_listed() || ms_kernels_listed()));
+		atomic_store_explicit(&answer, was, memory_order_relaxed);
+	}
+	return was & 1;
 }
 
 static bool ms_wants(const char *symbol, const char *object)

@@ -264,6 +264,17 @@ bool py_get_number(const void *o, double *out)
 	return !overflow;
 }
 
+bool py_get_integer(const void *o, int64_t *out)
+{
+	uintptr_t type = (uintptr_t)py_class_of(o);
+	int overflow = 0;
+
+	if (type != api.long_type && type != api.bool_type)
+		return false;
+	*out = api.as_long(o, &overflow);
+	return !overflow;
+}
+
 /* Its dictionary if it has one now. *inside: it has its attributes in another place. */
 static void *dict_of(const void *o, bool *inside)
 {

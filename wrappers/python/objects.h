@@ -61,6 +61,9 @@ bool py_text_equals(const void *o, const char *text);
 /* A float, an int or a bool; false: it is none. */
 bool py_get_number(const void *o, double *out);
 
+/* True for an int (also a bool) that 64 bits hold. */
+bool py_get_integer(const void *o, int64_t *out);
+
 /* What is in a module of sys.modules; NULL: it was not imported, or has nothing of that name. */
 void *py_find_global(const char *module, const char *name);
 

@@ -17,8 +17,9 @@
 #define WAIT "4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"
 #define CLASS "N4c10d12_GLOBAL__N_110LambdaWorkE"
 
-/* The library's table, which new objects of that class point to. */
-static _Atomic(void *) lambda_table;
+/* The library's table, which new objects of that class point to, and the one that they are given. */
+static _Atomic(void *) lambda_table, lambda_shadow;
+static _Atomic(void *) other_table; /* of another class, the last that was seen */
 static atomic_bool refused;
 
 static void *enter_wait(unsigned i, void *function, const char *class, void *arg)
@@ -51,23 +52,33 @@ static bool shadow_lambda_work(void *work)
 bool torch_watch_wait(void *work)
 {
 	void *table = *(void **)work,
-	     *known = atomic_load_explicit(&lambda_table, memory_order_relaxed);
+	     *known = atomic_load_explicit(&lambda_table, memory_order_acquire);
 	const char *class;
 	bool ok;
 
-	if (known)
-		return table == known && shadow_lambda_work(work);
+	if (known) {
+		if (table == known)
+			__atomic_store_n((void **)work,
+				atomic_load_explicit(&lambda_shadow, memory_order_relaxed),
+				__ATOMIC_RELEASE);
+		return table == known;
+	}
+	if (table == atomic_load_explicit(&other_table, memory_order_relaxed))
+		return false;
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return false;
 	class = cxx_object_class(work);
 	/* One of another class says nothing of this one. */
-	if (!class || strcmp(class, CLASS) != 0)
+	if (!class || strcmp(class, CLASS) != 0) {
+		atomic_store_explicit(&other_table, table, memory_order_relaxed);
 		return false;
+	}
 	ok = shadow_lambda_work(work);
 	session_layout_fact(LAYOUT_TORCH_WORK, ok);
-	if (ok)
+	if (ok) {
+		atomic_store(&lambda_shadow, *(void **)work);
 		atomic_store(&lambda_table, table);
-	else
+	} else
 		atomic_store(&refused, true);
 	return ok;
 }

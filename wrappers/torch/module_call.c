@@ -176,13 +176,19 @@ bool torch_module_calls_early(void)
 
 void torch_module_calls_now(void)
 {
+	int before;
+
 	/* PyTorch may still be on its way in: a try that fails here does not count. */
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
 		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
 		!py_has_module("torch.nn.modules.module"))
 		return;
-	if (needs_module_calls())
-		hook_module_calls(NULL);
+	if (!needs_module_calls())
+		return;
+	before = atomic_load(&tries);
+	hook_module_calls(NULL);
+	if (!atomic_load(&seen))
+		atomic_store(&tries, before);
 }
 
 const struct torch_train_observer module_call_observer = {

@@ -149,12 +149,11 @@ static void describe_number(struct side *s, py_object *o, struct buffer *b)
 	if (py_is_true(o) || py_is_false(o)) {
 		s->number[k].b = py_is_true(o);
 		b->dtype = DT_BOOL;
+	} else if (py_get_integer(o, &s->number[k].i)) {
+		b->dtype = DT_INT64;
 	} else if (py_get_number(o, &number)) {
-		b->dtype = strcmp(py_class_name(o), "float") == 0 ? DT_FLOAT64 : DT_INT64;
-		if (b->dtype == DT_FLOAT64)
-			s->number[k].f = number;
-		else
-			s->number[k].i = (int64_t)number;
+		b->dtype = DT_FLOAT64;
+		s->number[k].f = number;
 	}
 	if (b->dtype == DT_OTHER)
 		return;
@@ -355,8 +354,27 @@ static __thread struct {
 	unsigned n;
 } dumped __attribute__((tls_model("initial-exec")));
 
+/*
+ * Stacks of threads that stand in no module, each with the next in its first word: a program may make new threads for every
+ * forward pass. The GIL is its lock.
+ */
+static struct dumped_call *spare_stacks;
+
+static void give_back_stack(void)
+{
+	if (!dumped.call || dumped.n)
+		return;
+	memcpy(dumped.call, &spare_stacks, sizeof(spare_stacks));
+	spare_stacks = dumped.call;
+	dumped.call = NULL;
+}
+
 static struct dumped_call *enter_dumped_call(void)
 {
+	if (!dumped.call && spare_stacks) {
+		dumped.call = spare_stacks;
+		memcpy(&spare_stacks, dumped.call, sizeof(spare_stacks));
+	}
 	if (!dumped.call) {
 		dumped.call = mmap(NULL, DEPTH_MAX * sizeof(*dumped.call), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -479,11 +497,32 @@ static void record_module_end(void *arg)
 	}
 }
 
+static void begin_dumped_call(struct module_entry *m, struct named_module *named)
+{
+	struct thread *t = thread_get();
+
+	m->d = enter_dumped_call();
+	if (!m->d || !t)
+		return;
+	*m->d = (struct dumped_call){.self = m->c->self, .depth = m->c->depth};
+	m->d->rows = module_rows_of(named, py_class_name(m->c->self));
+	if (!m->d->rows)
+		return;
+	m->stack = stack_id_wanted() ? stack_id(t, module_row(m->d->rows, MODULE_FORWARD),
+					       (uintptr_t)__builtin_return_address(0),
+					       (uintptr_t)__builtin_frame_address(0))
+				     : 0;
+	if (m->stack == STACK_UNWANTED)
+		return;
+	apart_call(record_module_begin, m);
+	if (m->d->seq)
+		dumped.n++;
+}
+
 static void dump_module_begins(const struct torch_module_call *c)
 {
 	struct module_entry m = {.c = c};
 	struct named_module *named;
-	struct thread *t;
 	bool root = c->depth == 0 && !c->again;
 
 	forget_inner_calls(c->depth);
@@ -495,23 +534,8 @@ static void dump_module_begins(const struct torch_module_call *c)
 	/* The whole model has no entry, nor has what is wrapped around a module. */
 	if (!named || !*named->full || named->wrapper)
 		return;
-	m.d = enter_dumped_call();
-	t = thread_get();
-	if (!m.d || !t)
-		return;
-	*m.d = (struct dumped_call){.self = c->self, .depth = c->depth};
-	m.d->rows = module_rows_of(named, py_class_name(c->self));
-	if (!m.d->rows)
-		return;
-	m.stack = stack_id_wanted() ? stack_id(t, module_row(m.d->rows, MODULE_FORWARD),
-					      (uintptr_t)__builtin_return_address(0),
-					      (uintptr_t)__builtin_frame_address(0))
-				    : 0;
-	if (m.stack == STACK_UNWANTED)
-		return;
-	apart_call(record_module_begin, &m);
-	if (m.d->seq)
-		dumped.n++;
+	begin_dumped_call(&m, named);
+	give_back_stack();
 }
 
 static void dump_module_ends(const struct torch_module_call *c)
@@ -526,6 +550,7 @@ static void dump_module_ends(const struct torch_module_call *c)
 		return;
 	dumped.n--;
 	apart_call(record_module_end, &m);
+	give_back_stack();
 }
 
 const struct torch_module_observer module_dump_observer = {

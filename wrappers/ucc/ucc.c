@@ -151,10 +151,18 @@ static int32_t status_of(uint64_t key)
 
 static void note_posted(uint64_t key)
 {
+	bool full;
+
 	lock_posted();
-	if (posted.n < POSTED_MAX)
+	full = posted.n == POSTED_MAX;
+	if (!full)
 		posted.key[posted.n++] = key;
 	unlock_posted();
+	if (full)
+		log_loss(LOSS_PENDING,
+			"UCC: more than %d requests under way: when further ones are complete is "
+			"not recorded",
+			POSTED_MAX);
 }
 
 /* Takes one that is complete, or that one; *status. 0: there is none. */
@@ -181,22 +189,21 @@ static void finish_posted(struct call *c, uint64_t key, int32_t status, uint64_t
 	/* Freed while it was on its way: nobody sees its end. */
 	uint32_t flags = status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
 
-	/* Before the real function there is no start of this call that entries could be compared with. */
-	if (!wait)
-		c->start = 0;
+	/* What is in `posted` lives: there is no older entry that it would have to be told from by this call's start. */
+	c->start = 0;
 	async_done(c, key, end, wait, flags, status < 0 ? status : 0, NULL, NULL, false);
 }
 
 /* The library was given time. */
 static void look_at_posted(struct call *c)
 {
-	uint64_t key;
+	uint64_t key, start = c->start;
 	int32_t status;
 
 	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED))
 		return;
 	while ((key = take_posted(0, &status)) != 0)
-		finish_posted(c, key, status, call_ended(c), call_ended(c) - c->start);
+		finish_posted(c, key, status, call_ended(c), call_ended(c) - start);
 }
 
 /* ---- requests ---- */

@@ -180,11 +180,17 @@ static bool read_curve_file_name(
 {
 	const char *at = strrchr(name, '_');
 	unsigned long long last;
-	int n = 0;
+	int n = 0, part = 0;
 
 	if (!at || at == name || (size_t)(at - name) >= cap ||
-		sscanf(at, "_%llu-%llu%n", first, &last, &n) < 2 || !strstr(at + n, ".csv"))
+		sscanf(at, "_%llu-%llu%n", first, &last, &n) < 2)
 		return false;
+	at += n;
+	if (sscanf(at, ".%*u%n", &part) == 0 && part)
+		at += part;
+	if (strcmp(at, ".csv") && strcmp(at, ".csv.gz"))
+		return false;
+	at = strrchr(name, '_');
 	snprintf(word, cap, "%.*s", (int)(at - name), name);
 	return true;
 }
@@ -213,6 +219,14 @@ static int by_curve_file(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
+/* A process that was killed while it compressed has left both; the plain one counts, and comes first. */
+static bool is_compressed_copy(const char *name, const char *before)
+{
+	size_t n = strlen(before);
+
+	return strncmp(name, before, n) == 0 && strcmp(name + n, ".gz") == 0;
+}
+
 static void read_curve_folder(struct curves *s, const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -227,10 +241,11 @@ static void read_curve_folder(struct curves *s, const char *folder)
 		closedir(d);
 	if (n)
 		qsort(name, n, sizeof(*name), by_curve_file);
-	for (unsigned i = 0; i < n; i++) {
-		read_curve_file(s, folder, name[i]);
+	for (unsigned i = 0; i < n; i++)
+		if (!i || !is_compressed_copy(name[i], name[i - 1]))
+			read_curve_file(s, folder, name[i]);
+	for (unsigned i = 0; i < n; i++)
 		free(name[i]);
-	}
 	free(name);
 }
 

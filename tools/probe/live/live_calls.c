@@ -222,7 +222,7 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 			note_step_start(r, &starts, &c);
 		if (!c.comm)
 			continue;
-		if (!begin)
+		if (!begin || c.start < begin)
 			begin = c.start;
 		if (c.start + blocked_ns(&c) > end)
 			end = c.start + blocked_ns(&c);

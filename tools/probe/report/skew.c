@@ -67,7 +67,10 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 				if (h->moment[i].key.b % each == 0)
 					h->moment[n++] = h->moment[i];
 			h->n = n;
-			if (n - from == ENDS_MAX || (uint64_t)c.comm_seq % each)
+			/* Numbers 0 of many communicators: no divisor parts them. */
+			if (n - from == ENDS_MAX)
+				break;
+			if ((uint64_t)c.comm_seq % each)
 				continue;
 		}
 		TOOL_GROW(h->moment, h->n, h->cap);

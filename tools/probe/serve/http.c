@@ -119,8 +119,11 @@ static bool read_http_request(int fd, char buf[REQUEST_MAX + 1], long long until
 	return false;
 }
 
+/* until: moves with what is sent, for a slow line is not a client that is gone. */
 static void send_all(int fd, const char *p, size_t n, long long until)
 {
+	long long most = until + 10 * REQUEST_MS;
+
 	while (n) {
 		struct pollfd w = {.fd = fd, .events = POLLOUT};
 		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -129,6 +132,7 @@ static void send_all(int fd, const char *p, size_t n, long long until)
 		if (sent > 0) {
 			p += sent;
 			n -= (size_t)sent;
+			until = read_ms() + REQUEST_MS < most ? read_ms() + REQUEST_MS : most;
 		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 			return;
 		} else if (left <= 0 || poll(&w, 1, (int)left) <= 0) {
@@ -162,6 +166,9 @@ static bool names_this_machine(const char *host)
 		if (strncasecmp(host, names[i], n) == 0 && strchr(":\r\n \t", host[n]))
 			return true;
 	}
+	/* A number of this machine is no name that somebody could point here. */
+	if (host && strncmp(host, "127.", 4) == 0)
+		return strchr(":\r\n \t", host[strspn(host, "0123456789.")]) != NULL;
 	return !host;
 }
 

@@ -68,7 +68,8 @@ static void put_rank_label(FILE *f, const char *sep, const struct live_rank *r)
 
 	if (r->rank >= 0)
 		snprintf(number, sizeof(number), "%d", r->rank);
-	put_label(f, sep, "rank", number);
+	/* Two processes without a rank are two series. */
+	put_label(f, sep, "rank", r->rank >= 0 ? number : r->dir->label);
 }
 
 static void put_sample_value(FILE *f, double v)

@@ -161,7 +161,7 @@ static int show_again_and_again(const struct top *t)
 	}
 	leave_page();
 	/* What remains on the terminal. */
-	return status || ended ? status : show_once(t);
+	return ended ? status : show_once(t);
 }
 
 static bool set_top_interval(struct top *t, const char *text)
