@@ -187,7 +187,7 @@ sed -i 's/"world_size": 2/"world_size": 2, "version": "7.7", "config": {"stack":
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.5 2 >"$f/good/rank0/param_origin_0-99.csv"
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.25 2 >"$f/same/rank0/param_origin_0-99.csv"
 compare --config-check --json good same
-is 'what runs began with' "$(json 'd["ranks"][1]["program, libraries and configuration"]["differ"], d["ranks"][0]["first weights"]["differ"]')" \
+is 'what runs began with' "$(json 'd["ranks"][1]["configuration and record"]["differ"], d["ranks"][0]["first weights"]["differ"]')" \
 	"([{'name': 'version', 'a': None, 'b': '7.7'}, {'name': 'config.stack', 'a': None, 'b': 'off'}], [{'name': 'a.w', 'a': '0 1.5 2 float32', 'b': '0 1.25 2 float32'}])"
 
 # ---- what is wrong ----
