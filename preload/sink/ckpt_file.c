@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ZIP_TAIL 65557 /* the end record with the longest comment */
@@ -18,7 +19,8 @@ static uint64_t find_birth_ns(const char *path)
 	struct statx x;
 	struct statx_timestamp t;
 
-	if (statx(AT_FDCWD, path, 0, STATX_BTIME | STATX_MTIME, &x))
+	/* The system call: older musl, below which we are loaded too, has no function of it. */
+	if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME | STATX_MTIME, &x))
 		return 0;
 	t = x.stx_mask & STATX_BTIME ? x.stx_btime : x.stx_mtime;
 	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
