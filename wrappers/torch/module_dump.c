@@ -347,6 +347,7 @@ struct dumped_call {
 	struct module_rows *rows;
 	uint64_t seq;
 	uint32_t depth, range;
+	struct dumped_call *next_spare; /* of the first of a stack */
 };
 
 static __thread struct {
@@ -355,7 +356,7 @@ static __thread struct {
 } dumped __attribute__((tls_model("initial-exec")));
 
 /*
- * Stacks of threads that stand in no module, each with the next in its first word: a program may make new threads for every
+ * Stacks of threads that stand in no module, each with the next in its first call: a program may make new threads for every
  * forward pass. The GIL is its lock.
  */
 static struct dumped_call *spare_stacks;
@@ -364,7 +365,7 @@ static void give_back_stack(void)
 {
 	if (!dumped.call || dumped.n)
 		return;
-	memcpy(dumped.call, &spare_stacks, sizeof(spare_stacks));
+	dumped.call->next_spare = spare_stacks;
 	spare_stacks = dumped.call;
 	dumped.call = NULL;
 }
@@ -373,7 +374,7 @@ static struct dumped_call *enter_dumped_call(void)
 {
 	if (!dumped.call && spare_stacks) {
 		dumped.call = spare_stacks;
-		memcpy(&spare_stacks, dumped.call, sizeof(spare_stacks));
+		spare_stacks = dumped.call->next_spare;
 	}
 	if (!dumped.call) {
 		dumped.call = mmap(NULL, DEPTH_MAX * sizeof(*dumped.call), PROT_READ | PROT_WRITE,
