@@ -112,8 +112,14 @@ bool health_see_value(const struct train_value *v)
 	uint32_t id;
 	bool alone;
 
-	if (!all || v->kind != TK_GRAD_UNREDUCED || v->micro_step != UINT32_MAX)
+	if (!all || v->kind != TK_GRAD_UNREDUCED)
 		return false;
+	if (v->micro_step != UINT32_MAX) {
+		log_loss(LOSS_HEALTH,
+			"monitor_mbs_grad: gradients are those of single micro steps: checkpoints "
+			"are not judged; set it to false");
+		return false;
+	}
 	id = find_embedding(all);
 	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
 		return false;

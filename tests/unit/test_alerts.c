@@ -6,6 +6,7 @@
  */
 #include "broken_write.h"
 #include "core_helper.h"
+#include "scalar_entry.h"
 
 #include <math.h>
 #include <signal.h>
@@ -131,19 +132,6 @@ static int recover_rules(const char *dir)
 	}
 	close(r.dirfd);
 	return err;
-}
-
-static void put_scalar_entry(struct chain *c, enum scalar which, uint32_t step, double value)
-{
-	struct journal_scalar *e = chain_reserve(c, sizeof(*e), NO_WAKE);
-
-	assert_non_null(e);
-	*e = (struct journal_scalar){.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
-		.value = value,
-		.step = step,
-		.which = (uint16_t)which,
-		.group = JOURNAL_NO_GROUP};
-	chain_publish(c, sizeof(*e));
 }
 
 static void put_gradient_entry(

@@ -6,6 +6,7 @@
  */
 #include "broken_write.h"
 #include "core_helper.h"
+#include "scalar_entry.h"
 
 #include <math.h>
 #include <signal.h>
@@ -112,19 +113,6 @@ static void open_log(struct rank *r, const struct config *cfg)
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 
-static void put_log_number(struct chain *c, enum scalar which, uint32_t step, double value)
-{
-	struct journal_scalar *e = chain_reserve(c, sizeof(*e), NO_WAKE);
-
-	assert_non_null(e);
-	*e = (struct journal_scalar){.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
-		.value = value,
-		.step = step,
-		.which = (uint16_t)which,
-		.group = JOURNAL_NO_GROUP};
-	chain_publish(c, sizeof(*e));
-}
-
 static void put_moment(struct chain *c, const char *name, uint32_t step, double value)
 {
 	uint32_t bytes =
@@ -166,21 +154,21 @@ static void lines(void **state)
 	open_log(&r, &cfg);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 	put_moment(&c, "embedding.weight", 0, 0.018132707104086876);
-	put_log_number(&c, SCALAR_BATCH_SIZE, 0, 32);
-	put_log_number(&c, SCALAR_LOSS, 0, 1.4156602621078491);
-	put_log_number(&c, SCALAR_LEARNING_RATE, 0, 0.01);
-	put_log_number(&c, SCALAR_LOSS_SCALE, 0, 1);
-	put_log_number(&c, SCALAR_GRAD_NORM, 0, 0.4949253499507904);
-	put_log_number(&c, SCALAR_ITERATION_TIME, 0, 2698.59);
-	put_log_number(&c, SCALAR_WEIGHT_NORM, 0, 2.668071746826172);
+	put_scalar_entry(&c, SCALAR_BATCH_SIZE, 0, 32);
+	put_scalar_entry(&c, SCALAR_LOSS, 0, 1.4156602621078491);
+	put_scalar_entry(&c, SCALAR_LEARNING_RATE, 0, 0.01);
+	put_scalar_entry(&c, SCALAR_LOSS_SCALE, 0, 1);
+	put_scalar_entry(&c, SCALAR_GRAD_NORM, 0, 0.4949253499507904);
+	put_scalar_entry(&c, SCALAR_ITERATION_TIME, 0, 2698.59);
+	put_scalar_entry(&c, SCALAR_WEIGHT_NORM, 0, 2.668071746826172);
 	atomic_store(&r.j.head->step, 1);
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	put_log_number(&c, SCALAR_LOSS, 1, 1.3509248495101929);
-	put_log_number(&c, SCALAR_GRAD_NORM, 1, 0.35299721360206604);
-	put_log_number(&c, SCALAR_THROUGHPUT, 1, 41.158935546875);
-	put_log_number(&c, SCALAR_ITERATION_TIME, 1, 777.47);
+	put_scalar_entry(&c, SCALAR_LOSS, 1, 1.3509248495101929);
+	put_scalar_entry(&c, SCALAR_GRAD_NORM, 1, 0.35299721360206604);
+	put_scalar_entry(&c, SCALAR_THROUGHPUT, 1, 41.158935546875);
+	put_scalar_entry(&c, SCALAR_ITERATION_TIME, 1, 777.47);
 	/* A step that has not ended. */
-	put_log_number(&c, SCALAR_LOSS, 2, 5);
+	put_scalar_entry(&c, SCALAR_LOSS, 2, 5);
 	atomic_store(&r.j.head->step, 2);
 	atomic_store(&r.j.head->state, JS_ENDED);
 	assert_int_equal(drain_all(&r.drain, true), 0);
@@ -216,7 +204,7 @@ static char *heads_of_run(const struct config *cfg, uint32_t from, uint32_t n)
 	open_log(&r, cfg);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
 	for (uint32_t s = from; s < from + n; s++)
-		put_log_number(&c, SCALAR_LOSS, s, 1);
+		put_scalar_entry(&c, SCALAR_LOSS, s, 1);
 	atomic_store(&r.j.head->step, from + n);
 	atomic_store(&r.j.head->state, JS_ENDED);
 	assert_int_equal(drain_all(&r.drain, true), 0);
@@ -277,7 +265,7 @@ static void put_log_steps(struct rank *r, struct chain *c, uint32_t from, uint32
 {
 	for (uint32_t s = from; s < to; s++) {
 		put_moment(c, "w", s, s + 0.5);
-		put_log_number(c, SCALAR_LOSS, s, s);
+		put_scalar_entry(c, SCALAR_LOSS, s, s);
 		atomic_store(&r->j.head->step, s + 1);
 	}
 }

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "tools/lib/intern.h"
+#include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/read/calls.h"
 
@@ -278,8 +279,27 @@ static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 	return n ? n : 1;
 }
 
-static void put_op_labels(
-	const struct live *l, FILE *f, const struct live_rank *r, const struct live_op *o)
+#define COMMS_COUNTED (1u << 16) /* further ones are counted each time */
+
+/* Counted once for a communicator, not for each of its operations on each rank in each metric. */
+struct node_count {
+	struct table_key key; /* a: communicator */
+	unsigned n; /* 0: not counted yet */
+};
+
+static unsigned nodes_of_op(const struct live *l, struct table *nodes, const struct live_op *o)
+{
+	struct node_count *k = table_get(nodes, o->comm, 0);
+
+	if (!k)
+		return count_op_nodes(l, o);
+	if (!k->n)
+		k->n = count_op_nodes(l, o);
+	return k->n;
+}
+
+static void put_op_labels(const struct live *l, FILE *f, struct table *nodes,
+	const struct live_rank *r, const struct live_op *o)
 {
 	char text[COMM_LABEL_MAX], bucket[LIVE_BUCKET_MAX];
 	const char *run = l->folders.run && *l->folders.run ? l->folders.run : "unknown";
@@ -291,7 +311,7 @@ static void put_op_labels(
 	snprintf(text, sizeof(text), "%016" PRIx64, o->comm);
 	put_label(f, ",", "comm_id", text);
 	put_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
-	snprintf(text, sizeof(text), "%u", count_op_nodes(l, o));
+	snprintf(text, sizeof(text), "%u", nodes_of_op(l, nodes, o));
 	put_label(f, ",", "n_nodes", text);
 	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));
 	put_label(f, ",", "nranks", text);
@@ -333,6 +353,9 @@ static const struct {
 
 static void put_op_metrics(const struct live *l, FILE *f)
 {
+	struct table nodes;
+
+	table_init(&nodes, sizeof(struct node_count), COMMS_COUNTED);
 	for (unsigned m = 0; m < sizeof(op_metrics) / sizeof(*op_metrics); m++) {
 		put_metric_head(f, op_metrics[m].name, "gauge", op_metrics[m].help);
 		for (unsigned k = 0; k < l->folders.n; k++)
@@ -342,10 +365,11 @@ static void put_op_metrics(const struct live *l, FILE *f)
 				if (!o->timed || o->p2p != op_metrics[m].p2p)
 					continue;
 				fputs(op_metrics[m].name, f);
-				put_op_labels(l, f, &l->rank[k], o);
+				put_op_labels(l, f, &nodes, &l->rank[k], o);
 				put_sample_value(f, op_metrics[m].value(o));
 			}
 	}
+	table_free(&nodes);
 }
 
 void prometheus_print(const struct live *l, FILE *f)
