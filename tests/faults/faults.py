@@ -112,9 +112,9 @@ def quantile(v, q):
 def spread_of(out):
     """us: how much the time outside of calls in a step spreads on the rank where it spreads most."""
     worst = 0
-    for rank in range(4):
+    for folder in glob.glob(f"{out}/rank*"):
         calls = {}
-        for path in glob.glob(f"{out}/rank{rank}/calls_*.csv"):
+        for path in glob.glob(f"{folder}/calls_*.csv"):
             with open(path) as f:
                 for row in csv.DictReader(f):
                     calls.setdefault(int(row["seq"]), row)
@@ -133,7 +133,7 @@ def spread_of(out):
 
 def calibrate(a, mpi):
     """What a fault of timing must take here and now: five times the spread of a clean run."""
-    out, _, _ = run_one(a, "clean", mpi, 999999)
+    out = run_torch(a, "clean", mpi, 999999) if mpi in TORCH else run_one(a, "clean", mpi, 999999)[0]
     us = int(max(30000, 5 * spread_of(out)))
     shutil.rmtree(out, ignore_errors=True)
     return min(us, 400000)
@@ -195,18 +195,27 @@ def wait_for(a, command, out):
     return ended
 
 
-TORCH = {"nan": ["nan"], "spike": ["spike", "nan", "inf"], "skip": ["skip"], "extra": ["skip"], "dtype": ["mismatch"],
-         "redop": ["mismatch"], "drift": ["diverged"], "sleep": ["hang", "stall", "stopped"], "left": ["died"]}
+# Trainings in PyTorch (train_<name>.py) and what is tried on each: kinds that name it. A place of its own says it in the program.
+COMMON = {"nan": ["nan"], "inf": ["inf", "nan"], "redop": ["mismatch"], "sleep": ["hang", "stall", "stopped"], "left": ["died"],
+          "exits": ["died"], "killed": ["died", "stopped"], "stall": ["stall"], "slow": ["slow", "straggler"], "jitter": ["jitter"],
+          "spike": ["spike", "nan", "inf"], "skip": ["skip"]}
+TERMS_TORCH = {"extra": ["skip"], "dtype": ["mismatch"], "count": ["mismatch"], "order": ["order", "skip"]}
+TORCH = {"ddp": dict(COMMON, **TERMS_TORCH, drift=["diverged"], root=["mismatch"]),
+         "fsdp": dict(COMMON, **TERMS_TORCH),
+         "pipe": dict(COMMON, zero=["zero"], stale=["stale"], tag=["tag"], root=["mismatch"])}
 
 
-def run_torch(a, name, seed, ranks=3):
+def run_torch(a, name, program, seed, ranks=3):
     """The same with PyTorch on gloo, without a launcher."""
-    r = random.Random(f"{seed} {name} torch")
-    out = f"{a.folder}/{name}-torch-{seed}"
-    steps = r.randint(12, 18)
+    r = random.Random(f"{seed} {name} {program}")
+    out = f"{a.folder}/{name}-{program}-{seed}"
+    timed = name in TIMING or seed == 999999
+    steps = r.randint(24, 30) if timed else r.randint(12, 18)
     options = [f"seed={r.randint(1, 10**6)}", f"steps={steps}"]
     if name != "clean":
-        options += [f"fault={name}", f"rank={r.randint(0, ranks - 1)}", f"step={r.randint(6, steps - 4)}"]
+        options += [f"fault={name}", f"rank={r.randint(0, ranks - 1)}", f"step={r.randint(6, steps - (10 if timed else 4))}"]
+    if name in TIMING:
+        options += [f"slow_us={calibrate(a, program)}"]
     os.makedirs(out, exist_ok=True)
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -216,13 +225,13 @@ def run_torch(a, name, seed, ranks=3):
         for k in range(ranks):
             env = dict(os.environ, RANK=str(k), LOCAL_RANK=str(k), WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1",
                        MASTER_PORT=str(port), PROBE_OUTPUT_DIR=out, LD_PRELOAD=f"{a.build}/libprobe.so", OMP_NUM_THREADS="1")
-            procs.append(subprocess.Popen([a.torch, f"{HERE}/train_ddp.py"] + options, stdin=subprocess.DEVNULL, stdout=err,
+            procs.append(subprocess.Popen([a.torch, f"{HERE}/train_{program}.py"] + options, stdin=subprocess.DEVNULL, stdout=err,
                                           stderr=err, env=env))
     begun, seen = time.time(), None
     while any(p.poll() is None for p in procs):
         time.sleep(0.05)
         seen = seen or (truth_of(out) and time.time())
-        if (seen and time.time() - seen > a.patience + 3) or time.time() - begun > 120:
+        if (seen and time.time() - seen > (30 if timed else a.patience + 3)) or time.time() - begun > 120:
             for p in procs:
                 p.poll() is None and p.kill()
     for p in procs:
@@ -291,35 +300,39 @@ def main():
     p.add_argument("--need", type=float, default=0)
     p.add_argument("--patience", type=float, default=3)
     p.add_argument("--judge", action="store_true", help="judge the folders of --keep again, without running anything")
-    p.add_argument("--torch", help="a Python with PyTorch: the training in PyTorch instead of the one in C")
+    p.add_argument("--torch", help="a Python with PyTorch: trainings in PyTorch instead of the one in C")
+    p.add_argument("--programs", default=",".join(TORCH), help="which of them")
     p.add_argument("--verbose", action="store_true")
     p.add_argument("classes", nargs="*")
     a = p.parse_args()
     a.build = os.path.abspath(a.build)
     a.folder = os.path.abspath(a.keep) if a.keep else tempfile.mkdtemp(prefix="libprobe-faults.")
     os.makedirs(a.folder, exist_ok=True)
-    classes = TORCH if a.torch else {name: c[0] for name, c in CLASSES.items()}
-    names = a.classes or list(classes)
-    flavours = [m for m in a.mpi.split(",") if os.path.exists(f"{a.build}/faults/{m}/train")] if not a.torch else ["torch"]
+    flavours = a.programs.split(",") if a.torch else \
+        [m for m in a.mpi.split(",") if os.path.exists(f"{a.build}/faults/{m}/train")]
+    known = list(dict.fromkeys(n for m in flavours for n in TORCH[m])) if a.torch else list(CLASSES)
+    names = a.classes or known
     missed, total = [], {}
     print(f" {'class':10} runs exact partly wrong silent", flush=True)
     try:
         for name in [n for n in names if n != "clean"]:
             score = dict(exact=0, partly=0, wrong=0, silent=0)
             runs = 0
-            for k in range(a.runs):
-                mpi = flavours[k % len(flavours)]
+            fit = [m for m in flavours if not a.torch or name in TORCH[m]]
+            for k in range(a.runs if fit else 0):
+                mpi = fit[k % len(fit)]
+                kinds = TORCH[mpi][name] if a.torch else CLASSES[name][0]
                 seed = a.seed * 1000 + k
                 out = f"{a.folder}/{name}-{mpi}-{seed}"
                 if not a.judge:
                     shutil.rmtree(out, ignore_errors=True)
-                    out = run_torch(a, name, seed) if a.torch else run_one(a, name, mpi, seed)[0]
+                    out = run_torch(a, name, mpi, seed) if a.torch else run_one(a, name, mpi, seed)[0]
                 truth = truth_of(out)
                 if not truth:
                     print(f"# {out}: the fault did not happen", flush=True)
                     continue
                 report = report_of(a, out)
-                verdict = judge(name, classes[name], truth, report)
+                verdict = judge(name, kinds, truth, report)
                 runs += 1
                 score[verdict] += 1
                 if a.verbose or verdict != "exact":
@@ -344,7 +357,7 @@ def main():
             out = f"{a.folder}/clean-{mpi}-{seed}"
             if not a.judge:
                 shutil.rmtree(out, ignore_errors=True)
-                run_torch(a, "clean", seed) if a.torch else run_one(a, "clean", mpi, seed)
+                run_torch(a, "clean", mpi, seed) if a.torch else run_one(a, "clean", mpi, seed)
             bad = [f for f in report_of(a, out)["findings"] if f["severity"] in ("bad", "warn")]
             alarms += bool(bad)
             for f in bad:
