@@ -111,8 +111,8 @@ static bool is_of_all(const struct call *c, const struct folders *f)
 }
 
 /* The last one of each round. */
-static void find_common_ends(struct common_ends *e, const struct rounds *r,
-	const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
 {
 	const struct walk_call *c;
 	struct folders one;

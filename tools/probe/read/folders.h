@@ -34,7 +34,8 @@ struct rank_dir {
 	uint64_t first_ns, last_ns; /* its lifetime, Unix epoch; both 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
 	char *journal; /* path; NULL: there is none */
-	struct round_end *round; /* steps of a run that marks none: its calls are numbered by these */
+	struct round_end
+		*round; /* steps of a run that marks none: its calls are numbered by these */
 	unsigned nround;
 };
 

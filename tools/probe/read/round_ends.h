@@ -14,7 +14,6 @@ struct round_end {
 };
 
 /* How many rounds ended before that call; end[]: ascending. */
-uint64_t count_rounds_before(
-	const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
+uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
 
 #endif
