@@ -40,7 +40,6 @@ cp -r "$tmp/made" "$tmp/unmarked"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
-	[ "$name" = clean ] && line='steps note [] None None None'
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

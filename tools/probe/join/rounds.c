@@ -5,10 +5,13 @@
 
 #include "base/hash.h"
 #include "tools/lib/period.h"
+#include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/join/walk.h"
 
 #define TRIED_MAX 4 /* ranks that are looked at for a period */
+#define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
+#define PLACES_MOST 4096u
 #define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
 
 struct finder {
@@ -110,6 +113,108 @@ static bool is_of_all(const struct call *c, const struct folders *f)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED | CALL_ASYNC));
 }
 
+/* ---- places that are called as often as most ---- */
+
+struct place_count {
+	struct table_key key; /* a: stack */
+	uint64_t n, first; /* times; number of its first call among all */
+	uint64_t comm; /* of its first call, if that is one of all ranks; else 0 */
+};
+
+static void count_places(
+	struct table *t, const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+	uint64_t number = 0;
+
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w))) {
+		struct place_count *p =
+			c->call.stack ? table_get(t, c->call.stack, c->call.api) : NULL;
+
+		number++;
+		if (!p)
+			continue;
+		if (!p->n++) {
+			p->first = number;
+			p->comm = is_of_all(&c->call, f) ? c->call.comm : 0;
+		}
+	}
+	walk_close(&w);
+}
+
+/* Once more or less: the run ended in the middle of a step. */
+static bool is_as_often(const struct place_count *p, uint64_t n)
+{
+	return p->n + 1 >= n && p->n <= n + 1;
+}
+
+/*
+ * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
+ * last and is an operation of all ranks ends the steps; NULL: there is none.
+ */
+static const struct place_count *find_last_place(const struct table *t)
+{
+	const struct place_count *last = NULL;
+	uint64_t often = 0;
+	unsigned most = 1;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint64_t n = ((const struct place_count *)table_at(t, i))->n;
+		unsigned places = 0;
+
+		for (uint32_t k = 0; k < t->n; k++)
+			places += is_as_often(table_at(t, k), n);
+		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
+			most = places;
+			often = n;
+		}
+	}
+	for (uint32_t i = 0; often && i < t->n; i++) {
+		const struct place_count *p = table_at(t, i);
+
+		if (p->comm && is_as_often(p, often) && (!last || p->first > last->first))
+			last = p;
+	}
+	return last;
+}
+
+static void add_common_end(struct common_ends *e, int64_t seq)
+{
+	TOOL_GROW(e->seq, e->n, e->cap);
+	e->seq[e->n++] = seq;
+}
+
+static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct place_count *last;
+	const struct walk_call *c;
+	struct folders one;
+	struct table t;
+	struct walk w;
+
+	table_init(&t, sizeof(struct place_count), PLACES_MOST);
+	count_places(&t, f, d, o);
+	last = find_last_place(&t);
+	if (last) {
+		e->n = 0;
+		e->comm = last->comm;
+		walk_one_rank(&w, &one, d, &o);
+		while ((c = walk_next(&w)))
+			if (c->call.stack == last->key.a && c->call.api == last->key.b &&
+				c->call.comm == e->comm && is_of_all(&c->call, f))
+				add_common_end(e, c->call.comm_seq);
+		walk_close(&w);
+	}
+	table_free(&t);
+	return last && e->n;
+}
+
+/* ---- the period of the calls ---- */
+
 /* The last one of each round. */
 static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -127,8 +232,7 @@ static void find_common_ends(struct common_ends *e, const struct rounds *r, cons
 			continue;
 		e->comm = c->call.comm;
 		if (!e->n || now != step) {
-			TOOL_GROW(e->seq, e->n, e->cap);
-			e->n++;
+			add_common_end(e, c->call.comm_seq);
 		}
 		e->seq[e->n - 1] = c->call.comm_seq;
 		step = now;
@@ -195,6 +299,8 @@ bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, u
 
 	if (bytes_of_calls(f, overlay) > most)
 		return false;
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++)
+		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]);
 	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
 		struct rounds r;
 

@@ -22,9 +22,9 @@ struct rounds {
 void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o);
 
 /*
- * Fills in dir[i].round of all ranks, so that their calls are numbered alike: a round ends with the last collective operation on a
- * communicator of all ranks that is in it on the first rank whose calls are surely periodic. overlay[i]: as above. False, with nothing filled
- * in: the calls of the run have no period, or it has more than `most` bytes.
+ * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
+ * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
+ * period of the calls. overlay[i]: as above. False, with nothing filled in: there is none such, or the run has more than `most` bytes.
  */
 bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most);
 

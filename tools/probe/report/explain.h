@@ -24,6 +24,7 @@ struct verdict {
 	struct call before; /* the call before it */
 	unsigned times; /* that the one before was followed by something else, and never by this */
 	unsigned ranks; /* that were compared */
+	bool may_follow; /* of VERDICT_ORDER: the rank stands in `call`, and has not come to `usual` yet */
 };
 
 /* The calls of some steps, of some ranks. */

@@ -118,24 +118,26 @@ static void find_slow_link(struct report *r)
 	if ((double)l->best.least < LINK_TIMES * noise)
 		return;
 
-	char *at = called_from_text(r, &l->slowest);
-	struct finding *f = add_finding(r, FINDING_LINK,
+	char *at = called_from_text(r, &l->slowest), *crowded = describe_oversubscription(r);
+	struct finding *f = add_finding(r, crowded ? FINDING_LINK_DOUBTFUL : FINDING_LINK,
 		tool_format("messages from %s to %s are slow from step %llu on: %s of them one "
 			    "after the other took "
 			    "%s and more from both ranks being there to the end of the receive; "
 			    "nine tenths of "
-			    "those of other links take at most %s%s",
+			    "those of other links take at most %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least), out_time(noise), at));
+			out_time((double)l->best.least), out_time(noise), at,
+			crowded ? crowded : ""));
 
-	f->confidence = 0.9;
+	f->confidence = crowded ? 0.6 : 0.9;
 	name_culprit(r, f, l->from);
 	name_culprit(r, f, l->to);
 	name_call(f, &l->slowest);
 	f->call.step = l->best.step;
 	f->event = 0;
 	free(at);
+	free(crowded);
 }
 
 void find_pace(struct report *r)

@@ -144,6 +144,22 @@ static void name_others(struct report *r, struct finding *f)
 	}
 }
 
+/*
+ * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
+ * on around, it made the two in another order; else it left the first one out.
+ */
+static void settle_order(const struct report *r, struct verdict *v)
+{
+	struct waiting_ranks circle;
+
+	if (!v->may_follow || find_wait_circle(r, &circle))
+		return;
+	v->kind = VERDICT_MISSING;
+	v->call = v->usual;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
+}
+
 static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
 {
 	static const char *const what[] = {
@@ -276,7 +292,8 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	struct finding *f;
 	char *text = NULL;
 
-	if (!find_wait_circle(r, &w))
+	/* What one rank holds up is no circle. */
+	if (find_holding_ranks(r, &w) || !find_wait_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
 		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
@@ -351,6 +368,7 @@ void find_trouble(struct report *r)
 		return;
 	w = window_read(&r->g, t.step, t.comm);
 	v = judge_sequences(w);
+	settle_order(r, &v);
 	if (v.kind)
 		add_verdict(r, &t, &v);
 	else if (t.stuck && add_tag(r, &t))

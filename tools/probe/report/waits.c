@@ -65,7 +65,10 @@ static void add_call_edges(const struct report *r, const struct open_call *c, st
 	if (c->call.bits & CALL_P2P) {
 		int peer = index_of_peer(r, &c->call);
 
-		if (peer >= 0 && peer != (int)c->call.rank)
+		/* Where the other side has begun as well it is the library that is to move. */
+		if (peer >= 0 && peer != (int)c->call.rank &&
+			(c->call.comm_seq == NO_NUMBER || c->call.tag == NO_NUMBER ||
+				is_message_alone(&r->g.diagnose.messages, &c->call)))
 			add_wait_edge(e, (uint32_t)peer);
 		return;
 	}
