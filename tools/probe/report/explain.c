@@ -213,6 +213,12 @@ static void learn_terms(struct window *w, const struct entry *e)
 	t->peers |= t->peer != relative_peer(c);
 }
 
+/* A receive of any tag, of any rank has the tag and the peer of what came. */
+static bool may_be_of_any(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "recv") == 0 && !(c->bits & CALL_OPEN);
+}
+
 /* The terms of a call as far as its place always has the same. An open call may not know them: they are as usual then. */
 static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
 {
@@ -496,6 +502,8 @@ static bool judge_call(
 	term = odd_term(w, e);
 	if (term && judge_turn(w, r, i, &usual->call, times, v))
 		return true;
+	if (term && (*term == 't' || *term == 'p') && may_be_of_any(&e->call))
+		return false;
 	if (term && (usual->place == e->place || e->known)) {
 		struct call as_usual = usual_call(w, e);
 
@@ -577,7 +585,7 @@ static unsigned count_alike(
 	return n;
 }
 
-struct verdict judge_sequences(const struct window *w)
+struct verdict judge_sequences(const struct window *w, const bool *may)
 {
 	struct verdict best = {.kind = VERDICT_NONE}, v;
 	uint64_t earliest = UINT64_MAX;
@@ -585,7 +593,7 @@ struct verdict judge_sequences(const struct window *w)
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 
-		for (unsigned i = 0; i < r->n; i++) {
+		for (unsigned i = 0; (!may || may[r->rank]) && i < r->n; i++) {
 			const struct entry *e = &r->e[i];
 			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
 

@@ -34,8 +34,8 @@ struct window;
 struct window *window_read(struct gather *g, uint64_t step, uint64_t comm);
 void window_free(struct window *w);
 
-/* The first rank that did something new, by few. */
-struct verdict judge_sequences(const struct window *w);
+/* The first rank that did something new, by few. may: by folder index, of which ranks that may be; NULL: of all. */
+struct verdict judge_sequences(const struct window *w, const bool *may);
 
 /*
  * Ranks of the operation that differ from the others in that term, by folder index: at most cap. Of two sides of the same

@@ -291,7 +291,9 @@ void find_left(struct report *r)
 	k = &r->g.rank[first];
 	/* A step may have ended behind its last call. */
 	step = k->last.rows ? k->last.step : 0;
-	if (!r->g.by_rounds && d->meta.step_now > step)
+	if (r->g.by_rounds && k->last.rows)
+		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
+	else if (d->meta.step_now > step)
 		step = d->meta.step_now;
 	how = leaving_text(&d->meta.end, TEXT_SHOWN);
 	last = last_call_text(r, (uint32_t)first);

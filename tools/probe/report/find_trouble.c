@@ -16,6 +16,7 @@ struct trouble {
 	bool any;
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: nobody stands */
+	bool only_stuck; /* ranks stand, and there is no other sign */
 };
 
 /* ---- the disagreement itself ---- */
@@ -355,6 +356,7 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = u->comm;
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
+	t.only_stuck = t.any && !o->any && !l->any && !u->any;
 	return t;
 }
 
@@ -363,11 +365,15 @@ void find_trouble(struct report *r)
 	struct trouble t = first_trouble(r);
 	struct window *w;
 	struct verdict v;
+	bool *awaited;
 
 	if (!t.any)
 		return;
 	w = window_read(&r->g, t.step, t.comm);
-	v = judge_sequences(w);
+	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
+	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
+	v = judge_sequences(w, awaited);
+	free(awaited);
 	settle_order(r, &v);
 	if (v.kind)
 		add_verdict(r, &t, &v);

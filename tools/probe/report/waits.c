@@ -207,3 +207,18 @@ bool find_holding_ranks(const struct report *r, struct waiting_ranks *out)
 	free_wait_graph(r, graph);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
 }
+
+bool *list_awaited_ranks(const struct report *r)
+{
+	struct wait_edges *graph = make_wait_graph(r);
+	bool *awaited;
+
+	if (!graph)
+		return NULL;
+	awaited = tool_alloc(r->g.folders.n * sizeof(*awaited));
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		for (unsigned k = 0; k < graph[i].n; k++)
+			awaited[graph[i].to[k]] = true;
+	free_wait_graph(r, graph);
+	return awaited;
+}

@@ -25,4 +25,7 @@ bool find_wait_circle(const struct report *r, struct waiting_ranks *out);
  */
 bool find_holding_ranks(const struct report *r, struct waiting_ranks *out);
 
+/* By folder index: somebody waits for that rank. NULL: it is not known. free() it. */
+bool *list_awaited_ranks(const struct report *r);
+
 #endif
