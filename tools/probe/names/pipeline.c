@@ -17,9 +17,8 @@
 /* ---- frames ---- */
 
 /*
- * Functions of schedules between the program and the message. megatron/core/pipeline_parallel/p2p_communication.py;
- * deepspeed/runtime/pipe/engine.py; torch/distributed/pipelining/schedules.py: there one function serves both directions, but
- * what is exchanged before the first micro-batch is seen.
+ * Functions of schedules between the program and the message: of Megatron-LM's p2p_communication, DeepSpeed's pipeline engine,
+ * and PyTorch's schedules; there one function serves both directions, but what is exchanged before the first micro-batch is seen.
  */
 static const struct {
 	const char *function;
@@ -146,7 +145,7 @@ static bool make_message(
 	return true;
 }
 
-static void keep_message(struct pipelines *p, const struct pipe_message *m)
+static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
 {
 	if (p->n == MESSAGES_MAX) {
 		p->left_out++;
@@ -191,7 +190,7 @@ static void read_rank_messages(
 		w = m.stack ? table_find(&ways, m.stack, 0) : NULL;
 		m.way = w ? w->way[m.send] : PIPE_UNKNOWN;
 		m.told = m.way == PIPE_UNKNOWN ? PIPE_NOT_TOLD : PIPE_BY_FRAMES;
-		keep_message(p, &m);
+		keep_pipe_message(p, &m);
 	}
 	calls_close(&s);
 	table_free(&ways);
@@ -230,14 +229,14 @@ static void see_first_message(struct pipelines *p, const struct pipe_message *m)
 	s->before = m->way == PIPE_BACKWARD ? INT_MIN : m->send ? -1 : m->from;
 }
 
-static struct pipe_stage *find_stage(const struct pipelines *p, uint64_t comm, int rank)
+static struct pipe_stage *find_pipe_stage(const struct pipelines *p, uint64_t comm, int rank)
 {
 	return table_find(&p->stage, comm, (uint64_t)rank);
 }
 
 const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank)
 {
-	const struct pipe_stage *s = find_stage(p, comm, rank);
+	const struct pipe_stage *s = find_pipe_stage(p, comm, rank);
 
 	return s && s->first >= 0 ? s : NULL;
 }
@@ -249,7 +248,7 @@ static void place_stage(struct pipelines *p, struct pipe_stage *s)
 	unsigned at = 0;
 
 	while (k && k->seen && k->before >= 0 && at < p->stage.n) {
-		k = find_stage(p, s->key.a, k->before);
+		k = find_pipe_stage(p, s->key.a, k->before);
 		at++;
 	}
 	if (!k || !k->seen || k->before != -1)
@@ -266,7 +265,7 @@ struct place_use {
 
 static struct pipe_stage *stage_head(const struct pipelines *p, const struct pipe_stage *s)
 {
-	return s->first < 0 ? NULL : find_stage(p, s->key.a, s->first);
+	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
 }
 
 /* Two stages at one place: the order of messages means something else here, and nothing is said of that pipeline. */

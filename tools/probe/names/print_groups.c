@@ -227,7 +227,7 @@ static void write_message(const struct pipe_message *m)
 	json_end();
 }
 
-static void put_message(struct out_table *t, const struct pipe_message *m)
+static void put_pipe_message(struct out_table *t, const struct pipe_message *m)
 {
 	char step[24], rank[16], seq[24], ranks[32], stages[32] = "", micro[24] = "";
 
@@ -251,7 +251,7 @@ static void put_message(struct out_table *t, const struct pipe_message *m)
 	out_cell(t, told_words[m->told]);
 }
 
-static bool print_messages(const struct pipelines *p, int64_t rank, bool json)
+static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool json)
 {
 	static const char *const head[] = {"step", "rank", "seq", "op", "ranks", "stages",
 		"direction", "micro-batch", "bytes", "told by"};
@@ -276,7 +276,7 @@ static bool print_messages(const struct pipelines *p, int64_t rank, bool json)
 		if (json)
 			write_message(m);
 		else
-			put_message(&t, m);
+			put_pipe_message(&t, m);
 	}
 	if (json) {
 		json_end();
@@ -307,7 +307,7 @@ bool print_groups(const struct folders *f, int64_t rank, bool groups, bool messa
 		any |= print_stages(&p, &comms);
 	}
 	if (messages && p.n)
-		any |= print_messages(&p, rank, json);
+		any |= print_pipe_messages(&p, rank, json);
 	pipelines_free(&p);
 	comms_free(&comms);
 	return any;
