@@ -54,7 +54,7 @@ env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="
 is 'PyTorch: what is computed stays right' "$? $(grep -c 'result .* ok' "$tmp/said")" '0 4'
 silent 'PyTorch: nothing is said' "$tmp/err"
 see_spans
-is 'PyTorch: spans of both kinds' "$(head -1 "$tmp/seen")" '8 4'
+is 'PyTorch: spans of both kinds' "$(head -1 "$tmp/seen")" '4 2'
 is 'PyTorch: off: no thread has a record' "$(grep '^off' "$tmp/seen" | sort -u)" 'off 0'
 is 'PyTorch: on: each has' "$(grep '^on' "$tmp/seen" | sort -u)" 'on 4'
 contract 'PyTorch: the records' "$out"

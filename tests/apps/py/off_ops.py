@@ -58,7 +58,7 @@ def keep(off):
     switch(2, off)
     wait_for_calls(2)  # those on their way, and one more
     begun = time.time_ns()
-    wait_for_calls(20)
+    wait_for_calls(10)
     print("off" if off else "on", begun, time.time_ns(), flush=True)
 
 
@@ -69,10 +69,10 @@ if "OFF_SWITCH" in os.environ:
     at = ctypes.cast(ctypes.CDLL(None).probe_step, ctypes.c_void_p).value + int(os.environ["OFF_SWITCH"])
     switch = ctypes.CFUNCTYPE(None, ctypes.c_uint, ctypes.c_bool)(at)
     wait_for_calls(2)
-    for i in range(8):
+    for i in range(4):
         keep(i % 2 == 0)
 else:
-    wait_for_calls(40)
+    wait_for_calls(20)
 over = True
 for t in threads:
     t.join()
