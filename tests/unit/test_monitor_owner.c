@@ -22,7 +22,7 @@ struct job {
 };
 
 /* A process that maps the journal, as one that records does. */
-static void start_process(struct job *job)
+static void start_recorded_process(struct job *job)
 {
 	int told[2];
 
@@ -64,7 +64,7 @@ static void start_job(struct job *job, enum config_monitor_layout layout, bool a
 	h->clock.real_ns = (1700000000 + second++) * UINT64_C(1000000000);
 	snprintf(h->journal_path, sizeof(h->journal_path), "%s/journal.bin", job->r.dir);
 	if (another)
-		start_process(job);
+		start_recorded_process(job);
 	else
 		owner_self(&h->owner);
 	assert_int_equal(
@@ -95,7 +95,7 @@ static void write_steps(struct job *job, unsigned steps)
 	assert_int_equal(drain_all(&job->r.drain, false), 0);
 }
 
-static const char *folder_of(const struct job *job)
+static const char *monitor_path_of(const struct job *job)
 {
 	static char path[4][JOURNAL_PATH_MAX];
 	static int turn;
@@ -176,20 +176,20 @@ static void test_living_job_keeps_its_folder(void **state)
 	(void)state;
 	start_job(&first, MONITOR_V1, false, true);
 	write_steps(&first, 3);
-	assert_true(has_record(folder_of(&first)));
+	assert_true(has_record(monitor_path_of(&first)));
 	start_job(&second, MONITOR_V1, true, true);
 	write_steps(&second, 1);
-	assert_string_not_equal(folder_of(&first), folder_of(&second));
-	assert_int_equal(steps_in(folder_of(&first)), 7);
-	assert_int_equal(steps_in(folder_of(&second)), 1);
+	assert_string_not_equal(monitor_path_of(&first), monitor_path_of(&second));
+	assert_int_equal(steps_in(monitor_path_of(&first)), 7);
+	assert_int_equal(steps_in(monitor_path_of(&second)), 1);
 	assert_int_equal(count_files(shared, "Nov"), 2);
 	/* Both ended properly: a third goes on in the newest, in which steps from 1 on run again. */
 	end_job(&first, true);
-	assert_false(has_record(folder_of(&first)));
+	assert_false(has_record(monitor_path_of(&first)));
 	start_job(&third, MONITOR_V1, true, false);
-	assert_string_equal(folder_of(&third), folder_of(&first));
-	assert_true(has_record(folder_of(&third)));
-	assert_int_equal(steps_in(folder_of(&third)), 1);
+	assert_string_equal(monitor_path_of(&third), monitor_path_of(&first));
+	assert_true(has_record(monitor_path_of(&third)));
+	assert_int_equal(steps_in(monitor_path_of(&third)), 1);
 	assert_int_equal(count_files(shared, "Nov"), 3);
 	drop_job(&third);
 	drop_job(&second);
@@ -206,13 +206,13 @@ static void test_killed_job(void **state)
 	write_steps(&first, 3);
 	end_job(&first, false);
 	start_job(&second, MONITOR_V1, true, true);
-	assert_string_not_equal(folder_of(&first), folder_of(&second));
+	assert_string_not_equal(monitor_path_of(&first), monitor_path_of(&second));
 	assert_non_null(strstr(log_loss_text(LOSS_FOLDER), "probe recover"));
 	/* `probe recover` did its work: */
 	unlink(first.r.j.head->journal_path);
 	start_job(&third, MONITOR_V1, true, false);
-	assert_string_equal(folder_of(&third), folder_of(&first));
-	assert_int_equal(steps_in(folder_of(&third)), 1);
+	assert_string_equal(monitor_path_of(&third), monitor_path_of(&first));
+	assert_int_equal(steps_in(monitor_path_of(&third)), 1);
 	drop_job(&third);
 	drop_job(&second);
 	drop_job(&first);
@@ -229,17 +229,17 @@ static void test_second_version(void **state)
 		start_job(&first, MONITOR_V2, false, true);
 		write_steps(&first, 3);
 		snprintf(want, sizeof(want), "%s/rank_0", shared);
-		assert_string_equal(folder_of(&first), want);
+		assert_string_equal(monitor_path_of(&first), want);
 		start_job(&second, MONITOR_V2, append, true);
 		write_steps(&second, 1);
 		snprintf(want, sizeof(want), "%s/rank_0-pid%d", shared, (int)second.pid);
-		assert_string_equal(folder_of(&second), want);
-		assert_int_equal(steps_in(folder_of(&first)), 7);
-		assert_int_equal(steps_in(folder_of(&second)), 1);
+		assert_string_equal(monitor_path_of(&second), want);
+		assert_int_equal(steps_in(monitor_path_of(&first)), 7);
+		assert_int_equal(steps_in(monitor_path_of(&second)), 1);
 		end_job(&first, true);
 		start_job(&third, MONITOR_V2, false, false);
 		write_steps(&third, 2);
-		assert_int_equal(steps_in(folder_of(&third)), 3);
+		assert_int_equal(steps_in(monitor_path_of(&third)), 3);
 		snprintf(want, sizeof(want), "%s/rank_0.%d", shared, 2 * append + 1);
 		assert_int_equal(steps_in(want), 7);
 		end_job(&third, true);
