@@ -179,13 +179,30 @@ static void show_apart(void *arg)
 	stats_fenv_leave(&fenv);
 }
 
+/* What most calls of small messages have: on the stack where it is, for it takes little of it. False: show_apart(). */
+static bool show_few(
+	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+{
+	struct stats_fenv fenv;
+	bool done = true;
+
+	if (tensor_bad || device_watch())
+		return false;
+	stats_fenv_enter(&fenv);
+	for (; n && done; n--, t = tensor_behind(t, v), v++)
+		done = !tensor_is_watched(v) || tensor_observe_few(w, v, t);
+	stats_fenv_leave(&fenv);
+	return done;
+}
+
 /* Apart from put_tensors(), which costs little more than the stores it makes. Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct tensors all = {w, seq, t, v, n};
 
-	apart_call(show_apart, &all);
+	if (!tensor_watch.few || !show_few(w, t, v, n))
+		apart_call(show_apart, &all);
 }
 
 /* Rows of inputs or outputs at `t`. Returns where they end. */
