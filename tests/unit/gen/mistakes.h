@@ -159,8 +159,8 @@ static const struct mistake mistakes[] = {
 		"int (int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int "
 		"_a, "
 		"int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, "
-		"int _z)",
-		"more than 20 parameters"},
+		"int _a, int _a, int _a, int _a, int _z)",
+		"more than 24 parameters"},
 	/* does the row fit its kind? */
 	{"tiny.yaml", ", long count", ", long _count",
 		"tiny.yaml:34:3: 'tiny_Exscan' has no 'count', which kind 'exscan' needs"},
