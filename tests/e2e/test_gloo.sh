@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gloo's C++ functions, of Debian's library, in a program of 2 ranks: results unchanged, exceptions too; each collective once, with
-# its buffers' bytes. PyTorch's calls of gloo are recorded as c10d's and not a second time.
+# its buffers' bytes. (That PyTorch's calls of gloo are recorded as c10d's only: test_torch_ddp.sh.)
 # beside: its ranks sleep when they wait
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
