@@ -113,6 +113,7 @@ struct config {
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
 	bool metrics_invert;
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
+	int64_t flops_interval; /* steps of which one is counted, where the key before is not given */
 	/* rank<R>/monitor.log */
 	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (base/metric.h) */
 	bool monitor_stderr; /* the same lines on stderr */

@@ -292,7 +292,11 @@ const struct config_key config_keys[] = {
 		"Samples a second of a rank that throughput_linearity is measured by; 0: not "
 		"given"),
 	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
-		"Floating-point operations of this rank's model in a step; 0: not given"),
+		"Floating-point operations of this rank's model in a step; 0: not given, and "
+		"counted"),
+	INT(flops_interval, "100", 1, STEP_MAX,
+		"Of so many steps the operators of one are counted, and those of each whose shapes "
+		"changed, where model_flops_per_step is not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"What a card computes at most, in a second, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,

@@ -72,6 +72,7 @@ static const struct {
 	{"metrics_invert", "false", "true", "1"},
 	{"throughput_baseline", "0.0", "12.5", "12.5"},
 	{"model_flops_per_step", "0.0", "1.0e+12", "1e12"},
+	{"flops_interval", "100", "7", "7"},
 	{"peak_flops", "0.0", "3.0e+14", "3e14"},
 	{"monitor_log", "false", "[\"local_norm\", \"adam_norm\"]", "Adam_norm, local_norm"},
 	{"monitor_stderr", "false", "true", "yes"},
