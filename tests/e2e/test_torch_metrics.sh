@@ -9,7 +9,7 @@ new_out
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 train() { # [NAME=VALUE ...]
 	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_FORMAT=csv,tensorboard "$@" timeout -k 5 150 "$python" \
-		tests/apps/py/metrics.py "$tmp/truth" >"$tmp/with" 2>"$tmp/with.err" </dev/null
+		tests/apps/py/metrics.py "$tmp/truth" ${metrics_args:-} >"$tmp/with" 2>"$tmp/with.err" </dev/null
 	status=$?
 	echo $status >"$tmp/with.status"
 }
@@ -31,6 +31,35 @@ same_output 'some of them'
 is 'interval, targets, invert' "$(events "$out/tensorboard/rank_0" "sorted((t, [x for x, _ in p]) for t, p in S.items())")" \
 	"[('local_norm/2.bias', [2, 4]), ('local_norm/2.weight', [2, 4]), ('weight_norm', [2, 4])]"
 is 'weight_norm is of all parameters' "$(events "$out/tensorboard/rank_0" "[abs(v - [float(l.split()[2]) for l in open('$tmp/truth') if ' weight_norm ' in l][x - 1]) < 1e-5 for x, v in S['weight_norm']]")" '[True, True]'
+
+# Stable ranks against singular values: with so many passes to six digits, every second step; of targets; over several steps where the
+# budget is small. The time that it took is said.
+python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth" ranks
+differing_ranks() { # NAMES [STEPS]: tags of weight_stable_rank and weight_eigenvalue that are not the script's
+	python3 - "$out" "$tmp/truth" "$1" "${2:-1 3}" <<'PY'
+import csv, glob, re, sys
+out, truth, names, steps = sys.argv[1:]
+want = {(int(s), n): float(v) for s, n, v in map(str.split, open(truth)) if n.startswith("weight_") and "/" in n and re.search(names, n) and s in steps.split()}
+have = {(int(r["step"]), f"{k}/{r['name']}"): float(r["value"]) for k in ("weight_stable_rank", "weight_eigenvalue")
+        for f in glob.glob(f"{out}/[hr]*/{k}_*.csv") for r in csv.DictReader(open(f))}
+print(len(want), sorted(have.keys() ^ want.keys()), [(k, have[k], want[k]) for k in have.keys() & want.keys() if abs(have[k] / want[k] - 1) > 1e-6])
+PY
+}
+new_out
+ranks() { # [NAME=VALUE ...]
+	new_out
+	train PROBE_METRICS=stable_rank PROBE_STABLE_RANK_INTERVAL=2 PROBE_STABLE_RANK_ITERATIONS=10000 "$@"
+}
+metrics_args=ranks
+ranks
+same_output 'stable ranks'
+is 'stable ranks and eigenvalues as NumPy has them: of matrices, stacks, turned ones, bfloat16' "$(differing_ranks .)" '40 [] []'
+is '... in event files' "$(events "$out/tensorboard/rank_0" "[x for x, _ in S['weight_stable_rank/0.weight']], len([t for t in S if t.startswith('weight_eigenvalue/experts/')])")" '([2, 4], 6)'
+is '... with what it cost' "$(grep -o '"stable_rank": {"rounds": [0-9]*, "seconds": 0\.[0-9]*, "longest_step_s": 0\.[0-9]*, "rows": [0-9]*, "left_out": 0}' "$out"/[hr]*/meta.json | grep -c 'rounds": 2.*rows": 40')" 1
+ranks PROBE_STABLE_RANK_TARGETS=experts PROBE_STABLE_RANK_EXPERTS=statistics
+is 'targets and statistics over experts alone' "$(differing_ranks 'experts/expert_m')" '12 [] []'
+metrics_args=
+python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 
 # A MindSpore Transformers configuration, as that tool's manual has it: its tags and no others.
 cat >"$tmp/train.yaml" <<'YAML'

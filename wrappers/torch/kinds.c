@@ -18,6 +18,7 @@
 #include "train/derive.h"
 #include "train/kind.h"
 #include "train/metric.h"
+#include "train/stable_rank.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/param_grad.h"
@@ -29,7 +30,7 @@
 	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) |       \
 		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |          \
 		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | \
-		KIND_BIT(UPDATE_RATIO))
+		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK))
 
 /* ---- what is held from the begin of a step to its end ---- */
 
@@ -463,6 +464,26 @@ static void write_moments(void)
 	}
 }
 
+static void write_stable_ranks(void)
+{
+	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
+	struct buffer b;
+
+	for (size_t n = held.params.used / sizeof(*at); n; n--, at++) {
+		const struct train_param *p = &held.all->at[at->id - 1];
+		struct train_value v = {.name = train_kind_name(held.all, p),
+			.dtype_prefix = TORCH_DTYPE_PREFIX,
+			.step = held.step,
+			.micro_step = UINT32_MAX,
+			.vpp_stage = p->vpp_stage};
+
+		if (at->impl && stable_rank_has_target(v.name) &&
+			torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
+			stable_rank_see(&v, at->id, &b);
+	}
+	stable_rank_seen();
+}
+
 static void write_step(void *arg)
 {
 	(void)arg;
@@ -473,6 +494,8 @@ static void write_step(void *arg)
 		write_updated();
 	if (is_wanted(TK_ADAM_M_NORM))
 		write_moments();
+	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step))
+		write_stable_ranks();
 }
 
 static void kinds_optimizer_end(const struct torch_train_event *e)
