@@ -109,6 +109,13 @@ struct config {
 		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
+	/* summaries: event files of their own */
+	char *summary_dir; /* absolute, "" = none */
+	int64_t summary_interval; /* steps */
+	bool summary_loss;
+	char *summary_targets; /* regular expressions of parameters that have histograms; "" = the first ... */
+	int64_t summary_first; /* ... so many */
+	int64_t summary_max_bytes; /* of a file; 0: no limit */
 	/* metrics (base/metric.h) */
 	uint64_t metrics; /* bits of enum metric */
 	int64_t metrics_interval; /* steps */

@@ -283,6 +283,18 @@ const struct config_key config_keys[] = {
 		"Those of key scalars that event files have; true: all"),
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
 		"Statistics of kinds that event files have; nans always where there are any"),
+	PATH(summary_dir, "",
+		"Folder that gets rank_<R>/events.out.tfevents.* with losses and histograms of "
+		"parameters, as SummaryMonitor's; empty: none"),
+	INT(summary_interval, "10", 1, STEP_MAX,
+		"Of so many steps the last is in the summary, and the first step"),
+	BOOL(summary_loss, "true", "The loss in the summary: loss/auto"),
+	WORDS(summary_targets, "", any_words,
+		"Parameters that have histograms in the summary, <name>/auto: regular expressions "
+		"searched in their names; empty: the first summary_first"),
+	INT(summary_first, "5", 0, 1e9, "Of an optimizer's parameters so many have histograms"),
+	INT(summary_max_bytes, "0", 0, 1e15,
+		"Bytes of a summary's file at which no more is written into it; 0: no limit"),
 	CHOICE(metrics, metric_names,
 		"What is computed of parameters and losses, for scalars and event files; "
 		"docs/metrics.md"),

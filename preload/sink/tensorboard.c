@@ -352,9 +352,11 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	t->before = t->now;
 	t->events.len = 0;
 	t->events.failed = false;
-	if (t->off || !is_tb_rank(t) || !has_events_of(t, k->kind))
+	if (t->off || k->kind == TK_HISTOGRAM || !is_tb_rank(t) || !has_events_of(t, k->kind))
 		return 0;
 	switch (train_kinds[k->kind].form) {
+	case KIND_HISTOGRAM:
+		break;
 	case KIND_OPS:
 		add_statistics(t, r, wall);
 		break;

@@ -35,6 +35,8 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
 	if (cfg->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
+	if (cfg->summary_dir && *cfg->summary_dir)
+		kinds |= KIND_BIT(HISTOGRAM);
 	return kinds;
 }
 
@@ -57,7 +59,7 @@ struct target_set {
 };
 
 /* Of the configuration that the process started with: the keys are fixed. */
-static struct target_set of_metrics, of_stable_rank;
+static struct target_set of_metrics, of_stable_rank, of_summary;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
 static void read_target_set(struct target_set *set, const char *words)
@@ -82,6 +84,7 @@ static void read_metric_targets(void)
 
 	read_target_set(&of_metrics, cfg->metrics_targets);
 	read_target_set(&of_stable_rank, cfg->stable_rank_targets);
+	read_target_set(&of_summary, cfg->summary_targets);
 }
 
 static bool matches_target(struct target_set *set, const char *name)
@@ -119,6 +122,13 @@ bool metric_has_target(const char *name)
 bool stable_rank_has_target(const char *name)
 {
 	return is_in_set(&of_stable_rank, name, false);
+}
+
+bool histogram_has_target(const char *name, unsigned index)
+{
+	if (!*config_now()->summary_targets)
+		return index < (uint64_t)config_now()->summary_first;
+	return is_in_set(&of_summary, name, false);
 }
 
 /* ---- over all parameters ---- */

@@ -23,6 +23,9 @@ bool metric_is_due(enum metric m, uint32_t step);
 bool metric_has_target(const char *name);
 bool stable_rank_has_target(const char *name);
 
+/* Key summary_targets, or where that is empty the first summary_first: index from 0. */
+bool histogram_has_target(const char *name, unsigned index);
+
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);
 
