@@ -58,6 +58,27 @@ is '... in event files' "$(events "$out/tensorboard/rank_0" "[x for x, _ in S['w
 is '... with what it cost' "$(grep -o '"stable_rank": {"rounds": [0-9]*, "seconds": 0\.[0-9]*, "longest_step_s": 0\.[0-9]*, "rows": [0-9]*, "left_out": 0}' "$out"/[hr]*/meta.json | grep -c 'rounds": 2.*rows": 40')" 1
 ranks PROBE_STABLE_RANK_TARGETS=experts PROBE_STABLE_RANK_EXPERTS=statistics
 is 'targets and statistics over experts alone' "$(differing_ranks 'experts/expert_m')" '12 [] []'
+
+# A summary as SummaryMonitor collects it: every second step and the first; histograms of the first parameters, or of those asked for.
+summary() { # EXPRESSION
+	events "$tmp/summary/rank_0" "$@"
+}
+differing_histograms() { # how many there are; those whose bins differ from NumPy's by more than what lies at an edge
+	summary "len(H), [(t, x) for t, p in H.items() for x, h in p for w in [next([int(n) for n in l.split()[2].split(',')] for l in open('$tmp/truth') if l.startswith(f'{x - 1} histogram/{t[:-5]} '))]
+		if len(w) != len(h['bucket']) or sum(abs(a - b) for a, b in zip(w, h['bucket'])) > 2 or h['num'] != sum(w) or h['limit'][-1] != h['max'] or h['limit'] != sorted(h['limit'])]"
+}
+new_out
+train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_INTERVAL=2
+same_output 'a summary'
+is 'summary: steps, and the first five parameters' "$(summary "S.keys(), [x for x, _ in S['loss/auto']], {tuple(x for x, _ in p) for p in H.values()}, sorted(H)")" \
+	"(dict_keys(['loss/auto']), [1, 2, 4], {(1, 2, 4)}, ['0.weight/auto', 'bare/auto', 'experts/auto', 'turned/auto', 'wide/auto'])"
+is 'summary: their bins' "$(differing_histograms)" '(5, [])'
+is 'summary: no file of kinds' "$(cd "$out"/[hr]*/ && ls | grep -cE 'histogram|param_|^_')" 0
+rm -rf "$tmp/summary"
+new_out
+train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_LOSS=false PROBE_SUMMARY_TARGETS='bias$' PROBE_SUMMARY_INTERVAL=1 PROBE_SUMMARY_MAX_BYTES=1500
+is 'summary: targets, no loss, no more bytes than asked for' "$(summary "(len(S), sorted(H))") $(($(stat -c %s "$tmp"/summary/rank_0/events*) <= 1500))" "(0, ['0.bias/auto', '2.bias/auto']) 1"
+is 'summary: ... which is said' "$(grep -c 'summary_max_bytes (now 1500)' "$tmp/with.err")" 1
 metrics_args=
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 
@@ -91,7 +112,7 @@ app=$PWD/tests/apps/py/metrics.py
 status=$(cat "$tmp/with.status")
 same_output 'with a foreign YAML'
 is 'foreign YAML: the tags of that tool' "$(events "$tmp/worker/tensorboard/rank_0" "' '.join(sorted({t.replace('_vs_samples', '+').split('/')[0] for t in S}))")" \
-	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ throughput throughput+ throughput_linearity weight_norm'
+	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ model-flops-throughput-per-npu throughput throughput+ throughput_linearity weight_norm'
 is 'foreign YAML: their values' "$(grep -v accum "$tmp/truth" >"$tmp/asked"; events "$tmp/worker/tensorboard/rank_0" "D('$tmp/asked')")" '[]'
 rank=$(echo "$tmp"/output/[hr]*/)
 log_truth() {

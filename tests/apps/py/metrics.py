@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A training that knows its metrics: `metrics.py FILE` writes `step name value` of each step; prints its losses. `metrics.py FILE ranks`:
-with weights that are stacks of matrices and turned ones, and their stable ranks by NumPy's singular values.
+with weights that are stacks of matrices and turned ones, their stable ranks by NumPy's singular values, and
+histograms.
 """
 import sys
 
@@ -50,6 +51,10 @@ with open(sys.argv[1], "w") as f:
             print(step, f"adam_v_norm/{name}", opt.state[p]["exp_avg_sq"].double().norm().item(), file=f)
             for tag, value in ranks_of(name, p) if more and p.ndim in (2, 3) else ():
                 print(step, tag, value, file=f)
+            if more:
+                count = p.numel()
+                bins = 2 if count <= 5 else 3 if count <= 10 else count // 10 + 1 if count <= 880 else 90
+                print(step, f"histogram/{name}", ",".join(map(str, numpy.histogram(p.detach().double().numpy(), bins=bins)[0])), file=f)
         print(step, "device_local_norm", sum(g * g for g in grads.values()) ** 0.5, file=f)
         print(step, "weight_norm", sum(p.double().square().sum().item() for p in net.parameters()) ** 0.5, file=f)
         print(step, "local_lm_loss", sum(local) / 2, file=f)
