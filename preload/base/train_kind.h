@@ -19,6 +19,7 @@ enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOG
 
 enum train_kind {
 #define TRAIN_KIND(id, word, form, help) TK_##id,
+#define TRAIN_KIND_INNER(id, form) TK_##id,
 #include "base/train_kind.def"
 	TRAIN_KINDS
 };

@@ -13,8 +13,9 @@
 #include "base/text.h"
 
 #define NOT_SUMMARISED "graphs, lineage, images and loss landscapes are not collected"
-#define NO_TENSORS                                                                            \
-	"operator TensorSummary is part of the model; task: tensor with format: dump saves tensors " \
+#define NO_TENSORS                                                                           \
+	"operator TensorSummary is part of the model; task: tensor with format: dump saves " \
+	"tensors "                                                                           \
 	"as npy"
 
 static const struct import_row rows[] = {

@@ -303,8 +303,10 @@ const struct config_key config_keys[] = {
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
 	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
-	INT(stable_rank_interval, "100", 1, STEP_MAX, "Of so many steps the last has metric stable_rank"),
-	INT(stable_rank_iterations, "5", 1, 10000, "Passes of power iteration over a weight at most"),
+	INT(stable_rank_interval, "100", 1, STEP_MAX,
+		"Of so many steps the last has metric stable_rank"),
+	INT(stable_rank_iterations, "5", 1, 10000,
+		"Passes of power iteration over a weight at most"),
 	INT(stable_rank_budget_ms, "500", 1, 3600000,
 		"Milliseconds of one step that stable_rank may take; the rest is measured behind "
 		"the next"),

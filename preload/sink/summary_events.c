@@ -71,8 +71,8 @@ static bool place_summary(struct summary *s)
 	if (!err)
 		err = files_place_add(s->files, SUMMARY_FILE[0], folder, file);
 	if (err) {
-		log_loss(LOSS_WRITE, "no summary can be written into %s: %s; set summary_dir", folder,
-			io_error_text(err));
+		log_loss(LOSS_WRITE, "no summary can be written into %s: %s; set summary_dir",
+			folder, io_error_text(err));
 		s->off = true;
 	}
 	s->placed = !err;

@@ -8,7 +8,8 @@
 
 /* Of the step that goes on. */
 static _Atomic uint64_t model, all, operators;
-static _Atomic uint64_t lead; /* the leader's calls: sum of their hashes, whichever thread makes them */
+static _Atomic uint64_t
+	lead; /* the leader's calls: sum of their hashes, whichever thread makes them */
 static _Atomic bool missed, given_up;
 static _Atomic bool counted = true;
 
@@ -102,7 +103,8 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 		there = known.there && leader && leader == known.lead && whole;
 		f = known.of_step;
 		next = !there ||
-		       (uint64_t)step + 1 >= (uint64_t)known.step + (uint64_t)config_now()->flops_interval;
+		       (uint64_t)step + 1 >=
+			       (uint64_t)known.step + (uint64_t)config_now()->flops_interval;
 	}
 	switch_counting(next);
 	*of_step = f;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stable rank of weights (metric `stable_rank`): squared Frobenius norm over the largest eigenvalue of W'W, of matrices, and of
- * each matrix of a stack of them (experts). The eigenvalue by power iteration v <- W'Wv/|W'Wv|, as |W'Wv| of the last one, an
- * estimate from below; it starts from the same vector each time.
+ * each matrix of a stack of them (experts); power_iteration.h computes it.
  *
  * A round goes over all weights behind each `stable_rank_interval`-th step, on the thread that steps the optimizer. Of a step
  * it takes `stable_rank_budget_ms` of that thread's time at most: what is left is measured behind the next one, as it is then. A
@@ -26,16 +25,5 @@ void stable_rank_see(const struct train_value *v, uint32_t id, const struct buff
 
 /* All weights of that optimizer have been seen. */
 void stable_rank_seen(void);
-
-/*
- * Of the m x n numbers at p, of a float type, one row behind the other; n at most STABLE_RANK_COLUMNS. until: ns of the thread's
- * time at which it is given up; 0: never. False: given up, or no memory.
- */
-#define STABLE_RANK_COLUMNS (1u << 20)
-struct stable_rank {
-	double rank, eigenvalue;
-};
-bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
-	uint64_t until, struct stable_rank *out);
 
 #endif

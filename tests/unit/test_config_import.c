@@ -248,11 +248,14 @@ static void summary_and_ranks(void **state)
 {
 	static const char text[] =
 		"output_dir: /o\n"
-		"monitor_config:\n  monitor_on: True\n  stable_rank_config:\n    format: tensorboard\n"
-		"    step_interval: 20\n    target: ['attn', 'mlp']\n    moe_show_mode: statistics\n"
+		"monitor_config:\n  monitor_on: True\n  stable_rank_config:\n    format: "
+		"tensorboard\n"
+		"    step_interval: 20\n    target: ['attn', 'mlp']\n    moe_show_mode: "
+		"statistics\n"
 		"    power_iteration_num: 9\n"
 		"tensorboard:\n  tensorboard_dir: t\n"
-		"callbacks:\n  - type: MFLossMonitor\n  - type: SummaryMonitor\n    collect_freq: 5\n"
+		"callbacks:\n  - type: MFLossMonitor\n  - type: SummaryMonitor\n    collect_freq: "
+		"5\n"
 		"    max_file_size: 4096\n    keep_default_action: False\n"
 		"    collect_specified_data:\n      histogram_regular: 'layers.[01]'\n"
 		"      collect_input_data: True\n    collect_tensor_freq: 3\n"

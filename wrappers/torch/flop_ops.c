@@ -30,7 +30,7 @@ enum flop_form {
 
 /* By their schemas in native_functions.yaml of 2.13; first: which of its tensors is the first operand. */
 static const struct {
-	char name[56];
+	char name[60];
 	uint8_t form, first;
 } flop_ops[] = {
 	{"", FLOPS_OTHER, 0},
@@ -73,7 +73,8 @@ static const struct {
 /* Is that the rest of a struct's name behind an operator's: an overload's name, or nothing? */
 static bool is_overload(const char *s)
 {
-	static const char of[][12] = {"", "_out", "_dtype", "_dtype_out", "_deprecated", "_quantized"};
+	static const char of[][12] = {
+		"", "_out", "_dtype", "_dtype_out", "_deprecated", "_quantized"};
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (strcmp(s, of[i]) == 0)
@@ -145,8 +146,8 @@ static void give_up_counting(const char *what, const char *why)
 	if (!flops_are_wanted() || atomic_flag_test_and_set(&said))
 		return;
 	flops_give_up();
-	snprintf(text, sizeof(text), "not counted, nor are mfu and hfu: %s %s; give model_flops_per_step",
-		what, why);
+	snprintf(text, sizeof(text),
+		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", what, why);
 	session_invisible(UNSEEN_NAME, text);
 }
 
@@ -160,8 +161,8 @@ void torch_flops_see_module(const char *module, const char *file)
 	/* Beginnings of modules' names, and where the name says nothing, parts of the file's. */
 	static const struct {
 		char library[20], module[20], part[12];
-	} of[] = {{"flash_attn", "flash_attn", ""}, {"transformer_engine", "transformer_engine", ""},
-		{"xformers", "_C", "/xformers/"}};
+	} of[] = {{"flash_attn", "flash_attn", ""},
+		{"transformer_engine", "transformer_engine", ""}, {"xformers", "_C", "/xformers/"}};
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (strncmp(module, of[i].module, strlen(of[i].module)) == 0 &&
@@ -410,7 +411,8 @@ static __thread struct {
 } outermost __attribute__((tls_model("initial-exec")));
 
 /* An exception may have led past it: then its return address is not there any more, or we are above it. */
-static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(const struct call *c)
+static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
+	const struct call *c)
 {
 	return outermost.frame && c->frame < outermost.frame &&
 	       ((const uintptr_t *)outermost.frame)[1] == outermost.pc;

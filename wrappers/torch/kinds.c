@@ -466,8 +466,8 @@ static void write_moments(void)
 }
 
 /* Calls see with each parameter as it is behind the step. */
-static void show_updated(void (*see)(const struct train_value *v, uint32_t id, unsigned index,
-	const struct buffer *b))
+static void show_updated(void (*see)(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
 {
 	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
 	size_t n = held.params.used / sizeof(*at);

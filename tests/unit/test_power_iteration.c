@@ -4,13 +4,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
-#include "train/stable_rank.h"
+#include "train/power_iteration.h"
 
-static struct stable_rank rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned passes)
+static struct stable_rank rank_of(
+	const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned passes)
 {
 	struct stable_rank r = {-1, -1};
 
