@@ -407,7 +407,7 @@ static void settle_dump(struct config *c)
 		c->names = true;
 }
 
-/* What lines of monitor.log and summaries show is recorded. */
+/* What lines of monitor.log show is recorded. */
 static void settle_scalars(struct config *c)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
@@ -420,8 +420,6 @@ static void settle_scalars(struct config *c)
 			c->scalars |= UINT64_C(1) << shown[i];
 	if (c->monitor_log >> MONITOR_LOG_LINEARITY & 1)
 		c->scalars |= UINT64_C(1) << SCALAR_LINEARITY;
-	if (*c->summary_dir && c->summary_loss)
-		c->scalars |= UINT64_C(1) << SCALAR_LOSS;
 }
 
 static int loader_finish(struct loader *l, char *const env[], const char *file)

@@ -76,9 +76,9 @@ is 'summary: their bins' "$(differing_histograms)" '(5, [])'
 is 'summary: no file of kinds' "$(cd "$out"/[hr]*/ && ls | grep -cE 'histogram|param_|^_')" 0
 rm -rf "$tmp/summary"
 new_out
-train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_LOSS=false PROBE_SUMMARY_TARGETS='bias$' PROBE_SUMMARY_INTERVAL=1 PROBE_SUMMARY_MAX_BYTES=1500
-is 'summary: targets, no loss, no more bytes than asked for' "$(summary "(len(S), sorted(H))") $(($(stat -c %s "$tmp"/summary/rank_0/events*) <= 1500))" "(0, ['0.bias/auto', '2.bias/auto']) 1"
-is 'summary: ... which is said' "$(grep -c 'summary_max_bytes (now 1500)' "$tmp/with.err")" 1
+train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_LOSS=false PROBE_SUMMARY_TARGETS='bias$' PROBE_SUMMARY_INTERVAL=1 PROBE_SUMMARY_MAX_BYTES=600
+is 'summary: targets, no loss, no more bytes than asked for' "$(summary "(len(S), sorted(H))") $(($(stat -c %s "$tmp"/summary/rank_0/events*) <= 600))" "(0, ['0.bias/auto', '2.bias/auto']) 1"
+is 'summary: ... which is said' "$(grep -c 'summary_max_bytes (now 600)' "$tmp/with.err")" 1
 metrics_args=
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 
