@@ -87,7 +87,7 @@ static void read_metric_targets(void)
 	read_target_set(&of_summary, cfg->summary_targets);
 }
 
-static bool matches_target(struct target_set *set, const char *name)
+static bool is_any_target(struct target_set *set, const char *name)
 {
 	bool found = false;
 
@@ -109,7 +109,7 @@ static bool is_in_set(struct target_set *set, const char *name, bool invert)
 	was = atomic_load_explicit(&set->decided[h / 4 % DECISIONS], memory_order_relaxed);
 	if ((was | 1) == h)
 		return was & 1;
-	was = matches_target(set, name) != invert ? h : h & ~UINT64_C(1);
+	was = is_any_target(set, name) != invert ? h : h & ~UINT64_C(1);
 	atomic_store_explicit(&set->decided[h / 4 % DECISIONS], was, memory_order_relaxed);
 	return was & 1;
 }

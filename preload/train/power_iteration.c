@@ -105,7 +105,7 @@ static void start_vector(struct iteration *it)
 /* Two estimates in a row that differ by less say that the vector has come to rest. */
 #define AT_REST 1e-12
 
-static bool iterate(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,
+static bool iterate_power(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,
 	unsigned iterations, uint64_t until, struct stable_rank *out)
 {
 	double norm = 0, before;
@@ -144,7 +144,7 @@ bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsign
 	stats_fenv_enter(&fenv);
 	memset(it.row, 0, it.lanes * sizeof(*it.row));
 	start_vector(&it);
-	done = iterate(&it, p, m, dt, iterations, until, out);
+	done = iterate_power(&it, p, m, dt, iterations, until, out);
 	stats_fenv_leave(&fenv);
 	return done;
 }

@@ -10,7 +10,7 @@
 
 #include "train/power_iteration.h"
 
-static struct stable_rank rank_of(
+static struct stable_rank known_rank_of(
 	const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned passes)
 {
 	struct stable_rank r = {-1, -1};
@@ -30,25 +30,25 @@ static void check_known_matrices(void **state)
 	static const float diagonal[3][3] = {{3, 0, 0}, {0, -2, 0}, {0, 0, 1}};
 	static const double column[4] = {1, 2, 3, 4};
 	float product[5][3], identity[9][9] = {{0}};
-	struct stable_rank r = rank_of(diagonal, 3, 3, DT_FLOAT32, 500);
+	struct stable_rank r = known_rank_of(diagonal, 3, 3, DT_FLOAT32, 500);
 
 	(void)state;
 	assert_near(r.eigenvalue, 9);
 	assert_near(r.rank, 14.0 / 9);
-	r = rank_of(column, 4, 1, DT_FLOAT64, 2);
+	r = known_rank_of(column, 4, 1, DT_FLOAT64, 2);
 	assert_near(r.eigenvalue, 30);
 	assert_near(r.rank, 1);
-	r = rank_of(column, 1, 4, DT_FLOAT64, 2);
+	r = known_rank_of(column, 1, 4, DT_FLOAT64, 2);
 	assert_near(r.eigenvalue, 30);
 	for (int i = 0; i < 5; i++)
 		for (int j = 0; j < 3; j++)
 			product[i][j] = (float)(i + 1) * (float)(j - 1);
-	r = rank_of(product, 5, 3, DT_FLOAT32, 2);
+	r = known_rank_of(product, 5, 3, DT_FLOAT32, 2);
 	assert_near(r.eigenvalue, 55 * 2);
 	assert_near(r.rank, 1);
 	for (int i = 0; i < 9; i++)
 		identity[i][i] = 1;
-	r = rank_of(identity, 9, 9, DT_FLOAT32, 3);
+	r = known_rank_of(identity, 9, 9, DT_FLOAT32, 3);
 	assert_near(r.eigenvalue, 1);
 	assert_near(r.rank, 9);
 }
@@ -56,12 +56,12 @@ static void check_known_matrices(void **state)
 static void check_odd_matrices(void **state)
 {
 	float values[2][2] = {{0}};
-	struct stable_rank r = rank_of(values, 2, 2, DT_FLOAT32, 5);
+	struct stable_rank r = known_rank_of(values, 2, 2, DT_FLOAT32, 5);
 
 	(void)state;
 	assert_true(isnan(r.rank) && r.eigenvalue == 0);
 	values[1][0] = NAN;
-	r = rank_of(values, 2, 2, DT_FLOAT32, 5);
+	r = known_rank_of(values, 2, 2, DT_FLOAT32, 5);
 	assert_true(isnan(r.rank) && isnan(r.eigenvalue));
 }
 
