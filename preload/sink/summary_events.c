@@ -39,7 +39,7 @@ static bool summary_is_idle(const void *state)
 {
 	const struct summary *s = state;
 
-	return !s->cfg || !*s->cfg->summary_dir || s->files->from_files;
+	return !s->cfg || !s->cfg->summary_dir || !*s->cfg->summary_dir || s->files->from_files;
 }
 
 static void close_summary(void *state)
