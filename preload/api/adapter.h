@@ -82,6 +82,11 @@ struct adapter {
 	 * configuration has changed. NULL: they stay.
 	 */
 	bool (*listed)(const struct api *f);
+	/*
+	 * A call inside of one that is recorded, which is not recorded itself (key nested). True: leave() is called for it, with
+	 * c->mode CALL_WATCH and nothing described.
+	 */
+	bool (*nested)(const struct call *c);
 	/* Before and after the real function, for every task but plain DONE_RETURN data (without status, message, window); see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);

@@ -64,7 +64,7 @@ enum call_mode {
 	CALL_NESTED, /* counted in depth only */
 	CALL_HOOK, /* the adapter's leave is due */
 	CALL_RECORD, /* a record is open */
-	CALL_WATCH, /* TASK_SCOPE: the adapter's leave is due, and nothing else counts it */
+	CALL_WATCH, /* TASK_SCOPE, or adapter.nested: the adapter's leave is due, and nothing else counts it */
 };
 
 struct call {
