@@ -22,6 +22,9 @@ bool metric_is_due(enum metric m, uint32_t step);
 /* Key metrics_targets. */
 bool metric_has_target(const char *name);
 
+/* The mean of this rank's losses over that many micro steps. */
+void metric_put_losses(uint32_t step, double mean, uint32_t passes);
+
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);
 
