@@ -53,6 +53,7 @@ cat >"$tmp/layout.cc" <<'END'
 #include "ir/param_info.h"
 #include "base/base_ref.h"
 #include "include/utils/tensor_py.h"
+#include "include/utils/stub_tensor.h"
 using namespace mindspore;
 typedef kernel::KernelTensor Tensor;
 typedef tensor::Tensor Host;
@@ -78,7 +79,8 @@ extern "C" const unsigned long members[] = {
 	kNumberTypeComplex128,
 	sizeof(Host), AT(Host, shape_), AT(Host, data_type_), AT(Host, device_sync_), AT(Host, param_info_),
 	AT(ParamInfo, name_), AT(VectorRef, elements_), sizeof(BaseRef), AT(BaseRef, m_ptr),
-	AT(tensor::PyType<tensor::TensorPy>, value) + AT(tensor::TensorPy, tensor_)};
+	AT(tensor::PyType<tensor::TensorPy>, value) + AT(tensor::TensorPy, tensor_),
+	AT(tensor::PyType<tensor::TensorPy>, value) + AT(tensor::TensorPy, stub_), AT(stub::StubNode, value_)};
 PLACE(LaunchKernel)
 PLACE(CreateEventForCache)
 PLACE(AddMindIRPass)
@@ -123,6 +125,7 @@ for package in "$@"; do
 	echo "	.type = {$(printf '%s, ' "${n[@]:23:18}" | sed 's/, $//')},"
 	echo "	.host_bytes = ${n[41]}, .host_shape = ${n[42]}, .host_dtype = ${n[43]}, .host_address = ${n[44]}, .host_info = ${n[45]},"
 	echo "	.info_name = ${n[46]}, .args = ${n[47]}, .arg_bytes = ${n[48]}, .arg_object = ${n[49]}, .py_tensor = ${n[50]},"
+	echo "	.py_stub = ${n[51]}, .stub_value = ${n[52]},"
 	echo "},"
 done
 exit $status

@@ -40,6 +40,8 @@ struct kernel_layout {
 	uint16_t args, arg_bytes,
 		arg_object; /* vector<BaseRef> of VectorRef; of BaseRef: its size, Base * */
 	uint16_t py_tensor; /* Tensor * of a Python object of class Tensor */
+	uint16_t py_stub,
+		stub_value; /* where that is NULL: StubNode *, which gets a Value * later */
 };
 
 /* That of the MindSpore that is loaded, NULL: not known, or it was found not to hold. Said in meta.json where it is not. */
@@ -54,6 +56,7 @@ bool ms_read_tensor(
 	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides);
 
 /* A tensor::Tensor as it stands now. */
+#define MS_TENSOR_CLASS "N9mindspore6tensor6TensorE" /* cxx_object_is_of() */
 struct ms_tensor {
 	const void *
 		address; /* its DeviceAddress; the same of what a kernel is given: ms_kernel_address() */

@@ -47,8 +47,8 @@ const struct train_param *ms_gradient_take(const void *address, const struct tra
 
 /* A number that the program computed outside of graphs, and the DeviceAddress of its tensor. */
 void ms_number_made(const void *address, double value);
-/* What a backward pass may begin at has, or will have, that DeviceAddress; without it is the last number that was computed. */
-void ms_loss_lies_at(const void *address);
+/* A pass has ended that began at the number with that DeviceAddress. NULL: not known, then it is the newest before the pass. */
+void ms_pass_began_at(const void *address);
 /* The root of a sum, outside of a pass. */
 void ms_root_made(double value);
 /* A kernel of a backward pass runs; in_graph: of a graph. */

@@ -16,7 +16,6 @@
 #include "wrappers/mindspore/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
-#define TENSOR_CLASS "N9mindspore6tensor6TensorE"
 #define ARGUMENTS_MAX 65536u
 
 /* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them anew. */
@@ -162,7 +161,7 @@ static void collect_arguments(void *arg, const void *args)
 		ref += l->arg_bytes) {
 		const void *tensor = *(const void *const *)(ref + l->arg_object);
 
-		if (!tensor || !cxx_object_is(tensor, TENSOR_CLASS) ||
+		if (!tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
 			!ms_read_host_tensor(tensor, &t, strides) || !t.name)
 			continue;
 		a->at[a->n++] = (struct argument){tensor, t.name, t.v.base && t.v.base == a->data};

@@ -17,6 +17,7 @@
 #include "train/kind.h"
 #include "train/scalar.h"
 #include "train/step_times.h"
+#include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
@@ -26,6 +27,7 @@
 
 #define GRADIENTS_MAX 16384u
 #define PLACES (2 * GRADIENTS_MAX)
+#define FRAMES_MAX 24
 
 /* ---- gradients that wait ---- */
 
@@ -104,15 +106,27 @@ static void await_gradient(const void *address, const void *parameter)
 
 /* ---- Python's objects ---- */
 
+/* Of an operator that is still on its way when Python has its result. */
+static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
+{
+	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
+	const void *value = stub ? __atomic_load_n((const void *const *)(stub + l->stub_value),
+					   __ATOMIC_ACQUIRE)
+				 : NULL;
+
+	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;
+}
+
 /* The tensor::Tensor of an object of class Tensor, or below it. NULL: it is none, or not one yet. */
 static const void *tensor_of_object(const void *o)
 {
 	const struct kernel_layout *l = ms_layout();
-	const void *type = py_find_global("mindspore.common.tensor", "Tensor");
+	const void *type = py_find_global("mindspore.common.tensor", "Tensor"), *tensor;
 
 	if (!l || !o || !type || !ms_host_tensors_hold() || !py_is_instance(o, type))
 		return NULL;
-	return *(const void *const *)((const char *)o + l->py_tensor);
+	tensor = *(const void *const *)((const char *)o + l->py_tensor);
+	return tensor ? tensor : tensor_of_stub(l, o);
 }
 
 /* The first thing in a list of lists. */
@@ -121,6 +135,52 @@ static const void *first_of_object(const void *o)
 	for (unsigned level = 0; level < 4 && o && (py_is_tuple(o) || py_is_list(o)); level++)
 		o = py_count_items(o) ? py_get_item(o, 0) : NULL;
 	return o;
+}
+
+/* ---- what a pass begins at ---- */
+
+/*
+ * What the last forward pass gave back: compared only, under the GIL. While the program goes on its tensor is not there yet, but
+ * behind the pass it is; that it still lives is known by a variable of a frame that has it.
+ */
+static const void *forward_result;
+
+void ms_forward_returns(const struct call *c)
+{
+	struct py_hold h;
+	const char *why;
+
+	if (!scalars_wanted() || !py_hold_objects(&h, &why))
+		return;
+	forward_result = first_of_object(*(const void *const *)c->v[2].cp);
+	py_release_objects(&h);
+}
+
+/* Is it the value of a variable, or in a tuple or list that is? */
+static bool is_in_frames(const void *o)
+{
+	struct py_frame f[FRAMES_MAX];
+	int n = py_get_frames(f, FRAMES_MAX);
+	void *name, *value;
+
+	for (int i = 0; i < n; i++)
+		for (unsigned k = py_count_locals(&f[i]); k-- > 0;)
+			if (py_get_local(&f[i], k, &name, &value) &&
+				(value == o || first_of_object(value) == o))
+				return true;
+	return false;
+}
+
+/* The DeviceAddress of the number that the pass began at. NULL: not known. */
+static const void *find_loss_address(void)
+{
+	const void *o = forward_result, *tensor;
+	struct ms_tensor t;
+	int64_t strides[CXX_DIMS_MAX];
+
+	forward_result = NULL;
+	tensor = o && is_in_frames(o) ? tensor_of_object(o) : NULL;
+	return tensor && ms_read_host_tensor(tensor, &t, strides) ? t.address : NULL;
 }
 
 /* ---- gradients of a pass ---- */
@@ -159,6 +219,8 @@ static void read_pass(void *arg)
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
 
+	if (scalars_wanted())
+		ms_pass_began_at(find_loss_address());
 	for (size_t at = 0; at < n; at += chunk) {
 		uint32_t k = 0;
 
@@ -184,8 +246,6 @@ static void read_pass(void *arg)
 }
 
 /* ---- updates that are left out ---- */
-
-#define FRAMES_MAX 24
 
 /* Who calls, of the innermost frames: the first that is an object of that class. NULL: none is. GIL held. */
 static const void *find_caller(const char *module, const char *class)
@@ -312,37 +372,6 @@ void ms_graph_returns(const struct call *c)
 		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
 	if (trained == TRAINED_BACKWARD && r.step_cell)
 		ms_step_left_out();
-}
-
-/* ---- what a pass begins at ---- */
-
-struct ended_graph {
-	const void *object, *address;
-};
-
-static void read_ended_graph(void *arg)
-{
-	struct ended_graph *e = arg;
-	const void *tensor = tensor_of_object(first_of_object(e->object));
-	struct ms_tensor t;
-	int64_t strides[CXX_DIMS_MAX];
-
-	if (tensor && ms_read_host_tensor(tensor, &t, strides))
-		e->address = t.address;
-}
-
-void ms_forward_returns(const struct call *c)
-{
-	struct ended_graph e = {*(const void *const *)c->v[2].cp, NULL};
-	struct py_hold h;
-	const char *why;
-
-	if (!scalars_wanted() || !py_hold_objects(&h, &why))
-		return;
-	apart_call(read_ended_graph, &e);
-	py_release_objects(&h);
-	if (e.address)
-		ms_loss_lies_at(e.address);
 }
 
 void ms_gradients_forked(void)

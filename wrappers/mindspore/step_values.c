@@ -38,14 +38,28 @@ struct step_numbers {
 static const struct step_numbers no_numbers = {.root = NAN};
 static struct step_numbers now = {.root = NAN};
 
-/* Numbers as they were computed, outside of steps: a program runs ahead of its kernels. */
-#define NUMBERS_MAX 64u
+/* Numbers as they were computed outside of graphs. */
+#define NUMBERS_MAX 32u
+struct numbers {
+	struct {
+		const void *address;
+		double value;
+	} at[NUMBERS_MAX];
+	uint32_t n; /* the last NUMBERS_MAX of these are kept */
+};
+
+/*
+ * Passes whose first kernel has run, with what was computed before, and passes of which the program has told what they began
+ * at: either may come first, and a program may make several in a step.
+ */
+#define PASSES_MAX 8u
+static struct numbers numbers;
 static struct {
+	struct numbers before;
 	const void *address;
-	double value;
-} numbers[NUMBERS_MAX];
-static uint32_t nnumber; /* since the last pass */
-static const void *loss_address;
+} pass[PASSES_MAX];
+static uint32_t begun, told, settled;
+
 /* A leaf: held for some additions. A forked child makes it anew. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -53,8 +67,7 @@ void ms_numbers_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	now = no_numbers;
-	nnumber = 0;
-	loss_address = NULL;
+	numbers.n = begun = told = settled = 0;
 }
 
 static void put_step_numbers(uint32_t step);
@@ -62,15 +75,44 @@ static void put_step_numbers(uint32_t step);
 void ms_number_made(const void *address, double value)
 {
 	pthread_mutex_lock(&lock);
-	numbers[nnumber % NUMBERS_MAX].address = address;
-	numbers[nnumber++ % NUMBERS_MAX].value = value;
+	numbers.at[numbers.n % NUMBERS_MAX].address = address;
+	numbers.at[numbers.n++ % NUMBERS_MAX].value = value;
 	pthread_mutex_unlock(&lock);
 }
 
-void ms_loss_lies_at(const void *address)
+/* The newest that lies there, else the newest. NAN: there is none. */
+static double find_number(const struct numbers *s, const void *address)
+{
+	uint32_t least = s->n > NUMBERS_MAX ? s->n - NUMBERS_MAX : 0;
+
+	for (uint32_t i = s->n; address && i-- > least;)
+		if (s->at[i % NUMBERS_MAX].address == address)
+			return s->at[i % NUMBERS_MAX].value;
+	return s->n ? s->at[(s->n - 1) % NUMBERS_MAX].value : NAN;
+}
+
+/* Under the lock: of those of which both are known; all: of each that has begun. */
+static void settle_passes(bool all)
+{
+	for (; settled < begun && (all || settled < told); settled++) {
+		double value = find_number(&pass[settled % PASSES_MAX].before,
+			settled < told ? pass[settled % PASSES_MAX].address : NULL);
+
+		if (isnan(value))
+			continue;
+		now.loss += value;
+		now.passes++;
+	}
+}
+
+void ms_pass_began_at(const void *address)
 {
 	pthread_mutex_lock(&lock);
-	loss_address = address;
+	if (told - settled == PASSES_MAX)
+		settle_passes(true);
+	if (told - settled < PASSES_MAX)
+		pass[told++ % PASSES_MAX].address = address;
+	settle_passes(false);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -82,27 +124,18 @@ void ms_root_made(double value)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The newest that lies there, else the newest. Under the lock; there is one. */
-static double find_number(const void *address)
-{
-	uint32_t least = nnumber > NUMBERS_MAX ? nnumber - NUMBERS_MAX : 0;
-
-	for (uint32_t i = nnumber; address && i-- > least;)
-		if (numbers[i % NUMBERS_MAX].address == address)
-			return numbers[i % NUMBERS_MAX].value;
-	return numbers[(nnumber - 1) % NUMBERS_MAX].value;
-}
-
 void ms_backward_made(bool in_graph)
 {
 	pthread_mutex_lock(&lock);
 	now.root = NAN;
 	now.roots = 0;
-	if (!in_graph && nnumber) {
-		now.loss += find_number(loss_address);
-		now.passes++;
-		nnumber = 0;
-		loss_address = NULL;
+	/* A pass begins when the one before has been told of: until then its kernels come. */
+	if (!in_graph && numbers.n && begun <= told) {
+		if (begun - settled == PASSES_MAX)
+			settle_passes(true);
+		pass[begun++ % PASSES_MAX].before = numbers;
+		numbers.n = 0;
+		settle_passes(false);
 	}
 	pthread_mutex_unlock(&lock);
 	step_add_source(put_step_numbers);
@@ -162,6 +195,9 @@ static void put_step_numbers(uint32_t step)
 	struct step_numbers n;
 
 	pthread_mutex_lock(&lock);
+	settle_passes(true);
+	if (told < begun)
+		told = begun;
 	n = now;
 	now = no_numbers;
 	pthread_mutex_unlock(&lock);
