@@ -29,8 +29,7 @@ static _Atomic bool updating;
 static _Atomic uint8_t graph_phase;
 
 #define RUNS_MAX 8
-static const void
-	*running[RUNS_MAX]; /* arguments of the graphs that run; further ones are not looked at */
+static struct graph_run running[RUNS_MAX]; /* further ones are not looked at */
 static _Atomic unsigned trained; /* TRAINED_* */
 static _Atomic uint32_t trained_step;
 
@@ -55,35 +54,35 @@ static void lock_steps(void)
 	}
 }
 
-static void replace_run(const void *from, const void *to)
+static void replace_run(const void *args, const struct graph_run *by)
 {
 	for (unsigned i = 0; i < RUNS_MAX; i++)
-		if (running[i] == from) {
-			running[i] = to;
+		if (running[i].args == args) {
+			running[i] = *by;
 			return;
 		}
 }
 
-uint32_t ms_graph_begins(const void *args)
+uint32_t ms_graph_begins(const struct graph_run *r)
 {
 	uint32_t before = thread_state.phase;
 
 	lock_steps();
 	if (!graphs++)
 		graph_phase = (uint8_t)before;
-	replace_run(NULL, args);
+	replace_run(NULL, r);
 	pthread_mutex_unlock(&lock);
 	thread_state.phase = PHASE_NONE;
 	return before;
 }
 
-void ms_graph_ends(uint32_t before, const void *args)
+void ms_graph_ends(uint32_t before, const struct graph_run *r)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
 	thread_state.phase = before;
 	lock_steps();
-	replace_run(args, NULL);
+	replace_run(r->args, &(struct graph_run){NULL, NULL});
 	if (graphs && --graphs == 0) {
 		if (begun) {
 			trained |= TRAINED_UPDATE;
@@ -99,12 +98,12 @@ void ms_graph_ends(uint32_t before, const void *args)
 		step_end(STEP_OPTIMIZER);
 }
 
-void ms_graphs_visit(void (*visit)(void *arg, const void *args), void *arg)
+void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg)
 {
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < RUNS_MAX; i++)
-		if (running[i])
-			visit(arg, running[i]);
+		if (running[i].args)
+			visit(arg, &running[i]);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -11,15 +11,21 @@
 
 #include "wrappers/mindspore/kernel.h"
 
-/* A graph begins to run on this thread, or has run. args: its VectorRef. What the first returns the second is given. */
-uint32_t ms_graph_begins(const void *args);
-void ms_graph_ends(uint32_t before, const void *args);
+/* What a graph is given: one of both, the other one is empty. */
+struct graph_run {
+	const void *tensors; /* std::vector<std::vector<TensorPtr>> */
+	const void *args; /* VectorRef */
+};
+
+/* A graph begins to run on this thread, or has run. What the first returns the second is given. */
+uint32_t ms_graph_begins(const struct graph_run *r);
+void ms_graph_ends(uint32_t before, const struct graph_run *r);
 
 /*
  * Calls visit with the arguments of each graph that runs, none of which ends meanwhile: from one of its kernels. A short time:
  * a lock is held.
  */
-void ms_graphs_visit(void (*visit)(void *arg, const void *args), void *arg);
+void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg);
 
 /* Does any graph run? Operators that Python calls one by one are kernels as well. */
 bool ms_graph_runs(void);

@@ -145,27 +145,58 @@ struct arguments {
 	uint32_t n;
 };
 
-/* std::vector<BaseRef> of a VectorRef. */
-static void collect_arguments(void *arg, const void *args)
+/* Tensors of an optimizer's own that belong to no parameter. */
+static bool is_of_optimizer(const char *name)
 {
-	const struct kernel_layout *l = ms_layout();
-	struct arguments *a = arg;
-	const char *const *vector = (const char *const *)((const char *)args + l->args);
+	static const char own[][16] = {"learning_rate", "global_step", "beta1_power", "beta2_power",
+		"weight_decay", "momentum"};
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (strcmp(dot ? dot + 1 : name, own[i]) == 0)
+			return true;
+	return false;
+}
+
+static void collect_argument(struct arguments *a, const void *tensor)
+{
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
 
-	if (!memory_readable((uintptr_t)vector) || !memory_readable((uintptr_t)(vector + 1)) ||
-		!vector[0] || vector[1] < vector[0])
+	if (a->n == ARGUMENTS_MAX || !tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
+		!ms_read_host_tensor(tensor, &t, strides) || !t.name || is_of_optimizer(t.name))
 		return;
-	for (const char *ref = vector[0]; ref + l->arg_bytes <= vector[1] && a->n < ARGUMENTS_MAX;
-		ref += l->arg_bytes) {
-		const void *tensor = *(const void *const *)(ref + l->arg_object);
+	a->at[a->n++] = (struct argument){tensor, t.name, t.v.base && t.v.base == a->data};
+}
 
-		if (!tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
-			!ms_read_host_tensor(tensor, &t, strides) || !t.name)
-			continue;
-		a->at[a->n++] = (struct argument){tensor, t.name, t.v.base && t.v.base == a->data};
-	}
+/* std::vector: begin and end. False: there is none, or it is empty. */
+static bool read_vector(const void *vector, const char **begin, const char **end)
+{
+	const char *const *words = vector;
+
+	if (!memory_readable((uintptr_t)words) || !memory_readable((uintptr_t)(words + 1)))
+		return false;
+	*begin = words[0];
+	*end = words[1];
+	return *begin && *end > *begin;
+}
+
+#define VECTOR_BYTES 24 /* begin, end, room */
+#define SHARED_BYTES 16 /* std::shared_ptr: object, owner */
+
+static void collect_arguments(void *arg, const struct graph_run *r)
+{
+	const struct kernel_layout *l = ms_layout();
+	const char *at, *end, *tensor, *last;
+
+	if (read_vector((const char *)r->args + l->args, &at, &end))
+		for (; at + l->arg_bytes <= end; at += l->arg_bytes)
+			collect_argument(arg, *(const void *const *)(at + l->arg_object));
+	if (read_vector(r->tensors, &at, &end))
+		for (; at + VECTOR_BYTES <= end; at += VECTOR_BYTES)
+			if (read_vector(at, &tensor, &last))
+				for (; tensor + SHARED_BYTES <= last; tensor += SHARED_BYTES)
+					collect_argument(arg, *(const void *const *)tensor);
 }
 
 /*

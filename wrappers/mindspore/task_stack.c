@@ -144,11 +144,13 @@ static void run_task(struct call *c, bool leaving)
 
 static void run_graph(struct call *c, bool leaving)
 {
+	const struct graph_run r = {c->v[2].cp, c->v[3].cp};
+
 	if (leaving) {
 		foreign_take_back();
-		ms_graph_ends((uint32_t)c->note.u[0], c->v[3].cp);
+		ms_graph_ends((uint32_t)c->note.u[0], &r);
 	} else {
-		c->note.u[0] = ms_graph_begins(c->v[3].cp);
+		c->note.u[0] = ms_graph_begins(&r);
 		foreign_lend();
 	}
 }

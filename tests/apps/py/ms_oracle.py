@@ -27,7 +27,8 @@ import numpy as np  # noqa: E402
 import mindspore as ms  # noqa: E402
 from mindspore import Tensor, dataset, nn  # noqa: E402
 
-ms.set_context(mode=ms.GRAPH_MODE if args.mode == "graph" else ms.PYNATIVE_MODE, device_target="CPU")
+MODE = ms.GRAPH_MODE if args.mode == "graph" else ms.PYNATIVE_MODE
+ms.set_context(mode=MODE, device_target="CPU")
 rank = 0
 if args.ranks > 1:
     from mindspore.communication import get_rank, init
@@ -78,6 +79,10 @@ def batches():
 
 
 class Losses(ms.train.Callback):
+    def on_train_step_begin(self, run_context):
+        # The other callbacks compute their norms in PYNATIVE mode, and leave it on.
+        ms.set_context(mode=MODE)
+
     def on_train_step_end(self, run_context):
         p = run_context.original_args()
         loss = p.net_outputs[0] if isinstance(p.net_outputs, (tuple, list)) else p.net_outputs
