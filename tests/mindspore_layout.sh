@@ -51,9 +51,9 @@ cat >"$tmp/layout.cc" <<'END'
 #include "ir/primitive.h"
 #include "ir/tensor.h"
 #include "ir/param_info.h"
-#include "base/base_ref.h"
-#include "include/utils/tensor_py.h"
-#include "include/utils/stub_tensor.h"
+#include "base_ref.h"
+#include "tensor_py.h"
+#include "stub_tensor.h"
 using namespace mindspore;
 typedef kernel::KernelTensor Tensor;
 typedef tensor::Tensor Host;
@@ -105,7 +105,8 @@ for package in "$@"; do
 	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
 		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
 		-I"$i/mindspore/ccsrc/include/runtime/hardware_abstract" \
-		-I"$i/third_party" $(python3-config --includes 2>/dev/null) -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" "$tmp/layout.cc" 2>"$tmp/log"; then
+		-I"$i/third_party" $(python3-config --includes 2>/dev/null) -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" -idirafter "$i/mindspore/core/include/base" \
+		-idirafter "$i/mindspore/ccsrc/include/utils" "$tmp/layout.cc" 2>"$tmp/log"; then
 		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2
 		status=1
 		continue

@@ -3,7 +3,7 @@
 Compares what libprobe wrote of a training (scalars_*.csv, local_norm_*.csv, adam_m_norm_*.csv ...) with what MindSpore Transformers'
 callbacks say of it: each value of theirs that ours have a name for must be there, to 6 digits.
 
-    ms_oracle_truth.py OUTPUT FOLDER RANK [--skipped STEP] [--without NAME,...]     FOLDER: of tests/apps/py/ms_oracle.py
+    ms_oracle_truth.py OURS THEIRS [--skipped STEP] [--without NAME,...]     folders of one rank; THEIRS by tests/apps/py/ms_oracle.py
 """
 import csv
 import glob
@@ -15,15 +15,15 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import tfevents  # noqa: E402
 
-out, folder, rank = sys.argv[1], sys.argv[2], sys.argv[3]
-options = dict(zip(sys.argv[4::2], sys.argv[5::2]))
+out, folder = sys.argv[1], sys.argv[2]
+options = dict(zip(sys.argv[3::2], sys.argv[4::2]))
 skipped = int(options.get("--skipped", -1))
 without = options.get("--without", "").split(",")
 ours = {}
 
 
 def read(pattern, tag):
-    for path in sorted(glob.glob(os.path.join(out, f"rank{rank}", pattern))):
+    for path in sorted(glob.glob(os.path.join(out, pattern))):
         with open(path, newline="") as f:
             for row in csv.DictReader(f):
                 ours[tag(row), int(row["step"]) + 1] = float(row["value"])
@@ -34,7 +34,7 @@ for kind in ("local_norm", "adam_m_norm", "adam_v_norm"):
     read(f"{kind}_*.csv", lambda r, k=kind: k + "/" + r["name"])
 
 theirs = {}
-for tag, values in tfevents.Events(os.path.join(folder, f"rank{rank}", "tensorboard")).S.items():
+for tag, values in tfevents.Events(os.path.join(folder, "tensorboard")).S.items():
     name, slash, of = tag.partition("/")
     if name in ("adam_m_norm", "adam_v_norm"):
         tag = name + "/" + of.split(".", 1)[1]  # adam_m.embedding.weight
@@ -42,7 +42,7 @@ for tag, values in tfevents.Events(os.path.join(folder, f"rank{rank}", "tensorbo
         continue
     for step, value in values:
         theirs[tag, step] = value
-with open(os.path.join(folder, f"rank{rank}", "local_norm.json")) as f:
+with open(os.path.join(folder, "local_norm.json")) as f:
     local = json.load(f)
 for i, norms in enumerate(local["norms"]):
     for name, squares in zip(local["names"], norms):

@@ -143,6 +143,7 @@ struct arguments {
 	const void *data; /* the parameter that is looked for lies there */
 	struct argument *at;
 	uint32_t n;
+	uint32_t *slot; /* 2 * ARGUMENTS_MAX: which are there, by address: number + 1 */
 };
 
 /* Tensors of an optimizer's own that belong to no parameter. */
@@ -158,14 +159,27 @@ static bool is_of_optimizer(const char *name)
 	return false;
 }
 
+/* Where it is, or would be. A graph may be given one several times. */
+static uint32_t *slot_of_argument(const struct arguments *a, const void *tensor)
+{
+	const uint32_t mask = 2 * ARGUMENTS_MAX - 1;
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)tensor) & mask;
+
+	while (a->slot[i] && a->at[a->slot[i] - 1].tensor != tensor)
+		i = (i + 1) & mask;
+	return &a->slot[i];
+}
+
 static void collect_argument(struct arguments *a, const void *tensor)
 {
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
 
-	if (a->n == ARGUMENTS_MAX || !tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
+	if (a->n == ARGUMENTS_MAX || *slot_of_argument(a, tensor) || !tensor ||
+		!cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
 		!ms_read_host_tensor(tensor, &t, strides) || !t.name || is_of_optimizer(t.name))
 		return;
+	*slot_of_argument(a, tensor) = a->n + 1;
 	a->at[a->n++] = (struct argument){tensor, t.name, t.v.base && t.v.base == a->data};
 }
 
@@ -222,17 +236,19 @@ static void mark_parameters(struct argument *at, uint32_t n, uint32_t *slot, uin
 
 static void name_by_arguments(const void *data)
 {
-	size_t bytes = ARGUMENTS_MAX * (sizeof(struct argument) + sizeof(void *) + 8);
+	size_t bytes = ARGUMENTS_MAX * (sizeof(struct argument) + sizeof(void *) + 2 * 8);
 	char *pages = take_pages(bytes);
 	struct arguments a = {.data = data, .at = (struct argument *)pages};
 	const void **tensor;
-	uint32_t n = 0;
+	uint32_t *by_name, n = 0;
 
 	if (!pages)
 		return;
 	tensor = (const void **)(a.at + ARGUMENTS_MAX);
+	by_name = (uint32_t *)(tensor + ARGUMENTS_MAX);
+	a.slot = by_name + 2 * ARGUMENTS_MAX;
 	ms_graphs_visit(collect_arguments, &a);
-	mark_parameters(a.at, a.n, (uint32_t *)(tensor + ARGUMENTS_MAX), 2 * ARGUMENTS_MAX - 1);
+	mark_parameters(a.at, a.n, by_name, 2 * ARGUMENTS_MAX - 1);
 	for (uint32_t i = 0; i < a.n; i++)
 		if (a.at[i].has_state)
 			tensor[n++] = a.at[i].tensor;
