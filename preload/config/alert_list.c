@@ -290,6 +290,8 @@ const char *alert_list_imply(struct config *cfg)
 	bool wide = false;
 	unsigned n;
 
+	if (cfg->use_skip_data_by_global_norm)
+		cfg->scalars |= UINT64_C(1) << SCALAR_WITHHELD;
 	if ((cfg->use_skip_data_by_global_norm || cfg->check_for_global_norm) &&
 		add_spike_rule(cfg) == config_oom)
 		return config_oom;

@@ -38,6 +38,7 @@ static bool was_withheld;
 /* Of each optimizer. */
 static struct {
 	uint64_t steps, consecutive;
+	uint32_t put; /* the last step that has the scalar, from 1 */
 } of[SKIP_OPTIMIZERS];
 
 void skip_forked(void)
@@ -62,14 +63,15 @@ static void put_skip_member(struct text *t, const char *key, bool first)
 	text_str(t, ": ");
 }
 
-static void tell_meta(void)
+/* After a step that was withheld, or (changed) something else. */
+static void tell_meta(bool changed)
 {
 	const struct config *cfg = config_now();
 	char part[PART_BYTES];
 	struct text t = text_over(part, sizeof(part));
 
 	/* Each text takes room in the dictionary for good. */
-	if (!session.journal.head || (withheld > 16 && withheld & (withheld - 1)))
+	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
 		return;
 	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
 	put_skip_member(&t, "state", true);
@@ -98,7 +100,7 @@ void skip_begin(void)
 
 	if (atomic_load_explicit(&state, memory_order_relaxed) == SKIP_UNSEEN &&
 		atomic_compare_exchange_strong(&state, &none, SKIP_WAITING))
-		tell_meta();
+		tell_meta(true);
 }
 
 /* ---- what ranks tell each other ---- */
@@ -171,7 +173,7 @@ void skip_refuse(const char *why)
 	snprintf(refusal, sizeof(refusal), "%s", why);
 	atomic_store(&state, SKIP_REFUSED);
 	tell_peers("off");
-	tell_meta();
+	tell_meta(true);
 	log_loss(LOSS_SKIP,
 		"use_skip_data_by_global_norm: no step is withheld: %s; a spike of the global norm "
 		"is an alert",
@@ -223,6 +225,15 @@ static void say_withheld(double norm)
 		isfinite(norm) ? most : "");
 }
 
+/* An optimizer may step several times in a step of the training: the first one that was withheld counts. */
+static void put_withheld(unsigned optimizer)
+{
+	if (of[optimizer].put != last_step + 1)
+		scalar_put_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
+			(double)last_count);
+	of[optimizer].put = last_step + 1;
+}
+
 bool skip_judge(unsigned optimizer, double norm)
 {
 	double most = config_now()->global_norm_spike_threshold;
@@ -234,7 +245,7 @@ bool skip_judge(unsigned optimizer, double norm)
 	first = !of[optimizer].steps++;
 	if (atomic_load(&state) != SKIP_ON) {
 		atomic_store(&state, SKIP_ON);
-		tell_meta();
+		tell_meta(true);
 	}
 	if (!told && session.world_size > 1) {
 		if (tell_peers("on")) {
@@ -255,9 +266,9 @@ bool skip_judge(unsigned optimizer, double norm)
 	last_norm = norm;
 	withheld++;
 	was_withheld = true;
-	tell_meta();
+	tell_meta(false);
 	say_withheld(norm);
-	scalar_put_metric(SCALAR_WITHHELD, last_step, (double)last_count);
+	put_withheld(optimizer);
 	return true;
 }
 

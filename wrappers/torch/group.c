@@ -255,9 +255,9 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 }
 
 /* For who must know that gradients, or a norm, are the same on all ranks. */
-static void note_reduced(const struct cxx_work *k, const struct operation *w)
+static void note_reduced(const struct operation *w)
 {
-	if (k->nin == 1 && k->in[0].count == 1 && w->redop == REDOP_SUM)
+	if (w->redop == REDOP_SUM)
 		torch_note_norm_sum(w->comm->size);
 	if (w->redop == REDOP_SUM || w->redop == REDOP_AVG)
 		torch_bucket_reduced(w->comm->size);
@@ -348,7 +348,7 @@ bool torch_describe(struct call *c)
 	if (k->nin == 1 && w->redop == REDOP_SUM && strcmp(m->kind, "all_reduce") == 0)
 		torch_note_summed(&k->in[0]);
 	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
-		note_reduced(k, w);
+		note_reduced(w);
 	if (strstr(m->kind, "reduce"))
 		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (w->comm && train_places_wanted())

@@ -178,7 +178,7 @@ void torch_note_norm_sum(int ranks)
 {
 	bool clips = false;
 
-	if (!skip_is_wanted())
+	if (!skip_is_wanted() || thread_state.phase == PHASE_BACKWARD)
 		return;
 	apart_call(look_far_for_clip, &clips);
 	if (clips)

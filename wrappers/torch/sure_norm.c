@@ -25,7 +25,7 @@ static struct {
 	unsigned norms; /* that clip_grad.py has computed and no step has taken */
 	double norm; /* the last of them; NAN: it cannot be read */
 	bool readable, replica, taken;
-	bool summed; /* one number over all ranks */
+	bool summed; /* norms, over all ranks */
 	bool full; /* more parameters were reduced than there is room for */
 } seen;
 

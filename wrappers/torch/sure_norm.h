@@ -31,7 +31,7 @@ void sure_norm_saw_clip(const double *value, bool replica);
 /* Gradients are freed of a loss scale: a norm that was computed before is not theirs. */
 void sure_norm_saw_unscale(void);
 
-/* One number was given to be summed up by a communicator of that many ranks. */
+/* A norm, or its parts, were given to be summed up by a communicator of that many ranks. */
 void sure_norm_saw_sum(int ranks);
 
 /* DDP reduces the gradients of these parameters (TensorImpl) over that many ranks. */
