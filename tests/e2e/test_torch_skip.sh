@@ -74,37 +74,37 @@ for c in scaler scaler_fused; do
 	python_plain "$tmp/plain" WHO=script $app $c
 	one "$tmp/with" $c $on
 	same_output "$c"
-	is "$c: steps and counts" "$(said)" "('on', 3, 6) {2: 1, 4: 2, 6: 1} $(said | awk '{ print $NF }')"
+	like "$c: steps and counts" "$(said)" "^\('on', 3, 6\) \{2: 1, 4: 2, 6: 1\} 4\$"
 done
 
 # Withheld it must not be: the run is as it is without, and each spike is an alert.
-refused() { # CASE WHY SPIKES
+refused() { # CASE WHY; a spike that is not withheld makes others
 	new_out
 	python_plain "$tmp/plain" $app "$1"
 	one "$tmp/with" "$1" $on
 	same_output "$1"
-	is "$1: refused, and an alert instead" "$(said)" "('refused', 0, None) {} $3"
+	like "$1: refused, and alerts instead" "$(said)" "^\('refused', 0, None\) \{\} [1-9]"
 	like "$1: why" "$(why)" "$2"
 	like "$1: one line" "$(cat "$tmp/with.err")" 'no step is withheld'
 }
-refused pre_hook 'hooks of step' 3
-refused post_hook 'hooks of step' 3
-refused global_hook 'hooks of step' 3
-refused closure 'closure' 1
-refused in_backward 'inside a backward pass' "$(said | awk '{ print $NF }')"
-refused two 'several optimizers' 1
-refused scaler_no_unscale 'loss scale' "$(said | awk '{ print $NF }')"
+refused pre_hook 'hooks of step'
+refused post_hook 'hooks of step'
+refused global_hook 'hooks of step'
+refused closure 'closure'
+refused in_backward 'inside a backward pass'
+refused two 'several optimizers'
+refused scaler_no_unscale 'loss scale'
 new_out
 python_plain "$tmp/plain" $app late_hook
 one "$tmp/with" late_hook $on
-like 'a hook that comes later: from then on' "$(said) $(why)" "^('refused', 1, 1) {1: 1} 2 hooks of step"
+like 'a hook that comes later: from then on' "$(said) $(why)" "^\('refused', 1, 1\) \{1: 1\} [1-9].* hooks of step"
 new_out
 python_plain "$tmp/plain" $app compiled
 one "$tmp/with" compiled $on
 same_output 'a compiled step'
 new_out
 one "$tmp/with" stubborn $on
-like 'an optimizer that steps without gradients: once' "$(said) $(why)" "^('refused', 1, 1) {1: 1} 3 a step without gradients changed"
+like 'an optimizer that steps without gradients: once' "$(said) $(why)" "^\('refused', 1, 1\) \{1: 1\} [1-9].* a step without gradients changed"
 
 # The end of the job.
 new_out

@@ -71,7 +71,7 @@ bool py_is_none(const void *o)
 	return o == py.none;
 }
 
-static bool has_changed(int err)
+static bool clear_failure(int err)
 {
 	if (err && py.occurred())
 		py.clear();
@@ -80,12 +80,12 @@ static bool has_changed(int err)
 
 bool py_put_entry(void *dict, void *key, void *value)
 {
-	return has_changed(py.put(dict, key, value));
+	return clear_failure(py.put(dict, key, value));
 }
 
 bool py_take_entry(void *dict, void *key)
 {
-	return has_changed(py.take(dict, key));
+	return clear_failure(py.take(dict, key));
 }
 
 /*
