@@ -74,7 +74,7 @@ for c in scaler scaler_fused; do
 	python_plain "$tmp/plain" WHO=script $app $c
 	one "$tmp/with" $c $on
 	same_output "$c"
-	like "$c: steps and counts" "$(said)" "^\('on', 3, 6\) \{2: 1, 4: 2, 6: 1\} 4\$"
+	is "$c: steps and counts" "$(said)" "('on', 3, 6) {2: 1, 4: 2, 6: 1} 4"
 done
 
 # Withheld it must not be: the run is as it is without, and each spike is an alert.

@@ -197,7 +197,8 @@ def case(name):
                 opt.register_step_pre_hook(lambda o, a, k: print("%.6f" % sum(float(q.grad.abs().sum()) for q in params_of(o) if q.grad is not None)))
         say(name, *train(sgd, spikes=(1, 4), watch=watch))
     elif name == "global_hook":
-        torch.optim.optimizer.register_optimizer_step_pre_hook(lambda o, a, k: print(all(q.grad is not None for q in params_of(o)[:3])))
+        from torch.optim.optimizer import register_optimizer_step_pre_hook
+        register_optimizer_step_pre_hook(lambda o, a, k: print(all(q.grad is not None for q in params_of(o)[:3])))
         say(name, *train(sgd))
     elif name == "closure":
         torch.manual_seed(7)
