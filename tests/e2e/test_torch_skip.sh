@@ -109,7 +109,7 @@ like 'an optimizer that steps without gradients: once' "$(said) $(why)" "^\('ref
 # The end of the job.
 new_out
 one "$tmp/with" limit $on PROBE_GLOBAL_NORM_SPIKE_COUNT_THRESHOLD=3 PROBE_MONITOR_LOG='[loss]'
-line=$(grep -o "Current global norm \[[0-9.]*\] of step 6 has been 3 consecutive times greater than threshold 3.0, stop training\.\.\." "$tmp/with")
+line=$(grep -o "Current global norm \[[0-9.]*\] of step 6 has been 3 consecutive times greater than threshold 3.0, stop training\.\.\." "$tmp/with" | head -1)
 like 'the limit: ValueError' "$(cat "$tmp/with")" '^ValueError True Current global norm .* step 6 has been 3 consecutive'
 is '... with the line as its argument' "$(cat "$tmp/with")" "ValueError True $line ('$line',)"
 is 'monitor.log: the lines' "$(grep -A1 is_skip "$out/rank0/monitor.log" | grep -v -- -- | sed 's/norm \[[0-9.]*\]/norm [N]/')" \
