@@ -470,6 +470,27 @@ static unsigned count_others(
 	return n;
 }
 
+/* The same operation in the place of the usual one, from another line: what comes behind it is what came behind that one. */
+static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
+
+	if (e->call.api != usual->call.api || e->call.comm != usual->call.comm ||
+		(e->call.bits | usual->call.bits) & CALL_P2P)
+		return false;
+	return e->next < 0 || (usual->next >= 0 && r->e[e->next].token == r->e[usual->next].token);
+}
+
+/* NULL: none. */
+static const char *differing_term(const struct call *a, const struct call *b)
+{
+	return a->redop != b->redop && a->redop && b->redop   ? "redop"
+	       : a->dtype != b->dtype && a->dtype && b->dtype ? "dtype"
+	       : a->root != b->root			      ? "root"
+	       : a->count != b->count && a->count && b->count ? "count"
+							      : NULL;
+}
+
 /* Did that call ever come right behind the one before e[i]? */
 static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
 {
@@ -508,6 +529,14 @@ static bool judge_call(
 		struct call as_usual = usual_call(w, e);
 
 		*v = make_verdict(w, r, VERDICT_TERMS, i, &as_usual, times);
+		v->what = term;
+		return true;
+	}
+	if (!e->known && takes_place_of(r, i, k)) {
+		term = differing_term(&e->call, &usual->call);
+		if (!term)
+			return false;
+		*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
 		v->what = term;
 		return true;
 	}

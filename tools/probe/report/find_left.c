@@ -302,7 +302,6 @@ void find_left(struct report *r)
 	say_what_others_did(r, (uint32_t)first, &text);
 	f = add_finding(r, FINDING_DIED, text);
 	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95 : 0.9;
-	f->event = moment_of_leaving(r, (uint32_t)first);
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
 		if (i != (uint32_t)first)
@@ -311,6 +310,8 @@ void find_left(struct report *r)
 		name_call(f, &k->last);
 		f->call.step = step;
 	}
+	/* Not that of the call: what went wrong in it came before. */
+	f->event = moment_of_leaving(r, (uint32_t)first);
 	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
 	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);
 	r->left = true;

@@ -6,6 +6,8 @@
 
 #include "tools/lib/tool.h"
 
+#define ASYNC_STANDS_NS \
+	UINT64_C(1000000000) /* an operation that was only started stands still from here on */
 #define GROUPS_MAX 4096u /* further ones are counted only */
 
 static bool is_joined(const struct open_call *c)
@@ -239,18 +241,20 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 {
 	const struct stuck *async = NULL, *other = NULL;
 
-	if (!has_standing_rank(l, g))
-		return NULL;
+	bool standing = has_standing_rank(l, g);
+
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct stuck *s = &l->stuck[i];
 
 		if (s->sample->ended_ok)
 			continue;
-		if (!s->async && has_missing_rank(s))
+		if (!s->async && standing && has_missing_rank(s))
 			return s;
-		if (s->async && !async && has_missing_rank(s))
+		/* A framework may wait where nothing is seen of it (autograd for its buckets): then the time tells. */
+		if (s->async && !async && has_missing_rank(s) &&
+			(standing || s->age_max >= ASYNC_STANDS_NS))
 			async = s;
-		if (!s->async && !other)
+		if (!s->async && !other && standing)
 			other = s;
 	}
 	return async ? async : other;
