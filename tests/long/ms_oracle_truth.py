@@ -47,6 +47,8 @@ with open(os.path.join(folder, "local_norm.json")) as f:
 for i, norms in enumerate(local["norms"]):
     for name, squares in zip(local["names"], norms):
         theirs["local_norm/" + name, i + 1] = math.sqrt(squares)
+        if name == "embedding.weight" and "local_norm" not in without:
+            theirs["embedding_local_norm", i + 1] = squares
 
 bad = compared = 0
 for (tag, step), want in sorted(theirs.items()):

@@ -19,7 +19,9 @@ parser.add_argument("--mode", choices=("pynative", "graph", "jit"), default="pyn
 parser.add_argument("--ranks", type=int, default=1)
 parser.add_argument("--no-skip", action="store_true")
 args = parser.parse_args()
+args.folder = os.path.abspath(args.folder)
 os.makedirs(args.folder, exist_ok=True)
+os.chdir(args.folder)  # its logs go into the working directory
 os.environ.setdefault("LOCAL_DEFAULT_PATH", os.path.join(args.folder, "mindformers"))
 
 import numpy as np  # noqa: E402
