@@ -23,6 +23,8 @@ uint32_t record_api_new(struct api *a)
 	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
 	const char *op = s->kind ? s->kind->op : "";
+	/* A C++ function goes by its name, not by the linker's. */
+	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
 	char text[512];
 	const char *lib;
 	size_t n = 0;
@@ -34,7 +36,7 @@ uint32_t record_api_new(struct api *a)
 	 */
 	lib = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
 	for (int i = 0; i < 3; i++) {
-		const char *str = i == 0 ? lib : i == 1 ? s->symbol : op;
+		const char *str = i == 0 ? lib : i == 1 ? name : op;
 		size_t len = strlen(str) + 1;
 
 		if (n + len > sizeof(text))
@@ -451,7 +453,7 @@ void write_end_record(
 	const struct operation *w = &p->op;
 	/* What such a request left in its buffer is not known, and the buffer may be gone. */
 	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED | CF_UNSEEN) ? 0 : w->nout;
-	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
+	uint16_t nin = 0; /* inputs that are looked at only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
 		nin += operation_inputs(w)[i].shot != 0;
