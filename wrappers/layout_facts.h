@@ -52,6 +52,9 @@
 	X(LAYOUT_MS_EXECUTOR, "mindspore.executor", "MindSpore 2.9, 2.10",                                                  \
 		"type information says KernelExecutor; named functions lie on both sides of the hidden one",                  \
 		"kernels of graphs, and steps by MindSpore's optimizers")                                                      \
+	X(LAYOUT_MS_TENSORS, "mindspore.tensors", "MindSpore 2.9, 2.10",                                                   \
+		"a tensor of the program that MindSpore makes for it has its type, shape and address there",                   \
+		"names, kinds and numbers of a training with MindSpore")                                                      \
 	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11 with a GIL",                                                  \
 		"variables of the first frames: names are a tuple as long as the code says, values are objects",              \
 		"names of parameters")                                                                                         \
@@ -61,6 +64,9 @@
 	X(LAYOUT_CUDA_DRIVER, "cuda.driver", "CUDA 11.0 to 13",                                                                \
 		"libcuda.so.1 exports all functions in the versions that the values of enums belong to",                       \
 		"device: copy, and statistics of buffers on a GPU")                                                            \
+	X(LAYOUT_GLOO_OPTIONS, "gloo.options", "gloo 0.5.0 (2019 to 2022)",                                                    \
+		"a context's rank lies below its size, the first buffer holds a whole number of elements",                     \
+		"calls of gloo")                                                                                               \
 	X(LAYOUT_MPI_HANDLES, "mpi.handles", "Open MPI 3 to 5, the MPICH ABI, the MPI ABI",                                    \
 		"MPI answers for MPI_COMM_WORLD: a rank below a size (and `make check-specs` by the headers)",                 \
 		"communicators of MPI calls")                                                                                  \

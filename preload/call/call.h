@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "call/view.h"
 
-#define MATRIX_DIMS 2
+#define MATRIX_DIMS 3 /* of a batch: matrices, rows, columns */
 
 struct thread;
 struct journal_call;
