@@ -30,6 +30,10 @@ torch_run() {
 		vars+=(PROBE_PRESET=state PROBE_KINDS=param_origin,param_updated,grad_unreduced,grad_reduced)
 		[ "$kind" = state ] || vars+=(PROBE_STEP_INTERVAL=50 PROBE_START_STEP=50)
 		;;
+	numbers) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_SCALARS=true PROBE_METRICS=true PROBE_PEAK_FLOPS=1e12) ;;
+	scalars) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_SCALARS=true PROBE_PEAK_FLOPS=1e12) ;;
+	flops) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_SCALARS=hfu PROBE_PEAK_FLOPS=1e12 PROBE_FLOPS_INTERVAL=1) ;;
+	actv) vars+=(PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_KINDS=actv PROBE_TARGETS="$(ten_modules)") ;;
 	*_chain)
 		args+=(nodes)
 		vars+=(OMP_NUM_THREADS=1 PROBE_BACKWARD=true PROBE_WRAP_OPS="$dir/torch_nodes.yaml" PROBE_JOURNAL_MIB=64)
@@ -56,6 +60,20 @@ least() {
 	sort -g "$dir/torch.$1" 2>/dev/null | head -1
 }
 
+# Ten of its modules, of layers 0 and 1.
+ten_modules() {
+	printf 'blocks.%s,' 0.n1 0.qkv 0.out 0.up 0.down 1.n1 1.qkv 1.out 1.up | sed 's/$/blocks.1.down/'
+}
+
+# Seconds that a pass over all weights for their stable ranks has taken, as meta.json says: with ranks behind each step.
+stable_rank_seconds() {
+	rm -rf "$dir/torch_probe"
+	env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/torch_probe" PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_METRICS=stable_rank \
+		PROBE_STABLE_RANK_INTERVAL=1 "$torch_python" tests/bench/torch_cost.py 2 >/dev/null 2>&1 </dev/null
+	sed -n 's/.*"stable_rank": {"rounds": \([0-9]*\), "seconds": \([0-9.]*\),.*/\1 \2/p' "$dir"/torch_probe/*/meta.json 2>/dev/null |
+		awk '{printf "%.3f", $2 / $1}'
+}
+
 ratio() { # KIND PLAIN: how much longer a step is, as a factor
 	[ -s "$dir/torch.$1" ] && [ -s "$dir/torch.$2" ] && calc "$(least "$1") / $(least "$2")" %.3f
 }
@@ -73,7 +91,7 @@ views() {
 }
 
 torch_bench() {
-	local kinds=(plain nothing nan ops nodes ops_nodes state state_50) k i
+	local kinds=(plain nothing nan ops nodes ops_nodes state state_50 scalars flops numbers actv) k i rank
 	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/torch_nothing.yaml"
 	printf 'aten:\n  - "*Backward*"\n' >"$dir/torch_nodes.yaml"
 	! "$torch_python" -c 'import msprobe.pytorch' 2>/dev/null || kinds+=(msprobe)
@@ -100,6 +118,17 @@ torch_bench() {
 	# Of 50 steps one is measured.
 	row "... every 50th step" "$([ -s "$dir/torch.state" ] && [ -s "$dir/torch.state_50" ] &&
 		calc "(49 * $(least state_50) + $(least state)) / 50 / $(least plain)" %.4f)" x '<=1.005'
+	row "all scalars, each step" "$(ratio scalars plain)" x '<=1.01'
+	views scalars plain
+	row "all scalars and metrics, each step" "$(ratio numbers plain)" x '<=1.01'
+	views numbers plain
+	row "floating-point operations counted in each step" "$(ratio flops plain)" x '<=1.01'
+	views flops plain
+	rank=$([ -n "${KINDS:-}" ] || stable_rank_seconds)
+	row "stable_rank of all weights, of 100 steps' time" \
+		"$([ -n "$rank" ] && [ -s "$dir/torch.plain" ] && calc "$rank / (100 * $(least plain)) * 100" %.3f)" % '<=1'
+	row "activations of 10 modules, each step" "$(ratio actv plain)" x '<=1.05'
+	views actv plain
 	row "   added to a node of one element ($(calc "$(least plain_chain) * 1e6" %.2f) us without)" \
 		"$(calc "($(least nodes_chain) - $(least plain_chain)) * 1e6" %.2f)" us
 	if [ -s "$dir/torch.msprobe" ]; then

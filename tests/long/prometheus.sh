@@ -31,7 +31,7 @@ is 'families have types and texts' "$(read_by "sorted({t for t in T.values()}), 
 is 'numbers' "$(read_by "F['probe_loss'], F['probe_learning_rate'], F['probe_grad_norm'][0][1]")" \
 	"([({'rank': '0'}, 2.25)], [({'rank': '0', 'part': 'group1'}, 0.5)], inf)"
 is "the Inspector's names, with its labels" \
-	"$(read_by "sorted(set(F['nccl_bus_bandwidth_gbs'][0][0]) & {'slurm_job_id', 'node', 'comm_name', 'n_nodes', 'nranks', 'collective', 'message_size'}), F['nccl_bus_bandwidth_gbs'][0][0]['collective']")" \
-	"(['collective', 'comm_name', 'message_size', 'n_nodes', 'node', 'nranks', 'slurm_job_id'], 'AllReduce')"
+	"$(read_by "sorted(set(F['nccl_bus_bandwidth_gbs'][0][0]) & {'slurm_job_id', 'node', 'comm_name', 'n_nodes', 'nranks', 'collective', 'message_size'}), sorted({l['collective'] for l, _ in F['nccl_bus_bandwidth_gbs']})")" \
+	"(['collective', 'comm_name', 'message_size', 'n_nodes', 'node', 'nranks', 'slurm_job_id'], ['AllGather', 'AllReduce'])"
 is 'each rank once' "$(read_by "sorted(l['rank'] for l, _ in F['probe_step'])")" "['0', '1', '2', '3']"
 finish

@@ -29,7 +29,7 @@ tb() {
 }
 train() {
 	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_FORMAT=csv,tensorboard PROBE_SCALARS=true PROBE_MICRO_BATCH_SIZE=8 \
-		PROBE_KINDS=grad_reduced,ur_distribution "$@" timeout -k 5 150 "$python" tests/apps/py/scalars.py sum "$tmp/numbers" >"$tmp/with" 2>&1 </dev/null
+		PROBE_KINDS=grad_reduced,ur_distribution "$@" timeout -k 5 150 "$python" tests/apps/py/scalars.py closure "$tmp/numbers" >"$tmp/with" 2>&1 </dev/null
 }
 new_out
 ok 'a training' train
