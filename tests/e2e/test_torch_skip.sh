@@ -103,6 +103,7 @@ if [ -n "${LONG:-}" ]; then
 	python_plain "$tmp/plain" $app compiled
 	one "$tmp/with" compiled $on
 	same_output 'a compiled step'
+	like 'a compiled step: what is known of it' "$(said) $(why)" 'no step of an optimizer has been seen|step\(\) is compiled'
 	new_out
 	one "$tmp/with" stubborn $on
 	like 'an optimizer that steps without gradients: once' "$(said) $(why)" "^\('refused', 1, 1\) \{1: 1\} [1-9].* a step without gradients changed"
