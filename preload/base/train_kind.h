@@ -6,14 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins. */
-enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS };
+/* What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no file. */
+enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM };
 
 #define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
 
+/* The values of a KIND_HISTOGRAM, which is in no file of kinds: of the finite elements, and behind it how many are in each bin. */
+enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOGRAM_HEAD };
+#define HISTOGRAM_BINS_MAX 90
+#define HISTOGRAM_VALUES_MAX (HISTOGRAM_HEAD + HISTOGRAM_BINS_MAX)
+
 enum train_kind {
 #define TRAIN_KIND(id, word, form, help) TK_##id,
+#define TRAIN_KIND_INNER(id, form) TK_##id,
 #include "base/train_kind.def"
 	TRAIN_KINDS
 };

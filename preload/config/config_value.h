@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "base/fpenv.h"
 
-#define CONFIG_KEYS_MAX 128
+#define CONFIG_KEYS_MAX 160
 #define CONFIG_PATH_MAX \
 	4000 /* bytes of a path as kept; names of files are added to it and PATH_MAX is 4096 */
 

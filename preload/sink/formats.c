@@ -15,6 +15,7 @@ const struct sink_format *const sink_formats[] = {
 	&api_format,
 	&monitor_log_format,
 	&health_format,
+	&summary_format,
 	&abnormal_norm_format,
 	NULL,
 };

@@ -237,6 +237,8 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	char path[48], *at;
 	int err;
 
+	if (train_kinds[k->kind].form == KIND_HISTOGRAM)
+		return 0;
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
 		s->files->j->head->damaged++;
 		return 0;
