@@ -47,6 +47,7 @@ void skip_forked(void)
 	memset(of, 0, sizeof(of));
 	told = was_withheld = false;
 	withheld = 0;
+	refusal[0] = 0;
 }
 
 bool skip_is_refused(void)
@@ -77,7 +78,9 @@ static void tell_meta(bool changed)
 	put_skip_member(&t, "state", true);
 	text_json(&t, state_words[atomic_load(&state)]);
 	put_skip_member(&t, "why", false);
-	text_json(&t, refusal);
+	text_json(&t, atomic_load(&state) == SKIP_WAITING
+			      ? "no step of an optimizer has been seen (a compiled one shows none)"
+			      : refusal);
 	put_skip_member(&t, "threshold", false);
 	text_double(&t, cfg->global_norm_spike_threshold, 17);
 	put_skip_member(&t, "count_threshold", false);

@@ -5,6 +5,7 @@
  */
 #include "config_helper.h"
 
+#include "base/scalar.h"
 #include "config/import.h"
 
 const struct builtin_text builtin_texts[] = {{NULL, NULL}};
@@ -351,6 +352,56 @@ static void wrong_values(void **state)
 	}
 }
 
+/* What changes a run: in that tool's file, in ours, and never where keys contradict each other. */
+static void skipping_keys(void **state)
+{
+	static const struct {
+		const char *text, *skip, *check, *most, *count, *said; /* said: "": nothing */
+		unsigned problems;
+	} files[] = {
+		{"use_skip_data_by_global_norm: True\nmonitor_config:\n  monitor_on: True\n  "
+		 "global_norm_spike_threshold: 7.5\n  global_norm_spike_count_threshold: 2\n",
+			"true", "false", "7.5", "2", "", 0},
+		{"use_skip_data_by_global_norm: True\nmonitor_config:\n  monitor_on: True\n",
+			"true", "false", "3.0", "10", "", 0},
+		{"use_skip_data_by_global_norm: True\nmonitor_config:\n  monitor_on: False\n  "
+		 "global_norm_spike_threshold: 7.5\n  global_norm_spike_count_threshold: 2\n",
+			"true", "false", "7.5", "0", "monitor_on: False none are counted", 0},
+		{"use_skip_data_by_global_norm: True\nmonitor_config:\n  monitor_on: True\n  "
+		 "check_for_global_norm: True\n",
+			"false", "true", "3.0", "10", "contradicts monitor_config", 1},
+		{"monitor_config:\n  monitor_on: True\n  check_for_global_norm: True\n", "false",
+			"true", "3.0", "10", "", 0},
+		{"use_skip_data_by_global_norm: true\nglobal_norm_spike_threshold: 4\n", "true",
+			"false", "4.0", "10", "", 0},
+		{"use_skip_data_by_global_norm: true\ncheck_for_global_norm: true\n", "false",
+			"true", "3.0", "10", "contradicts check_for_global_norm", 1},
+		{"use_skip_data_by_global_norm: true\nglobal_norm_spike_threshold: 0\n", "false",
+			"false", "0.0", "10", "a number above 0", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct config c;
+		struct lines l;
+
+		load_import(&c, files[i].text, NULL, &l);
+		assert_key(&c, "use_skip_data_by_global_norm", files[i].skip);
+		assert_key(&c, "check_for_global_norm", files[i].check);
+		assert_key(&c, "global_norm_spike_threshold", files[i].most);
+		assert_key(&c, "global_norm_spike_count_threshold", files[i].count);
+		assert_int_equal(problems_of(&l), files[i].problems);
+		if (*files[i].said)
+			assert_said(&l, files[i].said);
+		/* Its alert, and the numbers that it needs. */
+		assert_int_equal(c.use_skip_data_by_global_norm || c.check_for_global_norm,
+			strstr(c.alerts, "\"spike\"") != NULL);
+		assert_true(!c.use_skip_data_by_global_norm ||
+			    (c.scalars >> SCALAR_WITHHELD & c.scalars >> SCALAR_GRAD_NORM & 1));
+		config_free(&c);
+	}
+}
+
 /* No effect, and why: no problem, so that a change while the job runs is not refused for it. */
 static void notes_are_no_problems(void **state)
 {
@@ -388,6 +439,7 @@ int main(void)
 		cmocka_unit_test(summary_and_ranks),
 		cmocka_unit_test(wrong_values),
 		cmocka_unit_test(notes_are_no_problems),
+		cmocka_unit_test(skipping_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

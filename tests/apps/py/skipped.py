@@ -335,6 +335,7 @@ def parallel(name):
         if not (SCRIPT and is_spike(norm)):
             opt.step()
     print(name, rank, checksum(dict(net.state_dict())), checksum(opt.state_dict()["state"]), flush=True)
+    dist.barrier()  # nobody leaves while another one still needs it
     dist.destroy_process_group()
 
 
