@@ -31,7 +31,7 @@ mkdir -p "$b"
 cp -r "$B/gen" "$b/gen"
 cc="$cross-gcc -I$root/usr/include/$cross -idirafter $root/usr/include -L$libs -Wl,-rpath-link,$libs"
 made() { # TARGET...
-	make -s B="$b" CC="$cc" CFLAGS=-O1 -o "$b/genwrap" -o "$b/gen/.stamp" "$@" >"$tmp/make.log" 2>&1 || { tail -15 "$tmp/make.log"; return 1; }
+	make -s -j"$(nproc)" B="$b" CC="$cc" CFLAGS=-O1 -o "$b/genwrap" -o "$b/gen/.stamp" "$@" >"$tmp/make.log" 2>&1 || { tail -15 "$tmp/make.log"; return 1; }
 }
 ok 'libprobe.so and probe are built' made "$b/libprobe.so" "$b/probe" || finish
 arm() { # [-E NAME=VALUE ...] PROGRAM [ARGS]
