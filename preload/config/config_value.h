@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "base/fpenv.h"
 
-#define CONFIG_KEYS_MAX 128
+#define CONFIG_KEYS_MAX 160
 #define CONFIG_PATH_MAX \
 	4000 /* bytes of a path as kept; names of files are added to it and PATH_MAX is 4096 */
 
@@ -78,6 +78,15 @@ static inline bool config_is_text(const struct config_key *k)
 {
 	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_MARKER ||
 	       k->type == KEY_PATH || k->type == KEY_WORDS || k->type == KEY_ALERTS;
+}
+
+#define CONFIG_NUMBERS_MAX 50
+#define CONFIG_NUMBERS_MAX_TEXT "50"
+
+/* A list of texts that are numbers, ascending, between .min and .max; at most CONFIG_NUMBERS_MAX. */
+static inline bool config_has_numbers(const struct config_key *k)
+{
+	return k->type == KEY_WORDS && k->min < k->max;
 }
 
 static inline bool is_space(char c)

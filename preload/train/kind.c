@@ -7,6 +7,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "train/grad_probe.h"
 #include "train/health.h"
 #include "train/metric.h"
 #include "train/place.h"
@@ -25,8 +26,9 @@ uint32_t train_kinds_wanted(void)
 	if (!session_configure())
 		return 0;
 	g = generation_now();
-	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
-	    metric_kinds_of(&g->cfg);
+	k = ((uint64_t)g->number + 1) << 32 |
+	    (train_kinds_of(g->cfg.kinds) & ~KIND_BIT(GRAD_SUMMARY)) | metric_kinds_of(&g->cfg) |
+	    grad_probe_kinds_of(&g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }
