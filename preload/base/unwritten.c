@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* They make it, look at it from another side, or fill it without reading it. A * at the end stands for anything. */
-static const char make[][20] = {"empty*", "new_empty*", "_empty*", "resize_", "resize_as_",
-	"_resize_output_", "set_"};
+static const char make[][20] = {
+	"empty*", "new_empty*", "_empty*", "resize_", "resize_as_", "_resize_output_", "set_"};
 static const char look[][20] = {"detach", "detach_", "alias", "view*", "_unsafe_view",
 	"_reshape_alias", "reshape", "as_strided", "as_strided_", "t", "transpose", "permute",
 	"expand", "expand_as", "slice", "select", "narrow", "squeeze", "squeeze_", "unsqueeze",

@@ -288,7 +288,8 @@ static const char *check_next_number(
 	if (v < k->min || v > k->max)
 		return "out of range";
 	last = last ? last + 1 : all;
-	return last && number_parse(last, strlen(last), &before) && v <= before ? "not ascending" : NULL;
+	return last && number_parse(last, strlen(last), &before) && v <= before ? "not ascending"
+										: NULL;
 }
 
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len)

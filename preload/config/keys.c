@@ -55,10 +55,10 @@
 		ROW(m, KEY_WORDS, char *, d, h), .words = WORDS_OF(n) \
 	}
 /* A list of numbers, each larger than the one before it. */
-#define NUMBERS(m, d, lo, hi, h)                                        \
-	{                                                               \
-		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi, \
-			.words = WORDS_OF(any_words)                    \
+#define NUMBERS(m, d, lo, hi, h)                                              \
+	{                                                                     \
+		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi,        \
+						 .words = WORDS_OF(any_words) \
 	}
 #define ALERTS(m, h)                              \
 	{                                         \
@@ -115,8 +115,7 @@ static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
 static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
-	"statistics", "tensor", "structure", "overflow_check", "diff_check",
-	"grad_probe", NULL};
+	"statistics", "tensor", "structure", "overflow_check", "diff_check", "grad_probe", NULL};
 static const char *const level_names[] = {"L1", "L0", "mix", "debug", NULL};
 static const char *const grad_level_names[] = {"L0", "L1", "L2", NULL};
 static const char *const data_mode_names[] = {
@@ -540,7 +539,10 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 			n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? " or " : "", *s);
 		break;
 	case KEY_WORDS:
-		n = snprintf(buf, cap, words ? "a list of" : config_has_numbers(k) ? "a list of ascending numbers" : "a list of texts");
+		n = snprintf(buf, cap,
+			words			? "a list of"
+			: config_has_numbers(k) ? "a list of ascending numbers"
+						: "a list of texts");
 		for (const char *const *s = words; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
 				buf + n, cap - (size_t)n, "%s%s", s == words ? " " : ", ", *s);

@@ -195,8 +195,8 @@ int journal_dict_add(
 	return 0;
 }
 
-int journal_dict_add_texts(struct journal *j, enum dict_kind kind, uint16_t id,
-	const char *const *text, unsigned n)
+int journal_dict_add_texts(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *const *text, unsigned n)
 {
 	unsigned char word[8] = {0};
 	size_t bytes = 0, at = 0;
@@ -220,8 +220,8 @@ int journal_dict_add_texts(struct journal *j, enum dict_kind kind, uint16_t id,
 		if (at % 8 && n)
 			continue;
 		memcpy(&whole, word, 8);
-		__atomic_store_n((uint64_t *)((char *)(e + 1) + (at - 1) / 8 * 8), whole,
-			__ATOMIC_RELEASE);
+		__atomic_store_n(
+			(uint64_t *)((char *)(e + 1) + (at - 1) / 8 * 8), whole, __ATOMIC_RELEASE);
 		memset(word, 0, 8);
 	}
 	publish_dict_entry(e, kind, id);

@@ -23,6 +23,10 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 {
 	char stem[DUMP_NAME_MAX + 48], file[DUMP_NAME_MAX + 64] = "";
 
+	if (!blank && dump_is_number(c, t)) {
+		dump_put_number(w->j, t);
+		return;
+	}
 	if (w->saved && !blank) {
 		if (k < 0)
 			snprintf(stem, sizeof(stem), "%s.%s.%u", w->name, where, i);
@@ -30,7 +34,8 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 			snprintf(stem, sizeof(stem), "%s.%s.%u.%d", w->name, where, i, k);
 		w->saved(w->arg, c, t, stem, file, sizeof(file));
 	}
-	dump_put_tensor(w->j, w->cfg, t, blank || is_garbage(c, t), w->saved && !blank ? file : NULL);
+	dump_put_tensor(
+		w->j, w->cfg, t, blank || is_garbage(c, t), w->saved && !blank ? file : NULL);
 }
 
 static const struct journal_tensor *nth_tensor(

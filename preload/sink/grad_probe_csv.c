@@ -43,7 +43,8 @@ static char *name_grad_folder(const struct files *f)
 	char *path = malloc(strlen(f->cfg->dump_path) + 32);
 
 	if (path)
-		snprintf(path, strlen(f->cfg->dump_path) + 32, "%s/rank%d", f->cfg->dump_path, rank < 0 ? 0 : rank);
+		snprintf(path, strlen(f->cfg->dump_path) + 32, "%s/rank%d", f->cfg->dump_path,
+			rank < 0 ? 0 : rank);
 	return path;
 }
 
@@ -145,7 +146,8 @@ static void clear_grad_folder(const struct grad_probe *g)
 			continue;
 		if (rename(g->folder, to) < 0)
 			log_loss(LOSS_DUMP,
-				"grad_probe: %s of an earlier run cannot be moved: %s; its files are "
+				"grad_probe: %s of an earlier run cannot be moved: %s; its files "
+				"are "
 				"written over",
 				g->folder, io_error_text(errno));
 		return;
@@ -175,8 +177,7 @@ static int begin_grad_folder(struct grad_probe *g)
 static int open_sign_folder(struct grad_probe *g, uint32_t step)
 {
 	const char *name;
-	int dir = g->folder ? files_place_of(g->files, TAG "x", true, &name)
-			    : files_dir(g->files);
+	int dir = g->folder ? files_place_of(g->files, TAG "x", true, &name) : files_dir(g->files);
 	char folder[32];
 	int fd;
 
@@ -203,8 +204,7 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 		snprintf(file, sizeof(file), "%s.npy", r->name);
 		for (char *s = file; (s = strchr(s, '/'));)
 			*s = '_';
-		err = dump_tensors_move(
-			g->files, r->kind->step, (uint64_t)r->value[0], fd, file);
+		err = dump_tensors_move(g->files, r->kind->step, (uint64_t)r->value[0], fd, file);
 		if (err && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			err = 0;
 	}

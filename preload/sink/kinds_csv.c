@@ -217,8 +217,10 @@ static bool is_file_word(const char *word)
 /* Values of a kind that has another number of them than its header has columns. */
 static bool has_wrong_values(const struct journal_kind_row *k)
 {
-	static const unsigned n[] = {
-		[KIND_OPS] = 0, [KIND_VALUE] = 1, [KIND_BINS] = KIND_VALUES_MAX, [KIND_SUMMARY] = 0};
+	static const unsigned n[] = {[KIND_OPS] = 0,
+		[KIND_VALUE] = 1,
+		[KIND_BINS] = KIND_VALUES_MAX,
+		[KIND_SUMMARY] = 0};
 
 	return k->e.n != n[train_kinds[k->kind].form];
 }

@@ -92,7 +92,8 @@ static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, 
 	if (g->level == GRAD_L0) {
 		for (unsigned i = 0; i < n; i++)
 			narrow[i] = (float)v[i];
-		g->crc = (uint32_t)crc32_z(g->crc, (const unsigned char *)narrow, n * sizeof(*narrow));
+		g->crc = (uint32_t)crc32_z(
+			g->crc, (const unsigned char *)narrow, n * sizeof(*narrow));
 	}
 	for (unsigned i = 0; g->level == GRAD_L2 && i < n; i++) {
 		g->in[interval_of(g, v[i])]++;
@@ -157,7 +158,8 @@ static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, ui
 
 	if (!c) {
 		log_loss(LOSS_DUMP,
-			"grad_probe: no room for the signs of %llu elements: such are left out; raise "
+			"grad_probe: no room for the signs of %llu elements: such are left out; "
+			"raise "
 			"dump_buffer_mib or dump_limit_mib, or choose fewer by param_list",
 			(unsigned long long)b->count);
 		return NULL;

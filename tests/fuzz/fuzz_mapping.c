@@ -23,14 +23,15 @@ static void put_text_file(const char *path, const void *data, size_t size)
 static void make_small_dump(const char *folder)
 {
 	static const char dump[] =
-		"{\"task\": \"statistics\", \"level\": \"mix\", \"framework\": \"pytorch\", \"data\": {"
+		"{\"task\": \"statistics\", \"level\": \"mix\", \"framework\": \"pytorch\", "
+		"\"data\": {"
 		"\"Module.net.a.Linear.forward.0\": {\"input_args\": [], \"output\": []}, "
 		"\"Functional.linear.0.forward\": {\"input_args\": [], \"output\": []}}}";
 	static const char construct[] =
 		"{\"Module.net.a.Linear.forward.0\": null, "
 		"\"Functional.linear.0.forward\": \"Module.net.a.Linear.forward.0\"}";
-	static const char stack[] =
-		"{\"0\": [[\"Functional.linear.0.forward\"], [\"File t.py, line 3, in f, \\n y\"]]}";
+	static const char stack[] = "{\"0\": [[\"Functional.linear.0.forward\"], [\"File t.py, "
+				    "line 3, in f, \\n y\"]]}";
 	char path[96];
 
 	mkdir(folder, 0700);

@@ -18,7 +18,7 @@ ours, peer = sys.argv[2:4]
 tables = signs = numbers = 0
 # The norm of the peer is summed up in the gradient's own type: bfloat16 has 8 bits.
 for path in sorted(glob.glob(f"{peer}/grad_summary_*.csv")):
-    a, b = (list(csv.reader(open(f, newline=""))) for f in (os.path.join(ours, os.path.basename(path)), path))
+    a, b = (list(csv.reader(open(f, newline="", encoding="utf-8-sig"))) for f in (os.path.join(ours, os.path.basename(path)), path))
     tables += 1
     if a[0] != b[0] or [r[0] for r in a] != [r[0] for r in b]:
         print(path, a[0], [r[0] for r in a[1:]], "not", b[0], [r[0] for r in b[1:]])

@@ -19,7 +19,8 @@
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* of all curves: further ones are counted */
-#define SHOWN_MAX 4000 /* of one curve: of more the least and the largest of each part, and what its partner has */
+#define SHOWN_MAX \
+	4000 /* of one curve: of more the least and the largest of each part, and what its partner has */
 #define LATE_POINTS 256 /* rows of a step may stand so many steps behind their place */
 #define PLACE "@DATA@" /* in curves.html, where the data go */
 
@@ -71,8 +72,7 @@ static uint64_t curve_hash(const char *name, unsigned side, int rank)
 
 static struct curve *get_curve(struct curves *s, const char *name)
 {
-	struct curve *c =
-		table_get(&s->all, curve_hash(name, s->side, s->rank), strlen(name));
+	struct curve *c = table_get(&s->all, curve_hash(name, s->side, s->rank), strlen(name));
 
 	if (c && !c->name) {
 		c->name = pool_text(&s->names, name);
