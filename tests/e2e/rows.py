@@ -37,12 +37,14 @@ def table(folder, pattern):
     return out
 
 
+FILES = {"R": "calls_*.csv", "C": "comms.csv", "S": "stack_info.csv", "V": "scalars_*.csv", "N": "names.csv"}
 # Folders beside those of the ranks.
 BESIDE = ("anomaly_detected", "health", "tensorboard")
 
 
 class Output:
-    def __init__(self, top):
+    def __init__(self, top, wanted=tuple("RCSVN")):
+        """wanted: the letters of the tables that are read."""
         self.top = top
         if os.path.exists(top + "/meta.json") or glob.glob(glob.escape(top) + "/calls_*.csv"):
             paths = [os.path.normpath(top)]
@@ -52,11 +54,9 @@ class Output:
         self.dirs = list(self.paths)
         self.R, self.C, self.S, self.V, self.N, self.M = [], [], [], [], [], {}
         for name, path in self.paths.items():
-            self.R += table(path, "calls_*.csv")
-            self.C += table(path, "comms.csv")
-            self.V += table(path, "scalars_*.csv")
-            self.S += table(path, "stack_info.csv")
-            self.N += table(path, "names.csv")
+            for letter, pattern in FILES.items():
+                if letter in wanted:
+                    getattr(self, letter).extend(table(path, pattern))
             if os.path.exists(path + "/meta.json"):
                 with open(path + "/meta.json") as f:
                     self.M[name] = json.load(f)
@@ -89,10 +89,10 @@ def names_of(code):
 
 
 def main():
-    o = Output(sys.argv[1])
+    code = compile(f"({sys.argv[2]})", "expression", "eval")
+    o = Output(sys.argv[1], names_of(code) | ({"R"} if "on" in names_of(code) else set()))
     names = {"calls": calls, "flags": flags, "Counter": Counter, "re": re, "json": json, "os": os, "R": o.R, "C": o.C,
              "S": o.S, "V": o.V, "N": o.N, "M": o.M, "dirs": o.dirs, "files": o.files, "on": o.on}
-    code = compile(f"({sys.argv[2]})", "expression", "eval")
     for table, what in (("R", "rows"), ("C", "communicators"), ("S", "stacks"), ("M", "meta.json")):
         if table in names_of(code) and not names[table]:
             print(f"no {what} in {sys.argv[1]}")

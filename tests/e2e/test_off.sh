@@ -22,7 +22,9 @@ OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) PROBE_CUSTOM_A
 is 'it ends well' "$? $(grep wrong "$tmp/said")" '0 wrong 0'
 cd "$OLDPWD" || exit 2
 silent 'nothing is said' "$tmp/err"
-python3 - "$out" "$tmp/said" >"$tmp/seen" <<'PY'
+# Spans, and how many threads have records that began in those of each kind.
+see_spans() {
+	python3 - "$out" "$tmp/said" >"$tmp/seen" <<'PY'
 import sys
 sys.path.insert(0, "tests/e2e")
 from rows import Output, calls
@@ -35,8 +37,25 @@ for kind in ("off", "on"):
         inside = [r for r in records if a <= int(r["start_ns"]) <= b]
         print(kind, len({r["thread"] for r in inside}))
 PY
+}
+see_spans
 is 'spans of both kinds' "$(head -1 "$tmp/seen")" '8 4'
 is 'off: no thread has a record' "$(grep '^off' "$tmp/seen" | sort -u)" 'off 0'
 is 'on: each has' "$(grep '^on' "$tmp/seen" | sort -u)" 'on 3'
 contract 'the records' "$out"
+
+# Operators, backward passes, and virtual functions of a process group, synchronous and not.
+. tests/e2e/torch.sh
+torch_python 'PyTorch: off and on under load'
+printf 'c10d: ["c10d::*"]\naten: ["aten::addmm", "aten::mul*"]\n' >"$tmp/ops.yaml"
+new_out
+env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/ops.yaml" PROBE_BACKWARD=true \
+	OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) timeout -k 5 100 "$python" tests/apps/py/off_ops.py >"$tmp/said" 2>"$tmp/err"
+is 'PyTorch: what is computed stays right' "$? $(grep -c 'result .* ok' "$tmp/said")" '0 4'
+silent 'PyTorch: nothing is said' "$tmp/err"
+see_spans
+is 'PyTorch: spans of both kinds' "$(head -1 "$tmp/seen")" '4 2'
+is 'PyTorch: off: no thread has a record' "$(grep '^off' "$tmp/seen" | sort -u)" 'off 0'
+is 'PyTorch: on: each has' "$(grep '^on' "$tmp/seen" | sort -u)" 'on 4'
+contract 'PyTorch: the records' "$out"
 finish

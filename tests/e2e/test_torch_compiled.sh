@@ -5,6 +5,7 @@
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
+REAL_COMPILER=1
 torch_python 'PyTorch: torch.compile'
 # Steps that are not like others: gradients of every step against those that the program saw itself.
 odd() { # SCENE

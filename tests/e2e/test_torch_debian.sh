@@ -2,6 +2,7 @@
 # Debian's PyTorch, 1.13, the one that a bare machine has: process groups, DDP, trainings, steps, stacks and operators. What
 # the newer one has in addition is in the other test_torch_*.sh; optimizers' steps in test_torch_steps.sh, with both.
 # timeout: 1500
+# long: four trainings more
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -42,7 +43,9 @@ is 'all collectives: all completed but the one that failed' \
 new_out
 torchrun_with 2 tests/apps/py/ddp_gloo.py --truth "$tmp/truth"
 ok 'all collectives: with the statistics that Python measures' python3 tests/e2e/torch_truth.py "$out" "$tmp/truth"
-for scene in 'no_sync 3' 'amp 4' 'gan 4' 'checkpoint 3' 'jit 4' 'loaders 4'; do
+scenes=('no_sync 3' 'checkpoint 3')
+[ -z "${LONG:-}" ] || scenes+=('amp 4' 'gan 4' 'jit 4' 'loaders 4')
+for scene in "${scenes[@]}"; do
 	both tests/apps/py/trainings.py "${scene% *}"
 	is "${scene% *}: ends well without us" "$(cat "$tmp/plain.status")" 0
 	same_output "${scene% *}"

@@ -5,6 +5,7 @@
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
+REAL_COMPILER=1
 torch_python 'PyTorch: the first hour'
 app=tests/apps/train_ddp.py
 line() { # of the program, by a pattern
@@ -14,9 +15,9 @@ report() {
 	"$probe" report "$1" 2>&1
 }
 
-torchrun_plain 2 $app --steps 12 --nan-at 7:1
+torchrun_plain 2 $app --steps 18 --nan-at 7:1
 new_out
-torchrun_with 2 $app --steps 12 --nan-at 7:1 --slow 2:1 --delay 0.3
+torchrun_with 2 $app --steps 18 --nan-at 7:1 --slow 2:1 --delay 0.2
 is 'train_ddp: ends well without us' "$(cat "$tmp/plain.status")" 0
 same_output 'train_ddp'
 contract 'train_ddp' "$out"
@@ -42,7 +43,7 @@ preset() {
 	echo $? >"$tmp/with.status"
 	sort -o "$tmp/with" "$tmp/with"
 }
-preset nan --steps 12 --nan-at 7:1
+preset nan --steps 18 --nan-at 7:1
 same_output 'preset nan'
 like 'preset nan: the operator that made it, and its line' "$(report "$out")" \
 	"inf +first in step 7, rank 1: 1 Inf of 64 float32 elements in the result of log .*all inputs were finite, so the operation made it, called from features \(train_ddp.py:$(line 'far = ')\) <- Net.forward"

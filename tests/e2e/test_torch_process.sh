@@ -4,6 +4,7 @@
 # timeout: 1500
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
+REAL_COMPILER=1
 torch_python 'PyTorch: processes'
 app=tests/apps/py/processes.py
 

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <ffi.h>
 #include <pthread.h>
+#include <sys/wait.h>
 
 #include "call/call.h"
 #include "call/wrapper.h"
@@ -59,17 +60,22 @@ void call_unwind(struct call *c)
 
 static char dir[] = "/tmp/probe-test-ffi-XXXXXX";
 
+/* NULL: there is no such compiler. */
 static void *build(const char *compiler, const char *fallback, const char *name)
 {
 	const char *cc = getenv(compiler);
 	char line[1024], path[256];
+	int status;
 	void *h;
 
 	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
 	snprintf(line, sizeof(line), "%s -w -O1 -fPIC -shared -o %s %s/%s",
 		cc && *cc ? cc : fallback, path, dir, name);
-	if (system(line))
+	status = system(line);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return NULL;
+	if (status)
+		fail_msg("%s: does not compile", name);
 	h = dlopen(path, RTLD_NOW);
 	if (!h)
 		fail_msg("%s", dlerror());
@@ -318,7 +324,7 @@ static void exceptions(void **st)
 	      "return object(i); }\n"
 	      "extern \"C\" int catches(void *fn) { try { object a = ((object (*)(int))fn)(41); "
 	      "if (a.v != 41) return 1; object b = ((object (*)(int))fn)(0); } "
-	      "catch (const std::exception &e) { return e.op() == std::string(\"none\") ? 42 : "
+	      "catch (const std::exception &e) { return e.what() == std::string(\"none\") ? 42 : "
 	      "2; } "
 	      "return 3; }\n",
 		f);

@@ -6,33 +6,58 @@
 
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
+#include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/names/print_groups.h"
 #include "tools/probe/read/folders.h"
 #include "tools/probe/read/names.h"
 
 static const char help[] =
-	"usage: probe names [--rank R] [--modules] [--buckets] [DIR]\n"
+	"usage: probe names [--rank R] [--modules] [--buckets] [--groups] [DIR]\n"
+	"       probe names --messages [--step A-B] [--rank R] [--json] [DIR]\n"
 	"\n"
 	"Prints the parameters of a training that was recorded with `names: true`: number, name, "
 	"shape, type, optimizer\n"
 	"and group; then what its buckets hold, and the modules where `print_struct: true` had "
-	"them written. DIR is an\n"
-	"output folder (default: $PROBE_OUTPUT_DIR, else ./probe_output) or one rank's folder.\n"
+	"them written; then the\n"
+	"parts that its communicators play, and the stages of its pipelines. DIR is an output "
+	"folder (default:\n"
+	"$PROBE_OUTPUT_DIR, else ./probe_output) or one rank's folder.\n"
 	"\n"
-	"  -r, --rank R   of that rank; default: the lowest one that has names\n"
-	"      --modules  the modules alone\n"
-	"      --buckets  the buckets alone\n"
+	"  -r, --rank R     of that rank; default: the lowest one that has names\n"
+	"      --modules    the modules alone\n"
+	"      --buckets    the buckets alone\n"
+	"      --groups     the communicators alone\n"
+	"      --messages   each message of a pipeline: its stages, direction and micro-batch, and "
+	"what told the direction\n"
+	"  -s, --step A-B   messages of these steps; default: the first three that have any\n"
+	"      --json       messages as JSON\n"
 	"\n"
 	"examples:\n"
 	"  probe names /scratch/run7\n"
-	"  probe names --buckets --rank 3 /scratch/run7\n";
+	"  probe names --buckets --rank 3 /scratch/run7\n"
+	"  probe names --messages --step 12 /scratch/run7\n";
 
-enum { OPT_RANK, OPT_MODULES, OPT_BUCKETS };
+enum { OPT_RANK, OPT_MODULES, OPT_BUCKETS, OPT_GROUPS, OPT_MESSAGES, OPT_STEP, OPT_JSON };
 
 static const struct cli_option options[] = {
 	[OPT_RANK] = {"rank", 'r', true},
 	[OPT_MODULES] = {"modules", 0, false},
 	[OPT_BUCKETS] = {"buckets", 0, false},
+	[OPT_GROUPS] = {"groups", 0, false},
+	[OPT_MESSAGES] = {"messages", 0, false},
+	[OPT_STEP] = {"step", 's', true},
+	[OPT_JSON] = {"json", 0, false},
+};
+
+/* What is printed: a bit for each part. */
+enum {
+	SHOW_PARAMS = 1,
+	SHOW_BUCKETS = 2,
+	SHOW_MODULES = 4,
+	SHOW_GROUPS = 8,
+	SHOW_MESSAGES = 16,
+	SHOW_NAMES = SHOW_PARAMS | SHOW_BUCKETS | SHOW_MODULES,
 };
 
 /* A cell; control characters are blanks, for names come from the recorded program. */
@@ -130,8 +155,8 @@ static void print_modules(const struct names *names)
 	out_table_end(&t);
 }
 
-/* rank -1: the lowest that has names. */
-static int print_names_of(const struct folders *f, int64_t rank, bool modules, bool buckets)
+/* False: no rank (rank -1), or not that one, has names. */
+static bool print_names_of(const struct folders *f, int64_t rank, unsigned show)
 {
 	for (unsigned i = 0; i < f->n; i++) {
 		struct names names;
@@ -143,16 +168,50 @@ static int print_names_of(const struct folders *f, int64_t rank, bool modules, b
 			continue;
 		}
 		printf("rank %d, %s\n", f->dir[i].rank, f->dir[i].path);
-		if (!modules && !buckets)
+		if (show & SHOW_PARAMS)
 			print_params(&names);
-		if (!modules)
+		if (show & SHOW_BUCKETS)
 			print_buckets(&names);
-		if (!buckets)
+		if (show & SHOW_MODULES)
 			print_modules(&names);
 		names_free(&names);
-		return STATUS_DONE;
+		return true;
 	}
-	if (rank >= 0)
+	return false;
+}
+
+static bool read_rank(const char *text, int64_t *rank)
+{
+	char *end;
+
+	*rank = strtoll(text, &end, 10);
+	if (*text && !*end && *rank >= 0)
+		return true;
+	tool_error("names: --rank %s: not a rank", text);
+	return false;
+}
+
+static int print_parts(
+	const struct folders *f, int64_t rank, unsigned show, const char *steps, bool json)
+{
+	uint64_t lo = 1, hi = 0; /* the first ones */
+	bool named = false, groups = false;
+
+	if (steps && !option_steps("names", steps, &lo, &hi))
+		return STATUS_USAGE;
+	if (show & SHOW_NAMES)
+		named = print_names_of(f, rank, show);
+	if (show & (SHOW_GROUPS | SHOW_MESSAGES))
+		groups = print_groups(
+			f, rank, show & SHOW_GROUPS, show & SHOW_MESSAGES, json, lo, hi);
+	if (named || groups)
+		return STATUS_DONE;
+	if (!(show & SHOW_NAMES))
+		tool_error("names: %s: no parallel.json with %s; it is written of trainings, once "
+			   "it shows "
+			   "what their communicators carry",
+			f->path, show & SHOW_MESSAGES ? "a pipeline" : "communicators");
+	else if (rank >= 0)
 		tool_error("names: %s: no names of rank %lld; record with names: true", f->path,
 			(long long)rank);
 	else
@@ -166,45 +225,56 @@ int verb_names(int argc, char **argv)
 		.argv = argv,
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
-	const char *dir = NULL;
+	const char *dir = NULL, *steps = NULL;
 	struct folders f;
 	int64_t rank = -1;
-	bool modules = false, buckets = false;
+	unsigned show = 0;
+	bool json = false;
 	int o, status;
-	char *end;
 
 	while ((o = cli_next(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_RANK:
-			rank = strtoll(c.value, &end, 10);
-			if (!*c.value || *end || rank < 0) {
-				tool_error("names: --rank %s: not a rank", c.value);
+			if (!read_rank(c.value, &rank))
 				return STATUS_USAGE;
-			}
 			break;
 		case OPT_MODULES:
-			modules = true;
+			show |= SHOW_MODULES;
 			break;
 		case OPT_BUCKETS:
-			buckets = true;
+			show |= SHOW_BUCKETS;
+			break;
+		case OPT_GROUPS:
+			show |= SHOW_GROUPS;
+			break;
+		case OPT_MESSAGES:
+			show |= SHOW_MESSAGES;
+			break;
+		case OPT_STEP:
+			steps = c.value;
+			break;
+		case OPT_JSON:
+			json = true;
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
 			return tool_finish(STATUS_DONE);
 		case CLI_OPERAND:
-			if (dir) {
-				tool_error("names: %s: more than one folder", c.value);
+			if (!cli_take_folder("names", &dir, c.value))
 				return STATUS_USAGE;
-			}
-			dir = c.value;
 			break;
 		default:
 			return STATUS_USAGE;
 		}
 	}
+	if ((steps || json) && show != SHOW_MESSAGES) {
+		tool_error("names: %s goes with --messages, and with nothing else",
+			steps ? "--step" : "--json");
+		return STATUS_USAGE;
+	}
 	if (folders_open(&f, dir ? dir : folders_default()))
 		return STATUS_USAGE;
-	status = print_names_of(&f, rank, modules, buckets);
+	status = print_parts(&f, rank, show ? show : SHOW_NAMES | SHOW_GROUPS, steps, json);
 	folders_close(&f);
 	return tool_finish(status);
 }

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/names/pipeline.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define MESSAGES_MAX (1u << 21)
+#define STAGES_MAX (1u << 20)
+#define KINDS_MAX (1u << 20) /* of messages, within the steps looked at */
+#define STEPS_SHOWN 3
+
+/* ---- frames ---- */
+
+/*
+ * Functions of schedules between the program and the message: of Megatron-LM's p2p_communication, DeepSpeed's pipeline engine,
+ * and PyTorch's schedules; there one function serves both directions, but what is exchanged before the first micro-batch is seen.
+ */
+static const struct {
+	const char *function;
+	enum pipe_way send, recv;
+} schedule_frames[] = {
+	{"send_forward", PIPE_FORWARD, PIPE_FORWARD},
+	{"recv_forward", PIPE_FORWARD, PIPE_FORWARD},
+	{"send_backward", PIPE_BACKWARD, PIPE_BACKWARD},
+	{"recv_backward", PIPE_BACKWARD, PIPE_BACKWARD},
+	{"send_forward_recv_backward", PIPE_FORWARD, PIPE_BACKWARD},
+	{"send_backward_recv_forward", PIPE_BACKWARD, PIPE_FORWARD},
+	{"send_forward_recv_forward", PIPE_FORWARD, PIPE_FORWARD},
+	{"send_backward_recv_backward", PIPE_BACKWARD, PIPE_BACKWARD},
+	{"_exec_send_activations", PIPE_FORWARD, PIPE_FORWARD},
+	{"_exec_recv_activations", PIPE_FORWARD, PIPE_FORWARD},
+	{"_exec_send_grads", PIPE_BACKWARD, PIPE_BACKWARD},
+	{"_exec_recv_grads", PIPE_BACKWARD, PIPE_BACKWARD},
+	{"_communicate_shapes", PIPE_SETUP, PIPE_SETUP},
+	{"_send_tensor_meta", PIPE_SETUP, PIPE_SETUP},
+	{"_recv_tensor_meta", PIPE_SETUP, PIPE_SETUP},
+	{"_warmup_p2p", PIPE_SETUP, PIPE_SETUP},
+	{"_initialize_stage", PIPE_SETUP, PIPE_SETUP},
+	{"_initialize_stages", PIPE_SETUP, PIPE_SETUP},
+	{"send_object_list", PIPE_SETUP, PIPE_SETUP},
+	{"recv_object_list", PIPE_SETUP, PIPE_SETUP},
+};
+
+enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
+{
+	enum pipe_way way = PIPE_UNKNOWN;
+
+	/* "file:line Class.function <- ...": names end at a blank or at the end. A shape that is sent within send_forward
+	 * is no micro-batch, so what makes it one of the set-up wins. */
+	for (size_t at = 0; at < n;) {
+		size_t len = 0;
+
+		while (at + len < n && frames[at + len] != ' ' && frames[at + len] != '.')
+			len++;
+		if (at + len == n || frames[at + len] == ' ')
+			for (size_t i = 0; i < sizeof(schedule_frames) / sizeof(*schedule_frames);
+				i++) {
+				const char *name = schedule_frames[i].function;
+				enum pipe_way here =
+					send ? schedule_frames[i].send : schedule_frames[i].recv;
+
+				if (strlen(name) == len && memcmp(frames + at, name, len) == 0 &&
+					(way == PIPE_UNKNOWN || here == PIPE_SETUP))
+					way = here;
+			}
+		at += len + 1;
+	}
+	return way;
+}
+
+/* The ways of messages with a stack, both sides. */
+struct stack_ways {
+	struct table_key key; /* a: stack id */
+	enum pipe_way way[2]; /* receive, send */
+};
+
+static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
+{
+	char *path = tool_format("%s/stack_info.csv", dir->path);
+	struct csv c;
+	uint64_t id;
+
+	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
+		int col[STACK_COLUMNS];
+
+		csv_find_columns(&c, STACK_HEADER, col);
+		while (csv_next(&c)) {
+			const struct csv_text *t = csv_at(&c, col[STACK_COL_python_stack]);
+			struct stack_ways *w;
+
+			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) || !id || !t->n)
+				continue;
+			w = table_get(ways, id, 0);
+			for (int send = 0; w && send < 2; send++)
+				w->way[send] = pipe_way_of_frames(t->s, t->n, send);
+		}
+	}
+	csv_close(&c);
+	free(path);
+}
+
+/* ---- messages ---- */
+
+static bool is_op(uint32_t op, const char *name)
+{
+	return strcmp(intern_name(op), name) == 0;
+}
+
+/* False: not a message of a pipeline. */
+static bool make_message(
+	struct pipe_message *m, const struct call *c, const struct comms *comms, int rank)
+{
+	const struct comm_info *k = comms_find(comms, c->comm);
+	bool send = is_op(c->op, "send");
+	int peer;
+
+	if (!k || !k->role || strcmp(intern_name(k->role), "pipeline") != 0)
+		return false;
+	if ((!send && !is_op(c->op, "recv")) || (c->bits & (CALL_NESTED | CALL_ERROR)))
+		return false;
+	peer = comm_member_at(k, c->peer);
+	if (c->peer < 0 || peer < 0 || peer == rank)
+		return false;
+	*m = (struct pipe_message){.step = c->step,
+		.seq = c->seq,
+		.comm = c->comm,
+		.count = c->count,
+		.bytes = call_bytes(c),
+		.start = c->start,
+		.op = c->op,
+		.dtype = c->dtype,
+		.stack = c->stack,
+		.rank = rank,
+		.from = send ? rank : peer,
+		.to = send ? peer : rank,
+		.send = send,
+		.from_stage = -1,
+		.to_stage = -1,
+		.micro_batch = -1};
+	return true;
+}
+
+static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
+{
+	if (p->n == MESSAGES_MAX) {
+		p->left_out++;
+		return;
+	}
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 1024;
+		p->message = tool_realloc(p->message, p->cap * sizeof(*p->message));
+	}
+	p->message[p->n++] = *m;
+}
+
+static void read_rank_messages(
+	struct pipelines *p, const struct folders *f, unsigned at, const struct comms *comms)
+{
+	const struct rank_dir *dir = &f->dir[at];
+	struct table ways;
+	struct calls s;
+	struct call c;
+	struct pipe_message m;
+	bool any = p->step_lo <= p->step_hi;
+
+	table_init(&ways, sizeof(struct stack_ways), 1u << 16);
+	read_stack_ways(&ways, dir);
+	calls_open(&s, dir, at, NULL);
+	if (any) {
+		s.step_lo = p->step_lo;
+		s.step_hi = p->step_hi;
+	}
+	while (calls_next(&s, &c)) {
+		const struct stack_ways *w;
+
+		if (any && (c.step < p->step_lo || c.step > p->step_hi))
+			continue;
+		if (!make_message(&m, &c, comms, dir->rank))
+			continue;
+		if (!any) {
+			any = true;
+			p->step_lo = c.step;
+			p->step_hi = s.step_hi = c.step + STEPS_SHOWN - 1;
+		}
+		w = m.stack ? table_find(&ways, m.stack, 0) : NULL;
+		m.way = w ? w->way[m.send] : PIPE_UNKNOWN;
+		m.told = m.way == PIPE_UNKNOWN ? PIPE_NOT_TOLD : PIPE_BY_FRAMES;
+		keep_pipe_message(p, &m);
+	}
+	calls_close(&s);
+	table_free(&ways);
+}
+
+/* By rank, step, seq: as the program issued them. */
+static int by_issue(const void *a, const void *b)
+{
+	const struct pipe_message *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* ---- stages ---- */
+
+/*
+ * What stands before the rank, by one of its messages. Of several steps the last one counts: in the first one ranks greet each
+ * other.
+ */
+static void see_first_message(struct pipelines *p, const struct pipe_message *m)
+{
+	struct pipe_stage *s = table_get(&p->stage, m->comm, (uint64_t)m->rank);
+
+	if (s && !s->seen)
+		s->first = -1;
+	if (!s || m->way == PIPE_SETUP || (s->seen && s->step == m->step))
+		return;
+	s->seen = true;
+	s->step = m->step;
+	s->told = m->told == PIPE_BY_FRAMES ? PIPE_BY_FRAMES : PIPE_BY_ORDER;
+	/* By its frames a first message that goes backward says that the forward passes were not recorded. */
+	s->before = m->way == PIPE_BACKWARD ? INT_MIN : m->send ? -1 : m->from;
+}
+
+static struct pipe_stage *find_pipe_stage(const struct pipelines *p, uint64_t comm, int rank)
+{
+	return table_find(&p->stage, comm, (uint64_t)rank);
+}
+
+const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank)
+{
+	const struct pipe_stage *s = find_pipe_stage(p, comm, rank);
+
+	return s && s->first >= 0 ? s : NULL;
+}
+
+/* Follows the stages before it to the first one; a circle, a gap and two stages behind one have no places. */
+static void place_stage(struct pipelines *p, struct pipe_stage *s)
+{
+	const struct pipe_stage *k = s;
+	unsigned at = 0;
+
+	while (k && k->seen && k->before >= 0 && at < p->stage.n) {
+		k = find_pipe_stage(p, s->key.a, k->before);
+		at++;
+	}
+	if (!k || !k->seen || k->before != -1)
+		return;
+	s->first = (int)k->key.b;
+	s->at = (int)at;
+}
+
+/* Stages at one place. */
+struct place_use {
+	struct table_key key; /* a: communicator and first stage, hashed; b: place */
+	uint32_t n;
+};
+
+static struct pipe_stage *stage_head(const struct pipelines *p, const struct pipe_stage *s)
+{
+	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
+}
+
+/* Two stages at one place: the order of messages means something else here, and nothing is said of that pipeline. */
+static void refuse_forks(struct pipelines *p)
+{
+	struct table places;
+
+	table_init(&places, sizeof(struct place_use), STAGES_MAX);
+	for (uint32_t i = 0; i < p->stage.n; i++) {
+		const struct pipe_stage *s = table_at(&p->stage, i);
+		struct pipe_stage *head = stage_head(p, s);
+		struct place_use *use =
+			head ? table_get(&places, hash_u64(s->key.a, head->key.b), (uint64_t)s->at)
+			     : NULL;
+
+		if (head && (!use || use->n++))
+			head->doubtful = true;
+	}
+	table_free(&places);
+	for (uint32_t i = 0; i < p->stage.n; i++) {
+		struct pipe_stage *s = table_at(&p->stage, i);
+		const struct pipe_stage *head = stage_head(p, s);
+
+		if (head && head->doubtful)
+			s->first = -1;
+	}
+}
+
+/* ---- direction and micro-batch ---- */
+
+static void direct_message(struct pipelines *p, struct pipe_message *m)
+{
+	const struct pipe_stage *from = pipe_stage_of(p, m->comm, m->from),
+				*to = pipe_stage_of(p, m->comm, m->to);
+
+	if (!from || !to || from->first != to->first)
+		return;
+	m->from_stage = from->at;
+	m->to_stage = to->at;
+	if (m->told == PIPE_BY_FRAMES)
+		return;
+	if (to->at == from->at + 1)
+		m->way = PIPE_FORWARD;
+	else if (to->at == from->at - 1)
+		m->way = PIPE_BACKWARD;
+	else
+		return;
+	m->told = PIPE_BY_ORDER;
+}
+
+/* A message that leads from the last stage to the first: each rank has several parts of the model. */
+static void see_wrap(struct pipelines *p, const struct pipe_message *m)
+{
+	int first_stage = m->way == PIPE_FORWARD ? m->to_stage : m->from_stage;
+	int other = m->way == PIPE_FORWARD ? m->from_stage : m->to_stage;
+	struct pipe_stage *head;
+
+	if (m->from_stage < 0 || m->told == PIPE_NOT_TOLD || m->way == PIPE_SETUP ||
+		first_stage != 0 || other < 1)
+		return;
+	head = stage_head(p, pipe_stage_of(p, m->comm, m->from));
+	head->wraps = true;
+}
+
+/* Messages that differ in nothing but their micro-batch. */
+struct message_kind {
+	struct table_key key;
+	int64_t n;
+};
+
+static void number_message(struct pipelines *p, struct table *kinds, struct pipe_message *m)
+{
+	const struct pipe_stage *from = pipe_stage_of(p, m->comm, m->from);
+	const struct pipe_stage *head = from ? stage_head(p, from) : NULL;
+	struct message_kind *k;
+
+	if (m->way != PIPE_FORWARD && m->way != PIPE_BACKWARD)
+		return;
+	/* Which part of the model comes next is the schedule's own affair. */
+	if (head && head->wraps)
+		return;
+	k = table_get(kinds,
+		hash_u64(hash_u64(hash_u64(m->comm, m->step), m->count),
+			(uint64_t)m->dtype << 2 | m->way),
+		hash_u64(hash_u64((uint64_t)m->rank << 1 | m->send, (uint64_t)m->from),
+			(uint64_t)m->to));
+	if (k)
+		m->micro_batch = k->n++;
+}
+
+void pipelines_read(struct pipelines *p, const struct folders *f, const struct comms *comms,
+	uint64_t step_lo, uint64_t step_hi)
+{
+	struct table kinds;
+
+	*p = (struct pipelines){.step_lo = step_lo, .step_hi = step_hi};
+	table_init(&p->stage, sizeof(struct pipe_stage), STAGES_MAX);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->dir[i].rank >= 0)
+			read_rank_messages(p, f, i, comms);
+	if (p->n)
+		qsort(p->message, p->n, sizeof(*p->message), by_issue);
+	for (size_t i = 0; i < p->n; i++)
+		see_first_message(p, &p->message[i]);
+	for (uint32_t i = 0; i < p->stage.n; i++)
+		place_stage(p, table_at(&p->stage, i));
+	refuse_forks(p);
+	for (size_t i = 0; i < p->n; i++)
+		direct_message(p, &p->message[i]);
+	for (size_t i = 0; i < p->n; i++)
+		see_wrap(p, &p->message[i]);
+	table_init(&kinds, sizeof(struct message_kind), KINDS_MAX);
+	for (size_t i = 0; i < p->n; i++)
+		number_message(p, &kinds, &p->message[i]);
+	table_free(&kinds);
+}
+
+void pipelines_free(struct pipelines *p)
+{
+	free(p->message);
+	table_free(&p->stage);
+	*p = (struct pipelines){0};
+}
