@@ -295,7 +295,7 @@ static int by_point_step(const void *x, const void *y)
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-static double shown_value(const struct curve *c, unsigned i)
+static double page_value(const struct curve *c, unsigned i)
 {
 	return c->squares ? sqrt(c->point[i].v) : c->point[i].v;
 }
@@ -357,7 +357,7 @@ static void keep_differences(
 			continue;
 		}
 
-		double v = shown_value(a, i), w = shown_value(b, k), d = relative_distance(v, w);
+		double v = page_value(a, i), w = page_value(b, k), d = relative_distance(v, w);
 
 		if (!look_alike(v, w)) {
 			if (far < 0)
@@ -409,7 +409,7 @@ static void put_curve(struct target *t, const struct curves *s, const struct cur
 	target_text(t, "],\"y\":[");
 	before = "";
 	for (unsigned i = 0; i < c->n; i++) {
-		double v = shown_value(c, i);
+		double v = page_value(c, i);
 
 		if (!keep[i])
 			continue;
