@@ -61,6 +61,9 @@
 	X(LAYOUT_CUDA_DRIVER, "cuda.driver", "CUDA 11.0 to 13",                                                                \
 		"libcuda.so.1 exports all functions in the versions that the values of enums belong to",                       \
 		"device: copy, and statistics of buffers on a GPU")                                                            \
+	X(LAYOUT_GLOO_OPTIONS, "gloo.options", "gloo 0.5.0 (2019 to 2022)",                                                    \
+		"a context's rank lies below its size, the first buffer holds a whole number of elements",                     \
+		"calls of gloo")                                                                                               \
 	X(LAYOUT_MPI_HANDLES, "mpi.handles", "Open MPI 3 to 5, the MPICH ABI, the MPI ABI",                                    \
 		"MPI answers for MPI_COMM_WORLD: a rank below a size (and `make check-specs` by the headers)",                 \
 		"communicators of MPI calls")                                                                                  \

@@ -82,9 +82,16 @@ struct adapter {
 	 * configuration has changed. NULL: they stay.
 	 */
 	bool (*listed)(const struct api *f);
+	/*
+	 * A call inside of one that is recorded, which is not recorded itself (key nested). True: leave() is called for it, with
+	 * c->mode CALL_WATCH and nothing described.
+	 */
+	bool (*nested)(const struct call *c);
 	/* Before and after the real function, for every task but plain DONE_RETURN data (without status, message, window); see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
+	/* The stream of a call that names none, of rows that complete by one. */
+	uint64_t (*stream)(const struct call *c);
 	/* In a forked child: makes its locks anew, which another thread may have held. Perhaps more than once. */
 	void (*forked)(void);
 };

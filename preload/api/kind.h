@@ -80,6 +80,12 @@ enum role {
 	ROLE_INCY,
 	ROLE_ALPHA,
 	ROLE_BETA,
+	/* Of batches: NITEMS matrices, each so many elements behind the one before. */
+	ROLE_STRIDEA,
+	ROLE_STRIDEB,
+	ROLE_STRIDEC,
+	ROLE_COMPUTE, /* the type that is computed in, which is that of the factors */
+	ROLE_HANDLE, /* of a library: it names the stream that the call works on */
 	ROLE_NROLES
 };
 

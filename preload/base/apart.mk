@@ -2,7 +2,7 @@
 # Included by the top Makefile. Sanitizers make larger frames.
 
 # clang's frames are a little larger than gcc's.
-SMALL_FRAMES := $(if $(SAN),,-Wframe-larger-than=$(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),1088,1024))
+SMALL_FRAMES := $(if $(SAN),,-Wframe-larger-than=$(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),1216,1152))
 $(foreach f,base/apart call/call call/async call/describe call/buffer_check call/first_use call/pending call/record call/step \
 	call/recorder entry/ffi entry/dl_hooks entry/process entry/bound_stub, \
 	$(eval $(B)/obj/preload/$(f).o: FILE_FLAGS += $(SMALL_FRAMES)))

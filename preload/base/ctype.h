@@ -20,6 +20,6 @@ enum ctype {
 	CT_STRUCT
 };
 
-#define API_ARGS_MAX 20 /* parameters of one function */
+#define API_ARGS_MAX 24 /* parameters of one function */
 
 #endif

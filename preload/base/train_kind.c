@@ -6,6 +6,7 @@
 
 const struct train_kind_info train_kinds[TRAIN_KINDS] = {
 #define TRAIN_KIND(id, word, form, help) [TK_##id] = {word, form},
+#define TRAIN_KIND_INNER(id, form) [TK_##id] = {"", form},
 #include "base/train_kind.def"
 };
 

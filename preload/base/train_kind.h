@@ -7,17 +7,23 @@
 #include <stdint.h>
 
 /*
- * What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins. KIND_SUMMARY: no
- * file of this form; of its values the first is the number of the file of signs (0: none), the second the CRC-32, the others the
+ * What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no
+ * file. Of the values of KIND_SUMMARY the first is the number of the file of signs (0: none), the second the CRC-32, the others the
  * shares of elements in the intervals, and of those that are 0.
  */
-enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_SUMMARY };
+enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM, KIND_SUMMARY };
 
 #define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
 
+/* The values of a KIND_HISTOGRAM, which is in no file of kinds: of the finite elements, and behind it how many are in each bin. */
+enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOGRAM_HEAD };
+#define HISTOGRAM_BINS_MAX 90
+#define HISTOGRAM_VALUES_MAX (HISTOGRAM_HEAD + HISTOGRAM_BINS_MAX)
+
 enum train_kind {
 #define TRAIN_KIND(id, word, form, help) TK_##id,
+#define TRAIN_KIND_INNER(id, form) TK_##id,
 #include "base/train_kind.def"
 	TRAIN_KINDS
 };

@@ -180,6 +180,8 @@ static void enter_inside(
 		if (s->task != TASK_DATA || !c->by->cfg.nested) {
 			if (s->task == TASK_DATA && w->recorder && session_is_on())
 				thread_count(w->recorder, JC_SKIP_NESTED);
+			if (s->task == TASK_DATA && s->lib->nested && s->lib->nested(c))
+				c->mode = CALL_WATCH;
 			return;
 		}
 	}

@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "call/view.h"
 
-#define MATRIX_DIMS 2
+#define MATRIX_DIMS 3 /* of a batch: matrices, rows, columns */
 
 struct thread;
 struct journal_call;
@@ -64,7 +64,7 @@ enum call_mode {
 	CALL_NESTED, /* counted in depth only */
 	CALL_HOOK, /* the adapter's leave is due */
 	CALL_RECORD, /* a record is open */
-	CALL_WATCH, /* TASK_SCOPE: the adapter's leave is due, and nothing else counts it */
+	CALL_WATCH, /* TASK_SCOPE, or adapter.nested: the adapter's leave is due, and nothing else counts it */
 };
 
 struct call {

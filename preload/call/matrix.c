@@ -118,6 +118,19 @@ static void put_vector(
 				 : inc);
 }
 
+/* The matrices of a batch; without one there is no such dimension. */
+static void put_batch(
+	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
+{
+	const union arg *stride = call_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	   ? 1
+								     : e->buf == ROLE_RECV ? 2
+											   : 0));
+	const union arg *items = call_arg(c, ROLE_NITEMS);
+
+	if (stride && items)
+		*n = put_dimension(shape, *n, items->i > 0 ? items->i : 0, stride->i);
+}
+
 void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffer *v)
 {
 	int64_t(*shape)[MATRIX_DIMS] = c->note.shape[e->buf - ROLE_SEND];
@@ -125,6 +138,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 	bool refused = false;
 	uint64_t count = 1;
 
+	put_batch(c, e, shape, &n);
 	if (e->form == EXT_VECTOR)
 		put_vector(c, e, shape, &n);
 	else

@@ -43,6 +43,21 @@ static bool statistics_want(void *state, struct tensor_look *look)
 	return true;
 }
 
+bool tensor_observe_few(
+	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
+{
+	const struct config *cfg = w->by ? w->by : config_now();
+
+	if (cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes)
+		return false;
+	if (v->layout != BUFFER_CONTIG || !v->base || cfg->checksum != CHECKSUM_OFF ||
+		!stats_measure_tiny(
+			v->base, v->count, (enum dtype)v->dtype, cfg->eps, &record->stats))
+		return false;
+	record->flags &= (uint8_t)~TF_NOSTATS;
+	return true;
+}
+
 static void statistics_piece(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {

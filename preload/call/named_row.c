@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/runtime_registry.h"
+
 struct named_row {
 	struct api api;
+	struct made_row made;
 	struct api_spec spec;
 	struct kind kind;
 	char op[];
@@ -26,5 +29,7 @@ struct api *named_row_new(const struct adapter *lib, const char *symbol, const c
 		.kind = &r->kind,
 		.task = TASK_DATA};
 	r->api.spec = &r->spec;
+	r->made.api = &r->api;
+	rows_add(&r->made);
 	return &r->api;
 }

@@ -68,6 +68,7 @@ extern const struct tensor_observer checksum_observer; /* stands behind the stat
 /* What the configuration in force makes of them. */
 extern struct tensor_watch {
 	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
+	bool few; /* nothing is wanted but the statistics: tensor_observe_few() will do for small buffers */
 	bool grad; /* adapters are to say of tensors whether gradients are computed for them */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
 } tensor_watch;
@@ -80,6 +81,13 @@ static inline bool tensor_is_watched(const struct buffer *v)
 {
 	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats;
 }
+
+/*
+ * Where tensor_watch.few: what tensor_observe() does of a buffer of STATS_TINY elements and fewer, on 1 KiB of stack. False:
+ * it is to be done by that.
+ */
+bool tensor_observe_few(
+	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
 /* Shows a buffer of call `seq` to those that want it. Its memory can be read; the caller has entered stats_fenv. */
 void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,

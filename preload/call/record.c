@@ -22,7 +22,9 @@ uint32_t record_api_new(struct api *a)
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
-	const char *text[3] = {NULL, s->symbol, s->kind ? s->kind->op : ""};
+	/* A C++ function goes by its name, not by the linker's. */
+	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
+	const char *text[3] = {NULL, name, s->kind ? s->kind->op : ""};
 
 	/*
 	 * By one copy of the library where several are loaded, for the entry belongs to the row: copies of one library have
@@ -167,13 +169,30 @@ static void show_apart(void *arg)
 	stats_fenv_leave(&fenv);
 }
 
+/* What most calls of small messages have: on the stack where it is, for it takes little of it. False: show_apart(). */
+static bool show_few(
+	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+{
+	struct stats_fenv fenv;
+	bool done = true;
+
+	if (tensor_bad || device_watch())
+		return false;
+	stats_fenv_enter(&fenv);
+	for (; n && done; n--, t = tensor_behind(t, v), v++)
+		done = !tensor_is_watched(v) || tensor_observe_few(w, v, t);
+	stats_fenv_leave(&fenv);
+	return done;
+}
+
 /* Apart from put_tensors(), which costs little more than the stores it makes. Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct tensors all = {w, seq, t, v, n};
 
-	apart_call(show_apart, &all);
+	if (!tensor_watch.few || !show_few(w, t, v, n))
+		apart_call(show_apart, &all);
 }
 
 /* Rows of inputs or outputs at `t`. Returns where they end. */
@@ -422,7 +441,7 @@ void write_end_record(
 	const struct operation *w = &p->op;
 	/* What such a request left in its buffer is not known, and the buffer may be gone. */
 	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED | CF_UNSEEN) ? 0 : w->nout;
-	uint16_t nin = 0; /* inputs whose snapshot has arrived by now */
+	uint16_t nin = 0; /* inputs that are looked at only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
 		nin += operation_inputs(w)[i].shot != 0;

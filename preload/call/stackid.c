@@ -233,23 +233,37 @@ __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const stru
 	return new.id;
 }
 
+/* The number is kept with the native stack: it depends on nothing else but the frames of a language, rules, and the depth. */
+static uint32_t keep_id(const struct thread *t, struct stack_note *note, uint32_t id)
+{
+	note->value = id == ID_UNWANTED ? STACK_UNWANTED : id;
+	stack_note_keep(&t->bounds, t->stacks, note);
+	return (uint32_t)note->value;
+}
+
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
 {
 	struct walked *w = t->walked;
-	_Atomic uint64_t *tab = stack_id_places();
+	_Atomic uint64_t *tab;
 	const struct config *cfg = config_now();
-	uint64_t h;
+	uint64_t h, epoch = atomic_load_explicit(&rules_epoch, memory_order_relaxed);
+	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
+	foreign_walk(&w->foreign);
+	note.check = w->foreign.hash ^
+		     ((epoch + 1) << 8 | (uint64_t)cfg->stack_depth) * UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or that of a signal handler: how far it may be read is not known. */
 	w->n = cfg->stack && stack_has(&t->bounds, frame)
-		       ? stack_walk(&t->bounds, t->stacks, pc, frame, w->pcs, (int)cfg->stack_depth)
+		       ? stack_walk_noted(&t->bounds, t->stacks, pc, frame, w->pcs,
+				 (int)cfg->stack_depth, &note)
 		       : 0;
-	foreign_walk(&w->foreign);
+	if (w->n < 0)
+		return (uint32_t)note.value;
+	tab = stack_id_places();
 	if (!tab || (w->n <= 0 && !stack_id_by_code))
 		return 0;
-	h = (uint64_t)w->n ^ w->foreign.hash ^
-	    atomic_load_explicit(&rules_epoch, memory_order_relaxed) << 32;
+	h = (uint64_t)w->n ^ w->foreign.hash ^ epoch << 32;
 	for (int i = 0; i < w->n; i++)
 		h = (h ^ w->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
 	h = hash_mix(h);
@@ -271,11 +285,10 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			if (!mine)
 				break;
 			if (atomic_compare_exchange_strong(&tab[i], &have, key | mine))
-				return mine == ID_UNWANTED ? STACK_UNWANTED : mine;
+				return keep_id(t, &note, mine);
 		}
 		if (have >> ID_BITS == key >> ID_BITS)
-			return (have & ID_MASK) == ID_UNWANTED ? STACK_UNWANTED
-							       : (uint32_t)(have & ID_MASK);
+			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
 	/* Where no stack is wanted, selected calls have no number and are checked anew each time. */
 	if (cfg->stack)
@@ -296,6 +309,8 @@ void stack_id_reset(void)
 {
 	if (table)
 		memset((void *)table, 0, PLACES * sizeof(*table));
+	/* What threads have kept with their stacks is the parent's. */
+	atomic_fetch_add(&rules_epoch, 1);
 	stack_id_begin(0);
 	memset(known_modules, 0, sizeof(known_modules));
 	modules_looked = false;

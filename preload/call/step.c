@@ -56,7 +56,7 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
-	if (config_now()->scalars | config_metrics(config_now()))
+	if (config_scalars(config_now()) | config_metrics(config_now()))
 		session_hooks.step_ending(step_now());
 	/* Before the number: a call that finds the next step finds the next configuration too. */
 	generation_apply(step_now() + 1);

@@ -25,8 +25,20 @@
 static uint64_t stream_of(const struct call *c)
 {
 	const union arg *stream = call_arg(c, ROLE_STREAM);
+	const struct adapter *lib = c->api->spec->lib;
 
-	return stream ? stream->u : 0;
+	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
+}
+
+/* Of a local kind outputs lie behind the inputs, of which there may be more. */
+static struct buffer *stream_inputs(struct operation *w)
+{
+	return w->views;
+}
+
+static struct buffer *stream_outputs(struct operation *w)
+{
+	return w->all_out ? w->views + (w->all_out - w->views) : w->out;
 }
 
 /* Decides of one buffer: it is read by us, copied by its stream, or left alone. */
@@ -82,15 +94,15 @@ void stream_enter(struct call *c)
 	struct operation *w = &c->op;
 
 	stream_poll();
-	for (unsigned i = 0; i < KIND_VIEWS; i++)
-		w->in[i].shot = w->out[i].shot = 0;
+	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
+		w->views[i].shot = 0;
 	if (b && b->capturing(stream_of(c))) {
 		w->flags |= CF_CAPTURED;
-		no_statistics(w->in, w->nin);
-		no_statistics(w->out, w->nout);
+		no_statistics(stream_inputs(w), w->nin);
+		no_statistics(stream_outputs(w), w->nout);
 		return;
 	}
-	decide_all(c->api->spec->lib, stream_of(c), w->in, w->nin);
+	decide_all(c->api->spec->lib, stream_of(c), stream_inputs(w), w->nin);
 }
 
 static bool has_shots(const struct buffer *v, unsigned n)
@@ -114,8 +126,8 @@ void stream_drop(struct operation *w)
 {
 	if (!device_known())
 		return;
-	drop_shots(w->in, w->nin);
-	drop_shots(w->out, w->nout);
+	drop_shots(stream_inputs(w), w->nin);
+	drop_shots(stream_outputs(w), w->nout);
 }
 
 /* ---- snapshots on their way ---- */
@@ -414,7 +426,7 @@ void stream_leave(struct call *c, int64_t ret)
 	}
 	if (progress)
 		w->flags |= CF_INPROGRESS;
-	if (g && !(q = queue_place(c->t))) {
+	if (g && !w->all_in && !(q = queue_place(c->t))) {
 		w->flags |= CF_UNTRACKED;
 		w->nout = 0;
 		thread_count(c->t, JC_DROP_PENDING);
@@ -424,10 +436,11 @@ void stream_leave(struct call *c, int64_t ret)
 			QUEUE_MAX);
 	}
 	if (progress || w->flags & CF_CAPTURED)
-		no_statistics(w->out, w->nout);
-	else if (!g)
-		decide_all(lib, stream_of(c), w->out, w->nout);
-	if (!q && !has_shots(w->in, w->nin) && !has_shots(w->out, w->nout)) {
+		no_statistics(stream_outputs(w), w->nout);
+	else if (!g || w->all_in)
+		decide_all(lib, stream_of(c), stream_outputs(w), w->nout);
+	/* Matrices are not copied: nothing of them is on its way. */
+	if (!q && !has_shots(stream_inputs(w), w->nin) && !has_shots(stream_outputs(w), w->nout)) {
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}

@@ -18,6 +18,8 @@ enum buffer_layout {
 	BUFFER_STRIDED,
 };
 
+#define BUFFER_AT_END UINT32_MAX
+
 struct buffer {
 	const void *base;
 	uint64_t count; /* elements in all */
@@ -38,8 +40,11 @@ struct buffer {
 	uint32_t n;
 	int64_t unit;
 	const void *counts, *displs; /* or sizes, strides */
-	uint32_t
-		shot; /* number of a device's snapshot of it that is on its way (call/stream.c); 0: none */
+	/*
+	 * Of an input that is looked at when the call ends: number of a device's snapshot of it that is on its way
+	 * (call/stream.c), or BUFFER_AT_END: itself. 0: it was looked at when the call came.
+	 */
+	uint32_t shot;
 	uint32_t
 		name; /* JOURNAL_NAME_*, where the adapter knows it; 0: by its memory, tensor_namer */
 };

@@ -43,6 +43,8 @@ enum config_task {
 };
 enum config_level { DUMP_L1, DUMP_L0, DUMP_MIX, DUMP_DEBUG };
 enum config_grad_level { GRAD_L0, GRAD_L1, GRAD_L2 };
+/* Of each expert and over all, of each, or over all. */
+enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
@@ -109,12 +111,24 @@ struct config {
 		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
+	/* summaries: event files of their own */
+	char *summary_dir; /* absolute, "" = none */
+	int64_t summary_interval; /* steps */
+	bool summary_loss;
+	char *summary_targets; /* regular expressions of parameters that have histograms; "" = the first ... */
+	int64_t summary_first; /* ... so many */
+	int64_t summary_max_bytes; /* of a file; 0: no limit */
 	/* metrics (base/metric.h) */
 	uint64_t metrics; /* bits of enum metric */
 	int64_t metrics_interval; /* steps */
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
 	bool metrics_invert;
+	int64_t stable_rank_interval, stable_rank_iterations; /* steps; passes over a weight */
+	int64_t stable_rank_budget_ms; /* of a step */
+	char *stable_rank_targets; /* as metrics_targets */
+	enum config_rank_experts stable_rank_experts; /* what is shown of a stack of matrices */
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
+	int64_t flops_interval; /* steps of which one is counted, where the key before is not given */
 	/* rank<R>/monitor.log */
 	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (base/metric.h) */
 	bool monitor_stderr; /* the same lines on stderr */

@@ -12,6 +12,12 @@
 #include "base/scalar.h"
 #include "base/text.h"
 
+#define NOT_SUMMARISED "graphs, lineage, images and loss landscapes are not collected"
+#define NO_TENSORS                                                                           \
+	"operator TensorSummary is part of the model; task: tensor with format: dump saves " \
+	"tensors "                                                                           \
+	"as npy"
+
 static const struct import_row rows[] = {
 	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* by monitor_on, below */
 	{"tensorboard", "", FT_MAP, FH_GROUP, "", ""},
@@ -71,6 +77,31 @@ static const struct import_row rows[] = {
 		"communicate"},
 	{"stable_rank.moe_show_mode", "stable_rank_experts", FT_TEXT, FH_SET, "", ""},
 	{"stable_rank.power_iteration_num", "stable_rank_iterations", FT_INT, FH_OWN, "", ""},
+	/* Of SummaryMonitor in callbacks. */
+	{"summary.type", "", FT_TEXT, FH_QUIET, "", ""},
+	{"summary.summary_dir", "summary_dir", FT_TEXT, FH_SET, "", ""},
+	{"summary.collect_freq", "summary_interval", FT_INT, FH_OWN, "", ""},
+	{"summary.collect_specified_data", "", FT_MAP, FH_GROUP, "", ""},
+	{"summary.collect_specified_data.collect_metric", "summary_loss", FT_BOOL, FH_SET, "", ""},
+	{"summary.collect_specified_data.histogram_regular", "summary_targets", FT_TEXT, FH_OWN, "",
+		""},
+	{"summary.collect_specified_data.collect_graph", "", FT_ANY, FH_NOTE, "", NOT_SUMMARISED},
+	{"summary.collect_specified_data.collect_train_lineage", "", FT_ANY, FH_NOTE, "",
+		NOT_SUMMARISED},
+	{"summary.collect_specified_data.collect_eval_lineage", "", FT_ANY, FH_NOTE, "",
+		NOT_SUMMARISED},
+	{"summary.collect_specified_data.collect_input_data", "", FT_ANY, FH_NOTE, "",
+		NOT_SUMMARISED},
+	{"summary.collect_specified_data.collect_dataset_graph", "", FT_ANY, FH_NOTE, "",
+		NOT_SUMMARISED},
+	{"summary.collect_specified_data.collect_landscape", "", FT_ANY, FH_NOTE, "",
+		NOT_SUMMARISED},
+	{"summary.keep_default_action", "", FT_BOOL, FH_QUIET, "", ""}, /* below */
+	{"summary.num_process", "", FT_ANY, FH_QUIET, "", ""},
+	{"summary.max_file_size", "summary_max_bytes", FT_INT, FH_OWN, "", ""},
+	{"summary.custom_lineage_data", "", FT_ANY, FH_NOTE, "", NOT_SUMMARISED},
+	{"summary.collect_tensor_freq", "", FT_ANY, FH_NOTE, "", NO_TENSORS},
+	{"summary.export_options", "", FT_ANY, FH_NOTE, "", NO_TENSORS},
 	{"health.global_norm_spike_threshold", "global_norm_spike_threshold", FT_NUMBER, FH_OWN, "",
 		""},
 	{"health.embedding_local_norm_threshold", "embedding_local_norm_threshold", FT_NUMBER,
@@ -198,14 +229,34 @@ static void take_loss_monitor(struct import *f, const struct tree_node *n)
 		take_positive(f, "print_interval", times);
 }
 
+static void take_train_key(
+	struct import *f, const struct import_row *row, const struct tree_node *n);
+
+/* What is not given is collected, unless the user wants that alone which is. */
 static void take_summary_monitor(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *what = tree_get(n, "collect_specified_data");
-	const struct tree_node *regular = tree_get(what, "histogram_regular");
+	const struct tree_node *out = tree_get(f->top, "output_dir");
+	bool is_all = is_true(n, "keep_default_action", true);
+	char dir[1024];
 
-	import_add_word(f, "histograms", "param_updated");
-	if (!tree_is_null(regular))
-		import_set(f, "histogram_targets", regular);
+	snprintf(dir, sizeof(dir), "%.1000s/summary",
+		out && tree_is_text(out) ? out->text : "./output");
+	import_set_text(f, "summary_dir", NULL, dir);
+	if (!is_all && !tree_get(what, "collect_metric"))
+		import_set_text(f, "summary_loss", NULL, "false");
+	if (!is_all && !tree_get(what, "histogram_regular"))
+		import_set_text(f, "summary_first", NULL, "0");
+	import_walk(f, n, "summary.", rows, NROWS, take_train_key);
+}
+
+/* That tool looks for it at the beginning of a name. */
+static void take_histogram_names(struct import *f, const struct tree_node *n)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "^(%.1000s)", n->text);
+	import_set_text(f, "summary_targets", n, text);
 }
 
 static void take_callbacks(struct import *f, const struct tree_node *list)
@@ -268,6 +319,8 @@ static void take_train_key(
 		take_runner(f, n);
 	else if (strcmp(path, "model") == 0)
 		take_model(f, n);
+	else if (strcmp(key, "histogram_regular") == 0)
+		take_histogram_names(f, n);
 	else if (strcmp(key, "tensorboard_queue_size") == 0) {
 		double v;
 

@@ -89,6 +89,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
 		       sizeof(enum config_fork) == sizeof(enum config_level) &&
 		       sizeof(enum config_fork) == sizeof(enum config_summary) &&
 		       sizeof(enum config_fork) == sizeof(enum config_grad_level) &&
+		       sizeof(enum config_fork) == sizeof(enum config_rank_experts) &&
 		       sizeof(enum config_fork) == sizeof(enum config_file_format),
 	"enums of one size");
 #define CHOICE(m, n, h)                                                        \
@@ -113,6 +114,7 @@ static const char *const reduction_names[] = {"auto", "sum", "mean", NULL};
 static const char *const preset_names[] = {"none", "comm", "nan", "ops", "dump", "state", NULL};
 static const char *const main_grad_names[] = {"auto", "false", "true", NULL};
 static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", NULL};
+static const char *const rank_experts_names[] = {"all", "full", "statistics", NULL};
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
 	"statistics", "tensor", "structure", "overflow_check", "diff_check", "grad_probe", NULL};
@@ -150,6 +152,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(monitor_log_names)   \
 	LIST(health_norm_names)   \
 	LIST(layout_names)        \
+	LIST(rank_experts_names)  \
 	LIST(fork_names)
 #define WORDS_OF(list) AT_##list
 #define LIST_PLACE(list) AT_##list,
@@ -289,6 +292,18 @@ const struct config_key config_keys[] = {
 		"Those of key scalars that event files have; true: all"),
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
 		"Statistics of kinds that event files have; nans always where there are any"),
+	PATH(summary_dir, "",
+		"Folder that gets rank_<R>/events.out.tfevents.* with losses and histograms of "
+		"parameters, as SummaryMonitor's; empty: none"),
+	INT(summary_interval, "10", 1, STEP_MAX,
+		"Of so many steps the last is in the summary, and the first step"),
+	BOOL(summary_loss, "true", "The loss in the summary: loss/auto"),
+	WORDS(summary_targets, "", any_words,
+		"Parameters that have histograms in the summary, <name>/auto: regular expressions "
+		"searched in their names; empty: the first summary_first"),
+	INT(summary_first, "5", 0, 1e9, "Of an optimizer's parameters so many have histograms"),
+	INT(summary_max_bytes, "0", 0, 1e15,
+		"Bytes of a summary's file at which no more is written into it; 0: no limit"),
 	CHOICE(metrics, metric_names,
 		"What is computed of parameters and losses, for scalars and event files; "
 		"docs/metrics.md"),
@@ -297,11 +312,27 @@ const struct config_key config_keys[] = {
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
 	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
+	INT(stable_rank_interval, "100", 1, STEP_MAX,
+		"Of so many steps the last has metric stable_rank"),
+	INT(stable_rank_iterations, "5", 1, 10000,
+		"Passes of power iteration over a weight at most"),
+	INT(stable_rank_budget_ms, "500", 1, 3600000,
+		"Milliseconds of one step that stable_rank may take; the rest is measured behind "
+		"the next"),
+	WORDS(stable_rank_targets, "", any_words,
+		"Weights of stable_rank: regular expressions searched in their names; empty: all"),
+	ENUM(stable_rank_experts, config_rank_experts, "all", rank_experts_names,
+		"Of a weight that is a stack of matrices: full each one, statistics largest, "
+		"smallest and mean, all both"),
 	FLOAT(throughput_baseline, "0.0", 0, DBL_MAX,
 		"Samples a second of a rank that throughput_linearity is measured by; 0: not "
 		"given"),
 	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
-		"Floating-point operations of this rank's model in a step; 0: not given"),
+		"Floating-point operations of this rank's model in a step; 0: not given, and "
+		"counted"),
+	INT(flops_interval, "100", 1, STEP_MAX,
+		"Of so many steps the operators of one are counted, and those of each whose shapes "
+		"changed, where model_flops_per_step is not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"What a card computes at most, in a second, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,

@@ -12,6 +12,7 @@
 #include "call/stream.h"
 #include "life/last_words.h"
 #include "life/life.h"
+#include "life/settings.h"
 #include "journal/tensor_pool.h"
 #include "session/state.h"
 #include "sink/stats_store.h"
@@ -80,6 +81,7 @@ void child_after_fork(void)
 		return;
 	}
 	forget_last_words();
+	settings_forked();
 	writer_forget();
 	if (!session.rank_told) {
 		/* Its environment may say otherwise. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "life/life.h"
+#include "life/settings.h"
 #include "session/state.h"
 #include "train/step_times.h"
 #include "writer/writer.h"
@@ -14,6 +15,7 @@ const struct session_hooks session_hooks = {
 	.step_ended = writer_step,
 	.step_unrecorded = life_step_unrecorded,
 	.look_at_config = life_look_at_config,
+	.describe_late = life_describe_late,
 	.end = session_end,
 	.exiting = life_exiting,
 	.aborting = life_aborting,

@@ -3,11 +3,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "elf/elfsym.h"
 #include "elf/modules.h"
@@ -150,6 +155,51 @@ static void put_packages(void)
 		session_meta(META_PACKAGES, "packages", text);
 }
 
+/* Nobody has begun, somebody is at it, it is done. */
+enum { PACKAGES_NEW, PACKAGES_READ, PACKAGES_PUT };
+
+static _Atomic uint32_t packages;
+
+#define PACKAGES_WAIT_MS 500
+
+/* Its own are not waited for: a handler may have come in the middle of the reading, and end the program. */
+static _Atomic int packages_reader;
+
+static void wait_for_packages(void)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + PACKAGES_WAIT_MS * UINT64_C(1000000), now;
+
+	while (atomic_load(&packages) == PACKAGES_READ &&
+		(now = clock_ns(CLOCK_MONOTONIC)) < until) {
+		struct timespec left = {.tv_nsec = (long)(until - now)};
+
+		syscall(SYS_futex, &packages, FUTEX_WAIT_PRIVATE, PACKAGES_READ, &left, NULL, 0);
+	}
+}
+
+void life_describe_late(void)
+{
+	uint32_t state = PACKAGES_NEW;
+	int self;
+
+	if (atomic_load_explicit(&packages, memory_order_acquire) == PACKAGES_PUT)
+		return;
+	self = (int)syscall(SYS_gettid);
+	if (atomic_compare_exchange_strong(&packages, &state, PACKAGES_READ)) {
+		atomic_store(&packages_reader, self);
+		put_packages();
+		atomic_store(&packages, PACKAGES_PUT);
+		syscall(SYS_futex, &packages, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	} else if (state == PACKAGES_READ && atomic_load(&packages_reader) != self) {
+		wait_for_packages();
+	}
+}
+
+void settings_forked(void)
+{
+	atomic_store(&packages, PACKAGES_NEW);
+}
+
 /* ---- what can be repeated ---- */
 
 struct library_look {
@@ -282,7 +332,6 @@ void put_settings(void)
 		all[n] = 0;
 		put_environment(all, (size_t)n);
 	}
-	put_packages();
 	put_reproducible(all, n > 0 ? (size_t)n : 0);
 	put_seeds();
 	free(all);

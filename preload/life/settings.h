@@ -3,7 +3,13 @@
 #ifndef PROBE_LIFE_SETTINGS_H
 #define PROBE_LIFE_SETTINGS_H
 
-/* Parts of meta.json, at the first recorded call. With session.lock held. */
+/* Parts of meta.json, at the first recorded call. With session.lock held, so that no folder is read here. */
 void put_settings(void);
+
+/* The hook session_hooks.describe_late: Python's packages, whose folders may lie on a file server that takes its time. */
+void life_describe_late(void);
+
+/* In a forked child. */
+void settings_forked(void);
 
 #endif

@@ -82,6 +82,11 @@ struct session_hooks {
 	void (*step_unrecorded)(void); /* a step ended, and nothing has been recorded so far */
 	/* The writer, when it holds nothing: is there another configuration? At most once a second. */
 	void (*look_at_config)(void);
+	/*
+	 * What of this process takes long to be found out, for meta.json; once, by who comes first: the writer, when it
+	 * holds nothing, or who writes the files before that. Who comes meanwhile waits for a moment, and not for ever.
+	 */
+	void (*describe_late)(void);
 	void (*end)(void); /* session_end() of life/life.h */
 	void (*exiting)(int code); /* the same by _exit() */
 	void (*aborting)(void); /* abort() was called: how it ends is noted, nothing is ended */

@@ -215,18 +215,32 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 #define PUT_REAL(v) p = put_real_number(p, v, d->wide ? 17 : 9)
 #define PUT_SHARE(v) p = put_real_number(p, v, 9)
 
+/* Where a row lies, and what lies in it of its tensor: from column `io` on, until `start_ns`. */
+struct row_marks {
+	const char *row, *tensor, *behind, *end;
+};
+
+#define NOTE_MARK(column)                 \
+	if (COL_##column == COL_io)       \
+		m->tensor = p;            \
+	if (COL_##column == COL_start_ns) \
+		m->behind = p;
+
 static char *put_row_columns(char *p, const struct clock_base *clock, const struct row_api *api,
 	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
-	const struct journal_tensor *t, bool open, const char *name)
+	const struct journal_tensor *t, bool open, const char *name, struct row_marks *m)
 {
 	const struct row_values v = settle_row(clock, c, end, t, open);
 	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 
+	m->row = p;
 #define CALL_COLUMN(column, type, source, help) \
+	NOTE_MARK(column)                       \
 	PUT_##type(source);                     \
 	p = write_char(p, ',');
 #define TENSOR_COLUMN(column, type, source, help) \
+	NOTE_MARK(column)                         \
 	if (t)                                    \
 		PUT_##type(source);               \
 	p = write_char(p, ',');
@@ -237,22 +251,63 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 #include "journal/columns.def"
 	/* The last field has its comma, too. */
 	p[-1] = '\n';
+	m->end = p;
 	return p;
 }
 
-void row_format(struct text *out, const struct clock_base *clock, const struct row_api *api,
-	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
-	const struct journal_tensor *t, bool open, const char *name)
+/* Two tensors of a call of which all columns are the same but those that are marked. */
+static bool is_row_alike(const struct journal_tensor *a, const struct journal_tensor *b)
 {
-	char row[ROW_MAX], *at = out->cap - out->len >= ROW_MAX ? out->buf + out->len : row;
-	size_t n = (size_t)(put_row_columns(at, clock, api, ready, c, end, t, open, name) - at);
+	return a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
+	       !((a->flags ^ b->flags) & TF_NOSTATS) && !((a->flags | b->flags) & TF_CRC);
+}
 
-	if (at == row) {
-		row[n - 1] = ',';
-		text_put(out, row, n);
-		csv_end(out);
-		return;
+/* The next row of the same call, made of the one at *m. */
+static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_marks *m)
+{
+	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct stats *s = t->stats.n ? &t->stats : NULL;
+	const char *row = p, *name = "";
+
+	p = write_bytes(p, m->row, (size_t)(m->tensor - m->row));
+	m->row = row;
+	m->tensor = p;
+#define IN_MARKS(column) (COL_##column >= COL_io && COL_##column < COL_start_ns)
+#define TENSOR_COLUMN(column, type, source, help) \
+	if (IN_MARKS(column)) {                   \
+		PUT_##type(source);               \
+		p = write_char(p, ',');           \
 	}
-	out->len += n;
-	out->buf[out->len] = 0;
+#define STATS_COLUMN(column, type, source, help) \
+	if (IN_MARKS(column)) {                  \
+		if (s)                           \
+			PUT_##type(source);      \
+		p = write_char(p, ',');          \
+	}
+#include "journal/columns.def"
+	row = m->behind;
+	m->behind = p;
+	p = write_bytes(p, row, (size_t)(m->end - row));
+	m->end = p;
+	return p;
+}
+
+size_t rows_format(char *at, const struct record *r, const struct ready_api *ready)
+{
+	struct row_marks m;
+	char *p = at;
+
+	if (!r->n)
+		p = put_row_columns(
+			p, r->clock, &r->api, ready, r->call, r->end, NULL, r->open, "", &m);
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct journal_tensor *t = r->tensor[i];
+
+		if (i && !*r->name[i] && !*r->name[i - 1] && is_row_alike(r->tensor[i - 1], t))
+			p = put_row_alike(p, t, &m);
+		else
+			p = put_row_columns(p, r->clock, &r->api, ready, r->call, r->end, t,
+				r->open, r->name[i], &m);
+	}
+	return (size_t)(p - at);
 }

@@ -23,11 +23,9 @@ struct ready_api {
 #define ROW_READY_STEP 16
 
 /*
- * Appends the row. ready: NULL where the fields of `api` have not been made. end: the call's completion, NULL for a synchronous call. t: the tensor, NULL for a call without.
- * open: the call was entered and not left, or started and not completed. name: of the tensor in the training, "": none.
+ * The rows of a call, one behind the other at p, where (n ? n : 1) * ROW_MAX bytes are; returns how many they take. What the
+ * rows of a call have in common is written once and copied. ready: NULL where the fields of r->api have not been made.
  */
-void row_format(struct text *out, const struct clock_base *clock, const struct row_api *api,
-	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
-	const struct journal_tensor *t, bool open, const char *name);
+size_t rows_format(char *p, const struct record *r, const struct ready_api *ready);
 
 #endif

@@ -43,6 +43,8 @@ struct out_block {
 struct files_place {
 	char tag;
 	char *path, *file; /* file: "": any */
+	const char *first; /* the name of a file that is put there before any other, NULL: none */
+	char *text; /* of it */
 	struct io_kept dir;
 };
 

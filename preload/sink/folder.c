@@ -9,16 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "sink/folder_mark.h"
 #include "sink/owner.h"
 
 #define META_LEAD 8192 /* state, owner and journal stand within the first bytes of a meta.json */
 #define OLD_MAX 100000 /* rank<R>.<n> that are tried */
-#define MOVING_S 60 /* a mark of that age was left by a process that died while it moved a folder */
 
 static const char in_use[] = "is in use by another process",
 		  no_folder[] = "is a link, or not a folder",
@@ -182,29 +181,6 @@ static bool is_folder_abandoned(int dirfd, const struct journal_owner *me)
 	return access(journal, F_OK) < 0 || owner_life(&o, journal) == OWNER_DEAD;
 }
 
-/* Marks the folder as being moved: only one of several newcomers may. 0, -EBUSY, -errno. */
-static int mark_moving(int dirfd)
-{
-	struct stat st;
-
-	for (int tries = 0; tries < 2; tries++) {
-		int fd = openat(dirfd, "moving",
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, IO_FILE_MODE);
-
-		if (fd >= 0) {
-			close(fd);
-			return 0;
-		}
-		if (errno != EEXIST)
-			return -errno;
-		if (fstatat(dirfd, "moving", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-			time(NULL) - st.st_mtime < MOVING_S)
-			return -EBUSY;
-		unlinkat(dirfd, "moving", 0);
-	}
-	return -EBUSY;
-}
-
 static bool is_at(int out, const char *name, int dirfd)
 {
 	struct stat here, there;
@@ -214,19 +190,19 @@ static bool is_at(int out, const char *name, int dirfd)
 }
 
 /*
- * Moves a left folder to <name>.<n>. Of several newcomers only the one that creates `moving` in that very folder may
+ * Moves a left folder to <name>.<n>. Of several newcomers only the one that has the mark in that very folder may
  * rename it: another that read the same old meta.json cannot then rename the winner's new folder away.
  */
 static int move_away(int out, const char *name, int dirfd)
 {
 	struct stat st;
 	char to[NAME_MAX + 1];
-	int err = mark_moving(dirfd);
+	int err, mark = mark_folder(dirfd);
 
-	if (err)
-		return err;
+	if (mark < 0)
+		return mark;
 	if (!is_at(out, name, dirfd)) {
-		unlinkat(dirfd, "moving", 0);
+		unmark_folder(dirfd, mark);
 		return -EAGAIN;
 	}
 	err = -EEXIST;
@@ -242,7 +218,7 @@ static int move_away(int out, const char *name, int dirfd)
 		      : errno == ENOTEMPTY || errno == ENOTDIR ? -EEXIST
 							       : -errno;
 	}
-	unlinkat(dirfd, "moving", 0);
+	unmark_folder(dirfd, mark);
 	return err;
 }
 
@@ -258,17 +234,17 @@ struct claim {
 /* Takes over what was left under the name. 0, -EAGAIN: once more, 1: it cannot be gone on in. */
 static int resume_in_folder(struct claim *c, int out, int dirfd)
 {
-	int err = c->resume ? mark_moving(dirfd) : 1;
+	int err = 0, mark = c->resume ? mark_folder(dirfd) : -ENOENT;
 
-	if (err)
-		return err == -EBUSY ? -EAGAIN : 1;
+	if (mark < 0)
+		return mark == -EBUSY ? -EAGAIN : 1;
 	/* Another newcomer may have taken it between our look and the mark. */
 	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
 		err = -EAGAIN;
 	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
 		 io_replace_file(dirfd, "meta.json", c->meta, c->meta_bytes))
 		err = 1;
-	unlinkat(dirfd, "moving", 0);
+	unmark_folder(dirfd, mark);
 	return err;
 }
 

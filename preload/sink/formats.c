@@ -16,5 +16,6 @@ const struct sink_format *const sink_formats[] = {
 	&api_format,
 	&monitor_log_format,
 	&health_format,
+	&summary_format,
 	NULL,
 };

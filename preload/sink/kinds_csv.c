@@ -239,8 +239,8 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	char path[48], *at;
 	int err;
 
-	/* grad_probe_csv.c */
-	if (train_kinds[k->kind].form == KIND_SUMMARY)
+	/* Others' (summary.c, grad_probe_csv.c). */
+	if (train_kinds[k->kind].form >= KIND_HISTOGRAM)
 		return 0;
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
 		s->files->j->head->damaged++;

@@ -14,6 +14,7 @@
 #include "sink/column.h"
 #include "sink/monitor_comm.h"
 #include "sink/monitor_folder.h"
+#include "sink/monitor_owner.h"
 #include "sink/comm_places.h"
 #include "sink/monitor_row.h"
 #include "sink/places.h"
@@ -65,11 +66,23 @@ static void follow_monitor_rank(struct monitor *m)
 		return;
 	name_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
 	m->rank = rank;
-	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (m->style.v2)
 		begin_monitor_folder(m->files, true, rank);
+	/* Behind it: the name may be a living process'. */
+	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)
 		files_place_move(m->files, TAG, new);
+}
+
+/* Who writes into it, from its first moment on. What is made of files afterwards is nobody's. */
+static int own_monitor_folder(struct files *files)
+{
+	char text[MONITOR_OWNER_MAX];
+
+	if (files->j->kind == JK_MEMORY || files->j->left || files->from_files)
+		return 0;
+	text[format_monitor_owner(text, sizeof(text) - 1, files->j)] = 0;
+	return files_place_begin(files, TAG, MONITOR_OWNER_FILE, text);
 }
 
 /* Of those that are monitored: it alone tells. */
@@ -98,6 +111,8 @@ static int open_monitor(void *state, struct files *files)
 	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
+	if (!err)
+		err = own_monitor_folder(files);
 	if (!err && c && c->cc_distribution && c->cc_log_only) {
 		/* Of an earlier process what it has written stays. */
 		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
@@ -399,6 +414,17 @@ static void commit_monitor(void *state, bool written)
 		write_comm_places(m);
 }
 
+static void finish_monitor(void *state)
+{
+	static const char any[] = {TAG, ':', 0};
+	struct monitor *m = state;
+	const char *name;
+	int dir = files_place_of(m->files, any, false, &name);
+
+	if (dir >= 0)
+		leave_monitor_folder(dir, m->files->j);
+}
+
 static enum sink_file own_monitor_file(const char *path)
 {
 	size_t n = strlen(path);
@@ -419,6 +445,7 @@ const struct sink_format monitor_format = {
 	.step = end_monitor_step,
 	.retract = retract_monitor,
 	.commit = commit_monitor,
+	.finish = finish_monitor,
 	.close = close_monitor,
 	.owns = own_monitor_file,
 };

@@ -12,7 +12,10 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "journal/meta_part.h"
+#include "sink/folder_mark.h"
+#include "sink/monitor_owner.h"
 #include "sink/monitor_row.h"
 #include "sink/split_steps.h"
 
@@ -36,8 +39,9 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	id = hash_u64(hash_u64(id, h->owner.pid_ns), (uint64_t)h->owner.pid);
 	id ^= id >> 32;
 	gmtime_r(&at, &t);
-	if (!v2 && (key = journal_dict_get(f->j, DICT_META, META_MONITOR))) {
-		/* An earlier run's, as JSON: a name without anything to be escaped. */
+	key = journal_dict_get(f->j, DICT_META, META_MONITOR);
+	if (key) {
+		/* An earlier run's, or a second one's, as JSON: a name without anything to be escaped. */
 		snprintf(buf, cap, "%s%s/%s",
 			base ? base
 			: c  ? c->output_dir
@@ -121,31 +125,56 @@ static bool is_folder_of_rank(const char *name, int32_t rank)
 	return at && sscanf(at, "-rank%d-%8x%n", &of, &hex, &n) == 2 && n && !at[n] && of == rank;
 }
 
-/* The newest that fits. False: there is none. */
-static bool find_earlier_folder(
-	const char *base, int32_t rank, const char *between, char *name, size_t cap)
+/* An earlier run's folder, which this one goes on in. */
+struct earlier_monitor {
+	char name[64]; /* "": there is none */
+	struct timespec changed;
+	char unsure[64]; /* one that cannot be judged; "": none */
+};
+
+static bool is_newer(const struct timespec *a, const struct timespec *b)
 {
-	struct timespec newest = {0};
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec >= b->tv_nsec;
+}
+
+static enum monitor_use ask_monitor_folder(int dirfd, const char *name, const struct journal *mine)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	enum monitor_use use = fd < 0 ? MONITOR_UNJUDGED : monitor_folder_use(fd, mine);
+
+	if (fd >= 0)
+		close(fd);
+	return use;
+}
+
+/* The newest that fits and that nobody has. */
+static void find_earlier_folder(
+	const struct files *f, const char *base, int32_t rank, struct earlier_monitor *found)
+{
 	DIR *d = opendir(base);
-	bool found = false;
 	struct stat st;
 
+	*found = (struct earlier_monitor){.name = ""};
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (!is_folder_of_rank(e->d_name, rank) || !was_made_between(e->d_name, between) ||
+		enum monitor_use use;
+
+		if (!is_folder_of_rank(e->d_name, rank) ||
+			!was_made_between(e->d_name, f->cfg->append_between) ||
 			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-			!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || strlen(e->d_name) >= cap)
+			!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+			strlen(e->d_name) >= sizeof(found->name) ||
+			(*found->name && !is_newer(&st.st_mtim, &found->changed)))
 			continue;
-		if (found && (st.st_mtim.tv_sec < newest.tv_sec ||
-				     (st.st_mtim.tv_sec == newest.tv_sec &&
-					     st.st_mtim.tv_nsec < newest.tv_nsec)))
+		use = ask_monitor_folder(dirfd(d), e->d_name, f->j);
+		if (use == MONITOR_UNJUDGED)
+			snprintf(found->unsure, sizeof(found->unsure), "%s", e->d_name);
+		if (use != MONITOR_LEFT)
 			continue;
-		found = true;
-		newest = st.st_mtim;
-		snprintf(name, cap, "%s", e->d_name);
+		found->changed = st.st_mtim;
+		snprintf(found->name, sizeof(found->name), "%s", e->d_name);
 	}
 	if (d)
 		closedir(d);
-	return found;
 }
 
 /* Another job has rank<R> of this output folder: what is here may be its. */
@@ -184,16 +213,13 @@ static int make_next_folder(const char *path)
 }
 
 /* Rows of steps that run again move to <path>.<n>, which is there only if there are any. */
-static int take_rows_out(const char *path, uint32_t first)
+static int take_rows_out(int from, const char *path, uint32_t first)
 {
 	char made[64], name[JOURNAL_PATH_MAX + 16];
 	struct split_steps done;
-	int from = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), to, err;
+	int to = make_next_folder(path), err;
 	ssize_t n;
 
-	if (from < 0)
-		return -errno;
-	to = make_next_folder(path);
 	err = to < 0 ? to : split_steps(from, to, first, &done);
 	if (to >= 0) {
 		snprintf(made, sizeof(made), "/proc/self/fd/%d", to);
@@ -202,15 +228,54 @@ static int take_rows_out(const char *path, uint32_t first)
 		rmdir(name);
 		close(to);
 	}
-	close(from);
 	return err;
+}
+
+/* This process' from here on, without the rows that it makes again. 0, -EBUSY: another's, -errno. */
+static int take_monitor_folder(const struct files *f, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = claim_monitor_folder(fd, f->j);
+	if (!err) {
+		err = take_rows_out(fd, path, (uint32_t)f->cfg->start_iteration);
+		if (err)
+			leave_monitor_folder(fd, f->j);
+	}
+	close(fd);
+	return err;
+}
+
+/* Its name is not what follows from the journal: it has to stand there. name: without anything to be escaped. */
+static int keep_monitor_name(const struct files *f, const char *name)
+{
+	char part[96];
+	int n = snprintf(part, sizeof(part), "monitor_folder%c\"%s\"", 0, name);
+
+	return n < (int)sizeof(part)
+		       ? journal_dict_add(f->j, DICT_META, META_MONITOR, part, (size_t)n + 1)
+		       : -ENAMETOOLONG;
+}
+
+static void tell_of_unjudged(const char *name)
+{
+	log_loss(LOSS_FOLDER,
+		"append_output: the monitor's folder %s may be in use on another host, or lacks "
+		"rows "
+		"that are in a journal: this run has one of its own; run probe recover on that "
+		"run's "
+		"output",
+		name);
 }
 
 /* 1: this run goes on in one; 0: there is none; -errno. */
 static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	const struct config *c = f->cfg;
-	char path[JOURNAL_PATH_MAX], name[64], part[96], *end;
+	struct earlier_monitor found;
+	char path[JOURNAL_PATH_MAX], *end;
 	struct stat st;
 	int err;
 
@@ -221,26 +286,51 @@ static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	if (!v2) {
 		end = strrchr(path, '/');
 		*end = 0;
-		if (!find_earlier_folder(path, rank, c->append_between, name, sizeof(name)))
+		find_earlier_folder(f, path, rank, &found);
+		if (*found.unsure && !*found.name)
+			tell_of_unjudged(found.unsure);
+		if (!*found.name)
 			return 0;
 		*end = '/';
-		snprintf(end + 1, sizeof(path) - (size_t)(end + 1 - path), "%s", name);
+		snprintf(end + 1, sizeof(path) - (size_t)(end + 1 - path), "%s", found.name);
 	} else if (lstat(path, &st) < 0) {
 		return 0;
 	}
-	err = take_rows_out(path, (uint32_t)c->start_iteration);
-	if (!err && !v2) {
-		int n = snprintf(part, sizeof(part), "monitor_folder%c\"%s\"", 0, name);
-
-		err = journal_dict_add(f->j, DICT_META, META_MONITOR, part, (size_t)n + 1);
-	}
+	err = take_monitor_folder(f, path);
+	if (!err && !v2)
+		err = keep_monitor_name(f, found.name);
 	return err ? err : 1;
+}
+
+/* What is there goes to <path>.<n>. -EEXIST: it stays. */
+static int move_monitor_folder(const char *path)
+{
+	char old[JOURNAL_PATH_MAX + 16];
+	struct stat st;
+
+	for (unsigned n = 1; n < FOLDERS_MAX; n++) {
+		snprintf(old, sizeof(old), "%s.%u", path, n);
+		if (lstat(old, &st) < 0)
+			return rename(path, old) < 0 ? -errno : 0;
+	}
+	return -EEXIST;
+}
+
+/* The second version's name is that of every job's rank: the one that lives keeps it. */
+static int use_second_monitor_name(const struct files *f, const char *path)
+{
+	char name[64];
+	int n = snprintf(name, sizeof(name), "%s-pid%lld", strrchr(path, '/') + 1,
+		(long long)f->j->head->owner.pid);
+
+	return n < (int)sizeof(name) ? keep_monitor_name(f, name) : -ENAMETOOLONG;
 }
 
 /* What an earlier run has left under the name moves to <name>.<n>. -EEXIST: it stays there. */
 static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
-	char path[JOURNAL_PATH_MAX], old[JOURNAL_PATH_MAX + 16];
+	char path[JOURNAL_PATH_MAX];
+	int fd, mark, err;
 	struct stat st;
 
 	name_monitor_folder(f, v2, rank, path, sizeof(path));
@@ -249,12 +339,21 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	/* Written from files afterwards: never over what is there. */
 	if (f->j->kind == JK_MEMORY && !v2)
 		return -EEXIST;
-	for (unsigned n = 1; n < FOLDERS_MAX; n++) {
-		snprintf(old, sizeof(old), "%s.%u", path, n);
-		if (lstat(old, &st) < 0)
-			return rename(path, old) < 0 ? -errno : 0;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || f->j->kind == JK_MEMORY || f->j->left || f->from_files) {
+		if (fd >= 0)
+			close(fd);
+		return move_monitor_folder(path);
 	}
-	return -EEXIST;
+	mark = mark_folder(fd);
+	if (mark < 0 || monitor_folder_use(fd, f->j) != MONITOR_LEFT)
+		err = v2 ? use_second_monitor_name(f, path) : -EEXIST;
+	else
+		err = move_monitor_folder(path);
+	if (mark >= 0)
+		unmark_folder(fd, mark);
+	close(fd);
+	return err;
 }
 
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)

@@ -13,7 +13,8 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf
 
 /*
  * Makes the place ready: what an earlier run has left under the name moves to <name>.<n>; with key append_output this run
- * goes on in that run's folder, and rows of steps that run again move. -EEXIST: it stays there; -errno.
+ * goes on in that run's folder, and rows of steps that run again move. What a living process has stays its own
+ * (monitor_owner.h). -EEXIST: it stays there; -errno.
  */
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank);
 

@@ -351,6 +351,9 @@ static unsigned metric_of_number(unsigned which)
 	case SCALARS + TK_ADAM_M_NORM:
 	case SCALARS + TK_ADAM_V_NORM:
 		return METRIC_ADAM_NORM;
+	case SCALARS + TK_STABLE_RANK:
+	case SCALARS + TK_EIGENVALUE:
+		return METRIC_STABLE_RANK;
 	default:
 		return MONITOR_LOG_WORDS;
 	}

@@ -36,6 +36,21 @@ int files_place_add(struct files *f, char tag, const char *path, const char *fil
 	return 0;
 }
 
+int files_place_begin(struct files *f, char tag, const char *name, const char *text)
+{
+	struct files_place *p = find_outside_place(f, tag);
+	char *copy = strdup(text);
+
+	if (!p || !copy) {
+		free(copy);
+		return p ? -ENOMEM : -ENOENT;
+	}
+	free(p->text);
+	p->text = copy;
+	p->first = name;
+	return 0;
+}
+
 int files_place_move(struct files *f, char tag, const char *path)
 {
 	struct files_place *p = find_outside_place(f, tag);
@@ -64,6 +79,8 @@ static int open_outside_place(struct files_place *p, bool make)
 	fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (make && p->first && faccessat(fd, p->first, F_OK, 0) < 0)
+		io_replace_file(fd, p->first, p->text, strlen(p->text));
 	io_keep(&p->dir, fd);
 	return p->dir.fd;
 }
@@ -87,5 +104,6 @@ void files_places_close(struct files *f)
 		io_kept_close(&p->dir);
 		free(p->path);
 		free(p->file);
+		free(p->text);
 	}
 }

@@ -16,6 +16,9 @@
  */
 int files_place_add(struct files *f, char tag, const char *path, const char *file);
 
+/* A small file that the folder is to have before any other, with that text. name: a constant. 0, -ENOENT, -ENOMEM. */
+int files_place_begin(struct files *f, char tag, const char *name, const char *text);
+
 /* The folder has another path now, because it was renamed, or is to be made there. 0, -ENOENT, -ENOMEM. */
 int files_place_move(struct files *f, char tag, const char *path);
 

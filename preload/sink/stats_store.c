@@ -114,8 +114,7 @@ static int keep_kind_value(void *state, const struct record_kind *r)
 	bool number = train_kinds[r->kind->kind].form == KIND_VALUE;
 	struct stored *s;
 
-	if (train_kinds[r->kind->kind].form == KIND_BINS ||
-		train_kinds[r->kind->kind].form == KIND_SUMMARY)
+	if (train_kinds[r->kind->kind].form >= KIND_BINS)
 		return 0;
 	pthread_mutex_lock(&lock);
 	s = store_value(r->word, r->name);

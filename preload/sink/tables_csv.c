@@ -88,21 +88,11 @@ static int open_csv_sink(void *state, struct files *files)
 	return 0;
 }
 
-static size_t put_row(const struct record *r, const struct ready_api *ready,
-	const struct journal_tensor *t, const char *name, char *at)
-{
-	struct text out = text_over(at, ROW_MAX);
-
-	row_format(&out, r->clock, &r->api, ready, r->call, r->end, t, r->open, name);
-	return out.len;
-}
-
 static int write_call_rows(void *state, const struct record *r)
 {
 	struct csv *s = state;
 	const struct ready_api *ready = ready_fields(s, r->call->api, &r->api);
 	struct out_file *o;
-	size_t n = 0;
 
 	/*
 	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
@@ -113,11 +103,7 @@ static int write_call_rows(void *state, const struct record *r)
 
 	if (!at)
 		return -ENOBUFS;
-	for (unsigned i = 0; i < r->n; i++)
-		n += put_row(r, ready, r->tensor[i], r->name[i], at + n);
-	if (!r->n)
-		n = put_row(r, ready, NULL, "", at);
-	files_took(s->files, o, n);
+	files_took(s->files, o, rows_format(at, r, ready));
 	return 0;
 }
 

@@ -74,6 +74,15 @@ void tb_metric_tag(struct text *out, const struct record_kind *r)
 	clean_tag(out, from);
 }
 
+void tb_summary_tag(struct text *out, const struct record_kind *r)
+{
+	size_t from = out->len;
+
+	text_str(out, r->name);
+	text_str(out, "/auto");
+	clean_tag(out, from);
+}
+
 const char *tb_monitor_word(const char *word)
 {
 	return strcmp(word, train_kinds[TK_GRAD_UNREDUCED].word) == 0 ? "acc_grad"

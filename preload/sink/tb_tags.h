@@ -22,6 +22,9 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 /* {metric}/{parameter}. */
 void tb_metric_tag(struct text *out, const struct record_kind *r);
 
+/* {parameter}/auto. */
+void tb_summary_tag(struct text *out, const struct record_kind *r);
+
 /* What that tool calls a kind in its tags: acc_grad, post_grad, or the kind's own word. */
 const char *tb_monitor_word(const char *word);
 

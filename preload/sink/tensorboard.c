@@ -323,9 +323,13 @@ static void add_metric_event(struct tensorboard *t, const struct record_kind *r,
 /* What is computed for monitor.log alone has no events. */
 static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 {
-	return kind < TK_LOCAL_NORM ||
-	       t->cfg->metrics &
-		       (kind == TK_LOCAL_NORM ? METRIC_BIT(LOCAL_NORM) : METRIC_BIT(ADAM_NORM));
+	static const uint8_t of[] = {[TK_LOCAL_NORM] = METRIC_LOCAL_NORM,
+		[TK_ADAM_M_NORM] = METRIC_ADAM_NORM,
+		[TK_ADAM_V_NORM] = METRIC_ADAM_NORM,
+		[TK_STABLE_RANK] = METRIC_STABLE_RANK,
+		[TK_EIGENVALUE] = METRIC_STABLE_RANK};
+
+	return kind < TK_LOCAL_NORM || t->cfg->metrics >> of[kind] & 1;
 }
 
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)
@@ -348,9 +352,11 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	t->before = t->now;
 	t->events.len = 0;
 	t->events.failed = false;
-	if (t->off || !is_tb_rank(t) || !has_events_of(t, k->kind))
+	if (t->off || k->kind == TK_HISTOGRAM || !is_tb_rank(t) || !has_events_of(t, k->kind))
 		return 0;
 	switch (train_kinds[k->kind].form) {
+	case KIND_HISTOGRAM:
+		break;
 	case KIND_OPS:
 		add_statistics(t, r, wall);
 		break;

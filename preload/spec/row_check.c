@@ -89,6 +89,11 @@ static const uint8_t role_sort[ROLE_NROLES] = {
 	[ROLE_LDC] = SORT_NUMBER,
 	[ROLE_INCX] = SORT_NUMBER,
 	[ROLE_INCY] = SORT_NUMBER,
+	[ROLE_STRIDEA] = SORT_INT,
+	[ROLE_STRIDEB] = SORT_INT,
+	[ROLE_STRIDEC] = SORT_INT,
+	[ROLE_COMPUTE] = SORT_INT,
+	[ROLE_HANDLE] = SORT_HANDLE,
 };
 
 static bool sort_fits(const struct type *t, enum sort sort)
@@ -254,20 +259,21 @@ static void kind_check(struct spec_load *l, const struct func *f)
 			load_fail(l, p->at, "kind '%s' does not use '%s'", k->name, p->name);
 	}
 	require_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
-	/* A user's function may know one reduction only. */
-	if (!l->run_time || !is_reducing_op(k->op))
+	/* A user's function may know one reduction only; in options the adapter reads which. */
+	if (!(l->run_time || func_has(f, ROLE_ITEMS)) || !is_reducing_op(k->op))
 		require_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
 			is_reducing_op(k->op) ? "reduces" : "does not reduce");
 	if (k->collective || k->local)
 		require_role_only_if(
 			l, f, ROLE_PEER, false, k->local ? "has no peers" : "is collective");
-	else if (!func_has(f, ROLE_ITEMS) && !func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN))
+	else if (k->nin + k->nout && !func_has(f, ROLE_ITEMS) && !func_has(f, ROLE_MESSAGE) &&
+		 !func_has(f, ROLE_WIN))
 		require_role_only_if(l, f, ROLE_PEER, true, "is point-to-point");
 	if (!func_has(f, ROLE_ITEMS))
 		require_role_only_if(l, f, ROLE_RPEER, both,
 			both ? "sends and receives" : "has one peer at most");
 	if (!l->run_time && !k->local && !func_has(f, ROLE_COMM) && !func_has(f, ROLE_GROUP) &&
-		!func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN))
+		!func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN) && !func_has(f, ROLE_ITEMS))
 		load_fail(l, f->at, "'%s' has neither 'comm' nor 'group' nor 'win'", f->symbol);
 	if (f->how)
 		load_fail(l, f->at, "'%s': how belongs to task: comm_new", f->symbol);
@@ -309,7 +315,8 @@ void row_check(struct spec_load *l, const struct func *f)
 		!func_has(f, ROLE_REQUEST))
 		load_fail(l, f->at, "'%s' has no 'request', which completion: %s needs", f->symbol,
 			completion_name[f->completion]);
-	if (f->completion == DONE_STREAM && !func_has(f, ROLE_STREAM))
-		load_fail(l, f->at, "'%s' has no 'stream', which completion: stream needs",
+	if (f->completion == DONE_STREAM && !func_has(f, ROLE_STREAM) && !func_has(f, ROLE_HANDLE))
+		load_fail(l, f->at,
+			"'%s' has no 'stream' (or 'handle'), which completion: stream needs",
 			f->symbol);
 }

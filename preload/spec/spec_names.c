@@ -69,6 +69,11 @@ const char *const role_name[ROLE_NROLES] = {
 	[ROLE_INCY] = "incy",
 	[ROLE_ALPHA] = "alpha",
 	[ROLE_BETA] = "beta",
+	[ROLE_STRIDEA] = "stridea",
+	[ROLE_STRIDEB] = "strideb",
+	[ROLE_STRIDEC] = "stridec",
+	[ROLE_COMPUTE] = "compute",
+	[ROLE_HANDLE] = "handle",
 };
 
 const char *const term_name[TERM_NTERMS] = {

@@ -18,6 +18,7 @@ struct kept {
 	uint16_t n, extra;
 	uint16_t ended;
 	uint16_t reserved;
+	uint64_t check, value; /* struct stack_note; 0: nothing was noted */
 };
 
 struct rule_slot {
@@ -184,8 +185,8 @@ static bool verify_kept_stack(const struct kept *s, struct memory *m, const uint
 	return same_words_asked(m, base, at, raw, words);
 }
 
-static int recall_stack(
-	const struct kept *s, const struct cache_key *k, struct memory *m, uintptr_t *pcs, int max)
+static int recall_stack(const struct kept *s, const struct cache_key *k, struct memory *m,
+	uintptr_t *pcs, int max, struct stack_note *note)
 {
 	const uint64_t *raw = (const uint64_t *)(s + 1);
 	int n = s->n < max ? s->n : max;
@@ -194,25 +195,47 @@ static int recall_stack(
 		return 0;
 	if ((s->n < max && !s->ended) || !verify_kept_stack(s, m, raw))
 		return 0;
+	if (s->check && s->check == note->check) {
+		note->value = s->value;
+		return -1;
+	}
 	pcs[0] = k->pc;
 	for (int i = 1; i < n; i++)
 		pcs[i] = unwind_strip(raw[i - 1]);
 	return n;
 }
 
-int cache_find(
-	struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs, int max)
+int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
+	int max, struct stack_note *note)
 {
 	const uint64_t *set = index_of(c, k);
 
 	for (int i = 0; i < WAYS; i++) {
 		const struct kept *s = kept_at(c, set[i]);
-		int n = s ? recall_stack(s, k, m, pcs, max) : 0;
+		int n = s ? recall_stack(s, k, m, pcs, max, note) : 0;
 
-		if (n)
+		if (n) {
+			note->at = set[i];
 			return n;
+		}
 	}
 	return 0;
+}
+
+void stack_note_keep(
+	const struct stack_bounds *b, struct stack_cache *c, const struct stack_note *note)
+{
+	struct kept *s;
+
+	if (!c || !note->at || !cache_enter(c, b, note->fp))
+		return;
+	s = (struct kept *)kept_at(c, note->at);
+	/* A signal handler may have been here since. */
+	if (s && s->key.pc == note->pc && s->key.fp == note->fp) {
+		s->value = note->value;
+		s->check = note->check;
+	}
+	cache_leave(c);
 }
 
 static void widen_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)

@@ -31,9 +31,9 @@ struct cache_key {
 bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp);
 void cache_leave(struct stack_cache *c);
 
-/* Number of frames put into pcs[], at most max; 0: not known or no longer so. */
+/* Number of frames put into pcs[], at most max; 0: not known or no longer so; -1: *note has it. As stack_walk_noted(). */
 int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
-	int max);
+	int max, struct stack_note *note);
 
 /* ended: the walk stopped by itself and not because of the caller's maximum. */
 void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended);

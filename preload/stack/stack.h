@@ -64,6 +64,24 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
 	uintptr_t *pcs, int max);
 
 /*
+ * What the caller has made of a stack, kept with it: while the stack is the same there is no need to look at its frames
+ * again. `check` stands for all else that the value was made of; not 0.
+ */
+struct stack_note {
+	uint64_t check, value;
+	uint64_t at; /* of the walk: where it can be kept; 0: nowhere */
+	uintptr_t pc, fp; /* ... and of what */
+};
+
+/* As stack_walk(); -1: a value was kept under note->check, and is in note->value; pcs[] has nothing then. */
+int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
+	uintptr_t *pcs, int max, struct stack_note *note);
+
+/* Keeps note->value with the stack that the walk returned. */
+void stack_note_keep(
+	const struct stack_bounds *b, struct stack_cache *c, const struct stack_note *note);
+
+/*
  * Is there a frame up from the wrapper (pc, fp: as above) that returns by way of the word at `slot`, up the same stack?
  * 1: there is; 0: there is none, the walk has gone past it; -1: it did not come that far.
  */

@@ -94,13 +94,16 @@ __attribute__((noinline)) static int walk_anew(
 	return a.n;
 }
 
-int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
-	uintptr_t *pcs, int max)
+int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
+	uintptr_t *pcs, int max, struct stack_note *note)
 {
 	struct memory m = {.lo = b->lo, .hi = b->hi};
 	struct cache_key k = {.pc = pc, .fp = fp};
 	int n;
 
+	note->at = 0;
+	note->pc = pc;
+	note->fp = fp;
 	if (max <= 0)
 		return 0;
 	if (max > STACK_DEPTH_MAX)
@@ -111,11 +114,19 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
 	k.wrapper_pc = find_wrapper_pc(fp);
 	if (!c || !cache_enter(c, b, fp))
 		return walk_anew(&m, NULL, &k, pcs, max);
-	n = cache_find(c, &k, &m, pcs, max);
+	n = cache_find(c, &k, &m, pcs, max, note);
 	if (!n)
 		n = walk_anew(&m, c, &k, pcs, max);
 	cache_leave(c);
 	return n;
+}
+
+int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
+	uintptr_t *pcs, int max)
+{
+	struct stack_note none = {.check = 0};
+
+	return stack_walk_noted(b, c, pc, fp, pcs, max, &none);
 }
 
 int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintptr_t pc,

@@ -8,14 +8,25 @@
 #if defined(__x86_64__)
 
 #define MXCSR_DEFAULT 0x1f80 /* all exceptions masked, round to nearest, no FTZ, no DAZ, no flags */
+#define MXCSR_FLAGS 0x3f /* of exceptions that were; nothing here looks at them */
 
-void stats_fenv_enter(struct stats_fenv *save)
+static inline uint32_t load_mxcsr(void)
 {
 	uint32_t mxcsr;
 
-	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr) : : "memory");
+	return mxcsr;
+}
+
+/* Storing it costs as much as some ten additions: where it is what it has to be, it is left alone. */
+void stats_fenv_enter(struct stats_fenv *save)
+{
+	uint32_t mxcsr = load_mxcsr();
+
 	save->word[0] = mxcsr;
 	save->word[1] = 0;
+	if ((mxcsr & ~(uint32_t)MXCSR_FLAGS) == MXCSR_DEFAULT)
+		return;
 	mxcsr = MXCSR_DEFAULT;
 	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
 }
@@ -25,7 +36,8 @@ void stats_fenv_leave(const struct stats_fenv *save)
 {
 	uint32_t mxcsr = (uint32_t)save->word[0];
 
-	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
+	if (load_mxcsr() != mxcsr)
+		__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
 }
 
 #elif defined(__aarch64__)

@@ -68,6 +68,14 @@ struct stats_kernels {
 };
 
 extern const struct stats_kernels stats_scalar;
+
+/*
+ * 1 to STATS_LANES elements of the commonest types, to the same figures, on 1 KiB of stack. False: of another type, or NaN,
+ * Inf or extreme values are among them; *b means nothing then. Of floats eps->f is looked at, of integers both.
+ */
+bool stats_scalar_tiny(
+	const void *p, size_t n, enum dtype dt, const struct stats_eps *eps, struct stats_block *b);
+
 extern const struct stats_kernels stats_avx2, stats_avx512, stats_avx512_vnni; /* x86-64 */
 extern const struct stats_kernels stats_neon; /* aarch64 */
 

@@ -187,8 +187,11 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 /* A block in which no lane has more than one element: the same sums, without loops over lanes that stay empty. */
 INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
 {
-	double s[STATS_LANES] = {0}, q[STATS_LANES] = {0};
+	double s[STATS_LANES], q[STATS_LANES];
+	size_t lanes = n <= 4 ? 4 : STATS_LANES;
 
+	for (size_t i = 0; i < lanes; i++)
+		s[i] = q[i] = 0;
 	for (size_t i = 0; i < n; i++) {
 		s[i] += x[i]; /* not -0 */
 		q[i] = x[i] * x[i];
@@ -202,6 +205,14 @@ INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
 	b->sq.hi = fold(q);
 }
 
+/* One in which there is neither NaN nor Inf, and of which no square is out of range. */
+INLINE bool is_usual_block(const struct stats_block *b)
+{
+	double top = larger(-b->min.f, b->max.f);
+
+	return b->sq.hi <= DBL_MAX && top <= STATS_MID_MAX && (top >= STATS_MID_MIN || top == 0);
+}
+
 /*
  * The usual block has finite elements only and no square out of range; it is measured as such, and once more if that
  * turns out to be wrong. NaN and Inf need not be looked for: they make the sum of squares NaN or Inf.
@@ -209,7 +220,7 @@ INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
 static void float_block(const unsigned char *p, size_t n, size_t size, convert *conv,
 	const struct stats_eps *eps, struct stats_block *b)
 {
-	double x[CHUNK], top;
+	double x[CHUNK];
 
 	empty_block(b);
 	if (n <= STATS_LANES) {
@@ -229,10 +240,8 @@ static void float_block(const unsigned char *p, size_t n, size_t size, convert *
 		b->sum.hi = fold(l.sum);
 		b->sq.hi = fold(l.sq);
 	}
-	top = larger(-b->min.f, b->max.f);
-	if (b->sq.hi <= DBL_MAX && top <= STATS_MID_MAX && (top >= STATS_MID_MIN || top == 0))
-		return;
-	careful_block(p, n, size, conv, eps->f, b);
+	if (!is_usual_block(b))
+		careful_block(p, n, size, conv, eps->f, b);
 }
 
 /* Integers of up to 16 bits, as int64_t: all in integers, so exact. */
@@ -377,6 +386,36 @@ KERNEL(bfloat16_kernel, float_block, 2, from_bf16)
 KERNEL(float16_kernel, float_block, 2, from_f16)
 KERNEL(float32_kernel, float_block, 4, from_f32)
 KERNEL(float64_kernel, float_block, 8, from_f64)
+
+bool stats_scalar_tiny(
+	const void *p, size_t n, enum dtype dt, const struct stats_eps *eps, struct stats_block *b)
+{
+	double x[STATS_LANES];
+
+	switch (dt) {
+	case DT_FLOAT64:
+		from_f64(x, p, n);
+		break;
+	case DT_FLOAT32:
+		from_f32(x, p, n);
+		break;
+	case DT_BFLOAT16:
+		from_bf16(x, p, n);
+		break;
+	case DT_INT32:
+		int32_kernel(p, n, p, eps, b);
+		return true;
+	case DT_INT64:
+		int64_kernel(p, n, p, eps, b);
+		return true;
+	default:
+		return false;
+	}
+	empty_block(b);
+	sum_few(b, x, n);
+	bound_chunk(b, x, n, eps->f);
+	return is_usual_block(b);
+}
 
 const struct stats_kernels stats_scalar = {
 	.name = "scalar",

@@ -131,6 +131,20 @@ bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, str
 	return true;
 }
 
+_Static_assert(STATS_TINY == STATS_LANES, "no lane has more than one");
+
+bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
+{
+	unsigned cls = dtype_info(dt)->cls;
+	struct stats_eps limit = {eps, cls == DTC_FLOAT ? 0 : integer_below(eps)};
+	struct stats_block b;
+
+	if (!n || n > STATS_TINY || !stats_scalar_tiny(p, n, dt, &limit, &b))
+		return false;
+	describe_block(cls, eps, &b, n, out);
+	return true;
+}
+
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 {
 	const struct dtype_info *info = dtype_info(dt);

@@ -135,6 +135,13 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 #define STATS_FEW 1024
 bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 
+/*
+ * The same of up to STATS_TINY elements of the commonest types, on a small stack: 1 KiB of it, where all else takes up to
+ * 5 KiB.
+ */
+#define STATS_TINY 16
+bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
+
 /* Ends the tensor. */
 void stats_end(const struct stats_acc *a, struct stats *out);
 

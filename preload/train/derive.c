@@ -65,7 +65,7 @@ static bool open_both(struct both *k, const struct buffer *a, const struct buffe
 	return true;
 }
 
-void derive_to_doubles(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
+void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
 {
 	switch (dtype) {
 	case DT_FLOAT32:
@@ -107,8 +107,8 @@ static unsigned next_block(struct both *k, double *a, double *b)
 {
 	unsigned n = k->left < BLOCK ? (unsigned)k->left : BLOCK;
 
-	derive_to_doubles(a, k->at[0], n, k->dtype[0]);
-	derive_to_doubles(b, k->at[1], n, k->dtype[1]);
+	derive_load(a, k->at[0], n, k->dtype[0]);
+	derive_load(b, k->at[1], n, k->dtype[1]);
 	k->at[0] += (size_t)n * k->size[0];
 	k->at[1] += (size_t)n * k->size[1];
 	k->left -= n;

@@ -11,11 +11,11 @@
 #include "base/train_kind.h"
 #include "call/view.h"
 
-/* n elements of a float type, one behind the other, of any alignment. */
-void derive_to_doubles(double *to, const unsigned char *p, unsigned n, uint8_t dtype);
-
 /* ((sum of sign(a) * sign(b)) / n + 1) / 2. False: they cannot be read, or do not lie in the same order. */
 bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, double *out);
+
+/* n elements of a float type, of any alignment, as double. */
+void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype);
 
 /* What an Adam's step is made of; step: how many it has made before this one. */
 struct adam {

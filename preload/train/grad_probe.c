@@ -88,7 +88,7 @@ static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, 
 	double v[BLOCK];
 	float narrow[BLOCK];
 
-	derive_to_doubles(v, p, n, dtype);
+	derive_load(v, p, n, dtype);
 	if (g->level == GRAD_L0) {
 		for (unsigned i = 0; i < n; i++)
 			narrow[i] = (float)v[i];

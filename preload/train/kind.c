@@ -26,9 +26,8 @@ uint32_t train_kinds_wanted(void)
 	if (!session_configure())
 		return 0;
 	g = generation_now();
-	k = ((uint64_t)g->number + 1) << 32 |
-	    (train_kinds_of(g->cfg.kinds) & ~KIND_BIT(GRAD_SUMMARY)) | metric_kinds_of(&g->cfg) |
-	    grad_probe_kinds_of(&g->cfg);
+	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
+	    metric_kinds_of(&g->cfg) | grad_probe_kinds_of(&g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }

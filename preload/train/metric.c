@@ -31,8 +31,12 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(PARAM_UPDATED);
 	if (wants_metric(cfg, METRIC_ADAM_NORM))
 		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
+	if (wants_metric(cfg, METRIC_STABLE_RANK))
+		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
 	if (cfg->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
+	if (cfg->summary_dir && *cfg->summary_dir)
+		kinds |= KIND_BIT(HISTOGRAM);
 	return kinds;
 }
 
@@ -48,54 +52,83 @@ bool metric_is_due(enum metric m, uint32_t step)
 #define METRIC_TARGETS_MAX 64
 #define DECISIONS 4096 /* names whose decision is kept: hash, and the decision in the lowest bit */
 
-static pthread_once_t read_once = PTHREAD_ONCE_INIT;
-static regex_t target[METRIC_TARGETS_MAX];
-static unsigned ntarget;
-static _Atomic uint64_t decided[DECISIONS];
+struct target_set {
+	regex_t target[METRIC_TARGETS_MAX];
+	unsigned n;
+	_Atomic uint64_t decided[DECISIONS];
+};
 
-static void read_metric_targets(void)
+/* Of the configuration that the process started with: the keys are fixed. */
+static struct target_set of_metrics, of_stable_rank, of_summary;
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+
+static void read_target_set(struct target_set *set, const char *words)
 {
-	/* Of the configuration that the process started with: the key is fixed. */
-	const char *words = generation_first.running.cfg.metrics_targets;
 	char one[512];
 
-	for (size_t n; words && *words && ntarget < METRIC_TARGETS_MAX;
+	for (size_t n; words && *words && set->n < METRIC_TARGETS_MAX;
 		words += n + (words[n] == '\n')) {
 		n = strcspn(words, "\n");
 		if (n >= sizeof(one))
 			continue;
 		memcpy(one, words, n);
 		one[n] = 0;
-		if (regcomp(&target[ntarget], one, REG_EXTENDED | REG_NOSUB) == 0)
-			ntarget++;
+		if (regcomp(&set->target[set->n], one, REG_EXTENDED | REG_NOSUB) == 0)
+			set->n++;
 	}
 }
 
-static bool decide_metric_target(const char *name)
+static void read_metric_targets(void)
+{
+	const struct config *cfg = &generation_first.running.cfg;
+
+	read_target_set(&of_metrics, cfg->metrics_targets);
+	read_target_set(&of_stable_rank, cfg->stable_rank_targets);
+	read_target_set(&of_summary, cfg->summary_targets);
+}
+
+static bool is_any_target(struct target_set *set, const char *name)
 {
 	bool found = false;
 
-	for (unsigned i = 0; i < ntarget && !found; i++)
-		found = regexec(&target[i], name, 0, NULL, 0) == 0;
-	return found != config_now()->metrics_invert;
+	for (unsigned i = 0; i < set->n && !found; i++)
+		found = regexec(&set->target[i], name, 0, NULL, 0) == 0;
+	return found;
 }
 
-bool metric_has_target(const char *name)
+static bool is_in_set(struct target_set *set, const char *name, bool invert)
 {
 	uint64_t h = 0, was;
 
 	pthread_once(&read_once, read_metric_targets);
-	if (!ntarget)
+	if (!set->n)
 		return true;
 	for (const char *p = name; *p; p++)
 		h = hash_u64(h, (unsigned char)*p);
 	h |= 3;
-	was = atomic_load_explicit(&decided[h / 4 % DECISIONS], memory_order_relaxed);
+	was = atomic_load_explicit(&set->decided[h / 4 % DECISIONS], memory_order_relaxed);
 	if ((was | 1) == h)
 		return was & 1;
-	was = decide_metric_target(name) ? h : h & ~UINT64_C(1);
-	atomic_store_explicit(&decided[h / 4 % DECISIONS], was, memory_order_relaxed);
+	was = is_any_target(set, name) != invert ? h : h & ~UINT64_C(1);
+	atomic_store_explicit(&set->decided[h / 4 % DECISIONS], was, memory_order_relaxed);
 	return was & 1;
+}
+
+bool metric_has_target(const char *name)
+{
+	return is_in_set(&of_metrics, name, config_now()->metrics_invert);
+}
+
+bool stable_rank_has_target(const char *name)
+{
+	return is_in_set(&of_stable_rank, name, false);
+}
+
+bool histogram_has_target(const char *name, unsigned index)
+{
+	if (!*config_now()->summary_targets)
+		return index < (uint64_t)config_now()->summary_first;
+	return is_in_set(&of_summary, name, false);
 }
 
 /* ---- over all parameters ---- */

@@ -16,11 +16,15 @@
 /* Kinds that are to be measured or written for metrics of that configuration. */
 uint32_t metric_kinds_of(const struct config *cfg);
 
-/* Is it asked for, and is this one of its steps? */
+/* Is it asked for, and is this one of its steps, by key metrics_interval? (stable_rank has its own.) */
 bool metric_is_due(enum metric m, uint32_t step);
 
-/* Key metrics_targets. */
+/* Keys metrics_targets, stable_rank_targets. */
 bool metric_has_target(const char *name);
+bool stable_rank_has_target(const char *name);
+
+/* Key summary_targets, or where that is empty the first summary_first: index from 0. */
+bool histogram_has_target(const char *name, unsigned index);
 
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);

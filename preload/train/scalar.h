@@ -20,12 +20,12 @@ static inline bool scalars_wanted(void)
 {
 	const struct config *cfg = config_now();
 
-	return cfg->scalars | config_metrics(cfg);
+	return config_scalars(cfg) | config_metrics(cfg);
 }
 
 static inline bool scalar_is_wanted(enum scalar which)
 {
-	return config_now()->scalars >> which & 1;
+	return config_scalars(config_now()) >> which & 1;
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "call/recorder.h"
 #include "session/state.h"
+#include "train/flops.h"
 #include "train/scalar.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -263,24 +264,38 @@ static void put_batch_size(uint32_t step, const struct batch *b)
 }
 
 /* all: samples a second of all ranks, 0: not known. */
-static void put_throughput(uint32_t step, double all, double world, double ms)
+static void put_throughput(uint32_t step, double all, double world)
 {
-	const struct config *cfg = config_now();
-	double flops = cfg->model_flops_per_step / ms * 1e3; /* a second */
+	double baseline = config_now()->throughput_baseline;
 
-	if (all > 0) {
-		scalar_put(SCALAR_THROUGHPUT, step, all / world);
-		scalar_put(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
-		if (cfg->throughput_baseline > 0)
-			scalar_put(SCALAR_LINEARITY, step, all / world / cfg->throughput_baseline);
-	}
-	if (flops > 0)
-		scalar_put(SCALAR_MODEL_FLOPS, step, flops / 1e12);
-	if (flops > 0 && cfg->peak_flops > 0)
-		scalar_put(SCALAR_MFU, step, flops / cfg->peak_flops);
+	if (all <= 0)
+		return;
+	scalar_put(SCALAR_THROUGHPUT, step, all / world);
+	scalar_put(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
+	if (baseline > 0)
+		scalar_put(SCALAR_LINEARITY, step, all / world / baseline);
 }
 
-static void put_rates(uint32_t step, const struct batch *b, double ms)
+/* Of a step of so many ms; counted: what its operators computed, 0: not known. */
+static void put_flops(uint32_t step, const struct flops *counted, double ms)
+{
+	const struct config *cfg = config_now();
+	bool given = cfg->model_flops_per_step > 0;
+	double per_s = (given ? cfg->model_flops_per_step : counted->model) / ms * 1e3;
+
+	if (!given && per_s > 0) {
+		scalar_is_derived(SCALAR_MODEL_FLOPS);
+		scalar_is_derived(SCALAR_MFU);
+	}
+	if (per_s > 0)
+		scalar_put(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
+	if (per_s > 0 && cfg->peak_flops > 0)
+		scalar_put(SCALAR_MFU, step, per_s / cfg->peak_flops);
+	if (counted->all > 0 && cfg->peak_flops > 0)
+		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / cfg->peak_flops);
+}
+
+static void put_rates(uint32_t step, const struct batch *b, const struct flops *counted, double ms)
 {
 	double world = session.world_size > 0 ? session.world_size : 1;
 
@@ -288,7 +303,8 @@ static void put_rates(uint32_t step, const struct batch *b, double ms)
 		return;
 	if (b->tokens > 0)
 		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
-	put_throughput(step, b->samples / ms * 1e3, world, ms);
+	put_throughput(step, b->samples / ms * 1e3, world);
+	put_flops(step, counted, ms);
 }
 
 /* What the step was, and a new one begins. False: somebody else has just ended it. */
@@ -322,7 +338,8 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
-static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b)
+static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
+	const struct flops *counted)
 {
 	bool trains = was->passes || was->part[PART_OPTIMIZER];
 	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
@@ -339,12 +356,13 @@ static void put_times(uint32_t step, const __typeof__(now) *was, const struct ba
 		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
 	if (was->step_began && was->thread)
 		scalar_put(SCALAR_COMM_TIME, step, ticks_in_ms(was->comm));
-	put_rates(step, b, ms);
+	put_rates(step, b, counted, ms);
 }
 
 void step_times_end(uint32_t step)
 {
 	__typeof__(now) was;
+	struct flops counted = {0}, f;
 	struct batch batch;
 
 	if (!session_is_on() && !session_start())
@@ -362,6 +380,8 @@ void step_times_end(uint32_t step)
 		if (source)
 			source(step);
 	}
-	put_times(step, &was, &batch);
+	if (flops_are_wanted() && flops_end_step(step, &f))
+		counted = f;
+	put_times(step, &was, &batch, &counted);
 	put_memory(step);
 }

@@ -110,6 +110,7 @@ void writer_end(void)
 	/* Whatever becomes of the rest: this process was not killed. */
 	atomic_store(&session.journal.head->state, JS_ENDED);
 	atomic_store(&output.stop, true);
+	session_hooks.describe_late();
 	atomic_fetch_add(&output.waiting, 1);
 	if (take_role_at_end()) {
 		write_the_end();

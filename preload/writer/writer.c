@@ -392,6 +392,7 @@ static void *writer_main(void *arg)
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
 	prefault_journal();
+	session_hooks.describe_late();
 	while (!atomic_load(&output.stop)) {
 		if (!atomic_exchange(&wake_word, 0))
 			futex_wait_second(0);
@@ -433,6 +434,7 @@ static void drain_inline(void *arg)
 	if (role_take_now()) {
 		drain_now(false);
 		output_release();
+		session_hooks.describe_late();
 		session_hooks.look_at_config();
 	}
 	pthread_setcancelstate(cancel, NULL);

@@ -10,7 +10,8 @@
  *
  * (PMPI_COUNT_OUT defaults to pmpi_count.) n numbers the calls of the process in the order in which they were
  * entered. Rows of a non-blocking call are written when Wait or Test completes it, so that n is not in order.
- * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, and what MPI_Start starts.
+ * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, what MPI_Start starts, and of
+ * one-sided calls those with large counts.
  */
 #include "pmpi/rows.h"
 #include "pmpi/wait.h"
@@ -232,4 +233,56 @@ NONBLOCKING(Isendrecv, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(int), A_SENDRECV, 0)
 NONBLOCKING(Isendrecv_c, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(MPI_Count), A_SENDRECV, 0)
 NONBLOCKING(Isendrecv_replace, ROWS_BOTH(r, r, n, t), P_REPLACE(int), A_REPLACE, 0)
 NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_REPLACE, 0)
+#endif
+
+/* ---- what MPI 4 added besides ---- */
+
+#if MPI_VERSION >= 4
+#define P_PARTS(Const)                                                                             \
+	Const void *buf, int parts, MPI_Count n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, \
+		MPI_Info info, MPI_Request *request
+#define A_PARTS buf, parts, n, t, peer, tag, comm, info, request
+#define IN_PARTS(function, Const)                               \
+	int MPI_##function(P_PARTS(Const))                      \
+	{                                                       \
+		int rc = PMPI_##function(A_PARTS);              \
+                                                                \
+		if (rc == MPI_SUCCESS)                          \
+			note_maker(*request, "MPI_" #function); \
+		return rc;                                      \
+	}
+IN_PARTS(Psend_init, const)
+IN_PARTS(Precv_init, )
+
+#define P_ONE_SIDED(Const)                                                                    \
+	Const void *buf, MPI_Count n, MPI_Datatype t, int peer, MPI_Aint at, MPI_Count there, \
+		MPI_Datatype type_there
+#define A_ONE_SIDED buf, n, t, peer, at, there, type_there
+#define P_PUT P_ONE_SIDED(const), MPI_Win win
+#define A_PUT A_ONE_SIDED, win
+#define P_GET P_ONE_SIDED(), MPI_Win win
+#define P_ACCUMULATE P_ONE_SIDED(const), MPI_Op op, MPI_Win win
+#define A_ACCUMULATE A_ONE_SIDED, op, win
+BLOCKING(Put_c, flat(&c.in, buf, n, t);, P_PUT, A_PUT, 0)
+BLOCKING(Get_c, , P_GET, A_PUT, 0)
+BLOCKING(Accumulate_c, flat(&c.in, buf, n, t);, P_ACCUMULATE, A_ACCUMULATE, 0)
+#define P_FENCE int assertion, MPI_Win win
+#define A_FENCE assertion, win
+BLOCKING(Win_fence, , P_FENCE, A_FENCE, 0)
+
+#ifdef MPIX_ERR_REVOKED
+#define MPIX(function, PARAMETERS, ARGUMENTS)       \
+	int MPIX_##function(PARAMETERS)             \
+	{                                           \
+		struct call c;                      \
+                                                    \
+		begin(&c, "MPIX_" #function);       \
+		before(&c);                         \
+		return PMPIX_##function(ARGUMENTS); \
+	}
+#define P_AGREE MPI_Comm comm, int *flag
+#define A_AGREE comm, flag
+MPIX(Comm_agree, P_AGREE, A_AGREE)
+MPIX(Comm_revoke, MPI_Comm comm, comm)
+#endif
 #endif

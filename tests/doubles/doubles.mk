@@ -11,10 +11,11 @@ DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles
 
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
+CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls
 ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls
 
 .PHONY: doubles
-doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC)
+doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC) $(CUBLAS)
 apps: doubles
 
 $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
@@ -51,6 +52,14 @@ $(B)/apps/ucc_calls: tests/apps/ucc_calls.c $(B)/doubles/libucc.so.1
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/ucc -o $@ $< $(B)/doubles/libucc.so.1 \
 		-Wl,-rpath,'$$ORIGIN/../doubles'
+$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $< -lm
+$(B)/apps/cublas_calls: tests/apps/cublas_calls.c $(B)/doubles/libcublas.so.13
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< $(B)/doubles/libcublas.so.13 \
+		-Wl,-rpath,'$$ORIGIN/../doubles' -lm
 $(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(HCCL_FLAGS) -o $@ $< -L$(B)/doubles -lhccl \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares rows of BLAS calls with what tests/apps/blas_calls.c wrote of each tensor:  blas_truth.py OUTPUT TRUTH
+Compares rows of BLAS calls with what tests/apps/blas_calls.c (cublas_calls.c) wrote of each tensor:  blas_truth.py OUTPUT TRUTH
 """
 import sys
 
@@ -18,7 +18,7 @@ def same(have, want, dtype, lo, hi):
 
 
 def main():
-    rows = [r for r in Output(sys.argv[1]).R if r["lib"] in ("blas", "cblas") and r["io"]]
+    rows = [r for r in Output(sys.argv[1]).R if r["lib"] in ("blas", "cblas", "cublas") and r["io"]]
     rows.sort(key=lambda r: (int(r["seq"]), r["io"], int(r["index"])))
     wrong = 0
     with open(sys.argv[2]) as f:
@@ -30,7 +30,7 @@ def main():
         bad = [(c, r[c], w) for c, w in (("api", api), ("op", op), ("io", io), ("index", index), ("dtype", dtype),
                                          ("shape", shape), ("count", count), ("bytes", size)) if r[c] != w]
         bad += [(c, r[c], "") for c in ("comm", "peer", "redop", "root", "tag") if r[c]]
-        if r["lib"] != ("cblas" if api.startswith("cblas") else "blas"):
+        if r["lib"] != next((lib for lib in ("cblas", "cublas") if api.startswith(lib)), "blas"):
             bad.append(("lib", r["lib"], api))
         if stats == ["none"]:
             bad += [(c, r[c], "") for c in COLUMNS if r[c]]

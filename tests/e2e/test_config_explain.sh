@@ -27,6 +27,7 @@ useless() { # KEY VALUE [NAME=VALUE ...] -- REASON, or nothing: then the key has
 }
 printf 'mpi:\n  - MPI_Allreduce\naten:\n  - aten::mm\ncustom:\n  - mine\n' >"$tmp/more.yaml"
 printf 'mpi:\n  - MPI_Allreduce\n' >"$tmp/mpi.yaml"
+printf 'acl:\n  - aclnnAdd\n' >"$tmp/acl.yaml"
 printf 'gloo:\n  - gloo::allreduce\n' >"$tmp/gloo.yaml"
 off=PROBE_STATISTICS=false
 for k in eps=1 checksum=crc32 stats_isa=scalar stats_threads=2 max_bytes=100 device=copy; do
@@ -55,7 +56,9 @@ useless part_mib 9 PROBE_OUTPUT_LIMIT_MIB=5 -- 'not below output_limit_mib, whic
 explain PROBE_WRAP_OPS="$tmp/more.yaml"
 is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entry\naten: 1 entry\ncustom: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/gloo.yaml"
-is 'those without' "$(part functions)" $'none: nothing is recorded\ngloo: nothing, this libprobe has no wrappers for them'
+is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
+explain PROBE_WRAP_OPS="$tmp/acl.yaml"
+is 'those without' "$(part functions)" $'none: nothing is recorded\nacl: nothing, this libprobe has no wrappers for them'
 explain PROBE_WRAP_OPS="$tmp/none.yaml"
 like 'a list that cannot be read: it is said' "$said" "$tmp/none.yaml: cannot be read"
 like 'a list that cannot be read: what holds instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
@@ -70,7 +73,7 @@ for marker in MPI_Reduce aten::argmax 'python:train.py:step'; do
 	unlike "the step marker $marker is none" "$(part steps)" 'no function'
 done
 # Linear algebra is off by default.
-compiled=$("$probe" check 2>/dev/null | sed -n 's/^\([a-z0-9]*\): [0-9]* functions.*/\1/p' | grep -vE '^c?blas$' | sort | tr '\n' ' ')
+compiled=$("$probe" check 2>/dev/null | sed -n 's/^\([a-z0-9]*\): [0-9]* functions.*/\1/p' | grep -vE '^(c|cu)?blas$' | sort | tr '\n' ' ')
 explain
 is 'of the list that comes with it: what is exported, and what is wrapped at run time' \
 	"$(part functions | sed -n 's/: [0-9]* entr.*//p' | sort | tr '\n' ' ')" "$(tr ' ' '\n' <<<"${compiled}c10d mindspore" | sort | tr '\n' ' ')"

@@ -9,7 +9,7 @@ new_out
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 train() { # [NAME=VALUE ...]
 	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_FORMAT=csv,tensorboard "$@" timeout -k 5 150 "$python" \
-		tests/apps/py/metrics.py "$tmp/truth" >"$tmp/with" 2>"$tmp/with.err" </dev/null
+		tests/apps/py/metrics.py "$tmp/truth" ${metrics_args:-} >"$tmp/with" 2>"$tmp/with.err" </dev/null
 	status=$?
 	echo $status >"$tmp/with.status"
 }
@@ -31,6 +31,56 @@ same_output 'some of them'
 is 'interval, targets, invert' "$(events "$out/tensorboard/rank_0" "sorted((t, [x for x, _ in p]) for t, p in S.items())")" \
 	"[('local_norm/2.bias', [2, 4]), ('local_norm/2.weight', [2, 4]), ('weight_norm', [2, 4])]"
 is 'weight_norm is of all parameters' "$(events "$out/tensorboard/rank_0" "[abs(v - [float(l.split()[2]) for l in open('$tmp/truth') if ' weight_norm ' in l][x - 1]) < 1e-5 for x, v in S['weight_norm']]")" '[True, True]'
+
+# Stable ranks against singular values: with so many passes to six digits, every second step; of targets; over several steps where the
+# budget is small. The time that it took is said.
+python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth" ranks
+differing_ranks() { # NAMES [STEPS]: tags of weight_stable_rank and weight_eigenvalue that are not the script's
+	python3 - "$out" "$tmp/truth" "$1" "${2:-1 3}" <<'PY'
+import csv, glob, re, sys
+out, truth, names, steps = sys.argv[1:]
+want = {(int(s), n): float(v) for s, n, v in map(str.split, open(truth)) if n.startswith("weight_") and "/" in n and re.search(names, n) and s in steps.split()}
+have = {(int(r["step"]), f"{k}/{r['name']}"): float(r["value"]) for k in ("weight_stable_rank", "weight_eigenvalue")
+        for f in glob.glob(f"{out}/[hr]*/{k}_*.csv") for r in csv.DictReader(open(f))}
+print(len(want), sorted(have.keys() ^ want.keys()), [(k, have[k], want[k]) for k in have.keys() & want.keys() if abs(have[k] / want[k] - 1) > 1e-6])
+PY
+}
+new_out
+ranks() { # [NAME=VALUE ...]
+	new_out
+	train PROBE_METRICS=stable_rank PROBE_STABLE_RANK_INTERVAL=2 PROBE_STABLE_RANK_ITERATIONS=10000 "$@"
+}
+metrics_args=ranks
+ranks
+same_output 'stable ranks'
+is 'stable ranks and eigenvalues as NumPy has them: of matrices, stacks, turned ones, bfloat16' "$(differing_ranks .)" '40 [] []'
+is '... in event files' "$(events "$out/tensorboard/rank_0" "[x for x, _ in S['weight_stable_rank/0.weight']], len([t for t in S if t.startswith('weight_eigenvalue/experts/')])")" '([2, 4], 6)'
+is '... with what it cost' "$(grep -o '"stable_rank": {"rounds": [0-9]*, "seconds": 0\.[0-9]*, "longest_step_s": 0\.[0-9]*, "rows": [0-9]*, "left_out": 0}' "$out"/[hr]*/meta.json | grep -c 'rounds": 2.*rows": 40')" 1
+ranks PROBE_STABLE_RANK_TARGETS=experts PROBE_STABLE_RANK_EXPERTS=statistics
+is 'targets and statistics over experts alone' "$(differing_ranks 'experts/expert_m')" '12 [] []'
+
+# A summary as SummaryMonitor collects it: every second step and the first; histograms of the first parameters, or of those asked for.
+summary() { # EXPRESSION
+	events "$tmp/summary/rank_0" "$@"
+}
+differing_histograms() { # how many there are; those whose bins differ from NumPy's by more than what lies at an edge
+	summary "len(H), [(t, x) for t, p in H.items() for x, h in p for w in [next([int(n) for n in l.split()[2].split(',')] for l in open('$tmp/truth') if l.startswith(f'{x - 1} histogram/{t[:-5]} '))]
+		if len(w) != len(h['bucket']) or sum(abs(a - b) for a, b in zip(w, h['bucket'])) > 2 or h['num'] != sum(w) or h['limit'][-1] != h['max'] or h['limit'] != sorted(h['limit'])]"
+}
+new_out
+train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_INTERVAL=2
+same_output 'a summary'
+is 'summary: steps, and the first five parameters' "$(summary "S.keys(), [x for x, _ in S['loss/auto']], {tuple(x for x, _ in p) for p in H.values()}, sorted(H)")" \
+	"(dict_keys(['loss/auto']), [1, 2, 4], {(1, 2, 4)}, ['0.weight/auto', 'bare/auto', 'experts/auto', 'turned/auto', 'wide/auto'])"
+is 'summary: their bins' "$(differing_histograms)" '(5, [])'
+is 'summary: no file of kinds' "$(cd "$out"/[hr]*/ && ls | grep -cE 'histogram|param_|^_')" 0
+rm -rf "$tmp/summary"
+new_out
+train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_LOSS=false PROBE_SUMMARY_TARGETS='bias$' PROBE_SUMMARY_INTERVAL=1 PROBE_SUMMARY_MAX_BYTES=600
+is 'summary: targets, no loss, no more bytes than asked for' "$(summary "(len(S), sorted(H))") $(($(stat -c %s "$tmp"/summary/rank_0/events*) <= 600))" "(0, ['0.bias/auto', '2.bias/auto']) 1"
+is 'summary: ... which is said' "$(grep -c 'summary_max_bytes (now 600)' "$tmp/with.err")" 1
+metrics_args=
+python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 
 # A MindSpore Transformers configuration, as that tool's manual has it: its tags and no others.
 cat >"$tmp/train.yaml" <<'YAML'
@@ -62,7 +112,7 @@ app=$PWD/tests/apps/py/metrics.py
 status=$(cat "$tmp/with.status")
 same_output 'with a foreign YAML'
 is 'foreign YAML: the tags of that tool' "$(events "$tmp/worker/tensorboard/rank_0" "' '.join(sorted({t.replace('_vs_samples', '+').split('/')[0] for t in S}))")" \
-	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ throughput throughput+ throughput_linearity weight_norm'
+	'B-samples-per-day adam_m_norm adam_v_norm batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ model-flops-throughput-per-npu throughput throughput+ throughput_linearity weight_norm'
 is 'foreign YAML: their values' "$(grep -v accum "$tmp/truth" >"$tmp/asked"; events "$tmp/worker/tensorboard/rank_0" "D('$tmp/asked')")" '[]'
 rank=$(echo "$tmp"/output/[hr]*/)
 log_truth() {

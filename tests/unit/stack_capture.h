@@ -23,6 +23,7 @@ struct capture {
 	int max;
 	int errors; /* stacks that differed, or errno that changed */
 	int taken;
+	int noted; /* stacks of which the note was found */
 };
 
 static void capture_init(struct capture *c, struct stack_bounds *b, struct stack_cache *cache)
@@ -33,12 +34,41 @@ static void capture_init(struct capture *c, struct stack_bounds *b, struct stack
 	c->max = STACK_DEPTH_MAX;
 }
 
+static uint64_t hash_capture(const struct capture *c)
+{
+	uint64_t h = (uint64_t)c->n;
+
+	for (int i = 0; i < c->n; i++)
+		h = (h ^ c->pcs[i]) * 0x9e3779b97f4a7c15u + (h >> 29);
+	return h;
+}
+
+/* What was noted of a stack comes again with that stack, and with no other. */
+static void check_capture_note(struct capture *c, uintptr_t pc, uintptr_t fp)
+{
+	struct stack_note note = {.check = 77 + (uint64_t)c->max};
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	int n = stack_walk_noted(c->bounds, c->cache, pc, fp, pcs, c->max, &note);
+
+	if (n < 0) {
+		c->noted++;
+		c->errors += note.value != hash_capture(c);
+		return;
+	}
+	c->errors += n != c->n;
+	note.value = hash_capture(c);
+	stack_note_keep(c->bounds, c->cache, &note);
+}
+
 /* Stands for a wrapper. The barrier keeps the call from becoming a jump. */
 __attribute__((noinline, unused)) static void capture_wrapper(struct capture *c)
 {
+	uintptr_t pc = (uintptr_t)__builtin_return_address(0),
+		  fp = (uintptr_t)__builtin_frame_address(0);
+
 	errno = 4711;
-	c->n = stack_walk(c->bounds, c->cache, (uintptr_t)__builtin_return_address(0),
-		(uintptr_t)__builtin_frame_address(0), c->pcs, c->max);
+	c->n = stack_walk(c->bounds, c->cache, pc, fp, c->pcs, c->max);
+	check_capture_note(c, pc, fp);
 	if (errno != 4711)
 		c->errors++;
 	__asm__ volatile("" : : : "memory");

@@ -5,7 +5,9 @@
  */
 #include "call_child.h"
 
+#include "api/runtime_registry.h"
 #include "call/async.h"
+#include "call/named_row.h"
 
 static unsigned leaves;
 
@@ -140,11 +142,45 @@ static void test_locks_of_adapters(void **state)
 	in_child(locked_meanwhile_followed);
 }
 
+/* A row that an adapter made has a name in the child's journal too. */
+static void named_in_both(void)
+{
+	static const struct adapter named = {.name = "saved"};
+	struct api *row = named_row_new(&named, "by_name", "of_both");
+	uint32_t of_parent;
+	int status;
+	pid_t pid;
+
+	set("PROBE_FORK=follow");
+	session_rank(3, 4);
+	CHECK(row && call());
+	of_parent = record_api(row);
+	CHECK(of_parent && record_api(row) == of_parent);
+	pid = fork();
+	if (pid == 0) {
+		const void *entry;
+
+		CHECK(atomic_load(&row->dict) == 0);
+		CHECK(call());
+		entry = journal_dict_get(&session.journal, DICT_API, (uint16_t)record_api(row));
+		CHECK(entry && strstr(entry, "saved"));
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void test_named_rows(void **state)
+{
+	(void)state;
+	in_child(named_in_both);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork_inside),
 		cmocka_unit_test(test_locks_of_adapters),
+		cmocka_unit_test(test_named_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

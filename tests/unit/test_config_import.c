@@ -244,6 +244,52 @@ static void dump_keys(void **state)
 	config_free(&c);
 }
 
+static void summary_and_ranks(void **state)
+{
+	static const char text[] =
+		"output_dir: /o\n"
+		"monitor_config:\n  monitor_on: True\n  stable_rank_config:\n    format: "
+		"tensorboard\n"
+		"    step_interval: 20\n    target: ['attn', 'mlp']\n    moe_show_mode: "
+		"statistics\n"
+		"    power_iteration_num: 9\n"
+		"tensorboard:\n  tensorboard_dir: t\n"
+		"callbacks:\n  - type: MFLossMonitor\n  - type: SummaryMonitor\n    collect_freq: "
+		"5\n"
+		"    max_file_size: 4096\n    keep_default_action: False\n"
+		"    collect_specified_data:\n      histogram_regular: 'layers.[01]'\n"
+		"      collect_input_data: True\n    collect_tensor_freq: 3\n"
+		"    export_options: {tensor_format: npy}\n";
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	load_import(&c, text, NULL, &l);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "metrics", "[\"stable_rank\"]");
+	assert_key(&c, "stable_rank_interval", "20");
+	assert_key(&c, "stable_rank_iterations", "9");
+	assert_key(&c, "stable_rank_targets", "[\"attn\", \"mlp\"]");
+	assert_key(&c, "stable_rank_experts", "\"statistics\"");
+	assert_key(&c, "summary_dir", "\"/o/summary\"");
+	assert_key(&c, "summary_interval", "5");
+	assert_key(&c, "summary_loss", "false");
+	assert_key(&c, "summary_targets", "[\"^(layers.[01])\"]");
+	assert_key(&c, "summary_max_bytes", "4096");
+	assert_said(&l, "collect_input_data: graphs, lineage, images and loss landscapes are not");
+	assert_said(&l, "collect_tensor_freq: operator TensorSummary is part of the model");
+	assert_said(&l, "export_options: operator TensorSummary is part of the model");
+	config_free(&c);
+
+	load_import(&c, "callbacks:\n  - type: SummaryMonitor\n    summary_dir: /s\n", NULL, &l);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "summary_dir", "\"/s\"");
+	assert_key(&c, "summary_interval", "10");
+	assert_key(&c, "summary_loss", "true");
+	assert_key(&c, "summary_first", "5");
+	config_free(&c);
+}
+
 /* Line, column, key and what is accepted stand in the message; the value that holds is the default. */
 static void wrong_values(void **state)
 {
@@ -339,6 +385,7 @@ int main(void)
 		cmocka_unit_test(monitor_keys),
 		cmocka_unit_test(monitor_v2_keys),
 		cmocka_unit_test(dump_keys),
+		cmocka_unit_test(summary_and_ranks),
 		cmocka_unit_test(wrong_values),
 		cmocka_unit_test(notes_are_no_problems),
 	};

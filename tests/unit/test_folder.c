@@ -2,6 +2,8 @@
 /* Who gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
 #include "folder_helper.h"
 
+#include "sink/folder_mark.h"
+
 static void test_new_folders(void **state)
 {
 	struct folder f;
@@ -83,16 +85,89 @@ static void test_others_folders_stay(void **state)
 static void test_mark_of_a_dead_mover(void **state)
 {
 	struct journal_owner o = dead();
-	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
 
 	(void)state;
 	old_folder("rank0", &o, "running", "");
 	fclose(fopen(at("rank0/moving"), "w"));
-	check_take(second_name(), true); /* another process owns it */
-	remove_tree(at("%s", second_name()));
-	assert_int_equal(utimensat(AT_FDCWD, at("rank0/moving"), old, 0), 0);
 	check_take("rank0", false);
 	assert_true(exists(at("rank0.1/old")) && !exists(at("rank0.1/moving")));
+}
+
+/* A mark is its process' for as long as that lives, however old it looks. */
+static void age_mark(void)
+{
+	struct timespec old[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+
+	assert_int_equal(utimensat(AT_FDCWD, at("rank0/moving"), old, 0), 0);
+}
+
+static void test_mark_of_a_living_mover(void **state)
+{
+	struct journal_owner o = dead();
+	int mark, folder;
+
+	(void)state;
+	old_folder("rank0", &o, "running", "");
+	folder = open(at("rank0"), O_RDONLY | O_DIRECTORY);
+	mark = mark_folder(folder);
+	assert_true(mark >= 0);
+	age_mark();
+	check_take(second_name(), true);
+	assert_true(exists(at("rank0/old")));
+	assert_int_equal(mark_folder(folder), -EBUSY);
+	unmark_folder(folder, mark);
+	assert_false(exists(at("rank0/moving")));
+	close(folder);
+}
+
+static int resume_at_once(void *arg, int dir, int dirfd, const char *name)
+{
+	(void)arg, (void)dir, (void)dirfd, (void)name;
+	return 0;
+}
+
+static int resume_folder_with(struct folder *f, int (*prepare)(void *, int, int, const char *))
+{
+	struct folder_resume resume = {prepare, NULL};
+	struct journal_owner o = me();
+	const char *other;
+	char meta[2048];
+	size_t n = meta_for(meta, sizeof(meta), &o, "running", "");
+
+	return folder_take(f, out, 0, &o, meta, n, &resume, &other);
+}
+
+/* It takes an hour; then another newcomer comes. */
+static int resume_slowly(void *arg, int dir, int dirfd, const char *name)
+{
+	int status;
+	pid_t pid;
+
+	(void)arg, (void)dir, (void)dirfd, (void)name;
+	age_mark();
+	pid = fork();
+	if (pid == 0) {
+		struct folder f;
+
+		_exit(resume_folder_with(&f, resume_at_once) ||
+			strcmp(f.path, at("rank0-pid%d", (int)getpid())));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	return 0;
+}
+
+static void test_slow_resume(void **state)
+{
+	struct journal_owner o = dead();
+	struct folder f;
+
+	(void)state;
+	old_folder("rank0", &o, "running", "");
+	assert_int_equal(resume_folder_with(&f, resume_slowly), 0);
+	assert_string_equal(f.path, at("rank0"));
+	assert_true(exists(at("rank0/old")) && !exists(at("rank0/moving")));
+	folder_close(&f);
 }
 
 /* ---- renaming, when the rank becomes known ---- */
@@ -141,6 +216,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_folders_move, begin, end),
 		cmocka_unit_test_setup_teardown(test_others_folders_stay, begin, end),
 		cmocka_unit_test_setup_teardown(test_mark_of_a_dead_mover, begin, end),
+		cmocka_unit_test_setup_teardown(test_mark_of_a_living_mover, begin, end),
+		cmocka_unit_test_setup_teardown(test_slow_resume, begin, end),
 		cmocka_unit_test_setup_teardown(test_rename, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_folder_to_be_had, begin, end),
 	};

@@ -41,6 +41,8 @@ static void fill_buffer(unsigned char *buf, size_t bytes, enum dtype dt, int kin
 		buf[i] &= kind == 2 ? 0x80 : 0xb7;
 }
 
+static unsigned tiny;
+
 static int check_figures(const void *p, uint64_t n, enum dtype dt, double eps)
 {
 	struct stats_acc acc;
@@ -53,6 +55,12 @@ static int check_figures(const void *p, uint64_t n, enum dtype dt, double eps)
 	stats_add(&acc, p, n);
 	stats_end(&acc, &want);
 	assert_memory_equal(&have, &want, sizeof(want));
+	memset(&have, 0, sizeof(have));
+	if (stats_measure_tiny(p, n, dt, eps, &have)) {
+		assert_true(n <= STATS_TINY);
+		assert_memory_equal(&have, &want, sizeof(want));
+		tiny++;
+	}
 	return 1;
 }
 
@@ -66,6 +74,7 @@ static void check_isa(enum stats_isa isa)
 	for (int dt = DT_BOOL; dt < DT_COUNT; dt++) {
 		int done = 0;
 
+		tiny = 0;
 		for (uint64_t i = 0; i < 900; i++) {
 			uint64_t n = i < 300 ? i % 70 + 1 : next_random() % STATS_FEW + 1;
 
@@ -78,6 +87,9 @@ static void check_isa(enum stats_isa isa)
 			assert_int_equal(done, 0);
 		else
 			assert_true(done > 500);
+		if (dt == DT_FLOAT32 || dt == DT_FLOAT64 || dt == DT_BFLOAT16 || dt == DT_INT32 ||
+			dt == DT_INT64)
+			assert_true(tiny > 30);
 	}
 }
 
@@ -105,6 +117,15 @@ static void test_left_to_the_totals(void **state)
 	assert_false(stats_measure_few(many, 0, DT_FLOAT32, 0, &s));
 	assert_false(stats_measure_few(many, 1, DT_OTHER, 0, &s));
 	assert_true(stats_measure_few(many, STATS_FEW, DT_FLOAT32, 0, &s));
+	assert_false(stats_measure_tiny(odd, 3, DT_FLOAT32, 0, &s));
+	assert_false(stats_measure_tiny(nan, 1, DT_FLOAT32, 0, &s));
+	assert_false(stats_measure_tiny(large, 2, DT_FLOAT64, 0, &s));
+	assert_false(stats_measure_tiny(small, 1, DT_FLOAT64, 0, &s));
+	assert_false(stats_measure_tiny(many, STATS_TINY + 1, DT_FLOAT32, 0, &s));
+	assert_false(stats_measure_tiny(many, 0, DT_FLOAT32, 0, &s));
+	assert_false(stats_measure_tiny(many, 1, DT_OTHER, 0, &s));
+	assert_false(stats_measure_tiny(many, 1, DT_COMPLEX64, 0, &s));
+	assert_true(stats_measure_tiny(many, STATS_TINY, DT_FLOAT32, 0, &s));
 }
 
 int main(void)

@@ -1,11 +1,13 @@
 # make check-specs: compares the specs with the headers of every MPI that is installed, and with every nccl.h (installed, or
-# fetched by tests/fetch_nccl.sh) and cblas.h: each prototype, each parameter name with its role, each constant and element size.
+# fetched by tests/fetch_nccl.sh), cblas.h and cublas_v2.h (CUDA_INCLUDE: its folder): each prototype, each parameter name with its role, each constant and element size.
 # make check-specs-mutations: proves that it would notice.
 
 CHECK_MPICC ?= mpicc.openmpi mpicc.mpich
 # In recipes only: NCCL_CACHE is set by tests/doubles/doubles.mk.
 CHECK_NCCL    = $(wildcard /usr/include/nccl.h /usr/local/cuda/include/nccl.h $(NCCL_CACHE)/*/include/nccl.h)
 CHECK_NCCL_CC = cc
+CUDA_INCLUDE ?= /usr/local/cuda/include
+CHECK_CUBLAS  = $(wildcard $(CUDA_INCLUDE)/cublas_v2.h)
 CHECK_CBLAS   = $(wildcard /usr/include/cblas.h /usr/include/*/cblas.h /usr/include/*/*blas*/cblas.h)
 
 check-specs: $(B)/genwrap
@@ -21,6 +23,9 @@ check-specs: $(B)/genwrap
 	done; for h in $(CHECK_CBLAS); do \
 		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/cblas.yaml "cc -I$${h%/cblas.h}" \
 			$(B)/check/cblas-$$(echo "$$h" | tr -c 'a-z0-9.\n' -) || exit 1; \
+		n=$$((n + 1)); \
+	done; for h in $(CHECK_CUBLAS); do \
+		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/cublas.yaml "cc -I$${h%/cublas_v2.h}" $(B)/check/cublas || exit 1; \
 		n=$$((n + 1)); \
 	done; test $$n -gt 0 || echo "check-specs: nothing was compared"
 

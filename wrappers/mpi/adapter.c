@@ -71,6 +71,9 @@ static void mpi_started(void)
 
 	if (!mpi_activate())
 		return;
+	/* A session came first, and the world is there only now. */
+	if (!mpi.world_size)
+		mpi_comm_predefined();
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
 	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 &&
 		mpi.f.comm_size((mpi_handle)world, &size) == 0)

@@ -82,10 +82,23 @@ struct completed {
 	const void *status; /* NULL: none */
 };
 
+/* What was sent in parts: whole by now, and the program may not have changed it since. */
+static void look_at_sent_parts(struct operation *w)
+{
+	struct buffer *v = &w->in[0];
+
+	if (!w->nin || v->dtype == DT_OTHER)
+		return;
+	v->nostats = 0;
+	v->shot = BUFFER_AT_END;
+}
+
 static void fill_completed(struct pending *p, void *arg)
 {
 	const struct completed *d = arg;
 
+	if (!p->newcomm && mpi_is_partitioned(p->api->spec))
+		look_at_sent_parts(&p->op);
 	if (p->newcomm)
 		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);
 	else if (p->receive && d->status)

@@ -6,6 +6,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "train/kind.h"
+#include "wrappers/torch/flop_ops.h"
 #include "wrappers/torch/torch.h"
 #include "wrappers/torch/train_observers.h"
 
@@ -26,9 +27,12 @@ void torch_compiled_code(const char *module, const char *file)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
-	if (!file || !is_compiled(module, file) || !session_configure() ||
-		atomic_flag_test_and_set(&said))
+	if (!file || !session_configure())
 		return;
+	torch_flops_see_module(module, file);
+	if (!is_compiled(module, file) || atomic_flag_test_and_set(&said))
+		return;
+	torch_flops_unseen("a compiled graph");
 	session_invisible("torch.compile",
 		"graphs were compiled: operators inside of them are in no row, collectives and "
 		"steps "

@@ -17,8 +17,10 @@
 #include "session/state.h"
 #include "train/derive.h"
 #include "train/grad_probe.h"
+#include "train/histogram.h"
 #include "train/kind.h"
 #include "train/metric.h"
+#include "train/stable_rank.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/param_grad.h"
@@ -30,7 +32,8 @@
 	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) |       \
 		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |          \
 		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | \
-		KIND_BIT(UPDATE_RATIO) | KIND_BIT(GRAD_SUMMARY))
+		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK) | KIND_BIT(HISTOGRAM) |       \
+		KIND_BIT(GRAD_SUMMARY))
 
 /* ---- what is held from the begin of a step to its end ---- */
 
@@ -486,6 +489,42 @@ static void write_moments(void)
 	}
 }
 
+/* Calls see with each parameter as it is behind the step. */
+static void show_updated(void (*see)(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
+{
+	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
+	size_t n = held.params.used / sizeof(*at);
+	struct buffer b;
+
+	for (unsigned i = 0; i < n; i++, at++) {
+		const struct train_param *p = &held.all->at[at->id - 1];
+		struct train_value v = {.name = train_kind_name(held.all, p),
+			.dtype_prefix = TORCH_DTYPE_PREFIX,
+			.step = held.step,
+			.micro_step = UINT32_MAX,
+			.vpp_stage = p->vpp_stage};
+
+		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
+			see(&v, at->id, i, &b);
+	}
+}
+
+static void show_to_ranks(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
+{
+	(void)index;
+	if (stable_rank_has_target(v->name))
+		stable_rank_see(v, id, b);
+}
+
+static void show_to_histograms(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
+{
+	(void)id;
+	histogram_see(v, index, b);
+}
+
 static void write_step(void *arg)
 {
 	(void)arg;
@@ -496,6 +535,12 @@ static void write_step(void *arg)
 		write_updated();
 	if (is_wanted(TK_ADAM_M_NORM))
 		write_moments();
+	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
+		show_updated(show_to_ranks);
+		stable_rank_seen();
+	}
+	if (is_wanted(TK_HISTOGRAM) && histogram_is_due(held.step))
+		show_updated(show_to_histograms);
 }
 
 static void kinds_optimizer_end(const struct torch_train_event *e)

@@ -14,6 +14,7 @@
 #include "elf/elfsym.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/flop_ops.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 
@@ -113,6 +114,8 @@ bool torch_op_wanted(const char *symbol)
 		return false;
 	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name)) &&
 		is_call_symbol(symbol, name))
+		return true;
+	if (torch_is_flop_op(name))
 		return true;
 	if (torch_marker_may_be(name) || torch_marker_looks(name, is_call_symbol(symbol, name)))
 		return true;
@@ -214,6 +217,14 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 		torch_watch_scalar_op(r, name);
 		if (!is_listed && !scope)
 			scope = SCOPE_NUMBER;
+	}
+	if (torch_is_flop_op(name)) {
+		/* Only its `call` shows what is looked for there. */
+		if (scope == SCOPE_LOOK && !call)
+			scope = SCOPE_NONE;
+		torch_watch_flop_op(r, name, !is_listed && !scope);
+		if (!is_listed && !scope)
+			scope = SCOPE_FLOPS;
 	}
 	if (!is_listed && !scope)
 		return false;
@@ -358,6 +369,8 @@ static bool describe_op(struct call *c)
 	struct cxx_work *k = torch_work_new(c);
 
 	torch_report_version();
+	if (row->flop_op)
+		torch_flop_enter(c);
 	torch_look_at_optimizer_state(c);
 	c->note.p[0] = config_now()->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
@@ -387,7 +400,9 @@ void torch_op_scope(const struct call *c, bool leaving)
 
 	if (leaving && torch_function_of(c)->scalar_op)
 		torch_note_scalar_op(c);
-	if (s == SCOPE_NUMBER)
+	if (torch_function_of(c)->flop_op)
+		(leaving ? torch_flop_leave : torch_flop_enter)(c);
+	if (s == SCOPE_NUMBER || s == SCOPE_FLOPS)
 		return;
 	if (s == SCOPE_COUNTED && !leaving)
 		torch_watch_optimizer_state(c);
@@ -430,11 +445,34 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	}
 }
 
+const void *torch_result_of(const struct call *c)
+{
+	void *const *r = c->result;
+
+	if (!r)
+		return NULL;
+	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
+}
+
+/* Inside of an operator that is recorded: what it computes counts nevertheless, and what is around it does not. */
+static bool enter_nested_op(const struct call *c)
+{
+	if (!torch_function_of(c)->flop_op)
+		return false;
+	torch_flop_enter(c);
+	return true;
+}
+
 static void leave_op(struct call *c, int64_t ret)
 {
-	struct cxx_work *w = cxx_work_of(c);
+	struct cxx_work *w;
 
 	(void)ret;
+	if (torch_function_of(c)->flop_op)
+		torch_flop_leave(c);
+	if (c->mode == CALL_WATCH)
+		return;
+	w = cxx_work_of(c);
 	if (torch_function_of(c)->scalar_op)
 		torch_note_scalar_op(c);
 	if (!w || !c->rec)
@@ -454,6 +492,7 @@ const struct adapter adapter_aten = {
 	.name = "aten",
 	.describe = describe_op,
 	.listed = torch_row_listed,
+	.nested = enter_nested_op,
 	.leave = leave_op,
 	.forked = torch_forked,
 };

@@ -166,17 +166,6 @@ static const void *tensor_argument(const struct call *c, unsigned arg)
 	return *(const void *const *)c->v[arg].cp;
 }
 
-/* Of one that gives back a tensor, or a reference to one. */
-static const void *tensor_result_of(const struct call *c)
-{
-	const struct torch_function *row = torch_function_of(c);
-	void *const *r = c->result;
-
-	if (!r)
-		return NULL;
-	return row->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
-}
-
 static void note_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
@@ -184,7 +173,7 @@ static void note_factor(const struct call *c, bool divides)
 	/* What autograd computes makes no loss. A closure's forward pass is in an optimizer's step. */
 	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
 		!torch_number_of(tensor_argument(c, 1), &b) ||
-		!torch_number_of(tensor_result_of(c), &value))
+		!torch_number_of(torch_result_of(c), &value))
 		return;
 	if (divides)
 		loss_note_quotient(b, value);
@@ -203,7 +192,7 @@ void torch_note_scalar_op(const struct call *c)
 	switch (torch_function_of(c)->scalar_op) {
 	case OP_ONES_LIKE:
 		if (torch_number_of(tensor_argument(c, 0), &v))
-			loss_note_ones(tensor_result_of(c), v);
+			loss_note_ones(torch_result_of(c), v);
 		else
 			loss_note_ones(NULL, 0);
 		break;
@@ -217,19 +206,19 @@ void torch_note_scalar_op(const struct call *c)
 		if (torch_function_of(c)->op.arg[0] != OP_LIST)
 			break;
 		memcpy(&list, c->v[0].cp, sizeof(list)); /* an ArrayRef: address, length */
-		torch_note_stack(&list, tensor_result_of(c));
+		torch_note_stack(&list, torch_result_of(c));
 		break;
 	case OP_VECTOR_NORM:
-		torch_note_norm_of(tensor_argument(c, 0), tensor_result_of(c));
+		torch_note_norm_of(tensor_argument(c, 0), torch_result_of(c));
 		break;
 	case OP_ROOT:
-		torch_note_root(tensor_argument(c, 0), tensor_result_of(c));
+		torch_note_root(tensor_argument(c, 0), torch_result_of(c));
 		break;
 	case OP_ITEM:
 		torch_note_item(tensor_argument(c, 0));
 		break;
 	case OP_EMPTY:
-		torch_tensor_buffer(tensor_result_of(c), &plain);
+		torch_tensor_buffer(torch_result_of(c), &plain);
 		if (torch_tensor_decided())
 			stub_watch(c->api, false);
 		break;

@@ -79,6 +79,7 @@ struct torch_function {
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
 	uint8_t scalar_op; /* what it shows of the training's numbers (scalar_ops.c); 0: nothing */
+	uint8_t flop_op; /* whose floating-point operations are counted (flop_ops.c); 0: none */
 	struct op_type op; /* adapter_aten */
 	char op_name[136]; /* of the schema */
 };
@@ -113,6 +114,7 @@ enum torch_scope {
 	SCOPE_MARKER, /* an operator that ends a step */
 	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
 	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
+	SCOPE_FLOPS, /* one whose floating-point operations are counted (flop_ops.h) */
 	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
 };
 
@@ -145,6 +147,9 @@ bool torch_op_refused(
 
 /* Is an overload of that operator listed, or this one (NULL: not known)? By any name that Python has for it. */
 bool torch_op_listed(const char *base, const char *overload);
+
+/* What has been given back: of an operator whose result is a tensor, or a reference to one, its TensorImpl; NULL: nothing. */
+const void *torch_result_of(const struct call *c);
 
 /* A tensor of a call, unless it is undefined or its shape is not known. */
 void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);

@@ -11,5 +11,6 @@ const struct torch_train_observer *const train_observers[] = {
 	&module_call_observer,
 	&gradients_observer,
 	&compiled_observer,
+	&flops_observer,
 	NULL,
 };

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "api/runtime_registry.h"
 #include "base/log.h"
 #include "call/async.h"
 #include "call/comm.h"
@@ -31,20 +32,20 @@ struct ucc_row {
 	struct kind kind;
 	struct api_spec spec;
 	struct api api;
+	struct made_row listed;
 	_Atomic bool made;
 };
 
 /* Of requests that are posted later, and of those that are posted at once. */
 static struct ucc_row rows[2][KINDS];
 
-/* The row in whose name the collective of that bit is recorded; what was decided of the call's own row holds for it. */
-static struct api *row_of_coll(const struct call *c, unsigned bit)
-{
-	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
-	struct ucc_row *r = &rows[at_once][bit];
+/* Of rows that are not made yet. Lock: leaf, held for a few instructions; a forked child makes it anew. */
+static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
-	if (!atomic_load_explicit(&r->made, memory_order_acquire)) {
-		/* Several threads may do so at once: they write the same. */
+static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
+{
+	pthread_mutex_lock(&rows_lock);
+	if (!atomic_load_explicit(&r->made, memory_order_relaxed)) {
 		r->kind = *c->api->spec->kind;
 		r->kind.op = op_of_bit[bit];
 		r->spec = *c->api->spec;
@@ -53,7 +54,20 @@ static struct api *row_of_coll(const struct call *c, unsigned bit)
 		r->api.spec = &r->spec;
 		atomic_store_explicit(&r->api.real, (void *)c->real, memory_order_relaxed);
 		atomic_store_explicit(&r->made, true, memory_order_release);
+		r->listed.api = &r->api;
+		rows_add(&r->listed);
 	}
+	pthread_mutex_unlock(&rows_lock);
+}
+
+/* The row in whose name the collective of that bit is recorded; what was decided of the call's own row holds for it. */
+static struct api *row_of_coll(const struct call *c, unsigned bit)
+{
+	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
+	struct ucc_row *r = &rows[at_once][bit];
+
+	if (!atomic_load_explicit(&r->made, memory_order_acquire))
+		make_ucc_row(r, c, bit);
 	atomic_store_explicit(&r->api.word, c->word, memory_order_release);
 	return &r->api;
 }
@@ -318,8 +332,9 @@ static void leave_ucc(struct call *c, int64_t ret)
 	}
 }
 
-static void forget_posted(void)
+static void ucc_forked(void)
 {
+	pthread_mutex_init(&rows_lock, NULL);
 	pthread_mutex_init(&posted.lock, NULL);
 	posted.n = 0;
 }
@@ -349,5 +364,5 @@ const struct adapter adapter_ucc = {
 	.describe = describe_ucc,
 	.enter = enter_ucc,
 	.leave = leave_ucc,
-	.forked = forget_posted,
+	.forked = ucc_forked,
 };

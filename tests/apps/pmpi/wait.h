@@ -144,9 +144,40 @@ int MPI_Testsome(int n, MPI_Request *requests, int *done, int *indices, MPI_Stat
 	return rc;
 }
 
+/* Who made a persistent request, where that was noted: each start counts as a call of it. */
+static struct maker {
+	MPI_Request request;
+	const char *name;
+} makers[64];
+
+__attribute__((unused)) static void note_maker(MPI_Request request, const char *name)
+{
+	struct maker *m = makers;
+
+	pthread_mutex_lock(&lock);
+	while (m->name && m->request != MPI_REQUEST_NULL && m < &makers[63])
+		m++;
+	*m = (struct maker){request, name};
+	pthread_mutex_unlock(&lock);
+}
+
+static void count_start(MPI_Request request)
+{
+	for (struct maker *m = makers; m < &makers[64] && m->name; m++)
+		if (m->request == request) {
+			struct call c;
+
+			begin(&c, m->name);
+			before(&c);
+		}
+}
+
 int MPI_Request_free(MPI_Request *request)
 {
 	completed(*request, MPI_SUCCESS, NULL);
+	for (struct maker *m = makers; m < &makers[64] && m->name; m++)
+		if (m->request == *request)
+			m->request = MPI_REQUEST_NULL;
 	return PMPI_Request_free(request);
 }
 
@@ -154,12 +185,15 @@ int MPI_Request_free(MPI_Request *request)
 int MPI_Start(MPI_Request *request)
 {
 	count("MPI_Start");
+	count_start(*request);
 	return PMPI_Start(request);
 }
 
 int MPI_Startall(int n, MPI_Request *requests)
 {
 	count("MPI_Startall");
+	for (int i = 0; i < n; i++)
+		count_start(requests[i]);
 	return PMPI_Startall(n, requests);
 }
 

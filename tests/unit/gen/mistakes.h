@@ -159,8 +159,8 @@ static const struct mistake mistakes[] = {
 		"int (int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int "
 		"_a, "
 		"int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, int _a, "
-		"int _z)",
-		"more than 20 parameters"},
+		"int _a, int _a, int _a, int _a, int _z)",
+		"more than 24 parameters"},
 	/* does the row fit its kind? */
 	{"tiny.yaml", ", long count", ", long _count",
 		"tiny.yaml:34:3: 'tiny_Exscan' has no 'count', which kind 'exscan' needs"},
@@ -189,7 +189,8 @@ static const struct mistake mistakes[] = {
 	{"tiny.yaml", "int peer, tiny_comm comm", "int peer, tiny_comm _comm",
 		"tiny.yaml:35:3: 'tiny_Send' has neither 'comm' nor 'group'"},
 	{"tiny.yaml", "int peer, tiny_comm comm, tiny_stream stream", "int peer, tiny_comm comm",
-		"tiny.yaml:35:3: 'tiny_Send' has no 'stream', which completion: stream needs"},
+		"tiny.yaml:35:3: 'tiny_Send' has no 'stream' (or 'handle'), which completion: "
+		"stream needs"},
 	{"tiny.yaml", "kind: gather, completion: return", "kind: gather, completion: start",
 		"tiny.yaml:29:3: 'tiny_Gather' has no 'request', which completion: start needs"},
 	{"tiny.yaml", "size_t count, tiny_type dtype, int peer",

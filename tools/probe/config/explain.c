@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/config/explain.h"
+#include "elf/demangle.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -354,9 +355,12 @@ struct exports {
 static void mark_known(struct wraplist *w, const char *library, void *arg)
 {
 	struct exports *e = arg;
+	char cxx[256];
 
+	/* What is C++ stands in the list by its qualified name. */
 	for (unsigned i = 0; i < e->n; i++)
-		wraplist_match(w, library, e->name[i]);
+		wraplist_match(w, library,
+			demangle_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx : e->name[i]);
 }
 
 static void say_unknown(struct wraplist *w, const char *library, void *arg)

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of cuBLAS with shapes, leading dimensions, transpositions, types, batches and factors at random:
+ * cublas_calls SEED CALLS TRUTH, as blas_calls.c. Factors lie on the host, or, as far as the library is concerned, on the device:
+ * then their address must not be read. On stdout: sums of the results.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define V const void *
+int cublasCreate_v2(void **h);
+int cublasDestroy_v2(void *h);
+int cublasSetPointerMode_v2(void *h, int mode);
+int cublasSgemm_v2(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
+	int ldb, V beta, void *c, int ldc);
+int cublasDgemm_v2(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
+	int ldb, V beta, void *c, int ldc);
+int cublasDgemm_v2_64(void *h, int ta, int tb, int64_t m, int64_t n, int64_t k, V alpha, V a,
+	int64_t lda, V b, int64_t ldb, V beta, void *c, int64_t ldc);
+int cublasGemmEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at, int lda, V b,
+	int bt, int ldb, V beta, void *c, int ct, int ldc, int compute, int algo);
+int cublasSgemmStridedBatched(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda,
+	long long sa, V b, int ldb, long long sb, V beta, void *c, int ldc, long long sc,
+	int batch);
+int cublasGemmStridedBatchedEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at,
+	int lda, long long sa, V b, int bt, int ldb, long long sb, V beta, void *c, int ct, int ldc,
+	long long sc, int batch, int compute, int algo);
+int cublasSgemv_v2(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
+	void *y, int incy);
+int cublasDdot_v2(void *h, int n, V x, int incx, V y, int incy, double *result);
+int cublasSaxpy_v2(void *h, int n, V alpha, V x, int incx, void *y, int incy);
+
+static FILE *out;
+static uint64_t state;
+static double total;
+static void *handle;
+static char *device; /* two pages, of which the first cannot be read */
+
+static unsigned below(unsigned n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(state >> 33) % n;
+}
+
+/* By cudaDataType. */
+static const struct type {
+	const char *name;
+	int bytes;
+} types[] = {{"float32", 4}, {"float64", 8}, {"float16", 2}};
+
+/* Element (b, i, j) at b * s + i * rs + j * cs; dims says how many of the three are said. */
+struct place {
+	int type, dims;
+	long b, r, c, s, rs, cs;
+	char *base;
+};
+
+static const uint16_t halves[] = {0, 0x3c00, 0xbc00, 0x3800, 0x4200}; /* 0 1 -1 0.5 3 */
+static const double half_values[] = {0, 1, -1, 0.5, 3};
+
+static long double value_at(const struct place *p, long b, long i, long j)
+{
+	const char *at = p->base + (b * p->s + i * p->rs + j * p->cs) * types[p->type].bytes;
+	double d;
+	float f;
+	uint16_t h;
+
+	switch (p->type) {
+	case 0:
+		return memcpy(&f, at, 4), f;
+	case 1:
+		return memcpy(&d, at, 8), d;
+	}
+	memcpy(&h, at, 2);
+	for (int k = 0; k < 5; k++)
+		if (halves[k] == h)
+			return half_values[k];
+	return NAN;
+}
+
+/* NaNs everywhere, then the elements, if `fill`. */
+static struct place make(
+	int type, int dims, long b, long r, long c, long s, long rs, long cs, int fill)
+{
+	struct place p = {type, dims, b, r, c, s, rs, cs, NULL};
+	size_t n = (size_t)(b * s + (r + 2) * rs + (c + 2) * cs + 8) * (size_t)types[type].bytes;
+
+	p.base = malloc(n);
+	memset(p.base, 0xff, n);
+	for (long x = 0; fill && x < b; x++)
+		for (long i = 0; i < r; i++)
+			for (long j = 0; j < c; j++) {
+				char *at = p.base + (x * s + i * rs + j * cs) * types[type].bytes;
+				double d = below(9) ? (below(2001) - 1000.0) / 512 : 0;
+				float f = (float)d;
+
+				memcpy(at,
+					type == 1   ? (void *)&d
+					: type == 0 ? (void *)&f
+						    : (void *)&halves[below(5)],
+					(size_t)types[type].bytes);
+			}
+	return p;
+}
+
+static void expect(
+	const char *api, const char *op, const char *io, int index, const struct place *p)
+{
+	long double sum = 0, squares = 0, lo = INFINITY, hi = -INFINITY;
+	long n = p->b * p->r * p->c, zeros = 0, nans = 0;
+
+	for (long b = 0; b < p->b; b++)
+		for (long i = 0; i < p->r; i++)
+			for (long j = 0; j < p->c; j++) {
+				long double x = value_at(p, b, i, j);
+
+				if (isnan(x)) {
+					nans++;
+					continue;
+				}
+				zeros += fabsl(x) < 1e-8L;
+				sum += x;
+				squares += x * x;
+				lo = x < lo ? x : lo;
+				hi = x > hi ? x : hi;
+			}
+	fprintf(out, "%s %s %s %d %s ", api, op, io, index, types[p->type].name);
+	if (p->dims == 3)
+		fprintf(out, "%ldx", p->b);
+	fprintf(out, "%ld", p->r);
+	if (p->dims >= 2)
+		fprintf(out, "x%ld", p->c);
+	fprintf(out, " %ld %ld", n, n * types[p->type].bytes);
+	if (!n)
+		fprintf(out, " none\n");
+	else if (nans == n)
+		fprintf(out, " nan %ld\n", nans);
+	else
+		fprintf(out, " %.21Lg %.21Lg %.21Lg %.21Lg %.21Lg %ld\n", lo, hi, sum / (n - nans),
+			sqrtl(squares), (long double)zeros / n, nans);
+}
+
+static void add(const struct place *p)
+{
+	for (long b = 0; b < p->b; b++)
+		for (long i = 0; i < p->r; i++)
+			for (long j = 0; j < p->c; j++) {
+				long double x = value_at(p, b, i, j);
+
+				total += isnan(x) ? 1 : (double)x * (double)(b + i + 2 * j + 1);
+			}
+}
+
+/* ---- factors ---- */
+
+struct factors {
+	int on_device;
+	double alpha, beta;
+	const void *a, *b; /* as the call is given them */
+};
+
+static struct factors factors(int type)
+{
+	static double d[2];
+	static float f[2];
+	struct factors x = {!below(3), below(7) - 3.5, below(7) - 3.5, NULL, NULL};
+
+	if (!below(3))
+		x.beta = 0;
+	if (!below(5))
+		x.alpha = 0;
+	d[0] = x.alpha;
+	d[1] = x.beta;
+	f[0] = (float)x.alpha;
+	f[1] = (float)x.beta;
+	x.a = type == 1 ? (void *)&d[0] : &f[0];
+	x.b = type == 1 ? (void *)&d[1] : &f[1];
+	if (x.on_device) {
+		/* What the call is given is a page below the number. */
+		memcpy(device + 4096, x.a, type == 1 ? 8 : 4);
+		memcpy(device + 4096 + 8, x.b, type == 1 ? 8 : 4);
+		x.a = device;
+		x.b = device + 8;
+	}
+	cublasSetPointerMode_v2(handle, x.on_device);
+	return x;
+}
+
+/* What is read: of factors on the device nothing is known. by_type: the library knows what alpha is. */
+static int reads_inputs(const struct factors *f, int by_type)
+{
+	return f->on_device || !by_type || f->alpha != 0;
+}
+
+static int reads_result(const struct factors *f)
+{
+	return f->on_device || f->beta != 0;
+}
+
+/* ---- calls ---- */
+
+enum form { SGEMM, DGEMM, DGEMM64, EX, BATCHED, BATCHED_EX, FORMS };
+
+static void gemm(void)
+{
+	static const char *const name[] = {"cublasSgemm_v2", "cublasDgemm_v2", "cublasDgemm_v2_64",
+		"cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"};
+	static const int no_type[] = {0, 1, 1, -1, 0, -1};
+	enum form form = below(FORMS);
+	int m = (int)below(20), n = (int)below(20), k = (int)below(20), ta = (int)below(3),
+	    tb = (int)below(3), batch = form >= BATCHED ? 1 + (int)below(3) : 1, i = 0;
+	int in = no_type[form] >= 0 ? no_type[form] : (int)below(3),
+	    result = no_type[form] >= 0 ? no_type[form] : in == 1;
+	int lda = (ta ? k : m) + (int)below(3), ldb = (tb ? n : k) + (int)below(3),
+	    ldc = m + (int)below(3), dims = form >= BATCHED ? 3 : 2,
+	    typed = form == SGEMM || form == DGEMM || form == DGEMM64 || form == BATCHED;
+	long long sa, sb, sc;
+	struct factors f = factors(result);
+
+	lda = lda ? lda : 1;
+	ldb = ldb ? ldb : 1;
+	ldc = ldc ? ldc : 1;
+	/* One A for all of them, now and then. */
+	sa = below(4) ? (long long)lda * (ta ? m : k) + below(5) : 0;
+	sb = (long long)ldb * (tb ? k : n) + below(5);
+	sc = (long long)ldc * n + below(5);
+
+	struct place a = make(in, dims, batch, ta ? k : m, ta ? m : k, sa, 1, lda, 1),
+		     b = make(in, dims, batch, tb ? n : k, tb ? k : n, sb, 1, ldb, 1),
+		     c = make(result, dims, batch, m, n, sc, 1, ldc, reads_result(&f));
+
+	if (m && n) {
+		if (reads_inputs(&f, typed)) {
+			expect(name[form], "gemm", "in", i++, &a);
+			expect(name[form], "gemm", "in", i++, &b);
+		}
+		if (reads_result(&f))
+			expect(name[form], "gemm", "in", i++, &c);
+	}
+	switch (form) {
+	case SGEMM:
+		cublasSgemm_v2(
+			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
+		break;
+	case DGEMM:
+		cublasDgemm_v2(
+			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
+		break;
+	case DGEMM64:
+		cublasDgemm_v2_64(
+			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
+		break;
+	case EX:
+		cublasGemmEx(handle, ta, tb, m, n, k, f.a, a.base, in, lda, b.base, in, ldb, f.b,
+			c.base, result, ldc, result ? 70 : 68, -1);
+		break;
+	case BATCHED:
+		cublasSgemmStridedBatched(handle, ta, tb, m, n, k, f.a, a.base, lda, sa, b.base,
+			ldb, sb, f.b, c.base, ldc, sc, batch);
+		break;
+	default:
+		cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, f.a, a.base, in, lda, sa,
+			b.base, in, ldb, sb, f.b, c.base, result, ldc, sc, batch, result ? 70 : 68,
+			-1);
+	}
+	if (m && n)
+		expect(name[form], "gemm", "out", 0, &c);
+	add(&c);
+	free(a.base);
+	free(b.base);
+	free(c.base);
+}
+
+static void gemv(void)
+{
+	int m = 1 + (int)below(30), n = 1 + (int)below(30), t = (int)below(2),
+	    lda = m + (int)below(3), incx = 1 + (int)below(3), incy = 1 + (int)below(3), i = 0;
+	struct factors f = factors(0);
+	struct place a = make(0, 2, 1, m, n, 0, 1, lda, 1),
+		     x = make(0, 1, 1, t ? m : n, 1, 0, incx, 1, 1),
+		     y = make(0, 1, 1, t ? n : m, 1, 0, incy, 1, reads_result(&f));
+
+	if (reads_inputs(&f, 1)) {
+		expect("cublasSgemv_v2", "gemv", "in", i++, &a);
+		expect("cublasSgemv_v2", "gemv", "in", i++, &x);
+	}
+	if (reads_result(&f))
+		expect("cublasSgemv_v2", "gemv", "in", i++, &y);
+	cublasSgemv_v2(handle, t, m, n, f.a, a.base, lda, x.base, incx, f.b, y.base, incy);
+	expect("cublasSgemv_v2", "gemv", "out", 0, &y);
+	add(&y);
+	free(a.base);
+	free(x.base);
+	free(y.base);
+}
+
+static void vectors(void)
+{
+	int n = 1 + (int)below(200), incx = 1 + (int)below(3), incy = 1 + (int)below(3), i = 0,
+	    dot = (int)below(2);
+	struct factors f = factors(0);
+	struct place x = make(dot, 1, 1, n, 1, 0, incx, 1, 1),
+		     y = make(dot, 1, 1, n, 1, 0, incy, 1, 1);
+	double sum = 0;
+
+	if (dot) {
+		expect("cublasDdot_v2", "dot", "in", 0, &x);
+		expect("cublasDdot_v2", "dot", "in", 1, &y);
+		cublasDdot_v2(handle, n, x.base, incx, y.base, incy, &sum);
+		total += sum;
+	} else {
+		if (reads_inputs(&f, 1))
+			expect("cublasSaxpy_v2", "axpy", "in", i++, &x);
+		expect("cublasSaxpy_v2", "axpy", "in", i++, &y);
+		cublasSaxpy_v2(handle, n, f.a, x.base, incx, y.base, incy);
+		expect("cublasSaxpy_v2", "axpy", "out", 0, &y);
+	}
+	add(&y);
+	free(x.base);
+	free(y.base);
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const each[])(void) = {gemm, gemm, gemm, gemv, vectors};
+
+	if (argc != 4 || !(out = fopen(argv[3], "w")) || cublasCreate_v2(&handle))
+		return 2;
+	device = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (device == MAP_FAILED || mprotect(device, 4096, PROT_NONE))
+		return 2;
+	state = strtoull(argv[1], NULL, 0);
+	for (int i = atoi(argv[2]); i > 0; i--)
+		each[below(sizeof(each) / sizeof(*each))]();
+	cublasDestroy_v2(handle);
+	printf("%.17g\n", total);
+	return fclose(out) != 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcublas.so.13 that computes on the processor, of what tests/apps/cublas_calls.c calls: tests only. Sums in double, in the
+ * order of the elements.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWN __attribute__((visibility("default")))
+
+enum { R32, R64, R16 = 2 };
+
+struct handle {
+	void *stream;
+	int mode;
+};
+
+static double half_value(uint16_t h)
+{
+	int e = h >> 10 & 31;
+	double v = e == 31 ? (h & 1023 ? NAN : INFINITY)
+		   : e	   ? ldexp(1024 + (h & 1023), e - 25)
+			   : ldexp(h & 1023, -24);
+
+	return h >> 15 ? -v : v;
+}
+
+static double get(int type, const void *p, int64_t i)
+{
+	return type == R64   ? ((const double *)p)[i]
+	       : type == R16 ? half_value(((const uint16_t *)p)[i])
+			     : (double)((const float *)p)[i];
+}
+
+static void put(int type, void *p, int64_t i, double v)
+{
+	if (type == R64)
+		((double *)p)[i] = v;
+	else
+		((float *)p)[i] = (float)v;
+}
+
+/* ---- handles ---- */
+
+OWN int cublasCreate_v2(struct handle **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : 3;
+}
+
+OWN int cublasDestroy_v2(struct handle *h)
+{
+	free(h);
+	return 0;
+}
+
+OWN int cublasSetStream_v2(struct handle *h, void *stream)
+{
+	h->stream = stream;
+	return 0;
+}
+
+OWN int cublasGetStream_v2(struct handle *h, void **stream)
+{
+	*stream = h->stream;
+	return 0;
+}
+
+OWN int cublasSetPointerMode_v2(struct handle *h, int mode)
+{
+	h->mode = mode;
+	return 0;
+}
+
+OWN int cublasGetPointerMode_v2(struct handle *h, int *mode)
+{
+	*mode = h->mode;
+	return 0;
+}
+
+/*
+ * A factor "on the device" lies a page behind its address, which nobody may read: so it shows who does without asking the
+ * handle.
+ */
+static double factor(const struct handle *h, int type, const void *p)
+{
+	return get(type, h->mode ? (const char *)p + 4096 : p, 0);
+}
+
+/* ---- matrices ---- */
+
+struct gemm {
+	int ta, tb, m, n, k, at, bt, ct;
+	int64_t lda, ldb, ldc;
+};
+
+static void multiply(
+	const struct gemm *g, double alpha, const void *a, const void *b, double beta, void *c)
+{
+	for (int64_t j = 0; j < g->n; j++)
+		for (int64_t i = 0; i < g->m; i++) {
+			double sum = 0;
+
+			for (int64_t l = 0; l < g->k && alpha != 0; l++)
+				sum += get(g->at, a, g->ta ? l + i * g->lda : i + l * g->lda) *
+				       get(g->bt, b, g->tb ? j + l * g->ldb : l + j * g->ldb);
+			put(g->ct, c, i + j * g->ldc,
+				alpha * sum +
+					(beta != 0 ? beta * get(g->ct, c, i + j * g->ldc) : 0));
+		}
+}
+
+#define GEMM(name, T, type)                                                                 \
+	OWN int name(struct handle *h, int ta, int tb, int m, int n, int k, const T *alpha, \
+		const T *a, int lda, const T *b, int ldb, const T *beta, T *c, int ldc)     \
+	{                                                                                   \
+		struct gemm g = {ta, tb, m, n, k, type, type, type, lda, ldb, ldc};         \
+                                                                                            \
+		if (m < 0 || n < 0 || k < 0)                                                \
+			return 7;                                                           \
+		multiply(&g, factor(h, type, alpha), a, b, factor(h, type, beta), c);       \
+		return 0;                                                                   \
+	}
+GEMM(cublasSgemm_v2, float, R32)
+GEMM(cublasDgemm_v2, double, R64)
+
+OWN int cublasDgemm_v2_64(struct handle *h, int ta, int tb, int64_t m, int64_t n, int64_t k,
+	const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+	const double *beta, double *c, int64_t ldc)
+{
+	return cublasDgemm_v2(h, ta, tb, (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb,
+		beta, c, (int)ldc);
+}
+
+OWN int cublasGemmStridedBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k,
+	const void *alpha, const void *a, int at, int lda, long long sa, const void *b, int bt,
+	int ldb, long long sb, const void *beta, void *c, int ct, int ldc, long long sc, int batch,
+	int compute, int algo)
+{
+	struct gemm g = {ta, tb, m, n, k, at, bt, ct, lda, ldb, ldc};
+	int type = compute == 70 ? R64 : R32;
+	static const int bytes[] = {4, 8, 2};
+
+	(void)algo;
+	for (int64_t i = 0; i < batch; i++)
+		multiply(&g, factor(h, type, alpha), (const char *)a + i * sa * bytes[at],
+			(const char *)b + i * sb * bytes[bt], factor(h, type, beta),
+			(char *)c + i * sc * bytes[ct]);
+	return 0;
+}
+
+OWN int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
+	const void *a, int at, int lda, const void *b, int bt, int ldb, const void *beta, void *c,
+	int ct, int ldc, int compute, int algo)
+{
+	return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, at, lda, 0, b, bt, ldb, 0,
+		beta, c, ct, ldc, 0, 1, compute, algo);
+}
+
+OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k,
+	const float *alpha, const float *a, int lda, long long sa, const float *b, int ldb,
+	long long sb, const float *beta, float *c, int ldc, long long sc, int batch)
+{
+	return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, R32, lda, sa, b, R32, ldb,
+		sb, beta, c, R32, ldc, sc, batch, 68, 0);
+}
+
+/* ---- vectors ---- */
+
+OWN int cublasSgemv_v2(struct handle *h, int t, int m, int n, const float *alpha, const float *a,
+	int lda, const float *x, int incx, const float *beta, float *y, int incy)
+{
+	double f = factor(h, R32, alpha), g = factor(h, R32, beta);
+
+	for (int64_t i = 0; i < (t ? n : m); i++) {
+		double sum = 0;
+
+		for (int64_t j = 0; j < (t ? m : n) && f != 0; j++)
+			sum += (double)(t ? a[j + i * lda] : a[i + j * lda]) * (double)x[j * incx];
+		y[i * incy] = (float)(f * sum + (g != 0 ? g * (double)y[i * incy] : 0));
+	}
+	return 0;
+}
+
+OWN int cublasDdot_v2(struct handle *h, int n, const double *x, int incx, const double *y, int incy,
+	double *result)
+{
+	(void)h;
+	*result = 0;
+	for (int64_t i = 0; i < n; i++)
+		*result += x[i * incx] * y[i * incy];
+	return 0;
+}
+
+OWN int cublasSaxpy_v2(
+	struct handle *h, int n, const float *alpha, const float *x, int incx, float *y, int incy)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i * incy] += (float)(factor(h, R32, alpha) * (double)x[i * incx]);
+	return 0;
+}
