@@ -239,7 +239,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	char path[48], *at;
 	int err;
 
-	/* Others' (summary.c, grad_probe_csv.c). */
+	/* Others' (summary_events.c, grad_probe_csv.c). */
 	if (train_kinds[k->kind].form >= KIND_HISTOGRAM)
 		return 0;
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
