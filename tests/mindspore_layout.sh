@@ -49,8 +49,14 @@ cat >"$tmp/layout.cc" <<'END'
 #include "kernel_base/kernel.h"
 #include "device_context/device_context.h"
 #include "ir/primitive.h"
+#include "ir/tensor.h"
+#include "ir/param_info.h"
+#include "base_ref.h"
+#include "tensor_py.h"
+#include "stub_tensor.h"
 using namespace mindspore;
 typedef kernel::KernelTensor Tensor;
+typedef tensor::Tensor Host;
 typedef decltype(Tensor::device_address_)::element_type Address;
 typedef decltype(Address::device_pointer_)::element_type Pointer;
 typedef device::KernelExecutor Executor;
@@ -70,7 +76,11 @@ extern "C" const unsigned long members[] = {
 	0, kNumberTypeBool, kNumberTypeInt8, kNumberTypeInt16, kNumberTypeInt32, kNumberTypeInt64, kNumberTypeUInt8,
 	kNumberTypeUInt16, kNumberTypeUInt32, kNumberTypeUInt64, kNumberTypeFloat8E4M3FN, kNumberTypeFloat8E5M2,
 	kNumberTypeBFloat16, kNumberTypeFloat16, kNumberTypeFloat32, kNumberTypeFloat64, kNumberTypeComplex64,
-	kNumberTypeComplex128};
+	kNumberTypeComplex128,
+	sizeof(Host), AT(Host, shape_), AT(Host, data_type_), AT(Host, device_sync_), AT(Host, param_info_),
+	AT(ParamInfo, name_), AT(VectorRef, elements_), sizeof(BaseRef), AT(BaseRef, m_ptr),
+	AT(tensor::PyType<tensor::TensorPy>, value) + AT(tensor::TensorPy, tensor_),
+	AT(tensor::PyType<tensor::TensorPy>, value) + AT(tensor::TensorPy, stub_), AT(stub::StubNode, value_)};
 PLACE(LaunchKernel)
 PLACE(CreateEventForCache)
 PLACE(AddMindIRPass)
@@ -95,7 +105,8 @@ for package in "$@"; do
 	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
 		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
 		-I"$i/mindspore/ccsrc/include/runtime/hardware_abstract" \
-		-I"$i/third_party" -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" "$tmp/layout.cc" 2>"$tmp/log"; then
+		-I"$i/third_party" $(python3-config --includes 2>/dev/null) -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" -idirafter "$i/mindspore/core/include/base" \
+		-idirafter "$i/mindspore/ccsrc/include/utils" "$tmp/layout.cc" 2>"$tmp/log"; then
 		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2
 		status=1
 		continue
@@ -112,7 +123,10 @@ for package in "$@"; do
 	echo "	.primitive_name = ${n[19]}, .mod_name = ${n[20]}, .executor = ${n[21]}, .node_name = ${n[22]},"
 	echo "	.launch = $(place LaunchKernel),"
 	echo "	.known = {$(place CreateEventForCache), $(place AddMindIRPass), $(place CleanTdtChannel), $(place StressDetect)},"
-	echo "	.type = {$(printf '%s, ' "${n[@]:23}" | sed 's/, $//')},"
+	echo "	.type = {$(printf '%s, ' "${n[@]:23:18}" | sed 's/, $//')},"
+	echo "	.host_bytes = ${n[41]}, .host_shape = ${n[42]}, .host_dtype = ${n[43]}, .host_address = ${n[44]}, .host_info = ${n[45]},"
+	echo "	.info_name = ${n[46]}, .args = ${n[47]}, .arg_bytes = ${n[48]}, .arg_object = ${n[49]}, .py_tensor = ${n[50]},"
+	echo "	.py_stub = ${n[51]}, .stub_value = ${n[52]},"
 	echo "},"
 done
 exit $status

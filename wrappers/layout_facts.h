@@ -52,6 +52,9 @@
 	X(LAYOUT_MS_EXECUTOR, "mindspore.executor", "MindSpore 2.9, 2.10",                                                  \
 		"type information says KernelExecutor; named functions lie on both sides of the hidden one",                  \
 		"kernels of graphs, and steps by MindSpore's optimizers")                                                      \
+	X(LAYOUT_MS_TENSORS, "mindspore.tensors", "MindSpore 2.9, 2.10",                                                   \
+		"a tensor of the program that MindSpore makes for it has its type, shape and address there",                   \
+		"names, kinds and numbers of a training with MindSpore")                                                      \
 	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11 with a GIL",                                                  \
 		"variables of the first frames: names are a tuple as long as the code says, values are objects",              \
 		"names of parameters")                                                                                         \

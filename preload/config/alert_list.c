@@ -252,6 +252,37 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 	return NULL;
 }
 
+/* What is withheld, or only noted, is an alert as well. */
+static const char *add_spike_rule(struct config *cfg)
+{
+	const struct config_key *k = config_key_find("alerts", strlen("alerts"), false);
+	struct alert_rule r = {.rule = ALERT_SPIKE,
+		.named = true,
+		.has_threshold = true,
+		.threshold = cfg->global_norm_spike_threshold};
+	char line[ALERT_RULE_TEXT];
+	struct text t = text_over(line, sizeof(line));
+	size_t len = strlen(cfg->alerts);
+	char *all;
+
+	if (alert_rule_complete(&r))
+		return NULL;
+	alert_rule_put(&t, &r);
+	/* Read once more it is there already. */
+	if (t.cut || strstr(cfg->alerts, line))
+		return NULL;
+	all = malloc(len + t.len + 2);
+	if (!all)
+		return config_oom;
+	memcpy(all, cfg->alerts, len);
+	if (len)
+		all[len++] = '\n';
+	memcpy(all + len, line, t.len + 1);
+	config_drop(cfg, k);
+	cfg->alerts = all;
+	return NULL;
+}
+
 const char *alert_list_imply(struct config *cfg)
 {
 	struct alert_rule *rule;
@@ -259,6 +290,11 @@ const char *alert_list_imply(struct config *cfg)
 	bool wide = false;
 	unsigned n;
 
+	if (cfg->use_skip_data_by_global_norm)
+		cfg->scalars |= UINT64_C(1) << SCALAR_WITHHELD;
+	if ((cfg->use_skip_data_by_global_norm || cfg->check_for_global_norm) &&
+		add_spike_rule(cfg) == config_oom)
+		return config_oom;
 	if (!*cfg->alerts)
 		return NULL;
 	rule = calloc(ALERT_RULES_MAX, sizeof(*rule));

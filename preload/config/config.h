@@ -176,6 +176,11 @@ struct config {
 	double embedding_local_norm_threshold;
 	enum config_health_norm health_norm;
 	int64_t hidden_size, vocab_size; /* 0: not given */
+	/* spikes of the global norm */
+	bool use_skip_data_by_global_norm; /* such steps are withheld: the one key that changes a run */
+	bool check_for_global_norm; /* ... or only noted */
+	double global_norm_spike_threshold;
+	int64_t global_norm_spike_count_threshold; /* so many in a row end the job; 0: never */
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
@@ -241,7 +246,7 @@ enum config_type {
 
 /* Texts in place and numbers for pointers: no page of the table is written to in a process that is started. */
 struct config_key {
-	char name[32]; /* as in probe.yaml; PROBE_<NAME> in the environment */
+	char name[40]; /* as in probe.yaml; PROBE_<NAME> in the environment */
 	char dflt[80]; /* as text */
 	char help[288]; /* one sentence, ends without a dot */
 	double min, max; /* KEY_INT, KEY_FLOAT; KEY_WORDS of numbers (config_has_numbers()) */

@@ -425,6 +425,28 @@ static void settle_scalars(struct config *c)
 		c->scalars |= UINT64_C(1) << SCALAR_LINEARITY;
 }
 
+/* Of what changes a run nothing is guessed: where keys contradict each other it is off. */
+static void settle_skipping(struct loader *l, const char *file)
+{
+	struct config *c = l->cfg;
+	const char *wrong = NULL;
+
+	if (c->use_skip_data_by_global_norm && c->check_for_global_norm)
+		wrong = "use_skip_data_by_global_norm: true: contradicts check_for_global_norm: "
+			"true; give one of the two; no step is withheld";
+	else if ((c->use_skip_data_by_global_norm || c->check_for_global_norm) &&
+		 !(c->global_norm_spike_threshold > 0))
+		wrong = "global_norm_spike_threshold: 0: accepted: a number above 0; no step is "
+			"withheld or noted";
+	if (!wrong)
+		return;
+	report_begin(&l->report, l->report.fn, l->report.arg, file);
+	report_at(&l->report, 0, 0, "%s", wrong);
+	report_end(&l->report);
+	c->use_skip_data_by_global_norm = false;
+	c->check_for_global_norm &= c->global_norm_spike_threshold > 0;
+}
+
 static int loader_finish(struct loader *l, char *const env[], const char *file)
 {
 	report_end(&l->report);
@@ -434,6 +456,7 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	apply_preset(l);
 	settle_dump(l->cfg);
 	settle_scalars(l->cfg);
+	settle_skipping(l, file);
 	if (alert_list_imply(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {

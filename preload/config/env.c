@@ -14,7 +14,7 @@
 static void unknown_name(struct loader *l, const char *name, size_t len)
 {
 	const struct config_key *near = config_key_near(name, len);
-	char upper[32];
+	char upper[40];
 	size_t n = 0;
 
 	if (!near)

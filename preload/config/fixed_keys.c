@@ -6,7 +6,7 @@
 
 #include "config/config_value.h"
 
-static const char fixed_keys[][24] = {"output_dir", "format", "monitor_dir", "monitor_layout",
+static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "monitor_layout",
 	"tensorboard_dir", "tensorboard_tags", "journal_dir", "journal_mib", "part_mib",
 	"output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
 	"stats_threads", "stats_threads_min_bytes", "start_iteration", "append_output",
@@ -15,7 +15,8 @@ static const char fixed_keys[][24] = {"output_dir", "format", "monitor_dir", "mo
 	"preset", "ops", "monitor_mbs_grad", "squash_name", "alerts", "anomaly_json", "anomaly_dir",
 	"armable", "monitor_log", "health_checkpoint", "ckpt_pattern", "hidden_size", "vocab_size",
 	"health_norm", "dump_path", "file_format", "overflow_nums", "diff_nums", "grad_level",
-	"bounds"};
+	"bounds", "use_skip_data_by_global_norm", "check_for_global_norm",
+	"global_norm_spike_threshold", "global_norm_spike_count_threshold"};
 
 bool config_key_fixed(const struct config_key *k, const struct config *was)
 {

@@ -414,8 +414,10 @@ static bool is_of_type(const struct tree_node *n, uint8_t type)
  */
 static bool has_own_key(const struct tree_node *top)
 {
-	static const char own[][24] = {"journal_dir", "journal_mib", "wrap_ops", "log_level",
-		"kinds", "preset", "scalars", "step_marker", "disable", "fork", "stack_depth"};
+	static const char own[][40] = {"journal_dir", "journal_mib", "wrap_ops", "log_level",
+		"kinds", "preset", "scalars", "step_marker", "disable", "fork", "stack_depth",
+		"names", "alerts", "check_for_global_norm", "global_norm_spike_threshold",
+		"global_norm_spike_count_threshold"};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (tree_get(top, own[i]))

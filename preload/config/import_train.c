@@ -383,14 +383,22 @@ static void check_contradictions(struct import *f, bool on)
 
 	if (!is_true(f->top, "use_skip_data_by_global_norm", false))
 		return;
-	if (!on)
+	if (!on) {
+		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
+
 		import_note(f, skip,
-			"steps are withheld, and with monitor_on: False nothing is said or "
-			"counted");
-	if (is_true(monitor, "check_for_global_norm", false))
+			"steps are withheld, and with monitor_on: False none are counted: the job "
+			"is never ended");
+		import_set_text(f, "global_norm_spike_count_threshold", NULL, "0");
+		if (!tree_is_null(most) && import_check(f, most, FT_NUMBER))
+			take_float(f, "global_norm_spike_threshold", most);
+	}
+	if (on && is_true(monitor, "check_for_global_norm", false)) {
 		import_wrong(f, skip,
 			"contradicts monitor_config.check_for_global_norm: True; give one of the "
-			"two");
+			"two; no step is withheld");
+		import_set_text(f, "use_skip_data_by_global_norm", NULL, "false");
+	}
 }
 
 void import_apply_training(struct import *f)

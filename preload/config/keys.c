@@ -431,6 +431,16 @@ const struct config_key config_keys[] = {
 	INT(hidden_size, "0", 0, 1e15,
 		"With vocab_size: the embedding is the parameter of so many elements; 0: by name"),
 	INT(vocab_size, "0", 0, 1e15, "Words that the embedding has; 0: not given"),
+	BOOL(use_skip_data_by_global_norm, "false",
+		"Withhold an optimizer's step whose global norm spikes. It changes the run; "
+		"docs/alerts.md"),
+	BOOL(check_for_global_norm, "false",
+		"Note steps whose global norm spikes in abnormal_global_norm.json"),
+	FLOAT(global_norm_spike_threshold, "3.0", 0, DBL_MAX,
+		"A spike is a global norm from this value on, or one that is not finite"),
+	INT(global_norm_spike_count_threshold, "10", 0, 1e9,
+		"So many withheld steps, one behind the other, end a Python job by ValueError; 0: "
+		"never"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
 		"Which of msprobe's two monitors format monitor writes like"),
 	INT(ndigits, "-1", -1, 20,

@@ -98,16 +98,23 @@ static bool is_backward_call(const struct staged_call *call)
 	return strncmp(call->symbol, "torch::autograd::", 17) == 0;
 }
 
+static bool is_of_mindspore(const struct staged_call *call)
+{
+	return strcmp(call->lib, "mindspore") == 0;
+}
+
+/* Of MindSpore: a kernel, and no collective. */
 static bool is_operator(const struct staged_call *call)
 {
-	return strcmp(call->lib, "aten") == 0;
+	return strcmp(call->lib, "aten") == 0 ||
+	       (is_of_mindspore(call) && strncmp(call->symbol, "ms::", 4) == 0);
 }
 
 /* Prefix and function of a call that is no node of autograd. */
 static void name_dumped_call(const struct dump_group *g, char *out, size_t cap)
 {
 	const struct staged_call *call = &g->call[0];
-	const char *prefix = "Aten";
+	const char *prefix = is_of_mindspore(call) ? "Primitive" : "Aten";
 	char api[SITE_NAME_MAX];
 
 	snprintf(api, sizeof(api), "%.*s", (int)strcspn(call->op, "."), call->op);
@@ -115,6 +122,8 @@ static void name_dumped_call(const struct dump_group *g, char *out, size_t cap)
 		if (g->site)
 			dump_site_operator(g->site, call->op, &prefix, api, sizeof(api));
 		snprintf(out, cap, "%s.%s", prefix, api);
+	} else if (is_of_mindspore(call) && g->site && g->site->dist[0]) {
+		snprintf(out, cap, "Distributed.%s", g->site->dist);
 	} else if (strcmp(call->lib, "c10d") != 0) {
 		snprintf(out, cap, "Distributed.%s", api);
 	} else if (g->site && g->site->batch) {
@@ -431,9 +440,32 @@ static void put_dump_head(struct compose *c, struct dump_json *j)
 	dump_json_raw(j, task_word(c->cfg));
 	dump_json_raw(j, "\",\n \"level\": \"");
 	dump_json_raw(j, level_word(c->cfg));
-	dump_json_raw(j, "\",\n \"framework\": \"pytorch\",\n \"dump_data_dir\": ");
+	dump_json_raw(j, "\",\n \"framework\": \"");
+	j->mindspore = c->mindspore;
+	dump_json_raw(j, c->mindspore ? "mindspore" : "pytorch");
+	dump_json_raw(j, "\",\n \"dump_data_dir\": ");
 	put_data_folder(c, j);
 	dump_json_raw(j, ",\n \"data\": {");
+}
+
+#define LOOKED_AT 256 /* calls, for one of a framework */
+
+/* By the first call that is one of a framework. */
+static bool is_step_of_mindspore(struct compose *c)
+{
+	for (uint32_t i = 0; i < c->order.n && i < LOOKED_AT; i++) {
+		const struct staged_head *h =
+			dump_order_item(&c->order, i, &c->item[0], &c->item_cap[0]);
+		struct staged_call call;
+
+		if (!h || !staged_call_read(h, &call))
+			continue;
+		if (is_of_mindspore(&call))
+			return true;
+		if (strcmp(call.lib, "aten") == 0 || strcmp(call.lib, "c10d") == 0)
+			return false;
+	}
+	return false;
 }
 
 static int write_entries(struct compose *c, int dirfd)
@@ -443,6 +475,7 @@ static int write_entries(struct compose *c, int dirfd)
 	if (err)
 		return err;
 	err = dump_json_open(&c->construct, dirfd, DUMP_CONSTRUCT_JSON);
+	c->mindspore = is_step_of_mindspore(c);
 	put_dump_head(c, &c->data);
 	dump_json_raw(&c->construct, "{");
 	for (uint32_t i = 0; i < c->order.n && !err; i++)

@@ -30,6 +30,7 @@ struct compose {
 	struct dump_order order;
 	struct dump_json data, construct, debug;
 	int dirfd; /* of the step's folder */
+	bool mindspore; /* the framework whose calls they are; else PyTorch */
 	struct dump_bench *bench; /* task diff_check */
 	int64_t *left; /* calls that the task may still keep; below 0: any number */
 	struct dump_writer w;

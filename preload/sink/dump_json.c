@@ -20,6 +20,7 @@ int dump_json_open(struct dump_json *j, int dirfd, const char *name)
 	j->dirfd = dirfd;
 	j->len = 0;
 	j->err = 0;
+	j->mindspore = false;
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	snprintf(tmp, sizeof(tmp), "%s.tmp", name);
 	j->fd = io_create_file(dirfd, tmp);

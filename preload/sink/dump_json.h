@@ -13,6 +13,7 @@ struct dump_json {
 	int dirfd, fd;
 	char name[64];
 	int err; /* of the first failure; what comes after it is not written */
+	bool mindspore; /* values are written as of that framework; else as of PyTorch. Set by who has opened it. */
 	size_t len;
 	char buf[DUMP_JSON_BUFFER];
 };

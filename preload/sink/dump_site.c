@@ -63,26 +63,47 @@ static const char *own_function_name(const char *function)
 	return dot && dot[1] ? dot + 1 : function;
 }
 
-/* Files of PyTorch whose functions are what a program calls, and by what prefix they are known. */
+/* Files of a framework whose functions are what a program calls, and by what prefix they are known. */
 static const struct {
-	char tail[40], prefix[16];
+	char tail[48], prefix[16];
 } python_side[] = {
 	{"/torch/nn/functional.py", "Functional"},
 	{"/torch/functional.py", "Torch"},
 	{"/torch/_tensor.py", "Tensor"},
+	{"/mindspore/mint/__init__.py", "Mint"},
+	{"/mindspore/mint/nn/functional.py", "MintFunctional"},
+	{"/mindspore/ops/auto_generate/gen_ops_def.py", "Functional"},
+	{"/mindspore/common/tensor.py", "Tensor"},
 };
+
+/* Folders of MindSpore whose functions stand between a program, or a cell, and an operator. */
+static bool is_mindspore_side(const char *file)
+{
+	static const char folders[][28] = {"/mindspore/ops/", "/mindspore/mint/",
+		"/mindspore/common/", "/mindspore/communication/", "/mindspore/graph/",
+		"/mindspore/_extends/"};
+
+	for (unsigned i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (strstr(file, folders[i]))
+			return true;
+	return false;
+}
 
 static const char *python_prefix(const char *file)
 {
 	for (unsigned i = 0; i < sizeof(python_side) / sizeof(*python_side); i++)
 		if (ends_with(file, python_side[i].tail))
 			return python_side[i].prefix;
+	if (strstr(file, "/mindspore/ops/function/"))
+		return "Functional";
 	return NULL;
 }
 
 static bool is_distributed_file(const char *file)
 {
-	return strstr(file, "/torch/distributed/") != NULL;
+	return strstr(file, "/torch/distributed/") ||
+	       strstr(file, "/mindspore/mint/distributed/") ||
+	       ends_with(file, "/mindspore/communication/comm_func.py");
 }
 
 /* Those that programs call: one that is made of others counts, where it is one of these. */
@@ -117,7 +138,9 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 	const char *name = own_function_name(f->function), *prefix = python_prefix(f->file);
 
 	if (is_distributed_file(f->file)) {
-		if (ends_with(f->file, "/distributed_c10d.py") && !is_decorator(f)) {
+		if ((ends_with(f->file, "/distributed_c10d.py") ||
+			    strstr(f->file, "/mindspore/")) &&
+			!is_decorator(f)) {
 			s->batch |= strcmp(name, "batch_isend_irecv") == 0;
 			if (!s->dist[0] || is_public_collective(name))
 				snprintf(s->dist, sizeof(s->dist), "%.90s", name);
@@ -132,7 +155,8 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 		}
 		return true;
 	}
-	return (s->dist[0] || s->api[0] || prefix) && is_decorator(f);
+	return is_mindspore_side(f->file) ||
+	       ((s->dist[0] || s->api[0] || prefix) && is_decorator(f));
 }
 
 static void put_site_frame(

@@ -171,6 +171,35 @@ void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
 	put_argument_number(j, t);
 }
 
+/* As each framework's str() has it: torch.float32, Float32. */
+static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
+{
+	static const char names[DT_COUNT][16] = {[DT_BOOL] = "Bool",
+		[DT_INT8] = "Int8",
+		[DT_INT16] = "Int16",
+		[DT_INT32] = "Int32",
+		[DT_INT64] = "Int64",
+		[DT_UINT8] = "UInt8",
+		[DT_UINT16] = "UInt16",
+		[DT_UINT32] = "UInt32",
+		[DT_UINT64] = "UInt64",
+		[DT_FLOAT8_E4M3FN] = "Float8E4M3FN",
+		[DT_FLOAT8_E5M2] = "Float8E5M2",
+		[DT_BFLOAT16] = "BFloat16",
+		[DT_FLOAT16] = "Float16",
+		[DT_FLOAT32] = "Float32",
+		[DT_FLOAT64] = "Float64",
+		[DT_COMPLEX64] = "Complex64",
+		[DT_COMPLEX128] = "Complex128"};
+
+	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.Tensor\", \"dtype\": \""
+				      : "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
+	dump_json_raw(j, j->mindspore && t->dtype < DT_COUNT && names[t->dtype][0]
+				 ? names[t->dtype]
+				 : dtype_info(t->dtype)->name);
+	dump_json_raw(j, "\"");
+}
+
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name)
 {
@@ -180,9 +209,7 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 		put_argument_number(j, t);
 		return;
 	}
-	dump_json_raw(j, "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
-	dump_json_raw(j, dtype_info(t->dtype)->name);
-	dump_json_raw(j, "\"");
+	put_tensor_type(j, t);
 	put_tensor_shape(j, t);
 	if (cfg->summary_mode != SUMMARY_XOR)
 		put_four(j, t, blank);
@@ -241,7 +268,8 @@ void dump_put_group(struct dump_json *j, const struct staged_comm *c)
 	int32_t rank;
 
 	dump_group_id(c, id);
-	dump_json_raw(j, "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
+	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.ProcessGroup\", \"group_ranks\": ["
+				      : "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
 	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
 		if (i)
 			dump_json_raw(j, ", ");
@@ -263,7 +291,10 @@ void dump_put_redop(struct dump_json *j, uint8_t redop)
 		[REDOP_BOR] = "BOR",
 		[REDOP_BXOR] = "BXOR"};
 
-	dump_json_raw(j, "{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.");
+	dump_json_raw(
+		j, j->mindspore
+			   ? "{\"type\": \"mindspore.ReduceOp\", \"value\": \""
+			   : "{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.");
 	dump_json_raw(j, redop < REDOP_COUNT && word[redop] ? word[redop] : "UNUSED");
 	dump_json_raw(j, "\"}");
 }

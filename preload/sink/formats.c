@@ -17,5 +17,6 @@ const struct sink_format *const sink_formats[] = {
 	&monitor_log_format,
 	&health_format,
 	&summary_format,
+	&abnormal_norm_format,
 	NULL,
 };

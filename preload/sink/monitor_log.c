@@ -6,6 +6,8 @@
  *	{ Epoch:[%3d/%3d], step:[%5d/%5d], loss: %5.6f, per_step_time: %dms, lr: %s, overflow cond: %s, loss_scale: %s, global_norm: %s
  *	  %4.1f%% |<50 cells>| %.5f samples/s/p  %s }
  *	Epoch:[%3d/%3d], step:[%5d/%5d] <metric>: %s
+ *	opt_global_step: %d, skip_data_grad_norm_threshold: %s, is_skip: [ True]
+ *	Current global norm %s of step %d has been %d consecutive times greater than threshold: %s
  *
  * What a step has is kept until step() says that it has ended, as threads are drained one behind the other; it becomes text
  * with the pass, so that after a crash each line is there once.
@@ -45,6 +47,7 @@ struct log_progress {
 	uint64_t epoch; /* that sum is of */
 	double sum; /* of its losses */
 	uint64_t losses;
+	uint64_t withheld; /* steps of the optimizer that were not made */
 };
 
 struct monitor_log {
@@ -70,7 +73,8 @@ static bool monitor_log_is_idle(const void *state)
 {
 	const struct config *cfg = ((const struct monitor_log *)state)->files->cfg;
 
-	return !cfg || (!cfg->monitor_log && !cfg->health_checkpoint);
+	return !cfg ||
+	       (!cfg->monitor_log && !cfg->health_checkpoint && !cfg->use_skip_data_by_global_norm);
 }
 
 static void close_monitor_log(void *state)
@@ -467,6 +471,43 @@ static bool add_embedding_line(struct monitor_log *m, const struct step_numbers 
 	return add_log_text(m, &line);
 }
 
+/*
+ * The lines of a step that was withheld. One that ends the job has its text in the exception in place of the second line; of a norm that is
+ * no number that tool says nothing.
+ */
+static bool add_withheld_lines(
+	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
+{
+	const struct config *cfg = m->files->cfg;
+	int64_t limit = cfg->global_norm_spike_count_threshold;
+	char buf[LINE_BYTES];
+	struct text line = text_over(buf, sizeof(buf));
+	double count, norm = NAN;
+
+	if (!cfg->use_skip_data_by_global_norm || !find_kept(s, SCALAR_WITHHELD, &count))
+		return true;
+	find_kept(s, SCALAR_GRAD_NORM, &norm);
+	m->now.withheld++;
+	text_str(&line, "opt_global_step: ");
+	text_u64(&line, p->global - m->now.withheld);
+	text_str(&line, ", skip_data_grad_norm_threshold: ");
+	text_python_float(&line, cfg->global_norm_spike_threshold);
+	text_str(&line, ", is_skip: [ True]\n");
+	if (limit <= 0 || count < (double)limit) {
+		text_str(&line, "Current global norm ");
+		text_numpy_single(&line, (float)norm);
+		text_str(&line, " of step ");
+		text_u64(&line, p->global);
+		text_str(&line, " has been ");
+		text_u64(&line, (uint64_t)count);
+		text_str(&line, isnan(norm) ? " consecutive times not finite, threshold: "
+					    : " consecutive times greater than threshold: ");
+		text_python_float(&line, cfg->global_norm_spike_threshold);
+		text_char(&line, '\n');
+	}
+	return add_log_text(m, &line);
+}
+
 /* All that ended below `next`. What comes late, of a step that has its lines, has only its own. */
 static bool add_step_lines(struct monitor_log *m, uint32_t next)
 {
@@ -487,7 +528,8 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 		s.n = end - i;
 		if (step >= m->now.next && cfg->monitor_log >> MONITOR_LOG_LOSS & 1)
 			ok = add_loss_lines(m, &s, &p);
-		ok = ok && add_metric_lines(m, &s, &p) && add_embedding_line(m, &s);
+		ok = ok && add_withheld_lines(m, &s, &p) && add_metric_lines(m, &s, &p) &&
+		     add_embedding_line(m, &s);
 	}
 	free(all);
 	if (ok)

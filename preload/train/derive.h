@@ -30,4 +30,11 @@ struct adam {
 bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
 	const struct buffer *exp_avg_sq, double bins[KIND_VALUES_MAX], double *norm);
 
+/*
+ * The sum of the squares of all elements, as they lie in memory, in double and always in the same order, whichever
+ * instructions there are: equal elements have an equal sum on all ranks. NaN and Inf where there are any. False: they cannot be
+ * read.
+ */
+bool derive_squares(const struct buffer *b, double *sum);
+
 #endif

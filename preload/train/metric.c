@@ -173,6 +173,14 @@ static void write_local_norm(const struct train_value *of)
 	train_kind_write(&v);
 }
 
+void metric_put_losses(uint32_t step, double mean, uint32_t passes)
+{
+	if (metric_is_due(METRIC_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_LOCAL_LOSS, step, mean);
+	if (metric_is_due(METRIC_DEVICE_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
+}
+
 void metric_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();

@@ -26,6 +26,9 @@ bool stable_rank_has_target(const char *name);
 /* Key summary_targets, or where that is empty the first summary_first: index from 0. */
 bool histogram_has_target(const char *name, unsigned index);
 
+/* The mean of this rank's losses over that many micro steps. */
+void metric_put_losses(uint32_t step, double mean, uint32_t passes);
+
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);
 

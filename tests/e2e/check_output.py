@@ -207,6 +207,9 @@ def check_folder(o, name, options):
             check_kind(path, file, per_file)
         elif file in ("module_struct.json", "parallel.json"):
             json.load(open(f"{path}/{file}"))
+        elif file == "monitor.log":
+            if not all(line.strip() and line.endswith("\n") for line in open(f"{path}/{file}", encoding="utf-8")):
+                breach("a line of the log that is none", f"{name}/{file}")
         elif file == "alerts.jsonl":
             for line in open(f"{path}/{file}"):
                 json.loads(line)

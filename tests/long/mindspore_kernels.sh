@@ -61,4 +61,10 @@ like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '
 PYTHONPATH="$tmp/other" PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 600 "$probe" check --all -- "$ms_python" $app >"$tmp/check" 2>&1 </dev/null
 like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" failed
 
+# Dumps.
+printf '%s\n' 'format: [dump]' 'task: tensor' 'level: L1' 'file_format: npy' >"$tmp/dump.yaml"
+kernels_with 'mindspore:\n  - "*"' PROBE_CONFIG="$tmp/dump.yaml" "$ms_python" $app --truth "$tmp/truth"
+ok 'dump: results, losses and weights' cmp "$tmp/plain" "$tmp/with"
+ok "dump: names of MindSpore's functions, and tensors as it has them" "$ms_python" tests/long/ms_dump_truth.py "$out" "$tmp/truth"
+
 finish

@@ -71,6 +71,37 @@ static void agreement(void **state)
 	assert_false(derive_sign_agreement(&a, &other, &got));
 }
 
+/* Equal to the last bit wherever it runs, and near the true sum. */
+static void sum_of_squares(void **state)
+{
+	struct buffer a = tensor_of(g, DT_FLOAT32), bad = a;
+	double got = -1, lane[8] = {0};
+	long double sum = 0;
+
+	(void)state;
+	fill_tensors();
+	for (int i = 0; i < N; i++) {
+		sum += (long double)g[i] * (long double)g[i];
+		lane[i % 256 % 8] += (double)g[i] * (double)g[i];
+	}
+	assert_true(derive_squares(&a, &got));
+	assert_true(fabs(got - (double)sum) <= 1e-13 * (double)sum);
+	/* The order is part of it: blocks of 256, eight sums. */
+	assert_true(got >= ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+				    ((lane[4] + lane[5]) + (lane[6] + lane[7])) &&
+		    got <= ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+				    ((lane[4] + lane[5]) + (lane[6] + lane[7])));
+	g[3] = (float)NAN;
+	assert_true(derive_squares(&a, &got) && isnan(got));
+	g[3] = (float)INFINITY;
+	assert_true(derive_squares(&a, &got) && isinf(got));
+	bad.nostats = 1;
+	assert_false(derive_squares(&bad, &got));
+	bad = tensor_of(g, DT_INT32);
+	assert_false(derive_squares(&bad, &got));
+	fill_tensors();
+}
+
 static void update(void **state)
 {
 	const struct adam a = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .step = 17};
@@ -179,7 +210,8 @@ static void wanted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(agreement), cmocka_unit_test(update),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(agreement),
+		cmocka_unit_test(sum_of_squares), cmocka_unit_test(update),
 		cmocka_unit_test(squashed), cmocka_unit_test(wanted)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

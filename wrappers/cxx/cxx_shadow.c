@@ -132,6 +132,14 @@ MEMORY_RAW const char *cxx_object_class(const void *object)
 								: NULL;
 }
 
+MEMORY_RAW bool cxx_object_is_of(const void *object, const char *class)
+{
+	void *const *functions = functions_of(object);
+	const char *name = functions ? name_of_type(functions[-1]) : NULL;
+
+	return name && strcmp(name, class) == 0;
+}
+
 MEMORY_RAW bool cxx_object_is(const void *object, const char *class)
 {
 	void *const *functions = functions_of(object);

@@ -21,6 +21,9 @@ const char *cxx_object_class(const void *object);
 /* Is it that class, or one that derives from it, by one base at a time, none of them virtual? */
 bool cxx_object_is(const void *object, const char *class);
 
+/* Is that class the object's own, whatever its bases are? */
+bool cxx_object_is_of(const void *object, const char *class);
+
 /*
  * The place of a function in the tables of `class` and of what derives from it, from 0: where the exported table of that class has
  * the address of the function of that mangled name, in whatever library it is defined. -1: the class or the function is not

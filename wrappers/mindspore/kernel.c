@@ -19,44 +19,6 @@
 
 static _Atomic(struct ms_kernel *) kernels[BUCKETS];
 
-/*
- * Kernels whose results are their first inputs, so many of them: parameters and the state of an optimizer. They have outputs, too,
- * which some devices never write. Sources: signatures with RW_WRITE in MindSpore's nn_ops.py.
- */
-static const struct {
-	char name[24];
-	uint8_t written;
-} updates[] = {
-	{"Adam", 3},
-	{"AdamNoUpdateParam", 2},
-	{"AdamWeightDecay", 3},
-	{"FusedAdam", 3},
-	{"FusedAdamWeightDecay", 3},
-	{"ApplyAdaMax", 3},
-	{"ApplyAdadelta", 3},
-	{"ApplyAdagrad", 2},
-	{"ApplyAdagradV2", 2},
-	{"ApplyAdamWithAmsgrad", 4},
-	{"ApplyAdamWithAmsgradV2", 4},
-	{"ApplyAddSign", 2},
-	{"ApplyCenteredRMSProp", 4},
-	{"ApplyFtrl", 3},
-	{"ApplyGradientDescent", 1},
-	{"ApplyMomentum", 2},
-	{"ApplyPowerSign", 2},
-	{"ApplyProximalAdagrad", 2},
-	{"ApplyRMSProp", 3},
-	{"SGD", 1},
-};
-
-static uint8_t inputs_written(const char *name)
-{
-	for (size_t i = 0; i < sizeof(updates) / sizeof(*updates); i++)
-		if (strcmp(updates[i].name, name) == 0)
-			return updates[i].written;
-	return 0;
-}
-
 /* ---- rows ---- */
 
 static struct ms_kernel *find_kernel_row(
@@ -79,8 +41,9 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	strcpy(k->name, name);
 	snprintf(k->cxx.symbol, sizeof(k->cxx.symbol), PREFIX "%s", name);
 	k->cxx.kind = (struct kind){.name = k->name, .op = k->name};
-	k->written = inputs_written(name);
+	k->update = update_kernel_of(name);
 	k->counts_steps = strcmp(name, "AssignAdd") == 0;
+	k->takes_root = strcmp(name, "Sqrt") == 0;
 	s = &k->cxx.spec;
 	s->lib = &adapter_ms_kernel;
 	s->list_name = k->name;
@@ -157,8 +120,8 @@ static struct kernel_tensors results_of(const struct call *c)
 	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
 	const struct kernel_tensors *in = c->v[KERNEL_INPUTS].cp;
 
-	if (k->written && in->end - in->begin >= k->written)
-		return (struct kernel_tensors){in->begin, in->begin + k->written};
+	if (k->update && in->end - in->begin >= k->update->written)
+		return (struct kernel_tensors){in->begin, in->begin + k->update->written};
 	return *(const struct kernel_tensors *)c->v[KERNEL_OUTPUTS].cp;
 }
 
@@ -169,7 +132,7 @@ static bool describe_kernel(struct call *c)
 	struct operation *op = &c->op;
 	size_t n = (size_t)(out.end - out.begin);
 
-	op->phase = ms_kernel_phase(c);
+	op->phase = ms_kernel_phase((const struct ms_kernel *)c->api, c->v[KERNEL_NODE].cp);
 	if (!w)
 		return true;
 	add_kernel_tensors(w, c->v[KERNEL_INPUTS].cp, false);

@@ -15,6 +15,7 @@
 #include "call/call.h"
 #include "entry/provider.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/mindspore/update_kernel.h"
 
 extern const struct adapter adapter_ms_kernel;
 extern const struct runtime_provider ms_kernel_provider;
@@ -31,8 +32,9 @@ struct ms_kernel {
 	struct cxx_function cxx;
 	struct made_row made;
 	struct ms_kernel *next;
-	uint8_t written; /* so many of its first inputs are its results; 0: it has outputs of its own */
+	const struct update_kernel *update; /* it updates a parameter; NULL: it does not */
 	bool counts_steps; /* AssignAdd: by it an optimizer counts its steps */
+	bool takes_root; /* Sqrt: of the sum of the squares of all gradients */
 	char name[];
 };
 

@@ -19,6 +19,7 @@
 #include "wrappers/mindspore/kernel.h"
 #include "wrappers/mindspore/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/ms.h"
 
 #define TENSORS "RKSt4pairISt6vectorIPNS0_12KernelTensorESaISF_EESD_IS3_ISE_ESaISI_EEE"
@@ -41,19 +42,25 @@ typedef void launch_operator_fn(void *const *primitive, const void *context,
 	bool flag);
 
 /* The row of the kernel that is about to be launched; NULL: it is not to be watched. */
-static struct ms_kernel *kernel_of_name(
-	enum kernel_way way, const struct kernel_layout *l, const void *named, void *real)
+static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, void *real)
 {
 	struct thread_state *w = &thread_state;
-	const char *name;
+	const struct kernel_layout *l;
+	const char *name = NULL;
 	struct ms_kernel *k;
+	int err = errno;
 
-	if (w->busy || !l)
+	if (w->busy)
 		return NULL;
 	w->busy++;
-	name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named) : ms_kernel_name(l, named);
+	/* The first time it makes objects of MindSpore's, by functions that are watched. */
+	l = ms_layout();
+	if (l)
+		name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named)
+					      : ms_kernel_name(l, named);
 	k = name ? ms_kernel_of(way, name, real) : NULL;
 	w->busy--;
+	errno = err;
 	return k;
 }
 
@@ -63,11 +70,15 @@ static void launch_operator(void *const *primitive, const void *context,
 	typedef launch_operator_fn fn;
 	fn *launch = (fn *)WRAPPER_REAL(&operator_row->api);
 	struct ms_kernel *k = NULL;
+	bool values;
 
 	if (!WRAPPER_OFF(&operator_row->api))
-		k = kernel_of_name(KERNEL_OPERATOR, ms_layout(), *primitive, (void *)launch);
+		k = kernel_of_name(KERNEL_OPERATOR, *primitive, (void *)launch);
+	values = k && ms_values_before(k, NULL, in);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		launch(primitive, context, in, out, stream, flag);
+		if (values)
+			ms_values_behind(k, NULL, in, out);
 		return;
 	}
 
@@ -78,6 +89,8 @@ static void launch_operator(void *const *primitive, const void *context,
 		(uintptr_t)__builtin_frame_address(0));
 	launch(primitive, context, in, out, stream, flag);
 	call_leave(&c, true);
+	if (values)
+		ms_values_behind(k, NULL, in, out);
 }
 
 /* ---- executors ---- */
@@ -97,13 +110,19 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 	void *stream)
 {
 	struct ms_kernel *k = NULL;
+	bool values, ok;
 
 	if (recording_enabled())
-		k = kernel_of_name(KERNEL_EXECUTED, ms_layout(), mod, (void *)launch);
+		k = kernel_of_name(KERNEL_EXECUTED, mod, (void *)launch);
 	if (__builtin_expect(k && k->counts_steps, 0))
 		ms_update_seen(in);
-	if (!k || WRAPPER_OFF(&k->cxx.api))
-		return launch(executor, node, in, workspace, out, mod, stream);
+	values = k && ms_values_before(k, *node, in);
+	if (!k || WRAPPER_OFF(&k->cxx.api)) {
+		ok = launch(executor, node, in, workspace, out, mod, stream);
+		if (values)
+			ms_values_behind(k, *node, in, out);
+		return ok;
+	}
 
 	union arg v[KERNEL_ARGS] = {[KERNEL_INPUTS] = {.cp = in},
 		[KERNEL_OUTPUTS] = {.cp = out},
@@ -112,7 +131,10 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 
 	call_enter(&c, &k->cxx.api, v, (uintptr_t)__builtin_return_address(0),
 		(uintptr_t)__builtin_frame_address(0));
-	return call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
+	ok = call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
+	if (values)
+		ms_values_behind(k, *node, in, out);
+	return ok;
 }
 
 #define ENTRY(i)                                                                                 \
@@ -190,7 +212,7 @@ static bool is_launch_wanted(const char *symbol)
 {
 	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
 		return true; /* steps */
-	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && ms_kernels_listed();
+	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && (ms_kernels_listed() || ms_values_wanted());
 }
 
 static bool want_launch(const char *symbol, const char *object)

@@ -89,6 +89,42 @@ static bool holds_tensor(const struct kernel_layout *l)
 	       *(const uint64_t *)ms_member(tensor, &l->bytes) == sizeof(data);
 }
 
+#define NEW_HOST_TENSOR                                                \
+	"_ZN9mindspore6tensor6TensorC1ENS_6TypeIdERKSt6vectorIlSaIlEE" \
+	"St10shared_ptrINS_6device13DeviceAddressEE"
+
+/* A tensor of the program, on an address as above. What it is given by value goes as a pointer to it. */
+static bool holds_host_tensor(const struct kernel_layout *l)
+{
+	static const int64_t shape[2] = {3, 11};
+	static uint64_t address[OBJECT_BYTES / 8], tensor[2 * OBJECT_BYTES / 8];
+	static char data[3 * 11 * 8];
+	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
+	void (*new_tensor)(void *, int, const struct longs *, struct shared *);
+	struct shared of = {address, NULL};
+	struct longs dims = {shape, shape + 2, shape + 2};
+	const struct longs *made;
+	const char *at = (const char *)tensor;
+
+	if (l->address_bytes > sizeof(address) || l->host_bytes > sizeof(tensor) ||
+		!find_function(NEW_ADDRESS, (void **)&new_address) ||
+		!find_function(NEW_HOST_TENSOR, (void **)&new_tensor))
+		return false;
+	new_address(address, data, sizeof(data), 1, 0);
+	new_tensor(tensor, l->type[DT_INT64], &dims, &of);
+	made = (const struct longs *)(at + l->host_shape);
+	return *(const int32_t *)(at + l->host_dtype) == l->type[DT_INT64] &&
+	       *(const void *const *)(at + l->host_address) == address &&
+	       !*(const void *const *)(at + l->host_info) && made->begin &&
+	       made->end - made->begin == 2 && made->begin != shape &&
+	       memcmp(made->begin, shape, sizeof(shape)) == 0;
+}
+
+bool ms_host_tensors_hold(void)
+{
+	return layout_fact_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
+}
+
 static bool holds_primitive(const struct kernel_layout *l)
 {
 	static struct old_string name = {
@@ -142,6 +178,8 @@ static void decide_layout(void)
 			log_loss(LOSS_ENTRY, "MindSpore %s", why);
 	}
 	session_layout_fact(LAYOUT_MS_KERNELS, holds);
+	if (holds)
+		session_layout_fact(LAYOUT_MS_TENSORS, l->host_bytes && holds_host_tensor(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }

@@ -34,6 +34,14 @@ struct kernel_layout {
 	/* Places in KernelExecutor's table: of LaunchKernel, and of functions that show whether that is so (ms_launch_place()). */
 	uint8_t launch, known[4];
 	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: it has none */
+	/* tensor::Tensor, what a program has: vector<int64_t>, int, DeviceAddress *, ParamInfo * */
+	uint16_t host_bytes, host_shape, host_dtype, host_address, host_info;
+	uint16_t info_name; /* std::string of ParamInfo */
+	uint16_t args, arg_bytes,
+		arg_object; /* vector<BaseRef> of VectorRef; of BaseRef: its size, Base * */
+	uint16_t py_tensor; /* Tensor * of a Python object of class Tensor */
+	uint16_t py_stub,
+		stub_value; /* where that is NULL: StubNode *, which gets a Value * later */
 };
 
 /* That of the MindSpore that is loaded, NULL: not known, or it was found not to hold. Said in meta.json where it is not. */
@@ -46,6 +54,23 @@ const struct kernel_layout *ms_layout(void);
 bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides);
 bool ms_read_tensor(
 	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides);
+
+/* A tensor::Tensor as it stands now. */
+#define MS_TENSOR_CLASS "N9mindspore6tensor6TensorE" /* cxx_object_is_of() */
+struct ms_tensor {
+	const void *
+		address; /* its DeviceAddress; the same of what a kernel is given: ms_kernel_address() */
+	const char *name; /* of a parameter; NULL: it is none */
+	struct buffer v; /* its memory may not be there yet: .nostats */
+};
+/* strides: as ms_tensor_buffer(). False: nothing is known of it, or this release's are not. */
+bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strides);
+
+/* The DeviceAddress of a KernelTensor. */
+const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor);
+
+/* Is that layout's tensor::Tensor as its headers say? Asked once the rest of it holds. */
+bool ms_host_tensors_hold(void);
 
 /* The member at the end of that way; NULL: a pointer on it is. */
 const void *ms_member(const void *object, const struct layout_way *w);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/thread.h"
 #include "call/step.h"
 #include "call/train_steps.h"
@@ -27,11 +28,17 @@ static _Atomic bool updating;
 /* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
 static _Atomic uint8_t graph_phase;
 
+#define RUNS_MAX 8
+static struct graph_run running[RUNS_MAX]; /* further ones are not looked at */
+static _Atomic unsigned trained; /* TRAINED_* */
+static _Atomic uint32_t trained_step;
+
 void ms_steps_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	/* Graphs that ran on other threads go on in the parent alone. */
 	graphs = begun = 0;
+	memset(running, 0, sizeof(running));
 	updating = false;
 	graph_phase = PHASE_NONE;
 }
@@ -47,25 +54,40 @@ static void lock_steps(void)
 	}
 }
 
-uint32_t ms_graph_begins(void)
+static void replace_run(const void *args, const struct graph_run *by)
+{
+	for (unsigned i = 0; i < RUNS_MAX; i++)
+		if (running[i].args == args) {
+			running[i] = *by;
+			return;
+		}
+}
+
+uint32_t ms_graph_begins(const struct graph_run *r)
 {
 	uint32_t before = thread_state.phase;
 
 	lock_steps();
 	if (!graphs++)
 		graph_phase = (uint8_t)before;
+	replace_run(NULL, r);
 	pthread_mutex_unlock(&lock);
 	thread_state.phase = PHASE_NONE;
 	return before;
 }
 
-void ms_graph_ends(uint32_t before)
+void ms_graph_ends(uint32_t before, const struct graph_run *r)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
 	thread_state.phase = before;
 	lock_steps();
+	replace_run(r->args, &(struct graph_run){NULL, NULL});
 	if (graphs && --graphs == 0) {
+		if (begun) {
+			trained |= TRAINED_UPDATE;
+			trained_step = step_now();
+		}
 		for (; begun; begun--)
 			m = train_optimizer_end(&train);
 		updating = false;
@@ -74,6 +96,38 @@ void ms_graph_ends(uint32_t before)
 	pthread_mutex_unlock(&lock);
 	if (m != TRAIN_NOTHING)
 		step_end(STEP_OPTIMIZER);
+}
+
+void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < RUNS_MAX; i++)
+		if (running[i].args)
+			visit(arg, &running[i]);
+	pthread_mutex_unlock(&lock);
+}
+
+bool ms_graph_runs(void)
+{
+	return __atomic_load_n(&graphs, __ATOMIC_RELAXED) != 0;
+}
+
+unsigned ms_graph_trained(uint32_t *step)
+{
+	*step = trained_step;
+	return atomic_exchange(&trained, 0);
+}
+
+void ms_graph_has_backward(void)
+{
+	if (!(trained & TRAINED_BACKWARD))
+		trained |= TRAINED_BACKWARD;
+}
+
+void ms_step_left_out(void)
+{
+	step_skipped(step_now());
+	step_end(STEP_OPTIMIZER);
 }
 
 /* A number that counts steps, optimizer.global_step: one int32. Which optimizer it is is known by where that lies. */
@@ -121,15 +175,38 @@ static uint8_t phase_of_place(const char *place)
 	return strstr(place, "/network-") || strstr(place, "/net-") ? PHASE_FORWARD : PHASE_NONE;
 }
 
-uint8_t ms_kernel_phase(const struct call *c)
-{
-	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
-	const void *node = c->v[KERNEL_NODE].cp;
-	const char *place = node ? ms_node_name(ms_layout(), node, k->name) : NULL;
-	uint8_t phase = place ? phase_of_place(place) : PHASE_NONE;
+/*
+ * What was found of a node, by its address: kernels run again and again. The kernel's row is in the word, too, for a node that is
+ * gone and whose memory another has: 16 bits of the row's address, 44 of the node's, 4 of the phase.
+ */
+#define PLACES 8192u
+static _Atomic uint64_t places[PLACES];
 
-	if (phase || thread_state.phase)
+static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
+{
+	uint64_t word = hash_mix((uintptr_t)k) << 48 |
+			((uint64_t)(uintptr_t)node & ((UINT64_C(1) << 48) - 1) & ~UINT64_C(15));
+	_Atomic uint64_t *at = &places[hash_mix((uintptr_t)node) % PLACES];
+	uint64_t was = atomic_load_explicit(at, memory_order_relaxed);
+	const char *place;
+	uint8_t phase;
+
+	if (__builtin_expect((was & ~UINT64_C(15)) == word, 1))
+		return (uint8_t)(was & 15);
+	place = ms_node_name(ms_layout(), node, k->name);
+	phase = place ? phase_of_place(place) : PHASE_NONE;
+	atomic_store_explicit(at, word | phase, memory_order_relaxed);
+	return phase;
+}
+
+uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node)
+{
+	uint8_t phase = node ? find_phase_of_node(k, node) : PHASE_NONE;
+
+	if (phase)
 		return phase;
+	if (thread_state.phase)
+		return (uint8_t)thread_state.phase;
 	if (updating)
 		return PHASE_OPTIMIZER;
 	return graph_phase ? graph_phase : PHASE_FORWARD;

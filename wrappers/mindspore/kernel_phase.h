@@ -11,15 +11,42 @@
 
 #include "wrappers/mindspore/kernel.h"
 
+/* What a graph is given: one of both, the other one is empty. */
+struct graph_run {
+	const void *tensors; /* std::vector<std::vector<TensorPtr>> */
+	const void *args; /* VectorRef */
+};
+
 /* A graph begins to run on this thread, or has run. What the first returns the second is given. */
-uint32_t ms_graph_begins(void);
-void ms_graph_ends(uint32_t before);
+uint32_t ms_graph_begins(const struct graph_run *r);
+void ms_graph_ends(uint32_t before, const struct graph_run *r);
+
+/*
+ * Calls visit with the arguments of each graph that runs, none of which ends meanwhile: from one of its kernels. A short time:
+ * a lock is held.
+ */
+void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg);
+
+/* Does any graph run? Operators that Python calls one by one are kernels as well. */
+bool ms_graph_runs(void);
+
+/*
+ * What graphs were made of since this was asked last: TRAINED_BACKWARD, TRAINED_UPDATE; *step: in which the last optimizer
+ * stepped.
+ */
+#define TRAINED_BACKWARD 1u
+#define TRAINED_UPDATE 2u
+unsigned ms_graph_trained(uint32_t *step);
+void ms_graph_has_backward(void);
+
+/* A step whose update was left out has ended. */
+void ms_step_left_out(void);
 
 /* A kernel that counts steps is about to run in some graph; in: the number, and what is added to it. */
 void ms_update_seen(const struct kernel_tensors *in);
 
-/* enum phase of a kernel that is being described; 0: not known. */
-uint8_t ms_kernel_phase(const struct call *c);
+/* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it is none of a graph. */
+uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);
 
 void ms_steps_forked(void);
 

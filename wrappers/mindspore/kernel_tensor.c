@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "call/buffer_check.h"
 #include "elf/memory.h"
 #include "journal/layout.h"
 #include "wrappers/cxx/cxx_work.h"
@@ -153,6 +154,79 @@ bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
 	const struct kernel_layout *l = ms_layout();
 
 	return l && ms_read_tensor(l, tensor, v, strides);
+}
+
+const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor)
+{
+	return tensor ? *(const void *const *)((const char *)tensor + l->data.at[0]) : NULL;
+}
+
+/* ---- tensors of the program ---- */
+
+/* Behind the first step a way leads from the DeviceAddress on. */
+static const void *member_of_address(const void *address, const struct layout_way *w)
+{
+	struct layout_way rest = {{w->at[1], w->at[2], LAYOUT_END}};
+
+	return ms_member(address, &rest);
+}
+
+#define PARAMETER_NAME_MAX 500
+
+/* Of what stands in an object of MindSpore's: anything but a line of text is none. */
+static const char *read_parameter_name(const void *string)
+{
+	const char *s = *(const char *const *)string;
+
+	if (!s || !memory_readable((uintptr_t)s))
+		return NULL;
+	for (unsigned i = 0; i < PARAMETER_NAME_MAX; i++) {
+		if (!s[i])
+			return i ? s : NULL;
+		if ((unsigned char)s[i] < ' ')
+			return NULL;
+	}
+	return NULL;
+}
+
+bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strides)
+{
+	const struct kernel_layout *l = ms_layout();
+	const char *at = tensor, *info;
+	const void *const *data;
+	const uint64_t *bytes;
+	struct dims shape;
+	uint64_t count;
+
+	if (!l || !l->host_bytes || !at || !ms_host_tensors_hold() ||
+		!read_dims(at + l->host_shape, &shape) || !count_dims_product(&shape, &count))
+		return false;
+	info = *(const char *const *)(at + l->host_info);
+	t->name = info ? read_parameter_name(info + l->info_name) : NULL;
+	t->address = *(const void *const *)(at + l->host_address);
+	put_contiguous_strides(&shape, strides);
+	t->v = (struct buffer){
+		.count = count,
+		.dtype = dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)),
+		.layout = BUFFER_STRIDED,
+		.nostats = 1,
+		.ndim = (uint8_t)(shape.end - shape.begin),
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.n = (uint32_t)(shape.end - shape.begin),
+		.counts = shape.begin ? shape.begin : strides,
+		.displs = strides,
+	};
+	if (__builtin_mul_overflow(count, (uint64_t)dtype_info(t->v.dtype)->size, &t->v.bytes))
+		return false;
+	data = t->address ? member_of_address(t->address, &l->data) : NULL;
+	bytes = t->address ? member_of_address(t->address, &l->bytes) : NULL;
+	if (data && *data && bytes && t->v.bytes && t->v.bytes <= *bytes) {
+		t->v.base = *data;
+		t->v.nostats = !buffer_believed(&t->v);
+	}
+	return true;
 }
 
 /* ---- names ---- */

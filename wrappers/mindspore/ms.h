@@ -27,6 +27,8 @@ enum ms_scope {
 	MS_TASK, /* it is done */
 	MS_BACKWARD, /* gradients are computed */
 	MS_GRAPH, /* a graph runs: on other threads, while this one waits */
+	MS_FORWARD, /* a forward pass that a backward pass may follow has ended */
+	MS_CALL, /* Python calls a graph */
 };
 
 struct ms_method;

@@ -14,6 +14,7 @@
 #include "wrappers/cxx/cxx_function.h"
 #include "wrappers/mindspore/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/ms.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
@@ -33,6 +34,8 @@ static const struct watched {
 	{"mindspore::runtime::AsyncRQueue::Push", "pp", MS_PUSH, CT_VOID},
 	{"mindspore::pynative::PyNativeExecutor::RunGrad", "ppppppp", MS_BACKWARD, CT_STRUCT},
 	{"mindspore::runtime::GraphScheduler::Run", "ppppl", MS_GRAPH, CT_VOID},
+	{"mindspore::pynative::PyNativeExecutor::EndGraph", "pppp", MS_FORWARD, CT_VOID},
+	{"mindspore::pipeline::ExecutorPy::Run", "ppp", MS_CALL, CT_STRUCT},
 };
 
 /* Most names of a process are none of ours. */
@@ -55,15 +58,15 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 /* Is the scope of any use as the configuration is? */
 static bool is_scope_wanted(uint8_t scope)
 {
-	/* A graph's run may be a step. */
-	if (scope == MS_GRAPH)
+	/* A graph's run may be a step, and a pass without one behind it a step that was left out. */
+	if (scope == MS_GRAPH || scope == MS_CALL || scope == MS_BACKWARD)
 		return true;
 	if (scope < MS_PUSH)
 		return ms_collectives_listed();
-	if (scope == MS_BACKWARD)
-		return ms_kernels_listed();
+	if (scope == MS_FORWARD)
+		return ms_values_wanted();
 	return config_now()->stack || *config_now()->codeline || ms_marker_looked_for() ||
-	       ms_kernels_listed();
+	       ms_kernels_listed() || ms_values_wanted();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)
@@ -92,6 +95,8 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 		strcpy(r->cxx.symbol, name);
 		r->scope = scope;
 		cxx_function_watch(&r->cxx, &adapter_ms_watch, args, ret);
+		/* The result is looked at. */
+		r->cxx.ffi.code = scope == MS_GROUP_NEW;
 	}
 	return true;
 }
@@ -121,7 +126,8 @@ bool ms_any(void)
 	list = (uintptr_t)list_now();
 	if (!list || (was & ~(uintptr_t)1) != list) {
 		was = list |
-		      (!ms_is_scheduler() && (ms_collectives_listed() || ms_kernels_listed()));
+		      (!ms_is_scheduler() && (ms_collectives_listed() || ms_kernels_listed() ||
+						     ms_values_wanted()));
 		atomic_store_explicit(&answer, was, memory_order_relaxed);
 	}
 	return was & 1;
@@ -174,18 +180,24 @@ static void watch_leave(struct call *c, int64_t ret)
 {
 	enum ms_scope s = ms_function_of(c)->scope;
 
-	(void)ret;
 	if (s == MS_INSTANCE)
 		ms_watch_instances(c->v[0].cp);
-	else if (s == MS_GROUP_NEW && c->ok)
+	else if (s == MS_GROUP_NEW && c->ok &&
+		 (ret & 1)) /* a bool: there is none where it failed */
 		ms_group_made(c);
 	else if (s >= MS_PUSH)
 		ms_task_scope(c, s, true);
+}
+
+static void ms_watch_forked(void)
+{
+	ms_steps_forked();
+	ms_values_forked();
 }
 
 const struct adapter adapter_ms_watch = {
 	.name = "mindspore",
 	.enter = watch_enter,
 	.leave = watch_leave,
-	.forked = ms_steps_forked,
+	.forked = ms_watch_forked,
 };

@@ -17,6 +17,7 @@
 #include "journal/layout.h"
 #include "stack/foreign.h"
 #include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/ms.h"
 
 /*
@@ -115,12 +116,16 @@ bool ms_marker_looked_for(void)
 static void push_task(const struct call *c)
 {
 	const struct foreign_kept *stack = stack_id_wanted() ? foreign_keep() : NULL;
+	const void *task = *(const void *const *)c->v[1].cp;
 	uint32_t phase = thread_state.phase;
 
 	if (ms_marker_looked_for())
 		activation_look();
+	/* One that was there before at that address ran out of our sight: what is noted of it is not this one's. */
 	if (stack || phase)
-		note_waiting_task(*(const void *const *)c->v[1].cp, stack, phase);
+		note_waiting_task(task, stack, phase);
+	else
+		take_waiting_task(task, &phase);
 }
 
 static void run_task(struct call *c, bool leaving)
@@ -139,11 +144,13 @@ static void run_task(struct call *c, bool leaving)
 
 static void run_graph(struct call *c, bool leaving)
 {
+	const struct graph_run r = {c->v[2].cp, c->v[3].cp};
+
 	if (leaving) {
 		foreign_take_back();
-		ms_graph_ends((uint32_t)c->note.u[0]);
+		ms_graph_ends((uint32_t)c->note.u[0], &r);
 	} else {
-		c->note.u[0] = ms_graph_begins();
+		c->note.u[0] = ms_graph_begins(&r);
 		foreign_lend();
 	}
 }
@@ -151,9 +158,14 @@ static void run_graph(struct call *c, bool leaving)
 /* PyNativeExecutor::RunGrad: the pass from the loss to the gradients. */
 static void run_backward(struct call *c, bool leaving)
 {
-	if (!leaving)
+	if (leaving) {
+		thread_state.phase = (uint32_t)c->note.u[0];
+		ms_pass_ends(c);
+	} else {
 		c->note.u[0] = thread_state.phase;
-	thread_state.phase = leaving ? (uint32_t)c->note.u[0] : PHASE_BACKWARD;
+		thread_state.phase = PHASE_BACKWARD;
+		ms_pass_begins();
+	}
 }
 
 void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
@@ -166,4 +178,10 @@ void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
 		run_graph(c, leaving);
 	else if (s == MS_BACKWARD)
 		run_backward(c, leaving);
+	else if (s == MS_FORWARD && leaving)
+		ms_forward_returns(c);
+	else if (s == MS_CALL && leaving)
+		ms_graph_returns(c);
+	else if (s == MS_CALL)
+		ms_graph_is_called();
 }

@@ -11,8 +11,10 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "train/param.h"
+#include "train/skip.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/param_grad.h"
+#include "wrappers/torch/sure_norm.h"
 #include "wrappers/torch/torch.h"
 
 #define PARTS_MAX 4096u /* of one bucket; further ones are not listed */
@@ -83,12 +85,38 @@ static void name_bucket(const struct grad_bucket *b)
 			(uintptr_t)v.base, v.count);
 }
 
+/* The bucket whose hook this thread stands in. */
+static __thread const struct grad_bucket *open_bucket __attribute__((tls_model("initial-exec")));
+
+void torch_bucket_reduced(int ranks)
+{
+	const struct grad_bucket *b = open_bucket;
+
+	if (b)
+		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
+}
+
+/* Names are one matter, and that its gradients are reduced another. */
+static void look_at_bucket(const struct grad_bucket *b)
+{
+	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
+	struct buffer v;
+
+	open_bucket = skip_is_wanted() && n && torch_tensor_buffer(b->buffer, &v) &&
+				      lengths_agree(b, n, v.count)
+			      ? b
+			      : NULL;
+}
+
 void torch_bucket_scope(const struct call *c, bool leaving)
 {
-	if (leaving)
+	if (leaving) {
 		train_bucket_leave();
-	else if (!atomic_load_explicit(&refused, memory_order_relaxed))
+		open_bucket = NULL;
+	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
 		name_bucket(c->v[1].cp);
+		look_at_bucket(c->v[1].cp);
+	}
 }
 
 /* ---- buffers of FSDP ---- */

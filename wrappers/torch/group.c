@@ -254,6 +254,15 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
+/* For who must know that gradients, or a norm, are the same on all ranks. */
+static void note_reduced(const struct operation *w)
+{
+	if (w->redop == REDOP_SUM)
+		torch_note_norm_sum(w->comm->size);
+	if (w->redop == REDOP_SUM || w->redop == REDOP_AVG)
+		torch_bucket_reduced(w->comm->size);
+}
+
 /* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
 static void note_group_use(
 	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
@@ -338,6 +347,8 @@ bool torch_describe(struct call *c)
 	add_group_tensors(k, m, c->v, in, out);
 	if (k->nin == 1 && w->redop == REDOP_SUM && strcmp(m->kind, "all_reduce") == 0)
 		torch_note_summed(&k->in[0]);
+	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
+		note_reduced(w);
 	if (strstr(m->kind, "reduce"))
 		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (w->comm && train_places_wanted())

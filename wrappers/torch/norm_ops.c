@@ -24,9 +24,11 @@
 #include "stats/convert.h"
 #include "stats/sum.h"
 #include "train/scalar.h"
+#include "train/skip.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/module_tree.h"
 #include "wrappers/torch/scalars.h"
+#include "wrappers/torch/sure_norm.h"
 #include "wrappers/torch/torch.h"
 
 #define SUMS_MAX 4
@@ -130,7 +132,7 @@ void torch_note_stack(const struct torch_list *from, const void *made)
 
 void torch_note_norm_of(const void *of, const void *impl)
 {
-	bool clips = notes.stacked_roots;
+	bool roots = notes.stacked_roots, clips = roots, plain, replica;
 	double norm;
 
 	if (!impl || of != notes.stacked)
@@ -138,8 +140,14 @@ void torch_note_norm_of(const void *of, const void *impl)
 	notes.stacked = NULL;
 	if (!clips)
 		apart_call(look_for_clip, &clips);
-	if (clips && (torch_number_of(impl, &norm) || number_of_dtensor(impl, &norm)))
+	if (!clips)
+		return;
+	plain = torch_number_of(impl, &norm);
+	replica = !plain && number_of_dtensor(impl, &norm);
+	if (plain || replica)
 		find_total_norm(norm);
+	if (!roots)
+		sure_norm_saw_clip(plain || replica ? &norm : NULL, replica);
 }
 
 /* ---- sums over the ranks ---- */
@@ -152,6 +160,29 @@ void torch_note_summed(const struct buffer *v)
 		return;
 	notes.sent = v->base;
 	notes.here = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
+}
+
+static void look_far_for_clip(void *arg)
+{
+	struct foreign_stack s;
+	struct foreign_name n;
+	bool *clips = arg;
+
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && !*clips; i++)
+		*clips = s.language->describe(&s.frame[i], &n) &&
+			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
+}
+
+void torch_note_norm_sum(int ranks)
+{
+	bool clips = false;
+
+	if (!skip_is_wanted() || thread_state.phase == PHASE_BACKWARD)
+		return;
+	apart_call(look_far_for_clip, &clips);
+	if (clips)
+		sure_norm_saw_sum(ranks);
 }
 
 static bool is_sent(const void *impl)

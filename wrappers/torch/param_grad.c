@@ -58,6 +58,19 @@ const void *torch_grad_impl(const void *impl)
 	return at > 0 ? *(const void *const *)(meta + at) : NULL;
 }
 
+const void *torch_undefined_impl(void)
+{
+	static _Atomic(const void *) undefined;
+	const void *at = atomic_load_explicit(&undefined, memory_order_relaxed);
+
+	if (at)
+		return at;
+	/* c10::UndefinedTensorImpl::_singleton (c10/core/UndefinedTensorImpl.h) */
+	at = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+	atomic_store_explicit(&undefined, at, memory_order_relaxed);
+	return at;
+}
+
 bool torch_grad_buffer(const void *impl, struct buffer *b)
 {
 	const void *grad = torch_grad_impl(impl);

@@ -14,6 +14,9 @@
 /* The TensorImpl of the gradient; NULL: there is none (which may be the undefined tensor's), or it is not known where it lies. */
 const void *torch_grad_impl(const void *impl);
 
+/* What a tensor is that is not defined: of it there is one. NULL: this version does not export it. */
+const void *torch_undefined_impl(void);
+
 /* Its elements; false: as above, or it has none that are known (sparse ...). */
 bool torch_grad_buffer(const void *impl, struct buffer *b);
 

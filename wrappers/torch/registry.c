@@ -15,6 +15,7 @@
 #include "elf/demangle.h"
 #include "train/scalar.h"
 #include "train/kind.h"
+#include "train/skip.h"
 #include "wrappers/torch/gradient_nodes.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/module_call.h"
@@ -211,7 +212,8 @@ static bool look_up_function(const char *symbol, struct found *f)
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
 				return false;
-			if (w->scope == SCOPE_BUCKET && !torch_names_gradients())
+			if (w->scope == SCOPE_BUCKET && !torch_names_gradients() &&
+				!skip_is_wanted())
 				return false;
 			return cxx_params_fit(w->args, &p, method);
 		}
@@ -329,6 +331,7 @@ void torch_forked(void)
 	cxx_work_forked();
 	torch_marks_forked();
 	torch_scalars_forked();
+	torch_withhold_forked();
 	torch_tensor_forked();
 	torch_gradients_forked();
 	torch_kinds_forked();

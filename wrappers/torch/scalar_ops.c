@@ -29,8 +29,10 @@
 #include "stats/convert.h"
 #include "stats/sum.h"
 #include "train/scalar.h"
+#include "train/skip.h"
 #include "wrappers/torch/loss_ops.h"
 #include "wrappers/torch/scalars.h"
+#include "wrappers/torch/sure_norm.h"
 #include "wrappers/torch/torch.h"
 
 enum scalar_op {
@@ -82,6 +84,7 @@ static bool is_watched_for(unsigned i)
 {
 	return scalar_is_wanted(ops[i].which) ||
 	       ((ops[i].which == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
+	       (ops[i].op == OP_UNSCALE && skip_is_wanted()) ||
 	       (ops[i].op == OP_EMPTY &&
 		       (scalar_is_wanted(SCALAR_GRAD_NORM) || scalar_is_wanted(SCALAR_LOSS_SCALE)));
 }
@@ -223,6 +226,7 @@ void torch_note_scalar_op(const struct call *c)
 			stub_watch(c->api, false);
 		break;
 	case OP_UNSCALE:
+		sure_norm_saw_unscale();
 		if (torch_number_of(tensor_argument(c, 2), &v) && v > 0)
 			note_scale(1 / v);
 		break;

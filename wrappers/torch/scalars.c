@@ -362,22 +362,13 @@ static void put_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
 }
 
-/* Of this rank, as all of ours are. */
-static void put_local_losses(uint32_t step, double mean, uint32_t passes)
-{
-	if (metric_is_due(METRIC_LOCAL_LOSS, step))
-		scalar_put_metric(SCALAR_LOCAL_LOSS, step, mean);
-	if (metric_is_due(METRIC_DEVICE_LOCAL_LOSS, step))
-		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
-}
-
 /* by: the loss scale of the gradient scaler; 1: none. */
 static void put_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
 {
 	if (k->loss_there)
 		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
 	if (k->loss_there && !number)
-		put_local_losses(step, k->loss / by, k->passes);
+		metric_put_losses(step, k->loss / by, k->passes);
 	put_rates_of(step, number, k);
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);

@@ -27,6 +27,9 @@ void torch_note_scalar_op(const struct call *c); /* it has returned; any operato
 struct buffer;
 void torch_note_summed(const struct buffer *v);
 
+/* Something is about to be summed up by a communicator of that many ranks: of DTensors the norms of each parameter are. */
+void torch_note_norm_sum(int ranks);
+
 /* Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of what is no plain tensor. */
 struct torch_list;
 void torch_note_stack(const struct torch_list *from, const void *made);

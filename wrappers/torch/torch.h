@@ -208,6 +208,9 @@ void torch_op_scope(const struct call *c, bool leaving);
 
 void torch_bucket_scope(const struct call *c, bool leaving);
 
+/* An all_reduce over that many ranks is called on this thread: inside of a bucket's hook it reduces the bucket. */
+void torch_bucket_reduced(int ranks);
+
 /*
  * What FSDP's reduce_scatter carries, by the gradient that this thread has accumulated last: of a group of that many ranks, with
  * so many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call has it until it is left.
@@ -237,6 +240,7 @@ void torch_mark_enter(struct call *c, enum torch_scope s);
 void torch_mark_leave(struct call *c, enum torch_scope s);
 void torch_marks_forked(void);
 void torch_scalars_forked(void);
+void torch_withhold_forked(void);
 
 /* ---- all of it ---- */
 

@@ -12,5 +12,6 @@ const struct torch_train_observer *const train_observers[] = {
 	&gradients_observer,
 	&compiled_observer,
 	&flops_observer,
+	&withhold_observer, /* the last: gradients are gone behind its begin, and there again behind its end */
 	NULL,
 };

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/mindspore/kernel_values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "base/apart.h"
+#include "base/thread.h"
+#include "call/buffer_check.h"
+#include "call/step.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "train/kind.h"
+#include "train/metric.h"
+#include "train/scalar.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/parameters.h"
+
+/* Kernels of a graph run on several threads: sums over parameters are of one at a time. A leaf but for the journal's. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+void ms_values_forked(void)
+{
+	pthread_mutex_init(&writing, NULL);
+	ms_parameters_forked();
+	ms_gradients_forked();
+	ms_numbers_forked();
+}
+
+bool ms_values_wanted(void)
+{
+	return config_now()->names || train_kinds_wanted() || scalars_wanted();
+}
+
+/* ---- tensors of a kernel ---- */
+
+struct seen_tensor {
+	struct buffer v;
+	int64_t strides[CXX_DIMS_MAX];
+};
+
+/* The i-th; false: there is none, or it cannot be read. */
+static bool see_tensor(const struct kernel_tensors *t, unsigned i, struct seen_tensor *s)
+{
+	if (t->end - t->begin <= i || !ms_tensor_buffer(t->begin[i], &s->v, s->strides))
+		return false;
+	return !s->v.nostats && s->v.base && buffer_believed(&s->v);
+}
+
+/* The value of a tensor that is one number. NAN: it is none. */
+static double one_number_of(const struct kernel_tensors *t, unsigned i)
+{
+	struct train_value v = {.kind = TK_PARAM_ORIGIN};
+	struct seen_tensor s;
+
+	if (!see_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
+		dtype_info(s.v.dtype)->cls != DTC_FLOAT)
+		return NAN;
+	train_kind_measure(&v, &s.v);
+	return v.stats.n ? v.stats.mean : NAN;
+}
+
+static void write_value(const struct train_value *v)
+{
+	pthread_mutex_lock(&writing);
+	train_kind_write(v);
+	pthread_mutex_unlock(&writing);
+}
+
+static void name_value(struct train_value *v, enum train_kind kind, const struct train_params *all,
+	const struct train_param *p)
+{
+	*v = (struct train_value){.kind = kind,
+		.name = train_kind_name(all, p),
+		.step = step_now(),
+		.micro_step = UINT32_MAX,
+		.vpp_stage = p->vpp_stage};
+}
+
+/* ---- a kernel that updates a parameter ---- */
+
+struct kernel_run {
+	const struct ms_kernel *k;
+	const void *node;
+	const struct kernel_tensors *in, *out;
+	uint8_t phase;
+};
+
+static bool is_kind_wanted(enum train_kind kind)
+{
+	return train_kinds_wanted() >> kind & 1;
+}
+
+static void write_input(const struct kernel_run *r, enum train_kind kind, unsigned at,
+	const char *word, const struct train_params *all, const struct train_param *p)
+{
+	struct train_value v;
+	struct seen_tensor s;
+
+	if (!is_kind_wanted(kind) || !see_tensor(r->in, at, &s) || !s.v.ndim)
+		return;
+	name_value(&v, kind, all, p);
+	v.word = word;
+	train_kind_measure(&v, &s.v);
+	write_value(&v);
+}
+
+/* The gradient: its kinds, and the sum of its squares. NAN: it cannot be read. */
+static double see_update_gradient(const struct kernel_run *r, const struct train_params *all,
+	const struct train_param *p, bool kinds)
+{
+	const struct kernel_layout *l = ms_layout();
+	unsigned at = r->k->update->grad;
+	struct train_value v = {.kind = TK_GRAD_REDUCED};
+	const struct train_params *waiting_in;
+	const struct train_param *waiting;
+	struct seen_tensor s;
+
+	if (!at || !see_tensor(r->in, at, &s))
+		return NAN;
+	if (p)
+		name_value(&v, TK_GRAD_REDUCED, all, p);
+	train_kind_measure(&v, &s.v);
+	if (!v.stats.n)
+		return NAN;
+	if (kinds && is_kind_wanted(TK_GRAD_REDUCED))
+		write_value(&v);
+	/* As the pass gave it back: nothing of the program has changed it. */
+	waiting = ms_gradients_wait() && l
+			  ? ms_gradient_take(ms_kernel_address(l, r->in->begin[at]), &waiting_in)
+			  : NULL;
+	if (kinds && waiting && waiting->id == p->id && is_kind_wanted(TK_GRAD_UNREDUCED)) {
+		v.kind = TK_GRAD_UNREDUCED;
+		write_value(&v);
+	}
+	return v.stats.norm * v.stats.norm;
+}
+
+static const struct train_param *find_updated(
+	const struct kernel_run *r, const struct train_params **all, bool *kinds)
+{
+	const struct train_param *p;
+	struct seen_tensor s;
+
+	if (!see_tensor(r->in, 0, &s))
+		return NULL;
+	p = ms_parameter_at(s.v.base, all);
+	*kinds = p && train_kinds_wanted() && train_kinds_due() && train_param_is_target(*all, p);
+	return p;
+}
+
+static void see_update(const struct kernel_run *r)
+{
+	const struct update_kernel *u = r->k->update;
+	const struct train_params *all;
+	bool kinds = false;
+	const struct train_param *p = find_updated(r, &all, &kinds);
+	double squares = NAN, rate = NAN;
+
+	if (kinds)
+		write_input(r, TK_PARAM_ORIGIN, 0, NULL, all, p);
+	if (kinds || scalar_is_due(SCALAR_GRAD_NORM))
+		squares = see_update_gradient(r, all, p, kinds);
+	if (kinds && u->exp_avg)
+		write_input(r, TK_EXP_AVG, u->exp_avg, NULL, all, p);
+	if (kinds && u->exp_avg_sq)
+		write_input(r, TK_EXP_AVG_SQ, u->exp_avg_sq, NULL, all, p);
+	if (kinds && u->state && (is_kind_wanted(TK_EXP_AVG) || is_kind_wanted(TK_EXP_AVG_SQ))) {
+		struct train_value v;
+		struct seen_tensor s;
+
+		name_value(&v, TK_STATE, all, p);
+		v.word = u->state_name;
+		if (see_tensor(r->in, u->state, &s) && s.v.ndim) {
+			train_kind_measure(&v, &s.v);
+			write_value(&v);
+		}
+	}
+	if (u->rate && scalar_is_due(SCALAR_LEARNING_RATE))
+		rate = one_number_of(r->in, u->rate);
+	ms_update_made(p ? p->id : 0, rate, squares);
+}
+
+static void write_moment(const struct kernel_run *r, enum train_kind kind, unsigned at,
+	const struct train_params *all, const struct train_param *p)
+{
+	struct train_value v;
+	struct seen_tensor s;
+
+	name_value(&v, kind, all, p);
+	if (!at || !is_kind_wanted(kind) || !metric_is_due(METRIC_ADAM_NORM, v.step) ||
+		!metric_has_target(v.name) || !see_tensor(r->in, at, &s))
+		return;
+	train_kind_measure(&v, &s.v);
+	if (!v.stats.n)
+		return;
+	v.value = &v.stats.norm;
+	v.nvalue = 1;
+	write_value(&v);
+}
+
+static void see_updated(const struct kernel_run *r)
+{
+	const struct update_kernel *u = r->k->update;
+	const struct train_params *all;
+	bool kinds = false;
+	const struct train_param *p = find_updated(r, &all, &kinds);
+
+	if (!kinds)
+		return;
+	write_input(r, TK_PARAM_UPDATED, 0, NULL, all, p);
+	write_moment(r, TK_ADAM_M_NORM, u->exp_avg, all, p);
+	write_moment(r, TK_ADAM_V_NORM, u->exp_avg_sq, all, p);
+}
+
+/* ---- gradients that a pass has given back: who uses them first shows them as they are ---- */
+
+static void see_inputs(const struct kernel_run *r)
+{
+	const struct kernel_layout *l = ms_layout();
+
+	for (const void *const *t = r->in->begin; l && t < r->in->end; t++) {
+		const struct train_params *all;
+		const struct train_param *p = ms_gradient_take(ms_kernel_address(l, *t), &all);
+		struct train_value v;
+		struct seen_tensor s;
+
+		if (!p || !see_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
+			!train_kinds_due() || !train_param_is_target(all, p))
+			continue;
+		name_value(&v, TK_GRAD_UNREDUCED, all, p);
+		train_kind_measure(&v, &s.v);
+		write_value(&v);
+	}
+}
+
+/* ---- kernels ---- */
+
+static void see_before(void *arg)
+{
+	const struct kernel_run *r = arg;
+
+	if (r->k->update)
+		see_update(r);
+	else if (r->phase != PHASE_BACKWARD && ms_gradients_wait())
+		see_inputs(r);
+}
+
+static void see_behind(void *arg)
+{
+	const struct kernel_run *r = arg;
+	double value;
+
+	if (r->k->update) {
+		see_updated(r);
+		return;
+	}
+	value = one_number_of(r->out, 0);
+	if (isnan(value) && !r->k->takes_root)
+		return;
+	if (r->k->takes_root && r->phase != PHASE_OPTIMIZER)
+		ms_root_made(value);
+	else if (!ms_graph_runs())
+		ms_number_made(ms_kernel_address(ms_layout(), r->out->begin[0]), value);
+}
+
+/* Is it one number? Cheap: most are not. */
+static bool gives_number(const struct kernel_tensors *out)
+{
+	struct buffer v;
+	int64_t strides[CXX_DIMS_MAX];
+
+	return out->end - out->begin == 1 && ms_tensor_buffer(out->begin[0], &v, strides) &&
+	       v.count == 1 && dtype_info(v.dtype)->cls == DTC_FLOAT;
+}
+
+static void see_apart(void (*see)(void *), struct kernel_run *r)
+{
+	struct thread_state *w = &thread_state;
+	int err = errno;
+
+	w->busy++;
+	apart_call(see, r);
+	w->busy--;
+	errno = err;
+}
+
+bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in)
+{
+	struct kernel_run r = {k, node, in, NULL, 0};
+
+	if (thread_state.busy || !ms_values_wanted())
+		return false;
+	r.phase = ms_kernel_phase(k, node);
+	if (r.phase == PHASE_BACKWARD) {
+		bool in_graph = ms_graph_runs();
+
+		ms_backward_made(in_graph);
+		if (in_graph)
+			ms_graph_has_backward();
+		return false;
+	}
+	if (k->update || ms_gradients_wait())
+		see_apart(see_before, &r);
+	return k->update || k->takes_root || !ms_graph_runs();
+}
+
+void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
+	const struct kernel_tensors *out)
+{
+	struct kernel_run r = {k, node, in, out, 0};
+
+	if (thread_state.busy || (!k->update && !gives_number(out)))
+		return;
+	r.phase = ms_kernel_phase(k, node);
+	see_apart(see_behind, &r);
+}

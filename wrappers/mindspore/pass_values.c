@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program gets from MindSpore's functions for Python: gradients of a pass, the result of a graph. When they have returned
+ * the values may still be computed on other threads: a gradient is known by its DeviceAddress, and is measured when the first kernel
+ * is given it that does not belong to the pass; what uses it waits for it anyway.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "train/kind.h"
+#include "train/scalar.h"
+#include "train/step_times.h"
+#include "wrappers/cxx/cxx_shadow.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/kernel_values.h"
+#include "wrappers/mindspore/parameters.h"
+#include "wrappers/python/objects.h"
+
+#define GRADIENTS_MAX 16384u
+#define PLACES (2 * GRADIENTS_MAX)
+#define FRAMES_MAX 24
+
+/* ---- gradients that wait ---- */
+
+struct waiting_gradient {
+	const void *address; /* NULL: free */
+	const void *parameter; /* its tensor::Tensor; NULL: it has been taken */
+};
+
+/* A leaf. A forked child makes it anew. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct waiting_gradient *gradients; /* PLACES, open addressing */
+static _Atomic uint32_t waiting_now;
+
+bool ms_gradients_wait(void)
+{
+	return atomic_load_explicit(&waiting_now, memory_order_relaxed) != 0;
+}
+
+/* Under the lock: its place, or the free one that it would have. */
+static struct waiting_gradient *place_of_gradient(const void *address)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)address) % PLACES;
+
+	while (gradients[i].address && gradients[i].address != address)
+		i = (i + 1) % PLACES;
+	return &gradients[i];
+}
+
+const struct train_param *ms_gradient_take(const void *address, const struct train_params **all)
+{
+	const void *parameter = NULL;
+	struct waiting_gradient *g;
+
+	if (!address)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	if (waiting_now) {
+		g = place_of_gradient(address);
+		parameter = g->address ? g->parameter : NULL;
+		g->parameter = NULL;
+		waiting_now -= parameter != NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	*all = train_params_now();
+	return parameter ? train_param_by_impl(*all, parameter) : NULL;
+}
+
+/* Those of the pass before are forgotten: nobody has used them. */
+static void forget_gradients(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!gradients) {
+		gradients = mmap(NULL, PLACES * sizeof(*gradients), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (gradients == MAP_FAILED)
+			gradients = NULL;
+	} else {
+		memset(gradients, 0, PLACES * sizeof(*gradients));
+	}
+	waiting_now = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+static void await_gradient(const void *address, const void *parameter)
+{
+	struct waiting_gradient *g;
+
+	pthread_mutex_lock(&lock);
+	if (gradients && waiting_now < GRADIENTS_MAX) {
+		g = place_of_gradient(address);
+		waiting_now += !g->address;
+		*g = (struct waiting_gradient){address, parameter};
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- Python's objects ---- */
+
+/* Of an operator that is still on its way when Python has its result. */
+static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
+{
+	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
+	const void *value = stub ? __atomic_load_n((const void *const *)(stub + l->stub_value),
+					   __ATOMIC_ACQUIRE)
+				 : NULL;
+
+	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;
+}
+
+/* The tensor::Tensor of an object of class Tensor, or below it. NULL: it is none, or not one yet. */
+static const void *tensor_of_object(const void *o)
+{
+	const struct kernel_layout *l = ms_layout();
+	const void *type = py_find_global("mindspore.common.tensor", "Tensor"), *tensor;
+
+	if (!l || !o || !type || !ms_host_tensors_hold() || !py_is_instance(o, type))
+		return NULL;
+	tensor = *(const void *const *)((const char *)o + l->py_tensor);
+	return tensor ? tensor : tensor_of_stub(l, o);
+}
+
+/* The first thing in a list of lists. */
+static const void *first_of_object(const void *o)
+{
+	for (unsigned level = 0; level < 4 && o && (py_is_tuple(o) || py_is_list(o)); level++)
+		o = py_count_items(o) ? py_get_item(o, 0) : NULL;
+	return o;
+}
+
+/* ---- what a pass begins at ---- */
+
+/*
+ * What the last forward pass gave back: compared only, under the GIL. While the program goes on its tensor is not there yet, but
+ * behind the pass it is; that it still lives is known by a variable of a frame that has it.
+ */
+static const void *forward_result;
+
+void ms_forward_returns(const struct call *c)
+{
+	struct py_hold h;
+	const char *why;
+
+	if (!scalars_wanted() || !py_hold_objects(&h, &why))
+		return;
+	forward_result = first_of_object(*(const void *const *)c->v[2].cp);
+	py_release_objects(&h);
+}
+
+/* Is it the value of a variable, or in a tuple or list that is? */
+static bool is_in_frames(const void *o)
+{
+	struct py_frame f[FRAMES_MAX];
+	int n = py_get_frames(f, FRAMES_MAX);
+	void *name, *value;
+
+	for (int i = 0; i < n; i++)
+		for (unsigned k = py_count_locals(&f[i]); k-- > 0;)
+			if (py_get_local(&f[i], k, &name, &value) &&
+				(value == o || first_of_object(value) == o))
+				return true;
+	return false;
+}
+
+/* The DeviceAddress of the number that the pass began at. NULL: not known. */
+static const void *find_loss_address(void)
+{
+	const void *o = forward_result, *tensor;
+	struct ms_tensor t;
+	int64_t strides[CXX_DIMS_MAX];
+
+	forward_result = NULL;
+	tensor = o && is_in_frames(o) ? tensor_of_object(o) : NULL;
+	return tensor && ms_read_host_tensor(tensor, &t, strides) ? t.address : NULL;
+}
+
+/* ---- gradients of a pass ---- */
+
+struct pass {
+	const void *weights, *result;
+	const void *tensor[256]; /* of some weights at a time */
+};
+
+static const void *weight_of_pass(const struct pass *p, size_t i)
+{
+	const void *o = py_is_tuple(p->weights) || py_is_list(p->weights)
+				? py_get_item(p->weights, i)
+				: p->weights;
+
+	return tensor_of_object(o);
+}
+
+/* The gradients of the weights in what it has given back: alone, or behind those of inputs. NULL: none. */
+static const void *gradients_in_result(const void *o, size_t n)
+{
+	if (!o || !(py_is_tuple(o) || py_is_list(o)))
+		return n == 1 ? o : NULL;
+	if (py_count_items(o) == n && tensor_of_object(py_get_item(o, 0)))
+		return o;
+	return py_count_items(o) == 2 ? gradients_in_result(py_get_item(o, 1), n) : NULL;
+}
+
+static void read_pass(void *arg)
+{
+	struct pass *p = arg;
+	bool many = py_is_tuple(p->weights) || py_is_list(p->weights);
+	size_t n = many ? py_count_items(p->weights) : tensor_of_object(p->weights) != NULL;
+	const void *of = gradients_in_result(p->result, n);
+	const size_t chunk = sizeof(p->tensor) / sizeof(*p->tensor);
+	struct ms_tensor t;
+	int64_t strides[CXX_DIMS_MAX];
+
+	if (scalars_wanted())
+		ms_pass_began_at(find_loss_address());
+	for (size_t at = 0; at < n; at += chunk) {
+		uint32_t k = 0;
+
+		for (size_t i = at; i < n && i < at + chunk; i++) {
+			const void *w = weight_of_pass(p, i);
+
+			if (w)
+				p->tensor[k++] = w;
+		}
+		ms_parameters_are(p->tensor, k, "gradients");
+	}
+	if (!(train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED)))
+		return;
+	forget_gradients();
+	for (size_t i = 0; i < n && of; i++) {
+		const void *w = weight_of_pass(p, i);
+		const void *g = tensor_of_object(
+			py_is_tuple(of) || py_is_list(of) ? py_get_item(of, i) : of);
+
+		if (w && g && ms_read_host_tensor(g, &t, strides) && t.address)
+			await_gradient(t.address, w);
+	}
+}
+
+/* ---- updates that are left out ---- */
+
+/* Who calls, of the innermost frames: the first that is an object of that class. NULL: none is. GIL held. */
+static const void *find_caller(const char *module, const char *class)
+{
+	const void *type = py_find_global(module, class), *self = NULL;
+	struct py_frame f[FRAMES_MAX];
+	int n = type ? py_get_frames(f, FRAMES_MAX) : 0;
+
+	for (int i = 0; i < n && !self; i++) {
+		const void *o = py_find_local(&f[i], "self");
+
+		if (o && py_is_instance(o, type))
+			self = o;
+	}
+	return self;
+}
+
+/* A cell that makes a step, and may leave out the update: where gradients overflow, or for a reason of its own. */
+static const void *find_step_cell(void)
+{
+	return find_caller("mindspore.nn.wrap.loss_scale", "TrainOneStepWithLossScaleCell");
+}
+
+/* The GIL is their lock. pass_cell: the cell of the last pass, compared only; whether an optimizer was called since. */
+static const void *pass_cell;
+static bool optimizer_called;
+
+/* A cell whose last call made a pass and called no optimizer: that step is over when its next pass begins. */
+static void see_left_out(void *arg)
+{
+	const void *cell = find_step_cell();
+
+	*(bool *)arg = cell && cell == pass_cell && !optimizer_called;
+	pass_cell = cell;
+	optimizer_called = false;
+}
+
+static void see_optimizer(void *arg)
+{
+	(void)arg;
+	if (find_caller("mindspore.nn.optim.optimizer", "Optimizer"))
+		optimizer_called = true;
+}
+
+void ms_graph_is_called(void)
+{
+	struct py_hold h;
+	const char *why;
+
+	if (!pass_cell || optimizer_called || !py_hold_objects(&h, &why))
+		return;
+	apart_call(see_optimizer, NULL);
+	py_release_objects(&h);
+}
+
+void ms_pass_begins(void)
+{
+	struct py_hold h;
+	const char *why;
+	bool left_out = false;
+
+	if (py_hold_objects(&h, &why)) {
+		apart_call(see_left_out, &left_out);
+		py_release_objects(&h);
+	}
+	if (left_out)
+		ms_step_left_out();
+	step_part_begins(PART_BACKWARD);
+}
+
+void ms_pass_ends(const struct call *c)
+{
+	struct pass p = {.weights = *(const void *const *)c->v[3].cp,
+		.result = c->ok ? *(const void *const *)c->result : NULL};
+	struct py_hold h;
+	const char *why;
+
+	step_part_ends(PART_BACKWARD);
+	if (!ms_values_wanted() || !session_start() || !py_hold_objects(&h, &why))
+		return;
+	apart_call(read_pass, &p);
+	py_release_objects(&h);
+}
+
+/* ---- what a graph gives back ---- */
+
+struct returned {
+	const void *object;
+	double value; /* NAN: it is no number */
+	bool step_cell; /* a cell called it that makes a step */
+};
+
+static void read_returned(void *arg)
+{
+	struct returned *r = arg;
+	const void *tensor = tensor_of_object(first_of_object(r->object));
+	struct train_value v = {.kind = TK_PARAM_ORIGIN};
+	struct ms_tensor t;
+	int64_t strides[CXX_DIMS_MAX];
+
+	r->step_cell = find_step_cell() != NULL;
+	if (!tensor || !ms_read_host_tensor(tensor, &t, strides) || t.v.nostats || t.v.count != 1 ||
+		dtype_info(t.v.dtype)->cls != DTC_FLOAT)
+		return;
+	train_kind_measure(&v, &t.v);
+	if (v.stats.n)
+		r->value = v.stats.mean;
+}
+
+void ms_graph_returns(const struct call *c)
+{
+	struct returned r = {c->ok ? *(const void *const *)c->result : NULL, NAN, false};
+	uint32_t step = 0;
+	unsigned trained = ms_graph_trained(&step);
+	struct py_hold h;
+	const char *why;
+
+	if (!trained || (trained & TRAINED_UPDATE && !scalars_wanted()) ||
+		!py_hold_objects(&h, &why))
+		return;
+	apart_call(read_returned, &r);
+	py_release_objects(&h);
+	if (!isnan(r.value))
+		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
+	if (trained == TRAINED_BACKWARD && r.step_cell)
+		ms_step_left_out();
+}
+
+void ms_gradients_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pass_cell = NULL;
+	if (gradients)
+		memset(gradients, 0, PLACES * sizeof(*gradients));
+	waiting_now = 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loss, learning rates and norm of the gradients of each step. In PYNATIVE mode operators run one after the other: the last number
+ * that is computed before the first kernel of a backward pass is what the pass begins at, the loss; the last root of a number
+ * between the pass and the optimizer is that of a sum of squares over all gradients, which a program takes to clip them. A graph
+ * says what it has computed by what it gives back.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "stats/sum.h"
+#include "train/metric.h"
+#include "train/scalar.h"
+#include "train/step_times.h"
+#include "wrappers/mindspore/kernel_values.h"
+
+#define RATES_MAX 16
+
+/* One value of a group of parameters, known by the first of them. */
+struct group_rate {
+	double rate;
+	uint32_t id;
+};
+
+struct step_numbers {
+	double loss; /* sum over the passes */
+	uint32_t passes;
+	double root; /* the first since the last pass; NAN: none */
+	uint32_t roots;
+	bool settled; /* an update has come: roots are of something else now */
+	double squares; /* of the gradients that updates were given; NAN: one could not be read */
+	uint32_t updates;
+	struct group_rate rate[RATES_MAX];
+	uint32_t nrate;
+};
+
+static const struct step_numbers no_numbers = {.root = NAN};
+static struct step_numbers now = {.root = NAN};
+
+/* Numbers as they were computed outside of graphs. */
+#define NUMBERS_MAX 32u
+struct numbers {
+	struct {
+		const void *address;
+		double value;
+	} at[NUMBERS_MAX];
+	uint32_t n; /* the last NUMBERS_MAX of these are kept */
+};
+
+/*
+ * Passes whose first kernel has run, with what was computed before, and passes of which the program has told what they began
+ * at: either may come first, and a program may make several in a step.
+ */
+#define PASSES_MAX 8u
+static struct numbers numbers;
+static struct {
+	struct numbers before;
+	const void *address;
+} pass[PASSES_MAX];
+static uint32_t begun, told, settled;
+
+/* A leaf: held for some additions. A forked child makes it anew. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void ms_numbers_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	now = no_numbers;
+	numbers.n = begun = told = settled = 0;
+}
+
+static void put_step_numbers(uint32_t step);
+
+void ms_number_made(const void *address, double value)
+{
+	pthread_mutex_lock(&lock);
+	numbers.at[numbers.n % NUMBERS_MAX].address = address;
+	numbers.at[numbers.n++ % NUMBERS_MAX].value = value;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The newest that lies there, else the newest. NAN: there is none. */
+static double find_number(const struct numbers *s, const void *address)
+{
+	uint32_t least = s->n > NUMBERS_MAX ? s->n - NUMBERS_MAX : 0;
+
+	for (uint32_t i = s->n; address && i-- > least;)
+		if (s->at[i % NUMBERS_MAX].address == address)
+			return s->at[i % NUMBERS_MAX].value;
+	return s->n ? s->at[(s->n - 1) % NUMBERS_MAX].value : NAN;
+}
+
+/* Under the lock: of those of which both are known; all: of each that has begun. */
+static void settle_passes(bool all)
+{
+	for (; settled < begun && (all || settled < told); settled++) {
+		double value = find_number(&pass[settled % PASSES_MAX].before,
+			settled < told ? pass[settled % PASSES_MAX].address : NULL);
+
+		if (isnan(value))
+			continue;
+		now.loss += value;
+		now.passes++;
+	}
+}
+
+void ms_pass_began_at(const void *address)
+{
+	pthread_mutex_lock(&lock);
+	if (told - settled == PASSES_MAX)
+		settle_passes(true);
+	if (told - settled < PASSES_MAX)
+		pass[told++ % PASSES_MAX].address = address;
+	settle_passes(false);
+	pthread_mutex_unlock(&lock);
+}
+
+void ms_root_made(double value)
+{
+	pthread_mutex_lock(&lock);
+	if (!now.settled && !now.roots++)
+		now.root = value;
+	pthread_mutex_unlock(&lock);
+}
+
+void ms_backward_made(bool in_graph)
+{
+	pthread_mutex_lock(&lock);
+	now.root = NAN;
+	now.roots = 0;
+	/* A pass begins when the one before has been told of: until then its kernels come. */
+	if (!in_graph && numbers.n && begun <= told) {
+		if (begun - settled == PASSES_MAX)
+			settle_passes(true);
+		pass[begun++ % PASSES_MAX].before = numbers;
+		numbers.n = 0;
+		settle_passes(false);
+	}
+	pthread_mutex_unlock(&lock);
+	step_add_source(put_step_numbers);
+}
+
+static void add_rate(uint32_t id, double rate)
+{
+	uint32_t i = 0;
+
+	while (i < now.nrate && (now.rate[i].rate < rate || now.rate[i].rate > rate))
+		i++;
+	if (i == RATES_MAX)
+		return;
+	if (i == now.nrate)
+		now.rate[now.nrate++] = (struct group_rate){rate, id};
+	else if (id < now.rate[i].id)
+		now.rate[i].id = id;
+}
+
+void ms_update_made(uint32_t id, double rate, double squares)
+{
+	pthread_mutex_lock(&lock);
+	if (!isnan(rate))
+		add_rate(id, rate);
+	now.squares += squares;
+	now.updates++;
+	now.settled = true;
+	pthread_mutex_unlock(&lock);
+	step_add_source(put_step_numbers);
+}
+
+/* ---- the end of a step ---- */
+
+static void put_group_rates(uint32_t step, struct step_numbers *n)
+{
+	for (uint32_t i = 1; i < n->nrate; i++) {
+		struct group_rate r = n->rate[i];
+		uint32_t k = i;
+
+		for (; k && n->rate[k - 1].id > r.id; k--)
+			n->rate[k] = n->rate[k - 1];
+		n->rate[k] = r;
+	}
+	for (uint32_t i = 0; i < n->nrate; i++)
+		scalar_put_of(SCALAR_LEARNING_RATE, step, 0,
+			n->nrate == 1 ? JOURNAL_NO_GROUP : (uint16_t)i, n->rate[i].rate);
+}
+
+static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
+{
+	scalar_put(SCALAR_LOSS, step, mean);
+	metric_put_losses(step, mean, passes);
+}
+
+static void put_step_numbers(uint32_t step)
+{
+	struct step_numbers n;
+
+	pthread_mutex_lock(&lock);
+	settle_passes(true);
+	if (told < begun)
+		told = begun;
+	n = now;
+	now = no_numbers;
+	pthread_mutex_unlock(&lock);
+	if (n.passes)
+		put_mean_loss(step, n.loss / n.passes, n.passes);
+	put_group_rates(step, &n);
+	/* Several are of a program that clips each gradient by itself. */
+	if (n.roots == 1 || (n.roots && !n.updates)) {
+		scalar_put(SCALAR_GRAD_NORM, step, n.root);
+	} else if (n.updates && !isnan(n.squares)) {
+		scalar_is_derived(SCALAR_GRAD_NORM);
+		scalar_put(SCALAR_GRAD_NORM, step, stats_sqrt(n.squares));
+	}
+}
+
+void ms_loss_returned(bool ended, uint32_t step, double value)
+{
+	if (ended) {
+		put_mean_loss(step, value, 1);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	now.loss += value;
+	now.passes++;
+	pthread_mutex_unlock(&lock);
+}

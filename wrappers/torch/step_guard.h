@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is a step of an optimizer one that can be withheld by taking its gradients away? For withhold.c; the GIL is held. */
+#ifndef PROBE_WRAPPERS_TORCH_STEP_GUARD_H
+#define PROBE_WRAPPERS_TORCH_STEP_GUARD_H
+
+#include <stdbool.h>
+
+struct step_look {
+	const void *self; /* the optimizer; good until the GIL is given back */
+	const char *why; /* it cannot, and why; NULL: it can */
+	bool left_out; /* the gradient scaler leaves it out itself: an Inf was found */
+};
+
+/* Of the step that the calling thread has just entered. */
+struct step_look step_guard_look(void);
+
+#endif

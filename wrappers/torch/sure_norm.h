@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The norm of the gradients that a step begins with, where it is sure to be that, and to be the same on all ranks: for who
+ * withholds steps by it (withhold.c). What scalars.c shows may be a guess, and is not looked at here.
+ *
+ *	as torch.nn.utils.clip_grad_norm_ and its parts compute it: of a DTensor the local part of a replica, behind a sum over
+ *	    all ranks; of plain gradients that DDP has reduced over all ranks in the last pass
+ *	else of the gradients themselves, where each is whole: in a fixed order, so that equal gradients have an equal norm
+ */
+#ifndef PROBE_WRAPPERS_TORCH_SURE_NORM_H
+#define PROBE_WRAPPERS_TORCH_SURE_NORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct torch_optimizer_view;
+
+/* What was found out about a step's norm. */
+enum sure_norm {
+	SURE_NORM, /* *norm */
+	NO_GRADIENTS, /* there is nothing to withhold */
+	UNSURE_NORM, /* *why */
+};
+
+/* A backward pass that adds up gradients begins: what was seen before is not of its gradients. */
+void sure_norm_forget(void);
+
+/* clip_grad.py has computed a total norm. value: NULL where it cannot be read; replica: of DTensors. */
+void sure_norm_saw_clip(const double *value, bool replica);
+
+/* Gradients are freed of a loss scale: a norm that was computed before is not theirs. */
+void sure_norm_saw_unscale(void);
+
+/* A norm, or its parts, were given to be summed up by a communicator of that many ranks. */
+void sure_norm_saw_sum(int ranks);
+
+/* DDP reduces the gradients of these parameters (TensorImpl) over that many ranks. */
+void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks);
+
+/* At the begin of that optimizer's step, which takes the norm: another one's does not have it. */
+enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why);
+
+void sure_norm_forked(void);
+
+#endif
