@@ -25,6 +25,19 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
 
+/* They are in the cache. */
+static void sum_few_bytes(const struct tensor_look *look)
+{
+	enum stats_checksum kind = checksum_kind(look);
+	const struct buffer *b = look->buffer;
+
+	if (kind == CHECKSUM_OFF)
+		return;
+	look->record->crc = stats_checksum_of(
+		kind, b->base, (size_t)b->count * dtype_info((enum dtype)b->dtype)->size);
+	look->record->flags |= TF_CRC;
+}
+
 static bool statistics_want(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
@@ -33,10 +46,12 @@ static bool statistics_want(void *state, struct tensor_look *look)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
 	/* Few elements at once, where nothing else wants the running totals. */
-	if (checksum_kind(look) == CHECKSUM_OFF && buffer_is_few(look->buffer) &&
+	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
-			(enum dtype)look->buffer->dtype, cfg->eps, &look->record->stats))
+			(enum dtype)look->buffer->dtype, cfg->eps, &look->record->stats)) {
+		sum_few_bytes(look);
 		return false;
+	}
 	if (stats_begin(state, look->buffer->dtype, cfg->eps))
 		return false;
 	look->stats = state;

@@ -122,12 +122,20 @@ static stats_checksum_fn *crc32_fn(void)
 	return how == 2 ? by_clmul : by_table;
 }
 
+static stats_checksum_fn *checksum_fn(enum stats_checksum kind)
+{
+	return kind == CHECKSUM_XOR ? by_xor : kind == CHECKSUM_CRC32 ? crc32_fn() : NULL;
+}
+
 void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind)
 {
 	a->checksum = 0;
-	a->add_to_checksum = kind == CHECKSUM_XOR     ? by_xor
-			     : kind == CHECKSUM_CRC32 ? crc32_fn()
-						      : NULL;
+	a->add_to_checksum = checksum_fn(kind);
+}
+
+uint32_t stats_checksum_of(enum stats_checksum kind, const void *p, size_t n)
+{
+	return checksum_fn(kind)(0, p, n, 0);
 }
 
 uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t next, uint64_t n)

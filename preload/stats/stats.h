@@ -111,6 +111,9 @@ int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 /* Right after stats_begin(): a->checksum is to be that of the bytes of the elements in the order added. */
 void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind);
 
+/* The same of n bytes that lie one behind the other, by itself; kind: not off or auto. */
+uint32_t stats_checksum_of(enum stats_checksum kind, const void *p, size_t n);
+
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);
 

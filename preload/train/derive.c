@@ -159,7 +159,7 @@ bool derive_squares(const struct buffer *b, double *sum)
 	for (uint64_t left = b->count; left;) {
 		unsigned n = left < BLOCK ? (unsigned)left : BLOCK;
 
-		convert_block(x, at, n, b->dtype);
+		derive_load(x, at, n, b->dtype);
 		memset(x + n, 0, (BLOCK - n) * sizeof(*x));
 		for (unsigned i = 0; i < BLOCK; i += LANES)
 			for (unsigned k = 0; k < LANES; k++)

@@ -98,6 +98,27 @@ print(ask(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").split(b"\r\n")[0]
 PY
 is 'requests that are none do it no harm' "$(tr '\n' '|' <"$tmp/odd")" \
 	'HTTP/1.1 405 Method Not Allowed|HTTP/1.1 400 Bad Request|True|long|0|HTTP/1.1 200 OK|'
+# Clients that send half a request, or take no answer, keep nobody waiting; they are dropped after three seconds.
+python3 - "${url##*:}" >"$tmp/stalled" <<'PY'
+import socket, sys
+def dial():
+    return socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=30)
+mute, half, deaf = dial(), dial(), dial()
+half.sendall(b"GET /met")
+deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+deaf.sendall(b"GET /json HTTP/1.1\r\n\r\n")
+said = set()
+for _ in range(3):
+    s = dial()
+    s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    said.add(s.recv(100).split(b"\r\n")[0])
+print(said)
+# One client at a time: by now the time of this one would have passed.
+half.sendall(b"rics HTTP/1.1\r\n\r\n")
+print(half.recv(100).split(b"\r\n")[0])
+print(mute.recv(100))
+PY
+is 'stalled clients keep nobody waiting' "$(tr '\n' '|' <"$tmp/stalled")" "{b'HTTP/1.1 200 OK'}|b'HTTP/1.1 200 OK'|b''|"
 is 'it listens on this machine alone' "$(python3 -c 'import sys
 port = "%04X" % int(sys.argv[1])
 print({l.split()[1].split(":")[0] for f in ("tcp", "tcp6") for l in open("/proc/net/" + f) if l.split()[1].endswith(":" + port) and l.split()[3] == "0A"})' "${url##*:}")" "{'0100007F'}"

@@ -35,7 +35,7 @@ told() { # RANKS: what the report says is what the program printed
 for f in $flavours; do
 	period_run 'regular' $f 2 60
 	told 2
-	like "$name: in words" "$said" "steps 0 \(none was marked; $iterations by the period of the calls\)"
+	like "$name: in words" "$said" "steps 0 to $((iterations - 1)) \(none was marked; $iterations by the period of the calls\)"
 	like "$name: the finding" "$said" "no step signal.*on ranks 0,1 the call sequence repeats every $length calls \(confidence 100 %, $iterations repetitions, first at seq 4"
 	# The function that it names does make these steps.
 	marker=$(period marker)

@@ -2,7 +2,7 @@
 
 FAULT_BINS := $(foreach m,$(MPI_FLAVOURS),$(B)/faults/$m/train $(B)/faults/$m/libmeddle.so)
 
-# RUNS: of each class, SEED: other places, CLEAN: runs without a fault.
+# RUNS: of each class, SEED: other places, CLEAN: runs without a fault. PROBE_TEST_PYTHON: with PyTorch, for the trainings in it.
 RUNS  ?= 8
 CLEAN ?= 50
 SEED  ?= 1
@@ -10,6 +10,8 @@ SEED  ?= 1
 fault-bins: all $(FAULT_BINS) $(if $(filter mpich,$(MPI_FLAVOURS)),$(B)/apps/mpich/libucxyield.so)
 faults: fault-bins
 	@python3 tests/faults/faults.py --build $(B) --runs $(RUNS) --clean $(CLEAN) --seed $(SEED) --need 99
+	@[ -z "$$PROBE_TEST_PYTHON" ] || python3 tests/faults/faults.py --build $(B) --torch "$$PROBE_TEST_PYTHON" --runs $(RUNS) \
+		--clean $(CLEAN) --seed $(SEED) --need 99
 
 define fault_rules
 $(B)/faults/$(1)/train: tests/faults/train.c

@@ -5,7 +5,7 @@
  *	train [KEY=VALUE ...]
  *
  * steps, layout (dp: data parallel only; 3d), elements, eval (steps between two evaluation pauses; 0: none), marker (api,
- * pcontrol), odd (innocent things that look like faults), seed, pairs (messages go there and back, not around), slow_us (of the faults of timing); fault, rank, step, site, pick: what goes wrong, where and
+ * pcontrol, none), odd (innocent things that look like faults), seed, pairs (messages go there and back, not around), slow_us (of the faults of timing); fault, rank, step, site, pick: what goes wrong, where and
  * when. The rank at fault writes what it does, as JSON, to stderr.
  */
 #include <dlfcn.h>
@@ -382,7 +382,7 @@ static void end_step(void)
 {
 	if (mark)
 		mark();
-	else
+	else if (strcmp(marker, "none"))
 		MPI_Pcontrol(2);
 }
 

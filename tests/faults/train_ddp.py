@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A data-parallel training in PyTorch with one fault in it (run by faults.py --torch): train_ddp.py [KEY=VALUE ...]
+A data-parallel training in PyTorch with one fault in it (injected.py).
 
-fault, rank, step, steps, seed. Each step: forward, backward (DistributedDataParallel reduces the gradients), an all_reduce of the
-loss, every other step an all_gather of a sum over the weights. The rank at fault writes what it does, as JSON, to stderr.
+Each step: a broadcast of the rate, forward, backward (DistributedDataParallel reduces the gradients), an all_reduce of the loss, an
+all_gather of a sum over the weights.
 """
-import json
-import os
-import sys
-import time
-
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-given = dict(a.split("=", 1) for a in sys.argv[1:])
-FAULT, STEPS, SEED = given.get("fault", "none"), int(given.get("steps", 14)), int(given.get("seed", 1))
-WHO, WHEN = int(given.get("rank", -1)), int(given.get("step", -1))
+from injected import SEED, STEPS, due, hold_up
 
 
-def due(fault, step):
-    if fault != FAULT or step != WHEN or dist.get_rank() != WHO:
-        return False
-    print("TRUTH " + json.dumps(dict(fault=fault, rank=WHO, step=step, site="", api="", pick=0)), file=sys.stderr, flush=True)
-    return True
+def new_rate(optimizer, step):
+    rate = torch.tensor([0.01 / (1 + 0.1 * step)], dtype=torch.float64)
+    dist.broadcast(rate, src=1 if due("root", step) else 0)
+    for group in optimizer.param_groups:
+        group["lr"] = rate.item()
 
 
 def average(loss, step):
@@ -32,6 +25,8 @@ def average(loss, step):
         return
     for _ in range(2 if due("extra", step) else 1):
         t = loss.detach().double() if due("dtype", step) else loss.detach().clone()
+        if due("count", step):
+            t = torch.stack([t, t])
         dist.all_reduce(t, op=dist.ReduceOp.MAX if due("redop", step) else dist.ReduceOp.SUM)
 
 
@@ -49,23 +44,27 @@ def main():
     for step in range(STEPS):
         g = torch.Generator().manual_seed(SEED * 7919 + step * 64 + dist.get_rank())
         x = torch.randn(32, 8, generator=g)
-        if due("sleep", step):
-            time.sleep(1000)
-        if due("left", step):
-            raise ValueError("a bad sample")
+        hold_up(step)
+        new_rate(optimizer, step)
         if due("nan", step):
             x[3, 2] = float("nan")
+        if due("inf", step):
+            x[3, 2] = float("inf")
         if due("spike", step):
             x[3, 2] = 1e7
         loss = model(x).square().mean()
         optimizer.zero_grad()
         loss.backward()
+        swapped = due("order", step)
+        if swapped:
+            check(model, step)
         average(loss, step)
         if due("drift", step):
             with torch.no_grad():
                 model.module[0].weight[3, 4] += 0.01
         optimizer.step()
-        check(model, step)
+        if not swapped:
+            check(model, step)
     dist.destroy_process_group()
 
 

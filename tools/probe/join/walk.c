@@ -96,6 +96,12 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- what is read ahead of one rank ---- */
 
+/* Of calls that began at the same moment the one that was entered first. */
+static bool begins_before(const struct walk_call *a, const struct walk_call *b)
+{
+	return a->start != b->start ? a->start < b->start : a->call.seq < b->call.seq;
+}
+
 static void push_ahead(struct walk_reader *r, const struct walk_call *c)
 {
 	unsigned i = r->n++;
@@ -104,7 +110,7 @@ static void push_ahead(struct walk_reader *r, const struct walk_call *c)
 		r->cap = r->cap ? 2 * r->cap : 16;
 		r->ahead = tool_realloc(r->ahead, r->cap * sizeof(*r->ahead));
 	}
-	for (; i && r->ahead[(i - 1) / 2].start > c->start; i = (i - 1) / 2)
+	for (; i && begins_before(c, &r->ahead[(i - 1) / 2]); i = (i - 1) / 2)
 		r->ahead[i] = r->ahead[(i - 1) / 2];
 	r->ahead[i] = *c;
 }
@@ -117,9 +123,9 @@ static void pop_ahead(struct walk_reader *r)
 	for (;;) {
 		unsigned k = 2 * i + 1;
 
-		if (k + 1 < r->n && r->ahead[k + 1].start < r->ahead[k].start)
+		if (k + 1 < r->n && begins_before(&r->ahead[k + 1], &r->ahead[k]))
 			k++;
-		if (k >= r->n || r->ahead[k].start >= last.start)
+		if (k >= r->n || !begins_before(&r->ahead[k], &last))
 			break;
 		r->ahead[i] = r->ahead[k];
 		i = k;

@@ -110,7 +110,8 @@ void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank,
 
 static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
-	return f->first <= s->step_hi && f->last >= s->step_lo;
+	/* Of a run without steps the names say nothing. */
+	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
 }
 
 uint64_t calls_bytes(const struct calls *s)
@@ -404,7 +405,13 @@ static void add_tensor_row(struct calls *s, struct call *c)
 /* Step and seq of the present row; false: damaged. */
 static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
-	return csv_u64(calls_column(s, COL_step), step) && csv_u64(calls_column(s, COL_seq), seq);
+	uint64_t start;
+
+	if (!csv_u64(calls_column(s, COL_step), step) || !csv_u64(calls_column(s, COL_seq), seq))
+		return false;
+	if (s->dir->nround && csv_u64(calls_column(s, COL_start_ns), &start))
+		*step = count_rounds_before(s->dir->round, s->dir->nround, start, *seq);
+	return true;
 }
 
 bool calls_next(struct calls *s, struct call *out)

@@ -237,6 +237,7 @@ static void close_dir(struct rank_dir *r)
 	free(r->label);
 	free(r->meta_wrong);
 	free(r->journal);
+	free(r->round);
 }
 
 /* ---- choosing ---- */

@@ -7,6 +7,7 @@
 #define PROBE_TOOLS_FOLDERS_H
 
 #include "tools/probe/read/read_meta.h"
+#include "tools/probe/read/round_ends.h"
 
 enum rank_state {
 	RANK_FINISHED,
@@ -33,6 +34,9 @@ struct rank_dir {
 	uint64_t first_ns, last_ns; /* its lifetime, Unix epoch; both 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
 	char *journal; /* path; NULL: there is none */
+	struct round_end
+		*round; /* steps of a run that marks none: its calls are numbered by these */
+	unsigned nround;
 };
 
 struct left_out {

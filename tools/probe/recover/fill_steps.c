@@ -11,13 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/io.h"
-#include "tools/lib/period.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/join/walk.h"
+#include "tools/probe/join/rounds.h"
+#include "tools/probe/read/calls.h"
 
-#define SURE 0.5 /* confidence from which on a period is believed, as in the report */
 #define META_MOST (4u << 20)
 #define WORK "steps.tmp" /* new files that are not complete */
 #define READY "steps.new" /* complete ones, which take the place of the old ones */
@@ -29,99 +27,10 @@ const char *const fill_name[] = {
 	[FILL_FAILED] = "failed",
 };
 
-/* The last call of a round. */
-struct round_end {
-	uint64_t start, seq;
-};
-
-struct rounds {
-	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* of the calls that the period remembers */
-	struct round_end *end;
-	unsigned n, cap;
-	uint64_t *token; /* number of each end's call */
-	unsigned captoken;
-	uint64_t first;
-};
-
 static void fail_fill(struct fill_info *f, const char *what, int err)
 {
 	f->result = FILL_FAILED;
 	snprintf(f->why, sizeof(f->why), "%s: %s", what, strerror(err));
-}
-
-/* ---- where the rounds end ---- */
-
-static void add_round_end(struct rounds *r, uint64_t token)
-{
-	unsigned n = r->n;
-
-	TOOL_GROW(r->token, n, r->captoken);
-	TOOL_GROW(r->end, r->n, r->cap);
-	r->token[n] = token;
-	r->end[r->n++] = r->kept[token % PERIOD_KEPT];
-}
-
-/* A pattern was found, which the latest calls have followed already. */
-static void begin_rounds(struct rounds *r)
-{
-	const struct period *p = &r->period;
-
-	r->first = p->first;
-	/* The one before was a loop within a step: none of its rounds counts any more. */
-	if (p->rounds == (p->n - p->first) / p->length)
-		r->n = 0;
-	while (r->n && r->token[r->n - 1] >= p->first)
-		r->n--;
-	for (uint64_t i = p->first + p->length - 1; i < p->n; i += p->length)
-		add_round_end(r, i);
-}
-
-static void follow_rounds(struct rounds *r, const struct call *c)
-{
-	struct period *p = &r->period;
-	uint64_t at = p->n, token;
-	bool ends;
-
-	if (c->bits & CALL_NESTED)
-		return;
-	token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
-	r->kept[at % PERIOD_KEPT] = (struct round_end){c->start, c->seq};
-	ends = period_call(p, token);
-	if (p->length && p->first != r->first)
-		begin_rounds(r);
-	else if (ends)
-		add_round_end(r, at);
-}
-
-static void find_rounds(struct rounds *r, const struct folders *f)
-{
-	const struct walk_call *c;
-	struct walk w;
-
-	period_init(&r->period);
-	r->first = UINT64_MAX;
-	walk_open(&w, f, NULL, NULL, NULL, 0, UINT64_MAX);
-	while ((c = walk_next(&w)))
-		follow_rounds(r, &c->call);
-	walk_close(&w);
-}
-
-/* How many rounds ended before that call. */
-static uint64_t step_of(const struct rounds *r, uint64_t start, uint64_t seq)
-{
-	unsigned lo = 0, hi = r->n;
-
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-		const struct round_end *e = &r->end[mid];
-
-		if (e->start < start || (e->start == start && e->seq < seq))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* ---- new files ---- */
@@ -203,7 +112,7 @@ static void copy_rows(struct step_files *s, const struct rounds *r, const char *
 	while (!err && !s->err && csv_next(&c)) {
 		if (!csv_u64(csv_at(&c, seq), &a) || !csv_u64(csv_at(&c, start), &b))
 			continue;
-		at = step_of(r, b, a);
+		at = count_rounds_before(r->end, r->n, b, a);
 		if (!open_block(s, &c, at))
 			break;
 		s->last = at > s->last ? at : s->last;
@@ -351,29 +260,27 @@ static int write_new_files(
 
 static void fill_folder(int dirfd, const struct folders *f, struct fill_info *out)
 {
-	struct rounds *r = tool_alloc(sizeof(*r));
 	struct step_files s = {.dir = f->dir[0].path, .per = 100};
+	struct rounds r;
 	int err;
 
-	find_rounds(r, f);
-	out->confidence = period_confidence(&r->period);
-	out->calls = r->period.length;
-	out->steps = r->n;
-	if (!out->calls || out->confidence < SURE) {
+	find_rounds(&r, &f->dir[0], NULL);
+	out->confidence = r.confidence;
+	out->calls = r.length;
+	out->steps = r.n;
+	if (!out->calls || out->confidence < ROUNDS_SURE) {
 		out->result = FILL_NO_PERIOD;
 	} else {
 		if (f->dir[0].meta.block_steps)
 			s.per = f->dir[0].meta.block_steps;
-		err = write_new_files(dirfd, f, r, &s);
+		err = write_new_files(dirfd, f, &r, &s);
 		out->rows = s.rows;
 		if (!err)
 			err = move_ready_files(dirfd);
 		if (err)
 			fail_fill(out, "writing", -err);
 	}
-	free(r->end);
-	free(r->token);
-	free(r);
+	free(r.end);
 }
 
 void fill_steps(const char *path, struct fill_info *out)

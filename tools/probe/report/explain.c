@@ -213,6 +213,12 @@ static void learn_terms(struct window *w, const struct entry *e)
 	t->peers |= t->peer != relative_peer(c);
 }
 
+/* A receive of any tag, of any rank has the tag and the peer of what came. */
+static bool may_be_of_any(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "recv") == 0 && !(c->bits & CALL_OPEN);
+}
+
 /* The terms of a call as far as its place always has the same. An open call may not know them: they are as usual then. */
 static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
 {
@@ -357,17 +363,39 @@ static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
 	return -1;
 }
 
-/* The call as if it had been at another number of the loop. */
+/* The call as if it had been at another number of the loop: that one always has these very terms. */
 static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 {
-	uint64_t place;
+	const struct call *c = &e->call;
 	const struct usual_terms *t;
+	uint64_t place;
 
-	if (turns < 0 && !e->call.nth)
+	if (turns < 0 && !c->nth)
 		return false;
-	place = hash_u64(e->loop, e->call.nth + (uint64_t)(int64_t)turns);
+	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
 	t = table_find(&w->terms, place, 0);
-	return t && t->any && !t->counts && t->count == e->call.count && t->dtype == e->call.dtype;
+	return t && t->any && !t->counts && t->count == c->count && t->dtype == c->dtype &&
+	       (t->tags || t->tag == c->tag) && (t->peers || t->peer == relative_peer(c)) &&
+	       (t->roots || t->root == c->root) && (t->redops || t->redop == c->redop);
+}
+
+/* The call with the terms that its place has had. */
+static struct call usual_call(const struct window *w, const struct entry *e)
+{
+	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
+	struct call c = e->call;
+
+	if (!t || !t->any)
+		return c;
+	c.count = t->count;
+	c.dtype = t->dtype;
+	c.redop = t->redop;
+	c.root = t->root;
+	c.tag = t->tag;
+	c.peer = t->peer;
+	if (c.peer != NO_NUMBER && c.comm_rank != NO_NUMBER && c.size > 0)
+		c.peer = (c.peer + c.comm_rank) % c.size;
+	return c;
 }
 
 static struct verdict make_verdict(const struct window *w, const struct rank_window *r,
@@ -389,16 +417,18 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 {
 	const struct entry *e = &r->e[i];
 	const struct entry *next = e->next >= 0 ? &r->e[e->next] : NULL;
+	bool goes_on = next && next->loop == e->loop && next->call.step == e->call.step;
 
-	if (fits_turn(w, e, 1) && next && next->loop == e->loop && fits_turn(w, next, -1)) {
+	if (fits_turn(w, e, 1) && goes_on && fits_turn(w, next, -1)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);
 		return true;
 	}
-	if (fits_turn(w, e, 1)) {
+	/* All that follow are a turn ahead too; else it is this one's term that is wrong. */
+	if (fits_turn(w, e, 1) && (!goes_on || fits_turn(w, next, 1))) {
+		struct call left_out = usual_call(w, e);
+
 		*v = make_verdict(w, r, VERDICT_MISSING, i, usual, times);
-		v->call = *usual;
-		v->call.step = e->call.step;
-		v->call.comm_seq = e->call.comm_seq;
+		v->call = left_out;
 		return true;
 	}
 	if (fits_turn(w, e, -1) && r->e[e->prev].loop == e->loop) {
@@ -440,6 +470,18 @@ static unsigned count_others(
 	return n;
 }
 
+/* Did that call ever come right behind the one before e[i]? */
+static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	uint64_t before = r->e[r->e[i].prev].token;
+
+	for (int k = r->e[i].prev - 1; k >= 0; k--)
+		if (r->e[k].token == before && r->e[k].next >= 0 && r->e[k].next < (int)i &&
+			r->e[r->e[k].next].token == token)
+			return true;
+	return false;
+}
+
 static bool judge_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
@@ -458,11 +500,22 @@ static bool judge_call(
 	if (times < SEEN_MIN && count_others(w, r, i, usual->token) < 1)
 		return false;
 	term = odd_term(w, e);
-	if (term && strcmp(term, "count") == 0 && judge_turn(w, r, i, &usual->call, times, v))
+	if (term && judge_turn(w, r, i, &usual->call, times, v))
 		return true;
+	if (term && (*term == 't' || *term == 'p') && may_be_of_any(&e->call))
+		return false;
 	if (term && (usual->place == e->place || e->known)) {
-		*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
+		struct call as_usual = usual_call(w, e);
+
+		*v = make_verdict(w, r, VERDICT_TERMS, i, &as_usual, times);
 		v->what = term;
+		return true;
+	}
+	/* From a line that never made one, and behind it all goes on as it used to: put in between. */
+	if (!e->known && e->next >= 0 && has_followed(r, i, r->e[e->next].token) &&
+		(!(e->call.bits & CALL_P2P) ||
+			is_message_alone(&w->g->diagnose.messages, &e->call))) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
 	if (comes_later(r, i, usual->token)) {
@@ -489,6 +542,7 @@ static bool judge_call(
 	/* It stands in a message, and the one that came first may follow yet. */
 	if (left && e->call.bits & CALL_OPEN && e->call.bits & usual->call.bits & CALL_P2P) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
+		v->may_follow = true;
 		return true;
 	}
 	if (left) {
@@ -531,7 +585,7 @@ static unsigned count_alike(
 	return n;
 }
 
-struct verdict judge_sequences(const struct window *w)
+struct verdict judge_sequences(const struct window *w, const bool *may)
 {
 	struct verdict best = {.kind = VERDICT_NONE}, v;
 	uint64_t earliest = UINT64_MAX;
@@ -539,7 +593,7 @@ struct verdict judge_sequences(const struct window *w)
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 
-		for (unsigned i = 0; i < r->n; i++) {
+		for (unsigned i = 0; (!may || may[r->rank]) && i < r->n; i++) {
 			const struct entry *e = &r->e[i];
 			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
 

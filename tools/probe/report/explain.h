@@ -24,6 +24,7 @@ struct verdict {
 	struct call before; /* the call before it */
 	unsigned times; /* that the one before was followed by something else, and never by this */
 	unsigned ranks; /* that were compared */
+	bool may_follow; /* of VERDICT_ORDER: the rank stands in `call`, and has not come to `usual` yet */
 };
 
 /* The calls of some steps, of some ranks. */
@@ -33,8 +34,8 @@ struct window;
 struct window *window_read(struct gather *g, uint64_t step, uint64_t comm);
 void window_free(struct window *w);
 
-/* The first rank that did something new, by few. */
-struct verdict judge_sequences(const struct window *w);
+/* The first rank that did something new, by few. may: by folder index, of which ranks that may be; NULL: of all. */
+struct verdict judge_sequences(const struct window *w, const bool *may);
 
 /*
  * Ranks of the operation that differ from the others in that term, by folder index: at most cap. Of two sides of the same

@@ -283,15 +283,21 @@ void find_left(struct report *r)
 	const struct rank_info *k;
 	struct finding *f;
 	char *how, *last, *text;
+	uint64_t step;
 
 	if (first < 0)
 		return;
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
+	/* A step may have ended behind its last call. */
+	step = k->last.rows ? k->last.step : 0;
+	if (r->g.by_rounds && k->last.rows)
+		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
+	else if (d->meta.step_now > step)
+		step = d->meta.step_now;
 	how = leaving_text(&d->meta.end, TEXT_SHOWN);
 	last = last_call_text(r, (uint32_t)first);
-	text = tool_format("step %llu: %s left %s\n%s",
-		(unsigned long long)(k->last.rows ? k->last.step : 0),
+	text = tool_format("step %llu: %s left %s\n%s", (unsigned long long)step,
 		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
 	f = add_finding(r, FINDING_DIED, text);
@@ -301,8 +307,10 @@ void find_left(struct report *r)
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
 		if (i != (uint32_t)first)
 			name_concerned(r, f, i);
-	if (k->last.rows)
+	if (k->last.rows) {
 		name_call(f, &k->last);
+		f->call.step = step;
+	}
 	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
 	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);
 	r->left = true;

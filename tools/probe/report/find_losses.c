@@ -328,7 +328,7 @@ static void find_step_losses(struct report *r)
 	for (unsigned i = 0; i < g->folders.n; i++)
 		marked |= g->folders.dir[i].meta.step_now > 0 ||
 			  meta_has_steps(&g->folders.dir[i].meta);
-	missed = !marked && !g->last_step && g->calls && *marker;
+	missed = !marked && (!g->last_step || g->by_rounds) && g->calls && *marker;
 	if (!marked && report_period(r, &period)) {
 		char *text = report_period_text(r, &period), *rest = strstr(text, "; ");
 

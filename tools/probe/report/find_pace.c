@@ -10,6 +10,8 @@
 #define LINK_MESSAGES 8
 #define LINK_STREAK 5 /* messages one after the other */
 #define LINK_TIMES 2 /* what noise makes of others */
+#define LINK_LONG_STREAK 10 /* of so many ... */
+#define LINK_USUAL_TIMES 4 /* ... this much of what others mostly take is enough */
 
 static struct finding *add_pace(
 	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
@@ -82,8 +84,8 @@ static int by_link_time(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The 90 % quantile of the other links: what noise makes. */
-static double noise_of_links(const struct table *t, const struct link_stat *but)
+/* That quantile of the other links, in the middle of them. 0.9: what noise makes. */
+static double noise_of_links(const struct table *t, const struct link_stat *but, double q)
 {
 	double *v = tool_alloc((t->n + 1) * sizeof(*v)), all;
 	unsigned n = 0;
@@ -92,7 +94,7 @@ static double noise_of_links(const struct table *t, const struct link_stat *but)
 		const struct link_stat *k = table_at(t, i);
 
 		if (k != but && k->time.n >= LINK_MESSAGES)
-			v[n++] = (double)hist_quantile(&k->time, 0.9);
+			v[n++] = (double)hist_quantile(&k->time, q);
 	}
 	qsort(v, n, sizeof(*v), by_link_time);
 	all = n ? v[(n - 1) / 2] : INFINITY;
@@ -114,28 +116,32 @@ static void find_slow_link(struct report *r)
 	}
 	if (!l)
 		return;
-	noise = noise_of_links(t, l);
-	if ((double)l->best.least < LINK_TIMES * noise)
+	noise = noise_of_links(t, l, 0.9);
+	if ((double)l->best.least < LINK_TIMES * noise &&
+		(l->best.n < LINK_LONG_STREAK ||
+			(double)l->best.least < LINK_USUAL_TIMES * noise_of_links(t, l, 0.5)))
 		return;
 
-	char *at = called_from_text(r, &l->slowest);
-	struct finding *f = add_finding(r, FINDING_LINK,
+	char *at = called_from_text(r, &l->slowest), *crowded = describe_oversubscription(r);
+	struct finding *f = add_finding(r, crowded ? FINDING_LINK_DOUBTFUL : FINDING_LINK,
 		tool_format("messages from %s to %s are slow from step %llu on: %s of them one "
 			    "after the other took "
 			    "%s and more from both ranks being there to the end of the receive; "
 			    "nine tenths of "
-			    "those of other links take at most %s%s",
+			    "those of other links take at most %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least), out_time(noise), at));
+			out_time((double)l->best.least), out_time(noise), at,
+			crowded ? crowded : ""));
 
-	f->confidence = 0.9;
+	f->confidence = crowded ? 0.6 : 0.9;
 	name_culprit(r, f, l->from);
 	name_culprit(r, f, l->to);
 	name_call(f, &l->slowest);
 	f->call.step = l->best.step;
 	f->event = 0;
 	free(at);
+	free(crowded);
 }
 
 void find_pace(struct report *r)

@@ -63,9 +63,10 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 				   intern_name(y->once), intern_name(y->once))
 			 : tool_strdup("");
 	all = tool_format(
-		"no step signal, so everything is step 0; on %s the call sequence repeats "
+		"no step signal, so everything is step 0%s; on %s the call sequence repeats "
 		"every %s (confidence %s, %s, first at seq %llu on %s)%s: steps by "
 		"period%s%s",
+		r->g.by_rounds ? " in the files (here a step is one of these repetitions)" : "",
 		f->nalike ? who : report_rank(r, f->rank), out_plural(y->length, "call", "calls"),
 		out_percent(y->confidence), out_plural(y->rounds, "repetition", "repetitions"),
 		(unsigned long long)y->first_seq, report_rank(r, f->rank), seen, times, marker);

@@ -18,6 +18,7 @@
 #define BEHIND_MIN 100e3 /* ns: below it is noise */
 #define COST_MIN \
 	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
+#define WARN_COST 0.1 /* share of the run: less is told, and no warning */
 #define CHANCE 0.001 /* how seldom a rank of a run may come last so often by chance */
 #define ABOVE_CHANCE \
 	1.3 /* times the share that each rank has by chance: less is no habit, however surely it is there */
@@ -191,7 +192,9 @@ static void find_stragglers(struct report *r)
 		char *at = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 2);
 		char *unread = unread_text(r, s->comm->key.a);
 
-		add_finding(r, crowded ? FINDING_STRAGGLER_DOUBTFUL : FINDING_STRAGGLER,
+		add_finding(r,
+			crowded || s->cost < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+						       : FINDING_STRAGGLER,
 			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",

@@ -8,6 +8,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/report/explain.h"
 #include "tools/probe/report/report.h"
+#include "tools/probe/report/waits.h"
 
 #define NAMED_IN_TERMS 16u
 
@@ -15,6 +16,7 @@ struct trouble {
 	bool any;
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: nobody stands */
+	bool only_stuck; /* ranks stand, and there is no other sign */
 };
 
 /* ---- the disagreement itself ---- */
@@ -131,35 +133,6 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 	return all;
 }
 
-/* Two point-to-point calls that wait for each other, over any number of ranks. */
-static bool is_message_circle(const struct report *r)
-{
-	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		uint32_t at = i;
-
-		for (unsigned n = 0; n <= r->g.folders.n; n++) {
-			const struct open_call *o = r->stuck.standing[at];
-			const struct comm_info *k =
-				o ? comms_find(&r->g.comms, o->call.comm) : NULL;
-			int next = -1;
-
-			if (!o || o->call.peer == NO_NUMBER || o->call.peer < 0)
-				break;
-			if (k && k->ranks)
-				next = comm_member_at(k, o->call.peer);
-			else if (o->call.size == (int64_t)r->g.folders.n)
-				next = (int)o->call.peer;
-			next = next < 0 ? -1 : gather_index(&r->g, next);
-			if (next < 0)
-				break;
-			at = (uint32_t)next;
-			if (at == i)
-				return true;
-		}
-	}
-	return false;
-}
-
 static void name_others(struct report *r, struct finding *f)
 {
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++) {
@@ -170,6 +143,22 @@ static void name_others(struct report *r, struct finding *f)
 		if (!culprit)
 			name_concerned(r, f, i);
 	}
+}
+
+/*
+ * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
+ * on around, it made the two in another order; else it left the first one out.
+ */
+static void settle_order(const struct report *r, struct verdict *v)
+{
+	struct waiting_ranks circle;
+
+	if (!v->may_follow || find_wait_circle(r, &circle))
+		return;
+	v->kind = VERDICT_MISSING;
+	v->call = v->usual;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
 }
 
 static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
@@ -183,11 +172,13 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		[VERDICT_TERMS] = FINDING_MISMATCH};
 	enum finding_kind kind = kinds[v->kind];
 	char *text = verdict_text(r, v), *more, *was = text;
+	struct waiting_ranks circle;
 	struct finding *f;
 
 	if (v->kind == VERDICT_TERMS && strcmp(v->what, "tag") == 0)
 		kind = FINDING_TAG;
-	if (v->kind == VERDICT_ORDER && t->stuck && is_message_circle(r)) {
+	if (v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && t->stuck &&
+		find_wait_circle(r, &circle)) {
 		kind = FINDING_DEADLOCK;
 		text = tool_format("%s. Since then ranks wait for each other in a circle", was);
 		free(was);
@@ -295,6 +286,42 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 		r->g.folders.path);
 }
 
+/* Ranks that wait for each other, and none of them has done anything new: the program itself is so. */
+static bool add_circle(struct report *r, const struct trouble *t)
+{
+	struct waiting_ranks w;
+	struct finding *f;
+	char *text = NULL;
+
+	/* What one rank holds up is no circle. */
+	if (find_holding_ranks(r, &w) || !find_wait_circle(r, &w))
+		return false;
+	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
+		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
+		char *what = report_call(r, c), *at = called_from_text(r, c), *was = text;
+
+		text = tool_format("%s%s%s waits in %s for %s%s", was ? was : "", was ? "\n" : "",
+			report_rank(r, w.rank[i]), what,
+			report_rank(r, w.rank[i + 1 < w.n && i + 1 < WAITS_NAMED ? i + 1 : 0]), at);
+		free(was);
+		free(what);
+		free(at);
+	}
+	f = add_finding(r, FINDING_DEADLOCK,
+		tool_format("step %llu: %s wait for each other in a circle\n%s",
+			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"), text));
+	free(text);
+	f->confidence = 0.85;
+	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
+		name_culprit(r, f, w.rank[i]);
+	name_others(r, f);
+	name_call(f, &r->stuck.standing[w.rank[0]]->call);
+	f->event = t->event;
+	f->evidence = tool_strdup("the calls that these ranks stand in, and their peers");
+	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
+	return true;
+}
+
 static struct trouble first_trouble(struct report *r)
 {
 	const struct unlike *u = &r->g.unlike;
@@ -329,6 +356,7 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = u->comm;
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
+	t.only_stuck = t.any && !o->any && !l->any && !u->any;
 	return t;
 }
 
@@ -337,14 +365,23 @@ void find_trouble(struct report *r)
 	struct trouble t = first_trouble(r);
 	struct window *w;
 	struct verdict v;
+	bool *awaited;
 
 	if (!t.any)
 		return;
 	w = window_read(&r->g, t.step, t.comm);
-	v = judge_sequences(w);
+	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
+	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
+	v = judge_sequences(w, awaited);
+	free(awaited);
+	settle_order(r, &v);
 	if (v.kind)
 		add_verdict(r, &t, &v);
-	else if (!(t.stuck && add_tag(r, &t)) && r->g.unlike.any)
+	else if (t.stuck && add_tag(r, &t))
+		;
+	else if (r->g.unlike.any)
 		add_mismatch(r, &t, w);
+	else if (t.stuck)
+		add_circle(r, &t);
 	window_free(w);
 }

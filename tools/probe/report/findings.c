@@ -12,6 +12,7 @@
 #include "tools/probe/read/names.h"
 #include "tools/probe/report/asleep.h"
 #include "tools/probe/report/inputs.h"
+#include "tools/probe/report/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
 #define STALL_NS 5e9 /* an open call of a living job is worth a line from here on */
@@ -169,6 +170,8 @@ const struct stuck *report_stuck(struct report *r, bool *hang)
 /* Who is missing is the culprit, who stands is concerned. */
 static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
+	struct waiting_ranks hold;
+
 	for (unsigned i = 0; i < s->nabsent; i++) {
 		const struct absent *a = &s->absent[i];
 		bool missing = a->why == ABSENT_NEVER || a->why == ABSENT_ENDED;
@@ -188,6 +191,10 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		if (at >= 0)
 			name_concerned(r, f, (uint32_t)at);
 	}
+	/* A message's sender or receiver is no member that is missing. */
+	if (!f->nrank && find_holding_ranks(r, &hold))
+		for (unsigned i = 0; i < hold.n; i++)
+			name_culprit(r, f, hold.rank[i]);
 	name_call(f, &s->sample->call);
 	f->confidence = f->nrank ? 0.9 : 0.6;
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);

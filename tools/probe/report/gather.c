@@ -8,11 +8,15 @@
 #include "base/clock.h"
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/join/rounds.h"
 
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
 #define BUFFER_MIN (1u << 14)
 #define FILES_OPEN_MAX 256 /* more ranks: each file is opened for each piece */
+#define ROUNDS_BYTES_MAX \
+	(UINT64_C(1)     \
+		<< 30) /* of calls files, up to which they are read once more for their rounds */
 #define TURN 32 /* calls that are taken from one rank before another has its turn */
 #define STALE_NS  \
 	UINT64_C( \
@@ -337,6 +341,22 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	return 0;
 }
 
+/* Where nothing marks steps: the rounds of the calls in their place. */
+static void number_steps(struct gather *g)
+{
+	const struct overlay **each;
+
+	if (g->diagnose.sites.steps || !g->folders.n)
+		return;
+	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
+	for (unsigned i = 0; i < g->folders.n; i++)
+		each[i] = &g->rank[i].overlay;
+	g->by_rounds = number_by_rounds(&g->folders, each, ROUNDS_BYTES_MAX);
+	if (g->by_rounds)
+		diagnose_steps(&g->diagnose);
+	free(each);
+}
+
 static void prepare_gather(struct gather *g, unsigned top)
 {
 	unsigned n = g->folders.n;
@@ -366,6 +386,8 @@ static void prepare_gather(struct gather *g, unsigned top)
 		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}
 	comms_settle(&g->comms, g->folders.dir, n);
+	if (!stopped)
+		number_steps(g);
 }
 
 /* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */

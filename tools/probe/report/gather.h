@@ -71,6 +71,7 @@ struct gather {
 	uint64_t longest_ns; /* that a thread was inside a call that it left */
 	uint64_t until_ns; /* last sign of life of any rank */
 	bool any;
+	bool by_rounds; /* nothing marks steps: those of the calls are the rounds in which they repeat themselves */
 	struct call first_error;
 	double life_ns; /* of all ranks together */
 	double seconds; /* that the reading took */

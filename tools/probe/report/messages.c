@@ -93,6 +93,16 @@ static uint64_t corrected_time(const struct messages *m, const struct call *c, b
 	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
 }
 
+/* Of an asynchronous call the Wait that completed it: what was computed before that is no transport. */
+static uint64_t moment_of_being_there(const struct messages *m, const struct call *c)
+{
+	uint64_t start = corrected_time(m, c, false), end = corrected_time(m, c, true);
+
+	return c->bits & CALL_ASYNC && c->bits & CALL_WAITED && end - c->wait > start
+		       ? end - c->wait
+		       : start;
+}
+
 static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
 {
 	if (took < LINK_LONG) {
@@ -125,7 +135,7 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 
 static void join_message(struct messages *m, const struct call *send, const struct call *recv)
 {
-	uint64_t a = corrected_time(m, send, false), b = corrected_time(m, recv, false);
+	uint64_t a = moment_of_being_there(m, send), b = moment_of_being_there(m, recv);
 	uint64_t both = a > b ? a : b, end = corrected_time(m, recv, true);
 	struct link_stat *l =
 		table_get(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
@@ -188,6 +198,19 @@ void match_message(struct messages *m, const struct call *c)
 		return; /* the same side again: a row, and the journal of it */
 	}
 	keep_message(m, &now);
+}
+
+bool is_message_alone(const struct messages *m, const struct call *c)
+{
+	bool send = strcmp(intern_name(c->op), "send") == 0;
+	int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
+
+	for (const struct message *k = *message_bucket(m, c->comm, from, to, c->tag, c->comm_seq);
+		k; k = k->next)
+		if (k->comm == c->comm && k->from == from && k->to == to && k->tag == c->tag &&
+			k->number == c->comm_seq && k->send == send)
+			return true;
+	return false;
 }
 
 static bool was_used(const struct messages *m, const struct message *k)

@@ -59,6 +59,9 @@ void messages_init(struct messages *m, const struct clock_fix *skew);
 void messages_free(struct messages *m);
 void match_message(struct messages *m, const struct call *c);
 
+/* The other side of that message, which is open, has not been begun. */
+bool is_message_alone(const struct messages *m, const struct call *c);
+
 /*
  * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag.
  * false: there is none. *sender: the tag of the send is the one that was never used before.

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define REQUEST_MAX 8192
-#define REQUEST_MS 3000 /* in which a request has to be there, and its answer taken */
+#define REQUEST_MS 3000 /* in which a request has to be there, and a piece of its answer taken */
+#define CLIENTS_MAX 64 /* at the same time */
 
 static long long read_ms(void)
 {
@@ -92,54 +93,65 @@ void http_close(struct http_server *s)
 	s->fd = -1;
 }
 
-/* ---- a request ---- */
+/* ---- a client ---- */
 
-/* Up to the empty line. False: it did not come, or is too long. */
-static bool read_http_request(int fd, char buf[REQUEST_MAX + 1], long long until)
+/* Its request as far as it is there, then its answer as far as it is sent: none of them keeps the others waiting. */
+struct client {
+	int fd;
+	char request[REQUEST_MAX + 1];
+	size_t nrequest;
+	char *answer; /* NULL: the request is not complete */
+	size_t nanswer, sent;
+	long long until; /* ms, monotonic: gone without progress by then, it is dropped */
+	long long most; /* ... and then in any case */
+};
+
+static void drop_client(struct client *c)
 {
-	size_t n = 0;
+	if (c->answer)
+		shutdown(c->fd, SHUT_WR);
+	close(c->fd);
+	free(c->answer);
+	c->fd = -1;
+	c->answer = NULL;
+}
 
-	while (n < REQUEST_MAX) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		long long left = until - read_ms();
-		ssize_t got;
+/* More of the request. 1: it is there, up to the empty line; 0: not yet; -1: it will not come, or is too long. */
+static int receive_request(struct client *c)
+{
+	ssize_t got =
+		recv(c->fd, c->request + c->nrequest, REQUEST_MAX - c->nrequest, MSG_DONTWAIT);
 
-		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
-			return false;
-		got = recv(fd, buf + n, REQUEST_MAX - n, MSG_DONTWAIT);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (got <= 0)
-			return false;
-		n += (size_t)got;
-		buf[n] = 0;
-		if (memmem(buf, n, "\r\n\r\n", 4) || memmem(buf, n, "\n\n", 2))
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got <= 0)
+		return -1;
+	c->nrequest += (size_t)got;
+	c->request[c->nrequest] = 0;
+	if (memmem(c->request, c->nrequest, "\r\n\r\n", 4) ||
+		memmem(c->request, c->nrequest, "\n\n", 2))
+		return 1;
+	return c->nrequest < REQUEST_MAX ? 0 : -1;
+}
+
+/* As much of the answer as the line takes. A slow line is not a client that is gone: its time moves with what is sent. */
+static bool send_answer(struct client *c)
+{
+	while (c->sent < c->nanswer) {
+		ssize_t sent = send(c->fd, c->answer + c->sent, c->nanswer - c->sent,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && (errno == EAGAIN || errno == EINTR))
 			return true;
+		if (sent <= 0)
+			return false;
+		c->sent += (size_t)sent;
+		c->until = read_ms() + REQUEST_MS < c->most ? read_ms() + REQUEST_MS : c->most;
 	}
 	return false;
 }
 
-/* until: moves with what is sent, for a slow line is not a client that is gone. */
-static void send_all(int fd, const char *p, size_t n, long long until)
-{
-	long long most = until + 10 * REQUEST_MS;
-
-	while (n) {
-		struct pollfd w = {.fd = fd, .events = POLLOUT};
-		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-		long long left = until - read_ms();
-
-		if (sent > 0) {
-			p += sent;
-			n -= (size_t)sent;
-			until = read_ms() + REQUEST_MS < most ? read_ms() + REQUEST_MS : most;
-		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-			return;
-		} else if (left <= 0 || poll(&w, 1, (int)left) <= 0) {
-			return;
-		}
-	}
-}
+/* ---- a request ---- */
 
 /* A header's value; NULL: there is none. Ends at the line's end. */
 static const char *find_header(const char *request, const char *name)
@@ -219,17 +231,16 @@ static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *he
 	return 200;
 }
 
-static void answer_request(const struct http_server *s, int fd, http_answer_fn *answer, void *arg)
+/* Headers and body in one piece; false: there is no memory for it. */
+static bool answer_request(
+	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
-	char request[REQUEST_MAX + 1], path[HTTP_PATH_MAX], top[512];
+	char path[HTTP_PATH_MAX], top[512];
 	struct http_answer a = {0};
 	bool head = false;
-	int status, n;
+	int status = parse_request(c->request, path, &head), n;
 
-	if (!read_http_request(fd, request, read_ms() + REQUEST_MS))
-		return;
-	status = parse_request(request, path, &head);
-	if (status == 200 && s->local && !names_this_machine(find_header(request, "Host")))
+	if (status == 200 && s->local && !names_this_machine(find_header(c->request, "Host")))
 		status = 403;
 	if (status == 200) {
 		answer(arg, path, &a);
@@ -243,27 +254,81 @@ static void answer_request(const struct http_server *s, int fd, http_answer_fn *
 		"close\r\n\r\n",
 		status, reason_of(status), a.type, a.n,
 		status == 405 ? "Allow: GET, HEAD\r\n" : "");
-	send_all(fd, top, (size_t)n, read_ms() + REQUEST_MS);
-	if (!head && a.body)
-		send_all(fd, a.body, a.n, read_ms() + REQUEST_MS);
+	c->nanswer = (size_t)n + (head || !a.body ? 0 : a.n);
+	c->answer = malloc(c->nanswer);
+	if (c->answer) {
+		memcpy(c->answer, top, (size_t)n);
+		memcpy(c->answer + n, a.body ? a.body : "", c->nanswer - (size_t)n);
+	}
 	free(a.body);
+	c->until = read_ms() + REQUEST_MS;
+	c->most = c->until + 10 * REQUEST_MS;
+	return c->answer;
 }
 
-void http_serve(
+/* What can be done for it now. */
+static void serve_client(
+	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
+{
+	int there = c->answer ? 1 : receive_request(c);
+
+	if (there < 0 || (there && !c->answer && !answer_request(s, c, answer, arg)) ||
+		(there && !send_answer(c)))
+		drop_client(c);
+}
+
+static void accept_client(const struct http_server *s, struct client *c)
+{
+	c->fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	c->nrequest = c->nanswer = c->sent = 0;
+	c->until = c->most = read_ms() + REQUEST_MS;
+}
+
+/* Of a full house the next one waits in the kernel's queue until the first of these is dropped. */
+static void serve_clients(const struct http_server *s, struct client *list,
+	const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
+{
+	struct pollfd p[CLIENTS_MAX + 1];
+
+	while (!*stop) {
+		int free_place = -1;
+
+		/* poll() passes over descriptors below 0. */
+		for (int i = 0; i < CLIENTS_MAX; i++) {
+			p[i] = (struct pollfd){
+				.fd = list[i].fd, .events = list[i].answer ? POLLOUT : POLLIN};
+			if (list[i].fd < 0)
+				free_place = i;
+		}
+		p[CLIENTS_MAX] =
+			(struct pollfd){.fd = free_place < 0 ? -1 : s->fd, .events = POLLIN};
+		/* A signal between the look at *stop and poll() is seen within a second, as is a client's time. */
+		if (poll(p, CLIENTS_MAX + 1, 1000) < 0)
+			continue;
+		for (int i = 0; i < CLIENTS_MAX && !*stop; i++) {
+			if (list[i].fd >= 0 && p[i].revents)
+				serve_client(s, &list[i], answer, arg);
+			if (list[i].fd >= 0 && read_ms() >= list[i].until)
+				drop_client(&list[i]);
+		}
+		if (free_place >= 0 && p[CLIENTS_MAX].revents)
+			accept_client(s, &list[free_place]);
+	}
+}
+
+int http_serve(
 	struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
-	while (!*stop) {
-		struct pollfd p = {.fd = s->fd, .events = POLLIN};
-		int fd;
+	struct client *list = calloc(CLIENTS_MAX, sizeof(*list));
 
-		/* A signal between the look at *stop and poll() is seen within a second. */
-		if (poll(&p, 1, 1000) <= 0)
-			continue;
-		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
-			continue;
-		answer_request(s, fd, answer, arg);
-		shutdown(fd, SHUT_WR);
-		close(fd);
-	}
+	if (!list)
+		return -ENOMEM;
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		list[i].fd = -1;
+	serve_clients(s, list, stop, answer, arg);
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (list[i].fd >= 0)
+			drop_client(&list[i]);
+	free(list);
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An HTTP server for few readers of small documents: one request a connection, one at a time, none for longer than a few
- * seconds.
+ * An HTTP server for few readers of small documents: one request a connection, up to 64 of them at a time in one thread. One that
+ * sends no request or takes no answer is dropped after three seconds, and keeps nobody waiting until then.
  */
 #ifndef PROBE_TOOLS_HTTP_H
 #define PROBE_TOOLS_HTTP_H
@@ -31,8 +31,8 @@ struct http_server {
 /* address: of this machine, as numbers; port 0: a free one. Returns 0, -EINVAL (no address), -errno. */
 int http_listen(struct http_server *s, const char *address, int port);
 
-/* Serves until *stop is not 0. */
-void http_serve(struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer,
+/* Serves until *stop is not 0. Returns 0 or -ENOMEM. */
+int http_serve(struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer,
 	void *arg);
 
 void http_close(struct http_server *s);

@@ -146,8 +146,12 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	if (!server.local)
 		tool_warn("serve: whoever reaches %s port %d can read how this job stands", address,
 			server.port);
-	http_serve(&server, &stop, answer_path, s);
+	err = http_serve(&server, &stop, answer_path, s);
 	http_close(&server);
+	if (err) {
+		tool_error("serve: %s", strerror(-err));
+		return STATUS_USAGE;
+	}
 	return STATUS_DONE;
 }
 

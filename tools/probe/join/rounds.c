@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/join/rounds.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "tools/lib/period.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/join/walk.h"
+
+#define TRIED_MAX 4 /* ranks that are looked at for a period */
+#define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
+#define PLACES_MOST 4096u
+#define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
+
+struct finder {
+	struct rounds *out;
+	struct period period;
+	struct round_end kept[PERIOD_KEPT]; /* of the calls that the period remembers */
+	uint64_t *token; /* number of each end's call */
+	unsigned cap;
+	uint64_t first;
+};
+
+static void add_round_end(struct finder *f, uint64_t token)
+{
+	struct rounds *r = f->out;
+	unsigned n = r->n;
+
+	TOOL_GROW(f->token, n, f->cap);
+	TOOL_GROW(r->end, r->n, r->cap);
+	f->token[n] = token;
+	r->end[r->n++] = f->kept[token % PERIOD_KEPT];
+}
+
+/* A pattern was found, which the latest calls have followed already. */
+static void begin_rounds(struct finder *f)
+{
+	const struct period *p = &f->period;
+	struct rounds *r = f->out;
+
+	f->first = p->first;
+	/* The one before was a loop within a step: none of its rounds counts any more. */
+	if (p->rounds == (p->n - p->first) / p->length)
+		r->n = 0;
+	while (r->n && f->token[r->n - 1] >= p->first)
+		r->n--;
+	for (uint64_t i = p->first + p->length - 1; i < p->n; i += p->length)
+		add_round_end(f, i);
+}
+
+static void follow_rounds(struct finder *f, const struct call *c)
+{
+	struct period *p = &f->period;
+	uint64_t at = p->n, token;
+	bool ends;
+
+	if (c->bits & CALL_NESTED)
+		return;
+	token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
+	f->kept[at % PERIOD_KEPT] = (struct round_end){c->start, c->seq};
+	ends = period_call(p, token);
+	if (p->length && p->first != f->first)
+		begin_rounds(f);
+	else if (ends)
+		add_round_end(f, at);
+}
+
+/* A run of that rank alone. */
+static void walk_one_rank(struct walk *w, struct folders *one, const struct rank_dir *d,
+	const struct overlay *const *o)
+{
+	*one = (struct folders){.dir = (struct rank_dir *)d, .n = 1};
+	walk_open(w, one, NULL, *o ? o : NULL, NULL, 0, UINT64_MAX);
+}
+
+void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o)
+{
+	struct finder *f = tool_alloc(sizeof(*f));
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+
+	*r = (struct rounds){0};
+	f->out = r;
+	period_init(&f->period);
+	f->first = UINT64_MAX;
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w)))
+		follow_rounds(f, &c->call);
+	walk_close(&w);
+	r->length = f->period.length;
+	r->confidence = period_confidence(&f->period);
+	free(f->token);
+	free(f);
+}
+
+/* ---- the same steps on all ranks ---- */
+
+/* Operations on the communicator of all ranks that each end a step, ascending. */
+struct common_ends {
+	uint64_t comm;
+	int64_t *seq;
+	unsigned n, cap;
+};
+
+static bool is_of_all(const struct call *c, const struct folders *f)
+{
+	int64_t all = f->world_size > 0 ? f->world_size : (int64_t)f->n;
+
+	return c->comm && c->comm_seq != NO_NUMBER && c->size == all && all > 1 &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED | CALL_ASYNC));
+}
+
+/* ---- places that are called as often as most ---- */
+
+struct place_count {
+	struct table_key key; /* a: stack */
+	uint64_t n, first; /* times; number of its first call among all */
+	uint64_t comm; /* of its first call, if that is one of all ranks; else 0 */
+};
+
+static void count_places(
+	struct table *t, const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+	uint64_t number = 0;
+
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w))) {
+		struct place_count *p =
+			c->call.stack ? table_get(t, c->call.stack, c->call.api) : NULL;
+
+		number++;
+		if (!p)
+			continue;
+		if (!p->n++) {
+			p->first = number;
+			p->comm = is_of_all(&c->call, f) ? c->call.comm : 0;
+		}
+	}
+	walk_close(&w);
+}
+
+/* Once more or less: the run ended in the middle of a step. */
+static bool is_as_often(const struct place_count *p, uint64_t n)
+{
+	return p->n + 1 >= n && p->n <= n + 1;
+}
+
+/*
+ * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
+ * last and is an operation of all ranks ends the steps; NULL: there is none.
+ */
+static const struct place_count *find_last_place(const struct table *t)
+{
+	const struct place_count *last = NULL;
+	uint64_t often = 0;
+	unsigned most = 1;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint64_t n = ((const struct place_count *)table_at(t, i))->n;
+		unsigned places = 0;
+
+		for (uint32_t k = 0; k < t->n; k++)
+			places += is_as_often(table_at(t, k), n);
+		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
+			most = places;
+			often = n;
+		}
+	}
+	for (uint32_t i = 0; often && i < t->n; i++) {
+		const struct place_count *p = table_at(t, i);
+
+		if (p->comm && is_as_often(p, often) && (!last || p->first > last->first))
+			last = p;
+	}
+	return last;
+}
+
+static void add_common_end(struct common_ends *e, int64_t seq)
+{
+	TOOL_GROW(e->seq, e->n, e->cap);
+	e->seq[e->n++] = seq;
+}
+
+static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct place_count *last;
+	const struct walk_call *c;
+	struct folders one;
+	struct table t;
+	struct walk w;
+
+	table_init(&t, sizeof(struct place_count), PLACES_MOST);
+	count_places(&t, f, d, o);
+	last = find_last_place(&t);
+	if (last) {
+		e->n = 0;
+		e->comm = last->comm;
+		walk_one_rank(&w, &one, d, &o);
+		while ((c = walk_next(&w)))
+			if (c->call.stack == last->key.a && c->call.api == last->key.b &&
+				c->call.comm == e->comm && is_of_all(&c->call, f))
+				add_common_end(e, c->call.comm_seq);
+		walk_close(&w);
+	}
+	table_free(&t);
+	return last && e->n;
+}
+
+/* ---- the period of the calls ---- */
+
+/* The last one of each round. */
+static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+	uint64_t step = 0;
+
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w))) {
+		uint64_t now = count_rounds_before(r->end, r->n, c->call.start, c->call.seq);
+
+		if (!is_of_all(&c->call, f) || now >= r->n || (e->n && c->call.comm != e->comm))
+			continue;
+		e->comm = c->call.comm;
+		if (!e->n || now != step) {
+			add_common_end(e, c->call.comm_seq);
+		}
+		e->seq[e->n - 1] = c->call.comm_seq;
+		step = now;
+	}
+	walk_close(&w);
+}
+
+static bool is_common_end(const struct common_ends *e, int64_t seq)
+{
+	unsigned lo = 0, hi = e->n;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (e->seq[mid] < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < e->n && e->seq[lo] == seq;
+}
+
+static void end_rounds_of_rank(
+	struct rank_dir *d, const struct common_ends *e, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+	struct round_end *end = NULL;
+	unsigned n = 0, cap = 0;
+
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w))) {
+		if (c->call.comm != e->comm || c->call.comm_seq == NO_NUMBER ||
+			c->call.bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED) ||
+			!is_common_end(e, c->call.comm_seq))
+			continue;
+		TOOL_GROW(end, n, cap);
+		end[n++] = (struct round_end){c->call.start, c->call.seq};
+	}
+	walk_close(&w);
+	d->round = end;
+	d->nround = n;
+}
+
+static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *const *overlay)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		struct calls s;
+
+		calls_open(&s, &f->dir[i], i, overlay[i]);
+		all += calls_bytes(&s);
+		calls_close(&s);
+	}
+	return all;
+}
+
+bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most)
+{
+	struct common_ends e = {0};
+	bool found = false;
+
+	if (bytes_of_calls(f, overlay) > most)
+		return false;
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++)
+		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]);
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
+		struct rounds r;
+
+		find_rounds(&r, &f->dir[i], overlay[i]);
+		e.n = 0;
+		if (r.length && r.confidence >= ROUNDS_SURE)
+			find_common_ends(&e, &r, f, &f->dir[i], overlay[i]);
+		found = e.n && e.n >= ENDS_SHARE * r.n;
+		free(r.end);
+	}
+	for (unsigned i = 0; found && i < f->n; i++)
+		end_rounds_of_rank(&f->dir[i], &e, overlay[i]);
+	free(e.seq);
+	return found;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rounds in which a rank's calls repeat themselves (tools/lib/period.h), for runs that mark no steps. */
+#ifndef PROBE_TOOLS_PROBE_JOIN_ROUNDS_H
+#define PROBE_TOOLS_PROBE_JOIN_ROUNDS_H
+
+#include <stdbool.h>
+
+#include "tools/probe/read/folders.h"
+#include "tools/probe/read/overlay.h"
+#include "tools/probe/read/round_ends.h"
+
+#define ROUNDS_SURE 0.5 /* confidence from which on a period is believed */
+
+struct rounds {
+	struct round_end *end; /* ascending; free() */
+	unsigned n, cap;
+	uint32_t length; /* calls in a round; 0: there is no period */
+	double confidence; /* 0..1 */
+};
+
+/* Of all calls of that rank. o: NULL or what its journal has beyond its files. */
+void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o);
+
+/*
+ * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
+ * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
+ * period of the calls. overlay[i]: as above. False, with nothing filled in: there is none such, or the run has more than `most` bytes.
+ */
+bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most);
+
+#endif
