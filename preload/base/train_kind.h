@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no file. */
-enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM };
+/*
+ * What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no
+ * file. Of the values of KIND_SUMMARY the first is the number of the file of signs (0: none), the second the CRC-32, the others the
+ * shares of elements in the intervals, and of those that are 0.
+ */
+enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM, KIND_SUMMARY };
 
 #define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)

@@ -22,32 +22,20 @@ uint32_t record_api_new(struct api *a)
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
-	const char *op = s->kind ? s->kind->op : "";
 	/* A C++ function goes by its name, not by the linker's. */
 	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
-	char text[512];
-	const char *lib;
-	size_t n = 0;
+	const char *text[3] = {NULL, name, s->kind ? s->kind->op : ""};
 
 	/*
 	 * By one copy of the library where several are loaded, for the entry belongs to the row: copies of one library have
 	 * one label. That both are there whose labels differ (NCCL and RCCL) would take a process that computes with CUDA
 	 * and with ROCm at once, which no build of a framework does. Of a communicator comms.csv has its own copy's label.
 	 */
-	lib = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
-	for (int i = 0; i < 3; i++) {
-		const char *str = i == 0 ? lib : i == 1 ? name : op;
-		size_t len = strlen(str) + 1;
-
-		if (n + len > sizeof(text))
-			return 0;
-		memcpy(text + n, str, len);
-		n += len;
-	}
+	text[0] = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
 	/* Two threads may both enter it; the second entry is never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
 	if (id > UINT16_MAX ||
-		journal_dict_add(&session.journal, DICT_API, (uint16_t)id, text, n) < 0)
+		journal_dict_add_texts(&session.journal, DICT_API, (uint16_t)id, text, 3) < 0)
 		return 0;
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
 }

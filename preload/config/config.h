@@ -38,9 +38,11 @@ enum config_task {
 	DUMP_TENSOR,
 	DUMP_STRUCTURE,
 	DUMP_OVERFLOW_CHECK,
-	DUMP_DIFF_CHECK
+	DUMP_DIFF_CHECK,
+	DUMP_GRAD_PROBE
 };
 enum config_level { DUMP_L1, DUMP_L0, DUMP_MIX, DUMP_DEBUG };
+enum config_grad_level { GRAD_L0, GRAD_L1, GRAD_L2 };
 /* Of each expert and over all, of each, or over all. */
 enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
 enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
@@ -156,6 +158,9 @@ struct config {
 	enum config_summary summary_mode;
 	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */
 	char *bench_path; /* absolute, the dump that task diff_check compares with */
+	enum config_grad_level grad_level; /* what task grad_probe tells of gradients */
+	char *param_list; /* ... of these parameters, full names; "" = all */
+	char *bounds; /* ... of level L2, ascending numbers */
 	enum config_file_format file_format;
 	bool dump_deflate; /* .pt files */
 	int64_t dump_limit_mib; /* tensor bytes of a step; 0: no limit */
@@ -244,7 +249,7 @@ struct config_key {
 	char name[40]; /* as in probe.yaml; PROBE_<NAME> in the environment */
 	char dflt[80]; /* as text */
 	char help[288]; /* one sentence, ends without a dot */
-	double min, max; /* KEY_INT, KEY_FLOAT */
+	double min, max; /* KEY_INT, KEY_FLOAT; KEY_WORDS of numbers (config_has_numbers()) */
 	enum config_type type;
 	uint16_t offset; /* in struct config */
 	uint16_t words; /* config_key_words() */

@@ -403,8 +403,11 @@ static void settle_dump(struct config *c)
 		return;
 	if (c->summary_mode == SUMMARY_MD5 || c->task == DUMP_DIFF_CHECK)
 		c->checksum = CHECKSUM_CRC32;
-	if (c->level == DUMP_L0 || c->level == DUMP_MIX)
+	if (c->level == DUMP_L0 || c->level == DUMP_MIX || c->task == DUMP_GRAD_PROBE)
 		c->names = true;
+	/* Signs are what another tool's GradComparator reads. */
+	if (c->task == DUMP_GRAD_PROBE)
+		c->file_format = FILE_FORMAT_NPY;
 }
 
 /* What lines of monitor.log show is recorded. */

@@ -271,6 +271,27 @@ static const char *parse_marker(const char *text, size_t len, char **out)
 	return wrong ? wrong : parse_string(text, len, out);
 }
 
+/* A number that is larger than the last one of those before it. */
+static const char *check_next_number(
+	const struct config_key *k, const char *all, const char *text, size_t len)
+{
+	const char *last = all ? strrchr(all, '\n') : NULL;
+	unsigned n = all != NULL;
+	double v, before;
+
+	for (const char *s = all; s && *s; s++)
+		n += *s == '\n';
+	if (n >= CONFIG_NUMBERS_MAX)
+		return "one of more than " CONFIG_NUMBERS_MAX_TEXT;
+	if (!number_parse(text, len, &v))
+		return "not a number";
+	if (v < k->min || v > k->max)
+		return "out of range";
+	last = last ? last + 1 : all;
+	return last && number_parse(last, strlen(last), &before) && v <= before ? "not ascending"
+										: NULL;
+}
+
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len)
 {
 	const char *const *name = config_key_words(k);
@@ -283,7 +304,9 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 	wrong = parse_string(text, len, &one);
 	if (wrong)
 		return wrong;
-	if (name) {
+	if (config_has_numbers(k)) {
+		wrong = check_next_number(k, *all, text, len);
+	} else if (name) {
 		while (*name && strcmp(*name, one))
 			name++;
 		wrong = *name ? NULL : "not one of the names";

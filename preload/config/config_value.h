@@ -80,6 +80,15 @@ static inline bool config_is_text(const struct config_key *k)
 	       k->type == KEY_PATH || k->type == KEY_WORDS || k->type == KEY_ALERTS;
 }
 
+#define CONFIG_NUMBERS_MAX 50
+#define CONFIG_NUMBERS_MAX_TEXT "50"
+
+/* A list of texts that are numbers, ascending, between .min and .max; at most CONFIG_NUMBERS_MAX. */
+static inline bool config_has_numbers(const struct config_key *k)
+{
+	return k->type == KEY_WORDS && k->min < k->max;
+}
+
 static inline bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -192,6 +192,18 @@ static void put_choice(struct out *o, const struct config_key *k, uint64_t words
 	format_char(o, ']');
 }
 
+/* As they were written. */
+static void put_number_list(struct out *o, const char *lines)
+{
+	format_char(o, '[');
+	for (const char *s = lines; *s; s++) {
+		format_char(o, *s == '\n' ? ',' : *s);
+		if (*s == '\n')
+			format_char(o, ' ');
+	}
+	format_char(o, ']');
+}
+
 int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap)
 {
 	int saved = errno;
@@ -221,7 +233,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		put_quoted(&o, config_key_words(k)[*(const unsigned *)at]);
 		break;
 	case KEY_WORDS:
-		put_word_list(&o, *(char *const *)at);
+		(config_has_numbers(k) ? put_number_list : put_word_list)(&o, *(char *const *)at);
 		break;
 	case KEY_ALERTS:
 		put_rule_list(&o, *(char *const *)at);

@@ -223,7 +223,9 @@ void import_apply_dump(struct import *f)
 	const struct tree_node *section = section_of_task(f);
 	const char *level = text_of(f->top, "level", "L1");
 	bool is_structure = strcmp(text_of(f->top, "task", ""), "structure") == 0;
-	bool operators = (is_structure || strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
+	bool is_grad_probe = strcmp(text_of(f->top, "task", ""), "grad_probe") == 0;
+	bool operators = !is_grad_probe &&
+			 (is_structure || strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
 				 strcmp(level, "mix") == 0) &&
 			 !wants_only_distributed(section);
 
@@ -243,6 +245,6 @@ void import_apply_dump(struct import *f)
 	/* Only of both is there a structure. */
 	if (is_structure)
 		import_set_text(f, "level", NULL, "mix");
-	if (strcmp(text_of(f->top, "task", ""), "grad_probe") == 0)
+	if (is_grad_probe)
 		import_set_text(f, "names", NULL, "true");
 }

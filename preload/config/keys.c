@@ -54,6 +54,12 @@
 	{                                                             \
 		ROW(m, KEY_WORDS, char *, d, h), .words = WORDS_OF(n) \
 	}
+/* A list of numbers, each larger than the one before it. */
+#define NUMBERS(m, d, lo, hi, h)                                              \
+	{                                                                     \
+		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi,        \
+						 .words = WORDS_OF(any_words) \
+	}
 #define ALERTS(m, h)                              \
 	{                                         \
 		ROW(m, KEY_ALERTS, char *, "", h) \
@@ -82,6 +88,7 @@ _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 _Static_assert(sizeof(enum config_fork) == sizeof(enum config_task) &&
 		       sizeof(enum config_fork) == sizeof(enum config_level) &&
 		       sizeof(enum config_fork) == sizeof(enum config_summary) &&
+		       sizeof(enum config_fork) == sizeof(enum config_grad_level) &&
 		       sizeof(enum config_fork) == sizeof(enum config_rank_experts) &&
 		       sizeof(enum config_fork) == sizeof(enum config_file_format),
 	"enums of one size");
@@ -110,8 +117,9 @@ static const char *const tb_tags_names[] = {"probe", "mindformers", "msprobe", N
 static const char *const rank_experts_names[] = {"all", "full", "statistics", NULL};
 static const char *const layout_names[] = {"v1", "v2", NULL};
 static const char *const task_names[] = {
-	"statistics", "tensor", "structure", "overflow_check", "diff_check", NULL};
+	"statistics", "tensor", "structure", "overflow_check", "diff_check", "grad_probe", NULL};
 static const char *const level_names[] = {"L1", "L0", "mix", "debug", NULL};
+static const char *const grad_level_names[] = {"L0", "L1", "L2", NULL};
 static const char *const data_mode_names[] = {
 	"all", "input", "output", "forward", "backward", NULL};
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
@@ -138,6 +146,7 @@ static const char *const device_names[] = {"off", "copy", NULL};
 	LIST(task_names)          \
 	LIST(level_names)         \
 	LIST(data_mode_names)     \
+	LIST(grad_level_names)    \
 	LIST(summary_names)       \
 	LIST(file_format_names)   \
 	LIST(monitor_log_names)   \
@@ -367,8 +376,8 @@ const struct config_key config_keys[] = {
 	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
 	PATH(dump_path, "", "Folder that gets step<N>/rank<R>/ of dumps; empty: the output folder"),
 	ENUM(task, config_task, "statistics", task_names,
-		"What a dump holds: statistics, the tensors themselves, or only which calls there "
-		"were"),
+		"What a dump holds: statistics, the tensors themselves, only which calls there "
+		"were; or what gradients are at each step"),
 	ENUM(level, config_level, "L1", level_names,
 		"Of what a dump tells: L1 functions, L0 modules, mix both, debug only what "
 		"probe_save() is given"),
@@ -386,6 +395,13 @@ const struct config_key config_keys[] = {
 	INT(diff_nums, "1", -1, 1e9,
 		"Task diff_check ends after so many calls that differ; -1: never"),
 	PATH(bench_path, "", "Dump folder that task diff_check compares with"),
+	ENUM(grad_level, config_grad_level, "L1", grad_level_names,
+		"Task grad_probe: L0 a CRC-32 and statistics of each gradient, L1 statistics and "
+		"signs, L2 also how many elements lie between bounds"),
+	WORDS(param_list, "", any_words,
+		"Task grad_probe: full names of the parameters; empty: all"),
+	NUMBERS(bounds, "[-1, 0, 1]", -0x1p63, 0x1p63,
+		"Task grad_probe, grad_level L2: where intervals end, ascending, at most 50"),
 	ENUM(file_format, config_file_format, "pt", file_format_names,
 		"Files of tensors: of PyTorch, or of NumPy"),
 	BOOL(dump_deflate, "false", "Compress files of tensors (.pt)"),
@@ -564,7 +580,10 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 			n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? " or " : "", *s);
 		break;
 	case KEY_WORDS:
-		n = snprintf(buf, cap, words ? "a list of" : "a list of texts");
+		n = snprintf(buf, cap,
+			words			? "a list of"
+			: config_has_numbers(k) ? "a list of ascending numbers"
+						: "a list of texts");
 		for (const char *const *s = words; s && *s && n >= 0 && (size_t)n < cap; s++)
 			n += snprintf(
 				buf + n, cap - (size_t)n, "%s%s", s == words ? " " : ", ", *s);

@@ -144,8 +144,9 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 	return reserve_entry(c, bytes, true, wake);
 }
 
-int journal_dict_add(
-	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes)
+/* Room for an entry, whose length is set. NULL: *err is -ENOSPC or -EMSGSIZE. */
+static struct dict_entry *reserve_dict_entry(
+	struct journal *j, enum dict_kind kind, size_t bytes, int *err)
 {
 	struct journal_head *h = j->head;
 	uint32_t need = (uint32_t)((sizeof(struct dict_entry) + bytes + 7) & ~(size_t)7);
@@ -154,25 +155,75 @@ int journal_dict_add(
 	uint64_t end =
 		kind == DICT_API ? h->dict_bytes : h->dict_bytes - h->dict_bytes / DICT_ONLY_API;
 
+	*err = bytes > JOURNAL_ENTRY_MAX ? -EMSGSIZE : -ENOSPC;
 	if (bytes > JOURNAL_ENTRY_MAX)
-		return -EMSGSIZE;
+		return NULL;
 	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
 	do
 		if (at + need > end)
-			return -ENOSPC;
+			return NULL;
 	while (!atomic_compare_exchange_weak(&h->dict_used, &at, at + need));
 
 	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
 
 	/* The length first: should the process die here, readers still find what other threads add behind. */
 	__atomic_store_n(&e->bytes, need, __ATOMIC_RELAXED);
+	return e;
+}
+
+static void publish_dict_entry(struct dict_entry *e, enum dict_kind kind, uint16_t id)
+{
+	e->id = id;
+	__atomic_store_n(&e->kind, (uint16_t)kind, __ATOMIC_RELEASE);
+}
+
+int journal_dict_add(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes)
+{
+	int err;
+	struct dict_entry *e = reserve_dict_entry(j, kind, bytes, &err);
+
+	if (!e)
+		return err;
 	for (size_t i = 0; i < bytes; i += 8) {
 		uint64_t word = 0;
 
 		memcpy(&word, strings + i, bytes - i < 8 ? bytes - i : 8);
 		__atomic_store_n((uint64_t *)((char *)(e + 1) + i), word, __ATOMIC_RELEASE);
 	}
-	e->id = id;
-	__atomic_store_n(&e->kind, (uint16_t)kind, __ATOMIC_RELEASE);
+	publish_dict_entry(e, kind, id);
+	return 0;
+}
+
+int journal_dict_add_texts(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *const *text, unsigned n)
+{
+	unsigned char word[8] = {0};
+	size_t bytes = 0, at = 0;
+	struct dict_entry *e;
+	int err;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += strlen(text[i]) + 1;
+	e = reserve_dict_entry(j, kind, bytes, &err);
+	if (!e)
+		return err;
+	for (const char *s = text[0]; n;) {
+		uint64_t whole;
+
+		word[at % 8] = (unsigned char)*s;
+		at++;
+		if (*s)
+			s++;
+		else if (--n)
+			s = *++text;
+		if (at % 8 && n)
+			continue;
+		memcpy(&whole, word, 8);
+		__atomic_store_n(
+			(uint64_t *)((char *)(e + 1) + (at - 1) / 8 * 8), whole, __ATOMIC_RELEASE);
+		memset(word, 0, 8);
+	}
+	publish_dict_entry(e, kind, id);
 	return 0;
 }

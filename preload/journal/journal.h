@@ -135,6 +135,10 @@ static inline void chain_publish(struct chain *c, uint32_t bytes)
 int journal_dict_add(
 	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes);
 
+/* The same of n texts. */
+int journal_dict_add_texts(
+	struct journal *j, enum dict_kind kind, uint16_t id, const char *const *text, unsigned n);
+
 /* The strings of entry `id`, or NULL. For `kind` DICT_META: the last one added under that id. */
 const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint16_t id);
 

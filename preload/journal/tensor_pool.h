@@ -22,7 +22,8 @@ struct tensor_copy {
 	uint32_t step;
 	uint16_t index;
 	uint8_t io, dtype, ndim;
-	uint8_t pad[3];
+	uint8_t bits; /* 1: of DT_BOOL a bit for each element, the first lowest; in the order of the dims */
+	uint8_t pad[2];
 	/* ndim sizes, then as many strides of the data that follow them, in elements, all uint64_t */
 };
 

@@ -522,7 +522,7 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	if (!c)
 		return -ENOMEM;
 	c->f = f;
-	c->cfg = f->cfg;
+	c->cfg = files_config_at(f, step);
 	c->book = book;
 	c->left = left;
 	if (c->cfg->task == DUMP_DIFF_CHECK)
@@ -530,7 +530,7 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	c->order.fd = -1;
 	c->names = dump_names_new();
 	c->modules = dump_modules_new();
-	c->w = (struct dump_writer){.j = &c->data, .cfg = f->cfg, .arg = c};
+	c->w = (struct dump_writer){.j = &c->data, .cfg = c->cfg, .arg = c};
 	err = c->names && c->modules ? dump_order_read(&c->order, files_dir(f), step) : -ENOMEM;
 	if (!err)
 		err = dirfd = dump_folder_open(f, step, own);

@@ -5,9 +5,17 @@
 #include <string.h>
 
 #include "base/redop.h"
+#include "base/unwritten.h"
 #include "sink/dump_modules.h"
 
 /* ---- tensors by their place ---- */
+
+/* A NaN or Inf in memory that was never written: no value, and tools that look for the first one would name it. */
+static bool is_garbage(const struct staged_call *c, const struct journal_tensor *t)
+{
+	return t->io == IO_OUT && t->stats.n && (t->stats.nans || t->stats.infs) &&
+	       strcmp(c->lib, "aten") == 0 && unwritten_is_made(c->op);
+}
 
 /* where: "input", "output"; i, k: its place in the list, and in the list there (k < 0: it is in none). */
 static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c,
@@ -15,6 +23,10 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 {
 	char stem[DUMP_NAME_MAX + 48], file[DUMP_NAME_MAX + 64] = "";
 
+	if (!blank && dump_is_number(c, t)) {
+		dump_put_number(w->j, t);
+		return;
+	}
 	if (w->saved && !blank) {
 		if (k < 0)
 			snprintf(stem, sizeof(stem), "%s.%s.%u", w->name, where, i);
@@ -22,7 +34,8 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 			snprintf(stem, sizeof(stem), "%s.%s.%u.%d", w->name, where, i, k);
 		w->saved(w->arg, c, t, stem, file, sizeof(file));
 	}
-	dump_put_tensor(w->j, w->cfg, t, blank, w->saved && !blank ? file : NULL);
+	dump_put_tensor(
+		w->j, w->cfg, t, blank || is_garbage(c, t), w->saved && !blank ? file : NULL);
 }
 
 static const struct journal_tensor *nth_tensor(

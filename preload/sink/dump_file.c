@@ -361,6 +361,17 @@ static void put_npy_strided(struct npy_out *o, const struct tensor_copy *c)
 	}
 }
 
+static void put_npy_bits(struct npy_out *o, const struct tensor_copy *c)
+{
+	const unsigned char *bits = tensor_copy_data(c);
+
+	for (uint64_t i = 0; i < c->count && !o->err; i++) {
+		unsigned char one = bits[i / 8] >> i % 8 & 1;
+
+		put_npy_elements(o, &one, 1);
+	}
+}
+
 static int write_npy(int fd, const struct tensor_copy *c)
 {
 	struct npy_out *o = malloc(sizeof(*o));
@@ -392,7 +403,9 @@ static int write_npy(int fd, const struct tensor_copy *c)
 	put_file_number(&b, (uint64_t)n, 2);
 	put_file_bytes(&b, head, (size_t)n);
 	o->err = io_write_all(fd, b.buf, b.n);
-	if (is_in_order(c) && !o->widen)
+	if (c->bits)
+		put_npy_bits(o, c);
+	else if (is_in_order(c) && !o->widen)
 		o->err = o->err ? o->err : io_write_all(fd, tensor_copy_data(c), c->bytes);
 	else if (is_in_order(c))
 		put_npy_elements(o, tensor_copy_data(c), c->count);

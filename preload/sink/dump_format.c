@@ -222,6 +222,12 @@ static enum sink_file own_dump_file(const char *path)
 		       : SINK_FILE_OTHER;
 }
 
+/* Of gradients there is no dump of calls: grad_probe_csv.c. */
+static bool is_dump_idle(const void *state)
+{
+	return ((const struct dump *)state)->files->cfg->task == DUMP_GRAD_PROBE;
+}
+
 const struct sink_format dump_format = {
 	.formats = FORMAT_BIT(DUMP),
 	.state_bytes = sizeof(struct dump),
@@ -233,5 +239,6 @@ const struct sink_format dump_format = {
 	.commit = make_ended_steps,
 	.finish = finish_dump,
 	.close = close_dump_sink,
+	.idle = is_dump_idle,
 	.owns = own_dump_file,
 };

@@ -114,6 +114,21 @@ static int copy_dump_file(int from, const char *name, int to, const char *as)
 	return err;
 }
 
+int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, const char *file)
+{
+	int parts = open_step_parts(f, step, false), err;
+	char part[64];
+
+	if (parts < 0)
+		return parts;
+	name_part(f, seq, IO_OUT, 0, part, sizeof(part));
+	err = renameat(parts, part, to, file) < 0 ? -errno : 0;
+	if (err == -EXDEV)
+		err = copy_dump_file(parts, part, to, file);
+	close(parts);
+	return err;
+}
+
 void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *call,
 	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
 {

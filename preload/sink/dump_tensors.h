@@ -16,6 +16,9 @@
 /* Writes what has been copied, to the last. 0, or the first -errno; a tensor that cannot be written is dropped. */
 int dump_tensors_drain(struct files *f);
 
+/* Moves what was copied as the first output of number seq in that step to `file` in the folder `to`. -ENOENT: it is not there. */
+int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, const char *file);
+
 /*
  * The file of that tensor, moved to dump_tensor_data/ of the step's folder as <stem>.pt: its name there to file[], "": there is
  * none.

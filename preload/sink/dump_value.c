@@ -136,6 +136,41 @@ static void put_argument_number(struct dump_json *j, const struct journal_tensor
 	}
 }
 
+/*
+ * PyTorch makes a tensor without dimensions of a number: float64 of a float, int64 of an int. Beside a tensor of another type it
+ * is taken for one; an int only where operators compute, for an index may have no dimensions either.
+ */
+bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
+{
+	static const char computing[][16] = {"add", "sub", "rsub", "mul", "div", "pow", "eq", "ne",
+		"lt", "le", "gt", "ge", "remainder", "fmod", "floor_divide"};
+	bool computes = false;
+
+	if (t->io != IO_IN || t->ndim != 0 || !t->stats.n || !(t->arg & TENSOR_NO_GRAD) ||
+		TENSOR_IS_VALUE(t->arg) || strcmp(c->lib, "aten") != 0 ||
+		(t->dtype != DT_FLOAT64 && t->dtype != DT_INT64))
+		return false;
+	for (unsigned i = 0; i < sizeof(computing) / sizeof(*computing); i++)
+		computes |= strncmp(c->op, computing[i], strlen(computing[i])) == 0 &&
+			    strcmp(c->op + strlen(computing[i]), ".Tensor") == 0;
+	if (t->dtype == DT_INT64 && !computes)
+		return false;
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct journal_tensor *o = c->tensor[i];
+
+		if (o->io == IO_IN && o != t && o->ndim != JOURNAL_NDIM_NONE &&
+			!TENSOR_IS_VALUE(o->arg) && o->dtype != t->dtype &&
+			dtype_info(o->dtype)->cls == DTC_FLOAT)
+			return true;
+	}
+	return false;
+}
+
+void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
+{
+	put_argument_number(j, t);
+}
+
 /* As each framework's str() has it: torch.float32, Float32. */
 static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 {

@@ -14,6 +14,10 @@
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name);
 
+/* Is that input a number of the program's, of which PyTorch has made a tensor? */
+bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t);
+void dump_put_number(struct dump_json *j, const struct journal_tensor *t);
+
 void dump_put_int(struct dump_json *j, int64_t v);
 void dump_put_bool(struct dump_json *j, bool v);
 

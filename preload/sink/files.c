@@ -26,6 +26,39 @@ int files_open(struct files *f, struct journal *j, int dirfd)
 	return blocks_scan(f);
 }
 
+void files_use_config(struct files *f, const struct config *cfg)
+{
+	if (cfg == f->cfg)
+		return;
+	if (f->cfg) {
+		memmove(f->before + 1, f->before, sizeof(f->before) - sizeof(*f->before));
+		f->before[0] = f->cfg;
+	}
+	f->cfg = cfg;
+}
+
+const struct config *files_config_at(const struct files *f, uint32_t step)
+{
+	if (!f->cfg || f->cfg->in_force_from <= step)
+		return f->cfg;
+	for (unsigned i = 0; i < FILES_CONFIGS && f->before[i]; i++)
+		if (f->before[i]->in_force_from <= step)
+			return f->before[i];
+	return f->cfg;
+}
+
+void files_move(struct files *f, struct files *to)
+{
+	to->from_files = f->from_files;
+	to->cfg = f->cfg;
+	memcpy(to->before, f->before, sizeof(f->before));
+	memcpy(to->place, f->place, sizeof(f->place));
+	to->nplace = f->nplace;
+	f->nplace = 0;
+	files_close(f);
+	*f = *to;
+}
+
 void files_forget(struct out_file *o)
 {
 	io_kept_close(&o->at);

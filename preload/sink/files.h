@@ -17,6 +17,7 @@
 
 #define FILES_OPEN 32 /* files written in one pass */
 #define FILES_PLACES 4
+#define FILES_CONFIGS 4 /* configurations before the one in use that are known */
 
 struct out_file {
 	char path[48]; /* "" = place not used */
@@ -51,6 +52,7 @@ struct files {
 	struct journal *j;
 	bool from_files; /* SINK_FROM_FILES: what is there already is another's */
 	const struct config *cfg; /* what is written and how, for the sinks; NULL: as by default */
+	const struct config *before[FILES_CONFIGS]; /* that were in use, the latest first */
 	int dirfd;
 	/*
 	 * Before each use of dirfd: is it still the folder? The program may close it at any moment, and then have something
@@ -82,6 +84,13 @@ static inline int files_dir(struct files *f)
 /* Looks at what is in the folder already (a recovered or resumed one). */
 int files_open(struct files *f, struct journal *j, int dirfd);
 void files_close(struct files *f);
+
+/* From now on it is written by that one; it lives as long as f. What a step was recorded by: files_config_at(). */
+void files_use_config(struct files *f, const struct config *cfg);
+const struct config *files_config_at(const struct files *f, uint32_t step);
+
+/* The folder is another one, `to`, and nothing of f is in it: configurations and places go on, f is closed. */
+void files_move(struct files *f, struct files *to);
 
 /*
  * A place in the buffer of that file, which is one of a sink's own (format.h), with room for `bytes`, NULL when the pass has to be ended first (too many

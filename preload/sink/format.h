@@ -58,6 +58,6 @@ extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
 	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format,
-	monitor_log_format, health_format, summary_format, abnormal_norm_format;
+	monitor_log_format, health_format, summary_format, abnormal_norm_format, grad_probe_format;
 
 #endif

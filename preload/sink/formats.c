@@ -9,6 +9,7 @@ const struct sink_format *const sink_formats[] = {
 	&scalars_format,
 	&parallel_format,
 	&dump_format,
+	&grad_probe_format,
 	&alerts_format,
 	&tensorboard_format,
 	&monitor_format,

@@ -217,8 +217,10 @@ static bool is_file_word(const char *word)
 /* Values of a kind that has another number of them than its header has columns. */
 static bool has_wrong_values(const struct journal_kind_row *k)
 {
-	static const unsigned n[] = {
-		[KIND_OPS] = 0, [KIND_VALUE] = 1, [KIND_BINS] = KIND_VALUES_MAX};
+	static const unsigned n[] = {[KIND_OPS] = 0,
+		[KIND_VALUE] = 1,
+		[KIND_BINS] = KIND_VALUES_MAX,
+		[KIND_SUMMARY] = 0};
 
 	return k->e.n != n[train_kinds[k->kind].form];
 }
@@ -237,7 +239,8 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	char path[48], *at;
 	int err;
 
-	if (train_kinds[k->kind].form == KIND_HISTOGRAM)
+	/* Others' (summary_events.c, grad_probe_csv.c). */
+	if (train_kinds[k->kind].form >= KIND_HISTOGRAM)
 		return 0;
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
 		s->files->j->head->damaged++;

@@ -32,6 +32,7 @@ struct monitor {
 	struct files *files;
 	struct monitor_style style;
 	struct monitor_comm *comm; /* NULL: communication is not asked for */
+	bool no_comm; /* not any more, or not now */
 	struct comm_places *log; /* NULL: cc_log_only is not asked for */
 	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
 	uint32_t ops; /* of key ops */
@@ -307,7 +308,7 @@ static int write_monitor_record(void *state, const struct record *r)
 {
 	struct monitor *m = state;
 
-	if (m->comm)
+	if (m->comm && !m->no_comm)
 		monitor_comm_add(m->comm, r);
 	if (m->log)
 		comm_places_record(m->log, r);
@@ -350,6 +351,19 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	return 0;
 }
 
+/* A configuration may have come on that has other decimals, or communication; what was summed up is written in any case. */
+static void follow_monitor_config(struct monitor *m)
+{
+	const struct config *c = m->files->cfg;
+
+	if (!c)
+		return;
+	m->style.ndigits = (int)c->ndigits;
+	if (c->cc_distribution && !c->cc_log_only && !m->comm && !m->log)
+		m->comm = monitor_comm_new(c->cc_pre_hook);
+	m->no_comm = !c->cc_distribution;
+}
+
 static int end_monitor_step(void *state, uint32_t next)
 {
 	struct monitor *m = state;
@@ -359,6 +373,7 @@ static int end_monitor_step(void *state, uint32_t next)
 	follow_monitor_rank(m);
 	if (m->log)
 		comm_places_step(m->log, next);
+	follow_monitor_config(m);
 	if (!m->comm)
 		return 0;
 	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)

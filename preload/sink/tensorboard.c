@@ -366,6 +366,8 @@ static int write_kind_event(void *state, const struct record_kind *r)
 		else if (k->e.n == 1)
 			add_kind_event(t, r, wall, "value", r->value[0]);
 		break;
+	case KIND_SUMMARY:
+		break;
 	default:
 		if (k->e.n == KIND_VALUES_MAX) {
 			add_bins(t, r, wall, 0, "update");

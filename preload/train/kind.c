@@ -7,6 +7,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "session/state.h"
+#include "train/grad_probe.h"
 #include "train/health.h"
 #include "train/metric.h"
 #include "train/place.h"
@@ -26,7 +27,7 @@ uint32_t train_kinds_wanted(void)
 		return 0;
 	g = generation_now();
 	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
-	    metric_kinds_of(&g->cfg);
+	    metric_kinds_of(&g->cfg) | grad_probe_kinds_of(&g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }

@@ -59,6 +59,9 @@ const char *train_squash(const char *name);
 /* Is that name one of key `targets`? */
 bool train_is_target(const char *name);
 
+/* What it is decided by: another value, another pointer. */
+const void *train_targets_now(void);
+
 /* The same for a parameter that is known, by a table that is made once. */
 bool train_param_is_target(const struct train_params *all, const struct train_param *p);
 

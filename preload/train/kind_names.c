@@ -64,14 +64,21 @@ const char *train_squash(const char *name)
 #define TARGETS_MAX \
 	256 /* entries; further ones match nothing, said in a line by the configuration */
 
-static struct target {
+struct target {
 	const char *text;
 	size_t len;
 	bool pattern;
 	regex_t re;
-} targets[TARGETS_MAX];
-static unsigned ntargets;
-static _Atomic bool targets_ready;
+};
+
+/* Of one value of the key: made once, never changed, kept as long as the process lives. */
+struct target_set {
+	const char *words;
+	unsigned n;
+	struct target at[];
+};
+static _Atomic(struct target_set *) targets_made;
+static unsigned target_sets; /* under `making` */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /* Names have dots, and nothing else that means something in a regular expression. */
@@ -83,14 +90,27 @@ static bool is_pattern(const char *text, size_t len)
 	return false;
 }
 
-static void read_targets(void)
+static unsigned count_target_lines(const char *words)
 {
-	/* Of the configuration that the process started with: the key is fixed. */
-	const char *words = generation_first.running.cfg.targets;
+	unsigned n = 0;
+
+	for (const char *p = words; *p && n < TARGETS_MAX; p += strcspn(p, "\n"), p += *p == '\n')
+		n++;
+	return n;
+}
+
+/* words live as long as the process. NULL: no memory. */
+static struct target_set *make_target_set(const char *words)
+{
+	struct target_set *s =
+		calloc(1, sizeof(*s) + count_target_lines(words) * sizeof(struct target));
 	char one[512];
 
-	for (size_t n; words && *words && ntargets < TARGETS_MAX; words += n + (words[n] == '\n')) {
-		struct target *t = &targets[ntargets];
+	if (!s)
+		return NULL;
+	s->words = words;
+	for (size_t n; *words && s->n < TARGETS_MAX; words += n + (words[n] == '\n')) {
+		struct target *t = &s->at[s->n];
 
 		n = strcspn(words, "\n");
 		t->text = words;
@@ -104,9 +124,36 @@ static void read_targets(void)
 			if (regcomp(&t->re, one, REG_EXTENDED | REG_NOSUB))
 				continue;
 		}
-		ntargets++;
+		s->n++;
 	}
-	atomic_store_explicit(&targets_ready, true, memory_order_release);
+	return s;
+}
+
+/* Those of the configuration in use; one that came on later may have others. NULL: none, or no memory. */
+static struct target_set *targets_in_use(bool locked)
+{
+	const char *words = config_now()->targets ? config_now()->targets : "";
+	struct target_set *s = atomic_load_explicit(&targets_made, memory_order_acquire), *made;
+
+	if (s && (s->words == words || strcmp(s->words, words) == 0))
+		return s;
+	if (!locked)
+		pthread_mutex_lock(&making);
+	s = atomic_load(&targets_made);
+	if ((!s || strcmp(s->words, words)) && target_sets < GENERATIONS_MAX &&
+		(made = make_target_set(words))) {
+		target_sets++;
+		atomic_store_explicit(&targets_made, made, memory_order_release);
+		s = made;
+	}
+	if (!locked)
+		pthread_mutex_unlock(&making);
+	return s;
+}
+
+const void *train_targets_now(void)
+{
+	return targets_in_use(false);
 }
 
 /* A plain text matches at dots: layers.1 is in module.layers.1.weight and not in layers.10.weight. */
@@ -125,21 +172,12 @@ static bool matches_target(const char *name, const struct target *t)
 
 bool train_is_target(const char *name)
 {
-	if (!atomic_load_explicit(&targets_ready, memory_order_acquire)) {
-		pthread_mutex_lock(&making);
-		if (!atomic_load(&targets_ready))
-			read_targets();
-		pthread_mutex_unlock(&making);
-	}
-	if (!ntargets)
-		return true;
-	for (unsigned i = 0; i < ntargets; i++) {
-		const struct target *t = &targets[i];
+	const struct target_set *s = targets_in_use(false);
 
-		if (matches_target(name, t))
+	for (unsigned i = 0; s && i < s->n; i++)
+		if (matches_target(name, &s->at[i]))
 			return true;
-	}
-	return false;
+	return !s || !s->n;
 }
 
 /* ---- by parameter ---- */
@@ -148,6 +186,7 @@ enum { DECIDED = 1, TARGET = 2, SHORT = 4 };
 
 static struct decisions {
 	uint32_t generation, n;
+	const struct target_set *targets;
 	uint8_t *of; /* by id - 1 */
 } decisions;
 
@@ -208,26 +247,26 @@ static uint32_t put_target_matches(
 }
 
 /* What each entry matches, into meta.json, once; an entry that nothing matches is said. Under `making`. */
-static void report_targets(const struct train_params *all)
+static void report_targets(const struct train_params *all, const struct target_set *s)
 {
 	static char part[8192];
 	static bool reported;
 	struct text t = text_over(part, sizeof(part));
 	bool modules = train_kinds_of(config_now()->kinds) & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 
-	if (reported || !ntargets || !session.journal.head)
+	if (reported || !s || !s->n || !session.journal.head)
 		return;
 	reported = true;
 	text_put(&t, "targets", sizeof("targets"));
 	text_char(&t, '[');
-	for (unsigned i = 0; i < ntargets; i++) {
+	for (unsigned i = 0; i < s->n; i++) {
 		text_str(&t, i ? ", " : "");
-		if (!put_target_matches(&t, &targets[i], all) && !modules)
+		if (!put_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
 				"targets: %.*s is the name of no parameter: no kind is written for "
 				"it; "
 				"names.csv has the names",
-				(int)targets[i].len, targets[i].text);
+				(int)s->at[i].len, s->at[i].text);
 	}
 	text_char(&t, ']');
 	if (!t.cut)
@@ -235,21 +274,19 @@ static void report_targets(const struct train_params *all)
 }
 
 /* Under `making`. */
-static void decide_params(const struct train_params *all)
+static void decide_params(const struct train_params *all, const struct target_set *targets)
 {
 	uint8_t *of =
 		mmap(NULL, all->n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (of == MAP_FAILED)
 		return;
-	if (!atomic_load(&targets_ready))
-		read_targets();
 	if (config_now()->squash_name)
 		decide_short(all, of);
 	if (decisions.of)
 		munmap(decisions.of, decisions.n);
-	decisions = (struct decisions){all->generation, all->n, of};
-	report_targets(all);
+	decisions = (struct decisions){all->generation, all->n, targets, of};
+	report_targets(all, targets);
 }
 
 static uint8_t decision_of(const struct train_params *all, const struct train_param *p)
@@ -257,8 +294,11 @@ static uint8_t decision_of(const struct train_params *all, const struct train_pa
 	uint8_t d = 0;
 
 	pthread_mutex_lock(&making);
-	if (all->n && decisions.generation != all->generation)
-		decide_params(all);
+
+	const struct target_set *targets = targets_in_use(true);
+
+	if (all->n && (decisions.generation != all->generation || decisions.targets != targets))
+		decide_params(all, targets);
 	if (decisions.generation == all->generation && p->id <= decisions.n)
 		d = decisions.of[p->id - 1];
 	pthread_mutex_unlock(&making);
@@ -281,13 +321,16 @@ bool train_param_is_target(const struct train_params *all, const struct train_pa
 	if (health_is_alone())
 		return false;
 
-	if (atomic_load_explicit(&targets_ready, memory_order_acquire) && !ntargets)
+	const struct target_set *targets = targets_in_use(false);
+
+	if (targets && !targets->n)
 		return true;
 	d = decision_of(all, p);
 	if (!(d & DECIDED)) {
 		d |= DECIDED | (train_is_target(p->name) ? TARGET : 0);
 		pthread_mutex_lock(&making);
-		if (decisions.generation == all->generation && p->id <= decisions.n)
+		if (decisions.generation == all->generation && decisions.targets == targets &&
+			p->id <= decisions.n)
 			decisions.of[p->id - 1] = d;
 		pthread_mutex_unlock(&making);
 	}

@@ -87,7 +87,8 @@ bool writer_open(uint32_t step)
 	}
 	err = session_make_journal();
 	if (!err)
-		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
+		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd,
+			generation_now()->paused ? &generation_now()->twin->cfg : config_now(),
 			output_formats_of(config_now()->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);

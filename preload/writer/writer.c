@@ -84,8 +84,7 @@ static void follow_folder(void)
 		folder_close(&f);
 		return;
 	}
-	files_close(&output.sink.files);
-	output.sink.files = files;
+	files_move(&output.sink.files, &files);
 	folder_close(&output.folder);
 	output.folder = f;
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", f.path);
@@ -146,6 +145,14 @@ static uint64_t count_own_time(uint64_t since)
 	return now;
 }
 
+/* Keys that are not used up at the start have their new values in what is written of the steps since then. */
+static void use_config(void)
+{
+	const struct generation *g = generation_now();
+
+	files_use_config(&output.sink.files, g->paused ? &g->twin->cfg : &g->cfg);
+}
+
 /* With the role. Rows hold numbers as text; the caller may be a thread of the job, with its own modes. */
 static void begin_writing(struct fpenv *env)
 {
@@ -153,6 +160,7 @@ static void begin_writing(struct fpenv *env)
 	follow_rank();
 	follow_folder();
 	output.sink.files.look = look_at_folder;
+	use_config();
 	update_head();
 }
 

@@ -34,6 +34,17 @@ with open(sys.argv[1] + "/a/rank0/update_ratio_0-99999.csv", "w") as f:
     f.write("vpp_stage,name,step,value,shape,dtype\n")
     for s in range(20000):
         f.write(f"0,w,{s},{1e9 if s == 12345 else -5 if s == 777 else math.sin(s)!r},[1],float32\n")
+# Long ones of both runs: a first difference that is no extreme, and a largest one; elsewhere extremes lie at other steps.
+for run in "a", "b":
+    with open(f"{sys.argv[1]}/{run}/rank1/update_ratio_0-99999.csv", "w") as f:
+        f.write("vpp_stage,name,step,value,shape,dtype\n")
+        for s in range(20000):
+            v = math.sin(s)
+            if run == "b" and s >= 5003:
+                v += 1e-3 * math.cos(s) if s != 9001 else -v / 2
+            if s == 5003:
+                v = 0.125 if run == "a" else 0.25
+            f.write(f"0,long,{s},{v!r},[1],float32\n")
 PY
 page() { # EXPRESSION over D, the data of the page, and of(name, side, rank)
 	python3 - "$tmp/page.html" "$1" <<-'PY'
@@ -47,13 +58,14 @@ page() { # EXPRESSION over D, the data of the page, and of(name, side, rank)
 "$probe" compare --html "$tmp/page.html" "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'status' $? 0
 like 'what was written is said' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
-is 'names' "$(page 'sorted({c["n"] for c in D["curves"]})')" "['</script><b>', 'calls/all_reduce/out/norm', 'grad_reduced/layers.0.weight/nans', 'grad_reduced/layers.0.weight/norm', 'loss', 'update_ratio/w/value']"
+is 'names' "$(page 'sorted({c["n"] for c in D["curves"]})')" "['</script><b>', 'calls/all_reduce/out/norm', 'grad_reduced/layers.0.weight/nans', 'grad_reduced/layers.0.weight/norm', 'loss', 'update_ratio/long/value', 'update_ratio/w/value']"
 is 'both sides and ranks' "$(page 'sorted((c["s"], c["r"]) for c in D["curves"] if c["n"] == "loss")')" '[(0, 0), (0, 1), (1, 0), (1, 1)]'
 is 'values' "$(page 'all(abs(of("loss", 1, 1)[s] - (1 / (1 + s) + (0.25 if s >= 120 else 0))) < 1e-8 for s in range(200))')" True
 is 'statistics of parameters' "$(page '[of("grad_reduced/layers.0.weight/norm", side, 1)[s] for side in (0, 1) for s in (149, 150)]')" '[74.5, 75, 74.5, 78]'
 is 'of calls the norm over all of a step' "$(page 'all(of("calls/all_reduce/out/norm", 0, 0)[s] == 5 * (s + 1) for s in range(200))')" True
 is 'what is not finite is null' "$(page '[of("</script><b>", 0, 0)[s] for s in (6, 7, 8)]')" '[6, None, 8]'
 is 'a long curve is thinned out, not its extremes' "$(page '(lambda u: (len(u) <= 4000, u[12345], u[777]))(of("update_ratio/w/value", 0, 0))')" '(True, 1000000000.0, -5)'
+is 'of two long curves the same steps, and among them the first that differs' "$(page '(lambda a, b: (len(a) <= 8002, a.keys() == b.keys(), min(s for s in a if a[s] != b[s]), a[5003], b[5003]))(*(of("update_ratio/long/value", side, 1) for side in (0, 1)))')" '(True, True, 5003, 0.125, 0.25)'
 "$probe" compare --html "$tmp/page.html" --series '^loss$' --rank 1 --step 5-9 "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'a choice' "$(page '[(c["n"], c["s"], c["r"], c["x"]) for c in D["curves"]]')" "[('loss', 0, 1, [5, 6, 7, 8, 9]), ('loss', 1, 1, [5, 6, 7, 8, 9])]"
 "$probe" compare --html "$tmp/page.html" --series nothing "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1

@@ -55,5 +55,10 @@ is 'a folder for each rank and one for the means' "$(cd "$tmp/e" && echo *)" 'me
 is 'loss/mean is over the ranks that have one' "$(events "$tmp/e/mean" 'sorted(S.items())')" "[('iteration-time/mean', [(0, 2.5)]), ('loss/mean', [(0, 1.5), (1, 5.0)])]"
 ok 'of some steps' "$probe" export --format tensorboard --step 1 -o "$tmp/f" "$tmp/run"
 is 'the means, too' "$(events "$tmp/f/mean" S)" "{'loss/mean': [(1, 5.0)]}"
+ok 'some ranks' "$probe" export --format tensorboard --rank 0-1 -o "$tmp/g" "$tmp/run"
+ok 'the others into the same folder' "$probe" export --format tensorboard --rank 2 -o "$tmp/g" "$tmp/run"
+ok 'two more of them' "$probe" export --format tensorboard --rank 0,2 -o "$tmp/h" "$tmp/run"
+ok 'and again' "$probe" export --format tensorboard --rank 1 -o "$tmp/h" "$tmp/run"
+is 'means are those of all ranks: of some there are none' "$(cd "$tmp" && echo g/* h/*)" 'g/rank_0 g/rank_1 g/rank_2 h/rank_0 h/rank_1 h/rank_2'
 wrong 'nothing is overwritten there either' 'is there already' -o "$tmp/e" "$tmp/run"
 finish

@@ -30,4 +30,40 @@ is 'list: all that is done in the module' "$(names | tr ' ' '\n' | grep -v backw
 dump_level L0 '"scope": ["Module.blocks.0.attention.q.Linear.forward.0", "Module.blocks.0.mlp.Sequential.forward.0"], "data_mode": ["forward"]'
 is 'scope: up to the end of the last one; data_mode: no gradients' "$(names | tr ' ' '\n' | sed 's/Module.blocks.0.//; s/.forward.0//' | paste -sd' ')" \
 	'attention.q.Linear attention.k.Linear attention.drop.Dropout attention.v.Linear mlp.Sequential mlp.0.Linear mlp.1.ReLU mlp.2.Linear'
+
+# What a NaN came of: the operator, whatever lies in memory that was never written.
+torchrun_plain 2 $app nan garbage
+for level in L1 mix; do
+	new_out
+	echo "{\"task\": \"overflow_check\", \"dump_path\": \"$out/dump\", \"level\": \"$level\", \"overflow_check\": {\"overflow_nums\": 1}}" >"$config"
+	torchrun_with 2 PROBE_CONFIG="$config" $app nan garbage
+	same_output "overflow_check, $level"
+	is "overflow_check, $level: rank 1 names its operator, rank 0 what brought the NaN to it" "$("$python" - "$out/dump" <<-'PY'
+		import json, sys
+		for step in 0, 1:
+		    for rank in 0, 1:
+		        d = json.load(open(f"{sys.argv[1]}/step{step}/rank{rank}/dump.json"))
+		        print(step, rank, d["task"], *d["data"])
+	PY
+	)" "0 0 overflow_check
+0 1 overflow_check
+1 0 overflow_check Distributed.cxx_all_reduce.0.forward
+1 1 overflow_check Tensor.__mul__.4.forward"
+done
+# ... so msprobe's tool, which looks for the first one in all of a dump, finds none but it.
+new_out
+echo "{\"task\": \"statistics\", \"dump_path\": \"$out/dump\", \"level\": \"L1\"}" >"$config"
+torchrun_with 2 PROBE_CONFIG="$config" $app nan garbage
+is 'statistics: the first of finite inputs whose outputs are not' "$("$python" - "$out/dump" <<-'PY'
+	import json, math, sys
+	def bad(v):
+	    if isinstance(v, dict):
+	        return any(isinstance(v.get(k), float) and not math.isfinite(v[k]) for k in ("Max", "Min")) or any(map(bad, v.values()))
+	    return isinstance(v, list) and any(map(bad, v))
+	for step in 0, 1:
+	    d = json.load(open(f"{sys.argv[1]}/step{step}/rank1/dump.json"))["data"]
+	    print(step, next((n for n, e in d.items() if not any(bad(e.get(s)) for s in ("input_args", "input_kwargs", "input")) and bad(e["output"])), None))
+PY
+)" "0 None
+1 Tensor.__mul__.4.forward"
 finish

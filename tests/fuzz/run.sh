@@ -11,7 +11,22 @@ seed() { # FUZZER: real files of the kind that it reads
 	local dir=$B/corpus/$1 f
 	mkdir -p "$dir"
 	case $1 in
-	fuzz_config) cp configs/probe.yaml "$dir" ;;
+	fuzz_config)
+		cp configs/probe.yaml "$dir"
+		# Other tools' configurations, from the page that walks through them.
+		awk -v dir="$dir" 'match($0, /<!-- file: [^ ]+json -->/) { out = dir "/" substr($0, RSTART + 11, RLENGTH - 15); next }
+			/^```/ { inside = !inside && out != ""; if (!inside) out = ""; next }
+			inside { print >out }' docs/msprobe.md ;;
+	fuzz_ctl) printf 'effective_step: 240\nrun: "slurm 1.0"\nworld_size: 2\nwritten_ns: 17\nstep_interval: "10"\nearlier:\n  - effective_step: 120\n    dynamic_on: "false"\n' >"$dir/ctl.yaml" ;;
+	fuzz_health)
+		printf '{"rank": 1, "world_size": 2, "host": "h", "pid": 7, "begun_ns": 5}\n{"ckpt_name": "a.pt", "path": "/x/a.pt", "folder": false, "step": 3, "begun_ns": 9, "embedding_local_norm": 1.5, "threshold": 1.0, "is_health": 1, "why": ""}\n' >"$dir/rank1.jsonl"
+		printf '[{"is_health": 0, "ckpt_name": "a.pt"},\n{"is_health": 1, "ckpt_name": "b"}]' >"$dir/list.json" ;;
+	fuzz_mapping)
+		printf 'Torch.add.0.forward.input.0: Torch.add.1.forward.input.0\n' >"$dir/data.yaml"
+		printf 'TopLayer:\n  net: model\nNet:\n  a: b\n' >"$dir/layers.yaml" ;;
+	fuzz_alerts)
+		printf '{"rank": 0, "step": 3, "rule": "AnomalyNan", "kind": "grad_reduced", "name": "w", "value": NaN, "count": 2, "first_step": 3, "last_step": 5, "action": ["log", "exec"], "text": "x"}\n' >"$dir/alerts.jsonl"
+		printf '{"0:w/rank0/post_grad_step_1_call_-1": {"rank": 0, "step": 1, "micro_step": 0, "pp_stage": 0, "vpp_stage": 0, "call_id": -1, "tag_name": "0:w/rank0/post_grad", "message": "m", "group_mates": [0]}}' >"$dir/anomaly.json" ;;
 	fuzz_wraplist) cp configs/support_wrap_ops.yaml "$dir" ;;
 	fuzz_spec) cp configs/apis/*.yaml "$dir" ;;
 	fuzz_elf | fuzz_symbols | fuzz_cfi)

@@ -26,6 +26,32 @@ static void test_kinds_and_replacement(void **state)
 	journal_close(&j);
 }
 
+/* Names of any length: those of modules and C++ functions have many hundred bytes. */
+static void test_long_texts(void **state)
+{
+	char name[1200];
+	const char *text[] = {"torch", "at::_ops::mm::call", name};
+	struct journal j;
+
+	(void)state;
+	assert_int_equal(journal_create(&j, -1, NULL, MIB), 0);
+	for (unsigned n = 0; n < sizeof(name); n = n < 40 ? n + 1 : 2 * n + 1) {
+		const char *have;
+
+		for (unsigned i = 0; i < n; i++)
+			name[i] = (char)('a' + i % 23);
+		name[n] = 0;
+		assert_int_equal(
+			journal_dict_add_texts(&j, DICT_API, (uint16_t)(n + 1), text, 3), 0);
+		have = journal_dict_get(&j, DICT_API, (uint16_t)(n + 1));
+		for (unsigned i = 0; i < 3; i++) {
+			assert_string_equal(have, text[i]);
+			have += strlen(have) + 1;
+		}
+	}
+	journal_close(&j);
+}
+
 /* Modules and meta texts must leave room for functions: a function without a number cannot be recorded. */
 static void test_full(void **state)
 {
@@ -160,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds_and_replacement),
+		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_too_few_strings),

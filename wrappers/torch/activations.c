@@ -137,7 +137,7 @@ static void activations_begin(const struct torch_module_call *c)
 	if (!c->training || !train_kinds_due())
 		return;
 	m = module_name_of(c->self, c->depth == 0 && !c->again);
-	if (!m || !m->target)
+	if (!m || !module_is_target(m))
 		return;
 	if (!c->again) {
 		uint32_t step = step_now(), micro = step_micro();
@@ -159,7 +159,7 @@ static void activations_end(const struct torch_module_call *c)
 	if (!c->training || !c->result || !train_kinds_due())
 		return;
 	m = module_name_of(c->self, false);
-	if (m && m->target && (c->again || m->calls == 1))
+	if (m && module_is_target(m) && (c->again || m->calls == 1))
 		take_side(c, m, true);
 }
 

@@ -16,6 +16,7 @@
 #include "call/step.h"
 #include "session/state.h"
 #include "train/derive.h"
+#include "train/grad_probe.h"
 #include "train/histogram.h"
 #include "train/kind.h"
 #include "train/metric.h"
@@ -31,7 +32,8 @@
 	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) |       \
 		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |          \
 		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | \
-		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK) | KIND_BIT(HISTOGRAM))
+		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK) | KIND_BIT(HISTOGRAM) |       \
+		KIND_BIT(GRAD_SUMMARY))
 
 /* ---- what is held from the begin of a step to its end ---- */
 
@@ -107,13 +109,13 @@ static struct held_value *hold_value(enum train_kind kind, const struct train_pa
 	return h;
 }
 
-static void hold_tensor(
+static struct held_value *hold_tensor(
 	enum train_kind kind, const char *word, const struct train_param *p, const struct buffer *b)
 {
 	struct held_value *h = hold_value(kind, p);
 
 	if (!h)
-		return;
+		return NULL;
 	train_kind_measure(&h->v, b);
 	h->v.word = word;
 	if (h->v.ndim > HELD_DIMS)
@@ -122,6 +124,26 @@ static void hold_tensor(
 	if (h->v.ndim)
 		memcpy(h->dims, h->v.dims, 8 * (size_t)h->v.ndim);
 	h->v.dims = NULL;
+	return h;
+}
+
+/* For task grad_probe. */
+static void hold_summary(const struct train_param *p, const struct buffer *grad)
+{
+	double numbers[GRAD_PROBE_NUMBERS], *at;
+	struct held_value *h;
+	unsigned n;
+
+	if (!grad_probe_has_param(train_kind_name(held.all, p)))
+		return;
+	n = grad_probe_look(grad, p->id, held.step, numbers);
+	at = n ? grow_by(&held.numbers, n * sizeof(*at)) : NULL;
+	h = at ? hold_tensor(TK_GRAD_SUMMARY, NULL, p, grad) : NULL;
+	if (!h)
+		return;
+	memcpy(at, numbers, n * sizeof(*at));
+	h->v.nvalue = (uint16_t)n;
+	h->at = (uint32_t)((char *)at - held.numbers.at);
 }
 
 static void hold_numbers(
@@ -278,6 +300,8 @@ static void hold_param(const struct torch_optimizer_view *view, const struct opt
 	grad = grad_buffer(op, p, &b);
 	if (grad && is_wanted(TK_GRAD_REDUCED))
 		hold_tensor(TK_GRAD_REDUCED, NULL, p, &b);
+	if (grad && is_wanted(TK_GRAD_SUMMARY))
+		hold_summary(p, &b);
 	/* A parameter without a gradient takes no part in the step. */
 	if (grad && is_wanted(TK_MG_DIRECTION))
 		hold_direction(view, op, p, &b);

@@ -183,9 +183,20 @@ static bool add_module(struct walk *w, py_object *module)
 		.vpp_stage = w->vpp_stage,
 		/* A wrapper around the model (DDP) that names of parameters leave out is no module of its own. */
 		.wrapper = wrapper,
-		.target = !wrapper && len + 1 >= w->cut && train_is_target(text),
+		.targetable = !wrapper && len + 1 >= w->cut,
 		.step = UINT32_MAX};
 	return true;
+}
+
+bool module_is_target(struct named_module *m)
+{
+	const void *now = m->targetable ? train_targets_now() : NULL;
+
+	if (m->targetable && (!now || m->target_by != now)) {
+		m->target = train_is_target(m->full);
+		m->target_by = now;
+	}
+	return m->targetable && m->target;
 }
 
 static void name_modules(py_object *root)

@@ -19,7 +19,8 @@ struct named_module {
 	const char *name; /* "" = the root; lives as long as the process */
 	const char *full; /* the same, whatever squash_name says */
 	uint16_t vpp_stage;
-	bool target; /* of key targets */
+	bool targetable, target; /* a module of the model; one of key targets, */
+	const void *target_by; /* ... of that value of it: train_targets_now() */
 	bool wrapper; /* it stands for the module in it, whose name it has */
 	uint32_t step, micro_step; /* it was last measured in, by activations.c */
 	uint32_t calls; /* ... and how often it was called there */
@@ -28,6 +29,9 @@ struct named_module {
 
 /* The module that is being called; root: it lies in no other call. NULL: it has no name. */
 struct named_module *module_name_of(py_object *self, bool root);
+
+/* Is it one of key targets, as it is now? */
+bool module_is_target(struct named_module *m);
 
 /* The TensorImpl of a tensor; NULL: it is none, or laid out in an unknown way. */
 const void *torch_object_tensor(py_object *o);

@@ -1,6 +1,7 @@
 # A training with DDP whose modules are of all shapes that a dump of level L0 has to tell: arguments by name, lists, numbers, several
 # results, a module that is called twice, one whose input goes elsewhere too, one that uses it three times.
-# Arguments: `msprobe FILE`: under msprobe's PrecisionDebugger with that configuration; `nan`: rank 1 makes NaN in step 1; none: as it is.
+# Arguments: `msprobe FILE`: under msprobe's PrecisionDebugger with that configuration; `nan`: rank 1 makes NaN in step 1;
+# `garbage`: PyTorch fills memory that is not written yet with NaN; none: as it is.
 import contextlib
 import sys
 
@@ -67,6 +68,8 @@ def fill(model):
 
 
 dist.init_process_group("gloo")
+if "garbage" in sys.argv:
+    torch.use_deterministic_algorithms(True, warn_only=True)
 rank = dist.get_rank()
 model = Net()
 fill(model)

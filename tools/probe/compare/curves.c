@@ -19,7 +19,8 @@
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* of all curves: further ones are counted */
-#define SHOWN_MAX 4000 /* of one curve: of more the least and the largest of each part */
+#define SHOWN_MAX \
+	4000 /* of one curve: of more the least and the largest of each part, and what its partner has */
 #define LATE_POINTS 256 /* rows of a step may stand so many steps behind their place */
 #define PLACE "@DATA@" /* in curves.html, where the data go */
 
@@ -60,14 +61,19 @@ struct curves {
 	int rank;
 };
 
-static struct curve *get_curve(struct curves *s, const char *name)
+static uint64_t curve_hash(const char *name, unsigned side, int rank)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) + s->side * 977 + (uint64_t)(s->rank + 1) * 7919;
-	struct curve *c;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + side * 977 + (uint64_t)(rank + 1) * 7919;
 
 	for (const char *p = name; *p; p++)
 		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-	c = table_get(&s->all, h, strlen(name));
+	return h;
+}
+
+static struct curve *get_curve(struct curves *s, const char *name)
+{
+	struct curve *c = table_get(&s->all, curve_hash(name, s->side, s->rank), strlen(name));
+
 	if (c && !c->name) {
 		c->name = pool_text(&s->names, name);
 		c->side = s->side;
@@ -289,13 +295,16 @@ static int by_point_step(const void *x, const void *y)
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* Of each part of a long curve its least and its largest point, in their order. Returns how many are left. */
-static unsigned thin_curve_out(struct curve *c)
+static double page_value(const struct curve *c, unsigned i)
 {
-	unsigned part = c->n / (SHOWN_MAX / 2) + 1, n = 0;
+	return c->squares ? sqrt(c->point[i].v) : c->point[i].v;
+}
 
-	if (c->n <= SHOWN_MAX)
-		return c->n;
+/* Of each part of a long curve its least and its largest point. */
+static void keep_extremes(const struct curve *c, bool *keep)
+{
+	unsigned part = c->n <= SHOWN_MAX ? 1 : c->n / (SHOWN_MAX / 2) + 1;
+
 	for (unsigned from = 0; from < c->n; from += part) {
 		unsigned to = from + part < c->n ? from + part : c->n, least = from, most = from;
 
@@ -306,35 +315,113 @@ static unsigned thin_curve_out(struct curve *c)
 			if (c->point[i].v > c->point[most].v)
 				most = i;
 		}
-		c->point[n++] = c->point[least < most ? least : most];
-		if (least != most)
-			c->point[n++] = c->point[least < most ? most : least];
+		keep[least] = keep[most] = true;
 	}
-	return n;
 }
 
-static void put_curve(struct target *t, struct curve *c)
+/* How far two values are apart, as the page has it; 1: one of them is not finite. */
+static double relative_distance(double a, double b)
 {
-	unsigned n;
+	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
 
-	qsort(c->point, c->n, sizeof(*c->point), by_point_step);
-	n = thin_curve_out(c);
+	if (!isfinite(a) || !isfinite(b))
+		return isfinite(a) != isfinite(b);
+	return a == b ? 0 : fabs(a - b) / most;
+}
+
+/* As the page has them, in nine digits. */
+static bool look_alike(double a, double b)
+{
+	char x[32], y[32];
+
+	if (a == b || (!isfinite(a) && !isfinite(b)))
+		return true;
+	snprintf(x, sizeof(x), "%.9g", a);
+	snprintf(y, sizeof(y), "%.9g", b);
+	return strcmp(x, y) == 0;
+}
+
+/*
+ * Of a curve and its partner in the other run: what is kept of one is kept of both, for the page compares points of one step;
+ * and with them the first that differs and the one that differs most. By steps, each at most once.
+ */
+static void keep_differences(
+	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
+{
+	unsigned first[2] = {0, 0}, most[2] = {0, 0};
+	double far = -1;
+
+	for (unsigned i = 0, k = 0; i < a->n && k < b->n;) {
+		if (a->point[i].step != b->point[k].step) {
+			*(a->point[i].step < b->point[k].step ? &i : &k) += 1;
+			continue;
+		}
+
+		double v = page_value(a, i), w = page_value(b, k), d = relative_distance(v, w);
+
+		if (!look_alike(v, w)) {
+			if (far < 0)
+				first[0] = i, first[1] = k;
+			if (d > far)
+				far = d, most[0] = i, most[1] = k;
+		}
+		keep_a[i] = keep_b[k] = keep_a[i] || keep_b[k];
+		i++;
+		k++;
+	}
+	if (far < 0)
+		return;
+	keep_a[first[0]] = keep_b[first[1]] = keep_a[most[0]] = keep_b[most[1]] = true;
+}
+
+/* Which points of a curve the page has; to be freed. */
+static bool *choose_points(const struct curves *s, const struct curve *c)
+{
+	const struct curve *other =
+		table_find(&s->all, curve_hash(c->name, !c->side, c->rank), strlen(c->name));
+	bool *keep = tool_alloc(c->n + 1), *keep_other;
+
+	memset(keep, 0, c->n + 1);
+	keep_extremes(c, keep);
+	if (!other || (c->n <= SHOWN_MAX && other->n <= SHOWN_MAX))
+		return keep;
+	keep_other = tool_alloc(other->n + 1);
+	memset(keep_other, 0, other->n + 1);
+	keep_extremes(other, keep_other);
+	keep_differences(c, keep, other, keep_other);
+	free(keep_other);
+	return keep;
+}
+
+static void put_curve(struct target *t, const struct curves *s, const struct curve *c)
+{
+	bool *keep = choose_points(s, c);
+	const char *before = "";
+
 	target_text(t, "{\"n\":");
 	put_page_text(t, c->name);
 	target_print(t, ",\"s\":%u,\"r\":%d,\"x\":[", c->side, c->rank);
-	for (unsigned i = 0; i < n; i++)
-		target_print(t, "%s%llu", i ? "," : "", (unsigned long long)c->point[i].step);
+	for (unsigned i = 0; i < c->n; i++)
+		if (keep[i]) {
+			target_print(t, "%s%llu", before, (unsigned long long)c->point[i].step);
+			before = ",";
+		}
 	target_text(t, "],\"y\":[");
-	for (unsigned i = 0; i < n; i++) {
-		double v = c->squares ? sqrt(c->point[i].v) : c->point[i].v;
+	before = "";
+	for (unsigned i = 0; i < c->n; i++) {
+		double v = page_value(c, i);
 
-		target_text(t, i ? "," : "");
+		if (!keep[i])
+			continue;
+		target_text(t, before);
+		before = ",";
 		if (isfinite(v))
 			target_print(t, "%.9g", v);
 		else
 			target_text(t, "null");
 	}
 	target_text(t, "]}");
+	free(keep);
 }
 
 static int write_curve_page(
@@ -354,8 +441,13 @@ static int write_curve_page(
 	put_page_text(&t, path_b);
 	target_print(&t, ",\"left\":%llu,\"curves\":[", (unsigned long long)s->left);
 	for (uint32_t i = 0; i < s->all.n; i++) {
+		struct curve *c = table_at(&s->all, i);
+
+		qsort(c->point, c->n, sizeof(*c->point), by_point_step);
+	}
+	for (uint32_t i = 0; i < s->all.n; i++) {
 		target_text(&t, i ? ",\n" : "\n");
-		put_curve(&t, table_at(&s->all, i));
+		put_curve(&t, s, table_at(&s->all, i));
 	}
 	target_text(&t, "]}");
 	place += strlen(PLACE);

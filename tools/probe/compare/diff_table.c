@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/unwritten.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/compare.h"
 #include "tools/probe/compare/elements.h"
@@ -334,6 +335,24 @@ static bool has_other_finiteness(const struct row *r)
 	return false;
 }
 
+/* Memory that nobody has written yet: what lies there says nothing of either run. Torch.empty.0.forward.output.0 */
+static bool is_unwritten_row(const struct row *r)
+{
+	static const char prefixes[][8] = {"Torch.", "Tensor.", "Aten."};
+	const char *name = r->a->name, *at = NULL;
+	char function[64];
+	bool out = r->a->state == ITEM_OUTPUT;
+
+	for (unsigned i = 0; i < 3 && !at; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			at = name + strlen(prefixes[i]);
+	if (!at || strcspn(at, ".") >= sizeof(function))
+		return false;
+	snprintf(function, sizeof(function), "%.*s", (int)strcspn(at, "."), at);
+	at = strstr(at, out ? ".output." : ".input.");
+	return unwritten_may_be(function, out, at ? strtol(strchr(at + 1, '.') + 1, NULL, 10) : -1);
+}
+
 static void count_call_rows(
 	struct diff_table *d, const struct entry *a, const struct entry *b, unsigned n)
 {
@@ -350,7 +369,7 @@ static void count_call_rows(
 			worst = r->verdict;
 			blamed = r;
 		}
-		if (!r->differs)
+		if (!r->differs || (r->b && is_unwritten_row(r)))
 			continue;
 		d->sums->differing++;
 		if (!differs)

@@ -184,7 +184,8 @@ static enum ignore find_ignored_part(const struct row *row, unsigned n)
 	const char *word, *end;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (is_output_row(&row[i]))
+		/* Of a function without recorded inputs (empty: numbers alone) its outputs tell the name. */
+		if (is_output_row(&row[i]) && i + 1 < n)
 			continue;
 		word = strchr(row[i].a->name, '.');
 		if (!word)

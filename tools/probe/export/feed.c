@@ -285,7 +285,8 @@ int feed_folders(const struct feed_options *o)
 		tool_error("export: %s: none of these ranks is there", o->dir);
 		status = STATUS_USAGE;
 	}
-	if (!status && n > 1)
+	/* Of some of the ranks they are no means of the run, and several of such exports may share a folder. */
+	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);
 	means_close(&means);
 	if (!status && !o->quiet)

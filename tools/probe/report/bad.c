@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unwritten.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
@@ -86,45 +87,6 @@ static void add_same_rank(struct bad_row *r, uint32_t rank)
 	r->nsame++;
 }
 
-/* The name of an operator without its overload is one of the list; a * at the end stands for anything. */
-static bool is_among_same(const char *op, const char *const *list)
-{
-	size_t len = strcspn(op, ".");
-
-	for (; *list; list++) {
-		size_t n = strcspn(*list, "*");
-
-		if (strncmp(op, *list, n) == 0 && ((*list)[n] == '*' || n == len))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Operators of PyTorch on memory that nobody has written yet: they make it, look at it from another side, or fill it
- * without reading it. What lies there is no value.
- */
-static bool is_unwritten(const struct call *c, bool out, int64_t index)
-{
-	static const char *const make[] = {"empty*", "new_empty*", "_empty*", "resize_",
-		"resize_as_", "_resize_output_", "set_", NULL};
-	static const char *const look[] = {"detach", "detach_", "alias", "view*", "_unsafe_view",
-		"_reshape_alias", "reshape", "as_strided", "as_strided_", "t", "transpose",
-		"permute", "expand", "expand_as", "slice", "select", "narrow", "squeeze",
-		"squeeze_", "unsqueeze", "unsqueeze_", "split*", "chunk", "unbind", "unfold",
-		"diagonal", "movedim", "flatten", "unflatten", "lift_fresh", "is_pinned", NULL};
-	static const char *const fill[] = {"zero_", "fill_", "copy_", "normal_", "uniform_",
-		"random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_",
-		"_foreach_zero_", NULL};
-	const char *op = intern_name(c->op);
-
-	if (strcmp(intern_name(c->lib), "aten") != 0)
-		return false;
-	return is_among_same(op, look) ||
-	       (out ? is_among_same(op, make)
-		    : is_among_same(op, make) || (index == 0 && is_among_same(op, fill)));
-}
-
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct bad *b = arg;
@@ -136,7 +98,8 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 
 	csv_i64(calls_column(s, COL_index), &now.index);
 	now.out = io->n && io->s[0] == 'o';
-	if (is_unwritten(c, now.out, now.index))
+	if (strcmp(intern_name(c->lib), "aten") == 0 &&
+		unwritten_may_be(intern_name(c->op), now.out, now.index))
 		return;
 	if (!r->rows++ || c->step < r->first_step)
 		r->first_step = c->step;

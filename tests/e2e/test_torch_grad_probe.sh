@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Task grad_probe of msprobe 8.x, from its own configuration file: grad_summary_<step>.csv and the files of signs against the gradients
+# that the program kept itself, at each grad_level; `probe compare --grad` of two runs; what an earlier run left is not written over.
+# timeout: 600
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'PyTorch: grad_probe'
+app=tests/apps/py/grads.py
+
+grad_config() { # LEVEL FOLDER REST
+	printf '{"task": "grad_probe", "dump_path": "%s", "rank": [], "step": [], "level": "L1", "grad_probe": {"grad_level": "%s"%s}}\n' \
+		"$2" "$1" "$3" >"$tmp/config.json"
+}
+
+torchrun_plain 2 $app --truth "$tmp/truth"
+grad_config L2 "$tmp/a" ', "bounds": [-0.5, -1e-3, 0, 2]'
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app
+same_output 'L2'
+silent 'L2: nothing is said' "$tmp/with.err"
+is 'L2: statistics, intervals and signs' "$("$python" tests/e2e/grad_truth.py check "$tmp/a" "$tmp/truth" L2 2 -0.5 -1e-3 0 2 2>&1)" ''
+is 'L2: no dump of calls, and nothing is left over' "$(cd "$tmp/a" && find . -name 'dump.json' -o -name '.dump*' -o -name '*.part'; ls)" "rank0
+rank1"
+
+# One process, two parameters; the rank's own folder, then another run's in the same dump_path.
+torchrun_plain 1 $app --truth "$tmp/one" --seed 2
+grad_config L0 "$tmp/b" ', "param_list": ["turned", "module.small.weight"]'
+for n in 1 2; do
+	new_out
+	torchrun_with 1 PROBE_CONFIG="$tmp/config.json" $app --seed 2
+	same_output "L0, run $n"
+	is "L0, run $n: checksums of float32, of these parameters" \
+		"$("$python" tests/e2e/grad_truth.py check "$tmp/b" "$tmp/one" L0 1 -- turned small.weight 2>&1)" ''
+done
+is "what the first run left is another's" "$(cd "$tmp/b" && ls)" "rank0
+rank0.1"
+
+# In our own keys; signs of two runs.
+torchrun_plain 2 $app --truth "$tmp/other" --seed 3
+new_out
+torchrun_with 2 PROBE_FORMAT=dump PROBE_TASK=grad_probe $app --seed 3
+same_output 'L1'
+is 'L1: in the ranks'"'"' own folders' "$("$python" tests/e2e/grad_truth.py check "$out" "$tmp/other" L1 2 2>&1)" ''
+"$probe" compare --grad -o "$tmp/similar" "$tmp/a" "$out" >"$tmp/said" 2>&1
+status=$?
+is 'signs of two runs differ' $status 1
+for r in 0 1; do
+	is "similarities of rank $r" "$(cat "$tmp/similar/rank$r/similarities.csv")" "$("$python" tests/e2e/grad_truth.py similar "$tmp/truth" "$tmp/other" $r)"
+done
+
+# A wrong value.
+printf '{"task": "grad_probe", "grad_probe": {"grad_level": "L4", "bounds": [0, 0]}}' >"$tmp/config.json"
+"$probe" config -c "$tmp/config.json" >"$tmp/said" 2>&1
+like 'a level that there is not' "$(cat "$tmp/said")" 'config.json:1:[0-9]*: .*grad_level.*L4.*L0 or L1 or L2'
+like 'bounds that do not ascend' "$(cat "$tmp/said")" 'bounds.*not ascending; accepted: a list of ascending numbers'
+finish

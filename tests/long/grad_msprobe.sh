@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Task grad_probe against mindstudio-probe 8.1.0: the same program and configuration file once under its PrecisionDebugger and once under
+# libprobe; its GradComparator takes our folders, finds no difference to its own, and of two runs it has the numbers of `probe compare --grad`.
+# In a virtual environment of its own in $B/long, or with PROBE_TEST_MSPROBE8, a Python that has mindstudio-probe 8.1.0 and torch.
+# timeout: 1200
+. "$(dirname "$0")/../e2e/lib.sh"
+python=${PROBE_TEST_MSPROBE8:-$(realpath "$B")/long/msprobe8/bin/python}
+if [ -z "${PROBE_TEST_MSPROBE8:-}" ]; then
+	mkdir -p "$B/long"
+	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe8"; } >"$tmp/pip" 2>&1 &&
+		"$python" -m pip install --quiet torch==2.13.0 mindstudio-probe==8.1.0 >>"$tmp/pip" 2>&1 || {
+		skip 'msprobe 8.1.0' "$(tail -1 "$tmp/pip")"
+		finish
+	}
+fi
+. tests/e2e/torch.sh
+torch_version=2.13
+app=tests/apps/py/grads.py
+for level in L0 L1 L2; do
+	for who in peer ours; do
+		mkdir -p "$tmp/$level.$who"
+		printf '{"task": "grad_probe", "dump_path": "%s", "rank": [], "step": [], "level": "L1", "grad_probe": {"grad_level": "%s", "param_list": [], "bounds": [-1, -0.001, 0, 1]}}\n' \
+			"$tmp/$level.$who" "$level" >"$tmp/$level.$who.json"
+	done
+	TORCH_LIMIT=600 torchrun_plain 2 $app --msprobe "$tmp/$level.peer.json"
+	new_out
+	TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/$level.ours.json" $app
+	is "$level: it is the same run" "$(diff <(grep -E '^[01] [0-9]' "$tmp/plain") "$tmp/with")" ''
+	for r in 0 1; do
+		"$python" tests/long/grad_msprobe.py same "$tmp/$level.ours/rank$r" "$tmp/$level.peer/rank$r" >"$tmp/said" 2>&1
+		is "$level, rank $r: the same tables and signs ($(tail -1 "$tmp/said"))" "$? $(grep -v ^compared "$tmp/said")" '0 '
+	done
+done
+new_out
+sed "s#L1.ours#L1.other#" "$tmp/L1.ours.json" >"$tmp/other.json"
+TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/other.json" $app --seed 5
+"$python" tests/long/grad_msprobe.py compare "$tmp/L1.ours" "$tmp/L1.other" "$tmp/theirs" >"$tmp/said" 2>&1
+is 'GradComparator takes our folders' $? 0
+"$python" tests/long/grad_msprobe.py compare "$tmp/L1.ours" "$tmp/L1.peer" "$tmp/mixed" >"$tmp/said" 2>&1
+is '... and ours beside its own' "$? $(cut -d, -f2- "$tmp"/mixed/rank0/similarities.csv | tail -n +2 | tr ',' '\n' | sort -u)" '0 1.0'
+"$probe" compare --grad -o "$tmp/mine" "$tmp/L1.ours" "$tmp/L1.other" >"$tmp/said" 2>&1
+for r in 0 1; do
+	is "rank $r: the numbers of probe compare --grad" "$(sort "$tmp/mine/rank$r/similarities.csv")" "$(sort "$tmp/theirs/rank$r/similarities.csv")"
+done
+finish
