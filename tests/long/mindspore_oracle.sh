@@ -8,7 +8,7 @@
 mindspore_python "MindSpore Transformers' callbacks"
 ms_python=$ms_bin/python
 app=tests/apps/py/ms_oracle.py
-can_import() { "$ms_python" -c 'import mindformers, tensorboardX' >"$tmp/mf_import" 2>&1 </dev/null; }
+can_import() { (cd "$tmp" && "$ms_python" -c 'import mindformers, tensorboardX' >"$tmp/mf_import" 2>&1 </dev/null); }
 can_import || {
 	# Its own list asks for releases of MindSpore and others that PyPI does not have.
 	"$ms_python" -m pip install --quiet --no-deps mindformers==2.1.0 >"$tmp/mf_pip" 2>&1 &&
