@@ -25,6 +25,8 @@ if [ ! -e "$libs/libcmocka.so" ]; then
 	finish
 fi
 
+# The C library is the cross compiler's: that of the packages says in its linker scripts where it would lie if it were installed.
+rm -f "$libs"/lib{c,m}.so "$libs"/lib{c,m,pthread,dl}.a
 # What the generator makes is the same for each processor: that of this one is taken.
 b=$tmp/build
 mkdir -p "$b"
