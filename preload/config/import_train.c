@@ -17,6 +17,9 @@
 	"operator TensorSummary is part of the model; task: tensor with format: dump saves " \
 	"tensors "                                                                           \
 	"as npy"
+#define NO_PROFILE                                                                             \
+	"no window is opened by it; PROBE_PRESET=ops with start_step, collect_times and rank " \
+	"records one, and probe export --format insight or trace shows it"
 
 static const struct import_row rows[] = {
 	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* by monitor_on, below */
@@ -35,14 +38,14 @@ static const struct import_row rows[] = {
 		"the job is not ended; alerts of rule AnomalyNan say so"},
 	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
 	{"model", "", FT_MAP, FH_OWN, "", ""},
-	{"profile", "profile", FT_BOOL, FH_OWN, "", ""},
-	{"profile_start_step", "profile_start_step", FT_INT, FH_OWN, "", ""},
-	{"profile_stop_step", "profile_stop_step", FT_INT, FH_OWN, "", ""},
-	{"init_start_profile", "init_start_profile", FT_BOOL, FH_OWN, "", ""},
-	{"profile_communication", "profile_communication", FT_BOOL, FH_OWN, "", ""},
-	{"profile_memory", "profile_memory", FT_BOOL, FH_OWN, "", ""},
-	{"profile_rank_ids", "profile_rank_ids", FT_LIST, FH_OWN, "", ""},
-	{"profile_output", "profile_output", FT_TEXT, FH_OWN, "", ""},
+	{"profile", "", FT_BOOL, FH_NOTE, "", NO_PROFILE},
+	{"profile_start_step", "", FT_INT, FH_QUIET, "", ""},
+	{"profile_stop_step", "", FT_INT, FH_QUIET, "", ""},
+	{"init_start_profile", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profile_communication", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profile_memory", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profile_rank_ids", "", FT_LIST, FH_QUIET, "", ""},
+	{"profile_output", "", FT_TEXT, FH_QUIET, "", ""},
 	/* Below monitor_config: a key that is none of these is an error there. */
 	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
 	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
@@ -342,7 +345,7 @@ static void take_train_key(
 		import_walk(f, n, "health.", rows, NROWS, take_train_key);
 	} else if (row->type == FT_NUMBER)
 		take_float(f, row->ours, n);
-	else if (row->type == FT_INT && strncmp(path, "profile", 7))
+	else if (row->type == FT_INT)
 		take_positive(f, row->ours, n);
 	else if (strcmp(key, "print_struct") == 0) {
 		import_set(f, "print_struct", n);
