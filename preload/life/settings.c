@@ -134,16 +134,15 @@ static void add_package(struct text *t, const char *name)
 	list_add(t, both, dash + 1, false);
 }
 
+static struct sites sites;
+
 static void put_packages(void)
 {
-	static struct sites s;
 	static char text[META_PART_MAX];
 	struct text t = list_begin(text, sizeof(text), '{');
 
-	s.n = 0;
-	modules_each(note_package_folder, &s);
-	for (unsigned i = 0; i < s.n; i++) {
-		DIR *d = opendir(s.at[i]);
+	for (unsigned i = 0; i < sites.n; i++) {
+		DIR *d = opendir(sites.at[i]);
 
 		for (struct dirent *e; d && (e = readdir(d));)
 			add_package(&t, e->d_name);
@@ -193,6 +192,18 @@ void life_describe_late(void)
 	} else if (state == PACKAGES_READ && atomic_load(&packages_reader) != self) {
 		wait_for_packages();
 	}
+}
+
+/*
+ * Not by the thread that reads the folders: a race detector does not know the loader's lock, and would blame what the loader
+ * says there for what dlclose() frees elsewhere.
+ */
+static void find_package_folders(void)
+{
+	if (atomic_load(&packages) != PACKAGES_NEW)
+		return;
+	sites.n = 0;
+	modules_each(note_package_folder, &sites);
 }
 
 void settings_forked(void)
@@ -332,6 +343,7 @@ void put_settings(void)
 		all[n] = 0;
 		put_environment(all, (size_t)n);
 	}
+	find_package_folders();
 	put_reproducible(all, n > 0 ? (size_t)n : 0);
 	put_seeds();
 	free(all);

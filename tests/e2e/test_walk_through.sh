@@ -58,7 +58,8 @@ while IFS=$'\t' read -r at kind name; do
 			continue
 		fi
 		(cd "$tmp/walk" && exec bash -e "$step") >"$step.out" 2>"$step.err" </dev/null
-		is "step $at: $(head -1 "$step" | cut -c1-60)" "$? $(tail -3 "$step.err" | grep -v '^libprobe: .* note\|^libprobe: rank [0-9]*: Anomaly\|Warning\|W[0-9]')" '0 '
+		status=$?
+		is "step $at: $(head -1 "$step" | cut -c1-60)" "$status $(tail -3 "$step.err" | grep -v '^libprobe: .* note\|^libprobe: rank [0-9]*: Anomaly\|Warning\|W[0-9]')" '0 '
 		said=$step
 		n=$((n + 1))
 		;;

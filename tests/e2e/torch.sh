@@ -24,6 +24,7 @@ torch_python() {
 		/* | python3) python=$p ;;
 		*) python=$PWD/$p ;;
 		esac
+		export PYTHONDONTWRITEBYTECODE=1 # below tests/
 		[ -n "${LONG:-}${REAL_COMPILER:-}" ] || export PYTHONPATH=$PWD/tests/e2e/quick${PYTHONPATH:+:$PYTHONPATH}
 		return
 	done

@@ -158,6 +158,19 @@ static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
 	p->message[p->n++] = *m;
 }
 
+/* Does the rank take part in a communicator that carries a pipeline? Else its files are not read. */
+static bool is_in_pipeline(const struct comms *comms, int rank)
+{
+	for (uint32_t i = 0; i < comms->table.n; i++) {
+		const struct comm_info *k = table_at(&comms->table, i);
+
+		if (k->role && strcmp(intern_name(k->role), "pipeline") == 0 &&
+			(!k->member || comm_has(k, rank)))
+			return true;
+	}
+	return false;
+}
+
 static void read_rank_messages(
 	struct pipelines *p, const struct folders *f, unsigned at, const struct comms *comms)
 {
@@ -239,6 +252,21 @@ const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm,
 	const struct pipe_stage *s = find_pipe_stage(p, comm, rank);
 
 	return s && s->first >= 0 ? s : NULL;
+}
+
+size_t first_message_of(const struct pipelines *p, int rank)
+{
+	size_t lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		size_t at = lo + (hi - lo) / 2;
+
+		if (p->message[at].rank < rank)
+			lo = at + 1;
+		else
+			hi = at;
+	}
+	return lo;
 }
 
 /* Follows the stages before it to the first one; a circle, a gap and two stages behind one have no places. */
@@ -364,7 +392,7 @@ void pipelines_read(struct pipelines *p, const struct folders *f, const struct c
 	*p = (struct pipelines){.step_lo = step_lo, .step_hi = step_hi};
 	table_init(&p->stage, sizeof(struct pipe_stage), STAGES_MAX);
 	for (unsigned i = 0; i < f->n; i++)
-		if (f->dir[i].rank >= 0)
+		if (f->dir[i].rank >= 0 && is_in_pipeline(comms, f->dir[i].rank))
 			read_rank_messages(p, f, i, comms);
 	if (p->n)
 		qsort(p->message, p->n, sizeof(*p->message), by_issue);

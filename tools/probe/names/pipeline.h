@@ -56,6 +56,10 @@ void pipelines_read(struct pipelines *p, const struct folders *f, const struct c
 	uint64_t step_lo, uint64_t step_hi);
 void pipelines_free(struct pipelines *p);
 
+/* Where that rank's messages begin; n: it has none, nor has a higher one. */
+size_t first_message_of(const struct pipelines *p, int rank);
+
+/* NULL: not told. */
 const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank);
 
 /* The way of messages that functions with these names send or receive; frames as in stack_info.csv. */

@@ -109,10 +109,12 @@ static struct stage_use count_stage(
 {
 	struct stage_use use = {.micro_batches = -1};
 
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = first_message_of(p, (int)s->key.b); i < p->n; i++) {
 		const struct pipe_message *m = &p->message[i];
 
-		if (m->comm != s->key.a || m->rank != (int)s->key.b || m->step != step)
+		if (m->rank != (int)s->key.b)
+			break;
+		if (m->comm != s->key.a || m->step != step)
 			continue;
 		if (m->micro_batch >= use.micro_batches)
 			use.micro_batches = m->micro_batch + (m->micro_batch >= 0);

@@ -106,7 +106,8 @@ static void find_slow_link(struct report *r)
 {
 	const struct table *t = &r->g.diagnose.messages.links;
 	const struct link_stat *l = NULL;
-	double noise;
+	double noise, usual;
+	bool long_streak;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct link_stat *k = table_at(t, i);
@@ -117,9 +118,10 @@ static void find_slow_link(struct report *r)
 	if (!l)
 		return;
 	noise = noise_of_links(t, l, 0.9);
-	if ((double)l->best.least < LINK_TIMES * noise &&
-		(l->best.n < LINK_LONG_STREAK ||
-			(double)l->best.least < LINK_USUAL_TIMES * noise_of_links(t, l, 0.5)))
+	usual = noise_of_links(t, l, 0.5);
+	long_streak = (double)l->best.least < LINK_TIMES * noise;
+	if (long_streak &&
+		(l->best.n < LINK_LONG_STREAK || (double)l->best.least < LINK_USUAL_TIMES * usual))
 		return;
 
 	char *at = called_from_text(r, &l->slowest), *crowded = describe_oversubscription(r);
@@ -127,12 +129,12 @@ static void find_slow_link(struct report *r)
 		tool_format("messages from %s to %s are slow from step %llu on: %s of them one "
 			    "after the other took "
 			    "%s and more from both ranks being there to the end of the receive; "
-			    "nine tenths of "
+			    "%s of "
 			    "those of other links take at most %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least), out_time(noise), at,
-			crowded ? crowded : ""));
+			out_time((double)l->best.least), long_streak ? "half" : "nine tenths",
+			out_time(long_streak ? usual : noise), at, crowded ? crowded : ""));
 
 	f->confidence = crowded ? 0.6 : 0.9;
 	name_culprit(r, f, l->from);

@@ -299,17 +299,22 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
 		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
 		char *what = report_call(r, c), *at = called_from_text(r, c), *was = text;
+		bool next_named = i + 1 < w.n && i + 1 < WAITS_NAMED;
 
 		text = tool_format("%s%s%s waits in %s for %s%s", was ? was : "", was ? "\n" : "",
 			report_rank(r, w.rank[i]), what,
-			report_rank(r, w.rank[i + 1 < w.n && i + 1 < WAITS_NAMED ? i + 1 : 0]), at);
+			!next_named && w.n > WAITS_NAMED
+				? "the next one"
+				: report_rank(r, w.rank[next_named ? i + 1 : 0]),
+			at);
 		free(was);
 		free(what);
 		free(at);
 	}
 	f = add_finding(r, FINDING_DEADLOCK,
-		tool_format("step %llu: %s wait for each other in a circle\n%s",
-			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"), text));
+		tool_format("step %llu: %s wait for each other in a circle%s\n%s",
+			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"),
+			w.n > WAITS_NAMED ? "; the first of them" : "", text));
 	free(text);
 	f->confidence = 0.85;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)

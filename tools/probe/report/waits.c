@@ -140,14 +140,14 @@ static bool find_way_back(const struct wait_edges *graph, unsigned n, uint32_t f
 				uint32_t way[WAITS_NAMED];
 				unsigned length = 0;
 
+				/* Backwards; those that follow `from` are kept, the last ones of the way. */
 				for (uint32_t k = at; k != from; k = before[k])
-					if (length++ < WAITS_NAMED)
-						way[length - 1] = k;
+					way[length++ % WAITS_NAMED] = k;
 				out->n = 0;
 				put_waiting(out, from);
-				for (unsigned k = length < WAITS_NAMED ? length : WAITS_NAMED;
-					k-- > 0;)
-					put_waiting(out, way[k]);
+				for (unsigned k = length, left = WAITS_NAMED; k-- > 0 && left > 0;
+					left--)
+					put_waiting(out, way[k % WAITS_NAMED]);
 				out->n = length + 1;
 				return true;
 			}
@@ -208,17 +208,39 @@ bool find_holding_ranks(const struct report *r, struct waiting_ranks *out)
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
 }
 
+/* Stands in a receive from any rank, or in a call whose peer or members are not known: it may wait for anybody. */
+static bool waits_for_unknown(const struct report *r, uint32_t rank)
+{
+	const struct open_call *in = r->stuck.standing[rank];
+
+	if (!in)
+		return false;
+	if (in->waiting)
+		return true;
+	return in->call.bits & CALL_P2P ? index_of_peer(r, &in->call) < 0
+					: !comms_find(&r->g.comms, in->call.comm);
+}
+
 bool *list_awaited_ranks(const struct report *r)
 {
 	struct wait_edges *graph = make_wait_graph(r);
 	bool *awaited;
 
+	unsigned edges = 0;
+	bool known = true;
+
 	if (!graph)
 		return NULL;
 	awaited = tool_alloc(r->g.folders.n * sizeof(*awaited));
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		edges += graph[i].n;
+		known &= graph[i].n || !waits_for_unknown(r, i);
 		for (unsigned k = 0; k < graph[i].n; k++)
 			awaited[graph[i].to[k]] = true;
+	}
 	free_wait_graph(r, graph);
-	return awaited;
+	if (known && edges)
+		return awaited;
+	free(awaited);
+	return NULL;
 }
