@@ -11,9 +11,10 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 	"output_limit_mib", "step_count_per_record", "gzip", "custom_apis", "stats_isa",
 	"stats_threads", "stats_threads_min_bytes", "start_iteration", "append_output",
 	"append_between", "seed", "deterministic", "step_anchor", "step_boundary", "grad_acc_steps",
-	"loss_reduction", "scalars", "summary_dir", "summary_loss", "summary_max_bytes", "disable",
-	"preset", "ops", "monitor_mbs_grad", "squash_name", "alerts", "anomaly_json", "anomaly_dir",
-	"armable", "monitor_log", "health_checkpoint", "ckpt_pattern", "hidden_size", "vocab_size",
+	"loss_reduction", "scalars", "metrics_targets", "stable_rank_targets", "summary_targets",
+	"summary_dir", "summary_loss", "summary_max_bytes", "disable", "preset", "ops",
+	"monitor_mbs_grad", "squash_name", "alerts", "anomaly_json", "anomaly_dir", "armable",
+	"monitor_log", "health_checkpoint", "ckpt_pattern", "hidden_size", "vocab_size",
 	"health_norm", "dump_path", "file_format", "overflow_nums", "diff_nums", "grad_level",
 	"bounds", "use_skip_data_by_global_norm", "check_for_global_norm",
 	"global_norm_spike_threshold", "global_norm_spike_count_threshold"};
@@ -23,6 +24,9 @@ bool config_key_fixed(const struct config_key *k, const struct config *was)
 	/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
 	if (strcmp(k->name, "backward") == 0)
 		return !was->backward;
+	/* Its sink is not open for other tasks, and theirs is not for it. */
+	if (strcmp(k->name, "task") == 0)
+		return was->task == DUMP_GRAD_PROBE;
 	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
 		if (strcmp(fixed_keys[i], k->name) == 0)
 			return true;

@@ -136,6 +136,11 @@ static int add_abnormal(const struct abnormal *a)
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
 		err = n < 0 && n != -ENOENT ? (int)n : 0;
 		have[n > 0 ? n : 0] = 0;
+		/* What is not ours is not replaced, nor a file of which the end would be missing. */
+		if (n == (ssize_t)FILE_MOST - 1)
+			err = -EFBIG;
+		else if (n > 0 && *have != '{')
+			err = -EINVAL;
 		for (unsigned i = 0; i < a->n && !err; i++) {
 			char *other = have;
 

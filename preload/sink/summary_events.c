@@ -130,7 +130,7 @@ static bool begin_summary(struct summary *s, uint32_t step)
 {
 	s->events.len = 0;
 	s->events.failed = false;
-	return !s->off && config_summary_has(s->cfg, step);
+	return !s->off && config_summary_has(files_config_at(s->files, step), step);
 }
 
 static int write_summary_loss(void *state, const struct record_scalar *e)

@@ -352,11 +352,10 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	t->before = t->now;
 	t->events.len = 0;
 	t->events.failed = false;
-	if (t->off || k->kind == TK_HISTOGRAM || !is_tb_rank(t) || !has_events_of(t, k->kind))
+	if (t->off || train_kinds[k->kind].form >= KIND_HISTOGRAM || !is_tb_rank(t) ||
+		!has_events_of(t, k->kind))
 		return 0;
 	switch (train_kinds[k->kind].form) {
-	case KIND_HISTOGRAM:
-		break;
 	case KIND_OPS:
 		add_statistics(t, r, wall);
 		break;
@@ -365,8 +364,6 @@ static int write_kind_event(void *state, const struct record_kind *r)
 			add_metric_event(t, r, wall);
 		else if (k->e.n == 1)
 			add_kind_event(t, r, wall, "value", r->value[0]);
-		break;
-	case KIND_SUMMARY:
 		break;
 	default:
 		if (k->e.n == KIND_VALUES_MAX) {

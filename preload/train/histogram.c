@@ -110,6 +110,9 @@ static bool fill_histogram(const struct buffer *b, double *values, uint16_t *n)
 	bins = (struct bins){s.least, 0, bins_of_count(s.n), values + HISTOGRAM_HEAD};
 	if (s.most > s.least)
 		bins.per_width = bins.n / (s.most - s.least);
+	/* So near each other that it cannot be told: all in the first. */
+	if (!is_finite(bins.per_width))
+		bins.per_width = 0;
 	memset(bins.count, 0, bins.n * sizeof(*bins.count));
 	look = (struct blocks){count_block, &bins};
 	if (!buffer_show(b, false, add_blocks, &look))

@@ -128,7 +128,7 @@ bool histogram_has_target(const char *name, unsigned index)
 {
 	if (!*config_now()->summary_targets)
 		return index < (uint64_t)config_now()->summary_first;
-	return is_in_set(&of_summary, name, false);
+	return is_in_set(&of_summary, name, false) && of_summary.n;
 }
 
 /* ---- over all parameters ---- */

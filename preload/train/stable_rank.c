@@ -169,11 +169,16 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 	return true;
 }
 
+/* What a pass over it takes goes by: rows are computed in blocks of 8 elements. */
+static double work_of(const struct stack *s)
+{
+	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
+}
+
 /* May it be measured now? Not where it needs more than is left; never where it needs more than there is. */
 static bool has_time(const struct stack *s, bool *ever)
 {
-	double need = rounds.ns_each * (double)(s->count * s->m * s->n) *
-		      (double)config_now()->stable_rank_iterations;
+	double need = rounds.ns_each * work_of(s) * (double)config_now()->stable_rank_iterations;
 
 	*ever = need <= (double)budget_ns();
 	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
@@ -181,16 +186,17 @@ static bool has_time(const struct stack *s, bool *ever)
 
 static void note_time(uint64_t took, const struct stack *s, bool whole)
 {
-	double each = (double)took / ((double)(s->count * s->m * s->n) *
-					     (double)config_now()->stable_rank_iterations);
+	double each = (double)took / (work_of(s) * (double)config_now()->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;
 	if (rounds.spent > rounds.longest)
 		rounds.longest = rounds.spent;
 	/* One that was given up shows how long it takes at least. Small ones show what is around it. */
-	if (!whole || (s->count * s->m * s->n >= LOOK_EVERY && each > rounds.ns_each))
-		rounds.ns_each = each > rounds.ns_each ? each : rounds.ns_each;
+	if (each > rounds.ns_each && (!whole || s->count * s->m * s->n >= LOOK_EVERY))
+		rounds.ns_each = each;
+	else if (whole && s->count * s->m * s->n >= LOOK_EVERY)
+		rounds.ns_each = (3 * rounds.ns_each + each) / 4;
 }
 
 void stable_rank_see(const struct train_value *of, uint32_t id, const struct buffer *b)

@@ -105,6 +105,23 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
 }
 
+#define MOVES_MOST 16 /* a table of parameters is never freed */
+
+/* Its memory is elsewhere now, as behind load_param_into_net(). */
+static bool has_moved(const void *tensor, const struct train_param *p)
+{
+	static _Atomic unsigned moves;
+	struct ms_tensor t;
+	int64_t strides[CXX_DIMS_MAX];
+
+	if (atomic_load_explicit(&moves, memory_order_relaxed) >= MOVES_MOST ||
+		!ms_read_host_tensor(tensor, &t, strides) || !t.v.base ||
+		(uintptr_t)t.v.base == p->lo)
+		return false;
+	atomic_fetch_add(&moves, 1);
+	return true;
+}
+
 void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why)
 {
 	const struct train_params *now = train_params_now();
@@ -115,7 +132,7 @@ void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why)
 	for (uint32_t i = 0; i < n && !new; i++) {
 		const struct train_param *p = train_param_by_impl(now, tensor[i]);
 
-		new = !p || !p->lo;
+		new = !p || !p->lo || has_moved(tensor[i], p);
 	}
 	if (!new || !n || n > ARGUMENTS_MAX || !session_start())
 		return;

@@ -40,6 +40,7 @@ struct waiting_gradient {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;
+static uint32_t occupied; /* places, those of gradients that were taken too */
 
 bool ms_gradients_wait(void)
 {
@@ -87,6 +88,7 @@ static void forget_gradients(void)
 	} else {
 		memset(gradients, 0, PLACES * sizeof(*gradients));
 	}
+	occupied = 0;
 	waiting_now = 0;
 	pthread_mutex_unlock(&lock);
 }
@@ -96,9 +98,10 @@ static void await_gradient(const void *address, const void *parameter)
 	struct waiting_gradient *g;
 
 	pthread_mutex_lock(&lock);
-	if (gradients && waiting_now < GRADIENTS_MAX) {
+	if (gradients && occupied < GRADIENTS_MAX) {
 		g = place_of_gradient(address);
-		waiting_now += !g->address;
+		occupied += !g->address;
+		waiting_now += !g->parameter;
 		*g = (struct waiting_gradient){address, parameter};
 	}
 	pthread_mutex_unlock(&lock);

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -333,7 +334,7 @@ static void end_held(void)
 	else if (made)
 		why = "a step that was withheld made gradients itself";
 	pthread_mutex_lock(&lock);
-	ends = skip_reached_limit(text, sizeof(text));
+	ends = skip_reached_limit(text, sizeof(text)) && !held.given_up;
 	pthread_mutex_unlock(&lock);
 	if (py_hold_objects(&hold, &never)) {
 		if (!held.given_up)
@@ -411,20 +412,30 @@ static void judge_step(const struct torch_train_event *e)
 
 static void withhold_begins(const struct torch_train_event *e)
 {
+	struct fpenv env;
+
 	/* It takes locks of ours, which must not be waited for with the GIL held. */
 	if (skip_is_refused() || !session_start())
 		return;
 	skip_begin();
+	/* Norms that are no numbers raise flags, or trap. */
+	fpenv_enter(&env);
 	if (e->outermost)
 		judge_step(e);
 	else
 		look_at_inner_step();
+	fpenv_leave(&env);
 }
 
 static void withhold_ends(const struct torch_train_event *e)
 {
-	if (held.record && held.record == e->record)
-		end_held();
+	struct fpenv env;
+
+	if (!held.record || held.record != e->record)
+		return;
+	fpenv_enter(&env);
+	end_held();
+	fpenv_leave(&env);
 }
 
 static void watch_pass(const struct torch_train_event *e)
@@ -447,8 +458,8 @@ void torch_withhold_forked(void)
 	/* The mark's end may not be seen there. */
 	if (held.record) {
 		put_gradients_back();
-		held.record = NULL;
 		held.entries = NULL;
+		close_held();
 	}
 	sure_norm_forked();
 	skip_forked();

@@ -347,13 +347,15 @@ static void find_step_losses(struct report *r)
 	}
 	if (missed)
 		add_finding(r, FINDING_STEPS_UNMARKED, marker_missed(marker));
-	else if (!marked && !g->last_step && g->calls)
+	else if (!marked && (!g->last_step || g->by_rounds) && g->calls)
 		add_finding(r, FINDING_STEPS,
-			tool_strdup("no step was ever marked, so everything is step 0. One of "
+			tool_format("no step was ever marked, so %s. One of "
 				    "these marks the end of a step: "
 				    "probe_step() (C, or Python's ctypes), MPI_Pcontrol(2), or "
 				    "PROBE_STEP_MARKER=<a function "
-				    "that is called once a step>"));
+				    "that is called once a step>",
+				g->by_rounds ? "the rounds of the calls are counted instead"
+					     : "everything is step 0"));
 }
 
 void find_losses(struct report *r)

@@ -99,6 +99,8 @@ static void head_steps(const struct report *r)
 		printf(" (none was marked; %s by the period of the calls)",
 			out_count(period.best.rounds));
 		free(period.alike);
+	} else if (g->by_rounds) {
+		printf(" (none was marked; by the rounds of the calls)");
 	}
 	putchar('\n');
 }
