@@ -24,7 +24,7 @@ for f in $flavours; do
 	is "$f: two hosts" "$(rows "$out" 'len({M[d]["owner"]["host"] for d in dirs})')" 2
 	# In the middle of the run it is ahead by 40 ms and what it gained until then. A rank that waits for a core makes the drift less sure.
 	is "$f: how far it is ahead, what it gains" "$(clock_says '(40e6 < -k[1]["clock_correction_ns"] < 60e6, abs(k[1]["clock_drift_ppm"] - 3000) < 1000, k[0]["clock_correction_ns"], k[0]["clock_drift_ppm"])')" '(True, True, 0, 0)'
-	is "$f: what is left is said" "$(clock_says '0 < k[1]["clock_error_ns"] < 5e6')" True
+	is "$f: what is left is said" "$(clock_says '0 < k[1]["clock_error_ns"] < 20e6')" True
 	like "$f: in words" "$("$probe" report "$out")" 'node1: [0-9.]+ ms ahead, and gains [0-9.]+ ms in each second'
 	is "$f: and nobody is blamed" "$(clock_says f)" '[]'
 	break

@@ -114,7 +114,7 @@ for wrong in STEP_INTERVAL=x EPS=abc STACK=maybe; do
 done
 is 'one line of steps' "$(grep -c '^  steps ' <<<"$stands_out")" 1
 like 'of the marker, and of what repeats' "$stands_out" 'steps .*the step marker MPI_Zap was never called.*the call sequence repeats every 3 calls'
-is 'rows of the steps that are asked for' "$("$probe" report --step 3-4 "$out" | grep -c '^calls *0, 0 rows')" 1
+is 'rows of the steps that are asked for' "$("$probe" report --step 3-4 "$out" | grep -c '^calls *12, 22 rows')" 1
 
 # ---- what a step costs ----
 

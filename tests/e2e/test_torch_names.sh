@@ -91,5 +91,5 @@ is 'probe recover writes module_struct.json' "$(diff "$tmp/whole.json" "$out"/ho
 
 rm "$tmp"/less/rank*/names.csv
 "$probe" names "$tmp/less" >"$tmp/said" 2>&1
-is 'probe names: without names it says so' "$? $(sed 's/.*: no/no/' "$tmp/said")" '2 no names.csv; record with names: true'
+is 'probe names: without names it says so, and has the communicators' "$? $(grep -c 'no names.csv; record with names: true$' "$tmp/said") $(grep -c ' data  ' "$tmp/said")" '0 1 1'
 finish

@@ -204,19 +204,22 @@ static int print_parts(
 	if (show & (SHOW_GROUPS | SHOW_MESSAGES))
 		groups = print_groups(
 			f, rank, show & SHOW_GROUPS, show & SHOW_MESSAGES, json, lo, hi);
-	if (named || groups)
-		return STATUS_DONE;
-	if (!(show & SHOW_NAMES))
-		tool_error("names: %s: no parallel.json with %s; it is written of trainings, once "
-			   "it shows "
-			   "what their communicators carry",
-			f->path, show & SHOW_MESSAGES ? "a pipeline" : "communicators");
-	else if (rank >= 0)
-		tool_error("names: %s: no names of rank %lld; record with names: true", f->path,
+	if (show & SHOW_NAMES && !named) {
+		if (rank >= 0)
+			tool_error("names: %s: no names of rank %lld; record with names: true",
+				f->path, (long long)rank);
+		else
+			tool_error("names: %s: no names.csv; record with names: true", f->path);
+	} else if (!named && !groups && show == SHOW_MESSAGES && rank >= 0) {
+		tool_error("names: %s: no messages of a pipeline on rank %lld", f->path,
 			(long long)rank);
-	else
-		tool_error("names: %s: no names.csv; record with names: true", f->path);
-	return STATUS_USAGE;
+	} else if (!named && !groups) {
+		tool_error(
+			"names: %s: no parallel.json with %s; it is written of trainings, once it "
+			"shows what their communicators carry",
+			f->path, show & SHOW_MESSAGES ? "a pipeline" : "communicators");
+	}
+	return named || groups ? STATUS_DONE : STATUS_USAGE;
 }
 
 int verb_names(int argc, char **argv)

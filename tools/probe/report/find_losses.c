@@ -286,22 +286,24 @@ static void find_said_by_ranks(struct report *r, bool invisible)
 }
 
 /* A marker was configured and has not ended one step; malloc'd. */
-static char *marker_missed(const char *marker)
+static char *marker_missed(const char *marker, bool by_rounds)
 {
+	const char *so =
+		by_rounds ? "the rounds of the calls are counted instead" : "everything is step 0";
 	struct marker m;
 
 	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
-		return tool_format("of the step marker %s no second call was seen, so everything "
-				   "is step 0. A call is seen where the function makes recorded "
+		return tool_format("of the step marker %s no second call was seen, so %s. A call "
+				   "is seen where the function makes recorded "
 				   "calls, and told from the one before where there are recorded "
 				   "calls outside of it, or at several places in it: record some "
 				   "operators too (PROBE_WRAP_OPS). The file is matched by its "
 				   "end, the function by its name",
-			marker);
+			marker, so);
 	return tool_format("the step marker %s was never called outside of other recorded "
-			   "calls, so everything is step 0. It must be a function that "
+			   "calls, so %s. It must be a function that "
 			   "`probe check CMD` shows, or an operator (aten::argmax)",
-		marker);
+		marker, so);
 }
 
 /* A training that goes on from a checkpoint, and whose steps have been numbered from 0. */
@@ -334,7 +336,7 @@ static void find_step_losses(struct report *r)
 
 		/* Both in one line: that everything is step 0 is said once. */
 		if (missed && rest) {
-			char *both = marker_missed(marker);
+			char *both = marker_missed(marker, g->by_rounds);
 
 			add_finding(r, FINDING_STEPS_UNMARKED, tool_format("%s%s", both, rest));
 			free(both);
@@ -346,7 +348,7 @@ static void find_step_losses(struct report *r)
 		return;
 	}
 	if (missed)
-		add_finding(r, FINDING_STEPS_UNMARKED, marker_missed(marker));
+		add_finding(r, FINDING_STEPS_UNMARKED, marker_missed(marker, g->by_rounds));
 	else if (!marked && (!g->last_step || g->by_rounds) && g->calls)
 		add_finding(r, FINDING_STEPS,
 			tool_format("no step was ever marked, so %s. One of "
