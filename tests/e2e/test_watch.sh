@@ -10,7 +10,7 @@ $gen -r 4 -s 60 -c 4 -g 2 "$tmp/plain"
 is 'a clean run: nothing is said' "$("$probe" watch --exec "$note $tmp/noted" "$tmp/plain"; echo $?)" 0
 is 'no command is started' "$(ls "$tmp" | grep -c noted)" 0
 
-$gen -r 8 -s 60 -c 4 -g 4 -b 31:6 -l 5:900000 "$tmp/nan"
+$gen -r 8 -s 60 -c 4 -g 4 -b 31:6 -l 5:3000000 "$tmp/nan"
 said=$("$probe" watch --exec "$note $tmp/noted" "$tmp/nan")
 is 'a NaN: status' $? 1
 like 'it is said' "$said" '^[0-9:]+ nan: first in step 31, rank 6'
