@@ -245,6 +245,73 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 	call_leave(&c, returned_value(f->spec, ret));
 }
 
+/* ---- what libffi gets wrong ---- */
+
+#if defined(__x86_64__)
+#define INTEGER_REGISTERS 6u
+#define VECTOR_REGISTERS 8u
+
+/* Which of its two eightbytes have nothing but float and double in them (System V ABI for x86-64, 3.2.3), a bit for each. */
+static unsigned vector_halves(const struct api_struct *s)
+{
+	unsigned halves = s->size > 8 ? 3 : 1, at = 0;
+
+	for (unsigned i = 0; i < s->n; i++) {
+		const ffi_type *t = ffi_scalar_type(s->member[i]);
+
+		at = (at + t->alignment - 1) / t->alignment * t->alignment;
+		if (s->member[i] != CT_F32 && s->member[i] != CT_F64)
+			halves &= ~(1u << at / 8);
+		at += (unsigned)t->size;
+	}
+	return halves;
+}
+
+/*
+ * ffi_call() of 3.4.4 (x86/ffi64.c) copies all 16 bytes of a struct to where the register of its first half is saved. Where that
+ * is the last integer register, and the second half belongs in a vector register, the first of these is overwritten.
+ */
+static bool meets_error_of_libffi(const struct api_spec *s)
+{
+	const struct api_struct *ret = s->ffi->ret_struct;
+	unsigned in = s->ffi->hidden || (s->ffi->ret == CT_STRUCT && ret && ret->size > 16);
+	unsigned vectors = 0;
+
+	for (unsigned i = 0; i < s->nargs; i++) {
+		const struct api_struct *a = s->ffi->arg[i];
+		unsigned v, n;
+
+		if (s->args[i].ctype != CT_STRUCT) {
+			bool real = s->args[i].ctype == CT_F32 || s->args[i].ctype == CT_F64;
+
+			vectors += real && vectors < VECTOR_REGISTERS;
+			in += !real && in < INTEGER_REGISTERS;
+			continue;
+		}
+		if (a->size > 16)
+			continue;
+		n = a->size > 8 ? 2 : 1;
+		v = vector_halves(a);
+		if (v == 2 && n == 2 && in == INTEGER_REGISTERS - 1 && vectors &&
+			vectors < VECTOR_REGISTERS)
+			return true;
+		v = (v & 1) + (v >> 1);
+		/* All of it in registers, or nothing. */
+		if (in + n - v > INTEGER_REGISTERS || vectors + v > VECTOR_REGISTERS)
+			continue;
+		in += n - v;
+		vectors += v;
+	}
+	return false;
+}
+#else
+static bool meets_error_of_libffi(const struct api_spec *s)
+{
+	(void)s;
+	return false;
+}
+#endif
+
 /* ---- entries: made once, found by their row, never freed ---- */
 
 #define BUCKETS 1024u
@@ -282,6 +349,8 @@ static int prepare_ffi_entry(struct entry *e)
 			      : type_of(&e->type[i], s->args[i].ctype, s->ffi->arg[i]);
 	if (err)
 		return err;
+	if (meets_error_of_libffi(s))
+		return -ENOTSUP;
 	if (ffi_prep_cif(&e->cif, FFI_DEFAULT_ABI, s->nargs, ret, e->type) != FFI_OK ||
 		ffi_prep_go_closure(&e->go, &e->cif, on_call) != FFI_OK)
 		return -EINVAL;

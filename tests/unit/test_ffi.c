@@ -95,6 +95,8 @@ static FILE *source(const char *name)
 
 typedef void caller_fn(void *fn, int64_t *v, const void **p);
 
+static unsigned miscalled; /* what libffi would call wrongly */
+
 static void one_row(void *h, int r, bool off)
 {
 	const struct api_spec *s = &rows[r].spec;
@@ -104,6 +106,7 @@ static void one_row(void *h, int r, bool off)
 	char name[16];
 	caller_fn *call;
 	void *f;
+	int err;
 
 	sprintf(name, "c%d", r);
 	call = (caller_fn *)dlsym(h, name);
@@ -118,7 +121,11 @@ static void one_row(void *h, int r, bool off)
 	target = f;
 	row_now = r;
 	wrong = entered = left = unwound = 0;
-	assert_int_equal(ffi_entry(&rows[r].api, &stub_code, &stub_context), 0);
+	err = ffi_entry(&rows[r].api, &stub_code, &stub_context);
+	miscalled += err == -ENOTSUP;
+	if (err == -ENOTSUP)
+		return;
+	assert_int_equal(err, 0);
 	atomic_store(&rows[r].api.word, off ? API_SKIP : API_NEW);
 	atomic_store(&rows[r].api.real, off ? f : NULL);
 	call((void *)stub, want, arg_at);
@@ -159,6 +166,7 @@ static void random_signatures(void **st)
 		one_row(h, r, false);
 		one_row(h, r, true);
 	}
+	assert_in_range(miscalled, 0, 2 * ROWS / 50);
 	same_struct = NULL;
 }
 

@@ -86,7 +86,11 @@ static void test_params(void **state)
 	check(OPS "19_cudnn_rnn_backward4callERKNS_6TensorEN3c108ArrayRefIS2_EElS4_S4_"
 		  "RKSt8optionalIS2_ES4_SB_SB_SB_"
 		  "lNS5_6SymIntESC_lbdbbNS6_ISC_EESB_S4_St5arrayIbLm4EE",
-		NULL); /* more than there is room for */
+		"TLlTToTooolpplbdbbsoT4");
+	/* More than there is room for. */
+	check(OPS "4test4call"
+		  "lllllllllllllllllllllllll",
+		NULL);
 	check(OPS "23_cufft_clear_plan_cache4callEa", "e");
 	check(OPS "13record_stream4callERNS_6TensorEN3c106StreamE", "Os");
 }
