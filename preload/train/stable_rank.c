@@ -170,7 +170,7 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 }
 
 /* What a pass over it takes goes by: rows are computed in blocks of 8 elements. */
-static double work_of(const struct stack *s)
+static double rank_work_of(const struct stack *s)
 {
 	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
 }
@@ -178,7 +178,8 @@ static double work_of(const struct stack *s)
 /* May it be measured now? Not where it needs more than is left; never where it needs more than there is. */
 static bool has_time(const struct stack *s, bool *ever)
 {
-	double need = rounds.ns_each * work_of(s) * (double)config_now()->stable_rank_iterations;
+	double need =
+		rounds.ns_each * rank_work_of(s) * (double)config_now()->stable_rank_iterations;
 
 	*ever = need <= (double)budget_ns();
 	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
@@ -186,7 +187,8 @@ static bool has_time(const struct stack *s, bool *ever)
 
 static void note_time(uint64_t took, const struct stack *s, bool whole)
 {
-	double each = (double)took / (work_of(s) * (double)config_now()->stable_rank_iterations);
+	double each =
+		(double)took / (rank_work_of(s) * (double)config_now()->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;
