@@ -55,6 +55,8 @@ static void check_values(const struct config *c)
 		case KEY_STRING:
 		case KEY_PATTERN:
 		case KEY_MARKER:
+		case KEY_WORDS:
+		case KEY_ALERTS:
 			CHECK(*(char *const *)at);
 			break;
 		case KEY_PATH:

@@ -15,7 +15,8 @@ static void drop_report(void *arg, const char *line)
 
 static void take_change(const struct ctl_change *change)
 {
-	char **env = ctl_environment(change, (char *[]){"HOME=/h", NULL});
+	char home[] = "HOME=/h";
+	char **env = ctl_environment(change, (char *[]){home, NULL});
 	struct config cfg;
 
 	if (!env)
