@@ -233,7 +233,7 @@ static void nested_name(struct dm *d)
 /* A name in a function: only types that are arguments may have such, and there it does not matter which; and frames. */
 static void local_name(struct dm *d)
 {
-	struct cxx_params none;
+	struct cxx_params none = {.n = 0};
 
 	if (!d->quiet && !d->frame)
 		give_up(d);
@@ -328,7 +328,7 @@ static void demangle_params(struct dm *d, struct cxx_params *params)
 
 static void demangle_encoding(struct dm *d, struct cxx_params *params)
 {
-	struct cxx_params none;
+	struct cxx_params none = {.n = 0};
 
 	if (!dm_enter(d))
 		return;
