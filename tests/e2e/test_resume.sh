@@ -101,9 +101,10 @@ for f in $flavours; do
 	new_out
 	run_part 0 12 7
 	printf 'no journal of ours' >"$out/rank0/journal.bin"
+	(cd "$out/rank0" && cksum -- *) >"$tmp/had"
 	run_part 5 10 PROBE_START_ITERATION=5
 	like "$f, a journal that cannot be read: it is said" "$(cat "$tmp/with.err")" 'append_output: cannot go on in rank0: .*moved to rank0'
 	is "$f: the run has a folder of its own" "$(steps_of rank0) $(steps_of rank1)" '5 6 7 8 9 0 1 2 3 4 5 6 7 8 9'
-	like "$f: and nothing of the first is gone" "$(ls "$out/rank0.1")" 'calls_0-3.csv'
+	is "$f: and nothing of the first is gone" "$(cd "$out/rank0.1" && cksum -- * | comm -23 <(sort "$tmp/had") <(sort))" ''
 done
 finish
