@@ -35,11 +35,6 @@ bool unwritten_is_made(const char *op)
 	return IS_IN(op, make);
 }
 
-bool unwritten_is(const char *op, bool out, int64_t index)
-{
-	return out ? IS_IN(op, make) : index == 0 && IS_IN(op, fill);
-}
-
 bool unwritten_may_be(const char *op, bool out, int64_t index)
 {
 	return IS_IN(op, look) || IS_IN(op, make) || (!out && index == 0 && IS_IN(op, fill));

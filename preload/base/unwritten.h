@@ -9,12 +9,6 @@
 /* op: of the schema, with or without its overload: empty.memory_format. Are its outputs such memory? */
 bool unwritten_is_made(const char *op);
 
-/*
- * Is that tensor of it such memory, whatever came before? The input of what fills memory (index 0) is mostly, and its value
- * is lost.
- */
-bool unwritten_is(const char *op, bool out, int64_t index);
-
 /* May that tensor of it be such memory (index: among its inputs, or outputs), so that a NaN there is no finding? */
 bool unwritten_may_be(const char *op, bool out, int64_t index);
 
