@@ -38,7 +38,7 @@ static struct buffer *stream_inputs(struct operation *w)
 
 static struct buffer *stream_outputs(struct operation *w)
 {
-	return w->all_out ? w->views + (w->all_out - w->views) : w->out;
+	return &w->views[operation_outputs(w) - w->views];
 }
 
 /* Decides of one buffer: it is read by us, copied by its stream, or left alone. */

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 
+import torch
 import torch.distributed as dist
 
 GIVEN = dict(a.split("=", 1) for a in sys.argv[1:])
@@ -53,3 +54,14 @@ def hold_up(step):
         time.sleep(SLOW)
     if since("jitter", step) and turns.random() < 0.5:
         time.sleep(2 * SLOW)
+
+
+def average(loss, step):
+    """The loss of all ranks, by a collective operation of its own."""
+    if due("skip", step):
+        return
+    for _ in range(2 if due("extra", step) else 1):
+        t = loss.detach().double() if due("dtype", step) else loss.detach().clone()
+        if due("count", step):
+            t = torch.stack([t, t])
+        dist.all_reduce(t, op=dist.ReduceOp.MAX if due("redop", step) else dist.ReduceOp.SUM)

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from injected import SEED, STEPS, due, hold_up
+from injected import SEED, STEPS, average, due, hold_up
 
 
 def new_rate(optimizer, step):
@@ -18,16 +18,6 @@ def new_rate(optimizer, step):
     dist.broadcast(rate, src=1 if due("root", step) else 0)
     for group in optimizer.param_groups:
         group["lr"] = rate.item()
-
-
-def average(loss, step):
-    if due("skip", step):
-        return
-    for _ in range(2 if due("extra", step) else 1):
-        t = loss.detach().double() if due("dtype", step) else loss.detach().clone()
-        if due("count", step):
-            t = torch.stack([t, t])
-        dist.all_reduce(t, op=dist.ReduceOp.MAX if due("redop", step) else dist.ReduceOp.SUM)
 
 
 def check(model, step):

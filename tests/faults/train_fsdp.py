@@ -10,17 +10,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-from injected import SEED, STEPS, due, hold_up
-
-
-def average(loss, step):
-    if due("skip", step):
-        return
-    for _ in range(2 if due("extra", step) else 1):
-        t = loss.detach().double() if due("dtype", step) else loss.detach().clone()
-        if due("count", step):
-            t = torch.stack([t, t])
-        dist.all_reduce(t, op=dist.ReduceOp.MAX if due("redop", step) else dist.ReduceOp.SUM)
+from injected import SEED, STEPS, average, due, hold_up
 
 
 def count_samples(n):

@@ -52,7 +52,7 @@ new_debian() {
 inside() { # NAME COMMAND...
 	local root=$tmp/$1
 	shift
-	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
 		chroot "$root" "$@"
 }
 
@@ -78,17 +78,17 @@ like 'the command is theirs' "$(inside installed probe --version)" "$version"
 is 'what users edit lies in /etc, and dpkg keeps it' "$(inside installed dpkg-query -W -f '${Conffiles}\n' libprobe | awk 'NF {print $1}' | sort | tr '\n' ' ')" \
 	'/etc/libprobe/apis/custom.yaml /etc/libprobe/probe.yaml /etc/libprobe/support_wrap_ops.yaml '
 is 'pkg-config finds the library' "$(inside installed sh -c 'test -f "$(pkg-config --variable=preload libprobe)" && echo there')" there
-cp tests/apps/mpi_collectives.c tests/apps/*.h "$tmp/installed/root/"
-ok 'a program of MPI is built there' inside installed mpicc -O1 -o /root/mpi_collectives /root/mpi_collectives.c -lm -lpthread
-inside installed sh -c 'cd /root && mpirun -n 2 ./mpi_collectives' >"$tmp/alone" 2>/dev/null
+cp tests/apps/mpi_collectives.c tests/apps/*.h "$tmp/installed/srv/"
+ok 'a program of MPI is built there' inside installed mpicc -O1 -o /srv/mpi_collectives /srv/mpi_collectives.c -lm -lpthread
+inside installed sh -c 'cd /srv && mpirun -n 2 ./mpi_collectives' >"$tmp/alone" 2>/dev/null
 is 'it ends well' $? 0
-inside installed sh -c 'cd /root && probe run -o /root/out -- mpirun -n 2 ./mpi_collectives' >"$tmp/recorded" 2>/dev/null
+inside installed sh -c 'cd /srv && probe run -o /srv/out -- mpirun -n 2 ./mpi_collectives' >"$tmp/recorded" 2>/dev/null
 is 'and under probe run' $? 0
 is 'with the same output' "$(sort "$tmp/recorded")" "$(sort "$tmp/alone")"
-like 'it is recorded' "$(inside installed probe report /root/out 2>&1)" 'ranks? .*2.*finished'
+like 'it is recorded' "$(inside installed probe report /srv/out 2>&1)" 'ranks? .*2.*finished'
 sed -i 's/^  - MPI_Allreduce$/  # - MPI_Allreduce/' "$tmp/installed/etc/libprobe/support_wrap_ops.yaml"
-inside installed sh -c 'cd /root && probe run -o /root/less -- mpirun -n 2 ./mpi_collectives' >/dev/null 2>&1
-is 'an edit in /etc is followed' "$(inside installed sh -c 'grep -c MPI_Allreduce, /root/out/rank0/calls_*.csv; grep -c MPI_Allreduce, /root/less/rank0/calls_*.csv' | sed 's/^[1-9][0-9]*$/some/' | tr '\n' ' ')" 'some 0 '
+inside installed sh -c 'cd /srv && probe run -o /srv/less -- mpirun -n 2 ./mpi_collectives' >/dev/null 2>&1
+is 'an edit in /etc is followed' "$(inside installed sh -c 'grep -c MPI_Allreduce, /srv/out/rank0/calls_*.csv; grep -c MPI_Allreduce, /srv/less/rank0/calls_*.csv' | sed 's/^[1-9][0-9]*$/some/' | tr '\n' ' ')" 'some 0 '
 ok 'they are removed' inside installed dpkg --purge probe-tools libprobe-dev libprobe
 is 'and nothing stays' "$(cd "$tmp/installed" && find etc usr \( -path '*libprobe*' -o -name probe -o -name 'probe.*' \) -not -path '*/dpkg/*' | head -5)" ''
 end_debian installed

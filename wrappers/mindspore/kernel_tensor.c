@@ -105,6 +105,27 @@ static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
 		strides[i] = next;
 }
 
+/* One of that shape whose memory is not known yet. False: so many bytes cannot be counted. */
+static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
+	enum dtype dtype, int64_t *strides)
+{
+	put_contiguous_strides(shape, strides);
+	*v = (struct buffer){
+		.count = count,
+		.dtype = dtype,
+		.layout = BUFFER_STRIDED,
+		.nostats = 1,
+		.ndim = (uint8_t)(shape->end - shape->begin),
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.n = (uint32_t)(shape->end - shape->begin),
+		.counts = shape->begin ? shape->begin : strides,
+		.displs = strides,
+	};
+	return !__builtin_mul_overflow(count, (uint64_t)dtype_info(dtype)->size, &v->bytes);
+}
+
 bool ms_read_tensor(
 	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides)
 {
@@ -122,21 +143,8 @@ bool ms_read_tensor(
 	bytes = ms_member(tensor, &l->bytes);
 	type = ms_member(tensor, &l->dtype);
 	view = *(const char *const *)((const char *)tensor + l->view);
-	put_contiguous_strides(&shape, strides);
-	*v = (struct buffer){
-		.count = count,
-		.dtype = type ? dtype_of_id(l, *type) : DT_OTHER,
-		.layout = BUFFER_STRIDED,
-		.nostats = 1,
-		.ndim = (uint8_t)(shape.end - shape.begin),
-		.peer = JOURNAL_NONE,
-		.tag = JOURNAL_NONE,
-		.comm_seq = JOURNAL_NONE64,
-		.n = (uint32_t)(shape.end - shape.begin),
-		.counts = shape.begin ? shape.begin : strides,
-		.displs = strides,
-	};
-	if (__builtin_mul_overflow(count, (uint64_t)dtype_info(v->dtype)->size, &v->bytes))
+	if (!make_contiguous_view(
+		    v, &shape, count, type ? dtype_of_id(l, *type) : DT_OTHER, strides))
 		return false;
 	if (!data || !bytes || !v->bytes)
 		return true;
@@ -204,21 +212,8 @@ bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strid
 	info = *(const char *const *)(at + l->host_info);
 	t->name = info ? read_parameter_name(info + l->info_name) : NULL;
 	t->address = *(const void *const *)(at + l->host_address);
-	put_contiguous_strides(&shape, strides);
-	t->v = (struct buffer){
-		.count = count,
-		.dtype = dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)),
-		.layout = BUFFER_STRIDED,
-		.nostats = 1,
-		.ndim = (uint8_t)(shape.end - shape.begin),
-		.peer = JOURNAL_NONE,
-		.tag = JOURNAL_NONE,
-		.comm_seq = JOURNAL_NONE64,
-		.n = (uint32_t)(shape.end - shape.begin),
-		.counts = shape.begin ? shape.begin : strides,
-		.displs = strides,
-	};
-	if (__builtin_mul_overflow(count, (uint64_t)dtype_info(t->v.dtype)->size, &t->v.bytes))
+	if (!make_contiguous_view(&t->v, &shape, count,
+		    dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)), strides))
 		return false;
 	data = t->address ? member_of_address(t->address, &l->data) : NULL;
 	bytes = t->address ? member_of_address(t->address, &l->bytes) : NULL;
