@@ -63,7 +63,9 @@ run_script() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
 	done
 	how=$(way_to_start "$ranks" "$1" ${vars[@]+"${vars[@]}"})
 	if [ $how = forked ]; then
-		ask_forks "$file" "$ranks" "${TORCH_LIMIT:-300}" ${vars[@]+"${vars[@]}"} "$@"
+		ask_forks "$file" "$ranks" "${TORCH_LIMIT:-120}" ${vars[@]+"${vars[@]}"} "$@"
+		# A process that was forked can stand still before its first line, with a lock that another thread of its parent held.
+		[ "$status" != 124 ] || start_script "$([ "$ranks" = 0 ] && echo alone || echo by_hand)" "$file" "$ranks" "$@"
 	else
 		start_script $how "$file" "$ranks" "$@"
 	fi

@@ -433,6 +433,9 @@ static void finish_gather(struct gather *g)
 
 		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
 			r->inside_ns = c->call.start + c->age;
+		/* Of a rank that has not written a row yet it is what is known of its beginning. */
+		if (!r->first_ns || c->call.start < r->first_ns)
+			r->first_ns = c->call.start;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
