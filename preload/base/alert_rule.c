@@ -47,7 +47,7 @@ static const struct {
 	{"threshold", "a number of 0 or more"},
 	{"direction", "up, down or both"},
 	{"warmup", "an integer of 0 or more"},
-	{"action", "log, capture, pause or exec"},
+	{"action", "log, capture, pause, stop or exec"},
 	{"n", "an integer of 1 or more"},
 	{"preset", "nan, comm, ops, dump or state"},
 };

@@ -15,6 +15,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "sink/alerts.h"
+#include "train/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
 #define WATCHER_FILE "watch.json" /* of `probe watch`, written anew at each look */
@@ -122,10 +123,24 @@ static bool is_watched(void)
 	return labs((long)(now.tv_sec - st.st_mtim.tv_sec)) <= WATCHER_SECONDS;
 }
 
+static void stop_job_by(const struct alert_rule *r, uint32_t step, struct text *done)
+{
+	char text[STOP_TEXT_MAX];
+	const int rank = session.world_rank < 0 ? 0 : session.world_rank;
+	const char *why;
+
+	snprintf(text, sizeof(text),
+		"libprobe: alert of rule %s in step %u of rank %d, whose action is stop "
+		"(rank%d/alerts.jsonl)",
+		alert_rule_words[r->rule], step, rank, rank);
+	why = stop_job_ask(text);
+	text_str(done, why ? "not done: " : "ValueError behind the next step of an optimizer");
+	text_str(done, why ? why : "");
+}
+
 static void act_in_process(
 	enum alert_action what, const struct alert_rule *r, uint32_t step, struct text *done)
 {
-	(void)step;
 	switch (what) {
 	case ALERT_DO_CAPTURE:
 		capture_steps(r, done);
@@ -134,6 +149,9 @@ static void act_in_process(
 		generation_pause_for(r->n);
 		text_u64(done, r->n);
 		text_str(done, r->n == 1 ? " step" : " steps");
+		break;
+	case ALERT_DO_STOP:
+		stop_job_by(r, step, done);
 		break;
 	case ALERT_DO_EXEC:
 		text_str(done, is_watched() ? "by probe watch" : "no watcher");

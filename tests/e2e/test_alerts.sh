@@ -90,6 +90,25 @@ one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 ST
 	PROBE_ALERTS='[{rule: zero, action: pause, n: 4}]'
 like 'pause: four steps, and the one in which it began' "$(steps_of "$out"/rank0/grad_reduced_*.csv)" '^(39|40) \[3[0-9](, 3[0-9]){3,4}\]'
 
+# stop: ValueError behind a step that comes soon; nothing where the rule stays silent, and where there is no optimizer.
+new_out
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 STEP_PAUSE=0.1 STEPS=60 \
+	PROBE_ALERTS='[{rule: AnomalyNan, kind: grad_reduced, action: stop}]'
+is 'stop: the job ends in an error, behind no digest' "$(cat "$tmp/with.status") $(grep -c digest "$tmp/with")" '1 0'
+like 'stop: which rule, step, rank' "$(tail -1 "$tmp/with.err")" '^ValueError: libprobe: alert of rule AnomalyNan in step 25 of rank 0, whose action is stop'
+last=$(tail -1 "$tmp/numbers" | cut -d' ' -f3)
+ok "stop: soon behind step 25 ($last), and not before" test "$last" -ge 25 -a "$last" -le 45
+is 'stop: the alert says what was done' "$(grep -c '"action": "stop: ValueError behind the next step of an optimizer"' "$out/rank0/alerts.jsonl")" 1
+new_out
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PROBE_ALERTS='[{rule: stuck, kind: loss, threshold: 900, action: stop}]'
+is 'stop: a rule that stays silent ends nothing, and changes nothing' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
+new_out
+if [ -n "$flavours" ]; then
+	run_with "${flavours%%[[:space:]]*}" 4 PROBE_ALERTS='[{rule: AnomalyNan, kind: calls, action: stop}]' mpi_contract
+	is 'stop: a program without an optimizer goes on' "$status" 0
+	like 'stop: and the alert says so' "$(cat "$out"/rank*/alerts.jsonl)" '"action": "stop: not done: no step of an optimizer'
+fi
+
 # Rules that are wrong.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_ALERTS='[{rule: spikes}, {rule: inf, kind: loss}]' RANK=0 WORLD_SIZE=1 STEPS=3

@@ -16,6 +16,7 @@
 #include "train/scalar.h"
 #include "train/kind.h"
 #include "train/skip.h"
+#include "train/stop.h"
 #include "wrappers/torch/gradient_nodes.h"
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/module_call.h"
@@ -332,6 +333,7 @@ void torch_forked(void)
 	torch_marks_forked();
 	torch_scalars_forked();
 	torch_withhold_forked();
+	stop_job_forked();
 	torch_tensor_forked();
 	torch_gradients_forked();
 	torch_kinds_forked();

@@ -12,6 +12,7 @@ const struct torch_train_observer *const train_observers[] = {
 	&gradients_observer,
 	&compiled_observer,
 	&flops_observer,
-	&withhold_observer, /* the last: gradients are gone behind its begin, and there again behind its end */
+	&withhold_observer, /* behind all that read them: gradients are gone behind its begin, and there again behind its end */
+	&stop_observer, /* raises, when all others have seen the end */
 	NULL,
 };

@@ -41,5 +41,6 @@ extern const struct torch_train_observer module_call_observer; /* module_call.h 
 extern const struct torch_train_observer compiled_observer; /* compiled.c */
 extern const struct torch_train_observer flops_observer; /* flop_ops.c */
 extern const struct torch_train_observer withhold_observer; /* withhold.c */
+extern const struct torch_train_observer stop_observer; /* stop_step.c */
 
 #endif
