@@ -120,9 +120,12 @@ class Job:
 
     def ring(self, step, rank, t):
         nxt, before = (rank + 1) % RANKS, (rank - 1) % RANKS
-        took = 40 * 10**6 if self.since("link", rank, step) else 10**5
-        self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"))
-        self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took)
+        took = 40 * 10**6 if self.since("link", rank, step) or self.since("only_link", rank, step) else 10**5
+        # No other link to compare it with.
+        if self.fault != "only_link" or nxt == WHO:
+            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"))
+        if self.fault != "only_link" or rank == WHO:
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took)
 
     def norm(self, step, rank, t):
         ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]

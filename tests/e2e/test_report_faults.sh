@@ -29,7 +29,8 @@ count mismatch bad [2] 9 count all_reduce
 slow slow warn [2] 9 None None
 jitter jitter warn [2] 0 None None
 stall stall note [2] 9 None None
-link link warn [1, 2] 9 None recv'
+link link warn [1, 2] 9 None recv
+only_link link warn [1, 2] 9 None recv'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"

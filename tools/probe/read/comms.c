@@ -61,7 +61,10 @@ static void parse_members(struct comm_info *c)
 		}
 		p += *p != 0;
 	}
-	if (c->nmember)
+	c->in_order = c->nmember && !strchr(c->ranks, '|');
+	for (unsigned i = 1; i < c->nmember && c->in_order; i++)
+		c->in_order = c->member[i] > c->member[i - 1];
+	if (c->nmember && !c->in_order)
 		qsort(c->member, c->nmember, sizeof(*c->member), by_rank_number);
 }
 
@@ -211,6 +214,8 @@ int comm_member_at(const struct comm_info *c, int64_t n)
 	const char *p = c->ranks ? c->ranks : "";
 	char *end;
 
+	if (c->in_order)
+		return n >= 0 && n < c->nmember ? c->member[n] : -1;
 	while (*p && n >= 0) {
 		long lo = strtol(p, &end, 10), hi = lo;
 

@@ -16,6 +16,7 @@ struct comm_info {
 	uint64_t parent; /* 0: none */
 	int *member; /* world ranks, ascending; NULL: not known */
 	unsigned nmember;
+	bool in_order; /* member[n] is the one of rank n there */
 	char *ranks; /* as in comms.csv */
 	int *seen; /* ranks whose folders list it, if world_ranks is empty */
 	unsigned nseen, cap_seen;

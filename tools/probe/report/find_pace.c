@@ -102,12 +102,22 @@ static double noise_of_links(const struct table *t, const struct link_stat *but,
 	return all;
 }
 
+/* Of two ranks that talk one way there is no other link: what its own messages took but for the slow ones. */
+static double noise_of_itself(const struct link_stat *l, double q)
+{
+	uint64_t rest = l->time.n - l->best.n;
+
+	if (rest < LINK_MESSAGES)
+		return INFINITY;
+	return (double)hist_quantile(&l->time, q * (double)rest / (double)l->time.n);
+}
+
 static void find_slow_link(struct report *r)
 {
 	const struct table *t = &r->g.diagnose.messages.links;
 	const struct link_stat *l = NULL;
 	double noise, usual;
-	bool long_streak;
+	bool long_streak, alone;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct link_stat *k = table_at(t, i);
@@ -119,6 +129,11 @@ static void find_slow_link(struct report *r)
 		return;
 	noise = noise_of_links(t, l, 0.9);
 	usual = noise_of_links(t, l, 0.5);
+	alone = isinf(noise);
+	if (alone) {
+		noise = noise_of_itself(l, 0.9);
+		usual = noise_of_itself(l, 0.5);
+	}
 	long_streak = (double)l->best.least < LINK_TIMES * noise;
 	if (long_streak &&
 		(l->best.n < LINK_LONG_STREAK || (double)l->best.least < LINK_USUAL_TIMES * usual))
@@ -130,10 +145,11 @@ static void find_slow_link(struct report *r)
 			    "after the other took "
 			    "%s and more from both ranks being there to the end of the receive; "
 			    "%s of "
-			    "those of other links take at most %s%s%s",
+			    "%s take at most %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
 			out_time((double)l->best.least), long_streak ? "half" : "nine tenths",
+			alone ? "its other ones" : "those of other links",
 			out_time(long_streak ? usual : noise), at, crowded ? crowded : ""));
 
 	f->confidence = crowded ? 0.6 : 0.9;

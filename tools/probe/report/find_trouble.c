@@ -149,7 +149,7 @@ static void name_others(struct report *r, struct finding *f)
  * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
  * on around, it made the two in another order; else it left the first one out.
  */
-static void settle_order(const struct report *r, struct verdict *v)
+static void settle_order(struct report *r, struct verdict *v)
 {
 	struct waiting_ranks circle;
 
@@ -216,7 +216,7 @@ static bool add_tag(struct report *r, const struct trouble *t)
 	bool sender;
 	struct finding *f;
 
-	if (!find_crossed_tag(&r->g.diagnose.messages, &recv, &send, &sender))
+	if (!find_crossed_tag(&r->g.diagnose.messages, &recv, &send, &sender, NULL))
 		return false;
 	a = report_call(r, &send);
 	b = report_call(r, &recv);

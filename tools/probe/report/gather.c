@@ -540,11 +540,17 @@ int gather_index(const struct gather *g, int rank)
 	return lo < g->folders.n && g->folders.dir[lo].rank == rank && rank >= 0 ? (int)lo : -1;
 }
 
+static int by_rank_asked(const void *x, const void *y)
+{
+	int a = *(const int *)x, b = *(const int *)y;
+
+	return a < b ? -1 : a > b;
+}
+
 bool gather_has_folder(const struct gather *g, int rank)
 {
-	for (unsigned i = 0; i < g->nasked; i++)
-		if (g->all_ranks[i] == rank)
-			return true;
+	if (g->nasked && bsearch(&rank, g->all_ranks, g->nasked, sizeof(rank), by_rank_asked))
+		return true;
 	for (unsigned i = 0; i < g->folders.nout; i++)
 		if (g->folders.out[i].rank == rank)
 			return true;

@@ -13,6 +13,7 @@
 #define LINKS_MAX (1u << 18)
 #define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
 #define LAGS_MIN 3
+#define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
 /* Messages of one tag that have arrived. */
 struct tag_stat {
@@ -221,22 +222,67 @@ static bool was_used(const struct messages *m, const struct message *k)
 	return t && t->n;
 }
 
-bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender)
+/* What was sent between two ranks and not received. */
+struct left_over {
+	struct table_key key; /* a: communicator, b: from and to */
+	struct message *first, *last;
+};
+
+static uint64_t tag_distance(const struct message *a, const struct message *b)
 {
-	for (const struct message *r = m->oldest; r; r = r->newer) {
+	return a->tag > b->tag ? (uint64_t)a->tag - (uint64_t)b->tag
+			       : (uint64_t)b->tag - (uint64_t)a->tag;
+}
+
+/* A tag that both sides always had is none that was mistaken. NULL: there is no other. */
+static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
+	const struct message *r, uint64_t *looks)
+{
+	const struct message *best = NULL;
+	bool used = was_used(m, r);
+	unsigned n = 0;
+
+	for (const struct message *s = l ? l->first : NULL; s && n < NEAR_MAX; s = s->more, n++) {
+		++*looks;
+		if (s->from != r->from || s->to != r->to || s->tag == r->tag ||
+			(used && was_used(m, s)))
+			continue;
+		if (!best || tag_distance(s, r) < tag_distance(best, r))
+			best = s;
+	}
+	return best;
+}
+
+bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
+	uint64_t *looks)
+{
+	const struct message *s = NULL;
+	uint64_t n = 0;
+	struct table sent;
+
+	table_init(&sent, sizeof(struct left_over), UNDER_WAY_MAX);
+	for (struct message *k = m->oldest; k; k = k->newer, n++) {
+		struct left_over *l =
+			k->send ? table_get(&sent, k->comm, hash_ends(k->from, k->to)) : NULL;
+
+		k->more = NULL;
+		if (!l)
+			continue;
+		*(l->first ? &l->last->more : &l->first) = k;
+		l->last = k;
+	}
+	for (const struct message *r = m->oldest; r && !s; r = r->newer, n++) {
 		if (r->send || !(r->call.bits & CALL_OPEN))
 			continue;
-		for (const struct message *s = m->oldest; s; s = s->newer) {
-			if (!s->send || s->comm != r->comm || s->from != r->from ||
-				s->to != r->to || s->tag == r->tag)
-				continue;
-			if (was_used(m, s) && was_used(m, r))
-				continue;
-			*recv = r->call;
-			*send = s->call;
-			*sender = !was_used(m, s);
-			return true;
-		}
+		s = nearest_send(m, table_find(&sent, r->comm, hash_ends(r->from, r->to)), r, &n);
+		if (!s)
+			continue;
+		*recv = r->call;
+		*send = s->call;
+		*sender = !was_used(m, s);
 	}
-	return false;
+	table_free(&sent);
+	if (looks)
+		*looks = n;
+	return s != NULL;
 }

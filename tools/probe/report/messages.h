@@ -14,6 +14,7 @@
 
 struct message {
 	struct message *next, *older, *newer;
+	struct message *more; /* find_crossed_tag(): the next send between the same two */
 	struct call call; /* of the side that came first */
 	uint64_t comm;
 	int64_t from, to, tag, number;
@@ -63,9 +64,11 @@ void match_message(struct messages *m, const struct call *c);
 bool is_message_alone(const struct messages *m, const struct call *c);
 
 /*
- * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag.
- * false: there is none. *sender: the tag of the send is the one that was never used before.
+ * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag, of several
+ * the nearest. false: there is none. *sender: the tag of the send is the one that was never used before. looks: NULL or how many
+ * messages were looked at.
  */
-bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender);
+bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
+	uint64_t *looks);
 
 #endif

@@ -15,6 +15,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/waits.h"
 
 static const char help[] =
 	"usage: probe report [options] [DIR]\n"
@@ -276,6 +277,7 @@ void report_free(struct report *r)
 	free(r->finding);
 	stacks_free(&r->stacks);
 	step_numbers_free(&r->numbers);
+	free_wait_graph(r->waits);
 	stuck_free(&r->stuck);
 	gather_free(&r->g);
 }

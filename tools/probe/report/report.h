@@ -27,6 +27,7 @@ struct finding {
 	double confidence; /* 0 to 1; 0: the rule does not say */
 	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
 	unsigned nrank, nother;
+	bool mixed[2]; /* these lists do not ascend */
 	bool has_call;
 	struct call call; /* where: step, communicator, its number, function, stack */
 	const char *what; /* of a mismatch: count dtype redop root op; of a skip: missing extra */
@@ -37,6 +38,7 @@ struct finding {
 struct report {
 	struct gather g;
 	struct stuck_list stuck;
+	struct wait_graph *waits; /* made when it is asked for (waits.h) */
 	struct stacks stacks;
 	struct step_numbers numbers;
 	struct finding *finding;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tools/lib/tool.h"
 
 #define ASYNC_STANDS_NS \
@@ -27,44 +28,53 @@ bool stuck_alike(const struct open_call *a, const struct open_call *b)
 	return !is_joined(a) || x->comm_seq == y->comm_seq;
 }
 
+/* Where the group of a call is. */
+struct group_place {
+	struct table_key key;
+	uint32_t at; /* in stuck[] */
+};
+
+/* The second word of its key, beside the communicator; calls that are alike (stuck_alike) have the same. */
+static uint64_t hash_stuck_kind(const struct open_call *c)
+{
+	bool joined = is_joined(c);
+	uint64_t kind = (uint64_t)c->waiting << 3 | (uint64_t)joined << 2 |
+			(uint64_t)c->ended_ok << 1 | ((c->call.bits & CALL_ASYNC) != 0);
+
+	return hash_u64(
+		hash_u64(hash_u64(0, c->call.api), kind), joined ? (uint64_t)c->call.comm_seq : 0);
+}
+
+/* Calls come by rank: one that is there is the last. */
 static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 {
-	for (unsigned i = *n; i-- > 0;)
-		if ((*rank)[i] == r)
-			return;
+	if (*n && (*rank)[*n - 1] == r)
+		return;
 	TOOL_GROW(*rank, *n, *cap);
 	(*rank)[(*n)++] = r;
 }
 
-static void put_stuck_call(
-	struct stuck_list *l, const struct gather *g, const struct open_call *c, uint32_t *last)
+static void put_stuck_call(struct stuck_list *l, const struct gather *g, const struct open_call *c)
 {
 	const struct rank_dir *d = &g->folders.dir[c->call.rank];
-	struct stuck *s = NULL;
+	uint32_t known = l->places.n;
+	struct group_place *place = table_get(&l->places, c->call.comm, hash_stuck_kind(c));
+	struct stuck *s;
 
-	/* Mostly the one that the previous rank was put into, or one near it. */
-	for (unsigned i = 0; i < l->n && !s; i++) {
-		unsigned k = (*last + i) % l->n;
-
-		if (stuck_alike(l->stuck[k].sample, c)) {
-			s = &l->stuck[k];
-			*last = k;
-		}
-	}
-	if (!s && l->n == GROUPS_MAX) {
+	if (!place) {
 		l->more++;
 		return;
 	}
-	if (!s) {
+	if (l->places.n > known) {
 		TOOL_GROW(l->stuck, l->n, l->cap);
-		*last = l->n;
-		s = &l->stuck[l->n++];
-		*s = (struct stuck){.sample = c,
+		place->at = l->n;
+		l->stuck[l->n++] = (struct stuck){.sample = c,
 			.age_min = c->age,
 			.age_max = c->age,
 			.joined = is_joined(c),
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
+	s = &l->stuck[place->at];
 	if (c->age < s->age_min)
 		s->age_min = c->age;
 	if (c->age > s->age_max) {
@@ -94,7 +104,8 @@ static void add_absent(struct stuck *s, const struct absent *now, int rank)
 {
 	struct absent *a = NULL;
 
-	for (unsigned i = 0; i < s->nabsent && !a; i++)
+	/* Mostly that of the rank before. */
+	for (unsigned i = s->nabsent; i-- > 0 && !a;)
 		if (same_reason(&s->absent[i], now))
 			a = &s->absent[i];
 	if (!a) {
@@ -116,9 +127,8 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 	const struct member *m;
 	uint64_t until;
 
-	for (unsigned k = 0; k < s->n; k++)
-		if (s->rank[k] == rank)
-			return;
+	if (i >= 0 && l->in_group[i] == (uint32_t)(s - l->stuck) + 1)
+		return;
 	if (i < 0) {
 		if (gather_has_folder(g, rank))
 			now.why = ABSENT_UNREAD;
@@ -151,6 +161,12 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 {
 	const struct comm_info *c = comms_find(&g->comms, s->sample->call.comm);
 
+	for (unsigned i = 0; i < s->n; i++) {
+		int at = gather_index(g, s->rank[i]);
+
+		if (at >= 0)
+			l->in_group[at] = (uint32_t)(s - l->stuck) + 1;
+	}
 	if (c && c->member)
 		for (unsigned i = 0; i < c->nmember; i++)
 			look_for_rank(l, g, s, c->member[i]);
@@ -192,17 +208,31 @@ static int by_weight(const void *x, const void *y)
 
 void stuck_find(struct stuck_list *l, const struct gather *g)
 {
-	uint32_t last = 0;
-
 	*l = (struct stuck_list){0};
+	table_init(&l->places, sizeof(struct group_place), GROUPS_MAX);
 	find_standing(l, g);
+	l->in_group = tool_alloc(g->folders.n * sizeof(*l->in_group));
 	for (unsigned i = 0; i < g->opens.n; i++)
-		put_stuck_call(l, g, &g->opens.call[i], &last);
+		put_stuck_call(l, g, &g->opens.call[i]);
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->stuck[i].joined)
 			find_absent(l, g, &l->stuck[i]);
 	if (l->n)
 		qsort(l->stuck, l->n, sizeof(*l->stuck), by_weight);
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct open_call *c = l->stuck[i].sample;
+		struct group_place *place =
+			table_find(&l->places, c->call.comm, hash_stuck_kind(c));
+
+		place->at = i;
+	}
+}
+
+int stuck_group_of(const struct stuck_list *l, const struct open_call *c)
+{
+	const struct group_place *place = table_find(&l->places, c->call.comm, hash_stuck_kind(c));
+
+	return place ? (int)place->at : -1;
 }
 
 void stuck_free(struct stuck_list *l)
@@ -217,6 +247,8 @@ void stuck_free(struct stuck_list *l)
 	}
 	free(l->stuck);
 	free(l->standing);
+	free(l->in_group);
+	table_free(&l->places);
 }
 
 /* A rank is missing that is not held up itself. */

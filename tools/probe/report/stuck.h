@@ -47,10 +47,15 @@ struct stuck_list {
 	uint64_t more; /* open calls beyond what could be put together */
 	const struct open_call *
 		*standing; /* by folder: the call that its thread stands in; NULL: none */
+	uint32_t *in_group; /* room for marks, by folder */
+	struct table places; /* of the groups */
 };
 
 /* Whether both belong to one group. */
 bool stuck_alike(const struct open_call *a, const struct open_call *b);
+
+/* The group of an open call of this run, -1: it was not put together. */
+int stuck_group_of(const struct stuck_list *l, const struct open_call *c);
 
 void stuck_find(struct stuck_list *l, const struct gather *g);
 void stuck_free(struct stuck_list *l);

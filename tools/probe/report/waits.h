@@ -2,6 +2,9 @@
 /*
  * Who waits for whom: the calls that ranks stand in, and the messages and operations that a Wait is for, as a graph. A circle in it
  * cannot end; where there is none, the ranks that others wait for and that stand in no call themselves hold them up.
+ *
+ * Time and memory grow with ranks and open calls: an operation with half of a thousand ranks missing is one place of the graph, at
+ * which those who are there meet those who are not.
  */
 #ifndef PROBE_TOOLS_WAITS_H
 #define PROBE_TOOLS_WAITS_H
@@ -16,16 +19,21 @@ struct waiting_ranks {
 	unsigned n;
 };
 
-/* Each waits for the next one, the last for the first. False: there is no circle. */
-bool find_wait_circle(const struct report *r, struct waiting_ranks *out);
+/* Each waits for the next one, the last for the first; the smallest circle that was seen. False: there is none. */
+bool find_wait_circle(struct report *r, struct waiting_ranks *out);
 
 /*
  * Of all ranks that stand, what they wait for in the end: ranks that stand in nothing. False: that is nobody, or as many as those
  * that wait.
  */
-bool find_holding_ranks(const struct report *r, struct waiting_ranks *out);
+bool find_holding_ranks(struct report *r, struct waiting_ranks *out);
 
 /* By folder index: somebody waits for that rank. NULL: it is not known. free() it. */
-bool *list_awaited_ranks(const struct report *r);
+bool *list_awaited_ranks(struct report *r);
+
+/* How many edges have been looked at so far; *edges: how many there are, and places. */
+uint64_t count_wait_looks(struct report *r, uint64_t *edges);
+
+void free_wait_graph(struct wait_graph *g);
 
 #endif

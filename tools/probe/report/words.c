@@ -38,27 +38,32 @@ void free_finding(struct finding *f)
 	free(f->next);
 }
 
-static void add_world_rank(const struct report *r, int **list, unsigned *n, uint32_t index)
+/* Mostly they come in ascending order; then nobody looks for one that is there already. */
+static void add_world_rank(
+	const struct report *r, int **list, unsigned *n, bool *mixed, uint32_t index)
 {
 	int rank = r->g.folders.dir[index].rank;
 
-	for (unsigned i = 0; i < *n; i++)
-		if ((*list)[i] == rank)
-			return;
 	if (rank < 0)
 		return;
-	*list = tool_realloc(*list, (*n + 1) * sizeof(**list));
+	for (unsigned i = *n; i-- > 0 && (*mixed || (*list)[i] >= rank);)
+		if ((*list)[i] == rank)
+			return;
+	*mixed |= *n && (*list)[*n - 1] > rank;
+	/* Room doubles. */
+	if (!(*n & (*n - 1)))
+		*list = tool_realloc(*list, (*n ? 2 * *n : 1) * sizeof(**list));
 	(*list)[(*n)++] = rank;
 }
 
 void name_culprit(const struct report *r, struct finding *f, uint32_t index)
 {
-	add_world_rank(r, &f->rank, &f->nrank, index);
+	add_world_rank(r, &f->rank, &f->nrank, &f->mixed[0], index);
 }
 
 void name_concerned(const struct report *r, struct finding *f, uint32_t index)
 {
-	add_world_rank(r, &f->other, &f->nother, index);
+	add_world_rank(r, &f->other, &f->nother, &f->mixed[1], index);
 }
 
 void name_call(struct finding *f, const struct call *c)
