@@ -498,7 +498,9 @@ static bool describe_own(struct call *c)
 	return true;
 }
 
-void describe_by_kind(struct call *c, struct comm *comm)
+/* Inside of describe_call(), for what it is given is at hand there. */
+static inline __attribute__((always_inline)) void describe_at_once(
+	struct call *c, struct comm *comm)
 {
 	const struct api_spec *s = c->api->spec;
 	const struct adapter *lib = s->lib;
@@ -543,6 +545,11 @@ void describe_by_kind(struct call *c, struct comm *comm)
 		point_to_point(c);
 }
 
+void describe_by_kind(struct call *c, struct comm *comm)
+{
+	describe_at_once(c, comm);
+}
+
 bool describe_call(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
@@ -555,7 +562,7 @@ bool describe_call(struct call *c)
 	if (__builtin_expect(s->at[ROLE_WIN] != 0, 0) && lib->window)
 		describe_by_kind(c, lib->window(c->v[s->at[ROLE_WIN] - 1].u));
 	else
-		describe_by_kind(
+		describe_at_once(
 			c, lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL);
 	return true;
 }

@@ -365,7 +365,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, struct oper
 	return start_record(t, api, w, comm_seq, stack, parent);
 }
 
-static inline void close_now(
+static inline __attribute__((always_inline)) void close_now(
 	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
 	unsigned nout = w->nout;
