@@ -20,7 +20,7 @@ edit preload/journal/columns.def '/^TENSOR_COLUMN(crc32,/a STATS_COLUMN(absmax, 
 edit preload/stats/stats.h '/^	double norm;/a \	double absmax;'
 edit preload/stats/stats.c 's/^	out->norm = norm(a);/&\
 \
-	double low = value_as_double(a->cls, a->min), high = value_as_double(a->cls, a->max);\
+	double low = stats_value_as_double(a->cls, a->min), high = stats_value_as_double(a->cls, a->max);\
 \
 	out->absmax = -low > high ? -low : high;/; s/^	out->norm = stats_sqrt(b->sq.hi);/&\
 	out->absmax = -min > max ? -min : max;/; s/out->norm = __builtin_nan/out->norm = out->absmax = __builtin_nan/'

@@ -1,36 +1,10 @@
 #!/usr/bin/env bash
 # docs/architecture.md, followed to the letter: in a scratch copy of the tree its files are written, its commands are run, all
-# is built, and what was added is tried. Functions and files that it names must be there. Prints TAP.
+# is built, and what was added is tried. What it names: tests/e2e/test_architecture_page.sh. Prints TAP.
 # timeout: 600
 . "$(dirname "$0")/../e2e/lib.sh"
 
 page=docs/architecture.md
-# A name that the page gives as name() is a function, macro or table of the sources, or made by the page itself.
-unknown() {
-	local name
-	for name in $(grep -oE '`[a-z_0-9]+\(\)' $page | tr -d '`()' | sort -u); do
-		grep -rqw -- "$name" preload wrappers tools $page --include=*.c --include=*.h --include=*.S --include=*.inc || echo "$name"
-	done
-	for name in $(sed '/^# How to add/,$d' $page | grep -oE '\b[a-z_0-9]+\(\)' | tr -d '()' | sort -u); do
-		grep -rqw -- "$name" preload wrappers tools --include=*.c --include=*.h --include=*.S --include=*.inc || echo "$name"
-	done
-}
-is 'functions that the page names are there' "$(unknown)" ''
-# A file alone in a column of its own or in the picture: "call.c".
-is 'files that it names are there' \
-	"$(sed '/^# How to add/,$d' $page | grep -oE '\b[a-z_0-9]+\.(c|h|S|table)\b' | sort -u | while read -r f; do
-		git ls-files -co --exclude-standard | grep -qE "(^|/)$f\$" || [[ $f == wrap_* || $f == *_gen.h ]] || echo "$f"
-	done)" ''
-is 'each room of the table is in the page' "$(sed -n 's/^preload\/\([a-z]*\).*/\1/p' tests/layers.table | while read -r r; do
-	grep -q "^| \`$r\`" $page || echo "$r"
-done)" ''
-locks() { # files of the library that define a lock
-	grep -lE 'MUTEX_INITIALIZER|^static atomic_flag' -r preload wrappers --include=*.c | sort
-}
-is 'each file that defines a lock is in the page' "$(for f in $(locks); do
-	grep -q "${f#preload/}" $page || echo "$f"
-done)" ''
-
 command -v cc >/dev/null && command -v make >/dev/null || { skip 'the steps' 'no compiler'; finish; }
 
 # ---- the copy, with what was built, so that only what the steps change is compiled ----
