@@ -16,7 +16,7 @@ edit() { # FILE SED-SCRIPT
 	sed -i "$2" "$tree/$1"
 	! cmp -s "$tree/$1" "$1" || fail "$1 is as this test knows it" "$2"
 }
-edit preload/journal/columns.def '/^TENSOR_COLUMN(crc32,/a STATS_COLUMN(absmax, REAL, s->absmax, "largest absolute value of the elements that are not NaN")'
+edit preload/journal/columns.def '/^STACK_COLUMN(stack_id,/i STATS_COLUMN(absmax, REAL, s->absmax, "largest absolute value of the elements that are not NaN")'
 edit preload/stats/stats.h '/^	double norm;/a \	double absmax;'
 edit preload/stats/stats.c 's/^	out->norm = norm(a);/&\
 \
