@@ -215,16 +215,36 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 #define PUT_REAL(v) p = put_real_number(p, v, d->wide ? 17 : 9)
 #define PUT_SHARE(v) p = put_real_number(p, v, 9)
 
-/* Where a row lies, and what lies in it of its tensor: from column `io` on, until `start_ns`. */
+/*
+ * Columns of tensors that were appended to the call's: behind crc32, which are in no row of those that have most in common.
+ * From the first of them on a row has no columns of its call, or no row is made of another one.
+ */
+static const uint64_t appended_of_tensor = 0
+#define APPENDED_BIT(column) | (COL_##column > COL_crc32 ? UINT64_C(1) << COL_##column : 0)
+#define TENSOR_COLUMN(column, type, source, help) APPENDED_BIT(column)
+#define STATS_COLUMN(column, type, source, help) APPENDED_BIT(column)
+#include "journal/columns.def"
+	;
+static const uint64_t appended_of_call = 0
+#define CALL_COLUMN(column, type, source, help) APPENDED_BIT(column)
+#include "journal/columns.def"
+	;
+#define FIRST_APPENDED (appended_of_tensor ? __builtin_ctzll(appended_of_tensor) : COLUMNS)
+#define ROWS_SHARE (FIRST_APPENDED == COLUMNS || !(appended_of_call >> FIRST_APPENDED))
+_Static_assert(COLUMNS < 64, "a bit for each column");
+
+/* Where a row lies, and what lies in it of its tensor: from column `io` on, until `start_ns`, and from `appended` on. */
 struct row_marks {
-	const char *row, *tensor, *behind, *end;
+	const char *row, *tensor, *behind, *appended, *end;
 };
 
-#define NOTE_MARK(column)                 \
-	if (COL_##column == COL_io)       \
-		m->tensor = p;            \
-	if (COL_##column == COL_start_ns) \
-		m->behind = p;
+#define NOTE_MARK(column)                   \
+	if (COL_##column == COL_io)         \
+		m->tensor = p;              \
+	if (COL_##column == COL_start_ns)   \
+		m->behind = p;              \
+	if (COL_##column == FIRST_APPENDED) \
+		m->appended = p;
 
 static char *put_row_columns(char *p, const struct clock_base *clock, const struct row_api *api,
 	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
@@ -245,6 +265,7 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 		PUT_##type(source);               \
 	p = write_char(p, ',');
 #define STATS_COLUMN(column, type, source, help) \
+	NOTE_MARK(column)                        \
 	if (s)                                   \
 		PUT_##type(source);              \
 	p = write_char(p, ',');
@@ -252,13 +273,15 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 	/* The last field has its comma, too. */
 	p[-1] = '\n';
 	m->end = p;
+	if (FIRST_APPENDED == COLUMNS)
+		m->appended = p;
 	return p;
 }
 
 /* Two tensors of a call of which all columns are the same but those that are marked. */
 static bool is_row_alike(const struct journal_tensor *a, const struct journal_tensor *b)
 {
-	return a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
+	return ROWS_SHARE && a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
 	       !((a->flags ^ b->flags) & TF_NOSTATS) && !((a->flags | b->flags) & TF_CRC);
 }
 
@@ -273,6 +296,7 @@ static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_m
 	m->row = row;
 	m->tensor = p;
 #define IN_MARKS(column) (COL_##column >= COL_io && COL_##column < COL_start_ns)
+#define IS_APPENDED(column) (COL_##column >= FIRST_APPENDED)
 #define TENSOR_COLUMN(column, type, source, help) \
 	if (IN_MARKS(column)) {                   \
 		PUT_##type(source);               \
@@ -287,7 +311,21 @@ static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_m
 #include "journal/columns.def"
 	row = m->behind;
 	m->behind = p;
-	p = write_bytes(p, row, (size_t)(m->end - row));
+	p = write_bytes(p, row, (size_t)(m->appended - row));
+	m->appended = p;
+#define TENSOR_COLUMN(column, type, source, help) \
+	if (IS_APPENDED(column)) {                \
+		PUT_##type(source);               \
+		p = write_char(p, ',');           \
+	}
+#define STATS_COLUMN(column, type, source, help) \
+	if (IS_APPENDED(column)) {               \
+		if (s)                           \
+			PUT_##type(source);      \
+		p = write_char(p, ',');          \
+	}
+#include "journal/columns.def"
+	p[-1] = '\n';
 	m->end = p;
 	return p;
 }
