@@ -13,6 +13,7 @@ import columns
 from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
+STAND = ["order_line", "order_far", "extra_line", "async_message"]  # they end in this step
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6}
 
 
@@ -37,10 +38,12 @@ class Job:
         for r in self.ranks:
             with open(r.dir + "/stack_info.csv", "w") as f:
                 print(",".join(STACK_COLUMNS), file=f)
-                for name, i in PLACES.items():
+                for name, i in (PLACES | {"new_line": len(PLACES) + 1}).items():
                     print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
         self.seq = {}
         self.now = 0
+        # Operations that are only started, and nothing shows who waits for them: as PyTorch's.
+        self.flags = dict(flags="async") if fault.startswith("async_") else {}
 
     def due(self, fault, rank, step):
         return self.fault == fault and rank == WHO and step == WHEN
@@ -58,16 +61,49 @@ class Job:
         kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
         rows = [("in", stats(ins) | kind)] if ins else []
         rows += [("out", stats(outs))] if outs else []
-        self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=PLACES[place],
-                              comm_seq=self.number(rank, "c"), **more)
+        self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", PLACES[place]),
+                              comm_seq=self.number(rank, "c"), **self.flags | more)
 
-    def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7):
-        self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur, step=step,
-                              stack_id=PLACES[op], comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag)
+    def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
+        flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
+        self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur if done else "",
+                              step=step, stack_id=PLACES[op], comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
+
+    def stand(self, step, rank, place, op, start, n, **more):
+        """It has not come back from that operation when the job is ended."""
+        flags = ";".join(filter(None, [self.flags.get("flags"), "open"]))
+        self.collective(step, rank, place, op, start, values(step, rank, place, n), dur="", redop="sum" if op == "all_reduce" else "",
+                        flags=flags, **more)
+
+    def last_step(self, step, t):
+        """Who stands where: rank 2 has done something that the others wait for."""
+        for r in range(RANKS):
+            self.rate(step, r, self.now, t)
+            if self.fault == "order_line":
+                stack = dict(stack=len(PLACES) + 1) if r == WHO else {}
+                self.stand(step, r, "norm" if r == WHO else "all_reduce", "all_reduce", t + 10**6, 1 if r == WHO else 64, **stack)
+                continue
+            if self.fault == "order_far":
+                place = "gather" if r == WHO else "all_reduce"
+                self.stand(step, r, place, place, t + 10**6, 8 if r == WHO else 64,
+                           **dict(root=0, stack=len(PLACES) + 1) if r == WHO else {})
+                continue
+            self.reduce(step, r, t)
+            if self.fault == "extra_line" and r == WHO:
+                self.stand(step, r, "all_reduce", "all_reduce", t + 2 * 10**6, 64)
+            if r == WHO:
+                continue
+            self.ring(step, r, t, sends=r != WHO - 1, receives=r != WHO + 1)
+            if self.fault == "extra_line" or r == 0:
+                self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
 
     def step(self, step):
         late = [self.compute(step, r) for r in range(RANKS)]
         t = self.now + max(late) + 10**6
+        if self.fault in STAND and step == WHEN:
+            self.last_step(step, t)
+            self.now = t + 6 * 10**9
+            return
         for r in range(RANKS):
             began = self.now + late[r]
             calls = [lambda: self.rate(step, r, began, t), lambda: self.reduce(step, r, t), lambda: self.ring(step, r, t),
@@ -78,17 +114,23 @@ class Job:
                 calls.pop(1)
             if self.due("extra", r, step):
                 calls.insert(1, calls[1])
+            if self.fault == "order_line":
+                calls.pop(2)
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
 
     def compute(self, step, rank):
         """ns outside of calls."""
-        slow = 60e6 if self.since("slow", rank, step) else 0
+        slow = 60e6 if self.since("slow", rank, step) or self.since("async_slow", rank, step) else 0
         slow += 80e6 if self.fault == "jitter" and rank == WHO and step in (3, 4, 7, 9, 12, 14) else 0
-        slow += 3e9 if self.due("stall", rank, step) else 0
+        slow += 3e9 if self.due("stall", rank, step) or self.due("async_stall", rank, step) else 0
         # Rank 0 writes a checkpoint every fourth step; all evaluate.
-        slow += 70e6 if step % 4 == 3 and rank == 0 else 0
+        slow += 70e6 if step % 4 == 3 and rank == 0 and self.fault != "slow_noisy" else 0
+        # So long that it is more than five times what the others spread only together.
+        if self.fault == "slow_noisy":
+            slow = 40e6 if rank == WHO and step >= WHEN - 2 else 0
+            slow += 10e6 if random.Random(f"noise {step} {rank}").random() < 0.3 else 0
         return int(5e6 + slow + random.Random(f"{step} {rank}").uniform(0, 1e6))
 
     def rate(self, step, rank, began, t):
@@ -118,14 +160,15 @@ class Job:
             mine = mine[:-3]
         self.collective(step, rank, "all_reduce", "all_reduce", t + 10**6, mine, outs, **more)
 
-    def ring(self, step, rank, t):
+    def ring(self, step, rank, t, sends=True, receives=True):
         nxt, before = (rank + 1) % RANKS, (rank - 1) % RANKS
         took = 40 * 10**6 if self.since("link", rank, step) or self.since("only_link", rank, step) else 10**5
         # No other link to compare it with.
-        if self.fault != "only_link" or nxt == WHO:
-            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"))
-        if self.fault != "only_link" or rank == WHO:
-            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took)
+        only = self.fault == "only_link"
+        if not only or nxt == WHO:
+            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"), done=sends)
+        if not only or rank == WHO:
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took, done=receives)
 
     def norm(self, step, rank, t):
         ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]
@@ -140,10 +183,10 @@ class Job:
 
 def main(top, fault):
     job = Job(top, fault)
-    for step in range(STEPS):
+    for step in range(WHEN + 1 if fault in STAND else STEPS):
         job.step(step)
     for r in job.ranks:
-        r.write(last_record_ns=BEGIN + job.now)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in STAND else {})
 
 
 if __name__ == "__main__":

@@ -491,6 +491,18 @@ static const char *differing_term(const struct call *a, const struct call *b)
 							      : NULL;
 }
 
+/* From a new line, and all its terms are those of the call that comes behind the usual one: that one was made first. */
+static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next], *behind;
+
+	if (usual->next < 0 || usual->next >= (int)i)
+		return false;
+	behind = &r->e[usual->next];
+	return behind->kin == e->kin && differing_term(&e->call, &usual->call) &&
+	       !differing_term(&e->call, &behind->call);
+}
+
 /* Did that call ever come right behind the one before e[i]? */
 static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
 {
@@ -532,7 +544,17 @@ static bool judge_call(
 		v->what = term;
 		return true;
 	}
+	/* The line that made the call before, once more than ever in a step. */
+	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&
+		e->call.step == r->e[e->prev].call.step) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
 	if (!e->known && takes_place_of(r, i, k)) {
+		if (is_next_made_first(r, i, k)) {
+			*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
+			return true;
+		}
 		term = differing_term(&e->call, &usual->call);
 		if (!term)
 			return false;
@@ -572,6 +594,11 @@ static bool judge_call(
 	if (left && e->call.bits & CALL_OPEN && e->call.bits & usual->call.bits & CALL_P2P) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		v->may_follow = true;
+		return true;
+	}
+	/* From a new line: who only left something out goes on where it always did. */
+	if (left && w->steps && !e->known) {
+		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		return true;
 	}
 	if (left) {

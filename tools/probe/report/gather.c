@@ -107,6 +107,7 @@ static void gather_call(struct gather *g, struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
+	g->rank[c->rank].waits_seen |= (c->bits & CALL_WAITED) != 0;
 	if (c->bits & CALL_WAITED && wait_shared(&g->rank[c->rank], c))
 		c->bits |= CALL_WAIT_SHARED;
 
@@ -458,6 +459,7 @@ static void finish_gather(struct gather *g)
 		if (g->rank[i].cycle)
 			cycle_end(g->rank[i].cycle);
 	meet_end(&g->meet);
+	end_pace(&g->diagnose.pace);
 	opens_sort(&g->opens);
 	slow_sort(&g->slow);
 }

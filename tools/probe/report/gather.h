@@ -34,6 +34,7 @@ struct rank_info {
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
 	uint64_t wait, wait_end; /* of the latest call that was waited for */
+	bool waits_seen; /* Wait calls are among what is recorded of it */
 	uint64_t
 		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
 	uint64_t last_step;

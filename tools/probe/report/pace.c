@@ -14,6 +14,8 @@
 #define SLOW_MIN 8e6 /* ns in a step */
 #define SLOW_SPREADS 5 /* times the spread of the others */
 #define SLOW_ABOVE 0.25 /* of what the others take */
+#define APART_STEPS 8
+#define APART_TIMES 2
 #define STALL_MIN 500e6
 #define STALL_TIMES 20
 #define STALLS_MAX 3
@@ -74,9 +76,52 @@ static void end_pace_step(struct pace *p, struct rank_pace *r, uint64_t until)
 	}
 }
 
+/*
+ * What was only started is in flight until it has completed. Where nobody sees a Wait for it the rank may have waited all the
+ * time, and is not said to have computed: who comes last is in flight for a moment only.
+ */
+static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
+{
+	uint64_t end = c->start + c->dur, from = c->start > r->covered ? c->start : r->covered;
+
+	if (end <= from)
+		return;
+	r->inside += (double)(end - from);
+	r->covered = end;
+}
+
+static void take_next_call(struct pace *p, struct rank_pace *r)
+{
+	const struct pace_call c = r->ahead[0];
+	bool waited = c.bits & CALL_ASYNC && c.bits & CALL_WAITED;
+
+	memmove(r->ahead, r->ahead + 1, --r->nahead * sizeof(*r->ahead));
+	/* Too late: that step has been counted. */
+	if (r->any && c.step < r->step)
+		return;
+	if (r->any && c.step != r->step)
+		end_pace_step(p, r, r->end);
+	if (!r->any || c.step != r->step) {
+		/* What was computed before the first call of a step belongs to it. */
+		r->begun = r->any ? r->end : c.start;
+		r->step = c.step;
+		r->inside = 0;
+		r->made = 0;
+	}
+	r->any = true;
+	if (c.start + c.dur > r->end)
+		r->end = c.start + c.dur;
+	r->made++;
+	if (!waited)
+		add_covered_time(r, &c);
+	else if (!(c.bits & CALL_WAIT_SHARED))
+		r->inside += (double)c.wait;
+}
+
 void note_pace(struct pace *p, const struct call *c)
 {
 	struct rank_pace *r = &p->rank[c->rank];
+	unsigned at;
 
 	if (!p->steps || !c->comm || c->bits & CALL_NESTED)
 		return;
@@ -84,25 +129,19 @@ void note_pace(struct pace *p, const struct call *c)
 		p->any = true;
 		p->first_step = c->step;
 	}
-	if (r->any && c->step != r->step)
-		end_pace_step(p, r, r->end);
-	if (!r->any || c->step != r->step) {
-		/* What was computed before the first call of a step belongs to it. */
-		r->begun = r->any ? r->end : c->start;
-		r->step = c->step;
-		r->inside = 0;
-		r->made = 0;
-	}
-	r->any = true;
-	if (c->start + c->dur > r->end && (!(c->bits & CALL_ASYNC) || c->bits & CALL_WAITED))
-		r->end = c->start + c->dur;
-	else if (c->start > r->end)
-		r->end = c->start;
-	r->made++;
-	if (!(c->bits & CALL_ASYNC))
-		r->inside += (double)c->dur;
-	else if (c->bits & CALL_WAITED && !(c->bits & CALL_WAIT_SHARED))
-		r->inside += (double)c->wait;
+	if (r->nahead == PACE_AHEAD)
+		take_next_call(p, r);
+	at = r->nahead++;
+	for (; at && r->ahead[at - 1].start > c->start; at--)
+		r->ahead[at] = r->ahead[at - 1];
+	r->ahead[at] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
+}
+
+void end_pace(struct pace *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		while (p->rank[i].nahead)
+			take_next_call(p, &p->rank[i]);
 }
 
 /* ---- who takes longer ---- */
@@ -167,7 +206,9 @@ static unsigned find_excess(const struct pace *p, unsigned i, double *excess, do
 				v[n++] = (double)p->rank[o].cell[k] / p->rank[o].n[k];
 		if (!n)
 			continue;
-		usual[k] = quantile_of(v, n, 0.5);
+		/* Of two the faster one: the other one may be the one that is slow. */
+		quantile_of(v, n, 0.5);
+		usual[k] = v[(n - 1) / 2];
 		excess[k] = (double)p->rank[i].cell[k] / p->rank[i].n[k] - usual[k];
 		known++;
 	}
@@ -193,6 +234,20 @@ static double find_spread(const double *excess, unsigned first)
 	double middle = quantile_of(v, n, 0.5);
 
 	return quantile_of(v, n, 0.9) - middle;
+}
+
+/*
+ * The same from step to step. One change of the level, once and for all, is in one step only: what a rank seems to gain when the
+ * one that it is compared with becomes slow is no spread.
+ */
+static double find_step_spread(const double *excess)
+{
+	double v[PACE_CELLS];
+	unsigned n = copy_known(excess, 0, v);
+
+	for (unsigned k = 1; k < n; k++)
+		v[k - 1] = fabs(v[k] - v[k - 1]);
+	return n > 1 ? quantile_of(v, n - 1, 0.9) : 0;
 }
 
 /* From which cell on it is slow: the first one behind which nearly all are. PACE_CELLS: none. */
@@ -244,10 +299,32 @@ static bool is_periodic(const double *excess, double limit)
 	return gap > 1 && odd * 4 <= n;
 }
 
-static void judge_rank_pace(const struct pace *p, unsigned i, const double *excess,
+/*
+ * Nearly all steps since then are far above nearly all that there were before and on other ranks: so many that look so are no chance,
+ * even where they spread.
+ */
+static bool is_apart(const struct pace *p, unsigned i, const double *all, unsigned first)
+{
+	double *v = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*v)), least, most;
+	unsigned n = copy_known(all + (size_t)i * PACE_CELLS, first, v);
+	bool enough = n >= APART_STEPS;
+
+	least = quantile_of(v, n, 0.1);
+	n = 0;
+	for (unsigned o = 0; o < p->n; o++)
+		for (unsigned k = 0; k < (o == i ? first : PACE_CELLS); k++)
+			if (!isnan(all[(size_t)o * PACE_CELLS + k]))
+				v[n++] = fabs(all[(size_t)o * PACE_CELLS + k]);
+	most = quantile_of(v, n, 0.95);
+	free(v);
+	return enough && least > SLOW_MIN && least > APART_TIMES * most;
+}
+
+static void judge_rank_pace(const struct pace *p, unsigned i, const double *all,
 	const double *usual, double spread, double own, enum pace_kind kind, struct pace_found *f)
 {
 	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
+	const double *excess = all + (size_t)i * PACE_CELLS;
 	unsigned first, n;
 
 	if (limit < SLOW_MIN)
@@ -258,7 +335,8 @@ static void judge_rank_pace(const struct pace *p, unsigned i, const double *exce
 		middle = quantile_of(v, n, 0.5);
 		n = copy_known(excess, first, v);
 		top = quantile_of(v, n, 0.5);
-		if (top > limit && top > SLOW_ABOVE * middle && top > f->seen - f->usual)
+		if ((top > limit || is_apart(p, i, all, first)) && top > SLOW_ABOVE * middle &&
+			top > f->seen - f->usual)
 			*f = (struct pace_found){PACE_SLOW, i, p->first_step + first * p->per_cell,
 				middle, middle + top, spread, share, 0};
 		return;
@@ -321,7 +399,7 @@ static struct pace_found judge_stall(const struct pace *p)
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
-	double *excess, *usual, *spread;
+	double *excess, *usual, *spread, *calm;
 	unsigned known = 0;
 
 	if (!p->any || p->n < 2 || !p->steps)
@@ -331,19 +409,23 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*excess));
 	usual = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*usual));
 	spread = tool_alloc(p->n * sizeof(*spread));
+	calm = tool_alloc(p->n * sizeof(*calm));
 	for (unsigned i = 0; i < p->n; i++) {
 		unsigned k = find_excess(
 			p, i, excess + (size_t)i * PACE_CELLS, usual + (size_t)i * PACE_CELLS);
 
 		known = k > known ? k : known;
 		spread[i] = find_spread(excess + (size_t)i * PACE_CELLS, 0);
+		calm[i] = find_step_spread(excess + (size_t)i * PACE_CELLS);
+		if (calm[i] > spread[i])
+			calm[i] = spread[i];
 	}
 	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
-		judge_rank_pace(p, i, excess + (size_t)i * PACE_CELLS,
-			usual + (size_t)i * PACE_CELLS, others_spread(p, spread, i, 0.5), spread[i],
-			kind, &f);
+		judge_rank_pace(p, i, excess, usual + (size_t)i * PACE_CELLS,
+			others_spread(p, calm, i, 0.5), spread[i], kind, &f);
 	free(excess);
 	free(usual);
 	free(spread);
+	free(calm);
 	return f;
 }

@@ -9,15 +9,24 @@
 #include "tools/probe/read/calls.h"
 
 #define PACE_CELLS 256u
+#define PACE_AHEAD \
+	64u /* calls that are put in the order of their starts: rows of what was open for long come late */
+
+struct pace_call {
+	uint64_t start, dur, wait, step;
+	uint32_t bits;
+};
 
 struct rank_pace {
 	bool any;
+	struct pace_call ahead[PACE_AHEAD]; /* the next ones, the earliest first */
+	unsigned nahead;
 	uint64_t step, begun,
 		end; /* the present step; the end of the one before, and of the latest call */
+	uint64_t covered; /* up to here the rank was inside of calls that are in `inside` */
 	double inside; /* ns in calls of the present step */
 	uint32_t made; /* calls of the present step */
 	uint32_t calls[PACE_CELLS]; /* made in it */
-	uint64_t wait, wait_end; /* of the latest call that was waited for */
 	float cell[PACE_CELLS]; /* ns outside of calls, by step or steps */
 	uint16_t n[PACE_CELLS]; /* steps in it */
 	float longest[PACE_CELLS]; /* the one of them that took longest */
@@ -46,6 +55,8 @@ struct pace_found {
 void pace_init(struct pace *p, unsigned nrank);
 void pace_free(struct pace *p);
 void note_pace(struct pace *p, const struct call *c);
+/* There are no more calls. */
+void end_pace(struct pace *p);
 /* kind PACE_EVEN: nothing that stands out. */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 

@@ -75,6 +75,9 @@ static void put_stuck_call(struct stuck_list *l, const struct gather *g, const s
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
 	s = &l->stuck[place->at];
+	/* A thread stands in it after all. */
+	if (l->standing[c->call.rank] == c)
+		s->async = false;
 	if (c->age < s->age_min)
 		s->age_min = c->age;
 	if (c->age > s->age_max) {
@@ -174,6 +177,20 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 		s->knows |= s->absent[i].why != ABSENT_UNREAD;
 }
 
+/*
+ * A message that was started and that nobody takes up, nothing was called since, and what waits for it is not seen (PyTorch's Work.wait):
+ * its rank stands there.
+ */
+static bool stands_in_message(const struct gather *g, const struct open_call *c)
+{
+	const struct rank_info *r = &g->rank[c->call.rank];
+
+	return c->call.bits & CALL_ASYNC && c->call.bits & CALL_P2P && !r->waits_seen &&
+	       c->age >= ASYNC_STANDS_NS && c->call.start >= r->last.start &&
+	       c->call.comm_seq != NO_NUMBER && c->call.tag != NO_NUMBER &&
+	       is_message_alone(&g->diagnose.messages, &c->call);
+}
+
 /* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
 static void find_standing(struct stuck_list *l, const struct gather *g)
 {
@@ -181,7 +198,7 @@ static void find_standing(struct stuck_list *l, const struct gather *g)
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i], **at = &l->standing[c->call.rank];
 
-		if (c->call.bits & CALL_ASYNC || c->ended_ok)
+		if (c->ended_ok || (c->call.bits & CALL_ASYNC && !stands_in_message(g, c)))
 			continue;
 		if (!*at || c->call.start >= (*at)->call.start)
 			*at = c;
