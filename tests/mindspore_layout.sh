@@ -61,6 +61,13 @@ typedef decltype(Tensor::device_address_)::element_type Address;
 typedef decltype(Address::device_pointer_)::element_type Pointer;
 typedef device::KernelExecutor Executor;
 #define AT(type, member) offsetof(type, member)
+/* How a view lies is known to the tensor (2.9), or to its address (2.8). */
+template <class T, class A, class = void> struct View {
+	static constexpr unsigned long first = AT(T, device_address_), second = AT(A, tensor_storage_info_);
+};
+template <class T, class A> struct View<T, A, std::void_t<decltype(T::tensor_storage_info_)>> {
+	static constexpr unsigned long first = AT(T, tensor_storage_info_), second = 65535;
+};
 /* The Itanium C++ ABI, 2.3: a pointer to a virtual function is its place in the table in bytes, and 1. */
 #define PLACE(function) extern "C" auto const place_##function = &Executor::function;
 extern "C" const unsigned long members[] = {
@@ -69,7 +76,7 @@ extern "C" const unsigned long members[] = {
 	AT(Tensor, device_address_), AT(Address, size_), 65535,
 	AT(Tensor, dtype_id_), 65535, 65535,
 	AT(Tensor, shape_vector_), 65535, 65535,
-	AT(Tensor, tensor_storage_info_),
+	View<Tensor, Address>::first, View<Tensor, Address>::second, 65535,
 	AT(TensorStorageInfo, shape), AT(TensorStorageInfo, strides), AT(TensorStorageInfo, storage_offset),
 	AT(Primitive, name_), AT(kernel::KernelMod, kernel_name_), AT(device::DeviceContext, kernel_executor_),
 	AT(CNode, fullname_with_scope_),
@@ -119,14 +126,14 @@ for package in "$@"; do
 	echo "	.version = \"$version\","
 	echo "	.tensor_bytes = ${n[0]}, .address_bytes = ${n[1]}, .primitive_bytes = ${n[2]},"
 	echo "	.data = $(way 3), .bytes = $(way 6), .dtype = $(way 9), .shape = $(way 12),"
-	echo "	.view = ${n[15]}, .view_shape = ${n[16]}, .view_strides = ${n[17]}, .view_offset = ${n[18]},"
-	echo "	.primitive_name = ${n[19]}, .mod_name = ${n[20]}, .executor = ${n[21]}, .node_name = ${n[22]},"
+	echo "	.view = $(way 15), .view_shape = ${n[18]}, .view_strides = ${n[19]}, .view_offset = ${n[20]},"
+	echo "	.primitive_name = ${n[21]}, .mod_name = ${n[22]}, .executor = ${n[23]}, .node_name = ${n[24]},"
 	echo "	.launch = $(place LaunchKernel),"
 	echo "	.known = {$(place CreateEventForCache), $(place AddMindIRPass), $(place CleanTdtChannel), $(place StressDetect)},"
-	echo "	.type = {$(printf '%s, ' "${n[@]:23:18}" | sed 's/, $//')},"
-	echo "	.host_bytes = ${n[41]}, .host_shape = ${n[42]}, .host_dtype = ${n[43]}, .host_address = ${n[44]}, .host_info = ${n[45]},"
-	echo "	.info_name = ${n[46]}, .args = ${n[47]}, .arg_bytes = ${n[48]}, .arg_object = ${n[49]}, .py_tensor = ${n[50]},"
-	echo "	.py_stub = ${n[51]}, .stub_value = ${n[52]},"
+	echo "	.type = {$(printf '%s, ' "${n[@]:25:18}" | sed 's/, $//')},"
+	echo "	.host_bytes = ${n[43]}, .host_shape = ${n[44]}, .host_dtype = ${n[45]}, .host_address = ${n[46]}, .host_info = ${n[47]},"
+	echo "	.info_name = ${n[48]}, .args = ${n[49]}, .arg_bytes = ${n[50]}, .arg_object = ${n[51]}, .py_tensor = ${n[52]},"
+	echo "	.py_stub = ${n[53]}, .stub_value = ${n[54]},"
 	echo "},"
 done
 exit $status

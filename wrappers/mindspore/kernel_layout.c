@@ -29,6 +29,10 @@ static const struct kernel_layout layouts[] = {
 #define NEW_TENSOR                                                                          \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
+/* Until 2.8, where how a view lies is known to the address: without it. */
+#define NEW_TENSOR_2_8                                                                      \
+	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
+	"NS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
 #define NEW_PRIMITIVE "_ZN9mindspore9PrimitiveC1ERKSsbNS_8PrimTypeEb"
 
 #define OBJECT_BYTES 1024
@@ -72,17 +76,25 @@ static bool holds_tensor(const struct kernel_layout *l)
 	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
 	void (*new_tensor)(void *, const struct shared *, const struct shared *, int,
 		const struct longs *, const struct shared *);
+	void (*new_tensor_2_8)(
+		void *, const struct shared *, int, const struct longs *, const struct shared *);
 	struct shared of = {address, NULL}, none = {NULL, NULL};
 	struct longs dims = {shape, shape + 3, shape + 3};
 	int64_t strides[CXX_DIMS_MAX];
 	struct buffer v;
 
 	if (l->tensor_bytes > sizeof(tensor) || l->address_bytes > sizeof(address) ||
-		!find_function(NEW_ADDRESS, (void **)&new_address) ||
-		!find_function(NEW_TENSOR, (void **)&new_tensor))
+		!find_function(NEW_ADDRESS, (void **)&new_address))
 		return false;
-	new_address(address, data, sizeof(data), 1, 0);
-	new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
+	if (find_function(NEW_TENSOR, (void **)&new_tensor)) {
+		new_address(address, data, sizeof(data), 1, 0);
+		new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
+	} else if (find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8)) {
+		new_address(address, data, sizeof(data), 1, 0);
+		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
+	} else {
+		return false;
+	}
 	return ms_read_tensor(l, tensor, &v, strides) && v.base == data && v.dtype == DT_INT16 &&
 	       v.count == 105 && v.bytes == sizeof(data) && v.ndim == 3 && v.counts != shape &&
 	       memcmp(v.counts, shape, sizeof(shape)) == 0 && !v.nostats &&

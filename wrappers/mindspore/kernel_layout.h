@@ -25,7 +25,7 @@ struct kernel_layout {
 		primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
 	struct layout_way data, bytes, dtype,
 		shape; /* of KernelTensor: void *, size_t, int, vector<int64_t> */
-	uint16_t view; /* shared_ptr<TensorStorageInfo>; empty: contiguous */
+	struct layout_way view; /* of it, too: shared_ptr<TensorStorageInfo>; empty: contiguous */
 	uint16_t view_shape, view_strides,
 		view_offset; /* of that: two vector<int64_t>, size_t in elements */
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */

@@ -23,6 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct train train;
 static bool configured;
 static unsigned graphs; /* running */
+static _Atomic uint64_t runs_begun;
 static unsigned begun; /* optimizer steps in them */
 static _Atomic bool updating;
 /* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
@@ -71,6 +72,7 @@ uint32_t ms_graph_begins(const struct graph_run *r)
 	if (!graphs++)
 		graph_phase = (uint8_t)before;
 	replace_run(NULL, r);
+	runs_begun++;
 	pthread_mutex_unlock(&lock);
 	thread_state.phase = PHASE_NONE;
 	return before;
@@ -105,6 +107,11 @@ void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *
 		if (running[i].args)
 			visit(arg, &running[i]);
 	pthread_mutex_unlock(&lock);
+}
+
+uint64_t ms_graphs_begun(void)
+{
+	return runs_begun;
 }
 
 bool ms_graph_runs(void)
@@ -176,26 +183,28 @@ static uint8_t phase_of_place(const char *place)
 }
 
 /*
- * What was found of a node, by its address: kernels run again and again. The kernel's row is in the word, too, for a node that is
- * gone and whose memory another has: 16 bits of the row's address, 44 of the node's, 4 of the phase.
+ * What was found of a place, by its text: 60 bits of that's hash, 4 of the phase. Not by the node's address, which the node of
+ * another graph has once this one is gone.
  */
 #define PLACES 8192u
 static _Atomic uint64_t places[PLACES];
 
 static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 {
-	uint64_t word = hash_mix((uintptr_t)k) << 48 |
-			((uint64_t)(uintptr_t)node & ((UINT64_C(1) << 48) - 1) & ~UINT64_C(15));
-	_Atomic uint64_t *at = &places[hash_mix((uintptr_t)node) % PLACES];
-	uint64_t was = atomic_load_explicit(at, memory_order_relaxed);
-	const char *place;
+	const char *place = ms_node_name(ms_layout(), node, k->name);
+	_Atomic uint64_t *at;
+	uint64_t hash, was;
 	uint8_t phase;
 
-	if (__builtin_expect((was & ~UINT64_C(15)) == word, 1))
+	if (!place)
+		return PHASE_NONE;
+	hash = hash_str(0, place) & ~UINT64_C(15);
+	at = &places[(hash >> 4) % PLACES];
+	was = atomic_load_explicit(at, memory_order_relaxed);
+	if (__builtin_expect((was & ~UINT64_C(15)) == hash, 1))
 		return (uint8_t)(was & 15);
-	place = ms_node_name(ms_layout(), node, k->name);
-	phase = place ? phase_of_place(place) : PHASE_NONE;
-	atomic_store_explicit(at, word | phase, memory_order_relaxed);
+	phase = phase_of_place(place);
+	atomic_store_explicit(at, hash | phase, memory_order_relaxed);
 	return phase;
 }
 

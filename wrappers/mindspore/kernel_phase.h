@@ -27,6 +27,9 @@ void ms_graph_ends(uint32_t before, const struct graph_run *r);
  */
 void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg);
 
+/* How many have begun to run since the process began: another number, other arguments. */
+uint64_t ms_graphs_begun(void);
+
 /* Does any graph run? Operators that Python calls one by one are kernels as well. */
 bool ms_graph_runs(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* KernelTensor, Primitive and KernelMod as a kernel is given them: read by the layout of the release. */
 #include <ctype.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "call/buffer_check.h"
@@ -129,7 +130,7 @@ static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uin
 bool ms_read_tensor(
 	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides)
 {
-	const char *data, *view, *const *data_at;
+	const char *data, *view, *const *data_at, *const *view_at;
 	const uint64_t *bytes;
 	const int32_t *type;
 	struct dims shape;
@@ -142,7 +143,8 @@ bool ms_read_tensor(
 	data = data_at ? *data_at : NULL;
 	bytes = ms_member(tensor, &l->bytes);
 	type = ms_member(tensor, &l->dtype);
-	view = *(const char *const *)((const char *)tensor + l->view);
+	view_at = ms_member(tensor, &l->view);
+	view = view_at ? *view_at : NULL;
 	if (!make_contiguous_view(
 		    v, &shape, count, type ? dtype_of_id(l, *type) : DT_OTHER, strides))
 		return false;
@@ -255,6 +257,9 @@ const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
 	return mod ? read_ms_name((const char *)mod + l->mod_name) : NULL;
 }
 
+static _Atomic bool
+	node_names_hold; /* one was seen where the table says: no need to ask the kernel for each */
+
 /*
  * Where in the program's graph it is: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is the kernel's own if it
  * ends with its name and a number; only then is it believed to be one.
@@ -268,8 +273,13 @@ const char *ms_node_name(const struct kernel_layout *l, const void *node, const 
 	if (!node)
 		return NULL;
 	string = (const char *const *)((const char *)node + l->node_name);
-	if (!memory_readable((uintptr_t)string) || !*string || !memory_readable((uintptr_t)*string))
+	if (!node_names_hold && (!memory_readable((uintptr_t)string) || !*string ||
+					!memory_readable((uintptr_t)*string)))
 		return NULL;
-	s = strrchr(*string, '/');
-	return s && strncmp(s + 1, kernel, n) == 0 && s[n + 1] == '-' ? *string : NULL;
+	s = *string ? strrchr(*string, '/') : NULL;
+	if (!s || strncmp(s + 1, kernel, n) != 0 || s[n + 1] != '-')
+		return NULL;
+	if (!node_names_hold)
+		node_names_hold = true;
+	return *string;
 }

@@ -20,7 +20,7 @@
 
 /* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them anew. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t looked; /* the step in which graphs were looked at last, + 1 */
+static uint64_t looked; /* ms_graphs_begun() when graphs were looked at last, + 1 */
 
 void ms_parameters_forked(void)
 {
@@ -273,24 +273,71 @@ static void name_by_arguments(const void *data)
 	munmap(pages, bytes);
 }
 
+/*
+ * Memory that was looked for in vain, so that its kernels neither wait nor look each step: it is looked for again 1, 2, ... 64
+ * steps later, for other tensors may lie there by then, and when parameters have become known.
+ */
+#define UNKNOWN_SLOTS 4096u
+#define UNKNOWN_WAIT_MOST 6u /* a power of 2 */
+static struct {
+	_Atomic uint64_t key; /* of the memory and the table of parameters */
+	_Atomic uint64_t again; /* the step, and its power of 2 in the lowest byte */
+} unknown[UNKNOWN_SLOTS];
+
+static uint64_t key_of_unknown(const void *data, const struct train_params *all)
+{
+	return hash_u64(hash_u64(0, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) | 1;
+}
+
+/* False, too, when it is time to look again. */
+static bool is_unknown(uint64_t key, uint32_t step)
+{
+	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
+
+	return atomic_load_explicit(&unknown[i].key, memory_order_acquire) == key &&
+	       step < atomic_load_explicit(&unknown[i].again, memory_order_relaxed) >> 8;
+}
+
+/* Under `looking`. */
+static void note_unknown(uint64_t key, uint32_t step)
+{
+	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
+	uint64_t power = 0;
+
+	if (unknown[i].key == key) {
+		power = (unknown[i].again & 255) + 1;
+		if (power > UNKNOWN_WAIT_MOST)
+			power = UNKNOWN_WAIT_MOST;
+	}
+	atomic_store_explicit(&unknown[i].again, (step + (UINT64_C(1) << power)) << 8 | power,
+		memory_order_relaxed);
+	atomic_store_explicit(&unknown[i].key, key, memory_order_release);
+}
+
 const struct train_param *ms_parameter_at(const void *data, const struct train_params **all)
 {
 	const struct train_param *p;
 	uint32_t step = step_now() + 1;
+	uint64_t run;
 
 	*all = train_params_now();
 	p = train_param_by_address(*all, data);
-	if (p || !data)
+	if (p || !data || is_unknown(key_of_unknown(data, *all), step))
 		return p;
 	/* Kernels of other parameters wait for the one that looks: it finds theirs, too. */
 	pthread_mutex_lock(&looking);
+	run = ms_graphs_begun() + 1;
 	*all = train_params_now();
-	/* Once a step at most: it may be one that has no name anywhere. */
-	if (!train_param_by_address(*all, data) && looked != step) {
-		looked = step;
+	p = train_param_by_address(*all, data);
+	/* What runs is looked at once. */
+	if (!p && looked != run) {
+		looked = run;
 		name_by_arguments(data);
 		*all = train_params_now();
+		p = train_param_by_address(*all, data);
 	}
+	if (!p)
+		note_unknown(key_of_unknown(data, *all), step);
 	pthread_mutex_unlock(&looking);
-	return train_param_by_address(*all, data);
+	return p;
 }
