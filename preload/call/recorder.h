@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "journal/journal.h"
 #include "stack/stack.h"
@@ -105,6 +106,35 @@ static inline void thread_exact_time(struct thread *t, uint64_t ticks)
 {
 	t->counted += ticks;
 	thread_self_time(t, ticks);
+}
+
+/*
+ * Our own work that is no part of a recorded call, or of one that may not be taken for others: begun and ended on one thread,
+ * inside of each other as they come. Nothing is counted of a thread that has no place in the journal.
+ */
+struct own_work {
+	const struct thread *thread;
+	uint64_t since, counted;
+};
+
+static inline struct own_work own_work_begin(void)
+{
+	const struct thread *t = thread_state.recorder;
+
+	return (struct own_work){t, clock_ticks(), t ? t->counted : 0};
+}
+
+static inline void own_work_end(const struct own_work *o)
+{
+	struct thread *t = thread_state.recorder;
+	uint64_t took = clock_ticks() - o->since, inside;
+
+	/* It may have got its place meanwhile. */
+	if (!t || (o->thread && o->thread != t))
+		return;
+	inside = t->counted - o->counted;
+	if (took > inside)
+		thread_exact_time(t, took - inside);
 }
 
 /* Adds to a counter without a thread at hand. Rare events only. */

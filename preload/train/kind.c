@@ -98,6 +98,7 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 	const struct config *c = config_now();
 	struct stats_acc acc;
 	struct stats_fenv fenv;
+	struct own_work own;
 
 	v->dtype = b->dtype;
 	v->count = b->count;
@@ -107,11 +108,13 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 	if (b->nostats || !b->base || !b->count ||
 		(c->max_bytes && b->bytes > (uint64_t)c->max_bytes))
 		return;
+	own = own_work_begin();
 	stats_fenv_enter(&fenv);
 	if (!stats_begin(&acc, (enum dtype)b->dtype, c->eps) &&
 		buffer_show(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);
+	own_work_end(&own);
 }
 
 static uint32_t wanted_ops(void)

@@ -19,6 +19,7 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/thread.h"
+#include "call/recorder.h"
 #include "call/step.h"
 #include "call/train_steps.h"
 #include "journal/layout.h"
@@ -113,15 +114,18 @@ static __thread uint32_t passes __attribute__((tls_model("initial-exec")));
 static void show_backward(const struct call *c, bool counts, bool leaving)
 {
 	struct torch_train_event e = {.call = c, .accumulates = counts};
+	struct own_work own;
 
 	if (leaving && passes)
 		passes--;
 	e.outermost = passes == 0;
 	e.ok = c->ok;
+	own = own_work_begin();
 	if (leaving)
 		SHOW_EVENT(backward_end, &e, true);
 	else
 		SHOW_EVENT(backward_begin, &e, false);
+	own_work_end(&own);
 	if (!leaving)
 		passes++;
 }
@@ -130,11 +134,13 @@ static void show_optimizer(const void *record, uint64_t which, bool outermost, b
 {
 	struct torch_train_event e = {
 		.record = record, .which = which, .outermost = outermost, .ok = true};
+	struct own_work own = own_work_begin();
 
 	if (leaving)
 		SHOW_EVENT(optimizer_end, &e, true);
 	else
 		SHOW_EVENT(optimizer_begin, &e, false);
+	own_work_end(&own);
 }
 
 static void set_phase(uint32_t phase)
