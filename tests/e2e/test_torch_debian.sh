@@ -6,6 +6,7 @@
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
+. tests/e2e/kinds.sh
 python=/usr/bin/python3
 torch_version=$("$python" -c 'import torch; print(torch.__version__)' 2>/dev/null)
 case $torch_version in
@@ -52,6 +53,22 @@ for scene in "${scenes[@]}"; do
 	is "${scene% *}: steps of each rank, found by the optimizer" \
 		"$(rows "$out" '{(M[d]["steps"]["current"], M[d]["steps"]["source"]) for d in dirs}, len(dirs)')" "({(${scene#* }, 'optimizer')}, 2)"
 done
+
+# Names, kinds and scalars, against what the training finds out about itself.
+kinds_case adam --steps 4 -- PROBE_MONITOR_MBS_GRAD=true PROBE_SCALARS=true -- \
+	param_origin param_updated grad_reduced exp_avg exp_avg_sq mg_direction ur_distribution update_ratio
+kinds_agree 'adam: grad_unreduced of each micro step' --micro grad_unreduced
+is 'names of parameters' "$(rows "$out" 'sorted({n["name"] for n in N if n["what"] == "param" and "weight" in n["name"]})')" \
+	"['frozen.weight', 'head.weight', 'layers.0.weight', 'layers.1.weight', 'norm.weight']"
+
+ok 'scalars: the loss that the program prints, and the learning rate' python3 -c '
+import csv, sys
+s = {(r["name"], int(r["step"])): float(r["value"]) for r in csv.DictReader(open(sys.argv[1]))}
+said = [l.split() for l in open(sys.argv[2]) if l.startswith("rank 0 step")]
+assert len(said) == 4, said
+for w in said:
+    assert abs(s["loss", int(w[3])] / float(w[5]) - 1) < 1e-6, (w, s)
+    assert s["learning-rate", int(w[3])] == 0.01' "$out/rank0/scalars_0-99.csv" "$tmp/plain"
 
 # Operators. Optional arguments are laid out otherwise in 1.13, and some schemas lie in the end of others.
 alone() { # FILE [NAME=VALUE ...]

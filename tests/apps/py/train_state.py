@@ -69,8 +69,13 @@ class Truth:
     def __init__(self, model, prefix=""):
         self.model, self.prefix, self.rows, self.step, self.micro = model, prefix, [], 0, 0
         self.unreduced = {}
+        self.nodes = []  # before 2.1: those that accumulate live as long as somebody holds them
         for name, p in self.named():
-            p.register_post_accumulate_grad_hook(lambda p, name=name: self.accumulated(name, p))
+            if hasattr(p, "register_post_accumulate_grad_hook"):
+                p.register_post_accumulate_grad_hook(lambda p, name=name: self.accumulated(name, p))
+                continue
+            self.nodes.append(p.expand_as(p).grad_fn.next_functions[0][0])
+            self.nodes[-1].register_hook(lambda *_, name=name, p=p: self.accumulated(name, p))
 
     def named(self):
         return [(self.prefix + n, p) for n, p in self.model.named_parameters() if p.requires_grad]
