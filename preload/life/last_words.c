@@ -68,13 +68,6 @@ void note_abort(const char *function, int code, int signal)
 	atomic_fetch_or(&words.said, signal ? SAID_ABORT : SAID_ABORT | SAID_CODE);
 }
 
-void note_exception(const char *text)
-{
-	keep_words_text(words.text, sizeof(words.text), text);
-	words.at_ns = clock_ns(CLOCK_REALTIME);
-	atomic_fetch_or(&words.said, SAID_EXCEPTION);
-}
-
 /* The function that the calling thread is inside of, innermost; NULL: none that was recorded. */
 static const char *find_call_inside(void)
 {
@@ -121,6 +114,16 @@ void keep_last_words(void)
 		e.text = words.function;
 	}
 	journal_keep_ending(&session.journal, &e, json, sizeof(json));
+}
+
+void note_exception(const char *text)
+{
+	keep_words_text(words.text, sizeof(words.text), text);
+	words.at_ns = clock_ns(CLOCK_REALTIME);
+	atomic_fetch_or(&words.said, SAID_EXCEPTION);
+	/* Taking down libraries may last until a launcher sends a signal, which leaves no time for words. */
+	if (session_is_on())
+		keep_last_words();
 }
 
 void forget_last_words(void)

@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["order_line", "order_far", "extra_line", "async_message"]  # they end in this step
+STAND = ["gone", "order_line", "order_far", "extra_line", "async_message"]  # they end in this step
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6}
 
 
@@ -78,6 +78,11 @@ class Job:
     def last_step(self, step, t):
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
+            # The others are told by their library that rank 2 is gone, and are ended by a launcher.
+            if self.fault == "gone":
+                if r != WHO:
+                    self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
+                continue
             self.rate(step, r, self.now, t)
             if self.fault == "order_line":
                 stack = dict(stack=len(PLACES) + 1) if r == WHO else {}
@@ -186,7 +191,8 @@ def main(top, fault):
     for step in range(WHEN + 1 if fault in STAND else STEPS):
         job.step(step)
     for r in job.ranks:
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in STAND else {})
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in STAND else {},
+                **dict(end=dict(how="signal", code=None, signal=None)) if fault == "gone" else {})
 
 
 if __name__ == "__main__":

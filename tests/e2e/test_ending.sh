@@ -86,4 +86,11 @@ like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an exceptio
 new_out
 leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'killed: named, though all others left by exceptions' "$(findings)" "[('died', [0])]"
+
+# A launcher ends it with a signal before it is gone.
+new_out
+leaves "$tmp/with" last_exception 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+"$probe" recover "$out" >"$tmp/recover" 2>&1
+is 'exception, then killed: how' "$(ending rank1 how)" exception
+is 'exception, then killed: named' "$(findings)" "[('died', [1])]"
 finish

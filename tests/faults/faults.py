@@ -119,13 +119,13 @@ def spread_of(out):
                 for row in csv.DictReader(f):
                     calls.setdefault(int(row["seq"]), row)
         steps, last = {}, None
-        for seq in sorted(calls):
-            row = calls[seq]
+        # What was only started, and nothing shows how long was waited for it, may be waited for as long as it is in flight.
+        for row in sorted(calls.values(), key=lambda row: int(row["start_ns"])):
             start, dur = int(row["start_ns"]), int(row["dur_ns"] or 0)
-            if "async" not in row["flags"]:
+            if "async" not in row["flags"] or not row["wait_ns"]:
                 if last is not None:
                     steps[row["step"]] = steps.get(row["step"], 0) + max(0, start - last)
-                last = start + dur
+                last = max(last or 0, start + dur)
         v = list(steps.values())[2:]
         worst = max(worst, (quantile(v, 0.8) - quantile(v, 0.5)) / 1000)
     return worst

@@ -1,4 +1,6 @@
-"""A job on gloo of which a rank leaves: by an exception, by os._exit(), or killed. leaves.py HOW RANK STEP"""
+"""A job on gloo of which a rank leaves: by an exception, by os._exit(), or killed; last_exception: killed while it leaves by an
+exception. leaves.py HOW RANK STEP"""
+import atexit
 import os
 import sys
 
@@ -20,7 +22,9 @@ class OwnError(ValueError):
 
 def work(step):
     if dist.get_rank() == who and step == when:
-        if how == "exception":
+        if how == "last_exception":
+            atexit.register(os.kill, os.getpid(), 9)
+        if how.endswith("exception"):
             raise OwnError(f"batch {step} is bad")
         if how == "exit":
             os._exit(7)

@@ -23,6 +23,10 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	const struct meta_ending *e = &d->meta.end;
 
+	/* A program may show an exception, and go on until it is killed. */
+	if (strcmp(e->how, "exception") == 0 && d->state == RANK_KILLED && e->at_ns &&
+		r->g.rank[i].last.rows && r->g.rank[i].last.start > e->at_ns)
+		return SILENT;
 	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0)
 		return SPOKE;
 	if ((strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
@@ -257,6 +261,21 @@ void find_fatal_errors(struct report *r)
 	}
 }
 
+/* All ended by a signal, and all but one after a call had told them of an error: that one was gone. -1: not so. */
+static int only_one_without_error(const struct report *r)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR)
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return r->g.folders.n > 1 && one >= 0 && !is_standing(r, (uint32_t)one) ? one : -1;
+}
+
 /*
  * A rank that spoke, and was not told by its library, is the one. If all that spoke only noticed something, one that is
  * silent and stood in no call is. Where the whole job is silent a signal ended all: nobody left.
@@ -268,7 +287,9 @@ static int look_for_first(const struct report *r)
 
 	if (first >= 0)
 		return first;
-	if (!silent || silent == r->g.folders.n)
+	if (silent == r->g.folders.n)
+		return only_one_without_error(r);
+	if (!silent)
 		return -1;
 	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
 	if (silent == 1 || spoke)

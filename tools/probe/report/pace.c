@@ -187,32 +187,60 @@ static bool are_steps_alike(const struct pace *p, const struct rank_pace *r)
 	return 2 * rare < known;
 }
 
-/* What rank i took above the median of the others, by cell; NAN where that is not known. */
-static unsigned find_excess(const struct pace *p, unsigned i, double *excess, double *usual)
+/*
+ * Of each cell the two values in the middle of all ranks: without one of the ranks it is the first or the second, of an even number the
+ * lesser one (of two ranks the faster one: the other one may be the one that is slow).
+ */
+struct pace_middle {
+	double low[PACE_CELLS], high[PACE_CELLS];
+	unsigned n[PACE_CELLS];
+};
+
+static double time_in_cell(const struct rank_pace *r, unsigned k)
 {
-	double *v = tool_alloc(p->n * sizeof(*v));
+	return (double)r->cell[k] / r->n[k];
+}
+
+/* v: room for a value of each rank. */
+static void find_middles(const struct pace *p, struct pace_middle *m, double *v)
+{
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		unsigned n = 0;
+
+		for (unsigned o = 0; o < p->n; o++)
+			if (p->rank[o].n[k])
+				v[n++] = time_in_cell(&p->rank[o], k);
+		m->n[k] = n;
+		if (n < 2)
+			continue;
+		qsort(v, n, sizeof(*v), by_double);
+		m->low[k] = v[(n - 2) / 2];
+		m->high[k] = v[(n - 2) / 2 + 1];
+	}
+}
+
+/* Of the ranks but i, which is there too. */
+static double middle_of_others(
+	const struct pace *p, const struct pace_middle *m, unsigned i, unsigned k)
+{
+	return time_in_cell(&p->rank[i], k) <= m->low[k] ? m->high[k] : m->low[k];
+}
+
+/* What rank i took above the median of the others, by cell; NAN where that is not known. */
+static unsigned find_excess(
+	const struct pace *p, const struct pace_middle *m, unsigned i, double *excess)
+{
 	bool alike = are_steps_alike(p, &p->rank[i]);
 	unsigned known = 0;
 
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
-		unsigned n = 0;
-
-		excess[k] = usual[k] = NAN;
-		if (!p->rank[i].n[k] || (alike && is_rare_step(&p->rank[i], k)) ||
-			(k + 1) * p->per_cell <= STEPS_WARM)
+		excess[k] = NAN;
+		if (!p->rank[i].n[k] || m->n[k] < 2 || (k + 1) * p->per_cell <= STEPS_WARM ||
+			(alike && is_rare_step(&p->rank[i], k)))
 			continue;
-		for (unsigned o = 0; o < p->n; o++)
-			if (o != i && p->rank[o].n[k])
-				v[n++] = (double)p->rank[o].cell[k] / p->rank[o].n[k];
-		if (!n)
-			continue;
-		/* Of two the faster one: the other one may be the one that is slow. */
-		quantile_of(v, n, 0.5);
-		usual[k] = v[(n - 1) / 2];
-		excess[k] = (double)p->rank[i].cell[k] / p->rank[i].n[k] - usual[k];
+		excess[k] = time_in_cell(&p->rank[i], k) - middle_of_others(p, m, i, k);
 		known++;
 	}
-	free(v);
 	return known;
 }
 
@@ -268,17 +296,12 @@ static unsigned slow_since(const double *excess, double limit, double *share)
 	return best;
 }
 
-static double others_spread(const struct pace *p, const double *spread, unsigned i, double q)
+/* The middle one of the spreads but that of rank i; all: in ascending order. */
+static double others_spread(const double *all, unsigned n, double own)
 {
-	double *v = tool_alloc(p->n * sizeof(*v)), all;
-	unsigned n = 0;
+	unsigned k = (n - 1) / 2;
 
-	for (unsigned o = 0; o < p->n; o++)
-		if (o != i)
-			v[n++] = spread[o];
-	all = quantile_of(v, n, q);
-	free(v);
-	return all;
+	return n < 2 ? 0 : own <= all[k] && k + 1 < n ? all[k + 1] : all[k];
 }
 
 /* The same distance between all long steps: what the program does every so often. */
@@ -320,24 +343,39 @@ static bool is_apart(const struct pace *p, unsigned i, const double *all, unsign
 	return enough && least > SLOW_MIN && least > APART_TIMES * most;
 }
 
-static void judge_rank_pace(const struct pace *p, unsigned i, const double *all,
-	const double *usual, double spread, double own, enum pace_kind kind, struct pace_found *f)
+/* What the other ranks mostly take from that cell on. */
+static double usual_since(const struct pace *p, const struct pace_middle *m, unsigned i,
+	const double *excess, unsigned first)
+{
+	double v[PACE_CELLS];
+	unsigned n = 0;
+
+	for (unsigned k = first; k < PACE_CELLS; k++)
+		if (!isnan(excess[k]))
+			v[n++] = middle_of_others(p, m, i, k);
+	return quantile_of(v, n, 0.5);
+}
+
+/* *maybe: the rank that is slow most, but for the limit. */
+static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, unsigned i,
+	const double *excess, double spread, double own, enum pace_kind kind, struct pace_found *f,
+	struct pace_found *maybe)
 {
 	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
-	const double *excess = all + (size_t)i * PACE_CELLS;
 	unsigned first, n;
 
 	if (limit < SLOW_MIN)
 		limit = SLOW_MIN;
 	first = slow_since(excess, limit / 2, &share);
 	if (kind == PACE_SLOW && first < PACE_CELLS) {
-		n = copy_known(usual, first, v);
-		middle = quantile_of(v, n, 0.5);
+		struct pace_found *to;
+
+		middle = usual_since(p, m, i, excess, first);
 		n = copy_known(excess, first, v);
 		top = quantile_of(v, n, 0.5);
-		if ((top > limit || is_apart(p, i, all, first)) && top > SLOW_ABOVE * middle &&
-			top > f->seen - f->usual)
-			*f = (struct pace_found){PACE_SLOW, i, p->first_step + first * p->per_cell,
+		to = top > limit ? f : maybe;
+		if (top > SLOW_ABOVE * middle && top > to->seen - to->usual)
+			*to = (struct pace_found){PACE_SLOW, i, p->first_step + first * p->per_cell,
 				middle, middle + top, spread, share, 0};
 		return;
 	}
@@ -399,7 +437,9 @@ static struct pace_found judge_stall(const struct pace *p)
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
-	double *excess, *usual, *spread, *calm;
+	struct pace_found maybe = f;
+	struct pace_middle *m;
+	double *excess, *spread, *calm, *sorted;
 	unsigned known = 0;
 
 	if (!p->any || p->n < 2 || !p->steps)
@@ -407,25 +447,34 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	if (kind == PACE_STALL)
 		return judge_stall(p);
 	excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*excess));
-	usual = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*usual));
 	spread = tool_alloc(p->n * sizeof(*spread));
 	calm = tool_alloc(p->n * sizeof(*calm));
+	sorted = tool_alloc(p->n * sizeof(*sorted));
+	m = tool_alloc(sizeof(*m));
+	find_middles(p, m, sorted);
 	for (unsigned i = 0; i < p->n; i++) {
-		unsigned k = find_excess(
-			p, i, excess + (size_t)i * PACE_CELLS, usual + (size_t)i * PACE_CELLS);
+		double *own = excess + (size_t)i * PACE_CELLS;
+		unsigned k = find_excess(p, m, i, own);
 
 		known = k > known ? k : known;
-		spread[i] = find_spread(excess + (size_t)i * PACE_CELLS, 0);
-		calm[i] = find_step_spread(excess + (size_t)i * PACE_CELLS);
+		spread[i] = find_spread(own, 0);
+		calm[i] = find_step_spread(own);
 		if (calm[i] > spread[i])
 			calm[i] = spread[i];
+		sorted[i] = calm[i];
 	}
+	qsort(sorted, p->n, sizeof(*sorted), by_double);
 	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
-		judge_rank_pace(p, i, excess, usual + (size_t)i * PACE_CELLS,
-			others_spread(p, calm, i, 0.5), spread[i], kind, &f);
+		judge_rank_pace(p, m, i, excess + (size_t)i * PACE_CELLS,
+			others_spread(sorted, p->n, calm[i]), spread[i], kind, &f, &maybe);
+	if (f.kind == PACE_EVEN && maybe.kind != PACE_EVEN &&
+		is_apart(p, maybe.rank, excess,
+			(unsigned)((maybe.step - p->first_step) / p->per_cell)))
+		f = maybe;
 	free(excess);
-	free(usual);
 	free(spread);
 	free(calm);
+	free(sorted);
+	free(m);
 	return f;
 }
