@@ -61,6 +61,15 @@ typedef decltype(Tensor::device_address_)::element_type Address;
 typedef decltype(Address::device_pointer_)::element_type Pointer;
 typedef device::KernelExecutor Executor;
 #define AT(type, member) offsetof(type, member)
+/* What it holds is known to the tensor (2.8), or to its address (2.7). */
+template <class T, class A, class = void> struct Content {
+	static constexpr unsigned long dtype = AT(T, device_address_), dtype_second = AT(A, dtype_id_);
+	static constexpr unsigned long shape = AT(T, device_address_), shape_second = AT(A, shape_vector_);
+};
+template <class T, class A> struct Content<T, A, std::void_t<decltype(T::dtype_id_)>> {
+	static constexpr unsigned long dtype = AT(T, dtype_id_), dtype_second = 65535;
+	static constexpr unsigned long shape = AT(T, shape_vector_), shape_second = 65535;
+};
 /* How a view lies is known to the tensor (2.9), or to its address (2.8). */
 template <class T, class A, class = void> struct View {
 	static constexpr unsigned long first = AT(T, device_address_), second = AT(A, tensor_storage_info_);
@@ -74,8 +83,8 @@ extern "C" const unsigned long members[] = {
 	sizeof(Tensor), sizeof(Address), sizeof(Primitive),
 	AT(Tensor, device_address_), AT(Address, device_pointer_), AT(Pointer, ptr_),
 	AT(Tensor, device_address_), AT(Address, size_), 65535,
-	AT(Tensor, dtype_id_), 65535, 65535,
-	AT(Tensor, shape_vector_), 65535, 65535,
+	Content<Tensor, Address>::dtype, Content<Tensor, Address>::dtype_second, 65535,
+	Content<Tensor, Address>::shape, Content<Tensor, Address>::shape_second, 65535,
 	View<Tensor, Address>::first, View<Tensor, Address>::second, 65535,
 	AT(TensorStorageInfo, shape), AT(TensorStorageInfo, strides), AT(TensorStorageInfo, storage_offset),
 	AT(Primitive, name_), AT(kernel::KernelMod, kernel_name_), AT(device::DeviceContext, kernel_executor_),
@@ -112,6 +121,7 @@ for package in "$@"; do
 	if ! g++ -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 -w -S -o "$tmp/layout.s" -I"$tmp" -I"$package" -I"$i" -I"$i/mindspore" \
 		-I"$i/mindspore/core/include" -I"$i/mindspore/core" -I"$i/mindspore/ccsrc" -I"$i/mindspore/ccsrc/include" \
 		-I"$i/mindspore/ccsrc/include/runtime/hardware_abstract" \
+		-I"$i/mindspore/ccsrc/runtime/hardware_abstract" -I"$i/mindspore/ccsrc/include/common/utils" -I"$i/mindspore/ccsrc/frontend/ir" \
 		-I"$i/third_party" $(python3-config --includes 2>/dev/null) -I"$i/mindspore/ops" -I"$i/mindspore/ops/include" -idirafter "$i/mindspore/core/include/base" \
 		-idirafter "$i/mindspore/ccsrc/include/utils" "$tmp/layout.cc" 2>"$tmp/log"; then
 		echo "$package: $version: other members than those that are looked for: $(grep -m1 error "$tmp/log")" >&2

@@ -10,6 +10,7 @@ ms_run() {
 	rm -rf "$dir/ms_probe" "$dir/ms_logs"
 	[[ $kind == plain* ]] || vars+=(LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/ms_probe")
 	[ "$kind" != nothing ] || vars+=(PROBE_WRAP_OPS="$dir/ms_nothing.yaml")
+	[ "$kind" != kernels ] || vars+=(PROBE_WRAP_OPS="$dir/ms_kernels.yaml")
 	if [[ $kind == *_dp ]]; then
 		args+=(dp)
 		launch=("${ms_python%/*}/msrun" --worker_num=2 --local_worker_num=2 --join=True --log_dir="$dir/ms_logs"
@@ -30,13 +31,15 @@ ms_ratio() { # KIND PLAIN
 ms_bench() {
 	local i k
 	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/ms_nothing.yaml"
+	printf 'mindspore:\n  - "*"\n' >"$dir/ms_kernels.yaml"
 	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
-		for k in plain nothing plain_dp comm_dp; do
+		for k in plain nothing kernels plain_dp comm_dp; do
 			ms_run "$k"
 		done
 	done
 	title "MindSpore: a step of a network of 5 M parameters ($(calc "$(ms_least plain) * 1000" %.0f) ms; 2 ranks: $(calc "$(ms_least plain_dp) * 1000" %.0f) ms)"
 	row "libprobe loaded, nothing selected" "$(ms_ratio nothing plain)" x '<=1.01'
+	row "all kernels, statistics, stacks" "$(ms_ratio kernels plain)" x '<=1.3'
 	row "2 ranks: collectives, statistics, stacks" "$(ms_ratio comm_dp plain_dp)" x '<=1.02'
 }
 

@@ -26,6 +26,10 @@ static const struct kernel_layout layouts[] = {
 #define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
 
 #define NEW_ADDRESS "_ZN9mindspore6device13DeviceAddressC1EPvmNS0_10DeviceTypeEj"
+/* Until 2.7, where it knows shape, format and type, too. */
+#define NEW_ADDRESS_2_7                                                                \
+	"_ZN9mindspore6device13DeviceAddressC1EPvmRKSt6vectorIlSaIlEERKNS_6FormatENS_" \
+	"6TypeIdERKSsj"
 #define NEW_TENSOR                                                                          \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
@@ -68,12 +72,34 @@ _Static_assert(offsetof(struct old_string, text) == 24, "");
 
 #define PROBE_NAME "ProbeLayout"
 
+static struct old_string device_name = {3, sizeof(device_name.text) - 1, 1, "CPU"};
+
+/* A DeviceAddress of that memory. False: none can be made. */
+static bool make_address(const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
+{
+	static const int format = 0;
+	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
+	void (*new_address_2_7)(void *, void *, uint64_t, const struct longs *, const int *, int,
+		const char *const *, uint32_t);
+	struct longs none = {NULL, NULL, NULL};
+	const char *device = device_name.text;
+
+	if (l->address_bytes > OBJECT_BYTES)
+		return false;
+	if (find_function(NEW_ADDRESS, (void **)&new_address))
+		new_address(address, data, bytes, 1, 0);
+	else if (find_function(NEW_ADDRESS_2_7, (void **)&new_address_2_7))
+		new_address_2_7(address, data, bytes, &none, &format, 0, &device, 0);
+	else
+		return false;
+	return true;
+}
+
 static bool holds_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[3] = {5, 7, 3};
 	static uint64_t address[OBJECT_BYTES / 8], tensor[OBJECT_BYTES / 8];
 	static char data[5 * 7 * 3 * 2];
-	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
 	void (*new_tensor)(void *, const struct shared *, const struct shared *, int,
 		const struct longs *, const struct shared *);
 	void (*new_tensor_2_8)(
@@ -83,18 +109,14 @@ static bool holds_tensor(const struct kernel_layout *l)
 	int64_t strides[CXX_DIMS_MAX];
 	struct buffer v;
 
-	if (l->tensor_bytes > sizeof(tensor) || l->address_bytes > sizeof(address) ||
-		!find_function(NEW_ADDRESS, (void **)&new_address))
+	if (l->tensor_bytes > sizeof(tensor) || !make_address(l, address, data, sizeof(data)))
 		return false;
-	if (find_function(NEW_TENSOR, (void **)&new_tensor)) {
-		new_address(address, data, sizeof(data), 1, 0);
+	if (find_function(NEW_TENSOR, (void **)&new_tensor))
 		new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
-	} else if (find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8)) {
-		new_address(address, data, sizeof(data), 1, 0);
+	else if (find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8))
 		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
-	} else {
+	else
 		return false;
-	}
 	return ms_read_tensor(l, tensor, &v, strides) && v.base == data && v.dtype == DT_INT16 &&
 	       v.count == 105 && v.bytes == sizeof(data) && v.ndim == 3 && v.counts != shape &&
 	       memcmp(v.counts, shape, sizeof(shape)) == 0 && !v.nostats &&
@@ -111,18 +133,16 @@ static bool holds_host_tensor(const struct kernel_layout *l)
 	static const int64_t shape[2] = {3, 11};
 	static uint64_t address[OBJECT_BYTES / 8], tensor[2 * OBJECT_BYTES / 8];
 	static char data[3 * 11 * 8];
-	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
 	void (*new_tensor)(void *, int, const struct longs *, struct shared *);
 	struct shared of = {address, NULL};
 	struct longs dims = {shape, shape + 2, shape + 2};
 	const struct longs *made;
 	const char *at = (const char *)tensor;
 
-	if (l->address_bytes > sizeof(address) || l->host_bytes > sizeof(tensor) ||
-		!find_function(NEW_ADDRESS, (void **)&new_address) ||
-		!find_function(NEW_HOST_TENSOR, (void **)&new_tensor))
+	if (l->host_bytes > sizeof(tensor) ||
+		!find_function(NEW_HOST_TENSOR, (void **)&new_tensor) ||
+		!make_address(l, address, data, sizeof(data)))
 		return false;
-	new_address(address, data, sizeof(data), 1, 0);
 	new_tensor(tensor, l->type[DT_INT64], &dims, &of);
 	made = (const struct longs *)(at + l->host_shape);
 	return *(const int32_t *)(at + l->host_dtype) == l->type[DT_INT64] &&
