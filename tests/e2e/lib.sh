@@ -145,11 +145,11 @@ background() {
 	started+=($!)
 }
 
-wait_until() {
-	local end=$((SECONDS + $1))
+wait_until() { # SECONDS COMMAND...
+	local seconds=$1 end=$((SECONDS + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
+		[ $SECONDS -lt $end ] || { echo "# not within $seconds s: $*" >&2 && return 1; }
 		sleep 0.05
 	done
 }

@@ -100,7 +100,7 @@ launch
 wait_until 90 passes 20
 is 'dump: off at first' "$(dumped 0)" 'False [] []'
 edit "{$part, \"dump_enable\": true, \"statistics\": {\"list\": [\"linear\"], \"data_mode\": [\"forward\"]}}"
-wait_until 90 ls "$tmp"/dump/step*/rank0/dump.json "$tmp"/dump/step*/rank1/dump.json
+wait_until 90 sh -c "ls '$tmp'/dump/step*/rank0/dump.json '$tmp'/dump/step*/rank1/dump.json"
 later 10
 edit "{$part, \"dump_enable\": true, \"statistics\": {\"list\": [\"relu\", \"Distributed\"], \"data_mode\": [\"forward\"]}}"
 later 80
