@@ -5,7 +5,8 @@
 
 The folders are made by tests/bench/gen_folder.c (8 calls a step, 2 rows a call) and removed again. Time is that of the processor, user and
 system, which other load changes less than the clock's; memory is the largest resident set. The fit is a straight line through the
-logarithms, by least squares; errors are those of a 95 % confidence interval (Student's t).
+logarithms, by least squares; errors are those of a 95 % confidence interval (Student's t). Memory has a part that does not grow: a straight
+line through the numbers themselves says how much a rank takes.
 """
 import argparse
 import math
@@ -46,6 +47,17 @@ def fitted(xs, ys):
     return slope, t * s / math.sqrt(sxx), at
 
 
+def straight(xs, ys):
+    """Base, slope, and a function: value and half-width at x."""
+    n, mx, my = len(xs), sum(xs) / len(xs), sum(ys) / len(ys)
+    sxx = sum((x - mx) ** 2 for x in xs)
+    slope = sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sxx
+    base = my - slope * mx
+    s = math.sqrt(sum((y - base - slope * x) ** 2 for x, y in zip(xs, ys)) / (n - 2))
+    t = T95.get(n - 2, 2.0)
+    return base, slope, lambda x: (base + slope * x, t * s * math.sqrt(1 + 1 / n + (x - mx) ** 2 / sxx))
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", default="build")
@@ -77,6 +89,10 @@ def main():
             value, factor = at(a.to)
             print(f" {what}: ranks^{slope:.3f} +- {error:.3f}; {a.to} ranks x {a.calls} calls: {value:.0f} {unit}, "
                   f"{value / factor:.0f} to {value * factor:.0f}")
+        if len(set(xs)) > 2:
+            base, slope, at = straight(xs, memory)
+            value, half = at(a.to)
+            print(f" memory: {base:.0f} MiB and {1024 * slope:.1f} KiB a rank; {a.to} ranks: {value:.0f} +- {half:.0f} MiB")
     finally:
         shutil.rmtree(top, ignore_errors=True)
 
