@@ -33,6 +33,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
 test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch
 test_mindspore=${PROBE_TEST_MINDSPORE:-} # a Python with MindSpore
+test_msprobe=${PROBE_TEST_MSPROBE:-}     # a Python with mindstudio-probe 26.2.0 and torch
+test_msprobe8=${PROBE_TEST_MSPROBE8:-}   # ... with 8.1.0
 unset LD_PRELOAD "${!PROBE_@}"
 # With it print() writes a line in pieces, and those of several ranks mix in one file.
 unset PYTHONUNBUFFERED

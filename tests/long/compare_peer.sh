@@ -4,8 +4,8 @@
 # PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${PROBE_TEST_MSPROBE:-$(realpath "$B")/long/msprobe/bin/python}
-if [ -z "${PROBE_TEST_MSPROBE:-}" ]; then
+python=${test_msprobe:-$(realpath "$B")/long/msprobe/bin/python}
+if [ -z "${test_msprobe:-}" ]; then
 	mkdir -p "$B/long"
 	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
 		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {

@@ -4,8 +4,8 @@
 # In a virtual environment of its own in $B/long, or with PROBE_TEST_MSPROBE8, a Python that has mindstudio-probe 8.1.0 and torch.
 # timeout: 1200
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${PROBE_TEST_MSPROBE8:-$(realpath "$B")/long/msprobe8/bin/python}
-if [ -z "${PROBE_TEST_MSPROBE8:-}" ]; then
+python=${test_msprobe8:-$(realpath "$B")/long/msprobe8/bin/python}
+if [ -z "${test_msprobe8:-}" ]; then
 	mkdir -p "$B/long"
 	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe8"; } >"$tmp/pip" 2>&1 &&
 		"$python" -m pip install --quiet torch==2.13.0 mindstudio-probe==8.1.0 >>"$tmp/pip" 2>&1 || {
@@ -14,7 +14,8 @@ if [ -z "${PROBE_TEST_MSPROBE8:-}" ]; then
 	}
 fi
 . tests/e2e/torch.sh
-torch_version=2.13
+test_python=$python REAL_COMPILER=1
+torch_python msprobe
 app=tests/apps/py/grads.py
 for level in L0 L1 L2; do
 	for who in peer ours; do

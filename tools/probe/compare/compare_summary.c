@@ -47,6 +47,7 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 		all.only_b += s->only_b;
 		all.rows += s->rows;
 		all.differing += s->differing;
+		all.unwritten += s->unwritten;
 		all.not_finite += s->not_finite;
 		for (unsigned v = 0; v < VERDICTS; v++)
 			all.calls[v] += s->calls[v];
@@ -151,6 +152,17 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
 	       strcmp(a->what, b->what) == 0;
 }
 
+/* Where nothing but views was recorded, they are all that shows a difference. */
+static void tell_unwritten(const struct rank_sums *all)
+{
+	if (!all->unwritten)
+		return;
+	printf("%s %s in what torch.empty and its like gave back, or views of memory: it may never "
+	       "have been written, and is not counted.\n",
+		out_plural(all->unwritten, "value", "values"),
+		all->unwritten == 1 ? "differs" : "differ");
+}
+
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
@@ -167,14 +179,15 @@ int print_comparison(struct comparison *c)
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
 		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_plural(all.rows, "value", "values"),
+			out_plural(all.rows - all.unwritten, "value", "values"),
 			out_plural(all.paired, "call", "calls"));
+		tell_unwritten(&all);
 	} else {
 		print_first(first, "First difference:", STYLE_HEAD);
-		if (origin && !is_same_place(origin, first))
+		if (origin && (!first || !is_same_place(origin, first)))
 			print_first(origin,
 				"First call with equal inputs and other outputs:", STYLE_HEAD);
-		if (blamed && is_same_place(blamed, first))
+		if (blamed && first && is_same_place(blamed, first))
 			printf("    which is %s\n",
 				blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
 		else if (blamed)
@@ -187,6 +200,7 @@ int print_comparison(struct comparison *c)
 				out_plural(all.not_finite, "value", "values"));
 		else if (all.paired && !c->exact)
 			printf("No value exceeds the limits of the rules.\n");
+		tell_unwritten(&all);
 	}
 	for (unsigned i = 0; i < c->nnote; i++) {
 		printf("note: ");
@@ -231,6 +245,7 @@ static void put_sums_json(const struct rank_sums *s)
 	json_u64("only_b", s->only_b);
 	json_u64("rows", s->rows);
 	json_u64("differing", s->differing);
+	json_u64("unwritten", s->unwritten);
 	json_u64("not_finite", s->not_finite);
 	for (unsigned v = 0; v < VERDICTS; v++)
 		json_u64(verdict_words[v], s->calls[v]);

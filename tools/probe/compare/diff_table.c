@@ -364,12 +364,17 @@ static void count_call_rows(
 		const struct row *r = &d->row[i];
 		bool out = r->a->state == ITEM_OUTPUT;
 
+		/* It would be blamed for what lies there by chance. */
+		if (r->differs && r->b && is_unwritten_row(r)) {
+			d->sums->unwritten++;
+			continue;
+		}
 		d->sums->not_finite += r->b && has_other_finiteness(r);
 		if (r->verdict > worst) {
 			worst = r->verdict;
 			blamed = r;
 		}
-		if (!r->differs || (r->b && is_unwritten_row(r)))
+		if (!r->differs)
 			continue;
 		d->sums->differing++;
 		if (!differs)
