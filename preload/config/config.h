@@ -263,9 +263,10 @@ extern const size_t config_nkeys;
 
 /*
  * Its value was used up when the recording started: another one would have no effect, or half of one. was: the configuration
- * that the process started with.
+ * that the process started with; to: the one that it is to have.
  */
-bool config_key_fixed(const struct config_key *k, const struct config *was);
+bool config_key_fixed(
+	const struct config_key *k, const struct config *was, const struct config *to);
 
 /* The value of key k in *from, copied to *to. Returns 0 or -ENOMEM. */
 int config_copy_key(struct config *to, const struct config *from, const struct config_key *k);

@@ -19,14 +19,15 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 	"bounds", "use_skip_data_by_global_norm", "check_for_global_norm",
 	"global_norm_spike_threshold", "global_norm_spike_count_threshold"};
 
-bool config_key_fixed(const struct config_key *k, const struct config *was)
+bool config_key_fixed(
+	const struct config_key *k, const struct config *was, const struct config *to)
 {
 	/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
 	if (strcmp(k->name, "backward") == 0)
 		return !was->backward;
 	/* Its sink is not open for other tasks, and theirs is not for it. */
 	if (strcmp(k->name, "task") == 0)
-		return was->task == DUMP_GRAD_PROBE;
+		return (was->task == DUMP_GRAD_PROBE) != (to->task == DUMP_GRAD_PROBE);
 	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
 		if (strcmp(fixed_keys[i], k->name) == 0)
 			return true;

@@ -45,7 +45,7 @@ static void set_preset_keys(struct config *cfg, const struct preset *p)
 		const struct config_key *k =
 			config_key_find(p->set[i].key, strlen(p->set[i].key), false);
 
-		if (!k || config_key_fixed(k, &generation_first.running.cfg))
+		if (!k || config_key_fixed(k, &generation_first.running.cfg, cfg))
 			continue;
 		if (config_is_text(k))
 			*(char **)config_at(cfg, k) = (char *)k->dflt;

@@ -28,7 +28,7 @@ static int keep_fixed_keys(struct config *cfg, const struct config *was)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
-		if (!config_key_fixed(k, was))
+		if (!config_key_fixed(k, was, cfg))
 			continue;
 		config_format(was, k, old, sizeof(old));
 		config_format(cfg, k, new, sizeof(new));

@@ -52,7 +52,8 @@ struct first_diff {
 struct rank_sums {
 	int64_t step, rank;
 	uint64_t calls_a, calls_b, paired, only_a, only_b, rows, differing;
-	uint64_t unwritten; /* rows that differ where memory may never have been written, or is only looked at */
+	uint64_t
+		unwritten; /* rows that differ where memory may never have been written, or is only looked at */
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
 	uint64_t calls[VERDICTS]; /* paired ones, by their worst row */
 	struct first_diff first; /* that differs at all */

@@ -323,14 +323,14 @@ static int change_by_word(struct ctl *c, const char *word)
 			tool_error("ctl: set %s: no such key; did you mean %s?", word, near->name);
 		else
 			tool_error("ctl: set %s: no such key; `probe config` lists the keys", word);
-	} else if (config_key_fixed(k, &started)) {
-		tool_error("ctl: set %s: %s cannot change while the program runs: set it in the "
-			   "configuration and start the job again",
-			word, k->name);
-		k = NULL;
 	} else if (eq[1] && (wrong = config_set(&scratch, k, eq + 1, strlen(eq + 1), &base))) {
 		tool_error("ctl: set %s: %s; accepted: %s", word, wrong,
 			config_accepted(k, accepted, sizeof(accepted)));
+		k = NULL;
+	} else if (config_key_fixed(k, &started, &scratch)) {
+		tool_error("ctl: set %s: %s cannot change while the program runs: set it in the "
+			   "configuration and start the job again",
+			word, k->name);
 		k = NULL;
 	} else if (k->type == KEY_PATH && eq[1]) {
 		/* The job has another working directory. */
