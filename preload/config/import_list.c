@@ -11,7 +11,7 @@
 static const char comm_sections[][28] = {
 	"distributed", "npu_distributed", "communication.comm_func", "mint.distributed"};
 static const char op_sections[][28] = {"functional", "tensor", "torch", "_VF", "aten", "torch_npu",
-	"ops", "mint.ops", "mint.nn.functional"};
+	"mindspeed", "ops", "mint.ops", "mint.nn.functional"};
 
 bool import_list_is(const struct wraplist *w)
 {

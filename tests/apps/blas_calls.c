@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "matrix_sums.h"
+
 /* Linked, beside what dlsym finds. */
 void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k,
 	const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
@@ -94,35 +96,17 @@ static struct place make(const struct type *t, long r, long c, long rs, long cs,
 static void expect(const char *api, const char *op, const char *io, int index, const struct type *t,
 	const struct place *p, int known)
 {
-	long double sum = 0, squares = 0, lo = INFINITY, hi = -INFINITY;
-	long n = p->r * p->c * t->parts, zeros = 0, nans = 0;
+	struct matrix_sums s = MATRIX_SUMS_NONE;
 
 	for (long i = 0; i < p->r; i++)
 		for (long j = 0; j < p->c; j++)
-			for (int k = 0; k < t->parts; k++) {
-				long double x = part_at(t, p, i, j, k);
-
-				if (isnan(x)) {
-					nans++;
-					continue;
-				}
-				zeros += fabsl(x) < 1e-8L;
-				sum += x;
-				squares += x * x;
-				lo = x < lo ? x : lo;
-				hi = x > hi ? x : hi;
-			}
+			for (int k = 0; k < t->parts; k++)
+				add_matrix_value(&s, part_at(t, p, i, j, k));
 	fprintf(out, "%s %s %s %d %s %ld", api, op, io, index, t->name, p->r);
 	if (p->dims == 2)
 		fprintf(out, "x%ld", p->c);
-	fprintf(out, " %ld %ld", p->r * p->c, n * t->bytes);
-	if (!known || !n)
-		fprintf(out, " none\n");
-	else if (nans == n)
-		fprintf(out, " nan %ld\n", nans);
-	else
-		fprintf(out, " %.21Lg %.21Lg %.21Lg %.21Lg %.21Lg %ld\n", lo, hi, sum / (n - nans),
-			sqrtl(squares), (long double)zeros / n, nans);
+	fprintf(out, " %ld %ld", p->r * p->c, s.n * t->bytes);
+	print_matrix_sums(out, &s, known);
 }
 
 static void add(const struct type *t, const struct place *p)

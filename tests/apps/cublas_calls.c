@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "matrix_sums.h"
+
 #define V const void *
 int cublasCreate_v2(void **h);
 int cublasDestroy_v2(void *h);
@@ -110,38 +112,20 @@ static struct place make(
 static void expect(
 	const char *api, const char *op, const char *io, int index, const struct place *p)
 {
-	long double sum = 0, squares = 0, lo = INFINITY, hi = -INFINITY;
-	long n = p->b * p->r * p->c, zeros = 0, nans = 0;
+	struct matrix_sums s = MATRIX_SUMS_NONE;
 
 	for (long b = 0; b < p->b; b++)
 		for (long i = 0; i < p->r; i++)
-			for (long j = 0; j < p->c; j++) {
-				long double x = value_at(p, b, i, j);
-
-				if (isnan(x)) {
-					nans++;
-					continue;
-				}
-				zeros += fabsl(x) < 1e-8L;
-				sum += x;
-				squares += x * x;
-				lo = x < lo ? x : lo;
-				hi = x > hi ? x : hi;
-			}
+			for (long j = 0; j < p->c; j++)
+				add_matrix_value(&s, value_at(p, b, i, j));
 	fprintf(out, "%s %s %s %d %s ", api, op, io, index, types[p->type].name);
 	if (p->dims == 3)
 		fprintf(out, "%ldx", p->b);
 	fprintf(out, "%ld", p->r);
 	if (p->dims >= 2)
 		fprintf(out, "x%ld", p->c);
-	fprintf(out, " %ld %ld", n, n * types[p->type].bytes);
-	if (!n)
-		fprintf(out, " none\n");
-	else if (nans == n)
-		fprintf(out, " nan %ld\n", nans);
-	else
-		fprintf(out, " %.21Lg %.21Lg %.21Lg %.21Lg %.21Lg %ld\n", lo, hi, sum / (n - nans),
-			sqrtl(squares), (long double)zeros / n, nans);
+	fprintf(out, " %ld %ld", s.n, s.n * types[p->type].bytes);
+	print_matrix_sums(out, &s, 1);
 }
 
 static void add(const struct place *p)

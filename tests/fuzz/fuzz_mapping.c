@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the files that the user gives `probe compare`: a data mapping, and rules of a layer mapping for two small dumps. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "fuzz_file.h"
 #include "tools/probe/compare/layer_mapping.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void put_text_file(const char *path, const void *data, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	close(fd);
-}
-
-static void make_small_dump(const char *folder)
+static void make_small_dump(void)
 {
 	static const char dump[] =
 		"{\"task\": \"statistics\", \"level\": \"mix\", \"framework\": \"pytorch\", "
@@ -32,34 +21,27 @@ static void make_small_dump(const char *folder)
 		"\"Functional.linear.0.forward\": \"Module.net.a.Linear.forward.0\"}";
 	static const char stack[] = "{\"0\": [[\"Functional.linear.0.forward\"], [\"File t.py, "
 				    "line 3, in f, \\n y\"]]}";
-	char path[96];
 
-	mkdir(folder, 0700);
-	snprintf(path, sizeof(path), "%s/dump.json", folder);
-	put_text_file(path, dump, strlen(dump));
-	snprintf(path, sizeof(path), "%s/construct.json", folder);
-	put_text_file(path, construct, strlen(construct));
-	snprintf(path, sizeof(path), "%s/stack.json", folder);
-	put_text_file(path, stack, strlen(stack));
+	make_fuzz_subfolder("d");
+	put_fuzz_file("d/dump.json", dump, strlen(dump));
+	put_fuzz_file("d/construct.json", construct, strlen(construct));
+	put_fuzz_file("d/stack.json", stack, strlen(stack));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char top[] = "/tmp/fuzz_mapping.XXXXXX", rules[64], small[80];
-	static bool made;
+	static char rules[FUZZ_PATH_MAX], small[FUZZ_PATH_MAX];
 	struct mapping *m;
 	struct dump a, b;
 
-	if (!made) {
-		if (!mkdtemp(top) || !freopen("/dev/null", "w", stderr))
+	if (make_fuzz_folder()) {
+		if (!freopen("/dev/null", "w", stderr))
 			abort();
-		made = true;
-		snprintf(small, sizeof(small), "%s/d", top);
-		make_small_dump(small);
-		snprintf(small, sizeof(small), "%s/d/dump.json", top);
-		snprintf(rules, sizeof(rules), "%s/rules.yaml", top);
+		make_small_dump();
+		fuzz_path(small, "d/dump.json");
+		fuzz_path(rules, "rules.yaml");
 	}
-	put_text_file(rules, data, size);
+	put_fuzz_file("rules.yaml", data, size);
 	m = read_data_mapping(rules);
 	if (m)
 		free_mapping(m);

@@ -31,24 +31,29 @@ rm -f "$libs"/lib{c,m}.so "$libs"/lib{c,m,pthread,dl}.a
 b=$tmp/build
 mkdir -p "$b"
 cp -r "$B/gen" "$b/gen"
-cc="$cross-gcc -I$root/usr/include/$cross -idirafter $root/usr/include -L$libs -Wl,-rpath-link,$libs"
+cc="$cross-gcc -I$root/usr/include/$cross -idirafter $root/usr/include -L$libs -Wl,-rpath-link,$libs:$root/lib/$cross"
 made() { # TARGET...
 	make -s -j"$(nproc)" B="$b" CC="$cc" CFLAGS=-O1 -o "$b/genwrap" -o "$b/gen/.stamp" "$@" >"$tmp/make.log" 2>&1 || { tail -15 "$tmp/make.log"; return 1; }
 }
 ok 'libprobe.so and probe are built' made "$b/libprobe.so" "$b/probe" || finish
 arm() { # [-E NAME=VALUE ...] PROGRAM [ARGS]
-	qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=$libs:/usr/$cross/lib" "$@"
+	qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=/usr/$cross/lib:$libs:$root/lib/$cross" "$@"
 }
 is 'the command runs' "$(arm "$b/probe" --version)" "$("$probe" --version)"
 is 'the library needs libc only' "$($cross-readelf -d "$b/libprobe.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^ld-linux' | tr '\n' ' ')" 'libc.so.6 '
 
 # ---- unit tests ----
 
+# Tests compile libraries for themselves: for that processor.
+mkdir "$tmp/cross"
+printf '#!/bin/sh\nexec %s-gcc "$@"\n' $cross >"$tmp/cross/cc"
+printf '#!/bin/sh\ncommand -v %s-g++ >/dev/null || exit 127\nexec %s-g++ "$@"\n' $cross $cross >"$tmp/cross/c++"
+chmod +x "$tmp/cross/cc" "$tmp/cross/c++"
 passed=0 failed=()
 for t in ${AARCH64_UNITS:-$(sed -n 's|^tests/unit/test_\(.*\)\.c$|\1|p' < <(ls tests/unit/test_*.c))}; do
-	if ! made "$b/unit/test_$t"; then
+	if ! made "$b/unit/test_$t" >/dev/null; then
 		failed+=("$t(build)")
-	elif B=$b timeout 300 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=$libs:/usr/$cross/lib" "$b/unit/test_$t" >"$tmp/unit.$t" 2>&1; then
+	elif B=$b PATH=$tmp/cross:$PATH CC=cc CXX=c++ timeout 300 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=/usr/$cross/lib:$libs:$root/lib/$cross" "$b/unit/test_$t" >"$tmp/unit.$t" 2>&1; then
 		passed=$((passed + 1))
 	else
 		failed+=("$t")
@@ -69,7 +74,7 @@ ok 'a program of MPI is built' $cc -std=gnu11 -O1 -D_GNU_SOURCE -I"$libs/mpich/i
 run_arm() { # FILE [-E NAME=VALUE ...]
 	local file=$1
 	shift
-	timeout 300 mpirun.mpich -n 2 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=$libs:/usr/$cross/lib" -E UCX_TLS=tcp,self "$@" "$b/mpi_collectives" \
+	UCX_TLS=tcp,self timeout 300 mpirun.mpich -n 2 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=/usr/$cross/lib:$libs:$root/lib/$cross" "$@" "$b/mpi_collectives" \
 		>"$file" 2>"$file.err" </dev/null
 	status=$?
 	sort -o "$file" "$file"
@@ -90,12 +95,17 @@ is 'with the same results' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
 contract 'aarch64' "$out"
 # The same program on this processor is the truth: the same rows, but for times.
 moved() { # DIR
-	rows "$1" '"\n".join(" ".join(r[k] for k in "rank api op comm_seq io dtype count min max mean norm nans flags".split()) for d in dirs for r in on(d))'
+	rows "$1" '"\n".join(" ".join(r[k] for k in "rank api op comm_seq io dtype count min max mean norm nans flags".split()) for d in dirs for r in on(d))' |
+		sort -s -n -k1,1
 }
 moved "$out" >"$tmp/rows.arm"
+if [ ! -x "$B/apps/mpich/mpi_collectives" ]; then
+	skip 'each row is the one of this processor' 'the program is not built for it: make apps'
+	finish
+fi
 new_out
 run_with mpich 2 mpi_collectives
 moved "$out" >"$tmp/rows.here"
-ok 'each row is the one of this processor' cmp "$tmp/rows.arm" "$tmp/rows.here"
+is 'each row is the one of this processor' "$(diff "$tmp/rows.arm" "$tmp/rows.here" | head -6)" ''
 is 'and there are many' "$([ "$(wc -l <"$tmp/rows.arm")" -gt 1000 ] && echo yes)" yes
 finish

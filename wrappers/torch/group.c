@@ -98,11 +98,13 @@ static const uint64_t *read_global_ranks(
 	const uint64_t *const *v;
 	const char *end = strrchr(row->cxx.symbol, ':');
 	size_t len = end ? (size_t)(end - 1 - row->cxx.symbol) : 0;
+	size_t space = strcspn(row->cxx.symbol, ":"); /* c10d, c10d_npu */
 
-	if (len < 8 || strncmp(row->cxx.symbol, "c10d::", 6) != 0)
+	if (len < space + 4)
 		return NULL;
-	snprintf(name, sizeof(name), "_ZNK4c10d%zu%.*s10groupRanksEv", len - 6, (int)(len - 6),
-		row->cxx.symbol + 6);
+	snprintf(name, sizeof(name), "_ZNK%zu%.*s%zu%.*s10groupRanksEv", space, (int)space,
+		row->cxx.symbol, len - space - 2, (int)(len - space - 2),
+		row->cxx.symbol + space + 2);
 	if (elfsym_all(name, &p, 1) <= 0 || p.ifunc)
 		return NULL;
 	v = ((const void *(*)(const void *))p.addr)(group);

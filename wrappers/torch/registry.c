@@ -133,7 +133,7 @@ static bool wants_gradients(void)
 /* Cheap: most names of a process are none of ours. */
 static bool may_be_torch_symbol(const char *s)
 {
-	return strncmp(s, "_ZN4c10d", 8) == 0 ||
+	return strncmp(s, "_ZN4c10d", 8) == 0 || strncmp(s, "_ZN8c10d_npu", 12) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd6Engine11thread_main", 38) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd8profiler25record_function_enter_new", 54) == 0 ||
@@ -155,18 +155,26 @@ static bool may_be_torch_symbol(const char *s)
 		       torch_leaves_wanted());
 }
 
+/* Behind the namespace: torch_npu has its own, for the same classes. NULL: it is another one. */
+static const char *in_group_namespace(const char *name)
+{
+	if (strncmp(name, "c10d::", 6) == 0)
+		return name + 6;
+	return strncmp(name, "c10d_npu::", 10) == 0 ? name + 10 : NULL;
+}
+
 /* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
 static const struct torch_method *method_of(const char *name)
 {
-	const char *m;
+	const char *class = in_group_namespace(name), *m;
 
-	if (strncmp(name, "c10d::ProcessGroup", 18) != 0)
+	if (!class || strncmp(class, "ProcessGroup", 12) != 0)
 		return NULL;
-	m = strstr(name + 18, "::");
-	if (!m || m == name + 18 || strstr(m + 2, "::"))
+	m = strstr(class + 12, "::");
+	if (!m || m == class + 12 || strstr(m + 2, "::"))
 		return NULL;
 	/* These pass calls on to others. */
-	if (strncmp(name + 18, "Wrapper::", 9) == 0)
+	if (strncmp(class + 12, "Wrapper::", 9) == 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		if (strcmp(methods[i].name, m + 2) == 0)
@@ -177,9 +185,14 @@ static const struct torch_method *method_of(const char *name)
 /* By the C++ name in the section c10d, or by the name of torch.distributed in a list of msprobe's. */
 static bool is_method_listed(const struct found *f)
 {
-	char name[64];
+	char name[sizeof(f->name)];
 	bool hit = wraplist_match(list_now(), "c10d", f->name);
 
+	/* A list that has every backend by a pattern has those of other namespaces, too. */
+	if (!hit && strncmp(f->name, "c10d::", 6) != 0) {
+		snprintf(name, sizeof(name), "c10d::%s", in_group_namespace(f->name));
+		hit = wraplist_match(list_now(), "c10d", name);
+	}
 	for (const char *s = f->method->list; *s;) {
 		size_t n = strcspn(s, " ");
 
