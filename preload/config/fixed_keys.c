@@ -19,8 +19,7 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 	"bounds", "use_skip_data_by_global_norm", "check_for_global_norm",
 	"global_norm_spike_threshold", "global_norm_spike_count_threshold"};
 
-bool config_key_fixed(
-	const struct config_key *k, const struct config *was, const struct config *to)
+bool config_key_fixed(const struct config_key *k, const struct config *was, const struct config *to)
 {
 	/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
 	if (strcmp(k->name, "backward") == 0)
