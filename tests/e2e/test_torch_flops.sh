@@ -49,6 +49,15 @@ is 'the same where operators are recorded' "$(differing "$tmp/truth")" ''
 train all PROBE_FLOPS_INTERVAL=1 PROBE_PRESET=ops PROBE_NESTED=true
 is '... and those inside of others' "$(differing "$tmp/truth")" ''
 
+# The operator that is watched in between is used by another one that counts.
+if "$python" -c 'import torch; torch._grouped_mm' 2>/dev/null; then
+	python_plain "$tmp/truthful" $app inside "$tmp/truth"
+	python_plain "$tmp/plain" $app inside
+	train inside
+	same_output 'an operator inside of another one'
+	is '... and by itself: each step has its number' "$(differing "$tmp/truth")" ''
+fi
+
 # 6 steps of one batch, 4 of another, 1, 3: two are counted at first, then one of three; where the batch changes one has no number.
 python_plain "$tmp/truthful" $app change "$tmp/truth"
 python_plain "$tmp/plain" $app change

@@ -237,21 +237,50 @@ struct operands {
 	uint64_t hash;
 };
 
-/* A tensor whose shape is not that of what is computed here: DTensor has that of all ranks. */
-static bool is_wrapper_class(const void *impl)
-{
-	const void *object = torch_tensor_object(impl);
+enum operand_class {
+	OPERAND_PLAIN,
+	OPERAND_WRAPPER, /* its shape is not that of what is computed here: DTensor has that of all ranks */
+	OPERAND_TRACED, /* nothing is computed with it: a compiler looks what would be */
+	OPERAND_UNREAD,
+};
 
-	return object && strcmp(py_class_name(object), "DTensor") == 0;
+static enum operand_class class_by_name(const char *name)
+{
+	if (strcmp(name, "DTensor") == 0)
+		return OPERAND_WRAPPER;
+	return strcmp(name, "FakeTensor") == 0 || strcmp(name, "FunctionalTensor") == 0
+		       ? OPERAND_TRACED
+		       : OPERAND_PLAIN;
 }
 
-/* Nothing is computed with it: a compiler looks what would be. */
-static bool is_traced_class(const void *impl)
+/*
+ * By the class of its object in Python, which the tensor keeps alive. Operators run without the GIL, and what a class is called is
+ * read with it alone; those of nearly all tensors live as long as torch does, and are known by their address from then on.
+ */
+static enum operand_class class_of_operand(const void *impl)
 {
-	const void *object = torch_tensor_object(impl);
-	const char *name = object ? py_class_name(object) : "";
+	static const char lasting[][12] = {"Tensor", "Parameter"};
+	static _Atomic(const void *) plain[2];
+	const void *object = torch_tensor_object(impl), *type;
+	enum operand_class class;
+	struct py_hold hold;
+	const char *name, *why;
 
-	return strcmp(name, "FakeTensor") == 0 || strcmp(name, "FunctionalTensor") == 0;
+	if (!object)
+		return OPERAND_PLAIN;
+	type = py_class_of(object);
+	for (unsigned i = 0; i < 2; i++)
+		if (atomic_load_explicit(&plain[i], memory_order_relaxed) == type)
+			return OPERAND_PLAIN;
+	if (!py_hold_objects(&hold, &why))
+		return OPERAND_UNREAD;
+	name = py_class_name(object);
+	class = class_by_name(name);
+	for (unsigned i = 0; i < 2; i++)
+		if (strcmp(name, lasting[i]) == 0)
+			atomic_store_explicit(&plain[i], type, memory_order_relaxed);
+	py_release_objects(&hold);
+	return class;
 }
 
 enum read_operands { OPERANDS_READ, OPERANDS_UNKNOWN, OPERANDS_TRACED };
@@ -272,10 +301,15 @@ static enum read_operands read_operands(const struct call *c, struct operands *o
 		b = &o->of[o->n++];
 		if (!torch_tensor_buffer(impl, b))
 			return OPERANDS_UNKNOWN;
-		if (is_traced_class(impl))
+		switch (class_of_operand(impl)) {
+		case OPERAND_PLAIN:
+			break;
+		case OPERAND_TRACED:
 			return OPERANDS_TRACED;
-		if (is_wrapper_class(impl)) {
+		case OPERAND_WRAPPER:
 			give_up_counting("DTensor", "shows the shapes of all ranks");
+			return OPERANDS_UNKNOWN;
+		case OPERAND_UNREAD:
 			return OPERANDS_UNKNOWN;
 		}
 		for (unsigned k = 0; k < b->ndim; k++)
@@ -444,13 +478,13 @@ static void count_flop_op(const struct call *c, const struct operands *o)
 void torch_flop_leave(const struct call *c)
 {
 	const struct api *none = NULL;
-	bool counted = flops_are_counted();
+	bool outer = outermost.frame == c->frame, counts = outer && flops_are_counted();
 	struct operands o;
 
-	if (outermost.frame != c->frame)
-		return;
-	outermost.frame = 0;
-	if (!c->ok || (!counted && c->api != atomic_load(&leader)))
+	if (outer)
+		outermost.frame = 0;
+	/* Inside another one, too: where the leader alone is watched that one is not seen. */
+	if (!c->ok || (!counts && c->api != atomic_load(&leader)))
 		return;
 	switch (read_operands(c, &o)) {
 	case OPERANDS_TRACED:
@@ -461,10 +495,10 @@ void torch_flop_leave(const struct call *c)
 	case OPERANDS_READ:
 		break;
 	}
-	if (counted)
+	if (counts)
 		atomic_compare_exchange_strong(&leader, &none, c->api);
 	if (c->api == atomic_load(&leader))
 		flops_lead(o.hash);
-	if (counted)
+	if (counts)
 		count_flop_op(c, &o);
 }

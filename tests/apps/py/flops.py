@@ -2,7 +2,7 @@
 """
 Trainings whose floating-point operations PyTorch itself counts (torch.utils.flop_counter): `flops.py SCENES [FILE]` prints losses,
 and with FILE, for a run without the preload, writes there of each step `step model all`: what the model's operations are, and
-all that run. SCENES: `all`, or `change`: one training whose batch changes.
+all that run. SCENES: `all`, `change`: one training whose batch changes, or `inside`: one whose first operator is used by another one, too.
 """
 import sys
 
@@ -18,6 +18,8 @@ aten = torch.ops.aten
 # The processor's kernels have no formula there: those of the others.
 own = {aten._scaled_dot_product_flash_attention_for_cpu: lambda *a, out_shape, **k: sdpa_flop_count(*a[:3]),
        aten._scaled_dot_product_flash_attention_for_cpu_backward: lambda *a, out_shape, **k: sdpa_backward_flop_count(*a[:4])}
+if hasattr(torch, "_grouped_mm"):
+    own[aten._grouped_mm] = lambda a, b, *r, out_shape, **k: 2 * a[0] * a[1] * a[2] * b[2]
 truth = open(sys.argv[2], "w") if len(sys.argv) > 2 else None
 steps = 0
 
@@ -92,6 +94,12 @@ def micro(net):
     return net(torch.ones(5, 8)).mean()
 
 
+def inside(net):
+    torch.bmm(torch.ones(2, 3, 8), torch.ones(2, 8, 4), out=torch.empty(2, 3, 4))
+    groups = torch._grouped_mm(torch.ones(2, 8, 16, dtype=torch.bfloat16), torch.ones(2, 16, 8, dtype=torch.bfloat16))
+    return net(groups[0].float()).square().mean()
+
+
 def mlp(bias=True):
     return torch.nn.Sequential(torch.nn.Linear(8, 16, bias=bias), torch.nn.Tanh(), torch.nn.Linear(16, 4, bias=bias))
 
@@ -101,6 +109,9 @@ def main():
         net = mlp()
         for n, size in ((6, 4), (4, 6), (1, 2), (3, 6)):
             train(net, lambda net, size=size: net(torch.ones(size, 8)).square().mean(), n)
+        return
+    if sys.argv[1] == "inside":
+        train(mlp(), inside, 6)
         return
     plain = lambda net: net(torch.ones(4, 8)).square().mean()
     train(mlp(), plain)
