@@ -61,6 +61,7 @@ run_script() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
 		vars+=("$1")
 		shift
 	done
+	local given=(${vars[@]+"${vars[@]}"})
 	how=$(way_to_start "$ranks" "$1" ${vars[@]+"${vars[@]}"})
 	if [ $how = forked ]; then
 		ask_forks "$file" "$ranks" "${TORCH_LIMIT:-120}" ${vars[@]+"${vars[@]}"} "$@"
@@ -68,6 +69,13 @@ run_script() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
 		[ "$status" != 124 ] || start_script "$([ "$ranks" = 0 ] && echo alone || echo by_hand)" "$file" "$ranks" "$@"
 	else
 		start_script $how "$file" "$ranks" "$@"
+		# Threads of Gloo that still hold a Work touch Python when it is gone (PyTorch's issues 190489, 179291): with us or without.
+		if [ "$status" != 0 ] && grep -q 'terminate called without an active exception' "$file.err"; then
+			echo "# PyTorch has aborted by itself at its end: once more" >&2
+			[[ " ${vars[*]-} " != *' LD_PRELOAD='* ]] || rm -rf "${out:?}"
+			vars=(${given[@]+"${given[@]}"})
+			start_script $how "$file" "$ranks" "$@"
+		fi
 	fi
 	[ "$ranks" = 0 ] || sort -o "$file" "$file"
 	echo $status >"$file.status"

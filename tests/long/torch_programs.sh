@@ -13,6 +13,14 @@ on=(PROBE_KINDS="${KINDS:-[param_origin, param_updated, grad_unreduced, grad_red
 	PROBE_NAMES=true PROBE_STEP_BOUNDARY=iteration)
 "$probe" config | grep -q '^scalars:' && on+=(PROBE_SCALARS=true)
 
+# Files of kinds, names and scalars that have more than a header on each of these.
+with_rows() { # RANK...
+	local r
+	for r; do
+		awk 'FNR == 2 {n = FILENAME; sub(".*/", "", n); sub("(_[0-9]+-[0-9]+)?[.]csv$", "", n); print n}' "$out/$r"/*.csv
+	done 2>/dev/null | sort | uniq -c | awk -v ranks=$# '$1 == ranks {printf "%s ", $2}'
+}
+
 run_program() { # PROGRAM, then what is on
 	local p=$1
 	shift
@@ -28,7 +36,8 @@ run_program() { # PROGRAM, then what is on
 		fi
 	fi
 	same_output "$p: $(grep -c '\] step ' "$tmp/plain") steps"
-	like "$p: and something was recorded" "$(ls "$out"/rank0/*.csv 2>/dev/null)" 'rank0'
+	like "$p: and these have rows on both ranks" "$(with_rows rank0 rank1)" "${want:-param_updated}"
+	echo "# $p: $(with_rows rank0 rank1)"
 }
 
 trainers_prepare
@@ -47,7 +56,7 @@ for p in ${PROGRAMS:-ddp fsdp1 fsdp1_orig fsdp2 accumulation amp lbfgs gan check
 	run_program "$p" "${on[@]}"
 	[ "$p" = ddp ] && [ -n "${EACH:-}" ] || continue
 	for k in param_origin param_updated grad_unreduced grad_reduced exp_avg exp_avg_sq actv actv_grad mg_direction ur_distribution update_ratio; do
-		run_program "$p" PROBE_KINDS="[$k]"
+		want="(^| )$k " run_program "$p" PROBE_KINDS="[$k]"
 	done
 done
 finish

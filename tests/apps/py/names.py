@@ -91,6 +91,7 @@ def ddp(steps=4):
         optimizer.step()
         print(f"rank {rank} step {step} loss {loss.item()!r}", flush=True)
     print(f"rank {rank} weights {digest(net.parameters())} random {torch.rand(1).item()!r}", flush=True)
+    dist.barrier()  # else a rank that is done first may leave the other one waiting for ever
     dist.destroy_process_group()
 
 

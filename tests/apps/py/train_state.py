@@ -10,6 +10,7 @@ hooks and a wrapper around the optimizer's step of its own, computed by PyTorch 
     --accumulate N      micro steps (default 1)
     --scaled            the loss is scaled, the gradients are unscaled and clipped before the step
     --steps N           (default 6)
+    --gpt               GPT2LMHeadModel of Hugging Face's transformers, small, with random weights, instead of a network of its own
 
 Prints losses, a digest of weights and gradients, and of random states: two runs can be compared bit by bit.
 """
@@ -38,6 +39,7 @@ def options():
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--scaled", action="store_true")
     p.add_argument("--steps", type=int, default=6)
+    p.add_argument("--gpt", action="store_true")
     return p.parse_args()
 
 
@@ -54,6 +56,18 @@ class Net(nn.Module):
         x = torch.relu(self.layers[0](x))
         x = torch.dropout(self.norm(self.layers[1](x)), 0.1, True)
         return self.head(x + self.frozen(x))
+
+
+class Gpt(nn.Module):
+    """Its words come from the numbers that Net is given; one number comes out for each row."""
+
+    def __init__(self):
+        super().__init__()
+        from transformers import GPT2Config, GPT2LMHeadModel
+        self.gpt = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=2, n_embd=32, vocab_size=50, n_positions=16))
+
+    def forward(self, x):
+        return self.gpt((x.abs() * 16).long() % 50).logits.mean(dim=(1, 2)).unsqueeze(1)
 
 
 def statistics(t):
@@ -221,7 +235,7 @@ def main():
     numpy.random.seed(1)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    model = DistributedDataParallel(Net())
+    model = DistributedDataParallel(Gpt() if args.gpt else Net())
     optimizer = make_optimizer(args.optimizer, [p for p in model.parameters() if p.requires_grad])
     truth = Truth(model) if args.truth else None
     step_of = closure_step if args.optimizer == "lbfgs" else one_step

@@ -288,9 +288,9 @@ static void print_stuck_calls(struct report *r, const struct stuck *s)
 	printf("  %s%s%s, step %llu\n", out_style(STYLE_HEAD), what, out_plain(),
 		(unsigned long long)s->sample->call.step);
 	printf("      %s: %s %s", who,
-		s->async	     ? "started and not completed for"
-		: s->sample->waiting ? "waiting for"
-				     : "inside for",
+		s->sample->call.bits & CALL_ASYNC ? "started and not completed for"
+		: s->sample->waiting		  ? "waiting for"
+						  : "inside for",
 		out_time((double)s->age_max));
 	if (s->n > 1 && strcmp(out_time((double)s->age_min), out_time((double)s->age_max)))
 		printf(" (the latest for %s)", out_time((double)s->age_min));
