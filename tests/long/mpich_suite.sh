@@ -112,6 +112,10 @@ file_of() {
 
 # What became of one entry is in $at.verdict: same, changes (its own output is different each time), late (it passed the
 # second time: the machine was busy), slow (it came to its time limit, which is thrice as long the second time), or differs.
+signalled() { # FILE: it was ended by a signal of its own making
+	grep -qE '^status (132|134|135|136|138|139)$' "$1"
+}
+
 try_entry() {
 	local dir=$1 name=$2 np=$3 at
 	shift 3
@@ -120,7 +124,9 @@ try_entry() {
 	[ ! -e "$at.verdict" ] || return 0
 	[ -e "$at.plain" ] || run_entry "$at.plain"
 	with_us "$at.with"
-	if cmp -s "$at.plain" "$at.with" || (! passed "$at.plain" && ! passed "$at.with"); then
+	# A failure of its own is not the same as a crash that it has with us alone.
+	if cmp -s "$at.plain" "$at.with" ||
+		(! passed "$at.plain" && ! passed "$at.with" && { signalled "$at.plain" || ! signalled "$at.with"; }); then
 		echo same >"$at.verdict"
 		return
 	fi
@@ -129,7 +135,11 @@ try_entry() {
 		cp "$at.with" "$at.first"
 		limit=$((3 * limit)) with_us "$at.with"
 		if ! passed "$at.plain2"; then
-			echo same >"$at.verdict"
+			if signalled "$at.first" && ! signalled "$at.plain" && ! signalled "$at.plain2"; then
+				echo differs >"$at.verdict"
+			else
+				echo same >"$at.verdict"
+			fi
 		elif passed "$at.with" && ! grep -qE '^status (134|136|138|139)$' "$at.first"; then
 			echo late >"$at.verdict"
 		elif grep -q '^status 124$' "$at.with"; then
