@@ -247,7 +247,7 @@ static inline void own_time_end(struct call *c)
 	uint64_t own = c->own + (clock_ticks() - end);
 
 	if (own > exact)
-		thread_self_time(c->t, (own - exact) * c->weight);
+		thread_self_time(c->t, weigh_sample(own - exact, c->weight));
 }
 
 /* Where it counts as being on the way. */

@@ -101,6 +101,17 @@ static inline void thread_self_time(struct thread *t, uint64_t ticks)
 	thread_add(&t->chain.slot->self_ticks, ticks);
 }
 
+/*
+ * What a sampled call counts for, of which each stands for `weight`. One that took longer than any does that is left to run (0.1 ms by
+ * a time stamp counter) lost its processor meanwhile, or did what only a first call does: it stands for itself alone.
+ */
+#define SAMPLE_TICKS_MAX (UINT64_C(1) << 18)
+
+static inline uint64_t weigh_sample(uint64_t ticks, uint32_t weight)
+{
+	return ticks > SAMPLE_TICKS_MAX ? ticks : ticks * weight;
+}
+
 /* The same for a part of a call that takes long: it is counted each time, and not with what the call is a sample of. */
 static inline void thread_exact_time(struct thread *t, uint64_t ticks)
 {

@@ -46,6 +46,9 @@ with values PROBE_KINDS='[actv, actv_grad]'
 is 'values: the program computes the same' "$(diff "$tmp/plain" "$tmp/with")" ''
 is 'values: rows are those that hooks saw, to 6 digits, from the second step on' "$(python3 tests/e2e/actv_truth.py "$tmp/truth" "$out/rank0")" \
 	'the same'
+with values PROBE_KINDS='[actv, actv_grad]' PROBE_STEP_BOUNDARY=iteration STALE_WRAPPER=1
+is 'values: and where only the wrapper around the model was left in evaluation mode' \
+	"$(python3 tests/e2e/actv_truth.py "$tmp/truth" "$out/rank0")" 'the same'
 
 # The parts that communicators play.
 new_out

@@ -316,6 +316,15 @@ static void test_scratch(void **state)
 	assert_ptr_equal(thread_scratch(t, 1), p);
 }
 
+/* A call that lost its processor while it was measured is no sample of those that did not. */
+static void test_weight_of_a_sample(void **state)
+{
+	(void)state;
+	assert_int_equal(weigh_sample(300, 16), 4800);
+	assert_int_equal(weigh_sample(SAMPLE_TICKS_MAX, 32), 32 * SAMPLE_TICKS_MAX);
+	assert_int_equal(weigh_sample(10000000, 32), 10000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stack_while_full, on, off),
 		cmocka_unit_test_setup_teardown(test_stacks_of_threads, on, off),
 		cmocka_unit_test_setup_teardown(test_scratch, on, off),
+		cmocka_unit_test(test_weight_of_a_sample),
 	};
 
 	return cmocka_run_group_tests_name("thread", tests, NULL, NULL);

@@ -19,7 +19,7 @@
 /* CPython's own, found once: NULL where a version has none. */
 static struct {
 	int (*initialized)(void);
-	int (*finalizing)(void);
+	int (*finalizing)(void), (*now_finalizing)(void);
 	void *(*this_thread)(void);
 	int (*ensure)(void);
 	void (*release)(int);
@@ -59,7 +59,8 @@ static const struct {
 	bool data, optional;
 } wanted[] = {
 	{"Py_IsInitialized", &py.initialized, false, false},
-	{"_Py_IsFinalizing", &py.finalizing, false, true},
+	{"_Py_IsFinalizing", &py.finalizing, false, true}, /* before 3.13 */
+	{"Py_IsFinalizing", &py.now_finalizing, false, true},
 	{"PyGILState_GetThisThreadState", &py.this_thread, false, false},
 	{"PyGILState_Ensure", &py.ensure, false, false},
 	{"PyGILState_Release", &py.release, false, false},
@@ -83,7 +84,7 @@ static const struct {
 	{"PyGC_Disable", &py.gc_disable, false, true},
 	{"PyGC_Enable", &py.gc_enable, false, true},
 	{"PyFunction_SetVectorcall", &py.set_vectorcall, false, true},
-	{"_PyFunction_Vectorcall", &py.usual, false, false},
+	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* before 3.13 */
 	{"PyUnicode_Type", &py.str, true, false},
 	{"PyDict_Type", &py.dict, true, false},
 	{"PyType_Type", &py.type, true, false},
@@ -119,10 +120,21 @@ static bool find_interpreter(void)
 	return f == 1;
 }
 
-bool py_hold(int *state)
+static bool is_finalizing(void)
 {
-	if (!find_interpreter() || !py.initialized() || (py.finalizing && py.finalizing()) ||
-		!py.this_thread())
+	return py.now_finalizing ? py.now_finalizing() : py.finalizing && py.finalizing();
+}
+
+bool py_hold(int *state, const char **why)
+{
+	*why = NULL;
+	if (!find_interpreter()) {
+		*why = py.version && strstr(py.version(), "free-threading")
+			       ? "a free-threaded Python"
+			       : "this Python does not export what is needed";
+		return false;
+	}
+	if (!py.initialized() || is_finalizing() || !py.this_thread())
 		return false;
 	*state = py.ensure();
 	if (!py.interpreter || !py.main_interpreter || py.interpreter() == py.main_interpreter())
@@ -264,10 +276,39 @@ bool py_has_module(const char *name)
 	return find_in_dict(py.module_dict(), name);
 }
 
+/*
+ * What runs a plain function: exported up to 3.12; later it is read from functions that only CPython has its hands
+ * on. All of a few must have the same.
+ */
+#define ALIKE_FUNCTIONS 4
+
+static py_vectorcall_fn *find_usual_vectorcall(size_t at)
+{
+	py_object *m = find_in_dict(py.module_dict(), "_frozen_importlib"), *key, *value;
+	py_vectorcall_fn *usual = NULL;
+	intptr_t pos = 0;
+	int alike = 0;
+
+	if (py.usual)
+		return py.usual;
+	if (!m || TYPE_OF(m) != py.module)
+		return NULL;
+	while (alike < ALIKE_FUNCTIONS && py_dict_next(py.dict_of_module(m), &pos, &key, &value)) {
+		if (TYPE_OF(value) != py.function)
+			continue;
+		if (usual && AT(value, at, py_vectorcall_fn *) != usual)
+			return NULL;
+		usual = AT(value, at, py_vectorcall_fn *);
+		alike++;
+	}
+	return alike == ALIKE_FUNCTIONS ? usual : NULL;
+}
+
 const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
 	py_vectorcall_fn *_Atomic *old)
 {
 	py_object *m = find_in_dict(py.module_dict(), module), *class, *f;
+	py_vectorcall_fn *usual;
 	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
 
 	if (py.occurred())
@@ -280,13 +321,15 @@ const char *py_hook_call(const char *module, const char *class_name, py_vectorca
 	f = find_in_dict(AT(class, TYPE_DICT, py_object *), "__call__");
 	if (!f || TYPE_OF(f) != py.function)
 		return "__call__ of the class is no function of Python";
-	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t) ||
-		AT(f, at, py_vectorcall_fn *) != py.usual)
+	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t))
 		return "the function is run in an unusual way";
-	atomic_store(old, py.usual);
+	usual = find_usual_vectorcall(at);
+	if (!usual || AT(f, at, py_vectorcall_fn *) != usual)
+		return "the function is run in an unusual way";
+	atomic_store(old, usual);
 	put_vectorcall(f, at, with);
 	if (AT(f, at, py_vectorcall_fn *) == with && try_call(class))
 		return NULL;
-	put_vectorcall(f, at, py.usual);
+	put_vectorcall(f, at, usual);
 	return "a trial call did not arrive";
 }

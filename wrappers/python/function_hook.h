@@ -26,9 +26,10 @@ static inline size_t py_nargs(size_t nargsf)
 
 /*
  * Takes the GIL for the calling thread; it need not hold it. False: the interpreter is not known or not fit for us (built
- * without a GIL, finalising, another one than the main one), or the thread runs no Python. *state is for the way back.
+ * without a GIL, finalising, another one than the main one), or the thread runs no Python; *why says why it never will be, or
+ * is NULL where it may be possible later. *state is for the way back.
  */
-bool py_hold(int *state);
+bool py_hold(int *state, const char **why);
 void py_let_go(int state);
 
 /* Does the calling thread hold the GIL? */

@@ -132,11 +132,17 @@ static void take_side(const struct torch_module_call *c, const struct named_modu
 
 static void activations_begin(const struct torch_module_call *c)
 {
+	bool root = c->depth == 0 && !c->again;
 	struct named_module *m;
 
-	if (!c->training || !train_kinds_due())
+	if (!train_kinds_due())
 		return;
-	m = module_name_of(c->self, c->depth == 0 && !c->again);
+	if (!c->training) {
+		if (root)
+			module_name_from(c->self); /* a part of it may be trained */
+		return;
+	}
+	m = module_name_of(c->self, root);
 	if (!m || !module_is_target(m))
 		return;
 	if (!c->again) {

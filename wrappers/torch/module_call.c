@@ -19,6 +19,7 @@
 #include "session/state.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/module_dump.h"
+#include "wrappers/torch/module_names.h"
 #include "wrappers/torch/train_observers.h"
 
 #define TRIES_MAX 3
@@ -52,6 +53,22 @@ static void show_module_call(const struct torch_module_call *c, bool leaving)
 	}
 }
 
+#define WRAPPERS_MAX 4 /* around a model, in each other */
+
+/*
+ * The outermost call says whether the model is trained. A wrapper around it may have a flag of its own that nobody keeps up to date:
+ * Lightning leaves DDP in evaluation mode behind its first validation.
+ */
+static bool is_training(py_object *module, bool outermost)
+{
+	for (int i = 0; module && i < WRAPPERS_MAX; i++) {
+		if (py_is_true(py_own_attribute(module, "training")))
+			return true;
+		module = outermost ? module_behind(module) : NULL;
+	}
+	return false;
+}
+
 static __attribute__((noinline)) void enter_module(
 	struct way *w, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
@@ -69,7 +86,7 @@ static __attribute__((noinline)) void enter_module(
 		.nargs = (uint32_t)(n - 1 + more),
 		.keywords = names,
 		.depth = depth,
-		.training = py_is_true(py_own_attribute(args[0], "training")),
+		.training = is_training(args[0], depth == 0),
 		.again = thread_state.phase == PHASE_BACKWARD,
 	};
 	w->outermost = depth++ == 0 && !w->call.again;
@@ -139,14 +156,29 @@ static bool needs_module_calls(void)
 
 static atomic_int tries;
 
+static void give_up_module_calls(const char *why)
+{
+	atomic_store(&tries, TRIES_MAX);
+	session_layout_fact(LAYOUT_TORCH_MODULE, false);
+	log_loss(LOSS_ENTRY,
+		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
+		"evaluation, steps end with the optimizer; update libprobe",
+		why);
+}
+
 static void hook_module_calls(const struct torch_train_event *e)
 {
 	const char *wrong = NULL;
 	int gil;
 
 	(void)e;
-	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX || !py_hold(&gil))
+	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX)
 		return;
+	if (!py_hold(&gil, &wrong)) {
+		if (wrong)
+			give_up_module_calls(wrong);
+		return;
+	}
 	if (!atomic_load(&seen) && atomic_load(&tries) < TRIES_MAX) {
 		wrong = py_hook_call(
 			"torch.nn.modules.module", "Module", call_module, &run_function);
@@ -160,13 +192,8 @@ static void hook_module_calls(const struct torch_train_event *e)
 	py_let_go(gil);
 	if (atomic_load(&seen))
 		session_layout_fact(LAYOUT_TORCH_MODULE, true);
-	if (!wrong)
-		return;
-	session_layout_fact(LAYOUT_TORCH_MODULE, false);
-	log_loss(LOSS_ENTRY,
-		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
-		"evaluation, steps end with the optimizer; update libprobe",
-		wrong);
+	if (wrong)
+		give_up_module_calls(wrong);
 }
 
 bool torch_module_calls_early(void)

@@ -141,18 +141,18 @@ static bool compare_with_params(struct walk *w, py_object *module)
 	return true;
 }
 
-static bool stands_for_child(py_object *module)
+py_object *module_behind(py_object *wrapper)
 {
-	py_object *children = py_own_attribute(module, "_modules"), *key, *child;
+	py_object *children = py_own_attribute(wrapper, "_modules"), *key, *child;
 	intptr_t at = 0;
 
 	while (py_dict_next(children, &at, &key, &child)) {
 		const char *name = py_ascii(key);
 
-		if (name && tree_sees_through(module, name))
-			return true;
+		if (name && tree_sees_through(wrapper, name))
+			return child;
 	}
-	return false;
+	return NULL;
 }
 
 static bool add_module(struct walk *w, py_object *module)
@@ -175,7 +175,7 @@ static bool add_module(struct walk *w, py_object *module)
 		text[--n] = 0;
 	text_used += (size_t)n + 1;
 	filled += !m->self;
-	wrapper = stands_for_child(module);
+	wrapper = module_behind(module) != NULL;
 	*m = (struct named_module){.self = module,
 		.type = object_type_of(module),
 		.name = config_now()->squash_name ? train_squash(text) : text,
@@ -212,9 +212,16 @@ static void name_modules(py_object *root)
 	walk_modules(&w, root, add_module);
 }
 
+static py_object *last_root;
+
+void module_name_from(py_object *root)
+{
+	last_root = root;
+}
+
 struct named_module *module_name_of(py_object *self, bool root)
 {
-	static py_object *last_root, *unknown;
+	static py_object *unknown;
 	const struct train_params *all = train_params_now();
 	struct named_module *m;
 

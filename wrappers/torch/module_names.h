@@ -30,6 +30,12 @@ struct named_module {
 /* The module that is being called; root: it lies in no other call. NULL: it has no name. */
 struct named_module *module_name_of(py_object *self, bool root);
 
+/* The same root from now on, where it is not asked for itself. */
+void module_name_from(py_object *root);
+
+/* The module that a wrapper around a model (DDP, FSDP) stands for; NULL: it is none. */
+py_object *module_behind(py_object *wrapper);
+
 /* Is it one of key targets, as it is now? */
 bool module_is_target(struct named_module *m);
 

@@ -250,7 +250,10 @@ def measures(t):
 
 
 def values():
-    """With VALUES_TRUTH=FILE hooks of Python write what they see, one JSON list a line: kind, name, step, micro step, measures."""
+    """
+    With VALUES_TRUTH=FILE hooks of Python write what they see, one JSON list a line: kind, name, step, micro step, measures.
+    With STALE_WRAPPER DDP itself stays in evaluation mode, as Lightning leaves it.
+    """
     import json
     from torch.nn.parallel import DistributedDataParallel as DDP
     m, truth, now, again, seen = DDP(Model()), [], [0, 0], [False], set()
@@ -277,6 +280,7 @@ def values():
     for n in range(4):
         now[0] = n
         m.train()
+        m.training = "STALE_WRAPPER" not in os.environ
         o.zero_grad()
         for k in range(2):
             now[1] = k
