@@ -2,7 +2,7 @@
 """
 Compares actv_*.csv and actv_grad_*.csv of a rank's folder with what hooks of Python saw (module_calls.py values).
 
-    actv_truth.py TRUTH FOLDER
+    actv_truth.py TRUTH FOLDER [KIND...]     default: both
 """
 import csv
 import glob
@@ -19,12 +19,13 @@ def near(a, b, scale):
 
 def main():
     want, have, wrong = {}, {}, []
+    asked = set(sys.argv[3:]) or {"actv", "actv_grad"}
     for line in open(sys.argv[1]):
         kind, name, step, micro, m = json.loads(line)
         # Names are known from the first backward pass on.
-        if (step, micro) > (0, 0):
+        if (step, micro) > (0, 0) and kind in asked:
             want.setdefault((kind, name, step, micro), []).append(m)
-    for kind in ("actv", "actv_grad"):
+    for kind in asked:
         for file in glob.glob(f"{sys.argv[2]}/{kind}_[0-9]*.csv"):
             for r in csv.DictReader(open(file)):
                 have.setdefault((kind, r["name"], int(r["step"]), int(r["micro_step"])), []).append([float(r[o]) for o in OPS])
@@ -38,7 +39,7 @@ def main():
             if not all(near(p, q, scale) for p, q in zip(x, y)):
                 wrong.append(f"{key}: {y}, want {x}")
     kinds = {k[0] for k in have}
-    print("the same" if not wrong and kinds == {"actv", "actv_grad"} else f"{len(wrong)} of {len(want)} differ, rows of {kinds}")
+    print("the same" if not wrong and kinds == asked else f"{len(wrong)} of {len(want)} differ, rows of {kinds}")
     print(*wrong[:30], sep="\n", end="")
 
 

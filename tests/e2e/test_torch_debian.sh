@@ -54,6 +54,14 @@ for scene in "${scenes[@]}"; do
 		"$(rows "$out" '{(M[d]["steps"]["current"], M[d]["steps"]["source"]) for d in dirs}, len(dirs)')" "({(${scene#* }, 'optimizer')}, 2)"
 done
 
+# Activations, against what a wrapped forward() sees in a run of its own.
+calls=(timeout -k 5 120 env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo)
+"${calls[@]}" VALUES_TRUTH="$tmp/actv" "$python" tests/apps/py/module_calls.py values >"$tmp/plain" 2>"$tmp/plain.err"
+new_out
+"${calls[@]}" PROBE_KINDS='[actv]' PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$python" tests/apps/py/module_calls.py values >"$tmp/with" 2>"$tmp/with.err"
+is 'activations: the program computes the same' "$(diff "$tmp/plain" "$tmp/with")" ''
+is 'activations: rows are those that forward() saw, to 6 digits' "$(python3 tests/e2e/actv_truth.py "$tmp/actv" "$out/rank0" actv)" 'the same'
+
 # Names, kinds and scalars, against what the training finds out about itself.
 kinds_case adam --steps 4 -- PROBE_MONITOR_MBS_GRAD=true PROBE_SCALARS=true -- \
 	param_origin param_updated grad_reduced exp_avg exp_avg_sq mg_direction ur_distribution update_ratio

@@ -272,7 +272,18 @@ def values():
                 t.register_hook(lambda g, full=full: truth.append(["actv_grad", full, step, micro, measures(g)]))
 
     # Names of parameters leave DDP out.
+    def watch_forward(name, mod, forward):  # PyTorch 1.13: hooks do not get keyword arguments
+        def run(*a, **k):
+            watch(name, "input", flatten(list(a) + list(k.values())), mod.training)
+            out = forward(*a, **k)
+            watch(name, "output", flatten(out), mod.training)
+            return out
+        mod.forward = run
+
     for name, mod in m.module.named_modules() if "VALUES_TRUTH" in os.environ else ():
+        if torch.__version__.startswith("1."):
+            watch_forward(name, mod, mod.forward)
+            continue
         mod.register_forward_pre_hook(
             lambda mod, a, k, name=name: watch(name, "input", flatten(list(a) + list(k.values())), mod.training), with_kwargs=True)
         mod.register_forward_hook(lambda mod, a, out, name=name: watch(name, "output", flatten(out), mod.training))
