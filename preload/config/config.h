@@ -181,6 +181,8 @@ struct config {
 	bool check_for_global_norm; /* ... or only noted */
 	double global_norm_spike_threshold;
 	int64_t global_norm_spike_count_threshold; /* so many in a row end the job; 0: never */
+	/* A training's own YAML, no key: a JSON object of its keys, each value as Python shows it; NULL: there was none. */
+	char *training;
 	/* format monitor */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */

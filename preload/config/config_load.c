@@ -526,5 +526,7 @@ void config_free(struct config *cfg)
 
 	for (size_t i = 0; i < config_nkeys; i++)
 		config_drop(cfg, &config_keys[i]);
+	free(cfg->training);
+	cfg->training = NULL;
 	errno = saved;
 }

@@ -7,10 +7,12 @@
 #include "config/import.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/scalar.h"
 #include "base/text.h"
+#include "config/python_text.h"
 
 #define NOT_SUMMARISED "graphs, lineage, images and loss landscapes are not collected"
 #define NO_TENSORS                                                                           \
@@ -262,6 +264,15 @@ static void take_histogram_names(struct import *f, const struct tree_node *n)
 	import_set_text(f, "summary_targets", n, text);
 }
 
+/* It saves, too: what becomes of what is saved is seen at the files. */
+static void take_checkpoint_monitor(struct import *f, const struct tree_node *map)
+{
+	const struct tree_node *n = tree_get(map, "embedding_local_norm_threshold");
+
+	if (n && !tree_is_null(n))
+		import_set(f, "embedding_local_norm_threshold", n);
+}
+
 static void take_callbacks(struct import *f, const struct tree_node *list)
 {
 	for (const struct tree_node *n = list->child; n; n = n->next) {
@@ -273,7 +284,8 @@ static void take_callbacks(struct import *f, const struct tree_node *list)
 			take_loss_monitor(f, n);
 		else if (strcmp(type->text, "SummaryMonitor") == 0)
 			take_summary_monitor(f, n);
-		/* CheckpointMonitor saves; what becomes of what is saved is seen at the files. */
+		else if (strcmp(type->text, "CheckpointMonitor") == 0)
+			take_checkpoint_monitor(f, n);
 	}
 }
 
@@ -404,6 +416,97 @@ static void check_contradictions(struct import *f, bool on)
 	}
 }
 
+/* ---- the file itself, for page TEXT ---- */
+
+#define TRAINING_TEXT_MAX 15000 /* a part of meta.json */
+
+/* Left out where the attribute is absent or has that value; which keys never are there. Both as that tool has them. */
+static const char *const never_shown[] = {"adapter_id", "enable_mindio_ttp_save_ckpt",
+	"exclude_cann_cpu", "infer_precision_sync", "local_rank", "rank_id",
+	"postprocess_use_numpy", "train_precision_sync", "processor", "input_data",
+	"predict_batch_size", "auto_tune", "autotune_per_step", "save_file", "filepath_prefix"};
+static const struct {
+	const char *key, *needs, *not ;
+} shown_if[] = {
+	{"ignore_data_skip", "resume_training", "False"},
+	{"data_skip_steps", "resume_training", "False"},
+	{"data_skip_steps", "ignore_data_skip", "True"},
+	{"load_ckpt_format", "load_checkpoint", "None"},
+	{"auto_trans_ckpt", "load_checkpoint", "None"},
+	{"transform_process_num", "load_checkpoint", "None"},
+	{"transform_process_num", "auto_trans_ckpt", "False"},
+	{"src_strategy_path_or_dir", "load_checkpoint", "None"},
+	{"src_strategy_path_or_dir", "auto_trans_ckpt", "False"},
+	{"load_ckpt_async", "load_checkpoint", "None"},
+	{"profile_communication", "profile", "False"},
+	{"profile_level", "profile", "False"},
+	{"profile_memory", "profile", "False"},
+	{"profile_start_step", "profile", "False"},
+	{"profile_stop_step", "profile", "False"},
+	{"profile_rank_ids", "profile", "False"},
+	{"profile_pipeline", "profile", "False"},
+	{"init_start_profile", "profile", "False"},
+	{"lr_scale_factor", "lr_scale", "False"},
+	{"eval_callbacks", "do_eval", "False"},
+	{"eval_step_interval", "do_eval", "False"},
+	{"eval_epoch_interval", "do_eval", "False"},
+	{"eval_dataset", "do_eval", "False"},
+	{"eval_dataset_task", "do_eval", "False"},
+};
+
+static bool is_shown(const struct import *f, const struct tree_node *n)
+{
+	for (size_t i = 0; i < sizeof(never_shown) / sizeof(*never_shown); i++)
+		if (strcmp(n->key, never_shown[i]) == 0)
+			return false;
+	for (size_t i = 0; i < sizeof(shown_if) / sizeof(*shown_if); i++) {
+		const struct tree_node *needs = tree_get(f->top, shown_if[i].needs);
+		char buf[64];
+		struct text value = text_over(buf, sizeof(buf));
+
+		if (strcmp(n->key, shown_if[i].key) != 0)
+			continue;
+		python_text_put(&value, needs);
+		if (!needs || strcmp(buf, shown_if[i].not ) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A JSON object of each key at the top and its value as Python shows it. What does not fit is left out. */
+static void keep_training_text(struct import *f)
+{
+	char *json = malloc(TRAINING_TEXT_MAX), *value = malloc(TRAINING_TEXT_MAX);
+	struct text t, v;
+
+	if (json && value) {
+		t = text_over(json, TRAINING_TEXT_MAX);
+		text_char(&t, '{');
+		for (const struct tree_node *n = f->top->child; n; n = n->next) {
+			size_t before = t.len;
+
+			if (!is_shown(f, n) || tree_get(f->top, n->key) != n)
+				continue;
+			v = text_over(value, TRAINING_TEXT_MAX);
+			python_text_put(&v, n);
+			text_str(&t, t.len > 1 ? ", " : "");
+			text_json(&t, n->key);
+			text_str(&t, ": ");
+			text_json(&t, value);
+			if (v.cut || t.cut || t.len + 2 > t.cap) {
+				t.len = before;
+				t.buf[before] = 0;
+				t.cut = false;
+			}
+		}
+		text_char(&t, '}');
+		free(f->l->cfg->training);
+		f->l->cfg->training = strdup(json);
+	}
+	free(json);
+	free(value);
+}
+
 void import_apply_training(struct import *f)
 {
 	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
@@ -430,4 +533,5 @@ void import_apply_training(struct import *f)
 				"monitor_on is not True: none of its keys has an effect");
 	}
 	check_contradictions(f, on);
+	keep_training_text(f);
 }

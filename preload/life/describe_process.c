@@ -230,6 +230,8 @@ static void put_process(void)
 		fits = list_add(&t, NULL, p, false);
 	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
 	session_meta(META_PROGRAM, "program", text);
+	if (config_now()->training)
+		session_meta(META_TRAINING, "training", config_now()->training);
 }
 
 /* That it goes on in an earlier run's folder. */

@@ -6,9 +6,9 @@
  * against the threshold, and that no alert spoke since the checkpoint before.
  *
  * Each rank that has an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and takes up what others found. The
- * lowest of them writes <output_dir>/health_ckpts.json by rename when all have judged and the checkpoint is complete, in the
- * form of MindSpore Transformers: is_health 0 healthy, 1 not; and <folder>.ckpt_status beside folders of
- * torch.distributed.checkpoint.
+ * lowest of them, and who ends last, writes <output_dir>/health_ckpts.json by rename when all have judged and the checkpoint
+ * is complete, in the form of MindSpore Transformers: is_health 0 healthy, 1 not; and <folder>.ckpt_status beside folders
+ * of torch.distributed.checkpoint.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -296,12 +296,23 @@ static void take_peer_line(void *arg, const struct health_line *l)
 	c->written = false;
 }
 
-static void write_settled(struct health *h)
+static int compare_health_ckpts(const void *a, const void *b)
+{
+	const struct health_ckpt *x = a, *y = b;
+
+	return (x->begun_ns > y->begun_ns) - (x->begun_ns < y->begun_ns);
+}
+
+/* last: the lowest may have ended before the others had judged; who ends behind it writes what it left open. */
+static void write_settled(struct health *h, bool last)
 {
 	int32_t rank = h->files->j->head->rank;
 
-	if (!health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
+	if (!last && !health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
 		return;
+	/* The newest stands last in the file, however they were found. */
+	if (h->nckpt)
+		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
 	for (unsigned i = 0; i < h->nckpt; i++) {
 		struct health_ckpt *c = &h->ckpt[i];
 		struct ckpt_look l;
@@ -335,7 +346,7 @@ static void look_at_health(struct health *h, bool last)
 		if (!h->ckpt[i].judged)
 			judge_health_ckpt(h, &h->ckpt[i]);
 	health_read_peers(&h->peers, h->files, take_peer_line, h);
-	write_settled(h);
+	write_settled(h, last);
 	took = clock_ns(CLOCK_MONOTONIC) - began;
 	h->next_look = began + (took * 20 > LOOK_NS ? took * 20 : LOOK_NS);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -351,6 +352,13 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 	int err = !old || !buf ? -ENOMEM : dir < 0 ? -errno : 0;
 	unsigned n = 0;
 
+	/* Another rank writes just now: the next look does it. Where folders cannot be locked nobody is kept out. */
+	if (!err && flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(dir);
+		free(old);
+		free(buf);
+		return -EWOULDBLOCK;
+	}
 	if (!err) {
 		struct text t = text_over(buf, ENTRIES_BYTES);
 

@@ -83,6 +83,22 @@ static void put_run_texts(struct tfevents *e, double wall, const struct journal 
 	}
 }
 
+/* A training's own file, as MindSpore Transformers writes it: a text for each key. */
+static void put_training_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
+{
+	const char *json = meta_text(j, META_TRAINING);
+	struct json_span key, value;
+
+	while (json && json_member_next(&json, &key, &value)) {
+		char name[256];
+		struct text n = text_over(name, sizeof(name)), t = text_over(buf, TEXT_MAX);
+
+		text_json_value(&n, &key);
+		text_json_value(&t, &value);
+		put_text_event(e, wall, name, n.len, &t);
+	}
+}
+
 void tb_put_start(struct tfevents *e, const struct journal *j, const struct config *cfg,
 	double wall, int64_t first_x)
 {
@@ -93,6 +109,8 @@ void tb_put_start(struct tfevents *e, const struct journal *j, const struct conf
 	if (buf && cfg->tensorboard_tags == TB_TAGS_PROBE) {
 		put_run_texts(e, wall, j, buf);
 		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
+	} else if (buf && cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) {
+		put_training_texts(e, wall, j, buf);
 	}
 	free(buf);
 }

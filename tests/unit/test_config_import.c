@@ -429,6 +429,71 @@ static void notes_are_no_problems(void **state)
 	config_free(&c);
 }
 
+/* What Python 3.11 with PyYAML 6 prints for the same file. */
+static void training_as_python_shows_it(void **state)
+{
+	static const struct {
+		const char *yaml, *python;
+	} of[] = {
+		{"x: 7", "7"},
+		{"x: +7", "7"},
+		{"x: 0.10", "0.1"},
+		{"x: 270.0", "270.0"},
+		{"x: 1.0e-8", "1e-08"},
+		{"x: 1e-8", "1e-8"},
+		{"x: 1.5e+300", "1.5e+300"},
+		{"x: -0.00012", "-0.00012"},
+		{"x: 0.00001", "1e-05"},
+		{"x: 0.0", "0.0"},
+		{"x: 123456789012345680.0", "1.2345678901234568e+17"},
+		{"x: 1234567890123456.0", "1234567890123456.0"},
+		{"x: 100000.5", "100000.5"},
+		{"x: 0.1234567890123456789", "0.12345678901234568"},
+		{"x: yes", "True"},
+		{"x:", "None"},
+		{"x: ~", "None"},
+		{"x: \"null\"", "null"},
+		{"x: plain text", "plain text"},
+		{"x: [1, 2.50, a, \"1\", null, False]", "[1, 2.5, 'a', '1', None, False]"},
+		{"x: {a: {b: []}, c: \"it's\"}", "{'a': {'b': []}, 'c': \\\"it's\\\"}"},
+		{"x: [1.0e8, 1.0e+8]", "['1.0e8', 100000000.0]"},
+	};
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		char text[256], want[256];
+
+		snprintf(text, sizeof(text), "use_skip_data_by_global_norm: False\n%s\n",
+			of[i].yaml);
+		snprintf(want, sizeof(want),
+			"{\"use_skip_data_by_global_norm\": \"False\", \"x\": \"%s\"}",
+			of[i].python);
+		load_import(&c, text, NULL, &l);
+		assert_string_equal(c.training, want);
+		config_free(&c);
+	}
+	/* Keys that only say something with another one. */
+	load_import(&c,
+		"seed: 0\nuse_skip_data_by_global_norm: False\nprofile: False\nprofile_level: "
+		"1\nprocessor: {}\n"
+		"resume_training: True\nignore_data_skip: True\ndata_skip_steps: 3\n",
+		NULL, &l);
+	assert_string_equal(c.training,
+		"{\"seed\": \"0\", \"use_skip_data_by_global_norm\": \"False\", \"profile\": "
+		"\"False\", "
+		"\"resume_training\": \"True\", \"ignore_data_skip\": \"True\"}");
+	config_free(&c);
+	/* Its manual's place for it. */
+	load_import(&c,
+		"use_checkpoint_health_monitor: True\ncallbacks:\n  - type: CheckpointMonitor\n"
+		"    embedding_local_norm_threshold: 270.0\n",
+		NULL, &l);
+	assert_true(c.embedding_local_norm_threshold == 270);
+	config_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +504,7 @@ int main(void)
 		cmocka_unit_test(summary_and_ranks),
 		cmocka_unit_test(wrong_values),
 		cmocka_unit_test(notes_are_no_problems),
+		cmocka_unit_test(training_as_python_shows_it),
 		cmocka_unit_test(skipping_keys),
 	};
 

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# The configurations that MindSpore Transformers' manual shows, in front of a DDP training that knows of no monitor: event folders, log
+# lines, health_ckpts.json as that tool writes them, a spiked step withheld. The tables of what is expected were read from what
+# 2.1.0 wrote itself.
+# beside: nothing of it waits busily
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'configurations as a manual shows them'
+app=$PWD/tests/apps/py/manual.py
+
+# Both ranks in $tmp/run: MODE [NAME=VALUE ...], config.yaml beside them
+train() {
+	local mode=$1
+	shift
+	rm -rf "$tmp/run/output" "$tmp/run/worker" "$tmp/run/ckpt"
+	(cd "$tmp/run" && env OMP_NUM_THREADS=1 "$@" timeout -k 5 150 "$python" -m torch.distributed.run --nproc_per_node=2 "$app" ckpt "$tmp/truth" \
+		$mode >"$tmp/$file" 2>"$tmp/$file.err" </dev/null)
+	echo $? >"$tmp/$file.status"
+}
+with() { # MODE [NAME=VALUE ...]
+	file=with train "$@" LD_PRELOAD="$lib" PROBE_CONFIG=config.yaml
+}
+events() { # RANK EXPRESSION
+	python3 tests/e2e/tfevents.py "$tmp/run/worker/tensorboard/rank_$1" "$2"
+}
+training_metrics() { # VALUE of the three keys that the manual's example leaves out
+	cat <<YAML
+seed: 0
+output_dir: './output'
+
+monitor_config:
+    monitor_on: True
+    dump_path: './dump'
+    target: ['layers.0', 'layers.1'] # only the first two layers
+    invert: False
+    step_interval: 1
+    local_loss_format: ['log', 'tensorboard']
+    local_norm_format: ['log', 'tensorboard']
+    device_local_norm_format: ['log', 'tensorboard']
+    optimizer_state_format: $1
+    weight_state_format: $1
+    throughput_baseline: $2
+    print_struct: False
+
+tensorboard:
+    tensorboard_dir: 'worker/tensorboard'
+    tensorboard_queue_size: 10
+    log_loss_scale_to_tensorboard: True
+    log_timers_to_tensorboard: True
+
+callbacks:
+    - type: MFLossMonitor
+      per_print_times: 1
+YAML
+}
+names="sorted({t.replace('_vs_samples', '+').split('/')[0] for t in S})"
+
+mkdir "$tmp/run"
+file=plain train ''
+training_metrics null null >"$tmp/run/config.yaml"
+with ''
+same_output 'metrics'
+for r in 0 1; do
+	is "metrics, rank $r: the scalars that the keys switch on, and no others" "$(events $r "' '.join($names)")" \
+		'B-samples-per-day batch-size batch-size+ device_local_norm grad-norm grad-norm+ iteration-time iteration-time+ learning-rate learning-rate+ local_lm_loss local_norm loss loss+ loss-scale loss-scale+ model-flops-throughput-per-npu throughput throughput+'
+done
+is 'metrics: targets' "$(events 0 "sorted({t.split('/')[1].rsplit('.', 2)[0] for t in S if t.startswith('local_norm/')})")" "['layers.0', 'layers.1']"
+is 'metrics: x counts from 1, of the others samples of all ranks' "$(events 0 "[x for x, _ in S['loss']], [x for x, _ in S['loss_vs_samples']], {v for _, v in S['batch-size']}")" \
+	'([1, 2, 3, 4, 5, 6], [8, 16, 24, 32, 40, 48], {8.0})'
+is 'metrics: TEXT has each key of the file' "$(events 0 "sorted(T), T['seed/text_summary'], T['callbacks/text_summary'], T['monitor_config/text_summary'][:77]")" \
+	"(['callbacks/text_summary', 'monitor_config/text_summary', 'output_dir/text_summary', 'seed/text_summary', 'tensorboard/text_summary'], '0', \"[{'type': 'MFLossMonitor', 'per_print_times': 1}]\", \"{'monitor_on': True, 'dump_path': './dump', 'target': ['layers.0', 'layers.1'\")"
+
+# All sixteen, with the health of checkpoints; the forms of the lines are 2.1.0's, with its numbers put aside.
+{
+	training_metrics "['log', 'tensorboard']" 10
+	cat <<YAML
+    - type: CheckpointMonitor
+      save_checkpoint_steps: 1
+      embedding_local_norm_threshold: 270.0
+use_checkpoint_health_monitor : True
+runner_wrapper:
+    local_norm: True
+parallel:
+    full_batch: False
+    dataset_strategy: [[4, 1], [4, 1]]
+YAML
+} >"$tmp/run/config.yaml"
+file=plain train spike
+with spike
+same_output 'sixteen and health'
+is 'sixteen: their names' "$(events 0 "len({t.replace('_vs_samples', '').split('/')[0] for t in S} - {'embedding_local_norm'}), sorted({t.split('/')[0] for t in S if t.startswith(('adam', 'weight', 'throughput_'))})")" \
+	"(16, ['adam_m_norm', 'adam_v_norm', 'throughput_linearity', 'throughput_vs_samples', 'weight_norm'])"
+is 'sixteen: what the script knows itself, each step' "$(events 0 "D('$tmp/truth')")" '[]'
+cat >"$tmp/lines" <<'PATTERNS'
+\{ Epoch:\[  1/  1\], step:\[    [1-6]/    0\], loss: [0-9]+\.[0-9]{6}, per_step_time: [0-9]+ms, lr: [0-9.e-]+, overflow cond: (False|True), loss_scale: 8\.0, global_norm: \[[0-9.e+]+\](, train_throughput_per_npu: [0-9]+\.[0-9]{3}T)?
+ {2,4}[0-9]+\.[0-9]% \|.{50}\| [0-9]+\.[0-9]{5} samples/s/p  0:00:00 \}
+Epoch:\[  1/  1\], step:\[    [1-6]/    0\] (local_norm|adam_m_norm|adam_v_norm)/[a-z0-9_.]+: [0-9.e-]+
+Epoch:\[  1/  1\], step:\[    [1-6]/    0\] (device_local_norm|weight_norm|micro_local_lm_loss|throughput_linearity): [0-9.e-]+
+embedding_local_norm: [0-9.e+-]+
+PATTERNS
+is 'sixteen: no line of another form' "$(grep -vxE -f "$tmp/lines" "$tmp/run/output/rank0/monitor.log" | head -3)" ''
+is 'sixteen: and each of them, as often' "$(while IFS= read -r l; do grep -cxE -- "$l" "$tmp/run/output/rank0/monitor.log"; done <"$tmp/lines" | tr '\n' ' ')" \
+	"6 6 216 23 6 "
+is 'health: entries in that form, in order, by the file'"'"'s threshold' "$(cat "$tmp/run/output/health_ckpts.json")" "$(python3 -c 'import json
+print(json.dumps([{"is_health": int(n in (3, 4)), "ckpt_name": f"tiny_rank_0-1_{n}.ckpt"} for n in range(1, 7)], indent=4))')"
+is 'health: probe ckpt finds the newest healthy one' "$("$probe" ckpt "$tmp/run/output" --latest-healthy)" "$tmp/run/ckpt/tiny_rank_0-1_6.ckpt"
+
+# A spike: withheld once, then the end; until there the training is that of a script that leaves the update out itself.
+{
+	training_metrics null null | sed '/^monitor_config/,/print_struct/d'
+	cat <<YAML
+use_skip_data_by_global_norm: True
+monitor_config:
+    monitor_on: True
+    check_for_global_norm: False
+    global_norm_spike_threshold: 3.0
+    global_norm_spike_count_threshold: 2
+YAML
+} >"$tmp/run/config.yaml"
+file=plain train spike SKIP=1
+with spike
+is 'spike: weights as those of a script that skips the step itself' "$(grep '^step' "$tmp/with")" "$(grep '^step [012] ' "$tmp/plain")"
+is 'spike: the count ends both ranks' "$(grep -oE '^\[[01]\] ValueError: .*' "$tmp/with" | sed 's/norm \[[0-9.]*\]/norm [N]/' | sort)" \
+	"$(for r in 0 1; do echo "[$r] ValueError: Current global norm [N] of step 4 has been 2 consecutive times greater than threshold 3.0, stop training..."; done)"
+is 'spike: the lines of the log' "$(sed -n '/is_skip/,$p' "$tmp/run/output/rank0/monitor.log" | grep -v 'samples/s/p\|Epoch' | sed 's/norm \[[0-9.]*\]/norm [N]/')" \
+	"opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
+Current global norm [N] of step 3 has been 1 consecutive times greater than threshold: 3.0
+opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
+finish
