@@ -82,7 +82,7 @@ void python_float_put(struct text *out, double v)
 }
 
 /* repr() of a str. */
-static void put_quoted(struct text *out, const char *s)
+static void put_python_quoted(struct text *out, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
 
@@ -110,7 +110,7 @@ static bool is_python_float(const struct tree_node *n, double *v)
 	return tree_number(n, v) && strchr(n->text, '.') && (!e || e[1] == '-' || e[1] == '+');
 }
 
-static void put_scalar(struct text *out, const struct tree_node *n, bool nested)
+static void put_python_scalar(struct text *out, const struct tree_node *n, bool nested)
 {
 	double v;
 	bool b;
@@ -124,24 +124,24 @@ static void put_scalar(struct text *out, const struct tree_node *n, bool nested)
 	else if (is_python_float(n, &v))
 		python_float_put(out, v);
 	else if (nested)
-		put_quoted(out, n->text);
+		put_python_quoted(out, n->text);
 	else
 		text_str(out, n->text);
 }
 
-static void put_value(struct text *out, const struct tree_node *n, bool nested)
+static void put_python_value(struct text *out, const struct tree_node *n, bool nested)
 {
 	if (!n || n->kind == TREE_SCALAR) {
-		put_scalar(out, n, nested);
+		put_python_scalar(out, n, nested);
 		return;
 	}
 	text_char(out, n->kind == TREE_MAP ? '{' : '[');
 	for (const struct tree_node *c = n->child; c; c = c->next) {
 		if (n->kind == TREE_MAP) {
-			put_quoted(out, c->key);
+			put_python_quoted(out, c->key);
 			text_str(out, ": ");
 		}
-		put_value(out, c, true);
+		put_python_value(out, c, true);
 		if (c->next)
 			text_str(out, ", ");
 	}
@@ -150,5 +150,5 @@ static void put_value(struct text *out, const struct tree_node *n, bool nested)
 
 void python_text_put(struct text *out, const struct tree_node *n)
 {
-	put_value(out, n, false);
+	put_python_value(out, n, false);
 }
