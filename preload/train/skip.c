@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,9 @@
 #include "train/scalar.h"
 
 #define PEER_FOLDER "skip"
+#define PEER_OFF "off" /* a line of each rank that withholds no longer */
 #define PEER_BYTES 256
+#define PEER_OFF_BYTES 65536 /* a longer one is no longer read */
 #define PART_BYTES 640
 
 enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
@@ -29,6 +32,8 @@ static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
 static _Atomic uint8_t state; /* enum skip_state */
 static char refusal[SKIP_WHY_MAX];
 static bool told; /* the others: this rank's file is there */
+static bool
+	all_on; /* each rank's file was read once: who changes its mind since says so in PEER_OFF */
 static uint64_t withheld;
 static uint32_t last_step;
 static double last_norm;
@@ -45,7 +50,7 @@ void skip_forked(void)
 {
 	atomic_store(&state, SKIP_UNSEEN);
 	memset(of, 0, sizeof(of));
-	told = was_withheld = false;
+	told = all_on = was_withheld = false;
 	withheld = 0;
 	refusal[0] = 0;
 }
@@ -129,6 +134,28 @@ static void put_peer_path(struct text *t, int rank)
 	}
 }
 
+/* text: "" where only the file has to be there, so that none takes its absence for what another host has cached. */
+static int append_peer_off(const char *text, size_t n)
+{
+	char path[CONFIG_PATH_MAX + 64];
+	struct text p = text_over(path, sizeof(path));
+	int fd, err = 0;
+
+	put_peer_path(&p, -1);
+	text_str(&p, "/" PEER_OFF);
+	fd = io_open_regular(
+		AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd;
+	if (n)
+		err = io_write_all(fd, text, n);
+	close(fd);
+	/* What cannot be said is seen by the file's absence. */
+	if (err)
+		unlink(path);
+	return err;
+}
+
 /* -errno */
 static int tell_peers(const char *word)
 {
@@ -144,11 +171,31 @@ static int tell_peers(const char *word)
 	p = text_over(path, sizeof(path));
 	put_peer_path(&p, session.world_rank);
 	if (!err)
+		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
+	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
 	/* What says `on` must not stay there. */
 	if (err)
 		unlink(path);
 	return err;
+}
+
+/* Has a rank of this run said that it withholds no longer, or can that not be known? */
+static bool has_peer_left(void)
+{
+	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], *have = malloc(PEER_OFF_BYTES);
+	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
+	ssize_t n = -1;
+	bool left;
+
+	put_peer_path(&p, -1);
+	text_str(&p, "/" PEER_OFF);
+	put_peer_text(&l, "off");
+	if (have)
+		n = io_read_file(AT_FDCWD, path, have, PEER_OFF_BYTES);
+	left = n < 0 || n == PEER_OFF_BYTES || memmem(have, (size_t)n, line, l.len) != NULL;
+	free(have);
+	return left;
 }
 
 /* The first rank that has not said that it withholds; -1: all have. */
@@ -197,9 +244,18 @@ static bool is_everybody_ready(bool first)
 			step_now());
 		return false;
 	}
-	r = find_unready_peer();
-	if (r < 0)
+	if (all_on && !has_peer_left())
 		return true;
+	r = find_unready_peer();
+	if (r < 0 && !all_on && !has_peer_left()) {
+		all_on = true;
+		return true;
+	}
+	if (r < 0) {
+		skip_refuse("another rank has said in folder " PEER_FOLDER
+			    " of output_dir that it no longer withholds steps");
+		return false;
+	}
 	snprintf(why, sizeof(why),
 		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
 		config_now()->output_dir);

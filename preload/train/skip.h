@@ -8,7 +8,8 @@
  * on the norm, the keys as they were at the start, and the steps that came before alone: never on what is recorded. Each rank
  * says in <output_dir>/skip/rank<R> at its first step that it withholds (on), or that it does not (off), and with several
  * ranks a step is withheld only where all have said the first: the files are looked at when a norm is too large, and not in
- * the first step, when a rank may not have come to it yet.
+ * the first step, when a rank may not have come to it yet. Once all have been seen, one file is read: <output_dir>/skip/off,
+ * to which each rank that changes its mind appends a line.
  *
  * All of it is called with one lock of the adapter's held.
  */

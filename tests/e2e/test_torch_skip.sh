@@ -127,7 +127,7 @@ ok '... behind those of the loss' grep -B2 -m1 is_skip "$out/rank0/monitor.log" 
 if [ -n "${LONG:-}" ]; then
 	new_out
 	one "$tmp/with" limit_uncaught $on PROBE_GLOBAL_NORM_SPIKE_COUNT_THRESHOLD=2
-	is 'the limit: the job ends by it' "$(cat "$tmp/with.status") $(tail -1 "$tmp/with.err" | sed 's/\[.*\]/[N]/')" \
+	is 'the limit: the job ends by it' "$(cat "$tmp/with.status") $(grep '^ValueError' "$tmp/with.err" | sed 's/\[.*\]/[N]/')" \
 		'1 ValueError: Current global norm [N] of step 4 has been 2 consecutive times greater than threshold 3.0, stop training...'
 	new_out
 	one "$tmp/with" limit $on PROBE_GLOBAL_NORM_SPIKE_COUNT_THRESHOLD=0
@@ -147,6 +147,11 @@ torchrun_plain 2 $app ddp_odd
 torchrun_with 2 $on $app ddp_odd
 same_output 'one rank cannot'
 like 'one rank cannot: none does' "$(why 0) $(why 1)" 'rank 1 has not said .* hooks of step'
+new_out
+torchrun_plain 2 WHO=script $app ddp_late
+torchrun_with 2 $on $app ddp_late
+same_output 'one rank no longer can'
+like 'one rank no longer can: nor does the other' "$(said 0) $(why 0)" "^\('refused', 2, 2\) \{1: 1, 2: 2\} 3 rank 1 has not said"
 if [ -n "${LONG:-}" ]; then
 	new_out
 	torchrun_plain 2 $app ddp_alone
