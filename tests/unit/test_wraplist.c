@@ -445,6 +445,57 @@ static void list_of_msprobe(void **state)
 	wraplist_free(w);
 }
 
+/* One name of a direction is no reason to record the other; a name of both, or both names, are. */
+static void messages_of_msprobe(void **state)
+{
+	static const struct {
+		const char *text;
+		bool send, recv, batch, both;
+	} lists[] = {
+		{"distributed: [isend]\ntorch: [mm]\n", true, false, false, true},
+		{"distributed: [irecv]\ntorch: [mm]\n", false, true, false, true},
+		{"distributed: [isend, recv]\ntorch: [mm]\n", true, true, true, true},
+		{"distributed: [batch_isend_irecv]\ntorch: [mm]\n", true, true, true, true},
+		{"distributed: [all_reduce]\ntorch: [mm]\n", false, false, false, false},
+	};
+	struct lines l = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		struct wraplist *w = list(lists[i].text, &l);
+
+		assert_int_equal(wraplist_match(w, "c10d", "isend"), lists[i].send);
+		assert_int_equal(wraplist_match(w, "c10d", "recv"), lists[i].recv);
+		assert_int_equal(wraplist_match(w, "c10d", "batch_isend_irecv"), lists[i].batch);
+		assert_int_equal(wraplist_match(w, "mpi", "MPI_Sendrecv"), lists[i].both);
+		assert_lines(&l, 0);
+		wraplist_free(w);
+	}
+}
+
+/* Ascend's sections, each as the whole list. */
+static void ascend_of_msprobe(void **state)
+{
+	struct lines l = {0};
+	struct wraplist *w;
+
+	(void)state;
+	w = list("torch_npu:\n  - npu_rotary_mul\n", &l);
+	assert_true(wraplist_match(w, "aten", "aten::npu_rotary_mul"));
+	assert_false(wraplist_match(w, "aten", "aten::npu_fusion_attention"));
+	assert_false(wraplist_match(w, "mpi", "MPI_Allreduce"));
+	wraplist_free(w);
+	w = list("mindspeed:\n  - npu_fusion_attention\n", &l);
+	assert_true(wraplist_match(w, "aten", "aten::npu_fusion_attention"));
+	assert_false(wraplist_match(w, "hccl", "HcclAllReduce"));
+	wraplist_free(w);
+	w = list("npu_distributed:\n  - all_reduce\n", &l);
+	assert_true(wraplist_match(w, "hccl", "HcclAllReduce"));
+	assert_false(wraplist_match(w, "hccl", "HcclBroadcast"));
+	wraplist_free(w);
+	assert_lines(&l, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +508,8 @@ int main(void)
 		cmocka_unit_test(glob_against_fnmatch),
 		cmocka_unit_test(large),
 		cmocka_unit_test(list_of_msprobe),
+		cmocka_unit_test(messages_of_msprobe),
+		cmocka_unit_test(ascend_of_msprobe),
 		cmocka_unit_test(shipped_list),
 	};
 
