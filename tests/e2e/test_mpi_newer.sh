@@ -48,6 +48,25 @@ for f in $flavours; do
 			"([('from_group', '', '2'), ('world', 'MPI_COMM_WORLD', '2')], {'localcomm', ''})"
 	fi
 
+	# Sessions and nothing else: each rank has the same numbers for the same communicators, by the processes of mpi://WORLD.
+	run_plain $f 4 mpi_newer sessions
+	if [ $status != 0 ]; then
+		skip "$f: two sessions" "this MPI cannot do it by itself (status $status)"
+	else
+		new_out
+		run_with $f 4 mpi_newer sessions
+		same_result "$f: sessions"
+		contract "$f: sessions" "$out" --partial
+		is "$f: sessions: communicators" \
+			"$(rows "$out" '[(a, b, c, n) for (a, b, c), n in sorted(__import__("collections").Counter((c["name"], c["size"], c["world_ranks"]) for c in C).items())], len({c["comm"] for c in C})')" \
+			"([('', '2', '0;2', 4), ('', '2', '1;3', 4), ('ice', '4', '0-3', 4), ('ocean', '4', '0-3', 4)], 6)"
+		# What the program does: in each session a sum of all, three of every second, and rank 0 to all.
+		is "$f: sessions: each call, numbered by its communicator" \
+			"$(rows "$out" '[[(r["op"], r["comm_seq"], r["flags"]) for r in on(d) if r["io"] == ("out" if r["op"] == "broadcast" else "in")] == 2 * (
+				[("all_reduce", "0", "")] + [("all_reduce", str(i), "") for i in range(3)] + [("broadcast", "1", "")]) for d in dirs]')" \
+			'[True, True, True, True]'
+	fi
+
 	# Of ULFM this MPI may have no more than the names: then a stand-in for it is the next in the chain.
 	behind=''
 	MPI_LIMIT=20 run_plain $f 3 mpi_newer ulfm

@@ -25,12 +25,15 @@ static void put_headers(struct out *o, const struct library *lib)
 	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
-static void put_types(struct out *o, const struct library *lib)
+/* text: the header. A handle that came with later versions has no function here either. */
+static void put_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
 		const struct type_name *t = &lib->spec->types.item[i];
 		const char *n = t->name;
 
+		if (t->handle && !has_word(text, n))
+			continue;
 		if (t->handle)
 			put_format(o,
 				"_Static_assert(sizeof(%s) == 4 || sizeof(%s) == 8, \"%s\");\n", n,
@@ -182,7 +185,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 		return;
 	}
 	put_headers(o, lib);
-	put_types(o, lib);
+	put_types(o, lib, text);
 	for (unsigned i = 0; i < f->n; i++) {
 		int agree = check_param_names(lib, f->item[i], text);
 

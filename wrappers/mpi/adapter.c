@@ -115,7 +115,10 @@ static void mpi_enter(struct call *c)
 		mpi_window_enter(c);
 		break;
 	case TASK_FINALIZE:
-		mpi_finalizing();
+		if (c->api->spec->nargs)
+			mpi_session_ends();
+		else
+			mpi_finalizing();
 		break;
 	case TASK_ABORT:
 		note_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
@@ -147,7 +150,9 @@ static void mpi_leave(struct call *c, int64_t ret)
 		mpi_match_leave(c);
 		break;
 	case TASK_INIT:
-		if (c->ok)
+		if (c->ok && call_arg(c, ROLE_NAME))
+			mpi_session_group(c);
+		else if (c->ok)
 			mpi_started();
 		break;
 	}

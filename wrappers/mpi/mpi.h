@@ -30,6 +30,7 @@ struct mpi_functions {
 	int (*comm_group)(mpi_handle comm, void *group);
 	int (*comm_remote_group)(mpi_handle comm, void *group);
 	int (*group_size)(mpi_handle group, int *n);
+	int (*group_rank)(mpi_handle group, int *rank);
 	int (*group_translate_ranks)(
 		mpi_handle from, int n, const int *ranks, mpi_handle to, int *out);
 	int (*group_free)(void *group);
@@ -56,7 +57,8 @@ struct mpi {
 	uint64_t byte; /* MPI_BYTE */
 	uint64_t done_mask,
 		done; /* requests that are complete when they are made: see mpi_request_done() */
-	mpi_handle world_group;
+	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
+	bool group_of_session; /* it is one, and not that of MPI_COMM_WORLD */
 	int world_size;
 	struct mpi_functions f;
 };
@@ -103,6 +105,9 @@ void mpi_comm_leave(struct call *c);
 /* The communicator that a non-blocking constructor of `parent` has put at *at is complete. */
 void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how);
 void mpi_comm_predefined(void);
+/* MPI_Group_from_session_pset and MPI_Session_finalize. */
+void mpi_session_group(const struct call *c);
+void mpi_session_ends(void);
 
 /* ---- windows and files (window.c) ---- */
 

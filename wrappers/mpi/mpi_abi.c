@@ -98,6 +98,7 @@ static bool find_functions(void)
 		F(comm_group, "Comm_group"),
 		F(comm_remote_group, "Comm_remote_group"),
 		F(group_size, "Group_size"),
+		F(group_rank, "Group_rank"),
 		F(group_translate_ranks, "Group_translate_ranks"),
 		F(group_free, "Group_free"),
 		F(type_size, "Type_size"),

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/apart.h"
 #include "life/life.h"
@@ -117,6 +118,7 @@ void mpi_comm_predefined(void)
 	/* A program that only has sessions has neither. */
 	if (mpi.f.initialized(&flag) || !flag || mpi.f.finalized(&flag) || flag)
 		return;
+	mpi_session_ends();
 	if (mpi.f.comm_group((mpi_handle)world, &group) == 0)
 		mpi.world_group = (mpi_handle)mpi_clean(group);
 	c = register_mpi_comm(world, NULL, "world", 0);
@@ -128,6 +130,40 @@ void mpi_comm_predefined(void)
 	c = register_mpi_comm((uint64_t)mpi.constant[CONST_MPI_COMM_SELF], NULL, "self", 0);
 	if (c)
 		strcpy(c->name, "MPI_COMM_SELF");
+}
+
+/*
+ * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD", of which we ask for a group of our own: the
+ * program frees its. A program that never asks for that set has communicators that each rank knows by itself only.
+ */
+void mpi_session_group(const struct call *c)
+{
+	int (*from_pset)(mpi_handle, const char *, void *) =
+		(int (*)(mpi_handle, const char *, void *))(uintptr_t)c->real;
+	const char *name = call_arg(c, ROLE_NAME)->cp;
+	int rank, size;
+	uint64_t group = 0;
+
+	if (!name || strcasecmp(name, "mpi://WORLD") != 0 || !mpi_activate() || mpi.world_group ||
+		from_pset((mpi_handle)c->v[0].u, name, &group) != 0)
+		return;
+	mpi.world_group = (mpi_handle)mpi_clean(group);
+	mpi.group_of_session = true;
+	if (mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
+		mpi.f.group_size(mpi.world_group, &size) == 0)
+		session_rank(rank, size);
+}
+
+void mpi_session_ends(void)
+{
+	uint64_t group = mpi.world_group;
+
+	/* Of whichever session it is: the next one's set is the same. */
+	if (!mpi.group_of_session)
+		return;
+	mpi.group_of_session = false;
+	mpi.world_group = 0;
+	mpi.f.group_free(&group);
 }
 
 struct met {
