@@ -303,13 +303,8 @@ static int compare_health_ckpts(const void *a, const void *b)
 	return (x->begun_ns > y->begun_ns) - (x->begun_ns < y->begun_ns);
 }
 
-/* last: the lowest may have ended before the others had judged; who ends behind it writes what it left open. */
-static void write_settled(struct health *h, bool last)
+static void write_settled(struct health *h)
 {
-	int32_t rank = h->files->j->head->rank;
-
-	if (!last && !health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
-		return;
 	/* The newest stands last in the file, however they were found. */
 	if (h->nckpt)
 		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
@@ -326,6 +321,39 @@ static void write_settled(struct health *h, bool last)
 		if (l.complete)
 			c->written = health_write_entry(h->files, c) == 0;
 	}
+}
+
+static unsigned count_votes(const struct health *h)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < h->nckpt; i++)
+		n += h->ckpt[i].votes;
+	return n;
+}
+
+/*
+ * last: the lowest may have ended before the others had judged; who ends behind it writes what it left open. Who finds the lock
+ * taken goes away, for the one that has it looks for lines behind it: those are there before their rank asks for the lock.
+ */
+static void take_votes(struct health *h, bool last)
+{
+	int32_t rank = h->files->j->head->rank;
+	unsigned votes;
+
+	health_read_peers(&h->peers, h->files, take_peer_line, h);
+	if (!last && !health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
+		return;
+	do {
+		int lock = health_lock_entries(h->files);
+
+		if (lock < 0)
+			return;
+		votes = count_votes(h);
+		write_settled(h);
+		close(lock);
+		health_read_peers(&h->peers, h->files, take_peer_line, h);
+	} while (count_votes(h) != votes);
 }
 
 static void look_at_health(struct health *h, bool last)
@@ -345,8 +373,7 @@ static void look_at_health(struct health *h, bool last)
 	for (unsigned i = 0; last && i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
 			judge_health_ckpt(h, &h->ckpt[i]);
-	health_read_peers(&h->peers, h->files, take_peer_line, h);
-	write_settled(h, last);
+	take_votes(h, last);
 	took = clock_ns(CLOCK_MONOTONIC) - began;
 	h->next_look = began + (took * 20 > LOOK_NS ? took * 20 : LOOK_NS);
 }

@@ -344,6 +344,21 @@ static void write_ckpt_status(const struct health_ckpt *c)
 		report_health(path, err);
 }
 
+int health_lock_entries(const struct files *f)
+{
+	int dir = open(f->cfg->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Where folders cannot be locked nobody is kept out. */
+	if (dir < 0 || (flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
+		int err = dir < 0 ? -errno : -EWOULDBLOCK;
+
+		if (dir >= 0)
+			close(dir);
+		return err;
+	}
+	return dir;
+}
+
 int health_write_entry(const struct files *f, const struct health_ckpt *c)
 {
 	char *old = calloc(1, ENTRIES_BYTES), *buf = malloc(ENTRIES_BYTES), quoted[5000];
@@ -352,13 +367,6 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 	int err = !old || !buf ? -ENOMEM : dir < 0 ? -errno : 0;
 	unsigned n = 0;
 
-	/* Another rank writes just now: the next look does it. Where folders cannot be locked nobody is kept out. */
-	if (!err && flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		close(dir);
-		free(old);
-		free(buf);
-		return -EWOULDBLOCK;
-	}
 	if (!err) {
 		struct text t = text_over(buf, ENTRIES_BYTES);
 

@@ -56,6 +56,11 @@ void health_peers_free(struct health_peers *p);
 /* 0 or -errno, which was said. */
 int health_write_head(const struct files *f);
 int health_write_line(const struct files *f, const struct health_ckpt *c);
+/*
+ * Keeps other ranks from writing entries: a descriptor to close behind them, or -errno. -EWOULDBLOCK: another rank writes, and will
+ * read the lines once more behind it.
+ */
+int health_lock_entries(const struct files *f);
 int health_write_entry(const struct files *f, const struct health_ckpt *c);
 
 /* Did an alert of the rank's folder speak in a step behind `before` up to `step`? Its text goes to `why`. */

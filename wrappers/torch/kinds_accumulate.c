@@ -44,10 +44,13 @@ bool torch_leaves_wanted(void)
 
 /* ---- where a node has its leaf ---- */
 
-#define NODE_BYTES 1024 /* of a node, as far as it is looked at */
+#define NODE_BYTES 1024 /* of a node and what lies behind it, as far as it is looked at */
 #define NOT_THERE (-1)
+#define SEVERAL (-2)
+#define SEVERAL_MAX 64 /* so many nodes in a row */
 
 static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
+static _Atomic unsigned doubtful;
 
 static void refuse_leaf_place(void)
 {
@@ -58,7 +61,7 @@ static void refuse_leaf_place(void)
 		"grad_unreduced is not written; update libprobe");
 }
 
-/* The place of that pointer in the node; 0: it has none, or two. */
+/* The place of that pointer in the node; 0: it has none; SEVERAL: what lies behind the node has it, too. */
 static int find_leaf(const char *node, const void *impl)
 {
 	int found = 0;
@@ -71,7 +74,7 @@ static int find_leaf(const char *node, const void *impl)
 		if (*(const void *const *)(node + at) != impl)
 			continue;
 		if (found)
-			return 0;
+			return SEVERAL;
 		found = at;
 	}
 	return found;
@@ -97,7 +100,10 @@ void torch_leaf_made(struct call *c, bool leaving)
 		return;
 	}
 	at = find_leaf(c->v[0].cp, impl);
-	if (!at) {
+	/* Another node will tell. */
+	if (at == SEVERAL && atomic_fetch_add(&doubtful, 1) < SEVERAL_MAX)
+		return;
+	if (at <= 0) {
 		refuse_leaf_place();
 		return;
 	}
