@@ -99,7 +99,8 @@ try:
     dist.barrier()
     code = 0
 except ValueError as e:
-    print(f"[{rank}] ValueError: {e}", flush=True)
+    sys.stdout.write(f"[{rank}] ValueError: {e}\n")  # one write: lines of two ranks must not mix
+    sys.stdout.flush()
     code = 1
 truth.close()
 os._exit(code)
