@@ -323,7 +323,7 @@ static void write_settled(struct health *h)
 	}
 }
 
-static unsigned count_votes(const struct health *h)
+static unsigned count_health_votes(const struct health *h)
 {
 	unsigned n = 0;
 
@@ -349,11 +349,11 @@ static void take_votes(struct health *h, bool last)
 
 		if (lock < 0)
 			return;
-		votes = count_votes(h);
+		votes = count_health_votes(h);
 		write_settled(h);
 		close(lock);
 		health_read_peers(&h->peers, h->files, take_peer_line, h);
-	} while (count_votes(h) != votes);
+	} while (count_health_votes(h) != votes);
 }
 
 static void look_at_health(struct health *h, bool last)
