@@ -149,7 +149,7 @@ void mpi_session_group(const struct call *c)
 		return;
 	mpi.world_group = (mpi_handle)mpi_clean(group);
 	mpi.group_of_session = true;
-	if (mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
+	if (mpi.f.group_rank && mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
 		mpi.f.group_size(mpi.world_group, &size) == 0)
 		session_rank(rank, size);
 }
