@@ -39,6 +39,23 @@ static void all_reduce(volatile uint64_t *counter)
 	(*counter)++;
 }
 
+/* Returns when the child is on its own: before that it has what its parent had open. */
+static void leave_child(void)
+{
+	char ready = 0;
+	int at[2];
+
+	if (pipe(at))
+		app_fail(__FILE__, __LINE__, "no pipe");
+	if (fork() == 0) {
+		if (write(at[1], &ready, 1) == 1)
+			sleep(30);
+		_exit(0);
+	}
+	if (read(at[0], &ready, 1) != 1)
+		app_fail(__FILE__, __LINE__, "no child");
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 3 ? argv[3] : "now";
@@ -52,10 +69,8 @@ int main(int argc, char **argv)
 	snprintf(end, sizeof(end), "%s.end", argv[2]);
 	for (int i = 0; i < atoi(argv[1]); i++)
 		all_reduce(counter);
-	if (!strcmp(how, "child") && fork() == 0) {
-		sleep(30);
-		_exit(0);
-	}
+	if (!strcmp(how, "child"))
+		leave_child();
 	if (!strcmp(how, "wait"))
 		MPI_Recv(&nothing, 1, MPI_CHAR, app_rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	if (!strcmp(how, "stay")) {
