@@ -51,6 +51,11 @@ static void locks(void)
 		x, 4, MPI_DOUBLE, out, 4, MPI_DOUBLE, next, 0, 4, MPI_DOUBLE, MPI_SUM, win);
 	MPI_Win_flush(next, win);
 	show("get_accumulate", out, 4);
+	/* With MPI_NO_OP nothing of the origin counts, its type neither. */
+	MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, out, 4, MPI_DOUBLE, next, 0, 4, MPI_DOUBLE,
+		MPI_NO_OP, win);
+	MPI_Win_flush(next, win);
+	show("atomic_get", out, 4);
 	MPI_Fetch_and_op(&one, &got, MPI_DOUBLE, next, 0, MPI_SUM, win);
 	MPI_Win_unlock(next, win);
 	show("fetch_and_op", &got, 1);

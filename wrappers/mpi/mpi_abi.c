@@ -197,9 +197,12 @@ __attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc 
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	if (h && mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)
+	/* To ask about no type ends the job. It may stand where nothing is moved, as in MPI_Get_accumulate with MPI_NO_OP. */
+	if (!h || h == (uint64_t)mpi.constant[CONST_MPI_DATATYPE_NULL])
+		return;
+	if (mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)
 		d->size = (uint64_t)size;
-	if (h && mpi.f.type_get_extent((mpi_handle)h, &lb, &extent) == 0)
+	if (mpi.f.type_get_extent((mpi_handle)h, &lb, &extent) == 0)
 		d->extent = extent;
 }
 
