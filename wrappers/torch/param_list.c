@@ -96,26 +96,36 @@ static const char *full_name(struct look *l, const struct tree_param *p, bool am
 	return kept;
 }
 
-/* The parameter as it was found before; 0: it was not. */
+static bool same_form(const struct train_param *a, const struct train_param *b)
+{
+	return a->dtype == b->dtype && a->ndim == b->ndim &&
+	       (!a->ndim || memcmp(a->dims, b->dims, a->ndim * sizeof(*a->dims)) == 0);
+}
+
+/* The parameter as it was found before, by its handle, name and form; 0: it was not. */
 static uint32_t id_before(const struct train_params *old, const struct train_param *p)
 {
 	const struct train_param *was = train_param_by_impl(old, p->impl);
 
 	if (!was)
 		return 0;
-	/* An address is used again: the same tensor has its name, or had none. */
+	/* An address is used again: the same tensor has its name, or had none and is as large. */
 	if (strcmp(was->name, p->name) == 0)
 		return was->id;
-	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) ? was->id : 0;
+	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) && same_form(was, p) ? was->id
+											: 0;
 }
 
 /* Puts it where it was before, or behind all; returns its place. What another look has found out of it stays. */
 static uint32_t add_to_list(struct look *l, const struct train_params *old, struct train_param p)
 {
-	uint32_t id = id_before(old, &p), at = id ? id - 1 : l->n++;
-	const struct train_param *was = &l->list[at];
+	const struct train_param *was;
+	uint32_t id, at;
 
 	describe_data(&p);
+	id = id_before(old, &p);
+	at = id ? id - 1 : l->n++;
+	was = &l->list[at];
 	p.id = id;
 	if (id) {
 		if (p.optimizer == TRAIN_NO_OPTIMIZER) {
