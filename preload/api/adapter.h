@@ -67,6 +67,8 @@ struct adapter {
 	struct comm *(*window)(uint64_t handle); /* of rows with a window or a file */
 	void (*dtype)(uint64_t handle, struct dtype_desc *d);
 	enum redop (*redop)(uint64_t handle);
+	/* With that reduction a one-sided call does not read what it is given. NULL: there is none. */
+	bool (*reads_nothing)(uint64_t redop);
 	const int64_t *in_place; /* the address that stands for the buffer of the other side */
 	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
 	enum root_is (*root)(const struct comm *c, int64_t value,

@@ -462,10 +462,13 @@ static void point_to_point(struct call *c)
 static void describe_target(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
-	const union arg *peer = role_arg(args_of(c), ROLE_PEER);
+	const union arg *peer = role_arg(args_of(c), ROLE_PEER),
+			*op = role_arg(args_of(c), ROLE_OP);
 	struct operation *w = &c->op;
 	int p;
 
+	if (op && lib->reads_nothing && lib->reads_nothing(op->u))
+		w->nin = 0;
 	if (!peer)
 		return;
 	p = lib->peer ? lib->peer(peer->i) : (int)peer->i;

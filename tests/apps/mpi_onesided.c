@@ -44,21 +44,24 @@ static void fences(void)
 
 static void locks(void)
 {
-	double one = 1, got = -1;
+	double one = 1, got = -1, last = -1;
 
 	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
 	MPI_Get_accumulate(
 		x, 4, MPI_DOUBLE, out, 4, MPI_DOUBLE, next, 0, 4, MPI_DOUBLE, MPI_SUM, win);
 	MPI_Win_flush(next, win);
 	show("get_accumulate", out, 4);
-	/* With MPI_NO_OP nothing of the origin counts, its type neither. */
+	/* With MPI_NO_OP nothing of the origin counts, its type and address neither. */
 	MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, out, 4, MPI_DOUBLE, next, 0, 4, MPI_DOUBLE,
 		MPI_NO_OP, win);
 	MPI_Win_flush(next, win);
 	show("atomic_get", out, 4);
 	MPI_Fetch_and_op(&one, &got, MPI_DOUBLE, next, 0, MPI_SUM, win);
+	MPI_Win_flush(next, win);
+	MPI_Fetch_and_op((void *)8, &last, MPI_DOUBLE, next, 0, MPI_NO_OP, win);
 	MPI_Win_unlock(next, win);
 	show("fetch_and_op", &got, 1);
+	show("fetch", &last, 1);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -165,6 +165,7 @@ const struct adapter adapter_mpi = {
 	.window = mpi_window,
 	.dtype = mpi_dtype,
 	.redop = mpi_redop,
+	.reads_nothing = mpi_is_no_op,
 	.in_place = &mpi.constant[CONST_MPI_IN_PLACE],
 	.peer = mpi_peer,
 	.root = mpi_root,

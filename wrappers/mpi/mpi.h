@@ -81,6 +81,9 @@ uint64_t mpi_handle_at(const void *p, uint64_t i);
 void mpi_dtype(uint64_t handle, struct dtype_desc *d);
 enum redop mpi_redop(uint64_t handle);
 
+/* MPI_NO_OP: of the origin neither buffer nor count nor type are read, they may be anything (MPI 4.1, 12.3.4). */
+bool mpi_is_no_op(uint64_t handle);
+
 /* ---- statuses ---- */
 
 #define MPI_STATUS_MAX 64 /* bytes that any status fits in */

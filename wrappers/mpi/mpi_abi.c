@@ -197,7 +197,7 @@ __attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc 
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	/* To ask about no type ends the job. It may stand where nothing is moved, as in MPI_Get_accumulate with MPI_NO_OP. */
+	/* To ask about no type ends the job. It may stand where nothing is moved. */
 	if (!h || h == (uint64_t)mpi.constant[CONST_MPI_DATATYPE_NULL])
 		return;
 	if (mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)
@@ -224,6 +224,11 @@ enum redop mpi_redop(uint64_t handle)
 	const struct place *p = find_constant_place(redops, mpi_clean(handle));
 
 	return p->row ? (enum redop)p->row->to : REDOP_USER;
+}
+
+bool mpi_is_no_op(uint64_t handle)
+{
+	return mpi_clean(handle) == (uint64_t)mpi.constant[CONST_MPI_NO_OP];
 }
 
 int32_t mpi_status_int(const void *status, int which)
