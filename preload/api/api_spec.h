@@ -69,4 +69,10 @@ struct api_spec {
 	bool transparent;
 };
 
+/* A message that is handed over in parts (MPI_Psend_init): nothing else that moves a message has their number. */
+static inline bool spec_is_parted(const struct api_spec *s)
+{
+	return s->at[ROLE_NITEMS] != 0 && s->completion == DONE_START;
+}
+
 #endif

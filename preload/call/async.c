@@ -138,7 +138,10 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 		struct buffer *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
 
 		if (v && v->comm_seq != JOURNAL_NONE64 && w->peer != JOURNAL_NONE)
-			v->comm_seq = comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
+			v->comm_seq =
+				spec_is_parted(f->spec)
+					? comm_next_parted(w->comm, w->nin > 0, w->peer, w->tag)
+					: comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
 	}
 	w->by = config_now(); /* each start is a call of its own */
 	if (!async_ready() || !(c->t = thread_get()))

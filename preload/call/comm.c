@@ -277,6 +277,13 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 	return JOURNAL_NONE64;
 }
 
+int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag)
+{
+	int64_t n = comm_next_p2p(c, send, peer, ~tag); /* no message has such a tag */
+
+	return n == JOURNAL_NONE64 ? n : COMM_PARTED_FIRST + n;
+}
+
 void comm_hold(struct comm *c)
 {
 	atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);

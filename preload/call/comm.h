@@ -93,6 +93,13 @@ static inline int64_t comm_next(struct comm *c)
 /* The number of this message from or to that peer with that tag; JOURNAL_NONE64 when there is no room to count. */
 int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag);
 
+/*
+ * The same of a message in parts (MPI_Psend_init): those match none but each other, so they count by themselves, from this
+ * number, which no other message of a run reaches.
+ */
+#define COMM_PARTED_FIRST (INT64_C(1) << 32)
+int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag);
+
 /* In a forked child: the thread that held the table's lock may not exist there. */
 void comm_forked(void);
 

@@ -21,6 +21,11 @@ for f in $flavours; do
 		"$(rows "$out" '[[tuple(r[k] for k in "op peer tag io count min max nans".split()) for r in on("rank" + str(n)) if r["api"] == "MPI_Precv_init"] == [
 			("recv", str((n + 3) % 4), "3", "out", "200", "%.17g" % (t + (n + 3) % 4 / 2), "%.17g" % (t + 199 + (n + 3) % 4 / 2), "0") for t in range(5)] for n in range(4)]')" \
 		'[True, True, True, True]'
+	is "$f: messages in parts and others of one tag: each has one number on both sides" \
+		"$(rows "$out" '[sorted((r["comm"], str((n + turned) % 4), r["comm_seq"]) for n in range(4) for r in on("rank" + str(n)) if r["api"] == api and r["tag"] == "3") == sorted(
+			(r["comm"], str(n), r["comm_seq"]) for n in range(4) for r in on("rank" + str(n)) if r["api"] == other and r["tag"] == "3")
+			for api, other, turned in (("MPI_Psend_init", "MPI_Precv_init", 1), ("MPI_Send", "MPI_Irecv", 1))], len({r["comm_seq"] for r in R if r["tag"] == "3"})' )" \
+		'([True, True], 10)'
 	is "$f: large counts of one-sided calls" \
 		"$(rows "$out" '[(r["api"], r["io"], r["count"], r["min"], r["max"]) for r in on("rank1") if r["api"].endswith("_c") and r["io"]]')" \
 		"[('MPI_Put_c', 'in', '4', '10', '13'), ('MPI_Accumulate_c', 'in', '4', '10', '13'), ('MPI_Get_c', 'out', '4', '20', '26')]"

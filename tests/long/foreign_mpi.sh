@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Programs that nobody here wrote, from Debian's packages (installed when missing, as root; skipped where they cannot be
-# had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, mpi4py's benchmarks. Each gives the same
-# results with the preload as without, and what was recorded equals what libpmpicount.so, an independent PMPI tool in the
-# same run, counted and measured. FOREIGN=text: only those with it in their names. Prints TAP.
+# had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, mpi4py's benchmarks and its own tests (its source
+# package, by pip). Each gives the same results with the preload as without, and what was recorded equals what
+# libpmpicount.so, an independent PMPI tool in the same run, counted and measured. FOREIGN=text: only those with it in their
+# names. OSU_SOURCE=FOLDER: OSU's micro-benchmarks too, which no package has, from their source there. Prints TAP.
 # timeout: 3600
 . "$(dirname "$0")/../e2e/lib.sh"
 [ -n "$flavours" ] || { skip 'foreign programs' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -37,8 +38,9 @@ foreign() {
 	isnt "$text: has results" "$(wc -l <"$tmp/plain.results")" 0
 	ok "$text: the same results" cmp "$tmp/plain.results" "$tmp/with.results"
 	contract "$text" "$out" --partial
-	ok "$text: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi"
+	ok "$text: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" $order
 }
+order=
 
 # run_plain and run_with from another folder: mpi.sh's paths are relative to the tree.
 run_plain_in() {
@@ -89,5 +91,58 @@ for f in $flavours; do
 		foreign $f 3 'mpi4py, ring' "$python" -m mpi4py.bench ringtest -l 20 -n 1000
 		foreign $f 3 'mpi4py, hello' "$python" -m mpi4py.bench helloworld
 	fi
+done
+
+# mpi4py's own tests, the verdict on each by each rank. They finalize more than once and set error handlers: what is counted
+# is compared for the programs above.
+for f in $flavours; do
+	python=$(mpi_python $f) || continue
+	[[ "$f: mpi4py's tests" == *"${FOREIGN:-}"* ]] || continue
+	version=$("$python" -c 'import mpi4py; print(mpi4py.__version__)')
+	if ! python3 -m pip download --quiet --no-deps --no-binary :all: -d "$tmp/mpi4py" "mpi4py==$version" >"$tmp/pip" 2>&1; then
+		skip "$f: mpi4py's tests" "its source cannot be had: $(tail -1 "$tmp/pip")"
+		continue
+	fi
+	tar -xf "$tmp/mpi4py/mpi4py-$version.tar.gz" -C "$tmp/mpi4py"
+	for n in 1 3; do
+		for how in plain with; do
+			export MPI4PY_VERDICTS="$tmp/$how.$f.$n"
+			if [ $how = plain ]; then
+				run_plain $f $n "$python" tests/long/mpi4py_tests.py "$tmp/mpi4py/mpi4py-$version/test"
+			else
+				new_out
+				run_with $f $n "$python" tests/long/mpi4py_tests.py "$tmp/mpi4py/mpi4py-$version/test"
+			fi
+			cat "$MPI4PY_VERDICTS".* 2>/dev/null | sed -E 's/ in [0-9.]+s$//' >"$tmp/$how.verdicts"
+			cat "$tmp/$how.status" >>"$tmp/$how.verdicts"
+		done
+		text="$f: mpi4py's tests, $n ranks, $(grep -c ' \.\.\. ' "$tmp/plain.verdicts") verdicts"
+		if [ "$(grep -c ' \.\.\. ' "$tmp/plain.verdicts")" -lt 500 ]; then
+			skip "$text" "they do not run without us: $(tail -1 "$tmp/plain.err")"
+			continue
+		fi
+		ok "$text: the same" diff "$tmp/plain.verdicts" "$tmp/with.verdicts"
+		contract "$text" "$out" --partial
+	done
+done
+
+for f in $flavours; do
+	[[ "$f: OSU" == *"${FOREIGN:-}"* || ${FOREIGN:-} == OSU* ]] || continue
+	[ -n "${OSU_SOURCE:-}" ] || { skip "$f: OSU's micro-benchmarks" 'no package has them: OSU_SOURCE=FOLDER'; continue; }
+	mkdir -p "$tmp/osu-$f"
+	source=$(realpath "$OSU_SOURCE")
+	(cd "$tmp/osu-$f" && "$source/configure" CC=mpicc.$f CXX=mpicxx.$f && make ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=:) >"$tmp/osu" 2>&1
+	# Sizes: the times beside them are the machine's.
+	results() { grep -E '^[0-9]|^# OSU|^This is' | awk '{ print /^[0-9]/ ? $1 : $0 }' | sed -E 's/[0-9]+ of [0-9]+//' | sort; }
+	for t in $(find "$tmp/osu-$f/mpi" -type f -perm -1 -name 'osu_*' | sort); do
+		at=$(basename "$(dirname "$t")") n=2 few=(-i 20 -x 2)
+		[ "$at" != collective ] || { n=3; few+=(-m 2:65536); }
+		case $t in
+		*_mt | *_mbw_mr | *multi_lat) few=() ;;
+		*/startup/*) few=() n=3 ;;
+		esac
+		order=$([[ $t != *_mt ]] || echo --any-order)
+		foreign $f $n "OSU, $(basename "$t")" "$t" "${few[@]}"
+	done
 done
 finish

@@ -115,7 +115,7 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 	uint64_t status[MPI_STATUS_MAX / 8], end;
 
 	/* Its parts are filled in after the start: they are looked at when it is complete. */
-	if (mpi_is_partitioned(c->api->spec) && c->op.nin)
+	if (spec_is_parted(c->api->spec) && c->op.nin)
 		c->op.in[0].nostats = 1;
 	if (!mpi_request_made(c, h, &end)) {
 		async_started(c, h, receive);
@@ -136,7 +136,7 @@ static void complete_data_call(struct call *c)
 		receive = false;
 	}
 	/* All parts arrive, whatever the status says. */
-	receive &= !mpi_is_partitioned(c->api->spec);
+	receive &= !spec_is_parted(c->api->spec);
 	if (req) {
 		if (req->cp)
 			register_request(c, mpi_handle_at(req->cp, 0), receive);

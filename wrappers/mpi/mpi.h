@@ -139,11 +139,6 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
 void mpi_request_enter(struct call *c);
 void mpi_request_leave(struct call *c, int64_t ret);
 
-/* A message that is handed over in parts (MPI_Psend_init): nothing else has their number. */
-static inline bool mpi_is_partitioned(const struct api_spec *s)
-{
-	return s->at[ROLE_NITEMS] != 0;
-}
 void mpi_data_enter(struct call *c);
 void mpi_data_leave(struct call *c);
 void mpi_match_leave(struct call *c); /* a matched probe: remembers whose message it is */

@@ -97,7 +97,7 @@ static void fill_completed(struct pending *p, void *arg)
 {
 	const struct completed *d = arg;
 
-	if (!p->newcomm && mpi_is_partitioned(p->api->spec))
+	if (!p->newcomm && spec_is_parted(p->api->spec))
 		look_at_sent_parts(&p->op);
 	if (p->newcomm)
 		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);

@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mpi4py's own tests (its folder test/), whose verdicts each rank writes to a file of its own.
+
+    MPI4PY_VERDICTS=PREFIX mpi4py_tests.py FOLDER
+"""
+import os
+import runpy
+import sys
+
+from mpi4py import MPI
+
+sys.stderr = open(f"{os.environ['MPI4PY_VERDICTS']}.{MPI.COMM_WORLD.Get_rank()}", "w", buffering=1)
+sys.argv = [os.path.join(sys.argv[1], "runtests.py"), "--no-builddir", "--verbose"]
+runpy.run_path(sys.argv[0], run_name="__main__")
