@@ -4,6 +4,7 @@
 #include "api/enabled.h"
 #include "base/thread.h"
 #include "call/comm.h"
+#include "call/keep.h"
 #include "call/record.h"
 #include "call/stackid.h"
 #include "call/step.h"
@@ -72,8 +73,7 @@ void async_reused(struct call *c, uint64_t key, bool complete)
 
 		if (p.seq && p.state == PENDING_STARTED)
 			write_end_record(t, &p, c->end, shared ? 0 : CF_UNSEEN, 0);
-		if (p.op.comm)
-			comm_release(p.op.comm);
+		operation_release(&p.op);
 	}
 }
 
@@ -206,8 +206,8 @@ bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint3
 		/* Perhaps its end was recorded when it was looked at; now the handle goes too. */
 		if (keep || !pending_get_before(key, PENDING_SEEN, true, c->start, &p))
 			return false;
-		if (!p.persistent && p.op.comm)
-			comm_release(p.op.comm);
+		if (!p.persistent)
+			operation_release(&p.op);
 		return true;
 	}
 	if (keep)
@@ -220,8 +220,8 @@ bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint3
 		fill(&p, arg);
 	if (p.seq && session_is_on() && (c->t = thread_get()))
 		write_end_record(c->t, &p, end, flags, error);
-	if (!keep && !p.persistent && p.op.comm)
-		comm_release(p.op.comm);
+	if (!keep && !p.persistent)
+		operation_release(&p.op);
 	return true;
 }
 

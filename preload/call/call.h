@@ -44,6 +44,8 @@ struct operation {
 	};
 	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
 	const struct buffer *all_in, *all_out;
+	struct kept_arrays
+		*kept; /* of a copy that outlives the call: call/keep.h. Not set otherwise */
 };
 
 static inline const struct buffer *operation_inputs(const struct operation *w)

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/comm.h"
+#include "call/keep.h"
 #include "journal/layout.h"
 
 #define SHARDS 64u
@@ -70,6 +71,7 @@ struct pending *pending_add(uint64_t key, const struct pending *src)
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
 	struct comm *comm = src->op.comm;
+	struct kept_arrays *kept = kept_make(&src->op);
 
 	/* Before others can find it: of several calls under one handle any thread may take any. */
 	if (comm)
@@ -80,6 +82,7 @@ struct pending *pending_add(uint64_t key, const struct pending *src)
 
 	if (p) {
 		*p = *src;
+		kept_use(&p->op, kept);
 		p->key = key;
 		p->added = clock_ticks();
 		p->next = NULL;
@@ -95,6 +98,7 @@ struct pending *pending_add(uint64_t key, const struct pending *src)
 				       "are not recorded");
 		if (comm)
 			comm_release(comm);
+		kept_free(kept);
 	}
 	return p;
 }
@@ -155,7 +159,7 @@ bool pending_get_before(
 			unlink_entry(s, b, at);
 	}
 	pthread_mutex_unlock(&s->lock);
-	/* What is handed out of the table keeps its hold on the communicator; the taker lets go (call/async.c). */
+	/* What is taken out of the table still has what operation_keep() is for; the taker lets go (call/async.c). */
 	return at != NULL;
 }
 
@@ -183,7 +187,8 @@ void pending_forget(uint64_t key, uint64_t before)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
-	struct comm *held = NULL;
+	struct operation held = {0};
+	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending **at = &s->bucket[b]; *at; at = &(*at)->next) {
@@ -192,13 +197,14 @@ void pending_forget(uint64_t key, uint64_t before)
 		if (p->key != key || p->state != PENDING_IDLE || !p->persistent ||
 			(before && p->added > before))
 			continue;
-		held = p->op.comm;
+		held = p->op;
+		found = true;
 		unlink_entry(s, b, at);
 		break;
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (held)
-		comm_release(held);
+	if (found)
+		operation_release(&held);
 }
 
 bool pending_stands(uint64_t key)
@@ -248,10 +254,9 @@ void pending_rename(uint64_t from, uint64_t to)
 	pthread_mutex_unlock(&s->lock);
 	if (!at)
 		return;
-	/* What is added holds the communicator by itself. */
+	/* What is added keeps by itself what it needs. */
 	pending_add(to, &p);
-	if (p.op.comm)
-		comm_release(p.op.comm);
+	operation_release(&p.op);
 }
 
 static _Atomic uint64_t coming[JOURNAL_THREADS];
@@ -282,4 +287,5 @@ void pending_reset(void)
 		pthread_mutex_init(&shards[i].lock, NULL);
 	}
 	atomic_store(&count, 0);
+	kept_reset();
 }

@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "call/async.h"
 #include "call/comm.h"
+#include "call/keep.h"
 #include "call/observer.h"
 #include "call/pending.h"
 #include "call/record.h"
@@ -213,8 +214,7 @@ static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t er
 	if (t)
 		write_end_record(t, p, end, flags, error);
 	stream_drop(&p->op);
-	if (p->op.comm)
-		comm_release(p->op.comm);
+	operation_release(&p->op);
 }
 
 void stream_poll(void)
@@ -445,8 +445,7 @@ void stream_leave(struct call *c, int64_t ret)
 		return;
 	}
 	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .op = *w};
-	if (w->comm)
-		comm_hold(w->comm);
+	operation_keep(&p.op);
 	record_async(c->rec, w, c->end);
 	if (q)
 		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};

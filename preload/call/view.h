@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tensor in memory as a call describes it: where its elements lie. Nothing is copied; arrays that a buffer points to
- * (counts, displacements, sizes) are the caller's and live as long as the call, or until the request completes.
+ * (counts, displacements, sizes) are the caller's and live as long as the call; what goes on after it has copies (call/keep.h).
  */
 #ifndef PROBE_CALL_VIEW_H
 #define PROBE_CALL_VIEW_H

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "call/async.h"
 #include "call/comm.h"
+#include "call/keep.h"
 #include "call/pending.h"
 #include "call/recorder.h"
 #include "journal/layout.h"
@@ -129,8 +130,7 @@ static void forget_gone_work(const struct adapter *lib, const void *handle)
 	while (pending_count() && pending_get((uintptr_t)handle, PENDING_STARTED, false, &p) &&
 		p.api->spec->lib == lib && p.op.all_out &&
 		pending_get((uintptr_t)handle, PENDING_STARTED, true, &p)) {
-		if (p.op.comm)
-			comm_release(p.op.comm);
+		operation_release(&p.op);
 		give_work(work_of(&p));
 	}
 }
