@@ -10,8 +10,8 @@
  *
  * (PMPI_COUNT_OUT defaults to pmpi_count.) n numbers the calls of the process in the order in which they were
  * entered. Rows of a non-blocking call are written when Wait or Test completes it, so that n is not in order.
- * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, what MPI_Start starts, and of
- * one-sided calls those with large counts.
+ * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, what MPI_Start starts, and what
+ * one-sided calls read.
  */
 #include "pmpi/rows.h"
 #include "pmpi/wait.h"
@@ -235,6 +235,65 @@ NONBLOCKING(Isendrecv_replace, ROWS_BOTH(r, r, n, t), P_REPLACE(int), A_REPLACE,
 NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_REPLACE, 0)
 #endif
 
+/* ---- one-sided ---- */
+
+#define ROWS_PUT                   \
+	if (peer != MPI_PROC_NULL) \
+		flat(&c.in, s, n, t);
+#define THERE(N) int peer, MPI_Aint at, N there, MPI_Datatype type_there
+#define A_THERE peer, at, there, type_there
+#define P_PUT(N) const void *s, N n, MPI_Datatype t, THERE(N)
+#define A_PUT s, n, t, A_THERE
+#define P_GET(N) void *r, N n, MPI_Datatype t, THERE(N)
+#define A_GET r, n, t, A_THERE
+#define P_FETCH(N) const void *s, N n, MPI_Datatype t, void *r, N rn, MPI_Datatype rt, THERE(N)
+#define A_FETCH s, n, t, r, rn, rt, A_THERE
+#define OP_WIN MPI_Op op, MPI_Win win
+
+/* One that gives a request is written at once: what goes in is there. */
+#define TRANSFERS(N, _c)                                                                       \
+	BLOCKING(Put##_c, ROWS_PUT, P_PUT(N) COMMA MPI_Win win, A_PUT COMMA win, 0)            \
+	BLOCKING(Rput##_c, ROWS_PUT, P_PUT(N) COMMA MPI_Win win COMMA MPI_Request *request,    \
+		A_PUT COMMA win COMMA request, 0)                                              \
+	BLOCKING(Get##_c, , P_GET(N) COMMA MPI_Win win, A_GET COMMA win, 0)                    \
+	BLOCKING(Rget##_c, , P_GET(N) COMMA MPI_Win win COMMA MPI_Request *request,            \
+		A_GET COMMA win COMMA request, 0)                                              \
+	BLOCKING(Accumulate##_c, ROWS_PUT, P_PUT(N) COMMA OP_WIN, A_PUT COMMA op COMMA win, 0) \
+	BLOCKING(Raccumulate##_c, ROWS_PUT, P_PUT(N) COMMA OP_WIN COMMA MPI_Request *request,  \
+		A_PUT COMMA op COMMA win COMMA request, 0)                                     \
+	BLOCKING(Get_accumulate##_c, , P_FETCH(N) COMMA OP_WIN, A_FETCH COMMA op COMMA win, 0) \
+	BLOCKING(Rget_accumulate##_c, , P_FETCH(N) COMMA OP_WIN COMMA MPI_Request *request,    \
+		A_FETCH COMMA op COMMA win COMMA request, 0)
+#define COMMA ,
+TRANSFERS(int, )
+#if MPI_VERSION >= 4
+TRANSFERS(MPI_Count, _c)
+#endif
+
+#define P_FETCH_OP \
+	const void *s, void *r, MPI_Datatype t, int peer, MPI_Aint at, MPI_Op op, MPI_Win win
+#define A_FETCH_OP s, r, t, peer, at, op, win
+BLOCKING(Fetch_and_op, , P_FETCH_OP, A_FETCH_OP, 0)
+#define P_SWAP \
+	const void *s, const void *r, void *was, MPI_Datatype t, int peer, MPI_Aint at, MPI_Win win
+#define A_SWAP s, r, was, t, peer, at, win
+BLOCKING(Compare_and_swap, , P_SWAP, A_SWAP, 0)
+
+BLOCKING(Win_fence, , int how COMMA MPI_Win win, how COMMA win, 0)
+BLOCKING(Win_lock, , int type COMMA int peer COMMA int how COMMA MPI_Win win,
+	type COMMA peer COMMA how COMMA win, 0)
+BLOCKING(Win_lock_all, , int how COMMA MPI_Win win, how COMMA win, 0)
+BLOCKING(Win_unlock, , int peer COMMA MPI_Win win, peer COMMA win, 0)
+BLOCKING(Win_unlock_all, , MPI_Win win, win, 0)
+BLOCKING(Win_flush, , int peer COMMA MPI_Win win, peer COMMA win, 0)
+BLOCKING(Win_flush_all, , MPI_Win win, win, 0)
+BLOCKING(Win_flush_local, , int peer COMMA MPI_Win win, peer COMMA win, 0)
+BLOCKING(Win_flush_local_all, , MPI_Win win, win, 0)
+BLOCKING(Win_post, , MPI_Group group COMMA int how COMMA MPI_Win win, group COMMA how COMMA win, 0)
+BLOCKING(Win_start, , MPI_Group group COMMA int how COMMA MPI_Win win, group COMMA how COMMA win, 0)
+BLOCKING(Win_complete, , MPI_Win win, win, 0)
+BLOCKING(Win_wait, , MPI_Win win, win, 0)
+
 /* ---- what MPI 4 added besides ---- */
 
 #if MPI_VERSION >= 4
@@ -253,22 +312,6 @@ NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_
 	}
 IN_PARTS(Psend_init, const)
 IN_PARTS(Precv_init, )
-
-#define P_ONE_SIDED(Const)                                                                    \
-	Const void *buf, MPI_Count n, MPI_Datatype t, int peer, MPI_Aint at, MPI_Count there, \
-		MPI_Datatype type_there
-#define A_ONE_SIDED buf, n, t, peer, at, there, type_there
-#define P_PUT P_ONE_SIDED(const), MPI_Win win
-#define A_PUT A_ONE_SIDED, win
-#define P_GET P_ONE_SIDED(), MPI_Win win
-#define P_ACCUMULATE P_ONE_SIDED(const), MPI_Op op, MPI_Win win
-#define A_ACCUMULATE A_ONE_SIDED, op, win
-BLOCKING(Put_c, flat(&c.in, buf, n, t);, P_PUT, A_PUT, 0)
-BLOCKING(Get_c, , P_GET, A_PUT, 0)
-BLOCKING(Accumulate_c, flat(&c.in, buf, n, t);, P_ACCUMULATE, A_ACCUMULATE, 0)
-#define P_FENCE int assertion, MPI_Win win
-#define A_FENCE assertion, win
-BLOCKING(Win_fence, , P_FENCE, A_FENCE, 0)
 
 #ifdef MPIX_ERR_REVOKED
 #define MPIX(function, PARAMETERS, ARGUMENTS)       \
