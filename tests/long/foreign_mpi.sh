@@ -141,7 +141,8 @@ for f in $flavours; do
 		*_mt | *_mbw_mr | *multi_lat) few=() ;;
 		*/startup/*) few=() n=3 ;;
 		esac
-		order=$([[ $t != *_mt ]] || echo --any-order)
+		# Some do nothing but read from each other.
+		order=--calls$([[ $t != *_mt ]] || echo ' --any-order')
 		foreign $f $n "OSU, $(basename "$t")" "$t" "${few[@]}"
 	done
 done
