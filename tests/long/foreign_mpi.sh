@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Programs that nobody here wrote, from Debian's packages (installed when missing, as root; skipped where they cannot be
-# had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, mpi4py's benchmarks and its own tests (its source
+# had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, Quantum ESPRESSO,
+# CP2K, GROMACS, mpi4py's benchmarks and its own tests (its source
 # package, by pip). Each gives the same results with the preload as without, and what was recorded equals what
 # libpmpicount.so, an independent PMPI tool in the same run, counted and measured. FOREIGN=text: only those with it in their
 # names. OSU_SOURCE=FOLDER: OSU's micro-benchmarks too, which no package has, from their source there. Prints TAP.
 # timeout: 3600
 . "$(dirname "$0")/../e2e/lib.sh"
 [ -n "$flavours" ] || { skip 'foreign programs' 'no MPI, or its programs are not built (make apps)'; finish; }
-tests/install_deps.sh -m -o scalapack-mpi-test hpcc lammps >"$tmp/apt" 2>&1
+tests/install_deps.sh -m -o scalapack-mpi-test hpcc lammps quantum-espresso cp2k gromacs >"$tmp/apt" 2>&1
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPI_LIMIT=600
 
 # FLAVOUR RANKS TEXT PROGRAM...: what of the output must be the same is left by the function `results`
@@ -20,14 +21,14 @@ foreign() {
 	at=$PWD
 	cd "$tmp/apps" || return
 	# A file of its own says what each run found, and not both.
-	rm -f hpccoutf.txt
+	rm -rf $made
 	run_plain_in "$at" "$f" "$n" "$prog" "$@"
 	results <"$tmp/plain" >"$tmp/plain.results"
-	rm -f hpccoutf.txt
-	rm -f "$tmp"/pmpi*
+	rm -rf $made
+	rm -f "$tmp"/pmpi* "$tmp"/fort.*
 	new_out
-	PRELOAD=$lib:$(realpath "$at/$B/apps/$f/libpmpicount.so") run_with_in "$at" "$f" "$n" PMPI_COUNT_OUT="$tmp/pmpi" \
-		PROBE_JOURNAL_MIB=64 "$prog" "$@"
+	PRELOAD=$lib:${fortran:-$(realpath "$at/$B/apps/$f/libpmpicount.so")} run_with_in "$at" "$f" "$n" \
+		PMPI_COUNT_OUT="$tmp/pmpi" FORT_COUNT_OUT="$tmp/fort" PROBE_JOURNAL_MIB=64 "$prog" "$@"
 	results <"$tmp/with" >"$tmp/with.results"
 	cd "$at" || exit 2
 	if [ "$(cat "$tmp/plain.status")" != 0 ]; then
@@ -38,9 +39,19 @@ foreign() {
 	isnt "$text: has results" "$(wc -l <"$tmp/plain.results")" 0
 	ok "$text: the same results" cmp "$tmp/plain.results" "$tmp/with.results"
 	contract "$text" "$out" --partial
-	ok "$text: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" $order
+	if [ -n "$fortran" ]; then
+		is "$text: as many calls of each function as were made" "$(fortran_calls $n)" "$(sort "$tmp"/fort.? | grep .)"
+	else
+		ok "$text: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" $order
+	fi
 }
-order=
+
+# Open MPI's Fortran functions call PMPI_X: a C function of the program is another row. All ranks' together.
+fortran_calls() { # RANKS
+	rows "$out" "'\n'.join(sorted('%s,%d' % (api[1:], n) for d in dirs for api, n in Counter(
+		api for api, _ in {(r['api'], r['seq']) for r in on(d)} if api.startswith('PMPI_')).items()))"
+}
+order= made= fortran=
 
 # run_plain and run_with from another folder: mpi.sh's paths are relative to the tree.
 run_plain_in() {
@@ -82,9 +93,118 @@ END2
 results() { grep -E '^ +[0-9]+ +[-0-9.]+ +' | sort; }
 foreign openmpi 4 'LAMMPS' lmp -in in.melt -log none
 
+cat >"$tmp/apps/si.in" <<'END2'
+&control
+ calculation = 'scf', prefix = 'si', pseudo_dir = '/usr/share/espresso/pseudo', outdir = './espresso', tprnfor = .true., tstress = .true.
+/
+&system
+ ibrav = 2, celldm(1) = 10.2, nat = 2, ntyp = 1, ecutwfc = 12.0
+/
+&electrons
+/
+ATOMIC_SPECIES
+ Si 28.086 Si.pz-vbc.UPF
+ATOMIC_POSITIONS alat
+ Si 0.00 0.00 0.00
+ Si 0.26 0.25 0.25
+K_POINTS automatic
+ 2 2 2 1 1 1
+END2
+results() { grep -E 'total energy +=|force =|P=|^ +[-0-9. ]+$|convergence has been'; }
+made=espresso
+cc -shared -fPIC -O1 -D_GNU_SOURCE -o "$tmp/libfortcount.so" tests/apps/fortran_count.c -ldl && fortran=$tmp/libfortcount.so
+foreign openmpi 3 'Quantum ESPRESSO' pw.x -in si.in
+
+cat >"$tmp/apps/water.inp" <<'END2'
+&GLOBAL
+  PROJECT water
+  RUN_TYPE ENERGY_FORCE
+&END GLOBAL
+&FORCE_EVAL
+  METHOD Quickstep
+  &DFT
+    BASIS_SET_FILE_NAME BASIS_MOLOPT
+    POTENTIAL_FILE_NAME GTH_POTENTIALS
+    &MGRID
+      CUTOFF 120
+    &END MGRID
+    &XC
+      &XC_FUNCTIONAL PADE
+      &END XC_FUNCTIONAL
+    &END XC
+    &SCF
+      MAX_SCF 60
+      EPS_SCF 1.0E-4
+    &END SCF
+  &END DFT
+  &SUBSYS
+    &CELL
+      ABC 5.0 5.0 5.0
+    &END CELL
+    &COORD
+      O 2.0 2.0 2.0
+      H 2.6 2.5 2.0
+      H 1.4 2.6 2.0
+    &END COORD
+    &KIND H
+      BASIS_SET SZV-MOLOPT-GTH
+      POTENTIAL GTH-PADE-q1
+    &END KIND
+    &KIND O
+      BASIS_SET SZV-MOLOPT-SR-GTH
+      POTENTIAL GTH-PADE-q6
+    &END KIND
+  &END SUBSYS
+  &PRINT
+    &FORCES ON
+    &END FORCES
+  &END PRINT
+&END FORCE_EVAL
+END2
+# But for the last digits, which its own threads' and buffers' addresses may move.
+results() { grep -E 'ENERGY\| Total|SUM OF ATOMIC|^ +[0-9]+ +[0-9]+ +[OH] +-?[0-9]' | sed -E 's/(\.[0-9]{8})[0-9]+/\1/'; }
+made='water-*'
+CP2K_DATA_DIR=/usr/share/cp2k foreign openmpi 2 'CP2K' cp2k.psmp water.inp
+fortran=
+
+# 216 molecules of water that come with it.
+cat >"$tmp/apps/topol.top" <<'END2'
+#include "oplsaa.ff/forcefield.itp"
+#include "oplsaa.ff/spce.itp"
+[ system ]
+water
+[ molecules ]
+SOL 216
+END2
+cat >"$tmp/apps/md.mdp" <<'END2'
+integrator = md
+nsteps = 100
+dt = 0.002
+nstenergy = 10
+nstlog = 10
+cutoff-scheme = Verlet
+coulombtype = PME
+rcoulomb = 0.85
+rvdw = 0.85
+tcoupl = v-rescale
+tc-grps = System
+tau-t = 0.1
+ref-t = 300
+gen-vel = yes
+gen-seed = 7
+ld-seed = 7
+END2
+(cd "$tmp/apps" && command -v gmx_mpi >/dev/null &&
+	gmx_mpi grompp -f md.mdp -c /usr/share/gromacs/top/spc216.gro -p topol.top -o run.tpr) >"$tmp/grompp" 2>&1
+results() { cat "$tmp/apps/md.gro"; }
+made='md.gro md.log md.edr md.cpt'
+foreign openmpi 2 'GROMACS' gmx_mpi mdrun -s run.tpr -reprod -ntomp 1 -deffnm md
+
 sed -E 's/^[0-9]+ +Ns/200 Ns/; s/^1 +Ps/1 Ps/' /usr/share/doc/hpcc/examples/_hpccinf.txt >"$tmp/apps/hpccinf.txt" 2>/dev/null
 results() { grep -oE '^\|\|Ax-b.*(PASSED|FAILED)|.*Success=[0-9]|.*residual checks' "$tmp/apps/hpccoutf.txt" | sed 's/[0-9]*\.[0-9e+-]*//g' | sort -u; }
+made=hpccoutf.txt
 foreign openmpi 2 'HPCC' hpcc
+made=
 for f in $flavours; do
 	if python=$(mpi_python $f); then
 		results() { grep -vE '[0-9]\.[0-9]'; echo done; }
