@@ -73,6 +73,7 @@ else
 	n=$((n + 1))
 	echo "ok $n - clang-format # SKIP clang-format is not installed"
 fi
+check 'io_error_text() is given -errno' "$(git grep -nE 'io_error_text\((errno|-(err|first|rc|n)\))' -- '*.c')"
 check "SPDX line in every source" "$(git ls-files '*.c' '*.h' '*.S' ':!tests/unit/gen/expect' | xargs grep -L 'SPDX-License-Identifier: Apache-2.0')"
 check "README, manual page and docs have the tables of \`probe config\` and \`probe columns\`" "$(tests/readme.sh "$B" --check 2>&1)"
 echo "1..$n"

@@ -152,7 +152,7 @@ static void make_step(struct dump *d, struct dumped_step *s)
 		log_loss(LOSS_DUMP,
 			"the dump of step %u cannot be written: %s; it stays in dump_%u.part, "
 			"from which `probe recover` makes it",
-			s->step, io_error_text(-err), s->step);
+			s->step, io_error_text(err), s->step);
 }
 
 static void make_ended_steps(void *state, bool written)

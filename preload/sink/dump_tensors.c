@@ -81,7 +81,7 @@ int dump_tensors_drain(struct files *f)
 			"dump: files of tensors cannot be written: %s; they are left out, and "
 			"named "
 			"in dump.json",
-			io_error_text(-first));
+			io_error_text(first));
 	return first;
 }
 

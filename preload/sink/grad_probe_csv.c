@@ -34,6 +34,7 @@ struct grad_probe {
 	char *header; /* files point to it */
 	char *folder; /* NULL: the rank's own */
 	bool begun; /* what an earlier run left there was moved */
+	unsigned lost; /* files of signs of a killed process */
 };
 
 /* As that tool has it: a process that is none of several is rank 0. */
@@ -149,7 +150,7 @@ static void clear_grad_folder(const struct grad_probe *g)
 				"grad_probe: %s of an earlier run cannot be moved: %s; its files "
 				"are "
 				"written over",
-				g->folder, io_error_text(errno));
+				g->folder, io_error_text(-errno));
 		return;
 	}
 }
@@ -173,11 +174,18 @@ static int begin_grad_folder(struct grad_probe *g)
 	return 0;
 }
 
+/* The folder of the tables, borrowed. */
+static int find_grad_folder(struct grad_probe *g)
+{
+	const char *name;
+
+	return g->folder ? files_place_of(g->files, TAG "x", true, &name) : files_dir(g->files);
+}
+
 /* step<N> in it, made if there is none. */
 static int open_sign_folder(struct grad_probe *g, uint32_t step)
 {
-	const char *name;
-	int dir = g->folder ? files_place_of(g->files, TAG "x", true, &name) : files_dir(g->files);
+	int dir = find_grad_folder(g);
 	char folder[32];
 	int fd;
 
@@ -190,7 +198,17 @@ static int open_sign_folder(struct grad_probe *g, uint32_t step)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Given again, it lies there already. */
+static void note_lost_signs(struct grad_probe *g, uint32_t step)
+{
+	char folder[32];
+
+	g->lost++;
+	snprintf(folder, sizeof(folder), "step%u", step);
+	/* Made for it; one that is not empty stays. */
+	unlinkat(find_grad_folder(g), folder, AT_REMOVEDIR);
+}
+
+/* Given again, it lies there already. What a killed process had not written yet was in its memory. */
 static void place_signs(struct grad_probe *g, const struct record_kind *r)
 {
 	char file[FILE_NAME_MAX + 5];
@@ -210,9 +228,11 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 	}
 	if (fd >= 0)
 		close(fd);
-	if (err)
+	if (err == -ENOENT && g->files->j->left)
+		note_lost_signs(g, r->kind->step);
+	else if (err)
 		log_loss(LOSS_DUMP, "grad_probe: the file of signs of %.100s cannot be written: %s",
-			r->name, io_error_text(-err));
+			r->name, io_error_text(err));
 }
 
 /* ---- rows ---- */
@@ -285,7 +305,15 @@ static int write_grad_row(void *state, const struct record_kind *r)
 
 static void finish_grad_probe(void *state)
 {
-	dump_tensors_end(((struct grad_probe *)state)->files);
+	struct grad_probe *g = state;
+
+	dump_tensors_end(g->files);
+	if (g->lost)
+		log_loss(LOSS_DUMP,
+			"grad_probe: files of signs of %u gradients were in the memory of the "
+			"process "
+			"that was killed: they are lost, their rows are there",
+			g->lost);
 }
 
 static enum sink_file own_grad_table(const char *path)

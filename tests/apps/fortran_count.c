@@ -9,22 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FUNCTIONS(X)                                                                              \
-	X(Barrier, barrier)                                                                       \
-	X(Bcast, bcast)                                                                           \
-	X(Reduce, reduce) X(Allreduce, allreduce) X(Gather, gather) X(Gatherv, gatherv) X(        \
-		Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather) X(Allgatherv,     \
-		allgatherv) X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw,            \
-		alltoallw) X(Scan, scan) X(Exscan, exscan) X(Reduce_scatter,                      \
-		reduce_scatter) X(Reduce_scatter_block, reduce_scatter_block) X(Send,             \
-		send) X(Ssend, ssend) X(Bsend, bsend) X(Rsend, rsend) X(Recv, recv) X(Sendrecv,   \
-		sendrecv) X(Sendrecv_replace, sendrecv_replace) X(Isend, isend) X(Issend, issend) \
-		X(Ibsend, ibsend) X(Irsend, irsend) X(Irecv, irecv) X(Mrecv, mrecv) X(Ibarrier,   \
-			ibarrier) X(Ibcast, ibcast) X(Ireduce, ireduce) X(Iallreduce, iallreduce) \
-			X(Iallgather, iallgather) X(Iallgatherv, iallgatherv)                     \
-				X(Ialltoall, ialltoall) X(Ialltoallv, ialltoallv)                 \
-					X(Igather, igather) X(Igatherv, igatherv)                 \
-						X(Iscatter, iscatter) X(Iscatterv, iscatterv)
+/* clang-format off */
+#define FUNCTIONS(X) \
+	X(Barrier, barrier) X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) \
+	X(Gather, gather) X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) \
+	X(Allgather, allgather) X(Allgatherv, allgatherv) X(Alltoall, alltoall) \
+	X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Scan, scan) X(Exscan, exscan) \
+	X(Reduce_scatter, reduce_scatter) X(Reduce_scatter_block, reduce_scatter_block) \
+	X(Send, send) X(Ssend, ssend) X(Bsend, bsend) X(Rsend, rsend) X(Recv, recv) \
+	X(Sendrecv, sendrecv) X(Sendrecv_replace, sendrecv_replace) X(Isend, isend) \
+	X(Issend, issend) X(Ibsend, ibsend) X(Irsend, irsend) X(Irecv, irecv) X(Mrecv, mrecv) \
+	X(Ibarrier, ibarrier) X(Ibcast, ibcast) X(Ireduce, ireduce) X(Iallreduce, iallreduce) \
+	X(Iallgather, iallgather) X(Iallgatherv, iallgatherv) X(Ialltoall, ialltoall) \
+	X(Ialltoallv, ialltoallv) X(Igather, igather) X(Igatherv, igatherv) \
+	X(Iscatter, iscatter) X(Iscatterv, iscatterv)
+/* clang-format on */
 
 struct counter {
 	void *real;

@@ -55,6 +55,9 @@ def check(folder, truth, level, bounds, names):
                 if os.path.exists(signs):
                     print(signs, "is there")
                 continue
+            if not os.path.exists(signs):
+                print(f"no signs of {name} in step {step}")
+                continue
             have = numpy.load(signs)
             if have.dtype != bool or have.shape != g.shape or (have != (g > 0)).any():
                 print(f"{signs}: {have.dtype} {have.shape}, {(have != (g > 0)).sum()} differ")

@@ -49,6 +49,28 @@ for r in 0 1; do
 	is "similarities of rank $r" "$(cat "$tmp/similar/rank$r/similarities.csv")" "$("$python" tests/e2e/grad_truth.py similar "$tmp/truth" "$tmp/other" $r)"
 done
 
+# Of a parameter in parts each rank has its own.
+torchrun_plain 2 $app --how fsdp2 --truth "$tmp/parts"
+grad_config L2 "$tmp/p" ', "bounds": [-1e-2, 0, 1e-2]'
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --how fsdp2
+same_output 'FSDP2'
+silent 'FSDP2: nothing is said' "$tmp/with.err"
+is 'FSDP2: what each rank has' "$("$python" tests/e2e/grad_truth.py check "$tmp/p" "$tmp/parts" L2 2 -1e-2 0 1e-2 2>&1)" ''
+
+# Killed behind its third step: what the disk does not have yet is in the journal.
+grad_config L2 "$tmp/k" ', "bounds": [-0.5, -1e-3, 0, 2]'
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --kill 2
+is 'killed: three steps' "$(grep -c . "$tmp/with")" 6
+"$probe" recover "$out" >"$tmp/said" 2>&1
+is 'killed: probe recover' $? 0
+lost=$((36 - $(find "$tmp/k" -name '*.npy' | wc -l)))
+is "killed: $lost files of signs are lost, which is said" \
+	"$(grep -cE 'files of signs of [0-9]+ gradients were in the memory of the process that was killed' "$tmp/said")" $((lost > 0))
+is 'killed: each row of the three steps' "$("$python" tests/e2e/grad_truth.py check "$tmp/k" "$tmp/truth" L2 2 -0.5 -1e-3 0 2 2>&1 | grep -v '^no signs of ')" ''
+is 'killed: no folder without any' "$(find "$tmp/k" -type d -empty)" ''
+
 # A wrong value.
 printf '{"task": "grad_probe", "grad_probe": {"grad_level": "L4", "bounds": [0, 0]}}' >"$tmp/config.json"
 "$probe" config -c "$tmp/config.json" >"$tmp/said" 2>&1

@@ -3,14 +3,17 @@
 A training of three steps whose gradients are of all forms: contiguous, transposed, channels last, bfloat16, a single number, 0
 here and there; one parameter has none. Ranks add theirs up by hand, as DDP would not for bfloat16 on gloo.
 
-    grads.py [--truth DIR] [--seed N] [--msprobe FILE]
+    grads.py [--truth DIR] [--seed N] [--how fsdp2] [--kill STEP] [--msprobe FILE]
 
     --truth DIR     write DIR/rank<R>/<step>.npz: each parameter's gradient as float32 when the optimizer's step begins
+    --how fsdp2     another model, of which each rank has a part of every parameter
+    --kill STEP     each rank is killed by itself when it has said that step
     --msprobe FILE  under PrecisionDebugger of mindstudio-probe 8.1.0 with that configuration
 Prints a digest of weights, bit by bit.
 """
 import hashlib
 import os
+import signal
 import sys
 
 import numpy
@@ -41,7 +44,14 @@ class Net(nn.Module):
 
 
 torch.manual_seed(int(argument.get("--seed", 1)))
-model = Net()
+sharded = argument.get("--how") == "fsdp2"
+model = nn.Sequential(nn.Flatten(), nn.Linear(108, 9), nn.Tanh(), nn.Linear(9, 4)) if sharded else Net()
+if sharded:
+    from torch.distributed.fsdp import fully_shard
+
+    for part in (model[1], model[3]):
+        fully_shard(part)
+    fully_shard(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 if "--msprobe" in argument:
     from msprobe.pytorch import PrecisionDebugger
@@ -52,19 +62,25 @@ for step in range(3):
     loss = (model(x) ** 2).sum()
     loss.backward()
     for p in model.parameters():
-        if p.grad is not None and several:
+        if p.grad is not None and several and not sharded:
             g = p.grad.float().contiguous()
             dist.all_reduce(g)
             p.grad.copy_(g / size)
     if "--truth" in argument:
         folder = f"{argument['--truth']}/rank{rank}"
         os.makedirs(folder, exist_ok=True)
-        numpy.savez(f"{folder}/{step}.npz", **{n: p.grad.float().numpy() for n, p in model.named_parameters() if p.grad is not None})
+        kept = {n: p.grad.to_local() if sharded else p.grad for n, p in model.named_parameters() if p.grad is not None}
+        numpy.savez(f"{folder}/{step}.npz", **{n: g.float().numpy() for n, g in kept.items() if g.numel()})
     optimizer.step()
     optimizer.zero_grad()
     h = hashlib.sha256()
     for p in model.parameters():
+        p = p.to_local() if sharded else p
         h.update(p.detach().float().contiguous().numpy().tobytes())
     print(rank, step, h.hexdigest()[:16], flush=True)
+    if argument.get("--kill") == str(step):
+        if several:
+            dist.barrier()
+        os.kill(os.getpid(), signal.SIGKILL)
 if several:
     dist.destroy_process_group()
