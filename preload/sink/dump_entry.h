@@ -6,7 +6,8 @@
 #include "sink/dump_value.h"
 
 #define DUMP_GROUP_MAX 256 /* calls of one entry */
-#define DUMP_NAME_MAX 512
+#define DUMP_NAME_MAX \
+	768 /* a module has at most 500 bytes of name (train/param.h), its class, and what stands around them */
 
 /* Calls that are one in the program: most often one. */
 struct dump_group {

@@ -92,7 +92,7 @@ static int write_module(struct compose *c, uint32_t ref)
 	m = dump_modules_at(c->modules, at);
 	if (!m)
 		return -ENOMEM;
-	snprintf(base, sizeof(base), "Module.%.450s", call->op);
+	snprintf(base, sizeof(base), "Module.%.700s", call->op);
 	m->name = dump_names_find(c->names, base);
 	if (m->name == UINT32_MAX)
 		return -ENOMEM;
@@ -140,7 +140,7 @@ static int keep_parameter_gradient(struct compose *c, const struct staged_call *
 	struct dump_module_gradient g = {.ref = ref};
 	uint32_t own;
 
-	snprintf(base, sizeof(base), "Module.%.450s", call->op);
+	snprintf(base, sizeof(base), "Module.%.700s", call->op);
 	own = dump_names_find(c->names, base);
 	*strrchr(base, '.') = 0;
 	g.module = dump_names_find(c->names, base);

@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "sink/dump_file.h"
 #include "sink/dump_folder.h"
@@ -129,6 +131,18 @@ int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, cons
 	return err;
 }
 
+/* A name of a file has at most 255 bytes: of a longer one the end is a hash. It is found by what dump.json says of it. */
+static void name_tensor_file(char *file, size_t cap, const char *stem, const char *extension)
+{
+	size_t most = NAME_MAX - strlen(extension) - 1;
+
+	if (strlen(stem) <= most)
+		snprintf(file, cap, "%s.%s", stem, extension);
+	else
+		snprintf(file, cap, "%.*s~%016llx.%s", (int)most - 17, stem,
+			(unsigned long long)hash_str(1, stem), extension);
+}
+
 void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *call,
 	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
 {
@@ -144,7 +158,7 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 	data = openat(step_fd, DUMP_DATA_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (data < 0)
 		return;
-	snprintf(file, cap, "%s.%s", stem, DUMP_FILE_EXTENSION(f->cfg));
+	name_tensor_file(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
 	name_part(f, call->seq, t->io, t->index, part, sizeof(part));
 	parts = open_step_parts(f, call->step, false);
 	if (parts >= 0) {
