@@ -68,6 +68,21 @@ like 'top: its speed' "$said" '30 ms a step .*exposed communication 12.5 %'
 like 'top: the late rank' "$said" '2 node1 finished 20 30 ms 15.0 % 2.25 nan 3 ms [0-9.]+ ms .*the others wait for it: last in [0-9]+ of [0-9]+ collectives'
 like 'top: alerts' "$said" 'alerts rank 3 AnomalyNan: loss 3 times, last in step 19 rank 3 spike: grad-norm 9.5'
 
+# 100 ms: 10 and 10 in calls, 5 of an asynchronous one in its wait, a call inside another one is that; step 5 does not follow step 1.
+PYTHONPATH=tests/e2e python3 - "$tmp/by_hand" <<'PY'
+import sys
+from report_folder import Rank
+r, ms, rows = Rank(sys.argv[1], 0, 1), 10**6, [("in", {}), ("out", {})]
+r.call("all_reduce", rows, start=0, dur=10 * ms, step=0, comm_seq=0)
+r.call("all_reduce", rows, start=20 * ms, dur=50 * ms, step=1, comm_seq=1, wait_ns=5 * ms, flags="async")
+r.call("all_reduce", rows, start=75 * ms, dur=30 * ms, step=1, parent=2)
+r.call("all_reduce", rows, start=90 * ms, dur=10 * ms, step=5, comm_seq=2)
+r.write()
+PY
+is 'what blocks a rank, and how long a step is' "$("$probe" top --json "$tmp/by_hand" | python3 -c 'import json, sys
+(r,) = json.load(sys.stdin)["ranks"]
+print(r["exposed_communication"], r["iteration_ms"], [o["calls"] for o in r["operations"]])')" '0.25 20 [3]'
+
 "$gen" -r 3 -s 700 -c 4 -g 3 -l 1:5000000 "$tmp/long"
 is 'of a long run what was written last' "$("$probe" top --json "$tmp/long" | python3 -c 'import json, sys
 print([(r["rank"], r["straggler"], 100 < sum(o["calls"] for o in r["operations"]) < 1400, r["step"]) for r in json.load(sys.stdin)["ranks"]])')" \
