@@ -321,11 +321,11 @@ struct journal_comm {
 /* A number of a step. */
 struct journal_scalar {
 	struct journal_entry e;
-	uint64_t at; /* ticks */
+	uint64_t at; /* ticks, or what at_is_real says */
 	double value;
 	uint32_t step;
 	uint16_t which; /* enum scalar */
-	uint16_t pad;
+	uint16_t at_is_real; /* ns of the epoch, of the clock that files have theirs from */
 	uint16_t optimizer; /* that it is of, in the order of their first steps */
 	uint16_t group; /* of that optimizer; JOURNAL_NO_GROUP: of all */
 	uint32_t pad2;

@@ -123,7 +123,7 @@ static bool find_health_step(
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t at = (h->nstep - 1 - i) % STEPS_KEPT;
 
-		if (step >= 0 ? h->step[at].step != step : h->step[at].ns > ns + tick_ns())
+		if (step >= 0 ? h->step[at].step != step : h->step[at].ns > ns)
 			continue;
 		*found = h->step[at].step;
 		*value = h->step[at].value;

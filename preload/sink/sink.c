@@ -374,7 +374,7 @@ int sink_scalar(struct sink *s, const struct journal_scalar *e)
 		.optimizer = e->optimizer,
 		.group = e->group,
 		.value = e->value,
-		.wall_ns = clock_to_real(&s->j->head->clock, e->at)};
+		.wall_ns = e->at_is_real ? e->at : clock_to_real(&s->j->head->clock, e->at)};
 
 	/* A damaged journal, or one of a later version. */
 	if (r.which >= SCALARS) {

@@ -25,6 +25,7 @@ bool scalar_is_due(enum scalar which)
 static void enter_scalar(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
+	bool real = which == SCALAR_EMBEDDING_NORM;
 	struct journal_scalar *e;
 	struct thread *t;
 
@@ -40,7 +41,13 @@ static void enter_scalar(
 	}
 	*e = (struct journal_scalar){
 		.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
-		.at = clock_ticks(),
+		/*
+		 * A checkpoint's step is found by its file's time. That is the kernel's, of its last tick, and only another
+		 * reading of the same clock orders with it: ticks that are turned into time later do not follow where the
+		 * clock is set, and a tick that comes late on a loaded machine makes files older than they are.
+		 */
+		.at = real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks(),
+		.at_is_real = real,
 		.value = value,
 		.step = step,
 		.which = (uint16_t)which,

@@ -46,6 +46,46 @@ have = {c["ckpt_name"]: c["is_health"] for c in json.load(open(sys.argv[1]))["ch
 print(have == {n: int(float(v) >= 1) for n, s, v in map(str.split, open(sys.argv[2]))} or have)' "$tmp/json" "$tmp/numbers")" '1 True'
 is '... and which is the newest healthy one' "$("$probe" ckpt "$out" --latest-healthy)" "$tmp/ckpts/$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")"
 
+# Which step a checkpoint is of does not hang on the rate of our own ticks: here CLOCK_MONOTONIC, by which they are measured, runs
+# for us at two thirds of the speed of the clock that files have their times from.
+cat >"$tmp/slow.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	static long long first;
+	long long ns;
+	int err = (int)syscall(SYS_clock_gettime, id, t);
+
+	Dl_info by;
+
+	/* Only for us: Python sleeps until a time of this clock. */
+	if (err || id != CLOCK_MONOTONIC || !dladdr(__builtin_return_address(0), &by) || !strstr(by.dli_fname, "libprobe"))
+		return err;
+	ns = t->tv_sec * 1000000000ll + t->tv_nsec;
+	if (!first)
+		first = ns;
+	ns = first + (ns - first) * 2 / 3;
+	t->tv_sec = ns / 1000000000;
+	t->tv_nsec = ns % 1000000000;
+	return 0;
+}
+C
+${CC:-cc} -shared -fPIC -O1 -o "$tmp/slow.so" "$tmp/slow.c"
+new_out
+one "$tmp/with" LD_PRELOAD="$tmp/slow.so $lib" PROBE_OUTPUT_DIR="$out" PROBE_HEALTH_CHECKPOINT=true PROBE_CKPT_PATTERN="$tmp/ckpts"
+is "ticks of another rate than the files' clock: the same steps" "$(python3 - "$out/health/rank0.jsonl" "$tmp/numbers" <<'PY'
+import json, sys
+have = {l["ckpt_name"]: l["step"] for l in map(json.loads, open(sys.argv[1])) if "step" in l}
+want = {n: int(s) for n, s, v in map(str.split, open(sys.argv[2]))}
+print({n: (s, have.get(n)) for n, s in want.items() if have.get(n) != s}, len(want) > 4)
+PY
+)" '{} True'
+
 # No parameter is an embedding: said once, with those that may be; nothing is judged.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_HEALTH_CHECKPOINT=true PROBE_CKPT_PATTERN="$tmp/ckpts" PROBE_HIDDEN_SIZE=7 PROBE_VOCAB_SIZE=3
