@@ -131,16 +131,19 @@ int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, cons
 	return err;
 }
 
-/* A name of a file has at most 255 bytes: of a longer one the end is a hash. It is found by what dump.json says of it. */
-static void name_tensor_file(char *file, size_t cap, const char *stem, const char *extension)
+void dump_tensors_file(char *file, size_t cap, const char *stem, const char *extension)
 {
-	size_t most = NAME_MAX - strlen(extension) - 1;
+	size_t n = strlen(stem), most = NAME_MAX - strlen(extension) - 1;
 
-	if (strlen(stem) <= most)
+	if (n <= most) {
 		snprintf(file, cap, "%s.%s", stem, extension);
-	else
-		snprintf(file, cap, "%.*s~%016llx.%s", (int)most - 17, stem,
-			(unsigned long long)hash_str(1, stem), extension);
+		return;
+	}
+	/* Not within a character. */
+	for (n = most - 17; n && ((unsigned char)stem[n] & 0xc0) == 0x80; n--)
+		;
+	snprintf(file, cap, "%.*s~%016llx.%s", (int)n, stem, (unsigned long long)hash_str(1, stem),
+		extension);
 }
 
 void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *call,
@@ -158,7 +161,7 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 	data = openat(step_fd, DUMP_DATA_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (data < 0)
 		return;
-	name_tensor_file(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
+	dump_tensors_file(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
 	name_part(f, call->seq, t->io, t->index, part, sizeof(part));
 	parts = open_step_parts(f, call->step, false);
 	if (parts >= 0) {

@@ -19,6 +19,9 @@ int dump_tensors_drain(struct files *f);
 /* Moves what was copied as the first output of number seq in that step to `file` in the folder `to`. -ENOENT: it is not there. */
 int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, const char *file);
 
+/* A name of a file has at most 255 bytes: of a longer one the end is a hash. `cap` is more than that. */
+void dump_tensors_file(char *file, size_t cap, const char *stem, const char *extension);
+
 /*
  * The file of that tensor, moved to dump_tensor_data/ of the step's folder as <stem>.pt: its name there to file[], "": there is
  * none.

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,6 @@
 #define HEADER_BYTES 8192
 #define ROW_BYTES 4096
 #define FOLDERS_MAX 10000
-#define FILE_NAME_MAX 250 /* bytes of a parameter's name, as its file's */
 
 struct grad_probe {
 	struct files *files;
@@ -211,15 +211,15 @@ static void note_lost_signs(struct grad_probe *g, uint32_t step)
 /* Given again, it lies there already. What a killed process had not written yet was in its memory. */
 static void place_signs(struct grad_probe *g, const struct record_kind *r)
 {
-	char file[FILE_NAME_MAX + 5];
+	char file[NAME_MAX + 1];
 	struct stat st;
 	int fd, err;
 
 	dump_tensors_drain(g->files);
 	fd = open_sign_folder(g, r->kind->step);
-	err = strlen(r->name) > FILE_NAME_MAX ? -ENAMETOOLONG : fd < 0 ? fd : 0;
+	err = fd < 0 ? fd : 0;
 	if (!err) {
-		snprintf(file, sizeof(file), "%s.npy", r->name);
+		dump_tensors_file(file, sizeof(file), r->name, "npy");
 		for (char *s = file; (s = strchr(s, '/'));)
 			*s = '_';
 		err = dump_tensors_move(g->files, r->kind->step, (uint64_t)r->value[0], fd, file);

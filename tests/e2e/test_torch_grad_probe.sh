@@ -71,6 +71,14 @@ is "killed: $lost files of signs are lost, which is said" \
 is 'killed: each row of the three steps' "$("$python" tests/e2e/grad_truth.py check "$tmp/k" "$tmp/truth" L2 2 -0.5 -1e-3 0 2 2>&1 | grep -v '^no signs of ')" ''
 is 'killed: no folder without any' "$(find "$tmp/k" -type d -empty)" ''
 
+# Names that are longer than a file's may be: found by what their first letters are, and different.
+torchrun_plain 0 tests/apps/py/deep_names.py
+new_out
+torchrun_with 0 PROBE_FORMAT=dump PROBE_TASK=grad_probe tests/apps/py/deep_names.py
+same_output 'long names'
+silent 'long names: nothing is said' "$tmp/with.err"
+is 'long names: signs of each parameter in each step' "$(find "$out" -name 'ää*~*.npy' | wc -l)" 12
+
 # A wrong value.
 printf '{"task": "grad_probe", "grad_probe": {"grad_level": "L4", "bounds": [0, 0]}}' >"$tmp/config.json"
 "$probe" config -c "$tmp/config.json" >"$tmp/said" 2>&1

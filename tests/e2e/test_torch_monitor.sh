@@ -79,6 +79,25 @@ is 'v2: header' "$(head -1 "$tmp/v2/rank_0/optimizer_step1-2.csv")" 'vpp_stage,s
 is 'v2: scopes' "$(cut -d, -f4 "$tmp"/v2/rank_1/{param,optimizer}_step*.csv | sort -u | tr '\n' ' ')" 'exp_avg exp_avg_sq param_origin param_updated scope '
 is 'v2: a second run writes over nothing' "$(ls "$tmp/v2" | tr '\n' ' ')" 'rank_0 rank_0.1 rank_1 rank_1.1 '
 
+# A rank that is known when there are files already: their folder is named by it then.
+sed "s|\"output_dir\": \"[^\"]*\"|\"output_dir\": \"$tmp/late\"|; s|\"start_step\": 1, \"stop_step\": 4, ||" "$tmp/v2.json" >"$tmp/late.json"
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+new_out
+for r in 0 1; do
+	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/late.json" timeout 100 \
+		"$python" tests/apps/py/late_rank.py $r "$port" >"$tmp/late.$r" 2>"$tmp/late.$r.err" </dev/null &
+	late[r]=$!
+done
+wait "${late[@]}"
+is 'v2: a late rank: folders' "$(ls "$tmp/late" | tr '\n' ' ')" 'rank_0 rank_1 '
+for r in 0 1; do
+	is "v2: a late rank: all steps of rank $r, its own numbers" "$(awk -F, '/,weight,param_updated/ { print $2 }' "$tmp"/late/rank_$r/param_step*.csv | tr '\n' ' ')$("$python" -c '
+import csv, glob, sys
+rows = [r for f in sorted(glob.glob(sys.argv[1])) for r in csv.DictReader(open(f)) if r["module_name"] == "weight" and r["scope"] == "param_updated"]
+want = float(open(sys.argv[2]).read().split()[1])
+print(abs(float(rows[-1]["mean"]) * 8 - want) < 1e-5 or (rows[-1], want))' "$tmp/late/rank_$r/param_step*.csv" "$tmp/late.$r")" '0 1 2 3 4 5 True'
+done
+
 # By ctypes, and no files.
 new_out
 torchrun_with 1 PROBE_FORMAT=api PROBE_KINDS=param_origin,grad_reduced PROBE_SCALARS=true PROBE_NAMES=true tests/apps/py/stats_api.py

@@ -15,7 +15,7 @@ class Deep(nn.Module):
     def __init__(self, depth):
         super().__init__()
         inner = Deep(depth - 1) if depth else nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
-        self.add_module("a" * 60 + str(depth), inner)
+        self.add_module("ä" * 30 + str(depth), inner)
         self.depth = depth
 
     def forward(self, x):
