@@ -543,6 +543,15 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	return best;
 }
 
+/* A word may stand for two (train_kind_names). */
+static bool is_first_word(const char *const *words, const char *const *at)
+{
+	for (; words < at; words++)
+		if (strcmp(*words, *at) == 0)
+			return false;
+	return true;
+}
+
 char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 {
 	const char *const *words = config_key_words(k);
@@ -585,8 +594,9 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 			: config_has_numbers(k) ? "a list of ascending numbers"
 						: "a list of texts");
 		for (const char *const *s = words; s && *s && n >= 0 && (size_t)n < cap; s++)
-			n += snprintf(
-				buf + n, cap - (size_t)n, "%s%s", s == words ? " " : ", ", *s);
+			if (is_first_word(words, s))
+				n += snprintf(buf + n, cap - (size_t)n, "%s%s",
+					s == words ? " " : ", ", *s);
 		break;
 	case KEY_ALERTS:
 		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
