@@ -122,6 +122,8 @@ for step in range(6):
     if step % 2 and rank == 0:
         torch.save(m.state_dict(), f"{sys.argv[1]}/{step}.pt")
     dist.barrier()
+    # A file has the time of the kernel's last tick: a step that ends within that tick, too, cannot be told from one before the file.
+    time.sleep(0.05)
 for _ in range(300):  # the ranks look at each other's files: until all entries, of both ranks' verdicts, are there
     try:
         have = open(os.environ["PROBE_OUTPUT_DIR"] + "/health_ckpts.json").read()
