@@ -23,6 +23,26 @@ for a in '--severity worse' '--interval 0' 'a b' '--what'; do
 	is "watch $a: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
 done
 
+# The rank that sends the NaN comes back from that operation three seconds behind the others: until then the record has their bad
+# results, and not its input.
+cat >"$tmp/late.c" <<'C'
+#include <math.h>
+#include <mpi.h>
+#include <unistd.h>
+int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	static int seen;
+	int rank, err = PMPI_Allreduce(in, out, n, type, op, comm);
+
+	PMPI_Comm_rank(comm, &rank);
+	if (rank == 1 && type == MPI_FLOAT && !seen && !err && isnan(*(float *)out)) {
+		seen = 1;
+		sleep(3);
+	}
+	return err;
+}
+C
+
 # A job that does not run yet, sends a NaN, then hangs: each is said once, while it lives.
 for m in $flavours; do
 	new_out
@@ -30,7 +50,8 @@ for m in $flavours; do
 	"$probe" watch --interval 0.5 --exec "$note $tmp/noted" "$out" >"$tmp/watched" 2>"$tmp/watched.err" &
 	watch=$!
 	started+=($watch)
-	start_with $m 3 PROBE_STEP_MARKER=MPI_Reduce train_digits --epochs 3 --nan-at 20:1 --hang 40:2
+	mpicc.$m -shared -fPIC -o "$tmp/late.so" "$tmp/late.c"
+	PRELOAD="$lib:$tmp/late.so" start_with $m 3 PROBE_STEP_MARKER=MPI_Reduce train_digits --epochs 3 --nan-at 20:1 --hang 40:2
 	wait_until 30 grep -q '^nan' "$tmp/noted"
 	is 'a NaN in a living job' "$(grep '^nan' "$tmp/noted")" "nan|bad|20|1|$out"
 	ok 'the job lives' test -n "$(ranks_of "$out")"

@@ -279,13 +279,14 @@ void find_values(struct report *r)
 	const struct bad_row *b = bad_first(&r->g.bad);
 	char *what, *who, *at, *kind, *origin, *named;
 	struct finding *f;
+	bool awaited;
 
 	if (!b)
 		return;
 	what = report_call(r, &b->call);
 	who = b->nsame ? bad_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
 	at = called_from_text(r, &b->call);
-	origin = inputs_origin(&r->g, b);
+	origin = inputs_origin(&r->g, b, &awaited);
 	kind = b->nans && b->infs
 		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
 		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
@@ -295,7 +296,8 @@ void find_values(struct report *r)
 		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s",
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
 			b->dtype, b->out ? "result" : "input", what, origin, at));
-	f->confidence = b->out ? 0.8 : 0.99;
+	f->confidence = !b->out ? 0.99 : awaited ? 0.3 : 0.8;
+	f->awaited = awaited;
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
 		name_culprit(r, f, b->same[i]);
 	if (!b->nsame)

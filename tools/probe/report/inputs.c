@@ -44,8 +44,16 @@ static void add_input(char **text, char *more)
 	free(more);
 }
 
+static bool may_write_more(const struct gather *g, const struct rank_dir *d)
+{
+	return (d->state == RANK_RUNNING || d->state == RANK_UNSEEN ||
+		       d->state == RANK_UNWRITTEN) &&
+	       !gather_gone(g, d);
+}
+
 /* Ranks that were read, and whose inputs are not there nevertheless. */
-static void add_unmeasured(struct gather *g, const struct bad_row *b, bool joined, char **text)
+static void add_unmeasured(
+	struct gather *g, const struct bad_row *b, bool joined, char **text, bool *awaited)
 {
 	const struct comm_info *c = joined ? comms_find(&g->comms, b->call.comm) : NULL;
 	const bool listed = c && c->member;
@@ -62,6 +70,7 @@ static void add_unmeasured(struct gather *g, const struct bad_row *b, bool joine
 			continue;
 		at = look_at_input(g, b, i);
 		there += at != NOT_THERE;
+		*awaited |= at == NOT_THERE && may_write_more(g, &g->folders.dir[i]);
 		/* Without a list of members a rank that has no such call may be none. */
 		if (at == MEASURED || (at == NOT_THERE && joined && !listed))
 			continue;
@@ -79,7 +88,7 @@ static void add_unmeasured(struct gather *g, const struct bad_row *b, bool joine
 	free(rank);
 }
 
-char *inputs_origin(struct gather *g, const struct bad_row *b)
+char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited)
 {
 	const bool p2p = b->call.bits & CALL_P2P;
 	const bool joined = b->call.comm && !p2p && b->call.comm_seq != NO_NUMBER &&
@@ -87,6 +96,7 @@ char *inputs_origin(struct gather *g, const struct bad_row *b)
 	struct unread u = {0};
 	char *text = NULL, *all, *who;
 
+	*awaited = false;
 	if (!b->out)
 		return tool_strdup("it came from the computation before this call");
 	if (b->call.comm && !joined && !p2p)
@@ -101,7 +111,7 @@ char *inputs_origin(struct gather *g, const struct bad_row *b)
 	}
 	free(u.rank);
 	if (!p2p)
-		add_unmeasured(g, b, joined, &text);
+		add_unmeasured(g, b, joined, &text, awaited);
 	if (p2p)
 		all = text ? tool_format("it came with the message; %s", text)
 			   : tool_strdup("it came with the message");

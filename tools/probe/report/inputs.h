@@ -8,7 +8,10 @@
 
 #include "tools/probe/report/gather.h"
 
-/* "all inputs were finite, so the operation made it", or what is not known; malloc'd. */
-char *inputs_origin(struct gather *g, const struct bad_row *b);
+/*
+ * "all inputs were finite, so the operation made it", or what is not known; malloc'd. *awaited: a rank of it whose process lives
+ * has no row of it yet: that may say more soon.
+ */
+char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited);
 
 #endif

@@ -27,6 +27,7 @@ struct finding {
 	double confidence; /* 0 to 1; 0: the rule does not say */
 	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
 	unsigned nrank, nother;
+	bool awaited; /* a rank that runs has not written yet what may name another culprit */
 	bool mixed[2]; /* these lists do not ascend */
 	bool has_call;
 	struct call call; /* where: step, communicator, its number, function, stack */

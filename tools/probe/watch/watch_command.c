@@ -24,7 +24,9 @@ static const char help[] =
 	"(key alerts) once when it is new, "
 	"and starts a command for it. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else "
 	"./probe_output); while it is\n"
-	"not there yet, it is waited for.\n"
+	"not there yet, it is waited for. A bad result is held back for at most 10 s while a rank "
+	"that runs has\n"
+	"not recorded what it put in.\n"
 	"\n"
 	"  -e, --exec CMD      run by /bin/sh for each new finding; it is not waited for. It has "
 	"in its "
@@ -60,6 +62,9 @@ static const struct cli_option options[] = {
 	[OPT_INTERVAL] = {"interval", 0, true},
 };
 
+/* So long a finding is held back for what a living rank has not written yet. */
+#define AWAITED_S 10
+
 struct watch {
 	const char *path, *command;
 	enum severity severity;
@@ -69,6 +74,7 @@ struct watch {
 	uint64_t *known; /* hashes of findings that were said */
 	unsigned n, cap;
 	bool found;
+	double awaits_until; /* s, monotonic: of the first finding that was held back; 0: none was */
 };
 
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -133,6 +139,26 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	_exit(127);
 }
 
+static double read_monotonic_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The rank that it names may be another one in the next look. */
+static bool hold_back(struct watch *w, const struct finding *f)
+{
+	double now = read_monotonic_s();
+
+	if (!f->awaited)
+		return false;
+	if (!w->awaits_until)
+		w->awaits_until = now + AWAITED_S;
+	return now < w->awaits_until;
+}
+
 static void say_finding(struct watch *w, const struct report *r, const struct finding *f)
 {
 	struct focus at;
@@ -163,7 +189,7 @@ static int look_once(struct watch *w, bool *runs)
 	w->found |= watch_alerts_look(w->alerts, w->once);
 	if (!status) {
 		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
-			if (r->finding[i].severity <= w->severity)
+			if (r->finding[i].severity <= w->severity && !hold_back(w, &r->finding[i]))
 				say_finding(w, r, &r->finding[i]);
 		*runs = report_is_running(r) && !(w->once && w->found);
 		report_free(r);
@@ -186,14 +212,6 @@ static void sleep_watching(const struct watch *w, double s)
 		watch_alerts_here(w->alerts);
 		sleep_seconds(s < 20 ? s : 20);
 	}
-}
-
-static double read_monotonic_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Until the first rank has its folder. */
