@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/apart.h"
@@ -264,13 +265,38 @@ static bool role_is_wanted(void)
  */
 #define YIELD_NS 1500000
 
+#define LEAVE_NS 2000000
+
+/*
+ * Where the journal is crowded and this thread does not get the processor that it needs, threads of the job write: they have
+ * one. The role is left to them for as long as they do, because with the role held by who waits for a processor they
+ * could only lose records. began, ran: the clock and this thread's processor time before its last passes.
+ */
+static void leave_role_to_job(uint64_t began, uint64_t ran)
+{
+	struct journal *j = &session.journal;
+	struct timespec pause = {.tv_nsec = LEAVE_NS};
+	uint64_t took = clock_ns(CLOCK_MONOTONIC) - began, seq, now;
+
+	ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran;
+	if (!journal_is_crowded(j) || took < ran + ran / 4)
+		return;
+	now = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
+	do {
+		seq = now;
+		nanosleep(&pause, NULL);
+		now = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
+	} while (now != seq && !role_is_wanted() && journal_is_crowded(j));
+}
+
 /*
  * The writer thread's drain: the role is let go of between the passes, so that nobody who wants it waits for more than
  * one. False: somebody else has taken over.
  */
 static bool drain_by_turns(void)
 {
-	uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID), pass_ran = ran;
+	uint64_t began = clock_ns(CLOCK_MONOTONIC);
 	struct fpenv env;
 	int more;
 
@@ -286,10 +312,13 @@ static bool drain_by_turns(void)
 		uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		output_release();
+		leave_role_to_job(began, pass_ran);
 		if (now - ran > YIELD_NS) {
 			ran = now;
 			sched_yield();
 		}
+		pass_ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		began = clock_ns(CLOCK_MONOTONIC);
 		if (role_is_wanted())
 			goto out;
 		while (!role_take_within(1000))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A machine with 20 processes that compute beside the job, as an ordinary user, who cannot raise a priority again: no
-# record is lost, the job ends at once, and what it recorded is in its files.
+# A machine with 20 processes that compute beside the job, or one for each processor, as an ordinary user, who cannot raise a
+# priority again: no record is lost, the job ends at once, and what it recorded is in its files.
 # timeout: 420
 # alone: twenty processes compute beside it
 # long: each number of ranks with each MPI, and for longer
@@ -14,9 +14,9 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	chmod 755 "$tmp"
 fi
 
-burn() {
+burn() { # [HOW MANY]
 	burners=()
-	for _ in $(seq 20); do
+	for _ in $(seq "${1:-20}"); do
 		background bash -c 'while :; do :; done'
 		burners+=($!)
 	done
@@ -64,5 +64,17 @@ for f in ${BUSY_FLAVOURS:-$flavours}; do
 		is "$f, $n ranks: no journal is left" "$(find "$out" -name journal.bin)" ''
 		is "$f, $n ranks: nothing is said" "$(grep libprobe "$tmp/err")" ''
 	done
+	# One process beside each processor's: the writer loses its processor for a few ms again and again, in the middle of what it
+	# writes, while the job fills the journal at full speed. One in ten calls was lost.
+	has_turn $f 'a processor shared by two' || continue
+	burn "$(nproc)"
+	for try in 1 2 3; do
+		new_out
+		mkdir "$out" && chmod 777 "$out"
+		seconds=2 loop "$f" 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+		is "$f, processors shared by two, $try: nothing is dropped" \
+			"$status $(rows "$out" 'sorted({(m["state"], sum(m["calls"]["dropped"].values())) for m in M.values()})')" "0 [('finished', 0)]"
+	done
+	quench
 done
 finish
