@@ -58,6 +58,15 @@ same_output 'FSDP2'
 silent 'FSDP2: nothing is said' "$tmp/with.err"
 is 'FSDP2: what each rank has' "$("$python" tests/e2e/grad_truth.py check "$tmp/p" "$tmp/parts" L2 2 -1e-2 0 1e-2 2>&1)" ''
 
+# Each rank's optimizer steps with some of the parameters; gradients it has of all.
+torchrun_plain 2 $app --how zero --truth "$tmp/zero"
+grad_config L2 "$tmp/z" ', "bounds": [-0.5, -1e-3, 0, 2]'
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --how zero
+same_output 'ZeRO'
+silent 'ZeRO: nothing is said' "$tmp/with.err"
+is 'ZeRO: each gradient of each rank' "$("$python" tests/e2e/grad_truth.py check "$tmp/z" "$tmp/zero" L2 2 -0.5 -1e-3 0 2 2>&1)" ''
+
 # Killed behind its third step: what the disk does not have yet is in the journal.
 grad_config L2 "$tmp/k" ', "bounds": [-0.5, -1e-3, 0, 2]'
 new_out

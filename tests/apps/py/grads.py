@@ -3,10 +3,11 @@
 A training of three steps whose gradients are of all forms: contiguous, transposed, channels last, bfloat16, a single number, 0
 here and there; one parameter has none. Ranks add theirs up by hand, as DDP would not for bfloat16 on gloo.
 
-    grads.py [--truth DIR] [--seed N] [--how fsdp2] [--kill STEP] [--msprobe FILE]
+    grads.py [--truth DIR] [--seed N] [--how fsdp2|zero] [--kill STEP] [--msprobe FILE]
 
     --truth DIR     write DIR/rank<R>/<step>.npz: each parameter's gradient as float32 when the optimizer's step begins
     --how fsdp2     another model, of which each rank has a part of every parameter
+    --how zero      that model; each rank's optimizer has some of the parameters whole, and gives them to the others
     --kill STEP     each rank is killed by itself when it has said that step
     --msprobe FILE  under PrecisionDebugger of mindstudio-probe 8.1.0 with that configuration
 Prints a digest of weights, bit by bit.
@@ -45,14 +46,19 @@ class Net(nn.Module):
 
 torch.manual_seed(int(argument.get("--seed", 1)))
 sharded = argument.get("--how") == "fsdp2"
-model = nn.Sequential(nn.Flatten(), nn.Linear(108, 9), nn.Tanh(), nn.Linear(9, 4)) if sharded else Net()
+model = nn.Sequential(nn.Flatten(), nn.Linear(108, 9), nn.Tanh(), nn.Linear(9, 4)) if "--how" in argument else Net()
 if sharded:
     from torch.distributed.fsdp import fully_shard
 
     for part in (model[1], model[3]):
         fully_shard(part)
     fully_shard(model)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+if argument.get("--how") == "zero":
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1)
+else:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 if "--msprobe" in argument:
     from msprobe.pytorch import PrecisionDebugger
 
