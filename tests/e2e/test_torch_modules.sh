@@ -73,7 +73,7 @@ torchrun_plain 0 tests/apps/py/deep_names.py "$tmp/deep"
 new_out
 torchrun_with 0 PROBE_FORMAT=dump PROBE_LEVEL=L0 PROBE_TASK=tensor PROBE_FILE_FORMAT=npy tests/apps/py/deep_names.py
 same_output 'long names'
-is 'long names: each leaf by its whole name, with the file of its output' "$("$python" - "$out" "$tmp/deep" <<-'PY'
+is 'long names: each leaf by its whole name, with the files of its output and of its gradient' "$("$python" - "$out" "$tmp/deep" <<-'PY'
 	import glob, json, numpy, os, sys
 	path = ".".join("ä" * 30 + str(n) for n in range(6, -1, -1))
 	for step in 0, 1:
@@ -82,12 +82,15 @@ is 'long names: each leaf by its whole name, with the file of its output' "$("$p
 	    for leaf in 0, 1, 2:
 	        name = data[f"Module.{path}.{leaf}.Linear.forward.0"]["output"][0]["data_name"]
 	        have = numpy.load(f"{os.path.dirname(file)}/dump_tensor_data/{name}")
-	        print(step, leaf, 253 < len(name.encode()) < 256, (have == numpy.load(f"{sys.argv[2]}/{step}.{leaf}.npy")).all())
+	        grads = data[f"Module.{path}.{leaf}.Linear.parameters_grad.0"]["weight"]
+	        grad = numpy.load(f"{os.path.dirname(file)}/dump_tensor_data/{grads[0]['data_name']}")
+	        print(step, leaf, 253 < len(name.encode()) < 256, (have == numpy.load(f"{sys.argv[2]}/{step}.{leaf}.npy")).all(),
+	              (grad == numpy.load(f"{sys.argv[2]}/{step}.{leaf}.grad.npy")).all())
 PY
-)" '0 0 True True
-0 1 True True
-0 2 True True
-1 0 True True
-1 1 True True
-1 2 True True'
+)" '0 0 True True True
+0 1 True True True
+0 2 True True True
+1 0 True True True
+1 1 True True True
+1 2 True True True'
 finish

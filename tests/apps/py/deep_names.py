@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Modules whose names are long: six levels of 61 bytes, three leaves at the bottom. Prints a digest of the outputs and, with TRUTH
-as its argument, writes each leaf's output of each step to TRUTH/<step>.<leaf>.npy.
+as its argument, writes each leaf's output of each step to TRUTH/<step>.<leaf>.npy, and its weight's gradient to
+TRUTH/<step>.<leaf>.grad.npy.
 """
 import os
 import sys
@@ -36,6 +37,9 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for step in range(2):
     y = net(torch.ones(2, 4) + step)
     y.sum().backward()
+    for name, p in net.named_parameters():
+        if len(sys.argv) > 1 and name.endswith(".weight"):
+            numpy.save(f"{sys.argv[1]}/{step}.{name.split('.')[-2]}.grad.npy", p.grad.numpy())
     optimizer.step()
     optimizer.zero_grad()
     print(step, y.tolist())
