@@ -67,7 +67,7 @@ static void follow_monitor_rank(struct monitor *m)
 	name_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
 	m->rank = rank;
 	if (m->style.v2)
-		begin_monitor_folder(m->files, true, rank);
+		begin_ranks_monitor_folder(m->files, rank);
 	/* Behind it: the name may be a living process'. */
 	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)

@@ -363,3 +363,9 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	/* Where it cannot be gone on in, this run has one of its own. */
 	return resumed > 0 ? 0 : clear_monitor_folder(f, v2, rank);
 }
+
+int begin_ranks_monitor_folder(const struct files *f, int32_t rank)
+{
+	return owns_monitor_folder(f) ? clear_monitor_folder(f, true, rank)
+				      : begin_monitor_folder(f, true, rank);
+}

@@ -18,4 +18,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf
  */
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank);
 
+/* The same of the second version for a rank that became known: what this process has under another name will be moved there. */
+int begin_ranks_monitor_folder(const struct files *f, int32_t rank);
+
 #endif

@@ -79,17 +79,19 @@ is 'v2: header' "$(head -1 "$tmp/v2/rank_0/optimizer_step1-2.csv")" 'vpp_stage,s
 is 'v2: scopes' "$(cut -d, -f4 "$tmp"/v2/rank_1/{param,optimizer}_step*.csv | sort -u | tr '\n' ' ')" 'exp_avg exp_avg_sq param_origin param_updated scope '
 is 'v2: a second run writes over nothing' "$(ls "$tmp/v2" | tr '\n' ' ')" 'rank_0 rank_0.1 rank_1 rank_1.1 '
 
-# A rank that is known when there are files already: their folder is named by it then.
+# A rank that is known when there are files already: their folder is named by it then, and another run's of that name is kept.
 sed "s|\"output_dir\": \"[^\"]*\"|\"output_dir\": \"$tmp/late\"|; s|\"start_step\": 1, \"stop_step\": 4, ||" "$tmp/v2.json" >"$tmp/late.json"
 port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 new_out
+mkdir -p "$tmp/late/rank_1"
+echo other >"$tmp/late/rank_1/param_step0-1.csv"
 for r in 0 1; do
 	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/late.json" timeout 100 \
 		"$python" tests/apps/py/late_rank.py $r "$port" >"$tmp/late.$r" 2>"$tmp/late.$r.err" </dev/null &
 	late[r]=$!
 done
 wait "${late[@]}"
-is 'v2: a late rank: folders' "$(ls "$tmp/late" | tr '\n' ' ')" 'rank_0 rank_1 '
+is 'v2: a late rank: folders, and what another run left' "$(ls "$tmp/late" | tr '\n' ' ')$(cat "$tmp"/late/rank_1.1/*)" 'rank_0 rank_1 rank_1.1 other'
 for r in 0 1; do
 	is "v2: a late rank: all steps of rank $r, its own numbers" "$(awk -F, '/,weight,param_updated/ { print $2 }' "$tmp"/late/rank_$r/param_step*.csv | tr '\n' ' ')$("$python" -c '
 import csv, glob, sys
