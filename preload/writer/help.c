@@ -31,9 +31,10 @@ static enum writer_help write_a_little(void)
 	fpenv_leave(&env);
 	if (more < 0)
 		atomic_store(&output.failed, true);
-	return more >= 0 && atomic_load_explicit(room, memory_order_relaxed) > before
-		       ? HELP_WRITTEN
-		       : HELP_USELESS;
+	if (more < 0 || atomic_load_explicit(room, memory_order_relaxed) <= before)
+		return HELP_USELESS;
+	atomic_fetch_add_explicit(&output.helped, 1, memory_order_relaxed);
+	return HELP_WRITTEN;
 }
 
 /* A handler that leaves by longjmp, or a thread that is cancelled, would keep the role. */

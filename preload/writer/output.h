@@ -32,6 +32,7 @@ struct output {
 	_Atomic int
 		waiting; /* threads of the job that wait for the role, or have it, to write all */
 	_Atomic int hurry; /* not 0: who compresses a file is to leave it for later */
+	_Atomic unsigned helped; /* passes of the job's threads that freed a part of the journal */
 	_Atomic bool failed; /* the last drain could not write */
 	_Atomic int end; /* enum end_state */
 	_Atomic uint64_t

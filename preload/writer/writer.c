@@ -276,17 +276,19 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 {
 	struct journal *j = &session.journal;
 	struct timespec pause = {.tv_nsec = LEAVE_NS};
-	uint64_t took = clock_ns(CLOCK_MONOTONIC) - began, seq, now;
+	uint64_t took = clock_ns(CLOCK_MONOTONIC) - began;
+	unsigned before, now;
 
 	ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran;
 	if (!journal_is_crowded(j) || took < ran + ran / 4)
 		return;
-	now = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
+	/* Passes that freed something: theirs end at each stack, which only this thread names. */
+	now = atomic_load_explicit(&output.helped, memory_order_relaxed);
 	do {
-		seq = now;
+		before = now;
 		nanosleep(&pause, NULL);
-		now = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
-	} while (now != seq && !role_is_wanted() && journal_is_crowded(j));
+		now = atomic_load_explicit(&output.helped, memory_order_relaxed);
+	} while (now != before && !role_is_wanted() && journal_is_crowded(j));
 }
 
 /*
