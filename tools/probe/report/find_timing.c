@@ -14,7 +14,9 @@
 #define WAITS_MIN 8 /* long waits: fewer show no habit, nor do these unless ... */
 #define WAITS_SHARE 0.1 /* ... they are so large a share of the operations, */
 #define WAITS_ENOUGH 20 /* ... or so many: a step may have hundreds of operations */
-#define CHANCE_OF_WAITS 0.01
+#define CHANCE_OF_WAITS 0.01 /* less is no finding, */
+#define CHANCE_OF_WARNING \
+	0.001 /* and more than this, among all communicators of the run, no warning */
 #define BEHIND_MIN 100e3 /* ns: below it is noise */
 #define COST_MIN \
 	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
@@ -46,27 +48,28 @@ static bool beyond_chance(const struct member *m, const struct late_comm *c)
 
 /*
  * The same of the waiting: is more of it for this rank than chance explains? By chance each operation's wait is for any of
- * the ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2.
+ * the ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. Returns how seldom, at
+ * most, a rank of the communicator has so much of it by chance.
  */
-static bool waits_beyond_chance(const struct member *m, const struct late_comm *c)
+static double chance_of_waits(const struct member *m, const struct late_comm *c)
 {
 	double all = c->wait_ns + c->stood_ns - c->worst_ns, p = 1.0 / c->ranks;
 	double squares = c->wait_squares - c->worst_ns * c->worst_ns;
 	double own = m->wait_ns + m->stood_ns - (c->worst_for == m ? c->worst_ns : 0);
 
 	if (all <= 0 || squares <= 0)
-		return false;
+		return 1;
 
 	/* So many operations of equal waits would weigh as much. */
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||
 		(long_ones < WAITS_ENOUGH && long_ones < WAITS_SHARE * (double)c->meetings))
-		return false;
+		return 1;
 
 	double z = (own / all - p) / sqrt(p * (1 - p) * squares / (all * all));
 
-	return 0.5 * erfc(z / M_SQRT2) * c->ranks < CHANCE_OF_WAITS;
+	return 0.5 * erfc(z / M_SQRT2) * c->ranks;
 }
 
 static bool is_behind(const struct member *m)
@@ -95,6 +98,7 @@ static bool member_costs(const struct member *m)
 struct straggler report_straggler(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->most};
+	double chance;
 
 	if (!s.who || !c->meetings)
 		return s;
@@ -110,12 +114,14 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	 * A step has several operations, and a slow rank is late for the first one only: which comes last in the others is
 	 * chance. It is the waiting that tells.
 	 */
-	if (c->costly && member_costs(c->costly) && waits_beyond_chance(c->costly, c) &&
-		c->costly->wait_ns + c->costly->stood_ns >=
-			share_min(c->ranks) * habitual_wait(c)) {
+	chance = c->costly && member_costs(c->costly) ? chance_of_waits(c->costly, c) : 1;
+	if (chance < CHANCE_OF_WAITS && c->costly->wait_ns + c->costly->stood_ns >=
+						share_min(c->ranks) * habitual_wait(c)) {
 		s.who = c->costly;
 		s.share = (double)s.who->last / (double)c->meetings;
 		s.matters = true;
+		/* Each of them is a try to be conspicuous. */
+		s.doubtful = chance * r->g.late.comms.n >= CHANCE_OF_WARNING;
 	}
 	return s;
 }
@@ -193,8 +199,8 @@ static void find_stragglers(struct report *r)
 		char *unread = unread_text(r, s->comm->key.a);
 
 		add_finding(r,
-			crowded || s->cost < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
-						       : FINDING_STRAGGLER,
+			crowded || s->doubtful || s->cost < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+								      : FINDING_STRAGGLER,
 			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",

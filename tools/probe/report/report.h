@@ -120,6 +120,7 @@ struct straggler {
 	double share; /* of the operations, in which it was last */
 	double cost; /* share of all ranks' time that was spent waiting in this communicator */
 	bool matters;
+	bool doubtful; /* among so many communicators it may be chance: no warning */
 };
 struct straggler report_straggler(const struct report *r, const struct late_comm *c);
 
