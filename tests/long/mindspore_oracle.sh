@@ -36,10 +36,9 @@ alerts_in() {
 	python3 -c 'import json, sys; print([(a["step"], a["rule"], a["name"]) for a in map(json.loads, open(sys.argv[1]))])' "$1" | tr "'" '"'
 }
 
-# Ranks; options; what that mode does not have.
-oracle() { # NAME RANKS SKIPPED WITHOUT [OPTIONS]
-	local name=$1 ranks=$2 skipped=$3 without=$4 ours r
-	shift 4
+oracle() { # NAME RANKS SKIPPED [OPTIONS]
+	local name=$1 ranks=$2 skipped=$3 ours r
+	shift 3
 	if [ "$ranks" = 1 ]; then
 		timeout -k 5 900 "$ms_python" $app "$tmp/plain.d" "$@" 2>"$tmp/plain.err" </dev/null | grep -E '^(step|rank) ' | sort >"$tmp/plain"
 		new_out
@@ -57,7 +56,7 @@ oracle() { # NAME RANKS SKIPPED WITHOUT [OPTIONS]
 		# A process alone has no rank.
 		ours=$out/rank$r
 		[ -d "$ours" ] || ours=$(ls -d "$out"/host-* | head -1)
-		ok "$name: rank $r: as the callbacks say it" python3 tests/long/ms_oracle_truth.py "$ours" "$tmp/with.d/rank$r" --skipped "$skipped" --without "$without"
+		ok "$name: rank $r: as the callbacks say it" python3 tests/long/ms_oracle_truth.py "$ours" "$tmp/with.d/rank$r" --skipped "$skipped"
 		is "$name: rank $r: an alert for the norm that is too large" "$(alerts_in "$ours/alerts.jsonl")" '[(4, "spike", "grad-norm")]'
 		is "$name: rank $r: names" "$(cut -d, -f3 "$ours/names.csv" | grep -v '^name$' | sort | tr '\n' ' ')" \
 			'embedding.bias embedding.weight out.bias out.weight '
@@ -65,9 +64,8 @@ oracle() { # NAME RANKS SKIPPED WITHOUT [OPTIONS]
 	rm -rf "$tmp/plain.d" "$tmp/with.d"
 }
 
-oracle pynative 1 5 ''
-oracle '2 ranks' 2 5 ''
-# In a graph a gradient is seen when the optimizer gets it.
-oracle graph 1 5 local_norm --mode graph
-oracle jit 1 5 local_norm --mode jit
+for mode in pynative graph jit; do
+	oracle $mode 1 5 --mode $mode
+	oracle "$mode, 2 ranks" 2 5 --mode $mode
+done
 finish

@@ -74,7 +74,7 @@ static void launch_operator(void *const *primitive, const void *context,
 
 	if (!WRAPPER_OFF(&operator_row->api))
 		k = kernel_of_name(KERNEL_OPERATOR, *primitive, (void *)launch);
-	values = k && ms_values_before(k, NULL, in);
+	values = k && ms_values_before(k, NULL, in, out);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		launch(primitive, context, in, out, stream, flag);
 		if (values)
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 		k = kernel_of_name(KERNEL_EXECUTED, mod, (void *)launch);
 	if (__builtin_expect(k && k->counts_steps, 0))
 		ms_update_seen(in);
-	values = k && ms_values_before(k, *node, in);
+	values = k && ms_values_before(k, *node, in, out);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		ok = launch(executor, node, in, workspace, out, mod, stream);
 		if (values)

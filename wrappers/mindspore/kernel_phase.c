@@ -182,6 +182,19 @@ static uint8_t phase_of_place(const char *place)
 	return strstr(place, "/network-") || strstr(place, "/net-") ? PHASE_FORWARD : PHASE_NONE;
 }
 
+enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key)
+{
+	const char *place =
+		graph_phase == PHASE_BACKWARD ? NULL : ms_node_name(ms_layout(), node, k->name);
+
+	*key = place ? hash_str(0, place) : 0;
+	if (!place)
+		return MS_PLACE_OTHER;
+	if (strncmp(place, "Expand/", 7) == 0)
+		return MS_PLACE_SHARED;
+	return phase_of_place(place) == PHASE_BACKWARD ? MS_PLACE_BACKWARD : MS_PLACE_OTHER;
+}
+
 /*
  * What was found of a place, by its text: 60 bits of that's hash, 4 of the phase. Not by the node's address, which the node of
  * another graph has once this one is gone.

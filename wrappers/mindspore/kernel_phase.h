@@ -51,6 +51,13 @@ void ms_update_seen(const struct kernel_tensors *in);
 /* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it is none of a graph. */
 uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);
 
+/*
+ * Where in a graph that no pass of Python's asked for a kernel is: in its backward part; in what an operator was made into,
+ * of whatever part; elsewhere, or in none. *key: which one it is, the same in each run, 0: not known.
+ */
+enum ms_place { MS_PLACE_OTHER, MS_PLACE_SHARED, MS_PLACE_BACKWARD };
+enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key);
+
 void ms_steps_forked(void);
 
 #endif

@@ -27,6 +27,7 @@ void ms_values_forked(void)
 	pthread_mutex_init(&writing, NULL);
 	ms_parameters_forked();
 	ms_gradients_forked();
+	ms_graph_gradients_forked();
 	ms_numbers_forked();
 }
 
@@ -37,13 +38,7 @@ bool ms_values_wanted(void)
 
 /* ---- tensors of a kernel ---- */
 
-struct seen_tensor {
-	struct buffer v;
-	int64_t strides[CXX_DIMS_MAX];
-};
-
-/* The i-th; false: there is none, or it cannot be read. */
-static bool see_tensor(const struct kernel_tensors *t, unsigned i, struct seen_tensor *s)
+bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s)
 {
 	if (t->end - t->begin <= i || !ms_tensor_buffer(t->begin[i], &s->v, s->strides))
 		return false;
@@ -54,9 +49,9 @@ static bool see_tensor(const struct kernel_tensors *t, unsigned i, struct seen_t
 static double one_number_of(const struct kernel_tensors *t, unsigned i)
 {
 	struct train_value v = {.kind = TK_PARAM_ORIGIN};
-	struct seen_tensor s;
+	struct ms_seen s;
 
-	if (!see_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
+	if (!ms_see_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
 		dtype_info(s.v.dtype)->cls != DTC_FLOAT)
 		return NAN;
 	train_kind_measure(&v, &s.v);
@@ -87,6 +82,10 @@ struct kernel_run {
 	const void *node;
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
+	bool looks_behind; /* at what it has written */
+	bool flows; /* gradients of graphs are looked for; then: */
+	enum ms_place place;
+	uint64_t key;
 };
 
 static bool is_kind_wanted(enum train_kind kind)
@@ -98,14 +97,59 @@ static void write_input(const struct kernel_run *r, enum train_kind kind, unsign
 	const char *word, const struct train_params *all, const struct train_param *p)
 {
 	struct train_value v;
-	struct seen_tensor s;
+	struct ms_seen s;
 
-	if (!is_kind_wanted(kind) || !see_tensor(r->in, at, &s) || !s.v.ndim)
+	if (!is_kind_wanted(kind) || !ms_see_tensor(r->in, at, &s) || !s.v.ndim)
 		return;
 	name_value(&v, kind, all, p);
 	v.word = word;
 	train_kind_measure(&v, &s.v);
 	write_value(&v);
+}
+
+/* What was measured of it in a graph, in this step. */
+static void write_measured(
+	const struct train_value *m, const struct train_params *all, const struct train_param *p)
+{
+	struct train_value v;
+
+	name_value(&v, TK_GRAD_UNREDUCED, all, p);
+	v.dtype = m->dtype;
+	v.ndim = m->ndim;
+	v.count = m->count;
+	v.dims = m->dims;
+	v.stats = m->stats;
+	write_value(&v);
+}
+
+static void write_graph_gradient(
+	const struct ms_seen *given, const struct train_params *all, const struct train_param *p)
+{
+	uint64_t dims[CXX_DIMS_MAX];
+	struct train_value m;
+
+	if (!ms_graph_gradient_of(given->v.base, p, &m, dims))
+		return;
+	m.dims = dims;
+	write_measured(&m, all, p);
+}
+
+void ms_write_left_gradients(void)
+{
+	const struct train_params *all = train_params_now();
+	uint64_t dims[CXX_DIMS_MAX];
+	struct train_value m;
+	uint32_t at = 0, id;
+
+	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !train_kinds_due())
+		return;
+	while ((id = ms_graph_gradient_left(&at, &m, dims))) {
+		const struct train_param *p = all && id <= all->n ? &all->at[id - 1] : NULL;
+
+		m.dims = dims;
+		if (p && train_param_is_target(all, p))
+			write_measured(&m, all, p);
+	}
 }
 
 /* The gradient: its kinds, and the sum of its squares. NAN: it cannot be read. */
@@ -117,9 +161,10 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 	struct train_value v = {.kind = TK_GRAD_REDUCED};
 	const struct train_params *waiting_in;
 	const struct train_param *waiting;
-	struct seen_tensor s;
+	struct ms_seen s;
+	double squares;
 
-	if (!at || !see_tensor(r->in, at, &s))
+	if (!at || !ms_see_tensor(r->in, at, &s))
 		return NAN;
 	if (p)
 		name_value(&v, TK_GRAD_REDUCED, all, p);
@@ -132,20 +177,23 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 	waiting = ms_gradients_wait() && l
 			  ? ms_gradient_take(ms_kernel_address(l, r->in->begin[at]), &waiting_in)
 			  : NULL;
+	squares = v.stats.norm * v.stats.norm;
 	if (kinds && waiting && waiting->id == p->id && is_kind_wanted(TK_GRAD_UNREDUCED)) {
 		v.kind = TK_GRAD_UNREDUCED;
 		write_value(&v);
+	} else if (kinds && r->flows) {
+		write_graph_gradient(&s, all, p);
 	}
-	return v.stats.norm * v.stats.norm;
+	return squares;
 }
 
 static const struct train_param *find_updated(
 	const struct kernel_run *r, const struct train_params **all, bool *kinds)
 {
 	const struct train_param *p;
-	struct seen_tensor s;
+	struct ms_seen s;
 
-	if (!see_tensor(r->in, 0, &s))
+	if (!ms_see_tensor(r->in, 0, &s))
 		return NULL;
 	p = ms_parameter_at(s.v.base, all);
 	*kinds = p && train_kinds_wanted() && train_kinds_due() && train_param_is_target(*all, p);
@@ -170,11 +218,11 @@ static void see_update(const struct kernel_run *r)
 		write_input(r, TK_EXP_AVG_SQ, u->exp_avg_sq, NULL, all, p);
 	if (kinds && u->state && (is_kind_wanted(TK_EXP_AVG) || is_kind_wanted(TK_EXP_AVG_SQ))) {
 		struct train_value v;
-		struct seen_tensor s;
+		struct ms_seen s;
 
 		name_value(&v, TK_STATE, all, p);
 		v.word = u->state_name;
-		if (see_tensor(r->in, u->state, &s) && s.v.ndim) {
+		if (ms_see_tensor(r->in, u->state, &s) && s.v.ndim) {
 			train_kind_measure(&v, &s.v);
 			write_value(&v);
 		}
@@ -188,11 +236,11 @@ static void write_moment(const struct kernel_run *r, enum train_kind kind, unsig
 	const struct train_params *all, const struct train_param *p)
 {
 	struct train_value v;
-	struct seen_tensor s;
+	struct ms_seen s;
 
 	name_value(&v, kind, all, p);
 	if (!at || !is_kind_wanted(kind) || !metric_is_due(METRIC_ADAM_NORM, v.step) ||
-		!metric_has_target(v.name) || !see_tensor(r->in, at, &s))
+		!metric_has_target(v.name) || !ms_see_tensor(r->in, at, &s))
 		return;
 	train_kind_measure(&v, &s.v);
 	if (!v.stats.n)
@@ -226,9 +274,9 @@ static void see_inputs(const struct kernel_run *r)
 		const struct train_params *all;
 		const struct train_param *p = ms_gradient_take(ms_kernel_address(l, *t), &all);
 		struct train_value v;
-		struct seen_tensor s;
+		struct ms_seen s;
 
-		if (!p || !see_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
+		if (!p || !ms_see_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
 			!train_kinds_due() || !train_param_is_target(all, p))
 			continue;
 		name_value(&v, TK_GRAD_UNREDUCED, all, p);
@@ -243,6 +291,8 @@ static void see_before(void *arg)
 {
 	const struct kernel_run *r = arg;
 
+	if (r->flows)
+		ms_graph_gradients_before(r->place, r->in, r->out);
 	if (r->k->update)
 		see_update(r);
 	else if (r->phase != PHASE_BACKWARD && ms_gradients_wait())
@@ -254,6 +304,10 @@ static void see_behind(void *arg)
 	const struct kernel_run *r = arg;
 	double value;
 
+	if (r->flows)
+		ms_graph_gradients_behind(r->place, r->key, r->k->update, r->in, r->out);
+	if (!r->looks_behind)
+		return;
 	if (r->k->update) {
 		see_updated(r);
 		return;
@@ -288,33 +342,48 @@ static void see_apart(void (*see)(void *), struct kernel_run *r)
 	errno = err;
 }
 
-bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in)
+/* Are gradients of graphs followed through it? */
+static bool is_followed(struct kernel_run *r)
 {
-	struct kernel_run r = {k, node, in, NULL, 0};
+	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_graph_gradients_wait()) ||
+		!train_kinds_due())
+		return false;
+	r->place = ms_kernel_place(r->k, r->node, &r->key);
+	return true;
+}
+
+bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
+	const struct kernel_tensors *out)
+{
+	struct kernel_run r = {.k = k, .node = node, .in = in, .out = out};
 
 	if (thread_state.busy || !ms_values_wanted())
 		return false;
 	r.phase = ms_kernel_phase(k, node);
+	r.flows = is_followed(&r);
 	if (r.phase == PHASE_BACKWARD) {
 		bool in_graph = ms_graph_runs();
 
 		ms_backward_made(in_graph);
 		if (in_graph)
 			ms_graph_has_backward();
-		return false;
+		return r.flows;
 	}
-	if (k->update || ms_gradients_wait())
+	if (k->update || ms_gradients_wait() || (r.flows && ms_graph_gradients_wait()))
 		see_apart(see_before, &r);
-	return k->update || k->takes_root || !ms_graph_runs();
+	return k->update || k->takes_root || r.flows || !ms_graph_runs();
 }
 
 void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out)
 {
-	struct kernel_run r = {k, node, in, out, 0};
+	struct kernel_run r = {.k = k, .node = node, .in = in, .out = out};
 
-	if (thread_state.busy || (!k->update && !gives_number(out)))
+	if (thread_state.busy)
 		return;
 	r.phase = ms_kernel_phase(k, node);
-	see_apart(see_behind, &r);
+	r.looks_behind = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
+	r.flows = is_followed(&r);
+	if (r.looks_behind || r.flows)
+		see_apart(see_behind, &r);
 }

@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "train/kind.h"
 #include "train/param.h"
+#include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/kernel_phase.h"
 
 /* Is any of it asked for by the configuration that is in use? */
 bool ms_values_wanted(void);
@@ -19,9 +22,17 @@ bool ms_values_wanted(void);
  * A kernel is about to run, and has run. node: of the graph that it is in, NULL: it is in none. False: nothing is to be done
  * behind it. Any thread. Keeps errno.
  */
-bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in);
+bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
+	const struct kernel_tensors *out);
 void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out);
+
+/* A tensor of a kernel whose memory can be read; false: it is none. */
+struct ms_seen {
+	struct buffer v;
+	int64_t strides[CXX_DIMS_MAX];
+};
+bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s);
 
 /* ---- what a program gets from Python's functions (pass_values.c); the caller holds the GIL ---- */
 
@@ -42,6 +53,28 @@ void ms_graph_returns(const struct call *c);
 bool ms_gradients_wait(void);
 /* Is it one of them? Its parameter then, and it is one no longer. NULL: it is none. */
 const struct train_param *ms_gradient_take(const void *address, const struct train_params **all);
+
+/* ---- gradients of graphs, before they are reduced and clipped (graph_gradients.c) ---- */
+
+/* Is any of this step known? While none is, kernels outside of graphs are none of its matter. */
+bool ms_graph_gradients_wait(void);
+/* Each kernel, before and behind; updates: it updates a parameter; key: ms_kernel_place(). On a stack with some room. */
+void ms_graph_gradients_before(
+	enum ms_place place, const struct kernel_tensors *in, const struct kernel_tensors *out);
+void ms_graph_gradients_behind(enum ms_place place, uint64_t key, bool updates,
+	const struct kernel_tensors *in, const struct kernel_tensors *out);
+/*
+ * What an update of p is given in that memory was once: *v without a name; dims: room for CXX_DIMS_MAX. False: it is not known to
+ * be a gradient of a graph.
+ */
+bool ms_graph_gradient_of(
+	const void *data, const struct train_param *p, struct train_value *v, uint64_t *dims);
+/* The next one of this step from *at on, 0 at first, by what updates of steps before have said: its parameter's number; 0: no further one. */
+uint32_t ms_graph_gradient_left(uint32_t *at, struct train_value *v, uint64_t *dims);
+void ms_graph_gradients_forked(void);
+
+/* This step's update is left out: what there is of its gradients is written. */
+void ms_write_left_gradients(void);
 
 /* ---- numbers of a step (step_values.c) ---- */
 

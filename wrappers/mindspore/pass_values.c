@@ -358,6 +358,12 @@ static void read_returned(void *arg)
 		r->value = v.stats.mean;
 }
 
+static void write_left_gradients(void *arg)
+{
+	(void)arg;
+	ms_write_left_gradients();
+}
+
 void ms_graph_returns(const struct call *c)
 {
 	struct returned r = {c->ok ? *(const void *const *)c->result : NULL, NAN, false};
@@ -373,8 +379,10 @@ void ms_graph_returns(const struct call *c)
 	py_release_objects(&h);
 	if (!isnan(r.value))
 		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
-	if (trained == TRAINED_BACKWARD && r.step_cell)
+	if (trained == TRAINED_BACKWARD && r.step_cell) {
+		apart_call(write_left_gradients, NULL);
 		ms_step_left_out();
+	}
 }
 
 void ms_gradients_forked(void)
