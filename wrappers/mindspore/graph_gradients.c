@@ -114,8 +114,8 @@ static uint32_t what_is_held(const void *data)
 static void say_full(void)
 {
 	if (!full)
-		log_loss(LOSS_ENTRY,
-			"MindSpore: more gradients of graphs than there is room for: some are not measured before reduction");
+		log_loss(LOSS_ENTRY, "MindSpore: more gradients of graphs than there is room for: "
+				     "some are not measured before reduction");
 	full = true;
 }
 
@@ -124,9 +124,9 @@ static void put_held(const void *data, uint32_t of, uint64_t key)
 	struct held *h = held_at(data);
 	bool new = h->generation != generation;
 
-	if (new && of == NOTHING)
+	if (new &&of == NOTHING)
 		return;
-	if (new && occupied == PLACES / 2) {
+	if (new &&occupied == PLACES / 2) {
 		say_full();
 		return;
 	}
@@ -144,8 +144,8 @@ static bool has_shape_of(const struct buffer *a, const struct buffer *b)
 
 static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms_seen *s)
 {
-	return (size_t)(t->end - t->begin) > i && ms_tensor_buffer(t->begin[i], &s->v, s->strides) &&
-	       s->v.base && s->v.count;
+	return (size_t)(t->end - t->begin) > i &&
+	       ms_tensor_buffer(t->begin[i], &s->v, s->strides) && s->v.base && s->v.count;
 }
 
 /*
@@ -157,7 +157,8 @@ static bool is_backward_still(
 {
 	struct ms_seen s;
 
-	return place == MS_PLACE_SHARED && read_held_tensor(out, 0, &s) && !has_shape_of(&in->v, &s.v);
+	return place == MS_PLACE_SHARED && read_held_tensor(out, 0, &s) &&
+	       !has_shape_of(&in->v, &s.v);
 }
 
 static void measure_held(const struct kernel_tensors *in, unsigned i)
@@ -293,8 +294,7 @@ bool ms_graph_gradient_of(
 	return known;
 }
 
-uint32_t ms_graph_gradient_left(
-	uint32_t *at, struct train_value *v, uint64_t *dims)
+uint32_t ms_graph_gradient_left(uint32_t *at, struct train_value *v, uint64_t *dims)
 {
 	uint32_t id = 0;
 

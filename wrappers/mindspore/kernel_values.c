@@ -343,7 +343,7 @@ static void see_apart(void (*see)(void *), struct kernel_run *r)
 }
 
 /* Are gradients of graphs followed through it? */
-static bool is_followed(struct kernel_run *r)
+static bool follows_gradients(struct kernel_run *r)
 {
 	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_graph_gradients_wait()) ||
 		!train_kinds_due())
@@ -360,7 +360,7 @@ bool ms_values_before(const struct ms_kernel *k, const void *node, const struct 
 	if (thread_state.busy || !ms_values_wanted())
 		return false;
 	r.phase = ms_kernel_phase(k, node);
-	r.flows = is_followed(&r);
+	r.flows = follows_gradients(&r);
 	if (r.phase == PHASE_BACKWARD) {
 		bool in_graph = ms_graph_runs();
 
@@ -383,7 +383,7 @@ void ms_values_behind(const struct ms_kernel *k, const void *node, const struct 
 		return;
 	r.phase = ms_kernel_phase(k, node);
 	r.looks_behind = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
-	r.flows = is_followed(&r);
+	r.flows = follows_gradients(&r);
 	if (r.looks_behind || r.flows)
 		see_apart(see_behind, &r);
 }
