@@ -61,6 +61,40 @@ like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '
 PYTHONPATH="$tmp/other" PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 600 "$probe" check --all -- "$ms_python" $app >"$tmp/check" 2>&1 </dev/null
 like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" failed
 
+# A table with one wrong offset is noticed on objects of known content, before anything of the program is read by it.
+tree=$tmp/tree
+mkdir "$tree"
+cp -a Makefile VERSION README.md configs docs man preload tests tools wrappers "$tree"
+def=wrappers/mindspore/kernel_layouts.def
+cp -a "$B/obj" "$B/gen" "$B/genwrap" "$tree/" && mkdir "$tree/build" && mv "$tree/obj" "$tree/gen" "$tree/genwrap" "$tree/build"
+timeout -k 5 600 "$ms_python" $app >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
+for field in data bytes dtype shape primitive_name; do
+	python3 - "$def" "$tree/$def" "$ms_version" "$field" <<-'END'
+		import re, sys
+		text = open(sys.argv[1]).read()
+		row = text.index('"%s"' % sys.argv[3])
+		at = re.compile(r"\.%s = (?:\{\{)?(?:\d+, (?=\d+, 0))?(\d+)" % sys.argv[4]).search(text, row)
+		open(sys.argv[2], "w").write(text[:at.start(1)] + str(int(at[1]) + 8) + text[at.end(1):])
+	END
+	env -u MAKEFLAGS -u MFLAGS make -C "$tree" -s DEPS=0 SAN= B=build build/libprobe.so >"$tmp/make.log" 2>&1
+	is "wrong $field: built" "$? $(cmp -s "$def" "$tree/$def" || echo changed)" '0 changed'
+	right=$lib lib=$tree/build/libprobe.so
+	kernels_with 'mindspore:\n  - "*"' "$ms_python" $app
+	is "wrong $field: ends well, no kernels" "$status $(ls "$out" 2>/dev/null)" '0 '
+	ok "wrong $field: the same results" cmp "$tmp/plain" "$tmp/with"
+	like "wrong $field: one line says so" "$(grep -a libprobe "$tmp/with.err")" 'its objects are not as its headers say'
+	[ $field = shape ] && {
+		new_out
+		ms_with 2 tests/apps/train_ms.py --steps 2
+		is "wrong $field: collectives" "$(rows "$out" '[sorted(Counter(r["op"] for r in calls(on(d))).items()) for d in dirs]')" \
+			"[[('all_reduce', 8), ('broadcast', 4)], [('all_reduce', 8), ('broadcast', 4)]]"
+		is "wrong $field: meta.json" "$(python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["layout_facts"]["mindspore.kernels"], m["layout_facts"]["mindspore.collectives"])' "$out"/rank0/meta.json)" \
+			'failed verified'
+		like "wrong $field: ... in words" "$(cat "$out"/rank0/meta.json)" 'not as its headers say: no kernels'
+	}
+	lib=$right
+done
+
 # Dumps.
 printf '%s\n' 'format: [dump]' 'task: tensor' 'level: L1' 'file_format: npy' >"$tmp/dump.yaml"
 kernels_with 'mindspore:\n  - "*"' PROBE_CONFIG="$tmp/dump.yaml" "$ms_python" $app --truth "$tmp/truth"

@@ -95,6 +95,37 @@ static bool make_address(const struct kernel_layout *l, void *address, void *dat
 	return true;
 }
 
+/* A way of a table that may be wrong: what it leads to, NULL: memory that cannot be read. */
+static const void *try_way(const void *object, const struct layout_way *w)
+{
+	const char *p = (const char *)object + w->at[0];
+
+	for (unsigned i = 1; i < LAYOUT_STEPS && w->at[i] != LAYOUT_END; i++) {
+		p = *(const char *const *)p;
+		if (!p || !memory_readable((uintptr_t)(p += w->at[i])))
+			return NULL;
+	}
+	return memory_readable((uintptr_t)p) ? p : NULL;
+}
+
+static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t n)
+{
+	return made && made->end - made->begin == n && made->begin != dims &&
+	       memory_readable((uintptr_t)made->begin) &&
+	       memcmp(made->begin, dims, (size_t)n * sizeof(*dims)) == 0;
+}
+
+/* Nothing of a wrong table is followed to where nothing lies. */
+static bool leads_well(
+	const struct kernel_layout *l, const void *tensor, const int64_t *shape, ptrdiff_t n)
+{
+	const void *const *data = try_way(tensor, &l->data);
+	const void *const *view = try_way(tensor, &l->view);
+
+	return data && view && !*view && try_way(tensor, &l->bytes) && try_way(tensor, &l->dtype) &&
+	       is_dims_at(try_way(tensor, &l->shape), shape, n);
+}
+
 static bool holds_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[3] = {5, 7, 3};
@@ -117,9 +148,9 @@ static bool holds_tensor(const struct kernel_layout *l)
 		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
 	else
 		return false;
-	return ms_read_tensor(l, tensor, &v, strides) && v.base == data && v.dtype == DT_INT16 &&
-	       v.count == 105 && v.bytes == sizeof(data) && v.ndim == 3 && v.counts != shape &&
-	       memcmp(v.counts, shape, sizeof(shape)) == 0 && !v.nostats &&
+	return leads_well(l, tensor, shape, 3) && ms_read_tensor(l, tensor, &v, strides) &&
+	       v.base == data && v.dtype == DT_INT16 && v.count == 105 && v.bytes == sizeof(data) &&
+	       v.ndim == 3 && !v.nostats &&
 	       *(const uint64_t *)ms_member(tensor, &l->bytes) == sizeof(data);
 }
 
@@ -147,9 +178,7 @@ static bool holds_host_tensor(const struct kernel_layout *l)
 	made = (const struct longs *)(at + l->host_shape);
 	return *(const int32_t *)(at + l->host_dtype) == l->type[DT_INT64] &&
 	       *(const void *const *)(at + l->host_address) == address &&
-	       !*(const void *const *)(at + l->host_info) && made->begin &&
-	       made->end - made->begin == 2 && made->begin != shape &&
-	       memcmp(made->begin, shape, sizeof(shape)) == 0;
+	       !*(const void *const *)(at + l->host_info) && is_dims_at(made, shape, 2);
 }
 
 bool ms_host_tensors_hold(void)
@@ -164,12 +193,14 @@ static bool holds_primitive(const struct kernel_layout *l)
 	static uint64_t primitive[OBJECT_BYTES / 8];
 	void (*new_primitive)(void *, const char *const *, bool, int, bool);
 	const char *text = name.text, *read;
+	const void *const *at;
 
 	if (l->primitive_bytes > sizeof(primitive) ||
 		!find_function(NEW_PRIMITIVE, (void **)&new_primitive))
 		return false;
 	new_primitive(primitive, &text, true, 1, false);
-	read = ms_primitive_name(l, primitive);
+	at = (const void *const *)((const char *)primitive + l->primitive_name);
+	read = memory_readable((uintptr_t)*at) ? ms_primitive_name(l, primitive) : NULL;
 	return read && strcmp(read, PROBE_NAME) == 0;
 }
 
