@@ -122,15 +122,15 @@ static void say_full(void)
 static void put_held(const void *data, uint32_t of, uint64_t key)
 {
 	struct held *h = held_at(data);
-	bool new = h->generation != generation;
+	bool fresh = h->generation != generation;
 
-	if (new &&of == NOTHING)
+	if (fresh && of == NOTHING)
 		return;
-	if (new &&occupied == PLACES / 2) {
+	if (fresh && occupied == PLACES / 2) {
 		say_full();
 		return;
 	}
-	occupied += new;
+	occupied += fresh;
 	*h = (struct held){data, key, generation, of};
 }
 
