@@ -75,8 +75,10 @@ static uint32_t find_embedding(const struct train_params *all)
 
 	if (k >> 32 == (uint64_t)all->generation + 1)
 		return (uint32_t)k;
-	for (uint32_t i = 0; i < all->n && !id; i++)
-		if (fits_embedding(&all->at[i]))
+	/* A bias beside it is called as it is, and may come first: where a graph is given its arguments, in any order. */
+	for (uint32_t i = 0; i < all->n; i++)
+		if (fits_embedding(&all->at[i]) &&
+			(!id || (all->at[id - 1].ndim < 2 && all->at[i].ndim >= 2)))
 			id = all->at[i].id;
 	if (!id && all->n)
 		say_no_embedding(all);
