@@ -35,6 +35,7 @@ struct compose {
 	int64_t *left; /* calls that the task may still keep; below 0: any number */
 	struct dump_writer w;
 	unsigned entries, parents, debugs; /* written so far */
+	bool optimizer; /* construct.json has the node of the optimizer's step */
 	struct made_nodes *nodes;
 	uint32_t nnode, cap_node;
 	struct stack_use *uses;

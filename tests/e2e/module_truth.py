@@ -70,6 +70,8 @@ for step in 0, 1:
         names = [n for group, _ in stack.values() for n in group]
         assert len(names) == len(set(names)) and {n for n in data if ".forward" in n} == set(names)
         assert all("moduled.py, line " in "".join(f) for n, f in stack.values() if n[0].startswith("Module."))
+        # Of the optimizer's step, at level mix.
+        assert {construct[n] for n in construct if n.startswith("Tensor.add_.")} <= {"optimizer"}
         for name, parent in construct.items():
             if name.startswith("Functional.linear.") and name.endswith(".forward"):
                 assert ".Linear.forward." in parent, (name, parent)

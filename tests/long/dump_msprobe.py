@@ -72,6 +72,24 @@ for level in "L0", "mix":
 out = f"{top}/made/graph.two"
 run("graph_visualize", "-tp", f"{top}/L0.ours/step1/rank1", "-gp", f"{top}/L0.peer/step1/rank1", "-o", out)
 tell(glob.glob(f"{out}/*.db"), "graph_visualize compares both")
+
+
+
+def rows_of(kind, data):
+    out = f"{top}/made/db.{os.path.basename(data)}"
+    run("data2db", "--db", out, "--data", data, "--format", kind)
+    (db,) = glob.glob(f"{out}/*.db")
+    return list(sqlite3.connect(db).execute("select rank, metric_name, target_name from trend_data d join monitoring_metrics m on"
+                                            " m.metric_id = d.metric_id join monitoring_targets t on t.target_id = d.target_id"))
+
+
+# Of the first two steps: what is called behind them is a step of its own here.
+have, want = (sorted(rows_of("dump", f"{top}/mix.{who}")) for who in ("ours", "peer"))
+extra = [r for r in have if r not in set(want)]
+tell(len(want) > 1000 and not set(want) - set(have) and len(have) - len(extra) >= len(want), f"data2db: all of its {len(want)} rows", (len(have), extra[:9]))
+rows = [r for f in glob.glob(f"{top}/mon/*/*.csv") for r in csv.DictReader(open(f)) if not f.endswith(("stack_info.csv", "cc_log.csv"))]
+made = rows_of("monitor", f"{top}/mon")
+tell(len(rows) == len(made) > 400, f"data2db of the monitor's folders: {len(made)} rows", len(rows))
 out = f"{top}/made/overflow"
 run("overflow_check", "-i", f"{top}/L1.nan/step1", "-o", out)
 told = [json.load(open(f)) for f in glob.glob(f"{out}/anomaly_analyze_*.json")]

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The same DDP script under msprobe 26.2.0 and under libprobe, with the same configuration file, levels L0 and mix: msprobe's own `compare`
-# pairs the records, `graph_visualize` has a node for each, `overflow_check` names the rank and operator that made the first NaN, and
-# `merge_result` takes the tables; and tests/e2e/modules.expected is what msprobe writes (RECORD=1 writes it anew). In a virtual
-# environment of its own in $B/long, or with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
+# pairs the records, `graph_visualize` has a node for each, `overflow_check` names the rank and operator that made the first NaN,
+# `data2db` has a row for each that its own has, and for each of the monitor's folders, and `merge_result` takes the tables; and
+# tests/e2e/modules.expected is what msprobe writes (RECORD=1 writes it anew). In a virtual environment of its own in $B/long, or
+# with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 2400
 . "$(dirname "$0")/../e2e/lib.sh"
 python=${test_msprobe:-$(realpath "$B")/long/msprobe/bin/python}
@@ -38,6 +39,10 @@ mkdir -p "$tmp/L1.nan"
 sed "s#$tmp/mix.ours#$tmp/L1.nan#; s#\"mix\"#\"L1\"#" "$tmp/mix.ours.json" >"$tmp/L1.nan.json"
 new_out
 TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/L1.nan.json" $app nan
+printf '{"targets": {}, "ops": ["norm", "min", "max", "mean"], "xy_distribution": true, "all_xy": true, "wg_distribution": true, "mv_distribution": true, %s}' \
+	'"param_distribution": true, "cc_distribution": {"enable": true}, "format": "csv", "step_count_per_record": 2' >"$tmp/mon.json"
+new_out
+TORCH_LIMIT=600 torchrun_with 2 MONITOR_OUTPUT_DIR="$tmp/mon" PROBE_CONFIG="$tmp/mon.json" $app
 if [ -n "${RECORD:-}" ]; then
 	"$python" tests/e2e/module_truth.py record "$tmp/L0.peer" >tests/e2e/modules.expected
 fi
