@@ -227,4 +227,23 @@ echo '{"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [' >
 wrong 'a dump that was cut' 'dump.json: byte [0-9]*: the end is missing' "$tmp/bad" "$f/dump"
 echo 'a: [b]' >"$tmp/map.yaml"
 wrong 'a mapping' 'map.yaml:1: accepted are lines' --data-mapping "$tmp/map.yaml" "$f/dump" "$f/dump"
+# ---- what a program saved itself, in processes without a rank ----
+
+cat >"$tmp/saved.py" <<'PY'
+import ctypes, sys
+lib = ctypes.CDLL(None)
+for name, factor in ("same", 1), ("other", int(sys.argv[1])):
+    data = (ctypes.c_float * 6)(*[factor * i for i in range(6)])
+    assert lib.probe_save(name.encode(), data, b"float32", b"2,3") == 0
+PY
+for n in 1 2; do
+	env -u RANK LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$f/saved$n" PROBE_FORMAT=dump PROBE_LEVEL=debug PROBE_TASK=tensor python3 "$tmp/saved.py" $n
+done
+for at in '' /step0; do
+	compare saved1$at saved2$at
+	like "probe_save(), of two processes$at" "$status $said" '^0 .*First difference: step 0, other.0.debug, value: norm 7\.416.*, in B 14\.83'
+done
+compare saved1 saved1
+unlike 'probe_save(), of one' "$status $said" 'First difference'
+
 finish

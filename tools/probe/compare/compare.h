@@ -27,6 +27,7 @@ struct compared {
 	unsigned contents; /* enum content */
 	struct dump_place *dump; /* by step and rank */
 	unsigned ndump, cap_dump;
+	int64_t process; /* of proc<N>, which has no rank; 0: there is none, -1: several */
 };
 
 /* Returns 0 or STATUS_USAGE (reported). */

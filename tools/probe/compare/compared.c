@@ -91,6 +91,22 @@ static unsigned add_rank_folder(struct compared *s, const char *path, int64_t st
 	return add_dump_place(s, path, step, rank);
 }
 
+static unsigned add_process_folder(struct compared *s, const char *path, int64_t step, int64_t pid)
+{
+	s->process = !s->process || s->process == pid ? pid : -1;
+	return add_dump_place(s, path, step, pid);
+}
+
+/* The number of a process is another one in each run: where there is one, it is without a rank, and pairs with such a one. */
+static void forget_single_process(struct compared *s)
+{
+	for (unsigned i = 0; i < s->ndump; i++)
+		if (s->process > 0 && s->dump[i].rank != s->process)
+			return;
+	for (unsigned i = 0; i < s->ndump && s->process > 0; i++)
+		s->dump[i].rank = -1;
+}
+
 static unsigned add_step_folder(struct compared *s, const char *path, int64_t none, int64_t step)
 {
 	unsigned n;
@@ -99,7 +115,7 @@ static unsigned add_step_folder(struct compared *s, const char *path, int64_t no
 	if (step < 0)
 		return 0;
 	n = walk_numbered_folders(s, path, "rank", step, add_rank_folder);
-	return n ? n : walk_numbered_folders(s, path, "proc", step, add_rank_folder);
+	return n ? n : walk_numbered_folders(s, path, "proc", step, add_process_folder);
 }
 
 static int by_place(const void *x, const void *y)
@@ -138,7 +154,8 @@ static void find_dumps(struct compared *s, const char *path)
 	if (!add_dump_place(s, path, read_step_of_path(path), rank < 0 ? -1 : rank) &&
 		!walk_numbered_folders(s, path, "step", -1, add_step_folder) &&
 		!walk_numbered_folders(s, path, "rank", read_step_of_path(path), add_rank_folder))
-		walk_numbered_folders(s, path, "proc", read_step_of_path(path), add_rank_folder);
+		walk_numbered_folders(s, path, "proc", read_step_of_path(path), add_process_folder);
+	forget_single_process(s);
 	if (s->ndump)
 		qsort(s->dump, s->ndump, sizeof(*s->dump), by_place);
 }
