@@ -7,6 +7,7 @@
 #include "sink/dump_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,14 +421,21 @@ static int write_npy(int fd, const struct tensor_copy *c)
 int dump_file_write(
 	int dirfd, const char *name, const struct config *cfg, const struct tensor_copy *c)
 {
-	int fd = io_create_file(dirfd, name), err;
+	char part[NAME_MAX + 1];
+	int fd, err;
 
+	/* Under its name it is whole: a process that is killed here leaves nothing that recovery would take for a tensor. */
+	if ((size_t)snprintf(part, sizeof(part), ".%s", name) >= sizeof(part))
+		return -ENAMETOOLONG;
+	fd = io_create_file(dirfd, part);
 	if (fd < 0)
 		return fd;
 	err = cfg->file_format == FILE_FORMAT_NPY ? write_npy(fd, c) : write_pt(fd, cfg, c);
 	if (close(fd) < 0 && !err)
 		err = -errno;
+	if (!err && renameat(dirfd, part, dirfd, name) < 0)
+		err = -errno;
 	if (err)
-		unlinkat(dirfd, name, 0);
+		unlinkat(dirfd, part, 0);
 	return err;
 }

@@ -186,7 +186,7 @@ static void remove_parts_of(int dirfd, const struct dump_order *calls)
 		return;
 	}
 	while ((e = readdir(d)))
-		if (e->d_name[0] != '.' &&
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
 			(!calls || dump_order_has(calls, strtoull(e->d_name, NULL, 10))))
 			unlinkat(dirfd, e->d_name, 0);
 	closedir(d);
