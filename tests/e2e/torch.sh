@@ -70,12 +70,14 @@ run_script() { # FILE RANKS [NAME=VALUE ...] SCRIPT [ARGS]
 	else
 		start_script $how "$file" "$ranks" "$@"
 		# Threads of Gloo that still hold a Work touch Python when it is gone (PyTorch's issues 190489, 179291): with us or without.
-		if [ "$status" != 0 ] && grep -q 'terminate called without an active exception' "$file.err"; then
-			echo "# PyTorch has aborted by itself at its end: once more" >&2
+		local again
+		for again in 1 2 3; do
+			[ "$status" != 0 ] && grep -q 'terminate called without an active exception' "$file.err" || break
+			echo "# PyTorch has aborted by itself at its end: once more ($again)" >&2
 			[[ " ${vars[*]-} " != *' LD_PRELOAD='* ]] || rm -rf "${out:?}"
 			vars=(${given[@]+"${given[@]}"})
 			start_script $how "$file" "$ranks" "$@"
-		fi
+		done
 	fi
 	[ "$ranks" = 0 ] || sort -o "$file" "$file"
 	echo $status >"$file.status"
