@@ -108,6 +108,13 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 		c->mode = CALL_NESTED;
 		return;
 	}
+	/* On a thread of that library's own there is no call of it that this one would be inside of. */
+	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) && !c->by->cfg.nested) {
+		if (thread_state.recorder && session_is_on())
+			thread_count(thread_state.recorder, JC_SKIP_NESTED);
+		c->mode = CALL_NESTED;
+		return;
+	}
 	c->op.by = &c->by->cfg;
 	if (s->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */

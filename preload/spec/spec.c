@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const file_keys[] = {"notation", "library", "sonames", "twin", "alias",
-	"missing", "success", "in_progress", "types", "completion", "counts", "variants", "dtype",
-	"redop", "comm", "matrix", "abi", "check", "functions", NULL};
+static const char *const file_keys[] = {"notation", "library", "section", "sonames", "twin",
+	"alias", "missing", "success", "in_progress", "types", "completion", "counts", "variants",
+	"instances", "dtype", "redop", "comm", "matrix", "abi", "check", "functions", NULL};
 static const char *const user_file_keys[] = {"notation", "library", "sonames", "twin", "success",
 	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
 	"functions", NULL};
@@ -98,10 +98,12 @@ static void void_dtype_read(struct spec_load *l, const struct node *n, struct pa
 			args->item[i].type.dtype = dt;
 }
 
-static void func_read(struct spec_load *l, struct spec *s, const struct node *key,
-	const struct node *row, const struct kinds *kinds, struct funcs *out)
+/* dtype: what lies behind the row's pointers to void; NULL: nobody says. */
+static void func_read(struct spec_load *l, struct spec *s, const char *symbol,
+	const struct node *key, const struct node *row, const struct node *dtype,
+	const struct kinds *kinds, struct funcs *out)
 {
-	struct func f = {.symbol = key->text, .list = key->text, .at = key->at, .spec = s};
+	struct func f = {.symbol = symbol, .list = symbol, .at = key->at, .spec = s};
 	const struct node *kind = node_get(row, "kind"), *task = node_get(row, "task"),
 			  *sig = node_get(row, "sig");
 	unsigned before = l->failures, n = out->n;
@@ -128,7 +130,7 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 	f.how = node_text(l, node_get(row, "how"), NULL);
 	f.list = node_text(l, node_get(row, "list"), f.list);
 	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args)) {
-		void_dtype_read(l, node_get(row, "dtype"), &f.args);
+		void_dtype_read(l, dtype, &f.args);
 		variants_expand(l, s, &f, node_get(row, "v"), out);
 	}
 	if (l->failures != before && f.kind) {
@@ -145,16 +147,43 @@ static void func_read(struct spec_load *l, struct spec *s, const struct node *ke
 		out->n = n;
 }
 
+/* A row with {} in its name stands for the instances of a template. */
+static void row_of_file_read(struct spec_load *l, struct spec *s, const struct node *key,
+	const struct node *row, const struct kinds *kinds, struct funcs *out)
+{
+	const struct node *instances = node_get(s->top, "instances");
+	const char *at = l->run_time ? NULL : strstr(key->text, "{}");
+	unsigned before = l->failures;
+
+	if (!at) {
+		func_read(l, s, key->text, key, row, node_get(row, "dtype"), kinds, out);
+		return;
+	}
+	if (!instances || !node_is(l, instances, NODE_MAP, "instances") || instances->n == 0) {
+		load_fail(l, key->at,
+			"'%s' has {} in its name: the file needs instances: {f: float32}",
+			key->text);
+		return;
+	}
+	/* A mistake in the row would come again with every instance. */
+	for (unsigned i = 0; i < instances->n && l->failures == before; i++)
+		func_read(l, s,
+			load_print(l, "%.*s%s%s", (int)(at - key->text), key->text,
+				instances->key[i]->text, at + 2),
+			key, row, instances->item[i], kinds, out);
+}
+
 static void success_read(struct spec_load *l, struct spec *s, const struct node *top)
 {
 	const struct node *success = node_get(top, "success");
 
-	if (!success && l->run_time)
+	if (!success ? l->run_time
+		     : success->type == NODE_SCALAR && strcmp(success->text, "any") == 0)
 		return; /* every result is fine */
 	if (!success || !node_is(l, success, NODE_LIST, "success") || success->n == 0 ||
 		success->n > 4) {
 		load_fail(l, success ? success->at : top->at,
-			"the file needs success: [codes], 1 to 4 of them");
+			"the file needs success: [codes], 1 to 4 of them, or any");
 		return;
 	}
 	for (unsigned i = 0; i < success->n; i++)
@@ -213,6 +242,7 @@ static void head_read(struct spec_load *l, struct spec *s, const struct node *to
 		load_fail(l, library->at, "library must be 'custom', or left out");
 	else if (!is_identifier(s->library))
 		load_fail(l, library ? library->at : top->at, "the file needs library: <name>");
+	s->section = node_text(l, node_get(top, "section"), s->library);
 	s->sonames = node_get(top, "sonames");
 	if (s->sonames || !l->run_time)
 		if (!s->sonames || !node_is(l, s->sonames, NODE_LIST, "sonames") ||
@@ -259,7 +289,7 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 		return s;
 	}
 	for (unsigned i = 0; i < rows->n; i++)
-		func_read(l, s, rows->key[i], rows->item[i], kinds, out);
+		row_of_file_read(l, s, rows->key[i], rows->item[i], kinds, out);
 	return s;
 }
 

@@ -130,6 +130,7 @@ struct value_map {
 
 struct spec {
 	const char *path, *base, *library;
+	const char *section; /* of the wrap list, and the `lib` column */
 	const struct node *top; /* `abi` and `check` are read by genwrap only */
 	struct type_names types;
 	const char *twin;

@@ -118,6 +118,7 @@ const struct task_name task_names[] = {
 	{"test_all", TASK_TEST, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS, ROLE_FLAG}},
 	{"test_any", TASK_TEST, SUB_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX, ROLE_FLAG}},
 	{"test_some", TASK_TEST, SUB_SOME, {ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
+	{"ask_one", TASK_TEST, SUB_LOOK, {ROLE_REQUEST}}, /* the result says yes or no */
 	{"progress", TASK_TEST, SUB_NONE, {ROLE_NONE}}, /* of all that are on the way */
 	{"start_one", TASK_START, SUB_ONE, {ROLE_REQUEST}},
 	{"start_all", TASK_START, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS}},

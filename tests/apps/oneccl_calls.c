@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations of oneCCL's C interface on host memory, with small numbers: RANK, WORLD_SIZE, and APP_ID, the file where the
- * ranks meet. Declared here, for oneapi/ccl.h is C++. The library is loaded, so that the program builds without it:
+ * ranks meet. Declared here, for ccl.h is C++. The library is loaded, so that the program builds without it:
  * APP_LOAD=libccl.so.2
  */
 #include <dlfcn.h>

@@ -12,7 +12,7 @@ DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
 CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls
-ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls
+ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls $(if $(shell command -v $(CXX)),$(B)/apps/oneccl_cxx)
 
 .PHONY: doubles
 doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC) $(CUBLAS)
@@ -67,6 +67,17 @@ $(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
 $(B)/apps/oneccl_calls: tests/apps/oneccl_calls.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< -ldl
+# oneCCL's C++ interface, and a program that the real header takes as well.
+CXX_DOUBLE = $(CXX) $(CFLAGS) -std=gnu++17 -Wall -Wextra -D_GNU_SOURCE $(NCCL_FLAGS) -Itests/doubles/oneccl/include
+$(B)/doubles/oneccl_cxx.o: tests/doubles/oneccl/cxx.cpp tests/doubles/oneccl/include/oneapi/ccl.hpp tests/doubles/nccl/double.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX_DOUBLE) -fPIC -c -o $@ $<
+$(B)/doubles/libccl.so.1: $(SHARED_PARTS) $(B)/doubles/oneccl_cxx.o
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(MAKE_DOUBLE) $(B)/doubles/oneccl_cxx.o -lstdc++
+$(B)/apps/oneccl_cxx: tests/apps/oneccl_cxx.cpp $(B)/doubles/libccl.so.1
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX_DOUBLE) -o $@ $< $(B)/doubles/libccl.so.1 -Wl,-rpath,'$$ORIGIN/../doubles'
 
 # A libprobe.so that knows one library more, the toy tests/doubles/xccl: what a new library's YAML and adapter make of it.
 XCCL_GEN := $(patsubst %,$(B)/xccl/gen/%.c,$(LIBS_OF:%=wrap_%) wrap_xccl api_table builtin)

@@ -80,7 +80,7 @@ void emit_tables(const struct library *lib)
 		"/* The fields of struct adapter that the spec knows. */\n#define LIB_%s_SPEC \\\n",
 		upper_text(s->library));
 	put_format(
-		o, "\t.name = \"%s\", .sonames = %s_sonames, .success = {", s->library, s->library);
+		o, "\t.name = \"%s\", .sonames = %s_sonames, .success = {", s->section, s->library);
 	for (unsigned i = 0; i < s->nsuccess; i++)
 		put_format(o, "%s%s", i ? ", " : "", c_int(s->success[i]));
 	put_format(o, "}, .nsuccess = %u, .missing = %s", s->nsuccess, c_int(s->missing));

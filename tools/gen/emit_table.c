@@ -84,7 +84,7 @@ static const char *word_c(unsigned w)
 			       : upper_with_prefix("TERM_", term_name[w]);
 }
 
-/* Rows hold names of at most so many bytes, with the 0 at their end. */
+/* Kinds hold names of at most so many bytes, with the 0 at their end. */
 #define NAME_BYTES 48u
 
 static const char *bounded_name(const char *name)
@@ -183,11 +183,40 @@ static void put_buf_dtypes(struct out *o, const struct func *f)
 	}
 }
 
-static void put_name(struct out *o, const struct func *f)
+/* Appends one more text to those of put_texts(). Returns where it begins. */
+static size_t put_text(struct out *o, size_t *end, const char *text)
 {
-	put_format(o, "\t{\"%s\", \"%s\", \"%s\", LIB_%s, %u},\n", bounded_name(f->symbol),
-		bounded_name(f->list), f->how ? bounded_name(f->how) : "",
-		upper_with_prefix("", f->spec->library), f->kind ? f->kind_id + 1 : 0);
+	size_t at = *end;
+
+	put_format(o, "\n\t\"%s\\0\"", text);
+	*end += strlen(text) + 1;
+	return at;
+}
+
+/* Names of functions one behind the other, and the rows that say where theirs are. */
+static void put_names(struct out *o, const struct funcs *f)
+{
+	size_t end = 1, *at = mem_new(3 * f->n * sizeof(*at));
+
+	put_format(o, "\nstatic const char texts[] = \"\\0\"");
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct func *x = f->item[i];
+
+		at[3 * i] = put_text(o, &end, x->symbol);
+		at[3 * i + 1] =
+			strcmp(x->list, x->symbol) == 0 ? at[3 * i] : put_text(o, &end, x->list);
+		at[3 * i + 2] = x->how ? put_text(o, &end, x->how) : 0;
+	}
+	put_format(o, ";\n\n/* What is a pointer in a row of specs[]. symbol, list_name, how: of "
+		      "texts[]; lib: "
+		      "of libs[]; kind: of kinds[], from 1 on. "
+		      "*/\nstatic const struct {\n\tuint32_t symbol, list_name, how;\n"
+		      "\tuint8_t lib, kind;\n} names[] = {\n");
+	for (unsigned i = 0; i < f->n; i++)
+		put_format(o, "\t{%zu, %zu, %zu, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
+			at[3 * i + 2], upper_with_prefix("", f->item[i]->spec->library),
+			f->item[i]->kind ? f->item[i]->kind_id + 1 : 0);
+	put_format(o, "};\n");
 }
 
 static void put_spec(struct out *o, const struct func *f)
@@ -233,9 +262,9 @@ static const char functions[] = "void api_fill(void)\n"
 				"\n"
 				"\t\tif (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))\n"
 				"\t\t\tcontinue;\n"
-				"\t\ts->symbol = names[i].symbol;\n"
-				"\t\ts->list_name = names[i].list_name;\n"
-				"\t\ts->how = names[i].how[0] ? names[i].how : NULL;\n"
+				"\t\ts->symbol = texts + names[i].symbol;\n"
+				"\t\ts->list_name = texts + names[i].list_name;\n"
+				"\t\ts->how = names[i].how ? texts + names[i].how : NULL;\n"
 				"\t\ts->lib = libs[names[i].lib];\n"
 				"\t\ts->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;\n"
 				"\t\t__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);\n"
@@ -249,7 +278,7 @@ static const char functions[] = "void api_fill(void)\n"
 				"\n"
 				"\twhile (lo < hi) {\n"
 				"\t\tunsigned mid = lo + (hi - lo) / 2;\n"
-				"\t\tint c = strcmp(symbol, names[mid].symbol);\n"
+				"\t\tint c = strcmp(symbol, texts + names[mid].symbol);\n"
 				"\n"
 				"\t\tif (c == 0) {\n"
 				"\t\t\tapi_fill();\n"
@@ -291,15 +320,9 @@ void emit_api_table(
 	put_format(o, " };\n\nstatic const struct adapter *const libs[] = {");
 	for (unsigned i = 0; i < nlib; i++)
 		put_format(o, "&adapter_%s, ", libs[i].spec->library);
-	put_format(o,
-		"};\n\n/* What is a pointer in a row of specs[]. lib: of libs[]; kind: of kinds[], "
-		"from 1 on. "
-		"*/\nstatic const struct {\n\tchar symbol[%u], list_name[%u], how[%u];\n"
-		"\tuint8_t lib, kind;\n} names[] = {\n",
-		NAME_BYTES, NAME_BYTES, NAME_BYTES);
-	for (unsigned i = 0; i < f->n; i++)
-		put_name(o, f->item[i]);
-	put_format(o, "};\n\nstatic struct api_spec specs[] = {\n");
+	put_format(o, "};\n");
+	put_names(o, f);
+	put_format(o, "\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
 		put_spec(o, f->item[i]);
 	put_format(o, "};\n\nstruct api api_table[%u];\nconst unsigned api_count = %u;\n\n%s", f->n,

@@ -58,12 +58,17 @@ static uint64_t local_ccl_id(const struct ccl_library *l, uint64_t handle)
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
 {
+	return ccl_comm_at(l, handle, handle);
+}
+
+struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument)
+{
 	struct comm *c = handle ? comm_find(l->lib, handle) : NULL;
 
 	if (!c && handle)
 		c = comm_arrived(l->lib, handle);
 	if (c && __atomic_load_n(&c->size, __ATOMIC_ACQUIRE) <= 0 &&
-		!complete_ccl_comm(c, handle, &l->rank, &l->size))
+		!complete_ccl_comm(c, argument, &l->rank, &l->size))
 		return NULL;
 	if (c || !handle)
 		return c;
@@ -72,7 +77,7 @@ struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
 	if (!c)
 		return NULL;
 	c->flags |= CF_LOCALCOMM;
-	if (!complete_ccl_comm(c, handle, &l->rank, &l->size)) {
+	if (!complete_ccl_comm(c, argument, &l->rank, &l->size)) {
 		comm_release(c);
 		return NULL;
 	}

@@ -37,6 +37,8 @@ struct ccl_library {
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
+/* `argument`: what the library's queries take for it, where that is not the handle. */
+struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
 /*
  * The communicator that a call names by a text, the same for all members; rank and size by functions that take the text, of

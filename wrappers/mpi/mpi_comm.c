@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/apart.h"
+#include "call/caller.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/mpi/mpi.h"
@@ -256,6 +257,14 @@ void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how
 	add_new_mpi_comm(parent, at, how, 0, UINT64_MAX - 1);
 }
 
+static void look_whose_comm(const struct call *c, const struct comm *parent, const void *at)
+{
+	struct comm *m = comm_find(&adapter_mpi, mpi_handle_at(at, 0));
+
+	if (m && m != parent && !m->inner)
+		m->inner = (parent && parent->inner) || caller_is_recorded(c);
+}
+
 void mpi_comm_leave(struct call *c)
 {
 	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWCOMM);
@@ -289,4 +298,5 @@ void mpi_comm_leave(struct call *c)
 		return;
 	}
 	add_new_mpi_comm(parent, at->cp, s->how, comm_tag_of(c), c->note.u[0]);
+	look_whose_comm(c, parent, at->cp);
 }

@@ -37,7 +37,11 @@ static const struct mistake mistakes[] = {
 	{"tiny.yaml", "missing: -3", "missing: three", "tiny.yaml:5:10: 'three' is not an integer"},
 	{"tiny.yaml", "missing: -3\n", "", "tiny.yaml:1:1: the file needs missing: the code"},
 	{"tiny.yaml", "[0, 7]", "[]",
-		"tiny.yaml:6:10: the file needs success: [codes], 1 to 4 of them"},
+		"tiny.yaml:6:10: the file needs success: [codes], 1 to 4 of them, or any"},
+	{"tiny.yaml", "instances: {f: float32, d: float64}", "",
+		"'tiny_{}Sum' has {} in its name: the file needs instances: {f: float32}"},
+	{"tiny.yaml", "{f: float32, d", "{f: float31, d",
+		"'float31' is no dtype; known are other, bool"},
 	{"tiny.yaml", "twin: p\n", "twin: p\nalias: q\n",
 		"tiny.yaml:5:8: twin is the alias already"},
 	{"tiny.yaml", "in_progress: 7", "in_progress: 8",
@@ -49,8 +53,8 @@ static const struct mistake mistakes[] = {
 		"stream"},
 	{"tiny.yaml", "counts: u64", "counts: int", "tiny.yaml:8:9: counts must be u32 or u64"},
 	{"tiny.yaml", "twin: p", "twins: p",
-		"tiny.yaml:4:1: the file has no key 'twins'; known are notation, library, sonames, "
-		"twin"},
+		"tiny.yaml:4:1: the file has no key 'twins'; known are notation, library, section, "
+		"sonames, twin"},
 	{"tiny.yaml", "library: tiny", "library: tiny\nlibrary: tiny",
 		"tiny.yaml:3:1: key 'library' is here a second time; the first is in line 2"},
 	{"tiny.yaml", "functions:\n", "functions:\n\t- x",

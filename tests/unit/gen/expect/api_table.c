@@ -127,51 +127,135 @@ enum { LIB_TINY, };
 
 static const struct adapter *const libs[] = {&adapter_tiny, };
 
-/* What is a pointer in a row of specs[]. lib: of libs[]; kind: of kinds[], from 1 on. */
+static const char texts[] = "\0"
+	"ptiny_AllReduce\0"
+	"tiny_AllReduce\0"
+	"ptiny_AllReduceConfig\0"
+	"tiny_AllReduce\0"
+	"ptiny_AllReduceConfig_c\0"
+	"tiny_AllReduce\0"
+	"ptiny_AllReduce_c\0"
+	"tiny_AllReduce\0"
+	"ptiny_Count\0"
+	"tiny_Count\0"
+	"ptiny_Counts\0"
+	"tiny_Counts\0"
+	"ptiny_Exscan\0"
+	"tiny_Exscan\0"
+	"ptiny_Gather\0"
+	"tiny_Gather\0"
+	"ptiny_Gemv\0"
+	"tiny_Gemv\0"
+	"ptiny_GroupEnd\0"
+	"tiny_GroupEnd\0"
+	"ptiny_GroupStart\0"
+	"tiny_GroupStart\0"
+	"ptiny_Handle\0"
+	"tiny_Handle\0"
+	"ptiny_Igather\0"
+	"tiny_Gather\0"
+	"ptiny_Mine\0"
+	"tiny_Segments\0"
+	"ptiny_Mix\0"
+	"tiny_Mix\0"
+	"mix\0"
+	"ptiny_Parent\0"
+	"tiny_Parent\0"
+	"parent\0"
+	"ptiny_Scatter\0"
+	"tiny_Scatter\0"
+	"ptiny_Segments\0"
+	"tiny_Segments\0"
+	"ptiny_Send\0"
+	"tiny_Send\0"
+	"ptiny_dSum\0"
+	"tiny_Sum\0"
+	"ptiny_fSum\0"
+	"tiny_Sum\0"
+	"ptinyx_AllReduce\0"
+	"tiny_AllReduce\0"
+	"tiny_AllReduce\0"
+	"tiny_AllReduceConfig\0"
+	"tiny_AllReduce\0"
+	"tiny_AllReduceConfig_c\0"
+	"tiny_AllReduce\0"
+	"tiny_AllReduce_c\0"
+	"tiny_AllReduce\0"
+	"tiny_Count\0"
+	"tiny_Counts\0"
+	"tiny_Exscan\0"
+	"tiny_Gather\0"
+	"tiny_Gemv\0"
+	"tiny_GroupEnd\0"
+	"tiny_GroupStart\0"
+	"tiny_Handle\0"
+	"tiny_Igather\0"
+	"tiny_Gather\0"
+	"tiny_Mine\0"
+	"tiny_Segments\0"
+	"tiny_Mix\0"
+	"mix\0"
+	"tiny_Parent\0"
+	"parent\0"
+	"tiny_Scatter\0"
+	"tiny_Segments\0"
+	"tiny_Send\0"
+	"tiny_dSum\0"
+	"tiny_Sum\0"
+	"tiny_fSum\0"
+	"tiny_Sum\0"
+	"tinyx_AllReduce\0"
+	"tiny_AllReduce\0";
+
+/* What is a pointer in a row of specs[]. symbol, list_name, how: of texts[]; lib: of libs[]; kind: of kinds[], from 1 on. */
 static const struct {
-	char symbol[48], list_name[48], how[48];
+	uint32_t symbol, list_name, how;
 	uint8_t lib, kind;
 } names[] = {
-	{"ptiny_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"ptiny_AllReduceConfig", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"ptiny_AllReduceConfig_c", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"ptiny_AllReduce_c", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"ptiny_Count", "tiny_Count", "", LIB_TINY, 0},
-	{"ptiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
-	{"ptiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
-	{"ptiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
-	{"ptiny_Gemv", "tiny_Gemv", "", LIB_TINY, 10},
-	{"ptiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
-	{"ptiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
-	{"ptiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
-	{"ptiny_Igather", "tiny_Gather", "", LIB_TINY, 3},
-	{"ptiny_Mine", "tiny_Segments", "", LIB_TINY, 7},
-	{"ptiny_Mix", "tiny_Mix", "mix", LIB_TINY, 0},
-	{"ptiny_Parent", "tiny_Parent", "parent", LIB_TINY, 0},
-	{"ptiny_Scatter", "tiny_Scatter", "", LIB_TINY, 4},
-	{"ptiny_Segments", "tiny_Segments", "", LIB_TINY, 6},
-	{"ptiny_Send", "tiny_Send", "", LIB_TINY, 9},
-	{"ptinyx_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"tiny_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"tiny_AllReduceConfig", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"tiny_AllReduceConfig_c", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"tiny_AllReduce_c", "tiny_AllReduce", "", LIB_TINY, 2},
-	{"tiny_Count", "tiny_Count", "", LIB_TINY, 0},
-	{"tiny_Counts", "tiny_Counts", "", LIB_TINY, 5},
-	{"tiny_Exscan", "tiny_Exscan", "", LIB_TINY, 8},
-	{"tiny_Gather", "tiny_Gather", "", LIB_TINY, 3},
-	{"tiny_Gemv", "tiny_Gemv", "", LIB_TINY, 10},
-	{"tiny_GroupEnd", "tiny_GroupEnd", "", LIB_TINY, 0},
-	{"tiny_GroupStart", "tiny_GroupStart", "", LIB_TINY, 0},
-	{"tiny_Handle", "tiny_Handle", "", LIB_TINY, 0},
-	{"tiny_Igather", "tiny_Gather", "", LIB_TINY, 3},
-	{"tiny_Mine", "tiny_Segments", "", LIB_TINY, 7},
-	{"tiny_Mix", "tiny_Mix", "mix", LIB_TINY, 0},
-	{"tiny_Parent", "tiny_Parent", "parent", LIB_TINY, 0},
-	{"tiny_Scatter", "tiny_Scatter", "", LIB_TINY, 4},
-	{"tiny_Segments", "tiny_Segments", "", LIB_TINY, 6},
-	{"tiny_Send", "tiny_Send", "", LIB_TINY, 9},
-	{"tinyx_AllReduce", "tiny_AllReduce", "", LIB_TINY, 2},
+	{1, 17, 0, LIB_TINY, 2},
+	{32, 54, 0, LIB_TINY, 2},
+	{69, 93, 0, LIB_TINY, 2},
+	{108, 126, 0, LIB_TINY, 2},
+	{141, 153, 0, LIB_TINY, 0},
+	{164, 177, 0, LIB_TINY, 5},
+	{189, 202, 0, LIB_TINY, 8},
+	{214, 227, 0, LIB_TINY, 3},
+	{239, 250, 0, LIB_TINY, 10},
+	{260, 275, 0, LIB_TINY, 0},
+	{289, 306, 0, LIB_TINY, 0},
+	{322, 335, 0, LIB_TINY, 0},
+	{347, 361, 0, LIB_TINY, 3},
+	{373, 384, 0, LIB_TINY, 7},
+	{398, 408, 417, LIB_TINY, 0},
+	{421, 434, 446, LIB_TINY, 0},
+	{453, 467, 0, LIB_TINY, 4},
+	{480, 495, 0, LIB_TINY, 6},
+	{509, 520, 0, LIB_TINY, 9},
+	{530, 541, 0, LIB_TINY, 9},
+	{550, 561, 0, LIB_TINY, 9},
+	{570, 587, 0, LIB_TINY, 2},
+	{602, 602, 0, LIB_TINY, 2},
+	{617, 638, 0, LIB_TINY, 2},
+	{653, 676, 0, LIB_TINY, 2},
+	{691, 708, 0, LIB_TINY, 2},
+	{723, 723, 0, LIB_TINY, 0},
+	{734, 734, 0, LIB_TINY, 5},
+	{746, 746, 0, LIB_TINY, 8},
+	{758, 758, 0, LIB_TINY, 3},
+	{770, 770, 0, LIB_TINY, 10},
+	{780, 780, 0, LIB_TINY, 0},
+	{794, 794, 0, LIB_TINY, 0},
+	{810, 810, 0, LIB_TINY, 0},
+	{822, 835, 0, LIB_TINY, 3},
+	{847, 857, 0, LIB_TINY, 7},
+	{871, 871, 880, LIB_TINY, 0},
+	{884, 884, 896, LIB_TINY, 0},
+	{903, 903, 0, LIB_TINY, 4},
+	{916, 916, 0, LIB_TINY, 6},
+	{930, 930, 0, LIB_TINY, 9},
+	{940, 950, 0, LIB_TINY, 9},
+	{959, 969, 0, LIB_TINY, 9},
+	{978, 994, 0, LIB_TINY, 2},
 };
 
 static struct api_spec specs[] = {
@@ -401,6 +485,30 @@ static struct api_spec specs[] = {
 			{ROLE_STREAM, CT_P, 0, 0, 0},
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
+	},
+	{ /* ptiny_dSum */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 5,
+		.buf_dtype[ROLE_SEND] = DT_FLOAT64,
+		.args = {
+			{ROLE_SEND, CT_P, 0, DT_FLOAT64, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+		},
+		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_PEER] = 3, [ROLE_COMM] = 4, [ROLE_STREAM] = 5, },
+	},
+	{ /* ptiny_fSum */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 5,
+		.buf_dtype[ROLE_SEND] = DT_FLOAT32,
+		.args = {
+			{ROLE_SEND, CT_P, 0, DT_FLOAT32, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+		},
+		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_PEER] = 3, [ROLE_COMM] = 4, [ROLE_STREAM] = 5, },
 	},
 	{ /* ptinyx_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
@@ -642,6 +750,30 @@ static struct api_spec specs[] = {
 		},
 		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_DTYPE] = 3, [ROLE_PEER] = 4, [ROLE_COMM] = 5, [ROLE_STREAM] = 6, },
 	},
+	{ /* tiny_dSum */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 5,
+		.buf_dtype[ROLE_SEND] = DT_FLOAT64,
+		.args = {
+			{ROLE_SEND, CT_P, 0, DT_FLOAT64, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+		},
+		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_PEER] = 3, [ROLE_COMM] = 4, [ROLE_STREAM] = 5, },
+	},
+	{ /* tiny_fSum */
+		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 5,
+		.buf_dtype[ROLE_SEND] = DT_FLOAT32,
+		.args = {
+			{ROLE_SEND, CT_P, 0, DT_FLOAT32, 0},
+			{ROLE_COUNT, CT_U64, 0, 0, 0},
+			{ROLE_PEER, CT_I32, 0, 0, 0},
+			{ROLE_COMM, CT_U64, 0, 0, 0},
+			{ROLE_STREAM, CT_P, 0, 0, 0},
+		},
+		.at = {[ROLE_SEND] = 1, [ROLE_COUNT] = 2, [ROLE_PEER] = 3, [ROLE_COMM] = 4, [ROLE_STREAM] = 5, },
+	},
 	{ /* tinyx_AllReduce */
 		.task = TASK_DATA, .sub = SUB_NONE, .completion = DONE_STREAM, .nargs = 7,
 		.args = {
@@ -657,8 +789,8 @@ static struct api_spec specs[] = {
 	},
 };
 
-struct api api_table[40];
-const unsigned api_count = 40;
+struct api api_table[44];
+const unsigned api_count = 44;
 
 void api_fill(void)
 {
@@ -675,9 +807,9 @@ void api_fill(void)
 
 		if (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))
 			continue;
-		s->symbol = names[i].symbol;
-		s->list_name = names[i].list_name;
-		s->how = names[i].how[0] ? names[i].how : NULL;
+		s->symbol = texts + names[i].symbol;
+		s->list_name = texts + names[i].list_name;
+		s->how = names[i].how ? texts + names[i].how : NULL;
 		s->lib = libs[names[i].lib];
 		s->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;
 		__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);
@@ -691,7 +823,7 @@ struct api *api_find(const char *symbol)
 
 	while (lo < hi) {
 		unsigned mid = lo + (hi - lo) / 2;
-		int c = strcmp(symbol, names[mid].symbol);
+		int c = strcmp(symbol, texts + names[mid].symbol);
 
 		if (c == 0) {
 			api_fill();
@@ -749,46 +881,54 @@ void *api_wrapper(const struct api *a)
 	case 18:
 		return (void *)ptiny_Send;
 	case 19:
-		return (void *)ptinyx_AllReduce;
+		return (void *)ptiny_dSum;
 	case 20:
-		return (void *)tiny_AllReduce;
+		return (void *)ptiny_fSum;
 	case 21:
-		return (void *)tiny_AllReduceConfig;
+		return (void *)ptinyx_AllReduce;
 	case 22:
-		return (void *)tiny_AllReduceConfig_c;
+		return (void *)tiny_AllReduce;
 	case 23:
-		return (void *)tiny_AllReduce_c;
+		return (void *)tiny_AllReduceConfig;
 	case 24:
-		return (void *)tiny_Count;
+		return (void *)tiny_AllReduceConfig_c;
 	case 25:
-		return (void *)tiny_Counts;
+		return (void *)tiny_AllReduce_c;
 	case 26:
-		return (void *)tiny_Exscan;
+		return (void *)tiny_Count;
 	case 27:
-		return (void *)tiny_Gather;
+		return (void *)tiny_Counts;
 	case 28:
-		return (void *)tiny_Gemv;
+		return (void *)tiny_Exscan;
 	case 29:
-		return (void *)tiny_GroupEnd;
+		return (void *)tiny_Gather;
 	case 30:
-		return (void *)tiny_GroupStart;
+		return (void *)tiny_Gemv;
 	case 31:
-		return (void *)tiny_Handle;
+		return (void *)tiny_GroupEnd;
 	case 32:
-		return (void *)tiny_Igather;
+		return (void *)tiny_GroupStart;
 	case 33:
-		return (void *)tiny_Mine;
+		return (void *)tiny_Handle;
 	case 34:
-		return (void *)tiny_Mix;
+		return (void *)tiny_Igather;
 	case 35:
-		return (void *)tiny_Parent;
+		return (void *)tiny_Mine;
 	case 36:
-		return (void *)tiny_Scatter;
+		return (void *)tiny_Mix;
 	case 37:
-		return (void *)tiny_Segments;
+		return (void *)tiny_Parent;
 	case 38:
-		return (void *)tiny_Send;
+		return (void *)tiny_Scatter;
 	case 39:
+		return (void *)tiny_Segments;
+	case 40:
+		return (void *)tiny_Send;
+	case 41:
+		return (void *)tiny_dSum;
+	case 42:
+		return (void *)tiny_fSum;
+	case 43:
 		return (void *)tinyx_AllReduce;
 	}
 	return NULL;

@@ -266,10 +266,34 @@ int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, (int)v[3].i, v[4].u, v[5].p));
 }
 
+int ptiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
+{
+	typedef int fn(const void *, uint64_t, int, handle, void *);
+	struct api *const f = &api_table[19];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.p = a4}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].u, v[4].p));
+}
+
+int ptiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
+{
+	typedef int fn(const void *, uint64_t, int, handle, void *);
+	struct api *const f = &api_table[20];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.p = a4}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].u, v[4].p));
+}
+
 int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[19];
+	struct api *const f = &api_table[21];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -281,7 +305,7 @@ int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, hand
 int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[20];
+	struct api *const f = &api_table[22];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -293,7 +317,7 @@ int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle
 int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[21];
+	struct api *const f = &api_table[23];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -305,7 +329,7 @@ int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, 
 int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[22];
+	struct api *const f = &api_table[24];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -317,7 +341,7 @@ int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigne
 int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
-	struct api *const f = &api_table[23];
+	struct api *const f = &api_table[25];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -329,7 +353,7 @@ int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, 
 uint64_t tiny_Count(int64_t a0)
 {
 	typedef uint64_t fn(int64_t);
-	struct api *const f = &api_table[24];
+	struct api *const f = &api_table[26];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -341,7 +365,7 @@ uint64_t tiny_Count(int64_t a0)
 int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
-	struct api *const f = &api_table[25];
+	struct api *const f = &api_table[27];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -353,7 +377,7 @@ int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, h
 int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
 {
 	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
-	struct api *const f = &api_table[26];
+	struct api *const f = &api_table[28];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -365,7 +389,7 @@ int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, h
 int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[27];
+	struct api *const f = &api_table[29];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -377,7 +401,7 @@ int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int 
 float tiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a4, const void *a5, int a6, const void *a7, int64_t a8, const void *a9, void *a10, const void *a11)
 {
 	typedef float fn(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
-	struct api *const f = &api_table[28];
+	struct api *const f = &api_table[30];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -393,7 +417,7 @@ float tiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a
 int8_t tiny_GroupEnd(void)
 {
 	typedef int8_t fn(void);
-	struct api *const f = &api_table[29];
+	struct api *const f = &api_table[31];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -405,7 +429,7 @@ int8_t tiny_GroupEnd(void)
 int tiny_GroupStart(void)
 {
 	typedef int fn(void);
-	struct api *const f = &api_table[30];
+	struct api *const f = &api_table[32];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -417,7 +441,7 @@ int tiny_GroupStart(void)
 handle tiny_Handle(handle a0)
 {
 	typedef handle fn(handle);
-	struct api *const f = &api_table[31];
+	struct api *const f = &api_table[33];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -429,7 +453,7 @@ handle tiny_Handle(handle a0)
 int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[32];
+	struct api *const f = &api_table[34];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
@@ -441,7 +465,7 @@ int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int
 int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(void *, const void *, const void *, int, handle, void *);
-	struct api *const f = &api_table[33];
+	struct api *const f = &api_table[35];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -453,7 +477,7 @@ int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void 
 void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
 {
 	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
-	struct api *const f = &api_table[34];
+	struct api *const f = &api_table[36];
 
 	if (WRAPPER_OFF(f)) {
 		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -468,7 +492,7 @@ void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float
 const void *tiny_Parent(void *a0)
 {
 	typedef const void * fn(void *);
-	struct api *const f = &api_table[35];
+	struct api *const f = &api_table[37];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -480,7 +504,7 @@ const void *tiny_Parent(void *a0)
 int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
 {
 	typedef int fn(const void *, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[36];
+	struct api *const f = &api_table[38];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -492,7 +516,7 @@ int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a
 int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
 {
 	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
-	struct api *const f = &api_table[37];
+	struct api *const f = &api_table[39];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
@@ -504,7 +528,7 @@ int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const 
 int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(const void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[38];
+	struct api *const f = &api_table[40];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -513,10 +537,34 @@ int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, (int)v[3].i, v[4].u, v[5].p));
 }
 
+int tiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
+{
+	typedef int fn(const void *, uint64_t, int, handle, void *);
+	struct api *const f = &api_table[41];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.p = a4}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].u, v[4].p));
+}
+
+int tiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
+{
+	typedef int fn(const void *, uint64_t, int, handle, void *);
+	struct api *const f = &api_table[42];
+
+	if (WRAPPER_OFF(f))
+		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
+	union arg v[] = {{.cp = a0}, {.u = a1}, {.i = a2}, {.u = a3}, {.p = a4}};
+	WRAPPER_ENTER(f, v, int);
+	return (int)call_leave(&c, real(v[0].cp, v[1].u, (int)v[2].i, v[3].u, v[4].p));
+}
+
 int tinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[39];
+	struct api *const f = &api_table[43];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);

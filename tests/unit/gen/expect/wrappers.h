@@ -26,6 +26,8 @@ WRAPPER_EXPORT const void *ptiny_Parent(void *);
 WRAPPER_EXPORT int ptiny_Scatter(const void *, void *, uint64_t, int, int, handle);
 WRAPPER_EXPORT int ptiny_Segments(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
 WRAPPER_EXPORT int ptiny_Send(const void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int ptiny_dSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int ptiny_fSum(const void *, uint64_t, int, handle, void *);
 WRAPPER_EXPORT int ptinyx_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
 WRAPPER_EXPORT int tiny_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
 WRAPPER_EXPORT int tiny_AllReduceConfig(const void *, void *, int, int, unsigned, handle, void *, const void *);
@@ -46,6 +48,8 @@ WRAPPER_EXPORT const void *tiny_Parent(void *);
 WRAPPER_EXPORT int tiny_Scatter(const void *, void *, uint64_t, int, int, handle);
 WRAPPER_EXPORT int tiny_Segments(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
 WRAPPER_EXPORT int tiny_Send(const void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int tiny_dSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int tiny_fSum(const void *, uint64_t, int, handle, void *);
 WRAPPER_EXPORT int tinyx_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
 
 #endif

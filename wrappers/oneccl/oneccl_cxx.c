@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * oneCCL's C++ interface. An operation is complete when its event says so, to whoever asks it first; an event, a communicator
+ * is known by the pointer that it begins with, for the program may move it.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "call/async.h"
+#include "call/describe.h"
+#include "call/recorder.h"
+#include "elf/object_of.h"
+#include "oneccl_cxx_gen.h"
+#include "wrappers/ccl/ccl.h"
+
+/* What the object at that address stands for. 0: it was moved away. */
+static uint64_t pointer_in(const union arg *object)
+{
+	return object && object->cp ? *(const uint64_t *)object->cp : 0;
+}
+
+/* ---- communicators ---- */
+
+#define KVS_BYTES 256 /* ccl::kvs::address_type */
+
+/* Behind a key-value store's address: which of the communicators that were made with it. */
+struct kvs_id {
+	char address[KVS_BYTES];
+	uint64_t turn;
+};
+
+/* How many communicators came from each store. A process has few; of more than there is room for none has a common number. */
+static struct {
+	_Atomic uint64_t hash;
+	_Atomic uint64_t made;
+} stores[64];
+
+static bool take_turn(struct kvs_id *id)
+{
+	uint64_t h = 1, word;
+
+	for (unsigned i = 0; i < KVS_BYTES; i += sizeof(word)) {
+		memcpy(&word, id->address + i, sizeof(word));
+		h = hash_u64(h, word);
+	}
+	for (unsigned i = 0; i < sizeof(stores) / sizeof(*stores); i++) {
+		uint64_t is = 0;
+
+		if (atomic_compare_exchange_strong(&stores[i].hash, &is, h) || is == h) {
+			id->turn = atomic_fetch_add(&stores[i].made, 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The id that all ranks of a new communicator were given. False: its store is one of the program's own making. */
+static bool read_kvs_id(const struct call *c, struct kvs_id *id)
+{
+	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_arg(c, ROLE_ID));
+	uint64_t get_id = (uint64_t)(uintptr_t)sibling_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
+	void (*get_address)(void *, const void *) = (void (*)(void *, const void *))sibling_symbol(
+		c->real, "_ZNK3ccl2v13kvs11get_addressEv");
+
+	/* The virtual functions of ccl::kvs_interface: two destructors, get, set, get_id. */
+	if (!kvs || !get_id || !get_address || (*kvs)[4] != get_id)
+		return false;
+	get_address(id->address, kvs);
+	return take_turn(id);
+}
+
+/* It answers by its first word alone: any place that holds the pointer is as good as the program's object. */
+static struct comm *oneccl_cxx_comm(uint64_t pointer)
+{
+	uint64_t object[2] = {pointer, 0};
+
+	return pointer ? ccl_comm_at(&ccl_oneccl_cxx, pointer, (uint64_t)(uintptr_t)object) : NULL;
+}
+
+static union arg *copy_arguments(const struct call *c, union arg *to)
+{
+	memcpy(to, c->v, c->api->spec->nargs * sizeof(*to));
+	return to;
+}
+
+/* Those of wrappers/ccl, but for where the id is. */
+static void register_cxx_comm(struct call *c)
+{
+	union arg own[API_ARGS_MAX], *given = c->v;
+	struct kvs_id id;
+
+	c->v = copy_arguments(c, own);
+	if (call_arg(c, ROLE_ID))
+		call_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
+	ccl_leave(&ccl_oneccl_cxx, c);
+	c->v = given;
+}
+
+/* ---- operations ---- */
+
+/* A std::vector of a count for each rank, of which what describes buffers wants the first. False: it is too short. */
+static bool take_counts(union arg *vector, const struct comm *m)
+{
+	const uint64_t *const *at = vector ? vector->cp : NULL;
+
+	if (!vector)
+		return true;
+	if (m && at[1] - at[0] < m->size)
+		return false;
+	vector->cp = at[0];
+	return true;
+}
+
+static bool describe_oneccl_cxx(struct call *c)
+{
+	union arg own[API_ARGS_MAX], *given = c->v;
+	struct comm *m = oneccl_cxx_comm(pointer_in(call_arg(c, ROLE_COMM)));
+	bool fits;
+
+	c->v = copy_arguments(c, own);
+	fits = take_counts(call_arg(c, ROLE_SCOUNTS), m) &&
+	       take_counts(call_arg(c, ROLE_RCOUNTS), m);
+	if (fits)
+		describe_by_kind(c, m);
+	c->v = given;
+	return fits;
+}
+
+static void leave_operation(struct call *c)
+{
+	uint64_t event = pointer_in(call_arg(c, ROLE_REQUEST));
+
+	if (!event) {
+		async_at_once(c, c->end);
+		return;
+	}
+	if (async_stands(event))
+		async_reused(c, event, false);
+	async_started(c, event, false);
+}
+
+/* ---- events ---- */
+
+static void enter_event(struct call *c)
+{
+	uint64_t event = pending_count() ? pointer_in(call_arg(c, ROLE_REQUEST)) : 0;
+	struct thread *t = event ? thread_get() : NULL;
+
+	c->note.u[0] = t ? event : 0;
+	if (!t)
+		return;
+	async_coming(t, event);
+	if (c->api->spec->task == TASK_WAIT)
+		async_wait_begin(c);
+}
+
+static void leave_event(struct call *c, int64_t ret)
+{
+	uint64_t event = c->note.u[0], end;
+
+	if (!event)
+		return;
+	if (c->api->spec->task == TASK_WAIT)
+		async_wait_end(c);
+	if (c->api->spec->task == TASK_REQUEST) {
+		async_freed(c, event, c->end);
+	} else if (c->api->spec->task == TASK_WAIT || (ret & 0xff)) {
+		end = call_ended(c);
+		async_done(c, event, end, end - c->start, 0, 0, NULL, NULL, false);
+	}
+	/* In a forked child the thread is none, or another one. */
+	if (thread_state.recorder)
+		async_coming(thread_state.recorder, 0);
+}
+
+static bool is_event_task(const struct call *c)
+{
+	unsigned task = c->api->spec->task;
+
+	return task == TASK_WAIT || task == TASK_TEST || task == TASK_REQUEST;
+}
+
+static void enter_oneccl_cxx(struct call *c)
+{
+	if (is_event_task(c))
+		enter_event(c);
+	else
+		ccl_enter(&ccl_oneccl_cxx, c);
+}
+
+static void leave_oneccl_cxx(struct call *c, int64_t ret)
+{
+	if (is_event_task(c))
+		leave_event(c, ret);
+	else if (c->api->spec->task == TASK_DATA)
+		leave_operation(c);
+	else if (c->api->spec->task == TASK_COMM_NEW)
+		register_cxx_comm(c);
+	else
+		ccl_leave(&ccl_oneccl_cxx, c);
+}
+
+static void oneccl_cxx_dtype(uint64_t value, struct dtype_desc *d)
+{
+	ccl_dtype(&ccl_oneccl_cxx, value, d);
+}
+
+static enum redop oneccl_cxx_redop(uint64_t value)
+{
+	return ccl_redop(&ccl_oneccl_cxx, value);
+}
+
+const struct adapter adapter_oneccl_cxx = {
+	LIB_ONECCL_CXX_SPEC,
+	.unsure = true, /* of memory: it may be a device's */
+	.comm = oneccl_cxx_comm,
+	.dtype = oneccl_cxx_dtype,
+	.redop = oneccl_cxx_redop,
+	.describe = describe_oneccl_cxx,
+	.enter = enter_oneccl_cxx,
+	.leave = leave_oneccl_cxx,
+};
