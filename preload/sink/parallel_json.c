@@ -33,6 +33,7 @@ struct parallel {
 	struct carried *comm;
 	unsigned n;
 	bool stays, changed;
+	bool passes; /* calls in forward or backward passes were seen: it is a training */
 	uint64_t written; /* hash of the text */
 };
 
@@ -66,7 +67,7 @@ static int add_comm(void *state, const struct record_comm *e)
 	if (!p->comm)
 		return 0;
 	c = &p->comm[p->n++];
-	*c = (struct carried){.id = e->id, .size = e->size};
+	*c = (struct carried){.id = e->id, .size = e->size, .mpi = strcmp(e->lib, "mpi") == 0};
 	if (strlen(e->world_ranks) < sizeof(c->ranks))
 		strcpy(c->ranks, e->world_ranks);
 	/* Names are identifiers, or nearly: what JSON would escape is left out. */
@@ -153,6 +154,7 @@ static int count_call(void *state, const struct record *r)
 		return 0;
 	for (unsigned i = 0; i < r->n; i++)
 		gradients |= (r->tensor[i]->name & (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+	p->passes |= r->call->phase == PHASE_FORWARD || r->call->phase == PHASE_BACKWARD;
 	parallel_count(c, r->api.op, r->call->phase, r->call->step, gradients);
 	p->changed = true;
 	return 0;
@@ -160,7 +162,8 @@ static int count_call(void *state, const struct record *r)
 
 /* ---- the file ---- */
 
-static void put_carried(struct text *t, const struct carried *c, bool first)
+static void put_carried(
+	struct text *t, const struct parallel *p, const struct carried *c, bool first)
 {
 	static const char *const words[] = {[ROLE_DATA] = "data",
 		[ROLE_TENSOR] = "tensor",
@@ -171,7 +174,8 @@ static void put_carried(struct text *t, const struct carried *c, bool first)
 	enum comm_role role = parallel_role(c, &sure, &why);
 	char line[ROW_TEXT];
 
-	if (role == ROLE_NONE)
+	/* Neighbours that exchange the edges of their parts do the same as stages. */
+	if (role == ROLE_NONE || (role == ROLE_PIPELINE && c->mpi && !p->passes))
 		return;
 	snprintf(line, sizeof(line),
 		"%s\n  {\"comm\": \"%016llx\", \"role\": \"%s\", \"confidence\": %.2f, \"size\": "
@@ -194,7 +198,7 @@ static void write_parallel(struct parallel *p)
 	text_str(&t, "{\"communicators\": [");
 	empty = t.len;
 	for (unsigned i = 0; i < p->n; i++)
-		put_carried(&t, &p->comm[i], t.len == empty);
+		put_carried(&t, p, &p->comm[i], t.len == empty);
 	hash = hash_str(1, buf);
 	if ((t.len > empty || p->written) && hash != p->written) {
 		text_str(&t, "\n]}\n");

@@ -12,6 +12,7 @@ enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT }
 struct carried {
 	uint64_t id;
 	int32_t size;
+	bool mpi; /* one of MPI's own */
 	uint32_t first_step, last_step;
 	uint64_t calls, messages, gradients;
 	uint64_t exchanges[3], reductions[3];

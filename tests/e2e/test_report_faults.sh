@@ -71,6 +71,23 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 	said=$(python3 tests/faults/faults.py --build "$B" --mpi openmpi --seed 78 --runs 1 --clean 1 spike flip skip redop 2>&1)
 	is 'real runs: named' "$(awk '$1 == "all" {print $2, $3}' <<<"$said")" '4 4' || echo "$said" | sed 's/^/# /'
 	like 'real runs: no false alarm' "$said" 'clean +1 runs, 0 with a false alarm'
+
+	# A branch that is taken once makes its calls from lines of its own: they are followed as what they are.
+	while read -r way line; do
+		new_out
+		MPI_LIMIT=20 run_with openmpi 4 mpi_halo "$way"
+		is "$way" "$(first "$out" | sed 's/ None$/ -/; s/ $/ -/')" "$line"
+		[ "$way" != nothing ] || is 'an exchange between neighbours is no pipeline' "$(cat "$out"/rank*/parallel.json 2>/dev/null | grep pipeline)" ''
+	done <<-'END'
+		nothing None None None None None -
+		sums_swapped order bad [2] 7 None all_reduce
+		kinds_swapped order bad [2] 7 None broadcast
+		exchange_late order bad [2] 7 None all_reduce
+		sum_left_out skip bad [2] 7 missing all_reduce
+		sum_twice skip bad [2] 7 extra all_reduce
+		sum_at_the_end skip bad [2] 7 extra all_reduce
+		exchange_at_the_end skip bad [2] 7 extra recv
+	END
 else
 	skip 'real runs' 'no Open MPI, or the programs cannot be built'
 fi

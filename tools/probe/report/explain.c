@@ -2,240 +2,22 @@
 #include "tools/probe/report/explain.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/window.h"
 
-#define RANKS_MAX 64u /* that are read again */
-#define CALLS_MAX 3000u /* of each, the latest */
-#define STEPS_BEFORE 10
 #define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
 #define LEFT_OUT_MAX 4 /* calls one after the other */
-#define THREADS_MAX 16u
-
-/* A call, and what it is compared by. */
-struct entry {
-	struct call call;
-	uint64_t place; /* where in the program, alike on all ranks */
-	uint64_t loop; /* the same without its number in the step */
-	uint64_t token; /* place and terms */
-	uint64_t kin; /* what it is, wherever it was made */
-	bool known; /* its rank has been at the place before */
-	int prev; /* the call before it on its thread; -1: none */
-	int next;
-};
-
-struct rank_window {
-	uint32_t rank;
-	struct entry *e;
-	unsigned n;
-};
-
-/* Terms that a place has had in the steps before the trouble; those that change from step to step say nothing. */
-struct usual_terms {
-	struct table_key key; /* a: place */
-	bool any;
-	uint64_t count;
-	uint32_t dtype, redop;
-	int64_t root, tag, peer;
-	bool counts, dtypes, redops, roots, tags, peers; /* there were several */
-};
-
-struct window {
-	struct gather *g;
-	struct rank_window rank[RANKS_MAX];
-	unsigned n;
-	uint64_t step;
-	struct table terms; /* struct usual_terms */
-	bool steps; /* marked */
-};
-
-/* ---- reading ---- */
-
-static int by_sequence(const void *x, const void *y)
-{
-	const struct entry *a = x, *b = y;
-
-	return a->call.seq < b->call.seq ? -1 : a->call.seq > b->call.seq;
-}
-
-/* What a communicator is for: those of other ranks for the same purpose are others. */
-static uint64_t comm_role(const struct window *w, const struct call *c)
-{
-	const struct comm_info *k = comms_find(&w->g->comms, c->comm);
-
-	return hash_u64(k ? hash_u64(k->kind, k->name) : 0, (uint64_t)c->size);
-}
-
-static int64_t relative_peer(const struct call *c)
-{
-	if (c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER || c->size <= 0)
-		return c->peer;
-	return (c->peer - c->comm_rank + c->size) % c->size;
-}
-
-static void add_entry(struct window *w, struct rank_window *r, const struct call *c, unsigned *cap)
-{
-	if (!c->comm || c->bits & CALL_NESTED || !*intern_name(c->op))
-		return;
-	if (r->n == 2 * CALLS_MAX) {
-		memmove(r->e, r->e + CALLS_MAX, CALLS_MAX * sizeof(*r->e));
-		r->n = CALLS_MAX;
-	}
-	TOOL_GROW(r->e, r->n, *cap);
-
-	struct entry *e = &r->e[r->n++];
-
-	*e = (struct entry){.call = *c};
-	e->loop = hash_u64(hash_u64(c->site, c->api), comm_role(w, c));
-}
-
-static void read_rank_window(struct window *w, uint32_t rank)
-{
-	struct rank_window *r = &w->rank[w->n++];
-	struct gather *g = w->g;
-	struct calls s;
-	struct call c;
-	unsigned cap = 0;
-	uint64_t last = 0;
-
-	*r = (struct rank_window){.rank = rank};
-	calls_open(&s, &g->folders.dir[rank], rank, &g->rank[rank].overlay);
-	s.step_lo = w->step > STEPS_BEFORE ? w->step - STEPS_BEFORE : 0;
-	s.step_hi = w->step + 1;
-	while (calls_next(&s, &c)) {
-		find_site(&g->diagnose.sites, &c);
-		add_entry(w, r, &c, &cap);
-		last = c.seq > last ? c.seq : last;
-	}
-	calls_close(&s);
-	for (unsigned i = 0; i < g->opens.n; i++) {
-		struct call *o = &g->opens.call[i].call;
-
-		if (o->rank != rank || o->seq <= last || g->opens.call[i].waiting)
-			continue;
-		find_site(&g->diagnose.sites, o);
-		add_entry(w, r, o, &cap);
-	}
-	if (r->n)
-		qsort(r->e, r->n, sizeof(*r->e), by_sequence);
-}
-
-static uint64_t hash_kin(const struct call *c)
-{
-	uint64_t h = hash_u64(hash_u64(c->api, c->comm), (uint64_t)c->root);
-
-	return hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag);
-}
-
-static void find_known_places(struct rank_window *r)
-{
-	struct table seen;
-
-	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
-	for (unsigned i = 0; i < r->n; i++) {
-		r->e[i].kin = hash_kin(&r->e[i].call);
-		r->e[i].known = table_find(&seen, r->e[i].place, 0);
-		table_get(&seen, r->e[i].place, 0);
-	}
-	table_free(&seen);
-}
-
-/* The number of each call at its place in its step, in the order in which they were made. */
-static void count_turns(const struct window *w, struct rank_window *r)
-{
-	struct table turns;
-	struct turn {
-		struct table_key key;
-		uint32_t n;
-	};
-
-	table_init(&turns, sizeof(struct turn), 4 * CALLS_MAX);
-	for (unsigned i = 0; i < r->n; i++) {
-		struct entry *e = &r->e[i];
-		struct turn *t = w->steps ? table_get(&turns, e->loop, e->call.step) : NULL;
-
-		e->call.nth = t ? t->n++ : 0;
-		e->place = hash_u64(e->loop, e->call.nth);
-	}
-	table_free(&turns);
-	find_known_places(r);
-}
-
-/* What happened before each call on its thread. */
-static void chain_calls(struct rank_window *r)
-{
-	uint32_t thread[THREADS_MAX];
-	int latest[THREADS_MAX];
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < r->n; i++) {
-		unsigned t = 0;
-
-		r->e[i].prev = r->e[i].next = -1;
-		while (t < n && thread[t] != r->e[i].call.thread)
-			t++;
-		if (t == n && n < THREADS_MAX) {
-			thread[n] = r->e[i].call.thread;
-			latest[n++] = -1;
-		}
-		if (t == n)
-			continue;
-		r->e[i].prev = latest[t];
-		if (latest[t] >= 0)
-			r->e[latest[t]].next = (int)i;
-		latest[t] = (int)i;
-	}
-}
 
 /* ---- terms ---- */
-
-static void learn_terms(struct window *w, const struct entry *e)
-{
-	struct usual_terms *t = table_get(&w->terms, e->place, 0);
-	const struct call *c = &e->call;
-
-	if (!t || c->bits & CALL_OPEN)
-		return;
-	if (!t->any) {
-		*t = (struct usual_terms){t->key, true, c->count, c->dtype, c->redop, c->root,
-			c->tag, relative_peer(c), false, false, false, false, false, false};
-		return;
-	}
-	t->counts |= t->count != c->count;
-	t->dtypes |= t->dtype != c->dtype;
-	t->redops |= t->redop != c->redop;
-	t->roots |= t->root != c->root;
-	t->tags |= t->tag != c->tag;
-	t->peers |= t->peer != relative_peer(c);
-}
 
 /* A receive of any tag, of any rank has the tag and the peer of what came. */
 static bool may_be_of_any(const struct call *c)
 {
 	return strcmp(intern_name(c->op), "recv") == 0 && !(c->bits & CALL_OPEN);
-}
-
-/* The terms of a call as far as its place always has the same. An open call may not know them: they are as usual then. */
-static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
-{
-	const struct usual_terms *t = table_find(&w->terms, place, 0);
-	const struct call *c = &e->call;
-	bool open = c->bits & CALL_OPEN;
-	uint64_t h = hash_u64(place, 7);
-
-	if (!t || !t->any)
-		return h;
-	h = hash_u64(h, t->counts ? 0 : open && !c->count ? t->count : c->count);
-	h = hash_u64(h, t->dtypes ? 0 : open && !c->dtype ? t->dtype : c->dtype);
-	h = hash_u64(h, t->redops ? 0 : open && !c->redop ? t->redop : c->redop);
-	h = hash_u64(
-		h, t->roots ? 0 : (uint64_t)(open && c->root == NO_NUMBER ? t->root : c->root));
-	h = hash_u64(h, t->tags ? 0 : (uint64_t)(open && c->tag == NO_NUMBER ? t->tag : c->tag));
-	return hash_u64(h, t->peers ? 0 : (uint64_t)relative_peer(c));
 }
 
 /* Which term of the call is not what its place always had; NULL: none. */
@@ -258,52 +40,6 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 	if (!t->roots && t->root != c->root && !(open && c->root == NO_NUMBER))
 		return "root";
 	return !t->counts && t->count != c->count && !(open && !c->count) ? "count" : NULL;
-}
-
-struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
-{
-	struct window *w = tool_alloc(sizeof(*w));
-	const struct comm_info *k = comms_find(&g->comms, comm);
-
-	*w = (struct window){.g = g, .step = step, .steps = g->diagnose.sites.steps};
-	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
-	for (unsigned i = 0; k && k->member && i < k->nmember && w->n < RANKS_MAX; i++) {
-		int at = gather_index(g, k->member[i]);
-
-		if (at >= 0)
-			read_rank_window(w, (uint32_t)at);
-	}
-	for (uint32_t i = 0; i < g->folders.n && w->n < RANKS_MAX; i++) {
-		bool has = false;
-
-		for (unsigned j = 0; j < w->n && !has; j++)
-			has = w->rank[j].rank == i;
-		if (!has)
-			read_rank_window(w, i);
-	}
-	for (unsigned j = 0; j < w->n; j++) {
-		struct rank_window *r = &w->rank[j];
-
-		count_turns(w, r);
-		chain_calls(r);
-		/* Without steps: what the last tenth does is not learnt. */
-		for (unsigned i = 0; i < r->n; i++)
-			if (w->steps ? r->e[i].call.step < step : i < r->n - r->n / 10)
-				learn_terms(w, &r->e[i]);
-	}
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = 0; i < w->rank[j].n; i++)
-			w->rank[j].e[i].token =
-				hash_terms(w, &w->rank[j].e[i], w->rank[j].e[i].place);
-	return w;
-}
-
-void window_free(struct window *w)
-{
-	for (unsigned i = 0; i < w->n; i++)
-		free(w->rank[i].e);
-	table_free(&w->terms);
-	free(w);
 }
 
 /* ---- what never followed ---- */
@@ -481,16 +217,6 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 	return e->next < 0 || (usual->next >= 0 && r->e[e->next].token == r->e[usual->next].token);
 }
 
-/* NULL: none. */
-static const char *differing_term(const struct call *a, const struct call *b)
-{
-	return a->redop != b->redop && a->redop && b->redop   ? "redop"
-	       : a->dtype != b->dtype && a->dtype && b->dtype ? "dtype"
-	       : a->root != b->root			      ? "root"
-	       : a->count != b->count && a->count && b->count ? "count"
-							      : NULL;
-}
-
 /* From a new line, and all its terms are those of the call that comes behind the usual one: that one was made first. */
 static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
 {
@@ -511,6 +237,42 @@ static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token
 	for (int k = r->e[i].prev - 1; k >= 0; k--)
 		if (r->e[k].token == before && r->e[k].next >= 0 && r->e[k].next < (int)i &&
 			r->e[r->e[k].next].token == token)
+			return true;
+	return false;
+}
+
+/* Such a call more than in any step before, at its end at the latest. */
+static bool is_one_more(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	unsigned now = 0, most = 0, n = 0;
+	uint64_t step = r->e[i].call.step, at = UINT64_MAX;
+
+	if (!w->steps)
+		return false;
+	for (unsigned k = 0; k <= i; k++) {
+		const struct call *c = &r->e[k].call;
+
+		if (c->step > step || !is_alike(c, &r->e[i].call))
+			continue;
+		if (c->step == step) {
+			now++;
+			continue;
+		}
+		n = c->step == at ? n + 1 : 1;
+		at = c->step;
+		most = n > most ? n : most;
+	}
+	return most && now > most;
+}
+
+/* What comes behind it is what has come behind it before. */
+static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
+{
+	const struct entry *e = &r->e[i];
+
+	for (unsigned k = 0; e->next >= 0 && k < i; k++)
+		if (r->e[k].token == e->token && r->e[k].next >= 0 && r->e[k].next < (int)i &&
+			r->e[r->e[k].next].token == r->e[e->next].token)
 			return true;
 	return false;
 }
@@ -585,6 +347,10 @@ static bool judge_call(
 			w, r, swapped ? VERDICT_ORDER : VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
+	if (!e->known && is_one_more(w, r, i)) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
 	left = count_left_out(r, i, k);
 	if (e->loop == r->e[e->prev].loop && !left) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
@@ -597,7 +363,7 @@ static bool judge_call(
 		return true;
 	}
 	/* From a new line: who only left something out goes on where it always did. */
-	if (left && w->steps && !e->known) {
+	if (left && w->steps && (!e->known || (e->moved && !goes_on_as_ever(r, i)))) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		return true;
 	}
@@ -653,7 +419,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 			const struct entry *e = &r->e[i];
 			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
 
-			if (w->steps ? e->call.step + 1 < w->step : i < r->n - r->n / 10)
+			if (!is_judged(w, r, i))
 				continue;
 			if (at >= earliest)
 				break;
@@ -718,7 +484,7 @@ static unsigned count_votes(const struct window *w, const struct entry *e, enum 
 unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_unlike what,
 	uint32_t *rank, unsigned cap, struct call *is, struct call *others)
 {
-	const struct entry *e[RANKS_MAX], *right = NULL;
+	const struct entry *e[WINDOW_RANKS_MAX], *right = NULL;
 	unsigned n = 0, best = 0, second = 0, found = 0;
 
 	for (unsigned j = 0; j < w->n; j++)

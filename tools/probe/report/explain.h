@@ -27,12 +27,7 @@ struct verdict {
 	bool may_follow; /* of VERDICT_ORDER: the rank stands in `call`, and has not come to `usual` yet */
 };
 
-/* The calls of some steps, of some ranks. */
-struct window;
-
-/* step: of the trouble. comm: ranks of it are read first where there are many. */
-struct window *window_read(struct gather *g, uint64_t step, uint64_t comm);
-void window_free(struct window *w);
+struct window; /* tools/probe/report/window.h */
 
 /* The first rank that did something new, by few. may: by folder index, of which ranks that may be; NULL: of all. */
 struct verdict judge_sequences(const struct window *w, const bool *may);

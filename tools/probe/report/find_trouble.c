@@ -9,6 +9,7 @@
 #include "tools/probe/report/explain.h"
 #include "tools/probe/report/report.h"
 #include "tools/probe/report/waits.h"
+#include "tools/probe/report/window.h"
 
 #define NAMED_IN_TERMS 16u
 

@@ -31,8 +31,10 @@ void sites_init(struct sites *s, unsigned nrank)
 
 void sites_free(struct sites *s)
 {
-	for (unsigned i = 0; i < s->n; i++)
+	for (unsigned i = 0; i < s->n; i++) {
 		free(s->rank[i].of_stack);
+		free(s->rank[i].near_stack);
+	}
 	free(s->rank);
 	table_free(&s->turns);
 }
@@ -47,7 +49,7 @@ void name_site_folders(struct sites *s, uint32_t rank, const char *path, const c
  * The first frames: what is above them may differ between ranks. Of a Python stack from the program's own frame on, the
  * one that it called included.
  */
-static uint64_t hash_frames(const char *python, const char *native)
+static uint64_t hash_frames(const char *python, const char *native, unsigned frames)
 {
 	const char *text = *python ? python : native, *f;
 	unsigned first = *python ? stack_own_frame(python) : 0;
@@ -56,7 +58,7 @@ static uint64_t hash_frames(const char *python, const char *native)
 
 	if (first)
 		first--;
-	for (unsigned i = 0; i < FRAMES_OF_SITE && (f = stack_frame(text, first + i, &n)); i++) {
+	for (unsigned i = 0; i < frames && (f = stack_frame(text, first + i, &n)); i++) {
 		uint64_t v = UINT64_C(0xcbf29ce484222325);
 
 		for (size_t k = 0; k < n; k++)
@@ -64,6 +66,13 @@ static uint64_t hash_frames(const char *python, const char *native)
 		h = hash_u64(h, v);
 	}
 	return h;
+}
+
+static uint64_t *grow_stacks(uint64_t *of, uint32_t have, uint32_t want)
+{
+	of = tool_realloc(of, want * sizeof(*of));
+	memset(of + have, 0, (want - have) * sizeof(*of));
+	return of;
 }
 
 static void read_site_file(struct rank_sites *r, const char *dir)
@@ -85,9 +94,8 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 
 				while (cap <= id)
 					cap *= 2;
-				r->of_stack = tool_realloc(r->of_stack, cap * sizeof(*r->of_stack));
-				memset(r->of_stack + r->cap, 0,
-					(cap - r->cap) * sizeof(*r->of_stack));
+				r->of_stack = grow_stacks(r->of_stack, r->cap, cap);
+				r->near_stack = grow_stacks(r->near_stack, r->cap, cap);
 				r->cap = cap;
 			}
 			if (r->of_stack[id])
@@ -96,7 +104,9 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 			char *python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
 			char *native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
 
-			r->of_stack[id] = hash_frames(python, native);
+			r->of_stack[id] = hash_frames(python, native, FRAMES_OF_SITE);
+			/* Of Python the framework's function and the program's line. */
+			r->near_stack[id] = hash_frames(python, native, *python ? 2 : 1);
 			free(python);
 			free(native);
 		}
@@ -136,6 +146,13 @@ void find_site(struct sites *s, struct call *c)
 		t->n = 0;
 	t->step = c->step;
 	c->nth = t->n++;
+}
+
+uint64_t find_near_site(const struct sites *s, const struct call *c)
+{
+	const struct rank_sites *r = &s->rank[c->rank];
+
+	return c->stack < r->cap ? r->near_stack[c->stack] : 0;
 }
 
 uint64_t hash_place(const struct call *c)

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define CALLS_MAX 3000u /* of each rank, the latest */
+#define STEPS_BEFORE 10
+#define THREADS_MAX 16u
+
+/* ---- reading ---- */
+
+static int by_sequence(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	return a->call.seq < b->call.seq ? -1 : a->call.seq > b->call.seq;
+}
+
+/* What a communicator is for: those of other ranks for the same purpose are others. */
+static uint64_t comm_role(const struct window *w, const struct call *c)
+{
+	const struct comm_info *k = comms_find(&w->g->comms, c->comm);
+
+	return hash_u64(k ? hash_u64(k->kind, k->name) : 0, (uint64_t)c->size);
+}
+
+int64_t relative_peer(const struct call *c)
+{
+	if (c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER || c->size <= 0)
+		return c->peer;
+	return (c->peer - c->comm_rank + c->size) % c->size;
+}
+
+static void add_entry(struct window *w, struct rank_window *r, const struct call *c, unsigned *cap)
+{
+	if (!c->comm || c->bits & CALL_NESTED || !*intern_name(c->op))
+		return;
+	if (r->n == 2 * CALLS_MAX) {
+		memmove(r->e, r->e + CALLS_MAX, CALLS_MAX * sizeof(*r->e));
+		r->n = CALLS_MAX;
+	}
+	TOOL_GROW(r->e, r->n, *cap);
+
+	struct entry *e = &r->e[r->n++];
+
+	*e = (struct entry){.call = *c};
+	e->line = e->loop = hash_u64(hash_u64(c->site, c->api), comm_role(w, c));
+	e->near = find_near_site(&w->g->diagnose.sites, c);
+}
+
+static void read_rank_window(struct window *w, uint32_t rank)
+{
+	struct rank_window *r = &w->rank[w->n++];
+	struct gather *g = w->g;
+	struct calls s;
+	struct call c;
+	unsigned cap = 0;
+	uint64_t last = 0;
+
+	*r = (struct rank_window){.rank = rank};
+	calls_open(&s, &g->folders.dir[rank], rank, &g->rank[rank].overlay);
+	s.step_lo = w->step > STEPS_BEFORE ? w->step - STEPS_BEFORE : 0;
+	s.step_hi = w->step + 1;
+	while (calls_next(&s, &c)) {
+		find_site(&g->diagnose.sites, &c);
+		add_entry(w, r, &c, &cap);
+		last = c.seq > last ? c.seq : last;
+	}
+	calls_close(&s);
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		struct call *o = &g->opens.call[i].call;
+
+		if (o->rank != rank || o->seq <= last || g->opens.call[i].waiting)
+			continue;
+		find_site(&g->diagnose.sites, o);
+		add_entry(w, r, o, &cap);
+	}
+	if (r->n)
+		qsort(r->e, r->n, sizeof(*r->e), by_sequence);
+}
+
+static uint64_t hash_kin(const struct call *c)
+{
+	uint64_t h = hash_u64(hash_u64(c->api, c->comm), (uint64_t)c->root);
+
+	return hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag);
+}
+
+const char *differing_term(const struct call *a, const struct call *b)
+{
+	return a->redop != b->redop && a->redop && b->redop   ? "redop"
+	       : a->dtype != b->dtype && a->dtype && b->dtype ? "dtype"
+	       : a->root != b->root			      ? "root"
+	       : a->count != b->count && a->count && b->count ? "count"
+							      : NULL;
+}
+
+bool is_alike(const struct call *a, const struct call *b)
+{
+	return a->api == b->api && a->comm == b->comm && a->peer == b->peer && a->tag == b->tag &&
+	       !differing_term(a, b);
+}
+
+bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	return w->steps ? r->e[i].call.step + 1 >= w->step : i >= r->n - r->n / 10;
+}
+
+static bool is_line_in_step(const struct rank_window *r, uint64_t line, uint64_t step)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->e[i].line == line && r->e[i].call.step == step)
+			return true;
+	return false;
+}
+
+/* The one place, if it is only one, of the steps before where the rank made such a call: from that line if it did at all. 0: none. */
+static uint64_t find_former_loop(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	uint64_t near = 0, any = 0;
+	bool nears = false, anys = false;
+
+	for (unsigned k = 0; k < i && !is_judged(w, r, k); k++) {
+		const struct entry *o = &r->e[k];
+
+		if (!is_alike(&o->call, &r->e[i].call))
+			continue;
+		anys |= any && any != o->loop;
+		any = o->loop;
+		if (!o->near || o->near != r->e[i].near)
+			continue;
+		nears |= near && near != o->loop;
+		near = o->loop;
+	}
+	return near ? nears ? 0 : near : anys ? 0 : any;
+}
+
+/*
+ * A branch that is only taken once makes its calls from lines of its own. They are followed as what they are: the calls of the
+ * usual lines, where these are not made in that step.
+ */
+static void follow_moved_calls(const struct window *w, struct rank_window *r)
+{
+	struct moved {
+		struct table_key key; /* a: line */
+		uint64_t loop;
+	} * m;
+	struct table seen, lines;
+
+	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
+	table_init(&lines, sizeof(struct moved), 4 * CALLS_MAX);
+	for (unsigned i = 0; i < r->n; i++) {
+		struct entry *e = &r->e[i];
+
+		if (!is_judged(w, r, i)) {
+			table_get(&seen, e->line, 0);
+			continue;
+		}
+		if (table_find(&seen, e->line, 0) ||
+			!(m = table_get(&lines, e->line, e->call.step)))
+			continue;
+		if (!m->loop) {
+			m->loop = find_former_loop(w, r, i);
+			if (!m->loop || is_line_in_step(r, m->loop, e->call.step))
+				m->loop = e->line;
+		}
+		e->moved = m->loop != e->line;
+		e->loop = m->loop;
+	}
+	table_free(&seen);
+	table_free(&lines);
+}
+
+static void find_known_places(struct rank_window *r)
+{
+	struct table seen;
+
+	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
+	for (unsigned i = 0; i < r->n; i++) {
+		r->e[i].kin = hash_kin(&r->e[i].call);
+		r->e[i].known = table_find(&seen, r->e[i].place, 0);
+		table_get(&seen, r->e[i].place, 0);
+	}
+	table_free(&seen);
+}
+
+/* The number of each call at its place in its step, in the order in which they were made. */
+static void count_turns(const struct window *w, struct rank_window *r)
+{
+	struct table turns;
+	struct turn {
+		struct table_key key;
+		uint32_t n;
+	};
+
+	table_init(&turns, sizeof(struct turn), 4 * CALLS_MAX);
+	for (unsigned i = 0; i < r->n; i++) {
+		struct entry *e = &r->e[i];
+		struct turn *t = w->steps ? table_get(&turns, e->loop, e->call.step) : NULL;
+
+		e->call.nth = t ? t->n++ : 0;
+		e->place = hash_u64(e->loop, e->call.nth);
+	}
+	table_free(&turns);
+	find_known_places(r);
+}
+
+/* What happened before each call on its thread. */
+static void chain_calls(struct rank_window *r)
+{
+	uint32_t thread[THREADS_MAX];
+	int latest[THREADS_MAX];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		unsigned t = 0;
+
+		r->e[i].prev = r->e[i].next = -1;
+		while (t < n && thread[t] != r->e[i].call.thread)
+			t++;
+		if (t == n && n < THREADS_MAX) {
+			thread[n] = r->e[i].call.thread;
+			latest[n++] = -1;
+		}
+		if (t == n)
+			continue;
+		r->e[i].prev = latest[t];
+		if (latest[t] >= 0)
+			r->e[latest[t]].next = (int)i;
+		latest[t] = (int)i;
+	}
+}
+
+/* ---- terms ---- */
+
+static void learn_terms(struct window *w, const struct entry *e)
+{
+	struct usual_terms *t = table_get(&w->terms, e->place, 0);
+	const struct call *c = &e->call;
+
+	if (!t || c->bits & CALL_OPEN)
+		return;
+	if (!t->any) {
+		*t = (struct usual_terms){t->key, true, c->count, c->dtype, c->redop, c->root,
+			c->tag, relative_peer(c), false, false, false, false, false, false};
+		return;
+	}
+	t->counts |= t->count != c->count;
+	t->dtypes |= t->dtype != c->dtype;
+	t->redops |= t->redop != c->redop;
+	t->roots |= t->root != c->root;
+	t->tags |= t->tag != c->tag;
+	t->peers |= t->peer != relative_peer(c);
+}
+
+/* The terms of a call as far as its place always has the same. An open call may not know them: they are as usual then. */
+static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
+{
+	const struct usual_terms *t = table_find(&w->terms, place, 0);
+	const struct call *c = &e->call;
+	bool open = c->bits & CALL_OPEN;
+	uint64_t h = hash_u64(place, 7);
+
+	if (!t || !t->any)
+		return h;
+	h = hash_u64(h, t->counts ? 0 : open && !c->count ? t->count : c->count);
+	h = hash_u64(h, t->dtypes ? 0 : open && !c->dtype ? t->dtype : c->dtype);
+	h = hash_u64(h, t->redops ? 0 : open && !c->redop ? t->redop : c->redop);
+	h = hash_u64(
+		h, t->roots ? 0 : (uint64_t)(open && c->root == NO_NUMBER ? t->root : c->root));
+	h = hash_u64(h, t->tags ? 0 : (uint64_t)(open && c->tag == NO_NUMBER ? t->tag : c->tag));
+	return hash_u64(h, t->peers ? 0 : (uint64_t)relative_peer(c));
+}
+
+struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
+{
+	struct window *w = tool_alloc(sizeof(*w));
+	const struct comm_info *k = comms_find(&g->comms, comm);
+
+	*w = (struct window){.g = g, .step = step, .steps = g->diagnose.sites.steps};
+	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
+	for (unsigned i = 0; k && k->member && i < k->nmember && w->n < WINDOW_RANKS_MAX; i++) {
+		int at = gather_index(g, k->member[i]);
+
+		if (at >= 0)
+			read_rank_window(w, (uint32_t)at);
+	}
+	for (uint32_t i = 0; i < g->folders.n && w->n < WINDOW_RANKS_MAX; i++) {
+		bool has = false;
+
+		for (unsigned j = 0; j < w->n && !has; j++)
+			has = w->rank[j].rank == i;
+		if (!has)
+			read_rank_window(w, i);
+	}
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+
+		follow_moved_calls(w, r);
+		count_turns(w, r);
+		chain_calls(r);
+		/* Without steps: what the last tenth does is not learnt. */
+		for (unsigned i = 0; i < r->n; i++)
+			if (w->steps ? r->e[i].call.step < step : i < r->n - r->n / 10)
+				learn_terms(w, &r->e[i]);
+	}
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++)
+			w->rank[j].e[i].token =
+				hash_terms(w, &w->rank[j].e[i], w->rank[j].e[i].place);
+	return w;
+}
+
+void window_free(struct window *w)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		free(w->rank[i].e);
+	table_free(&w->terms);
+	free(w);
+}
