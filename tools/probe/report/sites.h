@@ -11,7 +11,8 @@
 
 struct rank_sites {
 	uint64_t *of_stack; /* by stack id; 0: not known */
-	uint64_t *near_stack; /* the same, of the line of the call alone, wherever its function was called from */
+	uint64_t *
+		near_stack; /* the same, of the line of the call alone, wherever its function was called from */
 	uint32_t cap;
 	unsigned reads;
 	const char *path, *more; /* folders; more: NULL or what a journal had */
