@@ -6,6 +6,7 @@
 
 #include "journal/meta_part.h"
 #include "train/derive.h"
+#include "train/health.h"
 #include "train/kind.h"
 
 #define N 1013 /* no multiple of a block */
@@ -208,11 +209,38 @@ static void wanted(void **state)
 	c->targets = c->kinds = NULL;
 }
 
+/* A table of words may stand before or behind the bias that is called as it is. */
+static void embedding_is_a_table(void **state)
+{
+	static const uint8_t ndim[][3] = {{1, 2, 2}, {2, 1, 2}, {1, 1, 2}};
+	static const uint32_t id[] = {2, 1, 3};
+	struct config *c = &generation_first.running.cfg;
+
+	(void)state;
+	session_on(1 << 20);
+	c->health_checkpoint = true;
+	for (uint32_t k = 0; k < 3; k++) {
+		struct train_param at[3] = {{0}};
+		struct train_params all = {.n = 3, .generation = 10 + k, .at = at};
+
+		for (uint32_t i = 0; i < 3; i++) {
+			at[i].id = i + 1;
+			at[i].name = i < 2 ? "embedding.part" : "decoder.embed_tokens.weight";
+			at[i].ndim = ndim[k][i];
+		}
+		for (uint32_t i = 0; i < 3; i++)
+			assert_int_equal(health_is_embedding(&all, &at[i]), i + 1 == id[k]);
+	}
+	c->health_checkpoint = false;
+	session_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(agreement),
 		cmocka_unit_test(sum_of_squares), cmocka_unit_test(update),
-		cmocka_unit_test(squashed), cmocka_unit_test(wanted)};
+		cmocka_unit_test(squashed), cmocka_unit_test(wanted),
+		cmocka_unit_test(embedding_is_a_table)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
