@@ -46,14 +46,14 @@
 	X(LAYOUT_MS_COLLECTIVES, "mindspore.collectives", "MindSpore 2.10",                                              \
 		"type information of the instances names CollectiveCommunicationLib, whose exported table has the places",    \
 		"collectives of MindSpore")                                                                                    \
-	X(LAYOUT_MS_KERNELS, "mindspore.kernels", "MindSpore 2.9, 2.10",                                                  \
+	X(LAYOUT_MS_KERNELS, "mindspore.kernels", "MindSpore 2.7.1 to 2.10",                                                 \
 		"a tensor and an operator that MindSpore makes for it have their type, shape, size, address and name there",  \
 		"kernels of MindSpore, and steps by its optimizers")                                                           \
-	X(LAYOUT_MS_EXECUTOR, "mindspore.executor", "MindSpore 2.9, 2.10",                                                  \
+	X(LAYOUT_MS_EXECUTOR, "mindspore.executor", "MindSpore 2.7.1 to 2.10",                                                 \
 		"type information says KernelExecutor; named functions lie on both sides of the hidden one",                  \
 		"kernels of graphs, and steps by MindSpore's optimizers")                                                      \
-	X(LAYOUT_MS_TENSORS, "mindspore.tensors", "MindSpore 2.9, 2.10",                                                   \
-		"a tensor of the program that MindSpore makes for it has its type, shape and address there",                   \
+	X(LAYOUT_MS_TENSORS, "mindspore.tensors", "MindSpore 2.7.1 to 2.10",                                                  \
+		"a tensor that MindSpore makes has its type, shape and address there; its functions find names and arguments", \
 		"names, kinds and numbers of a training with MindSpore")                                                      \
 	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11 with a GIL",                                                  \
 		"variables of the first frames: names are a tuple as long as the code says, values are objects",              \

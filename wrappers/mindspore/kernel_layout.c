@@ -19,6 +19,7 @@
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/kernel_members.h"
 
 static const struct kernel_layout layouts[] = {
 #include "wrappers/mindspore/kernel_layouts.def"
@@ -45,29 +46,15 @@ enum { UNKNOWN, LOOKING, KNOWN, REFUSED };
 static _Atomic int state;
 static const struct kernel_layout *layout;
 
-static bool find_function(const char *name, void **f)
-{
-	struct provider p;
-
-	*f = elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
-	return *f != NULL;
-}
-
 /* ---- an object whose content is known ---- */
 
-/* std::shared_ptr without an owner; std::vector<int64_t>; std::string as it was before C++11: its header lies in front. */
+/* std::shared_ptr without an owner; std::vector<int64_t>; the header of an old std::string lies in front of its text. */
 struct shared {
 	void *object, *owner;
 };
 struct longs {
 	const int64_t *begin, *end, *room;
 };
-struct old_string {
-	uint64_t length, room;
-	int32_t users; /* but the first */
-	char text[24] __attribute__((aligned(8)));
-};
-
 _Static_assert(offsetof(struct old_string, text) == 24, "");
 
 #define PROBE_NAME "ProbeLayout"
@@ -86,9 +73,9 @@ static bool make_address(const struct kernel_layout *l, void *address, void *dat
 
 	if (l->address_bytes > OBJECT_BYTES)
 		return false;
-	if (find_function(NEW_ADDRESS, (void **)&new_address))
+	if (ms_find_function(NEW_ADDRESS, (void **)&new_address))
 		new_address(address, data, bytes, 1, 0);
-	else if (find_function(NEW_ADDRESS_2_7, (void **)&new_address_2_7))
+	else if (ms_find_function(NEW_ADDRESS_2_7, (void **)&new_address_2_7))
 		new_address_2_7(address, data, bytes, &none, &format, 0, &device, 0);
 	else
 		return false;
@@ -142,9 +129,9 @@ static bool holds_tensor(const struct kernel_layout *l)
 
 	if (l->tensor_bytes > sizeof(tensor) || !make_address(l, address, data, sizeof(data)))
 		return false;
-	if (find_function(NEW_TENSOR, (void **)&new_tensor))
+	if (ms_find_function(NEW_TENSOR, (void **)&new_tensor))
 		new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
-	else if (find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8))
+	else if (ms_find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8))
 		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
 	else
 		return false;
@@ -171,7 +158,7 @@ static bool holds_host_tensor(const struct kernel_layout *l)
 	const char *at = (const char *)tensor;
 
 	if (l->host_bytes > sizeof(tensor) ||
-		!find_function(NEW_HOST_TENSOR, (void **)&new_tensor) ||
+		!ms_find_function(NEW_HOST_TENSOR, (void **)&new_tensor) ||
 		!make_address(l, address, data, sizeof(data)))
 		return false;
 	new_tensor(tensor, l->type[DT_INT64], &dims, &of);
@@ -196,7 +183,7 @@ static bool holds_primitive(const struct kernel_layout *l)
 	const void *const *at;
 
 	if (l->primitive_bytes > sizeof(primitive) ||
-		!find_function(NEW_PRIMITIVE, (void **)&new_primitive))
+		!ms_find_function(NEW_PRIMITIVE, (void **)&new_primitive))
 		return false;
 	new_primitive(primitive, &text, true, 1, false);
 	at = (const void *const *)((const char *)primitive + l->primitive_name);
@@ -242,7 +229,8 @@ static void decide_layout(void)
 	}
 	session_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
-		session_layout_fact(LAYOUT_MS_TENSORS, l->host_bytes && holds_host_tensor(l));
+		session_layout_fact(LAYOUT_MS_TENSORS,
+			l->host_bytes && holds_host_tensor(l) && ms_members_hold(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }

@@ -73,20 +73,41 @@ static bool reach_of_view(const struct dims *shape, const struct dims *strides, 
 	return true;
 }
 
+static _Atomic bool views_hold,
+	names_hold; /* one was where the table says: no need to ask the kernel for each */
+
+/* Until one was: nothing is followed to where nothing lies. */
+static bool is_view_readable(const struct kernel_layout *l, const char *view)
+{
+	const void *const *shape = (const void *const *)(view + l->view_shape);
+	const void *const *strides = (const void *const *)(view + l->view_strides);
+
+	/* One without dimensions has neither. */
+	return memory_readable((uintptr_t)(view + l->view_offset)) &&
+	       memory_readable((uintptr_t)shape) && memory_readable((uintptr_t)strides) &&
+	       (!*shape || memory_readable((uintptr_t)*shape)) &&
+	       (!*strides || memory_readable((uintptr_t)*strides));
+}
+
 /* Where the elements of a view lie, if that can be. False: v stays without memory. */
 static bool place_view(const struct kernel_layout *l, const char *view, const char *data,
 	uint64_t bytes, struct buffer *v)
 {
 	struct dims shape, strides;
-	uint64_t reach, offset = *(const uint64_t *)(view + l->view_offset), end;
+	uint64_t reach, offset, end;
 	unsigned size = dtype_info(v->dtype)->size;
 
+	if (!views_hold && !is_view_readable(l, view))
+		return false;
+	offset = *(const uint64_t *)(view + l->view_offset);
 	if (!read_dims(view + l->view_shape, &shape) ||
 		!read_dims(view + l->view_strides, &strides))
 		return false;
 	if (shape.end - shape.begin != v->ndim || strides.end - strides.begin != v->ndim ||
 		memcmp(shape.begin, v->counts, v->ndim * sizeof(int64_t)) != 0)
 		return false;
+	if (!views_hold && v->ndim)
+		views_hold = true;
 	v->displs = strides.begin;
 	v->layout = BUFFER_STRIDED;
 	if (!reach_of_view(&shape, &strides, &reach) ||
@@ -254,7 +275,16 @@ const char *ms_primitive_name(const struct kernel_layout *l, const void *primiti
 
 const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
 {
-	return mod ? read_ms_name((const char *)mod + l->mod_name) : NULL;
+	const char *const *string = (const char *const *)((const char *)mod + l->mod_name);
+	const char *name;
+
+	if (!mod || (!names_hold && (!memory_readable((uintptr_t)string) ||
+					    !memory_readable((uintptr_t)*string))))
+		return NULL;
+	name = read_ms_name(string);
+	if (name && !names_hold)
+		names_hold = true;
+	return name;
 }
 
 static _Atomic bool

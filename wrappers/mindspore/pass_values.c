@@ -12,6 +12,7 @@
 
 #include "base/apart.h"
 #include "base/hash.h"
+#include "elf/memory.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "train/kind.h"
@@ -109,14 +110,21 @@ static void await_gradient(const void *address, const void *parameter)
 
 /* ---- Python's objects ---- */
 
+#define STUB_CLASS "N9mindspore4stub8StubNodeE"
+#define TENSOR_STUB_CLASS "N9mindspore4stub10TensorNodeE"
+
 /* Of an operator that is still on its way when Python has its result. */
 static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 {
 	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
-	const void *value = stub ? __atomic_load_n((const void *const *)(stub + l->stub_value),
-					   __ATOMIC_ACQUIRE)
-				 : NULL;
+	const void *value;
 
+	/* It is no member that could be looked for at the start: what lies there is asked what it is. */
+	if (!cxx_object_is_of(stub, STUB_CLASS) && !cxx_object_is_of(stub, TENSOR_STUB_CLASS))
+		return NULL;
+	if (!memory_readable((uintptr_t)(stub + l->stub_value)))
+		return NULL;
+	value = __atomic_load_n((const void *const *)(stub + l->stub_value), __ATOMIC_ACQUIRE);
 	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;
 }
 
