@@ -3,7 +3,7 @@
 A step of a network of about 5 million parameters in MindSpore, for tests/bench/ms_cost.sh: 4 blocks, batch 128, Momentum, on the CPU
 in PYNATIVE mode. Prints the shortest time of a step in seconds; the first steps are left out.
 
-    ms_cost.py STEPS [dp]    dp: under msrun, gradients averaged over all ranks
+    ms_cost.py STEPS [dp | graph]    dp: under msrun, gradients averaged over all ranks; graph: in GRAPH mode, a step is one graph
 """
 import sys
 import time
@@ -27,14 +27,15 @@ class Block(nn.Cell):
 
 
 def main():
-    steps, parallel = int(sys.argv[1]), "dp" in sys.argv
-    ms.set_context(mode=ms.PYNATIVE_MODE, device_target="CPU")
+    steps, parallel, graph = int(sys.argv[1]), "dp" in sys.argv, "graph" in sys.argv
+    ms.set_context(mode=ms.GRAPH_MODE if graph else ms.PYNATIVE_MODE, device_target="CPU")
     if parallel:
         init()
     ms.set_seed(1)
     net = nn.SequentialCell(*[Block() for _ in range(LAYERS)], nn.Dense(WIDTH, CLASSES))
     loss = nn.CrossEntropyLoss()
     optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9)
+    train = nn.TrainOneStepCell(nn.WithLossCell(net, loss), optimizer).set_train() if graph else None
     gradients = ms.value_and_grad(lambda x, y: loss(net(x), y), None, optimizer.parameters)
     all_reduce = ops.AllReduce() if parallel else None
     size = float(get_group_size()) if parallel else 1.0
@@ -44,10 +45,13 @@ def main():
     times = []
     for _ in range(steps + WARM):
         begin = time.perf_counter()
-        value, grads = gradients(x, y)
-        if parallel:
-            grads = tuple(all_reduce(g) / size for g in grads)
-        optimizer(grads)
+        if graph:
+            value = train(x, y)
+        else:
+            value, grads = gradients(x, y)
+            if parallel:
+                grads = tuple(all_reduce(g) / size for g in grads)
+            optimizer(grads)
         value.asnumpy()
         net[0].up.weight.asnumpy()  # the update, too
         times.append(time.perf_counter() - begin)

@@ -10,6 +10,8 @@ ms_run() {
 	rm -rf "$dir/ms_probe" "$dir/ms_logs"
 	[[ $kind == plain* ]] || vars+=(LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/ms_probe")
 	[ "$kind" != nothing ] || vars+=(PROBE_WRAP_OPS="$dir/ms_nothing.yaml")
+	[ "$kind" != norm_graph ] || vars+=(PROBE_CONFIG="$dir/ms_norm.yaml")
+	[[ $kind != *_graph ]] || args+=(graph)
 	[ "$kind" != kernels ] || vars+=(PROBE_WRAP_OPS="$dir/ms_kernels.yaml")
 	if [[ $kind == *_dp ]]; then
 		args+=(dp)
@@ -32,8 +34,9 @@ ms_bench() {
 	local i k
 	printf 'mpi:\n  - MPI_Bcast\n' >"$dir/ms_nothing.yaml"
 	printf 'mindspore:\n  - "*"\n' >"$dir/ms_kernels.yaml"
+	printf '%s\n' 'metrics: [local_norm]' "wrap_ops: $dir/ms_nothing.yaml" >"$dir/ms_norm.yaml"
 	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
-		for k in plain nothing kernels plain_dp comm_dp; do
+		for k in plain nothing kernels plain_dp comm_dp plain_graph norm_graph; do
 			ms_run "$k"
 		done
 	done
@@ -41,6 +44,7 @@ ms_bench() {
 	row "libprobe loaded, nothing selected" "$(ms_ratio nothing plain)" x '<=1.01'
 	row "all kernels, statistics, stacks" "$(ms_ratio kernels plain)" x '<=1.3'
 	row "2 ranks: collectives, statistics, stacks" "$(ms_ratio comm_dp plain_dp)" x '<=1.02'
+	row "GRAPH mode: local_norm of each parameter" "$(ms_ratio norm_graph plain_graph)" x
 }
 
 ms_python=''
