@@ -44,11 +44,27 @@ is 'the library needs libc only' "$($cross-readelf -d "$b/libprobe.so" | sed -n 
 
 # ---- unit tests ----
 
-# Tests compile libraries for themselves: for that processor.
+# Tests build libraries for themselves, and look into them: for that processor, whose name the cross compiler does not find out by
+# itself. Files are those below qemu's root.
 mkdir "$tmp/cross"
-printf '#!/bin/sh\nexec %s-gcc "$@"\n' $cross >"$tmp/cross/cc"
-printf '#!/bin/sh\ncommand -v %s-g++ >/dev/null || exit 127\nexec %s-g++ "$@"\n' $cross $cross >"$tmp/cross/c++"
-chmod +x "$tmp/cross/cc" "$tmp/cross/c++"
+cross_tool() { # NAME COMMAND: NAME in front of the path is COMMAND
+	cat >"$tmp/cross/$1" <<-END
+		#!/bin/sh
+		PATH=\${PATH#*:} # without this folder: ccache looks for the compiler there
+		command -v ${2%% *} >/dev/null || exit 127
+		for a; do
+			shift
+			[ ! -e "/usr/$cross\$a" ] || a=/usr/$cross\$a
+			[ "\$a" = -march=native ] || set -- "\$@" "\$a"
+		done
+		exec $2 "\$@"
+	END
+	chmod +x "$tmp/cross/$1"
+}
+for t in gcc g++ nm objcopy readelf strip; do cross_tool $t $cross-$t; done
+cross_tool cc $cross-gcc
+cross_tool c++ $cross-g++
+cross_tool clang "clang --target=$cross"
 passed=0 failed=()
 for t in ${AARCH64_UNITS:-$(sed -n 's|^tests/unit/test_\(.*\)\.c$|\1|p' < <(ls tests/unit/test_*.c))}; do
 	if ! made "$b/unit/test_$t" >/dev/null; then

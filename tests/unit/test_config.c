@@ -331,10 +331,13 @@ static void job_untouched(void **state)
 {
 	struct config c;
 	struct lines l;
+	int raised;
 
 	(void)state;
 	feclearexcept(FE_ALL_EXCEPT);
 	feraiseexcept(FE_UNDERFLOW);
+	/* On some processors FE_INEXACT comes with it. */
+	raised = fetestexcept(FE_ALL_EXCEPT);
 	fesetround(FE_UPWARD);
 	errno = EXDEV;
 	load(&c, "eps: 1e-8\njournal_mib: x\nmax_bytes: 3\n", NULL, &l);
@@ -342,13 +345,13 @@ static void job_untouched(void **state)
 	assert_string_equal(shown(&c, "eps"), "1.0e-8");
 	assert_int_equal(errno, EXDEV);
 	assert_int_equal(fegetround(), FE_UPWARD);
-	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_UNDERFLOW);
+	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), raised);
 	fesetround(FE_TONEAREST);
 	assert_true(c.eps == 1e-8);
 	config_free(&c);
 	load_env(&c, "PROBE_EPS=1e999", &l);
 	config_free(&c);
-	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_UNDERFLOW);
+	assert_int_equal(fetestexcept(FE_ALL_EXCEPT), raised);
 	feclearexcept(FE_ALL_EXCEPT);
 	errno = EXDEV;
 	assert_int_equal(config_load(&c, "/nowhere/x.yaml", NULL, CWD, collect, &l), -ENOENT);
