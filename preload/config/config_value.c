@@ -348,10 +348,11 @@ static size_t word_end(const char *text, size_t len)
 	return i;
 }
 
+/* No word at all is as if nothing were said: the default, as of an empty list in the file. */
 static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
 {
+	const char *given = text, *wrong = NULL;
 	char *all = NULL;
-	const char *wrong = NULL;
 
 	while (len && is_space(text[len - 1]))
 		len--;
@@ -374,6 +375,8 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 			word++, n -= 2;
 		wrong = words_add(k, &all, word, n);
 	}
+	if (!wrong && !all && given != k->dflt)
+		return parse_words(k, k->dflt, strlen(k->dflt), out);
 	if (!wrong && !all && !(all = strdup("")))
 		wrong = config_oom;
 	if (wrong)

@@ -447,9 +447,31 @@ static void format(void **state)
 	config_free(&c);
 }
 
+/* Of a list without a word the same holds wherever it is given. */
+static void lists_without_words(void **state)
+{
+	static const char *const none[] = {"", " ", "[]", "[ ]", ","};
+	struct config c;
+	struct lines l;
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(none) / sizeof(none[0]); i++) {
+		snprintf(text, sizeof(text), i % 2 ? "format: \"%s\"\n" : "PROBE_FORMAT=%s",
+			none[i / 2]);
+		if (i % 2)
+			load(&c, text, NULL, &l);
+		else
+			load_env(&c, text, &l);
+		assert_string_equal(shown(&c, "format"), "[\"csv\"]");
+		config_free(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_without_words),
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(shipped_file),
 		cmocka_unit_test(environment),
