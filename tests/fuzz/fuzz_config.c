@@ -16,6 +16,7 @@
 #include "base/scalar.h"
 #include "config/builtin.h"
 #include "config/config.h"
+#include "config/config_value.h"
 
 const struct builtin_text builtin_texts[] = {{NULL, NULL}};
 
@@ -142,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *two = size ? memmem(data, size, "\0\0", 2) : NULL;
 	size_t len = two ? (size_t)(two - data) : size;
-	char *env[64] = {NULL};
+	char *env[CONFIG_KEYS_MAX + 1] = {NULL};
 	unsigned lines = 0, n = 0;
 	struct config c;
 
