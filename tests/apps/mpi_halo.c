@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A field in parts, one to a rank, that exchange their edges in each step; then two sums and a broadcast. One rank goes its own way once: a
+ * A field in parts, one to a rank, that exchange their edges in each step; then two sums, a broadcast, an exchange of pairs. One rank goes its own way once: a
  * branch that makes its calls from lines of its own. A job that stands is ended by a signal.
  *
  *	mpi_halo WAY [RANK (2) [STEP (7) [STEPS (12)]]]
@@ -60,6 +60,12 @@ static double control(double x)
 {
 	MPI_Bcast(&x, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	return x;
+}
+
+static void trade(int tag)
+{
+	MPI_Sendrecv(u, CELLS, MPI_DOUBLE, rank ^ 1, tag, v, CELLS, MPI_DOUBLE, rank ^ 1, 3,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* The step as it should not be. False: the way is none of these. */
@@ -125,6 +131,10 @@ int main(int argc, char **argv)
 			t = time_step(u[7]);
 			c = control(t);
 		}
+		if (astray && strcmp(way, "other_tag") == 0)
+			trade(4);
+		else if (!astray || strcmp(way, "trade_left_out") != 0)
+			trade(3);
 		if (astray && strcmp(way, "sum_at_the_end") == 0)
 			r += residual(u[3]);
 		if (astray && strcmp(way, "exchange_at_the_end") == 0)

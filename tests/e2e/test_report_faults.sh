@@ -87,6 +87,8 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 		sum_twice skip bad [2] 7 extra all_reduce
 		sum_at_the_end skip bad [2] 7 extra all_reduce
 		exchange_at_the_end skip bad [2] 7 extra recv
+		trade_left_out skip bad [2] 7 missing send_recv
+		other_tag tag bad [2] 7 None send_recv
 	END
 else
 	skip 'real runs' 'no Open MPI, or the programs cannot be built'

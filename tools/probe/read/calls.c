@@ -299,6 +299,7 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 	c->root = number_or_none(s, COL_root);
 	c->peer = number_or_none(s, COL_peer);
 	c->tag = number_or_none(s, COL_tag);
+	c->source = c->source_seq = c->source_tag = NO_NUMBER;
 	c->count = column_number(s, COL_count);
 	c->thread = (uint32_t)column_number(s, COL_thread);
 	c->stack = (uint32_t)column_number(s, COL_stack_id);
@@ -381,6 +382,12 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	c->rows++;
 	if (io->n)
 		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
+	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
+		strcmp(intern_name(c->op), "send_recv") == 0) {
+		c->source = number_or_none(s, COL_peer);
+		c->source_seq = number_or_none(s, COL_comm_seq);
+		c->source_tag = number_or_none(s, COL_tag);
+	}
 	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
 		if (io->s[0] == 'i')
 			c->in_bytes += bytes;

@@ -48,6 +48,8 @@ struct call {
 	uint32_t thread;
 	uint64_t step, seq, comm; /* comm 0: none */
 	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
+	/* Of a send_recv, whose peer is the destination: what the row of its output says. Of an open one nothing is known. */
+	int64_t source, source_seq, source_tag;
 	int64_t error;
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
 	uint64_t count; /* elements of its first tensor */

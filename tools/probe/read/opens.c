@@ -103,6 +103,7 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		.root = number_or_none_if(c->root, c->root == JOURNAL_NONE),
 		.peer = number_or_none_if(c->peer, c->peer == JOURNAL_NONE),
 		.tag = number_or_none_if(c->tag, c->tag == JOURNAL_NONE),
+		.source = NO_NUMBER,
 		.start = c->start_ns,
 	};
 	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER)
@@ -182,6 +183,7 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 			.root = number_of_inspected(line, "root"),
 			.peer = number_of_inspected(line, "peer"),
 			.tag = number_of_inspected(line, "tag"),
+			.source = NO_NUMBER,
 			.start = (uint64_t)start,
 		};
 		if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER)

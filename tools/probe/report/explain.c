@@ -284,6 +284,7 @@ static bool judge_call(
 	const struct entry *usual;
 	unsigned same, left, times;
 	const char *term;
+	uint64_t due;
 	int k;
 
 	if (e->prev < 0)
@@ -356,8 +357,10 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* It stands in a message, and the one that came first may follow yet. */
-	if (left && e->call.bits & CALL_OPEN && e->call.bits & usual->call.bits & CALL_P2P) {
+	/* It stands in a message, and the one that came first may follow yet: in the step in which it is due. */
+	due = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
+	if (left && e->call.bits & CALL_OPEN && e->call.bits & usual->call.bits & CALL_P2P &&
+		!(w->steps && e->call.step > due)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		v->may_follow = true;
 		return true;
@@ -370,8 +373,7 @@ static bool judge_call(
 	if (left) {
 		*v = make_verdict(w, r, VERDICT_MISSING, i, &usual->call, times);
 		v->call = usual->call;
-		/* In the step in which it was due. */
-		v->step = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
+		v->step = due;
 		v->call.step = v->step;
 		v->call.comm_seq = NO_NUMBER;
 		return true;

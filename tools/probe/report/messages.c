@@ -21,12 +21,21 @@ struct tag_stat {
 	uint64_t n;
 };
 
+/* Where the last send_recv of a rank at a place received from. */
+struct partner {
+	struct table_key key; /* a: rank; b: place */
+	bool any;
+	int64_t apart; /* from this rank to the source */
+	int64_t tag, next; /* next: number of its next message */
+};
+
 void messages_init(struct messages *m, const struct clock_fix *skew)
 {
 	*m = (struct messages){.skew = skew};
 	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
 	table_init(&m->links, sizeof(struct link_stat), LINKS_MAX);
 	table_init(&m->tags, sizeof(struct tag_stat), LINKS_MAX);
+	table_init(&m->partners, sizeof(struct partner), LINKS_MAX);
 }
 
 void messages_free(struct messages *m)
@@ -41,6 +50,7 @@ void messages_free(struct messages *m)
 		hist_free(&((struct link_stat *)table_at(&m->links, i))->time);
 	table_free(&m->links);
 	table_free(&m->tags);
+	table_free(&m->partners);
 	free(m->bucket);
 }
 
@@ -134,6 +144,11 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 	l->lags = 1;
 }
 
+static bool is_exchange(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "send_recv") == 0;
+}
+
 static void join_message(struct messages *m, const struct call *send, const struct call *recv)
 {
 	uint64_t a = moment_of_being_there(m, send), b = moment_of_being_there(m, recv);
@@ -154,7 +169,8 @@ static void join_message(struct messages *m, const struct call *send, const stru
 		m->damaged = *recv;
 		m->damaged_by = *send;
 	}
-	if (!l || end < both)
+	/* The time of a send_recv is that of two messages. */
+	if (!l || end < both || is_exchange(recv) || is_exchange(send))
 		return;
 	l->from = send->rank;
 	l->to = recv->rank;
@@ -167,16 +183,13 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	}
 }
 
-void match_message(struct messages *m, const struct call *c)
+static void match_side(struct messages *m, const struct call *c, bool send)
 {
-	const char *op = intern_name(c->op);
-	bool send = strcmp(op, "send") == 0;
 	struct message now = {
 		.call = *c, .comm = c->comm, .tag = c->tag, .number = c->comm_seq, .send = send};
 
-	if ((!send && strcmp(op, "recv") != 0) || !c->comm ||
-		c->bits & (CALL_NESTED | CALL_LOCAL) || c->peer == NO_NUMBER ||
-		c->comm_rank == NO_NUMBER || c->comm_seq == NO_NUMBER || c->peer < 0)
+	if (c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER || c->comm_seq == NO_NUMBER ||
+		c->peer < 0)
 		return;
 	now.from = send ? c->comm_rank : c->peer;
 	now.to = send ? c->peer : c->comm_rank;
@@ -199,6 +212,62 @@ void match_message(struct messages *m, const struct call *c)
 		return; /* the same side again: a row, and the journal of it */
 	}
 	keep_message(m, &now);
+}
+
+static uint64_t hash_exchange(const struct call *c)
+{
+	return hash_u64(hash_u64(c->site, c->comm), c->api);
+}
+
+static void note_partner(struct messages *m, const struct call *c)
+{
+	struct partner *p = table_get(&m->partners, c->rank, hash_exchange(c));
+
+	if (p)
+		*p = (struct partner){
+			p->key, true, c->source - c->comm_rank, c->source_tag, c->source_seq + 1};
+}
+
+bool find_receive_half(const struct messages *m, const struct call *c, struct call *half)
+{
+	const struct partner *p;
+
+	*half = *c;
+	if (!is_exchange(c) || c->comm_rank == NO_NUMBER)
+		return false;
+	half->peer = c->source;
+	half->tag = c->source_tag;
+	half->comm_seq = c->source_seq;
+	if (!(c->bits & CALL_OPEN))
+		return c->source != NO_NUMBER;
+	p = table_find(&m->partners, c->rank, hash_exchange(c));
+	if (!p || !p->any)
+		return false;
+	half->peer = c->comm_rank + p->apart;
+	half->tag = p->tag;
+	half->comm_seq = p->next;
+	return true;
+}
+
+void match_message(struct messages *m, const struct call *c)
+{
+	const char *op = intern_name(c->op);
+	struct call half;
+
+	if (!c->comm || c->bits & (CALL_NESTED | CALL_LOCAL))
+		return;
+	if (strcmp(op, "send") == 0 || strcmp(op, "recv") == 0) {
+		match_side(m, c, *op == 's');
+		return;
+	}
+	if (!is_exchange(c))
+		return;
+	match_side(m, c, true);
+	if (!find_receive_half(m, c, &half))
+		return;
+	match_side(m, &half, false);
+	if (!(c->bits & CALL_OPEN))
+		note_partner(m, c);
 }
 
 bool is_message_alone(const struct messages *m, const struct call *c)

@@ -49,6 +49,7 @@ struct messages {
 	uint64_t n, given_up;
 	struct table links; /* struct link_stat */
 	struct table tags; /* struct tag_stat */
+	struct table partners; /* struct partner */
 	const struct clock_fix *skew;
 	struct lagging lagging;
 	bool any_damaged;
@@ -59,6 +60,12 @@ struct messages {
 void messages_init(struct messages *m, const struct clock_fix *skew);
 void messages_free(struct messages *m);
 void match_message(struct messages *m, const struct call *c);
+
+/*
+ * The receive that is a part of a send_recv: of one that is open as the last one from the same place was, for its record says only what
+ * it sends. false: it is none, or not known. *half has it as a call of its own.
+ */
+bool find_receive_half(const struct messages *m, const struct call *c, struct call *half);
 
 /* The other side of that message, which is open, has not been begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);

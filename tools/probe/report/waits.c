@@ -50,14 +50,17 @@ static int index_of_peer(const struct report *r, const struct call *c)
 static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_t *mark,
 	uint32_t rank, const struct open_call *c)
 {
+	const struct messages *m = &r->g.diagnose.messages;
+	struct call half;
 	int at;
 
 	if (c->call.bits & CALL_P2P) {
-		int peer = index_of_peer(r, &c->call);
+		const struct call *w = find_receive_half(m, &c->call, &half) ? &half : &c->call;
+		int peer = index_of_peer(r, w);
 
 		/* Where the other side has begun as well it is the library that is to move. */
-		if (peer >= 0 && (c->call.comm_seq == NO_NUMBER || c->call.tag == NO_NUMBER ||
-					 is_message_alone(&r->g.diagnose.messages, &c->call)))
+		if (peer >= 0 &&
+			(w->comm_seq == NO_NUMBER || w->tag == NO_NUMBER || is_message_alone(m, w)))
 			add_wait_edge(g, mark, rank, (uint32_t)peer);
 		return;
 	}
