@@ -249,7 +249,8 @@ void mpi_count_elements(struct buffer *v, const void *status)
 		uint64_t size = v->count ? v->bytes / v->count : 0;
 
 		v->bytes = (uint64_t)bytes;
-		v->count = size ? (uint64_t)bytes / size : 0;
+		/* Of elements without bytes nobody can tell how many came. */
+		v->count = size ? (uint64_t)bytes / size : v->count;
 	}
 }
 
