@@ -85,6 +85,17 @@ static void own_status(struct call *c, union arg *st)
 		st->p = mem;
 }
 
+/* What the probe has said of it; else its own status will, which gives it its number then. */
+static void tell_message(struct operation *w, const struct message *msg)
+{
+	struct buffer *v = &w->out[0];
+
+	v->peer = msg->source >= 0 ? msg->source : JOURNAL_NONE;
+	v->tag = msg->tag >= 0 ? msg->tag : JOURNAL_NONE;
+	if (msg->comm && !w->unnumbered && v->peer != JOURNAL_NONE && v->tag != JOURNAL_NONE)
+		v->comm_seq = comm_next_p2p(msg->comm, false, v->peer, v->tag);
+}
+
 void mpi_data_enter(struct call *c)
 {
 	union arg *st = call_arg(c, ROLE_STATUS);
@@ -97,10 +108,8 @@ void mpi_data_enter(struct call *c)
 	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))
 		return;
 	c->op.comm = c->note.p[0] = msg.comm;
-	if (c->op.nout) {
-		c->op.out[0].peer = msg.source >= 0 ? msg.source : JOURNAL_NONE;
-		c->op.out[0].tag = msg.tag >= 0 ? msg.tag : JOURNAL_NONE;
-	}
+	if (c->op.nout)
+		tell_message(&c->op, &msg);
 	if (c->rec && msg.comm) {
 		/* The record was opened without knowing it. */
 		c->rec->comm = msg.comm->id;
