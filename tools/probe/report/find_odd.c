@@ -7,6 +7,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/inputs.h"
 #include "tools/probe/report/report.h"
 
 /* "12.5", and no more digits than help. */
@@ -40,6 +41,21 @@ static char *index_ranks(const struct report *r, const uint32_t *list, unsigned 
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = r->g.folders.dir[list[i]].rank;
 	return out_ranks(rank, n);
+}
+
+/* Ranks that live and have not written as far: that they did the same makes it the program's own doing. */
+static bool may_others_follow(const struct report *r, const struct call *c, uint64_t step)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (i != c->rank && (!k || !k->member || comm_has(k, d->rank)) &&
+			r->g.rank[i].last_step < step && may_write_more(&r->g, d))
+			return true;
+	}
+	return false;
 }
 
 static void complete_strange(
@@ -97,6 +113,7 @@ static void find_stale(struct report *r)
 			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
 			out_plural(s->seen, "step", "steps"), at));
 	complete_strange(r, f, s, 0.9);
+	f->awaited = may_others_follow(r, &s->call, s->call.step + 1);
 	f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
 		short_number(s->call.in.least), short_number(s->call.in.most),
 		short_number(s->call.in.sum / (double)s->call.in.count));
@@ -121,6 +138,7 @@ static void find_zeros(struct report *r)
 			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
 			out_plural(s->seen, "step", "steps"), at));
 	complete_strange(r, f, s, 0.9);
+	f->awaited = may_others_follow(r, &s->call, s->call.step + 3);
 	f->evidence = tool_strdup("norm 0 in three steps one after the other");
 	free(what);
 	free(at);

@@ -44,7 +44,7 @@ static void add_input(char **text, char *more)
 	free(more);
 }
 
-static bool may_write_more(const struct gather *g, const struct rank_dir *d)
+bool may_write_more(const struct gather *g, const struct rank_dir *d)
 {
 	return (d->state == RANK_RUNNING || d->state == RANK_UNSEEN ||
 		       d->state == RANK_UNWRITTEN) &&

@@ -14,4 +14,7 @@
  */
 char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited);
 
+/* Does a process live, or is its journal not read to its end, that may still write rows there? */
+bool may_write_more(const struct gather *g, const struct rank_dir *d);
+
 #endif
