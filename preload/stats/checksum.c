@@ -85,29 +85,84 @@ static int has_clmul(void)
 #define has_clmul() 0
 #endif
 
-typedef uint64_t words __attribute__((vector_size(16), aligned(1), may_alias));
+/* XOR of n bytes, 0 or more registers of that kind; four at once, for one would wait for itself. */
+#define XOR_LOOP(name, register_of, attribute)                             \
+	attribute static uint64_t name(const unsigned char *p, size_t n)   \
+	{                                                                  \
+		register_of a = {0}, b = {0}, c = {0}, d = {0};            \
+		const register_of *v = (const register_of *)p;             \
+		uint64_t x = 0;                                            \
+                                                                           \
+		for (; n >= 4 * sizeof(*v); v += 4, n -= 4 * sizeof(*v)) { \
+			a ^= v[0];                                         \
+			b ^= v[1];                                         \
+			c ^= v[2];                                         \
+			d ^= v[3];                                         \
+		}                                                          \
+		for (; n >= sizeof(*v); v++, n -= sizeof(*v))              \
+			a ^= v[0];                                         \
+		a ^= b ^ c ^ d;                                            \
+		for (size_t i = 0; i < sizeof(a) / sizeof(a[0]); i++)      \
+			x ^= a[i];                                         \
+		return x;                                                  \
+	}
 
-static uint32_t by_xor(uint32_t sum, const void *data, size_t n, uint64_t before)
+typedef uint64_t words_16 __attribute__((vector_size(16), aligned(1), may_alias));
+XOR_LOOP(xor_of_16, words_16, )
+
+#if defined(__x86_64__)
+typedef uint64_t words_32 __attribute__((vector_size(32), aligned(1), may_alias));
+XOR_LOOP(xor_of_32, words_32, __attribute__((target("avx2"))))
+#else
+typedef words_16 words_32;
+#define xor_of_32 xor_of_16
+#endif
+
+#define IN_REGISTERS (sizeof(words_32) - 1)
+
+static uint32_t xor_with(uint64_t (*loop)(const unsigned char *p, size_t n), uint32_t sum,
+	const unsigned char *p, size_t n, uint64_t before)
 {
-	const unsigned char *p = data;
-	words w[4] = {{0}};
-	uint64_t x;
-	uint32_t last, all;
+	uint64_t x = loop(p, n & ~IN_REGISTERS);
+	uint32_t last, all = (uint32_t)(x ^ x >> 32);
 	unsigned turn = before % 4 * 8;
 
-	for (; n >= 64; p += 64, n -= 64)
-		for (int i = 0; i < 4; i++)
-			w[i] ^= ((const words *)p)[i];
-	w[0] ^= w[1] ^ w[2] ^ w[3];
-	x = w[0][0] ^ w[0][1];
-	all = (uint32_t)(x ^ x >> 32);
-	for (; n; p += n < 4 ? n : 4, n -= n < 4 ? n : 4) {
+	p += n & ~IN_REGISTERS;
+	n &= IN_REGISTERS;
+	for (; n >= 4; p += 4, n -= 4) {
+		memcpy(&last, p, 4);
+		all ^= last;
+	}
+	if (n) {
 		last = 0;
-		memcpy(&last, p, n < 4 ? n : 4);
+		memcpy(&last, p, n);
 		all ^= last;
 	}
 	/* What was added before may have ended within a word. */
 	return sum ^ (turn ? all << turn | all >> (32 - turn) : all);
+}
+
+static uint32_t by_xor(uint32_t sum, const void *p, size_t n, uint64_t before)
+{
+	return xor_with(xor_of_16, sum, p, n, before);
+}
+
+static uint32_t by_wide_xor(uint32_t sum, const void *p, size_t n, uint64_t before)
+{
+	return xor_with(xor_of_32, sum, p, n, before);
+}
+
+/* Looked for once: either answer is right. */
+static stats_checksum_fn *xor_fn(void)
+{
+	static _Atomic int known; /* 1: 16 bytes, 2: 32 */
+	int how = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!how) {
+		how = stats_variant(STATS_AVX2) ? 2 : 1;
+		atomic_store_explicit(&known, how, memory_order_relaxed);
+	}
+	return how == 2 ? by_wide_xor : by_xor;
 }
 
 static stats_checksum_fn *crc32_fn(void)
@@ -124,7 +179,7 @@ static stats_checksum_fn *crc32_fn(void)
 
 static stats_checksum_fn *checksum_fn(enum stats_checksum kind)
 {
-	return kind == CHECKSUM_XOR ? by_xor : kind == CHECKSUM_CRC32 ? crc32_fn() : NULL;
+	return kind == CHECKSUM_XOR ? xor_fn() : kind == CHECKSUM_CRC32 ? crc32_fn() : NULL;
 }
 
 void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind)
@@ -140,5 +195,7 @@ uint32_t stats_checksum_of(enum stats_checksum kind, const void *p, size_t n)
 
 uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t next, uint64_t n)
 {
-	return kind == by_xor ? sum ^ next : (uint32_t)crc32_combine(sum, next, (z_off_t)n);
+	return kind == by_xor || kind == by_wide_xor
+		       ? sum ^ next
+		       : (uint32_t)crc32_combine(sum, next, (z_off_t)n);
 }
