@@ -14,6 +14,7 @@ from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "order_line", "order_far", "extra_line", "async_message"]  # they end in this step
+ALSO = {"spike": ["spike_line"], "corruption": ["corruption_ids"]}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6}
 
 
@@ -38,15 +39,20 @@ class Job:
         for r in self.ranks:
             with open(r.dir + "/stack_info.csv", "w") as f:
                 print(",".join(STACK_COLUMNS), file=f)
-                for name, i in (PLACES | {"new_line": len(PLACES) + 1}).items():
+                for name in [*PLACES, "new_line"]:
+                    i = self.stack(r.rank, name)
                     print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
         self.seq = {}
         self.now = 0
         # Operations that are only started, and nothing shows who waits for them: as PyTorch's.
         self.flags = dict(flags="async") if fault.startswith("async_") else {}
 
+    def stack(self, rank, name):
+        """The number of a place in that rank's stack_info.csv: one that made other calls before has others."""
+        return PLACES.get(name, len(PLACES) + 1) + (20 if self.fault == "corruption_ids" and rank == WHO else 0)
+
     def due(self, fault, rank, step):
-        return self.fault == fault and rank == WHO and step == WHEN
+        return (self.fault == fault or self.fault in ALSO.get(fault, ())) and rank == WHO and step == WHEN
 
     def since(self, fault, rank, step):
         return self.fault == fault and rank == WHO and step >= WHEN
@@ -61,13 +67,13 @@ class Job:
         kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
         rows = [("in", stats(ins) | kind)] if ins else []
         rows += [("out", stats(outs))] if outs else []
-        self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", PLACES[place]),
+        self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", self.stack(rank, place)),
                               comm_seq=self.number(rank, "c"), **self.flags | more)
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur if done else "",
-                              step=step, stack_id=PLACES[op], comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
+                              step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
 
     def stand(self, step, rank, place, op, start, n, **more):
         """It has not come back from that operation when the job is ended."""
@@ -150,7 +156,7 @@ class Job:
                 ins[r] = values(step - 1, r, "grad")
             if self.due("spike", r, step):
                 ins[r][5] = 1e6
-            if self.since("zero", r, step):
+            if self.since("zero", r, step) or self.due("zero_once", r, step):
                 ins[r] = [0.0] * 64
         outs = [sum(v) for v in zip(*ins)]
         if self.due("not_sum", WHO, step):
@@ -160,6 +166,9 @@ class Job:
         more = dict(redop="sum")
         if self.due("redop", rank, step):
             more["redop"] = "max"
+        # A branch that is taken once: the same call from a line of its own.
+        if self.due("spike_line", rank, step):
+            more["stack"] = self.stack(rank, "new_line")
         mine = ins[rank]
         if self.due("count", rank, step):
             mine = mine[:-3]
@@ -179,6 +188,8 @@ class Job:
         ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]
         if self.fault == "diverged" and step >= WHEN:
             ins[WHO] = values(step, 9, "norm", 1)
+        if self.due("spike", WHO, step):
+            ins[WHO] = [1e8]
         self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6, ins[rank], [sum(v) for v in zip(*ins)], redop="sum")
 
     def gather(self, step, rank, t):

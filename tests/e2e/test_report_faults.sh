@@ -13,11 +13,18 @@ f = (json.load(sys.stdin)["findings"] or [{}])[0]
 print(f.get("kind"), f.get("severity"), f.get("ranks"), f.get("step"), f.get("what"), f.get("op"))'
 }
 
+text_of_first() { # DIR
+	"$probe" report --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["findings"][0]["text"])'
+}
+
 want='clean None None None None None None
 spike spike bad [2] 9 None all_reduce
+spike_line spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
 zero zero bad [2] 9 None all_reduce
+zero_once zero note [2] 9 None all_reduce
 corruption corruption bad [2] 9 None all_reduce
+corruption_ids corruption bad [2] 9 None all_reduce
 not_sum not_sum bad [2] 9 None all_reduce
 diverged diverged bad [0, 2] 9 None all_reduce
 missing skip bad [2] 9 missing all_reduce
@@ -65,6 +72,10 @@ f = json.loads(sys.argv[1])["findings"][0]
 print(0 < f["confidence"] <= 1, f["others"], f["comm"], f["api"], "probe report" in f["next"], bool(f["evidence"]), f["file"], f["line"])' "$said")" \
 	"True [0, 1, 3] 11111111111111a1 MPI_all_reduce True True None None"
 like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 left out all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
+
+# The line is that of the rank, by its own numbers of stacks; of a call from a new line it is the new one.
+like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another one than .*, called from all_reduce \(train\)'
+like 'the line of a call that was made from there once' "$(text_of_first "$tmp/made/spike_line")" 'rank 2: a value of 1e\+06 in the input of all_reduce.* in the 9 steps before .*, called from new_line \(train\)'
 
 # Real runs, with the MPI that yields.
 if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fault-bins B="$B" >"$tmp/make" 2>&1; then

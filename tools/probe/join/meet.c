@@ -10,7 +10,7 @@
 #include "tools/lib/tool.h"
 
 #define BUCKETS 65536u
-#define PLACES_MAX (2u << 20) /* arrivals kept: 144 MiB */
+#define PLACES_MAX (2u << 20) /* arrivals kept: 176 MiB */
 
 static const char *const unlike_name[] = {
 	[UNLIKE_NOTHING] = "nothing",
@@ -203,6 +203,9 @@ void meet_add(struct meet *m, const struct call *c)
 		.out = c->out.blind ? 0 : c->out.digest,
 		.in_sum = c->in.sum,
 		.out_sum = c->out.sum,
+		.seq = c->seq,
+		.stack = c->stack,
+		.in_reach = (float)side_reach(&c->in),
 		.telling = c->in.telling && !(c->bits & CALL_LATE)};
 	add_sides(k, c);
 	if (k->n == k->want)
@@ -211,6 +214,19 @@ void meet_add(struct meet *m, const struct call *c)
 		m->given_up++;
 		end_meeting(m, m->oldest, false);
 	}
+}
+
+struct call call_of_arrival(const struct meeting *m, const struct arrival *a)
+{
+	struct call c = m->longest;
+
+	c.rank = a->rank;
+	c.start = a->start;
+	c.site = a->site;
+	c.nth = a->nth;
+	c.seq = a->seq;
+	c.stack = a->stack;
+	return c;
 }
 
 void meet_end(struct meet *m)

@@ -14,9 +14,11 @@ struct arrival {
 	uint32_t rank; /* index of the folder */
 	uint32_t nth; /* of its site in the step */
 	uint64_t start, dur; /* dur: UINT64_MAX while open */
-	uint64_t site;
+	uint64_t site, seq;
 	uint64_t in, out; /* digests of what went in and came out; 0: not known */
 	double in_sum, out_sum; /* of the elements */
+	float in_reach; /* the largest absolute value */
+	uint32_t stack; /* by the numbers of that rank */
 	bool telling; /* equal digests of what went in are no chance */
 };
 
@@ -79,6 +81,9 @@ void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_f
 void meet_add(struct meet *m, const struct call *c);
 /* All that is left is incomplete; frees everything. */
 void meet_end(struct meet *m);
+
+/* The call as it was on that rank, as far as a meeting keeps it. */
+struct call call_of_arrival(const struct meeting *m, const struct arrival *a);
 
 /* "operation", "root" ... */
 const char *meet_unlike_name(enum meet_unlike u);

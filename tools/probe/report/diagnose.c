@@ -36,4 +36,6 @@ void diagnose_call(struct diagnose *d, struct call *c)
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete)
 {
 	judge_results(&d->results, m, complete);
+	if (complete && !m->open && !m->unlike)
+		note_values_from_new_lines(&d->history, m);
 }

@@ -144,6 +144,28 @@ static void find_zeros(struct report *r)
 	free(at);
 }
 
+static void find_zeros_of_one_step(struct report *r)
+{
+	const struct strange *s = first_zero_once(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_ZERO_ONCE,
+		tool_format("step %llu, %s: the input of %s was nothing but zeros in this step "
+			    "alone, on "
+			    "this rank and not on most others; in the %s before it never was%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			out_plural(s->seen, "step", "steps"), at));
+	complete_strange(r, f, s, 0.5);
+	f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
+	free(what);
+	free(at);
+}
+
 /* The finding of a meeting; text: taken over. */
 static struct finding *add_odd(struct report *r, enum finding_kind kind,
 	const struct odd_meeting *o, double sure, char *text)
@@ -275,6 +297,7 @@ void find_odd_values(struct report *r)
 	find_spike(r);
 	find_stale(r);
 	find_zeros(r);
+	find_zeros_of_one_step(r);
 	find_corruption(r);
 	find_not_sum(r);
 	find_diverged(r);

@@ -21,6 +21,7 @@
 #define STALE_CHANGES 3
 #define ZERO_STEPS 3
 #define ZERO_SEEN 3
+#define ONCE_SEEN 5 /* steps without zeros before some in one step only are worth a word */
 
 struct rank_values {
 	struct table_key key; /* a: rank, b: place */
@@ -33,8 +34,9 @@ struct rank_values {
 struct place_values {
 	struct table_key key; /* a: place */
 	bool repeats, zeros; /* has been so before, on some rank, and nothing came of it */
-	uint64_t zero_step, stale_step; /* of the first report */
-	uint32_t zero_ranks, stale_ranks; /* that were reported for that step */
+	uint64_t zero_step, once_step, stale_step; /* of the first report */
+	uint32_t zero_ranks, once_ranks, stale_ranks; /* that were reported for that step */
+	bool again; /* zeros that ended, in more steps than one */
 };
 
 void history_init(struct history *h, const struct clock_fix *skew)
@@ -49,6 +51,7 @@ void history_free(struct history *h)
 	table_free(&h->ranks);
 	table_free(&h->places);
 	free(h->zero);
+	free(h->once);
 	free(h->stale);
 }
 
@@ -74,31 +77,79 @@ static bool is_float(const struct call *c)
 	       strncmp(d, "complex", 7) == 0;
 }
 
-static void note_reach(struct history *h, struct rank_values *v, const struct call *c)
+/* What a value at that place would have to be above to be far outside; 0: that cannot be said yet. */
+static double spike_limit(const struct rank_values *v)
 {
-	double now = side_reach(&c->in), limit;
+	double times;
+
+	if (v->nonzero < SPIKE_SEEN)
+		return 0;
+	times = SPIKE_SPREAD * (double)v->hi / (double)v->lo;
+	return (times < SPIKE_TIMES ? SPIKE_TIMES : times) * (double)v->hi;
+}
+
+/* The first one counts, however late it is found. */
+static void keep_spike(
+	struct history *h, const struct rank_values *v, const struct call *c, double now)
+{
 	struct strange s = {
 		true, *c, now, v->hi, v->seen, 0, clock_set_right(&h->skew[c->rank], c->start)};
 
+	/* Of a meeting it is known when the rank has been there again. */
+	s.seen -= v->seen > 1 && v->step > c->step;
+	if (h->spike.any && !is_earlier_event(&s, &h->spike)) {
+		h->spike.more++;
+		return;
+	}
+	s.more = h->spike.any ? h->spike.more + 1 : 0;
+	h->spike = s;
+}
+
+static void note_reach(struct history *h, struct rank_values *v, const struct call *c)
+{
+	double now = side_reach(&c->in), limit = spike_limit(v);
+
 	if (!(now > 0) || isinf(now))
 		return;
-	if (v->nonzero >= SPIKE_SEEN) {
-		limit = SPIKE_SPREAD * (double)v->hi / (double)v->lo;
-		if (limit < SPIKE_TIMES)
-			limit = SPIKE_TIMES;
-		if (now > limit * (double)v->hi) {
-			if (!h->spike.any || is_earlier_event(&s, &h->spike)) {
-				s.more = h->spike.any ? h->spike.more + 1 : 0;
-				h->spike = s;
-			} else {
-				h->spike.more++;
-			}
-			return; /* one does not make the next one usual */
-		}
+	if (limit > 0 && now > limit) {
+		keep_spike(h, v, c, now);
+		return; /* one does not make the next one usual */
 	}
 	v->hi = !v->nonzero || now > (double)v->hi ? (float)now : v->hi;
 	v->lo = !v->nonzero || now < (double)v->lo ? (float)now : v->lo;
 	v->nonzero++;
+}
+
+void note_values_from_new_lines(struct history *h, const struct meeting *m)
+{
+	struct call c = m->longest;
+	unsigned other = 0;
+
+	if (!is_float(&c))
+		return;
+	for (unsigned i = 1; i < m->n && !other; i++)
+		other = m->a[i].site != m->a[0].site ? i : 0;
+	for (unsigned i = 0; other && i < m->n; i++) {
+		const struct arrival *a = &m->a[i],
+				     *k = a->site == m->a[0].site ? &m->a[other] : &m->a[0];
+		const struct rank_values *own, *usual;
+		double limit;
+
+		if (!a->in || !a->site || !k->site)
+			continue;
+		c = call_of_arrival(m, a);
+		own = table_find(&h->ranks, a->rank, hash_place(&c));
+		c.site = k->site;
+		c.nth = k->nth;
+		usual = table_find(&h->ranks, a->rank, hash_place(&c));
+		if (!usual || (own && own->nonzero > 1))
+			continue;
+		limit = spike_limit(usual);
+		if (limit > 0 && (double)a->in_reach > limit && !isinf(a->in_reach)) {
+			c = call_of_arrival(m, a);
+			keep_spike(h, usual, &c, a->in_reach);
+		}
+	}
 }
 
 /* Operations whose input is new in every step; of a broadcast it need not be. */
@@ -142,13 +193,34 @@ static void note_repetition(
 	keep_strange(&h->stale, &h->nstale, &h->capstale, &s);
 }
 
+/* Zeros at that place have ended: an expert without tokens, or a buffer that was not filled, once. */
+static void end_zeros(
+	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
+{
+	struct strange s = {.any = true,
+		.call = *c,
+		.seen = v->seen - v->zeros,
+		.event = clock_set_right(&h->skew[c->rank], c->start)};
+
+	s.call.step = v->zero_step;
+	s.call.seq = v->zero_seq;
+	s.call.comm_seq = NO_NUMBER;
+	p->again |= v->zeros > 1 || v->nonzero < ONCE_SEEN || c->in.count < STALE_COUNT ||
+		    (p->zeros && (!p->once_ranks || p->once_step != v->zero_step));
+	p->zeros = true;
+	if (p->again || !is_contribution(c))
+		return;
+	p->once_step = v->zero_step;
+	p->once_ranks++;
+	keep_strange(&h->once, &h->nonce, &h->caponce, &s);
+}
+
 static void note_zeros(
 	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
 {
 	if (!(c->in.squares <= 0)) {
-		/* A few steps of zeros: an expert without tokens. */
 		if (v->zeros && v->zeros < ZERO_STEPS)
-			p->zeros = true;
+			end_zeros(h, v, p, c);
 		v->zeros = 0;
 		return;
 	}
@@ -197,19 +269,39 @@ void note_values(struct history *h, const struct call *c)
 	v->seen++;
 }
 
+/* Of a place what speaks against it, and how many ranks did it in the same step. */
+struct shared {
+	bool usual;
+	uint32_t ranks;
+};
+
+static struct shared shared_zero(const struct place_values *p)
+{
+	return (struct shared){p->zeros, p->zero_ranks};
+}
+
+static struct shared shared_zero_once(const struct place_values *p)
+{
+	return (struct shared){p->again, p->once_ranks};
+}
+
+static struct shared shared_stale(const struct place_values *p)
+{
+	return (struct shared){false, p->stale_ranks};
+}
+
 /* What half of the ranks did at the same place in the same step belongs to the program. */
-static const struct strange *first_of_few(
-	const struct history *h, const struct strange *list, unsigned n, bool zero)
+static const struct strange *first_of_few(const struct history *h, const struct strange *list,
+	unsigned n, struct shared (*ask)(const struct place_values *p))
 {
 	const struct strange *best = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct place_values *p = table_find(&h->places, hash_place(&list[i].call), 0);
-		uint32_t ranks = p ? zero ? p->zero_ranks : p->stale_ranks : 0;
+		struct shared with = p ? ask(p) : (struct shared){.usual = true};
 
-		if (!p || (zero && p->zeros) ||
-			(list[i].call.size > 1 && !(list[i].call.bits & CALL_P2P) &&
-				2 * (int64_t)ranks > list[i].call.size))
+		if (with.usual || (list[i].call.size > 1 && !(list[i].call.bits & CALL_P2P) &&
+					  2 * (int64_t)with.ranks > list[i].call.size))
 			continue;
 		if (!best || is_earlier_event(&list[i], best))
 			best = &list[i];
@@ -219,10 +311,15 @@ static const struct strange *first_of_few(
 
 const struct strange *first_zero(const struct history *h)
 {
-	return first_of_few(h, h->zero, h->nzero, true);
+	return first_of_few(h, h->zero, h->nzero, shared_zero);
+}
+
+const struct strange *first_zero_once(const struct history *h)
+{
+	return first_of_few(h, h->once, h->nonce, shared_zero_once);
 }
 
 const struct strange *first_stale(const struct history *h)
 {
-	return first_of_few(h, h->stale, h->nstale, false);
+	return first_of_few(h, h->stale, h->nstale, shared_stale);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the values at each place of the program have been so far, by rank: a value far outside of it (spike), a buffer that
- * has not changed (stale), a tensor that is nothing but zeros from a step on (zero). One pass; memory by ranks and places.
+ * has not changed (stale), a tensor that is nothing but zeros from a step on (zero), or in one step only. One pass; memory by ranks and places.
  */
 #ifndef PROBE_TOOLS_HISTORY_H
 #define PROBE_TOOLS_HISTORY_H
@@ -9,6 +9,7 @@
 #include "tools/lib/table.h"
 #include "tools/probe/read/calls.h"
 #include "tools/probe/join/clock_fix.h"
+#include "tools/probe/join/meet.h"
 
 /* The first one of its kind. */
 struct strange {
@@ -26,8 +27,9 @@ struct history {
 	struct table places; /* struct place_values: the same of all ranks together */
 	const struct clock_fix *skew;
 	struct strange spike;
-	struct strange *zero, *stale; /* settled in the end: several ranks may be so */
-	unsigned nzero, capzero, nstale, capstale;
+	struct strange *zero, *once,
+		*stale; /* settled in the end: several ranks may be so; once: zeros, and then no more */
+	unsigned nzero, capzero, nonce, caponce, nstale, capstale;
 };
 
 void history_init(struct history *h, const struct clock_fix *skew);
@@ -36,8 +38,12 @@ void history_free(struct history *h);
 /* A call with its site and values. */
 void note_values(struct history *h, const struct call *c);
 
+/* A meeting that is complete: a rank that came to it from a new line is measured by what it had at the line of the others. */
+void note_values_from_new_lines(struct history *h, const struct meeting *m);
+
 /* The earliest that is not what most ranks did at the same place; NULL: none. want: ranks of its communicator. */
 const struct strange *first_zero(const struct history *h);
+const struct strange *first_zero_once(const struct history *h);
 const struct strange *first_stale(const struct history *h);
 
 #endif

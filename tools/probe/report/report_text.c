@@ -223,8 +223,9 @@ static void print_findings(const struct report *r)
 	for (unsigned i = 0; i < r->nfinding; i++) {
 		const struct finding *f = &r->finding[i];
 
-		printf("  %s%-10s%s", out_style(style[f->severity]), f->kind, out_plain());
-		out_wrap(f->text, 12, 12);
+		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
+		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
+			12);
 	}
 }
 

@@ -80,17 +80,6 @@ static uint64_t meeting_event(const struct results *r, const struct meeting *m)
 	return first;
 }
 
-/* The call as it was on that rank, as far as a meeting keeps it. */
-static struct call call_of_arrival(const struct meeting *m, const struct arrival *a)
-{
-	struct call c = m->longest;
-
-	c.rank = a->rank;
-	c.start = a->start;
-	c.site = a->site;
-	return c;
-}
-
 static void add_rank_index(uint32_t *list, unsigned *n, uint32_t rank)
 {
 	unsigned i = *n < NAMED_MAX ? *n : NAMED_MAX;
