@@ -38,6 +38,16 @@ static void count(void *arg, const char *line)
 	++*(unsigned *)arg;
 }
 
+static unsigned count_key_words(const struct config_key *k)
+{
+	const char *const *w = config_key_words(k);
+	unsigned n = 0;
+
+	while (w && w[n])
+		n++;
+	return n;
+}
+
 static void check_values(const struct config *c)
 {
 	for (size_t i = 0; i < config_nkeys; i++) {
@@ -74,7 +84,7 @@ static void check_values(const struct config *c)
 			}
 			break;
 		case KEY_ENUM:
-			CHECK(*(const enum config_fork *)at <= FORK_FOLLOW);
+			CHECK(*(const uint32_t *)at < count_key_words(k));
 			break;
 		case KEY_CHOICE:
 			CHECK(*(const uint64_t *)at >> SCALARS == 0);
