@@ -13,9 +13,9 @@ import columns
 from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "order_line", "order_far", "extra_line", "async_message"]  # they end in this step
+STAND = ["gone", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "corruption": ["corruption_ids"]}
-PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6}
+PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7}
 
 
 def stats(values):
@@ -42,6 +42,8 @@ class Job:
                 for name in [*PLACES, "new_line"]:
                     i = self.stack(r.rank, name)
                     print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
+            with open(r.dir + "/comms.csv", "a") as f:
+                print(f"{self.half(r.rank)},mpi,2,{r.rank // 2},split,{WORLD},,{r.rank % 2};{r.rank % 2 + 2}", file=f)
         self.seq = {}
         self.now = 0
         # Operations that are only started, and nothing shows who waits for them: as PyTorch's.
@@ -67,13 +69,25 @@ class Job:
         kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
         rows = [("in", stats(ins) | kind)] if ins else []
         rows += [("out", stats(outs))] if outs else []
+        if "rank_there" in more:
+            more["rank"] = more.pop("rank_there")
         self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", self.stack(rank, place)),
-                              comm_seq=self.number(rank, "c"), **self.flags | more)
+                              comm_seq=self.number(rank, more.pop("key", "c")), **self.flags | more)
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur if done else "",
                               step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
+
+    def half(self, rank):
+        return f"22222222222222{rank % 2:02x}"
+
+    def shard(self, step, rank, t, **more):
+        """Of ranks 0 and 2, of 1 and 3: behind the last operation of all ranks."""
+        ins = [values(step, r, "shard", 8) for r in range(rank % 2, RANKS, 2)]
+        root = 1 if self.due("tail_root", rank, step) else 0
+        self.collective(step, rank, "shard", "gather", t + 61500000, ins[rank // 2], sum(ins, []) if rank // 2 == root else None,
+                        root=root, comm=self.half(rank), size=2, rank_there=rank // 2, key="s", **more)
 
     def stand(self, step, rank, place, op, start, n, **more):
         """It has not come back from that operation when the job is ended."""
@@ -99,7 +113,24 @@ class Job:
                 self.stand(step, r, place, place, t + 10**6, 8 if r == WHO else 64,
                            **dict(root=0, stack=len(PLACES) + 1) if r == WHO else {})
                 continue
+            # From a new line, with ranks that are not there.
+            if self.fault == "extra_root":
+                if r == WHO:
+                    self.collective(step, r, "broadcast", "broadcast", t + 10**6, dur="", root=1, comm=self.half(r), size=2,
+                                    rank_there=r // 2, key="s", stack=len(PLACES) + 1, flags="open")
+                else:
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                continue
             self.reduce(step, r, t)
+            if self.fault == "tail_missing":
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                if r == WHO:
+                    self.shard(step, r, t)
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                else:
+                    self.stand(step, r, "gather", "gather", t + 61 * 10**6, 8, root=0)
+                continue
             if self.fault == "extra_line" and r == WHO:
                 self.stand(step, r, "all_reduce", "all_reduce", t + 2 * 10**6, 64)
             if r == WHO:
@@ -127,6 +158,8 @@ class Job:
                 calls.insert(1, calls[1])
             if self.fault == "order_line":
                 calls.pop(2)
+            if self.fault.startswith("tail_"):
+                calls.append(lambda: self.shard(step, r, t))
             for c in calls:
                 c()
         self.now = t + 62 * 10**6

@@ -45,6 +45,9 @@ gone died bad [2] 8 None gather
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
 extra_line skip bad [2] 9 extra all_reduce
+extra_root skip bad [2] 9 extra broadcast
+tail_root mismatch bad [2] 9 root gather
+tail_missing skip bad [2] 9 missing gather
 async_message stopped warn [2] 9 None all_reduce'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do

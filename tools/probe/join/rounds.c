@@ -255,25 +255,51 @@ static bool is_common_end(const struct common_ends *e, int64_t seq)
 	return lo < e->n && e->seq[lo] == seq;
 }
 
-static void end_rounds_of_rank(
-	struct rank_dir *d, const struct common_ends *e, const struct overlay *o)
+/*
+ * Is the call behind the operation that ends a step still of that step? If its place first came behind that of the
+ * operation: what begins a step was there before. A place that has come once tells nothing.
+ */
+static bool is_behind_end(
+	const struct table *places, const struct call *c, const struct place_count *end)
+{
+	const struct place_count *p = c->stack ? table_find(places, c->stack, c->api) : NULL;
+
+	return end && p && p->n > 1 && p->first > end->first;
+}
+
+static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
+	const struct common_ends *e, const struct overlay *o)
 {
 	const struct walk_call *c;
+	const struct place_count *last = NULL;
 	struct folders one;
+	struct table places;
 	struct walk w;
 	struct round_end *end = NULL;
 	unsigned n = 0, cap = 0;
+	bool over = false; /* the operation has been, and nothing of the next step */
 
+	table_init(&places, sizeof(struct place_count), PLACES_MOST);
+	count_places(&places, f, d, o);
 	walk_one_rank(&w, &one, d, &o);
 	while ((c = walk_next(&w))) {
-		if (c->call.comm != e->comm || c->call.comm_seq == NO_NUMBER ||
-			c->call.bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED) ||
-			!is_common_end(e, c->call.comm_seq))
+		if (c->call.bits & CALL_NESTED)
 			continue;
-		TOOL_GROW(end, n, cap);
-		end[n++] = (struct round_end){c->call.start, c->call.seq};
+		if (c->call.comm == e->comm && c->call.comm_seq != NO_NUMBER &&
+			!(c->call.bits & (CALL_P2P | CALL_LOCAL)) &&
+			is_common_end(e, c->call.comm_seq)) {
+			last = c->call.stack ? table_find(&places, c->call.stack, c->call.api)
+					     : NULL;
+			over = true;
+			TOOL_GROW(end, n, cap);
+			n++;
+		} else if (!over || !(over = is_behind_end(&places, &c->call, last))) {
+			continue;
+		}
+		end[n - 1] = (struct round_end){c->call.start, c->call.seq};
 	}
 	walk_close(&w);
+	table_free(&places);
 	d->round = end;
 	d->nround = n;
 }
@@ -312,7 +338,7 @@ bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, u
 		free(r.end);
 	}
 	for (unsigned i = 0; found && i < f->n; i++)
-		end_rounds_of_rank(&f->dir[i], &e, overlay[i]);
+		end_rounds_of_rank(&f->dir[i], f, &e, overlay[i]);
 	free(e.seq);
 	return found;
 }

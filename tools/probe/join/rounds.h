@@ -24,7 +24,7 @@ void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overla
 /*
  * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
  * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
- * period of the calls. overlay[i]: as above. False, with nothing filled in: there is none such, or the run has more than `most` bytes.
+ * period of the calls; and with what comes behind it before the places that begin a step. overlay[i]: as above. False, with nothing filled in: there is none such, or the run has more than `most` bytes.
  */
 bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most);
 

@@ -352,6 +352,12 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
+	/* It stands there, from a line that never made one, and others went on as usual with another communicator. */
+	if (!e->known && e->next < 0 && e->call.bits & CALL_OPEN && !(e->call.bits & CALL_P2P) &&
+		e->call.comm != usual->call.comm && count_others(w, r, i, usual->token) > 0) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
 	left = count_left_out(r, i, k);
 	if (e->loop == r->e[e->prev].loop && !left) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
