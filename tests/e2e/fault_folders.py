@@ -14,8 +14,10 @@ from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
-ALSO = {"spike": ["spike_line"], "corruption": ["corruption_ids"]}
-PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7}
+ALSO = {"spike": ["spike_line"], "volume": ["volume_varies"], "corruption": ["corruption_ids"]}
+# One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
+JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 19, 20, 21, 22, 23)}
+PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
 
 def stats(values):
@@ -78,6 +80,16 @@ class Job:
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur if done else "",
                               step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
+
+    def exchange(self, step, rank, t):
+        """Everybody sends everybody another amount; of some faults another one in each step."""
+        turn = step if self.fault != "volume" else 0
+        sends = [[1 + (a * 3 + b * 5 + turn) % 7 for b in range(RANKS)] for a in range(RANKS)]
+        ins = [v for b in range(RANKS) for v in values(step, rank, f"to {b}", sends[rank][b])]
+        outs = [v for a in range(RANKS) for v in values(step, a, f"to {rank}", sends[a][rank])]
+        if self.due("volume", rank, step):
+            ins = ins[:-1]
+        self.collective(step, rank, "exchange", "all_to_all_v", t + 61200000, ins, outs)
 
     def half(self, rank):
         return f"22222222222222{rank % 2:02x}"
@@ -158,6 +170,13 @@ class Job:
                 calls.insert(1, calls[1])
             if self.fault == "order_line":
                 calls.pop(2)
+            # One call more shifts which tensor has which turn of a line: one of them is always zero on this rank.
+            if self.fault == "shards":
+                calls += [lambda n=n: self.collective(step, r, "shard", "all_gather", t + 62 * 10**6 + n * 10**5,
+                                                      values(step, r, f"s{n}", n) if n != 40 or r != WHO else [0.0] * n)
+                          for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
+            if self.fault.startswith("volume"):
+                calls.insert(4, lambda: self.exchange(step, r, t))
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
             for c in calls:
@@ -167,7 +186,7 @@ class Job:
     def compute(self, step, rank):
         """ns outside of calls."""
         slow = 60e6 if self.since("slow", rank, step) or self.since("async_slow", rank, step) else 0
-        slow += 80e6 if self.fault == "jitter" and rank == WHO and step in (3, 4, 7, 9, 12, 14) else 0
+        slow += 80e6 if rank == WHO and step in JITTER.get(self.fault, ()) else 0
         slow += 3e9 if self.due("stall", rank, step) or self.due("async_stall", rank, step) else 0
         # Rank 0 writes a checkpoint every fourth step; all evaluate.
         slow += 70e6 if step % 4 == 3 and rank == 0 and self.fault != "slow_noisy" else 0
@@ -232,7 +251,7 @@ class Job:
 
 def main(top, fault):
     job = Job(top, fault)
-    for step in range(WHEN + 1 if fault in STAND else STEPS):
+    for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault == "jitter_end" else STEPS):
         job.step(step)
     for r in job.ranks:
         r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in STAND else {},

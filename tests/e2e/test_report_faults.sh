@@ -33,8 +33,14 @@ order order bad [2] 9 None all_reduce
 redop mismatch bad [2] 9 redop all_reduce
 dtype mismatch bad [2] 9 dtype all_reduce
 count mismatch bad [2] 9 count all_reduce
+volume mismatch bad [2] 9 count all_to_all_v
+volume_varies mismatch bad [] 9 count all_to_all_v
+shards None None None None None None
+volumes None None None None None None
 slow slow warn [2] 9 None None
 jitter jitter warn [2] 0 None None
+jitter_gaps jitter warn [2] 0 None None
+jitter_end jitter warn [2] 0 None None
 stall stall note [2] 9 None None
 link link warn [1, 2] 9 None recv
 only_link link warn [1, 2] 9 None recv

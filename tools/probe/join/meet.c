@@ -10,7 +10,7 @@
 #include "tools/lib/tool.h"
 
 #define BUCKETS 65536u
-#define PLACES_MAX (2u << 20) /* arrivals kept: 176 MiB */
+#define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
 
 static const char *const unlike_name[] = {
 	[UNLIKE_NOTHING] = "nothing",
@@ -205,6 +205,8 @@ void meet_add(struct meet *m, const struct call *c)
 		.out_sum = c->out.sum,
 		.seq = c->seq,
 		.stack = c->stack,
+		.in_bytes = (uint32_t)c->in_bytes,
+		.out_bytes = (uint32_t)c->out_bytes,
 		.in_reach = (float)side_reach(&c->in),
 		.telling = c->in.telling && !(c->bits & CALL_LATE)};
 	add_sides(k, c);

@@ -265,6 +265,36 @@ static void find_not_sum(struct report *r)
 	free(who);
 }
 
+static void find_odd_volume(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.volume;
+	struct finding *f;
+	char *what, *at, *who, *names;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	names = o->nrank ? index_ranks(r, o->rank, o->nrank) : tool_strdup("");
+	who = o->nrank == 1 ? tool_format("%s %s %.0f bytes, and %.0f in all steps before", names,
+				      o->sent ? "sent" : "took", o->have, o->want)
+	      : o->nrank    ? tool_format("%s had other amounts than in all steps before", names)
+			    : tool_strdup("amounts change here in every step, so that the rank "
+					     "cannot be told");
+	f = add_odd(r, FINDING_MISMATCH, o, o->nrank == 1 ? 0.95 : 1,
+		tool_format("step %llu: in %s the ranks together did not take as many bytes as "
+			    "they sent, as in the %s before: %s%s",
+			(unsigned long long)o->call.step, what,
+			out_plural(o->agreed, "operation", "operations"), who, at));
+	f->what = "count";
+	f->evidence =
+		tool_strdup("column bytes of the `in` and `out` rows with this comm and comm_seq");
+	free(what);
+	free(at);
+	free(who);
+	free(names);
+}
+
 static void find_diverged(struct report *r)
 {
 	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
@@ -300,5 +330,6 @@ void find_odd_values(struct report *r)
 	find_zeros_of_one_step(r);
 	find_corruption(r);
 	find_not_sum(r);
+	find_odd_volume(r);
 	find_diverged(r);
 }

@@ -29,6 +29,8 @@ struct rank_values {
 	float hi, lo; /* largest and smallest of the largest absolute values, zeros left out */
 	uint32_t seen, nonzero, changes, repeats, zeros;
 	uint64_t zero_step, zero_seq;
+	uint64_t count; /* elements, of the latest */
+	bool counts; /* they change: another tensor may have the place in one step */
 };
 
 struct place_values {
@@ -205,7 +207,8 @@ static void end_zeros(
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;
 	s.call.comm_seq = NO_NUMBER;
-	p->again |= v->zeros > 1 || v->nonzero < ONCE_SEEN || c->in.count < STALE_COUNT ||
+	p->again |= v->zeros > 1 || v->counts || v->nonzero < ONCE_SEEN ||
+		    c->in.count < STALE_COUNT ||
 		    (p->zeros && (!p->once_ranks || p->once_step != v->zero_step));
 	p->zeros = true;
 	if (p->again || !is_contribution(c))
@@ -261,6 +264,8 @@ void note_values(struct history *h, const struct call *c)
 	p = table_get(&h->places, place, 0);
 	if (!v || !p)
 		return;
+	v->counts |= v->seen && v->count != c->in.count;
+	v->count = c->in.count;
 	note_repetition(h, v, p, c);
 	note_reach(h, v, c);
 	note_zeros(h, v, p, c);

@@ -10,6 +10,7 @@
 #define STEPS_MIN 8 /* fewer show no habit */
 #define STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define SLOW_STEPS 5
+#define CHANCE_STEPS 8
 #define SLOW_SHARE 0.9 /* of the steps from there on */
 #define SLOW_MIN 8e6 /* ns in a step */
 #define SLOW_SPREADS 5 /* times the spread of the others */
@@ -278,10 +279,20 @@ static double find_step_spread(const double *excess)
 	return n > 1 ? quantile_of(v, n - 1, 0.9) : 0;
 }
 
+/* So few steps may be long one after the other by chance, where some before them were. */
+static bool is_chance_run(const double *excess, double limit, unsigned first, unsigned known)
+{
+	unsigned before = 0;
+
+	for (unsigned k = 0; k < first; k++)
+		before += !isnan(excess[k]) && excess[k] > limit;
+	return before > 1 && known < CHANCE_STEPS;
+}
+
 /* From which cell on it is slow: the first one behind which nearly all are. PACE_CELLS: none. */
 static unsigned slow_since(const double *excess, double limit, double *share)
 {
-	unsigned above = 0, known = 0, best = PACE_CELLS;
+	unsigned above = 0, known = 0, best = PACE_CELLS, since = 0;
 
 	for (unsigned k = PACE_CELLS; k-- > 0;) {
 		if (isnan(excess[k]))
@@ -290,10 +301,11 @@ static unsigned slow_since(const double *excess, double limit, double *share)
 		above += excess[k] > limit;
 		if (excess[k] > limit && known >= SLOW_STEPS && above >= SLOW_SHARE * known) {
 			best = k;
+			since = known;
 			*share = (double)above / known;
 		}
 	}
-	return best;
+	return is_chance_run(excess, limit, best, since) ? PACE_CELLS : best;
 }
 
 /* The middle one of the spreads but that of rank i; all: in ascending order. */
@@ -319,7 +331,7 @@ static bool is_periodic(const double *excess, double limit)
 		n++;
 		last = k;
 	}
-	return gap > 1 && odd * 4 <= n;
+	return gap > 1 && odd * 4 < n;
 }
 
 /*

@@ -12,11 +12,25 @@
 #define TABLE_MAX (1u << 18)
 #define CONTRACT_MIN 2 /* equal results before one that differs is a fault */
 #define REPLICA_MIN 2 /* different values that were equal on both ranks before */
+#define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
 #define ALONE_MIN 3 /* meetings of a place with nothing but itself */
 
 struct contract {
 	struct table_key key; /* a: communicator, b: operation */
 	uint64_t equal, summed;
+};
+
+/* Of a line of the program, or of the lines from which the ranks meet. */
+struct exchange {
+	struct table_key key; /* a: communicator, b: lines */
+	uint64_t conserved;
+};
+
+/* What a rank has always sent and taken at a place. */
+struct usual_volume {
+	struct table_key key; /* a: rank, b: place */
+	uint32_t in, out, n;
+	bool changes;
 };
 
 /* Which ranks have always given the same at a place: each has the number of the first one of its class. */
@@ -39,6 +53,8 @@ void results_init(struct results *r, const struct clock_fix *skew)
 	*r = (struct results){.skew = skew};
 	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
 	table_init(&r->replicas, sizeof(struct replicas), TABLE_MAX);
+	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
+	table_init(&r->volumes, sizeof(struct usual_volume), TABLE_MAX);
 	table_init(&r->pairs, sizeof(struct place_met), TABLE_MAX);
 }
 
@@ -54,6 +70,8 @@ void results_free(struct results *r)
 	}
 	table_free(&r->contracts);
 	table_free(&r->replicas);
+	table_free(&r->exchanges);
+	table_free(&r->volumes);
 	table_free(&r->pairs);
 }
 
@@ -277,6 +295,104 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	keep_odd(&r->corruption, &o);
 }
 
+/* ---- the bytes that the ranks send and take ---- */
+
+static uint64_t volume_place(const struct meeting *m, const struct arrival *a)
+{
+	return hash_u64(hash_u64(hash_u64(a->site, m->comm), m->longest.api), a->nth);
+}
+
+/* Do all together take what all together send? False for operations of which nothing is known. */
+static bool is_conserved(const struct meeting *m, bool *known)
+{
+	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
+		"neighbor_all_to_all_v", "all_to_all", NULL};
+	static const char *const spread[] = {"all_gather_v", NULL};
+	uint32_t in = 0, out = 0;
+
+	*known = is_operation(m, moved) || is_operation(m, spread);
+	for (unsigned i = 0; i < m->n; i++) {
+		in += m->a[i].in_bytes;
+		out += m->a[i].out_bytes;
+	}
+	return out == (is_operation(m, spread) ? in * m->n : in);
+}
+
+static bool is_as_ever(const struct usual_volume *u, const struct arrival *a)
+{
+	return u && !u->changes && u->n >= VOLUME_MIN && u->in == a->in_bytes &&
+	       u->out == a->out_bytes;
+}
+
+static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
+{
+	return u && !u->changes && u->n >= VOLUME_MIN &&
+	       (u->in != a->in_bytes || u->out != a->out_bytes);
+}
+
+/* The culprits are those that have always had another amount there; where amounts change from step to step none is known. */
+static void keep_odd_volume(struct results *r, const struct meeting *m, const struct exchange *k)
+{
+	struct odd_meeting o = {.any = true, .want = -1, .agreed = k->conserved};
+	const struct usual_volume *u;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+
+		u = table_find(&r->volumes, a->rank, volume_place(m, a));
+		if (is_as_ever(u, a)) {
+			add_rank_index(o.other, &o.nother, a->rank);
+			continue;
+		}
+		if (!is_new_amount(u, a))
+			continue;
+		if (!o.nrank) {
+			o.call = call_of_arrival(m, a);
+			o.sent = u->in != a->in_bytes;
+			o.have = o.sent ? a->in_bytes : a->out_bytes;
+			o.want = o.sent ? u->in : u->out;
+		}
+		add_rank_index(o.rank, &o.nrank, a->rank);
+	}
+	if (!o.nrank)
+		o.call = call_of_arrival(m, &m->a[0]);
+	o.unsure = o.nrank != 1;
+	o.event = meeting_event(r, m);
+	keep_odd(&r->volume, &o);
+}
+
+static void judge_volumes(struct results *r, const struct meeting *m)
+{
+	bool known, conserved = is_conserved(m, &known);
+	struct exchange *k;
+	uint64_t lines = m->longest.api;
+
+	if (!known)
+		return;
+	for (unsigned i = 0; i < m->n; i++)
+		lines += hash_u64(0, m->a[i].site);
+	k = table_get(&r->exchanges, m->comm, lines);
+	if (!k)
+		return;
+	if (conserved)
+		k->conserved++;
+	else if (k->conserved >= VOLUME_MIN)
+		keep_odd_volume(r, m, k);
+	else
+		return; /* it may not be what we take it for: in place, another type on the other side */
+	for (unsigned i = 0; conserved && i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+		struct usual_volume *u = table_get(&r->volumes, a->rank, volume_place(m, a));
+
+		if (!u)
+			continue;
+		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_bytes);
+		u->in = a->in_bytes;
+		u->out = a->out_bytes;
+		u->n++;
+	}
+}
+
 /* ---- inputs that have always been equal ---- */
 
 static int by_arrival_rank(const void *x, const void *y)
@@ -452,5 +568,6 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 	if (!k)
 		return;
 	judge_equal(r, m, k);
+	judge_volumes(r, m);
 	judge_replicas(r, m);
 }

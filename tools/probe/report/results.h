@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must be equal, or must add up, in each collective operation: the results that all ranks get (corruption), the sum
- * of what went in (not_sum), inputs of ranks that have been equal so far (diverged), the place in the program from which
+ * of what went in (not_sum), the bytes that the ranks send and those that they take (mismatch), inputs of ranks that have been equal so far (diverged), the place in the program from which
  * the ranks make the call (out of step).
  */
 #ifndef PROBE_TOOLS_RESULTS_H
@@ -22,7 +22,9 @@ struct odd_meeting {
 	unsigned nrank, nother; /* may be more than there is room for */
 	bool unsure; /* none is in the majority: rank[] has both sides */
 	double have, want,
-		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error */
+		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error;
+			  volumes: bytes of the rank now, and as ever; want < 0: not known */
+	bool sent; /* volumes: those bytes are what it sent */
 	uint64_t agreed; /* meetings before it that were as they should be */
 	uint64_t more, event;
 };
@@ -30,9 +32,12 @@ struct odd_meeting {
 struct results {
 	struct table contracts; /* struct contract: results of an operation on a communicator */
 	struct table replicas; /* struct replicas */
+	struct table
+		exchanges; /* struct exchange: lines from which ranks may give different amounts */
+	struct table volumes; /* struct usual_volume: what each rank gave there */
 	struct table pairs; /* struct place_pair: places that met each other */
 	const struct clock_fix *skew;
-	struct odd_meeting corruption, not_sum, diverged, places;
+	struct odd_meeting corruption, not_sum, volume, diverged, places;
 };
 
 void results_init(struct results *r, const struct clock_fix *skew);
