@@ -16,7 +16,7 @@ RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies"], "corruption": ["corruption_ids"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
-JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 19, 20, 21, 22, 23)}
+JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
 
@@ -189,7 +189,7 @@ class Job:
         slow += 80e6 if rank == WHO and step in JITTER.get(self.fault, ()) else 0
         slow += 3e9 if self.due("stall", rank, step) or self.due("async_stall", rank, step) else 0
         # Rank 0 writes a checkpoint every fourth step; all evaluate.
-        slow += 70e6 if step % 4 == 3 and rank == 0 and self.fault != "slow_noisy" else 0
+        slow += 70e6 if step % 4 == 3 and rank == 0 and self.fault not in ("slow_noisy", "jitter_end") else 0
         # So long that it is more than five times what the others spread only together.
         if self.fault == "slow_noisy":
             slow = 40e6 if rank == WHO and step >= WHEN - 2 else 0
