@@ -112,7 +112,7 @@ static void mark_started(struct pending *p, void *arg)
 bool async_ready(void)
 {
 	return recording_enabled() && !generation_now()->paused && session_rank_selected() &&
-	       step_selected() && session_start();
+	       session_rank_profiled() && step_profiled() && session_start();
 }
 
 bool async_restart(struct call *c, uint64_t key, struct async_start *s)

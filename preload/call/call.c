@@ -93,9 +93,9 @@ static enum journal_count why_filtered(const struct call *c)
 {
 	if (c->by->paused)
 		return JC_SKIP_PAUSED;
-	if (!session_rank_selected())
+	if (!session_rank_selected() || !session_rank_profiled())
 		return JC_SKIP_RANK;
-	if (!step_selected())
+	if (!step_profiled())
 		return JC_SKIP_STEP;
 	return large_enough(&c->op, &c->by->cfg) ? JC_RECORDED : JC_SKIP_SIZE;
 }

@@ -8,7 +8,7 @@
 #include "session/state.h"
 #include "journal/meta_part.h"
 
-struct step_state step_state = {.selected = true, .micro = UINT32_MAX};
+struct step_state step_state = {.selected = true, .profiled = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
 
 void step_skipped(uint32_t step)
@@ -43,7 +43,11 @@ void step_configure(void)
 	do {
 		step = step_now();
 		g = generation_now();
-		atomic_store(&step_state.selected, config_step_wanted(&g->cfg, step));
+		bool wanted = config_step_wanted(&g->cfg, step);
+
+		atomic_store(&step_state.selected, wanted);
+		atomic_store(
+			&step_state.profiled, wanted && ranges_contain(&g->cfg.profile_step, step));
 	} while (atomic_load(&step_state.now) != step || generation_now() != g);
 }
 

@@ -15,7 +15,7 @@
 
 extern struct step_state {
 	_Atomic uint32_t now;
-	_Atomic bool selected;
+	_Atomic bool selected, profiled;
 	_Atomic uint32_t micro;
 } step_state __attribute__((visibility("hidden")));
 
@@ -48,6 +48,12 @@ void step_skipped(uint32_t step);
 static inline bool step_selected(void)
 {
 	return atomic_load_explicit(&step_state.selected, memory_order_relaxed);
+}
+
+/* The same of its calls, which key profile_step may confine to fewer of them. */
+static inline bool step_profiled(void)
+{
+	return atomic_load_explicit(&step_state.profiled, memory_order_relaxed);
 }
 
 /* To be called when the configuration has been read or has changed. */

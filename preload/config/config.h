@@ -84,6 +84,7 @@ struct config {
 	bool print_struct; /* module_struct.json */
 	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
+	struct ranges profile_rank, profile_step; /* of these whose calls; empty: all */
 	int64_t start_step, step_interval;
 	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
 	bool dynamic_on; /* false: nothing is recorded until it is true */

@@ -376,6 +376,7 @@ static const struct import_mark marks[] = {
 	{"trainer", IMPORT_TRAINING, FT_MAP, false},
 	{"tensorboard", IMPORT_TRAINING, FT_MAP, false},
 	{"use_skip_data_by_global_norm", IMPORT_TRAINING, FT_ANY, false},
+	{"profile_start_step", IMPORT_TRAINING, FT_ANY, false},
 	{"use_checkpoint_health_monitor", IMPORT_TRAINING, FT_ANY, false},
 };
 #define NMARKS (sizeof(marks) / sizeof(*marks))

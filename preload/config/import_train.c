@@ -19,9 +19,6 @@
 	"operator TensorSummary is part of the model; task: tensor with format: dump saves " \
 	"tensors "                                                                           \
 	"as npy"
-#define NO_PROFILE                                                                             \
-	"no window is opened by it; PROBE_PRESET=ops with start_step, collect_times and rank " \
-	"records one, and probe export --format insight or trace shows it"
 
 static const struct import_row rows[] = {
 	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* by monitor_on, below */
@@ -40,14 +37,19 @@ static const struct import_row rows[] = {
 		"the job is not ended; alerts of rule AnomalyNan say so"},
 	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
 	{"model", "", FT_MAP, FH_OWN, "", ""},
-	{"profile", "", FT_BOOL, FH_NOTE, "", NO_PROFILE},
+	{"profile", "profile_step", FT_BOOL, FH_OWN, "", ""},
+	/* Looked at by take_profile(). */
 	{"profile_start_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profile_stop_step", "", FT_INT, FH_QUIET, "", ""},
 	{"init_start_profile", "", FT_BOOL, FH_QUIET, "", ""},
 	{"profile_communication", "", FT_BOOL, FH_QUIET, "", ""},
 	{"profile_memory", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profile_level", "", FT_INT, FH_QUIET, "", ""},
+	{"profiler_level", "", FT_INT, FH_QUIET, "", ""},
 	{"profile_rank_ids", "", FT_LIST, FH_QUIET, "", ""},
-	{"profile_output", "", FT_TEXT, FH_QUIET, "", ""},
+	{"profile_pipeline", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profile_output", "", FT_TEXT, FH_NOTE, "",
+		"profiles are made afterwards, by probe export: its --output names the folder"},
 	/* Below monitor_config: a key that is none of these is an error there. */
 	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
 	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
@@ -322,6 +324,99 @@ static void take_model(struct import *f, const struct tree_node *n)
 	take_sizes(f, tree_get(n, "model_config"), pair, 3);
 }
 
+/* ---- a profiler's window ---- */
+
+/* A number of the file; none: it is not there, or no integer. */
+static int64_t profile_number(struct import *f, const char *key, int64_t none)
+{
+	const struct tree_node *n = tree_get(f->top, key);
+	double v;
+
+	if (tree_is_null(n))
+		return none;
+	if (!tree_is_integer(n) || !tree_number(n, &v) || v > UINT32_MAX) {
+		import_wrong(f, n, "accepted: an integer; %lld is taken", (long long)none);
+		return none;
+	}
+	return v < 0 ? -1 : (int64_t)v;
+}
+
+static int64_t job_size(const struct import *f)
+{
+	static const char variable[][24] = {
+		"RANK_SIZE", "WORLD_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+
+	for (size_t i = 0; i < sizeof(variable) / sizeof(*variable); i++) {
+		const char *text = import_env(f, variable[i]);
+		long n = text ? strtol(text, NULL, 10) : 0;
+
+		if (n > 0)
+			return n;
+	}
+	return 0;
+}
+
+/* One rank of each stage of the pipeline: the first. */
+static void take_profile_stages(struct import *f)
+{
+	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
+	const struct tree_node *n = tree_get(tree_get(f->top, "parallel_config"), "pipeline_stage");
+	int64_t ranks = job_size(f);
+	double stages = 1;
+	char list[1024];
+	struct text t = text_over(list, sizeof(list));
+
+	if (n)
+		tree_number(n, &stages);
+	if (!ranks || !(stages >= 1 && stages <= (double)ranks)) {
+		import_note(f, at,
+			"how many ranks there are is not in the environment (RANK_SIZE), or fewer "
+			"than parallel_config.pipeline_stage: all are recorded");
+		return;
+	}
+	for (int64_t i = 0; i < (int64_t)stages; i++)
+		text_fmt(&t, "%s%lld", i ? ", " : "[", (long long)(i * (ranks / (int64_t)stages)));
+	text_char(&t, ']');
+	if (!t.cut)
+		import_set_text(f, "profile_rank", at, list);
+}
+
+/* Their steps count from 1, and both ends belong to it. What is wrong has the consequences that it has there. */
+static void take_profile(struct import *f, const struct tree_node *at)
+{
+	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
+	int64_t first = profile_number(f, "profile_start_step", 1);
+	int64_t last = profile_number(f, "profile_stop_step", 10);
+	int64_t level = profile_number(f, "profiler_level", -1);
+	char text[64];
+
+	if (!is_true(f->top, "profile", false))
+		return;
+	if (level < 0)
+		level = profile_number(f, "profile_level", -1);
+	/* Communication needs more than the lowest level, where that is asked for. */
+	if (level == 0 && is_true(f->top, "profile_communication", false))
+		level = 1;
+	first = first < 0 ? 1 : first;
+	last = last < 0 ? 10 : last;
+	if (first > last) {
+		import_note(f, tree_get(f->top, "profile_start_step"),
+			"behind profile_stop_step: steps 1 to 10 are taken");
+		first = 1;
+		last = 10;
+	}
+	snprintf(text, sizeof(text), "%lld-%lld", (long long)(first > 0 ? first - 1 : 0),
+		(long long)(last > 0 ? last - 1 : 0));
+	import_set_text(f, "profile_step", at, text);
+	import_set_text(f, "preset", at, "ops");
+	import_set_text(f, "stack", at, level >= 1 ? "true" : "false");
+	import_set_text(f, "statistics", at, level >= 2 ? "true" : "false");
+	if (ranks && !import_is_empty(ranks))
+		import_set(f, "profile_rank", ranks);
+	else if (is_true(f->top, "profile_pipeline", false))
+		take_profile_stages(f);
+}
+
 static void take_train_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n)
 {
@@ -334,6 +429,8 @@ static void take_train_key(
 		take_runner(f, n);
 	else if (strcmp(path, "model") == 0)
 		take_model(f, n);
+	else if (strcmp(path, "profile") == 0)
+		take_profile(f, n);
 	else if (strcmp(key, "histogram_regular") == 0)
 		take_histogram_names(f, n);
 	else if (strcmp(key, "tensorboard_queue_size") == 0) {

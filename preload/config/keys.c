@@ -234,6 +234,10 @@ const struct config_key config_keys[] = {
 		"Of the steps from start_step on every n-th is recorded"),
 	INT(collect_times, "0", -1, STEP_MAX,
 		"Number of steps recorded at most; 0: no limit; -1: none"),
+	RANGES(profile_step,
+		"Of the steps that are recorded those whose calls are; in the others scalars, "
+		"kinds, metrics and alerts go on without them; empty: all"),
+	RANGES(profile_rank, "The same of the ranks; empty: all"),
 	BOOL(dynamic_on, "true",
 		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
 	BOOL(dynamic_monitor, "false",

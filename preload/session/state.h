@@ -115,6 +115,15 @@ static inline bool session_rank_selected(void)
 	return k ? k == 1 : session_rank_look();
 }
 
+/* True if calls of this process' rank are to be recorded (key profile_rank), for a rank that is selected. */
+static inline bool session_rank_profiled(void)
+{
+	const struct ranges *r = &config_now()->profile_rank;
+
+	return __builtin_expect(!r->n, 1) ||
+	       (session.world_rank >= 0 && ranges_contain(r, (uint64_t)session.world_rank));
+}
+
 static inline bool session_is_on(void)
 {
 	return atomic_load_explicit(&session.phase, memory_order_acquire) == SESSION_ON &&

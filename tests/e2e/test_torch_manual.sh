@@ -71,6 +71,38 @@ is 'metrics: x counts from 1, of the others samples of all ranks' "$(events 0 "[
 is 'metrics: TEXT has each key of the file' "$(events 0 "sorted(T), T['seed/text_summary'], T['callbacks/text_summary'], T['monitor_config/text_summary'][:77]")" \
 	"(['callbacks/text_summary', 'monitor_config/text_summary', 'output_dir/text_summary', 'seed/text_summary', 'tensorboard/text_summary'], '0', \"[{'type': 'MFLossMonitor', 'per_print_times': 1}]\", \"{'monitor_on': True, 'dump_path': './dump', 'target': ['layers.0', 'layers.1'\")"
 
+# A profiler's window: operators with shapes and stacks, and collectives, in its steps and on its rank alone; the numbers go on.
+{
+	training_metrics null null
+	cat <<YAML
+profile: True
+profile_start_step: 3
+profile_stop_step: 4
+profile_communication: True
+profiler_level: 0
+profile_rank_ids: [1]
+YAML
+} >"$tmp/run/config.yaml"
+with ''
+same_output 'profile'
+is 'profile: calls of two steps of one rank' "$(rows "$tmp/run/output" 'sorted({(r["folder"], r["step"]) for r in R})')" "[('rank1', '2'), ('rank1', '3')]"
+is 'profile: operators with shapes, collectives, stacks, no statistics' \
+	"$(rows "$tmp/run/output" '{r["lib"] for r in R} == {"aten", "c10d"}, sum(r["op"].startswith("mm") and r["shape"] != "" for r in R) > 8, {bool(r["stack_id"]) for r in R}, {r["min"] for r in R}')" \
+	"(True, True, {True}, {''})"
+for r in 0 1; do
+	is "profile, rank $r: the loss of each step" "$(events $r "[x for x, _ in S['loss']]")" '[1, 2, 3, 4, 5, 6]'
+done
+is 'profile: what is written of it' "$("$probe" export --format insight "$tmp/run/output" 2>&1 | sed 's/.*: steps/steps/; s/, [0-9,]* calls.*//'; cd "$tmp/run/output/profile" && ls -d */*)" \
+	'steps 2-3, rank 1
+rank_1/rank1_ascend_pt'
+"$probe" export --format trace -o "$tmp/window.json" "$tmp/run/output" >/dev/null 2>&1
+is 'profile: steps, ranks, memory of its trace' "$(python3 -c '
+import json, sys
+e = json.load(open(sys.argv[1]))["traceEvents"]
+print({x["args"]["step"] for x in e if x.get("cat") == "cpu_op"}, {x["pid"] for x in e if x.get("cat") == "cpu_op"},
+      [(x["args"]["step"], x["args"]["bytes"] > 1e7) for x in e if x["name"] == "resident set"], any("called from" in x.get("args", {}) for x in e))' "$tmp/window.json")" \
+	'{2, 3} {1} [(2, True), (3, True)] True'
+
 # All sixteen, with the health of checkpoints; the forms of the lines are 2.1.0's, with its numbers put aside.
 {
 	training_metrics "['log', 'tensorboard']" 10

@@ -494,6 +494,59 @@ static void training_as_python_shows_it(void **state)
 	config_free(&c);
 }
 
+/* Their window: steps from 1, both ends in it; what is wrong has the consequences that it has there (2.1.0). */
+static void profile_keys(void **state)
+{
+	static char size[] = "RANK_SIZE=8", none[] = "NOTHING=1";
+	static const struct {
+		const char *text, *step, *rank, *preset, *stack, *statistics;
+		char *env;
+		unsigned problems;
+	} files[] = {
+		{"profile: True\n", "[\"0-9\"]", "[]", "ops", "false", "false", none, 0},
+		{"profile: True\nprofile_start_step: 3\nprofile_stop_step: 4\nprofiler_level: 1\n",
+			"[\"2-3\"]", "[]", "ops", "true", "false", none, 0},
+		{"profile: True\nprofile_start_step: 5\nprofile_stop_step: 5\nprofile_level: 2\n",
+			"[4]", "[]", "ops", "true", "true", none, 0},
+		{"profile: True\nprofile_start_step: 7\nprofile_stop_step: 3\n", "[\"0-9\"]", "[]",
+			"ops", "false", "false", none, 0},
+		{"profile: True\nprofile_start_step: -7\nprofile_stop_step: -1\n", "[\"0-9\"]",
+			"[]", "ops", "false", "false", none, 0},
+		{"profile: True\nprofiler_level: 0\nprofile_communication: True\n", "[\"0-9\"]",
+			"[]", "ops", "true", "false", none, 0},
+		{"profile: True\nprofile_communication: True\n", "[\"0-9\"]", "[]", "ops", "false",
+			"false", none, 0},
+		{"profile: True\nprofile_rank_ids: [1, 3]\nprofile_pipeline: True\n", "[\"0-9\"]",
+			"[1, 3]", "ops", "false", "false", size, 0},
+		{"profile: True\nprofile_pipeline: True\nparallel_config:\n  pipeline_stage: 4\n",
+			"[\"0-9\"]", "[0, 2, 4, 6]", "ops", "false", "false", size, 0},
+		{"profile: True\nprofile_pipeline: True\nparallel_config:\n  pipeline_stage: 4\n",
+			"[\"0-9\"]", "[]", "ops", "false", "false", none, 0},
+		{"profile: True\nprofile_start_step: soon\n", "[\"0-9\"]", "[]", "ops", "false",
+			"false", none, 1},
+		{"profile: False\nprofile_start_step: 3\nprofile_rank_ids: [1]\n", "[]", "[]",
+			"none", "true", "true", none, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char text[512], *env[] = {files[i].env, NULL};
+		struct config c;
+		struct lines l;
+
+		snprintf(text, sizeof(text), "seed: 0\nrunner_config:\n  epochs: 1\n%s",
+			files[i].text);
+		assert_int_equal(load_import(&c, text, env, &l), IMPORT_TRAINING);
+		assert_key(&c, "profile_step", files[i].step);
+		assert_key(&c, "profile_rank", files[i].rank);
+		assert_key(&c, "stack", files[i].stack);
+		assert_key(&c, "statistics", files[i].statistics);
+		assert_int_equal(problems_of(&l), files[i].problems);
+		assert_non_null(strstr(import_value(&c, "preset"), files[i].preset));
+		config_free(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,6 +559,7 @@ int main(void)
 		cmocka_unit_test(notes_are_no_problems),
 		cmocka_unit_test(training_as_python_shows_it),
 		cmocka_unit_test(skipping_keys),
+		cmocka_unit_test(profile_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ struct export
 	struct report report;
 	const char *dir, *output; /* output: NULL: the format's own place */
 	const char *format;
-	bool all, per_rank, asked_steps, asked_ranks;
+	bool all, per_rank, asked_steps, asked_ranks, asked_level;
 	unsigned level; /* 0: without stacks, 1: with, 2: with statistics */
 	uint64_t step_lo, step_hi; /* what is written */
 	bool *want; /* by folder */

@@ -35,23 +35,24 @@ static const char help[] =
 	"from what the\n"
 	"                       tensorboard      CSV files hold: as key `format` writes them while "
 	"the job runs\n"
-	"  -s, --step A[-B]     these steps (default: three around the first finding, else the "
-	"last "
-	"ones)\n"
-	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: at most 64, those of the "
-	"first "
-	"finding and\n"
-	"                       their peers; flight-recorder, dump, monitor, tensorboard: all, and "
+	"  -s, --step A[-B]     these steps (default: those of the key profile_step of the run, "
+	"else three\n"
+	"                       around the first finding, else the last ones)\n"
+	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: profile_rank, else at most "
+	"64, those of the\n"
+	"                       first finding and their peers; flight-recorder, dump, monitor, "
+	"tensorboard: all, and "
 	"all steps)\n"
 	"  -o, --output PATH    where to; -: stdout. Default, in DIR: trace.json.gz, trace/, "
-	"flight_recorder/;\n"
-	"                       dot: stdout\n"
+	"flight_recorder/,\n"
+	"                       profile/rank_<r>/ (insight); dot: stdout\n"
 	"      --per-rank       trace: a file for each rank, in the folder --output (so it is, "
 	"too, where "
 	"PATH ends\n"
 	"                       neither in .json nor in .gz)\n"
-	"      --level N        0: without stacks, 1: with (default), 2: with the statistics of "
-	"tensors, too\n"
+	"      --level N        0: without stacks, 1: with, 2: with the statistics of tensors, too "
+	"(default: as a\n"
+	"                       window of profile_step was recorded, else 1)\n"
 	"      --layout NAME    tensorboard: live, as the job writes it, or csv2tb, as msprobe's\n"
 	"                       csv2tensorboard_by_step (default for the folders of its monitor)\n"
 	"      --from TIME      tensorboard: runs that began then or later, as Nov22_18-03-59\n"
@@ -214,6 +215,7 @@ static int read_export_options(
 			if (!ok)
 				tool_error("export: --level %s: accepted: 0, 1, 2", c.value);
 			e->level = (unsigned)(c.value[0] - '0');
+			e->asked_level = true;
 			break;
 		case OPT_LIMIT:
 			ok = set_export_limit(e, c.value);

@@ -365,7 +365,8 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 {
 	struct export *e = x->e;
 	int rank = e->report.g.folders.dir[index].rank, status;
-	char *dir = tool_format("%s/rank%d_ascend_pt", top, rank);
+	char *below = e->output ? tool_strdup("") : tool_format("rank_%d/", rank);
+	char *dir = tool_format("%s/%srank%d_ascend_pt", top, below, rank);
 	char *trace = tool_format("%s/ASCEND_PROFILER_OUTPUT/trace_view.json", dir);
 	const struct walk_call *c;
 	struct walk w;
@@ -381,6 +382,7 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 	e->calls = calls;
 	for (int i = 0; !status && i < INSIGHT_FILES; i++)
 		status = write_insight_file(x, (enum insight_file)i, dir, rank);
+	free(below);
 	free(dir);
 	free(trace);
 	return status;
@@ -406,7 +408,7 @@ int export_insight(struct export *e)
 		learn_last(&x, c);
 	progress_end(&e->bar);
 	walk_close(&w);
-	top = export_path(e, "insight");
+	top = export_path(e, "profile");
 	for (unsigned i = 0; !status && !gather_stop_signal() && i < e->report.g.folders.n; i++)
 		if (e->want[i] && e->report.g.folders.dir[i].rank >= 0)
 			status = write_insight_rank(&x, i, top);

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
+#include "tools/probe/read/scalar_rows.h"
 
 #define LANES 128u /* asynchronous calls of a thread side by side */
 #define LANE_TID 10000000u /* thread ids are below */
@@ -244,6 +246,45 @@ static void put_counter(struct trace *x, uint32_t index, uint64_t at)
 	put_place(x, trace_pid(x, index), 0, at);
 	target_print(
 		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
+}
+
+struct memory_of {
+	struct trace *x;
+	uint32_t index;
+};
+
+static void put_memory(
+	void *arg, uint64_t step, const struct csv_text *name, double v, uint64_t wall_ns)
+{
+	static const struct {
+		enum scalar which;
+		const char *track;
+	} list[] = {
+		{SCALAR_MEMORY_RSS, "resident set"}, {SCALAR_MEMORY_ALLOCATOR, "allocator's peak"}};
+	struct memory_of *m = arg;
+	uint64_t at = clock_set_right(&m->x->e->report.g.skew[m->index], wall_ns);
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list) && wall_ns; i++) {
+		const char *wanted = scalar_names[list[i].which];
+
+		if (strlen(wanted) != name->n || memcmp(wanted, name->s, name->n))
+			continue;
+		begin_event(m->x, "C", "memory", list[i].track);
+		put_place(m->x, trace_pid(m->x, m->index), 0, at);
+		target_print(&m->x->t, ",\"args\":{\"bytes\":%.0f,\"step\":%llu}}", v,
+			(unsigned long long)step);
+	}
+}
+
+/* Numbers of the steps (key `scalars`), each when its step had ended. */
+static void put_memory_of_rank(struct trace *x, uint32_t index)
+{
+	struct memory_of m = {x, index};
+	const struct gather *g = &x->e->report.g;
+
+	if (x->e->want[index] && (x->only < 0 || (uint32_t)x->only == index))
+		read_scalar_rows(g->folders.dir[index].path, &g->rank[index].overlay, x->e->step_lo,
+			x->e->step_hi, put_memory, &m);
 }
 
 static void end_flights(struct trace *x, uint32_t index, uint64_t until)
@@ -685,6 +726,7 @@ static int write_trace(struct export *e, const char *path, int only)
 		if (on) {
 			end_flights(&x, i, UINT64_MAX);
 			end_trace_step(&x, i, x.rank[i].last_end);
+			put_memory_of_rank(&x, i);
 		}
 		free(x.rank[i].end);
 	}

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sink/recorded_config.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
+#include "tools/probe/read/meta_config.h"
 
 #define STACKS_KEPT 65536u
 
@@ -47,6 +49,32 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 			}
 }
 
+/* What a profiler's window was when the run was recorded (profile_step), which is what is wanted where nothing else is asked for. */
+static bool choose_recorded_window(struct export *e)
+{
+	const struct gather *g = &e->report.g;
+	struct config cfg;
+	char *json = g->folders.n ? meta_config_text(g->folders.dir[0].path) : NULL;
+	bool has = json && !recorded_config_text(&cfg, json, e->dir);
+
+	free(json);
+	if (!has)
+		return false;
+	has = cfg.profile_step.n > 0 && !e->all;
+	if (has && !e->asked_level)
+		e->level = cfg.statistics ? 2 : cfg.stack;
+	if (has && !e->asked_steps) {
+		e->step_lo = cfg.profile_step.item[0].lo;
+		e->step_hi = cfg.profile_step.item[cfg.profile_step.n - 1].hi;
+	}
+	for (unsigned i = 0; has && !e->asked_ranks && cfg.profile_rank.n && i < g->folders.n; i++)
+		if (g->folders.dir[i].rank >= 0 && e->nwant < EXPORT_RANKS_MAX &&
+			ranges_contain(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
+			want_rank(e, (int)i);
+	config_free(&cfg);
+	return has;
+}
+
 void export_choose(struct export *e)
 {
 	struct gather *g = &e->report.g;
@@ -54,7 +82,8 @@ void export_choose(struct export *e)
 
 	for (unsigned i = 0; i < e->report.nfinding && !f.known; i++)
 		report_focus(&e->report, &e->report.finding[i], &f);
-	if (!e->asked_steps) {
+	e->want = tool_alloc((g->folders.n + 1) * sizeof(*e->want));
+	if (!choose_recorded_window(e) && !e->asked_steps) {
 		e->step_lo = 0;
 		e->step_hi = UINT64_MAX;
 		if (!e->all && g->any) {
@@ -65,8 +94,8 @@ void export_choose(struct export *e)
 			e->step_hi = at + 1;
 		}
 	}
-	e->want = tool_alloc((g->folders.n + 1) * sizeof(*e->want));
-	choose_export_ranks(e, &f);
+	if (!e->nwant)
+		choose_export_ranks(e, &f);
 	free(f.rank);
 	e->overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));
 	e->chosen.dir = tool_alloc((g->folders.n + 1) * sizeof(*e->chosen.dir));

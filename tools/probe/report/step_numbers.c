@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/step_numbers.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/scalar.h"
-#include "journal/columns.h"
 #include "tools/lib/csv.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/read/scalar_rows.h"
 
-enum {
-#define SCALAR_COLUMN(name, type, source, help) NUMBER_COL_##name,
-#include "journal/columns.def"
-	NUMBER_COLUMNS
-};
-
-/* A part of the run whose files are looked through, and what of it is wanted. */
-struct number_range {
-	uint64_t lo, hi; /* steps */
-	uint64_t per; /* of them in one; 0: one */
-	uint64_t last; /* first step of the last file that there is */
-	bool any;
+/* What a step's numbers are added to. */
+struct number_adding {
+	struct step_numbers *to;
+	uint64_t from, per; /* per of the steps from there on in one; 0: one */
+	uint32_t rank;
 };
 
 static void add_step_number(
@@ -48,71 +40,13 @@ static void add_step_number(
 	n->ranks++;
 }
 
-static void read_number_file(struct step_numbers *s, const char *path, uint64_t limit,
-	const struct number_range *want, uint32_t rank)
+static void add_number_row(
+	void *arg, uint64_t step, const struct csv_text *name, double v, uint64_t wall_ns)
 {
-	struct csv csv;
-	int col[NUMBER_COLUMNS];
+	struct number_adding *a = arg;
 
-	if (csv_open(&csv, path, limit, false, 65536)) {
-		csv_close(&csv);
-		return;
-	}
-	csv_find_columns(&csv, SCALAR_HEADER, col);
-	while (csv_next(&csv)) {
-		uint64_t step;
-		double v;
-
-		if (csv_u64(csv_at(&csv, col[NUMBER_COL_step]), &step) && step >= want->lo &&
-			step <= want->hi && csv_double(csv_at(&csv, col[NUMBER_COL_value]), &v))
-			add_step_number(s, want->per ? step - (step - want->lo) % want->per : step,
-				csv_at(&csv, col[NUMBER_COL_name]), v, rank);
-	}
-	csv_close(&csv);
-}
-
-/* s NULL: only looks for the last file. */
-static void read_number_files(struct step_numbers *s, const char *dir, const struct overlay *o,
-	struct number_range *want, uint32_t rank)
-{
-	DIR *d = opendir(dir);
-
-	for (struct dirent *e; d && (e = readdir(d));) {
-		unsigned long long a, b;
-		char *path;
-		int n = 0;
-
-		if (sscanf(e->d_name, "scalars_%llu-%llu.csv%n", &a, &b, &n) < 2 || !n ||
-			e->d_name[n] || a > want->hi)
-			continue;
-		if (!s) {
-			want->last = !want->any || a > want->last ? a : want->last;
-			want->any = true;
-			continue;
-		}
-		if (b < want->lo)
-			continue;
-		path = tool_format("%s/%s", dir, e->d_name);
-		read_number_file(s, path, o ? overlay_limit(o, e->d_name) : UINT64_MAX, want, rank);
-		free(path);
-	}
-	if (d)
-		closedir(d);
-}
-
-static void read_numbers_of_rank(struct step_numbers *s, const char *dir, const struct overlay *o,
-	struct number_range *want, uint32_t rank)
-{
-	read_number_files(s, dir, o, want, rank);
-	if (o && o->path)
-		read_number_files(s, o->path, NULL, want, rank);
-}
-
-static void read_numbers_of_ranks(
-	struct step_numbers *s, const struct gather *g, struct number_range *want)
-{
-	for (unsigned i = 0; i < g->folders.n; i++)
-		read_numbers_of_rank(s, g->folders.dir[i].path, &g->rank[i].overlay, want, i);
+	(void)wall_ns;
+	add_step_number(a->to, a->per ? step - (step - a->from) % a->per : step, name, v, a->rank);
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -184,9 +118,9 @@ void step_numbers_begin(struct step_numbers *s, uint32_t most)
 void step_numbers_add(struct step_numbers *s, const char *dir, const struct overlay *o,
 	uint32_t rank, uint64_t lo, uint64_t hi, uint64_t per)
 {
-	struct number_range want = {.lo = lo, .hi = hi, .per = per};
+	struct number_adding a = {s, lo, per, rank};
 
-	read_numbers_of_rank(s, dir, o, &want, rank);
+	read_scalar_rows(dir, o, lo, hi, add_number_row, &a);
 }
 
 void step_numbers_list(struct step_numbers *s)
@@ -196,16 +130,18 @@ void step_numbers_list(struct step_numbers *s)
 
 void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi)
 {
-	struct number_range want = {.lo = lo, .hi = hi};
-	bool all = lo == 0 && hi == UINT64_MAX;
+	bool all = lo == 0 && hi == UINT64_MAX, any = false;
+	uint64_t last = 0;
 
 	step_numbers_begin(s, STEP_NUMBERS_MAX);
-	read_numbers_of_ranks(NULL, g, &want);
+	for (unsigned i = 0; i < g->folders.n; i++)
+		any |= find_last_scalar_file(
+			g->folders.dir[i].path, &g->rank[i].overlay, hi, &last);
 	/* The last steps may lie in two files. */
 	if (all)
-		want.lo = want.last > STEP_NUMBERS_SHOWN ? want.last - STEP_NUMBERS_SHOWN : 0;
-	if (want.any)
-		read_numbers_of_ranks(s, g, &want);
+		lo = last > STEP_NUMBERS_SHOWN ? last - STEP_NUMBERS_SHOWN : 0;
+	for (unsigned i = 0; any && i < g->folders.n; i++)
+		step_numbers_add(s, g->folders.dir[i].path, &g->rank[i].overlay, i, lo, hi, 0);
 	list_steps(s, all ? STEP_NUMBERS_SHOWN : STEP_NUMBERS_ASKED);
 }
 
