@@ -14,7 +14,7 @@ from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
-ALSO = {"spike": ["spike_line"], "volume": ["volume_varies"], "corruption": ["corruption_ids"]}
+ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
@@ -89,7 +89,9 @@ class Job:
         outs = [v for a in range(RANKS) for v in values(step, a, f"to {rank}", sends[a][rank])]
         if self.due("volume", rank, step):
             ins = ins[:-1]
-        self.collective(step, rank, "exchange", "all_to_all_v", t + 61200000, ins, outs)
+        # PyTorch has one function with and without splits.
+        kind = dict(op="all_to_all", lib="c10d", api="c10d::ProcessGroupGloo::alltoall_base") if "split" in self.fault else dict(op="all_to_all_v")
+        self.collective(step, rank, "exchange", start=t + 61200000, ins=ins, outs=outs, **kind)
 
     def half(self, rank):
         return f"22222222222222{rank % 2:02x}"

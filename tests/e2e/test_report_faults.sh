@@ -35,8 +35,10 @@ dtype mismatch bad [2] 9 dtype all_reduce
 count mismatch bad [2] 9 count all_reduce
 volume mismatch bad [2] 9 count all_to_all_v
 volume_varies mismatch bad [] 9 count all_to_all_v
+volume_split mismatch bad [] 9 count all_to_all
 shards None None None None None None
 volumes None None None None None None
+volumes_split None None None None None None
 slow slow warn [2] 9 None None
 jitter jitter warn [2] 0 None None
 jitter_gaps jitter warn [2] 0 None None
