@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
+STAND = ["gone", "gone_waits", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
@@ -113,8 +113,11 @@ class Job:
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
             # The others are told by their library that rank 2 is gone, and are ended by a launcher.
-            if self.fault == "gone":
-                if r != WHO:
+            if self.fault in ("gone", "gone_waits", "exit_zero"):
+                # One of them had not heard of it yet.
+                if self.fault == "gone_waits" and r == 3:
+                    self.stand(step, r, "all_reduce", "all_reduce", t, 64)
+                elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
             self.rate(step, r, self.now, t)
@@ -256,8 +259,13 @@ def main(top, fault):
     for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault == "jitter_end" else STEPS):
         job.step(step)
     for r in job.ranks:
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in STAND else {},
-                **dict(end=dict(how="signal", code=None, signal=None)) if fault == "gone" else {})
+        end = dict(how="signal", code=None, signal=None)
+        # It ends as a program does that is done; the others are told by their library.
+        if fault == "exit_zero":
+            end = dict(how="exit", code=0, at_ns=BEGIN + job.now - 6 * 10**9) if r.rank == WHO else \
+                dict(how="exception", code=1, text="RuntimeError: Connection closed by peer", at_ns=BEGIN + job.now)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault == "exit_zero" else "recovered") if fault in STAND else {},
+                **dict(end=end) if fault.startswith("gone") or fault == "exit_zero" else {})
 
 
 if __name__ == "__main__":

@@ -261,19 +261,70 @@ void find_fatal_errors(struct report *r)
 	}
 }
 
-/* All ended by a signal, and all but one after a call had told them of an error: that one was gone. -1: not so. */
+static bool was_told_of_error(const struct report *r, uint32_t i)
+{
+	return r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR;
+}
+
+static bool is_started_only(const struct report *r, uint32_t i)
+{
+	const struct call *c = &r->g.rank[i].last;
+
+	return c->rows && c->bits & CALL_OPEN;
+}
+
+/*
+ * All ended by a signal, after a call had told some of an error, and all others but one were in one: that one was gone. -1:
+ * not so.
+ */
 static int only_one_without_error(const struct report *r)
 {
+	unsigned told = 0;
 	int one = -1;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR)
+		told += was_told_of_error(r, i);
+		if (was_told_of_error(r, i) || is_standing(r, i) || is_started_only(r, i))
 			continue;
 		if (one >= 0)
 			return -1;
 		one = (int)i;
 	}
-	return r->g.folders.n > 1 && one >= 0 && !is_standing(r, (uint32_t)one) ? one : -1;
+	return told ? one : -1;
+}
+
+/* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
+static bool left_too_early(const struct report *r, uint32_t i)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	const struct call *mine = &r->g.rank[i].last;
+
+	if (how_it_left(r, i) != STAYED || strcmp(e->how, "exit") != 0 || !mine->rows ||
+		mine->bits & (CALL_OPEN | CALL_ERROR | CALL_P2P) || mine->comm_seq == NO_NUMBER)
+		return false;
+	for (uint32_t k = 0; k < r->g.folders.n; k++) {
+		const struct call *other = &r->g.rank[k].last;
+
+		if (was_told_of_error(r, k) && !(other->bits & CALL_P2P) &&
+			other->comm == mine->comm && other->comm_seq != NO_NUMBER &&
+			other->comm_seq > mine->comm_seq)
+			return true;
+	}
+	return false;
+}
+
+static int only_early_leaver(const struct report *r)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (!left_too_early(r, i))
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return one;
 }
 
 /*
@@ -285,6 +336,8 @@ static int look_for_first(const struct report *r)
 	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
 	int first = first_to_leave(r, SPOKE, true);
 
+	if (first < 0)
+		first = only_early_leaver(r);
 	if (first >= 0)
 		return first;
 	if (silent == r->g.folders.n)
