@@ -253,7 +253,7 @@ struct memory_of {
 	uint32_t index;
 };
 
-static void put_memory(
+static void put_memory_counter(
 	void *arg, uint64_t step, const struct csv_text *name, double v, uint64_t wall_ns)
 {
 	static const struct {
@@ -284,7 +284,7 @@ static void put_memory_of_rank(struct trace *x, uint32_t index)
 
 	if (x->e->want[index] && (x->only < 0 || (uint32_t)x->only == index))
 		read_scalar_rows(g->folders.dir[index].path, &g->rank[index].overlay, x->e->step_lo,
-			x->e->step_hi, put_memory, &m);
+			x->e->step_hi, put_memory_counter, &m);
 }
 
 static void end_flights(struct trace *x, uint32_t index, uint64_t until)

@@ -20,7 +20,7 @@ struct scalar_reading {
 	void *arg;
 };
 
-static void read_scalar_file(const struct scalar_reading *r, const char *path, uint64_t limit)
+static void read_rows_of_scalars(const struct scalar_reading *r, const char *path, uint64_t limit)
 {
 	struct csv csv;
 	int col[SCALAR_COLUMNS];
@@ -64,7 +64,7 @@ static void read_scalar_folder(
 		if (!steps_of_scalar_file(e->d_name, &a, &b) || a > r->hi || b < r->lo)
 			continue;
 		path = tool_format("%s/%s", dir, e->d_name);
-		read_scalar_file(r, path, o ? overlay_limit(o, e->d_name) : UINT64_MAX);
+		read_rows_of_scalars(r, path, o ? overlay_limit(o, e->d_name) : UINT64_MAX);
 		free(path);
 	}
 	if (d)
