@@ -27,11 +27,13 @@ static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
 /* HOME for ~ in paths; where the loader looks; where temporary files go; what goes with other tools'
- * configurations; msrun's scheduler. */
+ * configurations; msrun's scheduler; how many ranks there are. */
 START_CODE static bool is_remembered(const char *entry)
 {
-	static const char names[][24] = {"PROBE_", "HOME=", "LD_LIBRARY_PATH=", "TMPDIR=",
-		"MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=", "MA_SUMMARY_LOG_DIR=", "MS_ROLE="};
+	static const char names[][24] = {"PROBE_",
+		"HOME=", "LD_LIBRARY_PATH=", "TMPDIR=", "MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=",
+		"MA_SUMMARY_LOG_DIR=", "MS_ROLE=", "RANK_SIZE=", "WORLD_SIZE=", "MS_WORKER_NUM=",
+		"OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strncmp(entry, names[i], strlen(names[i])) == 0)

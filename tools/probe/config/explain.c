@@ -218,6 +218,16 @@ static void explain_steps(const struct config *c)
 		print_explained(head, "at most %s, then no more",
 			out_plural((uint64_t)c->collect_times, "step", "steps"));
 	what_ends_a_step(c);
+	if (c->profile_step.n || c->profile_rank.n) {
+		char *steps = explained_value(c, "profile_step");
+		char *ranks = explained_value(c, "profile_rank");
+
+		print_explained("calls", "only in a window: steps %s, ranks %s",
+			c->profile_step.n ? steps : "as above",
+			c->profile_rank.n ? ranks : "as above");
+		free(ranks);
+		free(steps);
+	}
 	free(list);
 }
 

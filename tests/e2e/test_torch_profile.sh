@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# A profiler's window, opened by a training configuration's profile keys in front of a DDP training on two ranks: operators and
+# collectives in its steps on its ranks alone, the same numbers of the training; what `probe export` takes by itself.
+# timeout: 300
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'PyTorch: a window'
+app=$PWD/tests/apps/py/manual.py
+
+mkdir "$tmp/ckpt"
+torchrun_plain 2 "$app" "$tmp/ckpt" "$tmp/alone"
+window() { # LINES of the configuration: both ranks with it
+	printf '%b\n' "seed: 0\nprofile: True\n$1" >"$tmp/config.yaml"
+	shift
+	new_out
+	torchrun_with 2 PROBE_CONFIG="$tmp/config.yaml" "$@" "$app" "$tmp/ckpt" "$tmp/beside"
+	same_output "$what"
+	is "$what: losses and norms, bit for bit" "$(grep -c '^5 loss ' "$tmp/beside"; cmp "$tmp/alone" "$tmp/beside" 2>&1)" 1
+}
+new_out
+printf 'seed: 0\nprofile: False\nuse_skip_data_by_global_norm: False\n' >"$tmp/config.yaml"
+torchrun_with 2 PROBE_CONFIG="$tmp/config.yaml" "$app" "$tmp/ckpt"
+# Those that are no times and no memory; a rate says that it could be computed.
+numbers='sorted((r["folder"], r["step"], r["name"], "" if r["name"].endswith(("time", "second", "day", "npu", "throughput", "rss", "peak")) else r["value"]) for r in V)'
+without=$(rows "$out" "$numbers")
+
+steps='{f: sorted({r["step"] for r in R if r["folder"] == f}) for f in dirs}'
+levels='any(r["stack_id"] not in ("", "0") for r in R), any(r["norm"] for r in R)'
+
+what='one rank, level 1'
+window 'profile_start_step: 3\nprofile_stop_step: 4\nprofile_level: 1\nprofile_rank_ids: [1]'
+is "$what: calls of its steps alone, of its rank alone" "$(rows "$out" "$steps")" "{'rank0': [], 'rank1': ['2', '3']}"
+is "$what: operators with shapes, and collectives" "$(rows "$out" 'sorted({r["lib"] for r in R}), any(r["op"].startswith("native_layer_norm") and r["shape"] for r in R), sorted({r["op"] for r in R if r["lib"] == "c10d"})')" \
+	"(['aten', 'c10d'], True, ['all_reduce', 'barrier'])"
+is "$what: both steps have the same calls" "$(rows "$out" 'Counter(r["op"] for r in calls(R) if r["step"] == "2") == Counter(r["op"] for r in calls(R) if r["step"] == "3")')" True
+is "$what: stacks, no values" "$(rows "$out" "$levels")" '(True, False)'
+is "$what: numbers of all steps, as without a window" "$(rows "$out" "$numbers")" "$without"
+is "$what: memory and loss of every step, on both ranks" "$(rows "$out" '{n: sorted({(r["folder"][4:], r["step"]) for r in V if r["name"] == n}) == [(r, s) for r in "01" for s in "012345"] for n in ("memory-rss", "memory-peak", "loss")}')" \
+	"{'memory-rss': True, 'memory-peak': True, 'loss': True}"
+unlike "$what: the report makes no fault of it" "$("$probe" report "$out" 2>&1)" 'mismatch|left out|never|missing|hang|one too many'
+like "$what: the trace takes the window" "$("$probe" export --format trace "$out" 2>&1)" 'trace.json.gz: steps 2-3, rank 1,'
+like "$what: but what is asked for" "$("$probe" export --format trace --step 3 -o "$tmp/t.json" "$out" 2>&1)" 't.json: step 3, rank 1,'
+"$probe" export --format insight "$out" >"$tmp/said" 2>&1
+like "$what: so does insight" "$(cat "$tmp/said")" 'steps 2-3, rank 1,'
+is "$what: insight's folder" "$(cd "$out" && ls -d profile/*/* 2>&1)" 'profile/rank_1/rank1_ascend_pt'
+called() { # FILE: do calls of that trace have stacks, statistics
+	python3 -c 'import json, sys
+a = [x.get("args", {}) for x in json.load(open(sys.argv[1]))["traceEvents"]]
+print(any("called from" in x for x in a), any("out" in x for x in a))' "$1"
+}
+is "$what: stacks in the trace" "$(called "$tmp/t.json")" 'True False'
+like "$what: in words" "$(PROBE_OUTPUT_DIR=$tmp/nowhere "$probe" config -c "$tmp/config.yaml" --explain 2>&1)" 'calls only in a window: steps \["2-3"\], ranks \[1\]'
+
+what='level 0'
+window 'profile_start_step: 2\nprofile_stop_step: 2'
+is "$what: one step of both ranks" "$(rows "$out" "$steps")" "{'rank0': ['1'], 'rank1': ['1']}"
+contract "$what" "$out"
+is "$what: neither stacks nor values" "$(rows "$out" "$levels")" '(False, False)'
+"$probe" export --format trace -o "$tmp/t.json" "$out" >"$tmp/said" 2>&1
+like "$what: the trace takes the window" "$(cat "$tmp/said")" 'step 1, ranks 0,1,'
+is "$what: no stacks in the trace" "$(called "$tmp/t.json")" 'False False'
+
+what='level 2'
+window 'profile_start_step: 5\nprofiler_level: 2\nparallel_config:\n  pipeline_stage: 1\nprofile_pipeline: True' RANK_SIZE=2
+is "$what: from its first step to the end, on the stage's first rank" "$(rows "$out" "$steps")" "{'rank0': ['4', '5', '6'], 'rank1': []}"
+is "$what: stacks and values" "$(rows "$out" "$levels")" '(True, True)'
+"$probe" export --format trace -o "$tmp/t.json" "$out" >"$tmp/said" 2>&1
+is "$what: both in the trace" "$(called "$tmp/t.json")" 'True True'
+finish
