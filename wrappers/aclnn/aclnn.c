@@ -21,9 +21,10 @@
 #define PREFIX "aclnn"
 #define FIRST_PHASE "GetWorkspaceSize"
 
-static bool begins_with(const char *s, const char *with)
+/* Asked of every function that any library exports. */
+static bool is_acl_name(const char *s)
 {
-	return strncmp(s, with, strlen(with)) == 0;
+	return s[0] == PREFIX[0] && strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
 }
 
 static bool is_first_phase(const char *symbol)
@@ -42,7 +43,7 @@ static bool is_acl_listed(struct wraplist *w, const char *symbol)
 static bool aclnn_wants(const char *symbol, const char *object)
 {
 	(void)object;
-	if (!begins_with(symbol, PREFIX) || is_first_phase(symbol) || !session_configure())
+	if (!is_acl_name(symbol) || is_first_phase(symbol) || !session_configure())
 		return false;
 	return is_acl_listed(list_now(), symbol) || is_acl_listed(generation_armable, symbol);
 }
