@@ -5,6 +5,8 @@
  * each operator that was called: its name, its workspace's bytes, whether it was accepted.
  *
  *	aclnn_calls LIBRARY TRUTH CALLS THREADS
+ *
+ * Compiled with LINKED it is a program that is linked with the library: nothing is looked up.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,6 +31,32 @@ static struct {
 
 static FILE *truth;
 
+#ifdef LINKED
+#define DECLARED(ret, name, params) extern name##_fn name;
+ACL_FUNCTIONS(DECLARED)
+#undef DECLARED
+#define DECLARED(name, params)                                   \
+	extern name##GetWorkspaceSize_fn name##GetWorkspaceSize; \
+	extern second_phase name;
+ACL_OPERATORS(DECLARED)
+#undef DECLARED
+extern int64_t aclnnAnswer(
+	int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g);
+
+static void load_acl(const char *library)
+{
+	(void)library;
+#define TAKE(ret, name, params) acl.name = name;
+	ACL_FUNCTIONS(TAKE)
+#undef TAKE
+#define TAKE(name, params)                             \
+	acl.name##_workspace = name##GetWorkspaceSize; \
+	acl.name = name;
+	ACL_OPERATORS(TAKE)
+#undef TAKE
+	acl.aclnnAnswer = aclnnAnswer;
+}
+#else
 static void *function_of(void *handle, const char *name)
 {
 	void *f = dlsym(handle, name);
@@ -59,6 +87,7 @@ static void load_acl(const char *library)
 #undef LOOK_UP
 	*(void **)&acl.aclnnAnswer = function_of(h, "aclnnAnswer");
 }
+#endif
 
 /* What a thread has at work. */
 #define SIDE 6

@@ -10,7 +10,8 @@ app=$B/apps/aclnn_calls library=$B/doubles/libopapi.so
 }
 library=$(realpath "$library")
 
-run_calls() { # FILE THREADS [NAME=VALUE ...]
+with=("LD_PRELOAD=$lib")
+run_calls() { # FILE THREADS [NAME=VALUE ...] [LAUNCHER ...]
 	local file=$1 threads=$2
 	shift 2
 	env "$@" "$app" "$library" "$tmp/truth" 48 "$threads" >"$file" 2>"$file.err" </dev/null
@@ -33,7 +34,7 @@ each() { # TEXT LIST PATTERN THREADS
 	run_calls "$tmp/plain" "$4"
 	sort -o "$tmp/truth" "$tmp/truth"
 	cp "$tmp/truth" "$tmp/truth.plain"
-	run_calls "$tmp/with" "$4" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml"
+	run_calls "$tmp/with" "$4" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" "${with[@]}"
 	sort -o "$tmp/truth" "$tmp/truth"
 	same_result "$1"
 	ok "$1: the program made the same calls, and got the same answers" cmp "$tmp/truth.plain" "$tmp/truth"
@@ -49,6 +50,16 @@ is 'operations have a time' "$(rows "$out" 'all(int(r["dur_ns"]) > 0 and int(r["
 each 'all, 8 threads' '"aclnn*"' . 8
 each 'a pattern' '"aclnnMat*"' '^aclnnMat' 2
 each 'a name' 'aclnnAdd' '^aclnnAdd$' 2
+
+# Linked: what is loaded at start has its stubs from `probe run`.
+if command -v cc >/dev/null; then
+	program aclnn_calls -DLINKED -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")" -lpthread
+	app=$tmp/aclnn_calls with=("$probe" run --)
+	each 'linked, by probe run' '"aclnn*"' . 2
+else
+	skip 'linked' 'no compiler'
+fi
+app=$B/apps/aclnn_calls
 
 new_out
 run_calls "$tmp/with" 2 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
