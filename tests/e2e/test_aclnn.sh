@@ -56,6 +56,34 @@ if command -v cc >/dev/null; then
 	program aclnn_calls -DLINKED -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")" -lpthread
 	app=$tmp/aclnn_calls with=("$probe" run --)
 	each 'linked, by probe run' '"aclnn*"' . 2
+	# As many as torch_npu 2.14.0 looks up: the n-th wants n bytes.
+	for ((i = 0; i < 904; i++)); do
+		echo "int aclnnOp${i}GetWorkspaceSize(void) { return 0; }"
+		echo "int aclnnOp$i(void *w, unsigned long n, void *x, void *s) { (void)w, (void)x, (void)s; return n != $i; }"
+	done >"$tmp/many.c"
+	cat >"$tmp/all.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			void *h = argc > 1 ? dlopen(argv[1], RTLD_LAZY) : NULL;
+			char name[32];
+			int bad = 0;
+			for (unsigned long i = 0; i < 904; i++) {
+				int (*f)(void *, unsigned long, void *, void *);
+				snprintf(name, sizeof(name), "aclnnOp%lu", i);
+				*(void **)&f = dlsym(h, name);
+				bad += f(NULL, i, NULL, NULL);
+			}
+			return bad > 0;
+		}
+	C
+	cc -O0 -shared -fPIC -o "$tmp/libmany.so" "$tmp/many.c"
+	program "$tmp/all.c" -ldl
+	new_out
+	echo 'acl: ["aclnn*"]' >"$tmp/list.yaml"
+	ok 'many operators' env PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" LD_PRELOAD="$lib" "$tmp/all" "$tmp/libmany.so"
+	is 'many operators: each is recorded' "$(rows "$out" 'len({r["api"] for r in R}), len(R)')" '(904, 904)'
 else
 	skip 'linked' 'no compiler'
 fi
