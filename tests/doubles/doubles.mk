@@ -12,10 +12,11 @@ DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
 CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls
+ACLNN        := $(B)/doubles/libopapi.so $(B)/apps/aclnn_calls
 ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls $(if $(shell command -v $(CXX)),$(B)/apps/oneccl_cxx)
 
 .PHONY: doubles
-doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC) $(CUBLAS)
+doubles: $(DOUBLES) $(NCCL_APPS) $(XCCL) $(HCCL) $(ONECCL) $(UCC) $(CUBLAS) $(ACLNN)
 apps: doubles
 
 $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nccl/*.c tests/doubles/nccl/*.h tests/doubles/nccl/include/*.h)
@@ -60,6 +61,13 @@ $(B)/apps/cublas_calls: tests/apps/cublas_calls.c $(B)/doubles/libcublas.so.13
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< $(B)/doubles/libcublas.so.13 \
 		-Wl,-rpath,'$$ORIGIN/../doubles' -lm
+$(B)/doubles/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $< -lpthread
+$(B)/apps/aclnn_calls: tests/apps/aclnn_calls.c tests/doubles/aclnn/aclnn.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/aclnn -o $@ $< -ldl -lpthread
 $(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(HCCL_FLAGS) -o $@ $< -L$(B)/doubles -lhccl \

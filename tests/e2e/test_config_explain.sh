@@ -27,7 +27,8 @@ useless() { # KEY VALUE [NAME=VALUE ...] -- REASON, or nothing: then the key has
 }
 printf 'mpi:\n  - MPI_Allreduce\naten:\n  - aten::mm\ncustom:\n  - mine\n' >"$tmp/more.yaml"
 printf 'mpi:\n  - MPI_Allreduce\n' >"$tmp/mpi.yaml"
-printf 'acl:\n  - aclnnAdd\n' >"$tmp/acl.yaml"
+printf 'nosuch:\n  - nosuchAdd\n' >"$tmp/nosuch.yaml"
+printf 'acl:\n  - "aclnn*"\n' >"$tmp/acl.yaml"
 printf 'gloo:\n  - gloo::allreduce\n' >"$tmp/gloo.yaml"
 off=PROBE_STATISTICS=false
 for k in eps=1 checksum=crc32 stats_isa=scalar stats_threads=2 max_bytes=100 device=copy; do
@@ -58,7 +59,9 @@ is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entr
 explain PROBE_WRAP_OPS="$tmp/gloo.yaml"
 is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/acl.yaml"
-is 'those without' "$(part functions)" $'none: nothing is recorded\nacl: nothing, this libprobe has no wrappers for them'
+is 'operators by rule' "$(part functions)" 'acl: 1 entry'
+explain PROBE_WRAP_OPS="$tmp/nosuch.yaml"
+is 'those without' "$(part functions)" $'none: nothing is recorded\nnosuch: nothing, this libprobe has no wrappers for them'
 explain PROBE_WRAP_OPS="$tmp/none.yaml"
 like 'a list that cannot be read: it is said' "$said" "$tmp/none.yaml: cannot be read"
 like 'a list that cannot be read: what holds instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'

@@ -44,7 +44,7 @@ static char *explained_value(const struct config *c, const char *key)
 }
 
 /* Those that are wrapped at run time (wrappers/providers.c, entry/user_functions.c); the others come from configs/apis. */
-#define LIBRARIES " " COMPILED_LIBRARIES " c10d aten mindspore custom "
+#define LIBRARIES " " COMPILED_LIBRARIES " c10d aten mindspore acl custom "
 
 static bool has_wrappers(const char *library)
 {

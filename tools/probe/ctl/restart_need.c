@@ -7,7 +7,7 @@
 
 /* Libraries whose functions have stubs, which are made when the library is loaded: sections of the list. */
 static const char stub_sections[][12] = {"aten", "c10d", "functional", "tensor", "torch",
-	"distributed", "mindspore", "custom", "python"};
+	"distributed", "mindspore", "acl", "custom", "python"};
 
 static const char *changed_value(const struct ctl_change *c, const char *name)
 {
