@@ -14,7 +14,8 @@ from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "gone_waits", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
-ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"]}
+ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
+        "stale": ["stale_disorder"], "missing": ["missing_disorder"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
@@ -254,11 +255,23 @@ class Job:
         self.collective(step, rank, "gather", "gather", t + 61 * 10**6, ins[rank], sum(ins, []) if rank == 0 else None, root=0)
 
 
+def disordered(lines):
+    """Eight calls at a time, more than a step has, the other way round."""
+    calls = {}
+    for line in lines:
+        calls.setdefault(line.split(",")[2], []).append(line)
+    calls = list(calls.values())
+    return [line for k in range(0, len(calls), 8) for call in reversed(calls[k:k + 8]) for line in call]
+
+
 def main(top, fault):
     job = Job(top, fault)
     for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault == "jitter_end" else STEPS):
         job.step(step)
     for r in job.ranks:
+        # As of operations that are only started: a row is written when its operation is complete.
+        if fault.endswith("_disorder"):
+            r.lines = disordered(r.lines)
         end = dict(how="signal", code=None, signal=None)
         # It ends as a program does that is done; the others are told by their library.
         if fault == "exit_zero":

@@ -21,6 +21,8 @@ want='clean None None None None None None
 spike spike bad [2] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
+stale_disorder stale bad [2] 9 None all_reduce
+missing_disorder skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
 corruption corruption bad [2] 9 None all_reduce
@@ -73,7 +75,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step.
-	[[ $name != async_* && $name != gone* && $name != exit_zero ]] || continue
+	[[ $name != async_* && $name != gone* && $name != exit_zero && $name != *_disorder ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 
