@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder"], "missing": ["missing_disorder"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -114,7 +114,7 @@ class Job:
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
             # The others are told by their library that rank 2 is gone, and are ended by a launcher.
-            if self.fault in ("gone", "gone_waits", "exit_zero"):
+            if self.fault in ("gone", "gone_waits", "gone_abort", "exit_zero"):
                 # One of them had not heard of it yet.
                 if self.fault == "gone_waits" and r == 3:
                     self.stand(step, r, "all_reduce", "all_reduce", t, 64)
@@ -273,6 +273,9 @@ def main(top, fault):
         if fault.endswith("_disorder"):
             r.lines = disordered(r.lines)
         end = dict(how="signal", code=None, signal=None)
+        # Its runtime calls abort() when it leaves by the error that it got.
+        if fault == "gone_abort" and r.rank == 0:
+            end = dict(how="abort", code=None, text="abort", at_ns=BEGIN + job.now - 5 * 10**9)
         # It ends as a program does that is done; the others are told by their library.
         if fault == "exit_zero":
             end = dict(how="exit", code=0, at_ns=BEGIN + job.now - 6 * 10**9) if r.rank == WHO else \

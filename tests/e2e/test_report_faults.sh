@@ -53,6 +53,7 @@ async_stall stall note [2] 9 None None
 slow_noisy slow warn [2] 7 None None
 gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
+gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
