@@ -9,6 +9,7 @@
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/join/rounds.h"
+#include "tools/probe/report/call_order.h"
 
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
@@ -179,83 +180,26 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 
 /* ---- all ranks side by side ---- */
 
-#define HELD_MAX 32
-
-/* Calls that were read before an earlier one: the row of an operation that is only started is written when it is complete. */
-struct held_calls {
-	struct call call[HELD_MAX];
-	uint8_t order[HELD_MAX], spare[HELD_MAX]; /* n in order of seq; places that are free */
-	unsigned n;
-};
-
 struct reader {
 	struct calls calls;
 	struct call next;
-	bool has, begun, ended;
-	uint64_t seq; /* of the call that should come next */
-	struct held_calls *held; /* NULL: none */
+	bool has, ended;
+	struct call_order order;
 	struct shares *shares; /* who reads its files; NULL: this process */
 };
 
-static void hold_back_call(struct reader *r, const struct call *c)
-{
-	struct held_calls *h = r->held;
-	unsigned i;
-
-	if (!h) {
-		h = r->held = tool_alloc(sizeof(*h));
-		for (i = 0; i < HELD_MAX; i++)
-			h->spare[i] = (uint8_t)i;
-	}
-	i = h->n++;
-
-	uint8_t at = h->spare[HELD_MAX - h->n];
-
-	h->call[at] = *c;
-	for (; i && h->call[h->order[i - 1]].seq > c->seq; i--)
-		h->order[i] = h->order[i - 1];
-	h->order[i] = at;
-}
-
-static void take_held_call(struct reader *r)
-{
-	struct held_calls *h = r->held;
-	uint8_t at = h->order[0];
-
-	r->next = h->call[at];
-	h->spare[HELD_MAX - h->n] = at;
-	memmove(h->order, h->order + 1, --h->n);
-	if (!h->n) {
-		free(h);
-		r->held = NULL;
-	}
-}
-
-/* In the order in which they were made, as far as no call is overtaken by more than HELD_MAX others. */
 static void read_next_call(struct reader *r)
 {
-	for (r->has = true;;) {
-		struct held_calls *h = r->held;
-
-		if (h && (r->ended || h->n == HELD_MAX || h->call[h->order[0]].seq <= r->seq)) {
-			take_held_call(r);
-			break;
-		}
+	for (r->has = true; !take_held_call(&r->order, &r->next, r->ended);) {
 		if (r->ended) {
 			r->has = false;
 			return;
 		}
 		r->ended = !(r->shares ? shares_next(r->shares, &r->calls, &r->next)
 				       : calls_next(&r->calls, &r->next));
-		if (r->ended)
-			continue;
-		if (!r->begun || r->next.seq <= r->seq)
-			break;
-		hold_back_call(r, &r->next);
+		if (!r->ended && !hold_early_call(&r->order, &r->next))
+			return;
 	}
-	if (!r->begun || r->next.seq >= r->seq)
-		r->seq = r->next.seq + 1;
-	r->begun = true;
 }
 
 /* The reader whose next call is the earliest comes first. */
@@ -351,7 +295,7 @@ static void close_readers(struct gather *g, struct reader *reader)
 		r->files_wrong = s->wrong;
 		s->wrong = NULL;
 		g->rows += s->rows;
-		free(reader[i].held);
+		free_call_order(&reader[i].order);
 		calls_close(s);
 	}
 }
