@@ -13,7 +13,6 @@
 #include "call/stackid.h"
 #include "session/state.h"
 
-#define SEQ_BLOCK 64
 #define SCRATCH_MAX (64u << 20)
 
 static pthread_key_t key;

@@ -50,6 +50,8 @@
 #define JOURNAL_ENDS 16 /* one in so many chunks is kept for the ends of calls */
 #define JOURNAL_FILES 40 /* files that one commit keeps the length of */
 #define JOURNAL_PATH_MAX 4096
+#define SEQ_FIRST 1 /* numbers of calls (column seq) begin here */
+#define SEQ_BLOCK 64 /* so many at a time a thread takes for its calls */
 #define JOURNAL_NONE INT32_MIN /* an integer column that stays empty */
 #define JOURNAL_NONE64 INT64_MIN
 
@@ -156,7 +158,8 @@ struct journal_head {
 	uint64_t
 		spilled; /* asynchronous calls kept outside the journal: lost if the process is killed */
 	uint64_t damaged; /* entries that made no sense */
-	_Atomic uint64_t seq_next; /* numbers of calls below it may have been given */
+	_Atomic uint64_t
+		seq_next; /* numbers of calls below it may have been given: SEQ_FIRST and whole blocks */
 	char journal_path[JOURNAL_PATH_MAX];
 	char folder
 		[JOURNAL_PATH_MAX]; /* of the rank: for who finds a journal that lies elsewhere */

@@ -12,7 +12,7 @@ static const uint32_t always = 1;
 struct session session = {
 	.alive = &always,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.seq = 1,
+	.seq = SEQ_FIRST,
 	.world_rank = -1,
 	.world_size = -1,
 };

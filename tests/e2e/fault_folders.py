@@ -10,11 +10,12 @@ import random
 import sys
 
 import columns
-from report_folder import BEGIN, WORLD, Rank
+from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
-ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"]}
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
+ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
+        "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
@@ -113,7 +114,7 @@ class Job:
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
             # The others are told by their library that rank 2 is gone, and are ended by a launcher.
-            if self.fault in ("gone", "gone_waits", "exit_zero"):
+            if self.fault in ("gone", "gone_waits", "gone_abort", "exit_zero"):
                 # One of them had not heard of it yet.
                 if self.fault == "gone_waits" and r == 3:
                     self.stand(step, r, "all_reduce", "all_reduce", t, 64)
@@ -254,12 +255,44 @@ class Job:
         self.collective(step, rank, "gather", "gather", t + 61 * 10**6, ins[rank], sum(ins, []) if rank == 0 else None, root=0)
 
 
+def disordered(lines):
+    """Eight calls at a time, more than a step has, the other way round."""
+    calls = {}
+    for line in lines:
+        calls.setdefault(line.split(",")[2], []).append(line)
+    calls = list(calls.values())
+    return [line for k in range(0, len(calls), 8) for call in reversed(calls[k:k + 8]) for line in call]
+
+
+def threaded(lines):
+    """Every third call by another thread, which has numbers of its own."""
+    seq, thread = HEADER.index("seq"), HEADER.index("thread")
+    given, new, out = {}, {1: 0, 2: 0}, []
+    for line in lines:
+        row = line.split(",")
+        who = 2 if int(row[seq]) % 3 == 0 else 1
+        if row[seq] not in given:
+            given[row[seq]] = 1 + new[who] // 64 * 128 + (who - 1) * 64 + new[who] % 64
+            new[who] += 1
+        row[seq], row[thread] = str(given[row[seq]]), str(who)
+        out.append(",".join(row))
+    return out
+
+
 def main(top, fault):
     job = Job(top, fault)
     for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault == "jitter_end" else STEPS):
         job.step(step)
     for r in job.ranks:
+        # As of operations that are only started: a row is written when its operation is complete.
+        if fault.endswith("_disorder"):
+            r.lines = disordered(r.lines)
+        if fault.endswith("_threads"):
+            r.lines = threaded(r.lines)
         end = dict(how="signal", code=None, signal=None)
+        # Its runtime calls abort() when it leaves by the error that it got.
+        if fault == "gone_abort" and r.rank == 0:
+            end = dict(how="abort", code=None, text="abort", at_ns=BEGIN + job.now - 5 * 10**9)
         # It ends as a program does that is done; the others are told by their library.
         if fault == "exit_zero":
             end = dict(how="exit", code=0, at_ns=BEGIN + job.now - 6 * 10**9) if r.rank == WHO else \

@@ -21,6 +21,10 @@ want='clean None None None None None None
 spike spike bad [2] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
+stale_disorder stale bad [2] 9 None all_reduce
+stale_threads stale bad [2] 9 None all_reduce
+clean_threads None None None None None None
+missing_disorder skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
 corruption corruption bad [2] 9 None all_reduce
@@ -51,6 +55,7 @@ async_stall stall note [2] 9 None None
 slow_noisy slow warn [2] 7 None None
 gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
+gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
@@ -73,7 +78,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step.
-	[[ $name != async_* && $name != gone* && $name != exit_zero ]] || continue
+	[[ $name != async_* && $name != gone* && $name != exit_zero && $name != *_disorder ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

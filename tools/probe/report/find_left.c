@@ -37,6 +37,11 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	return STAYED;
 }
 
+static bool was_told_of_error(const struct report *r, uint32_t i)
+{
+	return r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR;
+}
+
 /*
  * Its library ended it, or told it of an error that it did not survive: it may be the one that noticed what another one
  * did, or that another one was gone.
@@ -47,8 +52,9 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 	bool mid_call = k->last.rows && k->last.bits & (CALL_OPEN | CALL_ERROR);
 
+	/* MPI_Abort() is the program's own; a runtime calls abort() also when a program leaves by an error that it got. */
 	if (strcmp(e->how, "abort") == 0)
-		return false;
+		return strcmp(e->text, "abort") == 0 && was_told_of_error(r, i);
 	if (*e->inside)
 		return true;
 	return mid_call;
@@ -83,7 +89,8 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (how_it_left(r, i) != how)
 			continue;
-		if (by_itself && (how == SPOKE ? left_by_communication(r, i) : is_standing(r, i)))
+		if (by_itself && (how == SPOKE ? left_by_communication(r, i)
+					       : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
 			first = (int)i;
@@ -259,11 +266,6 @@ void find_fatal_errors(struct report *r)
 		free(at);
 		return; /* the first one; the others are told by it */
 	}
-}
-
-static bool was_told_of_error(const struct report *r, uint32_t i)
-{
-	return r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR;
 }
 
 static bool is_started_only(const struct report *r, uint32_t i)

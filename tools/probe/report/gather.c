@@ -9,6 +9,7 @@
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/join/rounds.h"
+#include "tools/probe/report/call_order.h"
 
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
@@ -182,14 +183,23 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 struct reader {
 	struct calls calls;
 	struct call next;
-	bool has;
+	bool has, ended;
+	struct call_order order;
 	struct shares *shares; /* who reads its files; NULL: this process */
 };
 
 static void read_next_call(struct reader *r)
 {
-	r->has = r->shares ? shares_next(r->shares, &r->calls, &r->next)
-			   : calls_next(&r->calls, &r->next);
+	for (r->has = true; !take_held_call(&r->order, &r->next, r->ended);) {
+		if (r->ended) {
+			r->has = false;
+			return;
+		}
+		r->ended = !(r->shares ? shares_next(r->shares, &r->calls, &r->next)
+				       : calls_next(&r->calls, &r->next));
+		if (!r->ended && !hold_early_call(&r->order, &r->next))
+			return;
+	}
 }
 
 /* The reader whose next call is the earliest comes first. */
@@ -285,6 +295,7 @@ static void close_readers(struct gather *g, struct reader *reader)
 		r->files_wrong = s->wrong;
 		s->wrong = NULL;
 		g->rows += s->rows;
+		free_call_order(&reader[i].order);
 		calls_close(s);
 	}
 }
