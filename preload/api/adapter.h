@@ -80,6 +80,16 @@ struct adapter {
 	 */
 	bool (*describe)(struct call *c);
 	/*
+	 * Instead of describe(), where no rows are wanted now (key paused, ranks, steps) and the call is not numbered: for what counts
+	 * nevertheless. NULL: such calls are described as others are.
+	 */
+	void (*passed)(const struct call *c);
+	/*
+	 * With passed(): it would do nothing for that row, now and until the configuration changes. While no rows are wanted the
+	 * row's stub then leads straight to the real function.
+	 */
+	bool (*idle)(const struct api *f);
+	/*
 	 * For rows that their provider chose (API_CHOSEN): does the list that is in use now choose them too? Called when the
 	 * configuration has changed. NULL: they stay.
 	 */

@@ -88,22 +88,48 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	return largest >= (uint64_t)cfg->min_bytes;
 }
 
-/* Why this call is not recorded, or JC_RECORDED. */
-static enum journal_count why_filtered(const struct call *c)
+/* Why no call is recorded now, or JC_RECORDED. */
+static enum journal_count why_unwanted(const struct call *c)
 {
 	if (c->by->paused)
 		return JC_SKIP_PAUSED;
 	if (!session_rank_selected() || !session_rank_profiled())
 		return JC_SKIP_RANK;
-	if (!step_profiled())
-		return JC_SKIP_STEP;
-	return large_enough(&c->op, &c->by->cfg) ? JC_RECORDED : JC_SKIP_SIZE;
+	return step_profiled() ? JC_RECORDED : JC_SKIP_STEP;
+}
+
+/* Why this call is not recorded, or JC_RECORDED. */
+static enum journal_count why_filtered(const struct call *c)
+{
+	enum journal_count why = why_unwanted(c);
+
+	return why != JC_RECORDED || large_enough(&c->op, &c->by->cfg) ? why : JC_SKIP_SIZE;
+}
+
+/* Calls of which nothing but their rows is wanted cost little where there are none: they are not described. */
+static bool pass_left_out(struct call *c)
+{
+	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
+
+	if (why == JC_RECORDED)
+		return false;
+	c->api->spec->lib->passed(c);
+	c->mode = CALL_NESTED;
+	if (c->word & API_LISTED && session_is_on())
+		c->t = thread_get();
+	if (c->t) {
+		thread_count(c->t, JC_SEEN);
+		thread_count(c->t, why);
+	}
+	return true;
 }
 
 static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
 
+	if (s->lib->passed && !(c->word & (API_NUMBERED | API_LOOKED)) && pass_left_out(c))
+		return;
 	if (!describe_call(c)) {
 		c->mode = CALL_NESTED;
 		return;

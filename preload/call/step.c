@@ -34,6 +34,7 @@ void step_configure(void)
 {
 	static _Atomic bool offset;
 	const struct generation *g;
+	bool changed = false;
 	uint32_t step;
 
 	if (!atomic_exchange(&offset, true))
@@ -44,11 +45,13 @@ void step_configure(void)
 		step = step_now();
 		g = generation_now();
 		bool wanted = config_step_wanted(&g->cfg, step);
+		bool profiled = wanted && ranges_contain(&g->cfg.profile_step, step);
 
 		atomic_store(&step_state.selected, wanted);
-		atomic_store(
-			&step_state.profiled, wanted && ranges_contain(&g->cfg.profile_step, step));
+		changed |= atomic_exchange(&step_state.profiled, profiled) != profiled;
 	} while (atomic_load(&step_state.now) != step || generation_now() != g);
+	if (changed)
+		session_hooks.window_changed();
 }
 
 uint32_t step_end(enum step_source s)

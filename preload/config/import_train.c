@@ -385,13 +385,14 @@ static void take_profile_stages(struct import *f)
 static void take_profile(struct import *f, const struct tree_node *at)
 {
 	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
-	int64_t first = profile_number(f, "profile_start_step", 1);
-	int64_t last = profile_number(f, "profile_stop_step", 10);
-	int64_t level = profile_number(f, "profiler_level", -1);
+	int64_t first, last, level;
 	char text[64];
 
 	if (!is_true(f->top, "profile", false))
 		return;
+	first = profile_number(f, "profile_start_step", 1);
+	last = profile_number(f, "profile_stop_step", 10);
+	level = profile_number(f, "profiler_level", -1);
 	if (level < 0)
 		level = profile_number(f, "profile_level", -1);
 	/* Communication needs more than the lowest level, where that is asked for. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "call/step.h"
 #include "elf/elf_file.h"
 #include "elf/elfsym.h"
 #include "entry/ffi.h"
@@ -180,6 +181,31 @@ static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
 	return (struct tail){real, NULL};
 }
 
+/* No call makes a row now. */
+static bool are_rows_unwanted(void)
+{
+	return generation_now()->paused || !step_profiled() ||
+	       (session.world_rank >= 0 && !session_rank_profiled());
+}
+
+/* Is there anything to be done for it but to make rows? */
+static bool may_rest(const struct api *a)
+{
+	const struct adapter *lib = a->spec->lib;
+
+	return lib->idle && (api_word(a) & API_DECIDED & ~(uint32_t)API_HOOKED) == API_LISTED &&
+	       lib->idle(a);
+}
+
+/* Returns the row's word. It may rest, unless who changes that (stub_rest_unwanted()) came meanwhile. */
+static uint32_t rest_row(struct api *a)
+{
+	if (are_rows_unwanted() && may_rest(a) && api_change_state(a, API_ON, API_SKIP) &&
+		!are_rows_unwanted())
+		api_change_state(a, API_SKIP, API_ON);
+	return api_word(a);
+}
+
 /* Without the lock: looking for the real function may ask the loader, and all of this can be done twice. */
 static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 {
@@ -208,6 +234,8 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 			"%s: no loaded library defines it (any more); the call returned 0", name);
 		return (struct tail){NULL, NULL};
 	}
+	if (word & API_ON)
+		word = rest_row(r->api);
 	if (word & API_SKIP)
 		return lead_straight(r, e);
 	err = ffi_entry(r->api, &code, &context);
@@ -296,6 +324,21 @@ void stub_watch(struct api *a, bool watch)
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
 		if (r->api == a)
 			reset_stub(r);
+}
+
+void stub_rest_unwanted(void)
+{
+	bool rest;
+
+	/* Of two threads the one that comes last must not leave the other's answer. */
+	do {
+		rest = are_rows_unwanted();
+		for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
+			if (r->api && may_rest(r->api) &&
+				api_change_state(
+					r->api, rest ? API_ON : API_SKIP, rest ? API_SKIP : API_ON))
+				reset_stub(r);
+	} while (are_rows_unwanted() != rest);
 }
 
 void stub_forget(void)

@@ -52,6 +52,9 @@ void stub_second_copies(const struct elf_file *f);
  */
 void stub_watch(struct api *a, bool watch);
 
+/* Whether rows are wanted now may have changed: the stubs of rows that have nothing else to do (adapter.idle) lead past us or to us. Any thread, no lock. */
+void stub_rest_unwanted(void);
+
 /* A library is about to be unloaded: the next call of every stub looks for its real function again. */
 void stub_forget(void);
 

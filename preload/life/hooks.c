@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "entry/stub.h"
 #include "life/life.h"
 #include "life/settings.h"
 #include "session/state.h"
@@ -13,6 +14,7 @@ const struct session_hooks session_hooks = {
 	.config_changed = life_config_changed,
 	.step_ending = step_times_end,
 	.step_ended = writer_step,
+	.window_changed = stub_rest_unwanted,
 	.step_unrecorded = life_step_unrecorded,
 	.look_at_config = life_look_at_config,
 	.describe_late = life_describe_late,

@@ -79,6 +79,8 @@ struct session_hooks {
 	void (*step_ending)(
 		uint32_t step); /* with key scalars: it ends, and is still the current one */
 	void (*step_ended)(void); /* a step ended: the writer drains, but not too often */
+	/* Calls of the current step are recorded and those of the last one were not, or the other way round. Takes no lock. */
+	void (*window_changed)(void);
 	void (*step_unrecorded)(void); /* a step ended, and nothing has been recorded so far */
 	/* The writer, when it holds nothing: is there another configuration? At most once a second. */
 	void (*look_at_config)(void);

@@ -28,12 +28,20 @@ without=$(rows "$out" "$numbers")
 steps='{f: sorted({r["step"] for r in R if r["folder"] == f}) for f in dirs}'
 levels='any(r["stack_id"] not in ("", "0") for r in R), any(r["norm"] for r in R)'
 
+operators='"\n".join(f"{k} {n}" for k, n in sorted(Counter((r["step"], r["api"]) for r in calls(R) if r["lib"] == "aten" and r["folder"] == "rank1" and r["step"] in "23").items()))'
+printf 'seed: 0\nprofile: True\nprofile_start_step: 1\nprofile_level: 1\nprofile_stop_step: 100\n' >"$tmp/config.yaml"
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/config.yaml" "$app" "$tmp/ckpt"
+rows "$out" "$operators" >"$tmp/all"
+
 what='one rank, level 1'
 window 'profile_start_step: 3\nprofile_stop_step: 4\nprofile_level: 1\nprofile_rank_ids: [1]'
 is "$what: calls of its steps alone, of its rank alone" "$(rows "$out" "$steps")" "{'rank0': [], 'rank1': ['2', '3']}"
 is "$what: operators with shapes, and collectives" "$(rows "$out" 'sorted({r["lib"] for r in R}), any(r["op"].startswith("native_layer_norm") and r["shape"] for r in R), sorted({r["op"] for r in R if r["lib"] == "c10d"})')" \
 	"(['aten', 'c10d'], True, ['all_reduce', 'barrier'])"
 is "$what: both steps have the same calls" "$(rows "$out" 'Counter(r["op"] for r in calls(R) if r["step"] == "2") == Counter(r["op"] for r in calls(R) if r["step"] == "3")')" True
+is "$what: operators as in a window that is always open" "$(rows "$out" "$operators" | diff "$tmp/all" - && grep -c . "$tmp/all")" "$(sort -u "$tmp/all" | grep -c .)"
+is "$what: outside of it operators go past us" "$(rows "$out" '(lambda c: 0 < c["recorded"] < c["seen"] < 2.5 * c["recorded"])(M["rank1"]["calls"])')" True
 is "$what: stacks, no values" "$(rows "$out" "$levels")" '(True, False)'
 is "$what: numbers of all steps, as without a window" "$(rows "$out" "$numbers")" "$without"
 is "$what: memory and loss of every step, on both ranks" "$(rows "$out" '{n: sorted({(r["folder"][4:], r["step"]) for r in V if r["name"] == n}) == [(r, s) for r in "01" for s in "012345"] for n in ("memory-rss", "memory-peak", "loss")}')" \

@@ -104,13 +104,18 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 	return w;
 }
 
-struct cxx_work *cxx_work_of(const struct call *c)
+void cxx_work_pass(void)
 {
-	/* Calls inside this one have returned. */
 	struct cxx_work *spare = drop_returned();
 
 	if (spare)
 		give_work(spare);
+}
+
+struct cxx_work *cxx_work_of(const struct call *c)
+{
+	/* Calls inside this one have returned. */
+	cxx_work_pass();
 	return current && current->call == c ? current : NULL;
 }
 

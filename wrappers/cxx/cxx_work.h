@@ -38,6 +38,8 @@ struct cxx_work {
 
 /* For a call that is being described. NULL: no memory, or too many on the way. */
 struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
+/* For an adapter's passed(): nothing described stands for the call, nor does what stood for one before it. */
+void cxx_work_pass(void);
 struct cxx_work *cxx_work_of(const struct call *c); /* NULL: it has none */
 /* The one of the call in which the function stands that this thread has just entered. NULL: none. */
 struct cxx_work *cxx_work_around(void);

@@ -186,6 +186,19 @@ static bool describe_node(struct call *c)
 	return true;
 }
 
+static void pass_node(const struct call *c)
+{
+	(void)c;
+	cxx_work_pass();
+	torch_report_version();
+}
+
+static bool is_node_idle(const struct api *f)
+{
+	(void)f;
+	return true;
+}
+
 static void leave_node(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);
@@ -203,5 +216,7 @@ static void leave_node(struct call *c, int64_t ret)
 const struct adapter adapter_node = {
 	.name = "aten",
 	.describe = describe_node,
+	.passed = pass_node,
+	.idle = is_node_idle,
 	.leave = leave_node,
 };

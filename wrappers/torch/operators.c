@@ -209,7 +209,8 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 	split_name(schema, base, overload, sizeof(base));
 	is_listed = torch_op_listed(base, overload);
 	scope = torch_marker_scope(base, overload);
-	if (!is_listed && !scope && torch_is_optimizer_op(name) && call) {
+	r->optimizer_op = call && torch_is_optimizer_op(name);
+	if (!is_listed && !scope && r->optimizer_op) {
 		scope = SCOPE_COUNTED;
 		torch_watch_optimizer_op(r, name);
 	}
@@ -361,6 +362,15 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 	return torch_out_room(n);
 }
 
+/* Also where it has no row. */
+static void begin_op(const struct call *c)
+{
+	torch_report_version();
+	if (torch_function_of(c)->flop_op)
+		torch_flop_enter(c);
+	torch_look_at_optimizer_state(c);
+}
+
 static bool describe_op(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -368,10 +378,7 @@ static bool describe_op(struct call *c)
 	struct operation *w = &c->op;
 	struct cxx_work *k = torch_work_new(c);
 
-	torch_report_version();
-	if (row->flop_op)
-		torch_flop_enter(c);
-	torch_look_at_optimizer_state(c);
+	begin_op(c);
 	c->note.p[0] = config_now()->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
 	if (!k)
@@ -410,6 +417,19 @@ void torch_op_scope(const struct call *c, bool leaving)
 		torch_marker(c, leaving);
 	if (s != SCOPE_COUNTED && !leaving)
 		torch_look_at_optimizer_state(c);
+}
+
+static bool is_op_idle(const struct api *f)
+{
+	const struct torch_function *r = (const struct torch_function *)f;
+
+	return !r->flop_op && !r->scalar_op && (!r->optimizer_op || torch_has_seen_optimizer());
+}
+
+static void pass_op(const struct call *c)
+{
+	cxx_work_pass();
+	begin_op(c);
 }
 
 static void add_op_results(struct cxx_work *w, const struct op_type *t, const struct call *c)
@@ -491,6 +511,8 @@ static void leave_op(struct call *c, int64_t ret)
 const struct adapter adapter_aten = {
 	.name = "aten",
 	.describe = describe_op,
+	.passed = pass_op,
+	.idle = is_op_idle,
 	.listed = torch_row_listed,
 	.nested = enter_nested_op,
 	.leave = leave_op,

@@ -96,6 +96,11 @@ void torch_look_at_optimizer_state(const struct call *c)
 		session_steps_before((uint64_t)steps);
 }
 
+bool torch_has_seen_optimizer(void)
+{
+	return atomic_load_explicit(&when, memory_order_relaxed) >= AFTER;
+}
+
 void torch_watch_optimizer_op(struct torch_function *r, const char *name)
 {
 	unsigned i = optimizer_op_index(name);

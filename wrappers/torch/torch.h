@@ -79,6 +79,7 @@ struct torch_function {
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
 	uint8_t scalar_op; /* what it shows of the training's numbers (scalar_ops.c); 0: nothing */
+	bool optimizer_op; /* of those that count an optimizer's steps (optimizer_state.c) */
 	uint8_t flop_op; /* whose floating-point operations are counted (flop_ops.c); 0: none */
 	struct op_type op; /* adapter_aten */
 	char op_name[136]; /* of the schema */
@@ -227,6 +228,7 @@ uint32_t torch_tensor_name(const void *impl, const void *base);
 /* ---- steps done before (optimizer_state.c) ---- */
 
 bool torch_is_optimizer_op(const char *name); /* of the C++ struct; `call` only */
+bool torch_has_seen_optimizer(void); /* and how many steps it had before */
 void torch_watch_optimizer_op(struct torch_function *r, const char *name);
 void torch_note_optimizer(bool begins);
 void torch_look_at_optimizer_state(

@@ -49,7 +49,10 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 			}
 }
 
-/* What a profiler's window was when the run was recorded (profile_step), which is what is wanted where nothing else is asked for. */
+/*
+ * What a profiler's window was when the run was recorded (profile_step, profile_rank), which is what is wanted where nothing else is
+ * asked for. True: the steps are known by it.
+ */
 static bool choose_recorded_window(struct export *e)
 {
 	const struct gather *g = &e->report.g;
@@ -61,13 +64,14 @@ static bool choose_recorded_window(struct export *e)
 	if (!has)
 		return false;
 	has = cfg.profile_step.n > 0 && !e->all;
-	if (has && !e->asked_level)
+	if ((has || (cfg.profile_rank.n && !e->all)) && !e->asked_level)
 		e->level = cfg.statistics ? 2 : cfg.stack;
 	if (has && !e->asked_steps) {
 		e->step_lo = cfg.profile_step.item[0].lo;
 		e->step_hi = cfg.profile_step.item[cfg.profile_step.n - 1].hi;
 	}
-	for (unsigned i = 0; has && !e->asked_ranks && cfg.profile_rank.n && i < g->folders.n; i++)
+	for (unsigned i = 0; !e->all && !e->asked_ranks && cfg.profile_rank.n && i < g->folders.n;
+		i++)
 		if (g->folders.dir[i].rank >= 0 && e->nwant < EXPORT_RANKS_MAX &&
 			ranges_contain(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
 			want_rank(e, (int)i);
