@@ -9,7 +9,6 @@ spike: steps 2 and 3 (from 0) have far too large a norm. SKIP=1: the script leav
 """
 import os
 import sys
-
 import time
 
 import torch
