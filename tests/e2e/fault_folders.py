@@ -21,10 +21,11 @@ JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
 
-def stats(values):
-    return dict(count=len(values), bytes=4 * len(values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
+def stats(all_values):
+    values = [v for v in all_values if v == v]
+    return dict(count=len(all_values), bytes=4 * len(all_values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
                 mean=f"{sum(values) / len(values):.9g}", norm=f"{math.sqrt(sum(v * v for v in values)):.9g}",
-                zeros=sum(v == 0 for v in values) / len(values), nans=0, infs=0)
+                zeros=sum(v == 0 for v in values) / len(values), nans=len(all_values) - len(values), infs=0)
 
 
 def values(step, rank, place, n=64):
@@ -216,6 +217,8 @@ class Job:
                 ins[r][5] = 1e6
             if self.since("zero", r, step) or self.due("zero_once", r, step):
                 ins[r] = [0.0] * 64
+            if self.due("nan", r, step):
+                ins[r][9] = math.nan
         outs = [sum(v) for v in zip(*ins)]
         if self.due("not_sum", WHO, step):
             outs = [a - b for a, b in zip(outs, ins[WHO])]
@@ -227,6 +230,9 @@ class Job:
         # A branch that is taken once: the same call from a line of its own.
         if self.due("spike_line", rank, step):
             more["stack"] = self.stack(rank, "new_line")
+        # Each rank adds in another order, and its NaN has the bits of the one that came first.
+        if self.due("nan", WHO, step):
+            more["crc32"] = f"{rank:08x}"
         mine = ins[rank]
         if self.due("count", rank, step):
             mine = mine[:-3]

@@ -19,6 +19,7 @@ text_of_first() { # DIR
 
 want='clean None None None None None None
 spike spike bad [2] 9 None all_reduce
+nan nan bad [2] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
 stale_disorder stale bad [2] 9 None all_reduce
@@ -81,6 +82,9 @@ while read -r name line; do
 	[[ $name != async_* && $name != gone* && $name != exit_zero && $name != *_disorder ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
+
+is 'NaN of other bits are no corruption' "$("$probe" report --json "$tmp/made/nan" | python3 -c 'import json, sys
+print(sorted({f["kind"] for f in json.load(sys.stdin)["findings"]} - {"nan"}))')" '[]'
 
 # Where to look is said, how sure it is, and what to run next.
 said=$("$probe" report --json "$tmp/made/missing")

@@ -211,6 +211,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.out = c->out.blind ? 0 : c->out.digest,
 		.in_sum = c->in.sum,
 		.out_sum = c->out.sum,
+		.out_bad = c->out.bad,
 		.seq = c->seq,
 		.stack = c->stack,
 		.in_bytes = (uint32_t)c->in_bytes,

@@ -236,7 +236,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	struct odd_meeting o = {.any = true};
 	uint64_t *v, best;
 	double want, have, bound;
-	bool same = true, sure;
+	bool same = true, bad = true, sure;
 
 	if (!is_operation(m, list) || m->nout != m->n) {
 		judge_sum(r, m, k);
@@ -244,6 +244,11 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	}
 	for (unsigned i = 1; i < m->n; i++)
 		same &= m->a[i].out == m->a[0].out;
+	for (unsigned i = 0; i < m->n; i++)
+		bad &= m->a[i].out_bad;
+	/* Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions. */
+	if (bad && !same)
+		return;
 	if (same) {
 		k->equal++;
 		judge_sum(r, m, k);
