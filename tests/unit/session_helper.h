@@ -47,13 +47,22 @@ static void wake(void)
 	wakes++;
 }
 
+static _Atomic unsigned windows_changed;
+
+static void count_window_change(void)
+{
+	windows_changed++;
+}
+
 static enum writer_help no_help(void)
 {
 	return HELP_USELESS;
 }
 
-const struct session_hooks session_hooks = {
-	.wake_writer = wake, .help_writer = no_help, .step_ended = wake};
+const struct session_hooks session_hooks = {.wake_writer = wake,
+	.help_writer = no_help,
+	.step_ended = wake,
+	.window_changed = count_window_change};
 
 static inline void session_on(size_t bytes)
 {

@@ -96,7 +96,10 @@ static void test_selection(void **state)
 	r[0] = (struct range){from + 3, from + 3};
 	r[1] = (struct range){from + 10, from + 12};
 	generation_first.running.cfg.step = (struct ranges){2, r};
+	windows_changed = 0;
 	check_selection("a list", listed);
+	assert_int_equal(windows_changed,
+		5); /* at the change of the configuration, and at both ends of both */
 	generation_first.running.cfg.step = (struct ranges){0};
 	from = step_now();
 	generation_first.running.cfg.start_step = from + 5;
