@@ -8,6 +8,7 @@
 #include "api/layout_fact.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/memory_events.h"
 #include "base/text.h"
 #include "life/life.h"
 #include "life/meta_list.h"
@@ -246,9 +247,26 @@ static void put_resumed(void)
 	session_meta(META_RESUMED, "resumed", json);
 }
 
+/* Where it can be read later whether the kernel has killed processes of this group because memory ran out. */
+static void put_memory_group(void)
+{
+	char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
+	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof(groups) - 1);
+	struct text t = text_over(json, sizeof(json));
+
+	groups[n > 0 ? n : 0] = 0;
+	if (find_memory_events(groups, path, sizeof(path)) < 0)
+		return;
+	text_str(&t, "{\"events\": ");
+	text_json(&t, path);
+	text_fmt(&t, ", \"oom_kills\": %lld}", (long long)read_oom_kills(path));
+	session_meta(META_MEMORY_GROUP, "memory_group", json);
+}
+
 void session_about(void)
 {
 	put_process();
+	put_memory_group();
 	put_settings();
 	put_named(&libraries);
 	if (steps_before)

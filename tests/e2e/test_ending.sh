@@ -58,12 +58,13 @@ leaves() { # FILE HOW RANK [NAME=VALUE ...]
 }
 
 leave_once() { # ranks without a launcher, which would end the others
-	local file=$1 how=$2 who=$3 r pids=() port
+	local file=$1 how=$2 who=$3 r pids=() port in=()
 	shift 3
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	for r in 0 1; do
+		[ -z "${group:-}" ] || [ $r != "$who" ] || in=(bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
 		env "$@" RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo \
-			timeout -k 5 280 "$python" $app "$how" "$who" 4 >"$file.$r" 2>"$file.err.$r" &
+			${in[@]+"${in[@]}"} timeout -k 5 280 "$python" $app "$how" "$who" 4 >"$file.$r" 2>"$file.err.$r" &
 		pids+=($!)
 	done
 	for r in 0 1; do
@@ -86,6 +87,35 @@ like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an exceptio
 new_out
 leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'killed: named, though all others left by exceptions' "$(findings)" "[('died', [0])]"
+
+# What the kernel says of it. Who may not read its log reads the count of its control group.
+if [ "$(id -u)" = 0 ] && dd if=/dev/kmsg bs=8192 count=1 >"$tmp/kmsg" 2>&1; then
+	new_out
+	leaves "$tmp/with" crash 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+	like 'a crash: the signal, and what the kernel says' "$("$probe" report "$out")" 'rank 1 left by SIGSEGV .the kernel: "[^"]*segfault at 8 '
+	is 'a crash: named' "$(findings)" "[('died', [1])]"
+else
+	skip 'a crash: what the kernel says' 'its log may not be read here'
+fi
+group=/sys/fs/cgroup/memory/libprobe-$$ limit=memory.limit_in_bytes
+[ -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/libprobe-$$ limit=memory.max
+if mkdir $group 2>"$tmp/group" && echo 700M >$group/$limit && { : >$group/memory.swap.max || :; } 2>"$tmp/group"; then
+	new_out
+	leaves "$tmp/with" memory 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
+	is 'memory that ran out: named' "$(findings)" "[('died', [1])]"
+	if dd if=/dev/kmsg bs=8192 count=1 >"$tmp/kmsg" 2>&1; then
+		like 'memory that ran out: what the kernel says' "$("$probe" report "$out")" \
+			'rank 1 left by SIGKILL: memory ran out, and the kernel ended it ."[^"]*ut of memory: Killed process'
+	fi
+	chmod -R a+rX "$tmp"
+	like 'memory that ran out: the count of its control group' \
+		"$(setpriv --reuid=65534 --regid=65534 --clear-groups "$probe" report "$out")" \
+		'rank 1 left by a signal: SIGKILL, most likely, because memory ran out: since it started the kernel has ended 1 process of its control group'
+	rmdir $group
+else
+	skip 'memory that runs out' 'no control group can be made here'
+fi
+group=''
 
 # A launcher ends it with a signal before it is gone.
 new_out

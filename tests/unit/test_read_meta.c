@@ -38,6 +38,7 @@ static const char whole[] =
 	" \"libraries\": {\"mpi\": \"Open MPI v4.1.4\"},\n"
 	" \"invisible\": {\"graphs\": \"compiled: not seen\"},\n"
 	" \"optimizer_steps_before\": 500,\n"
+	" \"memory_group\": {\"events\": \"/sys/fs/cgroup/job/memory.events\", \"oom_kills\": 2},\n"
 	" \"program\": [\"/usr/bin/python3\", \"train.py\", \"--name\", \"two words\", \"\", "
 	"\"a\\nb\"]\n}\n";
 
@@ -95,6 +96,8 @@ static void all_keys(void **state)
 	assert_string_equal(m.cfg_step_marker, "MPI_Barrier");
 	assert_int_equal(m.ninvisible, 1);
 	assert_int_equal(m.steps_before, 500);
+	assert_string_equal(m.memory_events, "/sys/fs/cgroup/job/memory.events");
+	assert_int_equal(m.oom_kills, 2);
 	assert_string_equal(m.invisible[0].name, "graphs");
 	assert_string_equal(m.invisible[0].text, "compiled: not seen");
 	assert_false(m.cfg_stack);
@@ -111,6 +114,8 @@ static void nearly_nothing(void **state)
 	assert_int_equal(m.rank, -1);
 	assert_int_equal(m.world_size, -1);
 	assert_int_equal(m.step_last, -1);
+	assert_int_equal(m.oom_kills, -1);
+	assert_string_equal(m.memory_events, "");
 	assert_int_equal(m.first_record_ns, 0);
 	assert_string_equal(m.program, "");
 	meta_free(&m);

@@ -1,6 +1,7 @@
-"""A job on gloo of which a rank leaves: by an exception, by os._exit(), or killed; last_exception: killed while it leaves by an
-exception. leaves.py HOW RANK STEP"""
+"""A job on gloo of which a rank leaves: by an exception, by os._exit(), killed, by a crash, or because memory runs out;
+last_exception: killed while it leaves by an exception. leaves.py HOW RANK STEP"""
 import atexit
+import ctypes
 import os
 import sys
 
@@ -30,6 +31,11 @@ def work(step):
             os._exit(7)
         if how == "kill":
             os.kill(os.getpid(), 9)
+        if how == "crash":
+            ctypes.string_at(8)
+        full = []
+        while how == "memory":
+            full.append(b"x" * (1 << 24))
     dist.all_reduce(t)
 
 

@@ -254,7 +254,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	const yaml_node_t *journal = get_yaml_node(d, top, "journal"),
 			  *clock = get_yaml_node(d, top, "clock");
 	const yaml_node_t *config = get_yaml_node(d, top, "config"),
-			  *own = get_yaml_node(d, top, "own_time");
+			  *own = get_yaml_node(d, top, "own_time"),
+			  *group = get_yaml_node(d, top, "memory_group");
 
 	m->state = yaml_string(get_yaml_node(d, top, "state"));
 	read_meta_owner(m, d, get_yaml_node(d, top, "owner"));
@@ -293,6 +294,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
 	m->program = read_command_line(d, get_yaml_node(d, top, "program"));
 	read_ending(&m->end, d, get_yaml_node(d, top, "end"));
+	m->memory_events = yaml_string(get_yaml_node(d, group, "events"));
+	m->oom_kills = number_or(get_yaml_node(d, group, "oom_kills"), -1);
 	m->cfg_step = read_setting(d, config, "step");
 	m->cfg_rank = read_setting(d, config, "rank");
 	m->cfg_step_marker = read_setting(d, config, "step_marker");
@@ -306,6 +309,7 @@ static void empty_meta(struct meta *m)
 	*m = (struct meta){.rank = -1,
 		.world_size = -1,
 		.step_last = -1,
+		.oom_kills = -1,
 		.cfg_stack = true,
 		.cfg_statistics = true,
 		.cfg_dynamic_on = true};
@@ -324,6 +328,7 @@ static void empty_meta(struct meta *m)
 		.code = ENDING_NONE,
 		.signal = ENDING_NONE};
 	m->cfg_armable = tool_strdup("");
+	m->memory_events = tool_strdup("");
 }
 
 /* YAML knows a few characters fewer than JSON: none of them matters in a report. */
@@ -396,7 +401,7 @@ char *meta_read(struct meta *m, const char *path)
 void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->version, m->step_source, m->program,
-		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable};
+		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable, m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

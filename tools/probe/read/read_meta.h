@@ -63,6 +63,8 @@ struct meta {
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
 	bool cfg_stack, cfg_statistics;
 	struct meta_ending end;
+	char *memory_events; /* a file of its control group, whose count of processes ... */
+	int64_t oom_kills; /* ... that were killed for lack of memory was so much when it started; -1: not known */
 	bool cfg_dynamic_on; /* as in use now */
 	uint64_t cfg_ctl_margin_s;
 	char *cfg_armable;

@@ -9,6 +9,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/ended_by.h"
 #include "tools/probe/report/report.h"
 
 #define TEXT_SHOWN 500
@@ -117,8 +118,9 @@ static int count_shown(const char *s, int most)
 	return n;
 }
 
-static char *leaving_text(const struct meta_ending *e, int most)
+static char *leaving_text(struct report *r, uint32_t i, int most)
 {
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
 					    : tool_format(" with code %d", e->code),
 	     *all;
@@ -134,10 +136,11 @@ static char *leaving_text(const struct meta_ending *e, int most)
 			"by exit%s%s%s", code, *e->inside ? ", inside of " : "", e->inside);
 	else if (strcmp(e->how, "finalized") == 0)
 		all = tool_format("after MPI_Finalize, by exit%s", code);
-	else
-		all = tool_format(
-			"without a word: a signal ended it (SIGKILL, as by the kernel when "
-			"memory runs out, or a crash)");
+	else {
+		struct ended_by by = how_signal_ended(r, i);
+
+		all = ended_by_text(&by);
+	}
 	free(code);
 	return all;
 }
@@ -200,7 +203,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 
 		if (i == first || how_it_left(r, i) != SPOKE)
 			continue;
-		how = leaving_text(&r->g.folders.dir[i].meta.end, TEXT_OF_OTHERS);
+		how = leaving_text(r, i, TEXT_OF_OTHERS);
 		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
 					  out_time(at > event ? (double)(at - event) : 0), how));
 		free(how);
@@ -329,15 +332,40 @@ static int only_early_leaver(const struct report *r)
 	return one;
 }
 
+/* Of those that a crash or the lack of memory ended, as the kernel tells, the first; -1: none. */
+static int first_by_kernel(struct report *r, uint64_t *at)
+{
+	int first = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		struct ended_by by;
+		uint64_t then;
+
+		if (how_it_left(r, i) != SILENT)
+			continue;
+		by = how_signal_ended(r, i);
+		then = clock_set_right(&r->g.skew[i], by.word.at_ns);
+		if (by.log != KERNEL_SAYS || !by.word.signal || (first >= 0 && then >= *at))
+			continue;
+		first = (int)i;
+		*at = then;
+	}
+	return first;
+}
+
 /*
- * A rank that spoke, and was not told by its library, is the one. If all that spoke only noticed something, one that is
+ * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that spoke only noticed something, one that is
  * silent and stood in no call is. Where the whole job is silent a signal ended all: nobody left.
  */
-static int look_for_first(const struct report *r)
+static int look_for_first(struct report *r)
 {
 	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
-	int first = first_to_leave(r, SPOKE, true);
+	int first = first_to_leave(r, SPOKE, true), ended;
+	uint64_t at;
 
+	ended = silent ? first_by_kernel(r, &at) : -1;
+	if (ended >= 0 && (first < 0 || at <= moment_of_leaving(r, (uint32_t)first)))
+		return ended;
 	if (first < 0)
 		first = only_early_leaver(r);
 	if (first >= 0)
@@ -371,7 +399,7 @@ void find_left(struct report *r)
 		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
 	else if (d->meta.step_now > step)
 		step = d->meta.step_now;
-	how = leaving_text(&d->meta.end, TEXT_SHOWN);
+	how = leaving_text(r, (uint32_t)first, TEXT_SHOWN);
 	last = last_call_text(r, (uint32_t)first);
 	text = tool_format("step %llu: %s left %s\n%s", (unsigned long long)step,
 		report_rank(r, (uint32_t)first), how, last);

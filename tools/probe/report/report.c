@@ -276,6 +276,7 @@ void report_free(struct report *r)
 		free_finding(&r->finding[i]);
 	free(r->finding);
 	stacks_free(&r->stacks);
+	kernel_log_free(&r->kernel_log);
 	step_numbers_free(&r->numbers);
 	free_wait_graph(r->waits);
 	stuck_free(&r->stuck);

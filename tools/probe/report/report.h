@@ -3,6 +3,7 @@
 #ifndef PROBE_TOOLS_REPORT_H
 #define PROBE_TOOLS_REPORT_H
 
+#include "tools/probe/read/kernel_log.h"
 #include "tools/probe/report/gather.h"
 #include "tools/probe/report/stacks.h"
 #include "tools/probe/report/step_numbers.h"
@@ -45,6 +46,8 @@ struct report {
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	bool stuck_known, hangs; /* report_stuck() has looked */
+	struct kernel_log kernel_log; /* read when it is asked for */
+	bool kernel_log_known;
 	bool left; /* somebody left, and that is said: what the others did then follows from it */
 	const struct stuck *stands;
 	bool with_stacks; /* whole stacks, with file:line */
