@@ -104,6 +104,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 		return s;
 	s.share = (double)s.who->last / (double)c->meetings;
 	s.cost = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns) / r->g.life_ns : 0;
+	s.habit = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns : 0;
 	if (c->meetings < MEETINGS_MIN || s.cost < COST_MIN)
 		return s;
 	if (s.share >= share_min(c->ranks) && is_behind(s.who) && beyond_chance(s.who, c)) {
@@ -199,8 +200,8 @@ static void find_stragglers(struct report *r)
 		char *unread = unread_text(r, s->comm->key.a);
 
 		add_finding(r,
-			crowded || s->doubtful || s->cost < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
-								      : FINDING_STRAGGLER,
+			crowded || s->doubtful || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+								       : FINDING_STRAGGLER,
 			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",

@@ -122,6 +122,7 @@ struct straggler {
 	const struct member *who;
 	double share; /* of the operations, in which it was last */
 	double cost; /* share of all ranks' time that was spent waiting in this communicator */
+	double habit; /* the same without the longest one: once is no habit */
 	bool matters;
 	bool doubtful; /* among so many communicators it may be chance: no warning */
 };

@@ -34,6 +34,7 @@ void sites_free(struct sites *s)
 	for (unsigned i = 0; i < s->n; i++) {
 		free(s->rank[i].of_stack);
 		free(s->rank[i].near_stack);
+		free(s->rank[i].leaf_stack);
 	}
 	free(s->rank);
 	table_free(&s->turns);
@@ -45,19 +46,12 @@ void name_site_folders(struct sites *s, uint32_t rank, const char *path, const c
 	s->rank[rank].more = more;
 }
 
-/*
- * The first frames: what is above them may differ between ranks. Of a Python stack from the program's own frame on, the
- * one that it called included.
- */
-static uint64_t hash_frames(const char *python, const char *native, unsigned frames)
+static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 {
-	const char *text = *python ? python : native, *f;
-	unsigned first = *python ? stack_own_frame(python) : 0;
+	const char *f;
 	uint64_t h = 0;
 	size_t n;
 
-	if (first)
-		first--;
 	for (unsigned i = 0; i < frames && (f = stack_frame(text, first + i, &n)); i++) {
 		uint64_t v = UINT64_C(0xcbf29ce484222325);
 
@@ -66,6 +60,17 @@ static uint64_t hash_frames(const char *python, const char *native, unsigned fra
 		h = hash_u64(h, v);
 	}
 	return h;
+}
+
+/*
+ * The first frames: what is above them may differ between ranks. Of a Python stack from the program's own frame on, the
+ * one that it called included.
+ */
+static uint64_t hash_own_frames(const char *python, const char *native, unsigned frames)
+{
+	unsigned first = *python ? stack_own_frame(python) : 0;
+
+	return hash_frames(*python ? python : native, first ? first - 1 : 0, frames);
 }
 
 static uint64_t *grow_stacks(uint64_t *of, uint32_t have, uint32_t want)
@@ -96,6 +101,7 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 					cap *= 2;
 				r->of_stack = grow_stacks(r->of_stack, r->cap, cap);
 				r->near_stack = grow_stacks(r->near_stack, r->cap, cap);
+				r->leaf_stack = grow_stacks(r->leaf_stack, r->cap, cap);
 				r->cap = cap;
 			}
 			if (r->of_stack[id])
@@ -104,9 +110,11 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 			char *python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
 			char *native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
 
-			r->of_stack[id] = hash_frames(python, native, FRAMES_OF_SITE);
+			r->of_stack[id] = hash_own_frames(python, native, FRAMES_OF_SITE);
 			/* Of Python the framework's function and the program's line. */
-			r->near_stack[id] = hash_frames(python, native, *python ? 2 : 1);
+			r->near_stack[id] = hash_own_frames(python, native, *python ? 2 : 1);
+			r->leaf_stack[id] =
+				hash_frames(*python ? python : native, 0, FRAMES_OF_SITE);
 			free(python);
 			free(native);
 		}
@@ -153,6 +161,13 @@ uint64_t find_near_site(const struct sites *s, const struct call *c)
 	const struct rank_sites *r = &s->rank[c->rank];
 
 	return c->stack < r->cap ? r->near_stack[c->stack] : 0;
+}
+
+uint64_t find_leaf_site(const struct sites *s, const struct call *c)
+{
+	const struct rank_sites *r = &s->rank[c->rank];
+
+	return c->stack < r->cap ? r->leaf_stack[c->stack] : 0;
 }
 
 uint64_t hash_place(const struct call *c)

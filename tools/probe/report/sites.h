@@ -13,6 +13,7 @@ struct rank_sites {
 	uint64_t *of_stack; /* by stack id; 0: not known */
 	uint64_t *
 		near_stack; /* the same, of the line of the call alone, wherever its function was called from */
+	uint64_t *leaf_stack; /* of the innermost frames, whoever's they are */
 	uint32_t cap;
 	unsigned reads;
 	const char *path, *more; /* folders; more: NULL or what a journal had */
@@ -34,6 +35,9 @@ void find_site(struct sites *s, struct call *c);
 
 /* The line that made the call, wherever its function was called from; 0: not known. Behind find_site() of the call. */
 uint64_t find_near_site(const struct sites *s, const struct call *c);
+
+/* The innermost frames, the framework's own: the same where a callback runs on this thread or on that. 0: not known. */
+uint64_t find_leaf_site(const struct sites *s, const struct call *c);
 
 /* What a call is besides its terms: its place in the program, the same on all ranks and in all steps. */
 uint64_t hash_place(const struct call *c);

@@ -10,7 +10,7 @@
 
 #define CALLS_MAX 3000u /* of each rank, the latest */
 #define STEPS_BEFORE 10
-#define THREADS_MAX 16u
+#define CHAINS_MAX 32u
 
 /* ---- reading ---- */
 
@@ -51,6 +51,8 @@ static void add_entry(struct window *w, struct rank_window *r, const struct call
 	*e = (struct entry){.call = *c};
 	e->line = e->loop = hash_u64(hash_u64(c->site, c->api), comm_role(w, c));
 	e->near = find_near_site(&w->g->diagnose.sites, c);
+	e->leaf = hash_u64(hash_u64(find_leaf_site(&w->g->diagnose.sites, c), c->api), c->comm);
+	e->chain = c->thread;
 }
 
 static void read_rank_window(struct window *w, uint32_t rank)
@@ -82,6 +84,65 @@ static void read_rank_window(struct window *w, uint32_t rank)
 	}
 	if (r->n)
 		qsort(r->e, r->n, sizeof(*r->e), by_sequence);
+}
+
+static int by_start(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	return a->call.start != b->call.start ? a->call.start < b->call.start ? -1 : 1
+					      : by_sequence(x, y);
+}
+
+/*
+ * Calls that a callback makes come from whichever thread completes what it waited for: from another one by chance, under other
+ * callers. Their row is their communicator's, which has one order whoever calls, and their line the innermost one.
+ */
+static void chain_callbacks(struct window *w)
+{
+	struct leaf {
+		struct table_key
+			key; /* a: leaf; b: rank, or UINT64_MAX: some rank's were made by several threads */
+		uint32_t thread;
+	} * l;
+	struct table leaves;
+
+	table_init(&leaves, sizeof(struct leaf), 1u << 18);
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+
+			if (e->call.bits & (CALL_P2P | CALL_LOCAL) ||
+				!(l = table_get(&leaves, e->leaf, w->rank[j].rank)))
+				continue;
+			if (!l->thread)
+				l->thread = e->call.thread;
+			if (l->thread != e->call.thread)
+				table_get(&leaves, e->leaf, UINT64_MAX);
+		}
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+		bool moved = false;
+
+		for (unsigned i = 0; i < r->n; i++) {
+			struct entry *e = &r->e[i];
+
+			if (e->call.bits & (CALL_P2P | CALL_LOCAL) ||
+				!table_find(&leaves, e->leaf, UINT64_MAX))
+				continue;
+			e->chain = hash_u64(e->call.comm, 1);
+			e->line = e->loop =
+				hash_u64(hash_u64(find_leaf_site(&w->g->diagnose.sites, &e->call),
+						 e->call.api),
+					comm_role(w, &e->call));
+			e->near = 0;
+			moved = true;
+		}
+		/* Numbers go by thread, in blocks. */
+		if (moved)
+			qsort(r->e, r->n, sizeof(*r->e), by_start);
+	}
+	table_free(&leaves);
 }
 
 static uint64_t hash_kin(const struct call *c)
@@ -210,21 +271,21 @@ static void count_turns(const struct window *w, struct rank_window *r)
 	find_known_places(r);
 }
 
-/* What happened before each call on its thread. */
+/* What happened before each call in its row. */
 static void chain_calls(struct rank_window *r)
 {
-	uint32_t thread[THREADS_MAX];
-	int latest[THREADS_MAX];
+	uint64_t chain[CHAINS_MAX];
+	int latest[CHAINS_MAX];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < r->n; i++) {
 		unsigned t = 0;
 
 		r->e[i].prev = r->e[i].next = -1;
-		while (t < n && thread[t] != r->e[i].call.thread)
+		while (t < n && chain[t] != r->e[i].chain)
 			t++;
-		if (t == n && n < THREADS_MAX) {
-			thread[n] = r->e[i].call.thread;
+		if (t == n && n < CHAINS_MAX) {
+			chain[n] = r->e[i].chain;
 			latest[n++] = -1;
 		}
 		if (t == n)
@@ -298,6 +359,7 @@ struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
 		if (!has)
 			read_rank_window(w, i);
 	}
+	chain_callbacks(w);
 	for (unsigned j = 0; j < w->n; j++) {
 		struct rank_window *r = &w->rank[j];
 

@@ -18,11 +18,13 @@ struct entry {
 	uint64_t loop; /* the same without its number in the step */
 	uint64_t line; /* the loop as it was read */
 	uint64_t near; /* the line alone, wherever its function was called from */
+	uint64_t leaf; /* the innermost frames, and what is called there */
+	uint64_t chain; /* of which row of calls it is one: its thread's, or its communicator's */
 	bool moved; /* made from a line that is new, in the place of one that is known */
 	uint64_t token; /* place and terms */
 	uint64_t kin; /* what it is, wherever it was made */
 	bool known; /* its rank has been at the place before */
-	int prev; /* the call before it on its thread; -1: none */
+	int prev; /* the call before it in its row; -1: none */
 	int next;
 };
 
