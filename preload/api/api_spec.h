@@ -41,6 +41,12 @@ struct api_ffi {
 	/* The result says whether the call succeeded. Otherwise call_leave() is to be given lib->success[0]. */
 	bool code;
 	/*
+	 * Its parameters are not known: v[] holds the addresses of API_OPEN_WORDS words, of which the first ones are its integers and
+	 * pointers, one each, and the others whatever lies behind them. They are passed on as they came, real numbers too. args[] is
+	 * empty.
+	 */
+	bool open;
+	/*
 	 * A compiled function that takes the place of the entry: its calls look like those of the real one, and it is a
 	 * wrapper (call/wrapper.h) by itself. NULL: libffi.
 	 */

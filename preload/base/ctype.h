@@ -22,4 +22,15 @@ enum ctype {
 
 #define API_ARGS_MAX 24 /* parameters of one function */
 
+/*
+ * Of a function whose parameters are not known (struct api_ffi, open): the words in which integers and pointers come, first those
+ * of the registers, then those that lie on the stack, each in 8 bytes (System V ABI for x86-64, 3.2.3; AAPCS64, 6.8.2).
+ */
+#if defined(__x86_64__)
+#define API_OPEN_REGISTERS 6
+#else
+#define API_OPEN_REGISTERS 8
+#endif
+#define API_OPEN_WORDS (API_OPEN_REGISTERS + 64)
+
 #endif

@@ -31,15 +31,15 @@ static uint64_t stream_of(const struct call *c)
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
 }
 
-/* Of a local kind outputs lie behind the inputs, of which there may be more. */
+/* Of a local kind outputs lie behind the inputs; an adapter may have its buffers elsewhere. They are ours to decide of. */
 static struct buffer *stream_inputs(struct operation *w)
 {
-	return w->views;
+	return (struct buffer *)operation_inputs(w);
 }
 
 static struct buffer *stream_outputs(struct operation *w)
 {
-	return &w->views[operation_outputs(w) - w->views];
+	return (struct buffer *)operation_outputs(w);
 }
 
 /* Decides of one buffer: it is read by us, copied by its stream, or left alone. */

@@ -10,7 +10,7 @@
 #ifndef PROBE_ENTRY_BOUND_STUB_H
 #define PROBE_ENTRY_BOUND_STUB_H
 
-#define BOUND_MAX 1024
+#define BOUND_MAX 4096
 #ifndef __ASSEMBLER__
 
 #include <stdint.h>

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "call/call.h"
 #include "call/wrapper.h"
+#include "elf/memory.h"
 #include "api/runtime_registry.h"
 
 #if !FFI_GO_CLOSURES
@@ -245,6 +246,68 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 	call_leave(&c, returned_value(f->spec, ret));
 }
 
+/* ---- calls with parameters that are not known ---- */
+
+#define OPEN_FLOATS 8u /* registers for them; further ones lie among the words on the stack */
+
+/* Words on the stack that cannot be read are none of the call's: all that it was given can. */
+static void cut_open_words(void **args, uint64_t *none)
+{
+	uintptr_t first = (uintptr_t)args[API_OPEN_REGISTERS],
+		  last = (uintptr_t)args[API_OPEN_WORDS - 1];
+
+	_Static_assert(8 * API_OPEN_WORDS < MEMORY_PAGE, "");
+	if ((first ^ last) < MEMORY_PAGE || memory_readable(last))
+		return;
+	for (unsigned i = API_OPEN_REGISTERS; i < API_OPEN_WORDS; i++)
+		if ((first ^ (uintptr_t)args[i]) >= MEMORY_PAGE)
+			args[i] = none;
+}
+
+static void on_open_call(ffi_cif *cif, void *ret, void **args, void *data)
+{
+	struct ffi_caller from = ffi_caller;
+	struct entry *e = data;
+	struct api *const f = e->api;
+	uint64_t none = 0;
+
+	cut_open_words(args, &none);
+	if (WRAPPER_OFF(f)) {
+		ffi_call(cif, FFI_FN(WRAPPER_REAL(f)), ret, args);
+		return;
+	}
+
+	uintptr_t frame;
+
+	if (!caller_frame(&from, (uintptr_t)__builtin_frame_address(0), &frame)) {
+		from.pc = (uintptr_t)__builtin_return_address(0);
+		frame = (uintptr_t)__builtin_frame_address(0);
+	}
+
+	struct call c __attribute__((cleanup(call_cleanup)));
+	void *real = call_enter(&c, f, (union arg *)args, from.pc, frame);
+
+	if (__builtin_expect(!real, 0)) {
+		return_missing(e, ret);
+		return;
+	}
+	c.result = ret;
+	ffi_call(cif, FFI_FN(real), ret, args);
+	call_leave(&c, returned_value(f->spec, ret));
+}
+
+static int prepare_open_entry(struct entry *e)
+{
+	static ffi_type *types[] = {[0 ... API_OPEN_WORDS - 1] = &ffi_type_uint64,
+		[API_OPEN_WORDS... API_OPEN_WORDS + OPEN_FLOATS - 1] = &ffi_type_double};
+	ffi_type *ret = ffi_scalar_type(e->api->spec->ffi->ret);
+
+	if (!ret || ffi_prep_cif(&e->cif, FFI_DEFAULT_ABI, API_OPEN_WORDS + OPEN_FLOATS, ret,
+			    types) != FFI_OK)
+		return -EINVAL;
+	return ffi_prep_go_closure(&e->go, &e->cif, on_open_call) == FFI_OK ? 0 : -EINVAL;
+}
+
 /* ---- what libffi gets wrong ---- */
 
 #if defined(__x86_64__)
@@ -340,6 +403,8 @@ static int prepare_ffi_entry(struct entry *e)
 	ffi_type *ret = hidden_result();
 	int err = 0;
 
+	if (s->ffi->open)
+		return prepare_open_entry(e);
 	if (!s->ffi->hidden)
 		err = type_of(&ret, s->ffi->ret, s->ffi->ret_struct);
 	e->cif.rtype = err ? NULL : ret;

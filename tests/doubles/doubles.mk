@@ -65,9 +65,9 @@ $(B)/doubles/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< -lpthread
-$(B)/apps/aclnn_calls: tests/apps/aclnn_calls.c tests/doubles/aclnn/aclnn.h
+$(B)/apps/aclnn_calls: tests/apps/aclnn_calls.c tests/apps/matrix_sums.h tests/doubles/aclnn/aclnn.h
 	@mkdir -p $(@D)
-	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/aclnn -o $@ $< -ldl -lpthread
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/aclnn -o $@ $< -ldl -lpthread -lm
 $(B)/apps/hccl/%: tests/apps/%.c $(B)/doubles/libhccl.so
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(HCCL_FLAGS) -o $@ $< -L$(B)/doubles -lhccl \

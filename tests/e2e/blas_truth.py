@@ -49,4 +49,5 @@ def main():
     return wrong or not truth
 
 
-sys.exit(1 if main() else 0)
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)

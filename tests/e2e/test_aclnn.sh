@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Ascend's operators, on a libopapi.so that computes on a thread of the stream's: results unchanged, a row for each second phase
-# that the program made, by name and by pattern, looked up by handle on several threads; what only begins like one is left alone.
+# Ascend's operators, on a libopapi.so that computes on a thread of the stream's: results unchanged, a row for each tensor of each
+# second phase that the program made, by name and by pattern, looked up by handle on several threads; what only begins like one is
+# left alone.
 # beside: nothing of it waits
 . "$(dirname "$0")/lib.sh"
 app=$B/apps/aclnn_calls library=$B/doubles/libopapi.so
@@ -11,49 +12,49 @@ app=$B/apps/aclnn_calls library=$B/doubles/libopapi.so
 library=$(realpath "$library")
 
 with=("LD_PRELOAD=$lib")
+streams=()
 run_calls() { # FILE THREADS [NAME=VALUE ...] [LAUNCHER ...]
 	local file=$1 threads=$2
 	shift 2
-	env "$@" "$app" "$library" "$tmp/truth" 48 "$threads" >"$file" 2>"$file.err" </dev/null
+	env "$@" "$app" "$library" "$tmp/truth" 66 "$threads" ${streams[@]+"${streams[@]}"} >"$file" 2>"$file.err" </dev/null
 	echo $? >"$file.status"
 }
 
-# The program's list of calls: those whose name fits, how often, and how many of them were refused.
-counted() { # PATTERN
-	awk -v fits="$1" '$1 ~ fits && $1 != "none" {n[$1]++; bad[$1] += $2 == "refused"} END {for (k in n) print k, n[k], bad[k]}' \
-		"$tmp/truth" | sort
-}
-
-recorded() {
-	rows "$out" '"\n".join(" ".join((a, str(sum(r["api"] == a for r in R)), str(sum(r["api"] == a and "error:161002" in r["flags"] for r in R)))) for a in sorted({r["api"] for r in R}))'
-}
-
-each() { # TEXT LIST PATTERN THREADS
-	echo "acl: [$2]" >"$tmp/list.yaml"
+each() { # TEXT LIST PATTERN THREADS [--all|--any [NAME=VALUE ...]]
+	local stats=${5:-} text=$1 list=$2 pattern=$3 threads=$4
+	shift $(($# < 5 ? $# : 5))
+	local threads_and=("$threads")
+	streams=()
+	[ "$stats" != --all ] || streams=(none)
+	echo "acl: [$list]" >"$tmp/list.yaml"
 	new_out
-	run_calls "$tmp/plain" "$4"
-	sort -o "$tmp/truth" "$tmp/truth"
+	run_calls "$tmp/plain" "${threads_and[@]}" "$@"
 	cp "$tmp/truth" "$tmp/truth.plain"
-	run_calls "$tmp/with" "$4" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" "${with[@]}"
-	sort -o "$tmp/truth" "$tmp/truth"
-	same_result "$1"
-	ok "$1: the program made the same calls, and got the same answers" cmp "$tmp/truth.plain" "$tmp/truth"
-	is "$1: every call, and no other" "$(recorded)" "$(counted "$3")"
-	contract "$1" "$out"
-	silent "$1: nothing is said" "$tmp/with.err"
+	run_calls "$tmp/with" "${threads_and[@]}" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" "$@" "${with[@]}"
+	same_result "$text"
+	ok "$text: the program made the same calls, and got the same answers" cmp <(sort "$tmp/truth.plain") <(sort "$tmp/truth")
+	ok "$text: every call and tensor, and no other" python3 tests/e2e/aclnn_truth.py "$out" "$tmp/truth" "$pattern" ${stats:+"$stats"}
+	contract "$text" "$out"
+	silent "$text: nothing is said" "$tmp/with.err"
 }
 
-each 'all, 1 thread' '"aclnn*"' . 1
+each 'all, 1 thread, no stream' '"aclnn*"' . 1 --all
 is 'the program itself' "$(cat "$tmp/plain.status")" 0
-is 'names of the columns' "$(rows "$out" 'sorted({(r["lib"], r["op"]) for r in R})[:2]')" "[('acl', 'Add'), ('acl', 'InplaceAdd')]"
+is 'names of the columns' "$(rows "$out" 'sorted({(r["lib"], r["op"]) for r in R})[:2]')" "[('acl', 'Add'), ('acl', 'AminmaxDim')]"
 is 'operations have a time' "$(rows "$out" 'all(int(r["dur_ns"]) > 0 and int(r["start_ns"]) > 0 for r in R)')" True
+is 'in place' "$(rows "$out" 'sorted({(r["io"], r["index"]) for r in R if r["api"] == "aclnnInplaceAdd" and "inplace" in r["flags"]})')" \
+	"[('in', '0'), ('in', '1'), ('out', '0')]"
+each 'all, 1 thread' '"aclnn*"' . 1 --any
 each 'all, 8 threads' '"aclnn*"' . 8
+each 'second phases on another thread' '"aclnn*"' . 2 '' APP_QUEUE=1
+each 'a communicator of HCCL' '"aclnn*"' . 1 --all APP_HCCL="$(realpath "$B/doubles/libhccl.so")"
+is 'a communicator of HCCL: it is the one that was made' "$(rows "$out" '{c["kind"] for c in C} == {"init"} and any(r["comm"] for r in R)')" True
 each 'a pattern' '"aclnnMat*"' '^aclnnMat' 2
 each 'a name' 'aclnnAdd' '^aclnnAdd$' 2
 
 # Linked: what is loaded at start has its stubs from `probe run`.
 if command -v cc >/dev/null; then
-	program aclnn_calls -DLINKED -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")" -lpthread
+	program aclnn_calls -DLINKED -Itests/apps -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")" -lpthread -lm
 	app=$tmp/aclnn_calls with=("$probe" run --)
 	each 'linked, by probe run' '"aclnn*"' . 2
 	# As many as torch_npu 2.14.0 looks up: the n-th wants n bytes.
@@ -87,7 +88,7 @@ if command -v cc >/dev/null; then
 else
 	skip 'linked' 'no compiler'
 fi
-app=$B/apps/aclnn_calls
+app=$B/apps/aclnn_calls streams=()
 
 new_out
 run_calls "$tmp/with" 2 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"

@@ -1,51 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend's operators, by rule and not by a list of them (CANN has 771 in 8.1). Each is two functions: aclnnXGetWorkspaceSize,
+ * Ascend's operators, by rule and not by a list of them (CANN has 769 in 8.1). Each is two functions: aclnnXGetWorkspaceSize,
  * which takes the operator's own arguments, and aclnnX, which puts it on a stream and is always of one form:
  *
  *	aclnnStatus aclnnX(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream)
  *
  * The second is what is recorded: any function of such a name that is listed, of whichever library, and that has the
- * first beside it. Which tensors the executor stands for only the first is told, and that is not watched.
+ * first beside it. Which tensors the executor stands for only the first is told: executor.c.
+ *
+ * What is written by the operator is known of those in writes.def; of others it is taken to be the last tensor, or of one with Inplace
+ * in its name the first.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "call/call.h"
+#include "call/comm.h"
+#include "call/observer.h"
+#include "device/device.h"
 #include "elf/elfsym.h"
+#include "elf/memory.h"
 #include "entry/provider.h"
+#include "journal/layout.h"
+#include "resolve/real.h"
 #include "session/state.h"
+#include "wrappers/aclnn/executor.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/hccl/hccl.h"
 
 #define SECTION "acl"
 #define PREFIX "aclnn"
 #define FIRST_PHASE "GetWorkspaceSize"
 
+struct aclnn_function {
+	struct cxx_function cxx;
+	struct aclnn_operator *op;
+};
+
 /* Asked of every function that any library exports. */
 static bool is_acl_name(const char *s)
 {
-	return s[0] == PREFIX[0] && strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
+	return s[0] == PREFIX[0] && strncmp(s, PREFIX, 3) == 0;
 }
 
-static bool is_first_phase(const char *symbol)
+static bool is_operator_name(const char *s)
+{
+	return strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
+}
+
+/* The operator's name without what the first phase has behind it. False: it is too long for any. */
+static bool operator_symbol(const char *symbol, char out[128], bool *first)
 {
 	size_t n = strlen(symbol), tail = sizeof(FIRST_PHASE) - 1;
 
-	return n >= tail && strcmp(symbol + n - tail, FIRST_PHASE) == 0;
+	*first = n >= tail && strcmp(symbol + n - tail, FIRST_PHASE) == 0;
+	if (*first)
+		n -= tail;
+	if (n >= 128)
+		return false;
+	memcpy(out, symbol, n);
+	out[n] = 0;
+	return true;
 }
 
 static bool is_acl_listed(struct wraplist *w, const char *symbol)
 {
 	return w && wraplist_match(w, SECTION, symbol);
-}
-
-/* Listed, or may be switched on later. */
-static bool aclnn_wants(const char *symbol, const char *object)
-{
-	(void)object;
-	if (!is_acl_name(symbol) || is_first_phase(symbol) || !session_configure())
-		return false;
-	return is_acl_listed(list_now(), symbol) || is_acl_listed(generation_armable, symbol);
 }
 
 static bool has_acl_section(const struct wraplist *w)
@@ -61,10 +84,140 @@ static bool aclnn_any(void)
 
 /* ---- calls ---- */
 
+/* Is all done that the stream was given? Asked only where the processor can read what it works on: a stand-in, or a simulator. */
+static bool is_stream_done(uint64_t stream)
+{
+	typedef int32_t stream_query(uint64_t stream, int32_t * status);
+	static _Atomic(stream_query *) query;
+	stream_query *q = atomic_load_explicit(&query, memory_order_relaxed);
+	struct provider p;
+	int32_t status = -1;
+
+	if (!q && elfsym_all("aclrtStreamQuery", &p, 1)) {
+		q = (stream_query *)p.addr;
+		atomic_store(&query, q);
+	}
+	return q && q(stream, &status) == 0 && status == 0; /* ACL_STREAM_STATUS_COMPLETE */
+}
+
+static bool is_any_readable(const struct buffer *v, unsigned n)
+{
+	for (; n; n--, v++)
+		if (tensor_is_watched(v) && device_probe(v->base, 1))
+			return true;
+	return false;
+}
+
+/* Other work may still have to write what this call reads, and this call's comes later in any case. */
+static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
+{
+	if (is_any_readable(v, n) && is_stream_done(stream))
+		return;
+	for (; n; n--, v++)
+		v->nostats = 1;
+}
+
+struct describing {
+	const struct aclnn_operator *op;
+	struct call *c;
+	struct cxx_work *w;
+	char group[ACLNN_GROUP_MAX];
+};
+
+/* The first or the last tensor, of a list all of it. */
+static uint64_t written_by_rule(const struct aclnn_executor *x, unsigned n)
+{
+	return n ? UINT64_C(1) << (x->tensor[x->op->in_place ? 0 : n - 1].word & 63) : 0;
+}
+
+static void put_buffer(struct cxx_work *w, const struct acl_tensor *t, unsigned k,
+	const struct aclnn_tensor *from, bool out)
+{
+	uint16_t *n = out ? &w->nout : &w->nin;
+	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
+
+	acl_tensor_buffer(t, w->strides[k], w->strides[ACLNN_TENSORS_MAX + k], v);
+	v->io = out ? IO_OUT : IO_IN;
+	v->index = (*n)++;
+	v->arg = !out && from->word + 1u < TENSOR_ARG(~0) ? (uint8_t)(from->word + 1) : 0;
+	v->item = from->item;
+}
+
+static void describe_executor(const struct aclnn_executor *x, unsigned end, void *arg)
+{
+	struct describing *d = arg;
+	struct cxx_work *w = d->w;
+	unsigned n = x->n;
+	uint64_t writes, both;
+
+	while (n && x->tensor[n - 1].word >= end)
+		n--;
+	writes = x->op->writes ? x->op->writes : written_by_rule(x, n);
+	both = x->op->writes ? x->op->both : x->op->in_place ? writes : 0;
+	for (unsigned k = 0; k < n; k++) {
+		const struct aclnn_tensor *t = &x->tensor[k];
+		bool out = t->word < 64 && writes >> t->word & 1;
+
+		if (!out || both >> t->word & 1)
+			put_buffer(w, &t->t, k, t, false);
+		if (out)
+			put_buffer(w, &t->t, k, t, true);
+	}
+	/* What is changed from outside later is not followed. */
+	for (unsigned k = 0; x->repeatable && k < n; k++)
+		w->in[k].nostats = w->out[k].nostats = 1;
+	d->c->op.flags |= (x->more ? CF_MORE : 0) | (both ? CF_INPLACE : 0);
+	d->c->note.u[0] = x->age;
+	if (x->group_word < end)
+		memcpy(d->group, x->group, sizeof(d->group));
+}
+
+_Static_assert(2 * ACLNN_TENSORS_MAX <= 2 * CXX_TENSORS_MAX && ACL_DIMS_MAX <= CXX_DIMS_MAX, "");
+
 static bool describe_aclnn(struct call *c)
 {
-	(void)c;
+	struct describing d = {.op = ((struct aclnn_function *)c->api)->op, .c = c};
+	struct operation *op = &c->op;
+
+	c->note.u[0] = 0;
+	d.w = cxx_work_new(c, NULL);
+	d.group[0] = 0;
+	if (!d.w || !aclnn_executor_find(((struct aclnn_function *)c->api)->op, c->v[2].u,
+			    c->v[1].u, describe_executor, &d))
+		return true;
+	op->nin = d.w->nin;
+	op->nout = d.w->nout;
+	op->all_in = d.w->in;
+	op->all_out = d.w->out;
+	leave_unread(d.w->in, d.w->nin, c->v[3].u);
+	op->comm = d.group[0] ? hccl_comm_named(d.group) : NULL;
+	if (op->comm)
+		op->flags |= op->comm->flags;
 	return true;
+}
+
+static void pass_aclnn(const struct call *c)
+{
+	(void)c;
+	cxx_work_pass();
+}
+
+static void leave_aclnn(struct call *c, int64_t ret)
+{
+	struct cxx_work *w = cxx_work_of(c);
+
+	(void)ret;
+	if (c->ok && c->note.u[0])
+		aclnn_executor_used(c->v[2].u, c->note.u[0]);
+	if (w)
+		leave_unread(w->out, w->nout, c->v[3].u);
+}
+
+static void forked_aclnn(void)
+{
+	acl_tensors_forked();
+	aclnn_executors_forked();
+	cxx_work_forked();
 }
 
 static const struct adapter adapter_aclnn = {
@@ -72,39 +225,175 @@ static const struct adapter adapter_aclnn = {
 	.success = {0},
 	.nsuccess = 1,
 	.missing = 361001, /* ACLNN_ERR_RUNTIME_ERROR */
-	.unknown_streams = true,
 	.describe = describe_aclnn,
+	.passed = pass_aclnn,
+	.leave = leave_aclnn,
+	.forked = forked_aclnn,
 };
 
-/* aclnnInit, for one, is no operator, though its name says so: it may have any arguments. */
-static bool is_two_phase(const char *symbol)
-{
-	char first[sizeof(((struct cxx_function *)0)->symbol) + sizeof(FIRST_PHASE)];
-	struct provider p;
+/* ---- what is only watched ---- */
 
-	snprintf(first, sizeof(first), "%s" FIRST_PHASE, symbol);
-	return elfsym_all(first, &p, 1) != 0;
+static void leave_first_phase(struct call *c, int64_t ret)
+{
+	uint64_t words[API_OPEN_WORDS];
+
+	(void)ret;
+	if (!c->ok)
+		return;
+	for (unsigned i = 0; i < API_OPEN_WORDS; i++)
+		words[i] = memory_load(c->v[i].u);
+	aclnn_executor_made(((struct aclnn_function *)c->api)->op, words);
 }
 
-static struct api *make_aclnn(const char *symbol, const char *object)
+static const struct adapter adapter_first_phase = {
+	.name = SECTION,
+	.success = {0},
+	.nsuccess = 1,
+	.missing = 361001,
+	.leave = leave_first_phase,
+	.forked = forked_aclnn,
+};
+
+/* Its arguments from the shape on. */
+static void note_tensor(uint64_t handle, const union arg *v)
 {
-	static const uint8_t args[] = {CT_P, CT_U64, CT_P, CT_P};
-	struct cxx_function *f;
-	struct api_spec *s;
+	acl_tensor_made(handle, &(struct acl_tensor_args){
+					.dims = v[0].cp,
+					.n = v[1].u,
+					.type = (int32_t)v[2].i,
+					.strides = v[3].cp,
+					.offset = v[4].i,
+					.format = (int32_t)v[5].i,
+					.data = v[8].cp,
+				});
+}
+
+static void tensor_created(const struct call *c, int64_t ret)
+{
+	note_tensor((uint64_t)ret, c->v);
+}
+
+static void tensor_initialised(const struct call *c, int64_t ret)
+{
+	if (!ret)
+		note_tensor(c->v[0].u, c->v + 1);
+}
+
+static void tensor_moved(const struct call *c, int64_t ret)
+{
+	if (!ret)
+		acl_tensor_moved(c->v[0].u, c->v[1].cp);
+}
+
+static void list_created(const struct call *c, int64_t ret)
+{
+	acl_list_made((uint64_t)ret, c->v[0].cp, c->v[1].u);
+}
+
+static void executor_repeats(const struct call *c, int64_t ret)
+{
+	if (!ret)
+		aclnn_executor_repeatable(c->v[0].u);
+}
+
+/* Before the real function: behind it another thread may be given the same handle. */
+static void tensor_ends(const struct call *c)
+{
+	acl_tensor_gone(c->v[0].u);
+}
+
+static void list_ends(const struct call *c)
+{
+	acl_list_gone(c->v[0].u);
+}
+
+static void executor_ends(const struct call *c)
+{
+	aclnn_executor_gone(c->v[0].u);
+}
+
+/* What acl_meta.h of CANN 8.1 declares. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
+static const struct watched {
+	const char *symbol, *args;
+	uint8_t ret;
+	void (*enter)(const struct call *c);
+	void (*leave)(const struct call *c, int64_t ret);
+} watched[] = {
+	{"aclCreateTensor", "pLipLipLp", CT_P, NULL, tensor_created},
+	{"aclInitTensor", "ppLipLipLp", CT_I32, NULL, tensor_initialised},
+	{"aclSetRawTensorAddr", "pp", CT_I32, NULL, tensor_moved},
+	{"aclDestroyTensor", "p", CT_I32, tensor_ends, NULL},
+	{"aclCreateTensorList", "pL", CT_P, NULL, list_created},
+	{"aclDestroyTensorList", "p", CT_I32, list_ends, NULL},
+	{"aclSetAclOpExecutorRepeatable", "p", CT_I32, NULL, executor_repeats},
+	{"aclDestroyAclOpExecutor", "p", CT_I32, executor_ends, NULL},
+};
+
+static const struct watched *watched_of(const char *symbol)
+{
+	for (unsigned i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (strcmp(watched[i].symbol, symbol) == 0)
+			return &watched[i];
+	return NULL;
+}
+
+static void enter_watched(struct call *c)
+{
+	const struct watched *w = watched_of(c->api->spec->symbol);
+
+	if (w && w->enter)
+		w->enter(c);
+}
+
+static void leave_watched(struct call *c, int64_t ret)
+{
+	const struct watched *w = watched_of(c->api->spec->symbol);
+
+	if (w && w->leave && c->done)
+		w->leave(c, ret);
+}
+
+static const struct adapter adapter_watched = {
+	.name = SECTION,
+	.enter = enter_watched,
+	.leave = leave_watched,
+	.forked = forked_aclnn,
+};
+
+/* ---- rows ---- */
+
+/* Listed, or may be switched on later. */
+static bool aclnn_wants(const char *symbol, const char *object)
+{
+	char name[128];
+	bool first;
 
 	(void)object;
-	if (strlen(symbol) >= sizeof(f->symbol) || !is_two_phase(symbol))
-		return NULL;
-	f = cxx_function_new(sizeof(*f), symbol, "aclnn");
-	if (!f)
-		return NULL;
-	strcpy(f->symbol, symbol);
+	if (!is_acl_name(symbol) || !session_configure())
+		return false;
+	if (!is_operator_name(symbol))
+		return watched_of(symbol) && aclnn_any();
+	return operator_symbol(symbol, name, &first) &&
+	       (is_acl_listed(list_now(), name) || is_acl_listed(generation_armable, name));
+}
+
+/* aclnnInit, for one, is no operator, though its name says so: it may have any arguments. */
+static bool is_two_phase(const char *name)
+{
+	char symbol[128 + sizeof(FIRST_PHASE)];
+	struct provider p;
+
+	snprintf(symbol, sizeof(symbol), "%s" FIRST_PHASE, name);
+	return elfsym_all(symbol, &p, 1) != 0 && elfsym_all(name, &p, 1) != 0;
+}
+
+static void fill_second_phase(struct cxx_function *f)
+{
+	static const uint8_t args[] = {CT_P, CT_U64, CT_P, CT_P};
+	struct api_spec *s = &f->spec;
+
 	f->kind = (struct kind){.name = f->symbol, .op = f->symbol + strlen(PREFIX)};
-	f->ffi.ret = CT_I32;
-	f->ffi.code = true;
-	s = &f->spec;
 	s->lib = &adapter_aclnn;
-	s->list_name = f->symbol;
 	s->kind = &f->kind;
 	s->task = TASK_DATA;
 	s->completion = DONE_STREAM;
@@ -113,8 +402,63 @@ static struct api *make_aclnn(const char *symbol, const char *object)
 		s->args[i].ctype = args[i];
 	s->args[sizeof(args) - 1].role = ROLE_STREAM;
 	s->at[ROLE_STREAM] = sizeof(args);
+}
+
+static struct api *make_operator(const char *symbol)
+{
+	struct aclnn_function *f;
+	char name[128];
+	bool first;
+
+	if (!operator_symbol(symbol, name, &first) || !is_two_phase(name))
+		return NULL;
+	f = cxx_function_new(sizeof(*f), symbol, "aclnn");
+	if (!f)
+		return NULL;
+	f->op = aclnn_operator_of(name + strlen(PREFIX));
+	if (!f->op || strlen(symbol) >= sizeof(f->cxx.symbol)) {
+		free(f);
+		return NULL;
+	}
+	strcpy(f->cxx.symbol, symbol);
+	f->cxx.ffi.ret = CT_I32;
+	f->cxx.ffi.code = true;
+	f->cxx.spec.list_name = f->cxx.symbol;
+	if (first) {
+		f->cxx.spec.lib = &adapter_first_phase;
+		f->cxx.spec.task = TASK_SCOPE;
+		f->cxx.ffi.open = true;
+	} else {
+		fill_second_phase(&f->cxx);
+	}
+	cxx_function_keep();
+	return &f->cxx.api;
+}
+
+static uint8_t watched_ctype(char c)
+{
+	return c == 'p' ? CT_P : c == 'i' ? CT_I32 : CT_U64;
+}
+
+static struct api *make_watched(const struct watched *w)
+{
+	struct cxx_function *f = cxx_function_new(sizeof(*f), w->symbol, "aclnn");
+
+	if (!f)
+		return NULL;
+	strcpy(f->symbol, w->symbol);
+	cxx_function_watch(f, &adapter_watched, w->args, w->ret);
+	f->ffi.code = true;
+	for (unsigned i = 0; w->args[i]; i++)
+		f->spec.args[i].ctype = watched_ctype(w->args[i]);
 	cxx_function_keep();
 	return &f->api;
+}
+
+static struct api *make_aclnn(const char *symbol, const char *object)
+{
+	(void)object;
+	return is_operator_name(symbol) ? make_operator(symbol) : make_watched(watched_of(symbol));
 }
 
 const struct runtime_provider aclnn_provider = {

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HCCL. Its communicators are those of wrappers/ccl; here is what only it has: batches of messages, an all-to-all with a
- * matrix of counts, and the graph engine's calls, which name their communicator by a text.
+ * matrix of counts, and names of communicators, by which the graph engine's calls and operators that communicate
+ * (wrappers/aclnn) mean them.
  */
+#include "wrappers/hccl/hccl.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "call/comm.h"
 #include "call/describe.h"
 #include "hccl_gen.h"
@@ -86,14 +92,68 @@ static void describe_matrix(struct call *c)
 	w->out[0].count = received;
 }
 
-static bool describe_hccl(struct call *c)
+/* ---- names ---- */
+
+#define NAMES_MAX 256u /* of those that were asked for; further ones are not known */
+
+static struct named {
+	_Atomic uint64_t name, handle; /* hash; 0: free */
+} names[NAMES_MAX];
+
+static uint64_t hash_name(const char *name)
+{
+	return hash_str(hash_str(0, "hccl"), name);
+}
+
+static void note_comm_name(uint64_t handle, const char *name)
+{
+	uint64_t h = hash_name(name);
+	struct comm *m = ccl_comm_hccl(handle);
+
+	if (m && !m->name[0] && !atomic_load(&m->announced))
+		snprintf(m->name, sizeof(m->name), "%s", name);
+	for (unsigned i = 0; i < NAMES_MAX; i++) {
+		uint64_t was = 0;
+
+		if (atomic_compare_exchange_strong(&names[i].name, &was, h) || was == h) {
+			atomic_store(&names[i].handle, handle);
+			return;
+		}
+	}
+}
+
+/* Its name may be another one's soon. */
+static void forget_names(uint64_t handle)
+{
+	for (unsigned i = 0; i < NAMES_MAX && atomic_load(&names[i].name); i++)
+		atomic_compare_exchange_strong(&names[i].handle, &(uint64_t){handle}, UINT64_C(0));
+}
+
+static struct comm *find_named(const char *name, const void *real)
 {
 	static const struct query rank = {"HcomGetRankId", true, true, 4},
 				  size = {"HcomGetRankSize", true, true, 4};
+	uint64_t h = name ? hash_name(name) : 0, handle;
+
+	for (unsigned i = 0; h && i < NAMES_MAX && atomic_load(&names[i].name); i++)
+		if (atomic_load(&names[i].name) == h && (handle = atomic_load(&names[i].handle)))
+			return ccl_comm_hccl(handle);
+	return ccl_group(&ccl_hccl, real, name, &rank, &size);
+}
+
+struct comm *hccl_comm_named(const char *name)
+{
+	return find_named(name, NULL);
+}
+
+/* ---- calls ---- */
+
+static bool describe_hccl(struct call *c)
+{
 	const union arg *group = call_arg(c, ROLE_GROUP), *comm = call_arg(c, ROLE_COMM);
 
 	if (group)
-		describe_by_kind(c, ccl_group(&ccl_hccl, c->real, group->cp, &rank, &size));
+		describe_by_kind(c, find_named(group->cp, c->real));
 	else
 		describe_by_kind(c, comm ? ccl_comm_hccl(comm->u) : NULL);
 	if (call_arg(c, ROLE_ITEMS))
@@ -110,6 +170,15 @@ static void enter_hccl(struct call *c)
 	/* Only members make a part, so how many were made before is no common number; its own id is unique. */
 	if (c->api->spec->task == TASK_COMM_NEW)
 		c->note.u[0] = 0;
+	if (c->api->spec->task == TASK_COMM_END)
+		forget_names(call_arg(c, ROLE_COMM)->u);
+}
+
+static void leave_hccl(struct call *c, int64_t ret)
+{
+	ccl_leave_hccl(c, ret);
+	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_arg(c, ROLE_NAME)->cp)
+		note_comm_name(call_arg(c, ROLE_COMM)->u, call_arg(c, ROLE_NAME)->cp);
 }
 
 const struct adapter adapter_hccl = {
@@ -118,5 +187,5 @@ const struct adapter adapter_hccl = {
 	.unknown_streams = true,
 	.describe = describe_hccl,
 	.enter = enter_hccl,
-	.leave = ccl_leave_hccl,
+	.leave = leave_hccl,
 };

@@ -22,6 +22,8 @@ struct work {
 	struct work *next;
 };
 
+static void run_executor(aclOpExecutor *x);
+
 struct stream {
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -49,8 +51,7 @@ static void *stream_main(void *arg)
 		s->busy = true;
 		pthread_mutex_unlock(&s->lock);
 		usleep(50);
-		w->run(w->x);
-		free(w->x);
+		run_executor(w->x);
 		free(w);
 		pthread_mutex_lock(&s->lock);
 		s->busy = false;
@@ -75,9 +76,24 @@ OWN int32_t aclrtSynchronizeStream(aclrtStream stream)
 {
 	struct stream *s = stream;
 
+	if (!s)
+		return 0;
 	pthread_mutex_lock(&s->lock);
 	while (s->first || s->busy)
 		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
+OWN int32_t aclrtStreamQuery(aclrtStream stream, int32_t *status)
+{
+	struct stream *s = stream;
+
+	*status = 0;
+	if (!s)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	*status = s->first || s->busy; /* 1: ACL_STREAM_STATUS_NOT_READY */
 	pthread_mutex_unlock(&s->lock);
 	return 0;
 }
@@ -86,6 +102,8 @@ OWN int32_t aclrtDestroyStream(aclrtStream stream)
 {
 	struct stream *s = stream;
 
+	if (!s)
+		return 0;
 	pthread_mutex_lock(&s->lock);
 	s->end = true;
 	pthread_cond_broadcast(&s->changed);
@@ -184,8 +202,28 @@ struct aclOpExecutor {
 	aclTensor t[TENSORS_MAX];
 	unsigned n; /* the last is the output */
 	double factor[2];
+	bool repeatable;
 	void (*run)(aclOpExecutor *x);
 };
+
+static void run_executor(aclOpExecutor *x)
+{
+	x->run(x);
+	if (!x->repeatable)
+		free(x);
+}
+
+OWN aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *x)
+{
+	x->repeatable = true;
+	return 0;
+}
+
+OWN aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *x)
+{
+	free(x);
+	return 0;
+}
 
 static float *element_at(const aclTensor *t, int64_t i)
 {
@@ -213,13 +251,16 @@ static aclnnStatus give_executor(aclOpExecutor *made, uint64_t *workspace, aclOp
 static aclnnStatus enqueue(void *workspace, uint64_t bytes, aclOpExecutor *x, struct stream *s,
 	void (*run)(aclOpExecutor *))
 {
-	struct work *w = calloc(1, sizeof(*w));
+	struct work *w;
 
 	/* The workspace is as large as was said, and there. */
-	if (!x || !s || x->run != run || bytes != 64 * x->n || !workspace) {
-		free(w);
+	if (!x || x->run != run || bytes != 64 * x->n || !workspace)
 		return PARAM_INVALID;
+	if (!s) {
+		run_executor(x);
+		return 0;
 	}
+	w = calloc(1, sizeof(*w));
 	*w = (struct work){run, x, NULL};
 	pthread_mutex_lock(&s->lock);
 	*s->last = w;
@@ -319,8 +360,7 @@ OWN aclnnStatus aclnnMatmulAllReduceGetWorkspaceSize(const aclTensor *x1, const 
 {
 	aclOpExecutor x = {.run = run_matmul_all_reduce};
 
-	if (bias || strcmp(group, "hccl_world_group") != 0 || strcmp(op, "sum") != 0 || turn ||
-		mode != 1)
+	if (bias || strlen(group) < 8 || strcmp(op, "sum") != 0 || turn || mode != 1)
 		return PARAM_INVALID;
 	take_tensor(&x, x1);
 	take_tensor(&x, x2);
@@ -379,6 +419,64 @@ OWN aclnnStatus aclnnWideSumGetWorkspaceSize(const aclTensorList *list, int64_t 
 }
 
 SECOND_PHASE(aclnnWideSum, run_wide_sum)
+
+/* The least and the largest along dimension 1. */
+static void run_aminmax(aclOpExecutor *x)
+{
+	aclTensor *in = &x->t[0], *lo = &x->t[1], *hi = &x->t[2];
+
+	for (int64_t i = 0; i < in->dim[0]; i++) {
+		float least = *element_at(in, i * in->dim[1]), most = least;
+
+		for (int64_t k = 1; k < in->dim[1]; k++) {
+			float v = *element_at(in, i * in->dim[1] + k);
+
+			least = v < least ? v : least;
+			most = v > most ? v : most;
+		}
+		*element_at(lo, i) = least;
+		*element_at(hi, i) = most;
+	}
+}
+
+OWN aclnnStatus aclnnAminmaxDimGetWorkspaceSize(
+	const aclTensor *self, int64_t dim, bool keep, aclTensor *lo, aclTensor *hi, TAIL)
+{
+	aclOpExecutor x = {.run = run_aminmax};
+
+	if (dim != 1 || keep)
+		return PARAM_INVALID;
+	take_tensor(&x, self);
+	take_tensor(&x, lo);
+	take_tensor(&x, hi);
+	return give_executor(&x, workspace, executor);
+}
+
+SECOND_PHASE(aclnnAminmaxDim, run_aminmax)
+
+static void run_foreach_mul(aclOpExecutor *x)
+{
+	unsigned n = x->n / 3;
+
+	for (unsigned k = 0; k < n; k++)
+		for (int64_t i = 0; i < x->t[k].count; i++)
+			*element_at(&x->t[2 * n + k], i) =
+				*element_at(&x->t[k], i) * *element_at(&x->t[n + k], i);
+}
+
+OWN aclnnStatus aclnnForeachMulListGetWorkspaceSize(
+	const aclTensorList *a, const aclTensorList *b, const aclTensorList *out, TAIL)
+{
+	const aclTensorList *all[] = {a, b, out};
+	aclOpExecutor x = {.run = run_foreach_mul};
+
+	for (unsigned i = 0; i < 3; i++)
+		for (uint64_t k = 0; k < all[i]->n; k++)
+			take_tensor(&x, all[i]->item[k]);
+	return give_executor(&x, workspace, executor);
+}
+
+SECOND_PHASE(aclnnForeachMulList, run_foreach_mul)
 
 /* Begins as an operator's name does, and is none. */
 OWN int64_t aclnnAnswer(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g)

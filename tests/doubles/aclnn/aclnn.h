@@ -2,7 +2,7 @@
 /*
  * What tests use of Ascend's operators, written from their documentation. Tensors are contiguous or
  * have strides, of float or int32. aclnnWideSum and aclnnScale are not of the real library: one with more arguments than go in
- * registers, one with real numbers among them.
+ * registers, one with real numbers among them. Without a stream an operator is done when its second phase returns.
  */
 #ifndef TESTS_DOUBLES_ACLNN_H
 #define TESTS_DOUBLES_ACLNN_H
@@ -31,6 +31,9 @@ enum { ACL_FLOAT = 0, ACL_INT32 = 3, ACL_FORMAT_ND = 2 };
 	X(aclnnStatus, aclDestroyTensorList, (const aclTensorList *l))                          \
 	X(aclScalar *, aclCreateScalar, (void *value, aclDataType type))                        \
 	X(aclnnStatus, aclDestroyScalar, (const aclScalar *s))                                  \
+	X(aclnnStatus, aclSetAclOpExecutorRepeatable, (aclOpExecutor * x))                      \
+	X(aclnnStatus, aclDestroyAclOpExecutor, (aclOpExecutor * x))                            \
+	X(int32_t, aclrtStreamQuery, (aclrtStream stream, int32_t * status))                    \
 	X(int32_t, aclrtCreateStream, (aclrtStream * stream))                                   \
 	X(int32_t, aclrtSynchronizeStream, (aclrtStream stream))                                \
 	X(int32_t, aclrtDestroyStream, (aclrtStream stream))
@@ -49,6 +52,10 @@ enum { ACL_FLOAT = 0, ACL_INT32 = 3, ACL_FORMAT_ND = 2 };
 	X(aclnnWideSum, (const aclTensorList *list, int64_t a, int64_t b, int64_t c, int64_t d,    \
 				int64_t e, int64_t f, double g, float h, int32_t i, bool j,        \
 				const aclTensor *more, aclTensor *out, TAIL))                      \
+	X(aclnnAminmaxDim, (const aclTensor *self, int64_t dim, bool keep, aclTensor *lo,          \
+				   aclTensor *hi, TAIL))                                           \
+	X(aclnnForeachMulList,                                                                     \
+		(const aclTensorList *a, const aclTensorList *b, const aclTensorList *out, TAIL))  \
 	X(aclnnMatmulAllReduce, (const aclTensor *x1, const aclTensor *x2, const aclTensor *bias,  \
 					const char *group, const char *op, int64_t turn,           \
 					int64_t mode, const aclTensor *output, TAIL))

@@ -383,6 +383,12 @@ OWN HcclResult HcclBarrier(HcclComm comm, aclrtStream s)
 	return segment_barrier(((struct ncclComm *)comm)->seg) ? HCCL_E_INTERNAL : HCCL_SUCCESS;
 }
 
+OWN HcclResult HcclGetCommName(HcclComm comm, char *name)
+{
+	snprintf(name, 128, "comm_of_%s", ((struct ncclComm *)comm)->name);
+	return HCCL_SUCCESS;
+}
+
 /* ---- the graph engine's ---- */
 
 static struct ncclComm *find_group(const char *name)

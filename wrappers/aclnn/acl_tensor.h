@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors of Ascend's and lists of them, as the program made them, from aclCreateTensor to aclDestroyTensor: arguments of operators
+ * are recognised by being among them. Of several thousand at most; of more than a table holds the oldest are forgotten.
+ *
+ * Locks: one for each shard of either table, leaves.
+ */
+#ifndef PROBE_WRAPPERS_ACLNN_TENSOR_H
+#define PROBE_WRAPPERS_ACLNN_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call/view.h"
+
+#define ACL_DIMS_MAX 8 /* of more a tensor has no shape here */
+#define ACL_LIST_MAX 64
+
+struct acl_tensor {
+	uint64_t handle; /* 0: the place is free */
+	uint64_t age;
+	const char *data;
+	int64_t offset; /* of its first element, in elements */
+	int64_t dims[ACL_DIMS_MAX], strides[ACL_DIMS_MAX]; /* in elements */
+	uint64_t count;
+	uint8_t dtype, size; /* enum dtype; bytes of one element, 0: not whole ones */
+	uint8_t ndim; /* JOURNAL_NDIM_NONE: too many */
+	bool blocked; /* its memory does not hold it element by element */
+};
+
+/* What aclCreateTensor is given. dims, strides: n of them; strides NULL: one row behind the other. */
+struct acl_tensor_args {
+	const int64_t *dims, *strides;
+	uint64_t n;
+	int64_t offset;
+	int32_t type, format;
+	const void *data;
+};
+
+void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a);
+void acl_tensor_gone(uint64_t handle);
+bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
+
+/* Its address was changed (aclSetRawTensorAddr and the like). */
+void acl_tensor_moved(uint64_t handle, const void *data);
+
+void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n);
+/* Its tensors with it, as aclDestroyTensorList does. */
+void acl_list_gone(uint64_t handle);
+/* The first ACL_LIST_MAX of its tensors into items. Returns how many it has, 0: there is no such list. */
+uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX]);
+
+/* strides, dims: of the buffer, which are kept by the caller. */
+void acl_tensor_buffer(
+	const struct acl_tensor *t, int64_t *dims, int64_t *strides, struct buffer *v);
+
+void acl_tensors_forked(void);
+
+#endif

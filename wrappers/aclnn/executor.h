@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an operator's first phase was given, until its second phase, which is given nothing but the executor, takes it: on whichever
+ * thread, and after the tensors are gone.
+ */
+#ifndef PROBE_WRAPPERS_ACLNN_EXECUTOR_H
+#define PROBE_WRAPPERS_ACLNN_EXECUTOR_H
+
+#include "wrappers/aclnn/acl_tensor.h"
+#include "wrappers/aclnn/operator.h"
+
+#define ACLNN_TENSORS_MAX 64
+#define ACLNN_GROUP_MAX 128 /* of HCCL's GROUP_NAME_MAX_LEN, with its end */
+
+struct aclnn_tensor {
+	struct acl_tensor t;
+	uint8_t word; /* which of the arguments */
+	uint8_t item; /* of a list which one, from 1, 0: it is in none */
+};
+
+struct aclnn_candidate {
+	uint8_t word;
+	uint64_t executor, bytes; /* what stood there, and in the word before, when the first phase had returned */
+};
+
+#define CANDIDATES_MAX 16
+
+struct aclnn_executor {
+	uint64_t handle; /* 0: the place is free, or it is one of the candidates' */
+	const struct aclnn_operator *op; /* NULL: free */
+	uint64_t age;
+	bool repeatable; /* it is put on streams again and again, perhaps with other addresses */
+	bool more; /* it has more tensors */
+	uint8_t n, ncandidates;
+	struct aclnn_candidate candidate[CANDIDATES_MAX];
+	uint8_t group_word;
+	char group[ACLNN_GROUP_MAX]; /* "": none */
+	struct aclnn_tensor tensor[ACLNN_TENSORS_MAX];
+};
+
+/* A first phase has returned well: words: its arguments, API_OPEN_WORDS of them. */
+void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words);
+
+/* Arguments from `end` on are none. Called with a lock held that is a leaf. */
+typedef void aclnn_executor_fn(const struct aclnn_executor *x, unsigned end, void *arg);
+
+/*
+ * Shows the one of that operator, whose second phase comes. bytes: the workspace's. False: its first phase was not seen.
+ */
+bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t bytes,
+	aclnn_executor_fn *fn, void *arg);
+
+/* Its second phase returned well, which ends one that is not repeatable. age: that of the one that was shown. */
+void aclnn_executor_used(uint64_t handle, uint64_t age);
+
+void aclnn_executor_repeatable(uint64_t handle);
+void aclnn_executor_gone(uint64_t handle);
+
+void aclnn_executors_forked(void);
+
+#endif

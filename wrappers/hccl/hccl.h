@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Communicators of HCCL as other libraries of Ascend's name them. */
+#ifndef PROBE_WRAPPERS_HCCL_H
+#define PROBE_WRAPPERS_HCCL_H
+
+struct comm;
+
+/*
+ * The communicator of that name: one that the program asked the name of (HcclGetCommName), or else one that HCCL knows by it
+ * (HcomGetRankId). NULL: neither.
+ */
+struct comm *hccl_comm_named(const char *name);
+
+#endif
