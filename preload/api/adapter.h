@@ -25,6 +25,7 @@ struct dtype_desc {
 struct matrix_codes {
 	int16_t row_major; /* 0: all is column-major */
 	int16_t transposed[5], left[3];
+	int16_t right; /* where left is 0, which ends lists: all but this one is left; 0: `left` says it */
 };
 
 /* Peers and roots as an adapter normalises them. */

@@ -69,16 +69,23 @@ static bool is_row_major(const struct call *c)
 	return k && k->row_major && integer_of(c, ROLE_ORDER, 0) == k->row_major;
 }
 
-static int64_t dimension_of(const struct call *c, uint8_t term)
+static bool is_left(const struct call *c)
 {
 	const struct matrix_codes *k = codes_of(c);
+	int64_t side = integer_of(c, ROLE_SIDE, 0);
+
+	if (!k)
+		return false;
+	return k->right ? side != k->right
+			: is_code_listed(k->left, sizeof(k->left) / sizeof(k->left[0]), side);
+}
+
+static int64_t dimension_of(const struct call *c, uint8_t term)
+{
 	int64_t v;
 
 	if (term == TERM_SIDE)
-		term = k && is_code_listed(k->left, sizeof(k->left) / sizeof(k->left[0]),
-				    integer_of(c, ROLE_SIDE, 0))
-			       ? ROLE_M
-			       : ROLE_N;
+		term = is_left(c) ? ROLE_M : ROLE_N;
 	v = integer_of(c, term, 0);
 	return v > 0 ? v : 0;
 }

@@ -53,7 +53,7 @@ static void codes_read(struct spec_load *l, const struct node *n, int16_t *list,
 
 void matrix_read(struct spec_load *l, struct spec *s)
 {
-	static const char *const keys[] = {"row_major", "transposed", "left", NULL};
+	static const char *const keys[] = {"row_major", "transposed", "left", "right", NULL};
 	const struct node *map = node_get(s->top, "matrix");
 	struct matrix_codes *m = &s->matrix;
 	int64_t v = 0;
@@ -64,6 +64,9 @@ void matrix_read(struct spec_load *l, struct spec *s)
 	s->has_matrix = true;
 	if (node_get(map, "row_major") && node_int(l, node_get(map, "row_major"), &v))
 		m->row_major = (int16_t)v;
+	v = 0;
+	if (node_get(map, "right") && node_int(l, node_get(map, "right"), &v))
+		m->right = (int16_t)v;
 	codes_read(l, node_get(map, "transposed"), m->transposed,
 		sizeof(m->transposed) / sizeof(m->transposed[0]));
 	codes_read(l, node_get(map, "left"), m->left, sizeof(m->left) / sizeof(m->left[0]));

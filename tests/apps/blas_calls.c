@@ -322,6 +322,34 @@ static void syrk(void)
 	FREE(a.base, r.base);
 }
 
+static void syr2k(void)
+{
+	struct call c = begin("syr2k", "sdcz");
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = PLAIN + (int)below(2),
+	    upper = (int)below(2), lda, ldb, ldc, i = 0;
+	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
+		     b = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &ldb, 1),
+		     r = matrix(&c, n, n, &ldc, 1);
+	char l = letter_of(t);
+
+	if (has_alpha(&c)) {
+		expect(c.name, "syr2k", "in", i++, c.t, &a, 1);
+		expect(c.name, "syr2k", "in", i++, c.t, &b, 1);
+	}
+	if (has_beta(&c))
+		expect(c.name, "syr2k", "in", i++, c.t, &r, 0);
+	if (c.fortran)
+		((void (*)(V, V, V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n,
+			&k, alpha_of(&c), a.base, &lda, b.base, &ldb, beta_of(&c), r.base, &ldc);
+	else
+		CALL2(c, LIST(int, int, int, int, int),
+			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int, V, int),
+			LIST(a.base, lda, b.base, ldb), LIST(void *, int), LIST(r.base, ldc));
+	expect(c.name, "syr2k", "out", 0, c.t, &r, 0);
+	add(c.t, &r);
+	FREE(a.base, b.base, r.base);
+}
+
 static void trmm(void)
 {
 	int solve = (int)below(2);
@@ -528,7 +556,7 @@ static void linked(void)
 int main(int argc, char **argv)
 {
 	static void (*const each[])(void) = {
-		gemm, symm, syrk, trmm, gemv, ger, dot, axpy, nrm2, scal, copy};
+		gemm, symm, syrk, syr2k, trmm, gemv, ger, dot, axpy, nrm2, scal, copy};
 
 	if (argc != 4 || !(out = fopen(argv[3], "w")))
 		return 2;

@@ -31,6 +31,14 @@ int cublasSgemmStridedBatched(void *h, int ta, int tb, int m, int n, int k, V al
 int cublasGemmStridedBatchedEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at,
 	int lda, long long sa, V b, int bt, int ldb, long long sb, V beta, void *c, int ct, int ldc,
 	long long sc, int batch, int compute, int algo);
+int cublasDsymm_v2(void *h, int side, int uplo, int m, int n, V alpha, V a, int lda, V b, int ldb,
+	V beta, void *c, int ldc);
+int cublasDtrmm_v2(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
+	int lda, V b, int ldb, void *c, int ldc);
+int cublasDtrsm_v2(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
+	int lda, void *b, int ldb);
+int cublasSsyr2k_v2(void *h, int uplo, int t, int n, int k, V alpha, V a, int lda, V b, int ldb,
+	V beta, void *c, int ldc);
 int cublasSgemv_v2(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
 	void *y, int incy);
 int cublasDdot_v2(void *h, int n, V x, int incx, V y, int incy, double *result);
@@ -59,6 +67,7 @@ struct place {
 	int type, dims;
 	long b, r, c, s, rs, cs;
 	char *base;
+	int half; /* only a triangle of it is read or written: no statistics */
 };
 
 static const uint16_t halves[] = {0, 0x3c00, 0xbc00, 0x3800, 0x4200}; /* 0 1 -1 0.5 3 */
@@ -88,7 +97,7 @@ static long double value_at(const struct place *p, long b, long i, long j)
 static struct place make(
 	int type, int dims, long b, long r, long c, long s, long rs, long cs, int fill)
 {
-	struct place p = {type, dims, b, r, c, s, rs, cs, NULL};
+	struct place p = {type, dims, b, r, c, s, rs, cs, NULL, 0};
 	size_t n = (size_t)(b * s + (r + 2) * rs + (c + 2) * cs + 8) * (size_t)types[type].bytes;
 
 	p.base = malloc(n);
@@ -125,7 +134,7 @@ static void expect(
 	if (p->dims >= 2)
 		fprintf(out, "x%ld", p->c);
 	fprintf(out, " %ld %ld", s.n, s.n * types[p->type].bytes);
-	print_matrix_sums(out, &s, 1);
+	print_matrix_sums(out, &s, !p->half);
 }
 
 static void add(const struct place *p)
@@ -259,6 +268,71 @@ static void gemm(void)
 	free(c.base);
 }
 
+/* What multiplies or solves from a side. */
+static void sided(void)
+{
+	static const char *const name[] = {"cublasDsymm_v2", "cublasDtrmm_v2", "cublasDtrsm_v2"},
+				 *const op[] = {"symm", "trmm", "trsm"};
+	int form = (int)below(3), m = 1 + (int)below(20), n = 1 + (int)below(20),
+	    side = (int)below(2), uplo = (int)below(2), t = (int)below(3), unit = (int)below(2),
+	    order = side ? n : m, lda = order + (int)below(3), ldb = m + (int)below(3),
+	    ldc = m + (int)below(3), i = 0;
+	struct factors f = factors(1);
+	/* The other triangle is filled as well: whoever reads it gets other results, no NaN. */
+	struct place a = make(1, 2, 1, order, order, 0, 1, lda, 1),
+		     b = make(1, 2, 1, m, n, 0, 1, ldb, 1),
+		     c = make(1, 2, 1, m, n, 0, 1, ldc, reads_result(&f));
+
+	a.half = 1;
+	/* Something to divide by. */
+	for (long d = 0; d < order; d++)
+		((double *)a.base)[d + d * lda] = 40 + (double)d;
+	if (reads_inputs(&f, 1)) {
+		expect(name[form], op[form], "in", i++, &a);
+		expect(name[form], op[form], "in", i++, &b);
+	}
+	if (form == 0 && reads_result(&f))
+		expect(name[form], op[form], "in", i++, &c);
+	if (form == 0)
+		cublasDsymm_v2(
+			handle, side, uplo, m, n, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
+	else if (form == 1)
+		cublasDtrmm_v2(handle, side, uplo, t, unit, m, n, f.a, a.base, lda, b.base, ldb,
+			c.base, ldc);
+	else
+		cublasDtrsm_v2(handle, side, uplo, t, unit, m, n, f.a, a.base, lda, b.base, ldb);
+	expect(name[form], op[form], "out", 0, form == 2 ? &b : &c);
+	add(form == 2 ? &b : &c);
+	free(a.base);
+	free(b.base);
+	free(c.base);
+}
+
+static void rank_2k(void)
+{
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = (int)below(3), uplo = (int)below(2),
+	    lda = (t ? k : n) + (int)below(3), ldb = (t ? k : n) + (int)below(3),
+	    ldc = n + (int)below(3), i = 0;
+	struct factors f = factors(0);
+	struct place a = make(0, 2, 1, t ? k : n, t ? n : k, 0, 1, lda, 1),
+		     b = make(0, 2, 1, t ? k : n, t ? n : k, 0, 1, ldb, 1),
+		     c = make(0, 2, 1, n, n, 0, 1, ldc, 1);
+
+	c.half = 1;
+	if (reads_inputs(&f, 1)) {
+		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &a);
+		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &b);
+	}
+	if (reads_result(&f))
+		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &c);
+	cublasSsyr2k_v2(handle, uplo, t, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
+	expect("cublasSsyr2k_v2", "syr2k", "out", 0, &c);
+	add(&c);
+	free(a.base);
+	free(b.base);
+	free(c.base);
+}
+
 static void gemv(void)
 {
 	int m = 1 + (int)below(30), n = 1 + (int)below(30), t = (int)below(2),
@@ -310,7 +384,8 @@ static void vectors(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const each[])(void) = {gemm, gemm, gemm, gemv, vectors};
+	static void (*const each[])(void) = {
+		gemm, gemm, gemm, sided, sided, rank_2k, gemv, vectors};
 
 	if (argc != 4 || !(out = fopen(argv[3], "w")) || cublasCreate_v2(&handle))
 		return 2;

@@ -197,6 +197,8 @@ static void put_matrix_codes(struct out *o, const struct spec *s)
 		m->row_major);
 	put_codes(o, "transposed", m->transposed, sizeof(m->transposed) / sizeof(int16_t));
 	put_codes(o, "left", m->left, sizeof(m->left) / sizeof(int16_t));
+	if (m->right)
+		put_format(o, ", .right = %d", m->right);
 	put_format(o, "};\n");
 }
 

@@ -96,8 +96,8 @@ static struct acl_tensor *place_of_tensor(struct tensor_shard *s, uint64_t handl
 
 static void fill_acl_tensor(struct acl_tensor *t, const struct acl_tensor_args *a)
 {
-	bool fits = a->n <= ACL_DIMS_MAX, known = a->type >= 0 &&
-						  (size_t)a->type < sizeof(types) / sizeof(*types);
+	bool fits = a->n <= ACL_DIMS_MAX,
+	     known = a->type >= 0 && (size_t)a->type < sizeof(types) / sizeof(*types);
 	int64_t next = 1;
 
 	t->data = a->data;

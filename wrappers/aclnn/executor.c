@@ -203,7 +203,8 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 
 	if (!all)
 		return;
-	if (at && read_kept_word(words[at], &handle) && handle && read_kept_word(words[at - 1], &bytes)) {
+	if (at && read_kept_word(words[at], &handle) && handle &&
+		read_kept_word(words[at - 1], &bytes)) {
 		s = shard_of_executor(all, handle);
 		pthread_mutex_lock(&s->lock);
 		x = take_executor_place(s->x, PLACES, op, handle);
@@ -300,8 +301,8 @@ static bool may_have_handle(const struct aclnn_executor *x, uint64_t handle)
 /* What is to be done with one; true: nothing is left to be done. */
 typedef bool visit_fn(struct aclnn_executor *x, uint64_t age);
 
-static bool visit_some(struct aclnn_executor *x, unsigned n, uint64_t handle, visit_fn *visit,
-	uint64_t age)
+static bool visit_some(
+	struct aclnn_executor *x, unsigned n, uint64_t handle, visit_fn *visit, uint64_t age)
 {
 	for (; n; n--, x++)
 		if (x->op && may_have_handle(x, handle) && visit(x, age))

@@ -20,7 +20,8 @@ struct aclnn_tensor {
 
 struct aclnn_candidate {
 	uint8_t word;
-	uint64_t executor, bytes; /* what stood there, and in the word before, when the first phase had returned */
+	uint64_t executor,
+		bytes; /* what stood there, and in the word before, when the first phase had returned */
 };
 
 #define CANDIDATES_MAX 16

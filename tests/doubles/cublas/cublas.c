@@ -167,6 +167,102 @@ OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n
 		sb, beta, c, R32, ldc, sc, batch, 68, 0);
 }
 
+/* Element (i, j) of a triangle that stands for a whole matrix (symmetric), or for a triangular one. uplo 0: lower, 1: upper. */
+static double half_of(
+	const double *a, int64_t ld, int uplo, int symmetric, int unit, int64_t i, int64_t j)
+{
+	if (i == j && unit)
+		return 1;
+	if (uplo ? i <= j : i >= j)
+		return a[i + j * ld];
+	return symmetric ? a[j + i * ld] : 0;
+}
+
+OWN int cublasDsymm_v2(struct handle *h, int side, int uplo, int m, int n, const double *alpha,
+	const double *a, int lda, const double *b, int ldb, const double *beta, double *c, int ldc)
+{
+	double f = factor(h, R64, alpha), g = factor(h, R64, beta);
+
+	for (int64_t j = 0; j < n; j++)
+		for (int64_t i = 0; i < m; i++) {
+			double sum = 0;
+
+			for (int64_t l = 0; l < (side ? n : m) && f != 0; l++)
+				sum += side ? b[i + l * ldb] * half_of(a, lda, uplo, 1, 0, l, j)
+					    : half_of(a, lda, uplo, 1, 0, i, l) * b[l + j * ldb];
+			c[i + j * ldc] = f * sum + (g != 0 ? g * c[i + j * ldc] : 0);
+		}
+	return 0;
+}
+
+static double of_op(const double *a, int64_t lda, int uplo, int t, int unit, int64_t i, int64_t j)
+{
+	return t ? half_of(a, lda, uplo, 0, unit, j, i) : half_of(a, lda, uplo, 0, unit, i, j);
+}
+
+OWN int cublasDtrmm_v2(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
+	const double *alpha, const double *a, int lda, const double *b, int ldb, double *c, int ldc)
+{
+	double f = factor(h, R64, alpha);
+
+	for (int64_t j = 0; j < n; j++)
+		for (int64_t i = 0; i < m; i++) {
+			double sum = 0;
+
+			for (int64_t l = 0; l < (side ? n : m) && f != 0; l++)
+				sum += side ? b[i + l * ldb] * of_op(a, lda, uplo, t, unit, l, j)
+					    : of_op(a, lda, uplo, t, unit, i, l) * b[l + j * ldb];
+			c[i + j * ldc] = f * sum;
+		}
+	return 0;
+}
+
+/* By substitution: op(A) X = alpha B, or X op(A) = alpha B. */
+OWN int cublasDtrsm_v2(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
+	const double *alpha, const double *a, int lda, double *b, int ldb)
+{
+	double f = factor(h, R64, alpha);
+	int64_t order = side ? n : m, others = side ? m : n;
+	/* Does the first unknown stand alone? */
+	int first = side ? (uplo != 0) != (t != 0) : (uplo == 0) != (t != 0);
+
+	for (int64_t o = 0; o < others; o++)
+		for (int64_t s = 0; s < order; s++) {
+			int64_t i = first ? s : order - 1 - s;
+			double *x = side ? &b[o + i * ldb] : &b[i + o * ldb],
+			       sum = f != 0 ? f * *x : 0;
+
+			for (int64_t r = 0; r < s && f != 0; r++) {
+				int64_t l = first ? r : order - 1 - r;
+
+				sum -= side ? b[o + l * ldb] * of_op(a, lda, uplo, t, unit, l, i)
+					    : of_op(a, lda, uplo, t, unit, i, l) * b[l + o * ldb];
+			}
+			*x = f != 0 ? sum / of_op(a, lda, uplo, t, unit, i, i) : 0;
+		}
+	return 0;
+}
+
+OWN int cublasSsyr2k_v2(struct handle *h, int uplo, int t, int n, int k, const float *alpha,
+	const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
+{
+	double f = factor(h, R32, alpha), g = factor(h, R32, beta);
+
+	for (int64_t j = 0; j < n; j++)
+		for (int64_t i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++) {
+			double sum = 0;
+
+			for (int64_t l = 0; l < k && f != 0; l++)
+				sum += (double)a[t ? l + i * lda : i + l * lda] *
+					       (double)b[t ? l + j * ldb : j + l * ldb] +
+				       (double)b[t ? l + i * ldb : i + l * ldb] *
+					       (double)a[t ? l + j * lda : j + l * lda];
+			c[i + j * ldc] =
+				(float)(f * sum + (g != 0 ? g * (double)c[i + j * ldc] : 0));
+		}
+	return 0;
+}
+
 /* ---- vectors ---- */
 
 OWN int cublasSgemv_v2(struct handle *h, int t, int m, int n, const float *alpha, const float *a,

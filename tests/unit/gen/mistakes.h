@@ -228,7 +228,7 @@ static const struct mistake mistakes[] = {
 	{"kinds.yaml", "local: true, in: [", "local: true, in: [\"buf(n:incx)\", ",
 		"in has 4 buffers; at most 3"},
 	{"tiny.yaml", "row_major: 101", "row: 101",
-		"matrix has no key 'row'; known are row_major, transposed, left"},
+		"matrix has no key 'row'; known are row_major, transposed, left, right"},
 	{"tiny.yaml", "[112, T]", "[112, T, t, C, c]", "at most 4 values"},
 	{"tiny.yaml", "int lda", "int _lda", "'tiny_Gemv' has no 'lda', which kind 'gemv' needs"},
 	{"tiny.yaml", "const int *m", "const double *m",
