@@ -2,14 +2,20 @@
 # Programs that nobody here wrote, from Debian's packages (installed when missing, as root; skipped where they cannot be
 # had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, Quantum ESPRESSO,
 # CP2K, GROMACS, mpi4py's benchmarks and its own tests (its source
-# package, by pip), NWChem (Global Arrays), OpenCoarrays' own tests (one-sided, Fortran's coarrays). Each gives the same results with the preload as without, and what was recorded equals what
-# libpmpicount.so, an independent PMPI tool in the same run, counted and measured. FOREIGN=text: only those with it in their
-# names. OSU_SOURCE=FOLDER: OSU's micro-benchmarks too, which no package has, from their source there. Prints TAP.
+# package, by pip), NWChem (Global Arrays), OpenCoarrays' own tests (one-sided, Fortran's coarrays), NetPIPE, PT-Scotch, IQ-TREE,
+# PhyML. Each gives the same results with the preload as without, what was recorded equals what libpmpicount.so, an
+# independent PMPI tool in the same run, counted and measured, and `probe report` finds nothing wrong with it. FOREIGN=text:
+# only those with it in their names. What Debian has for Open MPI alone was built elsewhere: LAMMPS_MPICH=PROGRAM,
+# HPCC_MPICH=PROGRAM, and of OSU's micro-benchmarks, which no package has, OSU_SOURCE=FOLDER their source. Prints TAP.
 # timeout: 3600
 . "$(dirname "$0")/../e2e/lib.sh"
 [ -n "$flavours" ] || { skip 'foreign programs' 'no MPI, or its programs are not built (make apps)'; finish; }
-tests/install_deps.sh -m -o scalapack-mpi-test hpcc lammps quantum-espresso cp2k gromacs nwchem-openmpi libcoarrays-openmpi-dev >"$tmp/apt" 2>&1
+tests/install_deps.sh -m -o scalapack-mpi-test hpcc lammps quantum-espresso cp2k gromacs nwchem-openmpi nwchem-mpich \
+	libcoarrays-openmpi-dev libcoarrays-mpich-dev netpipe-openmpi netpipe-mpich2 ptscotch iqtree phyml >"$tmp/apt" 2>&1
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPI_LIMIT=600
+# The reference's BLAS, where Debian has others too: with OpenBLAS the ranks of ScaLAPACK's xdllt come to different sums, take
+# different ways, and hang, without us too.
+export LD_LIBRARY_PATH=/usr/lib/$(gcc -dumpmachine)/blas${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # FLAVOUR RANKS TEXT PROGRAM...: what of the output must be the same is left by the function `results`
 foreign() {
@@ -44,6 +50,18 @@ foreign() {
 	else
 		ok "$text: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" $order
 	fi
+	healthy "$text"
+}
+
+# What ended well has no finding that is bad or a warning.
+healthy() { # TEXT
+	is "$1: nothing is wrong with it" "$("$probe" report --json "$out" 2>&1 |
+		python3 -c 'import json, sys; [print(f["severity"], f["kind"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note"]' 2>&1)" ''
+}
+
+# What Debian has for Open MPI, and a variable says of MPICH: the program for that MPI.
+program_of() { # FLAVOUR NAME VARIABLE
+	if [ "$1" = openmpi ]; then echo "$2"; else realpath -q "${!3:-}"; fi
 }
 
 # Open MPI's Fortran functions call PMPI_X: a C function of the program is another row. All ranks' together.
@@ -91,7 +109,9 @@ thermo 10
 run 200
 END2
 results() { grep -E '^ +[0-9]+ +[-0-9.]+ +' | sort; }
-foreign openmpi 4 'LAMMPS' lmp -in in.melt -log none
+for f in $flavours; do
+	foreign $f 4 'LAMMPS' "$(program_of $f lmp LAMMPS_MPICH)" -in in.melt -log none
+done
 
 cat >"$tmp/apps/si.in" <<'END2'
 &control
@@ -203,23 +223,67 @@ foreign openmpi 2 'GROMACS' gmx_mpi mdrun -s run.tpr -reprod -ntomp 1 -deffnm md
 printf '%s\n' 'start h2o' geometry ' O 0 0 0' ' H 0 0.757 0.587' ' H 0 -0.757 0.587' end basis ' * library 6-31g' end 'task scf' >"$tmp/apps/h2o.nw"
 results() { grep -E 'Total SCF energy|One-electron energy|Nuclear repulsion'; }
 made='h2o.db h2o.movecs'
-foreign openmpi 2 'NWChem' nwchem.openmpi h2o.nw
+for f in $flavours; do
+	foreign $f 2 'NWChem' nwchem.$f h2o.nw
+done
 made=
 
 # Windows without memory of their own need what mpi.sh turns off.
 unset OMPI_MCA_btl_vader_single_copy_mechanism
 results() { sort; }
-for t in alloc_comp_get_convert_nums allocatable_p2p_event_post async_comp_alloc atomics co_broadcast_alloc_mixed co_max_test co_reduce_test \
-	co_sum_test get_with_offset_1d issue-503-multidim-array-broadcast send_convert_nums sendget_convert_nums strided_get syncall \
-	syncimages teams_coarray_sendget whole_get_array; do
-	foreign openmpi 4 "OpenCoarrays, $t" "$(echo /usr/lib/*/open-coarrays/openmpi/bin/OpenCoarrays-*-tests/$t)"
+tests_of_coarrays=(alloc_comp_get_convert_nums allocatable_p2p_event_post async_comp_alloc atomics co_broadcast_alloc_mixed co_max_test co_reduce_test
+	co_sum_test get_with_offset_1d issue-503-multidim-array-broadcast send_convert_nums sendget_convert_nums strided_get syncall
+	syncimages teams_coarray_sendget whole_get_array)
+for f in $flavours; do
+	for t in "${tests_of_coarrays[@]}"; do
+		foreign $f 4 "OpenCoarrays, $t" "$(echo /usr/lib/*/open-coarrays/$f/bin/OpenCoarrays-*-tests/$t)"
+	done
 done
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 sed -E 's/^[0-9]+ +Ns/200 Ns/; s/^1 +Ps/1 Ps/' /usr/share/doc/hpcc/examples/_hpccinf.txt >"$tmp/apps/hpccinf.txt" 2>/dev/null
 results() { grep -oE '^\|\|Ax-b.*(PASSED|FAILED)|.*Success=[0-9]|.*residual checks' "$tmp/apps/hpccoutf.txt" | sed 's/[0-9]*\.[0-9e+-]*//g' | sort -u; }
 made=hpccoutf.txt
-foreign openmpi 2 'HPCC' hpcc
+for f in $flavours; do
+	foreign $f 2 'HPCC' "$(program_of $f hpcc HPCC_MPICH)"
+done
+made=
+
+# Sizes: the times beside them are the machine's.
+results() { awk '{ print $1 }' "$tmp/apps/np.out"; }
+made=np.out order=--calls
+for f in $flavours; do
+	foreign $f 2 'NetPIPE' "$(compgen -c "NP$f" | sort -u | head -1)" -n 20 -u 16384
+done
+made= order=
+
+# A mesh of triangles. Each rank's two threads call at once.
+python3 -c '
+n = 60
+near = lambda i, j: [a * n + b for a, b in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1), (i - 1, j - 1), (i + 1, j + 1)) if 0 <= a < n and 0 <= b < n]
+rows = [near(i, j) for i in range(n) for j in range(n)]
+print(0, f"{n * n} {sum(map(len, rows))}", "0 000", *(" ".join(map(str, [len(r)] + r)) for r in rows), sep="\n")' >"$tmp/apps/mesh.grf"
+results() { cat "$tmp/apps/mesh.ord"; }
+made=mesh.ord order=--any-order
+foreign openmpi 3 'PT-Scotch' dgord mesh.grf mesh.ord
+made= order=
+
+# 12 species, each 400 letters of which some have changed.
+python3 -c '
+import random
+random.seed(5)
+def changed(s, p): return "".join(random.choice("ACGT") if random.random() < p else c for c in s)
+all = ["".join(random.choice("ACGT") for _ in range(400))]
+while len(all) < 12: all = [changed(s, .08) for s in all for _ in (0, 1)]
+all = all[:12]
+print(len(all), 400, *(f"sp{i:02}      {s}" for i, s in enumerate(all)), sep="\n")' >"$tmp/apps/species.phy"
+results() { cat "$tmp/apps/species.phy_phyml_tree.txt" "$tmp/apps/species.phy_phyml_boot_trees.txt"; }
+made='species.phy_*'
+foreign openmpi 2 'PhyML' phyml-mpi -i species.phy -b 4 -m HKY85 --r_seed 7
+cp /usr/share/doc/iqtree/examples/example.phy "$tmp/apps" 2>/dev/null
+results() { cat "$tmp/apps/example.phy.treefile"; }
+made='example.phy.*'
+foreign openmpi 2 'IQ-TREE' iqtree2-mpi -s example.phy -m HKY -seed 7 -T 1 -redo
 made=
 for f in $flavours; do
 	if python=$(mpi_python $f); then
