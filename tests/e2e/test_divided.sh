@@ -50,6 +50,26 @@ wait
 is 'launched: the same' "$(cat "$tmp"/launched.* | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
 is 'launched: nothing is left over' "$(ls "$tmp/parts")" ''
 is '--part 0/1 is not divided, whoever launched it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
+# By launchers themselves: one of their processes reports, which then has a status.
+for m in $flavours; do
+	mpi_run $m 3 "$probe" report --json "$tmp/nan" >"$tmp/launched" 2>"$tmp/err"
+	is "$m: launched: the same" "$(sed '/"read_s"/d' "$tmp/launched")" "$(report --json "$tmp/nan")"
+done
+
+# A report that was ended while it put the parts together leaves all of them, and its mark, and so does one ended before.
+"$probe" report --json --part 0/2 --parts "$tmp/parts" "$tmp/nan" >/dev/null 2>&1 &
+wait_until 10 sh -c 'test -e "$1"/parts/*/part-0' - "$tmp"
+kill $! && wait $! 2>/dev/null
+left=$(echo "$tmp"/parts/*)
+touch "$left/merged-by"
+echo 'of yesterday' >"$left/part-1"
+touch -d '-1 day' "$left/part-1"
+"$probe" report --json --part 0/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.0" 2>&1 &
+sleep 1
+"$probe" report --json --part 1/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.1" 2>&1
+wait $!
+is 'what an ended report has left is not in the way' "$(cat "$tmp"/part.[01] | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
+is 'and is removed' "$(ls "$tmp/parts")" ''
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 "$probe" report --check "$tmp/nan" >"$tmp/check"
 is 'one task of srun, --check' $? 1
 for part in 3/3 1 x/2 0/0; do

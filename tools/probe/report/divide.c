@@ -15,6 +15,7 @@
 #include "tools/lib/tool.h"
 
 #define MISSING_S 60 /* a part that has not grown for so long is missing */
+#define TOUCH_MS 10000 /* so often who waits shows that its part is of now */
 #define LOOK_MS 100
 #define PIPE_BYTES (1 << 20)
 
@@ -145,13 +146,17 @@ static char *part_path(const char *folder, unsigned k, const char *suffix)
 	return tool_format("%s/part-%u%s", folder, k, suffix);
 }
 
-static uint64_t size_of_part(const char *folder, unsigned k, bool *done)
+/*
+ * since: when this part began, by the clock of the file server. What lies there from longer before than anybody waits is of an
+ * earlier report that was ended in the middle.
+ */
+static uint64_t size_of_part(const char *folder, unsigned k, time_t since, bool *done)
 {
 	char *whole = part_path(folder, k, ""), *begun = part_path(folder, k, ".tmp");
 	struct stat st;
 	uint64_t size = 0;
 
-	*done = stat(whole, &st) == 0;
+	*done = stat(whole, &st) == 0 && st.st_mtime + MISSING_S >= since;
 	if (*done || stat(begun, &st) == 0)
 		size = (uint64_t)st.st_size + 1;
 	free(whole);
@@ -160,19 +165,23 @@ static uint64_t size_of_part(const char *folder, unsigned k, bool *done)
 }
 
 static int write_part(const char *folder, unsigned part, uint64_t key, struct calls *const *reader,
-	unsigned n, unsigned parts, const volatile sig_atomic_t *stop)
+	unsigned n, unsigned parts, const volatile sig_atomic_t *stop, time_t *since)
 {
 	char *begun = part_path(folder, part, ".tmp"), *whole = part_path(folder, part, "");
 	struct calls **own = tool_alloc((n + 1) * sizeof(*own));
+	char *lock = tool_format("%s/merged-by", folder);
+	struct stat st;
 	unsigned m = 0;
 	int fd, err;
 
 	for (unsigned i = 0; i < n; i++)
 		if (owner_of_rank(i, parts) == part)
 			own[m++] = reader[i];
-	/* Of an earlier report that was ended in the middle. */
+	/* Of an earlier report that was ended in the middle: in this one nobody puts together what is not there yet. */
 	unlink(whole);
+	unlink(lock);
 	fd = open(begun, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	*since = fd >= 0 && fstat(fd, &st) == 0 ? st.st_mtime : 0;
 	err = fd < 0 ? -errno : stream_write_calls(fd, key, own, m, stop);
 	if (fd >= 0 && close(fd) < 0 && !err)
 		err = -errno;
@@ -186,6 +195,7 @@ static int write_part(const char *folder, unsigned part, uint64_t key, struct ca
 	free(own);
 	free(begun);
 	free(whole);
+	free(lock);
 	return err;
 }
 
@@ -203,12 +213,20 @@ static double read_steady_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static void touch_part(const char *folder, unsigned k)
+{
+	char *path = part_path(folder, k, "");
+
+	utimensat(AT_FDCWD, path, NULL, 0);
+	free(path);
+}
+
 /* Waits until all are there. false: some are missing; said. */
-static bool wait_for_parts(
-	const char *folder, unsigned me, unsigned parts, const volatile sig_atomic_t *stop)
+static bool wait_for_parts(const char *folder, unsigned me, unsigned parts, time_t since,
+	const volatile sig_atomic_t *stop)
 {
 	double changed = read_steady_s();
-	uint64_t last = UINT64_MAX;
+	uint64_t last = UINT64_MAX, waited_ms = 0;
 
 	while (!*stop) {
 		uint64_t sum = 0;
@@ -222,7 +240,7 @@ static bool wait_for_parts(
 		for (unsigned k = 0; k < parts; k++) {
 			bool done;
 
-			sum += size_of_part(folder, k, &done);
+			sum += size_of_part(folder, k, since, &done);
 			if (!done && !missing++)
 				first = k;
 		}
@@ -233,13 +251,16 @@ static bool wait_for_parts(
 			changed = read_steady_s();
 		}
 		if (read_steady_s() - changed < MISSING_S) {
+			if (waited_ms % TOUCH_MS == 0)
+				touch_part(folder, me);
+			waited_ms += LOOK_MS;
 			sleep_ms(LOOK_MS);
 			continue;
 		}
 		for (unsigned k = first; k < parts; k++) {
 			bool done;
 
-			size_of_part(folder, k, &done);
+			size_of_part(folder, k, since, &done);
 			if (done)
 				continue;
 			was = names;
@@ -263,6 +284,7 @@ static enum share_result begin_part(struct shares *s, const struct division *d,
 	const volatile sig_atomic_t *stop)
 {
 	uint64_t key = key_of_run(d, reader, n);
+	time_t since;
 	char *lock;
 	int fd;
 
@@ -276,8 +298,8 @@ static enum share_result begin_part(struct shares *s, const struct division *d,
 			s->folder, strerror(errno));
 		return SHARE_FAILED;
 	}
-	if (write_part(s->folder, d->part, key, reader, n, d->parts, stop) ||
-		!wait_for_parts(s->folder, d->part, d->parts, stop))
+	if (write_part(s->folder, d->part, key, reader, n, d->parts, stop, &since) ||
+		!wait_for_parts(s->folder, d->part, d->parts, since, stop))
 		return SHARE_FAILED;
 	lock = tool_format("%s/merged-by", s->folder);
 	fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
