@@ -6,8 +6,8 @@
 #include "tools/probe/report/gather.h"
 
 /*
- * True if every rank that stands in no call sleeps, is stopped or is gone: nothing will move by itself. Looks twice, a third
- * of a second apart. standing: by folder; NULL: in no call. *nobody: there is no such rank, all stand.
+ * True if every rank that stands in no call sleeps, is stopped or is gone: nothing will move by itself. Looks for a third of a
+ * second, on a busy host for a second at most. standing: by folder; NULL: in no call. *nobody: there is no such rank, all stand.
  */
 bool are_movers_asleep(
 	const struct gather *g, const struct open_call *const *standing, bool *nobody);
