@@ -71,7 +71,7 @@ while read -r name line; do
 done <<<"$want"
 
 # Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
-is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None '
+is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
 # The same where nothing marks steps, and all rows are of step 0: they are counted by the rounds of the calls.
 cp -r "$tmp/made" "$tmp/unmarked"
@@ -93,6 +93,34 @@ import json, sys
 f = json.loads(sys.argv[1])["findings"][0]
 print(0 < f["confidence"] <= 1, f["others"], f["comm"], f["api"], "probe report" in f["next"], bool(f["evidence"]), f["file"], f["line"])' "$said")" \
 	"True [0, 1, 3] 11111111111111a1 MPI_all_reduce True True None None"
+# Every finding of every folder has every field, of the type that docs/output-format.md gives.
+cat >"$tmp/fields.py" <<'PY'
+import json, re, subprocess, sys
+types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "object": dict}
+doc, of = {}, {"step": int, "seq": int, "comm_seq": int}
+text = open("docs/output-format.md").read().split("## probe report --json")[1].split("<!--")[0]
+for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
+    for i, name in enumerate(re.findall(r"[a-z_]+", names)):
+        if kind.startswith("as in"):
+            doc[name] = (of.get(name, str), True)
+        else:
+            words = [w for w in kind.replace(", or null", "").replace(" or null", "").split(", ")]
+            doc[name] = (types[words[min(i, len(words) - 1)]], "null" in kind)
+assert len(doc) == 18, doc
+kinds, wrong = set(), []
+for folder in sys.argv[2:]:
+    for f in json.loads(subprocess.run([sys.argv[1], "report", "--json", folder], capture_output=True, text=True).stdout)["findings"]:
+        kinds.add(f["kind"])
+        if set(f) != set(doc):
+            wrong.append((folder, f["kind"], set(f) ^ set(doc)))
+        for k, (t, null) in doc.items():
+            if not (isinstance(f.get(k), t) or null and f.get(k) is None):
+                wrong.append((folder, f["kind"], k, f.get(k)))
+        if not 0 < f["confidence"] <= 1 or not f["evidence"] or f["severity"] != "note" and not f["next"] and f["ranks"]:
+            wrong.append((folder, f["kind"], f))
+print(len(kinds) > 12, wrong[:3])
+PY
+is 'every finding has all fields' "$(python3 "$tmp/fields.py" "$probe" "$tmp"/made/*)" 'True []'
 like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 left out all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
 
 # The line is that of the rank, by its own numbers of stacks; of a call from a new line it is the new one.

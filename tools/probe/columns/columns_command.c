@@ -126,7 +126,13 @@ static const char severities[][8] = {
 #include "tools/probe/report/findings.def"
 };
 static const struct fact findings[] = {
-#define FINDING_KIND(id, severity, word, help) {word, "", severities[SEVERITY_##severity], help},
+#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) \
+	{word, "", severities[SEVERITY_##severity], help},
+#include "tools/probe/report/findings.def"
+};
+/* In how many runs without a fault they spoke. */
+static const char *const fired_in[] = {
+#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) #fired,
 #include "tools/probe/report/findings.def"
 };
 static const char count_groups[][8] = {"", "dropped", "skipped"};
@@ -140,12 +146,17 @@ static const struct fact losses[] = {
 #include "base/losses.def"
 };
 
-#define FACTS(list) list, sizeof(list) / sizeof(*(list))
+#define TEXT_OF(number) TEXT_OF_EXPANDED(number)
+#define TEXT_OF_EXPANDED(number) #number
+#define ONLY(list) list, sizeof(list) / sizeof(*(list))
+#define FACTS(list) ONLY(list), NULL, NULL
 
 static const struct fact_table {
 	const char *name, *title, *head, *kind; /* kind: heading of that column, NULL: none */
 	const struct fact *fact;
 	size_t n;
+	const char *const *last; /* a last column, of numbers; NULL: none */
+	const char *last_head;
 } tables[] = {
 	{"files", "Files of rank<R>/", "file", NULL, FACTS(files)},
 	{"calls", "calls_<a>-<b>.csv", "column", "type", FACTS(calls)},
@@ -159,7 +170,8 @@ static const struct fact_table {
 	{"ops", "Columns of <kind>_<a>-<b>.csv, by key ops", "column", NULL, FACTS(ops)},
 	{"flags", "Words of the column flags", "flag", NULL, FACTS(flags)},
 	{"phases", "Words of the column phase", "phase", NULL, FACTS(phases)},
-	{"findings", "Findings of probe report", "kind", "severity", FACTS(findings)},
+	{"findings", "Findings of probe report", "kind", "severity", ONLY(findings), fired_in,
+		"in " TEXT_OF(FINDING_CLEAN_RUNS) " clean runs"},
 	{"counts", "Counts of `calls` in meta.json", "key", "in", FACTS(counts)},
 	{"losses", "Keys of `missing` in meta.json", "key", NULL, FACTS(losses)},
 };
@@ -191,8 +203,10 @@ static void print_names(const struct fact_table *t)
 
 static void print_markdown(const struct fact_table *t)
 {
-	printf("| %s |%s%s%s meaning |\n|---|%s---|\n", t->head, t->kind ? " " : "",
-		t->kind ? t->kind : "", t->kind ? " |" : "", t->kind ? "---|" : "");
+	printf("| %s |%s%s%s meaning |%s%s%s\n|---|%s---|%s\n", t->head, t->kind ? " " : "",
+		t->kind ? t->kind : "", t->kind ? " |" : "", t->last ? " " : "",
+		t->last ? t->last_head : "", t->last ? " |" : "", t->kind ? "---|" : "",
+		t->last ? "---|" : "");
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fact *f = &t->fact[i];
 
@@ -208,7 +222,10 @@ static void print_markdown(const struct fact_table *t)
 				putchar('\\');
 			putchar(*p);
 		}
-		puts(" |");
+		fputs(" |", stdout);
+		if (t->last)
+			printf(" %s |", t->last[i]);
+		putchar('\n');
 	}
 }
 
@@ -249,6 +266,8 @@ static void print_text(const struct fact_table *t)
 		if (t->kind)
 			printf("%-9s", f->kind);
 		put_plain_text(f->help);
+		if (t->last)
+			printf(" (%s %s)", t->last[i], t->last_head);
 		putchar('\n');
 	}
 }

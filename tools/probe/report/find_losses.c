@@ -112,6 +112,17 @@ static void unread_folders(struct report *r)
 				tool_format("%s was not read: %s", f->out[i].name, f->out[i].why));
 }
 
+/* They are what the finding is about; nobody is to blame. */
+static void name_ranks(const struct report *r, struct finding *f, const int *rank, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		int at = gather_index(&r->g, rank[i]);
+
+		if (at >= 0)
+			name_concerned(r, f, (uint32_t)at);
+	}
+}
+
 static void find_rank_states(struct report *r)
 {
 	int *killed = NULL, *unseen = NULL, *ended = NULL;
@@ -149,24 +160,30 @@ static void find_rank_states(struct report *r)
 	if (n) {
 		char *who = out_ranks(killed, n);
 
-		add_finding(r, FINDING_KILLED,
+		struct finding *f = add_finding(r, FINDING_KILLED,
 			journals ? tool_format("%s did not end properly; what the journals hold is "
 					       "shown here, `probe "
 					       "recover %s` writes it into the files",
 					   who, r->g.folders.path)
 				 : tool_format("%s did not end properly and left no journal", who));
+		name_ranks(r, f, killed, n);
+		if (journals)
+			f->next = tool_format("probe recover %s", r->g.folders.path);
 		free(who);
 	}
 	if (e) {
 		char *who = out_ranks(ended, e);
 
-		add_finding(r, FINDING_ENDED,
+		struct finding *f = add_finding(r, FINDING_ENDED,
 			lives ? tool_format("%s ended, and what they recorded last is still being "
 					    "written",
 					who)
 			      : tool_format("%s ended, and what they recorded last is not in the "
 					    "files; `probe recover %s` writes it",
 					who, r->g.folders.path));
+		name_ranks(r, f, ended, e);
+		if (!lives)
+			f->next = tool_format("probe recover %s", r->g.folders.path);
 		free(who);
 	}
 	if (m) {
@@ -367,7 +384,9 @@ void find_losses(struct report *r)
 	find_lost_counts(r);
 	find_said_by_ranks(r, false);
 	find_said_by_ranks(r, true);
-	if (!r->g.calls)
+	if (!r->g.calls && !is_job_over(r))
+		add_finding(r, FINDING_EMPTY_YET, tool_strdup("no call was recorded so far"));
+	else if (!r->g.calls)
 		add_finding(r, FINDING_EMPTY,
 			tool_strdup("no call was recorded; `probe check CMD` says which functions "
 				    "are there and how often "

@@ -198,8 +198,9 @@ static void find_stragglers(struct report *r)
 		const struct call *c = &s->who->worst;
 		char *at = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 2);
 		char *unread = unread_text(r, s->comm->key.a);
+		struct finding *f;
 
-		add_finding(r,
+		f = add_finding(r,
 			crowded || s->doubtful || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
 								       : FINDING_STRAGGLER,
 			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
@@ -215,6 +216,9 @@ static void find_stragglers(struct report *r)
 					: "waiting for",
 				out_percent(s->cost), *at ? "; the longest was called from " : "",
 				at, unread, crowded ? crowded : ""));
+		name_culprit(r, f, (uint32_t)s->who->key.b);
+		name_call(f, c);
+		f->event = 0; /* a habit has no beginning */
 		free(at);
 		free(unread);
 	}

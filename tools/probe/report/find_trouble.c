@@ -89,6 +89,14 @@ static char *format_term(const struct call *c, const char *what)
 	return tool_format("%s elements", out_count(c->count));
 }
 
+/* The field `what` in words. */
+static const char *term_word(const char *what)
+{
+	return strcmp(what, "redop") == 0   ? "reduction"
+	       : strcmp(what, "dtype") == 0 ? "data type"
+					    : what;
+}
+
 static char *verdict_text(struct report *r, const struct verdict *v)
 {
 	const char *who = report_rank(r, v->rank);
@@ -119,7 +127,8 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 		b = format_term(&v->usual, v->what);
 		all = tool_format("step %llu: %s has another %s in %s: %s; at this place it had %s "
 				  "all %s before%s",
-			(unsigned long long)v->step, who, v->what, call, a, b, times, at);
+			(unsigned long long)v->step, who, term_word(v->what), call, a, b, times,
+			at);
 		free(a);
 		free(b);
 		break;
@@ -318,6 +327,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 			w.n > WAITS_NAMED ? "; the first of them" : "", text));
 	free(text);
 	f->confidence = 0.85;
+	f->whole = w.n == r->g.folders.n && w.n <= WAITS_NAMED;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
 		name_culprit(r, f, w.rank[i]);
 	name_others(r, f);

@@ -210,13 +210,22 @@ static bool has_left(const struct stuck *s)
 	return left;
 }
 
+/* Ranks that wait in a circle have been named with the calls that they stand in: that is the standstill. */
+static bool is_circle_said(const struct report *r)
+{
+	for (unsigned i = 0; i < r->nfinding; i++)
+		if (r->finding[i].whole)
+			return true;
+	return false;
+}
+
 void find_stuck(struct report *r)
 {
 	bool hang, over = is_job_over(r);
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	if (!s || r->left)
+	if (!s || r->left || is_circle_said(r))
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);
@@ -314,16 +323,21 @@ void find_values(struct report *r)
 static void find_errors(struct report *r)
 {
 	const struct call *c = &r->g.first_error;
-	char *what;
+	struct finding *f;
+	char *what, *at;
 
 	if (!r->g.errors || r->left)
 		return;
 	what = report_call(r, c);
-	add_finding(r, FINDING_ERROR,
-		tool_format("%s returned an error; first: %s on %s, step %llu, code %lld",
+	at = called_from_text(r, c);
+	f = add_finding(r, FINDING_ERROR,
+		tool_format("%s returned an error; first: %s on %s, step %llu, code %lld%s",
 			out_plural(r->g.errors, "call", "calls"), what, report_rank(r, c->rank),
-			(unsigned long long)c->step, (long long)c->error));
+			(unsigned long long)c->step, (long long)c->error, at));
+	name_culprit(r, f, c->rank);
+	name_call(f, c);
 	free(what);
+	free(at);
 }
 
 static bool is_finding_before(const struct finding *a, const struct finding *b)
@@ -345,6 +359,8 @@ void report_findings(struct report *r)
 	find_losses(r);
 	find_pace(r);
 	find_timing(r);
+	for (unsigned i = 0; i < r->nfinding; i++)
+		complete_finding(r, &r->finding[i]);
 
 	/* Causes come before what follows from them: the earlier one first. What was found first stays first among its equals. */
 	for (unsigned i = 1; i < r->nfinding; i++)

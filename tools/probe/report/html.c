@@ -115,7 +115,10 @@ static void put_findings(const struct html *h, struct target *t)
 		put_string(t, "severity", severity_word(f->severity));
 		put_string(t, "kind", f->kind);
 		put_string(t, "text", f->text);
-		target_text(t, "}");
+		put_string(t, "evidence", f->evidence);
+		put_string(t, "next", f->next);
+		target_print(t, ",\"confidence\":%.3g,\"clean\":[%u,%u]}", f->confidence, f->fired,
+			FINDING_CLEAN_RUNS);
 	}
 	target_text(t, "]");
 }

@@ -15,7 +15,7 @@ enum severity {
 #include "tools/probe/report/findings.def"
 };
 enum finding_kind {
-#define FINDING_KIND(id, severity, word, help) FINDING_##id,
+#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) FINDING_##id,
 #include "tools/probe/report/findings.def"
 };
 
@@ -24,16 +24,19 @@ struct finding {
 	enum severity severity;
 	const char *kind; /* its word */
 	char *text; /* what, where, who; then what to do */
-	/* For programs; what is not known is left out. */
-	double confidence; /* 0 to 1; 0: the rule does not say */
+	double confidence; /* 0 to 1 */
+	unsigned fired; /* in how many of FINDING_CLEAN_RUNS runs without a fault it did */
 	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
 	unsigned nrank, nother;
+	bool whole; /* it says of each rank where it stands */
 	bool awaited; /* a rank that runs has not written yet what may name another culprit */
 	bool mixed[2]; /* these lists do not ascend */
 	bool has_call;
 	struct call call; /* where: step, communicator, its number, function, stack */
 	const char *what; /* of a mismatch: count dtype redop root op; of a skip: missing extra */
-	char *evidence, *next; /* what a person can check; the command to run next; NULL: none */
+	char *evidence,
+		*next; /* what a person can check; the command to run next; NULL: the usual ones */
+	const char *usual_evidence;
 	uint64_t event; /* when it began, by the first host's clock; 0: not known */
 };
 
@@ -83,6 +86,7 @@ void free_finding(struct finding *f);
 void name_culprit(const struct report *r, struct finding *f, uint32_t index);
 void name_concerned(const struct report *r, struct finding *f, uint32_t index);
 void name_call(struct finding *f, const struct call *c);
+void complete_finding(const struct report *r, struct finding *f);
 void find_odd_values(struct report *r);
 void find_pace(struct report *r);
 /* More ranks of the run on this host than it has cores; malloc'd, NULL: not so. */

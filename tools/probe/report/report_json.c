@@ -185,27 +185,26 @@ static void json_report_head(const struct report *r)
 	json_seconds("read_s", g->seconds * 1e9);
 }
 
-/* Where it is, in the program and in the run. */
+/* Where it is, in the program and in the run; what is not known is null. */
 static void json_finding_place(struct report *r, const struct finding *f)
 {
-	const struct stack_text *t;
+	const struct call *c = f->has_call ? &f->call : NULL;
+	const bool made = c && c->api; /* else there is a rank and a step, and no call */
 	char file[512];
-	unsigned line;
+	unsigned line = 0;
+	bool known;
 
-	json_u64("step", f->call.step);
-	json_comm("comm", f->call.comm);
-	json_number_or_null("comm_seq", f->call.comm_seq);
-	json_string("op", intern_name(f->call.op));
-	json_string("api", intern_name(f->call.api));
-	json_u64("seq", f->call.seq);
-	t = stacks_get(&r->stacks, f->call.rank, f->call.stack);
-	if (f->call.stack && stack_line(&r->stacks, t, file, sizeof(file), &line)) {
-		json_string("file", file);
-		json_u64("line", line);
-	} else {
-		json_null("file");
-		json_null("line");
-	}
+	json_number_or_null("step", c ? (int64_t)c->step : NO_NUMBER);
+	json_comm("comm", c ? c->comm : 0);
+	json_number_or_null("comm_seq", c ? c->comm_seq : NO_NUMBER);
+	json_string("op", made && *intern_name(c->op) ? intern_name(c->op) : NULL);
+	json_string("api", made ? intern_name(c->api) : NULL);
+	json_number_or_null("seq", made ? (int64_t)c->seq : NO_NUMBER);
+	known = c && c->stack &&
+		stack_line(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), file,
+			sizeof(file), &line);
+	json_string("file", known ? file : NULL);
+	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
 static void json_findings(struct report *r)
@@ -218,18 +217,17 @@ static void json_findings(struct report *r)
 		json_string("severity", severity_word(f->severity));
 		json_string("kind", f->kind);
 		json_string("text", f->text);
-		if (f->confidence > 0)
-			json_double("confidence", f->confidence);
-		if (f->what)
-			json_string("what", f->what);
+		json_double("confidence", f->confidence);
+		json_string("what", f->what);
 		rank_list("ranks", f->rank, f->nrank);
 		rank_list("others", f->other, f->nother);
-		if (f->has_call)
-			json_finding_place(r, f);
-		if (f->evidence)
-			json_string("evidence", f->evidence);
-		if (f->next)
-			json_string("next", f->next);
+		json_finding_place(r, f);
+		json_string("evidence", f->evidence);
+		json_string("next", f->next);
+		json_object("clean_runs");
+		json_u64("of", FINDING_CLEAN_RUNS);
+		json_u64("with", f->fired);
+		json_end();
 		json_end();
 	}
 	json_end();

@@ -213,6 +213,25 @@ static void print_report_head(const struct report *r)
 	head_cost(r);
 }
 
+/* How to check it, how sure it is, and what to run next. */
+static void print_grounds(const struct finding *f)
+{
+	char *text;
+
+	if (f->severity == FIND_NOTE)
+		return;
+	text = tool_format("%.0f %% sure, in %u of %u clean runs; evidence: %s",
+		100 * f->confidence, f->fired, FINDING_CLEAN_RUNS,
+		f->evidence ? f->evidence : "the text");
+	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
+	out_wrap(text, LABEL + 3, LABEL + 3);
+	/* In one line, however long: it is to be copied. */
+	if (f->next)
+		printf("%*snext: %s\n", LABEL + 3, "", f->next);
+	fputs(out_plain(), stdout);
+	free(text);
+}
+
 static void print_findings(const struct report *r)
 {
 	static const enum style style[] = {STYLE_BAD, STYLE_WARN, STYLE_FAINT};
@@ -226,6 +245,7 @@ static void print_findings(const struct report *r)
 		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
 		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
 			12);
+		print_grounds(f);
 	}
 }
 

@@ -12,8 +12,12 @@
 static const struct {
 	enum severity severity;
 	const char *word;
+	double sure;
+	unsigned fired;
+	const char *evidence;
 } finding_kinds[] = {
-#define FINDING_KIND(id, severity, word, help) {FIND_##severity, word},
+#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) \
+	{FIND_##severity, word, sure, fired, evidence},
 #include "tools/probe/report/findings.def"
 };
 
@@ -25,6 +29,9 @@ struct finding *add_finding(struct report *r, enum finding_kind kind, char *text
 
 	*f = (struct finding){.severity = finding_kinds[kind].severity,
 		.kind = finding_kinds[kind].word,
+		.confidence = finding_kinds[kind].sure,
+		.fired = finding_kinds[kind].fired,
+		.usual_evidence = finding_kinds[kind].evidence,
 		.text = text};
 	return f;
 }
@@ -64,6 +71,28 @@ void name_culprit(const struct report *r, struct finding *f, uint32_t index)
 void name_concerned(const struct report *r, struct finding *f, uint32_t index)
 {
 	add_world_rank(r, &f->other, &f->nother, &f->mixed[1], index);
+}
+
+/* What the rule has not said itself: where to look, and what to run next. */
+void complete_finding(const struct report *r, struct finding *f)
+{
+	const char *path = r->g.folders.path;
+	char *who = NULL, *when = NULL;
+
+	if (!f->evidence && f->usual_evidence)
+		f->evidence = tool_strdup(f->usual_evidence);
+	if (f->next || (f->severity == FIND_NOTE && !f->nrank && !f->has_call))
+		return;
+	if (f->nrank == 1)
+		who = tool_format(" --rank %d", f->rank[0]);
+	if (f->has_call)
+		when = tool_format(" --step %llu-%llu",
+			(unsigned long long)(f->call.step ? f->call.step - 1 : 0),
+			(unsigned long long)f->call.step);
+	f->next =
+		tool_format("probe report --stacks%s%s %s", who ? who : "", when ? when : "", path);
+	free(who);
+	free(when);
 }
 
 void name_call(struct finding *f, const struct call *c)
