@@ -17,6 +17,11 @@ chrome() { # OPTIONS: the page itself comes last
 		--window-size=1300,1600 --virtual-time-budget=6000 --enable-logging=stderr "$@" 2>"$tmp/console"
 }
 
+# An error would be heard: a browser that says nothing has an empty console.
+echo '<script>undefined_name()</script>' >"$tmp/wrong.html"
+chrome --dump-dom "file://$tmp/wrong.html" >/dev/null
+like 'an error of a script is heard' "$(grep -i console "$tmp/console")" 'Uncaught|Error'
+
 # What the page's script made of its data.
 cat >"$tmp/dom.py" <<'PY'
 import html.parser, json, sys
@@ -59,7 +64,7 @@ look() { # NAME DIR THEME
 		'not ok - '*) fail "$1, $3: ${line#not ok - }" ;;
 		esac
 	done <"$tmp/checks"
-	unlike "$1, $3: no error on the console" "$(grep -i console "$tmp/console")" 'Uncaught|Error'
+	is "$1, $3: no error on the console" "$(grep -i console "$tmp/console" | grep -E 'Uncaught|Error')" ''
 	chrome --screenshot="$shots/$1-$3.png" "file://$shots/$1.html#$3" >/dev/null
 	ok "$1, $3: a picture" test -s "$shots/$1-$3.png"
 }
