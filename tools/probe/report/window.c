@@ -86,7 +86,7 @@ static void read_rank_window(struct window *w, uint32_t rank)
 		qsort(r->e, r->n, sizeof(*r->e), by_sequence);
 }
 
-static int by_start(const void *x, const void *y)
+static int by_start_of_call(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
 
@@ -140,7 +140,7 @@ static void chain_callbacks(struct window *w)
 		}
 		/* Numbers go by thread, in blocks. */
 		if (moved)
-			qsort(r->e, r->n, sizeof(*r->e), by_start);
+			qsort(r->e, r->n, sizeof(*r->e), by_start_of_call);
 	}
 	table_free(&leaves);
 }
