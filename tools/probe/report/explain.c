@@ -277,6 +277,36 @@ static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
 	return false;
 }
 
+/*
+ * Others are in another operation of that number on its communicator, and one of them did behind the call before what this rank
+ * has done there too: this one has gone astray.
+ */
+static bool meets_others_astray(const struct window *w, const struct rank_window *me, unsigned i)
+{
+	const struct entry *e = &me->e[i], *before = &me->e[e->prev];
+	bool unlike = false, usual = false;
+
+	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER)
+		return false;
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned k = 0; r != me && k < r->n; k++) {
+			const struct entry *o = &r->e[k];
+
+			if (o->call.comm == e->call.comm && o->call.comm_seq == e->call.comm_seq &&
+				!(o->call.bits & (CALL_P2P | CALL_LOCAL))) {
+				if (o->call.api == e->call.api)
+					return false;
+				unlike = true;
+			}
+			usual |= o->token == before->token && o->call.step == before->call.step &&
+				 o->next >= 0 && has_followed(me, i, r->e[o->next].token);
+		}
+	}
+	return unlike && usual;
+}
+
 static bool judge_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
@@ -382,6 +412,10 @@ static bool judge_call(
 		v->step = due;
 		v->call.step = v->step;
 		v->call.comm_seq = NO_NUMBER;
+		return true;
+	}
+	if (meets_others_astray(w, r, i)) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
 	return false;

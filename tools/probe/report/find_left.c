@@ -298,6 +298,15 @@ static int only_one_without_error(const struct report *r)
 	return told ? one : -1;
 }
 
+/* Is that rank the other end of the message? */
+static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
+
+	return c->bits & CALL_P2P && k && c->peer != NO_NUMBER &&
+	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
+}
+
 /* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
@@ -305,14 +314,19 @@ static bool left_too_early(const struct report *r, uint32_t i)
 	const struct call *mine = &r->g.rank[i].last;
 
 	if (how_it_left(r, i) != STAYED || strcmp(e->how, "exit") != 0 || !mine->rows ||
-		mine->bits & (CALL_OPEN | CALL_ERROR | CALL_P2P) || mine->comm_seq == NO_NUMBER)
+		mine->bits & CALL_ERROR)
 		return false;
 	for (uint32_t k = 0; k < r->g.folders.n; k++) {
 		const struct call *other = &r->g.rank[k].last;
 
-		if (was_told_of_error(r, k) && !(other->bits & CALL_P2P) &&
-			other->comm == mine->comm && other->comm_seq != NO_NUMBER &&
-			other->comm_seq > mine->comm_seq)
+		if (!was_told_of_error(r, k))
+			continue;
+		/* A message fails when its other end is gone. */
+		if (is_peer(r, other, i) && other->start + other->dur > mine->start)
+			return true;
+		if (!((mine->bits | other->bits) & CALL_P2P) && !(mine->bits & CALL_OPEN) &&
+			mine->comm_seq != NO_NUMBER && other->comm == mine->comm &&
+			other->comm_seq != NO_NUMBER && other->comm_seq > mine->comm_seq)
 			return true;
 	}
 	return false;

@@ -128,7 +128,8 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 }
 
 /*
- * More ranks of the run on this host than it has cores: each of them waits for a core now and then, and the others for it.
+ * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
+ * threads of the libraries or for what else runs there, and the others for it.
  * Of other hosts it is not known. malloc'd, NULL: not so.
  */
 char *describe_oversubscription(const struct report *r)
@@ -144,10 +145,12 @@ char *describe_oversubscription(const struct report *r)
 		here += m->has_owner && strcmp(m->owner.host, me.host) == 0 &&
 			strcmp(m->owner.boot_id, me.boot_id) == 0;
 	}
-	if (cores < 1 || here <= (unsigned long)cores)
+	if (cores < 1 || here < (unsigned long)cores)
 		return NULL;
-	return tool_format("; the cores are oversubscribed: %u ranks on %ld cores, so that a rank "
+	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
 			   "also comes last because it had none",
+		here > (unsigned long)cores ? "the cores are oversubscribed"
+					    : "no core is free for anything else",
 		here, cores);
 }
 

@@ -7,6 +7,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/report/explain.h"
+#include "tools/probe/report/passed.h"
 #include "tools/probe/report/report.h"
 #include "tools/probe/report/waits.h"
 #include "tools/probe/report/window.h"
@@ -388,7 +389,11 @@ void find_trouble(struct report *r)
 	w = window_read(&r->g, t.step, t.comm);
 	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
+	if (awaited)
+		mark_missing_ranks(w, awaited);
 	v = judge_sequences(w, awaited);
+	if (!v.kind && t.stuck)
+		v = judge_passed(w);
 	free(awaited);
 	settle_order(r, &v);
 	if (v.kind)

@@ -62,15 +62,20 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 	return h;
 }
 
-/*
- * The first frames: what is above them may differ between ranks. Of a Python stack from the program's own frame on, the
- * one that it called included.
- */
-static uint64_t hash_own_frames(const char *python, const char *native, unsigned frames)
+/* The first frames: what is above them may differ between ranks. Of a Python stack up to the program's own one and its caller's: a trainer has many calls behind one line of the program. */
+static uint64_t hash_site_frames(const char *python, const char *native)
 {
-	unsigned first = *python ? stack_own_frame(python) : 0;
+	unsigned own = *python ? stack_own_frame(python) : 0;
 
-	return hash_frames(*python ? python : native, first ? first - 1 : 0, frames);
+	return hash_frames(*python ? python : native, 0, (own ? own - 1 : 0) + FRAMES_OF_SITE);
+}
+
+/* Of Python the framework's function and the program's line. */
+static uint64_t hash_near_frames(const char *python, const char *native)
+{
+	unsigned own = *python ? stack_own_frame(python) : 0;
+
+	return hash_frames(*python ? python : native, own ? own - 1 : 0, *python ? 2 : 1);
 }
 
 static uint64_t *grow_stacks(uint64_t *of, uint32_t have, uint32_t want)
@@ -110,9 +115,8 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 			char *python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
 			char *native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
 
-			r->of_stack[id] = hash_own_frames(python, native, FRAMES_OF_SITE);
-			/* Of Python the framework's function and the program's line. */
-			r->near_stack[id] = hash_own_frames(python, native, *python ? 2 : 1);
+			r->of_stack[id] = hash_site_frames(python, native);
+			r->near_stack[id] = hash_near_frames(python, native);
 			r->leaf_stack[id] =
 				hash_frames(*python ? python : native, 0, FRAMES_OF_SITE);
 			free(python);

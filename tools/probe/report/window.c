@@ -55,14 +55,21 @@ static void add_entry(struct window *w, struct rank_window *r, const struct call
 	e->chain = c->thread;
 }
 
+/* Is it among the first n, which are in order? */
+static bool has_sequence(const struct rank_window *r, unsigned n, const struct call *c)
+{
+	struct entry e = {.call = *c};
+
+	return n && bsearch(&e, r->e, n, sizeof(e), by_sequence);
+}
+
 static void read_rank_window(struct window *w, uint32_t rank)
 {
 	struct rank_window *r = &w->rank[w->n++];
 	struct gather *g = w->g;
 	struct calls s;
 	struct call c;
-	unsigned cap = 0;
-	uint64_t last = 0;
+	unsigned cap = 0, read;
 
 	*r = (struct rank_window){.rank = rank};
 	calls_open(&s, &g->folders.dir[rank], rank, &g->rank[rank].overlay);
@@ -71,13 +78,16 @@ static void read_rank_window(struct window *w, uint32_t rank)
 	while (calls_next(&s, &c)) {
 		find_site(&g->diagnose.sites, &c);
 		add_entry(w, r, &c, &cap);
-		last = c.seq > last ? c.seq : last;
 	}
 	calls_close(&s);
+	read = r->n;
+	if (read)
+		qsort(r->e, read, sizeof(*r->e), by_sequence);
+	/* What was only started may be open still, and later calls complete. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		struct call *o = &g->opens.call[i].call;
 
-		if (o->rank != rank || o->seq <= last || g->opens.call[i].waiting)
+		if (o->rank != rank || g->opens.call[i].waiting || has_sequence(r, read, o))
 			continue;
 		find_site(&g->diagnose.sites, o);
 		add_entry(w, r, o, &cap);
