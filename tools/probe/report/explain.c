@@ -211,8 +211,12 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
 
-	if (e->call.api != usual->call.api || e->call.comm != usual->call.comm ||
-		(e->call.bits | usual->call.bits) & CALL_P2P)
+	if (e->call.api != usual->call.api || e->call.comm != usual->call.comm)
+		return false;
+	/* Of messages the same one with another type or size; the root has no part in them. */
+	if ((e->call.bits | usual->call.bits) & CALL_P2P &&
+		(e->call.peer != usual->call.peer || e->call.tag != usual->call.tag ||
+			!differing_term(&e->call, &usual->call)))
 		return false;
 	return e->next < 0 || (usual->next >= 0 && r->e[e->next].token == r->e[usual->next].token);
 }
@@ -307,6 +311,28 @@ static bool meets_others_astray(const struct window *w, const struct rank_window
 	return unlike && usual;
 }
 
+static unsigned count_in_step(const struct rank_window *r, uint64_t loop, uint64_t step)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		n += r->e[i].loop == loop && r->e[i].call.step == step;
+	return n;
+}
+
+/* The step of e[i] is over, and the loop of the call that was due made fewer calls in it than in the step of e[k]: one is missing. */
+static bool is_one_fewer(const struct window *w, const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *due = &r->e[r->e[k].next];
+	uint64_t step = r->e[i].call.step;
+	bool over = false;
+
+	for (unsigned n = i; w->steps && n < r->n && !over; n++)
+		over = r->e[n].call.step > step;
+	return over && due->call.step < step &&
+	       count_in_step(r, due->loop, step) < count_in_step(r, due->loop, due->call.step);
+}
+
 static bool judge_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
@@ -360,6 +386,13 @@ static bool judge_call(
 		(!(e->call.bits & CALL_P2P) ||
 			is_message_alone(&w->g->diagnose.messages, &e->call))) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k)) {
+		*v = make_verdict(w, r, VERDICT_MISSING, i, &usual->call, times);
+		v->call = usual->call;
+		v->call.step = v->step;
+		v->call.comm_seq = NO_NUMBER;
 		return true;
 	}
 	if (comes_later(r, i, usual->token)) {

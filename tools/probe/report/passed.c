@@ -35,7 +35,8 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 			const struct entry *e = &w->rank[j].e[i];
 
 			for (unsigned k = 0; is_open_collective(e) && k < w->n; k++)
-				if (is_member(w, e, w->rank[k].rank) && !has_entered(&w->rank[k], e))
+				if (is_member(w, e, w->rank[k].rank) &&
+					!has_entered(&w->rank[k], e))
 					awaited[w->rank[k].rank] = true;
 		}
 }
@@ -56,8 +57,7 @@ static unsigned count_before(const struct rank_window *r, uint64_t before, const
 
 	for (unsigned i = 0; i < r->n; i++)
 		n += r->e[i].place == e->place && r->e[i].prev >= 0 &&
-		     r->e[i].call.step < e->call.step &&
-		     r->e[r->e[i].prev].token == before;
+		     r->e[i].call.step < e->call.step && r->e[r->e[i].prev].token == before;
 	return n;
 }
 
