@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/passed.h"
 
-#include <string.h>
+#include "base/hash.h"
 
 static bool is_open_collective(const struct entry *e)
 {
@@ -41,16 +41,61 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 		}
 }
 
-/* The call that rank made behind the same one in the same step; NULL: it has not come so far, or on another way. */
-static const struct entry *find_next_there(const struct rank_window *r, const struct entry *before)
+/* Where each rank made what: by token and step, by place and step, by communicator and number there. */
+struct found {
+	struct table_key key; /* a: hash; b: rank's index in the window */
+	unsigned at;
+};
+
+enum found_by { BY_TOKEN = 1, BY_PLACE, BY_NUMBER };
+
+static uint64_t hash_found(enum found_by by, uint64_t what, uint64_t where)
 {
-	for (unsigned i = 0; i < r->n; i++)
-		if (r->e[i].token == before->token && r->e[i].call.step == before->call.step)
-			return r->e[i].next >= 0 ? &r->e[r->e[i].next] : NULL;
-	return NULL;
+	return hash_u64(hash_u64(what, where), by);
 }
 
-/* How often that rank made the one call behind the other in the steps before. */
+static bool is_collective(const struct entry *e)
+{
+	return !(e->call.bits & (CALL_P2P | CALL_LOCAL)) && e->call.comm_seq != NO_NUMBER;
+}
+
+static void note_found(struct table *t, uint64_t hash, unsigned rank, unsigned at)
+{
+	uint32_t n = t->n;
+	struct found *f = table_get(t, hash, rank);
+
+	if (f && t->n > n)
+		f->at = at;
+}
+
+static void index_window(const struct window *w, struct table *t)
+{
+	table_init(t, sizeof(struct found), 1u << 20);
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+
+			if (!is_judged(w, &w->rank[j], i))
+				continue;
+			note_found(t, hash_found(BY_TOKEN, e->token, e->call.step), j, i);
+			note_found(t, hash_found(BY_PLACE, e->place, e->call.step), j, i);
+			if (is_collective(e))
+				note_found(t,
+					hash_found(BY_NUMBER, e->call.comm,
+						(uint64_t)e->call.comm_seq),
+					j, i);
+		}
+}
+
+static const struct entry *find_entry(
+	const struct window *w, const struct table *t, uint64_t hash, unsigned rank)
+{
+	const struct found *f = table_find(t, hash, rank);
+
+	return f ? &w->rank[rank].e[f->at] : NULL;
+}
+
+/* How often that rank came to the place behind such a call in the steps before. */
 static unsigned count_before(const struct rank_window *r, uint64_t before, const struct entry *e)
 {
 	unsigned n = 0;
@@ -61,7 +106,7 @@ static unsigned count_before(const struct rank_window *r, uint64_t before, const
 	return n;
 }
 
-/* Is as far from the last time as that one was from the one before. */
+/* Is as far from the last time as that one was from the one before, or from the beginning. */
 static bool is_due(const struct rank_window *r, const struct entry *e)
 {
 	uint64_t step[2] = {0, 0};
@@ -74,53 +119,93 @@ static bool is_due(const struct rank_window *r, const struct entry *e)
 		step[1] = r->e[i].call.step;
 		n++;
 	}
+	if (n == 1)
+		return e->call.step - step[1] - step[1] <= 1;
 	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
+}
+
+/*
+ * Did rank k go on with something else where q made e, and never come to e in that step? It then met e with another call, or has
+ * not come to it at all. *next: what it made there.
+ */
+static bool went_past(const struct window *w, const struct table *t, const struct rank_window *q,
+	const struct entry *e, unsigned k, const struct entry **next)
+{
+	const struct entry *before = &q->e[e->prev], *there, *met;
+	const struct rank_window *r = &w->rank[k];
+
+	there = find_entry(w, t, hash_found(BY_TOKEN, before->token, before->call.step), k);
+	if (!there || there->next < 0)
+		return false;
+	met = find_entry(w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
+	*next = &r->e[there->next];
+	return (*next)->place != e->place && (!met || met->place != e->place) &&
+	       !find_entry(w, t, hash_found(BY_PLACE, e->place, e->call.step), k) &&
+	       count_before(r, before->token, e) > 0;
+}
+
+static bool judge_one_passed(const struct window *w, const struct table *t,
+	const struct rank_window *q, const struct entry *e, struct verdict *v)
+{
+	const struct entry *before = &q->e[e->prev], *next, *other = NULL;
+	const struct rank_window *missing = NULL;
+	unsigned with = 1, without = 0, times;
+
+	for (unsigned k = 0; k < w->n; k++) {
+		const struct rank_window *r = &w->rank[k];
+
+		if (r == q || !is_member(w, e, r->rank))
+			continue;
+		if (find_entry(w, t, hash_found(BY_PLACE, e->place, e->call.step), k)) {
+			with++;
+		} else if (went_past(w, t, q, e, k, &next)) {
+			without++;
+			missing = r;
+			other = next;
+		}
+	}
+	if (without != 1)
+		return false;
+	times = count_before(missing, before->token, e);
+	/* Of two ranks the one is right whose call comes every so often, and is due. */
+	if (with == 1 && (!is_due(q, e) || times >= count_before(missing, before->token, other)))
+		return false;
+	*v = (struct verdict){.kind = VERDICT_MISSING,
+		.rank = missing->rank,
+		.step = e->call.step,
+		.call = e->call,
+		.usual = other->call,
+		.before = before->call,
+		.times = times,
+		.ranks = w->n};
+	/* Its line by the numbers of the rank that left it out. */
+	for (unsigned i = 0; i < missing->n; i++)
+		if (missing->e[i].place == e->place)
+			v->call = missing->e[i].call;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
+	return true;
 }
 
 struct verdict judge_passed(const struct window *w)
 {
 	struct verdict v = {.kind = VERDICT_NONE};
+	uint64_t earliest = UINT64_MAX;
+	struct table t;
 
-	for (unsigned j = 0; w->steps && j < w->n && !v.kind; j++) {
-		const struct rank_window *q = &w->rank[j], *missing = NULL;
-		const struct entry *e = NULL, *before, *next = NULL;
-		unsigned with = 1, without = 0, times = 0;
+	if (!w->steps)
+		return v;
+	index_window(w, &t);
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+			uint64_t at = clock_set_right(&w->g->skew[w->rank[j].rank], e->call.start);
 
-		for (unsigned i = 0; i < q->n && !e; i++)
-			e = is_open_collective(&q->e[i]) && q->e[i].prev >= 0 ? &q->e[i] : NULL;
-		if (!e)
-			continue;
-		before = &q->e[e->prev];
-		for (unsigned k = 0; k < w->n; k++) {
-			const struct rank_window *r = &w->rank[k];
-			const struct entry *o = find_next_there(r, before);
-
-			if (r == q || !is_member(w, e, r->rank))
-				continue;
-			if (has_entered(r, e)) {
-				with++;
-			} else if (o && (times = count_before(r, before->token, e)) > 0) {
-				without++;
-				missing = r;
-				next = o;
-			}
+			if (e->prev >= 0 && at < earliest && is_collective(e) &&
+				is_judged(w, &w->rank[j], i) &&
+				judge_one_passed(w, &t, &w->rank[j], e, &v))
+				earliest = at;
 		}
-		if (without != 1 || (with == 1 && !is_due(q, e)))
-			continue;
-		v = (struct verdict){.kind = VERDICT_MISSING,
-			.rank = missing->rank,
-			.step = e->call.step,
-			.call = e->call,
-			.usual = next->call,
-			.before = before->call,
-			.times = times,
-			.ranks = w->n};
-		v.call.rank = missing->rank;
-		/* Its line by the numbers of the rank that left it out. */
-		for (unsigned i = 0; i < missing->n; i++)
-			if (missing->e[i].place == e->place)
-				v.call.stack = missing->e[i].call.stack;
-		v.call.comm_seq = NO_NUMBER;
-	}
+	table_free(&t);
 	return v;
 }
