@@ -13,9 +13,9 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
-        "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder"]}
+        "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
@@ -46,6 +46,10 @@ class Job:
                 for name in [*PLACES, "new_line"]:
                     i = self.stack(r.rank, name)
                     print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
+                # A callback of the framework's: on a thread of its own, or on the one that started what it waits for.
+                callback = "/x/site-packages/torch/c10d.py:1 all_reduce <- /x/site-packages/torch/log.py:2 wrapper <- /x/site-packages/torch/hook.py:3 fin"
+                print(f"40,MPI_all_reduce,0,{callback},train!callback+0x10", file=f)
+                print(f"41,MPI_all_reduce,0,{callback} <- /x/site-packages/torch/graph.py:4 run <- /home/train.py:5 main,train!callback+0x10", file=f)
             with open(r.dir + "/comms.csv", "a") as f:
                 print(f"{self.half(r.rank)},mpi,2,{r.rank // 2},split,{WORLD},,{r.rank % 2};{r.rank % 2 + 2}", file=f)
         self.seq = {}
@@ -111,9 +115,34 @@ class Job:
         self.collective(step, rank, place, op, start, values(step, rank, place, n), dur="", redop="sum" if op == "all_reduce" else "",
                         flags=flags, **more)
 
+    def rare(self, step, rank, t, **more):
+        """Every third step."""
+        if step % 3 == 0:
+            v = [values(step, r, "rare", 8) for r in range(RANKS)]
+            self.collective(step, rank, "new_line", "all_reduce", t + 62 * 10**6, v[rank], None if more else [sum(x) for x in zip(*v)], redop="sum", **more)
+
     def last_step(self, step, t):
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
+            # It ends as a program does that is done, and its neighbour's receive fails.
+            if self.fault == "exit_message":
+                self.rate(step, r, self.now, t)
+                self.reduce(step, r, t)
+                if r == WHO + 1:
+                    self.ranks[r].call("recv", [("out", {})], start=t + 2 * 10**6, dur=10**6, step=step, stack_id=self.stack(r, "recv"),
+                                       comm_seq=self.number(r, ("recv", WHO, 7)), peer=WHO, tag=7, flags="error:1")
+                continue
+            if self.fault == "rare_missing":
+                self.rate(step, r, self.now, t)
+                self.reduce(step, r, t)
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                self.gather(step, r, t)
+                if r == WHO:
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                else:
+                    self.rare(step, r, t, dur="", flags="open")
+                continue
             # The others are told by their library that rank 2 is gone, and are ended by a launcher.
             if self.fault in ("gone", "gone_waits", "gone_abort", "exit_zero"):
                 # One of them had not heard of it yet.
@@ -186,6 +215,8 @@ class Job:
                 calls.insert(4, lambda: self.exchange(step, r, t))
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
+            if self.fault == "rare_missing":
+                calls.append(lambda: self.rare(step, r, t))
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
@@ -254,7 +285,10 @@ class Job:
             ins[WHO] = values(step, 9, "norm", 1)
         if self.due("spike", WHO, step):
             ins[WHO] = [1e8]
-        self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6, ins[rank], [sum(v) for v in zip(*ins)], redop="sum")
+        more = {}
+        if self.fault == "missing_callbacks":
+            more = dict(stack=41, thread=1) if rank == 1 and step == WHEN - 1 else dict(stack=40, thread=2)
+        self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
 
     def gather(self, step, rank, t):
         ins = [values(step, r, "gather", 8) for r in range(RANKS)]
@@ -300,11 +334,14 @@ def main(top, fault):
         if fault == "gone_abort" and r.rank == 0:
             end = dict(how="abort", code=None, text="abort", at_ns=BEGIN + job.now - 5 * 10**9)
         # It ends as a program does that is done; the others are told by their library.
-        if fault == "exit_zero":
+        if fault in ("exit_zero", "exit_message"):
             end = dict(how="exit", code=0, at_ns=BEGIN + job.now - 6 * 10**9) if r.rank == WHO else \
                 dict(how="exception", code=1, text="RuntimeError: Connection closed by peer", at_ns=BEGIN + job.now)
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault == "exit_zero" else "recovered") if fault in STAND else {},
-                **dict(end=end) if fault.startswith("gone") or fault == "exit_zero" else {})
+        killed = fault == "exit_message" and r.rank not in (WHO, WHO + 1)
+        if killed:
+            end = dict(how="signal", code=None, signal=None)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault.startswith("exit") and not killed else "recovered") if fault in STAND else {},
+                **dict(end=end) if fault.startswith(("gone", "exit")) else {})
 
 
 if __name__ == "__main__":

@@ -58,6 +58,9 @@ gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
+exit_message died bad [2] 9 None all_reduce
+rare_missing skip bad [2] 9 missing all_reduce
+missing_callbacks skip bad [2] 9 missing all_reduce
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
 extra_line skip bad [2] 9 extra all_reduce
@@ -79,7 +82,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step.
-	[[ $name != async_* && $name != gone* && $name != exit_zero && $name != *_disorder ]] || continue
+	[[ $name != async_* && $name != gone* && $name != exit_* && $name != rare_* && $name != *_callbacks && $name != *_disorder ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 
