@@ -108,6 +108,30 @@ static unsigned count_leaving(const struct report *r, enum leaving how)
 	return n;
 }
 
+/*
+ * Did others go on after the last of the silent ones was gone, and come to their end? Then no launcher ended those: each left by
+ * itself (a program that survives it: ULFM).
+ */
+static bool others_went_on(const struct report *r)
+{
+	uint64_t silent = 0, going = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+		uint64_t at;
+
+		if (how_it_left(r, i) == SILENT) {
+			at = moment_of_leaving(r, i);
+			silent = at > silent ? at : silent;
+		} else if (r->g.folders.dir[i].state == RANK_FINISHED && k->last.rows &&
+			   !(k->last.bits & (CALL_OPEN | CALL_ERROR))) {
+			at = clock_set_right(&r->g.skew[i], k->last.start);
+			going = at > going ? at : going;
+		}
+	}
+	return silent && going > silent;
+}
+
 /* Bytes of it that are shown, whole characters. */
 static int count_shown(const char *s, int most)
 {
@@ -148,17 +172,23 @@ static char *leaving_text(struct report *r, uint32_t i, int most)
 static char *last_call_text(struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
+	const struct rank_dir *d = &r->g.folders.dir[i];
 	uint64_t until = own_moment_of_leaving(r, i), end;
-	char *what, *at, *all;
+	char *what, *at, *all, *before;
 
 	if (!k->last.rows)
 		return tool_strdup("it recorded no call");
 	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
-	all = tool_format("its last call was %s in step %llu, %s before%s", what,
-		(unsigned long long)k->last.step, out_time(until > end ? (double)(until - end) : 0),
-		at);
+	/* Of one that was killed with its last row nothing later is known. */
+	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns
+			 ? tool_strdup("")
+			 : tool_format(", %s before",
+				   out_time(until > end ? (double)(until - end) : 0));
+	all = tool_format("its last call was %s in step %llu%s%s", what,
+		(unsigned long long)k->last.step, before, at);
+	free(before);
 	free(what);
 	free(at);
 	return all;
@@ -213,7 +243,13 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		if (i != first && how_it_left(r, i) == SILENT)
 			rank[n++] = r->g.folders.dir[i].rank;
-	if (n && how_it_left(r, first) == SPOKE) {
+	if (n && how_it_left(r, first) == SILENT && others_went_on(r)) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text,
+			tool_format("then %s left too, without a word; the others went on", who));
+		free(who);
+	} else if (n && how_it_left(r, first) == SPOKE) {
 		char *who = out_ranks(rank, n);
 
 		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
@@ -388,6 +424,8 @@ static int look_for_first(struct report *r)
 		return only_one_without_error(r);
 	if (!silent)
 		return -1;
+	if (!spoke && others_went_on(r))
+		return first_to_leave(r, SILENT, false);
 	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
