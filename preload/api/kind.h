@@ -114,7 +114,21 @@ enum task {
 	TASK_SCOPE,
 };
 
-enum sub { SUB_NONE, SUB_ONE, SUB_ALL, SUB_ANY, SUB_SOME, SUB_FREE, SUB_CANCEL, SUB_LOOK };
+enum sub {
+	SUB_NONE,
+	SUB_ONE,
+	SUB_ALL,
+	SUB_ANY,
+	SUB_SOME,
+	SUB_FREE,
+	SUB_CANCEL,
+	SUB_LOOK,
+	/* the same of several, which stay as they are */
+	SUB_LOOK_ALL,
+	SUB_LOOK_ANY,
+	SUB_LOOK_SOME,
+	SUB_END, /* the second half of the one call that is under way on a window or file */
+};
 
 /* When the output of a TASK_DATA call is valid. */
 enum completion {
@@ -122,6 +136,7 @@ enum completion {
 	DONE_REQUEST, /* when the request that it gives back completes */
 	DONE_START, /* persistent: whenever its request, started, completes; the call itself moves nothing */
 	DONE_STREAM, /* when the stream reaches it */
+	DONE_END, /* when the call's second half (SUB_END) on the same window or file is done */
 };
 
 /* Terms of a product beside roles, numbered behind them. */

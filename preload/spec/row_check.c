@@ -315,6 +315,8 @@ void row_check(struct spec_load *l, const struct func *f)
 		!func_has(f, ROLE_REQUEST))
 		load_fail(l, f->at, "'%s' has no 'request', which completion: %s needs", f->symbol,
 			completion_name[f->completion]);
+	if (f->completion == DONE_END && !func_has(f, ROLE_WIN))
+		load_fail(l, f->at, "'%s' has no 'win', which completion: end needs", f->symbol);
 	if (f->completion == DONE_STREAM && !func_has(f, ROLE_STREAM) && !func_has(f, ROLE_HANDLE))
 		load_fail(l, f->at,
 			"'%s' has no 'stream' (or 'handle'), which completion: stream needs",

@@ -90,6 +90,7 @@ const char *const completion_name[] = {
 	[DONE_REQUEST] = "request",
 	[DONE_START] = "start",
 	[DONE_STREAM] = "stream",
+	[DONE_END] = "end",
 	NULL,
 };
 
@@ -114,6 +115,7 @@ const struct task_name task_names[] = {
 	{"wait_all", TASK_WAIT, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS}},
 	{"wait_any", TASK_WAIT, SUB_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX}},
 	{"wait_some", TASK_WAIT, SUB_SOME, {ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
+	{"wait_end", TASK_WAIT, SUB_END, {ROLE_WIN}},
 	{"test_one", TASK_TEST, SUB_ONE, {ROLE_REQUEST, ROLE_FLAG}},
 	{"test_all", TASK_TEST, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS, ROLE_FLAG}},
 	{"test_any", TASK_TEST, SUB_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX, ROLE_FLAG}},
@@ -125,6 +127,10 @@ const struct task_name task_names[] = {
 	{"request_free", TASK_REQUEST, SUB_FREE, {ROLE_REQUEST}},
 	{"request_cancel", TASK_REQUEST, SUB_CANCEL, {ROLE_REQUEST}},
 	{"request_look", TASK_REQUEST, SUB_LOOK, {ROLE_REQUEST, ROLE_FLAG}},
+	{"look_all", TASK_TEST, SUB_LOOK_ALL, {ROLE_NREQ, ROLE_REQUESTS, ROLE_FLAG}},
+	{"look_any", TASK_TEST, SUB_LOOK_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX, ROLE_FLAG}},
+	{"look_some", TASK_TEST, SUB_LOOK_SOME,
+		{ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
 	{"comm_new", TASK_COMM_NEW, SUB_NONE, {ROLE_NEWCOMM}},
 	{"comm_end", TASK_COMM_END, SUB_NONE, {ROLE_NONE}}, /* comm or commp */
 	{"comm_name", TASK_COMM_NAME, SUB_NONE, {ROLE_COMM, ROLE_NAME}},

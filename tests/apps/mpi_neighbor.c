@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Neighbourhood collectives: blocking, non-blocking, and with MPI 4 persistent, in turn. */
 #include "app.h"
+#include "mpi4.h"
 #include "completion.h"
 
 static int form_;
@@ -18,7 +19,7 @@ static void finish(MPI_Request *request, int start)
 	}
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 #define FORMS 3
 #define PERSISTENT(Name, ...)                                             \
 	do {                                                              \

@@ -5,8 +5,9 @@
  * failure.
  */
 #include "app.h"
+#include "mpi4.h"
 
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 enum { PARTS = 4, LEN = 50, TURNS = 5, ALL = PARTS * LEN };
 
 static double given(int rank, int turn, int i)
@@ -70,6 +71,7 @@ static void partitions(void)
 	MPI_Request_free(&req[1]);
 }
 
+#if HAS_LARGE_COUNTS
 static void large_one_sided(void)
 {
 	double mine[4] = {0}, x[4], got[4];
@@ -94,6 +96,11 @@ static void large_one_sided(void)
 	app_mix(got, sizeof(got));
 	MPI_Win_free(&win);
 }
+#else
+static void large_one_sided(void)
+{
+}
+#endif
 
 /* Between the ranks of even and of odd number. */
 static void across(void)
@@ -117,6 +124,43 @@ static void across(void)
 	MPI_Comm_free(&inter);
 	MPI_Comm_free(&half);
 }
+
+/* Requests that are looked at, together, and only then taken. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+static void look_at_several(void)
+{
+	int right = (app_rank + 1) % app_size, left = (app_rank + app_size - 1) % app_size,
+	    sent = 0;
+	float out = (float)app_rank, in[3] = {-1, -1, -1};
+	MPI_Request req[3];
+
+	for (int way = 0; way < 3; way++) {
+		int there = 0, which = -1, n = 0, indices[3];
+
+		for (int i = 0; i < 3; i++)
+			MPI_Irecv(&in[i], 1, MPI_FLOAT, left, 20 + i, MPI_COMM_WORLD, &req[i]);
+		MPI_Request_get_status_all(3, req, &there, MPI_STATUSES_IGNORE);
+		CHECK(app_size == 1 || !there || sent, "there before it is sent");
+		MPI_Barrier(MPI_COMM_WORLD);
+		for (int i = 0; i < 3; i++)
+			MPI_Send(&out, 1, MPI_FLOAT, right, 20 + i, MPI_COMM_WORLD);
+		while (way == 0 && !there)
+			MPI_Request_get_status_all(3, req, &there, MPI_STATUSES_IGNORE);
+		while (way == 1 && !there)
+			MPI_Request_get_status_any(3, req, &which, &there, MPI_STATUS_IGNORE);
+		while (way == 2 && n < 1)
+			MPI_Request_get_status_some(3, req, &n, indices, MPI_STATUSES_IGNORE);
+		MPI_Waitall(3, req, MPI_STATUSES_IGNORE);
+		for (int i = 0; i < 3; i++)
+			CHECK(in[i] == (float)left, "way %d: [%d] is %g", way, i, (double)in[i]);
+		app_mix(in, sizeof(in));
+	}
+}
+#else
+static void look_at_several(void)
+{
+}
+#endif
 
 #ifdef MPIX_ERR_REVOKED
 static void without_failure(void)
@@ -233,6 +277,7 @@ int main(int argc, char **argv)
 		partitions();
 		large_one_sided();
 		across();
+		look_at_several();
 	}
 	return app_done();
 }

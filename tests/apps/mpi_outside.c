@@ -4,8 +4,9 @@
  * `mpi_outside session` makes a session instead of MPI_Init.
  */
 #include "app.h"
+#include "mpi4.h"
 
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 /* A communicator that no MPI_COMM_WORLD is behind. */
 static int in_a_session(void)
 {

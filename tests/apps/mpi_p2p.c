@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocking messages: all send modes, exchanges, probes, derived types. */
 #include "app.h"
+#include "mpi4.h"
 
 enum { LEN = 5000 };
 
@@ -113,7 +114,7 @@ static void exchanges(void)
 	MPI_Recv(in, LEN, MPI_DOUBLE, MPI_PROC_NULL, 5, world, &st);
 	see("Recv from nobody", 0, left, 5);
 	see_status("Recv from nobody", &st, 0, MPI_PROC_NULL, MPI_ANY_TAG);
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 	MPI_Request req;
 
 	prepare(6);

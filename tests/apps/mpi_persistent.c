@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent requests: point-to-point in all modes, and with MPI 4 all collectives. */
 #include "app.h"
+#include "mpi4.h"
 #include "completion.h"
 
 static void once(MPI_Request *request)
@@ -20,7 +21,7 @@ static void once(MPI_Request *request)
 	CHECK(*request == MPI_REQUEST_NULL, "Request_free left a request");
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 #define COUNT int
 #define DISPL int
 #define COLL(Name, name, ...)                                             \
@@ -155,8 +156,7 @@ int main(int argc, char **argv)
 	app_init(&argc, &argv);
 	app_need_ranks(2); /* Open MPI 4.1 spoils persistent buffered messages to oneself */
 	messages();
-	app_say("MPI %d: %s", MPI_VERSION,
-		MPI_VERSION >= 4 ? "collectives too" : "point-to-point only");
+	app_say("MPI %d: %s", MPI_VERSION, HAS_MPI_4 ? "collectives too" : "point-to-point only");
 	started_again();
 	run_cases(MPI_COMM_WORLD);
 	to_and_from_nobody();

@@ -13,6 +13,7 @@
  * Not followed, only counted: neighbourhood collectives, Alltoallw, intercommunicators, what MPI_Start starts, and what
  * one-sided calls read.
  */
+#include "mpi4.h"
 #include "pmpi/rows.h"
 #include "pmpi/wait.h"
 
@@ -48,7 +49,7 @@
 		return rc;                                          \
 	}
 
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
 #define FORMS(Name, name, K)                                               \
 	BLOCKING(Name, ROWS_##K, P_##K(int, int), A_##K, 0)                \
 	NONBLOCKING(I##name, ROWS_##K, P_##K(int, int), A_##K, 0)          \
@@ -227,11 +228,13 @@ FORMS(Scatterv, scatterv, SCATTERV)
 	RECEIVING(Sendrecv_replace##_c, ROWS_BOTH(r, r, n, t), P_REPLACE(N), A_REPLACE)
 
 MESSAGES(int, )
-#if MPI_VERSION >= 4
-MESSAGES(MPI_Count, _c)
+#if HAS_MPI_4
 NONBLOCKING(Isendrecv, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(int), A_SENDRECV, 0)
-NONBLOCKING(Isendrecv_c, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(MPI_Count), A_SENDRECV, 0)
 NONBLOCKING(Isendrecv_replace, ROWS_BOTH(r, r, n, t), P_REPLACE(int), A_REPLACE, 0)
+#endif
+#if HAS_LARGE_COUNTS
+MESSAGES(MPI_Count, _c)
+NONBLOCKING(Isendrecv_c, ROWS_BOTH(s, r, rn, rt), P_SENDRECV(MPI_Count), A_SENDRECV, 0)
 NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_REPLACE, 0)
 #endif
 
@@ -266,7 +269,7 @@ NONBLOCKING(Isendrecv_replace_c, ROWS_BOTH(r, r, n, t), P_REPLACE(MPI_Count), A_
 		A_FETCH COMMA op COMMA win COMMA request, 0)
 #define COMMA ,
 TRANSFERS(int, )
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
 TRANSFERS(MPI_Count, _c)
 #endif
 
@@ -294,9 +297,46 @@ BLOCKING(Win_start, , MPI_Group group COMMA int how COMMA MPI_Win win, group COM
 BLOCKING(Win_complete, , MPI_Win win, win, 0)
 BLOCKING(Win_wait, , MPI_Win win, win, 0)
 
+/* ---- files: what is read is only counted ---- */
+
+#define ROWS_FILE flat(&c.in, s, n, t);
+#define P_WRITE MPI_File f, const void *s, int n, MPI_Datatype t
+#define A_WRITE f, s, n, t
+#define P_WRITE_AT MPI_File f, MPI_Offset at, const void *s, int n, MPI_Datatype t
+#define A_WRITE_AT f, at, s, n, t
+#define P_READ MPI_File f, void *r, int n, MPI_Datatype t
+#define A_READ f, r, n, t
+#define P_READ_AT MPI_File f, MPI_Offset at, void *r, int n, MPI_Datatype t
+#define A_READ_AT f, at, r, n, t
+BLOCKING(File_write, ROWS_FILE, P_WRITE COMMA MPI_Status *st, A_WRITE COMMA st, 0)
+BLOCKING(File_write_all, ROWS_FILE, P_WRITE COMMA MPI_Status *st, A_WRITE COMMA st, 0)
+BLOCKING(File_write_ordered, ROWS_FILE, P_WRITE COMMA MPI_Status *st, A_WRITE COMMA st, 0)
+BLOCKING(File_write_at, ROWS_FILE, P_WRITE_AT COMMA MPI_Status *st, A_WRITE_AT COMMA st, 0)
+BLOCKING(File_write_at_all, ROWS_FILE, P_WRITE_AT COMMA MPI_Status *st, A_WRITE_AT COMMA st, 0)
+BLOCKING(File_write_all_begin, ROWS_FILE, P_WRITE, A_WRITE, 0)
+BLOCKING(File_write_ordered_begin, ROWS_FILE, P_WRITE, A_WRITE, 0)
+BLOCKING(File_write_at_all_begin, ROWS_FILE, P_WRITE_AT, A_WRITE_AT, 0)
+BLOCKING(File_sync, , MPI_File f, f, 0)
+BLOCKING(File_set_size, , MPI_File f COMMA MPI_Offset size, f COMMA size, 0)
+BLOCKING(
+	File_seek_shared, , MPI_File f COMMA MPI_Offset at COMMA int from, f COMMA at COMMA from, 0)
+BLOCKING(File_iwrite_at, ROWS_FILE, P_WRITE_AT COMMA MPI_Request *r, A_WRITE_AT COMMA r, 0)
+BLOCKING(File_set_view, ,
+	MPI_File f COMMA MPI_Offset at COMMA MPI_Datatype t COMMA MPI_Datatype u
+		COMMA const char *form COMMA MPI_Info info,
+	f COMMA at COMMA t COMMA u COMMA form COMMA info, 0)
+BLOCKING(File_read, , P_READ COMMA MPI_Status *st, A_READ COMMA st, 0)
+BLOCKING(File_read_all, , P_READ COMMA MPI_Status *st, A_READ COMMA st, 0)
+BLOCKING(File_read_at, , P_READ_AT COMMA MPI_Status *st, A_READ_AT COMMA st, 0)
+BLOCKING(File_read_at_all, , P_READ_AT COMMA MPI_Status *st, A_READ_AT COMMA st, 0)
+BLOCKING(File_iread_at, , P_READ_AT COMMA MPI_Request *req, A_READ_AT COMMA req, 0)
+BLOCKING(File_read_all_begin, , P_READ, A_READ, 0)
+BLOCKING(File_read_ordered_begin, , P_READ, A_READ, 0)
+BLOCKING(File_read_at_all_begin, , P_READ_AT, A_READ_AT, 0)
+
 /* ---- what MPI 4 added besides ---- */
 
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
 #define P_PARTS(Const)                                                                             \
 	Const void *buf, int parts, MPI_Count n, MPI_Datatype t, int peer, int tag, MPI_Comm comm, \
 		MPI_Info info, MPI_Request *request

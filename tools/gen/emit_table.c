@@ -42,6 +42,10 @@ static const char *const sub_c[] = {
 	[SUB_FREE] = "SUB_FREE",
 	[SUB_CANCEL] = "SUB_CANCEL",
 	[SUB_LOOK] = "SUB_LOOK",
+	[SUB_LOOK_ALL] = "SUB_LOOK_ALL",
+	[SUB_LOOK_ANY] = "SUB_LOOK_ANY",
+	[SUB_LOOK_SOME] = "SUB_LOOK_SOME",
+	[SUB_END] = "SUB_END",
 };
 
 static const char *const form_c[] = {

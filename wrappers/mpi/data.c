@@ -146,7 +146,10 @@ static void complete_data_call(struct call *c)
 	}
 	/* All parts arrive, whatever the status says. */
 	receive &= !spec_is_parted(c->api->spec);
-	if (req) {
+	if (c->api->spec->completion == DONE_END) {
+		if (c->op.comm)
+			async_started(c, mpi_split_key(c->op.comm), false);
+	} else if (req) {
 		if (req->cp)
 			register_request(c, mpi_handle_at(req->cp, 0), receive);
 	} else if (c->api->spec->at[ROLE_WIN]) {

@@ -57,6 +57,7 @@ struct mpi {
 	uint64_t byte; /* MPI_BYTE */
 	uint64_t done_mask,
 		done; /* requests that are complete when they are made: see mpi_request_done() */
+	_Atomic bool marks_unknown; /* the ABI does not say it: to be found out */
 	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
 	bool group_of_session; /* it is one, and not that of MPI_COMM_WORLD */
 	int world_size;
@@ -115,6 +116,9 @@ void mpi_session_ends(void);
 /* ---- windows and files (window.c) ---- */
 
 struct comm *mpi_window(uint64_t handle);
+bool mpi_is_file(const struct api_spec *s);
+uint64_t mpi_split_key(
+	const struct comm *file); /* of the split collective that is under way on it */
 void mpi_window_enter(struct call *c);
 void mpi_window_leave(struct call *c);
 void mpi_window_data(struct call *c); /* a call on one succeeded */

@@ -155,6 +155,7 @@ static void activate_mpi(void *arg)
 	mpi.handle_size = (unsigned)mpi.constant[CONST_HANDLE_SIZE];
 	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
 	mpi.done_mask = mpi.done ? (uint64_t)mpi.constant[CONST_REQUEST_DONE_MASK] : 0;
+	atomic_store(&mpi.marks_unknown, mpi.flavour == ABI_MPI_STD);
 	if (!find_functions())
 		return;
 	fill_constant_table(

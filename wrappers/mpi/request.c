@@ -29,7 +29,7 @@ static uint64_t count_requests(const struct call *c)
 	return !n ? 1 : n->i > 0 ? (uint64_t)n->i : 0;
 }
 
-/* Array of handles of the call, in the program's memory. */
+/* Array of handles of the call, in the program's memory; NULL where it names none. */
 static const void *request_array(const struct call *c)
 {
 	const union arg *a = call_arg(c, ROLE_REQUESTS);
@@ -44,11 +44,13 @@ static void enter_completion(struct call *c)
 	uint64_t n = count_requests(c);
 	union arg *st = status_arg(c);
 	const void *array = request_array(c);
+	const struct comm *file =
+		c->api->spec->sub == SUB_END ? mpi_window(call_arg(c, ROLE_WIN)->u) : NULL;
 	struct thread *t;
 
 	c->note.u[NOTE_N] = 0;
 	/* Nothing under way that we know of: the usual case of a program whose calls are not listed. */
-	if (!pending_count() || !n || !array || !(t = thread_get()))
+	if (!pending_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
 
 	bool own = st && mpi_status_ignored(st->cp);
@@ -65,7 +67,7 @@ static void enter_completion(struct call *c)
 	uint64_t *handles = (uint64_t *)mem;
 
 	for (uint64_t i = 0; i < n; i++)
-		handles[i] = mpi_handle_at(array, i);
+		handles[i] = file ? mpi_split_key(file) : mpi_handle_at(array, i);
 	c->note.u[NOTE_N] = n;
 	c->note.p[NOTE_HANDLES] = handles;
 	c->note.u[NOTE_OWN] = own;
@@ -103,6 +105,9 @@ static void fill_completed(struct pending *p, void *arg)
 		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);
 	else if (p->receive && d->status)
 		mpi_received(&p->op, d->status);
+	else if (p->op.nout && d->status && mpi_is_file(p->api->spec))
+		mpi_count_elements(
+			&p->op.out[0], d->status); /* less than was asked for, at its end */
 }
 
 static void complete_one_request(
@@ -141,7 +146,7 @@ static void complete_failed_call(struct call *c, int64_t ret)
 		const void *st = each ? status_at(c, i) : NULL;
 		int32_t error = st ? mpi_status_int(st, CONST_STATUS_ERROR) : (int32_t)ret;
 
-		if (mpi_handle_at(array, i) != handles[i])
+		if (!array || mpi_handle_at(array, i) != handles[i])
 			complete_one_request(c, handles[i], error ? NULL : st, error, false);
 	}
 }
@@ -152,6 +157,7 @@ static void take_completed(struct call *c, int64_t ret)
 	const uint64_t *handles = c->note.p[NOTE_HANDLES];
 	uint64_t n = c->note.u[NOTE_N];
 	const union arg *flag = call_arg(c, ROLE_FLAG), *index = call_arg(c, ROLE_INDEX);
+	bool keep = s->sub == SUB_LOOK_ALL || s->sub == SUB_LOOK_ANY || s->sub == SUB_LOOK_SOME;
 
 	if (s->task == TASK_WAIT)
 		async_wait_end(c);
@@ -163,25 +169,29 @@ static void take_completed(struct call *c, int64_t ret)
 		return;
 	switch (s->sub) {
 	case SUB_ONE:
+	case SUB_END:
 		complete_one_request(c, handles[0], status_at(c, 0), 0, false);
 		break;
 	case SUB_ALL:
+	case SUB_LOOK_ALL:
 		for (uint64_t i = 0; i < n; i++)
-			complete_one_request(c, handles[i], status_at(c, i), 0, false);
+			complete_one_request(c, handles[i], status_at(c, i), 0, keep);
 		break;
 	case SUB_ANY:
+	case SUB_LOOK_ANY:
 		if (*(const int *)index->cp >= 0 && (uint64_t) * (const int *)index->cp < n)
 			complete_one_request(
-				c, handles[*(const int *)index->cp], status_at(c, 0), 0, false);
+				c, handles[*(const int *)index->cp], status_at(c, 0), 0, keep);
 		break;
-	case SUB_SOME: {
+	case SUB_SOME:
+	case SUB_LOOK_SOME: {
 		const int *done = call_arg(c, ROLE_OUTCOUNT)->cp,
 			  *which = call_arg(c, ROLE_INDICES)->cp;
 
 		for (int i = 0; i < *done; i++)
 			if (which[i] >= 0 && (uint64_t)which[i] < n)
 				complete_one_request(
-					c, handles[which[i]], status_at(c, (uint64_t)i), 0, false);
+					c, handles[which[i]], status_at(c, (uint64_t)i), 0, keep);
 		break;
 	}
 	}
@@ -234,6 +244,35 @@ __attribute__((noinline)) static void try_request_marks(void)
 }
 
 /*
+ * The standard's ABI does not say how requests look that are complete when they are made: its libraries hand out their own
+ * handles there, MPICH its integers, Open MPI the address of its empty request. Two messages to nobody, both under way, show
+ * it: one handle for both is such a one.
+ */
+__attribute__((noinline)) static void learn_request_marks(void)
+{
+	static _Atomic bool tried;
+	uint64_t request[2] = {0, 0}, status[MPI_STATUS_MAX / 8];
+	int made = 0;
+
+	if (atomic_exchange_explicit(&tried, true, memory_order_relaxed))
+		return;
+	while (made < 2 &&
+		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte, (int)mpi.constant[CONST_MPI_PROC_NULL],
+			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request[made]) == 0)
+		made++;
+	if (made == 2 && request[0] == request[1]) {
+		/* MPICH has one for each kind of request, which differ in the lower 26 bits. */
+		uint64_t mask = request[0] >> 32 ? UINT64_MAX : ~UINT64_C(0x3ffffff);
+
+		mpi.done = request[0] & mask;
+		mpi.done_mask = mask;
+	}
+	for (int i = 0; i < made; i++)
+		mpi.f.wait(&request[i], status);
+	atomic_store_explicit(&mpi.marks_unknown, false, memory_order_release);
+}
+
+/*
  * Sends are not asked about unless their handle stands in the table: of what they read nothing is read again at their
  * end. Nor are receives, for each has a status of its own, and so a request.
  */
@@ -264,6 +303,8 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 	uint64_t status[MPI_STATUS_MAX / 8];
 
 	*end = c->end;
+	if (__builtin_expect(atomic_load_explicit(&mpi.marks_unknown, memory_order_acquire), 0))
+		learn_request_marks();
 	if (__builtin_expect(mpi_request_done(h), 1) &&
 		(layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
 			verify_request_done(h)))

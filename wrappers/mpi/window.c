@@ -21,15 +21,14 @@ struct comm *mpi_window(uint64_t handle)
 	return c || mpi_clean(handle) == handle ? c : comm_find(&adapter_mpi, mpi_clean(handle));
 }
 
-static bool is_file(const struct call *c)
+bool mpi_is_file(const struct api_spec *s)
 {
-	return strncmp(c->api->spec->symbol, "MPI_File", 8) == 0 ||
-	       strncmp(c->api->spec->symbol, "PMPI_File", 9) == 0;
+	return strncmp(s->symbol, "MPI_File", 8) == 0 || strncmp(s->symbol, "PMPI_File", 9) == 0;
 }
 
 static uint64_t window_handle_at(const struct call *c, const void *at)
 {
-	return is_file(c) ? *(const uint64_t *)at : mpi_handle_at(at, 0);
+	return mpi_is_file(c->api->spec) ? *(const uint64_t *)at : mpi_handle_at(at, 0);
 }
 
 void mpi_window_enter(struct call *c)
@@ -99,6 +98,12 @@ static uint64_t reading_key(const struct comm *w, int32_t peer)
 	return hash_u64(w->id, (uint32_t)peer) | UINT64_C(1) << 63;
 }
 
+/* At most one is under way on a file (MPI 4.1, 14.4.5); no target of a window is -1. */
+uint64_t mpi_split_key(const struct comm *file)
+{
+	return reading_key(file, -1);
+}
+
 static void end_reading(struct call *c, struct comm *w, int32_t peer)
 {
 	while (atomic_load_explicit(&w->reading, memory_order_relaxed) &&
@@ -125,7 +130,7 @@ void mpi_window_data(struct call *c)
 	const struct api_spec *s = c->api->spec;
 	struct comm *w = c->op.comm;
 
-	if (!w || is_file(c))
+	if (!w || mpi_is_file(c->api->spec))
 		return;
 	if (c->op.nout) {
 		if (s->at[ROLE_REQUEST] || !c->rec || c->op.peer < 0)
