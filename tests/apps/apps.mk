@@ -1,13 +1,17 @@
 # The MPI programs that the tests and the demo run: $(B)/apps/openmpi/ and $(B)/apps/mpich/ hold the same programs,
-# built with each of the MPIs that are installed (Intel's in $(B)/apps/intel/). Included by the top Makefile. They are never sanitized.
+# built with each of the MPIs that are installed (another one's in $(B)/apps/ its name). Included by the top Makefile. They are never sanitized.
 
-# Intel MPI, which no Debian package has, where INTEL_MPI says in which folder its bin, include and lib are.
-INTEL_MPI ?=
-MPI_FLAVOURS := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))) $(if $(wildcard $(INTEL_MPI)/include/mpi.h),intel)
+# An MPI that no Debian package has: OTHER_MPI is its name (openmpi..., mpich... or intel...; with "abi" behind it, the
+# standard's binary interface of it), OTHER_MPI_AT the folder in which its bin, include and lib are.
+OTHER_MPI    ?=
+OTHER_MPI_AT ?=
+MPI_FLAVOURS := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))) \
+	$(if $(wildcard $(OTHER_MPI_AT)/include/mpi.h),$(OTHER_MPI))
 MPICC_openmpi = OMPI_CC="$(CC)" mpicc.openmpi
 MPICC_mpich   = MPICH_CC="$(CC)" mpicc.mpich
-MPICC_intel   = $(CC) -I$(INTEL_MPI)/include -L$(INTEL_MPI)/lib -Wl,-rpath,$(INTEL_MPI)/lib
-MPICC_LIBS_intel = -lmpi
+MPICC_$(or $(OTHER_MPI),other) = $(CC) $(if $(filter %abi,$(OTHER_MPI)),-DMPI_ABI) -I$(OTHER_MPI_AT)/include \
+	-L$(OTHER_MPI_AT)/lib -Wl,-rpath,$(OTHER_MPI_AT)/lib
+MPICC_LIBS_$(or $(OTHER_MPI),other) = -lmpi$(if $(filter %abi,$(OTHER_MPI)),_abi)
 FC_FLAVOURS  := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpifort.$(m)),$(m)))
 CXX_FLAVOURS := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpicxx.$(m)),$(m)))
 
@@ -16,7 +20,7 @@ APP_NAMES := $(APP_C:tests/apps/%.c=%) train_digits libpmpicount.so
 APP_FLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -MMD -MP
 APP_BINS  := $(foreach m,$(MPI_FLAVOURS),$(APP_NAMES:%=$(B)/apps/$(m)/%)) \
 	$(FC_FLAVOURS:%=$(B)/apps/%/mpi_fortran) $(CXX_FLAVOURS:%=$(B)/apps/%/mpi_cxx) \
-	$(if $(filter mpich,$(MPI_FLAVOURS)),$(B)/apps/mpich/libucxyield.so)
+	$(if $(filter mpich%,$(MPI_FLAVOURS)),$(B)/apps/mpich/libucxyield.so)
 
 .PHONY: apps apps-demo
 apps: $(APP_BINS)
@@ -26,7 +30,7 @@ apps-demo: $(MPI_FLAVOURS:%=$(B)/apps/%/train_digits)
 
 DIGITS_SRC := tests/apps/train_digits.c $(sort $(wildcard tests/apps/digits/*.c))
 
-# $(1): openmpi, mpich or intel.
+# $(1): openmpi, mpich or $(OTHER_MPI).
 define app_rules
 $(B)/apps/$(1)/train_digits: $(DIGITS_SRC) tests/apps/digits/digits.h
 	@mkdir -p $$(@D)

@@ -22,6 +22,8 @@
 #                                              and $tmp/with.err, sorted; the status in $status
 #   run_plain ...                              the same without it: $tmp/plain, $tmp/plain.err
 #   same_result TEXT                           the last run_with went as the last run_plain did
+#   fails_itself FLAVOUR RANKS ... PROGRAM     the last run_with failed, and without the preload the program does so too, or it
+#                                              says that this MPI cannot do it: the test called $name is skipped
 #   program NAME [FLAGS]                       builds tests/apps/NAME.c (or a path) without MPI into $tmp/NAME
 #   has_turn FLAVOUR CASE                      whether this MPI tries the case: one of them does, which hangs on the case's name;
 #                                              with LONG=1 each
@@ -223,6 +225,13 @@ same_result() {
 	else
 		fail "$1: the same with and without the preload" "$differ"$'\n'"$(cat "$tmp/with.err")"
 	fi
+}
+
+fails_itself() {
+	[ $status != 0 ] || return 1
+	[ $status = 77 ] || run_plain "$@"
+	[ "$status" != 0 ] || return 1
+	skip "$name" "this MPI cannot do it (status $status without us)"
 }
 
 # That it printed nothing and failed is no result.

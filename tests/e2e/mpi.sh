@@ -1,11 +1,12 @@
 # Running the MPI programs of tests/apps; sourced by tests/e2e/*.sh, from the repository's root. Needs $B, the build folder.
 #
-#   mpi_flavours                              the MPIs for which the programs are built: openmpi, mpich; or, where INTEL_MPI says in
-#                                             which folder it lies, Intel's alone: intel
+#   mpi_flavours                              the MPIs for which the programs are built: openmpi, mpich; or, where OTHER_MPI has a
+#                                             name, that one alone, which lies in the folder OTHER_MPI_AT (tests/apps/apps.mk)
 #   mpi_run FLAVOUR RANKS [NAME=VALUE ...] PROGRAM [ARGS]
 #                                             runs a program of $B/apps/FLAVOUR (or any with a / in its name), killed
 #                                             after $MPI_LIMIT (60) seconds; the variables reach the ranks only, not
 #                                             mpirun: LD_PRELOAD=... preloads nothing but the program
+#   mpi_cc FLAVOUR ARGS                       its compiler
 #   mpi_python FLAVOUR                        a Python whose mpi4py uses that MPI; fails where there is none
 
 B=${B:-build}
@@ -17,8 +18,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 mpi_flavours() {
 	local m
-	if [ -n "${INTEL_MPI:-}" ]; then
-		[ -x "$INTEL_MPI/bin/mpiexec.hydra" ] && [ -x "$B/apps/intel/mpi_collectives" ] && echo intel
+	if [ -n "${OTHER_MPI:-}" ]; then
+		[ -x "$B/apps/$OTHER_MPI/mpi_collectives" ] && echo "$OTHER_MPI"
 		return
 	fi
 	for m in openmpi mpich; do
@@ -27,29 +28,47 @@ mpi_flavours() {
 }
 
 mpi_run() {
-	local flavour=$1 ranks=$2 preload='' vars=() prog
+	local flavour=$1 ranks=$2 preload='' vars=() prog at=''
 	shift 2
+	[ "$flavour" != "${OTHER_MPI:-}" ] || at=$OTHER_MPI_AT/bin
 	while [[ $1 == *=* ]]; do
 		case $1 in
 		LD_PRELOAD=*) preload=${1#LD_PRELOAD=} ;;
-		*) if [ "$flavour" = openmpi ]; then vars+=(-x "$1"); else vars+=(-genv "${1%%=*}" "${1#*=}"); fi ;;
+		*) if [[ $flavour == openmpi* ]]; then vars+=(-x "$1"); else vars+=(-genv "${1%%=*}" "${1#*=}"); fi ;;
 		esac
 		shift
 	done
 	prog=$1
 	shift
 	[[ $prog == */* ]] || prog=$B/apps/$flavour/$prog
-	if [ "$flavour" = intel ]; then
-		[ -z "$preload" ] || vars+=(-genv LD_PRELOAD "$preload")
-		I_MPI_ROOT=$INTEL_MPI I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm timeout -k 5 "${MPI_LIMIT:-150}" \
-			"$INTEL_MPI/bin/mpiexec.hydra" -n "$ranks" "${vars[@]}" "$prog" "$@"
-	elif [ "$flavour" = openmpi ]; then
+	case $flavour in
+	openmpi*)
 		[ -z "$preload" ] || vars+=(-x "LD_PRELOAD=$preload")
-		timeout -k 5 "${MPI_LIMIT:-150}" mpirun.openmpi --oversubscribe -n "$ranks" "${vars[@]}" "$prog" "$@"
-	else
+		timeout -k 5 "${MPI_LIMIT:-150}" ${at:-mpirun.openmpi}${at:+/mpirun} --oversubscribe ${MPIRUN_OPTIONS:-} -n "$ranks" \
+			"${vars[@]}" "$prog" "$@"
+		;;
+	intel*)
+		[ -z "$preload" ] || vars+=(-genv LD_PRELOAD "$preload")
+		I_MPI_ROOT=$OTHER_MPI_AT I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm timeout -k 5 "${MPI_LIMIT:-150}" \
+			"$at/mpiexec.hydra" -n "$ranks" "${vars[@]}" "$prog" "$@"
+		;;
+	*)
 		vars+=(-genv LD_PRELOAD "${preload:+$preload:}$(realpath "$B/apps/mpich/libucxyield.so")")
-		timeout -k 5 "${MPI_LIMIT:-150}" mpirun.mpich -n "$ranks" "${vars[@]}" "$prog" "$@"
+		timeout -k 5 "${MPI_LIMIT:-150}" ${at:-mpirun.mpich}${at:+/mpiexec.hydra} -n "$ranks" "${vars[@]}" "$prog" "$@"
+		;;
+	esac
+}
+
+mpi_cc() {
+	local flavour=$1 options=()
+	shift
+	if [ "$flavour" != "${OTHER_MPI:-}" ]; then
+		mpicc.$flavour "$@"
+		return
 	fi
+	[[ $flavour != *abi ]] || options=(-DMPI_ABI)
+	cc "-I$OTHER_MPI_AT/include" ${options[@]+"${options[@]}"} "$@" "-L$OTHER_MPI_AT/lib" "-Wl,-rpath,$OTHER_MPI_AT/lib" \
+		-lmpi${options[0]+_abi}
 }
 
 mpi_python() {

@@ -48,9 +48,9 @@ for f in $flavours; do
 		new_out
 		run_with $f 2 mpi_newer session
 		same_result "$f: session"
-		is "$f: session: its communicator is known here only, and the world by its name" \
-			"$(rows "$out" 'sorted((c["kind"], c["name"], c["size"]) for c in C if c["folder"] == "rank0"), {r["flags"] for r in R}')" \
-			"([('from_group', '', '2'), ('world', 'MPI_COMM_WORLD', '2')], {'localcomm', ''})"
+		is "$f: session: its communicator, by the session's group of all, and the world by its name" \
+			"$(rows "$out" 'sorted((c["kind"], c["name"], c["size"]) for c in C if c["folder"] == "rank0"), len({c["comm"] for c in C if c["kind"] != "self"}), {r["flags"] for r in R}')" \
+			"([('from_group', '', '2'), ('world', 'MPI_COMM_WORLD', '2')], 2, {''})"
 	fi
 
 	# Sessions and nothing else: each rank has the same numbers for the same communicators, by the processes of mpi://WORLD.
@@ -75,7 +75,7 @@ for f in $flavours; do
 	# Of ULFM this MPI may have no more than the names: then a stand-in for it is the next in the chain.
 	behind=''
 	MPI_LIMIT=20 run_plain $f 3 mpi_newer ulfm
-	if [ $status != 0 ] && mpicc.$f -D_GNU_SOURCE -O1 -fPIC -shared -o "$tmp/libulfm.so" tests/apps/ulfm_standin.c 2>"$tmp/cc"; then
+	if [ $status != 0 ] && mpi_cc $f -D_GNU_SOURCE -O1 -fPIC -shared -o "$tmp/libulfm.so" tests/apps/ulfm_standin.c 2>"$tmp/cc"; then
 		behind=$tmp/libulfm.so
 		run_plain $f 3 LD_PRELOAD="$behind" mpi_newer ulfm
 	fi

@@ -6,7 +6,7 @@
 [ -n "$flavours" ] || { skip 'run and check' 'no MPI, or its programs are not built (make apps)'; finish; }
 
 launcher_of() { # FLAVOUR: the words before the program
-	if [ $1 = openmpi ]; then
+	if [[ $1 == openmpi* ]]; then
 		echo mpirun.openmpi --oversubscribe -n 2
 	else
 		echo mpirun.mpich -n 2

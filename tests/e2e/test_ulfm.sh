@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# ULFM with processes that do die: the others shrink the communicator and go on. Results unchanged, one number for what is left
+# on all that are left, the dead named in their order, the others not. Needs an MPI that has it (Open MPI 5, tests/long/newer_mpi.sh).
+. "$(dirname "$0")/lib.sh"
+[ -n "$flavours" ] || { skip 'ULFM' 'no MPI, or its programs are not built (make apps)'; finish; }
+# Open MPI waits for the dead in MPI_Finalize.
+export MPIRUN_OPTIONS='--with-ft ulfm' OMPI_MCA_async_mpi_finalize=1 MPI_LIMIT=60
+
+for f in $flavours; do
+	case $f in
+	openmpi) skip "$f: ULFM" 'Open MPI has it since 5.0' && continue ;;
+	openmpi*) ;;
+	*) skip "$f: ULFM" 'its launcher ends the job when a process dies' && continue ;;
+	esac
+	# Who dies, in which turn; then what is left.
+	while read -r deaths count left; do
+		text="$f: rank and turn ${deaths//,/ }"
+		new_out
+		run_plain $f 5 mpi_ulfm ${deaths//,/ }
+		run_with $f 5 mpi_ulfm ${deaths//,/ }
+		same_result "$text"
+		is "$text: all that are left come to the end" "$(grep -c ok, "$tmp/with")" $count
+		"$probe" report "$out" >"$tmp/report" 2>&1
+		like "$text: the report names who died first" "$(cat "$tmp/report")" "died +step [0-9]+: rank ${deaths%%@*} left without a word: .*SIGKILL"
+		then=$(cut -d, -f2- -s <<<"$deaths" | cut -d@ -f1)
+		[ -z "$then" ] || like "$text: and who did later" "$(cat "$tmp/report")" "then rank $then left too, without a word; the others went on"
+		unlike "$text: nobody else is blamed" "$(sed -n '/What stands out/,/^$/p' "$tmp/report")" '(hang|error|skip|order|mismatch|late|slow|behind) '
+		"$probe" recover "$out" >"$tmp/recover" 2>&1
+		is "$text: what is left is one communicator" \
+			"$(rows "$out" 'len({c["comm"] for c in C if c["kind"] == "shrink" and c["world_ranks"] == "'"$left"'"})')" 1
+		# Each of the 12 turns ends with one sum that all that are left have.
+		is "$text: each turn's sum once without an error, on all that came to the end" \
+			"$(rows "$out" 'sorted({len({(r["comm"], r["comm_seq"]) for r in on(d) if r["op"] == "all_reduce" and "error" not in flags(r)}) >= 12 for d in dirs if M[d]["end"]["how"] == "finalized"})')" \
+			'[True]'
+	done <<-'EOT'
+		2@4 4 0-1;3-4
+		4@3,0@7 3 1-3
+	EOT
+done
+finish
