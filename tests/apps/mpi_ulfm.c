@@ -18,7 +18,7 @@ enum { TURNS = 12, LEN = 1000 };
 static MPI_Comm comm; /* of those that are left */
 static char dead[64];
 
-static int class_of(int error)
+static int read_error_class(int error)
 {
 	int class = MPI_SUCCESS;
 
@@ -77,9 +77,9 @@ static void all_turns(int n, char **list)
 		do {
 			rc = sum_once(&sum);
 			ok = rc == MPI_SUCCESS;
-			CHECK(ok || class_of(rc) == MPIX_ERR_PROC_FAILED ||
-					class_of(rc) == MPIX_ERR_REVOKED,
-				"turn %d: error %d of class %d", turn, rc, class_of(rc));
+			CHECK(ok || read_error_class(rc) == MPIX_ERR_PROC_FAILED ||
+					read_error_class(rc) == MPIX_ERR_REVOKED,
+				"turn %d: error %d of class %d", turn, rc, read_error_class(rc));
 			/* Some may have their sum where others have an error: all do it again then. */
 			if (MPIX_Comm_agree(comm, &ok) != MPI_SUCCESS)
 				ok = 0;
