@@ -26,9 +26,14 @@ for f in $flavours; do
 			(r["comm"], str(n), r["comm_seq"]) for n in range(4) for r in on("rank" + str(n)) if r["api"] == other and r["tag"] == "3")
 			for api, other, turned in (("MPI_Psend_init", "MPI_Precv_init", 1), ("MPI_Send", "MPI_Irecv", 1))], len({r["comm_seq"] for r in R if r["tag"] == "3"})' )" \
 		'([True, True], 10)'
-	is "$f: large counts of one-sided calls" \
-		"$(rows "$out" '[(r["api"], r["io"], r["count"], r["min"], r["max"]) for r in on("rank1") if r["api"].endswith("_c") and r["io"]]')" \
-		"[('MPI_Put_c', 'in', '4', '10', '13'), ('MPI_Accumulate_c', 'in', '4', '10', '13'), ('MPI_Get_c', 'out', '4', '20', '26')]"
+	# Open MPI 5 has all but these.
+	if ! nm -D "$B/apps/$f/mpi_newer" | grep -q MPI_Put_c; then
+		skip "$f: large counts of one-sided calls" 'this MPI has none'
+	else
+		is "$f: large counts of one-sided calls" \
+			"$(rows "$out" '[(r["api"], r["io"], r["count"], r["min"], r["max"]) for r in on("rank1") if r["api"].endswith("_c") and r["io"]]')" \
+			"[('MPI_Put_c', 'in', '4', '10', '13'), ('MPI_Accumulate_c', 'in', '4', '10', '13'), ('MPI_Get_c', 'out', '4', '20', '26')]"
+	fi
 	is "$f: a persistent collective between two groups" \
 		"$(rows "$out" '[[(r["min"], r["comm_seq"]) for r in on(d) if r["api"] == "MPI_Allreduce_init" and r["io"] == "out"] for d in dirs]')" \
 		"[[('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')], [('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')]]"
