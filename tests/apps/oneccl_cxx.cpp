@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <unistd.h>
@@ -41,6 +42,31 @@ static std::shared_ptr<ccl::kvs> share_store()
 		usleep(2000);
 	std::ifstream(file, std::ios::binary).read(address.data(), (std::streamsize)address.size());
 	return ccl::create_kvs(address);
+}
+
+// A buffer for each rank; what comes of the second one lies before that of the first.
+static void exchange_lists(const ccl::communicator &comm, const ccl::stream &stream)
+{
+	const std::vector<size_t> scounts = {rank_ ? 2u : 1u, 2}, rcounts = {rank_ ? 2u : 1u, 2};
+	const std::vector<void *> from = {x, x + 2}, parts = {out + 4, out};
+	ccl::event all;
+
+	{
+		// Neither lists nor counts need live until it is complete.
+		const std::vector<void *> to_each = parts;
+		const std::vector<size_t> counts = {1, 3};
+
+		all = ccl::allgatherv(static_cast<const void *>(x), counts[(size_t)rank_], to_each, counts, ccl::datatype::float32, comm);
+	}
+	all.wait();
+	show("allgatherv of lists", 8);
+	// The library's release for processors (2022.1) refuses these.
+	if (strcmp(getenv("APP_LISTS"), "all") != 0)
+		return;
+	ccl::alltoallv(from, scounts, parts, rcounts, ccl::datatype::float32, comm).wait();
+	show("alltoallv of lists", 8);
+	ccl::alltoall(from, parts, 2, ccl::datatype::float32, comm, stream).wait();
+	show("alltoall of lists", 8);
 }
 
 int main(int argc, char **)
@@ -108,5 +134,7 @@ int main(int argc, char **)
 	ccl::allreduce(in, to, 4, datatype::float32, reduction::prod, same).wait();
 	show("allreduce of a part", 4);
 	printf("rank %d part %d of %d\n", rank_, same.rank(), same.size());
+	if (getenv("APP_LISTS"))
+		exchange_lists(same, stream);
 	return 0;
 }

@@ -20,4 +20,13 @@ is 'nothing is said' "$(grep libprobe "$tmp/with.err")" ''
 is 'a communicator has one number, a part of it another' \
 	"$(rows "$out" 'sorted((c["lib"], c["kind"], c["size"], c["rank"]) for c in C), len({c["comm"] for c in C}), {c["parent"] != "" for c in C if c["kind"] == "split"}')" \
 	"([('oneccl', 'init', '2', '0'), ('oneccl', 'init', '2', '1'), ('oneccl', 'split', '2', '0'), ('oneccl', 'split', '2', '1')], 2, {True})"
+# Lists of buffers, in vectors.
+export APP_LISTS=all
+nccl_plain 2 "$app" messages
+new_out
+nccl_with 2 "$app" messages
+same_result 'lists of buffers'
+cat tests/e2e/oneccl_cxx.expected tests/e2e/oneccl_lists.expected >"$tmp/expected"
+ok 'lists of buffers: every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" "$tmp/expected" "$tmp/with.err"
+contract 'lists of buffers' "$out" --partial
 finish

@@ -64,5 +64,18 @@ for how in ofi mpi mpi-workers; do
 	ok "$how: every row is the one written by hand, and no other" python3 tests/e2e/contract_rows.py "$out" "$tmp/expected" "$tmp/with.err"
 	contract "$how" "$out" --partial
 	is "$how: nothing is said" "$(grep libprobe "$tmp/with.err")" ''
+	ranks_of_ccl "$tmp/plain" $how APP_LISTS=allgatherv
+	if [ $status != 0 ]; then
+		skip "$how: lists of buffers" "the program fails without us: $(grep -v '^ *$' "$tmp/plain.err" "$tmp/mpirun" 2>/dev/null | tail -1)"
+		continue
+	fi
+	new_out
+	ranks_of_ccl "$tmp/with" $how LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" APP_LISTS=allgatherv
+	same_result "$how: lists of buffers"
+	{
+		cat "$tmp/expected"
+		sed '/^# not in/,$d' tests/e2e/oneccl_lists.expected
+	} >"$tmp/both"
+	ok "$how: lists of buffers: every row is the one written by hand" python3 tests/e2e/contract_rows.py "$out" "$tmp/both" "$tmp/with.err"
 done
 finish

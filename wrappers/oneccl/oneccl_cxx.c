@@ -9,6 +9,7 @@
 #include "call/async.h"
 #include "call/describe.h"
 #include "call/recorder.h"
+#include "device/device.h"
 #include "elf/object_of.h"
 #include "oneccl_cxx_gen.h"
 #include "wrappers/ccl/ccl.h"
@@ -111,6 +112,64 @@ static bool take_counts(union arg *vector, const struct comm *m)
 	return true;
 }
 
+/* Both ends of each part can be read. */
+static bool are_parts_readable(const struct buffer *v)
+{
+	uint64_t size = dtype_info(v->dtype)->size;
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint64_t n = ((const uint64_t *)v->counts)[i];
+
+		if (n && !device_probe(((const void *const *)v->displs)[i], n * size))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * vector: a std::vector of pointers, one for each rank; counts: as many elements each, NULL: all as many. Of those the same number
+ * stands in c->note as often as there is room.
+ */
+static void take_parts(struct call *c, struct buffer *v, const union arg *vector,
+	const union arg *counts, const struct comm *m)
+{
+	const uint64_t *const *at = vector->cp;
+	uint32_t n = (uint32_t)m->size;
+	unsigned room = sizeof(c->note.shape) / sizeof(uint64_t);
+	uint64_t *same = (uint64_t *)c->note.shape;
+
+	v->base = NULL;
+	v->layout = BUFFER_SEGMENTS;
+	v->nostats = 1;
+	v->unit = 1;
+	v->width = v->dwidth = sizeof(uint64_t);
+	v->n = 0;
+	v->counts = v->displs = NULL;
+	if (at[1] - at[0] < m->size || (!counts && n > room))
+		return;
+	for (uint32_t i = 0; !counts && i < n; i++)
+		same[i] = v->count / n;
+	v->counts = counts ? counts->cp : same;
+	v->displs = at[0];
+	v->n = n;
+	v->nostats = v->dtype == DT_OTHER || !are_parts_readable(v);
+}
+
+/* Functions that are given a buffer for each rank have kinds of their own. */
+static void take_lists(struct call *c, const struct comm *m)
+{
+	static const char tail[] = "_lists";
+	const char *kind = c->api->spec->kind->name;
+	size_t n = strlen(kind);
+
+	if (!m || n < sizeof(tail) || strcmp(kind + n - (sizeof(tail) - 1), tail) != 0)
+		return;
+	if (strncmp(kind, "alltoall", 8) == 0 && c->op.nin)
+		take_parts(c, &c->op.in[0], call_arg(c, ROLE_SEND), call_arg(c, ROLE_SCOUNTS), m);
+	if (c->op.nout)
+		take_parts(c, &c->op.out[0], call_arg(c, ROLE_RECV), call_arg(c, ROLE_RCOUNTS), m);
+}
+
 static bool describe_oneccl_cxx(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;
@@ -120,8 +179,10 @@ static bool describe_oneccl_cxx(struct call *c)
 	c->v = copy_arguments(c, own);
 	fits = take_counts(call_arg(c, ROLE_SCOUNTS), m) &&
 	       take_counts(call_arg(c, ROLE_RCOUNTS), m);
-	if (fits)
+	if (fits) {
 		describe_by_kind(c, m);
+		take_lists(c, m);
+	}
 	c->v = given;
 	return fits;
 }

@@ -246,6 +246,42 @@ event alltoallv(const void *in, const std::vector<size_t> &scounts, void *out, c
 	return start(works);
 }
 
+using list = std::vector<void *>;
+
+static event exchange(const communicator &c, const list &in, const std::vector<size_t> &scounts, const list &out,
+	const std::vector<size_t> &rcounts, datatype t)
+{
+	std::vector<work> works;
+
+	for (size_t r = 0; r < (size_t)c.size(); r++) {
+		works.push_back(make(c, SEND, in[r], nullptr, scounts[r], t, reduction::sum, (int)r));
+		works.push_back(make(c, RECEIVE, nullptr, out[r], rcounts[r], t, reduction::sum, (int)r));
+	}
+	return start(works);
+}
+
+event alltoallv(const list &in, const std::vector<size_t> &scounts, const list &out, const std::vector<size_t> &rcounts, datatype t,
+	const communicator &c, const alltoallv_attr &, const events &)
+{
+	return exchange(c, in, scounts, out, rcounts, t);
+}
+
+event alltoall(const list &in, const list &out, size_t n, datatype t, const communicator &c, const stream &, const alltoall_attr &,
+	const events &)
+{
+	const std::vector<size_t> same((size_t)c.size(), n);
+
+	return exchange(c, in, same, out, same, t);
+}
+
+event allgatherv(const void *in, size_t n, const list &out, const std::vector<size_t> &rcounts, datatype t, const communicator &c,
+	const allgatherv_attr &, const events &)
+{
+	const list to((size_t)c.size(), const_cast<void *>(in));
+
+	return exchange(c, to, std::vector<size_t>((size_t)c.size(), n), out, rcounts, t);
+}
+
 event allgatherv(const void *in, size_t n, void *out, const std::vector<size_t> &rcounts, datatype t, const communicator &c,
 	const allgatherv_attr &, const events &)
 {

@@ -138,6 +138,12 @@ event allgatherv(const void *, size_t, void *, const std::vector<size_t> &, data
 event alltoall(const void *, void *, size_t, datatype, const communicator &, const alltoall_attr & = default_alltoall_attr, const events & = {});
 event alltoallv(const void *, const std::vector<size_t> &, void *, const std::vector<size_t> &, datatype, const communicator &,
 	const alltoallv_attr & = default_alltoallv_attr, const events & = {});
+event allgatherv(const void *, size_t, const std::vector<void *> &, const std::vector<size_t> &, datatype, const communicator &,
+	const allgatherv_attr & = default_allgatherv_attr, const events & = {});
+event alltoall(const std::vector<void *> &, const std::vector<void *> &, size_t, datatype, const communicator &, const stream &,
+	const alltoall_attr & = default_alltoall_attr, const events & = {});
+event alltoallv(const std::vector<void *> &, const std::vector<size_t> &, const std::vector<void *> &, const std::vector<size_t> &, datatype,
+	const communicator &, const alltoallv_attr & = default_alltoallv_attr, const events & = {});
 event reduce_scatter(const void *, void *, size_t, datatype, reduction, const communicator &,
 	const reduce_scatter_attr & = default_reduce_scatter_attr, const events & = {});
 event send(void *, size_t, datatype, int peer, const communicator &, const pt2pt_attr & = default_pt2pt_attr, const events & = {});
