@@ -5,10 +5,12 @@
  * torch_npu does; else it is linked.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <hccl/hccl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static struct {
@@ -168,6 +170,37 @@ static void graph_engine(void)
 	show("graph message", 2);
 }
 
+/* Into the other one's memory, and what has come into ours from there. */
+static void one_sided(HcclComm c, const char *cluster)
+{
+	char name[512];
+	float *memory;
+	uint32_t peer = !rank;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.memory", cluster);
+	fd = open(name, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, 4096))
+		exit(2);
+	memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (memory == MAP_FAILED)
+		exit(2);
+
+	float *theirs = memory + 8 * peer, *ours = memory + 8 * rank;
+	HcclOneSideOpDesc put[3] = {{x, theirs, 2, HCCL_DATA_TYPE_FP32},
+		{x + 2, theirs + 2, 1, HCCL_DATA_TYPE_FP32},
+		{x + 3, theirs + 3, 1, HCCL_DATA_TYPE_FP32}},
+			  get = {out, theirs, 4, HCCL_DATA_TYPE_FP32};
+
+	HCCL(HcclBatchPut, c, peer, put, 3, NULL);
+	HCCL(HcclBarrier, c, NULL);
+	memcpy(out + 4, ours, 4 * sizeof(float));
+	HCCL(HcclBatchGet, c, peer, &get, 1, NULL);
+	show("one-sided", 8);
+	munmap(memory, 4096);
+}
+
 int main(void)
 {
 	uint32_t both[2] = {0, 1}, one = 0;
@@ -206,6 +239,7 @@ int main(void)
 		HCCL(HcclCommInitClusterInfo, getenv("APP_CLUSTER"), rank, &c);
 		HCCL(HcclAllReduce, x, out, 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, c, NULL);
 		show("cluster", 4);
+		one_sided(c, getenv("APP_CLUSTER"));
 		HCCL(HcclCommDestroy, c);
 	}
 	return 0;

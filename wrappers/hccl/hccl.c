@@ -28,27 +28,62 @@ struct batch_item {
 };
 _Static_assert(sizeof(struct batch_item) == 32, "");
 
-static void describe_item(
-	struct buffer *v, const struct batch_item *i, struct comm *m, unsigned index)
+/* HcclOneSideOpDesc of hcomm's hccl_one_sided_services.h: 32 bytes. */
+struct side_item {
+	void *buf, *remote;
+	uint64_t count;
+	int32_t dtype;
+};
+_Static_assert(sizeof(struct side_item) == 32, "");
+
+static void describe_memory(struct buffer *v, const void *at, uint64_t count, int32_t dtype,
+	enum tensor_io io, unsigned index, uint32_t peer)
 {
 	struct dtype_desc d = {.dtype = DT_OTHER};
 
-	ccl_dtype_hccl((uint64_t)i->dtype, &d);
+	ccl_dtype_hccl((uint64_t)dtype, &d);
 	*v = (struct buffer){
-		.base = i->buf,
-		.count = i->count,
-		.bytes = i->count * d.size,
+		.base = at,
+		.count = count,
+		.bytes = count * d.size,
 		.unit = d.extent,
 		.dtype = d.dtype,
 		.layout = BUFFER_CONTIG,
 		.nostats = d.dtype == DT_OTHER,
-		.io = i->type ? IO_OUT : IO_IN,
+		.io = (uint8_t)io,
 		.index = (uint16_t)index,
 		.ndim = JOURNAL_NDIM_NONE,
-		.peer = (int32_t)i->peer,
+		.peer = (int32_t)peer,
 		.tag = JOURNAL_NONE,
-		.comm_seq = m ? comm_next_p2p(m, !i->type, (int32_t)i->peer, 0) : JOURNAL_NONE64,
+		.comm_seq = JOURNAL_NONE64,
 	};
+}
+
+static void describe_item(
+	struct buffer *v, const struct batch_item *i, struct comm *m, unsigned index)
+{
+	describe_memory(v, i->buf, i->count, i->dtype, i->type ? IO_OUT : IO_IN, index, i->peer);
+	if (m)
+		v->comm_seq = comm_next_p2p(m, !i->type, (int32_t)i->peer, 0);
+}
+
+/* What the other side has is not seen; nothing there makes a call. */
+static void describe_one_sided(struct call *c)
+{
+	const struct side_item *i = call_arg(c, ROLE_ITEMS)->cp;
+	uint32_t n = (uint32_t)call_arg(c, ROLE_NITEMS)->u,
+		 peer = (uint32_t)call_arg(c, ROLE_PEER)->u;
+	struct operation *w = &c->op;
+	bool get = strcmp(c->api->spec->kind->op, "get") == 0;
+	uint16_t have = 0;
+
+	for (; i && have < n && have < KIND_VIEWS; i++, have++)
+		describe_memory(&(get ? w->out : w->in)[have], i->buf, i->count, i->dtype,
+			get ? IO_OUT : IO_IN, have, peer);
+	w->peer = (int32_t)peer;
+	*(get ? &w->nout : &w->nin) = have;
+	if (have < n)
+		w->flags |= CF_MORE;
 }
 
 /* All items are numbered, as the other ranks number theirs; rows have the first two of each direction (flag `more`). */
@@ -156,7 +191,9 @@ static bool describe_hccl(struct call *c)
 		describe_by_kind(c, find_named(group->cp, c->real));
 	else
 		describe_by_kind(c, comm ? ccl_comm_hccl(comm->u) : NULL);
-	if (call_arg(c, ROLE_ITEMS))
+	if (call_arg(c, ROLE_ITEMS) && call_arg(c, ROLE_PEER))
+		describe_one_sided(c);
+	else if (call_arg(c, ROLE_ITEMS))
 		describe_batch(c);
 	else if (call_arg(c, ROLE_SDTYPE) && !call_arg(c, ROLE_SCOUNT) &&
 		 !call_arg(c, ROLE_SCOUNTS))

@@ -295,6 +295,34 @@ OWN HcclResult HcclBatchSendRecv(HcclSendRecvItem *items, uint32_t n, HcclComm c
 	return r ? r : HcclGroupEnd();
 }
 
+/* Memory of another rank is what both have mapped. */
+static HcclResult one_sided(bool get, HcclOneSideOpDesc *i, uint32_t n)
+{
+	for (; n; n--, i++) {
+		size_t bytes = i->count * number_size((ncclDataType_t)nccl_type(i->dataType));
+
+		memcpy(get ? i->localAddr : i->remoteAddr, get ? i->remoteAddr : i->localAddr,
+			bytes);
+	}
+	return HCCL_SUCCESS;
+}
+
+OWN HcclResult HcclBatchPut(
+	HcclComm comm, uint32_t peer, HcclOneSideOpDesc *items, uint32_t n, aclrtStream s)
+{
+	(void)s;
+	return peer < (uint32_t)((struct ncclComm *)comm)->size ? one_sided(false, items, n)
+								: HCCL_E_PARA;
+}
+
+OWN HcclResult HcclBatchGet(
+	HcclComm comm, uint32_t peer, HcclOneSideOpDesc *items, uint32_t n, aclrtStream s)
+{
+	(void)s;
+	return peer < (uint32_t)((struct ncclComm *)comm)->size ? one_sided(true, items, n)
+								: HCCL_E_PARA;
+}
+
 /* ---- what is made of messages ---- */
 
 static const char *element(const void *p, uint64_t i, HcclDataType t)

@@ -46,6 +46,11 @@ typedef struct {
 	HcclDataType dataType;
 	uint32_t remoteRank;
 } HcclSendRecvItem;
+typedef struct {
+	void *localAddr, *remoteAddr;
+	uint64_t count;
+	HcclDataType dataType;
+} HcclOneSideOpDesc;
 
 /* X(name, parameters): all functions; each returns HcclResult. */
 /* clang-format off */
@@ -72,6 +77,8 @@ typedef struct {
 	X(HcclSend, (void *buf, uint64_t n, HcclDataType t, uint32_t peer, HcclComm comm, aclrtStream stream)) \
 	X(HcclRecv, (void *buf, uint64_t n, HcclDataType t, uint32_t peer, HcclComm comm, aclrtStream stream)) \
 	X(HcclBatchSendRecv, (HcclSendRecvItem *items, uint32_t n, HcclComm comm, aclrtStream stream)) \
+	X(HcclBatchPut, (HcclComm comm, uint32_t peer, HcclOneSideOpDesc *items, uint32_t n, aclrtStream stream)) \
+	X(HcclBatchGet, (HcclComm comm, uint32_t peer, HcclOneSideOpDesc *items, uint32_t n, aclrtStream stream)) \
 	X(HcclBarrier, (HcclComm comm, aclrtStream stream)) \
 	X(HcclGroupStart, (void)) \
 	X(HcclGroupEnd, (void)) \
