@@ -57,6 +57,13 @@ if command -v cc >/dev/null; then
 	program aclnn_calls -DLINKED -Itests/apps -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")" -lpthread -lm
 	app=$tmp/aclnn_calls with=("$probe" run --)
 	each 'linked, by probe run' '"aclnn*"' . 2
+	program aclnn_fiber -Itests/doubles/aclnn "$library" -Wl,-rpath,"$(dirname "$library")"
+	echo 'acl: ["aclnn*"]' >"$tmp/list.yaml"
+	new_out
+	is 'at the end of a stack: the results' "$(env PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" "$probe" run -- "$tmp/aclnn_fiber" 2>&1)" \
+		$'0 3 9\n0 3 9'
+	is 'at the end of a stack: the rows' "$(rows "$out" '[(r["io"], r["shape"], r["min"], r["max"]) for r in R]')" \
+		"[('in', '4', '1', '4'), ('out', '4', '3', '9'), ('in', '4', '1', '4'), ('out', '4', '3', '9')]"
 	# As many as torch_npu 2.14.0 looks up: the n-th wants n bytes.
 	for ((i = 0; i < 904; i++)); do
 		echo "int aclnnOp${i}GetWorkspaceSize(void) { return 0; }"
