@@ -51,11 +51,16 @@ cleanup() {
 		kill -9 "$p" 2>/dev/null
 	done
 	wait 2>/dev/null
-	while read -r _ m _; do
-		[[ $m == "$tmp"/* ]] && umount -l "$m"
-	done </proc/mounts
+	# The list is read before it changes: read meanwhile, lines are missed, and what is bound there (/dev) would be deleted.
+	for m in $(awk -v at="$tmp/" 'index($2, at) == 1 {print $2}' /proc/mounts | tac); do
+		umount -l "$m"
+	done
+	if grep -qF " $tmp/" /proc/mounts; then
+		echo "# $tmp stays: something is still mounted there" >&2
+		return
+	fi
 	chmod -R u+rwx "$tmp" 2>/dev/null
-	rm -rf "$tmp"
+	rm -rf --one-file-system "$tmp"
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
