@@ -95,6 +95,7 @@ enum task {
 	TASK_WAIT, /* completes requests, blocking; which form: spec->sub (enum sub) */
 	TASK_TEST, /* completes requests, not blocking */
 	TASK_START, /* starts persistent requests */
+	TASK_PROBE, /* waits for a message, and takes it not */
 	TASK_REQUEST, /* SUB_FREE, SUB_CANCEL, SUB_LOOK: a request without completing it */
 	TASK_COMM_NEW,
 	TASK_COMM_END,

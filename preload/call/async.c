@@ -234,11 +234,21 @@ void async_freed(struct call *c, uint64_t key, uint64_t end)
 
 void async_wait_begin(struct call *c)
 {
+	async_wait_for_message(c, NULL, JOURNAL_NONE, JOURNAL_NONE);
+}
+
+void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag)
+{
 	if (!session_is_on() || !(c->t = thread_get()))
 		return;
 
 	struct journal_thread *s = c->t->chain.slot;
 
+	s->wait_comm = comm ? comm->id : 0;
+	s->wait_peer = peer;
+	s->wait_tag = tag;
+	s->wait_rank = comm ? comm->rank : -1;
+	s->wait_size = comm ? comm->size : -1;
 	s->wait_stack = stack_id_wanted() ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
 	if (s->wait_stack == STACK_UNWANTED)
 		s->wait_stack = 0;

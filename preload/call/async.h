@@ -64,6 +64,8 @@ void async_coming(const struct thread *t, uint64_t key);
 
 /* The completion call that this thread now stands in, for `probe report` on a hung job; and that it has left it. */
 void async_wait_begin(struct call *c);
+/* The same of one that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
+void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag);
 void async_wait_end(struct call *c);
 
 #endif

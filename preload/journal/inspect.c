@@ -189,9 +189,18 @@ static void show_waits(struct look *l)
 			.dtype = "",
 		};
 
+		if (t->wait_comm) {
+			c.comm = t->wait_comm;
+			c.peer = t->wait_peer;
+			c.tag = t->wait_tag;
+			c.rank = t->wait_rank;
+			c.size = t->wait_size;
+		}
 		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
 			continue;
 		fill_api_names(l, api, &c);
+		if (t->wait_comm)
+			c.op = "probe";
 		l->fn(l->arg, &c);
 		l->n++;
 	}

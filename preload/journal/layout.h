@@ -83,7 +83,10 @@ struct journal_thread {
 	uint64_t wait_tick;
 	uint64_t count[JC_COUNT]; /* this slot's owners, all generations */
 	uint64_t self_ticks; /* time spent in our own code on this thread */
-	uint64_t reserved[3];
+	/* Of a Wait that is for a message (a blocking probe): which one. */
+	uint64_t wait_comm; /* 0: it is for no message, or not known */
+	int32_t wait_peer, wait_tag; /* JOURNAL_NONE: any */
+	int32_t wait_rank, wait_size; /* of the communicator */
 };
 
 /*

@@ -25,6 +25,7 @@ static const char *const task_c[] = {
 	[TASK_COMM_NAME] = "TASK_COMM_NAME",
 	[TASK_WIN_NEW] = "TASK_WIN_NEW",
 	[TASK_WIN_END] = "TASK_WIN_END",
+	[TASK_PROBE] = "TASK_PROBE",
 	[TASK_MATCH] = "TASK_MATCH",
 	[TASK_INIT] = "TASK_INIT",
 	[TASK_FINALIZE] = "TASK_FINALIZE",

@@ -94,6 +94,20 @@ static void mpi_finalizing(void)
 	}
 }
 
+/* A probe that blocks stands as a Wait does. */
+static void mpi_probe_enter(struct call *c)
+{
+	const struct comm *comm;
+	int64_t tag = call_arg(c, ROLE_TAG)->i;
+	int peer = mpi_peer(call_arg(c, ROLE_PEER)->i);
+
+	if (call_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
+		return;
+	comm = mpi_comm(call_arg(c, ROLE_COMM)->u);
+	async_wait_for_message(c, comm && comm->remote ? NULL : comm,
+		peer < 0 ? JOURNAL_NONE : peer, tag < 0 ? JOURNAL_NONE : (int32_t)tag);
+}
+
 static void mpi_enter(struct call *c)
 {
 	switch (c->api->spec->task) {
@@ -105,6 +119,10 @@ static void mpi_enter(struct call *c)
 	case TASK_START:
 	case TASK_REQUEST:
 		mpi_request_enter(c);
+		break;
+	case TASK_PROBE:
+	case TASK_MATCH:
+		mpi_probe_enter(c);
 		break;
 	case TASK_COMM_NEW:
 	case TASK_COMM_END:
@@ -146,7 +164,11 @@ static void mpi_leave(struct call *c, int64_t ret)
 	case TASK_WIN_NEW:
 		mpi_window_leave(c);
 		break;
+	case TASK_PROBE:
+		async_wait_end(c);
+		break;
 	case TASK_MATCH:
+		async_wait_end(c);
 		mpi_match_leave(c);
 		break;
 	case TASK_INIT:

@@ -106,7 +106,7 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		.source = NO_NUMBER,
 		.start = c->start_ns,
 	};
-	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER)
+	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER || (c->waiting && c->comm))
 		now.call.bits |= CALL_P2P;
 	if (c->flags & CF_LOCALCOMM)
 		now.call.bits |= CALL_LOCAL;
@@ -186,7 +186,8 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 			.source = NO_NUMBER,
 			.start = (uint64_t)start,
 		};
-		if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER)
+		if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER ||
+			(now.waiting && now.call.comm))
 			now.call.bits |= CALL_P2P;
 		add_open_call(o, dir, &now);
 	}

@@ -91,7 +91,7 @@ bool are_movers_asleep(
 	for (unsigned i = 0; i < g->folders.n && asleep; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 
-		if (standing[i])
+		if (standing[i] || has_finalized(d))
 			continue;
 		*nobody = false;
 		if (gather_gone(g, d) || d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ||

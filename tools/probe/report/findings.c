@@ -108,7 +108,7 @@ static void idle_ranks(struct report *r, char **text)
 	char *who, *what, *at;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		if (r->stuck.standing[i])
+		if (r->stuck.standing[i] || has_finalized(&r->g.folders.dir[i]))
 			continue;
 		if (!idle.last && r->g.rank[i].last.rows)
 			idle.last = &r->g.rank[i].last;
@@ -129,6 +129,12 @@ static void idle_ranks(struct report *r, char **text)
 	free(idle.rank);
 }
 
+/* A thread waits for a message that it will take when it is there. */
+static bool is_probe(const struct open_call *c)
+{
+	return c->waiting && c->call.comm;
+}
+
 /* Nothing moves any more, or has not for far longer than ever before in this run. */
 static bool is_hang(const struct report *r, const struct stuck *s)
 {
@@ -136,7 +142,8 @@ static bool is_hang(const struct report *r, const struct stuck *s)
 
 	if ((double)s->age_max < HANG_NS)
 		return false;
-	if ((double)s->age_max >= HANG_ALWAYS_NS &&
+	/* How long probes usually take is in no row. */
+	if (!is_probe(s->sample) && (double)s->age_max >= HANG_ALWAYS_NS &&
 		(double)s->age_max >= 3 * (double)r->g.longest_ns)
 		return true;
 	return are_movers_asleep(&r->g, r->stuck.standing, &all_stand) || all_stand;
@@ -167,6 +174,22 @@ const struct stuck *report_stuck(struct report *r, bool *hang)
 	return r->stands;
 }
 
+/* Some wait for a message of any rank, and only one can still send it. */
+static void name_only_mover(struct report *r, struct finding *f)
+{
+	uint32_t one = 0;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (r->stuck.standing[i] || has_finalized(&r->g.folders.dir[i]))
+			continue;
+		one = i;
+		n++;
+	}
+	if (n == 1 && r->g.folders.n > 1)
+		name_culprit(r, f, one);
+}
+
 /* Who is missing is the culprit, who stands is concerned. */
 static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
@@ -195,6 +218,8 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 	if (!f->nrank && find_holding_ranks(r, &hold))
 		for (unsigned i = 0; i < hold.n; i++)
 			name_culprit(r, f, hold.rank[i]);
+	if (!f->nrank)
+		name_only_mover(r, f);
 	name_call(f, &s->sample->call);
 	f->confidence = f->nrank ? 0.9 : 0.6;
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
@@ -238,7 +263,7 @@ void find_stuck(struct report *r)
 		over ? " when the job ended" : "", at);
 	for (unsigned i = 0; i < s->nabsent; i++)
 		append_line(&text, absent_text(r, &s->absent[i]));
-	if (s->sample->waiting)
+	if (s->sample->waiting && !is_probe(s->sample))
 		pending_of(r, s->sample->call.rank, &text);
 	if (!s->knows)
 		idle_ranks(r, &text);

@@ -52,6 +52,11 @@ void gather_end_by_signal(void)
 	raise(stopped);
 }
 
+bool has_finalized(const struct rank_dir *d)
+{
+	return strcmp(d->meta.end.how, "finalized") == 0;
+}
+
 bool gather_gone(const struct gather *g, const struct rank_dir *d)
 {
 	return d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives) ||

@@ -91,6 +91,9 @@ void gather_end_by_signal(void);
 /* True if its process has ended without finishing: it is gone, or on another host and silent for minutes. */
 bool gather_gone(const struct gather *g, const struct rank_dir *d);
 
+/* It is in MPI_Finalize or behind it, as far as it said so: nothing comes from it any more. */
+bool has_finalized(const struct rank_dir *d);
+
 /* The folder of that world rank, or -1. */
 int gather_index(const struct gather *g, int rank);
 

@@ -84,7 +84,8 @@ static void add_rank_edges(
 			!c->ended_ok)
 			add_call_edges(r, g, mark, rank, c);
 	}
-	if (in && !in->waiting)
+	/* A probe waits for its message as a receive does. */
+	if (in && (!in->waiting || in->call.comm))
 		add_call_edges(r, g, mark, rank, in);
 }
 
@@ -431,7 +432,7 @@ static bool waits_for_unknown(const struct report *r, uint32_t rank)
 
 	if (!in)
 		return false;
-	if (in->waiting)
+	if (in->waiting && !in->call.comm)
 		return true;
 	return in->call.bits & CALL_P2P ? index_of_peer(r, &in->call) < 0
 					: !comms_find(&r->g.comms, in->call.comm);

@@ -136,7 +136,7 @@ char *report_call(const struct report *r, const struct call *c)
 		return tool_strdup(api);
 	if (c->comm_seq != NO_NUMBER)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
-	if (c->peer != NO_NUMBER && strcmp(op, "recv") == 0)
+	if (c->peer != NO_NUMBER && (strcmp(op, "recv") == 0 || strcmp(op, "probe") == 0))
 		snprintf(who, sizeof(who), " from %lld", (long long)c->peer);
 	else if (c->peer != NO_NUMBER)
 		snprintf(who, sizeof(who), " to %lld", (long long)c->peer);
