@@ -147,13 +147,24 @@ static struct verdict make_verdict(const struct window *w, const struct rank_win
 		.ranks = w->n};
 }
 
+/* The next call of that loop in that step, whatever comes between (a pipeline receives there); NULL: there is none. */
+static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
+{
+	const struct entry *e = &r->e[i];
+
+	for (int at = e->next; at >= 0 && r->e[at].call.step == e->call.step; at = r->e[at].next)
+		if (r->e[at].loop == e->loop)
+			return &r->e[at];
+	return NULL;
+}
+
 /* A call of a loop with other terms than that turn has: a turn was left out, made twice, or two changed places. */
 static bool judge_turn(const struct window *w, const struct rank_window *r, unsigned i,
 	const struct call *usual, unsigned times, struct verdict *v)
 {
 	const struct entry *e = &r->e[i];
-	const struct entry *next = e->next >= 0 ? &r->e[e->next] : NULL;
-	bool goes_on = next && next->loop == e->loop && next->call.step == e->call.step;
+	const struct entry *next = find_next_turn(r, i);
+	bool goes_on = next;
 
 	if (fits_turn(w, e, 1) && goes_on && fits_turn(w, next, -1)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);

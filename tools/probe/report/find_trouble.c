@@ -339,6 +339,20 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	return true;
 }
 
+/*
+ * The new thing is a message of a rank that others wait for and that stands in no call: what it waits for, a probe or a test, is not
+ * recorded. Nobody waits for the one who left the message out or sent another one.
+ */
+static bool holds_up_awaited(const struct report *r, const struct verdict *v, const bool *awaited)
+{
+	int peer;
+
+	if (v->kind == VERDICT_NONE || v->kind == VERDICT_ORDER || !(v->call.bits & CALL_P2P))
+		return false;
+	peer = index_of_peer(r, &v->call);
+	return peer >= 0 && awaited[peer] && !r->stuck.standing[peer];
+}
+
 static struct trouble first_trouble(struct report *r)
 {
 	const struct unlike *u = &r->g.unlike;
@@ -392,6 +406,11 @@ void find_trouble(struct report *r)
 	if (awaited)
 		mark_missing_ranks(w, awaited);
 	v = judge_sequences(w, awaited);
+	if (!v.kind && awaited) {
+		v = judge_sequences(w, NULL);
+		if (!holds_up_awaited(r, &v, awaited))
+			v.kind = VERDICT_NONE;
+	}
 	if (!v.kind)
 		v = judge_passed(w);
 	free(awaited);

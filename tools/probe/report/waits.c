@@ -32,8 +32,7 @@ static void add_wait_edge(struct wait_graph *g, uint32_t *mark, uint32_t at, uin
 	g->to[g->nto++] = to;
 }
 
-/* The folder of a call's peer; -1: any, or not known. */
-static int index_of_peer(const struct report *r, const struct call *c)
+int index_of_peer(const struct report *r, const struct call *c)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
 	int rank = -1;

@@ -28,6 +28,9 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out);
  */
 bool find_holding_ranks(struct report *r, struct waiting_ranks *out);
 
+/* The folder of a message's other side; -1: any, or not known. */
+int index_of_peer(const struct report *r, const struct call *c);
+
 /* By folder index: somebody waits for that rank. NULL: it is not known. free() it. */
 bool *list_awaited_ranks(struct report *r);
 
