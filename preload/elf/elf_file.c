@@ -331,6 +331,21 @@ void elf_file_functions(const struct elf_file *f,
 	}
 }
 
+void elf_file_weak_names(
+	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg)
+{
+	for (uint32_t i = 0; i < f->nsym; i++) {
+		const ElfW(Sym) *s = &f->sym[i];
+		const char *name;
+
+		if (s->st_shndx != SHN_UNDEF || ELF64_ST_BIND(s->st_info) != STB_WEAK)
+			continue;
+		name = elf_string_at(f, s->st_name);
+		if (name && !visit(name, arg))
+			return;
+	}
+}
+
 struct wanted {
 	const char *name;
 	bool found;

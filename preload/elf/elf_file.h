@@ -53,6 +53,10 @@ struct elf_function {
 void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg);
 
+/* Calls visit for each name that the file refers to weakly and does not define, until that returns false. */
+void elf_file_weak_names(
+	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg);
+
 /* True if the file exports a function of that name. */
 bool elf_file_defines(const struct elf_file *f, const char *name);
 

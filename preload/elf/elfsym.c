@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/at_start.h"
 
@@ -93,21 +95,104 @@ static void describe_us(const struct loaded_object *at, void *arg)
 	us->ok = object_describe(at->info, &us->o);
 }
 
-bool elfsym_own(const char *name)
+/* *kept: the name in our own string table. */
+static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 {
 	/* We are never unloaded, and all threads that are here for the first time find the same. */
 	static struct own us;
 	static _Atomic int known; /* 1: a thread fills it in, 2: it is there */
 	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
 	struct own mine = {.ok = false};
+	const ElfW(Sym) * sym;
 	int none = 0;
 
-	if (known == 2)
-		return us.ok && object_find(&us.o, &s);
-	elf_object_at(object_self(), describe_us, &mine);
-	if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
-		us = mine;
-		known = 2;
+	if (known != 2) {
+		elf_object_at(object_self(), describe_us, &mine);
+		if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
+			us = mine;
+			known = 2;
+		}
+	} else {
+		mine = us;
 	}
-	return mine.ok && object_find(&mine.o, &s);
+	sym = mine.ok ? object_find(&mine.o, &s) : NULL;
+	if (sym && kept)
+		*kept = mine.o.str + sym->st_name;
+	return sym;
+}
+
+bool elfsym_own(const char *name)
+{
+	return find_own_symbol(name, NULL) != NULL;
+}
+
+/* ---- exports that are hidden ---- */
+
+#define HIDDEN_MAX 1024u
+
+/*
+ * A symbol without a value is none to the loader (elf/dl-lookup.c, check_match). Entries are only added; value 0: its symbol is
+ * shown. Two threads that hide or show the same name at once write the same.
+ */
+static struct {
+	_Atomic(ElfW(Sym) *) sym;
+	_Atomic(ElfW(Addr)) value;
+	_Atomic(const char *) name; /* in our string table */
+} hidden[HIDDEN_MAX];
+
+static int make_pages_writable(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uintptr_t at = (uintptr_t)arg, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + p->p_vaddr, from;
+		int flags = (p->p_flags & PF_R ? PROT_READ : 0) |
+			    (p->p_flags & PF_X ? PROT_EXEC : 0) | PROT_WRITE;
+
+		if (p->p_type != PT_LOAD || at < lo || at >= lo + p->p_memsz)
+			continue;
+		from = at & ~(page - 1);
+		/* They stay writable: another thread may be at a symbol of the same page. */
+		return mprotect((void *)from, at + sizeof(ElfW(Sym)) - from, flags) == 0 ? 1 : -1;
+	}
+	return 0;
+}
+
+bool elfsym_hide_own(const char *name)
+{
+	const char *kept;
+	ElfW(Sym) *sym = (ElfW(Sym) *)(uintptr_t)find_own_symbol(name, &kept);
+	ElfW(Addr) value;
+
+	if (!sym || dl_iterate_phdr(make_pages_writable, sym) != 1)
+		return false;
+	value = sym->st_value;
+	for (unsigned i = 0; value && i < HIDDEN_MAX; i++) {
+		ElfW(Sym) *none = NULL;
+
+		if (!atomic_compare_exchange_strong(&hidden[i].sym, &none, sym) && none != sym)
+			continue;
+		atomic_store(&hidden[i].name, kept);
+		atomic_store(&hidden[i].value, value);
+		__atomic_store_n(&sym->st_value, 0, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < HIDDEN_MAX; i++) {
+		ElfW(Sym) *sym = atomic_load(&hidden[i].sym);
+		ElfW(Addr) value = atomic_load(&hidden[i].value);
+
+		if (!sym)
+			return;
+		if (!value || !wanted(atomic_load(&hidden[i].name), arg))
+			continue;
+		__atomic_store_n(&sym->st_value, value, __ATOMIC_RELEASE);
+		atomic_store(&hidden[i].value, 0);
+	}
 }

@@ -49,6 +49,14 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 /* True if libprobe.so itself exports the name. No loader lock: about 20 ns. */
 bool elfsym_own(const char *name);
 
+/*
+ * From now on nobody finds that export of ours, or (show) finds it again. True: there is one, and it is so now. Only whom the
+ * loader binds from here on is concerned.
+ */
+bool elfsym_hide_own(const char *name);
+/* Shows those for which `wanted` says yes. */
+void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg);
+
 struct elf_place {
 	const char *
 		path; /* "" for the program; valid while the object is loaded, as rpath and runpath */

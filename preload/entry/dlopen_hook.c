@@ -23,6 +23,7 @@
 #include "elf/elfsym.h"
 #include "entry/provider.h"
 #include "entry/stub.h"
+#include "entry/weak_names.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 
@@ -70,6 +71,7 @@ struct walk {
 	bool all; /* loaded libraries too */
 	const char *library_path;
 	bool (*visit)(const struct queued *q, void *arg); /* false: what it needs does not matter */
+	void (*end)(const struct walk *w); /* all are there; NULL: nothing more is to be done */
 	void *arg;
 };
 
@@ -117,6 +119,8 @@ static void walk_dependencies(struct walk *w, const char *file, const struct elf
 		for (size_t at = 0; (name = elf_file_needed(&q->file, &at));)
 			queue_object(w, name, &q->asker);
 	}
+	if (w->end)
+		w->end(w);
 	for (unsigned i = 0; i < w->n; i++) {
 		elf_file_close(&w->item[i].file);
 		free(w->item[i].path);
@@ -329,6 +333,18 @@ static bool collect_library(const struct queued *q, void *arg)
 	return !l->collect.names->failed;
 }
 
+static const struct elf_file *file_of_walk(unsigned i, const void *arg)
+{
+	const struct walk *w = arg;
+
+	return i < w->n ? &w->item[i].file : NULL;
+}
+
+static void look_at_weak_names(const struct walk *w)
+{
+	weak_names_before_load(file_of_walk, w);
+}
+
 static const char *library_path(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
@@ -340,7 +356,10 @@ static const char *library_path(void)
 static void before_load(const char *file, uintptr_t pc, struct loading *l)
 {
 	struct stub_names names = {0};
-	struct walk w = {.library_path = library_path(), .visit = collect_library, .arg = l};
+	struct walk w = {.library_path = library_path(),
+		.visit = collect_library,
+		.end = look_at_weak_names,
+		.arg = l};
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
 
@@ -390,7 +409,8 @@ static void look_before_load(void *arg)
 	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
 		stub_report_missed();
-	if ((l.wanted || l.in_use || l.deepbind) && !is_loaded_before(want->file, &l))
+	/* Where nothing is recorded, too: what is found by weak references must be as it is without us. */
+	if (!is_loaded_before(want->file, &l))
 		before_load(want->file, want->pc, &l);
 	pthread_setcancelstate(cancel, NULL);
 }
@@ -401,9 +421,6 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	int err = errno;
 
 	if (!file || !*file || mode & RTLD_NOLOAD || thread_state.busy)
-		return;
-	/* Where nothing is recorded any more there is nothing to prepare, but stubs may lead to one of two copies. */
-	if (!recording_enabled() && !stub_any_in_use() && !any_in_use())
 		return;
 	thread_state.busy++;
 	apart_call(look_before_load, &want);
