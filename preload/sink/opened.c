@@ -18,6 +18,7 @@
 struct opened {
 	struct text t;
 	uint64_t now;
+	bool waits_only;
 };
 
 static void parse_opened_number(struct text *t, const char *key, int64_t v, bool none)
@@ -39,8 +40,9 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 	struct opened *o = arg;
 	struct text *t = &o->t;
 
-	if (c->start_ns > o->now || o->now - c->start_ns < OLD_NS ||
-		t->cap - t->len < LINE_MAX_BYTES)
+	if (o->waits_only ? !c->waiting : c->start_ns > o->now || o->now - c->start_ns < OLD_NS)
+		return;
+	if (t->cap - t->len < LINE_MAX_BYTES)
 		return;
 
 	size_t line = t->len;
@@ -78,10 +80,10 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 	}
 }
 
-int opened_write(const struct journal *j, int dirfd, uint64_t *last)
+static int write_opened(const struct journal *j, int dirfd, bool waits_only, uint64_t *last)
 {
 	char *buf = malloc(FILE_MAX);
-	struct opened o = {.now = clock_ns(CLOCK_REALTIME)};
+	struct opened o = {.now = clock_ns(CLOCK_REALTIME), .waits_only = waits_only};
 	uint64_t hash = 0;
 	int err = 0;
 
@@ -102,4 +104,16 @@ int opened_write(const struct journal *j, int dirfd, uint64_t *last)
 	}
 	free(buf);
 	return err;
+}
+
+int opened_write(const struct journal *j, int dirfd, uint64_t *last)
+{
+	return write_opened(j, dirfd, false, last);
+}
+
+int opened_keep_waits(const struct journal *j, int dirfd)
+{
+	uint64_t last = UINT64_MAX;
+
+	return write_opened(j, dirfd, true, &last);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "journal/ending.h"
 #include "journal/inspect.h"
+#include "sink/opened.h"
 #include "sink/owner.h"
 #include "sink/recorded_config.h"
 #include "sink/sink.h"
@@ -124,6 +125,7 @@ static int complete_with(const struct config *cfg, struct journal *j, int dirfd,
 	if (!err) {
 		write_loss_reason(j);
 		write_ending(j, &in);
+		opened_keep_waits(j, dirfd);
 		sink_finish(&sink);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);

@@ -110,7 +110,9 @@ static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 		return false;
 	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
 	t = table_find(&w->terms, place, 0);
-	return t && t->any && !t->counts && t->count == c->count && t->dtype == c->dtype &&
+	/* Where counts change from step to step a tag or a peer must tell the turns apart. */
+	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
+	       t->dtype == c->dtype &&
 	       (t->tags || t->tag == c->tag) && (t->peers || t->peer == relative_peer(c)) &&
 	       (t->roots || t->root == c->root) && (t->redops || t->redop == c->redop);
 }
@@ -373,6 +375,18 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_TERMS, i, &as_usual, times);
 		v->what = term;
 		return true;
+	}
+	/* Another tag or peer than that turn of the loop always had. */
+	if (!w->steps && !e->known && e->loop == usual->loop && e->call.bits & CALL_P2P &&
+		!may_be_of_any(&e->call)) {
+		term = e->call.tag != usual->call.tag ? "tag"
+		       : relative_peer(&e->call) != relative_peer(&usual->call) ? "peer"
+										: NULL;
+		if (term) {
+			*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
+			v->what = term;
+			return true;
+		}
 	}
 	/* The line that made the call before, once more than ever in a step. */
 	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&

@@ -434,7 +434,8 @@ static void finish_gather(struct gather *g)
 		const struct rank_dir *d = &g->folders.dir[i];
 
 		if (d->state == RANK_RUNNING || d->state == RANK_KILLED ||
-			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN) {
+			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN ||
+			d->state == RANK_RECOVERED) {
 			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
 
 			/* What overlay_make() said goes further. */

@@ -260,6 +260,40 @@ static void find_known_places(struct rank_window *r)
 	table_free(&seen);
 }
 
+struct successor {
+	struct table_key key; /* a: place; b: that of the call before, in its row, 0 of none */
+};
+
+static uint64_t hash_finer_place(const struct entry *e)
+{
+	return e->call.bits & CALL_P2P
+		       ? hash_u64(hash_u64(e->loop, (uint64_t)e->call.tag), (uint64_t)relative_peer(&e->call))
+		       : e->place;
+}
+
+/*
+ * Without steps the turns of a loop of messages have no number: tag and peer tell them apart, where one follows the other always in
+ * the same order. Of a server, which answers whoever comes, they say nothing.
+ */
+static void tell_turns_by_terms(struct rank_window *r)
+{
+	unsigned learnt = r->n - r->n / 10, places, pairs;
+	struct table seen;
+
+	table_init(&seen, sizeof(struct successor), 8 * CALLS_MAX);
+	for (unsigned i = 0; i < learnt; i++)
+		table_get(&seen, hash_finer_place(&r->e[i]), 0);
+	places = seen.n;
+	for (unsigned i = 0; i < learnt; i++)
+		if (r->e[i].prev >= 0)
+			table_get(&seen, hash_finer_place(&r->e[i]),
+				hash_finer_place(&r->e[r->e[i].prev]) | 1);
+	pairs = seen.n - places;
+	for (unsigned i = 0; pairs <= places + places / 2 && i < r->n; i++)
+		r->e[i].place = hash_finer_place(&r->e[i]);
+	table_free(&seen);
+}
+
 /* The number of each call at its place in its step, in the order in which they were made. */
 static void count_turns(const struct window *w, struct rank_window *r)
 {
@@ -278,7 +312,6 @@ static void count_turns(const struct window *w, struct rank_window *r)
 		e->place = hash_u64(e->loop, e->call.nth);
 	}
 	table_free(&turns);
-	find_known_places(r);
 }
 
 /* What happened before each call in its row. */
@@ -376,6 +409,9 @@ struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
 		follow_moved_calls(w, r);
 		count_turns(w, r);
 		chain_calls(r);
+		if (!w->steps)
+			tell_turns_by_terms(r);
+		find_known_places(r);
 		/* Without steps: what the last tenth does is not learnt. */
 		for (unsigned i = 0; i < r->n; i++)
 			if (w->steps ? r->e[i].call.step < step : i < r->n - r->n / 10)
