@@ -295,6 +295,34 @@ static void find_odd_volume(struct report *r)
 	free(names);
 }
 
+static void find_unlike_message(struct report *r)
+{
+	const struct unlike_message *u = &r->g.diagnose.messages.unlike;
+	char *what, *at;
+	struct finding *f;
+
+	if (!u->any)
+		return;
+	what = report_call(r, &u->call);
+	at = called_from_text(r, &u->call);
+	f = add_finding(r, FINDING_MISMATCH,
+		tool_format("step %llu: %s has another dtype in %s: %s; %s has %s on the other side, as "
+			    "both had in the %s before%s",
+			(unsigned long long)u->call.step, report_rank(r, u->call.rank), what,
+			intern_name(u->call.dtype), report_rank(r, u->other.rank),
+			intern_name(u->usual), out_plural(u->agreed, "message", "messages"), at));
+	f->what = "dtype";
+	f->confidence = 0.95;
+	name_culprit(r, f, u->call.rank);
+	name_concerned(r, f, u->other.rank);
+	name_call(f, &u->call);
+	f->event = clock_set_right(&r->g.skew[u->call.rank], u->call.start);
+	f->evidence = tool_strdup("column dtype of the message's rows on both sides");
+	f->next = next_command(r, &u->call);
+	free(what);
+	free(at);
+}
+
 static void find_diverged(struct report *r)
 {
 	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
@@ -331,5 +359,6 @@ void find_odd_values(struct report *r)
 	find_corruption(r);
 	find_not_sum(r);
 	find_odd_volume(r);
+	find_unlike_message(r);
 	find_diverged(r);
 }

@@ -13,12 +13,21 @@
 #define LINKS_MAX (1u << 18)
 #define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
 #define LAGS_MIN 3
+#define TYPES_MIN 3
 #define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
 /* Messages of one tag that have arrived. */
 struct tag_stat {
 	struct table_key key; /* a: communicator, b: from, to, tag */
 	uint64_t n;
+};
+
+/* Messages from one place to another whose types agreed. */
+struct type_pair {
+	struct table_key key; /* a: communicator; b: the two places */
+	uint32_t dtype;
+	uint64_t n;
+	bool mixed; /* several types, or two that do not agree: nothing is known */
 };
 
 /* Where the last send_recv of a rank at a place received from. */
@@ -35,6 +44,7 @@ void messages_init(struct messages *m, const struct clock_fix *skew)
 	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
 	table_init(&m->links, sizeof(struct link_stat), LINKS_MAX);
 	table_init(&m->tags, sizeof(struct tag_stat), LINKS_MAX);
+	table_init(&m->types, sizeof(struct type_pair), LINKS_MAX);
 	table_init(&m->partners, sizeof(struct partner), LINKS_MAX);
 }
 
@@ -51,6 +61,7 @@ void messages_free(struct messages *m)
 	table_free(&m->links);
 	table_free(&m->tags);
 	table_free(&m->partners);
+	table_free(&m->types);
 	free(m->bucket);
 }
 
@@ -144,6 +155,38 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 	l->lags = 1;
 }
 
+/* Bytes go with any type. */
+static bool is_typed(uint32_t dtype)
+{
+	const char *name = intern_name(dtype);
+
+	return *name && strcmp(name, "other") != 0 && strcmp(name, "int8") != 0 &&
+	       strcmp(name, "uint8") != 0;
+}
+
+static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
+{
+	struct type_pair *p;
+
+	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
+		!(p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site))))
+		return;
+	if (send->dtype == recv->dtype) {
+		p->mixed |= p->n && p->dtype != send->dtype;
+		p->dtype = send->dtype;
+		p->n++;
+		return;
+	}
+	if (p->n >= TYPES_MIN && !p->mixed && !m->unlike.any &&
+		(send->dtype == p->dtype || recv->dtype == p->dtype))
+		m->unlike = (struct unlike_message){.any = true,
+			.call = send->dtype == p->dtype ? *recv : *send,
+			.other = send->dtype == p->dtype ? *send : *recv,
+			.usual = p->dtype,
+			.agreed = p->n};
+	p->mixed = true;
+}
+
 static bool is_exchange(const struct call *c)
 {
 	return strcmp(intern_name(c->op), "send_recv") == 0;
@@ -160,6 +203,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 
 	if (t)
 		t->n++;
+	compare_types(m, send, recv);
 	/* The same bytes on both sides have the same statistics. */
 	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
 		!recv->out.blind && send->in.count == recv->out.count &&

@@ -52,6 +52,14 @@ struct messages {
 	struct table partners; /* struct partner */
 	const struct clock_fix *skew;
 	struct lagging lagging;
+	struct table types; /* struct type_pair */
+	/* The first message whose two sides do not agree on the type, where they always had: the side that has a new one. */
+	struct unlike_message {
+		bool any;
+		struct call call, other;
+		uint32_t usual; /* its type so far */
+		uint64_t agreed; /* messages before it */
+	} unlike;
 	bool any_damaged;
 	struct call damaged,
 		damaged_by; /* the first message that arrived as something else, and its send */
