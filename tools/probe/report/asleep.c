@@ -2,11 +2,13 @@
 #include "tools/probe/report/asleep.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "tools/lib/tool.h"
 
 #define LOOK_NS 100000000L
@@ -114,4 +116,19 @@ bool are_movers_asleep(
 	}
 	free(list);
 	return asleep && (quiet || !n);
+}
+
+bool is_process_stopped(const struct rank_dir *d)
+{
+	char path[64], text[1024];
+	const char *p;
+	ssize_t n;
+
+	if (d->state != RANK_RUNNING || !d->meta.has_owner)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)d->meta.owner.pid);
+	n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	return p && (p[2] == 'T' || p[2] == 't');
 }

@@ -12,4 +12,7 @@
 bool are_movers_asleep(
 	const struct gather *g, const struct open_call *const *standing, bool *nobody);
 
+/* Its process lives on this host and is stopped: by SIGSTOP, a terminal or a debugger. */
+bool is_process_stopped(const struct rank_dir *d);
+
 #endif

@@ -6,6 +6,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/asleep.h"
 #include "tools/probe/report/explain.h"
 #include "tools/probe/report/passed.h"
 #include "tools/probe/report/report.h"
@@ -391,6 +392,14 @@ static struct trouble first_trouble(struct report *r)
 	return t;
 }
 
+static bool is_any_stopped(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_process_stopped(&r->g.folders.dir[i]))
+			return true;
+	return false;
+}
+
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
@@ -398,7 +407,8 @@ void find_trouble(struct report *r)
 	struct verdict v;
 	bool *awaited;
 
-	if (!t.any)
+	/* Who is stopped has done nothing else than usual. */
+	if (!t.any || (t.only_stuck && is_any_stopped(r)))
 		return;
 	w = window_read(&r->g, t.step, t.comm);
 	/* Who did something new that nobody waits for does not hold the others up: it only went on. */

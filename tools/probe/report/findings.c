@@ -129,6 +129,27 @@ static void idle_ranks(struct report *r, char **text)
 	free(idle.rank);
 }
 
+static void stopped_ranks(struct report *r, char **text)
+{
+	int *rank = NULL;
+	unsigned n = 0, cap = 0;
+	char *who;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (!is_process_stopped(&r->g.folders.dir[i]))
+			continue;
+		TOOL_GROW(rank, n, cap);
+		rank[n++] = r->g.folders.dir[i].rank;
+	}
+	if (n) {
+		who = out_ranks(rank, n);
+		append_line(text, tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger", who,
+					  n == 1 ? "is" : "are"));
+		free(who);
+	}
+	free(rank);
+}
+
 /* A thread waits for a message that it will take when it is there. */
 static bool is_probe(const struct open_call *c)
 {
@@ -193,8 +214,14 @@ static void name_only_mover(struct report *r, struct finding *f)
 /* Who is missing is the culprit, who stands is concerned. */
 static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
+	unsigned stopped;
 	struct waiting_ranks hold;
 
+	/* Who is stopped is to blame for all, whatever it and others stand in. */
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_process_stopped(&r->g.folders.dir[i]))
+			name_culprit(r, f, i);
+	stopped = f->nrank;
 	for (unsigned i = 0; i < s->nabsent; i++) {
 		const struct absent *a = &s->absent[i];
 		bool missing = a->why == ABSENT_NEVER || a->why == ABSENT_ENDED;
@@ -202,7 +229,7 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		for (unsigned k = 0; k < a->n; k++) {
 			int at = gather_index(&r->g, a->rank[k]);
 
-			if (at >= 0 && missing)
+			if (at >= 0 && missing && !stopped)
 				name_culprit(r, f, (uint32_t)at);
 			else if (at >= 0)
 				name_concerned(r, f, (uint32_t)at);
@@ -267,6 +294,7 @@ void find_stuck(struct report *r)
 		pending_of(r, s->sample->call.rank, &text);
 	if (!s->knows)
 		idle_ranks(r, &text);
+	stopped_ranks(r, &text);
 	name_stuck_ranks(r,
 		add_finding(r,
 			has_left(s) ? FINDING_DIED
