@@ -448,7 +448,8 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(struct call
 			record_close(c->rec, &c->op, c->end, !c->ok, ret);
 		if (c->op.comm && w->depth == 1)
 			c->t->comm_ticks += c->end - c->start;
-	} else if ((s->task == TASK_WAIT || s->task == TASK_PROBE) && w->depth == 1 && w->recorder) {
+	} else if ((s->task == TASK_WAIT || s->task == TASK_PROBE) && w->depth == 1 &&
+		   w->recorder) {
 		w->recorder->comm_ticks += c->end - c->start;
 	} else if (s->task == TASK_GROUP_START || s->task == TASK_GROUP_END) {
 		stream_group(c, ret);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "journal/inspect.h"
+#include "journal/meta_part.h"
 
 #define OLD_NS UINT64_C(1000000000)
 #define FILE_MAX (1u << 20) /* what does not fit is left out: at least a thousand calls do */
@@ -80,10 +82,10 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 	}
 }
 
-static int write_opened(const struct journal *j, int dirfd, bool waits_only, uint64_t *last)
+int opened_write(const struct journal *j, int dirfd, uint64_t *last)
 {
 	char *buf = malloc(FILE_MAX);
-	struct opened o = {.now = clock_ns(CLOCK_REALTIME), .waits_only = waits_only};
+	struct opened o = {.now = clock_ns(CLOCK_REALTIME)};
 	uint64_t hash = 0;
 	int err = 0;
 
@@ -106,14 +108,24 @@ static int write_opened(const struct journal *j, int dirfd, bool waits_only, uin
 	return err;
 }
 
-int opened_write(const struct journal *j, int dirfd, uint64_t *last)
+int opened_keep_waits(struct journal *j, char *buf, size_t cap)
 {
-	return write_opened(j, dirfd, false, last);
-}
+	static const char head[] = "waits\0[";
+	struct opened o = {.waits_only = true};
 
-int opened_keep_waits(const struct journal *j, int dirfd)
-{
-	uint64_t last = UINT64_MAX;
-
-	return write_opened(j, dirfd, true, &last);
+	if (cap < sizeof(head) + LINE_MAX_BYTES)
+		return -ENOSPC;
+	o.t = text_over(buf, cap - 4);
+	memcpy(buf, head, sizeof(head) - 1);
+	o.t.len = sizeof(head) - 1;
+	inspect_open(j, write_open_call, &o);
+	if (o.t.len == sizeof(head) - 1)
+		return 0;
+	/* "}\n" behind each. */
+	for (size_t i = sizeof(head) - 1; i + 1 < o.t.len; i++)
+		if (buf[i] == '\n')
+			buf[i] = ',';
+	buf[o.t.len - 1] = ']';
+	buf[o.t.len] = 0;
+	return journal_dict_add(j, DICT_META, META_WAITS, buf, o.t.len + 1);
 }

@@ -13,7 +13,10 @@
 /* Rewrites it if it would change; without such calls there is none. *last: 0 at first, kept between calls. -errno. */
 int opened_write(const struct journal *j, int dirfd, uint64_t *last);
 
-/* Of a process that is gone, before its journal goes too: only the Waits that its threads stood in, for open calls get rows. -errno. */
-int opened_keep_waits(const struct journal *j, int dirfd);
+/*
+ * Of a process that is gone, before its journal goes too: the Waits that its threads stood in become `waits` of meta.json, the same
+ * objects in a list, for open calls get rows. buf: room for the text; what does not fit is left out. -errno.
+ */
+int opened_keep_waits(struct journal *j, char *buf, size_t cap);
 
 #endif

@@ -96,6 +96,7 @@ static void name_parent(int dirfd, char *path, size_t cap)
 static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
 	struct completed *done)
 {
+	static char waits[15000]; /* one process completes folders one after the other */
 	struct sink sink;
 	struct drain drain;
 	struct innermost in;
@@ -125,7 +126,7 @@ static int complete_with(const struct config *cfg, struct journal *j, int dirfd,
 	if (!err) {
 		write_loss_reason(j);
 		write_ending(j, &in);
-		opened_keep_waits(j, dirfd);
+		opened_keep_waits(j, waits, sizeof(waits));
 		sink_finish(&sink);
 		atomic_store(&j->head->state, JS_RECOVERED);
 		err = sink_meta(&sink);

@@ -42,8 +42,8 @@ static void outermost(void)
 int main(void)
 {
 	const int64_t dims[] = {4};
-	char *stack = mmap(NULL, STACK + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *stack = mmap(
+		NULL, STACK + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (stack == MAP_FAILED || mprotect(stack + STACK, PAGE, PROT_NONE))
 		return 2;

@@ -8,6 +8,7 @@
  *   groups     is in MPI_Allreduce on one communicator, the others are on another one of the same members
  *   recv       waits in MPI_Recv for a message that rank 0 never sends; the others are in MPI_Barrier
  *   wait       waits in MPI_Wait for such a message; the others are in MPI_Barrier
+ *   probe      waits in MPI_Probe for such a message; the others are in MPI_Barrier
  *   spin       polls such a request with MPI_Test; the others are in MPI_Barrier
  *
  * Each rank says on stdout what it does next, and then does not come back.
@@ -44,13 +45,16 @@ static int hang(const char *how, MPI_Comm first, MPI_Comm second)
 	} else if (!strcmp(how, "groups")) {
 		stuck(last ? "MPI_Allreduce on the second" : "MPI_Allreduce on the first");
 		MPI_Allreduce(in, out, 10, MPI_FLOAT, MPI_SUM, last ? second : first);
-	} else if (!last &&
-		   (!strcmp(how, "recv") || !strcmp(how, "wait") || !strcmp(how, "spin"))) {
+	} else if (!last && (!strcmp(how, "recv") || !strcmp(how, "probe") ||
+				    !strcmp(how, "wait") || !strcmp(how, "spin"))) {
 		stuck("MPI_Barrier");
 		MPI_Barrier(first);
 	} else if (!strcmp(how, "recv")) {
 		stuck("MPI_Recv");
 		MPI_Recv(in, 10, MPI_FLOAT, 0, 99, first, MPI_STATUS_IGNORE);
+	} else if (!strcmp(how, "probe")) {
+		stuck("MPI_Probe");
+		MPI_Probe(0, 99, first, MPI_STATUS_IGNORE);
 	} else if (!strcmp(how, "wait")) {
 		MPI_Irecv(in, 10, MPI_FLOAT, 0, 99, first, &req);
 		stuck("MPI_Wait");

@@ -94,6 +94,11 @@ hung() {
 	[ "$(opens '(o["rank"], o["op"]) if o["age_s"] > 1.5 else ()')" == "$1" ] # a Wait is not an operation
 }
 
+waits() {
+	"$probe" report --json "$out" | python3 -c 'import json, sys
+print([(o["rank"], o["api"], o["op"], "main" in o["stack"]) for o in json.load(sys.stdin)["open"] if o["waiting"]])'
+}
+
 hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 	local name="$f: hang, $1"
 	has_turn $f "$1" || return
@@ -106,13 +111,15 @@ hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 	pass "$name: what is open"
 	is "$name: with all that belongs to it" "$(opens 'isinstance(o["comm_seq"], int) and len(o["comm"]) == 16 and o["api"].startswith("MPI_") and "main" in o["stack"] and "mpi_hang!" in o["stack"]')" \
 		"[$(tr -cd '(' <<<"$2" | sed 's/(/True, /g; s/, $//')]"
-	[ $1 != wait ] || is "$name: and where a thread waits" "$("$probe" report --json "$out" | python3 -c 'import json, sys
-print([(o["rank"], o["api"], "main" in o["stack"]) for o in json.load(sys.stdin)["open"] if o["waiting"]])')" "[(1, 'MPI_Wait', True)]"
+	[ $1 != wait ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Wait', '', True)]"
+	[ $1 != probe ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Probe', 'probe', True)]"
 	like "$name: the report says it" "$("$probe" report "$out" 2>&1)" "$3"
 	kill -9 $(ranks_of "$out")
 	wait $launcher 2>/dev/null
 	gone "$out"
+	left=$(waits)
 	ok "$name: recover" "$probe" recover "$out"
+	is "$name: where threads waited is still known" "$(waits)" "$left"
 	is "$name: rows of what was open" "$(rows "$out" 'sorted((int(r["folder"][4:]), r["op"]) for r in calls(R) if "open" in flags(r) and not r["dur_ns"])')" "$2"
 	is "$name: and of all before" "$(rows "$out" 'Counter(r["folder"] for r in calls(R) if r["api"] == "MPI_Allreduce" and "open" not in flags(r)) == {"rank0": 20, "rank1": 20}')" True
 	contract "$name" "$out" --partial --states recovered
@@ -136,6 +143,7 @@ for f in $flavours; do
 		'agree on the operation of call #20 .{,60} rank 0 called MPI_Barrier, rank 1 called MPI_Bcast.* rank 0: inside for .* rank 1: in broadcast #20'
 	hang groups "[(0, 'all_reduce'), (1, 'all_reduce')]" 'all_reduce #20 on .{,60} rank 0: inside .* rank 1: in all_reduce #0 on'
 	hang recv "[(0, 'barrier'), (1, 'recv')]" 'barrier #20 .* rank 1: in recv #0 from 0 tag 99'
+	hang probe "[(0, 'barrier')]" 'barrier #20 .* rank 1: in probe from 0 tag 99 on .{,60} .MPI_Probe. for '
 	hang wait "[(0, 'barrier'), (1, 'recv')]" 'barrier #20 .* rank 1: in MPI_Wait for .* recv #0 from 0 tag 99 .{,80} rank 1: started and not completed'
 	hang spin "[(0, 'barrier'), (1, 'recv')]" 'barrier #20 .* recv #0 from 0 tag 99 .{,80} rank 1: started and not completed'
 done

@@ -137,10 +137,52 @@ static uint32_t intern_or_none(const char *line, const char *key)
 	return intern_text(text, strlen(text));
 }
 
-/* The journal is gone, or on another host: what its process wrote of open calls while it lived (sink/opened.h). */
+/* An object as open.jsonl and `waits` of meta.json have it (sink/opened.h). */
+static void take_opened_line(
+	struct opens *o, const struct rank_dir *dir, uint32_t rank, const char *line)
+{
+	char comm[32];
+	int64_t start = number_of_inspected(line, "start_ns");
+	struct open_call now = {.waiting = number_of_inspected(line, "waiting") == 1};
+
+	if (start <= 0)
+		return;
+	meta_string(line, "comm", comm, sizeof(comm));
+	now.call = (struct call){
+		.rank = rank,
+		.lib = intern_or_none(line, "lib"),
+		.api = intern_or_none(line, "api"),
+		.op = intern_or_none(line, "op"),
+		.redop = intern_or_none(line, "redop"),
+		.dtype = intern_or_none(line, "dtype"),
+		.count = or_zero(number_of_inspected(line, "count")),
+		.in_bytes = or_zero(number_of_inspected(line, "bytes")),
+		.bits = CALL_OPEN | (number_of_inspected(line, "async") == 1 ? CALL_ASYNC : 0) |
+			(number_of_inspected(line, "local") == 1 ? CALL_LOCAL : 0),
+		.stack = (uint32_t)or_zero(number_of_inspected(line, "stack")),
+		.thread = (uint32_t)or_zero(number_of_inspected(line, "thread")),
+		.step = (uint32_t)or_zero(number_of_inspected(line, "step")),
+		.seq = or_zero(number_of_inspected(line, "seq")),
+		.comm = strtoull(comm, NULL, 16),
+		.comm_seq = number_of_inspected(line, "comm_seq"),
+		.comm_rank = number_of_inspected(line, "comm_rank"),
+		.size = number_of_inspected(line, "comm_size"),
+		.root = number_of_inspected(line, "root"),
+		.peer = number_of_inspected(line, "peer"),
+		.tag = number_of_inspected(line, "tag"),
+		.source = NO_NUMBER,
+		.start = (uint64_t)start,
+	};
+	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER ||
+		(now.waiting && now.call.comm))
+		now.call.bits |= CALL_P2P;
+	add_open_call(o, dir, &now);
+}
+
+/* The journal is gone, or on another host: what its process wrote of open calls while it lived. */
 static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
-	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL, comm[32];
+	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct stat st;
@@ -153,47 +195,35 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 		fclose(f);
 		f = NULL;
 	}
-	while (f && getline(&line, &cap, f) > 0) {
-		int64_t start = number_of_inspected(line, "start_ns");
-		struct open_call now = {.waiting = number_of_inspected(line, "waiting") == 1};
-
-		if (start <= 0)
-			continue;
-		meta_string(line, "comm", comm, sizeof(comm));
-		now.call = (struct call){
-			.rank = rank,
-			.lib = intern_or_none(line, "lib"),
-			.api = intern_or_none(line, "api"),
-			.op = intern_or_none(line, "op"),
-			.redop = intern_or_none(line, "redop"),
-			.dtype = intern_or_none(line, "dtype"),
-			.count = or_zero(number_of_inspected(line, "count")),
-			.in_bytes = or_zero(number_of_inspected(line, "bytes")),
-			.bits = CALL_OPEN |
-				(number_of_inspected(line, "async") == 1 ? CALL_ASYNC : 0) |
-				(number_of_inspected(line, "local") == 1 ? CALL_LOCAL : 0),
-			.stack = (uint32_t)or_zero(number_of_inspected(line, "stack")),
-			.thread = (uint32_t)or_zero(number_of_inspected(line, "thread")),
-			.step = (uint32_t)or_zero(number_of_inspected(line, "step")),
-			.seq = or_zero(number_of_inspected(line, "seq")),
-			.comm = strtoull(comm, NULL, 16),
-			.comm_seq = number_of_inspected(line, "comm_seq"),
-			.comm_rank = number_of_inspected(line, "comm_rank"),
-			.size = number_of_inspected(line, "comm_size"),
-			.root = number_of_inspected(line, "root"),
-			.peer = number_of_inspected(line, "peer"),
-			.tag = number_of_inspected(line, "tag"),
-			.source = NO_NUMBER,
-			.start = (uint64_t)start,
-		};
-		if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER ||
-			(now.waiting && now.call.comm))
-			now.call.bits |= CALL_P2P;
-		add_open_call(o, dir, &now);
-	}
+	while (f && getline(&line, &cap, f) > 0)
+		take_opened_line(o, dir, rank, line);
 	free(line);
 	if (f)
 		fclose(f);
+}
+
+#define META_BYTES_READ (1u << 20)
+
+/* What recovery has kept of them. */
+static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, uint32_t rank)
+{
+	char *path = tool_format("%s/meta.json", dir->path), *text = tool_alloc(META_BYTES_READ),
+	     *at;
+	ssize_t n = io_read_file(AT_FDCWD, path, text, META_BYTES_READ - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	at = strstr(text, "\"waits\": [");
+	while (at && (at = strchr(at, '{'))) {
+		char *end = at + strcspn(at, "}\n"), *behind = end + (*end != 0);
+
+		*end = 0;
+		take_opened_line(o, dir, rank, at);
+		if (*behind != ',')
+			break;
+		at = behind;
+	}
+	free(text);
+	free(path);
 }
 
 char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls)
@@ -202,6 +232,10 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	struct journal j;
 	int err;
 
+	if (dir->state == RANK_RECOVERED) {
+		read_waits_from_meta(o, dir, rank);
+		return NULL;
+	}
 	if (!dir->journal) {
 		read_opens_from_file(o, dir, rank);
 		return NULL;

@@ -262,6 +262,7 @@ static void recover_from(struct journal *j, int dirfd, const char *path, const s
 	}
 	r->result = RECOVER_DONE;
 	recover_structure(dirfd);
+	unlinkat(dirfd, OPENED_FILE, 0);
 	if (p->fd >= 0)
 		delete_journal(p);
 	else

@@ -112,9 +112,9 @@ static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 	t = table_find(&w->terms, place, 0);
 	/* Where counts change from step to step a tag or a peer must tell the turns apart. */
 	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
-	       t->dtype == c->dtype &&
-	       (t->tags || t->tag == c->tag) && (t->peers || t->peer == relative_peer(c)) &&
-	       (t->roots || t->root == c->root) && (t->redops || t->redop == c->redop);
+	       t->dtype == c->dtype && (t->tags || t->tag == c->tag) &&
+	       (t->peers || t->peer == relative_peer(c)) && (t->roots || t->root == c->root) &&
+	       (t->redops || t->redop == c->redop);
 }
 
 /* The call with the terms that its place has had. */
@@ -379,7 +379,7 @@ static bool judge_call(
 	/* Another tag or peer than that turn of the loop always had. */
 	if (!w->steps && !e->known && e->loop == usual->loop && e->call.bits & CALL_P2P &&
 		!may_be_of_any(&e->call)) {
-		term = e->call.tag != usual->call.tag ? "tag"
+		term = e->call.tag != usual->call.tag				? "tag"
 		       : relative_peer(&e->call) != relative_peer(&usual->call) ? "peer"
 										: NULL;
 		if (term) {

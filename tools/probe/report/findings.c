@@ -143,8 +143,8 @@ static void stopped_ranks(struct report *r, char **text)
 	}
 	if (n) {
 		who = out_ranks(rank, n);
-		append_line(text, tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger", who,
-					  n == 1 ? "is" : "are"));
+		append_line(text, tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
+					  who, n == 1 ? "is" : "are"));
 		free(who);
 	}
 	free(rank);

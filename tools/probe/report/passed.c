@@ -87,7 +87,7 @@ static void index_window(const struct window *w, struct table *t)
 		}
 }
 
-static const struct entry *find_entry(
+static const struct entry *find_call_of_rank(
 	const struct window *w, const struct table *t, uint64_t hash, unsigned rank)
 {
 	const struct found *f = table_find(t, hash, rank);
@@ -107,7 +107,7 @@ static unsigned count_before(const struct rank_window *r, uint64_t before, const
 }
 
 /* Is as far from the last time as that one was from the one before, or from the beginning. */
-static bool is_due(const struct rank_window *r, const struct entry *e)
+static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 {
 	uint64_t step[2] = {0, 0};
 	unsigned n = 0;
@@ -134,13 +134,14 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	const struct entry *before = &q->e[e->prev], *there, *met;
 	const struct rank_window *r = &w->rank[k];
 
-	there = find_entry(w, t, hash_found(BY_TOKEN, before->token, before->call.step), k);
+	there = find_call_of_rank(w, t, hash_found(BY_TOKEN, before->token, before->call.step), k);
 	if (!there || there->next < 0)
 		return false;
-	met = find_entry(w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
+	met = find_call_of_rank(
+		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
 	*next = &r->e[there->next];
 	return (*next)->place != e->place && (!met || met->place != e->place) &&
-	       !find_entry(w, t, hash_found(BY_PLACE, e->place, e->call.step), k) &&
+	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k) &&
 	       count_before(r, before->token, e) > 0;
 }
 
@@ -156,7 +157,7 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 
 		if (r == q || !is_member(w, e, r->rank))
 			continue;
-		if (find_entry(w, t, hash_found(BY_PLACE, e->place, e->call.step), k)) {
+		if (find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k)) {
 			with++;
 		} else if (went_past(w, t, q, e, k, &next)) {
 			without++;
@@ -168,7 +169,8 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 		return false;
 	times = count_before(missing, before->token, e);
 	/* Of two ranks the one is right whose call comes every so often, and is due. */
-	if (with == 1 && (!is_due(q, e) || times >= count_before(missing, before->token, other)))
+	if (with == 1 &&
+		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
 		return false;
 	*v = (struct verdict){.kind = VERDICT_MISSING,
 		.rank = missing->rank,

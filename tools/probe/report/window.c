@@ -266,9 +266,9 @@ struct successor {
 
 static uint64_t hash_finer_place(const struct entry *e)
 {
-	return e->call.bits & CALL_P2P
-		       ? hash_u64(hash_u64(e->loop, (uint64_t)e->call.tag), (uint64_t)relative_peer(&e->call))
-		       : e->place;
+	return e->call.bits & CALL_P2P ? hash_u64(hash_u64(e->loop, (uint64_t)e->call.tag),
+						 (uint64_t)relative_peer(&e->call))
+				       : e->place;
 }
 
 /*
