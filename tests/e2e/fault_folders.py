@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -83,8 +83,12 @@ class Job:
                               comm_seq=self.number(rank, more.pop("key", "c")), **self.flags | more)
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
+        kind = dict(dtype="int32") if op == "recv" and self.due("message_dtype", rank, step) else {}
+        rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
+        if op == "recv" and not done and self.fault == "message_room":
+            rows = [("", dict(await_dtype="float32", await_count=32))]
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
-        self.ranks[rank].call(op, [("in" if op == "send" else "out", stats(tensor))], start=start, dur=dur if done else "",
+        self.ranks[rank].call(op, rows, start=start, dur=dur if done else "",
                               step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
 
     def exchange(self, step, rank, t):
@@ -170,6 +174,12 @@ class Job:
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
                 continue
             self.reduce(step, r, t)
+            # Its library ends it there, and a launcher the others.
+            if self.fault == "message_room":
+                self.ring(step, r, t, receives=r != WHO)
+                if r not in (0, WHO):
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
             if self.fault == "tail_missing":
                 self.ring(step, r, t)
                 self.norm(step, r, t)

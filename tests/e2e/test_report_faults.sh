@@ -60,6 +60,8 @@ gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
+message_dtype mismatch bad [2] 9 dtype recv
+message_room mismatch bad [2] 9 count recv
 missing_callbacks skip bad [2] 9 missing all_reduce
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather

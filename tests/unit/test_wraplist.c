@@ -351,7 +351,9 @@ static const char *const mpi[] = {"MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rse
 	"MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_post",
 	"MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait", "MPI_File_read", "MPI_File_write",
 	"MPI_File_read_at", "MPI_File_write_at_all", "MPI_File_read_ordered",
-	"MPI_File_write_shared", "MPI_File_sync", "MPIX_Comm_agree", "MPIX_Comm_revoke"};
+	"MPI_File_write_shared", "MPI_File_sync", "MPI_File_set_view", "MPI_File_set_size",
+	"MPI_File_preallocate", "MPI_File_set_atomicity", "MPI_File_seek_shared", "MPIX_Comm_agree",
+	"MPIX_Comm_revoke"};
 
 static void shipped_list(void **state)
 {

@@ -38,9 +38,13 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	return STAYED;
 }
 
+/* By its last call, or by one that it had started before and that completed behind it. */
 static bool was_told_of_error(const struct report *r, uint32_t i)
 {
-	return r->g.rank[i].last.rows && r->g.rank[i].last.bits & CALL_ERROR;
+	const struct rank_info *k = &r->g.rank[i];
+
+	return k->last.rows &&
+	       (k->last.bits & CALL_ERROR || (k->error_end && k->error_end >= k->last.start));
 }
 
 /*
@@ -51,7 +55,7 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
-	bool mid_call = k->last.rows && k->last.bits & (CALL_OPEN | CALL_ERROR);
+	bool mid_call = (k->last.rows && k->last.bits & CALL_OPEN) || was_told_of_error(r, i);
 
 	/* MPI_Abort() is the program's own; a runtime calls abort() also when a program leaves by an error that it got. */
 	if (strcmp(e->how, "abort") == 0)

@@ -324,6 +324,42 @@ static void find_unlike_message(struct report *r)
 	free(at);
 }
 
+static void find_truncated_message(struct report *r)
+{
+	const struct truncated *t = &r->g.diagnose.messages.truncated;
+	const struct call *c = t->sender ? &t->send : &t->recv,
+			  *o = t->sender ? &t->recv : &t->send;
+	char *what, *at, *usual;
+	struct finding *f;
+
+	if (!t->any)
+		return;
+	what = report_call(r, c);
+	at = called_from_text(r, c);
+	usual = t->usual ? tool_format("; at this place it had %s in all steps before",
+				   out_count(t->usual))
+			 : tool_strdup("");
+	f = add_finding(r, FINDING_MISMATCH,
+		tool_format("step %llu: %s has another count in %s: %s elements, where %s %s%s%s",
+			(unsigned long long)c->step, report_rank(r, c->rank), what,
+			out_count(t->sender ? t->send.in.count : t->recv.count),
+			report_rank(r, o->rank), t->sender ? "has less room" : "sent more", usual,
+			at));
+	f->what = "count";
+	f->confidence = t->sure ? 0.95 : 0.6;
+	name_culprit(r, f, c->rank);
+	name_concerned(r, f, o->rank);
+	name_call(f, c);
+	f->event = clock_set_right(&r->g.skew[c->rank], c->start);
+	f->evidence = tool_format("%s sent %s elements, the receive has room for %s",
+		report_rank(r, t->send.rank), out_count(t->send.in.count),
+		out_count(t->recv.count));
+	f->next = next_command(r, c);
+	free(what);
+	free(at);
+	free(usual);
+}
+
 static void find_diverged(struct report *r)
 {
 	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
@@ -361,5 +397,6 @@ void find_odd_values(struct report *r)
 	find_not_sum(r);
 	find_odd_volume(r);
 	find_unlike_message(r);
+	find_truncated_message(r);
 	find_diverged(r);
 }

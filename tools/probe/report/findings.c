@@ -271,8 +271,21 @@ static bool is_circle_said(const struct report *r)
 	return false;
 }
 
+/* The culprits came to their end while others waited for a message of theirs. */
+static bool are_all_ended_by_themselves(const struct report *r, const struct finding *f)
+{
+	for (unsigned i = 0; i < f->nrank; i++) {
+		int at = gather_index(&r->g, f->rank[i]);
+
+		if (at < 0 || strcmp(r->g.folders.dir[at].meta.end.how, "exit") != 0)
+			return false;
+	}
+	return f->nrank > 0;
+}
+
 void find_stuck(struct report *r)
 {
+	struct finding *f;
 	bool hang, over = is_job_over(r);
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
@@ -295,14 +308,15 @@ void find_stuck(struct report *r)
 	if (!s->knows)
 		idle_ranks(r, &text);
 	stopped_ranks(r, &text);
-	name_stuck_ranks(r,
-		add_finding(r,
-			has_left(s) ? FINDING_DIED
-			: hang	    ? FINDING_HANG
-			: over	    ? FINDING_STOPPED
-				    : FINDING_STALL,
-			text),
-		s);
+	f = add_finding(r,
+		has_left(s) ? FINDING_DIED
+		: hang	    ? FINDING_HANG
+		: over	    ? FINDING_STOPPED
+			    : FINDING_STALL,
+		text);
+	name_stuck_ranks(r, f, s);
+	if (over && are_all_ended_by_themselves(r, f))
+		set_finding_kind(f, FINDING_DIED);
 	free(what);
 	free(who);
 	free(at);

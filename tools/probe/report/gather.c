@@ -54,7 +54,7 @@ void gather_end_by_signal(void)
 
 bool has_finalized(const struct rank_dir *d)
 {
-	return strcmp(d->meta.end.how, "finalized") == 0;
+	return d->meta.end.how && strcmp(d->meta.end.how, "finalized") == 0;
 }
 
 bool gather_gone(const struct gather *g, const struct rank_dir *d)
@@ -136,6 +136,8 @@ static void gather_call(struct gather *g, struct call *c)
 		cycle_call(g->rank[c->rank].cycle, c);
 	note_member(g, c);
 	ops_add(&g->ops, c);
+	if (c->bits & CALL_ERROR && c->start + c->dur > g->rank[c->rank].error_end)
+		g->rank[c->rank].error_end = c->start + c->dur;
 	if (c->bits & CALL_ERROR && !g->errors++)
 		g->first_error = *c;
 	if (c->bits & CALL_OPEN)

@@ -28,6 +28,8 @@ struct gather_options {
 
 /* A rank as it was read. */
 struct rank_info {
+	uint64_t
+		error_end; /* of the calls that returned an error, or completed with one, the latest end; 0: none */
 	struct overlay overlay;
 	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/sites.h"
 
 #define BUCKETS 16384u
 #define UNDER_WAY_MAX (1u << 18)
@@ -14,6 +15,7 @@
 #define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
 #define LAGS_MIN 3
 #define TYPES_MIN 3
+#define COUNTS_MIN 3
 #define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
 /* Messages of one tag that have arrived. */
@@ -30,6 +32,13 @@ struct type_pair {
 	bool mixed; /* several types, or two that do not agree: nothing is known */
 };
 
+/* Elements of the messages of a rank at a place. */
+struct usual_count {
+	struct table_key key; /* a: rank; b: place */
+	uint64_t count, n;
+	bool changes;
+};
+
 /* Where the last send_recv of a rank at a place received from. */
 struct partner {
 	struct table_key key; /* a: rank; b: place */
@@ -44,6 +53,7 @@ void messages_init(struct messages *m, const struct clock_fix *skew)
 	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
 	table_init(&m->links, sizeof(struct link_stat), LINKS_MAX);
 	table_init(&m->tags, sizeof(struct tag_stat), LINKS_MAX);
+	table_init(&m->counts, sizeof(struct usual_count), LINKS_MAX);
 	table_init(&m->types, sizeof(struct type_pair), LINKS_MAX);
 	table_init(&m->partners, sizeof(struct partner), LINKS_MAX);
 }
@@ -62,6 +72,7 @@ void messages_free(struct messages *m)
 	table_free(&m->tags);
 	table_free(&m->partners);
 	table_free(&m->types);
+	table_free(&m->counts);
 	free(m->bucket);
 }
 
@@ -155,6 +166,51 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 	l->lags = 1;
 }
 
+static uint64_t message_count(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "send") == 0 ? c->in.count : c->out.count;
+}
+
+static void note_count(struct messages *m, const struct call *c)
+{
+	struct usual_count *u = table_get(&m->counts, c->rank, hash_place(c));
+
+	if (!u)
+		return;
+	u->changes |= u->n && u->count != message_count(c);
+	u->count = message_count(c);
+	u->n++;
+}
+
+/* Another count than at that place ever. */
+static const struct usual_count *find_new_count(
+	const struct messages *m, const struct call *c, uint64_t count)
+{
+	const struct usual_count *u = table_find(&m->counts, c->rank, hash_place(c));
+
+	return u && u->n >= COUNTS_MIN && !u->changes && u->count != count ? u : NULL;
+}
+
+/* The receive that takes that message is not through, and has no room for it. */
+static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
+{
+	const struct usual_count *s, *t;
+
+	if (m->truncated.any || !recv->count || recv->dtype != send->dtype ||
+		send->in.count <= recv->count)
+		return;
+	s = find_new_count(m, send, send->in.count);
+	t = find_new_count(m, recv, recv->count);
+	m->truncated = (struct truncated){.any = true,
+		.sender = s && !t,
+		.sure = !s != !t,
+		.recv = *recv,
+		.send = *send,
+		.usual = t   ? t->count
+			 : s ? s->count
+			     : 0};
+}
+
 /* Bytes go with any type. */
 static bool is_typed(uint32_t dtype)
 {
@@ -204,6 +260,8 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	if (t)
 		t->n++;
 	compare_types(m, send, recv);
+	note_count(m, send);
+	note_count(m, recv);
 	/* The same bytes on both sides have the same statistics. */
 	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
 		!recv->out.blind && send->in.count == recv->out.count &&
@@ -250,6 +308,8 @@ static void match_side(struct messages *m, const struct call *c, bool send)
 		}
 		if (k->send != send) {
 			/* Both are there, one of them is not through. */
+			if (!is_exchange(c) && !is_exchange(&k->call))
+				compare_room(m, send ? c : &k->call, send ? &k->call : c);
 			drop_message(m, k);
 			return;
 		}

@@ -60,6 +60,13 @@ struct messages {
 		uint32_t usual; /* its type so far */
 		uint64_t agreed; /* messages before it */
 	} unlike;
+	/* A receive that has less room than what was sent to it: its library ends it, or gives it an error. */
+	struct truncated {
+		bool any, sender, sure; /* sender: it is the one that has another count than ever */
+		struct call recv, send;
+		uint64_t usual; /* count of that side so far; 0: not known */
+	} truncated;
+	struct table counts; /* struct usual_count */
 	bool any_damaged;
 	struct call damaged,
 		damaged_by; /* the first message that arrived as something else, and its send */

@@ -79,6 +79,8 @@ const struct stuck *report_stuck(struct report *r, bool *hang);
 void find_values(struct report *r);
 void find_losses(struct report *r);
 void find_timing(struct report *r);
+/* The same finding as one of another kind. */
+void set_finding_kind(struct finding *f, enum finding_kind kind);
 /* The text is taken over. The finding may be completed until the next one is added. */
 struct finding *add_finding(struct report *r, enum finding_kind kind, char *text);
 void free_finding(struct finding *f);

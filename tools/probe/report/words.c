@@ -36,6 +36,14 @@ struct finding *add_finding(struct report *r, enum finding_kind kind, char *text
 	return f;
 }
 
+void set_finding_kind(struct finding *f, enum finding_kind kind)
+{
+	f->severity = finding_kinds[kind].severity;
+	f->kind = finding_kinds[kind].word;
+	f->fired = finding_kinds[kind].fired;
+	f->usual_evidence = finding_kinds[kind].evidence;
+}
+
 void free_finding(struct finding *f)
 {
 	free(f->text);
