@@ -25,7 +25,7 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 {
 	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
 	const struct call *c = &e->call;
-	bool open = c->bits & CALL_OPEN;
+	bool open = c->bits & (CALL_OPEN | CALL_ERROR);
 
 	if (!t || !t->any)
 		return NULL;
@@ -528,6 +528,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
 			best = v;
+			best.event = at;
 			earliest = at;
 			break;
 		}

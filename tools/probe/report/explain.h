@@ -22,6 +22,7 @@ struct verdict {
 	struct call
 		usual; /* what came there before; of VERDICT_ORDER the call that was to come first */
 	struct call before; /* the call before it */
+	uint64_t event; /* when it showed, by the first host's clock */
 	unsigned times; /* that the one before was followed by something else, and never by this */
 	unsigned ranks; /* that were compared */
 	bool may_follow; /* of VERDICT_ORDER: the rank stands in `call`, and has not come to `usual` yet */

@@ -211,7 +211,7 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	name_others(r, f);
 	name_call(f, &v->call);
 	f->call.step = v->step;
-	f->event = t->event;
+	f->event = v->event && v->event < t->event ? v->event : t->event;
 	f->evidence = tool_format(
 		"what rank %d called in the steps before, one after the other, and in this one",
 		r->g.folders.dir[v->rank].rank);

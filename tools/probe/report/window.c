@@ -294,9 +294,42 @@ static void tell_turns_by_terms(struct rank_window *r)
 	table_free(&seen);
 }
 
+/* Calls of one thread, step by step. */
+struct own_time {
+	struct table_key key; /* a: chain */
+	uint64_t step;
+	uint32_t now, last; /* calls in this step and in the one before */
+	uint32_t steps, same; /* that were compared with the one before; as many calls as there */
+};
+
+static void note_own_time(struct own_time *o, uint64_t step)
+{
+	if (o->now && o->step == step) {
+		o->now++;
+		return;
+	}
+	if (o->last) {
+		o->steps++;
+		o->same += o->last == o->now;
+	}
+	/* None in a step: that is another number. */
+	o->last = o->now ? o->now + (step > o->step + 1 ? UINT32_MAX / 2 : 0) : 0;
+	o->step = step;
+	o->now = 1;
+}
+
+/* A thread beside others that keeps time of its own: its calls are now in this step and now in the next one. */
+static bool keeps_own_time(const struct table *chains, const struct entry *e)
+{
+	const struct own_time *o = table_find(chains, e->chain, 0);
+
+	return chains->n > 1 && o && o->steps > 2 && 3 * o->same < 2 * o->steps;
+}
+
 /* The number of each call at its place in its step, in the order in which they were made. */
 static void count_turns(const struct window *w, struct rank_window *r)
 {
+	struct table chains;
 	struct table turns;
 	struct turn {
 		struct table_key key;
@@ -304,14 +337,24 @@ static void count_turns(const struct window *w, struct rank_window *r)
 	};
 
 	table_init(&turns, sizeof(struct turn), 4 * CALLS_MAX);
+	table_init(&chains, sizeof(struct own_time), 4 * CALLS_MAX);
+	for (unsigned i = 0; w->steps && i < r->n; i++) {
+		struct own_time *o = table_get(&chains, r->e[i].chain, 0);
+
+		if (o)
+			note_own_time(o, r->e[i].call.step);
+	}
 	for (unsigned i = 0; i < r->n; i++) {
 		struct entry *e = &r->e[i];
-		struct turn *t = w->steps ? table_get(&turns, e->loop, e->call.step) : NULL;
+		struct turn *t = w->steps && !keeps_own_time(&chains, e)
+					 ? table_get(&turns, e->loop, e->call.step)
+					 : NULL;
 
 		e->call.nth = t ? t->n++ : 0;
 		e->place = hash_u64(e->loop, e->call.nth);
 	}
 	table_free(&turns);
+	table_free(&chains);
 }
 
 /* What happened before each call in its row. */
@@ -367,7 +410,7 @@ static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64
 {
 	const struct usual_terms *t = table_find(&w->terms, place, 0);
 	const struct call *c = &e->call;
-	bool open = c->bits & CALL_OPEN;
+	bool open = c->bits & (CALL_OPEN | CALL_ERROR);
 	uint64_t h = hash_u64(place, 7);
 
 	if (!t || !t->any)
