@@ -218,7 +218,8 @@ static void print_grounds(const struct finding *f)
 {
 	char *text;
 
-	if (f->severity == FIND_NOTE)
+	/* What is certain is no judgement: files that cannot be read, records that are lost. */
+	if (f->severity == FIND_NOTE || f->confidence >= 1)
 		return;
 	text = tool_format("%.0f %% sure, in %u of %u clean runs; evidence: %s",
 		100 * f->confidence, f->fired, FINDING_CLEAN_RUNS,
