@@ -103,21 +103,21 @@ static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 	static _Atomic int known; /* 1: a thread fills it in, 2: it is there */
 	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
 	struct own mine = {.ok = false};
+	const struct own *o = &us;
 	const ElfW(Sym) * sym;
 	int none = 0;
 
 	if (known != 2) {
 		elf_object_at(object_self(), describe_us, &mine);
+		o = &mine;
 		if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
 			us = mine;
 			known = 2;
 		}
-	} else {
-		mine = us;
 	}
-	sym = mine.ok ? object_find(&mine.o, &s) : NULL;
+	sym = o->ok ? object_find(&o->o, &s) : NULL;
 	if (sym && kept)
-		*kept = mine.o.str + sym->st_name;
+		*kept = o->o.str + sym->st_name;
 	return sym;
 }
 
@@ -186,13 +186,15 @@ void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg)
 {
 	for (unsigned i = 0; i < HIDDEN_MAX; i++) {
 		ElfW(Sym) *sym = atomic_load(&hidden[i].sym);
-		ElfW(Addr) value = atomic_load(&hidden[i].value);
+		ElfW(Addr) value;
 
 		if (!sym)
 			return;
-		if (!value || !wanted(atomic_load(&hidden[i].name), arg))
+		if (!atomic_load(&hidden[i].value) || !wanted(atomic_load(&hidden[i].name), arg))
 			continue;
-		__atomic_store_n(&sym->st_value, value, __ATOMIC_RELEASE);
-		atomic_store(&hidden[i].value, 0);
+		/* Taken first: who hides it again meanwhile finds a symbol with its value, or one that is hidden. */
+		value = atomic_exchange(&hidden[i].value, 0);
+		if (value)
+			__atomic_store_n(&sym->st_value, value, __ATOMIC_RELEASE);
 	}
 }

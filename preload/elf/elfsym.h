@@ -50,8 +50,8 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 bool elfsym_own(const char *name);
 
 /*
- * From now on nobody finds that export of ours, or (show) finds it again. True: there is one, and it is so now. Only whom the
- * loader binds from here on is concerned.
+ * From now on nobody finds that export of ours. Only whom the loader binds from here on is concerned. False: it cannot be hidden
+ * (our symbols cannot be made writable, or as many as there is room for are hidden).
  */
 bool elfsym_hide_own(const char *name);
 /* Shows those for which `wanted` says yes. */

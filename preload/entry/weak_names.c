@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entry/weak_names.h"
 
+#include "base/log.h"
 #include "elf/elfsym.h"
 
 struct coming {
@@ -23,8 +24,14 @@ static bool hide_if_nobody_has_it(const char *name, void *arg)
 {
 	struct provider p;
 
-	if (elfsym_own(name) && !is_defined_by_coming(name, arg) && elfsym_all(name, &p, 1) == 0)
-		elfsym_hide_own(name);
+	if (elfsym_own(name) && !is_defined_by_coming(name, arg) && elfsym_all(name, &p, 1) == 0 &&
+		!elfsym_hide_own(name))
+		log_loss(LOSS_ENTRY,
+			"%s: nobody defines it, and it cannot be hidden: what looks for it by a "
+			"weak "
+			"reference calls it, and fails; start that program without the preload",
+			name);
+
 	return true;
 }
 

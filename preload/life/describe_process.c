@@ -250,7 +250,8 @@ static void put_resumed(void)
 /* Where it can be read later whether the kernel has killed processes of this group because memory ran out. */
 static void put_memory_group(void)
 {
-	char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
+	/* With session.lock held, as the others. */
+	static char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof(groups) - 1);
 	struct text t = text_over(json, sizeof(json));
 

@@ -118,6 +118,34 @@ static void sleepers(void **state)
 	check_child(have_writer, 0, true);
 }
 
+static bool is_stopped(enum rank_state state)
+{
+	struct rank_dir dir = {.rank = 0, .state = state};
+
+	dir.meta.has_owner = true;
+	dir.meta.owner.pid = child;
+	return is_process_stopped(&dir);
+}
+
+/* Whatever it was doing; of one that is gone, or runs elsewhere, nothing is known. */
+static void stopped(void **state)
+{
+	(void)state;
+	start_child(sleep_only);
+	usleep(50000);
+	assert_false(is_stopped(RANK_RUNNING));
+	kill(child, SIGSTOP);
+	usleep(50000);
+	assert_true(is_stopped(RANK_RUNNING));
+	assert_false(is_stopped(RANK_UNSEEN));
+	assert_false(is_stopped(RANK_KILLED));
+	kill(child, SIGCONT);
+	usleep(50000);
+	assert_false(is_stopped(RANK_RUNNING));
+	end_child();
+	assert_false(is_stopped(RANK_RUNNING));
+}
+
 static void stopped_while_computing(void **state)
 {
 	(void)state;
@@ -148,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleepers),
+		cmocka_unit_test(stopped),
 		cmocka_unit_test(stopped_while_computing),
 		cmocka_unit_test(who_computes),
 		cmocka_unit_test(not_to_be_seen),

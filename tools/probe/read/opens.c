@@ -233,7 +233,9 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	int err;
 
 	if (dir->state == RANK_RECOVERED) {
-		read_waits_from_meta(o, dir, rank);
+		/* Else it stood in nothing, and meta.json is not read once more for that. */
+		if (*dir->meta.end.inside)
+			read_waits_from_meta(o, dir, rank);
 		return NULL;
 	}
 	if (!dir->journal) {

@@ -149,6 +149,19 @@ static struct verdict make_verdict(const struct window *w, const struct rank_win
 		.ranks = w->n};
 }
 
+/* The usual call was left out, as it was the last time. */
+static struct verdict make_missing(const struct window *w, const struct rank_window *r, unsigned at,
+	const struct call *usual, unsigned times, uint64_t step)
+{
+	struct verdict v = make_verdict(w, r, VERDICT_MISSING, at, usual, times);
+
+	v.step = step;
+	v.call = *usual;
+	v.call.step = step;
+	v.call.comm_seq = NO_NUMBER;
+	return v;
+}
+
 /* The next call of that loop in that step, whatever comes between (a pipeline receives there); NULL: there is none. */
 static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
 {
@@ -414,10 +427,7 @@ static bool judge_call(
 		return true;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k)) {
-		*v = make_verdict(w, r, VERDICT_MISSING, i, &usual->call, times);
-		v->call = usual->call;
-		v->call.step = v->step;
-		v->call.comm_seq = NO_NUMBER;
+		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
 		return true;
 	}
 	if (comes_later(r, i, usual->token)) {
@@ -465,11 +475,7 @@ static bool judge_call(
 		return true;
 	}
 	if (left) {
-		*v = make_verdict(w, r, VERDICT_MISSING, i, &usual->call, times);
-		v->call = usual->call;
-		v->step = due;
-		v->call.step = v->step;
-		v->call.comm_seq = NO_NUMBER;
+		*v = make_missing(w, r, i, &usual->call, times, due);
 		return true;
 	}
 	if (meets_others_astray(w, r, i)) {
@@ -485,7 +491,6 @@ static unsigned count_alike(
 {
 	unsigned n = 0;
 
-	(void)v;
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 

@@ -359,6 +359,10 @@ static bool left_too_early(const struct report *r, uint32_t i)
 	for (uint32_t k = 0; k < r->g.folders.n; k++) {
 		const struct call *other = &r->g.rank[k].last;
 
+		/* MPI's launchers end the others when one exits before MPI_Finalize. */
+		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
+			(is_standing(r, k) || moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
+			return true;
 		if (!was_told_of_error(r, k))
 			continue;
 		/* A message fails when its other end is gone. */
@@ -408,8 +412,9 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 }
 
 /*
- * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that spoke only noticed something, one that is
- * silent and stood in no call is. Where the whole job is silent a signal ended all: nobody left.
+ * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that
+ * spoke only noticed something, one that is silent and stood in no call is. Where the whole job is silent a signal ended all:
+ * nobody left.
  */
 static int look_for_first(struct report *r)
 {

@@ -306,7 +306,7 @@ static void find_unlike_message(struct report *r)
 	what = report_call(r, &u->call);
 	at = called_from_text(r, &u->call);
 	f = add_finding(r, FINDING_MISMATCH,
-		tool_format("step %llu: %s has another dtype in %s: %s; %s has %s on the other "
+		tool_format("step %llu: %s has another data type in %s: %s; %s has %s on the other "
 			    "side, as "
 			    "both had in the %s before%s",
 			(unsigned long long)u->call.step, report_rank(r, u->call.rank), what,

@@ -156,10 +156,16 @@ static bool is_probe(const struct open_call *c)
 	return c->waiting && c->call.comm;
 }
 
+/* It waits for a disk besides, which may be slow for all of them. */
+static bool is_file_operation(const struct open_call *c)
+{
+	return strncmp(intern_name(c->call.op), "file_", 5) == 0;
+}
+
 /* Nothing moves any more, or has not for far longer than ever before in this run. */
 static bool is_hang(const struct report *r, const struct stuck *s)
 {
-	bool all_stand;
+	bool all_stand, asleep;
 
 	if ((double)s->age_max < HANG_NS)
 		return false;
@@ -167,7 +173,8 @@ static bool is_hang(const struct report *r, const struct stuck *s)
 	if (!is_probe(s->sample) && (double)s->age_max >= HANG_ALWAYS_NS &&
 		(double)s->age_max >= 3 * (double)r->g.longest_ns)
 		return true;
-	return are_movers_asleep(&r->g, r->stuck.standing, &all_stand) || all_stand;
+	asleep = are_movers_asleep(&r->g, r->stuck.standing, &all_stand);
+	return all_stand ? !is_file_operation(s->sample) : asleep;
 }
 
 static const struct stuck *look_for_stuck(const struct report *r, bool *hang)

@@ -62,7 +62,10 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 	return h;
 }
 
-/* The first frames: what is above them may differ between ranks. Of a Python stack up to the program's own one and its caller's: a trainer has many calls behind one line of the program. */
+/*
+ * The first frames: what is above them may differ between ranks. Of a Python stack up to the program's own one and its
+ * caller's: a trainer has many calls behind one line of the program.
+ */
 static uint64_t hash_site_frames(const char *python, const char *native)
 {
 	unsigned own = *python ? stack_own_frame(python) : 0;

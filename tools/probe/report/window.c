@@ -299,6 +299,7 @@ struct own_time {
 	struct table_key key; /* a: chain */
 	uint64_t step;
 	uint32_t now, last; /* calls in this step and in the one before */
+	bool gap; /* between these two there are steps without any */
 	uint32_t steps, same; /* that were compared with the one before; as many calls as there */
 };
 
@@ -310,10 +311,10 @@ static void note_own_time(struct own_time *o, uint64_t step)
 	}
 	if (o->last) {
 		o->steps++;
-		o->same += o->last == o->now;
+		o->same += o->last == o->now && !o->gap;
 	}
-	/* None in a step: that is another number. */
-	o->last = o->now ? o->now + (step > o->step + 1 ? UINT32_MAX / 2 : 0) : 0;
+	o->gap = o->now && step > o->step + 1;
+	o->last = o->now;
 	o->step = step;
 	o->now = 1;
 }
