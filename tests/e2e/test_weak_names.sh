@@ -6,7 +6,7 @@
 
 cc=${CC:-cc}
 apps=tests/apps/entry
-$cc -o "$tmp/main" $apps/weak_main.c -ldl
+$cc -D_GNU_SOURCE -o "$tmp/main" $apps/weak_main.c -ldl
 for k in 1 2 3; do
 	$cc -shared -fPIC -o "$tmp/plugin$k.so" -Wl,-soname,plugin$k.so $apps/weak_plugin.c
 done
@@ -32,4 +32,7 @@ want='file 1: MPI_Bcast_c 0.*file 3: MPI_Bcast_c 1' same '... as one that anothe
 want='MPI_Bcast_c 1 MPI_Init 1' same 'the plugin brings it' "$tmp/linked.so"
 want='file 2: MPI_Bcast_c 1' same 'it is there before' "$tmp/provider.so" "$tmp/plugin1.so"
 
+# A library that has it is recorded again, though the name was hidden before it came.
+is 'a library comes later: its calls come by us' \
+	"$(WHERE=1 LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$tmp/out "$tmp/main" "$tmp/plugin1.so" "$tmp/provider.so" "$tmp/plugin2.so")" 'file 3: libprobe.so'
 finish

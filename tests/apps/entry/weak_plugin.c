@@ -8,6 +8,11 @@ int has_bcast_c(void)
 	return MPI_Bcast_c != 0;
 }
 
+void *where_bcast_c(void)
+{
+	return (void *)MPI_Bcast_c;
+}
+
 int has_init(void)
 {
 	return MPI_Init != 0;
