@@ -13,11 +13,12 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "count_root"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
-JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23)}
+JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
+          "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11)}
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
 
@@ -136,6 +137,16 @@ class Job:
                     self.ranks[r].call("recv", [("out", {})], start=t + 2 * 10**6, dur=10**6, step=step, stack_id=self.stack(r, "recv"),
                                        comm_seq=self.number(r, ("recv", WHO, 7)), peer=WHO, tag=7, flags="error:1")
                 continue
+            # The root sends less than the others await, and is not told of it.
+            if self.fault == "count_root":
+                v = values(step, r, "rate", 30)
+                if r == WHO:
+                    self.collective(step, r, "broadcast", "broadcast", t, v, v, root=WHO)
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                else:
+                    self.ranks[r].call("broadcast", [("", dict(await_dtype="float32", await_count=64))], start=t, dur="", step=step,
+                                       stack_id=self.stack(r, "broadcast"), comm_seq=self.number(r, "c"), root=WHO, flags="open")
+                continue
             if self.fault == "rare_missing":
                 self.rate(step, r, self.now, t)
                 self.reduce(step, r, t)
@@ -227,6 +238,9 @@ class Job:
                 calls.append(lambda: self.shard(step, r, t))
             if self.fault == "rare_missing":
                 calls.append(lambda: self.rare(step, r, t))
+            # An evaluation: how long such a step takes says nothing of the others.
+            if self.fault == "jitter_stalls" and step == 6:
+                calls.append(lambda: self.gather(step, r, t + 10**6))
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
@@ -234,7 +248,7 @@ class Job:
     def compute(self, step, rank):
         """ns outside of calls."""
         slow = 60e6 if self.since("slow", rank, step) or self.since("async_slow", rank, step) else 0
-        slow += 80e6 if rank == WHO and step in JITTER.get(self.fault, ()) else 0
+        slow += (3e9 if self.fault == "jitter_stalls" else 80e6) if rank == WHO and step in JITTER.get(self.fault, ()) else 0
         slow += 3e9 if self.due("stall", rank, step) or self.due("async_stall", rank, step) else 0
         # Rank 0 writes a checkpoint every fourth step; all evaluate.
         slow += 70e6 if step % 4 == 3 and rank == 0 and self.fault not in ("slow_noisy", "jitter_end") else 0
@@ -245,8 +259,8 @@ class Job:
         return int(5e6 + slow + random.Random(f"{step} {rank}").uniform(0, 1e6))
 
     def rate(self, step, rank, began, t):
-        v = values(step, 0, "rate")
-        self.collective(step, rank, "broadcast", "broadcast", began, v if rank == 0 else None, v, root=0,
+        v, root = values(step, 0, "rate"), WHO if self.fault == "count_root" else 0
+        self.collective(step, rank, "broadcast", "broadcast", began, v if rank == root else None, v, root=root,
                         dur=max(t - began, 1000))
 
     def reduce(self, step, rank, t):

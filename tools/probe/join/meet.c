@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
@@ -92,9 +93,17 @@ static bool may_be_split(const struct terms *t)
 	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
 }
 
+/* Of an open call without inputs: what it is to receive. 0: not known. */
+static uint64_t awaited_bytes(const struct call *c)
+{
+	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
+
+	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
+}
+
 static struct terms terms_of(const struct call *c)
 {
-	uint64_t in = c->in_bytes, out = c->out_bytes;
+	uint64_t in = c->in_bytes, out = c->out_bytes ? c->out_bytes : awaited_bytes(c);
 
 	return (struct terms){.rank = c->rank,
 		.api = c->api,

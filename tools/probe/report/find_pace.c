@@ -42,39 +42,49 @@ static void find_slow_rank(struct report *r)
 		->confidence = 0.9;
 }
 
-static void find_jitter(struct report *r)
+static bool find_jitter(struct report *r)
 {
 	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
 	char *crowded;
 
 	if (p.kind != PACE_JITTER)
-		return;
+		return false;
 	crowded = describe_oversubscription(r);
 	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
 		tool_format(
-			"%s takes longer than the others now and then: in %s of its steps, by %s "
-			"(90 %% "
-			"quantile), while the median is the same to %s; the others spread by %s%s",
-			report_rank(r, p.rank), out_percent(p.share), out_time(p.seen),
-			out_time(p.usual < 0 ? -p.usual : p.usual), out_time(p.spread),
-			crowded ? crowded : ""))
+			"%s takes longer than the others now and then: in %s of its steps, first "
+			"in step %llu, by %s (90 %% "
+			"quantile), while the median of the other steps is the same to %s; the "
+			"other ranks spread by %s%s",
+			report_rank(r, p.rank), out_percent(p.share), (unsigned long long)p.step,
+			out_time(p.seen), out_time(p.usual < 0 ? -p.usual : p.usual),
+			out_time(p.spread), crowded ? crowded : ""))
 		->confidence = crowded ? 0.5 : 0.8;
 	free(crowded);
+	return true;
 }
 
-static void find_one_stall(struct report *r)
+static void find_stalls(struct report *r, bool jitter)
 {
 	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_STALL);
 
-	if (p.kind != PACE_STALL)
-		return;
-	add_pace(r, FINDING_STALL, &p,
-		tool_format("%s stood still for %s in step %llu outside of recorded calls, and the "
-			    "others waited "
-			    "for it%s; nine tenths of all steps take at most %s there",
-			report_rank(r, p.rank), out_time(p.seen), (unsigned long long)p.step,
-			p.times > 1 ? ", not only once" : "", out_time(p.usual)))
-		->confidence = 0.9;
+	if (p.kind == PACE_STALL)
+		add_pace(r, FINDING_STALL, &p,
+			tool_format("%s stood still for %s in step %llu outside of recorded calls, "
+				    "and the others waited "
+				    "for it%s; nine tenths of all steps take at most %s there",
+				report_rank(r, p.rank), out_time(p.seen),
+				(unsigned long long)p.step, p.times > 1 ? ", not only once" : "",
+				out_time(p.usual)))
+			->confidence = 0.9;
+	else if (p.kind == PACE_JITTER && !jitter)
+		add_pace(r, FINDING_JITTER_DOUBTFUL, &p,
+			tool_format("%s stands still now and then, for up to %s outside of "
+				    "recorded calls, and the others wait for it: in %s of its "
+				    "steps; nine tenths of all steps take at most %s there",
+				report_rank(r, p.rank), out_time(p.seen), out_percent(p.share),
+				out_time(p.usual)))
+			->confidence = 0.6;
 }
 
 static int by_link_time(const void *x, const void *y)
@@ -166,6 +176,5 @@ void find_pace(struct report *r)
 {
 	find_slow_rank(r);
 	find_slow_link(r);
-	find_jitter(r);
-	find_one_stall(r);
+	find_stalls(r, find_jitter(r));
 }

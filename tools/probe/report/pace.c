@@ -20,6 +20,8 @@
 #define STALL_MIN 500e6
 #define STALL_TIMES 20
 #define STALLS_MAX 3
+#define JITTER_TIMES 3 /* late steps ... */
+#define JITTER_SHARE 0.1 /* ... and their share */
 
 void pace_init(struct pace *p, unsigned nrank)
 {
@@ -368,13 +370,22 @@ static double usual_since(const struct pace *p, const struct pace_middle *m, uns
 	return quantile_of(v, n, 0.5);
 }
 
+static uint64_t first_late_step(const struct pace *p, const double *excess, double limit)
+{
+	unsigned k = 0;
+
+	while (k + 1 < PACE_CELLS && (isnan(excess[k]) || excess[k] <= limit))
+		k++;
+	return p->first_step + k * p->per_cell;
+}
+
 /* *maybe: the rank that is slow most, but for the limit. */
 static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, unsigned i,
-	const double *excess, double spread, double own, enum pace_kind kind, struct pace_found *f,
+	const double *excess, double spread, enum pace_kind kind, struct pace_found *f,
 	struct pace_found *maybe)
 {
 	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
-	unsigned first, n;
+	unsigned first, n, late = 0;
 
 	if (limit < SLOW_MIN)
 		limit = SLOW_MIN;
@@ -391,23 +402,42 @@ static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, u
 				middle, middle + top, spread, share, 0};
 		return;
 	}
-	if (kind != PACE_JITTER || first < PACE_CELLS || own < limit)
+	if (kind != PACE_JITTER || first < PACE_CELLS)
 		return;
 	n = copy_known(excess, 0, v);
 	top = quantile_of(v, n, 0.9);
-	share = 0;
+	if (!n)
+		return;
 	for (unsigned k = 0; k < n; k++)
-		share += v[k] > limit;
-	if (share >= 3 && share >= 0.1 * n && top > f->seen &&
-		!is_periodic(excess, limit > top / 2 ? limit : top / 2))
-		*f = (struct pace_found){PACE_JITTER, i, p->first_step, quantile_of(v, n, 0.5), top,
-			spread, share / n, 0};
+		late += v[k] > limit;
+	/* The middle one of the steps that are not late, which sorting has put first. */
+	middle = v[(n - late) / 2];
+	if (late >= JITTER_TIMES && late >= JITTER_SHARE * n && late < n && top - middle >= limit &&
+		top > f->seen && !is_periodic(excess, limit > top / 2 ? limit : top / 2))
+		*f = (struct pace_found){PACE_JITTER, i, first_late_step(p, excess, limit), middle,
+			top, spread, (double)late / n, 0};
+}
+
+/* So many stalls of one rank, and of nobody else, are jitter, unless the program makes them every so often. */
+static bool is_jitter(const struct rank_pace *r, struct pace_found *f, double limit)
+{
+	double longest[PACE_CELLS];
+	unsigned steps = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		steps += r->n[k];
+		longest[k] = r->n[k] ? (double)r->longest[k] : NAN;
+	}
+	f->share = (double)f->times / steps;
+	return f->times >= JITTER_TIMES && f->share >= JITTER_SHARE && !is_periodic(longest, limit);
 }
 
 /* Far more than anything else in this run, once or a few times. */
 static struct pace_found judge_stall(const struct pace *p)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
+	bool others = false;
+	uint64_t first = 0;
 	double *all = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*all)), usual;
 	unsigned n = 0;
 
@@ -431,7 +461,8 @@ static struct pace_found judge_stall(const struct pace *p)
 			/* An evaluation, a checkpoint: the others did the same. */
 			if (2 * too > there && there > 1)
 				continue;
-			f.times++;
+			others |= f.times++ && f.rank != i;
+			first = f.times == 1 ? p->rank[i].longest_step[k] : first;
 			if (f.kind == PACE_STALL && f.seen >= now)
 				continue;
 			f.kind = PACE_STALL;
@@ -441,8 +472,13 @@ static struct pace_found judge_stall(const struct pace *p)
 			f.usual = usual;
 		}
 	free(all);
-	if (f.times > STALLS_MAX)
+	if (f.kind == PACE_STALL && !others &&
+		is_jitter(&p->rank[f.rank], &f, fmax(STALL_MIN, STALL_TIMES * usual))) {
+		f.kind = PACE_JITTER;
+		f.step = first;
+	} else if (f.times > STALLS_MAX) {
 		f.kind = PACE_EVEN;
+	}
 	return f;
 }
 
@@ -451,7 +487,7 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	struct pace_found f = {.kind = PACE_EVEN};
 	struct pace_found maybe = f;
 	struct pace_middle *m;
-	double *excess, *spread, *calm, *sorted;
+	double *excess, *calm, *sorted;
 	unsigned known = 0;
 
 	if (!p->any || p->n < 2 || !p->steps)
@@ -459,7 +495,6 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	if (kind == PACE_STALL)
 		return judge_stall(p);
 	excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*excess));
-	spread = tool_alloc(p->n * sizeof(*spread));
 	calm = tool_alloc(p->n * sizeof(*calm));
 	sorted = tool_alloc(p->n * sizeof(*sorted));
 	m = tool_alloc(sizeof(*m));
@@ -469,22 +504,18 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 		unsigned k = find_excess(p, m, i, own);
 
 		known = k > known ? k : known;
-		spread[i] = find_spread(own, 0);
-		calm[i] = find_step_spread(own);
-		if (calm[i] > spread[i])
-			calm[i] = spread[i];
+		calm[i] = fmin(find_step_spread(own), find_spread(own, 0));
 		sorted[i] = calm[i];
 	}
 	qsort(sorted, p->n, sizeof(*sorted), by_double);
 	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
 		judge_rank_pace(p, m, i, excess + (size_t)i * PACE_CELLS,
-			others_spread(sorted, p->n, calm[i]), spread[i], kind, &f, &maybe);
+			others_spread(sorted, p->n, calm[i]), kind, &f, &maybe);
 	if (f.kind == PACE_EVEN && maybe.kind != PACE_EVEN &&
 		is_apart(p, maybe.rank, excess,
 			(unsigned)((maybe.step - p->first_step) / p->per_cell)))
 		f = maybe;
 	free(excess);
-	free(spread);
 	free(calm);
 	free(sorted);
 	free(m);

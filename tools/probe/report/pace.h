@@ -45,7 +45,7 @@ enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
 struct pace_found {
 	enum pace_kind kind;
 	uint32_t rank; /* index */
-	uint64_t step; /* slow: from here on; stall: in this one */
+	uint64_t step; /* slow: from here on; stall: in this one; jitter: the first late one */
 	double usual, seen; /* ns outside of calls in a step: of the other ranks, of this one */
 	double spread; /* of the other ranks */
 	double share; /* of the steps */
