@@ -20,6 +20,7 @@ struct api_arg {
 	uint8_t elem; /* CT_P to an array of integers: bytes of one (4 or 8); handles in arrays: 0, the adapter knows */
 	uint8_t dtype; /* CT_P to a number: enum dtype of it; DT_OTHER: not known */
 	uint16_t words; /* CT_STRUCT: 8-byte words; v[] holds a pointer to it */
+	bool pointers; /* CT_P to an array of pointers, to numbers of that dtype */
 };
 
 /* A struct that is passed by value, for libffi: its members in order, arrays member by member. */

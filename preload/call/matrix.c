@@ -125,6 +125,14 @@ static void put_vector(
 				 : inc);
 }
 
+/* The matrices of a batch lie anywhere. The array of their addresses may be the device's: nothing of it is read. */
+static bool is_array_of_pointers(const struct call *c, uint8_t role)
+{
+	unsigned i = argument_of(c->api->spec, role);
+
+	return i && c->api->spec->args[i - 1].pointers;
+}
+
 /* The matrices of a batch; without one there is no such dimension. */
 static void put_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
@@ -134,8 +142,8 @@ static void put_batch(
 											   : 0));
 	const union arg *items = call_arg(c, ROLE_NITEMS);
 
-	if (stride && items)
-		*n = put_dimension(shape, *n, items->i > 0 ? items->i : 0, stride->i);
+	if (items)
+		*n = put_dimension(shape, *n, items->i > 0 ? items->i : 0, stride ? stride->i : 0);
 }
 
 void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffer *v)
@@ -153,7 +161,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 	for (unsigned i = 0; i < n; i++)
 		if (__builtin_mul_overflow(count, (uint64_t)shape[0][i], &count))
 			count = 0;
-	if (e->triangle)
+	if (e->triangle || is_array_of_pointers(c, e->buf))
 		v->nostats = 1;
 	v->count = count;
 	v->layout = BUFFER_STRIDED;

@@ -458,7 +458,8 @@ static void fill_custom_spec(struct made *m, const struct func *f)
 		s->args[i] = (struct api_arg){.role = p->role,
 			.ctype = p->type.ctype,
 			.elem = array && p->type.points_void ? f->spec->counts : p->type.elem,
-			.words = p->type.words};
+			.words = p->type.words,
+			.pointers = p->type.points_pointer};
 		if (p->role)
 			s->at[p->role] = (uint8_t)(i + 1);
 		if (p->role >= ROLE_SEND && p->role <= ROLE_BUF)

@@ -185,7 +185,8 @@ static bool has_typed_buffer(const struct use *u, const struct extent *e)
 		return false;
 	for (unsigned i = 0; i < u->f->args.n; i++)
 		if (u->f->args.item[i].role == e->buf)
-			return u->f->args.item[i].type.dtype != 0;
+			return u->f->args.item[i].type.dtype != 0 &&
+			       (!u->f->args.item[i].type.points_pointer || e->form >= EXT_MATRIX);
 	return false;
 }
 

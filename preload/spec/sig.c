@@ -233,7 +233,20 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 		out->points_handle = base->handle || base->ctype == CT_P;
 		out->points_void = strcmp(base->name, "void") == 0;
 	}
+	/* An array of matrices: their elements are what counts. */
+	if (depth == 2) {
+		out->dtype = pointee_dtype(base);
+		out->points_pointer = true;
+	}
 	return true;
+}
+
+/* fixed: what it points to is a const pointer. An argument that is one is passed as any other. */
+static void add_pointer(struct text *t, const char **spelling, unsigned *depth, bool *fixed)
+{
+	*spelling = load_print(t->l, "%s%s*", *spelling, *fixed ? "const " : *depth ? "" : " ");
+	*fixed = false;
+	++*depth;
 }
 
 /* Type, pointers, the name if one is there, and []. */
@@ -242,7 +255,7 @@ static bool read_declarator(struct text *t, struct type *type, const char **name
 	const char *spelling;
 	struct type_name base;
 	unsigned depth = 0;
-	bool is_const = false;
+	bool is_const = false, fixed = false;
 	struct pos begin;
 	size_t n;
 
@@ -252,10 +265,10 @@ static bool read_declarator(struct text *t, struct type *type, const char **name
 		return false;
 	for (;;) {
 		if (take_char(t, '*') || (t->l->run_time && take_char(t, '&'))) {
-			spelling = load_print(t->l, "%s%s*", spelling, depth ? "" : " ");
-			depth++;
+			add_pointer(t, &spelling, &depth, &fixed);
 		} else if ((n = word_length(t)) > 0 && name_find(qualifiers, 0, t->p, n) >= 0) {
-			t->p += n; /* a const pointer is passed as any other */
+			fixed |= n == 5 && memcmp(t->p, "const", 5) == 0;
+			t->p += n;
 		} else {
 			break;
 		}
@@ -270,8 +283,7 @@ static bool read_declarator(struct text *t, struct type *type, const char **name
 			load_fail(t->l, signature_position(t), "expected ]");
 			return false;
 		}
-		spelling = load_print(t->l, "%s%s*", spelling, depth ? "" : " ");
-		depth++;
+		add_pointer(t, &spelling, &depth, &fixed);
 	}
 	return finish_type(t, begin, &base, spelling, depth, is_const, type);
 }

@@ -39,6 +39,7 @@ struct type {
 	bool points_const;
 	bool points_handle;
 	bool points_void;
+	bool points_pointer; /* float *const * */
 };
 
 /* A name in `types`. */

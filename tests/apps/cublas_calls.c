@@ -41,6 +41,16 @@ int cublasSsyr2k_v2(void *h, int uplo, int t, int n, int k, V alpha, V a, int ld
 	V beta, void *c, int ldc);
 int cublasSgemv_v2(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
 	void *y, int incy);
+int cublasSgemmBatched(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
+	int ldb, V beta, V c, int ldc, int batch);
+int cublasGemmBatchedEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at, int lda,
+	V b, int bt, int ldb, V beta, V c, int ct, int ldc, int batch, int compute, int algo);
+int cublasDtrsmBatched(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
+	int lda, V b, int ldb, int batch);
+int cublasSgemvBatched(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
+	V y, int incy, int batch);
+int cublasSgemvStridedBatched(void *h, int t, int m, int n, V alpha, V a, int lda, long long sa,
+	V x, int incx, long long sx, V beta, void *y, int incy, long long sy, int batch);
 int cublasDdot_v2(void *h, int n, V x, int incx, V y, int incy, double *result);
 int cublasSaxpy_v2(void *h, int n, V alpha, V x, int incx, void *y, int incy);
 
@@ -62,12 +72,12 @@ static const struct type {
 	int bytes;
 } types[] = {{"float32", 4}, {"float64", 8}, {"float16", 2}};
 
-/* Element (b, i, j) at b * s + i * rs + j * cs; dims says how many of the three are said. */
+/* Element (b, i, j) at b * s + i * rs + j * cs; dims says how many of the three are said, 0: the first two. */
 struct place {
 	int type, dims;
 	long b, r, c, s, rs, cs;
 	char *base;
-	int half; /* only a triangle of it is read or written: no statistics */
+	int half; /* nobody may read all of it, but a triangle, or by an array on the device: no statistics */
 };
 
 static const uint16_t halves[] = {0, 0x3c00, 0xbc00, 0x3800, 0x4200}; /* 0 1 -1 0.5 3 */
@@ -128,7 +138,7 @@ static void expect(
 			for (long j = 0; j < p->c; j++)
 				add_matrix_value(&s, value_at(p, b, i, j));
 	fprintf(out, "%s %s %s %d %s ", api, op, io, index, types[p->type].name);
-	if (p->dims == 3)
+	if (p->dims == 3 || !p->dims)
 		fprintf(out, "%ldx", p->b);
 	fprintf(out, "%ld", p->r);
 	if (p->dims >= 2)
@@ -356,6 +366,115 @@ static void gemv(void)
 	free(y.base);
 }
 
+/*
+ * The addresses of the matrices of p, "on the device": a page behind what is returned, which nobody can read, or which holds
+ * something else.
+ */
+static const void *addresses(struct place *p, int which)
+{
+	static char readable[2 * 4096] __attribute__((aligned(4096)));
+	char *page = below(2) ? device : readable;
+	const void **array = (const void **)(page + 4096 + 64 + 64 * which);
+
+	for (long b = 0; b < p->b; b++)
+		array[b] = p->base + b * p->s * types[p->type].bytes;
+	p->half = 1;
+	return page + 64 + 64 * which;
+}
+
+static void gemm_of_arrays(void)
+{
+	int ex = (int)below(2), in = ex ? (int)below(3) : 0, result = in == 1, ta = (int)below(3),
+	    tb = (int)below(3), m = 1 + (int)below(20), n = 1 + (int)below(20),
+	    k = 1 + (int)below(20), batch = 1 + (int)below(4), lda = (ta ? k : m) + (int)below(3),
+	    ldb = (tb ? n : k) + (int)below(3), ldc = m + (int)below(3), i = 0;
+	const char *name = ex ? "cublasGemmBatchedEx" : "cublasSgemmBatched";
+	struct factors f = factors(result);
+	struct place a = make(in, 3, batch, ta ? k : m, ta ? m : k, lda * (ta ? m : k), 1, lda, 1),
+		     b = make(in, 3, batch, tb ? n : k, tb ? k : n, ldb * (tb ? k : n), 1, ldb, 1),
+		     c = make(result, 3, batch, m, n, ldc * n, 1, ldc, reads_result(&f));
+	const void *pa = addresses(&a, 0), *pb = addresses(&b, 1), *pc = addresses(&c, 2);
+
+	if (reads_inputs(&f, !ex)) {
+		expect(name, "gemm", "in", i++, &a);
+		expect(name, "gemm", "in", i++, &b);
+	}
+	if (reads_result(&f))
+		expect(name, "gemm", "in", i++, &c);
+	if (ex)
+		cublasGemmBatchedEx(handle, ta, tb, m, n, k, f.a, pa, in, lda, pb, in, ldb, f.b, pc,
+			result, ldc, batch, result ? 70 : 68, -1);
+	else
+		cublasSgemmBatched(
+			handle, ta, tb, m, n, k, f.a, pa, lda, pb, ldb, f.b, pc, ldc, batch);
+	expect(name, "gemm", "out", 0, &c);
+	add(&c);
+	free(a.base);
+	free(b.base);
+	free(c.base);
+}
+
+static void trsm_of_arrays(void)
+{
+	int m = 1 + (int)below(20), n = 1 + (int)below(20), side = (int)below(2),
+	    order = side ? n : m, lda = order + (int)below(3), ldb = m + (int)below(3),
+	    batch = 1 + (int)below(4), i = 0;
+	struct factors f = factors(1);
+	struct place a = make(1, 3, batch, order, order, lda * order, 1, lda, 1),
+		     b = make(1, 3, batch, m, n, ldb * n, 1, ldb, 1);
+	const void *pa = addresses(&a, 0), *pb = addresses(&b, 1);
+
+	for (long d = 0; d < order * batch; d++)
+		((double *)a.base)[d / order * a.s + d % order * (1 + lda)] = 40 + (double)d;
+	if (reads_inputs(&f, 1)) {
+		expect("cublasDtrsmBatched", "trsm", "in", i++, &a);
+		expect("cublasDtrsmBatched", "trsm", "in", i++, &b);
+	}
+	cublasDtrsmBatched(
+		handle, side, (int)below(2), (int)below(3), 0, m, n, f.a, pa, lda, pb, ldb, batch);
+	expect("cublasDtrsmBatched", "trsm", "out", 0, &b);
+	add(&b);
+	free(a.base);
+	free(b.base);
+}
+
+/* The vectors of a batch: by strides, or by an array of addresses. */
+static void gemv_of_batches(void)
+{
+	int arrays = (int)below(2), m = 1 + (int)below(30), n = 1 + (int)below(30),
+	    t = (int)below(2), batch = 1 + (int)below(4), lda = m + (int)below(3),
+	    incx = 1 + (int)below(3), incy = 1 + (int)below(3), nx = t ? m : n, ny = t ? n : m,
+	    i = 0;
+	const char *name = arrays ? "cublasSgemvBatched" : "cublasSgemvStridedBatched";
+	struct factors f = factors(0);
+	struct place a = make(0, 3, batch, m, n, lda * n, 1, lda, 1),
+		     x = make(0, 0, batch, nx, 1, nx * incx, incx, 1, 1),
+		     y = make(0, 0, batch, ny, 1, ny * incy, incy, 1, reads_result(&f));
+	const void *pa = NULL, *px = NULL, *py = NULL;
+
+	if (arrays) {
+		pa = addresses(&a, 0);
+		px = addresses(&x, 1);
+		py = addresses(&y, 2);
+	}
+	if (reads_inputs(&f, 1)) {
+		expect(name, "gemv", "in", i++, &a);
+		expect(name, "gemv", "in", i++, &x);
+	}
+	if (reads_result(&f))
+		expect(name, "gemv", "in", i++, &y);
+	if (arrays)
+		cublasSgemvBatched(handle, t, m, n, f.a, pa, lda, px, incx, f.b, py, incy, batch);
+	else
+		cublasSgemvStridedBatched(handle, t, m, n, f.a, a.base, lda, a.s, x.base, incx, x.s,
+			f.b, y.base, incy, y.s, batch);
+	expect(name, "gemv", "out", 0, &y);
+	add(&y);
+	free(a.base);
+	free(x.base);
+	free(y.base);
+}
+
 static void vectors(void)
 {
 	int n = 1 + (int)below(200), incx = 1 + (int)below(3), incy = 1 + (int)below(3), i = 0,
@@ -384,8 +503,8 @@ static void vectors(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const each[])(void) = {
-		gemm, gemm, gemm, sided, sided, rank_2k, gemv, vectors};
+	static void (*const each[])(void) = {gemm, gemm, gemm, sided, sided, rank_2k, gemv, vectors,
+		gemm_of_arrays, trsm_of_arrays, gemv_of_batches};
 
 	if (argc != 4 || !(out = fopen(argv[3], "w")) || cublasCreate_v2(&handle))
 		return 2;

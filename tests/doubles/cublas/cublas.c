@@ -167,6 +167,31 @@ OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n
 		sb, beta, c, R32, ldc, sc, batch, 68, 0);
 }
 
+/* An array of addresses lies on the device: a page behind its own, as factors there. */
+static void *address_in(const void *array, int i)
+{
+	return ((void *const *)((const char *)array + 4096))[i];
+}
+
+OWN int cublasGemmBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k,
+	const void *alpha, const void *const a[], int at, int lda, const void *const b[], int bt,
+	int ldb, const void *beta, void *const c[], int ct, int ldc, int batch, int compute,
+	int algo)
+{
+	for (int i = 0; i < batch; i++)
+		cublasGemmEx(h, ta, tb, m, n, k, alpha, address_in(a, i), at, lda, address_in(b, i),
+			bt, ldb, beta, address_in(c, i), ct, ldc, compute, algo);
+	return 0;
+}
+
+OWN int cublasSgemmBatched(struct handle *h, int ta, int tb, int m, int n, int k,
+	const float *alpha, const float *const a[], int lda, const float *const b[], int ldb,
+	const float *beta, float *const c[], int ldc, int batch)
+{
+	return cublasGemmBatchedEx(h, ta, tb, m, n, k, alpha, (const void *const *)a, R32, lda,
+		(const void *const *)b, R32, ldb, beta, (void *const *)c, R32, ldc, batch, 68, 0);
+}
+
 /* Element (i, j) of a triangle that stands for a whole matrix (symmetric), or for a triangular one. uplo 0: lower, 1: upper. */
 static double half_of(
 	const double *a, int64_t ld, int uplo, int symmetric, int unit, int64_t i, int64_t j)
@@ -243,6 +268,16 @@ OWN int cublasDtrsm_v2(struct handle *h, int side, int uplo, int t, int unit, in
 	return 0;
 }
 
+OWN int cublasDtrsmBatched(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
+	const double *alpha, const double *const a[], int lda, double *const b[], int ldb,
+	int batch)
+{
+	for (int i = 0; i < batch; i++)
+		cublasDtrsm_v2(h, side, uplo, t, unit, m, n, alpha, address_in(a, i), lda,
+			address_in(b, i), ldb);
+	return 0;
+}
+
 OWN int cublasSsyr2k_v2(struct handle *h, int uplo, int t, int n, int k, const float *alpha,
 	const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
 {
@@ -277,6 +312,26 @@ OWN int cublasSgemv_v2(struct handle *h, int t, int m, int n, const float *alpha
 			sum += (double)(t ? a[j + i * lda] : a[i + j * lda]) * (double)x[j * incx];
 		y[i * incy] = (float)(f * sum + (g != 0 ? g * (double)y[i * incy] : 0));
 	}
+	return 0;
+}
+
+OWN int cublasSgemvBatched(struct handle *h, int t, int m, int n, const float *alpha,
+	const float *const a[], int lda, const float *const x[], int incx, const float *beta,
+	float *const y[], int incy, int batch)
+{
+	for (int i = 0; i < batch; i++)
+		cublasSgemv_v2(h, t, m, n, alpha, address_in(a, i), lda, address_in(x, i), incx,
+			beta, address_in(y, i), incy);
+	return 0;
+}
+
+OWN int cublasSgemvStridedBatched(struct handle *h, int t, int m, int n, const float *alpha,
+	const float *a, int lda, long long sa, const float *x, int incx, long long sx,
+	const float *beta, float *y, int incy, long long sy, int batch)
+{
+	for (int i = 0; i < batch; i++)
+		cublasSgemv_v2(h, t, m, n, alpha, a + i * sa, lda, x + i * sx, incx, beta,
+			y + i * sy, incy);
 	return 0;
 }
 
