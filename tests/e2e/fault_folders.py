@@ -19,6 +19,7 @@ ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "c
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
           "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11)}
+BRANCH = 50
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
 
@@ -47,6 +48,9 @@ class Job:
                 for name in [*PLACES, "new_line"]:
                     i = self.stack(r.rank, name)
                     print(f"{i},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x{i}4", file=f)
+                    # A branch that is taken once: the same functions, called from other lines.
+                    if fault == "order_branch":
+                        print(f"{i + BRANCH},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x9{i}4", file=f)
                 # A callback of the framework's: on a thread of its own, or on the one that started what it waits for.
                 callback = "/x/site-packages/torch/c10d.py:1 all_reduce <- /x/site-packages/torch/log.py:2 wrapper <- /x/site-packages/torch/hook.py:3 fin"
                 print(f"40,MPI_all_reduce,0,{callback},train!callback+0x10", file=f)
@@ -78,6 +82,8 @@ class Job:
         kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
         rows = [("in", stats(ins) | kind)] if ins else []
         rows += [("out", stats(outs))] if outs else []
+        if self.due("order_branch", rank, step):
+            more = more | dict(stack=self.stack(rank, place) + BRANCH)
         if "rank_there" in more:
             more["rank"] = more.pop("rank_there")
         self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", self.stack(rank, place)),
@@ -119,6 +125,10 @@ class Job:
         flags = ";".join(filter(None, [self.flags.get("flags"), "open"]))
         self.collective(step, rank, place, op, start, values(step, rank, place, n), dur="", redop="sum" if op == "all_reduce" else "",
                         flags=flags, **more)
+
+    def twin(self, step, rank, t):
+        v = [values(step, r, "twin") for r in range(RANKS)]
+        self.collective(step, rank, "shard", "all_reduce", t, v[rank], [sum(x) for x in zip(*v)], redop="sum")
 
     def rare(self, step, rank, t, **more):
         """Every third step."""
@@ -227,6 +237,11 @@ class Job:
                 calls.insert(1, calls[1])
             if self.fault == "order_line":
                 calls.pop(2)
+            # Two calls of the same size.
+            if self.fault == "order_branch":
+                calls.insert(1, lambda: self.twin(step, r, t))
+                if self.due("order_branch", r, step):
+                    calls[1], calls[2] = calls[2], calls[1]
             # One call more shifts which tensor has which turn of a line: one of them is always zero on this rank.
             if self.fault == "shards":
                 calls += [lambda n=n: self.collective(step, r, "shard", "all_gather", t + 62 * 10**6 + n * 10**5,

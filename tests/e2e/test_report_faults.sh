@@ -69,6 +69,7 @@ count_root mismatch bad [2] 9 count broadcast
 missing_callbacks skip bad [2] 9 missing all_reduce
 order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
+order_branch order bad [2] 9 None all_reduce
 extra_line skip bad [2] 9 extra all_reduce
 extra_root skip bad [2] 9 extra broadcast
 tail_root mismatch bad [2] 9 root gather

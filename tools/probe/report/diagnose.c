@@ -5,7 +5,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 {
 	sites_init(&d->sites, nrank);
 	history_init(&d->history, skew);
-	results_init(&d->results, skew);
+	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
 }

@@ -44,13 +44,14 @@ struct replicas {
 
 struct place_met {
 	struct table_key key; /* a: communicator, b: place */
+	uint64_t near; /* the line of the call alone */
 	uint64_t alone;
 	bool mixed;
 };
 
-void results_init(struct results *r, const struct clock_fix *skew)
+void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites)
 {
-	*r = (struct results){.skew = skew};
+	*r = (struct results){.skew = skew, .sites = sites};
 	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
 	table_init(&r->replicas, sizeof(struct replicas), TABLE_MAX);
 	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
@@ -522,8 +523,46 @@ static void judge_replicas(struct results *r, const struct meeting *m)
 
 /* ---- the places that meet ---- */
 
+static struct place_met *get_place(struct results *r, const struct meeting *m, unsigned i)
+{
+	struct place_met *p = table_get(&r->pairs, m->comm, m->a[i].site);
+	struct call c = call_of_arrival(m, &m->a[i]);
+
+	if (p && !p->near)
+		p->near = find_near_site(r->sites, &c);
+	return p;
+}
+
+/*
+ * Where calls of that line have been made so far: a branch that is only taken once makes them under callers of its own. NULL: nowhere,
+ * or at several places.
+ */
+static const struct place_met *find_usual_place(const struct results *r, const struct place_met *p)
+{
+	const struct place_met *found = NULL;
+
+	if (p->alone || p->mixed)
+		return p;
+	for (uint32_t i = 0; i < r->pairs.n; i++) {
+		const struct place_met *o = table_at(&r->pairs, i);
+
+		if (o == p || o->key.a != p->key.a || o->near != p->near || !o->alone)
+			continue;
+		if (found)
+			return NULL;
+		found = o;
+	}
+	return found;
+}
+
+static bool is_met_alone(const struct place_met *p)
+{
+	return p && !p->mixed && p->alone >= ALONE_MIN;
+}
+
 static void judge_places(struct results *r, const struct meeting *m)
 {
+	const struct place_met *usual_a, *usual_b;
 	struct place_met *a, *b;
 	bool same = true;
 	unsigned other = 0;
@@ -536,20 +575,24 @@ static void judge_places(struct results *r, const struct meeting *m)
 			same = false;
 		}
 	}
-	a = table_get(&r->pairs, m->comm, m->a[0].site);
+	a = get_place(r, m, 0);
 	if (!a)
 		return;
 	if (same) {
 		a->alone++;
 		return;
 	}
-	b = table_get(&r->pairs, m->comm, m->a[other].site);
+	b = get_place(r, m, other);
 	if (!b)
 		return;
-	if (!a->mixed && !b->mixed && a->alone >= ALONE_MIN && b->alone >= ALONE_MIN) {
+	usual_a = find_usual_place(r, a);
+	usual_b = find_usual_place(r, b);
+	if (usual_a && usual_a == usual_b)
+		return;
+	if (is_met_alone(usual_a) && is_met_alone(usual_b)) {
 		struct odd_meeting o = {.any = true,
 			.call = call_of_arrival(m, &m->a[other]),
-			.agreed = a->alone < b->alone ? a->alone : b->alone,
+			.agreed = usual_a->alone < usual_b->alone ? usual_a->alone : usual_b->alone,
 			.event = meeting_event(r, m)};
 
 		for (unsigned i = 0; i < m->n; i++)

@@ -10,6 +10,7 @@
 #include "tools/lib/table.h"
 #include "tools/probe/join/meet.h"
 #include "tools/probe/join/clock_fix.h"
+#include "tools/probe/report/sites.h"
 
 #define NAMED_MAX 16
 
@@ -35,12 +36,13 @@ struct results {
 	struct table
 		exchanges; /* struct exchange: lines from which ranks may give different amounts */
 	struct table volumes; /* struct usual_volume: what each rank gave there */
-	struct table pairs; /* struct place_pair: places that met each other */
+	struct table pairs; /* struct place_met: places, and whether they met each other */
 	const struct clock_fix *skew;
+	const struct sites *sites;
 	struct odd_meeting corruption, not_sum, volume, diverged, places;
 };
 
-void results_init(struct results *r, const struct clock_fix *skew);
+void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites);
 void results_free(struct results *r);
 void judge_results(struct results *r, const struct meeting *m, bool complete);
 
