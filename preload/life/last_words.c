@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "call/recorder.h"
+#include "call/step.h"
 #include "journal/ending.h"
 #include "session/state.h"
 
@@ -23,6 +24,12 @@ static struct {
 	uint64_t at_ns; /* of the exception: what follows it may take seconds */
 	char function[64];
 	char text[2048];
+	struct {
+		_Atomic bool any;
+		uint32_t step;
+		uint64_t at_ns;
+		char text[2048];
+	} shown;
 } words;
 
 static void keep_words_text(char *to, size_t cap, const char *from)
@@ -96,6 +103,14 @@ static const char *word_of_ending(unsigned said, int code)
 								       : "unknown";
 }
 
+/* Is the exception that was shown last a reason for this end? Training that went on behind it has survived it. */
+static bool tells_shown_exception(const struct ending *e)
+{
+	return (strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
+	       e->code != ENDING_NONE && e->code && atomic_load(&words.shown.any) &&
+	       step_now() == words.shown.step;
+}
+
 void keep_last_words(void)
 {
 	unsigned said = atomic_load(&words.said);
@@ -112,6 +127,9 @@ void keep_last_words(void)
 		e.at_ns = words.at_ns;
 	} else if (said & SAID_ABORT) {
 		e.text = words.function;
+	} else if (tells_shown_exception(&e)) {
+		e.text = words.shown.text;
+		e.at_ns = words.shown.at_ns;
 	}
 	journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
@@ -126,7 +144,16 @@ void note_exception(const char *text)
 		keep_last_words();
 }
 
+void note_shown_exception(const char *text)
+{
+	keep_words_text(words.shown.text, sizeof(words.shown.text), text);
+	words.shown.at_ns = clock_ns(CLOCK_REALTIME);
+	words.shown.step = step_now();
+	atomic_store(&words.shown.any, true);
+}
+
 void forget_last_words(void)
 {
 	atomic_store(&words.said, 0);
+	atomic_store(&words.shown.any, false);
 }

@@ -21,6 +21,12 @@ void note_abort(const char *function, int code, int signal);
 /* An exception that nobody caught: its type, message and place. Cut at a character where it is too long. */
 void note_exception(const char *text);
 
+/*
+ * One that was caught, and printed or left because of: what an exit with a code other than 0 is told by, if nobody ended a step
+ * in between.
+ */
+void note_shown_exception(const char *text);
+
 /* Puts what is known into the journal. */
 void keep_last_words(void);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.14 that is on this machine;
-# the keys codeline and stack_blacklist.
+# the keys codeline and stack_blacklist; exceptions that are caught, and the one that a program leaves because of.
 # timeout: 420
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
@@ -36,6 +36,14 @@ while read -r version python; do
 	ok "Python $version: every stack is the interpreter's own" python3 tests/e2e/python_stacks.py "$out" "$tmp/truth.json"
 	contract "Python $version" "$out"
 	is "Python $version: meta.json says which" "$(rows "$out" 'M["rank0"]["libraries"]["python"].split()[0]')" "$version"
+
+	OMPI_MCA_btl=self "$python" tests/apps/py/handled.py >"$tmp/plain" 2>&1 </dev/null
+	plain=$?
+	new_out
+	OMPI_MCA_btl=self PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$python" tests/apps/py/handled.py >"$tmp/said" 2>&1 </dev/null
+	is "Python $version: exceptions are caught, referred to and gone as without us" "$? $(cat "$tmp/said")" "$plain $(cat "$tmp/plain")"
+	like "Python $version: what it left because of" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("code", "text")]')" \
+		"^\[3, 'Own: bad, 7; at .*handled\.py:$(grep -n 'raise Own(' tests/apps/py/handled.py | cut -d: -f1) fail <- .*handled\.py:[0-9]+ <module>'\]"
 done <<<"$found"
 
 [ $status != 77 ] || finish

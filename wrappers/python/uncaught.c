@@ -14,12 +14,17 @@
 #include "session/state.h"
 
 #define SLOT_GETATTRO 58 /* Py_tp_getattro */
+/* PyTypeObject (cpython/object.h), the same from 3.8 to 3.14. */
+#define TYPE_NAME 24
+#define TYPE_INIT 296
+#define TYPE_ALLOC 304
 #define FRAMES_MAX 4096 /* of a traceback that are walked */
 #define FRAMES_SAID 8
 #define WORDS_BYTES 2000
 #define MESSAGE_BYTES 600
 
 typedef int audit_hook(const char *event, void *args, void *data);
+typedef int init_function(void *self, void *args, void *kwargs);
 
 static struct {
 	void *(*this_thread)(void), *(*holder)(void);
@@ -34,11 +39,22 @@ static struct {
 	void *(*occurred)(void);
 	void (*clear)(void);
 	void (*drop)(void *);
+	void (*handled)(void **, void **, void **);
+	void *(*traceback_of)(void *);
+	int (*same_text)(void *, const char *);
+	int (*subtype)(void *, void *);
 	void *generic_get; /* PyObject_GenericGetAttr */
+	void *generic_alloc; /* PyType_GenericAlloc */
 	void *str, *tuple, *integer, *traceback, *code;
+	void *none;
+	void **system_exit; /* where the class lies */
 } py;
 
 static _Atomic int watching; /* 1: yes, 2: this Python has no such thing */
+static init_function *real_init; /* of SystemExit */
+
+/* The exception that was described last, never followed: a traceback is walked entry by entry, and printed several times. */
+static void *described, *described_at;
 
 static void *find_uncaught_function(const char *name)
 {
@@ -58,13 +74,17 @@ static bool find_uncaught_functions(void)
 		{"PyObject_GetAttrString", &py.get}, {"PyType_GetSlot", &py.slot},
 		{"PyLong_AsLong", &py.as_long}, {"PyUnicode_AsUTF8AndSize", &py.utf8},
 		{"PyErr_Occurred", &py.occurred}, {"PyErr_Clear", &py.clear},
-		{"Py_DecRef", &py.drop}, {"PyObject_GenericGetAttr", &py.generic_get}};
+		{"Py_DecRef", &py.drop}, {"PyObject_GenericGetAttr", &py.generic_get},
+		{"PyErr_GetExcInfo", &py.handled}, {"PyException_GetTraceback", &py.traceback_of},
+		{"PyUnicode_CompareWithASCIIString", &py.same_text},
+		{"PyType_IsSubtype", &py.subtype}, {"PyType_GenericAlloc", &py.generic_alloc}};
 	static const struct {
 		const char *name;
 		void **to;
 	} types[] = {{"PyUnicode_Type", &py.str}, {"PyTuple_Type", &py.tuple},
 		{"PyLong_Type", &py.integer}, {"PyTraceBack_Type", &py.traceback},
-		{"PyCode_Type", &py.code}};
+		{"PyCode_Type", &py.code}, {"_Py_NoneStruct", &py.none},
+		{"PyExc_SystemExit", (void **)&py.system_exit}};
 	const char *(*version)(void);
 	bool all = true;
 
@@ -197,36 +217,102 @@ static void put_traceback(struct text *t, void *tb)
 		text_str(t, " <- ...");
 }
 
-static void describe_uncaught(void *args)
+/* words: WORDS_BYTES and 64 more. */
+static void describe_exception(void *value, void *tb, char *words)
 {
-	void *type, *value, *tb;
-	char words[WORDS_BYTES + 64];
 	struct text t = text_over(words, WORDS_BYTES);
-
-	/* hook, type, value, traceback */
-	if (!args || type_of_object(args) != py.tuple || py.tuple_size(args) != 4)
-		return;
-	type = py.tuple_item(args, 1);
-	value = py.tuple_item(args, 2);
-	tb = py.tuple_item(args, 3);
-	if (!type || !value)
-		return;
-
-	const char *name =
-		*(const char *const *)((const char *)type_of_object(value) + 24); /* tp_name */
+	const char *name = *(const char *const *)((const char *)type_of_object(value) + TYPE_NAME);
 
 	text_str(&t, name);
 	put_message(&t, value);
 	put_traceback(&t, tb);
 	words[t.len] = 0;
+}
+
+static void describe_uncaught(void *args)
+{
+	void *value;
+	char words[WORDS_BYTES + 64];
+
+	/* hook, type, value, traceback */
+	if (!args || type_of_object(args) != py.tuple || py.tuple_size(args) != 4)
+		return;
+	value = py.tuple_item(args, 2);
+	if (!py.tuple_item(args, 1) || !value)
+		return;
+	describe_exception(value, py.tuple_item(args, 3), words);
 	note_exception(words);
+}
+
+static bool is_system_exit(void *value)
+{
+	return py.subtype(type_of_object(value), *py.system_exit);
+}
+
+/*
+ * The exception that this thread is handling, in the words of an end that may follow. tb: only if that is its traceback. It
+ * is held by the handler: dropping our references ends no object.
+ */
+static void describe_handled(void *tb)
+{
+	void *type = NULL, *value = NULL, *its = NULL, *first;
+	char words[WORDS_BYTES + 64];
+
+	py.handled(&type, &value, &its);
+	if (value && value != py.none && !is_system_exit(value)) {
+		first = py.traceback_of(value);
+		if ((!tb || tb == first) && (value != described || first != described_at)) {
+			describe_exception(value, first, words);
+			note_shown_exception(words);
+			described = value;
+			described_at = first;
+		}
+		drop_object(first);
+	}
+	drop_object(type);
+	drop_object(value);
+	drop_object(its);
+}
+
+/* Of the interpreter whose state is this thread's: of others nothing is asked. */
+static bool may_ask_python(void)
+{
+	void *own = session_is_on() && !thread_state.busy ? py.this_thread() : NULL;
+
+	return own && own == py.holder() && !py.occurred();
+}
+
+static void look_at_handled(void *tb)
+{
+	int err = errno;
+
+	thread_state.busy++;
+	describe_handled(tb);
+	thread_state.busy--;
+	errno = err;
+}
+
+/* Who formats an exception reads the frame of each entry of its traceback: object, name of the attribute. */
+static void hear_attribute_read(void *args)
+{
+	void *tb, *name;
+
+	if (!args || type_of_object(args) != py.tuple || py.tuple_size(args) != 2)
+		return;
+	tb = py.tuple_item(args, 0);
+	name = py.tuple_item(args, 1);
+	if (type_of_object(tb) == py.traceback && type_of_object(name) == py.str &&
+		py.same_text(name, "tb_frame") == 0 && may_ask_python())
+		look_at_handled(tb);
 }
 
 static int hear_audit_event(const char *event, void *args, void *data)
 {
 	(void)data;
-	if (event[0] == 's' && strcmp(event, "sys.excepthook") == 0 && session_is_on() &&
-		!py.occurred()) {
+	if (event[0] == 'o' && strcmp(event, "object.__getattr__") == 0) {
+		hear_attribute_read(args);
+	} else if (event[0] == 's' && strcmp(event, "sys.excepthook") == 0 && session_is_on() &&
+		   !py.occurred()) {
 		int err = errno;
 
 		thread_state.busy++;
@@ -235,6 +321,28 @@ static int hear_audit_event(const char *event, void *args, void *data)
 		errno = err;
 	}
 	return 0;
+}
+
+/* A program that leaves because of an exception does so where it handles it, printed or not: sys.exit(1), raise SystemExit. */
+static int init_system_exit(void *self, void *args, void *kwargs)
+{
+	if (may_ask_python())
+		look_at_handled(NULL);
+	return real_init(self, args, kwargs);
+}
+
+/* The function that makes the objects of that class is in the class alone; no table of names refers to it. */
+static void watch_system_exit(void)
+{
+	char *class = *py.system_exit;
+	const char *name = *(const char **)(class + TYPE_NAME);
+	init_function **init = (init_function **)(class + TYPE_INIT);
+
+	if (!name || strcmp(name, "SystemExit") != 0 || !*init ||
+		*(void **)(class + TYPE_ALLOC) != py.generic_alloc)
+		return; /* not laid out as we know it */
+	real_init = *init;
+	*init = init_system_exit;
 }
 
 void watch_uncaught_exceptions(void)
@@ -256,4 +364,5 @@ void watch_uncaught_exceptions(void)
 		return;
 	if (py.add_hook(hear_audit_event, NULL) < 0)
 		py.clear();
+	watch_system_exit();
 }

@@ -169,6 +169,17 @@ static char *leaving_text(struct report *r, uint32_t i, int most)
 
 		all = ended_by_text(&by);
 	}
+	if (strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) {
+		char *was = all;
+
+		/* Caught, or it were its last words; what it was the reason of is not known. */
+		if (*e->text) {
+			all = tool_format("%s; the last exception before that: %.*s%s", was,
+				count_shown(e->text, most), e->text,
+				count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
+			free(was);
+		}
+	}
 	free(code);
 	return all;
 }
