@@ -249,6 +249,7 @@ static const uint32_t bits_of_flag[CALL_FLAGS] = {
 	[CF_BIT_LOCALCOMM] = CALL_LOCAL,
 	[CF_BIT_MORE] = CALL_MORE,
 	[CF_BIT_ERROR] = CALL_ERROR,
+	[CF_BIT_UNWOUND] = CALL_UNWOUND,
 };
 
 static void add_flag(struct call *c, const struct csv_text *word)

@@ -25,6 +25,7 @@ enum call_bits {
 		128, /* ... and is that of the call before, which the same Wait completed */
 	CALL_MORE = 256, /* it has tensors that have no row */
 	CALL_LATE = 512, /* its rows came behind those of later calls: `nth` is not what it was */
+	CALL_UNWOUND = 1024, /* left by an exception */
 };
 
 /* The values of a call's tensors on one side (what it was given, what it gave), all rows of it together. */

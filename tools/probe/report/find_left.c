@@ -81,6 +81,24 @@ static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
+/*
+ * Its last call was left by an exception, and another one had gone before: a connection that is closed is told of in that way. What
+ * was wrong with the call itself is told of while all are there.
+ */
+static bool left_behind_another(const struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+
+	if (!k->last.rows || !(k->last.bits & CALL_UNWOUND))
+		return false;
+	for (uint32_t other = 0; other < r->g.folders.n; other++)
+		if (other != i && how_it_left(r, other) != STAYED &&
+			moment_of_leaving(r, other) <
+				clock_set_right(&r->g.skew[i], k->last.start + k->last.dur))
+			return true;
+	return false;
+}
+
 static bool is_standing(const struct report *r, uint32_t i)
 {
 	return r->stuck.standing && r->stuck.standing[i];
@@ -94,8 +112,9 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (how_it_left(r, i) != how)
 			continue;
-		if (by_itself && (how == SPOKE ? left_by_communication(r, i)
-					       : is_standing(r, i) || was_told_of_error(r, i)))
+		if (by_itself &&
+			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i)
+				      : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
 			first = (int)i;
@@ -467,7 +486,7 @@ void find_left(struct report *r)
 	k = &r->g.rank[first];
 	/* A step may have ended behind its last call. */
 	step = k->last.rows ? k->last.step : 0;
-	if (r->g.by_rounds && k->last.rows)
+	if (d->nround && k->last.rows)
 		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
 	else if (d->meta.step_now > step)
 		step = d->meta.step_now;

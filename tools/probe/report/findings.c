@@ -264,6 +264,9 @@ static bool has_left(const struct stuck *s)
 {
 	bool left = false;
 
+	/* Others came to their end when those gave up: who left before is told of by find_left(). */
+	if (s->sample->call.bits & CALL_ERROR)
+		return false;
 	for (unsigned i = 0; i < s->nabsent; i++)
 		left |= s->absent[i].why == ABSENT_ENDED;
 	return left;
@@ -307,7 +310,10 @@ void find_stuck(struct report *r)
 		: s->n == 1 ? "stands in"
 			    : "stand in",
 		what, (unsigned long long)s->sample->call.step, out_time((double)s->age_max),
-		over ? " when the job ended" : "", at);
+		s->sample->call.bits & CALL_ERROR ? ", and gave up"
+		: over				  ? " when the job ended"
+						  : "",
+		at);
 	for (unsigned i = 0; i < s->nabsent; i++)
 		append_line(&text, absent_text(r, &s->absent[i]));
 	if (s->sample->waiting && !is_probe(s->sample))
@@ -322,7 +328,7 @@ void find_stuck(struct report *r)
 			    : FINDING_STALL,
 		text);
 	name_stuck_ranks(r, f, s);
-	if (over && are_all_ended_by_themselves(r, f))
+	if (over && !(s->sample->call.bits & CALL_ERROR) && are_all_ended_by_themselves(r, f))
 		set_finding_kind(f, FINDING_DIED);
 	free(what);
 	free(who);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tools/lib/intern.h"
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/join/peer_steps.h"
 #include "tools/probe/join/rounds.h"
 #include "tools/probe/report/call_order.h"
 
@@ -18,6 +20,7 @@
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
 		<< 30) /* of calls files, up to which they are read once more for their rounds */
+#define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
 #define TURN 32 /* calls that are taken from one rank before another has its turn */
 #define STALE_NS  \
 	UINT64_C( \
@@ -138,7 +141,11 @@ static void gather_call(struct gather *g, struct call *c)
 	ops_add(&g->ops, c);
 	if (c->bits & CALL_ERROR && c->start + c->dur > g->rank[c->rank].error_end)
 		g->rank[c->rank].error_end = c->start + c->dur;
-	if (c->bits & CALL_ERROR && !g->errors++)
+	/* Who waits longest for what cannot come is told last. */
+	if (c->bits & CALL_ERROR &&
+		(!g->errors++ || clock_set_right(&g->skew[c->rank], end) <
+					 clock_set_right(&g->skew[g->first_error.rank],
+						 g->first_error.start + g->first_error.dur)))
 		g->first_error = *c;
 	if (c->bits & CALL_OPEN)
 		opens_row(&g->opens, &g->folders.dir[c->rank], c);
@@ -360,17 +367,20 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	return 0;
 }
 
-/* Where nothing marks steps: the rounds of the calls in their place. */
+/* Where nothing marks steps: the rounds of the calls in their place; on some ranks only: those of the others. */
 static void number_steps(struct gather *g)
 {
 	const struct overlay **each;
 
-	if (g->diagnose.sites.steps || !g->folders.n)
+	if (!g->folders.n)
 		return;
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &g->rank[i].overlay;
-	g->by_rounds = number_by_rounds(&g->folders, each, ROUNDS_BYTES_MAX);
+	if (g->diagnose.sites.steps)
+		number_by_peers(&g->folders, each, ROUNDS_BYTES_MAX);
+	else
+		g->by_rounds = number_by_rounds(&g->folders, each, ROUNDS_BYTES_MAX);
 	if (g->by_rounds)
 		diagnose_steps(&g->diagnose);
 	free(each);
@@ -429,9 +439,30 @@ static double rank_duration(struct gather *g, const struct rank_dir *d, const st
 	return end > r->first_ns ? (double)(end - r->first_ns) : 0;
 }
 
+/*
+ * The rank stood in its last call until a time limit ended it (PyTorch's), and left because of it: to the others it is as if it
+ * stood there still. What fails at once is no standstill.
+ */
+static void add_call_given_up(struct gather *g, uint32_t i)
+{
+	const struct rank_dir *d = &g->folders.dir[i];
+	struct call c = g->rank[i].last;
+
+	if (!c.rows || !(c.bits & CALL_ERROR) || c.bits & CALL_NESTED || c.dur < GIVEN_UP_NS ||
+		strcmp(intern_name(c.lib), "c10d") != 0 || d->state == RANK_RUNNING ||
+		(strcmp(d->meta.end.how, "exception") != 0 &&
+			strcmp(d->meta.end.how, "abort") != 0 &&
+			(strcmp(d->meta.end.how, "exit") != 0 || d->meta.end.code <= 0)))
+		return;
+	c.bits = (c.bits & ~(uint32_t)CALL_ASYNC) | CALL_OPEN;
+	opens_row(&g->opens, d, &c);
+}
+
 static void finish_gather(struct gather *g)
 {
 	g->opens.now = clock_ns(CLOCK_REALTIME);
+	for (unsigned i = 0; i < g->folders.n; i++)
+		add_call_given_up(g, i);
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 

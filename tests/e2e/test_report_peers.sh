@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Ranks that are judged by what they share with others: those without steps of their own have their peers', a call that a time
+# limit ended is one that its rank stood in, and who was told that others are gone did not leave first.
+# beside: folders made by hand
+. "$(dirname "$0")/lib.sh"
+
+told() { "$probe" report --json "$tmp/$1" | python3 -c 'import json, sys; print([(f["kind"], f["ranks"], f["step"]) for f in json.load(sys.stdin)["findings"] if f["severity"] in ("bad", "warn")])'; }
+
+python3 tests/e2e/peer_folders.py "$tmp" || exit 1
+is 'an actor has the step of the learner that it sends to' "$(told actors)" "[('nan', [1], 6)]"
+is 'and no finding where nothing is wrong' "$(told late)" '[]'
+like 'a time limit: what was wrong is told before what became of it' "$(told limit)" "^\[\('tag', \[0\], 6\)"
+like 'a connection that is closed: who gave up waited for a rank, which did not leave first' "$(told closed)" \
+	"^\[\('(stopped|hang)', \[1\], 6\)"
+case $(told handled) in
+*stopped* | *hang*) fail=stands ;;
+*) fail='' ;;
+esac
+is 'calls that fail at once are no standstill' "$fail" ''
+finish
