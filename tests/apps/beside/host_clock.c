@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another host for some ranks of a job on one machine, to be preloaded before libprobe: HOST_CLOCK_RANKS=1,3
- * HOST_CLOCK_NAME=node1 HOST_CLOCK_AHEAD_MS=40 HOST_CLOCK_PPM=1000. Their clocks are ahead by so much when the process starts and gain
- * so many millionths; gethostname() answers the name.
+ * Other hosts for some ranks of a job on one machine, to be preloaded before libprobe:
+ * HOST_CLOCKS='1,3:node1:40:1000 2:node2:-25:-500'. The clocks of ranks 1 and 3 are ahead by 40 ms when the process starts and gain
+ * 1000 millionths; gethostname() answers the name. With HOST_CLOCK_LOG=FILE, FILE.<rank> has the start, ns ahead and ns gained per ns.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,7 +14,7 @@
 
 static long long ahead_ns, began;
 static double gain;
-static const char *name;
+static char name[64];
 
 static long long ask_kernel(clockid_t which)
 {
@@ -23,19 +24,45 @@ static long long ask_kernel(clockid_t which)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* Whether the list, up to a colon, has that rank. */
+static int lists_rank(const char *list, const char *rank)
+{
+	for (const char *p = list; *p && *p != ':'; p += *p == ',') {
+		size_t n = strcspn(p, ",:");
+
+		if (n == strlen(rank) && strncmp(p, rank, n) == 0)
+			return 1;
+		p += n;
+	}
+	return 0;
+}
+
 __attribute__((constructor)) static void choose_host(void)
 {
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *ranks = getenv("HOST_CLOCK_RANKS");
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *log = getenv("HOST_CLOCK_LOG");
+	char path[4096];
+	double ahead, ppm;
+	FILE *f;
 
 	if (!rank)
 		rank = getenv("PMI_RANK");
-	for (const char *p = ranks; rank && p && *p; p += strcspn(p, ","), p += *p == ',')
-		if (strcspn(p, ",") == strlen(rank) && strncmp(p, rank, strlen(rank)) == 0) {
-			ahead_ns = atoll(getenv("HOST_CLOCK_AHEAD_MS")) * 1000000;
-			gain = atof(getenv("HOST_CLOCK_PPM")) * 1e-6;
+	for (const char *p = getenv("HOST_CLOCKS"); rank && p && *p;
+		p += strcspn(p, " "), p += *p == ' ')
+		if (lists_rank(p, rank) &&
+			sscanf(p, "%*[^:]:%63[^:]:%lf:%lf", name, &ahead, &ppm) == 3) {
+			ahead_ns = (long long)(ahead * 1e6);
+			gain = ppm * 1e-6;
 			began = ask_kernel(CLOCK_MONOTONIC);
-			name = getenv("HOST_CLOCK_NAME");
 		}
+	if (!began || !log)
+		return;
+	snprintf(path, sizeof(path), "%s.%s", log, rank);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "%lld %lld %.9f\n",
+		ask_kernel(CLOCK_REALTIME) - (ask_kernel(CLOCK_MONOTONIC) - began), ahead_ns, gain);
+	fclose(f);
 }
 
 int clock_gettime(clockid_t which, struct timespec *t)
@@ -57,8 +84,8 @@ int gethostname(char *to, size_t n)
 {
 	struct utsname self;
 
-	if (!name && uname(&self))
+	if (!*name && uname(&self))
 		return -1;
-	strncpy(to, name ? name : self.nodename, n);
+	strncpy(to, *name ? name : self.nodename, n);
 	return 0;
 }

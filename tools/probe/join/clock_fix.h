@@ -10,7 +10,7 @@ struct clock_fix {
 	int64_t ahead;
 	double drift; /* 0: not more than can be told */
 	uint64_t at;
-	double error_ns; /* half the width of what nine in ten comparisons are within; 0: the first host's own */
+	double error_ns; /* what is left of it at most, over the operations compared; 0: the first host's own */
 };
 
 /* t: ns since 1970 by the rank's clock. Returns the same moment by the first host's clock. */

@@ -245,9 +245,9 @@ static void find_wrong_clocks(struct report *r)
 	if (h->corrected)
 		add_finding(r, FINDING_CLOCKS,
 			tool_format("the clocks of %s are wrong against the first host's (%s: %s "
-				    "%s%s), told from the ends of "
+				    "%s%s), told from "
 				    "collective operations; times that compare ranks are corrected "
-				    "for that, to +-%s in nine of ten operations",
+				    "for that, to +-%s",
 				out_plural(h->corrected, "host", "hosts"), h->host,
 				out_time(fabs((double)h->largest)),
 				h->largest < 0 ? "behind" : "ahead", drift ? drift : "",

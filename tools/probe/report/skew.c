@@ -18,10 +18,13 @@
 #define DRIFT_MIN 24u /* operations from which a drift can be told */
 #define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is left alone */
 #define DRIFT_SURE 5 /* standard errors that it must be beyond */
+#define DRIFT_MOST 0.02 /* ns per ns: no clock is that wrong */
+#define BOUNDS 512u /* parts of the run; of each the two operations are kept that say most */
 
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
-	uint64_t end;
+	uint64_t start, end;
+	double error; /* ns, of the clock that these are by */
 };
 
 struct host {
@@ -74,8 +77,8 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 				continue;
 		}
 		TOOL_GROW(h->moment, h->n, h->cap);
-		h->moment[h->n++] =
-			(struct moment){{c.comm, (uint64_t)c.comm_seq}, c.start + c.dur};
+		h->moment[h->n++] = (struct moment){
+			{c.comm, (uint64_t)c.comm_seq}, c.start, c.start + c.dur, 0};
 	}
 }
 
@@ -117,11 +120,133 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-/* An operation that two hosts have in common: when it ended by this host's clock, and how far that is ahead. */
+/* An operation that two hosts have in common: when it began and ended by this host's clock, and how far that is ahead. */
 struct common_end {
-	uint64_t at;
+	uint64_t begun, at;
 	double ahead;
+	double most,
+		least; /* ahead cannot be more, or less: nobody leaves before the other has come */
+	double shorter; /* of its two durations: that of who came last, what the operation itself takes */
 };
+
+/* What ahead cannot be above or below at a moment, from k.at on. */
+struct bound {
+	double t, ahead;
+	bool set;
+};
+
+struct bounds {
+	struct bound most[BOUNDS], least[BOUNDS];
+};
+
+/* By how much a line of that slope may be higher or lower: between *lo and *hi at t 0. Returns half of the room; below 0: none. */
+static double room_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
+{
+	*lo = -1e300;
+	*hi = 1e300;
+	for (unsigned i = 0; i < BOUNDS; i++) {
+		double m = b->most[i].ahead - slope * b->most[i].t;
+		double l = b->least[i].ahead - slope * b->least[i].t;
+
+		if (b->most[i].set && m < *hi)
+			*hi = m;
+		if (b->least[i].set && l > *lo)
+			*lo = l;
+	}
+	return (*hi - *lo) / 2;
+}
+
+/* The bounds that are nearest to the line k, of each part of the run. e: in order of time. Leaving bounds out only widens the room. */
+static void choose_bounds(
+	struct bounds *b, const struct common_end *e, unsigned n, const struct clock_fix *k)
+{
+	double first = (double)(int64_t)(e[0].at - k->at);
+	double part = (double)(e[n - 1].at - e[0].at) / BOUNDS + 1;
+
+	memset(b, 0, sizeof(*b));
+	for (unsigned i = 0; i < n; i++) {
+		double te = (double)(int64_t)(e[i].at - k->at);
+		double tb = (double)(int64_t)(e[i].begun - k->at);
+		unsigned at = (unsigned)((te - first) / part);
+		struct bound *m = &b->most[at], *l = &b->least[at];
+
+		if (!m->set || e[i].most - k->drift * te < m->ahead - k->drift * m->t)
+			*m = (struct bound){te, e[i].most, true};
+		if (!l->set || e[i].least - k->drift * tb > l->ahead - k->drift * l->t)
+			*l = (struct bound){tb, e[i].least, true};
+	}
+}
+
+/* The slope between inside (there is room) and outside at which the room ends. */
+static double slope_without_room(const struct bounds *b, double inside, double outside)
+{
+	double lo, hi;
+
+	for (int i = 0; i < 60; i++) {
+		double m = (inside + outside) / 2;
+
+		if (room_at_slope(b, m, &lo, &hi) >= 0)
+			inside = m;
+		else
+			outside = m;
+	}
+	return inside;
+}
+
+/*
+ * The line in the middle of what is possible at all, where that is surer than the medians. No rank leaves such an operation
+ * before the other has come: each says what the clock is ahead at most and at least, whatever either rank waited for a core. The
+ * error: the farthest that another possible line is away, at either end of the run.
+ */
+static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsigned n)
+{
+	struct bounds *b = tool_alloc(sizeof(*b));
+	double from = k->drift - DRIFT_MOST, to = k->drift + DRIFT_MOST, lo, hi, slope, middle;
+	double end[2] = {
+		(double)(int64_t)(e[0].at - k->at), (double)(int64_t)(e[n - 1].at - k->at)};
+	double error = 0;
+
+	choose_bounds(b, e, n, k);
+	/* The room is a concave function of the slope. */
+	for (int i = 0; i < 120; i++) {
+		double a = from + (to - from) / 3, c = to - (to - from) / 3;
+
+		if (room_at_slope(b, a, &lo, &hi) < room_at_slope(b, c, &lo, &hi))
+			from = a;
+		else
+			to = c;
+	}
+	slope = (from + to) / 2;
+	if (room_at_slope(b, slope, &lo, &hi) >= 0) {
+		double least = slope_without_room(b, slope, slope - DRIFT_MOST);
+		double most = slope_without_room(b, slope, slope + DRIFT_MOST);
+
+		/* What is gained is little, and may be nothing: then it is nothing. */
+		if (least <= 0 && most >= 0 &&
+			(slope < 0 ? -slope : slope) * (end[1] - end[0]) < DRIFT_LEAST_NS)
+			slope = 0;
+		room_at_slope(b, slope, &lo, &hi);
+		middle = (lo + hi) / 2;
+		for (int i = 0; i <= 64; i++) {
+			double s = least + (most - least) * i / 64;
+
+			room_at_slope(b, s, &lo, &hi);
+			for (int j = 0; j < 2; j++) {
+				double mine = middle + slope * end[j];
+				double up = hi + s * end[j] - mine, down = mine - lo - s * end[j];
+
+				error = up > error ? up : error;
+				error = down > error ? down : error;
+			}
+		}
+		if (error < k->error_ns) {
+			k->ahead = (int64_t)middle;
+			k->drift = slope;
+			k->error_ns = error;
+		}
+	}
+	free(b);
+}
 
 static int by_nanoseconds(const void *x, const void *y)
 {
@@ -186,8 +311,13 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	middle = median_ahead(e, n, &k, room);
 	spread = spread_of(room, n, middle);
 	k.ahead = (int64_t)middle;
-	k.error_ns = 1.645 * spread;
+	for (unsigned i = 0; i < n; i++)
+		room[i] = e[i].shorter;
+	qsort(room, n, sizeof(*room), by_nanoseconds);
+	/* One of the two may always be the last to get the result: by what the operation takes. */
+	k.error_ns = 1.645 * spread + room[n / 2];
 	free(room);
+	fit_by_bounds(&k, e, n);
 	return k;
 }
 
@@ -195,17 +325,26 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 static bool align_host_clock(struct host *h, const struct table *known)
 {
 	struct common_end *e = tool_alloc((h->n + 1) * sizeof(*e));
+	double error = 0;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		const struct moment *m = table_find(known, h->moment[i].key.a, h->moment[i].key.b);
+		const struct moment *o = &h->moment[i], *m = table_find(known, o->key.a, o->key.b);
+		uint64_t mine = o->end - o->start, its = m ? m->end - m->start : 0;
 
-		if (m)
-			e[n++] = (struct common_end){
-				h->moment[i].end, (double)(int64_t)(h->moment[i].end - m->end)};
+		if (!m)
+			continue;
+		e[n++] = (struct common_end){.begun = o->start,
+			.at = o->end,
+			.ahead = (double)(int64_t)(o->end - m->end),
+			.most = (double)(int64_t)(o->end - m->start),
+			.least = (double)(int64_t)(o->start - m->end),
+			.shorter = (double)(mine < its ? mine : its)};
+		error = m->error > error ? m->error : error;
 	}
 	if (n >= SHARED_MIN) {
 		h->clock = fit_clock(e, n);
+		h->clock.error_ns += error;
 		h->known = true;
 	}
 	free(e);
@@ -217,8 +356,11 @@ static void learn_moments(struct table *known, const struct host *h)
 	for (unsigned i = 0; i < h->n; i++) {
 		struct moment *m = table_get(known, h->moment[i].key.a, h->moment[i].key.b);
 
-		if (m && !m->end)
-			m->end = clock_set_right(&h->clock, h->moment[i].end);
+		if (!m || m->end)
+			continue;
+		m->start = clock_set_right(&h->clock, h->moment[i].start);
+		m->end = clock_set_right(&h->clock, h->moment[i].end);
+		m->error = h->clock.error_ns;
 	}
 }
 
@@ -264,8 +406,11 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		struct host *h = &host[i];
 
 		r->unknown += !h->known;
-		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS)
+		/* Left alone it is off by that much more. */
+		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS) {
+			h->clock.error_ns += (double)llabs(h->clock.ahead);
 			h->clock.ahead = 0;
+		}
 		if (h->clock.error_ns > r->error_ns)
 			r->error_ns = h->clock.error_ns;
 		if (!h->clock.ahead && !h->clock.drift)

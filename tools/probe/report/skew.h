@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far the clocks of the hosts are apart. No rank leaves a collective like all_reduce before every rank has entered
- * it, so all ranks leave it at nearly the same moment: the difference of these moments is that of the clocks.
+ * it: that says what the difference of two clocks is at most and at least. And all ranks leave it at nearly the same moment.
  */
 #ifndef PROBE_TOOLS_SKEW_H
 #define PROBE_TOOLS_SKEW_H
