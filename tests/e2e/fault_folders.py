@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "count_root"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -94,6 +94,8 @@ class Job:
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
         if op == "recv" and not done and self.fault == "message_room":
             rows = [("", dict(await_dtype="float32", await_count=32))]
+        if op == "recv" and not done and self.fault in ("message_left_out", "message_taken"):
+            rows = [("", dict(await_dtype="float32", await_count=len(tensor)))]
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, rows, start=start, dur=dur if done else "",
                               step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
@@ -176,6 +178,17 @@ class Job:
                 elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
+            # A signal ended it, and all others soon after; of one of them all stand where they are.
+            if self.fault.startswith("killed"):
+                if self.fault in ("killed_silent", "killed_any") and r == 1:
+                    self.rate(step, r, self.now, t + 250 * 10**6)
+                    continue
+                if r != WHO:
+                    self.rate(step, r, self.now, t)
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                elif self.fault == "killed_any":
+                    self.rate(step, r, self.now, t + 240 * 10**6)
+                continue
             self.rate(step, r, self.now, t)
             if self.fault == "order_line":
                 stack = dict(stack=len(PLACES) + 1) if r == WHO else {}
@@ -195,7 +208,13 @@ class Job:
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
                 continue
             self.reduce(step, r, t)
-            # Its library ends it there, and a launcher the others.
+            # The library of the one that has less room ends it there, and a launcher the others.
+            if self.fault in ("message_left_out", "message_taken"):
+                small = WHO + 1 if self.fault == "message_left_out" else WHO
+                self.ring(step, r, t, receives=r != small)
+                if r != small:
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
             if self.fault == "message_room":
                 self.ring(step, r, t, receives=r != WHO)
                 if r not in (0, WHO):
@@ -223,7 +242,7 @@ class Job:
         t = self.now + max(late) + 10**6
         if self.fault in STAND and step == WHEN:
             self.last_step(step, t)
-            self.now = t + 6 * 10**9
+            self.now = t + (3 * 10**8 if self.fault.startswith("killed") and self.fault != "killed_late" else 6 * 10**9)
             return
         for r in range(RANKS):
             began = self.now + late[r]
@@ -314,9 +333,21 @@ class Job:
         # No other link to compare it with.
         only = self.fault == "only_link"
         if not only or nxt == WHO:
-            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act"), done=sends)
+            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act", self.length(step, rank, "send")), done=sends)
         if not only or rank == WHO:
-            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act"), dur=took, done=receives)
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
+
+    def length(self, step, rank, side):
+        """Elements of a message. Of some faults three in turn, and rank 2 sends or receives what comes next."""
+        if self.fault == "message_short":
+            return 40 if (rank == WHO) == (side == "send") and rank in (WHO, WHO + 1) and step == WHEN else 64
+        if self.fault == "message_batches":
+            return 64 - step
+        if self.fault == "message_left_out":
+            return (20, 50, 10)[(step + (side == "send" and rank == WHO and step == WHEN)) % 3]
+        if self.fault == "message_taken":
+            return (50, 20, 10)[(step + (side == "recv" and rank == WHO and step == WHEN)) % 3]
+        return 64
 
     def norm(self, step, rank, t):
         ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]
@@ -380,7 +411,7 @@ def main(top, fault):
         if killed:
             end = dict(how="signal", code=None, signal=None)
         r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault.startswith("exit") and not killed else "recovered") if fault in STAND else {},
-                **dict(end=end) if fault.startswith(("gone", "exit")) else {})
+                **dict(end=end) if fault.startswith(("gone", "exit", "killed")) else {})
 
 
 if __name__ == "__main__":

@@ -74,6 +74,14 @@ extra_line skip bad [2] 9 extra all_reduce
 extra_root skip bad [2] 9 extra broadcast
 tail_root mismatch bad [2] 9 root gather
 tail_missing skip bad [2] 9 missing gather
+message_taken skip bad [2] 9 missing recv
+message_left_out skip bad [2] 9 missing send
+message_short mismatch note [2] 9 count send
+message_batches None None None None None None
+killed died bad [2] 8 None gather
+killed_silent died bad [2] 8 None gather
+killed_late stopped warn [2] 9 None all_reduce
+killed_any stopped warn [1, 2] 9 None all_reduce
 async_message stopped warn [2] 9 None all_reduce'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
@@ -89,7 +97,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != exit_* && $name != rare_* && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != exit_* && $name != rare_* && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

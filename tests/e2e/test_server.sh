@@ -12,12 +12,12 @@ f = ([x for x in json.load(sys.stdin)["findings"] if x["severity"] in ("bad", "w
 print(f.get("kind"), f.get("ranks"), f.get("what"), f.get("api"))'
 }
 
-# The server stands: in its probe, or in an answer to who is stopped.
+# The server stands, for longer than a launcher takes to end the others: in its probe, or in an answer to who is stopped.
 stands() {
 	"$probe" report --json "$out" 2>/dev/null | python3 -c '
 import json, sys
 o = json.load(sys.stdin)["open"]
-sys.exit(not any(x["rank"] == 0 and x["age_s"] > 1.5 for x in o))'
+sys.exit(not any(x["rank"] == 0 and x["age_s"] > 3.5 for x in o))'
 }
 
 for f in $flavours; do

@@ -17,7 +17,8 @@
 /* A receive of any tag, of any rank has the tag and the peer of what came. */
 static bool may_be_of_any(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "recv") == 0 && !(c->bits & CALL_OPEN);
+	return strcmp(intern_name(c->op), "recv") == 0 &&
+	       (!(c->bits & CALL_OPEN) || c->peer == NO_NUMBER || c->tag == NO_NUMBER);
 }
 
 /* Which term of the call is not what its place always had; NULL: none. */

@@ -14,6 +14,9 @@
 
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
+#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* the others, behind the first one */
+#define PAUSE_NS UINT64_C(5000000) /* behind a last call: shorter ones say nothing */
+#define CALLS_TO_KNOW_PAUSES 6
 #define OTHERS_TEXT 3 /* other ranks whose own words are shown */
 
 enum leaving { STAYED, SPOKE, SILENT };
@@ -155,6 +158,16 @@ static bool others_went_on(const struct report *r)
 	return silent && going > silent;
 }
 
+/* Who is in MPI_Finalize has no part in it. */
+static bool all_ended_by_signal(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		n += how_it_left(r, i) == SILENT || has_finalized(&r->g.folders.dir[i]);
+	return n == r->g.folders.n && count_leaving(r, SILENT);
+}
+
 /* Bytes of it that are shown, whole characters. */
 static int count_shown(const char *s, int most)
 {
@@ -288,6 +301,14 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 
 		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
 					  who, n == 1 ? "was" : "were"));
+		free(who);
+	} else if (n && all_ended_by_signal(r)) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text,
+			tool_format("%s %s ended by a signal too, as a launcher does then: who was "
+				    "first is told by the last calls",
+				who, n == 1 ? "was" : "were"));
 		free(who);
 	}
 	free(rank);
@@ -441,10 +462,100 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 	return first;
 }
 
+/* It has started something that has not completed: it may look for that again and again. */
+static bool awaits_request(const struct report *r, uint32_t i)
+{
+	for (unsigned k = 0; k < r->g.opens.n; k++)
+		if (r->g.opens.call[k].call.rank == i && !r->g.opens.call[k].ended_ok)
+			return true;
+	return false;
+}
+
+/* By the first host's clock, when a rank last came to a call or left one. */
+static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
+{
+	uint64_t end = r->g.rank[i].last_ns, start = r->g.rank[i].last.start;
+
+	return clock_set_right(&r->g.skew[i], end > start ? end : start);
+}
+
+/* All others are in calls, or wait for something; it is in none. -1: not so. */
+static int only_one_to_move(const struct report *r, bool requests)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
+			(requests && awaits_request(r, i)))
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return one;
+}
+
+/* A thread of it stands where the others do not matter, and another one is missing where all others stand. -1: not so. */
+static int only_one_missing(const struct report *r)
+{
+	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
+	int one;
+
+	if (!s || s->n + 1 != r->g.folders.n || s->nabsent != 1 || s->absent[0].n != 1 ||
+		s->absent[0].why != ABSENT_OTHER ||
+		s->absent[0].in->call.comm == s->sample->call.comm)
+		return -1;
+	one = gather_index(&r->g, s->absent[0].rank[0]);
+	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
+}
+
+/* Others went on: it made no call for twice as long as ever, and of no other one that is in none is that so. -1: none. */
+static int only_one_silent(const struct report *r, uint64_t until)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		uint64_t last = moment_of_last_call(r, i);
+
+		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
+			r->g.rank[i].calls < CALLS_TO_KNOW_PAUSES ||
+			until < last + PAUSE_NS + 2 * r->g.rank[i].longest_pause)
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return one;
+}
+
+/*
+ * A signal ended all, and one of them did not come to what the others waited in, or fell silent before: a launcher ends the
+ * others soon after the first. Where they waited for longer it stood somewhere, and who ended the job ended it with them.
+ */
+static int only_one_behind(const struct report *r)
+{
+	uint64_t until = 0;
+	int one;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+
+		until = at > until && how_it_left(r, i) == SILENT ? at : until;
+	}
+	one = only_one_to_move(r, false);
+	one = one < 0 ? only_one_silent(r, until) : one;
+	one = one < 0 ? only_one_to_move(r, true) : one;
+	one = one < 0 ? only_one_missing(r) : one;
+	return one >= 0 && r->g.folders.n > 1 && r->g.rank[one].last.rows &&
+			       until < moment_of_last_call(r, (uint32_t)one) + LAUNCHER_ENDS_NS
+		       ? one
+		       : -1;
+}
+
 /*
  * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that
  * spoke only noticed something, one that is silent and stood in no call is. Where the whole job is silent a signal ended all:
- * nobody left.
+ * then the one that all others had just begun to wait for is, if there is one.
  */
 static int look_for_first(struct report *r)
 {
@@ -459,8 +570,10 @@ static int look_for_first(struct report *r)
 		first = only_early_leaver(r);
 	if (first >= 0)
 		return first;
-	if (silent == r->g.folders.n)
-		return only_one_without_error(r);
+	if (all_ended_by_signal(r)) {
+		first = only_one_without_error(r);
+		return first >= 0 ? first : only_one_behind(r);
+	}
 	if (!silent)
 		return -1;
 	if (!spoke && others_went_on(r))
@@ -496,7 +609,9 @@ void find_left(struct report *r)
 		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
 	f = add_finding(r, FINDING_DIED, text);
-	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95 : 0.9;
+	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95
+			: all_ended_by_signal(r)		 ? 0.7
+								 : 0.9;
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
 		if (i != (uint32_t)first)

@@ -324,6 +324,52 @@ static void find_unlike_message(struct report *r)
 	free(at);
 }
 
+/* Lengths of messages that come round show who is one ahead of the other. */
+static char *left_out_text(
+	struct report *r, const struct truncated *t, const struct call *c, const struct call *o)
+{
+	char *what = report_call(r, c), *at = called_from_text(r, c), *all;
+
+	all = tool_format(
+		"step %llu: %s left out the message before %s: the lengths of these messages come "
+		"round, and it has that of the next one, %s elements, where %s has %s%s",
+		(unsigned long long)c->step, report_rank(r, c->rank), what,
+		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
+		out_count(t->sender ? t->recv.count : t->send.in.count), at);
+	free(what);
+	free(at);
+	return all;
+}
+
+static void find_shorter_message(struct report *r)
+{
+	const struct shorter *s = &r->g.diagnose.messages.shorter;
+	char *what, *at;
+	struct finding *f;
+
+	if (!s->any)
+		return;
+	what = report_call(r, &s->send);
+	at = called_from_text(r, &s->send);
+	f = add_finding(r, FINDING_MISMATCH_SHORT,
+		tool_format(
+			"step %llu: %s sent %s elements in %s, which %s received; at this place it "
+			"had sent %s all %s before, and they were received. A last batch is "
+			"shorter too%s",
+			(unsigned long long)s->send.step, report_rank(r, s->send.rank),
+			out_count(s->send.in.count), what, report_rank(r, s->recv.rank),
+			out_count(s->usual), out_plural(s->times, "time", "times"), at));
+	f->what = "count";
+	f->confidence = 0.5;
+	name_culprit(r, f, s->send.rank);
+	name_concerned(r, f, s->recv.rank);
+	name_call(f, &s->send);
+	f->event = clock_set_right(&r->g.skew[s->send.rank], s->send.start);
+	f->next = next_command(r, &s->send);
+	free(what);
+	free(at);
+}
+
 static void find_truncated_message(struct report *r)
 {
 	const struct truncated *t = &r->g.diagnose.messages.truncated;
@@ -339,14 +385,16 @@ static void find_truncated_message(struct report *r)
 	usual = t->usual ? tool_format("; at this place it had %s in all steps before",
 				   out_count(t->usual))
 			 : tool_strdup("");
-	f = add_finding(r, FINDING_MISMATCH,
-		tool_format("step %llu: %s has another count in %s: %s elements, where %s %s%s%s",
-			(unsigned long long)c->step, report_rank(r, c->rank), what,
-			out_count(t->sender ? t->send.in.count : t->recv.count),
-			report_rank(r, o->rank), t->sender ? "has less room" : "sent more", usual,
-			at));
-	f->what = "count";
-	f->confidence = t->sure ? 0.95 : 0.6;
+	f = add_finding(r, t->left_out ? FINDING_SKIP : FINDING_MISMATCH,
+		t->left_out ? left_out_text(r, t, c, o)
+			    : tool_format("step %llu: %s has another count in %s: %s elements, "
+					  "where %s %s%s%s",
+				      (unsigned long long)c->step, report_rank(r, c->rank), what,
+				      out_count(t->sender ? t->send.in.count : t->recv.count),
+				      report_rank(r, o->rank),
+				      t->sender ? "has less room" : "sent more", usual, at));
+	f->what = t->left_out ? "missing" : "count";
+	f->confidence = t->sure || t->left_out ? 0.95 : 0.6;
 	name_culprit(r, f, c->rank);
 	name_concerned(r, f, o->rank);
 	name_call(f, c);
@@ -398,5 +446,6 @@ void find_odd_values(struct report *r)
 	find_odd_volume(r);
 	find_unlike_message(r);
 	find_truncated_message(r);
+	find_shorter_message(r);
 	find_diverged(r);
 }

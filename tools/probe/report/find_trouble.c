@@ -159,13 +159,16 @@ static void name_others(struct report *r, struct finding *f)
 
 /*
  * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
- * on around, it made the two in another order; else it left the first one out.
+ * on around, it made the two in another order; else it left the first one out. So it did where the lengths of messages tell.
  */
 static void settle_order(struct report *r, struct verdict *v)
 {
 	struct waiting_ranks circle;
+	const struct truncated *t = &r->g.diagnose.messages.truncated;
+	bool left_out = t->any && t->left_out && v->kind == VERDICT_ORDER &&
+			(t->sender ? t->send.rank : t->recv.rank) == v->rank;
 
-	if (!v->may_follow || find_wait_circle(r, &circle))
+	if (!left_out && (!v->may_follow || find_wait_circle(r, &circle)))
 		return;
 	v->kind = VERDICT_MISSING;
 	v->call = v->usual;

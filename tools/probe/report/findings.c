@@ -150,6 +150,20 @@ static void stopped_ranks(struct report *r, char **text)
 	free(rank);
 }
 
+/* All were ended, some of them while they computed: one of these may have been the first, and the others a launcher's. */
+static void several_ended(const struct report *r, char **text)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		n += !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]);
+	if (n > 1)
+		append_line(
+			text, tool_format("%u ranks were in no recorded call then: which of them "
+					  "ended first, their last calls do not tell",
+				      n));
+}
+
 /* A thread waits for a message that it will take when it is there. */
 static bool is_probe(const struct open_call *c)
 {
@@ -321,6 +335,8 @@ void find_stuck(struct report *r)
 	if (!s->knows)
 		idle_ranks(r, &text);
 	stopped_ranks(r, &text);
+	if (over && !hang)
+		several_ended(r, &text);
 	f = add_finding(r,
 		has_left(s) ? FINDING_DIED
 		: hang	    ? FINDING_HANG

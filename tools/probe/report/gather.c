@@ -73,6 +73,8 @@ static void note_rank(struct gather *g, const struct call *c)
 	struct rank_info *r = &g->rank[c->rank];
 	uint64_t end = c->start + c->dur;
 
+	if (r->calls && c->start > r->last_ns && c->start - r->last_ns > r->longest_pause)
+		r->longest_pause = c->start - r->last_ns;
 	if (!r->calls++ || c->start < r->first_ns)
 		r->first_ns = c->start;
 	if (end > r->last_ns)

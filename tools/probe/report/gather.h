@@ -35,6 +35,7 @@ struct rank_info {
 	uint64_t calls, rows, damaged, truncated, unreadable;
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
+	uint64_t longest_pause; /* ns, in no call at all */
 	uint64_t wait, wait_end; /* of the latest call that was waited for */
 	bool waits_seen; /* Wait calls are among what is recorded of it */
 	uint64_t

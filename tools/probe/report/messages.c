@@ -18,10 +18,18 @@
 #define COUNTS_MIN 3
 #define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
+#define SHORT_MIN 8 /* messages of one length before a shorter one */
+#define LENGTHS 32u /* that are kept of the messages between two ranks */
+#define ROUND_MAX 12u /* messages after which their lengths come again */
+
 /* Messages of one tag that have arrived. */
 struct tag_stat {
 	struct table_key key; /* a: communicator, b: from, to, tag */
 	uint64_t n;
+	/* Elements of the latest, as far as none between them is missing. */
+	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
+	int64_t next; /* number behind the last of them */
+	unsigned nlength;
 };
 
 /* Messages from one place to another whose types agreed. */
@@ -34,7 +42,7 @@ struct type_pair {
 
 /* Elements of the messages of a rank at a place. */
 struct usual_count {
-	struct table_key key; /* a: rank; b: place */
+	struct table_key key; /* a: rank; b: place, send or receive */
 	uint64_t count, n;
 	bool changes;
 };
@@ -166,49 +174,118 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 	l->lags = 1;
 }
 
-static uint64_t message_count(const struct call *c)
+static struct usual_count *count_of_place(struct messages *m, const struct call *c, bool send)
 {
-	return strcmp(intern_name(c->op), "send") == 0 ? c->in.count : c->out.count;
+	return table_get(&m->counts, c->rank, hash_u64(hash_place(c), send));
 }
 
-static void note_count(struct messages *m, const struct call *c)
+static void note_count(struct messages *m, const struct call *c, bool send)
 {
-	struct usual_count *u = table_get(&m->counts, c->rank, hash_place(c));
+	struct usual_count *u = count_of_place(m, c, send);
+	uint64_t count = send ? c->in.count : c->out.count;
 
 	if (!u)
 		return;
-	u->changes |= u->n && u->count != message_count(c);
-	u->count = message_count(c);
+	u->changes |= u->n && u->count != count;
+	u->count = count;
 	u->n++;
 }
 
 /* Another count than at that place ever. */
 static const struct usual_count *find_new_count(
-	const struct messages *m, const struct call *c, uint64_t count)
+	const struct messages *m, const struct call *c, bool send, uint64_t count)
 {
-	const struct usual_count *u = table_find(&m->counts, c->rank, hash_place(c));
+	const struct usual_count *u =
+		table_find(&m->counts, c->rank, hash_u64(hash_place(c), send));
 
 	return u && u->n >= COUNTS_MIN && !u->changes && u->count != count ? u : NULL;
+}
+
+static uint64_t hash_way(const struct call *recv)
+{
+	return hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag);
+}
+
+static void note_length(struct tag_stat *t, const struct call *recv)
+{
+	if (recv->comm_seq != t->next)
+		t->nlength = 0;
+	t->length[(uint64_t)recv->comm_seq % LENGTHS] = recv->out.count;
+	t->nlength += t->nlength < LENGTHS;
+	t->next = recv->comm_seq + 1;
+}
+
+/* After how many messages their lengths have always come again; 0: they do not. */
+static unsigned find_round_of_lengths(const struct tag_stat *t)
+{
+	for (unsigned round = 2; round <= ROUND_MAX && 2 * round <= t->nlength; round++) {
+		bool again = true;
+
+		for (unsigned i = 1; i + round <= t->nlength && again; i++)
+			again = t->length[(uint64_t)(t->next - i) % LENGTHS] ==
+				t->length[(uint64_t)(t->next - i - round) % LENGTHS];
+		if (again)
+			return round;
+	}
+	return 0;
+}
+
+/*
+ * The lengths of the messages come round, and one side is at the next one already: it left one out. false: not so, or nothing is
+ * known.
+ */
+static bool is_one_ahead(
+	const struct messages *m, const struct call *send, const struct call *recv, bool *sender)
+{
+	const struct tag_stat *t = table_find(&m->tags, recv->comm, hash_way(recv));
+	unsigned round = t && t->next == recv->comm_seq ? find_round_of_lengths(t) : 0;
+	uint64_t now, then;
+
+	if (!round)
+		return false;
+	now = t->length[(uint64_t)(t->next - round) % LENGTHS];
+	then = t->length[(uint64_t)(t->next - round + 1) % LENGTHS];
+	*sender = recv->count == now && send->in.count == then;
+	return now != then && (*sender || (send->in.count == now && recv->count == then));
 }
 
 /* The receive that takes that message is not through, and has no room for it. */
 static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
 {
 	const struct usual_count *s, *t;
+	bool ahead, sender = false;
 
 	if (m->truncated.any || !recv->count || recv->dtype != send->dtype ||
 		send->in.count <= recv->count)
 		return;
-	s = find_new_count(m, send, send->in.count);
-	t = find_new_count(m, recv, recv->count);
+	s = find_new_count(m, send, true, send->in.count);
+	t = find_new_count(m, recv, false, recv->count);
+	ahead = !s && !t && is_one_ahead(m, send, recv, &sender);
 	m->truncated = (struct truncated){.any = true,
-		.sender = s && !t,
+		.sender = ahead ? sender : s && !t,
 		.sure = !s != !t,
+		.left_out = ahead,
 		.recv = *recv,
 		.send = *send,
 		.usual = t   ? t->count
 			 : s ? s->count
 			     : 0};
+}
+
+/* It fits into the receive, and both sides always had more: nobody but the program knows whether that is right. */
+static void compare_counts(struct messages *m, const struct call *send, const struct call *recv)
+{
+	const struct usual_count *s, *t;
+
+	if (m->shorter.any || !recv->out.count || recv->out.count != send->in.count)
+		return;
+	s = find_new_count(m, send, true, send->in.count);
+	t = find_new_count(m, recv, false, recv->out.count);
+	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
+		send->in.count > s->count)
+		return;
+	m->shorter = (struct shorter){
+		.any = true, .send = *send, .recv = *recv, .usual = s->count, .times = s->n};
 }
 
 /* Bytes go with any type. */
@@ -254,14 +331,16 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	uint64_t both = a > b ? a : b, end = corrected_time(m, recv, true);
 	struct link_stat *l =
 		table_get(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
-	struct tag_stat *t = table_get(&m->tags, recv->comm,
-		hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag));
+	struct tag_stat *t = table_get(&m->tags, recv->comm, hash_way(recv));
 
-	if (t)
+	if (t) {
 		t->n++;
+		note_length(t, recv);
+	}
 	compare_types(m, send, recv);
-	note_count(m, send);
-	note_count(m, recv);
+	compare_counts(m, send, recv);
+	note_count(m, send, true);
+	note_count(m, recv, false);
 	/* The same bytes on both sides have the same statistics. */
 	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
 		!recv->out.blind && send->in.count == recv->out.count &&

@@ -63,9 +63,16 @@ struct messages {
 	/* A receive that has less room than what was sent to it: its library ends it, or gives it an error. */
 	struct truncated {
 		bool any, sender, sure; /* sender: it is the one that has another count than ever */
+		bool left_out; /* ... or that has left out the message before */
 		struct call recv, send;
 		uint64_t usual; /* count of that side so far; 0: not known */
 	} truncated;
+	/* The first message that has fewer elements than all before it at both places, and was received as it is. */
+	struct shorter {
+		bool any;
+		struct call send, recv;
+		uint64_t usual, times; /* elements so far, messages of the sender */
+	} shorter;
 	struct table counts; /* struct usual_count */
 	bool any_damaged;
 	struct call damaged,
