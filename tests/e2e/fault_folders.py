@@ -15,7 +15,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
-        "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks"]}
+        "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
           "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11)}
@@ -275,9 +275,18 @@ class Job:
             # An evaluation: how long such a step takes says nothing of the others.
             if self.fault == "jitter_stalls" and step == 6:
                 calls.append(lambda: self.gather(step, r, t + 10**6))
+            if self.fault == "missing_own_time":
+                self.beat(step, r, t)
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
+
+    def beat(self, step, rank, t):
+        """Of a thread that keeps time of its own: its calls fall into whichever step the others are in, once three into one."""
+        for n in range(3 if rank == 1 and step == WHEN else (step + step // 3 + rank) % 3):
+            v = values(step, rank, f"beat {n}", 8)
+            self.collective(step, rank, "shard", "all_reduce", t - 5 * 10**5 + n * 10**5, v, v, redop="sum", comm=self.half(rank), size=2,
+                            rank_there=rank // 2, key="s", thread=2, dur=5 * 10**4)
 
     def compute(self, step, rank):
         """ns outside of calls."""

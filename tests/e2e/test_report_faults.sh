@@ -27,6 +27,7 @@ stale_disorder stale bad [2] 9 None all_reduce
 stale_threads stale bad [2] 9 None all_reduce
 clean_threads None None None None None None
 missing_disorder skip bad [2] 9 missing all_reduce
+missing_own_time skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
 corruption corruption bad [2] 9 None all_reduce
