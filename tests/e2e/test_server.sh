@@ -60,7 +60,8 @@ for f in $flavours; do
 		tag tag .1. tag MPI_Send
 		missing skip .1. missing MPI_Send
 		extra skip .1. extra MPI_Recv
-		stop stopped .1. None MPI_(Probe|Send)
+		unanswered stopped .0. None MPI_(Recv|Probe)
+		stop stopped .1. None MPI_(Probe|Send|Recv)
 	END
 done
 [ -n "$flavours" ] || skip 'MPI' 'no MPI, or its programs are not built (make apps)'

@@ -216,6 +216,12 @@ const struct stuck *report_stuck(struct report *r, bool *hang)
 	return r->stands;
 }
 
+static bool is_receive_of_any(const struct open_call *c)
+{
+	return c->call.peer == NO_NUMBER &&
+	       (is_probe(c) || strcmp(intern_name(c->call.op), "recv") == 0);
+}
+
 /* Some wait for a message of any rank, and only one can still send it. */
 static void name_only_mover(struct report *r, struct finding *f)
 {
@@ -230,6 +236,38 @@ static void name_only_mover(struct report *r, struct finding *f)
 	}
 	if (n == 1 && r->g.folders.n > 1)
 		name_culprit(r, f, one);
+}
+
+/* One waits for whoever comes, nobody can come any more, and others wait for a message of just that one: it owes it to them. */
+static void name_only_debtor(struct report *r, struct finding *f)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct open_call *o = r->stuck.standing[i];
+		int peer;
+
+		if (has_finalized(&r->g.folders.dir[i]))
+			continue;
+		if (!o)
+			return;
+		peer = o->call.bits & CALL_P2P ? index_of_peer(r, &o->call) : -1;
+		if (peer < 0 && is_receive_of_any(o) && (one < 0 || one == (int)i)) {
+			one = (int)i;
+			continue;
+		}
+		if (peer < 0 || strcmp(intern_name(o->call.op), "recv") != 0 ||
+			(one >= 0 && peer != one))
+			return;
+		one = peer;
+	}
+	if (one < 0 || !r->stuck.standing[one] || !is_receive_of_any(r->stuck.standing[one]))
+		return;
+	for (unsigned i = f->nother; i-- > 0;)
+		if (f->other[i] == r->g.folders.dir[one].rank)
+			memmove(f->other + i, f->other + i + 1,
+				(--f->nother - i) * sizeof(*f->other));
+	name_culprit(r, f, (uint32_t)one);
 }
 
 /* Who is missing is the culprit, who stands is concerned. */
@@ -270,6 +308,8 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		name_only_mover(r, f);
 	name_call(f, &s->sample->call);
 	f->confidence = f->nrank ? 0.9 : 0.6;
+	if (!f->nrank)
+		name_only_debtor(r, f);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 }
 
