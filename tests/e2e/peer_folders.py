@@ -6,6 +6,7 @@ DIR/actors     a learner, whose optimizer ends steps, and two actors that have n
 DIR/late       the same, of which nothing is wrong
 DIR/limit      a pipeline of 3 ranks: rank 0 uses another tag in step 6, and all give up when their time is over
 DIR/closed     rank 0 gives up waiting for rank 1, which comes later, sends, and is told that the connection is closed
+DIR/ended      rank 0 gives up, and a launcher ends the others a second later; rank 2 stood in no call
 DIR/handled    the same ends, but all fail at once: nobody stood anywhere
 """
 import os
@@ -50,6 +51,10 @@ def pipeline(top, how):
         last = i == 6
         for k in ranks:
             at, more = i * S + k.rank * 10**7, dict(step=i) | common
+            if how == "ended" and last:
+                if not k.rank:
+                    k.call("send", [("in", {})], at, 20 * S, peer=1, tag=0, comm_seq=i, flags="async;error:1", **more)
+                continue
             if how == "closed":
                 back = dict(tag=1, comm_seq=i) | more
                 if k.rank < 2:
@@ -70,11 +75,15 @@ def pipeline(top, how):
                        flags=flags if odd else "", **more)
     ends = {"closed": (26 * S + 10**7, 27 * S + 2 * 10**8, 28 * S)}.get(how, (6 * S + long + 10**8,) * 3)
     for k in ranks:
+        if how == "ended":
+            k.write(**left(26 * S + 10**8, "exit") if not k.rank else dict(state="recovered", last_record_ns=BEGIN + 28 * S,
+                    end=dict(how="signal", code=None, signal=None, inside=None, text="", at_ns=0)))
+            continue
         k.write(**left(ends[k.rank] + k.rank * 10**6, "exit" if how == "closed" else "exception"))
 
 
 top = sys.argv[1]
-for name in ("actors", "late", "limit", "closed", "handled"):
+for name in ("actors", "late", "limit", "closed", "ended", "handled"):
     os.makedirs(f"{top}/{name}")
     if name in ("actors", "late"):
         actors(f"{top}/{name}", name == "actors")

@@ -12,6 +12,7 @@ is 'and no finding where nothing is wrong' "$(told late)" '[]'
 like 'a time limit: what was wrong is told before what became of it' "$(told limit)" "^\[\('tag', \[0\], 6\)"
 like 'a connection that is closed: who gave up waited for a rank, which did not leave first' "$(told closed)" \
 	"^\[\('(stopped|hang)', \[1\], 6\)"
+like 'who was there still when another one had given up was not gone before' "$(told ended)" "^\[\('(stopped|hang)'"
 case $(told handled) in
 *stopped* | *hang*) fail=stands ;;
 *) fail='' ;;

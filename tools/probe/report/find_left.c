@@ -107,6 +107,16 @@ static bool is_standing(const struct report *r, uint32_t i)
 	return r->stuck.standing && r->stuck.standing[i];
 }
 
+/* Was it there still when another one had left that was told of an error? Then that error was not its end: it was ended later. */
+static bool outlived_told_rank(const struct report *r, uint32_t i)
+{
+	for (uint32_t k = 0; k < r->g.folders.n; k++)
+		if (k != i && how_it_left(r, k) == SPOKE && was_told_of_error(r, k) &&
+			moment_of_leaving(r, i) > moment_of_leaving(r, k))
+			return true;
+	return false;
+}
+
 /* Of those that left in that way the first; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
@@ -118,6 +128,8 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 		if (by_itself &&
 			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i)
 				      : is_standing(r, i) || was_told_of_error(r, i)))
+			continue;
+		if (how == SILENT && outlived_told_rank(r, i))
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
 			first = (int)i;
