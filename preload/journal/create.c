@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "journal/death.h"
 #include "journal/journal.h"
 #include "journal/segment.h"
 
@@ -258,10 +259,12 @@ int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 
 	size_t bytes = (size_t)st.st_size;
 	void *p = mmap(NULL, bytes, rdonly ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int err = p == MAP_FAILED ? -errno : 0;
+	int err = p == MAP_FAILED ? -errno : take_mapping(j, p, bytes, JK_FILE, rdonly);
 
+	if (!err)
+		j->died_ns = find_moment_of_death(j->head, fd, &st);
 	close(fd);
-	return err ? err : take_mapping(j, p, bytes, JK_FILE, rdonly);
+	return err;
 }
 
 void journal_close(struct journal *j)

@@ -126,6 +126,12 @@ struct journal_commit {
  */
 enum journal_state { JS_RUNNING = 1, JS_FINISHED, JS_RECOVERED, JS_ENDED };
 
+/* A robust lock of the writer thread, which only the kernel marks (death.h). */
+struct journal_lock {
+	uint64_t next; /* in the memory of its process */
+	uint32_t word, pad; /* the thread; FUTEX_OWNER_DIED: it has ended */
+};
+
 struct journal_head {
 	char magic[8];
 	uint32_t version;
@@ -137,6 +143,7 @@ struct journal_head {
 	struct journal_owner owner;
 	struct clock_base clock;
 	struct clock_base clock_last; /* taken at the latest drain */
+	struct journal_lock lock;
 
 	/* What the sink needs, so that recovery writes the same rows. */
 	uint32_t block_steps;

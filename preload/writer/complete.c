@@ -74,6 +74,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
 		e.text = "the process is gone and did not exit: a signal ended it (SIGKILL, as by "
 			 "the kernel when memory runs out or by a launcher, or a crash); which one "
 			 "is not known";
+		e.at_ns = j->died_ns;
 	}
 	journal_keep_ending(j, &e, json, sizeof(json));
 }

@@ -12,6 +12,7 @@
  *   exit       ends, with 0
  *   stop       is stopped
  *   unanswered gets no answer to the second one: the server's fault
+ *   kill       ends, by SIGKILL
  */
 #include "app.h"
 #include <signal.h>
@@ -62,6 +63,8 @@ static void send_gradients(int turn)
 			exit(0);
 		if (is("stop", turn, layer))
 			raise(SIGSTOP);
+		if (is("kill", turn, layer))
+			raise(SIGKILL);
 		if (!is("missing", turn, layer))
 			MPI_Send(gradient, width[layer],
 				is("dtype", turn, layer) ? MPI_INT : MPI_FLOAT, 0,

@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all"]  # they end in this step
 ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -409,6 +409,9 @@ def main(top, fault):
         if fault.endswith("_threads"):
             r.lines = threaded(r.lines)
         end = dict(how="signal", code=None, signal=None)
+        # A launcher ends the others behind it; or one signal ends all.
+        if fault in ("killed_first", "killed_all"):
+            end["at_ns"] = BEGIN + job.now + (0 if r.rank == WHO else 5 * 10**6 if fault == "killed_all" else 40 * 10**6 + r.rank * 10**6)
         # Its runtime calls abort() when it leaves by the error that it got.
         if fault == "gone_abort" and r.rank == 0:
             end = dict(how="abort", code=None, text="abort", at_ns=BEGIN + job.now - 5 * 10**9)
@@ -419,7 +422,9 @@ def main(top, fault):
         killed = fault == "exit_message" and r.rank not in (WHO, WHO + 1)
         if killed:
             end = dict(how="signal", code=None, signal=None)
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault.startswith("exit") and not killed else "recovered") if fault in STAND else {},
+        # What it wrote last it wrote before the others were told.
+        silent = 6 * 10**9 if fault.startswith("gone") and r.rank == WHO else 0
+        r.write(last_record_ns=BEGIN + job.now - silent, **dict(state="finished" if fault.startswith("exit") and not killed else "recovered") if fault in STAND else {},
                 **dict(end=end) if fault.startswith(("gone", "exit", "killed")) else {})
 
 

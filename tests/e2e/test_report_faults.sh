@@ -63,6 +63,8 @@ gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce
+killed_first died bad [2] 8 None gather
+killed_all stopped warn [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
 message_dtype mismatch bad [2] 9 dtype recv
 message_room mismatch bad [2] 9 count recv
@@ -98,7 +100,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != exit_* && $name != rare_* && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != exit_* && $name != rare_* && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

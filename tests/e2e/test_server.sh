@@ -42,6 +42,18 @@ for f in $flavours; do
 		is "$f: $how: behind recover" "$(first)" "$want"
 	done
 
+	# When a process ended is known where a mapped file has a time of change.
+	if [ "$(stat -f -c %T "$tmp")" = tmpfs ]; then
+		skip "$f: kill" 'no times of mapped files here'
+	else
+		new_out
+		run_with $f 4 mpi_server kill
+		gone "$out"
+		is "$f: kill" "$(first)" 'died [1] None MPI_Send'
+		"$probe" recover "$out" >"$tmp/recover" 2>&1
+		is "$f: kill: behind recover" "$(first)" 'died [1] None MPI_Send'
+	fi
+
 	while read -r how want; do
 		has_turn $f $how || continue
 		new_out

@@ -159,6 +159,7 @@ static void look_at_journal(struct rank_dir *r)
 	r->meta.has_owner = h->owner.pid > 0;
 	r->alive_ns = h->clock_last.real_ns;
 	r->ended = atomic_load(&h->state) != JS_RUNNING;
+	r->died_ns = j.died_ns;
 	latest = inspect_latest(&j);
 	/* A damaged one may say anything. */
 	if (latest > r->alive_ns && latest <= clock_now_ns())
@@ -207,6 +208,8 @@ static void open_rank_dir(
 		r->rank = r->meta.rank;
 	find_journal(r);
 	r->alive_ns = r->meta.clock_last_ns;
+	if (strcmp(r->meta.end.how, "signal") == 0)
+		r->died_ns = r->meta.end.at_ns;
 	look_at_journal(r);
 	r->state = state_of(r);
 	r->first_ns = r->meta.first_record_ns;

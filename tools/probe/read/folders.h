@@ -33,6 +33,7 @@ struct rank_dir {
 	bool lives; /* RANK_UNWRITTEN: its process is there still, and may be writing */
 	uint64_t first_ns, last_ns; /* its lifetime, Unix epoch; both 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
+	uint64_t died_ns; /* when a signal ended it; 0: unknown */
 	char *journal; /* path; NULL: there is none */
 	struct round_end
 		*round; /* steps of a run that marks none: its calls are numbered by these */

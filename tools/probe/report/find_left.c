@@ -11,6 +11,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/report/ended_by.h"
 #include "tools/probe/report/report.h"
+#include "tools/probe/report/waits.h"
 
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
@@ -18,6 +19,12 @@
 #define PAUSE_NS UINT64_C(5000000) /* behind a last call: shorter ones say nothing */
 #define CALLS_TO_KNOW_PAUSES 6
 #define OTHERS_TEXT 3 /* other ranks whose own words are shown */
+/* A launcher needs some time to end the others, who then end together; all that are ended at once end together. */
+#define LEAD_NS 15000000u
+#define LEAD_OF_HOLDER_NS 12000000u
+#define LEAD_SEEN_NS 6000000u /* moments are told by the kernel's ticks, of 4 ms at most */
+#define LEAD_SURE_NS 500000000u
+#define STANDSTILL_NS 1000000000u
 
 enum leaving { STAYED, SPOKE, SILENT };
 
@@ -74,6 +81,8 @@ static uint64_t own_moment_of_leaving(const struct report *r, uint32_t i)
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	uint64_t at = d->meta.end.at_ns;
 
+	if (how_it_left(r, i) == SILENT && d->died_ns)
+		return d->died_ns;
 	if (strcmp(d->meta.end.how, "signal") == 0 || !at)
 		at = d->alive_ns > d->last_ns ? d->alive_ns : d->last_ns;
 	return at;
@@ -241,7 +250,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
 	/* Of one that was killed with its last row nothing later is known. */
-	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns
+	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
 			 ? tool_strdup("")
 			 : tool_format(", %s before",
 				   out_time(until > end ? (double)(until - end) : 0));
@@ -564,16 +573,104 @@ static int only_one_behind(const struct report *r)
 		       : -1;
 }
 
+/* That rank alone holds up the others. */
+static bool is_only_holder(struct report *r, uint32_t i)
+{
+	struct waiting_ranks hold;
+
+	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
+}
+
+/* Nobody moved for so long before it ended: it is not its end that they stood for. */
+static bool was_standstill_before(const struct report *r, uint32_t i)
+{
+	const struct open_call *mine = r->stuck.standing[i];
+
+	for (uint32_t k = 0; k < r->g.folders.n; k++)
+		if (!r->stuck.standing[k])
+			return false;
+	return own_moment_of_leaving(r, i) > mine->call.start + STANDSTILL_NS;
+}
+
+/* Of those that signals ended: who was first, how long before the second one, and these all within how long. */
+struct lead {
+	uint32_t first;
+	uint64_t by, others;
+	bool one_host;
+};
+
+/* False: fewer than two, or it is not known when each of them ended. */
+static bool find_lead(const struct report *r, struct lead *l)
+{
+	uint64_t first_at = UINT64_MAX, second = UINT64_MAX, last = 0;
+
+	*l = (struct lead){.one_host = true};
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+		uint64_t at;
+
+		if (how_it_left(r, i) != SILENT)
+			continue;
+		if (!d->died_ns)
+			return false;
+		l->one_host &=
+			strcmp(d->meta.owner.host, r->g.folders.dir[0].meta.owner.host) == 0;
+		at = moment_of_leaving(r, i);
+		last = at > last ? at : last;
+		if (at < first_at) {
+			second = first_at;
+			first_at = at;
+			l->first = i;
+		} else if (at < second) {
+			second = at;
+		}
+	}
+	l->by = second - first_at;
+	l->others = last - second;
+	return second != UINT64_MAX;
+}
+
+/*
+ * The first, if the others ended some time behind it and together, as by a launcher. Between hosts that are told to end their
+ * ranks there is some time too. -1: not so.
+ */
+static int first_before_others(struct report *r, const struct lead *l)
+{
+	if (l->by < LEAD_OF_HOLDER_NS || was_standstill_before(r, l->first))
+		return -1;
+	if (is_only_holder(r, l->first))
+		return (int)l->first;
+	return l->one_host && l->by >= LEAD_NS && (l->by >= LEAD_SURE_NS || l->by >= l->others)
+		       ? (int)l->first
+		       : -1;
+}
+
+/* Signals ended all. What the last calls say counts where the moments do not speak against it. */
+static int first_by_signal(struct report *r)
+{
+	struct lead l;
+	bool known = find_lead(r, &l);
+	int first = known ? first_before_others(r, &l) : -1, behind;
+
+	if (first >= 0)
+		return first;
+	behind = only_one_behind(r);
+	return behind >= 0 && known && ((uint32_t)behind != l.first || l.by < LEAD_SEEN_NS)
+		       ? -1
+		       : behind;
+}
+
 /*
  * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that
  * spoke only noticed something, one that is silent and stood in no call is. Where the whole job is silent a signal ended all:
- * then the one that all others had just begun to wait for is, if there is one.
+ * then the one that ended before the others is, or that all others had just begun to wait for.
  */
 static int look_for_first(struct report *r)
 {
 	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
 	int first = first_to_leave(r, SPOKE, true), ended;
-	uint64_t at;
+	struct lead lead;
+	uint64_t at = 0;
 
 	ended = silent ? first_by_kernel(r, &at) : -1;
 	if (ended >= 0 && (first < 0 || at <= moment_of_leaving(r, (uint32_t)first)))
@@ -583,8 +680,8 @@ static int look_for_first(struct report *r)
 	if (first >= 0)
 		return first;
 	if (all_ended_by_signal(r)) {
-		first = only_one_without_error(r);
-		return first >= 0 ? first : only_one_behind(r);
+		first = first_by_signal(r);
+		return first >= 0 ? first : only_one_without_error(r);
 	}
 	if (!silent)
 		return -1;
@@ -593,7 +690,7 @@ static int look_for_first(struct report *r)
 	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
-	return -1;
+	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
 void find_left(struct report *r)
