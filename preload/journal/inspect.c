@@ -7,6 +7,12 @@
 #include "base/dtype.h"
 #include "base/redop.h"
 
+/* An asynchronous call, and how many bytes of it are there to be read. */
+struct seen_pending {
+	const struct journal_call *call; /* NULL: its END has been seen */
+	size_t room;
+};
+
 struct look {
 	const struct journal *j;
 	void (*fn)(void *, const struct inspect_call *);
@@ -14,7 +20,7 @@ struct look {
 	uint32_t n;
 	uint64_t latest; /* ticks */
 	/* Asynchronous calls seen so far whose END has not been seen. */
-	const struct journal_call **pending;
+	struct seen_pending *pending;
 	size_t npending, cap;
 };
 
@@ -30,8 +36,19 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
 	}
 }
 
-static void show_open_call(struct look *l, const struct journal_call *r, bool async)
+/* What it gives, or waits for: its first tensor within so many bytes; NULL: none is known. */
+static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t room)
 {
+	if (room < sizeof(*r) + sizeof(struct journal_tensor))
+		return NULL;
+	if (r->e.n && r->e.bytes >= sizeof(*r) + sizeof(struct journal_tensor))
+		return (const struct journal_tensor *)(r + 1);
+	return journal_awaited(r);
+}
+
+static void show_open_call(struct look *l, const struct journal_call *r, size_t room, bool async)
+{
+	const struct journal_tensor *t = tensor_of_open(r, room);
 	struct inspect_call c = {
 		.seq = r->seq,
 		.comm = r->comm,
@@ -52,16 +69,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, bool as
 	fill_api_names(l, r->api, &c);
 	c.redop = redop_name[r->redop < REDOP_COUNT ? r->redop : 0];
 	c.dtype = "";
-	/* One that is kept elsewhere while it runs is not as sure to be whole. */
-	if (!async && r->e.n && r->e.bytes >= sizeof(*r) + sizeof(struct journal_tensor)) {
-		const struct journal_tensor *t = (const struct journal_tensor *)(r + 1);
-
-		c.dtype = dtype_info(t->dtype)->name;
-		c.count = t->count;
-		c.bytes = t->bytes;
-	} else if (!async && journal_awaited(r)) {
-		const struct journal_tensor *t = journal_awaited(r);
-
+	if (t) {
 		c.dtype = dtype_info(t->dtype)->name;
 		c.count = t->count;
 		c.bytes = t->bytes;
@@ -70,7 +78,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, bool as
 	l->n++;
 }
 
-static void note_pending(struct look *l, const struct journal_call *c)
+static void note_pending(struct look *l, const struct journal_call *c, size_t room)
 {
 	if (l->npending == l->cap) {
 		size_t want = l->cap ? l->cap * 2 : 256;
@@ -81,7 +89,7 @@ static void note_pending(struct look *l, const struct journal_call *c)
 		l->pending = more;
 		l->cap = want;
 	}
-	l->pending[l->npending++] = c;
+	l->pending[l->npending++] = (struct seen_pending){c, room};
 }
 
 /* Every entry from the committed position of a chain to its end. */
@@ -128,9 +136,9 @@ static void visit_call(struct look *l, const struct journal_entry *e)
 	uint8_t state = atomic_load_explicit(&e->state, memory_order_acquire);
 
 	if (state == JCS_OPEN)
-		show_open_call(l, c, false);
+		show_open_call(l, c, e->bytes, false);
 	else if (state == JCS_ASYNC)
-		note_pending(l, c);
+		note_pending(l, c, e->bytes);
 }
 
 static void visit_end(struct look *l, const struct journal_entry *e)
@@ -141,8 +149,8 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 	uint64_t seq = ((const struct journal_end *)e)->seq;
 
 	for (size_t i = 0; i < l->npending; i++)
-		if (l->pending[i] && l->pending[i]->seq == seq)
-			l->pending[i] = NULL;
+		if (l->pending[i].call && l->pending[i].call->seq == seq)
+			l->pending[i].call = NULL;
 }
 
 static void show_pending_calls(struct look *l, uint64_t commit)
@@ -163,7 +171,7 @@ static void show_pending_calls(struct look *l, uint64_t commit)
 		}
 		if (born <= commit && (!died || died > commit) && c->e.type == JE_CALL && c->seq &&
 			units * PENDING_UNIT >= sizeof(*s) + sizeof(*c))
-			note_pending(l, c);
+			note_pending(l, c, units * PENDING_UNIT - sizeof(*s));
 		i += units;
 	}
 }
@@ -224,8 +232,8 @@ uint32_t inspect_open(
 		for (uint32_t i = 0; i < n; i++)
 			walk_chain(&l, i, commit, visit_end);
 	for (size_t i = 0; i < l.npending; i++)
-		if (l.pending[i])
-			show_open_call(&l, l.pending[i], true);
+		if (l.pending[i].call)
+			show_open_call(&l, l.pending[i].call, l.pending[i].room, true);
 	show_waits(&l);
 	free(l.pending);
 	free(commit);

@@ -111,6 +111,9 @@ hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 	pass "$name: what is open"
 	is "$name: with all that belongs to it" "$(opens 'isinstance(o["comm_seq"], int) and len(o["comm"]) == 16 and o["api"].startswith("MPI_") and "main" in o["stack"] and "mpi_hang!" in o["stack"]')" \
 		"[$(tr -cd '(' <<<"$2" | sed 's/(/True, /g; s/, $//')]"
+	# What a receive awaits is in the journal of a process that lives, too: of one that returned at once as of one that blocks.
+	[[ $2 != *recv* ]] || is "$name: and what it awaits" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+print([(o["dtype"], o["count"]) for o in json.load(sys.stdin)["open"] if o["op"] == "recv"])')" "[('float32', 10)]"
 	[ $1 != wait ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Wait', '', True)]"
 	[ $1 != probe ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Probe', 'probe', True)]"
 	like "$name: the report says it" "$("$probe" report "$out" 2>&1)" "$3"

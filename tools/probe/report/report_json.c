@@ -76,7 +76,7 @@ static void json_call(struct report *r, const struct call *c)
 	json_string("redop", intern_name(c->redop));
 	json_string("dtype", intern_name(c->dtype));
 	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
-	/* What an asynchronous call moves is not known while it lies in the journal. */
+	/* What a call moves is not always known while it lies in the journal. */
 	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
