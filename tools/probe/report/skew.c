@@ -24,6 +24,8 @@
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
 	uint64_t start, end;
+	uint64_t
+		shortest; /* ns, of all ranks: that of who came last; what the operation itself takes */
 	double error; /* ns, of the clock that these are by */
 };
 
@@ -78,7 +80,7 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 		}
 		TOOL_GROW(h->moment, h->n, h->cap);
 		h->moment[h->n++] = (struct moment){
-			{c.comm, (uint64_t)c.comm_seq}, c.start, c.start + c.dur, 0};
+			{c.comm, (uint64_t)c.comm_seq}, c.start, c.start + c.dur, c.dur, 0};
 	}
 }
 
@@ -126,7 +128,7 @@ struct common_end {
 	double ahead;
 	double most,
 		least; /* ahead cannot be more, or less: nobody leaves before the other has come */
-	double shorter; /* of its two durations: that of who came last, what the operation itself takes */
+	double took; /* what the operation itself takes */
 };
 
 /* What ahead cannot be above or below at a moment, from k.at on. */
@@ -312,7 +314,7 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	spread = spread_of(room, n, middle);
 	k.ahead = (int64_t)middle;
 	for (unsigned i = 0; i < n; i++)
-		room[i] = e[i].shorter;
+		room[i] = e[i].took;
 	qsort(room, n, sizeof(*room), by_nanoseconds);
 	/* One of the two may always be the last to get the result: by what the operation takes. */
 	k.error_ns = 1.645 * spread + room[n / 2];
@@ -321,16 +323,26 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	return k;
 }
 
+static void note_shortest(struct table *known, const struct host *h)
+{
+	for (unsigned i = 0; i < h->n; i++) {
+		struct moment *m = table_find(known, h->moment[i].key.a, h->moment[i].key.b);
+
+		if (m && h->moment[i].shortest < m->shortest)
+			m->shortest = h->moment[i].shortest;
+	}
+}
+
 /* Sets the host's clock by the moments that are known already. */
-static bool align_host_clock(struct host *h, const struct table *known)
+static bool align_host_clock(struct host *h, struct table *known)
 {
 	struct common_end *e = tool_alloc((h->n + 1) * sizeof(*e));
 	double error = 0;
 	unsigned n = 0;
 
+	note_shortest(known, h);
 	for (unsigned i = 0; i < h->n; i++) {
 		const struct moment *o = &h->moment[i], *m = table_find(known, o->key.a, o->key.b);
-		uint64_t mine = o->end - o->start, its = m ? m->end - m->start : 0;
 
 		if (!m)
 			continue;
@@ -339,7 +351,7 @@ static bool align_host_clock(struct host *h, const struct table *known)
 			.ahead = (double)(int64_t)(o->end - m->end),
 			.most = (double)(int64_t)(o->end - m->start),
 			.least = (double)(int64_t)(o->start - m->end),
-			.shorter = (double)(mine < its ? mine : its)};
+			.took = (double)m->shortest};
 		error = m->error > error ? m->error : error;
 	}
 	if (n >= SHARED_MIN) {
@@ -360,8 +372,10 @@ static void learn_moments(struct table *known, const struct host *h)
 			continue;
 		m->start = clock_set_right(&h->clock, h->moment[i].start);
 		m->end = clock_set_right(&h->clock, h->moment[i].end);
+		m->shortest = h->moment[i].shortest;
 		m->error = h->clock.error_ns;
 	}
+	note_shortest(known, h);
 }
 
 static void align_all(struct host *host, unsigned n)
