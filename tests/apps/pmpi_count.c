@@ -167,6 +167,7 @@ FORMS(Scatterv, scatterv, SCATTERV)
 	if (peer != MPI_PROC_NULL) {   \
 		flat(&c.out, r, n, t); \
 		c.out.received = 1;    \
+		c.out.tag = tag;       \
 	}
 #define P_SEND(N) const void *s, N n, MPI_Datatype t, int peer, int tag, MPI_Comm comm
 #define A_SEND s, n, t, peer, tag, comm
@@ -202,11 +203,13 @@ FORMS(Scatterv, scatterv, SCATTERV)
 	if (from != MPI_PROC_NULL) {             \
 		flat(&c.out, got, got_n, got_t); \
 		c.out.received = 1;              \
+		c.out.tag = rtag;                \
 	}
 #define ROWS_MATCHED                           \
 	if (*message != MPI_MESSAGE_NO_PROC) { \
 		flat(&c.out, r, n, t);         \
 		c.out.received = 1;            \
+		c.out.tag = MPI_ANY_TAG;       \
 	}
 #define P_MATCHED(N) void *r, N n, MPI_Datatype t, MPI_Message *message
 #define A_MATCHED r, n, t, message

@@ -79,9 +79,9 @@ class Job:
     def collective(self, step, rank, place, op, start, ins=None, outs=None, **more):
         # No two ranks at the same moment.
         start += (self.ranks[rank].seq * 7919 + rank * 104729) % 50000
-        kind = dict(dtype="int32") if place == "all_reduce" and self.due("dtype", rank, step) else {}
+        kind = dict(dtype="int32") if place == "all_reduce" and (self.due("dtype", rank, step) or self.fault == "goes_around") else {}
         rows = [("in", stats(ins) | kind)] if ins else []
-        rows += [("out", stats(outs))] if outs else []
+        rows += [("out", stats(outs) | (kind if self.fault == "goes_around" else {}))] if outs else []
         if self.due("order_branch", rank, step):
             more = more | dict(stack=self.stack(rank, place) + BRANCH)
         if "rank_there" in more:
@@ -277,6 +277,14 @@ class Job:
                 calls.append(lambda: self.gather(step, r, t + 10**6))
             if self.fault == "missing_own_time":
                 self.beat(step, r, t)
+            if self.fault == "stale_alone":
+                v = values(step - (r == WHO and step == WHEN), r, "alone")
+                calls.append(lambda v=v: self.collective(step, r, "shard", "all_reduce", t + 61600000, v, v, redop="sum", comm=f"33333333333333{r:02x}",
+                                                         size=1, rank_there=0, key="a"))
+            if self.fault in ("bursts", "sizes"):
+                calls.insert(3, lambda: self.burst(step, r, t))
+                if self.comes_late(step - 1, r):
+                    calls.insert(0, lambda: self.take(step, r, began, step - 1))
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
@@ -317,7 +325,14 @@ class Job:
                 ins[r] = [0.0] * 64
             if self.due("nan", r, step):
                 ins[r][9] = math.nan
+        if self.fault == "goes_around":
+            ins = [[float(round(x * 2**20)) for x in v] for v in ins]
+            for v in ins:
+                v[5] += 2**30 if step == WHEN else 0
         outs = [sum(v) for v in zip(*ins)]
+        # What int32 makes of it.
+        if self.fault == "goes_around":
+            outs = [(x + 2**31) % 2**32 - 2**31 for x in outs]
         if self.due("not_sum", WHO, step):
             outs = [a - b for a, b in zip(outs, ins[WHO])]
         if self.due("corruption", rank, step):
@@ -357,6 +372,24 @@ class Job:
         if self.fault == "message_taken":
             return (50, 20, 10)[(step + (side == "recv" and rank == WHO and step == WHEN)) % 3]
         return 64
+
+    def comes_late(self, step, rank):
+        return self.fault == "bursts" and rank == WHO and step > 0 and step % 2
+
+    def take(self, step, rank, start, sent):
+        before = (rank - 1) % RANKS
+        self.message(step, rank, "recv", before, start, values(sent, before, "burst"), dur=1000, tag=8)
+
+    def burst(self, step, rank, t):
+        """
+        Several messages in each step; in every other one rank 2 takes the last of them at the next step's begin. Or another number in
+        each: these are no steps of a training.
+        """
+        n = 5 if self.fault == "bursts" else 1 + 7 * step * step % 97
+        for i in range(n):
+            self.message(step, rank, "send", (rank + 1) % RANKS, t + (40 + i) * 10**5, values(step, rank, "burst"), tag=8)
+        for i in range(n - self.comes_late(step, rank)):
+            self.take(step, rank, t + (140 + i) * 10**5, step)
 
     def norm(self, step, rank, t):
         ins = [values(step, r % 2, "norm", 1) for r in range(RANKS)]

@@ -49,7 +49,7 @@ mpi_run() {
 		;;
 	intel*)
 		[ -z "$preload" ] || vars+=(-genv LD_PRELOAD "$preload")
-		I_MPI_ROOT=$OTHER_MPI_AT I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm timeout -k 5 "${MPI_LIMIT:-150}" \
+		I_MPI_ROOT=$OTHER_MPI_AT I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm I_MPI_THREAD_YIELD=3 timeout -k 5 "${MPI_LIMIT:-150}" \
 			"$at/mpiexec.hydra" -n "$ranks" "${vars[@]}" "$prog" "$@"
 		;;
 	*)

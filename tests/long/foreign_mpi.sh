@@ -53,10 +53,10 @@ foreign() {
 	healthy "$text"
 }
 
-# What ended well has no finding that is bad or a warning.
+# What ended well has no finding that is bad or a warning, but for what the program means to be so (`may`).
 healthy() { # TEXT
 	is "$1: nothing is wrong with it" "$("$probe" report --json "$out" 2>&1 |
-		python3 -c 'import json, sys; [print(f["severity"], f["kind"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note"]' 2>&1)" ''
+		python3 -c 'import json, sys; [print(f["severity"], f["kind"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note" and f["kind"] != sys.argv[1]]' "$may" 2>&1)" ''
 }
 
 # What Debian has for Open MPI, and a variable says of MPICH: the program for that MPI.
@@ -69,7 +69,7 @@ fortran_calls() { # RANKS
 	rows "$out" "'\n'.join(sorted('%s,%d' % (api[1:], n) for d in dirs for api, n in Counter(
 		api for api, _ in {(r['api'], r['seq']) for r in on(d)} if api.startswith('PMPI_')).items()))"
 }
-order= made= fortran=
+order= made= fortran= may=none
 
 # run_plain and run_with from another folder: mpi.sh's paths are relative to the tree.
 run_plain_in() {
@@ -85,10 +85,14 @@ for f in $flavours; do
 	at=/usr/lib/$(gcc -dumpmachine)/scalapack/$f-tests
 	cp /usr/share/scalapack/*.dat /usr/share/scalapack/*/*.dat "$tmp/apps" 2>/dev/null
 	# Figures but for the times.
-	results() { grep -E 'PASSED|FAILED|passed|failed|tests completed|TESTS|errors' | sed -E 's/ +[0-9.]+ +[0-9.]+ +(PASSED|FAILED)/ \1/; s/[0-9]+\.[0-9]+//g' | sort; }
+	results() { grep -E 'PASSED|FAILED|passed|failed|tests completed|TESTS|errors' | sed -E 's/ +[0-9.]+ +[0-9.]+ +(PASSED|FAILED)/ \1/; s/[0-9]+\.[0-9]+//g; s/ +/ /g' | sort; }
 	for t in xdlu xdllt xdqr xzls xssep; do
+		# It solves systems of matrices near the largest number there is, too.
+		may=none
+		[ $t != xzls ] || may=spike
 		foreign $f 4 "ScaLAPACK, $t" "$at/$t"
 	done
+	may=none
 done
 
 cat >"$tmp/apps/in.melt" <<'END2'

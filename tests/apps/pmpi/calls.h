@@ -19,7 +19,8 @@ struct row {
 	long count;
 	const void *counts, *displs; /* segments: int, or with wide MPI_Count and MPI_Aint */
 	int segments, wide;
-	int present, received; /* received: the status says how much */
+	int present, received; /* received: the status says how much ... */
+	int tag; /* ... if it is one of this tag: Intel MPI 2021.19 leaves that of MPI_Isendrecv as it found it */
 };
 
 struct call {
@@ -145,7 +146,8 @@ static void after(struct call *c, int rc, const MPI_Status *status)
 		return;
 	if (c->out.received)
 		PMPI_Test_cancelled(status, &cancelled);
-	if (c->out.received && c->out.number->number != OTHER) {
+	if (c->out.received && c->out.number->number != OTHER &&
+		(c->out.tag == MPI_ANY_TAG || c->out.tag == status->MPI_TAG)) {
 		PMPI_Get_count(status, c->out.type, &got);
 		c->out.count = got;
 	}

@@ -255,6 +255,46 @@ static bool is_common_end(const struct common_ends *e, int64_t seq)
 	return lo < e->n && e->seq[lo] == seq;
 }
 
+static int by_number_of_calls(const void *x, const void *y)
+{
+	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Of a loop over steps most rounds have about as many calls. What a program does a few times with other sizes (a test, a solver for
+ * other inputs) is no step: nothing in it is as it was the time before. The first one is left out: the program starts in it.
+ */
+static bool are_rounds_alike(const struct common_ends *e, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	uint64_t *calls = tool_alloc(e->n * sizeof(*calls)), since = 0, middle;
+	unsigned ends = 0, near = 0, n;
+	const struct walk_call *c;
+	struct folders one;
+	struct walk w;
+
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w)) && ends < e->n) {
+		since++;
+		if (c->call.comm != e->comm || !is_of_all(&c->call, f) ||
+			!is_common_end(e, c->call.comm_seq))
+			continue;
+		calls[ends++] = since;
+		since = 0;
+	}
+	walk_close(&w);
+	n = ends ? ends - 1 : 0;
+	if (n)
+		qsort(calls + 1, n, sizeof(*calls), by_number_of_calls);
+	middle = n ? calls[1 + n / 2] : 0;
+	for (unsigned i = 1; i <= n; i++)
+		near += calls[i] >= middle - middle / 4 && calls[i] <= middle + middle / 4;
+	free(calls);
+	return 2 * near >= n;
+}
+
 /*
  * Is the call behind the operation that ends a step still of that step? If its place first came behind that of the
  * operation: what begins a step was there before. A place that has come once tells nothing.
@@ -326,7 +366,8 @@ bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, u
 	if (bytes_of_calls(f, overlay) > most)
 		return false;
 	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++)
-		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]);
+		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]) &&
+			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
 	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
 		struct rounds r;
 
@@ -334,7 +375,8 @@ bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, u
 		e.n = 0;
 		if (r.length && r.confidence >= ROUNDS_SURE)
 			find_common_ends(&e, &r, f, &f->dir[i], overlay[i]);
-		found = e.n && e.n >= ENDS_SHARE * r.n;
+		found = e.n && e.n >= ENDS_SHARE * r.n &&
+			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
 		free(r.end);
 	}
 	for (unsigned i = 0; found && i < f->n; i++)

@@ -613,8 +613,7 @@ static bool find_lead(const struct report *r, struct lead *l)
 			continue;
 		if (!d->died_ns)
 			return false;
-		l->one_host &=
-			strcmp(d->meta.owner.host, r->g.folders.dir[0].meta.owner.host) == 0;
+		l->one_host &= strcmp(d->meta.owner.host, r->g.folders.dir[0].meta.owner.host) == 0;
 		at = moment_of_leaving(r, i);
 		last = at > last ? at : last;
 		if (at < first_at) {

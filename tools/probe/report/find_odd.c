@@ -62,6 +62,11 @@ static void complete_strange(
 	struct report *r, struct finding *f, const struct strange *s, double sure)
 {
 	f->confidence = sure;
+	/* A rank on a communicator of its own: no other one shows what is usual. */
+	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
+		f->confidence = sure / 2;
+		f->severity = FIND_NOTE;
+	}
 	name_culprit(r, f, s->call.rank);
 	name_call(f, &s->call);
 	f->event = s->event;

@@ -162,8 +162,10 @@ static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
 
 static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const struct call *recv)
 {
+	/* Many messages of one step are no habit. */
 	if (l->lags && l->lag == lag) {
-		l->lags++;
+		l->lags += recv->step != l->lag_step;
+		l->lag_step = recv->step;
 		return;
 	}
 	if (l->lags >= LAGS_MIN && (!m->lagging.any || recv->start < m->lagging.call.start)) {
@@ -172,6 +174,7 @@ static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const
 	}
 	l->lag = lag;
 	l->lags = 1;
+	l->lag_step = recv->step;
 }
 
 static struct usual_count *count_of_place(struct messages *m, const struct call *c, bool send)

@@ -33,9 +33,9 @@ struct link_stat {
 		uint64_t step, least; /* since; the shortest of them */
 		unsigned n;
 	} now, best;
-	/* Steps between send and receive: the same again and again. */
+	/* Steps between send and receive: of every message the same in that many steps, of which the last is lag_step. */
 	int64_t lag;
-	uint64_t lags;
+	uint64_t lags, lag_step;
 };
 
 /* A receive that took the message of another step than all before at its link: one was left out. */

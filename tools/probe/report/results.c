@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
@@ -168,6 +169,16 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
 }
 
+/* Integers that have no room for their sum go around. */
+static bool goes_around(const struct meeting *m, double want, double have, double bound)
+{
+	int dtype = dtype_from_name(intern_name(m->longest.dtype));
+	const struct dtype_info *t = dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
+
+	return (t->cls == DTC_SIGNED || t->cls == DTC_UNSIGNED) &&
+	       fabs(remainder(have - want, ldexp(1, 8 * t->size))) <= bound;
+}
+
 static void judge_sum(struct results *r, const struct meeting *m, struct contract *k)
 {
 	double want, have, bound;
@@ -180,7 +191,7 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 		k->summed++;
 		return;
 	}
-	if (k->summed < CONTRACT_MIN)
+	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
 		return; /* it may not be what we take it for */
 	/* Whose contribution explains the difference? */
 	for (unsigned i = 0; i < m->n; i++) {
