@@ -14,7 +14,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
 STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all"]  # they end in this step
-ALSO = {"spike": ["spike_line"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
+ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
@@ -321,6 +321,9 @@ class Job:
                 ins[r] = values(step - 1, r, "grad")
             if self.due("spike", r, step):
                 ins[r][5] = 1e6
+            # Experts without tokens: a step with anything in it is rare.
+            if self.fault == "spike_zeros" and r == WHO and step not in (0, 3, 6, WHEN):
+                ins[r] = [0.0] * 64
             if self.since("zero", r, step) or self.due("zero_once", r, step):
                 ins[r] = [0.0] * 64
             if self.due("nan", r, step):

@@ -22,6 +22,7 @@ want='clean None None None None None None
 spike spike bad [2] 9 None all_reduce
 nan nan bad [2] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
+spike_zeros spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
 stale_disorder stale bad [2] 9 None all_reduce
 stale_threads stale bad [2] 9 None all_reduce

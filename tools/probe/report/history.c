@@ -13,7 +13,8 @@
 #define RANK_VALUES_MAX (1u << 20)
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u
-#define SPIKE_SEEN 5 /* steps at a place before anything can be far outside */
+#define SPIKE_SEEN 5 /* steps at a place before anything can be far outside ... */
+#define SPIKE_NONZERO 3 /* ... and those of them that had anything but zeros */
 #define SPIKE_TIMES 30 /* the largest so far */
 #define SPIKE_SPREAD \
 	3 /* ... or this much of the ratio between the largest and the smallest so far */
@@ -84,7 +85,7 @@ static double spike_limit(const struct rank_values *v)
 {
 	double times;
 
-	if (v->nonzero < SPIKE_SEEN)
+	if (v->seen < SPIKE_SEEN || v->nonzero < SPIKE_NONZERO)
 		return 0;
 	times = SPIKE_SPREAD * (double)v->hi / (double)v->lo;
 	return (times < SPIKE_TIMES ? SPIKE_TIMES : times) * (double)v->hi;
