@@ -237,11 +237,11 @@ static void put_spec(struct out *o, const struct func *f)
 			const struct param *p = &f->args.item[i];
 			bool array = p->role >= ROLE_SCOUNTS && p->role <= ROLE_RDISPLS;
 
-			put_format(o, "\t\t\t{%s, %s, %u, %s, %u%s},\n", word_c(p->role),
+			put_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n", word_c(p->role),
 				ctype_name[p->type.ctype],
 				array && p->type.points_void ? f->spec->counts : p->type.elem,
 				p->type.dtype ? dtype_word(p->type.dtype) : "0", p->type.words,
-				p->type.points_pointer ? ", .pointers = true" : "");
+				p->type.points_pointer ? "true" : "false");
 		}
 		put_format(o, "\t\t},\n\t\t.at = {");
 		for (unsigned i = 0; i < f->args.n; i++)
