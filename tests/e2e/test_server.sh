@@ -49,9 +49,12 @@ for f in $flavours; do
 		new_out
 		run_with $f 4 mpi_server kill
 		gone "$out"
-		is "$f: kill" "$(first)" 'died [1] None MPI_Send'
+		# MPICH's launcher may end the others within the tick of the clock that tells: then nobody is named.
+		want='^died .1. None MPI_Send ?$'
+		[ $f = openmpi ] || want='^(died .1. None MPI_Send|stopped .. None MPI_[A-Z][a-z]*) ?$'
+		like "$f: kill" "$(first)" "$want"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
-		is "$f: kill: behind recover" "$(first)" 'died [1] None MPI_Send'
+		like "$f: kill: behind recover" "$(first)" "$want"
 	fi
 
 	while read -r how want; do

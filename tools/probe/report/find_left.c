@@ -21,7 +21,7 @@
 #define OTHERS_TEXT 3 /* other ranks whose own words are shown */
 /* A launcher needs some time to end the others, who then end together; all that are ended at once end together. */
 #define LEAD_NS 15000000u
-#define LEAD_OF_HOLDER_NS 12000000u
+#define LEAD_OF_HOLDER_NS 6000000u
 #define LEAD_SEEN_NS 6000000u /* moments are told by the kernel's ticks, of 4 ms at most */
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
@@ -180,7 +180,7 @@ static bool others_went_on(const struct report *r)
 }
 
 /* Who is in MPI_Finalize has no part in it. */
-static bool all_ended_by_signal(const struct report *r)
+bool all_ended_by_signal(const struct report *r)
 {
 	unsigned n = 0;
 

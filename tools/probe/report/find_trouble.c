@@ -14,6 +14,7 @@
 #include "tools/probe/report/window.h"
 
 #define NAMED_IN_TERMS 16u
+#define CUT_OFF_NS 1000000000u /* who waited for less when all were ended had not been held up */
 
 struct trouble {
 	bool any;
@@ -366,8 +367,10 @@ static struct trouble first_trouble(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	struct trouble t = {.stuck = s};
 
-	/* A pause of a living job is no trouble yet. */
-	if (s && !r->left && (hang || is_job_over(r))) {
+	/* A pause of a living job is no trouble yet, nor is where ranks were when signals ended them in the middle of their work. */
+	if (s && !r->left &&
+		(hang ||
+			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
 		t.any = true;
 		t.step = s->sample->call.step;
 		t.comm = s->sample->call.comm;
