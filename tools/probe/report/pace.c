@@ -281,14 +281,18 @@ static double find_step_spread(const double *excess)
 	return n > 1 ? quantile_of(v, n - 1, 0.9) : 0;
 }
 
-/* So few steps may be long one after the other by chance, where some before them were. */
-static bool is_chance_run(const double *excess, double limit, unsigned first, unsigned known)
+/*
+ * So few steps may be long one after the other by chance, where some before them were; or more, where not all are, and several
+ * before them were.
+ */
+static bool is_chance_run(
+	const double *excess, double limit, unsigned first, unsigned known, double share)
 {
 	unsigned before = 0;
 
 	for (unsigned k = 0; k < first; k++)
 		before += !isnan(excess[k]) && excess[k] > limit;
-	return before > 1 && known < CHANCE_STEPS;
+	return (before > 1 && known < CHANCE_STEPS) || (before >= JITTER_TIMES && share < 1);
 }
 
 /* From which cell on it is slow: the first one behind which nearly all are. PACE_CELLS: none. */
@@ -307,7 +311,7 @@ static unsigned slow_since(const double *excess, double limit, double *share)
 			*share = (double)above / known;
 		}
 	}
-	return is_chance_run(excess, limit, best, since) ? PACE_CELLS : best;
+	return is_chance_run(excess, limit, best, since, *share) ? PACE_CELLS : best;
 }
 
 /* The middle one of the spreads but that of rank i; all: in ascending order. */
