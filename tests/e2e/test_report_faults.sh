@@ -112,7 +112,9 @@ done <<<"$want"
 python3 tests/e2e/fault_folders.py "$tmp/unmarked" sizes
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/sizes/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/sizes/rank*/meta.json
-unlike 'rounds that are not alike are not counted' "$("$probe" report "$tmp/unmarked/sizes")" 'by the rounds'
+text=$("$probe" report "$tmp/unmarked/sizes")
+like 'rounds that are not alike: a report is made' "$text" 'What stands out'
+unlike '... and they are not counted' "$text" 'by the rounds'
 
 is 'NaN of other bits are no corruption' "$("$probe" report --json "$tmp/made/nan" | python3 -c 'import json, sys
 print(sorted({f["kind"] for f in json.load(sys.stdin)["findings"]} - {"nan"}))')" '[]'

@@ -13,9 +13,7 @@ like 'a time limit: what was wrong is told before what became of it' "$(told lim
 like 'a connection that is closed: who gave up waited for a rank, which did not leave first' "$(told closed)" \
 	"^\[\('(stopped|hang)', \[1\], 6\)"
 like 'who was there still when another one had given up was not gone before' "$(told ended)" "^\[\('(stopped|hang)'"
-case $(told handled) in
-*stopped* | *hang*) fail=stands ;;
-*) fail='' ;;
-esac
-is 'calls that fail at once are no standstill' "$fail" ''
+text=$(told handled)
+like 'calls that fail at once: a report is made' "$text" '^\['
+unlike '... which tells of no standstill' "$text" 'stopped|hang'
 finish

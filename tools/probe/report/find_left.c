@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
@@ -21,8 +22,8 @@
 #define OTHERS_TEXT 3 /* other ranks whose own words are shown */
 /* A launcher needs some time to end the others, who then end together; all that are ended at once end together. */
 #define LEAD_NS 15000000u
-#define LEAD_OF_HOLDER_NS 6000000u
-#define LEAD_SEEN_NS 6000000u /* moments are told by the kernel's ticks, of 4 ms at most */
+#define LEAD_SEEN_NS \
+	6000000u /* of who is the one by its last call too; more than a tick of the kernel's clock, see clock_tick_ns() */
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
 
@@ -93,22 +94,42 @@ static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
+/* Corrected moments, UINT64_MAX: of nobody. */
+struct earliest {
+	uint32_t who;
+	uint64_t left; /* who left first, in whichever way */
+	uint64_t told; /* the first to leave of those that were told of an error */
+};
+
+static struct earliest find_earliest(const struct report *r)
+{
+	struct earliest e = {0, UINT64_MAX, UINT64_MAX};
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+
+		if (how_it_left(r, i) == STAYED)
+			continue;
+		if (at < e.left) {
+			e.left = at;
+			e.who = i;
+		}
+		if (how_it_left(r, i) == SPOKE && was_told_of_error(r, i) && at < e.told)
+			e.told = at;
+	}
+	return e;
+}
+
 /*
  * Its last call was left by an exception, and another one had gone before: a connection that is closed is told of in that way. What
  * was wrong with the call itself is told of while all are there.
  */
-static bool left_behind_another(const struct report *r, uint32_t i)
+static bool left_behind_another(const struct report *r, uint32_t i, const struct earliest *e)
 {
-	const struct rank_info *k = &r->g.rank[i];
+	const struct call *last = &r->g.rank[i].last;
 
-	if (!k->last.rows || !(k->last.bits & CALL_UNWOUND))
-		return false;
-	for (uint32_t other = 0; other < r->g.folders.n; other++)
-		if (other != i && how_it_left(r, other) != STAYED &&
-			moment_of_leaving(r, other) <
-				clock_set_right(&r->g.skew[i], k->last.start + k->last.dur))
-			return true;
-	return false;
+	return last->rows && last->bits & CALL_UNWOUND && e->who != i &&
+	       e->left < clock_set_right(&r->g.skew[i], last->start + last->dur);
 }
 
 static bool is_standing(const struct report *r, uint32_t i)
@@ -116,29 +137,21 @@ static bool is_standing(const struct report *r, uint32_t i)
 	return r->stuck.standing && r->stuck.standing[i];
 }
 
-/* Was it there still when another one had left that was told of an error? Then that error was not its end: it was ended later. */
-static bool outlived_told_rank(const struct report *r, uint32_t i)
-{
-	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && how_it_left(r, k) == SPOKE && was_told_of_error(r, k) &&
-			moment_of_leaving(r, i) > moment_of_leaving(r, k))
-			return true;
-	return false;
-}
-
 /* Of those that left in that way the first; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
+	struct earliest e = find_earliest(r);
 	int first = -1;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (how_it_left(r, i) != how)
 			continue;
 		if (by_itself &&
-			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i)
+			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i, &e)
 				      : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
-		if (how == SILENT && outlived_told_rank(r, i))
+		/* Who was there still when another one had left by an error that it got was not ended by that: but later. */
+		if (how == SILENT && moment_of_leaving(r, i) > e.told)
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
 			first = (int)i;
@@ -328,8 +341,10 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 
 		append_text(text,
 			tool_format("%s %s ended by a signal too, as a launcher does then: who was "
-				    "first is told by the last calls",
-				who, n == 1 ? "was" : "were"));
+				    "first is told by %s",
+				who, n == 1 ? "was" : "were",
+				r->g.folders.dir[first].died_ns ? "when each of them ended"
+								: "the last calls"));
 		free(who);
 	}
 	free(rank);
@@ -483,15 +498,6 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 	return first;
 }
 
-/* It has started something that has not completed: it may look for that again and again. */
-static bool awaits_request(const struct report *r, uint32_t i)
-{
-	for (unsigned k = 0; k < r->g.opens.n; k++)
-		if (r->g.opens.call[k].call.rank == i && !r->g.opens.call[k].ended_ok)
-			return true;
-	return false;
-}
-
 /* By the first host's clock, when a rank last came to a call or left one. */
 static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 {
@@ -500,19 +506,32 @@ static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], end > start ? end : start);
 }
 
-/* All others are in calls, or wait for something; it is in none. -1: not so. */
-static int only_one_to_move(const struct report *r, bool requests)
+/* The only one that is in no call, and is not one of those that `passed` says; NULL: says of none. -1: none, or several. */
+static int only_one_in_no_call(const struct report *r, const bool *passed)
 {
 	int one = -1;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
-			(requests && awaits_request(r, i)))
+			(passed && passed[i]))
 			continue;
 		if (one >= 0)
 			return -1;
 		one = (int)i;
 	}
+	return one;
+}
+
+/* It has started something that has not completed: it may look for that again and again. */
+static int only_one_without_request(const struct report *r)
+{
+	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
+	int one;
+
+	for (unsigned k = 0; k < r->g.opens.n; k++)
+		awaits[r->g.opens.call[k].call.rank] |= !r->g.opens.call[k].ended_ok;
+	one = only_one_in_no_call(r, awaits);
+	free(awaits);
 	return one;
 }
 
@@ -530,22 +549,20 @@ static int only_one_missing(const struct report *r)
 	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
 }
 
-/* Others went on: it made no call for twice as long as ever, and of no other one that is in none is that so. -1: none. */
+/* Others went on: it made no call for twice as long as ever, and of no other one that is in none is that so. -1: not so. */
 static int only_one_silent(const struct report *r, uint64_t until)
 {
-	int one = -1;
+	bool *heard = tool_alloc(r->g.folders.n * sizeof(*heard));
+	int one;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		uint64_t last = moment_of_last_call(r, i);
+		const struct rank_info *k = &r->g.rank[i];
 
-		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
-			r->g.rank[i].calls < CALLS_TO_KNOW_PAUSES ||
-			until < last + PAUSE_NS + 2 * r->g.rank[i].longest_pause)
-			continue;
-		if (one >= 0)
-			return -1;
-		one = (int)i;
+		heard[i] = k->calls < CALLS_TO_KNOW_PAUSES ||
+			   until < moment_of_last_call(r, i) + PAUSE_NS + 2 * k->longest_pause;
 	}
+	one = only_one_in_no_call(r, heard);
+	free(heard);
 	return one;
 }
 
@@ -563,9 +580,9 @@ static int only_one_behind(const struct report *r)
 
 		until = at > until && how_it_left(r, i) == SILENT ? at : until;
 	}
-	one = only_one_to_move(r, false);
+	one = only_one_in_no_call(r, NULL);
 	one = one < 0 ? only_one_silent(r, until) : one;
-	one = one < 0 ? only_one_to_move(r, true) : one;
+	one = one < 0 ? only_one_without_request(r) : one;
 	one = one < 0 ? only_one_missing(r) : one;
 	return one >= 0 && r->g.folders.n > 1 && r->g.rank[one].last.rows &&
 			       until < moment_of_last_call(r, (uint32_t)one) + LAUNCHER_ENDS_NS
@@ -584,12 +601,10 @@ static bool is_only_holder(struct report *r, uint32_t i)
 /* Nobody moved for so long before it ended: it is not its end that they stood for. */
 static bool was_standstill_before(const struct report *r, uint32_t i)
 {
-	const struct open_call *mine = r->stuck.standing[i];
-
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (!r->stuck.standing[k])
+		if (!is_standing(r, k))
 			return false;
-	return own_moment_of_leaving(r, i) > mine->call.start + STANDSTILL_NS;
+	return own_moment_of_leaving(r, i) > r->stuck.standing[i]->call.start + STANDSTILL_NS;
 }
 
 /* Of those that signals ended: who was first, how long before the second one, and these all within how long. */
@@ -629,13 +644,27 @@ static bool find_lead(const struct report *r, struct lead *l)
 	return second != UINT64_MAX;
 }
 
+/* Moments are those of ticks: 4 ms on most kernels, up to 10 ms. Of this one; hosts of a job mostly have the same. */
+static uint64_t clock_tick_ns(void)
+{
+	struct timespec t;
+
+	return clock_getres(CLOCK_REALTIME_COARSE, &t) == 0 && !t.tv_sec ? (uint64_t)t.tv_nsec : 0;
+}
+
+/* It cannot be by the tick alone that it seems to be the first. */
+static bool is_lead_seen(const struct lead *l)
+{
+	return l->by >= LEAD_SEEN_NS && l->by > clock_tick_ns() + clock_tick_ns() / 4;
+}
+
 /*
  * The first, if the others ended some time behind it and together, as by a launcher. Between hosts that are told to end their
  * ranks there is some time too. -1: not so.
  */
 static int first_before_others(struct report *r, const struct lead *l)
 {
-	if (l->by < LEAD_OF_HOLDER_NS || was_standstill_before(r, l->first))
+	if (!is_lead_seen(l) || was_standstill_before(r, l->first))
 		return -1;
 	if (is_only_holder(r, l->first))
 		return (int)l->first;
@@ -654,9 +683,8 @@ static int first_by_signal(struct report *r)
 	if (first >= 0)
 		return first;
 	behind = only_one_behind(r);
-	return behind >= 0 && known && ((uint32_t)behind != l.first || l.by < LEAD_SEEN_NS)
-		       ? -1
-		       : behind;
+	return behind >= 0 && known && ((uint32_t)behind != l.first || !is_lead_seen(&l)) ? -1
+											  : behind;
 }
 
 /*
@@ -718,7 +746,7 @@ void find_left(struct report *r)
 	say_what_others_did(r, (uint32_t)first, &text);
 	f = add_finding(r, FINDING_DIED, text);
 	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95
-			: all_ended_by_signal(r)		 ? 0.7
+			: all_ended_by_signal(r) && !d->died_ns	 ? 0.7
 								 : 0.9;
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)

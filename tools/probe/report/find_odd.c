@@ -330,20 +330,15 @@ static void find_unlike_message(struct report *r)
 }
 
 /* Lengths of messages that come round show who is one ahead of the other. */
-static char *left_out_text(
-	struct report *r, const struct truncated *t, const struct call *c, const struct call *o)
+static char *left_out_text(struct report *r, const struct truncated *t, const struct call *c,
+	const struct call *o, const char *what, const char *at)
 {
-	char *what = report_call(r, c), *at = called_from_text(r, c), *all;
-
-	all = tool_format(
+	return tool_format(
 		"step %llu: %s left out the message before %s: the lengths of these messages come "
 		"round, and it has that of the next one, %s elements, where %s has %s%s",
 		(unsigned long long)c->step, report_rank(r, c->rank), what,
 		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
 		out_count(t->sender ? t->recv.count : t->send.in.count), at);
-	free(what);
-	free(at);
-	return all;
 }
 
 static void find_shorter_message(struct report *r)
@@ -391,7 +386,7 @@ static void find_truncated_message(struct report *r)
 				   out_count(t->usual))
 			 : tool_strdup("");
 	f = add_finding(r, t->left_out ? FINDING_SKIP : FINDING_MISMATCH,
-		t->left_out ? left_out_text(r, t, c, o)
+		t->left_out ? left_out_text(r, t, c, o, what, at)
 			    : tool_format("step %llu: %s has another count in %s: %s elements, "
 					  "where %s %s%s%s",
 				      (unsigned long long)c->step, report_rank(r, c->rank), what,

@@ -537,10 +537,12 @@ static void judge_replicas(struct results *r, const struct meeting *m)
 static struct place_met *get_place(struct results *r, const struct meeting *m, unsigned i)
 {
 	struct place_met *p = table_get(&r->pairs, m->comm, m->a[i].site);
-	struct call c = call_of_arrival(m, &m->a[i]);
 
-	if (p && !p->near)
+	if (p && !p->near) {
+		struct call c = call_of_arrival(m, &m->a[i]);
+
 		p->near = find_near_site(r->sites, &c);
+	}
 	return p;
 }
 
