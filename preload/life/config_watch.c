@@ -36,6 +36,11 @@
 #define JITTER_NS UINT64_C(250000000)
 #define SETTLED_NS \
 	INT64_C(150000000) /* a file that was written less long ago may not be complete */
+/*
+ * The other ranks must have read `dynamic_on: true` before we overwrite it: each looks at a moment of its own, on a loaded
+ * machine late, and a file server's clients see a new file up to some seconds later (acregmin of nfs(5): 3).
+ */
+#define OTHERS_READ_NS UINT64_C(10000000000)
 
 /* A file as it was when it was read. All zero: it is not there. */
 struct file_mark {
@@ -47,6 +52,7 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic uint64_t next_ns; /* CLOCK_MONOTONIC */
 	struct file_mark config, list, ctl; /* that were looked at last */
+	uint64_t config_read_ns; /* CLOCK_MONOTONIC */
 	char *text; /* the configuration file's that is in use; NULL: as it was at the start */
 	size_t len;
 	struct ctl_file wanted; /* ctl.yaml's that is in use */
@@ -262,6 +268,7 @@ static bool take_changed_config(void)
 	free(watch.text);
 	watch.text = text;
 	watch.len = len;
+	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 	return true;
 }
 
@@ -281,6 +288,7 @@ void config_watch_begin(void)
 {
 	watch.config = mark_file(life_config_file);
 	watch.list = mark_file(config_now()->wrap_ops);
+	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* What ctl.yaml changes stands above the file as it is in use: its text is needed from then on. */
@@ -293,14 +301,21 @@ static void keep_config_text(void)
 		watch.text = NULL, watch.len = 0;
 }
 
-/* At the limit of collect_times the file says so, for whoever wants to begin anew by an edit. */
+/*
+ * At the limit of collect_times the file says so, for whoever wants to begin anew by an edit. An edit that has not been read
+ * yet stays as it is.
+ */
 static void note_monitor_end(void)
 {
 	static uint32_t noted; /* generation + 1 */
 	const struct generation *g = generation_now();
+	struct file_mark now;
 
 	if (!g->cfg.dynamic_monitor || !g->cfg.dynamic_on || noted == g->number + 1 ||
 		!life_config_named || config_step_next(&g->cfg, step_now()) != UINT64_MAX)
+		return;
+	now = mark_file(life_config_file);
+	if (!is_mark_equal(&now, &watch.config))
 		return;
 	noted = g->number + 1;
 	if (session.world_rank >= 0 &&
@@ -328,7 +343,16 @@ static void look_at_files(void *arg)
 	/* Another file by now. */
 	if (by)
 		watch.list = mark_file(config_now()->wrap_ops);
+	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
+		note_monitor_end();
+}
+
+void config_watch_end(void)
+{
+	if (pthread_mutex_trylock(&watch.lock))
+		return;
 	note_monitor_end();
+	pthread_mutex_unlock(&watch.lock);
 }
 
 static uint64_t next_look_ns(uint64_t now)

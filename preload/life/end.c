@@ -28,6 +28,7 @@ static void end_apart(void *arg)
 		session_settle(SESSION_ENDED);
 		stats_threads_stop();
 		writer_end();
+		config_watch_end();
 	}
 	pthread_setcancelstate(cancel, NULL);
 }

@@ -94,6 +94,9 @@ void life_step_unrecorded(void);
 /* The first configuration has been read: what changes from here on is seen. */
 void config_watch_begin(void);
 
+/* The recording has ended: what else waits for the other ranks (dynamic_on: false in the file) is done at once. */
+void config_watch_end(void);
+
 /* In a forked child. */
 void config_watch_forked(void);
 

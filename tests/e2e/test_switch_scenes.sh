@@ -60,7 +60,9 @@ scene
 wait_until 60 reaches 30
 is 'scene 4: off at first' "$(steps)" none
 write_config true 'dynamic_on: true' 'collect_times: 5'
+edited=$SECONDS
 wait_until 60 is_off_in_file
+ok 'scene 4: not before all ranks have had time to read that it is on' test $((SECONDS - edited)) -ge 10
 is 'scene 4: the file says false at the limit' "$(is_off_in_file && echo yes)" yes
 wait_until 60 test "$(steps)" != none
 four=$(steps)
