@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A report by several processes says what a single one says, to the letter: of whole runs, of faults, of damaged and missing
+# A report by several threads or processes says what a single one says, to the letter: of whole runs, of faults, of damaged and missing
 # files; on one host and in parts, as a launcher starts them.
 # timeout: 300
 # long: a part that never comes
@@ -40,6 +40,19 @@ f=$(echo "$tmp"/bad/rank4/calls_*.csv)
 head -c 5000 "$f" >"$f.short" && mv "$f.short" "$f"
 rm -r "$tmp/bad/rank7"
 compared 'damaged and missing files' "$tmp/bad"
+"$gen" -r 12 -s 400 -c 6 -b 20:5 "$tmp/packed"
+gzip "$tmp"/packed/rank*/calls_*.csv
+compared 'compressed, with more NaN than one batch of calls' "$tmp/packed"
+for j in 2 3 16; do
+	is "one rank: -j $j" "$(report -j $j --rank 5 "$tmp/nan")" "$(report --rank 5 "$tmp/nan")"
+done
+# Threads that end while files are left: nothing hangs, and the signal is what ends it.
+"$gen" -r 12 -s 4000 -c 6 "$tmp/long"
+"$probe" report -j 3 "$tmp/long" >/dev/null 2>&1 &
+sleep 0.1
+kill -TERM $!
+wait $!
+is '-j 3: ended by a signal' $? 143
 
 # By the launcher's variables alone, and with a folder of one's own for what the parts hand over.
 mkdir "$tmp/parts"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/lib/intern.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "tools/lib/tool.h"
@@ -12,34 +15,58 @@ static struct name {
 	const char *text;
 	size_t n;
 } name[NAMES_MAX] = {{"", 0}, {"(more names)", 12}};
-static uint32_t count = 2;
-static uint16_t place[PLACES];
+static _Atomic uint32_t count = 2;
+static _Atomic uint16_t place[PLACES]; /* a number is put here when its name is complete */
+
+/*
+ * Lock: for new names only, a leaf. Who looks for one that is there takes none.
+ */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+
+/* *p: its place, or the empty one where it belongs. */
+static bool look_for_name(uint64_t h, const char *s, size_t n, uint32_t *p, uint32_t *id)
+{
+	for (*p = (uint32_t)(h ^ h >> 32) % PLACES;; *p = (*p + 1) % PLACES) {
+		*id = atomic_load_explicit(&place[*p], memory_order_acquire);
+		if (!*id)
+			return false;
+		if (name[*id].n == n && memcmp(name[*id].text, s, n) == 0)
+			return true;
+	}
+}
+
+static uint32_t add_name(uint64_t h, const char *s, size_t n)
+{
+	uint32_t p, id;
+
+	pthread_mutex_lock(&adding);
+	if (!look_for_name(h, s, n, &p, &id)) {
+		id = 1;
+		if (count < NAMES_MAX) {
+			/* Of damaged files: a NUL may be in it. */
+			char *text = tool_alloc(n + 1);
+
+			memcpy(text, s, n);
+			id = count;
+			name[id] = (struct name){text, n};
+			count = id + 1;
+			atomic_store_explicit(&place[p], (uint16_t)id, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&adding);
+	return id;
+}
 
 uint32_t intern_text(const char *s, size_t n)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint32_t p, id;
 
 	if (!n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
-	for (uint32_t p = (uint32_t)(h ^ h >> 32) % PLACES;; p = (p + 1) % PLACES) {
-		const struct name *have = &name[place[p]];
-
-		if (!place[p]) {
-			if (count == NAMES_MAX)
-				return 1;
-			/* Of damaged files: a NUL may be in it. */
-			char *text = tool_alloc(n + 1);
-
-			memcpy(text, s, n);
-			name[count] = (struct name){text, n};
-			place[p] = (uint16_t)count;
-			return count++;
-		}
-		if (have->n == n && memcmp(have->text, s, n) == 0)
-			return place[p];
-	}
+	return look_for_name(h, s, n, &p, &id) ? id : add_name(h, s, n);
 }
 
 const char *intern_name(uint32_t id)

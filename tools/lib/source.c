@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -12,6 +13,8 @@
 #include "tools/lib/tool.h"
 
 #define GZ_IN 32768
+#define FILES_MOST 65536
+#define FILES_OTHER 128 /* of all else that a command may open */
 
 struct source_gz {
 	z_stream z;
@@ -19,6 +22,22 @@ struct source_gz {
 	bool ended;
 	unsigned char in[GZ_IN];
 };
+
+unsigned source_count_keepable(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return 0;
+	if (l.rlim_cur < l.rlim_max && l.rlim_cur < FILES_MOST) {
+		l.rlim_cur = l.rlim_max < FILES_MOST ? l.rlim_max : FILES_MOST;
+		if (setrlimit(RLIMIT_NOFILE, &l) || getrlimit(RLIMIT_NOFILE, &l))
+			return 0;
+	}
+	if (l.rlim_cur > FILES_MOST)
+		return FILES_MOST - FILES_OTHER;
+	return l.rlim_cur > FILES_OTHER ? (unsigned)l.rlim_cur - FILES_OTHER : 0;
+}
 
 int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open)
 {

@@ -21,6 +21,12 @@ struct source {
 	struct source_gz *gz; /* NULL: plain */
 };
 
+/*
+ * How many sources may be kept open at once: the process's limit of files, raised as far as it may be, less what else is opened; 0:
+ * better none.
+ */
+unsigned source_count_keepable(void);
+
 /* limit: how much of a plain file is to be read (UINT64_MAX: all). Returns -errno. */
 int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open);
 void source_close(struct source *s);

@@ -28,41 +28,56 @@ void *table_at(const struct table *t, uint32_t i)
 	return t->page[i >> PAGE_BITS] + (size_t)(i & (PAGE - 1)) * t->element;
 }
 
+/* Half of the hash stands beside the number: another key's element is hardly ever looked at. */
+static uint64_t hash_key(uint64_t a, uint64_t b)
+{
+	return hash_u64(hash_u64(0, a), b);
+}
+
 /* The place of the key, or the empty one where it would be put. */
-static uint32_t *lookup_key(const struct table *t, uint64_t a, uint64_t b)
+static struct table_place *lookup_key(const struct table *t, uint64_t hash, uint64_t a, uint64_t b)
 {
 	uint32_t mask = t->nplace - 1;
 
-	for (uint32_t p = (uint32_t)hash_u64(hash_u64(0, a), b) & mask;; p = (p + 1) & mask) {
+	for (uint32_t p = (uint32_t)hash & mask;; p = (p + 1) & mask) {
+		struct table_place *at = &t->place[p];
 		const struct table_key *k;
 
-		if (!t->place[p])
-			return &t->place[p];
-		k = table_at(t, t->place[p] - 1);
+		if (!at->number)
+			return at;
+		if (at->mark != (uint32_t)(hash >> 32))
+			continue;
+		k = table_at(t, at->number - 1);
 		if (k->a == a && k->b == b)
-			return &t->place[p];
+			return at;
 	}
 }
 
 static void widen_table(struct table *t)
 {
-	uint32_t want = t->nplace ? t->nplace * 2 : 64;
+	uint32_t want = t->nplace ? t->nplace * 2 : 64, was = t->nplace;
+	struct table_place *old = t->place;
 
-	free(t->place);
 	t->place = tool_alloc((size_t)want * sizeof(*t->place));
 	t->nplace = want;
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct table_key *k = table_at(t, i);
+	for (uint32_t i = 0; i < was; i++) {
+		const struct table_key *k;
+		uint64_t hash;
 
-		*lookup_key(t, k->a, k->b) = i + 1;
+		if (!old[i].number)
+			continue;
+		k = table_at(t, old[i].number - 1);
+		hash = hash_key(k->a, k->b);
+		*lookup_key(t, hash, k->a, k->b) = old[i];
 	}
+	free(old);
 }
 
 void *table_find(const struct table *t, uint64_t a, uint64_t b)
 {
-	uint32_t *p = t->nplace ? lookup_key(t, a, b) : NULL;
+	struct table_place *p = t->nplace ? lookup_key(t, hash_key(a, b), a, b) : NULL;
 
-	return p && *p ? table_at(t, *p - 1) : NULL;
+	return p && p->number ? table_at(t, p->number - 1) : NULL;
 }
 
 void *table_get(struct table *t, uint64_t a, uint64_t b)
@@ -70,17 +85,18 @@ void *table_get(struct table *t, uint64_t a, uint64_t b)
 	if (t->n >= t->nplace / 2)
 		widen_table(t);
 
-	uint32_t *p = lookup_key(t, a, b);
+	uint64_t hash = hash_key(a, b);
+	struct table_place *p = lookup_key(t, hash, a, b);
 
-	if (*p)
-		return table_at(t, *p - 1);
+	if (p->number)
+		return table_at(t, p->number - 1);
 	if (t->n == t->max)
 		return NULL;
 	if (t->n >> PAGE_BITS == t->npage) {
 		t->page = tool_realloc(t->page, (t->npage + 1) * sizeof(*t->page));
 		t->page[t->npage++] = tool_alloc(PAGE * t->element);
 	}
-	*p = ++t->n;
+	*p = (struct table_place){.number = ++t->n, .mark = (uint32_t)(hash >> 32)};
 
 	struct table_key *k = table_at(t, t->n - 1);
 

@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct table_place {
+	uint32_t number; /* of the element, + 1; 0: empty */
+	uint32_t mark; /* of its key's hash */
+};
+
 struct table {
 	size_t element; /* bytes of one, which begins with the two key words */
 	uint32_t n, max; /* never more than max */
-	uint32_t *place; /* number + 1; 0: empty */
+	struct table_place *place;
 	uint32_t nplace;
 	char **page;
 	unsigned npage;

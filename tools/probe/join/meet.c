@@ -11,6 +11,7 @@
 #include "tools/lib/tool.h"
 
 #define BUCKETS 65536u
+#define FEW 32 /* so few arrivals are looked through */
 #define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
 
 static const char *const unlike_name[] = {
@@ -49,14 +50,15 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 	*(k->newer ? &k->newer->older : &m->newest) = k->older;
 	m->places -= k->cap;
 	m->fn(m->arg, k, complete);
-	free(k->a);
-	free(k->seen);
 	free(k);
 }
 
 static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
 {
-	struct meeting *k = tool_alloc(sizeof(*k)), **at = bucket_of(m, c->comm, c->comm_seq);
+	/* One piece of memory, of which the arrivals need no zeros. */
+	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t) : 0;
+	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
+	struct meeting *k = (struct meeting *)p, **at = bucket_of(m, c->comm, c->comm_seq);
 
 	*k = (struct meeting){.comm = c->comm,
 		.seq = c->comm_seq,
@@ -65,8 +67,9 @@ static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsig
 		.chain = *at,
 		.older = m->newest,
 		.cap = want};
-	k->a = tool_alloc(want * sizeof(*k->a));
-	k->seen = tool_alloc((m->nrank + 63) / 64 * sizeof(*k->seen));
+	if (bits)
+		k->seen = memset(p + sizeof(*k), 0, bits);
+	k->a = (struct arrival *)(p + sizeof(*k) + bits);
 	*at = k;
 	*(m->newest ? &m->newest->newer : &m->oldest) = k;
 	m->newest = k;
@@ -178,6 +181,23 @@ static void add_sides(struct meeting *k, const struct call *c)
 	}
 }
 
+/* Is that rank there already? If not it is noted. */
+static bool has_come(struct meeting *k, uint32_t rank)
+{
+	uint64_t bit = UINT64_C(1) << (rank % 64);
+
+	if (k->seen) {
+		if (k->seen[rank / 64] & bit)
+			return true;
+		k->seen[rank / 64] |= bit;
+		return false;
+	}
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->a[i].rank == rank)
+			return true;
+	return false;
+}
+
 void meet_add(struct meet *m, const struct call *c)
 {
 	unsigned want;
@@ -194,9 +214,8 @@ void meet_add(struct meet *m, const struct call *c)
 		k = k->chain;
 	if (!k)
 		k = begin_meeting(m, c, want);
-	if (k->seen[c->rank / 64] >> (c->rank % 64) & 1)
+	if (has_come(k, c->rank))
 		return; /* twice the same number on one rank: nothing that could be joined */
-	k->seen[c->rank / 64] |= UINT64_C(1) << (c->rank % 64);
 
 	struct terms t = terms_of(c);
 	bool open = c->bits & CALL_OPEN;

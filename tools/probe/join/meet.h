@@ -42,12 +42,17 @@ enum meet_unlike {
 	UNLIKE_BYTES
 };
 
+/* What every call that comes in looks at stands first: with a thousand ranks each meeting is out of the cache by then. */
 struct meeting {
-	uint64_t comm, step;
+	uint64_t comm;
 	int64_t seq;
+	struct meeting *chain; /* inside */
+	struct arrival *a; /* n of them, in no order */
+	uint64_t *seen; /* inside: bit per folder; NULL: few are wanted */
 	unsigned n, want, open;
-	bool async;
 	enum meet_unlike unlike;
+	bool async;
+	uint64_t step;
 	struct terms first, other; /* other: the first one that differs */
 	struct call longest; /* the call that took longest */
 	/* Of all ranks together; nin, nout: how many of them were measured. */
@@ -57,10 +62,8 @@ struct meeting {
 	double in_sum, in_abs, out_sum; /* in_abs: no less than the sum of absolute values */
 	struct side one_out; /* of the first rank that has one */
 	double in_least, in_most;
-	struct arrival *a; /* n of them, in no order */
 	/* inside */
-	struct meeting *older, *newer, *chain;
-	uint64_t *seen; /* bit per folder */
+	struct meeting *older, *newer;
 	unsigned cap;
 };
 

@@ -14,7 +14,6 @@
 #define BUFFER_ALL (64u << 20)
 #define BUFFER_MOST (1u << 18)
 #define BUFFER_LEAST (1u << 14)
-#define FILES_OPEN_MOST 256
 
 struct walk_reader {
 	struct calls calls;
@@ -172,6 +171,7 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 	uint64_t step_hi)
 {
 	unsigned n = 0;
+	bool keep_open;
 	size_t buffer;
 
 	*w = (struct walk){0};
@@ -179,6 +179,7 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 		n += !want || want[i];
 	buffer = BUFFER_ALL / (n ? n : 1);
 	buffer = buffer > BUFFER_MOST ? BUFFER_MOST : buffer < BUFFER_LEAST ? BUFFER_LEAST : buffer;
+	keep_open = n <= source_count_keepable();
 	w->ahead = AHEAD_ALL / (n ? n : 1);
 	w->ahead = w->ahead > AHEAD_MAX ? AHEAD_MAX : w->ahead < AHEAD_MIN ? AHEAD_MIN : w->ahead;
 	w->reader = tool_alloc((n + 1) * sizeof(*w->reader));
@@ -192,7 +193,7 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 		calls_open(&r->calls, &f->dir[i], i, overlay ? overlay[i] : NULL);
 		r->calls.step_lo = step_lo;
 		r->calls.step_hi = step_hi;
-		r->calls.keep_open = n <= FILES_OPEN_MOST;
+		r->calls.keep_open = keep_open;
 		r->calls.buffer = buffer;
 		r->calls.row = take_row;
 		r->calls.row_arg = r;

@@ -59,6 +59,8 @@ static void put_out(struct buffer_out *b, const void *p, size_t n)
 
 struct rank_out {
 	struct calls *calls;
+	calls_bad_fn *bad; /* the reader's own */
+	void *bad_arg;
 	struct call last, next;
 	bool has;
 };
@@ -265,10 +267,16 @@ int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsign
 	o.rank = tool_alloc((n + 1) * sizeof(*o.rank));
 	for (unsigned i = 0; i < n; i++) {
 		o.rank[i].calls = reader[i];
+		o.rank[i].bad = reader[i]->bad;
+		o.rank[i].bad_arg = reader[i]->bad_arg;
 		reader[i]->bad = put_bad_row;
 		reader[i]->bad_arg = &o;
 	}
 	write_all_ranks(&o, n, stop);
+	for (unsigned i = 0; i < n; i++) {
+		reader[i]->bad = o.rank[i].bad;
+		reader[i]->bad_arg = o.rank[i].bad_arg;
+	}
 	free(o.rank);
 	free(o.told);
 	free(o.block.p);

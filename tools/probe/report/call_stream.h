@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to one that joins the ranks: a
- * pipe, or a file on a disk that both see. Who writes goes by time, so who reads has no need to look far ahead.
+ * file on a disk that both see. Who writes goes by time, so who reads has no need to look far ahead.
  *
  *	head, then blocks: a rank's calls, each as what differs from the rank's last one; the texts of interned numbers; a rank's end
  *
@@ -15,8 +15,8 @@
 #include "tools/probe/read/calls.h"
 
 /*
- * Writes all calls of those readers (opened, with their `rank`), until they have no more or *stop is not 0. Takes over their
- * `bad`. Returns 0 or -errno.
+ * Writes all calls of those readers (opened, with their `rank`), until they have no more or *stop is not 0. Their `bad` is
+ * not called. Returns 0 or -errno.
  */
 int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
 	const volatile sig_atomic_t *stop);

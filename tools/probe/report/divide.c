@@ -7,22 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/ahead.h"
 
 #define MISSING_S 60 /* a part that has not grown for so long is missing */
 #define TOUCH_MS 10000 /* so often who waits shows that its part is of now */
 #define LOOK_MS 100
-#define PIPE_BYTES (1 << 20)
 
 struct shares {
+	struct ahead *ahead; /* threads; NULL: `source` */
 	struct call_source **source;
 	unsigned n;
-	pid_t *child;
 	char *folder; /* of partial results, to be removed; NULL: there is none */
 	unsigned parts;
 };
@@ -87,56 +86,6 @@ static uint64_t key_of_run(const struct division *d, struct calls *const *reader
 	for (unsigned i = 0; i < n; i++)
 		h = hash_str(h, reader[i]->dir->name);
 	return h | 1;
-}
-
-/* ---- on this host ---- */
-
-static void run_child(int fd, uint64_t key, struct calls *const *reader, unsigned n, unsigned me,
-	unsigned of, const volatile sig_atomic_t *stop)
-{
-	struct calls **own = tool_alloc((n + 1) * sizeof(*own));
-	unsigned m = 0;
-
-	/* Whoever reads may end first. */
-	signal(SIGPIPE, SIG_DFL);
-	for (unsigned i = 0; i < n; i++)
-		if (owner_of_rank(i, of) == me)
-			own[m++] = reader[i];
-	_exit(stream_write_calls(fd, key, own, m, stop) ? STATUS_USAGE : STATUS_DONE);
-}
-
-static enum share_result begin_jobs(struct shares *s, const struct division *d,
-	struct calls *const *reader, unsigned n, const volatile sig_atomic_t *stop)
-{
-	unsigned of = d->jobs - 1 < n ? d->jobs - 1 : n;
-	uint64_t key = key_of_run(d, reader, n);
-
-	/* What stands in the buffers of stdio would be written twice. */
-	fflush(NULL);
-	s->source = tool_alloc((of + 1) * sizeof(*s->source));
-	s->child = tool_alloc((of + 1) * sizeof(*s->child));
-	for (unsigned k = 0; k < of; k++) {
-		int fd[2];
-
-		if (pipe2(fd, O_CLOEXEC) < 0) {
-			tool_error("report: -j %u: a pipe: %s", d->jobs, strerror(errno));
-			return SHARE_FAILED;
-		}
-		fcntl(fd[1], F_SETPIPE_SZ, PIPE_BYTES);
-		s->child[s->n] = fork();
-		if (s->child[s->n] == 0) {
-			close(fd[0]);
-			run_child(fd[1], key, reader, n, k, of, stop);
-		}
-		close(fd[1]);
-		if (s->child[s->n] < 0) {
-			tool_error("report: -j %u: a process: %s", d->jobs, strerror(errno));
-			close(fd[0]);
-			return SHARE_FAILED;
-		}
-		s->source[s->n++] = call_source_open(fd[0], key, n);
-	}
-	return SHARE_READ;
 }
 
 /* ---- on any hosts ---- */
@@ -307,6 +256,9 @@ static enum share_result begin_part(struct shares *s, const struct division *d,
 	if (fd < 0)
 		return SHARE_LEFT;
 	close(fd);
+	/* They are counted when the parts are read. */
+	for (unsigned i = 0; i < n; i++)
+		reader[i]->rows = reader[i]->unreadable = 0;
 	s->source = tool_alloc((d->parts + 1) * sizeof(*s->source));
 	for (unsigned k = 0; k < d->parts; k++) {
 		char *path = part_path(s->folder, k, "");
@@ -333,8 +285,10 @@ enum share_result shares_begin(struct shares **out, const struct division *d,
 
 	if (d->parts > 1)
 		r = begin_part(s, d, run_folder, reader, n, stop);
-	else if (d->jobs > 1 && n > 1)
-		r = begin_jobs(s, d, reader, n, stop);
+	else if (d->jobs > 1) {
+		s->ahead = ahead_begin(reader, n, d->jobs - 1);
+		r = SHARE_READ;
+	}
 	if (r != SHARE_READ) {
 		/* What is left in the folder of parts belongs to others, or to who starts again. */
 		free(s->folder);
@@ -348,7 +302,14 @@ enum share_result shares_begin(struct shares **out, const struct division *d,
 
 bool shares_next(struct shares *s, struct calls *reader, struct call *out)
 {
-	return call_source_next(s->source[owner_of_rank(reader->rank, s->n)], reader, out);
+	return s->ahead ? ahead_next(s->ahead, reader->rank, out)
+			: call_source_next(
+				  s->source[owner_of_rank(reader->rank, s->n)], reader, out);
+}
+
+uint64_t shares_done(const struct shares *s, const struct calls *reader)
+{
+	return s->ahead ? ahead_done(s->ahead, reader->rank) : calls_done(reader);
 }
 
 static void remove_division(struct shares *s)
@@ -372,13 +333,10 @@ void shares_end(struct shares *s)
 		return;
 	for (unsigned k = 0; k < s->n; k++)
 		call_source_close(s->source[k]);
-	for (unsigned k = 0; s->child && k < s->n; k++)
-		while (waitpid(s->child[k], NULL, 0) < 0 && errno == EINTR)
-			;
+	ahead_end(s->ahead);
 	if (s->folder)
 		remove_division(s);
 	free(s->folder);
 	free(s->source);
-	free(s->child);
 	free(s);
 }

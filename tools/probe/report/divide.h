@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report of many ranks by several processes. Each reads the files of its share of the ranks and passes their calls on as a
- * stream (call_stream.h); one joins them, finds and prints, by the same code and so to the same words as a single one.
+ * A report of many ranks by several processors, to the same words as by one.
  *
- *	-j N        on this host: the readers are children, the streams pipes
- *	--part k/N  on any hosts that see the folder: the streams are files in a folder of their own, the process that finishes
- *	            last reads them all. Started by srun or mpirun, k and N are the launcher's variables.
+ *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and finds
+ *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
+ *	            (call_stream.h) into a folder of their own; the one that finishes last reads them all, joins, finds and prints.
+ *	            Started by srun or mpirun, k and N are the launcher's variables.
  */
 #ifndef PROBE_TOOLS_DIVIDE_H
 #define PROBE_TOOLS_DIVIDE_H
@@ -20,7 +20,7 @@
 #define PARTS_MAX 4096u
 
 struct division {
-	unsigned jobs; /* processes on this host; 0, 1: one */
+	unsigned jobs; /* threads on this host; 0, 1: one */
 	unsigned part, parts; /* this is number `part` of so many; parts 0: not divided */
 	const char *folder; /* for partial results; NULL: in the output folder */
 	uint64_t options; /* a hash of what was asked for: all parts must be asked the same */
@@ -46,6 +46,8 @@ enum share_result shares_begin(struct shares **out, const struct division *d,
 	const char *run_folder, struct calls *const *reader, unsigned n,
 	const volatile sig_atomic_t *stop);
 bool shares_next(struct shares *s, struct calls *reader, struct call *out);
+/* Bytes of its files behind the calls that came. */
+uint64_t shares_done(const struct shares *s, const struct calls *reader);
 void shares_end(struct shares *s);
 
 #endif

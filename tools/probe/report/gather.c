@@ -16,12 +16,14 @@
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
 #define BUFFER_MIN (1u << 14)
-#define FILES_OPEN_MAX 256 /* more ranks: each file is opened for each piece */
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
 		<< 30) /* of calls files, up to which they are read once more for their rounds */
 #define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
-#define TURN 32 /* calls that are taken from one rank before another has its turn */
+#define TURN_MAX 64 /* calls that are taken from one rank before another has its turn ... */
+#define TURN_MIN 4
+#define TURNS_CALLS \
+	(1u << 19) /* ... all ranks' together: what they have not met in is kept (meet.c) */
 #define STALE_NS  \
 	UINT64_C( \
 		120000000000) /* a process on another host without a sign of life for so long is gone */
@@ -204,6 +206,11 @@ struct reader {
 	struct shares *shares; /* who reads its files; NULL: this process */
 };
 
+static uint64_t reader_done(const struct reader *r)
+{
+	return r->shares ? shares_done(r->shares, &r->calls) : calls_done(&r->calls);
+}
+
 static void read_next_call(struct reader *r)
 {
 	for (r->has = true; !take_held_call(&r->order, &r->next, r->ended);) {
@@ -238,9 +245,16 @@ static void sift_readers(struct reader **heap, unsigned n, unsigned i)
 	}
 }
 
+static unsigned choose_turn(unsigned nrank)
+{
+	unsigned n = TURNS_CALLS / (nrank ? nrank : 1);
+
+	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
+}
+
 static void read_all_calls(struct gather *g, struct reader *reader, bool progress)
 {
-	unsigned n = 0;
+	unsigned n = 0, turn = choose_turn(g->folders.n);
 	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
 	struct progress bar;
 	uint64_t turns = 0, done = 0;
@@ -251,19 +265,19 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 		if (reader[i].has)
 			heap[n++] = &reader[i];
 		else
-			done += calls_done(&reader[i].calls);
+			done += reader_done(&reader[i]);
 	}
 	for (unsigned i = n; i-- > 0;)
 		sift_readers(heap, n, i);
 	while (n && !stopped) {
 		struct reader *r = heap[0];
 
-		for (int k = 0; k < TURN && r->has; k++) {
+		for (unsigned k = 0; k < turn && r->has; k++) {
 			gather_call(g, &r->next);
 			read_next_call(r);
 		}
 		if (!r->has) {
-			done += calls_done(&r->calls);
+			done += reader_done(r);
 			heap[0] = heap[--n];
 		}
 		sift_readers(heap, n, 0);
@@ -271,7 +285,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 			uint64_t now = done;
 
 			for (unsigned i = 0; i < n; i++)
-				now += calls_done(&heap[i]->calls);
+				now += reader_done(heap[i]);
 			progress_show(&bar, now);
 		}
 	}
@@ -282,15 +296,17 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 static void open_readers(struct gather *g, struct reader *reader, const struct gather_options *o)
 {
 	size_t buffer = BUFFERS / (g->folders.n ? g->folders.n : 1);
+	bool keep_open;
 
 	buffer = buffer > BUFFER_MAX ? BUFFER_MAX : buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
+	keep_open = g->folders.n <= source_count_keepable();
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		struct calls *s = &reader[i].calls;
 
 		calls_open(s, &g->folders.dir[i], i, &g->rank[i].overlay);
 		s->step_lo = o->step_lo;
 		s->step_hi = o->step_hi;
-		s->keep_open = g->folders.n <= FILES_OPEN_MAX;
+		s->keep_open = keep_open;
 		s->buffer = buffer;
 		s->bad = bad_add;
 		s->bad_arg = &g->bad;
@@ -316,7 +332,7 @@ static void close_readers(struct gather *g, struct reader *reader)
 	}
 }
 
-/* Other processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
+/* Other threads or processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
 static int share_readers(struct gather *g, struct reader *reader, const struct gather_options *o,
 	struct shares **shares)
 {
@@ -326,14 +342,8 @@ static int share_readers(struct gather *g, struct reader *reader, const struct g
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &reader[i].calls;
 	r = shares_begin(shares, &o->division, g->folders.path, each, g->folders.n, &stopped);
-	for (unsigned i = 0; i < g->folders.n; i++) {
+	for (unsigned i = 0; i < g->folders.n; i++)
 		reader[i].shares = *shares;
-		/* Who writes a part has put its own function there. */
-		reader[i].calls.bad = bad_add;
-		reader[i].calls.bad_arg = &g->bad;
-		if (*shares)
-			reader[i].calls.rows = reader[i].calls.unreadable = 0;
-	}
 	free(each);
 	return r == SHARE_LEFT ? GATHER_LEFT : r == SHARE_FAILED ? STATUS_USAGE : 0;
 }
@@ -541,8 +551,8 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 	err = share_readers(g, reader, o, &shares);
 	if (!err)
 		read_all_calls(g, reader, o->progress);
-	close_readers(g, reader);
 	shares_end(shares);
+	close_readers(g, reader);
 	free(reader);
 	if (!err)
 		finish_gather(g);

@@ -34,7 +34,7 @@ static const char help[] =
 	"time per "
 	"step by\n"
 	"                   rank, statistics over steps, communicators\n"
-	"  -j, --jobs N     N processes read the files (1)\n"
+	"  -j, --jobs N     N threads read the files (1)\n"
 	"  --part K/N       this is process K (from 0) of N on any hosts, each of which reads its "
 	"share of the\n"
 	"                   ranks; the last one reports. Under srun or mpirun of itself\n"
