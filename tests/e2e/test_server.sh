@@ -75,7 +75,7 @@ for f in $flavours; do
 		tag tag .1. tag MPI_Send
 		missing skip .1. missing MPI_Send
 		extra skip .1. extra MPI_Recv
-		unanswered stopped .0. None MPI_(Recv|Probe)
+		unanswered skip .0. missing MPI_Send
 		stop stopped .1. None MPI_(Probe|Send|Recv)
 	END
 done

@@ -62,12 +62,13 @@ static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
 
 /*
  * How often the call before this one was made earlier, and how often this one followed then. *usual: the earlier time that
- * this one is nearest to: as few calls as possible between them.
+ * this one is nearest to: as few calls as possible between them, and behind a message like the one before.
  */
 static unsigned count_followed(const struct rank_window *r, unsigned i, unsigned *same, int *usual)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
 	unsigned n = 0, best = UINT_MAX;
+	bool alike = false;
 
 	*same = 0;
 	*usual = -1;
@@ -83,9 +84,11 @@ static unsigned count_followed(const struct rank_window *r, unsigned i, unsigned
 			continue;
 		}
 		left = count_left_out(r, i, k);
-		if (*usual < 0 || (left && left < best)) {
+		if (*usual < 0 || (left && left < best) ||
+			(left == best && !alike && is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
 			best = left ? left : best;
 			*usual = k;
+			alike = is_alike(&r->e[k].call, &r->e[r->e[i].prev].call);
 		}
 	}
 	return n;
@@ -360,6 +363,18 @@ static bool is_one_fewer(const struct window *w, const struct rank_window *r, un
 	       count_in_step(r, due->loop, step) < count_in_step(r, due->loop, due->call.step);
 }
 
+/*
+ * Two calls in turn, A B A B. Changed places they are A A B B A B, and one left out is A A B A B: is e[i], the second A, followed
+ * by B, and then by another A or by nothing?
+ */
+static bool is_turn_left_out(const struct rank_window *r, unsigned i, uint64_t usual)
+{
+	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	return next && e->token == r->e[e->prev].token && next->token == usual &&
+	       (next->next < 0 || r->e[next->next].token == e->token);
+}
+
 static bool judge_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
@@ -428,6 +443,13 @@ static bool judge_call(
 		return true;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k)) {
+		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
+		return true;
+	}
+	/* Somebody sent, or took, what this one is: it is not one too many. */
+	if (!w->steps && e->call.bits & usual->call.bits & CALL_P2P &&
+		is_turn_left_out(r, i, usual->token) &&
+		!is_message_alone(&w->g->diagnose.messages, &e->call)) {
 		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
 		return true;
 	}

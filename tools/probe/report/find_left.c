@@ -598,11 +598,11 @@ static bool is_only_holder(struct report *r, uint32_t i)
 	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
 }
 
-/* Nobody moved for so long before it ended: it is not its end that they stood for. */
+/* Nobody but those that were done moved for so long before it ended: it is not its end that they stood for. */
 static bool was_standstill_before(const struct report *r, uint32_t i)
 {
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (!is_standing(r, k))
+		if (!is_standing(r, k) && (k == i || !has_finalized(&r->g.folders.dir[k])))
 			return false;
 	return own_moment_of_leaving(r, i) > r->stuck.standing[i]->call.start + STANDSTILL_NS;
 }

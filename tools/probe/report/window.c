@@ -8,6 +8,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
+#define BEFORE_WAIT 16 /* calls of a rank before the one that it waits in */
 #define CALLS_MAX 3000u /* of each rank, the latest */
 #define STEPS_BEFORE 10
 #define CHAINS_MAX 32u
@@ -179,7 +180,26 @@ bool is_alike(const struct call *a, const struct call *b)
 
 bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 {
-	return w->steps ? r->e[i].call.step + 1 >= w->step : i >= r->n - r->n / 10;
+	if (w->steps)
+		return r->e[i].call.step + 1 >= w->step;
+	return i >= r->n - r->n / 10 ||
+	       (i >= r->n / 2 && clock_set_right(&w->g->skew[r->rank], r->e[i].call.start) >= w->since);
+}
+
+/* Who waits for a message that never came may have begun to long ago: others went on. Some calls before that nothing was wrong. */
+static void find_begin_of_waiting(struct window *w)
+{
+	w->since = UINT64_MAX;
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+		const struct call *last = r->n > BEFORE_WAIT ? &r->e[r->n - 1].call : NULL;
+		uint64_t at;
+
+		if (!last || !(last->bits & CALL_OPEN) || !(last->bits & CALL_P2P))
+			continue;
+		at = clock_set_right(&w->g->skew[r->rank], r->e[r->n - BEFORE_WAIT].call.start);
+		w->since = at < w->since ? at : w->since;
+	}
 }
 
 static bool is_line_in_step(const struct rank_window *r, uint64_t line, uint64_t step)
@@ -447,6 +467,7 @@ struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
 			read_rank_window(w, i);
 	}
 	chain_callbacks(w);
+	find_begin_of_waiting(w);
 	for (unsigned j = 0; j < w->n; j++) {
 		struct rank_window *r = &w->rank[j];
 
@@ -456,9 +477,9 @@ struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
 		if (!w->steps)
 			tell_turns_by_terms(r);
 		find_known_places(r);
-		/* Without steps: what the last tenth does is not learnt. */
+		/* Without steps: what is judged is not learnt. */
 		for (unsigned i = 0; i < r->n; i++)
-			if (w->steps ? r->e[i].call.step < step : i < r->n - r->n / 10)
+			if (w->steps ? r->e[i].call.step < step : !is_judged(w, r, i))
 				learn_terms(w, &r->e[i]);
 	}
 	for (unsigned j = 0; j < w->n; j++)

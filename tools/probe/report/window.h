@@ -51,6 +51,7 @@ struct window {
 	uint64_t step;
 	struct table terms; /* struct usual_terms */
 	bool steps; /* marked */
+	uint64_t since; /* without steps: from here on somebody may have been left to wait; UINT64_MAX: nobody is */
 };
 
 /* step: of the trouble. comm: ranks of it are read first where there are many. */
@@ -65,7 +66,7 @@ const char *differing_term(const struct call *a, const struct call *b);
 /* The same operation with the same terms, wherever it was made. */
 bool is_alike(const struct call *a, const struct call *b);
 
-/* Of the steps that are judged; without steps the last tenth. */
+/* Of the steps that are judged; without steps the last tenth, and since somebody waits for a message. */
 bool is_judged(const struct window *w, const struct rank_window *r, unsigned i);
 
 #endif
