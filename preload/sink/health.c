@@ -48,6 +48,7 @@ struct health {
 	struct health_ckpt *ckpt;
 	unsigned nckpt, entries;
 	uint64_t next_look; /* ns, monotonic */
+	uint64_t look_ns; /* Unix epoch; when the present look began, UINT64_MAX: the last one */
 	int64_t last_step; /* of the checkpoint that was judged last */
 	bool headed, full_said;
 	struct health_peers peers;
@@ -162,6 +163,16 @@ static struct health_ckpt *add_health_ckpt(
 	return c;
 }
 
+/*
+ * Made while we look: a folder that is read then may show it and not those that were made shortly before. All are found by the
+ * next look. A file server's clock may be far ahead.
+ */
+static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
+{
+	return h->look_ns != UINT64_MAX && begun_ns + tick_ns() >= h->look_ns &&
+	       begun_ns < h->look_ns + 2 * LOOK_NS;
+}
+
 /* New ones only: what was there before the job is none of its own. */
 static void look_at_path(struct health *h, const char *path, bool folder)
 {
@@ -174,7 +185,7 @@ static void look_at_path(struct health *h, const char *path, bool folder)
 		ckpt_look_at_folder(path, &l);
 	else
 		ckpt_look_at_file(path, &l);
-	if (l.begun_ns && l.begun_ns + tick_ns() >= began)
+	if (l.begun_ns && l.begun_ns + tick_ns() >= began && !is_made_meanwhile(h, l.begun_ns))
 		add_health_ckpt(h, path, folder, l.begun_ns, -1);
 }
 
@@ -369,6 +380,7 @@ static void look_at_health(struct health *h, bool last)
 	for (unsigned i = 0; i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
 			judge_health_ckpt(h, &h->ckpt[i]);
+	h->look_ns = last ? UINT64_MAX : clock_ns(CLOCK_REALTIME);
 	look_for_files(h);
 	for (unsigned i = 0; last && i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
