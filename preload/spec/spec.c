@@ -12,7 +12,7 @@ static const char *const user_file_keys[] = {"notation", "library", "sonames", "
 	"types", "completion", "counts", "variants", "dtype", "redop", "comm", "objects",
 	"functions", NULL};
 static const char *const row_keys[] = {
-	"sig", "kind", "task", "how", "completion", "v", "list", "dtype", NULL};
+	"sig", "kind", "task", "how", "completion", "v", "list", "dtype", "wide", NULL};
 static const char *const user_row_keys[] = {
 	"sig", "kind", "task", "how", "completion", "v", "list", "name", "symbol", NULL};
 
@@ -129,6 +129,7 @@ static void func_read(struct spec_load *l, struct spec *s, const char *symbol,
 		l, node_get(row, "completion"), task ? DONE_RETURN : s->completion);
 	f.how = node_text(l, node_get(row, "how"), NULL);
 	f.list = node_text(l, node_get(row, "list"), f.list);
+	f.wide = node_bool(l, node_get(row, "wide"), false);
 	if (l->failures == before && sig_read(l, sig, &s->types, &f.ret, &f.args)) {
 		void_dtype_read(l, dtype, &f.args);
 		variants_expand(l, s, &f, node_get(row, "v"), out);

@@ -119,6 +119,11 @@ struct func {
 	unsigned kind_id;
 	uint8_t task, sub, completion;
 	uint8_t find; /* enum find */
+	/*
+	 * The name is another function's too, with other parameters: the wrapper hands every integer on as the whole register
+	 * or stack slot that it came in, of which the row's type is the lower part.
+	 */
+	bool wide;
 	struct type ret;
 	struct params args;
 };

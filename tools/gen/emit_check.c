@@ -25,14 +25,14 @@ static void put_headers(struct out *o, const struct library *lib)
 	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
-/* text: the header. A handle that came with later versions has no function here either. */
+/* text: the header. A type that came with later versions has no function here either. */
 static void put_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
 		const struct type_name *t = &lib->spec->types.item[i];
 		const char *n = t->name;
 
-		if (t->handle && !has_word(text, n))
+		if (!has_word(text, n))
 			continue;
 		if (t->handle)
 			put_format(o,

@@ -29,9 +29,25 @@ static const char *c_type(const struct type *t)
 	return t->handle ? "handle" : name[t->ctype];
 }
 
-/* Member of union arg. */
-static const char *union_member_of(const struct type *t)
+/*
+ * An argument shorter than 8 bytes takes a whole register or stack slot (System V and AAPCS64), and is handed on whole in
+ * rows that say `wide`: what else of that name is called may have a longer one there.
+ */
+static bool is_widened(const struct func *f, const struct type *t)
 {
+	return f->wide && t->ctype >= CT_I8 && t->ctype <= CT_U32 && !t->handle;
+}
+
+static const char *param_type(const struct func *f, const struct type *t)
+{
+	return is_widened(f, t) ? "uint64_t" : c_type(t);
+}
+
+/* Member of union arg. */
+static const char *union_member_of(const struct func *f, const struct type *t)
+{
+	if (is_widened(f, t))
+		return "u";
 	switch (t->ctype) {
 	case CT_I8:
 	case CT_I16:
@@ -56,7 +72,7 @@ static void put_params(struct out *o, const struct func *f, bool names)
 	if (!f->args.n)
 		put_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++) {
-		const char *type = c_type(&f->args.item[i].type);
+		const char *type = param_type(f, &f->args.item[i].type);
 
 		put_format(o, "%s%s", i ? ", " : "", type);
 		if (names)
@@ -79,7 +95,7 @@ static void put_packed(struct out *o, const struct func *f)
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct type *t = &f->args.item[i].type;
 
-		put_format(o, "%s{.%s = %sa%u}", i ? ", " : "", union_member_of(t),
+		put_format(o, "%s{.%s = %sa%u}", i ? ", " : "", union_member_of(f, t),
 			t->ctype == CT_STRUCT ? "&" : "", i);
 	}
 	put_format(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
@@ -96,10 +112,10 @@ static void put_real(struct out *o, const struct func *f)
 		if (t->ctype == CT_STRUCT)
 			put_format(o, "*(%s *)v[%u].p", c_type(t), i);
 		else if (t->ctype == CT_P || t->ctype == CT_I64 || t->ctype == CT_U64 ||
-			 t->ctype == CT_F64)
-			put_format(o, "v[%u].%s", i, union_member_of(t));
+			 t->ctype == CT_F64 || is_widened(f, t))
+			put_format(o, "v[%u].%s", i, union_member_of(f, t));
 		else
-			put_format(o, "(%s)v[%u].%s", c_type(t), i, union_member_of(t));
+			put_format(o, "(%s)v[%u].%s", c_type(t), i, union_member_of(f, t));
 	}
 	put_format(o, ")");
 }
