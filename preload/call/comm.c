@@ -184,6 +184,13 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 		memcpy(&handle, expected[i].at, sizeof(handle));
 		if (!handle || (want && handle != want))
 			continue;
+		/* It never came, and the program has put something else there. */
+		if (expected[i].comm->perhaps && comm_find(lib, handle)) {
+			comm_release(expected[i].comm);
+			expected[i].comm = NULL;
+			atomic_fetch_sub(&nexpected, 1);
+			continue;
+		}
 		c = expected[i].comm;
 		c->handle = handle;
 		expected[i].comm = NULL;

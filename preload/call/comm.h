@@ -27,6 +27,7 @@ struct comm {
 	int32_t rank, size; /* in the own group */
 	int32_t remote; /* size of the remote group; 0: an intracommunicator */
 	bool first; /* the own group is the one that holds the lowest world rank */
+	bool perhaps; /* an expected one that may never come: the library may leave the handle 0 */
 	bool inner; /* another library that is recorded made it for itself: what goes over it is a part of that one's calls */
 	int32_t indegree, outdegree; /* -1: no neighbours known */
 	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */

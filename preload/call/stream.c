@@ -410,6 +410,11 @@ void stream_group(struct call *c, int64_t ret)
 		group_ended(c, ret);
 }
 
+bool stream_in_group(const struct call *c)
+{
+	return group_of(copy_of(c), false) != NULL;
+}
+
 void stream_leave(struct call *c, int64_t ret)
 {
 	const struct adapter *lib = c->api->spec->lib;

@@ -34,6 +34,9 @@ void stream_leave(struct call *c, int64_t ret);
 void stream_group_enter(struct call *c);
 void stream_group(struct call *c, int64_t ret);
 
+/* Is a group of this call's library open on this thread? What is called in it happens at its end. */
+bool stream_in_group(const struct call *c);
+
 /* Gives up the snapshots of a call that gets no record, or no end. */
 void stream_drop(struct operation *w);
 

@@ -32,7 +32,7 @@ SIZES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "
 OPS = ("all_reduce reduce broadcast all_gather all_gather_v gather gather_v scatter scatter_v reduce_scatter reduce_scatter_v "
        "all_to_all all_to_all_v scan exscan barrier send recv send_recv neighbor_all_gather neighbor_all_gather_v "
        "neighbor_all_to_all neighbor_all_to_all_v put get accumulate get_accumulate fetch_and_op compare_and_swap "
-       "win_fence win_lock win_unlock win_flush win_post win_start win_complete win_wait file_read file_write file_sync file_set agree revoke").split()
+       "win_fence win_lock win_unlock win_flush win_post win_start win_complete win_wait signal wait_signal file_read file_write file_sync file_set agree revoke").split()
 REDOPS = "sum prod min max avg land lor lxor band bor bxor minloc maxloc replace user".split()
 VALUES = {"<code>": r"-?\d+", "<n>": r"\d+(-\d+)?"}
 FLAGS = [re.sub("<.*>", lambda m: VALUES[m[0]], word) for word in columns.names("flags")]

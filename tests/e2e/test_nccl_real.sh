@@ -5,7 +5,7 @@
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
-oldest=2.18.3 newest=2.31.2
+oldest=2.18.3 newest=2.32.3
 cache=${NCCL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/libprobe/nccl}
 tests/fetch_nccl.sh $oldest >"$tmp/fetch" 2>&1
 tests/fetch_nccl.sh -l $newest >>"$tmp/fetch" 2>&1

@@ -67,6 +67,13 @@ ncclCommInitRankScalable|s/int rank, int nitems/int nitems, int rank/
 ncclCommSplit|s/int color, int _key/int _key, int x/
 ncclCommShrink|s/int \*items/long *items/
 ncclCommGrow|s/const ncclUniqueId \*id/ncclUniqueId id/
+ncclPutSignal|s/int peer/int x/; s/int tag/int peer/; s/int x/int tag/
+ncclPutSignal|s/size_t _offset, int tag/int tag, size_t _offset/
+ncclSignal|s/unsigned int _flags, //
+ncclWaitSignal|s/int nitems, ncclWaitSignalDesc_t \*items/ncclWaitSignalDesc_t *items, int nitems/
+ncclCommWindowRegister|s/ncclWindow_t \*newwin/ncclWindow_t win/; s/win_new, how: window/win_end/
+ncclCommWindowDeregister|s/ncclWindow_t win/ncclWindow_t *winp/
+ncclCommRevoke|s/int _flags/long _flags/
 ncclCommDestroy|s/ncclComm_t comm/ncclComm_t *commp/
 config|s/const ncclCollConfig_t/ncclCollConfig_t/
 dtype|s/7: float32/7: float64/

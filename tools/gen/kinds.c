@@ -25,9 +25,10 @@ static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all
 	"recv", "send_recv", "neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
 	"neighbor_all_to_all_v", "put", "get", "accumulate", "get_accumulate", "fetch_and_op",
 	"compare_and_swap", "win_fence", "win_lock", "win_unlock", "win_flush", "win_post",
-	"win_start", "win_complete", "win_wait", "file_read", "file_write", "file_sync", "file_set",
-	"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm", "gemv", "ger",
-	"dot", "axpy", "nrm2", "asum", "scal", "copy", "swap", "agree", "revoke", NULL};
+	"win_start", "win_complete", "win_wait", "signal", "wait_signal", "file_read", "file_write",
+	"file_sync", "file_set", "gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm",
+	"trsm", "gemv", "ger", "dot", "axpy", "nrm2", "asum", "scal", "copy", "swap", "agree",
+	"revoke", NULL};
 
 /* An extent being read; p is the next character of node->text. */
 struct cursor {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "call/stream.h"
 #include "elf/object_of.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -225,6 +226,61 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 		comm_expect(m, at->cp);
 }
 
+/* ---- windows ---- */
+
+struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm)
+{
+	if (!handle || (!comm_find(l->lib, handle) && !comm_arrived(l->lib, handle)))
+		return NULL;
+	return ccl_comm_at(l, handle, comm);
+}
+
+/* All members make it, in the same order: how often the communicator was split or had a window made is the same on all. */
+static void register_ccl_window(const struct ccl_library *l, const struct call *c, int64_t ret)
+{
+	const union arg *at = call_arg(c, ROLE_NEWWIN);
+	const char *how = c->api->spec->how;
+	uint64_t from = parent_of(c), handle;
+	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *w;
+	bool later = stream_in_group(c) || (l->lib->in_progress && ret == l->lib->in_progress);
+
+	if (!c->ok || !at || !at->cp)
+		return;
+	handle = *(const uint64_t *)at->cp;
+	/* Where the hardware has none the library succeeds all the same. */
+	if (!handle && !later)
+		return;
+	w = new_ccl_comm(l, handle, c->real, how,
+		parent ? hash_u64(hash_str(parent->id, how), c->note.u[0])
+		       : local_ccl_id(l, handle));
+	if (!w)
+		return;
+	w->flags = parent ? parent->flags : CF_LOCALCOMM;
+	w->parent = parent ? parent->id : 0;
+	if (parent && __atomic_load_n(&parent->size, __ATOMIC_ACQUIRE) > 0) {
+		w->rank = parent->rank;
+		w->size = parent->size;
+	}
+	if (handle) {
+		comm_publish(w);
+		return;
+	}
+	w->perhaps = true;
+	comm_expect(w, at->cp);
+}
+
+/* ---- calls ---- */
+
+/* Before the real call: behind it another thread may be given the same handle anew. */
+static void drop_ccl_window(const struct ccl_library *l, const struct call *c)
+{
+	const union arg *win = call_arg(c, ROLE_WIN), *at = call_arg(c, ROLE_WINP);
+	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
+
+	if (handle)
+		comm_drop(l->lib, handle);
+}
+
 void ccl_enter(const struct ccl_library *l, struct call *c)
 {
 	uint64_t from = parent_of(c);
@@ -242,13 +298,22 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 		if (from)
 			comm_drop(l->lib, from);
 		break;
+	case TASK_WIN_NEW:
+		if (m)
+			c->note.u[0] = atomic_fetch_add(&m->splits, 1);
+		break;
+	case TASK_WIN_END:
+		drop_ccl_window(l, c);
+		break;
 	}
 }
 
-void ccl_leave(const struct ccl_library *l, struct call *c)
+void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_COMM_NEW)
 		register_ccl_comm(l, c);
+	else if (c->api->spec->task == TASK_WIN_NEW)
+		register_ccl_window(l, c, ret);
 	else if (c->api->spec->task == TASK_GROUP_END)
 		comm_arrived(l->lib, 0);
 }

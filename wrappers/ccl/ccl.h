@@ -40,6 +40,9 @@ struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
 /* `argument`: what the library's queries take for it, where that is not the handle. */
 struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
+/* The window of that handle, made over that communicator; it stands among the communicators. NULL: it is not known. */
+struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
+
 /*
  * The communicator that a call names by a text, the same for all members; rank and size by functions that take the text, of
  * the library that `real` is of. NULL: it cannot be asked.
@@ -49,7 +52,7 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d);
 enum redop ccl_redop(const struct ccl_library *l, uint64_t value);
 void ccl_enter(const struct ccl_library *l, struct call *c);
-void ccl_leave(const struct ccl_library *l, struct call *c);
+void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
 /* An adapter's functions do not say for which library they are called. */
 #define CCL_FUNCTIONS(name)                                                \
@@ -71,8 +74,7 @@ void ccl_leave(const struct ccl_library *l, struct call *c);
 	}                                                                  \
 	static void ccl_leave_##name(struct call *c, int64_t ret)          \
 	{                                                                  \
-		(void)ret;                                                 \
-		ccl_leave(&ccl_##name, c);                                 \
+		ccl_leave(&ccl_##name, c, ret);                            \
 	}
 
 /*

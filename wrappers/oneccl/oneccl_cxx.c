@@ -93,7 +93,7 @@ static void register_cxx_comm(struct call *c)
 	c->v = copy_arguments(c, own);
 	if (call_arg(c, ROLE_ID))
 		call_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
-	ccl_leave(&ccl_oneccl_cxx, c);
+	ccl_leave(&ccl_oneccl_cxx, c, 0);
 	c->v = given;
 }
 
@@ -258,7 +258,7 @@ static void leave_oneccl_cxx(struct call *c, int64_t ret)
 	else if (c->api->spec->task == TASK_COMM_NEW)
 		register_cxx_comm(c);
 	else
-		ccl_leave(&ccl_oneccl_cxx, c);
+		ccl_leave(&ccl_oneccl_cxx, c, ret);
 }
 
 static void oneccl_cxx_dtype(uint64_t value, struct dtype_desc *d)

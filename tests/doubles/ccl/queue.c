@@ -16,6 +16,13 @@ ncclResult_t comm_split(struct work *w)
 	return ncclInvalidUsage;
 }
 
+/* ... and for windows, which are NCCL's. */
+ncclResult_t window_work(struct work *w)
+{
+	(void)w;
+	return ncclInvalidUsage;
+}
+
 static ncclResult_t run_and_free(struct work *list)
 {
 	ncclResult_t r = list ? work_run(list) : ncclSuccess;

@@ -184,6 +184,7 @@ API(ncclResult_t, ncclCommDestroy, ncclComm_t comm)
 {
 	if (!comm)
 		return ncclSuccess;
+	windows_free(comm);
 	segment_leave(comm->seg);
 	free(comm);
 	return ncclSuccess;
@@ -193,6 +194,16 @@ API(ncclResult_t, ncclCommAbort, ncclComm_t comm)
 {
 	return pncclCommDestroy(comm);
 }
+
+#if DOUBLE_VERSION >= 22807
+API(ncclResult_t, ncclCommRevoke, ncclComm_t comm, int flags)
+{
+	if (!comm || flags)
+		return ncclInvalidArgument;
+	comm->aborted = true;
+	return ncclSuccess;
+}
+#endif
 
 API(ncclResult_t, ncclCommFinalize, ncclComm_t comm)
 {

@@ -7,6 +7,7 @@
  *	work.c    an operation from its arguments to its result
  *	api.c     operations and groups
  *	comm.c    communicators
+ *	window.c  windows and one-sided calls
  *
  * It is of the version DOUBLE_VERSION (default: the header's): functions that came later are left out.
  *
@@ -43,6 +44,22 @@ int segment_barrier(struct segment *s); /* 0, or -1 after a minute */
 size_t segment_send(struct segment *s, int to, const void *p, size_t n);
 size_t segment_receive(struct segment *s, int from, void *p, size_t n);
 
+/*
+ * What one rank leaves for another: a header, and data of up to POST_BYTES. Waits while too much lies there. -1 after a
+ * minute.
+ */
+#define POST_BYTES 4096u
+struct post {
+	uint32_t window, bytes;
+	size_t offset;
+	int index;
+	bool last; /* counts as a signal */
+};
+int segment_post(struct segment *s, int to, const struct post *p, const void *data);
+/* The next that `from` left here, and its data, NULL: none. It lies there until segment_post_done(). */
+const void *segment_posted(struct segment *s, int from, struct post *p);
+void segment_post_done(struct segment *s, int from);
+
 /* Gives way to others; false after a minute of it without segment_worked(). */
 bool segment_wait(unsigned *tries);
 
@@ -66,8 +83,14 @@ enum what {
 	SCATTER,
 	SPLIT,
 	SEND,
-	RECEIVE
+	RECEIVE,
+	WINDOW,
+	PUT,
+	WAIT
 };
+
+#define SIGNALS 8 /* indices of signals */
+#define NO_WINDOW 0x100 /* flag of a window that this library cannot make */
 
 struct ncclComm {
 	struct segment *seg;
@@ -75,6 +98,9 @@ struct ncclComm {
 	int rank, size;
 	bool blocking, aborted;
 	unsigned splits;
+	struct window *windows;
+	uint32_t made_windows;
+	int signals[RANKS_MAX][SIGNALS]; /* that have come from there, and nobody has waited for */
 	struct work *waiting, **waiting_end; /* not blocking: until the next query */
 };
 
@@ -89,6 +115,13 @@ struct work {
 	int op, peer; /* peer: or root */
 	double scale;
 	void *stream;
+	/* one-sided */
+	uint32_t window;
+	size_t offset;
+	int index, nwait;
+	struct {
+		int count, peer, index;
+	} wait[RANKS_MAX];
 };
 
 /* Does a list of works of one communicator: collectives in order, then all messages at once. */
@@ -96,6 +129,9 @@ ncclResult_t work_run(struct work *list);
 void work_free(struct work *list);
 /* In a group: at its end; else as start() says. */
 ncclResult_t work_submit(struct work w);
+void windows_free(struct ncclComm *c);
+ncclResult_t window_work(
+	struct work *w); /* WINDOW (recv: memory, send: where the handle goes), PUT, WAIT */
 ncclResult_t comm_split(struct work *w); /* peer: colour, op: key, recv: where the handle goes */
 
 /* ---- tests/doubles/ccl/queue.c: of the doubles that wait for nobody ---- */

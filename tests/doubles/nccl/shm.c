@@ -17,12 +17,23 @@ struct mail {
 	unsigned char data[MAIL_BYTES];
 };
 
+#define POSTS 8u
+
+struct box {
+	_Atomic uint32_t put, taken;
+	struct {
+		struct post head;
+		unsigned char data[POST_BYTES];
+	} item[POSTS];
+};
+
 struct shared {
 	_Atomic uint32_t arrived, round;
 	_Atomic uint32_t joined;
 	uint32_t pad;
 	unsigned char slot[RANKS_MAX][SLOT_BYTES];
 	struct mail mail[RANKS_MAX][RANKS_MAX]; /* [from][to] */
+	struct box box[RANKS_MAX][RANKS_MAX];
 };
 
 struct segment {
@@ -131,4 +142,35 @@ size_t segment_receive(struct segment *s, int from, void *p, size_t n)
 	memcpy(p, b->data, n);
 	atomic_store(&b->full, 0);
 	return n;
+}
+
+int segment_post(struct segment *s, int to, const struct post *p, const void *data)
+{
+	struct box *b = &s->mem->box[s->rank][to];
+	uint32_t n = atomic_load(&b->put);
+	unsigned tries = 0;
+
+	while (n - atomic_load(&b->taken) == POSTS)
+		if (!segment_wait(&tries))
+			return -1;
+	b->item[n % POSTS].head = *p;
+	memcpy(b->item[n % POSTS].data, data, p->bytes);
+	atomic_store(&b->put, n + 1);
+	return 0;
+}
+
+const void *segment_posted(struct segment *s, int from, struct post *p)
+{
+	struct box *b = &s->mem->box[from][s->rank];
+	uint32_t n = atomic_load(&b->taken);
+
+	if (n == atomic_load(&b->put))
+		return NULL;
+	*p = b->item[n % POSTS].head;
+	return b->item[n % POSTS].data;
+}
+
+void segment_post_done(struct segment *s, int from)
+{
+	atomic_fetch_add(&s->mem->box[from][s->rank].taken, 1);
 }

@@ -60,6 +60,8 @@ static ncclResult_t collective(struct work *w)
 
 	if (w->what == SPLIT)
 		return comm_split(w);
+	if (w->what >= WINDOW)
+		return window_work(w);
 	for (size_t at = 0; at < w->count; at += most) {
 		size_t n = w->count - at < most ? w->count - at : most;
 		char *slot = segment_slot(c->seg, c->rank);
