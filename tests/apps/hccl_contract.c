@@ -157,6 +157,8 @@ static void messages(HcclComm c)
 
 static void graph_engine(void)
 {
+	uint64_t matrix[4] = {1, 3, 2, 2}, gcounts[2] = {1, 2}, gdispls[2] = {0, 4};
+	uint64_t pcounts[2] = {3, 1}, pdispls[2] = {0, 3};
 	const char *group = "hccl_world_group";
 
 	HCCL(HcomAllReduce, "t1", x, out, 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, group, NULL);
@@ -168,6 +170,20 @@ static void graph_engine(void)
 	else
 		HCCL(HcomReceive, "t3", out, 2, HCCL_DATA_TYPE_FP32, 0, 7, group, NULL);
 	show("graph message", 2);
+	HCCL(HcomReduce, "t4", x, out, 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_MAX, 1, group, NULL);
+	show("graph reduce", 4);
+	HCCL(HcomAllToAll, x, 2, HCCL_DATA_TYPE_FP32, out, 2, HCCL_DATA_TYPE_FP32, group, NULL,
+		"t5");
+	show("graph all_to_all", 4);
+	HCCL(HcomAlltoAllVC, x, matrix, HCCL_DATA_TYPE_FP32, out, HCCL_DATA_TYPE_FP32, group, NULL,
+		"t6");
+	show("graph all_to_all_vc", 5);
+	HCCL(HcomAllGatherV, "t7", x, gcounts[rank], out, gcounts, gdispls, HCCL_DATA_TYPE_FP32,
+		group, NULL);
+	show("graph all_gather_v", 6);
+	HCCL(HcomReduceScatterV, "t8", x, pcounts, pdispls, out, pcounts[rank], HCCL_DATA_TYPE_FP32,
+		HCCL_REDUCE_SUM, group, NULL);
+	show("graph reduce_scatter_v", 3);
 }
 
 /* Into the other one's memory, and what has come into ours from there. */
@@ -207,6 +223,7 @@ int main(void)
 	HcclRootInfo id;
 	HcclComm c, part = NULL;
 	HcclResult wrong;
+	char again[512];
 
 	if (getenv("APP_LOAD"))
 		load_functions(getenv("APP_LOAD"));
@@ -241,6 +258,12 @@ int main(void)
 		show("cluster", 4);
 		one_sided(c, getenv("APP_CLUSTER"));
 		HCCL(HcclCommDestroy, c);
+		/* The same file by another name, which is another communicator. */
+		snprintf(again, sizeof(again), "/%s", getenv("APP_CLUSTER"));
+		HCCL(HcclInitComm, again, rank, NULL, &c);
+		HCCL(HcclAllReduce, x, out, 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, c, NULL);
+		show("cluster again", 4);
+		HCCL(HcclFinalizeComm, c);
 	}
 	return 0;
 }

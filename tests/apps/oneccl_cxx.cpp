@@ -129,6 +129,17 @@ int main(int argc, char **)
 	else if (argc > 1)
 		ccl::send(x, 4, datatype::float32, 1, comm).wait();
 	show("message", argc > 1 && rank_ ? 4 : 0);
+#if CCL_MAJOR_VERSION > 2022 || (CCL_MAJOR_VERSION == 2022 && CCL_MINOR_VERSION >= 2)
+	if (argc > 1) {
+		auto apart = comm.split(5, rank_);
+
+		ccl::gather(in, to, 2, datatype::float32, 1, apart).wait();
+		show("gather", rank_ == 1 ? 4 : 0);
+		double all[2] = {0, 0};
+		ccl::gather(d, all, 1, 0, apart, stream).wait();
+		printf("rank %d gather of doubles %g %g\n", rank_, all[0], all[1]);
+	}
+#endif
 	ccl::barrier(comm);
 	auto same = comm.split(7, rank_);
 	ccl::allreduce(in, to, 4, datatype::float32, reduction::prod, same).wait();

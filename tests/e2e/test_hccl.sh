@@ -29,7 +29,7 @@ recorded() { # TEXT [NAME=VALUE ...]
 	is "$text: nothing is said" "$(grep libprobe "$tmp/with.err" | grep -v RTLD_DEEPBIND)" ''
 	is "$text: communicators have one number on all their ranks" \
 		"$(rows "$out" 'sorted((c["kind"], c["size"], n) for n, c in ((sum(o["comm"] == c["comm"] for o in C), c) for c in on("rank0", C)))')" \
-		"[('cluster', '2', 2), ('group', '2', 2), ('init', '2', 2), ('sub', '1', 1), ('sub', '2', 2)]"
+		"[('cluster', '2', 2), ('cluster', '2', 2), ('group', '2', 2), ('init', '2', 2), ('sub', '1', 1), ('sub', '2', 2)]"
 	is "$text: a part knows its parent" \
 		"$(rows "$out" '{c["parent"] for c in C if c["kind"] == "sub"} == {c["comm"] for c in C if c["kind"] == "init"}')" True
 }

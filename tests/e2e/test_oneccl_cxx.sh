@@ -19,7 +19,7 @@ contract 'oneCCL, C++' "$out" --partial
 is 'nothing is said' "$(grep libprobe "$tmp/with.err")" ''
 is 'a communicator has one number, a part of it another' \
 	"$(rows "$out" 'sorted((c["lib"], c["kind"], c["size"], c["rank"]) for c in C), len({c["comm"] for c in C}), {c["parent"] != "" for c in C if c["kind"] == "split"}')" \
-	"([('oneccl', 'init', '2', '0'), ('oneccl', 'init', '2', '1'), ('oneccl', 'split', '2', '0'), ('oneccl', 'split', '2', '1')], 2, {True})"
+	"([('oneccl', 'init', '2', '0'), ('oneccl', 'init', '2', '1'), ('oneccl', 'split', '2', '0'), ('oneccl', 'split', '2', '0'), ('oneccl', 'split', '2', '1'), ('oneccl', 'split', '2', '1')], 3, {True})"
 # Lists of buffers, in vectors.
 export APP_LISTS=all
 nccl_plain 2 "$app" messages

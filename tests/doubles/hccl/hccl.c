@@ -94,6 +94,12 @@ OWN HcclResult HcclCommInitClusterInfo(const char *file, uint32_t rank, HcclComm
 	return join_comm(comm, name, rank, n);
 }
 
+OWN HcclResult HcclInitComm(const char *file, uint32_t rank, const CommAttr *attr, HcclComm *comm)
+{
+	(void)attr;
+	return HcclCommInitClusterInfo(file, rank, comm);
+}
+
 OWN HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t n, uint32_t *ranks, uint64_t id,
 	uint32_t rank, HcclCommConfig *config, HcclComm *sub)
 {
@@ -120,6 +126,11 @@ OWN HcclResult HcclCommDestroy(HcclComm comm)
 	segment_leave(c->seg);
 	free(c);
 	return HCCL_SUCCESS;
+}
+
+OWN HcclResult HcclFinalizeComm(HcclComm comm)
+{
+	return HcclCommDestroy(comm);
 }
 
 OWN HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank)
@@ -460,4 +471,40 @@ OWN HcclResult HcomReceive(const char *tag, void *buf, uint64_t n, HcclDataType 
 {
 	(void)tag, (void)number;
 	return HcclRecv(buf, n, t, peer, find_group(name), s);
+}
+
+OWN HcclResult HcomAllGatherV(const char *tag, const void *in, uint64_t n, const void *out,
+	const void *counts, const void *displs, HcclDataType t, const char *name, aclrtStream s)
+{
+	(void)tag;
+	return HcclAllGatherV((void *)(uintptr_t)in, n, (void *)(uintptr_t)out, counts, displs, t,
+		find_group(name), s);
+}
+
+OWN HcclResult HcomReduce(const char *tag, void *in, void *out, uint64_t n, HcclDataType t,
+	HcclReduceOp op, uint32_t root, const char *name, aclrtStream s)
+{
+	(void)tag;
+	return HcclReduce(in, out, n, t, op, root, find_group(name), s);
+}
+
+OWN HcclResult HcomReduceScatterV(const char *tag, void *in, const void *counts, const void *displs,
+	void *out, uint64_t n, HcclDataType t, HcclReduceOp op, const char *name, aclrtStream s)
+{
+	(void)tag;
+	return HcclReduceScatterV(in, counts, displs, out, n, t, op, find_group(name), s);
+}
+
+OWN HcclResult HcomAlltoAllVC(const void *in, const void *matrix, HcclDataType t, const void *out,
+	HcclDataType u, const char *name, aclrtStream s, const char *tag)
+{
+	(void)tag;
+	return HcclAlltoAllVC(in, matrix, t, out, u, find_group(name), s);
+}
+
+OWN HcclResult HcomAllToAll(const void *in, uint64_t n, HcclDataType t, const void *out, uint64_t m,
+	HcclDataType u, const char *name, aclrtStream s, const char *tag)
+{
+	(void)tag;
+	return HcclAlltoAll(in, n, t, out, m, u, find_group(name), s);
 }

@@ -49,6 +49,7 @@ const alltoall_attr default_alltoall_attr{};
 const alltoallv_attr default_alltoallv_attr{};
 const barrier_attr default_barrier_attr{};
 const broadcast_attr default_broadcast_attr{};
+const gather_attr default_gather_attr{};
 const pt2pt_attr default_pt2pt_attr{};
 const reduce_attr default_reduce_attr{};
 const reduce_scatter_attr default_reduce_scatter_attr{};
@@ -224,6 +225,19 @@ event reduce_scatter(
 {
 	return start({make(c, REDUCE_SCATTER, in, out, n, t, op, 0)});
 }
+
+event gather(const void *in, void *out, size_t n, datatype t, int root, const communicator &c, const gather_attr &, const events &)
+{
+	return start({make(c, GATHER, in, out, n, t, reduction::sum, root)});
+}
+
+template <class T, class R>
+event gather(const T *in, T *out, size_t n, int root, const communicator &c, const stream &, const gather_attr &a, const events &after)
+{
+	return gather((const void *)in, (void *)out, n, datatype::float64, root, c, a, after);
+}
+
+template event gather<double, event>(const double *, double *, size_t, int, const communicator &, const stream &, const gather_attr &, const events &);
 
 event alltoall(const void *in, void *out, size_t n, datatype t, const communicator &c, const alltoall_attr &, const events &)
 {

@@ -52,6 +52,8 @@ typedef struct {
 	HcclDataType dataType;
 } HcclOneSideOpDesc;
 
+typedef struct CommAttr CommAttr;
+
 /* X(name, parameters): all functions; each returns HcclResult. */
 /* clang-format off */
 #define HCCL_FUNCTIONS(X) \
@@ -59,6 +61,8 @@ typedef struct {
 	X(HcclCommInitRootInfo, (uint32_t n, const HcclRootInfo *info, uint32_t rank, HcclComm *comm)) \
 	X(HcclCommInitRootInfoConfig, (uint32_t n, const HcclRootInfo *info, uint32_t rank, const HcclCommConfig *config, HcclComm *comm)) \
 	X(HcclCommInitClusterInfo, (const char *file, uint32_t rank, HcclComm *comm)) \
+	X(HcclInitComm, (const char *file, uint32_t rank, const CommAttr *attr, HcclComm *comm)) \
+	X(HcclFinalizeComm, (HcclComm comm)) \
 	X(HcclCreateSubCommConfig, (HcclComm *comm, uint32_t n, uint32_t *ranks, uint64_t id, uint32_t rank, HcclCommConfig *config, HcclComm *sub)) \
 	X(HcclCommDestroy, (HcclComm comm)) \
 	X(HcclGetRankId, (HcclComm comm, uint32_t *rank)) \
@@ -86,6 +90,11 @@ typedef struct {
 	X(HcomGetRankSize, (const char *group, uint32_t *size)) \
 	X(HcomAllReduce, (const char *tag, void *in, void *out, uint64_t n, HcclDataType t, HcclReduceOp op, const char *group, aclrtStream stream)) \
 	X(HcomAllGather, (const char *tag, void *in, void *out, uint64_t n, HcclDataType t, const char *group, aclrtStream stream)) \
+	X(HcomAllGatherV, (const char *tag, const void *in, uint64_t n, const void *out, const void *counts, const void *displs, HcclDataType t, const char *group, aclrtStream stream)) \
+	X(HcomReduce, (const char *tag, void *in, void *out, uint64_t n, HcclDataType t, HcclReduceOp op, uint32_t root, const char *group, aclrtStream stream)) \
+	X(HcomReduceScatterV, (const char *tag, void *in, const void *counts, const void *displs, void *out, uint64_t n, HcclDataType t, HcclReduceOp op, const char *group, aclrtStream stream)) \
+	X(HcomAlltoAllVC, (const void *in, const void *matrix, HcclDataType t, const void *out, HcclDataType u, const char *group, aclrtStream stream, const char *tag)) \
+	X(HcomAllToAll, (const void *in, uint64_t n, HcclDataType t, const void *out, uint64_t m, HcclDataType u, const char *group, aclrtStream stream, const char *tag)) \
 	X(HcomSend, (const char *tag, void *buf, uint64_t n, HcclDataType t, uint32_t peer, uint32_t number, const char *group, aclrtStream stream)) \
 	X(HcomReceive, (const char *tag, void *buf, uint64_t n, HcclDataType t, uint32_t peer, uint32_t number, const char *group, aclrtStream stream))
 /* clang-format on */

@@ -6,6 +6,9 @@
 #ifndef TESTS_DOUBLES_ONECCL_CCL_HPP
 #define TESTS_DOUBLES_ONECCL_CCL_HPP
 
+#define CCL_MAJOR_VERSION 2022
+#define CCL_MINOR_VERSION 2
+
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -32,6 +35,7 @@ struct alltoall_attr {};
 struct alltoallv_attr {};
 struct barrier_attr {};
 struct broadcast_attr {};
+struct gather_attr {};
 struct pt2pt_attr {};
 struct reduce_attr {};
 struct reduce_scatter_attr {};
@@ -47,6 +51,7 @@ extern const alltoall_attr default_alltoall_attr;
 extern const alltoallv_attr default_alltoallv_attr;
 extern const barrier_attr default_barrier_attr;
 extern const broadcast_attr default_broadcast_attr;
+extern const gather_attr default_gather_attr;
 extern const pt2pt_attr default_pt2pt_attr;
 extern const reduce_attr default_reduce_attr;
 extern const reduce_scatter_attr default_reduce_scatter_attr;
@@ -146,6 +151,11 @@ event alltoallv(const std::vector<void *> &, const std::vector<size_t> &, const 
 	const communicator &, const alltoallv_attr & = default_alltoallv_attr, const events & = {});
 event reduce_scatter(const void *, void *, size_t, datatype, reduction, const communicator &,
 	const reduce_scatter_attr & = default_reduce_scatter_attr, const events & = {});
+event gather(const void *, void *, size_t, datatype, int root, const communicator &, const gather_attr & = default_gather_attr,
+	const events & = {});
+template <class T, class = event>
+event gather(const T *, T *, size_t, int root, const communicator &, const stream &, const gather_attr & = default_gather_attr,
+	const events & = {});
 event send(void *, size_t, datatype, int peer, const communicator &, const pt2pt_attr & = default_pt2pt_attr, const events & = {});
 event recv(void *, size_t, datatype, int peer, const communicator &, const pt2pt_attr & = default_pt2pt_attr, const events & = {});
 event barrier(const communicator &, const barrier_attr & = default_barrier_attr, const events & = {});
