@@ -22,9 +22,11 @@ static void show(const char *what, const float *p, size_t n, size_t first)
 		exit(1);
 }
 
-static ncclResult_t put(const float *from, size_t n, ncclWindow_t w, size_t at, int index, ncclComm_t c)
+static ncclResult_t put(
+	const float *from, size_t n, ncclWindow_t w, size_t at, int index, ncclComm_t c)
 {
-	return ncclPutSignal(from, n, ncclFloat32, peer, w, at * sizeof(float), index, 0, 0, c, NULL);
+	return ncclPutSignal(
+		from, n, ncclFloat32, peer, w, at * sizeof(float), index, 0, 0, c, NULL);
 }
 
 static ncclResult_t wait_for(int count, int index, ncclComm_t c)

@@ -157,8 +157,8 @@ API(ncclResult_t, ncclPutSignal, const void *send, size_t count, ncclDataType_t 
 
 	if (ret)
 		return ret;
-	if (flags || !w || w->comm != comm ||
-		(unsigned)dtype >= 12 || offset + count * number_size(dtype) > w->bytes)
+	if (flags || !w || w->comm != comm || (unsigned)dtype >= 12 ||
+		offset + count * number_size(dtype) > w->bytes)
 		return ncclInvalidArgument;
 	return work_submit((struct work){.what = PUT,
 		.comm = comm,
