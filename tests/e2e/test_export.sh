@@ -67,6 +67,16 @@ export_to "$tmp/nan.json" "$tmp/nan"
 like 'around the finding, 64 ranks' "$said" 'steps 20-22, ranks 36-99'
 is 'with the one it names' "$(json "$tmp/nan.json" '(87 in {x["pid"] for x in e}, len({x["pid"] for x in e if x.get("cat") == "cpu_op"}))')" '(True, 64)'
 
+# ... of whatever kind: a value far outside, in the middle of the run.
+cp -r "$tmp/plain" "$tmp/spike"
+awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} $at["step"] == 70 && $at["op"] == "all_reduce" {$at["max"] = $at["norm"] = "1e+12"} {print}' \
+	"$tmp/plain/rank4/calls_0-99.csv" >"$tmp/spike/rank4/calls_0-99.csv"
+like 'a spike is found' "$("$probe" report "$tmp/spike")" 'spike +first in step 70, rank 4'
+export_to "$tmp/spike.json" "$tmp/spike"
+like 'around that finding' "$said" 'steps 69-71, ranks 0-5'
+"$probe" report --html "$tmp/spike.html" "$tmp/spike" >/dev/null
+like 'and so is the timeline of the page' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
+
 # The limit: nothing is left, and the command that it names is short enough.
 export_to "$tmp/long.json" --all --limit 1 "$tmp/nan"
 is 'with --all no limit' "$status" 0
@@ -88,6 +98,36 @@ is 'HTA finds the rank in its first lines' "$(zcat "$tmp/hta/rank4.pt.trace.json
 is 'each collective is launched, and a kernel' "$(json "$tmp/hta/rank4.pt.trace.json.gz" \
 	'[len({x["args"]["correlation"] for x in e if x.get("cat") == c}) for c in ("cuda_runtime", "kernel")] + [all(x["name"].startswith("ncclKernel_") for x in e if x.get("cat") == "kernel")]')" '[25, 25, True]'
 
+
+# As those programs read it: times are doubles, torch_tb_profiler leaves out what ends behind what it begins in by one bit, and HTA
+# counts what is queued on streams, where nothing overlaps.
+as_read() { # TRACE: events that are left out, pairs that overlap on a stream, kernels in the microsecond of their launch
+	python3 -c 'import collections, gzip, json, sys
+tree, stream, launch, lost, overlap, early = collections.defaultdict(list), collections.defaultdict(list), {}, 0, 0, 0
+for e in json.load(gzip.open(sys.argv[1]))["traceEvents"]:
+    if e.get("cat") in ("cpu_op", "user_annotation", "cuda_runtime"):
+        tree[e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+    if e.get("cat") == "kernel":
+        stream[e["args"]["stream"]].append((e["ts"], e["ts"] + e["dur"], e["args"]["correlation"]))
+    if e.get("cat") == "cuda_runtime":
+        launch[e["args"]["correlation"]] = e["ts"]
+for t in tree.values():
+    stack = [float("inf")]
+    for a, b in sorted(t, key=lambda x: (x[0], -x[1])):
+        while a >= stack[-1]:
+            stack.pop()
+        lost += b > stack[-1]
+        if b <= stack[-1]:
+            stack.append(b)
+for t in stream.values():
+    t.sort()
+    overlap += sum(q[0] < p[1] - 0.0005 for p, q in zip(t, t[1:]))
+    early += sum(b - a > 2 and a - launch[k] < 0.999 for a, b, k in t)
+print(len(launch) > 20, lost, overlap, early)' "$1"
+}
+export_to "$tmp/hta_all" --all --rank 4 "$tmp/plain"
+is 'readers leave out nothing of it' "$(as_read "$tmp/hta_all/rank4.pt.trace.json.gz")" 'True 0 0 0'
+
 # ---- real runs ----
 
 for m in $flavours; do
@@ -99,6 +139,8 @@ for m in $flavours; do
 	run_with $m 3 mpi_nonblocking
 	"$probe" export -F trace --all -o "$tmp/nb.json.gz" "$out" >"$tmp/said"
 	truth "nonblocking collectives, $m" "$tmp/nb.json.gz" "$out"
+	"$probe" export -F trace --all --per-rank -o "$tmp/nb" "$out" >"$tmp/said"
+	is "nonblocking collectives, $m: readers leave out nothing, and streams are streams" "$(as_read "$tmp/nb/rank1.pt.trace.json.gz")" 'True 0 0 0'
 	break # the other one's rows are the same
 done
 

@@ -19,6 +19,8 @@
 
 #define LANES 128u /* asynchronous calls of a thread side by side */
 #define LANE_TID 10000000u /* thread ids are below */
+#define STREAM_TID 5000000u /* those of Linux are below 2^22 */
+#define STREAM_LANE 10000u /* communicators of a rank, as numbers of streams */
 #define COMMS_PID 1000000000u
 #define COMM_STREAM 7u
 #define MESSAGES_KEPT 2000000u
@@ -190,7 +192,12 @@ static unsigned number_comm(struct trace *x, uint64_t comm)
 	return c->number;
 }
 
-/* ---- steps, phases, counters ---- */
+/*
+ * ---- steps, phases, counters ----
+ *
+ * Readers add ts and dur as doubles, and torch_tb_profiler leaves out whatever ends behind what it begins in, by however
+ * little: what encloses others ends 1 ns behind the last of them and before what follows.
+ */
 
 static void end_trace_phase(struct trace *x, uint32_t index)
 {
@@ -199,7 +206,7 @@ static void end_trace_phase(struct trace *x, uint32_t index)
 	if (r->phase && r->phase_end > r->phase_begin) {
 		begin_event(x, "X", "user_annotation", intern_name(r->phase));
 		put_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
-		put_dur(x, r->phase_end - r->phase_begin);
+		put_dur(x, r->phase_end - r->phase_begin + 1);
 		target_text(&x->t, "}");
 	}
 	r->phase = 0;
@@ -223,9 +230,10 @@ static void end_trace_step(struct trace *x, uint32_t index, uint64_t end)
 static void note_step(struct trace *x, const struct walk_call *w)
 {
 	struct trace_rank *r = &x->rank[w->call.rank];
+	uint64_t end;
 
 	if (!r->any || w->call.step != r->step) {
-		end_trace_step(x, w->call.rank, w->start);
+		end_trace_step(x, w->call.rank, w->start - 1);
 		r->any = true;
 		r->step = w->call.step;
 		r->step_begin = w->start;
@@ -234,10 +242,13 @@ static void note_step(struct trace *x, const struct walk_call *w)
 	if (w->phase != r->phase || (r->phase && w->call.thread != r->phase_tid)) {
 		end_trace_phase(x, w->call.rank);
 		r->phase = w->phase;
-		r->phase_begin = w->start;
+		r->phase_begin = r->phase_end = w->start;
 		r->phase_tid = w->call.thread;
 	}
-	r->phase_end = w->start + w->call.dur;
+	/* The track of an asynchronous call is another one; a call may lie in one that ends later. */
+	end = w->start + (w->call.bits & CALL_ASYNC ? 0 : w->call.dur);
+	if (end > r->phase_end)
+		r->phase_end = end;
 }
 
 static void put_counter(struct trace *x, uint32_t index, uint64_t at)
@@ -482,30 +493,52 @@ static void put_call_args(struct trace *x, const struct walk_call *w)
 	target_text(&x->t, "}}");
 }
 
-/* HTA: what launched it on the thread, and the work on the stream. */
-static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t dur)
+/* The stream of a communicator, or one beside it: work on a stream does not overlap. */
+static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+{
+	unsigned stream = COMM_STREAM + number_comm(x, c->comm), i = 0;
+	struct trace_comm *s = table_get(&x->streams, c->comm, 0);
+	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
+
+	if (!s)
+		return stream;
+	while (i + 1 < LANES && i < s->lanes && s->lane_end[i] > start)
+		i++;
+	stream += i * STREAM_LANE;
+	if (i >= s->lanes) {
+		s->lanes = i + 1;
+		comm_label(&x->e->report.g.comms, c->comm, name);
+		if (i)
+			snprintf(label, sizeof(label), "%s: %u", name, i + 1);
+		put_track_name(x, "thread_name", trace_pid(x, c->rank), STREAM_TID + stream,
+			i ? label : name);
+	}
+	if (end > s->lane_end[i])
+		s->lane_end[i] = end;
+	return stream;
+}
+
+/*
+ * HTA: what launched it, on the track of the call, and the work on the stream, which begins behind it: HTA counts what is queued, in whole
+ * microseconds, and takes one of two that are at the same for the first as it likes.
+ */
+static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
 	const struct call *c = &w->call;
-	uint64_t pid = trace_pid(x, c->rank);
-	unsigned stream = COMM_STREAM + number_comm(x, c->comm);
-	struct trace_comm *named = table_get(&x->streams, c->comm, 0);
-	char label[COMM_LABEL_MAX], *name;
+	uint64_t pid = trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
+	unsigned stream = choose_stream(x, c, w->start + launch, w->start + dur);
+	char *name;
 
-	if (named && !named->number) {
-		named->number = 1;
-		put_track_name(x, "thread_name", pid, stream,
-			comm_label(&x->e->report.g.comms, c->comm, label));
-	}
 	begin_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
-	put_place(x, pid, c->thread, w->start);
-	put_dur(x, dur < 1000 ? dur : 1000);
+	put_place(x, pid, tid, w->start);
+	put_dur(x, launch);
 	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
 		(unsigned long long)c->seq, (unsigned long long)c->seq);
 	name = tool_format("ncclKernel_%s (%s)", intern_name(c->op), intern_name(c->api));
 	begin_event(x, "X", "kernel", name);
 	free(name);
-	put_place(x, pid, stream, w->start);
-	put_dur(x, dur);
+	put_place(x, pid, STREAM_TID + stream, w->start + launch);
+	put_dur(x, dur - launch);
 	target_print(&x->t,
 		",\"args\":{\"External "
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
@@ -537,7 +570,7 @@ static void put_trace_call(struct trace *x, const struct walk_call *w)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
 	put_call_args(x, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
-		put_kernel(x, w, dur);
+		put_kernel(x, w, tid, dur);
 	if (c->comm)
 		begin_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
 	note_messages(x, w, tid, w->start + dur);
@@ -725,7 +758,7 @@ static int write_trace(struct export *e, const char *path, int only)
 	for (unsigned i = 0; i < n; i++) {
 		if (on) {
 			end_flights(&x, i, UINT64_MAX);
-			end_trace_step(&x, i, x.rank[i].last_end);
+			end_trace_step(&x, i, x.rank[i].last_end + 1);
 			put_memory_of_rank(&x, i);
 		}
 		free(x.rank[i].end);

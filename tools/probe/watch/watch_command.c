@@ -86,13 +86,17 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
 	return h;
 }
 
-/* The same as long as it is about the same place; its text has numbers that grow. */
+/*
+ * The same as long as it is about the same place; its text has numbers that grow. A habit is the same as long as it is the same
+ * ranks': where it shows most moves on.
+ */
 static uint64_t hash_finding(const struct finding *f, const struct focus *at)
 {
 	uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), f->kind, strlen(f->kind));
 
 	if (at->known) {
-		h = hash_bytes(h, &at->step, sizeof(at->step));
+		h = f->event ? hash_bytes(h, &at->step, sizeof(at->step))
+			     : hash_bytes(h, f->rank, f->nrank * sizeof(*f->rank));
 		return hash_bytes(h, &at->comm, sizeof(at->comm));
 	}
 	for (const char *p = f->text; *p && *p != '\n'; p++)
