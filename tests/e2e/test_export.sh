@@ -226,6 +226,17 @@ is 'insight: an entry for each operation' "$(insight 'sorted(c), {len(v["collect
 is 'insight: the last rank of an operation does not wait' "$(for r in 0 1 2 3 4 5; do grep -o '"all_reduce_12_.*' "$tmp/insight/rank${r}_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json" | grep -c '"Wait Time(ms)": 0.000000'; done | sort | uniq -c | awk '{print $1 "x" $2}' | tr '\n' ' ')" '5x0 1x1 '
 is 'insight: groups' "$(insight 'sorted((g["group_rank"], g["global_ranks"]) for g in m["parallel_group_info"].values())')" '[(1, [3, 4, 5]), (4, [0, 1, 2, 3, 4, 5])]'
 
+# Four requests that one Waitall completed after 5 us have these as their wait each: they count once.
+cp -r "$tmp/plain" "$tmp/waitall"
+awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i}
+	FNR > 1 && $at["step"] == 12 && $at["op"] == "all_gather" {
+		if (!end) end = substr($at["start_ns"], 8) + 9000000
+		$at["flags"] = "async"; $at["wait_ns"] = 5000; $at["dur_ns"] = end - substr($at["start_ns"], 8)
+	} {print}' "$tmp/plain/rank4/calls_0-99.csv" >"$tmp/waitall/rank4/calls_0-99.csv"
+"$probe" export --format insight --step 10-14 -o "$tmp/insight" "$tmp/waitall" >/dev/null
+dur=$(rows "$tmp/waitall" 'sum({r["seq"]: int(r["dur_ns"]) for r in on("rank4") if r["step"] == "12" and r["op"] == "all_reduce"}.values())')
+is 'insight: the wait of a Waitall counts once' "$(insight 'round(float(t[2]["Communication(Not Overlapped)"]) * 1000)')" $((dur + 5000))
+
 # ---- the graph of a step ----
 
 "$probe" export --format dot --step 12 "$tmp/plain" >"$tmp/step.dot"

@@ -16,6 +16,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
+#include "tools/probe/join/shared_wait.h"
 
 #define OPERATIONS_KEPT 4000000u
 
@@ -41,6 +42,7 @@ struct insight {
 	struct table last;
 	struct insight_op *op;
 	struct insight_step *step;
+	struct shared_waits waits;
 	unsigned nop, capop, nstep, capstep;
 };
 
@@ -65,7 +67,7 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 {
 	const struct call *c = &w->call;
 	struct insight_step *s = x->nstep ? &x->step[x->nstep - 1] : NULL;
-	uint64_t held = c->bits & CALL_ASYNC ? c->wait : c->dur;
+	uint64_t held;
 
 	if (!s || s->step != c->step) {
 		if (s)
@@ -78,6 +80,7 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 		s->end = end;
 	if (!c->comm || c->bits & CALL_NESTED)
 		return;
+	held = add_held_time(&x->waits, c);
 	s->blocked += held;
 	if (strcmp(intern_name(c->op), "recv") == 0)
 		s->received += held;
@@ -373,6 +376,7 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 	uint64_t calls;
 
 	x->nop = x->nstep = 0;
+	x->waits = (struct shared_waits){0};
 	export_walk_rank(e, &w, index);
 	while ((c = walk_next(&w)))
 		note_insight_call(x, c);

@@ -9,6 +9,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/join/shared_wait.h"
 
 #define COLUMNS_MOST 400u
 #define CELLS_MOST 400000u /* ranks times columns; of more ranks a column is more steps */
@@ -20,6 +21,7 @@ struct html_rank {
 	bool any;
 	uint64_t step, begin, last_end;
 	double inside;
+	struct shared_waits waits;
 };
 
 /* ---- time by rank and step ---- */
@@ -60,9 +62,8 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 	}
 	if (w->start + c->dur > k->last_end)
 		k->last_end = w->start + c->dur;
-	/* Of an asynchronous call only the wait for it holds the thread up. */
 	if (c->comm && !(c->bits & CALL_NESTED))
-		k->inside += (double)(c->bits & CALL_ASYNC ? c->wait : c->dur);
+		k->inside += (double)add_held_time(&k->waits, c);
 }
 
 /* ---- statistics of call sites ---- */
