@@ -180,6 +180,17 @@ is 'entries, groups' "$(pickles "$tmp/fr_plain" '[(d["version"], len(d["entries"
 is 'the rank that hangs has none of that step' "$(pickles "$tmp/fr_hang" '[max(x["collective_seq_id"] for x in r[k]["entries"] if x["process_group"][1] == "MPI_COMM_WORLD") for k in (0, 6)] + [x["state"] for x in r[0]["entries"]][-1:]')" "[31, 30, 'started']"
 is 'frames' "$(pickles "$tmp/fr_plain" 'r[0]["entries"][0]["frames"][0]')" "{'name': 'step', 'filename': 'train.py', 'line': 11}"
 
+# One rank has left the operation that the others stand in, with twice the elements: it is the only odd one.
+cp -r "$tmp/hang" "$tmp/odd"
+awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i}
+	$at["step"] == 31 && $at["op"] == "all_reduce" {
+		$at["count"] = 2048; $at["dur_ns"] = 1000; $at["flags"] = ""; print; $at["io"] = "out"
+	} {print}' "$tmp/hang/rank2/calls_0-99.csv" >"$tmp/odd/rank2/calls_0-99.csv"
+"$probe" export --format flight-recorder --step 30-31 -o "$tmp/fr_odd" "$tmp/odd" >/dev/null
+is 'who stands in an operation has the sizes of its own' \
+	"$(pickles "$tmp/fr_odd" '[(x["state"], x["input_sizes"], x["output_sizes"]) for k in (0, 2) for x in r[k]["entries"][-1:]]')" \
+	"[('started', [[1024]], [[1024]]), ('completed', [[2048]], [[2048]])]"
+
 if [ -n "$test_python" ] && "$test_python" -c 'import torch.distributed.flight_recorder.fr_trace' 2>/dev/null; then
 	for m in $flavours; do
 		new_out
@@ -198,6 +209,7 @@ for d in sys.argv[1:]:
 	is 'torchfrtrace: nothing to say of a clean run' "$(analysed fr_plain)" ''
 	like 'torchfrtrace names the rank that is missing' "$(analysed fr_hang)" 'Not all ranks joining collective, sequence number: 93 .*missing ranks: \{6\}'
 	like 'torchfrtrace names the rank that does something else' "$(analysed fr_unlike)" 'Culprit rank 6; Error type: COLLECTIVE_TYPE_MISMATCH'
+	unlike 'torchfrtrace blames no other for it' "$(analysed fr_odd)" 'Culprit rank [013457]'
 	like 'torchfrtrace names the rank that a living job waits for' "$(analysed fr_live)" 'Not all ranks joining collective.*missing ranks: \{2\}'
 	is 'torchfrtrace: messages match' "$(analysed fr_messages)" ''
 	is 'and there are some' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True

@@ -248,9 +248,11 @@ static struct flight_sides find_sides(
 	struct flight_sides s = {
 		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
+	/* One that brings another number is the odd one, or who has left it is: nothing is taken from there then. */
+	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
 	/* An open call has no result yet, and one of a living process says little of its tensors. */
-	if (open && o->known) {
+	if (open && o->known && like) {
 		if (!w->in_rows) {
 			s.in = o->in;
 			s.in_dtype = o->in_dtype;
@@ -259,7 +261,7 @@ static struct flight_sides find_sides(
 		s.out_dtype = o->out_dtype;
 		s.known = true;
 	} else if (open) {
-		/* No rank has left it: what they bring is compared. */
+		/* No rank has left it that brought the same: what they bring is compared. */
 		s.out = s.in;
 		s.out_dtype = s.in_dtype;
 		if (strcmp(intern_name(w->call.op), "all_gather") == 0)
