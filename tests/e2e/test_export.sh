@@ -135,6 +135,10 @@ for m in $flavours; do
 	run_with $m 4 mpi_p2p
 	"$probe" export -F trace --all -o "$tmp/p2p.json.gz" "$out" >"$tmp/said"
 	truth "messages, $m" "$tmp/p2p.json.gz" "$out"
+	# A message is of two ranks; 0 to 1 is another one than 1 to 0 or 2 to 3.
+	"$probe" export -F dot --step 0 "$out" >"$tmp/p2p.dot"
+	is "messages, $m: a box of the graph has the two ranks of its message at most" \
+		"$(grep -E 'label="(send|recv) [0-9]+ to ' "$tmp/p2p.dot" | grep -oE 'n[0-9]+ ranks?,' | sort -u)" 'n2 ranks,'
 	new_out
 	run_with $m 3 mpi_nonblocking
 	"$probe" export -F trace --all -o "$tmp/nb.json.gz" "$out" >"$tmp/said"

@@ -68,9 +68,10 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 
 /* ---- statistics of call sites ---- */
 
+/* h may be the first number: where it is only combined with the second, other pairs make the same. */
 static uint64_t mix_site(uint64_t h, uint64_t v)
 {
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h * UINT64_C(0xff51afd7ed558ccd) ^ v) * UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 29;
 }
 
