@@ -15,6 +15,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
+#include "tools/probe/export/trace_args.h"
 #include "tools/probe/read/scalar_rows.h"
 
 #define LANES 128u /* asynchronous calls of a thread side by side */
@@ -405,94 +406,6 @@ static void note_messages(struct trace *x, const struct walk_call *w, uint64_t t
 
 /* ---- calls ---- */
 
-static void put_number_arg(struct trace *x, const char *key, int64_t v)
-{
-	if (v != NO_NUMBER)
-		target_print(&x->t, ",\"%s\":%lld", key, (long long)v);
-}
-
-static void put_text_arg(struct trace *x, const char *key, const char *v)
-{
-	if (!*v)
-		return;
-	target_print(&x->t, ",\"%s\":", key);
-	target_json(&x->t, v);
-}
-
-static void put_stats_arg(struct trace *x, const char *key, const struct walk_stats *s)
-{
-	if (!s->known)
-		return;
-	target_print(&x->t, ",\"%s\":{\"min\":", key);
-	target_double(&x->t, s->min);
-	target_text(&x->t, ",\"max\":");
-	target_double(&x->t, s->max);
-	target_text(&x->t, ",\"mean\":");
-	target_double(&x->t, s->mean);
-	target_text(&x->t, ",\"norm\":");
-	target_double(&x->t, s->norm);
-	target_print(&x->t, ",\"nans\":%llu,\"infs\":%llu}", (unsigned long long)s->nans,
-		(unsigned long long)s->infs);
-}
-
-/* What PyTorch's profiler says of a collective, under its names. */
-static void put_collective_args(struct trace *x, const struct walk_call *w)
-{
-	const struct call *c = &w->call;
-	const struct comm_info *k = comms_find(&x->e->report.g.comms, c->comm);
-	char label[COMM_LABEL_MAX], id[20];
-
-	if (!c->comm)
-		return;
-	snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->comm);
-	put_text_arg(x, "Collective name", intern_name(c->op));
-	target_print(&x->t, ",\"In msg nelems\":%llu,\"Out msg nelems\":%llu",
-		(unsigned long long)w->in_count, (unsigned long long)w->out_count);
-	put_number_arg(x, "Group size", c->size);
-	put_text_arg(x, "Process Group Name", id);
-	put_text_arg(
-		x, "Process Group Description", comm_label(&x->e->report.g.comms, c->comm, label));
-	if (k && k->ranks && *k->ranks) {
-		target_text(&x->t, ",\"Process Group Ranks\":\"");
-		target_text(&x->t, k->ranks);
-		target_text(&x->t, "\"");
-	}
-}
-
-static void put_call_args(struct trace *x, const struct walk_call *w)
-{
-	const struct call *c = &w->call;
-
-	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"step\":%llu",
-		(unsigned long long)c->seq, (unsigned long long)c->step);
-	put_text_arg(x, "op", intern_name(c->op));
-	put_text_arg(x, "lib", intern_name(c->lib));
-	put_collective_args(x, w);
-	put_text_arg(x, "dtype", intern_name(c->dtype));
-	put_text_arg(x, "shape", w->has_shape ? w->shape : "");
-	put_number_arg(x, "comm_seq", c->comm_seq);
-	put_text_arg(x, "redop", intern_name(c->redop));
-	put_number_arg(x, "root", c->root);
-	put_number_arg(x, "peer", c->peer);
-	put_number_arg(x, "tag", c->tag);
-	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(c));
-	if (c->bits & CALL_WAITED) {
-		target_text(&x->t, ",\"wait_us\":");
-		target_us(&x->t, (int64_t)c->wait);
-	}
-	if (c->bits & CALL_OPEN)
-		target_text(&x->t, ",\"open\":true");
-	if (c->bits & CALL_ERROR)
-		target_print(&x->t, ",\"error\":%lld", (long long)c->error);
-	put_text_arg(x, "phase", intern_name(w->phase));
-	if (x->e->level >= 2) {
-		put_stats_arg(x, "in", &w->in);
-		put_stats_arg(x, "out", &w->out);
-	}
-	put_text_arg(x, "called from", export_stack(x->e, c->rank, c->stack));
-	target_text(&x->t, "}}");
-}
-
 /* The stream of a communicator, or one beside it: work on a stream does not overlap. */
 static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
@@ -544,8 +457,8 @@ static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid,
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
 		(unsigned long long)c->seq, (unsigned long long)c->seq, stream,
 		(unsigned long long)pid);
-	put_collective_args(x, w);
-	put_text_arg(x, "dtype", intern_name(c->dtype));
+	put_collective_args(x->e, &x->t, w);
+	put_text_arg(&x->t, "dtype", intern_name(c->dtype));
 	target_text(&x->t, "}}");
 }
 
@@ -568,7 +481,7 @@ static void put_trace_call(struct trace *x, const struct walk_call *w)
 	put_dur(x, dur);
 	if (open || c->bits & CALL_ERROR)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
-	put_call_args(x, w);
+	put_call_args(x->e, &x->t, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
 		put_kernel(x, w, tid, dur);
 	if (c->comm)
@@ -655,7 +568,7 @@ static void put_meeting(void *arg, const struct meeting *m, bool complete)
 	target_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
 	if (m->unlike)
-		put_text_arg(x, "ranks differ in", meet_unlike_name(m->unlike));
+		put_text_arg(&x->t, "ranks differ in", meet_unlike_name(m->unlike));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
 	target_text(&x->t, "}}");
