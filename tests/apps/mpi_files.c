@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	MPI_Offset from;
 	MPI_Request r;
 	MPI_Status st;
+	MPI_Info info;
 	MPI_File f;
 
 	MPI_Init(&argc, &argv);
@@ -85,6 +86,9 @@ int main(int argc, char **argv)
 	MPI_File_iread_at(f, from / 4, out, MORE, MPI_FLOAT, &r);
 	MPI_Wait(&r, MPI_STATUS_IGNORE);
 	show("iread_at", 8);
+	MPI_Info_create(&info);
+	MPI_File_set_info(f, info);
+	MPI_Info_free(&info);
 	MPI_File_close(&f);
 	printf("rank %d%s\n", rank, line);
 	MPI_Finalize();

@@ -52,7 +52,7 @@ for f in $flavours; do
 		"({('file', 'data', '4')}, 1)"
 	is "$f: files: collective calls are numbered" \
 		"$(rows "$out" '[(r["op"], r["comm_seq"]) for r in calls(on("rank2")) if r["comm_seq"] and r["op"] != "barrier"]')" \
-		"[('file_write', '0'), ('file_sync', '1'), ('file_read', '2'), ('file_read', '3'), ('file_write', '4'), ('file_read', '5'), ('file_write', '6'), ('file_read', '7'), ('file_set', '8'), ('file_set', '9'), ('file_write', '10'), ('file_sync', '11'), ('file_set', '12'), ('file_read', '13')]"
+		"[('file_write', '0'), ('file_sync', '1'), ('file_read', '2'), ('file_read', '3'), ('file_write', '4'), ('file_read', '5'), ('file_write', '6'), ('file_read', '7'), ('file_set', '8'), ('file_set', '9'), ('file_write', '10'), ('file_sync', '11'), ('file_set', '12'), ('file_read', '13'), ('file_set', '14')]"
 
 	rm -f "$tmp/data"
 	new_out
