@@ -85,7 +85,8 @@ static unsigned count_followed(const struct rank_window *r, unsigned i, unsigned
 		}
 		left = count_left_out(r, i, k);
 		if (*usual < 0 || (left && left < best) ||
-			(left == best && !alike && is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
+			(left == best && !alike &&
+				is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
 			best = left ? left : best;
 			*usual = k;
 			alike = is_alike(&r->e[k].call, &r->e[r->e[i].prev].call);

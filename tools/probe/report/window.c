@@ -182,8 +182,8 @@ bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	if (w->steps)
 		return r->e[i].call.step + 1 >= w->step;
-	return i >= r->n - r->n / 10 ||
-	       (i >= r->n / 2 && clock_set_right(&w->g->skew[r->rank], r->e[i].call.start) >= w->since);
+	return i >= r->n - r->n / 10 || (i >= r->n / 2 && clock_set_right(&w->g->skew[r->rank],
+								  r->e[i].call.start) >= w->since);
 }
 
 /* Who waits for a message that never came may have begun to long ago: others went on. Some calls before that nothing was wrong. */

@@ -51,7 +51,8 @@ struct window {
 	uint64_t step;
 	struct table terms; /* struct usual_terms */
 	bool steps; /* marked */
-	uint64_t since; /* without steps: from here on somebody may have been left to wait; UINT64_MAX: nobody is */
+	uint64_t
+		since; /* without steps: from here on somebody may have been left to wait; UINT64_MAX: nobody is */
 };
 
 /* step: of the trouble. comm: ranks of it are read first where there are many. */
