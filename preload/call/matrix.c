@@ -173,7 +173,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 }
 
 /* Every bit but the signs. */
-static bool is_zero_at(const void *p, unsigned dt)
+bool is_zero_element(const void *p, unsigned dt)
 {
 	const struct dtype_info *t = dtype_info(dt);
 	unsigned size = dtype_info(t->component)->size;
@@ -195,7 +195,7 @@ bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_whe
 		return !(v[i - 1].d == 0);
 	if (a->ctype != CT_P || !v[i - 1].cp || a->dtype == DT_OTHER)
 		return true;
-	return !is_zero_at(v[i - 1].cp, a->dtype);
+	return !is_zero_element(v[i - 1].cp, a->dtype);
 }
 
 /* describe_matrix_buffer() has left its shape away. */

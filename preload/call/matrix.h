@@ -16,6 +16,9 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 /* Is the factor, alpha or beta, other than 0? True where the call has none, or one that cannot be read. */
 bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where which);
 
+/* Is that element 0, or -0? Of all its components. */
+bool is_zero_element(const void *p, unsigned dtype);
+
 /* No library reads an input where the output has no element, or anything where a leading dimension is too small. */
 void check_matrices(struct operation *w);
 

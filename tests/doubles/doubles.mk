@@ -11,7 +11,7 @@ DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles
 
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
-CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls
+CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls $(B)/apps/cublaslt_calls
 ACLNN        := $(B)/doubles/libopapi.so $(B)/apps/aclnn_calls
 ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls $(if $(shell command -v $(CXX)),$(B)/apps/oneccl_cxx)
 
@@ -53,14 +53,19 @@ $(B)/apps/ucc_calls: tests/apps/ucc_calls.c $(B)/doubles/libucc.so.1
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/ucc -o $@ $< $(B)/doubles/libucc.so.1 \
 		-Wl,-rpath,'$$ORIGIN/../doubles'
-$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c
+$(B)/doubles/libcublasLt.so.13: tests/doubles/cublas/cublaslt.c tests/doubles/cublas/number.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< -lm
-$(B)/apps/cublas_calls: tests/apps/cublas_calls.c $(B)/doubles/libcublas.so.13
+$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c tests/doubles/cublas/number.h $(B)/doubles/libcublasLt.so.13
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $< $(B)/doubles/libcublasLt.so.13 -Wl,-rpath,'$$ORIGIN' -lm
+$(B)/apps/cublas_calls $(B)/apps/cublaslt_calls: $(B)/apps/%: tests/apps/%.c tests/apps/cublas_app.h tests/apps/matrix_sums.h \
+		$(B)/doubles/libcublas.so.13
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< $(B)/doubles/libcublas.so.13 \
-		-Wl,-rpath,'$$ORIGIN/../doubles' -lm
+		$(B)/doubles/libcublasLt.so.13 -Wl,-rpath,'$$ORIGIN/../doubles' -lm
 $(B)/doubles/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \

@@ -1,5 +1,5 @@
 # make check-specs: compares the specs with the headers of every MPI that is installed, and with every nccl.h (installed, or
-# fetched by tests/fetch_nccl.sh), cblas.h and cublas_v2.h (CUDA_INCLUDE: its folder): each prototype, each parameter name with its role, each constant and element size.
+# fetched by tests/fetch_nccl.sh), cblas.h, cublas_v2.h and cublasLt.h (CUDA_INCLUDE: its folder): each prototype, each parameter name with its role, each constant and element size.
 # make check-specs-mutations: proves that it would notice.
 
 CHECK_MPICC ?= mpicc.openmpi mpicc.mpich
@@ -8,6 +8,7 @@ CHECK_NCCL    = $(wildcard /usr/include/nccl.h /usr/local/cuda/include/nccl.h $(
 CHECK_NCCL_CC = cc
 CUDA_INCLUDE ?= /usr/local/cuda/include
 CHECK_CUBLAS  = $(wildcard $(CUDA_INCLUDE)/cublas_v2.h)
+CHECK_CUBLASLT = $(wildcard $(CUDA_INCLUDE)/cublasLt.h)
 CHECK_CBLAS   = $(wildcard /usr/include/cblas.h /usr/include/*/cblas.h /usr/include/*/*blas*/cblas.h)
 
 check-specs: $(B)/genwrap
@@ -26,6 +27,9 @@ check-specs: $(B)/genwrap
 		n=$$((n + 1)); \
 	done; for h in $(CHECK_CUBLAS); do \
 		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/cublas.yaml "cc -I$${h%/cublas_v2.h}" $(B)/check/cublas || exit 1; \
+		n=$$((n + 1)); \
+	done; for h in $(CHECK_CUBLASLT); do \
+		sh tools/gen/check_spec.sh $(B)/genwrap configs/apis/cublaslt.yaml "cc -I$${h%/cublasLt.h}" $(B)/check/cublaslt || exit 1; \
 		n=$$((n + 1)); \
 	done; test $$n -gt 0 || echo "check-specs: nothing was compared"
 

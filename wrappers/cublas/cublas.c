@@ -9,56 +9,53 @@
 #include "cublas_gen.h"
 #include "elf/object_of.h"
 #include "resolve/real.h"
+#include "wrappers/cublas/cublas.h"
 
 typedef int stream_query(uint64_t handle, uint64_t *stream);
 typedef int mode_query(uint64_t handle, int *mode);
 
-/* The queries of the copy that `real` is of. */
-struct cublas_queries {
-	const void *real;
-	stream_query *stream;
-	mode_query *mode;
-};
-
 #define QUERIES_KEPT 4u
 
-static __thread struct {
-	uint32_t age; /* real_generation(): what was loaded then may be gone */
-	struct cublas_queries at[QUERIES_KEPT];
-} kept __attribute__((tls_model("initial-exec")));
+static const char *const queries[CUBLAS_QUERIES] = {
+	"cublasGetStream_v2", "cublasGetPointerMode_v2"};
+enum { OF_STREAM, OF_MODE };
 
-static const struct cublas_queries *queries_of(const void *real)
+static __thread struct cublas_queries kept[QUERIES_KEPT] __attribute__((tls_model("initial-exec")));
+
+void *const *find_cublas_queries(
+	struct cublas_queries *q, const void *real, const char *const names[CUBLAS_QUERIES])
 {
-	struct cublas_queries *q = &kept.at[(uintptr_t)real / 16 % QUERIES_KEPT];
 	uint32_t age = real_generation();
 
-	if (kept.age != age)
-		for (unsigned i = 0; i < QUERIES_KEPT; i++)
-			kept.at[i].real = NULL;
-	kept.age = age;
-	if (q->real != real) {
-		q->stream = (stream_query *)sibling_symbol(real, "cublasGetStream_v2");
-		q->mode = (mode_query *)sibling_symbol(real, "cublasGetPointerMode_v2");
-		q->real = real;
-	}
-	return q;
+	if (q->real == real && q->age == age)
+		return q->at;
+	for (unsigned i = 0; i < CUBLAS_QUERIES; i++)
+		q->at[i] = sibling_symbol(real, names[i]);
+	q->real = real;
+	q->age = age;
+	return q->at;
+}
+
+static void *const *queries_of(const void *real)
+{
+	return find_cublas_queries(&kept[(uintptr_t)real / 16 % QUERIES_KEPT], real, queries);
 }
 
 static uint64_t cublas_stream(const struct call *c)
 {
-	const struct cublas_queries *q = queries_of(c->real);
+	stream_query *ask = (stream_query *)queries_of(c->real)[OF_STREAM];
 	uint64_t stream = 0;
 
-	return q->stream && q->stream(call_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
+	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
 }
 
 /* CUBLAS_POINTER_MODE_HOST is 0. */
 static bool factors_are_ours(const struct call *c)
 {
-	const struct cublas_queries *q = queries_of(c->real);
+	mode_query *ask = (mode_query *)queries_of(c->real)[OF_MODE];
 	int mode = -1;
 
-	return q->mode && q->mode(call_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
+	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
 }
 
 /* cublasComputeType_t; before CUDA 11 it was a cudaDataType. The bytes of a factor, twice as many where C is complex. */
@@ -80,7 +77,7 @@ static unsigned factor_bytes(uint64_t compute)
 	}
 }
 
-static void cublas_dtype(uint64_t value, struct dtype_desc *d)
+void cublas_dtype(uint64_t value, struct dtype_desc *d)
 {
 	d->dtype = DT_OTHER;
 	for (size_t i = 0; i < sizeof(cublas_dtypes) / sizeof(*cublas_dtypes); i++)

@@ -3,44 +3,25 @@
  * A libcublas.so.13 that computes on the processor, of what tests/apps/cublas_calls.c calls: tests only. Sums in double, in the
  * order of the elements.
  */
-#include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "number.h"
 
 #define OWN __attribute__((visibility("default")))
 
-enum { R32, R64, R16 = 2 };
+int cublasLtMatmulDescCreate(void **out, int32_t compute, int32_t scale);
+int cublasLtMatmulDescSetAttribute(void *d, unsigned attribute, const void *v, size_t bytes);
+int cublasLtMatmulDescDestroy(void *d);
+int cublasLtMatrixLayoutCreate(void **out, int32_t type, uint64_t rows, uint64_t cols, int64_t ld);
+int cublasLtMatrixLayoutDestroy(void *d);
+int cublasLtMatmul(void *handle, void *product, const void *alpha, const void *a, void *al,
+	const void *b, void *bl, const void *beta, const void *c, void *cl, void *d, void *dl,
+	const void *algo, void *workspace, size_t bytes, void *stream);
 
 struct handle {
 	void *stream;
 	int mode;
 };
-
-static double half_value(uint16_t h)
-{
-	int e = h >> 10 & 31;
-	double v = e == 31 ? (h & 1023 ? NAN : INFINITY)
-		   : e	   ? ldexp(1024 + (h & 1023), e - 25)
-			   : ldexp(h & 1023, -24);
-
-	return h >> 15 ? -v : v;
-}
-
-static double get(int type, const void *p, int64_t i)
-{
-	return type == R64   ? ((const double *)p)[i]
-	       : type == R16 ? half_value(((const uint16_t *)p)[i])
-			     : (double)((const float *)p)[i];
-}
-
-static void put(int type, void *p, int64_t i, double v)
-{
-	if (type == R64)
-		((double *)p)[i] = v;
-	else
-		((float *)p)[i] = (float)v;
-}
 
 /* ---- handles ---- */
 
@@ -80,13 +61,9 @@ OWN int cublasGetPointerMode_v2(struct handle *h, int *mode)
 	return 0;
 }
 
-/*
- * A factor "on the device" lies a page behind its address, which nobody may read: so it shows who does without asking the
- * handle.
- */
 static double factor(const struct handle *h, int type, const void *p)
 {
-	return get(type, h->mode ? (const char *)p + 4096 : p, 0);
+	return get(type, h->mode ? (const char *)p + ON_DEVICE : p, 0);
 }
 
 /* ---- matrices ---- */
@@ -141,22 +118,38 @@ OWN int cublasGemmStridedBatchedEx(struct handle *h, int ta, int tb, int m, int 
 {
 	struct gemm g = {ta, tb, m, n, k, at, bt, ct, lda, ldb, ldc};
 	int type = compute == 70 ? R64 : R32;
-	static const int bytes[] = {4, 8, 2};
 
 	(void)algo;
 	for (int64_t i = 0; i < batch; i++)
-		multiply(&g, factor(h, type, alpha), (const char *)a + i * sa * bytes[at],
-			(const char *)b + i * sb * bytes[bt], factor(h, type, beta),
-			(char *)c + i * sc * bytes[ct]);
+		multiply(&g, factor(h, type, alpha), (const char *)a + i * sa * bytes_of_type[at],
+			(const char *)b + i * sb * bytes_of_type[bt], factor(h, type, beta),
+			(char *)c + i * sc * bytes_of_type[ct]);
 	return 0;
 }
 
+/* As the real one does: by a call of the other library, which anybody may interpose. */
 OWN int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
 	const void *a, int at, int lda, const void *b, int bt, int ldb, const void *beta, void *c,
 	int ct, int ldc, int compute, int algo)
 {
-	return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, at, lda, 0, b, bt, ldb, 0,
-		beta, c, ct, ldc, 0, 1, compute, algo);
+	void *product, *al, *bl, *cl;
+	int status;
+
+	(void)algo;
+	cublasLtMatmulDescCreate(&product, compute, compute == 70 ? R64 : R32);
+	cublasLtMatmulDescSetAttribute(product, 2, &h->mode, sizeof(h->mode));
+	cublasLtMatmulDescSetAttribute(product, 3, &ta, sizeof(ta));
+	cublasLtMatmulDescSetAttribute(product, 4, &tb, sizeof(tb));
+	cublasLtMatrixLayoutCreate(&al, at, (uint64_t)(ta ? k : m), (uint64_t)(ta ? m : k), lda);
+	cublasLtMatrixLayoutCreate(&bl, bt, (uint64_t)(tb ? n : k), (uint64_t)(tb ? k : n), ldb);
+	cublasLtMatrixLayoutCreate(&cl, ct, (uint64_t)m, (uint64_t)n, ldc);
+	status = cublasLtMatmul(
+		h, product, alpha, a, al, b, bl, beta, c, cl, c, cl, NULL, NULL, 0, h->stream);
+	cublasLtMatrixLayoutDestroy(al);
+	cublasLtMatrixLayoutDestroy(bl);
+	cublasLtMatrixLayoutDestroy(cl);
+	cublasLtMatmulDescDestroy(product);
+	return status;
 }
 
 OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k,
@@ -167,10 +160,10 @@ OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n
 		sb, beta, c, R32, ldc, sc, batch, 68, 0);
 }
 
-/* An array of addresses lies on the device: a page behind its own, as factors there. */
+/* An array of addresses lies on the device. */
 static void *address_in(const void *array, int i)
 {
-	return ((void *const *)((const char *)array + 4096))[i];
+	return ((void *const *)((const char *)array + ON_DEVICE))[i];
 }
 
 OWN int cublasGemmBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k,
