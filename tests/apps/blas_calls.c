@@ -130,14 +130,14 @@ struct call {
 	float salpha[2], sbeta[2];
 };
 
-static struct call begin(const char *stem, const char *kinds)
+/* letter: of the type of what lies in memory. */
+static struct call begin_named(const char *name, char letter, int fortran)
 {
-	struct call c = {.fortran = (int)below(2)};
-	char letter = kinds[below((unsigned)strlen(kinds))];
+	struct call c = {.fortran = fortran};
 
 	for (c.t = types; c.t->letter != letter; c.t++)
 		;
-	snprintf(c.name, sizeof(c.name), c.fortran ? "%c%s_" : "cblas_%c%s", letter, stem);
+	snprintf(c.name, sizeof(c.name), c.fortran ? "%s_" : "cblas_%s", name);
 	c.f = dlsym(RTLD_DEFAULT, c.name);
 	if (!c.f) {
 		fprintf(stderr, "no %s\n", c.name);
@@ -153,6 +153,49 @@ static struct call begin(const char *stem, const char *kinds)
 	if (!below(3))
 		c.beta[0] = c.beta[1] = c.sbeta[0] = c.sbeta[1] = 0;
 	return c;
+}
+
+static char one_of(const char *letters)
+{
+	return letters[below((unsigned)strlen(letters))];
+}
+
+static struct call begin(const char *stem, const char *letters)
+{
+	char letter = one_of(letters), name[16];
+
+	snprintf(name, sizeof(name), "%c%s", letter, stem);
+	return begin_named(name, letter, (int)below(2));
+}
+
+/* Named for the type of its result or factor, and for that of its complex vector: scnrm2, csscal. */
+static struct call begin_mixed(const char *single, const char *twice)
+{
+	int wide = (int)below(2);
+	struct call c = begin_named(wide ? twice : single, wide ? 'z' : 'c', (int)below(2));
+
+	c.alpha[1] = c.salpha[1] = 0;
+	return c;
+}
+
+/* beta is real, and of herk alpha too. */
+static struct call begin_hermitian(const char *stem)
+{
+	struct call c = begin(stem, "cz");
+
+	c.beta[1] = c.sbeta[1] = 0;
+	if (strcmp(stem, "herk") == 0)
+		c.alpha[1] = c.salpha[1] = 0;
+	return c;
+}
+
+/* As it is called with factors that are real, whatever the matrices are. */
+static struct call with_real_factors(const struct call *c)
+{
+	struct call real = *c;
+
+	real.t = &types[c->t->bytes == 8];
+	return real;
 }
 
 static const void *alpha_of(const struct call *c)
@@ -350,6 +393,65 @@ static void syr2k(void)
 	FREE(a.base, b.base, r.base);
 }
 
+/* Factors are real. */
+static void herk(void)
+{
+	struct call c = begin_hermitian("herk"), real = with_real_factors(&c);
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = below(2) ? PLAIN : CONJUGATED,
+	    upper = (int)below(2), lda, ldc, i = 0;
+	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
+		     r = matrix(&c, n, n, &ldc, 1);
+	char l = letter_of(t);
+
+	if (has_alpha(&c))
+		expect(c.name, "herk", "in", i++, c.t, &a, 1);
+	if (has_beta(&c))
+		expect(c.name, "herk", "in", i++, c.t, &r, 0);
+	if (c.fortran)
+		((void (*)(V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n, &k,
+			alpha_of(&c), a.base, &lda, beta_of(&c), r.base, &ldc);
+	else
+		CALL2(real, LIST(int, int, int, int, int),
+			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int),
+			LIST(a.base, lda), LIST(void *, int), LIST(r.base, ldc));
+	expect(c.name, "herk", "out", 0, c.t, &r, 0);
+	add(c.t, &r);
+	FREE(a.base, r.base);
+}
+
+/* Of its factors the second is real. */
+static void her2k(void)
+{
+	struct call c = begin_hermitian("her2k"), real = with_real_factors(&c);
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = below(2) ? PLAIN : CONJUGATED,
+	    upper = (int)below(2), lda, ldb, ldc, i = 0;
+	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
+		     b = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &ldb, 1),
+		     r = matrix(&c, n, n, &ldc, 1);
+	char l = letter_of(t);
+
+	if (has_alpha(&c)) {
+		expect(c.name, "her2k", "in", i++, c.t, &a, 1);
+		expect(c.name, "her2k", "in", i++, c.t, &b, 1);
+	}
+	if (has_beta(&c))
+		expect(c.name, "her2k", "in", i++, c.t, &r, 0);
+	if (c.fortran)
+		((void (*)(V, V, V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n,
+			&k, alpha_of(&c), a.base, &lda, b.base, &ldb, beta_of(&c), r.base, &ldc);
+	else if (real.t->bytes == 8)
+		((void (*)(int, int, int, int, int, V, V, int, V, int, double, void *, int))c.f)(
+			c.order, upper ? UPPER : LOWER, t, n, k, c.alpha, a.base, lda, b.base, ldb,
+			c.beta[0], r.base, ldc);
+	else
+		((void (*)(int, int, int, int, int, V, V, int, V, int, float, void *, int))c.f)(
+			c.order, upper ? UPPER : LOWER, t, n, k, c.salpha, a.base, lda, b.base, ldb,
+			c.sbeta[0], r.base, ldc);
+	expect(c.name, "her2k", "out", 0, c.t, &r, 0);
+	add(c.t, &r);
+	FREE(a.base, b.base, r.base);
+}
+
 static void trmm(void)
 {
 	int solve = (int)below(2);
@@ -452,6 +554,47 @@ static void dot(void)
 	FREE(x.base, y.base);
 }
 
+/* Of floats, summed in double: dsdot, and sdsdot, which adds a number. */
+static void mixed_dot(void)
+{
+	int adds = (int)below(2), n = (int)below(300), incx, incy;
+	struct call c = begin_named(adds ? "sdsdot" : "dsdot", 's', (int)below(2));
+	struct place x = vector(&c, n, &incx, 1), y = vector(&c, n, &incy, 1);
+	float more = 2.5f;
+
+	expect(c.name, "dot", "in", 0, c.t, &x, 1);
+	expect(c.name, "dot", "in", 1, c.t, &y, 1);
+	if (adds && c.fortran)
+		total += (double)((float (*)(V, V, V, V, V, V))c.f)(
+			&n, &more, x.base, &incx, y.base, &incy);
+	else if (adds)
+		total += (double)((float (*)(int, float, V, int, V, int))c.f)(
+			n, more, x.base, incx, y.base, incy);
+	else if (c.fortran)
+		total += ((double (*)(V, V, V, V, V))c.f)(&n, x.base, &incx, y.base, &incy);
+	else
+		total += ((double (*)(int, V, int, V, int))c.f)(n, x.base, incx, y.base, incy);
+	FREE(x.base, y.base);
+}
+
+/* Fortran's return a complex number, each compiler in its own way: not wrapped. */
+static void complex_dot(void)
+{
+	static const char *const names[] = {"cdotu_sub", "cdotc_sub", "zdotu_sub", "zdotc_sub"};
+	int which = (int)below(4), n = (int)below(300), incx, incy;
+	struct call c = begin_named(names[which], names[which][0], 0);
+	struct place x = vector(&c, n, &incx, 1), y = vector(&c, n, &incy, 1);
+	double wide[2] = {0, 0};
+	float narrow[2] = {0, 0};
+
+	expect(c.name, "dot", "in", 0, c.t, &x, 1);
+	expect(c.name, "dot", "in", 1, c.t, &y, 1);
+	((void (*)(int, V, int, V, int, void *))c.f)(
+		n, x.base, incx, y.base, incy, c.t->bytes == 8 ? (void *)wide : narrow);
+	total += wide[0] + 2 * wide[1] + (double)narrow[0] + 2 * (double)narrow[1];
+	FREE(x.base, y.base);
+}
+
 static void axpy(void)
 {
 	struct call c = begin("axpy", "sdcz");
@@ -477,7 +620,9 @@ static void axpy(void)
 static void nrm2(void)
 {
 	int sum = (int)below(2);
-	struct call c = begin(sum ? "asum" : "nrm2", "sd");
+	struct call c = below(2) ? begin(sum ? "asum" : "nrm2", "sd")
+			: sum	 ? begin_mixed("scasum", "dzasum")
+				 : begin_mixed("scnrm2", "dznrm2");
 	int n = (int)below(300), inc;
 	struct place x = vector(&c, n, &inc, 1);
 
@@ -496,7 +641,9 @@ static void nrm2(void)
 
 static void scal(void)
 {
-	struct call c = begin("scal", "sdcz");
+	int mixed = !below(3);
+	struct call c = mixed ? begin_mixed("csscal", "zdscal") : begin("scal", "sdcz"),
+		    real = with_real_factors(&c);
 	int n = 1 + (int)below(300), inc;
 	struct place x = vector(&c, n, &inc, 1);
 
@@ -504,6 +651,8 @@ static void scal(void)
 	expect(c.name, "scal", "in", 0, c.t, &x, 1);
 	if (c.fortran)
 		((void (*)(V, V, void *, V))c.f)(&n, alpha_of(&c), x.base, &inc);
+	else if (mixed)
+		CALL1(real, int, n, LIST(void *, int), LIST(x.base, inc));
 	else
 		CALL1(c, int, n, LIST(void *, int), LIST(x.base, inc));
 	expect(c.name, "scal", "out", 0, c.t, &x, 1);
@@ -555,8 +704,8 @@ static void linked(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const each[])(void) = {
-		gemm, symm, syrk, syr2k, trmm, gemv, ger, dot, axpy, nrm2, scal, copy};
+	static void (*const each[])(void) = {gemm, symm, syrk, herk, syr2k, her2k, trmm, gemv, ger,
+		dot, mixed_dot, complex_dot, axpy, nrm2, scal, copy};
 
 	if (argc != 4 || !(out = fopen(argv[3], "w")))
 		return 2;

@@ -27,6 +27,10 @@ with_run() {
 	env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" >"$tmp/with" 2>"$tmp/with.err" </dev/null
 	echo $? >"$tmp/with.status"
 }
+uncalled() { # TRUTH
+	sed -n 's/^  \([a-z0-9_]*\): {kind.*/\1/p' configs/apis/cblas.yaml configs/apis/blas.yaml | sort -u >"$tmp/specs"
+	cut -d' ' -f1 "$1" | sort -u | comm -23 "$tmp/specs" -
+}
 try() { # FILE
 	local name=${1#/usr/lib/} seed=$RANDOM
 	name=${name%/*}
@@ -37,6 +41,7 @@ try() { # FILE
 	same_result "$name, seed $seed"
 	ok "$name: the program saw the same tensors" cmp "$tmp/truth.plain" "$tmp/truth"
 	ok "$name: every row is the tensor's" python3 tests/e2e/blas_truth.py "$out" "$tmp/truth"
+	is "$name: functions of the specs that were not called" "$(uncalled "$tmp/truth")" ''
 	contract "$name" "$out"
 	silent "$name: nothing is said" "$tmp/with.err"
 }
