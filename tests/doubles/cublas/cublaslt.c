@@ -124,7 +124,7 @@ static void *matrix_at(const struct layout *l, const void *p, int64_t nth)
 	return (char *)p + nth * l->stride * bytes_of_type[l->type];
 }
 
-static int64_t place_of(const struct layout *l, int64_t i, int64_t j)
+static int64_t locate_element(const struct layout *l, int64_t i, int64_t j)
 {
 	return l->order == ORDER_COL   ? i + j * l->ld
 	       : l->order == ORDER_ROW ? i * l->ld + j
@@ -133,7 +133,7 @@ static int64_t place_of(const struct layout *l, int64_t i, int64_t j)
 
 static double element(const struct layout *l, const void *m, int turned, int64_t i, int64_t j)
 {
-	return get(l->type, m, turned ? place_of(l, j, i) : place_of(l, i, j));
+	return get(l->type, m, turned ? locate_element(l, j, i) : locate_element(l, i, j));
 }
 
 static int is_refused(const struct layout *l)
@@ -167,7 +167,7 @@ OWN int cublasLtMatmul(void *handle, const struct operation *o, const void *alph
 				for (int64_t l = 0; l < k && f.alpha != 0; l++)
 					sum += element(al, am, o->ta, i, l) *
 					       element(bl, bm, o->tb, l, j);
-				put(dl->type, dm, place_of(dl, i, j),
+				put(dl->type, dm, locate_element(dl, i, j),
 					f.alpha * sum +
 						(cm ? f.beta * element(cl, cm, 0, i, j) : 0));
 			}
@@ -188,7 +188,7 @@ OWN int cublasLtMatrixTransform(void *handle, const struct operation *o, const v
 	for (int64_t x = 0; x < cl->matrices; x++)
 		for (int64_t j = 0; j < (int64_t)cl->cols; j++)
 			for (int64_t i = 0; i < (int64_t)cl->rows; i++)
-				put(cl->type, matrix_at(cl, c, x), place_of(cl, i, j),
+				put(cl->type, matrix_at(cl, c, x), locate_element(cl, i, j),
 					f.alpha * element(al, matrix_at(al, a, x), o->ta, i, j) +
 						(f.beta != 0 && b ? f.beta * element(bl,
 										     matrix_at(bl,
