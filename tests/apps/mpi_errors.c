@@ -116,6 +116,14 @@ static void own_handler(void)
 	MPI_Comm_free(&dup);
 }
 
+/* What is used behind it is the same communicator. */
+static void free_the_world(void)
+{
+	MPI_Comm comm = MPI_COMM_WORLD;
+
+	told("Comm_free of the world", MPI_Comm_free(&comm));
+}
+
 /* A call that works leaves errno alone. */
 static void errno_is_kept(void)
 {
@@ -141,6 +149,7 @@ int main(int argc, char **argv)
 	wrong_arguments();
 	truncated();
 	own_handler();
+	free_the_world();
 	errno_is_kept();
 	return app_done();
 }

@@ -218,9 +218,17 @@ static int64_t comm_tag_of(const struct call *c)
 	return (int64_t)h;
 }
 
+/* Those that MPI makes itself live until it ends: to free them is an error, and they are used on. */
+static bool is_predefined_comm(uint64_t handle)
+{
+	return handle == (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD] ||
+	       handle == (uint64_t)mpi.constant[CONST_MPI_COMM_SELF];
+}
+
 void mpi_comm_enter(struct call *c)
 {
 	const union arg *p;
+	uint64_t handle;
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
@@ -229,8 +237,11 @@ void mpi_comm_enter(struct call *c)
 	case TASK_COMM_END:
 		/* Before the real call: behind it another thread may be given the same handle anew. */
 		p = call_arg(c, ROLE_COMMP);
-		if (p && p->cp && mpi_ready())
-			comm_drop(&adapter_mpi, mpi_handle_at(p->cp, 0));
+		if (!p || !p->cp || !mpi_ready())
+			break;
+		handle = mpi_handle_at(p->cp, 0);
+		if (!is_predefined_comm(handle))
+			comm_drop(&adapter_mpi, handle);
 		break;
 	case TASK_COMM_NAME:
 		break;
