@@ -27,8 +27,8 @@ static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all
 	"compare_and_swap", "win_fence", "win_lock", "win_unlock", "win_flush", "win_post",
 	"win_start", "win_complete", "win_wait", "signal", "wait_signal", "file_read", "file_write",
 	"file_sync", "file_set", "gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm",
-	"trsm", "gemv", "ger", "dot", "axpy", "nrm2", "asum", "scal", "copy", "swap", "transform", "agree",
-	"revoke", NULL};
+	"trsm", "gemv", "ger", "dot", "axpy", "nrm2", "asum", "scal", "copy", "swap", "transform",
+	"agree", "revoke", NULL};
 
 /* An extent being read; p is the next character of node->text. */
 struct cursor {
