@@ -403,7 +403,7 @@ for f in $flavours; do
 		*barrier*) n=3 ;;
 		*/collective/*) n=3; few+=(-m 2:65536) ;;
 		esac
-		[[ $t == *reduce* ]] || ! grep -q -- --validation <<<"$("$t" -h 2>/dev/null)" || few+=(-c)
+		[[ $t == *reduce* ]] || ! grep -q -- '-c, --validation' <<<"$("$t" -h 2>/dev/null)" || few+=(-c)
 		case $t in
 		*_mt) continue ;; # for minutes on few processors: its threads wait busily, and its number of messages is fixed
 		*_mbw_mr | *multi_lat) few=() ;;
