@@ -126,7 +126,7 @@ static void add_bytes(const struct matrix *m)
 }
 
 /* On a stream of a runtime that is not there nobody says when the result is. */
-static void *choose_stream(struct matrix *result)
+static void *take_stream_of_case(struct matrix *result)
 {
 	if (below(8))
 		return NULL;
@@ -170,7 +170,7 @@ static void multiply(void)
 		if (reads_added(&f))
 			expect(name, "gemm", "in", i++, &c.p);
 	}
-	stream = choose_stream(&d);
+	stream = take_stream_of_case(&d);
 	if (!reads_added(&f) && below(2))
 		c.given = NULL;
 	cublasLtMatmul(handle, product, f.a, a.given, a.layout, b.given, b.layout, f.b, c.given,
@@ -207,7 +207,7 @@ static void reorder(void)
 	expect(name, "transform", "in", i++, &a.p);
 	if (with_b && reads_added(&f))
 		expect(name, "transform", "in", i++, &b.p);
-	stream = choose_stream(&c);
+	stream = take_stream_of_case(&c);
 	cublasLtMatrixTransform(handle, transform, f.a, a.given, a.layout, f.b,
 		with_b ? b.given : NULL, with_b || below(2) ? b.layout : NULL,
 		(void *)(uintptr_t)c.given, c.layout, stream);
