@@ -27,6 +27,7 @@
 #define COMMS_MAX 256 /* further ones have no part */
 #define RANKS_TEXT 256 /* bytes of a list of ranks; longer ones are left out */
 #define ROW_TEXT (RANKS_TEXT + 400)
+#define NUMBERS_MAX 16 /* elements of what a program counts and averages */
 
 struct parallel {
 	struct files *files;
@@ -87,8 +88,12 @@ static bool is_any_of(const char *op, const char *const *list)
 	return false;
 }
 
-void parallel_count(
-	struct carried *c, const char *op, unsigned phase, uint32_t step, bool gradients)
+/*
+ * gradients: of parameters, by name. Losses, counts and norms that a program adds up between a backward pass and the next one look like
+ * reductions of a forward pass; an activation has more elements.
+ */
+void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
+	uint64_t elements, bool gradients)
 {
 	static const char *const messages[] = {"send", "recv", "sendrecv", NULL};
 	static const char *const reductions[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
@@ -105,7 +110,7 @@ void parallel_count(
 		c->exchanges[pass]++;
 	else if (is_any_of(op, reductions) && gradients)
 		c->gradients++;
-	else if (is_any_of(op, reductions))
+	else if (is_any_of(op, reductions) && (pass || elements > NUMBERS_MAX))
 		c->reductions[pass]++;
 }
 
@@ -130,7 +135,7 @@ enum comm_role parallel_role(const struct carried *c, double *sure, const char *
 		*why = "gradients of parameters are reduced";
 		return ROLE_DATA;
 	}
-	/* A loss that is averaged is one a step. Phases are known from the first backward pass on. */
+	/* A vector that is averaged is one a step. Phases are known from the first backward pass on. */
 	if (c->reductions[0] > steps && c->reductions[1]) {
 		*sure = 0.8;
 		*why = "reductions in forward and backward passes";
@@ -149,13 +154,17 @@ static int count_call(void *state, const struct record *r)
 	struct parallel *p = state;
 	struct carried *c = p->n ? find_carried(p, r->call->comm) : NULL;
 	bool gradients = false;
+	uint64_t elements = 0;
 
 	if (!c)
 		return 0;
 	for (unsigned i = 0; i < r->n; i++)
+		if (r->tensor[i]->count > elements)
+			elements = r->tensor[i]->count;
+	for (unsigned i = 0; i < r->n; i++)
 		gradients |= (r->tensor[i]->name & (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
 	p->passes |= r->call->phase == PHASE_FORWARD || r->call->phase == PHASE_BACKWARD;
-	parallel_count(c, r->api.op, r->call->phase, r->call->step, gradients);
+	parallel_count(c, r->api.op, r->call->phase, r->call->step, elements, gradients);
 	p->changed = true;
 	return 0;
 }

@@ -20,8 +20,9 @@ struct carried {
 	char mesh[48]; /* what the program calls the dimension of its mesh; "": it is none */
 };
 
-void parallel_count(
-	struct carried *c, const char *op, unsigned phase, uint32_t step, bool gradients);
+/* elements: of its largest tensor. */
+void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
+	uint64_t elements, bool gradients);
 
 /* *sure: 0 to 1; *why: in words. */
 enum comm_role parallel_role(const struct carried *c, double *sure, const char **why);

@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -25,6 +25,9 @@ PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gat
 
 def stats(all_values):
     values = [v for v in all_values if v == v]
+    if not values:
+        return dict(count=len(all_values), bytes=4 * len(all_values), min="nan", max="nan", mean="nan", norm="nan", zeros=0,
+                    nans=len(all_values), infs=0)
     return dict(count=len(all_values), bytes=4 * len(all_values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
                 mean=f"{sum(values) / len(values):.9g}", norm=f"{math.sqrt(sum(v * v for v in values)):.9g}",
                 zeros=sum(v == 0 for v in values) / len(values), nans=len(all_values) - len(values), infs=0)
@@ -91,6 +94,8 @@ class Job:
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
         kind = dict(dtype="int32") if op == "recv" and self.due("message_dtype", rank, step) else {}
+        if self.fault == "nan_message" and step >= WHEN and rank == (WHO if op == "send" else WHO + 1):
+            tensor = [math.nan] * len(tensor)
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
         if op == "recv" and not done and self.fault == "message_room":
             rows = [("", dict(await_dtype="float32", await_count=32))]
@@ -128,9 +133,9 @@ class Job:
         self.collective(step, rank, place, op, start, values(step, rank, place, n), dur="", redop="sum" if op == "all_reduce" else "",
                         flags=flags, **more)
 
-    def twin(self, step, rank, t):
+    def twin(self, step, rank, t, place="shard"):
         v = [values(step, r, "twin") for r in range(RANKS)]
-        self.collective(step, rank, "shard", "all_reduce", t, v[rank], [sum(x) for x in zip(*v)], redop="sum")
+        self.collective(step, rank, place, "all_reduce", t, v[rank], [sum(x) for x in zip(*v)], redop="sum")
 
     def rare(self, step, rank, t, **more):
         """Every third step."""
@@ -229,6 +234,10 @@ class Job:
                 else:
                     self.stand(step, r, "gather", "gather", t + 61 * 10**6, 8, root=0)
                 continue
+            # The library ends it there: nothing is behind it.
+            if self.fault == "extra_again":
+                self.stand(step, r, "new_line" if r == WHO else "all_reduce", "all_reduce", t + 2 * 10**6, 64 if r == WHO else 8)
+                continue
             if self.fault == "extra_line" and r == WHO:
                 self.stand(step, r, "all_reduce", "all_reduce", t + 2 * 10**6, 64)
             if r == WHO:
@@ -285,6 +294,12 @@ class Job:
                 calls.insert(3, lambda: self.burst(step, r, t))
                 if self.comes_late(step - 1, r):
                     calls.insert(0, lambda: self.take(step, r, began, step - 1))
+            if self.fault == "redop_line":
+                calls.insert(2, lambda: self.twin(step, r, t + 15 * 10**5, "all_reduce"))
+            # Another length behind it.
+            if self.fault == "extra_again":
+                calls.insert(2, lambda: self.collective(step, r, "all_reduce", "all_reduce", t + 2 * 10**6, values(step, r, "half", 8),
+                                                        [sum(v) for v in zip(*(values(step, k, "half", 8) for k in range(RANKS)))], redop="sum"))
             for c in calls:
                 c()
         self.now = t + 62 * 10**6
@@ -324,10 +339,13 @@ class Job:
             # Experts without tokens: a step with anything in it is rare.
             if self.fault == "spike_zeros" and r == WHO and step not in (0, 3, 6, WHEN):
                 ins[r] = [0.0] * 64
-            if self.since("zero", r, step) or self.due("zero_once", r, step):
+            if self.since("zero", r, step) or self.since("zero_first", r, step) or self.due("zero_once", r, step):
                 ins[r] = [0.0] * 64
             if self.due("nan", r, step):
                 ins[r][9] = math.nan
+            # All but rows of an embedding that no token has.
+            if self.since("nan_zeros", r, step):
+                ins[r] = [math.nan] * 60 + [0.0] * 4
         if self.fault == "goes_around":
             ins = [[float(round(x * 2**20)) for x in v] for v in ins]
             for v in ins:
@@ -341,8 +359,11 @@ class Job:
         if self.due("corruption", rank, step):
             outs[7] += 0.25
         more = dict(redop="sum")
-        if self.due("redop", rank, step):
+        if self.due("redop", rank, step) or self.due("redop_line", rank, step):
             more["redop"] = "max"
+        # Out of a loop: the other call of it has the first one's number then.
+        if self.due("redop_line", rank, step):
+            more["stack"] = self.stack(rank, "new_line")
         # A branch that is taken once: the same call from a line of its own.
         if self.due("spike_line", rank, step):
             more["stack"] = self.stack(rank, "new_line")
@@ -359,8 +380,11 @@ class Job:
         took = 40 * 10**6 if self.since("link", rank, step) or self.since("only_link", rank, step) else 10**5
         # No other link to compare it with.
         only = self.fault == "only_link"
+        # A pipeline: the first stage waits for what the last one computes, and computes as much itself then.
+        late = 28 * 10**6 if self.fault == "stages" else 0
+        took = took + late if rank == 0 else took
         if not only or nxt == WHO:
-            self.message(step, rank, "send", nxt, t + 2 * 10**6, values(step, rank, "act", self.length(step, rank, "send")), done=sends)
+            self.message(step, rank, "send", nxt, t + 2 * 10**6 + (late if rank == 3 else 0), values(step, rank, "act", self.length(step, rank, "send")), done=sends)
         if not only or rank == WHO:
             self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
 
@@ -368,6 +392,9 @@ class Job:
         """Elements of a message. Of some faults three in turn, and rank 2 sends or receives what comes next."""
         if self.fault == "message_short":
             return 40 if (rank == WHO) == (side == "send") and rank in (WHO, WHO + 1) and step == WHEN else 64
+        # The buffer is longer than what is sent: of what arrived this library says nothing.
+        if self.fault == "message_wide":
+            return 80 if rank == WHO and side == "recv" and step == WHEN else 64
         if self.fault == "message_batches":
             return 64 - step
         if self.fault == "message_left_out":
@@ -403,10 +430,16 @@ class Job:
         more = {}
         if self.fault == "missing_callbacks":
             more = dict(stack=41, thread=1) if rank == 1 and step == WHEN - 1 else dict(stack=40, thread=2)
-        self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
+        early = 28 * 10**6 if self.fault == "stages" and rank else 0
+        if early:
+            more = dict(dur=early + 10**5)
+        self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6 - early, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
 
     def gather(self, step, rank, t):
         ins = [values(step, r, "gather", 8) for r in range(RANKS)]
+        # What comes of it, on another rank.
+        if self.fault == "zero_first" and step == WHEN:
+            ins[3][0] = 1e6
         self.collective(step, rank, "gather", "gather", t + 61 * 10**6, ins[rank], sum(ins, []) if rank == 0 else None, root=0)
 
 
@@ -417,6 +450,13 @@ def disordered(lines):
         calls.setdefault(line.split(",")[2], []).append(line)
     calls = list(calls.values())
     return [line for k in range(0, len(calls), 8) for call in reversed(calls[k:k + 8]) for line in call]
+
+
+def one_behind(lines):
+    """A step of the optimizer was left out, and steps are counted by these."""
+    step = HEADER.index("step")
+    rows = [line.split(",") for line in lines]
+    return [",".join(row[:step] + [str(int(row[step]) - (int(row[step]) > WHEN))] + row[step + 1:]) for row in rows]
 
 
 def threaded(lines):
@@ -442,6 +482,8 @@ def main(top, fault):
         # As of operations that are only started: a row is written when its operation is complete.
         if fault.endswith("_disorder"):
             r.lines = disordered(r.lines)
+        if fault == "step_left_out" and r.rank == WHO:
+            r.lines = one_behind(r.lines)
         if fault.endswith("_threads"):
             r.lines = threaded(r.lines)
         end = dict(how="signal", code=None, signal=None)

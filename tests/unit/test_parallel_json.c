@@ -13,11 +13,12 @@
 
 /*
  * A step's calls, one letter each: lower case in the forward pass, upper case in the backward pass, behind a ' elsewhere:
- * r all_reduce, s reduce_scatter, g all_gather, x all_to_all, m send, b barrier; * before a letter: of gradients by name.
+ * r all_reduce, s reduce_scatter, g all_gather, x all_to_all, m send, b barrier, n all_reduce of one number; * before a letter: of gradients by name.
  */
 static void play_step(struct carried *c, const char *calls, uint32_t step)
 {
 	static const char *const ops[128] = {['r'] = "all_reduce",
+		['n'] = "all_reduce",
 		['s'] = "reduce_scatter",
 		['g'] = "all_gather",
 		['x'] = "all_to_all",
@@ -34,7 +35,7 @@ static void play_step(struct carried *c, const char *calls, uint32_t step)
 			elsewhere = true;
 		} else {
 			parallel_count(c, ops[*calls | 0x20], elsewhere ? PHASE_NONE : phase, step,
-				gradients);
+				(*calls | 0x20) == 'n' ? 1 : 4096, gradients);
 			gradients = elsewhere = false;
 		}
 	}
@@ -63,6 +64,8 @@ static void parts(void **state)
 			ROLE_DATA}, /* gradients reduced by the program, behind its backward pass */
 		{"ggGGSS", ROLE_DATA}, /* FSDP */
 		{"RRr", ROLE_DATA}, /* a loss that is averaged */
+		{"RRnnn", ROLE_DATA}, /* several numbers, behind the optimizer's step */
+		{"nRNN", ROLE_DATA},
 		{"rrrrRRRR", ROLE_TENSOR},
 		{"gsgsGSGS", ROLE_TENSOR}, /* sequence parallel */
 		{"xxXXr", ROLE_EXPERT},

@@ -242,6 +242,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.out_bad = c->out.bad,
 		.seq = c->seq,
 		.stack = c->stack,
+		.step = (uint32_t)c->step,
 		.in_bytes = (uint32_t)c->in_bytes,
 		.out_bytes = (uint32_t)c->out_bytes,
 		.in_reach = (float)side_reach(&c->in),

@@ -241,6 +241,7 @@ static unsigned count_others(
 static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
+	const char *term;
 
 	if (e->call.api != usual->call.api || e->call.comm != usual->call.comm)
 		return false;
@@ -249,7 +250,16 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 		(e->call.peer != usual->call.peer || e->call.tag != usual->call.tag ||
 			!differing_term(&e->call, &usual->call)))
 		return false;
-	return e->next < 0 || (usual->next >= 0 && r->e[e->next].token == r->e[usual->next].token);
+	if (e->next < 0)
+		return true;
+	if (usual->next < 0)
+		return false;
+	if (r->e[e->next].token == r->e[usual->next].token)
+		return true;
+	/* Out of a loop, whose other calls have each the number of the one before then: by what they are. */
+	term = differing_term(&e->call, &usual->call);
+	return term && strcmp(term, "count") != 0 &&
+	       is_alike(&r->e[e->next].call, &r->e[usual->next].call);
 }
 
 /* From a new line, and all its terms are those of the call that comes behind the usual one: that one was made first. */
@@ -421,6 +431,12 @@ static bool judge_call(
 	/* The line that made the call before, once more than ever in a step. */
 	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&
 		e->call.step == r->e[e->prev].call.step) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	/* The same as the call before it, from a new line, and nothing is behind it yet. */
+	if (!e->known && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
+		!is_alike(&e->call, &usual->call)) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}

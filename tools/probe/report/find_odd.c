@@ -392,7 +392,10 @@ static void find_truncated_message(struct report *r)
 				      (unsigned long long)c->step, report_rank(r, c->rank), what,
 				      out_count(t->sender ? t->send.in.count : t->recv.count),
 				      report_rank(r, o->rank),
-				      t->sender ? "has less room" : "sent more", usual, at));
+				      t->sender				 ? "has less room"
+				      : t->recv.count > t->send.in.count ? "sent fewer"
+									 : "sent more",
+				      usual, at));
 	f->what = t->left_out ? "missing" : "count";
 	f->confidence = t->sure || t->left_out ? 0.95 : 0.6;
 	name_culprit(r, f, c->rank);
@@ -435,8 +438,37 @@ static void find_diverged(struct report *r)
 	free(rest);
 }
 
+static void find_left_out_step(struct report *r)
+{
+	const struct step_lag *k = first_step_lag(&r->g.diagnose.results);
+	struct finding *f;
+	char *what, *steps;
+
+	if (!k)
+		return;
+	what = report_call(r, &k->call);
+	steps = tool_format("%s", out_plural((uint64_t)llabs(k->lag), "step", "steps"));
+	f = add_finding(r, FINDING_SKIP,
+		tool_format("step %llu: %s %s %s: since %s its calls are of %s %s than the others' "
+			    "in the same operations, which were in the same step all %s before",
+			(unsigned long long)k->call.step, report_rank(r, k->rank),
+			k->lag > 0 ? "left out" : "made too many:", steps, what, steps,
+			k->lag > 0 ? "less" : "more", out_plural(k->equal, "step", "steps")));
+	f->what = k->lag > 0 ? "missing" : "extra";
+	f->confidence = 0.9;
+	name_culprit(r, f, k->rank);
+	name_call(f, &k->call);
+	f->event = k->event;
+	f->evidence = tool_strdup(
+		"column step of the rows with this comm and comm_seq on each of its ranks");
+	f->next = next_command(r, &k->call);
+	free(what);
+	free(steps);
+}
+
 void find_odd_values(struct report *r)
 {
+	find_left_out_step(r);
 	find_spike(r);
 	find_stale(r);
 	find_zeros(r);

@@ -95,7 +95,7 @@ static bool member_costs(const struct member *m)
 	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= BEHIND_MIN;
 }
 
-struct straggler report_straggler(const struct report *r, const struct late_comm *c)
+static struct straggler judge_last_rank(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->most};
 	double chance;
@@ -127,15 +127,19 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	return s;
 }
 
-/*
- * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
- * threads of the libraries or for what else runs there, and the others for it.
- * Of other hosts it is not known. malloc'd, NULL: not so.
- */
-char *describe_oversubscription(const struct report *r)
+struct straggler report_straggler(const struct report *r, const struct late_comm *c)
+{
+	struct straggler s = judge_last_rank(r, c);
+
+	s.matters = s.matters && !is_late_by_messages(&r->g.diagnose.pace, (uint32_t)s.who->key.b,
+					 (double)hist_quantile(&s.who->behind, 0.5));
+	return s;
+}
+
+/* Ranks of the run on this host. */
+static unsigned count_ranks_here(const struct report *r)
 {
 	struct journal_owner me;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned here = 0;
 
 	owner_self(&me);
@@ -145,12 +149,32 @@ char *describe_oversubscription(const struct report *r)
 		here += m->has_owner && strcmp(m->owner.host, me.host) == 0 &&
 			strcmp(m->owner.boot_id, me.boot_id) == 0;
 	}
+	return here;
+}
+
+static bool have_ranks_to_share_cores(const struct report *r)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores > 0 && count_ranks_here(r) > (unsigned long)cores;
+}
+
+/*
+ * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
+ * threads of the libraries or for what else runs there, and the others for it.
+ * Of other hosts it is not known. malloc'd, NULL: not so.
+ */
+char *describe_oversubscription(const struct report *r)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned here = count_ranks_here(r);
+
 	if (cores < 1 || here < (unsigned long)cores)
 		return NULL;
 	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
 			   "also comes last because it had none",
-		here > (unsigned long)cores ? "the cores are oversubscribed"
-					    : "no core is free for anything else",
+		have_ranks_to_share_cores(r) ? "the cores are oversubscribed"
+					     : "no core is free for anything else",
 		here, cores);
 }
 

@@ -29,7 +29,7 @@ struct rank_values {
 	uint64_t digest, step;
 	float hi, lo; /* largest and smallest of the largest absolute values, zeros left out */
 	uint32_t seen, nonzero, changes, repeats, zeros;
-	uint64_t zero_step, zero_seq;
+	uint64_t zero_step, zero_seq, zero_event;
 	uint64_t count; /* elements, of the latest */
 	bool counts; /* they change: another tensor may have the place in one step */
 };
@@ -200,10 +200,8 @@ static void note_repetition(
 static void end_zeros(
 	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
 {
-	struct strange s = {.any = true,
-		.call = *c,
-		.seen = v->seen - v->zeros,
-		.event = clock_set_right(&h->skew[c->rank], c->start)};
+	struct strange s = {
+		.any = true, .call = *c, .seen = v->seen - v->zeros, .event = v->zero_event};
 
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;
@@ -222,7 +220,8 @@ static void end_zeros(
 static void note_zeros(
 	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
 {
-	if (!(c->in.squares <= 0)) {
+	/* What is no number is left out of the norm. */
+	if (!(c->in.squares <= 0) || c->in.bad) {
 		if (v->zeros && v->zeros < ZERO_STEPS)
 			end_zeros(h, v, p, c);
 		v->zeros = 0;
@@ -233,14 +232,13 @@ static void note_zeros(
 	if (!v->zeros++) {
 		v->zero_step = c->step;
 		v->zero_seq = c->seq;
+		v->zero_event = clock_set_right(&h->skew[c->rank], c->start);
 	}
 	if (v->zeros != ZERO_STEPS || p->zeros)
 		return;
 
-	struct strange s = {.any = true,
-		.call = *c,
-		.seen = v->seen - ZERO_STEPS + 1,
-		.event = clock_set_right(&h->skew[c->rank], c->start)};
+	struct strange s = {
+		.any = true, .call = *c, .seen = v->seen - ZERO_STEPS + 1, .event = v->zero_event};
 
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/messages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,10 +281,17 @@ static void compare_counts(struct messages *m, const struct call *send, const st
 {
 	const struct usual_count *s, *t;
 
-	if (m->shorter.any || !recv->out.count || recv->out.count != send->in.count)
+	if (!recv->out.count)
 		return;
 	s = find_new_count(m, send, true, send->in.count);
 	t = find_new_count(m, recv, false, recv->out.count);
+	/* Where the library says nothing of what arrived the receive counts as long as its buffer, which had the sender's length so far. */
+	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
+		t->count == send->in.count && recv->dtype == send->dtype)
+		m->truncated = (struct truncated){
+			.any = true, .sure = true, .recv = *recv, .send = *send, .usual = t->count};
+	if (m->shorter.any || recv->out.count != send->in.count)
+		return;
 	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
 		send->in.count > s->count)
 		return;
@@ -328,6 +336,11 @@ static bool is_exchange(const struct call *c)
 	return strcmp(intern_name(c->op), "send_recv") == 0;
 }
 
+static bool is_same_value(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
 static void join_message(struct messages *m, const struct call *send, const struct call *recv)
 {
 	uint64_t a = moment_of_being_there(m, send), b = moment_of_being_there(m, recv);
@@ -348,7 +361,8 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
 		!recv->out.blind && send->in.count == recv->out.count &&
 		send->dtype == recv->dtype &&
-		(send->in.least != recv->out.least || send->in.most != recv->out.most)) {
+		!(is_same_value(send->in.least, recv->out.least) &&
+			is_same_value(send->in.most, recv->out.most))) {
 		m->any_damaged = true;
 		m->damaged = *recv;
 		m->damaged_by = *send;

@@ -60,7 +60,10 @@ struct messages {
 		uint32_t usual; /* its type so far */
 		uint64_t agreed; /* messages before it */
 	} unlike;
-	/* A receive that has less room than what was sent to it: its library ends it, or gives it an error. */
+	/*
+	 * A receive that has less room than what was sent to it: its library ends it, or gives it an error. Or more than ever, and more
+	 * than was sent.
+	 */
 	struct truncated {
 		bool any, sender, sure; /* sender: it is the one that has another count than ever */
 		bool left_out; /* ... or that has left out the message before */

@@ -134,17 +134,11 @@ void note_pace(struct pace *p, const struct call *c)
 	}
 	if (r->nahead == PACE_AHEAD)
 		take_next_call(p, r);
+	r->messages += (c->bits & CALL_P2P) != 0;
 	at = r->nahead++;
 	for (; at && r->ahead[at - 1].start > c->start; at--)
 		r->ahead[at] = r->ahead[at - 1];
 	r->ahead[at] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
-}
-
-void end_pace(struct pace *p)
-{
-	for (unsigned i = 0; i < p->n; i++)
-		while (p->rank[i].nahead)
-			take_next_call(p, &p->rank[i]);
 }
 
 /* ---- who takes longer ---- */
@@ -255,6 +249,41 @@ static unsigned copy_known(const double *from, unsigned first, double *to)
 		if (!isnan(from[k]))
 			to[n++] = from[k];
 	return n;
+}
+
+static void settle_excess(struct pace *p)
+{
+	struct pace_middle *m = tool_alloc(sizeof(*m));
+	double *v = tool_alloc((p->n + 1) * sizeof(*v)), excess[PACE_CELLS], known[PACE_CELLS];
+
+	find_middles(p, m, v);
+	for (unsigned i = 0; i < p->n; i++) {
+		unsigned n;
+
+		find_excess(p, m, i, excess);
+		n = copy_known(excess, 0, known);
+		p->rank[i].excess = n ? quantile_of(known, n, 0.5) : NAN;
+	}
+	free(v);
+	free(m);
+}
+
+void end_pace(struct pace *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		while (p->rank[i].nahead)
+			take_next_call(p, &p->rank[i]);
+	settle_excess(p);
+}
+
+bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns)
+{
+	const struct rank_pace *r = &p->rank[rank];
+	uint64_t steps = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		steps += r->n[k];
+	return steps >= STEPS_MIN && r->messages >= steps && r->excess < ns / 2;
 }
 
 /* Spread of a rank's excess: from its median to its 90 % quantile. */

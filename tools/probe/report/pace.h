@@ -26,6 +26,8 @@ struct rank_pace {
 	uint64_t covered; /* up to here the rank was inside of calls that are in `inside` */
 	double inside; /* ns in calls of the present step */
 	uint32_t made; /* calls of the present step */
+	uint64_t messages; /* calls with a peer, of all steps */
+	double excess; /* by end_pace(): ns outside of calls in a step above the middle of the other ranks, median; NAN: not known */
 	uint32_t calls[PACE_CELLS]; /* made in it */
 	float cell[PACE_CELLS]; /* ns outside of calls, by step or steps */
 	uint16_t n[PACE_CELLS]; /* steps in it */
@@ -57,6 +59,11 @@ void pace_free(struct pace *p);
 void note_pace(struct pace *p, const struct call *c);
 /* There are no more calls. */
 void end_pace(struct pace *p);
+/*
+ * A rank that exchanges messages in its steps, and does not compute longer than others by as much as half of ns: where it comes last it
+ * is what it needs that came late, as to the first stage of a pipeline, whose backward pass is the last. Behind end_pace().
+ */
+bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
 /* kind PACE_EVEN: nothing that stands out. */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 

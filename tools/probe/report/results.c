@@ -14,6 +14,9 @@
 #define CONTRACT_MIN 2 /* equal results before one that differs is a fault */
 #define REPLICA_MIN 2 /* different values that were equal on both ranks before */
 #define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
+#define LAG_EQUAL \
+	8 /* steps that all ranks were in at once before one that is behind has left one out */
+#define LAG_STEPS 3 /* steps for which it has been behind since */
 #define ALONE_MIN 3 /* meetings of a place with nothing but itself */
 
 struct contract {
@@ -58,6 +61,7 @@ void results_init(struct results *r, const struct clock_fix *skew, const struct 
 	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
 	table_init(&r->volumes, sizeof(struct usual_volume), TABLE_MAX);
 	table_init(&r->pairs, sizeof(struct place_met), TABLE_MAX);
+	table_init(&r->lags, sizeof(struct step_lag), TABLE_MAX);
 }
 
 void results_free(struct results *r)
@@ -75,6 +79,7 @@ void results_free(struct results *r)
 	table_free(&r->exchanges);
 	table_free(&r->volumes);
 	table_free(&r->pairs);
+	table_free(&r->lags);
 }
 
 static bool is_operation(const struct meeting *m, const char *const *list)
@@ -616,6 +621,82 @@ static void judge_places(struct results *r, const struct meeting *m)
 	a->mixed = b->mixed = true;
 }
 
+/* ---- the steps that the ranks are in ---- */
+
+/* The step of more than half, and the one rank that is in another one. NULL: none is, or several are. */
+static const struct arrival *find_one_in_other_step(const struct meeting *m, uint32_t *usual)
+{
+	const struct arrival *odd = NULL;
+	unsigned same = 0;
+
+	*usual = m->a[0].step;
+	for (unsigned i = 0; i < m->n; i++)
+		same += m->a[i].step == m->a[0].step;
+	if (2 * same < m->n)
+		*usual = m->a[1].step;
+	for (unsigned i = 0; i < m->n; i++) {
+		if (m->a[i].step == *usual)
+			continue;
+		if (odd)
+			return NULL;
+		odd = &m->a[i];
+	}
+	return odd;
+}
+
+/*
+ * Steps are those of an optimizer, or what the program marks: all ranks are in the same one whenever they meet. Who is one behind from
+ * then on has left a step out, and its weights are others. Where ranks are now and then in different steps nothing is said.
+ */
+static void judge_steps(struct results *r, const struct meeting *m)
+{
+	struct step_lag *k;
+	const struct arrival *odd;
+	uint32_t usual;
+	bool equal = true;
+	int64_t lag;
+
+	/* Of two nobody knows which one is wrong. */
+	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
+		return;
+	for (unsigned i = 1; i < m->n; i++)
+		equal &= m->a[i].step == m->a[0].step;
+	if (equal) {
+		k->mixed = k->since > 0;
+		k->equal += !k->equal || k->last != m->a[0].step;
+		k->last = m->a[0].step;
+		return;
+	}
+	odd = find_one_in_other_step(m, &usual);
+	lag = odd ? (int64_t)usual - (int64_t)odd->step : 0;
+	if (!odd || k->equal < LAG_EQUAL || (k->since && (k->rank != odd->rank || k->lag != lag))) {
+		k->mixed = true;
+		return;
+	}
+	if (!k->since) {
+		k->rank = odd->rank;
+		k->lag = lag;
+		k->call = call_of_arrival(m, odd);
+		k->call.step = lag > 0 ? odd->step : usual;
+		k->event = meeting_event(r, m);
+	}
+	k->since += !k->since || k->last != usual;
+	k->last = usual;
+}
+
+const struct step_lag *first_step_lag(const struct results *r)
+{
+	const struct step_lag *best = NULL;
+
+	for (uint32_t i = 0; i < r->lags.n; i++) {
+		const struct step_lag *k = table_at(&r->lags, i);
+
+		if (!k->mixed && k->since >= LAG_STEPS && (!best || k->event < best->event))
+			best = k;
+	}
+	return best;
+}
+
 void judge_results(struct results *r, const struct meeting *m, bool complete)
 {
 	struct contract *k;
@@ -624,6 +705,7 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 		return;
 	if (m->unlike)
 		return;
+	judge_steps(r, m);
 	judge_places(r, m);
 	k = table_get(&r->contracts, m->comm, m->longest.op);
 	if (!k)

@@ -2,7 +2,7 @@
 /*
  * What must be equal, or must add up, in each collective operation: the results that all ranks get (corruption), the sum
  * of what went in (not_sum), the bytes that the ranks send and those that they take (mismatch), inputs of ranks that have been equal so far (diverged), the place in the program from which
- * the ranks make the call (out of step).
+ * the ranks make the call (out of step), the number of the step in which they make it (a step that one left out).
  */
 #ifndef PROBE_TOOLS_RESULTS_H
 #define PROBE_TOOLS_RESULTS_H
@@ -30,12 +30,26 @@ struct odd_meeting {
 	uint64_t more, event;
 };
 
+/* Of a communicator: a rank that is some steps behind the others, or ahead of them, and stays so. */
+struct step_lag {
+	struct table_key key; /* a: communicator */
+	uint64_t equal,
+		since; /* steps that all were in at once; steps of the others since one was not */
+	uint64_t last; /* step of the others */
+	int64_t lag; /* > 0: behind */
+	uint32_t rank; /* index */
+	bool mixed; /* it went on otherwise */
+	struct call call; /* the first one of that rank */
+	uint64_t event;
+};
+
 struct results {
 	struct table contracts; /* struct contract: results of an operation on a communicator */
 	struct table replicas; /* struct replicas */
 	struct table
 		exchanges; /* struct exchange: lines from which ranks may give different amounts */
 	struct table volumes; /* struct usual_volume: what each rank gave there */
+	struct table lags; /* struct step_lag */
 	struct table pairs; /* struct place_met: places, and whether they met each other */
 	const struct clock_fix *skew;
 	const struct sites *sites;
@@ -44,6 +58,8 @@ struct results {
 
 void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites);
 void results_free(struct results *r);
+/* The earliest; NULL: none. */
+const struct step_lag *first_step_lag(const struct results *r);
 void judge_results(struct results *r, const struct meeting *m, bool complete);
 
 #endif
