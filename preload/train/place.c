@@ -11,8 +11,6 @@
 #include "session/state.h"
 
 #define GROUPS_MAX 32u /* communicators; further ones are not looked at */
-#define NUMBERS_MAX \
-	16 /* elements of what a program counts and averages; no activation is as small */
 
 /* What a communicator has carried. Written by whoever calls; read at the steps of an optimizer. */
 static struct group {
@@ -56,8 +54,7 @@ void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, 
 		atomic_fetch_add_explicit(&g->gradients, elements, memory_order_relaxed);
 	else if (what == CARRIES_MESSAGE)
 		atomic_fetch_add_explicit(&g->messages, 1, memory_order_relaxed);
-	else if (what == CARRIES_REDUCTION &&
-		 ((phase == PHASE_FORWARD && elements > NUMBERS_MAX) || phase == PHASE_BACKWARD))
+	else if (what == CARRIES_REDUCTION && (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
 		atomic_fetch_add_explicit(
 			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
 }
@@ -73,7 +70,7 @@ static uint64_t rate_group(const struct group *g, enum train_axis axis)
 	case AXIS_DATA:
 		return gradients;
 	case AXIS_TENSOR:
-		/* A loss that is averaged is no such reduction: it is small, and there is none in a backward pass. */
+		/* A loss that is averaged is no such reduction: there is one of it in a step, and none in a backward pass. */
 		return gradients || !backward ? 0 : forward;
 	case AXIS_PIPELINE:
 		/* Among all ranks messages may go in any direction. */
