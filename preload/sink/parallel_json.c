@@ -158,11 +158,11 @@ static int count_call(void *state, const struct record *r)
 
 	if (!c)
 		return 0;
-	for (unsigned i = 0; i < r->n; i++)
+	for (unsigned i = 0; i < r->n; i++) {
 		if (r->tensor[i]->count > elements)
 			elements = r->tensor[i]->count;
-	for (unsigned i = 0; i < r->n; i++)
 		gradients |= (r->tensor[i]->name & (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+	}
 	p->passes |= r->call->phase == PHASE_FORWARD || r->call->phase == PHASE_BACKWARD;
 	parallel_count(c, r->api.op, r->call->phase, r->call->step, elements, gradients);
 	p->changed = true;

@@ -340,106 +340,68 @@ static void symm(void)
 	FREE(a.base, b.base, r.base);
 }
 
+/* given: the same with the factors' type. */
+static void update_by_one(struct call c, struct call given, const char *op, int t)
+{
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), upper = (int)below(2), lda, ldc, i = 0;
+	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
+		     r = matrix(&c, n, n, &ldc, 1);
+	char l = letter_of(t);
+
+	if (has_alpha(&c))
+		expect(c.name, op, "in", i++, c.t, &a, 1);
+	if (has_beta(&c))
+		expect(c.name, op, "in", i++, c.t, &r, 0);
+	if (c.fortran)
+		((void (*)(V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n, &k,
+			alpha_of(&c), a.base, &lda, beta_of(&c), r.base, &ldc);
+	else
+		CALL2(given, LIST(int, int, int, int, int),
+			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int),
+			LIST(a.base, lda), LIST(void *, int), LIST(r.base, ldc));
+	expect(c.name, op, "out", 0, c.t, &r, 0);
+	add(c.t, &r);
+	FREE(a.base, r.base);
+}
+
 static void syrk(void)
 {
 	struct call c = begin("syrk", "sdcz");
-	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = PLAIN + (int)below(2),
-	    upper = (int)below(2), lda, ldc, i = 0;
-	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
-		     r = matrix(&c, n, n, &ldc, 1);
-	char l = letter_of(t);
 
-	if (has_alpha(&c))
-		expect(c.name, "syrk", "in", i++, c.t, &a, 1);
-	if (has_beta(&c))
-		expect(c.name, "syrk", "in", i++, c.t, &r, 0);
-	if (c.fortran)
-		((void (*)(V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n, &k,
-			alpha_of(&c), a.base, &lda, beta_of(&c), r.base, &ldc);
-	else
-		CALL2(c, LIST(int, int, int, int, int),
-			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int),
-			LIST(a.base, lda), LIST(void *, int), LIST(r.base, ldc));
-	expect(c.name, "syrk", "out", 0, c.t, &r, 0);
-	add(c.t, &r);
-	FREE(a.base, r.base);
+	update_by_one(c, c, "syrk", PLAIN + (int)below(2));
 }
 
-static void syr2k(void)
+static void herk(void)
 {
-	struct call c = begin("syr2k", "sdcz");
-	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = PLAIN + (int)below(2),
-	    upper = (int)below(2), lda, ldb, ldc, i = 0;
+	struct call c = begin_hermitian("herk");
+
+	update_by_one(c, with_real_factors(&c), "herk", below(2) ? PLAIN : CONJUGATED);
+}
+
+/* real_beta: where alpha is complex. */
+static void update_by_two(struct call c, const char *op, int t, int real_beta)
+{
+	int n = 1 + (int)below(20), k = 1 + (int)below(20), upper = (int)below(2), lda, ldb, ldc,
+	    i = 0;
 	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
 		     b = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &ldb, 1),
 		     r = matrix(&c, n, n, &ldc, 1);
 	char l = letter_of(t);
 
 	if (has_alpha(&c)) {
-		expect(c.name, "syr2k", "in", i++, c.t, &a, 1);
-		expect(c.name, "syr2k", "in", i++, c.t, &b, 1);
+		expect(c.name, op, "in", i++, c.t, &a, 1);
+		expect(c.name, op, "in", i++, c.t, &b, 1);
 	}
 	if (has_beta(&c))
-		expect(c.name, "syr2k", "in", i++, c.t, &r, 0);
+		expect(c.name, op, "in", i++, c.t, &r, 0);
 	if (c.fortran)
 		((void (*)(V, V, V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n,
 			&k, alpha_of(&c), a.base, &lda, b.base, &ldb, beta_of(&c), r.base, &ldc);
-	else
+	else if (!real_beta)
 		CALL2(c, LIST(int, int, int, int, int),
 			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int, V, int),
 			LIST(a.base, lda, b.base, ldb), LIST(void *, int), LIST(r.base, ldc));
-	expect(c.name, "syr2k", "out", 0, c.t, &r, 0);
-	add(c.t, &r);
-	FREE(a.base, b.base, r.base);
-}
-
-/* Factors are real. */
-static void herk(void)
-{
-	struct call c = begin_hermitian("herk"), real = with_real_factors(&c);
-	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = below(2) ? PLAIN : CONJUGATED,
-	    upper = (int)below(2), lda, ldc, i = 0;
-	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
-		     r = matrix(&c, n, n, &ldc, 1);
-	char l = letter_of(t);
-
-	if (has_alpha(&c))
-		expect(c.name, "herk", "in", i++, c.t, &a, 1);
-	if (has_beta(&c))
-		expect(c.name, "herk", "in", i++, c.t, &r, 0);
-	if (c.fortran)
-		((void (*)(V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n, &k,
-			alpha_of(&c), a.base, &lda, beta_of(&c), r.base, &ldc);
-	else
-		CALL2(real, LIST(int, int, int, int, int),
-			LIST(c.order, upper ? UPPER : LOWER, t, n, k), LIST(V, int),
-			LIST(a.base, lda), LIST(void *, int), LIST(r.base, ldc));
-	expect(c.name, "herk", "out", 0, c.t, &r, 0);
-	add(c.t, &r);
-	FREE(a.base, r.base);
-}
-
-/* Of its factors the second is real. */
-static void her2k(void)
-{
-	struct call c = begin_hermitian("her2k"), real = with_real_factors(&c);
-	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = below(2) ? PLAIN : CONJUGATED,
-	    upper = (int)below(2), lda, ldb, ldc, i = 0;
-	struct place a = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &lda, 1),
-		     b = matrix(&c, t == PLAIN ? n : k, t == PLAIN ? k : n, &ldb, 1),
-		     r = matrix(&c, n, n, &ldc, 1);
-	char l = letter_of(t);
-
-	if (has_alpha(&c)) {
-		expect(c.name, "her2k", "in", i++, c.t, &a, 1);
-		expect(c.name, "her2k", "in", i++, c.t, &b, 1);
-	}
-	if (has_beta(&c))
-		expect(c.name, "her2k", "in", i++, c.t, &r, 0);
-	if (c.fortran)
-		((void (*)(V, V, V, V, V, V, V, V, V, V, void *, V))c.f)(upper ? "U" : "L", &l, &n,
-			&k, alpha_of(&c), a.base, &lda, b.base, &ldb, beta_of(&c), r.base, &ldc);
-	else if (real.t->bytes == 8)
+	else if (c.t->bytes == 8)
 		((void (*)(int, int, int, int, int, V, V, int, V, int, double, void *, int))c.f)(
 			c.order, upper ? UPPER : LOWER, t, n, k, c.alpha, a.base, lda, b.base, ldb,
 			c.beta[0], r.base, ldc);
@@ -447,9 +409,19 @@ static void her2k(void)
 		((void (*)(int, int, int, int, int, V, V, int, V, int, float, void *, int))c.f)(
 			c.order, upper ? UPPER : LOWER, t, n, k, c.salpha, a.base, lda, b.base, ldb,
 			c.sbeta[0], r.base, ldc);
-	expect(c.name, "her2k", "out", 0, c.t, &r, 0);
+	expect(c.name, op, "out", 0, c.t, &r, 0);
 	add(c.t, &r);
 	FREE(a.base, b.base, r.base);
+}
+
+static void syr2k(void)
+{
+	update_by_two(begin("syr2k", "sdcz"), "syr2k", PLAIN + (int)below(2), 0);
+}
+
+static void her2k(void)
+{
+	update_by_two(begin_hermitian("her2k"), "her2k", below(2) ? PLAIN : CONJUGATED, 1);
 }
 
 static void trmm(void)

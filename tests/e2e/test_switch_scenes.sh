@@ -54,6 +54,13 @@ dynamic_on: false   # now
 start_step: 50
 collect_times: 7'
 
+# A run that ends before the others would have had their time says so at its end.
+write_config true 'dynamic_on: true' 'collect_times: 3'
+new_out
+began=$SECONDS
+run_with $m 2 PROBE_CONFIG="$config" mpi_switch 20 10
+is 'scene 3: the file says false at the end of a short run' "$(is_off_in_file && echo yes) $((SECONDS - began < 8))" 'yes 1'
+
 # 4: off, then on while it runs; 6: again after the end, by an edit. An edit that says false in between counts for nothing.
 write_config true 'dynamic_on: false' 'collect_times: 5'
 scene

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
@@ -56,8 +57,8 @@ static struct dot_node *find_node(struct dot *d, const struct walk_call *w)
 		bool send = strcmp(intern_name(c->op), "recv") != 0;
 		int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
 
-		b = export_mix(export_mix((uint64_t)from, (uint64_t)to), (uint64_t)c->tag);
-		b = export_mix(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63;
+		b = hash_u64(hash_u64((uint64_t)from, (uint64_t)to), (uint64_t)c->tag);
+		b = hash_u64(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63;
 	} else {
 		b = (uint64_t)c->comm_seq;
 	}

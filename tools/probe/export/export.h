@@ -53,13 +53,6 @@ char *export_path(const struct export *e, const char *own);
 /* "steps 38-40, ranks 0-3, 123 calls"; malloc'd. */
 char *export_part_text(const struct export *e);
 
-/* A hash of several numbers: one after the other. h may be the first of them: it must not change places with the second. */
-static inline uint64_t export_mix(uint64_t h, uint64_t v)
-{
-	h = (h * UINT64_C(0xff51afd7ed558ccd) ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
 /* The formats: each returns 0 or STATUS_USAGE (reported). */
 int export_trace(struct export *e);
 int export_flight_recorder(struct export *e);

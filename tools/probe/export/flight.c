@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
@@ -110,9 +111,8 @@ static struct flight_op *find_flight_op(
 	}
 	if (!find_pair(f->e, c, from, to))
 		return NULL;
-	b = export_mix(export_mix((uint64_t)*from, (uint64_t)*to), (uint64_t)c->tag);
-	return table_get(
-		&f->ops, c->comm, export_mix(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63);
+	b = hash_u64(hash_u64((uint64_t)*from, (uint64_t)*to), (uint64_t)c->tag);
+	return table_get(&f->ops, c->comm, hash_u64(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63);
 }
 
 static void learn_flight(struct flight *f, const struct walk_call *w)
@@ -322,7 +322,7 @@ static void put_flight_entry(struct flight *f, struct target *t, const struct wa
 
 		name_pair(group, sizeof(group), c->comm, from, to, c->tag);
 		p = table_get(used, c->comm,
-			export_mix(export_mix((uint64_t)from, (uint64_t)to), (uint64_t)c->tag));
+			hash_u64(hash_u64((uint64_t)from, (uint64_t)to), (uint64_t)c->tag));
 		if (p)
 			*p = (struct flight_pair){p->key, c->comm, from, to, c->tag};
 		snprintf(name, sizeof(name), "%s:%s", flight_backend(c),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
@@ -353,12 +354,12 @@ static void note_message(
 	struct trace *x, struct trace_message now, uint64_t comm, const int64_t id[4])
 {
 	struct trace_message *m;
-	uint64_t a = export_mix(comm, (uint64_t)id[0]), b = export_mix(~comm, (uint64_t)id[3]);
+	uint64_t a = hash_u64(comm, (uint64_t)id[0]), b = hash_u64(~comm, (uint64_t)id[3]);
 
 	if (!comm || id[0] == NO_NUMBER || id[1] == NO_NUMBER || id[3] == NO_NUMBER || x->only >= 0)
 		return;
-	a = export_mix(export_mix(a, (uint64_t)id[1]), (uint64_t)id[2]);
-	b = export_mix(b, a);
+	a = hash_u64(hash_u64(a, (uint64_t)id[1]), (uint64_t)id[2]);
+	b = hash_u64(b, a);
 	m = table_get(&x->messages, a, b);
 	if (!m)
 		return;

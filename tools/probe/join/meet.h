@@ -19,7 +19,7 @@ struct arrival {
 	double in_sum, out_sum; /* of the elements */
 	float in_reach; /* the largest absolute value */
 	uint32_t stack; /* by the numbers of that rank */
-	uint32_t step;
+	uint32_t step; /* that the rank was in, modulo 2^32 */
 	uint32_t in_bytes, out_bytes; /* modulo 2^32: for what must add up */
 	bool telling; /* equal digests of what went in are no chance */
 	bool out_bad; /* NaN or Inf in what came out */

@@ -19,21 +19,27 @@ struct shared_waits {
 	unsigned at;
 };
 
-/* What the call adds to the time that its rank's thread was held up: an asynchronous one only what was waited for it. */
-static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
+/* Is its wait that of a call before? c was waited for. */
+static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
-	if (!(c->bits & CALL_ASYNC))
-		return c->dur;
 	for (unsigned i = 0; i < SHARED_WAITS; i++)
 		if (s->of[i].wait == c->wait && end + SHARED_WAIT_NS > s->of[i].end &&
 			end < s->of[i].end + SHARED_WAIT_NS)
-			return 0;
+			return true;
 	s->of[s->at].wait = c->wait;
 	s->of[s->at].end = end;
 	s->at = (s->at + 1) % SHARED_WAITS;
-	return c->wait;
+	return false;
+}
+
+/* What the call adds to the time that its rank's thread was held up: an asynchronous one only what was waited for it. */
+static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
+{
+	if (!(c->bits & CALL_ASYNC))
+		return c->dur;
+	return is_wait_shared(s, c) ? 0 : c->wait;
 }
 
 #endif

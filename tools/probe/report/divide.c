@@ -286,7 +286,7 @@ enum share_result shares_begin(struct shares **out, const struct division *d,
 	if (d->parts > 1)
 		r = begin_part(s, d, run_folder, reader, n, stop);
 	else if (d->jobs > 1) {
-		s->ahead = ahead_begin(reader, n, d->jobs - 1);
+		s->ahead = ahead_begin(reader, n, d->jobs - 1 < n ? d->jobs - 1 : n);
 		r = SHARE_READ;
 	}
 	if (r != SHARE_READ) {

@@ -447,7 +447,7 @@ static void find_left_out_step(struct report *r)
 	if (!k)
 		return;
 	what = report_call(r, &k->call);
-	steps = tool_format("%s", out_plural((uint64_t)llabs(k->lag), "step", "steps"));
+	steps = tool_strdup(out_plural((uint64_t)llabs(k->lag), "step", "steps"));
 	f = add_finding(r, FINDING_SKIP,
 		tool_format("step %llu: %s %s %s: since %s its calls are of %s %s than the others' "
 			    "in the same operations, which were in the same step all %s before",

@@ -152,13 +152,6 @@ static unsigned count_ranks_here(const struct report *r)
 	return here;
 }
 
-static bool have_ranks_to_share_cores(const struct report *r)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cores > 0 && count_ranks_here(r) > (unsigned long)cores;
-}
-
 /*
  * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
  * threads of the libraries or for what else runs there, and the others for it.
@@ -173,8 +166,8 @@ char *describe_oversubscription(const struct report *r)
 		return NULL;
 	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
 			   "also comes last because it had none",
-		have_ranks_to_share_cores(r) ? "the cores are oversubscribed"
-					     : "no core is free for anything else",
+		here > (unsigned long)cores ? "the cores are oversubscribed"
+					    : "no core is free for anything else",
 		here, cores);
 }
 

@@ -105,23 +105,12 @@ static bool joins_with_ranks(const struct gather *g, const struct call *c)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-/* Several requests that one Waitall completed each have its whole time: it is counted once. */
-static bool wait_shared(struct rank_info *r, const struct call *c)
-{
-	uint64_t end = c->start + c->dur;
-	bool shared = c->wait == r->wait && end + 1000 > r->wait_end && end < r->wait_end + 1000;
-
-	r->wait = c->wait;
-	r->wait_end = end;
-	return shared;
-}
-
 static void gather_call(struct gather *g, struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
 	g->rank[c->rank].waits_seen |= (c->bits & CALL_WAITED) != 0;
-	if (c->bits & CALL_WAITED && wait_shared(&g->rank[c->rank], c))
+	if (c->bits & CALL_WAITED && is_wait_shared(&g->rank[c->rank].waits, c))
 		c->bits |= CALL_WAIT_SHARED;
 
 	if (!g->any || c->start < g->first_ns)

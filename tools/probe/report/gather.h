@@ -7,6 +7,7 @@
 #define PROBE_TOOLS_GATHER_H
 
 #include "config/config.h"
+#include "tools/probe/join/shared_wait.h"
 #include "tools/probe/report/bad.h"
 #include "tools/probe/report/cycle.h"
 #include "tools/probe/report/diagnose.h"
@@ -36,7 +37,7 @@ struct rank_info {
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
 	uint64_t longest_pause; /* ns, in no call at all */
-	uint64_t wait, wait_end; /* of the latest call that was waited for */
+	struct shared_waits waits;
 	bool waits_seen; /* Wait calls are among what is recorded of it */
 	uint64_t
 		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
 #include "tools/probe/report/html.h"
 
 #include <limits.h>
@@ -68,13 +69,6 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 
 /* ---- statistics of call sites ---- */
 
-/* h may be the first number: where it is only combined with the second, other pairs make the same. */
-static uint64_t mix_site(uint64_t h, uint64_t v)
-{
-	h = (h * UINT64_C(0xff51afd7ed558ccd) ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
 static void note_site(struct html *h, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
@@ -87,7 +81,7 @@ static void note_site(struct html *h, const struct walk_call *w)
 	if (!s->known || !c->comm)
 		return;
 	k = table_get(
-		&h->sites, c->comm, mix_site(mix_site(mix_site(c->op, c->dtype), c->count), out));
+		&h->sites, c->comm, hash_u64(hash_u64(hash_u64(c->op, c->dtype), c->count), out));
 	if (!k)
 		return;
 	if (!k->calls++) {

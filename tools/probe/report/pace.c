@@ -31,6 +31,7 @@ void pace_init(struct pace *p, unsigned nrank)
 void pace_free(struct pace *p)
 {
 	free(p->rank);
+	free(p->middle);
 }
 
 /* Twice as many steps in a cell. */
@@ -251,39 +252,32 @@ static unsigned copy_known(const double *from, unsigned first, double *to)
 	return n;
 }
 
-static void settle_excess(struct pace *p)
-{
-	struct pace_middle *m = tool_alloc(sizeof(*m));
-	double *v = tool_alloc((p->n + 1) * sizeof(*v)), excess[PACE_CELLS], known[PACE_CELLS];
-
-	find_middles(p, m, v);
-	for (unsigned i = 0; i < p->n; i++) {
-		unsigned n;
-
-		find_excess(p, m, i, excess);
-		n = copy_known(excess, 0, known);
-		p->rank[i].excess = n ? quantile_of(known, n, 0.5) : NAN;
-	}
-	free(v);
-	free(m);
-}
-
 void end_pace(struct pace *p)
 {
+	double *v = tool_alloc((p->n + 1) * sizeof(*v));
+
 	for (unsigned i = 0; i < p->n; i++)
 		while (p->rank[i].nahead)
 			take_next_call(p, &p->rank[i]);
-	settle_excess(p);
+	p->middle = tool_alloc(sizeof(*p->middle));
+	find_middles(p, p->middle, v);
+	free(v);
 }
 
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns)
 {
 	const struct rank_pace *r = &p->rank[rank];
+	double excess[PACE_CELLS], known[PACE_CELLS];
 	uint64_t steps = 0;
+	unsigned n;
 
 	for (unsigned k = 0; k < PACE_CELLS; k++)
 		steps += r->n[k];
-	return steps >= STEPS_MIN && r->messages >= steps && r->excess < ns / 2;
+	if (steps < STEPS_MIN || r->messages < steps)
+		return false;
+	find_excess(p, p->middle, rank, excess);
+	n = copy_known(excess, 0, known);
+	return n && quantile_of(known, n, 0.5) < ns / 2;
 }
 
 /* Spread of a rank's excess: from its median to its 90 % quantile. */
@@ -519,7 +513,7 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
 	struct pace_found maybe = f;
-	struct pace_middle *m;
+	const struct pace_middle *m = p->middle;
 	double *excess, *calm, *sorted;
 	unsigned known = 0;
 
@@ -530,8 +524,6 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*excess));
 	calm = tool_alloc(p->n * sizeof(*calm));
 	sorted = tool_alloc(p->n * sizeof(*sorted));
-	m = tool_alloc(sizeof(*m));
-	find_middles(p, m, sorted);
 	for (unsigned i = 0; i < p->n; i++) {
 		double *own = excess + (size_t)i * PACE_CELLS;
 		unsigned k = find_excess(p, m, i, own);
@@ -551,6 +543,5 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	free(excess);
 	free(calm);
 	free(sorted);
-	free(m);
 	return f;
 }

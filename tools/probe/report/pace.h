@@ -27,7 +27,6 @@ struct rank_pace {
 	double inside; /* ns in calls of the present step */
 	uint32_t made; /* calls of the present step */
 	uint64_t messages; /* calls with a peer, of all steps */
-	double excess; /* by end_pace(): ns outside of calls in a step above the middle of the other ranks, median; NAN: not known */
 	uint32_t calls[PACE_CELLS]; /* made in it */
 	float cell[PACE_CELLS]; /* ns outside of calls, by step or steps */
 	uint16_t n[PACE_CELLS]; /* steps in it */
@@ -40,6 +39,7 @@ struct pace {
 	unsigned n;
 	uint64_t first_step, per_cell;
 	bool any, steps;
+	struct pace_middle *middle; /* by end_pace() */
 };
 
 enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
@@ -64,7 +64,7 @@ void end_pace(struct pace *p);
  * is what it needs that came late, as to the first stage of a pipeline, whose backward pass is the last. Behind end_pace().
  */
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
-/* kind PACE_EVEN: nothing that stands out. */
+/* kind PACE_EVEN: nothing that stands out. Behind end_pace(). */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 
 #endif
