@@ -173,7 +173,8 @@ static struct dict_entry *reserve_dict_entry(
 
 static void publish_dict_entry(struct dict_entry *e, enum dict_kind kind, uint16_t id)
 {
-	e->id = id;
+	/* As one that may be read at this moment by a reader who looks for the end of a gap (entry.c). */
+	__atomic_store_n(&e->id, id, __ATOMIC_RELAXED);
 	__atomic_store_n(&e->kind, (uint16_t)kind, __ATOMIC_RELEASE);
 }
 

@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -97,7 +97,7 @@ class Job:
         if self.fault == "nan_message" and step >= WHEN and rank == (WHO if op == "send" else WHO + 1):
             tensor = [math.nan] * len(tensor)
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
-        if op == "recv" and not done and self.fault == "message_room":
+        if op == "recv" and not done and self.fault in ("message_room", "message_crossing"):
             rows = [("", dict(await_dtype="float32", await_count=32))]
         if op == "recv" and not done and self.fault in ("message_left_out", "message_taken"):
             rows = [("", dict(await_dtype="float32", await_count=len(tensor)))]
@@ -220,8 +220,13 @@ class Job:
                 if r != small:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
-            if self.fault == "message_room":
+            if self.fault in ("message_room", "message_crossing"):
                 self.ring(step, r, t, receives=r != WHO)
+                # Two have just begun to send to each other.
+                if self.fault == "message_crossing":
+                    if r in (0, 3):
+                        self.message(step, r, "send", 3 - r, t + 6 * 10**9 - 10**6, values(step, r, "cross", 8), tag=9, done=False)
+                    continue
                 if r not in (0, WHO):
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue

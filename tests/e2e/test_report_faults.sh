@@ -77,6 +77,7 @@ stale_alone stale note [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
 message_dtype mismatch bad [2] 9 dtype recv
 message_room mismatch bad [2] 9 count recv
+message_crossing mismatch bad [2] 9 count recv
 count_root mismatch bad [2] 9 count broadcast
 missing_callbacks skip bad [2] 9 missing all_reduce
 order_line order bad [2] 9 None all_reduce

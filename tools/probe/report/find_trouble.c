@@ -158,6 +158,17 @@ static void name_others(struct report *r, struct finding *f)
 	}
 }
 
+/* ... that is none of calls which had just been entered when the job ended: those would have come back. */
+static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
+{
+	if (!find_wait_circle(r, w))
+		return false;
+	for (unsigned i = 0; is_job_over(r) && i < w->n && i < WAITS_NAMED; i++)
+		if (r->stuck.standing[w->rank[i]]->age < CUT_OFF_NS)
+			return false;
+	return true;
+}
+
 /*
  * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
  * on around, it made the two in another order; else it left the first one out. So it did where the lengths of messages tell.
@@ -169,7 +180,7 @@ static void settle_order(struct report *r, struct verdict *v)
 	bool left_out = t->any && t->left_out && v->kind == VERDICT_ORDER &&
 			(t->sender ? t->send.rank : t->recv.rank) == v->rank;
 
-	if (!left_out && (!v->may_follow || find_wait_circle(r, &circle)))
+	if (!left_out && (!v->may_follow || find_lasting_circle(r, &circle)))
 		return;
 	v->kind = VERDICT_MISSING;
 	v->call = v->usual;
@@ -194,7 +205,7 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	if (v->kind == VERDICT_TERMS && strcmp(v->what, "tag") == 0)
 		kind = FINDING_TAG;
 	if (v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && t->stuck &&
-		find_wait_circle(r, &circle)) {
+		find_lasting_circle(r, &circle)) {
 		kind = FINDING_DEADLOCK;
 		text = tool_format("%s. Since then ranks wait for each other in a circle", was);
 		free(was);
@@ -310,7 +321,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	char *text = NULL;
 
 	/* What one rank holds up is no circle. */
-	if (find_holding_ranks(r, &w) || !find_wait_circle(r, &w))
+	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
 		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
