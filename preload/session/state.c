@@ -71,9 +71,12 @@ START_CODE const char *check_folder(void)
 
 bool check_wanted(void)
 {
-	static int known;
+	static _Atomic int known;
+	int k = atomic_load_explicit(&known, memory_order_relaxed);
 
-	if (!known)
-		known = check_folder() ? 1 : 2;
-	return known == 1;
+	if (!k) {
+		k = check_folder() ? 1 : 2;
+		atomic_store_explicit(&known, k, memory_order_relaxed);
+	}
+	return k == 1;
 }
