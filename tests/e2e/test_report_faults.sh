@@ -96,6 +96,7 @@ message_short mismatch note [2] 9 count send
 message_batches None None None None None None
 killed died bad [2] 8 None gather
 killed_silent died bad [2] 8 None gather
+killed_asleep stopped warn [2] 9 None all_reduce
 killed_late stopped warn [2] 9 None all_reduce
 killed_any stopped warn [1, 2] 9 None all_reduce
 async_message stopped warn [2] 9 None all_reduce'
@@ -105,6 +106,7 @@ while read -r name line; do
 done <<<"$want"
 
 # Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
+is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
 # The same where nothing marks steps, and all rows are of step 0: they are counted by the rounds of the calls.
@@ -113,7 +115,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

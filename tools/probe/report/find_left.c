@@ -598,13 +598,13 @@ static bool is_only_holder(struct report *r, uint32_t i)
 	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
 }
 
-/* Nobody but those that were done moved for so long before it ended: it is not its end that they stood for. */
-static bool was_standstill_before(const struct report *r, uint32_t i)
+/* It made no call for so long, and for twice as long as ever: it slept, or was stopped. */
+static bool was_silent_before(const struct report *r, uint32_t i)
 {
-	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (!is_standing(r, k) && (k == i || !has_finalized(&r->g.folders.dir[k])))
-			return false;
-	return own_moment_of_leaving(r, i) > r->stuck.standing[i]->call.start + STANDSTILL_NS;
+	const struct rank_info *k = &r->g.rank[i];
+
+	return k->calls >= CALLS_TO_KNOW_PAUSES &&
+	       own_moment_of_leaving(r, i) > k->last_ns + STANDSTILL_NS + 2 * k->longest_pause;
 }
 
 /* Of those that signals ended: who was first, how long before the second one, and these all within how long. */
@@ -659,12 +659,28 @@ static bool is_lead_seen(const struct lead *l)
 }
 
 /*
+ * Nobody but those that were done moved for so long before the first one ended: it is not its end that they stood for. All stood in a
+ * call; or all but that one, which ended with the others.
+ */
+static bool was_standstill_before(const struct report *r, const struct lead *l)
+{
+	uint32_t i = l->first;
+
+	for (uint32_t k = 0; k < r->g.folders.n; k++)
+		if (k != i && !is_standing(r, k) && !has_finalized(&r->g.folders.dir[k]))
+			return false;
+	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
+					   r->stuck.standing[i]->call.start + STANDSTILL_NS
+				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
+}
+
+/*
  * The first, if the others ended some time behind it and together, as by a launcher. Between hosts that are told to end their
  * ranks there is some time too. -1: not so.
  */
 static int first_before_others(struct report *r, const struct lead *l)
 {
-	if (!is_lead_seen(l) || was_standstill_before(r, l->first))
+	if (!is_lead_seen(l) || was_standstill_before(r, l))
 		return -1;
 	if (is_only_holder(r, l->first))
 		return (int)l->first;

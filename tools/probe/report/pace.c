@@ -305,6 +305,21 @@ static double find_step_spread(const double *excess)
 }
 
 /*
+ * That of what the rank itself took: of two ranks the calm one's excess is the other's, turned around, and half of the time it seems to
+ * gain what a jitter costs there.
+ */
+static double find_own_spread(const struct rank_pace *r, const double *excess)
+{
+	double v[PACE_CELLS];
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		if (!isnan(excess[k]))
+			v[n++] = time_in_cell(r, k);
+	return quantile_of(v, n, 0.9) - quantile_of(v, n, 0.5);
+}
+
+/*
  * So few steps may be long one after the other by chance, where some before them were; or more, where not all are, and several
  * before them were.
  */
@@ -530,6 +545,8 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 
 		known = k > known ? k : known;
 		calm[i] = fmin(find_step_spread(own), find_spread(own, 0));
+		if (p->n == 2)
+			calm[i] = fmin(calm[i], find_own_spread(&p->rank[i], own));
 		sorted[i] = calm[i];
 	}
 	qsort(sorted, p->n, sizeof(*sorted), by_double);
