@@ -282,6 +282,11 @@ class Job:
                           for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
             if self.fault.startswith("volume"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
+            # Of other communicators: nobody has to wait for it. Every other step is of another sort.
+            if self.fault == "order_apart":
+                calls.insert(4 if self.due("order_apart", r, step) else 5, lambda: self.shard(step, r, t - 10**6 * self.due("order_apart", r, step)))
+                if step % 2:
+                    calls.append(lambda: self.twin(step, r, t + 617 * 10**5, "new_line"))
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
             if self.fault == "rare_missing":

@@ -8,6 +8,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
+	step_orders_init(&d->orders, nrank);
 }
 
 void diagnose_free(struct diagnose *d)
@@ -17,6 +18,7 @@ void diagnose_free(struct diagnose *d)
 	results_free(&d->results);
 	messages_free(&d->messages);
 	pace_free(&d->pace);
+	step_orders_free(&d->orders);
 }
 
 void diagnose_steps(struct diagnose *d)
@@ -29,6 +31,8 @@ void diagnose_call(struct diagnose *d, struct call *c)
 	find_site(&d->sites, c);
 	note_values(&d->history, c);
 	note_pace(&d->pace, c);
+	if (d->pace.steps)
+		note_step_order(&d->orders, c);
 	if (c->bits & CALL_P2P)
 		match_message(&d->messages, c);
 }

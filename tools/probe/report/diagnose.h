@@ -8,6 +8,7 @@
 #include "tools/probe/report/pace.h"
 #include "tools/probe/report/results.h"
 #include "tools/probe/report/sites.h"
+#include "tools/probe/report/step_order.h"
 #include "tools/probe/join/clock_fix.h"
 
 struct diagnose {
@@ -16,6 +17,7 @@ struct diagnose {
 	struct results results;
 	struct messages messages;
 	struct pace pace;
+	struct step_orders orders;
 };
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);

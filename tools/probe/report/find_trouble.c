@@ -21,6 +21,8 @@ struct trouble {
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: nobody stands */
 	bool only_stuck; /* ranks stand, and there is no other sign */
+	bool only_order; /* a rank made the calls of a step in another order, and nothing came of it */
+	uint32_t rank; /* only_order: its index */
 };
 
 /* ---- the disagreement itself ---- */
@@ -219,6 +221,10 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	}
 	f = add_finding(r, kind, text);
 	f->confidence = v->times >= 4 ? 0.95 : 0.8;
+	if (t->only_order) {
+		f->severity = FIND_WARN;
+		f->confidence = 0.8;
+	}
 	f->what = v->kind == VERDICT_TERMS   ? v->what
 		  : v->kind <= VERDICT_EXTRA ? what[v->kind]
 					     : NULL;
@@ -374,6 +380,7 @@ static struct trouble first_trouble(struct report *r)
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	const struct call *c;
 	bool hang;
 	const struct stuck *s = report_stuck(r, &hang);
 	struct trouble t = {.stuck = s};
@@ -406,6 +413,14 @@ static struct trouble first_trouble(struct report *r)
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
 	t.only_stuck = t.any && !o->any && !l->any && !u->any;
+	/* Nobody had to wait for it, and nothing else went wrong. */
+	if (!t.any && (c = find_odd_step_order(&r->g.diagnose.orders)))
+		t = (struct trouble){.any = true,
+			.step = c->step,
+			.comm = c->comm,
+			.event = c->start,
+			.only_order = true,
+			.rank = c->rank};
 	return t;
 }
 
@@ -439,8 +454,10 @@ void find_trouble(struct report *r)
 		if (!holds_up_awaited(r, &v, awaited))
 			v.kind = VERDICT_NONE;
 	}
-	if (!v.kind)
+	if (!v.kind && !t.only_order)
 		v = judge_passed(w);
+	if (t.only_order && (v.kind != VERDICT_ORDER || v.rank != t.rank))
+		v.kind = VERDICT_NONE;
 	free(awaited);
 	/* Two of its steps have one number, which is said by itself. */
 	lag = first_step_lag(&r->g.diagnose.results);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which a rank makes the calls of a step: the same places in all its steps, and in one of them in another order, once and
+ * on one rank. Operations of different communicators may be swapped without anybody having to wait: then nothing else tells of it.
+ * Memory by ranks.
+ */
+#ifndef PROBE_TOOLS_REPORT_STEP_ORDER_H
+#define PROBE_TOOLS_REPORT_STEP_ORDER_H
+
+#include "tools/probe/read/calls.h"
+
+#define STEP_SORTS 4
+
+struct rank_order {
+	bool any;
+	uint32_t thread; /* whose calls they are */
+	uint64_t step;
+	/* Of the calls of this step, and of those of steps of a few sorts (with a check, without): with their order, and without it. */
+	struct ordered_step {
+		uint64_t order, set;
+		uint64_t n; /* steps that were like this */
+	} now, sort[STEP_SORTS];
+	uint64_t odd; /* steps with the same calls in another order */
+	struct call first; /* of the present step */
+	struct call odd_first; /* of the first of those steps */
+};
+
+struct step_orders {
+	struct rank_order *rank;
+	unsigned n;
+};
+
+void step_orders_init(struct step_orders *s, unsigned nrank);
+void step_orders_free(struct step_orders *s);
+
+/* Calls of a rank's thread come in the order in which it made them; steps are marked. */
+void note_step_order(struct step_orders *s, const struct call *c);
+
+/* The first call of the one step of the one rank whose order was another one. NULL: there is none, or there are several. */
+const struct call *find_odd_step_order(const struct step_orders *s);
+
+#endif
