@@ -346,6 +346,9 @@ class Job:
                 ins[r] = values(step - 1, r, "grad")
             if self.due("spike", r, step):
                 ins[r][5] = 1e6
+            # On all ranks alike: no rank's fault.
+            if self.fault == "spike_tensors" and step == WHEN:
+                ins[r][5] = 1e6 + r
             # Experts without tokens: a step with anything in it is rare.
             if self.fault == "spike_zeros" and r == WHO and step not in (0, 3, 6, WHEN):
                 ins[r] = [0.0] * 64
@@ -437,6 +440,8 @@ class Job:
             ins[WHO] = values(step, 9, "norm", 1)
         if self.due("spike", WHO, step):
             ins[WHO] = [1e8]
+        if self.fault == "spike_measured" and step == WHEN:
+            ins = [[1e8 + r % 2] for r in range(RANKS)]
         more = {}
         if self.fault == "missing_callbacks":
             more = dict(stack=41, thread=1) if rank == 1 and step == WHEN - 1 else dict(stack=40, thread=2)

@@ -23,6 +23,8 @@ spike spike bad [2] 9 None all_reduce
 nan nan bad [2] 9 None all_reduce
 nan_zeros nan bad [2] 9 None all_reduce
 nan_message nan bad [2] 9 None send
+spike_tensors spike warn [] 9 None all_reduce
+spike_measured spike note [] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
 spike_zeros spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce

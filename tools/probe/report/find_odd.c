@@ -78,21 +78,29 @@ static void find_spike(struct report *r)
 	const struct strange *s = &r->g.diagnose.history.spike;
 	struct finding *f;
 	char *what, *at;
+	bool all;
 
 	if (!s->any)
 		return;
 	what = report_call(r, &s->call);
 	at = called_from_text(r, &s->call);
+	all = s->ranks > 1 && s->ranks == s->call.size;
 	f = add_finding(r, FINDING_SPIKE,
-		tool_format("first in step %llu, %s: a value of %s in the input of %s; in the %s "
+		tool_format("first in step %llu, %s%s: a value of %s in the input of %s; in the %s "
 			    "before "
 			    "none at this place was above %s%s%s%s",
-			(unsigned long long)s->call.step, report_rank(r, s->call.rank),
-			short_number(s->now), what, out_plural(s->seen, "step", "steps"),
-			short_number(s->before), at,
+			(unsigned long long)s->call.step, all ? "on all ranks alike, as on " : "",
+			report_rank(r, s->call.rank), short_number(s->now), what,
+			out_plural(s->seen, "step", "steps"), short_number(s->before), at,
 			s->more ? "; later calls with such values: " : "",
 			s->more ? out_count(s->more) : ""));
 	complete_strange(r, f, s, 0.95);
+	/* It is no rank's fault: the training itself, or what the program measures. */
+	if (all) {
+		f->severity = s->call.count > 1 && f->severity != FIND_NOTE ? FIND_WARN : FIND_NOTE;
+		f->confidence = 0.6;
+		f->nrank = 0;
+	}
 	f->evidence = tool_format("largest absolute value %s, so far at most %s",
 		short_number(s->now), short_number(s->before));
 	free(what);

@@ -91,15 +91,30 @@ static double spike_limit(const struct rank_values *v)
 	return (times < SPIKE_TIMES ? SPIKE_TIMES : times) * (double)v->hi;
 }
 
+static bool is_same_operation(const struct call *a, const struct call *b)
+{
+	return !((a->bits | b->bits) & CALL_P2P) && a->comm == b->comm &&
+	       a->comm_seq == b->comm_seq && a->comm_seq != NO_NUMBER;
+}
+
 /* The first one counts, however late it is found. */
 static void keep_spike(
 	struct history *h, const struct rank_values *v, const struct call *c, double now)
 {
-	struct strange s = {
-		true, *c, now, v->hi, v->seen, 0, clock_set_right(&h->skew[c->rank], c->start)};
+	struct strange s = {.any = true,
+		.call = *c,
+		.now = now,
+		.before = v->hi,
+		.seen = v->seen,
+		.ranks = 1,
+		.event = clock_set_right(&h->skew[c->rank], c->start)};
 
 	/* Of a meeting it is known when the rank has been there again. */
 	s.seen -= v->seen > 1 && v->step > c->step;
+	if (h->spike.any && is_same_operation(&h->spike.call, c)) {
+		h->spike.ranks++;
+		s.ranks = h->spike.ranks;
+	}
 	if (h->spike.any && !is_earlier_event(&s, &h->spike)) {
 		h->spike.more++;
 		return;

@@ -19,6 +19,7 @@ struct strange {
 		before; /* spike: largest absolute value, and the largest one of the steps before */
 	uint32_t seen; /* steps at this place on this rank until then */
 	uint64_t more; /* like it, later */
+	uint32_t ranks; /* spike: of the same operation */
 	uint64_t event; /* ns, clocks set right */
 };
 
