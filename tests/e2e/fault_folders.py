@@ -94,6 +94,8 @@ class Job:
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
         kind = dict(dtype="int32") if op == "recv" and self.due("message_dtype", rank, step) else {}
+        if op == "recv" and self.due("message_flipped", rank, step):
+            tensor = [tensor[0] * 16] + tensor[1:]
         if self.fault == "nan_message" and step >= WHEN and rank == (WHO if op == "send" else WHO + 1):
             tensor = [math.nan] * len(tensor)
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
@@ -399,7 +401,9 @@ class Job:
         if not only or nxt == WHO:
             self.message(step, rank, "send", nxt, t + 2 * 10**6 + (late if rank == 3 else 0), values(step, rank, "act", self.length(step, rank, "send")), done=sends)
         if not only or rank == WHO:
-            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
+            # Of a receive that was cancelled, and has a number: what was sent with it is received with the next one.
+            behind = self.fault == "message_cancelled" and rank == WHO and step >= WHEN
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step - behind, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
 
     def length(self, step, rank, side):
         """Elements of a message. Of some faults three in turn, and rank 2 sends or receives what comes next."""

@@ -226,7 +226,7 @@ static void find_corruption(struct report *r)
 		free(who);
 		free(rest);
 	}
-	if (m->any_damaged) {
+	if (is_any_damaged(m)) {
 		struct finding *f;
 
 		what = report_call(r, &m->damaged);

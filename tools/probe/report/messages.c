@@ -341,6 +341,56 @@ static bool is_same_value(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
+static bool goes_same_way(const struct call *a, const struct call *b)
+{
+	return a->comm == b->comm && a->comm_rank == b->comm_rank && a->peer == b->peer &&
+	       a->tag == b->tag;
+}
+
+static void keep_values(struct message_values *list, unsigned *n, const struct side *s)
+{
+	if (*n < VALUES_KEPT)
+		list[(*n)++] = (struct message_values){s->least, s->most};
+}
+
+/* The same bytes on both sides have the same statistics. */
+static void compare_values(struct messages *m, const struct call *send, const struct call *recv)
+{
+	bool differ;
+
+	if (m->any_damaged && !goes_same_way(recv, &m->damaged))
+		return;
+	if (!send->in.digest || !recv->out.digest || send->in.blind || recv->out.blind)
+		return;
+	differ = send->in.count == recv->out.count && send->dtype == recv->dtype &&
+		 !(is_same_value(send->in.least, recv->out.least) &&
+			 is_same_value(send->in.most, recv->out.most));
+	if (differ && !m->any_damaged) {
+		m->any_damaged = true;
+		m->damaged = *recv;
+		m->damaged_by = *send;
+	}
+	if (!m->any_damaged)
+		return;
+	keep_values(m->sent, &m->nsent, &send->in);
+	if (differ)
+		keep_values(m->astray, &m->nastray, &recv->out);
+}
+
+bool is_any_damaged(const struct messages *m)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < m->nastray; i++)
+		for (unsigned k = 0; k < m->nsent; k++)
+			if (is_same_value(m->astray[i].least, m->sent[k].least) &&
+				is_same_value(m->astray[i].most, m->sent[k].most)) {
+				found++;
+				break;
+			}
+	return m->any_damaged && !found;
+}
+
 static void join_message(struct messages *m, const struct call *send, const struct call *recv)
 {
 	uint64_t a = moment_of_being_there(m, send), b = moment_of_being_there(m, recv);
@@ -357,16 +407,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	compare_counts(m, send, recv);
 	note_count(m, send, true);
 	note_count(m, recv, false);
-	/* The same bytes on both sides have the same statistics. */
-	if (!m->any_damaged && send->in.digest && recv->out.digest && !send->in.blind &&
-		!recv->out.blind && send->in.count == recv->out.count &&
-		send->dtype == recv->dtype &&
-		!(is_same_value(send->in.least, recv->out.least) &&
-			is_same_value(send->in.most, recv->out.most))) {
-		m->any_damaged = true;
-		m->damaged = *recv;
-		m->damaged_by = *send;
-	}
+	compare_values(m, send, recv);
 	/* The time of a send_recv is that of two messages. */
 	if (!l || end < both || is_exchange(recv) || is_exchange(send))
 		return;

@@ -44,6 +44,8 @@ struct lagging {
 	struct call call;
 };
 
+#define VALUES_KEPT 256u
+
 struct messages {
 	struct message **bucket, *oldest, *newest;
 	uint64_t n, given_up;
@@ -80,6 +82,14 @@ struct messages {
 	bool any_damaged;
 	struct call damaged,
 		damaged_by; /* the first message that arrived as something else, and its send */
+	/*
+	 * Of the messages that went the same way from that one on: the values of each send, and those of receives that have not been
+	 * found among them. Of a cancelled message the other side has no number, and all behind it are joined with the wrong one.
+	 */
+	struct message_values {
+		double least, most;
+	} sent[VALUES_KEPT], astray[VALUES_KEPT];
+	unsigned nsent, nastray;
 };
 
 void messages_init(struct messages *m, const struct clock_fix *skew);
@@ -91,6 +101,9 @@ void match_message(struct messages *m, const struct call *c);
  * it sends. false: it is none, or not known. *half has it as a call of its own.
  */
 bool find_receive_half(const struct messages *m, const struct call *c, struct call *half);
+
+/* A message arrived as something else than what was sent, and than what was sent before or behind it. */
+bool is_any_damaged(const struct messages *m);
 
 /* The other side of that message, which is open, has not been begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);
