@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -258,7 +258,7 @@ class Job:
         t = self.now + max(late) + 10**6
         if self.fault in STAND and step == WHEN:
             self.last_step(step, t)
-            self.now = t + (3 * 10**8 if self.fault.startswith("killed") and self.fault not in ("killed_late", "killed_asleep") else 6 * 10**9)
+            self.now = t + (3 * 10**8 if self.fault.startswith("killed") and self.fault not in ("killed_late", "killed_asleep", "killed_around") else 6 * 10**9)
             return
         for r in range(RANKS):
             began = self.now + late[r]
@@ -507,6 +507,9 @@ def main(top, fault):
             r.lines = threaded(r.lines)
         end = dict(how="signal", code=None, signal=None)
         # A launcher ends the others behind it; or one signal ends all.
+        # One rank slept, and who ends the job begins with another one.
+        if fault == "killed_around":
+            end["at_ns"] = BEGIN + job.now + (40 * 10**6 + r.rank * 10**6 if r.rank else 0)
         if fault in ("killed_first", "killed_all", "killed_asleep"):
             end["at_ns"] = BEGIN + job.now + (0 if r.rank == WHO else 5 * 10**6 if fault == "killed_all" else 40 * 10**6 + r.rank * 10**6)
         # Its runtime calls abort() when it leaves by the error that it got.

@@ -102,6 +102,7 @@ message_batches None None None None None None
 killed died bad [2] 8 None gather
 killed_silent died bad [2] 8 None gather
 killed_asleep stopped warn [2] 9 None all_reduce
+killed_around stopped warn [2] 9 None all_reduce
 killed_late stopped warn [2] 9 None all_reduce
 killed_any stopped warn [1, 2] 9 None all_reduce
 async_message stopped warn [2] 9 None all_reduce'
@@ -120,7 +121,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

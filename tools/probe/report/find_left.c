@@ -660,14 +660,15 @@ static bool is_lead_seen(const struct lead *l)
 
 /*
  * Nobody but those that were done moved for so long before the first one ended: it is not its end that they stood for. All stood in a
- * call; or all but that one, which ended with the others.
+ * call, or slept; the first one, too, and if it slept it ended with the others.
  */
 static bool was_standstill_before(const struct report *r, const struct lead *l)
 {
 	uint32_t i = l->first;
 
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !has_finalized(&r->g.folders.dir[k]))
+		if (k != i && !is_standing(r, k) && !was_silent_before(r, k) &&
+			!has_finalized(&r->g.folders.dir[k]))
 			return false;
 	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
 					   r->stuck.standing[i]->call.start + STANDSTILL_NS
