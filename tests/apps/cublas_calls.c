@@ -1,393 +1,566 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of cuBLAS with shapes, leading dimensions, transpositions, types, batches and factors at random:
- * cublas_calls SEED CALLS TRUTH, as blas_calls.c. Factors lie on the host, or, as far as the library is concerned, on the device:
- * then their address must not be read. On stdout: sums of the results.
+ * Calls of every function of tests/doubles/cublas/functions.def, with 32-bit integers and with 64-bit ones, with shapes, leading
+ * dimensions, increments, transpositions, sides, types, batches, factors and streams at random: cublas_calls SEED CALLS TRUTH, as
+ * blas_calls.c. First each is called once with something to record. Factors and results of a single number lie on the host, or, as
+ * far as the library is concerned, on the device: then their address must not be read. On stdout: sums of the results.
  */
 #include "cublas_app.h"
+#include "functions.h"
 
-#define V const void *
-int cublasCreate_v2(void **h);
-int cublasDestroy_v2(void *h);
-int cublasSetPointerMode_v2(void *h, int mode);
-int cublasSgemm_v2(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
-	int ldb, V beta, void *c, int ldc);
-int cublasDgemm_v2(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
-	int ldb, V beta, void *c, int ldc);
-int cublasDgemm_v2_64(void *h, int ta, int tb, int64_t m, int64_t n, int64_t k, V alpha, V a,
-	int64_t lda, V b, int64_t ldb, V beta, void *c, int64_t ldc);
-int cublasGemmEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at, int lda, V b,
-	int bt, int ldb, V beta, void *c, int ct, int ldc, int compute, int algo);
-int cublasSgemmStridedBatched(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda,
-	long long sa, V b, int ldb, long long sb, V beta, void *c, int ldc, long long sc,
-	int batch);
-int cublasGemmStridedBatchedEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at,
-	int lda, long long sa, V b, int bt, int ldb, long long sb, V beta, void *c, int ct, int ldc,
-	long long sc, int batch, int compute, int algo);
-int cublasDsymm_v2(void *h, int side, int uplo, int m, int n, V alpha, V a, int lda, V b, int ldb,
-	V beta, void *c, int ldc);
-int cublasDtrmm_v2(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
-	int lda, V b, int ldb, void *c, int ldc);
-int cublasDtrsm_v2(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
-	int lda, void *b, int ldb);
-int cublasSsyr2k_v2(void *h, int uplo, int t, int n, int k, V alpha, V a, int lda, V b, int ldb,
-	V beta, void *c, int ldc);
-int cublasSgemv_v2(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
-	void *y, int incy);
-int cublasSgemmBatched(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int lda, V b,
-	int ldb, V beta, V c, int ldc, int batch);
-int cublasGemmBatchedEx(void *h, int ta, int tb, int m, int n, int k, V alpha, V a, int at, int lda,
-	V b, int bt, int ldb, V beta, V c, int ct, int ldc, int batch, int compute, int algo);
-int cublasDtrsmBatched(void *h, int side, int uplo, int t, int unit, int m, int n, V alpha, V a,
-	int lda, V b, int ldb, int batch);
-int cublasSgemvBatched(void *h, int t, int m, int n, V alpha, V a, int lda, V x, int incx, V beta,
-	V y, int incy, int batch);
-int cublasSgemvStridedBatched(void *h, int t, int m, int n, V alpha, V a, int lda, long long sa,
-	V x, int incx, long long sx, V beta, void *y, int incy, long long sy, int batch);
-int cublasDdot_v2(void *h, int n, V x, int incx, V y, int incy, double *result);
-int cublasSaxpy_v2(void *h, int n, V alpha, V x, int incx, void *y, int incy);
+static cublasHandle_t handle;
 
-static void *handle;
+/* ---- the functions ---- */
 
-/* ---- factors ---- */
-
-struct factors {
-	int on_device;
-	double alpha, beta;
-	const void *a, *b; /* as the call is given them */
+struct row {
+	const char *name, *op;
+	int wide; /* integers have 64 bits */
+	int alpha, beta, in, out; /* types, -1: the call says it */
+	cublasStatus_t (*call)(const struct arguments *x);
 };
 
-static struct factors factors(int type)
-{
-	static double d[2];
-	static float f[2];
-	struct factors x = {!below(3), below(7) - 3.5, below(7) - 3.5, NULL, NULL};
-
-	if (!below(3))
-		x.beta = 0;
-	if (!below(5))
-		x.alpha = 0;
-	d[0] = x.alpha;
-	d[1] = x.beta;
-	f[0] = (float)x.alpha;
-	f[1] = (float)x.beta;
-	x.a = type == 1 ? (void *)&d[0] : &f[0];
-	x.b = type == 1 ? (void *)&d[1] : &f[1];
-	if (x.on_device) {
-		/* What the call is given is a page below the number. */
-		memcpy(device + 4096, x.a, type == 1 ? 8 : 4);
-		memcpy(device + 4096 + 8, x.b, type == 1 ? 8 : 4);
-		x.a = device;
-		x.b = device + 8;
+#define PASS(kind, which, t) , (TYPE_##kind t)x->which
+#define CALLER(form, name, t)                                        \
+	static cublasStatus_t call_##name(const struct arguments *x) \
+	{                                                            \
+		return name(handle ARGUMENTS_##form(PASS, t));       \
 	}
-	cublasSetPointerMode_v2(handle, x.on_device);
-	return x;
+#define ROW(form, op, name, t) CALLER(form, name, t)
+#define INTEGER int
+#include "functions.def"
+#undef ROW
+#undef INTEGER
+#define ROW(form, op, name, t) CALLER(form, name##_64, t)
+#define INTEGER int64_t
+#include "functions.def"
+#undef ROW
+
+static const struct row functions[] = {
+#define ROW(form, op, name, t) {#name, #op, 0, CODES t, call_##name},
+#include "functions.def"
+#undef ROW
+#define ROW(form, op, name, t) {#name "_64", #op, 1, CODES t, call_##name##_64},
+#include "functions.def"
+#undef ROW
+};
+#define FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+/* ---- a call ---- */
+
+/* Of cublasGemmEx and its like: A and B, C, a cublasComputeType_t (or a cudaDataType, as before CUDA 11), factors. */
+static const struct mix {
+	int in, out, compute, factor;
+} mixes[] = {{F32, F32, 68, F32}, {F32, F32, 69, F32}, {F32, F32, 77, F32}, {F32, F32, F32, F32},
+	{F64, F64, 70, F64}, {F64, F64, 71, F64}, {F64, F64, F64, F64}, {F16, F16, 64, F16},
+	{F16, F16, 65, F16}, {F16, F16, F16, F16}, {F16, F16, 68, F32}, {F16, F32, 68, F32},
+	{BF16, BF16, 68, F32}, {BF16, F32, 68, F32}, {I8, I32, 72, I32}, {I8, I32, 73, I32},
+	{I8, F32, 68, F32}, {C32, C32, 68, C32}, {C32, C32, C32, C32}, {C64, C64, 70, C64},
+	{C64, C64, C64, C64}},
+  /* Of cublasSgemmEx. */
+	single_mixes[] = {{F32, F32, 0, F32}, {F16, F16, 0, F32}, {F16, F32, 0, F32},
+		{BF16, BF16, 0, F32}, {BF16, F32, 0, F32}, {I8, F32, 0, F32}};
+
+static const struct row *row;
+static const char *op; /* what the call is recorded as */
+static struct arguments x;
+static int plain; /* nothing out of the ordinary: there is something to record */
+static int arrays, strides; /* what a batch is given by */
+static int result_type, alpha_set, beta_set, on_device;
+static int refused,
+	to_spoil; /* the library refuses the call, for the leading dimension of that matrix */
+static int inputs;
+
+static int64_t any_size(void)
+{
+	int64_t n = below(4) ? below(20) : below(4);
+
+	return plain ? n + 1 : n;
 }
 
-/* What is read: of factors on the device nothing is known. by_type: the library knows what alpha is. */
-static int reads_inputs(const struct factors *f, int by_type)
+static void put_factor(int type, char *at, int set)
 {
-	return f->on_device || !by_type || f->alpha != 0;
+	const struct type *t = &types[type];
+	int only = (int)below(3); /* 2: both */
+
+	memset(at, 0, 16);
+	for (int k = 0; k < t->parts; k++) {
+		char *part = at + k * types[t->part].bytes;
+		int some = set && (t->parts == 1 || only == 2 || only == k);
+
+		if (!some && t->part != I32 && below(2))
+			part[types[t->part].bytes - 1] = (char)0x80; /* -0 */
+		else if (some && t->part == F16)
+			memcpy(part, &halves[1 + below(4)], 2);
+		else if (some)
+			put_part(t->part, part,
+				t->part == I32 ? below(2) ? 1.0 + below(3) : -1.0 - below(3)
+					       : below(7) - 3.5);
+	}
 }
 
-static int reads_result(const struct factors *f)
+static void choose_factors(int alpha, int beta)
 {
-	return f->on_device || f->beta != 0;
+	static char host[48] __attribute__((aligned(16)));
+	char *at;
+
+	on_device = !plain && !below(3);
+	/* What the call is given is a page below the number. */
+	at = on_device ? device + 4096 : host;
+	alpha_set = plain || refused || below(5);
+	beta_set = below(3) != 0;
+	put_factor(alpha, at, alpha_set);
+	put_factor(beta, at + 16, beta_set);
+	memset(at + 32, 0, 16);
+	at = on_device ? device : host;
+	x.alpha = at;
+	x.beta = at + 16;
+	x.result = at + 32;
+	cublasSetPointerMode_v2(handle, on_device);
 }
 
-/* ---- calls ---- */
-
-enum form { SGEMM, DGEMM, DGEMM64, EX, BATCHED, BATCHED_EX, FORMS };
-
-static void gemm(void)
+/* What is read: of factors on the device nothing is known, nor of alpha where the prototype does not say its type. */
+static int reads_inputs(void)
 {
-	static const char *const name[] = {"cublasSgemm_v2", "cublasDgemm_v2", "cublasDgemm_v2_64",
-		"cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"};
-	static const int no_type[] = {0, 1, 1, -1, 0, -1};
-	enum form form = below(FORMS);
-	int m = (int)below(20), n = (int)below(20), k = (int)below(20), ta = (int)below(3),
-	    tb = (int)below(3), batch = form >= BATCHED ? 1 + (int)below(3) : 1, i = 0;
-	int in = no_type[form] >= 0 ? no_type[form] : (int)below(3),
-	    result = no_type[form] >= 0 ? no_type[form] : in == 1;
-	int lda = (ta ? k : m) + (int)below(3), ldb = (tb ? n : k) + (int)below(3),
-	    ldc = m + (int)below(3), dims = form >= BATCHED ? 3 : 2,
-	    typed = form == SGEMM || form == DGEMM || form == DGEMM64 || form == BATCHED;
-	long long sa, sb, sc;
-	struct factors f = factors(result);
+	return on_device || row->alpha < 0 || alpha_set;
+}
 
-	lda = lda ? lda : 1;
-	ldb = ldb ? ldb : 1;
-	ldc = ldc ? ldc : 1;
+static int reads_result(void)
+{
+	return on_device || beta_set;
+}
+
+static void choose_types(void)
+{
+	const struct mix *mix =
+		row->alpha < 0 ? &mixes[below(sizeof(mixes) / sizeof(*mixes))]
+			       : &single_mixes[below(sizeof(single_mixes) / sizeof(*single_mixes))];
+	int given = row->in < 0;
+
+	x.at = x.bt = given ? mix->in : row->in;
+	x.ct = given ? mix->out : row->out;
+	x.compute = mix->compute;
+	x.algo = -1;
+	result_type = row->beta;
+	choose_factors(
+		row->alpha < 0 ? mix->factor : row->alpha, row->beta < 0 ? mix->factor : row->beta);
+}
+
+/* matrices: how many have a leading dimension. */
+static void begin_blas_call(const struct row *r, int matrices)
+{
+	row = r;
+	x = (struct arguments){.m = any_size(), .n = any_size(), .k = any_size(), .batch = 1};
+	strides = strstr(r->name, "Strided") != NULL;
+	arrays = !strides && strstr(r->name, "Batched") != NULL;
+	if (strides || arrays)
+		x.batch = plain ? 1 + below(3) : below(4);
+	refused = !plain && matrices && !below(12);
+	to_spoil = refused ? (int)below((unsigned)matrices) : -1;
+	if (refused && r->wide) {
+		/* More than 32 bits, of what nobody reads. */
+		int64_t *const size[] = {&x.m, &x.n, &x.k, &x.batch};
+
+		*size[below(strides || arrays ? 4 : 3)] += 1LL << 32;
+	}
+	x.side = (int)below(2);
+	x.uplo = (int)below(2);
+	x.diag = (int)below(2);
+	x.ta = (int)below(3);
+	x.tb = (int)below(3);
+	inputs = 0;
+	choose_types();
+}
+
+static struct place place_of_call(
+	int type, int dims, int64_t rows, int64_t cols, int64_t s, int64_t rs, int64_t cs, int fill)
+{
+	static char address[1];
+
+	if (refused)
+		return (struct place){type, dims, x.batch, rows, cols, s, rs, cs, address, 1, 0, 0};
+	return make(type, dims, x.batch, rows, cols, s, rs, cs, fill);
+}
+
+/* Elements more than 32 bits apart, now and then. */
+static int64_t far_apart(int64_t n)
+{
+	return row->wide && !plain && n > 1 && n < 4 && !below(4) ? 1LL << 32 : 0;
+}
+
+static struct place matrix(
+	int type, int64_t rows, int64_t cols, int64_t *ld, int64_t *stride, int fill)
+{
+	int spoil = to_spoil-- == 0;
+	struct place p;
+
+	*ld = (rows ? rows : 1) + below(3) + far_apart(cols);
+	if (spoil)
+		*ld = rows - 1 - below(2);
+	*stride = refused ? 1 : *ld * cols + below(5);
+	p = place_of_call(type, strides || arrays ? 3 : 2, rows, cols, *stride, 1, *ld, fill);
+	p.refused = spoil;
+	return p;
+}
+
+/* Where `backwards`, the call says -inc for half of them: the elements begin at the same address. */
+static struct place vector(
+	int type, int64_t n, int64_t *inc, int64_t *stride, int fill, int backwards)
+{
+	int64_t step = 1 + below(3) + far_apart(n);
+
+	*stride = n * step + below(5);
+	*inc = backwards && below(2) ? -step : step;
+	return place_of_call(type, strides || arrays ? 0 : 1, n, 1, *stride, step, 1, fill);
+}
+
+/* What the call is given: the place, or the addresses of its matrices. */
+static void *given(struct place *p, int which)
+{
+	return arrays ? (void *)(uintptr_t)addresses(p, which) : p->base;
+}
+
+static int is_idle(const struct place *result)
+{
+	return !count_place(result);
+}
+
+static void expect_input(const struct place *p)
+{
+	expect(row->name, op, "in", inputs++, p);
+}
+
+/* results: up to two. On a stream of a runtime that is not there nobody says when they are. */
+static void call_with_results(struct place *first, struct place *second)
+{
+	int streamed = !plain && !below(8);
+	struct place *const results[] = {first, second};
+	cublasStatus_t status;
+
+	cublasSetStream_v2(handle, streamed ? (cudaStream_t)device : NULL);
+	status = row->call(&x);
+	if ((status != 0) > refused) {
+		fprintf(stderr, "%s: %d\n", row->name, (int)status);
+		exit(2);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (!results[i] || refused)
+			continue;
+		results[i]->half |= streamed;
+		if (!is_idle(results[i]))
+			expect(row->name, op, "out", i, results[i]);
+		add(results[i]);
+	}
+}
+
+/* Of at most three; what is refused has no memory. */
+static void release(struct place *a, struct place *b, struct place *c)
+{
+	struct place *const all[] = {a, b, c};
+
+	for (int i = 0; i < 3; i++)
+		if (all[i] && !refused)
+			release_place(all[i]);
+}
+
+/* ---- matrices ---- */
+
+static void try_gemm(const struct row *r)
+{
+	begin_blas_call(r, 3);
+
+	struct place a = matrix(x.at, x.ta ? x.k : x.m, x.ta ? x.m : x.k, &x.lda, &x.sa, 1),
+		     b = matrix(x.bt, x.tb ? x.n : x.k, x.tb ? x.k : x.n, &x.ldb, &x.sb, 1),
+		     c = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, reads_result());
+
 	/* One A for all of them, now and then. */
-	sa = below(4) ? (long long)lda * (ta ? m : k) + below(5) : 0;
-	sb = (long long)ldb * (tb ? k : n) + below(5);
-	sc = (long long)ldc * n + below(5);
-
-	struct place a = make(in, dims, batch, ta ? k : m, ta ? m : k, sa, 1, lda, 1),
-		     b = make(in, dims, batch, tb ? n : k, tb ? k : n, sb, 1, ldb, 1),
-		     c = make(result, dims, batch, m, n, sc, 1, ldc, reads_result(&f));
-
-	if (m && n) {
-		if (reads_inputs(&f, typed)) {
-			expect(name[form], "gemm", "in", i++, &a);
-			expect(name[form], "gemm", "in", i++, &b);
-		}
-		if (reads_result(&f))
-			expect(name[form], "gemm", "in", i++, &c);
+	if (strides && !below(4))
+		a.s = x.sa = 0;
+	x.a = given(&a, 0);
+	x.b = given(&b, 1);
+	x.c = given(&c, 2);
+	if (!is_idle(&c) && reads_inputs()) {
+		expect_input(&a);
+		expect_input(&b);
 	}
-	switch (form) {
-	case SGEMM:
-		cublasSgemm_v2(
-			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
-		break;
-	case DGEMM:
-		cublasDgemm_v2(
-			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
-		break;
-	case DGEMM64:
-		cublasDgemm_v2_64(
-			handle, ta, tb, m, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
-		break;
-	case EX:
-		cublasGemmEx(handle, ta, tb, m, n, k, f.a, a.base, in, lda, b.base, in, ldb, f.b,
-			c.base, result, ldc, result ? 70 : 68, -1);
-		break;
-	case BATCHED:
-		cublasSgemmStridedBatched(handle, ta, tb, m, n, k, f.a, a.base, lda, sa, b.base,
-			ldb, sb, f.b, c.base, ldc, sc, batch);
-		break;
-	default:
-		cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, f.a, a.base, in, lda, sa,
-			b.base, in, ldb, sb, f.b, c.base, result, ldc, sc, batch, result ? 70 : 68,
-			-1);
-	}
-	if (m && n)
-		expect(name[form], "gemm", "out", 0, &c);
-	add(&c);
-	free(a.base);
-	free(b.base);
-	free(c.base);
+	if (!is_idle(&c) && reads_result())
+		expect_input(&c);
+	call_with_results(&c, NULL);
+	release(&a, &b, &c);
 }
 
-/* What multiplies or solves from a side. */
-static void sided(void)
+static void multiply_sided(const struct row *r, int adds)
 {
-	static const char *const name[] = {"cublasDsymm_v2", "cublasDtrmm_v2", "cublasDtrsm_v2"},
-				 *const op[] = {"symm", "trmm", "trsm"};
-	int form = (int)below(3), m = 1 + (int)below(20), n = 1 + (int)below(20),
-	    side = (int)below(2), uplo = (int)below(2), t = (int)below(3), unit = (int)below(2),
-	    order = side ? n : m, lda = order + (int)below(3), ldb = m + (int)below(3),
-	    ldc = m + (int)below(3), i = 0;
-	struct factors f = factors(1);
+	begin_blas_call(r, 3);
+	if (adds)
+		x.ta = x.diag = 0;
+
+	int64_t order = x.side ? x.n : x.m;
 	/* The other triangle is filled as well: whoever reads it gets other results, no NaN. */
-	struct place a = make(1, 2, 1, order, order, 0, 1, lda, 1),
-		     b = make(1, 2, 1, m, n, 0, 1, ldb, 1),
-		     c = make(1, 2, 1, m, n, 0, 1, ldc, reads_result(&f));
+	struct place a = matrix(x.at, order, order, &x.lda, &x.sa, 1),
+		     b = matrix(x.bt, x.m, x.n, &x.ldb, &x.sb, 1),
+		     c = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, adds && reads_result());
+
+	a.half = 1;
+	x.a = a.base;
+	x.b = b.base;
+	x.c = c.base;
+	if (!is_idle(&c) && reads_inputs()) {
+		expect_input(&a);
+		expect_input(&b);
+	}
+	if (!is_idle(&c) && adds && reads_result())
+		expect_input(&c);
+	call_with_results(&c, NULL);
+	release(&a, &b, &c);
+}
+
+static void try_symm(const struct row *r)
+{
+	multiply_sided(r, 1);
+}
+
+static void try_trmm(const struct row *r)
+{
+	multiply_sided(r, 0);
+}
+
+static void try_trsm(const struct row *r)
+{
+	begin_blas_call(r, 2);
+
+	int64_t order = x.side ? x.n : x.m;
+	struct place a = matrix(x.at, order, order, &x.lda, &x.sa, 1),
+		     b = matrix(x.bt, x.m, x.n, &x.ldb, &x.sb, 1);
 
 	a.half = 1;
 	/* Something to divide by. */
-	for (long d = 0; d < order; d++)
-		((double *)a.base)[d + d * lda] = 40 + (double)d;
-	if (reads_inputs(&f, 1)) {
-		expect(name[form], op[form], "in", i++, &a);
-		expect(name[form], op[form], "in", i++, &b);
+	for (long i = 0; !refused && i < a.b * order; i++)
+		put_part(types[a.type].part, element_of(&a, i / order, i % order, i % order),
+			40 + (double)i);
+	x.a = given(&a, 0);
+	x.b = given(&b, 1);
+	if (!is_idle(&b) && reads_inputs()) {
+		expect_input(&a);
+		expect_input(&b);
 	}
-	if (form == 0 && reads_result(&f))
-		expect(name[form], op[form], "in", i++, &c);
-	if (form == 0)
-		cublasDsymm_v2(
-			handle, side, uplo, m, n, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
-	else if (form == 1)
-		cublasDtrmm_v2(handle, side, uplo, t, unit, m, n, f.a, a.base, lda, b.base, ldb,
-			c.base, ldc);
-	else
-		cublasDtrsm_v2(handle, side, uplo, t, unit, m, n, f.a, a.base, lda, b.base, ldb);
-	expect(name[form], op[form], "out", 0, form == 2 ? &b : &c);
-	add(form == 2 ? &b : &c);
-	free(a.base);
-	free(b.base);
-	free(c.base);
+	call_with_results(&b, NULL);
+	release(&a, &b, NULL);
 }
 
-static void rank_2k(void)
+/* Of rank k: two_k with a second matrix. */
+static void update_triangle_of(const struct row *r, int two_k)
 {
-	int n = 1 + (int)below(20), k = 1 + (int)below(20), t = (int)below(3), uplo = (int)below(2),
-	    lda = (t ? k : n) + (int)below(3), ldb = (t ? k : n) + (int)below(3),
-	    ldc = n + (int)below(3), i = 0;
-	struct factors f = factors(0);
-	struct place a = make(0, 2, 1, t ? k : n, t ? n : k, 0, 1, lda, 1),
-		     b = make(0, 2, 1, t ? k : n, t ? n : k, 0, 1, ldb, 1),
-		     c = make(0, 2, 1, n, n, 0, 1, ldc, 1);
+	int hermitian = r->op[0] == 'h';
 
+	begin_blas_call(r, two_k ? 3 : 2);
+	x.ta = hermitian ? 2 * (int)below(2) : (int)below(x.at == C32 || x.at == C64 ? 2 : 3);
+
+	int64_t rows = x.ta ? x.k : x.n, cols = x.ta ? x.n : x.k;
+	struct place a = matrix(x.at, rows, cols, &x.lda, &x.sa, 1), b = a, c;
+
+	if (two_k)
+		b = matrix(x.bt, rows, cols, &x.ldb, &x.sb, 1);
+	c = matrix(x.ct, x.n, x.n, &x.ldc, &x.sc, 1);
 	c.half = 1;
-	if (reads_inputs(&f, 1)) {
-		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &a);
-		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &b);
+	x.a = a.base;
+	x.b = b.base;
+	x.c = c.base;
+	if (!is_idle(&c) && reads_inputs()) {
+		expect_input(&a);
+		if (two_k)
+			expect_input(&b);
 	}
-	if (reads_result(&f))
-		expect("cublasSsyr2k_v2", "syr2k", "in", i++, &c);
-	cublasSsyr2k_v2(handle, uplo, t, n, k, f.a, a.base, lda, b.base, ldb, f.b, c.base, ldc);
-	expect("cublasSsyr2k_v2", "syr2k", "out", 0, &c);
-	add(&c);
-	free(a.base);
-	free(b.base);
-	free(c.base);
+	if (!is_idle(&c) && reads_result())
+		expect_input(&c);
+	call_with_results(&c, NULL);
+	release(&a, two_k ? &b : NULL, &c);
 }
 
-static void gemv(void)
+static void try_syrk(const struct row *r)
 {
-	int m = 1 + (int)below(30), n = 1 + (int)below(30), t = (int)below(2),
-	    lda = m + (int)below(3), incx = 1 + (int)below(3), incy = 1 + (int)below(3), i = 0;
-	struct factors f = factors(0);
-	struct place a = make(0, 2, 1, m, n, 0, 1, lda, 1),
-		     x = make(0, 1, 1, t ? m : n, 1, 0, incx, 1, 1),
-		     y = make(0, 1, 1, t ? n : m, 1, 0, incy, 1, reads_result(&f));
-
-	if (reads_inputs(&f, 1)) {
-		expect("cublasSgemv_v2", "gemv", "in", i++, &a);
-		expect("cublasSgemv_v2", "gemv", "in", i++, &x);
-	}
-	if (reads_result(&f))
-		expect("cublasSgemv_v2", "gemv", "in", i++, &y);
-	cublasSgemv_v2(handle, t, m, n, f.a, a.base, lda, x.base, incx, f.b, y.base, incy);
-	expect("cublasSgemv_v2", "gemv", "out", 0, &y);
-	add(&y);
-	free(a.base);
-	free(x.base);
-	free(y.base);
+	update_triangle_of(r, 0);
 }
 
-static void gemm_of_arrays(void)
+static void try_syr2k(const struct row *r)
 {
-	int ex = (int)below(2), in = ex ? (int)below(3) : 0, result = in == 1, ta = (int)below(3),
-	    tb = (int)below(3), m = 1 + (int)below(20), n = 1 + (int)below(20),
-	    k = 1 + (int)below(20), batch = 1 + (int)below(4), lda = (ta ? k : m) + (int)below(3),
-	    ldb = (tb ? n : k) + (int)below(3), ldc = m + (int)below(3), i = 0;
-	const char *name = ex ? "cublasGemmBatchedEx" : "cublasSgemmBatched";
-	struct factors f = factors(result);
-	struct place a = make(in, 3, batch, ta ? k : m, ta ? m : k, lda * (ta ? m : k), 1, lda, 1),
-		     b = make(in, 3, batch, tb ? n : k, tb ? k : n, ldb * (tb ? k : n), 1, ldb, 1),
-		     c = make(result, 3, batch, m, n, ldc * n, 1, ldc, reads_result(&f));
-	const void *pa = addresses(&a, 0), *pb = addresses(&b, 1), *pc = addresses(&c, 2);
-
-	if (reads_inputs(&f, !ex)) {
-		expect(name, "gemm", "in", i++, &a);
-		expect(name, "gemm", "in", i++, &b);
-	}
-	if (reads_result(&f))
-		expect(name, "gemm", "in", i++, &c);
-	if (ex)
-		cublasGemmBatchedEx(handle, ta, tb, m, n, k, f.a, pa, in, lda, pb, in, ldb, f.b, pc,
-			result, ldc, batch, result ? 70 : 68, -1);
-	else
-		cublasSgemmBatched(
-			handle, ta, tb, m, n, k, f.a, pa, lda, pb, ldb, f.b, pc, ldc, batch);
-	expect(name, "gemm", "out", 0, &c);
-	add(&c);
-	free(a.base);
-	free(b.base);
-	free(c.base);
+	update_triangle_of(r, 1);
 }
 
-static void trsm_of_arrays(void)
-{
-	int m = 1 + (int)below(20), n = 1 + (int)below(20), side = (int)below(2),
-	    order = side ? n : m, lda = order + (int)below(3), ldb = m + (int)below(3),
-	    batch = 1 + (int)below(4), i = 0;
-	struct factors f = factors(1);
-	struct place a = make(1, 3, batch, order, order, lda * order, 1, lda, 1),
-		     b = make(1, 3, batch, m, n, ldb * n, 1, ldb, 1);
-	const void *pa = addresses(&a, 0), *pb = addresses(&b, 1);
+/* ---- vectors ---- */
 
-	for (long d = 0; d < order * batch; d++)
-		((double *)a.base)[d / order * a.s + d % order * (1 + lda)] = 40 + (double)d;
-	if (reads_inputs(&f, 1)) {
-		expect("cublasDtrsmBatched", "trsm", "in", i++, &a);
-		expect("cublasDtrsmBatched", "trsm", "in", i++, &b);
+static void try_gemv(const struct row *r)
+{
+	begin_blas_call(r, 1);
+
+	struct place a = matrix(x.at, x.m, x.n, &x.lda, &x.sa, 1),
+		     v = vector(x.bt, x.ta ? x.m : x.n, &x.incx, &x.sb, 1, 1),
+		     y = vector(x.ct, x.ta ? x.n : x.m, &x.incy, &x.sc, reads_result(), 1);
+
+	x.a = given(&a, 0);
+	x.b = given(&v, 1);
+	x.c = given(&y, 2);
+	if (!is_idle(&y) && reads_inputs()) {
+		expect_input(&a);
+		expect_input(&v);
 	}
-	cublasDtrsmBatched(
-		handle, side, (int)below(2), (int)below(3), 0, m, n, f.a, pa, lda, pb, ldb, batch);
-	expect("cublasDtrsmBatched", "trsm", "out", 0, &b);
-	add(&b);
-	free(a.base);
-	free(b.base);
+	if (!is_idle(&y) && reads_result())
+		expect_input(&y);
+	call_with_results(&y, NULL);
+	release(&a, &v, &y);
 }
 
-/* The vectors of a batch: by strides, or by an array of addresses. */
-static void gemv_of_batches(void)
+static void try_ger(const struct row *r)
 {
-	int arrays = (int)below(2), m = 1 + (int)below(30), n = 1 + (int)below(30),
-	    t = (int)below(2), batch = 1 + (int)below(4), lda = m + (int)below(3),
-	    incx = 1 + (int)below(3), incy = 1 + (int)below(3), nx = t ? m : n, ny = t ? n : m,
-	    i = 0;
-	const char *name = arrays ? "cublasSgemvBatched" : "cublasSgemvStridedBatched";
-	struct factors f = factors(0);
-	struct place a = make(0, 3, batch, m, n, lda * n, 1, lda, 1),
-		     x = make(0, 0, batch, nx, 1, nx * incx, incx, 1, 1),
-		     y = make(0, 0, batch, ny, 1, ny * incy, incy, 1, reads_result(&f));
-	const void *pa = NULL, *px = NULL, *py = NULL;
+	begin_blas_call(r, 1);
 
-	if (arrays) {
-		pa = addresses(&a, 0);
-		px = addresses(&x, 1);
-		py = addresses(&y, 2);
+	struct place v = vector(x.at, x.m, &x.incx, &x.sa, 1, 1),
+		     y = vector(x.bt, x.n, &x.incy, &x.sb, 1, 1),
+		     a = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, 1);
+
+	x.a = v.base;
+	x.b = y.base;
+	x.c = a.base;
+	if (!is_idle(&a) && reads_inputs()) {
+		expect_input(&v);
+		expect_input(&y);
 	}
-	if (reads_inputs(&f, 1)) {
-		expect(name, "gemv", "in", i++, &a);
-		expect(name, "gemv", "in", i++, &x);
-	}
-	if (reads_result(&f))
-		expect(name, "gemv", "in", i++, &y);
-	if (arrays)
-		cublasSgemvBatched(handle, t, m, n, f.a, pa, lda, px, incx, f.b, py, incy, batch);
-	else
-		cublasSgemvStridedBatched(handle, t, m, n, f.a, a.base, lda, a.s, x.base, incx, x.s,
-			f.b, y.base, incy, y.s, batch);
-	expect(name, "gemv", "out", 0, &y);
-	add(&y);
-	free(a.base);
-	free(x.base);
-	free(y.base);
+	if (!is_idle(&a))
+		expect_input(&a);
+	call_with_results(&a, NULL);
+	release(&v, &y, &a);
 }
 
-static void vectors(void)
+/* A number comes back. */
+static void add_single_result(void)
 {
-	int n = 1 + (int)below(200), incx = 1 + (int)below(3), incy = 1 + (int)below(3), i = 0,
-	    dot = (int)below(2);
-	struct factors f = factors(0);
-	struct place x = make(dot, 1, 1, n, 1, 0, incx, 1, 1),
-		     y = make(dot, 1, 1, n, 1, 0, incy, 1, 1);
-	double sum = 0;
+	struct place number = {result_type, 1, 1, 1, 1, 1, 1, 1, x.result, 0, 0, 0};
 
-	if (dot) {
-		expect("cublasDdot_v2", "dot", "in", 0, &x);
-		expect("cublasDdot_v2", "dot", "in", 1, &y);
-		cublasDdot_v2(handle, n, x.base, incx, y.base, incy, &sum);
-		total += sum;
-	} else {
-		if (reads_inputs(&f, 1))
-			expect("cublasSaxpy_v2", "axpy", "in", i++, &x);
-		expect("cublasSaxpy_v2", "axpy", "in", i++, &y);
-		cublasSaxpy_v2(handle, n, f.a, x.base, incx, y.base, incy);
-		expect("cublasSaxpy_v2", "axpy", "out", 0, &y);
+	if (on_device)
+		number.base += 4096;
+	add(&number);
+}
+
+static void try_dot(const struct row *r)
+{
+	begin_blas_call(r, 0);
+
+	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
+		     y = vector(x.bt, x.n, &x.incy, &x.sb, 1, 1);
+
+	x.a = v.base;
+	x.b = y.base;
+	expect_input(&v);
+	expect_input(&y);
+	call_with_results(NULL, NULL);
+	add_single_result();
+	release(&v, &y, NULL);
+}
+
+static void try_sum(const struct row *r)
+{
+	begin_blas_call(r, 0);
+
+	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 0);
+
+	x.a = v.base;
+	expect_input(&v);
+	call_with_results(NULL, NULL);
+	add_single_result();
+	release(&v, NULL, NULL);
+}
+
+static void try_axpy(const struct row *r)
+{
+	begin_blas_call(r, 0);
+
+	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
+		     y = vector(x.ct, x.n, &x.incy, &x.sc, 1, 1);
+
+	x.a = v.base;
+	x.c = y.base;
+	if (!is_idle(&y) && reads_inputs())
+		expect_input(&v);
+	if (!is_idle(&y))
+		expect_input(&y);
+	call_with_results(&y, NULL);
+	release(&v, &y, NULL);
+}
+
+static void try_scal(const struct row *r)
+{
+	begin_blas_call(r, 0);
+
+	struct place v = vector(x.ct, x.n, &x.incx, &x.sc, 1, 0);
+
+	x.c = v.base;
+	if (!is_idle(&v))
+		expect_input(&v);
+	call_with_results(&v, NULL);
+	release(&v, NULL, NULL);
+}
+
+static void move(const struct row *r, int both)
+{
+	begin_blas_call(r, 0);
+
+	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
+		     y = vector(x.ct, x.n, &x.incy, &x.sc, both, 1);
+
+	x.a = v.base;
+	x.c = y.base;
+	if (!is_idle(&y)) {
+		expect_input(&v);
+		if (both)
+			expect_input(&y);
 	}
-	add(&y);
-	free(x.base);
-	free(y.base);
+	call_with_results(both ? &v : &y, both ? &y : NULL);
+	release(&v, &y, NULL);
+}
+
+static void try_copy(const struct row *r)
+{
+	move(r, 0);
+}
+
+static void try_swap(const struct row *r)
+{
+	move(r, 1);
+}
+
+/* By what a row computes: what that is recorded as, and what calls it. */
+static const struct {
+	const char *op, *recorded;
+	void (*call)(const struct row *r);
+} ops[] = {{"gemm", "gemm", try_gemm}, {"symm", "symm", try_symm}, {"hemm", "hemm", try_symm},
+	{"trmm", "trmm", try_trmm}, {"trsm", "trsm", try_trsm}, {"syrk", "syrk", try_syrk},
+	{"herk", "herk", try_syrk}, {"syr2k", "syr2k", try_syr2k}, {"her2k", "her2k", try_syr2k},
+	{"gemv", "gemv", try_gemv}, {"ger", "ger", try_ger}, {"gerc", "ger", try_ger},
+	{"dot", "dot", try_dot}, {"dotc", "dot", try_dot}, {"nrm2", "nrm2", try_sum},
+	{"asum", "asum", try_sum}, {"axpy", "axpy", try_axpy}, {"scal", "scal", try_scal},
+	{"copy", "copy", try_copy}, {"swap", "swap", try_swap}};
+
+static void try_row(const struct row *r)
+{
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (strcmp(ops[i].op, r->op) == 0) {
+			op = ops[i].recorded;
+			ops[i].call(r);
+		}
 }
 
 int main(int argc, char **argv)
 {
-	static void (*const each[])(void) = {gemm, gemm, gemm, sided, sided, rank_2k, gemv, vectors,
-		gemm_of_arrays, trsm_of_arrays, gemv_of_batches};
-
 	if (argc != 4 || !(out = fopen(argv[3], "w")) || cublasCreate_v2(&handle))
 		return 2;
 	if (!open_device())
 		return 2;
 	state = strtoull(argv[1], NULL, 0);
+	plain = 1;
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		try_row(&functions[i]);
+	plain = 0;
 	for (int i = atoi(argv[2]); i > 0; i--)
-		each[below(sizeof(each) / sizeof(*each))]();
+		try_row(&functions[below(FUNCTIONS)]);
 	cublasDestroy_v2(handle);
 	printf("%.17g\n", total);
 	return fclose(out) != 0;

@@ -114,7 +114,7 @@ static void give_addresses(struct matrix *m, int which)
 static void end_matrix(struct matrix *m)
 {
 	cublasLtMatrixLayoutDestroy(m->layout);
-	free(m->p.base);
+	release_place(&m->p);
 }
 
 static void add_bytes(const struct matrix *m)
@@ -278,9 +278,9 @@ static void multiply_nested(void)
 		m, 68, -1);
 	expect(outermost, "gemm", "out", 0, &c);
 	add(&c);
-	free(a.base);
-	free(b.base);
-	free(c.base);
+	release_place(&a);
+	release_place(&b);
+	release_place(&c);
 }
 
 int main(int argc, char **argv)

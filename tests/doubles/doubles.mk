@@ -57,14 +57,15 @@ $(B)/doubles/libcublasLt.so.13: tests/doubles/cublas/cublaslt.c tests/doubles/cu
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< -lm
-$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c tests/doubles/cublas/number.h $(B)/doubles/libcublasLt.so.13
+CUBLAS_FACTS := $(addprefix tests/doubles/cublas/,functions.h functions.def forms.def)
+$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c tests/doubles/cublas/number.h $(CUBLAS_FACTS) $(B)/doubles/libcublasLt.so.13
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< $(B)/doubles/libcublasLt.so.13 -Wl,-rpath,'$$ORIGIN' -lm
 $(B)/apps/cublas_calls $(B)/apps/cublaslt_calls: $(B)/apps/%: tests/apps/%.c tests/apps/cublas_app.h tests/apps/matrix_sums.h \
-		$(B)/doubles/libcublas.so.13
+		$(CUBLAS_FACTS) $(B)/doubles/libcublas.so.13
 	@mkdir -p $(@D)
-	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -o $@ $< $(B)/doubles/libcublas.so.13 \
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/cublas -o $@ $< $(B)/doubles/libcublas.so.13 \
 		$(B)/doubles/libcublasLt.so.13 -Wl,-rpath,'$$ORIGIN/../doubles' -lm
 $(B)/doubles/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.h
 	@mkdir -p $(@D)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # cuBLAS and cublasLt, on a libcublas.so.13 and a libcublasLt.so.13 that compute on the processor: results unchanged, and for every
-# tensor of every call the row that long double arithmetic over its elements says: plain, mixed types, batches by strides, factors
-# that must not be read, orders, layouts that only the library's own functions can read. What one library calls of the other is
-# one call.
+# tensor of every call the row that long double arithmetic over its elements says: every function of the specs, with integers of 32
+# and of 64 bits, mixed types, batches by strides and by addresses, factors that must not be read, what is refused, orders, layouts
+# that only the library's own functions can read. What one library calls of the other is one call. The stand-in's prototypes are
+# NVIDIA's, where its header is there (CUDA_INCLUDE: its folder).
 # long: 20 times as many calls
 # beside: nothing of it waits
 . "$(dirname "$0")/lib.sh"
@@ -34,8 +35,24 @@ try() { # NAME PROGRAM LIST [ARGUMENT]
 	silent "$name: nothing is said" "$tmp/with.err"
 }
 try cuBLAS cublas_calls "$tmp/list.yaml"
+cut -d' ' -f1 "$tmp/truth" >"$tmp/called"
 try cublasLt cublaslt_calls "$tmp/list.yaml"
+cut -d' ' -f1 "$tmp/truth" >>"$tmp/called"
 try 'cublasLt alone: that call is the outermost' cublaslt_calls "$tmp/lt.yaml" nested
+# What the specs make libprobe.so wrap: each row with each of its variants.
+nm -D --defined-only "$lib" | sed -n 's/.* T \(cublas\)/\1/p' | sort >"$tmp/wrapped"
+isnt 'there are functions of cuBLAS in libprobe.so' "$(wc -l <"$tmp/wrapped")" 0
+is 'functions of the specs that were not called' "$(sort -u "$tmp/called" | comm -23 "$tmp/wrapped" -)" ''
+cuda=${CUDA_INCLUDE:-/usr/local/cuda/include}
+if [ ! -f "$cuda/cublas_v2.h" ] || ! command -v g++ >/dev/null; then
+	skip "the stand-in's prototypes are NVIDIA's" 'no cublas_v2.h, or no g++'
+else
+	printf '#include <%s>\n' cublas_v2.h functions.h >"$tmp/prototypes.cpp"
+	# Each is declared twice then: one that NVIDIA does not declare is not.
+	g++ -fsyntax-only -Wredundant-decls -isystem "$cuda" -Itests/doubles/cublas "$tmp/prototypes.cpp" 2>"$tmp/said"
+	is "the stand-in's prototypes are NVIDIA's" "$? $(grep -c 'redundant redeclaration' "$tmp/said") $(grep 'error' "$tmp/said")" \
+		"0 $(($(grep -c '^cublas[^L]' "$tmp/wrapped") + 6)) "
+fi
 new_out
 run_one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$B/apps/cublas_calls" $seed 100 "$tmp/truth"
 is 'by the default list there is nothing' "$(ls "$out" 2>/dev/null)" ''

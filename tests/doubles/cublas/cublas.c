@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcublas.so.13 that computes on the processor, of what tests/apps/cublas_calls.c calls: tests only. Sums in double, in the
- * order of the elements.
+ * A libcublas.so.13 that computes on the processor what functions.def lists: tests only. Sums in double, in the order of the
+ * elements, of complex numbers whatever the type. It refuses leading dimensions that are too small, as the real one does.
  */
 #include <stdlib.h>
 
 #include "number.h"
 
-#define OWN __attribute__((visibility("default")))
+#pragma GCC visibility push(default)
+#include "functions.h"
 
 int cublasLtMatmulDescCreate(void **out, int32_t compute, int32_t scale);
 int cublasLtMatmulDescSetAttribute(void *d, unsigned attribute, const void *v, size_t bytes);
@@ -18,133 +19,168 @@ int cublasLtMatmul(void *handle, void *product, const void *alpha, const void *a
 	const void *b, void *bl, const void *beta, const void *c, void *cl, void *d, void *dl,
 	const void *algo, void *workspace, size_t bytes, void *stream);
 
-struct handle {
-	void *stream;
+struct cublasContext {
+	cudaStream_t stream;
 	int mode;
 };
 
+enum { OK, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
+
 /* ---- handles ---- */
 
-OWN int cublasCreate_v2(struct handle **out)
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : 3;
+	*handle = calloc(1, sizeof(**handle));
+	return *handle ? OK : ALLOC_FAILED;
 }
 
-OWN int cublasDestroy_v2(struct handle *h)
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
-	free(h);
-	return 0;
+	free(handle);
+	return OK;
 }
 
-OWN int cublasSetStream_v2(struct handle *h, void *stream)
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 {
-	h->stream = stream;
-	return 0;
+	handle->stream = stream;
+	return OK;
 }
 
-OWN int cublasGetStream_v2(struct handle *h, void **stream)
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
 {
-	*stream = h->stream;
-	return 0;
+	*stream = handle->stream;
+	return OK;
 }
 
-OWN int cublasSetPointerMode_v2(struct handle *h, int mode)
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
 {
-	h->mode = mode;
-	return 0;
+	handle->mode = mode;
+	return OK;
 }
 
-OWN int cublasGetPointerMode_v2(struct handle *h, int *mode)
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
 {
-	*mode = h->mode;
-	return 0;
+	*mode = handle->mode;
+	return OK;
 }
 
-static double factor(const struct handle *h, int type, const void *p)
+/* ---- a call ---- */
+
+/* Its arguments, and what they stand for: `one` of a batch has the addresses of its own matrices in x. */
+struct job {
+	struct arguments x;
+	cublasHandle_t handle;
+	int factor, other; /* types of alpha, and of beta or the result */
+	int arrays; /* a, b and c are arrays of addresses */
+	double complex alpha, beta;
+};
+
+typedef cublasStatus_t one_product(const struct job *j);
+
+/* Of factors behind pointers to void. */
+static int factor_type(const struct arguments *x)
 {
-	return get(type, h->mode ? (const char *)p + ON_DEVICE : p, 0);
+	switch (x->compute) {
+	case 64: /* CUBLAS_COMPUTE_16F, _PEDANTIC; before CUDA 11 CUDA_R_16F */
+	case 65:
+	case 2:
+		return R16;
+	case 72: /* CUBLAS_COMPUTE_32I, _PEDANTIC */
+	case 73:
+		return RI32;
+	case 70: /* CUBLAS_COMPUTE_64F, _PEDANTIC; before CUDA 11 CUDA_R_64F, CUDA_C_64F */
+	case 71:
+	case 1:
+	case 5:
+		return is_complex_type(x->ct) ? C64 : R64;
+	}
+	return is_complex_type(x->ct) ? C32 : R32;
+}
+
+/* An address "on the device". */
+static void *device_place(const struct job *j, void *p)
+{
+	return j->handle->mode ? (char *)p + ON_DEVICE : p;
+}
+
+/* An array of addresses lies on the device whatever the mode. */
+static void *nth_matrix(const struct job *j, void *p, int type, int64_t stride, int64_t i)
+{
+	if (!p)
+		return NULL;
+	if (j->arrays)
+		return ((void *const *)((const char *)p + ON_DEVICE))[i];
+	return (char *)p + i * stride * bytes_of_type[type];
+}
+
+static cublasStatus_t run_job(struct job *j, one_product *one)
+{
+	const struct arguments *x = &j->x;
+	cublasStatus_t status = OK;
+
+	if (x->m < 0 || x->n < 0 || x->k < 0 || x->batch < 0)
+		return INVALID_VALUE;
+	if (j->factor < 0)
+		j->factor = j->other = factor_type(x);
+	if (x->alpha)
+		j->alpha = get_complex(j->factor, device_place(j, x->alpha), 0);
+	if (x->beta)
+		j->beta = get_complex(j->other, device_place(j, x->beta), 0);
+	for (int64_t i = 0; i < x->batch && status == OK; i++) {
+		struct job o = *j;
+
+		o.x.a = nth_matrix(j, x->a, x->at, x->sa, i);
+		o.x.b = nth_matrix(j, x->b, x->bt, x->sb, i);
+		o.x.c = nth_matrix(j, x->c, x->ct, x->sc, i);
+		status = one(&o);
+	}
+	return status;
+}
+
+static int is_ld_too_small(int64_t ld, int64_t rows)
+{
+	return ld < rows || ld < 1;
+}
+
+/* Element (i, j) of op(A): op 1 transposes, 2 conjugates as well. */
+static double complex of_op(int type, const void *a, int64_t ld, int op, int64_t i, int64_t j)
+{
+	double complex v = get_complex(type, a, op ? j + i * ld : i + j * ld);
+
+	return op == 2 ? conj(v) : v;
+}
+
+/* c[at] = alpha * sum + beta * c[at]; what is multiplied by 0 is not read. */
+static void put_result(const struct job *j, int64_t at, double complex sum)
+{
+	const struct arguments *x = &j->x;
+	double complex v = j->alpha != 0 ? j->alpha * sum : 0;
+
+	if (j->beta != 0)
+		v += j->beta * get_complex(x->ct, x->c, at);
+	put_complex(x->ct, x->c, at, v);
 }
 
 /* ---- matrices ---- */
 
-struct gemm {
-	int ta, tb, m, n, k, at, bt, ct;
-	int64_t lda, ldb, ldc;
-};
-
-static void multiply(
-	const struct gemm *g, double alpha, const void *a, const void *b, double beta, void *c)
-{
-	for (int64_t j = 0; j < g->n; j++)
-		for (int64_t i = 0; i < g->m; i++) {
-			double sum = 0;
-
-			for (int64_t l = 0; l < g->k && alpha != 0; l++)
-				sum += get(g->at, a, g->ta ? l + i * g->lda : i + l * g->lda) *
-				       get(g->bt, b, g->tb ? j + l * g->ldb : l + j * g->ldb);
-			put(g->ct, c, i + j * g->ldc,
-				alpha * sum +
-					(beta != 0 ? beta * get(g->ct, c, i + j * g->ldc) : 0));
-		}
-}
-
-#define GEMM(name, T, type)                                                                 \
-	OWN int name(struct handle *h, int ta, int tb, int m, int n, int k, const T *alpha, \
-		const T *a, int lda, const T *b, int ldb, const T *beta, T *c, int ldc)     \
-	{                                                                                   \
-		struct gemm g = {ta, tb, m, n, k, type, type, type, lda, ldb, ldc};         \
-                                                                                            \
-		if (m < 0 || n < 0 || k < 0)                                                \
-			return 7;                                                           \
-		multiply(&g, factor(h, type, alpha), a, b, factor(h, type, beta), c);       \
-		return 0;                                                                   \
-	}
-GEMM(cublasSgemm_v2, float, R32)
-GEMM(cublasDgemm_v2, double, R64)
-
-OWN int cublasDgemm_v2_64(struct handle *h, int ta, int tb, int64_t m, int64_t n, int64_t k,
-	const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-	const double *beta, double *c, int64_t ldc)
-{
-	return cublasDgemm_v2(h, ta, tb, (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb,
-		beta, c, (int)ldc);
-}
-
-OWN int cublasGemmStridedBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k,
-	const void *alpha, const void *a, int at, int lda, long long sa, const void *b, int bt,
-	int ldb, long long sb, const void *beta, void *c, int ct, int ldc, long long sc, int batch,
-	int compute, int algo)
-{
-	struct gemm g = {ta, tb, m, n, k, at, bt, ct, lda, ldb, ldc};
-	int type = compute == 70 ? R64 : R32;
-
-	(void)algo;
-	for (int64_t i = 0; i < batch; i++)
-		multiply(&g, factor(h, type, alpha), (const char *)a + i * sa * bytes_of_type[at],
-			(const char *)b + i * sb * bytes_of_type[bt], factor(h, type, beta),
-			(char *)c + i * sc * bytes_of_type[ct]);
-	return 0;
-}
-
 /* As the real one does: by a call of the other library, which anybody may interpose. */
-OWN int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, const void *alpha,
-	const void *a, int at, int lda, const void *b, int bt, int ldb, const void *beta, void *c,
-	int ct, int ldc, int compute, int algo)
+static cublasStatus_t multiply_by_lt(const struct job *j)
 {
+	const struct arguments *x = &j->x;
+	int ta = x->ta, tb = x->tb, mode = j->handle->mode, status;
 	void *product, *al, *bl, *cl;
-	int status;
 
-	(void)algo;
-	cublasLtMatmulDescCreate(&product, compute, compute == 70 ? R64 : R32);
-	cublasLtMatmulDescSetAttribute(product, 2, &h->mode, sizeof(h->mode));
+	cublasLtMatmulDescCreate(&product, x->compute, j->factor);
+	cublasLtMatmulDescSetAttribute(product, 2, &mode, sizeof(mode));
 	cublasLtMatmulDescSetAttribute(product, 3, &ta, sizeof(ta));
 	cublasLtMatmulDescSetAttribute(product, 4, &tb, sizeof(tb));
-	cublasLtMatrixLayoutCreate(&al, at, (uint64_t)(ta ? k : m), (uint64_t)(ta ? m : k), lda);
-	cublasLtMatrixLayoutCreate(&bl, bt, (uint64_t)(tb ? n : k), (uint64_t)(tb ? k : n), ldb);
-	cublasLtMatrixLayoutCreate(&cl, ct, (uint64_t)m, (uint64_t)n, ldc);
-	status = cublasLtMatmul(
-		h, product, alpha, a, al, b, bl, beta, c, cl, c, cl, NULL, NULL, 0, h->stream);
+	cublasLtMatrixLayoutCreate(
+		&al, x->at, (uint64_t)(ta ? x->k : x->m), (uint64_t)(ta ? x->m : x->k), x->lda);
+	cublasLtMatrixLayoutCreate(
+		&bl, x->bt, (uint64_t)(tb ? x->n : x->k), (uint64_t)(tb ? x->k : x->n), x->ldb);
+	cublasLtMatrixLayoutCreate(&cl, x->ct, (uint64_t)x->m, (uint64_t)x->n, x->ldc);
+	status = cublasLtMatmul(j->handle, product, x->alpha, x->a, al, x->b, bl, x->beta, x->c, cl,
+		x->c, cl, NULL, NULL, 0, j->handle->stream);
 	cublasLtMatrixLayoutDestroy(al);
 	cublasLtMatrixLayoutDestroy(bl);
 	cublasLtMatrixLayoutDestroy(cl);
@@ -152,196 +188,375 @@ OWN int cublasGemmEx(struct handle *h, int ta, int tb, int m, int n, int k, cons
 	return status;
 }
 
-OWN int cublasSgemmStridedBatched(struct handle *h, int ta, int tb, int m, int n, int k,
-	const float *alpha, const float *a, int lda, long long sa, const float *b, int ldb,
-	long long sb, const float *beta, float *c, int ldc, long long sc, int batch)
+static cublasStatus_t do_gemm(const struct job *j)
 {
-	return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, R32, lda, sa, b, R32, ldb,
-		sb, beta, c, R32, ldc, sc, batch, 68, 0);
+	const struct arguments *x = &j->x;
+
+	if (is_ld_too_small(x->lda, x->ta ? x->k : x->m) ||
+		is_ld_too_small(x->ldb, x->tb ? x->n : x->k) || is_ld_too_small(x->ldc, x->m))
+		return INVALID_VALUE;
+	if (x->compute && !is_complex_type(x->ct)) {
+		/* By functions of its own, which anybody may interpose too. */
+		if (j->arrays)
+			return cublasGemmEx_64(j->handle, x->ta, x->tb, x->m, x->n, x->k, x->alpha,
+				x->a, x->at, x->lda, x->b, x->bt, x->ldb, x->beta, x->c, x->ct,
+				x->ldc, x->compute, x->algo);
+		return multiply_by_lt(j);
+	}
+	for (int64_t c = 0; c < x->n; c++)
+		for (int64_t r = 0; r < x->m; r++) {
+			double complex sum = 0;
+
+			for (int64_t l = 0; l < x->k && j->alpha != 0; l++)
+				sum += of_op(x->at, x->a, x->lda, x->ta, r, l) *
+				       of_op(x->bt, x->b, x->ldb, x->tb, l, c);
+			put_result(j, r + c * x->ldc, sum);
+		}
+	return OK;
 }
 
-/* An array of addresses lies on the device. */
-static void *address_in(const void *array, int i)
-{
-	return ((void *const *)((const char *)array + ON_DEVICE))[i];
-}
+/* What the triangle that is stored stands for. */
+enum half { TRIANGULAR, SYMMETRIC, HERMITIAN };
 
-OWN int cublasGemmBatchedEx(struct handle *h, int ta, int tb, int m, int n, int k,
-	const void *alpha, const void *const a[], int at, int lda, const void *const b[], int bt,
-	int ldb, const void *beta, void *const c[], int ct, int ldc, int batch, int compute,
-	int algo)
+/* Element (r, c) of the whole; uplo 0: the lower triangle is stored, 1: the upper one. */
+static double complex of_half(
+	const struct arguments *x, enum half half, int unit, int64_t r, int64_t c)
 {
-	for (int i = 0; i < batch; i++)
-		cublasGemmEx(h, ta, tb, m, n, k, alpha, address_in(a, i), at, lda, address_in(b, i),
-			bt, ldb, beta, address_in(c, i), ct, ldc, compute, algo);
-	return 0;
-}
-
-OWN int cublasSgemmBatched(struct handle *h, int ta, int tb, int m, int n, int k,
-	const float *alpha, const float *const a[], int lda, const float *const b[], int ldb,
-	const float *beta, float *const c[], int ldc, int batch)
-{
-	return cublasGemmBatchedEx(h, ta, tb, m, n, k, alpha, (const void *const *)a, R32, lda,
-		(const void *const *)b, R32, ldb, beta, (void *const *)c, R32, ldc, batch, 68, 0);
-}
-
-/* Element (i, j) of a triangle that stands for a whole matrix (symmetric), or for a triangular one. uplo 0: lower, 1: upper. */
-static double half_of(
-	const double *a, int64_t ld, int uplo, int symmetric, int unit, int64_t i, int64_t j)
-{
-	if (i == j && unit)
+	if (r == c && unit)
 		return 1;
-	if (uplo ? i <= j : i >= j)
-		return a[i + j * ld];
-	return symmetric ? a[j + i * ld] : 0;
+	if (r == c && half == HERMITIAN)
+		return creal(get_complex(x->at, x->a, r + c * x->lda));
+	if (x->uplo ? r <= c : r >= c)
+		return get_complex(x->at, x->a, r + c * x->lda);
+	return half == TRIANGULAR ? 0 : of_op(x->at, x->a, x->lda, half == HERMITIAN ? 2 : 1, r, c);
 }
 
-OWN int cublasDsymm_v2(struct handle *h, int side, int uplo, int m, int n, const double *alpha,
-	const double *a, int lda, const double *b, int ldb, const double *beta, double *c, int ldc)
+/* C = alpha A B + beta C, where A is what its half stands for, or op(A); from the right: B A. */
+static cublasStatus_t multiply_from_side(const struct job *j, enum half half)
 {
-	double f = factor(h, R64, alpha), g = factor(h, R64, beta);
+	const struct arguments *x = &j->x;
+	int64_t order = x->side ? x->n : x->m;
 
-	for (int64_t j = 0; j < n; j++)
-		for (int64_t i = 0; i < m; i++) {
-			double sum = 0;
+	if (is_ld_too_small(x->lda, order) || is_ld_too_small(x->ldb, x->m) ||
+		is_ld_too_small(x->ldc, x->m))
+		return INVALID_VALUE;
+	for (int64_t c = 0; c < x->n; c++)
+		for (int64_t r = 0; r < x->m; r++) {
+			double complex sum = 0;
 
-			for (int64_t l = 0; l < (side ? n : m) && f != 0; l++)
-				sum += side ? b[i + l * ldb] * half_of(a, lda, uplo, 1, 0, l, j)
-					    : half_of(a, lda, uplo, 1, 0, i, l) * b[l + j * ldb];
-			c[i + j * ldc] = f * sum + (g != 0 ? g * c[i + j * ldc] : 0);
+			for (int64_t l = 0; l < order && j->alpha != 0; l++) {
+				int64_t ar = x->side ? l : r, ac = x->side ? c : l;
+				double complex a = x->ta ? of_half(x, half, x->diag, ac, ar)
+							 : of_half(x, half, x->diag, ar, ac);
+
+				sum += (x->ta == 2 ? conj(a) : a) *
+				       get_complex(x->bt, x->b,
+					       x->side ? r + l * x->ldb : l + c * x->ldb);
+			}
+			put_result(j, r + c * x->ldc, sum);
 		}
-	return 0;
+	return OK;
 }
 
-static double of_op(const double *a, int64_t lda, int uplo, int t, int unit, int64_t i, int64_t j)
+static cublasStatus_t do_symm(const struct job *j)
 {
-	return t ? half_of(a, lda, uplo, 0, unit, j, i) : half_of(a, lda, uplo, 0, unit, i, j);
+	return multiply_from_side(j, SYMMETRIC);
 }
 
-OWN int cublasDtrmm_v2(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
-	const double *alpha, const double *a, int lda, const double *b, int ldb, double *c, int ldc)
+static cublasStatus_t do_hemm(const struct job *j)
 {
-	double f = factor(h, R64, alpha);
+	return multiply_from_side(j, HERMITIAN);
+}
 
-	for (int64_t j = 0; j < n; j++)
-		for (int64_t i = 0; i < m; i++) {
-			double sum = 0;
-
-			for (int64_t l = 0; l < (side ? n : m) && f != 0; l++)
-				sum += side ? b[i + l * ldb] * of_op(a, lda, uplo, t, unit, l, j)
-					    : of_op(a, lda, uplo, t, unit, i, l) * b[l + j * ldb];
-			c[i + j * ldc] = f * sum;
-		}
-	return 0;
+static cublasStatus_t do_trmm(const struct job *j)
+{
+	return multiply_from_side(j, TRIANGULAR);
 }
 
 /* By substitution: op(A) X = alpha B, or X op(A) = alpha B. */
-OWN int cublasDtrsm_v2(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
-	const double *alpha, const double *a, int lda, double *b, int ldb)
+static cublasStatus_t do_trsm(const struct job *j)
 {
-	double f = factor(h, R64, alpha);
-	int64_t order = side ? n : m, others = side ? m : n;
+	const struct arguments *x = &j->x;
+	int64_t order = x->side ? x->n : x->m, others = x->side ? x->m : x->n;
 	/* Does the first unknown stand alone? */
-	int first = side ? (uplo != 0) != (t != 0) : (uplo == 0) != (t != 0);
+	int first = x->side ? (x->uplo != 0) != (x->ta != 0) : (x->uplo == 0) != (x->ta != 0);
 
+	if (is_ld_too_small(x->lda, order) || is_ld_too_small(x->ldb, x->m))
+		return INVALID_VALUE;
 	for (int64_t o = 0; o < others; o++)
 		for (int64_t s = 0; s < order; s++) {
-			int64_t i = first ? s : order - 1 - s;
-			double *x = side ? &b[o + i * ldb] : &b[i + o * ldb],
-			       sum = f != 0 ? f * *x : 0;
+			int64_t i = first ? s : order - 1 - s,
+				at = x->side ? o + i * x->ldb : i + o * x->ldb;
+			double complex sum = 0, d = of_half(x, TRIANGULAR, x->diag, i, i);
 
-			for (int64_t r = 0; r < s && f != 0; r++) {
+			if (j->alpha != 0)
+				sum = j->alpha * get_complex(x->bt, x->b, at);
+			for (int64_t r = 0; r < s && j->alpha != 0; r++) {
 				int64_t l = first ? r : order - 1 - r;
+				int turned = x->side ? !x->ta : !!x->ta;
+				double complex a = turned ? of_half(x, TRIANGULAR, 0, l, i)
+							  : of_half(x, TRIANGULAR, 0, i, l);
 
-				sum -= side ? b[o + l * ldb] * of_op(a, lda, uplo, t, unit, l, i)
-					    : of_op(a, lda, uplo, t, unit, i, l) * b[l + o * ldb];
+				sum -= (x->ta == 2 ? conj(a) : a) *
+				       get_complex(x->bt, x->b,
+					       x->side ? o + l * x->ldb : l + o * x->ldb);
 			}
-			*x = f != 0 ? sum / of_op(a, lda, uplo, t, unit, i, i) : 0;
+			put_complex(x->bt, x->b, at,
+				j->alpha != 0 ? sum / (x->ta == 2 ? conj(d) : d) : 0);
 		}
-	return 0;
+	return OK;
 }
 
-OWN int cublasDtrsmBatched(struct handle *h, int side, int uplo, int t, int unit, int m, int n,
-	const double *alpha, const double *const a[], int lda, double *const b[], int ldb,
-	int batch)
+/* C = alpha op(A) op(B)' + beta C, and the same with A and B exchanged where `both`, of one triangle. hermitian: ' conjugates. */
+static cublasStatus_t update_triangle(const struct job *j, int hermitian, int both)
 {
-	for (int i = 0; i < batch; i++)
-		cublasDtrsm_v2(h, side, uplo, t, unit, m, n, alpha, address_in(a, i), lda,
-			address_in(b, i), ldb);
-	return 0;
-}
+	const struct arguments *x = &j->x;
+	const void *b = both ? x->b : x->a;
+	int64_t ldb = both ? x->ldb : x->lda, rows = x->ta ? x->k : x->n;
+	/* That of op(B)' at (l, c) is op(B) at (c, l), conjugated or not. */
+	double complex turned = j->alpha != 0 && hermitian ? conj(j->alpha) / j->alpha : 1;
 
-OWN int cublasSsyr2k_v2(struct handle *h, int uplo, int t, int n, int k, const float *alpha,
-	const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
-{
-	double f = factor(h, R32, alpha), g = factor(h, R32, beta);
+	if (is_ld_too_small(x->lda, rows) || is_ld_too_small(ldb, rows) ||
+		is_ld_too_small(x->ldc, x->n))
+		return INVALID_VALUE;
+	for (int64_t c = 0; c < x->n; c++)
+		for (int64_t r = x->uplo ? 0 : c; r < (x->uplo ? c + 1 : x->n); r++) {
+			double complex sum = 0, other = 0;
 
-	for (int64_t j = 0; j < n; j++)
-		for (int64_t i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++) {
-			double sum = 0;
+			for (int64_t l = 0; l < x->k && j->alpha != 0; l++) {
+				double complex bc = of_op(x->at, b, ldb, x->ta, c, l),
+					       ac = of_op(x->at, x->a, x->lda, x->ta, c, l);
 
-			for (int64_t l = 0; l < k && f != 0; l++)
-				sum += (double)a[t ? l + i * lda : i + l * lda] *
-					       (double)b[t ? l + j * ldb : j + l * ldb] +
-				       (double)b[t ? l + i * ldb : i + l * ldb] *
-					       (double)a[t ? l + j * lda : j + l * lda];
-			c[i + j * ldc] =
-				(float)(f * sum + (g != 0 ? g * (double)c[i + j * ldc] : 0));
+				sum += of_op(x->at, x->a, x->lda, x->ta, r, l) *
+				       (hermitian ? conj(bc) : bc);
+				if (both)
+					other += of_op(x->at, b, ldb, x->ta, r, l) *
+						 (hermitian ? conj(ac) : ac);
+			}
+			put_result(j, r + c * x->ldc, sum + turned * other);
 		}
-	return 0;
+	return OK;
 }
 
-/* ---- vectors ---- */
-
-OWN int cublasSgemv_v2(struct handle *h, int t, int m, int n, const float *alpha, const float *a,
-	int lda, const float *x, int incx, const float *beta, float *y, int incy)
+static cublasStatus_t do_syrk(const struct job *j)
 {
-	double f = factor(h, R32, alpha), g = factor(h, R32, beta);
+	return update_triangle(j, 0, 0);
+}
 
-	for (int64_t i = 0; i < (t ? n : m); i++) {
-		double sum = 0;
+static cublasStatus_t do_herk(const struct job *j)
+{
+	return update_triangle(j, 1, 0);
+}
 
-		for (int64_t j = 0; j < (t ? m : n) && f != 0; j++)
-			sum += (double)(t ? a[j + i * lda] : a[i + j * lda]) * (double)x[j * incx];
-		y[i * incy] = (float)(f * sum + (g != 0 ? g * (double)y[i * incy] : 0));
+static cublasStatus_t do_syr2k(const struct job *j)
+{
+	return update_triangle(j, 0, 1);
+}
+
+static cublasStatus_t do_her2k(const struct job *j)
+{
+	return update_triangle(j, 1, 1);
+}
+
+/* ---- vectors: with a negative increment from the last element in memory to the first ---- */
+
+static int64_t element_at(int64_t n, int64_t inc, int64_t i)
+{
+	return inc < 0 ? (i - n + 1) * inc : i * inc;
+}
+
+static cublasStatus_t do_gemv(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+	int64_t nx = x->ta ? x->m : x->n, ny = x->ta ? x->n : x->m;
+
+	if (is_ld_too_small(x->lda, x->m) || !x->incx || !x->incy)
+		return INVALID_VALUE;
+	for (int64_t i = 0; i < ny; i++) {
+		double complex sum = 0;
+
+		for (int64_t l = 0; l < nx && j->alpha != 0; l++)
+			sum += of_op(x->at, x->a, x->lda, x->ta, i, l) *
+			       get_complex(x->bt, x->b, element_at(nx, x->incx, l));
+		put_result(j, element_at(ny, x->incy, i), sum);
 	}
-	return 0;
+	return OK;
 }
 
-OWN int cublasSgemvBatched(struct handle *h, int t, int m, int n, const float *alpha,
-	const float *const a[], int lda, const float *const x[], int incx, const float *beta,
-	float *const y[], int incy, int batch)
+static cublasStatus_t add_outer_product(const struct job *j, int conjugated)
 {
-	for (int i = 0; i < batch; i++)
-		cublasSgemv_v2(h, t, m, n, alpha, address_in(a, i), lda, address_in(x, i), incx,
-			beta, address_in(y, i), incy);
-	return 0;
+	const struct arguments *x = &j->x;
+
+	if (is_ld_too_small(x->ldc, x->m) || !x->incx || !x->incy)
+		return INVALID_VALUE;
+	for (int64_t c = 0; c < x->n && j->alpha != 0; c++)
+		for (int64_t r = 0; r < x->m; r++) {
+			double complex y = get_complex(x->bt, x->b, element_at(x->n, x->incy, c));
+
+			put_complex(x->ct, x->c, r + c * x->ldc,
+				get_complex(x->ct, x->c, r + c * x->ldc) +
+					j->alpha *
+						get_complex(
+							x->at, x->a, element_at(x->m, x->incx, r)) *
+						(conjugated ? conj(y) : y));
+		}
+	return OK;
 }
 
-OWN int cublasSgemvStridedBatched(struct handle *h, int t, int m, int n, const float *alpha,
-	const float *a, int lda, long long sa, const float *x, int incx, long long sx,
-	const float *beta, float *y, int incy, long long sy, int batch)
+static cublasStatus_t do_ger(const struct job *j)
 {
-	for (int i = 0; i < batch; i++)
-		cublasSgemv_v2(h, t, m, n, alpha, a + i * sa, lda, x + i * sx, incx, beta,
-			y + i * sy, incy);
-	return 0;
+	return add_outer_product(j, 0);
 }
 
-OWN int cublasDdot_v2(struct handle *h, int n, const double *x, int incx, const double *y, int incy,
-	double *result)
+static cublasStatus_t do_gerc(const struct job *j)
 {
-	(void)h;
-	*result = 0;
-	for (int64_t i = 0; i < n; i++)
-		*result += x[i * incx] * y[i * incy];
-	return 0;
+	return add_outer_product(j, 1);
 }
 
-OWN int cublasSaxpy_v2(
-	struct handle *h, int n, const float *alpha, const float *x, int incx, float *y, int incy)
+static cublasStatus_t multiply_vectors(const struct job *j, int conjugated)
 {
-	for (int64_t i = 0; i < n; i++)
-		y[i * incy] += (float)(factor(h, R32, alpha) * (double)x[i * incx]);
-	return 0;
+	const struct arguments *x = &j->x;
+	double complex sum = 0;
+
+	for (int64_t i = 0; i < x->n; i++) {
+		double complex v = get_complex(x->at, x->a, element_at(x->n, x->incx, i));
+
+		sum += (conjugated ? conj(v) : v) *
+		       get_complex(x->bt, x->b, element_at(x->n, x->incy, i));
+	}
+	put_complex(j->other, device_place(j, x->result), 0, sum);
+	return OK;
 }
+
+static cublasStatus_t do_dot(const struct job *j)
+{
+	return multiply_vectors(j, 0);
+}
+
+static cublasStatus_t do_dotc(const struct job *j)
+{
+	return multiply_vectors(j, 1);
+}
+
+static cublasStatus_t do_nrm2(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+	double sum = 0;
+
+	for (int64_t i = 0; i < x->n; i++) {
+		double complex v = get_complex(x->at, x->a, i * x->incx);
+
+		sum += creal(v) * creal(v) + cimag(v) * cimag(v);
+	}
+	put(j->other, device_place(j, x->result), 0, sqrt(sum));
+	return OK;
+}
+
+static cublasStatus_t do_asum(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+	double sum = 0;
+
+	for (int64_t i = 0; i < x->n; i++) {
+		double complex v = get_complex(x->at, x->a, i * x->incx);
+
+		sum += fabs(creal(v)) + fabs(cimag(v));
+	}
+	put(j->other, device_place(j, x->result), 0, sum);
+	return OK;
+}
+
+static cublasStatus_t do_axpy(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+
+	for (int64_t i = 0; i < x->n && j->alpha != 0; i++) {
+		int64_t at = element_at(x->n, x->incy, i);
+
+		put_complex(x->ct, x->c, at,
+			get_complex(x->ct, x->c, at) +
+				j->alpha * get_complex(x->at, x->a, element_at(x->n, x->incx, i)));
+	}
+	return OK;
+}
+
+static cublasStatus_t do_scal(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+
+	for (int64_t i = 0; i < x->n; i++)
+		put_complex(
+			x->ct, x->c, i * x->incx, j->alpha * get_complex(x->ct, x->c, i * x->incx));
+	return OK;
+}
+
+static cublasStatus_t do_copy(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+
+	for (int64_t i = 0; i < x->n; i++)
+		put_complex(x->ct, x->c, element_at(x->n, x->incy, i),
+			get_complex(x->at, x->a, element_at(x->n, x->incx, i)));
+	return OK;
+}
+
+static cublasStatus_t do_swap(const struct job *j)
+{
+	const struct arguments *x = &j->x;
+
+	for (int64_t i = 0; i < x->n; i++) {
+		int64_t from = element_at(x->n, x->incx, i), to = element_at(x->n, x->incy, i);
+		double complex v = get_complex(x->at, x->a, from);
+
+		put_complex(x->at, x->a, from, get_complex(x->ct, x->c, to));
+		put_complex(x->ct, x->c, to, v);
+	}
+	return OK;
+}
+
+/* ---- the functions ---- */
+
+static struct job make_job(cublasHandle_t handle, int factor, int other, int type, int last)
+{
+	return (struct job){
+		{.at = type, .bt = type, .ct = last, .batch = 1}, handle, factor, other, 0, 0, 0};
+}
+
+#define KEEP_NUMBER(which) j.x.which = which;
+#define KEEP_ADDRESS(which) j.x.which = (void *)(uintptr_t)which;
+#define KEEP_OP KEEP_NUMBER
+#define KEEP_SIDE KEEP_NUMBER
+#define KEEP_UPLO KEEP_NUMBER
+#define KEEP_DIAG KEEP_NUMBER
+#define KEEP_DTYPE KEEP_NUMBER
+#define KEEP_COMPUTE KEEP_NUMBER
+#define KEEP_ALGO KEEP_NUMBER
+#define KEEP_INT KEEP_NUMBER
+#define KEEP_LONG KEEP_NUMBER
+#define KEEP_ALPHA KEEP_ADDRESS
+#define KEEP_BETA KEEP_ADDRESS
+#define KEEP_RESULT KEEP_ADDRESS
+#define KEEP_IN KEEP_ADDRESS
+#define KEEP_BOTH KEEP_ADDRESS
+#define KEEP_OUT KEEP_ADDRESS
+#define KEEP_INS(which)     \
+	KEEP_ADDRESS(which) \
+	j.arrays = 1;
+#define KEEP_OUTS KEEP_INS
+#define KEEP(kind, which, t) KEEP_##kind(which)
+
+#define DEFINE(form, op, name, t)                                                 \
+	cublasStatus_t name(cublasHandle_t handle ARGUMENTS_##form(PARAMETER, t)) \
+	{                                                                         \
+		struct job j = make_job(handle, CODES t);                         \
+                                                                                  \
+		ARGUMENTS_##form(KEEP, t) return run_job(&j, do_##op);            \
+	}
+#define ROW(form, op, name, t) DEFINE(form, op, name, t)
+#define INTEGER int
+#include "functions.def"
+#undef ROW
+#undef INTEGER
+#define ROW(form, op, name, t) DEFINE(form, op, name##_64, t)
+#define INTEGER int64_t
+#include "functions.def"
