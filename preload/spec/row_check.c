@@ -292,8 +292,9 @@ static void task_check(struct spec_load *l, const struct func *f)
 				role_name[t->need[i]], t->name);
 	if (f->task == TASK_COMM_END && !func_has(f, ROLE_COMM) && !func_has(f, ROLE_COMMP))
 		load_fail(l, f->at, "'%s' has neither 'comm' nor 'commp'", f->symbol);
-	if (f->task == TASK_WIN_END && !func_has(f, ROLE_WIN) && !func_has(f, ROLE_WINP))
-		load_fail(l, f->at, "'%s' has neither 'win' nor 'winp'", f->symbol);
+	if (f->task == TASK_WIN_END && !func_has(f, ROLE_WIN) && !func_has(f, ROLE_WINP) &&
+		!func_has(f, ROLE_NAME))
+		load_fail(l, f->at, "'%s' has neither 'win' nor 'winp' nor 'name'", f->symbol);
 	if (!f->how != (f->task != TASK_COMM_NEW && f->task != TASK_WIN_NEW))
 		load_fail(l, f->at,
 			f->how ? "'%s': how belongs to task: comm_new"

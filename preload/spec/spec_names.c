@@ -135,7 +135,8 @@ const struct task_name task_names[] = {
 	{"comm_end", TASK_COMM_END, SUB_NONE, {ROLE_NONE}}, /* comm or commp */
 	{"comm_name", TASK_COMM_NAME, SUB_NONE, {ROLE_COMM, ROLE_NAME}},
 	{"win_new", TASK_WIN_NEW, SUB_NONE, {ROLE_COMM, ROLE_NEWWIN}},
-	{"win_end", TASK_WIN_END, SUB_NONE, {ROLE_NONE}}, /* win or winp */
+	{"win_end", TASK_WIN_END, SUB_NONE,
+		{ROLE_NONE}}, /* win, winp; name: of a file that nobody has open */
 	{"probe", TASK_PROBE, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM}},
 	{"match", TASK_MATCH, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM, ROLE_MESSAGE}},
 	{"init", TASK_INIT, SUB_NONE, {ROLE_NONE}},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI I/O, each form once, with small numbers, on the file of the first argument. */
+/* MPI I/O, each form once, with small numbers, on the file of the first argument; a file beside it for each rank goes away. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The last rank gets 4 of them. Open MPI waits for ever where a read that does not block reaches the end. */
 #ifdef OPEN_MPI
@@ -25,6 +26,18 @@ static void show(const char *what, int n)
 	for (int i = 0; i < n; i++)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, " %g", (double)out[i]);
 	memset(out, 0, sizeof(out));
+}
+
+/* 1: it was there, and is not any more. */
+static int delete_file_of_rank(const char *beside)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.%d", beside, rank);
+	f = fopen(path, "w");
+	return f && fclose(f) == 0 && MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS &&
+	       access(path, F_OK) != 0;
 }
 
 int main(int argc, char **argv)
@@ -90,6 +103,8 @@ int main(int argc, char **argv)
 	MPI_File_set_info(f, info);
 	MPI_Info_free(&info);
 	MPI_File_close(&f);
+	out[0] = (float)delete_file_of_rank(argv[1]);
+	show("delete", 1);
 	printf("rank %d%s\n", rank, line);
 	MPI_Finalize();
 	return 0;

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A Fortran program: its calls reach C below the names that C programs use, in Open MPI as PMPI_X.
+! A Fortran program: its calls reach C below the names that C programs use, in Open MPI as PMPI_X. Where there is an argument, each
+! rank makes a file of that name and its own number, and deletes it.
 program mpi_fortran
   use mpi
   implicit none
@@ -7,7 +8,9 @@ program mpi_fortran
   integer :: rank, ranks, ierr, i, turn, left, right, got, requests(2), status(MPI_STATUS_SIZE)
   real :: mine(n), total(n), moved(n)
   double precision :: d(3), largest(3)
-  integer :: whole(4), all_sums(4), checks
+  integer :: whole(4), all_sums(4), checks, unit
+  character(1000) :: path
+  logical :: there
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -56,6 +59,16 @@ program mpi_fortran
       call check(abs(moved(i) - (left + turn + i)) <= 0, 'Sendrecv')
     end do
   end do
+
+  if (command_argument_count() > 0) then
+    call get_command_argument(1, path)
+    write (path, '(2a, i0)') trim(path), '.', rank
+    open (newunit=unit, file=path, status='new')
+    close (unit)
+    call MPI_File_delete(path, MPI_INFO_NULL, ierr)
+    inquire (file=path, exist=there)
+    call check(ierr == MPI_SUCCESS .and. .not. there, 'File_delete')
+  end if
 
   write (*, '(a, i0, a, i0, a)') '[', rank, '] mpi_fortran: ok, ', checks, ' checks'
   call MPI_Finalize(ierr)

@@ -81,8 +81,9 @@ for f in $flavours; do
 	# Fortran: in Open MPI its calls are PMPI_X from the start, in MPICH they are not.
 	if [ -x "$B/apps/$f/mpi_fortran" ]; then
 		new_out
-		run_with $f 4 mpi_fortran
+		run_with $f 4 mpi_fortran "$tmp/fortran"
 		is "$f: mpi_fortran: ends well" $status 0
+		is "$f: mpi_fortran: it has deleted its files" "$(find "$tmp" -name 'fortran.*')" ''
 		contract "$f: mpi_fortran" "$out" --p2p
 		is "$f: every call from Fortran is counted once" "$(rows "$out" 'sorted(Counter((r["folder"], re.sub("^P", "", r["api"])) for r in calls(R)).items()) ==
 			sorted(((d, "MPI_" + n), 10) for d in dirs for n in "Allreduce Irecv Isend Reduce Bcast Iallreduce Scan Sendrecv".split())')" True

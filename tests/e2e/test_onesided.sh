@@ -50,6 +50,9 @@ for f in $flavours; do
 	is "$f: files: the file is a communicator, by its name" \
 		"$(rows "$out" '{(c["kind"], c["name"], c["size"]) for c in C if c["kind"] == "file"}, len({c["comm"] for c in C if c["kind"] == "file"})')" \
 		"({('file', 'data', '4')}, 1)"
+	# ROMIO reduces where it looks at what kind of file it is.
+	is "$f: files: what opening, closing and deleting call is no call of the program" "$(rows "$out" '[r["api"] for r in R if not r["op"].startswith("file_") and r["op"] != "barrier"]')" '[]'
+	is "$f: files: each rank's is deleted" "$(grep -c ' delete 1$' "$tmp/with")" 4
 	is "$f: files: collective calls are numbered" \
 		"$(rows "$out" '[(r["op"], r["comm_seq"]) for r in calls(on("rank2")) if r["comm_seq"] and r["op"] != "barrier"]')" \
 		"[('file_write', '0'), ('file_sync', '1'), ('file_read', '2'), ('file_read', '3'), ('file_write', '4'), ('file_read', '5'), ('file_write', '6'), ('file_read', '7'), ('file_set', '8'), ('file_set', '9'), ('file_write', '10'), ('file_sync', '11'), ('file_set', '12'), ('file_read', '13'), ('file_set', '14')]"

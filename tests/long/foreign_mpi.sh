@@ -351,8 +351,6 @@ done
 # mpi4py's own tests, the verdict on each by each rank. libpmpicount.so follows neither these calls of files nor what a message
 # brings whose type it has no number for.
 unfollowed=$(printf 'MPI_File_%s ' i{read,write}{,_all,_at_all,_shared} {read,write}_shared read_ordered)
-# MPICH's MPI_File_delete calls it by name, and is no function that is wrapped.
-unfollowed+=PMPI_Allreduce
 for f in $flavours; do
 	python=$(python_for $f) || { skip "$f: mpi4py's tests" "no mpi4py: $(tail -1 "$tmp/pip" 2>/dev/null)"; continue; }
 	[[ "$f: mpi4py's tests" == *"${FOREIGN:-}"* ]] || continue

@@ -39,7 +39,10 @@ void mpi_window_enter(struct call *c)
 	if (!mpi_ready())
 		return;
 	if (c->api->spec->task == TASK_WIN_END) {
-		/* Before the real call: behind it another thread may be given the same handle anew. */
+		/*
+		 * Before the real call: behind it another thread may be given the same handle anew. A file that is deleted has
+		 * none: there only what is called inside is none of the program's calls.
+		 */
 		if (end && end->cp)
 			comm_drop(&adapter_mpi, window_handle_at(c, end->cp));
 		return;
