@@ -10,7 +10,7 @@
 #include "tools/probe/report/window.h"
 
 #define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
-#define LEFT_OUT_MAX 4 /* calls one after the other */
+#define LEFT_OUT_MAX 64 /* calls one after the other */
 
 /* ---- terms ---- */
 
