@@ -375,6 +375,31 @@ static bool is_one_fewer(const struct window *w, const struct rank_window *r, un
 }
 
 /*
+ * Its rank never made a call from there, or not so many in a step. Where steps are counted by the rounds of the calls what was left
+ * out may have been the last one of a round, which then goes on: how many it has says nothing.
+ */
+static bool is_from_new_place(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	if (!w->g->by_rounds)
+		return !r->e[i].known;
+	for (unsigned k = 0; k < i; k++)
+		if (r->e[k].loop == r->e[i].loop)
+			return false;
+	return true;
+}
+
+/* The call that was due comes next, and this one used to come behind it at once: they changed places, and no round is short of one. */
+static bool is_swapped_in_rounds(
+	const struct window *w, const struct rank_window *r, unsigned i, int k, uint64_t due)
+{
+	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	return w->g->by_rounds && next && next->token == due && e->token != r->e[e->prev].token &&
+	       count_left_out(r, i, k) == 1 &&
+	       (next->next < 0 || r->e[next->next].token != e->token);
+}
+
+/*
  * Two calls in turn, A B A B. Changed places they are A A B B A B, and one left out is A A B A B: is e[i], the second A, followed
  * by B, and then by another A or by nothing?
  */
@@ -459,7 +484,8 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k)) {
+	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&
+		!is_swapped_in_rounds(w, r, i, k, usual->token)) {
 		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
 		return true;
 	}
@@ -486,7 +512,7 @@ static bool judge_call(
 			w, r, swapped ? VERDICT_ORDER : VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	if (!e->known && is_one_more(w, r, i)) {
+	if (!e->known && !(w->g->by_rounds && count_left_out(r, i, k)) && is_one_more(w, r, i)) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
@@ -510,7 +536,8 @@ static bool judge_call(
 		return true;
 	}
 	/* From a new line: who only left something out goes on where it always did. */
-	if (left && w->steps && (!e->known || (e->moved && !goes_on_as_ever(r, i)))) {
+	if (left && w->steps &&
+		(is_from_new_place(w, r, i) || (e->moved && !goes_on_as_ever(r, i)))) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		return true;
 	}
