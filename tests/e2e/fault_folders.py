@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -141,7 +141,7 @@ class Job:
 
     def rare(self, step, rank, t, **more):
         """Every third step."""
-        if step % 3 == 0:
+        if step % 3 == (self.fault == "round_missing"):
             v = [values(step, r, "rare", 8) for r in range(RANKS)]
             self.collective(step, rank, "new_line", "all_reduce", t + 62 * 10**6, v[rank], None if more else [sum(x) for x in zip(*v)], redop="sum", **more)
 
@@ -197,6 +197,14 @@ class Job:
                     self.rate(step, r, self.now, t + 240 * 10**6)
                 continue
             self.rate(step, r, self.now, t)
+            # All that is left of the step.
+            if self.fault == "many_missing":
+                if r == WHO:
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                else:
+                    self.reduce(step, r, t)
+                    self.message(step, r, "send", (r + 1) % RANKS, t + 2 * 10**6, values(step, r, "act"), done=False)
+                continue
             if self.fault == "order_line":
                 stack = dict(stack=len(PLACES) + 1) if r == WHO else {}
                 self.stand(step, r, "norm" if r == WHO else "all_reduce", "all_reduce", t + 10**6, 1 if r == WHO else 64, **stack)
@@ -231,6 +239,16 @@ class Job:
                     continue
                 if r not in (0, WHO):
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
+            if self.fault == "round_missing":
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                if r not in (0, WHO):
+                    self.gather(step, r, t)
+                if r:
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                else:
+                    self.stand(step, r, "gather", "gather", t + 61 * 10**6, 8, root=0)
                 continue
             if self.fault == "tail_missing":
                 self.ring(step, r, t)
@@ -291,8 +309,13 @@ class Job:
                     calls.append(lambda: self.twin(step, r, t + 617 * 10**5, "new_line"))
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
-            if self.fault == "rare_missing":
+            if self.fault in ("rare_missing", "round_missing"):
                 calls.append(lambda: self.rare(step, r, t))
+            # The last call of most steps, and one that is behind it in every third.
+            if self.fault == "round_order":
+                behind = 2 * 10**6 * self.due("round_order", r, step)
+                calls[4] = lambda behind=behind: self.gather(step, r, t + behind)
+                calls.insert(4 if behind else 5, lambda: self.rare(step, r, t))
             # An evaluation: how long such a step takes says nothing of the others.
             if self.fault == "jitter_stalls" and step == 6:
                 calls.append(lambda: self.gather(step, r, t + 10**6))
