@@ -4,6 +4,7 @@
  * ranks, the last rank
  *
  *   missing    makes no call any more; the others are in MPI_Allreduce
+ *   heavy      the same, and each rank holds 400 MB, which takes a while to give back
  *   order      is in MPI_Bcast, the others are in MPI_Barrier, on the same communicator
  *   groups     is in MPI_Allreduce on one communicator, the others are on another one of the same members
  *   recv       waits in MPI_Recv for a message that rank 0 never sends; the others are in MPI_Barrier
@@ -28,7 +29,13 @@ static int hang(const char *how, MPI_Comm first, MPI_Comm second)
 	int last = app_rank == app_size - 1, done = 0;
 	MPI_Request req;
 
-	if (!strcmp(how, "missing")) {
+	if (!strcmp(how, "missing") || !strcmp(how, "heavy")) {
+		static volatile char held[400000000];
+
+		for (size_t i = 0; !strcmp(how, "heavy") && i < sizeof(held); i += 4096)
+			held[i] = 1;
+		if (!strcmp(how, "heavy"))
+			MPI_Barrier(first);
 		stuck(last ? "nothing" : "MPI_Allreduce");
 		while (last)
 			pause();

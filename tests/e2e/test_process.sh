@@ -53,6 +53,13 @@ folders() {
 	rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d))), M[d]["state"]) for d in dirs)'
 }
 
+# A rank has stood in a call for a while.
+stands() {
+	"$probe" report --json "$out" 2>/dev/null | python3 -c '
+import json, sys
+sys.exit(not any(x["age_s"] > 0.5 for x in json.load(sys.stdin)["open"]))'
+}
+
 for f in $flavours; do
 	# All ways with one MPI, those that the MPI has a part in with the others.
 	clean='return _exit mpi_abort' hard='kill exec'
@@ -129,5 +136,14 @@ for f in $flavours; do
 	run_with $f 2 mpi_steps none 6
 	is "$f: dead, it is moved out of the way" "$(rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d)))) for d in dirs if d[-1] != "N" and "pid" not in d)')" \
 		"[('rank0', 12), ('rank0.1', 10), ('rank1', 12), ('rank1.1', 10)]"
+
+	# Killed, a process runs no more, and holds its files until its memory has been given back: it is on no other host.
+	has_turn $f heavy || continue
+	new_out
+	start_with $f 2 mpi_hang heavy 10
+	ok "$f: one has come to where it stays" wait_until 60 stands
+	kill -9 $(ranks_of "$out")
+	unlike "$f: at once behind the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
+	wait $launcher 2>/dev/null
 done
 finish

@@ -14,7 +14,6 @@
 #include "journal/inspect.h"
 #include "sink/owner.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/read/rank_owner.h"
 #include "tools/probe/read/outside.h"
 #include "tools/probe/read/rank_owner.h"
 
@@ -179,6 +178,8 @@ static enum rank_state state_of(struct rank_dir *r)
 		return RANK_KILLED;
 	life = recover_owner_life(
 		&r->meta.owner, r->meta.journal_path, r->journal ? r->journal : "", 0);
+	if (life == OWNER_UNKNOWN && is_owner_ending(&r->meta.owner))
+		life = OWNER_DEAD;
 	r->lives = life == OWNER_LIVES;
 	if (r->ended)
 		return RANK_UNWRITTEN;

@@ -12,4 +12,10 @@
 enum owner_life recover_owner_life(
 	const struct journal_owner *o, const char *noted, const char *path, uint32_t mine);
 
+/*
+ * Its process has been ended and is being taken down: it runs no more, and may hold its files for a while yet, until its memory has
+ * been given back. False: it is not so, or not to be seen from here.
+ */
+bool is_owner_ending(const struct journal_owner *o);
+
 #endif
