@@ -53,17 +53,18 @@ like 'MPI is not found where there is none' "$(cat "$tmp/with")" 'default MPI_Ba
 mapped=$(LD_PRELOAD=$lib cat /proc/self/maps | awk '{print $6}' | sort -u)
 is 'no library comes with it' "$(comm -13 <(cat /proc/self/maps | awk '{print $6}' | sort -u) <(echo "$mapped") | grep -v "^$lib\$")" ''
 
-# Every shell and compiler of a job pays for the preload: pages that the loader writes for its tables, and our own start.
+# Every shell and compiler of a job pays for the preload: pages that the loader writes for its tables, and our own start. Of what is only
+# read the kernel maps 16 pages at a time: where these windows fall makes one or two faults more or less from build to build.
 cc -O1 -D_GNU_SOURCE -I. -o "$tmp/start_cost" tests/bench/start_cost.c || fail 'start_cost.c compiles'
 cc -shared -fPIC -x c -o "$tmp/libempty.so" /dev/null
 t=$("$tmp/start_cost" 41 /bin/true "$tmp/libempty.so" "$lib")
 faults=$(awk '{v[NR] = $3} END {print v[2] - v[1]}' <<<"$t")
 if readelf -d "$lib" | grep -q 'lib[a-z]*san'; then
 	skip 'page faults of a process that records nothing' 'with a sanitizer'
-elif [ -n "$faults" ] && [ "$faults" -le 20 ]; then
-	pass "page faults of a process that records nothing: at most 20 beyond an empty library ($faults)"
+elif [ -n "$faults" ] && [ "$faults" -le 22 ]; then
+	pass "page faults of a process that records nothing: at most 22 beyond an empty library ($faults)"
 else
-	fail 'page faults of a process that records nothing: at most 20 beyond an empty library' "$t"
+	fail 'page faults of a process that records nothing: at most 22 beyond an empty library' "$t"
 fi
 
 # ---- programs that are recorded ----
