@@ -11,6 +11,7 @@
 
 #define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
 #define LEFT_OUT_MAX 64 /* calls one after the other */
+#define LEFT_OUT_AGAIN_MAX 4 /* ... before the same message again: more are a whole turn, and it is one too many */
 
 /* ---- terms ---- */
 
@@ -48,9 +49,12 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 /* Calls that came between the one before and this one at an earlier time, from k on; 0: it never came so soon after. */
 static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
 {
+	const struct entry *e = &r->e[i];
+	bool again = e->call.bits & CALL_P2P && e->prev >= 0 && r->e[e->prev].token == e->token;
+	unsigned most = again ? LEFT_OUT_AGAIN_MAX : LEFT_OUT_MAX;
 	int at = r->e[k].next;
 
-	for (unsigned n = 1; n <= LEFT_OUT_MAX && at >= 0; n++) {
+	for (unsigned n = 1; n <= most && at >= 0; n++) {
 		at = r->e[at].next;
 		if (at >= 0 && at < (int)i &&
 			(r->e[at].token == r->e[i].token ||
