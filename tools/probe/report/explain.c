@@ -11,7 +11,8 @@
 
 #define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
 #define LEFT_OUT_MAX 64 /* calls one after the other */
-#define LEFT_OUT_AGAIN_MAX 4 /* ... before the same message again: more are a whole turn, and it is one too many */
+#define LEFT_OUT_AGAIN_MAX \
+	4 /* ... before the same message again: more are a whole turn, and it is one too many */
 
 /* ---- terms ---- */
 
