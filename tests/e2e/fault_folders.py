@@ -529,10 +529,10 @@ def main(top, fault):
         if fault.endswith("_threads"):
             r.lines = threaded(r.lines)
         end = dict(how="signal", code=None, signal=None)
-        # A launcher ends the others behind it; or one signal ends all.
         # One rank slept, and who ends the job begins with another one.
         if fault == "killed_around":
             end["at_ns"] = BEGIN + job.now + (40 * 10**6 + r.rank * 10**6 if r.rank else 0)
+        # A launcher ends the others behind it; or one signal ends all.
         if fault in ("killed_first", "killed_all", "killed_asleep"):
             end["at_ns"] = BEGIN + job.now + (0 if r.rank == WHO else 5 * 10**6 if fault == "killed_all" else 40 * 10**6 + r.rank * 10**6)
         # Its runtime calls abort() when it leaves by the error that it got.

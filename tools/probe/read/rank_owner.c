@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "tools/probe/read/outside.h"
-
-#define TASK_EXITING 4u /* PF_EXITING, in the field `flags` of proc(5)'s stat */
+#include "tools/probe/read/task_stat.h"
 
 enum owner_life recover_owner_life(
 	const struct journal_owner *o, const char *noted, const char *path, uint32_t mine)
@@ -31,50 +30,24 @@ enum owner_life recover_owner_life(
 	return sign == OWNER_LIVES ? OWNER_UNKNOWN : life;
 }
 
-/* Of /proc/<pid>/<what>/stat. False: there is none. */
-static bool read_task_stat(
-	int64_t pid, const char *what, unsigned *flags, unsigned long long *start)
-{
-	char path[300], line[1024];
-	const char *p;
-	FILE *f;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%lld/%s/stat", (long long)pid, what);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
-	line[n] = 0;
-	/* The command in parentheses may itself hold spaces and parentheses. */
-	p = strrchr(line, ')');
-	return p && sscanf(p,
-			    ") %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-			    "%*d %*d %llu",
-			    flags, start) == 2;
-}
-
 bool is_owner_ending(const struct journal_owner *o)
 {
 	char path[64];
-	unsigned long long start, other;
-	unsigned flags, tasks = 0;
+	struct task_stat t;
+	unsigned tasks = 0;
 	struct dirent *e = NULL;
 	DIR *d;
 
-	if (o->pid <= 0 || !owner_is_of_this_boot(o) ||
-		!read_task_stat(o->pid, ".", &flags, &start) || start != o->start_time ||
-		!(flags & TASK_EXITING))
+	if (o->pid <= 0 || !owner_is_of_this_boot(o) || !read_task_stat(o->pid, "", &t) ||
+		t.start != o->start_time || !(t.flags & TASK_EXITING))
 		return false;
 	/* Its first thread may have gone while others run. */
 	snprintf(path, sizeof(path), "/proc/%lld/task", (long long)o->pid);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
-		snprintf(path, sizeof(path), "task/%.20s", e->d_name);
-		if (e->d_name[0] == '.' || !read_task_stat(o->pid, path, &flags, &other))
+		if (e->d_name[0] == '.' || !read_task_stat(o->pid, e->d_name, &t))
 			continue;
-		if (!(flags & TASK_EXITING))
+		if (!(t.flags & TASK_EXITING))
 			break;
 		tasks++;
 	}

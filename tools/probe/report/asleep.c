@@ -2,21 +2,20 @@
 #include "tools/probe/report/asleep.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/read/task_stat.h"
 
 #define LOOK_NS 100000000L
 #define LOOKS_MIN 4 /* so that somebody who computes has used some time */
 #define LOOKS_MAX 11
 #define TICKS_OF_LOOK 0.7 /* as much of it may be what wakes up now and then */
 #define LOOKED_MAX 4096u /* ranks */
-#define WRITER "(probe-writer)" /* our own thread in the job, which lives as long as it does */
+#define WRITER "probe-writer" /* our own thread in the job, which lives as long as it does */
 
 struct sleeper {
 	int64_t ticks; /* used at the first look */
@@ -29,7 +28,7 @@ struct sleeper {
  */
 static int64_t read_ticks(int pid, bool *quiet)
 {
-	char path[64], text[1024];
+	char path[64];
 	int64_t all = 0;
 	bool seen = false;
 	DIR *d;
@@ -38,30 +37,15 @@ static int64_t read_ticks(int pid, bool *quiet)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		unsigned long long user, system;
-		const char *p;
-		char state;
-		FILE *f;
-		size_t n;
+		struct task_stat t;
 
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", pid, e->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		n = fread(text, 1, sizeof(text) - 1, f);
-		fclose(f);
-		text[n] = 0;
-		p = strrchr(text, ')');
-		if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu",
-				  &state, &user, &system) != 3)
+		if (e->d_name[0] == '.' || !read_task_stat(pid, e->d_name, &t))
 			continue;
 		seen = true;
-		if (strstr(text, WRITER))
+		if (strcmp(t.name, WRITER) == 0)
 			continue;
-		*quiet &= state != 'R' && state != 'D';
-		all += (int64_t)(user + system);
+		*quiet &= t.state != 'R' && t.state != 'D';
+		all += (int64_t)(t.user + t.system);
 	}
 	if (d)
 		closedir(d);
@@ -120,15 +104,8 @@ bool are_movers_asleep(
 
 bool is_process_stopped(const struct rank_dir *d)
 {
-	char path[64], text[1024];
-	const char *p;
-	ssize_t n;
+	struct task_stat t;
 
-	if (d->state != RANK_RUNNING || !d->meta.has_owner)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)d->meta.owner.pid);
-	n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = 0;
-	p = strrchr(text, ')');
-	return p && (p[2] == 'T' || p[2] == 't');
+	return d->state == RANK_RUNNING && d->meta.has_owner &&
+	       read_task_stat(d->meta.owner.pid, "", &t) && (t.state == 'T' || t.state == 't');
 }

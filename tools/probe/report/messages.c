@@ -379,16 +379,12 @@ static void compare_values(struct messages *m, const struct call *send, const st
 
 bool is_any_damaged(const struct messages *m)
 {
-	unsigned found = 0;
-
 	for (unsigned i = 0; i < m->nastray; i++)
 		for (unsigned k = 0; k < m->nsent; k++)
 			if (is_same_value(m->astray[i].least, m->sent[k].least) &&
-				is_same_value(m->astray[i].most, m->sent[k].most)) {
-				found++;
-				break;
-			}
-	return m->any_damaged && !found;
+				is_same_value(m->astray[i].most, m->sent[k].most))
+				return false;
+	return m->any_damaged;
 }
 
 static void join_message(struct messages *m, const struct call *send, const struct call *recv)

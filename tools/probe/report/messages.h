@@ -83,8 +83,7 @@ struct messages {
 	struct call damaged,
 		damaged_by; /* the first message that arrived as something else, and its send */
 	/*
-	 * Of the messages that went the same way from that one on: the values of each send, and those of receives that have not been
-	 * found among them. Of a cancelled message the other side has no number, and all behind it are joined with the wrong one.
+	 * Of the messages that went the same way from that one on: the values of each send, and of each receive that had others. Of a cancelled message the other side has no number, and all behind it are joined with the wrong one.
 	 */
 	struct message_values {
 		double least, most;
@@ -102,7 +101,7 @@ void match_message(struct messages *m, const struct call *c);
  */
 bool find_receive_half(const struct messages *m, const struct call *c, struct call *half);
 
-/* A message arrived as something else than what was sent, and than what was sent before or behind it. */
+/* A message arrived as something else than what was sent, and what so arrived was not sent with a later one either. */
 bool is_any_damaged(const struct messages *m);
 
 /* The other side of that message, which is open, has not been begun. */
