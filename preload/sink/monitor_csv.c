@@ -408,6 +408,9 @@ static void commit_monitor(void *state, bool written)
 {
 	struct monitor *m = state;
 
+	/* No step may end behind the moment in which the rank is known. */
+	if (written)
+		follow_monitor_rank(m);
 	if (m->comm)
 		monitor_comm_commit(m->comm, written);
 	if (m->log && written)
