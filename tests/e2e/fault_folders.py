@@ -13,12 +13,13 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
-          "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11)}
+          "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11),
+          "jitter_rare": (12, 13, 16, 20, 22)}
 BRANCH = 50
 PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
 
@@ -196,6 +197,14 @@ class Job:
                 elif self.fault == "killed_any":
                     self.rate(step, r, self.now, t + 240 * 10**6)
                 continue
+            # It has only begun its broadcast, after others were done with it, and began the next operation.
+            if self.fault == "async_root":
+                if r == 0:
+                    self.stand(step, r, "broadcast", "broadcast", t + 2 * 10**6, 64, root=0)
+                elif r != WHO:
+                    self.rate(step, r, self.now, t)
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                continue
             self.rate(step, r, self.now, t)
             # All that is left of the step.
             if self.fault == "many_missing":
@@ -317,7 +326,7 @@ class Job:
                 calls[4] = lambda behind=behind: self.gather(step, r, t + behind)
                 calls.insert(4 if behind else 5, lambda: self.rare(step, r, t))
             # An evaluation: how long such a step takes says nothing of the others.
-            if self.fault == "jitter_stalls" and step == 6:
+            if (self.fault == "jitter_stalls" and step == 6) or (self.fault == "jitter_rare" and step % 4 == 0):
                 calls.append(lambda: self.gather(step, r, t + 10**6))
             if self.fault == "missing_own_time":
                 self.beat(step, r, t)
@@ -518,7 +527,7 @@ def threaded(lines):
 
 def main(top, fault):
     job = Job(top, fault)
-    for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault == "jitter_end" else STEPS):
+    for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault in ("jitter_end", "jitter_rare") else STEPS):
         job.step(step)
     for r in job.ranks:
         # As of operations that are only started: a row is written when its operation is complete.

@@ -61,6 +61,7 @@ jitter_gaps jitter warn [2] 4 None None
 jitter_end jitter warn [2] 6 None None
 jitter_most jitter warn [2] 5 None None
 jitter_stalls jitter note [2] 6 None None
+jitter_rare jitter warn [2] 12 None None
 stall stall note [2] 9 None None
 link link warn [1, 2] 9 None recv
 only_link link warn [1, 2] 9 None recv
@@ -108,7 +109,8 @@ killed_asleep stopped warn [2] 9 None all_reduce
 killed_around stopped warn [2] 9 None all_reduce
 killed_late stopped warn [2] 9 None all_reduce
 killed_any stopped warn [1, 2] 9 None all_reduce
-async_message stopped warn [2] 9 None all_reduce'
+async_message stopped warn [2] 9 None all_reduce
+async_root stopped warn [2] 9 None broadcast'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"

@@ -22,6 +22,9 @@
 #define STALLS_MAX 3
 #define JITTER_TIMES 3 /* late steps ... */
 #define JITTER_SHARE 0.1 /* ... and their share */
+#define JITTER_USUAL 2 /* so many late ones that are no rare steps let rare ones count */
+#define RARE_ALIKE \
+	4 /* rare steps with the same number of calls: fewer have no habit of their own */
 
 void pace_init(struct pace *p, unsigned nrank)
 {
@@ -242,6 +245,40 @@ static unsigned find_excess(
 	return known;
 }
 
+/*
+ * Rare steps too, as far as there are some of their own kind: what the rank took above what it mostly takes in those, for one rank may
+ * save there what all the others have.
+ */
+static void add_rare_steps(
+	const struct pace *p, const struct pace_middle *m, unsigned i, double *excess)
+{
+	const struct rank_pace *r = &p->rank[i];
+	double alike[PACE_CELLS], now, was[PACE_CELLS];
+
+	memcpy(was, excess, sizeof(was));
+	for (unsigned k = STEPS_WARM; k < PACE_CELLS; k++) {
+		unsigned n = 0;
+
+		if (!isnan(was[k]) || !r->n[k] || m->n[k] < 2)
+			continue;
+		for (unsigned o = STEPS_WARM; o < PACE_CELLS; o++)
+			if (r->n[o] && m->n[o] > 1 && r->calls[o] == r->calls[k])
+				alike[n++] = time_in_cell(r, o) - middle_of_others(p, m, i, o);
+		now = time_in_cell(r, k) - middle_of_others(p, m, i, k);
+		if (n >= RARE_ALIKE)
+			excess[k] = now - fmax(0, quantile_of(alike, n, 0.25));
+	}
+}
+
+static unsigned count_above(const double *excess, double limit)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		n += !isnan(excess[k]) && excess[k] > limit;
+	return n;
+}
+
 static unsigned copy_known(const double *from, unsigned first, double *to)
 {
 	unsigned n = 0;
@@ -423,11 +460,11 @@ static uint64_t first_late_step(const struct pace *p, const double *excess, doub
 
 /* *maybe: the rank that is slow most, but for the limit. */
 static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, unsigned i,
-	const double *excess, double spread, enum pace_kind kind, struct pace_found *f,
+	double *excess, double spread, enum pace_kind kind, struct pace_found *f,
 	struct pace_found *maybe)
 {
 	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
-	unsigned first, n, late = 0;
+	unsigned first, n, late;
 
 	if (limit < SLOW_MIN)
 		limit = SLOW_MIN;
@@ -446,12 +483,13 @@ static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, u
 	}
 	if (kind != PACE_JITTER || first < PACE_CELLS)
 		return;
+	if (count_above(excess, limit) >= JITTER_USUAL)
+		add_rare_steps(p, m, i, excess);
 	n = copy_known(excess, 0, v);
 	top = quantile_of(v, n, 0.9);
 	if (!n)
 		return;
-	for (unsigned k = 0; k < n; k++)
-		late += v[k] > limit;
+	late = count_above(excess, limit);
 	/* The middle one of the steps that are not late, which sorting has put first. */
 	middle = v[(n - late) / 2];
 	if (late >= JITTER_TIMES && late >= JITTER_SHARE * n && late < n && top - middle >= limit &&

@@ -286,6 +286,26 @@ static bool has_standing_rank(const struct stuck_list *l, const struct gather *g
 	return false;
 }
 
+/*
+ * A rank whose operation is still under way is no missing rank of the ones behind it on that communicator: of those that lack a rank,
+ * the first. How long they have stood does not tell, for who comes to the first one late may find the next one begun by others.
+ */
+static const struct stuck *first_on_comm(const struct stuck_list *l, const struct stuck *s)
+{
+	const struct stuck *first = s;
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct stuck *e = &l->stuck[i];
+
+		if (s->joined && e->joined && !e->sample->ended_ok &&
+			e->sample->call.comm == first->sample->call.comm &&
+			e->sample->call.comm_seq < first->sample->call.comm_seq &&
+			has_missing_rank(e))
+			first = e;
+	}
+	return first;
+}
+
 const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g)
 {
 	const struct stuck *async = NULL, *other = NULL;
@@ -298,7 +318,7 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 		if (s->sample->ended_ok)
 			continue;
 		if (!s->async && standing && has_missing_rank(s))
-			return s;
+			return first_on_comm(l, s);
 		/* A framework may wait where nothing is seen of it (autograd for its buckets): then the time tells. */
 		if (s->async && !async && has_missing_rank(s) &&
 			(standing || s->age_max >= ASYNC_STANDS_NS))
@@ -306,5 +326,5 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 		if (!s->async && !other && standing)
 			other = s;
 	}
-	return async ? async : other;
+	return async ? first_on_comm(l, async) : other;
 }
