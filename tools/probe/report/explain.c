@@ -210,15 +210,41 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 	return false;
 }
 
-/* Is the call made a little later nevertheless? */
-static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
+/* Where the call is made a little later nevertheless; -1: it is not. */
+static int find_later(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	int at = r->e[i].next;
 
 	for (unsigned n = 0; n < 3 && at >= 0; n++, at = r->e[at].next)
 		if (r->e[at].token == token)
-			return true;
-	return false;
+			return at;
+	return -1;
+}
+
+static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	return find_later(r, i, token) >= 0;
+}
+
+static bool goes_the_same_way(const struct call *a, const struct call *b)
+{
+	return a->tag == b->tag && relative_peer(a) == relative_peer(b);
+}
+
+/*
+ * The message that is made a little later with the token of the one that was due, e[due] of an earlier step, is the loop's next turn
+ * by its tag or peer: the one that was due was left out.
+ */
+static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
+{
+	const struct call *usual = &r->e[due].call, *later;
+	int at = find_later(r, i, r->e[due].token);
+	const struct entry *next = find_next_turn(r, (unsigned)due);
+
+	if (at < 0 || !next || !(usual->bits & CALL_P2P))
+		return false;
+	later = &r->e[at].call;
+	return !goes_the_same_way(later, usual) && goes_the_same_way(later, &next->call);
 }
 
 /* Other ranks that did the usual thing in this very step. */
@@ -487,6 +513,10 @@ static bool judge_call(
 		(!(e->call.bits & CALL_P2P) ||
 			is_message_alone(&w->g->diagnose.messages, &e->call))) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	if (is_next_turn_later(r, i, r->e[k].next)) {
+		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
 		return true;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&

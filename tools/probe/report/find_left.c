@@ -391,6 +391,8 @@ void find_fatal_errors(struct report *r)
 		name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
+		/* An asynchronous call may have been begun long before another rank's that it cannot be joined with. */
+		f->event = moment_of_leaving(r, i);
 		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
 		free(what);
 		free(at);

@@ -177,17 +177,34 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
  */
 static void settle_order(struct report *r, struct verdict *v)
 {
+	const struct open_call *in = r->stuck.standing[v->rank];
 	struct waiting_ranks circle;
 	const struct truncated *t = &r->g.diagnose.messages.truncated;
 	bool left_out = t->any && t->left_out && v->kind == VERDICT_ORDER &&
 			(t->sender ? t->send.rank : t->recv.rank) == v->rank;
 
+	/* It has gone on to other calls than the one that came too early: who only changed the two would have made the second next. */
+	left_out |= v->may_follow && v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && in &&
+		    !in->waiting && !(in->call.bits & CALL_P2P);
 	if (!left_out && (!v->may_follow || find_lasting_circle(r, &circle)))
 		return;
 	v->kind = VERDICT_MISSING;
 	v->call = v->usual;
 	v->call.step = v->step;
 	v->call.comm_seq = NO_NUMBER;
+}
+
+/*
+ * When a signal ended a rank is known to a tick, or by its last sign of life: a call that another rank made wrongly in that time is what
+ * it died of, and no consequence.
+ */
+static void put_before_death(const struct report *r, struct finding *f)
+{
+	const struct finding *left = &r->finding[0]; /* find_left() comes first */
+
+	if (r->left && f->nrank && f->rank[0] != left->rank[0] && f->event > left->event &&
+		f->event - left->event < CUT_OFF_NS)
+		f->event = left->event - 1;
 }
 
 static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
@@ -233,6 +250,9 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	name_call(f, &v->call);
 	f->call.step = v->step;
 	f->event = v->event && v->event < t->event ? v->event : t->event;
+	/* Who is told of a death may leave out calls, or make others. */
+	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
+		put_before_death(r, f);
 	f->evidence = tool_format(
 		"what rank %d called in the steps before, one after the other, and in this one",
 		r->g.folders.dir[v->rank].rank);

@@ -347,6 +347,24 @@ static bool are_all_ended_by_themselves(const struct report *r, const struct fin
 	return f->nrank > 0;
 }
 
+/* Others may have gone on to the next step while the one that holds them up is still in its own. */
+static void name_own_step(const struct report *r, struct finding *f)
+{
+	int at = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
+	const struct meta *m = at < 0 ? NULL : &r->g.folders.dir[at].meta;
+	uint64_t step;
+
+	if (!m || r->stuck.standing[at] || r->g.by_rounds || !*m->step_source ||
+		strcmp(m->step_source, "none") == 0)
+		return;
+	step = m->step_now;
+	if (step < r->g.rank[at].last_step || step >= f->call.step)
+		return;
+	f->call.step = step;
+	append_line(&f->text, tool_format("rank %d is still in step %llu", f->rank[0],
+				      (unsigned long long)step));
+}
+
 void find_stuck(struct report *r)
 {
 	struct finding *f;
@@ -384,6 +402,7 @@ void find_stuck(struct report *r)
 			    : FINDING_STALL,
 		text);
 	name_stuck_ranks(r, f, s);
+	name_own_step(r, f);
 	if (over && !(s->sample->call.bits & CALL_ERROR) && are_all_ended_by_themselves(r, f))
 		set_finding_kind(f, FINDING_DIED);
 	free(what);

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/report/sites.h"
 
 #define USUAL_STEPS 3 /* with the same calls in the same order, before one with another order */
 
@@ -49,10 +48,19 @@ static void end_ordered_step(struct rank_order *r)
 	}
 }
 
+/* What the call is, from whichever line: who changes two calls in a branch of its own makes both from new lines. */
+static uint64_t hash_kind_of_call(const struct call *c)
+{
+	uint64_t h = hash_u64(hash_u64(c->comm, c->api), (uint64_t)c->dtype << 32 | c->redop);
+
+	h = hash_u64(h, (uint64_t)c->root);
+	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
+}
+
 void note_step_order(struct step_orders *s, const struct call *c)
 {
 	struct rank_order *r = &s->rank[c->rank];
-	uint64_t place;
+	uint64_t kind;
 
 	/* What is only started may be started when something else has been completed. */
 	if (c->bits & (CALL_NESTED | CALL_ASYNC | CALL_OPEN) || (r->any && c->thread != r->thread))
@@ -66,9 +74,9 @@ void note_step_order(struct step_orders *s, const struct call *c)
 		r->now = (struct ordered_step){0};
 		r->first = *c;
 	}
-	place = hash_place(c);
-	r->now.order = hash_u64(r->now.order, place);
-	r->now.set += hash_u64(0, place);
+	kind = hash_kind_of_call(c);
+	r->now.order = hash_u64(r->now.order, kind);
+	r->now.set += hash_u64(0, kind);
 }
 
 const struct call *find_odd_step_order(const struct step_orders *s)

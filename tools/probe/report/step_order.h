@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which a rank makes the calls of a step: the same places in all its steps, and in one of them in another order, once and
+ * The order in which a rank makes the calls of a step: the same calls in all its steps, and in one of them in another order, once and
  * on one rank. Operations of different communicators may be swapped without anybody having to wait: then nothing else tells of it.
  * Memory by ranks.
  */
