@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -21,7 +21,8 @@ JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter
           "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11),
           "jitter_rare": (12, 13, 16, 20, 22)}
 BRANCH = 50
-PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8}
+PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gather": 6, "shard": 7, "exchange": 8, "turn_recv": 9, "turn_send": 10,
+          "warm_recv": 11, "warm_send": 12}
 
 
 def stats(all_values):
@@ -93,8 +94,8 @@ class Job:
         self.ranks[rank].call(op, rows, start=start, dur=more.pop("dur", 100000), step=step, stack_id=more.pop("stack", self.stack(rank, place)),
                               comm_seq=self.number(rank, more.pop("key", "c")), **self.flags | more)
 
-    def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True):
-        kind = dict(dtype="int32") if op == "recv" and self.due("message_dtype", rank, step) else {}
+    def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True, place=None):
+        kind = dict(dtype="int32") if self.due("message_dtype" if op == "recv" else "dtype_ended", rank, step) else {}
         if op == "recv" and self.due("message_flipped", rank, step):
             tensor = [tensor[0] * 16] + tensor[1:]
         if self.fault == "nan_message" and step >= WHEN and rank == (WHO if op == "send" else WHO + 1):
@@ -106,19 +107,28 @@ class Job:
             rows = [("", dict(await_dtype="float32", await_count=len(tensor)))]
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, rows, start=start, dur=dur if done else "",
-                              step=step, stack_id=self.stack(rank, op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
+                              step=step, stack_id=self.stack(rank, place or op), comm_seq=self.number(rank, (op, peer, tag)), peer=peer, tag=tag, **flags)
 
     def exchange(self, step, rank, t):
         """Everybody sends everybody another amount; of some faults another one in each step."""
-        turn = step if self.fault != "volume" else 0
+        turn = step if self.fault not in ("volume", "stale_v") else 0
         sends = [[1 + (a * 3 + b * 5 + turn) % 7 for b in range(RANKS)] for a in range(RANKS)]
-        ins = [v for b in range(RANKS) for v in values(step, rank, f"to {b}", sends[rank][b])]
+        ins = [v for b in range(RANKS) for v in values(step - self.due("stale_v", rank, step), rank, f"to {b}", sends[rank][b])]
         outs = [v for a in range(RANKS) for v in values(step, a, f"to {rank}", sends[a][rank])]
         if self.due("volume", rank, step):
             ins = ins[:-1]
         # PyTorch has one function with and without splits.
         kind = dict(op="all_to_all", lib="c10d", api="c10d::ProcessGroupGloo::alltoall_base") if "split" in self.fault else dict(op="all_to_all_v")
         self.collective(step, rank, "exchange", start=t + 61200000, ins=ins, outs=outs, **kind)
+
+    def turns(self, step, rank, t):
+        """A pipeline of three turns, of which a rank makes some from other lines: the same line has another tag on each of them."""
+        for m in range(3):
+            line = "warm" if m < rank % 2 else "turn"
+            if rank and not (m == 1 and self.due("turn_missing", rank, step)):
+                self.message(step, rank, "recv", rank - 1, t + (3 + m) * 10**6, values(step, rank - 1, f"turn {m}"), tag=20 + m, place=line + "_recv")
+            if rank + 1 < RANKS:
+                self.message(step, rank, "send", rank + 1, t + (3 + m) * 10**6 + 200000, values(step, rank, f"turn {m}"), tag=20 + m, place=line + "_send")
 
     def half(self, rank):
         return f"22222222222222{rank % 2:02x}"
@@ -206,6 +216,36 @@ class Job:
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
                 continue
             self.rate(step, r, self.now, t)
+            # Its library crashes on another rank, of which is known that it ended before that call, to a tick.
+            if self.fault == "count_crash":
+                self.stand(step, r, "all_reduce", "all_reduce", t + (3 if r == WHO else 1) * 10**6, 61 if r == WHO else 64)
+                continue
+            # Its end is the next one's, which has awaited it for long, and whose library ends it.
+            if self.fault == "dtype_ended":
+                self.reduce(step, r, t)
+                if r in (WHO, WHO + 1):
+                    self.message(step, r, "send", (r + 1) % RANKS, t + (2 if r == WHO else 1) * 10**6 + 500000, values(step, r, "act"))
+                if r == WHO + 1:
+                    self.ranks[r].call("recv", [("", dict(await_dtype="float32", await_count=64))], start=t - 10**6, dur="", step=step,
+                                       stack_id=self.stack(r, "recv"), comm_seq=self.number(r, ("recv", WHO, 7)), peer=WHO, tag=7, flags="async;open")
+                else:
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
+            # All is done but that one rank does not go on to the next step.
+            if self.fault == "asleep_behind":
+                self.reduce(step, r, t)
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                self.gather(step, r, t)
+                if r != WHO:
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                continue
+            if self.fault == "turn_missing":
+                self.reduce(step, r, t)
+                self.turns(step, r, t)
+                if r != 1:
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
             # All that is left of the step.
             if self.fault == "many_missing":
                 if r == WHO:
@@ -285,6 +325,9 @@ class Job:
         t = self.now + max(late) + 10**6
         if self.fault in STAND and step == WHEN:
             self.last_step(step, t)
+            if self.fault == "count_crash":
+                self.now = t + 5 * 10**5
+                return
             self.now = t + (3 * 10**8 if self.fault.startswith("killed") and self.fault not in ("killed_late", "killed_asleep", "killed_around") else 6 * 10**9)
             return
         for r in range(RANKS):
@@ -309,13 +352,15 @@ class Job:
                 calls += [lambda n=n: self.collective(step, r, "shard", "all_gather", t + 62 * 10**6 + n * 10**5,
                                                       values(step, r, f"s{n}", n) if n != 40 or r != WHO else [0.0] * n)
                           for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
-            if self.fault.startswith("volume"):
+            if self.fault.startswith("volume") or self.fault == "stale_v":
                 calls.insert(4, lambda: self.exchange(step, r, t))
             # Of other communicators: nobody has to wait for it. Every other step is of another sort.
             if self.fault == "order_apart":
                 calls.insert(4 if self.due("order_apart", r, step) else 5, lambda: self.shard(step, r, t - 10**6 * self.due("order_apart", r, step)))
                 if step % 2:
                     calls.append(lambda: self.twin(step, r, t + 617 * 10**5, "new_line"))
+            if self.fault == "turn_missing":
+                calls[2] = lambda: self.turns(step, r, t)
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
             if self.fault in ("rare_missing", "round_missing"):
@@ -554,10 +599,16 @@ def main(top, fault):
         killed = fault == "exit_message" and r.rank not in (WHO, WHO + 1)
         if killed:
             end = dict(how="signal", code=None, signal=None)
+        if fault == "count_crash":
+            end["at_ns"] = BEGIN + job.now + 40 * 10**6 * (r.rank > 0)
+        if fault == "dtype_ended" and r.rank == WHO + 1:
+            end = dict(how="exit", code=15, inside="MPI_Waitall", at_ns=BEGIN + job.now)
         # What it wrote last it wrote before the others were told.
         silent = 6 * 10**9 if fault.startswith("gone") and r.rank == WHO else 0
+        if fault == "asleep_behind":
+            r.meta["steps"]["current"] = WHEN + (r.rank != WHO)
         r.write(last_record_ns=BEGIN + job.now - silent, **dict(state="finished" if fault.startswith("exit") and not killed else "recovered") if fault in STAND else {},
-                **dict(end=end) if fault.startswith(("gone", "exit", "killed")) else {})
+                **dict(end=end) if fault.startswith(("gone", "exit", "killed")) or fault in ("count_crash", "dtype_ended") else {})
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ spike_zeros spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
 stale_disorder stale bad [2] 9 None all_reduce
 stale_threads stale bad [2] 9 None all_reduce
+stale_v stale bad [2] 9 None all_to_all_v
 clean_threads None None None None None None
 missing_disorder skip bad [2] 9 missing all_reduce
 missing_own_time skip bad [2] 9 missing all_reduce
@@ -110,7 +111,11 @@ killed_around stopped warn [2] 9 None all_reduce
 killed_late stopped warn [2] 9 None all_reduce
 killed_any stopped warn [1, 2] 9 None all_reduce
 async_message stopped warn [2] 9 None all_reduce
-async_root stopped warn [2] 9 None broadcast'
+async_root stopped warn [2] 9 None broadcast
+turn_missing skip bad [2] 9 missing recv
+count_crash mismatch bad [2] 9 count all_reduce
+dtype_ended mismatch bad [2] 9 dtype send
+asleep_behind stopped warn [2] 9 None broadcast'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
@@ -126,7 +131,7 @@ sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
 	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != many_missing && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != many_missing && $name != asleep_behind && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

@@ -122,10 +122,15 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 			(unsigned long long)v->step, who, call, before, usual, times, at);
 		break;
 	case VERDICT_ORDER:
-		all = tool_format("step %llu: %s made two calls in another order: %s before %s, "
+		/* It stands in the one: whether the other one would have followed nobody can tell. */
+		a = v->may_follow ? called_from_text(r, &v->usual) : tool_strdup("");
+		all = tool_format("step %llu: %s made two calls in another order%s: %s before %s, "
 				  "which came first "
-				  "all %s before%s",
-			(unsigned long long)v->step, who, call, usual, times, at);
+				  "all %s before%s%s%s",
+			(unsigned long long)v->step, who,
+			v->may_follow ? ", or left one out" : "", call, usual, times, a,
+			*a ? "; the other one" : "", at);
+		free(a);
 		break;
 	case VERDICT_TERMS:
 		a = format_term(&v->call, v->what);

@@ -174,7 +174,9 @@ void note_values_from_new_lines(struct history *h, const struct meeting *m)
 static bool is_contribution(const struct call *c)
 {
 	static const char *const list[] = {"all_reduce", "reduce", "reduce_scatter", "all_gather",
-		"gather", "all_to_all", "send"};
+		"all_gather_v", "gather", "gather_v", "all_to_all", "all_to_all_v", "all_to_all_w",
+		"neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
+		"neighbor_all_to_all_v", "send", "send_recv"};
 	const char *op = intern_name(c->op);
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
