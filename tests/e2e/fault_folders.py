@@ -13,7 +13,7 @@ import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -328,7 +328,7 @@ class Job:
             if self.fault == "count_crash":
                 self.now = t + 5 * 10**5
                 return
-            self.now = t + (3 * 10**8 if self.fault.startswith("killed") and self.fault not in ("killed_late", "killed_asleep", "killed_around") else 6 * 10**9)
+            self.now = t + (5 * 10**7 if self.fault == "killed_tick" else 3 * 10**8 if self.fault.startswith("killed") and self.fault not in ("killed_late", "killed_asleep", "killed_around") else 6 * 10**9)
             return
         for r in range(RANKS):
             began = self.now + late[r]
@@ -599,6 +599,9 @@ def main(top, fault):
         killed = fault == "exit_message" and r.rank not in (WHO, WHO + 1)
         if killed:
             end = dict(how="signal", code=None, signal=None)
+        # A launcher was so fast that the clock does not tell.
+        if fault == "killed_tick":
+            end["at_ns"] = BEGIN + job.now
         if fault == "count_crash":
             end["at_ns"] = BEGIN + job.now + 40 * 10**6 * (r.rank > 0)
         if fault == "dtype_ended" and r.rank == WHO + 1:

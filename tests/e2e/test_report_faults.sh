@@ -115,7 +115,8 @@ async_root stopped warn [2] 9 None broadcast
 turn_missing skip bad [2] 9 missing recv
 count_crash mismatch bad [2] 9 count all_reduce
 dtype_ended mismatch bad [2] 9 dtype send
-asleep_behind stopped warn [2] 9 None broadcast'
+asleep_behind stopped warn [2] 9 None broadcast
+killed_tick died warn [2] 9 None all_reduce'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"

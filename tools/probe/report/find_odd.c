@@ -85,7 +85,10 @@ static void find_spike(struct report *r)
 	what = report_call(r, &s->call);
 	at = called_from_text(r, &s->call);
 	all = s->ranks > 1 && s->ranks == s->call.size;
-	f = add_finding(r, FINDING_SPIKE,
+	f = add_finding(r,
+		!all		    ? FINDING_SPIKE
+		: s->call.count > 1 ? FINDING_SPIKE_ALL
+				    : FINDING_SPIKE_NUMBER,
 		tool_format("first in step %llu, %s%s: a value of %s in the input of %s; in the %s "
 			    "before "
 			    "none at this place was above %s%s%s%s",
@@ -97,7 +100,6 @@ static void find_spike(struct report *r)
 	complete_strange(r, f, s, 0.95);
 	/* It is no rank's fault: the training itself, or what the program measures. */
 	if (all) {
-		f->severity = s->call.count > 1 && f->severity != FIND_NOTE ? FIND_WARN : FIND_NOTE;
 		f->confidence = 0.6;
 		f->nrank = 0;
 	}

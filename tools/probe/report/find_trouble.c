@@ -127,9 +127,8 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 		all = tool_format("step %llu: %s made two calls in another order%s: %s before %s, "
 				  "which came first "
 				  "all %s before%s%s%s",
-			(unsigned long long)v->step, who,
-			v->may_follow ? ", or left one out" : "", call, usual, times, a,
-			*a ? "; the other one" : "", at);
+			(unsigned long long)v->step, who, v->may_follow ? ", or left one out" : "",
+			call, usual, times, a, *a ? "; the other one" : "", at);
 		free(a);
 		break;
 	case VERDICT_TERMS:
@@ -244,7 +243,7 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	f = add_finding(r, kind, text);
 	f->confidence = v->times >= 4 ? 0.95 : 0.8;
 	if (t->only_order) {
-		f->severity = FIND_WARN;
+		set_finding_kind(f, FINDING_ORDER_APART);
 		f->confidence = 0.8;
 	}
 	f->what = v->kind == VERDICT_TERMS   ? v->what

@@ -15,6 +15,7 @@
 #include "tools/probe/report/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
+#define JUST_BEGUN_NS 0.1e9 /* who has stood for less had only just come */
 #define STALL_NS 5e9 /* an open call of a living job is worth a line from here on */
 #define HANG_NS 10e9 /* ... and a hang from here on, if nothing can move */
 #define HANG_ALWAYS_NS \
@@ -361,8 +362,28 @@ static void name_own_step(const struct report *r, struct finding *f)
 	if (step < r->g.rank[at].last_step || step >= f->call.step)
 		return;
 	f->call.step = step;
-	append_line(&f->text, tool_format("rank %d is still in step %llu", f->rank[0],
-				      (unsigned long long)step));
+	append_line(&f->text,
+		tool_format("rank %d is still in step %llu", f->rank[0], (unsigned long long)step));
+}
+
+/*
+ * Signals ended all when the others had just begun to wait for one rank: that is how it looks where it was the first and its launcher
+ * ended the rest at once, and where somebody ended the job by chance then.
+ */
+static void doubt_death(struct report *r, struct finding *f, const struct stuck *s)
+{
+	if (f->nrank != 1 || (double)s->age_max >= JUST_BEGUN_NS || !all_ended_by_signal(r))
+		return;
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (r->stuck.standing[i] && (double)r->stuck.standing[i]->age >= JUST_BEGUN_NS)
+			return;
+	set_finding_kind(f, FINDING_DIED_DOUBTFUL);
+	f->confidence = 0.5;
+	append_line(&f->text,
+		tool_format("rank %d, for which others waited, ended first, and a launcher ended "
+			    "the rest; or a signal ended all at once: what launched the job may "
+			    "say which",
+			f->rank[0]));
 }
 
 void find_stuck(struct report *r)
@@ -405,6 +426,8 @@ void find_stuck(struct report *r)
 	name_own_step(r, f);
 	if (over && !(s->sample->call.bits & CALL_ERROR) && are_all_ended_by_themselves(r, f))
 		set_finding_kind(f, FINDING_DIED);
+	else if (over && !hang)
+		doubt_death(r, f, s);
 	free(what);
 	free(who);
 	free(at);
