@@ -98,6 +98,10 @@ class Job:
         kind = dict(dtype="int32") if self.due("message_dtype" if op == "recv" else "dtype_ended", rank, step) else {}
         if op == "recv" and self.due("message_flipped", rank, step):
             tensor = [tensor[0] * 16] + tensor[1:]
+        # A value in the middle of the others: the range is as it was.
+        if op == "recv" and self.due("message_bit", rank, step):
+            tensor = sorted(tensor)
+            tensor[len(tensor) // 2] += 1e-4
         if self.fault == "nan_message" and step >= WHEN and rank == (WHO if op == "send" else WHO + 1):
             tensor = [math.nan] * len(tensor)
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that are wrong without being NaN: what history.c, results.c and messages.c have kept. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,17 @@ static const char *unsure_text(const struct odd_meeting *o)
 	return o->unsure ? " (which of them is right cannot be told)" : "";
 }
 
+/* What tells the one from the other: its range, or where that is the same its mean and norm. */
+static char *side_text(const struct side *s, const struct side *other)
+{
+	double n = (double)s->count;
+
+	if (s->least != other->least || s->most != other->most || s->count < 2)
+		return tool_format(
+			"values from %s to %s", short_number(s->least), short_number(s->most));
+	return tool_format("a mean of %.9g and a norm of %.9g", s->sum / n, sqrt(s->squares));
+}
+
 static void find_corruption(struct report *r)
 {
 	const struct odd_meeting *o = &r->g.diagnose.results.corruption;
@@ -233,17 +245,16 @@ static void find_corruption(struct report *r)
 
 		what = report_call(r, &m->damaged);
 		at = called_from_text(r, &m->damaged);
+		who = side_text(&m->damaged.out, &m->damaged_by.in);
+		rest = side_text(&m->damaged_by.in, &m->damaged.out);
 		f = add_finding(r, FINDING_CORRUPTION,
-			tool_format("step %llu, %s: the message of %s arrived with values from %s "
-				    "to %s, "
-				    "and was sent by %s with %s to %s%s",
+			tool_format("step %llu, %s: the message of %s arrived with %s, "
+				    "and was sent by %s with %s%s",
 				(unsigned long long)m->damaged.step,
-				report_rank(r, m->damaged.rank), what,
-				short_number(m->damaged.out.least),
-				short_number(m->damaged.out.most),
-				report_rank(r, m->damaged_by.rank),
-				short_number(m->damaged_by.in.least),
-				short_number(m->damaged_by.in.most), at));
+				report_rank(r, m->damaged.rank), what, who,
+				report_rank(r, m->damaged_by.rank), rest, at));
+		free(who);
+		free(rest);
 		f->confidence = 0.9;
 		name_culprit(r, f, m->damaged.rank);
 		name_concerned(r, f, m->damaged_by.rank);

@@ -17,6 +17,9 @@
 #define LAGS_MIN 3
 #define TYPES_MIN 3
 #define COUNTS_MIN 3
+#define DIGITS_ERROR 1e-8 /* of nine digits on either side, and some more */
+#define SUM_ERROR \
+	1e-12 /* of the sum of absolute values at most: doubles, added up in another order */
 #define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
 #define SHORT_MIN 8 /* messages of one length before a shorter one */
@@ -347,24 +350,51 @@ static bool goes_same_way(const struct call *a, const struct call *b)
 	       a->tag == b->tag;
 }
 
-static void keep_values(struct message_values *list, unsigned *n, const struct side *s)
+static struct message_values values_of_side(const struct side *s)
+{
+	return (struct message_values){s->count, s->least, s->most, s->sum, s->squares, s->bad};
+}
+
+static bool is_near(double a, double b, double error)
+{
+	return fabs(a - b) <= error || is_same_value(a, b);
+}
+
+/*
+ * The same bytes have the same statistics, whoever looks at them. Sums are those of rows with nine digits, added up in the order of the
+ * machine's own kernel: what the elements cancel each other out is as far off as that.
+ */
+static bool are_values_same(const struct message_values *a, const struct message_values *b)
+{
+	double cancelled = SUM_ERROR * sqrt((double)a->count * a->squares);
+
+	if (a->count != b->count || !is_same_value(a->least, b->least) ||
+		!is_same_value(a->most, b->most))
+		return false;
+	return a->bad || b->bad ||
+	       (is_near(a->sum, b->sum, DIGITS_ERROR * fabs(a->sum) + cancelled) &&
+		       is_near(a->squares, b->squares, 2 * DIGITS_ERROR * a->squares));
+}
+
+static void keep_values(
+	struct message_values *list, unsigned *n, const struct message_values *values)
 {
 	if (*n < VALUES_KEPT)
-		list[(*n)++] = (struct message_values){s->least, s->most};
+		list[(*n)++] = *values;
 }
 
 /* The same bytes on both sides have the same statistics. */
 static void compare_values(struct messages *m, const struct call *send, const struct call *recv)
 {
+	struct message_values sent = values_of_side(&send->in), got = values_of_side(&recv->out);
 	bool differ;
 
 	if (m->any_damaged && !goes_same_way(recv, &m->damaged))
 		return;
 	if (!send->in.digest || !recv->out.digest || send->in.blind || recv->out.blind)
 		return;
-	differ = send->in.count == recv->out.count && send->dtype == recv->dtype &&
-		 !(is_same_value(send->in.least, recv->out.least) &&
-			 is_same_value(send->in.most, recv->out.most));
+	differ = sent.count == got.count && send->dtype == recv->dtype &&
+		 !are_values_same(&sent, &got);
 	if (differ && !m->any_damaged) {
 		m->any_damaged = true;
 		m->damaged = *recv;
@@ -372,17 +402,16 @@ static void compare_values(struct messages *m, const struct call *send, const st
 	}
 	if (!m->any_damaged)
 		return;
-	keep_values(m->sent, &m->nsent, &send->in);
+	keep_values(m->sent, &m->nsent, &sent);
 	if (differ)
-		keep_values(m->astray, &m->nastray, &recv->out);
+		keep_values(m->astray, &m->nastray, &got);
 }
 
 bool is_any_damaged(const struct messages *m)
 {
 	for (unsigned i = 0; i < m->nastray; i++)
 		for (unsigned k = 0; k < m->nsent; k++)
-			if (is_same_value(m->astray[i].least, m->sent[k].least) &&
-				is_same_value(m->astray[i].most, m->sent[k].most))
+			if (are_values_same(&m->sent[k], &m->astray[i]))
 				return false;
 	return m->any_damaged;
 }

@@ -86,7 +86,9 @@ struct messages {
 	 * Of the messages that went the same way from that one on: the values of each send, and of each receive that had others. Of a cancelled message the other side has no number, and all behind it are joined with the wrong one.
 	 */
 	struct message_values {
-		double least, most;
+		uint64_t count;
+		double least, most, sum, squares;
+		bool bad;
 	} sent[VALUES_KEPT], astray[VALUES_KEPT];
 	unsigned nsent, nastray;
 };
