@@ -74,6 +74,12 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 		c.count = t->count;
 		c.bytes = t->bytes;
 	}
+	/* A call that sends to one rank and receives from another has both with its tensors. */
+	if (t && r->e.n) {
+		c.peer = t->peer != JOURNAL_NONE ? t->peer : c.peer;
+		c.tag = t->tag != JOURNAL_NONE ? t->tag : c.tag;
+		c.comm_seq = t->comm_seq != JOURNAL_NONE64 ? t->comm_seq : c.comm_seq;
+	}
 	l->fn(l->arg, &c);
 	l->n++;
 }

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		int astray = rank == who && step == when;
 
 		if (astray)
-			alarm(2);
+			alarm(strcmp(way, "trade_asleep") == 0 ? 60 : 2);
 		if (!astray || !go_astray(way)) {
 			exchange();
 			smooth();
@@ -131,6 +131,8 @@ int main(int argc, char **argv)
 			t = time_step(u[7]);
 			c = control(t);
 		}
+		if (astray && strcmp(way, "trade_asleep") == 0)
+			pause();
 		if (astray && strcmp(way, "other_tag") == 0)
 			trade(4);
 		else if (!astray || strcmp(way, "trade_left_out") != 0)

@@ -216,6 +216,16 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 		trade_left_out skip bad [2] 7 missing send_recv
 		other_tag tag bad [2] 7 None send_recv
 	END
+	# While it stands: who waits in an exchange has its peer and its number, and is not to blame.
+	new_out
+	MPI_LIMIT=80 run_with openmpi 4 mpi_halo trade_asleep &
+	job=$!
+	wait_until 40 eval '[[ $(first "$out") == hang* ]]'
+	is 'trade_asleep, while it stands' "$(first "$out" | cut -d' ' -f1-4)" 'hang bad [2] 7'
+	is 'trade_asleep: the exchange of the one that waits' "$("$probe" report --json "$out" | python3 -c 'import json, sys
+print([(o["rank"], o["peer"], o["tag"], o["comm_seq"]) for o in json.load(sys.stdin)["open"] if o["op"] == "send_recv"])')" '[(3, 2, 3, 7)]'
+	pkill -9 -f "mpi_halo trade_asleep"
+	wait $job
 else
 	skip 'real runs' 'no Open MPI, or the programs cannot be built'
 fi

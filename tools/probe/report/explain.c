@@ -34,7 +34,7 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 		return NULL;
 	if (!t->tags && t->tag != c->tag && !(open && c->tag == NO_NUMBER))
 		return "tag";
-	if (!t->peers && t->peer != relative_peer(c))
+	if (!t->peers && t->peer != relative_peer(c) && !(open && c->peer == NO_NUMBER))
 		return "peer";
 	if (!t->dtypes && t->dtype != c->dtype && !(open && !c->dtype))
 		return "dtype";
