@@ -21,8 +21,8 @@ struct trouble {
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: nobody stands */
 	bool only_stuck; /* ranks stand, and there is no other sign */
-	bool only_order; /* a rank made the calls of a step in another order, and nothing came of it */
-	uint32_t rank; /* only_order: its index */
+	const struct call *
+		only_order; /* a rank made the calls of that step, whose first one it is, in another order, and nothing came of it */
 };
 
 /* ---- the disagreement itself ---- */
@@ -443,8 +443,7 @@ static struct trouble first_trouble(struct report *r)
 			.step = c->step,
 			.comm = c->comm,
 			.event = c->start,
-			.only_order = true,
-			.rank = c->rank};
+			.only_order = c};
 	return t;
 }
 
@@ -472,7 +471,8 @@ void find_trouble(struct report *r)
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
 	if (awaited)
 		mark_missing_ranks(w, awaited);
-	v = judge_sequences(w, awaited);
+	v = t.only_order ? explain_step_order(&r->g.diagnose.orders, w, t.only_order)
+			 : judge_sequences(w, awaited);
 	if (!v.kind && awaited) {
 		v = judge_sequences(w, NULL);
 		if (!holds_up_awaited(r, &v, awaited))
@@ -480,8 +480,6 @@ void find_trouble(struct report *r)
 	}
 	if (!v.kind && !t.only_order)
 		v = judge_passed(w);
-	if (t.only_order && (v.kind != VERDICT_ORDER || v.rank != t.rank))
-		v.kind = VERDICT_NONE;
 	free(awaited);
 	/* Two of its steps have one number, which is said by itself. */
 	lag = first_step_lag(&r->g.diagnose.results);

@@ -5,7 +5,10 @@
 
 #include "base/hash.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/explain.h"
+#include "tools/probe/report/window.h"
 
+#define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
 #define USUAL_STEPS 3 /* with the same calls in the same order, before one with another order */
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
@@ -45,7 +48,14 @@ static void end_ordered_step(struct rank_order *r)
 		usual->n = 1;
 	} else if (!r->odd++) {
 		r->odd_first = r->first;
+		r->odd_usual = usual->n;
 	}
+}
+
+/* What is only started may be started when something else has been completed. */
+static bool is_ordered(const struct call *c)
+{
+	return !(c->bits & (CALL_NESTED | CALL_ASYNC | CALL_OPEN));
 }
 
 /* What the call is, from whichever line: who changes two calls in a branch of its own makes both from new lines. */
@@ -62,8 +72,7 @@ void note_step_order(struct step_orders *s, const struct call *c)
 	struct rank_order *r = &s->rank[c->rank];
 	uint64_t kind;
 
-	/* What is only started may be started when something else has been completed. */
-	if (c->bits & (CALL_NESTED | CALL_ASYNC | CALL_OPEN) || (r->any && c->thread != r->thread))
+	if (!is_ordered(c) || (r->any && c->thread != r->thread))
 		return;
 	if (r->any && c->step != r->step)
 		end_ordered_step(r);
@@ -91,4 +100,60 @@ const struct call *find_odd_step_order(const struct step_orders *s)
 		one = &s->rank[i].odd_first;
 	}
 	return one;
+}
+
+/* The calls of that step of the thread, in their order. Returns how many; *set: what they are, in any order. */
+static unsigned list_step(const struct rank_window *r, uint64_t step, uint32_t thread,
+	const struct entry **list, uint64_t *set)
+{
+	unsigned n = 0;
+
+	*set = 0;
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct entry *e = &r->e[i];
+
+		if (e->call.step != step || e->call.thread != thread || !is_ordered(&e->call))
+			continue;
+		*set += hash_u64(0, hash_kind_of_call(&e->call));
+		list[n++] = e;
+	}
+	return n;
+}
+
+struct verdict explain_step_order(
+	const struct step_orders *s, const struct window *w, const struct call *first)
+{
+	struct verdict v = {.kind = VERDICT_NONE, .rank = first->rank, .step = first->step};
+	const struct rank_window *r = NULL;
+	const struct entry **now, **was;
+	uint64_t set, before = 0;
+	unsigned n, k, i = 0;
+
+	for (unsigned j = 0; j < w->n; j++)
+		if (w->rank[j].rank == first->rank)
+			r = &w->rank[j];
+	if (!r)
+		return v;
+	now = tool_alloc((r->n + 1) * sizeof(*now));
+	was = tool_alloc((r->n + 1) * sizeof(*was));
+	n = list_step(r, first->step, first->thread, now, &set);
+	for (uint64_t step = first->step; step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
+		k = list_step(r, step, first->thread, was, &before);
+		if (k == n && before == set)
+			break;
+	}
+	while (i < n && before == set &&
+		hash_kind_of_call(&now[i]->call) == hash_kind_of_call(&was[i]->call))
+		i++;
+	if (i < n && before == set) {
+		v.kind = VERDICT_ORDER;
+		v.call = now[i]->call;
+		v.usual = was[i]->call;
+		v.before = i ? now[i - 1]->call : now[i]->call;
+		v.times = (unsigned)s->rank[first->rank].odd_usual;
+		v.event = first->start;
+	}
+	free(now);
+	free(was);
+	return v;
 }

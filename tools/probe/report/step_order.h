@@ -23,6 +23,7 @@ struct rank_order {
 	uint64_t odd; /* steps with the same calls in another order */
 	struct call first; /* of the present step */
 	struct call odd_first; /* of the first of those steps */
+	uint64_t odd_usual; /* steps before it that had the same calls in the usual order */
 };
 
 struct step_orders {
@@ -38,5 +39,12 @@ void note_step_order(struct step_orders *s, const struct call *c);
 
 /* The first call of the one step of the one rank whose order was another one. NULL: there is none, or there are several. */
 const struct call *find_odd_step_order(const struct step_orders *s);
+
+struct window;
+struct verdict;
+
+/* Which two calls of that step, whose first one it is, changed places. VERDICT_NONE: the window has no step to compare it with. */
+struct verdict explain_step_order(
+	const struct step_orders *s, const struct window *w, const struct call *first);
 
 #endif
