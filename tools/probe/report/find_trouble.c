@@ -455,10 +455,59 @@ static bool is_any_stopped(const struct report *r)
 	return false;
 }
 
+static void suspect_rank(struct suspects *s, uint32_t rank)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->rank[i] == rank)
+			return;
+	if (s->n < SUSPECTS_MAX)
+		s->rank[s->n++] = rank;
+}
+
+static void suspect_world_ranks(
+	const struct report *r, struct suspects *s, const int *rank, unsigned n)
+{
+	for (unsigned i = 0; i < n && s->n < SUSPECTS_MAX; i++) {
+		int at = gather_index(&r->g, rank[i]);
+
+		if (at >= 0)
+			suspect_rank(s, (uint32_t)at);
+	}
+}
+
+/* Not all ranks of a large job are read again, and the one that did something else is to be among them. */
+static struct suspects list_suspects(const struct report *r, const struct trouble *t)
+{
+	const struct unlike *u = &r->g.unlike;
+	const struct odd_meeting *o = &r->g.diagnose.results.places;
+	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	struct suspects s = {.n = 0};
+
+	if (t->only_order)
+		suspect_rank(&s, t->only_order->rank);
+	if (u->any) {
+		suspect_rank(&s, u->a.rank);
+		suspect_rank(&s, u->b.rank);
+	}
+	if (l->any)
+		suspect_rank(&s, l->call.rank);
+	for (unsigned i = 0; o->any && i < o->nrank && i < NAMED_MAX; i++)
+		suspect_rank(&s, o->rank[i]);
+	if (!t->stuck)
+		return s;
+	/* Few stand in what nobody else comes to, or few have not come to where all stand. */
+	if (t->stuck->n <= SUSPECTS_MAX / 2)
+		suspect_world_ranks(r, &s, t->stuck->rank, t->stuck->n);
+	for (unsigned i = 0; i < t->stuck->nabsent; i++)
+		suspect_world_ranks(r, &s, t->stuck->absent[i].rank, t->stuck->absent[i].n);
+	return s;
+}
+
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
 	const struct step_lag *lag;
+	struct suspects suspects;
 	struct window *w;
 	struct verdict v;
 	bool *awaited;
@@ -466,7 +515,8 @@ void find_trouble(struct report *r)
 	/* Who is stopped has done nothing else than usual. */
 	if (!t.any || (t.only_stuck && is_any_stopped(r)))
 		return;
-	w = window_read(&r->g, t.step, t.comm);
+	suspects = list_suspects(r, &t);
+	w = window_read(&r->g, &suspects, t.step, t.comm);
 	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
 	if (awaited)

@@ -445,27 +445,33 @@ static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64
 	return hash_u64(h, t->peers ? 0 : (uint64_t)relative_peer(c));
 }
 
-struct window *window_read(struct gather *g, uint64_t step, uint64_t comm)
+static void read_one_more(struct window *w, uint32_t rank)
+{
+	for (unsigned j = 0; j < w->n; j++)
+		if (w->rank[j].rank == rank)
+			return;
+	if (w->n < WINDOW_RANKS_MAX)
+		read_rank_window(w, rank);
+}
+
+struct window *window_read(
+	struct gather *g, const struct suspects *first, uint64_t step, uint64_t comm)
 {
 	struct window *w = tool_alloc(sizeof(*w));
 	const struct comm_info *k = comms_find(&g->comms, comm);
 
 	*w = (struct window){.g = g, .step = step, .steps = g->diagnose.sites.steps};
 	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
+	for (unsigned i = 0; i < first->n; i++)
+		read_one_more(w, first->rank[i]);
 	for (unsigned i = 0; k && k->member && i < k->nmember && w->n < WINDOW_RANKS_MAX; i++) {
 		int at = gather_index(g, k->member[i]);
 
 		if (at >= 0)
-			read_rank_window(w, (uint32_t)at);
+			read_one_more(w, (uint32_t)at);
 	}
-	for (uint32_t i = 0; i < g->folders.n && w->n < WINDOW_RANKS_MAX; i++) {
-		bool has = false;
-
-		for (unsigned j = 0; j < w->n && !has; j++)
-			has = w->rank[j].rank == i;
-		if (!has)
-			read_rank_window(w, i);
-	}
+	for (uint32_t i = 0; i < g->folders.n && w->n < WINDOW_RANKS_MAX; i++)
+		read_one_more(w, i);
 	chain_callbacks(w);
 	find_begin_of_waiting(w);
 	for (unsigned j = 0; j < w->n; j++) {

@@ -55,8 +55,17 @@ struct window {
 		since; /* without steps: from here on somebody may have been left to wait; UINT64_MAX: nobody is */
 };
 
-/* step: of the trouble. comm: ranks of it are read first where there are many. */
-struct window *window_read(struct gather *g, uint64_t step, uint64_t comm);
+#define SUSPECTS_MAX 32u
+
+/* Ranks, as indices of folders, each once, that may have done something else than the others. */
+struct suspects {
+	uint32_t rank[SUSPECTS_MAX];
+	unsigned n;
+};
+
+/* step: of the trouble. Where there are many ranks these are read: `first`, then those of comm, then any. */
+struct window *window_read(
+	struct gather *g, const struct suspects *first, uint64_t step, uint64_t comm);
 void window_free(struct window *w);
 
 int64_t relative_peer(const struct call *c);
