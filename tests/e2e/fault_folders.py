@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output folders of a training of 4 ranks and 16 steps, of which a fault changes a few numbers: fault_folders.py DIR FAULT... makes
-DIR/FAULT.
+"""Output folders of a training of 4 ranks (FAULT_RANKS) and 16 steps, of which a fault changes a few numbers: fault_folders.py DIR
+FAULT... makes DIR/FAULT.
 
 Each step: a broadcast, an all_reduce, a message around the ring, an all_reduce of a norm that is the same on ranks 0 and 2
-and on 1 and 3, a gather. Rank 2 does what is wrong, in step 9.
+and on 1 and 3, a gather. Rank 2 (FAULT_WHO) does what is wrong, in step 9.
 """
+import functools
 import math
+import os
 import random
 import sys
 
 import columns
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
-RANKS, STEPS, WHO, WHEN = 4, 16, 2, 9
+RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
+HALF = RANKS // 2
 STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
@@ -35,9 +38,14 @@ def stats(all_values):
                 zeros=sum(v == 0 for v in values) / len(values), nans=len(all_values) - len(values), infs=0)
 
 
-def values(step, rank, place, n=64):
+@functools.lru_cache(maxsize=1 << 16)
+def drawn(step, rank, place, n):
     r = random.Random(f"{step} {rank} {place}")
     return [r.uniform(-1, 1) for _ in range(n)]
+
+
+def values(step, rank, place, n=64):
+    return list(drawn(step, rank, place, n))
 
 
 STACK_COLUMNS = columns.names("stack_info")
@@ -61,9 +69,11 @@ class Job:
                 print(f"40,MPI_all_reduce,0,{callback},train!callback+0x10", file=f)
                 print(f"41,MPI_all_reduce,0,{callback} <- /x/site-packages/torch/graph.py:4 run <- /home/train.py:5 main,train!callback+0x10", file=f)
             with open(r.dir + "/comms.csv", "a") as f:
-                print(f"{self.half(r.rank)},mpi,2,{r.rank // 2},split,{WORLD},,{r.rank % 2};{r.rank % 2 + 2}", file=f)
+                members = ";".join(str(k) for k in range(r.rank % 2, RANKS, 2))
+                print(f"{self.half(r.rank)},mpi,{HALF},{r.rank // 2},split,{WORLD},,{members}", file=f)
         self.seq = {}
         self.now = 0
+        self.kept = None, [], []  # of gradients()
         # Operations that are only started, and nothing shows who waits for them: as PyTorch's.
         self.flags = dict(flags="async") if fault.startswith("async_") else {}
 
@@ -142,7 +152,7 @@ class Job:
         ins = [values(step, r, "shard", 8) for r in range(rank % 2, RANKS, 2)]
         root = 1 if self.due("tail_root", rank, step) else 0
         self.collective(step, rank, "shard", "gather", t + 61500000, ins[rank // 2], sum(ins, []) if rank // 2 == root else None,
-                        root=root, comm=self.half(rank), size=2, rank_there=rank // 2, key="s", **more)
+                        root=root, comm=self.half(rank), size=HALF, rank_there=rank // 2, key="s", **more)
 
     def stand(self, step, rank, place, op, start, n, **more):
         """It has not come back from that operation when the job is ended."""
@@ -247,7 +257,7 @@ class Job:
             if self.fault == "turn_missing":
                 self.reduce(step, r, t)
                 self.turns(step, r, t)
-                if r != 1:
+                if r != WHO - 1:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
             # All that is left of the step.
@@ -270,7 +280,7 @@ class Job:
             # From a new line, with ranks that are not there.
             if self.fault == "extra_root":
                 if r == WHO:
-                    self.collective(step, r, "broadcast", "broadcast", t + 10**6, dur="", root=1, comm=self.half(r), size=2,
+                    self.collective(step, r, "broadcast", "broadcast", t + 10**6, dur="", root=1, comm=self.half(r), size=HALF,
                                     rank_there=r // 2, key="s", stack=len(PLACES) + 1, flags="open")
                 else:
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
@@ -321,7 +331,7 @@ class Job:
             if r == WHO:
                 continue
             self.ring(step, r, t, sends=r != WHO - 1, receives=r != WHO + 1)
-            if self.fault == "extra_line" or r == 0:
+            if self.fault == "extra_line" or r not in (WHO - 1, WHO + 1):
                 self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
 
     def step(self, step):
@@ -401,7 +411,7 @@ class Job:
         """Of a thread that keeps time of its own: its calls fall into whichever step the others are in, once three into one."""
         for n in range(3 if rank == 1 and step == WHEN else (step + step // 3 + rank) % 3):
             v = values(step, rank, f"beat {n}", 8)
-            self.collective(step, rank, "shard", "all_reduce", t - 5 * 10**5 + n * 10**5, v, v, redop="sum", comm=self.half(rank), size=2,
+            self.collective(step, rank, "shard", "all_reduce", t - 5 * 10**5 + n * 10**5, v, v, redop="sum", comm=self.half(rank), size=HALF,
                             rank_there=rank // 2, key="s", thread=2, dur=5 * 10**4)
 
     def compute(self, step, rank):
@@ -422,7 +432,10 @@ class Job:
         self.collective(step, rank, "broadcast", "broadcast", began, v if rank == root else None, v, root=root,
                         dur=max(t - began, 1000))
 
-    def reduce(self, step, rank, t):
+    def gradients(self, step):
+        """What each rank contributes, and what comes of it."""
+        if self.kept[0] == step:
+            return self.kept[1:]
         ins = [values(step, r, "grad") for r in range(RANKS)]
         for r in range(RANKS):
             if self.due("stale", r, step):
@@ -452,8 +465,13 @@ class Job:
             outs = [(x + 2**31) % 2**32 - 2**31 for x in outs]
         if self.due("not_sum", WHO, step):
             outs = [a - b for a, b in zip(outs, ins[WHO])]
+        self.kept = step, ins, outs
+        return ins, outs
+
+    def reduce(self, step, rank, t):
+        ins, outs = self.gradients(step)
         if self.due("corruption", rank, step):
-            outs[7] += 0.25
+            outs = outs[:7] + [outs[7] + 0.25] + outs[8:]
         more = dict(redop="sum")
         if self.due("redop", rank, step) or self.due("redop_line", rank, step):
             more["redop"] = "max"

@@ -127,6 +127,16 @@ done <<<"$want"
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
+# The same among 100 ranks, of which not all are read again.
+wide='spike corruption not_sum missing extra order order_branch redop dtype count tail_root many_missing async_root turn_missing dtype_ended async_message
+	tail_missing message_left_out exit_message killed jitter link'
+FAULT_RANKS=100 FAULT_WHO=90 python3 tests/e2e/fault_folders.py "$tmp/wide" $wide
+for name in $wide; do
+	is "$name, of 100 ranks" "$(first "$tmp/wide/$name" | sed 's/ None$/ -/; s/ $/ -/')" \
+		"$(sed -n "s/^$name //p" <<<"$want" | sed 's/ None$/ -/; s/\[2\]/[90]/; s/\[1, 2\]/[89, 90]/')"
+done
+rm -rf "$tmp/wide"
+
 # The same where nothing marks steps, and all rows are of step 0: they are counted by the rounds of the calls.
 cp -r "$tmp/made" "$tmp/unmarked"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv

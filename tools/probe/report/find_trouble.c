@@ -475,6 +475,26 @@ static void suspect_world_ranks(
 	}
 }
 
+/* The other side of a message of one of them. */
+static void suspect_peer(const struct report *r, struct suspects *s, const struct call *c)
+{
+	int peer = -1;
+
+	for (unsigned k = 0; c->bits & CALL_P2P && peer < 0 && k < s->n; k++)
+		peer = s->rank[k] == c->rank ? index_of_peer(r, c) : -1;
+	if (peer >= 0)
+		suspect_rank(s, (uint32_t)peer);
+}
+
+/* Of messages that they wait for, or that nobody took. */
+static void suspect_peers(const struct report *r, struct suspects *s)
+{
+	for (unsigned i = 0; i < r->g.opens.n; i++)
+		suspect_peer(r, s, &r->g.opens.call[i].call);
+	for (const struct message *k = r->g.diagnose.messages.oldest; k; k = k->newer)
+		suspect_peer(r, s, &k->call);
+}
+
 /* Not all ranks of a large job are read again, and the one that did something else is to be among them. */
 static struct suspects list_suspects(const struct report *r, const struct trouble *t)
 {
@@ -493,13 +513,16 @@ static struct suspects list_suspects(const struct report *r, const struct troubl
 		suspect_rank(&s, l->call.rank);
 	for (unsigned i = 0; o->any && i < o->nrank && i < NAMED_MAX; i++)
 		suspect_rank(&s, o->rank[i]);
-	if (!t->stuck)
+	if (!t->stuck) {
+		suspect_peers(r, &s);
 		return s;
+	}
 	/* Few stand in what nobody else comes to, or few have not come to where all stand. */
 	if (t->stuck->n <= SUSPECTS_MAX / 2)
 		suspect_world_ranks(r, &s, t->stuck->rank, t->stuck->n);
 	for (unsigned i = 0; i < t->stuck->nabsent; i++)
 		suspect_world_ranks(r, &s, t->stuck->absent[i].rank, t->stuck->absent[i].n);
+	suspect_peers(r, &s);
 	return s;
 }
 

@@ -578,6 +578,19 @@ static bool is_met_alone(const struct place_met *p)
 	return p && !p->mixed && p->alone >= ALONE_MIN;
 }
 
+/* All ranks, those of the place with fewer of them first: there is not room for all of a large communicator. */
+static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
+{
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < m->n; i++)
+		first += m->a[i].site == m->a[0].site;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < m->n; i++)
+			if ((m->a[i].site == m->a[0].site) == ((2 * first <= m->n) == (pass == 0)))
+				add_rank_index(o->rank, &o->nrank, m->a[i].rank);
+}
+
 static void judge_places(struct results *r, const struct meeting *m)
 {
 	const struct place_met *usual_a, *usual_b;
@@ -613,8 +626,7 @@ static void judge_places(struct results *r, const struct meeting *m)
 			.agreed = usual_a->alone < usual_b->alone ? usual_a->alone : usual_b->alone,
 			.event = meeting_event(r, m)};
 
-		for (unsigned i = 0; i < m->n; i++)
-			add_rank_index(o.rank, &o.nrank, m->a[i].rank);
+		list_fewer_first(m, &o);
 		keep_odd(&r->places, &o);
 		return;
 	}
