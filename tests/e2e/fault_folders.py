@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -135,6 +135,21 @@ class Job:
         kind = dict(op="all_to_all", lib="c10d", api="c10d::ProcessGroupGloo::alltoall_base") if "split" in self.fault else dict(op="all_to_all_v")
         self.collective(step, rank, "exchange", start=t + 61200000, ins=ins, outs=outs, **kind)
 
+    def partner(self, step, rank):
+        """Another one in each of two sorts of steps."""
+        return rank ^ 1 if step % 2 else (rank + RANKS // 2) % RANKS
+
+    def pairs(self, step, rank, t, astray=False):
+        """Each sends to its partner and receives from it; the even ranks, or those of the lower half, send first."""
+        peer = self.partner(step, rank)
+        wrong = (WHO + 3) % RANKS  # in no step
+        for op in ("send", "recv") if rank < peer else ("recv", "send"):
+            lost = astray and rank in (WHO, self.partner(step, WHO))
+            self.message(step, rank, op, wrong if lost and rank == WHO and op == "send" else peer, t + 2 * 10**6,
+                         values(step, rank if op == "send" else peer, "pair"), tag=9, done=not lost)
+            if lost:
+                return
+
     def turns(self, step, rank, t):
         """A pipeline of three turns, of which a rank makes some from other lines: the same line has another tag on each of them."""
         for m in range(3):
@@ -165,7 +180,9 @@ class Job:
         self.collective(step, rank, place, "all_reduce", t, v[rank], [sum(x) for x in zip(*v)], redop="sum")
 
     def rare(self, step, rank, t, **more):
-        """Every third step."""
+        """Every third step; of a fault there was none before."""
+        if self.fault == "rare_first" and step < WHEN:
+            return
         if step % 3 == (self.fault == "round_missing"):
             v = [values(step, r, "rare", 8) for r in range(RANKS)]
             self.collective(step, rank, "new_line", "all_reduce", t + 62 * 10**6, v[rank], None if more else [sum(x) for x in zip(*v)], redop="sum", **more)
@@ -191,7 +208,7 @@ class Job:
                     self.ranks[r].call("broadcast", [("", dict(await_dtype="float32", await_count=64))], start=t, dur="", step=step,
                                        stack_id=self.stack(r, "broadcast"), comm_seq=self.number(r, "c"), root=WHO, flags="open")
                 continue
-            if self.fault == "rare_missing":
+            if self.fault in ("rare_missing", "rare_first"):
                 self.rate(step, r, self.now, t)
                 self.reduce(step, r, t)
                 self.ring(step, r, t)
@@ -253,6 +270,13 @@ class Job:
                 self.gather(step, r, t)
                 if r != WHO:
                     self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
+                continue
+            # It sends to another one than to who awaits it, which goes on.
+            if self.fault == "peer":
+                self.reduce(step, r, t)
+                self.pairs(step, r, t, astray=True)
+                if r not in (WHO, self.partner(step, WHO)):
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
             if self.fault == "turn_missing":
                 self.reduce(step, r, t)
@@ -373,11 +397,13 @@ class Job:
                 calls.insert(4 if self.due("order_apart", r, step) else 5, lambda: self.shard(step, r, t - 10**6 * self.due("order_apart", r, step)))
                 if step % 2:
                     calls.append(lambda: self.twin(step, r, t + 617 * 10**5, "new_line"))
+            if self.fault == "peer":
+                calls[2] = lambda: self.pairs(step, r, t)
             if self.fault == "turn_missing":
                 calls[2] = lambda: self.turns(step, r, t)
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
-            if self.fault in ("rare_missing", "round_missing"):
+            if self.fault in ("rare_missing", "rare_first", "round_missing"):
                 calls.append(lambda: self.rare(step, r, t))
             # The last call of most steps, and one that is behind it in every third.
             if self.fault == "round_order":

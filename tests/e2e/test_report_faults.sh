@@ -117,7 +117,9 @@ turn_missing skip bad [2] 9 missing recv
 count_crash mismatch bad [2] 9 count all_reduce
 dtype_ended mismatch bad [2] 9 dtype send
 asleep_behind stopped warn [2] 9 None broadcast
-killed_tick died warn [2] 9 None all_reduce'
+killed_tick died warn [2] 9 None all_reduce
+rare_first skip bad [2] 9 missing all_reduce
+peer mismatch bad [2] 9 peer send'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"

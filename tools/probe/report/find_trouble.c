@@ -112,8 +112,12 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 
 	switch (v->kind) {
 	case VERDICT_MISSING:
-		all = tool_format("step %llu: %s left out %s, which followed %s all %s before%s",
-			(unsigned long long)v->step, who, call, before, times, at);
+		all = v->times ? tool_format("step %llu: %s left out %s, which followed %s all %s "
+					     "before%s",
+					 (unsigned long long)v->step, who, call, before, times, at)
+			       : tool_format("step %llu: %s left out %s, which others made behind "
+					     "%s%s",
+					 (unsigned long long)v->step, who, call, before, at);
 		break;
 	case VERDICT_EXTRA:
 		all = tool_format("step %llu: %s made one call too many: %s behind %s, where %s "
@@ -265,33 +269,64 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		(unsigned long long)v->step, r->g.folders.path);
 }
 
-/* A message that was sent and that nobody receives, and the one that somebody waits for. */
+/* A message that was sent and that nobody receives, and the one that somebody waits for. text: taken over. */
+static void add_crossed(struct report *r, const struct trouble *t, enum finding_kind kind,
+	const struct call *send, const struct call *recv, bool sender, char *text)
+{
+	struct finding *f = add_finding(r, kind, text);
+
+	f->confidence = 0.95;
+	name_culprit(r, f, sender ? send->rank : recv->rank);
+	name_concerned(r, f, sender ? recv->rank : send->rank);
+	name_call(f, sender ? send : recv);
+	f->event = t->event;
+	f->next = tool_format("probe report --stacks --rank %d,%d %s",
+		r->g.folders.dir[send->rank].rank, r->g.folders.dir[recv->rank].rank,
+		r->g.folders.path);
+}
+
 static bool add_tag(struct report *r, const struct trouble *t)
 {
 	struct call recv, send;
 	char *a, *b, *at;
 	bool sender;
-	struct finding *f;
 
 	if (!find_crossed_tag(&r->g.diagnose.messages, &recv, &send, &sender, NULL))
 		return false;
 	a = report_call(r, &send);
 	b = report_call(r, &recv);
 	at = called_from_text(r, sender ? &send : &recv);
-	f = add_finding(r, FINDING_TAG,
+	add_crossed(r, t, FINDING_TAG, &send, &recv, sender,
 		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
 			    "which nobody sends: "
 			    "the tag of the %s was never used before%s",
 			(unsigned long long)send.step, report_rank(r, send.rank), a,
 			report_rank(r, recv.rank), b, sender ? "send" : "receive", at));
-	f->confidence = 0.95;
-	name_culprit(r, f, sender ? send.rank : recv.rank);
-	name_concerned(r, f, sender ? recv.rank : send.rank);
-	name_call(f, sender ? &send : &recv);
-	f->event = t->event;
-	f->next = tool_format("probe report --stacks --rank %d,%d %s",
-		r->g.folders.dir[send.rank].rank, r->g.folders.dir[recv.rank].rank,
-		r->g.folders.path);
+	free(a);
+	free(b);
+	free(at);
+	return true;
+}
+
+/* The same with another rank instead of another tag. */
+static bool add_peer(struct report *r, const struct trouble *t)
+{
+	struct call recv, send;
+	char *a, *b, *at;
+	bool sender;
+
+	if (!find_crossed_peer(&r->g.diagnose.messages, &recv, &send, &sender))
+		return false;
+	a = report_call(r, &send);
+	b = report_call(r, &recv);
+	at = called_from_text(r, sender ? &send : &recv);
+	add_crossed(r, t, FINDING_MISMATCH, &send, &recv, sender,
+		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
+			    "which nobody sends: "
+			    "the %s has another peer than ever before%s",
+			(unsigned long long)send.step, report_rank(r, send.rank), a,
+			report_rank(r, recv.rank), b, sender ? "send" : "receive", at));
+	r->finding[r->nfinding - 1].what = "peer";
 	free(a);
 	free(b);
 	free(at);
@@ -561,7 +596,7 @@ void find_trouble(struct report *r)
 	settle_order(r, &v);
 	if (v.kind)
 		add_verdict(r, &t, &v);
-	else if (t.stuck && add_tag(r, &t))
+	else if (t.stuck && (add_tag(r, &t) || add_peer(r, &t)))
 		;
 	else if (r->g.unlike.any)
 		add_mismatch(r, &t, w);

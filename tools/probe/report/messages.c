@@ -20,6 +20,8 @@
 #define DIGITS_ERROR 1e-8 /* of nine digits on either side, and some more */
 #define SUM_ERROR \
 	1e-12 /* of the sum of absolute values at most: doubles, added up in another order */
+#define PEER_STEPS 3 /* before that nobody knows who sends to whom */
+#define PEER_LOOKS (1u << 20)
 #define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
 
 #define SHORT_MIN 8 /* messages of one length before a shorter one */
@@ -620,4 +622,29 @@ bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *
 	if (looks)
 		*looks = n;
 	return s != NULL;
+}
+
+bool find_crossed_peer(const struct messages *m, struct call *recv, struct call *send, bool *sender)
+{
+	unsigned looks = 0;
+
+	for (const struct message *r = m->oldest; r; r = r->newer) {
+		if (r->send || !(r->call.bits & CALL_OPEN) || r->call.step < PEER_STEPS)
+			continue;
+		for (const struct message *s = m->oldest; s && looks < PEER_LOOKS;
+			s = s->newer, looks++) {
+			bool same_from = s->from == r->from, same_to = s->to == r->to;
+
+			if (!s->send || s->comm != r->comm || s->tag != r->tag ||
+				s->call.step != r->call.step || same_from == same_to ||
+				was_used(m, same_from ? r : s) == was_used(m, same_from ? s : r) ||
+				was_used(m, same_from ? s : r))
+				continue;
+			*recv = r->call;
+			*send = s->call;
+			*sender = same_from;
+			return true;
+		}
+	}
+	return false;
 }

@@ -117,4 +117,11 @@ bool is_message_alone(const struct messages *m, const struct call *c);
 bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
 	uint64_t *looks);
 
+/*
+ * A message that goes to one rank where another one waits for it, or is awaited from another one than who sent it: of the two ways
+ * one was never used before, by the send (*sender) or by the receive. false: there is none.
+ */
+bool find_crossed_peer(
+	const struct messages *m, struct call *recv, struct call *send, bool *sender);
+
 #endif

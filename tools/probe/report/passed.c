@@ -141,8 +141,7 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
 	*next = &r->e[there->next];
 	return (*next)->place != e->place && (!met || met->place != e->place) &&
-	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k) &&
-	       count_before(r, before->token, e) > 0;
+	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
 }
 
 static bool judge_one_passed(const struct window *w, const struct table *t,
@@ -168,6 +167,11 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 	if (without != 1)
 		return false;
 	times = count_before(missing, before->token, e);
+	/* What comes every so often may not have come behind that call yet: most ranks are right, if it cannot come to it any more. */
+	if (!times &&
+		(with < 2 || other->call.bits & CALL_P2P ||
+			(other->call.step <= e->call.step && other->call.comm != e->call.comm)))
+		return false;
 	/* Of two ranks the one is right whose call comes every so often, and is due. */
 	if (with == 1 &&
 		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
