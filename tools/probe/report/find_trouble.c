@@ -21,8 +21,9 @@ struct trouble {
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: nobody stands */
 	bool only_stuck; /* ranks stand, and there is no other sign */
-	const struct call *
-		only_order; /* a rank made the calls of that step, whose first one it is, in another order, and nothing came of it */
+	/* A rank made the calls of a step in another order, and nothing came of it; by what that shows. */
+	const struct order_seen *only_order;
+	enum order_way way;
 };
 
 /* ---- the disagreement itself ---- */
@@ -439,7 +440,8 @@ static struct trouble first_trouble(struct report *r)
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	const struct lagging *l = &r->g.diagnose.messages.lagging;
-	const struct call *c;
+	const struct order_seen *order;
+	enum order_way way;
 	bool hang;
 	const struct stuck *s = report_stuck(r, &hang);
 	struct trouble t = {.stuck = s};
@@ -473,12 +475,13 @@ static struct trouble first_trouble(struct report *r)
 	}
 	t.only_stuck = t.any && !o->any && !l->any && !u->any;
 	/* Nobody had to wait for it, and nothing else went wrong. */
-	if (!t.any && (c = find_odd_step_order(&r->g.diagnose.orders)))
+	if (!t.any && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
-			.step = c->step,
-			.comm = c->comm,
-			.event = c->start,
-			.only_order = c};
+			.step = order->odd_first.step,
+			.comm = order->odd_first.comm,
+			.event = order->odd_first.start,
+			.only_order = order,
+			.way = way};
 	return t;
 }
 
@@ -539,7 +542,7 @@ static struct suspects list_suspects(const struct report *r, const struct troubl
 	struct suspects s = {.n = 0};
 
 	if (t->only_order)
-		suspect_rank(&s, t->only_order->rank);
+		suspect_rank(&s, t->only_order->odd_first.rank);
 	if (u->any) {
 		suspect_rank(&s, u->a.rank);
 		suspect_rank(&s, u->b.rank);
@@ -579,8 +582,7 @@ void find_trouble(struct report *r)
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
 	if (awaited)
 		mark_missing_ranks(w, awaited);
-	v = t.only_order ? explain_step_order(&r->g.diagnose.orders, w, t.only_order)
-			 : judge_sequences(w, awaited);
+	v = t.only_order ? explain_step_order(t.only_order, t.way, w) : judge_sequences(w, awaited);
 	if (!v.kind && awaited) {
 		v = judge_sequences(w, NULL);
 		if (!holds_up_awaited(r, &v, awaited))

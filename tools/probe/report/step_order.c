@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/report/explain.h"
+#include "tools/probe/report/sites.h"
 #include "tools/probe/report/window.h"
 
 #define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
@@ -23,7 +24,7 @@ void step_orders_free(struct step_orders *s)
 }
 
 /* The sort of step with the same calls; one that is not known yet takes the place of the rarest. */
-static struct ordered_step *find_step_sort(struct rank_order *r)
+static struct ordered_step *find_step_sort(struct order_seen *r)
 {
 	struct ordered_step *rarest = r->sort;
 
@@ -37,7 +38,7 @@ static struct ordered_step *find_step_sort(struct rank_order *r)
 	return rarest;
 }
 
-static void end_ordered_step(struct rank_order *r)
+static void end_ordered_step(struct order_seen *r, const struct call *first)
 {
 	struct ordered_step *usual = find_step_sort(r);
 
@@ -47,7 +48,7 @@ static void end_ordered_step(struct rank_order *r)
 		*usual = r->now;
 		usual->n = 1;
 	} else if (!r->odd++) {
-		r->odd_first = r->first;
+		r->odd_first = *first;
 		r->odd_usual = usual->n;
 	}
 }
@@ -58,7 +59,6 @@ static bool is_ordered(const struct call *c)
 	return !(c->bits & (CALL_NESTED | CALL_ASYNC | CALL_OPEN));
 }
 
-/* What the call is, from whichever line: who changes two calls in a branch of its own makes both from new lines. */
 static uint64_t hash_kind_of_call(const struct call *c)
 {
 	uint64_t h = hash_u64(hash_u64(c->comm, c->api), (uint64_t)c->dtype << 32 | c->redop);
@@ -67,44 +67,69 @@ static uint64_t hash_kind_of_call(const struct call *c)
 	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
 }
 
+static void note_ordered_call(struct order_seen *r, uint64_t what)
+{
+	r->now.order = hash_u64(r->now.order, what);
+	r->now.set += hash_u64(0, what);
+}
+
 void note_step_order(struct step_orders *s, const struct call *c)
 {
 	struct rank_order *r = &s->rank[c->rank];
-	uint64_t kind;
 
 	if (!is_ordered(c) || (r->any && c->thread != r->thread))
 		return;
-	if (r->any && c->step != r->step)
-		end_ordered_step(r);
+	for (unsigned w = 0; w < ORDER_WAYS; w++) {
+		if (r->any && c->step != r->step)
+			end_ordered_step(&r->by[w], &r->first);
+		if (!r->any || c->step != r->step)
+			r->by[w].now = (struct ordered_step){0};
+	}
 	if (!r->any || c->step != r->step) {
 		r->any = true;
 		r->thread = c->thread;
 		r->step = c->step;
-		r->now = (struct ordered_step){0};
 		r->first = *c;
 	}
-	kind = hash_kind_of_call(c);
-	r->now.order = hash_u64(r->now.order, kind);
-	r->now.set += hash_u64(0, kind);
+	note_ordered_call(&r->by[ORDER_BY_PLACE], hash_place(c));
+	note_ordered_call(&r->by[ORDER_BY_KIND], hash_kind_of_call(c));
 }
 
-const struct call *find_odd_step_order(const struct step_orders *s)
+static const struct order_seen *find_only_odd(const struct step_orders *s, enum order_way way)
 {
-	const struct call *one = NULL;
+	const struct order_seen *one = NULL;
 
 	for (unsigned i = 0; i < s->n; i++) {
-		if (!s->rank[i].odd)
+		const struct order_seen *o = &s->rank[i].by[way];
+
+		if (!o->odd)
 			continue;
-		if (one || s->rank[i].odd > 1)
+		if (one || o->odd > 1)
 			return NULL;
-		one = &s->rank[i].odd_first;
+		one = o;
 	}
 	return one;
 }
 
-/* The calls of that step of the thread, in their order. Returns how many; *set: what they are, in any order. */
-static unsigned list_step(const struct rank_window *r, uint64_t step, uint32_t thread,
-	const struct entry **list, uint64_t *set)
+const struct order_seen *find_odd_step_order(const struct step_orders *s, enum order_way *way)
+{
+	const struct order_seen *one = NULL;
+
+	for (unsigned w = 0; w < ORDER_WAYS && !one; w++) {
+		one = find_only_odd(s, w);
+		*way = w;
+	}
+	return one;
+}
+
+static uint64_t what_entry_is(const struct entry *e, enum order_way way)
+{
+	return way == ORDER_BY_PLACE ? e->place : hash_kind_of_call(&e->call);
+}
+
+/* The calls of that step of first's thread, in their order. Returns how many; *set: what they are, in any order. */
+static unsigned list_step(const struct rank_window *r, const struct call *first, uint64_t step,
+	enum order_way way, const struct entry **list, uint64_t *set)
 {
 	unsigned n = 0;
 
@@ -112,17 +137,19 @@ static unsigned list_step(const struct rank_window *r, uint64_t step, uint32_t t
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct entry *e = &r->e[i];
 
-		if (e->call.step != step || e->call.thread != thread || !is_ordered(&e->call))
+		if (e->call.step != step || e->call.thread != first->thread ||
+			!is_ordered(&e->call))
 			continue;
-		*set += hash_u64(0, hash_kind_of_call(&e->call));
+		*set += hash_u64(0, what_entry_is(e, way));
 		list[n++] = e;
 	}
 	return n;
 }
 
 struct verdict explain_step_order(
-	const struct step_orders *s, const struct window *w, const struct call *first)
+	const struct order_seen *odd, enum order_way way, const struct window *w)
 {
+	const struct call *first = &odd->odd_first;
 	struct verdict v = {.kind = VERDICT_NONE, .rank = first->rank, .step = first->step};
 	const struct rank_window *r = NULL;
 	const struct entry **now, **was;
@@ -136,21 +163,20 @@ struct verdict explain_step_order(
 		return v;
 	now = tool_alloc((r->n + 1) * sizeof(*now));
 	was = tool_alloc((r->n + 1) * sizeof(*was));
-	n = list_step(r, first->step, first->thread, now, &set);
+	n = list_step(r, first, first->step, way, now, &set);
 	for (uint64_t step = first->step; step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
-		k = list_step(r, step, first->thread, was, &before);
+		k = list_step(r, first, step, way, was, &before);
 		if (k == n && before == set)
 			break;
 	}
-	while (i < n && before == set &&
-		hash_kind_of_call(&now[i]->call) == hash_kind_of_call(&was[i]->call))
+	while (i < n && before == set && what_entry_is(now[i], way) == what_entry_is(was[i], way))
 		i++;
 	if (i < n && before == set) {
 		v.kind = VERDICT_ORDER;
 		v.call = now[i]->call;
 		v.usual = was[i]->call;
 		v.before = i ? now[i - 1]->call : now[i]->call;
-		v.times = (unsigned)s->rank[first->rank].odd_usual;
+		v.times = (unsigned)odd->odd_usual;
 		v.event = first->start;
 	}
 	free(now);

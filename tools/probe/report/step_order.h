@@ -11,19 +11,24 @@
 
 #define STEP_SORTS 4
 
+/* Calls are the same by their places in the program, or by what they are: who changes two in a branch of its own makes both from new lines. */
+enum order_way { ORDER_BY_PLACE, ORDER_BY_KIND, ORDER_WAYS };
+
 struct rank_order {
 	bool any;
 	uint32_t thread; /* whose calls they are */
 	uint64_t step;
-	/* Of the calls of this step, and of those of steps of a few sorts (with a check, without): with their order, and without it. */
-	struct ordered_step {
-		uint64_t order, set;
-		uint64_t n; /* steps that were like this */
-	} now, sort[STEP_SORTS];
-	uint64_t odd; /* steps with the same calls in another order */
 	struct call first; /* of the present step */
-	struct call odd_first; /* of the first of those steps */
-	uint64_t odd_usual; /* steps before it that had the same calls in the usual order */
+	struct order_seen {
+		/* Of the calls of this step, and of those of steps of a few sorts (with a check, without): with their order, and without it. */
+		struct ordered_step {
+			uint64_t order, set;
+			uint64_t n; /* steps that were like this */
+		} now, sort[STEP_SORTS];
+		uint64_t odd; /* steps with the same calls in another order */
+		struct call odd_first; /* of the first of those steps */
+		uint64_t odd_usual; /* steps before it that had the same calls in the usual order */
+	} by[ORDER_WAYS];
 };
 
 struct step_orders {
@@ -37,14 +42,14 @@ void step_orders_free(struct step_orders *s);
 /* Calls of a rank's thread come in the order in which it made them; steps are marked. */
 void note_step_order(struct step_orders *s, const struct call *c);
 
-/* The first call of the one step of the one rank whose order was another one. NULL: there is none, or there are several. */
-const struct call *find_odd_step_order(const struct step_orders *s);
+/* The one step of the one rank whose order was another one. NULL: there is none, or there are several. */
+const struct order_seen *find_odd_step_order(const struct step_orders *s, enum order_way *way);
 
 struct window;
 struct verdict;
 
-/* Which two calls of that step, whose first one it is, changed places. VERDICT_NONE: the window has no step to compare it with. */
+/* Which two calls changed places in that step. VERDICT_NONE: the window has no step to compare it with. */
 struct verdict explain_step_order(
-	const struct step_orders *s, const struct window *w, const struct call *first);
+	const struct order_seen *odd, enum order_way way, const struct window *w);
 
 #endif
