@@ -284,7 +284,8 @@ for f in $flavours; do
 done
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 
-sed -E 's/^[0-9]+ +Ns/200 Ns/; s/^1 +Ps/1 Ps/' /usr/share/doc/hpcc/examples/_hpccinf.txt >"$tmp/apps/hpccinf.txt" 2>/dev/null
+# A grid of as many processes as there are: for another it takes a size of its own, and minutes.
+sed -E 's/^[0-9]+ +Ns/1000 Ns/; s/^[0-9]+ +Ps/1 Ps/; s/^[0-9]+ +Qs/2 Qs/' /usr/share/doc/hpcc/examples/_hpccinf.txt >"$tmp/apps/hpccinf.txt" 2>/dev/null
 results() { grep -oE '^\|\|Ax-b.*(PASSED|FAILED)|.*Success=[0-9]|.*residual checks' "$tmp/apps/hpccoutf.txt" | sed 's/[0-9]*\.[0-9e+-]*//g' | sort -u; }
 made=hpccoutf.txt
 for f in $flavours; do
