@@ -262,11 +262,15 @@ results() { cat "$tmp/apps/md.gro"; }
 made='md.gro md.log md.edr md.cpt'
 foreign openmpi 2 'GROMACS' gmx_mpi mdrun -s run.tpr -reprod -ntomp 1 -deffnm md
 
-printf '%s\n' 'start h2o' geometry ' O 0 0 0' ' H 0 0.757 0.587' ' H 0 -0.757 0.587' end basis ' * library 6-31g' end 'task scf' >"$tmp/apps/h2o.nw"
-results() { grep -E 'Total SCF energy|One-electron energy|Nuclear repulsion'; }
+# Debian's for MPICH does not find Hartree-Fock's energy with more than one rank, without us too, and the one of density functionals it does.
+for t in scf 'dft energy'; do
+	printf '%s\n' 'start h2o' geometry ' O 0 0 0' ' H 0 0.757 0.587' ' H 0 -0.757 0.587' end basis ' * library 6-31g' end "task $t" >"$tmp/apps/${t%% *}.nw"
+done
+# But for the last digits, which of MPICH's are now one way, now another.
+results() { grep -E 'Total (SCF|DFT) energy|One.electron energy|Nuclear repulsion|Coulomb energy' | sed -E 's/(\.[0-9]{8})[0-9]+/\1/'; }
 made='h2o.db h2o.movecs'
 for f in $flavours; do
-	foreign $f 2 'NWChem' nwchem.$f h2o.nw
+	foreign $f 2 'NWChem' nwchem.$f $([ $f = openmpi ] && echo scf || echo dft).nw
 done
 made=
 
