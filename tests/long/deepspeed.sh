@@ -13,7 +13,7 @@ export DS_ACCELERATOR=cpu
 app=tests/apps/py/deepspeed_zero.py steps=5
 export OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo MASTER_ADDR=127.0.0.1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 PYTHONDONTWRITEBYTECODE=1
 export TORCH_EXTENSIONS_DIR=${TORCH_EXTENSIONS_DIR:-$(realpath "$B")/long/torch_extensions} PATH=${python%/*}:$PATH # ninja is there
-at=${ONECCL:-$(realpath -m "$B")/long/oneccl}
+at=${ONECCL:-$(realpath -m "$B")/long/oneccl-2022.1.2}
 
 two() { # FILE SCENE [NAME=VALUE ...]
 	local file=$1 scene=$2 r pids=()
