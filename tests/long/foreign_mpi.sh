@@ -89,10 +89,21 @@ sum() {
 	awk -F, '{ n += $2 } END { print n + 0 }'
 }
 
-# What ended well has no finding that is bad or a warning, but for what the program means to be so (`may`).
+# What ended well has no finding that is bad or a warning, but for the kinds that are true of it (`may`): how many of these there
+# are is said.
 healthy() { # TEXT
-	is "$1: nothing is wrong with it" "$("$probe" report --json "$out" 2>&1 |
-		python3 -c 'import json, sys; [print(f["severity"], f["kind"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note" and f["kind"] != sys.argv[1]]' "$may" 2>&1)" ''
+	"$probe" report --json "$out" 2>&1 | python3 -c '
+import json, sys
+may, seen = sys.argv[1].split(), []
+for f in json.load(sys.stdin)["findings"]:
+    if f["severity"] != "note" and f["kind"] in may:
+        seen.append(f["kind"])
+    elif f["severity"] != "note":
+        print(f["severity"], f["kind"], f["text"])
+if seen:
+    print("true:", *seen, file=sys.stderr)' "$may" >"$tmp/unhealthy" 2>"$tmp/true"
+	is "$1: nothing is wrong with it" "$(cat "$tmp/unhealthy" <(grep -v '^true:' "$tmp/true"))" ''
+	sed "s/^/# $1: /" "$tmp/true"
 }
 
 # What Debian has for Open MPI, and a variable says of MPICH: the program for that MPI.
@@ -415,8 +426,9 @@ for f in $flavours; do
 		esac
 		# Some do nothing but read from each other.
 		order=--calls
-		# They reduce times, which on a busy machine may be anything.
-		may=spike
+		# They reduce times, which on a busy machine may be anything; and to be checked (-c) each rank fills what it sends and
+		# what it receives, of which a root has more.
+		may='spike slow'
 		foreign $f $n "OSU, $(basename "$t")" "$t" "${few[@]}"
 	done
 done

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sum over 2 processes by JAX on the CPU, printed in hexadecimal: RANK, COORDINATOR (host:port)."""
+"""A sum over 2 processes by JAX on the CPU, printed in hexadecimal: RANK (or the one that mpirun gives), COORDINATOR (host:port),
+JAX_COLLECTIVES (gloo or mpi)."""
+import atexit
 import os
+
+if os.environ.get("JAX_COLLECTIVES") == "mpi":
+    # It would free its communicators behind MPI_Finalize, and fail: what is registered first comes last.
+    atexit.register(os._exit, 0)
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 jax.config.update("jax_platforms", "cpu")
-jax.config.update("jax_cpu_collectives_implementation", "gloo")
-rank = int(os.environ["RANK"])
+jax.config.update("jax_cpu_collectives_implementation", os.environ.get("JAX_COLLECTIVES", "gloo"))
+rank = int(next(os.environ[r] for r in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK") if r in os.environ))
 jax.distributed.initialize(os.environ["COORDINATOR"], 2, rank)
 mesh = Mesh(np.array(jax.devices()), ("ranks",))
 own = NamedSharding(mesh, PartitionSpec("ranks"))
