@@ -25,11 +25,27 @@ static struct finding *add_pace(
 	return f;
 }
 
+/*
+ * What libprobe itself took of the rank's time more than of any other's, ns in a step: it lies between calls, as where what one rank
+ * alone gets is measured behind its flush.
+ */
+static double own_surplus(const struct report *r, uint32_t rank)
+{
+	const struct folders *f = &r->g.folders;
+	double others = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		if (i != rank)
+			others = fmax(others, f->dir[i].meta.own_calls_s);
+	return (f->dir[rank].meta.own_calls_s - others) * 1e9 /
+	       (double)(r->g.last_step - r->g.first_step + 1);
+}
+
 static void find_slow_rank(struct report *r)
 {
 	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_SLOW);
 
-	if (p.kind != PACE_SLOW)
+	if (p.kind != PACE_SLOW || own_surplus(r, p.rank) >= (p.seen - p.usual) / 2)
 		return;
 	add_pace(r, FINDING_SLOW, &p,
 		tool_format("%s computes longer from step %llu on: %s outside of recorded calls in "
