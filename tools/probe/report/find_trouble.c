@@ -10,6 +10,7 @@
 #include "tools/probe/report/explain.h"
 #include "tools/probe/report/passed.h"
 #include "tools/probe/report/report.h"
+#include "tools/probe/report/suspects.h"
 #include "tools/probe/report/waits.h"
 #include "tools/probe/report/window.h"
 
@@ -270,67 +271,49 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		(unsigned long long)v->step, r->g.folders.path);
 }
 
-/* A message that was sent and that nobody receives, and the one that somebody waits for. text: taken over. */
-static void add_crossed(struct report *r, const struct trouble *t, enum finding_kind kind,
-	const struct call *send, const struct call *recv, bool sender, char *text)
+/* A message that was sent and that nobody receives, and the one that somebody waits for. odd: in words, of the send or the receive. */
+static struct finding *add_crossed(struct report *r, const struct trouble *t,
+	enum finding_kind kind, const struct call *send, const struct call *recv, bool sender,
+	const char *odd)
 {
-	struct finding *f = add_finding(r, kind, text);
+	const struct call *c = sender ? send : recv;
+	char *a = report_call(r, send), *b = report_call(r, recv), *at = called_from_text(r, c);
+	struct finding *f = add_finding(r, kind,
+		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
+			    "which nobody sends: the %s has %s%s",
+			(unsigned long long)send->step, report_rank(r, send->rank), a,
+			report_rank(r, recv->rank), b, sender ? "send" : "receive", odd, at));
 
 	f->confidence = 0.95;
-	name_culprit(r, f, sender ? send->rank : recv->rank);
+	name_culprit(r, f, c->rank);
 	name_concerned(r, f, sender ? recv->rank : send->rank);
-	name_call(f, sender ? send : recv);
+	name_call(f, c);
 	f->event = t->event;
 	f->next = tool_format("probe report --stacks --rank %d,%d %s",
 		r->g.folders.dir[send->rank].rank, r->g.folders.dir[recv->rank].rank,
 		r->g.folders.path);
-}
-
-static bool add_tag(struct report *r, const struct trouble *t)
-{
-	struct call recv, send;
-	char *a, *b, *at;
-	bool sender;
-
-	if (!find_crossed_tag(&r->g.diagnose.messages, &recv, &send, &sender, NULL))
-		return false;
-	a = report_call(r, &send);
-	b = report_call(r, &recv);
-	at = called_from_text(r, sender ? &send : &recv);
-	add_crossed(r, t, FINDING_TAG, &send, &recv, sender,
-		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
-			    "which nobody sends: "
-			    "the tag of the %s was never used before%s",
-			(unsigned long long)send.step, report_rank(r, send.rank), a,
-			report_rank(r, recv.rank), b, sender ? "send" : "receive", at));
 	free(a);
 	free(b);
 	free(at);
-	return true;
+	return f;
 }
 
-/* The same with another rank instead of another tag. */
-static bool add_peer(struct report *r, const struct trouble *t)
+/* By its tag, or by the rank at its other end. */
+static bool add_crossed_message(struct report *r, const struct trouble *t)
 {
+	const struct messages *m = &r->g.diagnose.messages;
 	struct call recv, send;
-	char *a, *b, *at;
 	bool sender;
 
-	if (!find_crossed_peer(&r->g.diagnose.messages, &recv, &send, &sender))
+	if (find_crossed_tag(m, &recv, &send, &sender, NULL))
+		add_crossed(r, t, FINDING_TAG, &send, &recv, sender,
+			"a tag that was never used before");
+	else if (find_crossed_peer(m, &recv, &send, &sender))
+		add_crossed(r, t, FINDING_MISMATCH, &send, &recv, sender,
+			"another peer than ever before")
+			->what = "peer";
+	else
 		return false;
-	a = report_call(r, &send);
-	b = report_call(r, &recv);
-	at = called_from_text(r, sender ? &send : &recv);
-	add_crossed(r, t, FINDING_MISMATCH, &send, &recv, sender,
-		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
-			    "which nobody sends: "
-			    "the %s has another peer than ever before%s",
-			(unsigned long long)send.step, report_rank(r, send.rank), a,
-			report_rank(r, recv.rank), b, sender ? "send" : "receive", at));
-	r->finding[r->nfinding - 1].what = "peer";
-	free(a);
-	free(b);
-	free(at);
 	return true;
 }
 
@@ -493,77 +476,6 @@ static bool is_any_stopped(const struct report *r)
 	return false;
 }
 
-static void suspect_rank(struct suspects *s, uint32_t rank)
-{
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->rank[i] == rank)
-			return;
-	if (s->n < SUSPECTS_MAX)
-		s->rank[s->n++] = rank;
-}
-
-static void suspect_world_ranks(
-	const struct report *r, struct suspects *s, const int *rank, unsigned n)
-{
-	for (unsigned i = 0; i < n && s->n < SUSPECTS_MAX; i++) {
-		int at = gather_index(&r->g, rank[i]);
-
-		if (at >= 0)
-			suspect_rank(s, (uint32_t)at);
-	}
-}
-
-/* The other side of a message of one of them. */
-static void suspect_peer(const struct report *r, struct suspects *s, const struct call *c)
-{
-	int peer = -1;
-
-	for (unsigned k = 0; c->bits & CALL_P2P && peer < 0 && k < s->n; k++)
-		peer = s->rank[k] == c->rank ? index_of_peer(r, c) : -1;
-	if (peer >= 0)
-		suspect_rank(s, (uint32_t)peer);
-}
-
-/* Of messages that they wait for, or that nobody took. */
-static void suspect_peers(const struct report *r, struct suspects *s)
-{
-	for (unsigned i = 0; i < r->g.opens.n; i++)
-		suspect_peer(r, s, &r->g.opens.call[i].call);
-	for (const struct message *k = r->g.diagnose.messages.oldest; k; k = k->newer)
-		suspect_peer(r, s, &k->call);
-}
-
-/* Not all ranks of a large job are read again, and the one that did something else is to be among them. */
-static struct suspects list_suspects(const struct report *r, const struct trouble *t)
-{
-	const struct unlike *u = &r->g.unlike;
-	const struct odd_meeting *o = &r->g.diagnose.results.places;
-	const struct lagging *l = &r->g.diagnose.messages.lagging;
-	struct suspects s = {.n = 0};
-
-	if (t->only_order)
-		suspect_rank(&s, t->only_order->odd_first.rank);
-	if (u->any) {
-		suspect_rank(&s, u->a.rank);
-		suspect_rank(&s, u->b.rank);
-	}
-	if (l->any)
-		suspect_rank(&s, l->call.rank);
-	for (unsigned i = 0; o->any && i < o->nrank && i < NAMED_MAX; i++)
-		suspect_rank(&s, o->rank[i]);
-	if (!t->stuck) {
-		suspect_peers(r, &s);
-		return s;
-	}
-	/* Few stand in what nobody else comes to, or few have not come to where all stand. */
-	if (t->stuck->n <= SUSPECTS_MAX / 2)
-		suspect_world_ranks(r, &s, t->stuck->rank, t->stuck->n);
-	for (unsigned i = 0; i < t->stuck->nabsent; i++)
-		suspect_world_ranks(r, &s, t->stuck->absent[i].rank, t->stuck->absent[i].n);
-	suspect_peers(r, &s);
-	return s;
-}
-
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
@@ -576,7 +488,7 @@ void find_trouble(struct report *r)
 	/* Who is stopped has done nothing else than usual. */
 	if (!t.any || (t.only_stuck && is_any_stopped(r)))
 		return;
-	suspects = list_suspects(r, &t);
+	suspects = list_suspects(r, t.stuck, t.only_order);
 	w = window_read(&r->g, &suspects, t.step, t.comm);
 	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
@@ -598,7 +510,7 @@ void find_trouble(struct report *r)
 	settle_order(r, &v);
 	if (v.kind)
 		add_verdict(r, &t, &v);
-	else if (t.stuck && (add_tag(r, &t) || add_peer(r, &t)))
+	else if (t.stuck && add_crossed_message(r, &t))
 		;
 	else if (r->g.unlike.any)
 		add_mismatch(r, &t, w);
