@@ -125,12 +125,14 @@ class Job:
 
     def exchange(self, step, rank, t):
         """Everybody sends everybody another amount; of some faults another one in each step."""
-        turn = step if self.fault not in ("volume", "stale_v") else 0
+        turn = step if self.fault not in ("volume", "stale_v", "moved") else 0
         sends = [[1 + (a * 3 + b * 5 + turn) % 7 for b in range(RANKS)] for a in range(RANKS)]
         ins = [v for b in range(RANKS) for v in values(step - self.due("stale_v", rank, step), rank, f"to {b}", sends[rank][b])]
         outs = [v for a in range(RANKS) for v in values(step, a, f"to {rank}", sends[a][rank])]
         if self.due("volume", rank, step):
             ins = ins[:-1]
+        if self.due("moved", rank, step):
+            outs[3] += 1e-4
         # PyTorch has one function with and without splits.
         kind = dict(op="all_to_all", lib="c10d", api="c10d::ProcessGroupGloo::alltoall_base") if "split" in self.fault else dict(op="all_to_all_v")
         self.collective(step, rank, "exchange", start=t + 61200000, ins=ins, outs=outs, **kind)
@@ -390,7 +392,7 @@ class Job:
                 calls += [lambda n=n: self.collective(step, r, "shard", "all_gather", t + 62 * 10**6 + n * 10**5,
                                                       values(step, r, f"s{n}", n) if n != 40 or r != WHO else [0.0] * n)
                           for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
-            if self.fault.startswith("volume") or self.fault == "stale_v":
+            if self.fault.startswith("volume") or self.fault in ("stale_v", "moved"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
             # Of other communicators: nobody has to wait for it. Every other step is of another sort.
             if self.fault == "order_apart":

@@ -102,6 +102,7 @@ message_left_out skip bad [2] 9 missing send
 message_wide mismatch bad [2] 9 count recv
 message_flipped corruption bad [2] 9 None recv
 message_bit corruption bad [2] 9 None recv
+moved corruption bad [] 9 None all_to_all_v
 message_cancelled None None None None None None
 message_short mismatch note [2] 9 count send
 message_batches None None None None None None

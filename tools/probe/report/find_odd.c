@@ -274,10 +274,11 @@ static void find_not_sum(struct report *r)
 		return;
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);
-	who = o->unsure
+	who = o->moved ? tool_strdup("which of the parts arrived as another one cannot be told")
+	      : o->unsure
 		      ? tool_strdup("whose is missing cannot be told")
 		      : tool_format("the difference is what %s put in", report_rank(r, o->rank[0]));
-	add_odd(r, FINDING_NOT_SUM, o, 0.95,
+	add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o, 0.95,
 		tool_format("step %llu: the result of %s is not what its inputs make: the elements "
 			    "add up to "
 			    "%s, those of the inputs to %s; %s. In the %s before it was right%s",

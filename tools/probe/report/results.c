@@ -12,6 +12,7 @@
 
 #define TABLE_MAX (1u << 18)
 #define CONTRACT_MIN 2 /* equal results before one that differs is a fault */
+#define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
 #define REPLICA_MIN 2 /* different values that were equal on both ranks before */
 #define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
 #define LAG_EQUAL \
@@ -147,11 +148,19 @@ static double rounding_of_type(uint32_t dtype)
 	return -1;
 }
 
+/* Operations that only move what goes in. */
+static bool is_move(const struct meeting *m)
+{
+	static const char *const moved[] = {
+		"all_gather", "gather", "all_to_all", "all_to_all_v", "all_to_all_w", NULL};
+
+	return is_operation(m, moved);
+}
+
 /* What all results together must add up to, by what went in. false: nothing is known of it. */
 static bool sum_wanted(const struct meeting *m, double *want, double *have, double *bound)
 {
 	static const char *const reduced[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
-	static const char *const moved[] = {"all_gather", "gather", NULL};
 	double error = rounding_of_type(m->longest.dtype);
 	const char *redop = intern_name(m->longest.redop);
 	bool sum = is_operation(m, reduced) &&
@@ -159,18 +168,21 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	double parts = strcmp(redop, "avg") == 0 ? (double)m->n : 1;
 	uint64_t per = m->nin ? m->in_count / m->nin : 0;
 
-	if (m->bad || m->nin != m->n || !m->nout || error < 0 || (!sum && !is_operation(m, moved)))
+	if (m->bad || m->nin != m->n || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
 	if (sum && m->nout == m->n && m->out_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each has all of it */
 	else if (sum && m->out_count == per)
 		*have = m->out_sum; /* reduce to one, or each has its part */
-	else if (!sum && m->nout && m->out_count == (uint64_t)m->nout * m->in_count)
+	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
+	else if (!sum && m->nout == m->n && m->out_count == m->in_count)
+		*have = m->out_sum; /* all-to-all: each part goes to one */
 	else
 		return false;
 	*want = m->in_sum / parts;
-	*bound = error * m->in_abs / parts + 1e-8 * fabs(*want);
+	/* What is moved is not rounded, but by the nine digits of each row. */
+	*bound = (sum ? error : MOVED_ERROR) * m->in_abs / parts + 1e-8 * fabs(*want);
 	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
 }
 
@@ -199,7 +211,8 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
 		return; /* it may not be what we take it for */
 	/* Whose contribution explains the difference? */
-	for (unsigned i = 0; i < m->n; i++) {
+	o.moved = is_move(m);
+	for (unsigned i = 0; i < m->n && !o.moved; i++) {
 		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
 			continue;
 		if (missing) {
@@ -210,7 +223,7 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 	}
 	o.call = call_of_arrival(m, missing ? missing : &m->a[0]);
 	for (unsigned i = 0; i < m->n; i++)
-		if (!missing || missing == &m->a[i])
+		if (!o.moved && (!missing || missing == &m->a[i]))
 			add_rank_index(o.rank, &o.nrank, m->a[i].rank);
 		else
 			add_rank_index(o.other, &o.nother, m->a[i].rank);

@@ -25,6 +25,7 @@ struct odd_meeting {
 	double have, want,
 		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error;
 			  volumes: bytes of the rank now, and as ever; want < 0: not known */
+	bool moved; /* not_sum: of an operation that only moves, so that something arrived as something else; of whom nobody knows */
 	bool sent; /* volumes: those bytes are what it sent */
 	uint64_t agreed; /* meetings before it that were as they should be */
 	uint64_t more, event;
