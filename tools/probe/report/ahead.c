@@ -125,23 +125,27 @@ static void dequeue_rank(struct ahead *a, struct rank_ahead *r)
 	a->queued--;
 }
 
+/* One that waits for it; lets go of the lock meanwhile. */
+static void fill_rank(struct ahead *a, struct rank_ahead *r)
+{
+	dequeue_rank(a, r);
+	pthread_mutex_unlock(&a->lock);
+	fill_batch(a, r);
+	pthread_mutex_lock(&a->lock);
+	r->state = FILL_READY;
+}
+
 static void *fill_batches(void *arg)
 {
 	struct ahead *a = arg;
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->quit) {
-		struct rank_ahead *r = a->first;
-
-		if (!r) {
+		if (!a->first) {
 			pthread_cond_wait(&a->work, &a->lock);
 			continue;
 		}
-		dequeue_rank(a, r);
-		pthread_mutex_unlock(&a->lock);
-		fill_batch(a, r);
-		pthread_mutex_lock(&a->lock);
-		r->state = FILL_READY;
+		fill_rank(a, a->first);
 		pthread_cond_signal(&a->filled);
 	}
 	pthread_mutex_unlock(&a->lock);
@@ -156,15 +160,12 @@ static void swap_batches(struct ahead *a, struct rank_ahead *r)
 	struct batch *used = r->now;
 
 	pthread_mutex_lock(&a->lock);
-	if (r->state == FILL_WAITING) {
-		dequeue_rank(a, r);
-		pthread_mutex_unlock(&a->lock);
-		fill_batch(a, r);
-		pthread_mutex_lock(&a->lock);
-		r->state = FILL_READY;
-	}
+	/* While another thread fills it the next ones are: who joins would sleep as often as it is faster than who reads. */
 	while (r->state != FILL_READY)
-		pthread_cond_wait(&a->filled, &a->lock);
+		if (r->state == FILL_WAITING || a->first)
+			fill_rank(a, r->state == FILL_WAITING ? r : a->first);
+		else
+			pthread_cond_wait(&a->filled, &a->lock);
 	r->now = r->other;
 	r->other = used;
 	if (!r->now->ended)

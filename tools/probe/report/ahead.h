@@ -2,7 +2,8 @@
 /*
  * Threads that read the ranks' files ahead of who joins their calls: each rank has two batches of calls, one that is taken from
  * and one that is filled meanwhile. Batches are filled in the order in which the ones before them were begun; whoever needs one that no
- * thread has begun fills it himself. The calls, their order and the bad rows between them are those of calls_next().
+ * thread has begun fills it himself, and while another thread fills it the next one in the queue. The calls, their order and the bad
+ * rows between them are those of calls_next().
  *
  * Lock: `lock` of struct ahead guards the queue and the state of the batches and is held for nothing else. A batch belongs to the
  * thread that fills it, then to the one that takes from it.
