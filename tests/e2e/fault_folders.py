@@ -128,7 +128,7 @@ class Job:
         turn = step if self.fault not in ("volume", "stale_v", "moved") else 0
         sends = [[1 + (a * 3 + b * 5 + turn) % 7 for b in range(RANKS)] for a in range(RANKS)]
         ins = [v for b in range(RANKS) for v in values(step - self.due("stale_v", rank, step), rank, f"to {b}", sends[rank][b])]
-        outs = [v for a in range(RANKS) for v in values(step, a, f"to {rank}", sends[a][rank])]
+        outs = [v for a in range(RANKS) for v in values(step - self.due("stale_v", a, step), a, f"to {rank}", sends[a][rank])]
         if self.due("volume", rank, step):
             ins = ins[:-1]
         if self.due("moved", rank, step):

@@ -319,7 +319,7 @@ int verb_export(int argc, char **argv)
 		/* A few steps say too little of the clocks. */
 		if (e->asked_steps)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
-				UINT64_MAX);
+				UINT64_MAX, 1);
 		export_choose(e);
 		status = formats[format].write(e);
 		free_export(e);

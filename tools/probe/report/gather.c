@@ -533,7 +533,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 	}
 	catch_signals();
 	prepare_gather(g, o->top);
-	skew_estimate(&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi);
+	skew_estimate(&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi, o->division.jobs);
 	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
 	reader = tool_alloc(g->folders.n * sizeof(*reader));
 	open_readers(g, reader, o);

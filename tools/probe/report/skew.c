@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/skew.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,8 @@ struct moment {
 struct host {
 	const struct journal_owner *owner;
 	struct moment *moment;
-	unsigned n, cap, folders;
+	unsigned n, cap;
+	unsigned *folder, folders, room; /* that are read, of so many */
 	struct clock_fix clock;
 	bool known;
 };
@@ -398,22 +401,63 @@ static void align_all(struct host *host, unsigned n)
 	table_free(&known);
 }
 
+/* What several threads do: each takes the next host. */
+struct reading {
+	struct host *host;
+	unsigned n;
+	const struct folders *folders;
+	uint64_t lo, hi;
+	_Atomic unsigned next;
+};
+
+static void *read_hosts(void *arg)
+{
+	struct reading *g = arg;
+
+	for (unsigned i; (i = atomic_fetch_add(&g->next, 1)) < g->n;)
+		for (unsigned k = 0; k < g->host[i].folders; k++)
+			read_moments(
+				&g->host[i], &g->folders->dir[g->host[i].folder[k]], g->lo, g->hi);
+	return NULL;
+}
+
+static void read_all_hosts(struct reading *g, unsigned threads)
+{
+	pthread_t *thread = tool_alloc((threads + 1) * sizeof(*thread));
+	unsigned n = 0;
+
+	while (n + 1 < threads && n + 1 < g->n &&
+		pthread_create(&thread[n], NULL, read_hosts, g) == 0)
+		n++;
+	read_hosts(g);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	free(thread);
+}
+
 void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct folders *f,
-	uint64_t lo, uint64_t hi)
+	uint64_t lo, uint64_t hi, unsigned threads)
 {
 	struct host *host = NULL;
-	unsigned n = 0, cap = 0, *of = tool_alloc(f->n * sizeof(*of));
+	unsigned n = 0, cap = 0, *of = tool_alloc(f->n * sizeof(*of)), each;
 
 	*r = (struct skew_result){0};
 	for (unsigned i = 0; i < f->n; i++)
 		of[i] = host_of(&host, &n, &cap, &f->dir[i].meta.owner);
 	r->nhost = n;
+	each = n && FOLDERS_MAX / n ? FOLDERS_MAX / n : 1;
 	for (unsigned i = 0; n > 1 && i < f->n; i++) {
 		struct host *h = &host[of[i]];
 
-		if (h->folders++ < (FOLDERS_MAX / n ? FOLDERS_MAX / n : 1))
-			read_moments(h, &f->dir[i], lo, hi);
+		if (h->folders == each)
+			continue;
+		TOOL_GROW(h->folder, h->folders, h->room);
+		h->folder[h->folders++] = i;
 	}
+	if (n > 1)
+		read_all_hosts(
+			&(struct reading){.host = host, .n = n, .folders = f, .lo = lo, .hi = hi},
+			threads);
 	if (n > 1)
 		align_all(host, n);
 	for (unsigned i = 0; n > 1 && i < n; i++) {
@@ -437,8 +481,10 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 	}
 	for (unsigned i = 0; i < f->n; i++)
 		skew[i] = host[of[i]].clock;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		free(host[i].moment);
+		free(host[i].folder);
+	}
 	free(host);
 	free(of);
 }

@@ -21,9 +21,9 @@ struct skew_result {
 
 /*
  * Fills in skew[i] for folder i. Differences that stay below a millisecond are left alone: they are within what the method can
- * tell.
+ * tell. threads: that read the files, this one among them; 0, 1: it alone.
  */
 void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct folders *f,
-	uint64_t step_lo, uint64_t step_hi);
+	uint64_t step_lo, uint64_t step_hi, unsigned threads);
 
 #endif
