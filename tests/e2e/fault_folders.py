@@ -395,9 +395,13 @@ class Job:
             if self.fault.startswith("volume") or self.fault in ("stale_v", "moved"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
             # Of other communicators: nobody has to wait for it. Every other step is of another sort.
-            if self.fault == "order_apart":
-                calls.insert(4 if self.due("order_apart", r, step) else 5, lambda: self.shard(step, r, t - 10**6 * self.due("order_apart", r, step)))
-                if step % 2:
+            if self.fault in ("order_apart", "order_rare"):
+                early = self.due(self.fault, r, step)
+                calls.insert(4 if early else 5, lambda early=early: self.shard(step, r, t - 10**6 * early))
+                # Or in the second step with an evaluation.
+                if self.fault == "order_rare" and step in (4, WHEN):
+                    calls.append(lambda: self.gather(step, r, t + 10**6))
+                if self.fault == "order_apart" and step % 2:
                     calls.append(lambda: self.twin(step, r, t + 617 * 10**5, "new_line"))
             if self.fault == "peer":
                 calls[2] = lambda: self.pairs(step, r, t)

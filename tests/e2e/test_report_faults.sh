@@ -88,6 +88,7 @@ order_line order bad [2] 9 None all_reduce
 order_far order bad [2] 9 None gather
 order_branch order bad [2] 9 None all_reduce
 order_apart order warn [2] 9 None gather
+order_rare order warn [2] 9 None gather
 extra_line skip bad [2] 9 extra all_reduce
 extra_again skip bad [2] 9 extra all_reduce
 step_left_out skip bad [2] 9 missing broadcast

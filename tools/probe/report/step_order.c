@@ -38,19 +38,30 @@ static struct ordered_step *find_step_sort(struct order_seen *r)
 	return rarest;
 }
 
+static void note_odd_step(struct order_seen *r, const struct call *first, uint64_t usual)
+{
+	if (r->odd++)
+		return;
+	r->odd_first = *first;
+	r->odd_usual = usual;
+}
+
 static void end_ordered_step(struct order_seen *r, const struct call *first)
 {
 	struct ordered_step *usual = find_step_sort(r);
+	bool known = usual->n >= USUAL_STEPS;
 
-	if (usual->order == r->now.order) {
-		usual->n++;
-	} else if (usual->n < USUAL_STEPS) {
-		*usual = r->now;
-		usual->n = 1;
-	} else if (!r->odd++) {
-		r->odd_first = *first;
-		r->odd_usual = usual->n;
+	if (known && usual->order != r->now.order) {
+		note_odd_step(r, first, usual->n);
+		return;
 	}
+	if (usual->order != r->now.order) {
+		*usual = r->now;
+		usual->n = 0;
+	}
+	usual->n++;
+	if (!known && r->astray)
+		note_odd_step(r, first, r->astray);
 }
 
 /* What is only started may be started when something else has been completed. */
@@ -71,6 +82,11 @@ static void note_ordered_call(struct order_seen *r, uint64_t what)
 {
 	r->now.order = hash_u64(r->now.order, what);
 	r->now.set += hash_u64(0, what);
+	r->now.calls++;
+	for (unsigned i = 0; i < STEP_SORTS; i++)
+		if (r->sort[i].calls == r->now.calls && r->sort[i].set == r->now.set &&
+			r->sort[i].n >= USUAL_STEPS)
+			r->astray = r->sort[i].order != r->now.order ? r->sort[i].n : 0;
 }
 
 void note_step_order(struct step_orders *s, const struct call *c)
@@ -82,8 +98,10 @@ void note_step_order(struct step_orders *s, const struct call *c)
 	for (unsigned w = 0; w < ORDER_WAYS; w++) {
 		if (r->any && c->step != r->step)
 			end_ordered_step(&r->by[w], &r->first);
-		if (!r->any || c->step != r->step)
+		if (!r->any || c->step != r->step) {
 			r->by[w].now = (struct ordered_step){0};
+			r->by[w].astray = 0;
+		}
 	}
 	if (!r->any || c->step != r->step) {
 		r->any = true;
@@ -146,6 +164,17 @@ static unsigned list_step(const struct rank_window *r, const struct call *first,
 	return n;
 }
 
+/* Does the step begin with the calls that are another one, in whichever order? */
+static bool begins_with(
+	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
+{
+	uint64_t own = 0;
+
+	for (unsigned i = 0; i < k && k <= n; i++)
+		own += hash_u64(0, what_entry_is(now[i], way));
+	return k && k <= n && own == set;
+}
+
 struct verdict explain_step_order(
 	const struct order_seen *odd, enum order_way way, const struct window *w)
 {
@@ -153,8 +182,8 @@ struct verdict explain_step_order(
 	struct verdict v = {.kind = VERDICT_NONE, .rank = first->rank, .step = first->step};
 	const struct rank_window *r = NULL;
 	const struct entry **now, **was;
-	uint64_t set, before = 0;
-	unsigned n, k, i = 0;
+	uint64_t set;
+	unsigned n, k, like = 0, i = 0;
 
 	for (unsigned j = 0; j < w->n; j++)
 		if (w->rank[j].rank == first->rank)
@@ -164,14 +193,14 @@ struct verdict explain_step_order(
 	now = tool_alloc((r->n + 1) * sizeof(*now));
 	was = tool_alloc((r->n + 1) * sizeof(*was));
 	n = list_step(r, first, first->step, way, now, &set);
-	for (uint64_t step = first->step; step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
-		k = list_step(r, first, step, way, was, &before);
-		if (k == n && before == set)
-			break;
+	for (uint64_t step = first->step;
+		!like && step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
+		k = list_step(r, first, step, way, was, &set);
+		like = begins_with(now, n, way, k, set) ? k : 0;
 	}
-	while (i < n && before == set && what_entry_is(now[i], way) == what_entry_is(was[i], way))
+	while (i < like && what_entry_is(now[i], way) == what_entry_is(was[i], way))
 		i++;
-	if (i < n && before == set) {
+	if (i < like) {
 		v.kind = VERDICT_ORDER;
 		v.call = now[i]->call;
 		v.usual = was[i]->call;

@@ -24,7 +24,10 @@ struct rank_order {
 		struct ordered_step {
 			uint64_t order, set;
 			uint64_t n; /* steps that were like this */
+			uint32_t calls;
 		} now, sort[STEP_SORTS];
+		/* This step began with the calls of such a usual one, in another order: steps that were like that one. An evaluation may follow. */
+		uint64_t astray;
 		uint64_t odd; /* steps with the same calls in another order */
 		struct call odd_first; /* of the first of those steps */
 		uint64_t odd_usual; /* steps before it that had the same calls in the usual order */
