@@ -51,7 +51,7 @@ for f in $flavours; do
 		gone "$out"
 		# MPICH's launcher may end the others within the tick of the clock that tells: then nobody is named, or who alone stood in no call.
 		want='^died .1. None MPI_Send ?$'
-		[ $f = openmpi ] || want='^(died .1. None MPI_Send|stopped .1?. None MPI_[A-Z][a-z]*) ?$'
+		[ $f = openmpi ] || want='^(died .1. None MPI_[A-Z][a-z]*|stopped .1?. None MPI_[A-Z][a-z]*) ?$'
 		like "$f: kill" "$(first)" "$want"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
 		like "$f: kill: behind recover" "$(first)" "$want"
