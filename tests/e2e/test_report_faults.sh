@@ -238,7 +238,7 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 	is 'trade_asleep, while it stands' "$(first "$out" | cut -d' ' -f1-4)" 'hang bad [2] 7'
 	is 'trade_asleep: the exchange of the one that waits' "$("$probe" report --json "$out" | python3 -c 'import json, sys
 print([(o["rank"], o["peer"], o["tag"], o["comm_seq"]) for o in json.load(sys.stdin)["open"] if o["op"] == "send_recv"])')" '[(3, 2, 3, 7)]'
-	pkill -9 -f "mpi_halo trade_asleep"
+	kill -9 $(ranks_of "$out")
 	wait $job
 else
 	skip 'real runs' 'no Open MPI, or the programs cannot be built'
