@@ -27,7 +27,8 @@ enum {
 	NOT_INITIALIZED = 3,
 	NOT_READY = 600,
 
-	MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_... */
+	CONTEXT = 1, /* CU_POINTER_ATTRIBUTE_... */
+	MEMORY_TYPE = 2,
 	IS_MANAGED = 8,
 	MEMORY_HOST = 1, /* CU_MEMORYTYPE_HOST */
 	NO_TIMING = 2, /* CU_EVENT_DISABLE_TIMING */
@@ -36,6 +37,7 @@ enum {
 
 /* Streams, events and contexts are pointers, addresses of device memory 64-bit integers. */
 static struct {
+	/* out: as large as the attribute is, an int or a pointer. */
 	int (*pointer_get_attribute)(void *out, int what, uint64_t p);
 	int (*stream_is_capturing)(void *stream, int *state);
 	int (*thread_exchange_stream_capture_mode)(int *mode);
@@ -131,11 +133,21 @@ struct guard {
 	void *ctx;
 };
 
-static bool guard_enter(struct guard *g, void *stream)
+/* Each context has a stream 0 of its own: that of the memory is meant, whatever the thread is at. */
+static bool find_context(void *stream, const void *memory, void **ctx)
+{
+	if (!stream &&
+		cu.pointer_get_attribute(ctx, CONTEXT, (uint64_t)(uintptr_t)memory) == SUCCESS &&
+		*ctx)
+		return true;
+	return cu.stream_get_ctx(stream, ctx) == SUCCESS && *ctx;
+}
+
+static bool guard_enter(struct guard *g, void *stream, const void *memory)
 {
 	*g = (struct guard){.mode = RELAXED};
 	g->relaxed = cu.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
-	if (cu.stream_get_ctx(stream, &g->ctx) != SUCCESS || !g->ctx)
+	if (!find_context(stream, memory, &g->ctx))
 		return false;
 	g->pushed = cu.ctx_push_current(g->ctx) == SUCCESS;
 	return g->pushed;
@@ -275,7 +287,7 @@ static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *
 
 	if (!bytes || bytes > PAGE * PAGES)
 		return -ENOBUFS;
-	if (guard_enter(&g, s)) {
+	if (guard_enter(&g, s, from)) {
 		pthread_mutex_lock(&lock);
 		err = take_shot(s, g.ctx, from, bytes, shot);
 		pthread_mutex_unlock(&lock);

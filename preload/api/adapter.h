@@ -103,7 +103,9 @@ struct adapter {
 	/* Before and after the real function, for every task but plain DONE_RETURN data (without status, message, window); see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
-	/* The stream of a call that names none, of rows that complete by one. */
+	/* What calls do on streams is done by calls of other libraries inside of them. */
+	bool carried;
+	/* The stream of a call that names none, of rows that complete by one or whose buffers lie on a device. */
 	uint64_t (*stream)(const struct call *c);
 	/* In a forked child: makes its locks anew, which another thread may have held. Perhaps more than once. */
 	void (*forked)(void);

@@ -6,6 +6,7 @@
 #ifndef PROBE_BASE_THREAD_H
 #define PROBE_BASE_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct thread_state {
 		apart; /* the stack of our own that it is on, or was on when it was left (base/apart.h) */
 	uintptr_t room_at, room_bytes; /* frames there have room below them (call/recorder.c) */
 	uint32_t looks; /* calls that left it at what is known of devices (device/device.c) */
+	bool carrying; /* the outermost call is measured by those inside of it (call/stream.c) */
 };
 
 extern __thread struct thread_state thread_state __attribute__((tls_model("initial-exec")));

@@ -124,6 +124,11 @@ static bool pass_left_out(struct call *c)
 	return true;
 }
 
+static inline bool is_on_stream(const struct call *c)
+{
+	return c->api->spec->completion == DONE_STREAM || __builtin_expect(c->op.on_device, 0);
+}
+
 static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
@@ -177,10 +182,10 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 		thread_count(c->t, JC_SKIP_CALLER);
 		return;
 	}
-	if (s->completion == DONE_STREAM)
+	if (is_on_stream(c))
 		stream_enter(c);
 	c->rec = record_open(c->t, f, &c->op, comm_seq, stack, c->outer);
-	if (!c->rec && s->completion == DONE_STREAM)
+	if (!c->rec && is_on_stream(c))
 		stream_drop(&c->op);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
@@ -193,6 +198,13 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 #define API_ALWAYS                                                                             \
 	(1u << TASK_COMM_NEW | 1u << TASK_COMM_END | 1u << TASK_WIN_NEW | 1u << TASK_WIN_END | \
 		1u << TASK_WAIT | 1u << TASK_TEST | 1u << TASK_REQUEST)
+
+/* Does it do, on a stream, what the call around it is for? */
+static inline bool is_carrier(const struct api_spec *s)
+{
+	return s->completion == DONE_STREAM || s->task == TASK_GROUP_START ||
+	       s->task == TASK_GROUP_END;
+}
 
 static void enter_inside(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_state *w)
@@ -211,9 +223,12 @@ static void enter_inside(
 	}
 	if (nested && !(API_ALWAYS >> s->task & 1)) {
 		if (s->task != TASK_DATA || !c->by->cfg.nested) {
+			if (__builtin_expect(w->carrying, 0) && is_carrier(s))
+				c->mode = CALL_CARRIED;
 			if (s->task == TASK_DATA && w->recorder && session_is_on())
 				thread_count(w->recorder, JC_SKIP_NESTED);
-			if (s->task == TASK_DATA && s->lib->nested && s->lib->nested(c))
+			if (c->mode == CALL_PASS && s->task == TASK_DATA && s->lib->nested &&
+				s->lib->nested(c))
 				c->mode = CALL_WATCH;
 			return;
 		}
@@ -341,7 +356,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 		c->pc = pc;
 		c->frame = frame;
 		enter_inside(c, f, s, w);
-		if (c->mode != CALL_PASS && c->mode != CALL_WATCH) {
+		if (c->mode < CALL_CARRIED && c->mode != CALL_PASS) {
 			if (w->depth + w->transparent == 0) {
 				w->frame = frame;
 				w->pc = pc;
@@ -432,6 +447,10 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(struct call
 		c->t = NULL;
 		c->rec = NULL;
 	}
+	if (c->mode == CALL_CARRIED) {
+		stream_carried(c);
+		return;
+	}
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
@@ -440,7 +459,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(struct call
 	if (c->word & API_HOOKED && lib->leave)
 		lib->leave(c, ret);
 	if (c->rec) {
-		if (s->completion == DONE_STREAM)
+		if (is_on_stream(c))
 			stream_leave(c, ret);
 		else if (c->async)
 			record_async(c->rec, &c->op, c->end);
@@ -507,6 +526,8 @@ static void unwind_apart(void *arg)
 {
 	struct call *c = arg;
 
+	if (c->mode == CALL_CARRIED)
+		return;
 	if (c->mode == CALL_WATCH) {
 		c->ok = false;
 		c->end = clock_ticks();

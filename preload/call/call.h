@@ -33,6 +33,7 @@ struct operation {
 	uint8_t phase; /* enum phase; 0: the thread's */
 	uint16_t nin, nout;
 	bool unnumbered; /* a message of a function that was not counted from the start */
+	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
 	union {
 		struct {
@@ -66,6 +67,7 @@ enum call_mode {
 	CALL_NESTED, /* counted in depth only */
 	CALL_HOOK, /* the adapter's leave is due */
 	CALL_RECORD, /* a record is open */
+	CALL_CARRIED, /* by its stream a call around it is measured (call/stream.h); nothing counts it */
 	CALL_WATCH, /* TASK_SCOPE, or adapter.nested: the adapter's leave is due, and nothing else counts it */
 };
 

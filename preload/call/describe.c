@@ -495,6 +495,7 @@ static bool describe_own(struct call *c)
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
 	w->out_room = 0;
+	w->on_device = false;
 	if (!c->api->spec->lib->describe(c))
 		return false;
 	operation_fit(w);
@@ -520,6 +521,7 @@ static inline __attribute__((always_inline)) void describe_at_once(
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
 	w->out_room = 0;
+	w->on_device = false;
 	a = role_arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);

@@ -10,7 +10,8 @@
 
 struct kept_arrays {
 	size_t bytes;
-	uint64_t data[]; /* of each buffer with segments its counts, then its displacements */
+	/* Of each buffer with segments its counts, then its displacements; before them the buffers, where these are kept too. */
+	uint64_t data[];
 };
 
 static _Atomic size_t kept_bytes; /* of all */
@@ -20,14 +21,30 @@ static bool has_arrays(const struct buffer *v)
 	return v->layout == BUFFER_SEGMENTS && v->n && v->counts && v->displs;
 }
 
+/* Sizes and strides are integers of 64 bits. */
+static bool has_dims(const struct buffer *v)
+{
+	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
+}
+
+static size_t size_of_counts(const struct buffer *v)
+{
+	return (size_t)v->n * (has_dims(v) ? 8 : v->width);
+}
+
+static size_t size_of_displs(const struct buffer *v)
+{
+	return (size_t)v->n * (has_dims(v) ? 8 : v->dwidth ? v->dwidth : v->width);
+}
+
 static size_t bytes_of_counts(const struct buffer *v)
 {
-	return ((size_t)v->n * v->width + 7) & ~(size_t)7;
+	return (size_of_counts(v) + 7) & ~(size_t)7;
 }
 
 static size_t bytes_of_displs(const struct buffer *v)
 {
-	return ((size_t)v->n * (v->dwidth ? v->dwidth : v->width) + 7) & ~(size_t)7;
+	return (size_of_displs(v) + 7) & ~(size_t)7;
 }
 
 static size_t bytes_to_keep(const struct buffer *v, unsigned n)
@@ -52,22 +69,18 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
 			continue;
-		memcpy(to, v[i].counts, (size_t)v[i].n * v[i].width);
+		memcpy(to, v[i].counts, size_of_counts(&v[i]));
 		to += bytes_of_counts(&v[i]);
-		memcpy(to, v[i].displs, (size_t)v[i].n * (v[i].dwidth ? v[i].dwidth : v[i].width));
+		memcpy(to, v[i].displs, size_of_displs(&v[i]));
 		to += bytes_of_displs(&v[i]);
 	}
 	return to;
 }
 
-struct kept_arrays *kept_make(const struct operation *w)
+static struct kept_arrays *make_room(size_t bytes)
 {
-	size_t bytes = bytes_of_arrays(w);
 	struct kept_arrays *k = NULL;
-	char *to;
 
-	if (!bytes)
-		return NULL;
 	if (atomic_fetch_add_explicit(&kept_bytes, bytes, memory_order_relaxed) + bytes <=
 		KEPT_BYTES_MAX)
 		k = malloc(sizeof(*k) + bytes);
@@ -81,6 +94,17 @@ struct kept_arrays *kept_make(const struct operation *w)
 		return NULL;
 	}
 	k->bytes = bytes;
+	return k;
+}
+
+struct kept_arrays *kept_make(const struct operation *w)
+{
+	size_t bytes = bytes_of_arrays(w);
+	struct kept_arrays *k = bytes ? make_room(bytes) : NULL;
+	char *to;
+
+	if (!k)
+		return NULL;
 	to = (char *)k->data;
 	if (!w->all_in)
 		to = copy_arrays(to, w->in, w->nin);
@@ -131,6 +155,53 @@ void operation_keep(struct operation *copy)
 	if (copy->comm)
 		comm_hold(copy->comm);
 	kept_use(copy, kept_make(copy));
+}
+
+static size_t bytes_to_keep_whole(const struct buffer *v, unsigned n)
+{
+	size_t bytes = n * sizeof(*v);
+
+	for (unsigned i = 0; i < n; i++)
+		if (has_arrays(&v[i]) || has_dims(&v[i]))
+			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
+	return bytes;
+}
+
+/* Copies n buffers to `to`, and what they refer to to *arrays. */
+static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, char **arrays)
+{
+	for (unsigned i = 0; i < n; i++) {
+		to[i] = v[i];
+		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
+			continue;
+		to[i].counts = memcpy(*arrays, v[i].counts, size_of_counts(&v[i]));
+		*arrays += bytes_of_counts(&v[i]);
+		to[i].displs = memcpy(*arrays, v[i].displs, size_of_displs(&v[i]));
+		*arrays += bytes_of_displs(&v[i]);
+	}
+}
+
+bool operation_keep_whole(struct operation *copy)
+{
+	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
+	unsigned nin = copy->nin, nout = copy->nout;
+	struct kept_arrays *k =
+		make_room(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
+	struct buffer *to;
+	char *arrays;
+
+	if (!k)
+		return false;
+	to = (struct buffer *)k->data;
+	arrays = (char *)(to + nin + nout);
+	copy_whole(to, in, nin, &arrays);
+	copy_whole(to + nin, out, nout, &arrays);
+	copy->all_in = to;
+	copy->all_out = to + nin;
+	copy->kept = k;
+	if (copy->comm)
+		comm_hold(copy->comm);
+	return true;
 }
 
 void operation_release(struct operation *w)

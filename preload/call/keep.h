@@ -26,6 +26,12 @@ void kept_free(struct kept_arrays *k);
 /* Both, and holds the communicator. */
 void operation_keep(struct operation *copy);
 
+/*
+ * The same, and copies of all else that the description refers to: buffers that lie elsewhere (all_in, all_out), their sizes and
+ * strides. False: there is no room (reported), and nothing is kept.
+ */
+bool operation_keep_whole(struct operation *copy);
+
 /* Undoes operation_keep(): such a copy, or one that came out of the table of pending calls, is not used any more. */
 void operation_release(struct operation *w);
 

@@ -42,6 +42,34 @@ static struct buffer *stream_outputs(struct operation *w)
 	return (struct buffer *)operation_outputs(w);
 }
 
+#define SPREAD_MAX \
+	4 /* bytes that are copied for each that is looked at, where elements lie apart */
+
+/*
+ * A snapshot of all that lies between its first and its last element, unless most of that is something else; the elements keep
+ * their distances (use_snapshot()).
+ */
+static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
+	const struct buffer *v, uintptr_t lo, uintptr_t hi)
+{
+	uint32_t shot = 0;
+
+	if (v->layout == BUFFER_SEGMENTS || hi - lo > SPREAD_MAX * v->bytes)
+		return 0;
+	return b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
+}
+
+/* Its elements are in the snapshot from now on. */
+static void use_snapshot(struct buffer *v, const void *at)
+{
+	uintptr_t lo, hi;
+
+	buffer_bounds(v, &lo, &hi);
+	v->base = (const char *)at + ((uintptr_t)v->base - lo);
+	v->host = 1;
+	v->nostats = 0;
+}
+
 /* Decides of one buffer: it is read by us, copied by its stream, or left alone. */
 static void decide_snapshot(const struct device_backend *b, uint64_t stream, struct buffer *v)
 {
@@ -65,15 +93,20 @@ static void decide_snapshot(const struct device_backend *b, uint64_t stream, str
 	v->host = ours;
 	if (ours)
 		v->nostats = !device_probe((const void *)lo, hi - lo);
-	else if (copy && kind != DEVICE_HOST && v->layout == BUFFER_CONTIG &&
-		 b->copy(stream, v->base, v->bytes, &v->shot) != 0)
-		v->shot = 0;
+	else if (copy && kind != DEVICE_HOST)
+		v->shot = take_snapshot(b, stream, v, lo, hi);
 }
 
 static void no_statistics(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats = 1;
+}
+
+static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
+{
+	for (; n; n--, v++)
+		v->nostats |= !v->shot;
 }
 
 static void decide_all(const struct adapter *lib, uint64_t stream, struct buffer *v, unsigned n)
@@ -89,6 +122,110 @@ static void decide_all(const struct adapter *lib, uint64_t stream, struct buffer
 		decide_snapshot(b, stream, v);
 }
 
+/*
+ * Of a call that something else completes: what lies on a device, and results in host memory that a stream can write. All else is
+ * there when the function has returned, and is read as ever.
+ */
+static void decide_placed(uint64_t stream, struct buffer *v, unsigned n)
+{
+	const struct device_backend *b = device_present();
+	enum device_memory kind;
+
+	for (; n; n--, v++)
+		if (v->device || (v->io == IO_OUT && v->base && v->bytes &&
+					 device_is_host(b, v->base, v->bytes, &kind) &&
+					 kind == DEVICE_PINNED))
+			decide_snapshot(b, stream, v);
+}
+
+static void decide_inputs(struct call *c)
+{
+	if (c->api->spec->completion == DONE_STREAM)
+		decide_all(c->api->spec->lib, stream_of(c), stream_inputs(&c->op), c->op.nin);
+	else
+		decide_placed(stream_of(c), stream_inputs(&c->op), c->op.nin);
+}
+
+/* ---- calls that others carry ---- */
+
+#define CARRIED_MAX 64u /* outputs; further ones have no statistics */
+
+static struct open_group *group_of(uintptr_t copy, bool make);
+static uintptr_t copy_of(const struct call *c);
+
+static __thread struct {
+	struct call *
+		call; /* what is measured by the calls inside of it; thread_state.carrying says that it stands */
+	uint64_t stream; /* of those inside the group */
+	uint32_t depth; /* of groups that were opened inside */
+	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group fills */
+} carrier __attribute__((tls_model("initial-exec")));
+
+static void begin_carrying(struct call *c)
+{
+	carrier.call = c;
+	carrier.depth = 0;
+	memset(carrier.reached, 0, sizeof(carrier.reached));
+	thread_state.carrying = true;
+}
+
+static void end_carrying(const struct operation *w)
+{
+	if (thread_state.carrying && &carrier.call->op == w)
+		thread_state.carrying = false;
+}
+
+/* The group has been put on its stream. */
+static void take_reached_outputs(const struct device_backend *b, struct operation *w)
+{
+	struct buffer *v = stream_outputs(w);
+
+	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++)
+		if (carrier.reached[i / 64] >> i % 64 & 1)
+			decide_snapshot(b, carrier.stream, &v[i]);
+	memset(carrier.reached, 0, sizeof(carrier.reached));
+}
+
+/* The call inside writes at `to`, on that stream. */
+static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
+{
+	struct buffer *v = stream_outputs(w);
+
+	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++) {
+		const char *base = v[i].base;
+
+		if (!base || v[i].shot || to < base || to >= base + v[i].bytes)
+			continue;
+		/* Of a group several may fill one output; one that stands alone fills it. */
+		if (carrier.depth)
+			carrier.reached[i / 64] |= UINT64_C(1) << i % 64;
+		else if (to == base)
+			decide_snapshot(b, carrier.stream, &v[i]);
+	}
+}
+
+void stream_carried(struct call *c)
+{
+	const union arg *to =
+		call_arg(c, ROLE_RECV) ? call_arg(c, ROLE_RECV) : call_arg(c, ROLE_BUF);
+	enum task task = c->api->spec->task;
+	const struct device_backend *b = device_known();
+
+	/* One that was left by a jump stands no longer: what it has called lies below it. */
+	if (!b || !thread_state.carrying || c->frame >= carrier.call->frame)
+		return;
+	if (task == TASK_GROUP_START) {
+		carrier.depth += c->ok;
+	} else if (task == TASK_GROUP_END) {
+		if (carrier.depth && --carrier.depth == 0 && c->ok)
+			take_reached_outputs(b, &carrier.call->op);
+	} else if (c->ok && to && !group_of(copy_of(c), false)) {
+		carrier.stream = stream_of(c);
+		if (!b->capturing(carrier.stream))
+			note_carried_output(b, &carrier.call->op, to->cp);
+	}
+}
+
 void stream_enter(struct call *c)
 {
 	const struct device_backend *b = device_present();
@@ -97,13 +234,16 @@ void stream_enter(struct call *c)
 	stream_poll();
 	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
 		w->views[i].shot = 0;
+	thread_state.carrying = false;
 	if (b && b->capturing(stream_of(c))) {
 		w->flags |= CF_CAPTURED;
 		no_statistics(stream_inputs(w), w->nin);
 		no_statistics(stream_outputs(w), w->nout);
 		return;
 	}
-	decide_all(c->api->spec->lib, stream_of(c), stream_inputs(w), w->nin);
+	decide_inputs(c);
+	if (b && c->api->spec->lib->carried && !c->by->cfg.nested)
+		begin_carrying(c);
 }
 
 static bool has_shots(const struct buffer *v, unsigned n)
@@ -125,6 +265,7 @@ static void drop_shots(struct buffer *v, unsigned n)
 
 void stream_drop(struct operation *w)
 {
+	end_carrying(w);
 	if (!device_known())
 		return;
 	drop_shots(stream_inputs(w), w->nin);
@@ -170,11 +311,8 @@ static bool have_snapshots_arrived(const struct device_backend *b, struct buffer
 
 		if (state == 0)
 			return false;
-		if (state == 1) {
-			v->base = at;
-			v->host = 1;
-			v->nostats = 0;
-		}
+		if (state == 1)
+			use_snapshot(v, at);
 	}
 	return true;
 }
@@ -191,8 +329,8 @@ static bool flight_take(struct pending *out)
 	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
 		struct operation *w = &flight[i].op;
 
-		if (!have_snapshots_arrived(b, w->in, w->nin) ||
-			!have_snapshots_arrived(b, w->out, w->nout)) {
+		if (!have_snapshots_arrived(b, stream_inputs(w), w->nin) ||
+			!have_snapshots_arrived(b, stream_outputs(w), w->nout)) {
 			late++;
 			continue;
 		}
@@ -230,7 +368,8 @@ void stream_poll(void)
 /* The call ends when its snapshots are here; without any, now. `end`: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
-	if (has_shots(p->op.in, p->op.nin) || has_shots(p->op.out, p->op.nout)) {
+	if (has_shots(stream_inputs(&p->op), p->op.nin) ||
+		has_shots(stream_outputs(&p->op), p->op.nout)) {
 		if (flight_add(p))
 			return;
 		log_loss(LOSS_PENDING, "too many calls on streams under way: further ones have no "
@@ -415,15 +554,25 @@ bool stream_in_group(const struct call *c)
 	return group_of(copy_of(c), false) != NULL;
 }
 
+/* Its outputs may be the first to lie on a device. */
+static bool is_captured(const struct call *c)
+{
+	const struct device_backend *b = device_known();
+
+	return b && b->capturing(stream_of(c));
+}
+
 void stream_leave(struct call *c, int64_t ret)
 {
 	const struct adapter *lib = c->api->spec->lib;
 	struct operation *w = &c->op;
 	bool progress = lib->in_progress && ret == lib->in_progress;
-	struct open_group *g = group_of(copy_of(c), false);
+	bool own = c->api->spec->completion == DONE_STREAM;
+	struct open_group *g = own ? group_of(copy_of(c), false) : NULL;
 	struct queued *q = NULL;
 	struct pending p;
 
+	end_carrying(w);
 	if (!c->ok) {
 		stream_drop(w);
 		record_close(c->rec, w, c->end, true, ret);
@@ -440,17 +589,26 @@ void stream_leave(struct call *c, int64_t ret)
 			"not recorded",
 			QUEUE_MAX);
 	}
-	if (progress || w->flags & CF_CAPTURED)
+	if (progress || w->flags & CF_CAPTURED || (!own && is_captured(c)))
 		no_statistics(stream_outputs(w), w->nout);
+	else if (lib->carried)
+		no_statistics_but_snapshots(stream_outputs(w), w->nout);
+	else if (!own)
+		decide_placed(stream_of(c), stream_outputs(w), w->nout);
 	else if (!g || w->all_in)
 		decide_all(lib, stream_of(c), stream_outputs(w), w->nout);
-	/* Matrices are not copied: nothing of them is on its way. */
 	if (!q && !has_shots(stream_inputs(w), w->nin) && !has_shots(stream_outputs(w), w->nout)) {
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}
 	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .op = *w};
-	operation_keep(&p.op);
+	if (!w->all_in && !w->all_out) {
+		operation_keep(&p.op);
+	} else if (!operation_keep_whole(&p.op)) {
+		stream_drop(w);
+		record_close(c->rec, w, c->end, false, ret);
+		return;
+	}
 	record_async(c->rec, w, c->end);
 	if (q)
 		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};

@@ -13,6 +13,11 @@
  * A call that the library accepted without starting it (lib->in_progress) has outputs at a time that is not known:
  * they are not measured.
  *
+ * Calls that something else completes (PyTorch's operators) come here as well where the adapter has found buffers on a device
+ * (operation.on_device), with `device: copy` only. Where the work is done by calls of a library below (adapter.carried: a process group
+ * and NCCL) inputs are copied by the caller's stream, and outputs behind those calls, by the stream that these were given: before
+ * the call around them has come to an end for anybody, so nobody can change them or give their memory back in between.
+ *
  * Lock: the list of snapshots on their way has a mutex, a leaf but for the backend's functions that are called with it
  * held (poll); made anew in a forked child.
  */
@@ -29,6 +34,9 @@ void stream_enter(struct call *c);
 
 /* The call came back: closes its record, or keeps it until its outputs are valid. c->rec is not NULL. */
 void stream_leave(struct call *c, int64_t ret);
+
+/* The call that is measured by those inside of it has called a function of a library with streams, which has returned. */
+void stream_carried(struct call *c);
 
 /* A group function is about to be called, and came back. */
 void stream_group_enter(struct call *c);

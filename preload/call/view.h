@@ -36,6 +36,7 @@ struct buffer {
 	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
 	uint8_t item; /* ... and which of the list there, from 1, 0: it is in none */
 	int32_t peer, tag;
+	uint8_t device; /* it lies in the memory of that device, from 1: only a stream can show it. 0: not known */
 	int64_t comm_seq;
 	uint32_t n;
 	int64_t unit;

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real NCCL on one GPU, world size 1. Prints what it computed, and for each operation a line
- * "figure NUMBER IO MIN MAX", computed from a copy of its own, to compare records with (figures.py). The n-th line belongs to
- * the n-th recorded row that is measured.
+ * The real NCCL on one GPU, world size 1. Prints what it computed, and figures of it.
  */
-#include <cuda_runtime.h>
+#include "gpu_app.h"
 #include <nccl.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define N 100000
 
-#define CUDA(call)                                                         \
-	do {                                                               \
-		cudaError_t e_ = (call);                                   \
-		if (e_ != cudaSuccess) {                                   \
-			printf("%s: %s\n", #call, cudaGetErrorString(e_)); \
-			exit(1);                                           \
-		}                                                          \
-	} while (0)
 #define NCCL(call)                                                         \
 	do {                                                               \
 		ncclResult_t e_ = (call);                                  \
@@ -29,20 +17,10 @@
 	} while (0)
 
 static float host[N];
-static int rows;
 
 static void figure(const char *io, const float *device, size_t n, cudaStream_t s)
 {
-	float lo, hi;
-
-	CUDA(cudaMemcpyAsync(host, device, n * sizeof(float), cudaMemcpyDeviceToHost, s));
-	CUDA(cudaStreamSynchronize(s));
-	lo = hi = host[0];
-	for (size_t i = 1; i < n; i++) {
-		lo = host[i] < lo ? host[i] : lo;
-		hi = host[i] > hi ? host[i] : hi;
-	}
-	printf("figure %d %s %.9g %.9g\n", rows++, io, (double)lo, (double)hi);
+	print_figure("all_reduce", io, device, sizeof(float), n, 1, n, s);
 }
 
 int main(void)

@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# What can only be seen on a machine with an NVIDIA GPU, at world size 1: tests/gpu/run.sh [FOLDER]
+# What can only be seen on a machine with an NVIDIA GPU, at world size 1: tests/gpu/run.sh [FOLDER [PART ...]]
 #
-#   nccl   the real NCCL (nccl_gpu.c): results with and without the preload, device: off and copy; a CUDA graph
-#   torch  PyTorch with the nccl backend (torch_gpu.py), the same
+#   nccl     the real NCCL (nccl_gpu.c): results with and without the preload, device: off and copy; a CUDA graph
+#   cublas   the real cuBLAS (cublas_gpu.c), the same
+#   collectives operators train fsdp compile graph presets nan
+#            PyTorch with the nccl backend (torch_gpu.py). HOWS: of default, copy, nan
 #
-# Needs gcc, CUDA with headers or the pip packages nvidia-cuda-runtime-cu12, nvidia-cuda-nvcc-cu12 and nvidia-nccl-cu12, and for the
-# second part PyTorch with CUDA. Prints TAP and, at the end, the lines for RESULTS.md. Run `make` before.
+# Needs gcc, CUDA with headers or the pip packages of its runtime, of cuBLAS and of NCCL (nvidia-...-cu12, -cu13), and for the last part
+# PyTorch with CUDA. Prints TAP and, on lines that begin with "#", figures for RESULTS.md. Run `make` before. Each run's files
+# stay in FOLDER.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
 lib=$(realpath "$B/libprobe.so")
+probe=$(realpath "$B/probe")
 tmp=${1:-$(mktemp -d)}
 mkdir -p "$tmp"
+shift
+all='nccl cublas collectives operators train fsdp compile graph presets nan'
+parts=${*:-$all}
 n=0 bad=0
 result() { # TEXT OK
 	n=$((n + 1))
@@ -31,7 +38,8 @@ command -v nvidia-smi >/dev/null && nvidia-smi -L >"$tmp/gpus" 2>&1 || {
 	echo "1..$n"
 	exit 0
 }
-export RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511
+echo "# $(head -1 "$tmp/gpus" | sed 's/ (UUID.*//'), driver $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1)"
+export RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 CUBLAS_WORKSPACE_CONFIG=:4096:8
 
 # Folders of headers and libraries: the system's, else those of the pip packages.
 site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
@@ -40,47 +48,133 @@ first() {
 	for f in "$@"; do [ -e "$f" ] && echo "$f" && return; done
 	return 1
 }
-cuda_h=$(first /usr/local/cuda/include/cuda_runtime.h "$site/nvidia/cuda_runtime/include/cuda_runtime.h")
-cudart=$(first /usr/local/cuda/lib64/libcudart.so.12 /usr/local/cuda/lib64/libcudart.so "$site/nvidia/cuda_runtime/lib/libcudart.so.12")
+cuda_h=$(first /usr/local/cuda/include/cuda_runtime.h "$site"/nvidia/{cuda_runtime,cu13}/include/cuda_runtime.h)
+cudart=$(first /usr/local/cuda/lib64/libcudart.so.1[23] /usr/local/cuda/lib64/libcudart.so "$site"/nvidia/{cuda_runtime,cu13}/lib/libcudart.so.1[23])
+cublas_h=$(first /usr/local/cuda/include/cublas_v2.h "$site"/nvidia/{cublas,cu13}/include/cublas_v2.h)
+cublas=$(first /usr/local/cuda/lib64/libcublas.so.1[23] "$site"/nvidia/{cublas,cu13}/lib/libcublas.so.1[23])
 nccl_h=$(first /usr/include/nccl.h "$site/nvidia/nccl/include/nccl.h")
 nccl=$(first /usr/lib/x86_64-linux-gnu/libnccl.so.2 "$site/nvidia/nccl/lib/libnccl.so.2")
 
-compare() { # NAME COMMAND...: without, off, copy
-	local name=$1 w
-	shift
-	"$@" >"$tmp/$name.plain" 2>"$tmp/$name.plain.err"
-	result "$name: runs" $?
-	for w in off copy; do
-		rm -rf "$tmp/$name.$w.out"
-		LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$tmp/$name.$w.out PROBE_DEVICE=$w "$@" >"$tmp/$name.$w" 2>"$tmp/$name.$w.err"
-		cmp -s "$tmp/$name.plain" "$tmp/$name.$w"
-		result "$name, device: $w: the same output" $?
-		! grep -q libprobe "$tmp/$name.$w.err"
-		result "$name, device: $w: nothing is said" $?
-		python3 tests/e2e/check_output.py "$tmp/$name.$w.out" --partial >"$tmp/$name.$w.contract" 2>&1
-		result "$name, device: $w: the files keep to the contract" $?
+# One run under the preload: the same output as the plain one, nothing said, files that keep to the contract.
+with() { # NAME HOW [VARIABLE=VALUE ...] -- COMMAND...
+	local name=$1 how=$2 set=()
+	shift 2
+	while [ "$1" != -- ]; do
+		set+=("$1")
+		shift
 	done
-	! python3 tests/e2e/rows.py "$tmp/$name.off.out" '[r["api"] for r in R if r["max"]]' | grep -q nccl
-	result "$name, device: off: no buffer on the device is measured" $?
-	python3 tests/gpu/figures.py "$tmp/$name.copy.out" "$tmp/$name.copy"
-	result "$name, device: copy: figures are those that the program computed itself" $?
+	shift
+	rm -rf "$tmp/$name.$how.out"
+	env "${set[@]}" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$tmp/$name.$how.out" timeout 200 "$@" >"$tmp/$name.$how" 2>"$tmp/$name.$how.err"
+	cmp -s "$tmp/$name.plain" "$tmp/$name.$how"
+	result "$name, $how: the same output" $?
+	! grep libprobe "$tmp/$name.$how.err" | sed 's/^/# /' | grep .
+	result "$name, $how: nothing is said" $?
+	python3 tests/e2e/check_output.py "$tmp/$name.$how.out" --partial >"$tmp/$name.$how.contract" 2>&1
+	result "$name, $how: the files keep to the contract" $?
+	grep 'a step$' "$tmp/$name.$how.err" | sed "s/^/# $name, $how: /"
+	python3 tests/e2e/rows.py "$tmp/$name.$how.out" '"# %d rows of tensors, %d measured" % (sum(r["io"] != "" for r in R), sum(r["max"] != "" or r["nans"] != "" for r in R))'
 }
 
-if [ -n "$cuda_h" ] && [ -n "$cudart" ] && [ -n "$nccl_h" ] && [ -n "$nccl" ] &&
-	cc -std=gnu11 -O1 -g -D_GNU_SOURCE -D__CUDA_FP16_H__ -D__CUDA_BF16_H__ -I"$(dirname "$cuda_h")" -I"$site/nvidia/cuda_nvcc/include" -I"$(dirname "$nccl_h")" -o "$tmp/nccl_gpu" tests/gpu/nccl_gpu.c "$nccl" "$cudart" \
-		-Wl,-rpath,"$(dirname "$nccl")" -Wl,-rpath,"$(dirname "$cudart")" -lm; then
-	compare nccl "$tmp/nccl_gpu"
-else
-	skip nccl 'no CUDA runtime, no nccl.h, or it does not compile'
-fi
-if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-	compare torch python3 tests/gpu/torch_gpu.py
+plain() { # NAME COMMAND...
+	local name=$1
+	shift
+	timeout 200 "$@" >"$tmp/$name.plain" 2>"$tmp/$name.plain.err"
+	result "$name: runs" $?
+	grep 'a step$' "$tmp/$name.plain.err" | sed "s/^/# $name: /"
+}
+
+figures() { # NAME HOW
+	python3 tests/gpu/figures.py "$tmp/$1.$2.out" "$tmp/$1.$2"
+	result "$1, $2: figures are those that the program computed itself" $?
+}
+
+compare() { # NAME PATTERN-OF-APIS VARIABLE=VALUE -- COMMAND...: without, off, copy
+	local name=$1 apis=$2 set=$3
+	shift 4
+	plain "$name" "$@"
+	with "$name" off "$set" PROBE_DEVICE=off -- "$@"
+	with "$name" copy "$set" PROBE_DEVICE=copy -- "$@"
+	! python3 tests/e2e/rows.py "$tmp/$name.off.out" '[r["api"] for r in R if r["max"]]' | grep -q "$apis"
+	result "$name, off: no buffer on the device is measured" $?
+	figures "$name" copy
+}
+
+build() { # NAME HEADER-FOLDERS... -- LIBRARIES...
+	local name=$1 flags=() f
+	shift
+	while [ "$1" != -- ]; do
+		flags+=("-I$(dirname "$1")")
+		shift
+	done
+	shift
+	for f in "$@"; do flags+=("$f" "-Wl,-rpath,$(dirname "$f")"); done
+	# The half types' headers are for nvcc, and not always there; what needs them here does not use them.
+	for f in '' '-D__CUDA_FP16_H__ -D__CUDA_BF16_H__'; do
+		cc -std=gnu11 -O1 -g -D_GNU_SOURCE $f -isystem "$site/nvidia/cuda_nvcc/include" -o "$tmp/$name" "tests/gpu/$name.c" "${flags[@]}" -lm \
+			2>"$tmp/$name.cc" && return 0
+	done
+	sed 's/^/# /' "$tmp/$name.cc"
+	return 1
+}
+
+app=
+if python3 -c 'import torch; assert torch.cuda.is_available(); print("# PyTorch", torch.__version__, "NCCL", *torch.cuda.nccl.version())' 2>/dev/null; then
+	app='python3 tests/gpu/torch_gpu.py'
 else
 	skip torch 'no PyTorch with CUDA'
 fi
+for part in $parts; do
+	case $part in
+	nccl)
+		if [ "$cuda_h" ] && [ "$cudart" ] && [ "$nccl_h" ] && [ "$nccl" ] && build nccl_gpu "$cuda_h" "$nccl_h" -- "$nccl" "$cudart"; then
+			compare nccl nccl A=1 -- "$tmp/nccl_gpu"
+		else
+			skip nccl 'no CUDA runtime, no nccl.h, or it does not compile'
+		fi
+		;;
+	cublas)
+		echo 'cublas: ["*"]' >"$tmp/cublas.yaml"
+		if [ "$cuda_h" ] && [ "$cudart" ] && [ "$cublas_h" ] && [ "$cublas" ] && build cublas_gpu "$cuda_h" "$cublas_h" -- "$cublas" "$cudart"; then
+			compare cublas cublas PROBE_WRAP_OPS="$tmp/cublas.yaml" -- "$tmp/cublas_gpu"
+		else
+			skip cublas 'no CUDA runtime, no cublas_v2.h, or it does not compile'
+		fi
+		;;
+	collectives) [ "$app" ] && compare collectives c10d A=1 -- $app collectives ;;
+	operators) [ "$app" ] && compare operators '::\(mm\|tanh\|exp\|cos\)::' PROBE_PRESET=ops -- $app operators ;;
+	train | fsdp | compile | graph)
+		[ "$app" ] || continue
+		plain $part $app $part
+		for how in ${HOWS:-default copy nan}; do
+			case $how in
+			default) with $part default -- $app $part ;;
+			copy) with $part copy PROBE_DEVICE=copy -- $app $part ;;
+			nan) with $part nan PROBE_PRESET=nan -- $app $part ;;
+			esac
+		done
+		;;
+	presets)
+		[ "$app" ] || continue
+		plain train $app train
+		for preset in ops dump state; do
+			with train $preset PROBE_PRESET=$preset PROBE_NAMES=true PROBE_SCALARS=true -- $app train
+		done
+		peak=$(sed -n 's/^peak //p' "$tmp/train.state.err")
+		[ "$(python3 tests/e2e/rows.py "$tmp/train.state.out" 'float([v for v in V if v["name"] == "memory-allocator-peak"][-1]["value"])')" = "$peak.0" ]
+		result 'train, state: memory-allocator-peak is what PyTorch says itself' $?
+		;;
+	nan)
+		[ "$app" ] || continue
+		plain nan $app nan
+		with nan nan PROBE_PRESET=nan -- $app nan
+		"$probe" report "$tmp/nan.nan.out" >"$tmp/nan.report" 2>&1
+		sed -n '/What stands out/,/^$/s/^/# /p' "$tmp/nan.report"
+		line=$(grep -n 'torch.log(x' tests/gpu/torch_gpu.py | cut -d: -f1)
+		grep -q 'first in step 7' "$tmp/nan.report" && grep -q "torch_gpu.py:$line" "$tmp/nan.report"
+		result 'nan: the step and the line of the operator' $?
+		;;
+	esac
+done
 echo "1..$n"
-{
-	echo
-	echo "| $(sed 's/ (UUID.*//' "$tmp/gpus" | head -1) | $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1) | $n checks | $([ $bad = 0 ] && echo all passed || echo FAILURES) |"
-} | sed 's/^/# /'
 exit $bad

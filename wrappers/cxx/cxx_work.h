@@ -30,7 +30,8 @@ struct cxx_work {
 	bool started; /* followed by an object: the memory is given back at its completion */
 	uint16_t nin, nout;
 	cxx_tensor_fn *describe;
-	const void *out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
+	const void *in_impl[CXX_TENSORS_MAX],
+		*out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
 	struct buffer in[CXX_TENSORS_MAX], out[CXX_TENSORS_MAX];
 	/* For a framework whose tensors have no strides unless they are views: inputs, then outputs. Untouched elsewhere. */
 	int64_t strides[2 * CXX_TENSORS_MAX][CXX_DIMS_MAX];

@@ -19,6 +19,7 @@
 #include "session/state.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/on_device.h"
 #include "wrappers/torch/torch.h"
 
 #define LIST_ROOM 16 /* gradients that a node gives back */
@@ -182,6 +183,7 @@ static bool describe_node(struct call *c)
 	w->nin = k->nin;
 	w->all_in = k->in;
 	w->all_out = k->out;
+	torch_place_on_device(c, k, false);
 	w->out_room = torch_out_room(LIST_ROOM);
 	return true;
 }
@@ -209,6 +211,7 @@ static void leave_node(struct call *c, int64_t ret)
 	w->nout = 0;
 	add_node_tensors(w, c->result, true);
 	c->op.nout = w->nout;
+	torch_place_on_device(c, w, true);
 	if (w->nout == CXX_TENSORS_MAX)
 		c->op.flags |= CF_MORE;
 }
@@ -219,4 +222,5 @@ const struct adapter adapter_node = {
 	.passed = pass_node,
 	.idle = is_node_idle,
 	.leave = leave_node,
+	.stream = torch_current_stream,
 };

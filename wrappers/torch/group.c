@@ -15,6 +15,7 @@
 #include "train/place.h"
 #include "elf/memory.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/on_device.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 
@@ -193,8 +194,7 @@ static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->index = *n;
 	v->name = torch_tensor_name(impl, v->base);
 	torch_note_grad(impl, v);
-	if (out)
-		w->out_impl[*n] = impl;
+	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
 
@@ -373,5 +373,10 @@ bool torch_describe(struct call *c)
 	w->nout = k->nout;
 	w->all_in = k->in;
 	w->all_out = k->out;
+	/* What gloo makes of them its own threads do, on streams of their own. */
+	if (row->backend != BACKEND_GLOO) {
+		torch_place_on_device(c, k, false);
+		torch_place_on_device(c, k, true);
+	}
 	return true;
 }

@@ -15,6 +15,7 @@
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/flop_ops.h"
+#include "wrappers/torch/on_device.h"
 #include "wrappers/torch/scalars.h"
 #include "wrappers/torch/torch.h"
 
@@ -267,6 +268,7 @@ void torch_add_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->index = *n;
 	v->name = torch_tensor_name(impl, v->base);
 	torch_note_grad(impl, v);
+	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
 
@@ -397,6 +399,7 @@ static bool describe_op(struct call *c)
 	w->nin = k->nin;
 	w->all_in = k->in;
 	w->all_out = k->out;
+	torch_place_on_device(c, k, false);
 	w->out_room = room_of(t, c);
 	return true;
 }
@@ -502,6 +505,7 @@ static void leave_op(struct call *c, int64_t ret)
 	w->nout = 0;
 	add_op_results(w, &torch_function_of(c)->op, c);
 	c->op.nout = w->nout;
+	torch_place_on_device(c, w, true);
 	/* A result that shares its memory is a view; one that is a parameter was written. */
 	if (torch_function_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
 		w->out[0].base == w->in[0].base)
@@ -516,5 +520,6 @@ const struct adapter adapter_aten = {
 	.listed = torch_row_listed,
 	.nested = enter_nested_op,
 	.leave = leave_op,
+	.stream = torch_current_stream,
 	.forked = torch_forked,
 };

@@ -21,6 +21,7 @@
 #include "wrappers/torch/kinds.h"
 #include "wrappers/torch/module_call.h"
 #include "wrappers/torch/module_dump.h"
+#include "wrappers/torch/on_device.h"
 #include "wrappers/torch/tensor.h"
 #include "wrappers/torch/torch.h"
 
@@ -365,6 +366,8 @@ const struct adapter adapter_c10d = {
 	.describe = torch_describe,
 	.listed = torch_row_listed,
 	.leave = group_leave,
+	.carried = true,
+	.stream = torch_current_stream,
 	.forked = torch_forked,
 };
 

@@ -64,6 +64,8 @@ static const struct {
 #define OLD_K 184 /* 1.13 */
 #define NDIM_MAX 64
 #define CPU 0
+#define CUDA 1
+#define NO_DEVICE (-1)
 #define STORAGE_BYTES 32 /* StorageImpl: from its data pointer to its size */
 
 static struct {
@@ -318,6 +320,31 @@ static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t s
 	return !__builtin_mul_overflow(last + 1, (int64_t)size, &end) && (uint64_t)end <= bytes;
 }
 
+/* c10::DeviceType; NO_DEVICE: the tensor has none. */
+static int device_type_of(const void *impl)
+{
+	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged))
+		return NO_DEVICE;
+	return FIELD(impl, int8_t, AT_DEVICE + layout.device);
+}
+
+/* Where its elements begin, in whatever memory. NULL: it has none that could be looked at. */
+static const void *find_elements(const void *impl, const struct buffer *v, unsigned size)
+{
+	if (FIELD(impl, uint8_t, AT_FLAGS1) & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 ||
+		!v->count)
+		return NULL;
+
+	const void *storage = storage_of(impl);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	const char *data = storage ? data_of(storage) : NULL;
+
+	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
+	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
+		return NULL;
+	return data + offset * (int64_t)size;
+}
+
 bool torch_tensor_buffer(const void *impl, struct buffer *v)
 {
 	uint64_t ndim;
@@ -358,21 +385,24 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v)
 		.counts = sizes_of(impl, ndim),
 		.displs = strides_of(impl, ndim),
 	};
-	if (flags1 & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 || !v->count || !size)
-		return true;
-	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged) ||
-		FIELD(impl, int8_t, AT_DEVICE + layout.device) != CPU)
-		return true;
+	if (size && device_type_of(impl) == CPU && (v->base = find_elements(impl, v, size)))
+		v->nostats = v->dtype == DT_OTHER;
+	return true;
+}
 
-	const void *storage = storage_of(impl);
-	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
-	const char *data = storage ? data_of(storage) : NULL;
+bool torch_place_tensor(const void *impl, struct buffer *v)
+{
+	unsigned size = dtype_info(v->dtype)->size;
+	int8_t device;
 
-	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
-	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
-		return true;
-	v->base = data + offset * (int64_t)size;
-	v->nostats = v->dtype == DT_OTHER;
+	if (!v->nostats || v->base || !size || device_type_of(impl) != CUDA)
+		return false;
+	device = FIELD(impl, int8_t, AT_DEVICE + layout.device + 1);
+	v->base = device < 0 ? NULL : find_elements(impl, v, size);
+	if (!v->base)
+		return false;
+	v->device = (uint8_t)(device + 1);
+	v->nostats = 0;
 	return true;
 }
 

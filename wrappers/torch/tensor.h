@@ -23,6 +23,12 @@
  */
 bool torch_tensor_buffer(const void *impl, struct buffer *v);
 
+/*
+ * Of a tensor that torch_tensor_buffer() has described: where it lies in the memory of a CUDA device, v->base and v->device. False: it
+ * does not. v->nostats says no longer that it must not be read: only a stream may be asked to.
+ */
+bool torch_place_tensor(const void *impl, struct buffer *v);
+
 /* Is it decided how tensors are laid out, one way or the other? */
 bool torch_tensor_decided(void);
 

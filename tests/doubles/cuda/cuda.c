@@ -151,8 +151,10 @@ EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
 	m = find((const void *)(uintptr_t)p);
 	if (!initialised)
 		r = CUDA_ERROR_NOT_INITIALIZED;
-	else if (!m || (what != 2 && what != 8))
+	else if (!m || (what != 1 && what != 2 && what != 8))
 		r = CUDA_ERROR_INVALID_VALUE;
+	else if (what == 1)
+		*(CUcontext *)out = &the_context;
 	else
 		*(unsigned *)out = what == 8 ? m->kind == MANAGED : m->kind == PINNED ? 1 : 2;
 	pthread_mutex_unlock(&lock);
