@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "call/comm.h"
+#include "journal/layout.h"
 
 struct kept_arrays {
 	size_t bytes;
@@ -157,14 +158,41 @@ void operation_keep(struct operation *copy)
 	kept_use(copy, kept_make(copy));
 }
 
+/* Bytes from its first to its last element where these are to be kept: an output that is there already. 0: they are not. */
+static size_t bytes_of_values(const struct buffer *v)
+{
+	uintptr_t lo, hi;
+
+	if (v->io != IO_OUT || v->shot || !v->host || v->nostats || v->layout == BUFFER_SEGMENTS ||
+		!buffer_bounds(v, &lo, &hi) || hi - lo > KEPT_VALUES_MAX)
+		return 0;
+	return (hi - lo + 7) & ~(size_t)7;
+}
+
 static size_t bytes_to_keep_whole(const struct buffer *v, unsigned n)
 {
 	size_t bytes = n * sizeof(*v);
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		if (has_arrays(&v[i]) || has_dims(&v[i]))
 			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
+		bytes += bytes_of_values(&v[i]);
+	}
 	return bytes;
+}
+
+static void keep_values(struct buffer *to, size_t bytes, char **at)
+{
+	uintptr_t lo, hi;
+
+	if (!bytes) {
+		to->nostats |= to->io == IO_OUT && !to->shot;
+		return;
+	}
+	buffer_bounds(to, &lo, &hi);
+	memcpy(*at, (const void *)lo, hi - lo);
+	to->base = *at + ((uintptr_t)to->base - lo);
+	*at += bytes;
 }
 
 /* Copies n buffers to `to`, and what they refer to to *arrays. */
@@ -172,6 +200,7 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i] = v[i];
+		keep_values(&to[i], bytes_of_values(&v[i]), arrays);
 		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
 			continue;
 		to[i].counts = memcpy(*arrays, v[i].counts, size_of_counts(&v[i]));

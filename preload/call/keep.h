@@ -28,8 +28,11 @@ void operation_keep(struct operation *copy);
 
 /*
  * The same, and copies of all else that the description refers to: buffers that lie elsewhere (all_in, all_out), their sizes and
- * strides. False: there is no room (reported), and nothing is kept.
+ * strides, and the elements of outputs that are there already (buffer.host, no shot) up to KEPT_VALUES_MAX; other outputs without a
+ * shot are not measured. False: there is no room (reported), and nothing is kept.
  */
+#define KEPT_VALUES_MAX ((size_t)1 << 20) /* of one buffer, with what lies between its elements */
+
 bool operation_keep_whole(struct operation *copy);
 
 /* Undoes operation_keep(): such a copy, or one that came out of the table of pending calls, is not used any more. */

@@ -124,18 +124,26 @@ static void decide_all(const struct adapter *lib, uint64_t stream, struct buffer
 
 /*
  * Of a call that something else completes: what lies on a device, and results in host memory that a stream can write. All else is
- * there when the function has returned, and is read as ever.
+ * there when the function has returned: inputs are read as ever, results are kept for when the others have arrived.
  */
 static void decide_placed(uint64_t stream, struct buffer *v, unsigned n)
 {
 	const struct device_backend *b = device_present();
 	enum device_memory kind;
+	uintptr_t lo, hi;
 
-	for (; n; n--, v++)
-		if (v->device || (v->io == IO_OUT && v->base && v->bytes &&
-					 device_is_host(b, v->base, v->bytes, &kind) &&
-					 kind == DEVICE_PINNED))
+	for (; n; n--, v++) {
+		if (v->device) {
 			decide_snapshot(b, stream, v);
+			continue;
+		}
+		if (v->io != IO_OUT || v->nostats || !buffer_bounds(v, &lo, &hi))
+			continue;
+		v->host = device_is_host(b, (const void *)lo, hi - lo, &kind) &&
+			  kind != DEVICE_PINNED;
+		if (kind == DEVICE_PINNED)
+			decide_snapshot(b, stream, v);
+	}
 }
 
 static void decide_inputs(struct call *c)

@@ -200,7 +200,8 @@ static struct row_api api_of(struct sink *s, uint32_t id)
 }
 
 /* An input that a device copied comes with the end, measured, and takes the place of the one in the call. */
-static bool is_measured_late(const struct journal_end *end, uint16_t index)
+static const struct journal_tensor *find_measured_late(
+	const struct journal_end *end, const struct journal_tensor *in)
 {
 	const struct journal_tensor *t = NULL;
 
@@ -208,13 +209,13 @@ static bool is_measured_late(const struct journal_end *end, uint16_t index)
 		t = t ? journal_tensor_next(&end->e, t) : journal_tensor_first(&end->e);
 		if (!t)
 			break;
-		if (t->io == IO_IN && t->index == index)
-			return true;
+		if (t->io == IO_IN && t->index == in->index)
+			return t;
 	}
-	return false;
+	return in;
 }
 
-/* The tensors of the entry that are rows of the call as it stands. */
+/* The tensors of the entry that are rows of the call as it stands. The end's inputs stand in for those of the call. */
 static void collect_rows(struct sink *s, struct record *r, const struct journal_entry *e)
 {
 	const struct journal_tensor *t = NULL;
@@ -226,10 +227,14 @@ static void collect_rows(struct sink *s, struct record *r, const struct journal_
 		/* A call killed on its way out may have outputs already that were never reported. */
 		if (t->io == IO_OUT && (r->open || r->call->flags & CF_ERROR))
 			continue;
-		if (t->io == IO_IN && e == &r->call->e && is_measured_late(r->end, t->index))
+		if (t->io == IO_IN && e != &r->call->e)
 			continue;
-		s->name[r->n] = t->name ? name_book_text(s->names, t->name) : "";
-		s->tensor[r->n++] = t;
+
+		const struct journal_tensor *row =
+			t->io == IO_IN ? find_measured_late(r->end, t) : t;
+
+		s->name[r->n] = row->name ? name_book_text(s->names, row->name) : "";
+		s->tensor[r->n++] = row;
 	}
 }
 

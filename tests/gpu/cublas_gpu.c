@@ -9,13 +9,13 @@
 
 enum { M = 300, N = 200, K = 100, LD = 320, BATCH = 3, STEPS = 10 };
 
-#define CUBLAS(call)                                    \
-	do {                                            \
-		cublasStatus_t e_ = (call);             \
-		if (e_ != CUBLAS_STATUS_SUCCESS) {      \
-			printf("%s: %d\n", #call, e_);  \
-			exit(1);                        \
-		}                                       \
+#define CUBLAS(call)                                   \
+	do {                                           \
+		cublasStatus_t e_ = (call);            \
+		if (e_ != CUBLAS_STATUS_SUCCESS) {     \
+			printf("%s: %d\n", #call, e_); \
+			exit(1);                       \
+		}                                      \
 	} while (0)
 
 static void fill(void *device, int bytes, size_t rows, size_t columns, int seed)
@@ -24,7 +24,8 @@ static void fill(void *device, int bytes, size_t rows, size_t columns, int seed)
 	char *host = malloc(n * (size_t)bytes);
 
 	for (size_t i = 0; i < n; i++) {
-		double v = i % LD < rows ? (double)((i * 7 + (size_t)seed * 13) % 101) / 8 - 6 : (double)NAN;
+		double v = i % LD < rows ? (double)((i * 7 + (size_t)seed * 13) % 101) / 8 - 6
+					 : (double)NAN;
 
 		if (bytes == 8)
 			((double *)(void *)host)[i] = v;
@@ -62,12 +63,14 @@ int main(void)
 		print_figure("gemm", "in", a, 4, M, K, LD, s);
 		print_figure("gemm", "in", b, 4, K, N, LD, s);
 		print_figure("gemm", "in", c, 4, M, N, LD, s);
-		CUBLAS(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &falpha, a, LD, b, LD, &fbeta, c, LD));
+		CUBLAS(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &falpha, a, LD, b, LD,
+			&fbeta, c, LD));
 		print_figure("gemm", "out", c, 4, M, N, LD, s);
 		/* With a beta of 0 the result is not read: it is no input. */
 		print_figure("gemm", "in", da, 8, M, K, LD, s);
 		print_figure("gemm", "in", db, 8, K, N, LD, s);
-		CUBLAS(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &alpha, da, LD, db, LD, &beta, dc, LD));
+		CUBLAS(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &alpha, da, LD, db,
+			LD, &beta, dc, LD));
 		print_figure("gemm", "out", dc, 8, M, N, LD, s);
 		print_figure("gemv", "in", a, 4, M, K, LD, s);
 		print_figure("gemv", "in", b, 4, K, 1, LD, s);
@@ -80,8 +83,9 @@ int main(void)
 		print_figure("gemm", "in", a, 4, M, K * BATCH, LD, s);
 		print_figure("gemm", "in", b, 4, K, N * BATCH, LD, s);
 		print_figure("gemm", "in", c, 4, M, N * BATCH, LD, s);
-		CUBLAS(cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &falpha, a, LD, (long long)LD * K, b, LD,
-			(long long)LD * N, &fbeta, c, LD, (long long)LD * N, BATCH));
+		CUBLAS(cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &falpha,
+			a, LD, (long long)LD * K, b, LD, (long long)LD * N, &fbeta, c, LD,
+			(long long)LD * N, BATCH));
 		print_figure("gemm", "out", c, 4, M, N * BATCH, LD, s);
 	}
 	CUDA(cudaStreamSynchronize(s));

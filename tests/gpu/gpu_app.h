@@ -20,8 +20,8 @@
 	} while (0)
 
 /* `columns` of `rows` numbers, one column `stride` behind the other. */
-static inline void print_figure(const char *op, const char *io, const void *device, int bytes, size_t rows, size_t columns,
-	size_t stride, cudaStream_t s)
+static inline void print_figure(const char *op, const char *io, const void *device, int bytes,
+	size_t rows, size_t columns, size_t stride, cudaStream_t s)
 {
 	size_t n = stride * (columns - 1) + rows;
 	char *host = malloc(n * (size_t)bytes);

@@ -14,6 +14,9 @@ static bool loaded, capture;
 static int copy_gives, poll_gives = 1;
 static _Atomic unsigned nshots, held;
 static bool quiet; /* many threads: nothing is noted down */
+static bool real; /* a snapshot holds what was copied */
+static const char *host_from, *host_to; /* memory that is of another sort */
+static enum device_memory host_is = DEVICE_HOST;
 static float staged[SHOTS][4];
 
 static void event(const char *fmt, ...)
@@ -35,7 +38,8 @@ static bool attach(void)
 
 static enum device_memory memory(const void *p)
 {
-	(void)p;
+	if ((const char *)p >= host_from && (const char *)p < host_to)
+		return host_is;
 	return memory_is;
 }
 
@@ -55,6 +59,10 @@ static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 	/* What it holds shows where a figure comes from. */
 	for (size_t i = 0; i < bytes / 4 && i < 4; i++)
 		staged[*shot][i] = (float)(100 * *shot + i);
+	if (real) {
+		assert_true(bytes <= sizeof(staged[0]));
+		memcpy(staged[*shot], from, bytes);
+	}
 	return 0;
 }
 
