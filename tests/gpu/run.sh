@@ -3,7 +3,7 @@
 #
 #   nccl     the real NCCL (nccl_gpu.c): results with and without the preload, device: off and copy; a CUDA graph
 #   cublas   the real cuBLAS (cublas_gpu.c), the same
-#   collectives operators train fsdp compile graph presets nan
+#   collectives operators train fsdp compile graph presets nan profiler gloo
 #            PyTorch with the nccl backend (torch_gpu.py). HOWS: of default, copy, nan
 #
 # Needs gcc, CUDA with headers or the pip packages of its runtime, of cuBLAS and of NCCL (nvidia-...-cu12, -cu13), and for the last part
@@ -17,7 +17,7 @@ probe=$(realpath "$B/probe")
 tmp=${1:-$(mktemp -d)}
 mkdir -p "$tmp"
 shift
-all='nccl cublas collectives operators train fsdp compile graph presets nan'
+all='nccl cublas collectives operators train fsdp compile graph presets nan profiler gloo'
 parts=${*:-$all}
 n=0 bad=0
 result() { # TEXT OK
@@ -121,6 +121,7 @@ build() { # NAME HEADER-FOLDERS... -- LIBRARIES...
 app=
 if python3 -c 'import torch; assert torch.cuda.is_available(); print("# PyTorch", torch.__version__, "NCCL", *torch.cuda.nccl.version())' 2>/dev/null; then
 	app='python3 tests/gpu/torch_gpu.py'
+	two='bash tests/gpu/two_ranks.sh'
 else
 	skip torch 'no PyTorch with CUDA'
 fi
@@ -143,7 +144,12 @@ for part in $parts; do
 		;;
 	collectives) [ "$app" ] && compare collectives c10d A=1 -- $app collectives ;;
 	operators) [ "$app" ] && compare operators '::\(mm\|tanh\|exp\|cos\)::' PROBE_PRESET=ops -- $app operators ;;
-	train | fsdp | compile | graph)
+	gloo)
+		[ "$app" ] || continue
+		plain gloo $two $app gloo
+		with gloo copy PROBE_DEVICE=copy -- $two $app gloo
+		;;
+	train | fsdp | compile | graph | profiler)
 		[ "$app" ] || continue
 		plain $part $app $part
 		for how in ${HOWS:-default copy nan}; do

@@ -9,6 +9,8 @@ PyTorch with the nccl backend at world size 1. Prints what it computed, and figu
     fsdp         fully_shard
     compile      torch.compile, with CUDA graphs
     graph        an all_reduce inside of a CUDA graph
+    profiler     the training under torch.profiler
+    gloo         two processes on one GPU: a DDP training by gloo
 """
 import hashlib
 import sys
@@ -21,7 +23,9 @@ part = sys.argv[1]
 torch.manual_seed(1)
 torch.use_deterministic_algorithms(True, warn_only=True)
 torch.cuda.set_device(0)
-if part != "operators":
+if part == "gloo":
+    dist.init_process_group("gloo")
+elif part != "operators":
     dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
 
 
@@ -160,7 +164,13 @@ if part == "collectives":
     collectives()
 elif part == "operators":
     operators()
-elif part in ("train", "nan"):
+elif part == "profiler":
+    from torch.profiler import profile
+
+    with profile() as seen:
+        train(Net().cuda(), steps=10)
+    print("kernels", sum(e.device_type != torch.autograd.DeviceType.CPU for e in seen.events()) > 100)
+elif part in ("train", "nan", "gloo"):
     from torch.nn.parallel import DistributedDataParallel
 
     train(DistributedDataParallel(Net().cuda(), device_ids=[0]), steps=40, spoil=7 if part == "nan" else -1)
