@@ -16,7 +16,7 @@ lib=$(realpath "$B/libprobe.so")
 probe=$(realpath "$B/probe")
 tmp=${1:-$(mktemp -d)}
 mkdir -p "$tmp"
-shift
+[ $# -eq 0 ] || shift
 all='nccl cublas collectives operators train fsdp compile graph presets nan profiler gloo'
 parts=${*:-$all}
 n=0 bad=0
