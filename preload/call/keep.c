@@ -78,7 +78,7 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	return to;
 }
 
-static struct kept_arrays *make_room(size_t bytes)
+static struct kept_arrays *make_kept_room(size_t bytes)
 {
 	struct kept_arrays *k = NULL;
 
@@ -101,7 +101,7 @@ static struct kept_arrays *make_room(size_t bytes)
 struct kept_arrays *kept_make(const struct operation *w)
 {
 	size_t bytes = bytes_of_arrays(w);
-	struct kept_arrays *k = bytes ? make_room(bytes) : NULL;
+	struct kept_arrays *k = bytes ? make_kept_room(bytes) : NULL;
 	char *to;
 
 	if (!k)
@@ -159,7 +159,7 @@ void operation_keep(struct operation *copy)
 }
 
 /* Bytes from its first to its last element where these are to be kept: an output that is there already. 0: they are not. */
-static size_t bytes_of_values(const struct buffer *v)
+static size_t bytes_of_elements(const struct buffer *v)
 {
 	uintptr_t lo, hi;
 
@@ -176,12 +176,12 @@ static size_t bytes_to_keep_whole(const struct buffer *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (has_arrays(&v[i]) || has_dims(&v[i]))
 			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
-		bytes += bytes_of_values(&v[i]);
+		bytes += bytes_of_elements(&v[i]);
 	}
 	return bytes;
 }
 
-static void keep_values(struct buffer *to, size_t bytes, char **at)
+static void keep_elements(struct buffer *to, size_t bytes, char **at)
 {
 	uintptr_t lo, hi;
 
@@ -200,7 +200,7 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i] = v[i];
-		keep_values(&to[i], bytes_of_values(&v[i]), arrays);
+		keep_elements(&to[i], bytes_of_elements(&v[i]), arrays);
 		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
 			continue;
 		to[i].counts = memcpy(*arrays, v[i].counts, size_of_counts(&v[i]));
@@ -215,7 +215,7 @@ bool operation_keep_whole(struct operation *copy)
 	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
 	unsigned nin = copy->nin, nout = copy->nout;
 	struct kept_arrays *k =
-		make_room(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
+		make_kept_room(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
 	struct buffer *to;
 	char *arrays;
 

@@ -26,9 +26,9 @@ static const struct adapter operators = {.name = "aten", .stream = current_strea
 			    below = {.name = "nccl"};
 static const struct kind kind_any = {.name = "any", .op = "any"};
 static const struct api_spec an_operator = {.symbol = "mm",
-	.lib = &operators,
-	.kind = &kind_any,
-	.completion = DONE_REQUEST},
+				     .lib = &operators,
+				     .kind = &kind_any,
+				     .completion = DONE_REQUEST},
 			     group_call = {.symbol = "allreduce",
 				     .lib = &groups,
 				     .kind = &kind_any,
@@ -45,7 +45,7 @@ static const struct api_spec an_operator = {.symbol = "mm",
 			     nccl_end = {.symbol = "ncclGroupEnd",
 				     .lib = &below,
 				     .task = TASK_GROUP_END};
-static struct api f_operator = {.spec = &an_operator, .word = API_LISTED },
+static struct api f_operator = {.spec = &an_operator, .word = API_LISTED},
 		  f_group = {.spec = &group_call, .word = API_LISTED},
 		  f_nccl = {.spec = &nccl_call, .copy = 1},
 		  f_start = {.spec = &nccl_start, .copy = 1},
@@ -208,7 +208,8 @@ static void test_operator(void **state)
 	seq = end(&c);
 	fill(tensors.out.at, 'o', 99);
 	fill(tensors.host.at, 'h', 99);
-	assert_string_equal(events, "capture? 9; copy a on 9; copy b on 9; call; capture? 9; copy o on 9; ");
+	assert_string_equal(
+		events, "capture? 9; copy a on 9; copy b on 9; call; capture? 9; copy o on 9; ");
 	assert_rows(seq, "");
 	poll_gives = 1;
 	stream_poll();
@@ -347,8 +348,9 @@ static void test_carried(void **state)
 	seq = end(&c);
 	assert_false(thread_state.carrying);
 	call_below(&f_nccl, &tensors.out2, true);
-	assert_string_equal(events, "nccl; capture? 7; copy o on 7; nccl; capture? 7; nccl; capture? 7; nccl; "
-				    "capture? 9; nccl; ");
+	assert_string_equal(events,
+		"nccl; capture? 7; copy o on 7; nccl; capture? 7; nccl; capture? 7; nccl; "
+		"capture? 9; nccl; ");
 	poll_gives = 1;
 	stream_poll();
 	assert_rows(seq, "in 0 1 async; out 0 4 async; out 1  async;nostats");
@@ -370,8 +372,9 @@ static void test_carried_in_group(void **state)
 	call_below(&f_end, NULL, true);
 	call_below(&f_nccl, &tensors.out2, true);
 	seq = end(&c);
-	assert_string_equal(events, "nccl; capture? 7; nccl; capture? 7; copy o on 7; nccl; capture? 7; copy p "
-				    "on 7; capture? 9; ");
+	assert_string_equal(events,
+		"nccl; capture? 7; nccl; capture? 7; copy o on 7; nccl; capture? 7; copy p "
+		"on 7; capture? 9; ");
 	poll_gives = 1;
 	stream_poll();
 	assert_rows(seq, "in 0 1 async; out 0 4 async; out 1 5 async");

@@ -310,6 +310,13 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	return is_rank;
 }
 
+/* Its first tensors. Where they lie is not known of all devices. */
+static bool is_same_memory(const struct cxx_work *k)
+{
+	return k->in_impl[0] == k->out_impl[0] ||
+	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
+}
+
 bool torch_describe(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -365,8 +372,6 @@ bool torch_describe(struct call *c)
 				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
-	if (k->nin && k->nout && buffer_overlap(&k->in[0], &k->out[0]))
-		w->flags |= CF_INPLACE;
 	if (k->nin == CXX_TENSORS_MAX || k->nout == CXX_TENSORS_MAX)
 		w->flags |= CF_MORE;
 	w->nin = k->nin;
@@ -378,5 +383,7 @@ bool torch_describe(struct call *c)
 		torch_place_on_device(c, k, false);
 		torch_place_on_device(c, k, true);
 	}
+	if (k->nin && k->nout && is_same_memory(k))
+		w->flags |= CF_INPLACE;
 	return true;
 }

@@ -508,7 +508,8 @@ static void leave_op(struct call *c, int64_t ret)
 	torch_place_on_device(c, w, true);
 	/* A result that shares its memory is a view; one that is a parameter was written. */
 	if (torch_function_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
-		w->out[0].base == w->in[0].base)
+		(w->out_impl[0] == w->in_impl[0] ||
+			(w->in[0].base && w->out[0].base == w->in[0].base)))
 		c->op.flags |= CF_INPLACE;
 }
 
