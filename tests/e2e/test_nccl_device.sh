@@ -28,10 +28,13 @@ is 'device: off: what the processor can read is measured' "$(rows "$out" "$colum
 	"[('AllReduce', 'in', '1', '4', 'inplace'), ('AllReduce', 'out', '2', '8', 'inplace'), ('AllReduce', 'in', '', '', 'nostats'), ('AllReduce', 'out', '', '', 'nostats'), ('AllReduce', 'in', '2', '8', ''), ('AllReduce', 'out', '', '', 'nostats')]"
 contract 'device: off' "$out" --partial
 
+unmeasured() { "$probe" report --json "$out" | python3 -c 'import json, sys; print(*(f["text"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "unmeasured"))'; }
+like 'device: off: the report says that nobody has looked' "$(unmeasured)" '^ranks 0,1: of 14 of 18 calls .*PROBE_DEVICE=copy'
 new_out
 nccl_with 2 APP_LOG="$tmp/log_copy" PROBE_DEVICE=copy nccl_device
 same_result 'device: copy'
 silent 'device: copy: nothing is said' "$tmp/with.err"
+is 'device: copy: the report has nothing to say of it' "$(unmeasured)" ''
 contract 'device: copy' "$out" --partial
 is 'copies before and after the operation, on its stream' "$(asked "$tmp/log_copy.0" all_reduce)" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
 is 'in place: what went in is copied before' "$(asked "$tmp/log_copy.1" 'in place')" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'

@@ -154,6 +154,11 @@ static char *read_command_line(yaml_document_t *d, const yaml_node_t *list)
 }
 
 /* "" for the values that restrict nothing. */
+static bool is_text(const yaml_node_t *n, const char *text)
+{
+	return n && n->type == YAML_SCALAR_NODE && strcmp(yaml_text(n), text) == 0;
+}
+
 static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const char *key)
 {
 	const yaml_node_t *n = get_yaml_node(d, config, key);
@@ -300,6 +305,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->cfg_rank = read_setting(d, config, "rank");
 	m->cfg_step_marker = read_setting(d, config, "step_marker");
 	m->cfg_stack = !config || yaml_bool(get_yaml_node(d, config, "stack"));
+	m->cfg_device_copy = is_text(get_yaml_node(d, config, "device"), "copy");
 	m->cfg_statistics = !config || yaml_bool(get_yaml_node(d, config, "statistics"));
 	read_meta_switches(m, d, top, config);
 }

@@ -61,7 +61,7 @@ struct meta {
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
-	bool cfg_stack, cfg_statistics;
+	bool cfg_stack, cfg_statistics, cfg_device_copy;
 	struct meta_ending end;
 	char *memory_events; /* a file of its control group, whose count of processes ... */
 	int64_t oom_kills; /* ... that were killed for lack of memory was so much when it started; -1: not known */

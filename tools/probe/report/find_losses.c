@@ -272,6 +272,49 @@ static void find_lost_counts(struct report *r)
 		"made while recording was paused");
 }
 
+#define UNMEASURED_MIN 4 /* calls of a rank */
+
+/* The tables look the same whether values were good or nobody looked. */
+static void find_unmeasured(struct report *r)
+{
+	const struct folders *f = &r->g.folders;
+	int *rank = tool_alloc((f->n + 1) * sizeof(*rank));
+	uint64_t with = 0, without = 0;
+	unsigned n = 0;
+	bool copied = true;
+	char *who;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+
+		if (!f->dir[i].meta.cfg_statistics || k->unmeasured < UNMEASURED_MIN ||
+			k->unmeasured * 2 < k->with_values)
+			continue;
+		with += k->with_values;
+		without += k->unmeasured;
+		copied &= f->dir[i].meta.cfg_device_copy;
+		rank[n++] = f->dir[i].rank;
+	}
+	if (n) {
+		char *share = without == with ? tool_strdup("all")
+					      : tool_format("%s of", out_count(without));
+
+		who = out_ranks(rank, n);
+		add_finding(r, FINDING_UNMEASURED,
+			tool_format("%s: of %s %s calls with tensors no values were looked at, so "
+				    "a NaN, a "
+				    "spike or a damaged buffer in them does not show%s",
+				who, share, out_count(with),
+				copied ? ""
+				       : "; what lies in a device's memory is looked at with "
+					 "`device: copy` "
+					 "(PROBE_DEVICE=copy)"));
+		free(who);
+		free(share);
+	}
+	free(rank);
+}
+
 /* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
 static void find_said_by_ranks(struct report *r, bool invisible)
 {
@@ -382,6 +425,7 @@ void find_losses(struct report *r)
 	missing_ranks(r);
 	find_rank_states(r);
 	find_lost_counts(r);
+	find_unmeasured(r);
 	find_said_by_ranks(r, false);
 	find_said_by_ranks(r, true);
 	if (!r->g.calls && !is_job_over(r))

@@ -87,6 +87,17 @@ static void note_rank(struct gather *g, const struct call *c)
 		r->last_step = c->step;
 }
 
+/* Bytes without a type (`other`) have no values. */
+static void note_measured(struct rank_info *r, const struct call *c)
+{
+	if (!(c->in.rows + c->out.rows) || !c->count ||
+		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) ||
+		strcmp(intern_name(c->dtype), dtype_info(DT_OTHER)->name) == 0)
+		return;
+	r->with_values++;
+	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
+}
+
 static void note_member(struct gather *g, const struct call *c)
 {
 	struct member *m;
@@ -128,6 +139,7 @@ static void gather_call(struct gather *g, struct call *c)
 	g->bytes += call_bytes(c);
 	diagnose_call(&g->diagnose, c);
 	note_rank(g, c);
+	note_measured(&g->rank[c->rank], c);
 	if (g->rank[c->rank].cycle)
 		cycle_call(g->rank[c->rank].cycle, c);
 	note_member(g, c);

@@ -34,6 +34,8 @@ struct rank_info {
 	struct overlay overlay;
 	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;
+	uint64_t with_values,
+		unmeasured; /* calls with tensors that have values; those of which none was looked at */
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
 	uint64_t longest_pause; /* ns, in no call at all */
