@@ -630,4 +630,5 @@ void stream_reset(void)
 	nflight = 0;
 	atomic_store(&flying, 0);
 	here.n = 0;
+	thread_state.carrying = false;
 }
