@@ -46,6 +46,15 @@ int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, si
 		t.cut = false;
 		text_str(&t, ", \"text\": \"\"");
 	}
+	len = t.len;
+	if (e->shown) {
+		text_str(&t, ", \"shown\": ");
+		text_json(&t, e->shown);
+	}
+	if (t.cut) {
+		t.len = len;
+		t.cut = false;
+	}
 	t.cap += TAIL_ROOM;
 	text_str(&t, ", \"at_ns\": ");
 	text_u64(&t, e->at_ns);

@@ -16,6 +16,7 @@ struct ending {
 	const char *
 		inside; /* the function that the thread which ended the process was in; NULL: none */
 	const char *text; /* NULL: nothing more is to be said */
+	const char *shown; /* of an abort: the exception that was shown before; NULL: none */
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };
 

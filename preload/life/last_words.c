@@ -103,12 +103,16 @@ static const char *word_of_ending(unsigned said, int code)
 								       : "unknown";
 }
 
-/* Is the exception that was shown last a reason for this end? Training that went on behind it has survived it. */
-static bool tells_shown_exception(const struct ending *e)
+/* May the exception that was shown last be a reason for an end? Training that went on behind it has survived it. */
+static bool was_exception_shown(void)
+{
+	return atomic_load(&words.shown.any) && step_now() == words.shown.step;
+}
+
+static bool is_exit_with_code(const struct ending *e)
 {
 	return (strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
-	       e->code != ENDING_NONE && e->code && atomic_load(&words.shown.any) &&
-	       step_now() == words.shown.step;
+	       e->code != ENDING_NONE && e->code;
 }
 
 void keep_last_words(void)
@@ -127,7 +131,10 @@ void keep_last_words(void)
 		e.at_ns = words.at_ns;
 	} else if (said & SAID_ABORT) {
 		e.text = words.function;
-	} else if (tells_shown_exception(&e)) {
+		/* Who leaves because of it may be aborted by what takes down the libraries: PyTorch's threads do that now and then. */
+		if (was_exception_shown())
+			e.shown = words.shown.text;
+	} else if (is_exit_with_code(&e) && was_exception_shown()) {
 		e.text = words.shown.text;
 		e.at_ns = words.shown.at_ns;
 	}
@@ -150,6 +157,20 @@ void note_shown_exception(const char *text)
 	words.shown.at_ns = clock_ns(CLOCK_REALTIME);
 	words.shown.step = step_now();
 	atomic_store(&words.shown.any, true);
+}
+
+void note_exit_asked(int code)
+{
+	struct ending e = {.how = "exit",
+		.code = code & 0xff,
+		.signal = ENDING_NONE,
+		.text = words.shown.text,
+		.at_ns = clock_ns(CLOCK_REALTIME)};
+	char json[WORDS_MAX];
+
+	if (session_is_on() && is_exit_with_code(&e) && was_exception_shown() &&
+		!atomic_load(&words.said))
+		journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 
 void forget_last_words(void)

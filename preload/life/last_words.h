@@ -27,6 +27,12 @@ void note_exception(const char *text);
  */
 void note_shown_exception(const char *text);
 
+/*
+ * The program is about to leave with that code. Where it does so for an exception that was shown this is kept at once: taking down
+ * libraries may last until a launcher sends a signal, or end in an abort. Whatever is known later takes its place.
+ */
+void note_exit_asked(int code);
+
 /* Puts what is known into the journal. */
 void keep_last_words(void);
 

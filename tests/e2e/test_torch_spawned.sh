@@ -10,24 +10,35 @@ app=tests/apps/py/spawned.py
 died() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["ranks"], f["step"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["kind"] == "died" and f["severity"] == "bad"])'; }
 
 line=$(grep -n 'raise ValueError' $app | cut -d: -f1)
-for how in ${HOWS:-spawn fork process exit log early fine}; do
+# Who leaves while gloo's threads wait is aborted by PyTorch's own end now and then (9 of 25 runs of `exit` at load, without libprobe
+# too): then the exception stands beside. Where the other rank fails before it has ended, torch.multiprocessing sends it a signal.
+for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; do
 	new_out
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo timeout -k 5 280 "$python" $app $how 1 4 "$port" \
 		>"$tmp/with" 2>"$tmp/with.err"
 	status=$?
 	"$probe" recover "$out" >"$tmp/recover" 2>&1
+	ending=$(rows "$out" '[M["rank1"]["end"].get(k) for k in ("how", "code", "text", "shown")]')
+	said="'ValueError: batch 4 is bad; at .*spawned\.py:$line work.*"
 	case $how in
-	early) is "$how: what was printed long before is no reason" "$(rows "$out" '[M["rank1"]["end"][k] for k in ("how", "code", "text")]')" "['exit', 5, '']" ;;
+	early) unlike "$how: what was printed long before is no reason" "$ending" ValueError ;;
+	stays) like "$how: what was survived is no reason" "$(died)" '^\[\(\[1\], 6, .step 6: rank 1 left without a word: a signal ended it' ;;
 	fine)
 		is "$how: ends well" "$status $(rows "$out" '[M[d]["end"]["text"] for d in ("rank0", "rank1")]')" "0 ['', '']"
 		is "$how: nobody left" "$(died)" '[]'
 		;;
 	*)
-		like "$how: in meta.json" "$(rows "$out" '[M["rank1"]["end"][k] for k in ("how", "code", "text")]')" \
-			"^\['exit', $([ $how = exit ] && echo 3 || { [ $how = log ] && echo 4 || echo 1; }), 'ValueError: batch 4 is bad; at .*spawned\.py:$line work"
+		case $how in
+		exit | killed) code=3 ;;
+		log) code=4 ;;
+		*) code=1 ;;
+		esac
+		want="\['abort', None, 'abort', $said\]"
+		[ $how = abort ] || want="$want|\['exit', $code, $said, None\]"
+		like "$how: in meta.json" "$ending" "^($want) ?$"
 		like "$how: in the report" "$(died)" \
-			"^\[\(\[1\], 4, 'step 4: rank 1 left by exit with code [134]; the last exception before that: ValueError: batch 4 is bad; at .*spawned\.py:$line work"
+			"^\[\(\[1\], 4, 'step 4: rank 1 left by (exit with code [134]|abort\(\)); the last exception before that: ValueError: batch 4 is bad; at .*spawned\.py:$line work"
 		;;
 	esac
 done

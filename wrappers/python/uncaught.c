@@ -323,11 +323,31 @@ static int hear_audit_event(const char *event, void *args, void *data)
 	return 0;
 }
 
+/* What SystemExit(...) makes the process exit with: nothing or None is 0, an integer itself, anything else is printed and is 1. */
+static int code_of_exit(void *args)
+{
+	void *first = args && type_of_object(args) == py.tuple && py.tuple_size(args) > 0
+			      ? py.tuple_item(args, 0)
+			      : py.none;
+	long code;
+
+	if (first == py.none || !first)
+		return 0;
+	if (type_of_object(first) != py.integer)
+		return 1;
+	code = py.as_long(first);
+	if (code == -1 && py.occurred())
+		py.clear();
+	return (int)code & 0xff;
+}
+
 /* A program that leaves because of an exception does so where it handles it, printed or not: sys.exit(1), raise SystemExit. */
 static int init_system_exit(void *self, void *args, void *kwargs)
 {
-	if (may_ask_python())
+	if (may_ask_python()) {
 		look_at_handled(NULL);
+		note_exit_asked(code_of_exit(args));
+	}
 	return real_init(self, args, kwargs);
 }
 

@@ -1,9 +1,12 @@
 """A job on gloo that Python's own launchers start, and of which a rank fails in a way that leaves no uncaught exception.
 spawned.py HOW RANK STEP PORT: spawn (torch.multiprocessing.spawn), fork and process (multiprocessing.Process, forked and
-started anew), and of ranks of the first: exit (the exception is caught, its text printed, sys.exit), log (logged, os._exit),
+started anew), and of ranks of the first: exit (the exception is caught, its text printed, sys.exit), log (logged, os._exit), abort (printed, os.abort),
+killed (as exit, and a signal ends it on its way out), stays (SystemExit is caught, training goes on, and a signal ends it two steps later),
 early (an exception is printed and training goes on; the exit has nothing to do with it), fine (the same, and no exit)"""
+import atexit
 import logging
 import os
+import signal
 import sys
 import traceback
 
@@ -27,13 +30,25 @@ def work(rank, how, who, when, port):
         except ValueError as e:
             if how in ("spawn", "fork", "process"):
                 raise
-            if how == "exit":
+            if how in ("exit", "killed"):
                 print("failed:", e, flush=True)
+                if how == "killed":
+                    atexit.register(os.kill, os.getpid(), signal.SIGKILL)
                 sys.exit(3)
+            if how == "stays":
+                try:
+                    sys.exit(3)
+                except SystemExit:
+                    pass
+            if how == "abort":
+                traceback.print_exc()
+                os.abort()
             if how == "log":
                 logging.exception("failed")
                 os._exit(4)
             traceback.print_exc()
+        if how == "stays" and rank == who and step == when + 2:
+            os.kill(os.getpid(), signal.SIGKILL)
         if how == "early" and rank == who and step == when:
             sys.exit(5)
         dist.all_reduce(t)

@@ -202,6 +202,7 @@ static void read_ending(struct meta_ending *e, yaml_document_t *d, const yaml_no
 	e->how = ending_word(d, end, "how");
 	e->inside = ending_word(d, end, "inside");
 	e->text = ending_word(d, end, "text");
+	e->shown = ending_word(d, end, "shown");
 	e->code = ending_number(get_yaml_node(d, end, "code"));
 	e->signal = ending_number(get_yaml_node(d, end, "signal"));
 	e->at_ns = yaml_number(get_yaml_node(d, end, "at_ns"));
@@ -212,6 +213,7 @@ static void free_ending(struct meta_ending *e)
 	free(e->how);
 	free(e->inside);
 	free(e->text);
+	free(e->shown);
 }
 
 void meta_take_ending(struct meta *m, const char *json)
@@ -331,6 +333,7 @@ static void empty_meta(struct meta *m)
 	m->end = (struct meta_ending){.how = tool_strdup(""),
 		.inside = tool_strdup(""),
 		.text = tool_strdup(""),
+		.shown = tool_strdup(""),
 		.code = ENDING_NONE,
 		.signal = ENDING_NONE};
 	m->cfg_armable = tool_strdup("");

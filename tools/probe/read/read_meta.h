@@ -25,7 +25,7 @@ struct meta_text {
 
 /* How its process ended, by itself or by who found it gone. Texts are "" where nothing is known. */
 struct meta_ending {
-	char *how, *inside, *text;
+	char *how, *inside, *text, *shown;
 	int code, signal; /* ENDING_NONE */
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };

@@ -35,10 +35,11 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	const struct meta_ending *e = &d->meta.end;
 
-	/* A program may show an exception, and go on until it is killed. */
-	if (strcmp(e->how, "exception") == 0 && d->state == RANK_KILLED && e->at_ns &&
-		r->g.rank[i].last.rows && r->g.rank[i].last.start > e->at_ns)
-		return SILENT;
+	/* A program may show an exception, or ask to exit because of one, and go on until it is killed. */
+	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
+		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
+		r->g.rank[i].last.start > e->at_ns)
+		return d->state == RANK_RUNNING ? STAYED : SILENT;
 	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0)
 		return SPOKE;
 	if ((strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
@@ -212,12 +213,17 @@ static int count_shown(const char *s, int most)
 	return n;
 }
 
-static char *leaving_text(struct report *r, uint32_t i, int most)
+static bool is_exit_of_its_own(const struct meta_ending *e)
 {
-	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	return strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0;
+}
+
+/* What it said itself. NULL: nothing. */
+static char *said_of_leaving(const struct meta_ending *e, int most)
+{
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
 					    : tool_format(" with code %d", e->code),
-	     *all;
+	     *all = NULL;
 
 	if (strcmp(e->how, "exception") == 0)
 		all = tool_format("by an exception that nobody caught: %.*s%s",
@@ -230,23 +236,29 @@ static char *leaving_text(struct report *r, uint32_t i, int most)
 			"by exit%s%s%s", code, *e->inside ? ", inside of " : "", e->inside);
 	else if (strcmp(e->how, "finalized") == 0)
 		all = tool_format("after MPI_Finalize, by exit%s", code);
-	else {
-		struct ended_by by = how_signal_ended(r, i);
-
-		all = ended_by_text(&by);
-	}
-	if (strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) {
-		char *was = all;
-
-		/* Caught, or it were its last words; what it was the reason of is not known. */
-		if (*e->text) {
-			all = tool_format("%s; the last exception before that: %.*s%s", was,
-				count_shown(e->text, most), e->text,
-				count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
-			free(was);
-		}
-	}
 	free(code);
+	return all;
+}
+
+static char *leaving_text(struct report *r, uint32_t i, int most)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	/* Whoever went on behind what he said has survived that. */
+	char *said = how_it_left(r, i) == SILENT ? NULL : said_of_leaving(e, most), *all;
+	/* Caught, or it were its last words; what it was the reason of is not known. */
+	const char *shown = is_exit_of_its_own(e) ? e->text : e->shown;
+	struct ended_by by;
+
+	if (!said) {
+		by = how_signal_ended(r, i);
+		return ended_by_text(&by);
+	}
+	if (!*shown)
+		return said;
+	all = tool_format("%s; the last exception before that: %.*s%s", said,
+		count_shown(shown, most), shown,
+		count_shown(shown, most) < (int)strlen(shown) ? "..." : "");
+	free(said);
 	return all;
 }
 
