@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rank 0 answers the others in the order in which they come, as a parameter server does: a probe for any message, a receive, a
- * send. Nothing marks steps. The others send three gradients in each of 24 turns, and receive three answers, by tag. mpi_server [FAULT]:
- * rank 1 in its 15th turn
+ * send. Nothing marks steps. The others send three gradients in each of 24 turns, and receive three answers, by tag.
+ * mpi_server [FAULT [ahead|behind]]: rank 1 in its 15th turn, which comes before most of the others' turns, or behind them
  *
  *   tag        sends the third one with a tag that the server takes for the first one's
  *   missing    leaves the second one out
@@ -22,11 +22,20 @@
 enum { TURNS = 24, LAYERS = 3, WIDEST = 200, WHEN = 14 };
 
 static const int width[LAYERS] = {96, WIDEST, 57};
-static const char *fault = "";
+static const char *fault = "", *pace = "";
 
 static bool is(const char *what, int turn, int layer)
 {
 	return app_rank == 1 && turn == WHEN && layer == 1 && strcmp(fault, what) == 0;
+}
+
+/* us; the others' 15th turns come one behind the other, unless they are told to be late. */
+static unsigned pause_of_turn(void)
+{
+	bool late = strcmp(pace, "ahead") == 0 ? app_rank != 1
+					       : strcmp(pace, "behind") == 0 && app_rank == 1;
+
+	return late ? 50000 : 1000 + 700 * (unsigned)app_rank;
 }
 
 static void answer_gradients(int workers)
@@ -86,10 +95,11 @@ int main(int argc, char **argv)
 {
 	app_init(&argc, &argv);
 	fault = argc > 1 ? argv[1] : "";
+	pace = argc > 2 ? argv[2] : "";
 	if (app_rank == 0)
 		answer_gradients(app_size - 1);
 	for (int turn = 0; app_rank && turn < TURNS; turn++) {
-		usleep((unsigned)(1000 + 700 * app_rank));
+		usleep(pause_of_turn());
 		send_gradients(turn);
 		receive_weights(turn);
 	}

@@ -60,13 +60,13 @@ for f in $flavours; do
 	while read -r how want; do
 		has_turn $f $how || continue
 		new_out
-		start_with $f 4 mpi_server $how
+		start_with $f 4 mpi_server ${how/:/ }
 		if ! wait_until 60 stands; then
 			fail "$f: $how: all stand" "$("$probe" report "$out" 2>&1)"
 			continue
 		fi
 		kill -9 $(ranks_of "$out")
-		wait $launcher 2>/dev/null
+		launcher_ends
 		gone "$out"
 		like "$f: $how" "$(first)" "^$want ?\$"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
@@ -76,6 +76,8 @@ for f in $flavours; do
 		missing skip .1. missing MPI_Send
 		extra skip .1. extra MPI_Recv
 		unanswered skip .0. missing MPI_Send
+		unanswered:ahead skip .0. missing MPI_Send
+		unanswered:behind skip .0. missing MPI_Send
 		stop stopped .1. None MPI_(Probe|Send|Recv)
 	END
 done

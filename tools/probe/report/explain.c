@@ -16,10 +16,15 @@
 
 /* ---- terms ---- */
 
+static bool is_receive(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "recv") == 0;
+}
+
 /* A receive of any tag, of any rank has the tag and the peer of what came. */
 static bool may_be_of_any(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "recv") == 0 &&
+	return is_receive(c) &&
 	       (!(c->bits & CALL_OPEN) || c->peer == NO_NUMBER || c->tag == NO_NUMBER);
 }
 
@@ -65,17 +70,30 @@ static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
 	return 0;
 }
 
+/* So it does among later calls that are not judged: a habit that only began here. */
+static bool follows_later(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	uint64_t before = r->e[r->e[i].prev].token;
+
+	for (unsigned k = i + 1; !w->steps && k < r->n; k++)
+		if (!is_judged(w, r, k) && r->e[k].token == r->e[i].token && r->e[k].prev >= 0 &&
+			r->e[r->e[k].prev].token == before)
+			return true;
+	return false;
+}
+
 /*
  * How often the call before this one was made earlier, and how often this one followed then. *usual: the earlier time that
  * this one is nearest to: as few calls as possible between them, and behind a message like the one before.
  */
-static unsigned count_followed(const struct rank_window *r, unsigned i, unsigned *same, int *usual)
+static unsigned count_followed(
+	const struct window *w, const struct rank_window *r, unsigned i, unsigned *same, int *usual)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
 	unsigned n = 0, best = UINT_MAX;
 	bool alike = false;
 
-	*same = 0;
+	*same = follows_later(w, r, i);
 	*usual = -1;
 	for (int k = r->e[i].prev - 1; k >= 0; k--) {
 		int next = r->e[k].next;
@@ -454,7 +472,7 @@ static bool judge_call(
 
 	if (e->prev < 0)
 		return false;
-	times = count_followed(r, i, &same, &k);
+	times = count_followed(w, r, i, &same, &k);
 	if (same || k < 0)
 		return false;
 	usual = &r->e[r->e[k].next];
@@ -604,7 +622,7 @@ static unsigned count_alike(
 				r->e[r->e[i].prev].token != before ||
 				r->e[i].call.step + 1 < v->step || r->e[i].call.step > v->step + 1)
 				continue;
-			count_followed(r, i, &same, &k);
+			count_followed(w, r, i, &same, &k);
 			if (!same) {
 				n++;
 				break;
@@ -612,6 +630,20 @@ static unsigned count_alike(
 		}
 	}
 	return n;
+}
+
+/*
+ * A server receives from whoever comes. Where these have long come one behind the other, and no more, it has left out no receive: what
+ * it received from others first was received, too.
+ */
+static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
+{
+	if (w->steps || !is_receive(&v->call) || !is_receive(&v->usual))
+		return false;
+	if (v->kind == VERDICT_MISSING)
+		return is_all_received(&w->g->diagnose.messages, &v->call);
+	return v->kind == VERDICT_ORDER && !(v->call.bits & CALL_OPEN) &&
+	       v->call.peer != v->usual.peer;
 }
 
 struct verdict judge_sequences(const struct window *w, const bool *may)
@@ -630,7 +662,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 				continue;
 			if (at >= earliest)
 				break;
-			if (!judge_call(w, r, i, &v))
+			if (!judge_call(w, r, i, &v) || is_order_of_arrival(w, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;

@@ -476,6 +476,21 @@ static bool is_any_stopped(const struct report *r)
 	return false;
 }
 
+/* awaited: NULL: of all ranks. */
+static struct verdict judge_awaited(
+	const struct report *r, const struct window *w, const bool *awaited)
+{
+	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
+	struct verdict v = judge_sequences(w, awaited);
+
+	if (v.kind || !awaited)
+		return v;
+	v = judge_sequences(w, NULL);
+	if (!holds_up_awaited(r, &v, awaited))
+		v.kind = VERDICT_NONE;
+	return v;
+}
+
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
@@ -490,16 +505,13 @@ void find_trouble(struct report *r)
 		return;
 	suspects = list_suspects(r, t.stuck, t.only_order);
 	w = window_read(&r->g, &suspects, t.step, t.comm);
-	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
 	if (awaited)
 		mark_missing_ranks(w, awaited);
-	v = t.only_order ? explain_step_order(t.only_order, t.way, w) : judge_sequences(w, awaited);
-	if (!v.kind && awaited) {
-		v = judge_sequences(w, NULL);
-		if (!holds_up_awaited(r, &v, awaited))
-			v.kind = VERDICT_NONE;
-	}
+	v = t.only_order ? explain_step_order(t.only_order, t.way, w)
+			 : judge_awaited(r, w, awaited);
+	if (!v.kind && !t.only_order && window_look_earlier(w))
+		v = judge_awaited(r, w, awaited);
 	if (!v.kind && !t.only_order)
 		v = judge_passed(w);
 	free(awaited);

@@ -110,6 +110,12 @@ bool is_any_damaged(const struct messages *m);
 bool is_message_alone(const struct messages *m, const struct call *c);
 
 /*
+ * All that was sent to the rank of that receive from where it received has been received, so that it has left none out. false: not so,
+ * or what was sent there is not known.
+ */
+bool is_all_received(const struct messages *m, const struct call *recv);
+
+/*
  * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag, of several
  * the nearest. false: there is none. *sender: the tag of the send is the one that was never used before. looks: NULL or how many
  * messages were looked at.

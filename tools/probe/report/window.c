@@ -11,6 +11,8 @@
 #define BEFORE_WAIT 16 /* calls of a rank before the one that it waits in */
 #define CALLS_MAX 3000u /* of each rank, the latest */
 #define STEPS_BEFORE 10
+#define LATEST_SHARE \
+	10 /* of a window without steps that many a part is judged anyhow: the last one */
 #define CHAINS_MAX 32u
 
 /* ---- reading ---- */
@@ -182,14 +184,14 @@ bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	if (w->steps)
 		return r->e[i].call.step + 1 >= w->step;
-	return i >= r->n - r->n / 10 || (i >= r->n / 2 && clock_set_right(&w->g->skew[r->rank],
-								  r->e[i].call.start) >= w->since);
+	return i >= r->n - r->n / LATEST_SHARE || (i >= r->from && i < r->until);
 }
 
 /* Who waits for a message that never came may have begun to long ago: others went on. Some calls before that nothing was wrong. */
-static void find_begin_of_waiting(struct window *w)
+static uint64_t begin_of_waiting(const struct window *w)
 {
-	w->since = UINT64_MAX;
+	uint64_t since = UINT64_MAX;
+
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 		const struct call *last = r->n > BEFORE_WAIT ? &r->e[r->n - 1].call : NULL;
@@ -198,8 +200,43 @@ static void find_begin_of_waiting(struct window *w)
 		if (!last || !(last->bits & CALL_OPEN) || !(last->bits & CALL_P2P))
 			continue;
 		at = clock_set_right(&w->g->skew[r->rank], r->e[r->n - BEFORE_WAIT].call.start);
-		w->since = at < w->since ? at : w->since;
+		since = at < since ? at : since;
 	}
+	return since;
+}
+
+/* What is judged of each rank beside its latest calls: since somebody waits, but not before the half of its calls. */
+static void choose_judged(struct window *w)
+{
+	uint64_t since = begin_of_waiting(w);
+
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+
+		while (r->since < r->n &&
+			clock_set_right(&w->g->skew[r->rank], r->e[r->since].call.start) < since)
+			r->since++;
+		r->from = r->since > r->n / 2 ? r->since : r->n / 2;
+		r->until = r->n;
+	}
+}
+
+/* The same from where somebody waits on, however early that is; as many others as before tell what is usual. False: it is late. */
+static bool choose_earlier(struct window *w)
+{
+	bool any = false;
+
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+		unsigned latest = r->n / LATEST_SHARE;
+
+		if (r->since >= r->from)
+			continue;
+		r->from = r->since > latest ? r->since : latest;
+		r->until = r->from + r->n / 2 - latest;
+		any = true;
+	}
+	return any;
 }
 
 static bool is_line_in_step(const struct rank_window *r, uint64_t line, uint64_t step)
@@ -248,6 +285,8 @@ static void follow_moved_calls(const struct window *w, struct rank_window *r)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct entry *e = &r->e[i];
 
+		e->loop = e->line;
+		e->moved = false;
 		if (!is_judged(w, r, i)) {
 			table_get(&seen, e->line, 0);
 			continue;
@@ -267,11 +306,15 @@ static void follow_moved_calls(const struct window *w, struct rank_window *r)
 	table_free(&lines);
 }
 
-static void find_known_places(struct rank_window *r)
+static void find_known_places(const struct window *w, struct rank_window *r)
 {
 	struct table seen;
 
 	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
+	/* A new phase of the program is not only where it begins. */
+	for (unsigned i = r->until; !w->steps && i < r->n; i++)
+		if (!is_judged(w, r, i))
+			table_get(&seen, r->e[i].place, 0);
 	for (unsigned i = 0; i < r->n; i++) {
 		r->e[i].kin = hash_kin(&r->e[i].call);
 		r->e[i].known = table_find(&seen, r->e[i].place, 0);
@@ -454,6 +497,30 @@ static void read_one_more(struct window *w, uint32_t rank)
 		read_rank_window(w, rank);
 }
 
+/* Places, and tokens by the terms that they have in what is not judged. */
+static void compare_by_habit(struct window *w)
+{
+	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+
+		follow_moved_calls(w, r);
+		count_turns(w, r);
+		chain_calls(r);
+		if (!w->steps)
+			tell_turns_by_terms(r);
+		find_known_places(w, r);
+		/* Without steps: what is judged is not learnt. */
+		for (unsigned i = 0; i < r->n; i++)
+			if (w->steps ? r->e[i].call.step < w->step : !is_judged(w, r, i))
+				learn_terms(w, &r->e[i]);
+	}
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++)
+			w->rank[j].e[i].token =
+				hash_terms(w, &w->rank[j].e[i], w->rank[j].e[i].place);
+}
+
 struct window *window_read(
 	struct gather *g, const struct suspects *first, uint64_t step, uint64_t comm)
 {
@@ -461,7 +528,6 @@ struct window *window_read(
 	const struct comm_info *k = comms_find(&g->comms, comm);
 
 	*w = (struct window){.g = g, .step = step, .steps = g->diagnose.sites.steps};
-	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
 	for (unsigned i = 0; i < first->n; i++)
 		read_one_more(w, first->rank[i]);
 	for (unsigned i = 0; k && k->member && i < k->nmember && w->n < WINDOW_RANKS_MAX; i++) {
@@ -473,26 +539,18 @@ struct window *window_read(
 	for (uint32_t i = 0; i < g->folders.n && w->n < WINDOW_RANKS_MAX; i++)
 		read_one_more(w, i);
 	chain_callbacks(w);
-	find_begin_of_waiting(w);
-	for (unsigned j = 0; j < w->n; j++) {
-		struct rank_window *r = &w->rank[j];
-
-		follow_moved_calls(w, r);
-		count_turns(w, r);
-		chain_calls(r);
-		if (!w->steps)
-			tell_turns_by_terms(r);
-		find_known_places(r);
-		/* Without steps: what is judged is not learnt. */
-		for (unsigned i = 0; i < r->n; i++)
-			if (w->steps ? r->e[i].call.step < step : !is_judged(w, r, i))
-				learn_terms(w, &r->e[i]);
-	}
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = 0; i < w->rank[j].n; i++)
-			w->rank[j].e[i].token =
-				hash_terms(w, &w->rank[j].e[i], w->rank[j].e[i].place);
+	choose_judged(w);
+	compare_by_habit(w);
 	return w;
+}
+
+bool window_look_earlier(struct window *w)
+{
+	if (w->steps || !choose_earlier(w))
+		return false;
+	table_free(&w->terms);
+	compare_by_habit(w);
+	return true;
 }
 
 void window_free(struct window *w)

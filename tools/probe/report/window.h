@@ -23,7 +23,7 @@ struct entry {
 	bool moved; /* made from a line that is new, in the place of one that is known */
 	uint64_t token; /* place and terms */
 	uint64_t kin; /* what it is, wherever it was made */
-	bool known; /* its rank has been at the place before */
+	bool known; /* its rank has been at the place before, or among calls that are not judged */
 	int prev; /* the call before it in its row; -1: none */
 	int next;
 };
@@ -32,6 +32,11 @@ struct rank_window {
 	uint32_t rank;
 	struct entry *e;
 	unsigned n;
+	/*
+	 * Without steps: from call `since` on somebody may have been left to wait; n: nobody is. Beside the latest calls those at
+	 * `from` and behind, before `until`, are judged.
+	 */
+	unsigned since, from, until;
 };
 
 /* Terms that a place has had in the steps before the trouble; those that change from step to step say nothing. */
@@ -51,8 +56,6 @@ struct window {
 	uint64_t step;
 	struct table terms; /* struct usual_terms */
 	bool steps; /* marked */
-	uint64_t
-		since; /* without steps: from here on somebody may have been left to wait; UINT64_MAX: nobody is */
 };
 
 #define SUSPECTS_MAX 32u
@@ -66,6 +69,11 @@ struct suspects {
 /* step: of the trouble. Where there are many ranks these are read: `first`, then those of comm, then any. */
 struct window *window_read(
 	struct gather *g, const struct suspects *first, uint64_t step, uint64_t comm);
+/*
+ * Where somebody has waited since the first half of a rank's calls, what was made there is judged, and a part of what came behind it
+ * tells what is usual. False: there is no such rank, and nothing has changed.
+ */
+bool window_look_earlier(struct window *w);
 void window_free(struct window *w);
 
 int64_t relative_peer(const struct call *c);
