@@ -13,6 +13,7 @@
 #   wait_until SECONDS COMMAND...              tries it every 50 ms
 #   ranks_of DIR                               the processes that record, or would record, into that folder
 #   start_with FLAVOUR RANKS ... PROGRAM       as run_with, in the background; $launcher is its process
+#   launcher_ends                              waits for $launcher, whose ranks were killed, and ends it where it does not end itself
 #   gone DIR                                   waits until no process records there
 #   rows DIR EXPRESSION                        evaluates Python over an output folder (rows.py)
 #   contract TEXT DIR [OPTIONS]                the folder keeps to the contract (check_output.py)
@@ -174,6 +175,16 @@ start_with() {
 		</dev/null &
 	launcher=$!
 	started+=($launcher)
+}
+
+# Open MPI's mpirun may stand in PMIx_server_finalize() for ever, in a lock that its own other thread holds, when its ranks died at once.
+launcher_ends() {
+	wait_until 15 launcher_ended || pkill -P $launcher
+	wait $launcher 2>/dev/null
+}
+
+launcher_ended() {
+	! kill -0 $launcher 2>/dev/null
 }
 
 gone() {

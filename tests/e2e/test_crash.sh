@@ -71,7 +71,7 @@ round() { # NAME all|one early|late [MICROSECONDS between calls]
 	pids=($(ranks_of "$out"))
 	[ $2 = all ] || pids=(${pids[$((RANDOM % ${#pids[@]}))]})
 	kill -9 "${pids[@]}"
-	wait $launcher 2>/dev/null
+	launcher_ends
 	gone "$out" || fail "$name: all are gone" "$(ps -ef)"
 	if [ ! -d "$out/rank0" ] && [ ! -d "$out/rank1" ]; then
 		ok "$name: killed before its first call" within_truth
@@ -118,7 +118,7 @@ print([(o["dtype"], o["count"]) for o in json.load(sys.stdin)["open"] if o["op"]
 	[ $1 != probe ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Probe', 'probe', True)]"
 	like "$name: the report says it" "$("$probe" report "$out" 2>&1)" "$3"
 	kill -9 $(ranks_of "$out")
-	wait $launcher 2>/dev/null
+	launcher_ends
 	gone "$out"
 	left=$(waits)
 	ok "$name: recover" "$probe" recover "$out"

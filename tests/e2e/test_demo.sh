@@ -86,7 +86,7 @@ train_with_hang() { # FLAVOUR
 	like "$f: a hang: who waits where, and who is missing" "$(cat "$tmp/report")" \
 		'hang ranks 0,2 stand in all_reduce .{,60} step 20, for [0-9.]+ s, called from .{,120} rank 1 never entered it: the last call was reduce'
 	kill -9 $(ranks_of "$out")
-	wait $launcher 2>/dev/null
+	launcher_ends
 	gone "$out"
 }
 

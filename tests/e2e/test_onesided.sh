@@ -73,7 +73,7 @@ for f in $flavours; do
 	mkdir "$tmp/early.$f" && mv "$out"/rank0/calls_*.csv "$tmp/early.$f"
 	unlike "$f: a rank without a row yet has lived as long as its open call" "$("$probe" report "$out" 2>&1)" 'e-[0-9]+ % of the run'
 	kill -9 $(ranks_of "$out") 2>/dev/null
-	wait $launcher 2>/dev/null
+	launcher_ends
 	gone "$out"
 done
 finish

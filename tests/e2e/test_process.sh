@@ -131,7 +131,7 @@ for f in $flavours; do
 	is "$f: it writes beside it" "$(rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), M[d]["state"], sum(r["op"] == "reduce" for r in calls(on(d)))) for d in dirs)')" \
 		"[('rank0', 'running', 0), ('rank0-pidN', 'finished', 6), ('rank1', 'running', 0), ('rank1-pidN', 'finished', 6)]"
 	kill -9 $(ranks_of "$out")
-	wait $launcher 2>/dev/null
+	launcher_ends
 	gone "$out"
 	run_with $f 2 mpi_steps none 6
 	is "$f: dead, it is moved out of the way" "$(rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d)))) for d in dirs if d[-1] != "N" and "pid" not in d)')" \
@@ -144,6 +144,6 @@ for f in $flavours; do
 	ok "$f: one has come to where it stays" wait_until 60 stands
 	kill -9 $(ranks_of "$out")
 	unlike "$f: at once behind the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
-	wait $launcher 2>/dev/null
+	launcher_ends
 done
 finish
