@@ -457,6 +457,10 @@ class Job:
         if self.fault == "slow_noisy":
             slow = 40e6 if rank == WHO and step >= WHEN - 2 else 0
             slow += 10e6 if random.Random(f"noise {step} {rank}").random() < 0.3 else 0
+        # It is now and then a little late before, as where it alone is measured on a busy machine; then late for good, and far more.
+        if self.fault == "slow_uneven":
+            slow = 200e6 if rank == WHO and step >= WHEN else 0
+            slow += random.Random(f"uneven {step}").uniform(0, 45e6) if rank == WHO and step % 4 else 0
         return int(5e6 + slow + random.Random(f"{step} {rank}").uniform(0, 1e6))
 
     def rate(self, step, rank, began, t):
@@ -626,7 +630,7 @@ def threaded(lines):
 
 def main(top, fault):
     job = Job(top, fault)
-    for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault in ("jitter_end", "jitter_rare") else STEPS):
+    for step in range(WHEN + 1 if fault in STAND else STEPS + 8 if fault in ("jitter_end", "jitter_rare", "slow_uneven") else STEPS):
         job.step(step)
     for r in job.ranks:
         # As of operations that are only started: a row is written when its operation is complete.

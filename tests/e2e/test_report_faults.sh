@@ -69,6 +69,7 @@ only_link link warn [1, 2] 9 None recv
 async_slow slow warn [2] 9 None None
 async_stall stall note [2] 9 None None
 slow_noisy slow warn [2] 7 None None
+slow_uneven slow warn [2] 9 None None
 gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
@@ -129,6 +130,8 @@ done <<<"$want"
 
 # Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'
+is 'slow, where both spread, two ranks' "$(first "$tmp/made/slow_noisy" -r 1,2)" 'slow warn [2] 7 None None'
+is 'slow behind jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
 # The same among 100 ranks, of which not all are read again.

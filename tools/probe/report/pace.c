@@ -415,25 +415,71 @@ static bool is_periodic(const double *excess, double limit)
 	return gap > 1 && odd * 4 < n;
 }
 
+/* How far rank o is from what it mostly takes, at most in 95 of 100 of its steps. v: room for PACE_CELLS. */
+static double own_deviation(const struct rank_pace *r, const double *excess, double *v)
+{
+	unsigned n = 0;
+	double middle;
+
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		if (!isnan(excess[k]))
+			v[n++] = time_in_cell(r, k);
+	middle = quantile_of(v, n, 0.5);
+	for (unsigned k = 0; k < n; k++)
+		v[k] = fabs(v[k] - middle);
+	return quantile_of(v, n, 0.95);
+}
+
 /*
  * Nearly all steps since then are far above nearly all that there were before and on other ranks: so many that look so are no chance,
- * even where they spread.
+ * even where they spread. Of two ranks the other one's excess is this one's, turned around: what it took itself counts. level: where
+ * there are enough steps on either side they need only be above these, if they mostly are far above what it mostly took before.
  */
-static bool is_apart(const struct pace *p, unsigned i, const double *all, unsigned first)
+static bool is_apart(
+	const struct pace *p, unsigned i, const double *all, unsigned first, bool level)
 {
-	double *v = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*v)), least, most;
+	double *v = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*v));
+	double least, most, middle, other = 0;
 	unsigned n = copy_known(all + (size_t)i * PACE_CELLS, first, v);
 	bool enough = n >= APART_STEPS;
 
 	least = quantile_of(v, n, 0.1);
+	middle = quantile_of(v, n, 0.5);
+	if (p->n == 2)
+		other = own_deviation(&p->rank[!i], all + (size_t)!i * PACE_CELLS, v);
 	n = 0;
-	for (unsigned o = 0; o < p->n; o++)
-		for (unsigned k = 0; k < (o == i ? first : PACE_CELLS); k++)
+	for (unsigned k = 0; k < first; k++)
+		if (!isnan(all[(size_t)i * PACE_CELLS + k]))
+			v[n++] = fabs(all[(size_t)i * PACE_CELLS + k]);
+	level = level && n >= APART_STEPS && middle > APART_TIMES * quantile_of(v, n, 0.5);
+	if (level)
+		other = fmax(other, quantile_of(v, n, 0.95));
+	for (unsigned o = 0; o < p->n && p->n > 2; o++)
+		for (unsigned k = 0; o != i && k < PACE_CELLS; k++)
 			if (!isnan(all[(size_t)o * PACE_CELLS + k]))
 				v[n++] = fabs(all[(size_t)o * PACE_CELLS + k]);
-	most = quantile_of(v, n, 0.95);
+	most = fmax(other, quantile_of(v, n, 0.95));
 	free(v);
-	return enough && least > SLOW_MIN && least > APART_TIMES * most;
+	return enough && least > SLOW_MIN && least > (level ? 1 : APART_TIMES) * most;
+}
+
+/*
+ * From which cell on rank i is slow; PACE_CELLS: it is not. A rank that was late now and then before has a level of its own, above
+ * which nearly all steps since then are, and nearly none before.
+ */
+static unsigned find_slow_cell(
+	const struct pace *p, unsigned i, const double *all, double limit, double *share)
+{
+	const double *excess = all + (size_t)i * PACE_CELLS;
+	unsigned first = slow_since(excess, limit, share);
+
+	for (limit *= 2; first == PACE_CELLS && count_above(excess, limit) >= APART_STEPS;
+		limit *= 2) {
+		first = slow_since(excess, limit, share);
+		if (first < PACE_CELLS && !is_apart(p, i, all, first, true))
+			first = PACE_CELLS;
+	}
+	return first;
 }
 
 /* What the other ranks mostly take from that cell on. */
@@ -458,17 +504,18 @@ static uint64_t first_late_step(const struct pace *p, const double *excess, doub
 	return p->first_step + k * p->per_cell;
 }
 
-/* *maybe: the rank that is slow most, but for the limit. */
+/* all: the excess of all ranks. *maybe: the rank that is slow most, but for the limit. */
 static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, unsigned i,
-	double *excess, double spread, enum pace_kind kind, struct pace_found *f,
+	double *all, double spread, enum pace_kind kind, struct pace_found *f,
 	struct pace_found *maybe)
 {
+	double *excess = all + (size_t)i * PACE_CELLS;
 	double v[PACE_CELLS], limit = SLOW_SPREADS * spread, share = 0, middle, top;
 	unsigned first, n, late;
 
 	if (limit < SLOW_MIN)
 		limit = SLOW_MIN;
-	first = slow_since(excess, limit / 2, &share);
+	first = find_slow_cell(p, i, all, limit / 2, &share);
 	if (kind == PACE_SLOW && first < PACE_CELLS) {
 		struct pace_found *to;
 
@@ -589,11 +636,11 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	}
 	qsort(sorted, p->n, sizeof(*sorted), by_double);
 	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
-		judge_rank_pace(p, m, i, excess + (size_t)i * PACE_CELLS,
-			others_spread(sorted, p->n, calm[i]), kind, &f, &maybe);
+		judge_rank_pace(
+			p, m, i, excess, others_spread(sorted, p->n, calm[i]), kind, &f, &maybe);
 	if (f.kind == PACE_EVEN && maybe.kind != PACE_EVEN &&
 		is_apart(p, maybe.rank, excess,
-			(unsigned)((maybe.step - p->first_step) / p->per_cell)))
+			(unsigned)((maybe.step - p->first_step) / p->per_cell), false))
 		f = maybe;
 	free(excess);
 	free(calm);
