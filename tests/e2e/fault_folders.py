@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -64,6 +64,9 @@ class Job:
                     # A branch that is taken once: the same functions, called from other lines.
                     if fault == "order_branch":
                         print(f"{i + BRANCH},MPI_{name},0,,train!{name}+0x{i}0 <- train!main+0x9{i}4", file=f)
+                # The program's own functions around all of its calls, which it makes from two lines.
+                for i, line in ((42, "10 main"), (43, "20 evaluate")):
+                    print(f"{i},MPI_all_reduce,0,/home/comms.py:1 run <- /home/comms.py:2 call <- /home/comms.py:3 reduce <- /home/train.py:{line},", file=f)
                 # A callback of the framework's: on a thread of its own, or on the one that started what it waits for.
                 callback = "/x/site-packages/torch/c10d.py:1 all_reduce <- /x/site-packages/torch/log.py:2 wrapper <- /x/site-packages/torch/hook.py:3 fin"
                 print(f"40,MPI_all_reduce,0,{callback},train!callback+0x10", file=f)
@@ -151,6 +154,12 @@ class Job:
                          values(step, rank if op == "send" else peer, "pair"), tag=9, done=not lost)
             if lost:
                 return
+
+    def exchange_with(self, step, rank, t, peer):
+        """A send_recv: what it sends, and what it gets."""
+        where = dict(comm_seq=self.number(rank, ("pair", peer)), peer=peer, tag=9)
+        self.ranks[rank].call("send_recv", [("in", stats(values(step, rank, "trade"))), ("out", stats(values(step, peer, "trade")) | where)],
+                              start=t, dur=10**5, step=step, stack_id=self.stack(rank, "new_line"), **where)
 
     def turns(self, step, rank, t):
         """A pipeline of three turns, of which a rank makes some from other lines: the same line has another tag on each of them."""
@@ -263,6 +272,26 @@ class Job:
                                        stack_id=self.stack(r, "recv"), comm_seq=self.number(r, ("recv", WHO, 7)), peer=WHO, tag=7, flags="async;open")
                 else:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
+            # It has left out its send, which one stands waiting for; in the step before all had other partners than ever.
+            if self.fault == "async_partners":
+                self.reduce(step, r, t)
+                if r != WHO:
+                    self.message(step, r, "send", (r + 1) % RANKS, t + 2 * 10**6, values(step, r, "act"))
+                self.message(step, r, "recv", (r - 1) % RANKS, t + 2 * 10**6, values(step, (r - 1) % RANKS, "act"), done=r != WHO + 1)
+                if r != WHO + 1:
+                    self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
+                continue
+            # The last call of the step is made twice, from a line of its own.
+            if self.fault == "gather_twice":
+                self.reduce(step, r, t)
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                self.gather(step, r, t)
+                if r == WHO:
+                    self.stand(step, r, "gather", "gather", t + 62 * 10**6, 8, root=0, stack=len(PLACES) + 1)
+                else:
+                    self.collective(step + 1, r, "broadcast", "broadcast", t + 63 * 10**6, dur="", root=0, flags="open")
                 continue
             # All is done but that one rank does not go on to the next step.
             if self.fault == "asleep_behind":
@@ -409,8 +438,21 @@ class Job:
                 calls[2] = lambda: self.turns(step, r, t)
             if self.fault.startswith("tail_"):
                 calls.append(lambda: self.shard(step, r, t))
-            if self.fault in ("rare_missing", "rare_first", "round_missing"):
+            if self.fault in ("rare_missing", "rare_first", "round_missing", "dtype_line"):
                 calls.append(lambda: self.rare(step, r, t))
+            # An evaluation, whose numbers are of another size.
+            if self.fault == "wrappers" and step % 5 == 0 and step:
+                calls.insert(3, lambda: self.collective(step, r, "norm", "all_reduce", t + 59 * 10**6, [40.0] * 2, [160.0] * 2, redop="sum", stack=43))
+            # Behind an answer of rank 0, which is as far from no two of them, pairs exchange; they are others in the last step of all.
+            if self.fault == "async_partners":
+                calls += [lambda k=k: self.message(step, r, "send" if r == 0 else "recv", k if r == 0 else 0, t + 612 * 10**5, values(step, k, "answer"), tag=11)
+                          for k in range(1, RANKS) if r in (0, k)]
+                if step % 3 == 2:
+                    calls.append(lambda: self.exchange_with(step, r, t + 615 * 10**5, (r + 2) % RANKS if step == WHEN - 1 else r ^ 1))
+            # The last two of a step, which nobody has to wait for.
+            if self.fault == "round_swap":
+                early = self.due("round_swap", r, step)
+                calls.insert(5 if early else 4, lambda early=early: self.shard(step, r, t + (10**6 if early else -10**6)))
             # The last call of most steps, and one that is behind it in every third.
             if self.fault == "round_order":
                 behind = 2 * 10**6 * self.due("round_order", r, step)
@@ -465,6 +507,10 @@ class Job:
 
     def rate(self, step, rank, began, t):
         v, root = values(step, 0, "rate"), WHO if self.fault == "count_root" else 0
+        if self.due("dtype_line", rank, step):
+            self.collective(step, rank, "broadcast", "broadcast", began, None, v, root=root, dur=max(t - began, 1000), stack=self.stack(rank, "new_line"))
+            self.ranks[rank].lines[-1] = self.ranks[rank].lines[-1].replace("float32", "int32")
+            return
         self.collective(step, rank, "broadcast", "broadcast", began, v if rank == root else None, v, root=root,
                         dur=max(t - began, 1000))
 
@@ -582,6 +628,8 @@ class Job:
         if self.fault == "spike_measured" and step == WHEN:
             ins = [[1e8 + r % 2] for r in range(RANKS)]
         more = {}
+        if self.fault == "wrappers":
+            more = dict(stack=42)
         if self.fault == "missing_callbacks":
             more = dict(stack=41, thread=1) if rank == 1 and step == WHEN - 1 else dict(stack=40, thread=2)
         early = 28 * 10**6 if self.fault == "stages" and rank else 0

@@ -12,6 +12,7 @@
 #define TRIED_MAX 4 /* ranks that are looked at for a period */
 #define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
 #define PLACES_MOST 4096u
+#define SWAPPED_SEEN 3 /* rounds with a call at the same place */
 #define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
 
 struct finder {
@@ -119,6 +120,9 @@ struct place_count {
 	struct table_key key; /* a: stack */
 	uint64_t n, first; /* times; number of its first call among all */
 	uint64_t comm; /* of its first call, if that is one of all ranks; else 0 */
+	unsigned before,
+		behind; /* times that it came right before the end of a round, right behind it */
+	unsigned round; /* in which it came last */
 };
 
 static void count_places(
@@ -307,35 +311,58 @@ static bool is_behind_end(
 	return end && p && p->n > 1 && p->first > end->first;
 }
 
+/*
+ * The last call before the end of each round so far, which has not been in this one and comes right behind its end: the two changed
+ * places. What begins a round has come right behind an end before.
+ */
+static bool is_swapped_with_end(const struct place_count *p, unsigned round)
+{
+	return p && p->before >= SWAPPED_SEEN && !p->behind && p->round != round;
+}
+
 static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	const struct common_ends *e, const struct overlay *o)
 {
 	const struct walk_call *c;
 	const struct place_count *last = NULL;
+	struct place_count *before = NULL, *now;
 	struct folders one;
 	struct table places;
 	struct walk w;
 	struct round_end *end = NULL;
 	unsigned n = 0, cap = 0;
-	bool over = false; /* the operation has been, and nothing of the next step */
+	bool over = false, /* the operation has been, and nothing of the next step */
+		first; /* right behind it */
 
 	table_init(&places, sizeof(struct place_count), PLACES_MOST);
 	count_places(&places, f, d, o);
 	walk_one_rank(&w, &one, d, &o);
-	while ((c = walk_next(&w))) {
+	for (bool ended = false; (c = walk_next(&w));) {
 		if (c->call.bits & CALL_NESTED)
 			continue;
+		now = c->call.stack ? table_find(&places, c->call.stack, c->call.api) : NULL;
+		first = ended;
+		ended = false;
 		if (c->call.comm == e->comm && c->call.comm_seq != NO_NUMBER &&
 			!(c->call.bits & (CALL_P2P | CALL_LOCAL)) &&
 			is_common_end(e, c->call.comm_seq)) {
-			last = c->call.stack ? table_find(&places, c->call.stack, c->call.api)
-					     : NULL;
-			over = true;
+			last = now;
+			over = ended = true;
+			if (before)
+				before->before++;
 			TOOL_GROW(end, n, cap);
 			n++;
+		} else if (first && is_swapped_with_end(now, n)) {
+			now->round = n;
 		} else if (!over || !(over = is_behind_end(&places, &c->call, last))) {
+			if (now) {
+				now->behind += first;
+				now->round = n + 1;
+			}
+			before = now;
 			continue;
 		}
+		before = NULL;
 		end[n - 1] = (struct round_end){c->call.start, c->call.seq};
 	}
 	walk_close(&w);

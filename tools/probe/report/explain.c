@@ -97,6 +97,7 @@ static unsigned count_followed(
 	*usual = -1;
 	for (int k = r->e[i].prev - 1; k >= 0; k--) {
 		int next = r->e[k].next;
+		bool nearest;
 		unsigned left;
 
 		if (r->e[k].token != before || next < 0 || next >= (int)i)
@@ -106,11 +107,14 @@ static unsigned count_followed(
 			++*same;
 			continue;
 		}
-		left = count_left_out(r, i, k);
-		if (*usual < 0 || (left && left < best) ||
+		/* The same from another line with another term comes nearest, before what follows behind it now and then. */
+		nearest = !r->e[i].known && r->e[next].kin == r->e[i].kin &&
+			  differing_term(&r->e[next].call, &r->e[i].call);
+		left = nearest ? 0 : count_left_out(r, i, k);
+		if (*usual < 0 || (left && left < best) || (nearest && best) ||
 			(left == best && !alike &&
 				is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
-			best = left ? left : best;
+			best = left || nearest ? left : best;
 			*usual = k;
 			alike = is_alike(&r->e[k].call, &r->e[r->e[i].prev].call);
 		}
@@ -177,14 +181,22 @@ static struct verdict make_verdict(const struct window *w, const struct rank_win
 		.ranks = w->n};
 }
 
-/* The usual call was left out, as it was the last time. */
+/*
+ * The usual call was left out, the one behind e[k], as it was the last time. An answer to another rank's message goes to who sent
+ * this one.
+ */
 static struct verdict make_missing(const struct window *w, const struct rank_window *r, unsigned at,
-	const struct call *usual, unsigned times, uint64_t step)
+	int k, unsigned times, uint64_t step)
 {
+	const struct call *asked = &r->e[k].call, *usual = &r->e[r->e[k].next].call,
+			  *before = &r->e[r->e[at].prev].call;
 	struct verdict v = make_verdict(w, r, VERDICT_MISSING, at, usual, times);
 
 	v.step = step;
 	v.call = *usual;
+	if (asked->bits & usual->bits & before->bits & CALL_P2P && asked->comm == usual->comm &&
+		asked->comm == before->comm && asked->peer == usual->peer)
+		v.call.peer = before->peer;
 	v.call.step = step;
 	v.call.comm_seq = NO_NUMBER;
 	return v;
@@ -508,10 +520,14 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* The same as the call before it, from a new line, and nothing is behind it yet. */
-	if (!e->known && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
+	/*
+	 * The same as the call before it, from a new line (which may be taken for a later one of that kind), and nothing is behind it
+	 * yet. It may stand behind the end of a round.
+	 */
+	if ((!e->known || e->moved) && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
 		!is_alike(&e->call, &usual->call)) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		v->step = w->g->by_rounds ? r->e[e->prev].call.step : v->step;
 		return true;
 	}
 	if (!e->known && takes_place_of(r, i, k)) {
@@ -534,19 +550,19 @@ static bool judge_call(
 		return true;
 	}
 	if (is_next_turn_later(r, i, r->e[k].next)) {
-		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
+		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&
 		!is_swapped_in_rounds(w, r, i, k, usual->token)) {
-		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
+		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
 	/* Somebody sent, or took, what this one is: it is not one too many. */
 	if (!w->steps && e->call.bits & usual->call.bits & CALL_P2P &&
 		is_turn_left_out(r, i, usual->token) &&
 		!is_message_alone(&w->g->diagnose.messages, &e->call)) {
-		*v = make_missing(w, r, i, &usual->call, times, e->call.step);
+		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
 	if (comes_later(r, i, usual->token)) {
@@ -595,7 +611,7 @@ static bool judge_call(
 		return true;
 	}
 	if (left) {
-		*v = make_missing(w, r, i, &usual->call, times, due);
+		*v = make_missing(w, r, i, k, times, due);
 		return true;
 	}
 	if (meets_others_astray(w, r, i)) {
@@ -603,6 +619,41 @@ static bool judge_call(
 		return true;
 	}
 	return false;
+}
+
+static bool goes_to(const struct call *a, const struct call *b)
+{
+	return a->api == b->api && a->comm == b->comm && a->tag == b->tag &&
+	       a->peer == b->comm_rank && b->peer == a->comm_rank;
+}
+
+/*
+ * An exchange that both sides made with each other, for the same time: partners that change from time to time. Nobody comes
+ * by mistake to where another one waits for just him.
+ */
+static bool was_exchanged(const struct window *w, const struct call *c)
+{
+	if (!(c->bits & CALL_P2P) || c->bits & (CALL_OPEN | CALL_ERROR) || c->peer == NO_NUMBER ||
+		c->source != c->peer)
+		return false;
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = w->rank[j].n; i-- > 0;) {
+			const struct call *o = &w->rank[j].e[i].call;
+
+			if (goes_to(c, o) && o->comm_seq == c->comm_seq)
+				return !(o->bits & (CALL_OPEN | CALL_ERROR)) &&
+				       o->source == o->peer;
+		}
+	return false;
+}
+
+/* Is the call itself what is wrong, of which nobody else has a part? */
+static bool is_alone_in_it(const struct window *w, const struct entry *e, const struct verdict *v)
+{
+	bool itself = v->kind == VERDICT_EXTRA ||
+		      (v->kind == VERDICT_TERMS && (*v->what == 't' || *v->what == 'p'));
+
+	return !itself || !was_exchanged(w, &e->call);
 }
 
 /* Ranks that did the same new thing in that step. */
@@ -662,7 +713,8 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 				continue;
 			if (at >= earliest)
 				break;
-			if (!judge_call(w, r, i, &v) || is_order_of_arrival(w, &v))
+			if (!judge_call(w, r, i, &v) || is_order_of_arrival(w, &v) ||
+				!is_alone_in_it(w, e, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;

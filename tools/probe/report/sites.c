@@ -68,9 +68,8 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
  */
 static uint64_t hash_site_frames(const char *python, const char *native)
 {
-	unsigned own = *python ? stack_own_frame(python) : 0;
-
-	return hash_frames(*python ? python : native, 0, (own ? own - 1 : 0) + FRAMES_OF_SITE);
+	return *python ? hash_frames(python, 0, stack_place_frames(python))
+		       : hash_frames(native, 0, FRAMES_OF_SITE);
 }
 
 /* Of Python the framework's function and the program's line. */

@@ -92,6 +92,8 @@ const char *stack_frame(const char *text, unsigned n, size_t *len)
 }
 
 #define LINE_MAX 512
+#define FRAMES_OF_PLACE 3
+#define WRAPPERS_MAX 6 /* frames */
 
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 {
@@ -210,6 +212,35 @@ unsigned stack_own_frame(const char *text)
 	return 0;
 }
 
+/* The file of "path/file.py:12 function". */
+static size_t python_file_length(const char *f, size_t n)
+{
+	const char *space = memrchr(f, ' ', n), *colon;
+
+	colon = space ? memrchr(f, ':', (size_t)(space - f)) : NULL;
+	return colon ? (size_t)(colon - f) : n;
+}
+
+unsigned stack_place_frames(const char *python)
+{
+	unsigned own = stack_own_frame(python), usual = FRAMES_OF_PLACE + (own ? own - 1 : 0), i;
+	size_t n, m, l;
+	const char *f = stack_frame(python, own, &n), *k = NULL;
+
+	if (!f)
+		return usual;
+	m = python_file_length(f, n);
+	for (i = 1; (k = stack_frame(python, own + i, &n)); i++) {
+		l = python_file_length(k, n);
+		if (l != m || memcmp(f, k, l) != 0)
+			break;
+	}
+	/* Where the whole program is in one file what is further out may differ between ranks. */
+	if (!k || i > WRAPPERS_MAX || own + i < usual || is_library_frame(k, n))
+		return usual;
+	return own + i + 1;
+}
+
 static void join_text(char **all, const char *joint, char *one)
 {
 	char *was = *all;
@@ -226,6 +257,9 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 	char *all = tool_strdup("");
 	size_t n;
 
+	/* Up to the line that called the program's own functions around it. */
+	if (*t->python && frames == FRAMES_OF_PLACE && stack_place_frames(text) > first + frames)
+		frames = stack_place_frames(text) - first;
 	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
 		if (!*t->python && is_start(f, n))
 			break;

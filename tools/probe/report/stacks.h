@@ -45,6 +45,12 @@ const char *stack_frame(const char *text, unsigned n, size_t *len);
 /* Index of the innermost frame of the program itself in a Python stack; 0 where there is none. */
 unsigned stack_own_frame(const char *text);
 
+/*
+ * Frames of a Python stack that make a place, from the innermost one on: the program's own one and its callers. A program may have
+ * its own functions around all of its calls in a file for them: then up to the first frame of another file.
+ */
+unsigned stack_place_frames(const char *python);
+
 /* File and line: the line of the program that made the call. false: not known. */
 bool stack_line(
 	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line);
