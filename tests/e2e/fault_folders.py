@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -73,7 +73,8 @@ class Job:
                 print(f"41,MPI_all_reduce,0,{callback} <- /x/site-packages/torch/graph.py:4 run <- /home/train.py:5 main,train!callback+0x10", file=f)
             with open(r.dir + "/comms.csv", "a") as f:
                 members = ";".join(str(k) for k in range(r.rank % 2, RANKS, 2))
-                print(f"{self.half(r.rank)},mpi,{HALF},{r.rank // 2},split,{WORLD},,{members}", file=f)
+                name = 3 + r.rank % 2 if fault == "rare_groups" else ""
+                print(f"{self.half(r.rank)},mpi,{HALF},{r.rank // 2},split,{WORLD},{name},{members}", file=f)
         self.seq = {}
         self.now = 0
         self.kept = None, [], []  # of gradients()
@@ -282,6 +283,13 @@ class Job:
                 if r != WHO + 1:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
+            # It has left out what the others stand in, and gone on to what two groups of other names made first in the step before.
+            if self.fault == "rare_groups":
+                if r == WHO:
+                    self.shard(step, r, t, dur="", flags="open")
+                else:
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                continue
             # The last call of the step is made twice, from a line of its own.
             if self.fault == "gather_twice":
                 self.reduce(step, r, t)
@@ -449,6 +457,8 @@ class Job:
                           for k in range(1, RANKS) if r in (0, k)]
                 if step % 3 == 2:
                     calls.append(lambda: self.exchange_with(step, r, t + 615 * 10**5, (r + 2) % RANKS if step == WHEN - 1 else r ^ 1))
+            if self.fault == "rare_groups" and step == WHEN - 1:
+                calls.append(lambda: self.shard(step, r, t))
             # The last two of a step, which nobody has to wait for.
             if self.fault == "round_swap":
                 early = self.due("round_swap", r, step)

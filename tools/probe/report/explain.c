@@ -647,13 +647,52 @@ static bool was_exchanged(const struct window *w, const struct call *c)
 	return false;
 }
 
-/* Is the call itself what is wrong, of which nobody else has a part? */
-static bool is_alone_in_it(const struct window *w, const struct entry *e, const struct verdict *v)
+static bool is_first_of_loop(const struct rank_window *r, unsigned i)
 {
-	bool itself = v->kind == VERDICT_EXTRA ||
-		      (v->kind == VERDICT_TERMS && (*v->what == 't' || *v->what == 'p'));
+	for (unsigned k = 0; k < i; k++)
+		if (r->e[k].loop == r->e[i].loop)
+			return false;
+	return true;
+}
 
-	return !itself || !was_exchanged(w, &e->call);
+/*
+ * All ranks of the communicator made that operation of it at this place: what comes every so often is new once. It then may be
+ * counted to another round on some, where rounds are the steps.
+ */
+static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
+{
+	const struct entry *e = &me->e[at];
+	bool first = is_first_of_loop(me, at);
+	int64_t n = 0;
+
+	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER ||
+		e->call.size < 2)
+		return false;
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = w->rank[j].n; i-- > 0;) {
+			const struct entry *o = &w->rank[j].e[i];
+
+			if (o->call.comm != e->call.comm || o->call.comm_seq != e->call.comm_seq ||
+				o->call.bits & (CALL_P2P | CALL_LOCAL))
+				continue;
+			n += (o->place == e->place && o->call.step == e->call.step) ||
+			     (first && o->loop == e->loop && is_first_of_loop(&w->rank[j], i));
+			break;
+		}
+	return n == e->call.size;
+}
+
+/* Is the call itself what is wrong, of which nobody else has a part? */
+static bool is_alone_in_it(
+	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
+{
+	const struct call *c = &r->e[i].call;
+	bool message =
+		v->kind == VERDICT_TERMS && (*v->what == 't' || *v->what == 'p'); /* tag, peer */
+
+	if (v->kind != VERDICT_EXTRA)
+		return !message || !was_exchanged(w, c);
+	return !was_exchanged(w, c) && !was_made_by_all(w, r, i);
 }
 
 /* Ranks that did the same new thing in that step. */
@@ -714,7 +753,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 			if (at >= earliest)
 				break;
 			if (!judge_call(w, r, i, &v) || is_order_of_arrival(w, &v) ||
-				!is_alone_in_it(w, e, &v))
+				!is_alone_in_it(w, r, i, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
