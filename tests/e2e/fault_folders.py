@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -80,6 +80,8 @@ class Job:
         self.kept = None, [], []  # of gradients()
         # Operations that are only started, and nothing shows who waits for them: as PyTorch's.
         self.flags = dict(flags="async") if fault.startswith("async_") else {}
+        if fault == "async_partners":  # ... or all see it, and nothing makes rounds
+            self.flags |= dict(wait_ns=1000)
 
     def stack(self, rank, name):
         """The number of a place in that rank's stack_info.csv: one that made other calls before has others."""
@@ -238,6 +240,11 @@ class Job:
                     self.stand(step, r, "all_reduce", "all_reduce", t, 64)
                 elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
+                continue
+            # So are they by operations on other communicators than that of its last call.
+            if self.fault == "exit_other":
+                if r != WHO:
+                    self.shard(step, r, t, flags="error:1")
                 continue
             # A signal ended it, and all others soon after; of one of them all stand where they are.
             if self.fault.startswith("killed"):
@@ -709,7 +716,7 @@ def main(top, fault):
         if fault == "gone_abort" and r.rank == 0:
             end = dict(how="abort", code=None, text="abort", at_ns=BEGIN + job.now - 5 * 10**9)
         # It ends as a program does that is done; the others are told by their library.
-        if fault in ("exit_zero", "exit_message"):
+        if fault in ("exit_zero", "exit_message", "exit_other"):
             end = dict(how="exit", code=0, at_ns=BEGIN + job.now - 6 * 10**9) if r.rank == WHO else \
                 dict(how="exception", code=1, text="RuntimeError: Connection closed by peer", at_ns=BEGIN + job.now)
         killed = fault == "exit_message" and r.rank not in (WHO, WHO + 1)

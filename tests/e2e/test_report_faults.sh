@@ -74,6 +74,7 @@ gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
+exit_other died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce
 killed_first died bad [2] 8 None gather
 killed_all stopped warn [2] 9 None all_reduce
@@ -155,8 +156,8 @@ cp -r "$tmp/made" "$tmp/unmarked"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
-	# Operations that are only started make no rounds; the last call of a round ends the step; what is rare is passed over.
-	[[ $name != async_* && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != many_missing && $name != asleep_behind && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
+	# What is waited for where all can see it makes no rounds; the last call of a round ends the step; what is rare is passed over.
+	[[ $name != async_partners && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != many_missing && $name != asleep_behind && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 

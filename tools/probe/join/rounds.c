@@ -106,12 +106,14 @@ struct common_ends {
 	unsigned n, cap;
 };
 
+/* What is waited for later may be started before something else has come back, now and then: where that is seen it ends no round. */
 static bool is_of_all(const struct call *c, const struct folders *f)
 {
 	int64_t all = f->world_size > 0 ? f->world_size : (int64_t)f->n;
 
 	return c->comm && c->comm_seq != NO_NUMBER && c->size == all && all > 1 &&
-	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED | CALL_ASYNC));
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED)) &&
+	       (c->bits & (CALL_ASYNC | CALL_WAITED)) != (CALL_ASYNC | CALL_WAITED);
 }
 
 /* ---- places that are called as often as most ---- */

@@ -448,6 +448,25 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
+/* It is one of those that make that operation, and never came to it. */
+static bool has_never_entered(const struct report *r, uint32_t i, const struct call *operation)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, operation->comm);
+	bool entered = false;
+	struct calls s;
+	struct call c;
+
+	if (!k || !k->member || !comm_has(k, r->g.folders.dir[i].rank))
+		return false;
+	calls_open(&s, &r->g.folders.dir[i], i, &r->g.rank[i].overlay);
+	s.step_lo = operation->step ? operation->step - 1 : 0;
+	while (!entered && calls_next(&s, &c))
+		entered = c.comm == operation->comm && !(c.bits & (CALL_P2P | CALL_LOCAL)) &&
+			  c.comm_seq >= operation->comm_seq && c.comm_seq != NO_NUMBER;
+	calls_close(&s);
+	return !entered;
+}
+
 /* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
@@ -472,6 +491,9 @@ static bool left_too_early(const struct report *r, uint32_t i)
 		if (!((mine->bits | other->bits) & CALL_P2P) && !(mine->bits & CALL_OPEN) &&
 			mine->comm_seq != NO_NUMBER && other->comm == mine->comm &&
 			other->comm_seq != NO_NUMBER && other->comm_seq > mine->comm_seq)
+			return true;
+		if (!(other->bits & (CALL_P2P | CALL_LOCAL)) && other->comm_seq != NO_NUMBER &&
+			other->comm != mine->comm && has_never_entered(r, i, other))
 			return true;
 	}
 	return false;
