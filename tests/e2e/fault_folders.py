@@ -112,6 +112,9 @@ class Job:
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True, place=None):
         kind = dict(dtype="int32") if self.due("message_dtype" if op == "recv" else "dtype_ended", rank, step) else {}
+        # Its sender takes a branch of its own.
+        if op == "send" and self.due("message_dtype_line", rank, step):
+            kind, place = dict(dtype="int32"), "new_line"
         if op == "recv" and self.due("message_flipped", rank, step):
             tensor = [tensor[0] * 16] + tensor[1:]
         # A value in the middle of the others: the range is as it was.

@@ -82,6 +82,7 @@ bursts None None None None None None
 stale_alone stale note [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
 message_dtype mismatch bad [2] 9 dtype recv
+message_dtype_line mismatch bad [2] 9 dtype send
 message_room mismatch bad [2] 9 count recv
 message_crossing mismatch bad [2] 9 count recv
 count_root mismatch bad [2] 9 count broadcast

@@ -13,6 +13,7 @@
 #define BUCKETS 16384u
 #define UNDER_WAY_MAX (1u << 18)
 #define LINKS_MAX (1u << 18)
+#define WAY_SALT 1 /* a way between two ranks is no pair of places */
 #define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
 #define LAGS_MIN 3
 #define TYPES_MIN 3
@@ -313,27 +314,50 @@ static bool is_typed(uint32_t dtype)
 	       strcmp(name, "uint8") != 0;
 }
 
-static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
+/* Of messages that p is about. true: that one is the first whose sides do not agree. */
+static bool note_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
-	struct type_pair *p;
+	bool unlike;
 
-	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
-		!(p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site))))
-		return;
 	if (send->dtype == recv->dtype) {
 		p->mixed |= p->n && p->dtype != send->dtype;
 		p->dtype = send->dtype;
 		p->n++;
-		return;
+		return false;
 	}
-	if (p->n >= TYPES_MIN && !p->mixed && !m->unlike.any &&
-		(send->dtype == p->dtype || recv->dtype == p->dtype))
-		m->unlike = (struct unlike_message){.any = true,
-			.call = send->dtype == p->dtype ? *recv : *send,
-			.other = send->dtype == p->dtype ? *send : *recv,
-			.usual = p->dtype,
-			.agreed = p->n};
+	unlike = p->n >= TYPES_MIN && !p->mixed &&
+		 (send->dtype == p->dtype || recv->dtype == p->dtype);
 	p->mixed = true;
+	return unlike;
+}
+
+/* Between two lines of the program; or, of a line that never sent or received, on that way. */
+static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
+{
+	struct type_pair *p, *way;
+	bool fresh, unlike;
+
+	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
+		!(way = table_get(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT))))
+		return;
+	unlike = note_types(way, send, recv);
+	/* The other one may have moved. */
+	p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site));
+	if (!p)
+		return;
+	fresh = !p->n && !p->mixed;
+	way = table_find(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT));
+	if (note_types(p, send, recv) || (fresh && unlike)) {
+		const struct type_pair *usual = fresh ? way : p;
+
+		if (m->unlike.any)
+			return;
+		m->unlike = (struct unlike_message){.any = true,
+			.call = send->dtype == usual->dtype ? *recv : *send,
+			.other = send->dtype == usual->dtype ? *send : *recv,
+			.usual = usual->dtype,
+			.agreed = usual->n};
+	}
 }
 
 static bool is_exchange(const struct call *c)
