@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -112,6 +112,9 @@ class Job:
 
     def message(self, step, rank, op, peer, start, tensor, dur=100000, tag=7, done=True, place=None):
         kind = dict(dtype="int32") if self.due("message_dtype" if op == "recv" else "dtype_ended", rank, step) else {}
+        # Bytes of one type are NaN of the other.
+        if op == "send" and self.due("message_dtype_nan", rank, step):
+            kind, tensor = dict(dtype="float64"), [math.nan] + tensor[1:]
         # Its sender takes a branch of its own.
         if op == "send" and self.due("message_dtype_line", rank, step):
             kind, place = dict(dtype="int32"), "new_line"
@@ -161,11 +164,12 @@ class Job:
             if lost:
                 return
 
-    def exchange_with(self, step, rank, t, peer):
+    def exchange_with(self, step, rank, t, peer, done=True):
         """A send_recv: what it sends, and what it gets."""
         where = dict(comm_seq=self.number(rank, ("pair", peer)), peer=peer, tag=9)
-        self.ranks[rank].call("send_recv", [("in", stats(values(step, rank, "trade"))), ("out", stats(values(step, peer, "trade")) | where)],
-                              start=t, dur=10**5, step=step, stack_id=self.stack(rank, "new_line"), **where)
+        rows = [("in", stats(values(step, rank, "trade")))] + [("out", stats(values(step, peer, "trade")) | where)] * done
+        self.ranks[rank].call("send_recv", rows, start=t, dur=10**5 if done else "", step=step, stack_id=self.stack(rank, "new_line"),
+                              **dict(flags="" if done else "open") | where)
 
     def turns(self, step, rank, t):
         """A pipeline of three turns, of which a rank makes some from other lines: the same line has another tag on each of them."""
@@ -243,6 +247,13 @@ class Job:
                     self.stand(step, r, "all_reduce", "all_reduce", t, 64)
                 elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
+                continue
+            # It does not come to its exchange, nor do the others to their next ones, which are with other partners.
+            if self.fault == "partner_asleep":
+                if r != WHO:
+                    self.exchange_with(step, r, t - 10**6, r ^ 1, done=r ^ 1 != WHO)
+                if r not in (WHO, WHO ^ 1):
+                    self.exchange_with(step, r, t - 5 * 10**5, (r + 2) % RANKS, done=False)
                 continue
             # So are they by operations on other communicators than that of its last call.
             if self.fault == "exit_other":
@@ -461,6 +472,9 @@ class Job:
             # An evaluation, whose numbers are of another size.
             if self.fault == "wrappers" and step % 5 == 0 and step:
                 calls.insert(3, lambda: self.collective(step, r, "norm", "all_reduce", t + 59 * 10**6, [40.0] * 2, [160.0] * 2, redop="sum", stack=43))
+            if self.fault == "partner_asleep":
+                calls[:0] = [lambda k=k, peer=peer: self.exchange_with(step, r, t - 10**6 + k * 5 * 10**5, peer)
+                             for k, peer in enumerate([r ^ 1, (r + 2) % RANKS])]
             # Behind an answer of rank 0, which is as far from no two of them, pairs exchange; they are others in the last step of all.
             if self.fault == "async_partners":
                 calls += [lambda k=k: self.message(step, r, "send" if r == 0 else "recv", k if r == 0 else 0, t + 612 * 10**5, values(step, k, "answer"), tag=11)

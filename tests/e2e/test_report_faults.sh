@@ -74,6 +74,7 @@ gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
+partner_asleep stopped warn [2] 9 None send_recv
 exit_other died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce
 killed_first died bad [2] 8 None gather
@@ -83,6 +84,7 @@ stale_alone stale note [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
 message_dtype mismatch bad [2] 9 dtype recv
 message_dtype_line mismatch bad [2] 9 dtype send
+message_dtype_nan mismatch bad [2] 9 dtype send
 message_room mismatch bad [2] 9 count recv
 message_crossing mismatch bad [2] 9 count recv
 count_root mismatch bad [2] 9 count broadcast

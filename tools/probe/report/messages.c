@@ -58,6 +58,9 @@ struct usual_count {
 struct partner {
 	struct table_key key; /* a: rank; b: place */
 	bool any;
+	bool pairs,
+		even; /* so far the source is who it sends to, and the numbers of both messages are the same */
+	bool varies; /* the source is not always as far */
 	int64_t apart; /* from this rank to the source */
 	int64_t tag, next; /* next: number of its next message */
 };
@@ -514,10 +517,13 @@ static uint64_t hash_exchange(const struct call *c)
 static void note_partner(struct messages *m, const struct call *c)
 {
 	struct partner *p = table_get(&m->partners, c->rank, hash_exchange(c));
+	int64_t apart = c->source - c->comm_rank;
 
 	if (p)
-		*p = (struct partner){
-			p->key, true, c->source - c->comm_rank, c->source_tag, c->source_seq + 1};
+		*p = (struct partner){p->key, true, (!p->any || p->pairs) && c->source == c->peer,
+			(!p->any || p->even) && c->source_seq == c->comm_seq,
+			p->any && (p->varies || p->apart != apart), apart, c->source_tag,
+			c->source_seq + 1};
 }
 
 bool find_receive_half(const struct messages *m, const struct call *c, struct call *half)
@@ -535,10 +541,16 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 	p = table_find(&m->partners, c->rank, hash_exchange(c));
 	if (!p || !p->any)
 		return false;
-	half->peer = c->comm_rank + p->apart;
 	half->tag = p->tag;
+	/* It gets from who it sends to, and they have exchanged as often as it has sent there. */
+	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->apart)) {
+		half->peer = c->peer;
+		half->comm_seq = c->comm_seq;
+		return p->even && c->peer != NO_NUMBER;
+	}
+	half->peer = c->comm_rank + p->apart;
 	half->comm_seq = p->next;
-	return true;
+	return !p->varies;
 }
 
 void match_message(struct messages *m, const struct call *c)
