@@ -2,7 +2,7 @@
 # One fault in a training: the first finding of `probe report --json` has its kind, the rank, the step, the call. From
 # folders of which every number is made here (fault_folders.py), and from a few real runs (tests/faults, `make faults` has
 # all of it). Prints TAP.
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 # kind, severity, ranks, step, what, op of the first finding of a folder.
