@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -248,6 +248,12 @@ class Job:
                 elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
+            # It sleeps behind what only two ranks make, and not in each step.
+            if self.fault == "asleep_role":
+                if r != WHO:
+                    self.rate(step, r, self.now, t)
+                    self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                continue
             # It does not come to its exchange, nor do the others to their next ones, which are with other partners.
             if self.fault == "partner_asleep":
                 if r != WHO:
@@ -472,6 +478,8 @@ class Job:
             # An evaluation, whose numbers are of another size.
             if self.fault == "wrappers" and step % 5 == 0 and step:
                 calls.insert(3, lambda: self.collective(step, r, "norm", "all_reduce", t + 59 * 10**6, [40.0] * 2, [160.0] * 2, redop="sum", stack=43))
+            if self.fault == "asleep_role" and step % 4 == 0 and r % 2 == 0:
+                calls.append(lambda: self.shard(step, r, t))
             if self.fault == "partner_asleep":
                 calls[:0] = [lambda k=k, peer=peer: self.exchange_with(step, r, t - 10**6 + k * 5 * 10**5, peer)
                              for k, peer in enumerate([r ^ 1, (r + 2) % RANKS])]

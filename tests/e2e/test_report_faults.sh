@@ -74,6 +74,7 @@ gone died bad [2] 8 None gather
 gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
+asleep_role stopped warn [2] 9 None all_reduce
 partner_asleep stopped warn [2] 9 None send_recv
 exit_other died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce

@@ -124,6 +124,18 @@ static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
 }
 
+/* It made the same behind the same call before, and has made nothing since: it may come to anything yet. */
+static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *last)
+{
+	if (last->next >= 0 || last->call.bits & CALL_OPEN)
+		return false;
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->e[i].place == last->place && r->e[i].call.step < last->call.step &&
+			r->e[i].prev >= 0 && r->e[r->e[i].prev].token == before)
+			return true;
+	return false;
+}
+
 /*
  * Did rank k go on with something else where q made e, and never come to e in that step? It then met e with another call, or has
  * not come to it at all. *next: what it made there.
@@ -140,6 +152,8 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	met = find_call_of_rank(
 		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
 	*next = &r->e[there->next];
+	if (may_come_yet(r, before->token, *next))
+		return false;
 	return (*next)->place != e->place && (!met || met->place != e->place) &&
 	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
 }
