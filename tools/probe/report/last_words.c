@@ -52,8 +52,9 @@ char *last_words_text(const struct meta_ending *e, int most)
 
 	if (!said || !*shown)
 		return said;
-	all = tool_format("%s; the last exception before that: %.*s%s", said, count_shown(shown, most),
-		shown, count_shown(shown, most) < (int)strlen(shown) ? "..." : "");
+	all = tool_format("%s; the last exception before that: %.*s%s", said,
+		count_shown(shown, most), shown,
+		count_shown(shown, most) < (int)strlen(shown) ? "..." : "");
 	free(said);
 	return all;
 }
