@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
@@ -208,6 +208,10 @@ class Job:
             v = [values(step, r, "rare", 8) for r in range(RANKS)]
             self.collective(step, rank, "new_line", "all_reduce", t + 62 * 10**6, v[rank], None if more else [sum(x) for x in zip(*v)], redop="sum", **more)
 
+    def started(self, step, rank, t, sizes, **more):
+        for k, n in enumerate(sizes):
+            self.collective(step, rank, "shard", "all_reduce", t + 62 * 10**6 + k * 10**5, values(step, rank, f"s{k}", n), redop="sum", **more)
+
     def last_step(self, step, t):
         """Who stands where: rank 2 has done something that the others wait for."""
         for r in range(RANKS):
@@ -316,6 +320,14 @@ class Job:
                     self.shard(step, r, t, dur="", flags="open")
                 else:
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
+                continue
+            # The first of some that are only started, from one line, is started twice; the others' sizes differ from then on.
+            if self.fault == "loop_twice":
+                self.reduce(step, r, t)
+                self.ring(step, r, t)
+                self.norm(step, r, t)
+                self.gather(step, r, t)
+                self.started(step, r, t, [20, 20, 30] if r == WHO else [20, 30, 40], dur="", flags="async;open")
                 continue
             # The last call of the step is made twice, from a line of its own.
             if self.fault == "gather_twice":
@@ -456,6 +468,8 @@ class Job:
                 calls += [lambda n=n: self.collective(step, r, "shard", "all_gather", t + 62 * 10**6 + n * 10**5,
                                                       values(step, r, f"s{n}", n) if n != 40 or r != WHO else [0.0] * n)
                           for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
+            if self.fault == "loop_twice":
+                calls.append(lambda: self.started(step, r, t, [20, 30, 40], flags="async"))
             if self.fault.startswith("volume") or self.fault in ("stale_v", "moved"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
             # Of other communicators: nobody has to wait for it. Every other step is of another sort.

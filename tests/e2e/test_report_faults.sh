@@ -133,6 +133,7 @@ async_partners skip bad [2] 9 missing send
 gather_twice skip bad [2] 9 extra gather
 dtype_line mismatch bad [2] 9 dtype broadcast
 rare_groups skip bad [2] 9 missing all_reduce
+loop_twice skip bad [2] 9 extra all_reduce
 round_swap order warn [2] 9 None gather'
 python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do

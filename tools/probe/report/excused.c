@@ -52,11 +52,15 @@ static bool is_first_of_loop(const struct rank_window *r, unsigned i)
 static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
 {
 	const struct entry *e = &me->e[at];
+	const struct unlike *u = &w->g->unlike;
 	bool first = is_first_of_loop(me, at);
 	int64_t n = 0;
 
 	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER ||
 		e->call.size < 2)
+		return false;
+	/* From where they do not agree on, one number is not one operation. */
+	if (u->any && u->comm == e->call.comm && u->seq <= e->call.comm_seq)
 		return false;
 	for (unsigned j = 0; j < w->n; j++)
 		for (unsigned i = w->rank[j].n; i-- > 0;) {
