@@ -190,13 +190,13 @@ static void backward(void)
 			gradient[b][i] =
 				noise((unsigned)(step * 64 + 32 + rank), (unsigned)(i * 4 + b)) *
 				(odd && step % 5 == 4 ? 8 : 1);
+		/* An expert without tokens. */
+		if (odd && b == 3 && (step + rank) % 4 == 1)
+			memset(gradient[b], 0, sizeof(gradient[b]));
 		if (fpick % NBUCKET == b) {
 			change_terms(&g, BUCKETS, "MPI_Iallreduce");
 			change_values(gradient[b], elements, BUCKETS, "MPI_Iallreduce");
 		}
-		/* An expert without tokens. */
-		if (odd && b == 3 && (step + rank) % 4 == 1)
-			memset(gradient[b], 0, sizeof(gradient[b]));
 		while (g.times-- > 0)
 			MPI_Iallreduce(
 				gradient[b], reduced[b], g.count, g.type, g.op, dp, &request[n++]);
