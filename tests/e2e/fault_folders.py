@@ -210,7 +210,7 @@ class Job:
 
     def started(self, step, rank, t, sizes, **more):
         for k, n in enumerate(sizes):
-            self.collective(step, rank, "shard", "all_reduce", t + 62 * 10**6 + k * 10**5, values(step, rank, f"s{k}", n), redop="sum", **more)
+            self.collective(step, rank, "shard", "all_reduce", t - 10**6 + k * 10**5, values(step, rank, f"s{k}", n), redop="sum", **more)
 
     def last_step(self, step, t):
         """Who stands where: rank 2 has done something that the others wait for."""
@@ -323,10 +323,6 @@ class Job:
                 continue
             # The first of some that are only started, from one line, is started twice; the others' sizes differ from then on.
             if self.fault == "loop_twice":
-                self.reduce(step, r, t)
-                self.ring(step, r, t)
-                self.norm(step, r, t)
-                self.gather(step, r, t)
                 self.started(step, r, t, [20, 20, 30] if r == WHO else [20, 30, 40], dur="", flags="async;open")
                 continue
             # The last call of the step is made twice, from a line of its own.
@@ -469,7 +465,7 @@ class Job:
                                                       values(step, r, f"s{n}", n) if n != 40 or r != WHO else [0.0] * n)
                           for n in ([20, 30, 40, 50] if step != WHEN else [20, 30, 30, 40, 50])]
             if self.fault == "loop_twice":
-                calls.append(lambda: self.started(step, r, t, [20, 30, 40], flags="async"))
+                calls.insert(1, lambda: self.started(step, r, t, [20, 30, 40], flags="async"))
             if self.fault.startswith("volume") or self.fault in ("stale_v", "moved"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
             # Of other communicators: nobody has to wait for it. Every other step is of another sort.
