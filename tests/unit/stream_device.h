@@ -83,4 +83,33 @@ static const struct device_backend fake = {
 	"fake", "libcmocka", attach, memory, capturing, copy, poll, drop};
 const struct device_backend *const device_backends[] = {&fake, NULL};
 
+/* "in MAX FLAGS; out MAX FLAGS" of a call; numbered: the index behind in and out. */
+static bool numbered;
+
+static const char *rows(const struct table *t, uint64_t seq)
+{
+	static char text[512];
+	size_t n = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		char *const *f = t->row[i].field;
+
+		if (strtoull(f[COL_seq], NULL, 10) == seq)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s%s%s %s",
+				n ? "; " : "", f[COL_io], numbered ? f[COL_index] : "",
+				numbered ? " " : "", f[COL_max], f[COL_flags]);
+	}
+	return text;
+}
+
+#define assert_rows(seq, text)                              \
+	do {                                                \
+		uint64_t seq_ = (seq);                      \
+		struct table t_ = session_rows(false);      \
+		assert_sound(&t_);                          \
+		assert_string_equal(rows(&t_, seq_), text); \
+		free_test_table(&t_);                       \
+	} while (0)
+
 #endif

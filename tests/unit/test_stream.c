@@ -95,23 +95,6 @@ static void group(struct api *f, int64_t ret)
 	stream_group(&c, ret);
 }
 
-/* "in MAX FLAGS; out MAX FLAGS" of a call. */
-static const char *rows(const struct table *t, uint64_t seq)
-{
-	static char text[512];
-	size_t n = 0;
-
-	text[0] = 0;
-	for (size_t i = 0; i < t->n; i++) {
-		char *const *f = t->row[i].field;
-
-		if (strtoull(f[COL_seq], NULL, 10) == seq)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s %s",
-				n ? "; " : "", f[COL_io], f[20], f[COL_flags]);
-	}
-	return text;
-}
-
 static int on(void **state)
 {
 	(void)state;
@@ -134,15 +117,6 @@ static int off(void **state)
 	assert_int_equal(held, 0);
 	return 0;
 }
-
-#define assert_rows(seq, text)                              \
-	do {                                                \
-		uint64_t seq_ = (seq);                      \
-		struct table t_ = session_rows(false);      \
-		assert_sound(&t_);                          \
-		assert_string_equal(rows(&t_, seq_), text); \
-		free_test_table(&t_);                       \
-	} while (0)
 
 /* ---- without a device ---- */
 

@@ -333,7 +333,7 @@ static int code_of_exit(void *args)
 
 	if (first == py.none || !first)
 		return 0;
-	if (type_of_object(first) != py.integer)
+	if (!py.subtype(type_of_object(first), py.integer))
 		return 1;
 	code = py.as_long(first);
 	if (code == -1 && py.occurred())

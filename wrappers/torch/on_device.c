@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "device/device.h"
-#include "elf/elfsym.h"
 #include "session/state.h"
 #include "wrappers/torch/tensor.h"
 
@@ -25,13 +24,6 @@ static _Atomic uint32_t looked; /* times that they were not found */
 
 #define LOOKS_MAX 64 /* CUDA's part of PyTorch is there before the first tensor is */
 
-static void *function_of_library(const char *name)
-{
-	struct provider p;
-
-	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
-}
-
 static bool have_streams(void)
 {
 	current_stream *current;
@@ -41,8 +33,8 @@ static bool have_streams(void)
 		return true;
 	if (atomic_load_explicit(&looked, memory_order_relaxed) >= LOOKS_MAX)
 		return false;
-	current = (current_stream *)function_of_library("_ZN3c104cuda20getCurrentCUDAStreamEa");
-	handle = (stream_handle *)function_of_library("_ZNK3c104cuda10CUDAStream6streamEv");
+	current = (current_stream *)torch_function_at("_ZN3c104cuda20getCurrentCUDAStreamEa");
+	handle = (stream_handle *)torch_function_at("_ZNK3c104cuda10CUDAStream6streamEv");
 	if (!current || !handle) {
 		atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
 		return false;
@@ -58,10 +50,10 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 	const void *const *impl = out ? w->out_impl : w->in_impl;
 	unsigned n = out ? w->nout : w->nin;
 
-	if (config_now()->device != CONFIG_DEVICE_COPY || !device_present())
+	if (config_now()->device != CONFIG_DEVICE_COPY || !device_present() || !have_streams())
 		return;
 	for (unsigned i = 0; i < n; i++)
-		if (torch_place_tensor(impl[i], &v[i]) && have_streams())
+		if (torch_place_tensor(impl[i], &v[i]))
 			c->op.on_device = true;
 }
 

@@ -114,7 +114,7 @@ static inline uint64_t storage_size_of(const void *storage)
 
 /* ---- finding the layout ---- */
 
-static void *torch_function_at(const char *name)
+void *torch_function_at(const char *name)
 {
 	struct provider p;
 

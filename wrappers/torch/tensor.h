@@ -29,6 +29,9 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v);
  */
 bool torch_place_tensor(const void *impl, struct buffer *v);
 
+/* The function of that name that the library exports; NULL: none, or one that is chosen when it is first called. */
+void *torch_function_at(const char *name);
+
 /* Is it decided how tensors are laid out, one way or the other? */
 bool torch_tensor_decided(void);
 
