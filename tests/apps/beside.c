@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include <unistd.h>
 
 extern char **environ;
-static int shared;
+static volatile int shared;
+static int arrived, left;
 
 static void look(const char *when)
 {
@@ -68,6 +70,24 @@ static void child(int how)
 	_exit(how == 8 ? 0 : 99);
 }
 
+/*
+ * Both threads write the same memory while both live. Nothing orders the one before the other: relaxed atomics do not. A race
+ * with a thread that has ended is found only now and then.
+ */
+static void race(void)
+{
+	__atomic_add_fetch(&arrived, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&arrived, __ATOMIC_RELAXED) < 2)
+		sched_yield();
+	for (int i = 0; i < 100; i++) {
+		shared++;
+		sched_yield();
+	}
+	__atomic_add_fetch(&left, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&left, __ATOMIC_RELAXED) < 2)
+		sched_yield();
+}
+
 static void *work(void *arg)
 {
 	char *p = NULL;
@@ -78,7 +98,7 @@ static void *work(void *arg)
 	}
 	free(p);
 	if (arg)
-		shared++;
+		race();
 	return NULL;
 }
 
@@ -104,7 +124,7 @@ int main(int argc, char **argv)
 
 	look("main");
 	for (int i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, work, strcmp(what, "race") ? NULL : &shared);
+		pthread_create(&t[i], NULL, work, strcmp(what, "race") ? NULL : (void *)&shared);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	fflush(stdout);
