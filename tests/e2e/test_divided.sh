@@ -69,20 +69,33 @@ for m in $flavours; do
 	is "$m: launched: the same" "$(sed '/"read_s"/d' "$tmp/launched")" "$(report --json "$tmp/nan")"
 done
 
-# A report that was ended while it put the parts together leaves all of them, and its mark, and so does one ended before.
-"$probe" report --json --part 0/2 --parts "$tmp/parts" "$tmp/nan" >/dev/null 2>&1 &
-wait_until 10 sh -c 'test -e "$1"/parts/*/part-0' - "$tmp"
-kill $! && wait $! 2>/dev/null
-left=$(echo "$tmp"/parts/*)
-touch "$left/merged-by"
-echo 'of yesterday' >"$left/part-1"
-touch -d '-1 day' "$left/part-1"
-"$probe" report --json --part 0/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.0" 2>&1 &
-sleep 1
-"$probe" report --json --part 1/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.1" 2>&1
+# A report that was killed while it put the parts together leaves all of them: what another part had written, and that it had begun.
+pair() { # FIRST SECOND: the two parts, one of them a second later
+	"$probe" report --json --part $1/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.$1" 2>&1 &
+	sleep 1
+	"$probe" report --json --part $2/2 --parts "$tmp/parts" "$tmp/nan" >"$tmp/part.$2" 2>&1
+	wait $!
+}
+for first in 0 1; do
+	"$probe" report --json --part 0/2 --parts "$tmp/parts" "$tmp/nan" >/dev/null 2>&1 &
+	wait_until 10 sh -c 'test -e "$1"/parts/*/merged-by' - "$tmp"
+	kill -KILL $! && wait $! 2>/dev/null
+	left=$(echo "$tmp"/parts/*)
+	x=$(od -An -tx8 "$left/merged-by" | tr -d ' ')
+	echo 'of yesterday' >"$left/part-1-$x"
+	touch "$left/go-$x"
+	pair $first $((1 - first))
+	is "what a killed report has left is not in the way, part $first first" \
+		"$(cat "$tmp"/part.[01] | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
+	is "and is removed, part $first first" "$(ls "$tmp/parts")" ''
+done
+# One that waits for the others ends by a signal, and leaves nothing.
+"$probe" report --part 0/2 --parts "$tmp/parts" "$tmp/nan" >/dev/null 2>&1 &
+wait_until 10 sh -c 'test -e "$1"/parts/*/merged-by' - "$tmp"
+kill -TERM $!
 wait $!
-is 'what an ended report has left is not in the way' "$(cat "$tmp"/part.[01] | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
-is 'and is removed' "$(ls "$tmp/parts")" ''
+is 'part 0 waits: ended by a signal' $? 143
+is 'part 0 waits: nothing is left' "$(ls "$tmp/parts")" ''
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 "$probe" report --check "$tmp/nan" >"$tmp/check"
 is 'one task of srun, --check' $? 1
 for part in 3/3 1 x/2 0/0; do
@@ -91,13 +104,23 @@ for part in 3/3 1 x/2 0/0; do
 	like "--part $part: says what is accepted" "$(cat "$tmp/err")" 'accepted: K/N'
 done
 
-# A part that never comes is named after a minute.
+# A part that never comes is named after a minute; one that ends in the middle is missing from the report, which says so.
 if [ -n "${LONG:-}" ]; then
 	"$probe" report --part 0/3 "$tmp/good" >"$tmp/out" 2>"$tmp/err" &
 	"$probe" report --part 2/3 "$tmp/good" >/dev/null 2>&1
 	is 'a part is missing: status' $? 2
 	wait
 	like 'a part is missing: it is named' "$(cat "$tmp/err")" 'part 1 of 3 did not come'
+	"$probe" report --part 1/2 "$tmp/good" >/dev/null 2>"$tmp/err"
+	is 'part 0 is missing: status' $? 2
+	like 'part 0 is missing: it is named' "$(cat "$tmp/err")" 'part 0 of 2 did not come'
+	"$probe" report --part 0/2 "$tmp/long" >"$tmp/out" 2>"$tmp/err" &
+	zero=$!
+	"$probe" report --part 1/2 "$tmp/long" >/dev/null 2>&1 &
+	wait_until 10 sh -c 'test -s "$1"/long/report.parts-*/part-1-*' - "$tmp"
+	kill -KILL $!
+	wait $zero
+	like 'a part ends in the middle: the report says so' "$(cat "$tmp/out")" 'process that read these files ended too early'
 fi
 
 # No library of a launcher's is ever asked.

@@ -2,19 +2,16 @@
 #include "tools/lib/intern.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "tools/lib/tool.h"
 
-#define NAMES_MAX 16384u
-#define PLACES (2 * NAMES_MAX)
+#define PLACES (2 * INTERN_MAX)
 
 static struct name {
 	const char *text;
 	size_t n;
-} name[NAMES_MAX] = {{"", 0}, {"(more names)", 12}};
+} name[INTERN_MAX] = {{"", 0}, {"(more names)", 12}};
 static _Atomic uint32_t count = 2;
 static _Atomic uint16_t place[PLACES]; /* a number is put here when its name is complete */
 
@@ -42,7 +39,7 @@ static uint32_t add_name(uint64_t h, const char *s, size_t n)
 	pthread_mutex_lock(&adding);
 	if (!look_for_name(h, s, n, &p, &id)) {
 		id = 1;
-		if (count < NAMES_MAX) {
+		if (count < INTERN_MAX) {
 			/* Of damaged files: a NUL may be in it. */
 			char *text = tool_alloc(n + 1);
 

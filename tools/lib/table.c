@@ -7,11 +7,16 @@
 #include "tools/lib/tool.h"
 
 #define PAGE_BITS 8
-#define PAGE (1u << PAGE_BITS)
+#define SMALL_PAGE_BITS 4
 
 void table_init(struct table *t, size_t element, uint32_t max)
 {
-	*t = (struct table){.element = element, .max = max};
+	*t = (struct table){.element = element, .max = max, .page_bits = PAGE_BITS};
+}
+
+void table_init_small(struct table *t, size_t element, uint32_t max)
+{
+	*t = (struct table){.element = element, .max = max, .page_bits = SMALL_PAGE_BITS};
 }
 
 void table_free(struct table *t)
@@ -20,12 +25,12 @@ void table_free(struct table *t)
 		free(t->page[i]);
 	free(t->page);
 	free(t->place);
-	*t = (struct table){.element = t->element, .max = t->max};
+	*t = (struct table){.element = t->element, .max = t->max, .page_bits = t->page_bits};
 }
 
 void *table_at(const struct table *t, uint32_t i)
 {
-	return t->page[i >> PAGE_BITS] + (size_t)(i & (PAGE - 1)) * t->element;
+	return t->page[i >> t->page_bits] + (size_t)(i & ((1u << t->page_bits) - 1)) * t->element;
 }
 
 /* Half of the hash stands beside the number: another key's element is hardly ever looked at. */
@@ -82,6 +87,10 @@ void *table_find(const struct table *t, uint64_t a, uint64_t b)
 
 void *table_get(struct table *t, uint64_t a, uint64_t b)
 {
+	struct table_key *k = t->latest;
+
+	if (k && k->a == a && k->b == b)
+		return k;
 	if (t->n >= t->nplace / 2)
 		widen_table(t);
 
@@ -89,17 +98,16 @@ void *table_get(struct table *t, uint64_t a, uint64_t b)
 	struct table_place *p = lookup_key(t, hash, a, b);
 
 	if (p->number)
-		return table_at(t, p->number - 1);
+		return t->latest = table_at(t, p->number - 1);
 	if (t->n == t->max)
 		return NULL;
-	if (t->n >> PAGE_BITS == t->npage) {
+	if (t->n >> t->page_bits == t->npage) {
 		t->page = tool_realloc(t->page, (t->npage + 1) * sizeof(*t->page));
-		t->page[t->npage++] = tool_alloc(PAGE * t->element);
+		t->page[t->npage++] = tool_alloc(t->element << t->page_bits);
 	}
 	*p = (struct table_place){.number = ++t->n, .mark = (uint32_t)(hash >> 32)};
 
-	struct table_key *k = table_at(t, t->n - 1);
-
+	k = t->latest = table_at(t, t->n - 1);
 	k->a = a;
 	k->b = b;
 	return k;

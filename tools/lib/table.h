@@ -19,8 +19,9 @@ struct table {
 	uint32_t n, max; /* never more than max */
 	struct table_place *place;
 	uint32_t nplace;
+	void *latest; /* element that was asked for: often it is asked for again */
 	char **page;
-	unsigned npage;
+	unsigned npage, page_bits; /* elements of a page */
 };
 
 struct table_key {
@@ -28,6 +29,8 @@ struct table_key {
 };
 
 void table_init(struct table *t, size_t element, uint32_t max);
+/* For one of many tables that have a few elements each: memory is taken for 16 at a time. */
+void table_init_small(struct table *t, size_t element, uint32_t max);
 void table_free(struct table *t);
 
 /* The element of that key, made (zero but for the key) if there is none; NULL when the table is full. */

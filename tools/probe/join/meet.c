@@ -56,7 +56,8 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
 {
 	/* One piece of memory, of which the arrivals need no zeros. */
-	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t) : 0;
+	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
+				 : (want + 1) / 2 * sizeof(uint64_t);
 	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
 	struct meeting *k = (struct meeting *)p, **at = bucket_of(m, c->comm, c->comm_seq);
 
@@ -67,8 +68,10 @@ static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsig
 		.chain = *at,
 		.older = m->newest,
 		.cap = want};
-	if (bits)
+	if (want > FEW)
 		k->seen = memset(p + sizeof(*k), 0, bits);
+	else
+		k->who = (uint32_t *)(p + sizeof(*k));
 	k->a = (struct arrival *)(p + sizeof(*k) + bits);
 	*at = k;
 	*(m->newest ? &m->newest->newer : &m->oldest) = k;
@@ -77,8 +80,7 @@ static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsig
 	return k;
 }
 
-/* Operations in which every rank gives the same amount. */
-static bool same_size(const char *op)
+static bool is_op_of_one_size(const char *op)
 {
 	static const char *const list[] = {"all_reduce", "reduce", "broadcast", "reduce_scatter",
 		"all_gather", "all_to_all", "scan", "exscan"};
@@ -88,6 +90,9 @@ static bool same_size(const char *op)
 			return true;
 	return false;
 }
+
+/* Operations in which every rank gives the same amount. */
+static struct name_question one_size = {.ask = is_op_of_one_size};
 
 /* PyTorch's has splits or not, which no column tells: results.c looks whether what is sent is taken. */
 static bool may_be_split(const struct terms *t)
@@ -119,10 +124,12 @@ static struct terms terms_of(const struct call *c)
 		.open = c->bits & CALL_OPEN};
 }
 
-static bool is_other_dtype(uint32_t dtype)
+static bool is_name_of_other(const char *dtype)
 {
-	return strcmp(intern_name(dtype), "other") == 0;
+	return strcmp(dtype, "other") == 0;
 }
+
+static struct name_question other_dtype = {.ask = is_name_of_other};
 
 /* How much of it is known. */
 static unsigned count_known(const struct terms *t)
@@ -140,12 +147,13 @@ static enum meet_unlike compare_terms(const struct terms *a, const struct terms 
 		return UNLIKE_REDOP;
 	if (a->root != b->root && a->root != NO_NUMBER && b->root != NO_NUMBER)
 		return UNLIKE_ROOT;
-	if (!a->tensor || !b->tensor || !same_size(intern_name(a->op)))
+	if (!a->tensor || !b->tensor || !ask_name(&one_size, a->op))
 		return UNLIKE_NOTHING;
 	if (a->bytes != b->bytes && !may_be_split(a) && (a->bytes || !a->open) &&
 		(b->bytes || !b->open))
 		return UNLIKE_BYTES;
-	return a->dtype != b->dtype && !is_other_dtype(a->dtype) && !is_other_dtype(b->dtype)
+	return a->dtype != b->dtype && !ask_name(&other_dtype, a->dtype) &&
+			       !ask_name(&other_dtype, b->dtype)
 		       ? UNLIKE_DTYPE
 		       : UNLIKE_NOTHING;
 }
@@ -192,10 +200,44 @@ static bool has_come(struct meeting *k, uint32_t rank)
 		k->seen[rank / 64] |= bit;
 		return false;
 	}
-	for (unsigned i = 0; i < k->n; i++)
-		if (k->a[i].rank == rank)
+	for (unsigned i = 0; k->some & bit && i < k->n; i++)
+		if (k->who[i] == rank)
 			return true;
+	k->some |= bit;
+	k->who[k->n] = rank;
 	return false;
+}
+
+/* The meeting of that call, as far as one has begun. */
+static struct meeting *find_meeting(const struct meet *m, const struct call *c)
+{
+	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
+
+	while (k && (k->comm != c->comm || k->seq != c->comm_seq))
+		k = k->chain;
+	return k;
+}
+
+void meet_fetch(const struct meet *m, const struct call *c, unsigned n)
+{
+	const struct meeting *k;
+
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(bucket_of(m, c[i].comm, c[i].comm_seq));
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(*bucket_of(m, c[i].comm, c[i].comm_seq));
+	for (unsigned i = 0; i < n; i++) {
+		if (!(k = find_meeting(m, &c[i])) || k->n == k->want)
+			continue;
+		__builtin_prefetch(k->seen ? (void *)&k->seen[c[i].rank / 64] : k->who, 1);
+		__builtin_prefetch(&k->first);
+		__builtin_prefetch(&k->first.bytes);
+		__builtin_prefetch(&k->longest.dur);
+		__builtin_prefetch(&k->nin, 1);
+		__builtin_prefetch(&k->in_most, 1);
+		__builtin_prefetch(&k->a[k->n], 1);
+		__builtin_prefetch(&k->a[k->n].step, 1);
+	}
 }
 
 void meet_add(struct meet *m, const struct call *c)
@@ -208,10 +250,8 @@ void meet_add(struct meet *m, const struct call *c)
 	if (want < 2)
 		return;
 
-	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
+	struct meeting *k = find_meeting(m, c);
 
-	while (k && (k->comm != c->comm || k->seq != c->comm_seq))
-		k = k->chain;
 	if (!k)
 		k = begin_meeting(m, c, want);
 	if (has_come(k, c->rank))

@@ -49,7 +49,10 @@ struct meeting {
 	int64_t seq;
 	struct meeting *chain; /* inside */
 	struct arrival *a; /* n of them, in no order */
-	uint64_t *seen; /* inside: bit per folder; NULL: few are wanted */
+	uint64_t some; /* inside: bit per number of a folder modulo 64 */
+	uint64_t *
+		seen; /* inside: bit per folder; NULL: few are wanted, and `who` has those that came */
+	uint32_t *who;
 	unsigned n, want, open;
 	enum meet_unlike unlike;
 	bool async;
@@ -61,8 +64,8 @@ struct meeting {
 	bool bad; /* NaN or Inf among them */
 	uint64_t in_count, out_count;
 	double in_sum, in_abs, out_sum; /* in_abs: no less than the sum of absolute values */
-	struct side one_out; /* of the first rank that has one */
 	double in_least, in_most;
+	struct side one_out; /* of the first rank that has one */
 	/* inside */
 	struct meeting *older, *newer;
 	unsigned cap;
@@ -85,6 +88,11 @@ struct meet {
 /* fn is called once for each meeting that at least two ranks were to have. */
 void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_fn *fn, void *arg);
 void meet_add(struct meet *m, const struct call *c);
+/*
+ * Fetches what meet_add() of the next n calls will look at, so that it does not wait for each of them by itself. Calls of one rank
+ * that follow each other meet in n operations, all of them out of the cache where there are many ranks.
+ */
+void meet_fetch(const struct meet *m, const struct call *c, unsigned n);
 /* All that is left is incomplete; frees everything. */
 void meet_end(struct meet *m);
 

@@ -44,6 +44,8 @@ struct rank_ahead {
 struct ahead {
 	struct rank_ahead *rank;
 	unsigned nrank, size; /* size: calls of a batch */
+	ahead_fn *next;
+	void *arg;
 	struct calls *rows; /* through which copies of bad rows are passed on */
 	calls_bad_fn *bad; /* to whom */
 	void *bad_arg;
@@ -96,7 +98,7 @@ static void fill_batch(const struct ahead *a, struct rank_ahead *r)
 	r->calls->bad = keep_bad_row;
 	r->calls->bad_arg = b;
 	while (b->n < a->size && !b->ended) {
-		if (calls_next(r->calls, &b->call[b->n]))
+		if (a->next(a->arg, r->calls->rank, &b->call[b->n]))
 			b->n++;
 		else
 			b->ended = true;
@@ -214,10 +216,13 @@ static unsigned choose_batch_size(unsigned nrank)
 	return n > BATCH_MAX ? BATCH_MAX : n < BATCH_MIN ? BATCH_MIN : (unsigned)n;
 }
 
-struct ahead *ahead_begin(struct calls *const *reader, unsigned n, unsigned threads)
+struct ahead *ahead_begin(
+	struct calls *const *reader, unsigned n, ahead_fn *next, void *arg, unsigned threads)
 {
 	struct ahead *a = tool_alloc(sizeof(*a));
 
+	a->next = next;
+	a->arg = arg;
 	a->nrank = n;
 	a->size = choose_batch_size(n);
 	a->enough = n / 8 > 16 ? 16 : n / 8 + 1;

@@ -2,8 +2,10 @@
 #include "tools/probe/report/call_stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -14,9 +16,10 @@
 #define BLOCK_BYTES 16384 /* a rank's turn */
 #define TURN_NS UINT64_C(50000000) /* ... or so far ahead of the others */
 #define WORDS (sizeof(struct call) / 8)
+#define REOPEN_MS 1000
 #define NAMES 5 /* interned members */
 
-_Static_assert(sizeof(struct call) % 8 == 0 && WORDS <= 64, "a call is not as the stream has it");
+_Static_assert(sizeof(struct call) % 8 == 0 && WORDS < 64, "a call is not as the stream has it");
 
 enum block_kind { BLOCK_CALLS = 1, BLOCK_NAME, BLOCK_END };
 enum record_kind { RECORD_CALL = 1, RECORD_BAD };
@@ -115,21 +118,24 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 /* The words that differ, behind a bit for each. */
 static void put_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
 {
-	uint64_t now[WORDS], was[WORDS], mask = 0, changed[WORDS];
+	uint64_t mask = 0, changed[1 + WORDS];
 	uint32_t id[NAMES];
-	unsigned n = 0;
+	unsigned n = 1;
 
 	names_of_call(c, id);
 	for (unsigned i = 0; i < NAMES; i++)
 		tell_name(o, id[i]);
-	memcpy(now, c, sizeof(now));
-	memcpy(was, &r->last, sizeof(was));
-	for (unsigned i = 0; i < WORDS; i++)
-		if (now[i] != was[i]) {
-			mask |= UINT64_C(1) << i;
-			changed[n++] = now[i];
-		}
-	put_out(&o->block, &mask, sizeof(mask));
+	for (unsigned i = 0; i < WORDS; i++) {
+		uint64_t now, was;
+
+		memcpy(&now, (const char *)c + i * sizeof(now), sizeof(now));
+		memcpy(&was, (const char *)&r->last + i * sizeof(was), sizeof(was));
+		/* Without a branch: which words change is hard to guess. */
+		changed[n] = now;
+		mask |= (uint64_t)(now != was) << i;
+		n += now != was;
+	}
+	changed[0] = mask;
 	put_out(&o->block, changed, n * sizeof(*changed));
 	r->last = *c;
 }
@@ -300,7 +306,9 @@ struct rank_in {
 };
 
 struct call_source {
-	int fd;
+	char *path;
+	int fd; /* -1: not opened yet */
+	const volatile sig_atomic_t *stop;
 	uint64_t key;
 	bool begun, broken;
 	unsigned nrank;
@@ -310,26 +318,55 @@ struct call_source {
 	uint32_t nname;
 };
 
-static bool read_whole(int fd, void *p, size_t n)
+/*
+ * Its file once more, from where it was read to: a file server's client looks whether a file has grown when it is opened, and else may
+ * believe for a minute that it has not.
+ */
+static void reopen_source(struct call_source *s)
 {
+	off_t at = s->fd >= 0 ? lseek(s->fd, 0, SEEK_CUR) : 0;
+
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	if (s->fd >= 0)
+		lseek(s->fd, at, SEEK_SET);
+}
+
+/* false: they do not come any more. */
+static bool read_stream_bytes(struct call_source *s, void *p, size_t n)
+{
+	unsigned waited_ms = 0;
+
 	while (n) {
-		ssize_t got = read(fd, p, n);
+		ssize_t got = s->fd < 0 ? 0 : read(s->fd, p, n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
+		if (got < 0 || *s->stop || waited_ms > SOURCE_MISSING_S * 1000)
 			return false;
+		if (got == 0) {
+			if (s->fd < 0 || waited_ms % REOPEN_MS == REOPEN_MS - 1)
+				reopen_source(s);
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+			waited_ms++;
+			continue;
+		}
+		waited_ms = 0;
 		p = (char *)p + got;
 		n -= (size_t)got;
 	}
 	return true;
 }
 
-struct call_source *call_source_open(int fd, uint64_t key, unsigned ranks)
+struct call_source *call_source_open(
+	char *path, uint64_t key, unsigned ranks, const volatile sig_atomic_t *stop)
 {
 	struct call_source *s = tool_alloc(sizeof(*s));
 
-	s->fd = fd;
+	s->path = path;
+	s->fd = -1;
+	s->stop = stop;
 	s->nrank = ranks;
 	s->rank = tool_alloc((ranks + 1) * sizeof(*s->rank));
 	s->key = key;
@@ -343,7 +380,9 @@ void call_source_close(struct call_source *s)
 			next = p->next;
 			free(p);
 		}
-	close(s->fd);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->path);
 	free(s->rank);
 	free(s->name);
 	free(s);
@@ -385,7 +424,7 @@ static bool read_stream_head(struct call_source *s)
 	struct stream_head h;
 
 	s->begun = true;
-	return read_whole(s->fd, &h, sizeof(h)) && h.magic == MAGIC && h.key == s->key &&
+	return read_stream_bytes(s, &h, sizeof(h)) && h.magic == MAGIC && h.key == s->key &&
 	       h.call_bytes == sizeof(struct call) && h.columns == COLUMNS;
 }
 
@@ -396,7 +435,7 @@ static bool read_stream_block(struct call_source *s)
 	struct piece *p;
 
 	s->broken |= !s->begun && !read_stream_head(s);
-	if (s->broken || !read_whole(s->fd, &h, sizeof(h)) || h.bytes > BLOCK_MOST ||
+	if (s->broken || !read_stream_bytes(s, &h, sizeof(h)) || h.bytes > BLOCK_MOST ||
 		(h.kind != BLOCK_NAME && h.rank >= s->nrank) || h.name > 1u << 24) {
 		s->broken = true;
 		return false;
@@ -404,7 +443,7 @@ static bool read_stream_block(struct call_source *s)
 	p = tool_alloc(sizeof(*p) + h.bytes + 1);
 	p->n = h.bytes;
 	p->done = h.done;
-	if (!read_whole(s->fd, p->data, h.bytes)) {
+	if (!read_stream_bytes(s, p->data, h.bytes)) {
 		free(p);
 		s->broken = true;
 		return false;
@@ -439,15 +478,16 @@ static uint32_t own_name(const struct call_source *s, uint32_t id)
 
 static bool take_stream_call(struct piece *p, struct call *c)
 {
-	uint64_t word[WORDS], mask;
+	uint64_t mask;
+	const char *from;
 
-	memcpy(word, c, sizeof(word));
-	if (!take_piece_bytes(p, &mask, sizeof(mask)))
+	if (!take_piece_bytes(p, &mask, sizeof(mask)) || mask >> WORDS ||
+		p->n - p->at < 8 * (size_t)__builtin_popcountll(mask))
 		return false;
-	for (unsigned i = 0; i < WORDS; i++)
-		if (mask >> i & 1 && !take_piece_bytes(p, &word[i], sizeof(word[i])))
-			return false;
-	memcpy(c, word, sizeof(word));
+	from = p->data + p->at;
+	for (; mask; mask &= mask - 1, from += 8)
+		memcpy((char *)c + 8 * __builtin_ctzll(mask), from, 8);
+	p->at = (size_t)(from - p->data);
 	return true;
 }
 

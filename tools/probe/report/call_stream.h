@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to one that joins the ranks: a
- * file on a disk that both see. Who writes goes by time, so who reads has no need to look far ahead.
+ * file on a disk that both see, which is read while it is written. Who writes goes by time, so who reads has no need to look far ahead.
  *
  *	head, then blocks: a rank's calls, each as what differs from the rank's last one; the texts of interned numbers; a rank's end
  *
@@ -23,8 +23,14 @@ int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsign
 
 struct call_source;
 
-/* Reads the stream of fd, which it closes in the end. ranks: how many folders the run has. key: what the head must have. */
-struct call_source *call_source_open(int fd, uint64_t key, unsigned ranks);
+#define SOURCE_MISSING_S 60 /* a stream that has not grown for so long does not come any more */
+
+/*
+ * Reads the stream of path, which it frees in the end. ranks: how many folders the run has. key: what the head must have. Waits for what
+ * is not written yet, until *stop is not 0.
+ */
+struct call_source *call_source_open(
+	char *path, uint64_t key, unsigned ranks, const volatile sig_atomic_t *stop);
 void call_source_close(struct call_source *s);
 
 /*

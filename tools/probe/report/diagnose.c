@@ -4,7 +4,7 @@
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
 {
 	sites_init(&d->sites, nrank);
-	history_init(&d->history, skew);
+	history_init(&d->history, nrank, skew);
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
@@ -26,13 +26,17 @@ void diagnose_steps(struct diagnose *d)
 	d->sites.steps = d->pace.steps = true;
 }
 
-void diagnose_call(struct diagnose *d, struct call *c)
+void diagnose_rank_call(struct diagnose *d, struct call *c)
 {
 	find_site(&d->sites, c);
-	note_values(&d->history, c);
 	note_pace(&d->pace, c);
 	if (d->pace.steps)
 		note_step_order(&d->orders, c);
+}
+
+void diagnose_call(struct diagnose *d, const struct call *c)
+{
+	note_values(&d->history, c);
 	if (c->bits & CALL_P2P)
 		match_message(&d->messages, c);
 }

@@ -24,8 +24,13 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 void diagnose_free(struct diagnose *d);
 /* Something marks the steps: places are told by their number in the step, and steps are compared. */
 void diagnose_steps(struct diagnose *d);
-/* Fills in the call's site too: before it is joined with those of other ranks. */
-void diagnose_call(struct diagnose *d, struct call *c);
+/*
+ * First, and in the order in which the rank made its calls: what concerns that rank alone. Fills in the call's site too. Threads may do
+ * so for different ranks.
+ */
+void diagnose_rank_call(struct diagnose *d, struct call *c);
+/* Then, and one after the other for all ranks: what several ranks share. Before the call is joined with those of other ranks. */
+void diagnose_call(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
 
 #endif

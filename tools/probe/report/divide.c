@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/divide.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +12,27 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/report/ahead.h"
 
-#define MISSING_S 60 /* a part that has not grown for so long is missing */
-#define TOUCH_MS 10000 /* so often who waits shows that its part is of now */
-#define LOOK_MS 100
-
+#define LOOK_MS 5 /* between two looks into the folder, at first ... */
+#define LOOK_MS_MAX 100
 struct shares {
-	struct ahead *ahead; /* threads; NULL: `source` */
-	struct call_source **source;
-	unsigned n;
-	char *folder; /* of partial results, to be removed; NULL: there is none */
+	struct run_readers run;
+	struct ahead *ahead; /* threads; NULL: none */
+	struct call_source **source; /* by part; of part 0 there is none. NULL: not divided */
 	unsigned parts;
+	char *folder; /* of partial results, to be removed; NULL: there is none */
+	uint64_t nonce;
 };
 
-/* Neighbouring ranks go to different processes: they are alike in size. */
-static unsigned owner_of_rank(unsigned i, unsigned n)
+/* Part 0 joins what the others read, which is half of the work. Neighbouring ranks go to different parts: they are alike in size. */
+static unsigned owner_of_rank(unsigned i, unsigned parts)
 {
-	return i % n;
+	return 1 + i % (parts - 1);
 }
 
 /* ---- who is who ---- */
@@ -90,68 +93,34 @@ static uint64_t key_of_run(const struct division *d, struct calls *const *reader
 
 /* ---- on any hosts ---- */
 
-static char *part_path(const char *folder, unsigned k, const char *suffix)
-{
-	return tool_format("%s/part-%u%s", folder, k, suffix);
-}
-
 /*
- * since: when this part began, by the clock of the file server. What lies there from longer before than anybody waits is of an
- * earlier report that was ended in the middle.
+ * The parts find each other by files in their folder, whose names have a number that part 0 has drawn: an earlier report that was ended
+ * in the middle may have left some.
+ *
+ *	merged-by   has the number
+ *	part-K-X    of part K, by which it says that it is there, and its stream
+ *	go-X        all are there, and part 0 lives: begin
  */
-static uint64_t size_of_part(const char *folder, unsigned k, time_t since, bool *done)
+static char *lock_path(const char *folder)
 {
-	char *whole = part_path(folder, k, ""), *begun = part_path(folder, k, ".tmp");
-	struct stat st;
-	uint64_t size = 0;
-
-	*done = stat(whole, &st) == 0 && st.st_mtime + MISSING_S >= since;
-	if (*done || stat(begun, &st) == 0)
-		size = (uint64_t)st.st_size + 1;
-	free(whole);
-	free(begun);
-	return size;
+	return tool_format("%s/merged-by", folder);
 }
 
-static int write_part(const char *folder, unsigned part, uint64_t key, struct calls *const *reader,
-	unsigned n, unsigned parts, const volatile sig_atomic_t *stop, time_t *since)
+static char *part_path(const char *folder, unsigned k, uint64_t nonce)
 {
-	char *begun = part_path(folder, part, ".tmp"), *whole = part_path(folder, part, "");
-	struct calls **own = tool_alloc((n + 1) * sizeof(*own));
-	char *lock = tool_format("%s/merged-by", folder);
-	struct stat st;
-	unsigned m = 0;
-	int fd, err;
-
-	for (unsigned i = 0; i < n; i++)
-		if (owner_of_rank(i, parts) == part)
-			own[m++] = reader[i];
-	/* Of an earlier report that was ended in the middle: in this one nobody puts together what is not there yet. */
-	unlink(whole);
-	unlink(lock);
-	fd = open(begun, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	*since = fd >= 0 && fstat(fd, &st) == 0 ? st.st_mtime : 0;
-	err = fd < 0 ? -errno : stream_write_calls(fd, key, own, m, stop);
-	if (fd >= 0 && close(fd) < 0 && !err)
-		err = -errno;
-	if (!err && rename(begun, whole) < 0)
-		err = -errno;
-	if (err)
-		tool_error("report: %s: %s; the other parts wait for it in vain: give --parts a "
-			   "folder with "
-			   "room that all hosts see",
-			begun, strerror(-err));
-	free(own);
-	free(begun);
-	free(whole);
-	free(lock);
-	return err;
+	return tool_format("%s/part-%u-%016llx", folder, k, (unsigned long long)nonce);
 }
 
-static void sleep_ms(unsigned ms)
+static char *go_path(const char *folder, uint64_t nonce)
 {
-	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
-		NULL);
+	return tool_format("%s/go-%016llx", folder, (unsigned long long)nonce);
+}
+
+/* Each time somewhat longer: the folder may be on a file server, and there may be a thousand parts. */
+static void wait_for_look(unsigned *ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (long)*ms * 1000000}, NULL);
+	*ms = *ms * 5 / 4 < LOOK_MS_MAX ? *ms * 5 / 4 : LOOK_MS_MAX;
 }
 
 static double read_steady_s(void)
@@ -162,137 +131,255 @@ static double read_steady_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void touch_part(const char *folder, unsigned k)
+static void say_missing(
+	const char *folder, unsigned me, unsigned parts, const char *names, bool one)
 {
-	char *path = part_path(folder, k, "");
-
-	utimensat(AT_FDCWD, path, NULL, 0);
-	free(path);
+	tool_error("report: part %u of %u: %s %s of %u did not come for %d s: look what its "
+		   "process says and whether it sees %s, or start all parts again (--part 0/1: "
+		   "this process alone)",
+		me, parts, one ? "part" : "parts", names, parts, SOURCE_MISSING_S, folder);
 }
 
-/* Waits until all are there. false: some are missing; said. */
-static bool wait_for_parts(const char *folder, unsigned me, unsigned parts, time_t since,
-	const volatile sig_atomic_t *stop)
+/* Writes the small file in one step. */
+static int write_whole(const char *path, const void *p, size_t n)
 {
+	char *begun = tool_format("%s.tmp", path);
+	int fd = open(begun, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+	    err = fd < 0 ? -errno : io_write_all(fd, p, n);
+
+	if (fd >= 0 && close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && rename(begun, path) < 0)
+		err = -errno;
+	free(begun);
+	return err;
+}
+
+/* 0: there is none. */
+static uint64_t read_nonce(const char *folder)
+{
+	char *lock = lock_path(folder);
+	int fd = open(lock, O_RDONLY | O_CLOEXEC);
+	uint64_t nonce = 0;
+
+	if (fd >= 0 && read(fd, &nonce, sizeof(nonce)) != sizeof(nonce))
+		nonce = 0;
+	if (fd >= 0)
+		close(fd);
+	free(lock);
+	return nonce;
+}
+
+/* What parts of this and of earlier reports have left. */
+static void remove_parts(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (strncmp(e->d_name, "part-", 5) == 0 || strncmp(e->d_name, "go-", 3) == 0 ||
+			strncmp(e->d_name, "merged-by", 9) == 0)
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+static uint64_t draw_nonce(uint64_t key)
+{
+	uint64_t h = hash_u64(hash_u64(key, clock_ns(CLOCK_REALTIME)), (uint64_t)getpid());
+
+	return h | 1;
+}
+
+static int fail_in_folder(const char *path, int err)
+{
+	tool_error(
+		"report: %s: %s; --parts names a folder for partial results that all hosts see and "
+		"may write into",
+		path, strerror(-err));
+	return err;
+}
+
+/* Part 0: waits for all others. */
+static enum share_result gather_parts(
+	struct shares *s, uint64_t key, const volatile sig_atomic_t *stop)
+{
+	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names = NULL, *was;
 	double changed = read_steady_s();
-	uint64_t last = UINT64_MAX, waited_ms = 0;
+	unsigned last = UINT_MAX, missing = 0, look = LOOK_MS;
+	int err;
 
-	while (!*stop) {
-		uint64_t sum = 0;
-		unsigned missing = 0, first = 0;
-		struct stat st;
-		char *names = NULL, *was;
+	remove_parts(s->folder);
+	err = write_whole(lock, &s->nonce, sizeof(s->nonce));
+	while (!err && !*stop) {
+		free(names);
+		names = NULL;
+		missing = 0;
+		for (unsigned k = 1; k < s->parts; k++) {
+			char *path = part_path(s->folder, k, s->nonce);
+			struct stat st;
 
-		/* Another one has merged, and removed it. */
-		if (stat(folder, &st) < 0)
-			return true;
-		for (unsigned k = 0; k < parts; k++) {
-			bool done;
-
-			sum += size_of_part(folder, k, since, &done);
-			if (!done && !missing++)
-				first = k;
+			if (stat(path, &st) < 0) {
+				was = names;
+				names = tool_format("%s%s%u", was ? was : "", was ? ", " : "", k);
+				free(was);
+				missing++;
+			}
+			free(path);
 		}
 		if (!missing)
-			return true;
-		if (sum != last) {
-			last = sum;
+			break;
+		if (missing != last)
 			changed = read_steady_s();
+		last = missing;
+		if (read_steady_s() - changed > SOURCE_MISSING_S) {
+			say_missing(s->folder, 0, s->parts, names, missing == 1);
+			break;
 		}
-		if (read_steady_s() - changed < MISSING_S) {
-			if (waited_ms % TOUCH_MS == 0)
-				touch_part(folder, me);
-			waited_ms += LOOK_MS;
-			sleep_ms(LOOK_MS);
-			continue;
-		}
-		for (unsigned k = first; k < parts; k++) {
-			bool done;
-
-			size_of_part(folder, k, since, &done);
-			if (done)
-				continue;
-			was = names;
-			names = tool_format("%s%s%u", was ? was : "", was ? ", " : "", k);
-			free(was);
-		}
-		tool_error("report: part %u of %u: %s %s of %u did not come for %d s: look what "
-			   "its process says, or "
-			   "start all parts again (--part 0/1: this process alone); what is there "
-			   "is in %s",
-			me, parts, missing == 1 ? "part" : "parts", names, parts, MISSING_S,
-			folder);
-		free(names);
-		return false;
+		wait_for_look(&look);
 	}
-	return false;
+	free(names);
+	if (!err && !missing)
+		err = write_whole(go, &s->nonce, sizeof(s->nonce));
+	if (err)
+		fail_in_folder(s->folder, err);
+	free(lock);
+	free(go);
+	if (err || missing)
+		return SHARE_FAILED;
+	s->source = tool_alloc(s->parts * sizeof(*s->source));
+	for (unsigned k = 1; k < s->parts; k++)
+		s->source[k] =
+			call_source_open(part_path(s->folder, k, s->nonce), key, s->run.n, stop);
+	return SHARE_READ;
 }
 
-static enum share_result begin_part(struct shares *s, const struct division *d,
-	const char *run_folder, struct calls *const *reader, unsigned n,
-	const volatile sig_atomic_t *stop)
+/*
+ * Another part: makes its file, and waits until part 0 says that all are there. A number whose file is there already is of an earlier
+ * report. Returns the file, or -errno; -ETIMEDOUT: part 0 did not come, said.
+ */
+static int join_parts(struct shares *s, unsigned me, const volatile sig_atomic_t *stop)
 {
-	uint64_t key = key_of_run(d, reader, n);
-	time_t since;
-	char *lock;
-	int fd;
+	double changed = read_steady_s();
+	unsigned look = LOOK_MS;
+	int fd = -1, err = 0;
+	bool go = false;
 
-	s->folder = tool_format("%s/report.parts-%016llx", d->folder ? d->folder : run_folder,
-		(unsigned long long)key);
-	s->parts = d->parts;
-	if (mkdir(s->folder, 0777) < 0 && errno != EEXIST) {
-		tool_error("report: %s: %s; --parts names a folder for partial results that all "
-			   "hosts see and may "
-			   "write into",
-			s->folder, strerror(errno));
-		return SHARE_FAILED;
-	}
-	if (write_part(s->folder, d->part, key, reader, n, d->parts, stop, &since) ||
-		!wait_for_parts(s->folder, d->part, d->parts, since, stop))
-		return SHARE_FAILED;
-	lock = tool_format("%s/merged-by", s->folder);
-	fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	free(lock);
-	if (fd < 0)
-		return SHARE_LEFT;
-	close(fd);
-	/* They are counted when the parts are read. */
-	for (unsigned i = 0; i < n; i++)
-		reader[i]->rows = reader[i]->unreadable = 0;
-	s->source = tool_alloc((d->parts + 1) * sizeof(*s->source));
-	for (unsigned k = 0; k < d->parts; k++) {
-		char *path = part_path(s->folder, k, "");
+	while (!err && !go && !*stop) {
+		uint64_t now = read_nonce(s->folder);
+		struct stat st;
+		char *path;
 
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			tool_error("report: %s: %s", path, strerror(errno));
+		if (now && now != s->nonce) {
+			if (fd >= 0)
+				close(fd);
+			s->nonce = now;
+			path = part_path(s->folder, me, now);
+			fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+			if (fd < 0 && errno != EEXIST && errno != ENOENT)
+				err = fail_in_folder(path, -errno);
+			free(path);
+			changed = read_steady_s();
+		}
+		path = go_path(s->folder, s->nonce);
+		go = fd >= 0 && stat(path, &st) == 0;
 		free(path);
-		if (fd < 0)
-			return SHARE_FAILED;
-		s->source[s->n++] = call_source_open(fd, key, n);
+		if (go)
+			break;
+		if (!err && read_steady_s() - changed > SOURCE_MISSING_S) {
+			if (fd < 0)
+				say_missing(s->folder, me, s->parts, "0", true);
+			else
+				tool_error("report: part %u of %u: part 0 did not begin for %d s: "
+					   "it or "
+					   "another part did not come (what part 0 says)",
+					me, s->parts, SOURCE_MISSING_S);
+			err = -ETIMEDOUT;
+		}
+		/* A part 0 that ends early removes the folder. */
+		if (!err && stat(s->folder, &st) < 0)
+			mkdir(s->folder, 0777);
+		wait_for_look(&look);
 	}
-	return SHARE_READ;
+	if (!err && *stop)
+		err = -EINTR;
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+static enum share_result write_part(
+	struct shares *s, unsigned me, uint64_t key, const volatile sig_atomic_t *stop)
+{
+	struct calls **own;
+	unsigned m = 0;
+	int fd = join_parts(s, me, stop), err;
+
+	if (fd < 0)
+		return SHARE_FAILED;
+	own = tool_alloc((s->run.n + 1) * sizeof(*own));
+	for (unsigned i = 0; i < s->run.n; i++)
+		if (owner_of_rank(i, s->parts) == me)
+			own[m++] = s->run.reader[i];
+	err = stream_write_calls(fd, key, own, m, stop);
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (err)
+		tool_error("report: a part in %s: %s; part 0 waits for it in vain: give --parts a "
+			   "folder with room that all hosts see",
+			s->folder, strerror(-err));
+	free(own);
+	return err ? SHARE_FAILED : SHARE_LEFT;
+}
+
+static enum share_result begin_part(
+	struct shares *s, const struct division *d, const volatile sig_atomic_t *stop)
+{
+	uint64_t key = key_of_run(d, s->run.reader, s->run.n);
+	char *folder = tool_format("%s/report.parts-%016llx", d->folder ? d->folder : s->run.folder,
+		(unsigned long long)key);
+	enum share_result r = SHARE_FAILED;
+
+	s->parts = d->parts;
+	s->folder = folder;
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST) {
+		fail_in_folder(folder, -errno);
+	} else if (d->part == 0) {
+		s->nonce = draw_nonce(key);
+		return gather_parts(s, key, stop);
+	} else {
+		r = write_part(s, d->part, key, stop);
+	}
+	/* What is in the folder is part 0's. */
+	rmdir(folder);
+	free(s->folder);
+	s->folder = NULL;
+	return r;
 }
 
 /* ---- either ---- */
 
-enum share_result shares_begin(struct shares **out, const struct division *d,
-	const char *run_folder, struct calls *const *reader, unsigned n,
-	const volatile sig_atomic_t *stop)
+/* An ahead_fn. */
+static bool next_rank_call(void *shares, uint32_t rank, struct call *out)
 {
-	enum share_result r = SHARE_NONE;
+	struct shares *s = shares;
+
+	return s->run.next(s->run.arg, s, rank, out);
+}
+
+enum share_result shares_begin(struct shares **out, const struct division *d,
+	const struct run_readers *run, const volatile sig_atomic_t *stop)
+{
+	enum share_result r = SHARE_READ;
 	struct shares *s = tool_alloc(sizeof(*s));
 
+	s->run = *run;
 	if (d->parts > 1)
-		r = begin_part(s, d, run_folder, reader, n, stop);
-	else if (d->jobs > 1) {
-		s->ahead = ahead_begin(reader, n, d->jobs - 1 < n ? d->jobs - 1 : n);
-		r = SHARE_READ;
-	}
+		r = begin_part(s, d, stop);
+	else if (d->jobs > 1)
+		s->ahead = ahead_begin(run->reader, run->n, next_rank_call, s,
+			d->jobs - 1 < run->n ? d->jobs - 1 : run->n);
 	if (r != SHARE_READ) {
-		/* What is left in the folder of parts belongs to others, or to who starts again. */
-		free(s->folder);
-		s->folder = NULL;
 		shares_end(s);
 		s = NULL;
 	}
@@ -300,11 +387,21 @@ enum share_result shares_begin(struct shares **out, const struct division *d,
 	return r;
 }
 
-bool shares_next(struct shares *s, struct calls *reader, struct call *out)
+bool shares_next(struct shares *s, uint32_t rank, struct call *out)
 {
-	return s->ahead ? ahead_next(s->ahead, reader->rank, out)
-			: call_source_next(
-				  s->source[owner_of_rank(reader->rank, s->n)], reader, out);
+	return s->ahead ? ahead_next(s->ahead, rank, out) : next_rank_call(s, rank, out);
+}
+
+static struct call_source *stream_of_rank(const struct shares *s, uint32_t rank)
+{
+	return s->source ? s->source[owner_of_rank(rank, s->parts)] : NULL;
+}
+
+bool shares_read(struct shares *s, struct calls *reader, struct call *out)
+{
+	struct call_source *from = stream_of_rank(s, reader->rank);
+
+	return from ? call_source_next(from, reader, out) : calls_next(reader, out);
 }
 
 uint64_t shares_done(const struct shares *s, const struct calls *reader)
@@ -312,30 +409,17 @@ uint64_t shares_done(const struct shares *s, const struct calls *reader)
 	return s->ahead ? ahead_done(s->ahead, reader->rank) : calls_done(reader);
 }
 
-static void remove_division(struct shares *s)
-{
-	char *lock = tool_format("%s/merged-by", s->folder);
-
-	for (unsigned k = 0; k < s->parts; k++) {
-		char *path = part_path(s->folder, k, "");
-
-		unlink(path);
-		free(path);
-	}
-	unlink(lock);
-	rmdir(s->folder);
-	free(lock);
-}
-
 void shares_end(struct shares *s)
 {
 	if (!s)
 		return;
-	for (unsigned k = 0; k < s->n; k++)
+	for (unsigned k = 1; s->source && k < s->parts; k++)
 		call_source_close(s->source[k]);
 	ahead_end(s->ahead);
-	if (s->folder)
-		remove_division(s);
+	if (s->folder) {
+		remove_parts(s->folder);
+		rmdir(s->folder);
+	}
 	free(s->folder);
 	free(s->source);
 	free(s);

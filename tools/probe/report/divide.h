@@ -4,8 +4,8 @@
  *
  *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and finds
  *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
- *	            (call_stream.h) into a folder of their own; the one that finishes last reads them all, joins, finds and prints.
- *	            Started by srun or mpirun, k and N are the launcher's variables.
+ *	            (call_stream.h) into a folder of their own; part 0 reads the streams while they are written, joins, finds and
+ *	            prints. Started by srun or mpirun, k and N are the launcher's variables.
  */
 #ifndef PROBE_TOOLS_DIVIDE_H
 #define PROBE_TOOLS_DIVIDE_H
@@ -34,18 +34,33 @@ bool division_parse(struct division *d, const char *text);
 
 struct shares;
 
+/*
+ * Takes the next call of a rank from its files or its stream by shares_read(), and does with it what concerns that rank alone. Called by
+ * one thread at a time for each rank. false: no more.
+ */
+typedef bool rank_call_fn(void *arg, struct shares *s, uint32_t rank, struct call *out);
+
+/* Whose calls are read. All of it stays as it is until shares_end(). */
+struct run_readers {
+	const char *folder; /* of the run */
+	struct calls **reader; /* one per rank, opened */
+	unsigned n;
+	rank_call_fn *next;
+	void *arg;
+};
+
 enum share_result {
 	SHARE_READ, /* the calls come by shares_next() */
-	SHARE_NONE, /* not divided: read the files */
 	SHARE_LEFT, /* this process has done its part, another one reports */
 	SHARE_FAILED /* said */
 };
 
-/* reader: one per rank, opened. */
 enum share_result shares_begin(struct shares **out, const struct division *d,
-	const char *run_folder, struct calls *const *reader, unsigned n,
-	const volatile sig_atomic_t *stop);
-bool shares_next(struct shares *s, struct calls *reader, struct call *out);
+	const struct run_readers *run, const volatile sig_atomic_t *stop);
+/* The next call of that rank as r->next gave it, here or in another thread. */
+bool shares_next(struct shares *s, uint32_t rank, struct call *out);
+/* The same as it stands in the rank's files. */
+bool shares_read(struct shares *s, struct calls *reader, struct call *out);
 /* Bytes of its files behind the calls that came. */
 uint64_t shares_done(const struct shares *s, const struct calls *reader);
 void shares_end(struct shares *s);

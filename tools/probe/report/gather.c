@@ -22,6 +22,8 @@
 #define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
 #define TURN_MAX 64 /* calls that are taken from one rank before another has its turn ... */
 #define TURN_MIN 4
+#define TURN_GROUP 16
+#define COLLECTIVES_MAX 65536u /* communicators of a rank */
 #define TURNS_CALLS \
 	(1u << 19) /* ... all ranks' together: what they have not met in is kept (meet.c) */
 #define STALE_NS  \
@@ -68,13 +70,16 @@ bool gather_gone(const struct gather *g, const struct rank_dir *d)
 	       (d->state == RANK_UNSEEN && d->alive_ns && d->alive_ns + STALE_NS < g->opens.now);
 }
 
-/* ---- one call ---- */
+/* ---- one call: what concerns its rank alone ---- */
 
-static void note_rank(struct gather *g, const struct call *c)
+static void note_extent(struct rank_info *r, const struct call *c)
 {
-	struct rank_info *r = &g->rank[c->rank];
 	uint64_t end = c->start + c->dur;
 
+	if (c->comm && !(c->bits & (CALL_ASYNC | CALL_OPEN)) && c->dur > r->longest_ns)
+		r->longest_ns = c->dur;
+	if (!r->calls || c->step < r->first_step)
+		r->first_step = c->step;
 	if (r->calls && c->start > r->last_ns && c->start - r->last_ns > r->longest_pause)
 		r->longest_pause = c->start - r->last_ns;
 	if (!r->calls++ || c->start < r->first_ns)
@@ -85,29 +90,96 @@ static void note_rank(struct gather *g, const struct call *c)
 		r->last = *c;
 	if (c->step > r->last_step)
 		r->last_step = c->step;
+	r->bytes += call_bytes(c);
+	if (c->bits & CALL_ERROR && end > r->error_end)
+		r->error_end = end;
+}
+
+static bool is_untyped_name(const char *dtype)
+{
+	return strcmp(dtype, dtype_info(DT_OTHER)->name) == 0;
 }
 
 /* Bytes without a type (`other`) have no values. */
 static void note_measured(struct rank_info *r, const struct call *c)
 {
+	static struct name_question other = {.ask = is_untyped_name};
+
 	if (!(c->in.rows + c->out.rows) || !c->count ||
-		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) ||
-		strcmp(intern_name(c->dtype), dtype_info(DT_OTHER)->name) == 0)
+		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) || ask_name(&other, c->dtype))
 		return;
 	r->with_values++;
 	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
 }
 
-static void note_member(struct gather *g, const struct call *c)
+/* Of a communicator, on one rank. */
+struct latest_collective {
+	struct table_key key; /* a: communicator */
+	uint64_t n; /* one more than the highest number; 0: none */
+};
+
+static void note_collective(struct rank_info *r, const struct call *c)
 {
-	struct member *m;
+	struct latest_collective *l;
 
 	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & CALL_P2P)
 		return;
-	m = late_member(&g->late, c->comm, c->rank);
-	if (m && c->comm_seq > m->last_seq)
-		m->last_seq = c->comm_seq;
+	l = table_get(&r->latest, c->comm, 0);
+	if (l && (uint64_t)c->comm_seq >= l->n)
+		l->n = (uint64_t)c->comm_seq + 1;
 }
+
+int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t comm)
+{
+	const struct latest_collective *l = table_find(&g->rank[rank].latest, comm, 0);
+
+	return l && l->n ? (int64_t)(l->n - 1) : NO_NUMBER;
+}
+
+/*
+ * The rank's calls come in the order in which it made them. Threads that read the files do this (ahead.h), one at a time for each rank:
+ * nothing but what belongs to the rank may be touched.
+ */
+static void gather_rank_call(struct gather *g, struct call *c)
+{
+	struct rank_info *r = &g->rank[c->rank];
+
+	r->waits_seen |= (c->bits & CALL_WAITED) != 0;
+	if (c->bits & CALL_WAITED && is_wait_shared(&r->waits, c))
+		c->bits |= CALL_WAIT_SHARED;
+	diagnose_rank_call(&g->diagnose, c);
+	note_extent(r, c);
+	note_measured(r, c);
+	note_collective(r, c);
+	if (r->cycle)
+		cycle_call(r->cycle, c);
+}
+
+/* All ranks together. */
+static void add_extents(struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct rank_info *r = &g->rank[i];
+
+		if (!r->calls)
+			continue;
+		if (!g->any || r->first_ns < g->first_ns)
+			g->first_ns = r->first_ns;
+		if (r->last_ns > g->last_ns)
+			g->last_ns = r->last_ns;
+		if (!g->any || r->first_step < g->first_step)
+			g->first_step = r->first_step;
+		if (r->last_step > g->last_step)
+			g->last_step = r->last_step;
+		if (r->longest_ns > g->longest_ns)
+			g->longest_ns = r->longest_ns;
+		g->calls += r->calls;
+		g->bytes += r->bytes;
+		g->any = true;
+	}
+}
+
+/* ---- one call: what several ranks share ---- */
 
 /* A call that is not joined with those of other ranks is one of the slowest by itself. */
 static bool joins_with_ranks(const struct gather *g, const struct call *c)
@@ -116,36 +188,12 @@ static bool joins_with_ranks(const struct gather *g, const struct call *c)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-static void gather_call(struct gather *g, struct call *c)
+static void gather_call(struct gather *g, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
-	g->rank[c->rank].waits_seen |= (c->bits & CALL_WAITED) != 0;
-	if (c->bits & CALL_WAITED && is_wait_shared(&g->rank[c->rank].waits, c))
-		c->bits |= CALL_WAIT_SHARED;
-
-	if (!g->any || c->start < g->first_ns)
-		g->first_ns = c->start;
-	if (end > g->last_ns)
-		g->last_ns = end;
-	if (c->comm && !(c->bits & (CALL_ASYNC | CALL_OPEN)) && c->dur > g->longest_ns)
-		g->longest_ns = c->dur;
-	if (!g->any || c->step < g->first_step)
-		g->first_step = c->step;
-	if (c->step > g->last_step)
-		g->last_step = c->step;
-	g->any = true;
-	g->calls++;
-	g->bytes += call_bytes(c);
 	diagnose_call(&g->diagnose, c);
-	note_rank(g, c);
-	note_measured(&g->rank[c->rank], c);
-	if (g->rank[c->rank].cycle)
-		cycle_call(g->rank[c->rank].cycle, c);
-	note_member(g, c);
 	ops_add(&g->ops, c);
-	if (c->bits & CALL_ERROR && c->start + c->dur > g->rank[c->rank].error_end)
-		g->rank[c->rank].error_end = c->start + c->dur;
 	/* Who waits longest for what cannot come is told last. */
 	if (c->bits & CALL_ERROR &&
 		(!g->errors++ || clock_set_right(&g->skew[c->rank], end) <
@@ -200,30 +248,33 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 /* ---- all ranks side by side ---- */
 
 struct reader {
+	struct gather *g;
 	struct calls calls;
 	struct call next;
 	bool has, ended;
 	struct call_order order;
-	struct shares *shares; /* who reads its files; NULL: this process */
+	struct shares *shares; /* who reads its files */
 };
 
-static uint64_t reader_done(const struct reader *r)
+/* A rank_call_fn. readers: of all ranks. */
+static bool read_rank_call(void *readers, struct shares *shares, uint32_t rank, struct call *c)
 {
-	return r->shares ? shares_done(r->shares, &r->calls) : calls_done(&r->calls);
+	struct reader *r = (struct reader *)readers + rank;
+
+	while (!take_held_call(&r->order, c, r->ended)) {
+		if (r->ended)
+			return false;
+		r->ended = !shares_read(shares, &r->calls, c);
+		if (!r->ended && !hold_early_call(&r->order, c))
+			break;
+	}
+	gather_rank_call(r->g, c);
+	return true;
 }
 
 static void read_next_call(struct reader *r)
 {
-	for (r->has = true; !take_held_call(&r->order, &r->next, r->ended);) {
-		if (r->ended) {
-			r->has = false;
-			return;
-		}
-		r->ended = !(r->shares ? shares_next(r->shares, &r->calls, &r->next)
-				       : calls_next(&r->calls, &r->next));
-		if (!r->ended && !hold_early_call(&r->order, &r->next))
-			return;
-	}
+	r->has = shares_next(r->shares, r->calls.rank, &r->next);
 }
 
 /* The reader whose next call is the earliest comes first. */
@@ -253,8 +304,23 @@ static unsigned choose_turn(unsigned nrank)
 	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
 }
 
+/* r's next calls, in groups of which all memory is fetched at once. */
+static void gather_turn(struct gather *g, struct reader *r, struct call *group, unsigned turn)
+{
+	for (unsigned n; turn && r->has; turn -= n) {
+		for (n = 0; n < TURN_GROUP && n < turn && r->has; n++) {
+			group[n] = r->next;
+			read_next_call(r);
+		}
+		meet_fetch(&g->meet, group, n);
+		for (unsigned i = 0; i < n; i++)
+			gather_call(g, &group[i]);
+	}
+}
+
 static void read_all_calls(struct gather *g, struct reader *reader, bool progress)
 {
+	struct call *group = tool_alloc(TURN_GROUP * sizeof(*group));
 	unsigned n = 0, turn = choose_turn(g->folders.n);
 	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
 	struct progress bar;
@@ -266,19 +332,16 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 		if (reader[i].has)
 			heap[n++] = &reader[i];
 		else
-			done += reader_done(&reader[i]);
+			done += shares_done(reader[i].shares, &reader[i].calls);
 	}
 	for (unsigned i = n; i-- > 0;)
 		sift_readers(heap, n, i);
 	while (n && !stopped) {
 		struct reader *r = heap[0];
 
-		for (unsigned k = 0; k < turn && r->has; k++) {
-			gather_call(g, &r->next);
-			read_next_call(r);
-		}
+		gather_turn(g, r, group, turn);
 		if (!r->has) {
-			done += reader_done(r);
+			done += shares_done(r->shares, &r->calls);
 			heap[0] = heap[--n];
 		}
 		sift_readers(heap, n, 0);
@@ -286,12 +349,13 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 			uint64_t now = done;
 
 			for (unsigned i = 0; i < n; i++)
-				now += reader_done(heap[i]);
+				now += shares_done(heap[i]->shares, &heap[i]->calls);
 			progress_show(&bar, now);
 		}
 	}
 	progress_end(&bar);
 	free(heap);
+	free(group);
 }
 
 static void open_readers(struct gather *g, struct reader *reader, const struct gather_options *o)
@@ -304,6 +368,7 @@ static void open_readers(struct gather *g, struct reader *reader, const struct g
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		struct calls *s = &reader[i].calls;
 
+		reader[i].g = g;
 		calls_open(s, &g->folders.dir[i], i, &g->rank[i].overlay);
 		s->step_lo = o->step_lo;
 		s->step_hi = o->step_hi;
@@ -334,18 +399,13 @@ static void close_readers(struct gather *g, struct reader *reader)
 }
 
 /* Other threads or processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
-static int share_readers(struct gather *g, struct reader *reader, const struct gather_options *o,
-	struct shares **shares)
+static int share_readers(struct reader *reader, const struct run_readers *run,
+	const struct gather_options *o, struct shares **shares)
 {
-	struct calls **each = tool_alloc((g->folders.n + 1) * sizeof(*each));
-	enum share_result r;
+	enum share_result r = shares_begin(shares, &o->division, run, &stopped);
 
-	for (unsigned i = 0; i < g->folders.n; i++)
-		each[i] = &reader[i].calls;
-	r = shares_begin(shares, &o->division, g->folders.path, each, g->folders.n, &stopped);
-	for (unsigned i = 0; i < g->folders.n; i++)
+	for (unsigned i = 0; i < run->n; i++)
 		reader[i].shares = *shares;
-	free(each);
 	return r == SHARE_LEFT ? GATHER_LEFT : r == SHARE_FAILED ? STATUS_USAGE : 0;
 }
 
@@ -416,6 +476,7 @@ static void prepare_gather(struct gather *g, unsigned top)
 		const struct rank_dir *d = &g->folders.dir[i];
 		struct rank_info *r = &g->rank[i];
 
+		table_init_small(&r->latest, sizeof(struct latest_collective), COLLECTIVES_MAX);
 		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
 			r->cycle = cycle_new();
 		if (meta_has_steps(&d->meta))
@@ -473,6 +534,7 @@ static void add_call_given_up(struct gather *g, uint32_t i)
 
 static void finish_gather(struct gather *g)
 {
+	add_extents(g);
 	g->opens.now = clock_ns(CLOCK_REALTIME);
 	for (unsigned i = 0; i < g->folders.n; i++)
 		add_call_given_up(g, i);
@@ -511,7 +573,7 @@ static void finish_gather(struct gather *g)
 		if (c->waiting || (d->state != RANK_RUNNING && d->state != RANK_UNSEEN) ||
 			gather_gone(g, d))
 			continue;
-		note_member(g, &c->call);
+		note_collective(&g->rank[c->call.rank], &c->call);
 		find_site(&g->diagnose.sites, &g->opens.call[i].call);
 		if (c->call.bits & CALL_P2P)
 			match_message(&g->diagnose.messages, &c->call);
@@ -531,6 +593,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
 	struct shares *shares = NULL;
+	struct run_readers run;
 	struct reader *reader;
 	int err;
 
@@ -545,15 +608,24 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 	}
 	catch_signals();
 	prepare_gather(g, o->top);
-	skew_estimate(&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi, o->division.jobs);
 	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
 	reader = tool_alloc(g->folders.n * sizeof(*reader));
 	open_readers(g, reader, o);
-	err = share_readers(g, reader, o, &shares);
-	if (!err)
+	run = (struct run_readers){g->folders.path,
+		tool_alloc((g->folders.n + 1) * sizeof(*run.reader)), g->folders.n, read_rank_call,
+		reader};
+	for (unsigned i = 0; i < run.n; i++)
+		run.reader[i] = &reader[i].calls;
+	err = share_readers(reader, &run, o, &shares);
+	if (!err) {
+		/* While other processes read. */
+		skew_estimate(
+			&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi, o->division.jobs);
 		read_all_calls(g, reader, o->progress);
+	}
 	shares_end(shares);
 	close_readers(g, reader);
+	free(run.reader);
 	free(reader);
 	if (!err)
 		finish_gather(g);
@@ -573,6 +645,7 @@ void gather_free(struct gather *g)
 {
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		cycle_free(g->rank[i].cycle);
+		table_free(&g->rank[i].latest);
 		overlay_remove(&g->rank[i].overlay);
 		free(g->rank[i].journal_wrong);
 		free(g->rank[i].files_wrong);

@@ -34,16 +34,19 @@ struct rank_info {
 	struct overlay overlay;
 	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;
+	uint64_t bytes; /* of tensors that its calls moved */
 	uint64_t with_values,
 		unmeasured; /* calls with tensors that have values; those of which none was looked at */
 	struct call last; /* latest one that was entered; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
+	uint64_t first_step, last_step;
+	uint64_t longest_ns; /* that a thread was inside a call that it left */
 	uint64_t longest_pause; /* ns, in no call at all */
 	struct shared_waits waits;
 	bool waits_seen; /* Wait calls are among what is recorded of it */
 	uint64_t
 		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
-	uint64_t last_step;
+	struct table latest; /* struct latest_collective */
 	struct cycle *cycle; /* NULL: steps are marked, or too many ranks */
 };
 
@@ -110,6 +113,8 @@ struct unread {
 };
 /* Free u->rank. */
 void gather_unread(const struct gather *g, uint64_t comm, struct unread *u);
+/* The highest number of a collective of that communicator which that rank (an index) has entered; NO_NUMBER: none. */
+int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t comm);
 /* Whether the run has a folder of that rank, read or not. */
 bool gather_has_folder(const struct gather *g, int rank);
 

@@ -10,7 +10,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/report/sites.h"
 
-#define RANK_VALUES_MAX (1u << 20)
+#define RANK_VALUES_MAX (1u << 20) /* places of all ranks together ... */
+#define RANK_VALUES_MIN 1024u /* ... but for so many of each */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u
 #define SPIKE_SEEN 5 /* steps at a place before anything can be far outside ... */
@@ -25,7 +26,7 @@
 #define ONCE_SEEN 5 /* steps without zeros before some in one step only are worth a word */
 
 struct rank_values {
-	struct table_key key; /* a: rank, b: place */
+	struct table_key key; /* a: place */
 	uint64_t digest, step;
 	float hi, lo; /* largest and smallest of the largest absolute values, zeros left out */
 	uint32_t seen, nonzero, changes, repeats, zeros;
@@ -42,16 +43,23 @@ struct place_values {
 	bool again; /* zeros that ended, in more steps than one */
 };
 
-void history_init(struct history *h, const struct clock_fix *skew)
+void history_init(struct history *h, unsigned nrank, const struct clock_fix *skew)
 {
-	*h = (struct history){.skew = skew};
-	table_init(&h->ranks, sizeof(struct rank_values), RANK_VALUES_MAX);
+	uint32_t most = nrank ? RANK_VALUES_MAX / nrank : 0;
+
+	*h = (struct history){
+		.skew = skew, .rank = tool_alloc((nrank + 1) * sizeof(*h->rank)), .n = nrank};
+	for (unsigned i = 0; i < nrank; i++)
+		table_init_small(&h->rank[i], sizeof(struct rank_values),
+			most > RANK_VALUES_MIN ? most : RANK_VALUES_MIN);
 	table_init(&h->places, sizeof(struct place_values), PLACES_MAX);
 }
 
 void history_free(struct history *h)
 {
-	table_free(&h->ranks);
+	for (unsigned i = 0; i < h->n; i++)
+		table_free(&h->rank[i]);
+	free(h->rank);
 	table_free(&h->places);
 	free(h->zero);
 	free(h->once);
@@ -72,12 +80,17 @@ static void keep_strange(
 	(*list)[(*n)++] = *now;
 }
 
-static bool is_float(const struct call *c)
+static bool is_name_of_float(const char *d)
 {
-	const char *d = intern_name(c->dtype);
-
 	return strncmp(d, "float", 5) == 0 || strncmp(d, "bfloat", 6) == 0 ||
 	       strncmp(d, "complex", 7) == 0;
+}
+
+static bool is_float(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_float};
+
+	return ask_name(&q, c->dtype);
 }
 
 /* What a value at that place would have to be above to be far outside; 0: that cannot be said yet. */
@@ -156,10 +169,10 @@ void note_values_from_new_lines(struct history *h, const struct meeting *m)
 		if (!a->in || !a->site || !k->site)
 			continue;
 		c = call_of_arrival(m, a);
-		own = table_find(&h->ranks, a->rank, hash_place(&c));
+		own = table_find(&h->rank[a->rank], hash_place(&c), 0);
 		c.site = k->site;
 		c.nth = k->nth;
-		usual = table_find(&h->ranks, a->rank, hash_place(&c));
+		usual = table_find(&h->rank[a->rank], hash_place(&c), 0);
 		if (!usual || (own && own->nonzero > 1))
 			continue;
 		limit = spike_limit(usual);
@@ -185,9 +198,16 @@ static bool is_contribution(const struct call *c)
 	return false;
 }
 
-static void note_repetition(
-	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
+/* Needed where something is strange only. NULL: too many. */
+static struct place_values *place_of_values(struct history *h, const struct call *c)
 {
+	return table_get(&h->places, hash_place(c), 0);
+}
+
+static void note_repetition(struct history *h, struct rank_values *v, const struct call *c)
+{
+	struct place_values *p;
+
 	if (!v->seen || v->digest != c->in.digest) {
 		v->changes += v->seen != 0;
 		v->repeats = 0;
@@ -196,7 +216,8 @@ static void note_repetition(
 	if (c->step == v->step || c->in.count < STALE_COUNT || !c->in.telling ||
 		v->changes < STALE_CHANGES || !is_contribution(c))
 		return;
-	if (p->repeats && p->stale_step != c->step)
+	p = place_of_values(h, c);
+	if (!p || (p->repeats && p->stale_step != c->step))
 		return;
 
 	struct strange s = {.any = true,
@@ -234,16 +255,20 @@ static void end_zeros(
 	keep_strange(&h->once, &h->nonce, &h->caponce, &s);
 }
 
-static void note_zeros(
-	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
+static void note_zeros(struct history *h, struct rank_values *v, const struct call *c)
 {
+	struct place_values *p;
+
 	/* What is no number is left out of the norm. */
 	if (!(c->in.squares <= 0) || c->in.bad) {
-		if (v->zeros && v->zeros < ZERO_STEPS)
+		if (v->zeros && v->zeros < ZERO_STEPS && (p = place_of_values(h, c)))
 			end_zeros(h, v, p, c);
 		v->zeros = 0;
 		return;
 	}
+	p = place_of_values(h, c);
+	if (!p)
+		return;
 	if (v->nonzero < ZERO_SEEN)
 		p->zeros = true;
 	if (!v->zeros++) {
@@ -269,22 +294,18 @@ static void note_zeros(
 void note_values(struct history *h, const struct call *c)
 {
 	struct rank_values *v;
-	struct place_values *p;
-	uint64_t place;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
 		return;
-	place = hash_place(c);
-	v = table_get(&h->ranks, c->rank, place);
-	p = table_get(&h->places, place, 0);
-	if (!v || !p)
+	v = table_get(&h->rank[c->rank], hash_place(c), 0);
+	if (!v)
 		return;
 	v->counts |= v->seen && v->count != c->in.count;
 	v->count = c->in.count;
-	note_repetition(h, v, p, c);
+	note_repetition(h, v, c);
 	note_reach(h, v, c);
-	note_zeros(h, v, p, c);
+	note_zeros(h, v, c);
 	v->digest = c->in.digest;
 	v->step = c->step;
 	v->seen++;

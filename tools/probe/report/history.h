@@ -24,7 +24,8 @@ struct strange {
 };
 
 struct history {
-	struct table ranks; /* struct rank_values: what a rank's values at a place were */
+	struct table *rank; /* of each rank, struct rank_values: what its values at a place were */
+	unsigned n;
 	struct table places; /* struct place_values: the same of all ranks together */
 	const struct clock_fix *skew;
 	struct strange spike;
@@ -33,7 +34,7 @@ struct history {
 	unsigned nzero, capzero, nonce, caponce, nstale, capstale;
 };
 
-void history_init(struct history *h, const struct clock_fix *skew);
+void history_init(struct history *h, unsigned nrank, const struct clock_fix *skew);
 void history_free(struct history *h);
 
 /* A call with its site and values. */

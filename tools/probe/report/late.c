@@ -30,16 +30,6 @@ void late_free(struct late *l)
 	free(l->starts);
 }
 
-struct member *late_member(struct late *l, uint64_t comm, uint32_t rank)
-{
-	uint32_t had = l->members.n;
-	struct member *m = table_get(&l->members, comm, rank);
-
-	if (l->members.n > had)
-		m->last_seq = NO_NUMBER;
-	return m;
-}
-
 static uint64_t corrected_start(const struct late *l, const struct arrival *a)
 {
 	return clock_set_right(&l->skew[a->rank], a->start);
@@ -93,7 +83,7 @@ static uint64_t select_smallest(uint64_t *v, unsigned n, unsigned k)
 static double stood_open(
 	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
 {
-	struct member *who = late_member(l, m->comm, a->rank);
+	struct member *who = table_get(&l->members, m->comm, a->rank);
 	uint64_t from = corrected_start(l, a), end = from + a->dur;
 
 	if (!who)
@@ -153,7 +143,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	hist_add(&c->spread, longest - shortest);
 
 	uint64_t behind = at - select_smallest(l->starts, m->n, (m->n - 1) / 2);
-	struct member *who = late_member(l, m->comm, last->rank);
+	struct member *who = table_get(&l->members, m->comm, last->rank);
 
 	hist_add(&c->behind, behind);
 	if (waited + stood > c->worst_ns) {

@@ -13,7 +13,6 @@
 /* One rank in one communicator. */
 struct member {
 	struct table_key key; /* a: communicator, b: index of the folder */
-	int64_t last_seq; /* highest number of a collective that it entered; NO_NUMBER: none */
 	uint64_t last; /* times it was the last to come */
 	double wait_ns; /* of the others for it, then */
 	double stood_ns; /* the same of asynchronous operations: how long those of the others stood open for it */
@@ -52,8 +51,6 @@ struct late {
 void late_init(struct late *l, const struct clock_fix *skew);
 void late_free(struct late *l);
 
-/* NULL: too many. */
-struct member *late_member(struct late *l, uint64_t comm, uint32_t rank);
 void late_meeting(struct late *l, const struct meeting *m, bool complete);
 
 /* The arrival that came last, with the clocks set right. */

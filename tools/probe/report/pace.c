@@ -7,6 +7,7 @@
 
 #include "tools/lib/tool.h"
 
+#define PER_CELL_MAX (1u << 15) /* steps: n of a cell is 16 bits wide */
 #define STEPS_MIN 8 /* fewer show no habit */
 #define STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define SLOW_STEPS 5
@@ -28,7 +29,7 @@
 
 void pace_init(struct pace *p, unsigned nrank)
 {
-	*p = (struct pace){.rank = tool_alloc(nrank * sizeof(*p->rank)), .n = nrank, .per_cell = 1};
+	*p = (struct pace){.rank = tool_alloc(nrank * sizeof(*p->rank)), .n = nrank};
 }
 
 void pace_free(struct pace *p)
@@ -37,42 +38,46 @@ void pace_free(struct pace *p)
 	free(p->middle);
 }
 
-/* Twice as many steps in a cell. */
-static void halve_cells(struct pace *p)
+/* What cell `from` has goes into cell `to` too, which is no later one. */
+static void move_cell(struct rank_pace *r, unsigned to, unsigned from)
 {
-	for (unsigned i = 0; i < p->n; i++) {
-		struct rank_pace *r = &p->rank[i];
-
-		for (unsigned k = 0; k < PACE_CELLS; k++) {
-			unsigned a = 2 * k, b = a + 1;
-			bool in = k < PACE_CELLS / 2;
-
-			if (in && r->longest[b] > r->longest[a]) {
-				r->longest[k] = r->longest[b];
-				r->longest_step[k] = r->longest_step[b];
-			} else {
-				r->longest[k] = in ? r->longest[a] : 0;
-				r->longest_step[k] = in ? r->longest_step[a] : 0;
-			}
-			r->cell[k] = in ? r->cell[a] + r->cell[b] : 0;
-			r->calls[k] = in ? r->calls[a] + r->calls[b] : 0;
-			r->n[k] = in ? (uint16_t)(r->n[a] + r->n[b]) : 0;
-		}
+	if (to == from)
+		return;
+	if (r->n[from] && (!r->n[to] || r->longest[from] > r->longest[to])) {
+		r->longest[to] = r->longest[from];
+		r->longest_step[to] = r->longest_step[from];
 	}
-	p->per_cell *= 2;
+	r->cell[to] += r->cell[from];
+	r->calls[to] += r->calls[from];
+	r->n[to] = (uint16_t)(r->n[to] + r->n[from]);
+	r->longest[from] = r->cell[from] = 0;
+	r->longest_step[from] = r->calls[from] = r->n[from] = 0;
 }
 
-static void end_pace_step(struct pace *p, struct rank_pace *r, uint64_t until)
+/* Twice as many steps in a cell. */
+static void halve_cells(struct rank_pace *r)
+{
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		move_cell(r, (unsigned)((r->base % 2 + k) / 2), k);
+	r->per_cell *= 2;
+	r->base /= 2;
+}
+
+static void end_pace_step(struct rank_pace *r, uint64_t until)
 {
 	double outside = (double)(until - r->begun) - r->inside;
 	uint64_t k;
 
-	if (until < r->begun || r->step < p->first_step || outside < 0)
+	if (until < r->begun || outside < 0)
 		return;
-	while ((k = (r->step - p->first_step) / p->per_cell) >= PACE_CELLS) {
-		if (p->per_cell >= 1u << 15)
+	if (!r->per_cell) {
+		r->per_cell = 1;
+		r->base = r->step;
+	}
+	while ((k = r->step / r->per_cell - r->base) >= PACE_CELLS) {
+		if (r->per_cell >= PER_CELL_MAX)
 			return;
-		halve_cells(p);
+		halve_cells(r);
 	}
 	r->cell[k] += (float)outside;
 	r->n[k]++;
@@ -97,7 +102,7 @@ static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 	r->covered = end;
 }
 
-static void take_next_call(struct pace *p, struct rank_pace *r)
+static void take_next_call(struct rank_pace *r)
 {
 	const struct pace_call c = r->ahead[0];
 	bool waited = c.bits & CALL_ASYNC && c.bits & CALL_WAITED;
@@ -107,7 +112,7 @@ static void take_next_call(struct pace *p, struct rank_pace *r)
 	if (r->any && c.step < r->step)
 		return;
 	if (r->any && c.step != r->step)
-		end_pace_step(p, r, r->end);
+		end_pace_step(r, r->end);
 	if (!r->any || c.step != r->step) {
 		/* What was computed before the first call of a step belongs to it. */
 		r->begun = r->any ? r->end : c.start;
@@ -132,12 +137,8 @@ void note_pace(struct pace *p, const struct call *c)
 
 	if (!p->steps || !c->comm || c->bits & CALL_NESTED)
 		return;
-	if (!p->any) {
-		p->any = true;
-		p->first_step = c->step;
-	}
 	if (r->nahead == PACE_AHEAD)
-		take_next_call(p, r);
+		take_next_call(r);
 	r->messages += (c->bits & CALL_P2P) != 0;
 	at = r->nahead++;
 	for (; at && r->ahead[at - 1].start > c->start; at--)
@@ -289,13 +290,67 @@ static unsigned copy_known(const double *from, unsigned first, double *to)
 	return n;
 }
 
+/* Cells of so many steps, from step base * per_cell on. false: there are more steps than they have room for. */
+static bool fit_cells(struct pace *p, uint64_t base)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct rank_pace *r = &p->rank[i];
+
+		for (unsigned k = 0; r->per_cell && k < PACE_CELLS; k++)
+			if (r->n[k] && r->base + k - base >= PACE_CELLS)
+				return p->per_cell >= PER_CELL_MAX;
+	}
+	return true;
+}
+
+/* The same cells for all ranks. */
+static void align_cells(struct pace *p)
+{
+	uint64_t base;
+	bool fit;
+
+	p->per_cell = 1;
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->rank[i].per_cell > p->per_cell)
+			p->per_cell = p->rank[i].per_cell;
+	do {
+		base = UINT64_MAX;
+		for (unsigned i = 0; i < p->n; i++) {
+			struct rank_pace *r = &p->rank[i];
+
+			while (r->per_cell && r->per_cell < p->per_cell)
+				halve_cells(r);
+			if (r->per_cell && r->base < base)
+				base = r->base;
+		}
+		fit = fit_cells(p, base);
+		p->per_cell *= fit ? 1 : 2;
+	} while (!fit);
+	for (unsigned i = 0; i < p->n; i++) {
+		struct rank_pace *r = &p->rank[i];
+
+		for (unsigned k = PACE_CELLS; r->per_cell && r->base > base && k-- > 0;) {
+			uint64_t to = r->base - base + k;
+
+			if (to < PACE_CELLS)
+				move_cell(r, (unsigned)to, k);
+			else
+				r->n[k] = 0;
+		}
+		r->base = base;
+		p->any |= r->any;
+	}
+	p->first_step = base == UINT64_MAX ? 0 : base * p->per_cell;
+}
+
 void end_pace(struct pace *p)
 {
 	double *v = tool_alloc((p->n + 1) * sizeof(*v));
 
 	for (unsigned i = 0; i < p->n; i++)
 		while (p->rank[i].nahead)
-			take_next_call(p, &p->rank[i]);
+			take_next_call(&p->rank[i]);
+	align_cells(p);
 	p->middle = tool_alloc(sizeof(*p->middle));
 	find_middles(p, p->middle, v);
 	free(v);

@@ -27,6 +27,8 @@ struct rank_pace {
 	double inside; /* ns in calls of the present step */
 	uint32_t made; /* calls of the present step */
 	uint64_t messages; /* calls with a peer, of all steps */
+	uint64_t per_cell,
+		base; /* cell k has the steps from (base + k) * per_cell on; per_cell 0: none yet */
 	uint32_t calls[PACE_CELLS]; /* made in it */
 	float cell[PACE_CELLS]; /* ns outside of calls, by step or steps */
 	uint16_t n[PACE_CELLS]; /* steps in it */
@@ -37,8 +39,10 @@ struct rank_pace {
 struct pace {
 	struct rank_pace *rank;
 	unsigned n;
+	bool steps; /* something marks them */
+	/* By end_pace(): the same cells for all ranks. */
+	bool any;
 	uint64_t first_step, per_cell;
-	bool any, steps;
 	struct pace_middle *middle; /* by end_pace() */
 };
 
@@ -56,6 +60,7 @@ struct pace_found {
 
 void pace_init(struct pace *p, unsigned nrank);
 void pace_free(struct pace *p);
+/* Threads may do so for different ranks. */
 void note_pace(struct pace *p, const struct call *c);
 /* There are no more calls. */
 void end_pace(struct pace *p);

@@ -12,21 +12,26 @@
 #include "tools/probe/report/stacks.h"
 
 #define STACK_ID_MAX (1u << 22)
-#define TURNS_MAX (1u << 21)
+#define TURNS_MAX (1u << 21) /* of all ranks together ... */
+#define TURNS_MIN 1024u /* ... but for so many of each */
 #define FRAMES_OF_SITE 3
 #define READS_MAX 3 /* of a file that a living process goes on writing */
 
 /* How often a rank has been at a place in its present step. */
 struct site_turn {
-	struct table_key key; /* a: rank; b: place */
+	struct table_key key; /* a: place */
 	uint64_t step, seq;
 	uint32_t n;
 };
 
 void sites_init(struct sites *s, unsigned nrank)
 {
+	uint32_t most = nrank ? TURNS_MAX / nrank : 0;
+
 	*s = (struct sites){.rank = tool_alloc(nrank * sizeof(*s->rank)), .n = nrank};
-	table_init(&s->turns, sizeof(struct site_turn), TURNS_MAX);
+	for (unsigned i = 0; i < nrank; i++)
+		table_init_small(&s->rank[i].turns, sizeof(struct site_turn),
+			most > TURNS_MIN ? most : TURNS_MIN);
 }
 
 void sites_free(struct sites *s)
@@ -35,9 +40,9 @@ void sites_free(struct sites *s)
 		free(s->rank[i].of_stack);
 		free(s->rank[i].near_stack);
 		free(s->rank[i].leaf_stack);
+		table_free(&s->rank[i].turns);
 	}
 	free(s->rank);
-	table_free(&s->turns);
 }
 
 void name_site_folders(struct sites *s, uint32_t rank, const char *path, const char *more)
@@ -144,12 +149,13 @@ static uint64_t site_of_stack(struct rank_sites *r, uint32_t id)
 
 void find_site(struct sites *s, struct call *c)
 {
+	struct rank_sites *r = &s->rank[c->rank];
 	struct site_turn *t;
 
-	c->site = site_of_stack(&s->rank[c->rank], c->stack);
+	c->site = site_of_stack(r, c->stack);
 	if (!s->steps)
 		return;
-	t = table_get(&s->turns, c->rank, hash_u64(hash_u64(c->site, c->comm), c->api));
+	t = table_get(&r->turns, hash_u64(hash_u64(c->site, c->comm), c->api), 0);
 	if (!t)
 		return;
 	/* Rows of a call that was open for long come late. */

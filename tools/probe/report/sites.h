@@ -17,12 +17,12 @@ struct rank_sites {
 	uint32_t cap;
 	unsigned reads;
 	const char *path, *more; /* folders; more: NULL or what a journal had */
+	struct table turns; /* struct site_turn */
 };
 
 struct sites {
 	struct rank_sites *rank;
 	unsigned n;
-	struct table turns; /* struct site_turn */
 	bool steps; /* something marks them */
 };
 
@@ -30,7 +30,7 @@ void sites_init(struct sites *s, unsigned nrank);
 void sites_free(struct sites *s);
 void name_site_folders(struct sites *s, uint32_t rank, const char *path, const char *more);
 
-/* Fills in c->site and c->nth. */
+/* Fills in c->site and c->nth. Threads may do so for different ranks. */
 void find_site(struct sites *s, struct call *c);
 
 /* The line that made the call, wherever its function was called from; 0: not known. Behind find_site() of the call. */

@@ -127,8 +127,8 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 	const struct call *op = &s->sample->call;
 	struct absent now = {.why = ABSENT_NO_DATA};
 	const struct rank_dir *d;
-	const struct member *m;
 	uint64_t until;
+	int64_t latest;
 
 	if (i >= 0 && l->in_group[i] == (uint32_t)(s - l->stuck) + 1)
 		return;
@@ -139,8 +139,8 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 		return;
 	}
 	d = &g->folders.dir[i];
-	m = table_find(&g->late.members, op->comm, (uint64_t)i);
-	if (m && m->last_seq != NO_NUMBER && m->last_seq >= op->comm_seq &&
+	latest = gather_latest_collective(g, (unsigned)i, op->comm);
+	if (latest != NO_NUMBER && latest >= op->comm_seq &&
 		!(l->standing[i] && l->standing[i]->call.comm == op->comm &&
 			l->standing[i]->call.comm_seq == op->comm_seq)) {
 		now.why = ABSENT_PAST;
