@@ -29,9 +29,11 @@ void sites_init(struct sites *s, unsigned nrank)
 	uint32_t most = nrank ? TURNS_MAX / nrank : 0;
 
 	*s = (struct sites){.rank = tool_alloc(nrank * sizeof(*s->rank)), .n = nrank};
-	for (unsigned i = 0; i < nrank; i++)
+	for (unsigned i = 0; i < nrank; i++) {
+		pthread_mutex_init(&s->rank[i].reading, NULL);
 		table_init_small(&s->rank[i].turns, sizeof(struct site_turn),
 			most > TURNS_MIN ? most : TURNS_MIN);
+	}
 }
 
 void sites_free(struct sites *s)
@@ -41,6 +43,7 @@ void sites_free(struct sites *s)
 		free(s->rank[i].near_stack);
 		free(s->rank[i].leaf_stack);
 		table_free(&s->rank[i].turns);
+		pthread_mutex_destroy(&s->rank[i].reading);
 	}
 	free(s->rank);
 }
@@ -140,9 +143,11 @@ static uint64_t site_of_stack(struct rank_sites *r, uint32_t id)
 		return 0;
 	if ((id >= r->cap || !r->of_stack[id]) && r->reads < READS_MAX && r->path) {
 		r->reads++;
+		pthread_mutex_lock(&r->reading);
 		read_site_file(r, r->path);
 		if (r->more)
 			read_site_file(r, r->more);
+		pthread_mutex_unlock(&r->reading);
 	}
 	return id < r->cap ? r->of_stack[id] : 0;
 }
@@ -170,16 +175,24 @@ void find_site(struct sites *s, struct call *c)
 
 uint64_t find_near_site(const struct sites *s, const struct call *c)
 {
-	const struct rank_sites *r = &s->rank[c->rank];
+	struct rank_sites *r = &s->rank[c->rank];
+	uint64_t near;
 
-	return c->stack < r->cap ? r->near_stack[c->stack] : 0;
+	pthread_mutex_lock(&r->reading);
+	near = c->stack < r->cap ? r->near_stack[c->stack] : 0;
+	pthread_mutex_unlock(&r->reading);
+	return near;
 }
 
 uint64_t find_leaf_site(const struct sites *s, const struct call *c)
 {
-	const struct rank_sites *r = &s->rank[c->rank];
+	struct rank_sites *r = &s->rank[c->rank];
+	uint64_t leaf;
 
-	return c->stack < r->cap ? r->leaf_stack[c->stack] : 0;
+	pthread_mutex_lock(&r->reading);
+	leaf = c->stack < r->cap ? r->leaf_stack[c->stack] : 0;
+	pthread_mutex_unlock(&r->reading);
+	return leaf;
 }
 
 uint64_t hash_place(const struct call *c)

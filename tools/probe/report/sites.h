@@ -6,10 +6,17 @@
 #ifndef PROBE_TOOLS_SITES_H
 #define PROBE_TOOLS_SITES_H
 
+#include <pthread.h>
+
 #include "tools/lib/table.h"
 #include "tools/probe/read/calls.h"
 
+/*
+ * Lock: `reading` of a rank is held while its arrays are changed, by the thread that reads the rank's files, and by any other thread while
+ * it looks into them. A leaf.
+ */
 struct rank_sites {
+	pthread_mutex_t reading;
 	uint64_t *of_stack; /* by stack id; 0: not known */
 	uint64_t *
 		near_stack; /* the same, of the line of the call alone, wherever its function was called from */
