@@ -151,7 +151,7 @@ wide='spike corruption not_sum missing extra order order_branch redop dtype coun
 	tail_missing message_left_out exit_message killed jitter link'
 FAULT_RANKS=100 FAULT_WHO=90 python3 tests/e2e/fault_folders.py "$tmp/wide" $wide
 for name in $wide; do
-	is "$name, of 100 ranks" "$(first "$tmp/wide/$name" | sed 's/ None$/ -/; s/ $/ -/')" \
+	is "$name, of 100 ranks, -j 3" "$(first "$tmp/wide/$name" -j 3 | sed 's/ None$/ -/; s/ $/ -/')" \
 		"$(sed -n "s/^$name //p" <<<"$want" | sed 's/ None$/ -/; s/\[2\]/[90]/; s/\[1, 2\]/[89, 90]/')"
 done
 rm -rf "$tmp/wide"
