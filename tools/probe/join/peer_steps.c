@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "tools/lib/each.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
@@ -41,12 +42,11 @@ static bool key_of_shared(const struct call *c, uint64_t *b)
 
 static void keep_shared_steps(struct table *t, const struct rank_dir *d, const struct overlay *o)
 {
-	struct folders one = {.dir = (struct rank_dir *)d, .n = 1};
 	const struct walk_call *c;
 	struct walk w;
 	uint64_t b;
 
-	walk_open(&w, &one, NULL, o ? &o : NULL, NULL, 0, UINT64_MAX);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
 		struct shared_call *s =
 			key_of_shared(&c->call, &b) ? table_get(t, c->call.comm, b) : NULL;
@@ -61,14 +61,13 @@ static void keep_shared_steps(struct table *t, const struct rank_dir *d, const s
 /* A call that nobody shares is of the step of the one before it. */
 static void follow_shared_steps(struct rank_dir *d, const struct table *t, const struct overlay *o)
 {
-	struct folders one = {.dir = d, .n = 1};
 	const struct walk_call *c;
 	struct round_end *end = NULL, before = {0};
 	unsigned n = 0, cap = 0;
 	struct walk w;
 	uint64_t b;
 
-	walk_open(&w, &one, NULL, o ? &o : NULL, NULL, 0, UINT64_MAX);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
 		const struct shared_call *s =
 			key_of_shared(&c->call, &b) ? table_find(t, c->call.comm, b) : NULL;
@@ -103,19 +102,35 @@ static uint64_t bytes_with_steps(const struct folders *f, const struct overlay *
 	return any ? all : 0;
 }
 
-void number_by_peers(struct folders *f, const struct overlay *const *overlay, uint64_t most)
+struct steps_of_ranks {
+	struct folders *folders;
+	const struct overlay *const *overlay;
+	const struct table *shared;
+	const bool *want;
+};
+
+static void follow_steps_of(void *arg, unsigned i)
+{
+	struct steps_of_ranks *s = arg;
+	struct rank_dir *d = &s->folders->dir[i];
+
+	if (!meta_has_steps(&d->meta) && (!s->want || s->want[i]))
+		follow_shared_steps(d, s->shared, s->overlay[i]);
+}
+
+void number_by_peers(
+	struct folders *f, const struct overlay *const *overlay, const struct numbering *how)
 {
 	uint64_t bytes = bytes_with_steps(f, overlay);
 	struct table t;
 
-	if (!bytes || bytes > most)
+	if (!bytes || bytes > how->most)
 		return;
 	table_init(&t, sizeof(struct shared_call), SHARED_MOST);
 	for (unsigned i = 0; i < f->n; i++)
 		if (meta_has_steps(&f->dir[i].meta))
 			keep_shared_steps(&t, &f->dir[i], overlay[i]);
-	for (unsigned i = 0; i < f->n; i++)
-		if (!meta_has_steps(&f->dir[i].meta))
-			follow_shared_steps(&f->dir[i], &t, overlay[i]);
+	do_for_each(f->n, how->threads, follow_steps_of,
+		&(struct steps_of_ranks){f, overlay, &t, how->want});
 	table_free(&t);
 }

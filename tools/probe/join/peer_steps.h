@@ -8,13 +8,15 @@
 
 #include <stdbool.h>
 
+#include "tools/probe/join/rounds.h"
 #include "tools/probe/read/folders.h"
 #include "tools/probe/read/overlay.h"
 
 /*
  * Fills in dir[i].round of each rank without steps that shares calls with one that has some. overlay[i]: NULL or what its journal
- * has beyond its files. Nothing is done where all ranks are alike in that, or the run has more than `most` bytes.
+ * has beyond its files. Nothing is done where all ranks are alike in that, or the run is too large.
  */
-void number_by_peers(struct folders *f, const struct overlay *const *overlay, uint64_t most);
+void number_by_peers(
+	struct folders *f, const struct overlay *const *overlay, const struct numbering *how);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "tools/lib/each.h"
 #include "tools/lib/period.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
@@ -68,26 +69,17 @@ static void follow_rounds(struct finder *f, const struct call *c)
 		add_round_end(f, at);
 }
 
-/* A run of that rank alone. */
-static void walk_one_rank(struct walk *w, struct folders *one, const struct rank_dir *d,
-	const struct overlay *const *o)
-{
-	*one = (struct folders){.dir = (struct rank_dir *)d, .n = 1};
-	walk_open(w, one, NULL, *o ? o : NULL, NULL, 0, UINT64_MAX);
-}
-
 void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o)
 {
 	struct finder *f = tool_alloc(sizeof(*f));
 	const struct walk_call *c;
-	struct folders one;
 	struct walk w;
 
 	*r = (struct rounds){0};
 	f->out = r;
 	period_init(&f->period);
 	f->first = UINT64_MAX;
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w)))
 		follow_rounds(f, &c->call);
 	walk_close(&w);
@@ -131,11 +123,10 @@ static void count_places(
 	struct table *t, const struct folders *f, const struct rank_dir *d, const struct overlay *o)
 {
 	const struct walk_call *c;
-	struct folders one;
 	struct walk w;
 	uint64_t number = 0;
 
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
 		struct place_count *p =
 			c->call.stack ? table_get(t, c->call.stack, c->call.api) : NULL;
@@ -198,7 +189,6 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 {
 	const struct place_count *last;
 	const struct walk_call *c;
-	struct folders one;
 	struct table t;
 	struct walk w;
 
@@ -208,7 +198,7 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 	if (last) {
 		e->n = 0;
 		e->comm = last->comm;
-		walk_one_rank(&w, &one, d, &o);
+		walk_calls_of_rank(&w, d, o);
 		while ((c = walk_next(&w)))
 			if (c->call.stack == last->key.a && c->call.api == last->key.b &&
 				c->call.comm == e->comm && is_of_all(&c->call, f))
@@ -226,11 +216,10 @@ static void find_common_ends(struct common_ends *e, const struct rounds *r, cons
 	const struct rank_dir *d, const struct overlay *o)
 {
 	const struct walk_call *c;
-	struct folders one;
 	struct walk w;
 	uint64_t step = 0;
 
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
 		uint64_t now = count_rounds_before(r->end, r->n, c->call.start, c->call.seq);
 
@@ -278,10 +267,9 @@ static bool are_rounds_alike(const struct common_ends *e, const struct folders *
 	uint64_t *calls = tool_alloc(e->n * sizeof(*calls)), since = 0, middle;
 	unsigned ends = 0, near = 0, n;
 	const struct walk_call *c;
-	struct folders one;
 	struct walk w;
 
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w)) && ends < e->n) {
 		since++;
 		if (c->call.comm != e->comm || !is_of_all(&c->call, f) ||
@@ -328,7 +316,6 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	const struct walk_call *c;
 	const struct place_count *last = NULL;
 	struct place_count *before = NULL, *now;
-	struct folders one;
 	struct table places;
 	struct walk w;
 	struct round_end *end = NULL;
@@ -338,7 +325,7 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 
 	table_init(&places, sizeof(struct place_count), PLACES_MOST);
 	count_places(&places, f, d, o);
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	for (bool ended = false; (c = walk_next(&w));) {
 		if (c->call.bits & CALL_NESTED)
 			continue;
@@ -387,12 +374,28 @@ static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *co
 	return all;
 }
 
-bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most)
+struct rounds_of_ranks {
+	struct folders *folders;
+	const struct overlay *const *overlay;
+	const struct common_ends *ends;
+	const bool *want;
+};
+
+static void end_rounds_of(void *arg, unsigned i)
+{
+	struct rounds_of_ranks *r = arg;
+
+	if (!r->want || r->want[i])
+		end_rounds_of_rank(&r->folders->dir[i], r->folders, r->ends, r->overlay[i]);
+}
+
+bool number_by_rounds(
+	struct folders *f, const struct overlay *const *overlay, const struct numbering *how)
 {
 	struct common_ends e = {0};
 	bool found = false;
 
-	if (bytes_of_calls(f, overlay) > most)
+	if (bytes_of_calls(f, overlay) > how->most)
 		return false;
 	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++)
 		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]) &&
@@ -408,8 +411,9 @@ bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, u
 			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
 		free(r.end);
 	}
-	for (unsigned i = 0; found && i < f->n; i++)
-		end_rounds_of_rank(&f->dir[i], f, &e, overlay[i]);
+	if (found)
+		do_for_each(f->n, how->threads, end_rounds_of,
+			&(struct rounds_of_ranks){f, overlay, &e, how->want});
 	free(e.seq);
 	return found;
 }

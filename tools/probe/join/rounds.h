@@ -21,11 +21,22 @@ struct rounds {
 /* Of all calls of that rank. o: NULL or what its journal has beyond its files. */
 void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o);
 
+/* How dir[i].round of a run's ranks is filled in. */
+struct numbering {
+	uint64_t
+		most; /* bytes of calls files: a larger run is left alone, for they are read once more */
+	unsigned threads; /* 0, 1: one */
+	const bool *
+		want; /* by folder; NULL: all. What is found is the same, for all of them or for some */
+};
+
 /*
  * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
  * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
- * period of the calls; and with what comes behind it before the places that begin a step. overlay[i]: as above. False, with nothing filled in: there is none such, or the run has more than `most` bytes.
+ * period of the calls; and with what comes behind it before the places that begin a step. overlay[i]: as above. False,
+ * with nothing filled in: there is none such, or the run is too large.
  */
-bool number_by_rounds(struct folders *f, const struct overlay *const *overlay, uint64_t most);
+bool number_by_rounds(
+	struct folders *f, const struct overlay *const *overlay, const struct numbering *how);
 
 #endif

@@ -17,8 +17,9 @@
 
 struct walk_reader {
 	struct calls calls;
-	struct walk_call *ahead; /* a heap, the earliest first */
-	unsigned n, cap;
+	struct walk_call *
+		*ahead; /* a heap, the earliest first; behind its n elements those that are free */
+	unsigned n, made, cap;
 	struct walk_call row; /* what the rows of the call that is being read say */
 	struct clock_fix clock;
 };
@@ -103,34 +104,37 @@ static bool begins_before(const struct walk_call *a, const struct walk_call *b)
 
 static void push_ahead(struct walk_reader *r, const struct walk_call *c)
 {
+	struct walk_call *own;
 	unsigned i = r->n++;
 
-	if (r->n > r->cap) {
-		r->cap = r->cap ? 2 * r->cap : 16;
-		r->ahead = tool_realloc(r->ahead, r->cap * sizeof(*r->ahead));
+	if (r->n > r->made) {
+		TOOL_GROW(r->ahead, r->made, r->cap);
+		r->ahead[r->made++] = tool_realloc(NULL, sizeof(*own));
 	}
-	for (; i && begins_before(c, &r->ahead[(i - 1) / 2]); i = (i - 1) / 2)
+	own = r->ahead[i];
+	*own = *c;
+	for (; i && begins_before(c, r->ahead[(i - 1) / 2]); i = (i - 1) / 2)
 		r->ahead[i] = r->ahead[(i - 1) / 2];
-	r->ahead[i] = *c;
+	r->ahead[i] = own;
 }
 
 static void pop_ahead(struct walk_reader *r)
 {
-	const struct walk_call last = r->ahead[--r->n];
+	struct walk_call *first = r->ahead[0], *last = r->ahead[--r->n];
 	unsigned i = 0;
 
 	for (;;) {
 		unsigned k = 2 * i + 1;
 
-		if (k + 1 < r->n && begins_before(&r->ahead[k + 1], &r->ahead[k]))
+		if (k + 1 < r->n && begins_before(r->ahead[k + 1], r->ahead[k]))
 			k++;
-		if (k >= r->n || !begins_before(&r->ahead[k], &last))
+		if (k >= r->n || !begins_before(r->ahead[k], last))
 			break;
 		r->ahead[i] = r->ahead[k];
 		i = k;
 	}
-	if (r->n)
-		r->ahead[i] = last;
+	r->ahead[i] = last;
+	r->ahead[r->n] = first;
 }
 
 static void read_ahead(struct walk_reader *r, unsigned ahead)
@@ -153,7 +157,7 @@ static void sift_walk(struct walk *w, unsigned i)
 
 		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
 			if (k < w->nheap &&
-				w->heap[k]->ahead[0].start < w->heap[least]->ahead[0].start)
+				w->heap[k]->ahead[0]->start < w->heap[least]->ahead[0]->start)
 				least = k;
 		if (least == i)
 			return;
@@ -166,9 +170,10 @@ static void sift_walk(struct walk *w, unsigned i)
 	}
 }
 
-void walk_open(struct walk *w, const struct folders *f, const bool *want,
+/* row: NULL, or what takes the rows. */
+static void open_walk(struct walk *w, const struct folders *f, const bool *want,
 	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
-	uint64_t step_hi)
+	uint64_t step_hi, calls_row_fn *row)
 {
 	unsigned n = 0;
 	bool keep_open;
@@ -195,7 +200,7 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 		r->calls.step_hi = step_hi;
 		r->calls.keep_open = keep_open;
 		r->calls.buffer = buffer;
-		r->calls.row = take_row;
+		r->calls.row = row;
 		r->calls.row_arg = r;
 		if (skew)
 			r->clock = skew[i];
@@ -208,10 +213,26 @@ void walk_open(struct walk *w, const struct folders *f, const bool *want,
 		sift_walk(w, i);
 }
 
+void walk_open(struct walk *w, const struct folders *f, const bool *want,
+	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
+	uint64_t step_hi)
+{
+	open_walk(w, f, want, overlay, skew, step_lo, step_hi, take_row);
+}
+
+void walk_calls_of_rank(struct walk *w, const struct rank_dir *d, const struct overlay *o)
+{
+	struct folders one = {.dir = (struct rank_dir *)d, .n = 1};
+
+	open_walk(w, &one, NULL, o ? &o : NULL, NULL, 0, UINT64_MAX, NULL);
+}
+
 void walk_close(struct walk *w)
 {
 	for (unsigned i = 0; i < w->nreader; i++) {
 		calls_close(&w->reader[i].calls);
+		for (unsigned k = 0; k < w->reader[i].made; k++)
+			free(w->reader[i].ahead[k]);
 		free(w->reader[i].ahead);
 	}
 	free(w->reader);
@@ -226,7 +247,7 @@ const struct walk_call *walk_next(struct walk *w)
 	if (!w->nheap)
 		return NULL;
 	r = w->heap[0];
-	w->now = r->ahead[0];
+	w->now = *r->ahead[0];
 	pop_ahead(r);
 	read_ahead(r, w->ahead);
 	if (!r->n)

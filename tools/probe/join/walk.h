@@ -47,6 +47,8 @@ struct walk {
 void walk_open(struct walk *w, const struct folders *f, const bool *want,
 	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi);
+/* The calls of one rank, d, without what only its rows say (shape, statistics, dtypes, counts of all tensors): that takes longer. */
+void walk_calls_of_rank(struct walk *w, const struct rank_dir *d, const struct overlay *o);
 void walk_close(struct walk *w);
 
 /* The next call, valid until the next call of this function; NULL: no more. */

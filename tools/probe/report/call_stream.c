@@ -22,7 +22,7 @@
 _Static_assert(sizeof(struct call) % 8 == 0 && WORDS < 64, "a call is not as the stream has it");
 
 enum block_kind { BLOCK_CALLS = 1, BLOCK_NAME, BLOCK_END };
-enum record_kind { RECORD_CALL = 1, RECORD_BAD };
+enum record_kind { RECORD_CALL = 1, RECORD_BAD, RECORD_ROUNDS };
 
 struct stream_head {
 	uint64_t magic, key;
@@ -200,6 +200,17 @@ static void sift_out(struct rank_out **heap, unsigned n, unsigned i)
 	}
 }
 
+static void put_rounds(struct stream_out *o, const struct rank_dir *d)
+{
+	uint64_t n = d->nround;
+
+	if (!n)
+		return;
+	*reserve_out(&o->block, 1) = RECORD_ROUNDS;
+	put_out(&o->block, &n, sizeof(n));
+	put_out(&o->block, d->round, n * sizeof(*d->round));
+}
+
 static void read_next_out(struct stream_out *o, struct rank_out *r)
 {
 	o->now = r;
@@ -240,8 +251,9 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 	for (unsigned i = 0; i < n; i++) {
 		struct rank_out *r = &o->rank[i];
 
+		put_rounds(o, r->calls->dir);
 		read_next_out(o, r);
-		/* Bad rows of the first call. */
+		/* Bad rows of the first call, too. */
 		write_calls_block(o, r);
 		if (r->has)
 			heap[left++] = r;
@@ -526,6 +538,32 @@ static bool take_bad_row(
 	return true;
 }
 
+static bool take_rounds(struct piece *p, struct rank_dir *d)
+{
+	uint64_t n;
+
+	if (d->round || !take_piece_bytes(p, &n, sizeof(n)) ||
+		n > (p->n - p->at) / sizeof(*d->round))
+		return false;
+	d->nround = (unsigned)n;
+	d->round = tool_alloc(n * sizeof(*d->round));
+	return take_piece_bytes(p, d->round, n * sizeof(*d->round));
+}
+
+static bool take_record(
+	const struct call_source *from, struct piece *p, char kind, struct calls *s, struct call *c)
+{
+	switch (kind) {
+	case RECORD_CALL:
+		return take_stream_call(p, c);
+	case RECORD_BAD:
+		return take_bad_row(from, p, s, c);
+	case RECORD_ROUNDS:
+		return take_rounds(p, (struct rank_dir *)s->dir);
+	}
+	return false;
+}
+
 static bool end_early(struct call_source *from, struct calls *s, struct rank_in *r)
 {
 	from->broken = true;
@@ -563,9 +601,7 @@ bool call_source_next(struct call_source *from, struct calls *s, struct call *ou
 			free(p);
 			continue;
 		}
-		if (!take_piece_bytes(p, &kind, 1) ||
-			!(kind == RECORD_BAD ? take_bad_row(from, p, s, &r->now)
-					     : take_stream_call(p, &r->now)))
+		if (!take_piece_bytes(p, &kind, 1) || !take_record(from, p, kind, s, &r->now))
 			return end_early(from, s, r);
 		if (kind == RECORD_CALL) {
 			*out = translate_call(from, &r->now);

@@ -3,7 +3,8 @@
  * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to one that joins the ranks: a
  * file on a disk that both see, which is read while it is written. Who writes goes by time, so who reads has no need to look far ahead.
  *
- *	head, then blocks: a rank's calls, each as what differs from the rank's last one; the texts of interned numbers; a rank's end
+ *	head, then blocks: a rank's calls, each as what differs from the rank's last one, and first the ends of its rounds (dir->round),
+ *	if it has some; the texts of interned numbers; a rank's end
  *
  * Both ends are the same program on the same kind of machine: numbers are in the machine's order, and the head refuses others.
  */
@@ -34,7 +35,8 @@ struct call_source *call_source_open(
 void call_source_close(struct call_source *s);
 
 /*
- * The next call of that rank. s: its reader, never opened; its `bad` is called for rows with bad values, and its counts are filled in at the end.
+ * The next call of that rank. s: its reader, never opened; its `bad` is called for rows with bad values, its folder's rounds are filled
+ * in before the first call, its counts at the end.
  * false: no more; s->wrong says so if the stream ended too early.
  */
 bool call_source_next(struct call_source *from, struct calls *s, struct call *out);

@@ -21,18 +21,31 @@
 #define LOOK_MS 5 /* between two looks into the folder, at first ... */
 #define LOOK_MS_MAX 100
 struct shares {
+	struct division division;
 	struct run_readers run;
 	struct ahead *ahead; /* threads; NULL: none */
 	struct call_source **source; /* by part; of part 0 there is none. NULL: not divided */
-	unsigned parts;
 	char *folder; /* of partial results, to be removed; NULL: there is none */
-	uint64_t nonce;
+	uint64_t key, nonce;
+	int fd; /* of a part but 0: its stream */
 };
 
-/* Part 0 joins what the others read, which is half of the work. Neighbouring ranks go to different parts: they are alike in size. */
-static unsigned owner_of_rank(unsigned i, unsigned parts)
+/*
+ * Part 0 joins what the others read, which is half of the work: only where files are read twice it has ranks of its own, one of so many,
+ * by what either takes. Neighbouring ranks go to different parts: they are alike in size.
+ */
+static unsigned owner_of_rank(unsigned i, unsigned parts, bool twice)
 {
-	return 1 + i % (parts - 1);
+	unsigned each = !twice ? 0 : parts == 2 ? 3 : parts == 3 ? 8 : 0;
+
+	if (each && i % each == 0)
+		return 0;
+	return 1 + (each ? i - i / each - 1 : i) % (parts - 1);
+}
+
+bool division_reads(const struct division *d, unsigned i, bool twice)
+{
+	return d->parts < 2 || owner_of_rank(i, d->parts, twice) == d->part;
 }
 
 /* ---- who is who ---- */
@@ -82,12 +95,12 @@ bool division_parse(struct division *d, const char *text)
 }
 
 /* What must be the same in all parts. */
-static uint64_t key_of_run(const struct division *d, struct calls *const *reader, unsigned n)
+static uint64_t key_of_run(const struct division *d, const struct folders *f)
 {
-	uint64_t h = hash_u64(hash_u64(d->options, n), d->parts);
+	uint64_t h = hash_u64(hash_u64(d->options, f->n), d->parts);
 
-	for (unsigned i = 0; i < n; i++)
-		h = hash_str(h, reader[i]->dir->name);
+	for (unsigned i = 0; i < f->n; i++)
+		h = hash_str(h, f->dir[i].name);
 	return h | 1;
 }
 
@@ -200,13 +213,12 @@ static int fail_in_folder(const char *path, int err)
 	return err;
 }
 
-/* Part 0: waits for all others. */
-static enum share_result gather_parts(
-	struct shares *s, uint64_t key, const volatile sig_atomic_t *stop)
+/* Part 0: waits for all others. false: they do not come, said. */
+static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
 	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names = NULL, *was;
 	double changed = read_steady_s();
-	unsigned last = UINT_MAX, missing = 0, look = LOOK_MS;
+	unsigned last = UINT_MAX, missing = 0, look = LOOK_MS, parts = s->division.parts;
 	int err;
 
 	remove_parts(s->folder);
@@ -215,7 +227,7 @@ static enum share_result gather_parts(
 		free(names);
 		names = NULL;
 		missing = 0;
-		for (unsigned k = 1; k < s->parts; k++) {
+		for (unsigned k = 1; k < parts; k++) {
 			char *path = part_path(s->folder, k, s->nonce);
 			struct stat st;
 
@@ -233,7 +245,7 @@ static enum share_result gather_parts(
 			changed = read_steady_s();
 		last = missing;
 		if (read_steady_s() - changed > SOURCE_MISSING_S) {
-			say_missing(s->folder, 0, s->parts, names, missing == 1);
+			say_missing(s->folder, 0, parts, names, missing == 1);
 			break;
 		}
 		wait_for_look(&look);
@@ -245,21 +257,16 @@ static enum share_result gather_parts(
 		fail_in_folder(s->folder, err);
 	free(lock);
 	free(go);
-	if (err || missing)
-		return SHARE_FAILED;
-	s->source = tool_alloc(s->parts * sizeof(*s->source));
-	for (unsigned k = 1; k < s->parts; k++)
-		s->source[k] =
-			call_source_open(part_path(s->folder, k, s->nonce), key, s->run.n, stop);
-	return SHARE_READ;
+	return !err && !missing;
 }
 
 /*
  * Another part: makes its file, and waits until part 0 says that all are there. A number whose file is there already is of an earlier
- * report. Returns the file, or -errno; -ETIMEDOUT: part 0 did not come, said.
+ * report. false: part 0 did not come, said, or *stop.
  */
-static int join_parts(struct shares *s, unsigned me, const volatile sig_atomic_t *stop)
+static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
+	unsigned me = s->division.part, parts = s->division.parts;
 	double changed = read_steady_s();
 	unsigned look = LOOK_MS;
 	int fd = -1, err = 0;
@@ -288,12 +295,12 @@ static int join_parts(struct shares *s, unsigned me, const volatile sig_atomic_t
 			break;
 		if (!err && read_steady_s() - changed > SOURCE_MISSING_S) {
 			if (fd < 0)
-				say_missing(s->folder, me, s->parts, "0", true);
+				say_missing(s->folder, me, parts, "0", true);
 			else
 				tool_error("report: part %u of %u: part 0 did not begin for %d s: "
 					   "it or "
 					   "another part did not come (what part 0 says)",
-					me, s->parts, SOURCE_MISSING_S);
+					me, parts, SOURCE_MISSING_S);
 			err = -ETIMEDOUT;
 		}
 		/* A part 0 that ends early removes the folder. */
@@ -301,29 +308,24 @@ static int join_parts(struct shares *s, unsigned me, const volatile sig_atomic_t
 			mkdir(s->folder, 0777);
 		wait_for_look(&look);
 	}
-	if (!err && *stop)
-		err = -EINTR;
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
+	s->fd = fd;
+	return go;
 }
 
-static enum share_result write_part(
-	struct shares *s, unsigned me, uint64_t key, const volatile sig_atomic_t *stop)
+static enum share_result write_part(struct shares *s, const volatile sig_atomic_t *stop)
 {
-	struct calls **own;
+	const struct run_readers *run = &s->run;
+	struct calls **own = tool_alloc((run->n + 1) * sizeof(*own));
 	unsigned m = 0;
-	int fd = join_parts(s, me, stop), err;
+	int err;
 
-	if (fd < 0)
-		return SHARE_FAILED;
-	own = tool_alloc((s->run.n + 1) * sizeof(*own));
-	for (unsigned i = 0; i < s->run.n; i++)
-		if (owner_of_rank(i, s->parts) == me)
-			own[m++] = s->run.reader[i];
-	err = stream_write_calls(fd, key, own, m, stop);
-	if (close(fd) < 0 && !err)
+	for (unsigned i = 0; i < run->n; i++)
+		if (division_reads(&s->division, i, run->twice))
+			own[m++] = run->reader[i];
+	err = stream_write_calls(s->fd, s->key, own, m, stop);
+	if (close(s->fd) < 0 && !err)
 		err = -errno;
+	s->fd = -1;
 	if (err)
 		tool_error("report: a part in %s: %s; part 0 waits for it in vain: give --parts a "
 			   "folder with room that all hosts see",
@@ -332,29 +334,23 @@ static enum share_result write_part(
 	return err ? SHARE_FAILED : SHARE_LEFT;
 }
 
-static enum share_result begin_part(
-	struct shares *s, const struct division *d, const volatile sig_atomic_t *stop)
+static void open_streams(struct shares *s, const volatile sig_atomic_t *stop)
 {
-	uint64_t key = key_of_run(d, s->run.reader, s->run.n);
-	char *folder = tool_format("%s/report.parts-%016llx", d->folder ? d->folder : s->run.folder,
-		(unsigned long long)key);
-	enum share_result r = SHARE_FAILED;
+	s->source = tool_alloc(s->division.parts * sizeof(*s->source));
+	for (unsigned k = 1; k < s->division.parts; k++)
+		s->source[k] =
+			call_source_open(part_path(s->folder, k, s->nonce), s->key, s->run.n, stop);
+}
 
-	s->parts = d->parts;
-	s->folder = folder;
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST) {
-		fail_in_folder(folder, -errno);
-	} else if (d->part == 0) {
-		s->nonce = draw_nonce(key);
-		return gather_parts(s, key, stop);
-	} else {
-		r = write_part(s, d->part, key, stop);
-	}
-	/* What is in the folder is part 0's. */
-	rmdir(folder);
-	free(s->folder);
-	s->folder = NULL;
-	return r;
+static bool meet_parts(struct shares *s, const char *where, const volatile sig_atomic_t *stop)
+{
+	s->folder = tool_format("%s/report.parts-%016llx", where, (unsigned long long)s->key);
+	if (mkdir(s->folder, 0777) < 0 && errno != EEXIST)
+		return !fail_in_folder(s->folder, -errno);
+	if (s->division.part)
+		return join_parts(s, stop);
+	s->nonce = draw_nonce(s->key);
+	return gather_parts(s, stop);
 }
 
 /* ---- either ---- */
@@ -367,24 +363,34 @@ static bool next_rank_call(void *shares, uint32_t rank, struct call *out)
 	return s->run.next(s->run.arg, s, rank, out);
 }
 
-enum share_result shares_begin(struct shares **out, const struct division *d,
-	const struct run_readers *run, const volatile sig_atomic_t *stop)
+struct shares *shares_meet(
+	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop)
 {
-	enum share_result r = SHARE_READ;
 	struct shares *s = tool_alloc(sizeof(*s));
 
+	s->division = *d;
+	s->key = key_of_run(d, f);
+	s->fd = -1;
+	if (d->parts < 2 || meet_parts(s, d->folder ? d->folder : f->path, stop))
+		return s;
+	shares_end(s);
+	return NULL;
+}
+
+enum share_result shares_begin(
+	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop)
+{
+	unsigned jobs = s->division.jobs;
+
 	s->run = *run;
-	if (d->parts > 1)
-		r = begin_part(s, d, stop);
-	else if (d->jobs > 1)
+	if (s->division.parts > 1 && s->division.part)
+		return write_part(s, stop);
+	if (s->division.parts > 1)
+		open_streams(s, stop);
+	else if (jobs > 1)
 		s->ahead = ahead_begin(run->reader, run->n, next_rank_call, s,
-			d->jobs - 1 < run->n ? d->jobs - 1 : run->n);
-	if (r != SHARE_READ) {
-		shares_end(s);
-		s = NULL;
-	}
-	*out = s;
-	return r;
+			jobs - 1 < run->n ? jobs - 1 : run->n);
+	return SHARE_READ;
 }
 
 bool shares_next(struct shares *s, uint32_t rank, struct call *out)
@@ -394,7 +400,7 @@ bool shares_next(struct shares *s, uint32_t rank, struct call *out)
 
 static struct call_source *stream_of_rank(const struct shares *s, uint32_t rank)
 {
-	return s->source ? s->source[owner_of_rank(rank, s->parts)] : NULL;
+	return s->source ? s->source[owner_of_rank(rank, s->division.parts, s->run.twice)] : NULL;
 }
 
 bool shares_read(struct shares *s, struct calls *reader, struct call *out)
@@ -413,13 +419,16 @@ void shares_end(struct shares *s)
 {
 	if (!s)
 		return;
-	for (unsigned k = 1; s->source && k < s->parts; k++)
+	for (unsigned k = 1; s->source && k < s->division.parts; k++)
 		call_source_close(s->source[k]);
 	ahead_end(s->ahead);
-	if (s->folder) {
+	if (s->fd >= 0)
+		close(s->fd);
+	/* What is in the folder is part 0's. */
+	if (s->folder && !s->division.part)
 		remove_parts(s->folder);
+	if (s->folder)
 		rmdir(s->folder);
-	}
 	free(s->folder);
 	free(s->source);
 	free(s);

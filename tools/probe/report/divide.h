@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "tools/probe/read/calls.h"
+#include "tools/probe/read/folders.h"
 #include "tools/probe/report/call_stream.h"
 
 #define PARTS_MAX 4096u
@@ -32,6 +33,12 @@ bool division_by_launcher(struct division *d);
 /* "2/8". false: no such thing. */
 bool division_parse(struct division *d, const char *text);
 
+/*
+ * Does this part read the files of rank i? Of those of the others the streams say all that the files say. twice: they are read twice, for
+ * the rounds of a run that marks no steps.
+ */
+bool division_reads(const struct division *d, unsigned i, bool twice);
+
 struct shares;
 
 /*
@@ -42,9 +49,9 @@ typedef bool rank_call_fn(void *arg, struct shares *s, uint32_t rank, struct cal
 
 /* Whose calls are read. All of it stays as it is until shares_end(). */
 struct run_readers {
-	const char *folder; /* of the run */
 	struct calls **reader; /* one per rank, opened */
 	unsigned n;
+	bool twice; /* as for division_reads() */
 	rank_call_fn *next;
 	void *arg;
 };
@@ -55,8 +62,15 @@ enum share_result {
 	SHARE_FAILED /* said */
 };
 
-enum share_result shares_begin(struct shares **out, const struct division *d,
-	const struct run_readers *run, const volatile sig_atomic_t *stop);
+/*
+ * The parts of a report meet, where it has some: before each of them does what takes its time. f: what all of them have read of. NULL: they
+ * did not meet, said, or *stop is not 0.
+ */
+struct shares *shares_meet(
+	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop);
+/* Reading begins, in whichever process or thread. s is ended by shares_end() in any case. */
+enum share_result shares_begin(
+	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop);
 /* The next call of that rank as r->next gave it, here or in another thread. */
 bool shares_next(struct shares *s, uint32_t rank, struct call *out);
 /* The same as it stands in the rank's files. */

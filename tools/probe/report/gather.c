@@ -358,7 +358,8 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 	free(group);
 }
 
-static void open_readers(struct gather *g, struct reader *reader, const struct gather_options *o)
+static void open_readers(struct gather *g, struct reader *reader, struct shares *shares,
+	const struct gather_options *o)
 {
 	size_t buffer = BUFFERS / (g->folders.n ? g->folders.n : 1);
 	bool keep_open;
@@ -369,6 +370,7 @@ static void open_readers(struct gather *g, struct reader *reader, const struct g
 		struct calls *s = &reader[i].calls;
 
 		reader[i].g = g;
+		reader[i].shares = shares;
 		calls_open(s, &g->folders.dir[i], i, &g->rank[i].overlay);
 		s->step_lo = o->step_lo;
 		s->step_hi = o->step_hi;
@@ -396,17 +398,6 @@ static void close_readers(struct gather *g, struct reader *reader)
 		free_call_order(&reader[i].order);
 		calls_close(s);
 	}
-}
-
-/* Other threads or processes read the files, if that was asked for. Returns 0, STATUS_USAGE or GATHER_LEFT. */
-static int share_readers(struct reader *reader, const struct run_readers *run,
-	const struct gather_options *o, struct shares **shares)
-{
-	enum share_result r = shares_begin(shares, &o->division, run, &stopped);
-
-	for (unsigned i = 0; i < run->n; i++)
-		reader[i].shares = *shares;
-	return r == SHARE_LEFT ? GATHER_LEFT : r == SHARE_FAILED ? STATUS_USAGE : 0;
 }
 
 /* ---- before and after ---- */
@@ -441,25 +432,34 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 }
 
 /* Where nothing marks steps: the rounds of the calls in their place; on some ranks only: those of the others. */
-static void number_steps(struct gather *g)
+static void number_steps(struct gather *g, const struct division *d)
 {
 	const struct overlay **each;
+	struct numbering how = {.most = ROUNDS_BYTES_MAX, .threads = d->jobs};
+	bool *want = NULL;
 
 	if (!g->folders.n)
 		return;
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &g->rank[i].overlay;
+	/* What is read by peers is of few ranks. */
+	if (d->parts > 1 && !g->diagnose.sites.steps) {
+		how.want = want = tool_alloc(g->folders.n * sizeof(*want));
+		for (unsigned i = 0; i < g->folders.n; i++)
+			want[i] = division_reads(d, i, true);
+	}
 	if (g->diagnose.sites.steps)
-		number_by_peers(&g->folders, each, ROUNDS_BYTES_MAX);
+		number_by_peers(&g->folders, each, &how);
 	else
-		g->by_rounds = number_by_rounds(&g->folders, each, ROUNDS_BYTES_MAX);
+		g->by_rounds = number_by_rounds(&g->folders, each, &how);
 	if (g->by_rounds)
 		diagnose_steps(&g->diagnose);
+	free(want);
 	free(each);
 }
 
-static void prepare_gather(struct gather *g, unsigned top)
+static void prepare_gather(struct gather *g, const struct gather_options *o)
 {
 	unsigned n = g->folders.n;
 
@@ -470,7 +470,7 @@ static void prepare_gather(struct gather *g, unsigned top)
 	ops_init(&g->ops);
 	late_init(&g->late, g->skew);
 	bad_init(&g->bad, n, g->skew);
-	slow_init(&g->slow, top);
+	slow_init(&g->slow, o->top);
 	diagnose_init(&g->diagnose, n, g->skew);
 	for (unsigned i = 0; i < n && !stopped; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
@@ -490,7 +490,7 @@ static void prepare_gather(struct gather *g, unsigned top)
 	}
 	comms_settle(&g->comms, g->folders.dir, n);
 	if (!stopped)
-		number_steps(g);
+		number_steps(g, &o->division);
 }
 
 /* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */
@@ -592,7 +592,8 @@ static void finish_gather(struct gather *g)
 int gather_calls(struct gather *g, const struct gather_options *o)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
-	struct shares *shares = NULL;
+	struct shares *shares;
+	enum share_result share;
 	struct run_readers run;
 	struct reader *reader;
 	int err;
@@ -607,20 +608,31 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 		return err;
 	}
 	catch_signals();
-	prepare_gather(g, o->top);
+	shares = shares_meet(&o->division, &g->folders, &stopped);
+	if (!shares) {
+		folders_close(&g->folders);
+		free(g->all_ranks);
+		if (stopped)
+			gather_end_by_signal();
+		return STATUS_USAGE;
+	}
+	prepare_gather(g, o);
 	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
 	reader = tool_alloc(g->folders.n * sizeof(*reader));
-	open_readers(g, reader, o);
-	run = (struct run_readers){g->folders.path,
-		tool_alloc((g->folders.n + 1) * sizeof(*run.reader)), g->folders.n, read_rank_call,
-		reader};
+	open_readers(g, reader, shares, o);
+	run = (struct run_readers){.reader = tool_alloc((g->folders.n + 1) * sizeof(*run.reader)),
+		.n = g->folders.n,
+		.twice = g->by_rounds,
+		.next = read_rank_call,
+		.arg = reader};
 	for (unsigned i = 0; i < run.n; i++)
 		run.reader[i] = &reader[i].calls;
-	err = share_readers(reader, &run, o, &shares);
+	share = shares_begin(shares, &run, &stopped);
+	err = share == SHARE_LEFT ? GATHER_LEFT : share == SHARE_FAILED ? STATUS_USAGE : 0;
 	if (!err) {
 		/* While other processes read. */
-		skew_estimate(
-			&g->hosts, g->skew, &g->folders, o->step_lo, o->step_hi, o->division.jobs);
+		skew_estimate(&g->hosts, g->skew, &g->folders, g->by_rounds ? 0 : o->step_lo,
+			g->by_rounds ? UINT64_MAX : o->step_hi, o->division.jobs);
 		read_all_calls(g, reader, o->progress);
 	}
 	shares_end(shares);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/report/skew.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/probe/read/calls.h"
+#include "tools/lib/each.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
@@ -90,10 +89,14 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 /* The first and the last file: what a clock gains shows between the two. */
 static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, uint64_t hi)
 {
+	struct rank_dir raw = *d;
 	struct calls s;
 	uint64_t last = 0;
 
-	calls_open(&s, d, 0, NULL);
+	/* Of the whole run the numbers of the rounds are not needed; of a rank that another process reads they are not known yet. */
+	if (!lo && hi == UINT64_MAX)
+		raw.nround = 0;
+	calls_open(&s, &raw, 0, NULL);
 	for (unsigned i = 0; i < s.nfile; i++)
 		if (s.file[i].first > last && s.file[i].first <= hi)
 			last = s.file[i].first;
@@ -102,7 +105,7 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 	calls_close(&s);
 	if (last <= lo)
 		return;
-	calls_open(&s, d, 0, NULL);
+	calls_open(&s, &raw, 0, NULL);
 	s.keep_open = true;
 	read_part_of_run(h, &s, last, hi);
 	calls_close(&s);
@@ -401,38 +404,19 @@ static void align_all(struct host *host, unsigned n)
 	table_free(&known);
 }
 
-/* What several threads do: each takes the next host. */
 struct reading {
 	struct host *host;
-	unsigned n;
 	const struct folders *folders;
 	uint64_t lo, hi;
-	_Atomic unsigned next;
 };
 
-static void *read_hosts(void *arg)
+static void read_host(void *arg, unsigned i)
 {
 	struct reading *g = arg;
+	struct host *h = &g->host[i];
 
-	for (unsigned i; (i = atomic_fetch_add(&g->next, 1)) < g->n;)
-		for (unsigned k = 0; k < g->host[i].folders; k++)
-			read_moments(
-				&g->host[i], &g->folders->dir[g->host[i].folder[k]], g->lo, g->hi);
-	return NULL;
-}
-
-static void read_all_hosts(struct reading *g, unsigned threads)
-{
-	pthread_t *thread = tool_alloc((threads + 1) * sizeof(*thread));
-	unsigned n = 0;
-
-	while (n + 1 < threads && n + 1 < g->n &&
-		pthread_create(&thread[n], NULL, read_hosts, g) == 0)
-		n++;
-	read_hosts(g);
-	for (unsigned i = 0; i < n; i++)
-		pthread_join(thread[i], NULL);
-	free(thread);
+	for (unsigned k = 0; k < h->folders; k++)
+		read_moments(h, &g->folders->dir[h->folder[k]], g->lo, g->hi);
 }
 
 void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct folders *f,
@@ -455,9 +439,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		h->folder[h->folders++] = i;
 	}
 	if (n > 1)
-		read_all_hosts(
-			&(struct reading){.host = host, .n = n, .folders = f, .lo = lo, .hi = hi},
-			threads);
+		do_for_each(n, threads, read_host, &(struct reading){host, f, lo, hi});
 	if (n > 1)
 		align_all(host, n);
 	for (unsigned i = 0; n > 1 && i < n; i++) {
