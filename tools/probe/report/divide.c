@@ -129,11 +129,17 @@ static char *go_path(const char *folder, uint64_t nonce)
 	return tool_format("%s/go-%016llx", folder, (unsigned long long)nonce);
 }
 
-/* Each time somewhat longer: the folder may be on a file server, and there may be a thousand parts. */
-static void wait_for_look(unsigned *ms)
+/*
+ * Each time somewhat longer: the folder may be on a file server, and there may be a thousand parts. Its client would believe for half a
+ * minute that a file is not there which was not there a moment ago: it is made to ask.
+ */
+static void wait_for_look(const char *folder, unsigned *ms)
 {
+	struct statx now;
+
 	nanosleep(&(struct timespec){.tv_nsec = (long)*ms * 1000000}, NULL);
 	*ms = *ms * 5 / 4 < LOOK_MS_MAX ? *ms * 5 / 4 : LOOK_MS_MAX;
+	statx(AT_FDCWD, folder, AT_STATX_FORCE_SYNC, STATX_MTIME, &now);
 }
 
 static double read_steady_s(void)
@@ -248,7 +254,7 @@ static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 			say_missing(s->folder, 0, parts, names, missing == 1);
 			break;
 		}
-		wait_for_look(&look);
+		wait_for_look(s->folder, &look);
 	}
 	free(names);
 	if (!err && !missing)
@@ -306,7 +312,7 @@ static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 		/* A part 0 that ends early removes the folder. */
 		if (!err && stat(s->folder, &st) < 0)
 			mkdir(s->folder, 0777);
-		wait_for_look(&look);
+		wait_for_look(s->folder, &look);
 	}
 	s->fd = fd;
 	return go;
