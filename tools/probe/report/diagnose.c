@@ -34,9 +34,13 @@ void diagnose_rank_call(struct diagnose *d, struct call *c)
 		note_step_order(&d->orders, c);
 }
 
-void diagnose_call(struct diagnose *d, const struct call *c)
+void diagnose_values(struct diagnose *d, const struct call *c)
 {
 	note_values(&d->history, c);
+}
+
+void diagnose_message(struct diagnose *d, const struct call *c)
+{
 	if (c->bits & CALL_P2P)
 		match_message(&d->messages, c);
 }

@@ -29,8 +29,10 @@ void diagnose_steps(struct diagnose *d);
  * so for different ranks.
  */
 void diagnose_rank_call(struct diagnose *d, struct call *c);
-/* Then, and one after the other for all ranks: what several ranks share. Before the call is joined with those of other ranks. */
-void diagnose_call(struct diagnose *d, const struct call *c);
+/* Then, one after the other for all ranks: its values, before it is joined with those of other ranks, by the same thread as that. */
+void diagnose_values(struct diagnose *d, const struct call *c);
+/* And its message, if it is one. */
+void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
 
 #endif

@@ -386,7 +386,7 @@ struct shares *shares_meet(
 enum share_result shares_begin(
 	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop)
 {
-	unsigned jobs = s->division.jobs;
+	unsigned jobs = s->division.jobs, others = jobs - 1 - (jobs >= JOBS_OF_JOIN);
 
 	s->run = *run;
 	if (s->division.parts > 1 && s->division.part)
@@ -394,8 +394,8 @@ enum share_result shares_begin(
 	if (s->division.parts > 1)
 		open_streams(s, stop);
 	else if (jobs > 1)
-		s->ahead = ahead_begin(run->reader, run->n, next_rank_call, s,
-			jobs - 1 < run->n ? jobs - 1 : run->n);
+		s->ahead = ahead_begin(
+			run->reader, run->n, next_rank_call, s, others < run->n ? others : run->n);
 	return SHARE_READ;
 }
 

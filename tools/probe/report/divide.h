@@ -2,7 +2,8 @@
 /*
  * A report of many ranks by several processors, to the same words as by one.
  *
- *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and finds
+ *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and finds; of many one does
+ *	            nothing but join (relay.h)
  *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
  *	            (call_stream.h) into a folder of their own; part 0 reads the streams while they are written, joins, finds and
  *	            prints. Started by srun or mpirun, k and N are the launcher's variables.
@@ -19,6 +20,8 @@
 #include "tools/probe/report/call_stream.h"
 
 #define PARTS_MAX 4096u
+#define JOBS_OF_JOIN \
+	4u /* threads, from which on one of them does nothing but join: half of what cannot be divided */
 
 struct division {
 	unsigned jobs; /* threads on this host; 0, 1: one */

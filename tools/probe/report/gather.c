@@ -12,6 +12,7 @@
 #include "tools/probe/join/peer_steps.h"
 #include "tools/probe/join/rounds.h"
 #include "tools/probe/report/call_order.h"
+#include "tools/probe/report/relay.h"
 
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
@@ -20,9 +21,10 @@
 	(UINT64_C(1)     \
 		<< 30) /* of calls files, up to which they are read once more for their rounds */
 #define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
-#define TURN_MAX 64 /* calls that are taken from one rank before another has its turn ... */
+#define TURN_MAX \
+	RELAY_CALLS /* calls that are taken from one rank before another has its turn ... */
 #define TURN_MIN 4
-#define TURN_GROUP 16
+#define FETCH_CALLS 16 /* whose meetings are fetched at once */
 #define COLLECTIVES_MAX 65536u /* communicators of a rank */
 #define TURNS_CALLS \
 	(1u << 19) /* ... all ranks' together: what they have not met in is kept (meet.c) */
@@ -188,11 +190,12 @@ static bool joins_with_ranks(const struct gather *g, const struct call *c)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
+/* What is known of a call before it is joined with others: messages, operations, errors, what is open. */
 static void gather_call(struct gather *g, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
-	diagnose_call(&g->diagnose, c);
+	diagnose_message(&g->diagnose, c);
 	ops_add(&g->ops, c);
 	/* Who waits longest for what cannot come is told last. */
 	if (c->bits & CALL_ERROR &&
@@ -202,11 +205,30 @@ static void gather_call(struct gather *g, const struct call *c)
 		g->first_error = *c;
 	if (c->bits & CALL_OPEN)
 		opens_row(&g->opens, &g->folders.dir[c->rank], c);
+}
+
+/* Values and meetings: nothing else touches them while calls are read, for a thread of its own may do it (relay.h). */
+static void join_call(struct gather *g, const struct call *c)
+{
+	diagnose_values(&g->diagnose, c);
 	if (joins_with_ranks(g, c))
 		meet_add(&g->meet, c);
 	else if (slow_wants(&g->slow, c->dur))
 		slow_add(&g->slow,
 			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
+}
+
+/* A relay_fn: one rank's next calls. */
+static void join_calls(void *gather, const struct call *c, unsigned n)
+{
+	struct gather *g = gather;
+
+	for (unsigned i = 0, k; i < n; i += k) {
+		k = n - i < FETCH_CALLS ? n - i : FETCH_CALLS;
+		meet_fetch(&g->meet, c + i, k);
+		for (unsigned j = 0; j < k; j++)
+			join_call(g, &c[i + j]);
+	}
 }
 
 static uint64_t first_start(const struct gather *g, const struct meeting *m)
@@ -304,29 +326,29 @@ static unsigned choose_turn(unsigned nrank)
 	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
 }
 
-/* r's next calls, in groups of which all memory is fetched at once. */
-static void gather_turn(struct gather *g, struct reader *r, struct call *group, unsigned turn)
+/* r's next calls. */
+static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
 {
-	for (unsigned n; turn && r->has; turn -= n) {
-		for (n = 0; n < TURN_GROUP && n < turn && r->has; n++) {
-			group[n] = r->next;
-			read_next_call(r);
-		}
-		meet_fetch(&g->meet, group, n);
-		for (unsigned i = 0; i < n; i++)
-			gather_call(g, &group[i]);
+	struct call *c = relay_room(join);
+	unsigned n = 0;
+
+	for (; n < turn && r->has; n++) {
+		c[n] = r->next;
+		gather_call(g, &c[n]);
+		read_next_call(r);
 	}
+	relay_pass(join, n);
 }
 
-static void read_all_calls(struct gather *g, struct reader *reader, bool progress)
+static void read_all_calls(struct gather *g, struct reader *reader, const struct gather_options *o)
 {
-	struct call *group = tool_alloc(TURN_GROUP * sizeof(*group));
+	struct relay *join = relay_begin(join_calls, g, o->division.jobs >= JOBS_OF_JOIN);
 	unsigned n = 0, turn = choose_turn(g->folders.n);
 	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
 	struct progress bar;
 	uint64_t turns = 0, done = 0;
 
-	progress_begin(&bar, progress, g->bytes_read);
+	progress_begin(&bar, o->progress, g->bytes_read);
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		read_next_call(&reader[i]);
 		if (reader[i].has)
@@ -339,7 +361,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 	while (n && !stopped) {
 		struct reader *r = heap[0];
 
-		gather_turn(g, r, group, turn);
+		gather_turn(g, r, join, turn);
 		if (!r->has) {
 			done += shares_done(r->shares, &r->calls);
 			heap[0] = heap[--n];
@@ -353,9 +375,9 @@ static void read_all_calls(struct gather *g, struct reader *reader, bool progres
 			progress_show(&bar, now);
 		}
 	}
+	relay_end(join);
 	progress_end(&bar);
 	free(heap);
-	free(group);
 }
 
 static void open_readers(struct gather *g, struct reader *reader, struct shares *shares,
@@ -633,7 +655,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 		/* While other processes read. */
 		skew_estimate(&g->hosts, g->skew, &g->folders, g->by_rounds ? 0 : o->step_lo,
 			g->by_rounds ? UINT64_MAX : o->step_hi, o->division.jobs);
-		read_all_calls(g, reader, o->progress);
+		read_all_calls(g, reader, o);
 	}
 	shares_end(shares);
 	close_readers(g, reader);
