@@ -20,7 +20,8 @@ chrome --dump-dom "file://$shots/curves.html#loss" >"$tmp/dom"
 like 'the script ran to its end' "$(head -c 400 "$tmp/dom")" 'data-ready="1"'
 like 'the curve that was asked for, of both sides and ranks' "$(cat "$tmp/dom")" '<h2 id="name">loss</h2><div id="chart"><svg [^>]*data-points="800" data-lines="4"'
 like 'where the runs part' "$(cat "$tmp/dom")" '<td>loss</td><td>0</td><td>120</td><td>0.00826446</td><td>0.258264</td>.*<td>loss</td><td>1</td><td>120</td>.*<td>grad_reduced/layers.0.weight/norm</td><td>1</td><td>150</td><td>75</td><td>78</td>'
-is '... and nowhere else' "$(grep -o 'data-parts="[0-9]*"' "$tmp/dom")" 'data-parts="3"'
+like '... of a long one too' "$(cat "$tmp/dom")" '<td>update_ratio/long[^<]*</td><td>1</td><td>5003</td><td>0.125</td><td>0.25</td>'
+is '... and nowhere else' "$(grep -o 'data-parts="[0-9]*"' "$tmp/dom")" 'data-parts="4"'
 is 'nothing is reported by the browser' "$(grep -c 'Uncaught' "$tmp/console")" 0
 chrome --screenshot="$shots/curves.png" "file://$shots/curves.html#loss" >/dev/null
 ok 'a picture' test -s "$shots/curves.png"
