@@ -96,7 +96,8 @@ struct variant {
 	struct params add;
 	bool widens;
 	struct widen {
-		int role;
+		int role; /* -1: none */
+		const char *name;
 		struct type type;
 	} * widen;
 	unsigned nwiden;

@@ -17,8 +17,9 @@ static void widen_read(
 		const struct node *key = map->key[i];
 		struct widen *w = &v->widen[v->nwiden++];
 
+		w->name = key->text;
 		w->role = name_find(role_name, ROLE_NROLES, key->text, strlen(key->text));
-		if (w->role < 0)
+		if (w->role < 0 && *key->text != '_')
 			load_fail(l, key->at, "unknown role '%s'; known are %s", key->text,
 				name_list(l, role_name, ROLE_NROLES));
 		sig_read_type(l, map->item[i], &s->types, &w->type);
@@ -90,14 +91,23 @@ static const char *variant_name(
 		from);
 }
 
+/* By its role, or by its name where it has none. */
+static struct param *widened_param(const struct widen *w, struct params *args)
+{
+	if (w->role >= 0)
+		return params_role(args, (uint8_t)w->role);
+	for (unsigned i = 0; i < args->n; i++)
+		if (strcmp(args->item[i].name, w->name) == 0)
+			return &args->item[i];
+	return NULL;
+}
+
 static void widen_counts(struct spec_load *l, const struct variant *v, struct func *f)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < v->nwiden; i++) {
-		struct param *p = v->widen[i].role < 0
-					  ? NULL
-					  : params_role(&f->args, (uint8_t)v->widen[i].role);
+		struct param *p = widened_param(&v->widen[i], &f->args);
 
 		if (p) {
 			p->type = v->widen[i].type;
