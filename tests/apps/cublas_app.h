@@ -26,15 +26,16 @@ static unsigned below(unsigned n)
 	return (unsigned)(state >> 33) % n;
 }
 
-enum { F32, F64, F16, I8, C32, C64, I32 = 10, BF16 = 14, TYPES };
+enum { F32, F64, F16, I8, C32, C64, U8 = 8, I32 = 10, BF16 = 14, TYPES };
 
 /* By cudaDataType: bytes of an element, and its components, with their own type. */
 static const struct type {
 	const char *name;
 	int bytes, parts, part;
 } types[TYPES] = {{"float32", 4, 1, F32}, {"float64", 8, 1, F64}, {"float16", 2, 1, F16},
-	{"int8", 1, 1, I8}, {"complex64", 8, 2, F32}, {"complex128", 16, 2, F64},
-	[I32] = {"int32", 4, 1, I32}, [BF16] = {"bfloat16", 2, 1, BF16}};
+	{"int8", 1, 1, I8}, {"complex64", 8, 2, F32},
+	{"complex128", 16, 2, F64}, [U8] = {"uint8", 1, 1, U8}, [I32] = {"int32", 4, 1, I32},
+	[BF16] = {"bfloat16", 2, 1, BF16}};
 
 /* Element (b, i, j) at b * s + i * rs + j * cs; dims says how many of the three are said, 0: the first two. */
 struct place {
@@ -76,6 +77,8 @@ static long double part_of(int part, const char *at)
 		return half_at(at);
 	case I8:
 		return *(const int8_t *)at;
+	case U8:
+		return *(const uint8_t *)at;
 	case I32:
 		return memcpy(&n, at, 4), n;
 	}
@@ -93,12 +96,14 @@ static void put_part(int part, char *at, double d)
 	float f = (float)d;
 	int32_t n = (int32_t)d;
 	int8_t small = (int8_t)d;
+	uint8_t positive = (uint8_t)(d < 0 ? -d : d);
 
 	memcpy(at,
 		part == F64    ? (void *)&d
 		: part == BF16 ? (char *)&f + 2
 		: part == F16  ? (void *)&halves[below(5)]
 		: part == I8   ? (void *)&small
+		: part == U8   ? (void *)&positive
 		: part == I32  ? (void *)&n
 			       : (void *)&f,
 		(size_t)types[part].bytes);
@@ -148,7 +153,7 @@ static struct place make(
 				for (int k = 0; k < t->parts; k++)
 					put_part(t->part,
 						element_of(&p, x, i, j) + k * types[t->part].bytes,
-						below(9) ? t->part == I8
+						below(9) ? t->part == I8 || t->part == U8
 								   ? below(15) - 7.0
 								   : (below(2001) - 1000.0) / 512
 							 : 0);
@@ -208,6 +213,7 @@ static void add(const struct place *p)
 				}
 }
 
+#define ARRAYS_AT 2048 /* what lies before is for single numbers */
 #define ARRAY_ROOM 8 /* addresses; of more matrices than that those behind them are refused */
 
 /*
@@ -218,12 +224,12 @@ static const void *addresses(struct place *p, int which)
 {
 	static char readable[2 * 4096] __attribute__((aligned(4096)));
 	char *page = below(2) ? device : readable;
-	const void **array = (const void **)(page + 4096 + 64 + 64 * which);
+	const void **array = (const void **)(page + 4096 + ARRAYS_AT + 64 * which);
 
 	for (long b = 0; b < p->b && b < ARRAY_ROOM; b++)
 		array[b] = element_of(p, b, 0, 0);
 	p->half = 1;
-	return page + 64 + 64 * which;
+	return page + ARRAYS_AT + 64 * which;
 }
 
 /* False: there is no room. */

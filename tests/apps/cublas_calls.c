@@ -13,7 +13,7 @@ static cublasHandle_t handle;
 /* ---- the functions ---- */
 
 struct row {
-	const char *name, *op;
+	const char *name, *op, *form;
 	int wide; /* integers have 64 bits */
 	int alpha, beta, in, out; /* types, -1: the call says it */
 	cublasStatus_t (*call)(const struct arguments *x);
@@ -32,15 +32,19 @@ struct row {
 #undef INTEGER
 #define ROW(form, op, name, t) CALLER(form, name##_64, t)
 #define INTEGER int64_t
+#define WIDE
 #include "functions.def"
+#undef WIDE
 #undef ROW
 
 static const struct row functions[] = {
-#define ROW(form, op, name, t) {#name, #op, 0, CODES t, call_##name},
+#define ROW(form, op, name, t) {#name, #op, #form, 0, CODES t, call_##name},
 #include "functions.def"
 #undef ROW
-#define ROW(form, op, name, t) {#name "_64", #op, 1, CODES t, call_##name##_64},
+#define ROW(form, op, name, t) {#name "_64", #op, #form, 1, CODES t, call_##name##_64},
+#define WIDE
 #include "functions.def"
+#undef WIDE
 #undef ROW
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
@@ -58,7 +62,13 @@ static const struct mix {
 	{C64, C64, C64, C64}},
   /* Of cublasSgemmEx. */
 	single_mixes[] = {{F32, F32, 0, F32}, {F16, F16, 0, F32}, {F16, F32, 0, F32},
-		{BF16, BF16, 0, F32}, {BF16, F32, 0, F32}, {I8, F32, 0, F32}};
+		{BF16, BF16, 0, F32}, {BF16, F32, 0, F32}, {I8, F32, 0, F32}},
+  /* Of cublasCgemmEx, cublasCsyrkEx and their like. */
+	complex_mixes[] = {{C32, C32, 0, C32}},
+  /* Of vectors: the type that is computed in is a cudaDataType; the last ones are complex. */
+	vector_mixes[] = {{F32, F32, F32, F32}, {F64, F64, F64, F64}, {F16, F16, F32, F32},
+		{BF16, BF16, F32, F32}, {C32, C32, C32, C32}, {C64, C64, C64, C64}};
+#define REAL_VECTOR_MIXES 4
 
 static const struct row *row;
 static const char *op; /* what the call is recorded as */
@@ -98,23 +108,27 @@ static void put_factor(int type, char *at, int set)
 	}
 }
 
+/* Bytes behind alpha, where there is room for several factors. */
+enum { BETA_AT = 256, RESULT_AT = 512, NUMBERS_AT = 576 };
+
 static void choose_factors(int alpha, int beta)
 {
-	static char host[48] __attribute__((aligned(16)));
+	static char host[1024] __attribute__((aligned(16)));
 	char *at;
 
 	on_device = !plain && !below(3);
 	/* What the call is given is a page below the number. */
 	at = on_device ? device + 4096 : host;
 	alpha_set = plain || refused || below(5);
-	beta_set = below(3) != 0;
+	/* What is not read is not known to be refused. */
+	beta_set = below(3) != 0 || (refused && strcmp(row->op, "geam") == 0);
 	put_factor(alpha, at, alpha_set);
-	put_factor(beta, at + 16, beta_set);
-	memset(at + 32, 0, 16);
+	put_factor(beta, at + BETA_AT, beta_set);
+	memset(at + RESULT_AT, 0, 64);
 	at = on_device ? device : host;
 	x.alpha = at;
-	x.beta = at + 16;
-	x.result = at + 32;
+	x.beta = at + BETA_AT;
+	x.result = at + RESULT_AT;
 	cublasSetPointerMode_v2(handle, on_device);
 }
 
@@ -129,18 +143,35 @@ static int reads_result(void)
 	return on_device || beta_set;
 }
 
+/* Of a row that says no types. */
+static const struct mix *choose_mix(void)
+{
+	int real_only = strncmp(row->op, "rotm", 4) == 0;
+
+#define ANY_OF(list) (&(list)[below(sizeof(list) / sizeof(*(list)))])
+	if (row->alpha < 0 && strncmp(row->form, "gemm", 4) == 0)
+		return ANY_OF(mixes);
+	if (row->alpha < 0)
+		return real_only ? &vector_mixes[below(REAL_VECTOR_MIXES)] : ANY_OF(vector_mixes);
+	if (row->alpha == C32 || row->form[1] == 'y')
+		return ANY_OF(complex_mixes);
+	return ANY_OF(single_mixes);
+#undef ANY_OF
+}
+
 static void choose_types(void)
 {
-	const struct mix *mix =
-		row->alpha < 0 ? &mixes[below(sizeof(mixes) / sizeof(*mixes))]
-			       : &single_mixes[below(sizeof(single_mixes) / sizeof(*single_mixes))];
+	const struct mix *mix = choose_mix();
 	int given = row->in < 0;
+	int sums = strcmp(row->form, "sum_ex") == 0;
 
 	x.at = x.bt = given ? mix->in : row->in;
 	x.ct = given ? mix->out : row->out;
-	x.compute = mix->compute;
+	x.compute = x.xt = mix->compute;
 	x.algo = -1;
-	result_type = row->beta;
+	x.ft = mix->factor;
+	x.rt = sums ? types[mix->in].part : mix->in;
+	result_type = row->beta < 0 ? x.rt : row->beta;
 	choose_factors(
 		row->alpha < 0 ? mix->factor : row->alpha, row->beta < 0 ? mix->factor : row->beta);
 }
@@ -224,6 +255,12 @@ static int is_idle(const struct place *result)
 	return !count_place(result);
 }
 
+/* What is recorded of a call without tensors. */
+static void expect_call(void)
+{
+	fprintf(out, "%s %s -\n", row->name, op);
+}
+
 static void expect_input(const struct place *p)
 {
 	expect(row->name, op, "in", inputs++, p);
@@ -246,7 +283,7 @@ static void call_with_results(struct place *first, struct place *second)
 		if (!results[i] || refused)
 			continue;
 		results[i]->half |= streamed;
-		if (!is_idle(results[i]))
+		if (!is_idle(results[0]))
 			expect(row->name, op, "out", i, results[i]);
 		add(results[i]);
 	}
@@ -386,146 +423,52 @@ static void try_syr2k(const struct row *r)
 	update_triangle_of(r, 1);
 }
 
-/* ---- vectors ---- */
-
-static void try_gemv(const struct row *r)
+static void try_geam(const struct row *r)
 {
-	begin_blas_call(r, 1);
+	begin_blas_call(r, 3);
 
-	struct place a = matrix(x.at, x.m, x.n, &x.lda, &x.sa, 1),
-		     v = vector(x.bt, x.ta ? x.m : x.n, &x.incx, &x.sb, 1, 1),
-		     y = vector(x.ct, x.ta ? x.n : x.m, &x.incy, &x.sc, reads_result(), 1);
+	struct place a = matrix(x.at, x.ta ? x.n : x.m, x.ta ? x.m : x.n, &x.lda, &x.sa, 1),
+		     b = matrix(x.bt, x.tb ? x.n : x.m, x.tb ? x.m : x.n, &x.ldb, &x.sb, 1),
+		     c = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, 0);
 
-	x.a = given(&a, 0);
-	x.b = given(&v, 1);
-	x.c = given(&y, 2);
-	if (!is_idle(&y) && reads_inputs()) {
+	x.a = a.base;
+	x.b = b.base;
+	x.c = c.base;
+	if (!is_idle(&c) && reads_inputs())
 		expect_input(&a);
-		expect_input(&v);
-	}
-	if (!is_idle(&y) && reads_result())
-		expect_input(&y);
-	call_with_results(&y, NULL);
-	release(&a, &v, &y);
+	if (!is_idle(&c) && reads_result())
+		expect_input(&b);
+	call_with_results(&c, NULL);
+	release(&a, &b, &c);
 }
 
-static void try_ger(const struct row *r)
+static void try_gemm_bias(const struct row *r)
 {
-	begin_blas_call(r, 1);
+	begin_blas_call(r, 3);
+	x.tc = 0;
+	x.bias_a = (int)below(5);
+	x.bias_b = (int)below(5);
+	x.bias_c = (int)below(5);
+	x.factor = 1 + (int)below(3);
+	x.shift = (int)below(4);
 
-	struct place v = vector(x.at, x.m, &x.incx, &x.sa, 1, 1),
-		     y = vector(x.bt, x.n, &x.incy, &x.sb, 1, 1),
-		     a = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, 1);
+	struct place a = matrix(x.at, x.ta ? x.k : x.m, x.ta ? x.m : x.k, &x.lda, &x.sa, 1),
+		     b = matrix(x.bt, x.tb ? x.n : x.k, x.tb ? x.k : x.n, &x.ldb, &x.sb, 1),
+		     c = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, 0);
 
-	x.a = v.base;
-	x.b = y.base;
-	x.c = a.base;
-	if (!is_idle(&a) && reads_inputs()) {
-		expect_input(&v);
-		expect_input(&y);
-	}
-	if (!is_idle(&a))
+	x.a = a.base;
+	x.b = b.base;
+	x.c = c.base;
+	if (!is_idle(&c)) {
 		expect_input(&a);
-	call_with_results(&a, NULL);
-	release(&v, &y, &a);
-}
-
-/* A number comes back. */
-static void add_single_result(void)
-{
-	struct place number = {result_type, 1, 1, 1, 1, 1, 1, 1, x.result, 0, 0, 0};
-
-	if (on_device)
-		number.base += 4096;
-	add(&number);
-}
-
-static void try_dot(const struct row *r)
-{
-	begin_blas_call(r, 0);
-
-	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
-		     y = vector(x.bt, x.n, &x.incy, &x.sb, 1, 1);
-
-	x.a = v.base;
-	x.b = y.base;
-	expect_input(&v);
-	expect_input(&y);
-	call_with_results(NULL, NULL);
-	add_single_result();
-	release(&v, &y, NULL);
-}
-
-static void try_sum(const struct row *r)
-{
-	begin_blas_call(r, 0);
-
-	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 0);
-
-	x.a = v.base;
-	expect_input(&v);
-	call_with_results(NULL, NULL);
-	add_single_result();
-	release(&v, NULL, NULL);
-}
-
-static void try_axpy(const struct row *r)
-{
-	begin_blas_call(r, 0);
-
-	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
-		     y = vector(x.ct, x.n, &x.incy, &x.sc, 1, 1);
-
-	x.a = v.base;
-	x.c = y.base;
-	if (!is_idle(&y) && reads_inputs())
-		expect_input(&v);
-	if (!is_idle(&y))
-		expect_input(&y);
-	call_with_results(&y, NULL);
-	release(&v, &y, NULL);
-}
-
-static void try_scal(const struct row *r)
-{
-	begin_blas_call(r, 0);
-
-	struct place v = vector(x.ct, x.n, &x.incx, &x.sc, 1, 0);
-
-	x.c = v.base;
-	if (!is_idle(&v))
-		expect_input(&v);
-	call_with_results(&v, NULL);
-	release(&v, NULL, NULL);
-}
-
-static void move(const struct row *r, int both)
-{
-	begin_blas_call(r, 0);
-
-	struct place v = vector(x.at, x.n, &x.incx, &x.sa, 1, 1),
-		     y = vector(x.ct, x.n, &x.incy, &x.sc, both, 1);
-
-	x.a = v.base;
-	x.c = y.base;
-	if (!is_idle(&y)) {
-		expect_input(&v);
-		if (both)
-			expect_input(&y);
+		expect_input(&b);
 	}
-	call_with_results(both ? &v : &y, both ? &y : NULL);
-	release(&v, &y, NULL);
+	call_with_results(&c, NULL);
+	release(&a, &b, &c);
 }
 
-static void try_copy(const struct row *r)
-{
-	move(r, 0);
-}
-
-static void try_swap(const struct row *r)
-{
-	move(r, 1);
-}
+#include "cublas_batches.h"
+#include "cublas_vectors.h"
 
 /* By what a row computes: what that is recorded as, and what calls it. */
 static const struct {
@@ -537,7 +480,22 @@ static const struct {
 	{"gemv", "gemv", try_gemv}, {"ger", "ger", try_ger}, {"gerc", "ger", try_ger},
 	{"dot", "dot", try_dot}, {"dotc", "dot", try_dot}, {"nrm2", "nrm2", try_sum},
 	{"asum", "asum", try_sum}, {"axpy", "axpy", try_axpy}, {"scal", "scal", try_scal},
-	{"copy", "copy", try_copy}, {"swap", "swap", try_swap}};
+	{"copy", "copy", try_copy}, {"swap", "swap", try_swap}, {"rot", "rot", try_swap},
+	{"rotm", "rotm", try_swap}, {"rotg", "rotg", try_rotg}, {"rotmg", "rotmg", try_rotg},
+	{"iamax", "iamax", try_index}, {"iamin", "iamin", try_index}, {"syrkx", "syrkx", try_syr2k},
+	{"herkx", "herkx", try_syr2k}, {"geam", "geam", try_geam}, {"dgmm", "dgmm", try_dgmm},
+	{"gemm_bias", "gemm", try_gemm_bias}, {"grouped", "gemm", try_grouped},
+	{"getrf", "getrf", try_getrf}, {"getri", "getri", try_getri},
+	{"matinv", "matinv", try_getri}, {"getrs", "getrs", try_getrs},
+	{"geqrf", "geqrf", try_geqrf}, {"gels", "gels", try_gels}, {"tpttr", "tpttr", try_tpttr},
+	{"trttp", "trttp", try_trttp}, {"symv", "symv", try_symv}, {"hemv", "hemv", try_symv},
+	{"gbmv", "gbmv", try_gbmv}, {"sbmv", "sbmv", try_sbmv}, {"hbmv", "hbmv", try_sbmv},
+	{"spmv", "spmv", try_spmv}, {"hpmv", "hpmv", try_spmv}, {"syr", "syr", try_syr},
+	{"her", "her", try_syr}, {"syr2", "syr2", try_syr}, {"her2", "her2", try_syr},
+	{"spr", "spr", try_spr}, {"hpr", "hpr", try_spr}, {"spr2", "spr2", try_spr},
+	{"hpr2", "hpr2", try_spr}, {"trmv", "trmv", try_trmv}, {"trsv", "trsv", try_trmv},
+	{"tbmv", "tbmv", try_tbmv}, {"tbsv", "tbsv", try_tbmv}, {"tpmv", "tpmv", try_tpmv},
+	{"tpsv", "tpsv", try_tpmv}};
 
 static void try_row(const struct row *r)
 {

@@ -58,11 +58,13 @@ $(B)/doubles/libcublasLt.so.13: tests/doubles/cublas/cublaslt.c tests/doubles/cu
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< -lm
 CUBLAS_FACTS := $(addprefix tests/doubles/cublas/,functions.h functions.def forms.def)
-$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c tests/doubles/cublas/number.h $(CUBLAS_FACTS) $(B)/doubles/libcublasLt.so.13
+$(B)/doubles/libcublas.so.13: tests/doubles/cublas/cublas.c \
+		$(addprefix tests/doubles/cublas/,number.h factors.h vectors.h) $(CUBLAS_FACTS) $(B)/doubles/libcublasLt.so.13
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< $(B)/doubles/libcublasLt.so.13 -Wl,-rpath,'$$ORIGIN' -lm
 $(B)/apps/cublas_calls $(B)/apps/cublaslt_calls: $(B)/apps/%: tests/apps/%.c tests/apps/cublas_app.h tests/apps/matrix_sums.h \
+		$(addprefix tests/apps/cublas_,batches.h vectors.h) \
 		$(CUBLAS_FACTS) $(B)/doubles/libcublas.so.13
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/cublas -o $@ $< $(B)/doubles/libcublas.so.13 \

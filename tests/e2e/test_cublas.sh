@@ -3,7 +3,7 @@
 # tensor of every call the row that long double arithmetic over its elements says: every function of the specs, with integers of 32
 # and of 64 bits, mixed types, batches by strides and by addresses, factors that must not be read, what is refused, orders, layouts
 # that only the library's own functions can read. What one library calls of the other is one call. The stand-in's prototypes are
-# NVIDIA's, where its header is there (CUDA_INCLUDE: its folder).
+# NVIDIA's, and those of all that compute, where its header is there (CUDA_INCLUDE: its folder).
 # long: 20 times as many calls
 # beside: nothing of it waits
 . "$(dirname "$0")/lib.sh"
@@ -45,8 +45,14 @@ isnt 'there are functions of cuBLAS in libprobe.so' "$(wc -l <"$tmp/wrapped")" 0
 is 'functions of the specs that were not called' "$(sort -u "$tmp/called" | comm -23 "$tmp/wrapped" -)" ''
 cuda=${CUDA_INCLUDE:-/usr/local/cuda/include}
 if [ ! -f "$cuda/cublas_v2.h" ] || ! command -v g++ >/dev/null; then
-	skip "the stand-in's prototypes are NVIDIA's" 'no cublas_v2.h, or no g++'
+	skip "the stand-in's prototypes are NVIDIA's, and the specs have all that compute" 'no cublas_v2.h, or no g++'
 else
+	# Not what is asked and set of a handle, of the library or of its log, nor copies from and to the device.
+	echo '#include <cublas_v2.h>' | g++ -E -P -x c++ -isystem "$cuda" - | tr '\n' ' ' | tr ';' '\n' |
+		sed -nE 's/.*\b(cublas[A-Z][A-Za-z0-9]*(_v2)?(_64)?) ?\([^(]*\) *$/\1/p' |
+		grep -vE '^cublas(Create|Destroy|Get|Set|LoggerConfigure|Xerbla|Migrate)' | sort -u >"$tmp/declared"
+	is 'functions of the header that no spec has' "$(comm -23 "$tmp/declared" "$tmp/wrapped")" ''
+	is 'functions of the specs that no header has' "$(comm -13 "$tmp/declared" <(grep -v '^cublasLt' "$tmp/wrapped"))" ''
 	printf '#include <%s>\n' cublas_v2.h functions.h >"$tmp/prototypes.cpp"
 	# Each is declared twice then: one that NVIDIA does not declare is not.
 	g++ -fsyntax-only -Wredundant-decls -isystem "$cuda" -Itests/doubles/cublas "$tmp/prototypes.cpp" 2>"$tmp/said"

@@ -28,7 +28,10 @@ static const char *const op_names[] = {"all_reduce", "reduce", "broadcast", "all
 	"win_start", "win_complete", "win_wait", "signal", "wait_signal", "file_read", "file_write",
 	"file_sync", "file_set", "gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm",
 	"trsm", "gemv", "ger", "dot", "axpy", "nrm2", "asum", "scal", "copy", "swap", "transform",
-	"agree", "revoke", NULL};
+	"syrkx", "herkx", "geam", "dgmm", "getrf", "getri", "matinv", "getrs", "geqrf", "gels",
+	"tpttr", "trttp", "symv", "hemv", "gbmv", "sbmv", "hbmv", "spmv", "hpmv", "syr", "her",
+	"syr2", "her2", "spr", "hpr", "spr2", "hpr2", "trmv", "trsv", "tbmv", "tbsv", "tpmv",
+	"tpsv", "iamax", "iamin", "rot", "rotm", "rotg", "rotmg", "agree", "revoke", NULL};
 
 /* An extent being read; p is the next character of node->text. */
 struct cursor {

@@ -3,11 +3,15 @@
  * cuBLAS: what a handle says of the call, asked of the copy of the library that is called; both are fields of the handle and
  * take no time. Factors on the device are not read.
  */
+#include <string.h>
+
 #include "base/thread.h"
 #include "call/call.h"
 #include "call/describe.h"
+#include "call/matrix.h"
 #include "cublas_gen.h"
 #include "elf/object_of.h"
+#include "journal/layout.h"
 #include "resolve/real.h"
 #include "wrappers/cublas/cublas.h"
 
@@ -87,19 +91,29 @@ void cublas_dtype(uint64_t value, struct dtype_desc *d)
 	d->extent = (int64_t)d->size;
 }
 
-/* Every bit but the signs. */
-static bool is_zero_factor(const struct call *c, const union arg *factor)
+/* Factors in memory. */
+struct factor_form {
+	unsigned part, bytes; /* of a component, and of all of them */
+};
+
+/* Where the prototype does not say their type. result: C's cudaDataType. */
+static struct factor_form form_of_factors(uint64_t compute, uint64_t result)
 {
-	unsigned size = factor_bytes(call_arg(c, ROLE_COMPUTE)->u);
+	unsigned part = factor_bytes(compute);
 	struct dtype_desc d;
-	const uint8_t *p = factor->cp;
 
-	cublas_dtype(call_arg(c, ROLE_RDTYPE)->u, &d);
+	cublas_dtype(result, &d);
+	return (struct factor_form){
+		part, dtype_info(d.dtype)->component != d.dtype ? 2 * part : part};
+}
 
-	unsigned bytes = dtype_info(d.dtype)->component != d.dtype ? 2 * size : size;
+/* Every bit but the signs, of n factors. */
+static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
+{
+	const uint8_t *byte = p;
 
-	for (unsigned i = 0; i < bytes; i++)
-		if (p[i] & (i % size == size - 1 ? 0x7f : 0xff))
+	for (uint64_t i = 0; i < n * f.bytes; i++)
+		if (byte[i] & (i % f.part == f.part - 1 ? 0x7f : 0xff))
 			return false;
 	return true;
 }
@@ -111,12 +125,157 @@ static void leave_out_result(struct operation *w, const void *result)
 		w->nin--;
 }
 
+/* ---- groups of batches: cublasSgemmGroupedBatched and its like ---- */
+
+/* Arguments of such a call, where they stand: behind each matrix of ...Ex is its type as well. */
+struct grouped {
+	const union arg *trans[2], *m, *n, *k; /* arrays, as those below: one element for a group */
+	const union arg *alpha, *beta, *matrix[3], *ld[3];
+	const union arg *sizes; /* matrices of a group */
+	uint64_t groups;
+	bool typed; /* the call says the types of its matrices */
+};
+
+/* False: there is nothing to read. */
+static bool find_groups(const struct call *c, struct grouped *g)
+{
+	const union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA),
+			*count = call_arg(c, ROLE_NITEMS);
+
+	*g = (struct grouped){.alpha = alpha, .beta = beta, .sizes = count + 1};
+	g->trans[0] = alpha - 5;
+	g->trans[1] = alpha - 4;
+	g->m = alpha - 3;
+	g->n = alpha - 2;
+	g->k = alpha - 1;
+	g->typed = beta - alpha > 5;
+	g->matrix[0] = alpha + 1;
+	g->matrix[1] = alpha + (g->typed ? 4 : 3);
+	g->matrix[2] = beta + 1;
+	for (unsigned i = 0; i < 3; i++)
+		g->ld[i] = g->matrix[i] + (g->typed ? 2 : 1);
+	g->groups = count->i > 0 ? (uint64_t)count->i : 0;
+	return g->groups && g->trans[0]->cp && g->trans[1]->cp && g->m->cp && g->n->cp &&
+	       g->k->cp && g->ld[0]->cp && g->ld[1]->cp && g->ld[2]->cp && g->sizes->cp;
+}
+
+static const struct api_arg *declared_as(const struct call *c, const union arg *v)
+{
+	return &c->api->spec->args[v - c->v];
+}
+
+/* Element i of an array of int or int64_t; none is below 0. */
+static uint64_t of_group(const struct call *c, const union arg *array, uint64_t i)
+{
+	int64_t v = declared_as(c, array)->elem == 8 ? ((const int64_t *)array->cp)[i]
+						     : ((const int32_t *)array->cp)[i];
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static uint64_t elements_of_groups(
+	const struct call *c, const struct grouped *g, const union arg *rows, const union arg *cols)
+{
+	uint64_t all = 0, n;
+
+	for (uint64_t i = 0; i < g->groups; i++)
+		if (__builtin_mul_overflow(of_group(c, rows, i), of_group(c, cols, i), &n) ||
+			__builtin_mul_overflow(n, of_group(c, g->sizes, i), &n) ||
+			__builtin_add_overflow(all, n, &all))
+			return 0;
+	return all;
+}
+
+/* Of one group there is a shape; where its matrices lie nobody but the device knows. Matrix 2 is C. */
+static void describe_groups(
+	struct call *c, const struct grouped *g, unsigned which, uint8_t io, struct buffer *v)
+{
+	const union arg *rows = which == 1 ? g->k : g->m, *cols = which == 0 ? g->k : g->n, *swap;
+	int64_t(*shape)[MATRIX_DIMS] = c->note.shape[which];
+	struct dtype_desc d = {.dtype = declared_as(c, g->matrix[which])->dtype};
+
+	if (g->typed)
+		cublas_dtype(g->matrix[which][1].u, &d);
+	if (which < 2 && of_group(c, g->trans[which], 0)) {
+		swap = rows;
+		rows = cols;
+		cols = swap;
+	}
+	*v = (struct buffer){
+		.base = g->matrix[which]->cp,
+		.dtype = d.dtype,
+		.io = io,
+		.index = io == IO_IN ? c->op.nin : c->op.nout,
+		.layout = BUFFER_STRIDED,
+		.nostats = true,
+		.ndim = JOURNAL_NDIM_NONE,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.unit = dtype_info(d.dtype)->size,
+		.counts = shape[0],
+		.displs = shape[1],
+	};
+	v->count = elements_of_groups(c, g, rows, cols);
+	v->bytes = v->count * dtype_info(d.dtype)->size;
+	if (g->groups > 1)
+		return;
+	shape[0][0] = (int64_t)of_group(c, g->sizes, 0);
+	shape[0][1] = (int64_t)of_group(c, rows, 0);
+	shape[0][2] = (int64_t)of_group(c, cols, 0);
+	memset(shape[1], 0, sizeof(shape[1]));
+	v->n = MATRIX_DIMS;
+	if (of_group(c, g->ld[which], 0) >= of_group(c, rows, 0))
+		v->ndim = MATRIX_DIMS;
+}
+
+/* Is any of the groups multiplied by something other than 0? Where that cannot be read it is. */
+static bool is_any_factor_set(
+	const struct call *c, const struct grouped *g, const union arg *factors, bool ours)
+{
+	unsigned type = declared_as(c, factors)->dtype;
+	struct factor_form f = {dtype_info(type)->size, dtype_info(type)->size};
+
+	if (g->typed)
+		f = form_of_factors(call_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
+	return !ours || !factors->cp || !are_zero_factors(factors->cp, g->groups, f);
+}
+
+static void describe_grouped(struct call *c, bool ours)
+{
+	struct operation *w = &c->op;
+	struct grouped g;
+
+	w->all_in = w->views;
+	w->all_out = w->views;
+	if (!find_groups(c, &g))
+		return;
+	if (is_any_factor_set(c, &g, g.alpha, ours))
+		for (; w->nin < 2; w->nin++)
+			describe_groups(c, &g, w->nin, IO_IN, &w->views[w->nin]);
+	if (is_any_factor_set(c, &g, g.beta, ours)) {
+		describe_groups(c, &g, 2, IO_IN, &w->views[w->nin]);
+		w->nin++;
+	}
+	w->all_out = w->views + w->nin;
+	describe_groups(c, &g, 2, IO_OUT, &w->views[w->nin]);
+	w->nout = 1;
+	check_matrices(w);
+}
+
+/* ---- any call ---- */
+
 static bool describe_cublas(struct call *c)
 {
 	union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA);
 	union arg was[2] = {alpha ? *alpha : (union arg){0}, beta ? *beta : (union arg){0}};
 	bool ours = factors_are_ours(c);
 
+	/* A kind that has factors and says of no matrix where it is: grouped_gemm. */
+	if (!c->api->spec->kind->nin && !c->api->spec->kind->nout && alpha) {
+		describe_grouped(c, ours);
+		return true;
+	}
 	/* A factor that is not there counts as one that is not 0. */
 	if (!ours && alpha)
 		alpha->p = NULL;
@@ -127,7 +286,9 @@ static bool describe_cublas(struct call *c)
 		*alpha = was[0];
 	if (beta)
 		*beta = was[1];
-	if (ours && beta && beta->cp && call_arg(c, ROLE_COMPUTE) && is_zero_factor(c, beta))
+	if (ours && beta && beta->cp && call_arg(c, ROLE_COMPUTE) &&
+		are_zero_factors(beta->cp, 1,
+			form_of_factors(call_arg(c, ROLE_COMPUTE)->u, call_arg(c, ROLE_RDTYPE)->u)))
 		leave_out_result(&c->op, call_arg(c, ROLE_RECV)->cp);
 	return true;
 }

@@ -72,6 +72,8 @@ struct job {
 	cublasHandle_t handle;
 	int factor, other; /* types of alpha, and of beta or the result */
 	int arrays; /* a, b and c are arrays of addresses */
+	int wide; /* integers have 64 bits */
+	int64_t nth; /* of a batch */
 	double complex alpha, beta;
 };
 
@@ -113,6 +115,8 @@ static void *nth_matrix(const struct job *j, void *p, int type, int64_t stride, 
 	return (char *)p + i * stride * bytes_of_type[type];
 }
 
+static cublasStatus_t run_groups(struct job *j, one_product *one);
+
 static cublasStatus_t run_job(struct job *j, one_product *one)
 {
 	const struct arguments *x = &j->x;
@@ -121,7 +125,11 @@ static cublasStatus_t run_job(struct job *j, one_product *one)
 	if (x->m < 0 || x->n < 0 || x->k < 0 || x->batch < 0)
 		return INVALID_VALUE;
 	if (j->factor < 0)
-		j->factor = j->other = factor_type(x);
+		j->factor = j->other = x->ft >= 0 ? x->ft : factor_type(x);
+	if (x->rt >= 0)
+		j->other = x->rt;
+	if (x->sizes)
+		return run_groups(j, one);
 	if (x->alpha)
 		j->alpha = get_complex(j->factor, device_place(j, x->alpha), 0);
 	if (x->beta)
@@ -132,9 +140,54 @@ static cublasStatus_t run_job(struct job *j, one_product *one)
 		o.x.a = nth_matrix(j, x->a, x->at, x->sa, i);
 		o.x.b = nth_matrix(j, x->b, x->bt, x->sb, i);
 		o.x.c = nth_matrix(j, x->c, x->ct, x->sc, i);
+		o.x.tau = nth_matrix(j, x->tau, x->ct, 0, i);
+		o.nth = i;
 		status = one(&o);
 	}
 	return status;
+}
+
+static int64_t group_number(const struct job *j, const void *p, int64_t i)
+{
+	return j->wide ? ((const int64_t *)p)[i] : ((const int *)p)[i];
+}
+
+/* Each a batch of its own, whose addresses lie behind those of the ones before. */
+static cublasStatus_t run_groups(struct job *j, one_product *one)
+{
+	const struct arguments *x = &j->x;
+	int64_t before = 0;
+	cublasStatus_t status = OK;
+
+	for (int64_t g = 0; g < x->batch && status == OK; g++) {
+		struct job o = *j;
+
+		o.x.sizes = NULL;
+		o.x.ta = ((const int *)x->tas)[g];
+		o.x.tb = ((const int *)x->tbs)[g];
+		o.x.m = group_number(j, x->ms, g);
+		o.x.n = group_number(j, x->ns, g);
+		o.x.k = group_number(j, x->ks, g);
+		o.x.lda = group_number(j, x->ldas, g);
+		o.x.ldb = group_number(j, x->ldbs, g);
+		o.x.ldc = group_number(j, x->ldcs, g);
+		o.x.alpha = (char *)x->alpha + g * bytes_of_type[j->factor];
+		o.x.beta = (char *)x->beta + g * bytes_of_type[j->other];
+		o.x.a = (void **)x->a + before;
+		o.x.b = (void **)x->b + before;
+		o.x.c = (void **)x->c + before;
+		o.x.batch = group_number(j, x->sizes, g);
+		before += o.x.batch;
+		status = run_job(&o, one);
+	}
+	return status;
+}
+
+static cublasStatus_t do_gemm(const struct job *j);
+
+static cublasStatus_t do_grouped(const struct job *j)
+{
+	return do_gemm(j);
 }
 
 static int is_ld_too_small(int64_t ld, int64_t rows)
@@ -218,17 +271,46 @@ static cublasStatus_t do_gemm(const struct job *j)
 /* What the triangle that is stored stands for. */
 enum half { TRIANGULAR, SYMMETRIC, HERMITIAN };
 
-/* Element (r, c) of the whole; uplo 0: the lower triangle is stored, 1: the upper one. */
+/* How it is stored: in its place, with k diagonals beside the main one, or one column behind the other. */
+enum storage { FULL, BAND, PACKED };
+
+/* Where element (r, c) of the triangle that is stored lies; uplo 0: the lower one, 1: the upper one. */
+static int64_t triangle_place(
+	const struct arguments *x, enum storage s, int64_t ld, int64_t r, int64_t c)
+{
+	switch (s) {
+	case BAND:
+		return (x->uplo ? x->k + r - c : r - c) + c * ld;
+	case PACKED:
+		return x->uplo ? r + c * (c + 1) / 2 : r + c * (2 * x->n - c - 1) / 2;
+	default:
+		return r + c * ld;
+	}
+}
+
+/* Element (r, c) of the whole. */
+static double complex of_stored(
+	const struct arguments *x, enum storage s, enum half half, int unit, int64_t r, int64_t c)
+{
+	int there = x->uplo ? r <= c : r >= c;
+	int64_t away = r < c ? c - r : r - c;
+	double complex v;
+
+	if (r == c && unit)
+		return 1;
+	if ((!there && half == TRIANGULAR) || (s == BAND && away > x->k))
+		return 0;
+	v = get_complex(x->at, x->a,
+		there ? triangle_place(x, s, x->lda, r, c) : triangle_place(x, s, x->lda, c, r));
+	if (half != HERMITIAN)
+		return v;
+	return r == c ? creal(v) : there ? v : conj(v);
+}
+
 static double complex of_half(
 	const struct arguments *x, enum half half, int unit, int64_t r, int64_t c)
 {
-	if (r == c && unit)
-		return 1;
-	if (r == c && half == HERMITIAN)
-		return creal(get_complex(x->at, x->a, r + c * x->lda));
-	if (x->uplo ? r <= c : r >= c)
-		return get_complex(x->at, x->a, r + c * x->lda);
-	return half == TRIANGULAR ? 0 : of_op(x->at, x->a, x->lda, half == HERMITIAN ? 2 : 1, r, c);
+	return of_stored(x, FULL, half, unit, r, c);
 }
 
 /* C = alpha A B + beta C, where A is what its half stands for, or op(A); from the right: B A. */
@@ -307,12 +389,15 @@ static cublasStatus_t do_trsm(const struct job *j)
 	return OK;
 }
 
-/* C = alpha op(A) op(B)' + beta C, and the same with A and B exchanged where `both`, of one triangle. hermitian: ' conjugates. */
+/*
+ * C = alpha op(A) op(B)' + beta C, and the same with A and B exchanged where `both`, of one triangle. Without a B it is A. hermitian:
+ * ' conjugates.
+ */
 static cublasStatus_t update_triangle(const struct job *j, int hermitian, int both)
 {
 	const struct arguments *x = &j->x;
-	const void *b = both ? x->b : x->a;
-	int64_t ldb = both ? x->ldb : x->lda, rows = x->ta ? x->k : x->n;
+	const void *b = x->b ? x->b : x->a;
+	int64_t ldb = x->b ? x->ldb : x->lda, rows = x->ta ? x->k : x->n;
 	/* That of op(B)' at (l, c) is op(B) at (c, l), conjugated or not. */
 	double complex turned = j->alpha != 0 && hermitian ? conj(j->alpha) / j->alpha : 1;
 
@@ -358,181 +443,82 @@ static cublasStatus_t do_her2k(const struct job *j)
 	return update_triangle(j, 1, 1);
 }
 
-/* ---- vectors: with a negative increment from the last element in memory to the first ---- */
-
-static int64_t element_at(int64_t n, int64_t inc, int64_t i)
+static cublasStatus_t do_syrkx(const struct job *j)
 {
-	return inc < 0 ? (i - n + 1) * inc : i * inc;
+	return update_triangle(j, 0, 0);
 }
 
-static cublasStatus_t do_gemv(const struct job *j)
+static cublasStatus_t do_herkx(const struct job *j)
 {
-	const struct arguments *x = &j->x;
-	int64_t nx = x->ta ? x->m : x->n, ny = x->ta ? x->n : x->m;
-
-	if (is_ld_too_small(x->lda, x->m) || !x->incx || !x->incy)
-		return INVALID_VALUE;
-	for (int64_t i = 0; i < ny; i++) {
-		double complex sum = 0;
-
-		for (int64_t l = 0; l < nx && j->alpha != 0; l++)
-			sum += of_op(x->at, x->a, x->lda, x->ta, i, l) *
-			       get_complex(x->bt, x->b, element_at(nx, x->incx, l));
-		put_result(j, element_at(ny, x->incy, i), sum);
-	}
-	return OK;
+	return update_triangle(j, 1, 0);
 }
 
-static cublasStatus_t add_outer_product(const struct job *j, int conjugated)
+static cublasStatus_t do_geam(const struct job *j)
 {
 	const struct arguments *x = &j->x;
 
-	if (is_ld_too_small(x->ldc, x->m) || !x->incx || !x->incy)
+	if (is_ld_too_small(x->lda, x->ta ? x->n : x->m) ||
+		is_ld_too_small(x->ldb, x->tb ? x->n : x->m) || is_ld_too_small(x->ldc, x->m))
 		return INVALID_VALUE;
-	for (int64_t c = 0; c < x->n && j->alpha != 0; c++)
+	for (int64_t c = 0; c < x->n; c++)
 		for (int64_t r = 0; r < x->m; r++) {
-			double complex y = get_complex(x->bt, x->b, element_at(x->n, x->incy, c));
+			double complex v = 0;
 
-			put_complex(x->ct, x->c, r + c * x->ldc,
-				get_complex(x->ct, x->c, r + c * x->ldc) +
-					j->alpha *
-						get_complex(
-							x->at, x->a, element_at(x->m, x->incx, r)) *
-						(conjugated ? conj(y) : y));
+			if (j->alpha != 0)
+				v += j->alpha * of_op(x->at, x->a, x->lda, x->ta, r, c);
+			if (j->beta != 0)
+				v += j->beta * of_op(x->bt, x->b, x->ldb, x->tb, r, c);
+			put_complex(x->ct, x->c, r + c * x->ldc, v);
 		}
 	return OK;
 }
 
-static cublasStatus_t do_ger(const struct job *j)
-{
-	return add_outer_product(j, 0);
-}
-
-static cublasStatus_t do_gerc(const struct job *j)
-{
-	return add_outer_product(j, 1);
-}
-
-static cublasStatus_t multiply_vectors(const struct job *j, int conjugated)
-{
-	const struct arguments *x = &j->x;
-	double complex sum = 0;
-
-	for (int64_t i = 0; i < x->n; i++) {
-		double complex v = get_complex(x->at, x->a, element_at(x->n, x->incx, i));
-
-		sum += (conjugated ? conj(v) : v) *
-		       get_complex(x->bt, x->b, element_at(x->n, x->incy, i));
-	}
-	put_complex(j->other, device_place(j, x->result), 0, sum);
-	return OK;
-}
-
-static cublasStatus_t do_dot(const struct job *j)
-{
-	return multiply_vectors(j, 0);
-}
-
-static cublasStatus_t do_dotc(const struct job *j)
-{
-	return multiply_vectors(j, 1);
-}
-
-static cublasStatus_t do_nrm2(const struct job *j)
-{
-	const struct arguments *x = &j->x;
-	double sum = 0;
-
-	for (int64_t i = 0; i < x->n; i++) {
-		double complex v = get_complex(x->at, x->a, i * x->incx);
-
-		sum += creal(v) * creal(v) + cimag(v) * cimag(v);
-	}
-	put(j->other, device_place(j, x->result), 0, sqrt(sum));
-	return OK;
-}
-
-static cublasStatus_t do_asum(const struct job *j)
-{
-	const struct arguments *x = &j->x;
-	double sum = 0;
-
-	for (int64_t i = 0; i < x->n; i++) {
-		double complex v = get_complex(x->at, x->a, i * x->incx);
-
-		sum += fabs(creal(v)) + fabs(cimag(v));
-	}
-	put(j->other, device_place(j, x->result), 0, sum);
-	return OK;
-}
-
-static cublasStatus_t do_axpy(const struct job *j)
+static cublasStatus_t do_gemm_bias(const struct job *j)
 {
 	const struct arguments *x = &j->x;
 
-	for (int64_t i = 0; i < x->n && j->alpha != 0; i++) {
-		int64_t at = element_at(x->n, x->incy, i);
+	if (is_ld_too_small(x->lda, x->ta ? x->k : x->m) ||
+		is_ld_too_small(x->ldb, x->tb ? x->n : x->k) || is_ld_too_small(x->ldc, x->m))
+		return INVALID_VALUE;
+	for (int64_t c = 0; c < x->n; c++)
+		for (int64_t r = 0; r < x->m; r++) {
+			double sum = 0;
 
-		put_complex(x->ct, x->c, at,
-			get_complex(x->ct, x->c, at) +
-				j->alpha * get_complex(x->at, x->a, element_at(x->n, x->incx, i)));
-	}
+			for (int64_t l = 0; l < x->k; l++)
+				sum += (creal(of_op(x->at, x->a, x->lda, x->ta, r, l)) -
+					       x->bias_a) *
+				       (creal(of_op(x->bt, x->b, x->ldb, x->tb, l, c)) - x->bias_b);
+			put_complex(x->ct, x->c, r + c * x->ldc,
+				floor(sum * x->factor / (double)(1 << x->shift)) + x->bias_c);
+		}
 	return OK;
 }
 
-static cublasStatus_t do_scal(const struct job *j)
-{
-	const struct arguments *x = &j->x;
-
-	for (int64_t i = 0; i < x->n; i++)
-		put_complex(
-			x->ct, x->c, i * x->incx, j->alpha * get_complex(x->ct, x->c, i * x->incx));
-	return OK;
-}
-
-static cublasStatus_t do_copy(const struct job *j)
-{
-	const struct arguments *x = &j->x;
-
-	for (int64_t i = 0; i < x->n; i++)
-		put_complex(x->ct, x->c, element_at(x->n, x->incy, i),
-			get_complex(x->at, x->a, element_at(x->n, x->incx, i)));
-	return OK;
-}
-
-static cublasStatus_t do_swap(const struct job *j)
-{
-	const struct arguments *x = &j->x;
-
-	for (int64_t i = 0; i < x->n; i++) {
-		int64_t from = element_at(x->n, x->incx, i), to = element_at(x->n, x->incy, i);
-		double complex v = get_complex(x->at, x->a, from);
-
-		put_complex(x->at, x->a, from, get_complex(x->ct, x->c, to));
-		put_complex(x->ct, x->c, to, v);
-	}
-	return OK;
-}
+#include "factors.h"
+#include "vectors.h"
 
 /* ---- the functions ---- */
 
 static struct job make_job(cublasHandle_t handle, int factor, int other, int type, int last)
 {
 	return (struct job){
-		{.at = type, .bt = type, .ct = last, .batch = 1}, handle, factor, other, 0, 0, 0};
+		.x = {.at = type, .bt = type, .ct = last, .batch = 1, .ft = -1, .rt = -1},
+		.handle = handle,
+		.factor = factor,
+		.other = other};
 }
 
-#define KEEP_NUMBER(which) j.x.which = which;
+#define KEEP_VALUE(which) j.x.which = which;
 #define KEEP_ADDRESS(which) j.x.which = (void *)(uintptr_t)which;
-#define KEEP_OP KEEP_NUMBER
-#define KEEP_SIDE KEEP_NUMBER
-#define KEEP_UPLO KEEP_NUMBER
-#define KEEP_DIAG KEEP_NUMBER
-#define KEEP_DTYPE KEEP_NUMBER
-#define KEEP_COMPUTE KEEP_NUMBER
-#define KEEP_ALGO KEEP_NUMBER
-#define KEEP_INT KEEP_NUMBER
-#define KEEP_LONG KEEP_NUMBER
+#define KEEP_OP KEEP_VALUE
+#define KEEP_SIDE KEEP_VALUE
+#define KEEP_UPLO KEEP_VALUE
+#define KEEP_DIAG KEEP_VALUE
+#define KEEP_DTYPE KEEP_VALUE
+#define KEEP_COMPUTE KEEP_VALUE
+#define KEEP_ALGO KEEP_VALUE
+#define KEEP_INT KEEP_VALUE
+#define KEEP_LONG KEEP_VALUE
 #define KEEP_ALPHA KEEP_ADDRESS
 #define KEEP_BETA KEEP_ADDRESS
 #define KEEP_RESULT KEEP_ADDRESS
@@ -543,12 +529,20 @@ static struct job make_job(cublasHandle_t handle, int factor, int other, int typ
 	KEEP_ADDRESS(which) \
 	j.arrays = 1;
 #define KEEP_OUTS KEEP_INS
+#define KEEP_PLAIN KEEP_VALUE
+#define KEEP_NUMBER KEEP_ADDRESS
+#define KEEP_INDEX KEEP_ADDRESS
+#define KEEP_PLACES KEEP_ADDRESS
+#define KEEP_PLACES_IN KEEP_ADDRESS
+#define KEEP_OPS KEEP_ADDRESS
+#define KEEP_INTS KEEP_ADDRESS
 #define KEEP(kind, which, t) KEEP_##kind(which)
 
 #define DEFINE(form, op, name, t)                                                 \
 	cublasStatus_t name(cublasHandle_t handle ARGUMENTS_##form(PARAMETER, t)) \
 	{                                                                         \
 		struct job j = make_job(handle, CODES t);                         \
+		j.wide = sizeof(INTEGER) == 8;                                    \
                                                                                   \
 		ARGUMENTS_##form(KEEP, t) return run_job(&j, do_##op);            \
 	}
@@ -559,4 +553,5 @@ static struct job make_job(cublasHandle_t handle, int factor, int other, int typ
 #undef INTEGER
 #define ROW(form, op, name, t) DEFINE(form, op, name##_64, t)
 #define INTEGER int64_t
+#define WIDE
 #include "functions.def"

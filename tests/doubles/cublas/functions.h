@@ -27,8 +27,13 @@ typedef struct {
 /* Any function's, beside the handle. a, b and c: matrices, vectors, or arrays of their addresses; *t: their types. */
 struct arguments {
 	int ta, tb, side, uplo, diag, at, bt, ct, compute, algo;
-	int64_t m, n, k, lda, ldb, ldc, incx, incy, sa, sb, sc, batch;
+	int ft, rt, xt; /* types of the factors, of the result, and of what is computed in */
+	int tc, bias_a, bias_b, bias_c, factor, shift;
+	int64_t m, n, k, kl, ku, lda, ldb, ldc, incx, incy, sa, sb, sc, batch;
 	void *alpha, *beta, *a, *b, *c, *result;
+	void *tau, *pivots, *info, *infos;
+	/* Of groups of batches: arrays. */
+	void *tas, *tbs, *ms, *ns, *ks, *ldas, *ldbs, *ldcs, *sizes;
 };
 
 #include "forms.def"
@@ -51,6 +56,13 @@ struct arguments {
 #define TYPE_BOTH(F, G, X, Y) X *
 #define TYPE_OUT(F, G, X, Y) Y *
 #define TYPE_OUTS(F, G, X, Y) Y *const *
+#define TYPE_PLAIN(F, G, X, Y) int
+#define TYPE_NUMBER(F, G, X, Y) F *
+#define TYPE_INDEX(F, G, X, Y) INTEGER *
+#define TYPE_PLACES(F, G, X, Y) int *
+#define TYPE_PLACES_IN(F, G, X, Y) const int *
+#define TYPE_OPS(F, G, X, Y) const cublasOperation_t *
+#define TYPE_INTS(F, G, X, Y) const INTEGER *
 
 /* cudaDataType; of void none. */
 #define CODE_float 0
@@ -58,6 +70,7 @@ struct arguments {
 #define CODE___half 2
 #define CODE_cuComplex 4
 #define CODE_cuDoubleComplex 5
+#define CODE_uint8_t 8
 #define CODE___nv_bfloat16 14
 #define CODE_void -1
 #define CODES(F, G, X, Y) CODE_##F, CODE_##G, CODE_##X, CODE_##Y
@@ -76,7 +89,9 @@ extern "C" {
 #define ROW(form, op, name, t) \
 	cublasStatus_t name##_64(cublasHandle_t handle ARGUMENTS_##form(PARAMETER, t));
 #define INTEGER int64_t
+#define WIDE
 #include "functions.def"
+#undef WIDE
 #undef ROW
 #undef INTEGER
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);

@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { R32, R64, R16, RI8, C32, C64, RI32 = 10, RBF16 = 14, CUDA_TYPES };
+enum { R32, R64, R16, RI8, C32, C64, RU8 = 8, RI32 = 10, RBF16 = 14, CUDA_TYPES };
 
-static const int bytes_of_type[CUDA_TYPES] = {4, 8, 2, 1, 8, 16, [RI32] = 4, [RBF16] = 2};
+static const int bytes_of_type[CUDA_TYPES] = {
+	4, 8, 2, 1, 8, 16, [RU8] = 1, [RI32] = 4, [RBF16] = 2};
 
 static inline int is_complex_type(int type)
 {
@@ -62,6 +63,8 @@ static inline double get(int type, const void *p, int64_t i)
 		return bfloat_value(((const uint16_t *)p)[i]);
 	case RI8:
 		return ((const int8_t *)p)[i];
+	case RU8:
+		return ((const uint8_t *)p)[i];
 	case RI32:
 		return ((const int32_t *)p)[i];
 	case C32:
@@ -89,6 +92,9 @@ static inline void put(int type, void *p, int64_t i, double v)
 		break;
 	case R16:
 		((uint16_t *)p)[i] = half_bits(v);
+		break;
+	case RU8:
+		((uint8_t *)p)[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 		break;
 	case RI32:
 		((int32_t *)p)[i] = (int32_t)v;
