@@ -57,6 +57,7 @@ struct mpi {
 	uint64_t byte; /* MPI_BYTE */
 	uint64_t done_mask,
 		done; /* requests that are complete when they are made: see mpi_request_done() */
+	bool done_is_one; /* of several such handles, of which a message has shown this one */
 	_Atomic bool marks_unknown; /* the ABI does not say it: to be found out */
 	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
 	bool group_of_session; /* it is one, and not that of MPI_COMM_WORLD */

@@ -266,6 +266,8 @@ __attribute__((noinline)) static void learn_request_marks(void)
 
 		mpi.done = request[0] & mask;
 		mpi.done_mask = mask;
+		/* An address need not be that of collectives, too: Intel MPI has others for them. */
+		mpi.done_is_one = mask == UINT64_MAX;
 	}
 	for (int i = 0; i < made; i++)
 		mpi.f.wait(&request[i], status);
@@ -280,9 +282,9 @@ static bool ask_at_once(const struct call *c)
 {
 	if (c->api->spec->task != TASK_COMM_NEW && !c->api->spec->kind->collective)
 		return false;
-	if (mpi.done_mask)
+	if (mpi.done_mask && !mpi.done_is_one)
 		try_request_marks();
-	return !mpi.done_mask;
+	return !mpi.done_mask || mpi.done_is_one;
 }
 
 /* The first request that is complete by its handle: MPI is asked whether it is. False: it is not. */
