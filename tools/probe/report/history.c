@@ -11,7 +11,7 @@
 #include "tools/probe/report/sites.h"
 
 #define RANK_VALUES_MAX (1u << 20) /* places of all ranks together ... */
-#define RANK_VALUES_MIN 1024u /* ... but for so many of each */
+#define RANK_VALUES_MIN 8192u /* ... but for so many of each */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u
 #define SPIKE_SEEN 5 /* steps at a place before anything can be far outside ... */

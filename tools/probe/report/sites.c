@@ -13,7 +13,7 @@
 
 #define STACK_ID_MAX (1u << 22)
 #define TURNS_MAX (1u << 21) /* of all ranks together ... */
-#define TURNS_MIN 1024u /* ... but for so many of each */
+#define TURNS_MIN 8192u /* ... but for so many of each */
 #define FRAMES_OF_SITE 3
 #define READS_MAX 3 /* of a file that a living process goes on writing */
 
