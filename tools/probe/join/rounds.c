@@ -117,6 +117,9 @@ struct place_count {
 	unsigned before,
 		behind; /* times that it came right before the end of a round, right behind it */
 	unsigned round; /* in which it came last */
+	uint64_t since,
+		early; /* calls that are made as often since its latest one; times that these were few */
+	bool bursts; /* it comes several times in a row, and then not for long */
 };
 
 static void count_places(
@@ -145,23 +148,26 @@ static void count_places(
 /* Once more or less: the run ended in the middle of a step. */
 static bool is_as_often(const struct place_count *p, uint64_t n)
 {
-	return p->n + 1 >= n && p->n <= n + 1;
+	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
 }
 
 /*
  * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
  * last and is an operation of all ranks ends the steps; NULL: there is none.
  */
-static const struct place_count *find_last_place(const struct table *t)
+static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
 {
 	const struct place_count *last = NULL;
 	uint64_t often = 0;
 	unsigned most = 1;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint64_t n = ((const struct place_count *)table_at(t, i))->n;
+		const struct place_count *p = table_at(t, i);
+		uint64_t n = p->n;
 		unsigned places = 0;
 
+		if (p->bursts)
+			continue;
 		for (uint32_t k = 0; k < t->n; k++)
 			places += is_as_often(table_at(t, k), n);
 		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
@@ -175,7 +181,42 @@ static const struct place_count *find_last_place(const struct table *t)
 		if (p->comm && is_as_often(p, often) && (!last || p->first > last->first))
 			last = p;
 	}
+	*times = often;
 	return last;
+}
+
+/*
+ * Of places that are called so often by chance (the layers of a few checkpoints) some calls come in a row: most of the others that are
+ * called as often have not been in between. False: there is none.
+ */
+static bool mark_bursts(
+	struct table *t, uint64_t often, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct place_count *p;
+	struct folders one;
+	struct walk w;
+	uint64_t places = 0, now = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		places += is_as_often(table_at(t, i), often);
+	walk_one_rank(&w, &one, d, &o);
+	while ((c = walk_next(&w))) {
+		p = c->call.stack ? table_find(t, c->call.stack, c->call.api) : NULL;
+		if (!p || !is_as_often(p, often))
+			continue;
+		now++;
+		p->early += p->since && now - p->since - 1 < places / 2;
+		p->since = now;
+	}
+	walk_close(&w);
+	for (uint32_t i = 0; i < t->n; i++) {
+		p = table_at(t, i);
+		if (2 * p->early > p->n)
+			any = p->bursts = true;
+	}
+	return any;
 }
 
 static void add_common_end(struct common_ends *e, int64_t seq)
@@ -191,10 +232,13 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 	const struct walk_call *c;
 	struct table t;
 	struct walk w;
+	uint64_t often;
 
 	table_init(&t, sizeof(struct place_count), PLACES_MOST);
 	count_places(&t, f, d, o);
-	last = find_last_place(&t);
+	last = find_last_place(&t, &often);
+	if (last && mark_bursts(&t, often, d, o))
+		last = find_last_place(&t, &often);
 	if (last) {
 		e->n = 0;
 		e->comm = last->comm;
