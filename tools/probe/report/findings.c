@@ -11,6 +11,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/read/names.h"
 #include "tools/probe/report/asleep.h"
+#include "tools/probe/report/causes.h"
 #include "tools/probe/report/inputs.h"
 #include "tools/probe/report/waits.h"
 
@@ -525,31 +526,6 @@ static bool is_finding_before(const struct finding *a, const struct finding *b)
 	return a->severity == FIND_BAD && a->event && b->event && a->event < b->event;
 }
 
-static bool is_of_values(const struct finding *f)
-{
-	return strcmp(f->kind, "nan") == 0 || strcmp(f->kind, "inf") == 0 ||
-	       strcmp(f->kind, "spike") == 0;
-}
-
-/* Bytes that are taken for another type are any number, and none: what is odd in the values of that call comes from its type. */
-static void put_types_before_values(struct report *r)
-{
-	for (unsigned i = 0; i < r->nfinding; i++) {
-		struct finding *type = &r->finding[i];
-
-		if (!type->has_call || !type->what || strcmp(type->what, "dtype") != 0)
-			continue;
-		for (unsigned k = 0; k < r->nfinding; k++) {
-			const struct finding *f = &r->finding[k];
-
-			if (f->has_call && is_of_values(f) && f->call.rank == type->call.rank &&
-				f->call.seq == type->call.seq && f->event &&
-				type->event >= f->event)
-				type->event = f->event - 1;
-		}
-	}
-}
-
 void report_findings(struct report *r)
 {
 	find_left(r);
@@ -564,7 +540,7 @@ void report_findings(struct report *r)
 	find_timing(r);
 	for (unsigned i = 0; i < r->nfinding; i++)
 		complete_finding(r, &r->finding[i]);
-	put_types_before_values(r);
+	put_causes_first(r);
 
 	/* Causes come before what follows from them: the earlier one first. What was found first stays first among its equals. */
 	for (unsigned i = 1; i < r->nfinding; i++)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/causes.h"
+
+#include <string.h>
+
+#include "tools/probe/report/report.h"
+
+static bool is_of_values(const struct finding *f)
+{
+	return strcmp(f->kind, "nan") == 0 || strcmp(f->kind, "inf") == 0 ||
+	       strcmp(f->kind, "spike") == 0;
+}
+
+/* Bytes that are taken for another type are any number, and none: what is odd in the values of that call comes from its type. */
+static void put_types_before_values(struct report *r)
+{
+	for (unsigned i = 0; i < r->nfinding; i++) {
+		struct finding *type = &r->finding[i];
+
+		if (!type->has_call || !type->what || strcmp(type->what, "dtype") != 0)
+			continue;
+		for (unsigned k = 0; k < r->nfinding; k++) {
+			const struct finding *f = &r->finding[k];
+
+			if (f->has_call && is_of_values(f) && f->call.rank == type->call.rank &&
+				f->call.seq == type->call.seq && f->event &&
+				type->event >= f->event)
+				type->event = f->event - 1;
+		}
+	}
+}
+
+static bool is_of_collective(const struct finding *f)
+{
+	return f->has_call && f->call.comm && f->call.comm_seq != NO_NUMBER &&
+	       !(f->call.bits & (CALL_P2P | CALL_LOCAL));
+}
+
+static bool blames_one_of(const struct finding *f, const struct finding *other)
+{
+	for (unsigned i = 0; i < f->nrank; i++)
+		for (unsigned k = 0; k < other->nrank; k++)
+			if (f->rank[i] == other->rank[k])
+				return true;
+	return false;
+}
+
+/* Its rank gave it no elements at all that can be read: what it was asked for was refused. */
+static bool was_refused(const struct call *c)
+{
+	return c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_bytes;
+}
+
+/*
+ * A call that was refused took no part in its operation, and has a number nevertheless: from there on one number is not one operation
+ * on all ranks, and what does not fit together there follows from it. So does that the others have a size and this one has none.
+ */
+static void put_errors_before_disagreement(struct report *r)
+{
+	for (unsigned i = 0; i < r->nfinding; i++) {
+		struct finding *error = &r->finding[i];
+
+		if (strcmp(error->kind, "error") != 0 || !is_of_collective(error) ||
+			!was_refused(&error->call))
+			continue;
+		for (unsigned k = 0; k < r->nfinding; k++) {
+			struct finding *f = &r->finding[k];
+			bool same =
+				f->call.comm_seq == error->call.comm_seq && blames_one_of(f, error);
+
+			if (k != i && is_of_collective(f) && f->event &&
+				f->call.comm == error->call.comm && f->event <= error->event &&
+				(f->call.comm_seq > error->call.comm_seq || same))
+				f->event = error->event + 1;
+		}
+	}
+}
+
+void put_causes_first(struct report *r)
+{
+	put_types_before_values(r);
+	put_errors_before_disagreement(r);
+}
