@@ -48,6 +48,8 @@ void diagnose_message(struct diagnose *d, const struct call *c)
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete)
 {
 	judge_results(&d->results, m, complete);
-	if (complete && !m->open && !m->unlike)
+	if (complete && !m->open && !m->unlike) {
 		note_values_from_new_lines(&d->history, m);
+		note_values_beside_others(&d->history, m);
+	}
 }

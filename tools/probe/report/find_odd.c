@@ -123,11 +123,14 @@ static void find_stale(struct report *r)
 	f = add_finding(r, FINDING_STALE,
 		tool_format("step %llu, %s: the input of %s has the same minimum, maximum, mean "
 			    "and norm "
-			    "as in the step before; it has been new in each of %s so far, on all "
+			    "as %s; it has been new in each of %s so far, on all "
 			    "ranks: "
 			    "the buffer was not filled%s",
 			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
-			out_plural(s->seen, "step", "steps"), at));
+			s->turn ? "the time before" : "in the step before",
+			s->turn ? out_plural(s->seen, "call", "calls")
+				: out_plural(s->seen, "step", "steps"),
+			at));
 	complete_strange(r, f, s, 0.9);
 	f->awaited = may_others_follow(r, &s->call, s->call.step + 1);
 	f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
@@ -269,24 +272,29 @@ static void find_not_sum(struct report *r)
 {
 	const struct odd_meeting *o = &r->g.diagnose.results.not_sum;
 	char *what, *at, *who;
+	struct finding *f;
 
 	if (!o->any)
 		return;
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);
-	who = o->moved ? tool_strdup("which of the parts arrived as another one cannot be told")
-	      : o->unsure
-		      ? tool_strdup("whose is missing cannot be told")
-		      : tool_format("the difference is what %s put in", report_rank(r, o->rank[0]));
-	add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o, 0.95,
-		tool_format("step %llu: the result of %s is not what its inputs make: the elements "
-			    "add up to "
-			    "%s, those of the inputs to %s; %s. In the %s before it was right%s",
-			(unsigned long long)o->call.step, what, short_number(o->have),
-			short_number(o->want), who,
-			out_plural(o->agreed, "operation", "operations"), at))
-		->evidence = tool_format("sum %s instead of %s; rounding explains at most %s",
-		short_number(o->have), short_number(o->want), short_number(o->bound));
+	who = o->moved	  ? tool_strdup("which of the parts arrived as another one cannot be told")
+	      : o->unsure ? tool_strdup("whose is missing cannot be told")
+			  : tool_format("%s what %s put in",
+				    o->extreme ? "that is" : "the difference is",
+				    report_rank(r, o->rank[0]));
+	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o, 0.95,
+		tool_format("step %llu: the result of %s is not what its inputs make: %s "
+			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
+			(unsigned long long)o->call.step, what,
+			o->extreme ? "the extreme value is" : "the elements add up to",
+			short_number(o->have), o->extreme ? "that" : "those", short_number(o->want),
+			who, out_plural(o->agreed, "operation", "operations"), at));
+	f->evidence = o->extreme ? tool_strdup("columns min and max of the rows with this comm and "
+					       "comm_seq: `out` and all `in`")
+				 : tool_format("sum %s instead of %s; rounding explains at most %s",
+					   short_number(o->have), short_number(o->want),
+					   short_number(o->bound));
 	free(what);
 	free(at);
 	free(who);

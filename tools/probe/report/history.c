@@ -19,8 +19,12 @@
 #define SPIKE_TIMES 30 /* the largest so far */
 #define SPIKE_SPREAD \
 	3 /* ... or this much of the ratio between the largest and the smallest so far */
+#define BESIDE_SEEN 3 /* operations of a place in which a rank was compared with the others */
+#define BESIDE_TIMES 1000 /* the largest so far, where there were not more than a few */
 #define STALE_COUNT 16 /* elements: fewer may be equal by chance */
 #define STALE_CHANGES 3
+#define TURNS_CHANGES 20 /* turns of a loop with new values */
+#define TURNS_SALT 2 /* a line is no place */
 #define ZERO_STEPS 3
 #define ZERO_SEEN 3
 #define ONCE_SEEN 5 /* steps without zeros before some in one step only are worth a word */
@@ -35,11 +39,19 @@ struct rank_values {
 	bool counts; /* they change: another tensor may have the place in one step */
 };
 
+/* The largest absolute values of a rank at a line, and how often those of the others they were. */
+struct beside {
+	struct table_key key; /* a: rank, b: line */
+	float hi, times;
+	uint32_t seen;
+};
+
 struct place_values {
 	struct table_key key; /* a: place */
 	bool repeats, zeros; /* has been so before, on some rank, and nothing came of it */
 	uint64_t zero_step, once_step, stale_step; /* of the first report */
 	uint32_t zero_ranks, once_ranks, stale_ranks; /* that were reported for that step */
+	bool usual; /* a line that had the same twice in a row before, or more than once */
 	bool again; /* zeros that ended, in more steps than one */
 };
 
@@ -53,6 +65,7 @@ void history_init(struct history *h, unsigned nrank, const struct clock_fix *ske
 		table_init_small(&h->rank[i], sizeof(struct rank_values),
 			most > RANK_VALUES_MIN ? most : RANK_VALUES_MIN);
 	table_init(&h->places, sizeof(struct place_values), PLACES_MAX);
+	table_init(&h->beside, sizeof(struct beside), PLACES_MAX);
 }
 
 void history_free(struct history *h)
@@ -61,6 +74,7 @@ void history_free(struct history *h)
 		table_free(&h->rank[i]);
 	free(h->rank);
 	table_free(&h->places);
+	table_free(&h->beside);
 	free(h->zero);
 	free(h->once);
 	free(h->stale);
@@ -183,6 +197,59 @@ void note_values_from_new_lines(struct history *h, const struct meeting *m)
 	}
 }
 
+/* A line, whichever turn of a step it is. */
+static uint64_t hash_line(const struct call *c)
+{
+	struct call one = *c;
+
+	one.nth = 0;
+	return hash_place(&one);
+}
+
+static void note_beside(
+	struct history *h, const struct meeting *m, const struct arrival *a, double others)
+{
+	struct call c = call_of_arrival(m, a);
+	struct beside *b = table_get(&h->beside, a->rank, hash_line(&c));
+	double now = (double)a->in_reach, times = now / others, far;
+
+	if (!b)
+		return;
+	far = b->seen < SPIKE_SEEN ? BESIDE_TIMES : SPIKE_TIMES;
+	if (b->seen >= BESIDE_SEEN && now > far * (double)b->hi &&
+		times > far * fmax(1, (double)b->times)) {
+		struct rank_values usual = {.hi = b->hi, .seen = b->seen};
+		const struct strange *s = &h->spike;
+
+		if (!s->any || !is_same_operation(&s->call, &c) || s->call.rank != c.rank)
+			keep_spike(h, &usual, &c, now);
+		return;
+	}
+	b->hi = fmaxf(b->hi, a->in_reach);
+	b->times = fmaxf(b->times, (float)times);
+	b->seen++;
+}
+
+void note_values_beside_others(struct history *h, const struct meeting *m)
+{
+	float first = 0, second = 0;
+
+	if (m->bad || m->n < 3 || m->nin != m->n || !is_float(&m->longest))
+		return;
+	for (unsigned i = 0; i < m->n; i++) {
+		float now = m->a[i].in_reach;
+
+		second = now > first ? first : fmaxf(second, now);
+		first = fmaxf(first, now);
+	}
+	for (unsigned i = 0; i < m->n; i++) {
+		float now = m->a[i].in_reach, others = now < first ? first : second;
+
+		if (m->a[i].site && now > 0 && others > 0)
+			note_beside(h, m, &m->a[i], (double)others);
+	}
+}
+
 /* Operations whose input is new in every step; of a broadcast it need not be. */
 static bool is_contribution(const struct call *c)
 {
@@ -204,8 +271,10 @@ static struct place_values *place_of_values(struct history *h, const struct call
 	return table_get(&h->places, hash_place(c), 0);
 }
 
-static void note_repetition(struct history *h, struct rank_values *v, const struct call *c)
+static void note_repetition(
+	struct history *h, struct rank_values *v, const struct call *c, uint64_t place)
 {
+	bool turn = place != hash_place(c);
 	struct place_values *p;
 
 	if (!v->seen || v->digest != c->in.digest) {
@@ -213,15 +282,17 @@ static void note_repetition(struct history *h, struct rank_values *v, const stru
 		v->repeats = 0;
 		return;
 	}
-	if (c->step == v->step || c->in.count < STALE_COUNT || !c->in.telling ||
+	if ((c->step == v->step && !turn) || c->in.count < STALE_COUNT || !c->in.telling ||
 		v->changes < STALE_CHANGES || !is_contribution(c))
 		return;
-	p = place_of_values(h, c);
+	p = table_get(&h->places, place, 0);
 	if (!p || (p->repeats && p->stale_step != c->step))
 		return;
 
 	struct strange s = {.any = true,
 		.call = *c,
+		.place = place,
+		.turn = turn,
 		.seen = v->seen,
 		.event = clock_set_right(&h->skew[c->rank], c->start)};
 
@@ -234,12 +305,41 @@ static void note_repetition(struct history *h, struct rank_values *v, const stru
 	keep_strange(&h->stale, &h->nstale, &h->capstale, &s);
 }
 
+/*
+ * Of a line that is called several times in a step also what it had the time before: micro-batches, iterations. What it ever had twice
+ * before (the weights of the same layer) is no fault.
+ */
+static void note_turns(struct history *h, const struct call *c)
+{
+	struct table *own = &h->rank[c->rank];
+	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
+	struct rank_values *v = table_get(own, line, 0);
+	struct place_values *p = table_get(&h->places, line, 0);
+	bool again;
+
+	if (!v || !p)
+		return;
+	again = v->seen && v->digest == c->in.digest;
+	if (again && (p->repeats || v->changes < TURNS_CHANGES))
+		p->usual = p->repeats = true;
+	if (c->nth)
+		note_repetition(h, v, c, line);
+	else
+		v->changes += !again;
+	v->digest = c->in.digest;
+	v->step = c->step;
+	v->seen++;
+}
+
 /* Zeros at that place have ended: an expert without tokens, or a buffer that was not filled, once. */
 static void end_zeros(
 	struct history *h, struct rank_values *v, struct place_values *p, const struct call *c)
 {
-	struct strange s = {
-		.any = true, .call = *c, .seen = v->seen - v->zeros, .event = v->zero_event};
+	struct strange s = {.any = true,
+		.call = *c,
+		.place = hash_place(c),
+		.seen = v->seen - v->zeros,
+		.event = v->zero_event};
 
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;
@@ -279,8 +379,11 @@ static void note_zeros(struct history *h, struct rank_values *v, const struct ca
 	if (v->zeros != ZERO_STEPS || p->zeros)
 		return;
 
-	struct strange s = {
-		.any = true, .call = *c, .seen = v->seen - ZERO_STEPS + 1, .event = v->zero_event};
+	struct strange s = {.any = true,
+		.call = *c,
+		.place = hash_place(c),
+		.seen = v->seen - ZERO_STEPS + 1,
+		.event = v->zero_event};
 
 	s.call.step = v->zero_step;
 	s.call.seq = v->zero_seq;
@@ -294,16 +397,19 @@ static void note_zeros(struct history *h, struct rank_values *v, const struct ca
 void note_values(struct history *h, const struct call *c)
 {
 	struct rank_values *v;
+	uint64_t place;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
 		return;
-	v = table_get(&h->rank[c->rank], hash_place(c), 0);
+	place = hash_place(c);
+	v = table_get(&h->rank[c->rank], place, 0);
 	if (!v)
 		return;
 	v->counts |= v->seen && v->count != c->in.count;
 	v->count = c->in.count;
-	note_repetition(h, v, c);
+	note_repetition(h, v, c, place);
+	note_turns(h, c);
 	note_reach(h, v, c);
 	note_zeros(h, v, c);
 	v->digest = c->in.digest;
@@ -329,7 +435,7 @@ static struct shared shared_zero_once(const struct place_values *p)
 
 static struct shared shared_stale(const struct place_values *p)
 {
-	return (struct shared){false, p->stale_ranks};
+	return (struct shared){p->usual, p->stale_ranks};
 }
 
 /* What half of the ranks did at the same place in the same step belongs to the program. */
@@ -339,7 +445,7 @@ static const struct strange *first_of_few(const struct history *h, const struct 
 	const struct strange *best = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct place_values *p = table_find(&h->places, hash_place(&list[i].call), 0);
+		const struct place_values *p = table_find(&h->places, list[i].place, 0);
 		struct shared with = p ? ask(p) : (struct shared){.usual = true};
 
 		if (with.usual || (list[i].call.size > 1 && !(list[i].call.bits & CALL_P2P) &&

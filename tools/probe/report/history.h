@@ -15,8 +15,10 @@
 struct strange {
 	bool any;
 	struct call call;
+	uint64_t place; /* by which it has been kept */
 	double now,
 		before; /* spike: largest absolute value, and the largest one of the steps before */
+	bool turn; /* stale: as the time before in a loop, and not in the step before */
 	uint32_t seen; /* steps at this place on this rank until then */
 	uint64_t more; /* like it, later */
 	uint32_t ranks; /* spike: of the same operation */
@@ -27,6 +29,8 @@ struct history {
 	struct table *rank; /* of each rank, struct rank_values: what its values at a place were */
 	unsigned n;
 	struct table places; /* struct place_values: the same of all ranks together */
+	struct table
+		beside; /* struct beside: what a rank's values were beside those of the others */
 	const struct clock_fix *skew;
 	struct strange spike;
 	struct strange *zero, *once,
@@ -42,6 +46,12 @@ void note_values(struct history *h, const struct call *c);
 
 /* A meeting that is complete: a rank that came to it from a new line is measured by what it had at the line of the others. */
 void note_values_from_new_lines(struct history *h, const struct meeting *m);
+
+/*
+ * The same: of places whose values change by so much that nothing is far outside (a residual), what is far outside on one rank and far
+ * more than ever what the others have there.
+ */
+void note_values_beside_others(struct history *h, const struct meeting *m);
 
 /* The earliest that is not what most ranks did at the same place; NULL: none. want: ranks of its communicator. */
 const struct strange *first_zero(const struct history *h);

@@ -15,9 +15,6 @@
 #define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
 #define REPLICA_MIN 2 /* different values that were equal on both ranks before */
 #define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
-#define LAG_EQUAL \
-	8 /* steps that all ranks were in at once before one that is behind has left one out */
-#define LAG_STEPS 3 /* steps for which it has been behind since */
 #define ALONE_MIN 3 /* meetings of a place with nothing but itself */
 
 struct contract {
@@ -93,7 +90,7 @@ static bool is_operation(const struct meeting *m, const char *const *list)
 	return false;
 }
 
-static uint64_t meeting_event(const struct results *r, const struct meeting *m)
+uint64_t meeting_event(const struct results *r, const struct meeting *m)
 {
 	uint64_t first = UINT64_MAX;
 
@@ -196,12 +193,73 @@ static bool goes_around(const struct meeting *m, double want, double have, doubl
 	       fabs(remainder(have - want, ldexp(1, 8 * t->size))) <= bound;
 }
 
+/* Of whom nobody knows where it is not clear. */
+static struct odd_meeting odd_result(const struct results *r, const struct meeting *m,
+	const struct contract *k, const struct arrival *missing)
+{
+	struct odd_meeting o = {.any = true,
+		.call = call_of_arrival(m, missing ? missing : &m->a[0]),
+		.unsure = !missing,
+		.agreed = k->summed,
+		.event = meeting_event(r, m)};
+
+	for (unsigned i = 0; i < m->n; i++)
+		if (!missing || missing == &m->a[i])
+			add_rank_index(o.rank, &o.nrank, m->a[i].rank);
+		else
+			add_rank_index(o.other, &o.nother, m->a[i].rank);
+	return o;
+}
+
+static bool is_of_extremes(const struct meeting *m)
+{
+	const char *redop = intern_name(m->longest.redop);
+
+	return strcmp(redop, "min") == 0 || strcmp(redop, "max") == 0;
+}
+
+/* Of the least of all elements the least is that of all inputs. The one that had it is missing in a result where that is not so. */
+static void judge_extremes(struct results *r, const struct meeting *m, struct contract *k)
+{
+	static const char *const list[] = {"all_reduce", "reduce", NULL};
+	bool max = strcmp(intern_name(m->longest.redop), "max") == 0;
+	double want = max ? m->in_most : m->in_least;
+	double have = max ? m->one_out.most : m->one_out.least;
+	const struct arrival *missing = NULL;
+	struct odd_meeting o;
+	unsigned n = 0;
+
+	if (m->bad || m->nin != m->n || !m->nout || !is_operation(m, list) ||
+		m->out_count * m->n != m->in_count * m->nout)
+		return;
+	if (have == want) {
+		k->summed++;
+		return;
+	}
+	if (k->summed < CONTRACT_MIN)
+		return;
+	for (unsigned i = 0; i < m->n && (max ? have < want : have > want); i++)
+		if (m->a[i].in_reach == (float)fabs(want)) {
+			missing = &m->a[i];
+			n++;
+		}
+	o = odd_result(r, m, k, n == 1 ? missing : NULL);
+	o.extreme = true;
+	o.have = have;
+	o.want = want;
+	keep_odd(&r->not_sum, &o);
+}
+
 static void judge_sum(struct results *r, const struct meeting *m, struct contract *k)
 {
 	double want, have, bound;
-	struct odd_meeting o = {.any = true};
 	const struct arrival *missing = NULL;
+	struct odd_meeting o;
 
+	if (is_of_extremes(m)) {
+		judge_extremes(r, m, k);
+		return;
+	}
 	if (!sum_wanted(m, &want, &have, &bound))
 		return;
 	if (fabs(have - want) <= bound) {
@@ -211,8 +269,7 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
 		return; /* it may not be what we take it for */
 	/* Whose contribution explains the difference? */
-	o.moved = is_move(m);
-	for (unsigned i = 0; i < m->n && !o.moved; i++) {
+	for (unsigned i = 0; i < m->n && !is_move(m); i++) {
 		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
 			continue;
 		if (missing) {
@@ -221,18 +278,16 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 		}
 		missing = &m->a[i];
 	}
-	o.call = call_of_arrival(m, missing ? missing : &m->a[0]);
-	for (unsigned i = 0; i < m->n; i++)
-		if (!o.moved && (!missing || missing == &m->a[i]))
-			add_rank_index(o.rank, &o.nrank, m->a[i].rank);
-		else
-			add_rank_index(o.other, &o.nother, m->a[i].rank);
-	o.unsure = !missing;
+	o = odd_result(r, m, k, missing);
+	o.moved = is_move(m);
+	if (o.moved) {
+		memcpy(o.other, o.rank, sizeof(o.other));
+		o.nother = o.nrank;
+		o.nrank = 0;
+	}
 	o.have = have;
 	o.want = want;
 	o.bound = bound;
-	o.agreed = k->summed;
-	o.event = meeting_event(r, m);
 	keep_odd(&r->not_sum, &o);
 }
 
@@ -276,8 +331,11 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 		same &= m->a[i].out == m->a[0].out;
 	for (unsigned i = 0; i < m->n; i++)
 		bad &= m->a[i].out_bad;
-	/* Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions. */
-	if (bad && !same)
+	/*
+	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; and whether the
+	 * lesser of a NaN and a number is the number, on the order of the two.
+	 */
+	if (!same && (bad || (m->bad && is_of_extremes(m))))
 		return;
 	if (same) {
 		k->equal++;
@@ -644,82 +702,6 @@ static void judge_places(struct results *r, const struct meeting *m)
 		return;
 	}
 	a->mixed = b->mixed = true;
-}
-
-/* ---- the steps that the ranks are in ---- */
-
-/* The step of more than half, and the one rank that is in another one. NULL: none is, or several are. */
-static const struct arrival *find_one_in_other_step(const struct meeting *m, uint32_t *usual)
-{
-	const struct arrival *odd = NULL;
-	unsigned same = 0;
-
-	*usual = m->a[0].step;
-	for (unsigned i = 0; i < m->n; i++)
-		same += m->a[i].step == m->a[0].step;
-	if (2 * same < m->n)
-		*usual = m->a[1].step;
-	for (unsigned i = 0; i < m->n; i++) {
-		if (m->a[i].step == *usual)
-			continue;
-		if (odd)
-			return NULL;
-		odd = &m->a[i];
-	}
-	return odd;
-}
-
-/*
- * Steps are those of an optimizer, or what the program marks: all ranks are in the same one whenever they meet. Who is one behind from
- * then on has left a step out, and its weights are others. Where ranks are now and then in different steps nothing is said.
- */
-static void judge_steps(struct results *r, const struct meeting *m)
-{
-	struct step_lag *k;
-	const struct arrival *odd;
-	uint32_t usual;
-	bool equal = true;
-	int64_t lag;
-
-	/* Of two nobody knows which one is wrong. */
-	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
-		return;
-	for (unsigned i = 1; i < m->n; i++)
-		equal &= m->a[i].step == m->a[0].step;
-	if (equal) {
-		k->mixed = k->since > 0;
-		k->equal += !k->equal || k->last != m->a[0].step;
-		k->last = m->a[0].step;
-		return;
-	}
-	odd = find_one_in_other_step(m, &usual);
-	lag = odd ? (int64_t)usual - (int64_t)odd->step : 0;
-	if (!odd || k->equal < LAG_EQUAL || (k->since && (k->rank != odd->rank || k->lag != lag))) {
-		k->mixed = true;
-		return;
-	}
-	if (!k->since) {
-		k->rank = odd->rank;
-		k->lag = lag;
-		k->call = call_of_arrival(m, odd);
-		k->call.step = lag > 0 ? odd->step : usual;
-		k->event = meeting_event(r, m);
-	}
-	k->since += !k->since || k->last != usual;
-	k->last = usual;
-}
-
-const struct step_lag *first_step_lag(const struct results *r)
-{
-	const struct step_lag *best = NULL;
-
-	for (uint32_t i = 0; i < r->lags.n; i++) {
-		const struct step_lag *k = table_at(&r->lags, i);
-
-		if (!k->mixed && k->since >= LAG_STEPS && (!best || k->event < best->event))
-			best = k;
-	}
-	return best;
 }
 
 void judge_results(struct results *r, const struct meeting *m, bool complete)

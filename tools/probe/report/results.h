@@ -26,6 +26,7 @@ struct odd_meeting {
 		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error;
 			  volumes: bytes of the rank now, and as ever; want < 0: not known */
 	bool moved; /* not_sum: of an operation that only moves, so that something arrived as something else; of whom nobody knows */
+	bool extreme; /* not_sum: of a least or largest value */
 	bool sent; /* volumes: those bytes are what it sent */
 	uint64_t agreed; /* meetings before it that were as they should be */
 	uint64_t more, event;
@@ -61,6 +62,10 @@ void results_init(struct results *r, const struct clock_fix *skew, const struct 
 void results_free(struct results *r);
 /* The earliest; NULL: none. */
 const struct step_lag *first_step_lag(const struct results *r);
+/* When the first rank came, by the first host's clock. */
+uint64_t meeting_event(const struct results *r, const struct meeting *m);
+/* Of judge_results(). */
+void judge_steps(struct results *r, const struct meeting *m);
 void judge_results(struct results *r, const struct meeting *m, bool complete);
 
 #endif
