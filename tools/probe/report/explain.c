@@ -13,7 +13,7 @@
 #define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
 #define LEFT_OUT_MAX 64 /* calls one after the other */
 #define LEFT_OUT_AGAIN_MAX \
-	4 /* ... before the same message again: more are a whole turn, and it is one too many */
+	4 /* ... before the same call again: more are a whole turn, and it is one too many */
 
 /* ---- terms ---- */
 
@@ -52,7 +52,9 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i];
-	bool again = e->call.bits & CALL_P2P && e->prev >= 0 && r->e[e->prev].token == e->token;
+	/* Of another step it is what that begins with, and all that is left of the one before was left out. */
+	bool again = e->prev >= 0 && r->e[e->prev].token == e->token &&
+		     (e->call.bits & CALL_P2P || r->e[e->prev].call.step == e->call.step);
 	unsigned most = again ? LEFT_OUT_AGAIN_MAX : LEFT_OUT_MAX;
 	int at = r->e[k].next;
 
@@ -294,18 +296,30 @@ static unsigned count_others(
 	return n;
 }
 
+/* What is another one in e than in the call whose place it takes: a message's tag, else as of any call; NULL: nothing. */
+static const char *other_term_there(const struct entry *e, const struct entry *usual)
+{
+	bool message = e->call.bits & usual->call.bits & CALL_P2P;
+
+	return message && e->call.tag != usual->call.tag && !may_be_of_any(&e->call)
+		       ? "tag"
+		       : differing_term(&e->call, &usual->call);
+}
+
 /* The same operation in the place of the usual one, from another line: what comes behind it is what came behind that one. */
 static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
+	bool message = e->call.bits & usual->call.bits & CALL_P2P;
 	const char *term;
 
-	if (e->call.api != usual->call.api || e->call.comm != usual->call.comm)
+	/* A message of its own may be sent by another function than those of a loop (a persistent one). */
+	if ((message ? e->call.op != usual->call.op : e->call.api != usual->call.api) ||
+		e->call.comm != usual->call.comm)
 		return false;
-	/* Of messages the same one with another type or size; the root has no part in them. */
+	/* Of messages the same one with another type, size or tag; the root has no part in them. */
 	if ((e->call.bits | usual->call.bits) & CALL_P2P &&
-		(e->call.peer != usual->call.peer || e->call.tag != usual->call.tag ||
-			!differing_term(&e->call, &usual->call)))
+		(e->call.peer != usual->call.peer || !other_term_there(e, usual)))
 		return false;
 	if (e->next < 0)
 		return true;
@@ -468,6 +482,29 @@ static bool is_turn_left_out(const struct rank_window *r, unsigned i, uint64_t u
 	       (next->next < 0 || r->e[next->next].token == e->token);
 }
 
+/*
+ * Two calls in turn, A B A B, of which the first came twice and the rest goes on: A A B A. By what went into it the second A is that of
+ * the next turn, and a B was left out, or it is the same once more. VERDICT_NONE: it cannot be told, or both changed places.
+ */
+static enum verdict_kind judge_double_turn(
+	const struct rank_window *r, unsigned i, const struct entry *usual)
+{
+	const struct entry *e = &r->e[i], *before = &r->e[e->prev],
+			   *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	if (!next || e->loop != before->loop || next->loop != usual->loop ||
+		(next->next >= 0 && r->e[next->next].loop != e->loop) || !e->call.in.digest ||
+		!before->call.in.digest || !e->call.in.telling)
+		return VERDICT_NONE;
+	return e->call.in.digest == before->call.in.digest ? VERDICT_EXTRA : VERDICT_MISSING;
+}
+
+/* Who only started it, and made other calls behind it, does not wait in it. */
+static bool stands_in(const struct entry *e)
+{
+	return e->call.bits & CALL_OPEN && !(e->call.bits & CALL_ASYNC && e->next >= 0);
+}
+
 static bool judge_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
@@ -531,7 +568,7 @@ static bool judge_call(
 			*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 			return true;
 		}
-		term = differing_term(&e->call, &usual->call);
+		term = other_term_there(e, usual);
 		if (!term)
 			return false;
 		*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
@@ -548,6 +585,16 @@ static bool judge_call(
 	if (is_next_turn_later(r, i, r->e[k].next)) {
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
+	}
+	switch (judge_double_turn(r, i, usual)) {
+	case VERDICT_MISSING:
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	case VERDICT_EXTRA:
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	default:
+		break;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&
 		!is_swapped_in_rounds(w, r, i, k, usual->token)) {
@@ -594,7 +641,7 @@ static bool judge_call(
 	}
 	/* It stands in a message, and the one that came first may follow yet: in the step in which it is due. */
 	due = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
-	if (left && e->call.bits & CALL_OPEN && e->call.bits & usual->call.bits & CALL_P2P &&
+	if (left && stands_in(e) && e->call.bits & usual->call.bits & CALL_P2P &&
 		!(w->steps && e->call.step > due)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		v->may_follow = true;
@@ -671,109 +718,4 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 		}
 	}
 	return best;
-}
-
-/* ---- who is alone with a term ---- */
-
-static uint64_t term_of(const struct call *c, enum meet_unlike what)
-{
-	switch (what) {
-	case UNLIKE_OP:
-		return c->op;
-	case UNLIKE_REDOP:
-		return c->redop;
-	case UNLIKE_ROOT:
-		return (uint64_t)c->root;
-	case UNLIKE_DTYPE:
-		return c->dtype;
-	default:
-		return c->in_bytes ? c->in_bytes : c->out_bytes;
-	}
-}
-
-static const struct entry *find_window_entry(
-	const struct rank_window *r, uint64_t comm, int64_t seq)
-{
-	for (unsigned i = 0; i < r->n; i++)
-		if (r->e[i].call.comm == comm && r->e[i].call.comm_seq == seq &&
-			!(r->e[i].call.bits & (CALL_P2P | CALL_LOCAL)))
-			return &r->e[i];
-	return NULL;
-}
-
-/* How many of all ranks have that value at the same place in the same step. */
-static unsigned count_votes(const struct window *w, const struct entry *e, enum meet_unlike what)
-{
-	unsigned n = 0;
-
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = 0; i < w->rank[j].n; i++) {
-			const struct entry *o = &w->rank[j].e[i];
-
-			if (o->place == e->place && o->call.step == e->call.step &&
-				term_of(&o->call, what) == term_of(&e->call, what)) {
-				n++;
-				break;
-			}
-		}
-	return n;
-}
-
-unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_unlike what,
-	uint32_t *rank, unsigned cap, struct call *is, struct call *others)
-{
-	const struct entry *e[WINDOW_RANKS_MAX], *right = NULL;
-	unsigned n = 0, best = 0, second = 0, found = 0;
-
-	for (unsigned j = 0; j < w->n; j++)
-		if ((e[n] = find_window_entry(&w->rank[j], comm, seq)))
-			n++;
-	for (unsigned i = 0; i < n; i++) {
-		unsigned votes = 0;
-
-		for (unsigned k = 0; k < n; k++)
-			votes += term_of(&e[k]->call, what) == term_of(&e[i]->call, what);
-		if (votes > best) {
-			second = right && term_of(&right->call, what) != term_of(&e[i]->call, what)
-					 ? best
-					 : second;
-			best = votes;
-			right = e[i];
-		} else if (right && term_of(&right->call, what) != term_of(&e[i]->call, what) &&
-			   votes > second) {
-			second = votes;
-		}
-	}
-	if (best == second) {
-		best = second = 0;
-		for (unsigned i = 0; i < n; i++) {
-			unsigned votes = count_votes(w, e[i], what);
-
-			if (votes > best) {
-				second = right && term_of(&right->call, what) !=
-								 term_of(&e[i]->call, what)
-						 ? best
-						 : 0;
-				best = votes;
-				right = e[i];
-			} else if (term_of(&right->call, what) != term_of(&e[i]->call, what) &&
-				   votes > second) {
-				second = votes;
-			}
-		}
-		if (best == second)
-			return 0;
-	}
-	for (unsigned i = 0; i < n; i++) {
-		if (term_of(&e[i]->call, what) == term_of(&right->call, what))
-			continue;
-		if (!found)
-			*is = e[i]->call;
-		if (found < cap)
-			rank[found] = e[i]->call.rank;
-		found++;
-	}
-	if (found)
-		*others = right->call;
-	return found;
 }

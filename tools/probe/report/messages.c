@@ -214,6 +214,14 @@ static const struct usual_count *find_new_count(
 	return u && u->n >= COUNTS_MIN && !u->changes && u->count != count ? u : NULL;
 }
 
+static bool is_new_place(const struct messages *m, const struct call *send)
+{
+	const struct usual_count *u =
+		table_find(&m->counts, send->rank, hash_u64(hash_place(send), true));
+
+	return !u || !u->n;
+}
+
 static uint64_t hash_way(const struct call *recv)
 {
 	return hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag);
@@ -301,6 +309,9 @@ static void compare_counts(struct messages *m, const struct call *send, const st
 			.any = true, .sure = true, .recv = *recv, .send = *send, .usual = t->count};
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
+	/* A line that has never sent: what the receiver has always got there. */
+	if (!s && is_new_place(m, send))
+		s = t;
 	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
 		send->in.count > s->count)
 		return;

@@ -44,7 +44,7 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 /* Where each rank made what: by token and step, by place and step, by communicator and number there. */
 struct found {
 	struct table_key key; /* a: hash; b: rank's index in the window */
-	unsigned at;
+	unsigned at, n; /* the first one; how many */
 };
 
 enum found_by { BY_TOKEN = 1, BY_PLACE, BY_NUMBER };
@@ -64,8 +64,11 @@ static void note_found(struct table *t, uint64_t hash, unsigned rank, unsigned a
 	uint32_t n = t->n;
 	struct found *f = table_get(t, hash, rank);
 
-	if (f && t->n > n)
+	if (!f)
+		return;
+	if (t->n > n)
 		f->at = at;
+	f->n++;
 }
 
 static void index_window(const struct window *w, struct table *t)
@@ -93,6 +96,13 @@ static const struct entry *find_call_of_rank(
 	const struct found *f = table_find(t, hash, rank);
 
 	return f ? &w->rank[rank].e[f->at] : NULL;
+}
+
+static bool is_found_again(const struct table *t, uint64_t hash, unsigned rank)
+{
+	const struct found *f = table_find(t, hash, rank);
+
+	return f && f->n > 1;
 }
 
 /* How often that rank came to the place behind such a call in the steps before. */
@@ -147,6 +157,9 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	const struct rank_window *r = &w->rank[k];
 
 	there = find_call_of_rank(w, t, hash_found(BY_TOKEN, before->token, before->call.step), k);
+	/* Of a loop's turns, of which one step has more than another, nobody knows which is the same. */
+	if (is_found_again(t, hash_found(BY_TOKEN, before->token, before->call.step), k))
+		return false;
 	if (!there || there->next < 0)
 		return false;
 	met = find_call_of_rank(

@@ -11,6 +11,8 @@
 #define BEFORE_WAIT 16 /* calls of a rank before the one that it waits in */
 #define CALLS_MAX 3000u /* of each rank, the latest */
 #define STEPS_BEFORE 10
+#define CALLS_BEFORE \
+	1000 /* of each rank, where steps are the rounds of the calls: these may be those of a loop inside of a step */
 #define LATEST_SHARE \
 	10 /* of a window without steps that many a part is judged anyhow: the last one */
 #define CHAINS_MAX 32u
@@ -66,17 +68,29 @@ static bool has_sequence(const struct rank_window *r, unsigned n, const struct c
 	return n && bsearch(&e, r->e, n, sizeof(e), by_sequence);
 }
 
+static uint64_t count_steps_before(const struct gather *g, uint32_t rank)
+{
+	uint64_t steps = g->last_step - g->first_step + 1, calls = g->rank[rank].calls, before;
+
+	if (!g->by_rounds || !calls)
+		return STEPS_BEFORE;
+	before = CALLS_BEFORE * steps / calls;
+	return before > STEPS_BEFORE ? before : STEPS_BEFORE;
+}
+
 static void read_rank_window(struct window *w, uint32_t rank)
 {
 	struct rank_window *r = &w->rank[w->n++];
 	struct gather *g = w->g;
 	struct calls s;
 	struct call c;
+	uint64_t before;
 	unsigned cap = 0, read;
 
 	*r = (struct rank_window){.rank = rank};
 	calls_open(&s, &g->folders.dir[rank], rank, &g->rank[rank].overlay);
-	s.step_lo = w->step > STEPS_BEFORE ? w->step - STEPS_BEFORE : 0;
+	before = count_steps_before(g, rank);
+	s.step_lo = w->step > before ? w->step - before : 0;
 	s.step_hi = w->step + 1;
 	while (calls_next(&s, &c)) {
 		find_site(&g->diagnose.sites, &c);
@@ -329,19 +343,26 @@ struct successor {
 
 static uint64_t hash_finer_place(const struct entry *e)
 {
-	return e->call.bits & CALL_P2P ? hash_u64(hash_u64(e->loop, (uint64_t)e->call.tag),
-						 (uint64_t)relative_peer(&e->call))
-				       : e->place;
+	return e->unnumbered && e->call.bits & CALL_P2P
+		       ? hash_u64(hash_u64(e->loop, (uint64_t)e->call.tag),
+				 (uint64_t)relative_peer(&e->call))
+		       : e->place;
 }
 
 /*
- * Without steps the turns of a loop of messages have no number: tag and peer tell them apart, where one follows the other always in
+ * Without steps, and in one that goes on for as long as it takes, the turns of a loop of messages have no number: tag and peer tell them apart, where one follows the other always in
  * the same order. Of a server, which answers whoever comes, they say nothing.
  */
 static void tell_turns_by_terms(struct rank_window *r)
 {
 	unsigned learnt = r->n - r->n / 10, places, pairs;
 	struct table seen;
+	bool any = false;
+
+	for (unsigned i = 0; i < r->n && !any; i++)
+		any = r->e[i].unnumbered;
+	if (!any)
+		return;
 
 	table_init(&seen, sizeof(struct successor), 8 * CALLS_MAX);
 	for (unsigned i = 0; i < learnt; i++)
@@ -390,10 +411,41 @@ static bool keeps_own_time(const struct table *chains, const struct entry *e)
 	return chains->n > 1 && o && o->steps > 2 && 3 * o->same < 2 * o->steps;
 }
 
+/* How many turns a loop makes, step by step. */
+struct loop_turns {
+	struct table_key key; /* a: loop */
+	uint64_t step;
+	uint32_t now, last; /* in this step and in the one before that had any */
+	uint32_t steps, same; /* that were compared; with as many turns as the one before */
+};
+
+static void note_loop_turn(struct loop_turns *o, uint64_t step)
+{
+	if (o->now && o->step == step) {
+		o->now++;
+		return;
+	}
+	if (o->last) {
+		o->steps++;
+		o->same += o->last == o->now;
+	}
+	o->last = o->now;
+	o->step = step;
+	o->now = 1;
+}
+
+/* It goes on until something is good enough: which turn of the step a call is of says nothing. */
+static bool has_any_turns(const struct table *loops, const struct entry *e)
+{
+	const struct loop_turns *o = table_find(loops, e->loop, 0);
+
+	return o && o->steps > 2 && 3 * o->same < 2 * o->steps;
+}
+
 /* The number of each call at its place in its step, in the order in which they were made. */
 static void count_turns(const struct window *w, struct rank_window *r)
 {
-	struct table chains;
+	struct table chains, loops;
 	struct table turns;
 	struct turn {
 		struct table_key key;
@@ -402,23 +454,31 @@ static void count_turns(const struct window *w, struct rank_window *r)
 
 	table_init(&turns, sizeof(struct turn), 4 * CALLS_MAX);
 	table_init(&chains, sizeof(struct own_time), 4 * CALLS_MAX);
+	table_init(&loops, sizeof(struct loop_turns), 4 * CALLS_MAX);
 	for (unsigned i = 0; w->steps && i < r->n; i++) {
 		struct own_time *o = table_get(&chains, r->e[i].chain, 0);
+		struct loop_turns *t =
+			is_judged(w, r, i) ? NULL : table_get(&loops, r->e[i].loop, 0);
 
 		if (o)
 			note_own_time(o, r->e[i].call.step);
+		if (t)
+			note_loop_turn(t, r->e[i].call.step);
 	}
 	for (unsigned i = 0; i < r->n; i++) {
 		struct entry *e = &r->e[i];
-		struct turn *t = w->steps && !keeps_own_time(&chains, e)
-					 ? table_get(&turns, e->loop, e->call.step)
-					 : NULL;
+		struct turn *t;
 
+		e->unnumbered = !w->steps || has_any_turns(&loops, e);
+		t = e->unnumbered || keeps_own_time(&chains, e)
+			    ? NULL
+			    : table_get(&turns, e->loop, e->call.step);
 		e->call.nth = t ? t->n++ : 0;
 		e->place = hash_u64(e->loop, e->call.nth);
 	}
 	table_free(&turns);
 	table_free(&chains);
+	table_free(&loops);
 }
 
 /* What happened before each call in its row. */
@@ -507,8 +567,7 @@ static void compare_by_habit(struct window *w)
 		follow_moved_calls(w, r);
 		count_turns(w, r);
 		chain_calls(r);
-		if (!w->steps)
-			tell_turns_by_terms(r);
+		tell_turns_by_terms(r);
 		find_known_places(w, r);
 		/* Without steps: what is judged is not learnt. */
 		for (unsigned i = 0; i < r->n; i++)

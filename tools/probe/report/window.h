@@ -20,6 +20,7 @@ struct entry {
 	uint64_t near; /* the line alone, wherever its function was called from */
 	uint64_t leaf; /* the innermost frames, and what is called there */
 	uint64_t chain; /* of which row of calls it is one: its thread's, or its communicator's */
+	bool unnumbered; /* which turn of its loop it is in the step says nothing */
 	bool moved; /* made from a line that is new, in the place of one that is known */
 	uint64_t token; /* place and terms */
 	uint64_t kin; /* what it is, wherever it was made */
