@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One fault in a training: the first finding of `probe report --json` has its kind, the rank, the step, the call. From
-# folders of which every number is made here (fault_folders.py), and from a few real runs (tests/faults, `make faults` has
+# folders of which every number is made here (fault_folders.py, loop_folders.py), and from a few real runs (tests/faults, `make faults` has
 # all of it). Prints TAP.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
@@ -139,6 +139,28 @@ python3 tests/e2e/fault_folders.py "$tmp/made" $(awk '{print $1}' <<<"$want")
 while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
+
+# Programs with loops in their steps: layers, micro-batches, iterations until something is good enough.
+loops='clean_solver None None None None None None
+stale_turns None None None None None None
+nan_min nan bad [2] 9 None all_reduce
+min_missing not_sum bad [2] 9 None all_reduce
+iteration_missing skip bad [2] 9 missing all_reduce
+spike_residual spike bad [2] 238 None all_reduce
+round_again skip bad [2] 223 extra all_reduce
+half_turn skip bad [2] 9 missing reduce_scatter
+half_again skip bad [2] 9 extra all_gather
+refused error bad [2] 9 None all_reduce
+refused_gather error bad [2] 9 None gather
+start_missing skip bad [2] 9 missing send
+tag_line tag bad [2] 9 None send
+short_line mismatch note [2] 9 count send
+stale_turn stale bad [2] 9 None send
+bursts_zero zero bad [2] 9 None all_reduce'
+python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")
+while read -r name line; do
+	is "$name" "$(first "$tmp/loops/$name")" "$line"
+done <<<"$loops"
 
 # Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output folders of programs with loops in their steps (layers, micro-batches, iterations), and one fault in each: loop_folders.py DIR
+FAULT... makes DIR/FAULT.
+
+4 ranks, 16 steps; rank 2 does what is wrong, in step 9.
+"""
+import math
+import sys
+
+import fault_folders
+from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
+
+STEPS, US = 16, 1000
+LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
+ENDED = ("refused", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
+UNMARKED = ("round_again", "bursts_zero", "spike_residual")
+GRAPH = "44444444444444a4"
+
+
+class Loops(Job):
+    def __init__(self, top, fault):
+        super().__init__(top, fault)
+        for r in self.ranks:
+            with open(r.dir + "/stack_info.csv", "w") as f:
+                print(",".join(fault_folders.STACK_COLUMNS), file=f)
+                for name, i in LINES.items():
+                    print(f"{i},MPI_{name},0,,solve!{name}+0x{i}0 <- solve!main+0x{i}4", file=f)
+
+    def all_of(self, step, op, place, n, turn=0, outs=None, who=range(RANKS), **more):
+        """An operation of all ranks, or of those in who; outs: what each gets, by rank."""
+        v = [values(step, r, f"{place} {turn}", n) for r in range(RANKS)]
+        self.now += 50 * US
+        for r in who:
+            out = outs(v, r) if outs else [sum(x) for x in zip(*v)]
+            self.collective(step, r, place, op, self.now, v[r], out, stack=LINES[place], dur=30 * US, **more)
+        self.now += 50 * US
+
+    def stands(self, step, rank, op, place, n, flags="open", **more):
+        self.collective(step, rank, place, op, self.now, values(step, rank, place, n) if n else None, dur="", stack=LINES[place], flags=flags, **more)
+
+    def one_message(self, step, rank, op, peer, n, what, tag, place=None, flags=None, **more):
+        self.flags = dict(flags=flags) if flags else {}
+        self.message(step, rank, op, peer, self.now, values(step, what, f"message {more.get('turn', tag)}", n), done=not flags or "open" not in flags, tag=tag)
+        line = self.ranks[rank].lines[-1].split(",")
+        line[fault_folders.HEADER.index("stack_id")] = str(LINES[place or op])
+        line[fault_folders.HEADER.index("api")] = more.get("api", "MPI_" + op)
+        line[fault_folders.HEADER.index("flags")] = flags or ""
+        self.ranks[rank].lines[-1] = ",".join(line)
+        self.flags = {}
+
+    # ---- programs ----
+
+    def solver(self, step):
+        """A time step: its length, then iterations, as many as it takes; the halo is an operation of a communicator of its own."""
+        bad, due = self.fault, step == WHEN
+        v = [values(step, r, "dt", 1) for r in range(RANKS)]
+        if bad == "min_missing" and due:
+            v[WHO] = [-3.0]
+        if bad == "nan_min" and due:
+            v[WHO] = [math.nan]
+        least = [min(x for x in sum(v, []) if x == x)]
+        self.now += 2000 * US
+        if bad == "iteration_missing" and due:
+            for r in range(RANKS):
+                if r == WHO:
+                    self.stands(step, r, "neighbor_all_to_all", "first_halo", 32, comm=GRAPH, key="g")
+                else:
+                    self.stands(step, r, "all_reduce", "dt", 1, redop="min")
+            return
+        for r in range(RANKS):
+            out = least if not due or bad not in ("nan_min", "min_missing") else \
+                v[WHO] if bad == "nan_min" and r >= WHO else [min(x[0] for k, x in enumerate(v) if k != WHO and x == x)]
+            self.collective(step, r, "dt", "all_reduce", self.now, v[r], out, stack=LINES["dt"], dur=30 * US, redop="min")
+        if bad == "round_again" and due:
+            for r in range(RANKS):
+                self.now += 10 * US
+                if r == WHO:
+                    self.stands(step, r, "all_reduce", "dt", 1, redop="min")
+                else:
+                    self.stands(step, r, "neighbor_all_to_all", "first_halo", 32, comm=GRAPH, key="g")
+            return
+        self.all_of(step, "neighbor_all_to_all", "first_halo", 32, comm=GRAPH, key="g")
+        for k in range(20 + step * 7 % 11):
+            self.all_of(step, "neighbor_all_to_all", "halo", 32, k, comm=GRAPH, key="g")
+            v = [[x * 10.0 ** -(k // 2) for x in values(step, r, f"norm {k}", 1)] for r in range(RANKS)]
+            if bad == "spike_residual" and due and k == 15:
+                v[WHO] = [1e4]
+            self.now += 50 * US
+            for r in range(RANKS):
+                self.collective(step, r, "norm", "all_reduce", self.now, v[r], [sum(x) for x in zip(*v)], stack=LINES["norm"], dur=30 * US, redop="sum")
+
+    def layers(self, step):
+        """Of each of five layers a gather, and a reduce_scatter behind it."""
+        bad, due = self.fault, step == WHEN
+        for layer in range(5):
+            if due and bad in ("half_turn", "half_again") and layer == 2:
+                # Rank 2 goes on with the next layer's gather, or repeats this one's; what it starts then nobody else does.
+                for r in range(RANKS):
+                    turn = layer + (bad == "half_turn") if r == WHO else layer
+                    op, place = ("all_gather", "gather") if r == WHO else ("reduce_scatter", "scatter")
+                    self.all_of(step, "all_gather", "gather", 16, layer, lambda v, r: sum(v, []), who=[r])
+                    self.all_of(step, op, place, 16, turn, lambda v, r: [], who=[r], flags="async;open", **dict(redop="sum") if r != WHO else {})
+                    op, place = ("reduce_scatter", "scatter") if r == WHO else ("all_gather", "gather")
+                    self.all_of(step, op, place, 16, layer + 1, lambda v, r: [], who=[r], flags="async;open", **dict(redop="sum") if r == WHO else {})
+                return
+            self.all_of(step, "all_gather", "gather", 16, layer, lambda v, r: sum(v, []))
+            self.all_of(step, "reduce_scatter", "scatter", 16, layer, lambda v, r: [sum(x) for x in zip(*v)][r::RANKS], redop="sum")
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
+    def refuses(self, step, place, op, n, **more):
+        """A call with terms that its library refuses: the rank goes on, and its next operation is the others' one before."""
+        self.now += 50 * US
+        for r in range(RANKS):
+            if r == WHO:
+                none = dict(count=0, bytes=0, min="", max="", nans="", infs="")
+                self.ranks[r].call(op, [("in", none)], start=self.now, dur=US, step=step, stack_id=LINES[place], comm_seq=self.number(r, "c"),
+                                   flags="error:2", **more)
+
+    def reduces(self, step):
+        """A sum and a norm, and three gathers, as of checkpoints."""
+        bad, due = self.fault, step == WHEN
+        self.all_of(step, "all_reduce", "first_halo", 64, redop="sum")
+        if bad == "refused" and due:
+            self.refuses(step, "norm", "all_reduce", 1, redop="sum")
+            for r in range(RANKS):
+                if r == WHO:
+                    self.stands(step, r, "gather", "gather", 8, root=0)
+                else:
+                    self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
+            return
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+        if bad == "refused_gather" and due:
+            for k in range(3):
+                for r in range(RANKS):
+                    if r == WHO and k == 0:
+                        self.refuses(step, "gather", "gather", 8, root=0)
+                    elif r == 0 and k == 2:
+                        self.stands(step, r, "gather", "gather", 8, root=0)
+                    else:
+                        turn = [k if r != WHO else k - 1 for r in range(RANKS)]
+                        v = [values(step, q, f"gather {turn[q]}", 8) for q in range(RANKS)]
+                        right = [values(step, q, f"gather {k}", 8) for q in range(RANKS)]
+                        # What others send for the operation comes before it is the root's turn: it joins those of one turn.
+                        self.collective(step, r, "gather", "gather", self.now - 90 * US * (r not in (0, WHO)), v[r], sum(right, []) if r == 0 else None,
+                                        stack=LINES["gather"], dur=30 * US, root=0)
+                self.now += 50 * US
+            for r in range(1, RANKS):
+                self.stands(step, r, "all_reduce", "once", 8, redop="sum")
+            return
+        for k in range(3):
+            self.all_of(step, "gather", "gather", 8, k, lambda v, r: sum(v, []) if r == 0 else None, root=0)
+        self.all_of(step, "all_reduce", "once", 8, redop="sum")
+
+    def stages(self, step):
+        """Three messages to the next rank, which are only started, each with its tag, and a sum of all."""
+        bad, due = self.fault, step == WHEN
+        who = due and bad in ("start_missing", "tag_line")
+        for m in range(3):
+            self.now += 100 * US
+            for r in range(RANKS):
+                nxt, before = (r + 1) % RANKS, (r - 1) % RANKS
+                lost = who and m == 1
+                if r == WHO and lost and bad == "start_missing":
+                    continue
+                # The message of the turn before, whose buffer was not filled.
+                stale = r == WHO and due and m == 1 and bad == "stale_turn"
+                n = 40 if r == WHO and due and m == 1 and bad == "short_line" else 64
+                flags = "async;open" if who and (m == 1 and r == WHO or m == 2 and r == WHO) else "async"
+                own_line = ("send", "dt", "halo")[m] if bad == "start_missing" else "send"
+                new = r == WHO and m == 1 and due and bad in ("short_line", "tag_line")
+                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m + (30 if new and bad == "tag_line" else 0)
+                again = bad == "stale_turns" and m == 1 and r == WHO and step % 3 == 0
+                self.one_message(step, r, "send", nxt, n, r, tag, place="once" if new else own_line, turn=m - (stale or again), flags=flags,
+                                 api="MPI_Isend" if new else "MPI_Send_init")
+        for m in range(3):
+            for r in range(RANKS):
+                before = (r - 1) % RANKS
+                lost = who and r == WHO + 1 and m >= 1
+                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m
+                stale = before == WHO and m == 1 and (due and bad == "stale_turn" or bad == "stale_turns" and step % 3 == 0)
+                n = 40 if before == WHO and due and m == 1 and bad == "short_line" else 64
+                # It stands in the first of them.
+                if who and m == 2 and r == WHO + 1:
+                    continue
+                self.one_message(step, r, "recv", before, n, before, tag, turn=m - stale, flags="open" if lost else "async", api="MPI_Recv_init")
+        if who:
+            # It waits for what comes back, the next one for its message, and so on around.
+            for r in range(RANKS):
+                if r not in (WHO, WHO + 1):
+                    self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
+                elif r == WHO:
+                    self.one_message(step, r, "recv", WHO + 1, 64, WHO + 1, 77, place="recv", flags="open")
+            return
+        if bad in ("start_missing", "tag_line"):
+            self.one_message(step, WHO + 1, "send", WHO, 64, WHO + 1, 77)
+            self.one_message(step, WHO, "recv", WHO + 1, 64, WHO + 1, 77)
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
+    def saves(self, step):
+        """Two sums, the second of a tensor; every fifth step five layers are gathered: as many calls as there are steps."""
+        self.now += 2000 * US
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+        for k in range(3):
+            v = [values(step, r, f"once {k}", 32) for r in range(RANKS)]
+            if step >= WHEN and k == 1:
+                v[WHO] = [0.0] * 32
+            self.now += 50 * US
+            for r in range(RANKS):
+                self.collective(step, r, "first_halo", "all_reduce", self.now, v[r], [sum(x) for x in zip(*v)], stack=LINES["first_halo"], dur=30 * US, redop="sum")
+        self.all_of(step, "all_reduce", "dt", 2, redop="sum")
+        for layer in range(5 if step % 5 == 4 else 0):
+            self.all_of(step, "gather", "gather", 8, layer, lambda v, r: sum(v, []) if r == 0 else None, root=0)
+
+
+PROGRAM = {"nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
+           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_gather": Loops.reduces,
+           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
+           "bursts_zero": Loops.saves}
+
+
+def main(top, fault):
+    job = Loops(top, fault)
+    for step in range(WHEN + 1 if fault in ENDED else STEPS):
+        PROGRAM[fault](job, step)
+    job.now += 6 * 10**9 if fault in ENDED else 0
+    for r in job.ranks:
+        if fault in UNMARKED:
+            r.meta["steps"]["source"] = "none"
+            r.lines = ["0" + line[line.index(","):] for line in r.lines]
+        with open(r.dir + "/comms.csv", "a") as f:
+            print(f"{GRAPH},mpi,{RANKS},{r.rank},dist_graph,{fault_folders.WORLD},,0-{RANKS - 1}", file=f)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in ENDED else {})
+
+
+if __name__ == "__main__":
+    for f in sys.argv[2:]:
+        main(f"{sys.argv[1]}/{f}", f)
