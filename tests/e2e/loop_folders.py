@@ -13,7 +13,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
 ENDED = ("refused", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
-UNMARKED = ("round_again", "bursts_zero", "spike_residual")
+UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
 
@@ -60,6 +60,8 @@ class Loops(Job):
             v[WHO] = [math.nan]
         least = [min(x for x in sum(v, []) if x == x)]
         self.now += 2000 * US
+        # One rank computes longer between two time steps, or does so from the beginning, as who writes the output.
+        late = {"slow_between": step >= WHEN, "writes_between": True, "jitter_between": step in (6, 9, 10, 13)}.get(bad, False)
         if bad == "iteration_missing" and due:
             for r in range(RANKS):
                 if r == WHO:
@@ -70,7 +72,9 @@ class Loops(Job):
         for r in range(RANKS):
             out = least if not due or bad not in ("nan_min", "min_missing") else \
                 v[WHO] if bad == "nan_min" and r >= WHO else [min(x[0] for k, x in enumerate(v) if k != WHO and x == x)]
-            self.collective(step, r, "dt", "all_reduce", self.now, v[r], out, stack=LINES["dt"], dur=30 * US, redop="min")
+            begun = self.now + 60000 * US * (late and r == WHO)
+            self.collective(step, r, "dt", "all_reduce", begun, v[r], out, stack=LINES["dt"], dur=self.now + (60030 if late else 30) * US - begun, redop="min")
+        self.now += 60000 * US if late else 0
         if bad == "round_again" and due:
             for r in range(RANKS):
                 self.now += 10 * US
@@ -212,7 +216,7 @@ class Loops(Job):
             self.all_of(step, "gather", "gather", 8, layer, lambda v, r: sum(v, []) if r == 0 else None, root=0)
 
 
-PROGRAM = {"nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
+PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}

@@ -142,6 +142,9 @@ done <<<"$want"
 
 # Programs with loops in their steps: layers, micro-batches, iterations until something is good enough.
 loops='clean_solver None None None None None None
+writes_between None None None None None None
+slow_between slow warn [2] 202 None None
+jitter_between jitter warn [2] 126 None None
 stale_turns None None None None None None
 nan_min nan bad [2] 9 None all_reduce
 min_missing not_sum bad [2] 9 None all_reduce

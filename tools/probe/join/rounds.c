@@ -14,6 +14,8 @@
 #define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
 #define PLACES_MOST 4096u
 #define SWAPPED_SEEN 3 /* rounds with a call at the same place */
+#define LONGER_MIN 8 /* longer rounds ... */
+#define LONGER_TIMES 4 /* ... of so many rounds each */
 #define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
 
 struct finder {
@@ -151,38 +153,51 @@ static bool is_as_often(const struct place_count *p, uint64_t n)
 	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
 }
 
+static unsigned count_as_often(const struct table *t, uint64_t n)
+{
+	unsigned places = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		places += is_as_often(table_at(t, i), n);
+	return places;
+}
+
+static const struct place_count *find_last_as_often(const struct table *t, uint64_t n)
+{
+	const struct place_count *last = NULL;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct place_count *p = table_at(t, i);
+
+		if (p->comm && is_as_often(p, n) && (!last || p->first > last->first))
+			last = p;
+	}
+	return last;
+}
+
 /*
  * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
  * last and is an operation of all ranks ends the steps; NULL: there is none.
  */
 static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
 {
-	const struct place_count *last = NULL;
 	uint64_t often = 0;
 	unsigned most = 1;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct place_count *p = table_at(t, i);
 		uint64_t n = p->n;
-		unsigned places = 0;
+		unsigned places = count_as_often(t, n);
 
 		if (p->bursts)
 			continue;
-		for (uint32_t k = 0; k < t->n; k++)
-			places += is_as_often(table_at(t, k), n);
 		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
 			most = places;
 			often = n;
 		}
 	}
-	for (uint32_t i = 0; often && i < t->n; i++) {
-		const struct place_count *p = table_at(t, i);
-
-		if (p->comm && is_as_often(p, often) && (!last || p->first > last->first))
-			last = p;
-	}
 	*times = often;
-	return last;
+	return often ? find_last_as_often(t, often) : NULL;
 }
 
 /*
@@ -194,14 +209,11 @@ static bool mark_bursts(
 {
 	const struct walk_call *c;
 	struct place_count *p;
-	struct folders one;
 	struct walk w;
-	uint64_t places = 0, now = 0;
+	uint64_t places = count_as_often(t, often), now = 0;
 	bool any = false;
 
-	for (uint32_t i = 0; i < t->n; i++)
-		places += is_as_often(table_at(t, i), often);
-	walk_one_rank(&w, &one, d, &o);
+	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
 		p = c->call.stack ? table_find(t, c->call.stack, c->call.api) : NULL;
 		if (!p || !is_as_often(p, often))
@@ -225,13 +237,27 @@ static void add_common_end(struct common_ends *e, int64_t seq)
 	e->seq[e->n++] = seq;
 }
 
+static void list_ends_of_place(struct common_ends *e, const struct place_count *p,
+	const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct walk w;
+
+	e->n = 0;
+	e->comm = p->comm;
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w)))
+		if (c->call.stack == p->key.a && c->call.api == p->key.b &&
+			c->call.comm == e->comm && is_of_all(&c->call, f))
+			add_common_end(e, c->call.comm_seq);
+	walk_close(&w);
+}
+
 static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
 {
 	const struct place_count *last;
-	const struct walk_call *c;
 	struct table t;
-	struct walk w;
 	uint64_t often;
 
 	table_init(&t, sizeof(struct place_count), PLACES_MOST);
@@ -239,18 +265,42 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 	last = find_last_place(&t, &often);
 	if (last && mark_bursts(&t, often, d, o))
 		last = find_last_place(&t, &often);
-	if (last) {
-		e->n = 0;
-		e->comm = last->comm;
-		walk_calls_of_rank(&w, d, o);
-		while ((c = walk_next(&w)))
-			if (c->call.stack == last->key.a && c->call.api == last->key.b &&
-				c->call.comm == e->comm && is_of_all(&c->call, f))
-				add_common_end(e, c->call.comm_seq);
-		walk_close(&w);
-	}
+	if (last)
+		list_ends_of_place(e, last, f, d, o);
 	table_free(&t);
 	return last && e->n;
+}
+
+/*
+ * Rounds may be those of a loop inside of a longer one, which goes on until something is good enough: where that has places of its own,
+ * the last one that is an operation of all ranks.
+ */
+static void find_longer_ends(struct common_ends *longer, unsigned rounds, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct place_count *last = NULL;
+	unsigned most = 1;
+	uint64_t often = 0;
+	struct table t;
+
+	table_init(&t, sizeof(struct place_count), PLACES_MOST);
+	count_places(&t, f, d, o);
+	for (uint32_t i = 0; i < t.n; i++) {
+		uint64_t n = ((const struct place_count *)table_at(&t, i))->n;
+		unsigned places = count_as_often(&t, n);
+
+		if (n >= LONGER_MIN && LONGER_TIMES * n <= rounds && places > most) {
+			most = places;
+			often = n;
+		}
+	}
+	if (often) {
+		mark_bursts(&t, often, d, o);
+		last = find_last_as_often(&t, often);
+	}
+	if (last)
+		list_ends_of_place(longer, last, f, d, o);
+	table_free(&t);
 }
 
 /* ---- the period of the calls ---- */
@@ -292,6 +342,12 @@ static bool is_common_end(const struct common_ends *e, int64_t seq)
 			hi = mid;
 	}
 	return lo < e->n && e->seq[lo] == seq;
+}
+
+static bool is_end_of_round(const struct common_ends *e, const struct call *c)
+{
+	return c->comm == e->comm && c->comm_seq != NO_NUMBER &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL)) && is_common_end(e, c->comm_seq);
 }
 
 static int by_number_of_calls(const void *x, const void *y)
@@ -355,7 +411,7 @@ static bool is_swapped_with_end(const struct place_count *p, unsigned round)
 }
 
 static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
-	const struct common_ends *e, const struct overlay *o)
+	const struct common_ends *e, const struct common_ends *longer, const struct overlay *o)
 {
 	const struct walk_call *c;
 	const struct place_count *last = NULL;
@@ -363,7 +419,7 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	struct table places;
 	struct walk w;
 	struct round_end *end = NULL;
-	unsigned n = 0, cap = 0;
+	unsigned n = 0, cap = 0, cap_longer = 0;
 	bool over = false, /* the operation has been, and nothing of the next step */
 		first; /* right behind it */
 
@@ -376,9 +432,11 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 		now = c->call.stack ? table_find(&places, c->call.stack, c->call.api) : NULL;
 		first = ended;
 		ended = false;
-		if (c->call.comm == e->comm && c->call.comm_seq != NO_NUMBER &&
-			!(c->call.bits & (CALL_P2P | CALL_LOCAL)) &&
-			is_common_end(e, c->call.comm_seq)) {
+		if (is_end_of_round(longer, &c->call)) {
+			TOOL_GROW(d->longer, d->nlonger, cap_longer);
+			d->longer[d->nlonger++] = (struct round_end){c->call.start, c->call.seq};
+		}
+		if (is_end_of_round(e, &c->call)) {
 			last = now;
 			over = ended = true;
 			if (before)
@@ -421,7 +479,7 @@ static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *co
 struct rounds_of_ranks {
 	struct folders *folders;
 	const struct overlay *const *overlay;
-	const struct common_ends *ends;
+	const struct common_ends *ends, *longer;
 	const bool *want;
 };
 
@@ -430,20 +488,24 @@ static void end_rounds_of(void *arg, unsigned i)
 	struct rounds_of_ranks *r = arg;
 
 	if (!r->want || r->want[i])
-		end_rounds_of_rank(&r->folders->dir[i], r->folders, r->ends, r->overlay[i]);
+		end_rounds_of_rank(&r->folders->dir[i], r->folders, r->ends, r->longer,
+			r->overlay[i]);
 }
 
 bool number_by_rounds(
-	struct folders *f, const struct overlay *const *overlay, const struct numbering *how)
+	struct folders *f, const struct overlay *const *overlay, struct numbering *how)
 {
-	struct common_ends e = {0};
+	struct common_ends e = {0}, longer = {0};
 	bool found = false;
+	unsigned by = 0;
 
 	if (bytes_of_calls(f, overlay) > how->most)
 		return false;
-	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++)
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
 		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]) &&
 			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
+		by = i;
+	}
 	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
 		struct rounds r;
 
@@ -453,11 +515,16 @@ bool number_by_rounds(
 			find_common_ends(&e, &r, f, &f->dir[i], overlay[i]);
 		found = e.n && e.n >= ENDS_SHARE * r.n &&
 			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
+		by = i;
 		free(r.end);
 	}
 	if (found)
+		find_longer_ends(&longer, e.n, f, &f->dir[by], overlay[by]);
+	how->longer = longer.n > 0;
+	if (found)
 		do_for_each(f->n, how->threads, end_rounds_of,
-			&(struct rounds_of_ranks){f, overlay, &e, how->want});
+			&(struct rounds_of_ranks){f, overlay, &e, &longer, how->want});
 	free(e.seq);
+	free(longer.seq);
 	return found;
 }

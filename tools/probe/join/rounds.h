@@ -33,10 +33,10 @@ struct numbering {
 /*
  * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
  * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
- * period of the calls; and with what comes behind it before the places that begin a step. overlay[i]: as above. False,
- * with nothing filled in: there is none such, or the run is too large.
+ * period of the calls; and with what comes behind it before the places that begin a step. Where these are rounds of a loop inside of a
+ * longer one: dir[i].longer, too. overlay[i]: as above. False, with nothing filled in: there is none such, or the run is too large.
  */
 bool number_by_rounds(
-	struct folders *f, const struct overlay *const *overlay, const struct numbering *how);
+	struct folders *f, const struct overlay *const *overlay, struct numbering *how);
 
 #endif

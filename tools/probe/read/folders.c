@@ -242,6 +242,7 @@ static void close_dir(struct rank_dir *r)
 	free(r->meta_wrong);
 	free(r->journal);
 	free(r->round);
+	free(r->longer);
 }
 
 /* ---- choosing ---- */

@@ -38,6 +38,8 @@ struct rank_dir {
 	struct round_end
 		*round; /* steps of a run that marks none: its calls are numbered by these */
 	unsigned nround;
+	struct round_end *longer; /* rounds of many of those; NULL: there are none */
+	unsigned nlonger;
 };
 
 struct left_out {

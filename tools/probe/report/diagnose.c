@@ -8,6 +8,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
+	pace_init(&d->longer, nrank);
 	step_orders_init(&d->orders, nrank);
 }
 
@@ -18,12 +19,23 @@ void diagnose_free(struct diagnose *d)
 	results_free(&d->results);
 	messages_free(&d->messages);
 	pace_free(&d->pace);
+	pace_free(&d->longer);
 	step_orders_free(&d->orders);
 }
 
 void diagnose_steps(struct diagnose *d)
 {
 	d->sites.steps = d->pace.steps = true;
+}
+
+void diagnose_longer_rounds(struct diagnose *d)
+{
+	d->longer.steps = true;
+}
+
+void diagnose_longer_round(struct diagnose *d, const struct call *c)
+{
+	note_pace(&d->longer, c);
 }
 
 void diagnose_rank_call(struct diagnose *d, struct call *c)

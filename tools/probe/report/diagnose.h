@@ -17,6 +17,7 @@ struct diagnose {
 	struct results results;
 	struct messages messages;
 	struct pace pace;
+	struct pace longer; /* the same by longer rounds of the calls, where these are the steps */
 	struct step_orders orders;
 };
 
@@ -24,6 +25,10 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 void diagnose_free(struct diagnose *d);
 /* Something marks the steps: places are told by their number in the step, and steps are compared. */
 void diagnose_steps(struct diagnose *d);
+/* There are longer rounds of the calls than those that are the steps. */
+void diagnose_longer_rounds(struct diagnose *d);
+/* That call, with the number of the longer round in place of the step. */
+void diagnose_longer_round(struct diagnose *d, const struct call *c);
 /*
  * First, and in the order in which the rank made its calls: what concerns that rank alone. Fills in the call's site too. Threads may do
  * so for different ranks.

@@ -7,6 +7,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/report/report.h"
 
+#define LONGER_BEFORE 4 /* longer rounds before a rank is slow in them */
 #define LINK_MESSAGES 8
 #define LINK_STREAK 5 /* messages one after the other */
 #define LINK_TIMES 2 /* what noise makes of others */
@@ -29,7 +30,7 @@ static struct finding *add_pace(
  * What libprobe itself took of the rank's time more than of any other's, ns in a step: it lies between calls, as where what one rank
  * alone gets is measured behind its flush.
  */
-static double own_surplus(const struct report *r, uint32_t rank)
+static double own_surplus(const struct report *r, uint32_t rank, uint64_t steps)
 {
 	const struct folders *f = &r->g.folders;
 	double others = 0;
@@ -37,45 +38,80 @@ static double own_surplus(const struct report *r, uint32_t rank)
 	for (unsigned i = 0; i < f->n; i++)
 		if (i != rank)
 			others = fmax(others, f->dir[i].meta.own_calls_s);
-	return (f->dir[rank].meta.own_calls_s - others) * 1e9 /
-	       (double)(r->g.last_step - r->g.first_step + 1);
+	return (f->dir[rank].meta.own_calls_s - others) * 1e9 / (double)steps;
+}
+
+/* The step in which that longer round of a rank began. */
+static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint64_t round)
+{
+	const struct rank_dir *d = &r->g.folders.dir[rank];
+	const struct round_end *before =
+		round && round <= d->nlonger ? &d->longer[round - 1] : NULL;
+
+	return before ? count_rounds_before(d->round, d->nround, before->start, before->seq) : 0;
+}
+
+/*
+ * Where steps are the rounds of a loop inside of a longer one a rank that takes longer between these does so in few of them. Slow it
+ * must have become: what it does there from the beginning may be its part (a checkpoint).
+ */
+static struct pace_found judge_longer_rounds(struct report *r, enum pace_kind kind)
+{
+	const struct pace *longer = &r->g.diagnose.longer;
+	struct pace_found p = judge_pace(longer, kind);
+
+	if (p.kind != kind || (kind == PACE_SLOW && p.step < longer->first_step + LONGER_BEFORE))
+		return (struct pace_found){.kind = PACE_EVEN};
+	p.step = step_of_longer_round(r, p.rank, p.step);
+	return p;
 }
 
 static void find_slow_rank(struct report *r)
 {
 	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_SLOW);
+	uint64_t steps = r->g.last_step - r->g.first_step + 1;
+	bool longer = p.kind != PACE_SLOW;
 
+	if (longer)
+		p = judge_longer_rounds(r, PACE_SLOW);
+	if (longer && p.kind == PACE_SLOW)
+		steps = r->g.folders.dir[p.rank].nlonger + 1;
 	/* More than a third: who loses its processor does so while libprobe is at work, too, and not all of that is counted. */
-	if (p.kind != PACE_SLOW || own_surplus(r, p.rank) >= (p.seen - p.usual) / 3)
+	if (p.kind != PACE_SLOW || own_surplus(r, p.rank, steps) >= (p.seen - p.usual) / 3)
 		return;
 	add_pace(r, FINDING_SLOW, &p,
 		tool_format("%s computes longer from step %llu on: %s outside of recorded calls in "
-			    "a step "
-			    "(median), the others %s; so in %s of the steps since. The others "
+			    "%s (median), the others %s; so in %s of %s since. The others "
 			    "differ by %s "
 			    "among themselves",
 			report_rank(r, p.rank), (unsigned long long)p.step, out_time(p.seen),
-			out_time(p.usual), out_percent(p.share), out_time(p.spread)))
+			longer ? "each of the longer rounds that its calls make" : "a step",
+			out_time(p.usual), out_percent(p.share), longer ? "these" : "the steps",
+			out_time(p.spread)))
 		->confidence = 0.9;
 }
 
 static bool find_jitter(struct report *r)
 {
 	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
+	bool longer = p.kind != PACE_JITTER;
 	char *crowded;
 
+	if (longer)
+		p = judge_longer_rounds(r, PACE_JITTER);
 	if (p.kind != PACE_JITTER)
 		return false;
 	crowded = describe_oversubscription(r);
 	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
-		tool_format(
-			"%s takes longer than the others now and then: in %s of its steps, first "
-			"in step %llu, by %s (90 %% "
-			"quantile), while the median of the other steps is the same to %s; the "
-			"other ranks spread by %s%s",
-			report_rank(r, p.rank), out_percent(p.share), (unsigned long long)p.step,
-			out_time(p.seen), out_time(p.usual < 0 ? -p.usual : p.usual),
-			out_time(p.spread), crowded ? crowded : ""))
+		tool_format("%s takes longer than the others now and then: in %s of %s, first "
+			    "in step %llu, by %s (90 %% "
+			    "quantile), while the median of the other ones is the same to %s; the "
+			    "other ranks spread by %s%s",
+			report_rank(r, p.rank), out_percent(p.share),
+			longer ? "the longer rounds that its calls make" : "its steps",
+			(unsigned long long)p.step, out_time(p.seen),
+			out_time(p.usual < 0 ? -p.usual : p.usual), out_time(p.spread),
+			crowded ? crowded : ""))
 		->confidence = crowded ? 0.5 : 0.8;
 	free(crowded);
 	return true;

@@ -138,18 +138,30 @@ int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t
 	return l && l->n ? (int64_t)(l->n - 1) : NO_NUMBER;
 }
 
+static void note_longer_round(
+	struct diagnose *to, const struct rank_dir *d, const struct call *c)
+{
+	struct call k = *c;
+
+	k.step = count_rounds_before(d->longer, d->nlonger, c->start, c->seq);
+	diagnose_longer_round(to, &k);
+}
+
 /*
  * The rank's calls come in the order in which it made them. Threads that read the files do this (ahead.h), one at a time for each rank:
  * nothing but what belongs to the rank may be touched.
  */
 static void gather_rank_call(struct gather *g, struct call *c)
 {
+	const struct rank_dir *d = &g->folders.dir[c->rank];
 	struct rank_info *r = &g->rank[c->rank];
 
 	r->waits_seen |= (c->bits & CALL_WAITED) != 0;
 	if (c->bits & CALL_WAITED && is_wait_shared(&r->waits, c))
 		c->bits |= CALL_WAIT_SHARED;
 	diagnose_rank_call(&g->diagnose, c);
+	if (d->nlonger)
+		note_longer_round(&g->diagnose, d, c);
 	note_extent(r, c);
 	note_measured(r, c);
 	note_collective(r, c);
@@ -478,6 +490,8 @@ static void number_steps(struct gather *g, const struct division *d)
 	if (g->by_rounds)
 		diagnose_steps(&g->diagnose);
 	free(want);
+	if (how.longer)
+		diagnose_longer_rounds(&g->diagnose);
 	free(each);
 }
 
@@ -607,6 +621,7 @@ static void finish_gather(struct gather *g)
 			cycle_end(g->rank[i].cycle);
 	meet_end(&g->meet);
 	end_pace(&g->diagnose.pace);
+	end_pace(&g->diagnose.longer);
 	opens_sort(&g->opens);
 	slow_sort(&g->slow);
 }
