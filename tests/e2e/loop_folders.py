@@ -169,6 +169,7 @@ class Loops(Job):
                 # The message of the turn before, whose buffer was not filled.
                 stale = r == WHO and due and m == 1 and bad == "stale_turn"
                 n = 40 if r == WHO and due and m == 1 and bad == "short_line" else 64
+                n = 40 + step * 7 % 5 - (r == WHO and due and m == 1) if bad == "lengths" else n
                 flags = "async;open" if who and (m == 1 and r == WHO or m == 2 and r == WHO) else "async"
                 own_line = ("send", "dt", "halo")[m] if bad == "start_missing" else "send"
                 new = r == WHO and m == 1 and due and bad in ("short_line", "tag_line")
@@ -183,6 +184,7 @@ class Loops(Job):
                 tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m
                 stale = before == WHO and m == 1 and (due and bad == "stale_turn" or bad == "stale_turns" and step % 3 == 0)
                 n = 40 if before == WHO and due and m == 1 and bad == "short_line" else 64
+                n = 40 + step * 7 % 5 if bad == "lengths" else n
                 # It stands in the first of them.
                 if who and m == 2 and r == WHO + 1:
                     continue
@@ -218,7 +220,7 @@ class Loops(Job):
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_gather": Loops.reduces,
-           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
+           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}
 
 

@@ -158,6 +158,7 @@ refused_gather error bad [2] 9 None gather
 start_missing skip bad [2] 9 missing send
 tag_line tag bad [2] 9 None send
 short_line mismatch note [2] 9 count send
+lengths mismatch bad [3, 2] 9 count recv
 stale_turn stale bad [2] 9 None send
 bursts_zero zero bad [2] 9 None all_reduce'
 python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")

@@ -412,9 +412,13 @@ static void find_truncated_message(struct report *r)
 		return;
 	what = report_call(r, c);
 	at = called_from_text(r, c);
-	usual = t->usual ? tool_format("; at this place it had %s in all steps before",
-				   out_count(t->usual))
-			 : tool_strdup("");
+	usual = t->either
+			? tool_strdup(
+				  "; both had the same length in all messages before, of whatever "
+				  "length: which of them is wrong cannot be told")
+		: t->usual ? tool_format("; at this place it had %s in all steps before",
+				     out_count(t->usual))
+			   : tool_strdup("");
 	f = add_finding(r, t->left_out ? FINDING_SKIP : FINDING_MISMATCH,
 		t->left_out ? left_out_text(r, t, c, o, what, at)
 			    : tool_format("step %llu: %s has another count in %s: %s elements, "
@@ -429,7 +433,10 @@ static void find_truncated_message(struct report *r)
 	f->what = t->left_out ? "missing" : "count";
 	f->confidence = t->sure || t->left_out ? 0.95 : 0.6;
 	name_culprit(r, f, c->rank);
-	name_concerned(r, f, o->rank);
+	if (t->either)
+		name_culprit(r, f, o->rank);
+	else
+		name_concerned(r, f, o->rank);
 	name_call(f, c);
 	f->event = clock_set_right(&r->g.skew[c->rank], c->start);
 	f->evidence = tool_format("%s sent %s elements, the receive has room for %s",

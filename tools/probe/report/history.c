@@ -313,11 +313,11 @@ static void note_turns(struct history *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
 	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
-	struct rank_values *v = table_get(own, line, 0);
-	struct place_values *p = table_get(&h->places, line, 0);
+	struct rank_values *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
+	struct place_values *p = v ? table_get(&h->places, line, 0) : NULL;
 	bool again;
 
-	if (!v || !p)
+	if (!p)
 		return;
 	again = v->seen && v->digest == c->in.digest;
 	if (again && (p->repeats || v->changes < TURNS_CHANGES))

@@ -37,6 +37,7 @@ struct tag_stat {
 	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
 	int64_t next; /* number behind the last of them */
 	unsigned nlength;
+	uint64_t agreed; /* the latest ones of which both sides had the same length */
 };
 
 /* Messages from one place to another whose types agreed. */
@@ -294,7 +295,8 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 }
 
 /* It fits into the receive, and both sides always had more: nobody but the program knows whether that is right. */
-static void compare_counts(struct messages *m, const struct call *send, const struct call *recv)
+static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
+	const struct call *recv)
 {
 	const struct usual_count *s, *t;
 
@@ -307,6 +309,11 @@ static void compare_counts(struct messages *m, const struct call *send, const st
 		t->count == send->in.count && recv->dtype == send->dtype)
 		m->truncated = (struct truncated){
 			.any = true, .sure = true, .recv = *recv, .send = *send, .usual = t->count};
+	/* Lengths change from message to message, and both sides always had the same. */
+	else if (!s && !t && !m->truncated.any && recv->out.count > send->in.count &&
+		 recv->dtype == send->dtype && way && way->agreed >= SHORT_MIN)
+		m->truncated = (struct truncated){
+			.any = true, .either = true, .recv = *recv, .send = *send};
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
 	/* A line that has never sent: what the receiver has always got there. */
@@ -469,7 +476,9 @@ static void join_message(struct messages *m, const struct call *send, const stru
 		note_length(t, recv);
 	}
 	compare_types(m, send, recv);
-	compare_counts(m, send, recv);
+	compare_counts(m, t, send, recv);
+	if (t)
+		t->agreed = send->in.count == recv->out.count ? t->agreed + 1 : 0;
 	note_count(m, send, true);
 	note_count(m, recv, false);
 	compare_values(m, send, recv);

@@ -69,6 +69,7 @@ struct messages {
 	struct truncated {
 		bool any, sender, sure; /* sender: it is the one that has another count than ever */
 		bool left_out; /* ... or that has left out the message before */
+		bool either; /* lengths change: which of the two is wrong cannot be told */
 		struct call recv, send;
 		uint64_t usual; /* count of that side so far; 0: not known */
 	} truncated;
