@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("refused", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
+ENDED = ("refused", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -111,21 +111,28 @@ class Loops(Job):
             self.all_of(step, "reduce_scatter", "scatter", 16, layer, lambda v, r: [sum(x) for x in zip(*v)][r::RANKS], redop="sum")
         self.all_of(step, "all_reduce", "norm", 1, redop="sum")
 
-    def refuses(self, step, place, op, n, **more):
+    def refuses(self, step, place, op, ended="error:2", **more):
         """A call with terms that its library refuses: the rank goes on, and its next operation is the others' one before."""
         self.now += 50 * US
         for r in range(RANKS):
             if r == WHO:
                 none = dict(count=0, bytes=0, min="", max="", nans="", infs="")
-                self.ranks[r].call(op, [("in", none)], start=self.now, dur=US, step=step, stack_id=LINES[place], comm_seq=self.number(r, "c"),
-                                   flags="error:2", **more)
+                self.ranks[r].call(op, [("in", none)], start=self.now, dur="" if ended == "open" else US, step=step, stack_id=LINES[place],
+                                   comm_seq=self.number(r, "c"), flags=ended, **more)
 
     def reduces(self, step):
         """A sum and a norm, and three gathers, as of checkpoints."""
         bad, due = self.fault, step == WHEN
         self.all_of(step, "all_reduce", "first_halo", 64, redop="sum")
+        # Its library crashes in it.
+        if bad == "refused_crash" and due:
+            self.refuses(step, "norm", "all_reduce", "open", redop="sum")
+            for r in range(RANKS):
+                if r != WHO:
+                    self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
+            return
         if bad == "refused" and due:
-            self.refuses(step, "norm", "all_reduce", 1, redop="sum")
+            self.refuses(step, "norm", "all_reduce", redop="sum")
             for r in range(RANKS):
                 if r == WHO:
                     self.stands(step, r, "gather", "gather", 8, root=0)
@@ -137,7 +144,7 @@ class Loops(Job):
             for k in range(3):
                 for r in range(RANKS):
                     if r == WHO and k == 0:
-                        self.refuses(step, "gather", "gather", 8, root=0)
+                        self.refuses(step, "gather", "gather", root=0)
                     elif r == 0 and k == 2:
                         self.stands(step, r, "gather", "gather", 8, root=0)
                     else:
@@ -219,7 +226,7 @@ class Loops(Job):
 
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
-           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_gather": Loops.reduces,
+           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}
 
@@ -235,7 +242,10 @@ def main(top, fault):
             r.lines = ["0" + line[line.index(","):] for line in r.lines]
         with open(r.dir + "/comms.csv", "a") as f:
             print(f"{GRAPH},mpi,{RANKS},{r.rank},dist_graph,{fault_folders.WORLD},,0-{RANKS - 1}", file=f)
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in ENDED else {})
+        end = dict(how="exit", code=1, signal=None, inside="MPI_all_reduce", at_ns=BEGIN + job.now) if r.rank == WHO else \
+            dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 40 * 10**6)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in ENDED else {},
+                **dict(end=end) if fault == "refused_crash" else {})
 
 
 if __name__ == "__main__":

@@ -57,3 +57,23 @@ char *ended_by_text(const struct ended_by *e)
 	return tool_strdup("without a word: a signal ended it (SIGKILL, as by the kernel when "
 			   "memory runs out, or a crash)");
 }
+
+bool has_own_terms(const struct report *r, const struct call *c)
+{
+	unsigned others = 0;
+
+	if (!c->rows || !c->dtype || c->count || c->bits & (CALL_P2P | CALL_LOCAL) ||
+		c->comm_seq == NO_NUMBER)
+		return false;
+	for (unsigned i = 0; i < r->g.opens.n; i++) {
+		const struct call *o = &r->g.opens.call[i].call;
+
+		if (o->rank == c->rank || o->comm != c->comm || o->comm_seq != c->comm_seq ||
+			o->bits & (CALL_P2P | CALL_LOCAL))
+			continue;
+		if (o->api != c->api || !o->count)
+			return false;
+		others++;
+	}
+	return others > 0;
+}

@@ -343,20 +343,26 @@ void find_fatal_errors(struct report *r)
 		const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 		struct finding *f;
 		char *what, *at;
+		bool own;
 
 		if (!is_ended_by_library(r, i))
 			continue;
 		what = k->last.rows ? report_call(r, &k->last) : tool_strdup(e->inside);
 		at = k->last.rows ? called_from_text(r, &k->last) : tool_strdup("");
+		own = has_own_terms(r, &k->last);
 		f = add_finding(r, FINDING_ERROR,
 			tool_format("step %llu: the library ended %s inside of %s, with exit code "
 				    "%d%s: it found an error "
-				    "there, whose cause may be another rank's; what it printed "
-				    "says which",
+				    "there, %s; what it printed says which",
 				(unsigned long long)k->last.step, report_rank(r, i), what, e->code,
-				at));
-		f->confidence = 0.7;
-		name_concerned(r, f, i);
+				at,
+				own ? "in a call without elements where all others have some"
+				    : "whose cause may be another rank's"));
+		f->confidence = own ? 0.9 : 0.7;
+		if (own)
+			name_culprit(r, f, i);
+		else
+			name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
 		/* An asynchronous call may have been begun long before another rank's that it cannot be joined with. */
