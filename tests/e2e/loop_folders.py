@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("refused", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
+ENDED = ("refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -40,11 +40,13 @@ class Loops(Job):
 
     def one_message(self, step, rank, op, peer, n, what, tag, place=None, flags=None, **more):
         self.flags = dict(flags=flags) if flags else {}
-        self.message(step, rank, op, peer, self.now, values(step, what, f"message {more.get('turn', tag)}", n), done=not flags or "open" not in flags, tag=tag)
+        self.message(step, rank, op, peer, self.now, values(more.get("sent", step), what, f"message {more.get('turn', tag)}", n), done=not flags or "open" not in flags, tag=tag)
         line = self.ranks[rank].lines[-1].split(",")
         line[fault_folders.HEADER.index("stack_id")] = str(LINES[place or op])
         line[fault_folders.HEADER.index("api")] = more.get("api", "MPI_" + op)
         line[fault_folders.HEADER.index("flags")] = flags or ""
+        for column in ("dur_ns", "wait_ns"):
+            line[fault_folders.HEADER.index(column)] = str(more.get(column, line[fault_folders.HEADER.index(column)]))
         self.ranks[rank].lines[-1] = ",".join(line)
         self.flags = {}
 
@@ -131,10 +133,13 @@ class Loops(Job):
                 if r != WHO:
                     self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
             return
-        if bad == "refused" and due:
+        if bad in ("refused", "refused_inf") and due:
             self.refuses(step, "norm", "all_reduce", redop="sum")
             for r in range(RANKS):
-                if r == WHO:
+                # What it reduces next is the others' part of this one.
+                if r != WHO and bad == "refused_inf":
+                    self.collective(step, r, "norm", "all_reduce", self.now - US, values(step, r, "norm", 1), [math.inf], stack=LINES["norm"], dur=30 * US, redop="sum")
+                if r == WHO or bad == "refused_inf":
                     self.stands(step, r, "gather", "gather", 8, root=0)
                 else:
                     self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
@@ -180,10 +185,12 @@ class Loops(Job):
                 flags = "async;open" if who and (m == 1 and r == WHO or m == 2 and r == WHO) else "async"
                 own_line = ("send", "dt", "halo")[m] if bad == "start_missing" else "send"
                 new = r == WHO and m == 1 and due and bad in ("short_line", "tag_line")
-                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m + (30 if new and bad == "tag_line" else 0)
+                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m + (1 if new and bad == "tag_line" else 0)
                 again = bad == "stale_turns" and m == 1 and r == WHO and step % 3 == 0
-                self.one_message(step, r, "send", nxt, n, r, tag, place="once" if new else own_line, turn=m - (stale or again), flags=flags,
-                                 api="MPI_Isend" if new else "MPI_Send_init")
+                # Who sends waits for it when it has long arrived.
+                for _ in range(2 if bad == "start_again" and due and m == 1 and r == WHO else 1):
+                    self.one_message(step, r, "send", nxt, n, r, tag, place="once" if new else own_line, turn=m - (stale or again), flags=flags,
+                                     api="MPI_Isend" if new else "MPI_Send_init", **dict(dur_ns=5000 * US, wait_ns=1) if bad == "start_again" else {})
         for m in range(3):
             for r in range(RANKS):
                 before = (r - 1) % RANKS
@@ -195,7 +202,8 @@ class Loops(Job):
                 # It stands in the first of them.
                 if who and m == 2 and r == WHO + 1:
                     continue
-                self.one_message(step, r, "recv", before, n, before, tag, turn=m - stale, flags="open" if lost else "async", api="MPI_Recv_init")
+                self.one_message(step, r, "recv", before, n, before, tag, turn=m - stale, flags="open" if lost else "async", api="MPI_Recv_init",
+                                 sent=step - (bad == "start_again" and before == WHO and m == 1 and step > WHEN))
         if who:
             # It waits for what comes back, the next one for its message, and so on around.
             for r in range(RANKS):
@@ -208,6 +216,22 @@ class Loops(Job):
             self.one_message(step, WHO + 1, "send", WHO, 64, WHO + 1, 77)
             self.one_message(step, WHO, "recv", WHO + 1, 64, WHO + 1, 77)
         self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
+    def replicas(self, step):
+        """Two ranks reduce what both have, and all a number that comes of it; the other two wait there."""
+        self.now += 500 * US
+        v = [values(step, r, "tie", 16) for r in (0, WHO)]
+        out = [sum(x) for x in zip(*v)]
+        for k, r in enumerate((0, WHO)):
+            flipped = [out[0], out[1] + 0.5] + out[2:] if r == WHO and step == WHEN else out
+            self.collective(step, r, "once", "all_reduce", self.now, v[k], flipped, stack=LINES["once"], dur=30 * US, redop="sum", comm=self.half(r), size=2, rank_there=k,
+                            key="s")
+        both = values(step, 0, "both", 1)
+        n = [[both[0] + (r == WHO and step >= WHEN)] if r in (0, WHO) else values(step, r, "norm", 1) for r in range(RANKS)]
+        for r in range(RANKS):
+            begun = self.now + (-300 if r not in (0, WHO) else 50) * US
+            self.collective(step, r, "norm", "all_reduce", begun, n[r], [sum(x) for x in zip(*n)], stack=LINES["norm"], dur=self.now + 80 * US - begun, redop="sum")
+        self.now += 100 * US
 
     def saves(self, step):
         """Two sums, the second of a tensor; every fifth step five layers are gathered: as many calls as there are steps."""
@@ -226,7 +250,7 @@ class Loops(Job):
 
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
-           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
+           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}
 

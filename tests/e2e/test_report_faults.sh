@@ -154,10 +154,13 @@ round_again skip bad [2] 223 extra all_reduce
 half_turn skip bad [2] 9 missing reduce_scatter
 half_again skip bad [2] 9 extra all_gather
 refused error bad [2] 9 None all_reduce
+refused_inf error bad [2] 9 None all_reduce
 refused_crash error bad [2] 9 None all_reduce
 refused_gather error bad [2] 9 None gather
 start_missing skip bad [2] 9 missing send
-tag_line tag bad [2] 9 None send
+tag_line tag bad [2] 9 tag send
+start_again skip bad [2] 9 extra send
+corruption_first corruption bad [2] 9 None all_reduce
 short_line mismatch note [2] 9 count send
 lengths mismatch bad [3, 2] 9 count recv
 stale_turn stale bad [2] 9 None send

@@ -36,15 +36,6 @@ static bool is_of_collective(const struct finding *f)
 	       !(f->call.bits & (CALL_P2P | CALL_LOCAL));
 }
 
-static bool blames_one_of(const struct finding *f, const struct finding *other)
-{
-	for (unsigned i = 0; i < f->nrank; i++)
-		for (unsigned k = 0; k < other->nrank; k++)
-			if (f->rank[i] == other->rank[k])
-				return true;
-	return false;
-}
-
 /* Its rank gave it no elements at all that can be read: what it was asked for was refused. */
 static bool was_refused(const struct call *c)
 {
@@ -65,12 +56,10 @@ static void put_errors_before_disagreement(struct report *r)
 			continue;
 		for (unsigned k = 0; k < r->nfinding; k++) {
 			struct finding *f = &r->finding[k];
-			bool same =
-				f->call.comm_seq == error->call.comm_seq && blames_one_of(f, error);
 
 			if (k != i && is_of_collective(f) && f->event &&
 				f->call.comm == error->call.comm && f->event <= error->event &&
-				(f->call.comm_seq > error->call.comm_seq || same))
+				f->call.comm_seq >= error->call.comm_seq)
 				f->event = error->event + 1;
 		}
 	}

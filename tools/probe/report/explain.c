@@ -328,7 +328,7 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 	if (r->e[e->next].token == r->e[usual->next].token)
 		return true;
 	/* Out of a loop, whose other calls have each the number of the one before then: by what they are. */
-	term = differing_term(&e->call, &usual->call);
+	term = other_term_there(e, usual);
 	return term && strcmp(term, "count") != 0 &&
 	       is_alike(&r->e[e->next].call, &r->e[usual->next].call);
 }

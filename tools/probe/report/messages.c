@@ -483,13 +483,16 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	note_count(m, recv, false);
 	compare_values(m, send, recv);
 	/* The time of a send_recv is that of two messages. */
-	if (!l || end < both || is_exchange(recv) || is_exchange(send))
+	if (!l || is_exchange(recv) || is_exchange(send))
 		return;
 	l->from = send->rank;
 	l->to = recv->rank;
+	note_lag(m, l, (int64_t)recv->step - (int64_t)send->step, recv);
+	/* It was waited for after it had arrived. */
+	if (end < both)
+		return;
 	hist_add(&l->time, end - both);
 	note_streak(l, end - both, recv->step);
-	note_lag(m, l, (int64_t)recv->step - (int64_t)send->step, recv);
 	if (end - both >= l->slowest_ns) {
 		l->slowest_ns = end - both;
 		l->slowest = *recv;

@@ -525,7 +525,13 @@ static void split_class(struct results *r, const struct meeting *m, struct repli
 		if (p->first[i] == class && p->equal[i] > o.agreed)
 			o.agreed = p->equal[i];
 	o.unsure = !sure;
-	o.event = meeting_event(r, m);
+	/* Ranks that have no part in it may have been there long before these had what they put in. */
+	for (unsigned i = 0; i < p->n; i++) {
+		uint64_t at = clock_set_right(&r->skew[a[i]->rank], a[i]->start);
+
+		if (p->first[i] == class && (!o.event || at < o.event))
+			o.event = at;
+	}
 	keep_odd(&r->diverged, &o);
 }
 
