@@ -20,6 +20,7 @@ GRAPH = "44444444444444a4"
 class Loops(Job):
     def __init__(self, top, fault):
         super().__init__(top, fault)
+        self.sent, self.taken = [], [0] * RANKS  # of pairs_of_two()
         for r in self.ranks:
             with open(r.dir + "/stack_info.csv", "w") as f:
                 print(",".join(fault_folders.STACK_COLUMNS), file=f)
@@ -217,6 +218,19 @@ class Loops(Job):
             self.one_message(step, WHO, "recv", WHO + 1, 64, WHO + 1, 77)
         self.all_of(step, "all_reduce", "norm", 1, redop="sum")
 
+    def pairs_of_two(self, step):
+        """Two exchange in each iteration, and all reduce; a receive takes what was sent first of what has not been received."""
+        for k in range(5 + step * 7 % 4):
+            self.sent.append((step, k))
+            self.now += 50 * US
+            for r in range(RANKS):
+                if not (self.fault == "halo_missing" and r == WHO and step == WHEN and k == 2):
+                    sent, turn = self.sent[self.taken[r]]
+                    self.taken[r] += 1
+                    self.one_message(step, r, "recv", r ^ 1, 64, r ^ 1, 9, turn=turn, sent=sent)
+                self.one_message(step, r, "send", r ^ 1, 64, r, 9, turn=k)
+            self.all_of(step, "all_reduce", "norm", 1, k, redop="sum")
+
     def replicas(self, step):
         """Two ranks reduce what both have, and all a number that comes of it; the other two wait there."""
         self.now += 500 * US
@@ -251,7 +265,7 @@ class Loops(Job):
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
-           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
+           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}
 
 

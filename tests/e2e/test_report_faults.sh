@@ -159,6 +159,7 @@ refused_crash error bad [2] 9 None all_reduce
 refused_gather error bad [2] 9 None gather
 start_missing skip bad [2] 9 missing send
 tag_line tag bad [2] 9 tag send
+halo_missing skip bad [2] 9 missing recv
 start_again skip bad [2] 9 extra send
 corruption_first corruption bad [2] 9 None all_reduce
 short_line mismatch note [2] 9 count send

@@ -254,6 +254,15 @@ static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
 	return find_later(r, i, token) >= 0;
 }
 
+/* ... behind what it always came behind: that is the next turn's, and this turn has none. */
+static bool is_later_in_turn(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	int at = find_later(r, i, token);
+
+	return at >= 0 && r->e[at].prev != (int)i &&
+	       r->e[r->e[at].prev].token == r->e[r->e[i].prev].token;
+}
+
 static bool goes_the_same_way(const struct call *a, const struct call *b)
 {
 	return a->tag == b->tag && relative_peer(a) == relative_peer(b);
@@ -595,6 +604,10 @@ static bool judge_call(
 		return true;
 	default:
 		break;
+	}
+	if (is_later_in_turn(r, i, usual->token) && count_left_out(r, i, k)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
 	}
 	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&
 		!is_swapped_in_rounds(w, r, i, k, usual->token)) {
