@@ -277,7 +277,7 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 		sum_at_the_end skip bad [2] 7 extra all_reduce
 		exchange_at_the_end skip bad [2] 7 extra recv
 		trade_left_out skip bad [2] 7 missing send_recv
-		other_tag tag bad [2] 7 None send_recv
+		other_tag tag bad [2] 7 tag send_recv
 	END
 	# While it stands: who waits in an exchange has its peer and its number, and is not to blame.
 	new_out

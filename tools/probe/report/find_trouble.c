@@ -306,8 +306,9 @@ static bool add_crossed_message(struct report *r, const struct trouble *t)
 	bool sender;
 
 	if (find_crossed_tag(m, &recv, &send, &sender, NULL))
-		add_crossed(r, t, FINDING_TAG, &send, &recv, sender,
-			"a tag that was never used before");
+		add_crossed(
+			r, t, FINDING_TAG, &send, &recv, sender, "a tag that was never used before")
+			->what = "tag";
 	else if (find_crossed_peer(m, &recv, &send, &sender))
 		add_crossed(r, t, FINDING_MISMATCH, &send, &recv, sender,
 			"another peer than ever before")
