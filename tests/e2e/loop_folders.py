@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
+ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -127,6 +127,12 @@ class Loops(Job):
         """A sum and a norm, and three gathers, as of checkpoints."""
         bad, due = self.fault, step == WHEN
         self.all_of(step, "all_reduce", "first_halo", 64, redop="sum")
+        # Its journal was touched long after it had died; the others were told by their library.
+        if bad == "touched" and due:
+            for r in range(RANKS):
+                if r != WHO:
+                    self.collective(step, r, "norm", "all_reduce", self.now, values(step, r, "norm", 1), stack=LINES["norm"], redop="sum", flags="error:1")
+            return
         # Its library crashes in it.
         if bad == "refused_crash" and due:
             self.refuses(step, "norm", "all_reduce", "open", redop="sum")
@@ -264,7 +270,7 @@ class Loops(Job):
 
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
-           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
+           "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
            "bursts_zero": Loops.saves}
 
@@ -282,8 +288,11 @@ def main(top, fault):
             print(f"{GRAPH},mpi,{RANKS},{r.rank},dist_graph,{fault_folders.WORLD},,0-{RANKS - 1}", file=f)
         end = dict(how="exit", code=1, signal=None, inside="MPI_all_reduce", at_ns=BEGIN + job.now) if r.rank == WHO else \
             dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 40 * 10**6)
-        r.write(last_record_ns=BEGIN + job.now, **dict(state="recovered") if fault in ENDED else {},
-                **dict(end=end) if fault == "refused_crash" else {})
+        if fault == "touched":
+            end = dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 3600 * 10**9) if r.rank == WHO else \
+                dict(how="exception", code=1, text="RuntimeError: Connection closed by peer", at_ns=BEGIN + job.now)
+        r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault == "touched" and r.rank != WHO else "recovered") if fault in ENDED else {},
+                **dict(end=end) if fault in ("refused_crash", "touched") else {})
 
 
 if __name__ == "__main__":

@@ -155,6 +155,7 @@ half_turn skip bad [2] 9 missing reduce_scatter
 half_again skip bad [2] 9 extra all_gather
 refused error bad [2] 9 None all_reduce
 refused_inf error bad [2] 9 None all_reduce
+touched died bad [2] 9 None all_reduce
 refused_crash error bad [2] 9 None all_reduce
 refused_gather error bad [2] 9 None gather
 start_missing skip bad [2] 9 missing send

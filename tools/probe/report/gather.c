@@ -14,6 +14,7 @@
 #include "tools/probe/report/call_order.h"
 #include "tools/probe/report/relay.h"
 
+#define TOUCHED_NS UINT64_C(60000000000)
 #define BUFFERS (64u << 20) /* of all ranks together */
 #define BUFFER_MAX (1u << 18)
 #define BUFFER_MIN (1u << 14)
@@ -568,6 +569,20 @@ static void add_call_given_up(struct gather *g, uint32_t i)
 	opens_row(&g->opens, d, &c);
 }
 
+/*
+ * When a signal ended a rank is read off its journal's time of change. Long after the last sign of life of all ranks it is when somebody
+ * copied or touched the file, and the moment is not known.
+ */
+static void forget_late_deaths(struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		struct rank_dir *d = &g->folders.dir[i];
+
+		if (d->died_ns > g->until_ns + TOUCHED_NS)
+			d->died_ns = 0;
+	}
+}
+
 static void finish_gather(struct gather *g)
 {
 	add_extents(g);
@@ -601,6 +616,7 @@ static void finish_gather(struct gather *g)
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
+	forget_late_deaths(g);
 	/* What a rank stands in now may show that it does something else than the others. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
