@@ -569,13 +569,23 @@ static void add_call_given_up(struct gather *g, uint32_t i)
 	opens_row(&g->opens, d, &c);
 }
 
+static bool has_said_its_end(const struct rank_dir *d)
+{
+	return d->state == RANK_FINISHED ||
+	       (*d->meta.end.how && strcmp(d->meta.end.how, "signal") != 0);
+}
+
 /*
  * When a signal ended a rank is read off its journal's time of change. Long after the last sign of life of all ranks it is when somebody
- * copied or touched the file, and the moment is not known.
+ * copied or touched the file, and nothing that compares with what other ranks said of their own ends.
  */
 static void forget_late_deaths(struct gather *g)
 {
-	for (unsigned i = 0; i < g->folders.n; i++) {
+	bool any = false;
+
+	for (unsigned i = 0; i < g->folders.n; i++)
+		any |= has_said_its_end(&g->folders.dir[i]);
+	for (unsigned i = 0; any && i < g->folders.n; i++) {
 		struct rank_dir *d = &g->folders.dir[i];
 
 		if (d->died_ns > g->until_ns + TOUCHED_NS)
