@@ -488,8 +488,8 @@ static void end_rounds_of(void *arg, unsigned i)
 	struct rounds_of_ranks *r = arg;
 
 	if (!r->want || r->want[i])
-		end_rounds_of_rank(&r->folders->dir[i], r->folders, r->ends, r->longer,
-			r->overlay[i]);
+		end_rounds_of_rank(
+			&r->folders->dir[i], r->folders, r->ends, r->longer, r->overlay[i]);
 }
 
 bool number_by_rounds(

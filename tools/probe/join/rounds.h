@@ -28,6 +28,7 @@ struct numbering {
 	unsigned threads; /* 0, 1: one */
 	const bool *
 		want; /* by folder; NULL: all. What is found is the same, for all of them or for some */
+	bool longer; /* filled in: there are longer rounds than those that are the steps */
 };
 
 /*

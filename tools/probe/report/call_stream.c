@@ -202,13 +202,15 @@ static void sift_out(struct rank_out **heap, unsigned n, unsigned i)
 
 static void put_rounds(struct stream_out *o, const struct rank_dir *d)
 {
-	uint64_t n = d->nround;
+	uint64_t n[2] = {d->nround, d->nlonger};
 
-	if (!n)
+	if (!n[0])
 		return;
 	*reserve_out(&o->block, 1) = RECORD_ROUNDS;
-	put_out(&o->block, &n, sizeof(n));
-	put_out(&o->block, d->round, n * sizeof(*d->round));
+	put_out(&o->block, n, sizeof(n));
+	put_out(&o->block, d->round, n[0] * sizeof(*d->round));
+	if (n[1])
+		put_out(&o->block, d->longer, n[1] * sizeof(*d->longer));
 }
 
 static void read_next_out(struct stream_out *o, struct rank_out *r)
@@ -540,14 +542,19 @@ static bool take_bad_row(
 
 static bool take_rounds(struct piece *p, struct rank_dir *d)
 {
-	uint64_t n;
+	uint64_t n[2], most;
 
-	if (d->round || !take_piece_bytes(p, &n, sizeof(n)) ||
-		n > (p->n - p->at) / sizeof(*d->round))
+	if (d->round || !take_piece_bytes(p, n, sizeof(n)))
 		return false;
-	d->nround = (unsigned)n;
-	d->round = tool_alloc(n * sizeof(*d->round));
-	return take_piece_bytes(p, d->round, n * sizeof(*d->round));
+	most = (p->n - p->at) / sizeof(*d->round);
+	if (n[0] > most || n[1] > most)
+		return false;
+	d->nround = (unsigned)n[0];
+	d->nlonger = (unsigned)n[1];
+	d->round = tool_alloc((n[0] + 1) * sizeof(*d->round));
+	d->longer = tool_alloc((n[1] + 1) * sizeof(*d->longer));
+	return take_piece_bytes(p, d->round, n[0] * sizeof(*d->round)) &&
+	       take_piece_bytes(p, d->longer, n[1] * sizeof(*d->longer));
 }
 
 static bool take_record(

@@ -139,8 +139,7 @@ int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t
 	return l && l->n ? (int64_t)(l->n - 1) : NO_NUMBER;
 }
 
-static void note_longer_round(
-	struct diagnose *to, const struct rank_dir *d, const struct call *c)
+static void note_longer_round(struct diagnose *to, const struct rank_dir *d, const struct call *c)
 {
 	struct call k = *c;
 
