@@ -146,6 +146,23 @@ static bool may_come_yet(const struct rank_window *r, uint64_t before, const str
 	return false;
 }
 
+/* The call of rank k that is the same as e of another rank; NULL: there is none, or nobody knows which. */
+static const struct entry *find_same_call(
+	const struct window *w, const struct table *t, const struct entry *e, unsigned k)
+{
+	uint64_t by_token = hash_found(BY_TOKEN, e->token, e->call.step);
+	const struct entry *same;
+
+	if (!is_found_again(t, by_token, k))
+		return find_call_of_rank(w, t, by_token, k);
+	/* Of a loop's turns, of which one step has more than another, the numbers of the communicator tell. */
+	if (!is_collective(e))
+		return NULL;
+	same = find_call_of_rank(
+		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
+	return same && same->token == e->token ? same : NULL;
+}
+
 /*
  * Did rank k go on with something else where q made e, and never come to e in that step? It then met e with another call, or has
  * not come to it at all. *next: what it made there.
@@ -156,10 +173,7 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	const struct entry *before = &q->e[e->prev], *there, *met;
 	const struct rank_window *r = &w->rank[k];
 
-	there = find_call_of_rank(w, t, hash_found(BY_TOKEN, before->token, before->call.step), k);
-	/* Of a loop's turns, of which one step has more than another, nobody knows which is the same. */
-	if (is_found_again(t, hash_found(BY_TOKEN, before->token, before->call.step), k))
-		return false;
+	there = find_same_call(w, t, before, k);
 	if (!there || there->next < 0)
 		return false;
 	met = find_call_of_rank(
