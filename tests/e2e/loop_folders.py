@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again")
+ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -268,11 +268,33 @@ class Loops(Job):
         for layer in range(5 if step % 5 == 4 else 0):
             self.all_of(step, "gather", "gather", 8, layer, lambda v, r: sum(v, []) if r == 0 else None, root=0)
 
+    def diagnoses(self, step):
+        """Iterations, as many as it takes, and behind them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
+        self.now += 500 * US
+        self.all_of(step, "all_reduce", "dt", 1, redop="min", outs=lambda v, r: min(v))
+        for k in range(6 + step * 7 % 5):
+            for r in range(RANKS):
+                self.one_message(step, r, "recv", (r - 1) % RANKS, 8, (r - 1) % RANKS, 9, flags="async", turn=k, api="MPI_Irecv")
+                self.one_message(step, r, "send", (r + 1) % RANKS, 8, r, 9, flags="async", turn=k, api="MPI_Isend")
+            self.all_of(step, "all_reduce", "halo", 1, k, redop="sum")
+            self.all_of(step, "all_reduce", "norm", 1, k, redop="sum")
+        due = step % 3 == 0
+        if due and step != WHEN:
+            self.all_of(step, "reduce", "once", 8, outs=lambda v, r: [sum(x) for x in zip(*v)] if r == 0 else None, redop="sum", root=0)
+        for r in range(RANKS) if step == WHEN else []:
+            if r == WHO:
+                self.stands(step + 1, r, "all_reduce", "dt", 1, redop="min")
+            elif r == 3:
+                self.collective(step, r, "once", "reduce", self.now, values(step, r, "once", 8), stack=LINES["once"], dur=30 * US, redop="sum", root=0)
+                self.stands(step + 1, r, "all_reduce", "dt", 1, redop="min")
+            else:
+                self.stands(step, r, "reduce", "once", 8, redop="sum", root=0)
+
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
-           "bursts_zero": Loops.saves}
+           "bursts_zero": Loops.saves, "rare_missing": Loops.diagnoses}
 
 
 def main(top, fault):

@@ -10,8 +10,9 @@ cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || 
 # Reading takes another time each time.
 report() { "$probe" report "$@" 2>&1 | sed '/"read_s"/d'; }
 
-compared() { # TEXT DIR
-	local k n=3 all=
+compared() { # TEXT DIR [PARTS]
+	local k n=${3:-3} all=
+	rm -f "$tmp"/part.*
 	is "$1: -j 2" "$(report -j 2 "$2")" "$(report "$2")"
 	is "$1: -j 4, --json" "$(report -j 4 --json "$2")" "$(report --json "$2")"
 	for ((k = 0; k < n; k++)); do
@@ -43,6 +44,16 @@ compared 'damaged and missing files' "$tmp/bad"
 "$gen" -r 12 -s 400 -c 6 -b 20:5 "$tmp/packed"
 gzip "$tmp"/packed/rank*/calls_*.csv
 compared 'compressed, with more NaN than one batch of calls' "$tmp/packed"
+# Where nothing marks steps each part numbers the rounds of its own ranks, and hands them on: those of a loop, and longer ones around it.
+cp -r "$tmp/nan" "$tmp/rounds"
+sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/rounds/rank*/calls_*.csv
+sed -i 's/"source": "api"/"source": "none"/' "$tmp"/rounds/rank*/meta.json
+compared 'rounds of the calls' "$tmp/rounds"
+like 'rounds of the calls: they are the steps' "$("$probe" report "$tmp/rounds")" '40 by the period of the calls'
+python3 tests/e2e/loop_folders.py "$tmp" slow_between
+compared "longer rounds" "$tmp/slow_between"
+compared "longer rounds, part 0 reads none" "$tmp/slow_between" 4
+like 'longer rounds: by them a rank is slow' "$("$probe" report -j 3 "$tmp/slow_between")" 'longer rounds that its calls make'
 for j in 2 3 16; do
 	is "one rank: -j $j" "$(report -j $j --rank 5 "$tmp/nan")" "$(report --rank 5 "$tmp/nan")"
 done

@@ -166,7 +166,8 @@ corruption_first corruption bad [2] 9 None all_reduce
 short_line mismatch note [2] 9 count send
 lengths mismatch bad [3, 2] 9 count recv
 stale_turn stale bad [2] 9 None send
-bursts_zero zero bad [2] 9 None all_reduce'
+bursts_zero zero bad [2] 9 None all_reduce
+rare_missing skip bad [2] 9 missing reduce'
 python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")
 while read -r name line; do
 	is "$name" "$(first "$tmp/loops/$name")" "$line"

@@ -124,13 +124,6 @@ static struct terms terms_of(const struct call *c)
 		.open = c->bits & CALL_OPEN};
 }
 
-static bool is_name_of_other(const char *dtype)
-{
-	return strcmp(dtype, "other") == 0;
-}
-
-static struct name_question other_dtype = {.ask = is_name_of_other};
-
 /* How much of it is known. */
 static unsigned count_known(const struct terms *t)
 {
@@ -152,8 +145,7 @@ static enum meet_unlike compare_terms(const struct terms *a, const struct terms 
 	if (a->bytes != b->bytes && !may_be_split(a) && (a->bytes || !a->open) &&
 		(b->bytes || !b->open))
 		return UNLIKE_BYTES;
-	return a->dtype != b->dtype && !ask_name(&other_dtype, a->dtype) &&
-			       !ask_name(&other_dtype, b->dtype)
+	return a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype)
 		       ? UNLIKE_DTYPE
 		       : UNLIKE_NOTHING;
 }

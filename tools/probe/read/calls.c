@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dtype.h"
 #include "base/io.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
@@ -95,6 +96,18 @@ void calls_close(struct calls *s)
 	free(s->file);
 	free(s->wrong);
 	*s = (struct calls){0};
+}
+
+static bool is_name_of_other(const char *dtype)
+{
+	return strcmp(dtype, dtype_info(DT_OTHER)->name) == 0;
+}
+
+bool is_dtype_other(uint32_t dtype)
+{
+	static struct name_question q = {.ask = is_name_of_other};
+
+	return ask_name(&q, dtype);
 }
 
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes)

@@ -61,6 +61,9 @@ struct call {
 	struct side in, out;
 };
 
+/* Bytes of whatever type (`other`), which have no values. dtype: interned. Any thread may ask. */
+bool is_dtype_other(uint32_t dtype);
+
 /* The largest absolute value. */
 static inline double side_reach(const struct side *s)
 {

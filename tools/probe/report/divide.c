@@ -219,44 +219,58 @@ static int fail_in_folder(const char *path, int err)
 	return err;
 }
 
+static bool has_come_to_folder(const struct shares *s, unsigned k)
+{
+	char *path = part_path(s->folder, k, s->nonce);
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+
+	free(path);
+	return there;
+}
+
+static char *name_missing_parts(const struct shares *s)
+{
+	char *names = tool_strdup(""), *was;
+
+	for (unsigned k = 1; k < s->division.parts; k++) {
+		if (has_come_to_folder(s, k))
+			continue;
+		was = names;
+		names = tool_format("%s%s%u", was, *was ? ", " : "", k);
+		free(was);
+	}
+	return names;
+}
+
 /* Part 0: waits for all others. false: they do not come, said. */
 static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
-	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names = NULL, *was;
+	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names;
 	double changed = read_steady_s();
-	unsigned last = UINT_MAX, missing = 0, look = LOOK_MS, parts = s->division.parts;
+	unsigned last = UINT_MAX, missing = s->division.parts - 1, look = LOOK_MS,
+		 parts = s->division.parts;
 	int err;
 
 	remove_parts(s->folder);
 	err = write_whole(lock, &s->nonce, sizeof(s->nonce));
 	while (!err && !*stop) {
-		free(names);
-		names = NULL;
 		missing = 0;
-		for (unsigned k = 1; k < parts; k++) {
-			char *path = part_path(s->folder, k, s->nonce);
-			struct stat st;
-
-			if (stat(path, &st) < 0) {
-				was = names;
-				names = tool_format("%s%s%u", was ? was : "", was ? ", " : "", k);
-				free(was);
-				missing++;
-			}
-			free(path);
-		}
+		for (unsigned k = 1; k < parts; k++)
+			missing += !has_come_to_folder(s, k);
 		if (!missing)
 			break;
 		if (missing != last)
 			changed = read_steady_s();
 		last = missing;
 		if (read_steady_s() - changed > SOURCE_MISSING_S) {
+			names = name_missing_parts(s);
 			say_missing(s->folder, 0, parts, names, missing == 1);
+			free(names);
 			break;
 		}
 		wait_for_look(s->folder, &look);
 	}
-	free(names);
 	if (!err && !missing)
 		err = write_whole(go, &s->nonce, sizeof(s->nonce));
 	if (err)

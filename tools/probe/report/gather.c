@@ -98,18 +98,10 @@ static void note_extent(struct rank_info *r, const struct call *c)
 		r->error_end = end;
 }
 
-static bool is_untyped_name(const char *dtype)
-{
-	return strcmp(dtype, dtype_info(DT_OTHER)->name) == 0;
-}
-
-/* Bytes without a type (`other`) have no values. */
 static void note_measured(struct rank_info *r, const struct call *c)
 {
-	static struct name_question other = {.ask = is_untyped_name};
-
 	if (!(c->in.rows + c->out.rows) || !c->count ||
-		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) || ask_name(&other, c->dtype))
+		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) || is_dtype_other(c->dtype))
 		return;
 	r->with_values++;
 	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
