@@ -39,9 +39,9 @@ struct rank_values {
 	bool counts; /* they change: another tensor may have the place in one step */
 };
 
-/* The largest absolute values of a rank at a line, and how often those of the others they were. */
+/* The largest absolute value of all ranks at a line, and how many times that of the second one the largest was. */
 struct beside {
-	struct table_key key; /* a: rank, b: line */
+	struct table_key key; /* a: line */
 	float hi, times;
 	uint32_t seen;
 };
@@ -197,24 +197,31 @@ void note_values_from_new_lines(struct history *h, const struct meeting *m)
 	}
 }
 
-/* A line, whichever turn of a step it is. */
-static uint64_t hash_line(const struct call *c)
+/* Only the rank that has the largest value can be far outside. */
+void note_values_beside_others(struct history *h, const struct meeting *m)
 {
-	struct call one = *c;
+	const struct arrival *most = &m->a[0];
+	double now, times, far;
+	struct beside *b;
+	struct call c;
+	float second = 0;
 
-	one.nth = 0;
-	return hash_place(&one);
-}
+	if (m->bad || m->n < 3 || m->nin != m->n || !is_float(&m->longest))
+		return;
+	for (unsigned i = 1; i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
 
-static void note_beside(
-	struct history *h, const struct meeting *m, const struct arrival *a, double others)
-{
-	struct call c = call_of_arrival(m, a);
-	struct beside *b = table_get(&h->beside, a->rank, hash_line(&c));
-	double now = (double)a->in_reach, times = now / others, far;
-
+		second = fmaxf(second, fminf(a->in_reach, most->in_reach));
+		most = a->in_reach > most->in_reach ? a : most;
+	}
+	if (!most->site || !(second > 0))
+		return;
+	c = call_of_arrival(m, most);
+	b = table_get(&h->beside, hash_line(&c), 0);
 	if (!b)
 		return;
+	now = (double)most->in_reach;
+	times = now / (double)second;
 	far = b->seen < SPIKE_SEEN ? BESIDE_TIMES : SPIKE_TIMES;
 	if (b->seen >= BESIDE_SEEN && now > far * (double)b->hi &&
 		times > far * fmax(1, (double)b->times)) {
@@ -225,29 +232,9 @@ static void note_beside(
 			keep_spike(h, &usual, &c, now);
 		return;
 	}
-	b->hi = fmaxf(b->hi, a->in_reach);
+	b->hi = fmaxf(b->hi, most->in_reach);
 	b->times = fmaxf(b->times, (float)times);
 	b->seen++;
-}
-
-void note_values_beside_others(struct history *h, const struct meeting *m)
-{
-	float first = 0, second = 0;
-
-	if (m->bad || m->n < 3 || m->nin != m->n || !is_float(&m->longest))
-		return;
-	for (unsigned i = 0; i < m->n; i++) {
-		float now = m->a[i].in_reach;
-
-		second = now > first ? first : fmaxf(second, now);
-		first = fmaxf(first, now);
-	}
-	for (unsigned i = 0; i < m->n; i++) {
-		float now = m->a[i].in_reach, others = now < first ? first : second;
-
-		if (m->a[i].site && now > 0 && others > 0)
-			note_beside(h, m, &m->a[i], (double)others);
-	}
 }
 
 /* Operations whose input is new in every step; of a broadcast it need not be. */
@@ -314,13 +301,14 @@ static void note_turns(struct history *h, const struct call *c)
 	struct table *own = &h->rank[c->rank];
 	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
 	struct rank_values *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
-	struct place_values *p = v ? table_get(&h->places, line, 0) : NULL;
+	struct place_values *p;
 	bool again;
 
-	if (!p)
+	if (!v)
 		return;
 	again = v->seen && v->digest == c->in.digest;
-	if (again && (p->repeats || v->changes < TURNS_CHANGES))
+	p = again ? table_get(&h->places, line, 0) : NULL;
+	if (p && (p->repeats || v->changes < TURNS_CHANGES))
 		p->usual = p->repeats = true;
 	if (c->nth)
 		note_repetition(h, v, c, line);

@@ -29,8 +29,7 @@ struct history {
 	struct table *rank; /* of each rank, struct rank_values: what its values at a place were */
 	unsigned n;
 	struct table places; /* struct place_values: the same of all ranks together */
-	struct table
-		beside; /* struct beside: what a rank's values were beside those of the others */
+	struct table beside; /* struct beside: the largest value of a line beside the second one */
 	const struct clock_fix *skew;
 	struct strange spike;
 	struct strange *zero, *once,

@@ -48,5 +48,7 @@ uint64_t find_leaf_site(const struct sites *s, const struct call *c);
 
 /* What a call is besides its terms: its place in the program, the same on all ranks and in all steps. */
 uint64_t hash_place(const struct call *c);
+/* The same whichever turn of a step it is: a line. */
+uint64_t hash_line(const struct call *c);
 
 #endif
