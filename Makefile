@@ -26,7 +26,7 @@ BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -f
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
-FILE_MK := preload/base/apart.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk tools/probe/compare/compare.mk
+FILE_MK := $(sort $(shell find preload tools/probe -name '*.mk'))
 
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -36,15 +36,15 @@ BESIDE_UNIT = $(if $(filter 1,$(BESIDE)),1,$(shell expr $(BESIDE) + 1))
 
 # ---- what is built from what ----
 
-# The rooms of the library; each may use those before it.
-ROOMS     := base elf config api spec stats stack journal device session resolve sink call train writer entry life
+# The rooms are folders, some in others: tests/layers.table says which may use which.
+in_rooms   = $(sort $(shell find $(1) -name '*.[cS]' | grep '\.$(2)$$'))
 # What stands in for functions of libc: in the library only, not in the tools and tests.
 ALONE_SRC := preload/entry/libc_gaps.c
-CORE_SRC  := $(filter-out $(ALONE_SRC),$(sort $(foreach r,$(ROOMS),$(wildcard preload/$(r)/*.c))))
-CORE_ASM  := $(sort $(wildcard preload/entry/*.S preload/base/*.S))
-WRAP_SRC  := $(sort $(wildcard wrappers/*.c wrappers/*/*.c wrappers/*/*.S))
+CORE_SRC  := $(filter-out $(ALONE_SRC),$(call in_rooms,preload,c))
+CORE_ASM  := $(call in_rooms,preload,S)
+WRAP_SRC  := $(call in_rooms,wrappers,[cS])
 GEN_SRC   := $(sort $(wildcard tools/gen/*.c))
-TOOL_SRC  := $(sort $(wildcard tools/lib/*.c tools/probe/*.c tools/probe/*/*.c))
+TOOL_SRC  := $(call in_rooms,tools/lib tools/probe,c)
 SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml,$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Which rooms use which, from the objects' symbols and the sources' includes, against tests/layers.table.
-# Usage: tests/layers.sh BUILD-DIR [TABLE]. Prints a line for each use that the table does not have; exit 1 if there is one.
+# Usage: tests/layers.sh BUILD-DIR [TABLE]. Prints a line for each use that the table does not have, and for each of its knots that is
+# gone: they may only become fewer. Exit 1 if there is one.
 set -u
 B=${1:-build}
 table=${2:-$(dirname "$0")/layers.table}
@@ -53,6 +54,11 @@ function check(from, to, what,   a, b) {
 	if (a == b || b == "preload")
 		return
 	uses++
+	what_for = what == "the header" ? to : what
+	if ((a, what_for) in knot) {
+		tied[a, what_for]
+		return
+	}
 	if (!(a in known))
 		print from ": no room of the table"
 	else if (!((a, b) in may) && !(all[a] && b in known && known[b] < known[a]) && !seen[from, to, what]++)
@@ -60,6 +66,7 @@ function check(from, to, what,   a, b) {
 }
 $1 == "T" && NF < 2 { next }
 $1 == "T" && $2 ~ /^(table|foreign)$/ { for (i = 3; i <= NF; i++) door[$i] = 1; next }
+$1 == "T" && $2 == "knot" { for (i = 4; i <= NF; i++) knot[whole($3), $i]; next }
 $1 == "T" {
 	if (!($2 in known))
 		known[$2] = ++n
@@ -82,6 +89,11 @@ END {
 		for (i = 1; i <= m; i++)
 			check(p[1], d[i], p[2])
 	}
+	for (k in knot)
+		if (!(k in tied)) {
+			split(k, p, SUBSEP)
+			print "the table: the knot " p[1] " " p[2] " is gone; take it out"
+		}
 	if (uses < 1000)
 		print "only " uses + 0 " uses were seen: is " "the library built?"
 }' | sort | { ! grep .; }

@@ -15,7 +15,7 @@ struct thread;
 
 /*
  * What a buffer is in the training (JOURNAL_NAME_*; 0: not known), by its memory. NULL while no names are known: a function
- * of a higher room (train/), which sets it once.
+ * of a higher room (training/), which sets it once.
  */
 typedef uint32_t tensor_namer_fn(const struct buffer *v);
 extern tensor_namer_fn *tensor_namer __attribute__((visibility("hidden")));

@@ -14,8 +14,8 @@
 #include "config/preset.h"
 #include "life/life.h"
 #include "session/state.h"
-#include "sink/alerts.h"
-#include "train/stop.h"
+#include "training/alerts/alerts.h"
+#include "training/steps/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
 #define WATCHER_FILE "watch.json" /* of `probe watch`, written anew at each look */

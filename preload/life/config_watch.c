@@ -30,7 +30,7 @@
 #include "life/dynamic_on.h"
 #include "life/life.h"
 #include "session/state.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 
 #define LOOK_NS UINT64_C(1000000000)
 #define JITTER_NS UINT64_C(250000000)

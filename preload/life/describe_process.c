@@ -14,7 +14,7 @@
 #include "life/meta_list.h"
 #include "life/settings.h"
 #include "session/state.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 #include "writer/output.h"
 
 int session_meta(uint16_t part, const char *key, const char *json)

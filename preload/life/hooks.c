@@ -3,7 +3,7 @@
 #include "life/life.h"
 #include "life/settings.h"
 #include "session/state.h"
-#include "train/step_times.h"
+#include "training/steps/step_times.h"
 #include "writer/writer.h"
 
 const struct session_hooks session_hooks = {

@@ -19,7 +19,7 @@
 #include "life/life.h"
 #include "life/meta_list.h"
 #include "session/state.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 
 #define ENVIRONMENT_MAX (256u << 10)
 

@@ -17,7 +17,7 @@
 #include "life/last_words.h"
 #include "life/life.h"
 #include "session/state.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "writer/output.h"
 #include "writer/writer.h"
 

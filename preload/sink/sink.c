@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/train_kind.h"
 #include "elf/demangle.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 #include "sink/modules_csv.h"
 #include "sink/name_book.h"
 

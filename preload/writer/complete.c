@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "journal/ending.h"
 #include "journal/inspect.h"
-#include "sink/opened.h"
-#include "sink/owner.h"
-#include "sink/recorded_config.h"
+#include "folder/opened.h"
+#include "folder/owner.h"
+#include "folder/recorded_config.h"
 #include "sink/sink.h"
 #include "writer/drain.h"
 

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "journal/place.h"
 #include "session/state.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 #include "writer/writer.h"
 
 /* Its size where the key says nothing: one of so many parts of what is free, between these. */

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "session/state.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 #include "writer/resume.h"
 #include "writer/role.h"
 #include "writer/writer.h"

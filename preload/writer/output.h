@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sink/folder.h"
+#include "folder/folder.h"
 #include "sink/sink.h"
 #include "writer/drain.h"
 #include "writer/resume.h"

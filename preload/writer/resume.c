@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "config/output_format.h"
 #include "journal/segment.h"
-#include "sink/opened.h"
-#include "sink/owner.h"
+#include "folder/opened.h"
+#include "folder/owner.h"
 #include "sink/split_steps.h"
 #include "writer/complete.h"
 

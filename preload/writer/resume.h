@@ -8,7 +8,7 @@
 #define PROBE_WRITER_RESUME_H
 
 #include "base/text.h"
-#include "sink/folder.h"
+#include "folder/folder.h"
 
 /* What this process takes over; numbers that were given already are not given again. */
 struct resumed {

@@ -23,7 +23,7 @@
 #include "base/thread.h"
 #include "journal/death.h"
 #include "session/state.h"
-#include "sink/opened.h"
+#include "folder/opened.h"
 #include "writer/output.h"
 #include "writer/role.h"
 #include "writer/writer.h"

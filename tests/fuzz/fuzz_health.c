@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "fuzz_file.h"
-#include "sink/health_files.h"
+#include "training/health/health_files.h"
 #include "tools/probe/ckpt/ckpt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

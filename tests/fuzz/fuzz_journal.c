@@ -15,7 +15,7 @@
 #include "core_helper.h"
 
 #include "journal/inspect.h"
-#include "sink/meta.h"
+#include "folder/meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

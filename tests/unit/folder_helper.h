@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "sink/folder.h"
-#include "sink/owner.h"
+#include "folder/folder.h"
+#include "folder/owner.h"
 
 static char out[64];
 

@@ -6,7 +6,7 @@
 #include "tmp_helper.h"
 
 #include "journal/columns.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 
 /* The output folder of the test that runs. */
 static char top[64];

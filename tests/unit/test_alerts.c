@@ -14,8 +14,8 @@
 
 #include "base/scalar.h"
 #include "base/train_kind.h"
-#include "sink/alert_judge.h"
-#include "sink/alerts.h"
+#include "training/alerts/alert_judge.h"
+#include "training/alerts/alerts.h"
 
 /* ---- rules ---- */
 

@@ -2,7 +2,7 @@
 /* Who gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
 #include "folder_helper.h"
 
-#include "sink/folder_mark.h"
+#include "folder/folder_mark.h"
 
 static void test_new_folders(void **state)
 {

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "sink/folder.h"
-#include "sink/owner.h"
+#include "folder/folder.h"
+#include "folder/owner.h"
 #include "long_form.h"
 
 #define RACERS 16

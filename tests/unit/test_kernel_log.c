@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "tools/probe/read/kernel_log.h"
 
 static const struct {

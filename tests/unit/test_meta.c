@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "call/step.h"
-#include "sink/meta.h"
-#include "sink/owner.h"
+#include "folder/meta.h"
+#include "folder/owner.h"
 
 #define MIB (1u << 20)
 

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 
 #include "base/train_kind.h"
-#include "sink/monitor_folder.h"
-#include "sink/monitor_owner.h"
-#include "sink/owner.h"
+#include "formats/monitor/monitor_folder.h"
+#include "formats/monitor/monitor_owner.h"
+#include "folder/owner.h"
 
 static char shared[64]; /* the folder of all monitors */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "journal/layout.h"
-#include "sink/parallel_json.h"
+#include "formats/csv_training/parallel_json.h"
 
 /*
  * A step's calls, one letter each: lower case in the forward pass, upper case in the backward pass, behind a ' elsewhere:

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "train/power_iteration.h"
+#include "training/params/power_iteration.h"
 
 static struct stable_rank known_rank_of(
 	const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned passes)

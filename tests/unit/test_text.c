@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "locale_helper.h"
-#include "sink/json_check.h"
+#include "folder/json_check.h"
 
 static uint64_t seed = 42;
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sink/tfevent.h"
+#include "formats/tensorboard/tfevent.h"
 
 /* wall time 1795316090.25, as in files of MindSpore Transformers 2.1.0 */
 static const unsigned char version[] = {

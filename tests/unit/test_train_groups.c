@@ -4,8 +4,8 @@
 
 #include "config/config_value.h"
 #include "journal/layout.h"
-#include "train/kind.h"
-#include "train/place.h"
+#include "training/params/kind.h"
+#include "training/params/place.h"
 
 bool session_configure(void)
 {

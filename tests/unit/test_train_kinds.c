@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "journal/meta_part.h"
-#include "train/derive.h"
-#include "train/health.h"
-#include "train/kind.h"
+#include "training/params/derive.h"
+#include "training/params/health.h"
+#include "training/params/kind.h"
 
 #define N 1013 /* no multiple of a block */
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "call/step.h"
 #include "journal/layout.h"
-#include "train/kind.h"
+#include "training/params/kind.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/kernel_layout.h"
 #include "wrappers/mindspore/kernel_values.h"

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "train/kind.h"
-#include "train/param.h"
+#include "training/params/kind.h"
+#include "training/params/param.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"

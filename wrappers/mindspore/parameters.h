@@ -6,7 +6,7 @@
 #ifndef PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
 #define PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
 
-#include "train/param.h"
+#include "training/params/param.h"
 
 /*
  * Makes them known, if one of them is not: n objects of class tensor::Tensor, which others of the program keep. Any thread,

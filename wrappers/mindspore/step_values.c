@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "stats/sum.h"
-#include "train/metric.h"
-#include "train/scalar.h"
-#include "train/step_times.h"
+#include "training/params/metric.h"
+#include "training/steps/scalar.h"
+#include "training/steps/step_times.h"
 #include "wrappers/mindspore/kernel_values.h"
 
 #define RATES_MAX 16

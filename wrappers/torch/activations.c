@@ -12,7 +12,7 @@
 #include "call/step.h"
 #include "config/config.h"
 #include "session/state.h"
-#include "train/kind.h"
+#include "training/params/kind.h"
 #include "wrappers/torch/gradient_nodes.h"
 #include "wrappers/torch/module_call.h"
 #include "wrappers/torch/module_names.h"

@@ -5,7 +5,7 @@
 
 #include "life/life.h"
 #include "session/state.h"
-#include "train/kind.h"
+#include "training/params/kind.h"
 #include "wrappers/torch/flop_ops.h"
 #include "wrappers/torch/torch.h"
 #include "wrappers/torch/train_observers.h"

@@ -11,7 +11,7 @@
 #include "entry/stub.h"
 #include "journal/layout.h"
 #include "life/life.h"
-#include "train/flops.h"
+#include "training/steps/flops.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/torch.h"
 #include "wrappers/torch/train_observers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floating-point operations of PyTorch's operators (train/flops.h). Matrix products, convolutions and attention are watched,
+ * Floating-point operations of PyTorch's operators (training/steps/flops.h). Matrix products, convolutions and attention are watched,
  * nothing of them is recorded; in the steps between those that are counted only one of them is, and the others' stubs lead
  * straight to PyTorch. Of operators inside of others the outermost counts: autocast, autograd and kernels call further ones.
  */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "train/param.h"
+#include "training/params/param.h"
 
 #define TORCH_DTYPE_PREFIX "torch." /* of the types' names in files of kinds */
 

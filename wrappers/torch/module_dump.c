@@ -29,7 +29,7 @@
 #include "config/output_format.h"
 #include "journal/layout.h"
 #include "session/state.h"
-#include "train/param.h"
+#include "training/params/param.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/gradient_nodes.h"
 #include "wrappers/torch/module_call.h"

@@ -9,8 +9,8 @@
 #include "elf/elfsym.h"
 #include "elf/memory.h"
 #include "session/state.h"
-#include "train/kind.h"
-#include "train/param.h"
+#include "training/params/kind.h"
+#include "training/params/param.h"
 #include "wrappers/torch/module_tree.h"
 
 #define MODULES_MAX 65536u /* a power of two; half of it is used */

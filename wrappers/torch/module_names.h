@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of modules as they are called: those of the outermost one's tree, so that they agree with the names of the
- * parameters in them (train/param.h). For a thread that holds the GIL, which is the lock of all that is here.
+ * parameters in them (training/params/param.h). For a thread that holds the GIL, which is the lock of all that is here.
  */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_NAMES_H
 #define PROBE_WRAPPERS_TORCH_MODULE_NAMES_H

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/named_row.h"
-#include "train/param.h"
+#include "training/params/param.h"
 #include "wrappers/torch/module_names.h"
 
 #define HEADS 4096u

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "elf/elfsym.h"
-#include "train/param.h"
+#include "training/params/param.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/module_shards.h"
 #include "wrappers/torch/tensor.h"

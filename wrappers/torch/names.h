@@ -3,7 +3,7 @@
 #ifndef PROBE_WRAPPERS_TORCH_NAMES_H
 #define PROBE_WRAPPERS_TORCH_NAMES_H
 
-#include "train/param.h"
+#include "training/params/param.h"
 #include "wrappers/torch/module_tree.h"
 #include "wrappers/torch/optimizer_view.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Action `stop` of an alert (train/stop.h): behind the outermost step of an optimizer ValueError is raised, as the limit of withheld
+ * Action `stop` of an alert (training/steps/stop.h): behind the outermost step of an optimizer ValueError is raised, as the limit of withheld
  * steps raises it (withhold.c). The update has been made then, and the script's own handlers, checkpoints and exit run.
  */
 #include "base/log.h"
-#include "train/stop.h"
+#include "training/steps/stop.h"
 #include "wrappers/python/change.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/train_observers.h"

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "session/state.h"
 #include "stats/sum.h"
-#include "train/derive.h"
-#include "train/skip.h"
+#include "training/params/derive.h"
+#include "training/steps/skip.h"
 #include "wrappers/torch/optimizer_view.h"
 #include "wrappers/torch/param_grad.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key use_skip_data_by_global_norm: withholds a step of an optimizer, and nothing else of the training. What is decided: train/skip.h.
+ * Key use_skip_data_by_global_norm: withholds a step of an optimizer, and nothing else of the training. What is decided: training/steps/skip.h.
  *
  * Between the begin and the end of the step's mark the parameters have no gradients: where each tensor has its gradient
  * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) stands the undefined tensor meanwhile. Pointers are moved, no
@@ -25,7 +25,7 @@
 #include "elf/elfsym.h"
 #include "journal/layout.h"
 #include "session/state.h"
-#include "train/skip.h"
+#include "training/steps/skip.h"
 #include "wrappers/python/change.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/module_tree.h"

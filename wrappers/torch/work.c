@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "journal/layout.h"
-#include "train/step_times.h"
+#include "training/steps/step_times.h"
 #include "wrappers/torch/torch.h"
 
 struct cxx_work *torch_work_new(struct call *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files are checkpoints, and what they say of themselves (sink/ckpt_file.h). */
+/* Which files are checkpoints, and what they say of themselves (training/health/ckpt_file.h). */
 #include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sink/ckpt_file.h"
+#include "training/health/ckpt_file.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/io.h"
 #include "config/config_value.h"
-#include "sink/recorded_config.h"
+#include "folder/recorded_config.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/means.h"

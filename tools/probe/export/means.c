@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sink/tfevent.h"
+#include "formats/tensorboard/tfevent.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/target.h"

@@ -140,7 +140,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 	csv_close(&csv);
 }
 
-/* As sink/parallel_json.c writes it: a line for each. */
+/* As formats/csv_training/parallel_json.c writes it: a line for each. */
 static void read_roles(struct comms *c, const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "journal/inspect.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/read/outside.h"
 #include "tools/probe/read/rank_owner.h"

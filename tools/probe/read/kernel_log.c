@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "tools/lib/tool.h"
 
 #define MESSAGES_MAX 65536

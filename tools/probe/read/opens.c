@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "sink/opened.h"
-#include "sink/owner.h"
+#include "folder/opened.h"
+#include "folder/owner.h"
 #include "journal/inspect.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
@@ -137,7 +137,7 @@ static uint32_t intern_or_none(const char *line, const char *key)
 	return intern_text(text, strlen(text));
 }
 
-/* An object as open.jsonl and `waits` of meta.json have it (sink/opened.h). */
+/* An object as open.jsonl and `waits` of meta.json have it (folder/opened.h). */
 static void take_opened_line(
 	struct opens *o, const struct rank_dir *dir, uint32_t rank, const char *line)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sink/owner.h"
+#include "folder/owner.h"
 
 struct outside {
 	char *path; /* "shm:..." or a file's */

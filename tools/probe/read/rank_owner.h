@@ -3,7 +3,7 @@
 #ifndef PROBE_TOOLS_PROBE_READ_RANK_OWNER_H
 #define PROBE_TOOLS_PROBE_READ_RANK_OWNER_H
 
-#include "sink/owner.h"
+#include "folder/owner.h"
 
 /*
  * The state of the owner of a folder's journal. path: where the journal is now; it may have been moved since its process

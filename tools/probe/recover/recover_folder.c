@@ -12,8 +12,8 @@
 
 #include "base/io.h"
 #include "journal/segment.h"
-#include "sink/opened.h"
-#include "sink/owner.h"
+#include "folder/opened.h"
+#include "folder/owner.h"
 #include "tools/probe/read/rank_owner.h"
 #include "tools/probe/read/outside.h"
 #include "tools/probe/recover/recover_struct.h"

@@ -11,7 +11,7 @@
 
 #include "base/dtype.h"
 #include "journal/columns.h"
-#include "sink/structure.h"
+#include "formats/csv_training/structure.h"
 #include "tools/probe/read/names.h"
 
 #define DIMS_MAX 64

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory_events.h"
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "tools/lib/tool.h"
 
 /* Its last sign of life is taken about once a second; the clocks are read one after the other. */

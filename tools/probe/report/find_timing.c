@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sink/owner.h"
+#include "folder/owner.h"
 #include "tools/lib/out.h"
 #include "tools/probe/report/report.h"
 #include "tools/lib/tool.h"

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "folder/folder_mark.h"
+#include "folder/owner.h"
+
+#define META_LEAD 8192 /* state, owner and journal stand within the first bytes of a meta.json */
+#define OLD_MAX 100000 /* rank<R>.<n> that are tried */
+
+static const char in_use[] = "is in use by another process",
+		  no_folder[] = "is a link, or not a folder",
+		  of_another[] = "belongs to another user",
+		  open_to_all[] = "can be written by others",
+		  strange[] = "holds links, FIFOs or other users' files under our names";
+
+/* The output folder: it may be reached by links, and be others'. Only what is made in it has to be ours. */
+static int open_output(const char *out)
+{
+	int fd = open(out, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_rank_folder(int out, const char *name)
+{
+	int fd = openat(out, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A name that nobody else takes. Not by pid alone: in containers, or on other hosts, others have the same. */
+static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
+{
+	uint64_t name = hash_str(hash_str(me->start_time, me->host), me->boot_id);
+
+	name = hash_u64(hash_u64(name, me->pid_ns), (uint64_t)me->pid);
+	snprintf(buf, cap, "meta.json.%016llx", (unsigned long long)name);
+}
+
+/* What a file looks like that this process makes in the folder: ids may be mapped or squashed there. */
+static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
+{
+	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
+	bool named = fd < 0;
+
+	/* Not every file system has files without a name. */
+	if (named)
+		fd = openat(
+			dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, mine) < 0)
+		err = -errno;
+	close(fd);
+	if (named)
+		unlinkat(dirfd, name, 0);
+	return err;
+}
+
+/*
+ * Whether the folder is ours alone: NULL, or why not. made: this process made the name a moment ago, but another may
+ * have put something else there since.
+ */
+static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool made, int *err)
+{
+	struct stat st, mine;
+	char name[64];
+
+	*err = 0;
+	draft_name(name, sizeof(name), me);
+	if (fstat(dirfd, &st) < 0)
+		*err = -errno;
+	else
+		*err = look_at_own_file(dirfd, name, &mine);
+	if (*err == -EACCES || *err == -EPERM || *err == -EEXIST)
+		return of_another;
+	if (*err)
+		return NULL;
+	if (st.st_uid != mine.st_uid)
+		return of_another;
+	/* Where a file of mode 0600 can be written by all, modes mean nothing; nor do those that the system chose. */
+	return !made && st.st_mode & 022 && !(mine.st_mode & 022) ? open_to_all : NULL;
+}
+
+/*
+ * True if something that is not a file of ours has a name that we shall write to: made by another while the folder was
+ * open to all, or by hand.
+ */
+static bool holds_strange(int dirfd)
+{
+	/* Every .csv is ours: kinds of values have names that the training gives. */
+	static const char *const ours[] = {
+		"module_struct.json", "parallel.json", "meta.json", "journal.bin", "open.jsonl"};
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct stat here, st;
+	bool found = false;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	for (struct dirent *e; !found && fstat(dirfd, &here) == 0 && (e = readdir(d));)
+		for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+			if ((strncmp(e->d_name, ours[i], strlen(ours[i])) == 0 ||
+				    strstr(e->d_name, ".csv")) &&
+				fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				found |= !S_ISREG(st.st_mode) || st.st_uid != here.st_uid ||
+					 st.st_nlink > 1;
+	closedir(d);
+	return found;
+}
+
+/*
+ * meta.json appears with all its text at once and only if there is none: made under another name, then linked. File
+ * systems without links get an exclusive create.
+ */
+static int put_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
+{
+	char tmp[64];
+	int err = 0, fd;
+
+	draft_name(tmp, sizeof(tmp), me);
+	fd = io_create_file(dirfd, tmp);
+	if (fd < 0)
+		return fd;
+	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	close(fd);
+	if (!err && linkat(dirfd, tmp, dirfd, "meta.json", 0) < 0)
+		err = -errno;
+	unlinkat(dirfd, tmp, 0);
+	if (err != -EPERM && err != -EOPNOTSUPP && err != -EMLINK && err != -ENOSYS)
+		return err;
+	fd = openat(dirfd, "meta.json", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		IO_FILE_MODE);
+	if (fd < 0)
+		return -errno;
+	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	close(fd);
+	if (err)
+		unlinkat(dirfd, "meta.json", 0);
+	return err;
+}
+
+/* True if the folder's owner is `me` of an earlier program (exec), has finished, or is dead. */
+static bool is_folder_abandoned(int dirfd, const struct journal_owner *me)
+{
+	char text[META_LEAD];
+	struct journal_owner o;
+	char state[16], journal[JOURNAL_PATH_MAX];
+	ssize_t n = io_read_file(dirfd, "meta.json", text, sizeof(text) - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = 0;
+	if (owner_parse(text, &o) < 0)
+		return false;
+	meta_string(text, "state", state, sizeof(state));
+	if (strcmp(state, "finished") == 0 || strcmp(state, "recovered") == 0)
+		return true;
+	if (owner_same(&o, me))
+		return true;
+	meta_string(text, "journal_path", journal, sizeof(journal));
+	if (owner_life(&o, journal) != OWNER_DEAD)
+		return false;
+	/* The folder may have been moved since, or its path cannot be written in JSON. */
+	snprintf(journal, sizeof(journal), "/proc/self/fd/%d/journal.bin", dirfd);
+	return access(journal, F_OK) < 0 || owner_life(&o, journal) == OWNER_DEAD;
+}
+
+static bool is_at(int out, const char *name, int dirfd)
+{
+	struct stat here, there;
+
+	return fstat(dirfd, &here) == 0 && fstatat(out, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+}
+
+/*
+ * Moves a left folder to <name>.<n>. Of several newcomers only the one that has the mark in that very folder may
+ * rename it: another that read the same old meta.json cannot then rename the winner's new folder away.
+ */
+static int move_away(int out, const char *name, int dirfd)
+{
+	struct stat st;
+	char to[NAME_MAX + 1];
+	int err, mark = mark_folder(dirfd);
+
+	if (mark < 0)
+		return mark;
+	if (!is_at(out, name, dirfd)) {
+		unmark_folder(dirfd, mark);
+		return -EAGAIN;
+	}
+	err = -EEXIST;
+	for (int n = 1; n < OLD_MAX && err == -EEXIST; n++) {
+		if ((size_t)snprintf(to, sizeof(to), "%s.%d", name, n) >= sizeof(to)) {
+			err = -ENAMETOOLONG;
+			break;
+		}
+		if (fstatat(out, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		/* rename() onto an existing, non-empty folder fails: nothing is ever overwritten. */
+		err = renameat(out, name, out, to) == 0	       ? 0
+		      : errno == ENOTEMPTY || errno == ENOTDIR ? -EEXIST
+							       : -errno;
+	}
+	unmark_folder(dirfd, mark);
+	return err;
+}
+
+/* A name in the output folder, and what came of it. */
+struct claim {
+	const char *out, *name, *meta;
+	size_t meta_bytes;
+	const struct journal_owner *me;
+	const struct folder_resume *resume; /* NULL: what was left moves away */
+	const char *why; /* it is not to be had: what is there */
+};
+
+/* Takes over what was left under the name. 0, -EAGAIN: once more, 1: it cannot be gone on in. */
+static int resume_in_folder(struct claim *c, int out, int dirfd)
+{
+	int err = 0, mark = c->resume ? mark_folder(dirfd) : -ENOENT;
+
+	if (mark < 0)
+		return mark == -EBUSY ? -EAGAIN : 1;
+	/* Another newcomer may have taken it between our look and the mark. */
+	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
+		err = -EAGAIN;
+	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
+		 io_replace_file(dirfd, "meta.json", c->meta, c->meta_bytes))
+		err = 1;
+	unmark_folder(dirfd, mark);
+	return err;
+}
+
+/* In a folder that was opened: 0, -EEXIST: not to be had, -EAGAIN: once more, -errno. */
+static int claim_folder(struct claim *c, int out, int fd, bool made)
+{
+	struct stat st;
+	int err;
+
+	c->why = refuse_folder(fd, c->me, made, &err);
+	if (c->why)
+		return -EEXIST;
+	if (!err)
+		err = put_meta(fd, c->me, c->meta, c->meta_bytes);
+	/* Renamed onto, or moved and removed: it is another folder now. */
+	if (err == -ENOENT)
+		return -EAGAIN;
+	if (!err) {
+		if (!holds_strange(fd))
+			return 0;
+		unlinkat(fd, "meta.json", 0);
+		c->why = strange;
+		return -EEXIST;
+	}
+	if (err != -EEXIST)
+		return err;
+	c->why = in_use;
+	if (fstatat(fd, "meta.json", &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+		c->why = strange;
+	if (c->why == strange || !is_folder_abandoned(fd, c->me))
+		return -EEXIST;
+	err = resume_in_folder(c, out, fd);
+	if (err <= 0)
+		return err;
+	err = move_away(out, c->name, fd);
+	if (err == -EACCES || err == -EPERM)
+		return -EEXIST;
+	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
+}
+
+/* One try: a descriptor of the folder, which is ours, or as claim_folder. */
+static int try_claim(struct claim *c)
+{
+	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
+	bool made;
+	struct stat st;
+
+	if (out < 0)
+		return out == -ENOENT ? -EAGAIN : out;
+	made = mkdirat(out, c->name, IO_FOLDER_MODE) == 0;
+	err = made || errno == EEXIST ? 0 : -errno;
+	/* A folder that stands there already may be had where none can be made (EACCES, EROFS). */
+	fd = open_rank_folder(out, c->name);
+	if (fd >= 0) {
+		err = claim_folder(c, out, fd, made);
+		if (!err && !is_at(out, c->name, fd)) /* moved away under our hands */
+			err = -EAGAIN;
+		if (err)
+			close(fd);
+	} else if (fd == -ENOENT && fstatat(out, c->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		err = err ? err : -EAGAIN;
+	} else if (fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES || fd == -ENOENT) {
+		c->why = fd == -EACCES ? of_another : no_folder;
+		err = -EEXIST;
+	} else {
+		err = fd;
+	}
+	close(out);
+	return err ? err : fd;
+}
+
+static int put_path(char *path, size_t cap, const char *out, const char *name)
+{
+	return (size_t)snprintf(path, cap, "%s/%s", out, name) < cap ? 0 : -ENAMETOOLONG;
+}
+
+/* 0: taken; -EEXIST: another process owns it; -errno. */
+static int take_name(struct folder *f, struct claim *c)
+{
+	int err = put_path(f->path, sizeof(f->path), c->out, c->name);
+
+	for (int tries = 0; !err && tries < 8; tries++) {
+		int fd = try_claim(c);
+
+		if (fd >= 0) {
+			io_keep(&f->dir, fd);
+			return 0;
+		}
+		if (fd != -EAGAIN)
+			err = fd;
+	}
+	if (!err && !c->why)
+		return -ENOENT;
+	return err ? err : -EEXIST;
+}
+
+static int rank_name(char *buf, size_t cap, int rank, const struct journal_owner *me, bool second)
+{
+	int n;
+
+	if (rank < 0)
+		n = snprintf(buf, cap, "host-%s-pid%lld", me->host, (long long)me->pid);
+	else if (second)
+		n = snprintf(buf, cap, "rank%d-pid%lld", rank, (long long)me->pid);
+	else
+		n = snprintf(buf, cap, "rank%d", rank);
+	return (size_t)n < cap ? 0 : -ENAMETOOLONG;
+}
+
+int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
+	const char *meta, size_t meta_bytes, const struct folder_resume *resume, const char **why)
+{
+	char name[NAME_MAX + 1];
+	struct claim c = {.out = out,
+		.name = name,
+		.meta = meta,
+		.meta_bytes = meta_bytes,
+		.me = me,
+		.resume = rank < 0 ? NULL : resume};
+	int err = rank_name(name, sizeof(name), rank, me, false);
+
+	f->dir.fd = -1;
+	*why = NULL;
+	if (!err)
+		err = take_name(f, &c);
+	if (err != -EEXIST || rank < 0)
+		return err;
+	*why = c.why;
+	c.resume = NULL;
+	err = rank_name(name, sizeof(name), rank, me, true);
+	return err ? err : take_name(f, &c);
+}
+
+/* Nothing is replaced, not even an empty folder: it may be another user's. */
+static int rename_to_new(int out, const char *from, const char *to)
+{
+	struct stat st;
+
+	if (syscall(SYS_renameat2, out, from, out, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (fstatat(out, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(out, from, out, to) == 0 ? 0 : -errno;
+}
+
+/* What has the name: makes room where it is ours and was left. 0: try once more, -EEXIST: it stays. */
+static int make_folder_room(int out, const char *name, const struct journal_owner *me)
+{
+	int fd = open_rank_folder(out, name), err = -EEXIST, dead;
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return -EEXIST;
+	if (!refuse_folder(fd, me, false, &dead) && !dead) {
+		/* An empty one of ours goes. */
+		if (is_at(out, name, fd) && unlinkat(out, name, AT_REMOVEDIR) == 0)
+			err = 0;
+		else if (is_folder_abandoned(fd, me) && move_away(out, name, fd) == 0)
+			err = 0;
+	}
+	close(fd);
+	return err;
+}
+
+int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me)
+{
+	char name[NAME_MAX + 1], path[sizeof(f->path)];
+	const char *from = strrchr(f->path, '/') + 1;
+	int err = -EEXIST, dir = open_output(out);
+
+	if (dir < 0)
+		return dir;
+	if (!is_at(dir, from, f->dir.fd)) {
+		close(dir);
+		return -ENOENT;
+	}
+	for (int second = 0; second < 2 && err == -EEXIST; second++) {
+		err = rank_name(name, sizeof(name), rank, me, second);
+		if (!err)
+			err = put_path(path, sizeof(path), out, name);
+		for (int tries = 0; !err && tries < 8; tries++) {
+			err = rename_to_new(dir, from, name);
+			if (!err) {
+				memcpy(f->path, path, sizeof(path));
+				close(dir);
+				return 0;
+			}
+			if (err == -ENOTEMPTY || err == -EEXIST)
+				err = make_folder_room(dir, name, me);
+		}
+		if (!err)
+			err = -EEXIST;
+	}
+	close(dir);
+	return err;
+}
+
+int folder_reopen(struct folder *f)
+{
+	struct io_kept now;
+	int fd;
+
+	if (io_kept_is(&f->dir, NULL))
+		return 0;
+	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	io_keep(&now, fd);
+	if (now.dev != f->dir.dev || now.ino != f->dir.ino) {
+		io_kept_close(&now);
+		return -ENOENT;
+	}
+	f->dir = now;
+	return 0;
+}
+
+void folder_close(struct folder *f)
+{
+	io_kept_close(&f->dir);
+}

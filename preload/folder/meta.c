@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder/meta.h"
+
+#include <string.h>
+
+#include "journal/columns.h"
+#include "journal/step_name.h"
+#include "folder/json_check.h"
+#include "folder/owner.h"
+
+static const char *const state_name[] = {
+	[JS_RUNNING] = "running",
+	[JS_FINISHED] = "finished",
+	[JS_RECOVERED] = "recovered",
+};
+
+static const char *const kind_name[] = {
+	[JK_MEMORY] = "memory",
+	[JK_FILE] = "file",
+	[JK_SEGMENT] = "segment",
+};
+
+static void put_meta_key(struct text *t, const char *name)
+{
+	text_str(t, ",\n \"");
+	text_str(t, name);
+	text_str(t, "\": ");
+}
+
+static void clock_part(struct text *t, const struct clock_base *b)
+{
+	text_str(t, "{\"tick\": ");
+	text_u64(t, b->tick);
+	text_str(t, ", \"mono_ns\": ");
+	text_u64(t, b->mono_ns);
+	text_str(t, ", \"real_ns\": ");
+	text_u64(t, b->real_ns);
+	text_str(t, ", \"ns_per_tick\": ");
+	text_double(t, b->ns_per_tick, 17);
+	text_char(t, '}');
+}
+
+static void put_counts(struct text *t, const uint64_t *count, enum count_group group)
+{
+	const char *sep = "";
+
+	for (int k = 0; k < JC_COUNT; k++) {
+		if (call_count_words[k].group != group)
+			continue;
+		text_fmt(t, "%s\"%s\": ", sep, call_count_words[k].word);
+		text_u64(t, count[k]);
+		sep = ", ";
+	}
+}
+
+void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c)
+{
+	const struct journal_head *h = j->head;
+	uint32_t state = atomic_load_explicit(&h->state, memory_order_acquire);
+	uint64_t count[JC_COUNT], self = 0;
+
+	memcpy(count, h->count, sizeof(count));
+	for (uint32_t i = 0; i < JOURNAL_THREADS && i < h->nthread; i++) {
+		const struct journal_thread *s = journal_thread(j, i);
+
+		for (int k = 0; k < JC_COUNT; k++)
+			count[k] += __atomic_load_n(&s->count[k], __ATOMIC_RELAXED);
+		self += __atomic_load_n(&s->self_ticks, __ATOMIC_RELAXED);
+	}
+
+	/* These come first: who looks for the owner reads only the beginning. */
+	text_str(t, "{\n \"format\": 1");
+	put_meta_key(t, "state");
+	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");
+	text_str(t, ",\n ");
+	owner_format(t, &h->owner);
+	put_meta_key(t, "journal_path");
+	text_json(t, h->journal_path);
+	put_meta_key(t, "journal");
+	text_str(t, "{\"bytes\": ");
+	text_u64(t, h->bytes);
+	text_str(t, ", \"kind\": ");
+	text_json(t, kind_name[j->kind]);
+	text_fmt(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");
+	text_u64(t, h->spilled);
+	text_str(t, ", \"damaged\": ");
+	text_u64(t, h->damaged);
+	text_char(t, '}');
+	put_meta_key(t, "next_seq");
+	text_u64(t, h->seq_next);
+	put_meta_key(t, "run");
+	text_json(t, h->run);
+	put_meta_key(t, "rank");
+	if (h->rank >= 0)
+		text_i64(t, h->rank);
+	else
+		text_str(t, "null");
+	put_meta_key(t, "rank_guessed");
+	text_str(t, h->rank_guessed ? "true" : "false");
+	put_meta_key(t, "world_size");
+	if (h->world_size >= 0)
+		text_i64(t, h->world_size);
+	else
+		text_str(t, "null");
+	put_meta_key(t, "version");
+	text_json(t, PROBE_VERSION);
+	put_meta_key(t, "clock");
+	text_str(t, "{\"first\": ");
+	clock_part(t, &h->clock);
+	text_str(t, ", \"last\": ");
+	clock_part(t, &h->clock_last);
+	text_char(t, '}');
+	put_meta_key(t, "first_record_ns");
+	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
+	put_meta_key(t, "last_record_ns");
+	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->last_tick) : 0);
+	put_meta_key(t, "steps");
+	text_str(t, "{\"current\": ");
+	text_u64(t, h->step);
+	text_str(t, ", \"last_recorded\": ");
+	if (c && c->have_rows)
+		text_u64(t, c->last_step);
+	else
+		text_str(t, "null");
+	text_str(t, ", \"source\": ");
+	text_json(t, step_source_name(h->step_source));
+	text_str(t, ", \"per_file\": ");
+	text_u64(t, h->block_steps);
+	text_char(t, '}');
+	put_meta_key(t, "calls");
+	text_char(t, '{');
+	put_counts(t, count, COUNTS_TOP);
+	text_str(t, ", \"dropped\": {");
+	put_counts(t, count, COUNTS_DROPPED);
+	text_str(t, "}, \"skipped\": {");
+	put_counts(t, count, COUNTS_SKIPPED);
+	text_char(t, '}');
+	text_char(t, '}');
+	put_meta_key(t, "rows");
+	text_u64(t, c ? c->rows : 0);
+	put_meta_key(t, "lost_rows");
+	text_u64(t, h->lost_rows);
+	put_meta_key(t, "removed_blocks");
+	text_u64(t, h->removed_blocks);
+	put_meta_key(t, "own_time");
+	text_str(t, "{\"in_calls_s\": ");
+	text_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
+	text_str(t, ", \"writer_s\": ");
+	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
+	text_char(t, '}');
+	put_meta_key(t, "missing");
+	text_char(t, '{');
+
+	bool first = true;
+
+	for (int i = 0; i < LOSS_COUNT; i++) {
+		if (!h->loss[i][0])
+			continue;
+		text_str(t, first ? "" : ", ");
+		text_json(t, log_loss_name((enum loss)i));
+		text_str(t, ": ");
+		text_json(t, h->loss[i]);
+		first = false;
+	}
+	text_char(t, '}');
+	for (uint16_t p = 1; p < META_PARTS; p++) {
+		const char *name = journal_dict_get(j, DICT_META, p);
+
+		if (!name || !json_is_value(name + strlen(name) + 1))
+			continue;
+		text_str(t, ",\n ");
+		text_json(t, name);
+		text_str(t, ": ");
+		text_str(t, name + strlen(name) + 1);
+	}
+	text_str(t, "\n}\n");
+}

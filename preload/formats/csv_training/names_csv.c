@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* names.csv: parameters and modules of a training, and what its buckets hold. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/text.h"
+#include "sink/column.h"
+#include "sink/format.h"
+#include "formats/csv_training/structure.h"
+
+struct names {
+	struct files *files;
+	struct structure *modules; /* for module_struct.json; NULL: none yet */
+};
+
+static const char *name_what(const struct record_name *e)
+{
+	switch (e->what) {
+	case JN_PARAM:
+		return "param";
+	case JN_PART:
+		return "part";
+	case JN_BAD:
+		return "bad";
+	}
+	return "module";
+}
+
+static bool is_in_bucket(const struct record_name *e)
+{
+	return e->what == JN_PART || e->what == JN_BAD;
+}
+
+static const char *name_dtype(const struct record_name *e)
+{
+	return e->what == JN_PARAM ? dtype_info(e->dtype)->name : "";
+}
+
+static void put_name_shape(struct text *out, const struct record_name *e)
+{
+	if (e->what == JN_MODULE)
+		return;
+	if (!e->ndim && e->what == JN_PARAM)
+		text_char(out, '-');
+	for (unsigned i = 0; i < e->ndim; i++) {
+		if (i)
+			text_char(out, 'x');
+		text_u64(out, e->dims[i]);
+	}
+}
+
+static void put_name_flags(struct text *out, uint32_t flags)
+{
+	bool first = true;
+
+	for (unsigned i = 0; i < JN_FLAGS; i++) {
+		if (!(flags & 1u << i))
+			continue;
+		if (!first)
+			text_char(out, ';');
+		text_str(out, name_flag_words[i]);
+		first = false;
+	}
+}
+
+#define PUT_DIMS(e) put_name_shape(out, e)
+#define PUT_NAME_FLAGS(v) put_name_flags(out, v)
+/* Of parameters, of parameters and modules, of parts. */
+#define PUT_OWNER(v)                                                 \
+	do {                                                         \
+		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \
+			text_u64(out, v);                            \
+	} while (0)
+#define PUT_STAGE(v)                      \
+	do {                              \
+		if (!is_in_bucket(e))     \
+			text_u64(out, v); \
+	} while (0)
+#define PUT_PART(v)                       \
+	do {                              \
+		if (is_in_bucket(e))      \
+			text_u64(out, v); \
+	} while (0)
+#define PUT_BUCKET(v) PUT_PART(v)
+
+static int write_name_row(void *state, const struct record_name *e)
+{
+	struct names *s = state;
+	size_t cap = 512 + 21 * (size_t)e->ndim +
+		     2 * (strlen(e->name) + strlen(e->module) + strlen(e->type));
+	struct out_file *o;
+	char *at;
+	int err;
+
+	/* Its modules and parameters come before; without memory there is no such file. */
+	if (e->what == JN_STRUCT) {
+		structure_write(s->modules, files_dir(s->files));
+		structure_free(s->modules);
+		s->modules = NULL;
+		return 0;
+	}
+	structure_add(&s->modules, e);
+	at = files_room_row(s->files, "names.csv", NAMES_HEADER, cap, &o, &err);
+	if (!at)
+		return err;
+
+	struct text row = text_over(at, cap), *out = &row;
+
+#define NAME_COLUMN(name, type, source, help) \
+	PUT_##type(source);                   \
+	put_comma(out);
+#include "journal/columns.def"
+	csv_end(out);
+	files_took(s->files, o, row.len);
+	return 0;
+}
+
+static int open_names_sink(void *state, struct files *files)
+{
+	((struct names *)state)->files = files;
+	return 0;
+}
+
+static void close_names_sink(void *state)
+{
+	structure_free(((struct names *)state)->modules);
+}
+
+static enum sink_file own_names_file(const char *path)
+{
+	return strcmp(path, "names.csv") == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
+}
+
+const struct sink_format names_format = {
+	.formats = FORMAT_FILES,
+	.state_bytes = sizeof(struct names),
+	.open = open_names_sink,
+	.name = write_name_row,
+	.close = close_names_sink,
+	.owns = own_names_file,
+};

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parallel.json: the part that each communicator plays in a training, by what it carries:
+ *
+ *	pipeline   messages, and little else
+ *	expert     all-to-all in forward passes
+ *	tensor     reductions in forward and in backward passes, of no gradients of parameters
+ *	data       reductions of gradients (by name, or in backward passes only)
+ *
+ * and what the program itself calls the dimension of its mesh that the communicator is of (PyTorch's DeviceMesh), if it says so.
+ * It is replaced whole when a part has changed. Counts are those of the records that this process has seen; after a crash,
+ * when a few are left to be read, a file that is there says more and stays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "sink/format.h"
+#include "formats/csv_training/parallel_json.h"
+
+#define COMMS_MAX 256 /* further ones have no part */
+#define RANKS_TEXT 256 /* bytes of a list of ranks; longer ones are left out */
+#define ROW_TEXT (RANKS_TEXT + 400)
+#define NUMBERS_MAX 16 /* elements of what a program counts and averages */
+
+struct parallel {
+	struct files *files;
+	struct carried *comm;
+	unsigned n;
+	bool stays, changed;
+	bool passes; /* calls in forward or backward passes were seen: it is a training */
+	uint64_t written; /* hash of the text */
+};
+
+static int open_parallel(void *state, struct files *files)
+{
+	struct parallel *p = state;
+	struct stat st;
+
+	p->files = files;
+	p->stays = fstatat(files_dir(files), "parallel.json", &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return 0;
+}
+
+static struct carried *find_carried(struct parallel *p, uint64_t id)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->comm[i].id == id)
+			return &p->comm[i];
+	return NULL;
+}
+
+static int add_comm(void *state, const struct record_comm *e)
+{
+	struct parallel *p = state;
+	struct carried *c;
+
+	if (p->stays || e->size < 2 || find_carried(p, e->id) || p->n == COMMS_MAX)
+		return 0;
+	if (!p->comm)
+		p->comm = calloc(COMMS_MAX, sizeof(*p->comm));
+	if (!p->comm)
+		return 0;
+	c = &p->comm[p->n++];
+	*c = (struct carried){.id = e->id, .size = e->size, .mpi = strcmp(e->lib, "mpi") == 0};
+	if (strlen(e->world_ranks) < sizeof(c->ranks))
+		strcpy(c->ranks, e->world_ranks);
+	/* Names are identifiers, or nearly: what JSON would escape is left out. */
+	if (strncmp(e->kind, "mesh_", 5) == 0 && strlen(e->kind) < sizeof(c->mesh) &&
+		!strpbrk(e->kind, "\"\\"))
+		strcpy(c->mesh, e->kind + 5);
+	return 0;
+}
+
+/* ---- what it carries ---- */
+
+static bool is_any_of(const char *op, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(op, *list) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * gradients: of parameters, by name. Losses, counts and norms that a program adds up between a backward pass and the next one look like
+ * reductions of a forward pass; an activation has more elements.
+ */
+void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
+	uint64_t elements, bool gradients)
+{
+	static const char *const messages[] = {"send", "recv", "sendrecv", NULL};
+	static const char *const reductions[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
+	unsigned pass = phase == PHASE_FORWARD ? 0 : phase == PHASE_BACKWARD ? 1 : 2;
+
+	if (!c->calls || step > c->last_step)
+		c->last_step = step;
+	if (!c->calls || step < c->first_step)
+		c->first_step = step;
+	c->calls++;
+	if (is_any_of(op, messages))
+		c->messages++;
+	else if (strcmp(op, "all_to_all") == 0)
+		c->exchanges[pass]++;
+	else if (is_any_of(op, reductions) && gradients)
+		c->gradients++;
+	else if (is_any_of(op, reductions) && (pass || elements > NUMBERS_MAX))
+		c->reductions[pass]++;
+}
+
+enum comm_role parallel_role(const struct carried *c, double *sure, const char **why)
+{
+	uint64_t steps = (uint64_t)c->last_step - c->first_step + 1;
+
+	*sure = 0;
+	*why = "";
+	if (2 * c->messages > c->calls) {
+		*sure = 10 * c->messages > 9 * c->calls ? 0.9 : 0.7;
+		*why = "it carries messages between ranks";
+		return ROLE_PIPELINE;
+	}
+	if (c->exchanges[0]) {
+		*sure = c->exchanges[1] ? 0.9 : 0.6;
+		*why = "all-to-all in forward passes";
+		return ROLE_EXPERT;
+	}
+	if (c->gradients) {
+		*sure = 0.95;
+		*why = "gradients of parameters are reduced";
+		return ROLE_DATA;
+	}
+	/* A vector that is averaged is one a step. Phases are known from the first backward pass on. */
+	if (c->reductions[0] > steps && c->reductions[1]) {
+		*sure = 0.8;
+		*why = "reductions in forward and backward passes";
+		return ROLE_TENSOR;
+	}
+	if (c->reductions[1]) {
+		*sure = c->reductions[0] ? 0.7 : 0.8;
+		*why = "reductions in backward passes";
+		return ROLE_DATA;
+	}
+	return ROLE_NONE;
+}
+
+static int count_call(void *state, const struct record *r)
+{
+	struct parallel *p = state;
+	struct carried *c = p->n ? find_carried(p, r->call->comm) : NULL;
+	bool gradients = false;
+	uint64_t elements = 0;
+
+	if (!c)
+		return 0;
+	for (unsigned i = 0; i < r->n; i++) {
+		if (r->tensor[i]->count > elements)
+			elements = r->tensor[i]->count;
+		gradients |= (r->tensor[i]->name & (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+	}
+	p->passes |= r->call->phase == PHASE_FORWARD || r->call->phase == PHASE_BACKWARD;
+	parallel_count(c, r->api.op, r->call->phase, r->call->step, elements, gradients);
+	p->changed = true;
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static void put_carried(
+	struct text *t, const struct parallel *p, const struct carried *c, bool first)
+{
+	static const char *const words[] = {[ROLE_DATA] = "data",
+		[ROLE_TENSOR] = "tensor",
+		[ROLE_PIPELINE] = "pipeline",
+		[ROLE_EXPERT] = "expert"};
+	double sure;
+	const char *why;
+	enum comm_role role = parallel_role(c, &sure, &why);
+	char line[ROW_TEXT];
+
+	/* Neighbours that exchange the edges of their parts do the same as stages. */
+	if (role == ROLE_NONE || (role == ROLE_PIPELINE && c->mpi && !p->passes))
+		return;
+	snprintf(line, sizeof(line),
+		"%s\n  {\"comm\": \"%016llx\", \"role\": \"%s\", \"confidence\": %.2f, \"size\": "
+		"%d, \"ranks\": \"%s\", \"mesh\": \"%s\", \"why\": \"%s\"}",
+		first ? "" : ",", (unsigned long long)c->id, words[role], sure, c->size, c->ranks,
+		c->mesh, why);
+	text_str(t, line);
+}
+
+static void write_parallel(struct parallel *p)
+{
+	size_t cap = 64 + (size_t)p->n * ROW_TEXT;
+	char *buf = malloc(cap);
+	struct text t = text_over(buf, cap);
+	size_t empty;
+	uint64_t hash;
+
+	if (!buf)
+		return;
+	text_str(&t, "{\"communicators\": [");
+	empty = t.len;
+	for (unsigned i = 0; i < p->n; i++)
+		put_carried(&t, p, &p->comm[i], t.len == empty);
+	hash = hash_str(1, buf);
+	if ((t.len > empty || p->written) && hash != p->written) {
+		text_str(&t, "\n]}\n");
+		if (!t.cut &&
+			io_replace_file(files_dir(p->files), "parallel.json", buf, t.len) == 0)
+			p->written = hash;
+	}
+	free(buf);
+}
+
+static void commit_parallel(void *state, bool written)
+{
+	struct parallel *p = state;
+
+	if (!written || !p->changed || p->stays)
+		return;
+	p->changed = false;
+	write_parallel(p);
+}
+
+static void close_parallel(void *state)
+{
+	struct parallel *p = state;
+
+	free(p->comm);
+	p->comm = NULL;
+	p->n = 0;
+}
+
+const struct sink_format parallel_format = {
+	.formats = FORMAT_FILES,
+	.state_bytes = sizeof(struct parallel),
+	.open = open_parallel,
+	.record = count_call,
+	.comm = add_comm,
+	.commit = commit_parallel,
+	.close = close_parallel,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/dump/dump_bench.h"
+#include "formats/dump/dump_composing.h"
+#include "formats/dump/dump_tensors.h"
+
+/* ---- lists of the configuration ---- */
+
+/* The n-th text of a key that is a list, or NULL. */
+static const char *nth_word(const char *words, unsigned n, size_t *len)
+{
+	for (const char *p = words; p && *p; p += *len + (p[*len] != 0)) {
+		*len = strcspn(p, "\n");
+		if (!n--)
+			return p;
+	}
+	return NULL;
+}
+
+static bool is_word_in(const char *words, const char *text)
+{
+	const char *p;
+	size_t len;
+
+	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++)
+		if (len == strlen(text) && strncmp(p, text, len) == 0)
+			return true;
+	return false;
+}
+
+static bool has_word_part(const char *words, const char *text)
+{
+	char part[DUMP_NAME_MAX];
+	const char *p;
+	size_t len;
+
+	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++) {
+		snprintf(part, sizeof(part), "%.*s", (int)len, p);
+		if (strstr(text, part))
+			return true;
+	}
+	return false;
+}
+
+/* One step of the way from the first name of `scope` to the second; true: within. */
+static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
+{
+	size_t len;
+	const char *first = nth_word(c->cfg->scope, 0, &len);
+	size_t nfirst = len;
+	const char *last = first ? nth_word(c->cfg->scope, 1, &len) : NULL;
+	bool in;
+
+	if (!first)
+		return true;
+	if (c->scope == SCOPE_BEFORE && strlen(name) == nfirst && strncmp(name, first, nfirst) == 0)
+		c->scope = SCOPE_IN;
+	in = c->scope == SCOPE_IN || c->scope == SCOPE_LAST;
+	if (in && last && strlen(name) == len && strncmp(name, last, len) == 0) {
+		bool whole = dump_module_part(call) == MODULE_FORWARD;
+
+		c->scope = whole ? SCOPE_LAST : SCOPE_BEHIND;
+		c->scope_last = whole ? call->call->seq : 0;
+	}
+	return in;
+}
+
+static bool is_mode_wanted(const struct config *cfg, const char *direction, const char *side)
+{
+	const char *m = cfg->data_mode;
+	bool directions, sides;
+
+	if (!*m || is_word_in(m, "all"))
+		return true;
+	directions = is_word_in(m, "forward") || is_word_in(m, "backward");
+	sides = is_word_in(m, "input") || is_word_in(m, "output");
+	return (!directions || is_word_in(m, direction)) && (!sides || is_word_in(m, side));
+}
+
+/* Are tensors of the entry called c->w.name saved? */
+static bool are_tensors_saved(const struct compose *c)
+{
+	return c->cfg->task == DUMP_TENSOR || c->cfg->task == DUMP_DIFF_CHECK ||
+	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
+}
+
+void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
+	const char *stem, char *file, size_t cap)
+{
+	struct compose *c = arg;
+
+	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
+}
+
+/* Tasks that look for something keep what they find, until it is enough. */
+static bool is_found(struct compose *c)
+{
+	bool found;
+
+	if (c->cfg->task != DUMP_OVERFLOW_CHECK && c->cfg->task != DUMP_DIFF_CHECK)
+		return true;
+	/* The operator is meant, not all the modules that it is in. */
+	if (c->cfg->task == DUMP_OVERFLOW_CHECK && c->cfg->level == DUMP_MIX &&
+		strncmp(c->w.name, "Module.", 7) == 0)
+		return false;
+	found = *c->left && (c->cfg->task == DUMP_OVERFLOW_CHECK
+					    ? dump_overflows(&c->group)
+					    : dump_differs(c->bench, c->w.name, &c->group));
+	if (found && *c->left > 0)
+		--*c->left;
+	return found;
+}
+
+bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module)
+{
+	const struct dump_module_call *m = dump_modules_at(c->modules, module);
+
+	if (!pass_scope(c, c->w.name, &c->group.call[0]))
+		return false;
+	/* A module that is listed has all that is done in it. */
+	if (*c->cfg->list && !(m && m->listed) && !has_word_part(c->cfg->list, c->w.name))
+		return false;
+	c->w.input = is_mode_wanted(c->cfg, direction, "input");
+	c->w.output = is_mode_wanted(c->cfg, direction, "output");
+	c->w.saved = are_tensors_saved(c) ? compose_name_tensor : NULL;
+	return (c->w.input || c->w.output) && is_found(c);
+}
+
+bool compose_list_has(const struct compose *c, const char *name)
+{
+	return has_word_part(c->cfg->list, name);
+}

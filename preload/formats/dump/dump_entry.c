@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/dump/dump_entry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/redop.h"
+#include "base/unwritten.h"
+#include "formats/dump/dump_modules.h"
+
+/* ---- tensors by their place ---- */
+
+/* A NaN or Inf in memory that was never written: no value, and tools that look for the first one would name it. */
+static bool is_garbage(const struct staged_call *c, const struct journal_tensor *t)
+{
+	return t->io == IO_OUT && t->stats.n && (t->stats.nans || t->stats.infs) &&
+	       strcmp(c->lib, "aten") == 0 && unwritten_is_made(c->op);
+}
+
+/* where: "input", "output"; i, k: its place in the list, and in the list there (k < 0: it is in none). */
+static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c,
+	const struct journal_tensor *t, const char *where, unsigned i, int k, bool blank)
+{
+	char stem[DUMP_NAME_MAX + 48], file[DUMP_NAME_MAX + 64] = "";
+
+	if (!blank && dump_is_number(c, t)) {
+		dump_put_number(w->j, t);
+		return;
+	}
+	if (w->saved && !blank) {
+		if (k < 0)
+			snprintf(stem, sizeof(stem), "%s.%s.%u", w->name, where, i);
+		else
+			snprintf(stem, sizeof(stem), "%s.%s.%u.%d", w->name, where, i, k);
+		w->saved(w->arg, c, t, stem, file, sizeof(file));
+	}
+	dump_put_tensor(
+		w->j, w->cfg, t, blank || is_garbage(c, t), w->saved && !blank ? file : NULL);
+}
+
+static const struct journal_tensor *nth_tensor(
+	const struct staged_call *c, enum tensor_io io, unsigned n)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->tensor[i]->io == io && n-- == 0)
+			return c->tensor[i];
+	return NULL;
+}
+
+static unsigned count_tensors(const struct staged_call *c, enum tensor_io io)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n; i++)
+		n += c->tensor[i]->io == io;
+	return n;
+}
+
+/* Items of an array, each on a line of its own. */
+static void begin_item(struct dump_writer *w, unsigned *n)
+{
+	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
+}
+
+static void end_items(struct dump_writer *w, unsigned n)
+{
+	dump_json_raw(w->j, n ? "\n   ]" : "]");
+}
+
+/* ---- functions of torch.distributed ---- */
+
+/* What their first arguments are. */
+enum dist_args {
+	ARGS_TENSOR, /* one that is read or written */
+	ARGS_TENSORS, /* a list of these */
+	ARGS_OUT_IN,
+	ARGS_OUTS_IN,
+	ARGS_IN_OUTS,
+	ARGS_OUT_INS,
+	ARGS_OUTS_INS,
+	ARGS_NONE,
+};
+
+static const struct dist_function {
+	char name[24];
+	uint8_t args; /* enum dist_args */
+	char root[8]; /* keyword of the root, or of the peer */
+	bool reduces;
+} dist_functions[] = {
+	{"all_reduce", ARGS_TENSOR, "", true},
+	{"broadcast", ARGS_TENSOR, "src", false},
+	{"reduce", ARGS_TENSOR, "dst", true},
+	{"send", ARGS_TENSOR, "dst", false},
+	{"isend", ARGS_TENSOR, "dst", false},
+	{"recv", ARGS_TENSOR, "src", false},
+	{"irecv", ARGS_TENSOR, "src", false},
+	{"all_gather", ARGS_OUTS_IN, "", false},
+	{"all_gather_into_tensor", ARGS_OUT_IN, "", false},
+	{"all_gather_single", ARGS_OUT_IN, "", false},
+	{"_all_gather_base", ARGS_OUT_IN, "", false},
+	{"gather", ARGS_IN_OUTS, "dst", false},
+	{"scatter", ARGS_OUT_INS, "src", false},
+	{"reduce_scatter", ARGS_OUT_INS, "", true},
+	{"reduce_scatter_tensor", ARGS_OUT_IN, "", true},
+	{"reduce_scatter_single", ARGS_OUT_IN, "", true},
+	{"_reduce_scatter_base", ARGS_OUT_IN, "", true},
+	{"all_to_all_single", ARGS_OUT_IN, "", false},
+	{"all_to_all", ARGS_OUTS_INS, "", false},
+	{"all_reduce_coalesced", ARGS_TENSORS, "", true},
+	{"all_gather_coalesced", ARGS_OUTS_INS, "", false},
+	{"barrier", ARGS_NONE, "", false},
+};
+
+static const struct dist_function *find_dist_function(const char *api)
+{
+	if (strncmp(api, "cxx_", 4) == 0)
+		api += 4;
+	for (unsigned i = 0; i < sizeof(dist_functions) / sizeof(*dist_functions); i++)
+		if (strcmp(dist_functions[i].name, api) == 0)
+			return &dist_functions[i];
+	return NULL;
+}
+
+/* Arguments in their order: each a side of the call, alone or as a list. */
+struct dist_side {
+	enum tensor_io io;
+	bool list;
+};
+
+static unsigned dist_sides(enum dist_args args, struct dist_side side[2])
+{
+	static const struct {
+		uint8_t n;
+		struct dist_side side[2];
+	} of[] = {
+		[ARGS_OUT_IN] = {2, {{IO_OUT, false}, {IO_IN, false}}},
+		[ARGS_OUTS_IN] = {2, {{IO_OUT, true}, {IO_IN, false}}},
+		[ARGS_IN_OUTS] = {2, {{IO_IN, false}, {IO_OUT, true}}},
+		[ARGS_OUT_INS] = {2, {{IO_OUT, false}, {IO_IN, true}}},
+		[ARGS_OUTS_INS] = {2, {{IO_OUT, true}, {IO_IN, true}}},
+	};
+
+	if (args >= sizeof(of) / sizeof(*of))
+		return 0;
+	memcpy(side, of[args].side, sizeof(of[args].side));
+	return of[args].n;
+}
+
+static void put_side_list(struct dump_writer *w, const struct staged_call *c, enum tensor_io io,
+	const char *where, unsigned at, bool blank)
+{
+	unsigned n = count_tensors(c, io);
+
+	dump_json_raw(w->j, "[");
+	for (unsigned i = 0; i < n; i++) {
+		dump_json_raw(w->j, i ? ",\n     " : "\n     ");
+		put_placed_tensor(w, c, nth_tensor(c, io, i), where, at, (int)i, blank);
+	}
+	dump_json_raw(w->j, n ? "\n    ]" : "]");
+}
+
+/* Tensors of the arguments, before the call (after false) or behind it. Returns how many arguments. */
+static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call *c,
+	enum dist_args args, bool after, unsigned n)
+{
+	const char *where = after ? "output" : "input";
+	struct dist_side side[2];
+	unsigned sides = dist_sides(args, side);
+	const struct journal_tensor *t;
+
+	if (args == ARGS_TENSOR) {
+		/* What is only written has no value before, what is only read the same behind. */
+		const struct journal_tensor *in = nth_tensor(c, IO_IN, 0),
+					    *out = nth_tensor(c, IO_OUT, 0);
+
+		t = after ? (out ? out : in) : (in ? in : out);
+		if (!t)
+			return n;
+		begin_item(w, &n);
+		put_placed_tensor(w, c, t, where, n - 1, -1, !after && !in);
+		return n;
+	}
+	if (args == ARGS_TENSORS) {
+		begin_item(w, &n);
+		put_side_list(w, c, after && count_tensors(c, IO_OUT) ? IO_OUT : IO_IN, where,
+			n - 1, false);
+		return n;
+	}
+	for (unsigned i = 0; i < sides; i++) {
+		bool blank = side[i].io == IO_OUT && !after;
+
+		if (!count_tensors(c, side[i].io)) {
+			/* Nothing was given here: behind the call the values that follow keep their places. */
+			if (after) {
+				begin_item(w, &n);
+				dump_json_raw(w->j, "null");
+			}
+			continue;
+		}
+		begin_item(w, &n);
+		if (side[i].list)
+			put_side_list(w, c, side[i].io, where, n - 1, blank);
+		else
+			put_placed_tensor(
+				w, c, nth_tensor(c, side[i].io, 0), where, n - 1, -1, blank);
+	}
+	return n;
+}
+
+/* Inputs, or outputs, one behind the other: of functions that are not in the table. */
+static unsigned put_flat_tensors(struct dump_writer *w, const struct staged_call *c,
+	enum tensor_io io, const char *where, unsigned n)
+{
+	unsigned count = count_tensors(c, io);
+
+	for (unsigned i = 0; i < count; i++) {
+		begin_item(w, &n);
+		put_placed_tensor(w, c, nth_tensor(c, io, i), where, n - 1, -1, false);
+	}
+	return n;
+}
+
+/* What is given besides tensors: by name, or behind the other values. */
+struct dist_extra {
+	bool root, root_named, op, group, async;
+	int32_t rank;
+};
+
+static void find_dist_extra(
+	const struct dump_group *g, const struct dist_function *f, struct dist_extra *e)
+{
+	const struct journal_call *c = g->call[0].call;
+	int32_t rank = c->root != JOURNAL_NONE ? c->root : c->peer;
+
+	*e = (struct dist_extra){.root_named = true};
+	if (f && f->root[0] && rank != JOURNAL_NONE) {
+		e->root = true;
+		e->rank = dump_world_rank(g->comm, rank);
+		e->root_named =
+			!g->site || !g->site->dist[0] || dump_site_has_keyword(g->site, f->root);
+	}
+	/* A sum is what all get that say nothing. */
+	e->op = f && f->reduces && c->redop &&
+		(c->redop != REDOP_SUM || (g->site && dump_site_has_keyword(g->site, "op")));
+	e->async = g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "async_op");
+	/* The group of all is what calls without a group have, and the peer then says nothing of it. */
+	e->group =
+		g->comm &&
+		(g->comm->size != g->world_size ||
+			(g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "group")));
+}
+
+static void put_keyword(struct dump_writer *w, const char *key, unsigned *n)
+{
+	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
+	if (key) {
+		dump_json_text(w->j, key);
+		dump_json_raw(w->j, ": ");
+	}
+}
+
+/* named: as an object's members, else as items. */
+static unsigned put_dist_extra(struct dump_writer *w, const struct dump_group *g,
+	const struct dist_function *f, const struct dist_extra *e, bool named, unsigned n)
+{
+	if (e->root && e->root_named) {
+		put_keyword(w, named ? f->root : NULL, &n);
+		dump_put_int(w->j, e->rank);
+	}
+	if (e->op) {
+		put_keyword(w, named ? "op" : NULL, &n);
+		dump_put_redop(w->j, g->call[0].call->redop);
+	}
+	if (e->group) {
+		put_keyword(w, named ? "group" : NULL, &n);
+		dump_put_group(w->j, g->comm);
+	}
+	if (e->async) {
+		put_keyword(w, named ? "async_op" : NULL, &n);
+		dump_put_bool(w->j, true);
+	}
+	return n;
+}
+
+/* The messages of batch_isend_irecv. */
+static void put_messages(struct dump_writer *w, const struct dump_group *g, bool after)
+{
+	char id[9];
+
+	dump_json_raw(w->j, "\n    [");
+	for (unsigned i = 0; i < g->n; i++) {
+		const struct staged_call *c = &g->call[i];
+		const struct journal_tensor *in = nth_tensor(c, IO_IN, 0),
+					    *out = nth_tensor(c, IO_OUT, 0);
+		bool sends = strcmp(c->op, "send") == 0;
+		const struct journal_tensor *t = sends ? in : out ? out : in;
+
+		dump_json_raw(w->j, i ? ",\n     " : "\n     ");
+		dump_json_raw(w->j, "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": ");
+		if (t)
+			put_placed_tensor(
+				w, c, t, after ? "output" : "input", 0, (int)i, !after && !sends);
+		else
+			dump_json_raw(w->j,
+				"{\"type\": \"torch.Tensor\", \"dtype\": null, \"shape\": null}");
+		dump_json_raw(w->j, sends ? ", \"op\": \"isend\", \"peer\": "
+					  : ", \"op\": \"irecv\", \"peer\": ");
+		dump_json_i64(w->j, c->call->peer == JOURNAL_NONE
+					    ? -1
+					    : dump_world_rank(g->comm, c->call->peer));
+		dump_json_raw(w->j, ", \"tag\": ");
+		dump_json_i64(w->j, c->call->tag == JOURNAL_NONE ? 0 : c->call->tag);
+		if (g->comm) {
+			dump_group_id(g->comm, id);
+			dump_json_raw(w->j, ", \"group_id\": \"");
+			dump_json_raw(w->j, id);
+			dump_json_raw(w->j, "\"");
+		}
+		dump_json_raw(w->j, "}");
+	}
+	dump_json_raw(w->j, "\n    ]\n   ]");
+}
+
+void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
+{
+	const struct dist_function *f = find_dist_function(g->api);
+	const struct staged_call *c = &g->call[0];
+	bool batch = g->site && g->site->batch;
+	struct dist_extra e;
+	unsigned n = 0;
+
+	find_dist_extra(g, f, &e);
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input_args\": [");
+		if (batch) {
+			put_messages(w, g, false);
+		} else {
+			n = f ? put_dist_tensors(w, c, f->args, false, 0)
+			      : put_flat_tensors(w, c, IO_IN, "input", 0);
+			if (e.root && !e.root_named) {
+				begin_item(w, &n);
+				dump_put_int(w->j, e.rank);
+			}
+			end_items(w, n);
+		}
+		dump_json_raw(w->j, ",\n   \"input_kwargs\": {");
+		n = batch ? 0 : put_dist_extra(w, g, f, &e, true, 0);
+		dump_json_raw(w->j, n ? "\n   }" : "}");
+	}
+	if (!w->output)
+		return;
+	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+	if (batch) {
+		put_messages(w, g, true);
+		return;
+	}
+	n = c->open ? 0
+	    : f	    ? put_dist_tensors(w, c, f->args, true, 0)
+		    : put_flat_tensors(w, c, IO_OUT, "output", 0);
+	if (!c->open && e.root && !e.root_named) {
+		begin_item(w, &n);
+		dump_put_int(w->j, e.rank);
+	}
+	if (!c->open)
+		n = put_dist_extra(w, g, f, &e, false, n);
+	end_items(w, n);
+}
+
+/* ---- operators ---- */
+
+/* Which argument it is and which of the list there; known of tensors with a shape, from 1, 0: not. */
+static unsigned argument_of_tensor(const struct journal_tensor *t)
+{
+	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
+}
+
+static unsigned item_of_tensor(const struct journal_tensor *t)
+{
+	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
+}
+
+/* By their places: what lies between them and was not recorded, as it is no tensor of an operator, is null. */
+static void put_by_places(
+	struct dump_writer *w, const struct staged_call *c, enum tensor_io io, const char *where)
+{
+	unsigned n = 0;
+	bool list = false;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct journal_tensor *t = c->tensor[i];
+		unsigned arg = argument_of_tensor(t), item = item_of_tensor(t);
+
+		if (t->io != io)
+			continue;
+		if (list && item > 1 && arg == n) {
+			dump_json_raw(w->j, ",\n     ");
+			put_placed_tensor(w, c, t, where, n - 1, (int)item - 1, false);
+			continue;
+		}
+		if (list)
+			dump_json_raw(w->j, "\n    ]");
+		list = false;
+		while (arg && n + 1 < arg) {
+			begin_item(w, &n);
+			dump_json_raw(w->j, "null");
+		}
+		begin_item(w, &n);
+		list = item > 0;
+		if (list)
+			dump_json_raw(w->j, "[\n     ");
+		put_placed_tensor(w, c, t, where, n - 1, list ? (int)item - 1 : -1, false);
+	}
+	if (list)
+		dump_json_raw(w->j, "\n    ]");
+	end_items(w, n);
+}
+
+void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input_args\": [");
+		put_by_places(w, &g->call[0], IO_IN, "input");
+		dump_json_raw(w->j, ",\n   \"input_kwargs\": {}");
+	}
+	if (w->output) {
+		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		end_items(w, put_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+	}
+}
+
+void dump_put_backward(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input\": [");
+		end_items(w, put_flat_tensors(w, &g->call[0], IO_IN, "input", 0));
+	}
+	if (w->output) {
+		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		end_items(w, put_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+	}
+}
+
+/* ---- modules ---- */
+
+static const char *own_name_of(const struct staged_call *c)
+{
+	const char *dot = strrchr(c->op, '.');
+
+	return dot ? dot + 1 : c->op;
+}
+
+/* where: "kwargs.mask", "parameters.weight": its file's. More than one value: a list. */
+static void put_named_values(struct dump_writer *w, const struct staged_call *c, const char *where)
+{
+	char stem[DUMP_NAME_MAX + 160], file[DUMP_NAME_MAX + 176];
+	bool list = c->n != 1 || item_of_tensor(c->tensor[0]);
+
+	if (list)
+		dump_json_raw(w->j, "[");
+	for (unsigned i = 0; i < c->n; i++) {
+		file[0] = 0;
+		if (list)
+			dump_json_raw(w->j, i ? ",\n     " : "\n     ");
+		snprintf(
+			stem, sizeof(stem), list ? "%s.%.120s.%u" : "%s.%.120s", w->name, where, i);
+		if (w->saved)
+			w->saved(w->arg, c, c->tensor[i], stem, file, sizeof(file));
+		dump_put_tensor(w->j, w->cfg, c->tensor[i], false, w->saved ? file : NULL);
+	}
+	if (list)
+		dump_json_raw(w->j, c->n ? "\n    ]" : "]");
+}
+
+/* An object with a member for each of the group's calls that are that part. */
+static void put_module_part(struct dump_writer *w, const struct dump_group *g,
+	enum module_part part, const char *folder)
+{
+	char where[128];
+	unsigned n = 0;
+
+	dump_json_raw(w->j, "{");
+	for (unsigned i = 0; i < g->n; i++) {
+		const struct staged_call *c = &g->call[i];
+
+		if (dump_module_part(c) != part)
+			continue;
+		snprintf(where, sizeof(where), "%s%.100s", folder, own_name_of(c));
+		put_keyword(w, own_name_of(c), &n);
+		put_named_values(w, c, where);
+	}
+	dump_json_raw(w->j, n ? "\n   }" : "}");
+}
+
+void dump_put_module(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input_args\": [");
+		put_by_places(w, &g->call[0], IO_IN, "input");
+		dump_json_raw(w->j, ",\n   \"input_kwargs\": ");
+		put_module_part(w, g, MODULE_KEYWORD, "kwargs.");
+	}
+	if (!w->output)
+		return;
+	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+	if (dump_module_part(&g->call[g->n - 1]) == MODULE_OUTPUT)
+		put_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
+	else
+		dump_json_raw(w->j, "]");
+	dump_json_raw(w->j, ",\n   \"parameters\": ");
+	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
+}
+
+/* The last one that is the gradient of that tensor; NULL: there is none. last: the place of any that has one. */
+static const struct staged_call *find_gradient(
+	const struct dump_group *g, enum tensor_io io, unsigned place, unsigned *last)
+{
+	const struct staged_call *found = NULL;
+
+	*last = 0;
+	for (unsigned i = 0; i < g->n; i++) {
+		unsigned at = g->call[i].n ? argument_of_tensor(g->call[i].tensor[0]) : 0;
+
+		if (!at || g->call[i].tensor[0]->io != io)
+			continue;
+		if (at == place)
+			found = &g->call[i];
+		*last = at > *last ? at : *last;
+	}
+	return found;
+}
+
+static void put_gradients(
+	struct dump_writer *w, const struct dump_group *g, enum tensor_io io, const char *where)
+{
+	unsigned n = 0, last;
+
+	do {
+		const struct staged_call *c = find_gradient(g, io, n + 1, &last);
+
+		if (n >= last)
+			break;
+		begin_item(w, &n);
+		if (c)
+			put_placed_tensor(w, c, c->tensor[0], where, n - 1, -1, false);
+		else
+			dump_json_raw(w->j, "null");
+	} while (n < last);
+	end_items(w, n);
+}
+
+void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g)
+{
+	if (w->input) {
+		dump_json_raw(w->j, "\n   \"input\": [");
+		put_gradients(w, g, IO_IN, "input");
+	}
+	if (w->output) {
+		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		put_gradients(w, g, IO_OUT, "output");
+	}
+}
+
+void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < g->n; i++) {
+		put_keyword(w, own_name_of(&g->call[i]), &n);
+		dump_json_raw(w->j, "[");
+		put_named_values(w, &g->call[i], own_name_of(&g->call[i]));
+		dump_json_raw(w->j, "]");
+	}
+}

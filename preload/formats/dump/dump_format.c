@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sink: dumps, a folder for each step and rank. Calls are put aside as they come (dump_stage.h); a step's files are made when the
+ * step behind it has ended too, for asynchronous calls end a little later, and at the end of all.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "formats/dump/dump_compose.h"
+#include "formats/dump/dump_folder.h"
+#include "formats/dump/dump_tensors.h"
+#include "sink/format.h"
+
+#define STEPS_BEHIND 1 /* steps that have ended and are not made yet */
+
+struct dumped_step {
+	uint32_t step;
+	bool own; /* its folder is ours */
+	int64_t left; /* as `left` of struct dump before its files were made for the first time */
+	bool touched; /* there are calls that are not in its files */
+	bool made; /* a further call comes behind the files (dump_compose.h) */
+};
+
+struct dump {
+	struct files *files;
+	struct dump_book *book;
+	struct dumped_step *step;
+	uint32_t n, cap;
+	uint32_t ended; /* steps below it */
+	int64_t left; /* dump_compose() */
+};
+
+static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
+{
+	for (uint32_t i = d->n; i-- > 0;)
+		if (d->step[i].step == step)
+			return &d->step[i];
+	if (d->n == d->cap) {
+		uint32_t want = d->cap ? d->cap * 2 : 64;
+		struct dumped_step *more = realloc(d->step, want * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		d->step = more;
+		d->cap = want;
+	}
+	d->step[d->n] = (struct dumped_step){.step = step};
+	return &d->step[d->n++];
+}
+
+/* Steps that a process which was killed had begun. */
+static int find_begun_steps(struct dump *d)
+{
+	int fd = openat(files_dir(d->files), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+	int err = 0;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	while (!err && (e = readdir(dir))) {
+		struct dumped_step *s;
+		uint32_t step;
+
+		if (!dump_part_step(e->d_name, &step))
+			continue;
+		s = add_dumped_step(d, step);
+		if (!s) {
+			err = -ENOMEM;
+			break;
+		}
+		s->touched = true;
+		s->own = s->made = dump_folder_is_made(d->files, step);
+	}
+	closedir(dir);
+	return err;
+}
+
+static int open_dump_sink(void *state, struct files *files)
+{
+	struct dump *d = state;
+
+	d->files = files;
+	if (!files->cfg)
+		return -EINVAL;
+	d->left = files->cfg->task == DUMP_OVERFLOW_CHECK ? files->cfg->overflow_nums
+							  : files->cfg->diff_nums;
+	d->book = dump_book_new();
+	return d->book ? find_begun_steps(d) : -ENOMEM;
+}
+
+static int put_call_aside(void *state, const struct record *r)
+{
+	struct dump *d = state;
+	struct dumped_step *s = add_dumped_step(d, r->call->step);
+	int err = 0;
+
+	if (!s)
+		return -ENOBUFS;
+	if (s->made)
+		err = stage_made(d->files, r->call->step);
+	if (!err)
+		err = stage_call(d->files, r);
+	if (!err) {
+		s->touched = true;
+		s->made = false;
+	}
+	return err;
+}
+
+static int put_stack_aside(void *state, const struct record_stack *e)
+{
+	return stage_stack(((struct dump *)state)->files, e);
+}
+
+static int put_comm_aside(void *state, const struct record_comm *e)
+{
+	return stage_comm(((struct dump *)state)->files, e);
+}
+
+static int note_ended_steps(void *state, uint32_t next)
+{
+	((struct dump *)state)->ended = next;
+	return 0;
+}
+
+static void make_step(struct dump *d, struct dumped_step *s)
+{
+	int err = dump_book_read(d->book, files_dir(d->files));
+	int64_t left;
+
+	/* Made anew, the same calls are kept again, and count once. */
+	if (!s->own)
+		s->left = d->left;
+	left = s->left;
+	if (!err)
+		err = dump_compose(d->files, d->book, s->step, s->own, &left);
+	if (!err && (d->left < 0 || left < d->left))
+		d->left = left;
+	s->touched = false;
+	s->made = true;
+	s->own |= !err;
+	if (err && err != -ENOENT)
+		log_loss(LOSS_DUMP,
+			"the dump of step %u cannot be written: %s; it stays in dump_%u.part, "
+			"from which `probe recover` makes it",
+			s->step, io_error_text(err), s->step);
+}
+
+static void make_ended_steps(void *state, bool written)
+{
+	struct dump *d = state;
+
+	/* Before a step's files are made: what its calls were given had been copied before they were recorded. */
+	if (written)
+		dump_tensors_drain(d->files);
+	for (uint32_t i = 0; i < d->n; i++) {
+		struct dumped_step *s = &d->step[i];
+
+		/* Taken back with the pass: the mark too, perhaps. A second one does no harm. */
+		if (!written)
+			s->made |= s->own;
+		else if (s->touched && s->step + STEPS_BEHIND < d->ended)
+			make_step(d, s);
+	}
+}
+
+static void remove_staged_files(struct dump *d)
+{
+	char path[48];
+	int dirfd = files_dir(d->files);
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		dump_part_path(d->step[i].step, path, sizeof(path));
+		unlinkat(dirfd, path, 0);
+	}
+	unlinkat(dirfd, DUMP_STACKS_PART, 0);
+	unlinkat(dirfd, DUMP_COMMS_PART, 0);
+}
+
+static void finish_dump(void *state)
+{
+	struct dump *d = state;
+	bool all = true;
+
+	dump_tensors_drain(d->files);
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (d->step[i].touched)
+			make_step(d, &d->step[i]);
+		all &= d->step[i].own;
+	}
+	if (all && d->n) {
+		remove_staged_files(d);
+		dump_tensors_end(d->files);
+	}
+}
+
+static void close_dump_sink(void *state)
+{
+	struct dump *d = state;
+
+	dump_book_free(d->book);
+	free(d->step);
+	*d = (struct dump){0};
+}
+
+static enum sink_file own_dump_file(const char *path)
+{
+	uint32_t step;
+
+	return dump_part_step(path, &step) || strcmp(path, DUMP_STACKS_PART) == 0 ||
+			       strcmp(path, DUMP_COMMS_PART) == 0
+		       ? SINK_FILE_BYTES
+		       : SINK_FILE_OTHER;
+}
+
+/* Of gradients there is no dump of calls: grad_probe_csv.c. */
+static bool is_dump_idle(const void *state)
+{
+	return ((const struct dump *)state)->files->cfg->task == DUMP_GRAD_PROBE;
+}
+
+const struct sink_format dump_format = {
+	.formats = FORMAT_BIT(DUMP),
+	.state_bytes = sizeof(struct dump),
+	.open = open_dump_sink,
+	.record = put_call_aside,
+	.stack = put_stack_aside,
+	.comm = put_comm_aside,
+	.step = note_ended_steps,
+	.commit = make_ended_steps,
+	.finish = finish_dump,
+	.close = close_dump_sink,
+	.idle = is_dump_idle,
+	.owns = own_dump_file,
+};

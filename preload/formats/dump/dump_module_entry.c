@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries of modules: Module.fc1.Linear.forward.0, .backward.0, .parameters_grad.0. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/dump/dump_composing.h"
+
+/* ---- names ---- */
+
+void compose_full_name(
+	char *out, size_t cap, const char *base, uint32_t number, const char *direction)
+{
+	if (strncmp(base, "Module.", 7) == 0)
+		snprintf(out, cap, "%s.%s.%u", base, direction, number);
+	else
+		snprintf(out, cap, "%s.%u.%s", base, number, direction);
+}
+
+const char *compose_name_parent(
+	struct compose *c, uint32_t module, bool backward, char *out, size_t cap)
+{
+	struct dump_module_call *m = dump_modules_at(c->modules, module);
+
+	while (m && !(m->written && (!backward || m->gradients)))
+		m = dump_modules_at(c->modules, m->outer);
+	if (!m)
+		return NULL;
+	compose_full_name(out, cap, dump_names_text(c->names, m->name), m->number,
+		backward ? "backward" : "forward");
+	return out;
+}
+
+/* ---- records ---- */
+
+static bool are_modules_wanted(const struct compose *c)
+{
+	return c->cfg->level == DUMP_L0 || c->cfg->level == DUMP_MIX;
+}
+
+/* Reads a call into the group, whose first one it may be. False: it cannot be read, or there is no room. */
+static bool add_to_group(struct compose *c, uint32_t ref)
+{
+	struct dump_group *g = &c->group;
+	const struct staged_head *h;
+
+	if (g->n == DUMP_GROUP_MAX)
+		return false;
+	h = dump_order_item(&c->order, ref, &c->item[g->n], &c->item_cap[g->n]);
+	if (!h || !staged_call_read(h, &g->call[g->n]))
+		return false;
+	g->n++;
+	return true;
+}
+
+/* Parts of that call to the group: its gradients, or all others. True: it has gradients. */
+static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
+{
+	struct dump_group *g = &c->group;
+	uint32_t n;
+	const struct dump_part *p = dump_order_parts(&c->order, parent, &n);
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool is;
+
+		/* The last place is kept free: that of what it gave back, which comes last. */
+		if (g->n == DUMP_GROUP_MAX - 1 && i + 1 < n)
+			continue;
+		if (!add_to_group(c, p[i].ref))
+			continue;
+		is = dump_module_part(&g->call[g->n - 1]) == MODULE_GRADIENT;
+		any |= is;
+		if (is != gradients)
+			g->n--;
+	}
+	return any;
+}
+
+static int write_module(struct compose *c, uint32_t ref)
+{
+	struct dump_group *g = &c->group;
+	const struct staged_call *call = &g->call[0];
+	char base[DUMP_NAME_MAX - 32], parent[DUMP_NAME_MAX];
+	struct dump_module_call *m;
+	uint32_t at;
+
+	if (!add_to_group(c, ref))
+		return 0;
+	compose_begin_group(c, call);
+	at = dump_modules_enter(c->modules, call->call);
+	m = dump_modules_at(c->modules, at);
+	if (!m)
+		return -ENOMEM;
+	snprintf(base, sizeof(base), "Module.%.700s", call->op);
+	m->name = dump_names_find(c->names, base);
+	if (m->name == UINT32_MAX)
+		return -ENOMEM;
+	m->number = dump_names_count(c->names, m->name);
+	m->gradients = add_parts(c, call->call->seq, false);
+	compose_full_name(c->w.name, sizeof(c->w.name), base, m->number, "forward");
+	m->listed = (m->outer && dump_modules_at(c->modules, m->outer)->listed) ||
+		    compose_list_has(c, c->w.name);
+	if (!compose_choose_entry(c, "forward", at))
+		return 0;
+	m->written = true;
+	compose_begin_entry(c, compose_name_parent(c, m->outer, false, parent, sizeof(parent)));
+	if (c->cfg->task != DUMP_STRUCTURE)
+		dump_put_module(&c->w, g);
+	dump_json_raw(&c->data, "\n  }");
+	return call->call->stack ? compose_note_stack(c, call->call->stack, m->name, m->number) : 0;
+}
+
+static int write_module_backward(struct compose *c, uint64_t parent_call)
+{
+	struct dump_module_call *m =
+		dump_modules_at(c->modules, dump_modules_find(c->modules, parent_call));
+	char parent[DUMP_NAME_MAX];
+
+	if (!m || m->backward_done)
+		return 0;
+	m->backward_done = true;
+	add_parts(c, parent_call, true);
+	compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, m->name),
+		m->number, "backward");
+	if (!c->group.n ||
+		!compose_choose_entry(c, "backward", dump_modules_find(c->modules, parent_call)))
+		return 0;
+	compose_begin_entry(c, compose_name_parent(c, m->outer, true, parent, sizeof(parent)));
+	if (c->cfg->task != DUMP_STRUCTURE)
+		dump_put_module_backward(&c->w, &c->group);
+	dump_json_raw(&c->data, "\n  }");
+	return 0;
+}
+
+/* Gradients of parameters come one by one; what belongs together is written at the end. */
+static int keep_parameter_gradient(struct compose *c, const struct staged_call *call, uint32_t ref)
+{
+	char base[DUMP_NAME_MAX - 32];
+	struct dump_module_gradient g = {.ref = ref};
+	uint32_t own;
+
+	snprintf(base, sizeof(base), "Module.%.700s", call->op);
+	own = dump_names_find(c->names, base);
+	*strrchr(base, '.') = 0;
+	g.module = dump_names_find(c->names, base);
+	if (own == UINT32_MAX || g.module == UINT32_MAX)
+		return -ENOMEM;
+	g.number = dump_names_count(c->names, own);
+	return dump_modules_keep_gradient(c->modules, &g);
+}
+
+void compose_parameter_gradients(struct compose *c)
+{
+	uint32_t n;
+	const struct dump_module_gradient *g = dump_modules_gradients(c->modules, &n);
+
+	for (uint32_t i = 0, k; i < n; i = k) {
+		c->group.n = 0;
+		for (k = i; k < n && g[k].module == g[i].module && g[k].number == g[i].number; k++)
+			add_to_group(c, g[k].ref);
+		compose_full_name(c->w.name, sizeof(c->w.name),
+			dump_names_text(c->names, g[i].module), g[i].number, "parameters_grad");
+		if (!c->group.n || c->cfg->task == DUMP_STRUCTURE ||
+			!compose_choose_entry(c, "backward", 0))
+			continue;
+		dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
+		dump_json_text(&c->data, c->w.name);
+		dump_json_raw(&c->data, ": {");
+		dump_put_module_parameters(&c->w, &c->group);
+		dump_json_raw(&c->data, "\n  }");
+	}
+	c->group.n = 0;
+}
+
+int compose_module_record(struct compose *c, const struct staged_call *call, uint32_t ref)
+{
+	enum module_part part = dump_module_part(call);
+	uint64_t parent = call->call->parent;
+	int err;
+
+	if (!are_modules_wanted(c))
+		return 0;
+	if (part == MODULE_PARAMETER_GRADIENT)
+		return keep_parameter_gradient(c, call, ref);
+	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
+		return 0; /* they are in their call's entry */
+	/* What was read as the first of a group is read again. */
+	err = compose_flush_group(c);
+	if (part == MODULE_FORWARD && !err)
+		err = write_module(c, ref);
+	else if (part == MODULE_GRADIENT && !err)
+		err = write_module_backward(c, parent);
+	c->group.n = 0;
+	if (part == MODULE_OUTPUT) {
+		dump_modules_leave(c->modules, parent);
+		if (c->scope == SCOPE_LAST && c->scope_last == parent)
+			c->scope = SCOPE_BEHIND;
+	}
+	return err;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/dump/dump_value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/redop.h"
+#include "base/text.h"
+
+static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, union stats_value v)
+{
+	if (d->cls == DTC_SIGNED)
+		dump_json_i64(j, v.i);
+	else if (d->cls == DTC_UNSIGNED)
+		dump_json_u64(j, v.u);
+	else
+		dump_json_float(j, v.f, 17);
+}
+
+/*
+ * As that tool computes means and norms, in the tensor's own type: its `compare` warns of an output that differs in the last
+ * digit where the input does not. What that type cannot hold stays as it is, and is no infinity.
+ */
+static double round_to_dtype(double v, enum dtype dt)
+{
+	unsigned drop = dt == DT_BFLOAT16 ? 16 : dt == DT_FLOAT16 ? 13 : 0;
+	float f = (float)v, least = dt == DT_FLOAT16 ? 0x1p-14f : 0x1p-126f,
+	      most = dt == DT_FLOAT16 ? 65504 : 3.3e38f;
+	uint32_t bits;
+
+	if (!(fabs(v) < (double)most) || (dt != DT_FLOAT32 && !drop))
+		return v;
+	if (drop && !(fabsf(f) < least)) {
+		memcpy(&bits, &f, 4);
+		/* To the nearest, of two the even one. */
+		bits += (1u << (drop - 1)) - 1 + (bits >> drop & 1);
+		bits &= ~((1u << drop) - 1);
+		memcpy(&f, &bits, 4);
+	}
+	return (double)f;
+}
+
+/* Which of the four the peer has for that type. */
+enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
+
+static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
+{
+	switch (t->dtype) {
+	case DT_BOOL:
+		return SHOWN_BOOL;
+	case DT_BFLOAT16:
+	case DT_FLOAT16:
+	case DT_FLOAT32:
+		return SHOWN_ALL;
+	case DT_OTHER:
+	case DT_COMPLEX64:
+	case DT_COMPLEX128:
+	case DT_FLOAT8_E4M3FN:
+	case DT_FLOAT8_E5M2:
+		return SHOWN_NONE;
+	default:
+		return scalar ? SHOWN_ALL : SHOWN_RANGE;
+	}
+}
+
+static void put_four(struct dump_json *j, const struct journal_tensor *t, bool blank)
+{
+	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct stats *s = &t->stats;
+	bool scalar = t->ndim == 0, measured = s->n && !blank;
+	enum shown shown = measured ? shown_statistics(t, scalar) : SHOWN_NONE;
+
+	dump_json_raw(j, ", \"Max\": ");
+	if (shown == SHOWN_NONE)
+		dump_json_raw(j, "null, \"Min\": null, \"Mean\": null, \"Norm\": null");
+	else if (shown == SHOWN_BOOL) {
+		dump_json_raw(j, s->max.u ? "true" : "false");
+		dump_json_raw(j, ", \"Min\": ");
+		dump_json_raw(j, s->min.u ? "true" : "false");
+		dump_json_raw(j, ", \"Mean\": null, \"Norm\": null");
+	} else if (s->nans) {
+		/* As that tool: one NaN makes all of them so. */
+		dump_json_raw(j, shown == SHOWN_ALL
+					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
+					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
+	} else {
+		put_extreme_value(j, d, s->max);
+		dump_json_raw(j, ", \"Min\": ");
+		put_extreme_value(j, d, s->min);
+		dump_json_raw(j, ", \"Mean\": ");
+		if (shown != SHOWN_ALL) {
+			dump_json_raw(j, "null, \"Norm\": null");
+		} else if (scalar) {
+			/* Of a scalar all four are its value. */
+			put_extreme_value(j, d, s->max);
+			dump_json_raw(j, ", \"Norm\": ");
+			put_extreme_value(j, d, s->max);
+		} else {
+			dump_json_float(j, round_to_dtype(s->mean, t->dtype), 17);
+			dump_json_raw(j, ", \"Norm\": ");
+			dump_json_float(j, round_to_dtype(s->norm, t->dtype), 17);
+		}
+	}
+}
+
+static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t)
+{
+	const uint64_t *dims = (const uint64_t *)(t + 1);
+
+	dump_json_raw(j, ", \"shape\": [");
+	if (t->ndim == JOURNAL_NDIM_NONE)
+		dump_json_u64(j, t->count);
+	for (unsigned i = 0; t->ndim != JOURNAL_NDIM_NONE && i < t->ndim; i++) {
+		if (i)
+			dump_json_raw(j, ", ");
+		dump_json_u64(j, dims[i]);
+	}
+	dump_json_raw(j, "]");
+}
+
+/* A number that is an argument; None, and what is neither, is null. */
+static void put_argument_number(struct dump_json *j, const struct journal_tensor *t)
+{
+	if (!t->count || !t->stats.n) {
+		dump_json_raw(j, "null");
+	} else if (t->dtype == DT_BOOL) {
+		dump_put_bool(j, t->stats.max.u);
+	} else if (t->dtype == DT_INT64) {
+		dump_put_int(j, t->stats.max.i);
+	} else {
+		dump_json_raw(j, "{\"type\": \"float\", \"value\": ");
+		dump_json_float(j, t->stats.nans ? NAN : t->stats.max.f, 17);
+		dump_json_raw(j, "}");
+	}
+}
+
+/*
+ * PyTorch makes a tensor without dimensions of a number: float64 of a float, int64 of an int. Beside a tensor of another type it
+ * is taken for one; an int only where operators compute, for an index may have no dimensions either.
+ */
+bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
+{
+	static const char computing[][16] = {"add", "sub", "rsub", "mul", "div", "pow", "eq", "ne",
+		"lt", "le", "gt", "ge", "remainder", "fmod", "floor_divide"};
+	bool computes = false;
+
+	if (t->io != IO_IN || t->ndim != 0 || !t->stats.n || !(t->arg & TENSOR_NO_GRAD) ||
+		TENSOR_IS_VALUE(t->arg) || strcmp(c->lib, "aten") != 0 ||
+		(t->dtype != DT_FLOAT64 && t->dtype != DT_INT64))
+		return false;
+	for (unsigned i = 0; i < sizeof(computing) / sizeof(*computing); i++)
+		computes |= strncmp(c->op, computing[i], strlen(computing[i])) == 0 &&
+			    strcmp(c->op + strlen(computing[i]), ".Tensor") == 0;
+	if (t->dtype == DT_INT64 && !computes)
+		return false;
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct journal_tensor *o = c->tensor[i];
+
+		if (o->io == IO_IN && o != t && o->ndim != JOURNAL_NDIM_NONE &&
+			!TENSOR_IS_VALUE(o->arg) && o->dtype != t->dtype &&
+			dtype_info(o->dtype)->cls == DTC_FLOAT)
+			return true;
+	}
+	return false;
+}
+
+void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
+{
+	put_argument_number(j, t);
+}
+
+/* As each framework's str() has it: torch.float32, Float32. */
+static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
+{
+	static const char names[DT_COUNT][16] = {[DT_BOOL] = "Bool",
+		[DT_INT8] = "Int8",
+		[DT_INT16] = "Int16",
+		[DT_INT32] = "Int32",
+		[DT_INT64] = "Int64",
+		[DT_UINT8] = "UInt8",
+		[DT_UINT16] = "UInt16",
+		[DT_UINT32] = "UInt32",
+		[DT_UINT64] = "UInt64",
+		[DT_FLOAT8_E4M3FN] = "Float8E4M3FN",
+		[DT_FLOAT8_E5M2] = "Float8E5M2",
+		[DT_BFLOAT16] = "BFloat16",
+		[DT_FLOAT16] = "Float16",
+		[DT_FLOAT32] = "Float32",
+		[DT_FLOAT64] = "Float64",
+		[DT_COMPLEX64] = "Complex64",
+		[DT_COMPLEX128] = "Complex128"};
+
+	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.Tensor\", \"dtype\": \""
+				      : "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
+	dump_json_raw(j, j->mindspore && t->dtype < DT_COUNT && names[t->dtype][0]
+				 ? names[t->dtype]
+				 : dtype_info(t->dtype)->name);
+	dump_json_raw(j, "\"");
+}
+
+void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
+	bool blank, const char *data_name)
+{
+	char sum[24];
+
+	if (t->ndim != JOURNAL_NDIM_NONE && TENSOR_IS_VALUE(t->arg)) {
+		put_argument_number(j, t);
+		return;
+	}
+	put_tensor_type(j, t);
+	put_tensor_shape(j, t);
+	if (cfg->summary_mode != SUMMARY_XOR)
+		put_four(j, t, blank);
+	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
+		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
+						      : ", \"requires_grad\": false");
+	if (t->flags & (cfg->summary_mode == SUMMARY_XOR ? TF_XOR : TF_CRC) && !blank) {
+		if (cfg->summary_mode == SUMMARY_XOR)
+			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
+		else
+			snprintf(sum, sizeof(sum), "%08x", t->crc);
+		dump_json_raw(j, ", \"md5\": \"");
+		dump_json_raw(j, sum);
+		dump_json_raw(j, "\"");
+	}
+	if (data_name && *data_name) {
+		dump_json_raw(j, ", \"data_name\": ");
+		dump_json_text(j, data_name);
+	}
+	if (t->flags & TF_LEFT_OUT && data_name)
+		dump_json_raw(j, ", \"left_out\": true");
+	dump_json_raw(j, "}");
+}
+
+void dump_put_int(struct dump_json *j, int64_t v)
+{
+	dump_json_raw(j, "{\"type\": \"int\", \"value\": ");
+	dump_json_i64(j, v);
+	dump_json_raw(j, "}");
+}
+
+void dump_put_bool(struct dump_json *j, bool v)
+{
+	dump_json_raw(j, v ? "{\"type\": \"bool\", \"value\": true}"
+			   : "{\"type\": \"bool\", \"value\": false}");
+}
+
+void dump_group_id(const struct staged_comm *c, char out[9])
+{
+	uLong sum = crc32(0, (const Bytef *)"[", 1);
+	int32_t rank;
+	char buf[16];
+
+	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+		int n = snprintf(buf, sizeof(buf), "%s%d", i ? ", " : "", rank);
+
+		sum = crc32(sum, (const Bytef *)buf, (uInt)n);
+	}
+	sum = crc32(sum, (const Bytef *)"]", 1);
+	snprintf(out, 9, "%08lx", sum & 0xffffffffUL);
+}
+
+void dump_put_group(struct dump_json *j, const struct staged_comm *c)
+{
+	char id[9];
+	int32_t rank;
+
+	dump_group_id(c, id);
+	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.ProcessGroup\", \"group_ranks\": ["
+				      : "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
+	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+		if (i)
+			dump_json_raw(j, ", ");
+		dump_json_i64(j, rank);
+	}
+	dump_json_raw(j, "], \"group_id\": \"");
+	dump_json_raw(j, id);
+	dump_json_raw(j, "\"}");
+}
+
+void dump_put_redop(struct dump_json *j, uint8_t redop)
+{
+	static const char *const word[REDOP_COUNT] = {[REDOP_SUM] = "SUM",
+		[REDOP_PROD] = "PRODUCT",
+		[REDOP_MIN] = "MIN",
+		[REDOP_MAX] = "MAX",
+		[REDOP_AVG] = "AVG",
+		[REDOP_BAND] = "BAND",
+		[REDOP_BOR] = "BOR",
+		[REDOP_BXOR] = "BXOR"};
+
+	dump_json_raw(
+		j, j->mindspore
+			   ? "{\"type\": \"mindspore.ReduceOp\", \"value\": \""
+			   : "{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.");
+	dump_json_raw(j, redop < REDOP_COUNT && word[redop] ? word[redop] : "UNUSED");
+	dump_json_raw(j, "\"}");
+}

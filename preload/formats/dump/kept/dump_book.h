@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stacks and communicators that staged calls refer to by number. */
+#ifndef PROBE_SINK_DUMP_BOOK_H
+#define PROBE_SINK_DUMP_BOOK_H
+
+#include <stdint.h>
+
+#include "formats/dump/kept/dump_site.h"
+#include "formats/dump/kept/dump_stage.h"
+
+struct dump_book;
+
+struct dump_book *dump_book_new(void);
+void dump_book_free(struct dump_book *b);
+
+/* Takes what has come into the files since the last time. 0, -ENOMEM, -errno. */
+int dump_book_read(struct dump_book *b, int dirfd);
+
+/* NULL: not known. Good until the book is freed. */
+const struct dump_site *dump_book_site(struct dump_book *b, uint32_t stack);
+const struct staged_comm *dump_book_comm(const struct dump_book *b, uint64_t id);
+
+/* World rank of the rank of that communicator; the rank itself where that is not known. */
+int32_t dump_world_rank(const struct staged_comm *c, int32_t rank);
+
+/* One after the other: the n-th world rank (from 0), or -1 behind the last. */
+int32_t dump_comm_member(const struct staged_comm *c, uint32_t n);
+
+#endif

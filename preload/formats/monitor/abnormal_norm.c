@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of <output_dir>/abnormal_global_norm.json (key check_for_global_norm), as MindSpore Transformers writes it: the norms
+ * of each step, from 1, whose global norm was at or above the threshold, or not finite; one more for each time that the step
+ * was run:
+ *
+ *	{"300": [3.3], "1201": [44.3, 12.5]}
+ *
+ * By rank 0 alone. What an earlier run left there is kept.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/pytext.h"
+#include "base/scalar.h"
+#include "base/text.h"
+#include "sink/format.h"
+#include "folder/json_member.h"
+
+#define NORM_FILE "abnormal_global_norm.json"
+#define NORMS_PASS 256 /* of one pass */
+#define FILE_MOST ((size_t)1 << 20)
+
+struct abnormal {
+	struct files *files;
+	struct {
+		uint64_t step; /* from 1 */
+		double norm;
+	} at[NORMS_PASS];
+	unsigned n, before;
+	bool said;
+};
+
+static int open_abnormal(void *state, struct files *files)
+{
+	((struct abnormal *)state)->files = files;
+	return 0;
+}
+
+static bool abnormal_is_idle(const void *state)
+{
+	const struct config *cfg = ((const struct abnormal *)state)->files->cfg;
+
+	return !cfg || !cfg->check_for_global_norm;
+}
+
+static int keep_abnormal(void *state, const struct record_scalar *e)
+{
+	struct abnormal *a = state;
+	double most = a->files->cfg->global_norm_spike_threshold;
+
+	a->before = a->n;
+	if (e->which != SCALAR_GRAD_NORM || e->optimizer || e->value < most)
+		return 0;
+	if (a->n == NORMS_PASS)
+		return -ENOBUFS;
+	a->at[a->n].step = (uint64_t)e->step + 1;
+	a->at[a->n++].norm = e->value;
+	return 0;
+}
+
+static void retract_abnormal(void *state)
+{
+	struct abnormal *a = state;
+
+	a->n = a->before;
+}
+
+/* As Python's json writes a float. */
+static void put_abnormal_norm(struct text *t, double v)
+{
+	if (isnan(v))
+		text_str(t, "NaN");
+	else if (isinf(v))
+		text_str(t, v > 0 ? "Infinity" : "-Infinity");
+	else
+		text_python_float(t, (double)(float)v);
+}
+
+/* The file with one more. What is in `have` is a JSON object, or nothing. */
+static void put_with(struct text *t, const char *have, uint64_t step, double norm)
+{
+	char name[32];
+	struct text key = text_over(name, sizeof(name));
+	struct json_span k, v;
+	bool any = false, there = false;
+
+	/* Keys come with their quotes. */
+	text_char(&key, '"');
+	text_u64(&key, step);
+	text_char(&key, '"');
+	text_char(t, '{');
+	while (json_member_next(&have, &k, &v)) {
+		text_str(t, any ? ", " : "");
+		text_put(t, k.at, k.n);
+		text_str(t, ": ");
+		any = true;
+		if (there || k.n != key.len || memcmp(k.at, name, k.n) != 0 || v.n < 2 ||
+			v.at[v.n - 1] != ']') {
+			text_put(t, v.at, v.n);
+			continue;
+		}
+		text_put(t, v.at, v.n - 1);
+		text_str(t, v.n > 2 ? ", " : "");
+		put_abnormal_norm(t, norm);
+		text_char(t, ']');
+		there = true;
+	}
+	if (!there) {
+		text_str(t, any ? ", " : "");
+		text_str(t, name);
+		text_str(t, ": [");
+		put_abnormal_norm(t, norm);
+		text_char(t, ']');
+	}
+	text_char(t, '}');
+}
+
+/* 0 or -errno */
+static int add_abnormal(const struct abnormal *a)
+{
+	char path[4300], *have = malloc(FILE_MOST), *want = malloc(FILE_MOST);
+	struct text t, p = text_over(path, sizeof(path));
+	ssize_t n;
+	int err = -ENOMEM;
+
+	text_str(&p, a->files->cfg->output_dir);
+	text_str(&p, "/" NORM_FILE);
+	if (have && want && !p.cut) {
+		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
+		err = n < 0 && n != -ENOENT ? (int)n : 0;
+		have[n > 0 ? n : 0] = 0;
+		/* What is not ours is not replaced, nor a file of which the end would be missing. */
+		if (n == (ssize_t)FILE_MOST - 1)
+			err = -EFBIG;
+		else if (n > 0 && *have != '{')
+			err = -EINVAL;
+		for (unsigned i = 0; i < a->n && !err; i++) {
+			char *other = have;
+
+			t = text_over(want, FILE_MOST);
+			put_with(&t, *have == '{' ? have : "{}", a->at[i].step, a->at[i].norm);
+			err = t.cut ? -EFBIG : 0;
+			have = want;
+			want = other;
+		}
+		if (!err)
+			err = io_replace_file(AT_FDCWD, path, have, strlen(have));
+	}
+	free(have);
+	free(want);
+	return err;
+}
+
+static void commit_abnormal(void *state, bool written)
+{
+	struct abnormal *a = state;
+	int err;
+
+	if (written && a->n && a->files->j->head->rank <= 0) {
+		err = add_abnormal(a);
+		if (err && !a->said)
+			log_loss(LOSS_SKIP, NORM_FILE ": %s; alerts.jsonl has the steps",
+				io_error_text(err));
+		a->said |= err != 0;
+	}
+	a->n = a->before = 0;
+}
+
+const struct sink_format abnormal_norm_format = {
+	.formats = ~SINK_FROM_FILES,
+	.state_bytes = sizeof(struct abnormal),
+	.open = open_abnormal,
+	.idle = abnormal_is_idle,
+	.scalar = keep_abnormal,
+	.retract = retract_abnormal,
+	.commit = commit_abnormal,
+};

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of format monitor: what msprobe's training monitor writes, for its tools. Of its first version a folder
+ * {%b%d_%H-%M-%S}-rank{r}-{8 hex digits} with <kind>_<a>-<b>.csv and other_<a>-<b>.csv (communication, mg_direction); of
+ * its second a folder rank_{r} with <monitor>_step<a>-<b>.csv.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "sink/column.h"
+#include "formats/monitor/monitor_comm.h"
+#include "formats/monitor/monitor_folder.h"
+#include "formats/monitor/monitor_owner.h"
+#include "formats/monitor/comm_places.h"
+#include "formats/monitor/monitor_row.h"
+#include "sink/places.h"
+
+#define TAG 'm'
+#define HEADERS_MAX 16
+
+struct monitor_header_text {
+	uint32_t ops;
+	bool micro;
+	char text[MONITOR_HEADER_MAX];
+};
+
+struct monitor {
+	struct files *files;
+	struct monitor_style style;
+	struct monitor_comm *comm; /* NULL: communication is not asked for */
+	bool no_comm; /* not any more, or not now */
+	struct comm_places *log; /* NULL: cc_log_only is not asked for */
+	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
+	uint32_t ops; /* of key ops */
+	uint32_t start_step;
+	int32_t rank; /* that the folder is named by */
+};
+
+/* Which of v2's files a kind goes into, and its scope there. "": none. */
+static const struct {
+	char file[12], scope[16];
+} v2_places[TRAIN_KINDS] = {
+	[TK_PARAM_ORIGIN] = {"param", "param_origin"},
+	[TK_PARAM_UPDATED] = {"param", "param_updated"},
+	[TK_GRAD_UNREDUCED] = {"weight_grad", "unreduced"},
+	[TK_GRAD_REDUCED] = {"weight_grad", "reduced"},
+	[TK_EXP_AVG] = {"optimizer", "exp_avg"},
+	[TK_EXP_AVG_SQ] = {"optimizer", "exp_avg_sq"},
+	[TK_ACTV] = {"module", "forward"},
+	[TK_ACTV_GRAD] = {"module", "backward"},
+};
+
+/* ---- the folder ---- */
+
+/* The rank became known: the folder is named by it. */
+static void follow_monitor_rank(struct monitor *m)
+{
+	char old[JOURNAL_PATH_MAX], new[JOURNAL_PATH_MAX];
+	int32_t rank = m->files->j->head->rank;
+
+	if (rank == m->rank)
+		return;
+	name_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
+	m->rank = rank;
+	if (m->style.v2)
+		begin_ranks_monitor_folder(m->files, rank);
+	/* Behind it: the name may be a living process'. */
+	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
+	if (rename(old, new) == 0 || errno == ENOENT)
+		files_place_move(m->files, TAG, new);
+}
+
+/* Who writes into it, from its first moment on. What is made of files afterwards is nobody's. */
+static int own_monitor_folder(struct files *files)
+{
+	char text[MONITOR_OWNER_MAX];
+
+	if (files->j->kind == JK_MEMORY || files->j->left || files->from_files)
+		return 0;
+	text[format_monitor_owner(text, sizeof(text) - 1, files->j)] = 0;
+	return files_place_begin(files, TAG, MONITOR_OWNER_FILE, text);
+}
+
+/* Of those that are monitored: it alone tells. */
+static bool is_lowest_rank(const struct config *c, int32_t rank)
+{
+	return rank < 0 || (uint64_t)rank == (c->rank.n ? c->rank.item[0].lo : 0);
+}
+
+static int open_monitor(void *state, struct files *files)
+{
+	const struct config *c = files->cfg;
+	struct monitor *m = state;
+	char path[JOURNAL_PATH_MAX];
+	int err;
+
+	m->files = files;
+	m->rank = files->j->head->rank;
+	m->style.ndigits = c ? (int)c->ndigits : -1;
+	m->style.v2 = c && c->monitor_layout == MONITOR_V2;
+	m->start_step = m->style.v2 ? (uint32_t)c->start_step : 0;
+	m->ops = c ? train_ops_of(c->ops) : TO_NORM;
+	if (!m->ops)
+		m->ops = TO_NORM;
+	err = begin_monitor_folder(files, m->style.v2, m->rank);
+	/* Behind it: it may be an earlier run's. */
+	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
+	if (!err)
+		err = files_place_add(files, TAG, path, NULL);
+	if (!err)
+		err = own_monitor_folder(files);
+	if (!err && c && c->cc_distribution && c->cc_log_only) {
+		/* Of an earlier process what it has written stays. */
+		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
+		err = m->log || files->j->left ? 0 : -ENOMEM;
+	} else if (!err && c && c->cc_distribution) {
+		m->comm = monitor_comm_new(c->cc_pre_hook);
+		err = m->comm ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+static void close_monitor(void *state)
+{
+	struct monitor *m = state;
+
+	monitor_comm_free(m->comm);
+	m->comm = NULL;
+	comm_places_free(m->log);
+	m->log = NULL;
+}
+
+/* ---- files ---- */
+
+/* NULL: too many different ones. */
+static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro)
+{
+	for (unsigned i = 0; i < HEADERS_MAX; i++) {
+		struct monitor_header_text *h = &m->header[i];
+
+		if (!h->text[0]) {
+			struct text t = text_over(h->text, sizeof(h->text));
+
+			h->ops = ops;
+			h->micro = micro;
+			monitor_header(&t, ops, micro, &m->style);
+			return h->text;
+		}
+		if (h->ops == ops && h->micro == micro)
+			return h->text;
+	}
+	return NULL;
+}
+
+/* m:actv_0-9.csv; v2: m:module_step3-12.csv, in blocks from start_step on. */
+static void name_monitor_file(
+	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
+{
+	uint32_t n = m->files->j->head->block_steps ? m->files->j->head->block_steps : 1;
+	uint64_t first = m->start_step <= step ? m->start_step : 0;
+	uint64_t a = first + (step - first) / n * n;
+
+	snprintf(buf, cap, "%c:%s_%s%llu-%llu.csv", TAG, word, m->style.v2 ? "step" : "",
+		(unsigned long long)a, (unsigned long long)a + n - 1);
+}
+
+/* A place for a row. NULL: *err is -ENOBUFS, or 0 where the row is lost and counted. */
+static char *monitor_room(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
+	bool micro, size_t cap, struct out_file **o, int *err)
+{
+	const char *header = monitor_header_of(m, ops, micro);
+	char path[48];
+
+	name_monitor_file(m, word, step, path, sizeof(path));
+	if (header)
+		return files_room_row(m->files, path, header, cap, o, err);
+	m->files->j->head->lost_rows++;
+	*err = 0;
+	return NULL;
+}
+
+/* ---- kinds ---- */
+
+/* One number of a parameter as the statistics of a tensor that is that number. */
+static struct stats stats_of_number(double v, double eps)
+{
+	return (struct stats){.n = 1,
+		.zeros = fabs(v) < eps,
+		.nans = isnan(v),
+		.min.f = v,
+		.max.f = v,
+		.mean = v,
+		.norm = fabs(v)};
+}
+
+static int write_monitor_kind(void *state, const struct record_kind *r)
+{
+	struct monitor *m = state;
+	const struct journal_kind_row *k = r->kind;
+	bool number = train_kinds[k->kind].form == KIND_VALUE && k->kind == TK_MG_DIRECTION;
+	bool micro = k->micro_step != UINT32_MAX || k->kind == TK_ACTV || k->kind == TK_ACTV_GRAD;
+	const char *word = number ? "other" : m->style.v2 ? v2_places[k->kind].file : r->word;
+	size_t cap =
+		MONITOR_ROW_MAX + 24 * (size_t)k->ndim +
+		2 * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX));
+	struct monitor_row row = {.vpp_stage = k->vpp_stage,
+		.step = k->step,
+		.micro_step = !micro			    ? UINT32_MAX
+			      : k->micro_step == UINT32_MAX ? 0
+							    : k->micro_step,
+		.name = r->name,
+		.scope = v2_places[k->kind].scope};
+	struct stats one;
+	struct out_file *o;
+	char *at;
+	int err;
+
+	follow_monitor_rank(m);
+	if (!*word || strlen(word) > 20 || strchr(word, '/') ||
+		(!number && train_kinds[k->kind].form != KIND_OPS) || (number && m->style.v2))
+		return 0;
+	at = monitor_room(m, word, k->step, m->ops, micro, cap, &o, &err);
+	if (!at)
+		return err;
+
+	struct text t = text_over(at, cap);
+
+	if (number)
+		one = stats_of_number(
+			k->e.n ? r->value[0] : NAN, m->files->cfg ? m->files->cfg->eps : 1e-8);
+	monitor_begin_row(&t, &row, &m->style);
+	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
+		number ? DT_FLOAT32 : k->dtype, &m->style);
+	monitor_end_row(&t, r->dim, number ? 0 : k->ndim, r->dtype_prefix,
+		dtype_info(number ? DT_FLOAT32 : k->dtype)->name, &m->style);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+/* "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as that tool writes them. */
+static void put_monitor_stack(struct text *t, const char *frames)
+{
+	for (const char *p = frames; *p;) {
+		const char *end = strstr(p, " <- "), *next = end ? end + 4 : p + strlen(p);
+		size_t n = end ? (size_t)(end - p) : strlen(p);
+		const char *blank = memchr(p, ' ', n),
+			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
+
+		if (colon) {
+			text_str(t, "File ");
+			text_put(t, p, (size_t)(colon - p));
+			text_str(t, ", line ");
+			text_put(t, colon + 1, (size_t)(blank - colon - 1));
+			text_str(t, ", in ");
+			text_put(t, blank + 1, n - (size_t)(blank + 1 - p));
+			text_str(t, ", \n");
+		} else {
+			text_put(t, p, n);
+			text_char(t, '\n');
+		}
+		p = next;
+	}
+}
+
+static int write_monitor_stack(void *state, const struct record_stack *e)
+{
+	static const char path[] = {
+		TAG, ':', 's', 't', 'a', 'c', 'k', '_', 'i', 'n', 'f', 'o', '.', 'c', 's', 'v', 0};
+	const char *frames = *e->python ? e->python : e->native;
+	struct monitor *m = state;
+	size_t lines = 4 * strlen(frames) + 64, cap = 2 * (lines + ROW_STRING_MAX) + 64;
+	struct out_file *o;
+	char *at, *all;
+	int err;
+
+	if (m->log)
+		comm_places_stack(m->log, e);
+	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
+		return 0;
+	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
+	if (!at)
+		return err;
+	all = malloc(lines);
+	if (!all)
+		return -ENOBUFS;
+
+	struct text stack = text_over(all, lines), t = text_over(at, cap);
+
+	put_monitor_stack(&stack, frames);
+	csv_field_max(&t, e->api, ROW_STRING_MAX);
+	put_comma(&t);
+	csv_field(&t, all);
+	text_char(&t, '\n');
+	free(all);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+/* ---- communication ---- */
+
+static int write_monitor_record(void *state, const struct record *r)
+{
+	struct monitor *m = state;
+
+	if (m->comm && !m->no_comm)
+		monitor_comm_add(m->comm, r);
+	if (m->log)
+		comm_places_record(m->log, r);
+	return 0;
+}
+
+static int note_monitor_comm(void *state, const struct record_comm *e)
+{
+	struct monitor *m = state;
+
+	if (m->log)
+		comm_places_comm(m->log, e);
+	return 0;
+}
+
+static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
+{
+	char name[96];
+	struct monitor_row row = {
+		.step = s->step, .micro_step = UINT32_MAX, .name = name, .scope = "comm"};
+	struct stats all = monitor_sum_stats(s);
+	struct out_file *o;
+	char *at;
+	int err;
+
+	snprintf(name, sizeof(name), "%s/rank%d/%s_%u", s->op, m->rank < 0 ? 0 : m->rank,
+		s->io == IO_IN ? "pre" : "post", s->index);
+	at = monitor_room(m, m->style.v2 ? "cc" : "other", s->step, m->ops, false,
+		MONITOR_ROW_MAX + 256, &o, &err);
+	if (!at)
+		return err;
+
+	struct text t = text_over(at, MONITOR_ROW_MAX + 256);
+
+	monitor_begin_row(&t, &row, &m->style);
+	monitor_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);
+	monitor_end_row(&t, &s->count, s->alike ? 1 : 255, s->dtype == DT_OTHER ? "nan" : "torch.",
+		s->dtype == DT_OTHER ? "" : dtype_info(s->dtype)->name, &m->style);
+	files_took(m->files, o, t.len);
+	return 0;
+}
+
+/* A configuration may have come on that has other decimals, or communication; what was summed up is written in any case. */
+static void follow_monitor_config(struct monitor *m)
+{
+	const struct config *c = m->files->cfg;
+
+	if (!c)
+		return;
+	m->style.ndigits = (int)c->ndigits;
+	if (c->cc_distribution && !c->cc_log_only && !m->comm && !m->log)
+		m->comm = monitor_comm_new(c->cc_pre_hook);
+	m->no_comm = !c->cc_distribution;
+}
+
+static int end_monitor_step(void *state, uint32_t next)
+{
+	struct monitor *m = state;
+	const struct monitor_sum *s;
+	int err = 0;
+
+	follow_monitor_rank(m);
+	if (m->log)
+		comm_places_step(m->log, next);
+	follow_monitor_config(m);
+	if (!m->comm)
+		return 0;
+	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
+		if (s->step < next)
+			err = write_comm_sum(m, s);
+	if (!err)
+		monitor_comm_end(m->comm, next);
+	return err;
+}
+
+static void retract_monitor(void *state)
+{
+	struct monitor *m = state;
+
+	if (m->comm)
+		monitor_comm_undo(m->comm);
+}
+
+static void write_comm_places(struct monitor *m)
+{
+	static const char path[] = {TAG, ':', 'l', 'o', 'g', 0};
+	char folder[JOURNAL_PATH_MAX];
+	const char *name;
+	int dir = files_place_of(m->files, path, true, &name);
+
+	name_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
+	if (dir >= 0)
+		comm_places_write(m->log, dir, folder);
+}
+
+static void commit_monitor(void *state, bool written)
+{
+	struct monitor *m = state;
+
+	/* No step may end behind the moment in which the rank is known. */
+	if (written)
+		follow_monitor_rank(m);
+	if (m->comm)
+		monitor_comm_commit(m->comm, written);
+	if (m->log && written)
+		write_comm_places(m);
+}
+
+static void finish_monitor(void *state)
+{
+	static const char any[] = {TAG, ':', 0};
+	struct monitor *m = state;
+	const char *name;
+	int dir = files_place_of(m->files, any, false, &name);
+
+	if (dir >= 0)
+		leave_monitor_folder(dir, m->files->j);
+}
+
+static enum sink_file own_monitor_file(const char *path)
+{
+	size_t n = strlen(path);
+
+	return path[0] == TAG && path[1] == ':' && n > 6 && strcmp(path + n - 4, ".csv") == 0
+		       ? SINK_FILE_LINES
+		       : SINK_FILE_OTHER;
+}
+
+const struct sink_format monitor_format = {
+	.formats = FORMAT_BIT(MONITOR),
+	.state_bytes = sizeof(struct monitor),
+	.open = open_monitor,
+	.record = write_monitor_record,
+	.kind = write_monitor_kind,
+	.stack = write_monitor_stack,
+	.comm = note_monitor_comm,
+	.step = end_monitor_step,
+	.retract = retract_monitor,
+	.commit = commit_monitor,
+	.finish = finish_monitor,
+	.close = close_monitor,
+	.owns = own_monitor_file,
+};

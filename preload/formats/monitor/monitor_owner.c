@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/monitor/monitor_owner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "folder/folder_mark.h"
+#include "folder/owner.h"
+
+size_t format_monitor_owner(char *buf, size_t cap, const struct journal *j)
+{
+	struct text t = text_over(buf, cap);
+
+	text_str(&t, "{\n ");
+	owner_format(&t, &j->head->owner);
+	text_str(&t, ",\n \"journal_path\": ");
+	text_json(&t, j->head->journal_path);
+	text_str(&t, "\n}\n");
+	return t.len;
+}
+
+/* -ENOENT: there is no record. */
+static int read_monitor_owner(int dirfd, struct journal_owner *o, char *journal, size_t cap)
+{
+	char text[MONITOR_OWNER_MAX];
+	ssize_t n = io_read_file(dirfd, MONITOR_OWNER_FILE, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return (int)n;
+	text[n] = 0;
+	meta_string(text, "journal_path", journal, cap);
+	return owner_parse(text, o);
+}
+
+static bool holds_rows(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	bool found = false;
+
+	if (!d && fd >= 0)
+		close(fd);
+	for (struct dirent *e; d && !found && (e = readdir(d));)
+		found = strstr(e->d_name, ".csv") != NULL;
+	if (d)
+		closedir(d);
+	return found;
+}
+
+enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
+{
+	char journal[JOURNAL_PATH_MAX];
+	struct journal_owner o;
+	int err = read_monitor_owner(dirfd, &o, journal, sizeof(journal));
+	bool there;
+
+	/* One without rows was made a moment ago, and its record is on the way. */
+	if (err == -ENOENT)
+		return holds_rows(dirfd) ? MONITOR_LEFT : MONITOR_USED;
+	if (err)
+		return MONITOR_UNJUDGED;
+	if (owner_same(&o, &mine->head->owner))
+		return MONITOR_LEFT;
+	/* By its name alone: where a run goes on in the rank's folder, too, the journal there is the new one. */
+	there = journal[0] && strcmp(journal, mine->head->journal_path) && journal_exists(journal);
+	/* A journal that is not where it was may have been renamed with its folder: it says nothing of the process, then. */
+	switch (owner_life(&o, there ? journal : "")) {
+	case OWNER_LIVES:
+		return MONITOR_USED;
+	case OWNER_DEAD:
+		return there ? MONITOR_UNJUDGED : MONITOR_LEFT;
+	default:
+		return MONITOR_UNJUDGED;
+	}
+}
+
+int claim_monitor_folder(int dirfd, const struct journal *mine)
+{
+	char text[MONITOR_OWNER_MAX];
+	size_t n = format_monitor_owner(text, sizeof(text), mine);
+	int err = 0, mark = mark_folder(dirfd);
+
+	if (mark < 0)
+		return mark;
+	/* Another newcomer may have been faster. */
+	if (monitor_folder_use(dirfd, mine) != MONITOR_LEFT)
+		err = -EBUSY;
+	else
+		err = io_replace_file(dirfd, MONITOR_OWNER_FILE, text, n);
+	unmark_folder(dirfd, mark);
+	return err;
+}
+
+void leave_monitor_folder(int dirfd, const struct journal *j)
+{
+	char journal[JOURNAL_PATH_MAX];
+	struct journal_owner o;
+
+	if (read_monitor_owner(dirfd, &o, journal, sizeof(journal)) == 0 &&
+		owner_same(&o, &j->head->owner))
+		unlinkat(dirfd, MONITOR_OWNER_FILE, 0);
+}

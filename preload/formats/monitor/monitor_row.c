@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/monitor/monitor_row.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "sink/column.h"
+
+void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
+{
+	enum train_op op;
+
+	text_str(t, style->v2 ? "vpp_stage,step,module_name,scope" : "vpp_stage,name,step");
+	text_str(t, micro ? ",micro_step" : "");
+	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
+		put_comma(t);
+		text_str(t, train_op_words[op]);
+	}
+	text_str(t, style->v2 ? "\n" : ",shape,dtype\n");
+}
+
+void monitor_begin_row(
+	struct text *t, const struct monitor_row *r, const struct monitor_style *style)
+{
+	text_u64(t, r->vpp_stage);
+	put_comma(t);
+	if (style->v2) {
+		text_u64(t, r->step);
+		put_comma(t);
+		csv_field_max(t, r->name, ROW_STRING_MAX);
+		put_comma(t);
+		text_str(t, r->scope);
+	} else {
+		csv_field_max(t, r->name, ROW_STRING_MAX);
+		put_comma(t);
+		text_u64(t, r->step);
+	}
+	put_comma(t);
+	if (r->micro_step != UINT32_MAX) {
+		text_u64(t, r->micro_step);
+		put_comma(t);
+	}
+}
+
+/* So many decimals, without zeros at the end but the first: 0.25, 3.0. Beyond what an integer holds: as it is. */
+static void put_decimals(struct text *t, double v, int ndigits)
+{
+	static const uint64_t ten[] = {
+		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+	uint64_t scaled, whole, part;
+	int digits = ndigits;
+
+	if (ndigits > 9 || !(fabs(v) * (double)ten[ndigits] < 4e15)) {
+		text_double(t, v, 17);
+		return;
+	}
+	scaled = (uint64_t)(fabs(v) * (double)ten[ndigits] + 0.5);
+	whole = scaled / ten[ndigits];
+	part = scaled % ten[ndigits];
+	if (v < 0 && scaled)
+		text_char(t, '-');
+	text_u64(t, whole);
+	text_char(t, '.');
+	while (digits > 1 && part % 10 == 0) {
+		part /= 10;
+		digits--;
+	}
+	for (int i = digits - 1; i > 0 && part < ten[i]; i--)
+		text_char(t, '0');
+	text_u64(t, part);
+}
+
+static void put_monitor_number(
+	struct text *t, double v, const struct dtype_info *d, const struct monitor_style *style)
+{
+	if (isnan(v))
+		text_str(t, "nan");
+	else if (isinf(v))
+		text_str(t, v < 0 ? "-inf" : "inf");
+	else if (style->ndigits >= 0)
+		put_decimals(t, v, style->ndigits);
+	else
+		text_double(t, v == 0 ? 0 : v, d->wide ? 17 : 9);
+}
+
+static void put_monitor_extreme(struct text *t, const struct dtype_info *d, union stats_value v,
+	const struct monitor_style *style)
+{
+	if (d->cls == DTC_SIGNED)
+		text_i64(t, v.i);
+	else if (d->cls == DTC_UNSIGNED)
+		text_u64(t, v.u);
+	else
+		put_monitor_number(t, v.f, d, style);
+}
+
+void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
+	uint8_t dtype, const struct monitor_style *style)
+{
+	const struct dtype_info *d = dtype_info(dtype);
+	bool bad = !s->n || s->nans;
+	enum train_op op;
+
+	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
+		if (op == TO_NANS && s->n)
+			text_u64(t, s->nans);
+		else if (op == TO_INFS && s->n)
+			text_u64(t, s->infs);
+		else if (op == TO_ZEROS && s->n)
+			put_monitor_number(t, (double)s->zeros / (double)s->n, d, style);
+		else if (bad || (op == TO_ID && count != 1))
+			text_str(t, "nan");
+		else if (op == TO_MIN || op == TO_ID)
+			put_monitor_extreme(t, d, s->min, style);
+		else if (op == TO_MAX)
+			put_monitor_extreme(t, d, s->max, style);
+		else
+			put_monitor_number(t, op == TO_MEAN ? s->mean : s->norm, d, style);
+		put_comma(t);
+	}
+}
+
+void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
+	const char *dtype, const struct monitor_style *style)
+{
+	if (style->v2) {
+		csv_end(t);
+		return;
+	}
+	if (ndim == 255) {
+		text_str(t, "nan");
+	} else {
+		text_str(t, ndim > 1 ? "\"[" : "[");
+		for (unsigned i = 0; i < ndim; i++) {
+			text_str(t, i ? ", " : "");
+			text_u64(t, dim[i]);
+		}
+		text_str(t, ndim > 1 ? "]\"" : "]");
+	}
+	put_comma(t);
+	csv_field_max(t, prefix, ROW_STRING_MAX);
+	text_str(t, dtype);
+	text_char(t, '\n');
+}

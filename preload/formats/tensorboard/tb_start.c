@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/tensorboard/tb_start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "journal/meta_part.h"
+#include "folder/json_member.h"
+
+#define TEXT_MAX 65536
+
+/* Charts of page `custom scalars`: regular expressions over tags. */
+static const struct tfevent_chart charts[] = {
+	{"training", "loss", "^(loss|.*local_.*loss)(/.*)?$"},
+	{"training", "learning rate", "^learning-rate(/.*)?$"},
+	{"training", "norms", "^(grad-norm|weight_norm|device_local_norm)(/.*)?$"},
+	{"training", "loss scale", "^loss-scale$"},
+	{"speed", "time of a step, ms", "^[a-z]+-time$"},
+	{"speed", "samples a second and card", "^throughput$"},
+	{"speed", "TFLOP/s of a card", "^model-flops-throughput-per-npu$"},
+	{"speed", "memory, bytes", "^memory-(rss|peak)$"},
+	{"parameters", "norms of gradients", "^(grad_(un)?reduced/.*/norm|local_norm/.*)$"},
+	{"parameters", "norms of weights", "^param_(origin|updated)/.*/norm$"},
+	{"parameters", "norms of moments", "^(exp_avg(_sq)?/.*/norm|adam_[mv]_norm/.*)$"},
+	{"parameters", "not a number", "^.*/nans$"},
+};
+
+/* The JSON text of a part of meta.json; NULL: there is none. */
+static const char *meta_text(const struct journal *j, uint16_t part)
+{
+	const char *key = journal_dict_get(j, DICT_META, part);
+
+	return key ? key + strlen(key) + 1 : NULL;
+}
+
+static void put_text_event(
+	struct tfevents *e, double wall, const char *key, size_t n, const struct text *text)
+{
+	char tag[256];
+	struct text t = text_over(tag, sizeof(tag));
+
+	text_put(&t, key, n < 200 ? n : 200);
+	text_str(&t, "/text_summary");
+	tfevent_text(e, wall, 1, tag, text->buf, text->len);
+}
+
+/* An object as a table of Markdown. */
+static void put_member_table(struct text *out, const char *json)
+{
+	struct json_span key, value;
+
+	text_str(out, "| | |\n|---|---|\n");
+	while (json_member_next(&json, &key, &value)) {
+		text_str(out, "| ");
+		text_json_value(out, &key);
+		text_str(out, " | ");
+		for (size_t i = 0; i < value.n; i++)
+			text_str(out, value.at[i] == '|' ? "\\|" : (char[2]){value.at[i], 0});
+		text_str(out, " |\n");
+	}
+}
+
+static void put_run_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
+{
+	static const struct {
+		const char *key;
+		uint16_t part;
+	} of[] = {
+		{"argv", META_PROGRAM}, {"environment", META_ENVIRONMENT}, {"probe", META_CONFIG}};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		const char *json = meta_text(j, of[i].part);
+		struct text t = text_over(buf, TEXT_MAX);
+
+		if (!json)
+			continue;
+		if (*json == '{')
+			put_member_table(&t, json);
+		else
+			text_str(&t, json);
+		put_text_event(e, wall, of[i].key, strlen(of[i].key), &t);
+	}
+}
+
+/* A training's own file, as MindSpore Transformers writes it: a text for each key. */
+static void put_training_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
+{
+	const char *json = meta_text(j, META_TRAINING);
+	struct json_span key, value;
+
+	while (json && json_member_next(&json, &key, &value)) {
+		char name[256];
+		struct text n = text_over(name, sizeof(name)), t = text_over(buf, TEXT_MAX);
+
+		text_json_value(&n, &key);
+		text_json_value(&t, &value);
+		put_text_event(e, wall, name, n.len, &t);
+	}
+}
+
+void tb_put_start(struct tfevents *e, const struct journal *j, const struct config *cfg,
+	double wall, int64_t first_x)
+{
+	char *buf = malloc(TEXT_MAX);
+
+	tfevent_version(e, wall);
+	tfevent_session_start(e, wall, first_x);
+	if (buf && cfg->tensorboard_tags == TB_TAGS_PROBE) {
+		put_run_texts(e, wall, j, buf);
+		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
+	} else if (buf && cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) {
+		put_training_texts(e, wall, j, buf);
+	}
+	free(buf);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event file begins with: its version, which step the run begins at, texts on the run, the layout of the charts. */
+#ifndef PROBE_SINK_TB_START_H
+#define PROBE_SINK_TB_START_H
+
+#include "config/config.h"
+#include "journal/journal.h"
+#include "formats/tensorboard/tfevent.h"
+
+void tb_put_start(struct tfevents *e, const struct journal *j, const struct config *cfg,
+	double wall, int64_t first_x);
+
+#endif

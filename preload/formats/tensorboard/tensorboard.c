@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of TensorBoard's event files: <tensorboard_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, one for each
+ * process. It grows with the other files and is committed with them, so that after a crash each event is there once. Numbers
+ * have their tags and x by key tensorboard_tags:
+ *
+ *	probe, mindformers   scalars as MindSpore Transformers names them, x = step + 1; also against samples, where they are known
+ *	probe                kinds as {kind}/{name}/{op}, x = step
+ *	msprobe              kinds as that tool's monitor, no scalars
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/metric.h"
+#include "base/scalar.h"
+#include "sink/format.h"
+#include "sink/places.h"
+#include "sink/statistic.h"
+#include "formats/tensorboard/tb_start.h"
+#include "formats/tensorboard/tb_tags.h"
+#include "formats/tensorboard/tfevent.h"
+
+#define TB_FILE "t:"
+
+/* What one entry says for the next ones. */
+struct tb_known {
+	bool has_loss; /* this rank has the loss */
+	double batch; /* samples of a step; 0: not known */
+	bool rate_held; /* rate is to be written when its step's other numbers come */
+	struct record_scalar rate;
+};
+
+struct tensorboard {
+	struct files *files;
+	const struct config *cfg;
+	bool placed, off;
+	struct tfevents events; /* of the entry that is given */
+	struct tb_known now, before, committed; /* before: the entry that was given last */
+};
+
+static void close_tensorboard(void *state)
+{
+	struct tensorboard *t = state;
+
+	tfevents_free(&t->events);
+}
+
+static int32_t rank_of_files(const struct tensorboard *t)
+{
+	int32_t rank = t->files->j->head->rank;
+
+	return rank < 0 ? 0 : rank;
+}
+
+/* Rank 0, and the last one where it has the loss, as behind a pipeline. */
+static bool is_tb_rank(const struct tensorboard *t)
+{
+	const struct journal_head *h = t->files->j->head;
+	int32_t rank = rank_of_files(t);
+
+	if (t->files->from_files)
+		return true;
+	if (t->cfg->tensorboard_ranks.n)
+		return ranges_contain(&t->cfg->tensorboard_ranks, (uint64_t)rank);
+	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
+}
+
+/* ---- the file ---- */
+
+static double wall_of(uint64_t ns)
+{
+	return (double)ns * 1e-9;
+}
+
+/* Where it is to be, once, when the rank is known. False: nowhere. */
+static bool place_tb_file(struct tensorboard *t)
+{
+	const struct journal_head *h = t->files->j->head;
+	char folder[4300], file[160];
+	int err;
+
+	if (t->placed || t->off)
+		return t->placed;
+	snprintf(file, sizeof(file), "events.out.tfevents.%010llu.%s",
+		(unsigned long long)(h->clock.real_ns / 1000000000u), h->owner.host);
+	for (char *p = file; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	snprintf(folder, sizeof(folder), "%s%s/rank_%d",
+		*t->cfg->tensorboard_dir ? t->cfg->tensorboard_dir : t->cfg->output_dir,
+		*t->cfg->tensorboard_dir ? "" : "/tensorboard", (int)rank_of_files(t));
+	err = io_mkdirs(folder);
+	if (!err && access(folder, W_OK | X_OK) < 0)
+		err = -errno;
+	if (!err)
+		err = files_place_add(t->files, TB_FILE[0], folder, file);
+	if (err) {
+		log_loss(LOSS_WRITE,
+			"no events for TensorBoard can be written into %s: %s; set tensorboard_dir",
+			folder, io_error_text(err));
+		t->off = true;
+	}
+	t->placed = !err;
+	return t->placed;
+}
+
+/* -EEXIST: it is there already. */
+static int find_tb_file(struct tensorboard *t)
+{
+	const char *name;
+	int dir = files_place_of(t->files, TB_FILE, false, &name);
+
+	return dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
+}
+
+/* x of the first event: what older files have there and behind it is of a run that has ended. */
+static int64_t first_x(const struct tensorboard *t, uint32_t step)
+{
+	return t->cfg->tensorboard_tags == TB_TAGS_MSPROBE ? (int64_t)step : (int64_t)step + 1;
+}
+
+static int put_events(struct tensorboard *t, uint32_t step, double wall)
+{
+	struct tfevents start = {0};
+	struct out_file *o;
+	char *at;
+
+	if (!t->events.len || t->events.failed || !place_tb_file(t) ||
+		files_table_is_full(t->files, TB_FILE, t->events.len)) {
+		t->files->j->head->lost_rows += t->events.len && !t->off;
+		return 0;
+	}
+	at = files_room_table(t->files, TB_FILE, "", t->events.len, &o);
+	if (at && !o->bytes && !o->len) {
+		tb_put_start(&start, t->files->j, t->cfg, wall, first_x(t, step));
+		at = files_room_table(t->files, TB_FILE, "", start.len + t->events.len, &o);
+		if (at && start.len)
+			memcpy(at, start.at, start.len);
+	}
+	if (at) {
+		memcpy(at + start.len, t->events.at, t->events.len);
+		files_took(t->files, o, start.len + t->events.len);
+	}
+	tfevents_free(&start);
+	return at ? 0 : -ENOBUFS;
+}
+
+static int open_tensorboard(void *state, struct files *files)
+{
+	struct tensorboard *t = state;
+
+	t->files = files;
+	t->cfg = files->cfg;
+	t->off = !t->cfg;
+	/* By `probe export`: it must not go on in what the job has written. */
+	return files->from_files && place_tb_file(t) ? find_tb_file(t) : 0;
+}
+
+/* ---- scalars ---- */
+
+static double shown_value(const struct record_scalar *e)
+{
+	bool whole = e->which == SCALAR_ITERATION_TIME && e->value >= 0 && e->value < 1e15;
+
+	return whole ? (double)(int64_t)e->value : e->value;
+}
+
+static void add_scalar_event(struct tensorboard *t, const struct record_scalar *e)
+{
+	double wall = wall_of(e->wall_ns);
+	int64_t x = (int64_t)e->step + 1;
+	char tag[TB_TAG_MAX];
+	struct text out = text_over(tag, sizeof(tag));
+
+	tb_scalar_tag(&out, e, false);
+	tfevent_scalar(&t->events, wall, x, tag, (float)shown_value(e));
+	if (!tb_scalar_has_samples((enum scalar)e->which) || !(t->now.batch > 0))
+		return;
+	out = text_over(tag, sizeof(tag));
+	tb_scalar_tag(&out, e, true);
+	tfevent_scalar(
+		&t->events, wall, (int64_t)((double)x * t->now.batch), tag, (float)shown_value(e));
+}
+
+/* Of several groups MindSpore Transformers shows the last one's rate: which one that is, the next number says. */
+static bool is_held_rate(struct tensorboard *t, const struct record_scalar *e)
+{
+	struct record_scalar one = *e;
+
+	if (t->cfg->tensorboard_tags != TB_TAGS_MINDFORMERS || e->which != SCALAR_LEARNING_RATE ||
+		e->group == JOURNAL_NO_GROUP)
+		return false;
+	one.group = JOURNAL_NO_GROUP;
+	t->now.rate = one;
+	t->now.rate_held = true;
+	return true;
+}
+
+static bool is_scalar_event_wanted(const struct tensorboard *t, uint16_t which)
+{
+	static const struct {
+		uint8_t which, metric;
+	} of[] = {{SCALAR_DEVICE_LOCAL_NORM, METRIC_DEVICE_LOCAL_NORM},
+		{SCALAR_WEIGHT_NORM, METRIC_WEIGHT_NORM}, {SCALAR_LOCAL_LOSS, METRIC_LOCAL_LOSS},
+		{SCALAR_DEVICE_LOCAL_LOSS, METRIC_DEVICE_LOCAL_LOSS}};
+
+	/* What is computed for monitor.log alone has no events. */
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (of[i].which == which && !(t->cfg->metrics >> of[i].metric & 1))
+			return false;
+	return t->cfg->tensorboard_scalars >> which & 1;
+}
+
+static int write_scalar_event(void *state, const struct record_scalar *e)
+{
+	struct tensorboard *t = state;
+
+	t->before = t->now;
+	t->events.len = 0;
+	t->events.failed = false;
+	if (t->off || t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+		return 0;
+	if (e->which == SCALAR_BATCH_SIZE)
+		t->now.batch = e->value;
+	t->now.has_loss |= e->which == SCALAR_LOSS;
+	if (!is_scalar_event_wanted(t, e->which) || !is_tb_rank(t) || is_held_rate(t, e))
+		return 0;
+	if (t->now.rate_held) {
+		t->now.rate_held = false;
+		add_scalar_event(t, &t->now.rate);
+	}
+	add_scalar_event(t, e);
+
+	int err = put_events(t, e->step, wall_of(e->wall_ns));
+
+	if (err)
+		t->now = t->before;
+	return err;
+}
+
+/* ---- kinds ---- */
+
+static void put_tb_tag(const struct tensorboard *t, struct text *out, const struct record_kind *r,
+	const char *what)
+{
+	if (t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+		tb_monitor_tag(out, r, rank_of_files(t), what);
+	else
+		tb_kind_tag(out, r, what);
+}
+
+static void add_kind_event(struct tensorboard *t, const struct record_kind *r, double wall,
+	const char *what, double value)
+{
+	char tag[TB_TAG_MAX];
+	struct text out = text_over(tag, sizeof(tag));
+
+	put_tb_tag(t, &out, r, what);
+	tfevent_scalar(&t->events, wall, r->kind->step, tag, (float)value);
+}
+
+static void add_statistics(struct tensorboard *t, const struct record_kind *r, double wall)
+{
+	uint32_t ops = train_ops_of(t->cfg->tensorboard_ops);
+	bool as_monitor = t->cfg->tensorboard_tags == TB_TAGS_MSPROBE, nans = as_monitor;
+	enum train_op op;
+	double v;
+
+	if (as_monitor)
+		ops = r->kind->ops;
+	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
+		nans |= op == TO_NANS;
+		if (find_statistic(&r->kind->stats, r->kind->dtype, r->kind->count, op, &v))
+			add_kind_event(t, r, wall, train_op_words[op], v);
+		else if (as_monitor)
+			add_kind_event(t, r, wall, train_op_words[op], (double)NAN);
+	}
+	if (!nans && r->kind->stats.n && r->kind->stats.nans)
+		add_kind_event(t, r, wall, train_op_words[TO_NANS], (double)r->kind->stats.nans);
+}
+
+/* Counts in bins from -1 to 1, as a histogram. */
+static void add_bins(struct tensorboard *t, const struct record_kind *r, double wall, unsigned from,
+	const char *what)
+{
+	double limit[KIND_BINS_EACH];
+	struct tfevent_histogram h = {.min = -1,
+		.max = 1,
+		.n = KIND_BINS_EACH,
+		.limit = limit,
+		.bucket = r->value + from};
+	char tag[TB_TAG_MAX];
+	struct text out = text_over(tag, sizeof(tag));
+
+	for (unsigned i = 0; i < KIND_BINS_EACH; i++) {
+		double mid = -1 + (2.0 * i + 1) / KIND_BINS_EACH;
+
+		limit[i] = -1 + 2.0 * (i + 1) / KIND_BINS_EACH;
+		h.num += h.bucket[i];
+		h.sum += h.bucket[i] * mid;
+		h.sum_squares += h.bucket[i] * mid * mid;
+	}
+	put_tb_tag(t, &out, r, what);
+	tfevent_histogram(&t->events, wall, r->kind->step, tag, &h);
+}
+
+/* {metric}/{parameter}, with the x of scalars. */
+static void add_metric_event(struct tensorboard *t, const struct record_kind *r, double wall)
+{
+	char tag[TB_TAG_MAX];
+	struct text out = text_over(tag, sizeof(tag));
+
+	tb_metric_tag(&out, r);
+	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
+}
+
+/* What is computed for monitor.log alone has no events. */
+static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
+{
+	static const uint8_t of[] = {[TK_LOCAL_NORM] = METRIC_LOCAL_NORM,
+		[TK_ADAM_M_NORM] = METRIC_ADAM_NORM,
+		[TK_ADAM_V_NORM] = METRIC_ADAM_NORM,
+		[TK_STABLE_RANK] = METRIC_STABLE_RANK,
+		[TK_EIGENVALUE] = METRIC_STABLE_RANK};
+
+	return kind < TK_LOCAL_NORM || t->cfg->metrics >> of[kind] & 1;
+}
+
+static bool has_events_of(const struct tensorboard *t, uint8_t kind)
+{
+	if (!has_events_of_metric(t, kind))
+		return false;
+	return t->cfg->tensorboard_tags == TB_TAGS_PROBE ||
+	       (t->cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) == (kind >= TK_LOCAL_NORM);
+}
+
+static int write_kind_event(void *state, const struct record_kind *r)
+{
+	struct tensorboard *t = state;
+	const struct journal_kind_row *k = r->kind;
+	const struct clock_base *clock = &t->files->j->head->clock;
+	/* Rows of CSV files do not say when they were. */
+	double wall =
+		wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
+
+	t->before = t->now;
+	t->events.len = 0;
+	t->events.failed = false;
+	if (t->off || train_kinds[k->kind].form >= KIND_HISTOGRAM || !is_tb_rank(t) ||
+		!has_events_of(t, k->kind))
+		return 0;
+	switch (train_kinds[k->kind].form) {
+	case KIND_OPS:
+		add_statistics(t, r, wall);
+		break;
+	case KIND_VALUE:
+		if (k->e.n == 1 && k->kind >= TK_LOCAL_NORM)
+			add_metric_event(t, r, wall);
+		else if (k->e.n == 1)
+			add_kind_event(t, r, wall, "value", r->value[0]);
+		break;
+	default:
+		if (k->e.n == KIND_VALUES_MAX) {
+			add_bins(t, r, wall, 0, "update");
+			add_bins(t, r, wall, KIND_BINS_EACH, "ratio");
+		}
+	}
+	return put_events(t, k->step, wall);
+}
+
+/* ---- passes ---- */
+
+static void retract_event(void *state)
+{
+	struct tensorboard *t = state;
+
+	t->now = t->before;
+}
+
+static void commit_events(void *state, bool written)
+{
+	struct tensorboard *t = state;
+
+	if (written)
+		t->committed = t->now;
+	else
+		t->now = t->committed;
+}
+
+static enum sink_file own_tb_file(const char *path)
+{
+	return strcmp(path, TB_FILE) == 0 ? SINK_FILE_BYTES : SINK_FILE_OTHER;
+}
+
+const struct sink_format tensorboard_format = {
+	.formats = FORMAT_BIT(TENSORBOARD),
+	.state_bytes = sizeof(struct tensorboard),
+	.open = open_tensorboard,
+	.kind = write_kind_event,
+	.scalar = write_scalar_event,
+	.retract = retract_event,
+	.commit = commit_events,
+	.close = close_tensorboard,
+	.owns = own_tb_file,
+};

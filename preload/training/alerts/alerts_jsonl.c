@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sink of alerts: values to rules, rules to lines. */
+#include <errno.h>
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/scalar.h"
+#include "training/alerts/alert_judge.h"
+#include "training/alerts/alert_values.h"
+#include "training/alerts/alerts.h"
+#include "sink/format.h"
+#include "folder/json_member.h"
+
+#define SERIES_FIRST 1024 /* places in the table at first, a power of two */
+#define SERIES_MOST (1u << 20) /* further series are not followed: 48 MB */
+#define LINES_SAID 20 /* on stderr */
+#define WRITE_NS UINT64_C(1000000000) /* counts that have grown are written once in so long */
+#define REARM_STEPS 100 /* an alert that was silent for so many steps does its actions again */
+#define FILE_BYTES ((size_t)4 << 20)
+
+struct alerts {
+	struct files *files;
+	struct alert_values pass;
+	struct alert_rule *rule; /* NULL: none, and there is nothing to do */
+	regex_t *names; /* of each rule with names */
+	unsigned nrule;
+	/* Which rules look at what: bits. */
+	uint32_t of_kind[TRAIN_KINDS], of_scalar[SCALARS], of_calls;
+	struct alert_series *series;
+	uint32_t nseries, cap; /* a power of two */
+	bool full_said;
+	struct alert *alert;
+	unsigned n, said;
+	uint64_t more; /* alerts that there was no room for */
+	bool changed, news; /* the lines are others than in the file; there is a new one */
+	uint64_t written_ns;
+	uint32_t call_step; /* the last step of a value of a kind, and how many it had so far */
+	int32_t calls;
+	struct anomalies *anomalies; /* NULL: not wanted */
+	struct anomaly_place place;
+	int32_t mates[ANOMALY_MATES_MAX];
+};
+
+static const struct alert_hooks *hooks;
+
+void alerts_set_hooks(const struct alert_hooks *h)
+{
+	hooks = h;
+}
+
+/* ---- rules ---- */
+
+static void read_alert_names(struct alerts *a, unsigned i)
+{
+	char all[2 * ALERT_NAMES_MAX];
+	struct text t = text_over(all, sizeof(all));
+	const char *names = a->rule[i].names;
+
+	if (!*names)
+		return;
+	for (size_t n; *names; names += n + (names[n] == '\n')) {
+		n = strcspn(names, "\n");
+		text_str(&t, t.len ? "|(" : "(");
+		text_put(&t, names, n);
+		text_char(&t, ')');
+	}
+	/* It was tried when the configuration was read. One that does not compile matches nothing. */
+	if (t.cut || regcomp(&a->names[i], all, REG_EXTENDED | REG_NOSUB))
+		a->rule[i].all = a->rule[i].any_scalar = a->rule[i].calls = false,
+		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
+}
+
+static void sort_rules(struct alerts *a)
+{
+	for (unsigned i = 0; i < a->nrule; i++) {
+		const struct alert_rule *r = &a->rule[i];
+
+		for (unsigned k = 0; k < TRAIN_KINDS; k++)
+			if (r->all || r->kinds >> k & 1)
+				a->of_kind[k] |= UINT32_C(1) << i;
+		for (unsigned s = 0; s < SCALARS; s++)
+			if (r->all || r->any_scalar || r->scalars >> s & 1)
+				a->of_scalar[s] |= UINT32_C(1) << i;
+		if (r->all || r->calls)
+			a->of_calls |= UINT32_C(1) << i;
+	}
+	/* Other tensors of the optimizer go with its moments. */
+	a->of_kind[TK_STATE] |= a->of_kind[TK_EXP_AVG] | a->of_kind[TK_EXP_AVG_SQ];
+}
+
+static void free_alerts(struct alerts *a)
+{
+	for (unsigned i = 0; i < a->nrule; i++)
+		if (*a->rule[i].names)
+			regfree(&a->names[i]);
+	for (uint32_t i = 0; i < a->cap; i++)
+		free(a->series[i].recent);
+	for (unsigned i = 0; i < a->n; i++)
+		free(a->alert[i].head);
+	free(a->alert);
+	free(a->series);
+	free(a->names);
+	free(a->rule);
+	free(a->pass.buf);
+	anomalies_free(a->anomalies);
+	memset(a, 0, sizeof(*a));
+}
+
+static void read_old_alerts(struct alerts *a);
+
+static int open_alerts(void *state, struct files *files)
+{
+	struct alerts *a = state;
+	const struct config *cfg = files->cfg;
+
+	a->files = files;
+	if (!cfg || !*cfg->alerts)
+		return 0;
+	a->rule = calloc(ALERT_RULES_MAX, sizeof(*a->rule));
+	a->names = calloc(ALERT_RULES_MAX, sizeof(*a->names));
+	a->alert = calloc(ALERTS_MAX, sizeof(*a->alert));
+	a->cap = SERIES_FIRST;
+	a->series = calloc(a->cap, sizeof(*a->series));
+	if (!a->rule || !a->names || !a->alert || !a->series) {
+		free_alerts(a);
+		return -ENOMEM;
+	}
+	a->nrule = alert_rules_read(cfg->alerts, a->rule, ALERT_RULES_MAX);
+	for (unsigned i = 0; i < a->nrule; i++)
+		read_alert_names(a, i);
+	sort_rules(a);
+	if (cfg->anomaly_json)
+		a->anomalies = anomalies_new();
+	if (a->anomalies)
+		anomaly_place_read(&a->place, cfg, a->mates);
+	read_old_alerts(a);
+	return 0;
+}
+
+static bool alerts_are_idle(const void *state)
+{
+	return !((const struct alerts *)state)->nrule;
+}
+
+/* ---- values ---- */
+
+static int see_kind_values(void *state, const struct record_kind *r)
+{
+	struct alerts *a = state;
+
+	a->pass.before = a->pass.len;
+	return a->of_kind[r->kind->kind] ? alert_values_add_kind(&a->pass, r) : 0;
+}
+
+static int see_scalar_value(void *state, const struct record_scalar *r)
+{
+	struct alerts *a = state;
+
+	a->pass.before = a->pass.len;
+	return a->of_scalar[r->which] ? alert_values_add_scalar(&a->pass, r) : 0;
+}
+
+static int see_call_values(void *state, const struct record *r)
+{
+	struct alerts *a = state;
+
+	a->pass.before = a->pass.len;
+	return a->of_calls ? alert_values_add_call(&a->pass, r) : 0;
+}
+
+static void retract_value(void *state)
+{
+	struct alerts *a = state;
+
+	a->pass.len = a->pass.before;
+}
+
+/* ---- series ---- */
+
+static struct alert_series *find_place(struct alert_series *table, uint32_t cap, uint64_t key)
+{
+	uint32_t i = (uint32_t)hash_mix(key) & (cap - 1);
+
+	while (table[i].key && table[i].key != key)
+		i = (i + 1) & (cap - 1);
+	return &table[i];
+}
+
+static bool grow_series(struct alerts *a)
+{
+	struct alert_series *more =
+		a->cap < 2 * SERIES_MOST ? calloc(2 * (size_t)a->cap, sizeof(*more)) : NULL;
+
+	if (!more)
+		return false;
+	for (uint32_t i = 0; i < a->cap; i++)
+		if (a->series[i].key)
+			*find_place(more, 2 * a->cap, a->series[i].key) = a->series[i];
+	free(a->series);
+	a->series = more;
+	a->cap *= 2;
+	return true;
+}
+
+/* NULL: there is no room for one more. */
+static struct alert_series *find_series(struct alerts *a, uint64_t key)
+{
+	struct alert_series *s;
+
+	key |= 1;
+	s = find_place(a->series, a->cap, key);
+	if (s->key)
+		return s;
+	if (a->nseries >= a->cap / 2) {
+		if (!grow_series(a)) {
+			if (!a->full_said)
+				log_loss(LOSS_ALERTS,
+					"alerts: more than %u series of values: further ones are "
+					"not "
+					"looked at; choose fewer by `kind` and `names` of the "
+					"rules",
+					a->nseries);
+			a->full_said = true;
+			return NULL;
+		}
+		s = find_place(a->series, a->cap, key);
+	}
+	a->nseries++;
+	s->key = key;
+	return s;
+}
+
+/* By the rule's pattern of names; decided once for each name. Of calls api and operation have names, too. */
+static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_seen *v)
+{
+	struct alert_series *s;
+	bool match;
+
+	if (!*a->rule[rule].names)
+		return true;
+	s = find_series(a, hash_u64(hash_u64(v->key, rule), 77));
+	if (s && s->n)
+		return s->n == 1;
+	match = regexec(&a->names[rule], v->name, 0, NULL, 0) == 0 ||
+		(v->source == ALERT_OF_CALL &&
+			(regexec(&a->names[rule], v->api, 0, NULL, 0) == 0 ||
+				regexec(&a->names[rule], v->operation, 0, NULL, 0) == 0));
+	if (s)
+		s->n = match ? 1 : 2;
+	return match;
+}
+
+/* ---- lines ---- */
+
+/* JSON has no words for what is not finite. */
+static void put_json_number(struct text *t, double v)
+{
+	char digits[48];
+	struct text d = text_over(digits, sizeof(digits));
+
+	if (isfinite(v)) {
+		text_double(t, v, (double)(float)v == v ? 9 : 15);
+		return;
+	}
+	text_double(&d, v, 9);
+	text_json(t, digits);
+}
+
+static void put_alert_member(struct text *t, const char *key)
+{
+	text_str(t, ", \"");
+	text_str(t, key);
+	text_str(t, "\": ");
+}
+
+static void put_alert_text(struct text *t, const char *key, const char *value)
+{
+	put_alert_member(t, key);
+	text_json(t, value);
+}
+
+/* What it is about, for people: "grad_reduced of fc1.weight". */
+static void put_subject(struct text *t, const struct alert_seen *v)
+{
+	if (v->source == ALERT_OF_KIND) {
+		text_str(t, v->word);
+		text_str(t, " of ");
+		text_str(t, v->name);
+	} else if (v->source == ALERT_OF_SCALAR) {
+		text_str(t, v->name);
+	} else {
+		text_str(t, v->io == IO_IN ? "input " : "output ");
+		text_u64(t, v->index);
+		text_str(t, " of ");
+		text_str(t, v->api);
+		if (*v->name) {
+			text_str(t, ", ");
+			text_str(t, v->name);
+		}
+	}
+}
+
+static void put_sentence(struct text *t, const struct alert_rule *r, const struct alert_seen *v,
+	const char *op, double value, double history)
+{
+	text_str(t, alert_rule_words[r->rule]);
+	text_str(t, ": ");
+	put_subject(t, v);
+	if (*op) {
+		text_str(t, ", ");
+		text_str(t, op);
+	}
+	text_char(t, ' ');
+	text_double(t, value, 6);
+	text_str(t, " in step ");
+	text_u64(t, v->step);
+	if (r->rule == ALERT_STUCK) {
+		text_str(t, ", the same ");
+		text_double(t, r->threshold, 6);
+		text_str(t, " times");
+	} else if (!isnan(history)) {
+		text_str(t, r->rule == ALERT_SLOW ? ", median before it " : ", average before it ");
+		text_double(t, history, 6);
+	} else if (r->rule == ALERT_SPIKE) {
+		if (isfinite(value)) {
+			text_str(t, ", threshold ");
+			text_double(t, r->threshold, 6);
+		} else {
+			text_str(t, ", not finite");
+		}
+	}
+}
+
+/* The line up to its count, malloc'd; NULL: no memory. */
+static char *make_head(const struct alert_rule *r, const struct alert_seen *v, const char *op,
+	uint64_t id, double value, double history, const char *sentence)
+{
+	char line[8192];
+	struct text t = text_over(line, sizeof(line));
+
+	put_alert_member(&t, "step");
+	text_u64(&t, v->step);
+	put_alert_member(&t, "micro_step");
+	if (v->micro_step == UINT32_MAX)
+		text_str(&t, "null");
+	else
+		text_u64(&t, v->micro_step);
+	put_alert_text(&t, "rule", alert_rule_words[r->rule]);
+	put_alert_text(&t, "kind", v->word);
+	put_alert_text(&t, "name", v->name);
+	if (*op)
+		put_alert_text(&t, "op", op);
+	if (v->source == ALERT_OF_CALL) {
+		put_alert_text(&t, "api", v->api);
+		put_alert_text(&t, "operation", v->operation);
+		put_alert_text(&t, "io", v->io == IO_IN ? "in" : "out");
+		put_alert_member(&t, "index");
+		text_u64(&t, v->index);
+		put_alert_member(&t, "seq");
+		text_u64(&t, v->seq);
+		if (v->comm) {
+			put_alert_member(&t, "comm");
+			text_char(&t, '"');
+			text_hex(&t, v->comm, 16);
+			text_char(&t, '"');
+		}
+	}
+	put_alert_member(&t, "value");
+	put_json_number(&t, value);
+	put_alert_member(&t, "threshold");
+	if (r->has_threshold)
+		put_json_number(&t, r->threshold);
+	else
+		text_str(&t, "null");
+	put_alert_member(&t, "history");
+	if (isnan(history))
+		text_str(&t, "null");
+	else
+		put_json_number(&t, history);
+	put_alert_member(&t, "stack_id");
+	if (v->source == ALERT_OF_CALL && v->stack)
+		text_u64(&t, v->stack);
+	else
+		text_str(&t, "null");
+	put_alert_text(&t, "text", sentence);
+	put_alert_member(&t, "id");
+	text_char(&t, '"');
+	text_hex(&t, id, 16);
+	text_char(&t, '"');
+	put_alert_member(&t, "first_step");
+	text_u64(&t, v->step);
+	return t.cut ? NULL : strdup(line);
+}
+
+static void put_alert_line(struct text *t, const struct alert *a, int32_t rank)
+{
+	text_str(t, "{\"rank\": ");
+	text_i64(t, rank);
+	text_str(t, a->head);
+	put_alert_member(t, "last_step");
+	text_u64(t, a->last_step);
+	put_alert_member(t, "last_value");
+	put_json_number(t, a->last_value);
+	put_alert_member(t, "count");
+	text_u64(t, a->count);
+	put_alert_text(t, "action", a->action);
+	text_str(t, "}\n");
+}
+
+/* ---- lines that are there already: those of a process that was killed ---- */
+
+static void read_old_line(struct alerts *a, char *line)
+{
+	char *head = strstr(line, ", \"step\": "), *tail = strstr(line, ", \"last_step\": ");
+	const char *id = find_line_member(line, "id"),
+		   *first = find_line_member(line, "first_step");
+	struct alert *to = &a->alert[a->n];
+	const char *count, *value, *action;
+
+	if (!head || !tail || tail < head || !id || !first || a->n == ALERTS_MAX)
+		return;
+	count = find_line_member(tail, "count");
+	value = find_line_member(tail, "last_value");
+	action = find_line_member(tail, "action");
+	if (!count || !value || !action)
+		return;
+	*to = (struct alert){.id = strtoull(id + 1, NULL, 16),
+		.first_step = (uint32_t)strtoul(first, NULL, 10),
+		.last_step = (uint32_t)strtoul(tail + strlen(", \"last_step\": "), NULL, 10),
+		.count = (uint32_t)strtoul(count, NULL, 10),
+		.last_value = strtod(*value == '"' ? value + 1 : value, NULL)};
+	snprintf(
+		to->action, sizeof(to->action), "%.*s", (int)strcspn(action + 1, "\""), action + 1);
+	*tail = 0;
+	/* Of a run that is gone on with: steps that are run again speak again. */
+	if (!a->files->j->left && a->files->cfg && a->files->cfg->append_output) {
+		uint32_t start = (uint32_t)a->files->cfg->start_iteration;
+
+		if (to->last_step >= start)
+			to->last_step = start ? start - 1 : 0;
+	}
+	to->head = strdup(head);
+	a->n += to->head != NULL;
+}
+
+static void read_old_alerts(struct alerts *a)
+{
+	char *buf = malloc(FILE_BYTES), *line, *save = NULL;
+	ssize_t n = buf ? io_read_file(files_dir(a->files), ALERTS_FILE, buf, FILE_BYTES - 1) : 0;
+
+	if (n > 0) {
+		buf[n] = 0;
+		for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			read_old_line(a, line);
+	}
+	free(buf);
+}
+
+/* ---- an alert ---- */
+
+static struct alert *find_alert(struct alerts *a, uint64_t id)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->alert[i].id == id)
+			return &a->alert[i];
+	return NULL;
+}
+
+static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *r,
+	const struct alert_seen *v, const char *sentence)
+{
+	struct text done = text_over(to->action, sizeof(to->action));
+
+	if (r->actions >> ALERT_DO_LOG & 1) {
+		text_str(&done, "log");
+		if (a->said < LINES_SAID)
+			log_info(1, "%s%s", sentence,
+				a->said + 1 < LINES_SAID ? ""
+							 : "; further alerts are in alerts.jsonl");
+		a->said++;
+	}
+	for (unsigned i = ALERT_DO_LOG + 1; i < ALERT_ACTIONS; i++) {
+		if (!(r->actions >> i & 1))
+			continue;
+		text_str(&done, done.len ? "; " : "");
+		text_str(&done, alert_action_words[i]);
+		text_str(&done, ": ");
+		if (hooks)
+			hooks->act((enum alert_action)i, r, v->step, &done);
+		else
+			text_str(&done, "not done: the process had ended");
+	}
+}
+
+static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen *v, const char *op,
+	double value, double history)
+{
+	const struct alert_rule *r = &a->rule[rule];
+	uint64_t id = hash_str(hash_u64(v->key, rule + 1), op);
+	struct alert *to = find_alert(a, id);
+	char sentence[2048];
+	struct text t = text_over(sentence, sizeof(sentence));
+	bool again;
+
+	/* Given again by who goes on behind a process that was killed. */
+	if (to && (v->step < to->last_step ||
+			  (v->step == to->last_step && a->files->j->left && !to->last_seq)))
+		return;
+	put_sentence(&t, r, v, op, value, history);
+	if (a->anomalies && v->source == ALERT_OF_KIND)
+		anomalies_add(a->anomalies, v, r, op, value, history);
+	if (!to && a->n == ALERTS_MAX) {
+		if (!a->more++)
+			log_loss(LOSS_ALERTS,
+				"alerts: %d different ones are in %s; further ones are not; "
+				"choose fewer by `kind` and `names` of the rules",
+				ALERTS_MAX, ALERTS_FILE);
+		return;
+	}
+	again = to && v->step - to->last_step > REARM_STEPS;
+	if (!to) {
+		to = &a->alert[a->n];
+		*to = (struct alert){.id = id, .first_step = v->step};
+		to->head = make_head(r, v, op, id, value, history, sentence);
+		if (!to->head) {
+			a->more++;
+			return;
+		}
+		a->n++;
+		again = a->news = true;
+	}
+	to->last_step = v->step;
+	to->last_seq = v->seq;
+	to->last_value = value;
+	to->count++;
+	a->changed = true;
+	if (again)
+		act_on(a, to, r, v, sentence);
+}
+
+/* One rule on one value. spoken: ops of which one of msprobe's two rules has spoken; the first one holds. */
+static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
+	const char *word, uint32_t *spoken)
+{
+	const struct alert_rule *r = &a->rule[rule];
+	struct alert_series none = {0}, *s = &none;
+	struct alert_value x = {v->x[op], v->nan, v->inf, v->zero};
+	bool counts = r->rule == ALERT_TURBULENCE || r->rule == ALERT_NAN, speaks;
+	double history;
+
+	if (r->rule == ALERT_TURBULENCE || r->rule == ALERT_STUCK || r->rule == ALERT_ZERO ||
+		r->rule == ALERT_SLOW)
+		s = find_series(a, hash_u64(hash_u64(v->key, rule), 100 + op));
+	if (!s)
+		return;
+	speaks = alert_judge(r, s, &x, &history);
+	if (!speaks || (counts && *spoken >> op & 1))
+		return;
+	if (counts)
+		*spoken |= UINT32_C(1) << op;
+	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
+}
+
+/* Rules that look at the elements, and not at one of their statistics. */
+static void judge_elements(
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+{
+	const struct alert_rule *r = &a->rule[rule];
+
+	switch (r->rule) {
+	case ALERT_NAN:
+		if (v->nan && !(*spoken & 1)) {
+			*spoken = UINT32_MAX;
+			raise_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
+		}
+		break;
+	case ALERT_INF:
+		if (v->inf)
+			raise_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
+		break;
+	case ALERT_ZERO:
+		judge_op(a, rule, v, TO_NORM, "", spoken);
+		break;
+	}
+}
+
+static void judge_tensor(
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+{
+	const struct alert_rule *r = &a->rule[rule];
+	bool elements = r->rule == ALERT_NAN || r->rule == ALERT_INF || r->rule == ALERT_ZERO;
+
+	if (elements)
+		judge_elements(a, rule, v, spoken);
+	/* A NaN is no number to compare with. */
+	if (v->nan && r->rule != ALERT_SPIKE)
+		return;
+	if (!elements || (r->rule == ALERT_NAN && r->has_threshold))
+		for (unsigned op = TO_MIN; op <= TO_INFS; op++)
+			if (r->ops >> op & 1)
+				judge_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
+}
+
+/* Within a thread values come in their order. */
+static void number_value(struct alerts *a, struct alert_seen *v)
+{
+	v->call = -1;
+	if (v->source != ALERT_OF_KIND || v->kind == TK_PARAM_ORIGIN || v->kind == TK_PARAM_UPDATED)
+		return;
+	if (v->step > a->call_step) {
+		a->call_step = v->step;
+		a->calls = 0;
+	}
+	v->call = a->calls++;
+}
+
+static void judge_seen(struct alerts *a, struct alert_seen *v)
+{
+	uint32_t rules = v->source == ALERT_OF_KIND	? a->of_kind[v->kind]
+			 : v->source == ALERT_OF_SCALAR ? a->of_scalar[v->which]
+							: a->of_calls;
+	bool number = v->source == ALERT_OF_SCALAR ||
+		      (v->source == ALERT_OF_KIND && train_kinds[v->kind].form != KIND_OPS);
+	uint32_t spoken = 0;
+
+	number_value(a, v);
+	for (; rules; rules &= rules - 1) {
+		unsigned rule = (unsigned)__builtin_ctz(rules);
+
+		if (!is_name_wanted(a, rule, v))
+			continue;
+		if (number)
+			judge_op(a, rule, v, TO_NORM, "", &spoken);
+		else
+			judge_tensor(a, rule, v, &spoken);
+	}
+}
+
+/* ---- the end of a pass ---- */
+
+static void write_alerts(struct alerts *a, int32_t rank)
+{
+	char *buf = malloc(FILE_BYTES);
+	struct text t;
+	int err;
+
+	if (!buf)
+		return;
+	t = text_over(buf, FILE_BYTES);
+	for (unsigned i = 0; i < a->n; i++) {
+		size_t len = t.len;
+
+		put_alert_line(&t, &a->alert[i], rank);
+		if (t.cut) {
+			t.len = len;
+			break;
+		}
+	}
+	err = io_replace_file(files_dir(a->files), ALERTS_FILE, buf, t.len);
+	free(buf);
+	if (err) {
+		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory, to be written again",
+			ALERTS_FILE, io_error_text(err));
+		return;
+	}
+	a->changed = a->news = false;
+}
+
+static void commit_alerts(void *state, bool written)
+{
+	struct alerts *a = state;
+	const struct journal_head *h;
+	struct alert_seen *v;
+	uint64_t now;
+	size_t at = 0;
+
+	if (!a->nrule)
+		return;
+	while (written && (v = alert_values_next(&a->pass, &at)))
+		judge_seen(a, v);
+	a->pass.len = a->pass.before = 0;
+	if (!written || !a->changed)
+		return;
+	h = a->files->j->head;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (!a->news && now - a->written_ns < WRITE_NS && !a->files->j->left &&
+		atomic_load_explicit(&h->state, memory_order_relaxed) == JS_RUNNING)
+		return;
+	a->written_ns = now;
+	write_alerts(a, h->rank);
+	if (a->anomalies) {
+		a->place.rank = h->rank < 0 ? 0 : h->rank;
+		anomalies_write(a->anomalies, &a->place, h->folder, h->world_size);
+	}
+}
+
+static void close_alerts(void *state)
+{
+	free_alerts(state);
+}
+
+const struct sink_format alerts_format = {
+	.formats = ~SINK_FROM_FILES,
+	.state_bytes = sizeof(struct alerts),
+	.open = open_alerts,
+	.idle = alerts_are_idle,
+	.record = see_call_values,
+	.kind = see_kind_values,
+	.scalar = see_scalar_value,
+	.retract = retract_value,
+	.commit = commit_alerts,
+	.close = close_alerts,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * anomaly.json as msprobe's training monitor writes it with `alert.dump: true`, for its anomaly_processor: an object with a
+ * member for each time that a rule spoke,
+ *
+ *	"<vpp>:<name>/rank<R>/<word>_step_<s>_call_<id>": {rank, step, micro_step, pp_stage, vpp_stage, call_id, tag_name,
+ *	                                                   message, group_mates}
+ *
+ * That tool orders stages by the tag's last word, of which it knows these of its own: actv, actv_grad, pre_grad, post_grad,
+ * acc_grad, exp_avg, exp_avg_sq; so gradients have these names here. call_id numbers what is looked at in a step
+ * in its order; -1: a parameter itself. Of several statistics of one tensor in a step the last one holds, for the key is the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "training/alerts/alerts.h"
+
+#define ANOMALIES_MAX 5000
+#define SAME_LOOK 64 /* so far back another statistic of the same tensor is looked for */
+#define ENTRY_BYTES 4096
+
+struct anomaly {
+	char *name, *word; /* in one block with name */
+	const char *rule, *op;
+	uint32_t step, micro_step;
+	uint16_t vpp_stage;
+	int32_t call_id;
+	double value, history;
+};
+
+struct anomalies {
+	struct anomaly *at;
+	unsigned n;
+	uint64_t lost;
+	bool changed;
+};
+
+struct anomalies *anomalies_new(void)
+{
+	struct anomalies *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->at = calloc(ANOMALIES_MAX, sizeof(*a->at));
+	if (!a->at) {
+		free(a);
+		return NULL;
+	}
+	return a;
+}
+
+void anomalies_free(struct anomalies *a)
+{
+	if (!a)
+		return;
+	for (unsigned i = 0; i < a->n; i++)
+		free(a->at[i].name);
+	free(a->at);
+	free(a);
+}
+
+void anomalies_add(struct anomalies *a, const struct alert_seen *v, const struct alert_rule *r,
+	const char *op, double value, double history)
+{
+	struct anomaly *to = &a->at[a->n];
+	const char *word = v->kind == TK_GRAD_REDUCED ? "post_grad"
+			   : v->kind == TK_GRAD_UNREDUCED
+				   ? v->micro_step == UINT32_MAX ? "pre_grad" : "acc_grad"
+				   : v->word;
+	size_t n = strlen(v->name) + 1;
+
+	for (unsigned i = a->n; i && i + SAME_LOOK > a->n; i--) {
+		struct anomaly *was = &a->at[i - 1];
+
+		if (was->step == v->step && was->call_id == v->call &&
+			was->vpp_stage == v->vpp_stage && strcmp(was->word, word) == 0 &&
+			strcmp(was->name, v->name) == 0) {
+			was->rule = alert_rule_words[r->rule];
+			was->op = op;
+			was->value = value;
+			was->history = history;
+			a->changed = true;
+			return;
+		}
+	}
+	if (a->n == ANOMALIES_MAX) {
+		if (!a->lost++)
+			log_loss(LOSS_ALERTS,
+				"anomaly.json holds %d anomalies; further ones are not in it, "
+				"alerts.jsonl counts them",
+				ANOMALIES_MAX);
+		return;
+	}
+	*to = (struct anomaly){.rule = alert_rule_words[r->rule],
+		.op = op,
+		.step = v->step,
+		.micro_step = v->micro_step == UINT32_MAX ? 0 : v->micro_step,
+		.vpp_stage = v->vpp_stage,
+		.call_id = v->call,
+		.value = value,
+		.history = history,
+		.name = malloc(n + strlen(word) + 1)};
+	if (!to->name)
+		return;
+	memcpy(to->name, v->name, n);
+	to->word = strcpy(to->name + n, word);
+	a->n++;
+	a->changed = true;
+}
+
+/* ---- where ---- */
+
+void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32_t *mate)
+{
+	const struct ranges *group = &cfg->process_group;
+
+	memset(p, 0, sizeof(*p));
+	p->mate = mate;
+	snprintf(p->dir, sizeof(p->dir), "%s", cfg->anomaly_dir);
+	for (uint32_t i = 0; i < group->n; i++)
+		for (uint64_t r = group->item[i].lo;
+			r <= group->item[i].hi && p->nmates < ANOMALY_MATES_MAX; r++)
+			p->mate[p->nmates++] = (int32_t)r;
+}
+
+static void put_mates(struct text *t, const struct anomaly_place *p, int32_t world)
+{
+	uint32_t n = p->nmates ? p->nmates : world > 0 ? (uint32_t)world : 1;
+
+	text_str(t, "  \"group_mates\": [");
+	for (uint32_t i = 0; i < n && i < ANOMALY_MATES_MAX; i++) {
+		text_str(t, i ? ",\n   " : "\n   ");
+		text_i64(t, p->nmates ? p->mate[i] : (int32_t)i);
+	}
+	text_str(t, "\n  ]\n");
+}
+
+static int32_t find_stage(const struct anomaly_place *p)
+{
+	for (uint32_t i = 0; i < p->nmates; i++)
+		if (p->mate[i] == p->rank)
+			return (int32_t)i;
+	return p->nmates ? 0 : p->rank;
+}
+
+static void put_tag(struct text *t, const struct anomaly *a, int32_t rank)
+{
+	text_u64(t, a->vpp_stage);
+	text_char(t, ':');
+	text_str(t, a->name);
+	text_str(t, "/rank");
+	text_i64(t, rank);
+	text_char(t, '/');
+	text_str(t, a->word);
+}
+
+static void put_count(struct text *t, const char *key, int64_t v)
+{
+	text_str(t, "  \"");
+	text_str(t, key);
+	text_str(t, "\": ");
+	text_i64(t, v);
+	text_str(t, ",\n");
+}
+
+static void put_anomaly(struct text *t, const struct anomaly *a, const struct anomaly_place *p)
+{
+	char buf[2048], tag[1200];
+	struct text line = text_over(buf, sizeof(buf)), name = text_over(tag, sizeof(tag));
+
+	put_tag(&name, a, p->rank);
+	text_str(&line, tag);
+	text_fmt(&line, "_step_%u_call_%d", a->step, a->call_id);
+	text_char(t, ' ');
+	text_json(t, buf);
+	text_str(t, ": {\n");
+	put_count(t, "rank", p->rank);
+	put_count(t, "step", a->step);
+	put_count(t, "micro_step", a->micro_step);
+	put_count(t, "pp_stage", find_stage(p));
+	put_count(t, "vpp_stage", a->vpp_stage);
+	put_count(t, "call_id", a->call_id);
+	text_str(t, "  \"tag_name\": ");
+	text_json(t, tag);
+	line = text_over(buf, sizeof(buf));
+	text_fmt(&line, "Rule %s reports anomaly signal in ('%s', '%s') at step %u, current value ",
+		a->rule, tag, a->op, a->step);
+	text_double(&line, a->value, 17);
+	text_str(&line, ", history mean ");
+	text_double(&line, a->history, 17);
+	text_char(&line, '.');
+	text_str(t, ",\n  \"message\": ");
+	text_json(t, buf);
+	text_str(t, ",\n");
+}
+
+/* <dir>/anomaly_detected/rank<R>, made where it is missing; a descriptor or -errno. */
+static int open_anomaly_folder(const struct anomaly_place *p, const char *folder)
+{
+	char path[4200];
+	const char *end = strrchr(folder, '/');
+	int n, fd;
+
+	if (*p->dir)
+		n = snprintf(path, sizeof(path), "%s/anomaly_detected/rank%d", p->dir, p->rank);
+	else
+		n = snprintf(path, sizeof(path), "%.*s/anomaly_detected/rank%d",
+			end ? (int)(end - folder) : 1, end ? folder : ".", p->rank);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	n = io_mkdirs(path);
+	if (n)
+		return n;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+void anomalies_write(
+	struct anomalies *a, const struct anomaly_place *p, const char *folder, int32_t world)
+{
+	size_t mates = p->nmates ? p->nmates : world > 0 ? (size_t)world : 1;
+	size_t cap =
+		16 +
+		a->n * (ENTRY_BYTES + 16 * (mates < ANOMALY_MATES_MAX ? mates : ANOMALY_MATES_MAX));
+	struct text t;
+	char *buf;
+	int fd, err;
+
+	if (!a->changed)
+		return;
+	/* Touched only as far as it is written. */
+	buf = malloc(cap);
+	if (!buf)
+		return;
+	t = text_over(buf, cap);
+	text_str(&t, "{\n");
+	for (unsigned i = 0; i < a->n; i++) {
+		put_anomaly(&t, &a->at[i], p);
+		put_mates(&t, p, world);
+		text_str(&t, i + 1 < a->n ? " },\n" : " }\n");
+	}
+	text_str(&t, "}\n");
+	fd = open_anomaly_folder(p, folder);
+	err = fd < 0 ? fd : io_replace_file(fd, "anomaly.json", buf, t.len);
+	if (fd >= 0)
+		close(fd);
+	free(buf);
+	if (err)
+		log_loss(LOSS_ALERTS, "anomaly.json: %s; alerts.jsonl has the alerts",
+			io_error_text(err));
+	else
+		a->changed = false;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink that judges checkpoints while the job runs (key health_checkpoint). Once a second, on the writer's thread, it looks for
+ * new files that ckpt_pattern names: nothing of the job's own calls is hooked. A checkpoint belongs to the last step that had
+ * ended when its first file was made, by the file system's time; its health is that step's scalar embedding_local_norm
+ * against the threshold, and that no alert spoke since the checkpoint before.
+ *
+ * Each rank that has an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and takes up what others found. The
+ * lowest of them, and who ends last, writes <output_dir>/health_ckpts.json by rename when all have judged and the checkpoint
+ * is complete, in the form of MindSpore Transformers: is_health 0 healthy, 1 not; and <folder>.ckpt_status beside folders
+ * of torch.distributed.checkpoint.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/scalar.h"
+#include "training/health/ckpt_file.h"
+#include "sink/format.h"
+#include "training/health/health_files.h"
+
+#define STEPS_KEPT 4096
+#define CKPTS_MAX 4096
+#define ENTRIES_MAX 4000 /* of folders, in one look */
+#define LEVELS 4 /* of folders below one that is named */
+#define LOOK_NS UINT64_C(1000000000)
+
+struct health {
+	struct files *files;
+	char *cwd;
+	struct {
+		uint32_t step;
+		uint64_t ns; /* when it ended */
+		double value;
+	} step[STEPS_KEPT]; /* a ring */
+	uint64_t nstep, before, carried;
+	struct health_ckpt *ckpt;
+	unsigned nckpt, entries;
+	uint64_t next_look; /* ns, monotonic */
+	uint64_t look_ns; /* Unix epoch; when the present look began, UINT64_MAX: the last one */
+	int64_t last_step; /* of the checkpoint that was judged last */
+	bool headed, full_said;
+	struct health_peers peers;
+};
+
+static int open_health(void *state, struct files *files)
+{
+	struct health *h = state;
+
+	h->files = files;
+	/* What an earlier part of a resumed run said of its steps was judged then. */
+	h->last_step = files->cfg ? (int64_t)files->cfg->start_iteration - 1 : -1;
+	if (!files->cfg || !files->cfg->health_checkpoint)
+		return 0;
+	h->cwd = getcwd(NULL, 0);
+	h->ckpt = calloc(CKPTS_MAX, sizeof(*h->ckpt));
+	return h->ckpt ? 0 : -ENOMEM;
+}
+
+static bool health_is_idle(const void *state)
+{
+	return !((const struct health *)state)->ckpt;
+}
+
+static void close_health(void *state)
+{
+	struct health *h = state;
+
+	for (unsigned i = 0; i < h->nckpt; i++)
+		free(h->ckpt[i].path);
+	free(h->ckpt);
+	free(h->cwd);
+	health_peers_free(&h->peers);
+}
+
+/* ---- steps ---- */
+
+static int keep_step_health(void *state, const struct record_scalar *e)
+{
+	struct health *h = state;
+
+	h->before = h->nstep;
+	if (e->which != SCALAR_EMBEDDING_NORM)
+		return 0;
+	h->step[h->nstep % STEPS_KEPT].step = e->step;
+	h->step[h->nstep % STEPS_KEPT].ns = e->wall_ns;
+	h->step[h->nstep % STEPS_KEPT].value = e->value;
+	h->nstep++;
+	return 0;
+}
+
+static void retract_step_health(void *state)
+{
+	struct health *h = state;
+
+	h->nstep = h->before;
+}
+
+/* The times of files are those of the kernel's last tick. */
+static uint64_t tick_ns(void)
+{
+	struct timespec t;
+
+	return clock_getres(CLOCK_REALTIME_COARSE, &t) ? 10000000 : (uint64_t)t.tv_nsec;
+}
+
+/* The last step that had ended at that time, or (step >= 0) that one. False: it is not known. */
+static bool find_health_step(
+	const struct health *h, uint64_t ns, int64_t step, uint32_t *found, double *value)
+{
+	uint64_t n = h->nstep < STEPS_KEPT ? h->nstep : STEPS_KEPT;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = (h->nstep - 1 - i) % STEPS_KEPT;
+
+		if (step >= 0 ? h->step[at].step != step : h->step[at].ns > ns)
+			continue;
+		*found = h->step[at].step;
+		*value = h->step[at].value;
+		return true;
+	}
+	return false;
+}
+
+/* ---- files ---- */
+
+static struct health_ckpt *find_health_ckpt(struct health *h, const char *path)
+{
+	for (unsigned i = 0; i < h->nckpt; i++)
+		if (strcmp(h->ckpt[i].path, path) == 0)
+			return &h->ckpt[i];
+	return NULL;
+}
+
+static struct health_ckpt *add_health_ckpt(
+	struct health *h, const char *path, bool folder, uint64_t begun_ns, int64_t step)
+{
+	struct health_ckpt *c = &h->ckpt[h->nckpt];
+
+	if (h->nckpt == CKPTS_MAX) {
+		if (!h->full_said)
+			log_loss(LOSS_HEALTH,
+				"more than %d checkpoints: further ones are not judged", CKPTS_MAX);
+		h->full_said = true;
+		return NULL;
+	}
+	*c = (struct health_ckpt){
+		.path = strdup(path), .folder = folder, .begun_ns = begun_ns, .asked_step = step};
+	if (!c->path)
+		return NULL;
+	h->nckpt++;
+	return c;
+}
+
+/*
+ * Made while we look: a folder that is read then may show it and not those that were made shortly before. All are found by the
+ * next look. A file server's clock may be far ahead.
+ */
+static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
+{
+	return h->look_ns != UINT64_MAX && begun_ns + tick_ns() >= h->look_ns &&
+	       begun_ns < h->look_ns + 2 * LOOK_NS;
+}
+
+/* New ones only: what was there before the job is none of its own. */
+static void look_at_path(struct health *h, const char *path, bool folder)
+{
+	uint64_t began = h->files->j->head->clock.real_ns;
+	struct ckpt_look l;
+
+	if (find_health_ckpt(h, path))
+		return;
+	if (folder)
+		ckpt_look_at_folder(path, &l);
+	else
+		ckpt_look_at_file(path, &l);
+	if (l.begun_ns && l.begun_ns + tick_ns() >= began && !is_made_meanwhile(h, l.begun_ns))
+		add_health_ckpt(h, path, folder, l.begun_ns, -1);
+}
+
+static bool is_own_folder(const struct health *h, const char *path)
+{
+	return strcmp(path, h->files->cfg->output_dir) == 0;
+}
+
+static void look_below(struct health *h, const char *dir, unsigned deep)
+{
+	DIR *d = opendir(dir);
+	struct ckpt_look l;
+
+	for (struct dirent *e; d && (e = readdir(d)) && h->entries < ENTRIES_MAX;) {
+		char path[4200];
+		struct stat st;
+
+		h->entries++;
+		if (e->d_name[0] == '.' ||
+			(size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >=
+				sizeof(path) ||
+			lstat(path, &st))
+			continue;
+		if (S_ISREG(st.st_mode) && ckpt_name_is_usual(e->d_name))
+			look_at_path(h, path, false);
+		else if (!S_ISDIR(st.st_mode) || is_own_folder(h, path))
+			continue;
+		else if (ckpt_look_at_folder(path, &l))
+			look_at_path(h, path, true);
+		else if (deep)
+			look_below(h, path, deep - 1);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void look_at_named(struct health *h, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct ckpt_look l;
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	if (S_ISREG(st.st_mode) && !ckpt_name_is_temporary(slash ? slash + 1 : path))
+		look_at_path(h, path, false);
+	else if (S_ISDIR(st.st_mode) && ckpt_look_at_folder(path, &l))
+		look_at_path(h, path, true);
+	else if (S_ISDIR(st.st_mode))
+		look_below(h, path, LEVELS);
+}
+
+static void look_by_pattern(struct health *h, const char *word, size_t n)
+{
+	char pattern[4200];
+	glob_t g = {0};
+
+	if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%.*s", *word == '/' ? "" : h->cwd,
+		    *word == '/' ? "" : "/", (int)n, word) >= sizeof(pattern))
+		return;
+	if (glob(pattern, GLOB_NOSORT, NULL, &g) == 0)
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			look_at_named(h, g.gl_pathv[i]);
+	globfree(&g);
+}
+
+static void look_for_files(struct health *h)
+{
+	const char *word = h->files->cfg->ckpt_pattern;
+
+	h->entries = 0;
+	if (!h->cwd)
+		return;
+	if (!*word)
+		look_below(h, h->cwd, LEVELS);
+	for (size_t n; *word; word += n + (word[n] == '\n')) {
+		n = strcspn(word, "\n");
+		look_by_pattern(h, word, n);
+	}
+	if (h->entries >= ENTRIES_MAX)
+		log_loss(LOSS_HEALTH,
+			"more than %d files below the working directory: checkpoints behind them "
+			"are not judged; set ckpt_pattern",
+			ENTRIES_MAX);
+}
+
+/* ---- judging ---- */
+
+static void judge_health_ckpt(struct health *h, struct health_ckpt *c)
+{
+	const struct config *cfg = h->files->cfg;
+	double value;
+
+	if (!find_health_step(h, c->begun_ns, c->asked_step, &c->step, &value))
+		return;
+	c->judged = true;
+	c->value = value;
+	c->healthy = isfinite(value) && value < cfg->embedding_local_norm_threshold;
+	if (health_alert_between(
+		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
+		c->healthy = false;
+	if (c->step > h->last_step)
+		h->last_step = c->step;
+	health_write_line(h->files, c);
+}
+
+/* What others have found, or have judged. */
+static void take_peer_line(void *arg, const struct health_line *l)
+{
+	struct health *h = arg;
+	struct health_ckpt *c = find_health_ckpt(h, l->path);
+
+	if (!c && l->begun_ns + LOOK_NS >= h->files->j->head->clock.real_ns)
+		c = add_health_ckpt(h, l->path, l->folder, l->begun_ns, l->step);
+	if (!c)
+		return;
+	c->votes++;
+	c->against += !l->healthy;
+	c->written = false;
+}
+
+static int compare_health_ckpts(const void *a, const void *b)
+{
+	const struct health_ckpt *x = a, *y = b;
+
+	return (x->begun_ns > y->begun_ns) - (x->begun_ns < y->begun_ns);
+}
+
+static void write_settled(struct health *h)
+{
+	/* The newest stands last in the file, however they were found. */
+	if (h->nckpt)
+		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
+	for (unsigned i = 0; i < h->nckpt; i++) {
+		struct health_ckpt *c = &h->ckpt[i];
+		struct ckpt_look l;
+
+		if (!c->judged || c->written || c->votes < h->peers.active)
+			continue;
+		if (c->folder)
+			ckpt_look_at_folder(c->path, &l);
+		else
+			ckpt_look_at_file(c->path, &l);
+		if (l.complete)
+			c->written = health_write_entry(h->files, c) == 0;
+	}
+}
+
+static unsigned count_health_votes(const struct health *h)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < h->nckpt; i++)
+		n += h->ckpt[i].votes;
+	return n;
+}
+
+/*
+ * last: the lowest may have ended before the others had judged; who ends behind it writes what it left open. Who finds the lock
+ * taken goes away, for the one that has it looks for lines behind it: those are there before their rank asks for the lock.
+ */
+static void take_votes(struct health *h, bool last)
+{
+	int32_t rank = h->files->j->head->rank;
+	unsigned votes;
+
+	health_read_peers(&h->peers, h->files, take_peer_line, h);
+	if (!last && !health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
+		return;
+	do {
+		int lock = health_lock_entries(h->files);
+
+		if (lock < 0)
+			return;
+		votes = count_health_votes(h);
+		write_settled(h);
+		close(lock);
+		health_read_peers(&h->peers, h->files, take_peer_line, h);
+	} while (count_health_votes(h) != votes);
+}
+
+static void look_at_health(struct health *h, bool last)
+{
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), took;
+
+	/* A rank without an embedding has no part in it. */
+	if (!h->carried || (!last && began < h->next_look))
+		return;
+	if (!h->headed)
+		h->headed = health_write_head(h->files) == 0;
+	/* Those of the look before: steps that had ended then are all known now. */
+	for (unsigned i = 0; i < h->nckpt; i++)
+		if (!h->ckpt[i].judged)
+			judge_health_ckpt(h, &h->ckpt[i]);
+	h->look_ns = last ? UINT64_MAX : clock_ns(CLOCK_REALTIME);
+	look_for_files(h);
+	for (unsigned i = 0; last && i < h->nckpt; i++)
+		if (!h->ckpt[i].judged)
+			judge_health_ckpt(h, &h->ckpt[i]);
+	take_votes(h, last);
+	took = clock_ns(CLOCK_MONOTONIC) - began;
+	h->next_look = began + (took * 20 > LOOK_NS ? took * 20 : LOOK_NS);
+}
+
+static void commit_health(void *state, bool written)
+{
+	struct health *h = state;
+
+	if (!written) {
+		h->nstep = h->carried;
+		return;
+	}
+	h->carried = h->nstep;
+	/* By the process itself, not by who completes its files. */
+	if (h->files->look)
+		look_at_health(h, false);
+}
+
+static void finish_health(void *state)
+{
+	struct health *h = state;
+
+	if (h->files->look)
+		look_at_health(h, true);
+}
+
+const struct sink_format health_format = {
+	.formats = FORMAT_FILES,
+	.state_bytes = sizeof(struct health),
+	.open = open_health,
+	.idle = health_is_idle,
+	.scalar = keep_step_health,
+	.retract = retract_step_health,
+	.commit = commit_health,
+	.finish = finish_health,
+	.close = close_health,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ranks tell each other of checkpoints, and what they leave of it (training/health/health.c):
+ *
+ *	health/rank<R>.jsonl    {"rank", "world_size", "host", "pid", "begun_ns"}, for each process; and for each checkpoint
+ *	                        {"ckpt_name", "path", "folder", "step", "begun_ns", "embedding_local_norm", "threshold", "is_health", "why"}
+ *	health_ckpts.json       [{"is_health": 0 healthy, 1 not, "ckpt_name"}, ...]
+ */
+#ifndef PROBE_SINK_HEALTH_FILES_H
+#define PROBE_SINK_HEALTH_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sink/files.h"
+
+#define HEALTH_WHY_MAX 256
+
+struct health_ckpt {
+	char *path;
+	bool folder, judged, healthy; /* by this rank */
+	bool written; /* the entry says what the votes say */
+	uint64_t begun_ns;
+	int64_t asked_step; /* that another rank found; -1: by begun_ns */
+	uint32_t step;
+	double value;
+	unsigned votes, against; /* lines of ranks, this one's included */
+	char alert[HEALTH_WHY_MAX]; /* "": none spoke */
+};
+
+/* A line about a checkpoint. */
+struct health_line {
+	char path[4200];
+	bool folder, healthy;
+	uint64_t begun_ns;
+	int64_t step;
+};
+
+struct health_peers {
+	struct health_peer {
+		int rank;
+		uint64_t offset; /* how far its file was read */
+		bool active; /* of this job */
+	} * at;
+	unsigned n, cap, active;
+};
+
+typedef void health_line_fn(void *arg, const struct health_line *l);
+
+/* All ranks' new lines, this one's own included. */
+void health_read_peers(
+	struct health_peers *p, const struct files *f, health_line_fn *take, void *arg);
+bool health_is_lowest(const struct health_peers *p, int rank);
+void health_peers_free(struct health_peers *p);
+
+/* 0 or -errno, which was said. */
+int health_write_head(const struct files *f);
+int health_write_line(const struct files *f, const struct health_ckpt *c);
+/*
+ * Keeps other ranks from writing entries: a descriptor to close behind them, or -errno. -EWOULDBLOCK: another rank writes, and will
+ * read the lines once more behind it.
+ */
+int health_lock_entries(const struct files *f);
+int health_write_entry(const struct files *f, const struct health_ckpt *c);
+
+/* Did an alert of the rank's folder speak in a step behind `before` up to `step`? Its text goes to `why`. */
+bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients as they are now, and the buckets that collectives carry.
+ *
+ * Lock: `lock` is a leaf; a forked child makes it anew. Lookups of gradients take it, some per collective.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "call/view.h"
+#include "training/params/param.h"
+
+#define GRADS 65536u /* places; at most half of them are used */
+#define BUCKETS 4096u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- gradients ---- */
+
+static struct grad {
+	const void *impl;
+	uintptr_t lo;
+	uint32_t id;
+	uint32_t round; /* that it was seen in; others count as empty */
+} * grads;
+static uint32_t ngrads, grad_round = 1;
+
+static struct grad *grad_place(const void *impl)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) % GRADS;
+
+	while (grads[i].round == grad_round && grads[i].impl != impl)
+		i = (i + 1) % GRADS;
+	return &grads[i];
+}
+
+void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi)
+{
+	struct grad *g;
+
+	(void)hi;
+	pthread_mutex_lock(&lock);
+	if (!grads)
+		grads = calloc(GRADS, sizeof(*grads));
+	if (grads && ngrads < GRADS / 2) {
+		g = grad_place(impl);
+		ngrads += g->round != grad_round;
+		*g = (struct grad){impl, lo, p->id, grad_round};
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void train_grads_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	grad_round++;
+	ngrads = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+uint32_t train_grad_of(const void *impl, uintptr_t lo)
+{
+	const struct grad *g;
+	uint32_t name = 0;
+
+	pthread_mutex_lock(&lock);
+	g = grads ? grad_place(impl) : NULL;
+	if (g && g->round == grad_round && g->impl == impl && g->lo == lo)
+		name = g->id | JOURNAL_NAME_GRAD;
+	pthread_mutex_unlock(&lock);
+	return name;
+}
+
+/* ---- buckets ---- */
+
+static struct bucket {
+	uint64_t key; /* of its memory and its content */
+	struct train_part *part; /* NULL: no memory */
+	uint32_t n;
+} buckets[BUCKETS];
+static uint32_t nbuckets;
+
+/* What the calling thread is about to send. */
+static __thread struct {
+	uint32_t name;
+	uintptr_t lo;
+	uint64_t count;
+} bucket_here __attribute__((tls_model("initial-exec")));
+
+static bool enter_part(uint32_t bucket, const struct train_param *p, const struct train_part *part,
+	uint8_t what, uint32_t flags)
+{
+	struct journal_name e = {.what = what,
+		.id = p->id,
+		.bucket = bucket,
+		.vpp_stage = p->vpp_stage,
+		.flags = flags | (part->grad ? JN_GRAD : 0),
+		.offset = part->offset,
+		.count = part->count};
+	char name[TRAIN_NAME_MAX + 8];
+
+	snprintf(name, sizeof(name), "%s%s", p->name, part->grad ? ".grad" : "");
+	e.e.n = what == JN_PART ? p->ndim : 0;
+	return train_name_enter(&e, p->dims, name, p->module, "");
+}
+
+uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n)
+{
+	const struct train_params *now = train_params_now();
+	uint64_t key = hash_u64(hash_u64(1, lo), count);
+	uint32_t number, lost = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		key = hash_u64(hash_u64(key, part[i].id), part[i].offset);
+	pthread_mutex_lock(&lock);
+	for (number = 0; number < nbuckets && buckets[number].key != key; number++)
+		;
+	if (number < nbuckets || number == BUCKETS) {
+		pthread_mutex_unlock(&lock);
+		return number < BUCKETS ? number | JOURNAL_NAME_BUCKET : 0;
+	}
+	buckets[number].key = key;
+	buckets[number].part = malloc(n * sizeof(*part));
+	if (buckets[number].part) {
+		memcpy(buckets[number].part, part, n * sizeof(*part));
+		buckets[number].n = n;
+	}
+	nbuckets++;
+	pthread_mutex_unlock(&lock);
+	for (uint32_t i = 0; i < n; i++)
+		if (part[i].id && part[i].id <= now->n)
+			lost += !enter_part(number, &now->at[part[i].id - 1], &part[i], JN_PART, 0);
+	if (lost)
+		log_loss(LOSS_ENTRY, "what a bucket holds is not recorded: the journal is full");
+	return number | JOURNAL_NAME_BUCKET;
+}
+
+uint32_t train_name_buffer(const struct buffer *v)
+{
+	const struct train_param *p;
+
+	if (bucket_here.name && v->count == bucket_here.count)
+		return bucket_here.name;
+	p = train_param_by_address(train_params_now(), v->base);
+	return p ? p->id : 0;
+}
+
+/* ---- NaN and Inf ---- */
+
+#define BADS_MAX 256 /* rows of a process */
+
+/* What was found in the bucket that the calling thread is about to send. */
+struct bad_found {
+	uint32_t bucket, flags;
+	struct train_part part;
+	bool pending;
+};
+static __thread struct bad_found bad_here __attribute__((tls_model("initial-exec")));
+
+struct bad_search {
+	uint64_t at; /* elements before the piece */
+	uint64_t nan, inf; /* the first of each; UINT64_MAX: none yet */
+};
+
+enum { FINITE, IS_NAN, IS_INF };
+
+static int classify_bits(uint64_t bits, unsigned exponent, unsigned fraction)
+{
+	uint64_t all = (UINT64_C(1) << exponent) - 1;
+
+	if ((bits >> fraction & all) != all)
+		return FINITE;
+	return bits & ((UINT64_C(1) << fraction) - 1) ? IS_NAN : IS_INF;
+}
+
+static int classify_element(const char *p, enum dtype dt)
+{
+	uint64_t bits = 0;
+
+	memcpy(&bits, p, dtype_info(dt)->size);
+	switch (dt) {
+	case DT_FLOAT16:
+		return classify_bits(bits, 5, 10);
+	case DT_BFLOAT16:
+		return classify_bits(bits, 8, 7);
+	case DT_FLOAT32:
+		return classify_bits(bits, 8, 23);
+	case DT_FLOAT64:
+		return classify_bits(bits, 11, 52);
+	default:
+		return FINITE;
+	}
+}
+
+static void search_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
+{
+	struct bad_search *s = arg;
+	unsigned size = dtype_info(dt)->size;
+
+	(void)next;
+	for (uint64_t i = 0; i < count && s->nan == UINT64_MAX && size <= 8; i++) {
+		int is = classify_element((const char *)p + i * size, dt);
+
+		if (is == IS_NAN)
+			s->nan = s->at + i;
+		else if (is == IS_INF && s->inf == UINT64_MAX)
+			s->inf = s->at + i;
+	}
+	s->at += count;
+}
+
+void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
+{
+	static atomic_uint rows;
+	const struct train_params *now = train_params_now();
+	uint32_t number = t->name & JOURNAL_NAME_ID;
+	struct bad_search s = {0, UINT64_MAX, UINT64_MAX};
+	const struct bucket *b = &buckets[number % BUCKETS];
+	uint64_t at;
+
+	if (!(t->name & JOURNAL_NAME_BUCKET) || !b->part || !now || t->name != bucket_here.name ||
+		bad_here.pending || atomic_fetch_add(&rows, 1) >= BADS_MAX ||
+		!buffer_show(v, true, search_piece, &s))
+		return;
+	at = s.nan != UINT64_MAX ? s.nan : s.inf;
+	for (uint32_t i = 0; i < b->n && at != UINT64_MAX; i++) {
+		struct train_part part = b->part[i];
+
+		if (at < part.offset || at - part.offset >= part.count || part.id > now->n)
+			continue;
+		part.offset = at;
+		part.count = t->stats.nans + t->stats.infs;
+		/* The record of its call is being written: it is entered behind that. */
+		bad_here = (struct bad_found){
+			number, s.nan != UINT64_MAX ? JN_NAN : JN_INF, part, true};
+	}
+}
+
+bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
+{
+	if (bucket_here.name)
+		return false;
+	bucket_here.name = name;
+	bucket_here.lo = lo;
+	bucket_here.count = count;
+	bad_here.pending = false;
+	return true;
+}
+
+void train_bucket_leave(void)
+{
+	const struct train_params *now = train_params_now();
+
+	bucket_here.name = 0;
+	if (bad_here.pending && now && bad_here.part.id <= now->n)
+		enter_part(bad_here.bucket, &now->at[bad_here.part.id - 1], &bad_here.part, JN_BAD,
+			bad_here.flags);
+	bad_here.pending = false;
+}
+
+void train_buckets_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	nbuckets = 0;
+	ngrads = 0;
+	grad_round++;
+}

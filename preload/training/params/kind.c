@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/params/kind.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "call/recorder.h"
+#include "call/step.h"
+#include "session/state.h"
+#include "training/params/grad_probe.h"
+#include "training/params/health.h"
+#include "training/params/metric.h"
+#include "training/params/place.h"
+
+/* ---- which ---- */
+
+uint32_t train_kinds_wanted(void)
+{
+	/* In one word: a configuration's number + 1, and its kinds. */
+	static _Atomic uint64_t known;
+	const struct generation *g = generation_now();
+	uint64_t k = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (__builtin_expect(k >> 32 == (uint64_t)g->number + 1, 1))
+		return (uint32_t)k;
+	if (!session_configure())
+		return 0;
+	g = generation_now();
+	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
+	    metric_kinds_of(&g->cfg) | grad_probe_kinds_of(&g->cfg);
+	atomic_store_explicit(&known, k, memory_order_relaxed);
+	return (uint32_t)k;
+}
+
+/* Place of this rank in a list of world ranks; -1: it is not there. */
+static int64_t place_in_group(const struct ranges *group, uint64_t rank)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < group->n; i++) {
+		const struct range *r = &group->item[i];
+
+		if (rank >= r->lo && rank <= r->hi)
+			return (int64_t)(before + (rank - r->lo));
+		before += r->hi - r->lo + 1;
+	}
+	return -1;
+}
+
+/*
+ * Does this rank write, by its place in a group of which only some are wanted? The group is the one of the key, or the one
+ * that plays this part; without other groups all ranks are one data-parallel group. Yes where the place is not known.
+ */
+static bool is_rank_wanted(
+	const struct ranges *wanted, const struct ranges *group, enum train_axis axis, bool only)
+{
+	int64_t place = session.world_rank;
+
+	if (!wanted->n)
+		return true;
+	if (group->n) {
+		place = place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
+	} else {
+		int32_t found = train_place_in(axis);
+
+		if (found >= 0)
+			place = found;
+		else if (axis != AXIS_DATA || !only || !train_is_one_group())
+			return true;
+	}
+	return place < 0 || ranges_contain(wanted, (uint64_t)place);
+}
+
+bool train_kinds_due(void)
+{
+	const struct generation *g = generation_now();
+	const struct config *c = &g->cfg;
+	bool only = !c->tp_group.n && !c->process_group.n && !c->tp_ranks.n && !c->pp_ranks.n;
+
+	if (g->paused || !step_selected() || !session_rank_selected())
+		return false;
+	return is_rank_wanted(&c->dp_ranks, &c->dp_group, AXIS_DATA, only) &&
+	       is_rank_wanted(&c->tp_ranks, &c->tp_group, AXIS_TENSOR, false) &&
+	       is_rank_wanted(&c->pp_ranks, &c->process_group, AXIS_PIPELINE, false);
+}
+
+/* ---- what ---- */
+
+static void add_kind_piece(
+	void *acc, const void *p, uint64_t count, enum dtype dt, const void *next)
+{
+	(void)dt;
+	stats_add_piece(acc, p, count, next);
+}
+
+void train_kind_measure(struct train_value *v, const struct buffer *b)
+{
+	const struct config *c = config_now();
+	struct stats_acc acc;
+	struct stats_fenv fenv;
+	struct own_work own;
+
+	v->dtype = b->dtype;
+	v->count = b->count;
+	v->ndim = b->ndim <= JOURNAL_KIND_DIMS ? b->ndim : 0;
+	v->dims = b->counts;
+	v->stats.n = 0;
+	if (b->nostats || !b->base || !b->count ||
+		(c->max_bytes && b->bytes > (uint64_t)c->max_bytes))
+		return;
+	own = own_work_begin();
+	stats_fenv_enter(&fenv);
+	if (!stats_begin(&acc, (enum dtype)b->dtype, c->eps) &&
+		buffer_show(b, false, add_kind_piece, &acc))
+		stats_end(&acc, &v->stats);
+	stats_fenv_leave(&fenv);
+	own_work_end(&own);
+}
+
+static uint32_t wanted_ops(void)
+{
+	static _Atomic uint32_t known; /* fixed when the recording starts */
+	uint32_t ops = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!ops) {
+		ops = train_ops_of(config_now()->ops);
+		if (!ops)
+			ops = TO_NORM; /* what others take where none is valid */
+		atomic_store_explicit(&known, ops, memory_order_relaxed);
+	}
+	return ops;
+}
+
+static size_t put_kind_text(char *to, const char *s, size_t max)
+{
+	size_t n = s ? strnlen(s, max) : 0;
+
+	if (n)
+		memcpy(to, s, n);
+	to[n] = 0;
+	return n + 1;
+}
+
+static bool count_lost_value(struct thread *t)
+{
+	if (t)
+		thread_count(t, JC_DROP_VALUES);
+	else
+		thread_count_shared(JC_DROP_VALUES);
+	log_loss(LOSS_FULL,
+		"the journal is full: values of the training are lost, see meta.json; raise "
+		"journal_mib (now %llu)",
+		session.journal.head ? (unsigned long long)session.journal.head->bytes >> 20 : 0);
+	return false;
+}
+
+#define KIND_WORD_MAX 20
+#define DTYPE_PREFIX_MAX 16
+
+/* Is it a kind that is written, and not only measured? */
+static bool is_written_kind(enum train_kind k)
+{
+	static _Atomic uint64_t known; /* as in train_kinds_wanted() */
+	const struct generation *g = generation_now();
+	uint64_t w = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (w >> 32 != (uint64_t)g->number + 1) {
+		uint32_t kinds = train_kinds_of(g->cfg.kinds);
+
+		/* Other tensors of the optimizer come with its moments. */
+		if (kinds & (KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ)))
+			kinds |= KIND_BIT(STATE);
+		w = ((uint64_t)g->number + 1) << 32 | kinds;
+		atomic_store_explicit(&known, w, memory_order_relaxed);
+	}
+	return w >> k & 1 || k >= TK_LOCAL_NORM;
+}
+
+static bool enter_kind(const struct train_value *v);
+
+bool train_kind_write(const struct train_value *v)
+{
+	if (health_see_value(v))
+		return true;
+	metric_see_value(v);
+	return !is_written_kind(v->kind) || enter_kind(v);
+}
+
+static bool enter_kind(const struct train_value *v)
+{
+	struct thread *t = session_start() ? thread_get() : NULL;
+	size_t text =
+		strnlen(v->name, TRAIN_NAME_MAX) + 1 + KIND_WORD_MAX + 1 + DTYPE_PREFIX_MAX + 1;
+	uint32_t bytes = (uint32_t)(sizeof(struct journal_kind_row) +
+				    8u * ((size_t)v->ndim + v->nvalue) + text + 7) &
+			 ~7u;
+	struct journal_kind_row *e;
+	char *to;
+
+	if (!t)
+		return session_is_on() ? count_lost_value(NULL) : false;
+	e = thread_reserve(t, bytes);
+	if (!e)
+		return count_lost_value(t);
+	memset(e, 0, bytes);
+	e->e.type = JE_KIND;
+	e->e.bytes = bytes;
+	e->e.n = v->nvalue;
+	e->count = v->count;
+	e->stats = v->stats;
+	e->tick = clock_ticks();
+	e->step = v->step;
+	e->micro_step = v->micro_step;
+	e->ops = wanted_ops();
+	e->vpp_stage = v->vpp_stage;
+	e->kind = (uint8_t)v->kind;
+	e->dtype = v->dtype;
+	e->ndim = v->ndim;
+	to = (char *)(e + 1);
+	if (v->ndim)
+		memcpy(to, v->dims, 8 * (size_t)v->ndim);
+	to += 8 * (size_t)v->ndim;
+	if (v->nvalue)
+		memcpy(to, v->value, 8 * (size_t)v->nvalue);
+	to += 8 * (size_t)v->nvalue;
+	to += put_kind_text(to, v->name, TRAIN_NAME_MAX);
+	to += put_kind_text(to, v->word, KIND_WORD_MAX);
+	put_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+	chain_publish(&t->chain, bytes);
+	return true;
+}
+
+bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vpp_stage,
+	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b)
+{
+	struct train_value v = {.kind = kind,
+		.name = name,
+		.vpp_stage = vpp_stage,
+		.step = step_now(),
+		.micro_step = micro_step,
+		.dtype_prefix = dtype_prefix};
+
+	if (!(train_kinds_wanted() >> kind & 1) || !train_kinds_due())
+		return true;
+	train_kind_measure(&v, b);
+	return train_kind_write(&v);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names in the files of kinds (key squash_name), and which of them are wanted (key targets). What is decided of a parameter
+ * is decided once for each table of parameters: a byte each.
+ *
+ * Lock: `making` is a leaf; who finds it taken decides without the table.
+ */
+#include <pthread.h>
+#include <regex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "journal/meta_part.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "training/params/health.h"
+
+/* ---- squash_name ---- */
+
+/* The last `.word`, where what follows it, if it must be a dot, has something behind. NULL: there is none. */
+static const char *find_last_part(const char *name, const char *word, bool dot)
+{
+	size_t n = strlen(word);
+	const char *found = NULL;
+
+	for (const char *p = strchr(name, '.'); p; p = strchr(p + 1, '.'))
+		if (strncmp(p + 1, word, n) == 0 && (!dot || p[1 + n] == '.'))
+			found = p + 1;
+	return found;
+}
+
+const char *train_squash(const char *name)
+{
+	/* Each is ^.*\.(word.*) of other monitors: of several places the last one. With `dot`: ^.*\.(words?\..*) */
+	static const struct {
+		char word[12];
+		bool dot;
+	} parts[] = {{"layer", true}, {"embedding", true}, {"final", false}, {"output", false},
+		{"norm", false}};
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *one = find_last_part(name, parts[i].word, parts[i].dot), *many = NULL;
+		char plural[14];
+
+		if (parts[i].dot) {
+			size_t n = strlen(parts[i].word);
+
+			memcpy(plural, parts[i].word, n);
+			memcpy(plural + n, "s", 2);
+			many = find_last_part(name, plural, true);
+		}
+		if (one || many)
+			return one > many ? one : many;
+	}
+	return name;
+}
+
+/* ---- targets ---- */
+
+#define TARGETS_MAX \
+	256 /* entries; further ones match nothing, said in a line by the configuration */
+
+struct target {
+	const char *text;
+	size_t len;
+	bool pattern;
+	regex_t re;
+};
+
+/* Of one value of the key: made once, never changed, kept as long as the process lives. */
+struct target_set {
+	const char *words;
+	unsigned n;
+	struct target at[];
+};
+static _Atomic(struct target_set *) targets_made;
+static unsigned target_sets; /* under `making` */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+/* Names have dots, and nothing else that means something in a regular expression. */
+static bool is_pattern(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (strchr("^$*+?()[]{}|\\", text[i]))
+			return true;
+	return false;
+}
+
+static unsigned count_target_lines(const char *words)
+{
+	unsigned n = 0;
+
+	for (const char *p = words; *p && n < TARGETS_MAX; p += strcspn(p, "\n"), p += *p == '\n')
+		n++;
+	return n;
+}
+
+/* words live as long as the process. NULL: no memory. */
+static struct target_set *make_target_set(const char *words)
+{
+	struct target_set *s =
+		calloc(1, sizeof(*s) + count_target_lines(words) * sizeof(struct target));
+	char one[512];
+
+	if (!s)
+		return NULL;
+	s->words = words;
+	for (size_t n; *words && s->n < TARGETS_MAX; words += n + (words[n] == '\n')) {
+		struct target *t = &s->at[s->n];
+
+		n = strcspn(words, "\n");
+		t->text = words;
+		t->len = n;
+		t->pattern = is_pattern(words, n);
+		if (t->pattern) {
+			if (n >= sizeof(one))
+				continue;
+			memcpy(one, words, n);
+			one[n] = 0;
+			if (regcomp(&t->re, one, REG_EXTENDED | REG_NOSUB))
+				continue;
+		}
+		s->n++;
+	}
+	return s;
+}
+
+/* Those of the configuration in use; one that came on later may have others. NULL: none, or no memory. */
+static struct target_set *targets_in_use(bool locked)
+{
+	const char *words = config_now()->targets ? config_now()->targets : "";
+	struct target_set *s = atomic_load_explicit(&targets_made, memory_order_acquire), *made;
+
+	if (s && (s->words == words || strcmp(s->words, words) == 0))
+		return s;
+	if (!locked)
+		pthread_mutex_lock(&making);
+	s = atomic_load(&targets_made);
+	if ((!s || strcmp(s->words, words)) && target_sets < GENERATIONS_MAX &&
+		(made = make_target_set(words))) {
+		target_sets++;
+		atomic_store_explicit(&targets_made, made, memory_order_release);
+		s = made;
+	}
+	if (!locked)
+		pthread_mutex_unlock(&making);
+	return s;
+}
+
+const void *train_targets_now(void)
+{
+	return targets_in_use(false);
+}
+
+/* A plain text matches at dots: layers.1 is in module.layers.1.weight and not in layers.10.weight. */
+static bool matches_plain(const char *name, const struct target *t)
+{
+	for (const char *p = name; (p = memmem(p, strlen(p), t->text, t->len)); p++)
+		if ((p == name || p[-1] == '.') && (!p[t->len] || p[t->len] == '.'))
+			return true;
+	return false;
+}
+
+static bool matches_target(const char *name, const struct target *t)
+{
+	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : matches_plain(name, t);
+}
+
+bool train_is_target(const char *name)
+{
+	const struct target_set *s = targets_in_use(false);
+
+	for (unsigned i = 0; s && i < s->n; i++)
+		if (matches_target(name, &s->at[i]))
+			return true;
+	return !s || !s->n;
+}
+
+/* ---- by parameter ---- */
+
+enum { DECIDED = 1, TARGET = 2, SHORT = 4 };
+
+static struct decisions {
+	uint32_t generation, n;
+	const struct target_set *targets;
+	uint8_t *of; /* by id - 1 */
+} decisions;
+
+struct short_name {
+	const char *name;
+	uint32_t at;
+};
+
+static int compare_short(const void *a, const void *b)
+{
+	return strcmp(((const struct short_name *)a)->name, ((const struct short_name *)b)->name);
+}
+
+/* Which may be shortened: those whose short name no other has, shortened or not. */
+static void decide_short(const struct train_params *all, uint8_t *of)
+{
+	size_t bytes = all->n * sizeof(struct short_name);
+	struct short_name *s =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		return;
+	for (uint32_t i = 0; i < all->n; i++)
+		s[i] = (struct short_name){train_squash(all->at[i].name), i};
+	qsort(s, all->n, sizeof(*s), compare_short);
+	for (uint32_t i = 0; i < all->n; i++)
+		if ((!i || strcmp(s[i - 1].name, s[i].name)) &&
+			(i + 1 == all->n || strcmp(s[i + 1].name, s[i].name)))
+			of[s[i].at] |= SHORT;
+	munmap(s, bytes);
+}
+
+#define NAMES_SHOWN 8 /* of what an entry matches */
+
+/* One entry of meta.json's `targets`; returns how many parameters it matches. */
+static uint32_t put_target_matches(
+	struct text *out, const struct target *t, const struct train_params *all)
+{
+	char entry[512];
+	uint32_t n = 0,
+		 size = t->len < sizeof(entry) ? (uint32_t)t->len : (uint32_t)sizeof(entry) - 1;
+
+	memcpy(entry, t->text, size);
+	entry[size] = 0;
+	text_str(out, "{\"entry\": ");
+	text_json(out, entry);
+	text_str(out, ", \"names\": [");
+	for (uint32_t i = 0; i < all->n; i++) {
+		if (!matches_target(all->at[i].name, t) || n++ >= NAMES_SHOWN)
+			continue;
+		text_str(out, n > 1 ? ", " : "");
+		text_json(out, all->at[i].name);
+	}
+	text_str(out, "], \"parameters\": ");
+	text_u64(out, n);
+	text_char(out, '}');
+	return n;
+}
+
+/* What each entry matches, into meta.json, once; an entry that nothing matches is said. Under `making`. */
+static void report_targets(const struct train_params *all, const struct target_set *s)
+{
+	static char part[8192];
+	static bool reported;
+	struct text t = text_over(part, sizeof(part));
+	bool modules = train_kinds_of(config_now()->kinds) & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
+
+	if (reported || !s || !s->n || !session.journal.head)
+		return;
+	reported = true;
+	text_put(&t, "targets", sizeof("targets"));
+	text_char(&t, '[');
+	for (unsigned i = 0; i < s->n; i++) {
+		text_str(&t, i ? ", " : "");
+		if (!put_target_matches(&t, &s->at[i], all) && !modules)
+			log_loss(LOSS_CONFIG,
+				"targets: %.*s is the name of no parameter: no kind is written for "
+				"it; "
+				"names.csv has the names",
+				(int)s->at[i].len, s->at[i].text);
+	}
+	text_char(&t, ']');
+	if (!t.cut)
+		journal_dict_add(&session.journal, DICT_META, META_TARGETS, part, t.len + 1);
+}
+
+/* Under `making`. */
+static void decide_params(const struct train_params *all, const struct target_set *targets)
+{
+	uint8_t *of =
+		mmap(NULL, all->n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (of == MAP_FAILED)
+		return;
+	if (config_now()->squash_name)
+		decide_short(all, of);
+	if (decisions.of)
+		munmap(decisions.of, decisions.n);
+	decisions = (struct decisions){all->generation, all->n, targets, of};
+	report_targets(all, targets);
+}
+
+static uint8_t decision_of(const struct train_params *all, const struct train_param *p)
+{
+	uint8_t d = 0;
+
+	pthread_mutex_lock(&making);
+
+	const struct target_set *targets = targets_in_use(true);
+
+	if (all->n && (decisions.generation != all->generation || decisions.targets != targets))
+		decide_params(all, targets);
+	if (decisions.generation == all->generation && p->id <= decisions.n)
+		d = decisions.of[p->id - 1];
+	pthread_mutex_unlock(&making);
+	return d;
+}
+
+const char *train_kind_name(const struct train_params *all, const struct train_param *p)
+{
+	if (!config_now()->squash_name)
+		return p->name;
+	return decision_of(all, p) & SHORT ? train_squash(p->name) : p->name;
+}
+
+bool train_param_is_target(const struct train_params *all, const struct train_param *p)
+{
+	uint8_t d;
+
+	if (health_is_embedding(all, p))
+		return true;
+	if (health_is_alone())
+		return false;
+
+	const struct target_set *targets = targets_in_use(false);
+
+	if (targets && !targets->n)
+		return true;
+	d = decision_of(all, p);
+	if (!(d & DECIDED)) {
+		d |= DECIDED | (train_is_target(p->name) ? TARGET : 0);
+		pthread_mutex_lock(&making);
+		if (decisions.generation == all->generation && decisions.targets == targets &&
+			p->id <= decisions.n)
+			decisions.of[p->id - 1] = d;
+		pthread_mutex_unlock(&making);
+	}
+	return d & TARGET;
+}
+
+void train_kinds_forked(void)
+{
+	pthread_mutex_init(&making, NULL);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/params/metric.h"
+
+#include <pthread.h>
+#include <regex.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "config/metrics_asked.h"
+#include "session/state.h"
+#include "stats/convert.h"
+#include "stats/sum.h"
+#include "training/steps/scalar.h"
+#include "training/steps/step_times.h"
+
+static bool wants_metric(const struct config *cfg, enum metric m)
+{
+	return config_metrics(cfg) >> m & 1;
+}
+
+uint32_t metric_kinds_of(const struct config *cfg)
+{
+	uint32_t kinds = 0;
+
+	if (wants_metric(cfg, METRIC_LOCAL_NORM))
+		kinds |= KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(LOCAL_NORM);
+	if (wants_metric(cfg, METRIC_DEVICE_LOCAL_NORM))
+		kinds |= KIND_BIT(GRAD_UNREDUCED);
+	if (wants_metric(cfg, METRIC_WEIGHT_NORM))
+		kinds |= KIND_BIT(PARAM_UPDATED);
+	if (wants_metric(cfg, METRIC_ADAM_NORM))
+		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
+	if (wants_metric(cfg, METRIC_STABLE_RANK))
+		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
+	if (cfg->health_checkpoint)
+		kinds |= KIND_BIT(GRAD_UNREDUCED);
+	if (cfg->summary_dir && *cfg->summary_dir)
+		kinds |= KIND_BIT(HISTOGRAM);
+	return kinds;
+}
+
+bool metric_is_due(enum metric m, uint32_t step)
+{
+	const struct config *cfg = config_now();
+
+	return wants_metric(cfg, m) && ((uint64_t)step + 1) % (uint64_t)cfg->metrics_interval == 0;
+}
+
+/* ---- targets ---- */
+
+#define METRIC_TARGETS_MAX 64
+#define DECISIONS 4096 /* names whose decision is kept: hash, and the decision in the lowest bit */
+
+struct target_set {
+	regex_t target[METRIC_TARGETS_MAX];
+	unsigned n;
+	_Atomic uint64_t decided[DECISIONS];
+};
+
+/* Of the configuration that the process started with: the keys are fixed. */
+static struct target_set of_metrics, of_stable_rank, of_summary;
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+
+static void read_target_set(struct target_set *set, const char *words)
+{
+	char one[512];
+
+	for (size_t n; words && *words && set->n < METRIC_TARGETS_MAX;
+		words += n + (words[n] == '\n')) {
+		n = strcspn(words, "\n");
+		if (n >= sizeof(one))
+			continue;
+		memcpy(one, words, n);
+		one[n] = 0;
+		if (regcomp(&set->target[set->n], one, REG_EXTENDED | REG_NOSUB) == 0)
+			set->n++;
+	}
+}
+
+static void read_metric_targets(void)
+{
+	const struct config *cfg = &generation_first.running.cfg;
+
+	read_target_set(&of_metrics, cfg->metrics_targets);
+	read_target_set(&of_stable_rank, cfg->stable_rank_targets);
+	read_target_set(&of_summary, cfg->summary_targets);
+}
+
+static bool is_any_target(struct target_set *set, const char *name)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < set->n && !found; i++)
+		found = regexec(&set->target[i], name, 0, NULL, 0) == 0;
+	return found;
+}
+
+static bool is_in_set(struct target_set *set, const char *name, bool invert)
+{
+	uint64_t h = 0, was;
+
+	pthread_once(&read_once, read_metric_targets);
+	if (!set->n)
+		return true;
+	for (const char *p = name; *p; p++)
+		h = hash_u64(h, (unsigned char)*p);
+	h |= 3;
+	was = atomic_load_explicit(&set->decided[h / 4 % DECISIONS], memory_order_relaxed);
+	if ((was | 1) == h)
+		return was & 1;
+	was = is_any_target(set, name) != invert ? h : h & ~UINT64_C(1);
+	atomic_store_explicit(&set->decided[h / 4 % DECISIONS], was, memory_order_relaxed);
+	return was & 1;
+}
+
+bool metric_has_target(const char *name)
+{
+	return is_in_set(&of_metrics, name, config_now()->metrics_invert);
+}
+
+bool stable_rank_has_target(const char *name)
+{
+	return is_in_set(&of_stable_rank, name, false);
+}
+
+bool histogram_has_target(const char *name, unsigned index)
+{
+	if (!*config_now()->summary_targets)
+		return index < (uint64_t)config_now()->summary_first;
+	return is_in_set(&of_summary, name, false) && of_summary.n;
+}
+
+/* ---- over all parameters ---- */
+
+struct norm_sum {
+	uint32_t step; /* + 1; 0: none */
+	double squares;
+};
+
+/* One optimizer's step at a time is measured (kinds of the adapter). */
+static struct norm_sum grads, weights;
+
+static void add_norm(struct norm_sum *s, uint32_t step, double norm)
+{
+	if (s->step != step + 1)
+		*s = (struct norm_sum){.step = step + 1};
+	s->squares += norm * norm;
+}
+
+static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
+{
+	if (s->step == step + 1 && metric_is_due(m, step))
+		scalar_put_metric(which, step, stats_sqrt(s->squares));
+	s->step = 0;
+}
+
+static void put_norms(uint32_t step)
+{
+	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
+}
+
+static void write_local_norm(const struct train_value *of)
+{
+	struct train_value v = *of;
+
+	if (!metric_is_due(METRIC_LOCAL_NORM, v.step) || !metric_has_target(v.name))
+		return;
+	v.kind = TK_LOCAL_NORM;
+	v.value = &of->stats.norm;
+	v.nvalue = 1;
+	train_kind_write(&v);
+}
+
+void metric_put_losses(uint32_t step, double mean, uint32_t passes)
+{
+	if (metric_is_due(METRIC_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_LOCAL_LOSS, step, mean);
+	if (metric_is_due(METRIC_DEVICE_LOCAL_LOSS, step))
+		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
+}
+
+void metric_see_value(const struct train_value *v)
+{
+	const struct config *cfg = config_now();
+
+	if (!config_metrics(cfg) || !v->stats.n)
+		return;
+	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
+		step_add_source(put_norms);
+		add_norm(&grads, v->step, v->stats.norm);
+		write_local_norm(v);
+	} else if (v->kind == TK_PARAM_UPDATED) {
+		step_add_source(put_norms);
+		add_norm(&weights, v->step, v->stats.norm);
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/params/place.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "journal/layout.h"
+#include "session/generation.h"
+#include "session/state.h"
+
+#define GROUPS_MAX 32u /* communicators; further ones are not looked at */
+
+/* What a communicator has carried. Written by whoever calls; read at the steps of an optimizer. */
+static struct group {
+	_Atomic uint64_t id; /* 0: free */
+	_Atomic int32_t place, size; /* size 0: the place is not there yet */
+	_Atomic uint64_t gradients; /* elements */
+	_Atomic uint32_t messages, reductions[2]; /* in forward, in backward passes */
+} groups[GROUPS_MAX];
+
+bool train_places_wanted(void)
+{
+	const struct config *c = config_now();
+
+	return (c->dp_ranks.n && !c->dp_group.n) || (c->tp_ranks.n && !c->tp_group.n) ||
+	       (c->pp_ranks.n && !c->process_group.n);
+}
+
+static struct group *claim_group(uint64_t id)
+{
+	for (uint32_t i = (uint32_t)hash_mix(id), k = 0; k < GROUPS_MAX; k++) {
+		struct group *g = &groups[(i + k) % GROUPS_MAX];
+		uint64_t was = 0;
+
+		if (atomic_load_explicit(&g->id, memory_order_relaxed) == id ||
+			atomic_compare_exchange_strong(&g->id, &was, id) || was == id)
+			return g;
+	}
+	return NULL;
+}
+
+void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, int32_t size,
+	uint64_t elements, uint32_t phase)
+{
+	struct group *g = comm && size > 1 ? claim_group(comm) : NULL;
+
+	if (!g)
+		return;
+	atomic_store_explicit(&g->place, place, memory_order_relaxed);
+	atomic_store_explicit(&g->size, size, memory_order_release);
+	if (what == CARRIES_GRADIENTS)
+		atomic_fetch_add_explicit(&g->gradients, elements, memory_order_relaxed);
+	else if (what == CARRIES_MESSAGE)
+		atomic_fetch_add_explicit(&g->messages, 1, memory_order_relaxed);
+	else if (what == CARRIES_REDUCTION && (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
+		atomic_fetch_add_explicit(
+			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
+}
+
+/* How much speaks for that part; 0: nothing. */
+static uint64_t rate_group(const struct group *g, enum train_axis axis)
+{
+	uint64_t forward = atomic_load_explicit(&g->reductions[0], memory_order_relaxed),
+		 backward = atomic_load_explicit(&g->reductions[1], memory_order_relaxed),
+		 gradients = atomic_load_explicit(&g->gradients, memory_order_relaxed);
+
+	switch (axis) {
+	case AXIS_DATA:
+		return gradients;
+	case AXIS_TENSOR:
+		/* A loss that is averaged is no such reduction: there is one of it in a step, and none in a backward pass. */
+		return gradients || !backward ? 0 : forward;
+	case AXIS_PIPELINE:
+		/* Among all ranks messages may go in any direction. */
+		return g->size == session.world_size ? 0 : g->messages;
+	}
+	return 0;
+}
+
+int32_t train_place_in(enum train_axis axis)
+{
+	const struct group *best = NULL;
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < GROUPS_MAX; i++) {
+		uint64_t n = atomic_load_explicit(&groups[i].size, memory_order_acquire)
+				     ? rate_group(&groups[i], axis)
+				     : 0;
+
+		if (n > most) {
+			most = n;
+			best = &groups[i];
+		}
+	}
+	return best ? best->place : -1;
+}
+
+bool train_is_one_group(void)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < GROUPS_MAX; i++) {
+		const struct group *g = &groups[i];
+		int32_t size = atomic_load_explicit(&g->size, memory_order_acquire);
+
+		if (size &&
+			(size != session.world_size || g->messages || rate_group(g, AXIS_TENSOR)))
+			return false;
+		any |= size != 0;
+	}
+	return any;
+}
+
+void train_groups_forget(void)
+{
+	memset(groups, 0, sizeof(groups));
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/params/stable_rank.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/dtype.h"
+#include "base/pytext.h"
+#include "base/text.h"
+#include "config/metrics_asked.h"
+#include "journal/meta_part.h"
+#include "session/state.h"
+#include "training/params/power_iteration.h"
+
+/* ---- rounds ---- */
+
+#define LOOK_EVERY (1u << 16) /* elements of a weight whose time says something */
+#define NUMBERS_MAX (1u << 20) /* parameters; further ones are left out */
+#define WORD_BITS 64
+
+static struct {
+	uint32_t begun; /* the step behind which it began, + 1; 0: none has */
+	bool left; /* for the next step */
+	uint32_t step; /* whose budget it is, + 1 */
+	uint64_t spent; /* of it, ns */
+	uint64_t cost, longest; /* of all rounds, and of the step that took longest, ns */
+	uint64_t rows, left_out;
+	uint32_t rounds;
+	double ns_each; /* an element in one pass, as measured; 0: not yet */
+} rounds;
+static uint64_t measured[NUMBERS_MAX / WORD_BITS]; /* in this round, by the parameter's number */
+
+static uint64_t budget_ns(void)
+{
+	return (uint64_t)config_now()->stable_rank_budget_ms * 1000000;
+}
+
+bool stable_rank_is_due(uint32_t step)
+{
+	const struct config *cfg = config_now();
+
+	if (!(config_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
+		return false;
+	return ((uint64_t)step + 1) % (uint64_t)cfg->stable_rank_interval == 0 || rounds.left ||
+	       rounds.step == step + 1;
+}
+
+static void begin_step(uint32_t step)
+{
+	bool due = ((uint64_t)step + 1) % (uint64_t)config_now()->stable_rank_interval == 0;
+
+	if (rounds.step == step + 1)
+		return;
+	rounds.step = step + 1;
+	rounds.spent = 0;
+	rounds.left = false;
+	if (!due || rounds.begun == step + 1)
+		return;
+	memset(measured, 0, sizeof(measured));
+	rounds.begun = step + 1;
+	rounds.rounds++;
+}
+
+/* Matrices that lie one behind the other, rows of n one behind the other; a transposed one has the same eigenvalues. */
+struct stack {
+	const unsigned char *at;
+	uint64_t count, m, n;
+};
+
+static bool find_stack(const struct buffer *b, struct stack *s)
+{
+	const int64_t *size = b->counts, *stride = b->displs;
+	unsigned d = b->ndim, two = d - 2;
+	bool plain, turned;
+
+	if ((d != 2 && d != 3) || dtype_info(b->dtype)->cls != DTC_FLOAT ||
+		dtype_info(b->dtype)->component != b->dtype || b->nostats || !b->base || !b->count)
+		return false;
+	s->at = b->base;
+	s->count = d == 3 ? (uint64_t)size[0] : 1;
+	s->m = (uint64_t)size[two];
+	s->n = (uint64_t)size[two + 1];
+	if (s->count * s->m * s->n != b->count)
+		return false;
+	if (b->layout == BUFFER_CONTIG)
+		return true;
+	if (b->layout != BUFFER_STRIDED ||
+		(d == 3 && size[0] > 1 && stride[0] != size[1] * size[2]))
+		return false;
+	plain = (size[two + 1] == 1 || stride[two + 1] == 1) &&
+		(size[two] == 1 || stride[two] == size[two + 1]);
+	turned = (size[two] == 1 || stride[two] == 1) &&
+		 (size[two + 1] == 1 || stride[two + 1] == size[two]);
+	if (!plain && turned) {
+		s->m = (uint64_t)size[two + 1];
+		s->n = (uint64_t)size[two];
+	}
+	return plain || turned;
+}
+
+static void write_rank(const struct train_value *of, const char *part, const struct stable_rank *r)
+{
+	char name[TRAIN_NAME_MAX + 32];
+	struct train_value v = *of;
+
+	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, of->name, part);
+	v.name = name;
+	v.nvalue = 1;
+	v.kind = TK_STABLE_RANK;
+	v.value = &r->rank;
+	train_kind_write(&v);
+	v.kind = TK_EIGENVALUE;
+	v.value = &r->eigenvalue;
+	train_kind_write(&v);
+	rounds.rows += 2;
+}
+
+/* Largest, smallest and mean over experts. */
+struct expert_ranks {
+	struct stable_rank most, least, sum;
+};
+
+static void add_expert(struct expert_ranks *all, const struct stable_rank *r, bool first)
+{
+	if (first || r->rank > all->most.rank)
+		all->most.rank = r->rank;
+	if (first || r->rank < all->least.rank)
+		all->least.rank = r->rank;
+	if (first || r->eigenvalue > all->most.eigenvalue)
+		all->most.eigenvalue = r->eigenvalue;
+	if (first || r->eigenvalue < all->least.eigenvalue)
+		all->least.eigenvalue = r->eigenvalue;
+	all->sum.rank += r->rank;
+	all->sum.eigenvalue += r->eigenvalue;
+}
+
+static void write_experts(const struct train_value *v, const struct expert_ranks *all, uint64_t n)
+{
+	struct stable_rank mean = {all->sum.rank / (double)n, all->sum.eigenvalue / (double)n};
+
+	write_rank(v, "/expert_max", &all->most);
+	write_rank(v, "/expert_min", &all->least);
+	write_rank(v, "/expert_mean", &mean);
+}
+
+/* False: it took too long. What was measured till then is written. */
+static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
+{
+	enum config_rank_experts shown = config_now()->stable_rank_experts;
+	uint64_t bytes = s->m * s->n * dtype_info(v->dtype)->size;
+	struct expert_ranks all = {.sum = {0, 0}};
+
+	for (uint64_t i = 0; i < s->count; i++) {
+		struct stable_rank r;
+		char part[32] = "";
+
+		if (!stable_rank_of(s->at + i * bytes, s->m, s->n, v->dtype,
+			    (unsigned)config_now()->stable_rank_iterations, until, &r))
+			return false;
+		if (v->ndim == 3)
+			snprintf(part, sizeof(part), "/expert_%llu", (unsigned long long)i);
+		if (v->ndim != 3 || shown != RANK_EXPERTS_STATISTICS)
+			write_rank(v, part, &r);
+		add_expert(&all, &r, i == 0);
+	}
+	if (v->ndim == 3 && shown != RANK_EXPERTS_FULL)
+		write_experts(v, &all, s->count);
+	return true;
+}
+
+/* What a pass over it takes goes by: rows are computed in blocks of 8 elements. */
+static double rank_work_of(const struct stack *s)
+{
+	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
+}
+
+/* May it be measured now? Not where it needs more than is left; never where it needs more than there is. */
+static bool has_time(const struct stack *s, bool *ever)
+{
+	double need =
+		rounds.ns_each * rank_work_of(s) * (double)config_now()->stable_rank_iterations;
+
+	*ever = need <= (double)budget_ns();
+	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
+}
+
+static void note_time(uint64_t took, const struct stack *s, bool whole)
+{
+	double each =
+		(double)took / (rank_work_of(s) * (double)config_now()->stable_rank_iterations);
+
+	rounds.spent += took;
+	rounds.cost += took;
+	if (rounds.spent > rounds.longest)
+		rounds.longest = rounds.spent;
+	/* One that was given up shows how long it takes at least. Small ones show what is around it. */
+	if (each > rounds.ns_each && (!whole || s->count * s->m * s->n >= LOOK_EVERY))
+		rounds.ns_each = each;
+	else if (whole && s->count * s->m * s->n >= LOOK_EVERY)
+		rounds.ns_each = (3 * rounds.ns_each + each) / 4;
+}
+
+void stable_rank_see(const struct train_value *of, uint32_t id, const struct buffer *b)
+{
+	struct train_value v = *of;
+	uint64_t bit = UINT64_C(1) << id % WORD_BITS, begin;
+	bool ever, whole, fresh;
+	struct stack s;
+
+	begin_step(v.step);
+	if (b->ndim != 2 && b->ndim != 3)
+		return;
+	if (id >= NUMBERS_MAX || !find_stack(b, &s)) {
+		rounds.left_out += rounds.begun == v.step + 1;
+		return;
+	}
+	if (measured[id / WORD_BITS] & bit)
+		return;
+	if (!has_time(&s, &ever) && ever) {
+		rounds.left = true;
+		return;
+	}
+	v.dtype = b->dtype;
+	v.count = b->count;
+	v.ndim = b->ndim;
+	v.dims = b->counts;
+	fresh = rounds.spent == 0;
+	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	whole = ever && measure_stack(&v, &s, begin + (budget_ns() - rounds.spent));
+	if (ever)
+		note_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, &s, whole);
+	if (ever && !whole && !fresh) {
+		rounds.left = true;
+		return;
+	}
+	rounds.left_out += !whole;
+	measured[id / WORD_BITS] |= bit;
+}
+
+/* Each text takes room in the dictionary for good. */
+static bool is_said(uint32_t n)
+{
+	return n <= 4 || (n & (n - 1)) == 0;
+}
+
+void stable_rank_seen(void)
+{
+	static uint64_t said;
+	char part[200];
+	struct text t = text_over(part, sizeof(part));
+
+	if (rounds.left || rounds.rows == said || !is_said(rounds.rounds) || !session.journal.head)
+		return;
+	said = rounds.rows;
+	text_put(&t, "stable_rank", sizeof("stable_rank"));
+	text_str(&t, "{\"rounds\": ");
+	text_u64(&t, rounds.rounds);
+	text_str(&t, ", \"seconds\": ");
+	text_fixed(&t, (double)rounds.cost / 1e9, 0, 6);
+	text_str(&t, ", \"longest_step_s\": ");
+	text_fixed(&t, (double)rounds.longest / 1e9, 0, 6);
+	text_str(&t, ", \"rows\": ");
+	text_u64(&t, rounds.rows);
+	text_str(&t, ", \"left_out\": ");
+	text_u64(&t, rounds.left_out);
+	text_char(&t, '}');
+	if (!t.cut)
+		journal_dict_add(&session.journal, DICT_META, META_STABLE_RANK, part, t.len + 1);
+}

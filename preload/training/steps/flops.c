@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/steps/flops.h"
+
+#include <stdatomic.h>
+
+#include "base/hash.h"
+#include "training/steps/scalar.h"
+
+/* Of the step that goes on. */
+static _Atomic uint64_t model, all, operators;
+static _Atomic uint64_t
+	lead; /* the leader's calls: sum of their hashes, whichever thread makes them */
+static _Atomic bool missed, given_up;
+static _Atomic bool counted = true;
+
+/* What the last step that was counted has shown. */
+static struct {
+	bool there;
+	uint32_t step;
+	uint64_t lead;
+	struct flops of_step;
+} known;
+
+static flops_switch_fn *_Atomic switch_watch;
+
+bool flops_are_wanted(void)
+{
+	const struct config *cfg = config_now();
+
+	if (scalar_is_wanted(SCALAR_HFU) && cfg->peak_flops > 0)
+		return true;
+	return !(cfg->model_flops_per_step > 0) &&
+	       (scalar_is_wanted(SCALAR_MODEL_FLOPS) ||
+		       (scalar_is_wanted(SCALAR_MFU) && cfg->peak_flops > 0));
+}
+
+bool flops_are_counted(void)
+{
+	return atomic_load_explicit(&counted, memory_order_relaxed);
+}
+
+void flops_add(double of_model, double in_all)
+{
+	atomic_fetch_add_explicit(&model, (uint64_t)of_model, memory_order_relaxed);
+	atomic_fetch_add_explicit(&all, (uint64_t)in_all, memory_order_relaxed);
+	atomic_fetch_add_explicit(&operators, 1, memory_order_relaxed);
+}
+
+void flops_lead(uint64_t shapes)
+{
+	atomic_fetch_add_explicit(&lead, hash_mix(shapes | 1), memory_order_relaxed);
+}
+
+void flops_miss(void)
+{
+	atomic_store_explicit(&missed, true, memory_order_relaxed);
+}
+
+void flops_give_up(void)
+{
+	atomic_store_explicit(&given_up, true, memory_order_relaxed);
+}
+
+void flops_on_switch(flops_switch_fn *fn)
+{
+	atomic_store_explicit(&switch_watch, fn, memory_order_relaxed);
+}
+
+static void switch_counting(bool on)
+{
+	flops_switch_fn *fn = atomic_load_explicit(&switch_watch, memory_order_relaxed);
+
+	if (atomic_exchange_explicit(&counted, on, memory_order_relaxed) != on && fn)
+		fn(on);
+}
+
+/* A step that was counted has ended: is the next one to be counted, too? */
+static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
+{
+	bool same = known.there && leader && known.lead == leader;
+
+	known.there = whole;
+	known.step = step;
+	known.lead = leader;
+	known.of_step = *f;
+	return !whole || !same || config_now()->flops_interval <= 1;
+}
+
+bool flops_end_step(uint32_t step, struct flops *of_step)
+{
+	struct flops f = {(double)atomic_exchange(&model, 0), (double)atomic_exchange(&all, 0)};
+	uint64_t n = atomic_exchange(&operators, 0), leader = atomic_exchange(&lead, 0);
+	bool whole = !atomic_exchange(&missed, false), there, next;
+
+	if (atomic_load_explicit(&given_up, memory_order_relaxed)) {
+		switch_counting(false);
+		return false;
+	}
+	if (flops_are_counted()) {
+		there = whole && n;
+		next = keep_count(step, &f, leader, there);
+	} else {
+		there = known.there && leader && leader == known.lead && whole;
+		f = known.of_step;
+		next = !there ||
+		       (uint64_t)step + 1 >=
+			       (uint64_t)known.step + (uint64_t)config_now()->flops_interval;
+	}
+	switch_counting(next);
+	*of_step = f;
+	return there;
+}

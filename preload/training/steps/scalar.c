@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/steps/scalar.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "call/recorder.h"
+#include "call/step.h"
+#include "journal/meta_part.h"
+#include "session/state.h"
+
+static bool scalar_is_recorded(uint32_t step)
+{
+	const struct generation *g = generation_now();
+
+	return !g->paused && session_rank_selected() && config_step_wanted(&g->cfg, step);
+}
+
+bool scalar_is_due(enum scalar which)
+{
+	return scalar_is_wanted(which) && scalar_is_recorded(step_now());
+}
+
+static void enter_scalar(
+	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
+{
+	bool real = which == SCALAR_EMBEDDING_NORM;
+	struct journal_scalar *e;
+	struct thread *t;
+
+	if (!scalar_is_recorded(step) || (!session_is_on() && !session_start()))
+		return;
+	t = thread_get();
+	if (!t)
+		return;
+	e = thread_reserve(t, sizeof(*e));
+	if (!e) {
+		thread_count(t, JC_DROP_VALUES);
+		return;
+	}
+	*e = (struct journal_scalar){
+		.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
+		/*
+		 * A checkpoint's step is found by its file's time. That is the kernel's, of its last tick, and only another
+		 * reading of the same clock orders with it: ticks that are turned into time later do not follow where the
+		 * clock is set, and a tick that comes late on a loaded machine makes files older than they are.
+		 */
+		.at = real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks(),
+		.at_is_real = real,
+		.value = value,
+		.step = step,
+		.which = (uint16_t)which,
+		.optimizer = optimizer,
+		.group = group,
+	};
+	chain_publish(&t->chain, sizeof(*e));
+}
+
+void scalar_put_of(
+	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
+{
+	if (scalar_is_wanted(which))
+		enter_scalar(which, step, optimizer, group, value);
+}
+
+void scalar_put_metric(enum scalar which, uint32_t step, double value)
+{
+	enter_scalar(which, step, 0, JOURNAL_NO_GROUP, value);
+}
+
+void scalar_put(enum scalar which, uint32_t step, double value)
+{
+	scalar_put_of(which, step, 0, JOURNAL_NO_GROUP, value);
+}
+
+void scalar_is_derived(enum scalar which)
+{
+	static _Atomic uint32_t derived;
+	uint32_t bit = UINT32_C(1) << which, all;
+	char part[512];
+	struct text t = text_over(part, sizeof(part));
+
+	if (atomic_load_explicit(&derived, memory_order_relaxed) & bit || !session.journal.head ||
+		!scalar_is_wanted(which))
+		return;
+	all = atomic_fetch_or(&derived, bit) | bit;
+	text_put(&t, "derived_scalars", sizeof("derived_scalars"));
+	text_char(&t, '[');
+	for (unsigned i = 0, n = 0; i < SCALARS; i++)
+		if (all >> i & 1) {
+			text_str(&t, n++ ? ", " : "");
+			text_json(&t, scalar_names[i]);
+		}
+	text_char(&t, ']');
+	if (!t.cut)
+		journal_dict_add(&session.journal, DICT_META, META_DERIVED, part, t.len + 1);
+}

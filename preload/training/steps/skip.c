@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "training/steps/skip.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/pytext.h"
+#include "base/text.h"
+#include "call/step.h"
+#include "config/config_value.h"
+#include "journal/meta_part.h"
+#include "session/state.h"
+#include "training/steps/scalar.h"
+
+#define PEER_FOLDER "skip"
+#define PEER_OFF "off" /* a line of each rank that withholds no longer */
+#define PEER_BYTES 256
+#define PEER_OFF_BYTES 65536 /* a longer one is no longer read */
+#define PART_BYTES 640
+
+enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
+
+static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
+
+static _Atomic uint8_t state; /* enum skip_state */
+static char refusal[SKIP_WHY_MAX];
+static bool told; /* the others: this rank's file is there */
+static bool
+	all_on; /* each rank's file was read once: who changes its mind since says so in PEER_OFF */
+static uint64_t withheld;
+static uint32_t last_step;
+static double last_norm;
+static uint64_t last_count; /* of the optimizer that stepped last */
+static bool was_withheld;
+
+/* Of each optimizer. */
+static struct {
+	uint64_t steps, consecutive;
+	uint32_t put; /* the last step that has the scalar, from 1 */
+} of[SKIP_OPTIMIZERS];
+
+void skip_forked(void)
+{
+	atomic_store(&state, SKIP_UNSEEN);
+	memset(of, 0, sizeof(of));
+	told = all_on = was_withheld = false;
+	withheld = 0;
+	refusal[0] = 0;
+}
+
+bool skip_is_refused(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) == SKIP_REFUSED;
+}
+
+/* ---- what meta.json says ---- */
+
+static void put_skip_member(struct text *t, const char *key, bool first)
+{
+	text_str(t, first ? "{" : ", ");
+	text_json(t, key);
+	text_str(t, ": ");
+}
+
+/* After a step that was withheld, or (changed) something else. */
+static void tell_meta(bool changed)
+{
+	const struct config *cfg = config_now();
+	char part[PART_BYTES];
+	struct text t = text_over(part, sizeof(part));
+
+	/* Each text takes room in the dictionary for good. */
+	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
+		return;
+	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
+	put_skip_member(&t, "state", true);
+	text_json(&t, state_words[atomic_load(&state)]);
+	put_skip_member(&t, "why", false);
+	text_json(&t, atomic_load(&state) == SKIP_WAITING
+			      ? "no step of an optimizer has been seen (a compiled one shows none)"
+			      : refusal);
+	put_skip_member(&t, "threshold", false);
+	text_double(&t, cfg->global_norm_spike_threshold, 17);
+	put_skip_member(&t, "count_threshold", false);
+	text_i64(&t, cfg->global_norm_spike_count_threshold);
+	put_skip_member(&t, "withheld", false);
+	text_u64(&t, withheld);
+	put_skip_member(&t, "last_step", false);
+	if (withheld)
+		text_u64(&t, last_step);
+	else
+		text_str(&t, "null");
+	text_char(&t, '}');
+	if (!t.cut)
+		journal_dict_add(&session.journal, DICT_META, META_SKIP_ON_SPIKE, part, t.len + 1);
+}
+
+void skip_begin(void)
+{
+	uint8_t none = SKIP_UNSEEN;
+
+	if (atomic_load_explicit(&state, memory_order_relaxed) == SKIP_UNSEEN &&
+		atomic_compare_exchange_strong(&state, &none, SKIP_WAITING))
+		tell_meta(true);
+}
+
+/* ---- what ranks tell each other ---- */
+
+/* The same for all ranks of a job, and for none of another that has the same folder, where the launcher gives a name. */
+static void put_peer_text(struct text *t, const char *word)
+{
+	text_str(t, word);
+	text_char(t, ' ');
+	text_i64(t, session.world_size);
+	text_char(t, ' ');
+	text_str(t, session.run);
+	text_char(t, '\n');
+}
+
+static void put_peer_path(struct text *t, int rank)
+{
+	text_str(t, config_now()->output_dir);
+	text_str(t, "/" PEER_FOLDER);
+	if (rank >= 0) {
+		text_str(t, "/rank");
+		text_i64(t, rank);
+	}
+}
+
+/* text: "" where only the file has to be there, so that none takes its absence for what another host has cached. */
+static int append_peer_off(const char *text, size_t n)
+{
+	char path[CONFIG_PATH_MAX + 64];
+	struct text p = text_over(path, sizeof(path));
+	int fd, err = 0;
+
+	put_peer_path(&p, -1);
+	text_str(&p, "/" PEER_OFF);
+	fd = io_open_regular(
+		AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd;
+	if (n)
+		err = io_write_all(fd, text, n);
+	close(fd);
+	/* What cannot be said is seen by the file's absence. */
+	if (err)
+		unlink(path);
+	return err;
+}
+
+/* -errno */
+static int tell_peers(const char *word)
+{
+	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES];
+	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
+	int err;
+
+	if (session.world_size <= 1)
+		return 0;
+	put_peer_path(&p, -1);
+	put_peer_text(&l, word);
+	err = io_mkdirs(path);
+	p = text_over(path, sizeof(path));
+	put_peer_path(&p, session.world_rank);
+	if (!err)
+		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
+	if (!err || strcmp(word, "off") == 0)
+		err = io_replace_file(AT_FDCWD, path, line, l.len);
+	/* What says `on` must not stay there. */
+	if (err)
+		unlink(path);
+	return err;
+}
+
+/* Has a rank of this run said that it withholds no longer, or can that not be known? */
+static bool has_peer_left(void)
+{
+	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], *have = malloc(PEER_OFF_BYTES);
+	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
+	ssize_t n = -1;
+	bool left;
+
+	put_peer_path(&p, -1);
+	text_str(&p, "/" PEER_OFF);
+	put_peer_text(&l, "off");
+	if (have)
+		n = io_read_file(AT_FDCWD, path, have, PEER_OFF_BYTES);
+	left = n < 0 || n == PEER_OFF_BYTES || memmem(have, (size_t)n, line, l.len) != NULL;
+	free(have);
+	return left;
+}
+
+/* The first rank that has not said that it withholds; -1: all have. */
+static int find_unready_peer(void)
+{
+	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], have[PEER_BYTES];
+	struct text l = text_over(line, sizeof(line)), p;
+	ssize_t n;
+
+	put_peer_text(&l, "on");
+	for (int r = 0; r < session.world_size; r++) {
+		p = text_over(path, sizeof(path));
+		put_peer_path(&p, r);
+		n = io_read_file(AT_FDCWD, path, have, sizeof(have));
+		if (n < 0 || (size_t)n != l.len || memcmp(have, line, l.len) != 0)
+			return r;
+	}
+	return -1;
+}
+
+void skip_refuse(const char *why)
+{
+	if (skip_is_refused())
+		return;
+	snprintf(refusal, sizeof(refusal), "%s", why);
+	atomic_store(&state, SKIP_REFUSED);
+	tell_peers("off");
+	tell_meta(true);
+	log_loss(LOSS_SKIP,
+		"use_skip_data_by_global_norm: no step is withheld: %s; a spike of the global norm "
+		"is an alert",
+		refusal);
+}
+
+static bool is_everybody_ready(bool first)
+{
+	char why[SKIP_WHY_MAX];
+	int r;
+
+	if (session.world_size <= 1)
+		return true;
+	if (first) {
+		log_info(1,
+			"step %u is not withheld: with several ranks the first step shows whether "
+			"all of them can",
+			step_now());
+		return false;
+	}
+	if (all_on && !has_peer_left())
+		return true;
+	r = find_unready_peer();
+	if (r < 0 && !all_on && !has_peer_left()) {
+		all_on = true;
+		return true;
+	}
+	if (r < 0) {
+		skip_refuse("another rank has said in folder " PEER_FOLDER
+			    " of output_dir that it no longer withholds steps");
+		return false;
+	}
+	snprintf(why, sizeof(why),
+		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
+		config_now()->output_dir);
+	skip_refuse(why);
+	return false;
+}
+
+/* ---- a step ---- */
+
+/* Once: each one is in monitor.log and in the scalars. */
+static void say_withheld(double norm)
+{
+	static bool said;
+	char value[32], most[32];
+	struct text v = text_over(value, sizeof(value)), m = text_over(most, sizeof(most));
+
+	if (said)
+		return;
+	said = true;
+	text_double(&v, norm, 9);
+	text_double(&m, config_now()->global_norm_spike_threshold, 9);
+	log_info(1,
+		"step %u is withheld: its global norm %s is %s%s: weights and optimizer state "
+		"stay as they are, a learning rate scheduler that the script steps goes on",
+		last_step, value, isfinite(norm) ? "at or above the threshold " : "not finite",
+		isfinite(norm) ? most : "");
+}
+
+/* An optimizer may step several times in a step of the training: the first one that was withheld counts. */
+static void put_withheld(unsigned optimizer)
+{
+	if (of[optimizer].put != last_step + 1)
+		scalar_put_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
+			(double)last_count);
+	of[optimizer].put = last_step + 1;
+}
+
+bool skip_judge(unsigned optimizer, double norm)
+{
+	double most = config_now()->global_norm_spike_threshold;
+	bool first;
+
+	was_withheld = false;
+	if (skip_is_refused() || optimizer >= SKIP_OPTIMIZERS)
+		return false;
+	first = !of[optimizer].steps++;
+	if (atomic_load(&state) != SKIP_ON) {
+		atomic_store(&state, SKIP_ON);
+		tell_meta(true);
+	}
+	if (!told && session.world_size > 1) {
+		if (tell_peers("on")) {
+			skip_refuse("the file that tells the other ranks could not be written "
+				    "(folder " PEER_FOLDER " in output_dir)");
+			return false;
+		}
+		told = true;
+	}
+	if (norm < most) {
+		of[optimizer].consecutive = 0;
+		return false;
+	}
+	if (!is_everybody_ready(first))
+		return false;
+	last_count = ++of[optimizer].consecutive;
+	last_step = step_now();
+	last_norm = norm;
+	withheld++;
+	was_withheld = true;
+	tell_meta(false);
+	say_withheld(norm);
+	put_withheld(optimizer);
+	return true;
+}
+
+bool skip_reached_limit(char *text, size_t cap)
+{
+	const struct config *cfg = config_now();
+	struct text t = text_over(text, cap);
+	int64_t limit = cfg->global_norm_spike_count_threshold;
+
+	if (!was_withheld || limit <= 0 || last_count < (uint64_t)limit)
+		return false;
+	was_withheld = false;
+	text_str(&t, "Current global norm ");
+	text_numpy_single(&t, (float)last_norm);
+	text_str(&t, " of step ");
+	text_u64(&t, (uint64_t)last_step + 1);
+	text_str(&t, " has been ");
+	text_u64(&t, last_count);
+	if (isnan(last_norm)) {
+		text_str(&t, " consecutive times not finite, stop training...");
+		return true;
+	}
+	text_str(&t, " consecutive times greater than threshold ");
+	text_python_float(&t, cfg->global_norm_spike_threshold);
+	text_str(&t, ", stop training...");
+	return true;
+}

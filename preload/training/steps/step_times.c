@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lock: `lock` is a leaf, held for a few additions; some events per step. A forked child makes it anew.
+ */
+#include "training/steps/step_times.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "call/recorder.h"
+#include "session/state.h"
+#include "training/steps/flops.h"
+#include "training/steps/scalar.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+	uint64_t step_began; /* ticks; 0: not known */
+	uint64_t
+		since; /* the end of what came last: what follows it may be forward; 0: nothing yet */
+	uint64_t forward, part[STEP_PARTS]; /* ticks in this step */
+	uint64_t began[STEP_PARTS]; /* of the one that goes on; 0: none does */
+	uint64_t
+		inside; /* forward, backward and data of this step when the optimizer's step began */
+	uint32_t passes; /* backward passes that are micro steps */
+	bool passed_inside; /* one of them in the optimizer's step that goes on */
+	bool data, forwards; /* seen in this step */
+	bool loads; /* there is a DataLoader: data-time is what it takes */
+	bool forward_began; /* since the last backward pass, or the step's begin */
+	uint64_t samples, tokens; /* of the last batch; 0: not known */
+	uint32_t ended; /* the last step that ended, + 1 */
+	uint64_t comm; /* that the thread had waited in all when it ended that step */
+	const struct thread *thread;
+} now;
+
+static step_source_fn *_Atomic sources[STEP_SOURCES_MAX];
+
+void step_times_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	memset(&now, 0, sizeof(now));
+}
+
+void step_add_source(step_source_fn *source)
+{
+	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
+		step_source_fn *was = NULL;
+
+		if (atomic_compare_exchange_strong(&sources[i], &was, source) || was == source)
+			return;
+	}
+}
+
+static uint64_t ticks_inside_optimizer(void)
+{
+	return now.forward + now.part[PART_BACKWARD] + now.part[PART_DATA];
+}
+
+void step_part_begins(enum step_part p)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	now.began[p] = at;
+	if (p == PART_BACKWARD && now.since) {
+		now.forward += at - now.since;
+		now.forwards = true;
+	}
+	if (p == PART_OPTIMIZER) {
+		now.inside = ticks_inside_optimizer();
+		now.passed_inside = false;
+	}
+	now.since = at;
+	pthread_mutex_unlock(&lock);
+}
+
+void step_part_ends(enum step_part p)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	if (now.began[p]) {
+		uint64_t took = at - now.began[p];
+
+		if (p == PART_OPTIMIZER)
+			took -= ticks_inside_optimizer() - now.inside;
+		now.part[p] += took;
+		now.began[p] = 0;
+		now.since = at;
+	}
+	now.data |= p == PART_DATA;
+	now.loads |= p == PART_DATA;
+	if (p == PART_BACKWARD)
+		now.forward_began = false;
+	/* A closure may be called again and again for one batch. */
+	if (p == PART_BACKWARD && !(now.began[PART_OPTIMIZER] && now.passed_inside)) {
+		now.passes++;
+		now.passed_inside = now.began[PART_OPTIMIZER] != 0;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void step_forward_begins(void)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	/* A closure's forward, and what runs inside of a backward pass, is no new batch. */
+	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
+		!now.began[PART_BACKWARD]) {
+		now.part[PART_DATA] += at - now.since;
+		now.data = true;
+		now.since = at;
+	}
+	now.forward_began = true;
+	pthread_mutex_unlock(&lock);
+}
+
+bool step_wants_batch(void)
+{
+	const struct config *c = config_now();
+
+	return !c->global_batch_size && !c->micro_batch_size &&
+	       (scalar_is_wanted(SCALAR_BATCH_SIZE) || scalar_is_wanted(SCALAR_THROUGHPUT) ||
+		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
+}
+
+void step_saw_batch(uint64_t samples, uint64_t tokens)
+{
+	pthread_mutex_lock(&lock);
+	now.samples = samples;
+	now.tokens = tokens;
+	pthread_mutex_unlock(&lock);
+}
+
+void step_waited_for_comm(uint64_t ticks)
+{
+	struct thread *t = thread_state.recorder;
+
+	if (t)
+		t->comm_ticks += ticks;
+}
+
+/* ---- numbers that need no event ---- */
+
+static _Atomic uint64_t device_peak; /* bytes; 0: no device */
+
+void step_device_memory(uint64_t bytes)
+{
+	uint64_t most = atomic_load_explicit(&device_peak, memory_order_relaxed);
+
+	while (bytes > most && !atomic_compare_exchange_weak_explicit(&device_peak, &most, bytes,
+				       memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* Bytes, 0: not known. syscall() is no cancellation point. */
+static uint64_t resident_bytes(void)
+{
+	char text[128] = "";
+	const char *p = text;
+	uint64_t pages = 0;
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	long n;
+
+	if (fd < 0)
+		return 0;
+	n = syscall(SYS_read, fd, text, sizeof(text) - 1);
+	syscall(SYS_close, fd);
+	if (n <= 0)
+		return 0;
+	/* The second number. */
+	while (*p && *p != ' ')
+		p++;
+	while (*p == ' ')
+		p++;
+	while (*p >= '0' && *p <= '9')
+		pages = pages * 10 + (uint64_t)(*p++ - '0');
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void put_memory(uint32_t step)
+{
+	struct rusage used;
+	uint64_t bytes;
+
+	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = resident_bytes()))
+		scalar_put(SCALAR_MEMORY_RSS, step, (double)bytes);
+	bytes = atomic_load_explicit(&device_peak, memory_order_relaxed);
+	if (bytes)
+		scalar_put(SCALAR_MEMORY_ALLOCATOR, step, (double)bytes);
+	if (scalar_is_wanted(SCALAR_MEMORY_PEAK) && getrusage(RUSAGE_SELF, &used) == 0)
+		scalar_put(SCALAR_MEMORY_PEAK, step, (double)used.ru_maxrss * 1024);
+}
+
+/* ---- the end of a step ---- */
+
+static double ticks_in_ms(uint64_t ticks)
+{
+	return (double)clock_to_dur(&session.journal.head->clock, ticks) / 1e6;
+}
+
+static uint64_t ranks_in(const struct ranges *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		n += r->item[i].hi - r->item[i].lo + 1;
+	return n;
+}
+
+/* Ranks that have batches of their own: by the keys, where they say; else all. */
+static double data_parallel_size(void)
+{
+	const struct config *cfg = config_now();
+	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
+	uint64_t others = (cfg->tp_group.n ? ranks_in(&cfg->tp_group) : 1) *
+			  (cfg->process_group.n ? ranks_in(&cfg->process_group) : 1);
+
+	if (cfg->dp_group.n)
+		return (double)ranks_in(&cfg->dp_group);
+	return others && world % others == 0 ? (double)(world / others) : (double)world;
+}
+
+struct batch {
+	double samples, tokens; /* of all ranks; 0: not known */
+	bool derived;
+};
+
+static struct batch find_batch(const __typeof__(now) *was)
+{
+	const struct config *cfg = config_now();
+	double times = (was->passes ? was->passes : 1) * data_parallel_size();
+	struct batch b = {.samples = (double)cfg->global_batch_size};
+
+	if (!cfg->global_batch_size)
+		b.samples = (double)cfg->micro_batch_size * times;
+	b.derived = b.samples <= 0 && was->samples;
+	if (b.derived) {
+		b.samples = (double)was->samples * times;
+		b.tokens = (double)was->tokens * times;
+	}
+	if (cfg->seq_length)
+		b.tokens = b.samples * (double)cfg->seq_length;
+	return b;
+}
+
+static void put_batch_size(uint32_t step, const struct batch *b)
+{
+	if (b->derived) {
+		scalar_is_derived(SCALAR_BATCH_SIZE);
+		scalar_is_derived(SCALAR_THROUGHPUT);
+		if (b->tokens > 0)
+			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
+	}
+	if (b->samples > 0)
+		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
+}
+
+/* all: samples a second of all ranks, 0: not known. */
+static void put_throughput(uint32_t step, double all, double world)
+{
+	double baseline = config_now()->throughput_baseline;
+
+	if (all <= 0)
+		return;
+	scalar_put(SCALAR_THROUGHPUT, step, all / world);
+	scalar_put(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
+	if (baseline > 0)
+		scalar_put(SCALAR_LINEARITY, step, all / world / baseline);
+}
+
+/* Of a step of so many ms; counted: what its operators computed, 0: not known. */
+static void put_flops(uint32_t step, const struct flops *counted, double ms)
+{
+	const struct config *cfg = config_now();
+	bool given = cfg->model_flops_per_step > 0;
+	double per_s = (given ? cfg->model_flops_per_step : counted->model) / ms * 1e3;
+
+	if (!given && per_s > 0) {
+		scalar_is_derived(SCALAR_MODEL_FLOPS);
+		scalar_is_derived(SCALAR_MFU);
+	}
+	if (per_s > 0)
+		scalar_put(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
+	if (per_s > 0 && cfg->peak_flops > 0)
+		scalar_put(SCALAR_MFU, step, per_s / cfg->peak_flops);
+	if (counted->all > 0 && cfg->peak_flops > 0)
+		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / cfg->peak_flops);
+}
+
+static void put_rates(uint32_t step, const struct batch *b, const struct flops *counted, double ms)
+{
+	double world = session.world_size > 0 ? session.world_size : 1;
+
+	if (ms <= 0)
+		return;
+	if (b->tokens > 0)
+		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
+	put_throughput(step, b->samples / ms * 1e3, world);
+	put_flops(step, counted, ms);
+}
+
+/* What the step was, and a new one begins. False: somebody else has just ended it. */
+static bool take_step(uint32_t step, __typeof__(now) *was)
+{
+	const struct thread *t = thread_state.recorder;
+	uint64_t at = clock_ticks();
+	bool first;
+
+	pthread_mutex_lock(&lock);
+	first = now.ended != step + 1;
+	if (first) {
+		*was = now;
+		was->step_began = now.step_began ? at - now.step_began : 0;
+		/* The counter is the thread's own: another thread's says nothing of this step. */
+		was->comm = t && t == now.thread ? t->comm_ticks - now.comm : 0;
+		was->thread = t == now.thread ? t : NULL;
+		memset(now.part, 0, sizeof(now.part));
+		now.forward = 0;
+		now.inside = 0;
+		now.passes = 0;
+		now.data = now.forwards = now.forward_began = false;
+		now.step_began = now.since = at;
+		now.ended = step + 1;
+		now.thread = t;
+		now.comm = t ? t->comm_ticks : 0;
+		for (int p = 0; p < STEP_PARTS; p++)
+			now.began[p] = now.began[p] ? at : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return first;
+}
+
+static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
+	const struct flops *counted)
+{
+	bool trains = was->passes || was->part[PART_OPTIMIZER];
+	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
+
+	if (was->step_began)
+		scalar_put(SCALAR_ITERATION_TIME, step, ms);
+	if (was->data)
+		scalar_put(SCALAR_DATA_TIME, step, ticks_in_ms(was->part[PART_DATA]));
+	if (was->forwards)
+		scalar_put(SCALAR_FORWARD_TIME, step, ticks_in_ms(was->forward));
+	if (was->passes)
+		scalar_put(SCALAR_BACKWARD_TIME, step, ticks_in_ms(was->part[PART_BACKWARD]));
+	if (trains)
+		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
+	if (was->step_began && was->thread)
+		scalar_put(SCALAR_COMM_TIME, step, ticks_in_ms(was->comm));
+	put_rates(step, b, counted, ms);
+}
+
+void step_times_end(uint32_t step)
+{
+	__typeof__(now) was;
+	struct flops counted = {0}, f;
+	struct batch batch;
+
+	if (!session_is_on() && !session_start())
+		return;
+	/* So that the next step's waits have something to be counted in. */
+	thread_get();
+	if (!take_step(step, &was))
+		return;
+	/* First: it says what the others' values are shown against. */
+	batch = find_batch(&was);
+	put_batch_size(step, &batch);
+	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
+		step_source_fn *source = atomic_load(&sources[i]);
+
+		if (source)
+			source(step);
+	}
+	if (flops_are_wanted() && flops_end_step(step, &f))
+		counted = f;
+	put_times(step, &was, &batch, &counted);
+	put_memory(step);
+}
