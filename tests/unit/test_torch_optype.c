@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "wrappers/torch/nodetype.c"
+#include "wrappers/torch/tensors/nodetype.c"
 #include "wrappers/cxx/cxx_types.c"
-#include "wrappers/torch/optype.c"
+#include "wrappers/torch/tensors/optype.c"
 
 #define OPS "_ZN2at4_ops"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few things that change Python's objects, for the one feature that changes a run (wrappers/torch/withhold.c). All of it
+ * The few things that change Python's objects, for the one feature that changes a run (wrappers/torch/act/withhold.c). All of it
  * between py_hold_objects() and py_release_objects() of objects.h.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_CHANGE_H

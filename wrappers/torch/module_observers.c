@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table, and nothing else. */
-#include "wrappers/torch/module_call.h"
+#include "wrappers/torch/passes/module_call.h"
 
 #include <stddef.h>
 

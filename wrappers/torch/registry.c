@@ -17,13 +17,13 @@
 #include "training/params/kind.h"
 #include "training/steps/skip.h"
 #include "training/steps/stop.h"
-#include "wrappers/torch/gradient_nodes.h"
-#include "wrappers/torch/kinds.h"
-#include "wrappers/torch/module_call.h"
-#include "wrappers/torch/module_dump.h"
-#include "wrappers/torch/on_device.h"
-#include "wrappers/torch/tensor.h"
-#include "wrappers/torch/torch.h"
+#include "wrappers/torch/passes/gradient_nodes.h"
+#include "wrappers/torch/passes/kinds.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/passes/module_dump.h"
+#include "wrappers/torch/tensors/on_device.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
 
 /* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
 #define REDOP 16

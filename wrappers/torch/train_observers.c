@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table, and nothing else. */
-#include "wrappers/torch/train_observers.h"
+#include "wrappers/torch/tensors/train_observers.h"
 
 #include <stddef.h>
 

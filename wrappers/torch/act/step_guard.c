@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the wrapper that torch.optim has around step() is about to do, as its frame and the optimizer show it (2.0 to 2.13):
+ * hooks that it would call before and behind the step, which would find no gradients; arguments that it would pass on, such
+ * as a closure, which makes gradients anew; what a gradient scaler has left for an optimizer that unscales by itself.
+ */
+#include "wrappers/torch/act/step_guard.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "wrappers/python/change.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/numbers/scalars.h"
+
+#define FRAMES_BEHIND 4 /* of the wrapper's callers: where the frames of a compiled function are */
+#define OPTIMIZER_MODULE "torch.optim.optimizer"
+
+static bool names_end_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* The frame of the wrapper; false: it is not there. *compiled: torch.compile's frames are around. */
+static bool find_wrapper(struct py_frame *found, bool *compiled)
+{
+	struct py_frame f[24];
+	char file[1024], function[256];
+	int n = py_get_frames(f, 24), at = -1;
+
+	*compiled = false;
+	for (int i = 0; i < n && (at < 0 || i <= at + FRAMES_BEHIND); i++) {
+		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)))
+			continue;
+		*compiled |= strstr(file, "/torch/_dynamo/") || strstr(function, "torch_dynamo");
+		if (at < 0 && names_end_in(file, "/torch/optim/optimizer.py") &&
+			names_end_in(function, "wrapper"))
+			at = i;
+	}
+	if (at >= 0)
+		*found = f[at];
+	return at >= 0;
+}
+
+/* Anything behind the optimizer itself. */
+static bool has_arguments(const void *args, const void *kwargs)
+{
+	size_t at = 0;
+	void *k, *v;
+
+	for (size_t i = 1; i < py_count_items(args); i++)
+		if (!py_is_none(py_get_item(args, i)))
+			return true;
+	while (py_next_entry(kwargs, &at, &k, &v))
+		if (!py_is_none(v))
+			return true;
+	return false;
+}
+
+enum has_hooks { NO_HOOKS, HAS_HOOKS, UNKNOWN_HOOKS };
+
+static enum has_hooks hooks_in(const void *dict)
+{
+	size_t at = 0;
+	void *k, *v;
+
+	if (!dict || !py_is_dict(dict))
+		return UNKNOWN_HOOKS;
+	return py_next_entry(dict, &at, &k, &v) ? HAS_HOOKS : NO_HOOKS;
+}
+
+static enum has_hooks all_hooks(const void *self)
+{
+	const enum has_hooks all[] = {
+		hooks_in(py_get_attribute(self, "_optimizer_step_pre_hooks")),
+		hooks_in(py_get_attribute(self, "_optimizer_step_post_hooks")),
+		hooks_in(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_pre_hooks")),
+		hooks_in(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_post_hooks")),
+	};
+	enum has_hooks most = NO_HOOKS;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		most = all[i] > most ? all[i] : most;
+	return most;
+}
+
+/* What GradScaler.step() leaves for optimizers that take the scale themselves. */
+static const char *look_at_scaler(const void *self, bool *left_out)
+{
+	const void *scale = py_get_attribute(self, "grad_scale"),
+		   *inf = py_get_attribute(self, "found_inf"), *outer, *impl;
+	struct tree t = {.arena = NULL};
+	double value;
+
+	if (scale && !py_is_none(scale))
+		return "gradients still have the loss scale when step() begins (a fused optimizer "
+		       "without scaler.unscale_())";
+	if (!inf || py_is_none(inf))
+		return NULL;
+	tree_look_at_types(&t);
+	impl = tree_tensor_of(&t, inf, &outer);
+	if (!impl || !torch_number_of(impl, &value))
+		return "whether the gradient scaler leaves a step out cannot be read";
+	*left_out = value > 0;
+	return NULL;
+}
+
+struct step_look step_guard_look(void)
+{
+	struct step_look l = {.why = NULL};
+	struct py_frame frame;
+	const void *args, *kwargs;
+	bool compiled;
+
+	if (!py_can_change()) {
+		l.why = "this Python does not export what is needed";
+		return l;
+	}
+	if (!find_wrapper(&frame, &compiled)) {
+		l.why = "the frame of the optimizer's step was not found";
+		return l;
+	}
+	if (compiled) {
+		l.why = "step() is compiled";
+		return l;
+	}
+	args = py_find_local(&frame, "args");
+	kwargs = py_find_local(&frame, "kwargs");
+	l.self = args && py_is_tuple(args) ? py_get_item(args, 0) : NULL;
+	if (!l.self || !kwargs || !py_is_dict(kwargs)) {
+		l.why = "this version's step() has other variables than are known";
+		return l;
+	}
+	if (has_arguments(args, kwargs)) {
+		l.why = "step() is given an argument (a closure)";
+		return l;
+	}
+	switch (all_hooks(l.self)) {
+	case HAS_HOOKS:
+		l.why = "hooks of step() are registered (register_step_pre_hook, "
+			"register_step_post_hook)";
+		break;
+	case UNKNOWN_HOOKS:
+		l.why = "it is not known where this version keeps the hooks of step()";
+		break;
+	case NO_HOOKS:
+		l.why = look_at_scaler(l.self, &l.left_out);
+		break;
+	}
+	return l;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Action `stop` of an alert (training/steps/stop.h): behind the outermost step of an optimizer ValueError is raised, as the limit of withheld
+ * steps raises it (withhold.c). The update has been made then, and the script's own handlers, checkpoints and exit run.
+ */
+#include "base/log.h"
+#include "training/steps/stop.h"
+#include "wrappers/python/change.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+static void end_at_step(const struct torch_train_event *e)
+{
+	char text[STOP_TEXT_MAX];
+	struct py_hold hold;
+	const char *why;
+	bool raised;
+
+	if (!e->outermost)
+		return;
+	stop_job_offer();
+	if (!stop_job_take(text))
+		return;
+	/* The interpreter ends already where it is not to be had. */
+	if (!py_hold_objects(&hold, &why))
+		return;
+	raised = py_raise_value_error(text);
+	py_release_objects(&hold);
+	if (!raised)
+		log_info(1, "the job could not be ended: %s", text);
+}
+
+const struct torch_train_observer stop_observer = {
+	.optimizer_end = end_at_step,
+};

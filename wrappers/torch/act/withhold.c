@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Key use_skip_data_by_global_norm: withholds a step of an optimizer, and nothing else of the training. What is decided: training/steps/skip.h.
+ *
+ * Between the begin and the end of the step's mark the parameters have no gradients: where each tensor has its gradient
+ * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) stands the undefined tensor meanwhile. Pointers are moved, no
+ * reference is counted and no code of the program runs; optimizers leave parameters without gradient alone, and have no
+ * state for those that they have not stepped. At the end, also by an exception, each gradient is put back, but where the
+ * step has made one itself. What an optimizer counts in its param_groups is put back, too.
+ *
+ * An optimizer that steps without gradients changes its parameters all the same: those in the host's memory are compared, and
+ * nothing more is withheld then.
+ *
+ * Lock: `lock` (deciding) is held while files of other ranks are looked at; taken with no lock of ours and without the GIL.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/view.h"
+#include "elf/elfsym.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "training/steps/skip.h"
+#include "wrappers/python/change.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/act/step_guard.h"
+#include "wrappers/torch/numbers/sure_norm.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define MUTABLE_GRAD "_ZN3c1010TensorImpl12mutable_gradEv"
+#define ARENA_BYTES ((size_t)256 << 20) /* reserved, of which what is used is taken */
+#define NUMBER_BYTES 8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where a tensor has its gradient: an at::Tensor&. */
+typedef const void **mutable_grad_fn(const void *impl);
+
+struct aside {
+	const void *impl, *grad;
+};
+
+/* An entry of a parameter group as it was; each object is held. */
+struct group_entry {
+	void *dict, *key, *value;
+	void *number; /* of a tensor of one element in the host's memory: where it lies */
+	uint8_t was[NUMBER_BYTES], bytes;
+	struct group_entry *next;
+};
+
+/* The step that is withheld on this thread. */
+static __thread struct {
+	const void *record; /* of its mark; NULL: none is */
+	struct arena arena;
+	struct aside *grad;
+	uint32_t n;
+	struct group_entry *entries;
+	const struct torch_optimizer_view *view;
+	uint64_t weights;
+	bool given_up; /* the step is made after all */
+} held __attribute__((tls_model("initial-exec")));
+
+static mutable_grad_fn *find_mutable_grad(void)
+{
+	static _Atomic(mutable_grad_fn *) found;
+	mutable_grad_fn *f = atomic_load_explicit(&found, memory_order_relaxed);
+	struct provider p;
+
+	if (f || elfsym_all(MUTABLE_GRAD, &p, 1) <= 0 || p.ifunc)
+		return f;
+	f = (mutable_grad_fn *)p.addr;
+	atomic_store_explicit(&found, f, memory_order_relaxed);
+	return f;
+}
+
+static void refuse_withholding(const char *why)
+{
+	pthread_mutex_lock(&lock);
+	skip_refuse(why);
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- gradients ---- */
+
+static void take_gradients_aside(const struct torch_optimizer_view *v)
+{
+	mutable_grad_fn *mutable_grad = find_mutable_grad();
+	const void *undefined = torch_undefined_impl();
+
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		const void *impl = v->param[i].outer ? v->param[i].outer : v->param[i].impl;
+		const void *grad = torch_grad_impl(impl), **at;
+
+		if (!grad || grad == undefined)
+			continue;
+		at = mutable_grad(impl);
+		held.grad[held.n++] = (struct aside){impl, *at};
+		*at = undefined;
+	}
+}
+
+/* Returns how many the step has made itself: these stay. */
+static uint32_t put_gradients_back(void)
+{
+	mutable_grad_fn *mutable_grad = find_mutable_grad();
+	const void *undefined = torch_undefined_impl();
+	uint32_t made = 0;
+
+	for (uint32_t i = 0; i < held.n; i++) {
+		const void **at = mutable_grad(held.grad[i].impl);
+
+		if (*at == undefined)
+			*at = held.grad[i].grad;
+		else
+			made++;
+	}
+	held.n = 0;
+	return made;
+}
+
+/* Is the place that mutable_grad() gives the one that gradients are read from? */
+static bool is_place_known(const struct torch_optimizer_view *v)
+{
+	mutable_grad_fn *mutable_grad = find_mutable_grad();
+	const void *undefined = torch_undefined_impl();
+
+	for (uint32_t i = 0; mutable_grad && undefined && i < v->nparam; i++) {
+		const void *impl = v->param[i].outer ? v->param[i].outer : v->param[i].impl;
+		const void *grad = torch_grad_impl(impl);
+
+		if (grad && grad != undefined)
+			return *mutable_grad(impl) == grad;
+	}
+	return false;
+}
+
+/* ---- parameter groups ---- */
+
+/* Entries of all groups but their parameters. False: one could not be put back. GIL held. */
+static bool keep_group_entries(const void *self)
+{
+	const void *groups = py_get_attribute(self, "param_groups"), *outer, *impl;
+	struct tree t = {.arena = NULL};
+	struct buffer b;
+
+	tree_look_at_types(&t);
+	for (size_t g = 0, n = groups ? py_count_items(groups) : 0; g < n; g++) {
+		void *dict = py_get_item(groups, g), *k, *v;
+		size_t at = 0;
+
+		while (py_is_dict(dict) && py_next_entry(dict, &at, &k, &v)) {
+			struct group_entry *e;
+
+			if (!py_is_str(k) || py_text_equals(k, "params"))
+				continue;
+			e = arena_take(&held.arena, sizeof(*e));
+			if (!e)
+				return false;
+			*e = (struct group_entry){
+				.dict = dict, .key = k, .value = v, .next = held.entries};
+			impl = tree_tensor_of(&t, v, &outer);
+			if (impl && torch_tensor_buffer(impl, &b) && b.count == 1 &&
+				b.bytes <= NUMBER_BYTES) {
+				/* In a device's memory it cannot be put back, if it is counted on. */
+				if (b.nostats && py_text_equals(k, "step"))
+					return false;
+				if (!b.nostats && b.base) {
+					e->number = (void *)(uintptr_t)b.base;
+					e->bytes = (uint8_t)b.bytes;
+					memcpy(e->was, b.base, b.bytes);
+				}
+			}
+			py_keep_object(dict);
+			py_keep_object(k);
+			py_keep_object(v);
+			held.entries = e;
+		}
+	}
+	return true;
+}
+
+static bool is_kept(const void *dict, const void *key)
+{
+	for (const struct group_entry *e = held.entries; e; e = e->next)
+		if (e->dict == dict && e->key == key)
+			return true;
+	return false;
+}
+
+/* Entries that the step has made, which there were not: a counter begins so. One at a time, for a dict is not changed meanwhile. */
+static void drop_new_entries(void *dict)
+{
+	void *k, *v;
+	bool more;
+
+	do {
+		size_t at = 0;
+
+		more = false;
+		while (!more && py_next_entry(dict, &at, &k, &v))
+			more = py_is_str(k) && !py_text_equals(k, "params") && !is_kept(dict, k);
+		if (more) {
+			py_keep_object(k);
+			more = py_take_entry(dict, k);
+			py_drop_object(k);
+		}
+	} while (more);
+}
+
+static void *entry_of(const void *dict, const void *key)
+{
+	size_t at = 0;
+	void *k, *v;
+
+	while (py_next_entry(dict, &at, &k, &v))
+		if (k == key)
+			return v;
+	return NULL;
+}
+
+static void put_group_entries_back(void)
+{
+	const void *last = NULL;
+
+	for (struct group_entry *e = held.entries; e; e = e->next) {
+		if (e->dict != last)
+			drop_new_entries(e->dict);
+		last = e->dict;
+		if (entry_of(e->dict, e->key) != e->value)
+			py_put_entry(e->dict, e->key, e->value);
+		if (e->number && memcmp(e->number, e->was, e->bytes) != 0)
+			memcpy(e->number, e->was, e->bytes);
+	}
+}
+
+/* GIL held. */
+static void let_group_entries_go(void)
+{
+	for (struct group_entry *e = held.entries; e; e = e->next) {
+		py_drop_object(e->value);
+		py_drop_object(e->key);
+		py_drop_object(e->dict);
+	}
+	held.entries = NULL;
+}
+
+/* ---- weights ---- */
+
+/* Of those in the host's memory. */
+static uint64_t hash_weights(const struct torch_optimizer_view *v)
+{
+	uint64_t h = 1, word;
+	struct buffer b;
+	uintptr_t lo, hi;
+
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		if (!torch_tensor_buffer(v->param[i].impl, &b) || b.nostats || !b.base ||
+			!buffer_bounds(&b, &lo, &hi))
+			continue;
+		for (; hi - lo >= sizeof(word); lo += sizeof(word)) {
+			memcpy(&word, (const void *)lo, sizeof(word));
+			h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+			h ^= h >> 29;
+		}
+		for (; lo < hi; lo++)
+			h = hash_u64(h, *(const uint8_t *)lo);
+	}
+	return h;
+}
+
+/* ---- the step ---- */
+
+static void close_held(void)
+{
+	held.record = NULL;
+	held.view = NULL;
+	arena_close(&held.arena);
+}
+
+/* False: nothing was changed. */
+static bool begin_held(
+	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
+{
+	struct py_hold hold;
+	const char *why;
+	bool ok;
+
+	if (!arena_open(&held.arena, ARENA_BYTES))
+		return false;
+	held.n = 0;
+	held.entries = NULL;
+	held.given_up = false;
+	held.grad = arena_take(&held.arena, ((size_t)v->nparam + 1) * sizeof(*held.grad));
+	if (!held.grad || !py_hold_objects(&hold, &why)) {
+		arena_close(&held.arena);
+		return false;
+	}
+	ok = keep_group_entries(self);
+	if (ok) {
+		held.weights = hash_weights(v);
+		held.view = v;
+		held.record = e->record;
+		take_gradients_aside(v);
+	} else {
+		let_group_entries_go();
+	}
+	py_release_objects(&hold);
+	if (!ok)
+		arena_close(&held.arena);
+	return ok;
+}
+
+static void end_held(void)
+{
+	const char *why = NULL, *never;
+	bool changed = !held.given_up && hash_weights(held.view) != held.weights;
+	uint32_t made = put_gradients_back();
+	struct py_hold hold;
+	char text[400];
+	bool ends;
+
+	if (changed)
+		why = "a step without gradients changed the parameters all the same";
+	else if (made)
+		why = "a step that was withheld made gradients itself";
+	pthread_mutex_lock(&lock);
+	ends = skip_reached_limit(text, sizeof(text)) && !held.given_up;
+	pthread_mutex_unlock(&lock);
+	if (py_hold_objects(&hold, &never)) {
+		if (!held.given_up)
+			put_group_entries_back();
+		let_group_entries_go();
+		if (ends && !py_raise_value_error(text))
+			log_info(1, "the job could not be ended: %s", text);
+		py_release_objects(&hold);
+	} else {
+		/* The interpreter ends: there is no further step. */
+		held.entries = NULL;
+	}
+	close_held();
+	if (why)
+		refuse_withholding(why);
+}
+
+static struct step_look look_at_step(void)
+{
+	struct step_look l = {.why = "Python's objects cannot be read"};
+	struct py_hold hold;
+	const char *why;
+
+	if (py_hold_objects(&hold, &why)) {
+		l = step_guard_look();
+		py_release_objects(&hold);
+	}
+	return l;
+}
+
+/* An optimizer that steps inside of another one: what it calls would find no gradients. */
+static void look_at_inner_step(void)
+{
+	struct step_look l = look_at_step();
+
+	if (!l.why)
+		return;
+	if (held.record) {
+		put_gradients_back();
+		held.given_up = true;
+	}
+	refuse_withholding(l.why);
+}
+
+static void judge_step(const struct torch_train_event *e)
+{
+	const struct torch_optimizer_view *v = torch_optimizer_now();
+	struct step_look l = look_at_step();
+	const char *why = l.why;
+	enum sure_norm sure = UNSURE_NORM;
+	double norm = 0;
+	bool spikes;
+
+	if (thread_state.phase == PHASE_BACKWARD)
+		why = "step() is reached from inside a backward pass";
+	if (!why && !v)
+		why = "the optimizer cannot be read";
+	if (!why)
+		sure = sure_norm_take(v, &norm, &why);
+	if (!why && sure == SURE_NORM && !is_place_known(v))
+		why = "it is not known how this version of PyTorch keeps gradients";
+	if (why) {
+		refuse_withholding(why);
+		return;
+	}
+	if (sure == NO_GRADIENTS || l.left_out)
+		return;
+	pthread_mutex_lock(&lock);
+	spikes = skip_judge(v->number, norm);
+	pthread_mutex_unlock(&lock);
+	if (spikes && !begin_held(e, v, l.self))
+		refuse_withholding("the step could not be withheld: no memory, or a number that it "
+				   "counts lies in a device's memory");
+}
+
+static void withhold_begins(const struct torch_train_event *e)
+{
+	struct fpenv env;
+
+	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	if (skip_is_refused() || !session_start())
+		return;
+	skip_begin();
+	/* Norms that are no numbers raise flags, or trap. */
+	fpenv_enter(&env);
+	if (e->outermost)
+		judge_step(e);
+	else
+		look_at_inner_step();
+	fpenv_leave(&env);
+}
+
+static void withhold_ends(const struct torch_train_event *e)
+{
+	struct fpenv env;
+
+	if (!held.record || held.record != e->record)
+		return;
+	fpenv_enter(&env);
+	end_held();
+	fpenv_leave(&env);
+}
+
+static void watch_pass(const struct torch_train_event *e)
+{
+	if (!e->outermost || !e->accumulates)
+		return;
+	sure_norm_forget();
+	if (session_start())
+		skip_begin();
+}
+
+static bool wants_withholding(void)
+{
+	return skip_is_wanted();
+}
+
+void torch_withhold_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	/* The mark's end may not be seen there. */
+	if (held.record) {
+		put_gradients_back();
+		held.entries = NULL;
+		close_held();
+	}
+	sure_norm_forked();
+	skip_forked();
+}
+
+const struct torch_train_observer withhold_observer = {
+	.wanted = wants_withholding,
+	.backward_begin = watch_pass,
+	.optimizer_begin = withhold_begins,
+	.optimizer_end = withhold_ends,
+};

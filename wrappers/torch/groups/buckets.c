@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buckets of DistributedDataParallel: which gradients lie where in them. Its reducer gives each to
+ * c10d::Reducer::run_comm_hook(GradBucket &), inside of which the collective is started.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "call/recorder.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "training/params/param.h"
+#include "training/steps/skip.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/numbers/sure_norm.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define PARTS_MAX 4096u /* of one bucket; further ones are not listed */
+
+/* c10d::GradBucket (comm.hpp), since 1.9. */
+struct grad_bucket {
+	uint64_t index, count; /* of buckets */
+	const void *buffer; /* Tensor */
+	const uint64_t *offsets[3], *lengths[3]; /* vectors: begin, end, capacity */
+	const void *sizes[3];
+	const void *const *params[3];
+};
+
+static atomic_bool refused;
+
+static void refuse_buckets(void)
+{
+	if (atomic_exchange(&refused, true))
+		return;
+	session_layout_fact(LAYOUT_TORCH_BUCKET, false);
+	log_loss(LOSS_ENTRY, "PyTorch: this version's buckets of DDP are laid out in a way that is "
+			     "not known: what they hold has no names; update libprobe");
+}
+
+static bool lengths_agree(const struct grad_bucket *b, uint64_t n, uint64_t elements)
+{
+	struct buffer v;
+	uint64_t filled = 0;
+
+	if ((uint64_t)(b->lengths[1] - b->lengths[0]) != n ||
+		(uint64_t)(b->params[1] - b->params[0]) != n || n > 1000000)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		if (!torch_tensor_buffer(b->params[0][i], &v) || v.count != b->lengths[0][i] ||
+			b->offsets[0][i] + v.count > elements)
+			return false;
+		filled += v.count;
+	}
+	return filled <= elements;
+}
+
+static void name_bucket(const struct grad_bucket *b)
+{
+	const struct train_params *now = train_params_now();
+	struct thread *t = now && session_is_on() ? thread_get() : NULL;
+	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
+	struct train_part *part;
+	struct buffer v;
+	uint32_t k = 0;
+
+	if (!t || !n || !torch_tensor_buffer(b->buffer, &v))
+		return;
+	if (!lengths_agree(b, n, v.count)) {
+		refuse_buckets();
+		return;
+	}
+	session_layout_fact(LAYOUT_TORCH_BUCKET, true);
+	part = thread_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
+	for (uint64_t i = 0; part && i < n && k < PARTS_MAX; i++) {
+		const struct train_param *p = train_param_by_impl(now, b->params[0][i]);
+
+		if (p)
+			part[k++] = (struct train_part){
+				p->id, true, b->offsets[0][i], b->lengths[0][i]};
+	}
+	if (k)
+		train_bucket_enter(train_bucket_seen((uintptr_t)v.base, v.count, part, k),
+			(uintptr_t)v.base, v.count);
+}
+
+/* The bucket whose hook this thread stands in. */
+static __thread const struct grad_bucket *open_bucket __attribute__((tls_model("initial-exec")));
+
+void torch_bucket_reduced(int ranks)
+{
+	const struct grad_bucket *b = open_bucket;
+
+	if (b)
+		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
+}
+
+/* Names are one matter, and that its gradients are reduced another. */
+static void look_at_bucket(const struct grad_bucket *b)
+{
+	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
+	struct buffer v;
+
+	open_bucket = skip_is_wanted() && n && torch_tensor_buffer(b->buffer, &v) &&
+				      lengths_agree(b, n, v.count)
+			      ? b
+			      : NULL;
+}
+
+void torch_bucket_scope(const struct call *c, bool leaving)
+{
+	if (leaving) {
+		train_bucket_leave();
+		open_bucket = NULL;
+	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
+		name_bucket(c->v[1].cp);
+		look_at_bucket(c->v[1].cp);
+	}
+}
+
+/* ---- buffers of FSDP ---- */
+
+/* The parameter whose gradient this thread has accumulated last; whether its bucket is on its way. */
+static __thread uint32_t last_accumulated __attribute__((tls_model("initial-exec")));
+static __thread bool shard_bucket_open __attribute__((tls_model("initial-exec")));
+
+/* FSDP1: the gradient of a flat parameter, padded at the end. */
+static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
+	uint64_t count, uint32_t ranks, struct train_part *part)
+{
+	uint64_t end = 0;
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id <= all->n && n < PARTS_MAX; id++) {
+		const struct train_param *p = &all->at[id - 1];
+
+		if (p->piece_of != flat->id)
+			continue;
+		part[n++] = (struct train_part){id, true, p->whole_at, p->whole_count};
+		if (p->whole_at + p->whole_count > end)
+			end = p->whole_at + p->whole_count;
+	}
+	/* It is padded to a multiple of the ranks, and before that for alignment. */
+	return end <= count && count - end < 64 + (uint64_t)ranks ? n : 0;
+}
+
+/*
+ * FSDP2: for each rank the rows that become its own, of one parameter behind the other; each is padded to the same number of
+ * rows.
+ */
+static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
+	uint32_t ranks, struct train_part *part)
+{
+	uint64_t of_rank = 0;
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id <= all->n; id++) {
+		const struct train_param *p = &all->at[id - 1];
+
+		if (p->shard_group != group || p->flags & TP_FROZEN || !p->whole_ndim ||
+			!p->whole_dims[0])
+			continue;
+		uint64_t rows = p->whole_dims[0], each = (rows + ranks - 1) / ranks,
+			 row = p->whole_count / rows;
+
+		for (uint32_t r = 0; r < ranks && n < PARTS_MAX; r++) {
+			uint64_t from = r * each, to = from + each < rows ? from + each : rows;
+
+			if (from < to)
+				part[n++] = (struct train_part){
+					id, true, r * (count / ranks) + of_rank, (to - from) * row};
+		}
+		of_rank += each * row;
+	}
+	return of_rank * ranks == count ? n : 0;
+}
+
+uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
+{
+	const struct train_params *now = train_params_now();
+	const struct train_param *p = now && last_accumulated && last_accumulated <= now->n
+					      ? &now->at[last_accumulated - 1]
+					      : NULL;
+	struct thread *t = p && session_is_on() && ranks ? thread_get() : NULL;
+	struct train_part *part = t ? thread_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
+	uint32_t n = 0, name = 0;
+
+	torch_shard_bucket_leave();
+	if (!part || (!(p->flags & TP_FLAT) && !p->shard_group))
+		return 0;
+	n = p->shard_group ? list_group(now, p->shard_group, v->count, ranks, part)
+			   : list_flat(now, p, v->count, ranks, part);
+	/* The memory is another one each time. */
+	if (n)
+		name = train_bucket_seen(0, v->count, part, n);
+	if (name)
+		shard_bucket_open = train_bucket_enter(name, (uintptr_t)v->base, v->count);
+	return name;
+}
+
+void torch_shard_bucket_leave(void)
+{
+	if (shard_bucket_open)
+		train_bucket_leave();
+	shard_bucket_open = false;
+}
+
+/* ---- gradients and parameters by themselves ---- */
+
+void torch_name_gradient(const void *impl)
+{
+	const struct train_param *p = train_param_by_impl(train_params_now(), impl);
+	struct buffer b;
+
+	last_accumulated = p ? p->id : 0;
+	if (p && torch_grad_buffer(impl, &b))
+		train_grad_seen(
+			p, torch_grad_impl(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);
+}
+
+uint32_t torch_tensor_name(const void *impl, const void *base)
+{
+	const struct train_params *now = train_params_now();
+	const struct train_param *p = train_param_by_impl(now, impl);
+
+	if (!now)
+		return 0;
+	/* An address that was freed may have become another tensor, whose elements lie elsewhere. */
+	if (p && (!base || !p->lo || ((uintptr_t)base >= p->lo && (uintptr_t)base < p->hi)))
+		return p->id;
+	return train_grad_of(impl, (uintptr_t)base);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of process groups: which group, which tensors, which options. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/thread.h"
+#include "call/comm.h"
+#include "elf/elfsym.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "training/params/param.h"
+#include "training/params/place.h"
+#include "elf/memory.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/on_device.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/tensors/torch.h"
+
+/* ---- groups ---- */
+
+/*
+ * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
+ * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
+ */
+#define GROUP_SIZE 4 /* behind the rank */
+#define GROUP_NAME 16
+#define GROUP_TEXT \
+	32 /* bytes of a std::string; what the group is for stands behind its name (from 2.2 on) */
+#define MESHES_MAX 64 /* names of dimensions of a DeviceMesh; further ones are groups like others */
+#define GROUP_RANKS_MAX 1000000
+
+/*
+ * Bytes of the vptr and the reference counts that such objects begin with: 24 in 1.13 (two counts of 8 bytes), later 16.
+ * A group of 0 ranks shows the upper half of a count.
+ */
+static unsigned header_of(const char *group)
+{
+	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
+}
+
+/* The std::string that lies there. */
+static bool read_group_text(const char *at, char *out, size_t cap)
+{
+	const char *text = *(const char *const *)at;
+	uint64_t len = *(const uint64_t *)(at + 8);
+
+	out[0] = 0;
+	if (!len || len >= cap)
+		return false;
+	/* A short text lies in the string itself; of another one ask before looking. */
+	if (text != at + 16 &&
+		(!memory_readable((uintptr_t)text) || !memory_readable((uintptr_t)text + len - 1)))
+		return false;
+	for (uint64_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	memcpy(out, text, len);
+	out[len] = 0;
+	return true;
+}
+
+/*
+ * How the group was made: a DeviceMesh says of the groups of a dimension what that is called ("mesh_dp", "mesh_dim_0"). fields:
+ * behind the header, in a group with a name. Kept for good.
+ */
+static const char *read_group_kind(const char *fields)
+{
+	static char kinds[MESHES_MAX][48];
+	static uint32_t n;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char text[sizeof(kinds[0])];
+	const char *kind = "group";
+
+	if (!memory_readable((uintptr_t)fields + GROUP_NAME + 2 * GROUP_TEXT) ||
+		!read_group_text(fields + GROUP_NAME + GROUP_TEXT, text, sizeof(text)) ||
+		strncmp(text, "mesh_", 5) != 0 || strcmp(text, "mesh_default") == 0 ||
+		pthread_mutex_trylock(&lock) != 0)
+		return kind;
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(kinds[i], text) == 0)
+			kind = kinds[i];
+	if (strcmp(kind, text) != 0 && n < MESHES_MAX) {
+		strcpy(kinds[n], text);
+		kind = kinds[n++];
+	}
+	pthread_mutex_unlock(&lock);
+	return kind;
+}
+
+/* The members' global ranks by the group's own method, NULL where it has none or does not know. */
+static const uint64_t *read_global_ranks(
+	const struct torch_function *row, const void *group, uint32_t size)
+{
+	char name[128];
+	struct provider p;
+	const uint64_t *const *v;
+	const char *end = strrchr(row->cxx.symbol, ':');
+	size_t len = end ? (size_t)(end - 1 - row->cxx.symbol) : 0;
+	size_t space = strcspn(row->cxx.symbol, ":"); /* c10d, c10d_npu */
+
+	if (len < space + 4)
+		return NULL;
+	snprintf(name, sizeof(name), "_ZNK%zu%.*s%zu%.*s10groupRanksEv", space, (int)space,
+		row->cxx.symbol, len - space - 2, (int)(len - space - 2),
+		row->cxx.symbol + space + 2);
+	if (elfsym_all(name, &p, 1) <= 0 || p.ifunc)
+		return NULL;
+	v = ((const void *(*)(const void *))p.addr)(group);
+	if (!v || v[1] == v[0])
+		return NULL;
+	/* What the group says itself contradicts what was read from it. */
+	if ((size_t)(v[1] - v[0]) != size)
+		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
+}
+
+static struct comm *make_comm(const struct torch_function *row, const char *group, int32_t rank,
+	int32_t size, const char *name, const char *kind)
+{
+	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
+		session_rank(rank, size);
+
+	const uint64_t *ranks = read_global_ranks(row, group, (uint32_t)size);
+	/* Before 2.1 groups do not know their members, but new_group() sorts them: one of all ranks is as the world is. */
+	const bool all = !*name && size == session.world_size && rank == session.world_rank;
+	struct comm *m = comm_alloc(ranks || all ? (uint32_t)size : 0);
+	char how[COMM_NAME_MAX + 96];
+
+	if (!m)
+		return NULL;
+	for (uint32_t i = 0; i < m->nworld; i++)
+		m->world[i] = ranks ? (int32_t)ranks[i] : (int32_t)i;
+	m->lib = &adapter_c10d;
+	m->handle = (uintptr_t)group;
+	m->kind = kind;
+	m->rank = rank;
+	m->size = size;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	/*
+	 * All members give a group the same name, which no other group of the job has. Each backend of a group counts its
+	 * calls for itself. Without a name (before 2.1) groups of the same size are distinguished by their order, which is the
+	 * same on all ranks only if all of them make all groups.
+	 */
+	snprintf(how, sizeof(how), "c10d %.*s %s",
+		(int)(strrchr(row->cxx.symbol, ':') - row->cxx.symbol), row->cxx.symbol, name);
+	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
+	if (!*name && !all)
+		m->flags |= CF_LOCALCOMM;
+	comm_publish(m);
+	return m;
+}
+
+static struct comm *comm_of(const struct torch_function *row, const char *group)
+{
+	const char *fields = group + header_of(group);
+	int32_t rank = *(const int32_t *)fields;
+	int32_t size = *(const int32_t *)(fields + GROUP_SIZE);
+	struct comm *m = comm_find(&adapter_c10d, (uintptr_t)group);
+	const char *kind = "group";
+	char name[COMM_NAME_MAX];
+
+	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
+		return NULL;
+	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size) {
+		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		return NULL;
+	}
+	name[0] = 0;
+	if (header_of(group) == 16)
+		read_group_text(fields + GROUP_NAME, name, sizeof(name));
+	/* A group that was destroyed, and another one made at its address. */
+	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
+		return m;
+	if (*name)
+		kind = read_group_kind(fields);
+	m = make_comm(row, group, rank, size, name, kind);
+	session_layout_fact(LAYOUT_TORCH_GROUP, true);
+	return m;
+}
+
+/* ---- tensors ---- */
+
+static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
+{
+	uint16_t *n = out ? &w->nout : &w->nin;
+	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
+
+	if (*n == CXX_TENSORS_MAX || !torch_tensor_buffer(impl, v))
+		return;
+	v->io = out ? IO_OUT : IO_IN;
+	v->index = *n;
+	v->name = torch_tensor_name(impl, v->base);
+	torch_note_grad(impl, v);
+	(out ? w->out_impl : w->in_impl)[*n] = impl;
+	++*n;
+}
+
+static void add_list(struct cxx_work *w, struct torch_list l, bool out)
+{
+	for (uint64_t i = 0; i < l.n; i++)
+		add_group_tensor(w, l.at[i], out);
+}
+
+static void add_lists(struct cxx_work *w, const void *vectors, bool out)
+{
+	for (uint64_t i = 0; i < torch_vectors(vectors); i++)
+		add_list(w, torch_vectors_at(vectors, i), out);
+}
+
+/* in, out: whether this rank reads and writes tensors at all. */
+static void add_group_tensors(
+	struct cxx_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
+{
+	switch (m->form) {
+	case FORM_LIST:
+	case FORM_SEND:
+	case FORM_RECV:
+	case FORM_RECV_ANY:
+		if (in)
+			add_list(w, torch_vector(v[1].p), false);
+		if (out)
+			add_list(w, torch_vector(v[1].p), true);
+		break;
+	case FORM_OUT_IN:
+		add_group_tensor(w, *(void **)v[2].p, false);
+		add_group_tensor(w, *(void **)v[1].p, true);
+		break;
+	case FORM_LISTS:
+		add_list(w, torch_vector(v[2].p), false);
+		add_list(w, torch_vector(v[1].p), true);
+		break;
+	case FORM_GATHER:
+		if (in)
+			add_list(w, torch_vector(v[2].p), false);
+		if (out)
+			add_lists(w, v[1].p, true);
+		break;
+	case FORM_SCATTER:
+		if (in)
+			add_lists(w, v[2].p, false);
+		if (out)
+			add_list(w, torch_vector(v[1].p), true);
+		break;
+	}
+}
+
+/* A buffer of gradients that is about to be reduced. */
+static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
+{
+	for (unsigned i = 0; i < k->nin; i++)
+		torch_gradients_sent(&k->in[i]);
+	if (scatters && m && k->nin == 1 && !k->in[0].name)
+		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
+}
+
+/* For who must know that gradients, or a norm, are the same on all ranks. */
+static void note_reduced(const struct operation *w)
+{
+	if (w->redop == REDOP_SUM)
+		torch_note_norm_sum(w->comm->size);
+	if (w->redop == REDOP_SUM || w->redop == REDOP_AVG)
+		torch_bucket_reduced(w->comm->size);
+}
+
+/* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
+static void note_group_use(
+	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
+{
+	bool whole = strcmp(f->kind, "all_reduce") == 0, grads = false;
+	uint64_t elements = 0;
+
+	for (unsigned i = 0; i < k->nin; i++) {
+		grads |= (train_name_buffer(&k->in[i]) &
+				 (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
+		elements += k->in[i].count;
+	}
+	train_group_carries(f->form >= FORM_SEND ? CARRIES_MESSAGE
+			    : whole && grads	 ? CARRIES_GRADIENTS
+			    : whole		 ? CARRIES_REDUCTION
+						 : CARRIES_OTHER,
+		m->id, m->rank, m->size, elements, thread_state.phase);
+}
+
+/* c10d::ReduceOp::RedOpType */
+static const uint8_t redops[] = {
+	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
+
+static uint8_t redop_of(const char *at)
+{
+	uint8_t op = *(const uint8_t *)at;
+
+	return op < sizeof(redops) ? redops[op] : REDOP_USER;
+}
+
+/* False: what lies there is no rank of the group. */
+static bool read_root(const char *at, const struct comm *m, int32_t *root)
+{
+	int64_t v = *(const int64_t *)at;
+	bool is_rank = v >= 0 && v < m->size;
+
+	if (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
+		return false;
+	if (is_rank != (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
+		session_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
+	if (is_rank)
+		*root = (int32_t)v;
+	return is_rank;
+}
+
+/* Its first tensors. Where they lie is not known of all devices. */
+static bool is_same_memory(const struct cxx_work *k)
+{
+	return k->in_impl[0] == k->out_impl[0] ||
+	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
+}
+
+bool torch_describe(struct call *c)
+{
+	const struct torch_function *row = torch_function_of(c);
+	const struct torch_method *m = row->method;
+	struct operation *w = &c->op;
+	const char *options = m->options ? c->v[m->options].cp : NULL;
+	/* ReduceOp is such an object as well, in front of what else the options hold. */
+	unsigned more = header_of(c->v[0].cp) - 16;
+	bool in = true, out = true;
+	struct cxx_work *k;
+
+	torch_report_version();
+	w->comm = comm_of(row, c->v[0].cp);
+	w->flags = w->comm ? w->comm->flags : 0;
+	k = torch_work_new(c);
+	if (!k)
+		return true;
+	if (m->redop >= 0)
+		w->redop = redop_of(options + m->redop + more);
+	if (m->root >= 0 && w->comm &&
+		read_root(options + m->root + (m->redop >= 0 ? more : 0), w->comm, &w->root)) {
+		if (strcmp(m->kind, "broadcast") == 0 || m->form == FORM_SCATTER)
+			in = w->comm->rank == w->root;
+		else
+			out = w->comm->rank == w->root;
+	}
+	if (m->form == FORM_SEND || m->form == FORM_RECV) {
+		w->peer = (int32_t)c->v[2].i;
+		w->tag = (int32_t)c->v[3].i;
+	} else if (m->form == FORM_RECV_ANY) {
+		w->tag = (int32_t)c->v[2].i;
+	}
+	if (m->form >= FORM_SEND) {
+		in = m->form == FORM_SEND;
+		out = !in;
+	}
+	add_group_tensors(k, m, c->v, in, out);
+	if (k->nin == 1 && w->redop == REDOP_SUM && strcmp(m->kind, "all_reduce") == 0)
+		torch_note_summed(&k->in[0]);
+	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
+		note_reduced(w);
+	if (strstr(m->kind, "reduce"))
+		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
+	if (w->comm && train_places_wanted())
+		note_group_use(k, w->comm, m);
+	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
+		struct buffer *v = in ? k->in : k->out;
+
+		if (k->nin + k->nout) {
+			v->peer = w->peer;
+			v->tag = w->tag;
+			if (c->word & API_NUMBERED)
+				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+		}
+	}
+	if (k->nin == CXX_TENSORS_MAX || k->nout == CXX_TENSORS_MAX)
+		w->flags |= CF_MORE;
+	w->nin = k->nin;
+	w->nout = k->nout;
+	w->all_in = k->in;
+	w->all_out = k->out;
+	/* What gloo makes of them its own threads do, on streams of their own. */
+	if (row->backend != BACKEND_GLOO) {
+		torch_place_on_device(c, k, false);
+		torch_place_on_device(c, k, true);
+	}
+	if (k->nin && k->nout && is_same_memory(k))
+		w->flags |= CF_INPLACE;
+	return true;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a call of a process group to its completion.
+ *
+ * Gloo: the caller's thread puts a Work into a queue (enqueue) before the function returns; a thread of gloo's runs it and
+ * calls finishWorkGloo, at whose entry the outputs are valid. A Work is recognised by its address, from enqueue, which comes
+ * before any thread can run it. It need never be waited for (DDP does not). Messages are completed by the wait of their
+ * Work. A reduce_scatter queues an all-reduce and gives back another Work that copies its part of the result when it is
+ * waited for (lambda_work.c); where that is not seen its outputs are not known (flag untracked). Other backends complete on the
+ * device's stream.
+ */
+#include <stdatomic.h>
+
+#include "journal/layout.h"
+#include "training/steps/step_times.h"
+#include "wrappers/torch/tensors/torch.h"
+
+struct cxx_work *torch_work_new(struct call *c)
+{
+	return cxx_work_new(c, torch_tensor_buffer);
+}
+
+/* When gloo's threads were last done with anything. */
+static _Atomic uint64_t last_finish;
+
+/*
+ * A thread waits for collectives: by a Work of its own, or in the reducer of DDP, which waits for all buckets and then
+ * copies them. What comes behind the last completion is copying.
+ */
+static void wait_scope(struct call *c, bool leaving)
+{
+	bool reducer = torch_function_of(c)->cxx.spec.nargs == 1;
+	uint64_t end = leaving ? c->end : 0;
+
+	if (!leaving) {
+		c->note.u[0] = clock_ticks();
+		return;
+	}
+	if (reducer)
+		end = atomic_load_explicit(&last_finish, memory_order_relaxed);
+	end = end < c->end ? end : c->end;
+	if (end > c->note.u[0])
+		step_waited_for_comm(end - c->note.u[0]);
+}
+
+void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
+{
+	const void *self = c->v[0].cp;
+	struct cxx_work *w;
+
+	switch (s) {
+	case SCOPE_GLOO_ENQUEUE:
+		/* Of a call within this one, which is not recorded. */
+		w = leaving ? NULL : cxx_work_around();
+		if (w && torch_function_of(w->call)->method &&
+			!torch_function_of(w->call)->indirect)
+			cxx_work_follow(w, *(void **)c->v[1].p);
+		break;
+	case SCOPE_GLOO_FINISH:
+		if (!leaving) {
+			atomic_store_explicit(&last_finish, clock_ticks(), memory_order_relaxed);
+			cxx_work_finish(c, self, clock_ticks(), 0);
+		}
+		break;
+	case SCOPE_GLOO_FAILED:
+		if (!leaving)
+			cxx_work_finish(c, self, clock_ticks(), CF_ERROR);
+		break;
+	case SCOPE_WAIT:
+		if (leaving) {
+			cxx_work_finish(c, self, c->end, c->ok ? 0 : CF_ERROR);
+			step_waited_for_comm(c->end - c->note.u[0]);
+		} else {
+			c->note.u[0] = clock_ticks();
+		}
+		break;
+	case SCOPE_COMM_WAIT:
+		wait_scope(c, leaving);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The function has returned; the record is closed, or left open, behind this. */
+void torch_work_leave(struct call *c)
+{
+	const struct torch_function *row = torch_function_of(c);
+	struct cxx_work *w = cxx_work_of(c);
+
+	if (!w)
+		return;
+	if (!w->started && c->rec && row->backend == BACKEND_GLOO &&
+		(row->method->form >= FORM_SEND ||
+			(row->indirect && torch_watch_wait(*(void **)c->result))))
+		cxx_work_follow(w, *(void **)c->result);
+	if (w->started) {
+		/* What it gives back does something more behind it: this row's outputs may be wrong, no other one's. */
+		if (row->cxx.ffi.hidden && *(void **)c->result != w->handle) {
+			((struct torch_function *)row)->indirect = true;
+			c->op.flags |= CF_UNTRACKED;
+		}
+		cxx_work_left(c, w);
+		return;
+	}
+	c->op.flags |= CF_ASYNC;
+	if (row->backend == BACKEND_GLOO && row->cxx.ffi.hidden) {
+		c->op.flags |= CF_UNTRACKED;
+		c->op.nout = 0;
+	}
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/names/module_names.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "elf/elfsym.h"
+#include "elf/memory.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "training/params/param.h"
+#include "wrappers/torch/names/module_tree.h"
+
+#define MODULES_MAX 65536u /* a power of two; half of it is used */
+#define TEXT_MAX ((size_t)8 << 20)
+#define DEPTH_MAX 100
+#define WALKS_MAX 4096 /* in the life of a process */
+
+struct table {
+	struct named_module slot[MODULES_MAX]; /* by self, open addressing */
+	char text[TEXT_MAX];
+};
+
+static struct table *table; /* mapped once; what is not used takes no memory */
+static uint32_t filled, walks, generation;
+static size_t text_used;
+
+static const void *object_type_of(const py_object *o)
+{
+	return *(const void *const *)((const char *)o + 8);
+}
+
+const void *torch_object_tensor(py_object *o)
+{
+	static void *const *tensor_class; /* exported by libtorch_python */
+	const char *at = (const char *)o;
+	uintptr_t impl;
+
+	if (!tensor_class)
+		tensor_class = elfsym_data("THPVariableClass");
+	if (!tensor_class || !o || !*tensor_class || !py_is_kind_of(o, *tensor_class))
+		return NULL;
+	/* THPVariable: behind the header a Tensor, before 2.9 with a flag in front that says whether it is borrowed. */
+	impl = *(const uintptr_t *)(at + 16);
+	if (impl > 1 && !(impl & 7))
+		return (const void *)impl;
+	return (impl & 255) == 0 ? *(const void *const *)(at + 24) : NULL;
+}
+
+static struct named_module *find_slot(const py_object *self)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)self) & (MODULES_MAX - 1);
+
+	while (table->slot[i].self && table->slot[i].self != self)
+		i = (i + 1) & (MODULES_MAX - 1);
+	return &table->slot[i];
+}
+
+/* ---- a walk ---- */
+
+/* Names by the way from the root; the part of it that names of parameters do not have, and the one that they have more. */
+struct walk {
+	char path[TRAIN_NAME_MAX + 1];
+	size_t cut;
+	char more[TRAIN_NAME_MAX + 1];
+	uint16_t vpp_stage;
+	int depth;
+};
+
+typedef bool module_visit_fn(struct walk *w, py_object *module);
+
+/* False: visit has said so. */
+static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *visit)
+{
+	size_t len = strlen(w->path);
+	py_object *children = py_own_attribute(module, "_modules"), *key, *child;
+	intptr_t at = 0;
+
+	if (!visit(w, module))
+		return false;
+	if (w->depth == DEPTH_MAX)
+		return true;
+	w->depth++;
+	while (py_dict_next(children, &at, &key, &child)) {
+		const char *name = py_ascii(key);
+		bool go;
+
+		if (!name || !py_own_attribute(child, "_modules"))
+			continue;
+		if (len + strlen(name) + 2 > sizeof(w->path))
+			continue;
+		if (!tree_sees_through(module, name))
+			snprintf(
+				w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "", name);
+		go = walk_modules(w, child, visit);
+		w->path[len] = 0;
+		if (!go)
+			return false;
+	}
+	w->depth--;
+	return true;
+}
+
+/* Does `whole` end with the dotted name `end`? Then *rest bytes come in front of it. */
+static bool name_ends_with(const char *whole, const char *end, size_t *rest)
+{
+	size_t n = strlen(whole), m = strlen(end);
+
+	*rest = n - m;
+	return n >= m && memcmp(whole + n - m, end, m) == 0 &&
+	       (n == m || !m || whole[n - m - 1] == '.');
+}
+
+/* The first module with a parameter of a known name tells how names of this tree begin. */
+static bool compare_with_params(struct walk *w, py_object *module)
+{
+	py_object *own = py_own_attribute(module, "_parameters"), *key, *value;
+	const struct train_params *all = train_params_now();
+	char full[TRAIN_NAME_MAX + 1], *dot;
+	intptr_t at = 0;
+	size_t rest;
+
+	while (py_dict_next(own, &at, &key, &value)) {
+		const void *impl = torch_object_tensor(value);
+		const struct train_param *p = all && impl ? train_param_by_impl(all, impl) : NULL;
+
+		if (!p || p->flags & (TP_FLAT | TP_UNNAMED | TP_TIED))
+			continue;
+		snprintf(full, sizeof(full), "%s", p->name);
+		dot = strrchr(full, '.');
+		*(dot ? dot : full) = 0;
+		w->vpp_stage = p->vpp_stage;
+		if (name_ends_with(full, w->path, &rest))
+			snprintf(w->more, sizeof(w->more), "%.*s", (int)rest, full);
+		else if (name_ends_with(w->path, full, &rest))
+			w->cut = rest;
+		return false;
+	}
+	return true;
+}
+
+py_object *module_behind(py_object *wrapper)
+{
+	py_object *children = py_own_attribute(wrapper, "_modules"), *key, *child;
+	intptr_t at = 0;
+
+	while (py_dict_next(children, &at, &key, &child)) {
+		const char *name = py_ascii(key);
+
+		if (name && tree_sees_through(wrapper, name))
+			return child;
+	}
+	return NULL;
+}
+
+static bool add_module(struct walk *w, py_object *module)
+{
+	struct named_module *m = find_slot(module);
+	size_t len = strlen(w->path), cut = w->cut < len ? w->cut : len;
+	char *text = table->text + text_used;
+	bool wrapper;
+	int n;
+
+	if (m->self && m->type == object_type_of(module))
+		return true; /* the first name counts */
+	if ((!m->self && filled >= MODULES_MAX / 2) || text_used + 2 * sizeof(w->path) > TEXT_MAX)
+		return false;
+	n = snprintf(text, sizeof(w->path), "%s%s", w->more, w->path + cut);
+	if (n >= (int)sizeof(w->path))
+		n = sizeof(w->path) - 1;
+	/* The root of a tree whose names have more in front: without the dot. */
+	if (n && text[n - 1] == '.')
+		text[--n] = 0;
+	text_used += (size_t)n + 1;
+	filled += !m->self;
+	wrapper = module_behind(module) != NULL;
+	*m = (struct named_module){.self = module,
+		.type = object_type_of(module),
+		.name = config_now()->squash_name ? train_squash(text) : text,
+		.full = text,
+		.vpp_stage = w->vpp_stage,
+		/* A wrapper around the model (DDP) that names of parameters leave out is no module of its own. */
+		.wrapper = wrapper,
+		.targetable = !wrapper && len + 1 >= w->cut,
+		.step = UINT32_MAX};
+	return true;
+}
+
+bool module_is_target(struct named_module *m)
+{
+	const void *now = m->targetable ? train_targets_now() : NULL;
+
+	if (m->targetable && (!now || m->target_by != now)) {
+		m->target = train_is_target(m->full);
+		m->target_by = now;
+	}
+	return m->targetable && m->target;
+}
+
+static void name_modules(py_object *root)
+{
+	struct walk w;
+
+	if (walks++ >= WALKS_MAX)
+		return;
+	memset(&w, 0, sizeof(w));
+	walk_modules(&w, root, compare_with_params);
+	w.path[0] = 0;
+	w.depth = 0;
+	walk_modules(&w, root, add_module);
+}
+
+static py_object *last_root;
+
+void module_name_from(py_object *root)
+{
+	last_root = root;
+}
+
+struct named_module *module_name_of(py_object *self, bool root)
+{
+	static py_object *unknown;
+	const struct train_params *all = train_params_now();
+	struct named_module *m;
+
+	if (!table) {
+		table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (table == MAP_FAILED)
+			table = NULL;
+		if (!table)
+			return NULL;
+	}
+	/* Names were looked for again because something changed. */
+	if (all && all->generation != generation) {
+		generation = all->generation;
+		memset(table->slot, 0, sizeof(table->slot));
+		filled = 0;
+	}
+	m = find_slot(self);
+	if (root)
+		last_root = self;
+	if (m->self && m->type == object_type_of(self))
+		return m;
+	/* A new model, or a module that was added to it; one that lies in no tree is looked for once in a row. */
+	if (!root && (self == unknown || !last_root))
+		return NULL;
+	name_modules(last_root);
+	m = find_slot(self);
+	if (m->self && m->type == object_type_of(self))
+		return m;
+	unknown = self;
+	return NULL;
+}

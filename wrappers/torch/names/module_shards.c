@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/names/module_shards.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "session/state.h"
+#include "wrappers/python/objects.h"
+
+#define SHARDS_MAX 65536u
+#define SHARD_SLOTS (4 * SHARDS_MAX)
+
+static uint64_t count_in_object(const void *o)
+{
+	double v;
+
+	return o && py_get_number(o, &v) && v > 0 ? (uint64_t)v : 0;
+}
+
+static uint8_t read_size(const void *size, uint64_t dims[SHARD_DIMS])
+{
+	size_t n = size && py_is_tuple(size) ? py_count_items(size) : 0;
+
+	if (n > SHARD_DIMS)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		dims[i] = count_in_object(py_get_item(size, i));
+	return (uint8_t)n;
+}
+
+/* ---- FSDP2 ---- */
+
+static void index_shard(struct tree *t, const void *object, uint32_t number)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)object) % SHARD_SLOTS;
+
+	if (!object)
+		return;
+	while (t->shard_by[i])
+		i = (i + 1) % SHARD_SLOTS;
+	t->shard_by[i] = number + 1;
+}
+
+const struct shard_param *shard_find(const struct tree *t, const void *object)
+{
+	if (!t->shard_by)
+		return NULL;
+	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)object) % SHARD_SLOTS; t->shard_by[i];
+		i = (i + 1) % SHARD_SLOTS) {
+		const struct shard_param *s = &t->shard[t->shard_by[i] - 1];
+
+		if (s->sharded == object || s->unsharded == object)
+			return s;
+	}
+	return NULL;
+}
+
+/* An FSDPParamGroup. */
+static void note_shard_group(struct tree *t, const void *group)
+{
+	const void *list = py_get_attribute(group, "fsdp_params");
+	size_t n = list && py_is_list(list) ? py_count_items(list) : 0;
+
+	if (!t->shard) {
+		t->shard = arena_take(t->arena, SHARDS_MAX * sizeof(*t->shard));
+		t->shard_by = arena_take(t->arena, SHARD_SLOTS * sizeof(*t->shard_by));
+	}
+	if (!t->shard || !t->shard_by)
+		return;
+	for (size_t i = 0; i < n && t->nshard < SHARDS_MAX; i++) {
+		const void *one = py_get_item(list, i);
+		struct shard_param s = {.sharded = py_get_attribute(one, "sharded_param"),
+			.unsharded = py_get_attribute(one, "_unsharded_param"),
+			.group = (uint32_t)hash_mix((uintptr_t)group) | 1};
+
+		if (!s.sharded || shard_find(t, s.sharded))
+			continue;
+		s.ndim = read_size(py_get_attribute(one, "_orig_size"), s.dims);
+		t->shard[t->nshard] = s;
+		index_shard(t, s.sharded, t->nshard);
+		index_shard(t, s.unsharded, t->nshard);
+		t->nshard++;
+	}
+}
+
+/* What a hook before forward() is a method of. */
+static bool note_hook_owner(void *arg, void *o)
+{
+	struct tree *t = arg;
+	const void *groups, *one;
+
+	if (!o || strcmp(py_class_name(o), "FSDPState") != 0)
+		return true;
+	groups = py_get_attribute(o, "_fsdp_param_groups");
+	for (size_t i = 0; groups && py_is_list(groups) && i < py_count_items(groups); i++)
+		note_shard_group(t, py_get_item(groups, i));
+	one = py_get_attribute(o, "_fsdp_param_group"); /* before 2.13 */
+	if (one)
+		note_shard_group(t, one);
+	return true;
+}
+
+void shard_note_module(struct tree *t, const void *module)
+{
+	const void *hooks = t->dtensor_type ? py_get_attribute(module, "_forward_pre_hooks") : NULL;
+	size_t at = 0;
+	void *k, *v;
+
+	if (!hooks || !py_is_dict(hooks))
+		return;
+	while (py_next_entry(hooks, &at, &k, &v))
+		py_visit_referents(v, note_hook_owner, t);
+}
+
+/* ---- FSDP1 ---- */
+
+void *shard_flat_of(const void *module)
+{
+	const void *handle = py_get_attribute(module, "_handle");
+
+	if (!handle || strcmp(py_class_name(handle), "FlatParamHandle") != 0)
+		return NULL;
+	return py_get_attribute(handle, "flat_param");
+}
+
+/* From 2.0 on it is a plain Parameter with a mark. */
+bool shard_is_flat(const struct tree *t, const void *object)
+{
+	return t->flat_type && (py_is_instance(object, t->flat_type) ||
+				       count_in_object(py_get_attribute(object, "_is_flat_param")));
+}
+
+uint32_t shard_count_pieces(const void *flat)
+{
+	const void *names = py_get_attribute(flat, "_fqns");
+
+	return names ? (uint32_t)py_count_items(names) : 0;
+}
+
+/* Names of the modules that FSDP1 and checkpoint wrappers put between are not the program's. */
+static void clean_name(char *name)
+{
+	static const char *const parts[] = {
+		"_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."};
+	char *at;
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		while ((at = strstr(name, parts[i])))
+			memmove(at, at + strlen(parts[i]), strlen(at + strlen(parts[i])) + 1);
+}
+
+/* Paddings lie between: _numels_with_padding, and which of them is one. */
+static uint64_t skip_padding(const void *flat, uint32_t piece, uint64_t at)
+{
+	const void *n = py_get_attribute(flat, "_numels_with_padding");
+	const void *mask = py_get_attribute(flat, "_is_padding_mask");
+	uint32_t seen = 0;
+
+	if (!n || !mask || py_count_items(mask) != py_count_items(n))
+		return at;
+	at = 0;
+	for (size_t i = 0; i < py_count_items(n); i++) {
+		if (count_in_object(py_get_item(mask, i)) == 0 && seen++ == piece)
+			break;
+		at += count_in_object(py_get_item(n, i));
+	}
+	return at;
+}
+
+bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_piece *out)
+{
+	const void *names = py_get_attribute(flat, "_fqns");
+	const void *shapes = py_get_attribute(flat, "_shapes");
+	const void *counts = py_get_attribute(flat, "_numels");
+	const void *shards = py_get_attribute(flat, "_shard_param_infos");
+	const void *originals = py_get_attribute(flat, "_params");
+	const void *shard;
+
+	memset(out, 0, sizeof(*out));
+	if (!names || !shapes || !counts ||
+		!py_get_text(py_get_item(names, i), out->name, sizeof(out->name)))
+		return false;
+	clean_name(out->name);
+	out->ndim = read_size(py_get_item(shapes, i), out->dims);
+	out->whole_count = count_in_object(py_get_item(counts, i));
+	out->whole_at = skip_padding(flat, i, *at);
+	*at = out->whole_at + out->whole_count;
+	out->object = originals ? py_get_item(originals, i) : NULL;
+	shard = shards ? py_get_item(shards, i) : NULL;
+	/* _ShardParamInfo: in_shard, offset_in_shard, numel_in_shard, ...; without: the whole is on each rank. */
+	if (!shard) {
+		out->at = out->whole_at;
+		out->count = out->whole_count;
+	} else if (count_in_object(py_get_item(shard, 0))) {
+		out->at = count_in_object(py_get_item(shard, 1));
+		out->count = count_in_object(py_get_item(shard, 2));
+	}
+	return true;
+}
+
+/* ---- ZeRO ---- */
+
+static bool file_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+bool shard_zero_now(uint32_t *group, uint32_t *part)
+{
+	struct py_frame f[16];
+	int n = py_get_frames(f, 16);
+	char file[1024], function[256];
+
+	for (int i = 0; i < n; i++) {
+		const void *self, *number, *parts;
+
+		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
+			!file_ends_with(function, "_optimizer_step"))
+			continue;
+		/* stage_1_and_2.py: partition_id has a number for each group; stage3.py: the rank's is the same in all. */
+		number = py_find_local(&f[i], "group_no");
+		if (!number)
+			number = py_find_local(&f[i], "sub_group_id");
+		self = py_find_local(&f[i], "self");
+		if (!number || !self || !strstr(file, "/deepspeed/runtime/zero/"))
+			continue;
+		*group = (uint32_t)count_in_object(number);
+		*part = session.world_rank > 0 ? (uint32_t)session.world_rank : 0;
+		parts = py_get_attribute(self, "partition_id");
+		if (parts && py_is_list(parts) && *group < py_count_items(parts))
+			*part = (uint32_t)count_in_object(py_get_item(parts, *group));
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/names/module_tree.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "elf/elfsym.h"
+#include "training/params/param.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_shards.h"
+#include "wrappers/torch/tensors/tensor.h"
+
+#define SEEN_SLOTS (1u << 19) /* objects that are looked at, at most half of it */
+#define ITEMS_MAX 1024u /* of a container */
+#define LEVELS 4 /* of attributes and items below a variable */
+#define DEPTH_MAX 200 /* of modules in modules */
+#define PATH_BYTES 2048
+#define FOUND_MAX 65536u
+
+/* ---- memory ---- */
+
+bool arena_open(struct arena *a, size_t cap)
+{
+	void *m = mmap(NULL, cap, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	*a = (struct arena){.base = m == MAP_FAILED ? NULL : m, .cap = cap};
+	return a->base;
+}
+
+void arena_close(struct arena *a)
+{
+	if (a->base)
+		munmap(a->base, a->cap);
+	a->base = NULL;
+}
+
+void *arena_take(struct arena *a, size_t bytes)
+{
+	void *p = a->base + a->used;
+
+	bytes = (bytes + 7) & ~(size_t)7;
+	if (bytes > a->cap - a->used)
+		return NULL;
+	a->used += bytes;
+	return p;
+}
+
+static const char *keep_text(struct arena *a, const char *text, size_t n)
+{
+	char *to = arena_take(a, n + 1);
+
+	if (!to)
+		return "";
+	memcpy(to, text, n);
+	to[n] = 0;
+	return to;
+}
+
+/* The classes, by address: they are compared, and not read (types, under the GIL). */
+static struct {
+	const void *module, *tensor, *dtensor, *flat;
+} types;
+
+static const void *find_class(const char *module, const char *older, const char *name)
+{
+	const void *c = py_find_global(module, name);
+
+	if (!c && older)
+		c = py_find_global(older, name);
+	return c && py_is_type(c) ? c : NULL;
+}
+
+static void take_types(struct tree *t)
+{
+	t->module_type = types.module;
+	t->tensor_type = types.tensor;
+	t->dtensor_type = types.dtensor;
+	t->flat_type = types.flat;
+}
+
+bool tree_look_at_types(struct tree *t)
+{
+	void *const *tensor = elfsym_data("THPVariableClass");
+	const void *dtensor = types.dtensor, *flat = types.flat;
+
+	types.module = find_class("torch.nn.modules.module", NULL, "Module");
+	types.tensor = tensor ? *tensor : NULL;
+	types.dtensor = find_class(
+		"torch.distributed.tensor._api", "torch.distributed._tensor.api", "DTensor");
+	types.flat = find_class("torch.distributed.fsdp._flat_param",
+		"torch.distributed.fsdp.flat_param", "FlatParameter");
+	take_types(t);
+	return types.dtensor != dtensor || types.flat != flat;
+}
+
+bool tree_open(struct tree *t, struct arena *a)
+{
+	*t = (struct tree){.arena = a, .until = UINT64_MAX};
+	if (types.module)
+		take_types(t);
+	else
+		tree_look_at_types(t);
+	t->seen = arena_take(a, SEEN_SLOTS * sizeof(*t->seen));
+	t->seen_mask = SEEN_SLOTS - 1;
+	t->found = arena_take(a, FOUND_MAX * sizeof(*t->found));
+	return t->module_type && t->tensor_type && t->seen && t->found;
+}
+
+/* False: it has been seen before, or there is no room. */
+static bool note_seen(struct tree *t, const void *o)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask;
+
+	for (; t->seen[i]; i = (i + 1) & t->seen_mask)
+		if (t->seen[i] == o)
+			return false;
+	if (t->nseen >= SEEN_SLOTS / 2)
+		return false;
+	t->seen[i] = o;
+	t->nseen++;
+	return true;
+}
+
+static void forget_seen(struct tree *t)
+{
+	memset(t->seen, 0, SEEN_SLOTS * sizeof(*t->seen));
+	t->nseen = 0;
+}
+
+static bool is_late(const struct tree *t)
+{
+	return (t->nseen & 63) == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > t->until;
+}
+
+/* ---- finding modules ---- */
+
+static void add_found(struct tree *t, const void *module)
+{
+	for (uint32_t i = 0; i < t->nfound && i < 64; i++)
+		if (t->found[i].object == module)
+			return;
+	if (t->nfound < FOUND_MAX)
+		t->found[t->nfound++] = (struct tree_root){module, t->variable};
+}
+
+struct level {
+	struct tree *t;
+	int left;
+};
+
+static bool search_object(void *arg, void *o);
+
+static void search_items(struct tree *t, const void *o, int left)
+{
+	struct level l = {t, left};
+	size_t n = py_count_items(o), at = 0;
+	void *k, *v;
+
+	if (py_is_dict(o)) {
+		for (n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
+			search_object(&l, v);
+		return;
+	}
+	for (size_t i = 0; i < n && i < ITEMS_MAX; i++)
+		search_object(&l, py_get_item(o, i));
+}
+
+/* An object that an instance refers to: one of its attributes, or the dictionary that has them. */
+static bool search_referent(void *arg, void *o)
+{
+	struct level *l = arg;
+
+	if (py_is_dict(o) && !py_is_instance(o, l->t->module_type)) {
+		struct level same = {l->t, l->left};
+		size_t at = 0;
+		void *k, *v;
+
+		/* Of a dict that is an attribute's value the items count as attributes as well. */
+		if (!note_seen(l->t, o))
+			return true;
+		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
+			search_object(&same, v);
+		return true;
+	}
+	return search_object(arg, o);
+}
+
+static bool search_object(void *arg, void *o)
+{
+	struct level *l = arg, below = {l->t, l->left - 1};
+	struct tree *t = l->t;
+
+	if (!o || is_late(t))
+		return o;
+	if (py_is_type(o) || py_is_str(o) || py_is_instance(o, t->tensor_type))
+		return true;
+	if (!note_seen(t, o))
+		return true;
+	if (py_is_instance(o, t->module_type)) {
+		add_found(t, o);
+		return true;
+	}
+	if (l->left <= 0)
+		return true;
+	if (py_is_list(o) || py_is_tuple(o) || py_is_dict(o))
+		search_items(t, o, l->left - 1);
+	else
+		py_visit_referents(o, search_referent, &below);
+	return true;
+}
+
+static void search_variable(struct tree *t, const void *name, void *value, int levels)
+{
+	struct level l = {t, levels};
+	char text[128];
+
+	if (!py_get_text(name, text, sizeof(text)))
+		text[0] = 0;
+	t->variable = keep_text(t->arena, text, strlen(text));
+	search_object(&l, value);
+}
+
+static bool is_library_globals(const void *globals)
+{
+	void *name = py_find_entry(globals, "__name__");
+	char text[64];
+
+	return name && py_get_text(name, text, sizeof(text)) &&
+	       (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+}
+
+void tree_search_frames(struct tree *t)
+{
+	struct py_frame f[PY_FRAMES_MAX];
+	int n = py_get_frames(f, PY_FRAMES_MAX);
+	void *name, *value;
+
+	/* What has a name of its own first: it is what the program calls it. */
+	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
+		forget_seen(t);
+		for (int i = 0; i < n; i++) {
+			for (unsigned k = 0, count = py_count_locals(&f[i]); k < count; k++)
+				if (py_get_local(&f[i], k, &name, &value))
+					search_variable(t, name, value, levels);
+		}
+		for (int i = 0; i < n; i++) {
+			const void *globals = py_get_globals(&f[i]);
+			size_t at = 0;
+
+			if (!globals || !py_is_dict(globals) || !note_seen(t, globals) ||
+				is_library_globals(globals))
+				continue;
+			while (py_next_entry(globals, &at, &name, &value))
+				search_variable(t, name, value, levels);
+		}
+	}
+	t->variable = "";
+}
+
+static bool note_if_module(void *arg, void *o)
+{
+	struct tree *t = arg;
+
+	t->nseen++;
+	if (py_is_instance(o, t->module_type) && t->nfound < FOUND_MAX)
+		t->found[t->nfound++] = (struct tree_root){o, ""};
+	return !is_late(t);
+}
+
+bool tree_search_collected(struct tree *t)
+{
+	return py_visit_collected(note_if_module, t);
+}
+
+/* ---- naming ---- */
+
+struct walk {
+	struct tree *t;
+	uint16_t root;
+	int depth;
+	size_t n; /* bytes of the path */
+	char path[PATH_BYTES];
+	const char *owner; /* the path, kept; NULL: not yet */
+};
+
+const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer)
+{
+	const void *impl, *local;
+
+	*outer = NULL;
+	if (!object || !py_is_instance(object, t->tensor_type))
+		return NULL;
+	impl = torch_tensor_of_object(object);
+	if (!impl || !t->dtensor_type || !py_is_instance(object, t->dtensor_type))
+		return impl;
+	local = py_get_attribute(object, "_local_tensor");
+	if (!local || !py_is_instance(local, t->tensor_type))
+		return impl;
+	*outer = impl;
+	return torch_tensor_of_object(local);
+}
+
+const void *tree_local_of_replica(const void *impl)
+{
+	const void *object = torch_tensor_object(impl), *outer, *local, *spec, *places;
+	struct tree t = {.arena = NULL};
+
+	tree_look_at_types(&t);
+	if (!object || !t.dtensor_type || !py_is_instance(object, t.dtensor_type))
+		return NULL;
+	spec = py_get_attribute(object, "_spec");
+	places = spec ? py_get_attribute(spec, "placements") : NULL;
+	if (!places || !py_is_tuple(places))
+		return NULL;
+	for (size_t i = 0; i < py_count_items(places); i++)
+		if (strcmp(py_class_name(py_get_item(places, i)), "Replicate") != 0)
+			return NULL;
+	local = tree_tensor_of(&t, object, &outer);
+	return outer ? local : NULL;
+}
+
+const struct tree_param *tree_find_param(const struct tree *t, const void *impl)
+{
+	if (!t->by_impl)
+		return NULL;
+	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask; t->by_impl[i];
+		i = (i + 1) & t->impl_mask)
+		if (t->param[t->by_impl[i] - 1].impl == impl)
+			return &t->param[t->by_impl[i] - 1];
+	return NULL;
+}
+
+/* Appends .name to the path. Returns the length that it had. */
+static size_t enter_path(struct walk *w, const char *name)
+{
+	size_t was = w->n, len = strlen(name);
+
+	if (w->n + len + 2 < sizeof(w->path)) {
+		if (w->n)
+			w->path[w->n++] = '.';
+		memcpy(w->path + w->n, name, len);
+		w->n += len;
+	}
+	w->path[w->n] = 0;
+	return was;
+}
+
+static void leave_path(struct walk *w, size_t was)
+{
+	w->n = was;
+	w->path[was] = 0;
+}
+
+static void add_param(struct walk *w, const char *key, const void *object)
+{
+	struct tree *t = w->t;
+	const struct shard_param *shard = object ? shard_find(t, object) : NULL;
+	const void *outer, *impl, *other;
+	struct tree_param *p;
+	uint32_t i;
+	size_t was;
+
+	/* What is gathered just now stands for what the optimizer has. */
+	if (shard)
+		object = shard->sharded;
+	impl = tree_tensor_of(t, object, &outer);
+	p = impl ? (struct tree_param *)tree_find_param(t, impl) : NULL;
+	/* A flat one is found twice: where FSDP1 has it, and where it stands among the parameters. */
+	if (p && !(p->flags & TP_FLAT))
+		p->flags |= TP_TIED;
+	if (!impl || p || t->nparam == TREE_PARAMS_MAX)
+		return;
+	if (!w->owner)
+		w->owner = keep_text(t->arena, w->path, w->n);
+	was = enter_path(w, key);
+	p = &t->param[t->nparam++];
+	*p = (struct tree_param){.object = object,
+		.impl = impl,
+		.outer = outer,
+		.name = keep_text(t->arena, w->path, w->n),
+		.module = w->owner,
+		.shard = shard,
+		.root = w->root,
+		.flags = (uint8_t)((outer ? TP_SHARD : 0) |
+				   (shard_is_flat(t, object) ? TP_FLAT : 0) |
+				   (torch_tensor_requires_grad(outer ? outer : impl) ? 0
+										     : TP_FROZEN))};
+	leave_path(w, was);
+	if (shard && shard->unsharded)
+		p->unsharded = tree_tensor_of(t, shard->unsharded, &other);
+	p->main = tree_tensor_of(t, py_get_attribute(object, "main_param"), &other);
+	p->kept_grad = tree_tensor_of(t, py_get_attribute(object, "main_grad"), &other);
+	if (p->flags & TP_FLAT)
+		t->nflat += shard_count_pieces(object);
+	for (i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask; t->by_impl[i];
+		i = (i + 1) & t->impl_mask)
+		;
+	t->by_impl[i] = t->nparam;
+}
+
+bool tree_sees_through(const void *module, const char *key)
+{
+	static const char *const keys[] = {
+		"_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"};
+	static const char *const wrappers[] = {
+		"DistributedDataParallel", "DataParallel", "DeepSpeedEngine"};
+	const char *name = py_class_name(module);
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	for (unsigned i = 0; strcmp(key, "module") == 0 && i < sizeof(wrappers) / sizeof(*wrappers);
+		i++)
+		if (strcmp(name, wrappers[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool stands_for_another(const void *module, const void *modules)
+{
+	size_t at = 0;
+	void *k, *v;
+	char key[256];
+
+	while (py_next_entry(modules, &at, &k, &v))
+		if (py_get_text(k, key, sizeof(key)) && tree_sees_through(module, key))
+			return true;
+	return false;
+}
+
+static void note_module(struct walk *w, const void *module)
+{
+	struct tree *t = w->t;
+
+	if (!t->want_modules || t->nmodule == TREE_MODULES_MAX)
+		return;
+	if (!t->module)
+		t->module = arena_take(t->arena, TREE_MODULES_MAX * sizeof(*t->module));
+	if (t->module)
+		t->module[t->nmodule++] =
+			(struct tree_module){module, keep_text(t->arena, w->path, w->n), w->root};
+}
+
+static void walk_module(struct walk *w, const void *module)
+{
+	const void *params = py_get_attribute(module, "_parameters");
+	const void *modules = py_get_attribute(module, "_modules");
+	const char *owner = w->owner;
+	const void *flat;
+	size_t at = 0;
+	void *k, *v;
+	char key[256];
+
+	if (!note_seen(w->t, module))
+		return;
+	w->owner = NULL;
+	shard_note_module(w->t, module);
+	flat = w->t->flat_type ? shard_flat_of(module) : NULL;
+	if (flat)
+		add_param(w, "_flat_param", flat);
+	if (!modules || !py_is_dict(modules) || !stands_for_another(module, modules))
+		note_module(w, module);
+	if (params && py_is_dict(params))
+		while (py_next_entry(params, &at, &k, &v))
+			if (py_get_text(k, key, sizeof(key)))
+				add_param(w, key, v);
+	w->owner = owner;
+	if (!modules || !py_is_dict(modules) || w->depth == DEPTH_MAX)
+		return;
+	w->depth++;
+	at = 0;
+	while (py_next_entry(modules, &at, &k, &v)) {
+		size_t was = w->n;
+
+		if (!py_is_instance(v, w->t->module_type) || !py_get_text(k, key, sizeof(key)))
+			continue;
+		if (!tree_sees_through(module, key))
+			enter_path(w, key);
+		walk_module(w, v);
+		leave_path(w, was);
+	}
+	w->depth--;
+}
+
+/* Notes all that lie below a module. */
+static void note_below(struct tree *t, const void *module, int depth)
+{
+	const void *modules = py_get_attribute(module, "_modules");
+	size_t at = 0;
+	void *k, *v;
+
+	if (!modules || !py_is_dict(modules) || depth == DEPTH_MAX)
+		return;
+	while (py_next_entry(modules, &at, &k, &v))
+		if (py_is_instance(v, t->module_type) && note_seen(t, v))
+			note_below(t, v, depth + 1);
+}
+
+static bool was_seen(const struct tree *t, const void *o)
+{
+	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask; t->seen[i];
+		i = (i + 1) & t->seen_mask)
+		if (t->seen[i] == o)
+			return true;
+	return false;
+}
+
+static void unindex_param(struct tree *t, const void *impl)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask;
+
+	/* The last one in: nothing that is looked for lies behind it. */
+	while (t->by_impl[i] && t->by_impl[i] != t->nparam)
+		i = (i + 1) & t->impl_mask;
+	t->by_impl[i] = 0;
+}
+
+void tree_name_params(struct tree *t)
+{
+	struct walk *w = arena_take(t->arena, sizeof(*w));
+	uint32_t nroot = 0;
+
+	if (!t->param) {
+		t->impl_mask = 2 * TREE_PARAMS_MAX - 1;
+		t->param = arena_take(t->arena, TREE_PARAMS_MAX * sizeof(*t->param));
+		t->by_impl = arena_take(t->arena, 2 * TREE_PARAMS_MAX * sizeof(*t->by_impl));
+	}
+	if (!w || !t->param || !t->by_impl)
+		return;
+	/* All anew where more modules have been found since. */
+	for (; t->nparam; t->nparam--)
+		unindex_param(t, t->param[t->nparam - 1].impl);
+	t->nmodule = t->nroot = 0;
+	t->nflat = 0;
+	forget_seen(t);
+	for (uint32_t i = 0; i < t->nfound; i++)
+		note_below(t, t->found[i].object, 0);
+	/* What lies in no other one is a root. */
+	for (uint32_t i = 0; i < t->nfound; i++)
+		if (!was_seen(t, t->found[i].object))
+			t->found[nroot++] = t->found[i];
+	t->nfound = nroot;
+	forget_seen(t);
+	for (uint32_t i = 0; i < t->nfound && t->nroot < UINT16_MAX; i++) {
+		uint32_t had = t->nparam;
+
+		memset(w, 0, sizeof(*w));
+		w->t = t;
+		w->root = t->nroot;
+		walk_module(w, t->found[i].object);
+		/* A loss function and the like has none. */
+		if (t->nparam > had)
+			t->found[t->nroot++] = t->found[i];
+	}
+	t->nfound = t->nroot;
+}

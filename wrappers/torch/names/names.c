@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of a training's parameters: when they are looked for, and what is made of what is found.
+ *
+ * Looked for at the first backward pass that adds up gradients, at the first step of each optimizer, and when the
+ * parameters of an optimizer are other ones than at its last step: on the thread that does so, which is one of Python's,
+ * never inside a backward pass. All that is static here is read and written while the GIL is held, which is its lock.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "training/steps/scalar.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_shards.h"
+#include "wrappers/torch/names/names.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define LOOK_BYTES ((size_t)1 << 30) /* reserved, of which what is used is taken */
+#define VIEW_BYTES ((size_t)256 << 20)
+/* Of the thread's own time: while it waits for a core it finds nothing. */
+#define FRAMES_NS 200000000u /* that a look at frames may take */
+#define COLLECTED_NS 1000000000u /* that all passes over the collector's objects may take */
+
+static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
+static unsigned noptimizers;
+static uint64_t collected_ns; /* taken by such passes */
+static bool looked; /* at a backward pass */
+static atomic_bool hopeless; /* it is known that there will be no names */
+
+static bool looks_for_names(void)
+{
+	/* Only names tell whether gradients of several ranks are parts of one. */
+	return config_now()->names || train_kinds_wanted() ||
+	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
+}
+
+/* ---- what cannot be ---- */
+
+static void refuse_names(const char *why)
+{
+	char text[160];
+
+	if (atomic_exchange(&hopeless, true))
+		return;
+	snprintf(text, sizeof(text), "none: %s", why);
+	session_library("names", text);
+	session_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
+	log_info(1, "names: parameters of PyTorch have none: %s", why);
+}
+
+/* ---- looking ---- */
+
+/* Once, as soon as there are any. */
+static void enter_modules(struct look *l)
+{
+	static bool entered;
+	struct tree *t = &l->tree;
+	struct train_module *list =
+		entered || !t->nmodule ? NULL : arena_take(&l->arena, t->nmodule * sizeof(*list));
+
+	if (!list)
+		return;
+	for (uint32_t i = 0; i < t->nmodule; i++)
+		list[i] = (struct train_module){
+			t->module[i].name, py_class_name(t->module[i].object), t->module[i].root};
+	train_modules_enter(list, t->nmodule);
+	entered = true;
+}
+
+/* Parameters of the optimizer that lie in no module of the frames. */
+static void search_further(struct look *l, struct seen_optimizer *o)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (param_list_names_all(l) || o->passed || collected_ns >= COLLECTED_NS)
+		return;
+	o->passed = true;
+	l->tree.until = begin + (COLLECTED_NS - collected_ns);
+	if (tree_search_collected(&l->tree))
+		tree_name_params(&l->tree);
+	collected_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+}
+
+static void look_for_names(struct look *l, struct seen_optimizer *o, const char *why)
+{
+	int n;
+
+	l->tree.until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + FRAMES_NS;
+	l->tree.want_modules = config_now()->print_struct;
+	session_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
+	tree_search_frames(&l->tree);
+	tree_name_params(&l->tree);
+	if (o)
+		search_further(l, o);
+	if (!l->tree.nparam && !l->view)
+		return; /* nothing was found: the optimizer will tell */
+	n = param_list_publish(l, why);
+	if (n >= 0)
+		enter_modules(l);
+	if (n < 0)
+		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
+}
+
+/* ---- backward passes ---- */
+
+static void look_at_backward(const struct torch_train_event *e)
+{
+	struct look l;
+	struct py_hold h;
+	const char *why;
+
+	if (!looks_for_names() || !e->accumulates || !e->outermost || atomic_load(&hopeless) ||
+		looked || thread_state.phase == PHASE_BACKWARD || !session_start())
+		return;
+	if (!py_hold_objects(&h, &why)) {
+		if (why)
+			refuse_names(why);
+		return;
+	}
+	memset(&l, 0, sizeof(l));
+	if (!looked && !noptimizers && arena_open(&l.arena, LOOK_BYTES) &&
+		tree_open(&l.tree, &l.arena))
+		look_for_names(&l, NULL, "backward");
+	looked = true;
+	py_release_objects(&h);
+	arena_close(&l.arena);
+}
+
+void torch_names_look(void)
+{
+	static bool done; /* the GIL is its lock */
+	struct look l;
+	struct py_hold h;
+	const char *why;
+
+	if (done || !looks_for_names() || atomic_load(&hopeless) || looked || noptimizers ||
+		!session_start())
+		return;
+	done = true;
+	if (!py_hold_objects(&h, &why)) {
+		if (why)
+			refuse_names(why);
+		return;
+	}
+	memset(&l, 0, sizeof(l));
+	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
+		look_for_names(&l, NULL, "forward");
+	looked = l.tree.nparam > 0;
+	py_release_objects(&h);
+	arena_close(&l.arena);
+}
+
+/* ---- steps of optimizers ---- */
+
+#define VIEWS 4 /* optimizers that step inside each other */
+
+static __thread struct {
+	struct arena arena; /* of all that are open on this thread */
+	const struct torch_optimizer_view *view[VIEWS];
+	unsigned depth;
+} open_views __attribute__((tls_model("initial-exec")));
+
+const struct torch_optimizer_view *torch_optimizer_now(void)
+{
+	unsigned n = open_views.depth;
+
+	return n && n <= VIEWS ? open_views.view[n - 1] : NULL;
+}
+
+static struct seen_optimizer *find_optimizer(const void *self)
+{
+	for (unsigned i = 0; i < noptimizers; i++)
+		if (optimizers[i].self == self)
+			return &optimizers[i];
+	if (noptimizers == OPTIMIZERS_MAX)
+		return NULL;
+	optimizers[noptimizers].self = self;
+	return &optimizers[noptimizers++];
+}
+
+static void fill_ids(struct torch_optimizer_view *v)
+{
+	const struct train_params *now = train_params_now();
+	struct optimizer_param *param = (struct optimizer_param *)v->param;
+
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		const struct train_param *p = train_param_by_impl(now, param[i].impl);
+
+		param[i].id = p ? p->id : 0;
+	}
+}
+
+static bool knows_all(const struct torch_optimizer_view *v)
+{
+	const struct train_params *now = train_params_now();
+
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		const struct train_param *p = train_param_by_impl(now, v->param[i].impl);
+
+		if (!p || p->optimizer != v->number)
+			return false;
+	}
+	return now;
+}
+
+/* With more classes known; as it was where that fails. */
+static struct torch_optimizer_view *read_again(
+	const void *self, struct torch_optimizer_view *was, const struct tree *t)
+{
+	struct torch_optimizer_view *v = optimizer_view_read(self, t, &open_views.arena);
+
+	if (!v)
+		return was;
+	v->number = was->number;
+	v->nspan = was->nspan;
+	return v;
+}
+
+static const struct torch_optimizer_view *read_optimizer(void)
+{
+	struct look l;
+	const void *self = optimizer_self_find();
+	struct torch_optimizer_view *v = NULL;
+	struct seen_optimizer *o;
+	uint64_t hash;
+
+	memset(&l, 0, sizeof(l));
+	if (!self || !arena_open(&l.arena, LOOK_BYTES))
+		return NULL;
+	if ((open_views.arena.base || arena_open(&open_views.arena, VIEW_BYTES)) &&
+		tree_open(&l.tree, &l.arena))
+		v = optimizer_view_read(self, &l.tree, &open_views.arena);
+	o = v ? find_optimizer(self) : NULL;
+	if (o) {
+		v->number = (uint16_t)(o - optimizers);
+		v->nspan = (uint16_t)open_views.depth;
+		hash = optimizer_view_hash(v) | 1;
+		if (hash != o->params && looks_for_names()) {
+			if (tree_look_at_types(&l.tree))
+				v = read_again(self, v, &l.tree);
+			l.view = v;
+			l.zero = shard_zero_now(&l.zero_group, &l.zero_part);
+			o->zero |= l.zero;
+			/* ZeRO-3 gives its optimizer one partition after the other. */
+			if (!l.zero || !knows_all(v))
+				look_for_names(&l, o,
+					o->params ? "parameter groups changed" : "optimizer");
+			o->params = hash;
+		}
+		v->partitions = o->zero;
+		fill_ids(v);
+	}
+	arena_close(&l.arena);
+	return o ? v : NULL;
+}
+
+const struct torch_optimizer_view *torch_optimizer_again(void)
+{
+	const struct torch_optimizer_view *was = torch_optimizer_now();
+	struct torch_optimizer_view *v = NULL;
+	struct py_hold h;
+	const char *why;
+	struct look l;
+
+	if (!was || was->number >= noptimizers || !py_hold_objects(&h, &why))
+		return was;
+	memset(&l, 0, sizeof(l));
+	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
+		v = optimizer_view_read(optimizers[was->number].self, &l.tree, &open_views.arena);
+	if (v)
+		fill_ids(v);
+	arena_close(&l.arena);
+	py_release_objects(&h);
+	return v ? v : was;
+}
+
+static void open_view(const struct torch_train_event *e)
+{
+	const struct torch_optimizer_view *v = NULL;
+	struct py_hold h;
+	const char *why;
+
+	(void)e;
+	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	if (open_views.depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
+		if (py_hold_objects(&h, &why)) {
+			v = read_optimizer();
+			py_release_objects(&h);
+		} else if (why) {
+			refuse_names(why);
+		}
+		open_views.view[open_views.depth] = v;
+	}
+	open_views.depth++;
+}
+
+static void close_view(const struct torch_train_event *e)
+{
+	(void)e;
+	if (open_views.depth && !--open_views.depth)
+		arena_close(&open_views.arena);
+	/* The program sets them to nothing now, or to zero. */
+	if (!open_views.depth)
+		train_grads_forget();
+}
+
+/* Learning rates stand in the optimizer alone, and which gradients there are. */
+static bool want_names(void)
+{
+	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||
+	       scalar_is_wanted(SCALAR_GRAD_NORM);
+}
+
+const struct torch_train_observer names_observer = {
+	.wanted = want_names,
+	.backward_begin = look_at_backward,
+	.optimizer_begin = open_view,
+	.optimizer_end = close_view,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the parts of names: names.c, optimizer_view.c, buckets.c. */
+#ifndef PROBE_WRAPPERS_TORCH_NAMES_H
+#define PROBE_WRAPPERS_TORCH_NAMES_H
+
+#include "training/params/param.h"
+#include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/names/optimizer_view.h"
+
+#define OPTIMIZERS_MAX 64
+
+/* What one look has found. */
+struct look {
+	struct arena arena;
+	struct tree tree;
+	struct torch_optimizer_view *view; /* NULL: at a backward pass */
+	struct train_param *list;
+	uint32_t n;
+	bool zero; /* the optimizer is one of ZeRO's: its parameters are partitions ... */
+	uint32_t zero_group, zero_part; /* ... of that group, and that one of them */
+};
+
+/* Makes a table of it and of what was known before (param_list.c). As train_params_publish(). */
+int param_list_publish(struct look *l, const char *why);
+
+/* Is it known what each of the optimizer's parameters is? */
+bool param_list_names_all(struct look *l);
+
+/* The model is about to be called for the first time, on the thread that holds the GIL: names are looked for already. */
+void torch_names_look(void);
+
+/* An optimizer that has stepped. */
+struct seen_optimizer {
+	const void *self; /* its address: compared, never read outside of its step */
+	uint64_t params; /* hash of its groups' parameters at the last look */
+	bool passed; /* the collector's objects have been gone through for it */
+	bool zero; /* ZeRO's: it has partitions for parameters */
+};
+
+/*
+ * The optimizer whose step() the calling thread has just entered, out of the frame of PyTorch's wrapper around it. NULL: it
+ * is not there. GIL held.
+ */
+const void *optimizer_self_find(void);
+
+/* Reads it into memory of a. NULL: it is not laid out as one of torch.optim. GIL held. t: for kinds of tensors. */
+struct torch_optimizer_view *optimizer_view_read(
+	const void *self, const struct tree *t, struct arena *a);
+
+/* The same parameters in the same groups have the same. */
+uint64_t optimizer_view_hash(const struct torch_optimizer_view *v);
+
+#endif

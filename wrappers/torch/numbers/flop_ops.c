@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/numbers/flop_ops.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/thread.h"
+#include "elf/elfsym.h"
+#include "entry/stub.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "training/steps/flops.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+/* ---- which ---- */
+
+enum flop_form {
+	FLOPS_OTHER,
+	FLOPS_PRODUCT, /* of two matrices, or of as many pairs of them */
+	FLOPS_CONVOLUTION,
+	FLOPS_CONVOLUTION_BACKWARD,
+	FLOPS_ATTENTION,
+	FLOPS_ATTENTION_BACKWARD,
+	FLOPS_UNKNOWN, /* what it computes does not follow from its shapes */
+};
+
+/* By their schemas in native_functions.yaml of 2.13; first: which of its tensors is the first operand. */
+static const struct {
+	char name[60];
+	uint8_t form, first;
+} flop_ops[] = {
+	{"", FLOPS_OTHER, 0},
+	{"mm", FLOPS_PRODUCT, 0},
+	{"bmm", FLOPS_PRODUCT, 0},
+	{"addmm", FLOPS_PRODUCT, 1},
+	{"addmm_", FLOPS_PRODUCT, 1},
+	{"baddbmm", FLOPS_PRODUCT, 1},
+	{"baddbmm_", FLOPS_PRODUCT, 1},
+	{"_addmm_activation", FLOPS_PRODUCT, 1},
+	{"_int_mm", FLOPS_PRODUCT, 0},
+	{"_scaled_mm", FLOPS_PRODUCT, 0},
+	{"_scaled_mm_v2", FLOPS_PRODUCT, 0},
+	{"_grouped_mm", FLOPS_PRODUCT, 0},
+	{"_scaled_grouped_mm", FLOPS_PRODUCT, 0},
+	{"convolution", FLOPS_CONVOLUTION, 0},
+	{"_convolution", FLOPS_CONVOLUTION, 0},
+	{"convolution_backward", FLOPS_CONVOLUTION_BACKWARD, 0},
+	{"_scaled_dot_product_flash_attention", FLOPS_ATTENTION, 0},
+	{"_scaled_dot_product_flash_attention_for_cpu", FLOPS_ATTENTION, 0},
+	{"_scaled_dot_product_efficient_attention", FLOPS_ATTENTION, 0},
+	{"_scaled_dot_product_cudnn_attention", FLOPS_ATTENTION, 0},
+	{"_scaled_dot_product_fused_attention_overrideable", FLOPS_ATTENTION, 0},
+	{"_scaled_dot_product_flash_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
+	{"_scaled_dot_product_flash_attention_for_cpu_backward", FLOPS_ATTENTION_BACKWARD, 1},
+	{"_scaled_dot_product_efficient_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
+	{"_scaled_dot_product_cudnn_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
+	{"_scaled_dot_product_fused_attention_overrideable_backward", FLOPS_ATTENTION_BACKWARD, 1},
+	/* Called by themselves: of sequences that lie one behind the other, whose lengths are values. */
+	{"_flash_attention_forward", FLOPS_UNKNOWN, 0},
+	{"_efficient_attention_forward", FLOPS_UNKNOWN, 0},
+	/* Layers in one kernel, with weights packed by it. */
+	{"mkldnn_rnn_layer", FLOPS_UNKNOWN, 0},
+	{"_cudnn_rnn", FLOPS_UNKNOWN, 0},
+	{"miopen_rnn", FLOPS_UNKNOWN, 0},
+};
+
+#define NFLOP_OPS (sizeof(flop_ops) / sizeof(*flop_ops))
+
+/* Is that the rest of a struct's name behind an operator's: an overload's name, or nothing? */
+static bool is_overload(const char *s)
+{
+	static const char of[][12] = {
+		"", "_out", "_dtype", "_dtype_out", "_deprecated", "_quantized"};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (strcmp(s, of[i]) == 0)
+			return true;
+	return false;
+}
+
+/* 0: none. */
+static uint8_t find_flop_op(const char *name)
+{
+	for (unsigned i = 1; i < NFLOP_OPS; i++) {
+		size_t n = strlen(flop_ops[i].name);
+
+		if (strncmp(name, flop_ops[i].name, n) == 0 && is_overload(name + n))
+			return (uint8_t)i;
+	}
+	return 0;
+}
+
+bool torch_is_flop_op(const char *name)
+{
+	return flops_are_wanted() && find_flop_op(name);
+}
+
+/* ---- which of them are looked at ---- */
+
+#define WATCHED_MAX 128 /* rows; further ones are looked at always */
+
+static struct api *_Atomic watched_rows[WATCHED_MAX];
+static _Atomic uint32_t nwatched;
+static _Atomic(const struct api *) leader; /* whose operator came first */
+
+static void watch_rows(bool count)
+{
+	uint32_t n = atomic_load(&nwatched);
+
+	if (count)
+		atomic_store(&leader, NULL);
+	for (uint32_t i = 0; i < n && i < WATCHED_MAX; i++) {
+		struct api *a = atomic_load(&watched_rows[i]);
+
+		if (a && (count || a != atomic_load(&leader)))
+			stub_watch(a, count);
+	}
+}
+
+void torch_watch_flop_op(struct torch_function *r, const char *name, bool watched)
+{
+	uint32_t at;
+
+	r->flop_op = find_flop_op(name);
+	if (!watched)
+		return;
+	flops_on_switch(watch_rows);
+	at = atomic_fetch_add(&nwatched, 1);
+	if (at < WATCHED_MAX)
+		atomic_store(&watched_rows[at], &r->cxx.api);
+}
+
+/* ---- what is not seen ---- */
+
+#define UNSEEN_NAME "model-flops-throughput-per-npu"
+
+static void give_up_counting(const char *what, const char *why)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	char text[200];
+
+	if (!flops_are_wanted() || atomic_flag_test_and_set(&said))
+		return;
+	flops_give_up();
+	snprintf(text, sizeof(text),
+		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", what, why);
+	session_invisible(UNSEEN_NAME, text);
+}
+
+void torch_flops_unseen(const char *library)
+{
+	give_up_counting(library, "computes in kernels of its own");
+}
+
+void torch_flops_see_module(const char *module, const char *file)
+{
+	/* Beginnings of modules' names, and where the name says nothing, parts of the file's. */
+	static const struct {
+		char library[20], module[20], part[12];
+	} of[] = {{"flash_attn", "flash_attn", ""},
+		{"transformer_engine", "transformer_engine", ""}, {"xformers", "_C", "/xformers/"}};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (strncmp(module, of[i].module, strlen(of[i].module)) == 0 &&
+			(!*of[i].part || (file && strstr(file, of[i].part))))
+			torch_flops_unseen(of[i].library);
+}
+
+/* ---- whether it counts for the model ---- */
+
+/* Backward passes that compute a graph of their own: in these gradients are switched on anyway. */
+static _Atomic int graph_passes;
+
+static void flops_backward_begins(const struct torch_train_event *e)
+{
+	if (e->call->v[4].u & 0xff)
+		atomic_fetch_add(&graph_passes, 1);
+}
+
+static void flops_backward_ends(const struct torch_train_event *e)
+{
+	if (e->call->v[4].u & 0xff)
+		atomic_fetch_sub(&graph_passes, 1);
+}
+
+const struct torch_train_observer flops_observer = {
+	.wanted = flops_are_wanted,
+	.backward_begin = flops_backward_begins,
+	.backward_end = flops_backward_ends,
+};
+
+/* c10::GradMode::is_enabled(), which reads a variable of the thread. -1: it is not there. */
+static int are_gradients_on(void)
+{
+	static _Atomic(bool (*)(void)) found;
+	bool (*get)(void) = atomic_load_explicit(&found, memory_order_relaxed);
+	struct provider p;
+
+	if (!get) {
+		if (elfsym_all("_ZN3c108GradMode10is_enabledEv", &p, 1) <= 0 || p.ifunc)
+			return -1;
+		*(void **)&get = p.addr;
+		atomic_store_explicit(&found, get, memory_order_relaxed);
+	}
+	return get();
+}
+
+/*
+ * What a backward pass computes with gradients switched on is a forward pass anew: checkpointing does so, the nodes do not.
+ * An optimizer's step has them switched off but for its closure, which is a forward pass.
+ */
+static bool counts_for_model(void)
+{
+	switch (thread_state.phase) {
+	case PHASE_BACKWARD:
+		return atomic_load_explicit(&graph_passes, memory_order_relaxed) ||
+		       are_gradients_on() != 1;
+	case PHASE_OPTIMIZER:
+		return are_gradients_on() == 1;
+	case PHASE_EVALUATION:
+		return false;
+	}
+	return true;
+}
+
+/* ---- shapes ---- */
+
+#define OPERANDS 4
+
+struct operands {
+	struct buffer of[OPERANDS]; /* the first tensors of the call */
+	unsigned n;
+	uint64_t hash;
+};
+
+enum operand_class {
+	OPERAND_PLAIN,
+	OPERAND_WRAPPER, /* its shape is not that of what is computed here: DTensor has that of all ranks */
+	OPERAND_TRACED, /* nothing is computed with it: a compiler looks what would be */
+	OPERAND_UNREAD,
+};
+
+static enum operand_class class_by_name(const char *name)
+{
+	if (strcmp(name, "DTensor") == 0)
+		return OPERAND_WRAPPER;
+	return strcmp(name, "FakeTensor") == 0 || strcmp(name, "FunctionalTensor") == 0
+		       ? OPERAND_TRACED
+		       : OPERAND_PLAIN;
+}
+
+/*
+ * By the class of its object in Python, which the tensor keeps alive. Operators run without the GIL, and what a class is called is
+ * read with it alone; those of nearly all tensors live as long as torch does, and are known by their address from then on.
+ */
+static enum operand_class class_of_operand(const void *impl)
+{
+	static const char lasting[][12] = {"Tensor", "Parameter"};
+	static _Atomic(const void *) plain[2];
+	const void *object = torch_tensor_object(impl), *type;
+	enum operand_class class;
+	struct py_hold hold;
+	const char *name, *why;
+
+	if (!object)
+		return OPERAND_PLAIN;
+	type = py_class_of(object);
+	for (unsigned i = 0; i < 2; i++)
+		if (atomic_load_explicit(&plain[i], memory_order_relaxed) == type)
+			return OPERAND_PLAIN;
+	if (!py_hold_objects(&hold, &why))
+		return OPERAND_UNREAD;
+	name = py_class_name(object);
+	class = class_by_name(name);
+	for (unsigned i = 0; i < 2; i++)
+		if (strcmp(name, lasting[i]) == 0)
+			atomic_store_explicit(&plain[i], type, memory_order_relaxed);
+	py_release_objects(&hold);
+	return class;
+}
+
+enum read_operands { OPERANDS_READ, OPERANDS_UNKNOWN, OPERANDS_TRACED };
+
+static enum read_operands read_operands(const struct call *c, struct operands *o)
+{
+	const struct op_type *t = &torch_function_of(c)->op;
+
+	o->n = 0;
+	o->hash = 1;
+	for (unsigned i = 0; i < t->nargs && o->n < OPERANDS; i++) {
+		const void *impl;
+		struct buffer *b;
+
+		if (t->arg[i] != OP_TENSOR && t->arg[i] != OP_TENSOR_OUT)
+			continue;
+		impl = *(const void *const *)c->v[i].cp;
+		b = &o->of[o->n++];
+		if (!torch_tensor_buffer(impl, b))
+			return OPERANDS_UNKNOWN;
+		switch (class_of_operand(impl)) {
+		case OPERAND_PLAIN:
+			break;
+		case OPERAND_TRACED:
+			return OPERANDS_TRACED;
+		case OPERAND_WRAPPER:
+			give_up_counting("DTensor", "shows the shapes of all ranks");
+			return OPERANDS_UNKNOWN;
+		case OPERAND_UNREAD:
+			return OPERANDS_UNKNOWN;
+		}
+		for (unsigned k = 0; k < b->ndim; k++)
+			o->hash = hash_u64(o->hash, ((const uint64_t *)b->counts)[k]);
+		o->hash = hash_u64(o->hash, b->ndim);
+	}
+	return OPERANDS_READ;
+}
+
+/* From the front, or, negative, from the end; 1: it has no such dimension. */
+static double length_of(const struct buffer *b, int dim)
+{
+	int at = dim < 0 ? b->ndim + dim : dim;
+
+	return at < 0 || at >= b->ndim ? 1 : (double)((const int64_t *)b->counts)[at];
+}
+
+static double lengths_from(const struct buffer *b, int first)
+{
+	double all = 1;
+
+	for (int i = first; i < b->ndim; i++)
+		all *= length_of(b, i);
+	return all;
+}
+
+/* Of as many products as there are matrices in both; of one of them, as in groups of rows, it is the rows that count. */
+static double flops_of_product(const struct buffer *a, const struct buffer *b)
+{
+	double pairs = a->ndim > 2 && b->ndim > 2 ? length_of(a, 0) : 1;
+
+	return 2 * pairs * length_of(a, -2) * length_of(a, -1) * length_of(b, -1);
+}
+
+/* at: images whose every pixel the whole kernel is laid on, the output's, or of a transposed one the input's. */
+static double flops_of_convolution(const struct buffer *at, const struct buffer *kernel)
+{
+	return 2 * length_of(at, 0) * lengths_from(at, 2) * lengths_from(kernel, 0);
+}
+
+/* One of the two products of an attention: as many queries as keys there are, each of so long vectors. */
+static double flops_of_scores(const struct buffer *q, const struct buffer *k, double length)
+{
+	return 2 * length_of(q, 0) * length_of(q, 1) * length_of(q, 2) * length_of(k, 2) * length;
+}
+
+/* The first argument of an operator that is a bool. */
+static bool first_flag(const struct call *c)
+{
+	const struct op_type *t = &torch_function_of(c)->op;
+
+	for (unsigned i = 0; i < t->nargs; i++)
+		if (t->ctype[i] == CT_U8)
+			return (uint8_t)c->v[i].u;
+	return false;
+}
+
+static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsigned ndim)
+{
+	/* Of an element whose size is not known two may lie in one. */
+	for (unsigned i = first; i < first + n; i++)
+		if (i >= o->n || o->of[i].ndim < ndim || (o->of[i].count && !o->of[i].bytes))
+			return false;
+	return true;
+}
+
+/* What a convolution's backward pass gives: gradients of the input and of the kernel, each as much as forwards. */
+static double wanted_gradients(const struct call *c)
+{
+	const struct op_type *t = &torch_function_of(c)->op;
+
+	/* The only std::array<bool, 3>. */
+	for (unsigned i = 0; i < t->nargs; i++)
+		if (t->ctype[i] == CT_STRUCT && t->members[i] && t->members[i]->size == 3) {
+			const uint8_t *mask = c->v[i].cp;
+
+			return (double)(mask[0] != 0) + (double)(mask[1] != 0);
+		}
+	return 0;
+}
+
+/* Of the model, and in all. False: not known. */
+static bool flops_of_op(const struct call *c, const struct operands *o, struct flops *f)
+{
+	unsigned op = torch_function_of(c)->flop_op, first = flop_ops[op].first;
+	const struct buffer *b = o->of + first;
+	double scores, values;
+	struct buffer out;
+
+	switch (flop_ops[op].form) {
+	case FLOPS_PRODUCT:
+		if (!is_sane(o, first, 2, 2))
+			return false;
+		f->model = flops_of_product(b, b + 1);
+		break;
+	case FLOPS_CONVOLUTION:
+		if (!is_sane(o, 0, 2, 3) || !torch_tensor_buffer(torch_result_of(c), &out))
+			return false;
+		f->model = flops_of_convolution(first_flag(c) ? b : &out, b + 1);
+		break;
+	case FLOPS_CONVOLUTION_BACKWARD:
+		if (!is_sane(o, 0, 3, 3))
+			return false;
+		f->model = wanted_gradients(c) *
+			   flops_of_convolution(first_flag(c) ? b + 1 : b, b + 2);
+		break;
+	case FLOPS_ATTENTION:
+	case FLOPS_ATTENTION_BACKWARD:
+		if (!is_sane(o, first, 3, 4))
+			return false;
+		scores = flops_of_scores(b, b + 1, length_of(b, 3));
+		values = flops_of_scores(b, b + 1, length_of(b + 2, 3));
+		if (flop_ops[op].form == FLOPS_ATTENTION) {
+			f->model = scores + values;
+			break;
+		}
+		/* The kernel computes the scores anew, which the forward pass did not keep. */
+		f->model = 2 * (scores + values);
+		f->all = f->model + scores;
+		return true;
+	default:
+		return false;
+	}
+	f->all = f->model;
+	return true;
+}
+
+/* ---- calls ---- */
+
+/* The outermost one that this thread is in. */
+static __thread struct {
+	uintptr_t frame, pc;
+} outermost __attribute__((tls_model("initial-exec")));
+
+/* An exception may have led past it: then its return address is not there any more, or we are above it. */
+static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
+	const struct call *c)
+{
+	return outermost.frame && c->frame < outermost.frame &&
+	       ((const uintptr_t *)outermost.frame)[1] == outermost.pc;
+}
+
+void torch_flop_enter(const struct call *c)
+{
+	if (is_inside_another(c))
+		return;
+	outermost.frame = c->frame;
+	outermost.pc = c->pc;
+}
+
+static void count_flop_op(const struct call *c, const struct operands *o)
+{
+	struct flops f;
+
+	if (flop_ops[torch_function_of(c)->flop_op].form == FLOPS_UNKNOWN) {
+		give_up_counting(torch_function_of(c)->op_name,
+			"does not show by its shapes what it computes");
+		return;
+	}
+	if (flops_of_op(c, o, &f))
+		flops_add(counts_for_model() ? f.model : 0, f.all);
+	else
+		flops_miss();
+}
+
+void torch_flop_leave(const struct call *c)
+{
+	const struct api *none = NULL;
+	bool outer = outermost.frame == c->frame, counts = outer && flops_are_counted();
+	struct operands o;
+
+	if (outer)
+		outermost.frame = 0;
+	/* Inside another one, too: where the leader alone is watched that one is not seen. */
+	if (!c->ok || (!counts && c->api != atomic_load(&leader)))
+		return;
+	switch (read_operands(c, &o)) {
+	case OPERANDS_TRACED:
+		return;
+	case OPERANDS_UNKNOWN:
+		flops_miss();
+		return;
+	case OPERANDS_READ:
+		break;
+	}
+	if (counts)
+		atomic_compare_exchange_strong(&leader, &none, c->api);
+	if (c->api == atomic_load(&leader))
+		flops_lead(o.hash);
+	if (counts)
+		count_flop_op(c, &o);
+}

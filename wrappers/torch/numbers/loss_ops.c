@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loss of a backward pass, and what the program made it of: numbers that were divided and multiplied on this thread since
+ * the last pass, in a ring. What the pass begins at is the last of a chain of them, or a copy of it (.float(), .mean()).
+ */
+#include "wrappers/torch/numbers/loss_ops.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "stats/convert.h"
+
+#define MADE_MAX 8
+#define SCALE_MIN 1024 /* what the first loss scale that is seen is at least */
+
+/* A number that a division or a multiplication gave, and all that has made it. */
+struct made {
+	double value;
+	double scale; /* by which it was multiplied last, a power of two; 1: by none */
+	double divisor[LOSS_DIVISORS];
+	uint8_t n;
+};
+
+static __thread struct {
+	const void *ones; /* what the last ones_like() of a number gave */
+	double one_value; /* ... and of which number */
+	struct made made[MADE_MAX];
+	uint8_t nmade, next;
+} notes __attribute__((tls_model("initial-exec")));
+
+static _Atomic uint64_t scaler_scale; /* of the gradient scaler, as bits; 0: none was seen */
+static _Atomic bool has_scale; /* losses were multiplied by a loss scale before */
+
+void loss_note_scale(double scale)
+{
+	atomic_store_explicit(&scaler_scale, bits_of_double(scale), memory_order_relaxed);
+}
+
+void loss_note_ones(const void *ones, double value)
+{
+	notes.ones = ones;
+	notes.one_value = value;
+}
+
+static bool is_about(double a, double b)
+{
+	return fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+static bool is_power_of_two(double v)
+{
+	uint64_t bits = bits_of_double(v);
+
+	return v >= 1 && v < 0x1p64 && !(bits & ((UINT64_C(1) << 52) - 1));
+}
+
+/* The i-th last one; NULL: there are not so many. */
+static const struct made *last_made(unsigned i)
+{
+	return i < notes.nmade ? &notes.made[(notes.next + MADE_MAX - 1 - i) % MADE_MAX] : NULL;
+}
+
+static const struct made *find_made(double value)
+{
+	const struct made *m;
+
+	for (unsigned i = 0; (m = last_made(i)); i++)
+		if (is_about(value, m->value))
+			return m;
+	return NULL;
+}
+
+static void add_made(const struct made *from, double value, double divisor, double scale)
+{
+	struct made m = {.scale = 1};
+
+	if (from)
+		m = *from;
+	m.value = value;
+	m.scale = scale;
+	if (divisor > 0 && m.n < LOSS_DIVISORS)
+		m.divisor[m.n++] = divisor;
+	notes.made[notes.next] = m;
+	notes.next = (notes.next + 1) % MADE_MAX;
+	notes.nmade += notes.nmade < MADE_MAX;
+}
+
+void loss_note_product(double a, double b, double value)
+{
+	const struct made *from = find_made(a);
+	double factor = b;
+
+	/* In place a is what came of it. */
+	if (!from && b != 0)
+		from = find_made(value / b);
+	if (!from && ((from = find_made(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
+		factor = a;
+	/* loss * 0.25 is loss / 4 */
+	if (factor > 0 && factor < 1)
+		add_made(from, value, 1 / factor, from ? from->scale : 1);
+	else if (factor >= 1)
+		add_made(from, value, 0, is_power_of_two(factor) ? factor : 1);
+}
+
+void loss_note_quotient(double divisor, double value)
+{
+	if (divisor > 0 && divisor < 1)
+		add_made(find_made(value * divisor), value, 0, 1);
+	else if (divisor >= 1)
+		add_made(find_made(value * divisor), value, divisor > 1 ? divisor : 0, 1);
+}
+
+/* A loss scale is a power of two, unless the program says otherwise; then it is the one that was seen last. */
+static bool may_be_scale(double ratio)
+{
+	uint64_t seen = atomic_load_explicit(&scaler_scale, memory_order_relaxed);
+
+	return is_power_of_two(ratio) || (seen && is_about(ratio, double_of(seen)));
+}
+
+/* What the root is, or may be but for a loss scale. */
+static const struct made *find_root(double root)
+{
+	const struct made *m = find_made(root);
+
+	for (unsigned i = 0; !m && (m = last_made(i)); i++)
+		if (m->value != 0 && may_be_scale(root / m->value))
+			return m;
+		else
+			m = NULL;
+	return m;
+}
+
+void loss_forget_numbers(void)
+{
+	notes.ones = NULL;
+	notes.nmade = 0;
+}
+
+bool loss_find_root(const void *grad, struct loss_root *root)
+{
+	bool seen = grad && grad == notes.ones;
+	const struct made *m = seen ? find_root(notes.one_value) : NULL;
+
+	*root = (struct loss_root){.scale = 1};
+	if (seen)
+		root->value = notes.one_value;
+	if (m) {
+		root->n = m->n;
+		memcpy(root->divisor, m->divisor, sizeof(root->divisor));
+	}
+	if (m && m->scale >= SCALE_MIN)
+		atomic_store_explicit(&has_scale, true, memory_order_relaxed);
+	if (m && atomic_load_explicit(&has_scale, memory_order_relaxed))
+		root->scale = m->scale;
+	loss_forget_numbers();
+	return seen;
+}

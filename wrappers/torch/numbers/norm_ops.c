@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The total norm of the gradients, as the program itself computes it before it clips:
+ *
+ *	stack(norms), linalg_vector_norm(that)
+ *		under a frame of torch/nn/utils/clip_grad.py, or of norms that are known to be total ones, of a group each. Of
+ *		DTensors the result is a DTensor, whose local part is the norm where it lies on each rank
+ *	a number that is summed up over the ranks between backward pass and step (never a maximum: found_inf travels so)
+ *		whose square root is taken next, by pow() or sqrt()
+ *		or that becomes a number of Python, if it agrees within 1e-3 with the gradients that the optimizer's step
+ *		begins with: the sum with those of a replica, what went in with those that this rank has a part of
+ *		(which clipping may have made smaller since); losses and token counts do not
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/dtype.h"
+#include "base/thread.h"
+#include "call/call.h"
+#include "journal/layout.h"
+#include "stack/foreign.h"
+#include "stats/convert.h"
+#include "stats/sum.h"
+#include "training/steps/scalar.h"
+#include "training/steps/skip.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/numbers/sure_norm.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define SUMS_MAX 4
+#define NORM_AGREES 1e-3
+
+/* A number that was summed up, and is known to the program. */
+struct summed {
+	double here, all; /* what this rank gave, and the sum */
+};
+
+static __thread struct {
+	const void *stacked; /* what the last stack() gave */
+	bool stacked_roots; /* ... of norms of groups of gradients */
+	const void *root; /* the last norm that was found as a square root: its tensor */
+	const void *sent; /* the number that was given to be summed up last: where it lies */
+	double here; /* ... and what it was */
+	struct summed sum[SUMS_MAX];
+	uint8_t nsum;
+} notes __attribute__((tls_model("initial-exec")));
+
+/* Of the training, whichever thread computes: bits of a double, and whether it is there. */
+static _Atomic uint64_t found_bits;
+static _Atomic bool found;
+
+/* What clipping has left of the last norm that was clipped, as bits. 0: none was. */
+static _Atomic uint64_t clipped_to;
+
+static void find_total_norm(double norm)
+{
+	atomic_store_explicit(&found_bits, bits_of_double(norm), memory_order_relaxed);
+	atomic_store_explicit(&found, true, memory_order_release);
+}
+
+bool torch_take_clip_norm(double *norm)
+{
+	if (!atomic_exchange(&found, false))
+		return false;
+	*norm = double_of(atomic_load_explicit(&found_bits, memory_order_relaxed));
+	return true;
+}
+
+bool torch_has_clip_norm(void)
+{
+	return atomic_load(&found);
+}
+
+bool torch_has_sums(void)
+{
+	return notes.nsum != 0;
+}
+
+void torch_forget_sums(void)
+{
+	notes.nsum = 0;
+	notes.sent = notes.root = notes.stacked = NULL;
+}
+
+/* ---- norms of norms ---- */
+
+static bool ends_with_path(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && memcmp(s + n - m, end, m) == 0;
+}
+
+static void look_for_clip(void *arg)
+{
+	struct foreign_stack s;
+	struct foreign_name n;
+	bool *clips = arg;
+
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && i < 6 && !*clips; i++)
+		*clips = s.language->describe(&s.frame[i], &n) &&
+			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
+}
+
+/* Of a DTensor that is the same on all ranks. */
+static bool number_of_dtensor(const void *impl, double *out)
+{
+	const void *local = NULL;
+	const char *why;
+	struct py_hold h;
+
+	if (!py_hold_objects(&h, &why))
+		return false;
+	local = tree_local_of_replica(impl);
+	py_release_objects(&h);
+	/* It lives as long as the DTensor does, which the operator is just giving back. */
+	return local && torch_number_of(local, out);
+}
+
+void torch_note_stack(const struct torch_list *from, const void *made)
+{
+	notes.stacked = made;
+	notes.stacked_roots = false;
+	for (uint64_t i = 0; i < from->n && notes.root; i++)
+		notes.stacked_roots |= from->at[i] == notes.root;
+}
+
+void torch_note_norm_of(const void *of, const void *impl)
+{
+	bool roots = notes.stacked_roots, clips = roots, plain, replica;
+	double norm;
+
+	if (!impl || of != notes.stacked)
+		return;
+	notes.stacked = NULL;
+	if (!clips)
+		apart_call(look_for_clip, &clips);
+	if (!clips)
+		return;
+	plain = torch_number_of(impl, &norm);
+	replica = !plain && number_of_dtensor(impl, &norm);
+	if (plain || replica)
+		find_total_norm(norm);
+	if (!roots)
+		sure_norm_saw_clip(plain || replica ? &norm : NULL, replica);
+}
+
+/* ---- sums over the ranks ---- */
+
+void torch_note_summed(const struct buffer *v)
+{
+	if (!scalar_is_wanted(SCALAR_GRAD_NORM) || v->count != 1 || v->nostats || !v->base ||
+		(v->dtype != DT_FLOAT32 && v->dtype != DT_FLOAT64) ||
+		thread_state.phase == PHASE_BACKWARD)
+		return;
+	notes.sent = v->base;
+	notes.here = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
+}
+
+static void look_far_for_clip(void *arg)
+{
+	struct foreign_stack s;
+	struct foreign_name n;
+	bool *clips = arg;
+
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && !*clips; i++)
+		*clips = s.language->describe(&s.frame[i], &n) &&
+			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
+}
+
+void torch_note_norm_sum(int ranks)
+{
+	bool clips = false;
+
+	if (!skip_is_wanted() || thread_state.phase == PHASE_BACKWARD)
+		return;
+	apart_call(look_far_for_clip, &clips);
+	if (clips)
+		sure_norm_saw_sum(ranks);
+}
+
+static bool is_sent(const void *impl)
+{
+	struct buffer v;
+
+	return notes.sent && torch_tensor_buffer(impl, &v) && v.base == notes.sent;
+}
+
+void torch_note_root(const void *of, const void *impl)
+{
+	double sum, root;
+
+	if (!is_sent(of) || !torch_number_of(impl, &root) || root < 0)
+		return;
+	/* In place the sum is gone. */
+	if (of == impl)
+		sum = root * root;
+	else if (!torch_number_of(of, &sum))
+		return;
+	notes.sent = NULL;
+	if (fabs(root * root - sum) > NORM_AGREES * sum)
+		return;
+	find_total_norm(root);
+	notes.root = impl;
+}
+
+void torch_note_item(const void *of)
+{
+	double all;
+
+	if (!is_sent(of) || !torch_number_of(of, &all) || !(all > 0) || notes.nsum == SUMS_MAX)
+		return;
+	notes.sent = NULL;
+	notes.sum[notes.nsum++] = (struct summed){notes.here, all};
+}
+
+static bool norm_agrees(double a, double b)
+{
+	return fabs(a - b) <= NORM_AGREES * fabs(b);
+}
+
+/* 1.0, 0.5, 12: what people clip to. */
+static bool is_round(double v)
+{
+	double digits = v;
+
+	if (!(v > 1e-6 && v < 1e6))
+		return false;
+	while (digits >= 100)
+		digits /= 10;
+	while (digits < 10)
+		digits *= 10;
+	return fabs(digits - (double)(int)(digits + 0.5)) <= 1e-4 * digits;
+}
+
+/* have: what clipping has left of the norm `here`, of the same gradients; norm: the total one. */
+static bool is_clipped(double have, double here, double norm)
+{
+	double limit = double_of(atomic_load_explicit(&clipped_to, memory_order_relaxed));
+	double left = norm * (have / here);
+
+	if (have > here || !(is_round(left) || (limit > 0 && norm_agrees(left, limit))))
+		return false;
+	atomic_store_explicit(&clipped_to, bits_of_double(left), memory_order_relaxed);
+	return true;
+}
+
+/* Replicas all give the same, so that the sum is a multiple of it, and no square of a norm. */
+static bool is_multiple(const struct summed *s)
+{
+	double times = s->all / s->here;
+
+	return times > 1.5 && times < 1e6 && norm_agrees(times, (double)(int)(times + 0.5));
+}
+
+static bool is_total_norm(const struct summed *s, double have, bool parts)
+{
+	double norm = stats_sqrt(s->all), here = s->here > 0 ? stats_sqrt(s->here) : 0;
+
+	if (norm_agrees(have, norm))
+		return true;
+	if (!(here > 0))
+		return false;
+	if (norm_agrees(have, here))
+		return parts || !is_multiple(s);
+	return parts && is_clipped(have, here, norm);
+}
+
+bool torch_settle_norm(double squares, bool parts)
+{
+	double have = stats_sqrt(squares);
+	bool settled = false;
+
+	for (unsigned i = 0; i < notes.nsum && !settled; i++) {
+		settled = is_total_norm(&notes.sum[i], have, parts);
+		if (settled)
+			find_total_norm(stats_sqrt(notes.sum[i].all));
+	}
+	notes.nsum = 0;
+	return settled;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many steps an optimizer had done before the first one that is seen: a training that goes on from a checkpoint. Adam
+ * and its like count their steps in 0-dimensional tensors and add 1 to them at the start of a step, by one of the operators
+ * below. They are looked at during the first step only; before and after it their stubs lead straight to PyTorch.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "entry/stub.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define STEPS_MAX 1e9
+
+enum { BEFORE, DURING, AFTER };
+static _Atomic int when;
+
+/* self, other, alpha; or a list, a tensor or a number. */
+static const char *const ops[] = {"add__Tensor", "_foreach_add__Tensor", "_foreach_add__Scalar"};
+
+#define NOPS (sizeof(ops) / sizeof(*ops))
+
+static struct torch_function *_Atomic watched[NOPS];
+
+static unsigned optimizer_op_index(const char *name)
+{
+	unsigned i = 0;
+
+	while (i < NOPS && strcmp(ops[i], name) != 0)
+		i++;
+	return i;
+}
+
+bool torch_is_optimizer_op(const char *name)
+{
+	return optimizer_op_index(name) < NOPS;
+}
+
+/* The number in a tensor of one element without dimensions, in the processor's memory. */
+static bool number_in(const void *impl, uint8_t dtype, double *out)
+{
+	struct buffer v;
+
+	if (!torch_tensor_buffer(impl, &v) || v.dtype != dtype || v.ndim != 0 || v.count != 1 ||
+		v.nostats)
+		return false;
+	if (dtype == DT_FLOAT32) {
+		float f;
+
+		memcpy(&f, v.base, sizeof(f));
+		*out = (double)f;
+	} else {
+		int64_t i;
+
+		memcpy(&i, v.base, sizeof(i));
+		*out = (double)i;
+	}
+	return true;
+}
+
+static bool is_step_one(const void *impl)
+{
+	double v;
+
+	return (number_in(impl, DT_INT64, &v) || number_in(impl, DT_FLOAT32, &v)) && v >= 1 &&
+	       v <= 1;
+}
+
+void torch_look_at_optimizer_state(const struct call *c)
+{
+	const uint64_t *list = c->v[0].cp;
+	const char *name = torch_function_of(c)->cxx.symbol;
+	const void *impl;
+	double steps;
+
+	if (atomic_load_explicit(&when, memory_order_relaxed) != DURING ||
+		thread_state.phase != PHASE_OPTIMIZER)
+		return;
+	if (strcmp(name, "at::_ops::add__Tensor::call") == 0)
+		impl = *(void *const *)c->v[0].cp;
+	else if (strncmp(name, "at::_ops::_foreach_add__", 24) == 0 && strstr(name, "::call") &&
+		 list[1])
+		impl = *(void *const *)(uintptr_t)list[0];
+	else
+		return;
+	if (!strstr(name, "_Scalar") && !is_step_one(*(void *const *)c->v[1].cp))
+		return;
+	if (!number_in(impl, DT_FLOAT32, &steps) || steps < 0 || steps > STEPS_MAX)
+		return;
+	atomic_store_explicit(&when, AFTER, memory_order_relaxed);
+	if (steps >= 1)
+		session_steps_before((uint64_t)steps);
+}
+
+bool torch_has_seen_optimizer(void)
+{
+	return atomic_load_explicit(&when, memory_order_relaxed) >= AFTER;
+}
+
+void torch_watch_optimizer_op(struct torch_function *r, const char *name)
+{
+	unsigned i = optimizer_op_index(name);
+
+	if (i < NOPS)
+		atomic_store(&watched[i], r);
+}
+
+static void watch_optimizer_ops(bool watch)
+{
+	for (unsigned i = 0; i < NOPS; i++) {
+		struct torch_function *r = atomic_load(&watched[i]);
+
+		if (r)
+			stub_watch(&r->cxx.api, watch);
+	}
+}
+
+void torch_note_optimizer(bool begins)
+{
+	int now = atomic_load_explicit(&when, memory_order_relaxed);
+
+	if (begins && now == BEFORE && atomic_compare_exchange_strong(&when, &now, DURING))
+		watch_optimizer_ops(true);
+	else if (!begins && now != BEFORE && atomic_exchange(&when, AFTER + 1) <= AFTER)
+		watch_optimizer_ops(false);
+}
+
+void torch_watch_optimizer_state(const struct call *c)
+{
+	torch_look_at_optimizer_state(c);
+	/* Called outside of the first step: not again. */
+	if (atomic_load_explicit(&when, memory_order_relaxed) != DURING)
+		stub_watch(c->api, false);
+}

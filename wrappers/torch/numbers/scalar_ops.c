@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers that a training program computes itself, seen at the operators that compute them:
+ *
+ *	ones_like(loss)                 backward() makes the gradient of what it begins at: the same tensor is in the engine's
+ *	                                arguments next, so which tensor's it is is known for sure
+ *	div(loss, n), mul(loss, f)      before backward(), where micro steps are added up, and where there is a loss scale
+ *	stack, linalg_vector_norm, pow, sqrt, _local_scalar_dense (item())
+ *	                                the total norm of the gradients (norm_ops.c)
+ *	_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale)
+ *	empty                           until it is known how tensors are laid out, for which those above are too small
+ *
+ * All are watched only where the numbers are asked for. A training thread has its own notes; what a step takes from
+ * another thread is behind atomics.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/dtype.h"
+#include "base/metric.h"
+#include "base/thread.h"
+#include "call/call.h"
+#include "config/metrics_asked.h"
+#include "entry/stub.h"
+#include "journal/layout.h"
+#include "stack/foreign.h"
+#include "stats/convert.h"
+#include "stats/sum.h"
+#include "training/steps/scalar.h"
+#include "training/steps/skip.h"
+#include "wrappers/torch/numbers/loss_ops.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/numbers/sure_norm.h"
+#include "wrappers/torch/tensors/torch.h"
+
+enum scalar_op {
+	OP_NONE,
+	OP_ONES_LIKE,
+	OP_DIV,
+	OP_MUL,
+	OP_STACK,
+	OP_VECTOR_NORM,
+	OP_UNSCALE,
+	OP_EMPTY,
+	OP_ROOT,
+	OP_ITEM
+};
+
+static const struct {
+	const char *name;
+	uint8_t op; /* enum scalar_op */
+	uint8_t which; /* enum scalar: what it is watched for */
+} ops[] = {
+	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
+	{"div_Tensor", OP_DIV, SCALAR_LOSS},
+	{"div__Tensor", OP_DIV, SCALAR_LOSS},
+	{"mul_Tensor", OP_MUL, SCALAR_LOSS},
+	{"mul__Tensor", OP_MUL, SCALAR_LOSS},
+	{"stack", OP_STACK, SCALAR_GRAD_NORM},
+	{"linalg_vector_norm", OP_VECTOR_NORM, SCALAR_GRAD_NORM},
+	{"pow_Tensor_Scalar", OP_ROOT, SCALAR_GRAD_NORM},
+	{"pow__Scalar", OP_ROOT, SCALAR_GRAD_NORM},
+	{"sqrt", OP_ROOT, SCALAR_GRAD_NORM},
+	{"sqrt_", OP_ROOT, SCALAR_GRAD_NORM},
+	{"_local_scalar_dense", OP_ITEM, SCALAR_GRAD_NORM},
+	{"_amp_foreach_non_finite_check_and_unscale_", OP_UNSCALE, SCALAR_LOSS_SCALE},
+	{"empty_memory_format", OP_EMPTY, SCALAR_LOSS},
+};
+
+#define NSCALAR_OPS (sizeof(ops) / sizeof(*ops))
+
+static bool is_loss_wanted(void)
+{
+	const struct config *cfg = config_now();
+
+	return scalar_is_wanted(SCALAR_LOSS) ||
+	       config_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
+}
+
+/* The loss needs the scale, too. */
+static bool is_watched_for(unsigned i)
+{
+	return scalar_is_wanted(ops[i].which) ||
+	       ((ops[i].which == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
+	       (ops[i].op == OP_UNSCALE && skip_is_wanted()) ||
+	       (ops[i].op == OP_EMPTY &&
+		       (scalar_is_wanted(SCALAR_GRAD_NORM) || scalar_is_wanted(SCALAR_LOSS_SCALE)));
+}
+
+bool torch_is_scalar_op(const char *name)
+{
+	for (unsigned i = 0; i < NSCALAR_OPS; i++)
+		if (strcmp(ops[i].name, name) == 0)
+			return is_watched_for(i);
+	return false;
+}
+
+void torch_watch_scalar_op(struct torch_function *r, const char *name)
+{
+	for (unsigned i = 0; i < NSCALAR_OPS; i++)
+		if (strcmp(ops[i].name, name) == 0)
+			r->scalar_op = ops[i].op;
+}
+
+bool torch_number_of(const void *impl, double *out)
+{
+	const unsigned char *p;
+	struct buffer v;
+
+	if (!torch_tensor_buffer(impl, &v) || v.count != 1 || v.nostats || !v.base)
+		return false;
+	p = v.base;
+	switch (v.dtype) {
+	case DT_FLOAT64:
+		*out = load_f64(p);
+		return true;
+	case DT_FLOAT32:
+		*out = load_f32(p);
+		return true;
+	case DT_FLOAT16:
+		*out = load_f16(p);
+		return true;
+	case DT_BFLOAT16:
+		*out = load_bf16(p);
+		return true;
+	case DT_INT64:
+		*out = (double)(int64_t)load_u64(p);
+		return true;
+	case DT_INT32:
+		*out = (double)(int32_t)load_u32(p);
+		return true;
+	}
+	return false;
+}
+
+/* Of the training, whichever thread computes: bits of a double, and whether it is there. */
+static _Atomic uint64_t scale_bits;
+static _Atomic bool scale_there;
+
+static void note_scale(double scale)
+{
+	atomic_store_explicit(&scale_bits, bits_of_double(scale), memory_order_relaxed);
+	atomic_store_explicit(&scale_there, true, memory_order_release);
+	loss_note_scale(scale);
+}
+
+void torch_note_scale_update(const void *scale)
+{
+	double v;
+
+	if (torch_number_of(scale, &v) && v > 0)
+		loss_note_scale(v);
+}
+
+bool torch_take_loss_scale(double *scale)
+{
+	if (!atomic_exchange(&scale_there, false))
+		return false;
+	*scale = double_of(atomic_load_explicit(&scale_bits, memory_order_relaxed));
+	return true;
+}
+
+/* ---- operators ---- */
+
+static const void *tensor_argument(const struct call *c, unsigned arg)
+{
+	return *(const void *const *)c->v[arg].cp;
+}
+
+static void note_factor(const struct call *c, bool divides)
+{
+	double a, b, value;
+
+	/* What autograd computes makes no loss. A closure's forward pass is in an optimizer's step. */
+	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
+		!torch_number_of(tensor_argument(c, 1), &b) ||
+		!torch_number_of(torch_result_of(c), &value))
+		return;
+	if (divides)
+		loss_note_quotient(b, value);
+	else
+		loss_note_product(a, b, value);
+}
+
+void torch_note_scalar_op(const struct call *c)
+{
+	struct torch_list list;
+	struct buffer plain;
+	double v;
+
+	if (!c->ok)
+		return;
+	switch (torch_function_of(c)->scalar_op) {
+	case OP_ONES_LIKE:
+		if (torch_number_of(tensor_argument(c, 0), &v))
+			loss_note_ones(torch_result_of(c), v);
+		else
+			loss_note_ones(NULL, 0);
+		break;
+	case OP_DIV:
+		note_factor(c, true);
+		break;
+	case OP_MUL:
+		note_factor(c, false);
+		break;
+	case OP_STACK:
+		if (torch_function_of(c)->op.arg[0] != OP_LIST)
+			break;
+		memcpy(&list, c->v[0].cp, sizeof(list)); /* an ArrayRef: address, length */
+		torch_note_stack(&list, torch_result_of(c));
+		break;
+	case OP_VECTOR_NORM:
+		torch_note_norm_of(tensor_argument(c, 0), torch_result_of(c));
+		break;
+	case OP_ROOT:
+		torch_note_root(tensor_argument(c, 0), torch_result_of(c));
+		break;
+	case OP_ITEM:
+		torch_note_item(tensor_argument(c, 0));
+		break;
+	case OP_EMPTY:
+		torch_tensor_buffer(torch_result_of(c), &plain);
+		if (torch_tensor_decided())
+			stub_watch(c->api, false);
+		break;
+	case OP_UNSCALE:
+		sure_norm_saw_unscale();
+		if (torch_number_of(tensor_argument(c, 2), &v) && v > 0)
+			note_scale(1 / v);
+		break;
+	}
+}

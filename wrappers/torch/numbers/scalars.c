@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loss, learning rates, norm and loss scale of each step of a training, and when its parts begin and end.
+ *
+ * What an optimizer's step closes is a segment: the backward passes since the last one, and those inside of it up to the
+ * first (a closure may be called again and again for one batch; the first call's value is what step() gives back). Several
+ * segments may lie in one step of the training: that of each optimizer is kept until the step ends.
+ *
+ * Lock: `lock` is a leaf, held for a few additions; some events per step.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "call/call.h"
+#include "session/state.h"
+#include "stack/foreign.h"
+#include "training/params/metric.h"
+#include "stats/sum.h"
+#include "training/params/kind.h"
+#include "training/steps/scalar.h"
+#include "training/steps/step_times.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/numbers/loss_ops.h"
+#include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define OPTIMIZERS_MAX 16
+#define GROUPS_MAX 64
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Backward passes whose gradients one optimizer's step uses. */
+struct segment {
+	uint32_t passes;
+	double sum; /* of the numbers that they began at */
+	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
+	uint8_t ndivisor;
+	double scale; /* a loss scale that it multiplied the last by; 1: none */
+	bool known; /* each began at a number */
+};
+
+/* What an optimizer has left for the end of the step. */
+struct kept {
+	uint64_t which; /* 0: no such optimizer yet */
+	bool loss_there, norm_there, norm_is_own;
+	double loss, norm, scale;
+	uint32_t passes; /* micro steps that the loss is of */
+	uint32_t ngroup;
+	double rate[GROUPS_MAX];
+};
+
+static const struct segment no_passes = {.scale = 1, .known = true};
+static struct segment segment = {.scale = 1, .known = true};
+static struct kept kept[OPTIMIZERS_MAX];
+static bool in_optimizer, passed_inside;
+static double learnt; /* a divisor that was the number of micro steps once */
+static bool with_trainer; /* transformers' Trainer says the sum, whatever it divides by */
+
+void torch_scalars_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	segment = no_passes;
+	memset(kept, 0, sizeof(kept));
+	in_optimizer = passed_inside = false;
+}
+
+/* ---- the loss ---- */
+
+static void find_trainer(void *arg)
+{
+	static const char file[] = "/transformers/trainer.py";
+	struct foreign_stack s;
+	struct foreign_name n;
+	bool *found = arg;
+
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && !*found; i++)
+		if (s.language->describe(&s.frame[i], &n)) {
+			size_t len = strlen(n.file);
+
+			*found = len >= sizeof(file) - 1 &&
+				 strcmp(n.file + len - (sizeof(file) - 1), file) == 0;
+		}
+}
+
+/* Once: at the first pass. */
+static void look_for_trainer(void)
+{
+	static _Atomic bool looked;
+	bool found = false;
+
+	if (atomic_load_explicit(&looked, memory_order_relaxed) || atomic_exchange(&looked, true))
+		return;
+	apart_call(find_trainer, &found);
+	with_trainer = found;
+}
+
+static bool is_same_count(double a, double b)
+{
+	return a > 1 && b > a - 1e-4 && b < a + 1e-4;
+}
+
+static bool divides_by(const struct segment *s, double n)
+{
+	for (unsigned i = 0; i < s->ndivisor; i++)
+		if (is_same_count(n, s->divisor[i]))
+			return true;
+	return false;
+}
+
+static bool sums_up(const struct segment *s)
+{
+	const struct config *cfg = config_now();
+
+	if (cfg->loss_reduction != LOSS_AUTO)
+		return cfg->loss_reduction == LOSS_SUM;
+	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
+}
+
+/* The loss of a segment, which is over, into k: none if there is none. */
+static void end_segment(struct kept *k)
+{
+	struct segment s = segment;
+
+	segment = no_passes;
+	if (!s.passes || !s.known)
+		return;
+	if (divides_by(&s, s.passes))
+		learnt = s.passes;
+	k->loss = sums_up(&s) || s.passes == 1 ? s.sum : s.sum / s.passes;
+	k->passes = s.passes;
+	k->scale = s.scale;
+	k->loss_there = true;
+}
+
+/* What all passes were divided by. */
+static void keep_common_divisors(const struct loss_root *root)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < segment.ndivisor; i++)
+		for (unsigned j = 0; j < root->n; j++)
+			if (is_same_count(segment.divisor[i], root->divisor[j])) {
+				segment.divisor[n++] = segment.divisor[i];
+				break;
+			}
+	segment.ndivisor = (uint8_t)n;
+}
+
+static void add_pass(bool seen, const struct loss_root *root)
+{
+	if (in_optimizer && passed_inside)
+		return;
+	passed_inside = in_optimizer;
+	if (segment.passes) {
+		keep_common_divisors(root);
+	} else {
+		segment.ndivisor = root->n;
+		memcpy(segment.divisor, root->divisor, sizeof(segment.divisor));
+	}
+	segment.passes++;
+	segment.known &= seen;
+	segment.sum += seen ? root->value : 0;
+	segment.scale = root->scale;
+}
+
+static void scalars_backward_begins(const struct torch_train_event *e)
+{
+	struct loss_root root;
+	struct torch_list grads;
+	bool seen;
+
+	if (!e->outermost || !e->accumulates)
+		return;
+	grads = torch_vector(e->call->v[2].cp);
+	seen = loss_find_root(grads.n == 1 ? grads.at[0] : NULL, &root);
+	torch_forget_sums();
+	look_for_trainer();
+	pthread_mutex_lock(&lock);
+	add_pass(seen, &root);
+	pthread_mutex_unlock(&lock);
+	step_part_begins(PART_BACKWARD);
+}
+
+/* ---- the norm of the gradients, where the program does not compute it ---- */
+
+struct norm_sum {
+	const struct torch_optimizer_view *view;
+	double sum;
+	uint32_t n;
+	bool whole; /* each gradient is all of it */
+	bool parts; /* other ranks have parts of some */
+	bool read; /* all of them could be read */
+};
+
+/* With several ranks only the names tell that a gradient is no part. */
+static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
+{
+	const struct train_params *all = train_params_now();
+	bool named = o->id && all && o->id <= all->n;
+
+	if (o->outer || s->view->partitions ||
+		(named && all->at[o->id - 1].flags & (TP_SHARD | TP_FLAT)))
+		s->parts = true;
+	s->whole &= !s->parts && (named || session.world_size <= 1);
+}
+
+static void sum_gradient_norms(void *arg)
+{
+	struct norm_sum *s = arg;
+
+	for (uint32_t i = 0; i < s->view->nparam; i++) {
+		const struct optimizer_param *o = &s->view->param[i];
+		struct train_value v = {.kind = TK_GRAD_REDUCED};
+		struct buffer b;
+
+		sort_gradient(s, o);
+		/* Who has asked for nothing but the norm of all of it gets none. */
+		if (!s->whole && !torch_has_sums())
+			return;
+		if (!(o->outer ? o->grad && torch_tensor_buffer(o->grad, &b)
+			       : torch_grad_buffer(o->impl, &b)))
+			continue;
+		train_kind_measure(&v, &b);
+		s->read &= v.stats.n || !b.count;
+		s->sum += v.stats.n ? v.stats.norm * v.stats.norm : 0;
+		s->n++;
+	}
+}
+
+/* Behind the last backward pass before an optimizer's step, or in it; own_norm is NAN where there is none. */
+static double own_norm = NAN;
+
+static void measure_own_norm(void)
+{
+	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true, .read = true};
+
+	own_norm = NAN;
+	if (!s.view || torch_has_clip_norm() || !scalar_is_due(SCALAR_GRAD_NORM))
+		return;
+	apart_call(sum_gradient_norms, &s);
+	if (!s.read || !s.n)
+		return;
+	if (torch_has_sums() && torch_settle_norm(s.sum, s.parts))
+		return;
+	if (s.whole)
+		own_norm = stats_sqrt(s.sum);
+}
+
+static void scalars_backward_ends(const struct torch_train_event *e)
+{
+	if (!e->outermost || !e->accumulates)
+		return;
+	step_part_ends(PART_BACKWARD);
+	if (in_optimizer)
+		measure_own_norm();
+}
+
+/* ---- batches ---- */
+
+void torch_note_batch(void)
+{
+	uint64_t samples, tokens;
+	struct py_hold h;
+	const char *why;
+	bool found;
+
+	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
+		return;
+	found = tree_find_batch(&samples, &tokens);
+	py_release_objects(&h);
+	if (found)
+		step_saw_batch(samples, tokens);
+}
+
+/* ---- optimizers ---- */
+
+static struct kept *kept_of(uint64_t which)
+{
+	for (unsigned i = 0; i < OPTIMIZERS_MAX; i++) {
+		if (!kept[i].which)
+			kept[i].which = which;
+		if (kept[i].which == which)
+			return &kept[i];
+	}
+	return NULL;
+}
+
+static void keep_rates(struct kept *k, const struct torch_optimizer_view *v)
+{
+	k->ngroup = 0;
+	for (uint32_t i = 0; v && i < v->ngroup && i < GROUPS_MAX; i++)
+		k->rate[k->ngroup++] = torch_group_number(&v->group[i], "lr");
+}
+
+static void put_scalar_sources(uint32_t step);
+
+static void scalars_optimizer_begins(const struct torch_train_event *e)
+{
+	const struct torch_optimizer_view *v;
+	struct kept *k;
+
+	step_add_source(put_scalar_sources);
+	if (!e->outermost)
+		return;
+	measure_own_norm();
+	step_part_begins(PART_OPTIMIZER);
+	v = torch_optimizer_now();
+	pthread_mutex_lock(&lock);
+	in_optimizer = true;
+	passed_inside = false;
+	k = kept_of(e->which);
+	if (k)
+		keep_rates(k, v);
+	pthread_mutex_unlock(&lock);
+}
+
+static void scalars_optimizer_ends(const struct torch_train_event *e)
+{
+	struct kept *k, none;
+	double norm;
+
+	if (!e->outermost)
+		return;
+	step_part_ends(PART_OPTIMIZER);
+	loss_forget_numbers();
+	pthread_mutex_lock(&lock);
+	in_optimizer = false;
+	k = kept_of(e->which);
+	end_segment(k ? k : &none);
+	if (k) {
+		if (torch_take_clip_norm(&norm)) {
+			k->norm = norm;
+			k->norm_there = true;
+		} else if (!isnan(own_norm)) {
+			k->norm = own_norm;
+			k->norm_there = k->norm_is_own = true;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- the end of the step ---- */
+
+static void put_rates_of(uint32_t step, uint16_t number, const struct kept *k)
+{
+	bool same = true;
+
+	for (uint32_t i = 1; i < k->ngroup; i++)
+		same &= k->rate[i] >= k->rate[0] && k->rate[i] <= k->rate[0];
+	for (uint32_t i = 0; i < (same && k->ngroup ? 1 : k->ngroup); i++)
+		if (!isnan(k->rate[i]))
+			scalar_put_of(SCALAR_LEARNING_RATE, step, number,
+				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
+}
+
+/* by: the loss scale of the gradient scaler; 1: none. */
+static void put_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
+{
+	if (k->loss_there)
+		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
+	if (k->loss_there && !number)
+		metric_put_losses(step, k->loss / by, k->passes);
+	put_rates_of(step, number, k);
+	if (k->norm_is_own)
+		scalar_is_derived(SCALAR_GRAD_NORM);
+	if (k->norm_there)
+		scalar_put_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
+}
+
+static void put_scalar_sources(uint32_t step)
+{
+	struct kept now;
+	double norm, scale = 1;
+	bool scaled = torch_take_loss_scale(&scale);
+
+	pthread_mutex_lock(&lock);
+	/* A step that the gradient scaler has left out: its passes belong to no optimizer's step. */
+	if (segment.passes && !kept[0].loss_there)
+		end_segment(&kept[0]);
+	if (!kept[0].norm_there && torch_take_clip_norm(&norm)) {
+		kept[0].norm = norm;
+		kept[0].norm_there = true;
+	}
+	pthread_mutex_unlock(&lock);
+	for (uint16_t i = 0; i < OPTIMIZERS_MAX; i++) {
+		pthread_mutex_lock(&lock);
+		now = kept[i];
+		kept[i] = (struct kept){.which = now.which};
+		pthread_mutex_unlock(&lock);
+		/* Without a scaler: what the program itself has multiplied the loss by. */
+		if (!scaled && now.loss_there && now.scale > 1) {
+			scalar_is_derived(SCALAR_LOSS_SCALE);
+			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
+		}
+		put_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
+	}
+	if (scaled)
+		scalar_put(SCALAR_LOSS_SCALE, step, scale);
+}
+
+const struct torch_train_observer scalars_observer = {
+	.wanted = scalars_wanted,
+	.backward_begin = scalars_backward_begins,
+	.backward_end = scalars_backward_ends,
+	.optimizer_begin = scalars_optimizer_begins,
+	.optimizer_end = scalars_optimizer_ends,
+};

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lock: `lock` is a leaf; some events per step. A forked child makes it anew. */
+#include "wrappers/torch/numbers/sure_norm.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "session/state.h"
+#include "stats/sum.h"
+#include "training/params/derive.h"
+#include "training/steps/skip.h"
+#include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/param_grad.h"
+
+#define REDUCED_SLOTS (1u << 18) /* a power of two; half of them are used at most */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Since the last pass began. */
+static struct {
+	unsigned norms; /* that clip_grad.py has computed and no step has taken */
+	double norm; /* the last of them; NAN: it cannot be read */
+	bool readable, replica, taken;
+	bool summed; /* norms, over all ranks */
+	bool full; /* more parameters were reduced than there is room for */
+} seen;
+
+/* Parameters that were reduced: open addressing; of another pass than `pass`: none. */
+struct reduced {
+	const void *impl;
+	uint64_t pass;
+};
+static struct reduced *reduced;
+static uint64_t pass = 1;
+static uint32_t nreduced;
+
+void sure_norm_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+void sure_norm_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	memset(&seen, 0, sizeof(seen));
+	pass++;
+	nreduced = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+void sure_norm_saw_clip(const double *value, bool replica)
+{
+	if (!skip_is_wanted())
+		return;
+	pthread_mutex_lock(&lock);
+	seen.norms = seen.taken ? 1 : seen.norms + 1;
+	seen.taken = false;
+	seen.readable = value;
+	seen.norm = value ? *value : (double)NAN;
+	seen.replica = replica;
+	pthread_mutex_unlock(&lock);
+}
+
+void sure_norm_saw_unscale(void)
+{
+	if (!skip_is_wanted())
+		return;
+	pthread_mutex_lock(&lock);
+	seen.norms = 0;
+	seen.taken = false;
+	pthread_mutex_unlock(&lock);
+}
+
+static bool are_all_ranks(int ranks)
+{
+	return ranks > 1 && ranks == session.world_size;
+}
+
+void sure_norm_saw_sum(int ranks)
+{
+	if (!skip_is_wanted() || !are_all_ranks(ranks))
+		return;
+	pthread_mutex_lock(&lock);
+	seen.summed = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- what DDP has reduced ---- */
+
+/* The slot of that parameter, or the one that it may have. */
+static struct reduced *reduced_slot(const void *impl)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & (REDUCED_SLOTS - 1);
+
+	while (reduced[i].pass == pass && reduced[i].impl != impl)
+		i = (i + 1) & (REDUCED_SLOTS - 1);
+	return &reduced[i];
+}
+
+static bool reduced_open(void)
+{
+	void *at;
+
+	if (reduced)
+		return true;
+	at = mmap(NULL, REDUCED_SLOTS * sizeof(*reduced), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at != MAP_FAILED)
+		reduced = at;
+	return reduced;
+}
+
+void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks)
+{
+	if (!skip_is_wanted() || !are_all_ranks(ranks))
+		return;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n && reduced_open(); i++) {
+		struct reduced *r = reduced_slot(impl[i]);
+
+		if (r->pass == pass)
+			continue;
+		if (nreduced == REDUCED_SLOTS / 2) {
+			seen.full = true;
+			break;
+		}
+		*r = (struct reduced){impl[i], pass};
+		nreduced++;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static bool is_reduced(const void *impl)
+{
+	return reduced && reduced_slot(impl)->pass == pass;
+}
+
+/* ---- at the step ---- */
+
+static const void *defined_grad(const struct optimizer_param *p)
+{
+	const void *grad = torch_grad_impl(p->outer ? p->outer : p->impl);
+
+	return grad != torch_undefined_impl() ? grad : NULL;
+}
+
+/* Why the plain gradients may not be the same on all ranks; NULL: they are. */
+static const char *why_not_replicas(const struct torch_optimizer_view *v)
+{
+	if (v->partitions)
+		return "the optimizer has partitions of the parameters";
+	if (session.world_size <= 1)
+		return NULL;
+	if (seen.full)
+		return "there are too many parameters to follow which gradients DDP has reduced";
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		const struct optimizer_param *p = &v->param[i];
+
+		if (!defined_grad(p))
+			continue;
+		if (p->outer)
+			return "gradients are parts (DTensor), and the program has not clipped by "
+			       "the norm of all of them";
+		if (!is_reduced(p->impl))
+			return "not all gradients were seen to be reduced over all ranks by DDP in "
+			       "the last backward pass, so that the norm may differ between "
+			       "ranks";
+	}
+	return NULL;
+}
+
+static bool are_any_gradients(const struct torch_optimizer_view *v)
+{
+	for (uint32_t i = 0; i < v->nparam; i++)
+		if (defined_grad(&v->param[i]))
+			return true;
+	return false;
+}
+
+/* Of the gradients themselves; NULL or why not. */
+static const char *sum_own_norm(const struct torch_optimizer_view *v, double *norm)
+{
+	double sum = 0, one;
+	struct buffer b;
+
+	for (uint32_t i = 0; i < v->nparam; i++) {
+		const struct optimizer_param *p = &v->param[i];
+
+		if (!defined_grad(p))
+			continue;
+		if (p->outer)
+			return "gradients are parts (DTensor), and the program has not clipped by "
+			       "the norm of all of them";
+		if (!torch_grad_buffer(p->impl, &b) || (b.count && !derive_squares(&b, &one)))
+			return "gradients cannot be read on the host (a device's memory, sparse, "
+			       "an unusual type), and the program has not clipped them";
+		sum += b.count ? one : 0;
+	}
+	*norm = sum >= 0 ? stats_sqrt(sum) : sum;
+	return NULL;
+}
+
+/* With the lock held. */
+static const char *take_norm(const struct torch_optimizer_view *v, double *norm)
+{
+	const char *why;
+
+	if (seen.taken)
+		return "several optimizers step after one backward pass, and one norm was computed "
+		       "for them";
+	if (seen.norms > 1)
+		return "several total norms were computed before the step";
+	if (seen.norms == 1 && !seen.readable)
+		return "the total norm lies where it cannot be read without waiting (a device's "
+		       "memory)";
+	if (seen.norms == 1 && seen.replica) {
+		if (session.world_size > 1 && !seen.summed)
+			return "the norm of DTensors was not seen to be summed up over all ranks";
+	} else {
+		why = why_not_replicas(v);
+		if (why)
+			return why;
+	}
+	if (!seen.norms)
+		return sum_own_norm(v, norm);
+	*norm = seen.norm;
+	seen.taken = true;
+	return NULL;
+}
+
+enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why)
+{
+	if (!are_any_gradients(v))
+		return NO_GRADIENTS;
+	pthread_mutex_lock(&lock);
+	*why = take_norm(v, norm);
+	pthread_mutex_unlock(&lock);
+	return *why ? UNSURE_NORM : SURE_NORM;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators: at::_ops::<name>::call is the dispatcher's entry for C++ (and with it for Python), ::redispatch the one below
+ * autograd, which also calls from a graph reach that has no C++ in it. Both are watched, and the inner one of a pair is
+ * nested like any call within a call.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "config/wraplist.h"
+#include "elf/elfsym.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/numbers/flop_ops.h"
+#include "wrappers/torch/tensors/on_device.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define PREFIX "_ZN2at4_ops"
+#define DIMS_ROOM 8 /* kept for the shape of each result */
+#define LIST_ROOM 16 /* results of an operator that gives back a list */
+
+/* ---- which ---- */
+
+/* Python spells these operators otherwise. */
+static const struct {
+	const char *method, *op;
+} spelled[] = {{"truediv", "div"}, {"itruediv", "div_"}, {"iadd", "add_"}, {"isub", "sub_"},
+	{"imul", "mul_"}, {"idiv", "div_"}, {"radd", "add"}, {"rmul", "mul"}, {"getitem", "index"},
+	{"setitem", "index_put_"}, {"ipow", "pow_"}};
+
+/* Is `base` listed under one of the names that Python has for it? */
+static bool listed_python(const char *base)
+{
+	static const char *const section[] = {"functional", "tensor", "torch"};
+	char name[160];
+	bool hit = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (wraplist_section(list_now(), section[i]) == WRAPLIST_NONE)
+			continue;
+		hit |= wraplist_match(list_now(), section[i], base);
+		snprintf(name, sizeof(name), "__%.120s__", base);
+		hit |= wraplist_match(list_now(), section[i], name);
+		for (unsigned k = 0; k < sizeof(spelled) / sizeof(*spelled); k++) {
+			if (strcmp(spelled[k].op, base) != 0)
+				continue;
+			snprintf(name, sizeof(name), "__%s__", spelled[k].method);
+			hit |= wraplist_match(list_now(), section[i], name);
+		}
+	}
+	return hit;
+}
+
+bool torch_op_listed(const char *base, const char *overload)
+{
+	char name[192];
+	bool hit;
+
+	snprintf(name, sizeof(name), "aten::%.120s", base);
+	hit = wraplist_match(list_now(), "aten", name);
+	if (overload && *overload) {
+		snprintf(name, sizeof(name), "aten::%.120s.%.60s", base, overload);
+		hit |= wraplist_match(list_now(), "aten", name);
+	}
+	return hit || listed_python(base);
+}
+
+/* The operator's C++ name out of the mangled one; false: it is none, or a function of another kind. */
+static bool struct_name(const char *symbol, char *out, size_t cap)
+{
+	const char *p = op_name_behind(symbol, PREFIX, out, cap);
+
+	return p && (strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0);
+}
+
+static bool is_call_symbol(const char *symbol, const char *name)
+{
+	return strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
+}
+
+/* By the name of its C++ struct alone, which is changed meanwhile. */
+static bool is_op_name_listed(char *name)
+{
+	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
+	bool any = false;
+
+	for (unsigned i = 0; i < 4; i++)
+		any |= wraplist_section(list_now(), section[i]) != WRAPLIST_NONE;
+	if (!any)
+		return false;
+	if (torch_op_listed(name, NULL))
+		return true;
+	/* add_relu_Tensor: where the overload's name begins is not known yet, so each place is tried. */
+	for (char *u = strchr(name + 1, '_'); u; u = strchr(u + 1, '_')) {
+		bool hit;
+
+		*u = 0;
+		hit = torch_op_listed(name, u + 1);
+		*u = '_';
+		if (hit)
+			return true;
+	}
+	return false;
+}
+
+bool torch_op_wanted(const char *symbol)
+{
+	char name[128];
+
+	if (!struct_name(symbol, name, sizeof(name)))
+		return false;
+	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name)) &&
+		is_call_symbol(symbol, name))
+		return true;
+	if (torch_is_flop_op(name))
+		return true;
+	if (torch_marker_may_be(name) || torch_marker_looks(name, is_call_symbol(symbol, name)))
+		return true;
+	return is_op_name_listed(name);
+}
+
+static void split_name(const char *schema, char *base, char *overload, size_t cap)
+{
+	size_t n = strcspn(schema, ".("), m = 0;
+
+	if (n >= cap)
+		n = cap - 1;
+	memcpy(base, schema, n);
+	base[n] = 0;
+	if (schema[n] == '.') {
+		m = strcspn(schema + n + 1, "(");
+		if (m >= cap)
+			m = cap - 1;
+		memcpy(overload, schema + n + 1, m);
+	}
+	overload[m] = 0;
+}
+
+/*
+ * Between 1.13 and 2.2 OptionalArrayRef had the name that it has now, and was another type; its layout was never verified
+ * out. Other optionals by value have another name there, and are not known.
+ */
+static bool are_types_passable(const struct op_type *t)
+{
+	static _Atomic int is_new; /* 0: not looked at, 1: yes, 2: no */
+	struct provider p;
+
+	for (unsigned i = 0; i < t->nargs; i++) {
+		if (!t->members[i] || t->members[i]->size != 24)
+			continue;
+		if (!is_new)
+			is_new = elfsym_all("aoti_torch_get_data_ptr", &p, 1) > 0 ? 1 : 2;
+		if (is_new == 2)
+			return false;
+	}
+	return true;
+}
+
+/* How the operator is called, from its mangled name and its schema; else NULL and why. */
+static const char *read_op_type_and_schema(
+	const char *symbol, const char *name, struct op_type *t, const char **why)
+{
+	const char *schema;
+
+	*why = "a parameter of a type that libprobe does not know";
+	if (!op_params(symbol, torch_is_1_13(), t) || !are_types_passable(t))
+		return NULL;
+	*why = "which of several schemas is its own is not clear";
+	/* That of redispatch is behind the key set. */
+	schema = op_schema(name, t, is_call_symbol(symbol, name) ? 0 : 1);
+	if (!schema)
+		return NULL;
+	*why = "a result of a type that libprobe does not know";
+	return op_result_of(schema, t) ? schema : NULL;
+}
+
+bool torch_op_refused(const char *symbol, char *out, size_t cap, const char **lib, const char **why)
+{
+	struct op_type t;
+	char name[128];
+
+	if (!struct_name(symbol, name, sizeof(name)) ||
+		read_op_type_and_schema(symbol, name, &t, why) || !is_op_name_listed(name))
+		return false;
+	*lib = adapter_aten.name;
+	snprintf(out, cap, "at::_ops::%.100s::%s", name,
+		is_call_symbol(symbol, name) ? "call" : "redispatch");
+	return true;
+}
+
+bool torch_op_fill(struct torch_function *r, const char *symbol)
+{
+	char name[128], base[64], overload[64];
+	struct op_type *t = &r->op;
+	struct api_spec *s = &r->cxx.spec;
+	const char *schema, *why;
+	bool call, is_listed;
+	enum torch_scope scope;
+
+	schema = struct_name(symbol, name, sizeof(name))
+			 ? read_op_type_and_schema(symbol, name, t, &why)
+			 : NULL;
+	if (!schema)
+		return false;
+	call = is_call_symbol(symbol, name);
+	split_name(schema, base, overload, sizeof(base));
+	is_listed = torch_op_listed(base, overload);
+	scope = torch_marker_scope(base, overload);
+	r->optimizer_op = call && torch_is_optimizer_op(name);
+	if (!is_listed && !scope && r->optimizer_op) {
+		scope = SCOPE_COUNTED;
+		torch_watch_optimizer_op(r, name);
+	}
+	if (call && torch_is_scalar_op(name)) {
+		torch_watch_scalar_op(r, name);
+		if (!is_listed && !scope)
+			scope = SCOPE_NUMBER;
+	}
+	if (torch_is_flop_op(name)) {
+		/* Only its `call` shows what is looked for there. */
+		if (scope == SCOPE_LOOK && !call)
+			scope = SCOPE_NONE;
+		torch_watch_flop_op(r, name, !is_listed && !scope);
+		if (!is_listed && !scope)
+			scope = SCOPE_FLOPS;
+	}
+	if (!is_listed && !scope)
+		return false;
+	session_layout_fact(LAYOUT_TORCH_OPERATORS, true);
+	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "at::_ops::%.100s::%s", name,
+		call ? "call" : "redispatch");
+	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
+	/* Operators that only write into lists give nothing back. */
+	if (t->result == OP_NOTHING && t->ret == CT_VOID && !t->hidden && strstr(schema, "(a!)[]"))
+		t->result = OP_LIST_OUT;
+	r->cxx.kind = (struct kind){.name = r->op_name, .op = r->op_name};
+	r->cxx.ffi.hidden = t->hidden;
+	r->cxx.ffi.ret = t->ret;
+	r->cxx.api.word = (is_listed ? API_CHOSEN : 0) | (scope == SCOPE_MARKER ? API_MARKED : 0);
+	r->scope = is_listed ? SCOPE_NONE : scope;
+	s->lib = is_listed ? &adapter_aten : &adapter_torch;
+	s->list_name = r->op_name;
+	s->kind = &r->cxx.kind;
+	s->task = is_listed ? TASK_DATA : TASK_SCOPE;
+	s->completion = DONE_REQUEST; /* so that leave is called */
+	s->nargs = t->nargs;
+	for (unsigned i = 0; i < t->nargs; i++) {
+		s->args[i].ctype = t->ctype[i];
+		r->cxx.ffi.arg[i] = t->members[i];
+	}
+	return true;
+}
+
+/* ---- calls ---- */
+
+void torch_add_tensor(struct cxx_work *w, const void *impl, bool out)
+{
+	uint16_t *n = out ? &w->nout : &w->nin;
+	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
+
+	if (*n == CXX_TENSORS_MAX || !torch_tensor_buffer(impl, v))
+		return;
+	v->io = out ? IO_OUT : IO_IN;
+	v->index = *n;
+	v->name = torch_tensor_name(impl, v->base);
+	torch_note_grad(impl, v);
+	(out ? w->out_impl : w->in_impl)[*n] = impl;
+	++*n;
+}
+
+static void add_op_tensors(struct cxx_work *w, void *const *at, uint64_t n, bool out)
+{
+	for (uint64_t i = 0; i < n && i <= CXX_TENSORS_MAX; i++)
+		torch_add_tensor(w, at[i], out);
+}
+
+/* IValue: payload, then a tag that is 1 for a tensor; a List holds a vector of them. */
+#define IVALUE_TENSOR 1
+struct ivalue {
+	void *payload;
+	uint32_t tag;
+};
+
+static void add_ivalues(struct cxx_work *w, const void *list)
+{
+	/* Behind what each object with references begins with: their counts have become smaller. */
+	const struct ivalue *const *v = (const struct ivalue *const *)(*(const char *const *)list +
+								       (torch_is_1_13() ? 24 : 16));
+
+	for (const struct ivalue *i = v[0]; i < v[1]; i++)
+		if (i->tag == IVALUE_TENSOR)
+			torch_add_tensor(w, i->payload, false);
+}
+
+static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool out)
+{
+	const uint64_t *two = v->cp;
+
+	switch (arg) {
+	case OP_TENSOR:
+	case OP_TENSOR_OUT:
+		torch_add_tensor(w, *(void *const *)v->cp, out);
+		break;
+	case OP_OPTIONAL: /* the value, then whether there is one */
+		if (((const char *)v->cp)[8])
+			torch_add_tensor(w, *(void *const *)v->cp, out);
+		break;
+	case OP_OPTIONAL_1_13:
+		if (*(const char *)v->cp)
+			torch_add_tensor(w, ((void *const *)v->cp)[1], out);
+		break;
+	case OP_LIST:
+		add_op_tensors(w, (void *const *)(uintptr_t)two[0], two[1], out);
+		break;
+	case OP_ILIST:
+		if (((const int32_t *)v->cp)[4] == 0) /* an array as it is */
+			add_op_tensors(w, (void *const *)(uintptr_t)two[0], two[1], out);
+		else if (((const int32_t *)v->cp)[4] == 1)
+			add_ivalues(w, *(void *const *)v->cp);
+		break;
+	case OP_OPTIONAL_LIST:
+		add_ivalues(w, v->cp);
+		break;
+	}
+}
+
+/* The tensors from the first-th on are those of argument i. */
+static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
+{
+	bool list = arg == OP_LIST || arg == OP_ILIST || arg == OP_OPTIONAL_LIST;
+
+	for (uint16_t k = first; k < w->nin; k++) {
+		w->in[k].arg |= i < TENSOR_ARG(~0) ? (uint8_t)(i + 1) : 0;
+		w->in[k].item = list && k - first < UINT8_MAX ? (uint8_t)(k - first + 1) : 0;
+	}
+}
+
+uint32_t torch_out_room(uint32_t n)
+{
+	return n * ((uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM);
+}
+
+static uint32_t room_of(const struct op_type *t, const struct call *c)
+{
+	uint32_t n = t->nresult;
+
+	if (t->result == OP_NOTHING)
+		return 0;
+	if (t->result == OP_NEW_LIST)
+		n = LIST_ROOM;
+	if (t->result == OP_LIST_OUT) {
+		for (unsigned i = 0; i < t->nargs; i++)
+			if (t->arg[i] == OP_LIST) {
+				uint64_t len = ((const uint64_t *)c->v[i].cp)[1];
+
+				return torch_out_room((uint32_t)(len < 32 ? len : 32));
+			}
+		return 0;
+	}
+	return torch_out_room(n);
+}
+
+/* Also where it has no row. */
+static void begin_op(const struct call *c)
+{
+	torch_report_version();
+	if (torch_function_of(c)->flop_op)
+		torch_flop_enter(c);
+	torch_look_at_optimizer_state(c);
+}
+
+static bool describe_op(struct call *c)
+{
+	const struct torch_function *row = torch_function_of(c);
+	const struct op_type *t = &row->op;
+	struct operation *w = &c->op;
+	struct cxx_work *k = torch_work_new(c);
+
+	begin_op(c);
+	c->note.p[0] = config_now()->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
+	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
+	if (!k)
+		return true;
+	for (unsigned i = 0; i < t->nargs; i++) {
+		uint16_t first = k->nin;
+
+		/* What is only written has no value yet: `out` of functions that have one. */
+		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
+			continue;
+		add_arg(k, t->arg[i], &c->v[i], false);
+		number_arg(k, first, i, t->arg[i]);
+	}
+	if (k->nin == CXX_TENSORS_MAX)
+		w->flags |= CF_MORE;
+	w->nin = k->nin;
+	w->all_in = k->in;
+	w->all_out = k->out;
+	torch_place_on_device(c, k, false);
+	w->out_room = room_of(t, c);
+	return true;
+}
+
+void torch_op_scope(const struct call *c, bool leaving)
+{
+	enum torch_scope s = torch_function_of(c)->scope;
+
+	if (leaving && torch_function_of(c)->scalar_op)
+		torch_note_scalar_op(c);
+	if (torch_function_of(c)->flop_op)
+		(leaving ? torch_flop_leave : torch_flop_enter)(c);
+	if (s == SCOPE_NUMBER || s == SCOPE_FLOPS)
+		return;
+	if (s == SCOPE_COUNTED && !leaving)
+		torch_watch_optimizer_state(c);
+	else if (s != SCOPE_COUNTED)
+		torch_marker(c, leaving);
+	if (s != SCOPE_COUNTED && !leaving)
+		torch_look_at_optimizer_state(c);
+}
+
+static bool is_op_idle(const struct api *f)
+{
+	const struct torch_function *r = (const struct torch_function *)f;
+
+	return !r->flop_op && !r->scalar_op && (!r->optimizer_op || torch_has_seen_optimizer());
+}
+
+static void pass_op(const struct call *c)
+{
+	cxx_work_pass();
+	begin_op(c);
+}
+
+static void add_op_results(struct cxx_work *w, const struct op_type *t, const struct call *c)
+{
+	void *const *r = c->result;
+
+	switch (t->result) {
+	case OP_NEW:
+		torch_add_tensor(w, r[0], true);
+		break;
+	case OP_REFERENCE:
+		torch_add_tensor(w, *(void *const *)r[0], true);
+		break;
+	case OP_TUPLE: /* the first element lies last */
+	case OP_TUPLE_REFERENCE:
+		for (unsigned i = t->nresult; i-- > 0;)
+			torch_add_tensor(
+				w, t->result == OP_TUPLE ? r[i] : *(void *const *)r[i], true);
+		break;
+	case OP_NEW_LIST: {
+		struct torch_list l = torch_vector(r);
+
+		add_op_tensors(w, l.at, l.n, true);
+		break;
+	}
+	case OP_LIST_OUT:
+		for (unsigned i = 0; i < t->nargs; i++)
+			if (t->arg[i] == OP_LIST) {
+				add_arg(w, OP_LIST, &c->v[i], true);
+				break;
+			}
+		break;
+	}
+}
+
+const void *torch_result_of(const struct call *c)
+{
+	void *const *r = c->result;
+
+	if (!r)
+		return NULL;
+	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
+}
+
+/* Inside of an operator that is recorded: what it computes counts nevertheless, and what is around it does not. */
+static bool enter_nested_op(const struct call *c)
+{
+	if (!torch_function_of(c)->flop_op)
+		return false;
+	torch_flop_enter(c);
+	return true;
+}
+
+static void leave_op(struct call *c, int64_t ret)
+{
+	struct cxx_work *w;
+
+	(void)ret;
+	if (torch_function_of(c)->flop_op)
+		torch_flop_leave(c);
+	if (c->mode == CALL_WATCH)
+		return;
+	w = cxx_work_of(c);
+	if (torch_function_of(c)->scalar_op)
+		torch_note_scalar_op(c);
+	if (!w || !c->rec)
+		return;
+	if (c->note.p[0])
+		torch_node_made(c, c->note.u[1]);
+	w->nout = 0;
+	add_op_results(w, &torch_function_of(c)->op, c);
+	c->op.nout = w->nout;
+	torch_place_on_device(c, w, true);
+	/* A result that shares its memory is a view; one that is a parameter was written. */
+	if (torch_function_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
+		(w->out_impl[0] == w->in_impl[0] ||
+			(w->in[0].base && w->out[0].base == w->in[0].base)))
+		c->op.flags |= CF_INPLACE;
+}
+
+const struct adapter adapter_aten = {
+	.name = "aten",
+	.describe = describe_op,
+	.passed = pass_op,
+	.idle = is_op_idle,
+	.listed = torch_row_listed,
+	.nested = enter_nested_op,
+	.leave = leave_op,
+	.stream = torch_current_stream,
+	.forked = torch_forked,
+};

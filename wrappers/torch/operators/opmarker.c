@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators and the step marker.
+ *
+ * An operator ends a step (step_marker: aten::argmax, or one overload: aten::add.Tensor). Where it is listed as well, its
+ * record is the mark; else it is only watched. The call counts when it is made outside of recorded calls; the operator's
+ * `redispatch` inside its `call`, and an overload inside another one, count with it.
+ *
+ * Or the marker is a Python function: then common operators show, by being called, which of its activations runs. More
+ * places at which it is looked make fewer activations that cannot be distinguished from the one before.
+ */
+#include <string.h>
+
+#include "base/thread.h"
+#include "call/activation.h"
+#include "call/step.h"
+#include "config/marker.h"
+#include "session/state.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define PREFIX "aten::"
+
+static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "add", "add_", "addmm",
+	"argmax", "bmm", "cat", "convolution", "copy_", "embedding", "index", "item", "linear",
+	"matmul", "mm", "mul", "mul_", "multinomial", "ones_like", "stack", "sub", "sub_", "zero_"};
+
+static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
+
+/* The operator's name as configured, NULL: the marker is none. */
+static const char *configured_operator(void)
+{
+	const char *m = config_now()->step_marker;
+
+	return m && strncmp(m, PREFIX, sizeof(PREFIX) - 1) == 0 ? m + sizeof(PREFIX) - 1 : NULL;
+}
+
+bool torch_marker_may_be(const char *name)
+{
+	const char *m = configured_operator();
+	size_t n = m ? strcspn(m, ".") : 0;
+
+	/* Where the overload's name begins in add_relu_Tensor is not known yet. */
+	return m && strncmp(name, m, n) == 0 &&
+	       (m[n] ? name[n] == '_' && strcmp(name + n + 1, m + n + 1) == 0
+		     : name[n] == '_' || !name[n]);
+}
+
+static bool is_marker_operator(const char *base, const char *overload)
+{
+	const char *m = configured_operator();
+	size_t n = m ? strcspn(m, ".") : 0;
+
+	return m && strlen(base) == n && strncmp(base, m, n) == 0 &&
+	       (!m[n] || strcmp(overload, m + n + 1) == 0);
+}
+
+static bool marker_looks_like_operator(void)
+{
+	const char *configured = config_now()->step_marker;
+	struct marker m;
+
+	return configured && !marker_parse(configured, strlen(configured), &m) &&
+	       m.form == MARKER_LANGUAGE && m.nlanguage == 6 &&
+	       memcmp(m.language, "python", 6) == 0;
+}
+
+enum torch_scope torch_marker_scope(const char *base, const char *overload)
+{
+	if (is_marker_operator(base, overload))
+		return SCOPE_MARKER;
+	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+		if (strcmp(common[i], base) == 0 && marker_looks_like_operator())
+			return SCOPE_LOOK;
+	return SCOPE_NONE;
+}
+
+/* The name of the C++ struct: add_Tensor. Redispatch comes behind call but in rare ways to call an operator. */
+bool torch_marker_looks(const char *name, bool call)
+{
+	if (!call || !marker_looks_like_operator())
+		return false;
+	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
+		size_t n = strlen(common[i]);
+
+		if (strncmp(name, common[i], n) == 0 && (name[n] == '_' || !name[n]))
+			return true;
+	}
+	return false;
+}
+
+void torch_marker(const struct call *c, bool leaving)
+{
+	if (torch_function_of(c)->scope == SCOPE_LOOK) {
+		if (!leaving && !thread_state.depth)
+			activation_look();
+		return;
+	}
+	if (!leaving)
+		inside++;
+	else if (inside && --inside == 0 && !thread_state.depth && c->ok)
+		step_marker_hit();
+}

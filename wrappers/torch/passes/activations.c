@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds actv and actv_grad: inputs and outputs of modules in training mode, and what their gradients will be. Inputs are read
+ * when the module is called, outputs when it returns. A module that is called more than once in a micro step is measured the first
+ * time. Recomputed activations are not measured again; where their first pass made no graph (reentrant checkpointing) the second
+ * one's tensors have the gradients.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "call/step.h"
+#include "config/config.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "wrappers/torch/passes/gradient_nodes.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define TENSORS_MAX 16 /* of one side of a call */
+#define LEVELS 2 /* of tuples, lists and dicts in each other */
+
+static void put_activation_name(const struct remembered *r, char *out, unsigned cap)
+{
+	const char *side = r->output ? "output" : "input";
+
+	if (r->index == UINT8_MAX)
+		snprintf(out, cap, "%s.%s", r->module, side);
+	else
+		snprintf(out, cap, "%s.%s.%u", r->module, side, r->index);
+}
+
+struct tensors {
+	const void *impl[TENSORS_MAX];
+	unsigned n;
+};
+
+static void collect_tensors(struct tensors *t, py_object *o, int levels)
+{
+	const void *impl = torch_object_tensor(o);
+	py_object *const *item, *key, *value;
+	intptr_t at = 0;
+	size_t n;
+
+	if (impl) {
+		if (t->n < TENSORS_MAX)
+			t->impl[t->n++] = impl;
+	} else if (levels && py_sequence(o, &item, &n)) {
+		for (size_t i = 0; i < n && t->n < TENSORS_MAX; i++)
+			collect_tensors(t, item[i], levels - 1);
+	} else if (levels) {
+		while (t->n < TENSORS_MAX && py_dict_next(o, &at, &key, &value))
+			collect_tensors(t, value, levels - 1);
+	}
+}
+
+/* A side of a call, as it is measured on a stack of ours. */
+struct side {
+	const struct tensors *t;
+	struct remembered what;
+	bool values, gradients;
+};
+
+static void measure_side(void *arg)
+{
+	struct side *s = arg;
+	char name[TRAIN_NAME_MAX + 32];
+	struct train_value v;
+	struct buffer b;
+
+	for (unsigned i = 0; i < s->t->n; i++) {
+		s->what.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
+		if (s->values && torch_tensor_buffer(s->t->impl[i], &b)) {
+			put_activation_name(&s->what, name, sizeof(name));
+			memset(&v, 0, sizeof(v));
+			v.kind = TK_ACTV;
+			v.name = name;
+			v.dtype_prefix = "torch.";
+			v.step = s->what.step;
+			v.micro_step = s->what.micro_step;
+			v.vpp_stage = s->what.vpp_stage;
+			train_kind_measure(&v, &b);
+			train_kind_write(&v);
+		}
+		if (s->gradients)
+			torch_remember_gradient(s->t->impl[i], &s->what);
+	}
+}
+
+/* What a gradient's arrival makes: a row of actv_grad. */
+static void write_gradient_row(const struct remembered *r, const struct buffer *b)
+{
+	char name[TRAIN_NAME_MAX + 32];
+	struct train_value v;
+
+	put_activation_name(r, name, sizeof(name));
+	memset(&v, 0, sizeof(v));
+	v.kind = TK_ACTV_GRAD;
+	v.name = name;
+	v.dtype_prefix = "torch.";
+	v.step = r->step;
+	v.micro_step = r->micro_step;
+	v.vpp_stage = r->vpp_stage;
+	train_kind_measure(&v, b);
+	train_kind_write(&v);
+}
+
+static void take_side(const struct torch_module_call *c, const struct named_module *m, bool output)
+{
+	uint32_t kinds = train_kinds_wanted(), micro = step_micro();
+	struct tensors t = {.n = 0};
+	struct side s = {.t = &t,
+		.what = {.arrived = write_gradient_row,
+			.module = m->name,
+			.step = step_now(),
+			.micro_step = micro == UINT32_MAX ? 0 : micro,
+			.vpp_stage = m->vpp_stage,
+			.output = output},
+		.values = kinds & KIND_BIT(ACTV) && !c->again,
+		.gradients = kinds & KIND_BIT(ACTV_GRAD)};
+
+	if (output)
+		collect_tensors(&t, c->result, LEVELS);
+	else
+		for (uint32_t i = 0; i < c->nargs; i++)
+			collect_tensors(&t, c->args[i], LEVELS);
+	if (t.n)
+		apart_call(measure_side, &s);
+}
+
+static void activations_begin(const struct torch_module_call *c)
+{
+	bool root = c->depth == 0 && !c->again;
+	struct named_module *m;
+
+	if (!train_kinds_due())
+		return;
+	if (!c->training) {
+		if (root)
+			module_name_from(c->self); /* a part of it may be trained */
+		return;
+	}
+	m = module_name_of(c->self, root);
+	if (!m || !module_is_target(m))
+		return;
+	if (!c->again) {
+		uint32_t step = step_now(), micro = step_micro();
+
+		if (m->step != step || m->micro_step != micro)
+			m->calls = 0;
+		m->step = step;
+		m->micro_step = micro;
+		m->calls++;
+	}
+	if (c->again || m->calls == 1)
+		take_side(c, m, false);
+}
+
+static void activations_end(const struct torch_module_call *c)
+{
+	struct named_module *m;
+
+	if (!c->training || !c->result || !train_kinds_due())
+		return;
+	m = module_name_of(c->self, false);
+	if (m && module_is_target(m) && (c->again || m->calls == 1))
+		take_side(c, m, true);
+}
+
+static bool wants_activations(void)
+{
+	return train_kinds_wanted() & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
+}
+
+const struct torch_module_observer activations_observer = {
+	.wanted = wants_activations,
+	.begin = activations_begin,
+	.end = activations_end,
+};
+
+const struct torch_train_observer gradients_observer = {
+	.wanted = wants_activations,
+	.optimizer_end = torch_gradients_forget,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What torch.compile takes out of sight: its kernels are objects that are loaded when a graph has been compiled. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "life/life.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "wrappers/torch/numbers/flop_ops.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+/*
+ * Inductor (2.3 and later) loads its C++ as a module "kernel" from a file named by a hash, which importing it by its name
+ * would not; Triton's launchers are a separate module in a cache folder.
+ */
+static bool is_compiled(const char *module, const char *file)
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+
+	if (strcmp(module, "kernel") == 0)
+		return strncmp(base, "kernel", 6) != 0;
+	return strcmp(module, "__triton_launcher") == 0;
+}
+
+void torch_compiled_code(const char *module, const char *file)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!file || !session_configure())
+		return;
+	torch_flops_see_module(module, file);
+	if (!is_compiled(module, file) || atomic_flag_test_and_set(&said))
+		return;
+	torch_flops_unseen("a compiled graph");
+	session_invisible("torch.compile",
+		"graphs were compiled: operators inside of them are in no row, collectives and "
+		"steps "
+		"are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
+}
+
+/* ---- compiled autograd ---- */
+
+/*
+ * The engine gives the whole pass to a graph then: no node is evaluated, and what the graph computes is added to the gradients by
+ * itself. It shows as passes without any node. One by itself may have had nothing to do.
+ */
+#define EMPTY_PASSES 3
+
+static _Atomic uint64_t nodes;
+static __thread uint64_t nodes_before __attribute__((tls_model("initial-exec")));
+
+void torch_saw_node(void)
+{
+	atomic_fetch_add_explicit(&nodes, 1, memory_order_relaxed);
+}
+
+static bool watches_nodes(void)
+{
+	return train_kinds_wanted() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
+}
+
+static void note_nodes_before(const struct torch_train_event *e)
+{
+	if (e->outermost)
+		nodes_before = atomic_load_explicit(&nodes, memory_order_relaxed);
+}
+
+static void look_for_empty_pass(const struct torch_train_event *e)
+{
+	static _Atomic int empty;
+
+	if (!e->outermost || !e->accumulates || !e->ok)
+		return;
+	if (atomic_load_explicit(&nodes, memory_order_relaxed) != nodes_before)
+		atomic_store_explicit(&empty, 0, memory_order_relaxed);
+	else if (atomic_fetch_add_explicit(&empty, 1, memory_order_relaxed) == EMPTY_PASSES - 1)
+		session_invisible("torch.autograd",
+			"backward passes run as compiled graphs (compiled autograd): kinds "
+			"grad_unreduced and actv_grad have no rows for them");
+}
+
+const struct torch_train_observer compiled_observer = {
+	.wanted = watches_nodes,
+	.backward_begin = note_nodes_before,
+	.backward_end = look_for_empty_pass,
+};

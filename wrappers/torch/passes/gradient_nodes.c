@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where autograd keeps the node of a tensor (class AutogradMeta): TensorImpl has a pointer to AutogradMeta behind its
+ * storage, and that the node behind its table of functions, a std::string and .grad. Taken as true when
+ * at::TensorBase::grad_fn() gives the same for the first tensor that has one. The number of the tensor among the node's is
+ * asked of at::TensorBase::output_nr(), which only reads.
+ *
+ * A node that never comes by is forgotten two steps later; one that was freed, and another one made at its address, differ in
+ * their number (autograd_node.c).
+ *
+ * Lock: `gradient_lock` is a leaf.
+ */
+#include "wrappers/torch/passes/gradient_nodes.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "call/step.h"
+#include "elf/elfsym.h"
+#include "elf/memory.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define META 24 /* in TensorImpl */
+#define NODE 48 /* in AutogradMeta */
+
+#define REMEMBERED_MAX 16384u
+#define HEADS 4096u
+
+static struct slot {
+	const void *node;
+	uint64_t number; /* UINT64_MAX: not known */
+	bool inside; /* what nodes of what.range give counts; else what others give */
+	uint32_t nr, next; /* next: index + 1 */
+	uint32_t given,
+		others; /* how often such a node gave something, and how often another one */
+	struct remembered what;
+} slots[REMEMBERED_MAX];
+static uint32_t heads[HEADS]; /* index + 1 */
+static uint32_t free_slots, used; /* free ones, by next; those that were ever used */
+static _Atomic uint32_t waiting;
+static pthread_mutex_t gradient_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void torch_gradients_forked(void)
+{
+	pthread_mutex_init(&gradient_lock, NULL);
+}
+
+/* ---- the node of a tensor ---- */
+
+enum { GRAPH_UNKNOWN, GRAPH_KNOWN, GRAPH_REFUSED };
+
+static struct {
+	_Atomic int state;
+	const void *const *(*grad_fn)(const void *tensor);
+	int64_t (*output_nr)(const void *tensor);
+} graph;
+
+static void *libtorch_function(const char *name)
+{
+	struct provider p;
+
+	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+}
+
+static const void *node_in_meta(const void *impl)
+{
+	const char *meta = *(const char *const *)((const char *)impl + META);
+
+	return meta ? *(const void *const *)(meta + NODE) : NULL;
+}
+
+/* The first tensor that was computed. False: its node cannot be found, now or ever. */
+static bool learn_graph(const void *impl)
+{
+	uintptr_t meta = *(const uintptr_t *)((const char *)impl + META);
+	const void *node;
+
+	if (!graph.grad_fn) {
+		*(void **)&graph.grad_fn = libtorch_function("_ZNK2at10TensorBase7grad_fnEv");
+		*(void **)&graph.output_nr = libtorch_function("_ZNK2at10TensorBase9output_nrEv");
+	}
+	if (!meta)
+		return false;
+	if (graph.grad_fn && graph.output_nr && !(meta & 7) && memory_readable(meta + NODE)) {
+		node = *graph.grad_fn(&impl);
+		if (!node)
+			return false;
+		if (node == node_in_meta(impl)) {
+			atomic_store_explicit(&graph.state, GRAPH_KNOWN, memory_order_release);
+			session_layout_fact(LAYOUT_TORCH_GRAPH, true);
+			return true;
+		}
+	}
+	if (atomic_exchange(&graph.state, GRAPH_REFUSED) != GRAPH_REFUSED) {
+		session_layout_fact(LAYOUT_TORCH_GRAPH, false);
+		log_loss(LOSS_ENTRY,
+			"PyTorch: where this version keeps the graph of a tensor is not known: "
+			"actv_grad is off; update libprobe");
+	}
+	return false;
+}
+
+/* Where a gradient goes: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and uint32_t. */
+struct edge {
+	const void *node;
+	uint32_t nr;
+};
+
+/* ---- those that are waited for ---- */
+
+static uint32_t *head_of(const void *node)
+{
+	return &heads[hash_mix((uintptr_t)node) & (HEADS - 1)];
+}
+
+static void remember_tensor(const void *impl, const struct remembered *r, bool inside)
+{
+	int state = atomic_load_explicit(&graph.state, memory_order_acquire);
+	const void *node;
+	uint32_t i, nr;
+	struct buffer v;
+
+	/* Also makes the layout of tensors known. */
+	if (state == GRAPH_REFUSED || !torch_tensor_buffer(impl, &v) ||
+		(state == GRAPH_UNKNOWN && !learn_graph(impl)))
+		return;
+	node = node_in_meta(impl);
+	if (!node)
+		return;
+	nr = (uint32_t)graph.output_nr(&impl);
+	pthread_mutex_lock(&gradient_lock);
+	i = free_slots;
+	if (i)
+		free_slots = slots[i - 1].next;
+	else if (used < REMEMBERED_MAX)
+		i = ++used;
+	if (i) {
+		slots[i - 1] = (struct slot){.node = node,
+			.number = torch_node_number(node),
+			.nr = nr,
+			.inside = inside,
+			.next = *head_of(node),
+			.what = *r};
+		*head_of(node) = i;
+		atomic_fetch_add(&waiting, 1);
+	}
+	pthread_mutex_unlock(&gradient_lock);
+	if (!i)
+		log_loss(LOSS_ENTRY,
+			"more than %u gradients of modules are waited for: some have no row; name "
+			"fewer modules in targets, or list",
+			REMEMBERED_MAX);
+}
+
+void torch_remember_gradient(const void *impl, const struct remembered *r)
+{
+	remember_tensor(impl, r, false);
+}
+
+void torch_remember_input(const void *impl, const struct remembered *r)
+{
+	remember_tensor(impl, r, true);
+}
+
+/* ---- which nodes a module has made ---- */
+
+#define RANGES 65536u /* one is used again when as many others have come */
+
+static struct node_range {
+	_Atomic uint64_t from, to; /* to 0: no end yet */
+} node_ranges[RANGES];
+static _Atomic uint32_t last_range;
+
+static struct node_range *range_at(uint32_t range)
+{
+	return &node_ranges[range & (RANGES - 1)];
+}
+
+uint32_t torch_range_begin(uint64_t from)
+{
+	uint32_t range = atomic_fetch_add_explicit(&last_range, 1, memory_order_relaxed) + 1;
+
+	range = range ? range : 1;
+	atomic_store_explicit(&range_at(range)->from, from, memory_order_relaxed);
+	atomic_store_explicit(&range_at(range)->to, 0, memory_order_relaxed);
+	return range;
+}
+
+void torch_range_end(uint32_t range, uint64_t to)
+{
+	atomic_store_explicit(&range_at(range)->to, to, memory_order_relaxed);
+}
+
+static bool is_in_range(uint32_t range, uint64_t number)
+{
+	const struct node_range *r = range_at(range);
+	uint64_t to = atomic_load_explicit(&r->to, memory_order_relaxed);
+
+	return number >= atomic_load_explicit(&r->from, memory_order_relaxed) &&
+	       (!to || number < to);
+}
+
+bool torch_is_made_since(const void *impl, uint32_t range)
+{
+	const void *node = atomic_load(&graph.state) == GRAPH_KNOWN ? node_in_meta(impl) : NULL;
+
+	return node && is_in_range(range, torch_node_number(node));
+}
+
+/* Takes the slot behind *link out of its list. */
+static void free_slot(uint32_t *link)
+{
+	uint32_t i = *link;
+
+	*link = slots[i - 1].next;
+	slots[i - 1].next = free_slots;
+	free_slots = i;
+	atomic_fetch_sub(&waiting, 1);
+}
+
+/* One that waits for that node; false: none (more). */
+static bool take_remembered(const void *node, struct slot *out)
+{
+	bool hit = false;
+
+	pthread_mutex_lock(&gradient_lock);
+	for (uint32_t *link = head_of(node); *link && !hit;) {
+		struct slot *s = &slots[*link - 1];
+
+		if (s->node != node) {
+			link = &s->next;
+			continue;
+		}
+		*out = *s;
+		hit = s->number == torch_node_number(node);
+		free_slot(link);
+	}
+	pthread_mutex_unlock(&gradient_lock);
+	return hit;
+}
+
+void torch_gradients_forget(const struct torch_train_event *e)
+{
+	uint32_t now = step_now();
+
+	(void)e;
+	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&gradient_lock);
+	for (unsigned h = 0; h < HEADS; h++)
+		for (uint32_t *link = &heads[h]; *link;) {
+			if (slots[*link - 1].what.step + 1 < now)
+				free_slot(link);
+			else
+				link = &slots[*link - 1].next;
+		}
+	pthread_mutex_unlock(&gradient_lock);
+}
+
+/* ---- the engine comes by ---- */
+
+static atomic_bool edges_seen; /* gradients are seen on their way from node to node */
+static __thread uint64_t running __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+
+struct passing {
+	const void *node, *inputs;
+};
+
+/*
+ * Is all that the node got what counts? What came from one node only has been shown on its way. What nobody gave to an output is
+ * given by the pass itself: it begins there.
+ */
+static bool is_shown_here(const struct slot *s)
+{
+	return !s->what.range || !atomic_load(&edges_seen) || s->given > 1 ||
+	       (!s->inside && !s->given && !s->others);
+}
+
+static void show_passing_gradients(void *arg)
+{
+	const struct passing *p = arg;
+	struct torch_list grads = torch_vector(p->inputs);
+	struct buffer b;
+	struct slot s;
+
+	while (take_remembered(p->node, &s))
+		if (is_shown_here(&s) && s.nr < grads.n && torch_tensor_buffer(grads.at[s.nr], &b))
+			s.what.arrived(&s.what, &b);
+}
+
+static bool is_waited_for(const void *node)
+{
+	return *(const volatile uint32_t *)head_of(node);
+}
+
+uint64_t torch_gradients_pass(const void *node, const void *inputs)
+{
+	struct passing p = {node, inputs};
+	uint64_t before = running;
+
+	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
+		return before;
+	running = torch_node_number(node);
+	if (is_waited_for(node))
+		apart_call(show_passing_gradients, &p);
+	return before;
+}
+
+void torch_gradients_passed(uint64_t before)
+{
+	running = before;
+}
+
+/* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
+static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
+{
+	bool hit = false;
+
+	pthread_mutex_lock(&gradient_lock);
+	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
+		struct slot *s = &slots[at - 1];
+
+		if (s->node != e->node || s->nr != e->nr || !s->what.range ||
+			s->number != torch_node_number(e->node) || i--)
+			continue;
+		hit = true;
+		*first = is_in_range(s->what.range, running) == s->inside && !s->given++;
+		if (is_in_range(s->what.range, running) != s->inside)
+			s->others++;
+		*out = *s;
+	}
+	pthread_mutex_unlock(&gradient_lock);
+	return hit;
+}
+
+struct edges {
+	const char *at;
+	uint64_t size; /* of one */
+	struct torch_list grads;
+};
+
+static void show_given_gradients(void *arg)
+{
+	const struct edges *all = arg;
+	struct buffer b;
+	struct slot s;
+	bool first;
+
+	for (uint64_t i = 0; i < all->grads.n; i++) {
+		const char *at = all->at + i * all->size;
+		struct edge e = {*(const void *const *)at,
+			*(const uint32_t *)(at + all->size - sizeof(void *))};
+
+		if (!e.node || !is_waited_for(e.node) || !torch_tensor_buffer(all->grads.at[i], &b))
+			continue;
+		for (unsigned k = 0; count_edge_gradient(&e, k, &s, &first); k++)
+			if (first)
+				s.what.arrived(&s.what, &b);
+	}
+}
+
+void torch_edges_pass(const void *edges, const void *gradients)
+{
+	const char *const *v = edges;
+	struct edges all = {.at = v[0], .grads = torch_vector(gradients)};
+	uint64_t bytes = (uint64_t)(v[1] - v[0]);
+
+	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed) ||
+		!all.grads.n)
+		return;
+	/* A gradient each: that tells how long an edge is. */
+	all.size = bytes / all.grads.n;
+	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
+		return;
+	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
+		atomic_store(&edges_seen, true);
+	apart_call(show_given_gradients, &all);
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds of a PyTorch training around an optimizer's step: parameters, gradients and the optimizer's tensors are measured when it
+ * begins, and written when it ends, with the parameters as they are then. A backward pass inside the step (a closure) makes
+ * gradients anew: then all but the parameters is measured again when the pass ends, and the last one counts.
+ *
+ * One step at a time is held: where several threads step optimizers at once, those of the others are left out, counted.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/log.h"
+#include "call/step.h"
+#include "session/state.h"
+#include "training/params/derive.h"
+#include "training/params/grad_probe.h"
+#include "training/params/histogram.h"
+#include "training/params/kind.h"
+#include "training/params/metric.h"
+#include "training/params/stable_rank.h"
+#include "wrappers/torch/passes/kinds.h"
+#include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define AT_STEP                                                                              \
+	(KIND_BIT(PARAM_ORIGIN) | KIND_BIT(PARAM_UPDATED) | KIND_BIT(GRAD_UNREDUCED) |       \
+		KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ) |          \
+		KIND_BIT(ADAM_M_NORM) | KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | \
+		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK) | KIND_BIT(HISTOGRAM) |       \
+		KIND_BIT(GRAD_SUMMARY))
+
+/* ---- what is held from the begin of a step to its end ---- */
+
+#define HELD_DIMS 8 /* a shape of more dimensions is left out */
+
+struct held_value {
+	struct train_value v;
+	uint64_t dims[HELD_DIMS];
+	uint32_t id, at; /* of the parameter; of its values in .numbers */
+};
+
+/* Measured again at the end, when the optimizer's view is gone; the optimizer holds the tensor. */
+struct stepped_param {
+	const void *impl;
+	uint32_t id;
+};
+
+struct growing {
+	char *at;
+	size_t used, bytes;
+};
+
+#define GROWING_MAX (256u << 20)
+
+static struct held_step {
+	struct growing values, numbers, params;
+	const struct train_params *all;
+	uint32_t kinds, depth, step;
+	bool partitions;
+} held;
+static _Atomic bool held_taken;
+static __thread bool held_here __attribute__((tls_model("initial-exec")));
+
+static void *grow_by(struct growing *g, size_t bytes)
+{
+	if (g->used + bytes > g->bytes) {
+		size_t want = g->bytes ? 2 * g->bytes : 1 << 16;
+		void *more;
+
+		while (want < g->used + bytes)
+			want *= 2;
+		if (want > GROWING_MAX)
+			return NULL;
+		more = g->at ? mremap(g->at, g->bytes, want, MREMAP_MAYMOVE)
+			     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				       -1, 0);
+		if (more == MAP_FAILED)
+			return NULL;
+		g->at = more;
+		g->bytes = want;
+	}
+	g->used += bytes;
+	return g->at + g->used - bytes;
+}
+
+static struct held_value *hold_value(enum train_kind kind, const struct train_param *p)
+{
+	struct held_value *h = grow_by(&held.values, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->id = p->id;
+	h->at = 0;
+	h->v = (struct train_value){.kind = kind,
+		.name = train_kind_name(held.all, p),
+		.dtype_prefix = TORCH_DTYPE_PREFIX,
+		.step = held.step,
+		.micro_step = UINT32_MAX,
+		.vpp_stage = p->vpp_stage,
+		.dtype = p->dtype,
+		.ndim = p->ndim,
+		.dims = p->dims};
+	return h;
+}
+
+static struct held_value *hold_tensor(
+	enum train_kind kind, const char *word, const struct train_param *p, const struct buffer *b)
+{
+	struct held_value *h = hold_value(kind, p);
+
+	if (!h)
+		return NULL;
+	train_kind_measure(&h->v, b);
+	h->v.word = word;
+	if (h->v.ndim > HELD_DIMS)
+		h->v.ndim = 0;
+	/* The tensor may be gone when it is written; where the entry is then is known only then. */
+	if (h->v.ndim)
+		memcpy(h->dims, h->v.dims, 8 * (size_t)h->v.ndim);
+	h->v.dims = NULL;
+	return h;
+}
+
+/* For task grad_probe. */
+static void hold_summary(const struct train_param *p, const struct buffer *grad)
+{
+	double numbers[GRAD_PROBE_NUMBERS], *at;
+	struct held_value *h;
+	unsigned n;
+
+	if (!grad_probe_has_param(train_kind_name(held.all, p)))
+		return;
+	n = grad_probe_look(grad, p->id, held.step, numbers);
+	at = n ? grow_by(&held.numbers, n * sizeof(*at)) : NULL;
+	h = at ? hold_tensor(TK_GRAD_SUMMARY, NULL, p, grad) : NULL;
+	if (!h)
+		return;
+	memcpy(at, numbers, n * sizeof(*at));
+	h->v.nvalue = (uint16_t)n;
+	h->at = (uint32_t)((char *)at - held.numbers.at);
+}
+
+static void hold_numbers(
+	enum train_kind kind, const struct train_param *p, const double *numbers, unsigned n)
+{
+	double *at = grow_by(&held.numbers, n * sizeof(*at));
+	struct held_value *h = at ? hold_value(kind, p) : NULL;
+
+	if (!h)
+		return;
+	memcpy(at, numbers, n * sizeof(*at));
+	h->v.nvalue = (uint16_t)n;
+	h->at = (uint32_t)((char *)at - held.numbers.at);
+}
+
+static void write_held(void)
+{
+	struct held_value *h = (struct held_value *)held.values.at;
+
+	for (size_t n = held.values.used / sizeof(*h); n; n--, h++) {
+		if (!h->v.dims)
+			h->v.dims = h->dims;
+		if (h->v.nvalue)
+			h->v.value = (const double *)(held.numbers.at + h->at);
+		train_kind_write(&h->v);
+	}
+}
+
+/* ---- what a parameter has ---- */
+
+static bool is_wanted(enum train_kind k)
+{
+	return held.kinds >> k & 1;
+}
+
+/* Of what the optimizer has for a flat parameter: the part that is p's. */
+static bool narrow_to_piece(const struct train_param *p, struct buffer *b)
+{
+	return !p->piece_count || p->impl ||
+	       torch_window_buffer(b, p->piece_at, p->piece_count, p->dims, p->ndim);
+}
+
+static bool state_buffer(const struct optimizer_param *op, const struct train_param *p,
+	const char *key, struct buffer *b)
+{
+	const struct optimizer_state *s = torch_state_of(op, key);
+
+	return s && s->impl && torch_tensor_buffer(s->impl, b) && narrow_to_piece(p, b);
+}
+
+static bool grad_buffer(
+	const struct optimizer_param *op, const struct train_param *p, struct buffer *b)
+{
+	if (op->outer ? !op->grad || !torch_tensor_buffer(op->grad, b)
+		      : !torch_grad_buffer(op->impl, b))
+		return false;
+	return narrow_to_piece(p, b);
+}
+
+/* Other tensors that the optimizer keeps, but for single numbers (step). */
+static void hold_other_states(const struct optimizer_param *op, const struct train_param *p)
+{
+	struct buffer b;
+
+	for (unsigned i = 0; i < op->nstate; i++) {
+		const struct optimizer_state *s = &op->state[i];
+		size_t n = strlen(s->key);
+
+		if (!s->impl || n > 20 || train_kind_mask(s->key, n) ||
+			strcmp(s->key, "calls") == 0 || strcmp(s->key, "scalars") == 0)
+			continue;
+		if (torch_tensor_buffer(s->impl, &b) && b.ndim && narrow_to_piece(p, &b))
+			hold_tensor(TK_STATE, s->key, p, &b);
+	}
+}
+
+static void hold_adam(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+	const struct train_param *p, const struct buffer *param)
+{
+	const struct optimizer_group *g = &view->group[op->group];
+	const struct optimizer_state *step = torch_state_of(op, "step");
+	struct adam a = {.beta1 = torch_group_number(g, "betas.0"),
+		.beta2 = torch_group_number(g, "betas.1"),
+		.eps = torch_group_number(g, "eps"),
+		.step = step ? step->value : NAN};
+	struct train_value of_param = {.kind = TK_UPDATE_RATIO};
+	double bins[KIND_VALUES_MAX], norm;
+	struct buffer m, v;
+
+	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) ||
+		!state_buffer(op, p, "exp_avg", &m) || !state_buffer(op, p, "exp_avg_sq", &v))
+		return;
+	if (!derive_adam_update(&a, &m, &v, is_wanted(TK_UR_DISTRIBUTION) ? bins : NULL, &norm))
+		return;
+	if (is_wanted(TK_UR_DISTRIBUTION))
+		hold_numbers(TK_UR_DISTRIBUTION, p, bins, KIND_VALUES_MAX);
+	if (!is_wanted(TK_UPDATE_RATIO))
+		return;
+	train_kind_measure(&of_param, param);
+	if (of_param.stats.n && of_param.stats.norm > 0) {
+		norm /= of_param.stats.norm;
+		hold_numbers(TK_UPDATE_RATIO, p, &norm, 1);
+	}
+}
+
+static void hold_direction(const struct torch_optimizer_view *view,
+	const struct optimizer_param *op, const struct train_param *p, const struct buffer *grad)
+{
+	struct buffer m;
+	double value = 1;
+
+	/* Of an optimizer that has no such moment there is no direction; before its first step it has none yet. */
+	if (!state_buffer(op, p, "exp_avg", &m)) {
+		if (isnan(torch_group_number(&view->group[op->group], "betas.0")) || op->nstate)
+			return;
+	} else if (!derive_sign_agreement(grad, &m, &value)) {
+		return;
+	}
+	hold_numbers(TK_MG_DIRECTION, p, &value, 1);
+}
+
+/* No element of it is here; a gradient before the reduction there may be. */
+static void hold_nothing(const struct train_param *p)
+{
+	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
+					   ? NULL
+					   : grow_by(&held.params, sizeof(*at));
+
+	if (at)
+		*at = (struct stepped_param){NULL, p->id};
+}
+
+/* again: the parameter before the step is held already. */
+static void hold_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+	const struct train_param *p, bool again)
+{
+	struct buffer param, b;
+	struct stepped_param *at;
+	bool grad;
+
+	if (p->flags & TP_FROZEN || !train_param_is_target(held.all, p) ||
+		!torch_tensor_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
+		return;
+	/* This rank has none of it: a shard may be empty. */
+	if (!param.count) {
+		if (!again)
+			hold_nothing(p);
+		return;
+	}
+	if (!again && (at = grow_by(&held.params, sizeof(*at))))
+		*at = (struct stepped_param){op->impl, p->id};
+	if (!again && is_wanted(TK_PARAM_ORIGIN))
+		hold_tensor(TK_PARAM_ORIGIN, NULL, p, &param);
+	grad = grad_buffer(op, p, &b);
+	if (grad && is_wanted(TK_GRAD_REDUCED))
+		hold_tensor(TK_GRAD_REDUCED, NULL, p, &b);
+	if (grad && is_wanted(TK_GRAD_SUMMARY))
+		hold_summary(p, &b);
+	/* A parameter without a gradient takes no part in the step. */
+	if (grad && is_wanted(TK_MG_DIRECTION))
+		hold_direction(view, op, p, &b);
+	if (is_wanted(TK_EXP_AVG) && state_buffer(op, p, "exp_avg", &b))
+		hold_tensor(TK_EXP_AVG, NULL, p, &b);
+	if (is_wanted(TK_EXP_AVG_SQ) && state_buffer(op, p, "exp_avg_sq", &b))
+		hold_tensor(TK_EXP_AVG_SQ, NULL, p, &b);
+	if (is_wanted(TK_EXP_AVG) || is_wanted(TK_EXP_AVG_SQ))
+		hold_other_states(op, p);
+	if (is_wanted(TK_UR_DISTRIBUTION) || is_wanted(TK_UPDATE_RATIO))
+		hold_adam(view, op, p, &param);
+}
+
+/* Each of the parameters that a flat one is made of, if this rank has some of it. */
+static void hold_pieces(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+	const struct train_param *flat, bool again)
+{
+	for (uint32_t id = flat->first_piece; id <= flat->last_piece && id <= held.all->n; id++) {
+		const struct train_param *p = &held.all->at[id - 1];
+
+		if (p->piece_of != flat->id)
+			continue;
+		if (p->piece_count)
+			hold_param(view, op, p, again);
+		else if (!again && p->whole_count)
+			hold_nothing(p);
+	}
+}
+
+/* ---- steps ---- */
+
+struct step_part {
+	const struct torch_optimizer_view *view;
+	bool again;
+};
+
+/* What was measured of the passes before the step; at its end, of those inside it. */
+static void write_gradients(void)
+{
+	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
+
+	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
+		torch_gradient_of_step(held.all, at->id);
+	/* An optimizer of partitions has none of the model's own parameters, or only those of which this rank has some. */
+	for (uint32_t id = 1; id <= held.all->n; id++) {
+		const struct train_param *p = &held.all->at[id - 1];
+
+		if (p->flags & TP_UNOWNED && (held.partitions || p->grad_lo))
+			torch_gradient_of_step(held.all, id);
+	}
+}
+
+static void hold_step(void *arg)
+{
+	const struct step_part *s = arg;
+
+	for (uint32_t i = 0; i < s->view->nparam; i++) {
+		const struct optimizer_param *op = &s->view->param[i];
+		const struct train_param *p;
+
+		if (!op->id || op->id > held.all->n)
+			continue;
+		p = &held.all->at[op->id - 1];
+		if (p->first_piece)
+			hold_pieces(s->view, op, p, s->again);
+		else
+			hold_param(s->view, op, p, s->again);
+	}
+	if (!s->again && torch_accumulate_wanted())
+		write_gradients();
+}
+
+static bool take_held_step(void)
+{
+	bool no = false;
+
+	if (!atomic_compare_exchange_strong(&held_taken, &no, true)) {
+		log_loss(LOSS_FULL, "several optimizers step at once on different threads: kinds "
+				    "of all but one "
+				    "are left out");
+		return false;
+	}
+	held_here = true;
+	held.values.used = held.numbers.used = held.params.used = 0;
+	held.depth = 0;
+	return true;
+}
+
+static void kinds_optimizer_begin(const struct torch_train_event *e)
+{
+	const struct torch_optimizer_view *view = torch_optimizer_now();
+	struct step_part s = {view, false};
+
+	(void)e;
+	if (held_here) {
+		held.depth++;
+		return;
+	}
+	if (!view)
+		return;
+	if (!(train_kinds_wanted() & AT_STEP) || !train_kinds_due() || !train_params_now() ||
+		!take_held_step())
+		return;
+	held.partitions = view->partitions;
+	held.kinds = train_kinds_wanted();
+	held.all = train_params_now();
+	held.step = step_now();
+	apart_call(hold_step, &s);
+}
+
+static void write_pass(void *arg)
+{
+	(void)arg;
+	torch_gradients_of_pass();
+}
+
+static void kinds_backward_end(const struct torch_train_event *e)
+{
+	if (e->outermost && e->accumulates && config_now()->monitor_mbs_grad &&
+		torch_accumulate_wanted())
+		apart_call(write_pass, NULL);
+	if (!e->outermost || !e->accumulates || !held_here || held.depth)
+		return;
+
+	struct step_part s = {torch_optimizer_now(), true};
+	struct held_value *h = (struct held_value *)held.values.at;
+	size_t kept = 0;
+
+	if (!s.view)
+		return;
+	for (size_t i = 0; i < held.values.used / sizeof(*h); i++)
+		if (h[i].v.kind == TK_PARAM_ORIGIN)
+			h[kept++] = h[i];
+	held.values.used = kept * sizeof(*h);
+	held.numbers.used = 0;
+	apart_call(hold_step, &s);
+}
+
+static void write_updated(void)
+{
+	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
+	struct buffer b;
+
+	for (size_t n = held.params.used / sizeof(*at); n; n--, at++) {
+		const struct train_param *p = &held.all->at[at->id - 1];
+
+		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
+			train_kind_write_tensor(TK_PARAM_UPDATED, train_kind_name(held.all, p),
+				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b);
+	}
+}
+
+/* Of parameters that lie alone in their tensors: the optimizer's own state has been read again if it was made just now. */
+static void write_moments(void)
+{
+	static const struct {
+		const char key[12];
+		enum train_kind kind;
+	} of[] = {{"exp_avg", TK_ADAM_M_NORM}, {"exp_avg_sq", TK_ADAM_V_NORM}};
+	const struct torch_optimizer_view *view = torch_optimizer_again();
+
+	for (uint32_t i = 0; view && i < view->nparam; i++) {
+		const struct optimizer_param *op = &view->param[i];
+		const struct train_param *p =
+			op->id && op->id <= held.all->n ? &held.all->at[op->id - 1] : NULL;
+
+		for (unsigned k = 0; p && k < 2; k++) {
+			struct train_value v = {.kind = of[k].kind,
+				.name = train_kind_name(held.all, p),
+				.dtype_prefix = TORCH_DTYPE_PREFIX,
+				.step = held.step,
+				.micro_step = UINT32_MAX,
+				.vpp_stage = p->vpp_stage};
+			struct buffer b;
+
+			if (!metric_is_due(METRIC_ADAM_NORM, held.step) ||
+				!metric_has_target(v.name) || !state_buffer(op, p, of[k].key, &b))
+				continue;
+			train_kind_measure(&v, &b);
+			v.value = &v.stats.norm;
+			v.nvalue = v.stats.n != 0;
+			if (v.nvalue)
+				train_kind_write(&v);
+		}
+	}
+}
+
+/* Calls see with each parameter as it is behind the step. */
+static void show_updated(void (*see)(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
+{
+	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
+	size_t n = held.params.used / sizeof(*at);
+	struct buffer b;
+
+	for (unsigned i = 0; i < n; i++, at++) {
+		const struct train_param *p = &held.all->at[at->id - 1];
+		struct train_value v = {.name = train_kind_name(held.all, p),
+			.dtype_prefix = TORCH_DTYPE_PREFIX,
+			.step = held.step,
+			.micro_step = UINT32_MAX,
+			.vpp_stage = p->vpp_stage};
+
+		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
+			see(&v, at->id, i, &b);
+	}
+}
+
+static void show_to_ranks(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
+{
+	(void)index;
+	if (stable_rank_has_target(v->name))
+		stable_rank_see(v, id, b);
+}
+
+static void show_to_histograms(
+	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
+{
+	(void)id;
+	histogram_see(v, index, b);
+}
+
+static void write_step(void *arg)
+{
+	(void)arg;
+	if (torch_accumulate_wanted())
+		write_gradients();
+	write_held();
+	if (is_wanted(TK_PARAM_UPDATED))
+		write_updated();
+	if (is_wanted(TK_ADAM_M_NORM))
+		write_moments();
+	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
+		show_updated(show_to_ranks);
+		stable_rank_seen();
+	}
+	if (is_wanted(TK_HISTOGRAM) && histogram_is_due(held.step))
+		show_updated(show_to_histograms);
+}
+
+static void kinds_optimizer_end(const struct torch_train_event *e)
+{
+	(void)e;
+	if (!held_here)
+		return;
+	if (held.depth) {
+		held.depth--;
+		return;
+	}
+	apart_call(write_step, NULL);
+	held_here = false;
+	atomic_store(&held_taken, false);
+}
+
+bool torch_step_is_open(void)
+{
+	return atomic_load_explicit(&held_taken, memory_order_relaxed);
+}
+
+static bool want_kinds(void)
+{
+	return train_kinds_wanted();
+}
+
+void torch_kinds_forked(void)
+{
+	train_kinds_forked();
+	held_here = false;
+	atomic_store(&held_taken, false);
+}
+
+const struct torch_train_observer kinds_observer = {
+	.wanted = want_kinds,
+	.backward_end = kinds_backward_end,
+	.optimizer_begin = kinds_optimizer_begin,
+	.optimizer_end = kinds_optimizer_end,
+};

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kind grad_unreduced: a parameter's gradient when its leaf's node (torch::autograd::AccumulateGrad) has added to it, which is
+ * before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the accumulation: of a
+ * parameter that took n passes in the step before, from the n-th on (key grad_acc_steps: that many). What was measured last
+ * is written when the optimizer's step begins; with monitor_mbs_grad each at the end of its pass.
+ *
+ * A node belongs to a parameter, and adds to it on one thread at a time: a slot has one writer. It is written out by the
+ * thread of the optimizer's step, or of the pass, behind the passes.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/log.h"
+#include "call/step.h"
+#include "elf/memory.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "training/params/place.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/passes/kinds.h"
+#include "wrappers/torch/passes/module_dump.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+
+bool torch_accumulate_wanted(void)
+{
+	return train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED);
+}
+
+bool torch_names_gradients(void)
+{
+	return config_now()->names || (train_kinds_wanted() && train_places_wanted());
+}
+
+bool torch_leaves_wanted(void)
+{
+	return torch_names_gradients() || torch_accumulate_wanted();
+}
+
+/* ---- where a node has its leaf ---- */
+
+#define NODE_BYTES 1024 /* of a node and what lies behind it, as far as it is looked at */
+#define NOT_THERE (-1)
+#define SEVERAL (-2)
+#define SEVERAL_MAX 64 /* so many nodes in a row */
+
+static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
+static _Atomic unsigned doubtful;
+
+static void refuse_leaf_place(void)
+{
+	atomic_store(&leaf_at, NOT_THERE);
+	session_layout_fact(LAYOUT_TORCH_LEAF, false);
+	log_loss(LOSS_ENTRY,
+		"PyTorch: nodes of leaves are laid out in an unknown way in this version: kind "
+		"grad_unreduced is not written; update libprobe");
+}
+
+/* The place of that pointer in the node; 0: it has none; SEVERAL: what lies behind the node has it, too. */
+static int find_leaf(const char *node, const void *impl)
+{
+	int found = 0;
+
+	for (int at = 8; at < NODE_BYTES; at += 8) {
+		/* A node may lie at the end of what can be read. */
+		if (((uintptr_t)node + (uintptr_t)at) % 4096 == 0 &&
+			!memory_readable((uintptr_t)node + (uintptr_t)at))
+			break;
+		if (*(const void *const *)(node + at) != impl)
+			continue;
+		if (found)
+			return SEVERAL;
+		found = at;
+	}
+	return found;
+}
+
+void torch_leaf_made(struct call *c, bool leaving)
+{
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+	const void *impl = (const void *)(uintptr_t)c->note.u[0];
+
+	if (at == NOT_THERE || !torch_leaves_wanted())
+		return;
+	if (!leaving) {
+		/* It is moved into the node. */
+		c->note.u[0] = (uint64_t)(uintptr_t) * (const void *const *)c->v[1].cp;
+		return;
+	}
+	if (!c->ok || !impl)
+		return;
+	if (at) {
+		if (*(const void *const *)((const char *)c->v[0].cp + at) != impl)
+			refuse_leaf_place();
+		return;
+	}
+	at = find_leaf(c->v[0].cp, impl);
+	/* Another node will tell. */
+	if (at == SEVERAL && atomic_fetch_add(&doubtful, 1) < SEVERAL_MAX)
+		return;
+	if (at <= 0) {
+		refuse_leaf_place();
+		return;
+	}
+	atomic_store(&leaf_at, at);
+	session_layout_fact(LAYOUT_TORCH_LEAF, true);
+}
+
+/* ---- what was measured ---- */
+
+#define SLOT_DIMS 8 /* a shape of more dimensions is left out */
+
+struct gradient_slot {
+	struct stats stats;
+	uint64_t count, dims[SLOT_DIMS];
+	uint8_t ndim;
+	uint32_t passes, passes_before; /* in this step, and in the one before */
+	uint8_t dtype;
+	_Atomic uint8_t pending;
+};
+
+static _Atomic(struct gradient_slot *)
+	slots; /* by number of the parameter; pages come as they are used */
+#define SLOTS_BYTES (TRAIN_PARAMS_MAX * sizeof(struct gradient_slot))
+
+static struct gradient_slot *gradient_slots(void)
+{
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
+
+	if (s)
+		return s;
+	s = mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&slots, &none, s))
+		return s;
+	munmap(s, SLOTS_BYTES);
+	return none;
+}
+
+static bool may_be_last_pass(const struct gradient_slot *s)
+{
+	int64_t n = config_now()->grad_acc_steps;
+
+	/* How often a closure is called is up to the optimizer. */
+	if (config_now()->monitor_mbs_grad || torch_step_is_open())
+		return true;
+	return s->passes >= (n ? (uint64_t)n : s->passes_before);
+}
+
+static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
+{
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED};
+
+	train_kind_measure(&v, b);
+	s->stats = v.stats;
+	s->count = v.count;
+	s->dtype = v.dtype;
+	s->ndim = v.ndim <= SLOT_DIMS ? v.ndim : 0;
+	for (unsigned i = 0; i < s->ndim; i++)
+		s->dims[i] = v.dims[i];
+	atomic_store_explicit(&s->pending, 1, memory_order_release);
+}
+
+static void measure_pass(
+	const struct train_params *all, const struct train_param *p, struct buffer b)
+{
+	struct gradient_slot *s = train_param_is_target(all, p) ? gradient_slots() : NULL;
+
+	if (!s)
+		return;
+	s += p->id - 1;
+	s->passes++;
+	if (may_be_last_pass(s))
+		measure_into_slot(s, &b);
+}
+
+/* The gradient of a flat parameter is that of all its pieces, wherever the program has them. */
+static void measure_flat_pieces(
+	const struct train_params *all, const struct train_param *flat, const struct buffer *b)
+{
+	for (uint32_t id = 1; id <= all->n; id++) {
+		const struct train_param *p = &all->at[id - 1];
+		struct buffer part = *b;
+
+		if (p->piece_of == flat->id &&
+			torch_window_buffer(
+				&part, p->whole_at, p->whole_count, p->whole_dims, p->whole_ndim))
+			measure_pass(all, p, part);
+	}
+}
+
+static void measure_gradient(void *arg)
+{
+	const struct call *c = arg;
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+	const void *impl = *(const void *const *)((const char *)c->v[0].cp + at);
+	const struct train_params *all = train_params_now();
+	const struct train_param *p = train_param_by_impl(all, impl);
+	struct buffer b;
+
+	/* What is kept in a buffer of its own is added to that, and measured when the buffer is sent. */
+	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
+		return;
+	if (p->flags & TP_FLAT)
+		measure_flat_pieces(all, p, &b);
+	else
+		measure_pass(all, p, b);
+}
+
+/* ---- gradients that are kept in a buffer (main_grad) ---- */
+
+static void measure_kept(void *arg, const struct train_params *all, const struct train_param *p)
+{
+	const struct buffer *sent = arg;
+	struct gradient_slot *s;
+	struct buffer b = *sent;
+	uint64_t size = b.count ? b.bytes / b.count : 0;
+
+	if (!size || p->grad_hi > (uintptr_t)b.base + b.bytes || p->flags & TP_FROZEN ||
+		!train_param_is_target(all, p))
+		return;
+	s = gradient_slots();
+	if (s && torch_window_buffer(&b, (p->grad_lo - (uintptr_t)b.base) / size,
+			 (p->grad_hi - p->grad_lo) / size, p->dims, p->ndim))
+		measure_into_slot(&s[p->id - 1], &b);
+}
+
+static void measure_sent(void *arg)
+{
+	const struct buffer *b = arg;
+
+	train_params_kept_in(train_params_now(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
+		measure_kept, arg);
+}
+
+void torch_gradients_sent(const struct buffer *b)
+{
+	struct buffer copy = *b;
+
+	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
+		!train_kinds_due())
+		return;
+	apart_call(measure_sent, &copy);
+}
+
+void torch_accumulated(struct call *c, bool leaving)
+{
+	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
+
+	if (!leaving || !c->ok || at <= 0)
+		return;
+	torch_saw_node();
+	if (torch_names_gradients())
+		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
+	if (torch_module_gradients_dumped())
+		torch_module_parameter_accumulated(
+			*(const void *const *)((const char *)c->v[0].cp + at));
+	if (!torch_accumulate_wanted() || !train_kinds_due())
+		return;
+	apart_call(measure_gradient, c);
+}
+
+static void write_gradient(
+	const struct train_params *all, struct gradient_slot *s, uint32_t id, uint32_t micro)
+{
+	const struct train_param *p = &all->at[id - 1];
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED,
+		.name = train_kind_name(all, p),
+		.dtype_prefix = TORCH_DTYPE_PREFIX,
+		.step = step_now(),
+		.micro_step = micro,
+		.vpp_stage = p->vpp_stage,
+		.dtype = s[id - 1].dtype,
+		.ndim = s[id - 1].ndim,
+		.dims = s[id - 1].dims,
+		.count = s[id - 1].count,
+		.stats = s[id - 1].stats};
+
+	if (atomic_exchange_explicit(&s[id - 1].pending, 0, memory_order_acquire))
+		train_kind_write(&v);
+}
+
+void torch_gradients_of_pass(void)
+{
+	const struct train_params *all = train_params_now();
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (!all || !s)
+		return;
+	for (uint32_t id = 1; id <= all->n; id++)
+		write_gradient(all, s, id, step_micro() == UINT32_MAX ? 0 : step_micro());
+}
+
+void torch_gradient_of_step(const struct train_params *all, uint32_t id)
+{
+	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (!s)
+		return;
+	if (!config_now()->monitor_mbs_grad)
+		write_gradient(all, s, id, UINT32_MAX);
+	if (s[id - 1].passes)
+		s[id - 1].passes_before = s[id - 1].passes;
+	s[id - 1].passes = 0;
+}
+
+void torch_step_was_skipped(void)
+{
+	const struct train_params *all = train_params_now();
+
+	for (uint32_t id = 1; all && torch_accumulate_wanted() && id <= all->n; id++)
+		torch_gradient_of_step(all, id);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When calls of modules are hooked, and what is known of each. The place of the flag `training` is the module's own
+ * dictionary; it is set first there by torch.nn.Module.__init__, so it is found at once.
+ *
+ * There is no lock: the GIL is held wherever something is written.
+ */
+#include "wrappers/torch/passes/module_call.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/torch/passes/module_dump.h"
+#include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+#define TRIES_MAX 3
+#define OBSERVERS_MAX 8
+
+static py_vectorcall_fn *_Atomic run_function; /* what was there before */
+static _Atomic uint32_t wanting; /* bit i: module_observers[i] */
+static atomic_bool seen;
+
+static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
+
+bool torch_module_calls_seen(void)
+{
+	return atomic_load_explicit(&seen, memory_order_relaxed);
+}
+
+/* What end() needs of begin(). */
+struct way {
+	struct torch_module_call call;
+	uint32_t phase;
+	bool outermost;
+};
+
+static void show_module_call(const struct torch_module_call *c, bool leaving)
+{
+	for (uint32_t w = atomic_load_explicit(&wanting, memory_order_relaxed); w; w &= w - 1) {
+		const struct torch_module_observer *o = module_observers[__builtin_ctz(w)];
+
+		if (leaving ? o->end != NULL : o->begin != NULL)
+			(leaving ? o->end : o->begin)(c);
+	}
+}
+
+#define WRAPPERS_MAX 4 /* around a model, in each other */
+
+/*
+ * The outermost call says whether the model is trained. A wrapper around it may have a flag of its own that nobody keeps up to date:
+ * Lightning leaves DDP in evaluation mode behind its first validation.
+ */
+static bool is_training(py_object *module, bool outermost)
+{
+	for (int i = 0; module && i < WRAPPERS_MAX; i++) {
+		if (py_is_true(py_own_attribute(module, "training")))
+			return true;
+		module = outermost ? module_behind(module) : NULL;
+	}
+	return false;
+}
+
+static __attribute__((noinline)) void enter_module(
+	struct way *w, py_object *const *args, size_t nargsf, py_object *kwnames)
+{
+	size_t n = py_nargs(nargsf), more = 0;
+	py_object *const *names = NULL;
+	int error = errno;
+
+	thread_state.busy++;
+	if (kwnames)
+		py_sequence(kwnames, &names, &more);
+	w->call = (struct torch_module_call){
+		.self = args[0],
+		.args = args + 1,
+		.npositional = (uint32_t)(n - 1),
+		.nargs = (uint32_t)(n - 1 + more),
+		.keywords = names,
+		.depth = depth,
+		.training = is_training(args[0], depth == 0),
+		.again = thread_state.phase == PHASE_BACKWARD,
+	};
+	w->outermost = depth++ == 0 && !w->call.again;
+	if (w->outermost)
+		w->phase = torch_forward_begin(w->call.training);
+	show_module_call(&w->call, false);
+	thread_state.busy--;
+	errno = error;
+}
+
+static __attribute__((noinline)) void leave_module(struct way *w, py_object *result)
+{
+	int error = errno;
+
+	thread_state.busy++;
+	depth = w->call.depth;
+	w->call.result = result;
+	show_module_call(&w->call, true);
+	if (w->outermost)
+		torch_forward_end(w->phase);
+	thread_state.busy--;
+	errno = error;
+}
+
+/* Nothing has been recorded so far, and this call would be the first. */
+static __attribute__((noinline)) bool starts_recording(void)
+{
+	int error = errno;
+	bool starts = torch_module_dump_begins();
+
+	errno = error;
+	return starts;
+}
+
+/* In place of the vectorcall of torch.nn.Module.__call__. */
+static py_object *call_module(
+	py_object *callable, py_object *const *args, size_t nargsf, py_object *kwnames)
+{
+	py_vectorcall_fn *run = atomic_load_explicit(&run_function, memory_order_relaxed);
+	py_object *result;
+	struct way w;
+
+	if (py_trial_takes(callable, args, nargsf, &result))
+		return result;
+	if (!py_nargs(nargsf) || thread_state.busy ||
+		!atomic_load_explicit(&seen, memory_order_relaxed) ||
+		(!session_is_on() && !starts_recording()))
+		return run(callable, args, nargsf, kwnames);
+	enter_module(&w, args, nargsf, kwnames);
+	result = run(callable, args, nargsf, kwnames);
+	leave_module(&w, result);
+	return result;
+}
+
+/* ---- from when on ---- */
+
+static bool needs_module_calls(void)
+{
+	uint32_t w = 0;
+
+	for (unsigned i = 0; i < OBSERVERS_MAX && module_observers[i]; i++)
+		if (!module_observers[i]->wanted || module_observers[i]->wanted())
+			w |= 1u << i;
+	atomic_store(&wanting, w);
+	return w || config_now()->names || config_now()->step_boundary == STEP_BOUNDARY_ITERATION;
+}
+
+static atomic_int tries;
+
+static void give_up_module_calls(const char *why)
+{
+	atomic_store(&tries, TRIES_MAX);
+	session_layout_fact(LAYOUT_TORCH_MODULE, false);
+	log_loss(LOSS_ENTRY,
+		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
+		"evaluation, steps end with the optimizer; update libprobe",
+		why);
+}
+
+static void hook_module_calls(const struct torch_train_event *e)
+{
+	const char *wrong = NULL;
+	int gil;
+
+	(void)e;
+	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX)
+		return;
+	if (!py_hold(&gil, &wrong)) {
+		if (wrong)
+			give_up_module_calls(wrong);
+		return;
+	}
+	if (!atomic_load(&seen) && atomic_load(&tries) < TRIES_MAX) {
+		wrong = py_hook_call(
+			"torch.nn.modules.module", "Module", call_module, &run_function);
+		if (!wrong) {
+			atomic_store(&seen, true);
+			atomic_store(&tries, TRIES_MAX);
+		} else if (atomic_fetch_add(&tries, 1) + 1 < TRIES_MAX) {
+			wrong = NULL;
+		}
+	}
+	py_let_go(gil);
+	if (atomic_load(&seen))
+		session_layout_fact(LAYOUT_TORCH_MODULE, true);
+	if (wrong)
+		give_up_module_calls(wrong);
+}
+
+bool torch_module_calls_early(void)
+{
+	return torch_modules_dumped();
+}
+
+void torch_module_calls_now(void)
+{
+	int before;
+
+	/* PyTorch may still be on its way in: a try that fails here does not count. */
+	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
+		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
+		!py_has_module("torch.nn.modules.module"))
+		return;
+	if (!needs_module_calls())
+		return;
+	before = atomic_load(&tries);
+	hook_module_calls(NULL);
+	if (!atomic_load(&seen))
+		atomic_store(&tries, before);
+}
+
+const struct torch_train_observer module_call_observer = {
+	.wanted = needs_module_calls,
+	.backward_begin = hook_module_calls,
+	.optimizer_begin = hook_module_calls,
+};

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of modules as records. What a call was given is read when it begins, with the module's parameters, and what it gives
+ * back when it returns: a record each, so that nothing of the thread is held up by a call that takes long. Gradients come when
+ * the engine has them (gradient_nodes.h).
+ *
+ * Rows are made under the GIL and last for ever; the table of parameters is read by the engine's threads: an entry's rows are
+ * there before its address.
+ */
+#include "wrappers/torch/passes/module_dump.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "api/enabled.h"
+#include "base/apart.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/module_part.h"
+#include "base/thread.h"
+#include "call/named_row.h"
+#include "call/record.h"
+#include "call/recorder.h"
+#include "call/stackid.h"
+#include "call/step.h"
+#include "config/output_format.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "training/params/param.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/passes/gradient_nodes.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/names/module_rows.h"
+#include "wrappers/torch/names/names.h"
+#include "wrappers/torch/tensors/param_grad.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define VALUES_MAX 64 /* of one side of a call */
+#define DEPTH_MAX 128 /* calls in each other; those further in are not recorded */
+
+/* ---- which ---- */
+
+bool torch_modules_dumped(void)
+{
+	const struct config *c = config_now();
+
+	return (c->level == DUMP_L0 || c->level == DUMP_MIX) &&
+	       output_has_format(c->format, FORMAT_DUMP);
+}
+
+bool torch_module_gradients_dumped(void)
+{
+	const char *m = config_now()->data_mode;
+
+	return torch_modules_dumped() && (!strstr(m, "forward") || strstr(m, "backward"));
+}
+
+static bool is_dump_due(void)
+{
+	return torch_modules_dumped() && recording_enabled() && !generation_now()->paused &&
+	       session_rank_selected() && step_selected();
+}
+
+bool torch_module_dump_begins(void)
+{
+	bool begins;
+
+	thread_state.busy++;
+	begins = is_dump_due() && session_start();
+	thread_state.busy--;
+	return begins;
+}
+
+/* ---- records ---- */
+
+struct writing {
+	struct api *row;
+	uint64_t parent, seq;
+	const struct buffer *v;
+	uint32_t n, flags, stack;
+};
+
+/* Complete when it is written. seq 0: there was no room. */
+static void write_module_record(struct writing *r)
+{
+	struct operation w = {.root = JOURNAL_NONE,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.flags = r->flags,
+		.by = config_now(),
+		.nin = (uint16_t)r->n,
+		.all_in = r->v,
+		.all_out = r->v};
+	struct thread *t = thread_get();
+	struct journal_call *e;
+
+	r->seq = 0;
+	if (!t || !r->row)
+		return;
+	thread_count(t, JC_SEEN);
+	operation_fit(&w);
+	e = record_open(t, r->row, &w, JOURNAL_NONE64, r->stack, r->parent);
+	if (!e)
+		return;
+	r->seq = e->seq;
+	record_close(e, &w, clock_ticks(), false, 0);
+}
+
+static void write_module_part(
+	struct api *row, uint64_t parent, const struct buffer *v, uint32_t n, uint32_t flags)
+{
+	struct writing r = {.row = row, .parent = parent, .v = v, .n = n, .flags = flags | CF_PART};
+
+	write_module_record(&r);
+}
+
+/* ---- values of Python ---- */
+
+/* A side of a call: tensors and numbers, each with its place. */
+struct side {
+	struct buffer v[VALUES_MAX];
+	const void *impl[VALUES_MAX]; /* NULL: no tensor */
+	union {
+		int64_t i;
+		double f;
+		uint8_t b;
+	} number[VALUES_MAX];
+	unsigned n;
+	uint8_t io;
+	bool more;
+};
+
+static void describe_number(struct side *s, py_object *o, struct buffer *b)
+{
+	unsigned k = s->n;
+	double number;
+
+	b->layout = BUFFER_STRIDED;
+	b->base = &s->number[k];
+	b->counts = b->displs = &s->number[k]; /* no dimension: not read */
+	b->nostats = 1;
+	b->dtype = DT_OTHER;
+	b->arg |= TENSOR_VALUE;
+	if (py_is_true(o) || py_is_false(o)) {
+		s->number[k].b = py_is_true(o);
+		b->dtype = DT_BOOL;
+	} else if (py_get_integer(o, &s->number[k].i)) {
+		b->dtype = DT_INT64;
+	} else if (py_get_number(o, &number)) {
+		b->dtype = DT_FLOAT64;
+		s->number[k].f = number;
+	}
+	if (b->dtype == DT_OTHER)
+		return;
+	b->count = 1;
+	b->bytes = dtype_info(b->dtype)->size;
+	b->nostats = 0;
+	b->host = 1;
+}
+
+/* arg from 1; item from 1 of a list, 0: it is in none. */
+static void add_side_value(struct side *s, py_object *o, unsigned arg, unsigned item)
+{
+	const void *impl = torch_object_tensor(o);
+	struct buffer *b = &s->v[s->n];
+
+	if (s->n == VALUES_MAX || arg >= TENSOR_ARG(~0) || item >= UINT8_MAX) {
+		s->more = true;
+		return;
+	}
+	if (!impl || !torch_tensor_buffer(impl, b)) {
+		*b = (struct buffer){
+			.peer = JOURNAL_NONE, .tag = JOURNAL_NONE, .comm_seq = JOURNAL_NONE64};
+		impl = NULL;
+	}
+	b->io = s->io;
+	b->index = (uint16_t)s->n;
+	b->arg = 0;
+	if (impl) {
+		b->name = torch_tensor_name(impl, b->base);
+		torch_note_grad(impl, b);
+	} else {
+		describe_number(s, o, b);
+	}
+	b->arg |= (uint8_t)arg;
+	b->item = (uint8_t)item;
+	s->impl[s->n++] = impl;
+}
+
+static void add_side_object(struct side *s, py_object *o, unsigned arg)
+{
+	py_object *const *item;
+	size_t n;
+
+	if (!py_sequence(o, &item, &n)) {
+		add_side_value(s, o, arg, 0);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		add_side_value(s, item[i], arg, (unsigned)i + 1);
+}
+
+/* ---- gradients ---- */
+
+static void record_arrived_gradient(const struct remembered *what, const struct buffer *gradient)
+{
+	struct buffer b = *gradient;
+
+	if (!is_dump_due())
+		return;
+	b.io = what->output ? IO_IN : IO_OUT;
+	b.index = what->index;
+	b.arg = (uint8_t)(what->index + 1) | TENSOR_NO_GRAD;
+	b.item = 0;
+	b.name = 0;
+	write_module_part(what->row, what->call, &b, 1, 0);
+}
+
+/* Gradients are counted as the tensors that have one: in the order of the arguments, or results. */
+static void remember_side(const struct side *s, const struct remembered *what)
+{
+	struct remembered r = *what;
+
+	r.index = 0;
+	for (unsigned i = 0; i < s->n && r.index < TENSOR_ARG(~0) - 1; i++) {
+		if (!s->impl[i] || !torch_tensor_requires_grad(s->impl[i]))
+			continue;
+		if (r.output)
+			torch_remember_gradient(s->impl[i], &r);
+		else
+			torch_remember_input(s->impl[i], &r);
+		r.index++;
+	}
+}
+
+/* ---- parameters ---- */
+
+#define PARAMS_MAX (1u << 17) /* a power of two; half of it is used */
+
+struct dumped_param {
+	_Atomic(const void *) impl;
+	_Atomic(struct api *) row; /* for its gradient */
+};
+
+static struct dumped_param *_Atomic dumped_params;
+static uint32_t ndumped_params;
+
+static struct dumped_param *find_dumped_param(struct dumped_param *all, const void *impl)
+{
+	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & (PARAMS_MAX - 1);
+	const void *at;
+
+	while ((at = atomic_load_explicit(&all[i].impl, memory_order_acquire)) && at != impl)
+		i = (i + 1) & (PARAMS_MAX - 1);
+	return &all[i];
+}
+
+static void remember_parameter(const void *impl, struct api *row)
+{
+	struct dumped_param *all = atomic_load(&dumped_params), *p;
+
+	if (!all) {
+		all = mmap(NULL, PARAMS_MAX * sizeof(*all), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (all == MAP_FAILED)
+			return;
+		atomic_store(&dumped_params, all);
+	}
+	p = find_dumped_param(all, impl);
+	atomic_store_explicit(&p->row, row, memory_order_relaxed);
+	if (!atomic_load_explicit(&p->impl, memory_order_relaxed) &&
+		ndumped_params < PARAMS_MAX / 2) {
+		ndumped_params++;
+		atomic_store_explicit(&p->impl, impl, memory_order_release);
+	}
+}
+
+struct parameter_gradient {
+	const void *impl;
+	struct api *row;
+};
+
+static void record_parameter_gradient(void *arg)
+{
+	const struct parameter_gradient *g = arg;
+	struct buffer b;
+
+	if (!torch_grad_buffer(g->impl, &b))
+		return;
+	b.io = IO_OUT;
+	b.index = 0;
+	b.arg = 1 | TENSOR_NO_GRAD;
+	b.item = 0;
+	b.name = 0;
+	write_module_part(g->row, 0, &b, 1, 0);
+}
+
+void torch_module_parameter_accumulated(const void *impl)
+{
+	struct dumped_param *all = atomic_load_explicit(&dumped_params, memory_order_acquire), *p;
+	struct parameter_gradient g = {.impl = impl};
+
+	if (!all || !is_dump_due())
+		return;
+	p = find_dumped_param(all, impl);
+	if (!atomic_load_explicit(&p->impl, memory_order_acquire))
+		return;
+	g.row = atomic_load_explicit(&p->row, memory_order_relaxed);
+	apart_call(record_parameter_gradient, &g);
+}
+
+static void record_parameters(py_object *module, struct module_rows *rows, uint64_t call)
+{
+	py_object *all = py_own_attribute(module, "_parameters"), *key, *value;
+	bool gradients = torch_module_gradients_dumped();
+	intptr_t at = 0;
+	struct buffer b;
+
+	while (py_dict_next(all, &at, &key, &value)) {
+		const char *name = py_ascii(key);
+		const void *impl = torch_object_tensor(value);
+
+		if (!name || !impl || !torch_tensor_buffer(impl, &b))
+			continue;
+		b.io = IO_OUT;
+		b.index = 0;
+		b.name = torch_tensor_name(impl, b.base);
+		b.arg = 0;
+		torch_note_grad(impl, &b);
+		b.arg |= 1;
+		write_module_part(module_keyed_row(rows, MODULE_PARAMETER, name), call, &b, 1, 0);
+		if (gradients && torch_tensor_requires_grad(impl))
+			remember_parameter(
+				impl, module_keyed_row(rows, MODULE_PARAMETER_GRADIENT, name));
+	}
+}
+
+/* ---- calls ---- */
+
+struct dumped_call {
+	const py_object *self;
+	struct module_rows *rows;
+	uint64_t seq;
+	uint32_t depth, range;
+	struct dumped_call *next_spare; /* of the first of a stack */
+};
+
+static __thread struct {
+	struct dumped_call *call; /* DEPTH_MAX */
+	unsigned n;
+} dumped __attribute__((tls_model("initial-exec")));
+
+/*
+ * Stacks of threads that stand in no module, each with the next in its first call: a program may make new threads for every
+ * forward pass. The GIL is its lock.
+ */
+static struct dumped_call *spare_stacks;
+
+static void give_back_stack(void)
+{
+	if (!dumped.call || dumped.n)
+		return;
+	dumped.call->next_spare = spare_stacks;
+	spare_stacks = dumped.call;
+	dumped.call = NULL;
+}
+
+static struct dumped_call *enter_dumped_call(void)
+{
+	if (!dumped.call && spare_stacks) {
+		dumped.call = spare_stacks;
+		spare_stacks = dumped.call->next_spare;
+	}
+	if (!dumped.call) {
+		dumped.call = mmap(NULL, DEPTH_MAX * sizeof(*dumped.call), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (dumped.call == MAP_FAILED)
+			dumped.call = NULL;
+	}
+	return dumped.call && dumped.n < DEPTH_MAX ? &dumped.call[dumped.n] : NULL;
+}
+
+/* Calls at that depth or further in are over, however they were left. */
+static void forget_inner_calls(uint32_t depth)
+{
+	while (dumped.n && dumped.call[dumped.n - 1].depth >= depth)
+		dumped.n--;
+}
+
+struct module_entry {
+	const struct torch_module_call *c;
+	struct dumped_call *d;
+	const char *const *keyword;
+	uint32_t stack;
+};
+
+static struct remembered whose_gradient(const struct dumped_call *d, bool output)
+{
+	return (struct remembered){.arrived = record_arrived_gradient,
+		.row = module_row(d->rows, MODULE_GRADIENT),
+		.call = d->seq,
+		.range = d->range,
+		.step = step_now(),
+		.output = output};
+}
+
+static void record_module_begin(void *arg)
+{
+	const struct module_entry *m = arg;
+	struct dumped_call *d = m->d;
+	struct writing r = {.row = module_row(d->rows, MODULE_FORWARD),
+		.parent = dumped.n ? dumped.call[dumped.n - 1].seq : 0,
+		.stack = m->stack};
+	struct side s = {.io = IO_IN};
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < m->c->npositional; i++)
+		add_side_object(&s, m->c->args[i], i + 1);
+	r.v = s.v;
+	r.n = s.n;
+	r.flags = s.more ? CF_MORE : 0;
+	write_module_record(&r);
+	d->seq = r.seq;
+	if (!d->seq)
+		return;
+	if (torch_module_gradients_dumped() && torch_node_next(&from)) {
+		struct remembered what;
+
+		d->range = torch_range_begin(from);
+		what = whose_gradient(d, false);
+		remember_side(&s, &what);
+	}
+	for (uint32_t i = m->c->npositional; i < m->c->nargs; i++) {
+		const char *name = py_ascii(m->c->keywords[i - m->c->npositional]);
+
+		s.n = 0;
+		s.more = false;
+		add_side_object(&s, m->c->args[i], 1);
+		if (name)
+			write_module_part(module_keyed_row(d->rows, MODULE_KEYWORD, name), d->seq,
+				s.v, s.n, s.more ? CF_MORE : 0);
+	}
+	record_parameters(m->c->self, d->rows, d->seq);
+}
+
+/* What a module gives back as it is has the gradient of what it was: no node of the module's own shows it. */
+static void remember_unchanged(
+	const struct torch_module_call *c, const struct side *out, const struct remembered *what)
+{
+	struct side in = {.io = IO_IN};
+	struct remembered r = *what;
+
+	for (uint32_t i = 0; i < c->npositional; i++)
+		add_side_object(&in, c->args[i], i + 1);
+	for (unsigned i = r.index = 0; i < in.n && r.index < TENSOR_ARG(~0) - 1; i++) {
+		bool same = false;
+
+		if (!in.impl[i] || !torch_tensor_requires_grad(in.impl[i]))
+			continue;
+		for (unsigned k = 0; k < out->n; k++)
+			same |= out->impl[k] == in.impl[i];
+		/* One that was written in place is another one now, and has a node of the module's. */
+		if (same && !torch_is_made_since(in.impl[i], r.range))
+			torch_remember_gradient(in.impl[i], &r);
+		r.index++;
+	}
+}
+
+static void record_module_end(void *arg)
+{
+	const struct module_entry *m = arg;
+	const struct dumped_call *d = m->d;
+	py_object *const *item;
+	struct side s = {.io = IO_OUT};
+	size_t n;
+
+	if (m->c->result && py_sequence(m->c->result, &item, &n)) {
+		for (size_t i = 0; i < n; i++)
+			add_side_object(&s, item[i], (unsigned)i + 1);
+	} else if (m->c->result) {
+		add_side_value(&s, m->c->result, 1, 0);
+	}
+	write_module_part(
+		module_row(d->rows, MODULE_OUTPUT), d->seq, s.v, s.n, s.more ? CF_MORE : 0);
+	if (d->range) {
+		struct remembered what = whose_gradient(d, true);
+		uint64_t to;
+
+		torch_range_end(d->range, torch_node_next(&to) ? to : 0);
+		remember_side(&s, &what);
+		what.output = false;
+		remember_unchanged(m->c, &s, &what);
+	}
+}
+
+static void begin_dumped_call(struct module_entry *m, struct named_module *named)
+{
+	struct thread *t = thread_get();
+
+	m->d = enter_dumped_call();
+	if (!m->d || !t)
+		return;
+	*m->d = (struct dumped_call){.self = m->c->self, .depth = m->c->depth};
+	m->d->rows = module_rows_of(named, py_class_name(m->c->self));
+	if (!m->d->rows)
+		return;
+	m->stack = stack_id_wanted() ? stack_id(t, module_row(m->d->rows, MODULE_FORWARD),
+					       (uintptr_t)__builtin_return_address(0),
+					       (uintptr_t)__builtin_frame_address(0))
+				     : 0;
+	if (m->stack == STACK_UNWANTED)
+		return;
+	apart_call(record_module_begin, m);
+	if (m->d->seq)
+		dumped.n++;
+}
+
+static void dump_module_begins(const struct torch_module_call *c)
+{
+	struct module_entry m = {.c = c};
+	struct named_module *named;
+	bool root = c->depth == 0 && !c->again;
+
+	forget_inner_calls(c->depth);
+	if (!is_dump_due())
+		return;
+	if (root)
+		torch_names_look();
+	named = module_name_of(c->self, root);
+	/* The whole model has no entry, nor has what is wrapped around a module. */
+	if (!named || !*named->full || named->wrapper)
+		return;
+	begin_dumped_call(&m, named);
+	give_back_stack();
+}
+
+static void dump_module_ends(const struct torch_module_call *c)
+{
+	struct module_entry m = {.c = c};
+
+	forget_inner_calls(c->depth + 1);
+	if (!dumped.n)
+		return;
+	m.d = &dumped.call[dumped.n - 1];
+	if (m.d->depth != c->depth || m.d->self != c->self)
+		return;
+	dumped.n--;
+	apart_call(record_module_end, &m);
+	give_back_stack();
+}
+
+const struct torch_module_observer module_dump_observer = {
+	.wanted = torch_modules_dumped,
+	.begin = dump_module_begins,
+	.end = dump_module_ends,
+};

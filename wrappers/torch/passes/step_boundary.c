@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Key step_boundary: a step that its optimizer has marked ends at once, or (iteration) is held open until the next iteration
+ * begins. That is the first forward pass in training mode that the program does not come to by just going on: seen from the
+ * outermost frame, the first one in which the mark's Python stack and the forward's differ stands behind its place at the
+ * mark (the same call of the same function, further down) for the rest of the iteration, as the generator's half of a GAN,
+ * and in front of it, or in another call, for the next one. Where frames are not known, or one calls different functions from the same
+ * place, the next forward in training mode counts.
+ *
+ * A step that is still held open ends when its optimizer begins once more, and with the next backward pass if no forward pass
+ * was seen meanwhile: what torch.compile has made one graph of cannot be seen.
+ *
+ * Lock: `held_lock` is a leaf.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/apart.h"
+#include "call/step.h"
+#include "session/state.h"
+#include "stack/foreign.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/passes/step_boundary.h"
+
+static atomic_bool held,
+	passed; /* a step is held open; a forward in training mode was seen since its mark */
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct foreign_stack at_mark; /* by held_lock */
+
+void torch_boundary_forked(void)
+{
+	pthread_mutex_init(&held_lock, NULL);
+}
+
+static void end_held_step(void)
+{
+	if (atomic_exchange(&held, false))
+		step_end(STEP_OPTIMIZER);
+}
+
+static void walk_at_mark(void *arg)
+{
+	(void)arg;
+	foreign_walk(&at_mark);
+}
+
+void torch_boundary_mark(void)
+{
+	if (config_now()->step_boundary != STEP_BOUNDARY_ITERATION || !torch_module_calls_seen()) {
+		step_end(STEP_OPTIMIZER);
+		return;
+	}
+	end_held_step();
+	pthread_mutex_lock(&held_lock);
+	apart_call(walk_at_mark, NULL);
+	pthread_mutex_unlock(&held_lock);
+	atomic_store(&passed, false);
+	atomic_store(&held, true);
+}
+
+static void compare_with_mark(void *arg)
+{
+	struct foreign_stack now;
+
+	foreign_walk(&now);
+	*(bool *)arg = foreign_goes_on(&at_mark, &now);
+}
+
+void torch_boundary_forward(void)
+{
+	bool same = false;
+
+	if (__builtin_expect(!atomic_load_explicit(&held, memory_order_relaxed), 1))
+		return;
+	atomic_store(&passed, true);
+	pthread_mutex_lock(&held_lock);
+	apart_call(compare_with_mark, &same);
+	pthread_mutex_unlock(&held_lock);
+	if (!same)
+		end_held_step();
+}
+
+void torch_boundary_backward(void)
+{
+	if (!atomic_load_explicit(&passed, memory_order_relaxed))
+		end_held_step();
+}
+
+void torch_boundary_optimizer(void)
+{
+	end_held_step();
+}

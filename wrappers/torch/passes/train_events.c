@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps and phases of a training, from functions that PyTorch calls whether or not a profiler is running:
+ *
+ *	torch::autograd::Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs)
+ *	torch::autograd::profiler::record_function_enter_new("Optimizer.step#SGD.step", ...), and its RecordFunction::end
+ *	at::RecordFunction::RecordFunction(scope) under the Python frame of an optimizer's wrapper, where the mark's function
+ *		is not called from outside (before 2.0)
+ *	at::_ops::_amp_update_scale_::call
+ *
+ * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it anew, whether
+ * it records or not.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+#include "base/thread.h"
+#include "call/recorder.h"
+#include "call/step.h"
+#include "call/train_steps.h"
+#include "journal/layout.h"
+#include "session/state.h"
+#include "stack/foreign.h"
+#include "training/steps/scalar.h"
+#include "training/steps/step_times.h"
+#include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/passes/gradient_nodes.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/passes/step_boundary.h"
+#include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
+
+static struct train train;
+static bool configured;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Atomic bool named; /* record_function_enter_new has been seen */
+
+/* Marks that began on this thread and have not ended: the RecordFunction of each, and the phase before it. */
+#define MARKS_MAX 8
+static __thread struct {
+	const void *record[MARKS_MAX];
+	uint64_t which[MARKS_MAX];
+	uint8_t phase[MARKS_MAX], n;
+} open_marks __attribute__((tls_model("initial-exec")));
+
+void torch_marks_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	torch_boundary_forked();
+}
+
+static void lock_train_state(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!configured && session_configure()) {
+		const char *a = config_now()->step_anchor;
+
+		configured = true;
+		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);
+		train.accumulate = (uint32_t)config_now()->grad_acc_steps;
+	}
+}
+
+static void apply_train_mark(enum train_mark m)
+{
+	step_micro_set(train_micro_step(&train));
+	if (m == TRAIN_SKIPPED)
+		step_skipped(step_now());
+	pthread_mutex_unlock(&lock);
+	if (m != TRAIN_NOTHING)
+		torch_boundary_mark();
+}
+
+/* ---- who else wants to know (train_observers.h) ---- */
+
+#define OBSERVERS_MAX 16
+
+static _Atomic uint32_t
+	wanting; /* bit i: train_observers[i], as the configuration has it; bit 31: it has been asked */
+#define WANTING_KNOWN (UINT32_C(1) << 31)
+
+static uint32_t wanting_observers(void)
+{
+	uint32_t w = atomic_load_explicit(&wanting, memory_order_relaxed);
+
+	if (__builtin_expect(w & WANTING_KNOWN || !session_configure(), 1))
+		return w & ~WANTING_KNOWN;
+	for (unsigned i = 0; i < OBSERVERS_MAX && train_observers[i]; i++)
+		if (!train_observers[i]->wanted || train_observers[i]->wanted())
+			w |= 1u << i;
+	atomic_store_explicit(&wanting, w | WANTING_KNOWN, memory_order_relaxed);
+	return w;
+}
+
+/* Ends in the other order than beginnings: what the first row has is there for all others. */
+#define SHOW_EVENT(method, e, last_first)                                                     \
+	do {                                                                                  \
+		for (uint32_t w_ = wanting_observers(), k_; w_; w_ &= ~(UINT32_C(1) << k_)) { \
+			k_ = (uint32_t)((last_first) ? 31 - __builtin_clz(w_)                 \
+						     : __builtin_ctz(w_));                    \
+			if (train_observers[k_]->method)                                      \
+				train_observers[k_]->method(e);                               \
+		}                                                                             \
+	} while (0)
+
+/* Passes on the way on this thread. */
+static __thread uint32_t passes __attribute__((tls_model("initial-exec")));
+
+static void show_backward(const struct call *c, bool counts, bool leaving)
+{
+	struct torch_train_event e = {.call = c, .accumulates = counts};
+	struct own_work own;
+
+	if (leaving && passes)
+		passes--;
+	e.outermost = passes == 0;
+	e.ok = c->ok;
+	own = own_work_begin();
+	if (leaving)
+		SHOW_EVENT(backward_end, &e, true);
+	else
+		SHOW_EVENT(backward_begin, &e, false);
+	own_work_end(&own);
+	if (!leaving)
+		passes++;
+}
+
+static void show_optimizer(const void *record, uint64_t which, bool outermost, bool leaving)
+{
+	struct torch_train_event e = {
+		.record = record, .which = which, .outermost = outermost, .ok = true};
+	struct own_work own = own_work_begin();
+
+	if (leaving)
+		SHOW_EVENT(optimizer_end, &e, true);
+	else
+		SHOW_EVENT(optimizer_begin, &e, false);
+	own_work_end(&own);
+}
+
+static void set_phase(uint32_t phase)
+{
+	thread_state.phase = phase;
+}
+
+/* What the thread does when it does nothing special. */
+static uint32_t usual_phase(void)
+{
+	return train.active ? PHASE_FORWARD : PHASE_NONE;
+}
+
+/* ---- forward ---- */
+
+uint32_t torch_forward_begin(bool training)
+{
+	uint32_t before = thread_state.phase;
+
+	if (training)
+		torch_boundary_forward();
+	if (training && scalars_wanted())
+		step_forward_begins();
+	if (train.active)
+		set_phase(training ? PHASE_FORWARD : PHASE_EVALUATION);
+	return before;
+}
+
+void torch_forward_end(uint32_t before)
+{
+	set_phase(before ? before : usual_phase());
+}
+
+/* ---- backward ---- */
+
+static void mark_backward(struct call *c, bool leaving)
+{
+	enum train_mark m = TRAIN_NOTHING;
+
+	/* autograd.grad() computes gradients and accumulates none: it is no pass of the training by itself. */
+	bool counts = (uint8_t)c->v[5].u != 0;
+
+	show_backward(c, counts, leaving);
+	if (counts && !leaving)
+		torch_boundary_backward();
+	lock_train_state();
+	if (!leaving) {
+		if (counts)
+			train_backward_begin(&train);
+		c->note.u[0] = thread_state.phase;
+		set_phase(PHASE_BACKWARD);
+		/* Devices have separate threads, with no Python on their stacks. */
+		foreign_lend();
+	} else {
+		if (counts)
+			m = train_backward_end(&train);
+		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : usual_phase());
+		foreign_take_back();
+	}
+	apply_train_mark(m);
+}
+
+/* Threads of the engine's own live in there: all that they do is part of a backward pass. */
+static void mark_engine_thread(struct call *c, bool leaving)
+{
+	if (!leaving) {
+		c->note.u[0] = thread_state.phase;
+		set_phase(PHASE_BACKWARD);
+	} else {
+		set_phase((uint32_t)c->note.u[0]);
+	}
+}
+
+/* ---- optimizers ---- */
+
+/* std::string */
+struct string {
+	const char *text;
+	uint64_t len;
+};
+
+static bool string_starts_with(const struct string *s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s->len >= n && memcmp(s->text, with, n) == 0;
+}
+
+static bool text_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/*
+ * Which optimizer it is: its class, and the place in the program that calls its step(). Innermost are the frames of the
+ * mark, then the wrapper around step() in optimizer.py, perhaps that of a scheduler, and then the program.
+ */
+struct optimizer {
+	const struct string *name;
+	bool *step;
+	uint64_t hash;
+};
+
+static void identify_apart(void *arg)
+{
+	struct optimizer *o = arg;
+	const struct string *name = o->name;
+	bool *step = o->step;
+	struct foreign_stack s;
+	struct foreign_name n;
+	uint64_t h = hash_u64(1, name->len);
+	bool inside = false;
+
+	for (uint64_t i = 0; i < name->len; i++)
+		h = hash_u64(h, (unsigned char)name->text[i]);
+	foreign_walk(&s);
+	for (int i = 0; i < s.n && i < 16; i++) {
+		if (!s.language->describe(&s.frame[i], &n))
+			continue;
+		if (text_ends_with(n.file, "/torch/optim/optimizer.py") ||
+			text_ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
+			/* What lies around step(), not zero_grad(), which has a mark as well. */
+			*step |= text_ends_with(n.function, "wrapper");
+			inside = true;
+		} else if (inside) {
+			h = hash_u64(hash_u64(h, s.frame[i].code), s.frame[i].at);
+			break;
+		}
+	}
+	o->hash = h | 1;
+}
+
+static uint64_t identify_optimizer(const struct string *name, bool *step)
+{
+	struct optimizer o = {name, step, 0};
+
+	apart_call(identify_apart, &o);
+	return o.hash;
+}
+
+static void optimizer_begins(const void *record, uint64_t which)
+{
+	if (open_marks.n == MARKS_MAX)
+		return;
+	open_marks.record[open_marks.n] = record;
+	open_marks.which[open_marks.n] = which;
+	open_marks.phase[open_marks.n++] = (uint8_t)thread_state.phase;
+	show_optimizer(record, which, open_marks.n == 1, false);
+	/* The anchor does not change any more once it is there. */
+	if (open_marks.n == 1 && (train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
+		torch_boundary_optimizer();
+	lock_train_state();
+	train_optimizer_begin(&train, which);
+	apply_train_mark(TRAIN_NOTHING);
+	set_phase(PHASE_OPTIMIZER);
+	torch_note_optimizer(true);
+	torch_report_seeds();
+}
+
+/* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
+#define USER_SCOPE 7
+
+static void record_new(const struct call *c)
+{
+	static const struct string none = {"", 0};
+	bool step = false;
+	uint64_t which;
+
+	if ((uint8_t)c->v[1].u != USER_SCOPE)
+		return;
+	which = identify_optimizer(&none, &step);
+	if (step)
+		optimizer_begins(c->v[0].cp, which);
+}
+
+static bool is_open(const void *record)
+{
+	for (unsigned i = 0; i < open_marks.n; i++)
+		if (open_marks.record[i] == record)
+			return true;
+	return false;
+}
+
+/* The DataLoader's __next__ that this thread stands in: its mark. */
+static __thread const void *data_mark __attribute__((tls_model("initial-exec")));
+
+static void data_begins(const void *record)
+{
+	if (!scalars_wanted() || data_mark)
+		return;
+	data_mark = record;
+	step_part_begins(PART_DATA);
+}
+
+static void record_begin(struct call *c, bool leaving)
+{
+	bool step = false;
+
+	const struct string *name = c->v[0].cp;
+
+	atomic_store_explicit(&named, true, memory_order_relaxed);
+	if (!leaving) {
+		c->note.u[0] = string_starts_with(name, "Optimizer.step#")
+				       ? identify_optimizer(name, &step)
+				       : 0;
+		c->note.u[1] = string_starts_with(name, "enumerate(DataLoader)#");
+		return;
+	}
+	if ((!c->note.u[0] && !c->note.u[1]) || !c->ok)
+		return;
+
+	/* The result is an intrusive_ptr<PythonRecordFunction>: a target's header, then the RecordFunction. */
+	const char *object = *(const char *const *)c->result;
+
+	if (c->note.u[1] && object)
+		data_begins(object + 16);
+	else if (object && !is_open(object + 16))
+		optimizer_begins(object + 16, c->note.u[0]);
+}
+
+static void mark_record_end(struct call *c)
+{
+	const void *record = c->v[0].cp;
+
+	/* Marks that were left by an exception lie above it. */
+	for (unsigned i = open_marks.n; i-- > 0;) {
+		enum train_mark m = TRAIN_NOTHING;
+
+		if (open_marks.record[i] != record)
+			continue;
+		for (unsigned k = open_marks.n; k-- > i;)
+			show_optimizer(open_marks.record[k], open_marks.which[k], k == 0, true);
+		lock_train_state();
+		for (unsigned k = open_marks.n; k-- > i;)
+			m = train_optimizer_end(&train);
+		open_marks.n = (uint8_t)i;
+		apply_train_mark(m);
+		set_phase(open_marks.phase[i] ? open_marks.phase[i] : usual_phase());
+		torch_note_optimizer(false);
+		return;
+	}
+}
+
+/* c10::DeviceType::CPU */
+#define CPU 0
+
+/* (memory, bytes, in use on that device, reserved, Device): the device is two bytes, its type and its index. */
+static void note_device_memory(const struct call *c)
+{
+	if ((uint8_t)c->v[4].u != CPU)
+		step_device_memory(c->v[2].u);
+}
+
+void torch_mark_enter(struct call *c, enum torch_scope s)
+{
+	if (s == SCOPE_BACKWARD)
+		mark_backward(c, false);
+	else if (s == SCOPE_ENGINE)
+		mark_engine_thread(c, false);
+	else if (s == SCOPE_RECORD_BEGIN)
+		record_begin(c, false);
+	else if (s == SCOPE_MEMORY)
+		note_device_memory(c);
+	else if (s == SCOPE_NODE) {
+		torch_saw_node();
+		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);
+	} else if (s == SCOPE_EDGES)
+		torch_edges_pass(c->v[0].cp, c->v[1].cp);
+	else if (s == SCOPE_GRAD_MODE)
+		torch_module_calls_now();
+}
+
+void torch_mark_leave(struct call *c, enum torch_scope s)
+{
+	enum train_mark m;
+
+	if (s == SCOPE_BACKWARD) {
+		mark_backward(c, true);
+	} else if (s == SCOPE_ENGINE) {
+		mark_engine_thread(c, true);
+	} else if (s == SCOPE_NODE) {
+		torch_gradients_passed(c->note.u[0]);
+	} else if (s == SCOPE_RECORD_BEGIN) {
+		record_begin(c, true);
+	} else if (s == SCOPE_RECORD_NEW) {
+		/* Where both are seen the mark's own function decides: it knows the name. */
+		if (!atomic_load_explicit(&named, memory_order_relaxed))
+			record_new(c);
+	} else if (s == SCOPE_RECORD_END) {
+		/* RecordFunction::end() comes from its destructor, too. */
+		if (open_marks.n)
+			mark_record_end(c);
+		if (data_mark && data_mark == c->v[0].cp) {
+			data_mark = NULL;
+			step_part_ends(PART_DATA);
+			torch_note_batch();
+		}
+	} else if (s == SCOPE_SCALE) {
+		if (scalars_wanted() && c->ok)
+			torch_note_scale_update(*(const void *const *)c->v[0].cp);
+		lock_train_state();
+		m = train_scale_update(&train);
+		/* It writes, and the step is not over yet. */
+		if (m == TRAIN_SKIPPED) {
+			pthread_mutex_unlock(&lock);
+			torch_step_was_skipped();
+			pthread_mutex_lock(&lock);
+		}
+		apply_train_mark(m);
+	}
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/tensors/optype.h"
+
+#include <string.h>
+
+#define PREFIX "_ZN5torch8autograd9generated"
+#define APPLY "5applyEOSt6vectorIN2at6TensorESaIS"
+
+const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap)
+{
+	size_t n = 0, len = strlen(prefix);
+	const char *p = symbol + len;
+
+	if (strncmp(symbol, prefix, len) != 0)
+		return NULL;
+	while (*p >= '0' && *p <= '9' && n < 1000)
+		n = n * 10 + (size_t)(*p++ - '0');
+	if (!n || n >= cap || memchr(p, 0, n))
+		return NULL;
+	memcpy(out, p, n);
+	out[n] = 0;
+	return p + n;
+}
+
+bool node_class(const char *symbol, char *out, size_t cap)
+{
+	const char *p = op_name_behind(symbol, PREFIX, out, cap);
+
+	if (!p || strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
+		return false;
+	/* S4_EE, S5_EE: which of the names before it is meant, by how many there are. */
+	p += sizeof(APPLY) - 1;
+	return *p >= '0' && *p <= '9' && strcmp(p + 1, "_EE") == 0;
+}
+
+static bool is_lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+
+/* "_log_softmax" -> "LogSoftmax", "conv2d" -> "Conv2D": as the generator of PyTorch does it, with Python's title(). */
+static size_t camel_case(const char *base, size_t len, char *out, size_t cap)
+{
+	bool begins = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < cap; i++) {
+		if (base[i] != '_')
+			out[n++] =
+				(char)(begins && is_lower(base[i]) ? base[i] - 'a' + 'A' : base[i]);
+		begins = base[i] == '_' || (base[i] >= '0' && base[i] <= '9');
+	}
+	out[n] = 0;
+	return n;
+}
+
+static bool base_ends_with(const char *s, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+
+	return n > m && memcmp(s + n - m, end, m) == 0;
+}
+
+bool node_of_op(const char *node, const char *base)
+{
+	char name[128];
+	size_t len = strlen(base), n;
+
+	/* TBackward0_copy is that of t_copy; ToCopyBackward0 that of _to_copy. */
+	if (base_ends_with(node, strlen(node), "_copy")) {
+		if (!base_ends_with(base, len, "_copy"))
+			return false;
+		len -= strlen("_copy");
+	}
+	n = camel_case(base, len, name, sizeof(name));
+	if (base_ends_with(name, n, "Forward"))
+		n -= strlen("Forward");
+	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
+		return false;
+	/* A number, or the dispatch key that it is for, or one out of a list. */
+	node += n + 8;
+	return (*node >= '0' && *node <= '9') || strncmp(node, "Autograd", 8) == 0;
+}
+
+#define LEAF UINT64_MAX
+#define AT_FIRST 2 /* behind the pointer to virtual functions and the counts of references */
+#define AT_LAST 5
+
+int node_number_place(int was, const uint64_t *leaf)
+{
+	int found = NODE_NO_PLACE;
+
+	if (was == NODE_NO_PLACE)
+		return was;
+	if (was != NODE_NOT_KNOWN)
+		return leaf[was] == LEAF ? was : NODE_NO_PLACE;
+	for (int i = AT_FIRST; i <= AT_LAST; i++)
+		if (leaf[i] == LEAF) {
+			/* Two places: another leaf will tell. */
+			if (found != NODE_NO_PLACE)
+				return NODE_NOT_KNOWN;
+			found = i;
+		}
+	return found;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/tensors/on_device.h"
+
+#include <stdatomic.h>
+
+#include "device/device.h"
+#include "session/state.h"
+#include "wrappers/torch/tensors/tensor.h"
+
+/*
+ * c10::cuda::CUDAStream is a c10::Stream: a device (its type and its number, a byte each), and the stream's number in 64 bits. It is
+ * given back in registers. c10/core/Stream.h, c10/cuda/CUDAStream.h; the same from 1.13 to 2.11 (the latter run on a GPU).
+ */
+struct c10_stream {
+	uint64_t device;
+	int64_t number;
+};
+typedef struct c10_stream current_stream(int8_t device);
+typedef void *stream_handle(const struct c10_stream *s);
+
+static _Atomic(current_stream *) ask_current;
+static _Atomic(stream_handle *) ask_handle;
+static _Atomic uint32_t looked; /* times that they were not found */
+
+#define LOOKS_MAX 64 /* CUDA's part of PyTorch is there before the first tensor is */
+
+static bool have_streams(void)
+{
+	current_stream *current;
+	stream_handle *handle;
+
+	if (atomic_load_explicit(&ask_handle, memory_order_acquire))
+		return true;
+	if (atomic_load_explicit(&looked, memory_order_relaxed) >= LOOKS_MAX)
+		return false;
+	current = (current_stream *)torch_function_at("_ZN3c104cuda20getCurrentCUDAStreamEa");
+	handle = (stream_handle *)torch_function_at("_ZNK3c104cuda10CUDAStream6streamEv");
+	if (!current || !handle) {
+		atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
+		return false;
+	}
+	atomic_store_explicit(&ask_current, current, memory_order_relaxed);
+	atomic_store_explicit(&ask_handle, handle, memory_order_release);
+	return true;
+}
+
+void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
+{
+	struct buffer *v = out ? w->out : w->in;
+	const void *const *impl = out ? w->out_impl : w->in_impl;
+	unsigned n = out ? w->nout : w->nin;
+
+	if (config_now()->device != CONFIG_DEVICE_COPY || !device_present() || !have_streams())
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (torch_place_tensor(impl[i], &v[i]))
+			c->op.on_device = true;
+}
+
+static const struct buffer *find_placed(const struct buffer *v, unsigned n)
+{
+	for (; n; n--, v++)
+		if (v->device)
+			return v;
+	return NULL;
+}
+
+uint64_t torch_current_stream(const struct call *c)
+{
+	const struct operation *w = &c->op;
+	const struct buffer *v = find_placed(operation_inputs(w), w->nin);
+	stream_handle *handle = atomic_load_explicit(&ask_handle, memory_order_acquire);
+	struct c10_stream s;
+
+	if (!v)
+		v = find_placed(operation_outputs(w), w->nout);
+	if (!v || !handle)
+		return 0;
+	s = atomic_load_explicit(&ask_current, memory_order_relaxed)((int8_t)(v->device - 1));
+	return (uint64_t)(uintptr_t)handle(&s);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators' schemas. Every libtorch holds them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which it
+ * registers its operators at start; they are looked for once, in the constant data of libtorch_cpu as it lies in memory.
+ * A linker may have let a text lie in the end of a longer one (sin in asin, Debian's 1.13): those are found by the operator's
+ * name, if all longer ones that fit agree in what matters.
+ */
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "wrappers/torch/tensors/optype.h"
+
+#define SLOTS 32768u /* there are some 3000 operators */
+#define SCHEMA_MAX 4000
+
+static const char *slot[SLOTS];
+static unsigned used;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool is_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.';
+}
+
+/* The C++ name of a schema's: a dot becomes an underscore. Returns its length, 0: no name. */
+static size_t cxx_name(const char *schema, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	for (; is_name(schema[n]); n++) {
+		if (n + 1 >= cap)
+			return 0;
+		out[n] = schema[n] == '.' ? '_' : schema[n];
+	}
+	out[n] = 0;
+	return schema[n] == '(' ? n : 0;
+}
+
+static const char **find_schema_place(const char *name)
+{
+	uint32_t i = (uint32_t)hash_str(7, name) % SLOTS;
+	char other[128];
+
+	while (slot[i] && cxx_name(slot[i], other, sizeof(other)) && strcmp(other, name) != 0)
+		i = (i + 1) % SLOTS;
+	return &slot[i];
+}
+
+static void add_schema(const char *s)
+{
+	char name[128];
+	const char **at;
+
+	if (used >= SLOTS / 2 || !cxx_name(s, name, sizeof(name)))
+		return;
+	at = find_schema_place(name);
+	if (!*at) {
+		*at = s;
+		used++;
+	}
+}
+
+/* Every text in [at, end) that has ") -> " in it. */
+static void scan_schema_text(const char *at, const char *end)
+{
+	const char *begin = at;
+
+	while (at < end) {
+		const char *arrow = memmem(at, (size_t)(end - at), ") -> ", 5), *s = arrow;
+
+		if (!arrow)
+			return;
+		while (s > begin && s[-1] && arrow - s < SCHEMA_MAX)
+			s--;
+		if (memchr(arrow, 0, (size_t)(end - arrow)) && s > begin && !s[-1])
+			add_schema(s);
+		at = arrow + 5;
+	}
+}
+
+static int scan_torch_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	(void)arg;
+	if (!name || strncmp(name, "/libtorch_cpu", 13) != 0)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const char *at = (const char *)(uintptr_t)(info->dlpi_addr + ph->p_vaddr);
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && !(ph->p_flags & PF_W))
+			scan_schema_text(at, at + ph->p_memsz);
+	}
+	return 1;
+}
+
+static void read_all_schemas(void)
+{
+	dl_iterate_phdr(scan_torch_object, NULL);
+}
+
+/* Can a parameter of this type of the schema be the one in the mangled name? "Tensor(a!)", "int[2]?". */
+static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
+{
+	char last = type[n - 1];
+
+	if (strncmp(type, "Tensor", 6) != 0) {
+		uint8_t as_is = n == 4 && memcmp(type, "bool", n) == 0	  ? CT_U8
+				: n == 3 && memcmp(type, "int", n) == 0	  ? CT_I64
+				: n == 5 && memcmp(type, "float", n) == 0 ? CT_F64
+									  : CT_VOID;
+
+		if (arg != OP_PLAIN)
+			return false;
+		return as_is ? ctype == as_is
+			     : ctype != CT_U8 && ctype != CT_I64 && ctype != CT_F64;
+	}
+	if (memchr(type, '?', n))
+		return last == ']' ? arg == OP_OPTIONAL_LIST
+				   : arg == OP_OPTIONAL || arg == OP_OPTIONAL_1_13;
+	if (last == ']')
+		return arg == OP_LIST || arg == OP_ILIST;
+	return arg == OP_TENSOR || arg == OP_TENSOR_OUT;
+}
+
+/* "f(Tensor a, *, int[2] b=[0, 1], str c="x") -> Tensor" */
+static bool schema_params_fit(const char *schema, const struct op_type *t, unsigned i)
+{
+	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
+
+	while (p < end) {
+		const char *begin = p, *blank = NULL;
+
+		for (int depth = 0; p < end && (depth || *p != ','); p++) {
+			depth += *p == '(' || *p == '[' ? 1 : *p == ')' || *p == ']' ? -1 : 0;
+			if (!depth && *p == ' ' && !blank)
+				blank = p;
+		}
+		if (*begin != '*') {
+			if (i == t->nargs || !blank ||
+				!schema_param_fits(
+					begin, (size_t)(blank - begin), t->ctype[i], t->arg[i]))
+				return false;
+			i++;
+		}
+		for (p += p < end; p < end && *p == ' '; p++)
+			;
+	}
+	return i == t->nargs;
+}
+
+static bool same_result(const char *a, const char *b)
+{
+	struct op_type x, y;
+
+	return op_result_of(a, &x) && op_result_of(b, &y) && x.ret == y.ret &&
+	       x.hidden == y.hidden && x.result == y.result && x.nresult == y.nresult &&
+	       !strstr(a, "(a!)[]") == !strstr(b, "(a!)[]");
+}
+
+/* In the end of longer ones. */
+static const char *find_tail(const char *name, const struct op_type *t, unsigned first)
+{
+	const char *found = NULL;
+	char longer[128];
+	size_t len = strlen(name);
+
+	for (unsigned i = 0; i < SLOTS; i++) {
+		size_t n = slot[i] ? cxx_name(slot[i], longer, sizeof(longer)) : 0;
+		const char *tail;
+
+		if (n <= len || strcmp(longer + n - len, name) != 0)
+			continue;
+		tail = slot[i] + (n - len);
+		if (!schema_params_fit(tail, t, first))
+			continue;
+		if (found && !same_result(found, tail))
+			return NULL;
+		found = tail;
+	}
+	return found;
+}
+
+const char *op_schema(const char *name, const struct op_type *t, unsigned first)
+{
+	const char *s;
+
+	pthread_once(&once, read_all_schemas);
+	s = *find_schema_place(name);
+	return s ? s : find_tail(name, t, first);
+}
+
+bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg)
+{
+	pthread_once(&once, read_all_schemas);
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (slot[i] && ask(slot[i], arg))
+			return true;
+	return false;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wrappers/torch/tensors/tensor.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "elf/elfsym.h"
+#include "call/observer.h"
+#include "journal/layout.h"
+#include "elf/memory.h"
+#include "life/life.h"
+#include "wrappers/layout_facts.h"
+
+/* c10::ScalarType. Codes above are newer types of less than a byte, or none. */
+static const struct {
+	uint8_t dtype, size;
+} scalar_types[] = {
+	[0] = {DT_UINT8, 1},
+	[1] = {DT_INT8, 1},
+	[2] = {DT_INT16, 2},
+	[3] = {DT_INT32, 4},
+	[4] = {DT_INT64, 8},
+	[5] = {DT_FLOAT16, 2},
+	[6] = {DT_FLOAT32, 4},
+	[7] = {DT_FLOAT64, 8},
+	[8] = {DT_OTHER, 4}, /* complex32 */
+	[9] = {DT_COMPLEX64, 8},
+	[10] = {DT_COMPLEX128, 16},
+	[11] = {DT_BOOL, 1},
+	[12] = {DT_OTHER, 1}, /* qint8, quint8, qint32 */
+	[13] = {DT_OTHER, 1},
+	[14] = {DT_OTHER, 4},
+	[15] = {DT_BFLOAT16, 2},
+	[23] = {DT_FLOAT8_E5M2, 1},
+	[24] = {DT_FLOAT8_E4M3FN, 1},
+	[25] = {DT_OTHER, 1}, /* float8 without negative zero */
+	[26] = {DT_OTHER, 1},
+	[27] = {DT_UINT16, 2},
+	[28] = {DT_UINT32, 4},
+	[29] = {DT_UINT64, 8},
+};
+#define NTYPES (sizeof(scalar_types) / sizeof(*scalar_types))
+
+/*
+ * TensorImpl relative to its key_set_ (K): the same distances in 1.13, 2.6, 2.13, 2.14 on x86-64 and aarch64.
+ * Sources: c10/core/TensorImpl.h, SizesAndStrides.h, StorageImpl.h, compiled with offsetof.
+ */
+#define AT_OBJECT (-120) /* PyObject that stands for it; the low bits are flags */
+#define AT_NDIM (-112) /* size_t */
+#define AT_SIZES \
+	(-104) /* int64_t[5], or a pointer to sizes and behind them strides where there are more dimensions */
+#define AT_STRIDES (-64)
+#define AT_OFFSET (-24) /* int64_t, elements */
+#define AT_NUMEL (-16)
+#define AT_TYPE (-8) /* uint16_t */
+#define AT_DEVICE (-6) /* int8_t type, index; bool: there is one. In 1.13 the bool comes first */
+#define AT_FLAGS0 (-3) /* bit 1: storage access throws */
+#define AT_FLAGS1 \
+	(-2) /* bits 2-3: policy for sizes and strides (0: as they lie), bit 4: symbolic */
+#define INLINE_DIMS 5
+#define OLD_K 184 /* 1.13 */
+#define NDIM_MAX 64
+#define CPU 0
+#define CUDA 1
+#define NO_DEVICE (-1)
+#define STORAGE_BYTES 32 /* StorageImpl: from its data pointer to its size */
+
+static struct {
+	int64_t key_set; /* offset of K */
+	/* What every such object begins with: pointer to its functions, reference counts. 24 bytes in 1.13, then 16. */
+	int64_t header;
+	int device,
+		engaged; /* of the type of the device, and whether there is one, behind AT_DEVICE */
+} layout;
+
+enum { UNKNOWN, KNOWN, REFUSED };
+static _Atomic int state;
+static const void *undefined; /* the one TensorImpl of all undefined tensors */
+static pthread_mutex_t learning =
+	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it anew */
+
+#define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
+
+static inline const int64_t *sizes_of(const void *impl, uint64_t ndim)
+{
+	const int64_t *in = &FIELD(impl, int64_t, AT_SIZES);
+
+	return ndim <= INLINE_DIMS ? in : *(const int64_t *const *)in;
+}
+
+static inline const int64_t *strides_of(const void *impl, uint64_t ndim)
+{
+	return ndim <= INLINE_DIMS ? &FIELD(impl, int64_t, AT_STRIDES)
+				   : sizes_of(impl, ndim) + ndim;
+}
+
+static inline const void *storage_of(const void *impl)
+{
+	return *(const void *const *)((const char *)impl + layout.header);
+}
+
+static inline const char *data_of(const void *storage)
+{
+	return *(const char *const *)((const char *)storage + layout.header);
+}
+
+static inline uint64_t storage_size_of(const void *storage)
+{
+	return *(const uint64_t *)((const char *)storage + layout.header + STORAGE_BYTES);
+}
+
+/* ---- finding the layout ---- */
+
+void *torch_function_at(const char *name)
+{
+	struct provider p;
+
+	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+}
+
+/* Does the tensor look like a plain one of 1 to 5 dimensions with elements, if K is there? */
+static bool is_plausible_offset(const void *impl, int64_t k)
+{
+	const char *at = (const char *)impl + k;
+	uint64_t ndim;
+	int64_t numel = 1, want;
+	const int64_t *size = (const int64_t *)(at + AT_SIZES),
+		      *stride = (const int64_t *)(at + AT_STRIDES);
+
+	memcpy(&ndim, at + AT_NDIM, 8);
+	if (ndim < 1 || ndim > INLINE_DIMS)
+		return false;
+	for (uint64_t i = 0; i < ndim; i++) {
+		if (size[i] < 1 || size[i] > INT32_MAX || stride[i] < 0)
+			return false;
+		if (__builtin_mul_overflow(numel, size[i], &numel))
+			return false;
+	}
+	memcpy(&want, at + AT_NUMEL, 8);
+	if (numel != want || *(const int64_t *)(at + AT_OFFSET) < 0)
+		return false;
+	if (*(const uint16_t *)(at + AT_TYPE) > 60 || at[AT_DEVICE + (k == OLD_K)] < 0 ||
+		at[AT_DEVICE + (k == OLD_K ? 0 : 2)] != 1)
+		return false;
+	return !(at[AT_FLAGS0] & 2) && !(at[AT_FLAGS1] & 0x1c);
+}
+
+/* The same as the library sees it. */
+struct truth {
+	const int64_t *sizes, *strides;
+	int64_t ndim, offset, storage_bytes;
+	int32_t type;
+	const void *data;
+};
+
+typedef int get_fn(const void *tensor, void *out);
+
+static bool ask_tensor(const char *name, const void *tensor, void *out)
+{
+	get_fn *f = (get_fn *)torch_function_at(name);
+
+	return f && f(tensor, out) == 0;
+}
+
+static bool query_aoti(const void *tensor, struct truth *t)
+{
+	t->ndim = t->type = -1;
+	if (!ask_tensor("torch_get_const_data_ptr", tensor, &t->data) &&
+		!ask_tensor("aoti_torch_get_data_ptr", tensor, &t->data))
+		return false;
+	ask_tensor("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
+	ask_tensor("aoti_torch_get_dtype", tensor, &t->type);
+	return ask_tensor("aoti_torch_get_sizes", tensor, &t->sizes) &&
+	       ask_tensor("aoti_torch_get_strides", tensor, &t->strides) &&
+	       ask_tensor("aoti_torch_get_storage_offset", tensor, &t->offset) &&
+	       ask_tensor("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
+}
+
+/* dlpack.h 0.2 to 0.8: the part that has never changed. */
+struct dl_tensor {
+	void *data;
+	int32_t device_type, device_id;
+	int32_t ndim;
+	struct {
+		uint8_t code, bits;
+		uint16_t lanes;
+	} dtype;
+	int64_t *shape, *strides;
+	uint64_t byte_offset;
+	void *manager;
+	void (*deleter)(struct dl_tensor *self);
+};
+
+static bool same_dims(const int64_t *a, const int64_t *b, uint64_t n)
+{
+	return memcmp(a, b, n * sizeof(*a)) == 0;
+}
+
+static bool agrees_dlpack(const void *tensor, const void *impl)
+{
+	struct dl_tensor *(*to)(const void *) = (struct dl_tensor * (*)(const void *))
+		torch_function_at("_ZN2at8toDLPackERKNS_6TensorE");
+	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
+	struct dl_tensor *d = to ? to(tensor) : NULL;
+	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
+	bool same;
+
+	if (!d)
+		return false;
+	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
+	same = storage_size_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
+	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && type < NTYPES &&
+	       d->dtype.bits == 8 * scalar_types[type].size &&
+	       (const char *)d->data ==
+		       data_of(storage_of(impl)) +
+			       FIELD(impl, int64_t, AT_OFFSET) * scalar_types[type].size;
+	d->deleter(d);
+	return same;
+}
+
+static bool layout_agrees(const void *tensor, const void *impl)
+{
+	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
+	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	const void *storage = storage_of(impl);
+	struct truth t;
+
+	if (!memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
+		!memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
+		return false;
+	if (!torch_function_at("aoti_torch_get_sizes"))
+		return agrees_dlpack(tensor, impl);
+	return query_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
+	       t.strides == strides_of(impl, ndim) && t.offset == offset &&
+	       (t.ndim < 0 || t.ndim == (int64_t)ndim) && (t.type < 0 || t.type == (int32_t)type) &&
+	       type < NTYPES && (uint64_t)t.storage_bytes == storage_size_of(storage) &&
+	       (const char *)t.data == data_of(storage) + offset * scalar_types[type].size;
+}
+
+static void refuse_layout(void)
+{
+	atomic_store(&state, REFUSED);
+	session_layout_fact(LAYOUT_TORCH_TENSOR, false);
+	log_loss(LOSS_ENTRY, "PyTorch: this version's tensors are laid out in a way that is not "
+			     "known: calls are "
+			     "recorded without their tensors; update libprobe");
+}
+
+/* Tries to find the layout from this tensor; one that is not plain enough decides nothing. */
+static void learn_layout(const void *impl)
+{
+	static const int64_t candidates[] = {168, 176, OLD_K};
+	static unsigned wrong;
+	const void *handle = impl; /* an at::Tensor is a pointer to it */
+	int64_t found = 0;
+
+	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		if (!is_plausible_offset(impl, candidates[i]))
+			continue;
+		if (found)
+			return; /* two readings: a tensor that decides will come */
+		found = candidates[i];
+	}
+	if (!found)
+		return;
+	if (pthread_mutex_trylock(&learning))
+		return;
+	if (atomic_load(&state) == UNKNOWN) {
+		undefined = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+		layout.key_set = found;
+		layout.header = found == OLD_K ? 24 : 16;
+		layout.device = found == OLD_K;
+		layout.engaged = found == OLD_K ? 0 : 2;
+		if (undefined && layout_agrees(&handle, impl)) {
+			atomic_store_explicit(&state, KNOWN, memory_order_release);
+			session_layout_fact(LAYOUT_TORCH_TENSOR, true);
+		} else if (!undefined || ++wrong == 16) {
+			refuse_layout();
+		}
+	}
+	pthread_mutex_unlock(&learning);
+}
+
+bool torch_tensor_decided(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) != UNKNOWN;
+}
+
+int torch_header_bytes(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == KNOWN ? (int)layout.header : 0;
+}
+
+void torch_tensor_forked(void)
+{
+	pthread_mutex_init(&learning, NULL);
+}
+
+/* ---- views ---- */
+
+/* Do all elements lie within the storage? */
+static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t size, uint64_t bytes)
+{
+	const int64_t *sizes = v->counts, *strides = v->displs;
+	int64_t last = offset, end;
+
+	if (offset < 0)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t far;
+
+		if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &far) ||
+			__builtin_add_overflow(last, far, &last))
+			return false;
+	}
+	return !__builtin_mul_overflow(last + 1, (int64_t)size, &end) && (uint64_t)end <= bytes;
+}
+
+/* c10::DeviceType; NO_DEVICE: the tensor has none. */
+static int device_type_of(const void *impl)
+{
+	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged))
+		return NO_DEVICE;
+	return FIELD(impl, int8_t, AT_DEVICE + layout.device);
+}
+
+/* Where its elements begin, in whatever memory. NULL: it has none that could be looked at. */
+static const void *find_elements(const void *impl, const struct buffer *v, unsigned size)
+{
+	if (FIELD(impl, uint8_t, AT_FLAGS1) & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 ||
+		!v->count)
+		return NULL;
+
+	const void *storage = storage_of(impl);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	const char *data = storage ? data_of(storage) : NULL;
+
+	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
+	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
+		return NULL;
+	return data + offset * (int64_t)size;
+}
+
+bool torch_tensor_buffer(const void *impl, struct buffer *v)
+{
+	uint64_t ndim;
+	unsigned type;
+
+	if (!impl)
+		return false;
+	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != KNOWN, 0)) {
+		if (atomic_load(&state) == UNKNOWN)
+			learn_layout(impl);
+		if (atomic_load(&state) != KNOWN)
+			return false;
+	}
+	if (impl == undefined)
+		return false;
+
+	uint8_t flags1 = FIELD(impl, uint8_t, AT_FLAGS1);
+
+	ndim = FIELD(impl, uint64_t, AT_NDIM);
+	type = FIELD(impl, uint16_t, AT_TYPE);
+	if (flags1 & 0x10 || (flags1 & 0x0c) == 0x08 || ndim > NDIM_MAX)
+		return false;
+
+	unsigned size = type < NTYPES ? scalar_types[type].size : 0;
+	int64_t count = FIELD(impl, int64_t, AT_NUMEL);
+
+	*v = (struct buffer){
+		.count = count > 0 ? (uint64_t)count : 0,
+		.bytes = count > 0 ? (uint64_t)count * size : 0,
+		.dtype = type < NTYPES ? scalar_types[type].dtype : DT_OTHER,
+		.layout = BUFFER_STRIDED,
+		.nostats = 1,
+		.ndim = (uint8_t)ndim,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.n = (uint32_t)ndim,
+		.counts = sizes_of(impl, ndim),
+		.displs = strides_of(impl, ndim),
+	};
+	if (size && device_type_of(impl) == CPU && (v->base = find_elements(impl, v, size)))
+		v->nostats = v->dtype == DT_OTHER;
+	return true;
+}
+
+bool torch_place_tensor(const void *impl, struct buffer *v)
+{
+	unsigned size = dtype_info(v->dtype)->size;
+	int8_t device;
+
+	if (!v->nostats || v->base || !size || device_type_of(impl) != CUDA)
+		return false;
+	device = FIELD(impl, int8_t, AT_DEVICE + layout.device + 1);
+	v->base = device < 0 ? NULL : find_elements(impl, v, size);
+	if (!v->base)
+		return false;
+	v->device = (uint8_t)(device + 1);
+	v->nostats = 0;
+	return true;
+}
+
+struct torch_list torch_vector(const void *vector)
+{
+	void *const *const *p = vector;
+
+	return (struct torch_list){p[0], (uint64_t)(p[1] - p[0])};
+}
+
+uint64_t torch_vectors(const void *vectors)
+{
+	const char *const *p = vectors;
+
+	return (uint64_t)(p[1] - p[0]) / 24;
+}
+
+struct torch_list torch_vectors_at(const void *vectors, uint64_t i)
+{
+	return torch_vector(*(const char *const *)vectors + 24 * i);
+}
+
+/* ---- as objects of Python ---- */
+
+#define OBJECT_FLAGS ((uintptr_t)7)
+
+static bool points_back(const void *impl, int64_t k, const void *object)
+{
+	uintptr_t at = (uintptr_t)impl + (uintptr_t)(k + AT_OBJECT);
+
+	return memory_readable(at) && (*(const uintptr_t *)at & ~OBJECT_FLAGS) == (uintptr_t)object;
+}
+
+const void *torch_tensor_of_object(const void *object)
+{
+	/* THPVariable: the tensor, with a flag in front of it before 2.9. */
+	static const uint8_t places[] = {16, 24};
+	static const int64_t candidates[] = {168, 176, OLD_K};
+	bool known = atomic_load_explicit(&state, memory_order_acquire) == KNOWN;
+
+	for (unsigned i = 0; i < sizeof(places); i++) {
+		const void *impl = *(const void *const *)((const char *)object + places[i]);
+
+		if (!impl || (uintptr_t)impl & 7 || !memory_readable((uintptr_t)impl))
+			continue;
+		if (known && points_back(impl, layout.key_set, object))
+			return impl;
+		for (unsigned k = 0; !known && k < 3; k++)
+			if (points_back(impl, candidates[k], object))
+				return impl;
+	}
+	return NULL;
+}
+
+const void *torch_tensor_object(const void *impl)
+{
+	if (atomic_load_explicit(&state, memory_order_acquire) != KNOWN)
+		return NULL;
+	return (const void *)(FIELD(impl, uintptr_t, AT_OBJECT) & ~OBJECT_FLAGS);
+}
+
+const void *torch_tensor_grad(const void *impl)
+{
+	static _Atomic(const void *(*)(const void *))
+		found; /* TensorImpl::grad() const: a Tensor & */
+	const void *(*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
+	const void *grad;
+
+	if (!get) {
+		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl4gradEv");
+		if (!get)
+			return NULL;
+		atomic_store_explicit(&found, get, memory_order_relaxed);
+	}
+	grad = *(const void *const *)get(impl);
+	return grad == undefined ? NULL : grad;
+}
+
+bool torch_tensor_requires_grad(const void *impl)
+{
+	static _Atomic(bool (*)(const void *)) found;
+	bool (*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
+
+	if (!get) {
+		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl13requires_gradEv");
+		if (!get)
+			return true;
+		atomic_store_explicit(&found, get, memory_order_relaxed);
+	}
+	return get(impl);
+}
+
+void torch_note_grad(const void *impl, struct buffer *v)
+{
+	if (__builtin_expect(tensor_watch.grad, 0))
+		v->arg = torch_tensor_requires_grad(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
+}

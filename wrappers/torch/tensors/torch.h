@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: registry.c says which
+ * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c follows their
+ * completion, train_events.c watches optimizers and backward passes, tensor.c reads tensors.
+ *
+ *	c10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
+ *	enqueue, finish, wait of a Work   their completion                adapter_torch, watched only
+ *	autograd, profiler marks          steps and phases                adapter_torch, watched only
+ *	at::_ops::<operator>::*           operators, if they are listed   adapter_aten
+ *	torch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
+ */
+#ifndef PROBE_WRAPPERS_TORCH_TORCH_H
+#define PROBE_WRAPPERS_TORCH_TORCH_H
+
+#include "call/call.h"
+#include "entry/provider.h"
+#include "wrappers/cxx/cxx_function.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/torch/tensors/optype.h"
+#include "wrappers/torch/tensors/tensor.h"
+
+extern const struct adapter adapter_c10d, adapter_torch, adapter_aten, adapter_node;
+extern const struct runtime_provider torch_provider;
+
+/* Tells meta.json which PyTorch this is, at the first call of a process. */
+void torch_report_version(void);
+
+/* Tells meta.json the seed of PyTorch's generator, at the first step of an optimizer. */
+void torch_report_seeds(void);
+
+/* Is it 1.13? False as long as it is not loaded. */
+bool torch_is_1_13(void);
+
+/*
+ * A Python extension module of that name is being loaded from that file. Tells meta.json where it is code that
+ * torch.compile made: operators do not pass through libtorch in it.
+ */
+void torch_compiled_code(const char *module, const char *file);
+
+/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are as they are seen. */
+void torch_saw_node(void);
+
+/* struct adapter.listed, of operators and methods. Rows of nodes stay: their operators are looked up when they come. */
+bool torch_row_listed(const struct api *f);
+
+/* ---- process groups ---- */
+
+/* Where a method has its tensors. The argument numbers count `this` as 0. */
+enum torch_form {
+	FORM_NONE,
+	FORM_LIST, /* vector<Tensor>& at 1, in place */
+	FORM_OUT_IN, /* Tensor& out at 1, in at 2 */
+	FORM_LISTS, /* vector<Tensor>& out at 1, in at 2 */
+	FORM_GATHER, /* vector<vector<Tensor>>& out at 1, vector<Tensor>& in at 2 */
+	FORM_SCATTER, /* vector<Tensor>& out at 1, vector<vector<Tensor>>& in at 2 */
+	FORM_BLOCKS, /* none; a bool is the last, and nothing is given back: done when it returns */
+	FORM_SEND, /* vector<Tensor>& at 1, peer at 2, tag at 3 */
+	FORM_RECV,
+	FORM_RECV_ANY, /* vector<Tensor>& at 1, tag at 2 */
+};
+
+struct torch_method {
+	char name[40]; /* of the C++ function */
+	char list[64]; /* functions of torch.distributed that end here, separated by blanks */
+	char kind[20]; /* op, as in the kinds of configs/apis */
+	uint8_t form; /* enum torch_form */
+	uint8_t nargs; /* with `this` */
+	uint8_t options; /* argument with the options, 0: none */
+	int8_t redop, root; /* where in the options, -1: there is none */
+};
+
+/* What a row stands for, behind its spec. */
+struct torch_function {
+	struct cxx_function cxx;
+	const struct torch_method *method; /* adapter_c10d */
+	uint8_t backend; /* enum torch_backend */
+	/* The Work that it gives back is not the one that it puts into the queue: when that ends, outputs are not there. */
+	_Atomic bool indirect;
+	uint8_t scope; /* adapter_torch: enum torch_scope */
+	uint8_t scalar_op; /* what it shows of the training's numbers (scalar_ops.c); 0: nothing */
+	bool optimizer_op; /* of those that count an optimizer's steps (optimizer_state.c) */
+	uint8_t flop_op; /* whose floating-point operations are counted (flop_ops.c); 0: none */
+	struct op_type op; /* adapter_aten */
+	char op_name[136]; /* of the schema */
+};
+
+static inline const struct torch_function *torch_function_of(const struct call *c)
+{
+	return (const struct torch_function *)c->api;
+}
+
+enum torch_backend { BACKEND_OTHER, BACKEND_GLOO };
+
+enum torch_scope {
+	SCOPE_NONE,
+	SCOPE_GLOO_ENQUEUE,
+	SCOPE_GLOO_FINISH,
+	SCOPE_GLOO_FAILED,
+	SCOPE_WAIT, /* of a message */
+	SCOPE_COMM_WAIT, /* of anything: only its time counts */
+	SCOPE_BACKWARD,
+	SCOPE_ENGINE, /* a thread that works for a backward pass, of a device or of one inside of others */
+	SCOPE_RECORD_BEGIN,
+	SCOPE_RECORD_NEW,
+	SCOPE_RECORD_END,
+	SCOPE_SCALE,
+	SCOPE_LEAF, /* a node for a leaf of the graph is made */
+	SCOPE_NODE, /* the engine comes to a node */
+	SCOPE_EDGES, /* ... which gives back gradients */
+	SCOPE_GRAD_MODE, /* gradients are switched on or off, as the making of a model does */
+	SCOPE_MEMORY, /* an allocator says how much is in use */
+	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
+	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
+	SCOPE_MARKER, /* an operator that ends a step */
+	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
+	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
+	SCOPE_FLOPS, /* one whose floating-point operations are counted (flop_ops.h) */
+	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
+};
+
+bool torch_describe(struct call *c);
+
+/* ---- completion ---- */
+
+/* For a call that is being described. NULL: no memory, or too many on the way. */
+struct cxx_work *torch_work_new(struct call *c);
+void torch_work_leave(struct call *c);
+void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+
+/*
+ * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda_work.c). False:
+ * it is of another class.
+ */
+bool torch_watch_wait(void *work);
+
+/* ---- operators (operators.c) ---- */
+
+/* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
+bool torch_op_wanted(const char *symbol);
+
+/* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
+bool torch_op_fill(struct torch_function *r, const char *symbol);
+
+/* Why a listed operator has no row: struct runtime_provider. */
+bool torch_op_refused(
+	const char *symbol, char *out, size_t cap, const char **lib, const char **why);
+
+/* Is an overload of that operator listed, or this one (NULL: not known)? By any name that Python has for it. */
+bool torch_op_listed(const char *base, const char *overload);
+
+/* What has been given back: of an operator whose result is a tensor, or a reference to one, its TensorImpl; NULL: nothing. */
+const void *torch_result_of(const struct call *c);
+
+/* A tensor of a call, unless it is undefined or its shape is not known. */
+void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
+
+/* Kept for n results that are described when the call returns. */
+uint32_t torch_out_room(uint32_t n);
+
+/* ---- autograd's nodes (autograd_node.c) ---- */
+
+bool torch_node_wanted(const char *symbol);
+
+/* Fills in a row, but for its link name; one that records nothing where the node's operator is not listed. */
+bool torch_node_fill(struct torch_function *r, const char *symbol);
+
+/* A node for a leaf has been made at that address: they all have the same number, by which it is known where it lies. */
+void torch_node_leaf(const void *node);
+
+/* Its number; UINT64_MAX: where it lies is not known. */
+uint64_t torch_node_number(const void *node);
+
+/* The number that the calling thread's next node will have. False: not known. */
+bool torch_node_next(uint64_t *number);
+
+/* Notes in c the nodes that were made since the next one was to have the number `from`. */
+void torch_node_made(struct call *c, uint64_t from);
+
+/* ---- kinds (kinds_accumulate.c) ---- */
+
+/* Are nodes of leaves watched for kinds? */
+bool torch_accumulate_wanted(void);
+bool torch_leaves_wanted(void); /* ... or names of gradients */
+bool torch_names_gradients(void); /* for the rows of calls, or to know which group reduces them */
+
+/* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
+void torch_leaf_made(struct call *c, bool leaving);
+void torch_accumulated(struct call *c, bool leaving);
+
+/* A gradient scaler has left out the step that goes on: its gradients are written as far as they are known. */
+void torch_step_was_skipped(void);
+
+/* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
+void torch_gradients_sent(const struct buffer *b);
+
+/* ---- operators that end a step (opmarker.c) ---- */
+
+bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
+bool torch_marker_looks(const char *name, bool call);
+enum torch_scope torch_marker_scope(
+	const char *base, const char *overload); /* SCOPE_NONE: it has none */
+void torch_marker(const struct call *c, bool leaving);
+
+/* An operator that is only watched is called, or left. */
+void torch_op_scope(const struct call *c, bool leaving);
+
+/* ---- buckets of DDP (buckets.c) ---- */
+
+void torch_bucket_scope(const struct call *c, bool leaving);
+
+/* An all_reduce over that many ranks is called on this thread: inside of a bucket's hook it reduces the bucket. */
+void torch_bucket_reduced(int ranks);
+
+/*
+ * What FSDP's reduce_scatter carries, by the gradient that this thread has accumulated last: of a group of that many ranks, with
+ * so many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call has it until it is left.
+ */
+uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
+void torch_shard_bucket_leave(void);
+
+/* The gradient of that parameter has been added to: collectives and operators know it by name from now on. */
+void torch_name_gradient(const void *impl);
+
+/* JOURNAL_NAME_* of a tensor whose elements begin at base; 0: it is no parameter, and no gradient of one. */
+uint32_t torch_tensor_name(const void *impl, const void *base);
+
+/* ---- steps done before (optimizer_state.c) ---- */
+
+bool torch_is_optimizer_op(const char *name); /* of the C++ struct; `call` only */
+bool torch_has_seen_optimizer(void); /* and how many steps it had before */
+void torch_watch_optimizer_op(struct torch_function *r, const char *name);
+void torch_note_optimizer(bool begins);
+void torch_look_at_optimizer_state(
+	const struct call *c); /* at any call that may be one of these operators */
+void torch_watch_optimizer_state(
+	const struct call *c); /* at those that are watched for nothing else */
+
+/* ---- marks ---- */
+
+void torch_mark_enter(struct call *c, enum torch_scope s);
+void torch_mark_leave(struct call *c, enum torch_scope s);
+void torch_marks_forked(void);
+void torch_scalars_forked(void);
+void torch_withhold_forked(void);
+
+/* ---- all of it ---- */
+
+void torch_forked(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which PyTorch this is: no function of its libraries says so, the file version.py beside them does. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elfsym.h"
+#include "life/life.h"
+#include "session/state.h"
+#include "wrappers/cxx/cxx_version.h"
+#include "wrappers/torch/tensors/torch.h"
+
+/* Of the libtorch that is loaded; where version.py is not found, the library's path. False: none is. */
+static bool version_text(char *out, size_t cap)
+{
+	struct provider p;
+	char *real;
+
+	if (elfsym_all("_ZN5torch8autograd6Engine18get_default_engineEv", &p, 1) <= 0)
+		return false;
+	/* Distributions keep the library elsewhere, under a name that has the version. */
+	if (!cxx_package_version(p.path, out, cap)) {
+		real = realpath(p.path, NULL);
+		snprintf(out, cap, "%.150s", real ? real : p.path);
+		free(real);
+	}
+	return true;
+}
+
+bool torch_is_1_13(void)
+{
+	static _Atomic int known; /* 0: not looked at, 1: yes, 2: no */
+	char version[LIBRARY_TEXT_MAX];
+	int is = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (__builtin_expect(!is, 0)) {
+		if (!version_text(version, sizeof(version)))
+			return false;
+		is = strncmp(version, "1.13.", 5) == 0 || strstr(version, ".so.1.13") ? 1 : 2;
+		atomic_store(&known, is);
+	}
+	return is == 1;
+}
+
+void torch_report_version(void)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	char version[LIBRARY_TEXT_MAX] = "";
+
+	if (!atomic_flag_test_and_set(&said) && version_text(version, sizeof(version)))
+		session_library("torch", version);
+}
