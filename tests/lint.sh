@@ -59,7 +59,7 @@ check "core code names no library" \
 		grep -vE ': *(/?\*|//)|/\*' | grep -v 'preload/probe.h')"
 check "rooms use those below them only (tests/layers.table)" "$(tests/layers.sh "$B" 2>&1)"
 # What is not so yet; a number here only becomes lower, and a line goes at 25.
-large='preload/config 26 tools/probe/report 53'
+large='preload/config 26'
 check "a room has at most 25 files that are compiled" "$(git ls-files 'preload/*.[cS]' 'wrappers/*.[cS]' 'tools/*.[cS]' | sed 's|/[^/]*$||' | sort | uniq -c |
 	awk -v large="$large" 'BEGIN {n = split(large, l); for (i = 1; i < n; i += 2) most[l[i]] = l[i + 1]}
 		$1 > ($2 in most ? most[$2] : 25) {print $2 " has " $1}')"

@@ -2,8 +2,8 @@
 /*
  * Any bytes as a CSV file (plain, or compressed when they begin like that), and as the rows of a rank.
  *
- *	S="tools/lib/csv.c tools/probe/read/source.c tools/probe/read/calls.c tools/lib/intern.c tools/lib/tool.c \
- *		tools/probe/read/overlay.c"
+ *	S="tools/lib/csv.c tools/lib/source.c tools/probe/model/read/calls.c tools/lib/intern.c tools/lib/tool.c \
+ *		tools/probe/model/read/overlay.c"
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload -I. tests/fuzz/fuzz_csv.c $S \
  *		build/libcore.a -lyaml -lz -lm -o fuzz_csv
  *	./fuzz_csv -max_len=20000 corpus/
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 #include "tools/lib/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

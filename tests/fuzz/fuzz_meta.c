@@ -3,14 +3,14 @@
  * Any bytes as meta.json.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload -I. tests/fuzz/fuzz_meta.c \
- *		tools/probe/read/read_meta.c tools/lib/tool.c preload/base/io.c -lyaml -o fuzz_meta
+ *		tools/probe/model/read/read_meta.c tools/lib/tool.c preload/base/io.c -lyaml -o fuzz_meta
  *	./fuzz_meta -max_len=20000 corpus/
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/read/read_meta.h"
+#include "tools/probe/model/read/read_meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

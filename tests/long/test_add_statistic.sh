@@ -48,7 +48,7 @@ ok 'the test of rows holds with it' "$tree/build/unit/test_calls_csv"
 
 cat >"$tmp/reader.c" <<'C'
 #include <stdio.h>
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 int main(int argc, char **argv)
 {
 	struct csv c;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/probe/report/asleep.h"
+#include "tools/probe/rules/end/asleep.h"
 
 static pid_t child;
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "journal/layout.h"
-#include "tools/probe/report/call_order.h"
+#include "tools/probe/model/call_order.h"
 
 #define CALLS 4000
 

@@ -3,7 +3,7 @@
 #include "core_helper.h"
 #include "run_helper.h"
 
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 #include "tools/lib/tool.h"
 
 static struct folders f;

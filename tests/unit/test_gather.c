@@ -4,8 +4,8 @@
  */
 #include "run_helper.h"
 
-#include "tools/probe/report/gather.h"
-#include "tools/probe/report/stuck.h"
+#include "tools/probe/model/gather.h"
+#include "tools/probe/model/stuck.h"
 #include "tools/lib/tool.h"
 
 static FILE *begin_calls(const char *folder)

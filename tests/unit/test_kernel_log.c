@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "folder/owner.h"
-#include "tools/probe/read/kernel_log.h"
+#include "tools/probe/model/host/kernel_log.h"
 
 static const struct {
 	const char *message;

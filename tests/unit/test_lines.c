@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "stack_build.h"
-#include "tools/probe/read/lines.h"
+#include "tools/probe/model/read/lines.h"
 
 static const char *built(const char *name)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/probe/report/pace.h"
+#include "tools/probe/model/times/pace.h"
 
 #define RANKS 4
 #define FIRST 100003u /* the first step: no multiple of what a cell has */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/read/read_meta.h"
+#include "tools/probe/model/read/read_meta.h"
 
 static const char whole[] =
 	"{\n \"format\": 1,\n \"state\": \"running\",\n"

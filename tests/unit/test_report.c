@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/probe/report/gather.h"
+#include "tools/probe/model/gather.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 

@@ -6,7 +6,7 @@
 #include "run_helper.h"
 
 #include "tools/lib/intern.h"
-#include "tools/probe/report/waits.h"
+#include "tools/probe/rules/waits.h"
 
 #define WAIT_WORLD "00000000000000aa"
 #define WAIT_ONE "00000000000000bb"

@@ -9,7 +9,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/analyze/anomaly_order.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 static const char help[] =
 	"usage: probe analyze [options of probe report] [DIR]\n"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 enum ckpt_state { CKPT_COMPLETE, CKPT_PARTIAL };
 

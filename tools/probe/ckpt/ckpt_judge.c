@@ -14,7 +14,7 @@
 #include "tools/lib/csv.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
-#include "tools/probe/read/meta_config.h"
+#include "tools/probe/model/read/meta_config.h"
 
 #define CLOCK_NS UINT64_C(10000000) /* a file's time is that of the kernel's last tick */
 #define CANDIDATES_SHOWN 8

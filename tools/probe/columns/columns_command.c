@@ -119,21 +119,21 @@ static const struct fact phases[] = {
 };
 enum {
 #define FINDING_SEVERITY(id, word, help) SEVERITY_##id,
-#include "tools/probe/report/findings.def"
+#include "tools/probe/rules/findings.def"
 };
 static const char severities[][8] = {
 #define FINDING_SEVERITY(id, word, help) word,
-#include "tools/probe/report/findings.def"
+#include "tools/probe/rules/findings.def"
 };
 static const struct fact findings[] = {
 #define FINDING_KIND(id, severity, word, help, sure, fired, evidence) \
 	{word, "", severities[SEVERITY_##severity], help},
-#include "tools/probe/report/findings.def"
+#include "tools/probe/rules/findings.def"
 };
 /* In how many runs without a fault they spoke. */
 static const char *const fired_in[] = {
 #define FINDING_KIND(id, severity, word, help, sure, fired, evidence) #fired,
-#include "tools/probe/report/findings.def"
+#include "tools/probe/rules/findings.def"
 };
 static const char count_groups[][8] = {"", "dropped", "skipped"};
 enum { GROUP_TOP, GROUP_DROPPED, GROUP_SKIPPED };

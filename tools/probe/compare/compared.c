@@ -9,7 +9,7 @@
 
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/compare.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 /* "step12" with the word "step": 12; the word alone: -1; else -2. */
 static int64_t read_numbered_name(const char *name, const char *word)

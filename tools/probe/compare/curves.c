@@ -15,7 +15,7 @@
 #include "tools/lib/target.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entry.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* of all curves: further ones are counted */

@@ -11,7 +11,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/dump.h"
-#include "tools/probe/report/stacks.h"
+#include "tools/probe/model/stacks.h"
 
 #define STACKS_MAX (1u << 20)
 #define OPS_MAX (1u << 16)

@@ -5,8 +5,8 @@
 
 #include "config/config.h"
 #include "tools/probe/compare/entry.h"
-#include "tools/probe/read/calls.h"
-#include "tools/probe/read/comms.h"
+#include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/comms.h"
 
 /* Keys that a call is paired by. */
 struct run_key {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 

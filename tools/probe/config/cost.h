@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 struct cost {
 	uint64_t steps; /* recorded ones that were looked at */

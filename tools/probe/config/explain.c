@@ -13,7 +13,7 @@
 #include "config/wraplist.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/cost.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/run/checked.h"

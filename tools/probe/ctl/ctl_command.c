@@ -17,7 +17,7 @@
 #include "tools/lib/target.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ctl/restart_need.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 #define STEPS_LEAST 10
 

@@ -3,7 +3,7 @@
 #define PROBE_TOOLS_PROBE_CTL_RESTART_NEED_H
 
 #include "config/ctl_file.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 /*
  * Says what of a change has no effect in a job that runs: functions with C++ names are bound when their library is loaded, or

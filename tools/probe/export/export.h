@@ -5,9 +5,9 @@
 
 #include "tools/lib/progress.h"
 #include "tools/lib/target.h"
-#include "tools/probe/join/walk.h"
+#include "tools/probe/model/join/walk.h"
 #include "tools/probe/export/tb_files.h"
-#include "tools/probe/report/focus.h"
+#include "tools/probe/views/focus.h"
 
 #define EXPORT_RANKS_MAX 64u /* where no ranks were named */
 

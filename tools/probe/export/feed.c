@@ -14,7 +14,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/means.h"
-#include "tools/probe/read/meta_config.h"
+#include "tools/probe/model/read/meta_config.h"
 
 /* Where each format's files go, of its own key. */
 static const char place_keys[OUTPUT_FORMATS][20] = {

@@ -11,7 +11,7 @@
 #include "sink/sink.h"
 #include "tools/lib/csv.h"
 #include "tools/lib/table.h"
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 
 struct feed_options {
 	const char *dir; /* output folder, or a rank's */

@@ -12,7 +12,7 @@
 #include "base/scalar.h"
 #include "base/train_kind.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/read/names.h"
+#include "tools/probe/model/read/names.h"
 
 #define BUFFER 65536
 

@@ -16,7 +16,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
-#include "tools/probe/join/shared_wait.h"
+#include "tools/probe/model/join/shared_wait.h"
 
 #define OPERATIONS_KEPT 4000000u
 

@@ -2,9 +2,9 @@
 #ifndef PROBE_TOOLS_PROBE_EXPORT_MEANS_H
 #define PROBE_TOOLS_PROBE_EXPORT_MEANS_H
 
-#include "tools/probe/read/folders.h"
-#include "tools/probe/read/overlay.h"
-#include "tools/probe/report/step_numbers.h"
+#include "tools/probe/model/read/folders.h"
+#include "tools/probe/model/read/overlay.h"
+#include "tools/probe/model/step_numbers.h"
 
 struct means {
 	struct step_numbers numbers;

@@ -17,7 +17,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
 #include "tools/probe/export/trace_args.h"
-#include "tools/probe/read/scalar_rows.h"
+#include "tools/probe/model/read/scalar_rows.h"
 
 #define LANES 128u /* asynchronous calls of a thread side by side */
 #define LANE_TID 10000000u /* thread ids are below */

@@ -8,7 +8,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
-#include "tools/probe/read/meta_config.h"
+#include "tools/probe/model/read/meta_config.h"
 
 #define STACKS_KEPT 65536u
 

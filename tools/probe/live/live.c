@@ -16,7 +16,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/json_read.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/read/opens.h"
+#include "tools/probe/model/read/opens.h"
 
 #define TAIL_BYTES ((uint64_t)64 << 10) /* of a file of numbers */
 #define ALERTS_BYTES ((size_t)8 << 20)

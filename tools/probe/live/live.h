@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "base/scalar.h"
-#include "tools/probe/read/comms.h"
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/comms.h"
+#include "tools/probe/model/read/folders.h"
 
 #define LIVE_TIMES 64 /* steps whose times are kept */
 

@@ -12,7 +12,7 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/live/live.h"
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 
 #define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
 #define MEETINGS_MAX (1u << 22)

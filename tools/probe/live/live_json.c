@@ -5,7 +5,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/json.h"
 #include "tools/probe/live/live.h"
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 
 /* JSON has no words for what is not finite: texts, as in alerts.jsonl. */
 static void put_live_number(const struct live_number *n)

@@ -9,8 +9,8 @@
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/names/print_groups.h"
-#include "tools/probe/read/folders.h"
-#include "tools/probe/read/names.h"
+#include "tools/probe/model/read/folders.h"
+#include "tools/probe/model/read/names.h"
 
 static const char help[] =
 	"usage: probe names [--rank R] [--modules] [--buckets] [--groups] [DIR]\n"

@@ -9,8 +9,8 @@
 #ifndef PROBE_TOOLS_PIPELINE_H
 #define PROBE_TOOLS_PIPELINE_H
 
-#include "tools/probe/read/calls.h"
-#include "tools/probe/read/comms.h"
+#include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/comms.h"
 
 enum pipe_way { PIPE_UNKNOWN, PIPE_FORWARD, PIPE_BACKWARD, PIPE_SETUP /* of no micro-batch */ };
 enum pipe_told { PIPE_NOT_TOLD, PIPE_BY_FRAMES, PIPE_BY_ORDER };

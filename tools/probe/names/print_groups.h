@@ -3,7 +3,7 @@
 #ifndef PROBE_TOOLS_PRINT_GROUPS_H
 #define PROBE_TOOLS_PRINT_GROUPS_H
 
-#include "tools/probe/read/folders.h"
+#include "tools/probe/model/read/folders.h"
 
 /*
  * rank: only what concerns it; -1: all. groups: the parts and the stages; messages: each message of the steps lo to hi

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "tools/probe/read/outside.h"
+#include "tools/probe/model/host/outside.h"
 #include "tools/probe/recover/recover.h"
 
 enum clean_result {

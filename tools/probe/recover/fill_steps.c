@@ -13,8 +13,8 @@
 
 #include "base/io.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/join/rounds.h"
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/join/rounds.h"
+#include "tools/probe/model/read/calls.h"
 
 #define META_MOST (4u << 20)
 #define WORK "steps.tmp" /* new files that are not complete */

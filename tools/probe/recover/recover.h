@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/probe/read/rank_owner.h"
+#include "tools/probe/model/host/rank_owner.h"
 
 enum recover_result {
 	RECOVER_NOTHING, /* no journal: the folder is complete */

@@ -14,8 +14,8 @@
 #include "journal/segment.h"
 #include "folder/opened.h"
 #include "folder/owner.h"
-#include "tools/probe/read/rank_owner.h"
-#include "tools/probe/read/outside.h"
+#include "tools/probe/model/host/rank_owner.h"
+#include "tools/probe/model/host/outside.h"
 #include "tools/probe/recover/recover_struct.h"
 #include "writer/complete.h"
 

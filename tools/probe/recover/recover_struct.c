@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "journal/columns.h"
 #include "formats/csv_training/structure.h"
-#include "tools/probe/read/names.h"
+#include "tools/probe/model/read/names.h"
 
 #define DIMS_MAX 64
 

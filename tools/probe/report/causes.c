@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tools/probe/report/report.h"
+#include "tools/probe/rules/report.h"
 
 static bool is_of_values(const struct finding *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands out: stuck operations, ranks that differ, bad values, errors. What is missing: find_losses.c. */
-#include "tools/probe/report/report.h"
+#include "tools/probe/rules/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/read/names.h"
-#include "tools/probe/report/asleep.h"
+#include "tools/probe/model/read/names.h"
+#include "tools/probe/rules/end/asleep.h"
 #include "tools/probe/report/causes.h"
-#include "tools/probe/report/inputs.h"
-#include "tools/probe/report/waits.h"
+#include "tools/probe/rules/values/inputs.h"
+#include "tools/probe/rules/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
 #define JUST_BEGUN_NS 0.1e9 /* who has stood for less had only just come */

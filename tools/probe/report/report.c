@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb `report`. */
-#include "tools/probe/report/html.h"
+#include "tools/probe/views/html.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/report/waits.h"
+#include "tools/probe/rules/waits.h"
 
 static const char help[] =
 	"usage: probe report [options] [DIR]\n"

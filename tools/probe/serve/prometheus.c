@@ -16,7 +16,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/read/calls.h"
+#include "tools/probe/model/read/calls.h"
 
 static const struct {
 	char unit[12];

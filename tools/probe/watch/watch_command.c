@@ -13,7 +13,7 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/report/focus.h"
+#include "tools/probe/views/focus.h"
 #include "tools/probe/watch/watch_alerts.h"
 
 static const char help[] =

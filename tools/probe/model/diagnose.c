@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/diagnose.h"
+
+void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
+{
+	sites_init(&d->sites, nrank);
+	history_init(&d->history, nrank, skew);
+	results_init(&d->results, skew, &d->sites);
+	messages_init(&d->messages, skew);
+	pace_init(&d->pace, nrank);
+	pace_init(&d->longer, nrank);
+	step_orders_init(&d->orders, nrank);
+}
+
+void diagnose_free(struct diagnose *d)
+{
+	sites_free(&d->sites);
+	history_free(&d->history);
+	results_free(&d->results);
+	messages_free(&d->messages);
+	pace_free(&d->pace);
+	pace_free(&d->longer);
+	step_orders_free(&d->orders);
+}
+
+void diagnose_steps(struct diagnose *d)
+{
+	d->sites.steps = d->pace.steps = true;
+}
+
+void diagnose_longer_rounds(struct diagnose *d)
+{
+	d->longer.steps = true;
+}
+
+void diagnose_longer_round(struct diagnose *d, const struct call *c)
+{
+	note_pace(&d->longer, c);
+}
+
+void diagnose_rank_call(struct diagnose *d, struct call *c)
+{
+	find_site(&d->sites, c);
+	note_pace(&d->pace, c);
+	if (d->pace.steps)
+		note_step_order(&d->orders, c);
+}
+
+void diagnose_values(struct diagnose *d, const struct call *c)
+{
+	note_values(&d->history, c);
+}
+
+void diagnose_message(struct diagnose *d, const struct call *c)
+{
+	if (c->bits & CALL_P2P)
+		match_message(&d->messages, c);
+}
+
+void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete)
+{
+	judge_results(&d->results, m, complete);
+	if (complete && !m->open && !m->unlike) {
+		note_values_from_new_lines(&d->history, m);
+		note_values_beside_others(&d->history, m);
+	}
+}

@@ -1,0 +1,778 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/gather.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/progress.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/join/peer_steps.h"
+#include "tools/probe/model/join/rounds.h"
+#include "tools/probe/model/call_order.h"
+#include "tools/probe/model/parallel/relay.h"
+
+#define TOUCHED_NS UINT64_C(60000000000)
+#define BUFFERS (64u << 20) /* of all ranks together */
+#define BUFFER_MAX (1u << 18)
+#define BUFFER_MIN (1u << 14)
+#define ROUNDS_BYTES_MAX \
+	(UINT64_C(1)     \
+		<< 30) /* of calls files, up to which they are read once more for their rounds */
+#define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
+#define TURN_MAX \
+	RELAY_CALLS /* calls that are taken from one rank before another has its turn ... */
+#define TURN_MIN 4
+#define FETCH_CALLS 16 /* whose meetings are fetched at once */
+#define COLLECTIVES_MAX 65536u /* communicators of a rank */
+#define TURNS_CALLS \
+	(1u << 19) /* ... all ranks' together: what they have not met in is kept (meet.c) */
+#define STALE_NS  \
+	UINT64_C( \
+		120000000000) /* a process on another host without a sign of life for so long is gone */
+
+/* Set by a signal: temporary folders are to be removed before this process ends. */
+static volatile sig_atomic_t stopped;
+
+static void note_stop_signal(int sig)
+{
+	stopped = sig;
+}
+
+static void catch_signals(void)
+{
+	static const int list[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_handler = note_stop_signal, .sa_flags = SA_RESETHAND}, was;
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (sigaction(list[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			sigaction(list[i], &act, NULL);
+}
+
+int gather_stop_signal(void)
+{
+	return stopped;
+}
+
+void gather_end_by_signal(void)
+{
+	signal(stopped, SIG_DFL);
+	raise(stopped);
+}
+
+bool has_finalized(const struct rank_dir *d)
+{
+	return d->meta.end.how && strcmp(d->meta.end.how, "finalized") == 0;
+}
+
+bool gather_gone(const struct gather *g, const struct rank_dir *d)
+{
+	return d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives) ||
+	       (d->state == RANK_UNSEEN && d->alive_ns && d->alive_ns + STALE_NS < g->opens.now);
+}
+
+/* ---- one call: what concerns its rank alone ---- */
+
+static void note_extent(struct rank_info *r, const struct call *c)
+{
+	uint64_t end = c->start + c->dur;
+
+	if (c->comm && !(c->bits & (CALL_ASYNC | CALL_OPEN)) && c->dur > r->longest_ns)
+		r->longest_ns = c->dur;
+	if (!r->calls || c->step < r->first_step)
+		r->first_step = c->step;
+	if (r->calls && c->start > r->last_ns && c->start - r->last_ns > r->longest_pause)
+		r->longest_pause = c->start - r->last_ns;
+	if (!r->calls++ || c->start < r->first_ns)
+		r->first_ns = c->start;
+	if (end > r->last_ns)
+		r->last_ns = end;
+	if (!r->last.rows || c->start >= r->last.start)
+		r->last = *c;
+	if (c->step > r->last_step)
+		r->last_step = c->step;
+	r->bytes += call_bytes(c);
+	if (c->bits & CALL_ERROR && end > r->error_end)
+		r->error_end = end;
+}
+
+static void note_measured(struct rank_info *r, const struct call *c)
+{
+	if (!(c->in.rows + c->out.rows) || !c->count ||
+		c->bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND) || is_dtype_other(c->dtype))
+		return;
+	r->with_values++;
+	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
+}
+
+/* Of a communicator, on one rank. */
+struct latest_collective {
+	struct table_key key; /* a: communicator */
+	uint64_t n; /* one more than the highest number; 0: none */
+};
+
+static void note_collective(struct rank_info *r, const struct call *c)
+{
+	struct latest_collective *l;
+
+	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & CALL_P2P)
+		return;
+	l = table_get(&r->latest, c->comm, 0);
+	if (l && (uint64_t)c->comm_seq >= l->n)
+		l->n = (uint64_t)c->comm_seq + 1;
+}
+
+int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t comm)
+{
+	const struct latest_collective *l = table_find(&g->rank[rank].latest, comm, 0);
+
+	return l && l->n ? (int64_t)(l->n - 1) : NO_NUMBER;
+}
+
+static void note_longer_round(struct diagnose *to, const struct rank_dir *d, const struct call *c)
+{
+	struct call k = *c;
+
+	k.step = count_rounds_before(d->longer, d->nlonger, c->start, c->seq);
+	diagnose_longer_round(to, &k);
+}
+
+/*
+ * The rank's calls come in the order in which it made them. Threads that read the files do this (ahead.h), one at a time for each rank:
+ * nothing but what belongs to the rank may be touched.
+ */
+static void gather_rank_call(struct gather *g, struct call *c)
+{
+	const struct rank_dir *d = &g->folders.dir[c->rank];
+	struct rank_info *r = &g->rank[c->rank];
+
+	r->waits_seen |= (c->bits & CALL_WAITED) != 0;
+	if (c->bits & CALL_WAITED && is_wait_shared(&r->waits, c))
+		c->bits |= CALL_WAIT_SHARED;
+	diagnose_rank_call(&g->diagnose, c);
+	if (d->nlonger)
+		note_longer_round(&g->diagnose, d, c);
+	note_extent(r, c);
+	note_measured(r, c);
+	note_collective(r, c);
+	if (r->cycle)
+		cycle_call(r->cycle, c);
+}
+
+/* All ranks together. */
+static void add_extents(struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct rank_info *r = &g->rank[i];
+
+		if (!r->calls)
+			continue;
+		if (!g->any || r->first_ns < g->first_ns)
+			g->first_ns = r->first_ns;
+		if (r->last_ns > g->last_ns)
+			g->last_ns = r->last_ns;
+		if (!g->any || r->first_step < g->first_step)
+			g->first_step = r->first_step;
+		if (r->last_step > g->last_step)
+			g->last_step = r->last_step;
+		if (r->longest_ns > g->longest_ns)
+			g->longest_ns = r->longest_ns;
+		g->calls += r->calls;
+		g->bytes += r->bytes;
+		g->any = true;
+	}
+}
+
+/* ---- one call: what several ranks share ---- */
+
+/* A call that is not joined with those of other ranks is one of the slowest by itself. */
+static bool joins_with_ranks(const struct gather *g, const struct call *c)
+{
+	return g->folders.n > 1 && c->comm && c->comm_seq != NO_NUMBER &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
+}
+
+/* What is known of a call before it is joined with others: messages, operations, errors, what is open. */
+static void gather_call(struct gather *g, const struct call *c)
+{
+	uint64_t end = c->start + c->dur;
+
+	diagnose_message(&g->diagnose, c);
+	ops_add(&g->ops, c);
+	/* Who waits longest for what cannot come is told last. */
+	if (c->bits & CALL_ERROR &&
+		(!g->errors++ || clock_set_right(&g->skew[c->rank], end) <
+					 clock_set_right(&g->skew[g->first_error.rank],
+						 g->first_error.start + g->first_error.dur)))
+		g->first_error = *c;
+	if (c->bits & CALL_OPEN)
+		opens_row(&g->opens, &g->folders.dir[c->rank], c);
+}
+
+/* Values and meetings: nothing else touches them while calls are read, for a thread of its own may do it (relay.h). */
+static void join_call(struct gather *g, const struct call *c)
+{
+	diagnose_values(&g->diagnose, c);
+	if (joins_with_ranks(g, c))
+		meet_add(&g->meet, c);
+	else if (slow_wants(&g->slow, c->dur))
+		slow_add(&g->slow,
+			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
+}
+
+/* A relay_fn: one rank's next calls. */
+static void join_calls(void *gather, const struct call *c, unsigned n)
+{
+	struct gather *g = gather;
+
+	for (unsigned i = 0, k; i < n; i += k) {
+		k = n - i < FETCH_CALLS ? n - i : FETCH_CALLS;
+		meet_fetch(&g->meet, c + i, k);
+		for (unsigned j = 0; j < k; j++)
+			join_call(g, &c[i + j]);
+	}
+}
+
+static uint64_t first_start(const struct gather *g, const struct meeting *m)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		uint64_t at = clock_set_right(&g->skew[m->a[i].rank], m->a[i].start);
+
+		first = at < first ? at : first;
+	}
+	return first;
+}
+
+static void gather_meeting(void *arg, const struct meeting *m, bool complete)
+{
+	struct gather *g = arg;
+
+	late_meeting(&g->late, m, complete);
+	diagnose_meeting(&g->diagnose, m, complete);
+	if (m->unlike && (!g->unlike.any || m->step < g->unlike.step ||
+				 (m->step == g->unlike.step && m->comm == g->unlike.comm &&
+					 m->seq < g->unlike.seq)))
+		g->unlike = (struct unlike){true, m->comm, m->step, m->seq, m->unlike, m->first,
+			m->other, first_start(g, m)};
+	if (!slow_wants(&g->slow, m->longest.dur))
+		return;
+
+	const struct arrival *last = late_last(&g->late, m);
+	uint64_t at = clock_set_right(&g->skew[last->rank], last->start);
+	uint64_t from = clock_set_right(&g->skew[m->longest.rank], m->longest.start);
+
+	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
+				   .ranks = m->n,
+				   .last_rank = last->rank,
+				   .behind = at > from ? at - from : 0});
+}
+
+/* ---- all ranks side by side ---- */
+
+struct reader {
+	struct gather *g;
+	struct calls calls;
+	struct call next;
+	bool has, ended;
+	struct call_order order;
+	struct shares *shares; /* who reads its files */
+};
+
+/* A rank_call_fn. readers: of all ranks. */
+static bool read_rank_call(void *readers, struct shares *shares, uint32_t rank, struct call *c)
+{
+	struct reader *r = (struct reader *)readers + rank;
+
+	while (!take_held_call(&r->order, c, r->ended)) {
+		if (r->ended)
+			return false;
+		r->ended = !shares_read(shares, &r->calls, c);
+		if (!r->ended && !hold_early_call(&r->order, c))
+			break;
+	}
+	gather_rank_call(r->g, c);
+	return true;
+}
+
+static void read_next_call(struct reader *r)
+{
+	r->has = shares_next(r->shares, r->calls.rank, &r->next);
+}
+
+/* The reader whose next call is the earliest comes first. */
+static void sift_readers(struct reader **heap, unsigned n, unsigned i)
+{
+	for (;;) {
+		unsigned least = i;
+
+		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
+			if (k < n && heap[k]->next.start < heap[least]->next.start)
+				least = k;
+		if (least == i)
+			return;
+
+		struct reader *t = heap[i];
+
+		heap[i] = heap[least];
+		heap[least] = t;
+		i = least;
+	}
+}
+
+static unsigned choose_turn(unsigned nrank)
+{
+	unsigned n = TURNS_CALLS / (nrank ? nrank : 1);
+
+	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
+}
+
+/* r's next calls. */
+static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
+{
+	struct call *c = relay_room(join);
+	unsigned n = 0;
+
+	for (; n < turn && r->has; n++) {
+		c[n] = r->next;
+		gather_call(g, &c[n]);
+		read_next_call(r);
+	}
+	relay_pass(join, n);
+}
+
+static void read_all_calls(struct gather *g, struct reader *reader, const struct gather_options *o)
+{
+	struct relay *join = relay_begin(join_calls, g, o->division.jobs >= JOBS_OF_JOIN);
+	unsigned n = 0, turn = choose_turn(g->folders.n);
+	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
+	struct progress bar;
+	uint64_t turns = 0, done = 0;
+
+	progress_begin(&bar, o->progress, g->bytes_read);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		read_next_call(&reader[i]);
+		if (reader[i].has)
+			heap[n++] = &reader[i];
+		else
+			done += shares_done(reader[i].shares, &reader[i].calls);
+	}
+	for (unsigned i = n; i-- > 0;)
+		sift_readers(heap, n, i);
+	while (n && !stopped) {
+		struct reader *r = heap[0];
+
+		gather_turn(g, r, join, turn);
+		if (!r->has) {
+			done += shares_done(r->shares, &r->calls);
+			heap[0] = heap[--n];
+		}
+		sift_readers(heap, n, 0);
+		if (++turns % 1024 == 0 && progress_due(&bar)) {
+			uint64_t now = done;
+
+			for (unsigned i = 0; i < n; i++)
+				now += shares_done(heap[i]->shares, &heap[i]->calls);
+			progress_show(&bar, now);
+		}
+	}
+	relay_end(join);
+	progress_end(&bar);
+	free(heap);
+}
+
+static void open_readers(struct gather *g, struct reader *reader, struct shares *shares,
+	const struct gather_options *o)
+{
+	size_t buffer = BUFFERS / (g->folders.n ? g->folders.n : 1);
+	bool keep_open;
+
+	buffer = buffer > BUFFER_MAX ? BUFFER_MAX : buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
+	keep_open = g->folders.n <= source_count_keepable();
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		struct calls *s = &reader[i].calls;
+
+		reader[i].g = g;
+		reader[i].shares = shares;
+		calls_open(s, &g->folders.dir[i], i, &g->rank[i].overlay);
+		s->step_lo = o->step_lo;
+		s->step_hi = o->step_hi;
+		s->keep_open = keep_open;
+		s->buffer = buffer;
+		s->bad = bad_add;
+		s->bad_arg = &g->bad;
+		g->bytes_read += calls_bytes(s);
+	}
+}
+
+static void close_readers(struct gather *g, struct reader *reader)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		struct calls *s = &reader[i].calls;
+		struct rank_info *r = &g->rank[i];
+
+		r->rows = s->rows;
+		r->damaged = s->damaged;
+		r->truncated = s->truncated;
+		r->unreadable = s->unreadable;
+		r->files_wrong = s->wrong;
+		s->wrong = NULL;
+		g->rows += s->rows;
+		free_call_order(&reader[i].order);
+		calls_close(s);
+	}
+}
+
+/* ---- before and after ---- */
+
+/* Leaves only the ranks that were selected. */
+static int choose_ranks(struct gather *g, const struct ranges *want)
+{
+	struct folders *f = &g->folders;
+	unsigned n = 0;
+
+	g->nasked = f->n;
+	g->all_ranks = tool_alloc(f->n * sizeof(*g->all_ranks));
+	for (unsigned i = 0; i < f->n; i++)
+		g->all_ranks[i] = f->dir[i].rank;
+	if (!want->n)
+		return 0;
+	for (unsigned i = 0; i < f->n; i++) {
+		struct rank_dir t = f->dir[i];
+
+		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
+			continue;
+		/* Swapped, so that all are freed in the end. */
+		f->dir[i] = f->dir[n];
+		f->dir[n++] = t;
+	}
+	if (!n) {
+		tool_error("%s: none of the ranks asked for is here", f->path);
+		return STATUS_USAGE;
+	}
+	folders_keep(f, n);
+	return 0;
+}
+
+/* Where nothing marks steps: the rounds of the calls in their place; on some ranks only: those of the others. */
+static void number_steps(struct gather *g, const struct division *d)
+{
+	const struct overlay **each;
+	struct numbering how = {.most = ROUNDS_BYTES_MAX, .threads = d->jobs};
+	bool *want = NULL;
+
+	if (!g->folders.n)
+		return;
+	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
+	for (unsigned i = 0; i < g->folders.n; i++)
+		each[i] = &g->rank[i].overlay;
+	/* What is read by peers is of few ranks. */
+	if (d->parts > 1 && !g->diagnose.sites.steps) {
+		how.want = want = tool_alloc(g->folders.n * sizeof(*want));
+		for (unsigned i = 0; i < g->folders.n; i++)
+			want[i] = division_reads(d, i, true);
+	}
+	if (g->diagnose.sites.steps)
+		number_by_peers(&g->folders, each, &how);
+	else
+		g->by_rounds = number_by_rounds(&g->folders, each, &how);
+	if (g->by_rounds)
+		diagnose_steps(&g->diagnose);
+	free(want);
+	if (how.longer)
+		diagnose_longer_rounds(&g->diagnose);
+	free(each);
+}
+
+static void prepare_gather(struct gather *g, const struct gather_options *o)
+{
+	unsigned n = g->folders.n;
+
+	g->rank = tool_alloc(n * sizeof(*g->rank));
+	g->skew = tool_alloc(n * sizeof(*g->skew));
+	opens_init(&g->opens);
+	comms_init(&g->comms);
+	ops_init(&g->ops);
+	late_init(&g->late, g->skew);
+	bad_init(&g->bad, n, g->skew);
+	slow_init(&g->slow, o->top);
+	diagnose_init(&g->diagnose, n, g->skew);
+	for (unsigned i = 0; i < n && !stopped; i++) {
+		const struct rank_dir *d = &g->folders.dir[i];
+		struct rank_info *r = &g->rank[i];
+
+		table_init_small(&r->latest, sizeof(struct latest_collective), COLLECTIVES_MAX);
+		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
+			r->cycle = cycle_new();
+		if (meta_has_steps(&d->meta))
+			diagnose_steps(&g->diagnose);
+		if (gather_gone(g, d))
+			r->journal_wrong = overlay_make(&r->overlay, d);
+		if (r->overlay.ending)
+			meta_take_ending(&g->folders.dir[i].meta, r->overlay.ending);
+		comms_read(&g->comms, d, &r->overlay);
+		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
+	}
+	comms_settle(&g->comms, g->folders.dir, n);
+	if (!stopped)
+		number_steps(g, &o->division);
+}
+
+/* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */
+static double rank_duration(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
+{
+	uint64_t end = r->last_ns;
+
+	if (!r->calls && !r->inside_ns)
+		return 0;
+	if (end < r->inside_ns)
+		end = r->inside_ns;
+	if (d->state == RANK_RUNNING)
+		end = g->opens.now;
+	else if (d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN)
+		end = d->alive_ns;
+	if (end < r->last_ns)
+		end = r->last_ns;
+	if (end > g->until_ns)
+		g->until_ns = end;
+	return end > r->first_ns ? (double)(end - r->first_ns) : 0;
+}
+
+/*
+ * The rank stood in its last call until a time limit ended it (PyTorch's), and left because of it: to the others it is as if it
+ * stood there still. What fails at once is no standstill.
+ */
+static void add_call_given_up(struct gather *g, uint32_t i)
+{
+	const struct rank_dir *d = &g->folders.dir[i];
+	struct call c = g->rank[i].last;
+
+	if (!c.rows || !(c.bits & CALL_ERROR) || c.bits & CALL_NESTED || c.dur < GIVEN_UP_NS ||
+		strcmp(intern_name(c.lib), "c10d") != 0 || d->state == RANK_RUNNING ||
+		(strcmp(d->meta.end.how, "exception") != 0 &&
+			strcmp(d->meta.end.how, "abort") != 0 &&
+			(strcmp(d->meta.end.how, "exit") != 0 || d->meta.end.code <= 0)))
+		return;
+	c.bits = (c.bits & ~(uint32_t)CALL_ASYNC) | CALL_OPEN;
+	opens_row(&g->opens, d, &c);
+}
+
+static bool has_said_its_end(const struct rank_dir *d)
+{
+	return d->state == RANK_FINISHED ||
+	       (*d->meta.end.how && strcmp(d->meta.end.how, "signal") != 0);
+}
+
+/*
+ * When a signal ended a rank is read off its journal's time of change. Long after the last sign of life of all ranks it is when somebody
+ * copied or touched the file, and nothing that compares with what other ranks said of their own ends.
+ */
+static void forget_late_deaths(struct gather *g)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < g->folders.n; i++)
+		any |= has_said_its_end(&g->folders.dir[i]);
+	for (unsigned i = 0; any && i < g->folders.n; i++) {
+		struct rank_dir *d = &g->folders.dir[i];
+
+		if (d->died_ns > g->until_ns + TOUCHED_NS)
+			d->died_ns = 0;
+	}
+}
+
+static void finish_gather(struct gather *g)
+{
+	add_extents(g);
+	g->opens.now = clock_ns(CLOCK_REALTIME);
+	for (unsigned i = 0; i < g->folders.n; i++)
+		add_call_given_up(g, i);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct rank_dir *d = &g->folders.dir[i];
+
+		if (d->state == RANK_RUNNING || d->state == RANK_KILLED ||
+			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN ||
+			d->state == RANK_RECOVERED) {
+			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
+
+			/* What overlay_make() said goes further. */
+			if (g->rank[i].journal_wrong)
+				free(wrong);
+			else
+				g->rank[i].journal_wrong = wrong;
+		}
+	}
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i];
+		struct rank_info *r = &g->rank[c->call.rank];
+
+		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
+			r->inside_ns = c->call.start + c->age;
+		/* Of a rank that has not written a row yet it is what is known of its beginning. */
+		if (!r->first_ns || c->call.start < r->first_ns)
+			r->first_ns = c->call.start;
+	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
+	forget_late_deaths(g);
+	/* What a rank stands in now may show that it does something else than the others. */
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i];
+		const struct rank_dir *d = &g->folders.dir[c->call.rank];
+
+		if (c->waiting || (d->state != RANK_RUNNING && d->state != RANK_UNSEEN) ||
+			gather_gone(g, d))
+			continue;
+		note_collective(&g->rank[c->call.rank], &c->call);
+		find_site(&g->diagnose.sites, &g->opens.call[i].call);
+		if (c->call.bits & CALL_P2P)
+			match_message(&g->diagnose.messages, &c->call);
+		if (joins_with_ranks(g, &c->call))
+			meet_add(&g->meet, &c->call);
+	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (g->rank[i].cycle)
+			cycle_end(g->rank[i].cycle);
+	meet_end(&g->meet);
+	end_pace(&g->diagnose.pace);
+	end_pace(&g->diagnose.longer);
+	opens_sort(&g->opens);
+	slow_sort(&g->slow);
+}
+
+int gather_calls(struct gather *g, const struct gather_options *o)
+{
+	uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+	struct shares *shares;
+	enum share_result share;
+	struct run_readers run;
+	struct reader *reader;
+	int err;
+
+	memset(g, 0, sizeof(*g));
+	err = folders_open(&g->folders, o->path);
+	if (!err)
+		err = choose_ranks(g, &o->ranks);
+	if (err) {
+		folders_close(&g->folders);
+		free(g->all_ranks);
+		return err;
+	}
+	catch_signals();
+	shares = shares_meet(&o->division, &g->folders, &stopped);
+	if (!shares) {
+		folders_close(&g->folders);
+		free(g->all_ranks);
+		if (stopped)
+			gather_end_by_signal();
+		return STATUS_USAGE;
+	}
+	prepare_gather(g, o);
+	meet_init(&g->meet, &g->comms, g->folders.n, gather_meeting, g);
+	reader = tool_alloc(g->folders.n * sizeof(*reader));
+	open_readers(g, reader, shares, o);
+	run = (struct run_readers){.reader = tool_alloc((g->folders.n + 1) * sizeof(*run.reader)),
+		.n = g->folders.n,
+		.twice = g->by_rounds,
+		.next = read_rank_call,
+		.arg = reader};
+	for (unsigned i = 0; i < run.n; i++)
+		run.reader[i] = &reader[i].calls;
+	share = shares_begin(shares, &run, &stopped);
+	err = share == SHARE_LEFT ? GATHER_LEFT : share == SHARE_FAILED ? STATUS_USAGE : 0;
+	if (!err) {
+		/* While other processes read. */
+		skew_estimate(&g->hosts, g->skew, &g->folders, g->by_rounds ? 0 : o->step_lo,
+			g->by_rounds ? UINT64_MAX : o->step_hi, o->division.jobs);
+		read_all_calls(g, reader, o);
+	}
+	shares_end(shares);
+	close_readers(g, reader);
+	free(run.reader);
+	free(reader);
+	if (!err)
+		finish_gather(g);
+	else
+		meet_end(&g->meet);
+	if (stopped) {
+		gather_free(g);
+		gather_end_by_signal();
+	}
+	g->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begun) * 1e-9;
+	if (err)
+		gather_free(g);
+	return err;
+}
+
+void gather_free(struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		cycle_free(g->rank[i].cycle);
+		table_free(&g->rank[i].latest);
+		overlay_remove(&g->rank[i].overlay);
+		free(g->rank[i].journal_wrong);
+		free(g->rank[i].files_wrong);
+	}
+	diagnose_free(&g->diagnose);
+	slow_free(&g->slow);
+	bad_free(&g->bad);
+	late_free(&g->late);
+	ops_free(&g->ops);
+	comms_free(&g->comms);
+	opens_free(&g->opens);
+	free(g->rank);
+	free(g->skew);
+	free(g->all_ranks);
+	folders_close(&g->folders);
+}
+
+int gather_index(const struct gather *g, int rank)
+{
+	unsigned lo = 0, hi = g->folders.n;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (g->folders.dir[mid].rank < rank)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < g->folders.n && g->folders.dir[lo].rank == rank && rank >= 0 ? (int)lo : -1;
+}
+
+static int by_rank_asked(const void *x, const void *y)
+{
+	int a = *(const int *)x, b = *(const int *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+bool gather_has_folder(const struct gather *g, int rank)
+{
+	if (g->nasked && bsearch(&rank, g->all_ranks, g->nasked, sizeof(rank), by_rank_asked))
+		return true;
+	for (unsigned i = 0; i < g->folders.nout; i++)
+		if (g->folders.out[i].rank == rank)
+			return true;
+	/* Of a single folder nothing is known of those beside it. */
+	return g->folders.single;
+}
+
+void gather_unread(const struct gather *g, uint64_t comm, struct unread *u)
+{
+	const struct comm_info *c = comms_find(&g->comms, comm);
+
+	*u = (struct unread){0};
+	for (unsigned i = 0; c && c->member && i < c->nmember; i++) {
+		int at = gather_index(g, c->member[i]);
+
+		if (at >= 0 && !g->rank[at].unreadable)
+			continue;
+		TOOL_GROW(u->rank, u->n, u->cap);
+		u->rank[u->n++] = c->member[i];
+	}
+}

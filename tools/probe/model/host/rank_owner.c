@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/host/rank_owner.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/probe/model/host/outside.h"
+#include "tools/probe/model/host/task_stat.h"
+
+enum owner_life recover_owner_life(
+	const struct journal_owner *o, const char *noted, const char *path, uint32_t mine)
+{
+	enum owner_life life = owner_life(o, noted), sign;
+	char *now;
+
+	/* A process that maps another file than the one noted may still map this one: the folder was moved. */
+	if (life == OWNER_DEAD && (now = realpath(path, NULL))) {
+		if (strcmp(now, noted))
+			life = owner_life(o, now);
+		free(now);
+	}
+	if (life == OWNER_LIVES)
+		return life;
+	sign = outside_sign(path, o, mine);
+	if (life == OWNER_UNKNOWN)
+		return sign;
+	/* Somebody holds what only the owner, or a copy that it made of itself, can hold. */
+	return sign == OWNER_LIVES ? OWNER_UNKNOWN : life;
+}
+
+bool is_owner_ending(const struct journal_owner *o)
+{
+	char path[64];
+	struct task_stat t;
+	unsigned tasks = 0;
+	struct dirent *e = NULL;
+	DIR *d;
+
+	if (o->pid <= 0 || !owner_is_of_this_boot(o) || !read_task_stat(o->pid, "", &t) ||
+		t.start != o->start_time || !(t.flags & TASK_EXITING))
+		return false;
+	/* Its first thread may have gone while others run. */
+	snprintf(path, sizeof(path), "/proc/%lld/task", (long long)o->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || !read_task_stat(o->pid, e->d_name, &t))
+			continue;
+		if (!(t.flags & TASK_EXITING))
+			break;
+		tasks++;
+	}
+	if (d)
+		closedir(d);
+	return d && !e && tasks;
+}

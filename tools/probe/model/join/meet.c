@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/join/meet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define BUCKETS 65536u
+#define FEW 32 /* so few arrivals are looked through */
+#define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
+
+static const char *const unlike_name[] = {
+	[UNLIKE_NOTHING] = "nothing",
+	[UNLIKE_OP] = "operation",
+	[UNLIKE_REDOP] = "reduction",
+	[UNLIKE_ROOT] = "root",
+	[UNLIKE_DTYPE] = "dtype",
+	[UNLIKE_BYTES] = "size",
+};
+
+const char *meet_unlike_name(enum meet_unlike u)
+{
+	return unlike_name[u];
+}
+
+void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_fn *fn, void *arg)
+{
+	*m = (struct meet){.comms = comms, .nrank = nrank, .fn = fn, .arg = arg};
+	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
+}
+
+static struct meeting **bucket_of(const struct meet *m, uint64_t comm, int64_t seq)
+{
+	return &m->bucket[hash_u64(hash_u64(0, comm), (uint64_t)seq) % BUCKETS];
+}
+
+static void end_meeting(struct meet *m, struct meeting *k, bool complete)
+{
+	struct meeting **at = bucket_of(m, k->comm, k->seq);
+
+	while (*at != k)
+		at = &(*at)->chain;
+	*at = k->chain;
+	*(k->older ? &k->older->newer : &m->oldest) = k->newer;
+	*(k->newer ? &k->newer->older : &m->newest) = k->older;
+	m->places -= k->cap;
+	m->fn(m->arg, k, complete);
+	free(k);
+}
+
+static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
+{
+	/* One piece of memory, of which the arrivals need no zeros. */
+	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
+				 : (want + 1) / 2 * sizeof(uint64_t);
+	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
+	struct meeting *k = (struct meeting *)p, **at = bucket_of(m, c->comm, c->comm_seq);
+
+	*k = (struct meeting){.comm = c->comm,
+		.seq = c->comm_seq,
+		.step = c->step,
+		.want = want,
+		.chain = *at,
+		.older = m->newest,
+		.cap = want};
+	if (want > FEW)
+		k->seen = memset(p + sizeof(*k), 0, bits);
+	else
+		k->who = (uint32_t *)(p + sizeof(*k));
+	k->a = (struct arrival *)(p + sizeof(*k) + bits);
+	*at = k;
+	*(m->newest ? &m->newest->newer : &m->oldest) = k;
+	m->newest = k;
+	m->places += k->cap;
+	return k;
+}
+
+static bool is_op_of_one_size(const char *op)
+{
+	static const char *const list[] = {"all_reduce", "reduce", "broadcast", "reduce_scatter",
+		"all_gather", "all_to_all", "scan", "exscan"};
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (strcmp(op, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Operations in which every rank gives the same amount. */
+static struct name_question one_size = {.ask = is_op_of_one_size};
+
+/* PyTorch's has splits or not, which no column tells: results.c looks whether what is sent is taken. */
+static bool may_be_split(const struct terms *t)
+{
+	return strcmp(intern_name(t->op), "all_to_all") == 0 &&
+	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
+}
+
+/* Of an open call without inputs: what it is to receive. 0: not known. */
+static uint64_t awaited_bytes(const struct call *c)
+{
+	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
+
+	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
+}
+
+static struct terms terms_of(const struct call *c)
+{
+	uint64_t in = c->in_bytes, out = c->out_bytes ? c->out_bytes : awaited_bytes(c);
+
+	return (struct terms){.rank = c->rank,
+		.api = c->api,
+		.op = c->op,
+		.redop = c->redop,
+		.dtype = c->dtype,
+		.root = c->root,
+		.bytes = in ? in : out,
+		.tensor = c->dtype != 0,
+		.open = c->bits & CALL_OPEN};
+}
+
+/* How much of it is known. */
+static unsigned count_known(const struct terms *t)
+{
+	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
+	       (t->bytes || !t->open);
+}
+
+/* Only what is known of both. Derived types may differ and still match: they are compared by size only. */
+static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
+{
+	if (a->op != b->op && a->op && b->op)
+		return UNLIKE_OP;
+	if (a->redop != b->redop && a->redop && b->redop)
+		return UNLIKE_REDOP;
+	if (a->root != b->root && a->root != NO_NUMBER && b->root != NO_NUMBER)
+		return UNLIKE_ROOT;
+	if (!a->tensor || !b->tensor || !ask_name(&one_size, a->op))
+		return UNLIKE_NOTHING;
+	if (a->bytes != b->bytes && !may_be_split(a) && (a->bytes || !a->open) &&
+		(b->bytes || !b->open))
+		return UNLIKE_BYTES;
+	return a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype)
+		       ? UNLIKE_DTYPE
+		       : UNLIKE_NOTHING;
+}
+
+static unsigned wanted_ranks(struct meet *m, const struct call *c)
+{
+	if (c->comm != m->cached_comm || !m->cached_comm) {
+		const struct comm_info *k = comms_find(m->comms, c->comm);
+		uint64_t size = c->size > 0 ? (uint64_t)c->size : 0;
+
+		m->cached_comm = c->comm;
+		m->cached_want = k ? k->present : size < m->nrank ? (unsigned)size : m->nrank;
+	}
+	return m->cached_want;
+}
+
+static void add_sides(struct meeting *k, const struct call *c)
+{
+	k->bad |= c->in.bad || c->out.bad;
+	if (c->in.digest) {
+		k->in_least = k->nin && k->in_least < c->in.least ? k->in_least : c->in.least;
+		k->in_most = k->nin && k->in_most > c->in.most ? k->in_most : c->in.most;
+		k->nin++;
+		k->in_count += c->in.count;
+		k->in_sum += c->in.sum;
+		k->in_abs += sqrt(c->in.squares * (double)c->in.count);
+	}
+	if (c->out.digest) {
+		if (!k->nout++)
+			k->one_out = c->out;
+		k->out_count += c->out.count;
+		k->out_sum += c->out.sum;
+	}
+}
+
+/* Is that rank there already? If not it is noted. */
+static bool has_come(struct meeting *k, uint32_t rank)
+{
+	uint64_t bit = UINT64_C(1) << (rank % 64);
+
+	if (k->seen) {
+		if (k->seen[rank / 64] & bit)
+			return true;
+		k->seen[rank / 64] |= bit;
+		return false;
+	}
+	for (unsigned i = 0; k->some & bit && i < k->n; i++)
+		if (k->who[i] == rank)
+			return true;
+	k->some |= bit;
+	k->who[k->n] = rank;
+	return false;
+}
+
+/* The meeting of that call, as far as one has begun. */
+static struct meeting *find_meeting(const struct meet *m, const struct call *c)
+{
+	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
+
+	while (k && (k->comm != c->comm || k->seq != c->comm_seq))
+		k = k->chain;
+	return k;
+}
+
+void meet_fetch(const struct meet *m, const struct call *c, unsigned n)
+{
+	const struct meeting *k;
+
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(bucket_of(m, c[i].comm, c[i].comm_seq));
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(*bucket_of(m, c[i].comm, c[i].comm_seq));
+	for (unsigned i = 0; i < n; i++) {
+		if (!(k = find_meeting(m, &c[i])) || k->n == k->want)
+			continue;
+		__builtin_prefetch(k->seen ? (void *)&k->seen[c[i].rank / 64] : k->who, 1);
+		__builtin_prefetch(&k->first);
+		__builtin_prefetch(&k->first.bytes);
+		__builtin_prefetch(&k->longest.dur);
+		__builtin_prefetch(&k->nin, 1);
+		__builtin_prefetch(&k->in_most, 1);
+		__builtin_prefetch(&k->a[k->n], 1);
+		__builtin_prefetch(&k->a[k->n].step, 1);
+	}
+}
+
+void meet_add(struct meet *m, const struct call *c)
+{
+	unsigned want;
+
+	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED))
+		return;
+	want = wanted_ranks(m, c);
+	if (want < 2)
+		return;
+
+	struct meeting *k = find_meeting(m, c);
+
+	if (!k)
+		k = begin_meeting(m, c, want);
+	if (has_come(k, c->rank))
+		return; /* twice the same number on one rank: nothing that could be joined */
+
+	struct terms t = terms_of(c);
+	bool open = c->bits & CALL_OPEN;
+
+	if (!k->n)
+		k->first = t;
+	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
+		k->other = t;
+	else if (!k->unlike && count_known(&t) > count_known(&k->first))
+		k->first = t; /* the others are compared with the one that says most */
+	if (!k->n || c->dur > k->longest.dur)
+		k->longest = *c;
+	k->open += open;
+	k->async |= (c->bits & CALL_ASYNC) != 0;
+	k->a[k->n++] = (struct arrival){.rank = c->rank,
+		.nth = c->nth,
+		.start = c->start,
+		.dur = open ? UINT64_MAX : c->dur,
+		.site = c->site,
+		.in = c->in.blind ? 0 : c->in.digest,
+		.out = c->out.blind ? 0 : c->out.digest,
+		.in_sum = c->in.sum,
+		.out_sum = c->out.sum,
+		.out_bad = c->out.bad,
+		.seq = c->seq,
+		.stack = c->stack,
+		.step = (uint32_t)c->step,
+		.in_bytes = (uint32_t)c->in_bytes,
+		.out_bytes = (uint32_t)c->out_bytes,
+		.in_reach = (float)side_reach(&c->in),
+		.telling = c->in.telling && !(c->bits & CALL_LATE)};
+	add_sides(k, c);
+	if (k->n == k->want)
+		end_meeting(m, k, true);
+	while (m->places > PLACES_MAX && m->oldest) {
+		m->given_up++;
+		end_meeting(m, m->oldest, false);
+	}
+}
+
+struct call call_of_arrival(const struct meeting *m, const struct arrival *a)
+{
+	struct call c = m->longest;
+
+	c.rank = a->rank;
+	c.start = a->start;
+	c.site = a->site;
+	c.nth = a->nth;
+	c.seq = a->seq;
+	c.stack = a->stack;
+	return c;
+}
+
+void meet_end(struct meet *m)
+{
+	while (m->oldest)
+		end_meeting(m, m->oldest, false);
+	free(m->bucket);
+	m->bucket = NULL;
+}

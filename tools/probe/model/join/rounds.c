@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/join/rounds.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "tools/lib/each.h"
+#include "tools/lib/period.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/join/walk.h"
+
+#define TRIED_MAX 4 /* ranks that are looked at for a period */
+#define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
+#define PLACES_MOST 4096u
+#define SWAPPED_SEEN 3 /* rounds with a call at the same place */
+#define LONGER_MIN 8 /* longer rounds ... */
+#define LONGER_TIMES 4 /* ... of so many rounds each */
+#define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
+
+struct finder {
+	struct rounds *out;
+	struct period period;
+	struct round_end kept[PERIOD_KEPT]; /* of the calls that the period remembers */
+	uint64_t *token; /* number of each end's call */
+	unsigned cap;
+	uint64_t first;
+};
+
+static void add_round_end(struct finder *f, uint64_t token)
+{
+	struct rounds *r = f->out;
+	unsigned n = r->n;
+
+	TOOL_GROW(f->token, n, f->cap);
+	TOOL_GROW(r->end, r->n, r->cap);
+	f->token[n] = token;
+	r->end[r->n++] = f->kept[token % PERIOD_KEPT];
+}
+
+/* A pattern was found, which the latest calls have followed already. */
+static void begin_rounds(struct finder *f)
+{
+	const struct period *p = &f->period;
+	struct rounds *r = f->out;
+
+	f->first = p->first;
+	/* The one before was a loop within a step: none of its rounds counts any more. */
+	if (p->rounds == (p->n - p->first) / p->length)
+		r->n = 0;
+	while (r->n && f->token[r->n - 1] >= p->first)
+		r->n--;
+	for (uint64_t i = p->first + p->length - 1; i < p->n; i += p->length)
+		add_round_end(f, i);
+}
+
+static void follow_rounds(struct finder *f, const struct call *c)
+{
+	struct period *p = &f->period;
+	uint64_t at = p->n, token;
+	bool ends;
+
+	if (c->bits & CALL_NESTED)
+		return;
+	token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
+	f->kept[at % PERIOD_KEPT] = (struct round_end){c->start, c->seq};
+	ends = period_call(p, token);
+	if (p->length && p->first != f->first)
+		begin_rounds(f);
+	else if (ends)
+		add_round_end(f, at);
+}
+
+void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o)
+{
+	struct finder *f = tool_alloc(sizeof(*f));
+	const struct walk_call *c;
+	struct walk w;
+
+	*r = (struct rounds){0};
+	f->out = r;
+	period_init(&f->period);
+	f->first = UINT64_MAX;
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w)))
+		follow_rounds(f, &c->call);
+	walk_close(&w);
+	r->length = f->period.length;
+	r->confidence = period_confidence(&f->period);
+	free(f->token);
+	free(f);
+}
+
+/* ---- the same steps on all ranks ---- */
+
+/* Operations on the communicator of all ranks that each end a step, ascending. */
+struct common_ends {
+	uint64_t comm;
+	int64_t *seq;
+	unsigned n, cap;
+};
+
+/* What is waited for later may be started before something else has come back, now and then: where that is seen it ends no round. */
+static bool is_of_all(const struct call *c, const struct folders *f)
+{
+	int64_t all = f->world_size > 0 ? f->world_size : (int64_t)f->n;
+
+	return c->comm && c->comm_seq != NO_NUMBER && c->size == all && all > 1 &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED)) &&
+	       (c->bits & (CALL_ASYNC | CALL_WAITED)) != (CALL_ASYNC | CALL_WAITED);
+}
+
+/* ---- places that are called as often as most ---- */
+
+struct place_count {
+	struct table_key key; /* a: stack */
+	uint64_t n, first; /* times; number of its first call among all */
+	uint64_t comm; /* of its first call, if that is one of all ranks; else 0 */
+	unsigned before,
+		behind; /* times that it came right before the end of a round, right behind it */
+	unsigned round; /* in which it came last */
+	uint64_t since,
+		early; /* calls that are made as often since its latest one; times that these were few */
+	bool bursts; /* it comes several times in a row, and then not for long */
+};
+
+static void count_places(
+	struct table *t, const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct walk w;
+	uint64_t number = 0;
+
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w))) {
+		struct place_count *p =
+			c->call.stack ? table_get(t, c->call.stack, c->call.api) : NULL;
+
+		number++;
+		if (!p)
+			continue;
+		if (!p->n++) {
+			p->first = number;
+			p->comm = is_of_all(&c->call, f) ? c->call.comm : 0;
+		}
+	}
+	walk_close(&w);
+}
+
+/* Once more or less: the run ended in the middle of a step. */
+static bool is_as_often(const struct place_count *p, uint64_t n)
+{
+	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
+}
+
+static unsigned count_as_often(const struct table *t, uint64_t n)
+{
+	unsigned places = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		places += is_as_often(table_at(t, i), n);
+	return places;
+}
+
+static const struct place_count *find_last_as_often(const struct table *t, uint64_t n)
+{
+	const struct place_count *last = NULL;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct place_count *p = table_at(t, i);
+
+		if (p->comm && is_as_often(p, n) && (!last || p->first > last->first))
+			last = p;
+	}
+	return last;
+}
+
+/*
+ * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
+ * last and is an operation of all ranks ends the steps; NULL: there is none.
+ */
+static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
+{
+	uint64_t often = 0;
+	unsigned most = 1;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct place_count *p = table_at(t, i);
+		uint64_t n = p->n;
+		unsigned places = count_as_often(t, n);
+
+		if (p->bursts)
+			continue;
+		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
+			most = places;
+			often = n;
+		}
+	}
+	*times = often;
+	return often ? find_last_as_often(t, often) : NULL;
+}
+
+/*
+ * Of places that are called so often by chance (the layers of a few checkpoints) some calls come in a row: most of the others that are
+ * called as often have not been in between. False: there is none.
+ */
+static bool mark_bursts(
+	struct table *t, uint64_t often, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct place_count *p;
+	struct walk w;
+	uint64_t places = count_as_often(t, often), now = 0;
+	bool any = false;
+
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w))) {
+		p = c->call.stack ? table_find(t, c->call.stack, c->call.api) : NULL;
+		if (!p || !is_as_often(p, often))
+			continue;
+		now++;
+		p->early += p->since && now - p->since - 1 < places / 2;
+		p->since = now;
+	}
+	walk_close(&w);
+	for (uint32_t i = 0; i < t->n; i++) {
+		p = table_at(t, i);
+		if (2 * p->early > p->n)
+			any = p->bursts = true;
+	}
+	return any;
+}
+
+static void add_common_end(struct common_ends *e, int64_t seq)
+{
+	TOOL_GROW(e->seq, e->n, e->cap);
+	e->seq[e->n++] = seq;
+}
+
+static void list_ends_of_place(struct common_ends *e, const struct place_count *p,
+	const struct folders *f, const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct walk w;
+
+	e->n = 0;
+	e->comm = p->comm;
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w)))
+		if (c->call.stack == p->key.a && c->call.api == p->key.b &&
+			c->call.comm == e->comm && is_of_all(&c->call, f))
+			add_common_end(e, c->call.comm_seq);
+	walk_close(&w);
+}
+
+static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct place_count *last;
+	struct table t;
+	uint64_t often;
+
+	table_init(&t, sizeof(struct place_count), PLACES_MOST);
+	count_places(&t, f, d, o);
+	last = find_last_place(&t, &often);
+	if (last && mark_bursts(&t, often, d, o))
+		last = find_last_place(&t, &often);
+	if (last)
+		list_ends_of_place(e, last, f, d, o);
+	table_free(&t);
+	return last && e->n;
+}
+
+/*
+ * Rounds may be those of a loop inside of a longer one, which goes on until something is good enough: where that has places of its own,
+ * the last one that is an operation of all ranks.
+ */
+static void find_longer_ends(struct common_ends *longer, unsigned rounds, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct place_count *last = NULL;
+	unsigned most = 1;
+	uint64_t often = 0;
+	struct table t;
+
+	table_init(&t, sizeof(struct place_count), PLACES_MOST);
+	count_places(&t, f, d, o);
+	for (uint32_t i = 0; i < t.n; i++) {
+		uint64_t n = ((const struct place_count *)table_at(&t, i))->n;
+		unsigned places = count_as_often(&t, n);
+
+		if (n >= LONGER_MIN && LONGER_TIMES * n <= rounds && places > most) {
+			most = places;
+			often = n;
+		}
+	}
+	if (often) {
+		mark_bursts(&t, often, d, o);
+		last = find_last_as_often(&t, often);
+	}
+	if (last)
+		list_ends_of_place(longer, last, f, d, o);
+	table_free(&t);
+}
+
+/* ---- the period of the calls ---- */
+
+/* The last one of each round. */
+static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	const struct walk_call *c;
+	struct walk w;
+	uint64_t step = 0;
+
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w))) {
+		uint64_t now = count_rounds_before(r->end, r->n, c->call.start, c->call.seq);
+
+		if (!is_of_all(&c->call, f) || now >= r->n || (e->n && c->call.comm != e->comm))
+			continue;
+		e->comm = c->call.comm;
+		if (!e->n || now != step) {
+			add_common_end(e, c->call.comm_seq);
+		}
+		e->seq[e->n - 1] = c->call.comm_seq;
+		step = now;
+	}
+	walk_close(&w);
+}
+
+static bool is_common_end(const struct common_ends *e, int64_t seq)
+{
+	unsigned lo = 0, hi = e->n;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (e->seq[mid] < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < e->n && e->seq[lo] == seq;
+}
+
+static bool is_end_of_round(const struct common_ends *e, const struct call *c)
+{
+	return c->comm == e->comm && c->comm_seq != NO_NUMBER &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL)) && is_common_end(e, c->comm_seq);
+}
+
+static int by_number_of_calls(const void *x, const void *y)
+{
+	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Of a loop over steps most rounds have about as many calls. What a program does a few times with other sizes (a test, a solver for
+ * other inputs) is no step: nothing in it is as it was the time before. The first one is left out: the program starts in it.
+ */
+static bool are_rounds_alike(const struct common_ends *e, const struct folders *f,
+	const struct rank_dir *d, const struct overlay *o)
+{
+	uint64_t *calls = tool_alloc(e->n * sizeof(*calls)), since = 0, middle;
+	unsigned ends = 0, near = 0, n;
+	const struct walk_call *c;
+	struct walk w;
+
+	walk_calls_of_rank(&w, d, o);
+	while ((c = walk_next(&w)) && ends < e->n) {
+		since++;
+		if (c->call.comm != e->comm || !is_of_all(&c->call, f) ||
+			!is_common_end(e, c->call.comm_seq))
+			continue;
+		calls[ends++] = since;
+		since = 0;
+	}
+	walk_close(&w);
+	n = ends ? ends - 1 : 0;
+	if (n)
+		qsort(calls + 1, n, sizeof(*calls), by_number_of_calls);
+	middle = n ? calls[1 + n / 2] : 0;
+	for (unsigned i = 1; i <= n; i++)
+		near += calls[i] >= middle - middle / 4 && calls[i] <= middle + middle / 4;
+	free(calls);
+	return 2 * near >= n;
+}
+
+/*
+ * Is the call behind the operation that ends a step still of that step? If its place first came behind that of the
+ * operation: what begins a step was there before. A place that has come once tells nothing.
+ */
+static bool is_behind_end(
+	const struct table *places, const struct call *c, const struct place_count *end)
+{
+	const struct place_count *p = c->stack ? table_find(places, c->stack, c->api) : NULL;
+
+	return end && p && p->n > 1 && p->first > end->first;
+}
+
+/*
+ * The last call before the end of each round so far, which has not been in this one and comes right behind its end: the two changed
+ * places. What begins a round has come right behind an end before.
+ */
+static bool is_swapped_with_end(const struct place_count *p, unsigned round)
+{
+	return p && p->before >= SWAPPED_SEEN && !p->behind && p->round != round;
+}
+
+static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
+	const struct common_ends *e, const struct common_ends *longer, const struct overlay *o)
+{
+	const struct walk_call *c;
+	const struct place_count *last = NULL;
+	struct place_count *before = NULL, *now;
+	struct table places;
+	struct walk w;
+	struct round_end *end = NULL;
+	unsigned n = 0, cap = 0, cap_longer = 0;
+	bool over = false, /* the operation has been, and nothing of the next step */
+		first; /* right behind it */
+
+	table_init(&places, sizeof(struct place_count), PLACES_MOST);
+	count_places(&places, f, d, o);
+	walk_calls_of_rank(&w, d, o);
+	for (bool ended = false; (c = walk_next(&w));) {
+		if (c->call.bits & CALL_NESTED)
+			continue;
+		now = c->call.stack ? table_find(&places, c->call.stack, c->call.api) : NULL;
+		first = ended;
+		ended = false;
+		if (is_end_of_round(longer, &c->call)) {
+			TOOL_GROW(d->longer, d->nlonger, cap_longer);
+			d->longer[d->nlonger++] = (struct round_end){c->call.start, c->call.seq};
+		}
+		if (is_end_of_round(e, &c->call)) {
+			last = now;
+			over = ended = true;
+			if (before)
+				before->before++;
+			TOOL_GROW(end, n, cap);
+			n++;
+		} else if (first && is_swapped_with_end(now, n)) {
+			now->round = n;
+		} else if (!over || !(over = is_behind_end(&places, &c->call, last))) {
+			if (now) {
+				now->behind += first;
+				now->round = n + 1;
+			}
+			before = now;
+			continue;
+		}
+		before = NULL;
+		end[n - 1] = (struct round_end){c->call.start, c->call.seq};
+	}
+	walk_close(&w);
+	table_free(&places);
+	d->round = end;
+	d->nround = n;
+}
+
+static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *const *overlay)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		struct calls s;
+
+		calls_open(&s, &f->dir[i], i, overlay[i]);
+		all += calls_bytes(&s);
+		calls_close(&s);
+	}
+	return all;
+}
+
+struct rounds_of_ranks {
+	struct folders *folders;
+	const struct overlay *const *overlay;
+	const struct common_ends *ends, *longer;
+	const bool *want;
+};
+
+static void end_rounds_of(void *arg, unsigned i)
+{
+	struct rounds_of_ranks *r = arg;
+
+	if (!r->want || r->want[i])
+		end_rounds_of_rank(
+			&r->folders->dir[i], r->folders, r->ends, r->longer, r->overlay[i]);
+}
+
+bool number_by_rounds(
+	struct folders *f, const struct overlay *const *overlay, struct numbering *how)
+{
+	struct common_ends e = {0}, longer = {0};
+	bool found = false;
+	unsigned by = 0;
+
+	if (bytes_of_calls(f, overlay) > how->most)
+		return false;
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
+		found = find_ends_by_place(&e, f, &f->dir[i], overlay[i]) &&
+			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
+		by = i;
+	}
+	for (unsigned i = 0; i < f->n && i < TRIED_MAX && !found; i++) {
+		struct rounds r;
+
+		find_rounds(&r, &f->dir[i], overlay[i]);
+		e.n = 0;
+		if (r.length && r.confidence >= ROUNDS_SURE)
+			find_common_ends(&e, &r, f, &f->dir[i], overlay[i]);
+		found = e.n && e.n >= ENDS_SHARE * r.n &&
+			are_rounds_alike(&e, f, &f->dir[i], overlay[i]);
+		by = i;
+		free(r.end);
+	}
+	if (found)
+		find_longer_ends(&longer, e.n, f, &f->dir[by], overlay[by]);
+	how->longer = longer.n > 0;
+	if (found)
+		do_for_each(f->n, how->threads, end_rounds_of,
+			&(struct rounds_of_ranks){f, overlay, &e, &longer, how->want});
+	free(e.seq);
+	free(longer.seq);
+	return found;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several requests that one Waitall completed each have its whole time as their wait: who adds up what a rank waited counts it
+ * once. They need not follow each other, where calls come by their starts.
+ */
+#ifndef PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
+#define PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
+
+#include "tools/probe/model/read/calls.h"
+
+#define SHARED_WAITS 16
+#define SHARED_WAIT_NS 1000u /* ends of one Waitall's requests differ by less */
+
+/* Of one rank, the last ones; zeroed at first. */
+struct shared_waits {
+	struct {
+		uint64_t wait, end;
+	} of[SHARED_WAITS];
+	unsigned at;
+};
+
+/* Is its wait that of a call before? c was waited for. */
+static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
+{
+	uint64_t end = c->start + c->dur;
+
+	for (unsigned i = 0; i < SHARED_WAITS; i++)
+		if (s->of[i].wait == c->wait && end + SHARED_WAIT_NS > s->of[i].end &&
+			end < s->of[i].end + SHARED_WAIT_NS)
+			return true;
+	s->of[s->at].wait = c->wait;
+	s->of[s->at].end = end;
+	s->at = (s->at + 1) % SHARED_WAITS;
+	return false;
+}
+
+/* What the call adds to the time that its rank's thread was held up: an asynchronous one only what was waited for it. */
+static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
+{
+	if (!(c->bits & CALL_ASYNC))
+		return c->dur;
+	return is_wait_shared(s, c) ? 0 : c->wait;
+}
+
+#endif

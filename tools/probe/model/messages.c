@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/messages.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/places/sites.h"
+
+#define BUCKETS 16384u
+#define UNDER_WAY_MAX (1u << 18)
+#define LINKS_MAX (1u << 18)
+#define WAY_SALT 1 /* a way between two ranks is no pair of places */
+#define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
+#define LAGS_MIN 3
+#define TYPES_MIN 3
+#define COUNTS_MIN 3
+#define DIGITS_ERROR 1e-8 /* of nine digits on either side, and some more */
+#define SUM_ERROR \
+	1e-12 /* of the sum of absolute values at most: doubles, added up in another order */
+#define PEER_STEPS 3 /* before that nobody knows who sends to whom */
+#define PEER_LOOKS (1u << 20)
+#define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
+
+#define SHORT_MIN 8 /* messages of one length before a shorter one */
+#define LENGTHS 32u /* that are kept of the messages between two ranks */
+#define ROUND_MAX 12u /* messages after which their lengths come again */
+
+/* Messages of one tag that have arrived. */
+struct tag_stat {
+	struct table_key key; /* a: communicator, b: from, to, tag */
+	uint64_t n;
+	/* Elements of the latest, as far as none between them is missing. */
+	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
+	int64_t next; /* number behind the last of them */
+	unsigned nlength;
+	uint64_t agreed; /* the latest ones of which both sides had the same length */
+};
+
+/* Messages from one place to another whose types agreed. */
+struct type_pair {
+	struct table_key key; /* a: communicator; b: the two places */
+	uint32_t dtype;
+	uint64_t n;
+	bool mixed; /* several types, or two that do not agree: nothing is known */
+};
+
+/* Elements of the messages of a rank at a place. */
+struct usual_count {
+	struct table_key key; /* a: rank; b: place, send or receive */
+	uint64_t count, n;
+	bool changes;
+};
+
+/* Where the last send_recv of a rank at a place received from. */
+struct partner {
+	struct table_key key; /* a: rank; b: place */
+	bool any;
+	bool pairs,
+		even; /* so far the source is who it sends to, and the numbers of both messages are the same */
+	bool varies; /* the source is not always as far */
+	int64_t apart; /* from this rank to the source */
+	int64_t tag, next; /* next: number of its next message */
+};
+
+void messages_init(struct messages *m, const struct clock_fix *skew)
+{
+	*m = (struct messages){.skew = skew};
+	m->bucket = tool_alloc(BUCKETS * sizeof(*m->bucket));
+	table_init(&m->links, sizeof(struct link_stat), LINKS_MAX);
+	table_init(&m->tags, sizeof(struct tag_stat), LINKS_MAX);
+	table_init(&m->counts, sizeof(struct usual_count), LINKS_MAX);
+	table_init(&m->types, sizeof(struct type_pair), LINKS_MAX);
+	table_init(&m->partners, sizeof(struct partner), LINKS_MAX);
+}
+
+void messages_free(struct messages *m)
+{
+	while (m->oldest) {
+		struct message *k = m->oldest;
+
+		m->oldest = k->newer;
+		free(k);
+	}
+	for (uint32_t i = 0; i < m->links.n; i++)
+		hist_free(&((struct link_stat *)table_at(&m->links, i))->time);
+	table_free(&m->links);
+	table_free(&m->tags);
+	table_free(&m->partners);
+	table_free(&m->types);
+	table_free(&m->counts);
+	free(m->bucket);
+}
+
+static uint64_t hash_ends(int64_t from, int64_t to)
+{
+	return hash_u64(hash_u64(0, (uint64_t)from), (uint64_t)to);
+}
+
+static struct message **message_bucket(const struct messages *m, uint64_t comm, int64_t from,
+	int64_t to, int64_t tag, int64_t number)
+{
+	uint64_t h = hash_u64(
+		hash_u64(hash_u64(hash_ends(from, to), comm), (uint64_t)tag), (uint64_t)number);
+
+	return &m->bucket[h % BUCKETS];
+}
+
+static void drop_message(struct messages *m, struct message *k)
+{
+	struct message **at = message_bucket(m, k->comm, k->from, k->to, k->tag, k->number);
+
+	while (*at != k)
+		at = &(*at)->next;
+	*at = k->next;
+	*(k->older ? &k->older->newer : &m->oldest) = k->newer;
+	*(k->newer ? &k->newer->older : &m->newest) = k->older;
+	m->n--;
+	free(k);
+}
+
+static void keep_message(struct messages *m, const struct message *now)
+{
+	struct message **at =
+		message_bucket(m, now->comm, now->from, now->to, now->tag, now->number);
+	struct message *k = tool_alloc(sizeof(*k));
+
+	*k = *now;
+	k->next = *at;
+	*at = k;
+	k->older = m->newest;
+	*(m->newest ? &m->newest->newer : &m->oldest) = k;
+	m->newest = k;
+	if (++m->n > UNDER_WAY_MAX) {
+		m->given_up++;
+		drop_message(m, m->oldest);
+	}
+}
+
+static uint64_t corrected_time(const struct messages *m, const struct call *c, bool end)
+{
+	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
+}
+
+/* Of an asynchronous call the Wait that completed it: what was computed before that is no transport. */
+static uint64_t moment_of_being_there(const struct messages *m, const struct call *c)
+{
+	uint64_t start = corrected_time(m, c, false), end = corrected_time(m, c, true);
+
+	return c->bits & CALL_ASYNC && c->bits & CALL_WAITED && end - c->wait > start
+		       ? end - c->wait
+		       : start;
+}
+
+static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
+{
+	if (took < LINK_LONG) {
+		l->now.n = 0;
+		return;
+	}
+	if (!l->now.n++) {
+		l->now.step = step;
+		l->now.least = took;
+	}
+	if (took < l->now.least)
+		l->now.least = took;
+	if (l->now.n >= l->best.n)
+		l->best = l->now;
+}
+
+static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const struct call *recv)
+{
+	/* Many messages of one step are no habit. */
+	if (l->lags && l->lag == lag) {
+		l->lags += recv->step != l->lag_step;
+		l->lag_step = recv->step;
+		return;
+	}
+	if (l->lags >= LAGS_MIN && (!m->lagging.any || recv->start < m->lagging.call.start)) {
+		m->lagging.any = true;
+		m->lagging.call = *recv;
+	}
+	l->lag = lag;
+	l->lags = 1;
+	l->lag_step = recv->step;
+}
+
+static struct usual_count *count_of_place(struct messages *m, const struct call *c, bool send)
+{
+	return table_get(&m->counts, c->rank, hash_u64(hash_place(c), send));
+}
+
+static void note_count(struct messages *m, const struct call *c, bool send)
+{
+	struct usual_count *u = count_of_place(m, c, send);
+	uint64_t count = send ? c->in.count : c->out.count;
+
+	if (!u)
+		return;
+	u->changes |= u->n && u->count != count;
+	u->count = count;
+	u->n++;
+}
+
+/* Another count than at that place ever. */
+static const struct usual_count *find_new_count(
+	const struct messages *m, const struct call *c, bool send, uint64_t count)
+{
+	const struct usual_count *u =
+		table_find(&m->counts, c->rank, hash_u64(hash_place(c), send));
+
+	return u && u->n >= COUNTS_MIN && !u->changes && u->count != count ? u : NULL;
+}
+
+static bool is_new_place(const struct messages *m, const struct call *send)
+{
+	const struct usual_count *u =
+		table_find(&m->counts, send->rank, hash_u64(hash_place(send), true));
+
+	return !u || !u->n;
+}
+
+static uint64_t hash_way(const struct call *recv)
+{
+	return hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag);
+}
+
+static void note_length(struct tag_stat *t, const struct call *recv)
+{
+	if (recv->comm_seq != t->next)
+		t->nlength = 0;
+	t->length[(uint64_t)recv->comm_seq % LENGTHS] = recv->out.count;
+	t->nlength += t->nlength < LENGTHS;
+	t->next = recv->comm_seq + 1;
+}
+
+/* After how many messages their lengths have always come again; 0: they do not. */
+static unsigned find_round_of_lengths(const struct tag_stat *t)
+{
+	for (unsigned round = 2; round <= ROUND_MAX && 2 * round <= t->nlength; round++) {
+		bool again = true;
+
+		for (unsigned i = 1; i + round <= t->nlength && again; i++)
+			again = t->length[(uint64_t)(t->next - i) % LENGTHS] ==
+				t->length[(uint64_t)(t->next - i - round) % LENGTHS];
+		if (again)
+			return round;
+	}
+	return 0;
+}
+
+/*
+ * The lengths of the messages come round, and one side is at the next one already: it left one out. false: not so, or nothing is
+ * known.
+ */
+static bool is_one_ahead(
+	const struct messages *m, const struct call *send, const struct call *recv, bool *sender)
+{
+	const struct tag_stat *t = table_find(&m->tags, recv->comm, hash_way(recv));
+	unsigned round = t && t->next == recv->comm_seq ? find_round_of_lengths(t) : 0;
+	uint64_t now, then;
+
+	if (!round)
+		return false;
+	now = t->length[(uint64_t)(t->next - round) % LENGTHS];
+	then = t->length[(uint64_t)(t->next - round + 1) % LENGTHS];
+	*sender = recv->count == now && send->in.count == then;
+	return now != then && (*sender || (send->in.count == now && recv->count == then));
+}
+
+/* The receive that takes that message is not through, and has no room for it. */
+static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
+{
+	const struct usual_count *s, *t;
+	bool ahead, sender = false;
+
+	if (m->truncated.any || !recv->count || recv->dtype != send->dtype ||
+		send->in.count <= recv->count)
+		return;
+	s = find_new_count(m, send, true, send->in.count);
+	t = find_new_count(m, recv, false, recv->count);
+	ahead = !s && !t && is_one_ahead(m, send, recv, &sender);
+	m->truncated = (struct truncated){.any = true,
+		.sender = ahead ? sender : s && !t,
+		.sure = !s != !t,
+		.left_out = ahead,
+		.recv = *recv,
+		.send = *send,
+		.usual = t   ? t->count
+			 : s ? s->count
+			     : 0};
+}
+
+/* It fits into the receive, and both sides always had more: nobody but the program knows whether that is right. */
+static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
+	const struct call *recv)
+{
+	const struct usual_count *s, *t;
+
+	if (!recv->out.count)
+		return;
+	s = find_new_count(m, send, true, send->in.count);
+	t = find_new_count(m, recv, false, recv->out.count);
+	/* Where the library says nothing of what arrived the receive counts as long as its buffer, which had the sender's length so far. */
+	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
+		t->count == send->in.count && recv->dtype == send->dtype)
+		m->truncated = (struct truncated){
+			.any = true, .sure = true, .recv = *recv, .send = *send, .usual = t->count};
+	/* Lengths change from message to message, and both sides always had the same. */
+	else if (!s && !t && !m->truncated.any && recv->out.count > send->in.count &&
+		 recv->dtype == send->dtype && way && way->agreed >= SHORT_MIN)
+		m->truncated = (struct truncated){
+			.any = true, .either = true, .recv = *recv, .send = *send};
+	if (m->shorter.any || recv->out.count != send->in.count)
+		return;
+	/* A line that has never sent: what the receiver has always got there. */
+	if (!s && is_new_place(m, send))
+		s = t;
+	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
+		send->in.count > s->count)
+		return;
+	m->shorter = (struct shorter){
+		.any = true, .send = *send, .recv = *recv, .usual = s->count, .times = s->n};
+}
+
+/* Bytes go with any type. */
+static bool is_typed(uint32_t dtype)
+{
+	const char *name = intern_name(dtype);
+
+	return *name && strcmp(name, "other") != 0 && strcmp(name, "int8") != 0 &&
+	       strcmp(name, "uint8") != 0;
+}
+
+/* Of messages that p is about. true: that one is the first whose sides do not agree. */
+static bool note_types(struct type_pair *p, const struct call *send, const struct call *recv)
+{
+	bool unlike;
+
+	if (send->dtype == recv->dtype) {
+		p->mixed |= p->n && p->dtype != send->dtype;
+		p->dtype = send->dtype;
+		p->n++;
+		return false;
+	}
+	unlike = p->n >= TYPES_MIN && !p->mixed &&
+		 (send->dtype == p->dtype || recv->dtype == p->dtype);
+	p->mixed = true;
+	return unlike;
+}
+
+/* Between two lines of the program; or, of a line that never sent or received, on that way. */
+static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
+{
+	struct type_pair *p, *way;
+	bool fresh, unlike;
+
+	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
+		!(way = table_get(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT))))
+		return;
+	unlike = note_types(way, send, recv);
+	/* The other one may have moved. */
+	p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site));
+	if (!p)
+		return;
+	fresh = !p->n && !p->mixed;
+	way = table_find(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT));
+	if (note_types(p, send, recv) || (fresh && unlike)) {
+		const struct type_pair *usual = fresh ? way : p;
+
+		if (m->unlike.any)
+			return;
+		m->unlike = (struct unlike_message){.any = true,
+			.call = send->dtype == usual->dtype ? *recv : *send,
+			.other = send->dtype == usual->dtype ? *send : *recv,
+			.usual = usual->dtype,
+			.agreed = usual->n};
+	}
+}
+
+static bool is_exchange(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "send_recv") == 0;
+}
+
+static bool is_same_value(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool goes_same_way(const struct call *a, const struct call *b)
+{
+	return a->comm == b->comm && a->comm_rank == b->comm_rank && a->peer == b->peer &&
+	       a->tag == b->tag;
+}
+
+static struct message_values values_of_side(const struct side *s)
+{
+	return (struct message_values){s->count, s->least, s->most, s->sum, s->squares, s->bad};
+}
+
+static bool is_near(double a, double b, double error)
+{
+	return fabs(a - b) <= error || is_same_value(a, b);
+}
+
+/*
+ * The same bytes have the same statistics, whoever looks at them. Sums are those of rows with nine digits, added up in the order of the
+ * machine's own kernel: what the elements cancel each other out is as far off as that.
+ */
+static bool are_values_same(const struct message_values *a, const struct message_values *b)
+{
+	double cancelled = SUM_ERROR * sqrt((double)a->count * a->squares);
+
+	if (a->count != b->count || !is_same_value(a->least, b->least) ||
+		!is_same_value(a->most, b->most))
+		return false;
+	return a->bad || b->bad ||
+	       (is_near(a->sum, b->sum, DIGITS_ERROR * fabs(a->sum) + cancelled) &&
+		       is_near(a->squares, b->squares, 2 * DIGITS_ERROR * a->squares));
+}
+
+static void keep_values(
+	struct message_values *list, unsigned *n, const struct message_values *values)
+{
+	if (*n < VALUES_KEPT)
+		list[(*n)++] = *values;
+}
+
+/* The same bytes on both sides have the same statistics. */
+static void compare_values(struct messages *m, const struct call *send, const struct call *recv)
+{
+	struct message_values sent = values_of_side(&send->in), got = values_of_side(&recv->out);
+	bool differ;
+
+	if (m->any_damaged && !goes_same_way(recv, &m->damaged))
+		return;
+	if (!send->in.digest || !recv->out.digest || send->in.blind || recv->out.blind)
+		return;
+	differ = sent.count == got.count && send->dtype == recv->dtype &&
+		 !are_values_same(&sent, &got);
+	if (differ && !m->any_damaged) {
+		m->any_damaged = true;
+		m->damaged = *recv;
+		m->damaged_by = *send;
+	}
+	if (!m->any_damaged)
+		return;
+	keep_values(m->sent, &m->nsent, &sent);
+	if (differ)
+		keep_values(m->astray, &m->nastray, &got);
+}
+
+bool is_any_damaged(const struct messages *m)
+{
+	for (unsigned i = 0; i < m->nastray; i++)
+		for (unsigned k = 0; k < m->nsent; k++)
+			if (are_values_same(&m->sent[k], &m->astray[i]))
+				return false;
+	return m->any_damaged;
+}
+
+static void join_message(struct messages *m, const struct call *send, const struct call *recv)
+{
+	uint64_t a = moment_of_being_there(m, send), b = moment_of_being_there(m, recv);
+	uint64_t both = a > b ? a : b, end = corrected_time(m, recv, true);
+	struct link_stat *l =
+		table_get(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
+	struct tag_stat *t = table_get(&m->tags, recv->comm, hash_way(recv));
+
+	if (t) {
+		t->n++;
+		note_length(t, recv);
+	}
+	compare_types(m, send, recv);
+	compare_counts(m, t, send, recv);
+	if (t)
+		t->agreed = send->in.count == recv->out.count ? t->agreed + 1 : 0;
+	note_count(m, send, true);
+	note_count(m, recv, false);
+	compare_values(m, send, recv);
+	/* The time of a send_recv is that of two messages. */
+	if (!l || is_exchange(recv) || is_exchange(send))
+		return;
+	l->from = send->rank;
+	l->to = recv->rank;
+	note_lag(m, l, (int64_t)recv->step - (int64_t)send->step, recv);
+	/* It was waited for after it had arrived. */
+	if (end < both)
+		return;
+	hist_add(&l->time, end - both);
+	note_streak(l, end - both, recv->step);
+	if (end - both >= l->slowest_ns) {
+		l->slowest_ns = end - both;
+		l->slowest = *recv;
+	}
+}
+
+static void match_side(struct messages *m, const struct call *c, bool send)
+{
+	struct message now = {
+		.call = *c, .comm = c->comm, .tag = c->tag, .number = c->comm_seq, .send = send};
+
+	if (c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER || c->comm_seq == NO_NUMBER ||
+		c->peer < 0)
+		return;
+	now.from = send ? c->comm_rank : c->peer;
+	now.to = send ? c->peer : c->comm_rank;
+	for (struct message *k =
+			*message_bucket(m, now.comm, now.from, now.to, now.tag, now.number);
+		k; k = k->next) {
+		if (k->comm != now.comm || k->from != now.from || k->to != now.to ||
+			k->tag != now.tag || k->number != now.number)
+			continue;
+		if (k->send != send && !((k->call.bits | c->bits) & CALL_OPEN)) {
+			join_message(m, send ? c : &k->call, send ? &k->call : c);
+			drop_message(m, k);
+			return;
+		}
+		if (k->send != send) {
+			/* Both are there, one of them is not through. */
+			if (!is_exchange(c) && !is_exchange(&k->call))
+				compare_room(m, send ? c : &k->call, send ? &k->call : c);
+			drop_message(m, k);
+			return;
+		}
+		return; /* the same side again: a row, and the journal of it */
+	}
+	keep_message(m, &now);
+}
+
+static uint64_t hash_exchange(const struct call *c)
+{
+	return hash_u64(hash_u64(c->site, c->comm), c->api);
+}
+
+static void note_partner(struct messages *m, const struct call *c)
+{
+	struct partner *p = table_get(&m->partners, c->rank, hash_exchange(c));
+	int64_t apart = c->source - c->comm_rank;
+
+	if (p)
+		*p = (struct partner){p->key, true, (!p->any || p->pairs) && c->source == c->peer,
+			(!p->any || p->even) && c->source_seq == c->comm_seq,
+			p->any && (p->varies || p->apart != apart), apart, c->source_tag,
+			c->source_seq + 1};
+}
+
+bool find_receive_half(const struct messages *m, const struct call *c, struct call *half)
+{
+	const struct partner *p;
+
+	*half = *c;
+	if (!is_exchange(c) || c->comm_rank == NO_NUMBER)
+		return false;
+	half->peer = c->source;
+	half->tag = c->source_tag;
+	half->comm_seq = c->source_seq;
+	if (!(c->bits & CALL_OPEN))
+		return c->source != NO_NUMBER;
+	p = table_find(&m->partners, c->rank, hash_exchange(c));
+	if (!p || !p->any)
+		return false;
+	half->tag = p->tag;
+	/* It gets from who it sends to, and they have exchanged as often as it has sent there. */
+	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->apart)) {
+		half->peer = c->peer;
+		half->comm_seq = c->comm_seq;
+		return p->even && c->peer != NO_NUMBER;
+	}
+	half->peer = c->comm_rank + p->apart;
+	half->comm_seq = p->next;
+	return !p->varies;
+}
+
+void match_message(struct messages *m, const struct call *c)
+{
+	const char *op = intern_name(c->op);
+	struct call half;
+
+	if (!c->comm || c->bits & (CALL_NESTED | CALL_LOCAL))
+		return;
+	if (strcmp(op, "send") == 0 || strcmp(op, "recv") == 0) {
+		match_side(m, c, *op == 's');
+		return;
+	}
+	if (!is_exchange(c))
+		return;
+	match_side(m, c, true);
+	if (!find_receive_half(m, c, &half))
+		return;
+	match_side(m, &half, false);
+	if (!(c->bits & CALL_OPEN))
+		note_partner(m, c);
+}
+
+bool is_message_alone(const struct messages *m, const struct call *c)
+{
+	bool send = strcmp(intern_name(c->op), "send") == 0;
+	int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
+
+	for (const struct message *k = *message_bucket(m, c->comm, from, to, c->tag, c->comm_seq);
+		k; k = k->next)
+		if (k->comm == c->comm && k->from == from && k->to == to && k->tag == c->tag &&
+			k->number == c->comm_seq && k->send == send)
+			return true;
+	return false;
+}
+
+bool is_all_received(const struct messages *m, const struct call *recv)
+{
+	const struct link_stat *l =
+		table_find(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
+
+	if (!l || !l->time.n || m->given_up)
+		return false;
+	for (const struct message *k = m->oldest; k; k = k->newer)
+		if (k->send && k->comm == recv->comm && k->from == recv->peer &&
+			k->to == recv->comm_rank)
+			return false;
+	return true;
+}
+
+static bool was_used(const struct messages *m, const struct message *k)
+{
+	const struct tag_stat *t = table_find(
+		&m->tags, k->comm, hash_u64(hash_ends(k->from, k->to), (uint64_t)k->tag));
+
+	return t && t->n;
+}
+
+/* What was sent between two ranks and not received. */
+struct left_over {
+	struct table_key key; /* a: communicator, b: from and to */
+	struct message *first, *last;
+};
+
+static uint64_t tag_distance(const struct message *a, const struct message *b)
+{
+	return a->tag > b->tag ? (uint64_t)a->tag - (uint64_t)b->tag
+			       : (uint64_t)b->tag - (uint64_t)a->tag;
+}
+
+/* A tag that both sides always had is none that was mistaken. NULL: there is no other. */
+static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
+	const struct message *r, uint64_t *looks)
+{
+	const struct message *best = NULL;
+	bool used = was_used(m, r);
+	unsigned n = 0;
+
+	for (const struct message *s = l ? l->first : NULL; s && n < NEAR_MAX; s = s->more, n++) {
+		++*looks;
+		if (s->from != r->from || s->to != r->to || s->tag == r->tag ||
+			(used && was_used(m, s)))
+			continue;
+		if (!best || tag_distance(s, r) < tag_distance(best, r))
+			best = s;
+	}
+	return best;
+}
+
+bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
+	uint64_t *looks)
+{
+	const struct message *s = NULL;
+	uint64_t n = 0;
+	struct table sent;
+
+	table_init(&sent, sizeof(struct left_over), UNDER_WAY_MAX);
+	for (struct message *k = m->oldest; k; k = k->newer, n++) {
+		struct left_over *l =
+			k->send ? table_get(&sent, k->comm, hash_ends(k->from, k->to)) : NULL;
+
+		k->more = NULL;
+		if (!l)
+			continue;
+		*(l->first ? &l->last->more : &l->first) = k;
+		l->last = k;
+	}
+	for (const struct message *r = m->oldest; r && !s; r = r->newer, n++) {
+		if (r->send || !(r->call.bits & CALL_OPEN))
+			continue;
+		s = nearest_send(m, table_find(&sent, r->comm, hash_ends(r->from, r->to)), r, &n);
+		if (!s)
+			continue;
+		*recv = r->call;
+		*send = s->call;
+		*sender = !was_used(m, s);
+	}
+	table_free(&sent);
+	if (looks)
+		*looks = n;
+	return s != NULL;
+}
+
+bool find_crossed_peer(const struct messages *m, struct call *recv, struct call *send, bool *sender)
+{
+	unsigned looks = 0;
+
+	for (const struct message *r = m->oldest; r; r = r->newer) {
+		if (r->send || !(r->call.bits & CALL_OPEN) || r->call.step < PEER_STEPS)
+			continue;
+		for (const struct message *s = m->oldest; s && looks < PEER_LOOKS;
+			s = s->newer, looks++) {
+			bool same_from = s->from == r->from, same_to = s->to == r->to;
+
+			if (!s->send || s->comm != r->comm || s->tag != r->tag ||
+				s->call.step != r->call.step || same_from == same_to ||
+				was_used(m, same_from ? r : s) == was_used(m, same_from ? s : r) ||
+				was_used(m, same_from ? s : r))
+				continue;
+			*recv = r->call;
+			*send = s->call;
+			*sender = same_from;
+			return true;
+		}
+	}
+	return false;
+}

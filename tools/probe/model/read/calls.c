@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/calls.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dtype.h"
+#include "base/io.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define DIGITS_TELLING 7
+
+/* ---- the files ---- */
+
+/* calls_<a>-<b>[.<k>].csv[.gz] */
+static bool parse_name(const char *name, struct calls_file *f, bool *gz)
+{
+	unsigned long long a, b, part = 0;
+	int n = 0;
+
+	if (sscanf(name, "calls_%llu-%llu%n", &a, &b, &n) < 2)
+		return false;
+	name += n;
+	n = 0;
+	if (sscanf(name, ".%llu%n", &part, &n) == 1)
+		name += n;
+	*gz = strcmp(name, ".csv.gz") == 0;
+	f->first = a;
+	f->last = b;
+	f->part = part;
+	return *gz || strcmp(name, ".csv") == 0;
+}
+
+static int by_block(const void *x, const void *y)
+{
+	const struct calls_file *a = x, *b = y;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->overlay != b->overlay)
+		return a->overlay ? 1 : -1;
+	return a->part != b->part ? (a->part < b->part ? -1 : 1) : strcmp(a->path, b->path);
+}
+
+static void list_files(struct calls *s, const char *dir, const struct overlay *o, bool overlay)
+{
+	DIR *d = opendir(dir);
+	struct stat st;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct calls_file f = {.overlay = overlay, .limit = UINT64_MAX};
+		bool gz;
+		char plain[256];
+
+		if (!parse_name(e->d_name, &f, &gz) || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+			continue;
+		/* Being compressed, or compressed with the original kept: one of the two. */
+		snprintf(plain, sizeof(plain), "%.*s", (int)strlen(e->d_name) - 3, e->d_name);
+		if (gz && faccessat(dirfd(d), plain, 0, 0) == 0)
+			continue;
+		f.bytes = (uint64_t)st.st_size;
+		if (o && !overlay && !gz)
+			f.limit = overlay_limit(o, e->d_name);
+		if (f.limit < f.bytes)
+			f.bytes = f.limit;
+		f.path = tool_format("%s/%s", dir, e->d_name);
+		TOOL_GROW(s->file, s->nfile, s->cap_file);
+		s->file[s->nfile++] = f;
+	}
+	if (d)
+		closedir(d);
+}
+
+void calls_open(struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o)
+{
+	*s = (struct calls){.dir = dir, .rank = rank, .step_hi = UINT64_MAX, .buffer = 1 << 18};
+	list_files(s, dir->path, o, false);
+	if (o && o->path)
+		list_files(s, o->path, o, true);
+	if (s->nfile)
+		qsort(s->file, s->nfile, sizeof(*s->file), by_block);
+}
+
+void calls_close(struct calls *s)
+{
+	if (s->reading)
+		csv_close(&s->csv);
+	for (unsigned i = 0; i < s->nfile; i++)
+		free(s->file[i].path);
+	free(s->file);
+	free(s->wrong);
+	*s = (struct calls){0};
+}
+
+static bool is_name_of_other(const char *dtype)
+{
+	return strcmp(dtype, dtype_info(DT_OTHER)->name) == 0;
+}
+
+bool is_dtype_other(uint32_t dtype)
+{
+	static struct name_question q = {.ask = is_name_of_other};
+
+	return ask_name(&q, dtype);
+}
+
+void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes)
+{
+	calls_open(s, dir, rank, NULL);
+	s->tail = bytes;
+	/* The last file may have just been begun. */
+	if (s->nfile)
+		s->at = s->nfile - 1;
+	if (s->nfile > 1 && s->file[s->at].bytes < bytes / 4)
+		s->at--;
+}
+
+static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
+{
+	/* Of a run without steps the names say nothing. */
+	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
+}
+
+uint64_t calls_bytes(const struct calls *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < s->nfile; i++)
+		sum += is_file_wanted(s, &s->file[i]) ? s->file[i].bytes : 0;
+	return sum;
+}
+
+uint64_t calls_done(const struct calls *s)
+{
+	return s->bytes_done + (s->reading ? s->csv.src.at : 0);
+}
+
+/* Without these a row is of no use. */
+static bool has_needed_columns(struct calls *s)
+{
+#define NEEDED(name)              \
+	{                         \
+		COL_##name, #name \
+	}
+	static const struct {
+		enum column column;
+		const char *name;
+	} needed[] = {NEEDED(step), NEEDED(seq), NEEDED(api), NEEDED(op), NEEDED(start_ns)};
+
+	csv_find_columns(&s->csv, ROW_HEADER, s->column);
+	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if (s->column[needed[i].column] < 0) {
+			s->lacking = needed[i].name;
+			return false;
+		}
+	return true;
+}
+
+static void end_file(struct calls *s)
+{
+	s->rows += s->csv.rows;
+	s->damaged += s->csv.damaged;
+	/* While the process is writing the end of its last file may be half a line: nothing is lost then. */
+	if (s->csv.truncated &&
+		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
+		s->truncated++;
+	if (s->csv.err) {
+		s->unreadable++;
+		if (!s->wrong)
+			s->wrong = tool_format(
+				"%s: %s", s->file[s->at].path, io_error_text(s->csv.err));
+	}
+	s->bytes_done += s->file[s->at].bytes;
+	csv_close(&s->csv);
+	s->reading = false;
+	s->at++;
+}
+
+/* Opens the next file that can be read. */
+static bool begin_file(struct calls *s)
+{
+	for (; s->at < s->nfile; s->at++) {
+		const struct calls_file *f = &s->file[s->at];
+		int err;
+
+		if (!is_file_wanted(s, f))
+			continue;
+		err = csv_open(&s->csv, f->path, f->limit, s->keep_open, s->buffer);
+		s->lacking = NULL;
+		if (!err && has_needed_columns(s)) {
+			s->reading = true;
+			s->cut = s->tail && f->bytes > s->tail;
+			if (s->cut)
+				csv_skip_to(&s->csv, f->bytes - s->tail);
+			return true;
+		}
+		csv_close(&s->csv);
+		s->bytes_done += f->bytes;
+		if (err == -ENODATA)
+			continue; /* just begun */
+		s->unreadable++;
+		if (!s->wrong)
+			s->wrong = s->lacking ? tool_format(
+							"%s: has no column %s", f->path, s->lacking)
+					      : tool_format("%s: %s", f->path,
+							err == -EINVAL ? "no calls file"
+								       : io_error_text(err));
+	}
+	return false;
+}
+
+/* ---- rows ---- */
+
+static uint64_t column_number(const struct calls *s, enum column c)
+{
+	uint64_t v;
+
+	return csv_u64(calls_column(s, c), &v) ? v : 0;
+}
+
+static int64_t number_or_none(const struct calls *s, enum column c)
+{
+	int64_t v;
+
+	return csv_i64(calls_column(s, c), &v) ? v : NO_NUMBER;
+}
+
+static uint32_t column_name_id(const struct calls *s, enum column c)
+{
+	const struct csv_text *t = calls_column(s, c);
+
+	return intern_text(t->s, t->n);
+}
+
+/* 16 hex digits; any other text as a hash of it, so that equal ones stay equal. */
+static uint64_t comm_id(const struct csv_text *t)
+{
+	uint64_t v = 0, h = UINT64_C(0xcbf29ce484222325);
+	bool hex = t->n <= 16;
+
+	for (size_t i = 0; i < t->n; i++) {
+		unsigned char c = (unsigned char)t->s[i];
+		unsigned d = c >= '0' && c <= '9' ? c - 48u : c >= 'a' && c <= 'f' ? c - 87u : 16;
+
+		hex &= d < 16;
+		v = v << 4 | (d & 15);
+		h = (h ^ c) * UINT64_C(0x100000001b3);
+	}
+	return hex ? v : h;
+}
+
+/* What the reader keeps of the words of the column `flags`. */
+static const uint32_t bits_of_flag[CALL_FLAGS] = {
+	[CF_BIT_OPEN] = CALL_OPEN,
+	[CF_BIT_ASYNC] = CALL_ASYNC,
+	[CF_BIT_LOCALCOMM] = CALL_LOCAL,
+	[CF_BIT_MORE] = CALL_MORE,
+	[CF_BIT_ERROR] = CALL_ERROR,
+	[CF_BIT_UNWOUND] = CALL_UNWOUND,
+};
+
+static void add_flag(struct call *c, const struct csv_text *word)
+{
+	const char *colon = memchr(word->s, ':', word->n);
+	struct csv_text name = {word->s, colon ? (size_t)(colon - word->s) : word->n};
+	struct csv_text value = {word->s + name.n + 1, colon ? word->n - name.n - 1 : 0};
+
+	for (unsigned i = 0; i < CALL_FLAGS; i++) {
+		if (!bits_of_flag[i] || !csv_is(&name, call_flag_words[i].word) ||
+			!colon != !call_flag_words[i].value[0])
+			continue;
+		c->bits |= bits_of_flag[i];
+		if (i == CF_BIT_ERROR && !csv_i64(&value, &c->error))
+			c->error = 0;
+	}
+}
+
+static void parse_flags(struct call *c, const struct csv_text *t)
+{
+	for (size_t i = 0, k; i < t->n; i = k + 1) {
+		const char *p = t->s + i, *end = memchr(p, ';', t->n - i);
+		struct csv_text word = {p, end ? (size_t)(end - p) : t->n - i};
+
+		k = i + word.n;
+		add_flag(c, &word);
+	}
+}
+
+/* The first row of a call. False: its numbers are none. */
+static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uint64_t seq)
+{
+	const struct csv_text *t = calls_column(s, COL_flags);
+	uint64_t v;
+
+	*c = (struct call){.rank = s->rank, .step = step, .seq = seq};
+	if (!csv_u64(calls_column(s, COL_start_ns), &c->start))
+		return false;
+	c->lib = column_name_id(s, COL_lib);
+	c->api = column_name_id(s, COL_api);
+	c->op = column_name_id(s, COL_op);
+	c->redop = column_name_id(s, COL_redop);
+	c->dtype = column_name_id(s, COL_dtype);
+	c->comm = comm_id(calls_column(s, COL_comm));
+	c->comm_seq = number_or_none(s, COL_comm_seq);
+	c->comm_rank = number_or_none(s, COL_rank);
+	c->size = number_or_none(s, COL_size);
+	c->root = number_or_none(s, COL_root);
+	c->peer = number_or_none(s, COL_peer);
+	c->tag = number_or_none(s, COL_tag);
+	c->source = c->source_seq = c->source_tag = NO_NUMBER;
+	c->count = column_number(s, COL_count);
+	c->thread = (uint32_t)column_number(s, COL_thread);
+	c->stack = (uint32_t)column_number(s, COL_stack_id);
+	if (t->n)
+		parse_flags(c, t);
+	if (!csv_u64(calls_column(s, COL_dur_ns), &c->dur))
+		c->bits |= CALL_OPEN;
+	if (calls_column(s, COL_parent)->n)
+		c->bits |= CALL_NESTED;
+	/* An open call that has no tensors yet. */
+	if (csv_u64(calls_column(s, COL_await_count), &v)) {
+		c->dtype = column_name_id(s, COL_await_dtype);
+		c->count = v;
+	}
+	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
+		c->bits |= CALL_P2P;
+	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {
+		c->wait = v;
+		c->bits |= CALL_WAITED;
+	}
+	return true;
+}
+
+static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		h = (h ^ (unsigned char)t->s[i]) * UINT64_C(0x100000001b3);
+	return (h ^ ',') * UINT64_C(0x100000001b3);
+}
+
+/* Of a number in front of its exponent. */
+static unsigned count_digits(const struct csv_text *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < t->n && t->s[i] != 'e'; i++)
+		n += t->s[i] >= '0' && t->s[i] <= '9' && (n || t->s[i] != '0');
+	return n;
+}
+
+static void add_side(const struct calls *s, struct side *d)
+{
+	static const enum column text[] = {
+		COL_min, COL_max, COL_mean, COL_norm, COL_zeros, COL_nans, COL_infs, COL_crc32};
+	uint64_t count = column_number(s, COL_count), nans = column_number(s, COL_nans), h;
+	double least, most, mean, norm;
+
+	d->rows++;
+	d->bad |= nans || column_number(s, COL_infs);
+	if (d->blind || !count)
+		return;
+	if (!csv_quick_double(calls_column(s, COL_min), &least) ||
+		!csv_quick_double(calls_column(s, COL_max), &most) ||
+		!csv_quick_double(calls_column(s, COL_mean), &mean) ||
+		!csv_quick_double(calls_column(s, COL_norm), &norm)) {
+		d->blind = true;
+		d->digest = 0;
+		return;
+	}
+	h = d->count ? d->digest : UINT64_C(0xcbf29ce484222325);
+	for (unsigned i = 0; i < sizeof(text) / sizeof(*text); i++)
+		h = add_field_hash(h, calls_column(s, text[i]));
+	d->digest = (h ^ count) * UINT64_C(0x100000001b3);
+	d->digest += !d->digest;
+	d->least = d->count && d->least < least ? d->least : least;
+	d->most = d->count && d->most > most ? d->most : most;
+	d->telling |= count_digits(calls_column(s, COL_min)) >= DIGITS_TELLING ||
+		      count_digits(calls_column(s, COL_max)) >= DIGITS_TELLING;
+	d->sum += mean * (double)(count > nans ? count - nans : 0);
+	d->squares += norm * norm;
+	d->count += count;
+}
+
+static void add_tensor_row(struct calls *s, struct call *c)
+{
+	const struct csv_text *io = calls_column(s, COL_io), *n = calls_column(s, COL_nans);
+	const struct csv_text *i = calls_column(s, COL_infs);
+	uint64_t nans = 0, infs = 0, bytes;
+
+	c->rows++;
+	if (io->n)
+		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
+	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
+		strcmp(intern_name(c->op), "send_recv") == 0) {
+		c->source = number_or_none(s, COL_peer);
+		c->source_seq = number_or_none(s, COL_comm_seq);
+		c->source_tag = number_or_none(s, COL_tag);
+	}
+	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
+		if (io->s[0] == 'i')
+			c->in_bytes += bytes;
+		else
+			c->out_bytes += bytes;
+	}
+	if (s->row)
+		s->row(s->row_arg, s, c);
+	if (n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0')
+		return;
+	if (!n->n && !i->n) {
+		if (io->n && io->s[0] == 'i' && column_number(s, COL_count))
+			c->blind++;
+		return;
+	}
+	csv_u64(n, &nans);
+	csv_u64(i, &infs);
+	if ((nans || infs) && s->bad)
+		s->bad(s->bad_arg, s, c, nans, infs);
+}
+
+/* Step and seq of the present row; false: damaged. */
+static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
+{
+	uint64_t start;
+
+	if (!csv_u64(calls_column(s, COL_step), step) || !csv_u64(calls_column(s, COL_seq), seq))
+		return false;
+	if (s->dir->nround && csv_u64(calls_column(s, COL_start_ns), &start))
+		*step = count_rounds_before(s->dir->round, s->dir->nround, start, *seq);
+	return true;
+}
+
+bool calls_next(struct calls *s, struct call *out)
+{
+	uint64_t step, seq;
+	bool have = false;
+
+	for (;;) {
+		if (!s->reading) {
+			if (!begin_file(s))
+				return have;
+			s->ahead = false;
+		}
+		if (!s->ahead && !csv_next(&s->csv)) {
+			end_file(s);
+			/* The rows of one call may go on in the next part of the same block, never further. */
+			if (have && (s->at >= s->nfile ||
+					    s->file[s->at].first != s->file[s->at - 1].first))
+				return true;
+			continue;
+		}
+		s->ahead = false;
+		if (!row_key(s, &step, &seq)) {
+			s->csv.rows--;
+			s->csv.damaged++;
+			continue;
+		}
+		if (step < s->step_lo || step > s->step_hi) {
+			s->csv.rows--;
+			continue;
+		}
+		if (have && seq != out->seq) {
+			s->ahead = true;
+			return true;
+		}
+		if (!have) {
+			if (!begin_call(s, out, step, seq)) {
+				s->csv.rows--;
+				s->csv.damaged++;
+				continue;
+			}
+			have = true;
+		}
+		add_tensor_row(s, out);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz]. The rows of a call (one per
+ * tensor) are put together.
+ */
+#ifndef PROBE_TOOLS_CALLS_H
+#define PROBE_TOOLS_CALLS_H
+
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/probe/model/read/folders.h"
+#include "tools/probe/model/read/overlay.h"
+
+#define NO_NUMBER INT64_MIN /* an integer column that is empty */
+
+enum call_bits {
+	CALL_OPEN = 1,
+	CALL_ASYNC = 2,
+	CALL_ERROR = 4,
+	CALL_LOCAL = 8, /* its communicator's id means nothing to other ranks */
+	CALL_NESTED = 16, /* inside another recorded call */
+	CALL_P2P = 32, /* has a peer: its comm_seq does not join ranks */
+	CALL_WAITED = 64, /* `wait` is known */
+	CALL_WAIT_SHARED =
+		128, /* ... and is that of the call before, which the same Wait completed */
+	CALL_MORE = 256, /* it has tensors that have no row */
+	CALL_LATE = 512, /* its rows came behind those of later calls: `nth` is not what it was */
+	CALL_UNWOUND = 1024, /* left by an exception */
+};
+
+/* The values of a call's tensors on one side (what it was given, what it gave), all rows of it together. */
+struct side {
+	uint64_t
+		digest; /* of their statistics and checksums as text; 0: not all of them were measured */
+	uint64_t count; /* elements */
+	double sum, squares; /* of the elements and of their squares */
+	double least, most;
+	uint32_t rows;
+	bool blind; /* a row without statistics */
+	bool bad; /* NaN or Inf: the sum is not that of all elements */
+	bool telling; /* numbers of so many digits that two tensors have the same only if they are the same */
+};
+
+struct call {
+	uint32_t rank; /* index into the run's folders */
+	uint32_t lib, api, op, redop, dtype; /* interned */
+	uint32_t bits, rows;
+	uint32_t stack; /* 0: none */
+	uint32_t thread;
+	uint64_t step, seq, comm; /* comm 0: none */
+	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
+	/* Of a send_recv, whose peer is the destination: what the row of its output says. Of an open one nothing is known. */
+	int64_t source, source_seq, source_tag;
+	int64_t error;
+	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
+	uint64_t count; /* elements of its first tensor */
+	uint64_t in_bytes, out_bytes;
+	uint32_t blind; /* inputs whose values were not looked at */
+	uint32_t nth; /* which one of its site in the step, from 0; filled in by who gathers */
+	uint64_t site; /* where the program made it, alike on all ranks; 0: not known; likewise */
+	struct side in, out;
+};
+
+/* Bytes of whatever type (`other`), which have no values. dtype: interned. Any thread may ask. */
+bool is_dtype_other(uint32_t dtype);
+
+/* The largest absolute value. */
+static inline double side_reach(const struct side *s)
+{
+	return -s->least > s->most ? -s->least : s->most;
+}
+
+/* Bytes that the call moved: the larger side, as the bandwidth of a collective is usually given. */
+static inline uint64_t call_bytes(const struct call *c)
+{
+	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+}
+
+struct calls_file {
+	char *path;
+	uint64_t first, last, part; /* first, last: steps */
+	uint64_t bytes, limit;
+	bool overlay;
+};
+
+struct calls;
+
+/* A row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
+typedef void calls_bad_fn(
+	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
+
+/* Each row of a call, for what struct call does not keep; c->rows is 1 at the first. */
+typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
+
+struct calls {
+	const struct rank_dir *dir;
+	uint32_t rank;
+	struct calls_file *file;
+	unsigned nfile, cap_file, at;
+	uint64_t step_lo, step_hi; /* only these */
+	uint64_t tail; /* of a plain file only the last so many bytes; 0: all */
+	bool cut; /* so its first call may lack rows */
+	bool keep_open;
+	size_t buffer;
+	calls_bad_fn *bad;
+	void *bad_arg;
+	calls_row_fn *row;
+	void *row_arg;
+	struct csv csv;
+	bool reading; /* csv is open */
+	bool ahead; /* csv.field is the first row of the next call */
+	int column[COLUMNS]; /* by enum column; found by their names */
+	const char *lacking; /* a needed column that a file does not have; NULL: none */
+	uint64_t rows, damaged, truncated, unreadable, bytes_done;
+	char *wrong; /* why a file was not read, the first */
+};
+
+/* limits: NULL or the journal's part of the folder. */
+void calls_open(
+	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
+void calls_close(struct calls *s);
+
+/* Only what was written last, about so many bytes of it: `cut` then. */
+void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);
+
+/* The next call. false: no more. */
+bool calls_next(struct calls *s, struct call *out);
+
+/* Bytes of all its files, and those read so far. */
+uint64_t calls_bytes(const struct calls *s);
+uint64_t calls_done(const struct calls *s);
+
+static inline const struct csv_text *calls_column(const struct calls *s, enum column c)
+{
+	return csv_at(&s->csv, s->column[c]);
+}
+
+#endif

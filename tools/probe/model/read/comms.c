@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/comms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define COMMS_MAX 262144u
+#define MEMBERS_MAX (1u << 20) /* of one communicator */
+
+void comms_init(struct comms *c)
+{
+	*c = (struct comms){0};
+	table_init(&c->table, sizeof(struct comm_info), COMMS_MAX);
+}
+
+void comms_free(struct comms *c)
+{
+	for (uint32_t i = 0; i < c->table.n; i++) {
+		struct comm_info *k = table_at(&c->table, i);
+
+		free(k->member);
+		free(k->seen);
+		free(k->ranks);
+	}
+	table_free(&c->table);
+}
+
+static int by_rank_number(const void *x, const void *y)
+{
+	int a = *(const int *)x, b = *(const int *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* "0-3;8", of an intercommunicator "0-3|4-7". A list that was cut ("...") says too little and is not used. */
+static void parse_members(struct comm_info *c)
+{
+	unsigned cap = 0;
+
+	for (char *p = c->ranks; *p;) {
+		unsigned long lo = strtoul(p, &p, 10), hi = lo;
+
+		if (*p == '-')
+			hi = strtoul(p + 1, &p, 10);
+		if ((*p && *p != ';' && *p != '|') || hi < lo || hi > INT32_MAX ||
+			c->nmember + (hi - lo) >= MEMBERS_MAX) {
+			free(c->member);
+			c->member = NULL;
+			c->nmember = 0;
+			return;
+		}
+		for (; lo <= hi; lo++) {
+			TOOL_GROW(c->member, c->nmember, cap);
+			c->member[c->nmember++] = (int)lo;
+		}
+		p += *p != 0;
+	}
+	c->in_order = c->nmember && !strchr(c->ranks, '|');
+	for (unsigned i = 1; i < c->nmember && c->in_order; i++)
+		c->in_order = c->member[i] > c->member[i - 1];
+	if (c->nmember && !c->in_order)
+		qsort(c->member, c->nmember, sizeof(*c->member), by_rank_number);
+}
+
+static uint64_t parse_hex(const struct csv_text *t)
+{
+	char buf[20] = "", *end;
+
+	if (t->n > 16)
+		return 0;
+	memcpy(buf, t->s, t->n);
+
+	uint64_t v = strtoull(buf, &end, 16);
+
+	return *end ? 0 : v;
+}
+
+/* Libraries that start from a shared id do not know their members; who lists the communicator is one. */
+static void add_seen(struct comm_info *k, int rank)
+{
+	if (k->nseen && k->seen[k->nseen - 1] == rank)
+		return;
+	TOOL_GROW(k->seen, k->nseen, k->cap_seen);
+	k->seen[k->nseen++] = rank;
+}
+
+/* They are the members when they are as many as it has. */
+static void settle_seen(struct comm_info *k)
+{
+	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
+		return;
+	k->member = k->seen;
+	k->nmember = k->nseen;
+	k->seen = NULL;
+	qsort(k->member, k->nmember, sizeof(*k->member), by_rank_number);
+}
+
+static void read_comm_file(struct comms *c, const char *path, int rank)
+{
+	struct csv csv;
+	int col[COMM_COLUMNS];
+
+	if (csv_open(&csv, path, UINT64_MAX, true, 65536)) {
+		csv_close(&csv);
+		return;
+	}
+	csv_find_columns(&csv, COMM_HEADER, col);
+	while (csv_next(&csv)) {
+		uint64_t id = parse_hex(csv_at(&csv, col[COMM_COL_comm]));
+		struct comm_info *k = id ? table_get(&c->table, id, 0) : NULL;
+		const struct csv_text *t;
+
+		if (!k)
+			continue;
+		t = csv_at(&csv, col[COMM_COL_name]);
+		if (!k->name && t->n)
+			k->name = intern_text(t->s, t->n);
+		if (!csv_at(&csv, col[COMM_COL_world_ranks])->n)
+			add_seen(k, rank);
+		if (k->ranks)
+			continue;
+		t = csv_at(&csv, col[COMM_COL_lib]);
+		k->lib = intern_text(t->s, t->n);
+		if (!csv_i64(csv_at(&csv, col[COMM_COL_size]), &k->size))
+			k->size = -1;
+		t = csv_at(&csv, col[COMM_COL_kind]);
+		k->kind = intern_text(t->s, t->n);
+		k->parent = parse_hex(csv_at(&csv, col[COMM_COL_parent]));
+		t = csv_at(&csv, col[COMM_COL_world_ranks]);
+		k->ranks = tool_strndup(t->s, t->n);
+		parse_members(k);
+	}
+	c->damaged += csv.damaged;
+	csv_close(&csv);
+}
+
+/* As formats/csv_training/parallel_json.c writes it: a line for each. */
+static void read_roles(struct comms *c, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024], role[16];
+	unsigned long long id;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		struct comm_info *k;
+
+		if (sscanf(line, " {\"comm\": \"%16llx\", \"role\": \"%15[a-z]\"", &id, role) != 2)
+			continue;
+		k = id ? table_find(&c->table, id, 0) : NULL;
+		if (k && !k->role)
+			k->role = intern_text(role, strlen(role));
+	}
+	if (f)
+		fclose(f);
+}
+
+void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o)
+{
+	const char *at[2] = {dir->path, o ? o->path : NULL};
+
+	for (int i = 0; i < 2 && at[i]; i++) {
+		char *path = tool_format("%s/comms.csv", at[i]);
+
+		read_comm_file(c, path, dir->rank);
+		free(path);
+	}
+
+	char *roles = tool_format("%s/parallel.json", dir->path);
+
+	read_roles(c, roles);
+	free(roles);
+}
+
+void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n)
+{
+	for (uint32_t i = 0; i < c->table.n; i++) {
+		struct comm_info *k = table_at(&c->table, i);
+		unsigned m = 0, d = 0;
+
+		settle_seen(k);
+		k->present = 0;
+		if (!k->member)
+			k->present = k->size < 0	     ? 0
+				     : (unsigned)k->size < n ? (unsigned)k->size
+							     : n;
+		/* Both lists ascend. */
+		while (m < k->nmember && d < n) {
+			if (k->member[m] < dir[d].rank) {
+				m++;
+			} else if (k->member[m] > dir[d].rank) {
+				d++;
+			} else {
+				k->present++;
+				m++;
+				d++;
+			}
+		}
+	}
+}
+
+struct comm_info *comms_find(const struct comms *c, uint64_t id)
+{
+	return id ? table_find(&c->table, id, 0) : NULL;
+}
+
+int comm_member_at(const struct comm_info *c, int64_t n)
+{
+	const char *p = c->ranks ? c->ranks : "";
+	char *end;
+
+	if (c->in_order)
+		return n >= 0 && n < c->nmember ? c->member[n] : -1;
+	while (*p && n >= 0) {
+		long lo = strtol(p, &end, 10), hi = lo;
+
+		if (end == p)
+			return -1;
+		p = end;
+		if (*p == '-') {
+			hi = strtol(p + 1, &end, 10);
+			p = end;
+		}
+		if ((*p && *p != ';') || hi < lo)
+			return -1;
+		if (n <= hi - lo)
+			return (int)(lo + n);
+		n -= hi - lo + 1;
+		p += *p != 0;
+	}
+	return -1;
+}
+
+bool comm_has(const struct comm_info *c, int rank)
+{
+	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_rank_number);
+}
+
+const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
+{
+	const struct comm_info *k = comms_find(c, id);
+	const char *name = k ? intern_name(k->name) : "", *kind = k ? intern_name(k->kind) : "";
+
+	if (!id)
+		snprintf(buf, COMM_LABEL_MAX, "-");
+	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
+		snprintf(buf, COMM_LABEL_MAX, "%s-parallel group%s%.40s of ranks %s",
+			intern_name(k->role), strncmp(kind, "mesh_", 5) == 0 ? " " : "",
+			strncmp(kind, "mesh_", 5) == 0 ? kind + 5 : "", k->ranks);
+	else if (k && strncmp(kind, "mesh_", 5) == 0 && k->ranks && strlen(k->ranks) < 80)
+		snprintf(buf, COMM_LABEL_MAX, "group %.40s of ranks %s", kind + 5, k->ranks);
+	else if (k && *name && strcmp(kind, "world") == 0)
+		snprintf(buf, COMM_LABEL_MAX, "%s", name);
+	else if (k && k->size >= 0)
+		snprintf(buf, COMM_LABEL_MAX, "%016llx (%s%s%s, %lld ranks)",
+			(unsigned long long)id, *name ? name : kind, *name && *kind ? ", " : "",
+			*name ? kind : "", (long long)k->size);
+	else
+		snprintf(buf, COMM_LABEL_MAX, "%016llx", (unsigned long long)id);
+	return buf;
+}

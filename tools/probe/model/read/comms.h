@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The communicators of a run, from the comms.csv of all its folders. */
+#ifndef PROBE_TOOLS_COMMS_H
+#define PROBE_TOOLS_COMMS_H
+
+#include "tools/probe/model/read/folders.h"
+#include "tools/probe/model/read/overlay.h"
+#include "tools/lib/table.h"
+
+struct comm_info {
+	struct table_key key; /* a: id */
+	uint32_t lib, kind, name; /* interned */
+	uint32_t
+		role; /* interned; in a training: data, tensor, pipeline, expert, by parallel.json; 0: not known */
+	int64_t size; /* -1: not known */
+	uint64_t parent; /* 0: none */
+	int *member; /* world ranks, ascending; NULL: not known */
+	unsigned nmember;
+	bool in_order; /* member[n] is the one of rank n there */
+	char *ranks; /* as in comms.csv */
+	int *seen; /* ranks whose folders list it, if world_ranks is empty */
+	unsigned nseen, cap_seen;
+	unsigned present; /* members whose folders are read; not known: at most `size` */
+};
+
+struct comms {
+	struct table table;
+	uint64_t damaged;
+};
+
+void comms_init(struct comms *c);
+void comms_free(struct comms *c);
+
+/* Adds what one rank knows. o: NULL or the journal's part. */
+void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o);
+
+/* Counts the members that are there, once all have been read. dir: the run's folders. */
+void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
+
+/* NULL: comms.csv does not list it. */
+struct comm_info *comms_find(const struct comms *c, uint64_t id);
+
+/* The world rank of its rank n; -1: not known. */
+int comm_member_at(const struct comm_info *c, int64_t n);
+bool comm_has(const struct comm_info *c, int rank);
+
+/* For people: "MPI_COMM_WORLD", "tensor-parallel group of ranks 0-3", "split of 8 ranks 4f32...", "-" for id 0. Returns buf. */
+#define COMM_LABEL_MAX 160
+const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX]);
+
+#endif

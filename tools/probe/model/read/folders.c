@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/folders.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "journal/inspect.h"
+#include "folder/owner.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/host/outside.h"
+#include "tools/probe/model/host/rank_owner.h"
+
+enum folder_class {
+	CLASS_NONE, /* not ours */
+	CLASS_RANK, /* rank3 */
+	CLASS_OLD, /* rank3.1 */
+	CLASS_SECOND, /* rank3-pid77 */
+	CLASS_HOST, /* host-vm-pid77 */
+};
+
+static const char *const state_name[RANK_STATES] = {
+	[RANK_FINISHED] = "finished",
+	[RANK_RECOVERED] = "recovered",
+	[RANK_RUNNING] = "running",
+	[RANK_KILLED] = "killed",
+	[RANK_UNSEEN] = "not visible from this host",
+	[RANK_UNWRITTEN] = "ended, not written yet",
+};
+
+const char *rank_state_name(enum rank_state s)
+{
+	return state_name[s];
+}
+
+const char *rank_state_key(enum rank_state s)
+{
+	return s == RANK_UNSEEN ? "unseen" : s == RANK_UNWRITTEN ? "ended" : state_name[s];
+}
+
+const char *folders_default(void)
+{
+	const char *env = getenv("PROBE_OUTPUT_DIR");
+
+	return env && *env ? env : "probe_output";
+}
+
+/* ---- names ---- */
+
+static const char *skip_rank_digits(const char *p)
+{
+	const char *s = p;
+
+	while (*p >= '0' && *p <= '9')
+		p++;
+	return p > s && p - s < 10 && (*s != '0' || p - s == 1) ? p : NULL;
+}
+
+static enum folder_class classify_folder(const char *name, int *rank)
+{
+	const char *p;
+
+	*rank = -1;
+	if (strncmp(name, "host-", 5) == 0 && strstr(name, "-pid"))
+		return CLASS_HOST;
+	if (strncmp(name, "rank", 4) || !(p = skip_rank_digits(name + 4)))
+		return CLASS_NONE;
+	*rank = atoi(name + 4);
+	if (!*p)
+		return CLASS_RANK;
+	if (*p == '.' && (p = skip_rank_digits(p + 1)) && !*p)
+		return CLASS_OLD;
+	return *p == '-' && strncmp(p, "-pid", 4) == 0 ? CLASS_SECOND : CLASS_NONE;
+}
+
+static bool file_exists(const char *dir, const char *name)
+{
+	char *path = tool_format("%s/%s", dir, name);
+	bool yes = access(path, F_OK) == 0;
+
+	free(path);
+	return yes;
+}
+
+static bool has_calls(const char *path)
+{
+	DIR *d = opendir(path);
+	bool found = false;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));)
+		found = strncmp(e->d_name, "calls_", 6) == 0;
+	if (d)
+		closedir(d);
+	return found;
+}
+
+bool folders_is_rank(const char *path)
+{
+	return file_exists(path, "meta.json") || file_exists(path, "journal.bin") ||
+	       has_calls(path);
+}
+
+/* ---- one folder ---- */
+
+/* Whether the file outside the folder is a regular one of the folder's owner. */
+static bool belongs_to(const char *path, const char *folder)
+{
+	struct stat dir;
+	uid_t uid;
+
+	return outside_user(path, &uid) == 0 && stat(folder, &dir) == 0 && uid == dir.st_uid;
+}
+
+static void find_journal(struct rank_dir *r)
+{
+	if (file_exists(r->path, "journal.bin"))
+		r->journal = tool_format("%s/journal.bin", r->path);
+	else if (r->meta.journal_path[0] && strcmp(r->meta.state, "running") == 0 &&
+		 belongs_to(r->meta.journal_path, r->path))
+		r->journal = tool_strdup(r->meta.journal_path);
+}
+
+static uint64_t clock_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * The journal's head is newer than meta.json: it has a sign of life of every second. A journal in another folder may be
+ * somebody else's by now.
+ */
+static void look_at_journal(struct rank_dir *r)
+{
+	struct journal j;
+	uint64_t latest;
+
+	if (!r->journal || journal_open(&j, AT_FDCWD, r->journal, true))
+		return;
+
+	const struct journal_head *h = j.head;
+
+	if (r->meta.has_owner && !owner_same(&h->owner, &r->meta.owner)) {
+		free(r->journal);
+		r->journal = NULL;
+		journal_close(&j);
+		return;
+	}
+	r->meta.owner = h->owner;
+	r->meta.has_owner = h->owner.pid > 0;
+	r->alive_ns = h->clock_last.real_ns;
+	r->ended = atomic_load(&h->state) != JS_RUNNING;
+	r->died_ns = j.died_ns;
+	latest = inspect_latest(&j);
+	/* A damaged one may say anything. */
+	if (latest > r->alive_ns && latest <= clock_now_ns())
+		r->alive_ns = latest;
+	journal_close(&j);
+}
+
+static enum rank_state state_of(struct rank_dir *r)
+{
+	enum owner_life life;
+
+	if (strcmp(r->meta.state, "finished") == 0)
+		return RANK_FINISHED;
+	if (strcmp(r->meta.state, "recovered") == 0)
+		return RANK_RECOVERED;
+	if (!r->meta.has_owner)
+		return RANK_KILLED;
+	life = recover_owner_life(
+		&r->meta.owner, r->meta.journal_path, r->journal ? r->journal : "", 0);
+	if (life == OWNER_UNKNOWN && is_owner_ending(&r->meta.owner))
+		life = OWNER_DEAD;
+	r->lives = life == OWNER_LIVES;
+	if (r->ended)
+		return RANK_UNWRITTEN;
+	switch (life) {
+	case OWNER_LIVES:
+		return RANK_RUNNING;
+	case OWNER_UNKNOWN:
+		return RANK_UNSEEN;
+	default:
+		return RANK_KILLED;
+	}
+}
+
+/* The folder dir/sub, or dir itself where sub is "". rank: what its name says. */
+static void open_rank_dir(
+	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
+{
+	char *file;
+
+	*r = (struct rank_dir){.rank = rank};
+	r->path = *sub ? tool_format("%s/%s", dir, sub) : tool_strdup(dir);
+	r->name = tool_strdup(name);
+	file = tool_format("%s/meta.json", r->path);
+	r->meta_wrong = meta_read(&r->meta, file);
+	free(file);
+	if (r->rank < 0)
+		r->rank = r->meta.rank;
+	find_journal(r);
+	r->alive_ns = r->meta.clock_last_ns;
+	if (strcmp(r->meta.end.how, "signal") == 0)
+		r->died_ns = r->meta.end.at_ns;
+	look_at_journal(r);
+	r->state = state_of(r);
+	r->first_ns = r->meta.first_record_ns;
+	/* It was there before its first record, and ranks of its run may have come and gone until then. */
+	if (r->meta.clock_first_ns && (!r->first_ns || r->meta.clock_first_ns < r->first_ns))
+		r->first_ns = r->meta.clock_first_ns;
+	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
+	/* A process that is alive, or was when its last record was long past, lived until then. */
+	if (r->journal && r->alive_ns > r->last_ns)
+		r->last_ns = r->alive_ns;
+	/* Its last drain may be a second ago, and the other ranks have begun since. */
+	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
+		r->last_ns = clock_now_ns();
+	if (r->rank >= 0)
+		r->label = tool_format("rank %d", r->rank);
+	else if (r->meta.has_owner)
+		r->label = tool_format(
+			"host %s pid %lld", r->meta.owner.host, (long long)r->meta.owner.pid);
+	else
+		r->label = tool_strdup(r->name);
+}
+
+static void close_dir(struct rank_dir *r)
+{
+	meta_free(&r->meta);
+	free(r->path);
+	free(r->name);
+	free(r->label);
+	free(r->meta_wrong);
+	free(r->journal);
+	free(r->round);
+	free(r->longer);
+}
+
+/* ---- choosing ---- */
+
+static void leave_out_folder(struct folders *f, const char *name, char *why, int rank)
+{
+	TOOL_GROW(f->out, f->nout, f->cap_out);
+	f->out[f->nout++] = (struct left_out){tool_strdup(name), why, rank};
+}
+
+static int by_run(const void *x, const void *y)
+{
+	const struct rank_dir *a = x, *b = y;
+	int c = strcmp(a->meta.run, b->meta.run);
+
+	if (!c)
+		c = a->meta.world_size - b->meta.world_size;
+	if (!c)
+		c = a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
+	return c;
+}
+
+static int by_rank_then_name(const void *x, const void *y)
+{
+	const struct rank_dir *a = x, *b = y;
+
+	return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static bool same_run(const struct rank_dir *a, const struct rank_dir *b)
+{
+	return strcmp(a->meta.run, b->meta.run) == 0 && a->meta.world_size == b->meta.world_size;
+}
+
+/* Why a folder that was readable is not of the run that was chosen. */
+static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
+{
+	if (strcmp(r->meta.run, chosen->meta.run))
+		return tool_format(
+			"of another run (%s)", *r->meta.run ? r->meta.run : "without a job id");
+	if (r->meta.world_size != chosen->meta.world_size)
+		return tool_format("of another run (world_size %d)", r->meta.world_size);
+	return tool_strdup("of an earlier run: it ended before this one began");
+}
+
+/* Keeps the folders of the newest run. They are sorted by run and beginning. */
+static void choose_newest_run(struct folders *f)
+{
+	unsigned best = 0, best_n = 0;
+	uint64_t best_first = 0;
+
+	qsort(f->dir, f->n, sizeof(*f->dir), by_run);
+	for (unsigned i = 0, k; i < f->n; i = k) {
+		uint64_t last = f->dir[i].last_ns, first = f->dir[i].first_ns;
+
+		for (k = i + 1;
+			k < f->n && same_run(&f->dir[i], &f->dir[k]) && f->dir[k].first_ns <= last;
+			k++) {
+			if (f->dir[k].last_ns > last)
+				last = f->dir[k].last_ns;
+			first = f->dir[k].first_ns;
+		}
+		if (!best_n || first > best_first) {
+			best = i;
+			best_n = k - i;
+			best_first = first;
+		}
+	}
+	for (unsigned i = 0; i < f->n; i++)
+		if (i < best || i >= best + best_n) {
+			leave_out_folder(
+				f, f->dir[i].name, why_other_run(&f->dir[i], &f->dir[best]), -1);
+			close_dir(&f->dir[i]);
+		}
+	memmove(f->dir, f->dir + best, best_n * sizeof(*f->dir));
+	f->n = best_n;
+}
+
+/* A folder whose meta.json cannot be read may be of any run: it counts only where there is no other. */
+static void drop_unreadable(struct folders *f)
+{
+	unsigned good = 0, n = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		good += !f->dir[i].meta_wrong;
+	if (!good)
+		return;
+	for (unsigned i = 0; i < f->n; i++) {
+		if (!f->dir[i].meta_wrong) {
+			f->dir[n++] = f->dir[i];
+			continue;
+		}
+		leave_out_folder(f, f->dir[i].name,
+			tool_format(
+				"meta.json: %s; give its path to read it", f->dir[i].meta_wrong),
+			f->dir[i].rank);
+		close_dir(&f->dir[i]);
+	}
+	f->n = n;
+}
+
+struct entry {
+	char *name;
+	enum folder_class class;
+	int rank;
+};
+
+static int by_class_and_name(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	return a->class != b->class ? (a->class < b->class ? -1 : 1)
+	       : a->rank != b->rank ? (a->rank < b->rank ? -1 : 1)
+				    : strcmp(a->name, b->name);
+}
+
+static char *why_left_out(enum folder_class class)
+{
+	if (class == CLASS_OLD)
+		return tool_strdup("of an earlier run; give its path to read it");
+	if (class == CLASS_SECOND)
+		return tool_strdup("a second process with that rank; give its path to read it");
+	return tool_strdup("a process whose rank never became known; give its path to read it");
+}
+
+static struct entry *list_folders(const char *path, unsigned *n)
+{
+	struct entry *all = NULL;
+	unsigned cap = 0;
+	DIR *d = opendir(path);
+	struct stat st;
+
+	*n = 0;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int rank;
+		enum folder_class class = classify_folder(e->d_name, &rank);
+
+		if (class == CLASS_NONE || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
+			!S_ISDIR(st.st_mode))
+			continue;
+		TOOL_GROW(all, *n, cap);
+		all[(*n)++] = (struct entry){tool_strdup(e->d_name), class, rank};
+	}
+	if (d)
+		closedir(d);
+	if (*n)
+		qsort(all, *n, sizeof(*all), by_class_and_name);
+	return all;
+}
+
+bool folders_have_rank(const char *path)
+{
+	unsigned n;
+	struct entry *all = list_folders(path, &n);
+	bool have = folders_is_rank(path);
+
+	for (unsigned i = 0; i < n; i++) {
+		char *sub = tool_format("%s/%s", path, all[i].name);
+
+		have |= folders_is_rank(sub);
+		free(sub);
+		free(all[i].name);
+	}
+	free(all);
+	return have;
+}
+
+static void collect_rank_dirs(struct folders *f)
+{
+	unsigned n;
+	struct entry *all = list_folders(f->path, &n);
+	enum folder_class want = CLASS_HOST;
+
+	for (unsigned i = 0; i < n; i++)
+		if (all[i].class == CLASS_RANK)
+			want = CLASS_RANK;
+	for (unsigned i = 0; i < n; i++) {
+		if (all[i].class == want) {
+			TOOL_GROW(f->dir, f->n, f->cap);
+			open_rank_dir(
+				&f->dir[f->n++], f->path, all[i].name, all[i].name, all[i].rank);
+		} else {
+			leave_out_folder(f, all[i].name, why_left_out(all[i].class), -1);
+		}
+		free(all[i].name);
+	}
+	free(all);
+}
+
+static int report_no_folder(const struct folders *f)
+{
+	if (f->nout)
+		tool_error("%s: no folder named rank<R>; there is %s: give its path to read it",
+			f->path, f->out[0].name);
+	else if (file_exists(f->path, "probe_output"))
+		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->path,
+			f->path);
+	else
+		tool_error("%s: no rank folders (rank0, rank1 ...): nothing was recorded here; "
+			   "`probe check CMD` says why",
+			f->path);
+	return STATUS_USAGE;
+}
+
+int folders_open(struct folders *f, const char *path)
+{
+	struct stat st;
+	size_t n = strlen(path);
+
+	*f = (struct folders){.world_size = -1};
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	f->path = tool_strndup(path, n);
+	f->run = tool_strdup("");
+	if (stat(f->path, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+		tool_error("%s: %s%s", f->path, strerror(errno),
+			errno != ENOENT ? ""
+					: ": a process makes it at its first recorded call; `probe "
+					  "check CMD` says "
+					  "what CMD calls, and what of that is recorded");
+		return STATUS_USAGE;
+	}
+
+	DIR *d = opendir(f->path);
+
+	if (!d) {
+		tool_error("%s: %s", f->path, strerror(errno));
+		return STATUS_USAGE;
+	}
+	closedir(d);
+	f->single = folders_is_rank(f->path);
+	if (f->single) {
+		/* "." has no name itself. */
+		char *full = realpath(f->path, NULL),
+		     *last = full ? strrchr(full, '/') + 1 : f->path;
+		int rank;
+
+		classify_folder(last, &rank);
+		TOOL_GROW(f->dir, f->n, f->cap);
+		open_rank_dir(&f->dir[f->n++], f->path, "", last, rank);
+		free(full);
+	} else {
+		collect_rank_dirs(f);
+		drop_unreadable(f);
+		if (f->n)
+			choose_newest_run(f);
+	}
+	if (!f->n)
+		return report_no_folder(f);
+	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
+	free(f->run);
+	f->run = tool_strdup(f->dir[0].meta.run);
+	f->world_size = f->dir[0].meta.world_size;
+	return 0;
+}
+
+void folders_keep(struct folders *f, unsigned n)
+{
+	while (f->n > n)
+		close_dir(&f->dir[--f->n]);
+	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
+}
+
+void folders_close(struct folders *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		close_dir(&f->dir[i]);
+	for (unsigned i = 0; i < f->nout; i++) {
+		free(f->out[i].name);
+		free(f->out[i].why);
+	}
+	free(f->dir);
+	free(f->out);
+	free(f->run);
+	free(f->path);
+}

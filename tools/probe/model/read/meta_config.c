@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/meta_config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "tools/lib/tool.h"
+
+#define BYTES_MAX (1u << 20)
+
+char *meta_config_text(const char *folder)
+{
+	static const char key[] = "\n \"config\": ";
+	char *path = tool_format("%s/meta.json", folder), *buf = tool_alloc(BYTES_MAX), *at;
+	ssize_t n = io_read_file(AT_FDCWD, path, buf, BYTES_MAX - 1);
+
+	free(path);
+	buf[n > 0 ? n : 0] = 0;
+	/* Each part stands on a line of its own (folder/meta.c). */
+	at = strstr(buf, key);
+	if (!at) {
+		free(buf);
+		return NULL;
+	}
+	at += sizeof(key) - 1;
+
+	size_t len = strcspn(at, "\n");
+	char *json = tool_strndup(at, len && at[len - 1] == ',' ? len - 1 : len);
+
+	free(buf);
+	return json;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/columns.h"
+#include "tools/lib/csv.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+#define LISTED_MAX 3 /* names of a bucket that are written out */
+
+static int what_of(const struct csv_text *t)
+{
+	static const char *const words[] = {"param", "part", "bad", "module"};
+
+	for (int i = 0; i < 4; i++)
+		if (csv_is(t, words[i]))
+			return i;
+	return -1;
+}
+
+static int64_t number_or_empty(const struct csv_text *t)
+{
+	int64_t v;
+
+	return csv_i64(t, &v) ? v : -1;
+}
+
+static void free_name_row(struct name_row *r)
+{
+	free(r->name);
+	free(r->module);
+	free(r->type);
+	free(r->shape);
+	free(r->dtype);
+	free(r->flags);
+}
+
+/* The place for a row: that of the parameter's older one. last: by number of the parameter, place + 1. */
+static struct name_row *row_place(
+	struct names *names, unsigned **last, unsigned *nlast, const struct name_row *r)
+{
+	if (r->what == NAME_PARAM && r->id < 1u << 24) {
+		while (*nlast <= r->id) {
+			unsigned was = *nlast;
+
+			TOOL_GROW(*last, *nlast, *nlast);
+			memset(*last + was, 0, (*nlast - was) * sizeof(**last));
+		}
+		if ((*last)[r->id]) {
+			free_name_row(&names->row[(*last)[r->id] - 1]);
+			return &names->row[(*last)[r->id] - 1];
+		}
+		(*last)[r->id] = names->n + 1;
+	}
+	TOOL_GROW(names->row, names->n, names->cap);
+	return &names->row[names->n++];
+}
+
+int names_read(struct names *names, const char *folder)
+{
+	char *path = tool_format("%s/names.csv", folder);
+	unsigned *last = NULL, nlast = 0;
+	struct csv csv;
+	int col[NAME_COLUMNS], err;
+
+	*names = (struct names){0};
+	err = csv_open(&csv, path, UINT64_MAX, true, 65536);
+	free(path);
+	if (err) {
+		csv_close(&csv);
+		return err;
+	}
+	csv_find_columns(&csv, NAMES_HEADER, col);
+	while (csv_next(&csv)) {
+		int what = what_of(csv_at(&csv, col[NAME_COL_what]));
+		struct name_row r = {.what = (enum name_what)what};
+
+		if (what < 0)
+			continue;
+		csv_u64(csv_at(&csv, col[NAME_COL_id]), &r.id);
+		csv_u64(csv_at(&csv, col[NAME_COL_bucket]), &r.bucket);
+		csv_u64(csv_at(&csv, col[NAME_COL_offset]), &r.offset);
+		csv_u64(csv_at(&csv, col[NAME_COL_count]), &r.count);
+		csv_u64(csv_at(&csv, col[NAME_COL_step]), &r.step);
+		r.optimizer = number_or_empty(csv_at(&csv, col[NAME_COL_optimizer]));
+		r.group = number_or_empty(csv_at(&csv, col[NAME_COL_group]));
+		r.vpp_stage = number_or_empty(csv_at(&csv, col[NAME_COL_vpp_stage]));
+		r.name = csv_copy_field(csv_at(&csv, col[NAME_COL_name]));
+		r.module = csv_copy_field(csv_at(&csv, col[NAME_COL_module]));
+		r.type = csv_copy_field(csv_at(&csv, col[NAME_COL_class]));
+		r.shape = csv_copy_field(csv_at(&csv, col[NAME_COL_shape]));
+		r.dtype = csv_copy_field(csv_at(&csv, col[NAME_COL_dtype]));
+		r.flags = csv_copy_field(csv_at(&csv, col[NAME_COL_flags]));
+		*row_place(names, &last, &nlast, &r) = r;
+	}
+	names->damaged = csv.damaged;
+	csv_close(&csv);
+	free(last);
+	return 0;
+}
+
+void names_free(struct names *names)
+{
+	for (unsigned i = 0; i < names->n; i++)
+		free_name_row(&names->row[i]);
+	free(names->row);
+	*names = (struct names){0};
+}
+
+/* "gradient of x" for "x.grad" */
+static char *tensor_text(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 5 && strcmp(name + n - 5, ".grad") == 0)
+		return tool_format("gradient of %.*s", (int)(n - 5), name);
+	return tool_format("%s", name);
+}
+
+/* What a bucket holds, where it is not known which of it. */
+static char *bucket_text_of(const struct names *names, uint64_t bucket)
+{
+	char *text = NULL;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < names->n; i++) {
+		const struct name_row *r = &names->row[i];
+		char *was = text;
+
+		if (r->what != NAME_PART || r->bucket != bucket || n++ >= LISTED_MAX)
+			continue;
+		text = tool_format("%s%s%s", was ? was : "", was ? ", " : "", r->name);
+		free(was);
+	}
+	if (!n)
+		return tool_strdup("");
+
+	char *all = n > LISTED_MAX
+			    ? tool_format("bucket %llu, which holds %s and %s more",
+				      (unsigned long long)bucket, text, out_count(n - LISTED_MAX))
+			    : tool_format("bucket %llu, which holds %s", (unsigned long long)bucket,
+				      text);
+
+	free(text);
+	return all;
+}
+
+char *names_describe(const struct names *names, const char *name, uint64_t step)
+{
+	unsigned long long bucket;
+	int end = 0;
+
+	if (sscanf(name, "bucket%llu%n", &bucket, &end) != 1 || name[end])
+		return *name ? tensor_text(name) : tool_strdup("");
+	for (unsigned i = 0; i < names->n; i++) {
+		const struct name_row *r = &names->row[i];
+		char *what, *all;
+
+		if (r->what != NAME_BAD || r->bucket != bucket || r->step != step)
+			continue;
+		what = tensor_text(r->name);
+		all = tool_format(
+			"%s (element %s of bucket %llu)", what, out_count(r->offset), bucket);
+		free(what);
+		return all;
+	}
+	return bucket_text_of(names, bucket);
+}

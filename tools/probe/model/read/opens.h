@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls that were entered and not left, and the Wait calls that threads stand in: of living processes from their
+ * journals, of others from their rows.
+ */
+#ifndef PROBE_TOOLS_OPENS_H
+#define PROBE_TOOLS_OPENS_H
+
+#include "tools/probe/model/read/calls.h"
+
+struct open_call {
+	struct call call;
+	uint64_t age; /* ns: until now, or until the process gave its last sign of life */
+	bool waiting; /* not a data call: a Wait */
+	bool ended_ok; /* asynchronous, and the process finished in the ordinary way without completing it */
+};
+
+struct opens {
+	struct open_call *call;
+	unsigned n, cap;
+	uint64_t now; /* Unix epoch, ns */
+	bool full;
+};
+
+void opens_init(struct opens *o);
+void opens_free(struct opens *o);
+
+/* A row with the flag `open`. */
+void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
+
+/*
+ * What the journal shows. calls: data calls too, not only threads in a Wait. NULL: fine, or there is none; else why it
+ * cannot be read, malloc'd.
+ */
+char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
+
+/* By rank, oldest first. */
+void opens_sort(struct opens *o);
+
+#endif

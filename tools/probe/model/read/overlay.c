@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/read/overlay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "journal/meta_part.h"
+#include "tools/lib/tool.h"
+#include "writer/drain.h"
+
+/*
+ * Of a segment no private mapping can be had, and reading a page that was never written would take memory from the
+ * machine for it: what is in use is copied.
+ */
+static void *copy_segment(const struct journal *j)
+{
+	const struct journal_head *h = j->head;
+	char *p = mmap(NULL, j->bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return p;
+	memcpy(p, h, h->chunk_off);
+	for (uint32_t i = 0; i < h->nchunk; i++)
+		if (atomic_load(&h->bitmap[i / 64]) >> (i & 63) & 1)
+			memcpy(p + h->chunk_off + (uint64_t)i * h->chunk_bytes, journal_chunk(j, i),
+				h->chunk_bytes);
+	return p;
+}
+
+static void *map_privately(const struct journal *j, const char *path)
+{
+	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
+	void *p = fd < 0 ? MAP_FAILED
+			 : mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+				   fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return p;
+}
+
+/* A private copy: what draining changes in it never reaches the journal. */
+static int open_private(struct journal *j, const char *path)
+{
+	int err = journal_open(j, AT_FDCWD, path, true);
+	size_t bytes;
+	void *p;
+
+	if (err)
+		return err;
+	bytes = j->bytes;
+	p = j->kind == JK_SEGMENT ? copy_segment(j) : map_privately(j, path);
+	err = p == MAP_FAILED ? -errno : 0;
+	journal_close(j);
+	if (!err)
+		*j = (struct journal){.head = p, .bytes = bytes, .safe = true, .lock = {.fd = -1}};
+	return err;
+}
+
+static void read_committed_lengths(struct overlay *o, const struct journal *j)
+{
+	const struct journal_commit *c =
+		journal_commit(j, atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed));
+
+	for (int i = 0; i < JOURNAL_FILES; i++)
+		if (c->file[i].path[0])
+			o->file[o->nfile++] = c->file[i];
+}
+
+static int drain_to(struct overlay *o, struct journal *j, int dirfd)
+{
+	uint64_t before = journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
+	struct sink sink;
+	struct drain drain;
+	int err = sink_open(&sink, j, dirfd, NULL, FORMAT_BIT(CSV));
+
+	if (err)
+		return err;
+	err = drain_open(&drain, j, &sink);
+	if (!err) {
+		err = drain_all(&drain, true);
+		drain_close(&drain);
+	}
+	sink_close(&sink);
+	o->rows = journal_commit(j, atomic_load(&j->head->commit_seq))->rows - before;
+	return err;
+}
+
+static char *make_overlay_folder(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = tool_format("%s/probe-report.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+
+	if (mkdtemp(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* The part of the dictionary, "end\0{...}\0". */
+static char *take_ending(const struct journal *j)
+{
+	const char *part = journal_dict_get(j, DICT_META, META_END);
+
+	return part ? tool_strdup(part + strlen(part) + 1) : NULL;
+}
+
+char *overlay_make(struct overlay *o, const struct rank_dir *r)
+{
+	struct journal j;
+	int err, fd = -1;
+
+	*o = (struct overlay){0};
+	if (!r->journal)
+		return NULL;
+	err = open_private(&j, r->journal);
+	if (err == -EPROTO)
+		return tool_strdup("the journal was written by another version of libprobe: its "
+				   "last rows and open calls are not shown");
+	if (err)
+		return tool_format("the journal: %s: its last rows and open calls are not shown",
+			err == -EINVAL	  ? "damaged"
+			: err == -ENODATA ? "empty"
+					  : io_error_text(err));
+	read_committed_lengths(o, &j);
+	o->spilled = j.head->spilled;
+	o->ending = take_ending(&j);
+	o->path = make_overlay_folder();
+	if (o->path)
+		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = fd < 0 ? -errno : drain_to(o, &j, fd);
+	journal_close(&j);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		return NULL;
+
+	char *why = tool_format("temporary files: %s: the last rows are not shown; set TMPDIR to a "
+				"folder with room",
+		strerror(-err));
+
+	overlay_remove(o);
+	return why;
+}
+
+void overlay_remove(struct overlay *o)
+{
+	DIR *d = o->path ? opendir(o->path) : NULL;
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	if (o->path)
+		rmdir(o->path);
+	free(o->path);
+	free(o->ending);
+	o->path = o->ending = NULL;
+}
+
+uint64_t overlay_limit(const struct overlay *o, const char *file)
+{
+	for (unsigned i = 0; i < o->nfile; i++)
+		if (strncmp(o->file[i].path, file, sizeof(o->file[i].path)) == 0)
+			return o->file[i].bytes;
+	return UINT64_MAX;
+}

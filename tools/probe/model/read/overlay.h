@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a killed process left in its journal, as files in a temporary folder: the same rows that `probe recover` would
+ * add, without touching the rank's folder (it may be read-only). The files there are complete up to the lengths given.
+ */
+#ifndef PROBE_TOOLS_OVERLAY_H
+#define PROBE_TOOLS_OVERLAY_H
+
+#include "journal/layout.h"
+#include "tools/probe/model/read/folders.h"
+
+struct overlay {
+	char *path; /* temporary folder; NULL: there is none */
+	uint64_t rows, spilled;
+	char *ending; /* what the process left about its end, as JSON; NULL: nothing */
+	unsigned nfile;
+	struct journal_file
+		file[JOURNAL_FILES]; /* committed lengths of files in the rank's folder */
+};
+
+/* Makes it for a folder whose owner is gone. NULL: fine, else what is wrong, malloc'd. */
+char *overlay_make(struct overlay *o, const struct rank_dir *r);
+void overlay_remove(struct overlay *o);
+
+/* How much of that file of the rank's folder counts. */
+uint64_t overlay_limit(const struct overlay *o, const char *file);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of a rank that has none: where the repetitions of its calls end (tools/probe/model/join/rounds.h finds them). The readers of its
+ * calls then number them by these instead of by the column `step`.
+ */
+#ifndef PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
+#define PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
+
+#include <stdint.h>
+
+/* The last call of a round. */
+struct round_end {
+	uint64_t start, seq;
+};
+
+/* How many rounds ended before that call; end[]: ascending. */
+uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
+
+#endif

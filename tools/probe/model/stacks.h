@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stacks behind stack ids, from stack_info.csv of each rank. Read at first use, then kept. */
+#ifndef PROBE_TOOLS_STACKS_H
+#define PROBE_TOOLS_STACKS_H
+
+#include "tools/probe/model/gather.h"
+#include "tools/probe/model/where.h"
+
+struct stack_text {
+	struct table_key key; /* a: index of the folder, b: stack id */
+	char *python, *native; /* frames joined by " <- ", innermost first; "": none */
+	bool looked;
+};
+
+struct stacks {
+	const struct gather *g;
+	struct table table;
+	struct stack_text none;
+	struct where where;
+};
+
+void stacks_init(struct stacks *s, const struct gather *g);
+void stacks_free(struct stacks *s);
+
+/* Never NULL; both texts are empty where nothing is known. */
+const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id);
+
+/* Both parts as one text, Python first; "" when there is none. lines: with file:line of native frames. malloc'd. */
+char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
+
+/*
+ * The first frames of what says most for one line, "" when there is none. Of a Python stack they are those of the
+ * program itself, with the function of an installed package that it called behind them. malloc'd.
+ */
+char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
+
+/* A native frame with a readable C++ name: module!ns::Class::function+0x1f. malloc'd. */
+char *stack_plain(const char *f, size_t n);
+/* One frame for people: "main (train.c:58)". malloc'd. */
+char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
+
+/* The n-th frame of a text, or NULL. *len: its length. */
+const char *stack_frame(const char *text, unsigned n, size_t *len);
+
+/* Index of the innermost frame of the program itself in a Python stack; 0 where there is none. */
+unsigned stack_own_frame(const char *text);
+
+/*
+ * Frames of a Python stack that make a place, from the innermost one on: the program's own one and its callers. A program may have
+ * its own functions around all of its calls in a file for them: then up to the first frame of another file.
+ */
+unsigned stack_place_frames(const char *python);
+
+/* File and line: the line of the program that made the call. false: not known. */
+bool stack_line(
+	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of steps (scalars_<a>-<b>.csv) over all ranks: the last steps of the run, or those that were asked for. */
+#ifndef PROBE_TOOLS_STEP_NUMBERS_H
+#define PROBE_TOOLS_STEP_NUMBERS_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/model/gather.h"
+
+#define STEP_NUMBERS_SHOWN 5 /* steps; with --step up to STEP_NUMBERS_ASKED of them, in JSON */
+#define STEP_NUMBERS_ASKED 1000
+#define STEP_NUMBERS_MAX 200000 /* that are kept */
+
+/* A number of a step, over the ranks that have one. */
+struct step_number {
+	struct table_key key; /* a: step, or the first of some, b: name, interned */
+	double sum, min, max;
+	unsigned ranks; /* values: with some steps in one, more than there are ranks */
+	uint32_t lowest, highest; /* ranks, by their place in folders */
+};
+
+struct step_numbers {
+	struct table table;
+	uint64_t *step; /* that are shown, ascending */
+	unsigned nstep;
+	uint32_t *name; /* in the order of base/scalars.def */
+	unsigned nname, cap_name;
+};
+
+void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi);
+
+/*
+ * The same by hand: of each rank's folder (o: what its journal has beyond it, or NULL; rank: any number for it), of steps lo
+ * to hi, `per` of them in one; then the steps are listed. most: how many numbers are kept.
+ */
+void step_numbers_begin(struct step_numbers *s, uint32_t most);
+void step_numbers_add(struct step_numbers *s, const char *dir, const struct overlay *o,
+	uint32_t rank, uint64_t lo, uint64_t hi, uint64_t per);
+void step_numbers_list(struct step_numbers *s);
+
+/* NULL: no rank has that number in that step. */
+const struct step_number *step_numbers_find(
+	const struct step_numbers *s, uint64_t step, uint32_t name);
+
+void step_numbers_free(struct step_numbers *s);
+
+void step_numbers_text(const struct step_numbers *s);
+void step_numbers_json(const struct step_numbers *s, const struct gather *g);
+
+#endif

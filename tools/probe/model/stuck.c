@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/stuck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/tool.h"
+
+#define ASYNC_STANDS_NS \
+	UINT64_C(1000000000) /* an operation that was only started stands still from here on */
+#define GROUPS_MAX 4096u /* further ones are counted only */
+
+static bool is_joined(const struct open_call *c)
+{
+	return !c->waiting && c->call.comm && c->call.comm_seq != NO_NUMBER &&
+	       !(c->call.bits & (CALL_P2P | CALL_LOCAL));
+}
+
+/* The same operation, or at least the same kind of call. */
+bool stuck_alike(const struct open_call *a, const struct open_call *b)
+{
+	const struct call *x = &a->call, *y = &b->call;
+
+	if (a->waiting != b->waiting || (x->bits ^ y->bits) & CALL_ASYNC || x->api != y->api ||
+		x->comm != y->comm || is_joined(a) != is_joined(b) || a->ended_ok != b->ended_ok)
+		return false;
+	return !is_joined(a) || x->comm_seq == y->comm_seq;
+}
+
+/* Where the group of a call is. */
+struct group_place {
+	struct table_key key;
+	uint32_t at; /* in stuck[] */
+};
+
+/* The second word of its key, beside the communicator; calls that are alike (stuck_alike) have the same. */
+static uint64_t hash_stuck_kind(const struct open_call *c)
+{
+	bool joined = is_joined(c);
+	uint64_t kind = (uint64_t)c->waiting << 3 | (uint64_t)joined << 2 |
+			(uint64_t)c->ended_ok << 1 | ((c->call.bits & CALL_ASYNC) != 0);
+
+	return hash_u64(
+		hash_u64(hash_u64(0, c->call.api), kind), joined ? (uint64_t)c->call.comm_seq : 0);
+}
+
+/* Calls come by rank: one that is there is the last. */
+static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
+{
+	if (*n && (*rank)[*n - 1] == r)
+		return;
+	TOOL_GROW(*rank, *n, *cap);
+	(*rank)[(*n)++] = r;
+}
+
+static void put_stuck_call(struct stuck_list *l, const struct gather *g, const struct open_call *c)
+{
+	const struct rank_dir *d = &g->folders.dir[c->call.rank];
+	uint32_t known = l->places.n;
+	struct group_place *place = table_get(&l->places, c->call.comm, hash_stuck_kind(c));
+	struct stuck *s;
+
+	if (!place) {
+		l->more++;
+		return;
+	}
+	if (l->places.n > known) {
+		TOOL_GROW(l->stuck, l->n, l->cap);
+		place->at = l->n;
+		l->stuck[l->n++] = (struct stuck){.sample = c,
+			.age_min = c->age,
+			.age_max = c->age,
+			.joined = is_joined(c),
+			.async = (c->call.bits & CALL_ASYNC) != 0};
+	}
+	s = &l->stuck[place->at];
+	/* A thread stands in it after all. */
+	if (l->standing[c->call.rank] == c)
+		s->async = false;
+	if (c->age < s->age_min)
+		s->age_min = c->age;
+	if (c->age > s->age_max) {
+		s->age_max = c->age;
+		s->sample = c;
+	}
+	add_rank(&s->rank, &s->n, &s->cap, d->rank >= 0 ? d->rank : -1 - (int)c->call.rank);
+}
+
+/* ---- who is not there ---- */
+
+static bool same_reason(const struct absent *a, const struct absent *b)
+{
+	if (a->why != b->why)
+		return false;
+	if (a->why == ABSENT_OTHER)
+		return stuck_alike(a->in, b->in);
+	if (a->why == ABSENT_NEVER || a->why == ABSENT_ENDED)
+		return (!a->last && !b->last) ||
+		       (a->last && b->last && a->last->api == b->last->api &&
+			       a->last->comm == b->last->comm &&
+			       a->last->comm_seq == b->last->comm_seq);
+	return true;
+}
+
+static void add_absent(struct stuck *s, const struct absent *now, int rank)
+{
+	struct absent *a = NULL;
+
+	/* Mostly that of the rank before. */
+	for (unsigned i = s->nabsent; i-- > 0 && !a;)
+		if (same_reason(&s->absent[i], now))
+			a = &s->absent[i];
+	if (!a) {
+		TOOL_GROW(s->absent, s->nabsent, s->cap_absent);
+		a = &s->absent[s->nabsent++];
+		*a = *now;
+	}
+	if (now->since > a->since)
+		a->since = now->since;
+	add_rank(&a->rank, &a->n, &a->cap, rank);
+}
+
+static void look_for_rank(struct stuck_list *l, const struct gather *g, struct stuck *s, int rank)
+{
+	int i = gather_index(g, rank);
+	const struct call *op = &s->sample->call;
+	struct absent now = {.why = ABSENT_NO_DATA};
+	const struct rank_dir *d;
+	uint64_t until;
+	int64_t latest;
+
+	if (i >= 0 && l->in_group[i] == (uint32_t)(s - l->stuck) + 1)
+		return;
+	if (i < 0) {
+		if (gather_has_folder(g, rank))
+			now.why = ABSENT_UNREAD;
+		add_absent(s, &now, rank);
+		return;
+	}
+	d = &g->folders.dir[i];
+	latest = gather_latest_collective(g, (unsigned)i, op->comm);
+	if (latest != NO_NUMBER && latest >= op->comm_seq &&
+		!(l->standing[i] && l->standing[i]->call.comm == op->comm &&
+			l->standing[i]->call.comm_seq == op->comm_seq)) {
+		now.why = ABSENT_PAST;
+	} else if (l->standing[i]) {
+		now.why = ABSENT_OTHER;
+		now.in = l->standing[i];
+	} else {
+		const struct rank_info *r = &g->rank[i];
+
+		now.why = d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ? ABSENT_ENDED
+										  : ABSENT_NEVER;
+		now.last = r->last.rows ? &r->last : NULL;
+		until = d->state == RANK_RUNNING ? g->opens.now : g->until_ns;
+		if (now.last && until > now.last->start + now.last->dur)
+			now.since = until - now.last->start - now.last->dur;
+	}
+	add_absent(s, &now, rank);
+}
+
+static void find_absent(struct stuck_list *l, const struct gather *g, struct stuck *s)
+{
+	const struct comm_info *c = comms_find(&g->comms, s->sample->call.comm);
+
+	for (unsigned i = 0; i < s->n; i++) {
+		int at = gather_index(g, s->rank[i]);
+
+		if (at >= 0)
+			l->in_group[at] = (uint32_t)(s - l->stuck) + 1;
+	}
+	if (c && c->member)
+		for (unsigned i = 0; i < c->nmember; i++)
+			look_for_rank(l, g, s, c->member[i]);
+	for (unsigned i = 0; i < s->nabsent; i++)
+		s->knows |= s->absent[i].why != ABSENT_UNREAD;
+}
+
+/*
+ * A message that was started and that nobody takes up, nothing was called since, and what waits for it is not seen (PyTorch's Work.wait):
+ * its rank stands there.
+ */
+static bool stands_in_message(const struct gather *g, const struct open_call *c)
+{
+	const struct rank_info *r = &g->rank[c->call.rank];
+
+	return c->call.bits & CALL_ASYNC && c->call.bits & CALL_P2P && !r->waits_seen &&
+	       c->age >= ASYNC_STANDS_NS && c->call.start >= r->last.start &&
+	       c->call.comm_seq != NO_NUMBER && c->call.tag != NO_NUMBER &&
+	       is_message_alone(&g->diagnose.messages, &c->call);
+}
+
+/* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
+static void find_standing(struct stuck_list *l, const struct gather *g)
+{
+	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i], **at = &l->standing[c->call.rank];
+
+		if (c->ended_ok || (c->call.bits & CALL_ASYNC && !stands_in_message(g, c)))
+			continue;
+		if (!*at || c->call.start >= (*at)->call.start)
+			*at = c;
+	}
+}
+
+/* Operations with a missing rank before others, then the oldest. */
+static int by_weight(const void *x, const void *y)
+{
+	const struct stuck *a = x, *b = y;
+
+	if (a->sample->ended_ok != b->sample->ended_ok)
+		return a->sample->ended_ok ? 1 : -1;
+	if (a->async != b->async)
+		return a->async ? 1 : -1;
+	if (a->joined != b->joined)
+		return a->joined ? -1 : 1;
+	if (a->age_max != b->age_max)
+		return a->age_max > b->age_max ? -1 : 1;
+	return a->sample->call.rank < b->sample->call.rank
+		       ? -1
+		       : a->sample->call.rank > b->sample->call.rank;
+}
+
+void stuck_find(struct stuck_list *l, const struct gather *g)
+{
+	*l = (struct stuck_list){0};
+	table_init(&l->places, sizeof(struct group_place), GROUPS_MAX);
+	find_standing(l, g);
+	l->in_group = tool_alloc(g->folders.n * sizeof(*l->in_group));
+	for (unsigned i = 0; i < g->opens.n; i++)
+		put_stuck_call(l, g, &g->opens.call[i]);
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->stuck[i].joined)
+			find_absent(l, g, &l->stuck[i]);
+	if (l->n)
+		qsort(l->stuck, l->n, sizeof(*l->stuck), by_weight);
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct open_call *c = l->stuck[i].sample;
+		struct group_place *place =
+			table_find(&l->places, c->call.comm, hash_stuck_kind(c));
+
+		place->at = i;
+	}
+}
+
+int stuck_group_of(const struct stuck_list *l, const struct open_call *c)
+{
+	const struct group_place *place = table_find(&l->places, c->call.comm, hash_stuck_kind(c));
+
+	return place ? (int)place->at : -1;
+}
+
+void stuck_free(struct stuck_list *l)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		struct stuck *s = &l->stuck[i];
+
+		for (unsigned k = 0; k < s->nabsent; k++)
+			free(s->absent[k].rank);
+		free(s->absent);
+		free(s->rank);
+	}
+	free(l->stuck);
+	free(l->standing);
+	free(l->in_group);
+	table_free(&l->places);
+}
+
+/* A rank is missing that is not held up itself. */
+static bool has_missing_rank(const struct stuck *s)
+{
+	for (unsigned k = 0; k < s->nabsent; k++)
+		if (s->absent[k].why == ABSENT_NEVER || s->absent[k].why == ABSENT_ENDED ||
+			s->absent[k].why == ABSENT_NO_DATA)
+			return true;
+	return false;
+}
+
+static bool has_standing_rank(const struct stuck_list *l, const struct gather *g)
+{
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (l->standing[i])
+			return true;
+	return false;
+}
+
+/*
+ * A rank whose operation is still under way is no missing rank of the ones behind it on that communicator: of those that lack a rank,
+ * the first. How long they have stood does not tell, for who comes to the first one late may find the next one begun by others.
+ */
+static const struct stuck *first_on_comm(const struct stuck_list *l, const struct stuck *s)
+{
+	const struct stuck *first = s;
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct stuck *e = &l->stuck[i];
+
+		if (s->joined && e->joined && !e->sample->ended_ok &&
+			e->sample->call.comm == first->sample->call.comm &&
+			e->sample->call.comm_seq < first->sample->call.comm_seq &&
+			has_missing_rank(e))
+			first = e;
+	}
+	return first;
+}
+
+const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g)
+{
+	const struct stuck *async = NULL, *other = NULL;
+
+	bool standing = has_standing_rank(l, g);
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct stuck *s = &l->stuck[i];
+
+		if (s->sample->ended_ok)
+			continue;
+		if (!s->async && standing && has_missing_rank(s))
+			return first_on_comm(l, s);
+		/* A framework may wait where nothing is seen of it (autograd for its buckets): then the time tells. */
+		if (s->async && !async && has_missing_rank(s) &&
+			(standing || s->age_max >= ASYNC_STANDS_NS))
+			async = s;
+		if (!s->async && !other && standing)
+			other = s;
+	}
+	return async ? first_on_comm(l, async) : other;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open calls put together over the ranks: which operation stands still, who is in it, who is not, and what those who
+ * are missing did last.
+ */
+#ifndef PROBE_TOOLS_STUCK_H
+#define PROBE_TOOLS_STUCK_H
+
+#include "tools/probe/model/gather.h"
+
+enum absent_why {
+	ABSENT_NEVER, /* it has not come, and stands in no other call that we know of */
+	ABSENT_OTHER, /* it stands in another call */
+	ABSENT_PAST, /* it has left the operation already */
+	ABSENT_ENDED, /* it has not come, and its process has finished */
+	ABSENT_NO_DATA, /* there is no folder of it */
+	ABSENT_UNREAD, /* its folder was not read */
+};
+
+/* Ranks of the communicator that are not in the operation, for one reason. */
+struct absent {
+	enum absent_why why;
+	const struct open_call *in; /* ABSENT_OTHER: what it stands in */
+	const struct call
+		*last; /* ABSENT_NEVER, ABSENT_ENDED: its latest call; NULL: none was recorded */
+	uint64_t
+		since; /* ns from the end of that call until now, or to the last sign of life of any rank */
+	int *rank; /* world ranks, ascending */
+	unsigned n, cap;
+};
+
+struct stuck {
+	const struct open_call *sample; /* the oldest */
+	uint64_t age_min, age_max;
+	bool joined; /* a collective: who is absent is known */
+	bool async; /* started only, no thread stands in it */
+	int *rank; /* world ranks, or -1 - index of a folder without rank */
+	unsigned n, cap;
+	struct absent *absent;
+	unsigned nabsent, cap_absent;
+	bool knows; /* what one of the absent ranks does */
+};
+
+struct stuck_list {
+	struct stuck *stuck;
+	unsigned n, cap;
+	uint64_t more; /* open calls beyond what could be put together */
+	const struct open_call *
+		*standing; /* by folder: the call that its thread stands in; NULL: none */
+	uint32_t *in_group; /* room for marks, by folder */
+	struct table places; /* of the groups */
+};
+
+/* Whether both belong to one group. */
+bool stuck_alike(const struct open_call *a, const struct open_call *b);
+
+/* The group of an open call of this run, -1: it was not put together. */
+int stuck_group_of(const struct stuck_list *l, const struct open_call *c);
+
+void stuck_find(struct stuck_list *l, const struct gather *g);
+void stuck_free(struct stuck_list *l);
+
+/* The group whose absent ranks explain the others: a rank is missing that stands in nothing. NULL: there is none. */
+const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g);
+
+#endif

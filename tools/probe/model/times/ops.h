@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was called how often and for how long, per function and communicator. */
+#ifndef PROBE_TOOLS_OPS_H
+#define PROBE_TOOLS_OPS_H
+
+#include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/times/hist.h"
+#include "tools/lib/table.h"
+
+struct op_stat {
+	struct table_key key; /* a: communicator, b: names */
+	uint32_t lib, api, op;
+	uint64_t comm;
+	uint64_t calls, rows, bytes, open, errors, async;
+	uint64_t waited; /* async calls of which wait_ns is known */
+	double async_ns; /* from the start of async calls to their completion, those that overlap added up */
+	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
+	double blocked_ns; /* time that a thread of the job stood still: synchronous calls, and wait_ns */
+	struct hist dur; /* of the calls that ended */
+	uint64_t first_step, last_step;
+};
+
+struct ops {
+	struct table table;
+	struct op_stat rest; /* what came when the table was full */
+};
+
+/* Is the time known that the job's threads stood in some of these calls? */
+static inline bool ops_blocked_known(const struct op_stat *s)
+{
+	return s->waited || s->dur.n > s->async;
+}
+
+void ops_init(struct ops *o);
+void ops_free(struct ops *o);
+void ops_add(struct ops *o, const struct call *c);
+
+/* Adds up `from` (another communicator, another function) in *to. */
+void ops_merge(struct op_stat *to, const struct op_stat *from);
+
+#endif

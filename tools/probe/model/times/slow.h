@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slowest calls. A collective operation counts once, with the rank that was in it for longest. */
+#ifndef PROBE_TOOLS_SLOW_H
+#define PROBE_TOOLS_SLOW_H
+
+#include "tools/probe/model/join/meet.h"
+
+struct slow_call {
+	struct call call;
+	unsigned ranks; /* that took part; 1: a local call */
+	uint32_t last_rank; /* who came last, and how much later than the one who waited longest */
+	uint64_t behind;
+};
+
+struct slow {
+	struct slow_call *top; /* a heap, the shortest first */
+	unsigned n, max;
+};
+
+void slow_init(struct slow *s, unsigned max);
+void slow_free(struct slow *s);
+void slow_add(struct slow *s, const struct slow_call *c);
+static inline bool slow_wants(const struct slow *s, uint64_t dur)
+{
+	return s->max && (s->n < s->max || dur > s->top[0].call.dur);
+}
+/* Longest first, from now on. */
+void slow_sort(struct slow *s);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first NaN or Inf of a run. Within a communicator comm_seq says what came first, and what a rank puts into an
+ * operation comes before what it gets out of it; between communicators the step and then the clock decide.
+ */
+#ifndef PROBE_TOOLS_BAD_H
+#define PROBE_TOOLS_BAD_H
+
+#include "tools/probe/model/read/calls.h"
+#include "tools/lib/table.h"
+#include "tools/probe/model/join/clock_fix.h"
+
+#define BAD_SAME_MAX 64
+
+struct bad_row {
+	struct table_key
+		key; /* a: communicator; b: 1 for point-to-point calls, which comm_seq does not order */
+	struct call call;
+	bool out;
+	int64_t index;
+	uint64_t count, nans, infs, event; /* event: ns when the value was there */
+	char dtype[24], shape[64], name[128], min[32], max[32];
+	/* Folders that put bad values into the same operation, or where none did got some out of it. */
+	uint32_t same[BAD_SAME_MAX];
+	unsigned nsame; /* may be more than there is room for */
+};
+
+struct bad_rank {
+	uint64_t rows;
+	uint64_t first_step;
+};
+
+struct bad {
+	struct table first; /* struct bad_row, one per communicator */
+	struct bad_rank *rank; /* by index of the folder */
+	uint64_t rows, nan_rows, inf_rows;
+	uint64_t *step_seen; /* bit per step */
+	uint64_t steps_cap, steps, steps_beyond, last_step;
+	const struct clock_fix *skew;
+};
+
+void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew);
+void bad_free(struct bad *b);
+
+/* A calls_bad_fn; arg: the struct bad. */
+void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
+
+/* NULL: there is none. */
+const struct bad_row *bad_first(const struct bad *b);
+
+#endif

@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/values/results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+
+#define TABLE_MAX (1u << 18)
+#define CONTRACT_MIN 2 /* equal results before one that differs is a fault */
+#define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
+#define REPLICA_MIN 2 /* different values that were equal on both ranks before */
+#define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
+#define ALONE_MIN 3 /* meetings of a place with nothing but itself */
+
+struct contract {
+	struct table_key key; /* a: communicator, b: operation */
+	uint64_t equal, summed;
+};
+
+/* Of a line of the program, or of the lines from which the ranks meet. */
+struct exchange {
+	struct table_key key; /* a: communicator, b: lines */
+	uint64_t conserved;
+};
+
+/* What a rank has always sent and taken at a place. */
+struct usual_volume {
+	struct table_key key; /* a: rank, b: place */
+	uint32_t in, out, n;
+	bool changes;
+};
+
+/* Which ranks have always given the same at a place: each has the number of the first one of its class. */
+struct replicas {
+	struct table_key key; /* a: communicator, b: place */
+	unsigned n;
+	uint32_t *rank, *first; /* by rank, ascending */
+	uint64_t *last; /* digest */
+	uint32_t *equal; /* different values that it had in common with the first of its class */
+};
+
+struct place_met {
+	struct table_key key; /* a: communicator, b: place */
+	uint64_t near; /* the line of the call alone */
+	uint64_t alone;
+	bool mixed;
+};
+
+void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites)
+{
+	*r = (struct results){.skew = skew, .sites = sites};
+	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
+	table_init(&r->replicas, sizeof(struct replicas), TABLE_MAX);
+	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
+	table_init(&r->volumes, sizeof(struct usual_volume), TABLE_MAX);
+	table_init(&r->pairs, sizeof(struct place_met), TABLE_MAX);
+	table_init(&r->lags, sizeof(struct step_lag), TABLE_MAX);
+}
+
+void results_free(struct results *r)
+{
+	for (uint32_t i = 0; i < r->replicas.n; i++) {
+		struct replicas *p = table_at(&r->replicas, i);
+
+		free(p->rank);
+		free(p->first);
+		free(p->last);
+		free(p->equal);
+	}
+	table_free(&r->contracts);
+	table_free(&r->replicas);
+	table_free(&r->exchanges);
+	table_free(&r->volumes);
+	table_free(&r->pairs);
+	table_free(&r->lags);
+}
+
+static bool is_operation(const struct meeting *m, const char *const *list)
+{
+	const char *op = intern_name(m->longest.op);
+
+	for (; *list; list++)
+		if (strcmp(op, *list) == 0)
+			return true;
+	return false;
+}
+
+uint64_t meeting_event(const struct results *r, const struct meeting *m)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		uint64_t at = clock_set_right(&r->skew[m->a[i].rank], m->a[i].start);
+
+		if (at < first)
+			first = at;
+	}
+	return first;
+}
+
+static void add_rank_index(uint32_t *list, unsigned *n, uint32_t rank)
+{
+	unsigned i = *n < NAMED_MAX ? *n : NAMED_MAX;
+
+	for (unsigned k = 0; k < i; k++)
+		if (list[k] == rank)
+			return;
+	if (i < NAMED_MAX)
+		list[i] = rank;
+	++*n;
+}
+
+/* Keeps the earlier one. */
+static void keep_odd(struct odd_meeting *have, struct odd_meeting *now)
+{
+	if (have->any && (now->call.step > have->call.step || (now->call.step == have->call.step &&
+								      now->event >= have->event))) {
+		have->more++;
+		return;
+	}
+	now->more = have->any ? have->more + 1 : 0;
+	*have = *now;
+}
+
+/* ---- the sum of what went in ---- */
+
+/* Rounding errors of a sum over the ranks, as a share of the sum of absolute values. */
+static double rounding_of_type(uint32_t dtype)
+{
+	static const struct {
+		const char *name;
+		double error;
+	} list[] = {{"float64", 1e-8}, {"complex64", 1e-6}, {"complex128", 1e-8}, {"float32", 1e-6},
+		{"float16", 2e-3}, {"bfloat16", 1.6e-2}, {"int32", 1e-8}, {"int64", 1e-8}};
+	const char *name = intern_name(dtype);
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (strcmp(name, list[i].name) == 0)
+			return list[i].error;
+	return -1;
+}
+
+/* Operations that only move what goes in. */
+static bool is_move(const struct meeting *m)
+{
+	static const char *const moved[] = {
+		"all_gather", "gather", "all_to_all", "all_to_all_v", "all_to_all_w", NULL};
+
+	return is_operation(m, moved);
+}
+
+/* What all results together must add up to, by what went in. false: nothing is known of it. */
+static bool sum_wanted(const struct meeting *m, double *want, double *have, double *bound)
+{
+	static const char *const reduced[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
+	double error = rounding_of_type(m->longest.dtype);
+	const char *redop = intern_name(m->longest.redop);
+	bool sum = is_operation(m, reduced) &&
+		   (strcmp(redop, "sum") == 0 || strcmp(redop, "avg") == 0);
+	double parts = strcmp(redop, "avg") == 0 ? (double)m->n : 1;
+	uint64_t per = m->nin ? m->in_count / m->nin : 0;
+
+	if (m->bad || m->nin != m->n || !m->nout || error < 0 || (!sum && !is_move(m)))
+		return false;
+	if (sum && m->nout == m->n && m->out_count == m->in_count)
+		*have = m->out_sum / (double)m->n; /* all_reduce: each has all of it */
+	else if (sum && m->out_count == per)
+		*have = m->out_sum; /* reduce to one, or each has its part */
+	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
+		*have = m->out_sum / (double)m->nout;
+	else if (!sum && m->nout == m->n && m->out_count == m->in_count)
+		*have = m->out_sum; /* all-to-all: each part goes to one */
+	else
+		return false;
+	*want = m->in_sum / parts;
+	/* What is moved is not rounded, but by the nine digits of each row. */
+	*bound = (sum ? error : MOVED_ERROR) * m->in_abs / parts + 1e-8 * fabs(*want);
+	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
+}
+
+/* Integers that have no room for their sum go around. */
+static bool goes_around(const struct meeting *m, double want, double have, double bound)
+{
+	int dtype = dtype_from_name(intern_name(m->longest.dtype));
+	const struct dtype_info *t = dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
+
+	return (t->cls == DTC_SIGNED || t->cls == DTC_UNSIGNED) &&
+	       fabs(remainder(have - want, ldexp(1, 8 * t->size))) <= bound;
+}
+
+/* Of whom nobody knows where it is not clear. */
+static struct odd_meeting odd_result(const struct results *r, const struct meeting *m,
+	const struct contract *k, const struct arrival *missing)
+{
+	struct odd_meeting o = {.any = true,
+		.call = call_of_arrival(m, missing ? missing : &m->a[0]),
+		.unsure = !missing,
+		.agreed = k->summed,
+		.event = meeting_event(r, m)};
+
+	for (unsigned i = 0; i < m->n; i++)
+		if (!missing || missing == &m->a[i])
+			add_rank_index(o.rank, &o.nrank, m->a[i].rank);
+		else
+			add_rank_index(o.other, &o.nother, m->a[i].rank);
+	return o;
+}
+
+static bool is_of_extremes(const struct meeting *m)
+{
+	const char *redop = intern_name(m->longest.redop);
+
+	return strcmp(redop, "min") == 0 || strcmp(redop, "max") == 0;
+}
+
+/* Of the least of all elements the least is that of all inputs. The one that had it is missing in a result where that is not so. */
+static void judge_extremes(struct results *r, const struct meeting *m, struct contract *k)
+{
+	static const char *const list[] = {"all_reduce", "reduce", NULL};
+	bool max = strcmp(intern_name(m->longest.redop), "max") == 0;
+	double want = max ? m->in_most : m->in_least;
+	double have = max ? m->one_out.most : m->one_out.least;
+	const struct arrival *missing = NULL;
+	struct odd_meeting o;
+	unsigned n = 0;
+
+	if (m->bad || m->nin != m->n || !m->nout || !is_operation(m, list) ||
+		m->out_count * m->n != m->in_count * m->nout)
+		return;
+	if (have == want) {
+		k->summed++;
+		return;
+	}
+	if (k->summed < CONTRACT_MIN)
+		return;
+	for (unsigned i = 0; i < m->n && (max ? have < want : have > want); i++)
+		if (m->a[i].in_reach == (float)fabs(want)) {
+			missing = &m->a[i];
+			n++;
+		}
+	o = odd_result(r, m, k, n == 1 ? missing : NULL);
+	o.extreme = true;
+	o.have = have;
+	o.want = want;
+	keep_odd(&r->not_sum, &o);
+}
+
+static void judge_sum(struct results *r, const struct meeting *m, struct contract *k)
+{
+	double want, have, bound;
+	const struct arrival *missing = NULL;
+	struct odd_meeting o;
+
+	if (is_of_extremes(m)) {
+		judge_extremes(r, m, k);
+		return;
+	}
+	if (!sum_wanted(m, &want, &have, &bound))
+		return;
+	if (fabs(have - want) <= bound) {
+		k->summed++;
+		return;
+	}
+	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
+		return; /* it may not be what we take it for */
+	/* Whose contribution explains the difference? */
+	for (unsigned i = 0; i < m->n && !is_move(m); i++) {
+		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
+			continue;
+		if (missing) {
+			missing = NULL;
+			break;
+		}
+		missing = &m->a[i];
+	}
+	o = odd_result(r, m, k, missing);
+	o.moved = is_move(m);
+	if (o.moved) {
+		memcpy(o.other, o.rank, sizeof(o.other));
+		o.nother = o.nrank;
+		o.nrank = 0;
+	}
+	o.have = have;
+	o.want = want;
+	o.bound = bound;
+	keep_odd(&r->not_sum, &o);
+}
+
+/* ---- results that all ranks get ---- */
+
+/* The value that more than half have; false: there is none, *best then is that of the most. */
+static bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
+{
+	unsigned top = 0;
+
+	*best = n ? v[0] : 0;
+	for (unsigned i = 0; i < n && 2 * top <= n; i++) {
+		unsigned same = 0;
+
+		for (unsigned k = 0; k < n; k++)
+			same += v[k] == v[i];
+		if (same > top) {
+			top = same;
+			*best = v[i];
+		}
+		/* Of a large communicator the first ones tell. */
+		if (i > 64)
+			break;
+	}
+	return 2 * top > n;
+}
+
+static void judge_equal(struct results *r, const struct meeting *m, struct contract *k)
+{
+	static const char *const list[] = {"all_reduce", "broadcast", "all_gather", NULL};
+	struct odd_meeting o = {.any = true};
+	uint64_t *v, best;
+	double want, have, bound;
+	bool same = true, bad = true, sure;
+
+	if (!is_operation(m, list) || m->nout != m->n) {
+		judge_sum(r, m, k);
+		return;
+	}
+	for (unsigned i = 1; i < m->n; i++)
+		same &= m->a[i].out == m->a[0].out;
+	for (unsigned i = 0; i < m->n; i++)
+		bad &= m->a[i].out_bad;
+	/*
+	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; and whether the
+	 * lesser of a NaN and a number is the number, on the order of the two.
+	 */
+	if (!same && (bad || (m->bad && is_of_extremes(m))))
+		return;
+	if (same) {
+		k->equal++;
+		judge_sum(r, m, k);
+		return;
+	}
+	if (k->equal < CONTRACT_MIN)
+		return;
+	v = tool_alloc(m->n * sizeof(*v));
+	for (unsigned i = 0; i < m->n; i++)
+		v[i] = m->a[i].out;
+	sure = majority_of(v, m->n, &best);
+	/* Of two the one whose result is not what the inputs make. */
+	if (!sure && m->nin == m->n && sum_wanted(m, &want, &have, &bound)) {
+		double nearest = INFINITY, second = INFINITY;
+
+		for (unsigned i = 0; i < m->n; i++) {
+			double off = fabs(m->a[i].out_sum - want);
+
+			if (off < nearest) {
+				second = m->a[i].out == best ? second : nearest;
+				nearest = off;
+				best = v[i];
+			} else if (v[i] != best && off < second) {
+				second = off;
+			}
+		}
+		sure = nearest < bound && second > 4 * nearest + 1e-9 * m->in_abs;
+	}
+	/* Who sent it has what it sent. */
+	if (!sure && m->nin == 1)
+		for (unsigned i = 0; i < m->n; i++)
+			if (m->a[i].in) {
+				best = v[i];
+				sure = true;
+			}
+	for (unsigned i = 0; i < m->n; i++) {
+		if (sure && v[i] == best) {
+			add_rank_index(o.other, &o.nother, m->a[i].rank);
+			continue;
+		}
+		if (!o.nrank)
+			o.call = call_of_arrival(m, &m->a[i]);
+		add_rank_index(o.rank, &o.nrank, m->a[i].rank);
+	}
+	free(v);
+	o.unsure = !sure;
+	o.agreed = k->equal;
+	o.event = meeting_event(r, m);
+	keep_odd(&r->corruption, &o);
+}
+
+/* ---- the bytes that the ranks send and take ---- */
+
+static uint64_t volume_place(const struct meeting *m, const struct arrival *a)
+{
+	return hash_u64(hash_u64(hash_u64(a->site, m->comm), m->longest.api), a->nth);
+}
+
+/* Do all together take what all together send? False for operations of which nothing is known. */
+static bool is_conserved(const struct meeting *m, bool *known)
+{
+	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
+		"neighbor_all_to_all_v", "all_to_all", NULL};
+	static const char *const spread[] = {"all_gather_v", NULL};
+	uint32_t in = 0, out = 0;
+
+	*known = is_operation(m, moved) || is_operation(m, spread);
+	for (unsigned i = 0; i < m->n; i++) {
+		in += m->a[i].in_bytes;
+		out += m->a[i].out_bytes;
+	}
+	return out == (is_operation(m, spread) ? in * m->n : in);
+}
+
+static bool is_as_ever(const struct usual_volume *u, const struct arrival *a)
+{
+	return u && !u->changes && u->n >= VOLUME_MIN && u->in == a->in_bytes &&
+	       u->out == a->out_bytes;
+}
+
+static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
+{
+	return u && !u->changes && u->n >= VOLUME_MIN &&
+	       (u->in != a->in_bytes || u->out != a->out_bytes);
+}
+
+/* The culprits are those that have always had another amount there; where amounts change from step to step none is known. */
+static void keep_odd_volume(struct results *r, const struct meeting *m, const struct exchange *k)
+{
+	struct odd_meeting o = {.any = true, .want = -1, .agreed = k->conserved};
+	const struct usual_volume *u;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+
+		u = table_find(&r->volumes, a->rank, volume_place(m, a));
+		if (is_as_ever(u, a)) {
+			add_rank_index(o.other, &o.nother, a->rank);
+			continue;
+		}
+		if (!is_new_amount(u, a))
+			continue;
+		if (!o.nrank) {
+			o.call = call_of_arrival(m, a);
+			o.sent = u->in != a->in_bytes;
+			o.have = o.sent ? a->in_bytes : a->out_bytes;
+			o.want = o.sent ? u->in : u->out;
+		}
+		add_rank_index(o.rank, &o.nrank, a->rank);
+	}
+	if (!o.nrank)
+		o.call = call_of_arrival(m, &m->a[0]);
+	o.unsure = o.nrank != 1;
+	o.event = meeting_event(r, m);
+	keep_odd(&r->volume, &o);
+}
+
+static void judge_volumes(struct results *r, const struct meeting *m)
+{
+	bool known, conserved = is_conserved(m, &known);
+	struct exchange *k;
+	uint64_t lines = m->longest.api;
+
+	if (!known)
+		return;
+	for (unsigned i = 0; i < m->n; i++)
+		lines += hash_u64(0, m->a[i].site);
+	k = table_get(&r->exchanges, m->comm, lines);
+	if (!k)
+		return;
+	if (conserved)
+		k->conserved++;
+	else if (k->conserved >= VOLUME_MIN)
+		keep_odd_volume(r, m, k);
+	else
+		return; /* it may not be what we take it for: in place, another type on the other side */
+	for (unsigned i = 0; conserved && i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+		struct usual_volume *u = table_get(&r->volumes, a->rank, volume_place(m, a));
+
+		if (!u)
+			continue;
+		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_bytes);
+		u->in = a->in_bytes;
+		u->out = a->out_bytes;
+		u->n++;
+	}
+}
+
+/* ---- inputs that have always been equal ---- */
+
+static int by_arrival_rank(const void *x, const void *y)
+{
+	const struct arrival *a = *(const struct arrival *const *)x,
+			     *b = *(const struct arrival *const *)y;
+
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* A class falls apart: the largest part stays, the others are the culprits; of two halves nobody knows. */
+static void split_class(struct results *r, const struct meeting *m, struct replicas *p,
+	const struct arrival *const *a, uint32_t class)
+{
+	struct odd_meeting o = {.any = true};
+	uint64_t *v = tool_alloc(p->n * sizeof(*v)), best;
+	unsigned n = 0;
+	bool sure;
+
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->first[i] == class)
+			v[n++] = a[i]->in;
+	sure = majority_of(v, n, &best);
+	for (unsigned i = 0; i < p->n; i++) {
+		if (p->first[i] != class)
+			continue;
+		if (sure && a[i]->in == best) {
+			add_rank_index(o.other, &o.nother, a[i]->rank);
+			continue;
+		}
+		if (!o.nrank)
+			o.call = call_of_arrival(m, a[i]);
+		add_rank_index(o.rank, &o.nrank, a[i]->rank);
+	}
+	free(v);
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->first[i] == class && p->equal[i] > o.agreed)
+			o.agreed = p->equal[i];
+	o.unsure = !sure;
+	/* Ranks that have no part in it may have been there long before these had what they put in. */
+	for (unsigned i = 0; i < p->n; i++) {
+		uint64_t at = clock_set_right(&r->skew[a[i]->rank], a[i]->start);
+
+		if (p->first[i] == class && (!o.event || at < o.event))
+			o.event = at;
+	}
+	keep_odd(&r->diverged, &o);
+}
+
+/* New classes: those that were in one, and still have the same. */
+static void join_classes(struct replicas *p, const struct arrival *const *a, bool fresh)
+{
+	uint32_t *was = tool_alloc(p->n * sizeof(*was));
+
+	memcpy(was, p->first, p->n * sizeof(*was));
+	for (unsigned i = 0; i < p->n; i++) {
+		uint32_t first = i;
+
+		for (unsigned k = 0; k < i && first == i; k++)
+			if (p->first[k] == k && a[k]->in == a[i]->in && (fresh || was[k] == was[i]))
+				first = k;
+		p->first[i] = first;
+		if (first != i && (fresh || p->last[i] != a[i]->in)) {
+			p->equal[i]++;
+			if (p->equal[first] < p->equal[i])
+				p->equal[first] = p->equal[i];
+		}
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		p->last[i] = a[i]->in;
+	free(was);
+}
+
+static void judge_replicas(struct results *r, const struct meeting *m)
+{
+	static const char *const list[] = {
+		"all_reduce", "reduce", "gather", "all_gather", "reduce_scatter", NULL};
+	const struct arrival **a;
+	struct replicas *p;
+	bool known = true, fresh;
+
+	if (m->n < 2 || m->nin != m->n || !is_operation(m, list))
+		return;
+	for (unsigned i = 0; i < m->n; i++)
+		known &= m->a[i].in && m->a[i].telling && m->a[i].nth == m->a[0].nth;
+	if (!known)
+		return;
+	p = table_get(&r->replicas, m->comm,
+		hash_u64(hash_u64(hash_u64(m->a[0].site, m->longest.api), m->a[0].nth), m->n));
+	if (!p)
+		return;
+	a = tool_alloc(m->n * sizeof(*a));
+	for (unsigned i = 0; i < m->n; i++)
+		a[i] = &m->a[i];
+	qsort(a, m->n, sizeof(*a), by_arrival_rank);
+	fresh = !p->n;
+	if (fresh) {
+		p->n = m->n;
+		p->rank = tool_alloc(p->n * sizeof(*p->rank));
+		p->first = tool_alloc(p->n * sizeof(*p->first));
+		p->last = tool_alloc(p->n * sizeof(*p->last));
+		p->equal = tool_alloc(p->n * sizeof(*p->equal));
+		for (unsigned i = 0; i < p->n; i++)
+			p->rank[i] = a[i]->rank;
+	}
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->rank[i] != a[i]->rank) {
+			free(a);
+			return;
+		}
+	for (unsigned i = 0; i < p->n && !fresh; i++) {
+		uint32_t class = p->first[i];
+		bool apart = false, proven = true;
+
+		if (class != i)
+			continue;
+		for (unsigned k = i; k < p->n; k++)
+			if (p->first[k] == class) {
+				apart |= a[k]->in != a[i]->in;
+				proven &= p->equal[k] >= REPLICA_MIN;
+			}
+		if (apart && proven)
+			split_class(r, m, p, a, class);
+	}
+	join_classes(p, a, fresh);
+	free(a);
+}
+
+/* ---- the places that meet ---- */
+
+static struct place_met *get_place(struct results *r, const struct meeting *m, unsigned i)
+{
+	struct place_met *p = table_get(&r->pairs, m->comm, m->a[i].site);
+
+	if (p && !p->near) {
+		struct call c = call_of_arrival(m, &m->a[i]);
+
+		p->near = find_near_site(r->sites, &c);
+	}
+	return p;
+}
+
+/*
+ * Where calls of that line have been made so far: a branch that is only taken once makes them under callers of its own. NULL: nowhere,
+ * or at several places.
+ */
+static const struct place_met *find_usual_place(const struct results *r, const struct place_met *p)
+{
+	const struct place_met *found = NULL;
+
+	if (p->alone || p->mixed)
+		return p;
+	for (uint32_t i = 0; i < r->pairs.n; i++) {
+		const struct place_met *o = table_at(&r->pairs, i);
+
+		if (o == p || o->key.a != p->key.a || o->near != p->near || !o->alone)
+			continue;
+		if (found)
+			return NULL;
+		found = o;
+	}
+	return found;
+}
+
+static bool is_met_alone(const struct place_met *p)
+{
+	return p && !p->mixed && p->alone >= ALONE_MIN;
+}
+
+/* All ranks, those of the place with fewer of them first: there is not room for all of a large communicator. */
+static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
+{
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < m->n; i++)
+		first += m->a[i].site == m->a[0].site;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < m->n; i++)
+			if ((m->a[i].site == m->a[0].site) == ((2 * first <= m->n) == (pass == 0)))
+				add_rank_index(o->rank, &o->nrank, m->a[i].rank);
+}
+
+static void judge_places(struct results *r, const struct meeting *m)
+{
+	const struct place_met *usual_a, *usual_b;
+	struct place_met *a, *b;
+	bool same = true;
+	unsigned other = 0;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		if (!m->a[i].site)
+			return;
+		if (m->a[i].site != m->a[0].site) {
+			other = same ? i : other;
+			same = false;
+		}
+	}
+	a = get_place(r, m, 0);
+	if (!a)
+		return;
+	if (same) {
+		a->alone++;
+		return;
+	}
+	b = get_place(r, m, other);
+	if (!b)
+		return;
+	usual_a = find_usual_place(r, a);
+	usual_b = find_usual_place(r, b);
+	if (usual_a && usual_a == usual_b)
+		return;
+	if (is_met_alone(usual_a) && is_met_alone(usual_b)) {
+		struct odd_meeting o = {.any = true,
+			.call = call_of_arrival(m, &m->a[other]),
+			.agreed = usual_a->alone < usual_b->alone ? usual_a->alone : usual_b->alone,
+			.event = meeting_event(r, m)};
+
+		list_fewer_first(m, &o);
+		keep_odd(&r->places, &o);
+		return;
+	}
+	a->mixed = b->mixed = true;
+}
+
+void judge_results(struct results *r, const struct meeting *m, bool complete)
+{
+	struct contract *k;
+
+	if (!complete || m->open || m->n < 2)
+		return;
+	if (m->unlike)
+		return;
+	judge_steps(r, m);
+	judge_places(r, m);
+	k = table_get(&r->contracts, m->comm, m->longest.op);
+	if (!k)
+		return;
+	judge_equal(r, m, k);
+	judge_volumes(r, m);
+	judge_replicas(r, m);
+}

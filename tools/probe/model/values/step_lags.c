@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The number of the step in which the ranks make a call: who left a step out (results.h). */
+#include "tools/probe/model/values/results.h"
+
+#include <stdlib.h>
+
+#define LAG_EQUAL \
+	8 /* steps that all ranks were in at once before one that is behind has left one out */
+#define LAG_STEPS 3 /* steps for which it has been behind since */
+
+/* The step of more than half, and the one rank that is in another one. NULL: none is, or several are. */
+static const struct arrival *find_one_in_other_step(const struct meeting *m, uint32_t *usual)
+{
+	const struct arrival *odd = NULL;
+	unsigned same = 0;
+
+	*usual = m->a[0].step;
+	for (unsigned i = 0; i < m->n; i++)
+		same += m->a[i].step == m->a[0].step;
+	if (2 * same < m->n)
+		*usual = m->a[1].step;
+	for (unsigned i = 0; i < m->n; i++) {
+		if (m->a[i].step == *usual)
+			continue;
+		if (odd)
+			return NULL;
+		odd = &m->a[i];
+	}
+	return odd;
+}
+
+/*
+ * Steps are those of an optimizer, or what the program marks: all ranks are in the same one whenever they meet. Who is one behind from
+ * then on has left a step out, and its weights are others. Where ranks are now and then in different steps nothing is said.
+ */
+void judge_steps(struct results *r, const struct meeting *m)
+{
+	struct step_lag *k;
+	const struct arrival *odd;
+	uint32_t usual;
+	bool equal = true;
+	int64_t lag;
+
+	/* Of two nobody knows which one is wrong. */
+	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
+		return;
+	for (unsigned i = 1; i < m->n; i++)
+		equal &= m->a[i].step == m->a[0].step;
+	if (equal) {
+		k->mixed = k->since > 0;
+		k->equal += !k->equal || k->last != m->a[0].step;
+		k->last = m->a[0].step;
+		return;
+	}
+	odd = find_one_in_other_step(m, &usual);
+	lag = odd ? (int64_t)usual - (int64_t)odd->step : 0;
+	if (!odd || k->equal < LAG_EQUAL || (k->since && (k->rank != odd->rank || k->lag != lag))) {
+		k->mixed = true;
+		return;
+	}
+	if (!k->since) {
+		k->rank = odd->rank;
+		k->lag = lag;
+		k->call = call_of_arrival(m, odd);
+		k->call.step = lag > 0 ? odd->step : usual;
+		k->event = meeting_event(r, m);
+	}
+	k->since += !k->since || k->last != usual;
+	k->last = usual;
+}
+
+const struct step_lag *first_step_lag(const struct results *r)
+{
+	const struct step_lag *best = NULL;
+
+	for (uint32_t i = 0; i < r->lags.n; i++) {
+		const struct step_lag *k = table_at(&r->lags, i);
+
+		if (!k->mixed && k->since >= LAG_STEPS && (!best || k->event < best->event))
+			best = k;
+	}
+	return best;
+}

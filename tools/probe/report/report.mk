@@ -1,2 +1,0 @@
-# The page is assembled into html.c.
-$(B)/obj/tools/probe/report/html.o: tools/probe/report/page.html

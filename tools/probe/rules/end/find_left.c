@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks that left while others needed them: who was first, how (`end` of meta.json), and what became of the others. What
+ * a launcher does to the rest, and the errors that they get, follow from it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/end/last_words.h"
+#include "tools/probe/rules/end/ended_by.h"
+#include "tools/probe/rules/report.h"
+#include "tools/probe/rules/waits.h"
+
+#define TEXT_SHOWN 500
+#define TEXT_OF_OTHERS 160
+#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* the others, behind the first one */
+#define PAUSE_NS UINT64_C(5000000) /* behind a last call: shorter ones say nothing */
+#define CALLS_TO_KNOW_PAUSES 6
+#define OTHERS_TEXT 3 /* other ranks whose own words are shown */
+/* A launcher needs some time to end the others, who then end together; all that are ended at once end together. */
+#define LEAD_NS 15000000u
+#define LEAD_SEEN_NS \
+	6000000u /* of who is the one by its last call too; more than a tick of the kernel's clock, see clock_tick_ns() */
+#define LEAD_SURE_NS 500000000u
+#define STANDSTILL_NS 1000000000u
+
+enum leaving { STAYED, SPOKE, SILENT };
+
+/* Has it gone before its work was done, and said why? */
+static enum leaving how_it_left(const struct report *r, uint32_t i)
+{
+	const struct rank_dir *d = &r->g.folders.dir[i];
+	const struct meta_ending *e = &d->meta.end;
+
+	/* A program may show an exception, or ask to exit because of one, and go on until it is killed. */
+	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
+		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
+		r->g.rank[i].last.start > e->at_ns)
+		return d->state == RANK_RUNNING ? STAYED : SILENT;
+	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0)
+		return SPOKE;
+	if ((strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
+		e->code != ENDING_NONE && e->code)
+		return SPOKE;
+	if (strcmp(e->how, "signal") == 0 || (d->state == RANK_KILLED && !*e->how))
+		return SILENT;
+	return STAYED;
+}
+
+/* By its last call, or by one that it had started before and that completed behind it. */
+static bool was_told_of_error(const struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+
+	return k->last.rows &&
+	       (k->last.bits & CALL_ERROR || (k->error_end && k->error_end >= k->last.start));
+}
+
+/*
+ * Its library ended it, or told it of an error that it did not survive: it may be the one that noticed what another one
+ * did, or that another one was gone.
+ */
+static bool left_by_communication(const struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	bool mid_call = (k->last.rows && k->last.bits & CALL_OPEN) || was_told_of_error(r, i);
+
+	/* MPI_Abort() is the program's own; a runtime calls abort() also when a program leaves by an error that it got. */
+	if (strcmp(e->how, "abort") == 0)
+		return strcmp(e->text, "abort") == 0 && was_told_of_error(r, i);
+	if (*e->inside)
+		return true;
+	return mid_call;
+}
+
+/* By the rank's own clock. */
+static uint64_t own_moment_of_leaving(const struct report *r, uint32_t i)
+{
+	const struct rank_dir *d = &r->g.folders.dir[i];
+	uint64_t at = d->meta.end.at_ns;
+
+	if (how_it_left(r, i) == SILENT && d->died_ns)
+		return d->died_ns;
+	if (strcmp(d->meta.end.how, "signal") == 0 || !at)
+		at = d->alive_ns > d->last_ns ? d->alive_ns : d->last_ns;
+	return at;
+}
+
+static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
+{
+	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
+}
+
+/* Corrected moments, UINT64_MAX: of nobody. */
+struct earliest {
+	uint32_t who;
+	uint64_t left; /* who left first, in whichever way */
+	uint64_t told; /* the first to leave of those that were told of an error */
+};
+
+static struct earliest find_earliest(const struct report *r)
+{
+	struct earliest e = {0, UINT64_MAX, UINT64_MAX};
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+
+		if (how_it_left(r, i) == STAYED)
+			continue;
+		if (at < e.left) {
+			e.left = at;
+			e.who = i;
+		}
+		if (how_it_left(r, i) == SPOKE && was_told_of_error(r, i) && at < e.told)
+			e.told = at;
+	}
+	return e;
+}
+
+/*
+ * Its last call was left by an exception, and another one had gone before: a connection that is closed is told of in that way. What
+ * was wrong with the call itself is told of while all are there.
+ */
+static bool left_behind_another(const struct report *r, uint32_t i, const struct earliest *e)
+{
+	const struct call *last = &r->g.rank[i].last;
+
+	return last->rows && last->bits & CALL_UNWOUND && e->who != i &&
+	       e->left < clock_set_right(&r->g.skew[i], last->start + last->dur);
+}
+
+static bool is_standing(const struct report *r, uint32_t i)
+{
+	return r->stuck.standing && r->stuck.standing[i];
+}
+
+/* Of those that left in that way the first; -1: there is none. */
+static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
+{
+	struct earliest e = find_earliest(r);
+	int first = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (how_it_left(r, i) != how)
+			continue;
+		if (by_itself &&
+			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i, &e)
+				      : is_standing(r, i) || was_told_of_error(r, i)))
+			continue;
+		/* Who was there still when another one had left by an error that it got was not ended by that: but later. */
+		if (how == SILENT && moment_of_leaving(r, i) > e.told)
+			continue;
+		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
+			first = (int)i;
+	}
+	return first;
+}
+
+static unsigned count_leaving(const struct report *r, enum leaving how)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		n += how_it_left(r, i) == how;
+	return n;
+}
+
+/*
+ * Did others go on after the last of the silent ones was gone, and come to their end? Then no launcher ended those: each left by
+ * itself (a program that survives it: ULFM).
+ */
+static bool others_went_on(const struct report *r)
+{
+	uint64_t silent = 0, going = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+		uint64_t at;
+
+		if (how_it_left(r, i) == SILENT) {
+			at = moment_of_leaving(r, i);
+			silent = at > silent ? at : silent;
+		} else if (r->g.folders.dir[i].state == RANK_FINISHED && k->last.rows &&
+			   !(k->last.bits & (CALL_OPEN | CALL_ERROR))) {
+			at = clock_set_right(&r->g.skew[i], k->last.start);
+			going = at > going ? at : going;
+		}
+	}
+	return silent && going > silent;
+}
+
+/* Who is in MPI_Finalize has no part in it. */
+bool all_ended_by_signal(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		n += how_it_left(r, i) == SILENT || has_finalized(&r->g.folders.dir[i]);
+	return n == r->g.folders.n && count_leaving(r, SILENT);
+}
+
+static char *leaving_text(struct report *r, uint32_t i, int most)
+{
+	/* Whoever went on behind what he said has survived that. */
+	char *said = how_it_left(r, i) == SILENT
+			     ? NULL
+			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
+	struct ended_by by;
+
+	if (said)
+		return said;
+	by = how_signal_ended(r, i);
+	return ended_by_text(&by);
+}
+
+static char *last_call_text(struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+	const struct rank_dir *d = &r->g.folders.dir[i];
+	uint64_t until = own_moment_of_leaving(r, i), end;
+	char *what, *at, *all, *before;
+
+	if (!k->last.rows)
+		return tool_strdup("it recorded no call");
+	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
+	what = report_call(r, &k->last);
+	at = called_from_text(r, &k->last);
+	/* Of one that was killed with its last row nothing later is known. */
+	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
+			 ? tool_strdup("")
+			 : tool_format(", %s before",
+				   out_time(until > end ? (double)(until - end) : 0));
+	all = tool_format("its last call was %s in step %llu%s%s", what,
+		(unsigned long long)k->last.step, before, at);
+	free(before);
+	free(what);
+	free(at);
+	return all;
+}
+
+static void append_text(char **text, char *more)
+{
+	char *was = *text;
+
+	*text = tool_format("%s\n%s", was, more);
+	free(was);
+	free(more);
+}
+
+static void say_what_others_did(struct report *r, uint32_t first, char **text)
+{
+	uint64_t event = moment_of_leaving(r, first);
+	int *rank = tool_alloc((r->g.folders.n + 1) * sizeof(*rank));
+	const struct open_call *in = NULL;
+	unsigned n = 0, said = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct open_call *o = i == first ? NULL : r->stuck.standing[i];
+
+		if (!o || (in && !stuck_alike(in, o)))
+			continue;
+		in = in ? in : o;
+		rank[n++] = r->g.folders.dir[i].rank;
+	}
+	if (n) {
+		char *who = out_ranks(rank, n), *what = report_call(r, &in->call),
+		     *at = called_from_text(r, &in->call);
+
+		append_text(text, tool_format("%s waited for it in %s%s", who, what, at));
+		free(who);
+		free(what);
+		free(at);
+	}
+	for (uint32_t i = 0; i < r->g.folders.n && said < OTHERS_TEXT; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+		char *how;
+
+		if (i == first || how_it_left(r, i) != SPOKE)
+			continue;
+		how = leaving_text(r, i, TEXT_OF_OTHERS);
+		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
+					  out_time(at > event ? (double)(at - event) : 0), how));
+		free(how);
+		said++;
+	}
+	n = 0;
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (i != first && how_it_left(r, i) == SILENT)
+			rank[n++] = r->g.folders.dir[i].rank;
+	if (n && how_it_left(r, first) == SILENT && others_went_on(r)) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text,
+			tool_format("then %s left too, without a word; the others went on", who));
+		free(who);
+	} else if (n && how_it_left(r, first) == SPOKE) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
+					  who, n == 1 ? "was" : "were"));
+		free(who);
+	} else if (n && all_ended_by_signal(r)) {
+		char *who = out_ranks(rank, n);
+
+		append_text(text,
+			tool_format("%s %s ended by a signal too, as a launcher does then: who was "
+				    "first is told by %s",
+				who, n == 1 ? "was" : "were",
+				r->g.folders.dir[first].died_ns ? "when each of them ended"
+								: "the last calls"));
+		free(who);
+	}
+	free(rank);
+}
+
+static bool is_ended_by_library(const struct report *r, uint32_t i)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+
+	return how_it_left(r, i) == SPOKE && *e->inside && strcmp(e->how, "exit") == 0;
+}
+
+static bool any_ended_by_library(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_ended_by_library(r, i))
+			return true;
+	return false;
+}
+
+/* The library found an error that it does not survive. It may be another rank's: a message that is too long, a peer that is gone. */
+void find_fatal_errors(struct report *r)
+{
+	if (r->left)
+		return;
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+		const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+		struct finding *f;
+		char *what, *at;
+		bool own;
+
+		if (!is_ended_by_library(r, i))
+			continue;
+		what = k->last.rows ? report_call(r, &k->last) : tool_strdup(e->inside);
+		at = k->last.rows ? called_from_text(r, &k->last) : tool_strdup("");
+		own = has_own_terms(r, &k->last);
+		f = add_finding(r, FINDING_ERROR,
+			tool_format("step %llu: the library ended %s inside of %s, with exit code "
+				    "%d%s: it found an error "
+				    "there, %s; what it printed says which",
+				(unsigned long long)k->last.step, report_rank(r, i), what, e->code,
+				at,
+				own ? "in a call without elements where all others have some"
+				    : "whose cause may be another rank's"));
+		f->confidence = own ? 0.9 : 0.7;
+		if (own)
+			name_culprit(r, f, i);
+		else
+			name_concerned(r, f, i);
+		if (k->last.rows)
+			name_call(f, &k->last);
+		/* An asynchronous call may have been begun long before another rank's that it cannot be joined with. */
+		f->event = moment_of_leaving(r, i);
+		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
+		free(what);
+		free(at);
+		return; /* the first one; the others are told by it */
+	}
+}
+
+static bool is_started_only(const struct report *r, uint32_t i)
+{
+	const struct call *c = &r->g.rank[i].last;
+
+	return c->rows && c->bits & CALL_OPEN;
+}
+
+/*
+ * All ended by a signal, after a call had told some of an error, and all others but one were in one: that one was gone. -1:
+ * not so.
+ */
+static int only_one_without_error(const struct report *r)
+{
+	unsigned told = 0;
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		told += was_told_of_error(r, i);
+		if (was_told_of_error(r, i) || is_standing(r, i) || is_started_only(r, i))
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return told ? one : -1;
+}
+
+/* Is that rank the other end of the message? */
+static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
+
+	return c->bits & CALL_P2P && k && c->peer != NO_NUMBER &&
+	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
+}
+
+/* It is one of those that make that operation, and never came to it. */
+static bool has_never_entered(const struct report *r, uint32_t i, const struct call *operation)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, operation->comm);
+	bool entered = false;
+	struct calls s;
+	struct call c;
+
+	if (!k || !k->member || !comm_has(k, r->g.folders.dir[i].rank))
+		return false;
+	calls_open(&s, &r->g.folders.dir[i], i, &r->g.rank[i].overlay);
+	s.step_lo = operation->step ? operation->step - 1 : 0;
+	while (!entered && calls_next(&s, &c))
+		entered = c.comm == operation->comm && !(c.bits & (CALL_P2P | CALL_LOCAL)) &&
+			  c.comm_seq >= operation->comm_seq && c.comm_seq != NO_NUMBER;
+	calls_close(&s);
+	return !entered;
+}
+
+/* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
+static bool left_too_early(const struct report *r, uint32_t i)
+{
+	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
+	const struct call *mine = &r->g.rank[i].last;
+
+	if (how_it_left(r, i) != STAYED || strcmp(e->how, "exit") != 0 || !mine->rows ||
+		mine->bits & CALL_ERROR)
+		return false;
+	for (uint32_t k = 0; k < r->g.folders.n; k++) {
+		const struct call *other = &r->g.rank[k].last;
+
+		/* MPI's launchers end the others when one exits before MPI_Finalize. */
+		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
+			(is_standing(r, k) || moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
+			return true;
+		if (!was_told_of_error(r, k))
+			continue;
+		/* A message fails when its other end is gone. */
+		if (is_peer(r, other, i) && other->start + other->dur > mine->start)
+			return true;
+		if (!((mine->bits | other->bits) & CALL_P2P) && !(mine->bits & CALL_OPEN) &&
+			mine->comm_seq != NO_NUMBER && other->comm == mine->comm &&
+			other->comm_seq != NO_NUMBER && other->comm_seq > mine->comm_seq)
+			return true;
+		if (!(other->bits & (CALL_P2P | CALL_LOCAL)) && other->comm_seq != NO_NUMBER &&
+			other->comm != mine->comm && has_never_entered(r, i, other))
+			return true;
+	}
+	return false;
+}
+
+static int only_early_leaver(const struct report *r)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (!left_too_early(r, i))
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return one;
+}
+
+/* Of those that a crash or the lack of memory ended, as the kernel tells, the first; -1: none. */
+static int first_by_kernel(struct report *r, uint64_t *at)
+{
+	int first = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		struct ended_by by;
+		uint64_t then;
+
+		if (how_it_left(r, i) != SILENT)
+			continue;
+		by = how_signal_ended(r, i);
+		then = clock_set_right(&r->g.skew[i], by.word.at_ns);
+		if (by.log != KERNEL_SAYS || !by.word.signal || (first >= 0 && then >= *at))
+			continue;
+		first = (int)i;
+		*at = then;
+	}
+	return first;
+}
+
+/* By the first host's clock, when a rank last came to a call or left one. */
+static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
+{
+	uint64_t end = r->g.rank[i].last_ns, start = r->g.rank[i].last.start;
+
+	return clock_set_right(&r->g.skew[i], end > start ? end : start);
+}
+
+/* The only one that is in no call, and is not one of those that `passed` says; NULL: says of none. -1: none, or several. */
+static int only_one_in_no_call(const struct report *r, const bool *passed)
+{
+	int one = -1;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
+			(passed && passed[i]))
+			continue;
+		if (one >= 0)
+			return -1;
+		one = (int)i;
+	}
+	return one;
+}
+
+/* It has started something that has not completed: it may look for that again and again. */
+static int only_one_without_request(const struct report *r)
+{
+	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
+	int one;
+
+	for (unsigned k = 0; k < r->g.opens.n; k++)
+		awaits[r->g.opens.call[k].call.rank] |= !r->g.opens.call[k].ended_ok;
+	one = only_one_in_no_call(r, awaits);
+	free(awaits);
+	return one;
+}
+
+/* A thread of it stands where the others do not matter, and another one is missing where all others stand. -1: not so. */
+static int only_one_missing(const struct report *r)
+{
+	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
+	int one;
+
+	if (!s || s->n + 1 != r->g.folders.n || s->nabsent != 1 || s->absent[0].n != 1 ||
+		s->absent[0].why != ABSENT_OTHER ||
+		s->absent[0].in->call.comm == s->sample->call.comm)
+		return -1;
+	one = gather_index(&r->g, s->absent[0].rank[0]);
+	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
+}
+
+/* Others went on: it made no call for twice as long as ever, and of no other one that is in none is that so. -1: not so. */
+static int only_one_silent(const struct report *r, uint64_t until)
+{
+	bool *heard = tool_alloc(r->g.folders.n * sizeof(*heard));
+	int one;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_info *k = &r->g.rank[i];
+
+		heard[i] = k->calls < CALLS_TO_KNOW_PAUSES ||
+			   until < moment_of_last_call(r, i) + PAUSE_NS + 2 * k->longest_pause;
+	}
+	one = only_one_in_no_call(r, heard);
+	free(heard);
+	return one;
+}
+
+/*
+ * A signal ended all, and one of them did not come to what the others waited in, or fell silent before: a launcher ends the
+ * others soon after the first. Where they waited for longer it stood somewhere, and who ended the job ended it with them.
+ */
+static int only_one_behind(const struct report *r)
+{
+	uint64_t until = 0;
+	int one;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		uint64_t at = moment_of_leaving(r, i);
+
+		until = at > until && how_it_left(r, i) == SILENT ? at : until;
+	}
+	one = only_one_in_no_call(r, NULL);
+	one = one < 0 ? only_one_silent(r, until) : one;
+	one = one < 0 ? only_one_without_request(r) : one;
+	one = one < 0 ? only_one_missing(r) : one;
+	return one >= 0 && r->g.folders.n > 1 && r->g.rank[one].last.rows &&
+			       until < moment_of_last_call(r, (uint32_t)one) + LAUNCHER_ENDS_NS
+		       ? one
+		       : -1;
+}
+
+/* That rank alone holds up the others. */
+static bool is_only_holder(struct report *r, uint32_t i)
+{
+	struct waiting_ranks hold;
+
+	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
+}
+
+/* It made no call for so long, and for twice as long as ever: it slept, or was stopped. */
+static bool was_silent_before(const struct report *r, uint32_t i)
+{
+	const struct rank_info *k = &r->g.rank[i];
+
+	return k->calls >= CALLS_TO_KNOW_PAUSES &&
+	       own_moment_of_leaving(r, i) > k->last_ns + STANDSTILL_NS + 2 * k->longest_pause;
+}
+
+/* Of those that signals ended: who was first, how long before the second one, and these all within how long. */
+struct lead {
+	uint32_t first;
+	uint64_t by, others;
+	bool one_host;
+};
+
+/* False: fewer than two, or it is not known when each of them ended. */
+static bool find_lead(const struct report *r, struct lead *l)
+{
+	uint64_t first_at = UINT64_MAX, second = UINT64_MAX, last = 0;
+
+	*l = (struct lead){.one_host = true};
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+		uint64_t at;
+
+		if (how_it_left(r, i) != SILENT)
+			continue;
+		if (!d->died_ns)
+			return false;
+		l->one_host &= strcmp(d->meta.owner.host, r->g.folders.dir[0].meta.owner.host) == 0;
+		at = moment_of_leaving(r, i);
+		last = at > last ? at : last;
+		if (at < first_at) {
+			second = first_at;
+			first_at = at;
+			l->first = i;
+		} else if (at < second) {
+			second = at;
+		}
+	}
+	l->by = second - first_at;
+	l->others = last - second;
+	return second != UINT64_MAX;
+}
+
+/* Moments are those of ticks: 4 ms on most kernels, up to 10 ms. Of this one; hosts of a job mostly have the same. */
+static uint64_t clock_tick_ns(void)
+{
+	struct timespec t;
+
+	return clock_getres(CLOCK_REALTIME_COARSE, &t) == 0 && !t.tv_sec ? (uint64_t)t.tv_nsec : 0;
+}
+
+/* It cannot be by the tick alone that it seems to be the first. */
+static bool is_lead_seen(const struct lead *l)
+{
+	return l->by >= LEAD_SEEN_NS && l->by > clock_tick_ns() + clock_tick_ns() / 4;
+}
+
+/*
+ * Nobody but those that were done moved for so long before the first one ended: it is not its end that they stood for. All stood in a
+ * call, or slept; the first one, too, and if it slept it ended with the others.
+ */
+static bool was_standstill_before(const struct report *r, const struct lead *l)
+{
+	uint32_t i = l->first;
+
+	for (uint32_t k = 0; k < r->g.folders.n; k++)
+		if (k != i && !is_standing(r, k) && !was_silent_before(r, k) &&
+			!has_finalized(&r->g.folders.dir[k]))
+			return false;
+	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
+					   r->stuck.standing[i]->call.start + STANDSTILL_NS
+				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
+}
+
+/*
+ * The first, if the others ended some time behind it and together, as by a launcher. Between hosts that are told to end their
+ * ranks there is some time too. -1: not so.
+ */
+static int first_before_others(struct report *r, const struct lead *l)
+{
+	if (!is_lead_seen(l) || was_standstill_before(r, l))
+		return -1;
+	if (is_only_holder(r, l->first))
+		return (int)l->first;
+	return l->one_host && l->by >= LEAD_NS && (l->by >= LEAD_SURE_NS || l->by >= l->others)
+		       ? (int)l->first
+		       : -1;
+}
+
+/* Signals ended all. What the last calls say counts where the moments do not speak against it. */
+static int first_by_signal(struct report *r)
+{
+	struct lead l;
+	bool known = find_lead(r, &l);
+	int first = known ? first_before_others(r, &l) : -1, behind;
+
+	if (first >= 0)
+		return first;
+	behind = only_one_behind(r);
+	return behind >= 0 && known && ((uint32_t)behind != l.first || !is_lead_seen(&l)) ? -1
+											  : behind;
+}
+
+/*
+ * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that
+ * spoke only noticed something, one that is silent and stood in no call is. Where the whole job is silent a signal ended all:
+ * then the one that ended before the others is, or that all others had just begun to wait for.
+ */
+static int look_for_first(struct report *r)
+{
+	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
+	int first = first_to_leave(r, SPOKE, true), ended;
+	struct lead lead;
+	uint64_t at = 0;
+
+	ended = silent ? first_by_kernel(r, &at) : -1;
+	if (ended >= 0 && (first < 0 || at <= moment_of_leaving(r, (uint32_t)first)))
+		return ended;
+	if (first < 0)
+		first = only_early_leaver(r);
+	if (first >= 0)
+		return first;
+	if (all_ended_by_signal(r)) {
+		first = first_by_signal(r);
+		return first >= 0 ? first : only_one_without_error(r);
+	}
+	if (!silent)
+		return -1;
+	if (!spoke && others_went_on(r))
+		return first_to_leave(r, SILENT, false);
+	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
+	if (silent == 1 || spoke)
+		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
+	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
+}
+
+void find_left(struct report *r)
+{
+	int first = look_for_first(r);
+	const struct rank_dir *d;
+	const struct rank_info *k;
+	struct finding *f;
+	char *how, *last, *text;
+	uint64_t step;
+
+	if (first < 0)
+		return;
+	d = &r->g.folders.dir[first];
+	k = &r->g.rank[first];
+	/* A step may have ended behind its last call. */
+	step = k->last.rows ? k->last.step : 0;
+	if (d->nround && k->last.rows)
+		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
+	else if (d->meta.step_now > step)
+		step = d->meta.step_now;
+	how = leaving_text(r, (uint32_t)first, TEXT_SHOWN);
+	last = last_call_text(r, (uint32_t)first);
+	text = tool_format("step %llu: %s left %s\n%s", (unsigned long long)step,
+		report_rank(r, (uint32_t)first), how, last);
+	say_what_others_did(r, (uint32_t)first, &text);
+	f = add_finding(r, FINDING_DIED, text);
+	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95
+			: all_ended_by_signal(r) && !d->died_ns	 ? 0.7
+								 : 0.9;
+	name_culprit(r, f, (uint32_t)first);
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
+		if (i != (uint32_t)first)
+			name_concerned(r, f, i);
+	if (k->last.rows) {
+		name_call(f, &k->last);
+		f->call.step = step;
+	}
+	/* Not that of the call: what went wrong in it came before. */
+	f->event = moment_of_leaving(r, (uint32_t)first);
+	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
+	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);
+	r->left = true;
+	free(how);
+	free(last);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `probe report` found, and its two ways of showing it. */
+#ifndef PROBE_TOOLS_REPORT_H
+#define PROBE_TOOLS_REPORT_H
+
+#include "tools/probe/model/host/kernel_log.h"
+#include "tools/probe/model/gather.h"
+#include "tools/probe/model/stacks.h"
+#include "tools/probe/model/step_numbers.h"
+#include "tools/probe/model/stuck.h"
+
+/* findings.def; the worst first. */
+enum severity {
+#define FINDING_SEVERITY(id, word, help) FIND_##id,
+#include "tools/probe/rules/findings.def"
+};
+enum finding_kind {
+#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) FINDING_##id,
+#include "tools/probe/rules/findings.def"
+};
+
+/* One thing that stands out. */
+struct finding {
+	enum severity severity;
+	const char *kind; /* its word */
+	char *text; /* what, where, who; then what to do */
+	double confidence; /* 0 to 1 */
+	unsigned fired; /* in how many of FINDING_CLEAN_RUNS runs without a fault it did */
+	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
+	unsigned nrank, nother;
+	bool whole; /* it says of each rank where it stands */
+	bool awaited; /* a rank that runs has not written yet what may name another culprit */
+	bool mixed[2]; /* these lists do not ascend */
+	bool has_call;
+	struct call call; /* where: step, communicator, its number, function, stack */
+	const char *what; /* of a mismatch: count dtype redop root op; of a skip: missing extra */
+	char *evidence,
+		*next; /* what a person can check; the command to run next; NULL: the usual ones */
+	const char *usual_evidence;
+	uint64_t event; /* when it began, by the first host's clock; 0: not known */
+};
+
+struct report {
+	struct gather g;
+	struct stuck_list stuck;
+	struct wait_graph *waits; /* made when it is asked for (waits.h) */
+	struct stacks stacks;
+	struct step_numbers numbers;
+	struct finding *finding;
+	unsigned nfinding, cap_finding;
+	bool stuck_known, hangs; /* report_stuck() has looked */
+	struct kernel_log kernel_log; /* read when it is asked for */
+	bool kernel_log_known;
+	bool left; /* somebody left, and that is said: what the others did then follows from it */
+	const struct stuck *stands;
+	bool with_stacks; /* whole stacks, with file:line */
+	unsigned top;
+};
+
+/* Reads the run and finds what stands out. Returns 0 or STATUS_USAGE (reported; nothing is to be freed then). */
+int report_gather(struct report *r, const struct gather_options *o);
+void report_free(struct report *r);
+/* A rank's process lives. */
+bool report_is_running(const struct report *r);
+
+/* Fills in finding[], the worst first. */
+void report_findings(struct report *r);
+
+/* What each part adds; findings.c puts them in order. */
+void find_left(struct report *r); /* who left first, and how; before those below */
+void find_stuck(struct report *r);
+/* Ranks that their library ended: behind what may have been the cause. */
+void find_fatal_errors(struct report *r);
+void find_trouble(struct report
+		*r); /* ranks that do not do the same, and who does something else than usual */
+bool is_job_over(const struct report *r); /* no process runs any more */
+bool all_ended_by_signal(const struct report *r); /* none said a word at its end */
+/* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
+const struct stuck *report_stuck(struct report *r, bool *hang);
+void find_values(struct report *r);
+void find_losses(struct report *r);
+void find_timing(struct report *r);
+/* The same finding as one of another kind. */
+void set_finding_kind(struct finding *f, enum finding_kind kind);
+/* The text is taken over. The finding may be completed until the next one is added. */
+struct finding *add_finding(struct report *r, enum finding_kind kind, char *text);
+void free_finding(struct finding *f);
+/* index: of a folder. One without a rank is left out. */
+void name_culprit(const struct report *r, struct finding *f, uint32_t index);
+void name_concerned(const struct report *r, struct finding *f, uint32_t index);
+void name_call(struct finding *f, const struct call *c);
+void complete_finding(const struct report *r, struct finding *f);
+void find_odd_values(struct report *r);
+void find_pace(struct report *r);
+/* More ranks of the run on this host than it has cores; malloc'd, NULL: not so. */
+char *describe_oversubscription(const struct report *r);
+char *called_from_text(struct report *r, const struct call *c); /* ", called from ..."; malloc'd */
+const char *severity_word(enum severity s);
+
+void report_text(struct report *r);
+void report_tables(struct report *r);
+void report_open(struct report *r);
+void report_bad(struct report *r);
+void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent);
+void report_json(struct report *r);
+
+/* "all_reduce #12 on MPI_COMM_WORLD (MPI_Allreduce)"; malloc'd. report_kind: without what differs between ranks. */
+char *report_call(const struct report *r, const struct call *c);
+char *report_kind(const struct report *r, const struct stuck *s);
+/* "rank 3", or the label of a folder without rank. */
+const char *report_rank(const struct report *r, uint32_t index);
+
+/* The period of the calls where nothing marks steps. */
+struct period_found {
+	uint32_t rank; /* index, whose calls are surest; `best` is what was found there */
+	struct cycle_found best;
+	unsigned followed,
+		nalike; /* ranks that were looked at, and that have a period of the same length */
+	int *alike; /* their numbers; free() */
+	uint64_t least; /* rounds of the one that made the fewest */
+};
+bool report_period(const struct report *r, struct period_found *f); /* false: there is none */
+void report_period_json(const struct report *r);
+char *report_period_text(const struct report *r, const struct period_found *f); /* malloc'd */
+
+/* Who comes last so often and so much that it matters. */
+struct straggler {
+	const struct late_comm *comm;
+	const struct member *who;
+	double share; /* of the operations, in which it was last */
+	double cost; /* share of all ranks' time that was spent waiting in this communicator */
+	double habit; /* the same without the longest one: once is no habit */
+	bool matters;
+	bool doubtful; /* among so many communicators it may be chance: no warning */
+};
+struct straggler report_straggler(const struct report *r, const struct late_comm *c);
+
+#endif

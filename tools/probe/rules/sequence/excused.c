@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/sequence/excused.h"
+
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/probe/model/messages.h"
+
+bool is_receive(const struct call *c)
+{
+	return strcmp(intern_name(c->op), "recv") == 0;
+}
+
+static bool goes_to(const struct call *a, const struct call *b)
+{
+	return a->api == b->api && a->comm == b->comm && a->tag == b->tag &&
+	       a->peer == b->comm_rank && b->peer == a->comm_rank;
+}
+
+/*
+ * An exchange that both sides made with each other, for the same time: partners that change from time to time. Nobody comes
+ * by mistake to where another one waits for just him.
+ */
+static bool was_exchanged(const struct window *w, const struct call *c)
+{
+	if (!(c->bits & CALL_P2P) || c->bits & (CALL_OPEN | CALL_ERROR) || c->peer == NO_NUMBER ||
+		c->source != c->peer)
+		return false;
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = w->rank[j].n; i-- > 0;) {
+			const struct call *o = &w->rank[j].e[i].call;
+
+			if (goes_to(c, o) && o->comm_seq == c->comm_seq)
+				return !(o->bits & (CALL_OPEN | CALL_ERROR)) &&
+				       o->source == o->peer;
+		}
+	return false;
+}
+
+static bool is_first_of_loop(const struct rank_window *r, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (r->e[k].loop == r->e[i].loop)
+			return false;
+	return true;
+}
+
+/*
+ * All ranks of the communicator made that operation of it at this place: what comes every so often is new once. It then may be
+ * counted to another round on some, where rounds are the steps.
+ */
+static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
+{
+	const struct entry *e = &me->e[at];
+	const struct unlike *u = &w->g->unlike;
+	bool first = is_first_of_loop(me, at);
+	int64_t n = 0;
+
+	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER ||
+		e->call.size < 2)
+		return false;
+	/* From where they do not agree on, one number is not one operation. */
+	if (u->any && u->comm == e->call.comm && u->seq <= e->call.comm_seq)
+		return false;
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = w->rank[j].n; i-- > 0;) {
+			const struct entry *o = &w->rank[j].e[i];
+
+			if (o->call.comm != e->call.comm || o->call.comm_seq != e->call.comm_seq ||
+				o->call.bits & (CALL_P2P | CALL_LOCAL))
+				continue;
+			n += (o->place == e->place && o->call.step == e->call.step) ||
+			     (first && o->loop == e->loop && is_first_of_loop(&w->rank[j], i));
+			break;
+		}
+	return n == e->call.size;
+}
+
+/* Is the call itself what is wrong, of which nobody else has a part? */
+static bool is_alone_in_it(
+	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
+{
+	const struct call *c = &r->e[i].call;
+	bool message =
+		v->kind == VERDICT_TERMS && (*v->what == 't' || *v->what == 'p'); /* tag, peer */
+
+	if (v->kind != VERDICT_EXTRA)
+		return !message || !was_exchanged(w, c);
+	return !was_exchanged(w, c) && !was_made_by_all(w, r, i);
+}
+
+/*
+ * A server receives from whoever comes. Where these have long come one behind the other, and no more, it has left out no receive: what
+ * it received from others first was received, too.
+ */
+static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
+{
+	if (w->steps || !is_receive(&v->call) || !is_receive(&v->usual))
+		return false;
+	if (v->kind == VERDICT_MISSING)
+		return is_all_received(&w->g->diagnose.messages, &v->call);
+	return v->kind == VERDICT_ORDER && !(v->call.bits & CALL_OPEN) &&
+	       v->call.peer != v->usual.peer;
+}
+
+bool is_excused(
+	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
+{
+	return is_order_of_arrival(w, v) || !is_alone_in_it(w, r, i, v);
+}

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/sequence/explain.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/sequence/excused.h"
+#include "tools/probe/rules/sequence/window.h"
+
+#define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
+#define LEFT_OUT_MAX 64 /* calls one after the other */
+#define LEFT_OUT_AGAIN_MAX \
+	4 /* ... before the same call again: more are a whole turn, and it is one too many */
+
+/* ---- terms ---- */
+
+/* A receive of any tag, of any rank has the tag and the peer of what came. */
+static bool may_be_of_any(const struct call *c)
+{
+	return is_receive(c) &&
+	       (!(c->bits & CALL_OPEN) || c->peer == NO_NUMBER || c->tag == NO_NUMBER);
+}
+
+/* Which term of the call is not what its place always had; NULL: none. */
+static const char *odd_term(const struct window *w, const struct entry *e)
+{
+	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
+	const struct call *c = &e->call;
+	bool open = c->bits & (CALL_OPEN | CALL_ERROR);
+
+	if (!t || !t->any)
+		return NULL;
+	if (!t->tags && t->tag != c->tag && !(open && c->tag == NO_NUMBER))
+		return "tag";
+	if (!t->peers && t->peer != relative_peer(c) && !(open && c->peer == NO_NUMBER))
+		return "peer";
+	if (!t->dtypes && t->dtype != c->dtype && !(open && !c->dtype))
+		return "dtype";
+	if (!t->redops && t->redop != c->redop && !(open && !c->redop))
+		return "redop";
+	if (!t->roots && t->root != c->root && !(open && c->root == NO_NUMBER))
+		return "root";
+	return !t->counts && t->count != c->count && !(open && !c->count) ? "count" : NULL;
+}
+
+/* ---- what never followed ---- */
+
+/* Calls that came between the one before and this one at an earlier time, from k on; 0: it never came so soon after. */
+static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *e = &r->e[i];
+	/* Of another step it is what that begins with, and all that is left of the one before was left out. */
+	bool again = e->prev >= 0 && r->e[e->prev].token == e->token &&
+		     (e->call.bits & CALL_P2P || r->e[e->prev].call.step == e->call.step);
+	unsigned most = again ? LEFT_OUT_AGAIN_MAX : LEFT_OUT_MAX;
+	int at = r->e[k].next;
+
+	for (unsigned n = 1; n <= most && at >= 0; n++) {
+		at = r->e[at].next;
+		if (at >= 0 && at < (int)i &&
+			(r->e[at].token == r->e[i].token ||
+				(!r->e[i].known && r->e[at].kin == r->e[i].kin)))
+			return n;
+	}
+	return 0;
+}
+
+/* So it does among later calls that are not judged: a habit that only began here. */
+static bool follows_later(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	uint64_t before = r->e[r->e[i].prev].token;
+
+	for (unsigned k = i + 1; !w->steps && k < r->n; k++)
+		if (!is_judged(w, r, k) && r->e[k].token == r->e[i].token && r->e[k].prev >= 0 &&
+			r->e[r->e[k].prev].token == before)
+			return true;
+	return false;
+}
+
+/*
+ * How often the call before this one was made earlier, and how often this one followed then. *usual: the earlier time that
+ * this one is nearest to: as few calls as possible between them, and behind a message like the one before.
+ */
+static unsigned count_followed(
+	const struct window *w, const struct rank_window *r, unsigned i, unsigned *same, int *usual)
+{
+	uint64_t before = r->e[r->e[i].prev].token;
+	unsigned n = 0, best = UINT_MAX;
+	bool alike = false;
+
+	*same = follows_later(w, r, i);
+	*usual = -1;
+	for (int k = r->e[i].prev - 1; k >= 0; k--) {
+		int next = r->e[k].next;
+		bool nearest;
+		unsigned left;
+
+		if (r->e[k].token != before || next < 0 || next >= (int)i)
+			continue;
+		n++;
+		if (r->e[next].token == r->e[i].token) {
+			++*same;
+			continue;
+		}
+		/* The same from another line with another term comes nearest, before what follows behind it now and then. */
+		nearest = !r->e[i].known && r->e[next].kin == r->e[i].kin &&
+			  differing_term(&r->e[next].call, &r->e[i].call);
+		left = nearest ? 0 : count_left_out(r, i, k);
+		if (*usual < 0 || (left && left < best) || (nearest && best) ||
+			(left == best && !alike &&
+				is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
+			best = left || nearest ? left : best;
+			*usual = k;
+			alike = is_alike(&r->e[k].call, &r->e[r->e[i].prev].call);
+		}
+	}
+	return n;
+}
+
+/* The latest call with that token before i; -1: none. */
+static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	for (int k = (int)i - 1; k >= 0; k--)
+		if (r->e[k].token == token)
+			return k;
+	return -1;
+}
+
+/* The call as if it had been at another number of the loop: that one always has these very terms. */
+static bool fits_turn(const struct window *w, const struct entry *e, int turns)
+{
+	const struct call *c = &e->call;
+	const struct usual_terms *t;
+	uint64_t place;
+
+	if (turns < 0 && !c->nth)
+		return false;
+	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
+	t = table_find(&w->terms, place, 0);
+	/* Where counts change from step to step a tag or a peer must tell the turns apart. */
+	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
+	       t->dtype == c->dtype && (t->tags || t->tag == c->tag) &&
+	       (t->peers || t->peer == relative_peer(c)) && (t->roots || t->root == c->root) &&
+	       (t->redops || t->redop == c->redop);
+}
+
+/* The call with the terms that its place has had. */
+static struct call usual_call(const struct window *w, const struct entry *e)
+{
+	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
+	struct call c = e->call;
+
+	if (!t || !t->any)
+		return c;
+	c.count = t->count;
+	c.dtype = t->dtype;
+	c.redop = t->redop;
+	c.root = t->root;
+	c.tag = t->tag;
+	c.peer = t->peer;
+	if (c.peer != NO_NUMBER && c.comm_rank != NO_NUMBER && c.size > 0)
+		c.peer = (c.peer + c.comm_rank) % c.size;
+	return c;
+}
+
+static struct verdict make_verdict(const struct window *w, const struct rank_window *r,
+	enum verdict_kind kind, unsigned at, const struct call *usual, unsigned times)
+{
+	return (struct verdict){.kind = kind,
+		.rank = r->rank,
+		.step = r->e[at].call.step,
+		.call = r->e[at].call,
+		.usual = *usual,
+		.before = r->e[r->e[at].prev].call,
+		.times = times,
+		.ranks = w->n};
+}
+
+/*
+ * The usual call was left out, the one behind e[k], as it was the last time. An answer to another rank's message goes to who sent
+ * this one.
+ */
+static struct verdict make_missing(const struct window *w, const struct rank_window *r, unsigned at,
+	int k, unsigned times, uint64_t step)
+{
+	const struct call *asked = &r->e[k].call, *usual = &r->e[r->e[k].next].call,
+			  *before = &r->e[r->e[at].prev].call;
+	struct verdict v = make_verdict(w, r, VERDICT_MISSING, at, usual, times);
+
+	v.step = step;
+	v.call = *usual;
+	if (asked->bits & usual->bits & before->bits & CALL_P2P && asked->comm == usual->comm &&
+		asked->comm == before->comm && asked->peer == usual->peer)
+		v.call.peer = before->peer;
+	v.call.step = step;
+	v.call.comm_seq = NO_NUMBER;
+	return v;
+}
+
+/* The next call of that loop in that step, whatever comes between (a pipeline receives there); NULL: there is none. */
+static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
+{
+	const struct entry *e = &r->e[i];
+
+	for (int at = e->next; at >= 0 && r->e[at].call.step == e->call.step; at = r->e[at].next)
+		if (r->e[at].loop == e->loop)
+			return &r->e[at];
+	return NULL;
+}
+
+/* A call of a loop with other terms than that turn has: a turn was left out, made twice, or two changed places. */
+static bool judge_turn(const struct window *w, const struct rank_window *r, unsigned i,
+	const struct call *usual, unsigned times, struct verdict *v)
+{
+	const struct entry *e = &r->e[i];
+	const struct entry *next = find_next_turn(r, i);
+	bool goes_on = next;
+
+	if (fits_turn(w, e, 1) && goes_on && fits_turn(w, next, -1)) {
+		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);
+		return true;
+	}
+	/* All that follow are a turn ahead too; else it is this one's term that is wrong. */
+	if (fits_turn(w, e, 1) && (!goes_on || fits_turn(w, next, 1))) {
+		struct call left_out = usual_call(w, e);
+
+		*v = make_verdict(w, r, VERDICT_MISSING, i, usual, times);
+		v->call = left_out;
+		return true;
+	}
+	if (fits_turn(w, e, -1) && r->e[e->prev].loop == e->loop) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, usual, times);
+		return true;
+	}
+	return false;
+}
+
+/* Where the call is made a little later nevertheless; -1: it is not. */
+static int find_later(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	int at = r->e[i].next;
+
+	for (unsigned n = 0; n < 3 && at >= 0; n++, at = r->e[at].next)
+		if (r->e[at].token == token)
+			return at;
+	return -1;
+}
+
+static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	return find_later(r, i, token) >= 0;
+}
+
+/* ... behind what it always came behind: that is the next turn's, and this turn has none. */
+static bool is_later_in_turn(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	int at = find_later(r, i, token);
+
+	return at >= 0 && r->e[at].prev != (int)i &&
+	       r->e[r->e[at].prev].token == r->e[r->e[i].prev].token;
+}
+
+static bool goes_the_same_way(const struct call *a, const struct call *b)
+{
+	return a->tag == b->tag && relative_peer(a) == relative_peer(b);
+}
+
+/*
+ * The message that is made a little later with the token of the one that was due, e[due] of an earlier step, is the loop's next turn
+ * by its tag or peer: the one that was due was left out.
+ */
+static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
+{
+	const struct call *usual = &r->e[due].call, *later;
+	int at = find_later(r, i, r->e[due].token);
+	const struct entry *next = find_next_turn(r, (unsigned)due);
+
+	if (at < 0 || !next || !(usual->bits & CALL_P2P))
+		return false;
+	later = &r->e[at].call;
+	return !goes_the_same_way(later, usual) && goes_the_same_way(later, &next->call);
+}
+
+/* Other ranks that did the usual thing in this very step. */
+static unsigned count_others(
+	const struct window *w, const struct rank_window *me, unsigned i, uint64_t usual)
+{
+	const struct entry *before = &me->e[me->e[i].prev];
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned k = 0; r != me && k < r->n; k++)
+			if (r->e[k].token == before->token &&
+				r->e[k].call.step == before->call.step && r->e[k].next >= 0 &&
+				r->e[r->e[k].next].token == usual) {
+				n++;
+				break;
+			}
+	}
+	return n;
+}
+
+/* What is another one in e than in the call whose place it takes: a message's tag, else as of any call; NULL: nothing. */
+static const char *other_term_there(const struct entry *e, const struct entry *usual)
+{
+	bool message = e->call.bits & usual->call.bits & CALL_P2P;
+
+	return message && e->call.tag != usual->call.tag && !may_be_of_any(&e->call)
+		       ? "tag"
+		       : differing_term(&e->call, &usual->call);
+}
+
+/* The same operation in the place of the usual one, from another line: what comes behind it is what came behind that one. */
+static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
+	bool message = e->call.bits & usual->call.bits & CALL_P2P;
+	const char *term;
+
+	/* A message of its own may be sent by another function than those of a loop (a persistent one). */
+	if ((message ? e->call.op != usual->call.op : e->call.api != usual->call.api) ||
+		e->call.comm != usual->call.comm)
+		return false;
+	/* Of messages the same one with another type, size or tag; the root has no part in them. */
+	if ((e->call.bits | usual->call.bits) & CALL_P2P &&
+		(e->call.peer != usual->call.peer || !other_term_there(e, usual)))
+		return false;
+	if (e->next < 0)
+		return true;
+	if (usual->next < 0)
+		return false;
+	if (r->e[e->next].token == r->e[usual->next].token)
+		return true;
+	/* Out of a loop, whose other calls have each the number of the one before then: by what they are. */
+	term = other_term_there(e, usual);
+	return term && strcmp(term, "count") != 0 &&
+	       is_alike(&r->e[e->next].call, &r->e[usual->next].call);
+}
+
+/* From a new line, and all its terms are those of the call that comes behind the usual one: that one was made first. */
+static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next], *behind;
+
+	if (usual->next < 0 || usual->next >= (int)i)
+		return false;
+	behind = &r->e[usual->next];
+	return behind->kin == e->kin && differing_term(&e->call, &usual->call) &&
+	       !differing_term(&e->call, &behind->call);
+}
+
+/* Did that call ever come right behind the one before e[i]? */
+static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
+{
+	uint64_t before = r->e[r->e[i].prev].token;
+
+	for (int k = r->e[i].prev - 1; k >= 0; k--)
+		if (r->e[k].token == before && r->e[k].next >= 0 && r->e[k].next < (int)i &&
+			r->e[r->e[k].next].token == token)
+			return true;
+	return false;
+}
+
+/* Such a call more than in any step before, at its end at the latest. */
+static bool is_one_more(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	unsigned now = 0, most = 0, n = 0;
+	uint64_t step = r->e[i].call.step, at = UINT64_MAX;
+
+	if (!w->steps)
+		return false;
+	for (unsigned k = 0; k <= i; k++) {
+		const struct call *c = &r->e[k].call;
+
+		if (c->step > step || !is_alike(c, &r->e[i].call))
+			continue;
+		if (c->step == step) {
+			now++;
+			continue;
+		}
+		n = c->step == at ? n + 1 : 1;
+		at = c->step;
+		most = n > most ? n : most;
+	}
+	return most && now > most;
+}
+
+/* What comes behind it is what has come behind it before. */
+static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
+{
+	const struct entry *e = &r->e[i];
+
+	for (unsigned k = 0; e->next >= 0 && k < i; k++)
+		if (r->e[k].token == e->token && r->e[k].next >= 0 && r->e[k].next < (int)i &&
+			r->e[r->e[k].next].token == r->e[e->next].token)
+			return true;
+	return false;
+}
+
+/*
+ * Others are in another operation of that number on its communicator, and one of them did behind the call before what this rank
+ * has done there too: this one has gone astray.
+ */
+static bool meets_others_astray(const struct window *w, const struct rank_window *me, unsigned i)
+{
+	const struct entry *e = &me->e[i], *before = &me->e[e->prev];
+	bool unlike = false, usual = false;
+
+	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER)
+		return false;
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned k = 0; r != me && k < r->n; k++) {
+			const struct entry *o = &r->e[k];
+
+			if (o->call.comm == e->call.comm && o->call.comm_seq == e->call.comm_seq &&
+				!(o->call.bits & (CALL_P2P | CALL_LOCAL))) {
+				if (o->call.api == e->call.api)
+					return false;
+				unlike = true;
+			}
+			usual |= o->token == before->token && o->call.step == before->call.step &&
+				 o->next >= 0 && has_followed(me, i, r->e[o->next].token);
+		}
+	}
+	return unlike && usual;
+}
+
+static unsigned count_in_step(const struct rank_window *r, uint64_t loop, uint64_t step)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		n += r->e[i].loop == loop && r->e[i].call.step == step;
+	return n;
+}
+
+/* The step of e[i] is over, and the loop of the call that was due made fewer calls in it than in the step of e[k]: one is missing. */
+static bool is_one_fewer(const struct window *w, const struct rank_window *r, unsigned i, int k)
+{
+	const struct entry *due = &r->e[r->e[k].next];
+	uint64_t step = r->e[i].call.step;
+	bool over = false;
+
+	for (unsigned n = i; w->steps && n < r->n && !over; n++)
+		over = r->e[n].call.step > step;
+	return over && due->call.step < step &&
+	       count_in_step(r, due->loop, step) < count_in_step(r, due->loop, due->call.step);
+}
+
+/*
+ * Its rank never made a call from there, or not so many in a step. Where steps are counted by the rounds of the calls what was left
+ * out may have been the last one of a round, which then goes on: how many it has says nothing.
+ */
+static bool is_from_new_place(const struct window *w, const struct rank_window *r, unsigned i)
+{
+	if (!w->g->by_rounds)
+		return !r->e[i].known;
+	for (unsigned k = 0; k < i; k++)
+		if (r->e[k].loop == r->e[i].loop)
+			return false;
+	return true;
+}
+
+/* The call that was due comes next, and this one used to come behind it at once: they changed places, and no round is short of one. */
+static bool is_swapped_in_rounds(
+	const struct window *w, const struct rank_window *r, unsigned i, int k, uint64_t due)
+{
+	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	return w->g->by_rounds && next && next->token == due && e->token != r->e[e->prev].token &&
+	       count_left_out(r, i, k) == 1 &&
+	       (next->next < 0 || r->e[next->next].token != e->token);
+}
+
+/*
+ * Two calls in turn, A B A B. Changed places they are A A B B A B, and one left out is A A B A B: is e[i], the second A, followed
+ * by B, and then by another A or by nothing?
+ */
+static bool is_turn_left_out(const struct rank_window *r, unsigned i, uint64_t usual)
+{
+	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	return next && e->token == r->e[e->prev].token && next->token == usual &&
+	       (next->next < 0 || r->e[next->next].token == e->token);
+}
+
+/*
+ * Two calls in turn, A B A B, of which the first came twice and the rest goes on: A A B A. By what went into it the second A is that of
+ * the next turn, and a B was left out, or it is the same once more. VERDICT_NONE: it cannot be told, or both changed places.
+ */
+static enum verdict_kind judge_double_turn(
+	const struct rank_window *r, unsigned i, const struct entry *usual)
+{
+	const struct entry *e = &r->e[i], *before = &r->e[e->prev],
+			   *next = e->next >= 0 ? &r->e[e->next] : NULL;
+
+	if (!next || e->loop != before->loop || next->loop != usual->loop ||
+		(next->next >= 0 && r->e[next->next].loop != e->loop) || !e->call.in.digest ||
+		!before->call.in.digest || !e->call.in.telling)
+		return VERDICT_NONE;
+	return e->call.in.digest == before->call.in.digest ? VERDICT_EXTRA : VERDICT_MISSING;
+}
+
+/* Who only started it, and made other calls behind it, does not wait in it. */
+static bool stands_in(const struct entry *e)
+{
+	return e->call.bits & CALL_OPEN && !(e->call.bits & CALL_ASYNC && e->next >= 0);
+}
+
+static bool judge_call(
+	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
+{
+	const struct entry *e = &r->e[i];
+	const struct entry *usual;
+	unsigned same, left, times;
+	const char *term;
+	uint64_t due;
+	int k;
+
+	if (e->prev < 0)
+		return false;
+	times = count_followed(w, r, i, &same, &k);
+	if (same || k < 0)
+		return false;
+	usual = &r->e[r->e[k].next];
+	if (times < SEEN_MIN && count_others(w, r, i, usual->token) < 1)
+		return false;
+	term = odd_term(w, e);
+	if (term && judge_turn(w, r, i, &usual->call, times, v))
+		return true;
+	if (term && (*term == 't' || *term == 'p') && may_be_of_any(&e->call))
+		return false;
+	if (term && (usual->place == e->place || e->known)) {
+		struct call as_usual = usual_call(w, e);
+
+		*v = make_verdict(w, r, VERDICT_TERMS, i, &as_usual, times);
+		v->what = term;
+		return true;
+	}
+	/* Another tag or peer than that turn of the loop always had. */
+	if (!w->steps && !e->known && e->loop == usual->loop && e->call.bits & CALL_P2P &&
+		!may_be_of_any(&e->call)) {
+		term = e->call.tag != usual->call.tag				? "tag"
+		       : relative_peer(&e->call) != relative_peer(&usual->call) ? "peer"
+										: NULL;
+		if (term) {
+			*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
+			v->what = term;
+			return true;
+		}
+	}
+	/* The line that made the call before, once more than ever in a step. */
+	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&
+		e->call.step == r->e[e->prev].call.step) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	/*
+	 * The same as the call before it, from a new line (which may be taken for a later one of that kind), and nothing is behind it
+	 * yet. It may stand behind the end of a round.
+	 */
+	if ((!e->known || e->moved) && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
+		!is_alike(&e->call, &usual->call)) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		v->step = w->g->by_rounds ? r->e[e->prev].call.step : v->step;
+		return true;
+	}
+	if (!e->known && takes_place_of(r, i, k)) {
+		if (is_next_made_first(r, i, k)) {
+			*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
+			return true;
+		}
+		term = other_term_there(e, usual);
+		if (!term)
+			return false;
+		*v = make_verdict(w, r, VERDICT_TERMS, i, &usual->call, times);
+		v->what = term;
+		return true;
+	}
+	/* From a line that never made one, and behind it all goes on as it used to: put in between. */
+	if (!e->known && e->next >= 0 && has_followed(r, i, r->e[e->next].token) &&
+		(!(e->call.bits & CALL_P2P) ||
+			is_message_alone(&w->g->diagnose.messages, &e->call))) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	if (is_next_turn_later(r, i, r->e[k].next)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	}
+	switch (judge_double_turn(r, i, usual)) {
+	case VERDICT_MISSING:
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	case VERDICT_EXTRA:
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	default:
+		break;
+	}
+	if (is_later_in_turn(r, i, usual->token) && count_left_out(r, i, k)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	}
+	if (comes_later(r, i, usual->token) && is_one_fewer(w, r, i, k) &&
+		!is_swapped_in_rounds(w, r, i, k, usual->token)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	}
+	/* Somebody sent, or took, what this one is: it is not one too many. */
+	if (!w->steps && e->call.bits & usual->call.bits & CALL_P2P &&
+		is_turn_left_out(r, i, usual->token) &&
+		!is_message_alone(&w->g->diagnose.messages, &e->call)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
+		return true;
+	}
+	if (comes_later(r, i, usual->token)) {
+		/* The usual one came behind it: both changed places, or this one was put in between. */
+		bool swapped = find_token(r, i, e->token) >= 0 && count_left_out(r, i, k) == 1;
+
+		if (swapped && r->e[e->next].token == usual->token) {
+			int behind = r->e[e->next].next;
+
+			/* ... and comes once more: put in between. */
+			if (behind >= 0 && r->e[behind].loop == e->loop &&
+				r->e[behind].call.nth == e->call.nth + 1)
+				swapped = false;
+		}
+		*v = make_verdict(
+			w, r, swapped ? VERDICT_ORDER : VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	if (!e->known && !(w->g->by_rounds && count_left_out(r, i, k)) && is_one_more(w, r, i)) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	/* It stands there, from a line that never made one, and others went on as usual with another communicator. */
+	if (!e->known && e->next < 0 && e->call.bits & CALL_OPEN && !(e->call.bits & CALL_P2P) &&
+		e->call.comm != usual->call.comm && count_others(w, r, i, usual->token) > 0) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	left = count_left_out(r, i, k);
+	if (e->loop == r->e[e->prev].loop && !left) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	/* It stands in a message, and the one that came first may follow yet: in the step in which it is due. */
+	due = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
+	if (left && stands_in(e) && e->call.bits & usual->call.bits & CALL_P2P &&
+		!(w->steps && e->call.step > due)) {
+		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
+		v->may_follow = true;
+		return true;
+	}
+	/* From a new line: who only left something out goes on where it always did. */
+	if (left && w->steps &&
+		(is_from_new_place(w, r, i) || (e->moved && !goes_on_as_ever(r, i)))) {
+		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
+		return true;
+	}
+	if (left) {
+		*v = make_missing(w, r, i, k, times, due);
+		return true;
+	}
+	if (meets_others_astray(w, r, i)) {
+		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	return false;
+}
+
+/* Ranks that did the same new thing in that step. */
+static unsigned count_alike(
+	const struct window *w, const struct verdict *v, uint64_t before, uint64_t token)
+{
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned i = 0; i < r->n; i++) {
+			unsigned same;
+			int k;
+
+			if (r->e[i].token != token || r->e[i].prev < 0 ||
+				r->e[r->e[i].prev].token != before ||
+				r->e[i].call.step + 1 < v->step || r->e[i].call.step > v->step + 1)
+				continue;
+			count_followed(w, r, i, &same, &k);
+			if (!same) {
+				n++;
+				break;
+			}
+		}
+	}
+	return n;
+}
+
+struct verdict judge_sequences(const struct window *w, const bool *may)
+{
+	struct verdict best = {.kind = VERDICT_NONE}, v;
+	uint64_t earliest = UINT64_MAX;
+
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned i = 0; (!may || may[r->rank]) && i < r->n; i++) {
+			const struct entry *e = &r->e[i];
+			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
+
+			if (!is_judged(w, r, i))
+				continue;
+			if (at >= earliest)
+				break;
+			if (!judge_call(w, r, i, &v) || is_excused(w, r, i, &v))
+				continue;
+			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
+				continue;
+			best = v;
+			best.event = at;
+			earliest = at;
+			break;
+		}
+	}
+	return best;
+}

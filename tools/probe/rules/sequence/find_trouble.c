@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that do not do the same, or that stand: which of them does something else than usual, and what. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/end/asleep.h"
+#include "tools/probe/rules/sequence/explain.h"
+#include "tools/probe/rules/sequence/passed.h"
+#include "tools/probe/rules/report.h"
+#include "tools/probe/rules/sequence/suspects.h"
+#include "tools/probe/rules/waits.h"
+#include "tools/probe/rules/sequence/window.h"
+
+#define NAMED_IN_TERMS 16u
+#define CUT_OFF_NS 1000000000u /* who waited for less when all were ended had not been held up */
+
+struct trouble {
+	bool any;
+	uint64_t step, comm, event;
+	const struct stuck *stuck; /* NULL: nobody stands */
+	bool only_stuck; /* ranks stand, and there is no other sign */
+	/* A rank made the calls of a step in another order, and nothing came of it; by what that shows. */
+	const struct order_seen *only_order;
+	enum order_way way;
+};
+
+/* ---- the disagreement itself ---- */
+
+static char *terms_text(const struct report *r, const struct terms *t, enum meet_unlike what)
+{
+	const char *label = report_rank(r, t->rank), *api = intern_name(t->api);
+
+	switch (what) {
+	case UNLIKE_REDOP:
+		return tool_format("%s reduces by %s", label, intern_name(t->redop));
+	case UNLIKE_ROOT:
+		return tool_format("%s has root %lld", label, (long long)t->root);
+	case UNLIKE_DTYPE:
+		return tool_format("%s has %s", label, intern_name(t->dtype));
+	case UNLIKE_BYTES:
+		return tool_format("%s has %s B", label, out_count(t->bytes));
+	default:
+		return tool_format("%s called %s", label, api);
+	}
+}
+
+static char *unlike_text(const struct report *r, const struct unlike *u)
+{
+	char label[COMM_LABEL_MAX], *all;
+	char *a = terms_text(r, &u->a, u->what), *b = terms_text(r, &u->b, u->what);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
+		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
+	all = tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
+			  "%s like this; the first "
+			  "one matters, numbers behind it may only be shifted",
+		meet_unlike_name(u->what), (long long)u->seq,
+		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
+		out_plural(n, "call is", "calls are"));
+	free(a);
+	free(b);
+	return all;
+}
+
+/* The field `what` of --json. */
+static const char *unlike_field(enum meet_unlike what)
+{
+	static const char *const word[] = {[UNLIKE_NOTHING] = NULL,
+		[UNLIKE_OP] = "op",
+		[UNLIKE_REDOP] = "redop",
+		[UNLIKE_ROOT] = "root",
+		[UNLIKE_DTYPE] = "dtype",
+		[UNLIKE_BYTES] = "count"};
+
+	return word[what];
+}
+
+/* ---- one rank's fault ---- */
+
+static char *format_term(const struct call *c, const char *what)
+{
+	if (strcmp(what, "dtype") == 0)
+		return tool_strdup(intern_name(c->dtype));
+	if (strcmp(what, "redop") == 0)
+		return tool_strdup(intern_name(c->redop));
+	if (strcmp(what, "root") == 0)
+		return tool_format("%lld", (long long)c->root);
+	if (strcmp(what, "tag") == 0)
+		return tool_format("%lld", (long long)c->tag);
+	if (strcmp(what, "peer") == 0)
+		return tool_format("%lld", (long long)c->peer);
+	return tool_format("%s elements", out_count(c->count));
+}
+
+/* The field `what` in words. */
+static const char *term_word(const char *what)
+{
+	return strcmp(what, "redop") == 0   ? "reduction"
+	       : strcmp(what, "dtype") == 0 ? "data type"
+					    : what;
+}
+
+static char *verdict_text(struct report *r, const struct verdict *v)
+{
+	const char *who = report_rank(r, v->rank);
+	char *call = report_call(r, &v->call), *usual = report_call(r, &v->usual),
+	     *before = report_call(r, &v->before), *at = called_from_text(r, &v->call), *all = NULL,
+	     *a, *b;
+	char *times = tool_format("%s", out_plural(v->times, "time", "times"));
+
+	switch (v->kind) {
+	case VERDICT_MISSING:
+		all = v->times ? tool_format("step %llu: %s left out %s, which followed %s all %s "
+					     "before%s",
+					 (unsigned long long)v->step, who, call, before, times, at)
+			       : tool_format("step %llu: %s left out %s, which others made behind "
+					     "%s%s",
+					 (unsigned long long)v->step, who, call, before, at);
+		break;
+	case VERDICT_EXTRA:
+		all = tool_format("step %llu: %s made one call too many: %s behind %s, where %s "
+				  "followed all %s "
+				  "before%s",
+			(unsigned long long)v->step, who, call, before, usual, times, at);
+		break;
+	case VERDICT_ORDER:
+		/* It stands in the one: whether the other one would have followed nobody can tell. */
+		a = v->may_follow ? called_from_text(r, &v->usual) : tool_strdup("");
+		all = tool_format("step %llu: %s made two calls in another order%s: %s before %s, "
+				  "which came first "
+				  "all %s before%s%s%s",
+			(unsigned long long)v->step, who, v->may_follow ? ", or left one out" : "",
+			call, usual, times, a, *a ? "; the other one" : "", at);
+		free(a);
+		break;
+	case VERDICT_TERMS:
+		a = format_term(&v->call, v->what);
+		b = format_term(&v->usual, v->what);
+		all = tool_format("step %llu: %s has another %s in %s: %s; at this place it had %s "
+				  "all %s before%s",
+			(unsigned long long)v->step, who, term_word(v->what), call, a, b, times,
+			at);
+		free(a);
+		free(b);
+		break;
+	case VERDICT_NONE:
+		break;
+	}
+	free(call);
+	free(usual);
+	free(before);
+	free(at);
+	free(times);
+	return all;
+}
+
+static void name_others(struct report *r, struct finding *f)
+{
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++) {
+		bool culprit = false;
+
+		for (unsigned k = 0; k < f->nrank; k++)
+			culprit |= f->rank[k] == r->g.folders.dir[i].rank;
+		if (!culprit)
+			name_concerned(r, f, i);
+	}
+}
+
+/* ... that is none of calls which had just been entered when the job ended: those would have come back. */
+static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
+{
+	if (!find_wait_circle(r, w))
+		return false;
+	for (unsigned i = 0; is_job_over(r) && i < w->n && i < WAITS_NAMED; i++)
+		if (r->stuck.standing[w->rank[i]]->age < CUT_OFF_NS)
+			return false;
+	return true;
+}
+
+/*
+ * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
+ * on around, it made the two in another order; else it left the first one out. So it did where the lengths of messages tell.
+ */
+static void settle_order(struct report *r, struct verdict *v)
+{
+	const struct open_call *in = r->stuck.standing[v->rank];
+	struct waiting_ranks circle;
+	const struct truncated *t = &r->g.diagnose.messages.truncated;
+	bool left_out = t->any && t->left_out && v->kind == VERDICT_ORDER &&
+			(t->sender ? t->send.rank : t->recv.rank) == v->rank;
+
+	/* It has gone on to other calls than the one that came too early: who only changed the two would have made the second next. */
+	left_out |= v->may_follow && v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && in &&
+		    !in->waiting && !(in->call.bits & CALL_P2P);
+	if (!left_out && (!v->may_follow || find_lasting_circle(r, &circle)))
+		return;
+	v->kind = VERDICT_MISSING;
+	v->call = v->usual;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
+}
+
+/*
+ * When a signal ended a rank is known to a tick, or by its last sign of life: a call that another rank made wrongly in that time is what
+ * it died of, and no consequence.
+ */
+static void put_before_death(const struct report *r, struct finding *f)
+{
+	const struct finding *left = &r->finding[0]; /* find_left() comes first */
+
+	if (r->left && f->nrank && f->rank[0] != left->rank[0] && f->event > left->event &&
+		f->event - left->event < CUT_OFF_NS)
+		f->event = left->event - 1;
+}
+
+static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
+{
+	static const char *const what[] = {
+		[VERDICT_MISSING] = "missing", [VERDICT_EXTRA] = "extra"};
+	static const enum finding_kind kinds[] = {[VERDICT_NONE] = FINDING_SKIP,
+		[VERDICT_MISSING] = FINDING_SKIP,
+		[VERDICT_EXTRA] = FINDING_SKIP,
+		[VERDICT_ORDER] = FINDING_ORDER,
+		[VERDICT_TERMS] = FINDING_MISMATCH};
+	enum finding_kind kind = kinds[v->kind];
+	char *text = verdict_text(r, v), *more, *was = text;
+	struct waiting_ranks circle;
+	struct finding *f;
+
+	if (v->kind == VERDICT_TERMS && strcmp(v->what, "tag") == 0)
+		kind = FINDING_TAG;
+	if (v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && t->stuck &&
+		find_lasting_circle(r, &circle)) {
+		kind = FINDING_DEADLOCK;
+		text = tool_format("%s. Since then ranks wait for each other in a circle", was);
+		free(was);
+		was = text;
+	}
+	if (r->g.unlike.any) {
+		more = unlike_text(r, &r->g.unlike);
+		text = tool_format("%s\n%s", was, more);
+		free(was);
+		free(more);
+	}
+	f = add_finding(r, kind, text);
+	f->confidence = v->times >= 4 ? 0.95 : 0.8;
+	if (t->only_order) {
+		set_finding_kind(f, FINDING_ORDER_APART);
+		f->confidence = 0.8;
+	}
+	f->what = v->kind == VERDICT_TERMS   ? v->what
+		  : v->kind <= VERDICT_EXTRA ? what[v->kind]
+					     : NULL;
+	name_culprit(r, f, v->rank);
+	name_others(r, f);
+	name_call(f, &v->call);
+	f->call.step = v->step;
+	f->event = v->event && v->event < t->event ? v->event : t->event;
+	/* Who is told of a death may leave out calls, or make others. */
+	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
+		put_before_death(r, f);
+	f->evidence = tool_format(
+		"what rank %d called in the steps before, one after the other, and in this one",
+		r->g.folders.dir[v->rank].rank);
+	f->next = tool_format("probe report --stacks --rank %d --step %llu-%llu %s",
+		r->g.folders.dir[v->rank].rank, (unsigned long long)(v->step ? v->step - 1 : 0),
+		(unsigned long long)v->step, r->g.folders.path);
+}
+
+/* A message that was sent and that nobody receives, and the one that somebody waits for. odd: in words, of the send or the receive. */
+static struct finding *add_crossed(struct report *r, const struct trouble *t,
+	enum finding_kind kind, const struct call *send, const struct call *recv, bool sender,
+	const char *odd)
+{
+	const struct call *c = sender ? send : recv;
+	char *a = report_call(r, send), *b = report_call(r, recv), *at = called_from_text(r, c);
+	struct finding *f = add_finding(r, kind,
+		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
+			    "which nobody sends: the %s has %s%s",
+			(unsigned long long)send->step, report_rank(r, send->rank), a,
+			report_rank(r, recv->rank), b, sender ? "send" : "receive", odd, at));
+
+	f->confidence = 0.95;
+	name_culprit(r, f, c->rank);
+	name_concerned(r, f, sender ? recv->rank : send->rank);
+	name_call(f, c);
+	f->event = t->event;
+	f->next = tool_format("probe report --stacks --rank %d,%d %s",
+		r->g.folders.dir[send->rank].rank, r->g.folders.dir[recv->rank].rank,
+		r->g.folders.path);
+	free(a);
+	free(b);
+	free(at);
+	return f;
+}
+
+/* By its tag, or by the rank at its other end. */
+static bool add_crossed_message(struct report *r, const struct trouble *t)
+{
+	const struct messages *m = &r->g.diagnose.messages;
+	struct call recv, send;
+	bool sender;
+
+	if (find_crossed_tag(m, &recv, &send, &sender, NULL))
+		add_crossed(
+			r, t, FINDING_TAG, &send, &recv, sender, "a tag that was never used before")
+			->what = "tag";
+	else if (find_crossed_peer(m, &recv, &send, &sender))
+		add_crossed(r, t, FINDING_MISMATCH, &send, &recv, sender,
+			"another peer than ever before")
+			->what = "peer";
+	else
+		return false;
+	return true;
+}
+
+static void add_mismatch(struct report *r, const struct trouble *t, const struct window *w)
+{
+	const struct unlike *u = &r->g.unlike;
+	uint32_t rank[NAMED_IN_TERMS];
+	enum meet_unlike what = u->what;
+	struct call is = {0}, others = {0};
+	char *text = unlike_text(r, u), *was = text;
+	unsigned n;
+	struct finding *f;
+
+	/* Another type of another size: the type is what is wrong. */
+	if (what == UNLIKE_BYTES && u->a.dtype != u->b.dtype && u->a.dtype && u->b.dtype)
+		what = UNLIKE_DTYPE;
+	n = judge_terms(w, u->comm, u->seq, what, rank, NAMED_IN_TERMS, &is, &others);
+	if (n == 1) {
+		char *at = called_from_text(r, &is);
+
+		text = tool_format("%s. %s is alone with it%s", was, report_rank(r, rank[0]), at);
+		free(was);
+		free(at);
+	}
+	f = add_finding(r, FINDING_MISMATCH, text);
+	f->what = unlike_field(what);
+	f->confidence = n == 1 ? 0.9 : 0.6;
+	for (unsigned i = 0; i < n && i < NAMED_IN_TERMS; i++)
+		name_culprit(r, f, rank[i]);
+	if (!n) {
+		name_culprit(r, f, u->a.rank);
+		name_culprit(r, f, u->b.rank);
+		is = (struct call){.rank = u->a.rank,
+			.api = u->a.api,
+			.op = u->a.op,
+			.comm = u->comm,
+			.comm_seq = u->seq,
+			.peer = NO_NUMBER,
+			.tag = NO_NUMBER};
+	}
+	name_others(r, f);
+	name_call(f, &is);
+	f->call.step = u->step;
+	f->event = t->event;
+	f->next = tool_format("probe report --stacks --step %llu %s", (unsigned long long)u->step,
+		r->g.folders.path);
+}
+
+/* Ranks that wait for each other, and none of them has done anything new: the program itself is so. */
+static bool add_circle(struct report *r, const struct trouble *t)
+{
+	struct waiting_ranks w;
+	struct finding *f;
+	char *text = NULL;
+
+	/* What one rank holds up is no circle. */
+	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
+		return false;
+	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
+		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
+		char *what = report_call(r, c), *at = called_from_text(r, c), *was = text;
+		bool next_named = i + 1 < w.n && i + 1 < WAITS_NAMED;
+
+		text = tool_format("%s%s%s waits in %s for %s%s", was ? was : "", was ? "\n" : "",
+			report_rank(r, w.rank[i]), what,
+			!next_named && w.n > WAITS_NAMED
+				? "the next one"
+				: report_rank(r, w.rank[next_named ? i + 1 : 0]),
+			at);
+		free(was);
+		free(what);
+		free(at);
+	}
+	f = add_finding(r, FINDING_DEADLOCK,
+		tool_format("step %llu: %s wait for each other in a circle%s\n%s",
+			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"),
+			w.n > WAITS_NAMED ? "; the first of them" : "", text));
+	free(text);
+	f->confidence = 0.85;
+	f->whole = w.n == r->g.folders.n && w.n <= WAITS_NAMED;
+	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
+		name_culprit(r, f, w.rank[i]);
+	name_others(r, f);
+	name_call(f, &r->stuck.standing[w.rank[0]]->call);
+	f->event = t->event;
+	f->evidence = tool_strdup("the calls that these ranks stand in, and their peers");
+	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
+	return true;
+}
+
+/*
+ * The new thing is a message of a rank that others wait for and that stands in no call: what it waits for, a probe or a test, is not
+ * recorded. Nobody waits for the one who left the message out or sent another one.
+ */
+static bool holds_up_awaited(const struct report *r, const struct verdict *v, const bool *awaited)
+{
+	int peer;
+
+	if (v->kind == VERDICT_NONE || v->kind == VERDICT_ORDER || !(v->call.bits & CALL_P2P))
+		return false;
+	peer = index_of_peer(r, &v->call);
+	return peer >= 0 && awaited[peer] && !r->stuck.standing[peer];
+}
+
+static struct trouble first_trouble(struct report *r)
+{
+	const struct unlike *u = &r->g.unlike;
+	const struct odd_meeting *o = &r->g.diagnose.results.places;
+	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	const struct order_seen *order;
+	enum order_way way;
+	bool hang;
+	const struct stuck *s = report_stuck(r, &hang);
+	struct trouble t = {.stuck = s};
+
+	/* A pause of a living job is no trouble yet, nor is where ranks were when signals ended them in the middle of their work. */
+	if (s && !r->left &&
+		(hang ||
+			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
+		t.any = true;
+		t.step = s->sample->call.step;
+		t.comm = s->sample->call.comm;
+		t.event = s->sample->call.start;
+	}
+	if (o->any && (!t.any || o->event < t.event)) {
+		t.any = true;
+		t.step = o->call.step;
+		t.comm = o->call.comm;
+		t.event = o->event;
+	}
+	if (l->any && (!t.any || l->call.start < t.event)) {
+		t.any = true;
+		t.step = l->call.step;
+		t.comm = l->call.comm;
+		t.event = l->call.start;
+	}
+	if (u->any && (!t.any || u->event < t.event || u->step < t.step)) {
+		t.any = true;
+		t.step = u->step;
+		t.comm = u->comm;
+		t.event = u->event < t.event || !t.event ? u->event : t.event;
+	}
+	t.only_stuck = t.any && !o->any && !l->any && !u->any;
+	/* Nobody had to wait for it, and nothing else went wrong. */
+	if (!t.any && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
+		t = (struct trouble){.any = true,
+			.step = order->odd_first.step,
+			.comm = order->odd_first.comm,
+			.event = order->odd_first.start,
+			.only_order = order,
+			.way = way};
+	return t;
+}
+
+static bool is_any_stopped(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (is_process_stopped(&r->g.folders.dir[i]))
+			return true;
+	return false;
+}
+
+/* awaited: NULL: of all ranks. */
+static struct verdict judge_awaited(
+	const struct report *r, const struct window *w, const bool *awaited)
+{
+	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
+	struct verdict v = judge_sequences(w, awaited);
+
+	if (v.kind || !awaited)
+		return v;
+	v = judge_sequences(w, NULL);
+	if (!holds_up_awaited(r, &v, awaited))
+		v.kind = VERDICT_NONE;
+	return v;
+}
+
+void find_trouble(struct report *r)
+{
+	struct trouble t = first_trouble(r);
+	const struct step_lag *lag;
+	struct suspects suspects;
+	struct window *w;
+	struct verdict v;
+	bool *awaited;
+
+	/* Who is stopped has done nothing else than usual. */
+	if (!t.any || (t.only_stuck && is_any_stopped(r)))
+		return;
+	suspects = list_suspects(r, t.stuck, t.only_order);
+	w = window_read(&r->g, &suspects, t.step, t.comm);
+	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
+	if (awaited)
+		mark_missing_ranks(w, awaited);
+	v = t.only_order ? explain_step_order(t.only_order, t.way, w)
+			 : judge_awaited(r, w, awaited);
+	if (!v.kind && !t.only_order && window_look_earlier(w))
+		v = judge_awaited(r, w, awaited);
+	if (!v.kind && !t.only_order)
+		v = judge_passed(w);
+	free(awaited);
+	/* Two of its steps have one number, which is said by itself. */
+	lag = first_step_lag(&r->g.diagnose.results);
+	if (lag && v.kind && lag->rank == v.rank && v.step + 1 >= lag->call.step)
+		v.kind = VERDICT_NONE;
+	settle_order(r, &v);
+	if (v.kind)
+		add_verdict(r, &t, &v);
+	else if (t.stuck && add_crossed_message(r, &t))
+		;
+	else if (r->g.unlike.any)
+		add_mismatch(r, &t, w);
+	else if (t.stuck)
+		add_circle(r, &t);
+	window_free(w);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/sequence/passed.h"
+
+#include "base/hash.h"
+
+static bool is_open_collective(const struct entry *e)
+{
+	return e->call.bits & CALL_OPEN && !(e->call.bits & (CALL_P2P | CALL_LOCAL)) &&
+	       e->call.comm_seq != NO_NUMBER;
+}
+
+static bool is_member(const struct window *w, const struct entry *e, uint32_t rank)
+{
+	const struct comm_info *k = comms_find(&w->g->comms, e->call.comm);
+
+	return k && k->member && comm_has(k, w->g->folders.dir[rank].rank);
+}
+
+static bool has_entered(const struct rank_window *r, const struct entry *e)
+{
+	for (unsigned i = r->n; i-- > 0;) {
+		const struct call *c = &r->e[i].call;
+
+		if (c->comm == e->call.comm && c->comm_seq >= e->call.comm_seq &&
+			!(c->bits & (CALL_P2P | CALL_LOCAL)))
+			return true;
+	}
+	return false;
+}
+
+void mark_missing_ranks(const struct window *w, bool *awaited)
+{
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+
+			for (unsigned k = 0; is_open_collective(e) && k < w->n; k++)
+				if (is_member(w, e, w->rank[k].rank) &&
+					!has_entered(&w->rank[k], e))
+					awaited[w->rank[k].rank] = true;
+		}
+}
+
+/* Where each rank made what: by token and step, by place and step, by communicator and number there. */
+struct found {
+	struct table_key key; /* a: hash; b: rank's index in the window */
+	unsigned at, n; /* the first one; how many */
+};
+
+enum found_by { BY_TOKEN = 1, BY_PLACE, BY_NUMBER };
+
+static uint64_t hash_found(enum found_by by, uint64_t what, uint64_t where)
+{
+	return hash_u64(hash_u64(what, where), by);
+}
+
+static bool is_collective(const struct entry *e)
+{
+	return !(e->call.bits & (CALL_P2P | CALL_LOCAL)) && e->call.comm_seq != NO_NUMBER;
+}
+
+static void note_found(struct table *t, uint64_t hash, unsigned rank, unsigned at)
+{
+	uint32_t n = t->n;
+	struct found *f = table_get(t, hash, rank);
+
+	if (!f)
+		return;
+	if (t->n > n)
+		f->at = at;
+	f->n++;
+}
+
+static void index_window(const struct window *w, struct table *t)
+{
+	table_init(t, sizeof(struct found), 1u << 20);
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+
+			if (!is_judged(w, &w->rank[j], i))
+				continue;
+			note_found(t, hash_found(BY_TOKEN, e->token, e->call.step), j, i);
+			note_found(t, hash_found(BY_PLACE, e->place, e->call.step), j, i);
+			if (is_collective(e))
+				note_found(t,
+					hash_found(BY_NUMBER, e->call.comm,
+						(uint64_t)e->call.comm_seq),
+					j, i);
+		}
+}
+
+static const struct entry *find_call_of_rank(
+	const struct window *w, const struct table *t, uint64_t hash, unsigned rank)
+{
+	const struct found *f = table_find(t, hash, rank);
+
+	return f ? &w->rank[rank].e[f->at] : NULL;
+}
+
+static bool is_found_again(const struct table *t, uint64_t hash, unsigned rank)
+{
+	const struct found *f = table_find(t, hash, rank);
+
+	return f && f->n > 1;
+}
+
+/* How often that rank came to the place behind such a call in the steps before. */
+static unsigned count_before(const struct rank_window *r, uint64_t before, const struct entry *e)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		n += r->e[i].place == e->place && r->e[i].prev >= 0 &&
+		     r->e[i].call.step < e->call.step && r->e[r->e[i].prev].token == before;
+	return n;
+}
+
+/* Is as far from the last time as that one was from the one before, or from the beginning. */
+static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
+{
+	uint64_t step[2] = {0, 0};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		if (r->e[i].place != e->place || r->e[i].call.step >= e->call.step)
+			continue;
+		step[0] = step[1];
+		step[1] = r->e[i].call.step;
+		n++;
+	}
+	if (n == 1)
+		return e->call.step - step[1] - step[1] <= 1;
+	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
+}
+
+/* It made the same behind the same call before, and has made nothing since: it may come to anything yet. */
+static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *last)
+{
+	if (last->next >= 0 || last->call.bits & CALL_OPEN)
+		return false;
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->e[i].place == last->place && r->e[i].call.step < last->call.step &&
+			r->e[i].prev >= 0 && r->e[r->e[i].prev].token == before)
+			return true;
+	return false;
+}
+
+/* The call of rank k that is the same as e of another rank; NULL: there is none, or nobody knows which. */
+static const struct entry *find_same_call(
+	const struct window *w, const struct table *t, const struct entry *e, unsigned k)
+{
+	uint64_t by_token = hash_found(BY_TOKEN, e->token, e->call.step);
+	const struct entry *same;
+
+	if (!is_found_again(t, by_token, k))
+		return find_call_of_rank(w, t, by_token, k);
+	/* Of a loop's turns, of which one step has more than another, the numbers of the communicator tell. */
+	if (!is_collective(e))
+		return NULL;
+	same = find_call_of_rank(
+		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
+	return same && same->token == e->token ? same : NULL;
+}
+
+/*
+ * Did rank k go on with something else where q made e, and never come to e in that step? It then met e with another call, or has
+ * not come to it at all. *next: what it made there.
+ */
+static bool went_past(const struct window *w, const struct table *t, const struct rank_window *q,
+	const struct entry *e, unsigned k, const struct entry **next)
+{
+	const struct entry *before = &q->e[e->prev], *there, *met;
+	const struct rank_window *r = &w->rank[k];
+
+	there = find_same_call(w, t, before, k);
+	if (!there || there->next < 0)
+		return false;
+	met = find_call_of_rank(
+		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
+	*next = &r->e[there->next];
+	if (may_come_yet(r, before->token, *next))
+		return false;
+	return (*next)->place != e->place && (!met || met->place != e->place) &&
+	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
+}
+
+static bool judge_one_passed(const struct window *w, const struct table *t,
+	const struct rank_window *q, const struct entry *e, struct verdict *v)
+{
+	const struct entry *before = &q->e[e->prev], *next, *other = NULL;
+	const struct rank_window *missing = NULL;
+	unsigned with = 1, without = 0, times;
+
+	for (unsigned k = 0; k < w->n; k++) {
+		const struct rank_window *r = &w->rank[k];
+
+		if (r == q || !is_member(w, e, r->rank))
+			continue;
+		if (find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k)) {
+			with++;
+		} else if (went_past(w, t, q, e, k, &next)) {
+			without++;
+			missing = r;
+			other = next;
+		}
+	}
+	if (without != 1)
+		return false;
+	times = count_before(missing, before->token, e);
+	/* What comes every so often may not have come behind that call yet: most ranks are right, if it cannot come to it any more. */
+	if (!times &&
+		(with < 2 || other->call.bits & CALL_P2P ||
+			(other->call.step <= e->call.step && other->call.comm != e->call.comm)))
+		return false;
+	/* Of two ranks the one is right whose call comes every so often, and is due. */
+	if (with == 1 &&
+		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
+		return false;
+	*v = (struct verdict){.kind = VERDICT_MISSING,
+		.rank = missing->rank,
+		.step = e->call.step,
+		.call = e->call,
+		.usual = other->call,
+		.before = before->call,
+		.times = times,
+		.ranks = w->n};
+	/* Its line by the numbers of the rank that left it out. */
+	for (unsigned i = 0; i < missing->n; i++)
+		if (missing->e[i].place == e->place)
+			v->call = missing->e[i].call;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
+	return true;
+}
+
+struct verdict judge_passed(const struct window *w)
+{
+	struct verdict v = {.kind = VERDICT_NONE};
+	uint64_t earliest = UINT64_MAX;
+	struct table t;
+
+	if (!w->steps)
+		return v;
+	index_window(w, &t);
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; i < w->rank[j].n; i++) {
+			const struct entry *e = &w->rank[j].e[i];
+			uint64_t at = clock_set_right(&w->g->skew[w->rank[j].rank], e->call.start);
+
+			if (e->prev >= 0 && at < earliest && is_collective(e) &&
+				is_judged(w, &w->rank[j], i) &&
+				judge_one_passed(w, &t, &w->rank[j], e, &v))
+				earliest = at;
+		}
+	table_free(&t);
+	return v;
+}

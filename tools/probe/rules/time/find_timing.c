@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds the others up, and what the recording itself costs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "folder/owner.h"
+#include "tools/lib/out.h"
+#include "tools/probe/rules/report.h"
+#include "tools/lib/tool.h"
+
+#define MEETINGS_MIN 10 /* fewer show no habit */
+#define WAITS_MIN 8 /* long waits: fewer show no habit, nor do these unless ... */
+#define WAITS_SHARE 0.1 /* ... they are so large a share of the operations, */
+#define WAITS_ENOUGH 20 /* ... or so many: a step may have hundreds of operations */
+#define CHANCE_OF_WAITS 0.01 /* less is no finding, */
+#define CHANCE_OF_WARNING \
+	0.001 /* and more than this, among all communicators of the run, no warning */
+#define BEHIND_MIN 100e3 /* ns: below it is noise */
+#define COST_MIN \
+	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
+#define WARN_COST 0.1 /* share of the run: less is told, and no warning */
+#define CHANCE 0.001 /* how seldom a rank of a run may come last so often by chance */
+#define ABOVE_CHANCE \
+	1.3 /* times the share that each rank has by chance: less is no habit, however surely it is there */
+#define OWN_MIN 0.05 /* share of the run spent in our own code that is worth a line */
+#define LIFE_MIN 2e9 /* ns; in a shorter run it is mostly the beginning that is seen */
+#define LIST_MAX 4 /* stragglers that are named */
+
+/* Share of the operations in which the same rank is last: of two ranks each is so in half of them. */
+static double share_min(unsigned ranks)
+{
+	return 0.5 + 0.5 / ranks;
+}
+
+/*
+ * Does this rank come last more often than chance explains? Binomial, by its normal approximation with the correction for
+ * continuity; the ranks are as many tries to be conspicuous (Bonferroni).
+ */
+static bool beyond_chance(const struct member *m, const struct late_comm *c)
+{
+	double n = (double)c->meetings, k = (double)m->last, p = 1.0 / c->ranks;
+	double z = (k - 0.5 - n * p) / sqrt(n * p * (1 - p));
+
+	return k >= ABOVE_CHANCE * p * n && 0.5 * erfc(z / M_SQRT2) * c->ranks < CHANCE;
+}
+
+/*
+ * The same of the waiting: is more of it for this rank than chance explains? By chance each operation's wait is for any of
+ * the ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. Returns how seldom, at
+ * most, a rank of the communicator has so much of it by chance.
+ */
+static double chance_of_waits(const struct member *m, const struct late_comm *c)
+{
+	double all = c->wait_ns + c->stood_ns - c->worst_ns, p = 1.0 / c->ranks;
+	double squares = c->wait_squares - c->worst_ns * c->worst_ns;
+	double own = m->wait_ns + m->stood_ns - (c->worst_for == m ? c->worst_ns : 0);
+
+	if (all <= 0 || squares <= 0)
+		return 1;
+
+	/* So many operations of equal waits would weigh as much. */
+	double long_ones = all * all / squares;
+
+	if (long_ones < WAITS_MIN ||
+		(long_ones < WAITS_ENOUGH && long_ones < WAITS_SHARE * (double)c->meetings))
+		return 1;
+
+	double z = (own / all - p) / sqrt(p * (1 - p) * squares / (all * all));
+
+	return 0.5 * erfc(z / M_SQRT2) * c->ranks;
+}
+
+static bool is_behind(const struct member *m)
+{
+	return (double)hist_quantile(&m->behind, 0.5) >= BEHIND_MIN;
+}
+
+/* What was waited, but for one long wait for another rank than the one in question: some rank is the last to start. */
+static double habitual_wait(const struct late_comm *c)
+{
+	double all = c->wait_ns + c->stood_ns;
+
+	return c->worst_for == c->costly ? all : all - c->worst_ns;
+}
+
+/*
+ * The same of the rank that is waited for most, by the mean: it is late for one operation of a step and may come last
+ * in the others by chance, so that the median of all says nothing. The worst is left out: once is no habit.
+ */
+static bool member_costs(const struct member *m)
+{
+	return m->last >= MEETINGS_MIN &&
+	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= BEHIND_MIN;
+}
+
+static struct straggler judge_last_rank(const struct report *r, const struct late_comm *c)
+{
+	struct straggler s = {.comm = c, .who = c->most};
+	double chance;
+
+	if (!s.who || !c->meetings)
+		return s;
+	s.share = (double)s.who->last / (double)c->meetings;
+	s.cost = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns) / r->g.life_ns : 0;
+	s.habit = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns : 0;
+	if (c->meetings < MEETINGS_MIN || s.cost < COST_MIN)
+		return s;
+	if (s.share >= share_min(c->ranks) && is_behind(s.who) && beyond_chance(s.who, c)) {
+		s.matters = true;
+		return s;
+	}
+	/*
+	 * A step has several operations, and a slow rank is late for the first one only: which comes last in the others is
+	 * chance. It is the waiting that tells.
+	 */
+	chance = c->costly && member_costs(c->costly) ? chance_of_waits(c->costly, c) : 1;
+	if (chance < CHANCE_OF_WAITS && c->costly->wait_ns + c->costly->stood_ns >=
+						share_min(c->ranks) * habitual_wait(c)) {
+		s.who = c->costly;
+		s.share = (double)s.who->last / (double)c->meetings;
+		s.matters = true;
+		/* Each of them is a try to be conspicuous. */
+		s.doubtful = chance * r->g.late.comms.n >= CHANCE_OF_WARNING;
+	}
+	return s;
+}
+
+struct straggler report_straggler(const struct report *r, const struct late_comm *c)
+{
+	struct straggler s = judge_last_rank(r, c);
+
+	s.matters = s.matters && !is_late_by_messages(&r->g.diagnose.pace, (uint32_t)s.who->key.b,
+					 (double)hist_quantile(&s.who->behind, 0.5));
+	return s;
+}
+
+/* Ranks of the run on this host. */
+static unsigned count_ranks_here(const struct report *r)
+{
+	struct journal_owner me;
+	unsigned here = 0;
+
+	owner_self(&me);
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+
+		here += m->has_owner && strcmp(m->owner.host, me.host) == 0 &&
+			strcmp(m->owner.boot_id, me.boot_id) == 0;
+	}
+	return here;
+}
+
+/*
+ * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
+ * threads of the libraries or for what else runs there, and the others for it.
+ * Of other hosts it is not known. malloc'd, NULL: not so.
+ */
+char *describe_oversubscription(const struct report *r)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned here = count_ranks_here(r);
+
+	if (cores < 1 || here < (unsigned long)cores)
+		return NULL;
+	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
+			   "also comes last because it had none",
+		here > (unsigned long)cores ? "the cores are oversubscribed"
+					    : "no core is free for anything else",
+		here, cores);
+}
+
+/* Whom a comparison of the ranks leaves out; malloc'd. */
+static char *unread_text(const struct report *r, uint64_t comm)
+{
+	struct unread u;
+	char *who, *text;
+
+	gather_unread(&r->g, comm, &u);
+	who = u.n ? out_ranks(u.rank, u.n) : NULL;
+	text = u.n ? tool_format("; %s %s not read", who, u.n == 1 ? "was" : "were")
+		   : tool_strdup("");
+	free(who);
+	free(u.rank);
+	return text;
+}
+
+static int by_cost(const void *x, const void *y)
+{
+	const struct straggler *a = x, *b = y;
+
+	return a->cost > b->cost		 ? -1
+	       : a->cost < b->cost		 ? 1
+	       : a->comm->key.a < b->comm->key.a ? -1
+						 : 1;
+}
+
+static void find_stragglers(struct report *r)
+{
+	const struct table *t = &r->g.late.comms;
+	struct straggler *list = NULL;
+	unsigned n = 0, cap = 0;
+	char label[COMM_LABEL_MAX], *crowded = describe_oversubscription(r);
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct straggler s = report_straggler(r, table_at(t, i));
+
+		if (!s.matters)
+			continue;
+		TOOL_GROW(list, n, cap);
+		list[n++] = s;
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), by_cost);
+	for (unsigned i = 0; i < n && i < LIST_MAX; i++) {
+		const struct straggler *s = &list[i];
+		const struct call *c = &s->who->worst;
+		char *at = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 2);
+		char *unread = unread_text(r, s->comm->key.a);
+		struct finding *f;
+
+		f = add_finding(r,
+			crowded || s->doubtful || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+								       : FINDING_STRAGGLER,
+			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
+				    "(median; at most %s); "
+				    "%s the last rank took %s of the run%s%s%s%s",
+				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
+				out_plural(s->comm->meetings, "operation", "operations"),
+				comm_label(&r->g.comms, s->comm->key.a, label),
+				out_time((double)hist_quantile(&s->who->behind, 0.5)),
+				out_time((double)s->who->behind.max),
+				s->comm->stood_ns > s->comm->wait_ns
+					? "asynchronous operations that stood open for"
+					: "waiting for",
+				out_percent(s->cost), *at ? "; the longest was called from " : "",
+				at, unread, crowded ? crowded : ""));
+		name_culprit(r, f, (uint32_t)s->who->key.b);
+		name_call(f, c);
+		f->event = 0; /* a habit has no beginning */
+		free(at);
+		free(unread);
+	}
+	if (n > LIST_MAX)
+		add_finding(r, FINDING_STRAGGLER_DOUBTFUL,
+			tool_format(
+				"%u more communicators have a rank that is mostly last: see below",
+				n - LIST_MAX));
+	free(crowded);
+	free(list);
+}
+
+static void find_wrong_clocks(struct report *r)
+{
+	const struct skew_result *h = &r->g.hosts;
+	char *drift = NULL;
+
+	if (h->drift)
+		drift = tool_format(", and %s %s in each second", h->drift < 0 ? "loses" : "gains",
+			out_time(fabs(h->drift) * 1e9));
+	if (h->corrected)
+		add_finding(r, FINDING_CLOCKS,
+			tool_format("the clocks of %s are wrong against the first host's (%s: %s "
+				    "%s%s), told from "
+				    "collective operations; times that compare ranks are corrected "
+				    "for that, to +-%s",
+				out_plural(h->corrected, "host", "hosts"), h->host,
+				out_time(fabs((double)h->largest)),
+				h->largest < 0 ? "behind" : "ahead", drift ? drift : "",
+				out_time(h->error_ns)));
+	free(drift);
+	if (h->unknown)
+		add_finding(r, FINDING_CLOCKS,
+			tool_format("the clocks of %s could not be compared with the others: who "
+				    "came last there is only "
+				    "as true as these clocks",
+				out_plural(h->unknown, "host", "hosts")));
+}
+
+static void own_cost(struct report *r)
+{
+	double own = 0, share;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		own += r->g.folders.dir[i].meta.own_calls_s;
+	share = r->g.life_ns > 0 ? own * 1e9 / r->g.life_ns : 0;
+	if (share >= OWN_MIN && r->g.life_ns >= LIFE_MIN * r->g.folders.n)
+		add_finding(r, FINDING_COST,
+			tool_format("%s of the run was spent in libprobe itself; stack: false, "
+				    "max_bytes or step_interval make "
+				    "it less",
+				out_percent(share)));
+}
+
+void find_timing(struct report *r)
+{
+	find_stragglers(r);
+	find_wrong_clocks(r);
+	own_cost(r);
+}

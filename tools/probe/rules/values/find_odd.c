@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that are wrong without being NaN: what history.c, results.c and messages.c have kept. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/values/inputs.h"
+#include "tools/probe/rules/report.h"
+
+/* "12.5", and no more digits than help. */
+static const char *short_number(double v)
+{
+	static char text[8][32];
+	static unsigned at;
+
+	snprintf(text[at = (at + 1) % 8], sizeof(text[0]), "%.6g", v);
+	return text[at];
+}
+
+static char *next_command(const struct report *r, const struct call *c)
+{
+	uint64_t from = c->step ? c->step - 1 : 0;
+	int rank = r->g.folders.dir[c->rank].rank;
+
+	if (rank < 0)
+		return tool_format("probe report --stacks --step %llu-%llu %s",
+			(unsigned long long)from, (unsigned long long)c->step, r->g.folders.path);
+	return tool_format("probe report --stacks --rank %d --step %llu-%llu %s", rank,
+		(unsigned long long)from, (unsigned long long)c->step, r->g.folders.path);
+}
+
+static char *index_ranks(const struct report *r, const uint32_t *list, unsigned n)
+{
+	int rank[NAMED_MAX];
+
+	if (n > NAMED_MAX)
+		return tool_format("%u ranks", n);
+	for (unsigned i = 0; i < n; i++)
+		rank[i] = r->g.folders.dir[list[i]].rank;
+	return out_ranks(rank, n);
+}
+
+/* Ranks that live and have not written as far: that they did the same makes it the program's own doing. */
+static bool may_others_follow(const struct report *r, const struct call *c, uint64_t step)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (i != c->rank && (!k || !k->member || comm_has(k, d->rank)) &&
+			r->g.rank[i].last_step < step && may_write_more(&r->g, d))
+			return true;
+	}
+	return false;
+}
+
+static void complete_strange(
+	struct report *r, struct finding *f, const struct strange *s, double sure)
+{
+	f->confidence = sure;
+	/* A rank on a communicator of its own: no other one shows what is usual. */
+	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
+		f->confidence = sure / 2;
+		f->severity = FIND_NOTE;
+	}
+	name_culprit(r, f, s->call.rank);
+	name_call(f, &s->call);
+	f->event = s->event;
+	f->next = next_command(r, &s->call);
+}
+
+static void find_spike(struct report *r)
+{
+	const struct strange *s = &r->g.diagnose.history.spike;
+	struct finding *f;
+	char *what, *at;
+	bool all;
+
+	if (!s->any)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	all = s->ranks > 1 && s->ranks == s->call.size;
+	f = add_finding(r,
+		!all		    ? FINDING_SPIKE
+		: s->call.count > 1 ? FINDING_SPIKE_ALL
+				    : FINDING_SPIKE_NUMBER,
+		tool_format("first in step %llu, %s%s: a value of %s in the input of %s; in the %s "
+			    "before "
+			    "none at this place was above %s%s%s%s",
+			(unsigned long long)s->call.step, all ? "on all ranks alike, as on " : "",
+			report_rank(r, s->call.rank), short_number(s->now), what,
+			out_plural(s->seen, "step", "steps"), short_number(s->before), at,
+			s->more ? "; later calls with such values: " : "",
+			s->more ? out_count(s->more) : ""));
+	complete_strange(r, f, s, 0.95);
+	/* It is no rank's fault: the training itself, or what the program measures. */
+	if (all) {
+		f->confidence = 0.6;
+		f->nrank = 0;
+	}
+	f->evidence = tool_format("largest absolute value %s, so far at most %s",
+		short_number(s->now), short_number(s->before));
+	free(what);
+	free(at);
+}
+
+static void find_stale(struct report *r)
+{
+	const struct strange *s = first_stale(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_STALE,
+		tool_format("step %llu, %s: the input of %s has the same minimum, maximum, mean "
+			    "and norm "
+			    "as %s; it has been new in each of %s so far, on all "
+			    "ranks: "
+			    "the buffer was not filled%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			s->turn ? "the time before" : "in the step before",
+			s->turn ? out_plural(s->seen, "call", "calls")
+				: out_plural(s->seen, "step", "steps"),
+			at));
+	complete_strange(r, f, s, 0.9);
+	f->awaited = may_others_follow(r, &s->call, s->call.step + 1);
+	f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
+		short_number(s->call.in.least), short_number(s->call.in.most),
+		short_number(s->call.in.sum / (double)s->call.in.count));
+	free(what);
+	free(at);
+}
+
+static void find_zeros(struct report *r)
+{
+	const struct strange *s = first_zero(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_ZERO,
+		tool_format("from step %llu on, %s: the input of %s is nothing but zeros; in the "
+			    "%s before "
+			    "it never was, nor on other ranks%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			out_plural(s->seen, "step", "steps"), at));
+	complete_strange(r, f, s, 0.9);
+	f->awaited = may_others_follow(r, &s->call, s->call.step + 3);
+	f->evidence = tool_strdup("norm 0 in three steps one after the other");
+	free(what);
+	free(at);
+}
+
+static void find_zeros_of_one_step(struct report *r)
+{
+	const struct strange *s = first_zero_once(&r->g.diagnose.history);
+	struct finding *f;
+	char *what, *at;
+
+	if (!s)
+		return;
+	what = report_call(r, &s->call);
+	at = called_from_text(r, &s->call);
+	f = add_finding(r, FINDING_ZERO_ONCE,
+		tool_format("step %llu, %s: the input of %s was nothing but zeros in this step "
+			    "alone, on "
+			    "this rank and not on most others; in the %s before it never was%s",
+			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
+			out_plural(s->seen, "step", "steps"), at));
+	complete_strange(r, f, s, 0.5);
+	f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
+	free(what);
+	free(at);
+}
+
+/* The finding of a meeting; text: taken over. */
+static struct finding *add_odd(struct report *r, enum finding_kind kind,
+	const struct odd_meeting *o, double sure, char *text)
+{
+	struct finding *f = add_finding(r, kind, text);
+
+	f->confidence = o->unsure ? sure / 2 : sure;
+	for (unsigned i = 0; i < o->nrank && i < NAMED_MAX; i++)
+		name_culprit(r, f, o->rank[i]);
+	for (unsigned i = 0; i < o->nother && i < NAMED_MAX; i++)
+		name_concerned(r, f, o->other[i]);
+	name_call(f, &o->call);
+	f->event = o->event;
+	f->next = next_command(r, &o->call);
+	return f;
+}
+
+static const char *unsure_text(const struct odd_meeting *o)
+{
+	return o->unsure ? " (which of them is right cannot be told)" : "";
+}
+
+/* What tells the one from the other: its range, or where that is the same its mean and norm. */
+static char *side_text(const struct side *s, const struct side *other)
+{
+	double n = (double)s->count;
+
+	if (s->least != other->least || s->most != other->most || s->count < 2)
+		return tool_format(
+			"values from %s to %s", short_number(s->least), short_number(s->most));
+	return tool_format("a mean of %.9g and a norm of %.9g", s->sum / n, sqrt(s->squares));
+}
+
+static void find_corruption(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.corruption;
+	const struct messages *m = &r->g.diagnose.messages;
+	char *what, *at, *who, *rest;
+
+	if (o->any) {
+		what = report_call(r, &o->call);
+		at = called_from_text(r, &o->call);
+		who = index_ranks(r, o->rank, o->nrank);
+		rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
+		add_odd(r, FINDING_CORRUPTION, o, 0.97,
+			tool_format("step %llu: the results of %s differ: %s got another one than "
+				    "%s%s; "
+				    "those of the %s before were equal on all ranks%s",
+				(unsigned long long)o->call.step, what, who, rest, unsure_text(o),
+				out_plural(o->agreed, "operation", "operations"), at))
+			->evidence =
+			tool_strdup("minimum, maximum, mean and norm of the `out` rows with this "
+				    "comm and comm_seq");
+		free(what);
+		free(at);
+		free(who);
+		free(rest);
+	}
+	if (is_any_damaged(m)) {
+		struct finding *f;
+
+		what = report_call(r, &m->damaged);
+		at = called_from_text(r, &m->damaged);
+		who = side_text(&m->damaged.out, &m->damaged_by.in);
+		rest = side_text(&m->damaged_by.in, &m->damaged.out);
+		f = add_finding(r, FINDING_CORRUPTION,
+			tool_format("step %llu, %s: the message of %s arrived with %s, "
+				    "and was sent by %s with %s%s",
+				(unsigned long long)m->damaged.step,
+				report_rank(r, m->damaged.rank), what, who,
+				report_rank(r, m->damaged_by.rank), rest, at));
+		free(who);
+		free(rest);
+		f->confidence = 0.9;
+		name_culprit(r, f, m->damaged.rank);
+		name_concerned(r, f, m->damaged_by.rank);
+		name_call(f, &m->damaged);
+		f->next = next_command(r, &m->damaged);
+		free(what);
+		free(at);
+	}
+}
+
+static void find_not_sum(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.not_sum;
+	char *what, *at, *who;
+	struct finding *f;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	who = o->moved	  ? tool_strdup("which of the parts arrived as another one cannot be told")
+	      : o->unsure ? tool_strdup("whose is missing cannot be told")
+			  : tool_format("%s what %s put in",
+				    o->extreme ? "that is" : "the difference is",
+				    report_rank(r, o->rank[0]));
+	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o, 0.95,
+		tool_format("step %llu: the result of %s is not what its inputs make: %s "
+			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
+			(unsigned long long)o->call.step, what,
+			o->extreme ? "the extreme value is" : "the elements add up to",
+			short_number(o->have), o->extreme ? "that" : "those", short_number(o->want),
+			who, out_plural(o->agreed, "operation", "operations"), at));
+	f->evidence = o->extreme ? tool_strdup("columns min and max of the rows with this comm and "
+					       "comm_seq: `out` and all `in`")
+				 : tool_format("sum %s instead of %s; rounding explains at most %s",
+					   short_number(o->have), short_number(o->want),
+					   short_number(o->bound));
+	free(what);
+	free(at);
+	free(who);
+}
+
+static void find_odd_volume(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.volume;
+	struct finding *f;
+	char *what, *at, *who, *names;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	names = o->nrank ? index_ranks(r, o->rank, o->nrank) : tool_strdup("");
+	who = o->nrank == 1 ? tool_format("%s %s %.0f bytes, and %.0f in all steps before", names,
+				      o->sent ? "sent" : "took", o->have, o->want)
+	      : o->nrank    ? tool_format("%s had other amounts than in all steps before", names)
+			    : tool_strdup("amounts change here in every step, so that the rank "
+					     "cannot be told");
+	f = add_odd(r, FINDING_MISMATCH, o, o->nrank == 1 ? 0.95 : 1,
+		tool_format("step %llu: in %s the ranks together did not take as many bytes as "
+			    "they sent, as in the %s before: %s%s",
+			(unsigned long long)o->call.step, what,
+			out_plural(o->agreed, "operation", "operations"), who, at));
+	f->what = "count";
+	f->evidence =
+		tool_strdup("column bytes of the `in` and `out` rows with this comm and comm_seq");
+	free(what);
+	free(at);
+	free(who);
+	free(names);
+}
+
+static void find_unlike_message(struct report *r)
+{
+	const struct unlike_message *u = &r->g.diagnose.messages.unlike;
+	char *what, *at;
+	struct finding *f;
+
+	if (!u->any)
+		return;
+	what = report_call(r, &u->call);
+	at = called_from_text(r, &u->call);
+	f = add_finding(r, FINDING_MISMATCH,
+		tool_format("step %llu: %s has another data type in %s: %s; %s has %s on the other "
+			    "side, as "
+			    "both had in the %s before%s",
+			(unsigned long long)u->call.step, report_rank(r, u->call.rank), what,
+			intern_name(u->call.dtype), report_rank(r, u->other.rank),
+			intern_name(u->usual), out_plural(u->agreed, "message", "messages"), at));
+	f->what = "dtype";
+	f->confidence = 0.95;
+	name_culprit(r, f, u->call.rank);
+	name_concerned(r, f, u->other.rank);
+	name_call(f, &u->call);
+	f->event = clock_set_right(&r->g.skew[u->call.rank], u->call.start);
+	f->evidence = tool_strdup("column dtype of the message's rows on both sides");
+	f->next = next_command(r, &u->call);
+	free(what);
+	free(at);
+}
+
+/* Lengths of messages that come round show who is one ahead of the other. */
+static char *left_out_text(struct report *r, const struct truncated *t, const struct call *c,
+	const struct call *o, const char *what, const char *at)
+{
+	return tool_format(
+		"step %llu: %s left out the message before %s: the lengths of these messages come "
+		"round, and it has that of the next one, %s elements, where %s has %s%s",
+		(unsigned long long)c->step, report_rank(r, c->rank), what,
+		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
+		out_count(t->sender ? t->recv.count : t->send.in.count), at);
+}
+
+static void find_shorter_message(struct report *r)
+{
+	const struct shorter *s = &r->g.diagnose.messages.shorter;
+	char *what, *at;
+	struct finding *f;
+
+	if (!s->any)
+		return;
+	what = report_call(r, &s->send);
+	at = called_from_text(r, &s->send);
+	f = add_finding(r, FINDING_MISMATCH_SHORT,
+		tool_format(
+			"step %llu: %s sent %s elements in %s, which %s received; at this place it "
+			"had sent %s all %s before, and they were received. A last batch is "
+			"shorter too%s",
+			(unsigned long long)s->send.step, report_rank(r, s->send.rank),
+			out_count(s->send.in.count), what, report_rank(r, s->recv.rank),
+			out_count(s->usual), out_plural(s->times, "time", "times"), at));
+	f->what = "count";
+	f->confidence = 0.5;
+	name_culprit(r, f, s->send.rank);
+	name_concerned(r, f, s->recv.rank);
+	name_call(f, &s->send);
+	f->event = clock_set_right(&r->g.skew[s->send.rank], s->send.start);
+	f->next = next_command(r, &s->send);
+	free(what);
+	free(at);
+}
+
+static void find_truncated_message(struct report *r)
+{
+	const struct truncated *t = &r->g.diagnose.messages.truncated;
+	const struct call *c = t->sender ? &t->send : &t->recv,
+			  *o = t->sender ? &t->recv : &t->send;
+	char *what, *at, *usual;
+	struct finding *f;
+
+	if (!t->any)
+		return;
+	what = report_call(r, c);
+	at = called_from_text(r, c);
+	usual = t->either
+			? tool_strdup(
+				  "; both had the same length in all messages before, of whatever "
+				  "length: which of them is wrong cannot be told")
+		: t->usual ? tool_format("; at this place it had %s in all steps before",
+				     out_count(t->usual))
+			   : tool_strdup("");
+	f = add_finding(r, t->left_out ? FINDING_SKIP : FINDING_MISMATCH,
+		t->left_out ? left_out_text(r, t, c, o, what, at)
+			    : tool_format("step %llu: %s has another count in %s: %s elements, "
+					  "where %s %s%s%s",
+				      (unsigned long long)c->step, report_rank(r, c->rank), what,
+				      out_count(t->sender ? t->send.in.count : t->recv.count),
+				      report_rank(r, o->rank),
+				      t->sender				 ? "has less room"
+				      : t->recv.count > t->send.in.count ? "sent fewer"
+									 : "sent more",
+				      usual, at));
+	f->what = t->left_out ? "missing" : "count";
+	f->confidence = t->sure || t->left_out ? 0.95 : 0.6;
+	name_culprit(r, f, c->rank);
+	if (t->either)
+		name_culprit(r, f, o->rank);
+	else
+		name_concerned(r, f, o->rank);
+	name_call(f, c);
+	f->event = clock_set_right(&r->g.skew[c->rank], c->start);
+	f->evidence = tool_format("%s sent %s elements, the receive has room for %s",
+		report_rank(r, t->send.rank), out_count(t->send.in.count),
+		out_count(t->recv.count));
+	f->next = next_command(r, c);
+	free(what);
+	free(at);
+	free(usual);
+}
+
+static void find_diverged(struct report *r)
+{
+	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
+	char *what, *at, *who, *rest;
+
+	if (!o->any)
+		return;
+	what = report_call(r, &o->call);
+	at = called_from_text(r, &o->call);
+	who = index_ranks(r, o->rank, o->nrank);
+	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
+	add_odd(r, FINDING_DIVERGED, o, 0.95,
+		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
+			    "same in all "
+			    "steps before (%s)%s%s",
+			(unsigned long long)o->call.step, who, what, rest,
+			out_plural(o->agreed, "different value", "different values"),
+			unsure_text(o), at))
+		->evidence =
+		tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
+			    "comm_seq, and of those of earlier steps");
+	free(what);
+	free(at);
+	free(who);
+	free(rest);
+}
+
+static void find_left_out_step(struct report *r)
+{
+	const struct step_lag *k = first_step_lag(&r->g.diagnose.results);
+	struct finding *f;
+	char *what, *steps;
+
+	if (!k)
+		return;
+	what = report_call(r, &k->call);
+	steps = tool_strdup(out_plural((uint64_t)llabs(k->lag), "step", "steps"));
+	f = add_finding(r, FINDING_SKIP,
+		tool_format("step %llu: %s %s %s: since %s its calls are of %s %s than the others' "
+			    "in the same operations, which were in the same step all %s before",
+			(unsigned long long)k->call.step, report_rank(r, k->rank),
+			k->lag > 0 ? "left out" : "made too many:", steps, what, steps,
+			k->lag > 0 ? "less" : "more", out_plural(k->equal, "step", "steps")));
+	f->what = k->lag > 0 ? "missing" : "extra";
+	f->confidence = 0.9;
+	name_culprit(r, f, k->rank);
+	name_call(f, &k->call);
+	f->event = k->event;
+	f->evidence = tool_strdup(
+		"column step of the rows with this comm and comm_seq on each of its ranks");
+	f->next = next_command(r, &k->call);
+	free(what);
+	free(steps);
+}
+
+void find_odd_values(struct report *r)
+{
+	find_left_out_step(r);
+	find_spike(r);
+	find_stale(r);
+	find_zeros(r);
+	find_zeros_of_one_step(r);
+	find_corruption(r);
+	find_not_sum(r);
+	find_odd_volume(r);
+	find_unlike_message(r);
+	find_truncated_message(r);
+	find_shorter_message(r);
+	find_diverged(r);
+}

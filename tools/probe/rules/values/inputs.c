@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/values/inputs.h"
+
+#include <stdlib.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+/* Is this call, of rank i, part of the operation that b is a result of? */
+static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i)
+{
+	if (i == b->call.rank)
+		return c->seq == b->call.seq;
+	return c->comm == b->call.comm && c->comm_seq == b->call.comm_seq &&
+	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
+}
+
+enum looked { NOT_THERE, NOT_MEASURED, MEASURED };
+
+/* What is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
+static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint32_t i)
+{
+	struct calls s;
+	struct call c;
+	enum looked all = NOT_THERE;
+
+	calls_open(&s, &g->folders.dir[i], i, &g->rank[i].overlay);
+	/* A step may end a little earlier on one rank than on another. */
+	s.step_lo = b->call.step ? b->call.step - 1 : 0;
+	s.step_hi = b->call.step + 1;
+	while (!all && calls_next(&s, &c))
+		if (takes_part(b, &c, i))
+			all = c.blind || c.bits & CALL_MORE ? NOT_MEASURED : MEASURED;
+	calls_close(&s);
+	return all;
+}
+
+static void add_input(char **text, char *more)
+{
+	char *was = *text;
+
+	*text = was ? tool_format("%s, %s", was, more) : tool_strdup(more);
+	free(was);
+	free(more);
+}
+
+bool may_write_more(const struct gather *g, const struct rank_dir *d)
+{
+	return (d->state == RANK_RUNNING || d->state == RANK_UNSEEN ||
+		       d->state == RANK_UNWRITTEN) &&
+	       !gather_gone(g, d);
+}
+
+/* Ranks that were read, and whose inputs are not there nevertheless. */
+static void add_unmeasured(
+	struct gather *g, const struct bad_row *b, bool joined, char **text, bool *awaited)
+{
+	const struct comm_info *c = joined ? comms_find(&g->comms, b->call.comm) : NULL;
+	const bool listed = c && c->member;
+	int *rank = NULL;
+	unsigned n = 0, cap = 0;
+	int64_t there = 0;
+	char *who;
+
+	for (uint32_t i = 0; i < g->folders.n; i++) {
+		enum looked at;
+
+		if (i != b->call.rank && (!joined || g->rank[i].unreadable ||
+						 (listed && !comm_has(c, g->folders.dir[i].rank))))
+			continue;
+		at = look_at_input(g, b, i);
+		there += at != NOT_THERE;
+		*awaited |= at == NOT_THERE && may_write_more(g, &g->folders.dir[i]);
+		/* Without a list of members a rank that has no such call may be none. */
+		if (at == MEASURED || (at == NOT_THERE && joined && !listed))
+			continue;
+		TOOL_GROW(rank, n, cap);
+		rank[n++] = g->folders.dir[i].rank;
+	}
+	if (joined && !listed && there < b->call.size)
+		add_input(text, tool_format("only %lld of its %lld ranks were read",
+					(long long)there, (long long)b->call.size));
+	if (n) {
+		who = rank[0] < 0 ? tool_strdup("was") : out_ranks(rank, n);
+		add_input(text, tool_format("what %s put in is not known", who));
+		free(who);
+	}
+	free(rank);
+}
+
+char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited)
+{
+	const bool p2p = b->call.bits & CALL_P2P;
+	const bool joined = b->call.comm && !p2p && b->call.comm_seq != NO_NUMBER &&
+			    !(b->call.bits & (CALL_LOCAL | CALL_NESTED));
+	struct unread u = {0};
+	char *text = NULL, *all, *who;
+
+	*awaited = false;
+	if (!b->out)
+		return tool_strdup("it came from the computation before this call");
+	if (b->call.comm && !joined && !p2p)
+		return tool_strdup("which calls of other ranks belong to it is not known, so their "
+				   "inputs are not either");
+	if (b->call.comm)
+		gather_unread(g, b->call.comm, &u);
+	if (u.n) {
+		who = out_ranks(u.rank, u.n);
+		add_input(&text, tool_format("%s %s not read", who, u.n == 1 ? "was" : "were"));
+		free(who);
+	}
+	free(u.rank);
+	if (!p2p)
+		add_unmeasured(g, b, joined, &text, awaited);
+	if (p2p)
+		all = text ? tool_format("it came with the message; %s", text)
+			   : tool_strdup("it came with the message");
+	else
+		all = text ? tool_format("where it came from is not known: %s", text)
+			   : tool_strdup("all inputs were finite, so the operation made it");
+	free(text);
+	return all;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page: page.html with the data of the run in it, as one JSON document. */
+#include "tools/probe/views/html.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+/* page.html, as it is; report.mk says that this file depends on it. */
+__asm__(".section .rodata\n"
+	".globl html_page\n"
+	".globl html_page_end\n"
+	"html_page:\n"
+	".incbin \"tools/probe/views/page.html\"\n"
+	"html_page_end:\n"
+	".byte 0\n"
+	".previous\n");
+extern const char html_page[], html_page_end[];
+
+#define PLACE "@DATA@" /* in page.html, where the data go */
+
+/*
+ * ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact to 0.01 %, and two matrices of a
+ * thousand ranks take 2 MB.
+ */
+static void put_code(struct target *t, double ns)
+{
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	double v = ns < 0 ? 0 : 1 + round(8192 * log2(1 + ns / 1000));
+	unsigned code = v > 262143 ? 262143 : (unsigned)v;
+	char out[3] = {digit[code >> 12], digit[code >> 6 & 63], digit[code & 63]};
+
+	target_put(t, out, sizeof(out));
+}
+
+static void put_key(struct target *t, const char *key)
+{
+	target_print(t, ",\"%s\":", key);
+}
+
+static void put_string(struct target *t, const char *key, const char *v)
+{
+	put_key(t, key);
+	target_json(t, v ? v : "");
+}
+
+static void put_u64(struct target *t, const char *key, uint64_t v)
+{
+	target_print(t, ",\"%s\":%llu", key, (unsigned long long)v);
+}
+
+static void put_separator(struct target *t, bool some)
+{
+	if (some)
+		target_text(t, ",");
+}
+
+/* ---- parts ---- */
+
+static void put_run(const struct html *h, struct target *t)
+{
+	const struct gather *g = &h->r->g;
+	const struct meta *m = &g->folders.dir[0].meta;
+	unsigned n[RANK_STATES] = {0}, some = 0;
+
+	target_print(t, "\"schema\":1,\"version\":\"%s\"", PROBE_VERSION);
+	put_string(t, "path", g->folders.path);
+	put_string(t, "run", g->folders.run);
+	put_string(t, "program", m->program);
+	put_string(t, "begun", g->any ? out_date(g->first_ns) : "");
+	put_u64(t, "first_ns", g->first_ns);
+	put_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
+	put_u64(t, "calls", g->calls);
+	put_u64(t, "rows", g->rows);
+	put_u64(t, "bytes", g->bytes);
+	put_u64(t, "hosts", g->hosts.nhost);
+	put_u64(t, "step_first", g->first_step);
+	put_u64(t, "step_last", g->last_step);
+	put_string(t, "step_source", m->step_source);
+	target_print(t, ",\"world_size\":%d,\"ranks\":[", g->folders.world_size);
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		put_separator(t, i);
+		target_print(t, "%d", g->folders.dir[i].rank);
+		n[g->folders.dir[i].state]++;
+	}
+	target_text(t, "],\"states\":{");
+	for (int s = 0; s < RANK_STATES; s++)
+		if (n[s]) {
+			put_separator(t, some++);
+			target_print(t, "\"%s\":%u", rank_state_name((enum rank_state)s), n[s]);
+		}
+	target_text(t, "}");
+}
+
+static void put_findings(const struct html *h, struct target *t)
+{
+	put_key(t, "findings");
+	target_text(t, "[");
+	for (unsigned i = 0; i < h->r->nfinding; i++) {
+		const struct finding *f = &h->r->finding[i];
+		int window = -1;
+
+		for (unsigned k = 0; k < h->nwindow; k++)
+			if (h->window[k].finding == i)
+				window = (int)k;
+		put_separator(t, i);
+		target_print(t, "{\"window\":%d", window);
+		put_string(t, "severity", severity_word(f->severity));
+		put_string(t, "kind", f->kind);
+		put_string(t, "text", f->text);
+		put_string(t, "evidence", f->evidence);
+		put_string(t, "next", f->next);
+		target_print(t, ",\"confidence\":%.3g,\"clean\":[%u,%u]}", f->confidence, f->fired,
+			FINDING_CLEAN_RUNS);
+	}
+	target_text(t, "]");
+}
+
+/* Texts of a window by small numbers, in the order of their first use. */
+struct html_words {
+	struct table table;
+	char **text;
+	unsigned n, cap;
+};
+
+static unsigned number_word(
+	struct html_words *w, uint64_t a, uint64_t b, char *(*make)(void *arg), void *arg)
+{
+	struct numbered {
+		struct table_key key;
+		unsigned number;
+	} *k = table_get(&w->table, a, b);
+
+	if (!k)
+		return 0;
+	if (!k->number) {
+		TOOL_GROW(w->text, w->n, w->cap);
+		w->text[w->n++] = make(arg);
+		k->number = w->n;
+	}
+	return k->number - 1;
+}
+
+static void begin_words(struct html_words *w)
+{
+	*w = (struct html_words){0};
+	table_init(&w->table, sizeof(struct table_key) + 2 * sizeof(unsigned), 65536);
+}
+
+static void end_words(struct html_words *w, struct target *t, const char *key)
+{
+	put_key(t, key);
+	target_text(t, "[");
+	for (unsigned i = 0; i < w->n; i++) {
+		put_separator(t, i);
+		target_json(t, w->text[i]);
+		free(w->text[i]);
+	}
+	target_text(t, "]");
+	free(w->text);
+	table_free(&w->table);
+}
+
+struct word_of {
+	struct html *h;
+	const struct html_call *c;
+};
+
+static char *word_of_api(void *arg)
+{
+	const struct word_of *w = arg;
+
+	return tool_strdup(intern_name(w->c->api));
+}
+
+static char *word_of_comm(void *arg)
+{
+	const struct word_of *w = arg;
+	char label[COMM_LABEL_MAX];
+
+	return tool_strdup(comm_label(&w->h->r->g.comms, w->c->comm, label));
+}
+
+static char *word_of_stack(void *arg)
+{
+	const struct word_of *w = arg;
+	struct stacks *s = &w->h->r->stacks;
+
+	return stack_brief(s, stacks_get(s, w->c->rank, w->c->stack), 4);
+}
+
+static int by_row_and_start(const void *x, const void *y)
+{
+	const struct html_call *a = x, *b = y;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void put_window(struct html *h, struct target *t, struct html_window *w)
+{
+	const struct gather *g = &h->r->g;
+	struct html_words api, comm, stack;
+	uint64_t base;
+
+	if (w->n)
+		qsort(w->call, w->n, sizeof(*w->call), by_row_and_start);
+	base = w->n ? w->call[0].start : 0;
+	begin_words(&api);
+	begin_words(&comm);
+	begin_words(&stack);
+	target_print(t, "{\"finding\":%d,\"step\":%llu,\"base_ns\":\"%llu\",\"at\":%lld",
+		w->finding == UINT_MAX ? -1 : (int)w->finding, (unsigned long long)w->focus.step,
+		(unsigned long long)base,
+		w->focus.at_ns ? (long long)(int64_t)(w->focus.at_ns - base) / 100 : -1);
+	put_u64(t, "skipped", w->skipped);
+	target_text(t, ",\"named\":[");
+	for (unsigned i = 0; i < w->focus.n; i++) {
+		put_separator(t, i);
+		target_print(t, "%d", w->focus.rank[i]);
+	}
+	target_text(t, "],\"rows\":[");
+	for (unsigned i = 0, some = 0; i < g->folders.n; i++)
+		if (w->row[i] >= 0) {
+			put_separator(t, some++);
+			target_print(t, "%d", g->folders.dir[i].rank);
+		}
+	/* row, start and duration in units of 100 ns, api, comm, comm_seq, bits (1 open, 2 asynchronous, 4 error), step, bytes,
+	   stack, seq, peer */
+	target_text(t, "],\"calls\":[");
+	for (unsigned i = 0; i < w->n; i++) {
+		const struct html_call *c = &w->call[i];
+		struct word_of of = {h, c};
+		unsigned a = number_word(&api, c->api, 0, word_of_api, &of);
+		unsigned k = number_word(&comm, c->comm, 1, word_of_comm, &of);
+		unsigned s = number_word(&stack, c->rank, c->stack, word_of_stack, &of);
+
+		target_print(t, "%s%d,%llu,%llu,%u,%u,%lld,%u,%llu,%llu,%u,%llu,%lld", i ? "," : "",
+			w->row[c->rank], (unsigned long long)(c->start - base) / 100,
+			(unsigned long long)c->dur / 100, a, k,
+			c->comm_seq == NO_NUMBER ? -1 : (long long)c->comm_seq,
+			c->bits & (CALL_OPEN | CALL_ASYNC | CALL_ERROR),
+			(unsigned long long)c->step, (unsigned long long)c->bytes, s,
+			(unsigned long long)c->seq, c->peer == NO_NUMBER ? -1 : (long long)c->peer);
+	}
+	target_text(t, "]");
+	end_words(&api, t, "apis");
+	end_words(&comm, t, "comms");
+	end_words(&stack, t, "stacks");
+	target_text(t, "}");
+}
+
+static void put_heat(const struct html *h, struct target *t)
+{
+	unsigned n = h->r->g.folders.n;
+
+	target_print(t, ",\"heat\":{\"first\":%llu,\"per\":%llu,\"columns\":%u,\"rows\":%u",
+		(unsigned long long)h->step_lo, (unsigned long long)h->per, h->ncol, n);
+	for (int inside = 0; inside < 2; inside++) {
+		target_print(t, ",\"%s\":\"", inside ? "inside" : "step");
+		for (size_t i = 0; i < (size_t)n * h->ncol; i++) {
+			const struct html_cell *c = &h->cell[i];
+
+			put_code(t, !c->n ? -1 : (double)(inside ? c->inside : c->dur) / c->n);
+		}
+		target_text(t, "\"");
+	}
+	target_text(t, "}");
+}
+
+static void put_short(struct target *t, double v)
+{
+	if (isfinite(v))
+		target_print(t, "%.5g", v);
+	else
+		target_text(t, "null");
+}
+
+static void put_site(const struct html *h, struct target *t, const struct html_site *s)
+{
+	struct stacks *stacks = &h->r->stacks;
+	char label[COMM_LABEL_MAX], *where;
+
+	where = stack_brief(stacks, stacks_get(stacks, s->rank, s->stack), 4);
+	target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
+	put_string(t, "api", intern_name(s->api));
+	put_string(t, "op", intern_name(s->op));
+	put_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
+	put_string(t, "dtype", intern_name(s->dtype));
+	put_u64(t, "count", s->count);
+	put_string(t, "io", s->out ? "result" : "input");
+	put_string(t, "where", where);
+	free(where);
+	/* For each column: min, max, mean, norm: mean, smallest and largest over the ranks, NaNs, Infs. */
+	target_text(t, ",\"points\":[");
+	for (unsigned i = 0; i < h->ncol; i++) {
+		const struct html_point *p = &s->point[i];
+
+		put_separator(t, i);
+		if (!p->n) {
+			target_text(t, "0");
+			continue;
+		}
+		target_text(t, "[");
+		put_short(t, p->min);
+		target_text(t, ",");
+		put_short(t, p->max);
+		target_text(t, ",");
+		put_short(t, p->mean_sum / (double)p->n);
+		target_text(t, ",");
+		put_short(t, p->norm_sum / (double)p->n);
+		target_text(t, ",");
+		put_short(t, p->norm_lo);
+		target_text(t, ",");
+		put_short(t, p->norm_hi);
+		target_print(
+			t, ",%llu,%llu]", (unsigned long long)p->nans, (unsigned long long)p->infs);
+	}
+	target_text(t, "]}");
+}
+
+/* For each column: mean, smallest and largest of the steps and ranks that have the number. */
+static void put_numbers(const struct html *h, struct target *t)
+{
+	const struct step_numbers *s = &h->numbers;
+
+	put_key(t, "numbers");
+	target_text(t, "[");
+	for (unsigned k = 0; k < s->nname; k++) {
+		put_separator(t, k);
+		target_print(t, "{\"ranks\":%u", h->r->g.folders.n);
+		put_string(t, "name", intern_name(s->name[k]));
+		target_text(t, ",\"points\":[");
+		for (unsigned i = 0; i < h->ncol; i++) {
+			const struct step_number *n =
+				step_numbers_find(s, h->step_lo + i * h->per, s->name[k]);
+
+			put_separator(t, i);
+			if (!n) {
+				target_text(t, "0");
+				continue;
+			}
+			target_text(t, "[");
+			target_double(t, n->sum / n->ranks);
+			target_text(t, ",");
+			target_double(t, n->min);
+			target_text(t, ",");
+			target_double(t, n->max);
+			target_text(t, "]");
+		}
+		target_text(t, "]}");
+	}
+	target_text(t, "]");
+}
+
+static void put_comms(const struct html *h, struct target *t)
+{
+	const struct gather *g = &h->r->g;
+
+	put_key(t, "comms");
+	target_text(t, "[");
+	for (uint32_t i = 0; i < g->comms.table.n; i++) {
+		const struct comm_info *c = table_at(&g->comms.table, i);
+		uint64_t calls = 0, bytes = 0;
+		char id[20];
+
+		for (uint32_t k = 0; k < g->ops.table.n; k++) {
+			const struct op_stat *s = table_at(&g->ops.table, k);
+
+			calls += s->comm == c->key.a ? s->calls : 0;
+			bytes += s->comm == c->key.a ? s->bytes : 0;
+		}
+		put_separator(t, i);
+		snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->key.a);
+		target_print(t, "{\"size\":%lld", (long long)c->size);
+		put_string(t, "comm", id);
+		put_string(t, "lib", intern_name(c->lib));
+		put_string(t, "kind", intern_name(c->kind));
+		put_string(t, "name", intern_name(c->name));
+		put_string(t, "ranks", c->ranks);
+		put_u64(t, "calls", calls);
+		put_u64(t, "bytes", bytes);
+		target_text(t, "}");
+	}
+	target_text(t, "]");
+}
+
+static void put_document(struct html *h, struct target *t)
+{
+	unsigned some = 0;
+
+	target_text(t, "{");
+	put_run(h, t);
+	put_findings(h, t);
+	put_heat(h, t);
+	put_key(t, "windows");
+	target_text(t, "[");
+	for (unsigned i = 0; i < h->nwindow; i++) {
+		put_separator(t, i);
+		put_window(h, t, &h->window[i]);
+	}
+	target_text(t, "]");
+	put_key(t, "sites");
+	target_text(t, "[");
+	for (uint32_t i = 0; i < h->sites.n; i++) {
+		const struct html_site *s = table_at(&h->sites, i);
+
+		if (!s->wanted)
+			continue;
+		put_separator(t, some++);
+		put_site(h, t, s);
+	}
+	target_text(t, "]");
+	put_numbers(h, t);
+	put_comms(h, t);
+	target_text(t, "}");
+}
+
+int report_html(struct report *r, const struct gather_options *o, const char *path)
+{
+	struct html h;
+	struct target t;
+	const char *place =
+		memmem(html_page, (size_t)(html_page_end - html_page), PLACE, strlen(PLACE));
+	int status = target_open(&t, path);
+
+	if (status)
+		return status;
+	html_gather(&h, r, o);
+	target_put(&t, html_page, (size_t)(place - html_page));
+	put_document(&h, &t);
+	place += strlen(PLACE);
+	target_put(&t, place, (size_t)(html_page_end - place));
+	html_free(&h);
+
+	uint64_t bytes = t.bytes;
+
+	status = target_close(&t, !gather_stop_signal());
+	if (!status && !gather_stop_signal() && strcmp(path, "-"))
+		printf("%s: %s, one file that any browser shows\n", path, out_bytes((double)bytes));
+	return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe report --html`: a page that shows a run, from a second pass over its rows. */
+#ifndef PROBE_TOOLS_PROBE_REPORT_HTML_H
+#define PROBE_TOOLS_PROBE_REPORT_HTML_H
+
+#include "tools/lib/target.h"
+#include "tools/probe/model/join/walk.h"
+#include "tools/probe/views/focus.h"
+
+#define HTML_WINDOWS 8 /* findings that get a timeline */
+#define HTML_SITES 16 /* of which the statistics are shown */
+
+/* The calls around one finding. */
+struct html_window {
+	unsigned
+		finding; /* its number; UINT_MAX: the last steps of a run where nothing was found */
+	struct focus focus;
+	uint64_t step_lo, step_hi;
+	int *row; /* by folder: its row, -1: not shown */
+	unsigned nrow;
+	struct html_call *call; /* a ring until `at_ns` has come */
+	unsigned n, cap, head;
+	uint64_t skipped; /* for lack of room */
+};
+
+struct html_call {
+	uint64_t start, dur;
+	uint32_t rank, api, op, stack, bits;
+	uint64_t comm, step, seq, bytes;
+	int64_t comm_seq, peer;
+};
+
+/* Statistics of one call site in some steps, over the ranks. */
+struct html_point {
+	double min, max; /* smallest and largest element */
+	double norm_lo, norm_hi, norm_sum, mean_sum;
+	uint64_t n, nans, infs;
+};
+
+struct html_site {
+	struct table_key key; /* a: communicator; b: hash of operation, dtype, count */
+	uint32_t api, op, dtype, rank, stack;
+	uint64_t count, calls, bytes;
+	bool out, wanted;
+	struct html_point *point; /* one for each column */
+};
+
+struct html_cell {
+	float dur, inside; /* ns, summed over the steps of the column */
+	uint32_t n;
+};
+
+struct html {
+	struct report *r; /* its stacks are looked up */
+	uint64_t step_lo, step_hi, per; /* steps in a column */
+	unsigned ncol;
+	struct html_cell *cell; /* [folder][column] */
+	struct html_rank *rank;
+	struct table sites;
+	struct step_numbers numbers; /* of the steps of a column */
+	struct html_window window[HTML_WINDOWS];
+	unsigned nwindow;
+};
+
+/* Reads all rows. */
+void html_gather(struct html *h, struct report *r, const struct gather_options *o);
+void html_free(struct html *h);
+
+/* Returns 0 or STATUS_USAGE (reported). */
+int report_html(struct report *r, const struct gather_options *o, const char *path);
+
+#endif

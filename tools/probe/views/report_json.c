@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe report --json`: the same as the text, and everything that the text leaves out or puts together. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/json.h"
+#include "tools/lib/out.h"
+#include "tools/probe/rules/report.h"
+#include "tools/lib/tool.h"
+
+static void json_seconds(const char *key, double ns)
+{
+	json_double(key, ns * 1e-9);
+}
+
+static void json_comm(const char *key, uint64_t id)
+{
+	char buf[20];
+
+	snprintf(buf, sizeof(buf), "%016llx", (unsigned long long)id);
+	json_string(key, id ? buf : NULL);
+}
+
+static void json_number_or_null(const char *key, int64_t v)
+{
+	if (v == NO_NUMBER)
+		json_null(key);
+	else
+		json_i64(key, v);
+}
+
+static void json_rank(const struct report *r, const char *key, uint32_t index)
+{
+	int v = r->g.folders.dir[index].rank;
+
+	if (v < 0)
+		json_null(key);
+	else
+		json_i64(key, v);
+}
+
+static void rank_list(const char *key, const int *list, unsigned n)
+{
+	json_list(key);
+	for (unsigned i = 0; i < n; i++)
+		json_i64(NULL, list[i]);
+	json_end();
+}
+
+static void json_stack(struct report *r, const struct call *c)
+{
+	char *text =
+		stack_whole(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), r->with_stacks);
+
+	json_string("stack", text);
+	free(text);
+}
+
+/* What a call is, without braces. */
+static void json_call(struct report *r, const struct call *c)
+{
+	json_rank(r, "rank", c->rank);
+	json_string("lib", intern_name(c->lib));
+	json_string("api", intern_name(c->api));
+	json_string("op", intern_name(c->op));
+	json_comm("comm", c->comm);
+	json_number_or_null("comm_seq", c->comm_seq);
+	json_u64("step", c->step);
+	json_u64("seq", c->seq);
+	json_number_or_null("peer", c->peer);
+	json_number_or_null("root", c->root);
+	json_number_or_null("tag", c->tag);
+	json_string("redop", intern_name(c->redop));
+	json_string("dtype", intern_name(c->dtype));
+	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
+	/* What a call moves is not always known while it lies in the journal. */
+	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
+	json_u64("start_ns", c->start);
+	json_bool("async", c->bits & CALL_ASYNC);
+}
+
+static void json_hist(const char *key, const struct hist *h)
+{
+	json_object(key);
+	json_u64("n", h->n);
+	json_seconds("total_s", h->sum);
+	json_seconds("min_s", (double)h->min);
+	json_seconds("median_s", (double)hist_quantile(h, 0.5));
+	json_seconds("p99_s", (double)hist_quantile(h, 0.99));
+	json_seconds("max_s", (double)h->max);
+	json_end();
+}
+
+/* ---- head ---- */
+
+static void sum_counts(const struct report *r, const char *key, bool skipped)
+{
+	struct meta_count sum[META_LIST_MAX] = {{0}};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct meta_count *c = skipped ? m->skipped : m->dropped;
+
+		for (unsigned k = 0; k < (skipped ? m->nskipped : m->ndropped); k++) {
+			unsigned at = 0;
+
+			while (at < n && strcmp(sum[at].name, c[k].name))
+				at++;
+			if (at == n && n < META_LIST_MAX)
+				sum[n++].name = c[k].name;
+			if (at < n)
+				sum[at].n += c[k].n;
+		}
+	}
+	json_object(key);
+	for (unsigned i = 0; i < n; i++)
+		json_u64(sum[i].name, sum[i].n);
+	json_end();
+}
+
+static void json_report_head(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	const struct meta *m = &g->folders.dir[0].meta;
+	unsigned n[RANK_STATES] = {0};
+	uint64_t seen = 0, recorded = 0, lost = 0, removed = 0, damaged = 0, truncated = 0, now = 0;
+
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct meta *k = &g->folders.dir[i].meta;
+
+		n[g->folders.dir[i].state]++;
+		seen += k->seen;
+		recorded += k->recorded;
+		lost += k->lost_rows;
+		removed += k->removed_blocks;
+		damaged += g->rank[i].damaged;
+		truncated += g->rank[i].truncated;
+		now = k->step_now > now ? k->step_now : now;
+	}
+	json_u64("format", 1);
+	json_string("version", PROBE_VERSION);
+	json_string("path", g->folders.path);
+	json_string("run", g->folders.run);
+	json_string("program", m->program);
+	json_object("libraries");
+	for (unsigned i = 0; i < m->nlibraries; i++)
+		json_string(m->libraries[i].name, m->libraries[i].text);
+	json_end();
+	json_number_or_null(
+		"world_size", g->folders.world_size < 0 ? NO_NUMBER : g->folders.world_size);
+	json_u64("ranks_seen", g->nasked);
+	json_object("states");
+	for (int s = 0; s < RANK_STATES; s++)
+		if (n[s])
+			json_u64(rank_state_key((enum rank_state)s), n[s]);
+	json_end();
+	json_u64("hosts", g->hosts.nhost);
+	json_u64("first_ns", g->first_ns);
+	json_u64("last_ns", g->last_ns);
+	json_seconds("duration_s", g->any ? (double)(g->until_ns - g->first_ns) : 0);
+	json_object("steps");
+	json_number_or_null("first", g->any ? (int64_t)g->first_step : NO_NUMBER);
+	json_number_or_null("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
+	json_u64("current", now);
+	json_string("source", m->step_source);
+	report_period_json(r);
+	json_end();
+	json_u64("calls", g->calls);
+	json_u64("rows", g->rows);
+	json_u64("bytes", g->bytes);
+	json_u64("errors", g->errors);
+	json_u64("calls_seen", seen);
+	json_u64("calls_recorded", recorded);
+	sum_counts(r, "dropped", false);
+	sum_counts(r, "skipped", true);
+	json_u64("lost_rows", lost);
+	json_u64("removed_blocks", removed);
+	json_u64("damaged_lines", damaged);
+	json_u64("truncated_files", truncated);
+	json_seconds("rank_time_s", g->life_ns);
+	json_seconds("read_s", g->seconds * 1e9);
+}
+
+/* Where it is, in the program and in the run; what is not known is null. */
+static void json_finding_place(struct report *r, const struct finding *f)
+{
+	const struct call *c = f->has_call ? &f->call : NULL;
+	const bool made = c && c->api; /* else there is a rank and a step, and no call */
+	char file[512];
+	unsigned line = 0;
+	bool known;
+
+	json_number_or_null("step", c ? (int64_t)c->step : NO_NUMBER);
+	json_comm("comm", c ? c->comm : 0);
+	json_number_or_null("comm_seq", c ? c->comm_seq : NO_NUMBER);
+	json_string("op", made && *intern_name(c->op) ? intern_name(c->op) : NULL);
+	json_string("api", made ? intern_name(c->api) : NULL);
+	json_number_or_null("seq", made ? (int64_t)c->seq : NO_NUMBER);
+	known = c && c->stack &&
+		stack_line(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), file,
+			sizeof(file), &line);
+	json_string("file", known ? file : NULL);
+	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
+}
+
+static void json_findings(struct report *r)
+{
+	json_list("findings");
+	for (unsigned i = 0; i < r->nfinding; i++) {
+		const struct finding *f = &r->finding[i];
+
+		json_object(NULL);
+		json_string("severity", severity_word(f->severity));
+		json_string("kind", f->kind);
+		json_string("text", f->text);
+		json_double("confidence", f->confidence);
+		json_string("what", f->what);
+		rank_list("ranks", f->rank, f->nrank);
+		rank_list("others", f->other, f->nother);
+		json_finding_place(r, f);
+		json_string("evidence", f->evidence);
+		json_string("next", f->next);
+		json_object("clean_runs");
+		json_u64("of", FINDING_CLEAN_RUNS);
+		json_u64("with", f->fired);
+		json_end();
+		json_end();
+	}
+	json_end();
+}
+
+/* ---- open calls ---- */
+
+static void open_calls(struct report *r)
+{
+	json_list("open");
+	for (unsigned i = 0; i < r->g.opens.n; i++) {
+		const struct open_call *c = &r->g.opens.call[i];
+
+		json_object(NULL);
+		json_call(r, &c->call);
+		json_seconds("age_s", (double)c->age);
+		json_bool("waiting", c->waiting);
+		json_bool("finished", c->ended_ok);
+		json_u64("thread", c->call.thread);
+		json_stack(r, &c->call);
+		json_end();
+	}
+	json_end();
+}
+
+static void json_stuck_calls(struct report *r)
+{
+	static const char *const why[] = {
+		[ABSENT_NEVER] = "never entered",
+		[ABSENT_OTHER] = "in another call",
+		[ABSENT_PAST] = "left already",
+		[ABSENT_ENDED] = "finished",
+		[ABSENT_NO_DATA] = "no folder",
+		[ABSENT_UNREAD] = "not read",
+	};
+	const struct stuck *cause = stuck_cause(&r->stuck, &r->g);
+
+	json_list("stuck");
+	for (unsigned i = 0; i < r->stuck.n; i++) {
+		const struct stuck *s = &r->stuck.stuck[i];
+
+		json_object(NULL);
+		json_string("api", intern_name(s->sample->call.api));
+		json_string("op", intern_name(s->sample->call.op));
+		json_comm("comm", s->sample->call.comm);
+		json_number_or_null("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
+		json_bool("cause", s == cause);
+		json_bool("async", s->async);
+		json_bool("waiting", s->sample->waiting);
+		json_seconds("age_s", (double)s->age_max);
+		rank_list("ranks", s->rank, s->n);
+		json_list("absent");
+		for (unsigned k = 0; k < s->nabsent; k++) {
+			const struct absent *a = &s->absent[k];
+
+			json_object(NULL);
+			rank_list("ranks", a->rank, a->n);
+			json_string("why", why[a->why]);
+			if (a->in || a->last) {
+				json_object(a->in ? "in" : "last");
+				json_call(r, a->in ? &a->in->call : a->last);
+				json_end();
+			}
+			json_end();
+		}
+		json_end();
+		json_end();
+	}
+	json_end();
+}
+
+/* ---- values ---- */
+
+static void json_bad_values(struct report *r)
+{
+	const struct bad *b = &r->g.bad;
+	const struct bad_row *f = bad_first(b);
+
+	json_object("bad_values");
+	json_u64("rows", b->rows);
+	json_u64("nan_rows", b->nan_rows);
+	json_u64("inf_rows", b->inf_rows);
+	json_u64("steps", b->steps + b->steps_beyond);
+	json_list("ranks");
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (b->rank[i].rows)
+			json_rank(r, NULL, i);
+	json_end();
+	if (!f) {
+		json_null("first");
+		json_end();
+		return;
+	}
+	json_object("first");
+	json_call(r, &f->call);
+	json_string("io", f->out ? "out" : "in");
+	json_number_or_null("index", f->index);
+	json_string("dtype", f->dtype);
+	json_string("shape", f->shape);
+	json_string("name", f->name);
+	json_u64("count", f->count);
+	json_u64("nans", f->nans);
+	json_u64("infs", f->infs);
+	json_list("same_operation");
+	for (unsigned i = 0; i < f->nsame && i < BAD_SAME_MAX; i++)
+		json_rank(r, NULL, f->same[i]);
+	json_end();
+	json_stack(r, &f->call);
+	json_end();
+	json_end();
+}
+
+static void json_terms(const struct report *r, const char *key, const struct terms *t)
+{
+	json_object(key);
+	json_rank(r, "rank", t->rank);
+	json_string("api", intern_name(t->api));
+	json_string("op", intern_name(t->op));
+	json_string("redop", intern_name(t->redop));
+	json_string("dtype", intern_name(t->dtype));
+	json_number_or_null("root", t->root);
+	json_number_or_null("bytes", t->open && !t->bytes ? NO_NUMBER : (int64_t)t->bytes);
+	json_end();
+}
+
+static void json_mismatch(const struct report *r)
+{
+	const struct unlike *u = &r->g.unlike;
+
+	if (!u->any) {
+		json_null("mismatch");
+		return;
+	}
+	json_object("mismatch");
+	json_string("differ_in", meet_unlike_name(u->what));
+	json_comm("comm", u->comm);
+	json_number_or_null("comm_seq", u->seq);
+	json_u64("step", u->step);
+	json_terms(r, "one", &u->a);
+	json_terms(r, "other", &u->b);
+	json_end();
+}
+
+/* ---- tables ---- */
+
+static void json_operation(const struct report *r, const struct op_stat *s)
+{
+	json_object(NULL);
+	json_string("lib", intern_name(s->lib));
+	json_string("api", intern_name(s->api));
+	json_string("op", intern_name(s->op));
+	json_comm("comm", s->comm);
+	json_u64("calls", s->calls);
+	json_u64("rows", s->rows);
+	json_u64("bytes", s->bytes);
+	json_u64("open", s->open);
+	json_u64("errors", s->errors);
+	json_u64("async", s->async);
+	json_u64("first_step", s->first_step);
+	json_u64("last_step", s->last_step);
+	json_hist("duration", &s->dur);
+	json_seconds("wait_s", s->waited || !s->async ? s->wait_ns : NAN);
+	json_double("bytes_per_s", s->dur.sum > 0 ? (double)s->bytes / s->dur.sum * 1e9 : 0);
+	json_double(
+		"share", ops_blocked_known(s) || !s->async ? s->blocked_ns / r->g.life_ns : NAN);
+	json_end();
+}
+
+static void json_slowest_calls(struct report *r)
+{
+	json_list("slowest");
+	for (unsigned i = 0; i < r->g.slow.n; i++) {
+		const struct slow_call *s = &r->g.slow.top[i];
+
+		json_object(NULL);
+		json_call(r, &s->call);
+		json_seconds("duration_s", (double)s->call.dur);
+		json_u64("ranks", s->ranks);
+		json_rank(r, "last_rank", s->last_rank);
+		json_seconds("last_after_s", (double)s->behind);
+		json_stack(r, &s->call);
+		json_end();
+	}
+	json_end();
+}
+
+static void json_late_ranks(const struct report *r)
+{
+	const struct table *t = &r->g.late.comms;
+
+	json_list("late");
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct late_comm *c = table_at(t, i);
+		struct straggler s = report_straggler(r, c);
+
+		json_object(NULL);
+		json_comm("comm", c->key.a);
+		json_u64("operations", c->meetings);
+		json_u64("incomplete", c->incomplete);
+		json_u64("mismatches", c->unlike);
+		json_hist("last_behind", &c->behind);
+		json_hist("durations_differ", &c->spread);
+		json_seconds("wait_s", c->wait_ns);
+		json_seconds("stood_open_s", c->stood_ns);
+		json_double("wait_share", s.cost);
+		if (c->most) {
+			json_rank(r, "most_often_last", (uint32_t)c->most->key.b);
+			json_u64("times_last", c->most->last);
+			json_hist("its_behind", &c->most->behind);
+		}
+		if (c->costly)
+			json_rank(r, "most_waited_for", (uint32_t)c->costly->key.b);
+		json_bool("straggler", s.matters);
+		json_end();
+	}
+	json_end();
+}
+
+static void json_comms(const struct report *r)
+{
+	const struct table *t = &r->g.comms.table;
+
+	json_list("comms");
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct comm_info *c = table_at(t, i);
+
+		json_object(NULL);
+		json_comm("comm", c->key.a);
+		json_string("lib", intern_name(c->lib));
+		json_string("kind", intern_name(c->kind));
+		json_string("name", intern_name(c->name));
+		json_number_or_null("size", c->size < 0 ? NO_NUMBER : c->size);
+		json_comm("parent", c->parent);
+		json_string("world_ranks", c->ranks);
+		json_end();
+	}
+	json_end();
+}
+
+static void json_ranks(struct report *r)
+{
+	json_list("ranks");
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+		const struct rank_info *k = &r->g.rank[i];
+
+		json_object(NULL);
+		json_rank(r, "rank", i);
+		json_string("folder", d->name);
+		json_string("state", rank_state_key(d->state));
+		json_string("host", d->meta.owner.host);
+		json_i64("pid", d->meta.owner.pid);
+		json_u64("calls", k->calls);
+		json_u64("rows", k->rows);
+		json_u64("damaged_lines", k->damaged);
+		json_u64("last_step", k->last_step);
+		json_i64("clock_correction_ns", -r->g.skew[i].ahead);
+		json_u64("clock_at_ns", r->g.skew[i].at);
+		json_double("clock_drift_ppm", r->g.skew[i].drift * 1e6);
+		json_double("clock_error_ns", r->g.skew[i].error_ns);
+		json_double("own_s", d->meta.own_calls_s);
+		json_double("writer_s", d->meta.own_writer_s);
+		json_object("missing");
+		for (unsigned m = 0; m < d->meta.nmissing; m++)
+			json_string(d->meta.missing[m].name, d->meta.missing[m].text);
+		json_end();
+		if (k->last.rows) {
+			json_object("last_call");
+			json_call(r, &k->last);
+			json_seconds("duration_s", (double)k->last.dur);
+			json_end();
+		}
+		json_end();
+	}
+	json_end();
+}
+
+void report_json(struct report *r)
+{
+	const struct gather *g = &r->g;
+
+	json_begin();
+	json_object(NULL);
+	json_report_head(r);
+	json_list("left_out");
+	for (unsigned i = 0; i < g->folders.nout; i++) {
+		json_object(NULL);
+		json_string("folder", g->folders.out[i].name);
+		json_string("why", g->folders.out[i].why);
+		json_end();
+	}
+	json_end();
+	json_findings(r);
+	open_calls(r);
+	json_stuck_calls(r);
+	json_bad_values(r);
+	json_mismatch(r);
+	json_list("operations");
+	for (uint32_t i = 0; i < g->ops.table.n; i++)
+		json_operation(r, table_at(&g->ops.table, i));
+	if (g->ops.rest.calls)
+		json_operation(r, &g->ops.rest);
+	json_end();
+	json_slowest_calls(r);
+	json_late_ranks(r);
+	step_numbers_json(&r->numbers, g);
+	json_comms(r);
+	json_ranks(r);
+	json_end();
+}

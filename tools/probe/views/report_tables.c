@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of `probe report`: operations, the slowest calls, who comes last. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/probe/rules/report.h"
+#include "tools/lib/tool.h"
+
+/* ---- operations ---- */
+
+/*
+ * Communicators of one kind and size (all the tensor-parallel groups of a job) make one line: a thousand ranks must not
+ * make a thousand lines.
+ */
+struct op_line {
+	struct table_key key; /* a: kind of communicator, b: names */
+	struct op_stat sum;
+	unsigned ncomm;
+};
+
+static uint64_t comm_class(const struct report *r, uint64_t id)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, id);
+
+	if (!k)
+		return id ? 1 : 0;
+	return hash_u64(hash_u64(hash_u64(2, k->kind), k->name), (uint64_t)k->size) | 2;
+}
+
+static int by_operation_time(const void *x, const void *y)
+{
+	const struct op_line *a = *(const struct op_line *const *)x,
+			     *b = *(const struct op_line *const *)y;
+
+	if (a->sum.dur.sum != b->sum.dur.sum)
+		return a->sum.dur.sum > b->sum.dur.sum ? -1 : 1;
+	if (a->sum.calls != b->sum.calls)
+		return a->sum.calls > b->sum.calls ? -1 : 1;
+	return a->key.b != b->key.b  ? (a->key.b < b->key.b ? -1 : 1)
+	       : a->key.a < b->key.a ? -1
+				     : a->key.a > b->key.a;
+}
+
+static char *class_text(const struct report *r, const struct op_line *l)
+{
+	const struct comm_info *k = comms_find(&r->g.comms, l->sum.comm);
+	char label[COMM_LABEL_MAX];
+
+	if (l->ncomm == 1)
+		return tool_strdup(comm_label(&r->g.comms, l->sum.comm, label));
+	if (!k)
+		return tool_format("%u communicators", l->ncomm);
+	return tool_format("%u x %s of %lld", l->ncomm,
+		*intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind),
+		(long long)k->size);
+}
+
+static void op_line(const struct report *r, struct out_table *t, const struct op_line *l)
+{
+	const struct op_stat *s = &l->sum;
+	char *comm = class_text(r, l);
+	const struct hist *h = &s->dur;
+
+	out_cell(t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
+	out_cell(t, intern_name(s->api));
+	out_cell(t, comm);
+	out_cell(t, out_count(s->calls));
+	out_cell(t, s->bytes ? out_bytes((double)s->bytes) : "");
+	out_cell(t, h->n ? out_time(h->sum) : "");
+	out_cell(t, h->n ? out_time((double)hist_quantile(h, 0.5)) : "");
+	out_cell(t, h->n ? out_time((double)hist_quantile(h, 0.99)) : "");
+	out_cell(t, h->n ? out_time((double)h->max) : "");
+	out_cell(t, out_rate((double)s->bytes, h->sum));
+	out_cell(t, r->g.life_ns > 0 && ops_blocked_known(s)
+			    ? out_percent(s->blocked_ns / r->g.life_ns)
+			    : "");
+	out_cell(t, s->waited ? out_time(s->wait_ns) : "");
+	free(comm);
+}
+
+static void print_operations(const struct report *r)
+{
+	static const char *const head[] = {"operation", "function", "communicator", "calls",
+		"bytes", "time", "median", "p99", "max", "rate", "of the run", "in Wait"};
+	struct table lines;
+	struct op_line **list;
+	struct out_table t;
+
+	if (!r->g.calls || !r->top)
+		return;
+	table_init(&lines, sizeof(struct op_line), UINT32_MAX / 4);
+	for (uint32_t i = 0; i <= r->g.ops.table.n; i++) {
+		const struct op_stat *s =
+			i < r->g.ops.table.n ? table_at(&r->g.ops.table, i) : &r->g.ops.rest;
+		struct op_line *l;
+
+		if (!s->calls)
+			continue;
+		l = table_get(&lines, comm_class(r, s->comm), s->key.b);
+		if (!l->ncomm++) {
+			l->sum.lib = s->lib;
+			l->sum.api = s->api;
+			l->sum.op = s == &r->g.ops.rest ? 0 : s->op;
+			l->sum.comm = s->comm;
+		}
+		ops_merge(&l->sum, s);
+	}
+	list = tool_alloc(lines.n * sizeof(struct op_line *));
+	for (uint32_t i = 0; i < lines.n; i++)
+		list[i] = table_at(&lines, i);
+	qsort(list, lines.n, sizeof(*list), by_operation_time);
+
+	out_heading("Operations (all ranks together, by time)");
+	out_table_begin(&t, 12, head, "lllrrrrrrrrr");
+	for (uint32_t i = 0; i < lines.n && i < r->top; i++)
+		op_line(r, &t, list[i]);
+	out_table_end(&t);
+	if (lines.n > r->top)
+		printf("  and %u more (--top)\n", lines.n - r->top);
+	for (uint32_t i = 0; i < lines.n; i++)
+		hist_free(&list[i]->sum.dur);
+	free(list);
+	table_free(&lines);
+}
+
+/* ---- the slowest ---- */
+
+/* One frame: the program's own. */
+static char *from_where(struct report *r, const struct call *c)
+{
+	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
+	char *end = strstr(brief, " <- ");
+
+	/* The rest is in the whole stacks (--stacks). */
+	if (end)
+		*end = 0;
+	else if ((end = strstr(brief, ", through ")))
+		*end = 0;
+	return brief;
+}
+
+static void print_slowest_calls(struct report *r)
+{
+	static const char *const head[] = {"time", "step", "call", "bytes", "waited longest",
+		"came last", "after", "called from"};
+	struct out_table t;
+
+	if (!r->g.slow.n)
+		return;
+	out_heading("Slowest calls");
+	out_table_begin(&t, 8, head, "rrlrllrl");
+	for (unsigned i = 0; i < r->g.slow.n; i++) {
+		const struct slow_call *s = &r->g.slow.top[i];
+		char *what = report_call(r, &s->call), step[24];
+		char *from = from_where(r, &s->call);
+
+		snprintf(step, sizeof(step), "%llu", (unsigned long long)s->call.step);
+		out_cell(&t, out_time((double)s->call.dur));
+		out_cell(&t, step);
+		out_cell(&t, what);
+		out_cell(&t, call_bytes(&s->call) ? out_bytes((double)call_bytes(&s->call)) : "");
+		out_cell(&t, report_rank(r, s->call.rank));
+		out_cell(&t, s->behind ? report_rank(r, s->last_rank) : "");
+		out_cell(&t, s->behind ? out_time((double)s->behind) : "");
+		out_cell(&t, from);
+		free(what);
+		free(from);
+	}
+	out_table_end(&t);
+	if (!r->with_stacks)
+		return;
+	for (unsigned i = 0; i < r->g.slow.n; i++) {
+		const struct call *c = &r->g.slow.top[i].call;
+		char *what = report_call(r, c);
+		bool again = false;
+
+		for (unsigned k = 0; k < i && !again; k++)
+			again = r->g.slow.top[k].call.rank == c->rank &&
+				r->g.slow.top[k].call.stack == c->stack;
+		if (!again && c->stack) {
+			printf("  %s, %s:\n", report_rank(r, c->rank), what);
+			report_stack(r, c->rank, c->stack, 4);
+		}
+		free(what);
+	}
+}
+
+/* ---- who comes last ---- */
+
+static int by_wait(const void *x, const void *y)
+{
+	const struct late_comm *a = *(const struct late_comm *const *)x,
+			       *b = *(const struct late_comm *const *)y;
+
+	if (a->wait_ns != b->wait_ns)
+		return a->wait_ns > b->wait_ns ? -1 : 1;
+	return a->key.a < b->key.a ? -1 : a->key.a > b->key.a;
+}
+
+static void late_line(const struct report *r, struct out_table *t, const struct late_comm *c)
+{
+	struct straggler s = report_straggler(r, c);
+	char label[COMM_LABEL_MAX];
+
+	out_cell(t, comm_label(&r->g.comms, c->key.a, label));
+	out_cell(t, out_count(c->meetings));
+	out_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
+	out_cell(t, s.who ? out_percent(s.share) : "");
+	out_cell(t, s.who ? out_time((double)hist_quantile(&s.who->behind, 0.5)) : "");
+	out_cell(t, s.who ? out_time((double)s.who->behind.max) : "");
+	out_cell(t, out_time((double)hist_quantile(&c->behind, 0.5)));
+	out_cell(t, out_time((double)hist_quantile(&c->spread, 0.5)));
+	out_cell(t, out_percent(s.cost));
+}
+
+static void print_latest_ranks(const struct report *r)
+{
+	static const char *const head[] = {"communicator", "operations", "latest", "last in",
+		"behind", "at most", "any last rank", "times differ by", "waiting"};
+	const struct table *all = &r->g.late.comms;
+	const struct late_comm **list = tool_alloc((all->n + 1) * sizeof(*list));
+	unsigned n = 0;
+	uint64_t incomplete = 0;
+	struct out_table t;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct late_comm *c = table_at(all, i);
+
+		incomplete += c->incomplete;
+		if (c->meetings)
+			list[n++] = c;
+	}
+	if (n && r->top) {
+		qsort(list, n, sizeof(*list), by_wait);
+		out_heading("Who comes last (medians; behind: the middle rank; waiting: share of "
+			    "the run)");
+		out_table_begin(&t, 9, head, "lrlrrrrrr");
+		for (unsigned i = 0; i < n && i < r->top; i++)
+			late_line(r, &t, list[i]);
+		out_table_end(&t);
+		if (n > r->top)
+			printf("  and %s (--top)\n",
+				out_plural(n - r->top, "more communicator", "more communicators"));
+		if (incomplete)
+			printf("  %s not seen on all ranks\n",
+				out_plural(incomplete, "operation was", "operations were"));
+	}
+	free(list);
+}
+
+void report_tables(struct report *r)
+{
+	print_operations(r);
+	print_slowest_calls(r);
+	print_latest_ranks(r);
+}

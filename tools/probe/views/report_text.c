@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `probe report` for people: the head, what stands out, open calls, bad values. Tables: report_tables.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/out.h"
+#include "tools/probe/rules/report.h"
+#include "tools/lib/tool.h"
+
+#define LABEL 9 /* width of the words on the left */
+
+static void print_label(const char *word)
+{
+	printf("%s%-*s%s", out_style(STYLE_FAINT), LABEL, word, out_plain());
+}
+
+/* "4 finished" or "3 running, 1 killed". */
+static char *rank_states_text(const struct gather *g)
+{
+	unsigned n[RANK_STATES] = {0};
+	char *all = tool_strdup(""), *was;
+
+	for (unsigned i = 0; i < g->folders.n; i++)
+		n[g->folders.dir[i].state]++;
+	for (int s = 0; s < RANK_STATES; s++) {
+		if (!n[s])
+			continue;
+		was = all;
+		if (n[s] == g->folders.n)
+			all = tool_format("%s%s", n[s] > 1 ? "all " : "",
+				rank_state_name((enum rank_state)s));
+		else
+			all = tool_format("%s%s%u %s", was, *was ? ", " : "", n[s],
+				rank_state_name((enum rank_state)s));
+		free(was);
+	}
+	return all;
+}
+
+static void head_ranks(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	char *state = rank_states_text(g), *list = NULL;
+
+	print_label("ranks");
+	if (g->folders.n == 1) {
+		printf("%s", g->folders.dir[0].label);
+	} else {
+		int *rank = tool_alloc(g->folders.n * sizeof(*rank));
+
+		for (unsigned i = 0; i < g->folders.n; i++)
+			rank[i] = g->folders.dir[i].rank;
+		list = out_range(rank, g->folders.n);
+		printf("%s (%s)", out_count(g->folders.n), rank[0] < 0 ? "not numbered" : list);
+		free(rank);
+	}
+	if (g->folders.world_size >= 0)
+		printf(" of %s", out_count((uint64_t)g->folders.world_size));
+	printf(", %s", state);
+	if (g->hosts.nhost > 1)
+		printf(", on %u hosts", g->hosts.nhost);
+	putchar('\n');
+	free(list);
+	free(state);
+}
+
+static void head_steps(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	const char *source = g->folders.dir[0].meta.step_source;
+	struct period_found period;
+	uint64_t now = 0, least = UINT64_MAX;
+
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		const struct meta *m = &g->folders.dir[i].meta;
+
+		if (m->step_now > now)
+			now = m->step_now;
+		if (g->rank[i].last_step < least)
+			least = g->rank[i].last_step;
+	}
+	print_label("steps");
+	if (!g->calls)
+		printf("none");
+	else if (g->first_step == g->last_step)
+		printf("%llu", (unsigned long long)g->last_step);
+	else
+		printf("%llu to %llu", (unsigned long long)g->first_step,
+			(unsigned long long)g->last_step);
+	if (g->calls && least < g->last_step)
+		printf(", the slowest rank at %llu", (unsigned long long)least);
+	if (now > g->last_step)
+		printf(", now in %llu", (unsigned long long)now);
+	if (*source && strcmp(source, "none"))
+		printf(" (from %s)", source);
+	else if (report_period(r, &period)) {
+		printf(" (none was marked; %s by the period of the calls)",
+			out_count(period.best.rounds));
+		free(period.alike);
+	} else if (g->by_rounds) {
+		printf(" (none was marked; by the rounds of the calls)");
+	}
+	putchar('\n');
+}
+
+static void head_calls(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	uint64_t seen = 0, recorded = 0;
+
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		seen += g->folders.dir[i].meta.seen;
+		recorded += g->folders.dir[i].meta.recorded;
+	}
+	print_label("calls");
+	printf("%s, %s, %s of tensors", out_count(g->calls), out_plural(g->rows, "row", "rows"),
+		out_bytes((double)g->bytes));
+	if (seen > recorded)
+		printf("; %s of the %s made were not recorded", out_count(seen - recorded),
+			out_count(seen));
+	putchar('\n');
+}
+
+/* As a share of the ranks' lives; of short ones as the time it is, for a share of them is mostly that of starting up. */
+static const char *own_time(const struct gather *g, double ns)
+{
+	const unsigned n = g->folders.n;
+	static char text[2][64];
+	static unsigned at;
+
+	if (g->life_ns >= 1e9 * n)
+		return out_percent(ns / g->life_ns);
+	snprintf(text[at ^= 1], sizeof(text[0]), "%s%s", out_time(ns / n), n > 1 ? " a rank" : "");
+	return text[at];
+}
+
+static void head_cost(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	const bool share = g->life_ns >= 1e9 * g->folders.n;
+	const struct op_stat *rest = &g->ops.rest;
+	double calls = 0, writer = 0, blocked = rest->blocked_ns, apart = rest->async_ns;
+	uint64_t unknown = rest->async - rest->waited, async = rest->async;
+	bool known = rest->calls && ops_blocked_known(rest);
+
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		calls += g->folders.dir[i].meta.own_calls_s;
+		writer += g->folders.dir[i].meta.own_writer_s;
+	}
+	for (uint32_t i = 0; i < g->ops.table.n; i++) {
+		const struct op_stat *s = table_at(&g->ops.table, i);
+
+		blocked += s->blocked_ns;
+		apart += s->async_ns;
+		async += s->async;
+		unknown += s->async - s->waited;
+		known |= ops_blocked_known(s);
+	}
+	for (unsigned i = 0; i < g->folders.n; i++) {
+		blocked += r->stuck.standing[i] ? (double)r->stuck.standing[i]->age : 0;
+		known |= r->stuck.standing[i] != NULL;
+	}
+	if (g->life_ns <= 0)
+		return;
+	print_label("time");
+	if (known || !async)
+		printf("%s of the run in these calls", out_percent(blocked / g->life_ns));
+	if (async) {
+		printf("%s%s%s in asynchronous ones (overlaps added up", known ? ", " : "",
+			out_time(apart / g->folders.n), g->folders.n > 1 ? " a rank" : "");
+		if (unknown)
+			printf("; how long was waited for %s%s is not known",
+				unknown == async ? "" : out_count(unknown),
+				unknown == async ? "them" : " of them");
+		putchar(')');
+	}
+	printf("; libprobe itself: %s%s in the job's threads, %s%s in its own\n",
+		own_time(g, calls * 1e9), share ? " of the run" : "", own_time(g, writer * 1e9),
+		share ? " of a core" : "");
+}
+
+static void print_report_head(const struct report *r)
+{
+	const struct gather *g = &r->g;
+	const struct meta *m = &g->folders.dir[0].meta;
+
+	print_label("run");
+	if (*g->folders.run) {
+		out_clean(g->folders.run);
+		fputs(", ", stdout);
+	}
+	if (g->any)
+		printf("%s, %s", out_date(g->first_ns),
+			out_time((double)(g->until_ns - g->first_ns)));
+	else
+		printf("%s", out_date(m->clock_first_ns));
+	printf("; %s\n", g->folders.path);
+	if (*m->program) {
+		print_label("program");
+		printf("%.*s%s\n", 240, m->program, strlen(m->program) > 240 ? " ..." : "");
+	}
+	for (unsigned i = 0; i < m->nlibraries; i++) {
+		print_label(m->libraries[i].name);
+		fputs(strlen(m->libraries[i].name) >= LABEL ? " " : "", stdout);
+		out_clean(m->libraries[i].text);
+		putchar('\n');
+	}
+	head_ranks(r);
+	head_steps(r);
+	head_calls(r);
+	head_cost(r);
+}
+
+/* How to check it, how sure it is, and what to run next. */
+static void print_grounds(const struct finding *f)
+{
+	char *text;
+
+	/* What is certain is no judgement: files that cannot be read, records that are lost. */
+	if (f->severity == FIND_NOTE || f->confidence >= 1)
+		return;
+	text = tool_format("%.0f %% sure, in %u of %u clean runs; evidence: %s",
+		100 * f->confidence, f->fired, FINDING_CLEAN_RUNS,
+		f->evidence ? f->evidence : "the text");
+	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
+	out_wrap(text, LABEL + 3, LABEL + 3);
+	/* In one line, however long: it is to be copied. */
+	if (f->next)
+		printf("%*snext: %s\n", LABEL + 3, "", f->next);
+	fputs(out_plain(), stdout);
+	free(text);
+}
+
+static void print_findings(const struct report *r)
+{
+	static const enum style style[] = {STYLE_BAD, STYLE_WARN, STYLE_FAINT};
+
+	out_heading("What stands out");
+	if (!r->nfinding)
+		printf("  %snothing%s\n", out_style(STYLE_GOOD), out_plain());
+	for (unsigned i = 0; i < r->nfinding; i++) {
+		const struct finding *f = &r->finding[i];
+
+		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
+		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
+			12);
+		print_grounds(f);
+	}
+}
+
+/* ---- open calls ---- */
+
+static const char *const why_text[] = {
+	[ABSENT_NEVER] = "never entered it; last call",
+	[ABSENT_OTHER] = "in",
+	[ABSENT_PAST] = "left it already",
+	[ABSENT_ENDED] = "ended without entering it; last call",
+	[ABSENT_NO_DATA] = "no folder",
+	[ABSENT_UNREAD] = "not read",
+};
+
+static void print_absent_ranks(const struct report *r, const struct absent *a)
+{
+	char *who = out_ranks(a->rank, a->n), *what = NULL;
+
+	printf("      %s%s%s: %s",
+		out_style(a->why == ABSENT_OTHER || a->why == ABSENT_PAST ? STYLE_NONE : STYLE_BAD),
+		who, out_plain(), why_text[a->why]);
+	if (a->why == ABSENT_OTHER) {
+		what = report_call(r, &a->in->call);
+		printf(" %s for %s", what, out_time((double)a->in->age));
+	} else if (a->last) {
+		what = report_call(r, a->last);
+		printf(" %s, step %llu, %s before", what, (unsigned long long)a->last->step,
+			out_time((double)a->since));
+	} else if (a->why == ABSENT_NEVER || a->why == ABSENT_ENDED) {
+		printf(": none was recorded");
+	}
+	putchar('\n');
+	free(who);
+	free(what);
+}
+
+/* The peer that each rank of a group sends to or receives from. */
+static void print_messages(const struct report *r, const struct stuck *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->g.opens.n; i++) {
+		const struct open_call *c = &r->g.opens.call[i];
+		char *what;
+
+		if (!stuck_alike(c, s->sample) || n++ >= r->top)
+			continue;
+		what = report_call(r, &c->call);
+		printf("      %s: %s for %s\n", report_rank(r, c->call.rank), what,
+			out_time((double)c->age));
+		free(what);
+	}
+	if (n > r->top)
+		printf("      and %u more (--top)\n", n - r->top);
+}
+
+static void print_stuck_calls(struct report *r, const struct stuck *s)
+{
+	char *what = report_kind(r, s), *who = out_ranks(s->rank, s->n);
+
+	printf("  %s%s%s, step %llu\n", out_style(STYLE_HEAD), what, out_plain(),
+		(unsigned long long)s->sample->call.step);
+	printf("      %s: %s %s", who,
+		s->sample->call.bits & CALL_ASYNC ? "started and not completed for"
+		: s->sample->waiting		  ? "waiting for"
+						  : "inside for",
+		out_time((double)s->age_max));
+	if (s->n > 1 && strcmp(out_time((double)s->age_min), out_time((double)s->age_max)))
+		printf(" (the latest for %s)", out_time((double)s->age_min));
+	if (s->sample->ended_ok)
+		printf(" when the process finished");
+	putchar('\n');
+	report_stack(r, s->sample->call.rank, s->sample->call.stack, 6);
+	if (s->n > 1 && s->sample->call.bits & CALL_P2P)
+		print_messages(r, s);
+	for (unsigned i = 0; i < s->nabsent; i++)
+		print_absent_ranks(r, &s->absent[i]);
+	free(what);
+	free(who);
+}
+
+void report_open(struct report *r)
+{
+	if (!r->stuck.n || !r->top)
+		return;
+	out_heading("Calls that were entered and not left");
+	for (unsigned i = 0; i < r->stuck.n && i < r->top; i++)
+		print_stuck_calls(r, &r->stuck.stuck[i]);
+	if (r->stuck.n > r->top)
+		printf("  and %s like these (--top)\n",
+			out_plural(r->stuck.n - r->top, "more operation", "more operations"));
+	if (r->stuck.more)
+		printf("  %s could not be put together with others\n",
+			out_plural(r->stuck.more, "open call", "open calls"));
+}
+
+/* ---- NaN and Inf ---- */
+
+void report_bad(struct report *r)
+{
+	const struct bad *b = &r->g.bad;
+	const struct bad_row *f = bad_first(b);
+	int *rank;
+	unsigned n = 0;
+	char *who, *what;
+
+	if (!f)
+		return;
+	out_heading("NaN and Inf");
+	what = report_call(r, &f->call);
+	printf("  first   step %llu, %s, %s %lld of %s: %s", (unsigned long long)f->call.step,
+		report_rank(r, f->call.rank), f->out ? "output" : "input",
+		f->index == NO_NUMBER ? 0LL : (long long)f->index, what, f->dtype);
+	if (*f->shape)
+		printf(" %s", strcmp(f->shape, "-") ? f->shape : "scalar");
+	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
+		out_count(f->infs));
+	/* Inf is among them: which of the two it was is seen here. */
+	if (f->nans < f->count && *f->min && *f->max)
+		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
+	putchar('\n');
+	if (*f->name) {
+		printf("          ");
+		out_clean(f->name);
+		putchar('\n');
+	}
+	report_stack(r, f->call.rank, f->call.stack, 10);
+	rank = tool_alloc(r->g.folders.n * sizeof(*rank));
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (b->rank[i].rows)
+			rank[n++] = r->g.folders.dir[i].rank;
+	who = out_ranks(rank, n);
+	printf("  in all  %s (%s with NaN, %s with Inf) in %s on %s, up to step %llu\n",
+		out_plural(b->rows, "tensor", "tensors"), out_count(b->nan_rows),
+		out_count(b->inf_rows), out_plural(b->steps + b->steps_beyond, "step", "steps"),
+		who, (unsigned long long)b->last_step);
+	free(rank);
+	free(who);
+	free(what);
+}
+
+static void print_left_out(const struct report *r)
+{
+	const struct folders *f = &r->g.folders;
+
+	if (!f->nout)
+		return;
+	out_heading("Folders that were left out");
+	for (unsigned i = 0; i < f->nout && i < r->top; i++)
+		printf("  %s: %s\n", f->out[i].name, f->out[i].why);
+	if (f->nout > r->top)
+		printf("  and %u more (--top)\n", f->nout - r->top);
+}
+
+void report_text(struct report *r)
+{
+	print_report_head(r);
+	print_findings(r);
+	report_open(r);
+	report_bad(r);
+	step_numbers_text(&r->numbers);
+	report_tables(r);
+	print_left_out(r);
+}
