@@ -86,7 +86,7 @@ help:
 # ---- generated sources: one run of the generator makes all of them ----
 
 # What the generator shares with the library: the reader of spec files.
-GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,base/dtype.c base/io.c base/redop.c config/reader.c config/config_report.c config/glob.c)
+GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,terms/dtype.c base/io.c terms/redop.c config/reader.c config/config_report.c config/list/glob.c)
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
@@ -136,7 +136,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 $(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
-$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/ffi_enter.o $(B)/obj/gen/builtin.o
+$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/libtool.a: $(filter-out %/main.o,$(TOOL_OBJ))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where members of MindSpore's objects lie in a release: a row of wrappers/mindspore/kernel_layouts.def, from the headers that its
+# Where members of MindSpore's objects lie in a release: a row of wrappers/mindspore/layout/kernel_layouts.def, from the headers that its
 # package has. Some minutes and a GB of memory for each.
 #
 #   tests/mindspore_layout.sh FOLDER ...     folders of the packages: .../site-packages/mindspore, or where a wheel was unpacked

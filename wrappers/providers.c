@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The libraries whose functions have no compiled wrappers; a new one is a line here. */
-#include "entry/provider.h"
+#include "entry/stubs/provider.h"
 
 extern const struct runtime_provider torch_provider; /* wrappers/torch/registry.c */
 extern const struct runtime_provider ms_provider; /* wrappers/mindspore/registry.c */

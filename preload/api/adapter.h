@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
-#include "base/redop.h"
+#include "terms/dtype.h"
+#include "terms/redop.h"
 
 struct call;
 struct comm;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "api/kind.h"
-#include "base/ctype.h"
+#include "text/ctype.h"
 
 struct adapter;
 

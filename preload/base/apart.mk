@@ -4,7 +4,7 @@
 # clang's frames are a little larger than gcc's.
 SMALL_FRAMES := $(if $(SAN),,-Wframe-larger-than=$(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),1216,1152))
 $(foreach f,base/apart call/call call/async call/describe call/buffer_check call/first_use call/pending call/record call/step \
-	call/recorder entry/ffi entry/dl_hooks entry/process entry/bound_stub, \
+	call/recorder entry/stubs/ffi entry/dl_hooks entry/process entry/stubs/bound_stub, \
 	$(eval $(B)/obj/preload/$(f).o: FILE_FLAGS += $(SMALL_FRAMES)))
 $(foreach f,adapter mpi_comm data request,$(eval $(B)/obj/wrappers/mpi/$(f).o: FILE_FLAGS += $(SMALL_FRAMES)))
 # A onecclUniqueId has 4096 bytes and is passed by value: clang has the copy that it passes on in the wrapper's frame.

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 
 static _Atomic int level = 1;
 static _Atomic int rank = -1;
@@ -25,7 +25,7 @@ static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
 
 static const char names[LOSS_COUNT][16] = {
 #define LOSS_KIND(id, name, help) name,
-#include "base/losses.def"
+#include "terms/losses.def"
 };
 
 void log_level_set(int l)

@@ -11,7 +11,7 @@
 /* Kinds of loss: losses.def. */
 enum loss {
 #define LOSS_KIND(id, name, help) LOSS_##id,
-#include "base/losses.def"
+#include "terms/losses.def"
 	LOSS_COUNT
 };
 

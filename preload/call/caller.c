@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "call/call.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 
 #define FILE_BYTES 64
 

@@ -15,7 +15,7 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "call/recorder.h"
 #include "device/device.h"
 #include "session/generation.h"

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "call/call.h"
 
 struct config;

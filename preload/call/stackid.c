@@ -8,11 +8,11 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "call/record.h"
 #include "call/step.h"
 #include "call/recorder.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "config/metrics_asked.h"
 #include "session/state.h"
 #include "journal/meta_part.h"

@@ -18,7 +18,7 @@
 #include "call/recorder.h"
 #include "device/device.h"
 #include "resolve/real.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "session/state.h"
 
 /* ---- what can be looked at ---- */

@@ -6,7 +6,7 @@
 #include "call/observer.h"
 #include "config/output_format.h"
 #include "journal/layout.h"
-#include "journal/tensor_pool.h"
+#include "journal/store/tensor_pool.h"
 #include "session/state.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 enum buffer_layout {
 	BUFFER_CONTIG, /* count elements from base on */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alert_rule.h"
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/alert_rule.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "config/config_value.h"
 
 #define LEFT_OUT "the rule is left out"

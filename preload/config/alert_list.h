@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key `alerts`: a list of rules, each a mapping (base/alert_rule.h), kept as lines of JSON. */
+/* Key `alerts`: a list of rules, each a mapping (terms/alert_rule.h), kept as lines of JSON. */
 #ifndef PROBE_CONFIG_ALERT_LIST_H
 #define PROBE_CONFIG_ALERT_LIST_H
 

@@ -102,7 +102,7 @@ struct config {
 	char *append_between; /* two times, a line each: that one's folder of format monitor; "": the newest */
 	int64_t start_iteration; /* number of the first step */
 	/* the training */
-	uint64_t scalars; /* which numbers of each step: bits of enum scalar (base/scalar.h) */
+	uint64_t scalars; /* which numbers of each step: bits of enum scalar (terms/scalar.h) */
 	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
 	/* TensorBoard's event files */
@@ -111,7 +111,7 @@ struct config {
 	struct ranges
 		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
 	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
-	char *tensorboard_ops; /* columns of kinds (base/train_kind.h) */
+	char *tensorboard_ops; /* columns of kinds (terms/train_kind.h) */
 	/* summaries: event files of their own */
 	char *summary_dir; /* absolute, "" = none */
 	int64_t summary_interval; /* steps */
@@ -119,7 +119,7 @@ struct config {
 	char *summary_targets; /* regular expressions of parameters that have histograms; "" = the first ... */
 	int64_t summary_first; /* ... so many */
 	int64_t summary_max_bytes; /* of a file; 0: no limit */
-	/* metrics (base/metric.h) */
+	/* metrics (terms/metric.h) */
 	uint64_t metrics; /* bits of enum metric */
 	int64_t metrics_interval; /* steps */
 	char *metrics_targets; /* regular expressions of parameters, "" = all */
@@ -131,7 +131,7 @@ struct config {
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
 	int64_t flops_interval; /* steps of which one is counted, where the key before is not given */
 	/* rank<R>/monitor.log */
-	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (base/metric.h) */
+	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (terms/metric.h) */
 	bool monitor_stderr; /* the same lines on stderr */
 	int64_t print_interval; /* steps */
 	bool print_loss_mean; /* beside the loss its mean over the epoch */
@@ -139,7 +139,7 @@ struct config {
 	/* the training by name */
 	enum config_preset
 		preset; /* values of keys that are given nowhere else (config/preset.h) */
-	char *kinds, *ops; /* base/train_kind.h */
+	char *kinds, *ops; /* terms/train_kind.h */
 	bool monitor_mbs_grad; /* gradients behind each micro step */
 	bool squash_name; /* names without what lies before layers, embeddings ... */
 	char *targets; /* names of parameters and modules, "" = all */
@@ -168,7 +168,7 @@ struct config {
 	int64_t dump_buffer_mib; /* of tensors on their way to the disk */
 	bool extra_info; /* stack.json and construct.json say something */
 	/* alerts */
-	char *alerts; /* rules, a line each (base/alert_rule.h) */
+	char *alerts; /* rules, a line each (terms/alert_rule.h) */
 	bool anomaly_json; /* also as another monitor writes them */
 	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
 	/* healthy checkpoints */
@@ -190,7 +190,7 @@ struct config {
 	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
 	bool cc_log_only; /* ... or only where it is called from, in the first two steps */
 	bool stack_info; /* its file of stacks */
-	/* whose file it was: enum import_kind (config/import.h); no key */
+	/* whose file it was: enum import_kind (config/import/import.h); no key */
 	int imported;
 	/* process */
 	int64_t log_level;

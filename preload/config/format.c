@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "config/config_value.h"
 
 /* Counts on where the buffer ends, so that the length comes out as snprintf's does. */

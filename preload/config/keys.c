@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/metric.h"
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/metric.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "config/output_format.h"
 
 #define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */

@@ -2,8 +2,8 @@
 #ifndef PROBE_CONFIG_METRICS_ASKED_H
 #define PROBE_CONFIG_METRICS_ASKED_H
 
-#include "base/metric.h"
-#include "base/scalar.h"
+#include "terms/metric.h"
+#include "terms/scalar.h"
 #include "config/config.h"
 
 /* What no metric has: the embedding's gradient is measured, for checkpoints. */

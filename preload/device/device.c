@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 static _Atomic(const struct device_backend *) known;
 static _Atomic uint64_t looked; /* generation of the modules, + 1 */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elf_note.h"
+#include "elf/loaded/elf_note.h"
 #include "elf/elf_read.h"
 
 #define CHUNK 2048 /* symbols read at once */

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 #define ELF_SYMBOL_INDEX 0x3fffffffu /* number in the symbol table */
 #define ELF_SYMBOL_LOCAL 0x40000000u

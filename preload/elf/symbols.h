@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 struct symbols;
 

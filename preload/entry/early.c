@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/at_start.h"
-#include "elf/elf_object.h"
+#include "elf/loaded/elf_object.h"
 
 /*
  * glibc's list of objects and musl's, of which each has only its own. Weak, so that libprobe.so does not need ld.so by

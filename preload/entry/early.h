@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "entry/hook_jump.h"
+#include "entry/stubs/hook_jump.h"
 
 /* Behind the gate: dl_hooks.c and process.c. */
 struct tail hook_dlsym(

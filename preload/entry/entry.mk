@@ -3,4 +3,4 @@
 
 EARLY_FLAGS := -fno-builtin -fno-stack-protector $(if $(SAN),-fno-sanitize=all) \
 	$(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-fno-tree-loop-distribute-patterns)
-$(B)/obj/preload/entry/early.o $(B)/obj/preload/elf/elf_object.o: FILE_FLAGS += $(EARLY_FLAGS)
+$(B)/obj/preload/entry/early.o $(B)/obj/preload/elf/loaded/elf_object.o: FILE_FLAGS += $(EARLY_FLAGS)

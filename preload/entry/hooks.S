@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each leads to its gate in early.c. */
-#include "entry/hook_jump.inc"
+#include "entry/stubs/hook_jump.inc"
 
 	TAIL dlsym, gate_dlsym
 	TAIL dlvsym, gate_dlvsym

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 #define UNWINDERS 4
 #define PROVIDERS 16

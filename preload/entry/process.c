@@ -8,7 +8,7 @@
 
 #include "entry/check_file.h"
 #include "entry/early.h"
-#include "entry/hook_jump.h"
+#include "entry/stubs/hook_jump.h"
 #include "resolve/real.h"
 #include "session/state.h"
 #include "writer/writer.h"

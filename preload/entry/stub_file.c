@@ -20,11 +20,11 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "elf/elf_search.h"
-#include "elf/elfsym.h"
-#include "elf/object_at.h"
-#include "entry/provider.h"
-#include "entry/stub.h"
-#include "entry/stub_elf.h"
+#include "elf/loaded/elfsym.h"
+#include "elf/loaded/object_at.h"
+#include "entry/stubs/provider.h"
+#include "entry/stubs/stub.h"
+#include "entry/stubs/stub_elf.h"
 #include "session/state.h"
 
 START_CODE static const char *startup_setting(const char *name)

@@ -2,7 +2,7 @@
 #include "entry/weak_names.h"
 
 #include "base/log.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 struct coming {
 	const struct elf_file *(*file)(unsigned i, const void *arg);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 
 #define DEPTH_MAX 16
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "text/text.h"
 
 struct json_span {
 	const char *at;

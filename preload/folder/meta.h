@@ -6,7 +6,7 @@
 #ifndef PROBE_SINK_META_H
 #define PROBE_SINK_META_H
 
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/journal.h"
 #include "journal/meta_part.h"
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/inspect.h"
 #include "journal/meta_part.h"
 

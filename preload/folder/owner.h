@@ -5,7 +5,7 @@
 #ifndef PROBE_SINK_OWNER_H
 #define PROBE_SINK_OWNER_H
 
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/layout.h"
 
 /* The calling process. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/meta_part.h"
 
 #define KEY "end"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/redop.h"
+#include "terms/dtype.h"
+#include "terms/redop.h"
 
 /* An asynchronous call, and how many bytes of it are there to be read. */
 struct seen_pending {

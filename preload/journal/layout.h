@@ -346,7 +346,7 @@ struct journal_scalar {
 
 #define JOURNAL_NO_GROUP UINT16_MAX
 
-/* One row of a kind (base/train_kind.def): what a parameter, or a tensor that belongs to it, was at some point of a step. */
+/* One row of a kind (terms/train_kind.def): what a parameter, or a tensor that belongs to it, was at some point of a step. */
 struct journal_kind_row {
 	struct journal_entry e; /* e.n: values, of kinds without statistics */
 	uint64_t count; /* elements */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/alert_rule.h"
+#include "terms/alert_rule.h"
 #include "base/log.h"
 #include "config/config_value.h"
 #include "config/preset.h"

@@ -25,7 +25,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "call/step.h"
-#include "config/ctl_file.h"
+#include "config/load/ctl_file.h"
 #include "config/reader.h"
 #include "life/dynamic_on.h"
 #include "life/life.h"

@@ -13,7 +13,7 @@
 #include "call/observer.h"
 #include "call/stackid.h"
 #include "call/step.h"
-#include "elf/object_at.h"
+#include "elf/loaded/object_at.h"
 #include "life/fork.h"
 #include "life/life.h"
 #include "session/state.h"

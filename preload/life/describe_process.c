@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/memory_events.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "life/life.h"
 #include "life/meta_list.h"
 #include "life/settings.h"

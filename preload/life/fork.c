@@ -13,7 +13,7 @@
 #include "life/last_words.h"
 #include "life/life.h"
 #include "life/settings.h"
-#include "journal/tensor_pool.h"
+#include "journal/store/tensor_pool.h"
 #include "session/state.h"
 #include "sink/stats_store.h"
 #include "stack/foreign.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "entry/stub.h"
+#include "entry/stubs/stub.h"
 #include "life/life.h"
 #include "life/settings.h"
 #include "session/state.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "base/thread.h"
 #include "call/recorder.h"
 #include "call/step.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/text.h"
+#include "text/text.h"
 
 #define META_PART_MAX 16000 /* bytes of one part: it has to fit into an entry of the dictionary */
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "session/identity.h"
 #include "life/life.h"
 #include "session/state.h"

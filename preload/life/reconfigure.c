@@ -15,8 +15,8 @@
 #include "base/thread.h"
 #include "call/observer.h"
 #include "call/stackid.h"
-#include "config/ctl_file.h"
-#include "entry/stub.h"
+#include "config/load/ctl_file.h"
+#include "entry/stubs/stub.h"
 #include "life/life.h"
 #include "session/state.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "elf/elfsym.h"
-#include "elf/modules.h"
+#include "elf/loaded/elfsym.h"
+#include "elf/loaded/modules.h"
 #include "life/life.h"
 #include "life/meta_list.h"
 #include "session/state.h"
@@ -246,7 +246,7 @@ static const struct {
 	char name[32], value[12], library[16];
 } reproducible[] = {
 #define REPRODUCIBLE(name, value, library, help) {name, value, library},
-#include "base/reproducible.def"
+#include "terms/reproducible.def"
 };
 
 /* Why it had no effect; NULL: it had. */

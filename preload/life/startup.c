@@ -8,8 +8,8 @@
 
 #include "entry/check_file.h"
 #include "entry/early.h"
-#include "elf/loader_lock.h"
-#include "entry/stub.h"
+#include "elf/loaded/loader_lock.h"
+#include "entry/stubs/stub.h"
 #include "base/environment.h"
 #include "life/life.h"
 #include "session/state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that is bound to one certain function: entry/bound_stub.c. */
+/* A call that is bound to one certain function: entry/stubs/bound_stub.c. */
 #ifndef PROBE_RESOLVE_BOUND_CALL_H
 #define PROBE_RESOLVE_BOUND_CALL_H
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "resolve/bound_call.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 #define PROVIDERS_MAX 8
 #define SITES 4096u /* a power of two; call sites beyond are searched anew each time */

@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #include "config/config.h"
-#include "config/wraplist.h"
+#include "config/list/wraplist.h"
 #include "journal/journal.h"
 #include "session/generation.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/redop.h"
-#include "base/write.h"
+#include "terms/redop.h"
+#include "text/write.h"
 
 void csv_field_max(struct text *out, const char *s, size_t max)
 {

@@ -6,7 +6,7 @@
 #ifndef PROBE_SINK_COLUMN_H
 #define PROBE_SINK_COLUMN_H
 
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/columns.h"
 #include "journal/journal.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "sink/column.h"
 
 /* A field may double in quotes. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "journal/journal.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 /* A DICT_MODULE entry's text as call/stackid.c writes it: "lo hi bias buildid", NUL, path. */
 bool module_parse(const char *text, struct module *m);

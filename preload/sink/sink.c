@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/scalar.h"
-#include "base/text.h"
-#include "base/train_kind.h"
-#include "elf/demangle.h"
+#include "terms/scalar.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
+#include "elf/demangle/demangle.h"
 #include "folder/meta.h"
 #include "sink/modules_csv.h"
 #include "sink/name_book.h"

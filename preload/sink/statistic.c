@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/statistic.h"
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 bool find_statistic(
 	const struct stats *s, unsigned dtype, uint64_t count, enum train_op op, double *out)

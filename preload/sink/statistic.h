@@ -3,7 +3,7 @@
 #ifndef PROBE_SINK_STATISTIC_H
 #define PROBE_SINK_STATISTIC_H
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "stats/stats.h"
 
 /*

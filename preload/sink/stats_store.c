@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/hash.h"
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "sink/format.h"
 #include "sink/statistic.h"
 

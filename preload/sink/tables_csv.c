@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "sink/calls_csv.h"
 #include "sink/column.h"
 #include "sink/format.h"

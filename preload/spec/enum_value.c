@@ -2,7 +2,7 @@
 /* Values of a library's enums. */
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "spec/spec.h"
 
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived)

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "spec/spec.h"
 
 /* Names of C scalars, LP64. Words of one type are sorted in their usual order: "unsigned long", not "long unsigned". */

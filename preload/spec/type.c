@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "spec/spec.h"
 
 #define MEMBERS_MAX 512 /* 4 KiB of 8-byte words */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "config/glob.h"
+#include "config/list/glob.h"
 #include "spec/spec.h"
 
 /* Roles that mean something without an adapter. */

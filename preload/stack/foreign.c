@@ -10,9 +10,9 @@
 
 #include "base/apart.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "base/thread.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 #define LANGUAGES_MAX 4
 #define MORE " <- ..."

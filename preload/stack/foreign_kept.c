@@ -11,7 +11,7 @@
 
 #include "base/apart.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 
 #define KEPT_MAX 4096 /* different ones */
 #define BUCKETS 512u

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "elf/memory.h"
-#include "elf/object_at.h"
+#include "elf/loaded/object_at.h"
 #include "stack/objects.h"
 
 /* The loader's lock is unknown to ThreadSanitizer, so it would take the table for unprotected. */

@@ -5,7 +5,7 @@
 
 #include "base/apart.h"
 #include "stack/cache.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 #include "stack/stack.h"
 #include "stack/unwind.h"
 

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/isa.h"
 
 /* min and max of a tensor: which member holds follows dtype_info(dtype)->cls. */

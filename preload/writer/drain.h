@@ -5,7 +5,7 @@
 #ifndef PROBE_WRITER_DRAIN_H
 #define PROBE_WRITER_DRAIN_H
 
-#include "journal/pending_store.h"
+#include "journal/store/pending_store.h"
 #include "sink/sink.h"
 
 struct drain {

@@ -19,7 +19,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/place.h"
 #include "session/state.h"
 #include "folder/meta.h"

@@ -11,7 +11,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "session/state.h"
 #include "folder/meta.h"
 #include "writer/resume.h"

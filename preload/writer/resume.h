@@ -7,7 +7,7 @@
 #ifndef PROBE_WRITER_RESUME_H
 #define PROBE_WRITER_RESUME_H
 
-#include "base/text.h"
+#include "text/text.h"
 #include "folder/folder.h"
 
 /* What this process takes over; numbers that were given already are not given again. */

@@ -8,7 +8,7 @@
  */
 #include "bench.h"
 #include "call/call.h"
-#include "entry/ffi.h"
+#include "entry/stubs/ffi.h"
 #include "tests/unit/stub_helper.h"
 
 #define CALLS 5000

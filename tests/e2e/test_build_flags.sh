@@ -9,7 +9,7 @@ command -v cc >/dev/null || { skip 'flags' 'no compiler'; finish; }
 tree=$tmp/tree
 mkdir "$tree"
 git ls-files -z -co --exclude-standard | tar -c --null -T - | tar -x -C "$tree" || { fail 'the sources are copied'; finish; }
-o=build/obj/preload/base/text.o stats=build/obj/preload/stats/scalar.o
+o=build/obj/preload/text/text.o stats=build/obj/preload/stats/scalar.o
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # Flags as the compiler wrote them into the object; `build` says whether one was compiled.

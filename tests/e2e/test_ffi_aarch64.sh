@@ -21,7 +21,7 @@ ffi=$libs/libffi_pic.a
 flags=(-std=gnu11 -O2 -D_GNU_SOURCE -fPIC -fno-strict-aliasing -fexceptions -fasynchronous-unwind-tables
 	-fno-omit-frame-pointer -ftls-model=initial-exec -Ipreload -I. -Itests/unit
 	-I"$root/include/$cross" -idirafter "$root/include")
-ok 'it builds' $cross-gcc "${flags[@]}" -o "$tmp/test_ffi" tests/unit/test_ffi.c preload/entry/ffi.c preload/api/runtime_registry.c \
-	preload/entry/ffi_enter.S "$ffi" "$libs/libcmocka.so" -ldl -lpthread
+ok 'it builds' $cross-gcc "${flags[@]}" -o "$tmp/test_ffi" tests/unit/test_ffi.c preload/entry/stubs/ffi.c preload/api/runtime_registry.c \
+	preload/entry/stubs/ffi_enter.S "$ffi" "$libs/libcmocka.so" -ldl -lpthread
 ok "$what" env CC=$cross-gcc CXX=$cross-g++ qemu-aarch64 -L /usr/$cross -E LD_LIBRARY_PATH="$libs" "$tmp/test_ffi"
 finish

@@ -26,7 +26,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/libprobe-neon.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 shopt -s extglob
-sources=(preload/stats/!(checksum|threads).c preload/base/dtype.c) # there is no zlib for that CPU
+sources=(preload/stats/!(checksum|threads).c preload/terms/dtype.c) # there is no zlib for that CPU
 for t in test_stats_simd test_stats_fenv; do
 	if ! $cc -O2 -static -std=gnu11 -D_GNU_SOURCE -DSLOW_CPU ${LONG:+-DSTRIDE=1} -fno-strict-aliasing -ffp-contract=off -Ipreload \
 		-Itests/unit/cross -Itests/unit "${sources[@]}" "tests/unit/$t.c" -o "$tmp/$t" \

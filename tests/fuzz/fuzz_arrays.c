@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/lib/unpickle.h"
-#include "tools/probe/compare/arrays.h"
+#include "tools/lib/files/unpickle.h"
+#include "tools/probe/compare/arrays/arrays.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /*
  * Any bytes as a CSV file (plain, or compressed when they begin like that), and as the rows of a rank.
  *
- *	S="tools/lib/csv.c tools/lib/source.c tools/probe/model/read/calls.c tools/lib/intern.c tools/lib/tool.c \
+ *	S="tools/lib/files/csv.c tools/lib/source.c tools/probe/model/read/calls.c tools/lib/intern.c tools/lib/tool.c \
  *		tools/probe/model/read/overlay.c"
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload -I. tests/fuzz/fuzz_csv.c $S \
  *		build/libcore.a -lyaml -lz -lm -o fuzz_csv

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "config/ctl_file.h"
+#include "config/load/ctl_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz_file.h"
-#include "tools/probe/compare/dump.h"
+#include "tools/probe/compare/entries/dump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  * /etc/ld.so.cache.
  *
  *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Ipreload tests/fuzz/fuzz_elf.c \
- *		preload/elf/elf_file.c preload/elf/elf_search.c preload/elf/ld_cache.c preload/elf/elfsym.c
+ *		preload/elf/elf_file.c preload/elf/elf_search.c preload/elf/ld_cache.c preload/elf/loaded/elfsym.c
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz_file.h"
-#include "tools/probe/compare/layer_mapping.h"
+#include "tools/probe/compare/entries/layer_mapping.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

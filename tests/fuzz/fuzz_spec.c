@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/glob.h"
-#include "elf/demangle.h"
+#include "config/list/glob.h"
+#include "elf/demangle/demangle.h"
 #include "spec/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

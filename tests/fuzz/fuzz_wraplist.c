@@ -3,7 +3,7 @@
  * Any bytes as support_wrap_ops.yaml, and behind a NUL byte any names to ask for, NUL between them.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_wraplist.c \
- *		preload/config/[a-z]*.c preload/stats/fenv.c preload/base/text.c -lyaml -o fuzz_wraplist
+ *		preload/config/*.c preload/config/*/*.c preload/terms/*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_wraplist
  *	./fuzz_wraplist -max_len=4096 corpus/ configs/
  *
  * Beside crashes it looks for: patterns that fnmatch(3) reads otherwise, unknown names that are said twice, known
@@ -16,7 +16,7 @@
 
 #include "config/builtin.h"
 #include "config/config.h"
-#include "config/glob.h"
+#include "config/list/glob.h"
 
 const struct builtin_text builtin_texts[] = {
 	{"support_wrap_ops.yaml", "a:\n  - b\n"}, {NULL, NULL}};

@@ -65,7 +65,7 @@ like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" 
 tree=$tmp/tree
 mkdir "$tree"
 cp -a Makefile VERSION README.md configs docs man preload tests tools wrappers "$tree"
-def=wrappers/mindspore/kernel_layouts.def
+def=wrappers/mindspore/layout/kernel_layouts.def
 cp -a "$B/obj" "$B/gen" "$B/genwrap" "$tree/" && mkdir "$tree/build" && mv "$tree/obj" "$tree/gen" "$tree/genwrap" "$tree/build"
 timeout -k 5 600 "$ms_python" $app >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
 wrong_field() { # FIELD: 8 more than it is; wild: the way to the data goes over the number of bytes, which is no address

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_CRASH_HELPER_H
 #define TESTS_UNIT_CRASH_HELPER_H
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "core_helper.h"
 
 #include <pthread.h>

@@ -12,9 +12,9 @@
 
 #include "base/environment.h"
 #include "base/log.h"
-#include "elf/object_at.h"
+#include "elf/loaded/object_at.h"
 #include "entry/check_file.h"
-#include "entry/provider.h"
+#include "entry/stubs/provider.h"
 
 struct api api_table[1];
 const unsigned api_count = 0;

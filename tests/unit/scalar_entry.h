@@ -3,7 +3,7 @@
 #ifndef PROBE_TESTS_SCALAR_ENTRY_H
 #define PROBE_TESTS_SCALAR_ENTRY_H
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "core_helper.h"
 
 static void put_scalar_entry(struct chain *c, enum scalar which, uint32_t step, double value)

@@ -2,8 +2,8 @@
 /* Key alerts: how rules are written, what is said of wrong ones, and what they have recorded. */
 #include "config_helper.h"
 
-#include "base/alert_rule.h"
-#include "base/scalar.h"
+#include "terms/alert_rule.h"
+#include "terms/scalar.h"
 
 const struct builtin_text builtin_texts[] = {{"probe.yaml", "log_level: 1\n"}, {NULL, NULL}};
 

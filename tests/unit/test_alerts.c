@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "training/alerts/alert_judge.h"
 #include "training/alerts/alerts.h"
 

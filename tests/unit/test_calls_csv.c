@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/redop.h"
+#include "terms/redop.h"
 #include "locale_helper.h"
 
 static const struct clock_base clock_of_test = {

@@ -5,8 +5,8 @@
  */
 #include "config_helper.h"
 
-#include "base/scalar.h"
-#include "config/import.h"
+#include "terms/scalar.h"
+#include "config/import/import.h"
 
 const struct builtin_text builtin_texts[] = {{NULL, NULL}};
 

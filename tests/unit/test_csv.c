@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 
 static char path[] = "/tmp/probe-csv-XXXXXX";
 

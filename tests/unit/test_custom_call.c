@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#include "entry/ffi.h"
+#include "entry/stubs/ffi.h"
 #include "stub_helper.h"
 
 static char dir[] = "/tmp/probe-test-custom-XXXXXX";

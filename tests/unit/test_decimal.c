@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
-#include "base/text.h"
+#include "text/decimal.h"
+#include "text/text.h"
 #include "long_form.h"
 
 static uint64_t seed = UINT64_C(88172645463325252);

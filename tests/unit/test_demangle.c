@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 
 char *__cxa_demangle(const char *symbol, char *buf, size_t *len, int *status);
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 int elfsym_test_exported(void);
 

@@ -7,8 +7,8 @@
 #include "core_helper.h"
 #undef table
 
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "tools/probe/export/feed.h"
 
 #define MIB (1u << 20)

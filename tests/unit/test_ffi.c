@@ -14,7 +14,7 @@
 
 #include "call/call.h"
 #include "call/wrapper.h"
-#include "entry/ffi.h"
+#include "entry/stubs/ffi.h"
 #include "ffi_signatures.h"
 #include "stub_helper.h"
 

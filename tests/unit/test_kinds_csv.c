@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 
 /* ---- the process is killed in its n-th write, half done ---- */
 

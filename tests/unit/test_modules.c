@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "elf/elf_note.h"
+#include "elf/loaded/elf_note.h"
 #include "elf/symbols.h"
 #include "stack_build.h"
 

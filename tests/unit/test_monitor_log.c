@@ -12,10 +12,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/metric.h"
-#include "base/pytext.h"
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/metric.h"
+#include "text/pytext.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 
 /* ---- numbers ---- */
 

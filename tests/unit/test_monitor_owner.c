@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "formats/monitor/monitor_folder.h"
 #include "formats/monitor/monitor_owner.h"
 #include "folder/owner.h"

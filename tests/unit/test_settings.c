@@ -6,7 +6,7 @@
  */
 #include "session_child.h"
 
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 static _Atomic bool reading, answers;
 

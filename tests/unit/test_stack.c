@@ -19,7 +19,7 @@
 #include "stack_build.h"
 #include "stack_capture.h"
 
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 typedef int run_fn(const uint8_t *kinds, int n, void (*leaf)(void *), void *arg);
 typedef int deep_fn(int depth, void (*leaf)(void *), void *arg);

@@ -24,9 +24,9 @@ static bool link_as_libprobe(const char *cc, const char *sources, const char *na
 		cc, build_root, cc, build_dir, name, sources);
 }
 
-#define SOURCES                                                                        \
-	"tests/apps/stack_cleanup.c preload/entry/personality.c preload/elf/elfsym.c " \
-	"preload/elf/object_at.c preload/elf/elf_object.c"
+#define SOURCES                                                                               \
+	"tests/apps/stack_cleanup.c preload/entry/personality.c preload/elf/loaded/elfsym.c " \
+	"preload/elf/loaded/object_at.c preload/elf/loaded/elf_object.c"
 
 static void check(const char *cc, const char *name)
 {

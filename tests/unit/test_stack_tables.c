@@ -17,7 +17,7 @@
 
 #include "stack/cfi_read.h"
 #include "stack/objects.h"
-#include "elf/modules.h"
+#include "elf/loaded/modules.h"
 
 #if defined(__x86_64__)
 static const char sp_name[] = "rsp", fp_name[] = "rbp";

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "elf/elf_file.h"
-#include "elf/elfsym.h"
-#include "entry/stub_elf.h"
+#include "elf/loaded/elfsym.h"
+#include "entry/stubs/stub_elf.h"
 
 /* What the stubs of these objects lead to at first: here it only notes which one it was. */
 uintptr_t came_from;
@@ -316,8 +316,8 @@ static void test_object_aarch64(void **state)
 static void test_entry_aarch64(void **state)
 {
 	static const char source[] =
-		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/bound_stub.h\"\n"
-		"#include \"entry/stub_elf.h\"\n#include \"entry/hook_jump.h\"\n"
+		"#include <stdint.h>\n#include <stdio.h>\n#include \"entry/stubs/bound_stub.h\"\n"
+		"#include \"entry/stubs/stub_elf.h\"\n#include \"entry/stubs/hook_jump.h\"\n"
 		"struct stub_target *bound_targets[BOUND_MAX];\n"
 		"__thread const struct bound *bound_now;\n"
 		"extern char bound_stubs[];\nvoid bound_enter(void);\nvoid "
@@ -354,7 +354,7 @@ static void test_entry_aarch64(void **state)
 	fclose(f);
 	snprintf(cmd, sizeof(cmd),
 		"aarch64-linux-gnu-gcc -O1 -Ipreload -o %s/entry %s/entry.c "
-		"preload/entry/stub_entry.S && "
+		"preload/entry/stubs/stub_entry.S && "
 		"qemu-aarch64 -L /usr/aarch64-linux-gnu %s/entry",
 		dir, dir, dir);
 	assert_int_equal(system(cmd), 0);

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <yaml.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "locale_helper.h"
 #include "folder/json_check.h"
 

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <time.h>
 
-#include "config/glob.h"
+#include "config/list/glob.h"
 
 const struct builtin_text builtin_texts[] = {
 	{"support_wrap_ops.yaml", "built:\n  - in\n"}, {"broken", "a: ["}, {NULL, NULL}};

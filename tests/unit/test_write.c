@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/write.h against printf, and that it keeps to WRITE_SLACK. */
+/* text/write.h against printf, and that it keeps to WRITE_SLACK. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/write.h"
+#include "text/write.h"
 
 #define CANARY '#'
 

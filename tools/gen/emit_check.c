@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 static void put_headers(struct out *o, const struct library *lib)
 {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 static const char *upper_text(const char *s)
 {
@@ -69,7 +69,7 @@ void emit_tables(const struct library *lib)
 	put_format(o, "#ifndef PROBE_GEN_%s_H\n#define PROBE_GEN_%s_H\n\n", upper_text(s->library),
 		upper_text(s->library));
 	put_format(o,
-		"#include \"base/dtype.h\"\n#include \"api/api.h\"\n%s#include "
+		"#include \"terms/dtype.h\"\n#include \"api/api.h\"\n%s#include "
 		"\"wrappers/tables.h\"\n\n",
 		s->id_bytes ? "#include \"wrappers/ccl/ccl.h\"\n" : "");
 	put_format(o,

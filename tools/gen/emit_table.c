@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 static const char *const ctype_name[] = {"CT_VOID", "CT_I8", "CT_U8", "CT_I16", "CT_U16", "CT_I32",
 	"CT_U32", "CT_I64", "CT_U64", "CT_F32", "CT_F64", "CT_P", "CT_STRUCT"};

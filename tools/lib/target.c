@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "tools/lib/tool.h"
 
 #define BUFFER (1u << 18)

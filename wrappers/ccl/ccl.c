@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "call/stream.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "life/life.h"
 #include "session/state.h"
 

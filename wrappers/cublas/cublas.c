@@ -10,7 +10,7 @@
 #include "call/describe.h"
 #include "call/matrix.h"
 #include "cublas_gen.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "journal/layout.h"
 #include "resolve/real.h"
 #include "wrappers/cublas/cublas.h"

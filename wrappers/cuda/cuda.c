@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Part of the kit for C++ frameworks: rows that are made at run time, for functions that a library exports under mangled
- * names and that are entered by stubs and libffi (entry/provider.h). What an adapter must know of a function more stands
+ * names and that are entered by stubs and libffi (entry/stubs/provider.h). What an adapter must know of a function more stands
  * behind this, which comes first: struct x_function { struct cxx_function cxx; ... }.
  */
 #ifndef PROBE_WRAPPERS_CXX_FUNCTION_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 
 struct cxx_function {
 	struct api api; /* first: it stands for the whole */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 
 #define HEAD 2 /* words in front of the functions: offset to the top, type information */

@@ -8,7 +8,7 @@
 
 #include "call/call.h"
 #include "call/comm.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "gloo_gen.h"
 #include "journal/layout.h"
 #include "life/life.h"

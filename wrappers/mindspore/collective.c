@@ -12,7 +12,7 @@
 #include "life/life.h"
 #include "session/identity.h"
 #include "session/state.h"
-#include "wrappers/mindspore/ms.h"
+#include "wrappers/mindspore/layout/ms.h"
 
 /* ---- functions ---- */
 

@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "elf/demangle.h"
-#include "elf/elfsym.h"
+#include "elf/demangle/demangle.h"
+#include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
-#include "entry/bound_stub.h"
+#include "entry/stubs/bound_stub.h"
 #include "life/life.h"
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/layout_facts.h"
-#include "wrappers/mindspore/ms.h"
+#include "wrappers/mindspore/layout/ms.h"
 
 #define MANAGER_WORDS 16 /* looked at; the members are the 4th to the 6th in 2.10 */
 #define NAME_BYTES 256

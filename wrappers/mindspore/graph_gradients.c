@@ -15,7 +15,7 @@
 #include "journal/layout.h"
 #include "training/params/kind.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_values.h"
 
 #define PLACES 65536u /* of memory; half of them are used at most */

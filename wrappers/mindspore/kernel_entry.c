@@ -11,16 +11,16 @@
 
 #include "base/thread.h"
 #include "call/wrapper.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/layout_facts.h"
-#include "wrappers/mindspore/kernel.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
-#include "wrappers/mindspore/ms.h"
+#include "wrappers/mindspore/layout/ms.h"
 
 #define TENSORS "RKSt4pairISt6vectorIPNS0_12KernelTensorESaISF_EESD_IS3_ISE_ESaISI_EEE"
 #define LAUNCH_OPERATOR                                                                 \

@@ -13,7 +13,7 @@
 #include "journal/layout.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 
 /*
  * `lock` is a leaf but for what step_end() takes; it is taken some times in a step. A forked child makes it anew. Kernels of a

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/layout/kernel.h"
 
 /* What a graph is given: one of both, the other one is empty. */
 struct graph_run {

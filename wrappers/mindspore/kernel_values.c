@@ -15,7 +15,7 @@
 #include "training/params/metric.h"
 #include "training/steps/scalar.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/parameters.h"
 

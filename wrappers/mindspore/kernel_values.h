@@ -12,7 +12,7 @@
 #include "training/params/kind.h"
 #include "training/params/param.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/layout/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
 /* Is any of it asked for by the configuration that is in use? */

@@ -13,7 +13,7 @@
 #include "session/state.h"
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
 #define ARGUMENTS_MAX 65536u

@@ -20,7 +20,7 @@
 #include "training/steps/step_times.h"
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/cxx/cxx_work.h"
-#include "wrappers/mindspore/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/parameters.h"

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/environment.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 #include "session/generation.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_function.h"
-#include "wrappers/mindspore/kernel.h"
+#include "wrappers/mindspore/layout/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
-#include "wrappers/mindspore/ms.h"
+#include "wrappers/mindspore/layout/ms.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 

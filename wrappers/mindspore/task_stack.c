@@ -18,7 +18,7 @@
 #include "stack/foreign.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
-#include "wrappers/mindspore/ms.h"
+#include "wrappers/mindspore/layout/ms.h"
 
 /*
  * Tasks that are in a queue, by address: groups of WAYS places. A task that runs out of our sight stays until its place is needed:

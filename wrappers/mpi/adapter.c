@@ -2,11 +2,11 @@
 /* MPI's adapter: when MPI may be called, and which file handles which call. */
 #include "api/enabled.h"
 #include "call/step.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/last_words.h"
 #include "life/life.h"
 #include "resolve/real.h"
-#include "entry/hook_jump.h"
+#include "entry/stubs/hook_jump.h"
 #include "session/state.h"
 #include "base/thread.h"
 #include "wrappers/mpi/mpi.h"

@@ -5,7 +5,7 @@
 
 #include "base/apart.h"
 #include "base/log.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 #include "resolve/real.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "entry/hook_jump.inc"
+#include "entry/stubs/hook_jump.inc"
 
 	TAIL MPI_Pcontrol, mpi_look_pcontrol
 	TAIL PMPI_Pcontrol, mpi_look_ppcontrol

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "call/describe.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "life/life.h"
 #include "nccl_gen.h"
 

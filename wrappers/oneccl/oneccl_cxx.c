@@ -10,7 +10,7 @@
 #include "call/describe.h"
 #include "call/recorder.h"
 #include "device/device.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "oneccl_cxx_gen.h"
 #include "wrappers/ccl/ccl.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 #define EVAL_INPUT 258 /* Py_eval_input (Include/compile.h), the same since 3.0 */
 #define TEXT_MAX 400

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 
 #define AT(o, offset, type) (*(type *)((char *)(uintptr_t)(o) + (offset)))
 #define TYPE_OF(o) AT(o, 8, py_object *)

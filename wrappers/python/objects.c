@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 #include "wrappers/python/python_walk.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/languages.h"
 #include "wrappers/layout_facts.h"

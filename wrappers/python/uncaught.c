@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "base/thread.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/last_words.h"
 #include "session/state.h"
 

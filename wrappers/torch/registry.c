@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "session/state.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 #include "training/steps/scalar.h"
 #include "training/params/kind.h"
 #include "training/steps/skip.h"

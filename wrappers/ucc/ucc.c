@@ -13,7 +13,7 @@
 #include "call/async.h"
 #include "call/comm.h"
 #include "call/recorder.h"
-#include "elf/object_of.h"
+#include "elf/loaded/object_of.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink of kinds (base/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known when the first row comes, for
+ * Sink of kinds (terms/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known when the first row comes, for
  * the journal's entries say which statistics they are meant to show.
  */
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "sink/column.h"
 #include "sink/format.h"
 

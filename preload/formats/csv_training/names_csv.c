@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/text.h"
+#include "terms/dtype.h"
+#include "text/text.h"
 #include "sink/column.h"
 #include "sink/format.h"
 #include "formats/csv_training/structure.h"

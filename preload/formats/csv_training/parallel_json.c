@@ -20,7 +20,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "sink/format.h"
 #include "formats/csv_training/parallel_json.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/scalar.h"
-#include "base/text.h"
+#include "terms/scalar.h"
+#include "text/text.h"
 #include "sink/column.h"
 #include "sink/format.h"
 

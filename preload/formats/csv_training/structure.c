@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 
 struct node {
 	char *name; /* NULL: no such number */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/redop.h"
+#include "terms/redop.h"
 #include "base/unwritten.h"
 #include "formats/dump/dump_modules.h"
 

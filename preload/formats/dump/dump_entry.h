@@ -34,7 +34,7 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g);
 void dump_put_operator(struct dump_writer *w, const struct dump_group *g);
 void dump_put_backward(struct dump_writer *w, const struct dump_group *g);
 
-/* Of a module: its call and what was given by name, its parameters, at last what it gave back (base/module_part.h). */
+/* Of a module: its call and what was given by name, its parameters, at last what it gave back (terms/module_part.h). */
 void dump_put_module(struct dump_writer *w, const struct dump_group *g);
 /* Gradients of its outputs and inputs, of the same tensor perhaps several: the last one counts. */
 void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 
 #define TEXT_CHUNK 8192
 

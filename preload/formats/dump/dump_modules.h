@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/module_part.h"
+#include "terms/module_part.h"
 #include "formats/dump/kept/dump_stage.h"
 
 struct dump_module_call {

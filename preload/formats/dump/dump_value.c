@@ -6,8 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/redop.h"
-#include "base/text.h"
+#include "terms/redop.h"
+#include "text/text.h"
 
 static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, union stats_value v)
 {

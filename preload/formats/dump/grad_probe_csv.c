@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "sink/column.h"
 #include "formats/dump/dump_tensors.h"
 #include "sink/format.h"

@@ -17,9 +17,9 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/pytext.h"
-#include "base/scalar.h"
-#include "base/text.h"
+#include "text/pytext.h"
+#include "terms/scalar.h"
+#include "text/text.h"
 #include "sink/format.h"
 #include "folder/json_member.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 
 #define STEPS 2
 #define PLACES_MAX 1024 /* further ones are left out */

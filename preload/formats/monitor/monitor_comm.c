@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "stats/sum.h"
 
 #define SUMS_MAX 512 /* further ones of a step are left out */

@@ -18,11 +18,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/metric.h"
-#include "base/pytext.h"
-#include "base/scalar.h"
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "terms/metric.h"
+#include "text/pytext.h"
+#include "terms/scalar.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "sink/format.h"
 
 #define LOG_FILE "monitor.log"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "folder/folder_mark.h"
 #include "folder/owner.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "sink/column.h"
 
 void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)

@@ -3,8 +3,8 @@
 #ifndef PROBE_SINK_MONITOR_ROW_H
 #define PROBE_SINK_MONITOR_ROW_H
 
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "sink/format.h"
 
 struct monitor_style {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "config/summary_steps.h"
 #include "sink/format.h"
 #include "sink/places.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/meta_part.h"
 #include "folder/json_member.h"
 

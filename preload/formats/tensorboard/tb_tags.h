@@ -3,9 +3,9 @@
 #ifndef PROBE_SINK_TB_TAGS_H
 #define PROBE_SINK_TB_TAGS_H
 
-#include "base/scalar.h"
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "terms/scalar.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "sink/record.h"
 
 #define TB_TAG_MAX 1200

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/metric.h"
-#include "base/scalar.h"
+#include "terms/metric.h"
+#include "terms/scalar.h"
 #include "sink/format.h"
 #include "sink/places.h"
 #include "sink/statistic.h"

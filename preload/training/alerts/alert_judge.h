@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/alert_rule.h"
+#include "terms/alert_rule.h"
 
 #define ALERT_RECENT 31 /* values that `slow` compares with */
 

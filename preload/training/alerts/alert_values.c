@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "sink/column.h"
 #include "sink/statistic.h"
 

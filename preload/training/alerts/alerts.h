@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alerts: rules (base/alert_rule.h) over what the writer's thread is given, and what they have said. The sink alerts_format
+ * Alerts: rules (terms/alert_rule.h) over what the writer's thread is given, and what they have said. The sink alerts_format
  * takes values in, judges them when their pass is complete, and writes
  *
  *	alerts.jsonl                                     a line for each alert: once, with a count
@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/alert_rule.h"
-#include "base/text.h"
-#include "base/train_kind.h"
+#include "terms/alert_rule.h"
+#include "text/text.h"
+#include "terms/train_kind.h"
 #include "config/config.h"
 
 #define ALERTS_FILE "alerts.jsonl"

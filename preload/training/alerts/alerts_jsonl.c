@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "training/alerts/alert_judge.h"
 #include "training/alerts/alert_values.h"
 #include "training/alerts/alerts.h"

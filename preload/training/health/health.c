@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "training/health/ckpt_file.h"
 #include "sink/format.h"
 #include "training/health/health_files.h"

@@ -14,7 +14,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "config/config.h"
 #include "folder/json_member.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "stats/convert.h"
 #include "stats/stats.h"
 #include "stats/sum.h"

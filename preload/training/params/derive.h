@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "call/view.h"
 
 /* ((sum of sign(a) * sign(b)) / n + 1) / 2. False: they cannot be read, or do not lie in the same order. */

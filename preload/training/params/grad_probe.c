@@ -5,10 +5,10 @@
 #include <zlib.h>
 
 #include "base/log.h"
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "config/output_format.h"
 #include "journal/layout.h"
-#include "journal/tensor_pool.h"
+#include "journal/store/tensor_pool.h"
 #include "session/state.h"
 #include "stats/stats.h"
 #include "training/params/derive.h"

@@ -24,7 +24,7 @@ bool grad_probe_has_param(const char *name);
 
 /*
  * Looks at the elements in the order of the dimensions, by key grad_level, and copies their signs, a bit for each that is > 0,
- * for the writer (journal/tensor_pool.h: number id, side IO_OUT). Without room for them they are left out, which is said.
+ * for the writer (journal/store/tensor_pool.h: number id, side IO_OUT). Without room for them they are left out, which is said.
  * Returns how many numbers there are; 0: it cannot be read.
  */
 unsigned grad_probe_look(

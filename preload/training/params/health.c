@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/embedding.h"
+#include "terms/embedding.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "config/metrics_asked.h"
 #include "session/generation.h"
 #include "training/steps/scalar.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "config/summary_steps.h"
 #include "session/state.h"
 #include "training/params/derive.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds (base/train_kind.def): what a training shows of its parameters in each step. Adapters of frameworks know when, and
+ * Kinds (terms/train_kind.def): what a training shows of its parameters in each step. Adapters of frameworks know when, and
  * where the tensors lie; here they are measured, and entered into the journal of the calling thread. No framework is named.
  *
  * Who calls stands on a stack with some room (base/apart.h) and not in a record of its own: an entry is complete when it is
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "call/view.h"
 #include "stats/stats.h"
 #include "training/params/param.h"

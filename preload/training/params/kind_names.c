@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "journal/meta_part.h"
 #include "session/state.h"
 #include "training/params/kind.h"

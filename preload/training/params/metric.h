@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics (base/metrics.def): what follows from the kinds of a step, and single numbers over all parameters. What is
+ * Metrics (terms/metrics.def): what follows from the kinds of a step, and single numbers over all parameters. What is
  * measured for them alone is not written as a kind.
  */
 #ifndef PROBE_TRAIN_METRIC_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/metric.h"
+#include "terms/metric.h"
 #include "config/config.h"
 #include "training/params/kind.h"
 

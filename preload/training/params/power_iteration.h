@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 
 /*
  * Of the m x n numbers at p, of a float type, one row behind the other; n at most STABLE_RANK_COLUMNS. until: ns of the thread's

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/dtype.h"
-#include "base/pytext.h"
-#include "base/text.h"
+#include "terms/dtype.h"
+#include "text/pytext.h"
+#include "text/text.h"
 #include "config/metrics_asked.h"
 #include "journal/meta_part.h"
 #include "session/state.h"

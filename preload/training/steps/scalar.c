@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "call/recorder.h"
 #include "call/step.h"
 #include "journal/meta_part.h"

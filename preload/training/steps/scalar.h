@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of a training that have one value a step (base/scalars.def): into the journal, and from there into
+ * Numbers of a training that have one value a step (terms/scalars.def): into the journal, and from there into
  * scalars_<a>-<b>.csv. Nothing here costs a job whose configuration asks for none of them.
  */
 #ifndef PROBE_TRAIN_SCALAR_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "config/config.h"
 #include "config/metrics_asked.h"
 #include "journal/layout.h"

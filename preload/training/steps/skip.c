@@ -11,8 +11,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/pytext.h"
-#include "base/text.h"
+#include "text/pytext.h"
+#include "text/text.h"
 #include "call/step.h"
 #include "config/config_value.h"
 #include "journal/meta_part.h"

@@ -12,8 +12,8 @@
 #include <yaml.h>
 
 #include "base/io.h"
-#include "base/text.h"
-#include "tools/lib/json.h"
+#include "text/text.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "tools/lib/cli.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"

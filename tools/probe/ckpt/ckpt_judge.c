@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embedding.h"
-#include "tools/lib/csv.h"
+#include "terms/embedding.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
 #include "tools/probe/model/read/meta_config.h"

@@ -99,15 +99,15 @@ static const struct fact scalar_rows[] = {
 };
 static const struct fact scalars[] = {
 #define SCALAR(id, name, unit, source, help) {name, "", unit, help source},
-#include "base/scalars.def"
+#include "terms/scalars.def"
 };
 static const struct fact kinds[] = {
 #define TRAIN_KIND(id, word, form, help) {sizeof(word) > 1 ? word : "<key>", "", "", help},
-#include "base/train_kind.def"
+#include "terms/train_kind.def"
 };
 static const struct fact ops[] = {
 #define TRAIN_OP(id, word, help) {word, "", "", help},
-#include "base/train_kind.def"
+#include "terms/train_kind.def"
 };
 static const struct fact flags[] = {
 #define CALL_FLAG(id, word, value, help) {word, value, "", help},
@@ -143,7 +143,7 @@ static const struct fact counts[] = {
 };
 static const struct fact losses[] = {
 #define LOSS_KIND(id, name, help) {name, "", "", help},
-#include "base/losses.def"
+#include "terms/losses.def"
 };
 
 #define TEXT_OF(number) TEXT_OF_EXPANDED(number)

@@ -11,11 +11,11 @@
 #include "tools/lib/out.h"
 #include "tools/lib/range_option.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/checkpoints.h"
-#include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/arrays/checkpoints.h"
+#include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/compare/curves.h"
-#include "tools/probe/compare/gradients.h"
-#include "tools/probe/compare/mapping.h"
+#include "tools/probe/compare/arrays/gradients.h"
+#include "tools/probe/compare/entries/mapping.h"
 #include "tools/probe/compare/setup.h"
 
 static const char help[] =

@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "tools/lib/progress.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/compare.h"
-#include "tools/probe/compare/dump.h"
-#include "tools/probe/compare/layer_mapping.h"
+#include "tools/probe/compare/entries/compare.h"
+#include "tools/probe/compare/entries/dump.h"
+#include "tools/probe/compare/entries/layer_mapping.h"
 #include "tools/probe/compare/sequence.h"
 
 /* ---- which calls belong together ---- */

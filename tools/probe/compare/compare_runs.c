@@ -6,8 +6,8 @@
 
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/compare.h"
-#include "tools/probe/compare/run_calls.h"
+#include "tools/probe/compare/entries/compare.h"
+#include "tools/probe/compare/entries/run_calls.h"
 #include "tools/probe/compare/sequence.h"
 
 /* ---- which calls of a step belong together ---- */

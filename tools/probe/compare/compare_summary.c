@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/entries/compare.h"
 
 #define RANKS_SHOWN 32
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/compare.h"
+#include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/model/read/folders.h"
 
 /* "step12" with the word "step": 12; the word alone: -1; else -2. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "tools/lib/csv.h"
+#include "text/text.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/out.h"
 #include "tools/lib/table.h"
 #include "tools/lib/target.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/entry.h"
+#include "tools/probe/compare/entries/entry.h"
 #include "tools/probe/model/read/folders.h"
 
 #define CURVES_MAX (1u << 17)

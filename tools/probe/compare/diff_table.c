@@ -8,8 +8,8 @@
 
 #include "base/unwritten.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/compare.h"
-#include "tools/probe/compare/elements.h"
+#include "tools/probe/compare/entries/compare.h"
+#include "tools/probe/compare/arrays/elements.h"
 
 #define FIRST_COLUMNS                                                                    \
 	"NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,Bench Tensor Shape," \

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/lib/csv.h"
-#include "tools/lib/json.h"
-#include "tools/lib/json_read.h"
+#include "tools/lib/files/csv.h"
+#include "tools/lib/files/json.h"
+#include "tools/lib/files/json_read.h"
 #include "tools/lib/out.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/compare/entry.h"
-#include "tools/probe/compare/run_calls.h"
+#include "tools/probe/compare/entries/entry.h"
+#include "tools/probe/compare/entries/run_calls.h"
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "config/import.h"
+#include "config/import/import.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/explain.h"
 #include "tools/probe/run/preload.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/config/explain.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "config/marker.h"
 #include "config/config_value.h"
-#include "config/wraplist.h"
+#include "config/list/wraplist.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/cost.h"
 #include "tools/probe/model/read/folders.h"
@@ -43,7 +43,7 @@ static char *explained_value(const struct config *c, const char *key)
 	return s;
 }
 
-/* Those that are wrapped at run time (wrappers/providers.c, entry/user_functions.c); the others come from configs/apis. */
+/* Those that are wrapped at run time (wrappers/providers.c, entry/user/user_functions.c); the others come from configs/apis. */
 #define LIBRARIES " " COMPILED_LIBRARIES " c10d aten mindspore acl custom "
 
 static bool has_wrappers(const char *library)

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "config/config_value.h"
-#include "config/ctl_file.h"
+#include "config/load/ctl_file.h"
 #include "config/reader.h"
 #include "tools/lib/cli.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/target.h"
 #include "tools/lib/tool.h"

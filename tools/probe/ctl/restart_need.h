@@ -2,7 +2,7 @@
 #ifndef PROBE_TOOLS_PROBE_CTL_RESTART_NEED_H
 #define PROBE_TOOLS_PROBE_CTL_RESTART_NEED_H
 
-#include "config/ctl_file.h"
+#include "config/load/ctl_file.h"
 #include "tools/probe/model/read/folders.h"
 
 /*

@@ -7,9 +7,9 @@
 #ifndef PROBE_TOOLS_PROBE_EXPORT_FEED_H
 #define PROBE_TOOLS_PROBE_EXPORT_FEED_H
 
-#include "base/train_kind.h"
+#include "terms/train_kind.h"
 #include "sink/sink.h"
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/table.h"
 #include "tools/probe/model/read/calls.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/redop.h"
+#include "terms/redop.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/scalar.h"
-#include "base/train_kind.h"
+#include "terms/scalar.h"
+#include "terms/train_kind.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/names.h"
 

@@ -15,7 +15,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/export/export.h"
-#include "tools/lib/pickle.h"
+#include "tools/lib/files/pickle.h"
 
 #define OPERATIONS_MAX 4000000u
 #define PAIRS_MAX 1000000u

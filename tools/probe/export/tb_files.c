@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "config/config.h"
 #include "formats/tensorboard/tb_tags.h"
 #include "formats/tensorboard/tfevent.h"

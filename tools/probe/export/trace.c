@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
-#include "tools/lib/json_read.h"
+#include "tools/lib/files/json_read.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/opens.h"
 

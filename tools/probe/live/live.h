@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "tools/probe/model/read/comms.h"
 #include "tools/probe/model/read/folders.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "tools/lib/intern.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/probe/live/live.h"
 #include "tools/probe/model/read/calls.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/scalar.h"
-#include "tools/lib/csv.h"
+#include "terms/scalar.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"

@@ -22,7 +22,7 @@ struct step_numbers {
 	struct table table;
 	uint64_t *step; /* that are shown, ascending */
 	unsigned nstep;
-	uint32_t *name; /* in the order of base/scalars.def */
+	uint32_t *name; /* in the order of terms/scalars.def */
 	unsigned nname, cap_name;
 };
 

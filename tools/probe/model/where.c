@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "elf/demangle.h"
+#include "elf/demangle/demangle.h"
 #include "journal/columns.h"
 #include "journal/journal.h"
 #include "tools/lib/tool.h"

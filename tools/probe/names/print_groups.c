@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tools/lib/intern.h"
-#include "tools/lib/json.h"
-#include "tools/lib/json_read.h"
+#include "tools/lib/files/json.h"
+#include "tools/lib/files/json_read.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/names/pipeline.h"

@@ -15,7 +15,7 @@
 #include "tools/probe/recover/clean.h"
 #include "tools/probe/recover/fill_steps.h"
 #include "tools/probe/model/read/folders.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 

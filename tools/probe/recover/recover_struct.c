@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "journal/columns.h"
 #include "formats/csv_training/structure.h"
 #include "tools/probe/model/read/names.h"

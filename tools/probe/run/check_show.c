@@ -8,7 +8,7 @@
 #include "config/config_value.h"
 #include "tools/probe/run/check.h"
 #include "tools/lib/intern.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 

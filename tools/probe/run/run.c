@@ -139,7 +139,7 @@ static const struct {
 	const char *name, *value;
 } repeat_variables[] = {
 #define REPRODUCIBLE(name, value, library, help) {name, value},
-#include "base/reproducible.def"
+#include "terms/reproducible.def"
 };
 
 /* What the user has set himself stays. */

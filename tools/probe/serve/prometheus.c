@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
@@ -23,7 +23,7 @@ static const struct {
 	const char *help;
 } scalar_texts[SCALARS] = {
 #define SCALAR(id, name, unit, source, help) {unit, help},
-#include "base/scalars.def"
+#include "terms/scalars.def"
 };
 
 /* ---- text ---- */

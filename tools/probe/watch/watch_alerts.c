@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 

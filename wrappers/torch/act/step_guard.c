@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "wrappers/python/change.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/view.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "training/steps/skip.h"

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "call/comm.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"

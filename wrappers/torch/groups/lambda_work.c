@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "elf/elfsym.h"
-#include "entry/bound_stub.h"
+#include "elf/loaded/elfsym.h"
+#include "entry/stubs/bound_stub.h"
 #include "life/life.h"
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/layout_facts.h"

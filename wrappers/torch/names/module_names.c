@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 #include "session/state.h"
 #include "training/params/kind.h"

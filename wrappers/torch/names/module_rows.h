@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of library `module` (base/module_part.h): some for each module, made when it is called for the first time. GIL held. */
+/* Rows of library `module` (terms/module_part.h): some for each module, made when it is called for the first time. GIL held. */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
 #define PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
 
-#include "base/module_part.h"
+#include "terms/module_part.h"
 
 struct api;
 struct module_rows;

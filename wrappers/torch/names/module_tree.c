@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "training/params/param.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_shards.h"

@@ -2,8 +2,8 @@
 /* How large a batch is: by what the DataLoader's __next__ is about to give back. */
 #include <string.h>
 
-#include "base/dtype.h"
-#include "elf/elfsym.h"
+#include "terms/dtype.h"
+#include "elf/loaded/elfsym.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
 #include "wrappers/torch/tensors/tensor.h"

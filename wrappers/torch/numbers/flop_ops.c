@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "base/thread.h"
-#include "elf/elfsym.h"
-#include "entry/stub.h"
+#include "elf/loaded/elfsym.h"
+#include "entry/stubs/stub.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "training/steps/flops.h"

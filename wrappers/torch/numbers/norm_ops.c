@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/apart.h"
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/thread.h"
 #include "call/call.h"
 #include "journal/layout.h"

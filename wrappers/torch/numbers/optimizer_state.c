@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "entry/stub.h"
+#include "entry/stubs/stub.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"

@@ -18,12 +18,12 @@
 #include <string.h>
 
 #include "base/apart.h"
-#include "base/dtype.h"
-#include "base/metric.h"
+#include "terms/dtype.h"
+#include "terms/metric.h"
 #include "base/thread.h"
 #include "call/call.h"
 #include "config/metrics_asked.h"
-#include "entry/stub.h"
+#include "entry/stubs/stub.h"
 #include "journal/layout.h"
 #include "stack/foreign.h"
 #include "stats/convert.h"

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "elf/elfsym.h"
+#include "text/text.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/torch/tensors/torch.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "config/wraplist.h"
-#include "elf/elfsym.h"
+#include "config/list/wraplist.h"
+#include "elf/loaded/elfsym.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "life/life.h"

@@ -21,7 +21,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/step.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"

@@ -19,7 +19,7 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/module_part.h"
+#include "terms/module_part.h"
 #include "base/thread.h"
 #include "call/named_row.h"
 #include "call/record.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of modules as records of library `module` (base/module_part.h), for dumps of level L0 and mix. */
+/* Calls of modules as records of library `module` (terms/module_part.h), for dumps of level L0 and mix. */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_DUMP_H
 #define PROBE_WRAPPERS_TORCH_MODULE_DUMP_H
 

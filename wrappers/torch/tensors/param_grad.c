@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/tensors/tensor.h"

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "call/observer.h"
 #include "journal/layout.h"
 #include "elf/memory.h"

@@ -14,7 +14,7 @@
 #define PROBE_WRAPPERS_TORCH_TORCH_H
 
 #include "call/call.h"
-#include "entry/provider.h"
+#include "entry/stubs/provider.h"
 #include "wrappers/cxx/cxx_function.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/torch/tensors/optype.h"

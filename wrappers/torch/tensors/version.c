@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/elfsym.h"
+#include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_version.h"

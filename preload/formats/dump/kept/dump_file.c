@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/io.h"
 
 #define CHUNK (256u << 10)

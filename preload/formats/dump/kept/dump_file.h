@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "journal/tensor_pool.h"
+#include "journal/store/tensor_pool.h"
 
 #define DUMP_FILE_EXTENSION(cfg) ((cfg)->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/text.h"
+#include "text/text.h"
 #include "formats/dump/kept/dump_source.h"
 
 #define FRAMES_BYTES 65536

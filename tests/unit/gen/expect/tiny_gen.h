@@ -2,7 +2,7 @@
 #ifndef PROBE_GEN_TINY_H
 #define PROBE_GEN_TINY_H
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "api/api.h"
 #include "wrappers/tables.h"
 

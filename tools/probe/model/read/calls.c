@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/io.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"

@@ -7,7 +7,7 @@
 #define PROBE_TOOLS_CALLS_H
 
 #include "journal/columns.h"
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 #include "tools/probe/model/read/folders.h"
 #include "tools/probe/model/read/overlay.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "journal/columns.h"
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/lib/csv.h"
+#include "tools/lib/files/csv.h"
 #include "tools/probe/model/read/overlay.h"
 
 /* wall_ns: when it was known, of the Unix epoch, by that rank's clock; 0: not known. */

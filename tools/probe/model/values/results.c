@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "terms/dtype.h"
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"

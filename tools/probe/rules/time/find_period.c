@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tools/lib/intern.h"
-#include "tools/lib/json.h"
+#include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* msprobe's config.json of PrecisionDebugger, 8.x and 26.x. */
+#include "config/import/import.h"
+
+#include <string.h>
+
+#define FASTER "tensors are copied at the call and written behind it; nothing waits for it"
+
+static const struct import_row rows[] = {
+	{"task", "task", FT_TEXT, FH_OWN, "", ""},
+	{"dump_path", "dump_path", FT_TEXT, FH_SET, "", ""},
+	{"rank", "rank", FT_LIST, FH_SET, "", ""},
+	{"step", "step", FT_LIST, FH_SET, "", ""},
+	{"level", "level", FT_TEXT, FH_OWN, "", ""},
+	{"dump_enable", "dynamic_on", FT_BOOL, FH_SET, "", ""},
+	{"extra_info", "extra_info", FT_BOOL, FH_SET, "", ""},
+	{"async_dump", "", FT_BOOL, FH_NOTE, "", FASTER},
+	{"precision", "", FT_TEXT, FH_NOTE, "low",
+		"sums are kept in more than double precision anyway, and each statistic is there"},
+	{"risk_level", "", FT_TEXT, FH_OWN, "", ""},
+	{"custom_op_namespaces", "", FT_LIST, FH_NOTE, "",
+		"operators of any namespace are found by the list of functions (wrap_ops, section "
+		"custom)"},
+	{"enable_dataloader", "", FT_BOOL, FH_NOTE, "",
+		"steps are found by themselves, and the job is never ended"},
+	{"seed", "", FT_INT, FH_NOTE, "1234", "the program sets its own seeds"},
+	{"is_deterministic", "", FT_BOOL, FH_NOTE, "",
+		"set HCCL_DETERMINISTIC, CUBLAS_WORKSPACE_CONFIG or what the framework has"},
+	{"acl_config", "", FT_TEXT, FH_NOTE, "", "kernels of the device's driver are not dumped"},
+	{"load", "", FT_MAP, FH_REFUSE, "",
+		"refused: it would put other tensors into the job, and a record must not change "
+		"the run"},
+	{"statistics", "statistics", FT_MAP, FH_OWN, "", ""},
+	{"tensor", "tensor", FT_MAP, FH_OWN, "", ""},
+	{"structure", "structure", FT_MAP, FH_OWN, "", ""},
+	{"overflow_check", "overflow_check", FT_MAP, FH_OWN, "", ""},
+	{"diff_check", "diff_check", FT_MAP, FH_OWN, "", ""},
+	{"grad_probe", "grad_probe", FT_MAP, FH_OWN, "", ""},
+	{"nan_check", "overflow_check", FT_MAP, FH_OWN, "", ""},
+	/* Sections of tasks that are none of a running job's: the default files have them. */
+	{"acc_check", "", FT_MAP, FH_QUIET, "", ""},
+	{"run_ut", "", FT_MAP, FH_QUIET, "", ""},
+	{"free_benchmark", "", FT_MAP, FH_QUIET, "", ""},
+	{"exception_dump", "", FT_MAP, FH_QUIET, "", ""},
+	/* Below the section of the task. */
+	{"*.scope", "scope", FT_LIST, FH_OWN, "", ""},
+	{"*.list", "list", FT_LIST, FH_SET, "", ""},
+	{"*.tensor_list", "tensor_list", FT_LIST, FH_SET, "", ""},
+	{"*.data_mode", "data_mode", FT_LIST, FH_OWN, "", ""},
+	{"*.summary_mode", "summary_mode", FT_TEXT, FH_SET, "", ""},
+	{"*.backward_input", "", FT_LIST, FH_NOTE, "",
+		"it is of level L2, which runs an operator again: not done here"},
+	{"*.slice", "", FT_LIST, FH_NOTE, "", "tensors are recorded whole"},
+	{"*.request_id", "", FT_ANY, FH_NOTE, "",
+		"requests of an inference server are not told apart: tensors are recorded whole"},
+	{"*.bench_path", "bench_path", FT_TEXT, FH_OWN, "", ""},
+	{"*.diff_nums", "diff_nums", FT_INT, FH_SET, "", ""},
+	{"*.file_format", "", FT_TEXT, FH_NOTE, "npy",
+		"it is of MindSpore's graph mode there; the form of tensor files is our key "
+		"file_format"},
+	{"*.overflow_nums", "overflow_nums", FT_INT, FH_SET, "", ""},
+	{"*.check_mode", "", FT_TEXT, FH_NOTE, "all",
+		"outputs are looked at, not the units of the device that made them"},
+	{"*.grad_level", "grad_level", FT_TEXT, FH_SET, "", ""},
+	{"*.param_list", "param_list", FT_LIST, FH_SET, "", ""},
+	{"*.bounds", "bounds", FT_LIST, FH_SET, "", ""},
+};
+#define NROWS (sizeof(rows) / sizeof(*rows))
+
+/* Tasks that are refused, and why. */
+static const struct {
+	char task[16], why[120];
+} refused[] = {
+	{"acc_check", "it runs operators of an earlier dump again, offline: use msprobe's own "
+		      "command for it"},
+	{"run_ut", "it runs operators of an earlier dump again, offline: use msprobe's own command "
+		   "for it"},
+	{"free_benchmark",
+		"it runs operators with other inputs, and a record must not change the run"},
+	{"exception_dump", "kernels are dumped by the device's driver; the calls before an end are "
+			   "in the record anyway"},
+};
+
+static void take_task(struct import *f, const struct tree_node *n)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (strcmp(n->text, refused[i].task) == 0) {
+			import_wrong(f, n, "%s is refused: %s; statistics is recorded instead",
+				refused[i].task, refused[i].why);
+			return;
+		}
+	if (strcmp(n->text, "nan_check") == 0) {
+		import_note(f, n,
+			"nan_check reads a register of the NPU; overflow_check looks at the values "
+			"themselves");
+		import_set_text(f, "task", n, "overflow_check");
+		return;
+	}
+	import_set(f, "task", n);
+}
+
+/* Which operators are recorded where no name is asked for is the list's matter here. */
+static void take_risk_level(struct import *f, const struct tree_node *n)
+{
+	if (strcmp(n->text, "ALL") && strcmp(n->text, "CORE") && strcmp(n->text, "FOCUS"))
+		import_wrong(f, n,
+			"\"%s\": not one of the names; accepted: ALL or CORE or FOCUS; FOCUS is "
+			"used",
+			n->text);
+	else if (strcmp(n->text, "ALL"))
+		import_note(f, n,
+			"the list of functions (wrap_ops) says which operators are recorded: all "
+			"of them");
+}
+
+/* Does list ask for collectives alone? */
+static bool wants_only_distributed(const struct tree_node *section)
+{
+	const struct tree_node *list = tree_get(section, "list");
+	bool any = false;
+
+	for (const struct tree_node *n = list && list->kind == TREE_LIST ? list->child : NULL; n;
+		n = n->next) {
+		if (n->kind != TREE_SCALAR || strncmp(n->text, "Distributed", 11))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static void take_scope(struct import *f, const struct tree_node *n)
+{
+	unsigned names = 0;
+
+	for (const struct tree_node *e = n->child; e; e = e->next)
+		names++;
+	if (names && names != 2)
+		import_wrong(f, n,
+			"%u names; accepted: two full names, the first and the last that are "
+			"wanted; it is ignored",
+			names);
+	else
+		import_set(f, "scope", n);
+}
+
+static void take_data_mode(struct import *f, const struct tree_node *n)
+{
+	unsigned words = 0;
+	bool all = false;
+
+	for (const struct tree_node *e = n->child; e; e = e->next) {
+		words++;
+		all |= e->kind == TREE_SCALAR && strcmp(e->text, "all") == 0;
+	}
+	if (all && words > 1)
+		import_wrong(f, n,
+			"all beside other words; accepted: [all], or any of input, output, "
+			"forward, backward; [all] is used");
+	else if (words)
+		import_set(f, "data_mode", n);
+}
+
+static void take_dump_key(struct import *f, const struct import_row *row, const struct tree_node *n)
+{
+	if (strcmp(row->path, "task") == 0) {
+		take_task(f, n);
+	} else if (strcmp(row->path, "level") == 0) {
+		if (strcmp(n->text, "L2") == 0)
+			import_wrong(f, n,
+				"L2 is refused: it has the device's driver dump kernels and runs "
+				"an operator again; L1 is recorded instead");
+		else
+			import_set(f, "level", n);
+	} else if (strcmp(row->path, "risk_level") == 0) {
+		take_risk_level(f, n);
+	} else if (strcmp(row->path, "*.scope") == 0) {
+		take_scope(f, n);
+	} else if (strcmp(row->path, "*.data_mode") == 0) {
+		take_data_mode(f, n);
+	} else if (strcmp(row->path, "*.bench_path") == 0) {
+		if (import_set(f, "bench_path", n))
+			import_set_text(f, "task", n, "diff_check");
+	}
+}
+
+/* The section that counts is that of the task; the others may be there and are left alone. */
+static const struct tree_node *section_of_task(const struct import *f)
+{
+	const struct tree_node *task = tree_get(f->top, "task"), *n;
+	const char *name = task && task->kind == TREE_SCALAR ? task->text : "statistics";
+
+	n = tree_get(f->top, name);
+	if (!n && strcmp(name, "diff_check") == 0)
+		n = tree_get(f->top, "tensor");
+	return n && n->kind == TREE_MAP ? n : NULL;
+}
+
+static const char *text_of(const struct tree_node *map, const char *key, const char *none)
+{
+	const struct tree_node *n = tree_get(map, key);
+
+	return n && n->kind == TREE_SCALAR ? n->text : none;
+}
+
+/* The backward pass is recorded unless only forward sides are asked for. */
+static bool wants_backward(const struct tree_node *section)
+{
+	const struct tree_node *mode = tree_get(section, "data_mode");
+	bool forward = false, backward = false;
+
+	for (const struct tree_node *n = mode && mode->kind == TREE_LIST ? mode->child : NULL; n;
+		n = n->next) {
+		if (n->kind != TREE_SCALAR)
+			continue;
+		forward |= strcmp(n->text, "forward") == 0;
+		backward |= strcmp(n->text, "backward") == 0;
+	}
+	return !forward || backward;
+}
+
+void import_apply_dump(struct import *f)
+{
+	const struct tree_node *section = section_of_task(f);
+	const char *level = text_of(f->top, "level", "L1");
+	bool is_structure = strcmp(text_of(f->top, "task", ""), "structure") == 0;
+	bool is_grad_probe = strcmp(text_of(f->top, "task", ""), "grad_probe") == 0;
+	bool operators = !is_grad_probe &&
+			 (is_structure || strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
+				 strcmp(level, "mix") == 0) &&
+			 !wants_only_distributed(section);
+
+	import_set_text(f, "format", NULL, "dump");
+	import_set_text(f, "step_count_per_record", NULL, "1");
+	import_set_text(f, "dump_path", NULL, "./dump_path");
+	import_walk(f, f->top, "", rows, NROWS, take_dump_key);
+	if (section)
+		import_walk(f, section, "*.", rows, NROWS, take_dump_key);
+	/* Operators are recorded where the level asks for them, with what their gradients were. */
+	if (operators) {
+		import_set_text(f, "preset", NULL, "ops");
+		import_set_text(f, "nested", NULL, "true");
+		if (wants_backward(section))
+			import_set_text(f, "backward", NULL, "true");
+	}
+	/* Only of both is there a structure. */
+	if (is_structure)
+		import_set_text(f, "level", NULL, "mix");
+	if (is_grad_probe)
+		import_set_text(f, "names", NULL, "true");
+}

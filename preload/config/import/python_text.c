@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/import/python_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_value.h"
+
+#define DIGITS_MAX 17
+
+/* v's digits without zeros behind them, and the power of ten of the first one. */
+static int split_float(double v, char digits[DIGITS_MAX + 1], bool *negative)
+{
+	char buf[40];
+	struct text t;
+	double back;
+	int n = 0, first = 0, power = 0;
+	bool point = false, begun = false;
+
+	for (int d = 1; d <= DIGITS_MAX; d++) {
+		t = text_over(buf, sizeof(buf));
+		text_double(&t, v, d);
+		if (number_parse(buf, t.len, &back) && back == v)
+			break;
+	}
+	*negative = buf[0] == '-';
+	for (const char *s = buf + *negative; *s; s++) {
+		if (*s == 'e') {
+			power += atoi(s + 1);
+			break;
+		}
+		if (*s == '.') {
+			point = true;
+			continue;
+		}
+		begun |= *s != '0';
+		if (begun && n < DIGITS_MAX)
+			digits[n++] = *s;
+		first += !point && begun;
+		first -= point && !begun;
+	}
+	while (n && digits[n - 1] == '0')
+		n--;
+	digits[n] = 0;
+	return power + first - 1;
+}
+
+void python_float_put(struct text *out, double v)
+{
+	char digits[DIGITS_MAX + 1];
+	bool negative;
+	int power, n;
+
+	if (v != v || v - v != 0) {
+		text_str(out, v != v ? "nan" : v < 0 ? "-inf" : "inf");
+		return;
+	}
+	power = split_float(v, digits, &negative);
+	n = (int)strlen(digits);
+	if (negative)
+		text_char(out, '-');
+	if (!n) {
+		text_str(out, "0.0");
+	} else if (power < -4 || power >= 16) {
+		text_char(out, digits[0]);
+		if (n > 1)
+			text_fmt(out, ".%s", digits + 1);
+		text_fmt(out, "e%c%02d", power < 0 ? '-' : '+', abs(power));
+	} else {
+		if (power < 0)
+			text_str(out, "0.");
+		for (int i = power; i < -1; i++)
+			text_char(out, '0');
+		for (int i = 0; i < n || i <= power; i++) {
+			if (i && i == power + 1)
+				text_char(out, '.');
+			text_char(out, i < n ? digits[i] : '0');
+		}
+		if (power >= 0 && n <= power + 1)
+			text_str(out, ".0");
+	}
+}
+
+/* repr() of a str. */
+static void put_python_quoted(struct text *out, const char *s)
+{
+	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
+
+	text_char(out, quote);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == (unsigned char)quote || c == '\\')
+			text_fmt(out, "\\%c", c);
+		else if (c == '\n' || c == '\t' || c == '\r')
+			text_str(out, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
+		else if (c < 32 || c == 127)
+			text_fmt(out, "\\x%02x", c);
+		else
+			text_char(out, (char)c);
+	}
+	text_char(out, quote);
+}
+
+/* YAML 1.1 has no float without a point, nor an exponent without a sign: Python reads these as texts. */
+static bool is_python_float(const struct tree_node *n, double *v)
+{
+	const char *e = strpbrk(n->text, "eE");
+
+	return tree_number(n, v) && strchr(n->text, '.') && (!e || e[1] == '-' || e[1] == '+');
+}
+
+static void put_python_scalar(struct text *out, const struct tree_node *n, bool nested)
+{
+	double v;
+	bool b;
+
+	if (tree_is_null(n))
+		text_str(out, "None");
+	else if (!n->quoted && tree_bool(n, &b))
+		text_str(out, b ? "True" : "False");
+	else if (tree_is_integer(n))
+		text_str(out, n->text + (n->text[0] == '+'));
+	else if (is_python_float(n, &v))
+		python_float_put(out, v);
+	else if (nested)
+		put_python_quoted(out, n->text);
+	else
+		text_str(out, n->text);
+}
+
+static void put_python_value(struct text *out, const struct tree_node *n, bool nested)
+{
+	if (!n || n->kind == TREE_SCALAR) {
+		put_python_scalar(out, n, nested);
+		return;
+	}
+	text_char(out, n->kind == TREE_MAP ? '{' : '[');
+	for (const struct tree_node *c = n->child; c; c = c->next) {
+		if (n->kind == TREE_MAP) {
+			put_python_quoted(out, c->key);
+			text_str(out, ": ");
+		}
+		put_python_value(out, c, true);
+		if (c->next)
+			text_str(out, ", ");
+	}
+	text_char(out, n->kind == TREE_MAP ? '}' : ']');
+}
+
+void python_text_put(struct text *out, const struct tree_node *n)
+{
+	put_python_value(out, n, false);
+}

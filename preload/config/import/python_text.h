@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A value of a training's own file as Python's str() shows it: MindSpore Transformers writes its configuration that way. */
+#ifndef PROBE_CONFIG_PYTHON_TEXT_H
+#define PROBE_CONFIG_PYTHON_TEXT_H
+
+#include "text/text.h"
+#include "config/config_tree.h"
+
+/* n: NULL is None. Keys of maps are texts. */
+void python_text_put(struct text *out, const struct tree_node *n);
+
+/* A float as repr() has it: the fewest digits that read back as the same, `1e-08`, `270.0`. */
+void python_float_put(struct text *out, double v);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/list/wraplist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "config/list/glob.h"
+#include "config/config_report.h"
+#include "config/list/import_list.h"
+
+void wraplist_free(struct wraplist *w)
+{
+	int saved = errno;
+
+	if (w) {
+		free(w->text);
+		free(w->entry);
+		free(w->slot);
+		free(w);
+	}
+	errno = saved;
+}
+
+uint32_t wraplist_section(const struct wraplist *w, const char *name)
+{
+	for (uint32_t i = 0; i < w->nsection; i++)
+		if (strcmp(wraplist_text(w, w->section[i].name), name) == 0)
+			return i;
+	return WRAPLIST_NONE;
+}
+
+bool wraplist_has_section(const struct wraplist *w, const char *section)
+{
+	return wraplist_section(w, section) != WRAPLIST_NONE;
+}
+
+uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name)
+{
+	uint32_t mask = w->nslot - 1, i = (uint32_t)hash_str(section, name) & mask;
+
+	for (; w->slot[i]; i = (i + 1) & mask) {
+		const struct wraplist_entry *e = &w->entry[w->slot[i] - 1];
+
+		if (e->section == section && strcmp(wraplist_text(w, e->name), name) == 0)
+			break;
+	}
+	return i;
+}
+
+static bool is_known(struct wraplist_entry *e)
+{
+	return atomic_load_explicit(&e->known, memory_order_relaxed);
+}
+
+static void set_known(struct wraplist_entry *e)
+{
+	atomic_store_explicit(&e->known, true, memory_order_relaxed);
+}
+
+bool wraplist_match(struct wraplist *w, const char *section, const char *name)
+{
+	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
+	bool hit = false;
+
+	if (w && w->imported)
+		return import_list_match(w, section, name);
+	if (s == WRAPLIST_NONE)
+		return false;
+	if (w->nslot) {
+		uint32_t slot = w->slot[wraplist_slot(w, s, name)];
+
+		if (slot && !w->entry[slot - 1].glob) {
+			set_known(&w->entry[slot - 1]);
+			hit = true;
+		}
+	}
+	/* A name may also fit patterns: each of them is known then, even if all it fits is listed by name, too. */
+	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE; i = w->entry[i].next_glob) {
+		struct wraplist_entry *e = &w->entry[i];
+
+		if ((hit && is_known(e)) || !glob_match(wraplist_text(w, e->name), name))
+			continue;
+		set_known(e);
+		hit = true;
+	}
+	return hit;
+}
+
+void wraplist_report_unknown(
+	struct wraplist *w, const char *section, config_report_fn *report, void *arg)
+{
+	int saved = errno;
+	uint32_t s = w ? wraplist_section(w, section) : WRAPLIST_NONE;
+	struct report r;
+
+	if (s == WRAPLIST_NONE || w->imported)
+		return;
+	report_begin(&r, report, arg, w->text);
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct wraplist_entry *e = &w->entry[i];
+		char quoted[REPORT_VALUE_MAX];
+		const char *name = wraplist_text(w, e->name);
+
+		if (e->section != s || is_known(e))
+			continue;
+		set_known(e);
+		if (strcmp(name, "*") == 0) /* all that there is may be nothing */
+			continue;
+		report_at(&r, e->line, e->col, "%s: %s: %s; nothing is recorded for it", section,
+			report_quote(quoted, name, strlen(name)),
+			e->glob ? "no known function fits this pattern" : "unknown name");
+	}
+	report_end(&r);
+	errno = saved;
+}

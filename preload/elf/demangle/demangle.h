@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C++ names, as far as it takes to find a function by its name: the Itanium C++ ABI's mangling, read from left to right
+ * once, no memory.
+ */
+#ifndef PROBE_ELF_DEMANGLE_H
+#define PROBE_ELF_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/ctype.h"
+
+/* How a parameter is passed: an enum ctype, or */
+enum {
+	CXX_CLASS = CT_STRUCT, /* a class or an enum: the name does not show which */
+	CXX_ANY, /* not known */
+	CXX_NEVER, /* long double, 128 bits and the like: cannot be described */
+};
+
+#define CXX_PARAMS_MAX (API_ARGS_MAX + 1)
+
+struct cxx_params {
+	int n; /* -1: not known */
+	bool nested; /* in a class or a namespace: there may be a `this` before the first */
+	bool method; /* ... and there is one */
+	bool variadic;
+	uint8_t type[CXX_PARAMS_MAX];
+};
+
+/*
+ * Writes the qualified name of the function `symbol` without arguments, template arguments and tags:
+ * _ZN2ns3VecIfE3addERKf -> ns::Vec::add. A virtual thunk has the name of its function. *params (may be NULL): what the
+ * name says of the parameters. Returns the length, -1 if the symbol is no name of a C++ function, is local to another
+ * function, depends on an expression, or does not fit.
+ */
+int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
+
+/*
+ * The same for a person who reads a stack: also names that are local to a function, with {lambda} and {unnamed}, and
+ * with what the compiler put behind (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
+ */
+int demangle_frame(const char *symbol, char *buf, size_t cap);
+
+#endif

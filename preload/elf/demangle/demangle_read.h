@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the demangler: where it stands in the symbol, and what demangle.c (names) and demangle_type.c (types) need
+ * of each other.
+ */
+#ifndef PROBE_ELF_DEMANGLE_READ_H
+#define PROBE_ELF_DEMANGLE_READ_H
+
+#include <string.h>
+
+#include "elf/demangle/demangle.h"
+
+#define DEPTH_MAX 64
+#define SUBS_MAX 256
+#define TARGS_MAX 16
+
+struct dm {
+	const char *p;
+	char *out;
+	size_t len, cap;
+	bool bad; /* given up; p stands at a NUL then */
+	unsigned quiet; /* > 0: not in the outermost name */
+	unsigned depth;
+	size_t last, last_len; /* the last component written: a constructor is named after it */
+	bool is_template, no_return; /* of the outermost name: ends in <...>; a constructor */
+	bool nested, method;
+	bool frame; /* demangle_frame() */
+	unsigned nsub, ntarg;
+	uint8_t sub[SUBS_MAX], targ[TARGS_MAX];
+};
+
+/* ---- the next characters ---- */
+
+static inline void give_up(struct dm *d)
+{
+	d->bad = true;
+	d->p = "";
+}
+
+static inline bool dm_enter(struct dm *d)
+{
+	if (++d->depth > DEPTH_MAX)
+		give_up(d);
+	return !d->bad;
+}
+
+static inline bool dm_take(struct dm *d, char c)
+{
+	if (*d->p != c)
+		return false;
+	d->p++;
+	return true;
+}
+
+static inline bool dm_take_two(struct dm *d, const char *s)
+{
+	if (d->p[0] != s[0] || d->p[1] != s[1])
+		return false;
+	d->p += 2;
+	return true;
+}
+
+static inline void dm_expect(struct dm *d, char c)
+{
+	if (!dm_take(d, c))
+		give_up(d);
+}
+
+static inline bool dm_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool dm_is_lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+
+static inline bool dm_is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* Up to 6 digits: no name is longer. */
+static inline size_t dm_number(struct dm *d)
+{
+	size_t v = 0;
+
+	for (int i = 0; i < 6 && dm_is_digit(*d->p); i++)
+		v = v * 10 + (size_t)(*d->p++ - '0');
+	return v;
+}
+
+/* ---- demangle.c ---- */
+
+void dm_name(struct dm *d);
+void dm_source_name(struct dm *d);
+/* S1_ and the like. */
+uint8_t dm_substitution(struct dm *d);
+size_t dm_seq_id(struct dm *d);
+void dm_add_sub(struct dm *d, uint8_t t);
+
+/* ---- demangle_type.c ---- */
+
+/* How the type is passed: as in struct cxx_params. */
+uint8_t dm_type(struct dm *d);
+void dm_template_args(struct dm *d);
+uint8_t dm_template_param(struct dm *d);
+
+#endif

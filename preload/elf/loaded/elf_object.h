@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loaded object's tables for symbol lookups, inside elfsym.c and elf_scope.c, where all of it is used under
+ * dl_iterate_phdr(), and entry/early.c.
+ */
+#ifndef PROBE_ELF_ELF_OBJECT_H
+#define PROBE_ELF_ELF_OBJECT_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "elf/loaded/elfsym.h"
+#include "elf/loaded/object_at.h"
+
+struct object {
+	ElfW(Addr) base;
+	uintptr_t lo, hi;
+	const ElfW(Sym) * sym;
+	const char *str;
+	const uint32_t *gnu_hash, *sysv_hash;
+	const ElfW(Half) * versym;
+	const ElfW(Dyn) * dyn;
+	const char *soname; /* NULL: none */
+};
+
+struct search {
+	const char *name;
+	uint32_t gnu, sysv;
+	struct provider *out;
+	int max, found;
+	bool any_type, only_after, only_before, passed_us, stubs;
+};
+
+/* The hash of System V hash tables. */
+uint32_t object_hash_sysv(const char *s);
+
+/* False: it has no dynamic section, or none that can be used. */
+bool object_describe(const struct dl_phdr_info *info, struct object *o);
+
+/* The same from the loader's own list, where no program header is at hand: lo and hi remain 0. */
+bool object_of_map(const struct link_map *map, struct object *o);
+
+/* The definition that the search asks for, NULL: there is none. */
+const ElfW(Sym) * object_find(const struct object *o, const struct search *s);
+
+/* True if it is one of our stub objects. */
+bool object_is_stubs(const struct object *o);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where an address lies, what the scope of an object defines, and what stub objects there are: the rest of elfsym.h. */
+#include "elf/loaded/elf_object.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+struct place_of_addr {
+	uintptr_t addr;
+	struct elf_place *out;
+};
+
+static void fill_place(const struct loaded_object *at, void *arg)
+{
+	const struct dl_phdr_info *info = at->info;
+	struct place_of_addr *a = arg;
+	struct object o;
+
+	*a->out = (struct elf_place){.path = info->dlpi_name,
+		.base = info->dlpi_addr,
+		.us = at->us,
+		.behind_us = at->behind_us};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X &&
+			a->addr - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			a->out->code = true;
+	}
+	if (!object_describe(info, &o) || !o.str)
+		return;
+	a->out->stubs = object_is_stubs(&o);
+	for (const ElfW(Dyn) *d = o.dyn; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_RPATH)
+			a->out->rpath = o.str + d->d_un.d_val;
+		if (d->d_tag == DT_RUNPATH)
+			a->out->runpath = o.str + d->d_un.d_val;
+		if (d->d_tag == DT_FLAGS_1)
+			a->out->no_default = d->d_un.d_val & DF_1_NODEFLIB;
+	}
+}
+
+bool elfsym_place(uintptr_t addr, struct elf_place *out)
+{
+	struct place_of_addr a = {addr, out};
+
+	return elf_object_at(addr, fill_place, &a);
+}
+
+/* ---- what an object and the objects that it needs define ---- */
+
+#define SCOPE_MAX 128
+
+struct scope {
+	struct search s;
+	uintptr_t pc;
+	struct object item[SCOPE_MAX];
+	int n;
+	const char *name; /* being looked for: DT_NEEDED */
+};
+
+static const char *file_part_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void add_to_scope(struct scope *c, const struct dl_phdr_info *info)
+{
+	struct object o;
+
+	if (!object_describe(info, &o))
+		return;
+	for (int i = 0; i < c->n; i++)
+		if (c->item[i].lo == o.lo)
+			return;
+	if (c->n < SCOPE_MAX && !(object_self() >= o.lo && object_self() < o.hi))
+		c->item[c->n++] = o;
+}
+
+static void add_caller(const struct loaded_object *at, void *arg)
+{
+	add_to_scope(arg, at->info);
+}
+
+static int add_needed(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct scope *c = arg;
+	struct object o;
+
+	(void)size;
+	if (strcmp(info->dlpi_name, c->name) && strcmp(file_part_of(info->dlpi_name), c->name) &&
+		(!object_describe(info, &o) || !o.soname || strcmp(o.soname, c->name)))
+		return 0;
+	add_to_scope(c, info);
+	return 1;
+}
+
+static int walk_scope(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct scope *c = arg;
+
+	/*
+	 * The lock that keeps objects from being unloaded is held here and may be taken again by the same thread: so
+	 * objects can be looked for by name while those found before stay where they are.
+	 */
+	(void)info;
+	(void)size;
+	elf_object_at(c->pc, add_caller, c);
+	for (int i = 0; i < c->n; i++) {
+		const struct object *o = &c->item[i];
+		const ElfW(Sym) *sym = object_is_stubs(o) ? NULL : object_find(o, &c->s);
+
+		if (sym) {
+			*c->s.out = (struct provider){.addr = (void *)(o->base + sym->st_value),
+				.lo = o->lo,
+				.hi = o->hi,
+				.path = "",
+				.ifunc = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
+			return 1;
+		}
+		for (const ElfW(Dyn) *d = o->dyn; d->d_tag != DT_NULL; d++) {
+			if (d->d_tag != DT_NEEDED)
+				continue;
+			c->name = o->str + d->d_un.d_val;
+			dl_iterate_phdr(add_needed, c);
+		}
+	}
+	return 2;
+}
+
+bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out)
+{
+	struct scope c = {.pc = pc};
+
+	c.s = (struct search){.name = name, .out = out, .max = 1};
+	c.s.gnu = elfsym_hash(name);
+	c.s.sysv = object_hash_sysv(name);
+	return dl_iterate_phdr(walk_scope, &c) == 1;
+}
+
+/* ---- libraries by name ---- */
+
+static int has_name(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = arg;
+	struct object o;
+
+	(void)size;
+	if (strcmp(info->dlpi_name, name) == 0)
+		return 1;
+	if (strchr(name, '/'))
+		return 0;
+	return (object_describe(info, &o) && o.soname && strcmp(o.soname, name) == 0) ||
+	       strcmp(file_part_of(info->dlpi_name), name) == 0;
+}
+
+bool elfsym_loaded(const char *name)
+{
+	return dl_iterate_phdr(has_name, (void *)(uintptr_t)name);
+}
+
+/* ---- stubs ---- */
+
+struct each_stub {
+	void (*visit)(const char *name, void *arg);
+	void *arg;
+};
+
+static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct each_stub *e = arg;
+	struct object o;
+
+	(void)size;
+	if (!object_describe(info, &o) || !object_is_stubs(&o))
+		return 0;
+
+	/* The table of stub_elf.c: FIRST symbols that are no stubs, then as many as the chains say. */
+	const uint32_t *t = o.gnu_hash, *bucket = t + 4 + t[2] * (sizeof(ElfW(Addr)) / 4);
+	const uint32_t *chain = bucket + t[0];
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < t[0]; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	while (last && !(chain[last - t[1]] & 1))
+		last++;
+	for (uint32_t i = t[1]; i <= last; i++)
+		e->visit(o.str + o.sym[i].st_name, e->arg);
+	return 0;
+}
+
+void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg)
+{
+	struct each_stub e = {visit, arg};
+
+	dl_iterate_phdr(visit_stubs, &e);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding symbols in the loaded objects by their own hash tables: no dlsym, so no loader lock, no allocation, no
+ * change of dlerror(), and the order is visible.
+ */
+#ifndef PROBE_ELF_ELFSYM_H
+#define PROBE_ELF_ELFSYM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STUB_SONAME "libprobe-stubs.so" /* tells our stub objects (stub_elf.h) from others */
+
+struct provider {
+	void *addr;
+	uintptr_t lo, hi; /* the object's load segments */
+	const char *path; /* as the loader has it; valid while the object is loaded */
+	bool ifunc; /* addr is a resolver, not the function */
+};
+
+/* The hash of DT_GNU_HASH. */
+uint32_t elfsym_hash(const char *name);
+
+/*
+ * The objects behind libprobe.so in the loader's order that define `name` as a function, at most max of them; ourselves,
+ * our stub objects and objects before us excluded. Returns how many there are.
+ */
+int elfsym_after_us(const char *name, struct provider *out, int max);
+
+/* The same over all objects but ourselves and our stub objects. */
+int elfsym_all(const char *name, struct provider *out, int max);
+
+/* Any defined symbol (data too) in any object but ourselves, first one; NULL if there is none. */
+void *elfsym_data(const char *name);
+
+/* True if an object before us in the loader's order (the program, an earlier preload) defines the function. */
+bool elfsym_before_us(const char *name);
+
+/* The stub of that name, if a stub object has one. */
+bool elfsym_stub(const char *name, struct provider *out);
+void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
+
+/*
+ * The function as the object around pc, or an object that it needs directly or not, defines it: what the loader would
+ * find for it in its own scope. ->path is "".
+ */
+bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
+
+/* True if libprobe.so itself exports the name. No loader lock: about 20 ns. */
+bool elfsym_own(const char *name);
+
+/*
+ * From now on nobody finds that export of ours. Only whom the loader binds from here on is concerned. False: it cannot be hidden
+ * (our symbols cannot be made writable, or as many as there is room for are hidden).
+ */
+bool elfsym_hide_own(const char *name);
+/* Shows those for which `wanted` says yes. */
+void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg);
+
+struct elf_place {
+	const char *
+		path; /* "" for the program; valid while the object is loaded, as rpath and runpath */
+	uintptr_t base;
+	const char *rpath, *runpath; /* NULL: none */
+	bool no_default; /* DF_1_NODEFLIB */
+	bool code; /* the address lies in an executable segment */
+	bool us, stubs; /* libprobe.so; a stub object */
+	bool behind_us; /* the object, or us */
+};
+
+/* The object around an address; false: none. */
+bool elfsym_place(uintptr_t addr, struct elf_place *out);
+
+/* True if an object is loaded under that name: its path, or (name without slash) its DT_SONAME or file name. */
+bool elfsym_loaded(const char *name);
+
+#endif

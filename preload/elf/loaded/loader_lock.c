@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dl_iterate_phdr() holds a recursive mutex of the loader's (_dl_load_write_lock) while it calls back, and fork() does
+ * not make it anew in the child (glibc 2.36, run; some releases did): the child then waits for ever, in its first
+ * dl_iterate_phdr(), dlopen() or dlclose(), for a thread that exists in the parent only. We walk the list at moments
+ * when the job does not, and look for functions in the child when it would not: so the lock is made anew by us. Where a
+ * walk held it the list is whole. Where dlopen() was writing to the list, the child gets what it would have had
+ * without us, but for the waiting.
+ *
+ * The mutex has no name. It is the one in ld.so's _rtld_global that is ours inside of dl_iterate_phdr() and not outside
+ * of it. Where that finds none, or several, nothing is touched.
+ */
+#include "elf/loaded/loader_lock.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/at_start.h"
+#include "elf/loaded/elfsym.h"
+
+#define HELD_MAX 4
+
+struct held {
+	uintptr_t global; /* where _rtld_global begins */
+	pthread_mutex_t *lock[HELD_MAX];
+	int n, tid;
+};
+
+static START_DATA pthread_mutex_t
+	*list_lock; /* written before a second thread can fork; NULL: unknown */
+
+START_CODE static bool is_lock_of_thread(const pthread_mutex_t *m, int tid)
+{
+	return m->__data.__lock && m->__data.__owner == tid && m->__data.__count == 1 &&
+	       m->__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP;
+}
+
+START_CODE static int collect_lock_words(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct held *h = arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+
+		if (p->p_type != PT_LOAD || h->global < lo || h->global >= hi)
+			continue;
+		for (uintptr_t at = h->global;
+			at + sizeof(pthread_mutex_t) <= hi && h->n < HELD_MAX;
+			at += _Alignof(pthread_mutex_t))
+			if (is_lock_of_thread((pthread_mutex_t *)at, h->tid))
+				h->lock[h->n++] = (pthread_mutex_t *)at;
+		return 1;
+	}
+	return 0;
+}
+
+/* Child handlers run in the order of their registration, and this is our first: before any that looks for symbols. */
+static void reset_loader_lock(void)
+{
+	if (list_lock && list_lock->__data.__lock)
+		*list_lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+START_CODE void loader_lock_follow_forks(void)
+{
+	struct held h = {
+		.global = (uintptr_t)elfsym_data("_rtld_global"), .tid = (int)syscall(SYS_gettid)};
+	pthread_mutex_t *found = NULL;
+	int n = 0;
+
+	if (!h.global)
+		return;
+	dl_iterate_phdr(collect_lock_words, &h);
+	for (int i = 0; i < h.n; i++)
+		if (!is_lock_of_thread(h.lock[i], h.tid)) {
+			found = h.lock[i];
+			n++;
+		}
+	if (n != 1)
+		return;
+	list_lock = found;
+	pthread_atfork(NULL, NULL, reset_loader_lock);
+}

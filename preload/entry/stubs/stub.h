@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stub objects at work.
+ *
+ *	dlopen_hook.c  a library is about to be loaded: which stubs does it need?
+ *	stub_load.c    puts a stub object into the process
+ *	stub.c         the first call of each stub, and the rows behind them
+ *	stub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
+ *
+ * Locks: the loader's come before ours. The stub lock is held only while a row is made; the loader is not called
+ * under it (dl_iterate_phdr alone, which no constructor can block). It is taken before session.lock.
+ * A forked child makes it anew. The hook of dlopen takes no lock of ours at all: two threads that load the same library
+ * at once may both make stubs for it; the first object of the global scope then has all the calls.
+ */
+#ifndef PROBE_ENTRY_STUB_H
+#define PROBE_ENTRY_STUB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "entry/stubs/stub_elf.h"
+
+/* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
+void stub_before_load(const char *file, int mode, uintptr_t pc);
+
+/* Names of functions that are to be recorded, sorted, once each. */
+struct stub_names {
+	struct stub_name *item;
+	uint32_t n, cap;
+	bool failed; /* no memory: not all are there */
+};
+
+/* Collects them for the libraries that the program `file` needs, whatever is loaded here. */
+void stub_collect(struct stub_names *names, const char *program, const char *library_path);
+void stub_names_free(struct stub_names *names);
+
+/* Makes a stub object for the names and loads it RTLD_GLOBAL. 0 or -errno (reported). */
+int stub_load(const struct stub_names *names);
+
+/* A function with a stub of ours was found in a second library that is being loaded: from now on the caller decides. */
+void stub_second(const char *name);
+
+/* The same for all functions that have been called, of a file that was looked at when it was loaded before. */
+struct elf_file;
+bool stub_any_in_use(void);
+void stub_second_copies(const struct elf_file *f);
+
+/*
+ * Whether the calls through the stub of that row are recorded (as they are at first), or go straight to the real
+ * function and cost nothing. Not where they depend on the caller. Any thread.
+ */
+void stub_watch(struct api *a, bool watch);
+
+/* Whether rows are wanted now may have changed: the stubs of rows that have nothing else to do (adapter.idle) lead past us or to us. Any thread, no lock. */
+void stub_rest_unwanted(void);
+
+/* A library is about to be unloaded: the next call of every stub looks for its real function again. */
+void stub_forget(void);
+
+/* For `probe check`: calls visit for the row behind each stub, made for that if it does not exist yet. */
+void stub_each(void (*visit)(struct api *a, void *arg), void *arg);
+
+/* The functions of which it could not be made, by their linker's names. */
+void stub_each_without_row(void (*visit)(const char *name, void *arg), void *arg);
+
+/* With PROBE_STUB_FILE and PROBE_STUB_FOR in the environment: writes the stub object for that program into that file. */
+void stub_file_write(void);
+
+/* Functions that are wanted, were loaded at program start and have no stub. Reads the files of all loaded objects. */
+void stub_each_missed(void (*visit)(const char *name, const char *object, void *arg), void *arg);
+void stub_report_missed(void); /* one line, once per process */
+
+/* Objects that were loaded with RTLD_DEEPBIND, as a note for `probe check`: their own calls are out of reach. */
+const char *stub_deepbound(void);
+
+#endif

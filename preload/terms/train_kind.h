@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds and their columns, from train_kind.def. */
+#ifndef PROBE_BASE_TRAIN_KIND_H
+#define PROBE_BASE_TRAIN_KIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no
+ * file. Of the values of KIND_SUMMARY the first is the number of the file of signs (0: none), the second the CRC-32, the others the
+ * shares of elements in the intervals, and of those that are 0.
+ */
+enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM, KIND_SUMMARY };
+
+#define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
+#define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
+
+/* The values of a KIND_HISTOGRAM, which is in no file of kinds: of the finite elements, and behind it how many are in each bin. */
+enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOGRAM_HEAD };
+#define HISTOGRAM_BINS_MAX 90
+#define HISTOGRAM_VALUES_MAX (HISTOGRAM_HEAD + HISTOGRAM_BINS_MAX)
+
+enum train_kind {
+#define TRAIN_KIND(id, word, form, help) TK_##id,
+#define TRAIN_KIND_INNER(id, form) TK_##id,
+#include "terms/train_kind.def"
+	TRAIN_KINDS
+};
+#define KIND_BIT(id) (UINT32_C(1) << TK_##id)
+
+enum train_op {
+	TO_NONE,
+#define TRAIN_OP(id, word, help) TO_##id,
+#include "terms/train_kind.def"
+	TRAIN_OPS_END
+};
+
+/* The columns in their order: 4 bits each, the first lowest, TO_NONE behind the last. */
+#define TRAIN_OPS_MAX 8
+#define TRAIN_OPS_TEXT "[\"min\", \"max\", \"mean\", \"norm\", \"zeros\", \"nans\", \"infs\"]"
+_Static_assert(TRAIN_OPS_END - 1 <= TRAIN_OPS_MAX, "all of them at once must fit");
+
+static inline enum train_op train_op_at(uint32_t ops, unsigned i)
+{
+	return i < TRAIN_OPS_MAX ? (enum train_op)(ops >> 4 * i & 15) : TO_NONE;
+}
+
+struct train_kind_info {
+	char word[20];
+	uint8_t form; /* enum train_kind_form */
+};
+extern const struct train_kind_info train_kinds[TRAIN_KINDS];
+extern const char train_op_words[TRAIN_OPS_END][8];
+
+/* Words that keys `kinds` and `ops` accept, NULL-terminated. */
+extern const char *const train_kind_names[], *const train_op_names[];
+
+/* What a word of key `kinds` stands for: a mask of kinds; 0: it is no such word. */
+uint32_t train_kind_mask(const char *word, size_t len);
+
+/* Words separated by newlines, as struct config has them: a mask of kinds; columns, each once. */
+uint32_t train_kinds_of(const char *words);
+uint32_t train_ops_of(const char *words);
+
+#endif

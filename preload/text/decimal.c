@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The digits are those of the integer N nearest to v * 10^n, with n such that N has as many digits as are wanted. v is
+ * m * 2^e with m in 64 bits; 10^n is taken with 128 bits, cut off. Their product is off by less than m units of its
+ * last place, so that N is certain unless the product's fraction lies within that below one half, where 0 is returned.
+ * For n from 0 to 55 the power is exact, ties included (they go to the even N as printf's do).
+ *
+ * Powers are made when they are first needed, by multiplication and long division on large integers, and kept: the
+ * table would be longer than the code.
+ */
+#include "text/decimal.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "text/write.h"
+
+const char decimal_pairs[201] =
+	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+	"4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
+	"888990919293949596979899";
+
+__extension__ typedef unsigned __int128 u128;
+
+#define POWER_MIN (-308)
+#define POWER_MAX \
+	342 /* of the smallest denormal with 17 digits: 323 + 16, and one or two of a wrong first guess */
+#define POWER_EXACT 55 /* 5^55 < 2^128 < 5^56 */
+
+/* 10^n = (hi * 2^64 + lo) * 2^exp, cut off; hi's top bit is set. */
+struct power {
+	uint64_t hi, lo;
+	int32_t exp;
+	_Atomic uint32_t ready;
+};
+
+static struct power powers[POWER_MAX - POWER_MIN + 1];
+
+#define LIMBS 14 /* 5^342 has 795 bits, and what remains of a division needs one more */
+
+static uint64_t multiply_by_5(uint64_t *a, int n)
+{
+	uint64_t carry = 0;
+
+	for (int i = 0; i < n; i++) {
+		u128 t = (u128)a[i] * 5 + carry;
+
+		a[i] = (uint64_t)t;
+		carry = (uint64_t)(t >> 64);
+	}
+	return carry;
+}
+
+static int bits_of(const uint64_t *a)
+{
+	for (int i = LIMBS; i-- > 0;)
+		if (a[i])
+			return i * 64 + 64 - __builtin_clzll(a[i]);
+	return 0;
+}
+
+static bool bit_of(const uint64_t *a, int i)
+{
+	return i >= 0 && (a[i / 64] >> (i % 64) & 1);
+}
+
+static bool is_limbs_less(const uint64_t *a, const uint64_t *b)
+{
+	for (int i = LIMBS; i-- > 0;)
+		if (a[i] != b[i])
+			return a[i] < b[i];
+	return false;
+}
+
+static void subtract_limbs(uint64_t *a, const uint64_t *b)
+{
+	uint64_t borrow = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		u128 t = (u128)a[i] - b[i] - borrow;
+
+		a[i] = (uint64_t)t;
+		borrow = (uint64_t)(t >> 64) & 1;
+	}
+}
+
+static void double_limbs(uint64_t *a)
+{
+	for (int i = LIMBS; i-- > 1;)
+		a[i] = a[i] << 1 | a[i - 1] >> 63;
+	a[0] <<= 1;
+}
+
+static void make_power(struct power *p, int n)
+{
+	uint64_t five[LIMBS] = {1}, rest[LIMBS] = {0};
+	u128 top = 0;
+	int bits;
+
+	for (int i = 0; i < (n < 0 ? -n : n); i++)
+		multiply_by_5(five, LIMBS);
+	bits = bits_of(five);
+	if (n >= 0) {
+		for (int i = 1; i <= 128; i++)
+			top = top << 1 | bit_of(five, bits - i);
+		p->exp = n + bits - 128;
+	} else {
+		/* 2^(bits - 1 + 128) / 5^-n: its quotient has 128 bits. */
+		rest[(bits - 1) / 64] = UINT64_C(1) << ((bits - 1) % 64);
+		for (int i = 0; i < 128; i++) {
+			double_limbs(rest);
+			top <<= 1;
+			if (!is_limbs_less(rest, five)) {
+				subtract_limbs(rest, five);
+				top |= 1;
+			}
+		}
+		p->exp = n - (bits - 1 + 128);
+	}
+	p->hi = (uint64_t)(top >> 64);
+	p->lo = (uint64_t)top;
+}
+
+static const struct power *power_of(int n)
+{
+	struct power *p = &powers[n - POWER_MIN], own;
+
+	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
+		/* Two threads that come at once store the same. */
+		make_power(&own, n);
+		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->exp, own.exp, __ATOMIC_RELAXED);
+		atomic_store_explicit(&p->ready, 1, memory_order_release);
+	}
+	return p;
+}
+
+static const uint64_t tens[DECIMAL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000,
+	10000000, 100000000, 1000000000, UINT64_C(10000000000), UINT64_C(100000000000),
+	UINT64_C(1000000000000), UINT64_C(10000000000000), UINT64_C(100000000000000),
+	UINT64_C(1000000000000000), UINT64_C(10000000000000000), UINT64_C(100000000000000000)};
+
+/* m * 2^e * 10^n, which is 1 to 2^60: its whole part, and if it is rounded up. False: that is not certain. */
+static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
+{
+	const struct power *p = power_of(n);
+	u128 low = (u128)m * p->lo, high = (u128)m * p->hi + (low >> 64);
+	/* The product is high * 2^64 + (uint64_t)low. So many bits of `high` are fraction: 66 to 127. */
+	int fraction = -(e + p->exp) - 64;
+	uint64_t top = (uint64_t)(high >> 64), top_half = UINT64_C(1) << (fraction - 65);
+	uint64_t top_part = top & (top_half * 2 - 1);
+
+	*whole = top >> (fraction - 64);
+	if (__builtin_expect(top_part != top_half && top_part + 1 != top_half, 1)) {
+		*up = top_part > top_half;
+		return true;
+	}
+
+	u128 half = (u128)1 << (fraction - 1), part;
+
+	part = high & (half * 2 - 1);
+	if (part != half) {
+		*up = part > half;
+		/* What was cut off, and `low`, are less than 2 in `part`. */
+		return *up || part + 1 < half || (n >= 0 && n <= POWER_EXACT);
+	}
+	if (n < 0 || n > POWER_EXACT || (uint64_t)low)
+		*up = true; /* something was cut off: it is more than one half */
+	else
+		*up = *whole & 1;
+	return true;
+}
+
+/* Digits of v, leading zeros included. Returns how many are left without the zeros at the end, at least 1. */
+static int put_digits(char *at, uint64_t v, int n)
+{
+	/* Two at a time, and in 32 bits where they fit: divisions are what this costs. */
+	int i = n;
+
+	for (; i >= 2 && v > UINT32_MAX; v /= 100)
+		memcpy(at + (i -= 2), decimal_pairs + v % 100 * 2, 2);
+
+	uint32_t w = (uint32_t)v;
+
+	for (; i >= 2; w /= 100)
+		memcpy(at + (i -= 2), decimal_pairs + w % 100 * 2, 2);
+	if (i)
+		at[0] = (char)('0' + w);
+	while (n > 1 && at[n - 1] == '0')
+		n--;
+	return n;
+}
+
+/* The same of 9 digits. */
+static inline int put_9_digits(char *at, uint32_t v)
+{
+	uint64_t low = digits_of_8(v % 100000000),
+		 text = htole64(low | UINT64_C(0x3030303030303030));
+
+	at[0] = (char)('0' + v / 100000000);
+	memcpy(at + 1, &text, 8);
+	return low ? 9 - __builtin_clzll(low) / 8 : 1;
+}
+
+/* ... and of 17. */
+static inline int put_17_digits(char *at, uint64_t v)
+{
+	uint64_t low = digits_of_8((uint32_t)(v % 100000000)),
+		 text = htole64(low | UINT64_C(0x3030303030303030));
+	int n = put_9_digits(at, (uint32_t)(v / 100000000));
+
+	memcpy(at + 9, &text, 8);
+	return low ? 17 - __builtin_clzll(low) / 8 : n;
+}
+
+/* So many bytes are copied where DECIMAL_DIGITS_MAX may be: a length known here costs a few moves, and no call. */
+#define DIGITS_ROOM 24
+
+static inline char *put_exponent(char *at, int exp)
+{
+	int e = exp < 0 ? -exp : exp;
+
+	*at++ = 'e';
+	*at++ = exp < 0 ? '-' : '+';
+	if (e >= 100)
+		*at++ = (char)('0' + e / 100);
+	memcpy(at, decimal_pairs + e % 100 * 2, 2);
+	return at + 2;
+}
+
+/* d.ddd as %g writes it: `exp` is the decimal exponent of the first digit, n digits are left of those `wanted`. */
+static inline int put_decimal_text(char *buf, const char *digits, int n, int exp, int wanted)
+{
+	char *at = buf;
+
+	if (exp < -4 || exp >= wanted) {
+		*at++ = digits[0];
+		*at = '.';
+		memcpy(at + 1, digits + 1, DIGITS_ROOM);
+		at = put_exponent(at + (n > 1 ? n : 0), exp);
+	} else if (exp < 0) {
+		memcpy(at, "0.000", 5);
+		at += 1 - exp;
+		memcpy(at, digits, DIGITS_ROOM);
+		at += n;
+	} else {
+		int whole = exp + 1;
+
+		memcpy(at, digits, DIGITS_ROOM);
+		at += whole;
+		if (n > whole) {
+			*at = '.';
+			memcpy(at + 1, digits + whole, DIGITS_ROOM);
+			at += 1 + n - whole;
+		}
+	}
+	return (int)(at - buf);
+}
+
+int decimal_format(char *buf, double v, int digits)
+{
+	char text[DECIMAL_DIGITS_MAX + DIGITS_ROOM];
+	uint64_t bits, m, n;
+	int e, exp, left, sign = 0;
+	bool up;
+
+	memcpy(&bits, &v, sizeof(bits));
+	if (bits >> 63) {
+		buf[0] = '-';
+		sign = 1;
+	}
+	m = bits & ((UINT64_C(1) << 52) - 1);
+	e = (int)(bits >> 52 & 2047);
+	if (e)
+		m |= UINT64_C(1) << 52;
+	else
+		e = 1;
+	e -= 1075;
+	if (!m) {
+		buf[sign] = '0';
+		return sign + 1;
+	}
+	e -= __builtin_clzll(m);
+	m <<= __builtin_clzll(m);
+	/* log10(2^(e + 63)), rounded down, right for every e; v is less than twice as large: exp may be one too low. */
+	exp = (int)(((int64_t)(e + 63) * 1292913986) >> 32);
+	for (;;) {
+		if (!scale_to_digits(m, e, digits - 1 - exp, &n, &up))
+			return 0;
+		if (n < tens[digits])
+			break;
+		exp++;
+	}
+	n += up;
+	if (n == tens[digits]) {
+		n /= 10;
+		exp++;
+	}
+	left = digits == 9    ? put_9_digits(text, (uint32_t)n)
+	       : digits == 17 ? put_17_digits(text, n)
+			      : put_digits(text, n, digits);
+	return sign + put_decimal_text(buf + sign, text, left, exp, digits);
+}

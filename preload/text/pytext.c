@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/pytext.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_MAX 400 /* a double has at most 309 digits before its point */
+
+/* The C locale object is static in glibc: no allocation, and only this thread sees the change. */
+static locale_t enter_c_locale(void)
+{
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	return c ? uselocale(c) : (locale_t)0;
+}
+
+static void leave_c_locale(locale_t was)
+{
+	if (was)
+		uselocale(was);
+}
+
+static bool put_odd_number(struct text *t, double v)
+{
+	if (isfinite(v))
+		return false;
+	text_str(t, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+	return true;
+}
+
+void text_fixed(struct text *t, double v, int width, int decimals)
+{
+	char tmp[NUMBER_MAX];
+	locale_t was;
+	int n;
+
+	if (put_odd_number(t, v))
+		return;
+	was = enter_c_locale();
+	n = snprintf(tmp, sizeof(tmp), "%*.*f", width, decimals, v);
+	leave_c_locale(was);
+	if (n > 0 && (size_t)n < sizeof(tmp))
+		text_put(t, tmp, (size_t)n);
+}
+
+/* The digits without a point, and where it stands: 0.0123 is 123 and -1. */
+struct digits {
+	char text[24];
+	int n, point;
+};
+
+/* `most` digits, or as few as give the number back: of a float, or of a double. */
+static void find_shortest_digits(struct digits *d, double v, bool single, int most)
+{
+	locale_t was = enter_c_locale();
+	char tmp[40];
+
+	for (d->n = 1; d->n <= most; d->n++) {
+		double back;
+
+		snprintf(tmp, sizeof(tmp), "%.*e", d->n - 1, fabs(v));
+		back = strtod(tmp, NULL);
+		if (d->n == most || (single ? (float)back == (float)fabs(v) : back == fabs(v)))
+			break;
+	}
+	leave_c_locale(was);
+	d->text[0] = tmp[0];
+	memcpy(d->text + 1, tmp + 2, (size_t)d->n - 1);
+	d->point = atoi(strchr(tmp, 'e') + 1) + 1;
+	while (d->n > 1 && d->text[d->n - 1] == '0')
+		d->n--;
+}
+
+static void put_python_positional(struct text *t, const struct digits *d)
+{
+	if (d->point <= 0)
+		text_char(t, '0');
+	for (int i = 0; i < d->point; i++)
+		text_char(t, i < d->n ? d->text[i] : '0');
+	text_char(t, '.');
+	for (int i = d->point; i < 0; i++)
+		text_char(t, '0');
+	if (d->n > d->point)
+		text_put(t, d->text + (d->point > 0 ? d->point : 0),
+			(size_t)(d->n - (d->point > 0 ? d->point : 0)));
+}
+
+/* point: also where no digit follows it. */
+static void put_python_exponent(struct text *t, const struct digits *d, bool point)
+{
+	int e = d->point - 1;
+
+	text_char(t, d->text[0]);
+	if (d->n > 1 || point)
+		text_char(t, '.');
+	text_put(t, d->text + 1, (size_t)d->n - 1);
+	text_str(t, e < 0 ? "e-" : "e+");
+	if (abs(e) < 10)
+		text_char(t, '0');
+	text_u64(t, (uint64_t)abs(e));
+}
+
+static void put_shortest(struct text *t, double v, bool single, int most)
+{
+	struct digits d;
+
+	if (put_odd_number(t, v))
+		return;
+	find_shortest_digits(&d, v, single, most);
+	if (signbit(v))
+		text_char(t, '-');
+	if (d.point <= -4 || d.point > 16) {
+		put_python_exponent(t, &d, false);
+		return;
+	}
+	put_python_positional(t, &d);
+	if (d.n <= d.point)
+		text_char(t, '0');
+}
+
+void text_python_float(struct text *t, double v)
+{
+	put_shortest(t, v, false, 17);
+}
+
+void text_python_single(struct text *t, float v)
+{
+	put_shortest(t, (double)v, true, 9);
+}
+
+/* NumPy's printing precision: so many digits behind the point. */
+#define NUMPY_DECIMALS 8
+
+void text_numpy_single(struct text *t, float v)
+{
+	struct digits d;
+	double size = fabs((double)v);
+
+	text_char(t, '[');
+	if (!put_odd_number(t, (double)v)) {
+		bool exponent = size >= 1e8 || (size > 0 && size < 1e-4);
+
+		find_shortest_digits(&d, (double)v, true, 9);
+		if (!exponent && d.n - d.point > NUMPY_DECIMALS) {
+			int most = NUMPY_DECIMALS + d.point;
+
+			find_shortest_digits(&d, (double)v, true, most > 0 ? most : 1);
+		}
+		if (signbit((double)v))
+			text_char(t, '-');
+		if (exponent)
+			put_python_exponent(t, &d, true);
+		else
+			put_python_positional(t, &d);
+	}
+	text_char(t, ']');
+}
+
+void text_timedelta(struct text *t, uint64_t seconds)
+{
+	uint64_t days = seconds / 86400, rest = seconds % 86400;
+
+	if (days) {
+		text_u64(t, days);
+		text_str(t, days == 1 ? " day, " : " days, ");
+	}
+	text_u64(t, rest / 3600);
+	text_char(t, ':');
+	text_u64(t, rest / 600 % 6);
+	text_u64(t, rest / 60 % 10);
+	text_char(t, ':');
+	text_u64(t, rest / 10 % 6);
+	text_u64(t, rest % 10);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and times as Python writes them, for files that stand beside those of Python programs. In the C locale. */
+#ifndef PROBE_BASE_PYTEXT_H
+#define PROBE_BASE_PYTEXT_H
+
+#include "text/text.h"
+
+/* %<width>.<decimals>f; width 0: as long as it is. */
+void text_fixed(struct text *t, double v, int width, int decimals);
+
+/* repr() of a float: 0.01, 1e-05, 1024.0, inf, nan. */
+void text_python_float(struct text *t, double v);
+
+/* str() of a NumPy float32: 251.79117, 1e-05, nan. */
+void text_python_single(struct text *t, float v);
+
+/* str() of a NumPy array of one float32: [44.313248], [3.], [1.5e-05]. */
+void text_numpy_single(struct text *t, float v);
+
+/* str() of datetime.timedelta(seconds=v): 0:12:28, 1 day, 5:50:52. */
+void text_timedelta(struct text *t, uint64_t seconds);
+
+#endif

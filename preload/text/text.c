@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/decimal.h"
+#include "text/write.h"
+
+void text_put(struct text *t, const char *s, size_t n)
+{
+	size_t room = t->cap - 1 - t->len;
+
+	if (n > room) {
+		n = room;
+		t->cut = true;
+	}
+	memcpy(t->buf + t->len, s, n);
+	t->len += n;
+	t->buf[t->len] = 0;
+}
+
+void text_str(struct text *t, const char *s)
+{
+	text_put(t, s, strlen(s));
+}
+
+void text_char(struct text *t, char c)
+{
+	if (__builtin_expect(t->len + 1 >= t->cap, 0)) {
+		t->cut = true;
+		return;
+	}
+	t->buf[t->len++] = c;
+	t->buf[t->len] = 0;
+}
+
+void text_u64(struct text *t, uint64_t v)
+{
+	char tmp[20 + WRITE_SLACK];
+
+	text_put(t, tmp, (size_t)(write_u64(tmp, v) - tmp));
+}
+
+void text_i64(struct text *t, int64_t v)
+{
+	if (v < 0)
+		text_char(t, '-');
+	text_u64(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void text_hex(struct text *t, uint64_t v, int digits)
+{
+	char tmp[16];
+	int i = 16;
+
+	do
+		tmp[--i] = "0123456789abcdef"[v & 15];
+	while ((v >>= 4) || 16 - i < digits);
+	text_put(t, tmp + i, (size_t)(16 - i));
+}
+
+void text_double(struct text *t, double v, int digits)
+{
+	char tmp[DECIMAL_TEXT_MAX];
+	int n = 0;
+
+	if (isnan(v)) {
+		text_str(t, "nan");
+		return;
+	}
+	if (isinf(v)) {
+		text_str(t, v < 0 ? "-inf" : "inf");
+		return;
+	}
+	if (digits >= 1 && digits <= DECIMAL_DIGITS_MAX)
+		n = decimal_format(tmp, v, digits);
+	if (n) {
+		text_put(t, tmp, (size_t)n);
+		return;
+	}
+	/* The C locale object is static in glibc: no allocation, and only this thread sees the change. */
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	locale_t was = c ? uselocale(c) : (locale_t)0;
+
+	n = snprintf(tmp, sizeof(tmp), "%.*g", digits, v);
+
+	if (c)
+		uselocale(was);
+	text_put(t, tmp, n > 0 ? (size_t)n : 0);
+}
+
+int text_utf8_len(const char *str)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	int n = s[0] < 0x80		      ? 1
+		: s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		: (s[0] & 0xf0) == 0xe0	      ? 3
+		: s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+					      : 0;
+
+	for (int i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void text_json(struct text *t, const char *s)
+{
+	text_char(t, '"');
+	for (const unsigned char *p = (const unsigned char *)s; *p;) {
+		int n = text_utf8_len((const char *)p);
+
+		if (*p == '"' || *p == '\\') {
+			text_char(t, '\\');
+			text_char(t, (char)*p++);
+		} else if (*p < 0x20 || *p == 0x7f) {
+			text_str(t, "\\u00");
+			text_hex(t, *p++, 2);
+		} else if (n == 0) {
+			text_str(t, "\\ufffd");
+			p++;
+		} else {
+			text_put(t, (const char *)p, (size_t)n);
+			p += n;
+		}
+	}
+	text_char(t, '"');
+}
+
+void text_fmt(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(t->buf + t->len, t->cap - t->len, fmt, ap);
+
+	va_end(ap);
+	if (n < 0)
+		return;
+	if ((size_t)n >= t->cap - t->len) {
+		t->len = t->cap - 1;
+		t->cut = true;
+	} else {
+		t->len += (size_t)n;
+	}
+}

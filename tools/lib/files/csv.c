@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/files/csv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/lib/tool.h"
+
+#define BUFFER_MIN 4096
+
+/* Gets more bytes behind what is left. False: nothing more came. */
+static bool fill_csv_buffer(struct csv *c)
+{
+	if (c->eof)
+		return false;
+	if (c->at) {
+		memmove(c->buf, c->buf + c->at, c->end - c->at);
+		c->end -= c->at;
+		c->at = 0;
+	}
+	if (c->end == c->cap) {
+		if (c->cap > CSV_ROW_MAX)
+			return false;
+		c->cap *= 2;
+		c->buf = tool_realloc(c->buf, c->cap);
+	}
+
+	ssize_t n = source_read(&c->src, c->buf + c->end, c->cap - c->end);
+
+	if (n <= 0) {
+		c->eof = true;
+		c->err = n < 0 ? (int)n : 0;
+		return false;
+	}
+	c->end += (size_t)n;
+	return true;
+}
+
+/* Length of the line at c->at without its LF, or -1: there is no whole line any more. *quoted: it has a quote. */
+static ssize_t csv_line_length(struct csv *c, bool *quoted)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		char *p = c->buf + c->at, *nl = memchr(p + seen, '\n', c->end - c->at - seen);
+
+		if (nl) {
+			*quoted = memchr(p, '"', (size_t)(nl - p)) != NULL;
+			return nl - p;
+		}
+		seen = c->end - c->at;
+		if (!fill_csv_buffer(c))
+			return -1;
+	}
+}
+
+/* A line without quotes: fields are what lies between commas. Returns their number, also beyond CSV_COLUMNS_MAX. */
+static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n)
+{
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), commas = UINT64_C(0x2c2c2c2c2c2c2c2c);
+	const char *start = p, *end = p + n;
+	unsigned f = 0;
+
+#define FIELD(at)                                                                  \
+	do {                                                                       \
+		if (f < CSV_COLUMNS_MAX)                                           \
+			field[f] = (struct csv_text){start, (size_t)((at)-start)}; \
+		f++;                                                               \
+		start = (at) + 1;                                                  \
+	} while (0)
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	/* Eight bytes at a time: the top bit of each byte of `hit` says that it is a comma. */
+	for (; end - p >= 8; p += 8) {
+		uint64_t w;
+
+		memcpy(&w, p, 8);
+		w ^= commas;
+		for (uint64_t hit = ~(((w & low) + low) | w | low); hit; hit &= hit - 1)
+			FIELD(p + (__builtin_ctzll(hit) >> 3));
+	}
+#endif
+	for (; p < end; p++)
+		if (*p == ',')
+			FIELD(p);
+	FIELD(end);
+#undef FIELD
+	return f;
+}
+
+/* "" stands for one quote. */
+static void undouble_quotes(struct csv_text *t)
+{
+	char *to = (char *)t->s;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		to[n++] = t->s[i];
+		i += t->s[i] == '"';
+	}
+	t->n = n;
+}
+
+/*
+ * A row with quotes, which may go over several lines and lies in the buffer as a whole. Returns the number of fields
+ * and the bytes of the row with its end; 0: text behind a closing quote. Nothing is changed before that is known.
+ */
+static unsigned split_quoted(struct csv *c, size_t *bytes)
+{
+	char *p = c->buf + c->at, *end = c->buf + c->end;
+	bool doubled[CSV_COLUMNS_MAX] = {false};
+	unsigned f = 0;
+
+	for (;;) {
+		char *start = p, *to;
+		bool twice = false;
+
+		if (p < end && *p == '"') {
+			start = ++p;
+			for (; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
+				twice |= *p == '"';
+				p += *p == '"';
+			}
+			to = p++;
+			if (p < end && *p == '\r')
+				p++;
+		} else {
+			while (p < end && *p != ',' && *p != '\n')
+				p++;
+			to = p < end && *p == '\n' && p > start && p[-1] == '\r' ? p - 1 : p;
+		}
+		if (p >= end || (*p != ',' && *p != '\n'))
+			return 0;
+		if (f < CSV_COLUMNS_MAX) {
+			c->field[f] = (struct csv_text){start, (size_t)(to - start)};
+			doubled[f] = twice;
+		}
+		f++;
+		if (*p++ == '\n')
+			break;
+	}
+	*bytes = (size_t)(p - (c->buf + c->at));
+	for (unsigned i = 0; i < f && i < CSV_COLUMNS_MAX; i++)
+		if (doubled[i])
+			undouble_quotes(&c->field[i]);
+	return f;
+}
+
+/*
+ * Whether the row that begins here is in the buffer up to its end, by the same rules as split_quoted(): a quote opens only
+ * at the beginning of a field. Gets more bytes where needed.
+ */
+static bool is_row_whole(struct csv *c)
+{
+	enum { START, BARE, QUOTED, CLOSED } at = START;
+
+	for (size_t i = 0;; i++) {
+		char ch;
+
+		while (i >= c->end - c->at)
+			if (i > CSV_ROW_MAX || !fill_csv_buffer(c))
+				return false;
+		ch = c->buf[c->at + i];
+		if (at == QUOTED)
+			at = ch == '"' ? CLOSED : QUOTED;
+		else if (at == CLOSED && ch == '"')
+			at = QUOTED; /* a doubled one */
+		else if (ch == '\n')
+			return true;
+		else
+			at = ch == ',' ? START : at == START && ch == '"' ? QUOTED : BARE;
+	}
+}
+
+/* The next row into field[]; 0 at the end, else the number of fields (other than ncolumns: damaged). */
+static unsigned read_csv_row(struct csv *c)
+{
+	bool quoted;
+	ssize_t n;
+
+	for (;;) {
+		n = csv_line_length(c, &quoted);
+		if (n >= 0)
+			break;
+		/* A line longer than any row that could be, or the rest of a file that was cut. */
+		if (!c->eof && c->end - c->at > CSV_ROW_MAX) {
+			c->at = c->end = 0;
+			c->damaged++;
+			while (fill_csv_buffer(c)) {
+				char *nl = memchr(c->buf, '\n', c->end);
+
+				c->at = nl ? (size_t)(nl - c->buf) + 1 : c->end;
+				if (nl)
+					break;
+			}
+			continue;
+		}
+		c->truncated |= c->end > c->at || c->src.truncated;
+		c->at = c->end;
+		return 0;
+	}
+
+	char *p = c->buf + c->at;
+
+	if (!quoted) {
+		c->at += (size_t)n + 1;
+		return split_plain_line(
+			c->field, p, n && p[n - 1] == '\r' ? (size_t)n - 1 : (size_t)n);
+	}
+
+	size_t bytes = 0;
+	unsigned f = 0;
+
+	if (is_row_whole(c))
+		f = split_quoted(c, &bytes);
+	if (f) {
+		c->at += bytes;
+		return f;
+	}
+	/* An open quote must not swallow the rest of the file: only this line is lost. */
+	n = csv_line_length(c, &quoted);
+	c->at += n < 0 ? 0 : (size_t)n + 1;
+	return UINT32_MAX;
+}
+
+int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer)
+{
+	size_t bytes = 0;
+
+	memset(c, 0, offsetof(struct csv, field));
+	c->none = (struct csv_text){"", 0};
+	c->src.fd = -1;
+
+	int err = source_open(&c->src, path, limit, keep_open);
+
+	if (err)
+		return err;
+	c->cap = buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
+	c->buf = tool_alloc(c->cap);
+
+	unsigned n = read_csv_row(c);
+
+	if (!n)
+		return c->err ? c->err : -ENODATA;
+	if (n > CSV_COLUMNS_MAX)
+		return -EINVAL;
+	for (unsigned i = 0; i < n; i++)
+		bytes += c->field[i].n + 1;
+
+	char *to = c->names = tool_alloc(bytes);
+
+	for (unsigned i = 0; i < n; i++, to++) {
+		memcpy(to, c->field[i].s, c->field[i].n);
+		to += c->field[i].n;
+	}
+	c->ncolumns = n;
+	return 0;
+}
+
+void csv_close(struct csv *c)
+{
+	source_close(&c->src);
+	free(c->buf);
+	free(c->names);
+	c->buf = c->names = NULL;
+	c->at = c->end = c->cap = 0;
+	c->eof = true;
+}
+
+void csv_skip_to(struct csv *c, uint64_t offset)
+{
+	bool quoted;
+	ssize_t n;
+
+	if (c->src.gz || offset <= c->src.at - (c->end - c->at))
+		return;
+	c->at = c->end = 0;
+	c->src.at = offset;
+	n = csv_line_length(c, &quoted);
+	if (n >= 0)
+		c->at += (size_t)n + 1;
+}
+
+int csv_column(const struct csv *c, const char *name)
+{
+	const char *p = c->names;
+
+	for (unsigned i = 0; p && i < c->ncolumns; i++, p += strlen(p) + 1)
+		if (strcmp(p, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+char *csv_copy_field(const struct csv_text *t)
+{
+	return tool_strndup(t->s, t->n);
+}
+
+void csv_find_columns(const struct csv *c, const char *header, int column[])
+{
+	char name[64];
+
+	for (unsigned i = 0; *header && *header != '\n'; i++) {
+		size_t n = strcspn(header, ",\n");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, header);
+		column[i] = csv_column(c, name);
+		header += n + (header[n] == ',');
+	}
+}
+
+bool csv_next(struct csv *c)
+{
+	for (;;) {
+		unsigned n = read_csv_row(c);
+
+		if (!n)
+			return false;
+		if (n == c->ncolumns) {
+			c->rows++;
+			return true;
+		}
+		c->damaged++;
+	}
+}
+
+bool csv_i64(const struct csv_text *t, int64_t *v)
+{
+	bool neg = t->n && t->s[0] == '-';
+	struct csv_text digits = {t->s + neg, t->n - neg};
+	uint64_t u;
+
+	if (!csv_u64(&digits, &u) || u > (uint64_t)INT64_MAX + neg)
+		return false;
+	*v = neg ? (int64_t)(0 - u) : (int64_t)u;
+	return true;
+}
+
+bool csv_double(const struct csv_text *t, double *v)
+{
+	char buf[64], *end;
+
+	if (!t->n || t->n >= sizeof(buf))
+		return false;
+	memcpy(buf, t->s, t->n);
+	buf[t->n] = 0;
+	*v = strtod(buf, &end);
+	return *end == 0;
+}
+
+bool csv_quick_double(const struct csv_text *t, double *v)
+{
+	static const double ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	const char *p = t->s, *end = p + t->n;
+	uint64_t digits = 0;
+	int scale = 0, n = 0, power = 0;
+	bool minus = t->n && *p == '-', down, point = false;
+
+	for (p += minus; p < end && (*p == '.' || (*p >= '0' && *p <= '9')); p++) {
+		if (*p == '.') {
+			if (point)
+				return csv_double(t, v);
+			point = true;
+			continue;
+		}
+		if (++n > 18)
+			return csv_double(t, v);
+		digits = digits * 10 + (uint64_t)(*p - '0');
+		scale += point;
+	}
+	if (!n)
+		return csv_double(t, v);
+	if (p < end && *p == 'e') {
+		down = ++p < end && *p == '-';
+		p += p < end && (*p == '-' || *p == '+');
+		for (; p < end && *p >= '0' && *p <= '9' && power < 1000; p++)
+			power = power * 10 + *p - '0';
+		scale -= down ? -power : power;
+	}
+	if (p < end || scale > 22 || scale < -22)
+		return csv_double(t, v);
+	*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
+	if (minus)
+		*v = -*v;
+	return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/files/pickle.h"
+
+#include <string.h>
+
+void pickle_begin(struct target *t)
+{
+	target_put(t, "\x80\x02", 2); /* PROTO 2 */
+}
+
+void pickle_end(struct target *t)
+{
+	target_put(t, ".", 1); /* STOP */
+}
+
+static void put_little(struct target *t, uint64_t v, unsigned bytes)
+{
+	unsigned char b[8];
+
+	for (unsigned i = 0; i < bytes; i++)
+		b[i] = (unsigned char)(v >> 8 * i);
+	target_put(t, b, bytes);
+}
+
+/* Bytes at s that are one character of UTF-8, or 0: Python refuses a text with anything else. */
+static size_t measure_character(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80			 ? 1
+		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		   : (s[0] & 0xf0) == 0xe0	 ? 3
+						 : 0;
+
+	if (s[0] >= 0xf0 && s[0] < 0xf5)
+		n = 4;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
+		return 0;
+	return n;
+}
+
+void pickle_text(struct target *t, const char *s)
+{
+	size_t n = 0, k;
+
+	/* BINUNICODE: its length comes first. What is no UTF-8 becomes a question mark. */
+	for (const char *p = s; *p; p += k ? k : 1) {
+		k = measure_character((const unsigned char *)p);
+		n += k ? k : 1;
+	}
+	target_put(t, "X", 1);
+	put_little(t, n, 4);
+	for (; *s; s += k ? k : 1) {
+		k = measure_character((const unsigned char *)s);
+		target_put(t, k ? s : "?", k ? k : 1);
+	}
+}
+
+void pickle_int(struct target *t, int64_t v)
+{
+	if (v >= INT32_MIN && v <= INT32_MAX) {
+		target_put(t, "J", 1); /* BININT */
+		put_little(t, (uint32_t)v, 4);
+	} else {
+		target_put(t, "\x8a\x08", 2); /* LONG1 of 8 bytes, two's complement */
+		put_little(t, (uint64_t)v, 8);
+	}
+}
+
+void pickle_bool(struct target *t, bool v)
+{
+	target_put(t, v ? "\x88" : "\x89", 1);
+}
+
+void pickle_begin_dict(struct target *t)
+{
+	target_put(t, "}(", 2); /* EMPTY_DICT MARK */
+}
+
+void pickle_end_dict(struct target *t)
+{
+	target_put(t, "u", 1); /* SETITEMS */
+}
+
+void pickle_begin_list(struct target *t)
+{
+	target_put(t, "](", 2); /* EMPTY_LIST MARK */
+}
+
+void pickle_end_list(struct target *t)
+{
+	target_put(t, "e", 1); /* APPENDS */
+}
+
+void pickle_pair(struct target *t)
+{
+	target_put(t, "\x86", 1); /* TUPLE2 */
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The elements of two tensors, from the files of a dump or of a checkpoint, compared one by one. */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_ELEMENTS_H
+#define PROBE_TOOLS_PROBE_COMPARE_ELEMENTS_H
+
+#include "tools/probe/compare/arrays/arrays.h"
+#include "tools/probe/compare/entries/rules.h"
+
+/* What one pass over both tensors gives. */
+struct element_sums {
+	uint64_t n; /* elements */
+	double dot, squares_a, squares_b, squares_diff;
+	double max_abs, max_relative; /* NaN: one of them was */
+	uint64_t thousandth, five_thousandths; /* elements with a smaller relative error */
+	bool odd_places; /* NaN or Inf in other places */
+	bool same_bytes; /* and of the same type */
+};
+
+/* The tensors have equally many elements. NULL: fine, else what is wrong. */
+const char *sum_elements(struct element_sums *s, const struct array_file *fa, const struct array *a,
+	const struct array_file *fb, const struct array *b);
+
+/* Fills metric, metric_value and note, and `differs`: exact: bit by bit, else by value. */
+void fill_row_metrics(
+	struct row *r, const char *dir_a, const char *dir_b, bool exact, struct pool *p);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb `compare`: what its parts share. A is looked at ("NPU" in the columns), B is what it is measured by ("Bench"). */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
+#define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
+
+#include "config/config.h"
+#include "tools/lib/target.h"
+#include "tools/probe/compare/entries/rules.h"
+
+/* ---- what is in a folder ---- */
+
+enum content {
+	CONTENT_NONE = 0,
+	CONTENT_CALLS = 1, /* an output folder of ours */
+	CONTENT_DUMP = 2, /* step<N>/rank<R>/dump.json */
+	CONTENT_TRAINING = 4, /* scalars and kinds of training state, ours or of monitor folders */
+};
+
+/* A dump.json and where it belongs. */
+struct dump_place {
+	int64_t step, rank; /* -1: its path does not say */
+	char *path;
+};
+
+struct compared {
+	const char *path;
+	unsigned contents; /* enum content */
+	struct dump_place *dump; /* by step and rank */
+	unsigned ndump, cap_dump;
+	int64_t process; /* of proc<N>, which has no rank; 0: there is none, -1: several */
+};
+
+/* Returns 0 or STATUS_USAGE (reported). */
+int find_side_contents(struct compared *s, const char *path);
+void free_side(struct compared *s);
+
+/* ---- the comparison ---- */
+
+/* Which item is the first to differ, and what of it. */
+struct first_diff {
+	bool any;
+	int64_t step, rank;
+	uint64_t order; /* place in the rank's step */
+	char *name, *other; /* the call in A and in B; other NULL: B has none */
+	char *what; /* "output 0", "input group", "parameter weight" */
+	char *values; /* what differs, for people */
+	char *line, *param; /* NULL: not known */
+	char *comm; /* NULL: none */
+	int64_t comm_seq; /* -1: none */
+	enum verdict verdict;
+};
+
+struct rank_sums {
+	int64_t step, rank;
+	uint64_t calls_a, calls_b, paired, only_a, only_b, rows, differing;
+	uint64_t
+		unwritten; /* rows that differ where memory may never have been written, or is only looked at */
+	uint64_t not_finite; /* values with NaN or Inf on one side only */
+	uint64_t calls[VERDICTS]; /* paired ones, by their worst row */
+	struct first_diff first; /* that differs at all */
+	struct first_diff origin; /* whose inputs are the same and whose outputs are not */
+	struct first_diff blamed; /* that a rule found wrong */
+	char *table; /* file; NULL: none was written */
+};
+
+struct mapping;
+
+struct comparison {
+	struct compared a, b;
+	const char *out; /* folder for tables; NULL: none are written */
+	bool exact, merge, json, by_name;
+	struct ranges ranks, steps; /* only these; empty: all */
+	char stamp[32]; /* in the names of files */
+	struct mapping *mapping; /* NULL: names are the same on both sides */
+	const char *layer_mapping; /* a file, "": the built-in rules, NULL: none */
+	enum compare_mode mode;
+	struct rank_sums *sums;
+	unsigned nsums, cap_sums;
+	char **note; /* lines for the summary: what was done differently, what was left out */
+	unsigned nnote, cap_note;
+	struct target merged; /* with merge */
+	bool merged_open;
+	char *merged_path;
+	uint64_t unpaired_places; /* ranks and steps that one side lacks */
+};
+
+/* A line for the summary, once however often it is said. */
+void add_compare_note(struct comparison *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank);
+
+/* The folder that holds both sides' dump.json. Returns STATUS_DONE or STATUS_USAGE (reported). */
+int compare_dump_folders(struct comparison *c);
+/* Output folders of ours. */
+int compare_run_folders(struct comparison *c);
+
+/* Whether a rank or step is to be looked at. */
+bool is_number_wanted(const struct ranges *r, int64_t n);
+
+/* ---- a table of differences ---- */
+
+struct diff_table {
+	struct target t;
+	bool open; /* else nothing is written */
+	bool run; /* with the columns that only our folders have */
+	enum compare_mode mode;
+	bool stacks;
+	struct comparison *c;
+	struct rank_sums *sums;
+	struct row *row;
+	unsigned cap;
+	bool *taken;
+	unsigned cap_taken;
+	struct pool pool;
+};
+
+/* Returns 0 or STATUS_USAGE (reported). */
+int open_diff_table(struct diff_table *t, struct comparison *c, struct rank_sums *sums,
+	enum compare_mode mode, bool stacks, bool run);
+int close_diff_table(struct diff_table *t, bool keep);
+
+/* A call of A with its partner; b NULL: it has none. dir_a, dir_b: where their elements lie. */
+void put_call_pair(struct diff_table *t, const struct entry *a, const struct entry *b,
+	const char *dir_a, const char *dir_b);
+/* The same with the partner of each item given: index into b's items or UINT32_MAX. */
+void put_item_pairs(struct diff_table *t, const struct entry *a, const struct item *const *partner,
+	const struct entry *b, const char *dir_a, const char *dir_b);
+/* A call that A lacks. */
+void count_call_without_partner(struct diff_table *t, const struct entry *b);
+
+/* ---- at the end ---- */
+
+/* Prints what was found. Returns the exit status. */
+int print_comparison(struct comparison *c);
+int print_comparison_json(struct comparison *c);
+
+void free_first_diff(struct first_diff *f);
+
+/* The first of all ranks by step and order; NULL: none. which: 0 first, 1 origin, 2 blamed. */
+const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tensors and scalars of a call of a dump.json, as the peer's `compare` sees them: what has no statistics of its own
+ * (numbers, texts, sizes, groups) gets its value in their place.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/entries/dump.h"
+
+#define NESTING_MAX 400 /* as the peer's */
+
+/* ---- Python's texts ---- */
+
+struct growing {
+	char *s;
+	size_t n, cap;
+};
+
+static void grow_text(struct growing *g, const char *s, size_t n)
+{
+	if (g->n + n + 1 > g->cap) {
+		g->cap = 2 * (g->n + n + 1) + 64;
+		g->s = tool_realloc(g->s, g->cap);
+	}
+	memcpy(g->s + g->n, s, n);
+	g->n += n;
+	g->s[g->n] = 0;
+}
+
+static void grow_string(struct growing *g, const char *s)
+{
+	grow_text(g, s, strlen(s));
+}
+
+/* repr() of a text. */
+static void grow_quoted(struct growing *g, const char *s)
+{
+	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'', hex[8];
+
+	grow_text(g, &quote, 1);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '\n' || c == '\t' || c == '\r' || c == '\\' || *s == quote) {
+			char e[2] = {'\\', c == '\n'   ? 'n'
+					   : c == '\t' ? 't'
+					   : c == '\r' ? 'r'
+						       : *s};
+
+			grow_text(g, e, 2);
+		} else if (c < 0x20 || c == 0x7f) {
+			snprintf(hex, sizeof(hex), "\\x%02x", c);
+			grow_string(g, hex);
+		} else {
+			grow_text(g, s, 1);
+		}
+	}
+	grow_text(g, &quote, 1);
+}
+
+static void grow_number(struct growing *g, const char *s)
+{
+	grow_string(g, strcmp(s, "NaN") == 0	     ? "nan"
+		       : strcmp(s, "Infinity") == 0  ? "inf"
+		       : strcmp(s, "-Infinity") == 0 ? "-inf"
+						     : s);
+}
+
+static void grow_value(struct growing *g, const struct json_node *n, bool top)
+{
+	switch (n->kind) {
+	case JSON_TEXT:
+		if (top)
+			grow_string(g, n->text);
+		else
+			grow_quoted(g, n->text);
+		break;
+	case JSON_KEY:
+		grow_quoted(g, n->text);
+		break;
+	case JSON_NUMBER:
+		grow_number(g, n->text);
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		grow_string(g, n->kind == JSON_TRUE ? "True" : "False");
+		break;
+	case JSON_LIST:
+		grow_string(g, "[");
+		for (const struct json_node *c = n->child; c; c = c->next) {
+			grow_value(g, c, false);
+			grow_string(g, c->next ? ", " : "");
+		}
+		grow_string(g, "]");
+		break;
+	case JSON_OBJECT:
+		grow_string(g, "{");
+		for (const struct json_node *c = n->child; c; c = c->next->next) {
+			grow_value(g, c, false);
+			grow_string(g, ": ");
+			grow_value(g, c->next, false);
+			grow_string(g, c->next->next ? ", " : "");
+		}
+		grow_string(g, "}");
+		break;
+	default:
+		grow_string(g, "None");
+	}
+}
+
+const char *print_python_value(struct pool *p, const struct json_node *n)
+{
+	struct growing g = {0};
+	char *to;
+
+	if (!n)
+		return "None";
+	if (n->kind == JSON_TEXT)
+		return pool_text(p, n->text);
+	grow_value(&g, n, true);
+	to = pool_copy(p, g.s, g.n);
+	free(g.s);
+	return to;
+}
+
+static const char *name_python_type(const struct json_node *n)
+{
+	switch (n ? (int)n->kind : JSON_NULL) {
+	case JSON_TEXT:
+		return "<class 'str'>";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "<class 'bool'>";
+	case JSON_LIST:
+		return "<class 'list'>";
+	case JSON_OBJECT:
+		return "<class 'dict'>";
+	case JSON_NUMBER:
+		return n->text[strcspn(n->text, ".eENI")] ? "<class 'float'>" : "<class 'int'>";
+	default:
+		return "<class 'NoneType'>";
+	}
+}
+
+/* ---- items ---- */
+
+static const char *const stat_field[STATS_COUNT] = {"Max", "Min", "Mean", "Norm"};
+
+static bool is_null(const struct json_node *n)
+{
+	return !n || n->kind == JSON_NULL;
+}
+
+/* Of Python's own truth. */
+static bool is_empty_value(const struct json_node *n)
+{
+	double v;
+
+	if (is_null(n) || n->kind == JSON_FALSE)
+		return true;
+	if (n->kind == JSON_TEXT)
+		return !*n->text;
+	if (n->kind == JSON_LIST || n->kind == JSON_OBJECT)
+		return !n->child;
+	return n->kind == JSON_NUMBER && json_number_of(n, &v) && v == 0;
+}
+
+static const char *last_word(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+static bool is_rank_argument(const char *name)
+{
+	static const char *const words[] = {"src", "dst", "group_src", "group_dst"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(last_word(name), words[i]) == 0)
+			return true;
+	return false;
+}
+
+static void set_all_stats(struct item *i, const char *text)
+{
+	for (unsigned s = 0; s < STATS_COUNT; s++)
+		i->stat[s] = make_cell(text);
+}
+
+/* What is no tensor. */
+static void fill_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
+	const struct json_node *n)
+{
+	const struct json_node *value = json_member(n, "value");
+	const char *text = print_python_value(&e->pool, value);
+
+	i->scalar = true;
+	i->shape = "[]";
+	if (strcmp(type, "torch.Size") == 0) {
+		i->dtype = type;
+		i->shape = text;
+	} else if (strcmp(type, "slice") == 0) {
+		i->dtype = type;
+		i->shape = pool_format(
+			&e->pool, "(%u,)", value && value->kind == JSON_LIST ? value->n : 0);
+	} else if (strcmp(type, "ellipsis") == 0) {
+		i->dtype = type;
+		set_all_stats(i, text);
+	} else if (is_rank_argument(name)) {
+		i->dtype = type;
+		set_all_stats(i, text);
+		i->crc = text;
+	} else if (strcmp(type, "torch.ProcessGroup") == 0) {
+		text = print_python_value(&e->pool, json_member(n, "group_ranks"));
+		i->dtype = type;
+		set_all_stats(i, text);
+		i->crc = text;
+	} else {
+		i->dtype = name_python_type(value);
+		set_all_stats(i, text);
+	}
+}
+
+/* The name without the call's own, wherever that stands in it. */
+static const char *cut_call_name(struct entry *e, const char *name)
+{
+	size_t n = strlen(e->name);
+	char *to, *out;
+
+	if (strncmp(name, e->name, n) == 0 && !strstr(name + n, e->name))
+		return name + n;
+	to = out = pool_text(&e->pool, name);
+	for (const char *s = name; *s;) {
+		if (n && strncmp(s, e->name, n) == 0)
+			s += n;
+		else
+			*to++ = *s++;
+	}
+	*to = 0;
+	return out;
+}
+
+static void add_leaf(
+	struct entry *e, const char *name, const struct json_node *n, enum item_state state)
+{
+	const char *type = json_text_of(json_member(n, "type"));
+	const char *data = json_text_of(json_member(n, "data_name")), *dot;
+	const struct json_node *v;
+	struct item *i = add_entry_item(e);
+
+	i->state = state;
+	if (data && *data && strcmp(data, "-1") != 0) {
+		i->data = pool_text(&e->pool, data);
+		dot = strrchr(data, '.');
+		name = pool_copy(&e->pool, data, dot ? (size_t)(dot - data) : strlen(data));
+	}
+	i->name = name;
+	i->tail = cut_call_name(e, name);
+	set_all_stats(i, "None");
+	for (unsigned s = 0; s < STATS_COUNT; s++)
+		if (!is_null(v = json_member(n, stat_field[s])))
+			i->stat[s] = make_cell(print_python_value(&e->pool, v));
+	v = json_member(n, "requires_grad");
+	i->grad = is_null(v) ? NULL : print_python_value(&e->pool, v);
+	v = json_member(n, "dtype");
+	i->dtype = is_empty_value(v) ? NULL : print_python_value(&e->pool, v);
+	v = json_member(n, "shape");
+	i->shape = print_python_value(&e->pool, v);
+	v = json_member(n, "md5");
+	if (!i->dtype)
+		fill_scalar_item(e, i, name, type ? type : "None", n);
+	if (!is_empty_value(v)) {
+		i->crc = print_python_value(&e->pool, v);
+	} else if (!i->crc) {
+		const struct json_node *value = json_member(n, "value");
+		const char *text = value ? print_python_value(&e->pool, value) : "";
+
+		i->crc = pool_format(&e->pool, "%08lx",
+			crc32(0, (const unsigned char *)text, (unsigned)strlen(text)));
+	}
+}
+
+static void add_nothing(struct entry *e, const char *name, enum item_state state)
+{
+	struct item *i = add_entry_item(e);
+
+	i->state = state;
+	i->name = name;
+	i->tail = cut_call_name(e, name);
+	i->dtype = i->shape = "N/A"; /* as the peer has it */
+	i->scalar = true;
+	set_all_stats(i, "None");
+}
+
+static void add_nested_items(struct entry *e, const char *name, const struct json_node *n,
+	enum item_state state, unsigned depth)
+{
+	const char *type, *class;
+	unsigned k = 0;
+
+	if (depth > NESTING_MAX)
+		return;
+	if (is_null(n)) {
+		add_nothing(e, name, state);
+	} else if (n->kind == JSON_LIST) {
+		for (const struct json_node *c = n->child; c; c = c->next, k++)
+			add_nested_items(e,
+				state == ITEM_PARAM_GRAD ? name
+							 : pool_format(&e->pool, "%s.%u", name, k),
+				c, state, depth + 1);
+	} else if (n->kind == JSON_OBJECT && n->child) {
+		class = json_text_of(json_member(n, "class_type"));
+		if (class && strcmp(class, "torch.distributed.P2POp") == 0) {
+			n = json_member(n, "tensor");
+			if (n && n->kind == JSON_OBJECT)
+				add_leaf(e, name, n, state);
+			else
+				add_nothing(e, name, state);
+			return;
+		}
+		type = json_text_of(json_member(n, "type"));
+		if (type) {
+			add_leaf(e, name, n, state);
+			return;
+		}
+		for (const struct json_node *c = n->child; c; c = c->next->next)
+			add_nested_items(e, pool_format(&e->pool, "%s.%s", name, c->text), c->next,
+				state, depth + 1);
+	}
+}
+
+void add_dump_items(
+	struct entry *e, const char *name, const struct json_node *value, enum item_state state)
+{
+	add_nested_items(e, name, value, state, 0);
+}

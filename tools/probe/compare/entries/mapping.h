@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of A that mean other names of B: files that the user gives. */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
+#define PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
+
+#include "tools/probe/compare/entries/compare.h"
+#include "tools/probe/compare/entries/dump.h"
+
+struct mapping *make_mapping(void);
+
+/* YAML, names of A as keys: full names of tensors ("...input.0"). NULL: reported. */
+struct mapping *read_data_mapping(const char *path);
+void free_mapping(struct mapping *m);
+
+/* A whole call of A and its namesake in B; to NULL: it has none. */
+void map_call_name(struct mapping *m, const char *from, const char *to);
+
+/* The name in B of an item of the call `call`; NULL: it has none. */
+const char *map_item_name(struct mapping *m, const char *call, const struct item *i);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The differences between two calls and what they are worth: the peer's columns and its rules for pass, warning and error
+ * (mindstudio-probe 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as its manual has them.
+ */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_RULES_H
+#define PROBE_TOOLS_PROBE_COMPARE_RULES_H
+
+#include <stdint.h>
+
+#include "tools/probe/compare/entries/entry.h"
+
+enum compare_mode {
+	COMPARE_STATISTICS,
+	COMPARE_CHECKSUM,
+	COMPARE_TENSOR, /* the elements themselves */
+};
+
+enum verdict { VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICTS };
+extern const char *const verdict_words[VERDICTS];
+
+/* Why a row is no pass; a bit each. */
+enum rule {
+	RULE_NOT_FINITE,
+	RULE_RELATIVE,
+	RULE_THOUSANDTH,
+	RULE_GRAD,
+	RULE_SCALAR,
+	RULE_DTYPE,
+	RULE_SHAPE,
+	RULE_CRC,
+	RULE_EXACT, /* ours: --exact without checksums */
+	RULE_UNPAIRED,
+	RULE_TENFOLD,
+	RULE_COSINE,
+	RULES
+};
+extern const char *const rule_texts[RULES];
+
+enum {
+	METRIC_COSINE,
+	METRIC_DISTANCE,
+	METRIC_MAX_ABS,
+	METRIC_MAX_RELATIVE,
+	METRIC_THOUSANDTH,
+	METRIC_FIVE_THOUSANDTHS,
+	METRICS
+};
+
+/* A row of the table: an item of a and what it is compared with. */
+struct row {
+	const struct item *a, *b; /* b NULL: nothing */
+	const char *diff[STATS_COUNT], *relative[STATS_COUNT]; /* texts of the columns */
+	double norm_relative; /* 0.1: 10 %; NaN: no number */
+	const char *metric[METRICS]; /* texts; NULL: not compared */
+	double metric_value[METRICS]; /* NaN: no number */
+	const char *note; /* of the metrics; NULL: none */
+	enum verdict verdict;
+	uint32_t rules;
+	bool differs; /* in anything at all */
+};
+
+/* Can these two be compared at all? Types must be equal, or both be floating-point. */
+bool is_dtype_comparable(const struct item *a, const struct item *b);
+
+/* Fills diff, relative and differs. Texts are put into the pool. */
+void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p);
+
+/* Verdicts of all rows of a call. exact: any difference is an error. */
+void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact);
+
+#endif

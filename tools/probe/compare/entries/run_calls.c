@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/compare/entries/run_calls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "journal/columns.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/compare/entries/dump.h"
+#include "tools/probe/model/stacks.h"
+
+#define STACKS_MAX (1u << 20)
+#define OPS_MAX (1u << 16)
+#define CALLS_KEPT 50000u /* of one step */
+#define STEPS_BEHIND 2 /* a call may be written this many steps late */
+
+/* ---- stacks ---- */
+
+struct run_stack {
+	struct table_key key;
+	const char *text, *line;
+	uint64_t whole, functions;
+};
+
+/* "dir/file.py:12 function", "dir/module!function+0x1f": without the folder, and for `functions` without the number. */
+static void hash_run_frames(struct run_stack *s, const char *text)
+{
+	const char *f;
+	size_t n;
+
+	s->whole = s->functions = 1;
+	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
+		const char *space = memrchr(f, ' ', n), *mark = memrchr(f, ':', n);
+		const char *bang = memchr(f, '!', n), *plus = memrchr(f, '+', n);
+		const char *end = f + n, *from = f;
+
+		if (bang && plus && plus > bang) {
+			from = bang + 1;
+			s->functions =
+				hash_u64(s->functions, hash_call_name(from, (size_t)(plus - from)));
+		} else if (space && mark && mark < space) {
+			for (const char *p = f; p < mark; p++)
+				if (*p == '/')
+					from = p + 1;
+			s->functions =
+				hash_u64(s->functions, hash_call_name(from, (size_t)(mark - from)));
+			s->functions = hash_u64(
+				s->functions, hash_call_name(space, (size_t)(end - space)));
+		}
+		s->whole = hash_u64(s->whole, hash_call_name(from, (size_t)(end - from)));
+	}
+}
+
+static const char *shorten_frame(struct pool *p, const char *f, size_t n)
+{
+	const char *space = memrchr(f, ' ', n), *from = f;
+
+	for (const char *c = f; space && c < space; c++)
+		if (*c == '/')
+			from = c + 1;
+	return pool_copy(p, from, n - (size_t)(from - f));
+}
+
+static void read_run_stacks(struct run_calls *r, const char *folder)
+{
+	char *path = tool_format("%s/stack_info.csv", folder);
+	int col[STACK_COLUMNS];
+	struct csv c;
+	uint64_t id;
+
+	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
+		csv_find_columns(&c, STACK_HEADER, col);
+		while (csv_next(&c)) {
+			const struct csv_text *py = csv_at(&c, col[STACK_COL_python_stack]);
+			const struct csv_text *native = csv_at(&c, col[STACK_COL_native_stack]);
+			struct run_stack *s;
+			const char *f;
+			size_t n;
+
+			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) ||
+				!(s = table_get(&r->stacks, id, 0)) || s->text)
+				continue;
+			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
+				py->n && native->n ? " <- " : "", (int)native->n, native->s);
+			/* Native frames tell little where there is a Python stack, and change with each build. */
+			if (py->n)
+				hash_run_frames(s, pool_copy(&r->texts, py->s, py->n));
+			else
+				hash_run_frames(s, s->text);
+			f = stack_frame(s->text, py->n ? stack_own_frame(s->text) : 0, &n);
+			s->line = f ? shorten_frame(&r->texts, f, n) : NULL;
+		}
+	}
+	csv_close(&c);
+	free(path);
+}
+
+/* ---- rows ---- */
+
+static bool is_step_wanted(const struct run_calls *r, uint64_t step)
+{
+	return ranges_contain(r->steps, step);
+}
+
+static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
+{
+	unsigned i = r->nstep;
+
+	while (i && r->step[i - 1].step >= step) {
+		if (r->step[i - 1].step == step)
+			return &r->step[i - 1];
+		i--;
+	}
+	TOOL_GROW(r->step, r->nstep, r->cap_step);
+	memmove(r->step + i + 1, r->step + i, (r->nstep - i) * sizeof(*r->step));
+	r->nstep++;
+	r->step[i] = (struct run_step){.step = step};
+	table_init(&r->step[i].nth, sizeof(struct table_key) + 8, OPS_MAX);
+	return &r->step[i];
+}
+
+/* What a library's calls are called in the peer's files. */
+static const char *name_call_family(const char *lib)
+{
+	static const char *const collective[] = {
+		"mpi", "nccl", "rccl", "hccl", "ucc", "oneccl", "gloo", "c10d"};
+
+	for (unsigned i = 0; i < sizeof(collective) / sizeof(*collective); i++)
+		if (strcmp(lib, collective[i]) == 0)
+			return "Distributed";
+	return strcmp(lib, "aten") == 0 ? "Aten" : lib;
+}
+
+static char *copy_field(struct pool *p, const struct csv_text *t)
+{
+	return pool_copy(p, t->s, t->n);
+}
+
+/* "8x512" as "[8, 512]"; without a shape the count. */
+static const char *make_shape_text(
+	struct pool *p, const struct csv_text *shape, const struct csv_text *count)
+{
+	char *out, *to;
+
+	if (!shape->n)
+		return pool_format(p, "[%.*s]", (int)count->n, count->s);
+	if (csv_is(shape, "-"))
+		return "[]";
+	to = out = pool_take(p, 2 * shape->n + 3);
+	*to++ = '[';
+	for (size_t i = 0; i < shape->n; i++) {
+		if (shape->s[i] == 'x') {
+			*to++ = ',';
+			*to++ = ' ';
+		} else {
+			*to++ = shape->s[i];
+		}
+	}
+	*to++ = ']';
+	*to = 0;
+	return out;
+}
+
+static void add_tensor_item(struct calls *s, struct run_step *step, struct entry *e)
+{
+	static const enum column stat[STATS_COUNT] = {COL_max, COL_min, COL_mean, COL_norm};
+	static const enum column more[] = {COL_zeros, COL_nans, COL_infs, COL_bytes};
+	const struct csv_text *io = calls_column(s, COL_io), *t;
+	struct item *i;
+	bool out;
+
+	if (!io->n)
+		return;
+	out = io->s[0] == 'o';
+	i = add_entry_item(e);
+	t = calls_column(s, COL_index);
+	i->state = out ? ITEM_OUTPUT : ITEM_INPUT;
+	i->tail = pool_format(&step->pool, "%s.%.*s", out ? ".output" : ".input", (int)t->n, t->s);
+	i->dtype = copy_field(&step->pool, calls_column(s, COL_dtype));
+	i->shape = make_shape_text(
+		&step->pool, calls_column(s, COL_shape), calls_column(s, COL_count));
+	t = calls_column(s, COL_nans);
+	for (unsigned k = 0; k < STATS_COUNT; k++) {
+		const struct csv_text *v = calls_column(s, stat[k]);
+
+		/* As msprobe's files have it, which do not leave NaN out. */
+		i->stat[k] = make_cell(t->n && !csv_is(t, "0") ? "nan"
+				       : v->n		       ? copy_field(&step->pool, v)
+							       : "None");
+	}
+	for (unsigned k = 0; k < sizeof(more) / sizeof(*more); k++) {
+		t = calls_column(s, more[k]);
+		i->extra = hash_u64(i->extra, hash_call_name(t->s, t->n));
+	}
+	t = calls_column(s, COL_crc32);
+	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
+	t = calls_column(s, COL_name);
+	i->param = t->n ? copy_field(&step->pool, t) : NULL;
+}
+
+static void add_argument(struct run_step *step, struct entry *e, const char *name,
+	const char *value, const char *type)
+{
+	struct item *i = add_entry_item(e);
+
+	i->state = ITEM_INPUT;
+	i->scalar = true;
+	i->tail = pool_format(&step->pool, ".input.%s", name);
+	i->dtype = type;
+	i->shape = "[]";
+	for (unsigned k = 0; k < STATS_COUNT; k++)
+		i->stat[k] = make_cell(value);
+	i->crc = value;
+}
+
+static void add_arguments(struct run_step *step, struct entry *e, const struct call *c)
+{
+	const struct {
+		const char *name;
+		int64_t v;
+	} number[] = {{"root", c->root}, {"peer", c->peer}, {"tag", c->tag}};
+
+	if (c->redop)
+		add_argument(step, e, "redop", pool_text(&step->pool, intern_name(c->redop)),
+			"<class 'str'>");
+	for (unsigned i = 0; i < sizeof(number) / sizeof(*number); i++)
+		if (number[i].v != NO_NUMBER)
+			add_argument(step, e, number[i].name,
+				pool_format(&step->pool, "%" PRId64, number[i].v), "<class 'int'>");
+}
+
+static void add_run_row(void *arg, struct calls *s, const struct call *c)
+{
+	struct run_calls *r = arg;
+	struct run_step *step;
+
+	if ((r->begun && c->step < r->done) || !is_step_wanted(r, c->step))
+		return;
+	step = get_run_step(r, c->step);
+	if (c->rows == 1) {
+		TOOL_GROW(step->call, step->n, step->cap);
+		step->call[step->n++] = (struct run_call){0};
+		reset_entry(&r->scratch);
+	}
+	add_tensor_item(s, step, &r->scratch);
+}
+
+/* ---- calls ---- */
+
+/* A communicator in words that are the same in another run: its id need not be. */
+static const char *name_run_comm(
+	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
+{
+	const struct comm_info *k = c->comm ? comms_find(&r->comms, c->comm) : NULL;
+	const char *what;
+
+	if (!c->comm) {
+		*key = 0;
+		return NULL;
+	}
+	if (!k) {
+		*key = hash_u64(1, (uint64_t)c->size);
+		return pool_format(&step->pool, "a communicator of %" PRId64 " ranks", c->size);
+	}
+	/* Of another number of ranks it is the same part of the program still. */
+	if (strcmp(intern_name(k->kind), "world") == 0) {
+		*key = hash_str(3, "world");
+		return pool_format(&step->pool, "%s of ranks %s",
+			*intern_name(k->name) ? intern_name(k->name) : "world",
+			k->ranks ? k->ranks : "");
+	}
+	what = *intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind);
+	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), what), k->ranks ? k->ranks : "");
+	if (k->ranks && *k->ranks)
+		return pool_format(&step->pool, "%s of ranks %s", what, k->ranks);
+	return pool_format(&step->pool, "%s of %" PRId64 " ranks", what, k->size);
+}
+
+struct nth_op {
+	struct table_key key;
+	uint64_t n;
+};
+
+static void fill_run_keys(struct run_call *call, const struct call *c, const struct run_stack *s,
+	uint64_t op, uint64_t comm)
+{
+	struct run_key *k = &call->key;
+	uint64_t content = 1;
+
+	k->comm = comm && c->comm_seq != NO_NUMBER && !(c->bits & CALL_P2P) ? comm : 0;
+	k->name = hash_u64(hash_u64(op, comm), (uint64_t)(c->peer != NO_NUMBER)) | 1;
+	for (unsigned i = 0; i < call->e.n; i++) {
+		const struct item *x = &call->e.item[i];
+
+		k->frames = hash_str(hash_str(k->frames, x->tail), x->dtype ? x->dtype : "");
+		k->frames = hash_str(k->frames, x->shape);
+		for (unsigned v = 0; v < STATS_COUNT; v++)
+			content = hash_str(content, x->stat[v].text);
+		content = hash_str(hash_u64(content, x->extra), x->crc ? x->crc : "");
+	}
+	k->frames = hash_u64(k->name, k->frames);
+	k->stack = hash_u64(k->frames, s ? s->whole : 0) | 1;
+	k->frames = hash_u64(k->frames, s ? s->functions : 0) | 1;
+	k->content = hash_u64(k->stack, content) | 1;
+}
+
+/* All rows of a call were read. */
+static void finish_run_call(struct run_calls *r, struct run_step *step, const struct call *c)
+{
+	struct run_call *call = &step->call[step->n - 1];
+	struct entry *e = &call->e;
+	const char *op = intern_name(c->op), *lib = intern_name(c->lib);
+	const struct run_stack *s = c->stack ? table_find(&r->stacks, c->stack, 0) : NULL;
+	uint64_t op_key = hash_str(hash_str(0, lib), op), comm;
+	struct nth_op *nth = table_get(&step->nth, op_key, 0);
+
+	add_arguments(step, &r->scratch, c);
+	*e = r->scratch;
+	e->pool = (struct pool){0};
+	e->item = pool_take(&step->pool, (e->n + 1) * sizeof(*e->item));
+	memcpy(e->item, r->scratch.item, e->n * sizeof(*e->item));
+	e->cap = 0;
+	e->name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward", name_call_family(lib), op,
+		nth ? nth->n++ : 0);
+	for (unsigned i = 0; i < e->n; i++)
+		e->item[i].name = pool_format(&step->pool, "%s%s", e->name, e->item[i].tail);
+	e->step = (int64_t)c->step;
+	e->seq = c->seq;
+	e->number = c->seq;
+	e->start_ns = c->start;
+	e->comm_seq = c->comm_seq == NO_NUMBER ? -1 : c->comm_seq;
+	e->comm = name_run_comm(r, step, c, &comm);
+	e->stack = s ? s->text : NULL;
+	e->line = s ? s->line : NULL;
+	fill_run_keys(call, c, s, op_key, comm);
+}
+
+static bool read_run_call(struct run_calls *r)
+{
+	struct call c;
+
+	if (!calls_next(&r->calls, &c)) {
+		r->ended = true;
+		return false;
+	}
+	if (!is_step_wanted(r, c.step))
+		return true;
+	if (r->begun && c.step < r->done) {
+		r->late++;
+		return true;
+	}
+	finish_run_call(r, get_run_step(r, c.step), &c);
+	if (c.step > r->newest)
+		r->newest = c.step;
+	return true;
+}
+
+static int by_seq(const void *x, const void *y)
+{
+	const struct run_call *a = x, *b = y;
+
+	return a->e.seq < b->e.seq ? -1 : a->e.seq > b->e.seq;
+}
+
+struct run_step *next_run_step(struct run_calls *r)
+{
+	while (!r->ended && (!r->nstep || (r->step[0].step + r->behind > r->newest &&
+						  r->step[0].n < CALLS_KEPT)))
+		read_run_call(r);
+	if (!r->nstep)
+		return NULL;
+	qsort(r->step[0].call, r->step[0].n, sizeof(*r->step[0].call), by_seq);
+	r->begun = true;
+	r->done = r->step[0].step;
+	return &r->step[0];
+}
+
+void drop_run_calls(struct run_calls *r, unsigned n)
+{
+	struct run_step *s = &r->step[0];
+
+	if (n < s->n) {
+		/* Texts stay until the step ends. */
+		memmove(s->call, s->call + n, (s->n - n) * sizeof(*s->call));
+		s->n -= n;
+		return;
+	}
+	s->n = 0;
+	/* More of this step may follow. */
+	if (!r->ended && s->step + r->behind > r->newest)
+		return;
+	r->done = s->step + 1;
+	pool_free(&s->pool);
+	table_free(&s->nth);
+	free(s->call);
+	memmove(r->step, r->step + 1, (r->nstep - 1) * sizeof(*r->step));
+	r->nstep--;
+}
+
+void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
+	const struct overlay *o, const struct ranges *steps)
+{
+	*r = (struct run_calls){.steps = steps, .behind = STEPS_BEHIND};
+	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
+	comms_init(&r->comms);
+	comms_read(&r->comms, dir, o);
+	read_run_stacks(r, dir->path);
+	if (o->path)
+		read_run_stacks(r, o->path);
+	calls_open(&r->calls, dir, rank, o);
+	if (steps->n) {
+		r->calls.step_lo = steps->item[0].lo;
+		r->calls.step_hi = steps->item[steps->n - 1].hi;
+	}
+	r->calls.row = add_run_row;
+	r->calls.row_arg = r;
+}
+
+void close_run_calls(struct run_calls *r)
+{
+	calls_close(&r->calls);
+	comms_free(&r->comms);
+	table_free(&r->stacks);
+	pool_free(&r->texts);
+	for (unsigned i = 0; i < r->nstep; i++) {
+		pool_free(&r->step[i].pool);
+		table_free(&r->step[i].nth);
+		free(r->step[i].call);
+	}
+	free(r->step);
+	free_entry(&r->scratch);
+	*r = (struct run_calls){0};
+}

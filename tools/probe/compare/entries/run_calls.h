@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of one rank's folder, step by step, as a comparison wants them. */
+#ifndef PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
+#define PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
+
+#include "config/config.h"
+#include "tools/probe/compare/entries/entry.h"
+#include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/comms.h"
+
+/* Keys that a call is paired by. */
+struct run_key {
+	uint64_t content; /* name, place and values */
+	uint64_t stack; /* name and place */
+	uint64_t frames; /* name and functions on the stack */
+	uint64_t name; /* operation and communicator */
+	uint64_t comm; /* collectives: communicator; else 0 */
+};
+
+struct run_call {
+	struct entry e;
+	struct run_key key;
+};
+
+/* The calls of one step that are in memory. */
+struct run_step {
+	uint64_t step;
+	struct run_call *call; /* by seq */
+	unsigned n, cap;
+	struct pool pool;
+	struct table nth; /* of each operation, for names */
+};
+
+struct run_calls {
+	struct calls calls;
+	struct comms comms;
+	struct table stacks; /* of stack_info.csv */
+	struct pool texts;
+	struct run_step *step; /* ascending */
+	unsigned nstep, cap_step;
+	uint64_t newest,
+		done; /* steps before `done` were handed out: their late calls are counted */
+	bool ended, begun;
+	uint64_t late;
+	unsigned
+		behind; /* a call may be written so many steps late: set by open_run_calls(), may be changed then */
+	struct entry scratch;
+	const struct ranges *steps; /* only these */
+};
+
+void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
+	const struct overlay *o, const struct ranges *steps);
+void close_run_calls(struct run_calls *r);
+
+/* The lowest step whose calls are complete, or of which there are too many to wait for the rest; NULL: no more. */
+struct run_step *next_run_step(struct run_calls *r);
+/* Behind the use of a step: forgets its first n calls, all of them with UINT32_MAX. */
+void drop_run_calls(struct run_calls *r, unsigned n);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels: what a MindSpore operator becomes. All go through two functions, which are told which kernel it is:
+ *
+ *	PyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
+ *	KernelExecutor::LaunchKernel     those of graphs, and the older operators
+ *
+ * Each kernel that was seen has a row of its own in either, made at its first call and found by its name: whether it is
+ * listed, and all else that is decided of a function, is decided once.
+ */
+#ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_H
+#define PROBE_WRAPPERS_MINDSPORE_KERNEL_H
+
+#include "api/runtime_registry.h"
+#include "call/call.h"
+#include "entry/stubs/provider.h"
+#include "wrappers/cxx/cxx_function.h"
+#include "wrappers/mindspore/layout/update_kernel.h"
+
+extern const struct adapter adapter_ms_kernel;
+extern const struct runtime_provider ms_kernel_provider;
+
+/* Arguments as a row's calls have them: v[] of struct call. */
+enum kernel_arg { KERNEL_INPUTS, KERNEL_OUTPUTS, KERNEL_NODE, KERNEL_ARGS };
+
+/* std::vector<KernelTensor *> */
+struct kernel_tensors {
+	const void *const *begin, *const *end;
+};
+
+struct ms_kernel {
+	struct cxx_function cxx;
+	struct made_row made;
+	struct ms_kernel *next;
+	const struct update_kernel *update; /* it updates a parameter; NULL: it does not */
+	bool counts_steps; /* AssignAdd: by it an optimizer counts its steps */
+	bool takes_root; /* Sqrt: of the sum of the squares of all gradients */
+	char name[];
+};
+
+enum kernel_way { KERNEL_OPERATOR, KERNEL_EXECUTED };
+
+/*
+ * The row of that kernel, whose calls go on to `real`. NULL: no memory, or too many (reported). Keeps errno; to be called
+ * with thread_state.busy.
+ */
+struct ms_kernel *ms_kernel_of(enum kernel_way way, const char *name, void *real);
+
+/* ---- which are listed (kernel_list.c) ---- */
+
+/* May there be any? False: no kernel can be in the list that is in use, or that may be. */
+bool ms_kernels_listed(void);
+bool ms_kernel_listed(const char *name);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which release it is, and whether its objects are as its headers say: a tensor and an operator are made by MindSpore's own
+ * constructors, of values that we choose, and must have them where the table says. They stay, for nothing of MindSpore's is to be
+ * taken apart by us.
+ */
+#include "wrappers/mindspore/layout/kernel_layout.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "elf/loaded/elfsym.h"
+#include "elf/memory.h"
+#include "journal/layout.h"
+#include "life/life.h"
+#include "wrappers/cxx/cxx_version.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/layout_facts.h"
+#include "wrappers/mindspore/layout/kernel.h"
+#include "wrappers/mindspore/layout/kernel_members.h"
+
+static const struct kernel_layout layouts[] = {
+#include "wrappers/mindspore/layout/kernel_layouts.def"
+};
+#define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
+
+#define NEW_ADDRESS "_ZN9mindspore6device13DeviceAddressC1EPvmNS0_10DeviceTypeEj"
+/* Until 2.7, where it knows shape, format and type, too. */
+#define NEW_ADDRESS_2_7                                                                \
+	"_ZN9mindspore6device13DeviceAddressC1EPvmRKSt6vectorIlSaIlEERKNS_6FormatENS_" \
+	"6TypeIdERKSsj"
+#define NEW_TENSOR                                                                          \
+	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
+	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
+/* Until 2.8, where how a view lies is known to the address: without it. */
+#define NEW_TENSOR_2_8                                                                      \
+	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
+	"NS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
+#define NEW_PRIMITIVE "_ZN9mindspore9PrimitiveC1ERKSsbNS_8PrimTypeEb"
+
+#define OBJECT_BYTES 1024
+
+enum { UNKNOWN, LOOKING, KNOWN, REFUSED };
+static _Atomic int state;
+static const struct kernel_layout *layout;
+
+/* ---- an object whose content is known ---- */
+
+/* std::shared_ptr without an owner; std::vector<int64_t>; the header of an old std::string lies in front of its text. */
+struct shared {
+	void *object, *owner;
+};
+struct longs {
+	const int64_t *begin, *end, *room;
+};
+_Static_assert(offsetof(struct old_string, text) == 24, "");
+
+#define PROBE_NAME "ProbeLayout"
+
+static struct old_string device_name = {3, sizeof(device_name.text) - 1, 1, "CPU"};
+
+/* A DeviceAddress of that memory. False: none can be made. */
+static bool make_address(const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
+{
+	static const int format = 0;
+	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
+	void (*new_address_2_7)(void *, void *, uint64_t, const struct longs *, const int *, int,
+		const char *const *, uint32_t);
+	struct longs none = {NULL, NULL, NULL};
+	const char *device = device_name.text;
+
+	if (l->address_bytes > OBJECT_BYTES)
+		return false;
+	if (ms_find_function(NEW_ADDRESS, (void **)&new_address))
+		new_address(address, data, bytes, 1, 0);
+	else if (ms_find_function(NEW_ADDRESS_2_7, (void **)&new_address_2_7))
+		new_address_2_7(address, data, bytes, &none, &format, 0, &device, 0);
+	else
+		return false;
+	return true;
+}
+
+/* A way of a table that may be wrong: what it leads to, NULL: memory that cannot be read. */
+static const void *try_way(const void *object, const struct layout_way *w)
+{
+	const char *p = (const char *)object + w->at[0];
+
+	for (unsigned i = 1; i < LAYOUT_STEPS && w->at[i] != LAYOUT_END; i++) {
+		p = *(const char *const *)p;
+		if (!p || !memory_readable((uintptr_t)(p += w->at[i])))
+			return NULL;
+	}
+	return memory_readable((uintptr_t)p) ? p : NULL;
+}
+
+static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t n)
+{
+	return made && made->end - made->begin == n && made->begin != dims &&
+	       memory_readable((uintptr_t)made->begin) &&
+	       memcmp(made->begin, dims, (size_t)n * sizeof(*dims)) == 0;
+}
+
+/* Nothing of a wrong table is followed to where nothing lies. */
+static bool leads_well(
+	const struct kernel_layout *l, const void *tensor, const int64_t *shape, ptrdiff_t n)
+{
+	const void *const *data = try_way(tensor, &l->data);
+	const void *const *view = try_way(tensor, &l->view);
+
+	return data && view && !*view && try_way(tensor, &l->bytes) && try_way(tensor, &l->dtype) &&
+	       is_dims_at(try_way(tensor, &l->shape), shape, n);
+}
+
+static bool holds_tensor(const struct kernel_layout *l)
+{
+	static const int64_t shape[3] = {5, 7, 3};
+	static uint64_t address[OBJECT_BYTES / 8], tensor[OBJECT_BYTES / 8];
+	static char data[5 * 7 * 3 * 2];
+	void (*new_tensor)(void *, const struct shared *, const struct shared *, int,
+		const struct longs *, const struct shared *);
+	void (*new_tensor_2_8)(
+		void *, const struct shared *, int, const struct longs *, const struct shared *);
+	struct shared of = {address, NULL}, none = {NULL, NULL};
+	struct longs dims = {shape, shape + 3, shape + 3};
+	int64_t strides[CXX_DIMS_MAX];
+	struct buffer v;
+
+	if (l->tensor_bytes > sizeof(tensor) || !make_address(l, address, data, sizeof(data)))
+		return false;
+	if (ms_find_function(NEW_TENSOR, (void **)&new_tensor))
+		new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
+	else if (ms_find_function(NEW_TENSOR_2_8, (void **)&new_tensor_2_8))
+		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
+	else
+		return false;
+	return leads_well(l, tensor, shape, 3) && ms_read_tensor(l, tensor, &v, strides) &&
+	       v.base == data && v.dtype == DT_INT16 && v.count == 105 && v.bytes == sizeof(data) &&
+	       v.ndim == 3 && !v.nostats &&
+	       *(const uint64_t *)ms_member(tensor, &l->bytes) == sizeof(data);
+}
+
+#define NEW_HOST_TENSOR                                                \
+	"_ZN9mindspore6tensor6TensorC1ENS_6TypeIdERKSt6vectorIlSaIlEE" \
+	"St10shared_ptrINS_6device13DeviceAddressEE"
+
+/* A tensor of the program, on an address as above. What it is given by value goes as a pointer to it. */
+static bool holds_host_tensor(const struct kernel_layout *l)
+{
+	static const int64_t shape[2] = {3, 11};
+	static uint64_t address[OBJECT_BYTES / 8], tensor[2 * OBJECT_BYTES / 8];
+	static char data[3 * 11 * 8];
+	void (*new_tensor)(void *, int, const struct longs *, struct shared *);
+	struct shared of = {address, NULL};
+	struct longs dims = {shape, shape + 2, shape + 2};
+	const struct longs *made;
+	const char *at = (const char *)tensor;
+
+	if (l->host_bytes > sizeof(tensor) ||
+		!ms_find_function(NEW_HOST_TENSOR, (void **)&new_tensor) ||
+		!make_address(l, address, data, sizeof(data)))
+		return false;
+	new_tensor(tensor, l->type[DT_INT64], &dims, &of);
+	made = (const struct longs *)(at + l->host_shape);
+	return *(const int32_t *)(at + l->host_dtype) == l->type[DT_INT64] &&
+	       *(const void *const *)(at + l->host_address) == address &&
+	       !*(const void *const *)(at + l->host_info) && is_dims_at(made, shape, 2);
+}
+
+bool ms_host_tensors_hold(void)
+{
+	return layout_fact_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
+}
+
+static bool holds_primitive(const struct kernel_layout *l)
+{
+	static struct old_string name = {
+		sizeof(PROBE_NAME) - 1, sizeof(name.text) - 1, 1, PROBE_NAME};
+	static uint64_t primitive[OBJECT_BYTES / 8];
+	void (*new_primitive)(void *, const char *const *, bool, int, bool);
+	const char *text = name.text, *read;
+	const void *const *at;
+
+	if (l->primitive_bytes > sizeof(primitive) ||
+		!ms_find_function(NEW_PRIMITIVE, (void **)&new_primitive))
+		return false;
+	new_primitive(primitive, &text, true, 1, false);
+	at = (const void *const *)((const char *)primitive + l->primitive_name);
+	read = memory_readable((uintptr_t)*at) ? ms_primitive_name(l, primitive) : NULL;
+	return read && strcmp(read, PROBE_NAME) == 0;
+}
+
+/* ---- which release ---- */
+
+static const struct kernel_layout *find_release(char *version, size_t cap)
+{
+	struct provider p;
+
+	if (elfsym_all(NEW_PRIMITIVE, &p, 1) <= 0 &&
+		elfsym_all("_ZN9mindspore9PrimitiveC1ERKS0_", &p, 1) <= 0)
+		return NULL;
+	if (!cxx_package_version(p.path, version, cap))
+		return NULL;
+	for (size_t i = 0; i < LAYOUTS; i++)
+		if (strcmp(layouts[i].version, version) == 0)
+			return &layouts[i];
+	return NULL;
+}
+
+static void decide_layout(void)
+{
+	char version[LIBRARY_TEXT_MAX] = "", why[LIBRARY_TEXT_MAX];
+	const struct kernel_layout *l = find_release(version, sizeof(version));
+	bool holds = l && holds_tensor(l) && holds_primitive(l);
+
+	if (*version)
+		session_library("mindspore", version);
+	if (!holds) {
+		snprintf(why, sizeof(why),
+			l ? "%s: its objects are not as its headers say: no kernels, no steps by "
+			    "optimizers; collectives are recorded"
+			  : "%s: a release whose objects libprobe does not know: no kernels, no "
+			    "steps by optimizers; collectives are recorded; update libprobe",
+			*version ? version : "no version found");
+		session_invisible("kernels of MindSpore", why);
+		if (ms_kernels_listed())
+			log_loss(LOSS_ENTRY, "MindSpore %s", why);
+	}
+	session_layout_fact(LAYOUT_MS_KERNELS, holds);
+	if (holds)
+		session_layout_fact(LAYOUT_MS_TENSORS,
+			l->host_bytes && holds_host_tensor(l) && ms_members_hold(l));
+	layout = l;
+	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
+}
+
+const struct kernel_layout *ms_layout(void)
+{
+	int now = atomic_load_explicit(&state, memory_order_acquire), unknown = UNKNOWN;
+
+	if (__builtin_expect(now == KNOWN, 1))
+		return layout;
+	if (now != UNKNOWN || !atomic_compare_exchange_strong(&state, &unknown, LOOKING))
+		return NULL;
+	decide_layout();
+	return atomic_load(&state) == KNOWN ? layout : NULL;
+}
+
+/* ---- the executor ---- */
+
+/* In the order of kernel_layout.known[]: functions of the abstract class that most executors leave as they are. */
+static const char known_functions[][112] = {
+	"_ZNK9mindspore6device14KernelExecutor19CreateEventForCacheERKSt10shared_ptrINS_"
+	"7session11KernelGraphEE",
+	"_ZNK9mindspore6device14KernelExecutor13AddMindIRPassERKSt10shared_ptrINS_"
+	"7session11KernelGraphEE",
+	"_ZNK9mindspore6device14KernelExecutor15CleanTdtChannelEv",
+	"_ZNK9mindspore6device14KernelExecutor12StressDetectERKSs",
+};
+#define KNOWN_FUNCTIONS (sizeof(known_functions) / sizeof(*known_functions))
+#define COPIES_MAX 32 /* of an inline function: each library may have one */
+
+static bool is_copy_of(const char *name, const void *function)
+{
+	struct provider p[COPIES_MAX];
+	int n = elfsym_all(name, p, COPIES_MAX);
+
+	for (int i = 0; i < n; i++)
+		if (p[i].addr == function)
+			return true;
+	return false;
+}
+
+int ms_launch_place(const void *executor)
+{
+	void *const *functions = *(void *const *const *)executor;
+	unsigned found = 0;
+
+	for (size_t i = 0; i < KNOWN_FUNCTIONS; i++) {
+		void *const *at = &functions[layout->known[i]];
+
+		if (!memory_readable((uintptr_t)at))
+			return -1;
+		found += is_copy_of(known_functions[i], *at);
+	}
+	return found ? layout->launch : -1;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernels are listed: section mindspore has their own names and patterns. Lists that were written for msprobe have the
+ * names of Python's functions (ops.matmul, Tensor.add, mint.ops.sum), of which each stands for the kernels that it may become.
+ */
+#include <string.h>
+
+#include "text/text.h"
+#include "config/config_value.h"
+#include "config/list/glob.h"
+#include "config/list/wraplist.h"
+#include "session/state.h"
+#include "wrappers/mindspore/layout/kernel.h"
+
+#define PLAIN_MAX 64
+#define SECTION "mindspore"
+
+/*
+ * In section mindspore these are functions of the communication library; and kernels of these names do nothing but call them, so
+ * that the collective is what is recorded. Gather and Scatter are operators without communication, too: a pattern, or
+ * kernel::Gather, lists those.
+ */
+static const char collectives[][16] = {"AllReduce", "AllGather", "Broadcast", "ReduceScatter",
+	"Gather", "Scatter", "Send", "Recv", "Barrier"};
+#define GATHER 4
+#define SCATTER 5
+#define QUALIFIER "kernel::"
+
+/* Kernels that only communicate, beside those: what their names begin with. */
+static const char communicating[][20] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
+	"AllToAll", "NeighborExchange", "CollectiveGather", "CollectiveScatter", "DistComm",
+	"InnerComm", "BatchISendIRecv", "Receive", "MatmulAllReduce", "Barrier"};
+
+static bool is_collective_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(collectives) / sizeof(*collectives); i++)
+		if (strcmp(collectives[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool only_communicates(const char *name)
+{
+	for (size_t i = 0; i < sizeof(collectives) / sizeof(*collectives); i++)
+		if (i != GATHER && i != SCATTER && strcmp(collectives[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(communicating) / sizeof(*communicating); i++)
+		if (strncmp(name, communicating[i], strlen(communicating[i])) == 0)
+			return true;
+	return false;
+}
+
+/* ---- Python's names ---- */
+
+static const char python_sections[][20] = {"ops", "mint.ops", "mint.nn.functional", "tensor"};
+#define PYTHON_SECTIONS (sizeof(python_sections) / sizeof(*python_sections))
+
+/* As compare_names() sees it: small letters and digits only. False: too long. */
+static bool put_plain_name(char *out, const char *name, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] == '_')
+			continue;
+		if (n + 1 == PLAIN_MAX)
+			return false;
+		out[n++] = lower_case(name[i]);
+	}
+	out[n] = 0;
+	return n > 0;
+}
+
+/* Where the kernel's name is not the function's: both plain. Sources: mindspore/ops/function, mindspore/ops/auto_generate. */
+static const struct {
+	char function[20], kernel[28];
+} spelled[] = {
+	{"sum", "reducesum"},
+	{"mean", "reducemean"},
+	{"max", "reducemax"},
+	{"amax", "reducemax"},
+	{"min", "reducemin"},
+	{"amin", "reducemin"},
+	{"prod", "reduceprod"},
+	{"all", "reduceall"},
+	{"any", "reduceany"},
+	{"max", "argmaxwithvalue"},
+	{"min", "argminwithvalue"},
+	{"truediv", "div"},
+	{"div", "realdiv"},
+	{"divide", "div"},
+	{"multiply", "mul"},
+	{"subtract", "sub"},
+	{"negative", "neg"},
+	{"absolute", "abs"},
+	{"mm", "matmul"},
+	{"bmm", "batchmatmul"},
+	{"matmul", "batchmatmul"},
+	{"linear", "dense"},
+	{"gt", "greater"},
+	{"ge", "greaterequal"},
+	{"lt", "less"},
+	{"le", "lessequal"},
+	{"eq", "equal"},
+	{"ne", "notequal"},
+	{"where", "select"},
+	{"cat", "concat"},
+	{"permute", "transpose"},
+	{"swapaxes", "transpose"},
+	{"gatherelements", "gatherd"},
+	{"to", "cast"},
+	{"float", "cast"},
+	{"half", "cast"},
+	{"crossentropy", "nllloss"},
+	{"maxpool2d", "maxpool"},
+	{"avgpool2d", "avgpool"},
+	{"getitem", "stridedslice"},
+};
+
+/* Behind the kernel's own name there may be what tells one generation of it from another. */
+static bool is_same_kernel(const char *kernel, const char *wanted)
+{
+	static const char behind[][4] = {"", "ext", "v2", "v3", "op"};
+	size_t n = strlen(wanted);
+
+	if (strncmp(kernel, wanted, n) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+		if (strcmp(kernel + n, behind[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Is `function`, as Python spells it, one that may become that kernel? Both plain. of_operator: it was __function__. */
+static bool may_become(const char *function, const char *kernel, bool of_operator)
+{
+	/* x + y is __add__, __radd__ or __iadd__. */
+	const char *forms[2] = {function, ""};
+
+	if (of_operator && (function[0] == 'r' || function[0] == 'i'))
+		forms[1] = function + 1;
+	for (unsigned f = 0; f < 2; f++) {
+		if (!*forms[f])
+			continue;
+		if (is_same_kernel(kernel, forms[f]))
+			return true;
+		for (size_t i = 0; i < sizeof(spelled) / sizeof(*spelled); i++)
+			if (strcmp(spelled[i].function, forms[f]) == 0 &&
+				is_same_kernel(kernel, spelled[i].kernel))
+				return true;
+	}
+	return false;
+}
+
+/* sum_ex, relu_ext: other entries of one function. */
+static size_t length_of_function(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 3 && strcmp(name + n - 3, "_ex") == 0)
+		return n - 3;
+	return n > 4 && strcmp(name + n - 4, "_ext") == 0 ? n - 4 : n;
+}
+
+static bool is_listed_by_python(struct wraplist *w, const char *name)
+{
+	char kernel[PLAIN_MAX], function[PLAIN_MAX];
+
+	if (!put_plain_name(kernel, name, strlen(name)))
+		return false;
+	for (size_t i = 0; i < PYTHON_SECTIONS; i++) {
+		uint32_t s = wraplist_section(w, python_sections[i]);
+
+		for (uint32_t e = 0; s != WRAPLIST_NONE && e < w->n; e++) {
+			const char *text = wraplist_text(w, w->entry[e].name);
+
+			if (w->entry[e].section != s)
+				continue;
+			if (w->entry[e].glob ? glob_match(text, name)
+					     : put_plain_name(
+						       function, text, length_of_function(text)) &&
+						       may_become(function, kernel,
+							       strncmp(text, "__", 2) == 0))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- our own section ---- */
+
+static bool is_listed_by_name(struct wraplist *w, const char *name)
+{
+	char qualified[sizeof(QUALIFIER) + 128];
+	struct text t = text_over(qualified, sizeof(qualified));
+	uint32_t s = wraplist_section(w, SECTION);
+	bool hit;
+
+	if (s == WRAPLIST_NONE || w->imported)
+		return false;
+	text_str(&t, QUALIFIER);
+	text_str(&t, name);
+	hit = wraplist_match(w, SECTION, qualified);
+	if (!is_collective_name(name))
+		return wraplist_match(w, SECTION, name) || hit;
+	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE && !hit;
+		i = w->entry[i].next_glob)
+		hit = glob_match(wraplist_text(w, w->entry[i].name), name);
+	return hit;
+}
+
+bool ms_kernel_listed(const char *name)
+{
+	struct wraplist *w = list_now();
+
+	return !only_communicates(name) &&
+	       (is_listed_by_name(w, name) || is_listed_by_python(w, name));
+}
+
+static bool may_list_kernels(const struct wraplist *w)
+{
+	if (!w)
+		return false;
+	for (uint32_t e = 0; e < w->n; e++) {
+		const char *section = wraplist_text(w, w->section[w->entry[e].section].name);
+
+		if (strcmp(section, SECTION) == 0 && !w->imported &&
+			(w->entry[e].glob ||
+				!is_collective_name(wraplist_text(w, w->entry[e].name))))
+			return true;
+		for (size_t i = 0; i < PYTHON_SECTIONS; i++)
+			if (strcmp(section, python_sections[i]) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool ms_kernels_listed(void)
+{
+	return may_list_kernels(list_now()) || may_list_kernels(generation_armable);
+}

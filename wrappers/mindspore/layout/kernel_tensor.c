@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* KernelTensor, Primitive and KernelMod as a kernel is given them: read by the layout of the release. */
+#include <ctype.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "call/buffer_check.h"
+#include "elf/memory.h"
+#include "journal/layout.h"
+#include "wrappers/cxx/cxx_work.h"
+#include "wrappers/mindspore/layout/kernel_layout.h"
+
+#define NAME_MAX_BYTES 120
+
+/* std::vector<int64_t> */
+struct dims {
+	const int64_t *begin, *end;
+};
+
+/* NULL: a pointer on the way is. */
+const void *ms_member(const void *object, const struct layout_way *w)
+{
+	const char *p = (const char *)object + w->at[0];
+
+	for (unsigned i = 1; i < LAYOUT_STEPS && w->at[i] != LAYOUT_END; i++) {
+		p = *(const char *const *)p;
+		if (!p)
+			return NULL;
+		p += w->at[i];
+	}
+	return p;
+}
+
+static bool read_dims(const void *vector, struct dims *d)
+{
+	if (!vector)
+		return false;
+	*d = *(const struct dims *)vector;
+	return d->begin ? d->end >= d->begin && d->end - d->begin <= CXX_DIMS_MAX : !d->end;
+}
+
+static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
+{
+	for (unsigned i = 1; id > 0 && i < DT_COUNT; i++)
+		if (l->type[i] == id)
+			return (uint8_t)i;
+	return DT_OTHER;
+}
+
+/* The number of elements; false: a dimension is not known (negative), or there are more than can be. */
+static bool count_dims_product(const struct dims *d, uint64_t *count)
+{
+	*count = 1;
+	for (const int64_t *p = d->begin; p < d->end; p++)
+		if (*p < 0 || __builtin_mul_overflow(*count, (uint64_t)*p, count))
+			return false;
+	return true;
+}
+
+/* Elements from the first one to behind the last; false: some lie before the first. */
+static bool reach_of_view(const struct dims *shape, const struct dims *strides, uint64_t *reach)
+{
+	*reach = 1;
+	for (int64_t i = 0; i < shape->end - shape->begin; i++) {
+		uint64_t far;
+
+		if (strides->begin[i] < 0 ||
+			__builtin_mul_overflow((uint64_t)(shape->begin[i] - 1),
+				(uint64_t)strides->begin[i], &far) ||
+			__builtin_add_overflow(*reach, far, reach))
+			return false;
+	}
+	return true;
+}
+
+static _Atomic bool views_hold,
+	names_hold; /* one was where the table says: no need to ask the kernel for each */
+
+/* Until one was: nothing is followed to where nothing lies. */
+static bool is_view_readable(const struct kernel_layout *l, const char *view)
+{
+	const void *const *shape = (const void *const *)(view + l->view_shape);
+	const void *const *strides = (const void *const *)(view + l->view_strides);
+
+	/* One without dimensions has neither. */
+	return memory_readable((uintptr_t)(view + l->view_offset)) &&
+	       memory_readable((uintptr_t)shape) && memory_readable((uintptr_t)strides) &&
+	       (!*shape || memory_readable((uintptr_t)*shape)) &&
+	       (!*strides || memory_readable((uintptr_t)*strides));
+}
+
+/* Where the elements of a view lie, if that can be. False: v stays without memory. */
+static bool place_view(const struct kernel_layout *l, const char *view, const char *data,
+	uint64_t bytes, struct buffer *v)
+{
+	struct dims shape, strides;
+	uint64_t reach, offset, end;
+	unsigned size = dtype_info(v->dtype)->size;
+
+	if (!views_hold && !is_view_readable(l, view))
+		return false;
+	offset = *(const uint64_t *)(view + l->view_offset);
+	if (!read_dims(view + l->view_shape, &shape) ||
+		!read_dims(view + l->view_strides, &strides))
+		return false;
+	if (shape.end - shape.begin != v->ndim || strides.end - strides.begin != v->ndim ||
+		memcmp(shape.begin, v->counts, v->ndim * sizeof(int64_t)) != 0)
+		return false;
+	if (!views_hold && v->ndim)
+		views_hold = true;
+	v->displs = strides.begin;
+	v->layout = BUFFER_STRIDED;
+	if (!reach_of_view(&shape, &strides, &reach) ||
+		__builtin_add_overflow(reach, offset, &end) ||
+		__builtin_mul_overflow(end, size, &end) || end > bytes)
+		return false;
+	v->base = data + offset * size;
+	return true;
+}
+
+/* One behind the other, the last dimension innermost. */
+static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
+{
+	int64_t next = 1;
+
+	for (int64_t i = shape->end - shape->begin; i-- > 0; next *= shape->begin[i])
+		strides[i] = next;
+}
+
+/* One of that shape whose memory is not known yet. False: so many bytes cannot be counted. */
+static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
+	enum dtype dtype, int64_t *strides)
+{
+	put_contiguous_strides(shape, strides);
+	*v = (struct buffer){
+		.count = count,
+		.dtype = dtype,
+		.layout = BUFFER_STRIDED,
+		.nostats = 1,
+		.ndim = (uint8_t)(shape->end - shape->begin),
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.n = (uint32_t)(shape->end - shape->begin),
+		.counts = shape->begin ? shape->begin : strides,
+		.displs = strides,
+	};
+	return !__builtin_mul_overflow(count, (uint64_t)dtype_info(dtype)->size, &v->bytes);
+}
+
+bool ms_read_tensor(
+	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides)
+{
+	const char *data, *view, *const *data_at, *const *view_at;
+	const uint64_t *bytes;
+	const int32_t *type;
+	struct dims shape;
+	uint64_t count;
+
+	if (!tensor || !read_dims(ms_member(tensor, &l->shape), &shape) ||
+		!count_dims_product(&shape, &count))
+		return false;
+	data_at = ms_member(tensor, &l->data);
+	data = data_at ? *data_at : NULL;
+	bytes = ms_member(tensor, &l->bytes);
+	type = ms_member(tensor, &l->dtype);
+	view_at = ms_member(tensor, &l->view);
+	view = view_at ? *view_at : NULL;
+	if (!make_contiguous_view(
+		    v, &shape, count, type ? dtype_of_id(l, *type) : DT_OTHER, strides))
+		return false;
+	if (!data || !bytes || !v->bytes)
+		return true;
+	if (view) {
+		v->nostats = !place_view(l, view, data, *bytes, v);
+	} else if (v->bytes <= *bytes) {
+		v->base = data;
+		v->nostats = 0;
+	}
+	return true;
+}
+
+bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
+{
+	const struct kernel_layout *l = ms_layout();
+
+	return l && ms_read_tensor(l, tensor, v, strides);
+}
+
+const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor)
+{
+	return tensor ? *(const void *const *)((const char *)tensor + l->data.at[0]) : NULL;
+}
+
+/* ---- tensors of the program ---- */
+
+/* Behind the first step a way leads from the DeviceAddress on. */
+static const void *member_of_address(const void *address, const struct layout_way *w)
+{
+	struct layout_way rest = {{w->at[1], w->at[2], LAYOUT_END}};
+
+	return ms_member(address, &rest);
+}
+
+#define PARAMETER_NAME_MAX 500
+
+/* Of what stands in an object of MindSpore's: anything but a line of text is none. */
+static const char *read_parameter_name(const void *string)
+{
+	const char *s = *(const char *const *)string;
+
+	if (!s || !memory_readable((uintptr_t)s))
+		return NULL;
+	for (unsigned i = 0; i < PARAMETER_NAME_MAX; i++) {
+		if (!s[i])
+			return i ? s : NULL;
+		if ((unsigned char)s[i] < ' ')
+			return NULL;
+	}
+	return NULL;
+}
+
+bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strides)
+{
+	const struct kernel_layout *l = ms_layout();
+	const char *at = tensor, *info;
+	const void *const *data;
+	const uint64_t *bytes;
+	struct dims shape;
+	uint64_t count;
+
+	if (!l || !l->host_bytes || !at || !ms_host_tensors_hold() ||
+		!read_dims(at + l->host_shape, &shape) || !count_dims_product(&shape, &count))
+		return false;
+	info = *(const char *const *)(at + l->host_info);
+	t->name = info ? read_parameter_name(info + l->info_name) : NULL;
+	t->address = *(const void *const *)(at + l->host_address);
+	if (!make_contiguous_view(&t->v, &shape, count,
+		    dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)), strides))
+		return false;
+	data = t->address ? member_of_address(t->address, &l->data) : NULL;
+	bytes = t->address ? member_of_address(t->address, &l->bytes) : NULL;
+	if (data && *data && bytes && t->v.bytes && t->v.bytes <= *bytes) {
+		t->v.base = *data;
+		t->v.nostats = !buffer_believed(&t->v);
+	}
+	return true;
+}
+
+/* ---- names ---- */
+
+/*
+ * A std::string, of either kind: its first word is the address of the characters. What an operator is called is a word; so
+ * anything else that may lie there is no name.
+ */
+static const char *read_ms_name(const void *string)
+{
+	const char *s = *(const char *const *)string;
+
+	if (!s)
+		return NULL;
+	for (unsigned i = 0; i < NAME_MAX_BYTES; i++) {
+		if (!s[i])
+			return i ? s : NULL;
+		if (!isalnum((unsigned char)s[i]) && !strchr("_.-:/", s[i]))
+			return NULL;
+	}
+	return NULL;
+}
+
+const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive)
+{
+	return primitive ? read_ms_name((const char *)primitive + l->primitive_name) : NULL;
+}
+
+const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
+{
+	const char *const *string = (const char *const *)((const char *)mod + l->mod_name);
+	const char *name;
+
+	if (!mod || (!names_hold && (!memory_readable((uintptr_t)string) ||
+					    !memory_readable((uintptr_t)*string))))
+		return NULL;
+	name = read_ms_name(string);
+	if (name && !names_hold)
+		names_hold = true;
+	return name;
+}
+
+static _Atomic bool
+	node_names_hold; /* one was seen where the table says: no need to ask the kernel for each */
+
+/*
+ * Where in the program's graph it is: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is the kernel's own if it
+ * ends with its name and a number; only then is it believed to be one.
+ */
+const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
+{
+	const char *const *string;
+	const char *s;
+	size_t n = strlen(kernel);
+
+	if (!node)
+		return NULL;
+	string = (const char *const *)((const char *)node + l->node_name);
+	if (!node_names_hold && (!memory_readable((uintptr_t)string) || !*string ||
+					!memory_readable((uintptr_t)*string)))
+		return NULL;
+	s = *string ? strrchr(*string, '/') : NULL;
+	if (!s || strncmp(s + 1, kernel, n) != 0 || s[n + 1] != '-')
+		return NULL;
+	if (!node_names_hold)
+		node_names_hold = true;
+	return *string;
+}
