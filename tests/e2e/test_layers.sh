@@ -29,6 +29,9 @@ is 'down, and up through a table: nothing is found' "$(look)" ''
 
 printf 'int high(void);\nint planted(void) { return high(); }\n' >preload/low/planted.c
 is 'a call upward' "$(look)" 'preload/low/planted.o uses high of preload/high/high.o'
+cp rooms rooms.kept && echo 'knot low high preload/high/none.h' >>rooms
+is 'a knot lets it be, and one that is gone is told' "$(look)" 'the table: the knot preload/low preload/high/none.h is gone; take it out'
+mv rooms.kept rooms
 printf 'extern int (*door)(void);\nint planted(void) { return door(); }\n' >preload/low/planted.c
 is 'the same through a table' "$(look)" ''
 rm -f preload/low/planted.c

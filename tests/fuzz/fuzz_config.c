@@ -3,7 +3,7 @@
  * Any bytes as probe.yaml, and behind two NUL bytes any values for PROBE_<KEY>, one per key, NUL between them.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_config.c \
- *		preload/config/*.c preload/config/*/*.c preload/terms/*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_config
+ *		preload/config/{,import/,list/,load/}[a-z]*.c preload/terms/[a-z]*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_config
  *	./fuzz_config -max_len=4096 corpus/ configs/
  *
  * Beside crashes it looks for: values out of their ranges, more than one line per finding, and configurations that

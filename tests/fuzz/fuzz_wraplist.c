@@ -3,7 +3,7 @@
  * Any bytes as support_wrap_ops.yaml, and behind a NUL byte any names to ask for, NUL between them.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_wraplist.c \
- *		preload/config/*.c preload/config/*/*.c preload/terms/*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_wraplist
+ *		preload/config/{,import/,list/,load/}[a-z]*.c preload/terms/[a-z]*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_wraplist
  *	./fuzz_wraplist -max_len=4096 corpus/ configs/
  *
  * Beside crashes it looks for: patterns that fnmatch(3) reads otherwise, unknown names that are said twice, known
