@@ -83,10 +83,7 @@ static unsigned factor_bytes(uint64_t compute)
 
 void cublas_dtype(uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = DT_OTHER;
-	for (size_t i = 0; i < sizeof(cublas_dtypes) / sizeof(*cublas_dtypes); i++)
-		if (cublas_dtypes[i].value == (int32_t)value)
-			d->dtype = cublas_dtypes[i].to;
+	d->dtype = spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER);
 	d->size = dtype_info(d->dtype)->size;
 	d->extent = (int64_t)d->size;
 }
