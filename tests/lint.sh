@@ -24,8 +24,10 @@ check "exports are wrappers, hooks and probe_* only" \
 check "everything that should be is exported" "$(comm -13 <(echo "$exported") <(echo "$wanted"))"
 check "needs libc and the dynamic loader only" \
 	"$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc\.so\.6|ld-linux.*)$')"
-check "no symbol version above GLIBC_2.34" \
-	"$(objdump -T "$lib" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | awk -F'[_.]' '$2 > 2 || ($2 == 2 && $3 > 34)')"
+check "neither the library nor the tool needs a glibc above 2.34 (tests/symbols.sh)" "$(tests/symbols.sh "$lib" "$B/probe")"
+tls=$(readelf -lW "$lib" | awk '$1 == "TLS" {print $6}')
+check "static TLS has at most 64 bytes" "$([ $((tls)) -le 64 ] || echo "$((tls)) bytes; variables of threads are THREAD_OWN (preload/base/thread.h)")"
+check "THREAD_OWN variables are used through own() only" "$(tests/thread_own.sh)"
 check "no segment is writable and executable" "$(readelf -lW "$lib" | grep -E ' RWE ')"
 check "the stack is not executable" "$(readelf -lW "$lib" | awk '/GNU_STACK/ && $7 ~ /E/')"
 check "no text relocations" "$(readelf -d "$lib" | grep -E 'TEXTREL')"

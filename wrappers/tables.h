@@ -3,7 +3,7 @@
  * Types of the tables that the generator makes of a spec for its adapter; they are declared in <library>_gen.h:
  *
  *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec knows, for an initializer
- *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums
+ *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()
  *	<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
  */
 #ifndef PROBE_WRAPPERS_TABLES_H

@@ -26,7 +26,7 @@ static _Atomic(char *) pool[POOL];
 
 static inline uint32_t first_place(void)
 {
-	return (uint32_t)hash_mix((uintptr_t)&thread_state);
+	return (uint32_t)hash_mix((uintptr_t)thread_inside());
 }
 
 static char *take_stack(void)
@@ -96,8 +96,12 @@ static inline struct apart_top *top_of(uintptr_t s)
 
 __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 {
-	/* Sanitizers know the bounds of a thread's stack, and our frames are larger than they would allow anyway. */
-	char *s = SANITIZED || apart_is_here() ? NULL : take_stack();
+	struct thread_self *w = thread_self();
+	/*
+	 * Sanitizers know the bounds of a thread's stack, and our frames are larger than they would allow anyway. A thread without a
+	 * block could not tell later where it stands.
+	 */
+	char *s = SANITIZED || !thread_has_block() || apart_is_here() ? NULL : take_stack();
 
 	if (!s) {
 		fn(arg);
@@ -107,16 +111,16 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 	struct apart_top *top = top_of((uintptr_t)s);
 
 	top->origin = (uintptr_t)__builtin_frame_address(0);
-	top->outer = thread_state.apart;
-	thread_state.apart = (uintptr_t)s;
+	top->outer = w->apart;
+	w->apart = (uintptr_t)s;
 	apart_switch(fn, arg, top);
-	thread_state.apart = top->outer;
+	w->apart = top->outer;
 	put_stack_back(s);
 }
 
 __attribute__((noinline)) uintptr_t apart_origin(void)
 {
 	if (apart_is_here())
-		return top_of(thread_state.apart)->origin;
+		return top_of(thread_inside()->apart)->origin;
 	return (uintptr_t)__builtin_frame_address(0);
 }

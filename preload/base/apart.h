@@ -21,7 +21,7 @@
 /* Is the caller on such a stack? */
 static inline bool apart_is_here(void)
 {
-	return (uintptr_t)__builtin_frame_address(0) - thread_state.apart < APART_BYTES;
+	return (uintptr_t)__builtin_frame_address(0) - thread_inside()->apart < APART_BYTES;
 }
 
 /*

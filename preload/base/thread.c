@@ -4,8 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-__thread struct thread_state thread_state;
-
 #define STACK_BYTES (256u << 10)
 
 int thread_spawn(void *(*main)(void *), void *arg)

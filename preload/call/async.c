@@ -258,6 +258,6 @@ void async_wait_for_message(struct call *c, const struct comm *comm, int32_t pee
 
 void async_wait_end(struct call *c)
 {
-	if (c->t && c->t == thread_state.recorder)
+	if (c->t && c->t == thread_inside()->recorder)
 		atomic_store_explicit(&c->t->chain.slot->wait_api, 0, memory_order_relaxed);
 }

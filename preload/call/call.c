@@ -39,7 +39,7 @@ struct way_up {
 
 static void walk_past(void *arg)
 {
-	const struct thread_state *w = &thread_state;
+	const struct thread_self *w = thread_inside();
 	struct way_up *u = arg;
 
 	u->past = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc, u->frame,
@@ -59,7 +59,7 @@ __attribute__((noinline)) static bool stack_leads_past(
 #define LOOK_EVERY 1024
 
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
-	struct thread_state *w, uintptr_t pc, uintptr_t frame)
+	struct thread_self *w, uintptr_t pc, uintptr_t frame)
 {
 	const struct stack_bounds *b = thread_bounds();
 	uint32_t n = ++w->inside;
@@ -129,7 +129,8 @@ static inline bool is_on_stream(const struct call *c)
 	return c->api->spec->completion == DONE_STREAM || __builtin_expect(c->op.on_device, 0);
 }
 
-static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
+static void enter_data(
+	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
 
@@ -141,8 +142,8 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 	}
 	/* On a thread of that library's own there is no call of it that this one would be inside of. */
 	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) && !c->by->cfg.nested) {
-		if (thread_state.recorder && session_is_on())
-			thread_count(thread_state.recorder, JC_SKIP_NESTED);
+		if (w->recorder && session_is_on())
+			thread_count(w->recorder, JC_SKIP_NESTED);
 		c->mode = CALL_NESTED;
 		return;
 	}
@@ -152,7 +153,7 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 		c->mode = CALL_HOOK;
 		return;
 	}
-	if (__builtin_expect(c->word & API_LOOKED && !thread_state.depth, 0))
+	if (__builtin_expect(c->word & API_LOOKED && !w->depth, 0))
 		activation_look();
 	if (c->word & API_NUMBERED) {
 		/* Counted whether it is recorded or not: the number joins the ranks. */
@@ -190,7 +191,7 @@ static void enter_data(struct call *c, struct api *f, const struct api_spec *s)
 	if (c->rec) {
 		c->mode = CALL_RECORD;
 		c->start = c->rec->start;
-		thread_state.call = c->rec->seq;
+		w->call = c->rec->seq;
 	}
 }
 
@@ -207,7 +208,7 @@ static inline bool is_carrier(const struct api_spec *s)
 }
 
 static void enter_inside(
-	struct call *c, struct api *f, const struct api_spec *s, struct thread_state *w)
+	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	bool nested = w->depth > 0;
 
@@ -236,7 +237,7 @@ static void enter_inside(
 	if (s->task == TASK_DATA) {
 		if (s->lib->ready && !s->lib->ready())
 			return;
-		enter_data(c, f, s);
+		enter_data(c, f, s, w);
 	} else {
 		c->mode = CALL_HOOK;
 		stream_poll();
@@ -266,7 +267,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
-static inline void own_time_begin(struct call *c, struct thread_state *w)
+static inline void own_time_begin(struct call *c, struct thread_self *w)
 {
 	c->weight = 0;
 	if (w->unsampled) {
@@ -286,9 +287,9 @@ static inline void own_time_entered(struct call *c, uint64_t now)
 	c->own = now - c->own;
 }
 
-static inline void own_time_end(struct call *c)
+static inline void own_time_end(struct call *c, const struct thread_self *w)
 {
-	if (c->t != thread_state.recorder)
+	if (c->t != w->recorder)
 		return;
 
 	uint64_t exact = c->t->counted - c->counted, end = call_ended(c);
@@ -299,12 +300,12 @@ static inline void own_time_end(struct call *c)
 }
 
 /* Where it counts as being on the way. */
-static inline uint32_t *level_of(const struct api_spec *s, struct thread_state *w)
+static inline uint32_t *level_of(const struct api_spec *s, struct thread_self *w)
 {
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
 }
 
-static inline void step_out(const struct call *c, struct thread_state *w)
+static inline void step_out(const struct call *c, struct thread_self *w)
 {
 	uint32_t *level = level_of(c->api->spec, w);
 
@@ -315,7 +316,7 @@ static inline void step_out(const struct call *c, struct thread_state *w)
 }
 
 /* Is there room below the wrapper's frame for what we do? Not known before the thread's first call. */
-static inline bool has_room(const struct thread_state *w, uintptr_t frame)
+static inline bool has_room(const struct thread_self *w, uintptr_t frame)
 {
 	return __builtin_expect(frame - w->room_at < w->room_bytes, 1);
 }
@@ -327,7 +328,7 @@ static inline bool is_followed(uint32_t word)
 
 /* plain: the row's state is API_ON, and its wrapper has just seen that recording is on. */
 static inline __attribute__((always_inline)) void *enter_wrapped_call(struct call *c, struct api *f,
-	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_state *w, uint32_t word,
+	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_self *w, uint32_t word,
 	bool plain)
 {
 	if (w->depth + w->transparent && left_by_jump(w, pc, frame)) {
@@ -384,35 +385,48 @@ struct entering {
 static void enter_apart(void *arg)
 {
 	struct entering *e = arg;
+	struct thread_self *w = thread_inside();
 
-	if (thread_state.busy > 1) {
+	if (w->busy > 1) {
+		if (!thread_has_block() && api_word(e->f) & API_LISTED && session_is_on())
+			thread_lost();
 		e->real = find_real_anyway(e->f, e->pc);
 		return;
 	}
 	thread_bounds_find();
-	e->real = enter_wrapped_call(
-		e->c, e->f, e->v, e->pc, e->frame, &thread_state, api_word(e->f), false);
+	e->real = enter_wrapped_call(e->c, e->f, e->v, e->pc, e->frame, w, api_word(e->f), false);
+}
+
+/* A thread's first call, one inside of our own code, one whose stack is short, or unknown; or a function's first. */
+__attribute__((noinline)) static void *enter_carefully(
+	struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
+{
+	struct entering e = {c, f, v, pc, frame, NULL};
+	struct thread_self *w = thread_self();
+
+	w->busy++;
+	apart_call(enter_apart, &e);
+	w->busy--;
+	return e.real;
 }
 
 void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = thread_inside();
 	uint32_t word = api_word(f);
 	int err = errno;
 	void *real;
 
 	c->mode = CALL_PASS;
 	c->done = 0;
-	w->busy++;
-	if (w->busy == 1 && word & API_ON && has_room(w, frame)) {
+	/* What a thread has that comes for the first time is busy. */
+	if (w->busy == 0 && word & API_ON && has_room(w, frame)) {
+		w->busy++;
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
+		w->busy--;
 	} else {
-		struct entering e = {c, f, v, pc, frame, NULL};
-
-		apart_call(enter_apart, &e);
-		real = e.real;
+		real = enter_carefully(c, f, v, pc, frame);
 	}
-	w->busy--;
 	errno = err;
 	return real;
 }
@@ -429,21 +443,21 @@ static bool is_success(const struct adapter *lib, int64_t ret)
  * Has the thread become another one inside the real function? It may have forked, and this is the child: the record is
  * the parent's, and where the child records anew its memory is not even mapped here any more.
  */
-static inline bool is_elsewhere(const struct call *c)
+static inline bool is_elsewhere(const struct call *c, const struct thread_self *w)
 {
-	return __builtin_expect(c->t && c->t != thread_state.recorder, 0);
+	return __builtin_expect(c->t && c->t != w->recorder, 0);
 }
 
-static inline __attribute__((always_inline)) void leave_wrapped_call(struct call *c, int64_t ret)
+static inline __attribute__((always_inline)) void leave_wrapped_call(
+	struct call *c, struct thread_self *w, int64_t ret)
 {
 	const struct api *f = c->api;
 	const struct api_spec *s = f->spec;
 	const struct adapter *lib = s->lib;
-	struct thread_state *w = &thread_state;
 
 	c->ok = is_success(lib, ret);
 	c->async = false;
-	if (is_elsewhere(c)) {
+	if (is_elsewhere(c, w)) {
 		c->t = NULL;
 		c->rec = NULL;
 	}
@@ -477,7 +491,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(struct call
 		step_marker_hit();
 	step_out(c, w);
 	if (c->weight && c->t)
-		own_time_end(c);
+		own_time_end(c, w);
 }
 
 /* Learns what a communicator, or the library, is: that may take much stack, however much there is. */
@@ -495,7 +509,7 @@ static void leave_apart(void *arg)
 {
 	const struct leaving *l = arg;
 
-	leave_wrapped_call(l->c, l->ret);
+	leave_wrapped_call(l->c, thread_inside(), l->ret);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -504,14 +518,14 @@ int64_t call_leave(struct call *c, int64_t ret)
 	if (c->mode == CALL_PASS)
 		return ret;
 
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = thread_inside();
 	int err = errno;
 
 	/* A program asks again and again before a Test says yes, and the clock is a quarter of what that costs. */
 	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
 	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {
-		leave_wrapped_call(c, ret);
+		leave_wrapped_call(c, w, ret);
 	} else {
 		struct leaving l = {c, ret};
 
@@ -535,7 +549,7 @@ static void unwind_apart(void *arg)
 			c->api->spec->lib->leave(c, 0);
 		return;
 	}
-	if (c->rec && !is_elsewhere(c)) {
+	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;
 		stream_drop(&c->op);
@@ -544,7 +558,7 @@ static void unwind_apart(void *arg)
 		/* A completion call: the thread does not stand in it any more. */
 		async_wait_end(c);
 	}
-	step_out(c, &thread_state);
+	step_out(c, thread_inside());
 }
 
 void call_unwind(struct call *c)
@@ -554,8 +568,8 @@ void call_unwind(struct call *c)
 
 	int err = errno;
 
-	thread_state.busy++;
+	thread_inside()->busy++;
 	apart_call(unwind_apart, c);
-	thread_state.busy--;
+	thread_inside()->busy--;
 	errno = err;
 }

@@ -118,7 +118,7 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
 {
-	struct thread *t = v->bytes >= EXACT_BYTES ? thread_state.recorder : NULL;
+	struct thread *t = v->bytes >= EXACT_BYTES ? thread_inside()->recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
 	tensor_observe(w, seq, v, out);
@@ -254,7 +254,7 @@ __attribute__((noinline)) static bool take_open_below(
  */
 static inline bool take_open_record(const struct journal_call *r)
 {
-	struct thread *t = thread_state.recorder;
+	struct thread *t = thread_inside()->recorder;
 
 	if (!t)
 		return false;
@@ -331,7 +331,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->tid = t->tid;
 	r->api = (uint16_t)id;
 	r->redop = w->redop;
-	r->phase = w->phase ? w->phase : (uint8_t)thread_state.phase;
+	r->phase = w->phase ? w->phase : (uint8_t)thread_inside()->phase;
 	if (w->nin)
 		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))

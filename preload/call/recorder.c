@@ -65,9 +65,13 @@ void thread_init(void)
 
 void thread_forget(void)
 {
-	thread_state.recorder = NULL;
-	thread_state.depth = thread_state.transparent = thread_state.busy = 0;
-	thread_state.call = 0;
+	struct thread_self *w = thread_self();
+
+	if (thread_has_block()) {
+		w->recorder = NULL;
+		w->depth = w->transparent = w->busy = 0;
+		w->call = 0;
+	}
 	/* Else the end of this thread would give the parent's slot back. */
 	if (have_key)
 		pthread_setspecific(key, NULL);
@@ -80,25 +84,29 @@ void thread_count_shared(enum journal_count c)
 }
 
 /* Asked once in a thread's life; a thread that records has a copy at hand. */
-static __thread struct stack_bounds own_bounds;
+static THREAD_OWN struct {
+	struct stack_bounds bounds;
+	bool asked;
+} stack;
 
 void thread_bounds_find(void)
 {
-	static __thread bool asked;
+	struct thread_self *w = thread_self();
+	struct stack_bounds *b = &own(stack).bounds;
 
-	if (asked)
+	if (!thread_has_block() || own(stack).asked)
 		return;
-	asked = true;
-	stack_bounds_init(&own_bounds);
-	thread_state.room_at = own_bounds.roomy;
-	thread_state.room_bytes = own_bounds.hi - own_bounds.roomy;
+	own(stack).asked = true;
+	stack_bounds_init(b);
+	w->room_at = b->roomy;
+	w->room_bytes = b->hi - b->roomy;
 }
 
 const struct stack_bounds *thread_bounds(void)
 {
-	const struct thread *t = thread_state.recorder;
+	const struct thread *t = thread_inside()->recorder;
 
-	return t ? &t->bounds : &own_bounds;
+	return t ? &t->bounds : &own(stack).bounds;
 }
 
 static struct thread *thread_make(void)
@@ -131,18 +139,22 @@ struct thread *thread_get_new(void)
 
 	if (!session_is_on())
 		return NULL;
-	if (!thread_state.dead)
+	if (!thread_state.dead && thread_has_block())
 		t = thread_make();
-	if (!t) {
-		thread_count_shared(JC_DROP_THREADS);
-		if (thread_state.dead)
-			return NULL; /* a destructor that ran after ours */
-		log_loss(LOSS_THREADS,
-			"more than %d threads record at once (or no memory): calls of the others "
-			"are lost",
-			JOURNAL_THREADS);
-	}
+	if (!t)
+		thread_lost();
 	return t;
+}
+
+void thread_lost(void)
+{
+	thread_count_shared(JC_DROP_THREADS);
+	/* A destructor that ran after ours is nothing to speak of. */
+	if (thread_state.dead)
+		return;
+	log_loss(LOSS_THREADS,
+		"more than %d threads record at once (or no memory): calls of the others are lost",
+		JOURNAL_THREADS);
 }
 
 void *thread_scratch(struct thread *t, size_t bytes)

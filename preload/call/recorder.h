@@ -40,10 +40,13 @@ struct thread {
 
 struct thread *thread_get_new(void);
 
+/* A call is not recorded, for its thread cannot be: counted, and said once. */
+void thread_lost(void);
+
 /* The calling thread's, made if need be; NULL if nothing is recorded (yet), if it cannot record (counted), or is ending. */
 static inline struct thread *thread_get(void)
 {
-	struct thread *t = thread_state.recorder;
+	struct thread *t = thread_inside()->recorder;
 
 	return __builtin_expect(t != NULL, 1) ? t : thread_get_new();
 }
@@ -58,7 +61,7 @@ void thread_bounds_find(void);
 /* Wrapped calls that the calling thread has on the way, of every kind. */
 static inline uint32_t thread_on_the_way(void)
 {
-	return thread_state.depth + thread_state.transparent;
+	return thread_inside()->depth + thread_inside()->transparent;
 }
 
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
@@ -130,14 +133,14 @@ struct own_work {
 
 static inline struct own_work own_work_begin(void)
 {
-	const struct thread *t = thread_state.recorder;
+	const struct thread *t = thread_inside()->recorder;
 
 	return (struct own_work){t, clock_ticks(), t ? t->counted : 0};
 }
 
 static inline void own_work_end(const struct own_work *o)
 {
-	struct thread *t = thread_state.recorder;
+	struct thread *t = thread_inside()->recorder;
 	uint64_t took = clock_ticks() - o->since, inside;
 
 	/* It may have got its place meanwhile. */

@@ -161,26 +161,26 @@ static void decide_inputs(struct call *c)
 static struct open_group *group_of(uintptr_t copy, bool make);
 static uintptr_t copy_of(const struct call *c);
 
-static __thread struct {
+static THREAD_OWN struct {
 	struct call *
 		call; /* what is measured by the calls inside of it; thread_state.carrying says that it stands */
 	uint64_t stream; /* of those inside the group */
 	uint32_t depth; /* of groups that were opened inside */
 	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group fills */
-} carrier __attribute__((tls_model("initial-exec")));
+} carrier;
 
 static void begin_carrying(struct call *c)
 {
-	carrier.call = c;
-	carrier.depth = 0;
-	memset(carrier.reached, 0, sizeof(carrier.reached));
-	thread_state.carrying = true;
+	own(carrier).call = c;
+	own(carrier).depth = 0;
+	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
+	thread_inside()->carrying = true;
 }
 
 static void end_carrying(const struct operation *w)
 {
-	if (thread_state.carrying && &carrier.call->op == w)
-		thread_state.carrying = false;
+	if (thread_inside()->carrying && &own(carrier).call->op == w)
+		thread_inside()->carrying = false;
 }
 
 /* The group has been put on its stream. */
@@ -189,9 +189,9 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 	struct buffer *v = stream_outputs(w);
 
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++)
-		if (carrier.reached[i / 64] >> i % 64 & 1)
-			decide_snapshot(b, carrier.stream, &v[i]);
-	memset(carrier.reached, 0, sizeof(carrier.reached));
+		if (own(carrier).reached[i / 64] >> i % 64 & 1)
+			decide_snapshot(b, own(carrier).stream, &v[i]);
+	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
 }
 
 /* The call inside writes at `to`, on that stream. */
@@ -205,10 +205,10 @@ static void note_carried_output(const struct device_backend *b, struct operation
 		if (!base || v[i].shot || to < base || to >= base + v[i].bytes)
 			continue;
 		/* Of a group several may fill one output; one that stands alone fills it. */
-		if (carrier.depth)
-			carrier.reached[i / 64] |= UINT64_C(1) << i % 64;
+		if (own(carrier).depth)
+			own(carrier).reached[i / 64] |= UINT64_C(1) << i % 64;
 		else if (to == base)
-			decide_snapshot(b, carrier.stream, &v[i]);
+			decide_snapshot(b, own(carrier).stream, &v[i]);
 	}
 }
 
@@ -220,17 +220,17 @@ void stream_carried(struct call *c)
 	const struct device_backend *b = device_known();
 
 	/* One that was left by a jump stands no longer: what it has called lies below it. */
-	if (!b || !thread_state.carrying || c->frame >= carrier.call->frame)
+	if (!b || !thread_inside()->carrying || c->frame >= own(carrier).call->frame)
 		return;
 	if (task == TASK_GROUP_START) {
-		carrier.depth += c->ok;
+		own(carrier).depth += c->ok;
 	} else if (task == TASK_GROUP_END) {
-		if (carrier.depth && --carrier.depth == 0 && c->ok)
-			take_reached_outputs(b, &carrier.call->op);
+		if (own(carrier).depth && --own(carrier).depth == 0 && c->ok)
+			take_reached_outputs(b, &own(carrier).call->op);
 	} else if (c->ok && to && !group_of(copy_of(c), false)) {
-		carrier.stream = stream_of(c);
-		if (!b->capturing(carrier.stream))
-			note_carried_output(b, &carrier.call->op, to->cp);
+		own(carrier).stream = stream_of(c);
+		if (!b->capturing(own(carrier).stream))
+			note_carried_output(b, &own(carrier).call->op, to->cp);
 	}
 }
 
@@ -242,7 +242,7 @@ void stream_enter(struct call *c)
 	stream_poll();
 	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
 		w->views[i].shot = 0;
-	thread_state.carrying = false;
+	thread_inside()->carrying = false;
 	if (b && b->capturing(stream_of(c))) {
 		w->flags |= CF_CAPTURED;
 		no_statistics(stream_inputs(w), w->nin);
@@ -406,7 +406,7 @@ struct open_group {
 
 #define BASES 8u
 
-static __thread struct {
+static THREAD_OWN struct {
 	struct open_group open[GROUPS];
 	uint32_t n; /* in the queue: struct queued in thread->group */
 	uint32_t age; /* of base[]: real_generation() */
@@ -414,7 +414,7 @@ static __thread struct {
 		const void *real;
 		uintptr_t copy;
 	} base[BASES];
-} here __attribute__((tls_model("initial-exec")));
+} here;
 
 /* A group is of one copy of a library: several may be loaded, and know nothing of each other. */
 static uintptr_t copy_of_function(const void *real)
@@ -430,14 +430,14 @@ __attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
 	uint32_t age = real_generation();
 
-	if (here.age != age)
-		memset(here.base, 0, sizeof(here.base));
-	here.age = age;
-	if (here.base[i].real != real) {
-		here.base[i].copy = copy_of_function(real);
-		here.base[i].real = real;
+	if (own(here).age != age)
+		memset(own(here).base, 0, sizeof(own(here).base));
+	own(here).age = age;
+	if (own(here).base[i].real != real) {
+		own(here).base[i].copy = copy_of_function(real);
+		own(here).base[i].real = real;
 	}
-	return here.base[i].copy;
+	return own(here).base[i].copy;
 }
 
 static uintptr_t copy_of(const struct call *c)
@@ -459,10 +459,10 @@ static struct open_group *group_of(uintptr_t copy, bool make)
 	struct open_group *unused = NULL;
 
 	for (unsigned i = 0; i < GROUPS; i++) {
-		if (here.open[i].depth && here.open[i].copy == copy)
-			return &here.open[i];
-		if (!here.open[i].depth)
-			unused = &here.open[i];
+		if (own(here).open[i].depth && own(here).open[i].copy == copy)
+			return &own(here).open[i];
+		if (!own(here).open[i].depth)
+			unused = &own(here).open[i];
 	}
 	if (!make || !unused)
 		return NULL;
@@ -475,7 +475,7 @@ static struct queued *queue_place(struct thread *t)
 {
 	size_t have = t->group_bytes / sizeof(struct queued);
 
-	if (here.n == have) {
+	if (own(here).n == have) {
 		size_t want = have ? 2 * have : QUEUE_FIRST;
 		size_t bytes = want * sizeof(struct queued);
 		void *m = want > QUEUE_MAX ? MAP_FAILED
@@ -485,13 +485,13 @@ static struct queued *queue_place(struct thread *t)
 		if (m == MAP_FAILED)
 			return NULL;
 		if (t->group) {
-			memcpy(m, t->group, here.n * sizeof(struct queued));
+			memcpy(m, t->group, own(here).n * sizeof(struct queued));
 			munmap(t->group, t->group_bytes);
 		}
 		t->group = m;
 		t->group_bytes = bytes;
 	}
-	return (struct queued *)t->group + here.n++;
+	return (struct queued *)t->group + own(here).n++;
 }
 
 static void group_ended(struct call *c, int64_t ret)
@@ -504,13 +504,13 @@ static void group_ended(struct call *c, int64_t ret)
 				   : never    ? CF_CANCELLED
 				   : progress ? CF_INPROGRESS
 					      : 0;
-	struct thread *t = thread_state.recorder;
+	struct thread *t = thread_inside()->recorder;
 	/* A forked child has the depth, and not the queue. */
 	struct queued *q = t ? t->group : NULL;
 
 	if (!q)
-		here.n = 0;
-	for (uint32_t i = 0; i < here.n; i++) {
+		own(here).n = 0;
+	for (uint32_t i = 0; i < own(here).n; i++) {
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy) {
@@ -530,7 +530,7 @@ static void group_ended(struct call *c, int64_t ret)
 			decide_all(lib, q[i].stream, w->out, w->nout);
 		end_when_snapshots_arrived(&q[i].p, c->end, flags);
 	}
-	here.n = kept;
+	own(here).n = kept;
 }
 
 void stream_group_enter(struct call *c)
@@ -538,7 +538,7 @@ void stream_group_enter(struct call *c)
 	struct open_group *g = group_of(copy_of(c), false);
 
 	/* What the group holds is done, or hangs, in its outermost end. */
-	if (g && g->depth == 1 && here.n && c->api->spec->task == TASK_GROUP_END)
+	if (g && g->depth == 1 && own(here).n && c->api->spec->task == TASK_GROUP_END)
 		async_wait_begin(c);
 }
 
@@ -629,6 +629,6 @@ void stream_reset(void)
 	pthread_mutex_init(&flight_lock, NULL);
 	nflight = 0;
 	atomic_store(&flying, 0);
-	here.n = 0;
-	thread_state.carrying = false;
+	own(here).n = 0;
+	thread_inside()->carrying = false;
 }

@@ -110,7 +110,7 @@ const struct device_backend *device_watch(void)
 		return b;
 	if (atomic_load_explicit(&loads, memory_order_relaxed) ==
 			atomic_load_explicit(&quiet, memory_order_relaxed) &&
-		++thread_state.looks % ASK_EVERY)
+		++thread_inside()->looks % ASK_EVERY)
 		return NULL;
 	return look_for_backend();
 }

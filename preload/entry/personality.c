@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/thread.h"
 #include "elf/loaded/elfsym.h"
 
 #define UNWINDERS 4
@@ -49,7 +50,7 @@ enum unwinder_state { UNWINDER_FREE = 0, UNWINDER_BEING_FILLED, UNWINDER_READY }
 static struct unwinder known[UNWINDERS];
 
 /* Who called the cleanup that runs on this thread. */
-static __thread struct unwinder *caller __attribute__((tls_model("initial-exec")));
+static __thread struct unwinder *caller THREAD_TLS;
 
 static void *provided_function(const char *name, uintptr_t by)
 {

@@ -380,7 +380,7 @@ void life_look_at_config(void)
 static void *watch_alone(void *arg)
 {
 	(void)arg;
-	thread_state.busy = 1; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-watch");
 	while (atomic_load(&session.phase) == SESSION_READY) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC), wait = next_look_ns(now) - now;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
+#include "base/thread.h"
 
 struct bound {
 	void *wrapper; /* first: bound_enter jumps there */
@@ -13,7 +14,7 @@ struct bound {
 	void *real;
 };
 
-extern __thread const struct bound *bound_now __attribute__((tls_model("initial-exec")));
+extern __thread const struct bound *bound_now THREAD_TLS __attribute__((visibility("hidden")));
 
 /* The function that this call of f is bound to, or NULL. Asked once per call. */
 static inline void *bound_take(const struct api *f)

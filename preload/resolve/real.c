@@ -16,7 +16,7 @@
 typedef void *dlsym_fn(void *handle, const char *name);
 
 /* Written by bound_enter in stub_entry.S. */
-__attribute__((visibility("hidden"))) __thread const struct bound *bound_now;
+__thread const struct bound *bound_now;
 
 /* dlsym itself is a hook of ours: inside libprobe it is always the next one that is meant. */
 static dlsym_fn *next_dlsym(void)
@@ -108,7 +108,7 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 
 static _Atomic uint32_t loads,
 	under_way; /* how often it was begun; threads that have not been heard of since */
-static __thread bool loading __attribute__((tls_model("initial-exec")));
+static __thread bool loading THREAD_TLS;
 
 void real_loading(void)
 {

@@ -5,6 +5,16 @@
 #include "terms/dtype.h"
 #include "spec/spec.h"
 
+uint8_t spec_value_find(const struct spec_values *values, int64_t value, uint8_t other)
+{
+	for (uint32_t i = 0; values && i < values->n; i++)
+		if (values->row[i].value == value)
+			return values->row[i].to;
+	return other;
+}
+
+/* ---- of a spec ---- */
+
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived)
 {
 	const char *s = node_text(l, n, "other"), *names[DT_COUNT];

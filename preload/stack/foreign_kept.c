@@ -3,6 +3,7 @@
  * Stacks that outlive the standing in them: each different one once, described while its thread still stood there, for
  * what its frames refer to may be gone when they are asked for. No lock: lists that only grow.
  */
+#include "base/thread.h"
 #include "stack/foreign.h"
 
 #include <stdatomic.h>
@@ -27,7 +28,7 @@ struct foreign_kept {
 static _Atomic(struct foreign_kept *) buckets[BUCKETS];
 static _Atomic unsigned stacks_kept;
 
-static __thread const struct foreign_kept *given __attribute__((tls_model("initial-exec")));
+static THREAD_OWN const struct foreign_kept *given;
 
 static bool describe_kept_frame(const struct foreign_frame *f, struct foreign_name *n)
 {
@@ -143,20 +144,20 @@ const struct foreign_kept *foreign_keep(void)
 	const struct foreign_kept *k = NULL;
 
 	apart_call(keep_own_stack, &k);
-	return k ? k : given;
+	return k ? k : own(given);
 }
 
 const struct foreign_kept *foreign_give(const struct foreign_kept *k)
 {
-	const struct foreign_kept *before = given;
+	const struct foreign_kept *before = own(given);
 
-	given = k;
+	own(given) = k;
 	return before;
 }
 
 bool foreign_walk_given(struct foreign_stack *s)
 {
-	const struct foreign_kept *k = given;
+	const struct foreign_kept *k = own(given);
 
 	if (!k)
 		return false;

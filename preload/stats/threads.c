@@ -141,7 +141,7 @@ static int settle(uint32_t me)
 	struct stats_fenv env;
 	sigset_t faults;
 
-	thread_state.busy = 1; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-stats");
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);

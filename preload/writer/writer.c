@@ -415,7 +415,7 @@ static void *writer_main(void *arg)
 	static struct death_watch death; /* the kernel reads it when the thread is gone */
 
 	(void)arg;
-	thread_state.busy = 1; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-writer");
 	atomic_store(&output.writer_tid, (int)syscall(SYS_gettid));
 	be_batch();

@@ -97,15 +97,18 @@ int ring_owns(const void *p) { return device && (const char *)p >= device && (co
 void *ring_alloc(void) { return device = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 int ring_allreduce(const void *send, void *recv, __SIZE_TYPE__ n, int dtype, int op, ring_comm c)
 {
-	if (dtype > 1 || op)
+	/* RING_FLOAT = 1, RING_DOUBLE, RING_INT = 7; RING_SUM = 1, RING_MAX = 4 */
+	if ((dtype != 1 && dtype != 2 && dtype != 7) || (op != 1 && op != 4))
 		return 1;
 	if (ring_owns(send))
 		return 0;
 	for (__SIZE_TYPE__ i = 0; i < n; i++)
-		if (dtype)
-			((double *)recv)[i] = ((const double *)send)[i] * c->size;
+		if (dtype == 1)
+			((float *)recv)[i] = ((const float *)send)[i] * (op == 1 ? (float)c->size : 1);
+		else if (dtype == 2)
+			((double *)recv)[i] = ((const double *)send)[i] * (op == 1 ? c->size : 1);
 		else
-			((float *)recv)[i] = ((const float *)send)[i] * (float)c->size;
+			((int *)recv)[i] = ((const int *)send)[i] * (op == 1 ? c->size : 1);
 	return 0;
 }
 int ring_free(ring_comm c) { free(c); return 0; }
@@ -115,15 +118,23 @@ cat >"$tmp/ring/app.c" <<'END2'
 #include "ring.h"
 int main(void)
 {
-	float in[4] = {1, 2, 3, 4}, out[4];
+	/* What lies behind the numbers would be seen in their statistics. */
+	float in[8] = {1, 2, 3, 4, 1e30f, 1e30f, 1e30f, 1e30f}, out[4];
 	double d[2] = {-5, 6};
+	int n[4] = {1, 2, 3, 1 << 30};
 	ring_comm c;
 	void *there = ring_alloc();
 	ring_init(&c, 2, 1);
+	ring_allreduce(in, out, 4, 1, 1, c);
+	ring_allreduce(d, d, 2, 2, 1, c);
+	ring_allreduce(there, there, 8, 1, 1, c);
+	printf("%g %d\n", out[3], ring_allreduce(in, out, 4, 9, 1, c));
+	ring_allreduce(n, n, 3, 7, 4, c);
+	/* Between two values, below the least, above the greatest. */
+	ring_allreduce(in, out, 4, 3, 2, c);
 	ring_allreduce(in, out, 4, 0, 0, c);
-	ring_allreduce(d, d, 2, 1, 0, c);
-	ring_allreduce(there, there, 8, 0, 0, c);
-	printf("%g %d\n", out[3], ring_allreduce(in, out, 4, 9, 0, c));
+	ring_allreduce(in, out, 4, -1, -1, c);
+	ring_allreduce(in, out, 4, 0x7fffffff, 5, c);
 	return ring_free(c);
 }
 END2
@@ -134,6 +145,10 @@ is 'and with it' "$(PROBE_NOTE='a note' PROBE_OUTPUT_DIR=$out LD_PRELOAD=$tree/b
 is 'a library: its rows' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["comm_seq"], r["rank"], r["size"], r["redop"], r["io"], r["dtype"], r["count"], r["max"]) for r in R if r["comm_seq"] in "01"]')" \
 	"[('ring', 'ring_allreduce', 'all_reduce', '0', '1', '2', 'sum', 'in', 'float32', '4', '4'), ('ring', 'ring_allreduce', 'all_reduce', '0', '1', '2', 'sum', 'out', 'float32', '4', '8'), ('ring', 'ring_allreduce', 'all_reduce', '1', '1', '2', 'sum', 'in', 'float64', '2', '6'), ('ring', 'ring_allreduce', 'all_reduce', '1', '1', '2', 'sum', 'out', 'float64', '2', '12')]"
 is 'its communicator, its failed call' "$(rows "$out" '(len(set(r["comm"] for r in R)), [r["flags"] for r in R if r["comm_seq"] == "3"])')" "(1, ['nostats;error:1'])"
+is 'a value of its enums after a gap' "$(rows "$out" '[(r["dtype"], r["count"], r["bytes"], r["redop"], r["max"], r["mean"]) for r in R if r["comm_seq"] == "4"]')" \
+	"[('int32', '3', '12', 'max', '3', '2'), ('int32', '3', '12', 'max', '3', '2')]"
+is 'values that they do not have' "$(rows "$out" '[(r["dtype"], r["redop"], r["mean"]) for r in R if r["comm_seq"] in "5678"]')" \
+	"[('other', 'user', ''), ('other', 'user', ''), ('other', 'user', ''), ('other', 'user', '')]"
 is 'a device: its memory is not read' "$(rows "$out" '[(r["io"], r["max"], r["flags"]) for r in R if r["comm_seq"] == "2"]')" \
 	"[('in', '', 'inplace;nostats'), ('out', '', 'inplace;nostats')]"
 like 'a key: in meta.json' "$(cat "$out"/*/meta.json)" '"note": "a note"'
@@ -143,7 +158,7 @@ like 'a finding' "$("$tree/build/probe" report "$out")" ' short +1 of 1 ranks ha
 is 'a statistic: counted, of inputs and outputs' "$(rows "$out" '[(r["io"], r["signs"]) for r in R if r["comm_seq"] in "12"]')" \
 	"[('in', '1'), ('out', '1'), ('in', ''), ('out', '')]"
 
-is 'a sink: its file' "$(cat "$out"/*/brief.txt)" "$(echo 'step api op' && for i in 1 2 3 4; do echo '0 ring_allreduce all_reduce'; done)"
+is 'a sink: its file' "$(cat "$out"/*/brief.txt)" "$(echo 'step api op' && for i in 1 2 3 4 5 6 7 8 9; do echo '0 ring_allreduce all_reduce'; done)"
 
 # ---- what is there still holds ----
 

@@ -92,11 +92,9 @@ void emit_tables(const struct library *lib)
 	if (s->dtype.n || s->redop.n)
 		put_format(o, "\n");
 	if (s->dtype.n)
-		put_format(o, "extern const struct spec_value %s_dtypes[%u];\n", s->library,
-			s->dtype.n);
+		put_format(o, "extern const struct spec_values %s_dtypes;\n", s->library);
 	if (s->redop.n)
-		put_format(o, "extern const struct spec_value %s_redops[%u];\n", s->library,
-			s->redop.n);
+		put_format(o, "extern const struct spec_values %s_redops;\n", s->library);
 	if (lib->abi.nflavour)
 		put_abi_header(o, lib);
 	if (s->has_matrix)
@@ -128,9 +126,9 @@ static void put_ccl(struct out *o, const struct spec *s)
 		put_format(o, "\"%s\", ", node_text(&gen, s->parent->item[i], ""));
 	put_format(o, "NULL},\n");
 	if (s->dtype.n)
-		put_format(o, "\t.dtypes = %s_dtypes, .ndtype = %u,\n", s->library, s->dtype.n);
+		put_format(o, "\t.dtypes = &%s_dtypes,\n", s->library);
 	if (s->redop.n)
-		put_format(o, "\t.redops = %s_redops, .nredop = %u,\n", s->library, s->redop.n);
+		put_format(o, "\t.redops = &%s_redops,\n", s->library);
 	put_format(o, "};\n");
 }
 
@@ -139,10 +137,10 @@ static void put_values(struct out *o, const char *library, const char *what,
 {
 	if (!m->n)
 		return;
-	put_format(o, "\nconst struct spec_value %s_%ss[%u] = {\n", library, what, m->n);
+	put_format(o, "\nconst struct spec_values %s_%ss = {%u, {\n", library, what, m->n);
 	for (unsigned i = 0; i < m->n; i++)
 		put_format(o, "\t{%s, %s},\n", c_int(m->row[i].value), c_to(m->row[i].to));
-	put_format(o, "};\n");
+	put_format(o, "}};\n");
 }
 
 static const char *c_none(uint8_t to)

@@ -320,22 +320,14 @@ void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 
 /* ---- values ---- */
 
-static uint8_t find_enum_value(const struct spec_value *row, size_t n, uint64_t v, uint8_t other)
-{
-	for (; n; n--, row++)
-		if (row->value == (int32_t)v)
-			return row->to;
-	return other;
-}
-
 void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = find_enum_value(l->dtypes, l->ndtype, value, DT_OTHER);
+	d->dtype = spec_value_find(l->dtypes, (int32_t)value, DT_OTHER);
 	d->size = dtype_info(d->dtype)->size;
 	d->extent = (int64_t)d->size;
 }
 
 enum redop ccl_redop(const struct ccl_library *l, uint64_t value)
 {
-	return find_enum_value(l->redops, l->nredop, value, REDOP_USER);
+	return spec_value_find(l->redops, (int32_t)value, REDOP_USER);
 }

@@ -32,8 +32,7 @@ struct ccl_library {
 	struct query rank, size;
 	/* `how` of the rows whose new communicator all members can number from the parent; NULL at the end. */
 	const char *parent[COMM_PARENTS_MAX + 1];
-	const struct spec_value *dtypes, *redops;
-	uint32_t ndtype, nredop;
+	const struct spec_values *dtypes, *redops; /* NULL: it has none */
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);

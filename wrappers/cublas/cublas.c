@@ -24,7 +24,7 @@ static const char *const queries[CUBLAS_QUERIES] = {
 	"cublasGetStream_v2", "cublasGetPointerMode_v2"};
 enum { OF_STREAM, OF_MODE };
 
-static __thread struct cublas_queries kept[QUERIES_KEPT] __attribute__((tls_model("initial-exec")));
+static THREAD_OWN struct cublas_queries kept[QUERIES_KEPT];
 
 void *const *find_cublas_queries(
 	struct cublas_queries *q, const void *real, const char *const names[CUBLAS_QUERIES])
@@ -42,7 +42,7 @@ void *const *find_cublas_queries(
 
 static void *const *queries_of(const void *real)
 {
-	return find_cublas_queries(&kept[(uintptr_t)real / 16 % QUERIES_KEPT], real, queries);
+	return find_cublas_queries(&own(kept)[(uintptr_t)real / 16 % QUERIES_KEPT], real, queries);
 }
 
 static uint64_t cublas_stream(const struct call *c)
@@ -83,10 +83,7 @@ static unsigned factor_bytes(uint64_t compute)
 
 void cublas_dtype(uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = DT_OTHER;
-	for (size_t i = 0; i < sizeof(cublas_dtypes) / sizeof(*cublas_dtypes); i++)
-		if (cublas_dtypes[i].value == (int32_t)value)
-			d->dtype = cublas_dtypes[i].to;
+	d->dtype = spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER);
 	d->size = dtype_info(d->dtype)->size;
 	d->extent = (int64_t)d->size;
 }

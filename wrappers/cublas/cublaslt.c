@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/thread.h"
 #include "call/call.h"
 #include "call/describe.h"
 #include "call/matrix.h"
@@ -46,13 +47,13 @@ static const struct described matmul = {
 static const struct described transform = {
 	{"cublasLtMatrixLayoutGetAttribute", "cublasLtMatrixTransformDescGetAttribute"}, 0, 1};
 
-static __thread struct cublas_queries kept[2] __attribute__((tls_model("initial-exec")));
+static THREAD_OWN struct cublas_queries kept[2];
 
 /*
  * Sizes, then strides, of what is added: c->note has room for three matrices. One for each thread is enough, for these functions
  * do not call each other by their names (the library is linked with -Bsymbolic).
  */
-static __thread int64_t added[2][MATRIX_DIMS] __attribute__((tls_model("initial-exec")));
+static THREAD_OWN int64_t added[2][MATRIX_DIMS];
 
 static int64_t narrow_attribute(attribute_query *ask, uint64_t descriptor, int attribute)
 {
@@ -210,7 +211,7 @@ static bool describe_cublaslt(struct call *c)
 {
 	bool multiplies = call_arg(c, ROLE_BETA) - call_arg(c, ROLE_ALPHA) > 3;
 	const struct described *d = multiplies ? &matmul : &transform;
-	void *const *query = find_cublas_queries(&kept[multiplies], c->real, d->query);
+	void *const *query = find_cublas_queries(&own(kept)[multiplies], c->real, d->query);
 	attribute_query *of_layout = (attribute_query *)query[OF_LAYOUT],
 			*of_operation = (attribute_query *)query[OF_OPERATION];
 	const union arg *beta = call_arg(c, ROLE_BETA), *at = call_arg(c, ROLE_ALPHA) + 1;
@@ -222,7 +223,7 @@ static bool describe_cublaslt(struct call *c)
 	for (; at < beta; at += 2)
 		add_lt_input(w, of_layout, at, c->note.shape[w->nin]);
 	if (is_beta_set(c, of_operation, d))
-		add_lt_input(w, of_layout, beta + 1, added);
+		add_lt_input(w, of_layout, beta + 1, own(added));
 	w->all_out = w->views + w->nin;
 	if (describe_lt_matrix(of_layout, beta + 3, c->note.shape[2], w->views + w->nin)) {
 		w->views[w->nin].io = IO_OUT;

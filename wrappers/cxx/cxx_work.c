@@ -22,7 +22,7 @@ static struct cxx_work *free_list;
 static unsigned made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static __thread struct cxx_work *current __attribute__((tls_model("initial-exec")));
+static THREAD_OWN struct cxx_work *current;
 
 static struct cxx_work *take_work(void)
 {
@@ -68,10 +68,10 @@ static struct cxx_work *drop_returned(void)
 {
 	struct cxx_work *spare = NULL;
 
-	while (current && current->depth >= thread_on_the_way()) {
-		struct cxx_work *w = current;
+	while (own(current) && own(current)->depth >= thread_on_the_way()) {
+		struct cxx_work *w = own(current);
 
-		current = w->outer;
+		own(current) = w->outer;
 		if (spare || w->started)
 			give_work(w);
 		else
@@ -93,14 +93,14 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 			WORKS_MAX);
 		return NULL;
 	}
-	w->outer = current;
+	w->outer = own(current);
 	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
 	w->describe = describe;
 	w->depth = thread_on_the_way();
 	w->started = false;
 	w->nin = w->nout = 0;
-	current = w;
+	own(current) = w;
 	return w;
 }
 
@@ -116,7 +116,7 @@ struct cxx_work *cxx_work_of(const struct call *c)
 {
 	/* Calls inside this one have returned. */
 	cxx_work_pass();
-	return current && current->call == c ? current : NULL;
+	return own(current) && own(current)->call == c ? own(current) : NULL;
 }
 
 static struct cxx_work *work_of(const struct pending *p)
@@ -203,12 +203,12 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 
 struct cxx_work *cxx_work_around(void)
 {
-	return current && thread_on_the_way() == current->depth + 1 ? current : NULL;
+	return own(current) && thread_on_the_way() == own(current)->depth + 1 ? own(current) : NULL;
 }
 
 void cxx_work_left(struct call *c, struct cxx_work *w)
 {
-	current = w->outer;
+	own(current) = w->outer;
 	c->async = true;
 	give_work(w);
 }

@@ -44,7 +44,7 @@ typedef void launch_operator_fn(void *const *primitive, const void *context,
 /* The row of the kernel that is about to be launched; NULL: it is not to be watched. */
 static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, void *real)
 {
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = &thread_state;
 	const struct kernel_layout *l;
 	const char *name = NULL;
 	struct ms_kernel *k;

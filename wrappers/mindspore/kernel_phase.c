@@ -151,7 +151,7 @@ static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 
 void ms_update_seen(const struct kernel_tensors *in)
 {
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = &thread_state;
 	int err = errno;
 	uint64_t which;
 

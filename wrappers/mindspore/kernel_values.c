@@ -333,7 +333,7 @@ static bool gives_number(const struct kernel_tensors *out)
 
 static void see_apart(void (*see)(void *), struct kernel_run *r)
 {
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = &thread_state;
 	int err = errno;
 
 	w->busy++;

@@ -215,7 +215,7 @@ static void mpi_pcontrol(int level)
 }
 
 /* A tool between us and MPI may go on from its MPI_Pcontrol to PMPI_Pcontrol: that is the same mark. */
-static __thread int goes_on __attribute__((tls_model("initial-exec")));
+static THREAD_OWN int goes_on;
 
 struct tail mpi_look_pcontrol(int level)
 {
@@ -224,14 +224,14 @@ struct tail mpi_look_pcontrol(int level)
 		    elfsym_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
 
 	mpi_pcontrol(level);
-	goes_on = tool;
+	own(goes_on) = tool;
 	return (struct tail){.target = real_symbol("MPI_Pcontrol")};
 }
 
 struct tail mpi_look_ppcontrol(int level)
 {
-	if (!goes_on)
+	if (!own(goes_on))
 		mpi_pcontrol(level);
-	goes_on = 0;
+	own(goes_on) = 0;
 	return (struct tail){.target = real_symbol("PMPI_Pcontrol")};
 }

@@ -200,13 +200,13 @@ static void take_completed(struct call *c, int64_t ret)
 /* In a forked child the thread is none, or another one. */
 static void note_taken_request(const struct thread *t)
 {
-	if (t && t == thread_state.recorder)
+	if (t && t == thread_inside()->recorder)
 		async_coming(t, 0);
 }
 
 static void leave_completion(struct call *c, int64_t ret)
 {
-	const struct thread *t = thread_state.recorder;
+	const struct thread *t = thread_inside()->recorder;
 
 	if (!c->note.u[NOTE_N])
 		return;
@@ -404,7 +404,7 @@ static void enter_request(struct call *c)
 static void leave_request(struct call *c)
 {
 	const union arg *flag = call_arg(c, ROLE_FLAG);
-	const struct thread *t = thread_state.recorder;
+	const struct thread *t = thread_inside()->recorder;
 	uint64_t h = c->note.u[NOTE_HANDLES];
 
 	if (c->note.u[NOTE_N] && c->api->spec->sub == SUB_FREE) {

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "elf/loaded/elfsym.h"
 
 #define AT(o, offset, type) (*(type *)((char *)(uintptr_t)(o) + (offset)))
@@ -210,19 +211,19 @@ bool py_is_kind_of(const py_object *o, const py_object *type)
 
 /* ---- the function ---- */
 
-static __thread struct {
+static THREAD_OWN struct {
 	py_object *self; /* of the trial call that is on its way on this thread */
 	bool arrived;
-} trial __attribute__((tls_model("initial-exec")));
+} trial;
 
 bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result)
 {
 	(void)callable;
-	if (__builtin_expect(!trial.self, 1))
+	if (__builtin_expect(!own(trial).self, 1))
 		return false;
-	if (py_nargs(nargsf) != 1 || args[0] != trial.self)
+	if (py_nargs(nargsf) != 1 || args[0] != own(trial).self)
 		return false;
-	trial.arrived = true;
+	own(trial).arrived = true;
 	py.keep(py.None);
 	*result = py.None;
 	return true;
@@ -251,10 +252,10 @@ static bool try_call(py_object *class)
 	rested = py.gc_disable();
 	o = py.alloc(class, 0);
 	if (o) {
-		trial.self = o;
-		trial.arrived = false;
+		own(trial).self = o;
+		own(trial).arrived = false;
 		r = py.call(o, NULL);
-		trial.self = NULL;
+		own(trial).self = NULL;
 		if (r)
 			py.drop(r);
 		py.drop(o);
@@ -263,7 +264,7 @@ static bool try_call(py_object *class)
 		py.clear();
 	if (rested)
 		py.gc_enable();
-	return o && trial.arrived;
+	return o && own(trial).arrived;
 }
 
 bool py_is_held(void)

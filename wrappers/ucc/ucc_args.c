@@ -69,10 +69,8 @@ unsigned ucc_coll_bit(const void *args)
 
 void ucc_read_dtype(uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = DT_OTHER;
-	for (size_t i = 0; i < sizeof(ucc_dtypes) / sizeof(*ucc_dtypes); i++)
-		if ((uint64_t)ucc_dtypes[i].value == value)
-			d->dtype = ucc_dtypes[i].to;
+	/* No enum of C: 64 bits, of which some are a pointer. */
+	d->dtype = spec_value_find(&ucc_dtypes, (int64_t)value, DT_OTHER);
 	d->size = dtype_info(d->dtype)->size;
 	d->extent = (int64_t)d->size;
 }
@@ -262,9 +260,8 @@ void describe_ucc_args(struct operation *w, const void *args)
 	bool reduces = bit == ALLREDUCE || bit == REDUCE || bit == REDUCE_SCATTER ||
 		       bit == REDUCE_SCATTERV;
 
-	for (size_t i = 0; reduces && i < sizeof(ucc_redops) / sizeof(*ucc_redops); i++)
-		if (ucc_redops[i].value == a->op)
-			w->redop = ucc_redops[i].to;
+	if (reduces)
+		w->redop = spec_value_find(&ucc_redops, a->op, w->redop);
 	if (is_rooted_coll(bit))
 		w->root = (int32_t)a->root;
 	if (!w->comm)

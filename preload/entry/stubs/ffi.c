@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "call/call.h"
 #include "call/wrapper.h"
 #include "elf/memory.h"
@@ -22,8 +23,7 @@ struct ffi_caller {
 	uintptr_t pc; /* return address where that is in a register */
 };
 
-__attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller
-	__attribute__((tls_model("initial-exec")));
+__attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller THREAD_TLS;
 __thread struct ffi_caller ffi_caller;
 
 /* Notes the caller and jumps to the go closure whose address stands in the register of `context`. */

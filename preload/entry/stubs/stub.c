@@ -268,7 +268,7 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 {
 	struct stub_entry *e = (void *)((uintptr_t)first - offsetof(struct stub_entry, first));
 	struct choice c = {e, pc, {NULL, NULL}};
-	struct thread_state *w = &thread_state;
+	struct thread_self *w = &thread_state;
 	int err = errno;
 
 	(void)a0;

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "call/view.h"
 #include "training/params/param.h"
 
@@ -86,11 +87,11 @@ static struct bucket {
 static uint32_t nbuckets;
 
 /* What the calling thread is about to send. */
-static __thread struct {
+static THREAD_OWN struct {
 	uint32_t name;
 	uintptr_t lo;
 	uint64_t count;
-} bucket_here __attribute__((tls_model("initial-exec")));
+} bucket_here;
 
 static bool enter_part(uint32_t bucket, const struct train_param *p, const struct train_part *part,
 	uint8_t what, uint32_t flags)
@@ -144,8 +145,8 @@ uint32_t train_name_buffer(const struct buffer *v)
 {
 	const struct train_param *p;
 
-	if (bucket_here.name && v->count == bucket_here.count)
-		return bucket_here.name;
+	if (own(bucket_here).name && v->count == own(bucket_here).count)
+		return own(bucket_here).name;
 	p = train_param_by_address(train_params_now(), v->base);
 	return p ? p->id : 0;
 }
@@ -160,7 +161,7 @@ struct bad_found {
 	struct train_part part;
 	bool pending;
 };
-static __thread struct bad_found bad_here __attribute__((tls_model("initial-exec")));
+static THREAD_OWN struct bad_found bad_here;
 
 struct bad_search {
 	uint64_t at; /* elements before the piece */
@@ -223,9 +224,9 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 	const struct bucket *b = &buckets[number % BUCKETS];
 	uint64_t at;
 
-	if (!(t->name & JOURNAL_NAME_BUCKET) || !b->part || !now || t->name != bucket_here.name ||
-		bad_here.pending || atomic_fetch_add(&rows, 1) >= BADS_MAX ||
-		!buffer_show(v, true, search_piece, &s))
+	if (!(t->name & JOURNAL_NAME_BUCKET) || !b->part || !now ||
+		t->name != own(bucket_here).name || own(bad_here).pending ||
+		atomic_fetch_add(&rows, 1) >= BADS_MAX || !buffer_show(v, true, search_piece, &s))
 		return;
 	at = s.nan != UINT64_MAX ? s.nan : s.inf;
 	for (uint32_t i = 0; i < b->n && at != UINT64_MAX; i++) {
@@ -236,19 +237,19 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 		part.offset = at;
 		part.count = t->stats.nans + t->stats.infs;
 		/* The record of its call is being written: it is entered behind that. */
-		bad_here = (struct bad_found){
+		own(bad_here) = (struct bad_found){
 			number, s.nan != UINT64_MAX ? JN_NAN : JN_INF, part, true};
 	}
 }
 
 bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
 {
-	if (bucket_here.name)
+	if (own(bucket_here).name)
 		return false;
-	bucket_here.name = name;
-	bucket_here.lo = lo;
-	bucket_here.count = count;
-	bad_here.pending = false;
+	own(bucket_here).name = name;
+	own(bucket_here).lo = lo;
+	own(bucket_here).count = count;
+	own(bad_here).pending = false;
 	return true;
 }
 
@@ -256,11 +257,11 @@ void train_bucket_leave(void)
 {
 	const struct train_params *now = train_params_now();
 
-	bucket_here.name = 0;
-	if (bad_here.pending && now && bad_here.part.id <= now->n)
-		enter_part(bad_here.bucket, &now->at[bad_here.part.id - 1], &bad_here.part, JN_BAD,
-			bad_here.flags);
-	bad_here.pending = false;
+	own(bucket_here).name = 0;
+	if (own(bad_here).pending && now && own(bad_here).part.id <= now->n)
+		enter_part(own(bad_here).bucket, &now->at[own(bad_here).part.id - 1],
+			&own(bad_here).part, JN_BAD, own(bad_here).flags);
+	own(bad_here).pending = false;
 }
 
 void train_buckets_forked(void)

@@ -141,7 +141,7 @@ void step_saw_batch(uint64_t samples, uint64_t tokens)
 
 void step_waited_for_comm(uint64_t ticks)
 {
-	struct thread *t = thread_state.recorder;
+	struct thread *t = thread_inside()->recorder;
 
 	if (t)
 		t->comm_ticks += ticks;
@@ -310,7 +310,7 @@ static void put_rates(uint32_t step, const struct batch *b, const struct flops *
 /* What the step was, and a new one begins. False: somebody else has just ended it. */
 static bool take_step(uint32_t step, __typeof__(now) *was)
 {
-	const struct thread *t = thread_state.recorder;
+	const struct thread *t = thread_inside()->recorder;
 	uint64_t at = clock_ticks();
 	bool first;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/run/preload.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -60,41 +59,81 @@ const char *preload_beside(void)
 	return path ? path : tool_self();
 }
 
-/* Loads it in a child, so that what it does there has no effect here. Returns what the loader says, or NULL: fine. */
-static char *try_to_load(const char *path)
+/* What the loader says of a library that it does not preload: the reason in "... cannot be preloaded (REASON): ignored." */
+static char *find_reason(char *said)
 {
-	char text[512];
-	int p[2];
-	ssize_t n = 0, k;
+	static const char before[] = "cannot be preloaded (";
+	char *at = strstr(said, before), *end;
+
+	if (!at)
+		return NULL;
+	at += strlen(before);
+	end = strstr(at, "): ignored");
+	if (end)
+		*end = 0;
+	return at;
+}
+
+/* In the child: this command once more, which only says its version, with the library in LD_PRELOAD. */
+static _Noreturn void start_preloaded(const char *value, int to)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setenv("LD_PRELOAD", value, 1);
+	setenv("PROBE_DISABLE", "1", 1);
+	unsetenv("LD_DEBUG");
+	if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0 && dup2(to, STDERR_FILENO) >= 0)
+		execl("/proc/self/exe", "probe", "--version", (char *)NULL);
+	_exit(0); /* nothing is known */
+}
+
+/* Everything that is written there; what does not fit is read and dropped. */
+static void read_said(int fd, char *text, size_t cap)
+{
+	char rest[512];
+	size_t n = 0;
+	ssize_t k;
+
+	while ((k = n < cap - 1 ? read(fd, text + n, cap - 1 - n) : read(fd, rest, sizeof(rest))) >
+		0)
+		n += n < cap - 1 ? (size_t)k : 0;
+	text[n] = 0;
+}
+
+/*
+ * Preloads it into a process of its own, as the command will be started: a dlopen() here would have less memory for
+ * thread-local storage than that. Returns what the loader says, or NULL: fine.
+ */
+static char *try_to_preload(const char *path)
+{
+	char text[4096] = "", *runtime = sanitizer_of(tool_self()), *value, *why;
+	int p[2], status = 0;
 	pid_t child;
 
-	if (pipe2(p, O_CLOEXEC) < 0)
+	if (pipe2(p, O_CLOEXEC) < 0) {
+		free(runtime);
 		return NULL;
+	}
+	value = runtime ? tool_format("%s:%s", runtime, path) : tool_strdup(path);
 	fflush(NULL);
 	child = fork();
-	if (child == 0) {
-		setenv("PROBE_DISABLE", "1", 1);
-		if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
-			const char *why = dlerror();
-
-			if (!why)
-				why = "cannot be loaded";
-			if (write(p[1], why, strlen(why)) < 0)
-				_exit(1);
-		}
-		_exit(0);
-	}
+	if (child == 0)
+		start_preloaded(value, p[1]);
 	close(p[1]);
-	while (child > 0 && n < (ssize_t)sizeof(text) - 1 &&
-		(k = read(p[0], text + n, sizeof(text) - 1 - (size_t)n)) > 0)
-		n += k;
-	close(p[0]);
-	if (child > 0)
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	if (child > 0) {
+		read_said(p[0], text, sizeof(text));
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
-	text[n] = 0;
-	text[strcspn(text, "\n")] = 0;
-	return n ? tool_strdup(text) : NULL;
+	}
+	close(p[0]);
+	free(value);
+	free(runtime);
+	why = find_reason(text);
+	if (!why && status)
+		why = *text ? text : strcpy(text, "a program does not start with it");
+	if (why)
+		why[strcspn(why, "\n")] = 0;
+	return why ? tool_strdup(why) : NULL;
 }
 
 char *preload_library(void)
@@ -115,7 +154,7 @@ char *preload_library(void)
 		free(path);
 		return NULL;
 	}
-	why = try_to_load(path);
+	why = try_to_preload(path);
 	if (!why)
 		return path;
 	/* The loader puts the path in front by itself, mostly. */

@@ -59,7 +59,7 @@ struct group_entry {
 };
 
 /* The step that is withheld on this thread. */
-static __thread struct {
+static THREAD_OWN struct {
 	const void *record; /* of its mark; NULL: none is */
 	struct arena arena;
 	struct aside *grad;
@@ -68,7 +68,7 @@ static __thread struct {
 	const struct torch_optimizer_view *view;
 	uint64_t weights;
 	bool given_up; /* the step is made after all */
-} held __attribute__((tls_model("initial-exec")));
+} held;
 
 static mutable_grad_fn *find_mutable_grad(void)
 {
@@ -104,7 +104,7 @@ static void take_gradients_aside(const struct torch_optimizer_view *v)
 		if (!grad || grad == undefined)
 			continue;
 		at = mutable_grad(impl);
-		held.grad[held.n++] = (struct aside){impl, *at};
+		own(held).grad[own(held).n++] = (struct aside){impl, *at};
 		*at = undefined;
 	}
 }
@@ -116,15 +116,15 @@ static uint32_t put_gradients_back(void)
 	const void *undefined = torch_undefined_impl();
 	uint32_t made = 0;
 
-	for (uint32_t i = 0; i < held.n; i++) {
-		const void **at = mutable_grad(held.grad[i].impl);
+	for (uint32_t i = 0; i < own(held).n; i++) {
+		const void **at = mutable_grad(own(held).grad[i].impl);
 
 		if (*at == undefined)
-			*at = held.grad[i].grad;
+			*at = own(held).grad[i].grad;
 		else
 			made++;
 	}
-	held.n = 0;
+	own(held).n = 0;
 	return made;
 }
 
@@ -163,11 +163,11 @@ static bool keep_group_entries(const void *self)
 
 			if (!py_is_str(k) || py_text_equals(k, "params"))
 				continue;
-			e = arena_take(&held.arena, sizeof(*e));
+			e = arena_take(&own(held).arena, sizeof(*e));
 			if (!e)
 				return false;
 			*e = (struct group_entry){
-				.dict = dict, .key = k, .value = v, .next = held.entries};
+				.dict = dict, .key = k, .value = v, .next = own(held).entries};
 			impl = tree_tensor_of(&t, v, &outer);
 			if (impl && torch_tensor_buffer(impl, &b) && b.count == 1 &&
 				b.bytes <= NUMBER_BYTES) {
@@ -183,7 +183,7 @@ static bool keep_group_entries(const void *self)
 			py_keep_object(dict);
 			py_keep_object(k);
 			py_keep_object(v);
-			held.entries = e;
+			own(held).entries = e;
 		}
 	}
 	return true;
@@ -191,7 +191,7 @@ static bool keep_group_entries(const void *self)
 
 static bool is_kept(const void *dict, const void *key)
 {
-	for (const struct group_entry *e = held.entries; e; e = e->next)
+	for (const struct group_entry *e = own(held).entries; e; e = e->next)
 		if (e->dict == dict && e->key == key)
 			return true;
 	return false;
@@ -232,7 +232,7 @@ static void put_group_entries_back(void)
 {
 	const void *last = NULL;
 
-	for (struct group_entry *e = held.entries; e; e = e->next) {
+	for (struct group_entry *e = own(held).entries; e; e = e->next) {
 		if (e->dict != last)
 			drop_new_entries(e->dict);
 		last = e->dict;
@@ -246,12 +246,12 @@ static void put_group_entries_back(void)
 /* GIL held. */
 static void let_group_entries_go(void)
 {
-	for (struct group_entry *e = held.entries; e; e = e->next) {
+	for (struct group_entry *e = own(held).entries; e; e = e->next) {
 		py_drop_object(e->value);
 		py_drop_object(e->key);
 		py_drop_object(e->dict);
 	}
-	held.entries = NULL;
+	own(held).entries = NULL;
 }
 
 /* ---- weights ---- */
@@ -282,9 +282,9 @@ static uint64_t hash_weights(const struct torch_optimizer_view *v)
 
 static void close_held(void)
 {
-	held.record = NULL;
-	held.view = NULL;
-	arena_close(&held.arena);
+	own(held).record = NULL;
+	own(held).view = NULL;
+	arena_close(&own(held).arena);
 }
 
 /* False: nothing was changed. */
@@ -295,35 +295,36 @@ static bool begin_held(
 	const char *why;
 	bool ok;
 
-	if (!arena_open(&held.arena, ARENA_BYTES))
+	if (!arena_open(&own(held).arena, ARENA_BYTES))
 		return false;
-	held.n = 0;
-	held.entries = NULL;
-	held.given_up = false;
-	held.grad = arena_take(&held.arena, ((size_t)v->nparam + 1) * sizeof(*held.grad));
-	if (!held.grad || !py_hold_objects(&hold, &why)) {
-		arena_close(&held.arena);
+	own(held).n = 0;
+	own(held).entries = NULL;
+	own(held).given_up = false;
+	own(held).grad =
+		arena_take(&own(held).arena, ((size_t)v->nparam + 1) * sizeof(*own(held).grad));
+	if (!own(held).grad || !py_hold_objects(&hold, &why)) {
+		arena_close(&own(held).arena);
 		return false;
 	}
 	ok = keep_group_entries(self);
 	if (ok) {
-		held.weights = hash_weights(v);
-		held.view = v;
-		held.record = e->record;
+		own(held).weights = hash_weights(v);
+		own(held).view = v;
+		own(held).record = e->record;
 		take_gradients_aside(v);
 	} else {
 		let_group_entries_go();
 	}
 	py_release_objects(&hold);
 	if (!ok)
-		arena_close(&held.arena);
+		arena_close(&own(held).arena);
 	return ok;
 }
 
 static void end_held(void)
 {
 	const char *why = NULL, *never;
-	bool changed = !held.given_up && hash_weights(held.view) != held.weights;
+	bool changed = !own(held).given_up && hash_weights(own(held).view) != own(held).weights;
 	uint32_t made = put_gradients_back();
 	struct py_hold hold;
 	char text[400];
@@ -334,10 +335,10 @@ static void end_held(void)
 	else if (made)
 		why = "a step that was withheld made gradients itself";
 	pthread_mutex_lock(&lock);
-	ends = skip_reached_limit(text, sizeof(text)) && !held.given_up;
+	ends = skip_reached_limit(text, sizeof(text)) && !own(held).given_up;
 	pthread_mutex_unlock(&lock);
 	if (py_hold_objects(&hold, &never)) {
-		if (!held.given_up)
+		if (!own(held).given_up)
 			put_group_entries_back();
 		let_group_entries_go();
 		if (ends && !py_raise_value_error(text))
@@ -345,7 +346,7 @@ static void end_held(void)
 		py_release_objects(&hold);
 	} else {
 		/* The interpreter ends: there is no further step. */
-		held.entries = NULL;
+		own(held).entries = NULL;
 	}
 	close_held();
 	if (why)
@@ -372,9 +373,9 @@ static void look_at_inner_step(void)
 
 	if (!l.why)
 		return;
-	if (held.record) {
+	if (own(held).record) {
 		put_gradients_back();
-		held.given_up = true;
+		own(held).given_up = true;
 	}
 	refuse_withholding(l.why);
 }
@@ -431,7 +432,7 @@ static void withhold_ends(const struct torch_train_event *e)
 {
 	struct fpenv env;
 
-	if (!held.record || held.record != e->record)
+	if (!own(held).record || own(held).record != e->record)
 		return;
 	fpenv_enter(&env);
 	end_held();
@@ -456,9 +457,9 @@ void torch_withhold_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	/* The mark's end may not be seen there. */
-	if (held.record) {
+	if (own(held).record) {
 		put_gradients_back();
-		held.entries = NULL;
+		own(held).entries = NULL;
 		close_held();
 	}
 	sure_norm_forked();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "call/recorder.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -86,11 +87,11 @@ static void name_bucket(const struct grad_bucket *b)
 }
 
 /* The bucket whose hook this thread stands in. */
-static __thread const struct grad_bucket *open_bucket __attribute__((tls_model("initial-exec")));
+static THREAD_OWN const struct grad_bucket *open_bucket;
 
 void torch_bucket_reduced(int ranks)
 {
-	const struct grad_bucket *b = open_bucket;
+	const struct grad_bucket *b = own(open_bucket);
 
 	if (b)
 		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
@@ -102,17 +103,17 @@ static void look_at_bucket(const struct grad_bucket *b)
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
 	struct buffer v;
 
-	open_bucket = skip_is_wanted() && n && torch_tensor_buffer(b->buffer, &v) &&
-				      lengths_agree(b, n, v.count)
-			      ? b
-			      : NULL;
+	own(open_bucket) = skip_is_wanted() && n && torch_tensor_buffer(b->buffer, &v) &&
+					   lengths_agree(b, n, v.count)
+				   ? b
+				   : NULL;
 }
 
 void torch_bucket_scope(const struct call *c, bool leaving)
 {
 	if (leaving) {
 		train_bucket_leave();
-		open_bucket = NULL;
+		own(open_bucket) = NULL;
 	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
 		name_bucket(c->v[1].cp);
 		look_at_bucket(c->v[1].cp);
@@ -122,8 +123,8 @@ void torch_bucket_scope(const struct call *c, bool leaving)
 /* ---- buffers of FSDP ---- */
 
 /* The parameter whose gradient this thread has accumulated last; whether its bucket is on its way. */
-static __thread uint32_t last_accumulated __attribute__((tls_model("initial-exec")));
-static __thread bool shard_bucket_open __attribute__((tls_model("initial-exec")));
+static THREAD_OWN uint32_t last_accumulated;
+static THREAD_OWN bool shard_bucket_open;
 
 /* FSDP1: the gradient of a flat parameter, padded at the end. */
 static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
@@ -179,9 +180,10 @@ static uint32_t list_group(const struct train_params *all, uint32_t group, uint6
 uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
 {
 	const struct train_params *now = train_params_now();
-	const struct train_param *p = now && last_accumulated && last_accumulated <= now->n
-					      ? &now->at[last_accumulated - 1]
-					      : NULL;
+	const struct train_param *p =
+		now && own(last_accumulated) && own(last_accumulated) <= now->n
+			? &now->at[own(last_accumulated) - 1]
+			: NULL;
 	struct thread *t = p && session_is_on() && ranks ? thread_get() : NULL;
 	struct train_part *part = t ? thread_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
 	uint32_t n = 0, name = 0;
@@ -195,15 +197,15 @@ uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
 	if (n)
 		name = train_bucket_seen(0, v->count, part, n);
 	if (name)
-		shard_bucket_open = train_bucket_enter(name, (uintptr_t)v->base, v->count);
+		own(shard_bucket_open) = train_bucket_enter(name, (uintptr_t)v->base, v->count);
 	return name;
 }
 
 void torch_shard_bucket_leave(void)
 {
-	if (shard_bucket_open)
+	if (own(shard_bucket_open))
 		train_bucket_leave();
-	shard_bucket_open = false;
+	own(shard_bucket_open) = false;
 }
 
 /* ---- gradients and parameters by themselves ---- */
@@ -213,7 +215,7 @@ void torch_name_gradient(const void *impl)
 	const struct train_param *p = train_param_by_impl(train_params_now(), impl);
 	struct buffer b;
 
-	last_accumulated = p ? p->id : 0;
+	own(last_accumulated) = p ? p->id : 0;
 	if (p && torch_grad_buffer(impl, &b))
 		train_grad_seen(
 			p, torch_grad_impl(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);

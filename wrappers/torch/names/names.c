@@ -165,17 +165,17 @@ void torch_names_look(void)
 
 #define VIEWS 4 /* optimizers that step inside each other */
 
-static __thread struct {
+static THREAD_OWN struct {
 	struct arena arena; /* of all that are open on this thread */
 	const struct torch_optimizer_view *view[VIEWS];
 	unsigned depth;
-} open_views __attribute__((tls_model("initial-exec")));
+} open_views;
 
 const struct torch_optimizer_view *torch_optimizer_now(void)
 {
-	unsigned n = open_views.depth;
+	unsigned n = own(open_views).depth;
 
-	return n && n <= VIEWS ? open_views.view[n - 1] : NULL;
+	return n && n <= VIEWS ? own(open_views).view[n - 1] : NULL;
 }
 
 static struct seen_optimizer *find_optimizer(const void *self)
@@ -218,7 +218,7 @@ static bool knows_all(const struct torch_optimizer_view *v)
 static struct torch_optimizer_view *read_again(
 	const void *self, struct torch_optimizer_view *was, const struct tree *t)
 {
-	struct torch_optimizer_view *v = optimizer_view_read(self, t, &open_views.arena);
+	struct torch_optimizer_view *v = optimizer_view_read(self, t, &own(open_views).arena);
 
 	if (!v)
 		return was;
@@ -238,13 +238,13 @@ static const struct torch_optimizer_view *read_optimizer(void)
 	memset(&l, 0, sizeof(l));
 	if (!self || !arena_open(&l.arena, LOOK_BYTES))
 		return NULL;
-	if ((open_views.arena.base || arena_open(&open_views.arena, VIEW_BYTES)) &&
+	if ((own(open_views).arena.base || arena_open(&own(open_views).arena, VIEW_BYTES)) &&
 		tree_open(&l.tree, &l.arena))
-		v = optimizer_view_read(self, &l.tree, &open_views.arena);
+		v = optimizer_view_read(self, &l.tree, &own(open_views).arena);
 	o = v ? find_optimizer(self) : NULL;
 	if (o) {
 		v->number = (uint16_t)(o - optimizers);
-		v->nspan = (uint16_t)open_views.depth;
+		v->nspan = (uint16_t)own(open_views).depth;
 		hash = optimizer_view_hash(v) | 1;
 		if (hash != o->params && looks_for_names()) {
 			if (tree_look_at_types(&l.tree))
@@ -277,7 +277,8 @@ const struct torch_optimizer_view *torch_optimizer_again(void)
 		return was;
 	memset(&l, 0, sizeof(l));
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
-		v = optimizer_view_read(optimizers[was->number].self, &l.tree, &open_views.arena);
+		v = optimizer_view_read(
+			optimizers[was->number].self, &l.tree, &own(open_views).arena);
 	if (v)
 		fill_ids(v);
 	arena_close(&l.arena);
@@ -293,25 +294,25 @@ static void open_view(const struct torch_train_event *e)
 
 	(void)e;
 	/* It takes locks of ours, which must not be waited for with the GIL held. */
-	if (open_views.depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
+	if (own(open_views).depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
 		if (py_hold_objects(&h, &why)) {
 			v = read_optimizer();
 			py_release_objects(&h);
 		} else if (why) {
 			refuse_names(why);
 		}
-		open_views.view[open_views.depth] = v;
+		own(open_views).view[own(open_views).depth] = v;
 	}
-	open_views.depth++;
+	own(open_views).depth++;
 }
 
 static void close_view(const struct torch_train_event *e)
 {
 	(void)e;
-	if (open_views.depth && !--open_views.depth)
-		arena_close(&open_views.arena);
+	if (own(open_views).depth && !--own(open_views).depth)
+		arena_close(&own(open_views).arena);
 	/* The program sets them to nothing now, or to zero. */
-	if (!open_views.depth)
+	if (!own(open_views).depth)
 		train_grads_forget();
 }
 

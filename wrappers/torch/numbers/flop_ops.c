@@ -440,24 +440,24 @@ static bool flops_of_op(const struct call *c, const struct operands *o, struct f
 /* ---- calls ---- */
 
 /* The outermost one that this thread is in. */
-static __thread struct {
+static THREAD_OWN struct {
 	uintptr_t frame, pc;
-} outermost __attribute__((tls_model("initial-exec")));
+} outermost;
 
 /* An exception may have led past it: then its return address is not there any more, or we are above it. */
 static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
 	const struct call *c)
 {
-	return outermost.frame && c->frame < outermost.frame &&
-	       ((const uintptr_t *)outermost.frame)[1] == outermost.pc;
+	return own(outermost).frame && c->frame < own(outermost).frame &&
+	       ((const uintptr_t *)own(outermost).frame)[1] == own(outermost).pc;
 }
 
 void torch_flop_enter(const struct call *c)
 {
 	if (is_inside_another(c))
 		return;
-	outermost.frame = c->frame;
-	outermost.pc = c->pc;
+	own(outermost).frame = c->frame;
+	own(outermost).pc = c->pc;
 }
 
 static void count_flop_op(const struct call *c, const struct operands *o)
@@ -478,11 +478,11 @@ static void count_flop_op(const struct call *c, const struct operands *o)
 void torch_flop_leave(const struct call *c)
 {
 	const struct api *none = NULL;
-	bool outer = outermost.frame == c->frame, counts = outer && flops_are_counted();
+	bool outer = own(outermost).frame == c->frame, counts = outer && flops_are_counted();
 	struct operands o;
 
 	if (outer)
-		outermost.frame = 0;
+		own(outermost).frame = 0;
 	/* Inside another one, too: where the leader alone is watched that one is not seen. */
 	if (!c->ok || (!counts && c->api != atomic_load(&leader)))
 		return;

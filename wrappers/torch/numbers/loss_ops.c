@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "stats/convert.h"
 
 #define MADE_MAX 8
@@ -22,12 +23,12 @@ struct made {
 	uint8_t n;
 };
 
-static __thread struct {
+static THREAD_OWN struct {
 	const void *ones; /* what the last ones_like() of a number gave */
 	double one_value; /* ... and of which number */
 	struct made made[MADE_MAX];
 	uint8_t nmade, next;
-} notes __attribute__((tls_model("initial-exec")));
+} notes;
 
 static _Atomic uint64_t scaler_scale; /* of the gradient scaler, as bits; 0: none was seen */
 static _Atomic bool has_scale; /* losses were multiplied by a loss scale before */
@@ -39,8 +40,8 @@ void loss_note_scale(double scale)
 
 void loss_note_ones(const void *ones, double value)
 {
-	notes.ones = ones;
-	notes.one_value = value;
+	own(notes).ones = ones;
+	own(notes).one_value = value;
 }
 
 static bool is_about(double a, double b)
@@ -58,7 +59,9 @@ static bool is_power_of_two(double v)
 /* The i-th last one; NULL: there are not so many. */
 static const struct made *last_made(unsigned i)
 {
-	return i < notes.nmade ? &notes.made[(notes.next + MADE_MAX - 1 - i) % MADE_MAX] : NULL;
+	return i < own(notes).nmade
+		       ? &own(notes).made[(own(notes).next + MADE_MAX - 1 - i) % MADE_MAX]
+		       : NULL;
 }
 
 static const struct made *find_made(double value)
@@ -81,9 +84,9 @@ static void add_made(const struct made *from, double value, double divisor, doub
 	m.scale = scale;
 	if (divisor > 0 && m.n < LOSS_DIVISORS)
 		m.divisor[m.n++] = divisor;
-	notes.made[notes.next] = m;
-	notes.next = (notes.next + 1) % MADE_MAX;
-	notes.nmade += notes.nmade < MADE_MAX;
+	own(notes).made[own(notes).next] = m;
+	own(notes).next = (own(notes).next + 1) % MADE_MAX;
+	own(notes).nmade += own(notes).nmade < MADE_MAX;
 }
 
 void loss_note_product(double a, double b, double value)
@@ -134,18 +137,18 @@ static const struct made *find_root(double root)
 
 void loss_forget_numbers(void)
 {
-	notes.ones = NULL;
-	notes.nmade = 0;
+	own(notes).ones = NULL;
+	own(notes).nmade = 0;
 }
 
 bool loss_find_root(const void *grad, struct loss_root *root)
 {
-	bool seen = grad && grad == notes.ones;
-	const struct made *m = seen ? find_root(notes.one_value) : NULL;
+	bool seen = grad && grad == own(notes).ones;
+	const struct made *m = seen ? find_root(own(notes).one_value) : NULL;
 
 	*root = (struct loss_root){.scale = 1};
 	if (seen)
-		root->value = notes.one_value;
+		root->value = own(notes).one_value;
 	if (m) {
 		root->n = m->n;
 		memcpy(root->divisor, m->divisor, sizeof(root->divisor));

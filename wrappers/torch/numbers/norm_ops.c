@@ -39,7 +39,7 @@ struct summed {
 	double here, all; /* what this rank gave, and the sum */
 };
 
-static __thread struct {
+static THREAD_OWN struct {
 	const void *stacked; /* what the last stack() gave */
 	bool stacked_roots; /* ... of norms of groups of gradients */
 	const void *root; /* the last norm that was found as a square root: its tensor */
@@ -47,7 +47,7 @@ static __thread struct {
 	double here; /* ... and what it was */
 	struct summed sum[SUMS_MAX];
 	uint8_t nsum;
-} notes __attribute__((tls_model("initial-exec")));
+} notes;
 
 /* Of the training, whichever thread computes: bits of a double, and whether it is there. */
 static _Atomic uint64_t found_bits;
@@ -77,13 +77,13 @@ bool torch_has_clip_norm(void)
 
 bool torch_has_sums(void)
 {
-	return notes.nsum != 0;
+	return own(notes).nsum != 0;
 }
 
 void torch_forget_sums(void)
 {
-	notes.nsum = 0;
-	notes.sent = notes.root = notes.stacked = NULL;
+	own(notes).nsum = 0;
+	own(notes).sent = own(notes).root = own(notes).stacked = NULL;
 }
 
 /* ---- norms of norms ---- */
@@ -124,20 +124,20 @@ static bool number_of_dtensor(const void *impl, double *out)
 
 void torch_note_stack(const struct torch_list *from, const void *made)
 {
-	notes.stacked = made;
-	notes.stacked_roots = false;
-	for (uint64_t i = 0; i < from->n && notes.root; i++)
-		notes.stacked_roots |= from->at[i] == notes.root;
+	own(notes).stacked = made;
+	own(notes).stacked_roots = false;
+	for (uint64_t i = 0; i < from->n && own(notes).root; i++)
+		own(notes).stacked_roots |= from->at[i] == own(notes).root;
 }
 
 void torch_note_norm_of(const void *of, const void *impl)
 {
-	bool roots = notes.stacked_roots, clips = roots, plain, replica;
+	bool roots = own(notes).stacked_roots, clips = roots, plain, replica;
 	double norm;
 
-	if (!impl || of != notes.stacked)
+	if (!impl || of != own(notes).stacked)
 		return;
-	notes.stacked = NULL;
+	own(notes).stacked = NULL;
 	if (!clips)
 		apart_call(look_for_clip, &clips);
 	if (!clips)
@@ -158,8 +158,8 @@ void torch_note_summed(const struct buffer *v)
 		(v->dtype != DT_FLOAT32 && v->dtype != DT_FLOAT64) ||
 		thread_state.phase == PHASE_BACKWARD)
 		return;
-	notes.sent = v->base;
-	notes.here = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
+	own(notes).sent = v->base;
+	own(notes).here = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
 }
 
 static void look_far_for_clip(void *arg)
@@ -189,7 +189,7 @@ static bool is_sent(const void *impl)
 {
 	struct buffer v;
 
-	return notes.sent && torch_tensor_buffer(impl, &v) && v.base == notes.sent;
+	return own(notes).sent && torch_tensor_buffer(impl, &v) && v.base == own(notes).sent;
 }
 
 void torch_note_root(const void *of, const void *impl)
@@ -203,21 +203,21 @@ void torch_note_root(const void *of, const void *impl)
 		sum = root * root;
 	else if (!torch_number_of(of, &sum))
 		return;
-	notes.sent = NULL;
+	own(notes).sent = NULL;
 	if (fabs(root * root - sum) > NORM_AGREES * sum)
 		return;
 	find_total_norm(root);
-	notes.root = impl;
+	own(notes).root = impl;
 }
 
 void torch_note_item(const void *of)
 {
 	double all;
 
-	if (!is_sent(of) || !torch_number_of(of, &all) || !(all > 0) || notes.nsum == SUMS_MAX)
+	if (!is_sent(of) || !torch_number_of(of, &all) || !(all > 0) || own(notes).nsum == SUMS_MAX)
 		return;
-	notes.sent = NULL;
-	notes.sum[notes.nsum++] = (struct summed){notes.here, all};
+	own(notes).sent = NULL;
+	own(notes).sum[own(notes).nsum++] = (struct summed){own(notes).here, all};
 }
 
 static bool norm_agrees(double a, double b)
@@ -277,11 +277,11 @@ bool torch_settle_norm(double squares, bool parts)
 	double have = stats_sqrt(squares);
 	bool settled = false;
 
-	for (unsigned i = 0; i < notes.nsum && !settled; i++) {
-		settled = is_total_norm(&notes.sum[i], have, parts);
+	for (unsigned i = 0; i < own(notes).nsum && !settled; i++) {
+		settled = is_total_norm(&own(notes).sum[i], have, parts);
 		if (settled)
-			find_total_norm(stats_sqrt(notes.sum[i].all));
+			find_total_norm(stats_sqrt(own(notes).sum[i].all));
 	}
-	notes.nsum = 0;
+	own(notes).nsum = 0;
 	return settled;
 }

@@ -24,7 +24,7 @@ static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "ad
 	"argmax", "bmm", "cat", "convolution", "copy_", "embedding", "index", "item", "linear",
 	"matmul", "mm", "mul", "mul_", "multinomial", "ones_like", "stack", "sub", "sub_", "zero_"};
 
-static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
+static THREAD_OWN uint32_t inside;
 
 /* The operator's name as configured, NULL: the marker is none. */
 static const char *configured_operator(void)
@@ -96,7 +96,7 @@ void torch_marker(const struct call *c, bool leaving)
 		return;
 	}
 	if (!leaving)
-		inside++;
-	else if (inside && --inside == 0 && !thread_state.depth && c->ok)
+		own(inside)++;
+	else if (own(inside) && --own(inside) == 0 && !thread_state.depth && c->ok)
 		step_marker_hit();
 }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "training/params/kind.h"
@@ -48,7 +49,7 @@ void torch_compiled_code(const char *module, const char *file)
 #define EMPTY_PASSES 3
 
 static _Atomic uint64_t nodes;
-static __thread uint64_t nodes_before __attribute__((tls_model("initial-exec")));
+static THREAD_OWN uint64_t nodes_before;
 
 void torch_saw_node(void)
 {
@@ -63,7 +64,7 @@ static bool watches_nodes(void)
 static void note_nodes_before(const struct torch_train_event *e)
 {
 	if (e->outermost)
-		nodes_before = atomic_load_explicit(&nodes, memory_order_relaxed);
+		own(nodes_before) = atomic_load_explicit(&nodes, memory_order_relaxed);
 }
 
 static void look_for_empty_pass(const struct torch_train_event *e)
@@ -72,7 +73,7 @@ static void look_for_empty_pass(const struct torch_train_event *e)
 
 	if (!e->outermost || !e->accumulates || !e->ok)
 		return;
-	if (atomic_load_explicit(&nodes, memory_order_relaxed) != nodes_before)
+	if (atomic_load_explicit(&nodes, memory_order_relaxed) != own(nodes_before))
 		atomic_store_explicit(&empty, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&empty, 1, memory_order_relaxed) == EMPTY_PASSES - 1)
 		session_invisible("torch.autograd",

@@ -20,6 +20,7 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "call/step.h"
 #include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
@@ -268,7 +269,7 @@ void torch_gradients_forget(const struct torch_train_event *e)
 /* ---- the engine comes by ---- */
 
 static atomic_bool edges_seen; /* gradients are seen on their way from node to node */
-static __thread uint64_t running __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+static THREAD_OWN uint64_t running; /* number of the node that runs, + 1; 0: none */
 
 struct passing {
 	const void *node, *inputs;
@@ -304,11 +305,11 @@ static bool is_waited_for(const void *node)
 uint64_t torch_gradients_pass(const void *node, const void *inputs)
 {
 	struct passing p = {node, inputs};
-	uint64_t before = running;
+	uint64_t before = own(running);
 
 	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
 		return before;
-	running = torch_node_number(node);
+	own(running) = torch_node_number(node) + 1;
 	if (is_waited_for(node))
 		apart_call(show_passing_gradients, &p);
 	return before;
@@ -316,13 +317,13 @@ uint64_t torch_gradients_pass(const void *node, const void *inputs)
 
 void torch_gradients_passed(uint64_t before)
 {
-	running = before;
+	own(running) = before;
 }
 
 /* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
 static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
-	bool hit = false;
+	bool hit = false, from_inside;
 
 	pthread_mutex_lock(&gradient_lock);
 	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
@@ -332,8 +333,9 @@ static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *o
 			s->number != torch_node_number(e->node) || i--)
 			continue;
 		hit = true;
-		*first = is_in_range(s->what.range, running) == s->inside && !s->given++;
-		if (is_in_range(s->what.range, running) != s->inside)
+		from_inside = is_in_range(s->what.range, own(running) - 1) == s->inside;
+		*first = from_inside && !s->given++;
+		if (!from_inside)
 			s->others++;
 		*out = *s;
 	}
@@ -373,8 +375,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 	struct edges all = {.at = v[0], .grads = torch_vector(gradients)};
 	uint64_t bytes = (uint64_t)(v[1] - v[0]);
 
-	if (running == UINT64_MAX || !atomic_load_explicit(&waiting, memory_order_relaxed) ||
-		!all.grads.n)
+	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
 	/* A gradient each: that tells how long an edge is. */
 	all.size = bytes / all.grads.n;

@@ -13,6 +13,7 @@
 
 #include "base/apart.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "call/step.h"
 #include "session/state.h"
 #include "training/params/derive.h"
@@ -65,7 +66,7 @@ static struct held_step {
 	bool partitions;
 } held;
 static _Atomic bool held_taken;
-static __thread bool held_here __attribute__((tls_model("initial-exec")));
+static THREAD_OWN bool held_here;
 
 static void *grow_by(struct growing *g, size_t bytes)
 {
@@ -384,7 +385,7 @@ static bool take_held_step(void)
 				    "are left out");
 		return false;
 	}
-	held_here = true;
+	own(held_here) = true;
 	held.values.used = held.numbers.used = held.params.used = 0;
 	held.depth = 0;
 	return true;
@@ -396,7 +397,7 @@ static void kinds_optimizer_begin(const struct torch_train_event *e)
 	struct step_part s = {view, false};
 
 	(void)e;
-	if (held_here) {
+	if (own(held_here)) {
 		held.depth++;
 		return;
 	}
@@ -423,7 +424,7 @@ static void kinds_backward_end(const struct torch_train_event *e)
 	if (e->outermost && e->accumulates && config_now()->monitor_mbs_grad &&
 		torch_accumulate_wanted())
 		apart_call(write_pass, NULL);
-	if (!e->outermost || !e->accumulates || !held_here || held.depth)
+	if (!e->outermost || !e->accumulates || !own(held_here) || held.depth)
 		return;
 
 	struct step_part s = {torch_optimizer_now(), true};
@@ -546,14 +547,14 @@ static void write_step(void *arg)
 static void kinds_optimizer_end(const struct torch_train_event *e)
 {
 	(void)e;
-	if (!held_here)
+	if (!own(held_here))
 		return;
 	if (held.depth) {
 		held.depth--;
 		return;
 	}
 	apart_call(write_step, NULL);
-	held_here = false;
+	own(held_here) = false;
 	atomic_store(&held_taken, false);
 }
 
@@ -570,7 +571,7 @@ static bool want_kinds(void)
 void torch_kinds_forked(void)
 {
 	train_kinds_forked();
-	held_here = false;
+	own(held_here) = false;
 	atomic_store(&held_taken, false);
 }
 

@@ -29,7 +29,7 @@ static py_vectorcall_fn *_Atomic run_function; /* what was there before */
 static _Atomic uint32_t wanting; /* bit i: module_observers[i] */
 static atomic_bool seen;
 
-static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
+static THREAD_OWN uint32_t depth;
 
 bool torch_module_calls_seen(void)
 {
@@ -85,11 +85,11 @@ static __attribute__((noinline)) void enter_module(
 		.npositional = (uint32_t)(n - 1),
 		.nargs = (uint32_t)(n - 1 + more),
 		.keywords = names,
-		.depth = depth,
-		.training = is_training(args[0], depth == 0),
+		.depth = own(depth),
+		.training = is_training(args[0], own(depth) == 0),
 		.again = thread_state.phase == PHASE_BACKWARD,
 	};
-	w->outermost = depth++ == 0 && !w->call.again;
+	w->outermost = own(depth)++ == 0 && !w->call.again;
 	if (w->outermost)
 		w->phase = torch_forward_begin(w->call.training);
 	show_module_call(&w->call, false);
@@ -102,7 +102,7 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 	int error = errno;
 
 	thread_state.busy++;
-	depth = w->call.depth;
+	own(depth) = w->call.depth;
 	w->call.result = result;
 	show_module_call(&w->call, true);
 	if (w->outermost)

@@ -350,10 +350,10 @@ struct dumped_call {
 	struct dumped_call *next_spare; /* of the first of a stack */
 };
 
-static __thread struct {
+static THREAD_OWN struct {
 	struct dumped_call *call; /* DEPTH_MAX */
 	unsigned n;
-} dumped __attribute__((tls_model("initial-exec")));
+} dumped;
 
 /*
  * Stacks of threads that stand in no module, each with the next in its first call: a program may make new threads for every
@@ -363,33 +363,34 @@ static struct dumped_call *spare_stacks;
 
 static void give_back_stack(void)
 {
-	if (!dumped.call || dumped.n)
+	if (!own(dumped).call || own(dumped).n)
 		return;
-	dumped.call->next_spare = spare_stacks;
-	spare_stacks = dumped.call;
-	dumped.call = NULL;
+	own(dumped).call->next_spare = spare_stacks;
+	spare_stacks = own(dumped).call;
+	own(dumped).call = NULL;
 }
 
 static struct dumped_call *enter_dumped_call(void)
 {
-	if (!dumped.call && spare_stacks) {
-		dumped.call = spare_stacks;
-		spare_stacks = dumped.call->next_spare;
+	if (!own(dumped).call && spare_stacks) {
+		own(dumped).call = spare_stacks;
+		spare_stacks = own(dumped).call->next_spare;
 	}
-	if (!dumped.call) {
-		dumped.call = mmap(NULL, DEPTH_MAX * sizeof(*dumped.call), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (dumped.call == MAP_FAILED)
-			dumped.call = NULL;
+	if (!own(dumped).call) {
+		own(dumped).call = mmap(NULL, DEPTH_MAX * sizeof(*own(dumped).call),
+			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (own(dumped).call == MAP_FAILED)
+			own(dumped).call = NULL;
 	}
-	return dumped.call && dumped.n < DEPTH_MAX ? &dumped.call[dumped.n] : NULL;
+	return own(dumped).call && own(dumped).n < DEPTH_MAX ? &own(dumped).call[own(dumped).n]
+							     : NULL;
 }
 
 /* Calls at that depth or further in are over, however they were left. */
 static void forget_inner_calls(uint32_t depth)
 {
-	while (dumped.n && dumped.call[dumped.n - 1].depth >= depth)
-		dumped.n--;
+	while (own(dumped).n && own(dumped).call[own(dumped).n - 1].depth >= depth)
+		own(dumped).n--;
 }
 
 struct module_entry {
@@ -414,7 +415,7 @@ static void record_module_begin(void *arg)
 	const struct module_entry *m = arg;
 	struct dumped_call *d = m->d;
 	struct writing r = {.row = module_row(d->rows, MODULE_FORWARD),
-		.parent = dumped.n ? dumped.call[dumped.n - 1].seq : 0,
+		.parent = own(dumped).n ? own(dumped).call[own(dumped).n - 1].seq : 0,
 		.stack = m->stack};
 	struct side s = {.io = IO_IN};
 	uint64_t from = 0;
@@ -517,7 +518,7 @@ static void begin_dumped_call(struct module_entry *m, struct named_module *named
 		return;
 	apart_call(record_module_begin, m);
 	if (m->d->seq)
-		dumped.n++;
+		own(dumped).n++;
 }
 
 static void dump_module_begins(const struct torch_module_call *c)
@@ -544,12 +545,12 @@ static void dump_module_ends(const struct torch_module_call *c)
 	struct module_entry m = {.c = c};
 
 	forget_inner_calls(c->depth + 1);
-	if (!dumped.n)
+	if (!own(dumped).n)
 		return;
-	m.d = &dumped.call[dumped.n - 1];
+	m.d = &own(dumped).call[own(dumped).n - 1];
 	if (m.d->depth != c->depth || m.d->self != c->self)
 		return;
-	dumped.n--;
+	own(dumped).n--;
 	apart_call(record_module_end, &m);
 	give_back_stack();
 }

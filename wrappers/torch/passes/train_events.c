@@ -42,11 +42,11 @@ static _Atomic bool named; /* record_function_enter_new has been seen */
 
 /* Marks that began on this thread and have not ended: the RecordFunction of each, and the phase before it. */
 #define MARKS_MAX 8
-static __thread struct {
+static THREAD_OWN struct {
 	const void *record[MARKS_MAX];
 	uint64_t which[MARKS_MAX];
 	uint8_t phase[MARKS_MAX], n;
-} open_marks __attribute__((tls_model("initial-exec")));
+} open_marks;
 
 void torch_marks_forked(void)
 {
@@ -109,16 +109,16 @@ static uint32_t wanting_observers(void)
 	} while (0)
 
 /* Passes on the way on this thread. */
-static __thread uint32_t passes __attribute__((tls_model("initial-exec")));
+static THREAD_OWN uint32_t passes;
 
 static void show_backward(const struct call *c, bool counts, bool leaving)
 {
 	struct torch_train_event e = {.call = c, .accumulates = counts};
 	struct own_work own;
 
-	if (leaving && passes)
-		passes--;
-	e.outermost = passes == 0;
+	if (leaving && own(passes))
+		own(passes)--;
+	e.outermost = own(passes) == 0;
 	e.ok = c->ok;
 	own = own_work_begin();
 	if (leaving)
@@ -127,7 +127,7 @@ static void show_backward(const struct call *c, bool counts, bool leaving)
 		SHOW_EVENT(backward_begin, &e, false);
 	own_work_end(&own);
 	if (!leaving)
-		passes++;
+		own(passes)++;
 }
 
 static void show_optimizer(const void *record, uint64_t which, bool outermost, bool leaving)
@@ -285,14 +285,15 @@ static uint64_t identify_optimizer(const struct string *name, bool *step)
 
 static void optimizer_begins(const void *record, uint64_t which)
 {
-	if (open_marks.n == MARKS_MAX)
+	if (own(open_marks).n == MARKS_MAX)
 		return;
-	open_marks.record[open_marks.n] = record;
-	open_marks.which[open_marks.n] = which;
-	open_marks.phase[open_marks.n++] = (uint8_t)thread_state.phase;
-	show_optimizer(record, which, open_marks.n == 1, false);
+	own(open_marks).record[own(open_marks).n] = record;
+	own(open_marks).which[own(open_marks).n] = which;
+	own(open_marks).phase[own(open_marks).n++] = (uint8_t)thread_state.phase;
+	show_optimizer(record, which, own(open_marks).n == 1, false);
 	/* The anchor does not change any more once it is there. */
-	if (open_marks.n == 1 && (train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
+	if (own(open_marks).n == 1 &&
+		(train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
 		torch_boundary_optimizer();
 	lock_train_state();
 	train_optimizer_begin(&train, which);
@@ -320,20 +321,20 @@ static void record_new(const struct call *c)
 
 static bool is_open(const void *record)
 {
-	for (unsigned i = 0; i < open_marks.n; i++)
-		if (open_marks.record[i] == record)
+	for (unsigned i = 0; i < own(open_marks).n; i++)
+		if (own(open_marks).record[i] == record)
 			return true;
 	return false;
 }
 
 /* The DataLoader's __next__ that this thread stands in: its mark. */
-static __thread const void *data_mark __attribute__((tls_model("initial-exec")));
+static THREAD_OWN const void *data_mark;
 
 static void data_begins(const void *record)
 {
-	if (!scalars_wanted() || data_mark)
+	if (!scalars_wanted() || own(data_mark))
 		return;
-	data_mark = record;
+	own(data_mark) = record;
 	step_part_begins(PART_DATA);
 }
 
@@ -368,19 +369,20 @@ static void mark_record_end(struct call *c)
 	const void *record = c->v[0].cp;
 
 	/* Marks that were left by an exception lie above it. */
-	for (unsigned i = open_marks.n; i-- > 0;) {
+	for (unsigned i = own(open_marks).n; i-- > 0;) {
 		enum train_mark m = TRAIN_NOTHING;
 
-		if (open_marks.record[i] != record)
+		if (own(open_marks).record[i] != record)
 			continue;
-		for (unsigned k = open_marks.n; k-- > i;)
-			show_optimizer(open_marks.record[k], open_marks.which[k], k == 0, true);
+		for (unsigned k = own(open_marks).n; k-- > i;)
+			show_optimizer(
+				own(open_marks).record[k], own(open_marks).which[k], k == 0, true);
 		lock_train_state();
-		for (unsigned k = open_marks.n; k-- > i;)
+		for (unsigned k = own(open_marks).n; k-- > i;)
 			m = train_optimizer_end(&train);
-		open_marks.n = (uint8_t)i;
+		own(open_marks).n = (uint8_t)i;
 		apply_train_mark(m);
-		set_phase(open_marks.phase[i] ? open_marks.phase[i] : usual_phase());
+		set_phase(own(open_marks).phase[i] ? own(open_marks).phase[i] : usual_phase());
 		torch_note_optimizer(false);
 		return;
 	}
@@ -433,10 +435,10 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			record_new(c);
 	} else if (s == SCOPE_RECORD_END) {
 		/* RecordFunction::end() comes from its destructor, too. */
-		if (open_marks.n)
+		if (own(open_marks).n)
 			mark_record_end(c);
-		if (data_mark && data_mark == c->v[0].cp) {
-			data_mark = NULL;
+		if (own(data_mark) && own(data_mark) == c->v[0].cp) {
+			own(data_mark) = NULL;
 			step_part_ends(PART_DATA);
 			torch_note_batch();
 		}

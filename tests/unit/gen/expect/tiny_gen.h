@@ -13,8 +13,8 @@ extern const char *const tiny_sonames[];
 #define LIB_TINY_SPEC \
 	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .matrix = &tiny_matrix, .alias_prefix = "p"
 
-extern const struct spec_value tiny_dtypes[3];
-extern const struct spec_value tiny_redops[2];
+extern const struct spec_values tiny_dtypes;
+extern const struct spec_values tiny_redops;
 
 /* Implementations whose constants differ: the index of abi_const.at[]. */
 enum {

@@ -4,16 +4,16 @@
 
 const char *const tiny_sonames[] = {"libtiny.so.1", "libtiny.so", NULL};
 
-const struct spec_value tiny_dtypes[3] = {
+const struct spec_values tiny_dtypes = {3, {
 	{0, DT_INT8},
 	{7, DT_FLOAT32},
 	{-1, DT_OTHER},
-};
+}};
 
-const struct spec_value tiny_redops[2] = {
+const struct spec_values tiny_redops = {2, {
 	{0, REDOP_SUM},
 	{4, REDOP_AVG},
-};
+}};
 
 const struct abi_const tiny_abi_dtypes[2] = {
 	{"TINY_FLOAT", DT_FLOAT32, false, {{ABI_ADDRESS, 0, "tiny_float"}, {ABI_VALUE, 0x4c00040a, ""}}},

@@ -72,6 +72,14 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 	return b & 128 ? -v : v;
 }
 
+/* Not hypot(), which has another symbol version since glibc 2.35. A long double has room for the squares. */
+static double find_modulus(double re, double im)
+{
+	if (isinf(re) || isinf(im))
+		return INFINITY;
+	return (double)sqrtl((long double)re * re + (long double)im * im);
+}
+
 #define CONVERT(type)                                     \
 	for (unsigned i = 0; i < n; i++) {                \
 		type v;                                   \
@@ -133,7 +141,7 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 			float v[2];
 
 			memcpy(v, p + 8 * i, 8);
-			out[i] = hypot(v[0], v[1]);
+			out[i] = find_modulus(v[0], v[1]);
 		}
 		break;
 	case DT_COMPLEX128:
@@ -141,7 +149,7 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 			double v[2];
 
 			memcpy(v, p + 16 * i, 16);
-			out[i] = hypot(v[0], v[1]);
+			out[i] = find_modulus(v[0], v[1]);
 		}
 		break;
 	default:

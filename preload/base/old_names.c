@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Headers of glibc 2.38 and newer give strtol() and sscanf() other names, which no older glibc has: a program that was compiled
+ * there would not start on a cluster's older system, nor in a container. All that they do besides is to read "0b101" with base
+ * 0 and 2. These lead to the functions that every glibc has; static libraries that come in with us find them, too. So numbers are
+ * read alike whatever machine libprobe was built on.
+ */
+#include <stdarg.h>
+
+#define OLD(name) __asm__(name)
+
+extern long old_strtol(const char *s, char **end, int base) OLD("strtol");
+extern unsigned long old_strtoul(const char *s, char **end, int base) OLD("strtoul");
+extern long long old_strtoll(const char *s, char **end, int base) OLD("strtoll");
+extern unsigned long long old_strtoull(const char *s, char **end, int base) OLD("strtoull");
+extern int old_vsscanf(const char *s, const char *format, va_list values) OLD("__isoc99_vsscanf");
+
+long __isoc23_strtol(const char *s, char **end, int base);
+unsigned long __isoc23_strtoul(const char *s, char **end, int base);
+long long __isoc23_strtoll(const char *s, char **end, int base);
+unsigned long long __isoc23_strtoull(const char *s, char **end, int base);
+int __isoc23_vsscanf(const char *s, const char *format, va_list values);
+int __isoc23_sscanf(const char *s, const char *format, ...);
+
+long __isoc23_strtol(const char *s, char **end, int base)
+{
+	return old_strtol(s, end, base);
+}
+
+unsigned long __isoc23_strtoul(const char *s, char **end, int base)
+{
+	return old_strtoul(s, end, base);
+}
+
+long long __isoc23_strtoll(const char *s, char **end, int base)
+{
+	return old_strtoll(s, end, base);
+}
+
+unsigned long long __isoc23_strtoull(const char *s, char **end, int base)
+{
+	return old_strtoull(s, end, base);
+}
+
+int __isoc23_vsscanf(const char *s, const char *format, va_list values)
+{
+	return old_vsscanf(s, format, values);
+}
+
+int __isoc23_sscanf(const char *s, const char *format, ...)
+{
+	va_list values;
+	int n;
+
+	va_start(values, format);
+	n = old_vsscanf(s, format, values);
+	va_end(values);
+	return n;
+}

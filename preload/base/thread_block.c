@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocks that hold threads' variables (base/thread.h). Neither a lock nor the job's allocator is used: a thread may come
+ * here first in a signal handler, in the middle of malloc(), or with any lock of libc held.
+ *
+ * A block goes to another thread when its own has ended. Nothing tells us of that end in time (destructors of other libraries still
+ * call us after ours), so the blocks are looked through for threads that the kernel no longer has, once as many threads have come as
+ * half of the blocks there are. That keeps the blocks below three times the threads that live at once, for two system calls a thread.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/at_start.h"
+#include "base/thread.h"
+
+#define ALIGN 64u /* of blocks: a cache line */
+#define FIRST_BYTES (32u << 10) /* in libprobe.so's own data: most processes need no more */
+#define MAPPED_BYTES (64u << 10) /* the first that are mapped; each time twice as many */
+#define CHUNKS 12u /* 128 MiB, some 70,000 threads */
+#define SWEEP_FIRST 16u
+
+/* ThreadSanitizer cannot know that a thread whose variables another one takes over has ended. */
+#if defined(__SANITIZE_THREAD__)
+#define REUSED 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define REUSED 0
+#endif
+#endif
+#ifndef REUSED
+#define REUSED 1
+#endif
+
+struct block {
+	_Atomic uint64_t owner; /* tid, 0: none; above it how often it was taken */
+	_Atomic uint32_t next; /* in the list of unused ones: number + 1 */
+	_Alignas(ALIGN) char variables[];
+};
+
+/* The linker's: all variables that are THREAD_OWN. */
+extern char own_first[] __asm__("__start_probe_thread") __attribute__((visibility("hidden")));
+extern char own_end[] __asm__("__stop_probe_thread") __attribute__((visibility("hidden")));
+
+THREAD_OWN _Alignas(ALIGN) struct thread_self thread_blank = {.busy = 1u << 30};
+struct thread_self thread_refused = {.busy = 1u << 30};
+__thread struct thread_self *thread_pointer = &thread_blank;
+
+static _Alignas(ALIGN) char first_chunk[FIRST_BYTES];
+
+static struct {
+	_Atomic(char *) mapped[CHUNKS]; /* mapped[0]: first_chunk */
+	_Atomic uint64_t
+		unused; /* number + 1 of the first, 0: none; above it how often that changed */
+	_Atomic uint32_t made; /* blocks that have ever had an owner */
+	_Atomic uint32_t taken, swept; /* how often one was taken; the same at the last sweep */
+	_Atomic pid_t pid;
+} pool;
+
+#define LOW32 UINT64_C(0xffffffff)
+
+static inline size_t variables_bytes(void)
+{
+	return (uintptr_t)own_end - (uintptr_t)own_first;
+}
+
+static inline size_t block_bytes(void)
+{
+	return (sizeof(struct block) + variables_bytes() + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static inline size_t chunk_bytes(uint32_t chunk)
+{
+	return chunk ? (size_t)MAPPED_BYTES << (chunk - 1) : FIRST_BYTES;
+}
+
+/* Where thread_blank stands among the variables. */
+static inline struct thread_self *self_of(struct block *b)
+{
+	return (struct thread_self *)(b->variables +
+				      ((uintptr_t)&thread_blank - (uintptr_t)own_first));
+}
+
+static char *map_chunk(uint32_t chunk)
+{
+	char *none = NULL, *mem;
+
+	if (!chunk)
+		return first_chunk;
+	mem = atomic_load_explicit(&pool.mapped[chunk], memory_order_acquire);
+	if (mem)
+		return mem;
+	mem = mmap(NULL, chunk_bytes(chunk), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&pool.mapped[chunk], &none, mem))
+		return mem;
+	munmap(mem, chunk_bytes(chunk));
+	return none;
+}
+
+/* The block of that number, whose chunk is mapped if need be. NULL: no memory, or past the last. */
+static struct block *find_block(uint32_t number)
+{
+	for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
+		uint32_t n = (uint32_t)(chunk_bytes(chunk) / block_bytes());
+		char *mem;
+
+		if (number >= n) {
+			number -= n;
+			continue;
+		}
+		mem = map_chunk(chunk);
+		return mem ? (struct block *)(mem + number * block_bytes()) : NULL;
+	}
+	return NULL;
+}
+
+static void add_unused(struct block *b, uint32_t number)
+{
+	uint64_t was = atomic_load(&pool.unused), now;
+
+	do {
+		atomic_store_explicit(&b->next, (uint32_t)was, memory_order_relaxed);
+		now = ((was >> 32) + 1) << 32 | (number + 1);
+	} while (!atomic_compare_exchange_weak(&pool.unused, &was, now));
+}
+
+static struct block *take_unused(uint32_t *number)
+{
+	uint64_t was = atomic_load(&pool.unused), now;
+	struct block *b;
+
+	do {
+		if (!(uint32_t)was)
+			return NULL;
+		*number = (uint32_t)was - 1;
+		b = find_block(*number);
+		now = ((was >> 32) + 1) << 32 |
+		      atomic_load_explicit(&b->next, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak(&pool.unused, &was, now));
+	return b;
+}
+
+static bool is_gone(pid_t pid, uint32_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) < 0 && errno == ESRCH;
+}
+
+/* Blocks of threads that have ended become unused. */
+static void free_blocks_of_ended(pid_t pid)
+{
+	uint32_t made = atomic_load(&pool.made);
+
+	atomic_store(&pool.swept, atomic_load(&pool.taken));
+	for (uint32_t i = 0; REUSED && i < made; i++) {
+		struct block *b = find_block(i);
+		uint64_t owner = b ? atomic_load(&b->owner) : 0;
+
+		if ((uint32_t)owner && is_gone(pid, (uint32_t)owner) &&
+			atomic_compare_exchange_strong(&b->owner, &owner, owner & ~LOW32))
+			add_unused(b, i);
+	}
+}
+
+static struct block *make_block(uint32_t *number)
+{
+	uint32_t made = atomic_load(&pool.made);
+	struct block *b;
+
+	do {
+		b = find_block(made);
+		if (!b)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&pool.made, &made, made + 1));
+	*number = made;
+	return b;
+}
+
+static bool is_sweep_due(void)
+{
+	uint32_t made = atomic_load(&pool.made),
+		 since = atomic_load(&pool.taken) - atomic_load(&pool.swept);
+
+	return since >= SWEEP_FIRST && since >= made / 2;
+}
+
+static struct block *take_block(pid_t pid, uint32_t *number)
+{
+	struct block *b = take_unused(number);
+
+	if (!b && is_sweep_due()) {
+		free_blocks_of_ended(pid);
+		b = take_unused(number);
+	}
+	if (!b)
+		b = make_block(number);
+	return b;
+}
+
+/* Once in a thread's life: what counts its depth must not change in between. False: a signal handler has come here meanwhile. */
+static bool set_pointer(struct thread_self *t)
+{
+	struct thread_self *none = &thread_blank;
+
+	return __atomic_compare_exchange_n(
+		&thread_pointer, &none, t, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void give_block(pid_t pid, uint32_t tid)
+{
+	uint32_t number;
+	struct block *b = take_block(pid, &number);
+	struct thread_self *t;
+
+	if (!b) {
+		set_pointer(&thread_refused);
+		return;
+	}
+	atomic_fetch_add(&pool.taken, 1);
+	memset(b->variables, 0, variables_bytes());
+	t = self_of(b);
+	t->shift = (ptrdiff_t)((uintptr_t)b->variables - (uintptr_t)own_first);
+	if (!set_pointer(t)) {
+		add_unused(b, number);
+		return;
+	}
+	atomic_store(&b->owner, ((atomic_load(&b->owner) >> 32) + 1) << 32 | tid);
+}
+
+__attribute__((noinline)) struct thread_self *thread_block_make(void)
+{
+	int err = errno;
+	pid_t pid = getpid(), none = 0;
+
+	/* Another: a child of vfork(), or one that was made past fork(), in which nothing is recorded. */
+	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
+		give_block(pid, (uint32_t)syscall(SYS_gettid));
+	errno = err;
+	return thread_pointer;
+}
+
+/* In a forked child: its other threads are not there. */
+static void keep_own_block(void)
+{
+	uint32_t made = atomic_load(&pool.made);
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+
+	atomic_store(&pool.pid, getpid());
+	for (uint32_t i = 0; i < made; i++) {
+		struct block *b = find_block(i);
+		uint64_t owner = b ? atomic_load(&b->owner) : 0;
+
+		if (!(uint32_t)owner)
+			continue;
+		if (self_of(b) == thread_pointer) {
+			atomic_store(&b->owner, (owner & ~LOW32) | tid);
+		} else {
+			atomic_store(&b->owner, owner & ~LOW32);
+			add_unused(b, i);
+		}
+	}
+}
+
+__attribute__((constructor)) START_CODE static void follow_forks(void)
+{
+	pthread_atfork(NULL, NULL, keep_own_block);
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Names of libc that an object needs and that are newer than the oldest glibc libprobe promises to run with, whatever
+# machine it was built on: also marks such as GLIBC_ABI_DT_RELR, which an older loader refuses. Usage: tests/symbols.sh FILE...
+# Prints a line for each; exit 1 if there is one.
+set -u
+newest=2.34
+bad=0
+for f in "$@"; do
+	# Needed versions; a mark is no symbol's version.
+	for version in $(readelf -VW "$f" | grep -oE 'Name: GLIBC_[A-Za-z0-9_.]+' | awk '{print $2}' | sort -Vu); do
+		number=${version#GLIBC_}
+		[[ ! $number =~ ^[0-9.]+$ || $(printf '%s\n' "$number" $newest | sort -V | tail -1) != "$newest" ]] || continue
+		names=$(objdump -T "$f" | grep -F "($version)" | awk '{print $NF}')
+		echo "$f needs $version${names:+: $(echo $names)}"
+		bad=1
+	done
+done
+exit $bad
