@@ -3,6 +3,7 @@
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
+#include "tools/probe/report/given_up.h"
 #include "tools/probe/report/history.h"
 #include "tools/probe/report/messages.h"
 #include "tools/probe/report/pace.h"
@@ -19,6 +20,8 @@ struct diagnose {
 	struct pace pace;
 	struct pace longer; /* the same by longer rounds of the calls, where these are the steps */
 	struct step_orders orders;
+	struct given_up given_up;
+	const struct clock_fix *skew;
 };
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);

@@ -198,7 +198,8 @@ static const struct stuck *look_for_stuck(const struct report *r, bool *hang)
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
 
 	*hang = false;
-	if (!s)
+	/* The late rank is named by find_errors(). */
+	if (!s || is_given_up(&r->g.diagnose.given_up, &s->sample->call))
 		return NULL;
 	if (is_job_over(r)) {
 		*hang = (double)s->age_max >= HANG_NS;
@@ -499,6 +500,32 @@ void find_values(struct report *r)
 	free(origin);
 }
 
+/* What others waited for came after they had given up: who came late is the one, not who has the first error. */
+static void find_late_rank(struct report *r)
+{
+	const struct given_up *g = &r->g.diagnose.given_up;
+	char *what = report_call(r, &g->late), *at = called_from_text(r, &g->late);
+	char *others = g->waiters == 1 ? tool_strdup(report_rank(r, g->waiter.rank))
+				       : tool_format("%u ranks", g->waiters);
+	struct finding *f = add_finding(r, FINDING_ERROR,
+		tool_format("step %llu: %s came to %s %s after %s had given up, after waiting for "
+			    "it for %s%s",
+			(unsigned long long)g->late.step, report_rank(r, g->late.rank), what,
+			out_time((double)g->after_ns), others, out_time((double)g->waited_ns), at));
+
+	name_culprit(r, f, g->late.rank);
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
+		if (i != g->late.rank)
+			name_concerned(r, f, i);
+	name_call(f, &g->late);
+	f->event = g->event;
+	f->evidence = tool_strdup("start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
+				  "and comm_seq on each of its ranks");
+	free(what);
+	free(at);
+	free(others);
+}
+
 static void find_errors(struct report *r)
 {
 	const struct call *c = &r->g.first_error;
@@ -507,6 +534,10 @@ static void find_errors(struct report *r)
 
 	if (!r->g.errors || r->left)
 		return;
+	if (r->g.diagnose.given_up.any) {
+		find_late_rank(r);
+		return;
+	}
 	what = report_call(r, c);
 	at = called_from_text(r, c);
 	f = add_finding(r, FINDING_ERROR,
