@@ -65,7 +65,72 @@ def late_rank(top):
                     text="RuntimeError: Connection closed by peer" if r == WHO else "RuntimeError: Timed out waiting 8000ms") for r in range(RANKS)])
 
 
-CASES = {f.__name__: f for f in (late_rank,)}
+def steps(job):
+    for step in range(STEPS):
+        job.step(step)
+
+
+def exit_code_of_all(top):
+    """Who has started them ends them when all is done, and each process exits with code 1: as Ray's actors."""
+    job = Job(top, "c10d")
+    steps(job)
+    job.write([dict(how="exit", code=1, at=job.now + 500 * MS + (r != WHO) * 4 * MS) for r in range(RANKS)])
+
+
+def crash_at_exit(top):
+    """One process aborts while its libraries are taken down; the others end well."""
+    job = Job(top, "c10d")
+    steps(job)
+    job.write([dict(how="abort", signal=6, text="abort", at=job.now) if r == WHO else dict(how="exit", code=0, at=job.now) for r in range(RANKS)])
+
+
+def exit_code_of_one(top):
+    """One rank exits with a code between two operations, and a launcher ends the others before they come to the next one."""
+    job = Job(top)
+    steps(job)
+    job.write([dict(how="exit", code=3, at=job.now - 60 * MS) if r == WHO else dict(how="signal", text="gone", at=job.now - 20 * MS) for r in range(RANKS)],
+              state="recovered")
+
+
+def left_while_others_wait(top):
+    """One rank exits with a code, and the others wait for it."""
+    job = Job(top)
+    steps(job)
+    for r in range(RANKS):
+        if r != WHO:
+            job.call(r, "all_reduce", STEPS - 1, job.now, "", "open")
+    job.now += 2 * SECOND
+    job.write([dict(how="exit", code=3, at=job.now - 1900 * MS) if r == WHO else dict(how="signal", text="gone", at=job.now) for r in range(RANKS)],
+              state="recovered")
+
+
+def stood_and_was_killed(top, lead=60):
+    """Rank 2 has gone on to a barrier, the others wait for their all_reduce; after 14 s somebody kills all, one after the other."""
+    job = Job(top, "c10d")
+    job.step(0)
+    job.now += 8 * SECOND  # it compiled
+    for step in range(1, STEPS):
+        job.step(step)
+    for r in range(RANKS):
+        job.call(r, "barrier" if r == WHO else "all_reduce", STEPS - 1, job.now + r * 1000, "", "open", stack=2 if r == WHO else 1)
+    job.now += 14 * SECOND
+    job.write([dict(how="signal", text="gone", at=job.now + (lead * MS if r else 0)) for r in range(RANKS)], state="recovered")
+
+
+def started_and_not_complete(top):
+    """Rank 0 waits for a message that nobody sends; the others have started an all_reduce, and wait for it where nothing is recorded."""
+    job = Job(top, "c10d")
+    steps(job)
+    for r in range(1, RANKS):
+        job.call(r, "all_reduce", STEPS - 1, job.now + r * 1000, "", "open")
+    job.ranks[0].call("recv", [("", dict(await_dtype="float32", await_count=2))], start=job.now, dur="", step=STEPS - 1, lib="c10d", api=job.api("recv"),
+                      peer=1, tag=0, comm_seq=0, stack_id=3, flags="open")
+    job.now += 14 * SECOND
+    job.write([dict(how="signal", text="gone", at=job.now + r * 2 * MS) for r in range(RANKS)], state="recovered")
+
+
+CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
+                                 started_and_not_complete)}
 
 if __name__ == "__main__":
     for case in sys.argv[2:]:
