@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "journal/segment.h"
 
@@ -60,6 +61,16 @@ void owner_self(struct journal_owner *o)
 		strcpy(o->host, "unknown");
 	read_line("/proc/sys/kernel/random/boot_id", o->boot_id, sizeof(o->boot_id));
 	o->start_time = start_time(o->pid);
+}
+
+uint64_t owner_start_ns(const struct journal_owner *o)
+{
+	uint64_t since_boot, tick = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (!o->start_time || !tick)
+		return 0;
+	since_boot = o->start_time / tick * 1000000000 + o->start_time % tick * (1000000000 / tick);
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + since_boot;
 }
 
 bool owner_is_of_this_boot(const struct journal_owner *o)

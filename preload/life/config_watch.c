@@ -120,28 +120,17 @@ static void refuse_ctl(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%s; the last one stays in use", line);
 }
 
-/* When this process started, Unix epoch; 0: not known. */
-static uint64_t process_start_ns(void)
-{
-	struct journal_owner o;
-	uint64_t since_boot, tick = (uint64_t)sysconf(_SC_CLK_TCK);
-
-	owner_self(&o);
-	if (!o.start_time || !tick)
-		return 0;
-	since_boot = o.start_time / tick * 1000000000 + o.start_time % tick * (1000000000 / tick);
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + since_boot;
-}
-
 /* Is ctl.yaml meant for this run? That of an earlier one in the same folder is left alone. */
 static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
 {
 	static const uint64_t skew_ns = 1000000000;
 	uint64_t written = c->written_ns ? c->written_ns : (uint64_t)m->changed_ns;
+	struct journal_owner me;
 
 	if (c->run[0] && session.run[0])
 		return strcmp(c->run, session.run) == 0;
-	return written + skew_ns >= process_start_ns();
+	owner_self(&me);
+	return written + skew_ns >= owner_start_ns(&me);
 }
 
 static const char *ctl_path(char *buf, size_t cap)

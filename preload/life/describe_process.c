@@ -13,8 +13,10 @@
 #include "life/life.h"
 #include "life/meta_list.h"
 #include "life/settings.h"
+#include "session/identity.h"
 #include "session/state.h"
 #include "folder/meta.h"
+#include "folder/owner.h"
 #include "writer/output.h"
 
 int session_meta(uint16_t part, const char *key, const char *json)
@@ -235,6 +237,24 @@ static void put_process(void)
 		session_meta(META_TRAINING, "training", config_now()->training);
 }
 
+/* By these folders of one run are told from those of another: its start, and which attempt of the launcher's it is. */
+static void put_lifetime(void)
+{
+	/* An escaped byte takes six. */
+	char json[6 * sizeof(((struct identity *)0)->attempt) + 3], start[24];
+	struct text t = text_over(json, sizeof(json));
+	uint64_t start_ns = owner_start_ns(&session.owner);
+	struct identity id;
+
+	if (start_ns) {
+		snprintf(start, sizeof(start), "%llu", (unsigned long long)start_ns);
+		session_meta(META_PROCESS_START, "process_start_ns", start);
+	}
+	identity_read(&id);
+	text_json(&t, id.attempt);
+	session_meta(META_ATTEMPT, "attempt", json);
+}
+
 /* That it goes on in an earlier run's folder. */
 static void put_resumed(void)
 {
@@ -267,6 +287,7 @@ static void put_memory_group(void)
 void session_about(void)
 {
 	put_process();
+	put_lifetime();
 	put_memory_group();
 	put_settings();
 	put_named(&libraries);

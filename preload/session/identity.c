@@ -67,8 +67,22 @@ static void find_run(struct identity *id)
 		snprintf(id->run, sizeof(id->run), "%s", elastic);
 }
 
+static void find_attempt(struct identity *id)
+{
+	static const char *const names[] = {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"};
+
+	id->attempt[0] = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !id->attempt[0]; i++) {
+		const char *s = getenv(names[i]);
+
+		if (s)
+			snprintf(id->attempt, sizeof(id->attempt), "%s", s);
+	}
+}
+
 void identity_read(struct identity *id)
 {
 	find_rank(id);
 	find_run(id);
+	find_attempt(id);
 }

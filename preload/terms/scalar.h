@@ -3,13 +3,18 @@
 #ifndef PROBE_BASE_SCALAR_H
 #define PROBE_BASE_SCALAR_H
 
+#include <stdbool.h>
+
 enum scalar {
-#define SCALAR(id, name, unit, source, help) SCALAR_##id,
+#define SCALAR(id, name, ranks, unit, source, help) SCALAR_##id,
 #include "terms/scalars.def"
 	SCALARS
 };
 
 /* Their names, NULL-terminated. */
 extern const char *const scalar_names[SCALARS + 1];
+
+/* Must ranks of one model have the same? name: as in scalars_<a>-<b>.csv, with or without a part after a slash. */
+bool scalar_is_equal_on_ranks(const char *name);
 
 #endif

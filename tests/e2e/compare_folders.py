@@ -19,7 +19,7 @@ def stacks(rank, lines):
             print(f"{i},MPI_Allreduce,0,/job/train.py:{line} step <- /job/train.py:99 main,", file=f)
 
 
-def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False):
+def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False, marked=True):
     """Calls with random values; skip, add, change: (rank, step, number) of a call."""
     for r in range(ranks):
         rank = report_folder.Rank(f"{top}/{name}", r, ranks)
@@ -41,11 +41,11 @@ def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, ste
                         out |= dict(nans=1)
                     if not checksums:
                         out["crc32"] = given["crc32"] = ""
-                    rank.call("all_reduce", [("in", given | dict(name="layer.weight")), ("out", out)], start=start, step=s,
+                    rank.call("all_reduce", [("in", given | dict(name="layer.weight")), ("out", out)], start=start, step=s if marked else 0,
                               comm_seq=comm_seq, stack_id=1 + k % 4, redop="max" if here == redop else "sum")
                     comm_seq += 1
         stacks(rank, {1: 10, 2: 20, 3: 30, 4: 40})
-        rank.write()
+        rank.write(steps=dict(current=steps if marked else 0, source="api" if marked else "none"))
 
 
 run("good")
@@ -57,7 +57,9 @@ run("fewer_changed", skip=(0, 1, 5), change=(0, 2, 8))
 run("nan", nan=(0, 0, 3))
 run("redop", redop=(1, 2, 2))
 run("one_rank", ranks=1)
+run("unmarked", marked=False)
 run("crc", checksums=True)
+run("four_ranks", ranks=4)
 run("crc_changed", checksums=True, change=(1, 1, 17))
 
 

@@ -77,6 +77,7 @@ weights = {"w": ("F32", [6, 10], struct.pack("<60f", *x)), "half": ("BF16", [4],
 safetensors(top + "/a.safetensors", weights)
 safetensors(top + "/b.safetensors", weights | {"w": ("F32", [6, 10], struct.pack("<60f", *y)), "more": ("F16", [2], b"\0\0\0\x3c")})
 safetensors(top + "/shape.safetensors", weights | {"w": ("F32", [10, 6], struct.pack("<60f", *x))})
+safetensors(top + "/other_names.safetensors", {"x." + name: tensor for name, tensor in weights.items()})
 # The same parameters in other shards.
 safetensors(top + "/shards_a/model-1.safetensors", {"w": weights["w"]})
 safetensors(top + "/shards_a/model-2.safetensors", {"half": weights["half"], "n": weights["n"]})

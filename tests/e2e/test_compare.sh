@@ -52,6 +52,25 @@ compare --exact good same
 like 'without checksums it says so' "$said" 'no checksums'
 is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
 
+# ---- too little in common ----
+
+compare --step 50 good same
+is 'nothing_in_common_is_exit_2' $status 2
+like 'nothing_in_common_is_said' "$said" 'nothing was compared: A has 0 calls in these steps and ranks, B has 0'
+unlike 'nothing_in_common_is_no_success' "$said" 'No difference'
+compare --json --step 50 good same
+is 'nothing_in_common_is_exit_2_with_json' "$status $(sed 1d <<<"$said" | grep -c '"same": false')" '2 1'
+compare good unmarked
+is 'a_third_of_the_calls_in_common_is_exit_1' $status 1
+like 'a_third_of_the_calls_in_common_is_said_first' "$said" \
+	'^Only 80 of 240 calls in A and 80 of 240 in B have a partner: what follows is of these alone\. B has no marked steps: PROBE_STEP_MARKER names what ends a step\. A '
+compare --json good unmarked
+is 'a_third_of_the_calls_in_common_is_in_json' "$(json 'd["under_half_paired"], d["paired"]')" '(True, 80)'
+compare good four_ranks
+like 'ranks_that_only_one_run_has_count' "$said" '^A '
+compare one_rank four_ranks
+like 'a_quarter_of_the_ranks_in_common_is_said_first' "$said" '^Only 120 of 120 calls in A and 120 of 480 in B have a partner'
+
 # ---- tables ----
 
 compare -o "$tmp/o" good changed
@@ -102,7 +121,7 @@ is 'dumps: a scalar' "$(json 'd["blamed"]["item"], d["blamed"]["text"]')" "('inp
 compare --json --data-mapping "$f/mapping.yaml" dump dump_renamed
 is 'dumps: other names' "$(json 'd["paired"], d["differing"], d["same"]')" '(30, 0, True)'
 compare dump dump_renamed
-is 'without the mapping' $status 1
+is 'without_the_mapping_nothing_is_compared' $status 2
 compare --json dump_ranks dump_ranks_b
 is 'dumps: which rank' "$(json '[(r["rank"], r["differing"]) for r in d["ranks"]]')" '[(0, 0), (1, 2), (2, 0)]'
 compare dump/step0/rank0/dump.json dump_changed/step0/rank0/dump.json
@@ -140,6 +159,8 @@ compare --ckpt a.safetensors shape.safetensors
 like 'a checkpoint: other shapes' "$said" 'w .*other shapes'
 compare --ckpt shards_a shards_b
 like 'other shards of the same' "$said" '3 parameters in A, 3 in B, 3 paired, 3 of them equal'
+compare --ckpt a.safetensors other_names.safetensors
+is 'checkpoints_without_a_common_name_are_exit_2' $status 2
 compare --ckpt a.safetensors cut.safetensors
 is 'a checkpoint that was cut: status' $status 2
 like 'a checkpoint that was cut' "$said" 'cut.safetensors: its end is missing'

@@ -117,6 +117,16 @@ else
 fi
 group=''
 
+# A rank comes when the other one has given up and is gone: both processes were there at once, with and without a job id.
+for id in none job7; do
+	new_out
+	leaves "$tmp/with" late 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" TORCHELASTIC_RUN_ID=$id TORCHELASTIC_RESTART_COUNT=1
+	is "late, run id $id: no rank is left out" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["ranks_seen"], [(f["kind"], f["ranks"]) for f in d["findings"] if f["severity"] == "bad"])')" "2 [('error', [1])]"
+	is "late, run id $id: the process, and the attempt" "$(rows "$out" '[(M[d]["attempt"], 0 < M[d]["clock"]["first"]["real_ns"] - M[d]["process_start_ns"] < 600e9) for d in ("rank0", "rank1")]')" \
+		"[('1', True), ('1', True)]"
+done
+
 # A launcher ends it with a signal before it is gone.
 new_out
 leaves "$tmp/with" last_exception 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"

@@ -16,9 +16,11 @@ struct meta_part {
 	const char *state; /* NULL: "finished" */
 	const char *host; /* NULL: "a" */
 	const char *run; /* NULL: none */
+	const char *attempt; /* NULL: the key is missing */
 	int rank, world; /* -1: not known */
 	long first, last; /* records */
 	long clock_first, clock_last;
+	long start, end; /* of the process */
 	bool mine; /* its process is the test's */
 };
 
@@ -84,6 +86,12 @@ static inline void put_run_meta(const char *folder, struct meta_part m)
 	if (m.first)
 		fprintf(f, " \"first_record_ns\": %ld,\n \"last_record_ns\": %ld,\n", m.first,
 			m.last);
+	if (m.attempt)
+		fprintf(f, " \"attempt\": \"%s\",\n", m.attempt);
+	if (m.start)
+		fprintf(f, " \"process_start_ns\": %ld,\n", m.start);
+	if (m.end)
+		fprintf(f, " \"end\": {\"how\": \"exit\", \"code\": 1, \"at_ns\": %ld},\n", m.end);
 	fprintf(f, " \"steps\": {\"current\": 0}\n}\n");
 	fclose(f);
 }

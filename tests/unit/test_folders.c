@@ -115,6 +115,57 @@ static void job_ids(void **state)
 	assert_non_null(strstr(why("rank0"), "another run (7.0)"));
 }
 
+/* Ranks 1 and 2 have given up and are gone when rank 0 makes its first call: all three processes were there at once. */
+static void late_rank_belongs_to_the_others(void **state)
+{
+	(void)state;
+	put_run_meta("rank0", M(0, 3, 1200, 1300, .start = 100, .end = 1310, .clock_first = 1200, .clock_last = 1310));
+	put_run_meta("rank1", M(1, 3, 200, 1000, .start = 101, .end = 1010, .clock_first = 200, .clock_last = 1010));
+	put_run_meta("rank2", M(2, 3, 200, 1000, .start = 102, .end = 1010, .clock_first = 200, .clock_last = 1010));
+	expect("rank0 rank1 rank2");
+	assert_int_equal(f.nout, 0);
+}
+
+/* A process lives on after its last record: what began meanwhile is of its run. */
+static void a_process_lives_until_its_end(void **state)
+{
+	(void)state;
+	put_run_meta("rank0", M(0, 2, 200, 300, .start = 100, .end = 900));
+	put_run_meta("rank1", M(1, 2, 850, 950, .start = 800, .end = 960));
+	expect("rank0 rank1");
+}
+
+/* With the launcher's id a rank may come when all others are gone; without it that is another run. */
+static void job_id_needs_no_overlap(void **state)
+{
+	(void)state;
+	put_run_meta("rank0", M(0, 2, 1200, 1300, .start = 1100, .run = "7.0"));
+	put_run_meta("rank1", M(1, 2, 200, 1000, .start = 100, .run = "7.0"));
+	expect("rank0 rank1");
+	put_run_meta("rank0", M(0, 2, 1200, 1300, .start = 1100));
+	put_run_meta("rank1", M(1, 2, 200, 1000, .start = 100));
+	folders_close(&f);
+	expect("rank0");
+	assert_non_null(strstr(why("rank1"), "earlier run"));
+}
+
+/* The old processes may live on for a while when the launcher has started the next attempt. */
+static void attempts_never_merge(void **state)
+{
+	(void)state;
+	put_run_meta("rank0", M(0, 3, 1200, 1300, .start = 1100, .run = "7.0", .attempt = "1"));
+	put_run_meta("rank1", M(1, 3, 1200, 1300, .start = 1100, .run = "7.0", .attempt = "1"));
+	put_run_meta("rank2", M(2, 3, 200, 1250, .start = 100, .run = "7.0", .attempt = "0"));
+	expect("rank0 rank1");
+	assert_non_null(strstr(why("rank2"), "another attempt of the job (0, not 1)"));
+	/* The next one has another number of ranks. */
+	put_run_meta("rank0", M(0, 2, 2200, 2300, .start = 2100, .run = "7.0", .attempt = "2"));
+	put_run_meta("rank1", M(1, 2, 2200, 2300, .start = 2100, .run = "7.0", .attempt = "2"));
+	folders_close(&f);
+	expect("rank0 rank1");
+	assert_int_equal(f.world_size, 2);
+}
+
 /* A rank without any record lived from its first look at the clock to its last drain. */
 static void without_records(void **state)
 {
@@ -293,6 +344,10 @@ int main(void)
 		T(two_sizes_at_once),
 		T(same_size_by_time),
 		T(job_ids),
+		T(late_rank_belongs_to_the_others),
+		T(a_process_lives_until_its_end),
+		T(job_id_needs_no_overlap),
+		T(attempts_never_merge),
 		T(without_records),
 		T(running),
 		T(not_drained),

@@ -15,7 +15,8 @@
 static const char *const vars[] = {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
 	"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",
 	"SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID",
-	"RANK_ID", "RANK_SIZE", "MS_NODE_ID", "MS_WORKER_NUM"};
+	"RANK_ID", "RANK_SIZE", "MS_NODE_ID", "MS_WORKER_NUM", "TORCHELASTIC_RESTART_COUNT",
+	"SLURM_RESTART_COUNT"};
 
 #define NVARS (sizeof(vars) / sizeof(*vars))
 
@@ -156,6 +157,20 @@ static void test_run(void **state)
 	clear();
 }
 
+static void attempt_is_the_launchers_count_of_restarts(void **state)
+{
+	(void)state;
+	clear();
+	assert_string_equal(read_it().attempt, "");
+	setenv("SLURM_RESTART_COUNT", "3", 1);
+	assert_string_equal(read_it().attempt, "3");
+	setenv("TORCHELASTIC_RESTART_COUNT", "0", 1);
+	assert_string_equal(read_it().attempt, "0");
+	setenv("TORCHELASTIC_RESTART_COUNT", "", 1);
+	assert_string_equal(read_it().attempt, "3");
+	clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_mindspore),
 		cmocka_unit_test(test_values_that_are_no_ranks),
 		cmocka_unit_test(test_run),
+		cmocka_unit_test(attempt_is_the_launchers_count_of_restarts),
 	};
 
 	return cmocka_run_group_tests_name("identity", tests, NULL, NULL);

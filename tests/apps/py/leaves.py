@@ -1,9 +1,11 @@
 """A job on gloo of which a rank leaves: by an exception, by os._exit(), killed, by a crash, or because memory runs out;
-last_exception: killed while it leaves by an exception. leaves.py HOW RANK STEP"""
+last_exception: killed while it leaves by an exception; late: it comes when the others have given up. leaves.py HOW RANK STEP"""
 import atexit
 import ctypes
+import datetime
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -11,6 +13,7 @@ import torch.distributed as dist
 how, who, when = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 dist.init_process_group("gloo")
 t = torch.ones(10)
+group = dist.new_group(timeout=datetime.timedelta(seconds=2)) if how == "late" else None
 
 
 class OwnError(ValueError):
@@ -27,6 +30,8 @@ def work(step):
             atexit.register(os.kill, os.getpid(), 9)
         if how.endswith("exception"):
             raise OwnError(f"batch {step} is bad")
+        if how == "late":
+            time.sleep(5)
         if how == "exit":
             os._exit(7)
         if how == "kill":
@@ -36,7 +41,7 @@ def work(step):
         full = []
         while how == "memory":
             full.append(b"x" * (1 << 24))
-    dist.all_reduce(t)
+    dist.all_reduce(t, group=group)
 
 
 for step in range(when + 3):

@@ -98,7 +98,7 @@ static const struct fact scalar_rows[] = {
 #include "journal/columns.def"
 };
 static const struct fact scalars[] = {
-#define SCALAR(id, name, unit, source, help) {name, "", unit, help source},
+#define SCALAR(id, name, ranks, unit, source, help) {name, "", unit, help source},
 #include "terms/scalars.def"
 };
 static const struct fact kinds[] = {

@@ -321,13 +321,22 @@ static const struct rank_dir *find_rank_dir(const struct folders *f, int rank)
 	return NULL;
 }
 
+static bool are_steps_marked(const struct folders *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (meta_has_steps(&f->dir[i].meta))
+			return true;
+	return false;
+}
+
 static void note_lone_ranks(struct comparison *c, const struct folders *f,
-	const struct folders *other, const char *which)
+	const struct folders *other, const char *which, uint64_t *calls)
 {
 	for (unsigned i = 0; i < f->n; i++)
 		if (!find_rank_dir(other, f->dir[i].rank) &&
 			is_number_wanted(&c->ranks, f->dir[i].rank)) {
 			c->unpaired_places++;
+			*calls += c->steps.n ? 0 : f->dir[i].meta.recorded;
 			add_compare_note(c, "only %s has %s", which, f->dir[i].label);
 		}
 	for (unsigned i = 0; i < f->nout; i++)
@@ -346,6 +355,8 @@ int compare_run_folders(struct comparison *c)
 		return STATUS_USAGE;
 	}
 	status = STATUS_DONE;
+	c->unmarked_a = !are_steps_marked(&a);
+	c->unmarked_b = !are_steps_marked(&b);
 	for (unsigned i = 0; i < a.n; i++) {
 		const struct rank_dir *d = &a.dir[i];
 		const struct rank_dir *e =
@@ -358,8 +369,8 @@ int compare_run_folders(struct comparison *c)
 			status = s;
 	}
 	if (!(a.single && b.single)) {
-		note_lone_ranks(c, &a, &b, "A");
-		note_lone_ranks(c, &b, &a, "B");
+		note_lone_ranks(c, &a, &b, "A", &c->lone_a);
+		note_lone_ranks(c, &b, &a, "B", &c->lone_b);
 	}
 	if (!c->nsums) {
 		tool_error("compare: %s and %s: no rank that both have", c->a.path, c->b.path);

@@ -55,10 +55,57 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 	return all;
 }
 
+/* Is what was compared less than half of one of the runs? */
+static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
+{
+	return all->paired * 2 < all->calls_a + c->lone_a ||
+	       all->paired * 2 < all->calls_b + c->lone_b;
+}
+
+/* Why calls of the same programs may not belong together. */
+static const char *tell_missing_steps(const struct comparison *c)
+{
+	if (c->unmarked_a == c->unmarked_b)
+		return "";
+	return c->unmarked_a
+		       ? " A has no marked steps: PROBE_STEP_MARKER names what ends a step."
+		       : " B has no marked steps: PROBE_STEP_MARKER names what ends a step.";
+}
+
+static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
+{
+	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
+		   "ranks, B has %s, and none of them belong together.%s",
+		c->a.path, c->b.path, out_count(all->calls_a + c->lone_a),
+		out_count(all->calls_b + c->lone_b), tell_missing_steps(c));
+	return STATUS_USAGE;
+}
+
+/* First, for all that follows depends on it. */
+static void print_paired_share(const struct comparison *c, const struct rank_sums *all)
+{
+	char *text;
+
+	if (!is_under_half_paired(c, all))
+		return;
+	text = tool_format("Only %s of %s calls in A and %s of %s in B have a partner: what "
+			   "follows is of these alone.%s",
+		out_count(all->paired), out_count(all->calls_a + c->lone_a), out_count(all->paired),
+		out_count(all->calls_b + c->lone_b), tell_missing_steps(c));
+	printf("%s", out_style(STYLE_WARN));
+	out_wrap(text, 0, 0);
+	printf("%s\n", out_plain());
+	free(text);
+}
+
 static int tell_compare_status(const struct comparison *c, const struct rank_sums *all)
 {
 	bool other = c->exact && all->differing;
 
+	if (!all->paired)
+		return STATUS_USAGE;
+	if (is_under_half_paired(c, all))
+		return STATUS_PROBLEM;
 	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
 			       all->only_b || all->not_finite || c->unpaired_places || other
 		       ? STATUS_PROBLEM
@@ -170,6 +217,9 @@ int print_comparison(struct comparison *c)
 	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
 				*blamed = find_first_of_all(c, 2);
 
+	if (!all.paired)
+		return report_nothing_compared(c, &all);
+	print_paired_share(c, &all);
 	printf("A  ");
 	out_clean(c->a.path);
 	printf("\nB  ");
@@ -262,6 +312,7 @@ int print_comparison_json(struct comparison *c)
 	json_string("a", c->a.path);
 	json_string("b", c->b.path);
 	json_bool("same", status == STATUS_DONE && !all.differing);
+	json_bool("under_half_paired", is_under_half_paired(c, &all));
 	put_sums_json(&all);
 	put_first_json("first", find_first_of_all(c, 0));
 	put_first_json("origin", find_first_of_all(c, 1));
@@ -289,5 +340,7 @@ int print_comparison_json(struct comparison *c)
 	json_end();
 	json_string("merged", c->merged_path);
 	json_end();
+	if (!all.paired)
+		report_nothing_compared(c, &all);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include "tools/probe/export/means.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/scalar.h"
 #include "formats/tensorboard/tfevent.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
@@ -32,6 +34,16 @@ void means_add(struct means *m, const struct rank_dir *d, const struct overlay *
 		m->first_ns = d->meta.clock_first_ns;
 }
 
+static void put_value(
+	struct tfevents *e, double wall, uint64_t step, uint32_t name, const char *part, double v)
+{
+	char *tag = tool_format("%s/%s", intern_name(name), part);
+
+	tfevent_scalar(e, wall, (int64_t)step, tag, (float)v);
+	free(tag);
+}
+
+/* Of what ranks must agree on a mean is no number of the training: the smallest and the largest. */
 static void put_means(const struct means *m, struct target *t)
 {
 	const struct step_numbers *s = &m->numbers;
@@ -42,14 +54,15 @@ static void put_means(const struct means *m, struct target *t)
 	for (unsigned i = 0; i < s->nstep; i++)
 		for (unsigned k = 0; k < s->nname; k++) {
 			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
-			char *tag;
 
 			if (!n)
 				continue;
-			tag = tool_format("%s/mean", intern_name(s->name[k]));
-			tfevent_scalar(
-				&e, wall, (int64_t)s->step[i], tag, (float)(n->sum / n->ranks));
-			free(tag);
+			if (scalar_is_equal_on_ranks(intern_name(s->name[k]))) {
+				put_value(&e, wall, s->step[i], s->name[k], "min", n->min);
+				put_value(&e, wall, s->step[i], s->name[k], "max", n->nans ? NAN : n->max);
+			} else {
+				put_value(&e, wall, s->step[i], s->name[k], "mean", n->sum / n->ranks);
+			}
 			if (e.len > 1u << 20) {
 				target_put(t, e.at, e.len);
 				e.len = 0;

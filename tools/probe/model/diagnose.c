@@ -3,6 +3,8 @@
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
 {
+	d->given_up = (struct given_up){0};
+	d->skew = skew;
 	sites_init(&d->sites, nrank);
 	history_init(&d->history, nrank, skew);
 	results_init(&d->results, skew, &d->sites);
@@ -60,6 +62,7 @@ void diagnose_message(struct diagnose *d, const struct call *c)
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete)
 {
 	judge_results(&d->results, m, complete);
+	note_given_up(&d->given_up, m, d->skew);
 	if (complete && !m->open && !m->unlike) {
 		note_values_from_new_lines(&d->history, m);
 		note_values_beside_others(&d->history, m);

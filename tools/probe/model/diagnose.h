@@ -3,13 +3,14 @@
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
-#include "tools/probe/model/values/history.h"
+#include "tools/probe/model/join/clock_fix.h"
 #include "tools/probe/model/messages.h"
-#include "tools/probe/model/times/pace.h"
-#include "tools/probe/model/values/results.h"
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/step_order.h"
-#include "tools/probe/model/join/clock_fix.h"
+#include "tools/probe/model/times/pace.h"
+#include "tools/probe/model/values/history.h"
+#include "tools/probe/model/values/results.h"
+#include "tools/probe/report/given_up.h"
 
 struct diagnose {
 	struct sites sites;
@@ -19,6 +20,8 @@ struct diagnose {
 	struct pace pace;
 	struct pace longer; /* the same by longer rounds of the calls, where these are the steps */
 	struct step_orders orders;
+	struct given_up given_up;
+	const struct clock_fix *skew;
 };
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);

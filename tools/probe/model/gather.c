@@ -21,7 +21,6 @@
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
 		<< 30) /* of calls files, up to which they are read once more for their rounds */
-#define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for somebody */
 #define TURN_MAX \
 	RELAY_CALLS /* calls that are taken from one rank before another has its turn ... */
 #define TURN_MIN 4

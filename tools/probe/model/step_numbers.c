@@ -2,6 +2,7 @@
 #include "tools/probe/model/step_numbers.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"
+
+#define SAME_NUMBER 1e-6 /* relative: no difference shows in the six digits that are printed */
 
 /* What a step's numbers are added to. */
 struct number_adding {
@@ -28,11 +31,13 @@ static void add_step_number(
 
 	if (!n)
 		return;
-	if (!n->ranks || v < n->min) {
+	if (isnan(v) && !n->nans++)
+		n->nan = rank;
+	if (!n->ranks || v < n->min || (isnan(n->min) && !isnan(v))) {
 		n->min = v;
 		n->lowest = rank;
 	}
-	if (!n->ranks || v > n->max) {
+	if (!n->ranks || v > n->max || (isnan(n->max) && !isnan(v))) {
 		n->max = v;
 		n->highest = rank;
 	}
@@ -158,6 +163,27 @@ const struct step_number *step_numbers_find(
 	return table_find(&s->table, step, name);
 }
 
+bool step_numbers_differ(uint32_t name, const struct step_number *n)
+{
+	if (!scalar_is_equal_on_ranks(intern_name(name)))
+		return false;
+	if (n->nans)
+		return n->nans < n->ranks;
+	return n->max - n->min > SAME_NUMBER * fmax(fabs(n->max), fabs(n->min));
+}
+
+/* Do ranks differ in it in one of the steps that are shown? */
+static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsigned from)
+{
+	for (unsigned i = from; i < s->nstep; i++) {
+		const struct step_number *n = step_numbers_find(s, s->step[i], name);
+
+		if (n && step_numbers_differ(name, n))
+			return true;
+	}
+	return false;
+}
+
 /* Of the steps that are shown, how many ranks at most have that number. 0: none of them has it. */
 static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, unsigned from)
 {
@@ -171,13 +197,45 @@ static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, uns
 	return most;
 }
 
-void step_numbers_text(const struct step_numbers *s)
+static void print_cell(const char *text)
+{
+	printf(" %12s", text);
+}
+
+/* The line of the smallest, or of the largest, each with its rank. */
+static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name, unsigned from, bool largest)
+{
+	char *label = tool_format("%s/%s", intern_name(name), largest ? "max" : "min");
+
+	printf("  %-26s", label);
+	free(label);
+	for (unsigned i = from; i < s->nstep; i++) {
+		const struct step_number *n = step_numbers_find(s, s->step[i], name);
+		bool nan = n && largest && n->nans;
+		uint32_t rank = !n ? 0 : nan ? n->nan : largest ? n->highest : n->lowest;
+		char *cell;
+
+		if (!n) {
+			print_cell("-");
+			continue;
+		}
+		cell = step_numbers_differ(name, n)
+			       ? tool_format("%.6g (%d)", nan ? (double)NAN : largest ? n->max : n->min,
+					 g->folders.dir[rank].rank)
+			       : tool_format("%.6g", n->min);
+		print_cell(cell);
+		free(cell);
+	}
+	putchar('\n');
+}
+
+void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 {
 	unsigned from = s->nstep > STEP_NUMBERS_SHOWN ? s->nstep - STEP_NUMBERS_SHOWN : 0;
 
 	if (!s->nstep)
 		return;
-	out_heading("Numbers of the last steps, /mean: over the ranks that have one");
+	out_heading("Numbers of the last steps, /mean: over the ranks that have one; /min, /max (rank): ranks must agree, and do not");
 	printf("  %-26s", "step");
 	for (unsigned i = from; i < s->nstep; i++)
 		printf(" %12llu", (unsigned long long)s->step[i]);
@@ -188,7 +246,13 @@ void step_numbers_text(const struct step_numbers *s)
 
 		if (!ranks)
 			continue;
-		label = tool_format("%s%s", intern_name(s->name[k]), ranks > 1 ? "/mean" : "");
+		if (is_ever_different(s, s->name[k], from)) {
+			print_extreme(s, g, s->name[k], from, false);
+			print_extreme(s, g, s->name[k], from, true);
+			continue;
+		}
+		label = tool_format("%s%s", intern_name(s->name[k]),
+			ranks > 1 && !scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "/mean" : "");
 		printf("  %-26s", label);
 		for (unsigned i = from; i < s->nstep; i++) {
 			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
@@ -196,7 +260,7 @@ void step_numbers_text(const struct step_numbers *s)
 			if (n)
 				printf(" %12.6g", n->sum / n->ranks);
 			else
-				printf(" %12s", "-");
+				print_cell("-");
 		}
 		putchar('\n');
 		free(label);
@@ -215,7 +279,10 @@ void step_numbers_json(const struct step_numbers *s, const struct gather *g)
 			json_object(NULL);
 			json_u64("step", s->step[i]);
 			json_string("name", intern_name(s->name[k]));
-			json_double("mean", n->sum / n->ranks);
+			if (step_numbers_differ(s->name[k], n))
+				json_null("mean");
+			else
+				json_double("mean", n->sum / n->ranks);
 			json_double("min", n->min);
 			json_double("max", n->max);
 			json_u64("ranks", n->ranks);

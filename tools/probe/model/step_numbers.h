@@ -14,6 +14,8 @@
 struct step_number {
 	struct table_key key; /* a: step, or the first of some, b: name, interned */
 	double sum, min, max;
+	unsigned nans; /* of the values: in no minimum and maximum, unless all are */
+	uint32_t nan; /* the first rank that has one */
 	unsigned ranks; /* values: with some steps in one, more than there are ranks */
 	uint32_t lowest, highest; /* ranks, by their place in folders */
 };
@@ -37,13 +39,19 @@ void step_numbers_add(struct step_numbers *s, const char *dir, const struct over
 	uint32_t rank, uint64_t lo, uint64_t hi, uint64_t per);
 void step_numbers_list(struct step_numbers *s);
 
+/*
+ * Is it a number that ranks must agree on (base/scalars.def), and do they not? Then a mean is no number of the training: the smallest
+ * and the largest are shown, with their ranks.
+ */
+bool step_numbers_differ(uint32_t name, const struct step_number *n);
+
 /* NULL: no rank has that number in that step. */
 const struct step_number *step_numbers_find(
 	const struct step_numbers *s, uint64_t step, uint32_t name);
 
 void step_numbers_free(struct step_numbers *s);
 
-void step_numbers_text(const struct step_numbers *s);
+void step_numbers_text(const struct step_numbers *s, const struct gather *g);
 void step_numbers_json(const struct step_numbers *s, const struct gather *g);
 
 #endif

@@ -191,6 +191,17 @@ static bool stands_in_message(const struct gather *g, const struct open_call *c)
 	       is_message_alone(&g->diagnose.messages, &c->call);
 }
 
+uint64_t get_blocked_time(const struct gather *g, uint32_t rank)
+{
+	const struct rank_info *r = &g->rank[rank];
+	uint64_t until = opens_known_until(&g->opens, &g->folders.dir[rank]);
+
+	if (!r->last.rows || !(r->last.bits & CALL_OPEN) || !(r->last.bits & CALL_ASYNC) ||
+		r->waits_seen || until < r->last.start + ASYNC_STANDS_NS)
+		return 0;
+	return until - r->last.start;
+}
+
 /* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
 static void find_standing(struct stuck_list *l, const struct gather *g)
 {

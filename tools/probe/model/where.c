@@ -149,7 +149,7 @@ static void from_command_line(struct where *w, const struct rank_dir *d)
 	struct stat st;
 
 	if (full && copy[0] == '/' && stat(full, &st) == 0 &&
-		(uint64_t)st.st_mtime * 1000000000u < d->first_ns) {
+		(uint64_t)st.st_mtime * 1000000000u < d->start_ns) {
 		id = build_id(full);
 		add_file(w, full, id);
 		free(id);

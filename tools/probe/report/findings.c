@@ -103,14 +103,65 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 		append_line(text, tool_format("and %u more", n - PENDING_MAX));
 }
 
-/* Ranks that stand in no call at all while others wait: one of them is to be looked at. */
+/* Is it in no recorded call, and blocked by nothing that it started? */
+static bool is_idle(const struct report *r, uint32_t i)
+{
+	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
+	       !get_blocked_time(&r->g, i);
+}
+
+static bool is_same_operation(const struct call *a, const struct call *b)
+{
+	return a->api == b->api && a->comm == b->comm && a->comm_seq == b->comm_seq;
+}
+
+/* Ranks whose last call is an operation that they started and that is not complete: a line for each operation. */
+static void blocked_ranks(struct report *r, char **text)
+{
+	bool *named = tool_alloc(r->g.folders.n * sizeof(*named));
+	int *rank = tool_alloc(r->g.folders.n * sizeof(*rank));
+	unsigned lines = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n && lines < PENDING_MAX; i++) {
+		const struct call *c = &r->g.rank[i].last;
+		char *who, *what, *at;
+		unsigned n = 0;
+
+		if (named[i] || r->stuck.standing[i] || !get_blocked_time(&r->g, i))
+			continue;
+		for (uint32_t k = i; k < r->g.folders.n; k++) {
+			if (!r->stuck.standing[k] && get_blocked_time(&r->g, k) &&
+				is_same_operation(c, &r->g.rank[k].last)) {
+				named[k] = true;
+				rank[n++] = r->g.folders.dir[k].rank;
+			}
+		}
+		who = out_ranks(rank, n);
+		what = report_call(r, c);
+		at = called_from_text(r, c);
+		append_line(text,
+			tool_format("%s %s blocked in %s%s, started %s before%s", who,
+				n == 1 ? "is" : "are",
+				strcmp(intern_name(c->lib), "c10d") == 0 ? "Work.wait of "
+									 : "a wait for ",
+				what, out_time((double)get_blocked_time(&r->g, i)), at));
+		free(who);
+		free(what);
+		free(at);
+		lines++;
+	}
+	free(named);
+	free(rank);
+}
+
+/* Ranks that are in no call at all while others wait: one of them is to be looked at. */
 static void idle_ranks(struct report *r, char **text)
 {
 	struct absent idle = {.why = ABSENT_NEVER};
 	char *who, *what, *at;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		if (r->stuck.standing[i] || has_finalized(&r->g.folders.dir[i]))
+		if (!is_idle(r, i))
 			continue;
 		if (!idle.last && r->g.rank[i].last.rows)
 			idle.last = &r->g.rank[i].last;
@@ -158,7 +209,7 @@ static void several_ended(const struct report *r, char **text)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		n += !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]);
+		n += is_idle(r, i);
 	if (n > 1)
 		append_line(
 			text, tool_format("%u ranks were in no recorded call then: which of them "
@@ -198,7 +249,8 @@ static const struct stuck *look_for_stuck(const struct report *r, bool *hang)
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
 
 	*hang = false;
-	if (!s)
+	/* The late rank is named by find_errors(). */
+	if (!s || is_given_up(&r->g.diagnose.given_up, &s->sample->call))
 		return NULL;
 	if (is_job_over(r)) {
 		*hang = (double)s->age_max >= HANG_NS;
@@ -231,7 +283,7 @@ static void name_only_mover(struct report *r, struct finding *f)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (r->stuck.standing[i] || has_finalized(&r->g.folders.dir[i]))
+		if (!is_idle(r, i))
 			continue;
 		one = i;
 		n++;
@@ -412,8 +464,10 @@ void find_stuck(struct report *r)
 		append_line(&text, absent_text(r, &s->absent[i]));
 	if (s->sample->waiting && !is_probe(s->sample))
 		pending_of(r, s->sample->call.rank, &text);
-	if (!s->knows)
+	if (!s->knows) {
+		blocked_ranks(r, &text);
 		idle_ranks(r, &text);
+	}
 	stopped_ranks(r, &text);
 	if (over && !hang)
 		several_ended(r, &text);
@@ -499,6 +553,32 @@ void find_values(struct report *r)
 	free(origin);
 }
 
+/* What others waited for came after they had given up: who came late is the one, not who has the first error. */
+static void find_late_rank(struct report *r)
+{
+	const struct given_up *g = &r->g.diagnose.given_up;
+	char *what = report_call(r, &g->late), *at = called_from_text(r, &g->late);
+	char *others = g->waiters == 1 ? tool_strdup(report_rank(r, g->waiter.rank))
+				       : tool_format("%u ranks", g->waiters);
+	struct finding *f = add_finding(r, FINDING_ERROR,
+		tool_format("step %llu: %s came to %s %s after %s had given up, after waiting for "
+			    "it for %s%s",
+			(unsigned long long)g->late.step, report_rank(r, g->late.rank), what,
+			out_time((double)g->after_ns), others, out_time((double)g->waited_ns), at));
+
+	name_culprit(r, f, g->late.rank);
+	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
+		if (i != g->late.rank)
+			name_concerned(r, f, i);
+	name_call(f, &g->late);
+	f->event = g->event;
+	f->evidence = tool_strdup("start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
+				  "and comm_seq on each of its ranks");
+	free(what);
+	free(at);
+	free(others);
+}
+
 static void find_errors(struct report *r)
 {
 	const struct call *c = &r->g.first_error;
@@ -507,6 +587,10 @@ static void find_errors(struct report *r)
 
 	if (!r->g.errors || r->left)
 		return;
+	if (r->g.diagnose.given_up.any) {
+		find_late_rank(r);
+		return;
+	}
 	what = report_call(r, c);
 	at = called_from_text(r, c);
 	f = add_finding(r, FINDING_ERROR,

@@ -22,7 +22,7 @@ static const struct {
 	char unit[12];
 	const char *help;
 } scalar_texts[SCALARS] = {
-#define SCALAR(id, name, unit, source, help) {unit, help},
+#define SCALAR(id, name, ranks, unit, source, help) {unit, help},
 #include "terms/scalars.def"
 };
 

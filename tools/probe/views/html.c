@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
@@ -325,7 +326,7 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 	target_text(t, "]}");
 }
 
-/* For each column: mean, smallest and largest of the steps and ranks that have the number. */
+/* For each column: mean (null where ranks must agree, and do not), smallest and largest of the steps and ranks that have the number. */
 static void put_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;
@@ -334,7 +335,8 @@ static void put_numbers(const struct html *h, struct target *t)
 	target_text(t, "[");
 	for (unsigned k = 0; k < s->nname; k++) {
 		put_separator(t, k);
-		target_print(t, "{\"ranks\":%u", h->r->g.folders.n);
+		target_print(t, "{\"ranks\":%u,\"equal\":%s", h->r->g.folders.n,
+			scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "true" : "false");
 		put_string(t, "name", intern_name(s->name[k]));
 		target_text(t, ",\"points\":[");
 		for (unsigned i = 0; i < h->ncol; i++) {
@@ -347,7 +349,10 @@ static void put_numbers(const struct html *h, struct target *t)
 				continue;
 			}
 			target_text(t, "[");
-			target_double(t, n->sum / n->ranks);
+			if (step_numbers_differ(s->name[k], n))
+				target_text(t, "null");
+			else
+				target_double(t, n->sum / n->ranks);
 			target_text(t, ",");
 			target_double(t, n->min);
 			target_text(t, ",");

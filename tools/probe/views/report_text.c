@@ -407,7 +407,7 @@ void report_text(struct report *r)
 	print_findings(r);
 	report_open(r);
 	report_bad(r);
-	step_numbers_text(&r->numbers);
+	step_numbers_text(&r->numbers, &r->g);
 	report_tables(r);
 	print_left_out(r);
 }

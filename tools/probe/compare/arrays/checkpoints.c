@@ -455,6 +455,13 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 		equal += s[i].same;
 	}
 	status = same ? STATUS_DONE : STATUS_PROBLEM;
+	if (!paired) {
+		tool_error("compare: %s and %s: nothing was compared: A has %s, B has %s, and no "
+			   "name is in both",
+			path_a, path_b, out_plural(a.nparam, "parameter", "parameters"),
+			out_plural(b.nparam, "parameter", "parameters"));
+		status = STATUS_USAGE;
+	}
 	if (json) {
 		struct target t;
 

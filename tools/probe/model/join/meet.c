@@ -272,6 +272,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.in_sum = c->in.sum,
 		.out_sum = c->out.sum,
 		.out_bad = c->out.bad,
+		.failed = c->bits & CALL_ERROR,
 		.seq = c->seq,
 		.stack = c->stack,
 		.step = (uint32_t)c->step,

@@ -23,6 +23,7 @@ struct arrival {
 	uint32_t in_bytes, out_bytes; /* modulo 2^32: for what must add up */
 	bool telling; /* equal digests of what went in are no chance */
 	bool out_bad; /* NaN or Inf in what came out */
+	bool failed; /* it returned an error, or completed with one */
 };
 
 /* What the call said, for comparing the ranks with each other. 0 or NO_NUMBER: not known, an open call has not all. */

@@ -193,6 +193,28 @@ static enum rank_state state_of(struct rank_dir *r)
 	}
 }
 
+static uint64_t earlier_known(uint64_t a, uint64_t b)
+{
+	return !b || (a && a < b) ? a : b;
+}
+
+/*
+ * From the start of its process to its end: ranks of its run may have come and gone before its first record, or after its
+ * last. Versions that do not write the start have the first look at the clock, which came with the first call.
+ */
+static void find_lifetime(struct rank_dir *r)
+{
+	const struct meta *m = &r->meta;
+	const uint64_t ends[] = {r->last_ns, m->clock_last_ns, m->end.at_ns, r->died_ns};
+
+	r->start_ns = earlier_known(m->process_start_ns,
+		earlier_known(m->clock_first_ns, m->first_record_ns));
+	r->end_ns = 0;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (ends[i] > r->end_ns)
+			r->end_ns = ends[i];
+}
+
 /* The folder dir/sub, or dir itself where sub is "". rank: what its name says. */
 static void open_rank_dir(
 	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
@@ -213,10 +235,6 @@ static void open_rank_dir(
 		r->died_ns = r->meta.end.at_ns;
 	look_at_journal(r);
 	r->state = state_of(r);
-	r->first_ns = r->meta.first_record_ns;
-	/* It was there before its first record, and ranks of its run may have come and gone until then. */
-	if (r->meta.clock_first_ns && (!r->first_ns || r->meta.clock_first_ns < r->first_ns))
-		r->first_ns = r->meta.clock_first_ns;
 	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
 	/* A process that is alive, or was when its last record was long past, lived until then. */
 	if (r->journal && r->alive_ns > r->last_ns)
@@ -224,6 +242,7 @@ static void open_rank_dir(
 	/* Its last drain may be a second ago, and the other ranks have begun since. */
 	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
 		r->last_ns = clock_now_ns();
+	find_lifetime(r);
 	if (r->rank >= 0)
 		r->label = tool_format("rank %d", r->rank);
 	else if (r->meta.has_owner)
@@ -253,16 +272,22 @@ static void leave_out_folder(struct folders *f, const char *name, char *why, int
 	f->out[f->nout++] = (struct left_out){tool_strdup(name), why, rank};
 }
 
-static int by_run(const void *x, const void *y)
+/* Run, attempt and size first: 0 where only the times can tell two runs from each other. */
+static int compare_jobs(const struct rank_dir *a, const struct rank_dir *b)
 {
-	const struct rank_dir *a = x, *b = y;
 	int c = strcmp(a->meta.run, b->meta.run);
 
 	if (!c)
-		c = a->meta.world_size - b->meta.world_size;
-	if (!c)
-		c = a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
-	return c;
+		c = strcmp(a->meta.attempt, b->meta.attempt);
+	return c ? c : a->meta.world_size - b->meta.world_size;
+}
+
+static int by_job_and_start(const void *x, const void *y)
+{
+	const struct rank_dir *a = x, *b = y;
+	int c = compare_jobs(a, b);
+
+	return c ? c : a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
 static int by_rank_then_name(const void *x, const void *y)
@@ -272,9 +297,20 @@ static int by_rank_then_name(const void *x, const void *y)
 	return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-static bool same_run(const struct rank_dir *a, const struct rank_dir *b)
+/*
+ * Does a folder belong to the run that those before it have made, whose last process ended at end_ns? Where the launcher
+ * has given the job an id, a rank may come after all others are gone: only a rank that is there already is another run's.
+ */
+static bool is_of_run(const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
 {
-	return strcmp(a->meta.run, b->meta.run) == 0 && a->meta.world_size == b->meta.world_size;
+	if (compare_jobs(run, d))
+		return false;
+	if (d->start_ns <= end_ns)
+		return true;
+	for (unsigned i = 0; i < n; i++)
+		if (run[i].rank == d->rank)
+			return false;
+	return *d->meta.run && d->rank >= 0;
 }
 
 /* Why a folder that was readable is not of the run that was chosen. */
@@ -285,30 +321,30 @@ static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chos
 			"of another run (%s)", *r->meta.run ? r->meta.run : "without a job id");
 	if (r->meta.world_size != chosen->meta.world_size)
 		return tool_format("of another run (world_size %d)", r->meta.world_size);
+	if (strcmp(r->meta.attempt, chosen->meta.attempt))
+		return tool_format("of another attempt of the job (%s, not %s)",
+			*r->meta.attempt ? r->meta.attempt : "not counted",
+			*chosen->meta.attempt ? chosen->meta.attempt : "not counted");
 	return tool_strdup("of an earlier run: it ended before this one began");
 }
 
-/* Keeps the folders of the newest run. They are sorted by run and beginning. */
+/* Keeps the folders of the newest run: of the one whose latest process started last. */
 static void choose_newest_run(struct folders *f)
 {
 	unsigned best = 0, best_n = 0;
-	uint64_t best_first = 0;
+	uint64_t best_start = 0;
 
-	qsort(f->dir, f->n, sizeof(*f->dir), by_run);
+	qsort(f->dir, f->n, sizeof(*f->dir), by_job_and_start);
 	for (unsigned i = 0, k; i < f->n; i = k) {
-		uint64_t last = f->dir[i].last_ns, first = f->dir[i].first_ns;
+		uint64_t end = f->dir[i].end_ns;
 
-		for (k = i + 1;
-			k < f->n && same_run(&f->dir[i], &f->dir[k]) && f->dir[k].first_ns <= last;
-			k++) {
-			if (f->dir[k].last_ns > last)
-				last = f->dir[k].last_ns;
-			first = f->dir[k].first_ns;
-		}
-		if (!best_n || first > best_first) {
+		for (k = i + 1; k < f->n && is_of_run(f->dir + i, k - i, end, &f->dir[k]); k++)
+			if (f->dir[k].end_ns > end)
+				end = f->dir[k].end_ns;
+		if (!best_n || f->dir[k - 1].start_ns > best_start) {
 			best = i;
 			best_n = k - i;
-			best_first = first;
+			best_start = f->dir[k - 1].start_ns;
 		}
 	}
 	for (unsigned i = 0; i < f->n; i++)

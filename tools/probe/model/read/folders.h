@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which folders of an output folder belong to the newest run (docs/output-format.md): plainly named rank<R>, the same run
- * and world_size, overlapping lifetimes. Every other folder is named with the reason why it is left out.
+ * attempt and world_size, overlapping lifetimes of the processes. Every other folder is named with the reason why it is left out.
  */
 #ifndef PROBE_TOOLS_FOLDERS_H
 #define PROBE_TOOLS_FOLDERS_H
@@ -31,7 +31,8 @@ struct rank_dir {
 	enum rank_state state;
 	bool ended; /* the journal says so */
 	bool lives; /* RANK_UNWRITTEN: its process is there still, and may be writing */
-	uint64_t first_ns, last_ns; /* its lifetime, Unix epoch; both 0: unknown */
+	uint64_t start_ns, end_ns; /* of its process, Unix epoch; 0: unknown. While it lives the end is now */
+	uint64_t last_ns; /* its last record, or sign of life where it has more than records; 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
 	uint64_t died_ns; /* when a signal ended it; 0: unknown */
 	char *journal; /* path; NULL: there is none */

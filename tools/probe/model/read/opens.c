@@ -29,8 +29,7 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-/* The moment up to which an open call of that process is known to have gone on. */
-static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
+uint64_t opens_known_until(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
 		return o->now;
@@ -39,7 +38,7 @@ static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 
 static void add_open_call(struct opens *o, const struct rank_dir *dir, struct open_call *c)
 {
-	uint64_t end = known_until(o, dir);
+	uint64_t end = opens_known_until(o, dir);
 
 	if (o->n == OPENS_MAX) {
 		o->full = true;

@@ -271,6 +271,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->outside = yaml_number(get_yaml_node(d, journal, "outside"));
 	m->damaged = yaml_number(get_yaml_node(d, journal, "damaged"));
 	m->run = yaml_string(get_yaml_node(d, top, "run"));
+	m->attempt = yaml_string(get_yaml_node(d, top, "attempt"));
+	m->process_start_ns = yaml_number(get_yaml_node(d, top, "process_start_ns"));
 	m->rank = small_or(get_yaml_node(d, top, "rank"), -1);
 	m->world_size = small_or(get_yaml_node(d, top, "world_size"), -1);
 	m->rank_guessed = yaml_bool(get_yaml_node(d, top, "rank_guessed"));
@@ -324,6 +326,7 @@ static void empty_meta(struct meta *m)
 	m->state = tool_strdup("");
 	m->journal_path = tool_strdup("");
 	m->run = tool_strdup("");
+	m->attempt = tool_strdup("");
 	m->version = tool_strdup("");
 	m->step_source = tool_strdup("");
 	m->program = tool_strdup("");
@@ -409,7 +412,7 @@ char *meta_read(struct meta *m, const char *path)
 
 void meta_free(struct meta *m)
 {
-	char *one[] = {m->state, m->journal_path, m->run, m->version, m->step_source, m->program,
+	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source, m->program,
 		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable, m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)

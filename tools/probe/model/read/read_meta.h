@@ -38,11 +38,13 @@ struct meta {
 	bool crash_safe;
 	uint64_t outside, damaged;
 	char *run;
+	char *attempt; /* of the launcher's restarts; "": it does not count them */
 	int rank, world_size; /* -1: not known */
 	bool rank_guessed;
 	char *version;
 	uint64_t clock_first_ns,
 		clock_last_ns; /* Unix epoch: first look at the clock, latest drain */
+	uint64_t process_start_ns; /* Unix epoch; 0: not known */
 	uint64_t first_record_ns, last_record_ns; /* 0: none */
 	uint64_t step_now;
 	int64_t step_last; /* -1: no row yet */

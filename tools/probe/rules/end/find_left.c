@@ -665,9 +665,11 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 	uint32_t i = l->first;
 
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !was_silent_before(r, k) &&
-			!has_finalized(&r->g.folders.dir[k]))
+		if (k != i && !is_standing(r, k) && !get_blocked_time(&r->g, k) &&
+			!was_silent_before(r, k) && !has_finalized(&r->g.folders.dir[k]))
 			return false;
+	if (!is_standing(r, i) && get_blocked_time(&r->g, i))
+		return own_moment_of_leaving(r, i) > r->g.rank[i].last.start + STANDSTILL_NS;
 	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
 					   r->stuck.standing[i]->call.start + STANDSTILL_NS
 				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
@@ -735,6 +737,37 @@ static int look_for_first(struct report *r)
 	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
+/* Has every rank come out of every call that it made, and has every operation had all its ranks? */
+static bool are_all_calls_complete(const struct report *r)
+{
+	if (r->g.errors || r->g.unlike.any || r->g.meet.given_up)
+		return false;
+	for (unsigned i = 0; i < r->g.opens.n; i++)
+		if (!r->g.opens.call[i].ended_ok)
+			return false;
+	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
+		if (((const struct late_comm *)table_at(&r->g.late.comms, i))->incomplete)
+			return false;
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (!r->g.rank[i].last.rows || r->g.rank[i].last.bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND))
+			return false;
+	return true;
+}
+
+/*
+ * Was the end of that rank the end of nothing else? All that it shared with others was done, and no other rank was cut off by a signal
+ * while it still worked. What a program or its launcher does when all is done says nothing of the run.
+ */
+static bool is_end_harmless(const struct report *r, uint32_t first)
+{
+	if (r->g.folders.n < 2 || !are_all_calls_complete(r))
+		return false;
+	for (uint32_t i = 0; i < r->g.folders.n; i++)
+		if (i != first && how_it_left(r, i) == SILENT)
+			return false;
+	return true;
+}
+
 void find_left(struct report *r)
 {
 	int first = look_for_first(r);
@@ -759,6 +792,14 @@ void find_left(struct report *r)
 	text = tool_format("step %llu: %s left %s\n%s", (unsigned long long)step,
 		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
+	if (is_end_harmless(r, (uint32_t)first)) {
+		append_text(&text, tool_strdup("all calls of all ranks were complete, and no rank waited"));
+		f = add_finding(r, FINDING_ENDED_DONE, text);
+		name_concerned(r, f, (uint32_t)first);
+		free(how);
+		free(last);
+		return;
+	}
 	f = add_finding(r, FINDING_DIED, text);
 	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95
 			: all_ended_by_signal(r) && !d->died_ns	 ? 0.7
