@@ -60,5 +60,6 @@ like 'recover: the other is completed' "$said" '^rank 0: [0-9]+ rows? added, .* 
 # Killed between making its folder and its journal.
 dd if=/dev/zero of="$out/rank1/journal.bin" bs=8 count=1 conv=notrunc 2>/dev/null
 is 'an empty one' "$(journal_lines)" ' journal rank 1: the journal: empty: its last rows and open calls are not shown '
-like 'recover: what that means' "$("$probe" recover "$out" 2>&1)" 'rank 1: journal.bin: empty: its process was killed before it recorded a call, or has just begun ?$'
+like 'recover: its process is dead and nothing is in it, so it is freed' "$("$probe" recover "$out" 2>&1) $(ls "$out/rank1")" 'rank 1: 0 rows added .*meta.json' 
+is 'recover: it is gone' "$(ls "$out/rank1" | grep journal)" ''
 finish
