@@ -24,7 +24,8 @@ DEB_PACK := dpkg-dev debhelper lintian
 deps-deb:
 	tests/install_deps.sh -m $(DEB_BUILD) $(DEB_PACK)
 deb: dist
-	@command -v dpkg-buildpackage dh >/dev/null || { echo 'make deb needs dpkg-dev and debhelper: make deps-deb' >&2; exit 2; }
+	@for tool in dpkg-buildpackage dh; do command -v $$tool >/dev/null && continue; \
+		echo "make deb needs dpkg-dev and debhelper, and $$tool is missing: make deps-deb" >&2; exit 2; done
 	@rm -rf $(DISTDIR)/deb && mkdir -p $(DISTDIR)/deb
 	@cp $(DISTDIR)/$(DIST).tar.gz $(DISTDIR)/deb/libprobe_$(VERSION).orig.tar.gz
 	@tar -xzf $(DISTDIR)/$(DIST).tar.gz -C $(DISTDIR)/deb && cp -r $(DISTDIR)/deb/$(DIST)/packaging/debian $(DISTDIR)/deb/$(DIST)/debian

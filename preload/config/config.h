@@ -296,8 +296,12 @@ void config_markdown(config_sink_fn *sink, void *arg);
  */
 char *config_find(const char *name, const char *lib_path);
 
-/* The same for the list of functions: the file of key wrap_ops, else that of the preset, else support_wrap_ops.yaml. */
-char *config_find_list(const struct config *cfg, const char *lib_path);
+/*
+ * The same for the list of functions: the file of key wrap_ops, else that of the preset, else support_wrap_ops.yaml. There is
+ * no copy of a preset's list: missing(arg, line) is told where one was looked for, and the default list holds.
+ */
+char *config_find_list(
+	const struct config *cfg, const char *lib_path, config_report_fn *missing, void *arg);
 
 /* The text of configs/<name> at build time, or NULL. */
 const char *config_builtin(const char *name);

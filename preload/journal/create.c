@@ -50,9 +50,16 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 	return 0;
 }
 
+/*
+ * A mapped file that another process makes shorter is a SIGBUS for its owner, and no kind of file that survives its process is safe
+ * from that (docs/journal-format.md). But nobody opens it to write it, so it has no permission for that: `truncate`, `: >*` and
+ * `rsync --inplace` of anybody but root are refused. Its mapping was made with the descriptor that created it.
+ */
+#define JOURNAL_MODE 0444
+
 static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes)
 {
-	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, JOURNAL_MODE);
 
 	if (fd < 0)
 		return -errno;
@@ -239,6 +246,28 @@ static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
 	return p ? take_mapping(j, p, bytes, JK_SEGMENT, rdonly) : err;
 }
 
+int journal_open_file(int dirfd, const char *name, int flags)
+{
+	int fd = io_open_regular(dirfd, name, O_RDWR | flags, 0), readable, err;
+	char self[64];
+	struct stat st;
+
+	if (fd != -EACCES)
+		return fd;
+	readable = io_open_regular(dirfd, name, O_RDONLY | flags, 0);
+	if (readable < 0)
+		return readable;
+	/* For as long as the opening takes; this very file, whatever has its name by then. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", readable);
+	err = fstat(readable, &st) < 0 || fchmod(readable, (st.st_mode & 0777) | 0200) < 0 ? -errno
+											      : 0;
+	fd = err ? -EACCES : io_open_regular(AT_FDCWD, self, O_RDWR, 0);
+	if (!err)
+		fchmod(readable, st.st_mode & 0777);
+	close(readable);
+	return fd;
+}
+
 int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 {
 	struct segment s;
@@ -246,8 +275,9 @@ int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
 	if (segment_parse(name, &s))
 		return open_segment(j, &s, rdonly);
 
-	int fd = io_open_regular(dirfd, name,
-		(rdonly ? O_RDONLY : O_RDWR) | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW), 0);
+	int follow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW;
+	int fd = rdonly ? io_open_regular(dirfd, name, O_RDONLY | follow, 0)
+			: journal_open_file(dirfd, name, follow);
 	struct stat st = {0};
 
 	if (fd < 0)

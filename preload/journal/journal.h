@@ -44,6 +44,9 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 /* The program may have closed the descriptor of the lock: takes it again. path: where the file is now. */
 void journal_lock_again(struct journal *j, const char *path);
 
+/* A journal's file for reading and writing, though it has no permission for writing. flags: O_NOFOLLOW. The descriptor, or -errno. */
+int journal_open_file(int dirfd, const char *name, int flags);
+
 /*
  * Maps an existing one: a file, or a segment ("shm:...", segment.h). Checks magic, version, geometry: -EINVAL, -EPROTO
  * (other version), -ENODATA (its process ended before it was ready: nothing was ever in it), or -errno of open.

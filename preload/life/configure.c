@@ -46,15 +46,28 @@ static char *absolute_to_startup(const char *path)
 	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
 }
 
-struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg)
+/* At once, and not with the first record: without its list a preset may record nothing. */
+static void log_missing_list(void *arg, const char *line)
 {
-	char *path = config_find_list(cfg, startup_path());
+	(void)arg;
+	log_loss(LOSS_ENTRY, "%s", line);
+}
+
+static struct wraplist *load_list(
+	const struct config *cfg, config_report_fn *missing, config_report_fn *report, void *arg)
+{
+	char *path = config_find_list(cfg, startup_path(), missing, arg);
 	struct wraplist *list = wraplist_load(path, report, arg);
 
 	if (!list && path)
 		list = wraplist_load(NULL, report, arg);
 	free(path);
 	return list;
+}
+
+struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg)
+{
+	return load_list(cfg, report, report, arg);
 }
 
 /* Sections, or functions of one: "aten", "aten.mm" as the list "aten: [mm]". */
@@ -102,7 +115,7 @@ static void configure_session(void)
 	load_armable(&first->cfg);
 	log_level_set((int)first->cfg.log_level);
 	if (!first->cfg.disable)
-		first->list = life_load_list(&first->cfg, log_config_problem, NULL);
+		first->list = load_list(&first->cfg, log_missing_list, log_config_problem, NULL);
 	generation_pair_up(&generation_first, 0);
 	config_watch_begin();
 	if (first->cfg.disable)

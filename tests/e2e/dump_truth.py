@@ -1,5 +1,6 @@
 # step0/rank*/ of a dump against what tests/apps/py/dumped.py kept. Arguments: output folder, truth, pt, npy or none, sum (none md5 xor).
 import json
+import math
 import sys
 import zlib
 
@@ -47,18 +48,21 @@ for rank in 0, 1:
         assert (x["dtype"], x["shape"], x["requires_grad"]) == (dtype, shape, grad), (name, x)
         if summary != "xor":
             assert (x["Max"], x["Min"]) == (most, least), (name, x, most, least)
-            if dtype == "torch.float32" and shape:
-                assert abs(x["Norm"] - want.double().norm().item()) <= 1.2e-7 * x["Norm"], (name, x)
+            if most is None:
+                assert x["Mean"] is None and x["Norm"] is None, (name, x)
+            elif dtype in ("torch.float32", "torch.float16") and shape:
+                norm, digits = want.double().norm().item(), 1.2e-7 if dtype == "torch.float32" else 1e-3
+                assert norm < math.inf and abs(x["Norm"] - norm) <= digits * norm, (name, x)
             if dtype == "torch.int64":
                 assert x["Mean"] is None and x["Norm"] is None, (name, x)
         if summary == "md5":
             assert x["md5"] == f"{zlib.crc32(raw(want)):08x}", (name, x)
-        if summary == "xor":
+        if summary == "xor" and most is not None:
             b, v = raw(want) + bytes(-len(raw(want)) % 8), 0
             for i in range(0, len(b), 8):
                 v ^= int.from_bytes(b[i : i + 8], "little")
             assert x["md5"] == f"0x{v:016x}" and "Max" not in x, (name, x, v)
-        if form != "none":
+        if form != "none" and most is not None:
             assert same(load(f"{folder}/dump_tensor_data/{x['data_name']}", want), want), (name, x)
             assert x["data_name"] == f"{name}.{side[:5] if side[0] == 'i' else side}.{'.'.join(map(str, place))}.{form}"
         seen += 1

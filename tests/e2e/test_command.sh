@@ -99,6 +99,13 @@ says 'preset: a list of the user stays, and is told' 0 "wrap_ops is set to $tmp/
 says 'preset: a wrong name' 2 'did you mean nan\? accepted: comm, nan, ops, dump' "$probe" run -p nna true
 says 'preset: the lists are lists' 0 "mpi: 1 entry.*aten: 1 entry|aten" env PROBE_WRAP_OPS="$conf/presets/ops.yaml" "$probe" config --explain
 says 'preset: and this one too' 0 'aten' env PROBE_WRAP_OPS="$conf/presets/nan.yaml" "$probe" config --explain
+# A library whose presets are not beside it, as of an installation by hand.
+mkdir -p "$tmp/flat/lib" && cp "$B/libprobe.so" "$B/probe" "$tmp/flat/lib"
+lacks="preset ops: its list of functions, presets/ops.yaml, was not found; looked for in $tmp/flat/lib/../configs/, $tmp/flat/lib/../share/libprobe/, $tmp/flat/lib/../../share/libprobe/; the default list holds"
+says 'preset without its list: probe config says where it was looked for' 2 "$lacks" env PROBE_PRESET=ops "$tmp/flat/lib/probe" config
+says 'preset without its list: so does the library in a program that loads libraries and records nothing' 0 "^libprobe: $lacks" \
+	env PROBE_PRESET=ops PROBE_OUTPUT_DIR="$tmp/flat/out" LD_PRELOAD="$tmp/flat/lib/libprobe.so" python3 -c 'import ctypes; ctypes.CDLL("libm.so.6")'
+is 'preset without its list: a program that loads none stays silent' "$(PROBE_PRESET=ops LD_PRELOAD="$tmp/flat/lib/libprobe.so" sh -c 'cat </dev/null' 2>&1)" ''
 echo 'journal_mib: 4' >"$tmp/good.yaml"
 echo 'journal_mib: lots' >"$tmp/bad.yaml"
 is 'a configuration' "$("$probe" run -c "$tmp/good.yaml" sh -c 'echo $PROBE_CONFIG')" "$tmp/good.yaml"

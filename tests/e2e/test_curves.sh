@@ -68,6 +68,9 @@ is 'a long curve is thinned out, not its extremes' "$(page '(lambda u: (len(u) <
 is 'of two long curves the same steps, and among them the first that differs' "$(page '(lambda a, b: (len(a) <= 8002, a.keys() == b.keys(), min(s for s in a if a[s] != b[s]), a[5003], b[5003]))(*(of("update_ratio/long/value", side, 1) for side in (0, 1)))')" '(True, True, 5003, 0.125, 0.25)'
 "$probe" compare --html "$tmp/page.html" --series '^loss$' --rank 1 --step 5-9 "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'a choice' "$(page '[(c["n"], c["s"], c["r"], c["x"]) for c in D["curves"]]')" "[('loss', 0, 1, [5, 6, 7, 8, 9]), ('loss', 1, 1, [5, 6, 7, 8, 9])]"
+said=$("$probe" compare --html "$tmp/none/page.html" "$tmp/a" "$tmp/b" 2>&1)
+is 'a folder that does not exist is an error, and is not made' "$? $said $(ls -d "$tmp/none" 2>/dev/null)" \
+	"2 probe: $tmp/none/page.html: cannot be written: folder $tmp/none: No such file or directory "
 "$probe" compare --html "$tmp/page.html" --series nothing "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'nothing of that name' "$? $(grep -c 'no scalars' "$tmp/said")" '2 1'
 "$probe" compare --html "$tmp/page.html" --series '(' "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1

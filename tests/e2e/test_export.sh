@@ -88,8 +88,20 @@ like 'the command that narrows it is said' "$said" 'probe export --format trace 
 narrow=$(grep -oE -- '--step [0-9-]+( --rank [0-9-]+)?' <<<"$said" | head -1)
 export_to "$tmp/long.json" --limit 1 $narrow "$tmp/nan"
 is 'and is short enough' "$status" 0
-export_to "$tmp/none/x.json" --step 7000 "$tmp/nan"
-is 'a step that is not there: an empty trace' "$status $(json "$tmp/none/x.json" '[x for x in e if x["ph"] == "X"]')" '0 []'
+# A step that is not there is an error for each format; what an export of before wrote stays.
+for f in trace flight-recorder dot insight dump monitor tensorboard; do
+	to=$tmp/kept_$f
+	mkdir "$to"
+	case $f in trace) to+=/x.json ;; dot) to+=/x.dot ;; esac
+	"$probe" export --format $f --step 2 -o "$to" "$tmp/nan" >/dev/null 2>&1
+	before=$(cd "$tmp/kept_$f" && find . -type f -exec cksum {} + | sort -k 3)
+	for step in 7000 7000-7001; do
+		said=$("$probe" export --format $f --step $step -o "$to" "$tmp/nan" 2>&1)
+		is "$f: a step that is not there: status, message" "$? $said" \
+			"2 probe: export: no calls in step$([ $step = 7000 ] || echo s) $step; the run has steps 0-39"
+	done
+	is "$f: what was exported before is still there, and nothing else" "$(cd "$tmp/kept_$f" && find . -type f -exec cksum {} + | sort -k 3)" "$before"
+done
 
 # A file for each rank, as HTA and torch_tb_profiler want them (tests/long/trace_readers.sh runs these).
 export_to "$tmp/hta" --step 10-14 "$tmp/plain"

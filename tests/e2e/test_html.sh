@@ -78,8 +78,9 @@ PY
 "$probe" report --html "$tmp/page.html" "$tmp/plain" >"$tmp/said"
 is 'a name with markup stays a name' "$(grep -c 'alert(1)</script>' "$tmp/page.html") $(data '"alert(1)" in d["program"] or d["program"]')" '0 True'
 
-"$probe" report --html "$tmp/none/deep/page.html" "$tmp/plain" >/dev/null
-ok 'its folder is made' test -s "$tmp/none/deep/page.html"
+said=$("$probe" report --html "$tmp/none/deep/page.html" "$tmp/plain" 2>&1)
+is 'a folder that does not exist is an error, and is not made' "$? $said $(ls -d "$tmp/none" 2>/dev/null)" \
+	"2 probe: $tmp/none/deep/page.html: cannot be written: folder $tmp/none/deep: No such file or directory "
 is 'stdout' "$("$probe" report --html - "$tmp/plain" | sed -n 1p)" '<!DOCTYPE html>'
 "$probe" report --html "$tmp/page.html" --json "$tmp/plain" >"$tmp/o" 2>"$tmp/e"
 is '--html and --json: one of them' "$? $(wc -l <"$tmp/e")" '2 1'

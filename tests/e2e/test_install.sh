@@ -135,4 +135,17 @@ is 'no file of it names the place where it was built' "$(grep -rlF "$dest" "$des
 is 'pkg-config file' "$(grep -E '^(prefix|libdir)=' "$dest/usr/lib/x86_64-linux-gnu/pkgconfig/libprobe.pc" | tr '\n' ' ')" 'prefix=/usr libdir=/usr/lib/x86_64-linux-gnu '
 ok 'make uninstall DESTDIR=' "${make[@]}" uninstall DESTDIR="$dest" PREFIX=/usr LIBDIR=/usr/lib/x86_64-linux-gnu
 is 'nothing is left there' "$(snapshot "$dest")" ''
+
+# ---- make deb where one of its two tools is missing, of which the check must see each ----
+
+mkdir "$tmp/bin"
+cp -s /bin/* /usr/bin/* "$tmp/bin" 2>/dev/null
+for tool in dpkg-buildpackage dh; do
+	ln -sf /bin/true "$tmp/bin/dpkg-buildpackage"
+	ln -sf /bin/true "$tmp/bin/dh"
+	rm "$tmp/bin/$tool"
+	said=$(PATH=$tmp/bin "${make[@]}" deb "DISTDIR=$tmp/dist" 2>&1)
+	is "make deb without $tool: status" $? 2
+	like "make deb without $tool: what is missing, and what installs it" "$said" "$tool is missing: make deps-deb"
+done
 finish

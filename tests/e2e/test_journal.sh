@@ -96,8 +96,16 @@ is 'a segment: the report shows what is in it' "$("$probe" report --json "$out" 
 ok 'a segment: and leaves it' test -n "$(leftovers)"
 
 # ---- whose folder is gone ----
-mv "$out" "$out.away"
-like 'an orphan: recover says so' "$("$probe" recover "$tmp/out1" 2>&1)" "shm:[0-9]+:0x[0-9a-f]+: a journal of .{,20} is left of a dead process \(host [^ ]+, pid $pid\) whose folder .{,200} is gone: .probe recover --clean. removes it"
+mkdir "$tmp/orphan"
+cp -r "$tmp/out1/rank0" "$tmp/orphan/rank1"
+mv "$out/rank0" "$out.away"
+rmdir "$out"
+mv "$tmp/orphan" "$out"
+like 'an orphan: recover of its folder says so' "$("$probe" recover "$out" 2>&1)" "shm:[0-9]+:0x[0-9a-f]+: a journal of .{,20} is left of a dead process \(host [^ ]+, pid $pid\) whose folder .{,200} is gone: .probe recover --clean $out/rank0. removes it"
+is 'an orphan: recover of another folder says nothing of it' "$("$probe" recover "$tmp/out1" 2>&1)" 'rank 0: complete, nothing to do'
+"$probe" recover --clean "$tmp/out1" >/dev/null 2>&1
+ok 'an orphan: and --clean of another folder leaves it' test -n "$(leftovers)"
+orphan=$out
 run_one PROBE_JOURNAL_DIR=shm PROBE_OUTPUT_DIR="$tmp/living" -- 3 "$tmp/counter.living" stay
 living=$pid
 run_one PROBE_JOURNAL_DIR="$tmp/journals" PROBE_OUTPUT_DIR="$tmp/living2" -- 3 "$tmp/counter.living2" stay
@@ -110,14 +118,17 @@ has_begun() {
 }
 wait_until 30 has_begun
 is 'two of living and two of dead processes' "$(leftovers | wc -l)" 4
-"$probe" recover --clean --journals "$tmp/journals" "$tmp/out1" >"$tmp/said" 2>&1
+"$probe" recover --clean "$orphan" >"$tmp/said" 2>&1
 is 'recover --clean: status' $? 0
+"$probe" recover --clean --journals "$tmp/journals" "$tmp/dead" >"$tmp/said" 2>&1
+is 'recover --clean of a folder that is gone: status' $? 0
+for l in living living2; do "$probe" recover --clean --journals "$tmp/journals" "$tmp/$l" >/dev/null 2>&1; done
 is 'recover --clean: those of the living stay' "$(leftovers | wc -l)" 2
 is 'recover --clean: and are theirs' "$(leftovers | grep -c -e "-$living2-" -e shm:)" 2
 
 # In another pid namespace the pids of the living look dead, or like somebody else's.
 if unshare -p -f --mount-proc true 2>/dev/null; then
-	unshare -p -f --mount-proc "$probe" recover --clean --journals "$tmp/journals" "$tmp/out1" >"$tmp/said" 2>&1
+	for l in living living2; do unshare -p -f --mount-proc "$probe" recover --clean --journals "$tmp/journals" "$tmp/$l" >"$tmp/said" 2>&1; done
 	is 'recover --clean in another pid namespace: those of the living stay' "$(leftovers | wc -l)" 2
 	unshare -p -f --mount-proc "$probe" recover "$tmp/living" >"$tmp/said" 2>&1
 	is 'recover in another pid namespace: leaves the living alone' $? 2
@@ -139,14 +150,34 @@ is 'and nothing is left' "$(leftovers)" ''
 out=$tmp/living
 is 'and all its calls are there' "$(recorded)" "$(counted "$tmp/counter.living")"
 
-# A folder elsewhere that still waits is completed first.
+# Without a folder: those of all jobs, in a machine of their own, for other tests' are not ours to remove. A folder that still waits
+# is completed first.
 new_out
-run_one PROBE_JOURNAL_DIR=shm -- 9 "$tmp/counter"
+if unshare -i -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+	unshare -i -m sh -c 'mount -t tmpfs none /dev/shm
+		LD_PRELOAD=$1 PROBE_OUTPUT_DIR=$2 PROBE_JOURNAL_DIR=shm "$3" 9 "$4"
+		cd "$5" && grep -c " 1[0-9]* " /proc/sysvipc/shm && "$6" recover --clean && wc -l </proc/sysvipc/shm' \
+		- "$lib" "$out" "$app" "$tmp/counter" "$tmp/journals" "$probe" >"$tmp/said" 2>&1
+	is 'recover --clean without any folder: status' $? 0
+	is 'its folder is completed' "$(recorded)" 9
+	is 'and the segment removed' "$(tail -1 "$tmp/said")" 1
+else
+	skip 'recover --clean without any folder' 'no namespaces here'
+fi
+
+# ---- what it takes up ----
+new_out
+run_one PROBE_JOURNAL_MIB=4 -- 5 "$tmp/counter"
 wait $pid 2>/dev/null
-ok 'recover --clean, and the folder waits elsewhere' "$probe" recover --clean "$tmp/out1"
-is 'its folder is completed' "$(recorded)" 9
-is 'and the segment removed' "$(leftovers)" ''
-ok 'recover --clean without any folder' env -C "$tmp/journals" "$probe" recover --clean
+takes=$(($(stat -c %b "$out/rank0/journal.bin") * 512))
+ok 'a journal has no holes: a store into one is a SIGBUS on a full disk' test "$takes" -ge "$(stat -c %s "$out/rank0/journal.bin")"
+is 'the report says how many bytes the journals of a killed job take' \
+	"$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" "$takes"
+like 'and which command frees them' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
+"$probe" recover "$out" >/dev/null
+is 'recover frees them' "$(find "$out" -name 'journal*')" ''
+unlike 'and the report says no more of them' "$("$probe" report "$out")" 'journals take'
+is 'nor as JSON' "$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" 0
 
 # ---- another user's ----
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then # root
@@ -217,6 +248,33 @@ hurt() { # TEXT COMMAND [NAME=VALUE ...]
 	chattr -R -i "$out" 2>/dev/null
 }
 
+# Without rights over all files a journal cannot be truncated either: it has no permission for writing.
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+	new_out
+	mkdir "$out"
+	chown 65534 "$out" && chmod 755 "$tmp"
+	touch "$tmp/counter" && chmod 666 "$tmp/counter"
+	as_user() { setpriv --reuid 65534 --clear-groups "$@"; }
+	as_user env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$app" 5 "$tmp/counter" stay >"$tmp/one" 2>"$tmp/one.err" </dev/null &
+	pid=$!
+	started+=($pid)
+	wait_until 30 has_rows || fail 'an ordinary user: starts' "$(cat "$tmp/one.err")"
+	as_user sh -c 'cd "$1" && for f in *; do : >"$f"; truncate -s 0 "$f"; done' - "$out/rank0" 2>/dev/null
+	sleep 1
+	touch "$tmp/counter.end"
+	wait $pid
+	is 'an ordinary user truncates all files, journal in the folder: the job ends well' $? 0
+	rm -f "$tmp/counter.end"
+	new_out
+	mkdir "$out"
+	chown 65534 "$out"
+	as_user env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$app" 5 "$tmp/counter" >"$tmp/one" 2>&1
+	ok 'an ordinary user: recover reads and frees it all the same' as_user "$probe" recover "$out"
+	is 'an ordinary user: every call' "$(recorded)" 5
+	is 'an ordinary user: no journal is left' "$(ls "$out/rank0" | grep journal)" ''
+else
+	skip 'an ordinary user truncates the journal' 'needs root, to be another user'
+fi
 hurt 'files truncated, journal in a segment' 'truncate -s 0 *' PROBE_JOURNAL_DIR=shm
 hurt 'the folder removed, journal in a segment' 'until rm -rf ../rank0; do sleep 0.1; done' PROBE_JOURNAL_DIR=shm
 is 'the folder removed: no segment is left' "$(leftovers)" ''
@@ -238,7 +296,7 @@ mkdir "$tmp/mnt"
 if can_mount && truncate -s 40m "$tmp/image" && mkfs.ext4 -qF "$tmp/image" 2>/dev/null && mount -o loop "$tmp/image" "$tmp/mnt" 2>/dev/null; then # root
 	in=$tmp/mnt/out hurt 'a disk that fails, journal in a segment' fail_disk PROBE_JOURNAL_DIR=shm
 	umount "$tmp/mnt"
-	"$probe" recover --clean "$tmp/out1" >/dev/null 2>&1
+	"$probe" recover --clean "$tmp/mnt/out" >/dev/null 2>&1
 	is 'a disk that fails: the segment can be removed' "$(leftovers)" ''
 else
 	skip 'a disk that fails' 'no file system can be mounted here'

@@ -56,6 +56,23 @@ int target_open(struct target *t, const char *path)
 	return STATUS_USAGE;
 }
 
+int target_open_file(struct target *t, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash && slash > path ? tool_strndup(path, (size_t)(slash - path)) : NULL;
+	struct stat st;
+	int err = 0;
+
+	if (folder && stat(folder, &st) < 0)
+		err = errno;
+	else if (folder && !S_ISDIR(st.st_mode))
+		err = ENOTDIR;
+	if (err)
+		tool_error("%s: cannot be written: folder %s: %s", path, folder, strerror(err));
+	free(folder);
+	return err ? STATUS_USAGE : target_open(t, path);
+}
+
 static void flush_target(struct target *t)
 {
 	if (t->n && !t->err) {

@@ -23,6 +23,8 @@ struct target {
 
 /* Returns 0 or STATUS_USAGE (reported). Folders on the way to it are made. */
 int target_open(struct target *t, const char *path);
+/* The same for a single file that a user named: a missing folder is reported, for it is rather a mistake in writing. */
+int target_open_file(struct target *t, const char *path);
 /* keep: it is complete and gets its name; else it is removed. Returns 0 or STATUS_USAGE (reported). */
 int target_close(struct target *t, bool keep);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "config/builtin.h"
 #include "config/config.h"
 #include "config/preset.h"
@@ -31,15 +32,16 @@ static char *readable_candidate(
 	return real;
 }
 
+/* From the library's folder. The last one: of a library in a folder of its architecture, lib/x86_64-linux-gnu. */
+static const char below[][28] = {"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
+#define PLACES (sizeof(below) / sizeof(*below))
+
 static char *config_beside_library(const char *lib_path, const char *name)
 {
-	/* The last one: of a library in a folder of its architecture, lib/x86_64-linux-gnu. */
-	static const char *const below[] = {
-		"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
 	const char *slash = strrchr(lib_path, '/');
 	char *found = NULL;
 
-	for (unsigned i = 0; i < sizeof(below) / sizeof(*below) && !found; i++)
+	for (unsigned i = 0; i < PLACES && !found; i++)
 		found = slash ? readable_candidate(
 					lib_path, (size_t)(slash - lib_path), below[i], name)
 			      : readable_candidate(".", 1, below[i], name);
@@ -62,13 +64,38 @@ char *config_find(const char *name, const char *lib_path)
 	return found;
 }
 
-char *config_find_list(const struct config *cfg, const char *lib_path)
+static void report_missing_list(
+	const struct preset *p, const char *lib_path, config_report_fn *missing, void *arg)
 {
-	const char *ops = cfg->wrap_ops, *list = config_presets[cfg->preset].list;
+	const char *slash = strrchr(lib_path, '/');
+	char line[1024];
+	struct text t = text_over(line, sizeof(line));
+
+	text_fmt(&t, "preset %s: its list of functions, %s, was not found; looked for in", p->name,
+		p->list);
+	for (unsigned i = 0; i < PLACES; i++) {
+		text_str(&t, i ? ", " : " ");
+		text_put(&t, slash ? lib_path : ".", slash ? (size_t)(slash - lib_path) : 1);
+		text_str(&t, below[i]);
+	}
+	text_str(&t, "; the default list holds, without operators: install configs/presets there, "
+		     "or name a list by key wrap_ops");
+	missing(arg, line);
+}
+
+char *config_find_list(
+	const struct config *cfg, const char *lib_path, config_report_fn *missing, void *arg)
+{
+	const struct preset *p = &config_presets[cfg->preset];
+	const char *ops = cfg->wrap_ops;
+	char *found;
 
 	if (ops && *ops)
 		return strdup(ops);
-	return config_find(*list ? list : "support_wrap_ops.yaml", lib_path);
+	found = config_find(*p->list ? p->list : "support_wrap_ops.yaml", lib_path);
+	if (!found && *p->list)
+		report_missing_list(p, lib_path, missing, arg);
+	return found;
 }
 
 const char *config_builtin(const char *name)

@@ -200,6 +200,19 @@ static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 	dump_json_raw(j, "\"");
 }
 
+/* No element is measured of an empty tensor, but the CRC-32 of no bytes is known: 0. msprobe writes it, too, and no XOR. */
+static bool has_checksum(const struct config *cfg, const struct journal_tensor *t)
+{
+	switch (cfg->summary_mode) {
+	case SUMMARY_XOR:
+		return t->flags & TF_XOR;
+	case SUMMARY_MD5:
+		return t->flags & TF_CRC || !t->count;
+	default:
+		return t->flags & TF_CRC;
+	}
+}
+
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name)
 {
@@ -216,11 +229,11 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
 		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
 						      : ", \"requires_grad\": false");
-	if (t->flags & (cfg->summary_mode == SUMMARY_XOR ? TF_XOR : TF_CRC) && !blank) {
+	if (has_checksum(cfg, t) && !blank) {
 		if (cfg->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
 		else
-			snprintf(sum, sizeof(sum), "%08x", t->crc);
+			snprintf(sum, sizeof(sum), "%08x", t->count ? t->crc : 0);
 		dump_json_raw(j, ", \"md5\": \"");
 		dump_json_raw(j, sum);
 		dump_json_raw(j, "\"");

@@ -17,7 +17,8 @@ def keep(name, side, place, t):
     file = f"{rank}.{len(told)}.pt"
     torch.save(t.clone(), f"{truth}/{file}")
     wide = t.double() if t.dtype.is_floating_point else t
-    told.append([name, side, place, file, str(t.dtype), list(t.shape), wide.max().item(), wide.min().item(), t.requires_grad])
+    most, least = (wide.max().item(), wide.min().item()) if t.numel() else (None, None)
+    told.append([name, side, place, file, str(t.dtype), list(t.shape), most, least, t.requires_grad])
 
 
 torch.manual_seed(rank)
@@ -48,6 +49,13 @@ other = torch.zeros(2)
 for w in dist.batch_isend_irecv([dist.P2POp(dist.isend, mine, 1 - rank), dist.P2POp(dist.irecv, other, 1 - rank)]):
     w.wait()
 keep("Distributed.batch_isend_irecv.0.forward", "output", [0, 1], other)
+# An empty one; and norms that are inf and 0 where the squares are summed in the tensor's own type.
+hard = torch.zeros(0), torch.full((100000,), 300.0, dtype=torch.float16), torch.full((4,), 1e20), torch.full((4,), 1e-30)
+for i, t in enumerate(hard):
+    keep(f"Distributed.all_to_all_single.{i}.forward", "input_args", [1], t)
+    result = torch.empty_like(t)
+    dist.all_to_all_single(result, t)
+    keep(f"Distributed.all_to_all_single.{i}.forward", "output", [0], result)
 big = torch.full((2,), 60000.0, dtype=torch.float16)  # the sum is more than the type can hold
 dist.all_reduce(big)
 save = getattr(ctypes.CDLL(None), "probe_save", None)

@@ -430,7 +430,7 @@ static int write_curve_page(
 	const char *place =
 		memmem(curves_page, (size_t)(curves_page_end - curves_page), PLACE, strlen(PLACE));
 	struct target t;
-	int status = target_open(&t, file);
+	int status = target_open_file(&t, file);
 
 	if (status)
 		return status;

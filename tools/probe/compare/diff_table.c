@@ -435,7 +435,8 @@ void put_call_pair(struct diff_table *d, const struct entry *a, const struct ent
 	if (b) {
 		while (d->cap_taken < b->n)
 			TOOL_GROW(d->taken, d->cap_taken, d->cap_taken);
-		memset(d->taken, 0, b->n * sizeof(*d->taken));
+		if (b->n)
+			memset(d->taken, 0, b->n * sizeof(*d->taken));
 		partner = tool_alloc((a->n + 1) * sizeof(*partner));
 		for (unsigned i = 0; i < a->n; i++) {
 			unsigned k = find_entry_item(b, a->item[i].tail, d->taken);

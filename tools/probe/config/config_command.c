@@ -155,7 +155,7 @@ static int show_config(const char *file, bool in_words)
 	config_load(&s.file, file, none, cwd, ignore_config_line, NULL);
 	config_load(&s.none, NULL, none, cwd, ignore_config_line, NULL);
 	printf("# file: %s\n", file ? file : "none was found: the copy in libprobe.so");
-	ops = config_find_list(&now, preload_beside());
+	ops = config_find_list(&now, preload_beside(), print_config_problem, &problems);
 	if (now.imported)
 		printf("# it is %s; this is what it means in keys of libprobe\n",
 			import_names[now.imported]);

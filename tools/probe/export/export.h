@@ -34,6 +34,11 @@ struct export
 /* Steps and ranks, where they were not given. */
 void export_choose(struct export *e);
 
+/* Returns 0, or STATUS_USAGE (reported): no call of the chosen ranks is in the chosen steps. */
+int export_check_part(const struct export *e);
+/* Reports that steps lo to hi of the run in that folder have no calls, and which steps it has. */
+void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi);
+
 void export_walk(const struct export *e, struct walk *w);
 /* The same of one folder. */
 void export_walk_rank(const struct export *e, struct walk *w, unsigned index);

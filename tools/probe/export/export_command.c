@@ -321,7 +321,9 @@ int verb_export(int argc, char **argv)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);
 		export_choose(e);
-		status = formats[format].write(e);
+		status = e->asked_steps ? export_check_part(e) : 0;
+		if (!status)
+			status = formats[format].write(e);
 		free_export(e);
 		if (gather_stop_signal())
 			gather_end_by_signal();

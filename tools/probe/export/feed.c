@@ -13,6 +13,7 @@
 #include "folder/recorded_config.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/export/export.h"
 #include "tools/probe/export/means.h"
 #include "tools/probe/model/read/meta_config.h"
 
@@ -198,6 +199,26 @@ static int feed_with(struct feed *f, const struct config *cfg)
 	return err;
 }
 
+/* Whether the rank has any call, row of a kind or scalar in the steps that are asked for. */
+static bool has_asked_rows(
+	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
+{
+	struct feed *f;
+	bool has;
+
+	if (!o->step_lo && o->step_hi == UINT64_MAX)
+		return true;
+	f = tool_alloc(sizeof(*f));
+	*f = (struct feed){.options = o, .dir = dir, .overlay = overlay};
+	feed_calls_open(f);
+	feed_rows_open(f);
+	has = f->calls.now || f->scalars.have || earliest_kind(f);
+	feed_rows_close(f);
+	feed_calls_close(f);
+	free(f);
+	return has;
+}
+
 static int feed_rank(
 	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
 {
@@ -258,7 +279,7 @@ int feed_folders(const struct feed_options *o)
 {
 	struct folders folders;
 	struct means means;
-	unsigned n = 0;
+	unsigned n = 0, fed = 0;
 	int status = folders_open(&folders, o->dir);
 
 	means_open(&means);
@@ -275,6 +296,11 @@ int feed_folders(const struct feed_options *o)
 		if (wrong)
 			tool_warn("export: %s: %s", d->label, wrong);
 		free(wrong);
+		if (!has_asked_rows(o, d, &overlay)) {
+			overlay_remove(&overlay);
+			continue;
+		}
+		fed++;
 		status = feed_rank(o, d, &overlay);
 		if (!status && o->format == FORMAT_TENSORBOARD &&
 			(!o->kinds || strstr(o->kinds, "scalars")))
@@ -283,6 +309,9 @@ int feed_folders(const struct feed_options *o)
 	}
 	if (!status && !n) {
 		tool_error("export: %s: none of these ranks is there", o->dir);
+		status = STATUS_USAGE;
+	} else if (!status && !fed) {
+		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
 	/* Of some of the ranks they are no means of the run, and several of such exports may share a folder. */

@@ -117,6 +117,56 @@ void export_choose(struct export *e)
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
 
+static const char *format_steps(char text[static 64], uint64_t lo, uint64_t hi)
+{
+	if (hi == UINT64_MAX)
+		snprintf(text, 64, "steps %llu-", (unsigned long long)lo);
+	else if (lo == hi)
+		snprintf(text, 64, "step %llu", (unsigned long long)lo);
+	else
+		snprintf(text, 64, "steps %llu-%llu", (unsigned long long)lo,
+			(unsigned long long)hi);
+	return text;
+}
+
+void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
+{
+	/* All steps: what was gathered so far is that of the steps asked for. */
+	struct gather_options g = {.path = dir, .top = 1, .step_hi = UINT64_MAX};
+	struct report *r = tool_alloc(sizeof(*r));
+	char asked[64], has[64];
+
+	if (!report_gather(r, &g)) {
+		if (r->g.any)
+			tool_error("export: no calls in %s; the run has %s",
+				format_steps(asked, lo, hi),
+				format_steps(has, r->g.first_step, r->g.last_step));
+		else
+			tool_error("export: nothing was recorded in %s",
+				format_steps(asked, lo, hi));
+		report_free(r);
+	}
+	free(r);
+}
+
+int export_check_part(const struct export *e)
+{
+	const struct opens *o = &e->report.g.opens;
+	struct walk w;
+	bool has;
+
+	export_walk(e, &w);
+	has = walk_next(&w) != NULL;
+	walk_close(&w);
+	for (unsigned i = 0; i < o->n && !has; i++)
+		has = e->want[o->call[i].call.rank] && o->call[i].call.step >= e->step_lo &&
+		      o->call[i].call.step <= e->step_hi;
+	if (has)
+		return 0;
+	export_report_no_calls(e->dir, e->step_lo, e->step_hi);
+	return STATUS_USAGE;
+}
+
 void export_walk(const struct export *e, struct walk *w)
 {
 	walk_open(w, &e->report.g.folders, e->want, e->overlay, e->report.g.skew, e->step_lo,

@@ -39,12 +39,13 @@ static const char help[] =
 	"calls; files of\n"
 	"                steps 0-99, 100-199 ... take the place of the old ones when all are "
 	"complete\n"
-	"      --clean   also what dead processes left elsewhere on this host: shared memory "
+	"      --clean   also what dead processes of DIR left elsewhere on this host: shared memory "
 	"segments, and files\n"
-	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR. Where their "
-	"folder "
-	"still waits for it\n"
-	"                it is completed first. Journals of living processes are never touched\n"
+	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR; without DIR "
+	"those of all jobs. Where\n"
+	"                their folder still waits for it it is completed first. Journals of living "
+	"processes are never\n"
+	"                touched\n"
 	"      --journals DIR\n"
 	"                look for such files in DIR too: what the key journal_dir was\n"
 	"      --json    what was done as JSON\n"
@@ -304,8 +305,8 @@ static void print_outside(const struct list *l, bool clean)
 
 		if (c->result == CLEAN_ORPHAN)
 			printf("%s: a journal of %s is left of a dead process (%s) whose folder "
-			       "(%s) is gone: `probe recover --clean` removes it\n",
-				o->path, size, who, o->folder[0] ? o->folder : "not known");
+			       "(%s) is gone: `probe recover --clean %s` removes it\n",
+				o->path, size, who, o->folder, o->folder);
 		else if (c->result == CLEAN_REMOVED)
 			printf("%s: removed, %s: its process (%s) is dead and its folder (%s) is "
 			       "gone\n",
@@ -382,9 +383,45 @@ static void print_json(const struct list *l)
 	json_end();
 }
 
-static void look_outside(struct list *l, const struct wish *w)
+/* folder: the output folder or a rank's, without links. */
+static bool is_below(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/' || folder[n - 1] == '/');
+}
+
+/* As its process knew its folder, or as it is without links. */
+static bool is_of(const struct outside *o, const char *folder)
+{
+	char *real = realpath(o->folder, NULL);
+	bool is = is_below(o->folder, folder) || (real && is_below(real, folder));
+
+	free(real);
+	return is;
+}
+
+/* Other jobs' journals on this machine are none of this folder's business. */
+static void keep_those_of(struct outside_list *o, const char *folder)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < o->n; i++)
+		if (is_of(&o->at[i], folder)) {
+			o->at[n++] = o->at[i];
+		} else {
+			free(o->at[i].path);
+			free(o->at[i].folder);
+		}
+	o->n = n;
+}
+
+/* folder: NULL: of the whole machine. */
+static void look_outside(struct list *l, const struct wish *w, const char *folder)
 {
 	outside_find(&l->outside, &w->journals, w->journals != NULL);
+	if (folder)
+		keep_those_of(&l->outside, folder);
 	l->clean = tool_alloc((l->outside.n + 1) * sizeof(*l->clean));
 	for (unsigned i = 0; i < l->outside.n; i++)
 		clean_one(&l->outside.at[i], w->clean, &l->clean[i]);
@@ -406,12 +443,17 @@ static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
-	char *full = realpath(path ? path : folders_default(), NULL);
+	char *full = realpath(path ? path : folders_default(), NULL), *of = NULL;
 
-	if (!full && (path || !w->clean)) {
+	/* Of a folder that is gone there may be journals elsewhere. */
+	if (!full && (!w->clean || (path && errno != ENOENT))) {
 		tool_error("recover: %s: %s", path ? path : folders_default(), strerror(errno));
 		return STATUS_USAGE;
 	}
+	if (full && (path || !w->clean))
+		of = tool_strdup(full);
+	else if (path)
+		of = tool_absolute(path);
 	if (full && folders_is_rank(full))
 		recover_one(&l, full, strrchr(full, '/') + 1, w);
 	else if (full)
@@ -421,7 +463,7 @@ static int recover_path(const char *path, const struct wish *w)
 			(l.d[i].filled && l.d[i].fill.result >= FILL_NO_PERIOD))
 			status = STATUS_USAGE;
 	if (status != STATUS_USAGE || l.n)
-		look_outside(&l, w);
+		look_outside(&l, w, of);
 	for (unsigned i = 0; i < l.outside.n; i++)
 		if (l.clean[i].result == CLEAN_FAILED)
 			status = STATUS_USAGE;
@@ -434,6 +476,7 @@ static int recover_path(const char *path, const struct wish *w)
 	}
 	free_list(&l);
 	free(full);
+	free(of);
 	return status;
 }
 

@@ -69,7 +69,7 @@ static int open_place(struct journal *j, struct place *p, int dirfd)
 	char self[64];
 	int err = 0;
 
-	p->fd = io_open_regular(p->dir, p->name, O_RDWR | O_NOFOLLOW, 0);
+	p->fd = journal_open_file(p->dir, p->name, O_NOFOLLOW);
 	if (p->fd < 0)
 		return p->fd;
 	if (fstat(dirfd, &folder) < 0 || fstat(p->fd, &p->st) < 0)
@@ -203,6 +203,25 @@ static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 		snprintf(r->why, sizeof(r->why), "its process (%s) is running", r->owner);
 }
 
+/* A journal in which nothing ever was, of a process that is dead: nothing is to be written, and it takes up its whole size. */
+static bool delete_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
+{
+	char meta[META_LEAD], here[64];
+	struct journal_owner owner;
+	ssize_t n = io_read_file(dirfd, "meta.json", meta, sizeof(meta) - 1);
+
+	if (n < 0 || p->fd < 0)
+		return false;
+	meta[n] = 0;
+	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
+	/* Its lock is taken a moment after it is made, so the owner must be known to be dead. */
+	if (owner_parse(meta, &owner) < 0 || recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
+		return false;
+	delete_journal(p);
+	r->result = RECOVER_DONE;
+	return true;
+}
+
 /*
  * A folder without a journal: its process may have taken it a moment ago and be about to make one, or be one that got
  * none (a full disk) and writes its files without. True: it lives, or may.
@@ -289,7 +308,7 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 		recover_from(&j, dirfd, path, &p, force, r);
 	else if (err == -ENOENT)
 		lives_without_journal(dirfd, force, r);
-	else
+	else if (err != -ENODATA || !delete_empty_journal(dirfd, &p, r))
 		recover_fail(r, path, err);
 	leave_place(&p, dirfd);
 }

@@ -433,7 +433,7 @@ int report_html(struct report *r, const struct gather_options *o, const char *pa
 	struct target t;
 	const char *place =
 		memmem(html_page, (size_t)(html_page_end - html_page), PLACE, strlen(PLACE));
-	int status = target_open(&t, path);
+	int status = target_open_file(&t, path);
 
 	if (status)
 		return status;

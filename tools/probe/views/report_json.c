@@ -171,6 +171,7 @@ static void json_report_head(const struct report *r)
 	json_end();
 	json_u64("calls", g->calls);
 	json_u64("rows", g->rows);
+	json_u64("journal_bytes", folders_journal_bytes(&g->folders));
 	json_u64("bytes", g->bytes);
 	json_u64("errors", g->errors);
 	json_u64("calls_seen", seen);

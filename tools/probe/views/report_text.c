@@ -181,6 +181,18 @@ static void head_cost(const struct report *r)
 		share ? " of a core" : "");
 }
 
+static void head_journals(const struct report *r)
+{
+	const struct folders *f = &r->g.folders;
+	uint64_t bytes = folders_journal_bytes(f);
+
+	if (!bytes)
+		return;
+	print_label("journals");
+	printf("take %s, which `probe recover %s` frees when it has written what is in them\n",
+		out_bytes((double)bytes), f->path);
+}
+
 static void print_report_head(const struct report *r)
 {
 	const struct gather *g = &r->g;
@@ -211,6 +223,7 @@ static void print_report_head(const struct report *r)
 	head_steps(r);
 	head_calls(r);
 	head_cost(r);
+	head_journals(r);
 }
 
 /* How to check it, how sure it is, and what to run next. */

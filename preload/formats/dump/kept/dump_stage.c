@@ -64,7 +64,8 @@ static int stage_texts(struct files *f, const char *path, enum staged_what what,
 		return -ENOBUFS;
 	h->id = id;
 	at = (char *)(h + 1);
-	memcpy(at, lead, lead_bytes);
+	if (lead_bytes) /* memcpy() of NULL is undefined, also of no bytes */
+		memcpy(at, lead, lead_bytes);
 	at += lead_bytes;
 	for (unsigned i = 0; i < n; i++)
 		at = put_staged_text(at, text[i]);

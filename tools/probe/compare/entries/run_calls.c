@@ -322,7 +322,8 @@ static void finish_run_call(struct run_calls *r, struct run_step *step, const st
 	*e = r->scratch;
 	e->pool = (struct pool){0};
 	e->item = pool_take(&step->pool, (e->n + 1) * sizeof(*e->item));
-	memcpy(e->item, r->scratch.item, e->n * sizeof(*e->item));
+	if (e->n)
+		memcpy(e->item, r->scratch.item, e->n * sizeof(*e->item));
 	e->cap = 0;
 	e->name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward", name_call_family(lib), op,
 		nth ? nth->n++ : 0);

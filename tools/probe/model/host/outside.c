@@ -165,6 +165,17 @@ int outside_user(const char *path, uid_t *uid)
 	return S_ISREG(st.st_mode) ? 0 : -EINVAL;
 }
 
+uint64_t outside_bytes(const char *path)
+{
+	struct segment_state state;
+	struct segment s;
+	struct stat st;
+
+	if (segment_parse(path, &s))
+		return segment_look(&s, &state) < 0 ? 0 : state.bytes;
+	return lstat(path, &st) < 0 || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
 static int open_outside_file(const char *path)
 {
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

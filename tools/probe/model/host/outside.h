@@ -29,6 +29,9 @@ struct outside_list {
 void outside_find(struct outside_list *l, char *const *dirs, unsigned ndirs);
 void outside_free(struct outside_list *l);
 
+/* Bytes that a journal takes up on its disk, or in memory; 0: it is gone. */
+uint64_t outside_bytes(const char *path);
+
 /* The path of the one of that owner, malloc'd, or NULL. */
 char *outside_of(const struct journal_owner *o);
 

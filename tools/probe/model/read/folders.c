@@ -542,6 +542,27 @@ void folders_keep(struct folders *f, unsigned n)
 	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
 }
 
+uint64_t folders_journal_bytes(const struct folders *f)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct rank_dir *d = &f->dir[i];
+
+		if (d->journal && (d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives)))
+			bytes += outside_bytes(d->journal);
+	}
+	/* Only a folder whose owner is known to have ended is moved to <name>.<n>. */
+	for (unsigned i = 0; i < f->nout; i++) {
+		char *path = tool_format("%s/%s/journal.bin", f->path, f->out[i].name);
+
+		if (strchr(f->out[i].name, '.'))
+			bytes += outside_bytes(path);
+		free(path);
+	}
+	return bytes;
+}
+
 void folders_close(struct folders *f)
 {
 	for (unsigned i = 0; i < f->n; i++)

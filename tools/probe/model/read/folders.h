@@ -64,6 +64,8 @@ int folders_open(struct folders *f, const char *path);
 /* Only the first n of dir[] remain. */
 void folders_keep(struct folders *f, unsigned n);
 void folders_close(struct folders *f);
+/* Bytes that journals of ended processes take up, of these folders and of earlier ones beside them (rank0.1): `recover` frees them. */
+uint64_t folders_journal_bytes(const struct folders *f);
 
 /* True if the path is a rank's folder, or has one. */
 bool folders_have_rank(const char *path);
