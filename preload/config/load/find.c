@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "text/text.h"
 #include "config/builtin.h"
 #include "config/config.h"
 #include "config/preset.h"

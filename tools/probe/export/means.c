@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "formats/tensorboard/tfevent.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/scalar.h"
+#include "terms/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
