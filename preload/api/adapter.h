@@ -103,6 +103,7 @@ struct adapter {
 	/* Before and after the real function, for every task but plain DONE_RETURN data (without status, message, window); see call.h. */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
+	bool hooked; /* these two for every call that is not passed through */
 	/* What calls do on streams is done by calls of other libraries inside of them. */
 	bool carried;
 	/* The stream of a call that names none, of rows that complete by one or whose buffers lie on a device. */

@@ -62,8 +62,8 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 		t |= API_LOOKED;
 	if (!t)
 		return 0;
-	if (s->completion != DONE_RETURN || s->at[ROLE_STATUS] || s->at[ROLE_MESSAGE] ||
-		s->at[ROLE_WIN])
+	if (s->lib->hooked || s->completion != DONE_RETURN || s->at[ROLE_STATUS] ||
+		s->at[ROLE_MESSAGE] || s->at[ROLE_WIN])
 		t |= API_HOOKED;
 	return t;
 }

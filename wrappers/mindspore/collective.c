@@ -12,6 +12,7 @@
 #include "life/life.h"
 #include "session/identity.h"
 #include "session/state.h"
+#include "training/steps/step_times.h"
 #include "wrappers/mindspore/layout/ms.h"
 
 /* ---- functions ---- */
@@ -210,6 +211,22 @@ static bool describe_ms_call(struct call *c)
 	return true;
 }
 
+/* MindSpore's own threads communicate: the one that ends the step stands in none of these calls. */
+static void begin_ms_call(struct call *c)
+{
+	if (c->api->spec->completion == DONE_RETURN)
+		step_comm_begins();
+	else
+		step_comm_unknown();
+}
+
+static void end_ms_call(struct call *c, int64_t ret)
+{
+	(void)ret;
+	if (c->api->spec->completion == DONE_RETURN)
+		step_comm_ends();
+}
+
 static void read_ms_dtype(uint64_t value, struct dtype_desc *d)
 {
 	d->dtype = ms_dtype((int32_t)value);
@@ -232,6 +249,9 @@ const struct adapter adapter_ms = {
 	.groups = true,
 	.unknown_streams = true,
 	.describe = describe_ms_call,
+	.hooked = true,
+	.enter = begin_ms_call,
+	.leave = end_ms_call,
 	.dtype = read_ms_dtype,
 	.redop = read_ms_redop,
 };

@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 	if (recording_enabled())
 		k = kernel_of_name(KERNEL_EXECUTED, mod, (void *)launch);
 	if (__builtin_expect(k && k->counts_steps, 0))
-		ms_update_seen(in);
+		ms_update_seen(k, *node, in);
 	values = k && ms_values_before(k, *node, in, out);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		ok = launch(executor, node, in, workspace, out, mod, stream);

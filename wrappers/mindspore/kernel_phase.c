@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/thread.h"
 #include "call/step.h"
 #include "call/train_steps.h"
 #include "journal/layout.h"
 #include "session/state.h"
+#include "training/steps/step_times.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
@@ -25,7 +27,9 @@ static bool configured;
 static unsigned graphs; /* running */
 static _Atomic uint64_t runs_begun;
 static unsigned begun; /* optimizer steps in them */
-static _Atomic bool updating;
+static _Atomic bool updating; /* a graph that is the optimizer's and nothing else */
+static uint64_t update_began; /* ticks; 0: none of these began in them */
+static _Atomic bool passed; /* a backward pass is in them, too */
 /* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
 static _Atomic uint8_t graph_phase;
 
@@ -39,6 +43,8 @@ void ms_steps_forked(void)
 	pthread_mutex_init(&lock, NULL);
 	/* Graphs that ran on other threads go on in the parent alone. */
 	graphs = begun = 0;
+	update_began = 0;
+	passed = false;
 	memset(running, 0, sizeof(running));
 	updating = false;
 	graph_phase = PHASE_NONE;
@@ -92,6 +98,11 @@ void ms_graph_ends(uint32_t before, const struct graph_run *r)
 		}
 		for (; begun; begun--)
 			m = train_optimizer_end(&train);
+		/* Of a graph that is the whole step it is not known how long the optimizer's part takes. */
+		if (update_began && !passed)
+			step_part_was(PART_OPTIMIZER, update_began, clock_ticks());
+		update_began = 0;
+		passed = false;
 		updating = false;
 		graph_phase = PHASE_NONE;
 	}
@@ -129,6 +140,8 @@ void ms_graph_has_backward(void)
 {
 	if (!(trained & TRAINED_BACKWARD))
 		trained |= TRAINED_BACKWARD;
+	if (!passed)
+		passed = true;
 }
 
 void ms_step_left_out(void)
@@ -149,10 +162,53 @@ static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 	return (uintptr_t)v.base;
 }
 
-void ms_update_seen(const struct kernel_tensors *in)
+/*
+ * Cells of graphs that are optimizers: "Default/opt-Adam/", as the kernel that counts steps lies in one. A graph that is nothing
+ * but the optimizer has no cell for it ("Default/").
+ */
+#define SCOPES_MAX 8u
+#define SCOPE_BYTES 256u
+static char scopes[SCOPES_MAX][SCOPE_BYTES];
+static _Atomic uint32_t nscopes;
+
+/* Bytes of the cell's name in front of the kernel's; 0: the graph itself is it, or there is no room for it. */
+static size_t length_of_scope(const char *place)
+{
+	const char *last = place ? strrchr(place, '/') : NULL;
+	size_t n = last ? (size_t)(last + 1 - place) : 0;
+
+	return n && n < SCOPE_BYTES && strchr(place, '/') != last ? n : 0;
+}
+
+static bool is_in_scope(const char *place)
+{
+	uint32_t n = atomic_load_explicit(&nscopes, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (strncmp(place, scopes[i], strlen(scopes[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Under the lock. */
+static void add_scope(const char *place, size_t n)
+{
+	uint32_t k = nscopes;
+
+	if (k == SCOPES_MAX || is_in_scope(place))
+		return;
+	memcpy(scopes[k], place, n);
+	scopes[k][n] = 0;
+	atomic_store_explicit(&nscopes, k + 1, memory_order_release);
+}
+
+void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in)
 {
 	struct thread_self *w = &thread_state;
 	int err = errno;
+	const struct kernel_layout *l;
+	const char *place;
+	size_t scope;
 	uint64_t which;
 
 	if (w->busy)
@@ -160,11 +216,19 @@ void ms_update_seen(const struct kernel_tensors *in)
 	w->busy++;
 	which = optimizer_of_step(in);
 	if (which) {
+		l = ms_layout();
+		place = l && node ? ms_node_name(l, node, k->name) : NULL;
+		scope = length_of_scope(place);
 		lock_steps();
 		if (graphs) {
 			train_optimizer_begin(&train, which);
 			begun++;
-			updating = true;
+			if (scope)
+				add_scope(place, scope);
+			else
+				updating = true;
+			if (!scope && !update_began)
+				update_began = clock_ticks();
 		}
 		pthread_mutex_unlock(&lock);
 	}
@@ -177,7 +241,8 @@ static uint8_t phase_of_place(const char *place)
 {
 	if (strncmp(place, "Gradients/", 10) == 0 || strstr(place, "/Gradients/"))
 		return PHASE_BACKWARD;
-	if (strstr(place, "/optimizer-") || strstr(place, "optimizer-") == place)
+	if (is_in_scope(place) || strstr(place, "/optimizer-") ||
+		strstr(place, "optimizer-") == place)
 		return PHASE_OPTIMIZER;
 	return strstr(place, "/network-") || strstr(place, "/net-") ? PHASE_FORWARD : PHASE_NONE;
 }
@@ -211,7 +276,8 @@ static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 
 	if (!place)
 		return PHASE_NONE;
-	hash = hash_str(0, place) & ~UINT64_C(15);
+	/* Of a place whose cell was not known yet something else may have been found. */
+	hash = hash_str(nscopes, place) & ~UINT64_C(15);
 	at = &places[(hash >> 4) % PLACES];
 	was = atomic_load_explicit(at, memory_order_relaxed);
 	if (__builtin_expect((was & ~UINT64_C(15)) == hash, 1))

@@ -45,8 +45,11 @@ void ms_graph_has_backward(void);
 /* A step whose update was left out has ended. */
 void ms_step_left_out(void);
 
-/* A kernel that counts steps is about to run in some graph; in: the number, and what is added to it. */
-void ms_update_seen(const struct kernel_tensors *in);
+/*
+ * A kernel that counts steps is about to run in some graph, node its place there; in: the number, and what is added to it. What
+ * lies in the same cell of the graph is the optimizer's.
+ */
+void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in);
 
 /* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it is none of a graph. */
 uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);

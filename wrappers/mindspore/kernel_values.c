@@ -190,14 +190,38 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 static const struct train_param *find_updated(
 	const struct kernel_run *r, const struct train_params **all, bool *kinds)
 {
+	const struct update_kernel *k = r->k->update;
+	const unsigned state[] = {k->exp_avg, k->exp_avg_sq, k->state};
 	const struct train_param *p;
+	struct ms_updated u = {.nstate = 0};
 	struct ms_seen s;
 
 	if (!ms_see_tensor(r->in, 0, &s))
 		return NULL;
-	p = ms_parameter_at(s.v.base, all);
+	u.parameter = s.v.base;
+	for (unsigned i = 0; i < MS_STATES_MAX; i++)
+		if (state[i] && ms_see_tensor(r->in, state[i], &s))
+			u.state[u.nstate++] = s.v.base;
+	p = ms_parameter_updated(&u, all);
 	*kinds = p && train_kinds_wanted() && train_kinds_due() && train_param_is_target(*all, p);
 	return p;
+}
+
+/* One whose name is not known may be any of those that are measured. */
+static void expect_values(const struct train_param *p, const struct train_params *all)
+{
+	if (!train_kinds_wanted() || !train_kinds_due() || (p && !train_param_is_target(all, p)))
+		return;
+	pthread_mutex_lock(&writing);
+	metric_expect_value(step_now());
+	pthread_mutex_unlock(&writing);
+}
+
+void ms_expect_values(uint32_t n)
+{
+	pthread_mutex_lock(&writing);
+	metric_expect_values(n);
+	pthread_mutex_unlock(&writing);
 }
 
 static void see_update(const struct kernel_run *r)
@@ -208,6 +232,7 @@ static void see_update(const struct kernel_run *r)
 	const struct train_param *p = find_updated(r, &all, &kinds);
 	double squares = NAN, rate = NAN;
 
+	expect_values(p, all);
 	if (kinds)
 		write_input(r, TK_PARAM_ORIGIN, 0, NULL, all, p);
 	if (kinds || scalar_is_due(SCALAR_GRAD_NORM))

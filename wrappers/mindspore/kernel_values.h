@@ -34,6 +34,9 @@ struct ms_seen {
 };
 bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s);
 
+/* A pass has asked for the gradients of so many parameters that are measured. */
+void ms_expect_values(uint32_t n);
+
 /* ---- what a program gets from Python's functions (pass_values.c); the caller holds the GIL ---- */
 
 /* PyNativeExecutor::RunGrad begins, or has returned the gradients. */

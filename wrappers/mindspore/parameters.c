@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/step.h"
@@ -15,18 +16,21 @@
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_phase.h"
+#include "wrappers/mindspore/layout/update_kernel.h"
 
 #define ARGUMENTS_MAX 65536u
 
 /* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them anew. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t looked; /* ms_graphs_begun() when graphs were looked at last, + 1 */
+
+/* Those of the graphs that run: see below. */
+static void forget_arguments(void);
 
 void ms_parameters_forked(void)
 {
 	pthread_mutex_init(&looking, NULL);
 	pthread_mutex_init(&naming, NULL);
-	looked = 0;
+	forget_arguments();
 }
 
 static void *take_pages(size_t bytes)
@@ -151,53 +155,88 @@ void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why)
 /* ---- arguments of graphs ---- */
 
 struct argument {
-	const void *tensor;
+	const void *tensor, *data;
 	const char *name;
-	bool has_state;
+	bool is_parameter;
 };
 
+#define SLOTS (2 * ARGUMENTS_MAX)
+
+/* Numbers + 1 of arguments, open addressing. */
 struct arguments {
-	const void *data; /* the parameter that is looked for lies there */
-	struct argument *at;
+	struct argument at[ARGUMENTS_MAX];
+	uint32_t by_tensor[SLOTS], by_data[SLOTS], by_name[SLOTS];
+	const void *chosen[ARGUMENTS_MAX];
 	uint32_t n;
-	uint32_t *slot; /* 2 * ARGUMENTS_MAX: which are there, by address: number + 1 */
+	bool waiting; /* some are parameters that are not in the table yet */
 };
 
-/* Tensors of an optimizer's own that belong to no parameter. */
-static bool is_of_optimizer(const char *name)
-{
-	static const char own[][16] = {"learning_rate", "global_step", "beta1_power", "beta2_power",
-		"weight_decay", "momentum"};
-	const char *dot = strrchr(name, '.');
+/*
+ * Those of the graphs that run, while any of them updates parameters that have no name yet: under `looking`. NULL: not
+ * collected.
+ */
+static struct arguments *arguments;
+static uint64_t collected; /* ms_graphs_begun() then */
+static _Atomic bool have_arguments;
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (strcmp(dot ? dot + 1 : name, own[i]) == 0)
-			return true;
-	return false;
+static bool is_tensor_of(const struct argument *a, const void *key)
+{
+	return a->tensor == key;
 }
 
-/* Where it is, or would be. A graph may be given one several times. */
-static uint32_t *slot_of_argument(const struct arguments *a, const void *tensor)
+static bool is_data_of(const struct argument *a, const void *key)
 {
-	const uint32_t mask = 2 * ARGUMENTS_MAX - 1;
-	uint32_t i = (uint32_t)hash_mix((uintptr_t)tensor) & mask;
-
-	while (a->slot[i] && a->at[a->slot[i] - 1].tensor != tensor)
-		i = (i + 1) & mask;
-	return &a->slot[i];
+	return a->data == key;
 }
 
+static bool is_name_of(const struct argument *a, const void *key)
+{
+	return strcmp(a->name, key) == 0;
+}
+
+/* Where it is, or would be. */
+static uint32_t *slot_of_argument(struct arguments *a, uint32_t *slot, uint64_t hash,
+	bool (*is)(const struct argument *, const void *), const void *key)
+{
+	uint32_t i = (uint32_t)hash & (SLOTS - 1);
+
+	while (slot[i] && !is(&a->at[slot[i] - 1], key))
+		i = (i + 1) & (SLOTS - 1);
+	return &slot[i];
+}
+
+static uint32_t *slot_by_name(struct arguments *a, const char *name)
+{
+	return slot_of_argument(a, a->by_name, hash_str(0, name), is_name_of, name);
+}
+
+static uint32_t *slot_by_address(struct arguments *a, uint32_t *slot,
+	bool (*is)(const struct argument *, const void *), const void *address)
+{
+	return slot_of_argument(a, slot, hash_mix((uintptr_t)address), is, address);
+}
+
+/* A graph may be given one several times. */
 static void collect_argument(struct arguments *a, const void *tensor)
 {
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
+	uint32_t *slot;
 
-	if (a->n == ARGUMENTS_MAX || *slot_of_argument(a, tensor) || !tensor ||
-		!cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
-		!ms_read_host_tensor(tensor, &t, strides) || !t.name || is_of_optimizer(t.name))
+	if (a->n == ARGUMENTS_MAX || !tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
+		!ms_read_host_tensor(tensor, &t, strides) || !t.name || !t.v.base)
 		return;
-	*slot_of_argument(a, tensor) = a->n + 1;
-	a->at[a->n++] = (struct argument){tensor, t.name, t.v.base && t.v.base == a->data};
+	slot = slot_by_address(a, a->by_tensor, is_tensor_of, tensor);
+	if (*slot)
+		return;
+	a->at[a->n++] = (struct argument){tensor, t.v.base, t.name, false};
+	*slot = a->n;
+	slot = slot_by_address(a, a->by_data, is_data_of, t.v.base);
+	if (!*slot)
+		*slot = a->n;
+	slot = slot_by_name(a, t.name);
+	if (!*slot)
+		*slot = a->n;
 }
 
 /* std::vector: begin and end. False: there is none, or it is empty. */
@@ -230,47 +269,119 @@ static void collect_arguments(void *arg, const struct graph_run *r)
 					collect_argument(arg, *(const void *const *)tensor);
 }
 
-/*
- * An optimizer keeps tensors of its own for each parameter, which are called as that is behind a word of theirs:
- * moment1.conv.weight. So who is called as the end of another one's name is a parameter that an optimizer has.
- */
-static void mark_parameters(struct argument *at, uint32_t n, uint32_t *slot, uint32_t mask)
+/* Under `looking`, as all that follows. */
+static void forget_arguments(void)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = (uint32_t)hash_str(0, at[i].name) & mask;
-
-		while (slot[k])
-			k = (k + 1) & mask;
-		slot[k] = i + 1;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		for (const char *dot = strchr(at[i].name, '.'); dot; dot = strchr(dot + 1, '.'))
-			for (uint32_t k = (uint32_t)hash_str(0, dot + 1) & mask; slot[k];
-				k = (k + 1) & mask)
-				if (strcmp(at[slot[k] - 1].name, dot + 1) == 0)
-					at[slot[k] - 1].has_state = true;
+	if (arguments)
+		munmap(arguments, sizeof(*arguments));
+	arguments = NULL;
+	have_arguments = false;
 }
 
-static void name_by_arguments(const void *data)
+/* False: no memory. What runs is looked at once. */
+static bool have_collected(void)
 {
-	size_t bytes = ARGUMENTS_MAX * (sizeof(struct argument) + sizeof(void *) + 2 * 8);
-	char *pages = take_pages(bytes);
-	struct arguments a = {.data = data, .at = (struct argument *)pages};
-	const void **tensor;
-	uint32_t *by_name, n = 0;
+	uint64_t run = ms_graphs_begun();
 
-	if (!pages)
-		return;
-	tensor = (const void **)(a.at + ARGUMENTS_MAX);
-	by_name = (uint32_t *)(tensor + ARGUMENTS_MAX);
-	a.slot = by_name + 2 * ARGUMENTS_MAX;
-	ms_graphs_visit(collect_arguments, &a);
-	mark_parameters(a.at, a.n, by_name, 2 * ARGUMENTS_MAX - 1);
-	for (uint32_t i = 0; i < a.n; i++)
-		if (a.at[i].has_state)
-			tensor[n++] = a.at[i].tensor;
-	ms_parameters_are(tensor, n, "graph");
-	munmap(pages, bytes);
+	if (arguments && collected == run)
+		return true;
+	forget_arguments();
+	arguments = take_pages(sizeof(*arguments));
+	if (!arguments)
+		return false;
+	collected = run;
+	have_arguments = true;
+	ms_graphs_visit(collect_arguments, arguments);
+	return true;
+}
+
+static const struct argument *find_argument(const void *data)
+{
+	uint32_t i = *slot_by_address(arguments, arguments->by_data, is_data_of, data);
+
+	return i ? &arguments->at[i - 1] : NULL;
+}
+
+/* Those that are known to be parameters get into the table. */
+static void name_arguments(void)
+{
+	struct arguments *a = arguments;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->at[i].is_parameter)
+			a->chosen[n++] = a->at[i].tensor;
+	ms_parameters_are(a->chosen, n, "graph");
+	a->waiting = false;
+}
+
+/*
+ * A kernel has been given that parameter and that tensor which the optimizer keeps of it: what their names have in front of the part
+ * that they share all others have, too. The optimizer's may be in a cell of the program's (opt.moment1.conv.weight), the parameter's
+ * as well, and in another one (net.conv.weight).
+ */
+static bool mark_by_names(const char *parameter, const char *state)
+{
+	char name[TRAIN_NAME_MAX + 1];
+	size_t front, state_front;
+	bool any = false;
+
+	if (!update_name_fronts(parameter, state, &front, &state_front) || front >= sizeof(name))
+		return false;
+	memcpy(name, parameter, front);
+	for (uint32_t i = 0; i < arguments->n; i++) {
+		const char *of = arguments->at[i].name;
+		uint32_t found;
+
+		if (strncmp(of, state, state_front) != 0 ||
+			strlen(of + state_front) >= sizeof(name) - front)
+			continue;
+		strcpy(name + front, of + state_front);
+		found = *slot_by_name(arguments, name);
+		if (!found || found - 1 == i || arguments->at[found - 1].is_parameter)
+			continue;
+		arguments->at[found - 1].is_parameter = any = true;
+	}
+	return any;
+}
+
+/* Where no rule finds it, it waits for the others of the graph: a table is made for all of them together. */
+static bool look_for_updated(const struct ms_updated *u)
+{
+	const struct argument *p = have_collected() ? find_argument(u->parameter) : NULL;
+	bool any = false;
+
+	if (!p)
+		return false;
+	for (unsigned i = 0; i < u->nstate && !p->is_parameter; i++) {
+		const struct argument *state = find_argument(u->state[i]);
+
+		if (state && state != p)
+			any |= mark_by_names(p->name, state->name);
+	}
+	if (!p->is_parameter) {
+		arguments->at[p - arguments->at].is_parameter = true;
+		arguments->waiting = true;
+	}
+	if (any)
+		name_arguments();
+	return true;
+}
+
+static void name_waiting(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&looking);
+	if (arguments && arguments->waiting)
+		name_arguments();
+	forget_arguments();
+	pthread_mutex_unlock(&looking);
+}
+
+void ms_parameters_graph_ends(void)
+{
+	if (have_arguments)
+		apart_call(name_waiting, NULL);
 }
 
 /*
@@ -314,30 +425,28 @@ static void note_unknown(uint64_t key, uint32_t step)
 	atomic_store_explicit(&unknown[i].key, key, memory_order_release);
 }
 
-const struct train_param *ms_parameter_at(const void *data, const struct train_params **all)
+const struct train_param *ms_parameter_updated(
+	const struct ms_updated *u, const struct train_params **all)
 {
 	const struct train_param *p;
 	uint32_t step = step_now() + 1;
-	uint64_t run;
+	bool found;
 
 	*all = train_params_now();
-	p = train_param_by_address(*all, data);
-	if (p || !data || is_unknown(key_of_unknown(data, *all), step))
+	p = train_param_by_address(*all, u->parameter);
+	if (p || !u->parameter || is_unknown(key_of_unknown(u->parameter, *all), step))
 		return p;
 	/* Kernels of other parameters wait for the one that looks: it finds theirs, too. */
 	pthread_mutex_lock(&looking);
-	run = ms_graphs_begun() + 1;
 	*all = train_params_now();
-	p = train_param_by_address(*all, data);
-	/* What runs is looked at once. */
-	if (!p && looked != run) {
-		looked = run;
-		name_by_arguments(data);
+	p = train_param_by_address(*all, u->parameter);
+	if (!p) {
+		found = look_for_updated(u);
 		*all = train_params_now();
-		p = train_param_by_address(*all, data);
+		p = train_param_by_address(*all, u->parameter);
+		if (!p && !found)
+			note_unknown(key_of_unknown(u->parameter, *all), step);
 	}
-	if (!p)
-		note_unknown(key_of_unknown(data, *all), step);
 	pthread_mutex_unlock(&looking);
 	return p;
 }

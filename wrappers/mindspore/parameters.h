@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parameters of a training with MindSpore, by name: in PYNATIVE mode those whose gradients are asked for; in a graph those
- * among its arguments of which an optimizer keeps something. What they are called MindSpore's own tensors say.
+ * that its kernels update. What they are called MindSpore's own tensors say.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
 #define PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
@@ -14,11 +14,23 @@
  */
 void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why);
 
+/* What a kernel that updates a parameter is given: addresses of data. */
+#define MS_STATES_MAX 3
+struct ms_updated {
+	const void *parameter;
+	const void *state[MS_STATES_MAX]; /* what an optimizer keeps of it */
+	unsigned nstate;
+};
+
 /*
- * The parameter that lies there, of which a kernel of a graph is about to make another value; *all is the table that it is in.
- * NULL: it has no name.
+ * The parameter that a kernel of a graph updates; *all is the table that it is in. NULL: it has no name, or none yet: a parameter of
+ * which nothing says which the others are is named when the graph has ended.
  */
-const struct train_param *ms_parameter_at(const void *data, const struct train_params **all);
+const struct train_param *ms_parameter_updated(
+	const struct ms_updated *u, const struct train_params **all);
+
+/* A graph is about to end, on the thread that ran it, while its arguments are still there. */
+void ms_parameters_graph_ends(void);
 
 void ms_parameters_forked(void);
 

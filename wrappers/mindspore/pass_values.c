@@ -220,6 +220,20 @@ static const void *gradients_in_result(const void *o, size_t n)
 	return py_count_items(o) == 2 ? gradients_in_result(py_get_item(o, 1), n) : NULL;
 }
 
+/* Of those weights. One without a name may be any of them. */
+static uint32_t count_measured(const void *const *tensor, uint32_t n)
+{
+	const struct train_params *all = train_params_now();
+	uint32_t measured = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct train_param *p = train_param_by_impl(all, tensor[i]);
+
+		measured += !p || train_param_is_target(all, p);
+	}
+	return measured;
+}
+
 static void read_pass(void *arg)
 {
 	struct pass *p = arg;
@@ -227,6 +241,7 @@ static void read_pass(void *arg)
 	size_t n = many ? py_count_items(p->weights) : tensor_of_object(p->weights) != NULL;
 	const void *of = gradients_in_result(p->result, n);
 	const size_t chunk = sizeof(p->tensor) / sizeof(*p->tensor);
+	uint32_t measured = 0;
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
 
@@ -242,7 +257,10 @@ static void read_pass(void *arg)
 				p->tensor[k++] = w;
 		}
 		ms_parameters_are(p->tensor, k, "gradients");
+		measured += count_measured(p->tensor, k);
 	}
+	if (measured)
+		ms_expect_values(measured);
 	if (!(train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
 	forget_gradients();

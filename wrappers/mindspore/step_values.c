@@ -27,6 +27,7 @@ struct step_numbers {
 	double loss; /* sum over the passes */
 	uint32_t passes;
 	double root; /* the first since the last pass; NAN: none */
+	double root_squares; /* sum of the squares of all of these */
 	uint32_t roots;
 	bool settled; /* an update has come: roots are of something else now */
 	double squares; /* of the gradients that updates were given; NAN: one could not be read */
@@ -119,8 +120,11 @@ void ms_pass_began_at(const void *address)
 void ms_root_made(double value)
 {
 	pthread_mutex_lock(&lock);
-	if (!now.settled && !now.roots++)
-		now.root = value;
+	if (!now.settled) {
+		if (!now.roots++)
+			now.root = value;
+		now.root_squares += value * value;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -128,6 +132,7 @@ void ms_backward_made(bool in_graph)
 {
 	pthread_mutex_lock(&lock);
 	now.root = NAN;
+	now.root_squares = 0;
 	now.roots = 0;
 	/* A pass begins when the one before has been told of: until then its kernels come. */
 	if (!in_graph && numbers.n && begun <= told) {
@@ -190,6 +195,25 @@ static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
 	metric_put_losses(step, mean, passes);
 }
 
+/*
+ * Several roots are of a program that looks at each gradient by itself: if it has clipped them the updates were given others than
+ * those of which the roots are.
+ */
+static bool are_updates_unclipped(const struct step_numbers *n)
+{
+	return !n->roots || fabs(n->root_squares - n->squares) <= 1e-4 * n->squares;
+}
+
+static void put_grad_norm(uint32_t step, const struct step_numbers *n)
+{
+	if (n->roots == 1) {
+		scalar_put(SCALAR_GRAD_NORM, step, n->root);
+	} else if (n->updates && !isnan(n->squares) && are_updates_unclipped(n)) {
+		scalar_is_derived(SCALAR_GRAD_NORM);
+		scalar_put(SCALAR_GRAD_NORM, step, stats_sqrt(n->squares));
+	}
+}
+
 static void put_step_numbers(uint32_t step)
 {
 	struct step_numbers n;
@@ -204,13 +228,7 @@ static void put_step_numbers(uint32_t step)
 	if (n.passes)
 		put_mean_loss(step, n.loss / n.passes, n.passes);
 	put_group_rates(step, &n);
-	/* Several are of a program that clips each gradient by itself. */
-	if (n.roots == 1 || (n.roots && !n.updates)) {
-		scalar_put(SCALAR_GRAD_NORM, step, n.root);
-	} else if (n.updates && !isnan(n.squares)) {
-		scalar_is_derived(SCALAR_GRAD_NORM);
-		scalar_put(SCALAR_GRAD_NORM, step, stats_sqrt(n.squares));
-	}
+	put_grad_norm(step, &n);
 }
 
 void ms_loss_returned(bool ended, uint32_t step, double value)

@@ -19,6 +19,7 @@
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/ms.h"
+#include "wrappers/mindspore/parameters.h"
 
 /*
  * Tasks that are in a queue, by address: groups of WAYS places. A task that runs out of our sight stays until its place is needed:
@@ -148,6 +149,7 @@ static void run_graph(struct call *c, bool leaving)
 
 	if (leaving) {
 		foreign_take_back();
+		ms_parameters_graph_ends();
 		ms_graph_ends((uint32_t)c->note.u[0], &r);
 	} else {
 		c->note.u[0] = ms_graph_begins(&r);

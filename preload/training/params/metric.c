@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "config/metrics_asked.h"
 #include "session/state.h"
 #include "stats/convert.h"
@@ -135,30 +136,80 @@ bool histogram_has_target(const char *name, unsigned index)
 
 struct norm_sum {
 	uint32_t step; /* + 1; 0: none */
+	uint32_t n; /* values that it has */
+	uint32_t unread; /* values that could not be measured */
 	double squares;
 };
 
 /* One optimizer's step at a time is measured (kinds of the adapter). */
 static struct norm_sum grads, weights;
 
-static void add_norm(struct norm_sum *s, uint32_t step, double norm)
+/* Parameters that were updated, where the adapter counts them. */
+static struct {
+	uint32_t step; /* + 1; 0: none */
+	uint32_t n;
+	uint32_t last; /* n of the last step that had an update */
+	uint32_t least; /* metric_expect_values() */
+} updates;
+
+static void add_norm(struct norm_sum *s, const struct train_value *v)
 {
-	if (s->step != step + 1)
-		*s = (struct norm_sum){.step = step + 1};
-	s->squares += norm * norm;
+	if (s->step != v->step + 1)
+		*s = (struct norm_sum){.step = v->step + 1};
+	if (!v->stats.n && v->count) {
+		s->unread++;
+		return;
+	}
+	s->n++;
+	s->squares += v->stats.n ? v->stats.norm * v->stats.norm : 0;
 }
 
+/* A sum of some of them is no number of the training. */
 static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
 {
-	if (s->step == step + 1 && metric_is_due(m, step))
-		scalar_put_metric(which, step, stats_sqrt(s->squares));
+	bool any = s->step == step + 1, updated = updates.step == step + 1;
+	uint32_t expected;
+
+	if (!any)
+		*s = (struct norm_sum){0};
+	expected = updates.last > updates.least ? updates.last : updates.least;
+	if (!expected)
+		expected = s->n + s->unread;
+	if ((any || updated) && metric_is_due(m, step)) {
+		if (any && s->n == expected && !s->unread)
+			scalar_put_metric(which, step, stats_sqrt(s->squares));
+		else
+			log_loss(LOSS_ENTRY,
+				"step %u: %s is not written: it needs all %u parameters, and %u were "
+				"measured",
+				step, scalar_names[which], expected, s->n);
+	}
 	s->step = 0;
 }
 
 static void put_norms(uint32_t step)
 {
+	if (updates.step == step + 1)
+		updates.last = updates.n;
 	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
 	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
+}
+
+void metric_expect_values(uint32_t n)
+{
+	updates.least = n;
+}
+
+void metric_expect_value(uint32_t step)
+{
+	if (!config_metrics(config_now()))
+		return;
+	step_add_source(put_norms);
+	if (updates.step != step + 1) {
+		updates.step = step + 1;
+		updates.n = 0;
+	}
+	updates.n++;
 }
 
 static void write_local_norm(const struct train_value *of)
@@ -185,14 +236,15 @@ void metric_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 
-	if (!config_metrics(cfg) || !v->stats.n)
+	if (!config_metrics(cfg))
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
 		step_add_source(put_norms);
-		add_norm(&grads, v->step, v->stats.norm);
-		write_local_norm(v);
+		add_norm(&grads, v);
+		if (v->stats.n)
+			write_local_norm(v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
 		step_add_source(put_norms);
-		add_norm(&weights, v->step, v->stats.norm);
+		add_norm(&weights, v);
 	}
 }

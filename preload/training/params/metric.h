@@ -32,4 +32,12 @@ void metric_put_losses(uint32_t step, double mean, uint32_t passes);
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);
 
+/*
+ * A parameter is updated in that step, whose values are to be measured. An adapter that calls it for each gets the norms over all parameters
+ * only in steps in which each of them was measured once. One thread at a time, as metric_see_value().
+ */
+void metric_expect_value(uint32_t step);
+/* The training has at least so many parameters that are to be measured: until the adapter says another number. */
+void metric_expect_values(uint32_t n);
+
 #endif

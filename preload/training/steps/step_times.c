@@ -5,6 +5,7 @@
 #include "training/steps/step_times.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -37,6 +38,10 @@ static struct {
 	uint32_t ended; /* the last step that ended, + 1 */
 	uint64_t comm; /* that the thread had waited in all when it ended that step */
 	const struct thread *thread;
+	bool steps; /* there is an optimizer whose steps are seen: optimizer-time is what they take */
+	uint32_t comms; /* on their way, by step_comm_begins() */
+	uint64_t comm_since, comm_apart; /* since when there are any; ticks with one in this step */
+	bool comm_told, comm_unknown; /* step_comm_begins(), step_comm_unknown() was called once */
 } now;
 
 static step_source_fn *_Atomic sources[STEP_SOURCES_MAX];
@@ -96,6 +101,7 @@ void step_part_ends(enum step_part p)
 	}
 	now.data |= p == PART_DATA;
 	now.loads |= p == PART_DATA;
+	now.steps |= p == PART_OPTIMIZER;
 	if (p == PART_BACKWARD)
 		now.forward_began = false;
 	/* A closure may be called again and again for one batch. */
@@ -103,6 +109,43 @@ void step_part_ends(enum step_part p)
 		now.passes++;
 		now.passed_inside = now.began[PART_OPTIMIZER] != 0;
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void step_part_was(enum step_part p, uint64_t began, uint64_t ended)
+{
+	pthread_mutex_lock(&lock);
+	now.part[p] += ended - began;
+	now.steps |= p == PART_OPTIMIZER;
+	now.since = ended;
+	pthread_mutex_unlock(&lock);
+}
+
+void step_comm_begins(void)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	now.comm_told = true;
+	if (!now.comms++)
+		now.comm_since = at;
+	pthread_mutex_unlock(&lock);
+}
+
+void step_comm_ends(void)
+{
+	uint64_t at = clock_ticks();
+
+	pthread_mutex_lock(&lock);
+	if (now.comms && !--now.comms)
+		now.comm_apart += at - now.comm_since;
+	pthread_mutex_unlock(&lock);
+}
+
+void step_comm_unknown(void)
+{
+	pthread_mutex_lock(&lock);
+	now.comm_unknown = true;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -319,6 +362,11 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	if (first) {
 		*was = now;
 		was->step_began = now.step_began ? at - now.step_began : 0;
+		if (now.comms) {
+			was->comm_apart += at - now.comm_since;
+			now.comm_since = at;
+		}
+		now.comm_apart = 0;
 		/* The counter is the thread's own: another thread's says nothing of this step. */
 		was->comm = t && t == now.thread ? t->comm_ticks - now.comm : 0;
 		was->thread = t == now.thread ? t : NULL;
@@ -338,11 +386,25 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
+/* ms of the step in which it communicated or waited for that; NAN: not known. */
+static double find_comm_time(const __typeof__(now) *was)
+{
+	if (was->comm_unknown)
+		return NAN;
+	if (was->comm_told)
+		return ticks_in_ms(was->comm_apart);
+	/* One of several ranks that was never seen to communicate does so in a way that is not seen. */
+	if (!was->thread || (session.world_size > 1 && !was->thread->comm_ticks))
+		return NAN;
+	return ticks_in_ms(was->comm);
+}
+
 static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
 	const struct flops *counted)
 {
-	bool trains = was->passes || was->part[PART_OPTIMIZER];
+	bool trains = was->steps && (was->passes || was->part[PART_OPTIMIZER]);
 	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
+	double comm = was->step_began ? find_comm_time(was) : NAN;
 
 	if (was->step_began)
 		scalar_put(SCALAR_ITERATION_TIME, step, ms);
@@ -354,8 +416,8 @@ static void put_times(uint32_t step, const __typeof__(now) *was, const struct ba
 		scalar_put(SCALAR_BACKWARD_TIME, step, ticks_in_ms(was->part[PART_BACKWARD]));
 	if (trains)
 		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
-	if (was->step_began && was->thread)
-		scalar_put(SCALAR_COMM_TIME, step, ticks_in_ms(was->comm));
+	if (!isnan(comm))
+		scalar_put(SCALAR_COMM_TIME, step, comm);
 	put_rates(step, b, counted, ms);
 }
 

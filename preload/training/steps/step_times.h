@@ -36,8 +36,20 @@ bool step_wants_batch(void);
 /* The first forward pass behind a step, or behind a backward pass, begins: what came before it was no forward. */
 void step_forward_begins(void);
 
+/* The same of one that has ended, by ticks (clock_ticks()): what it was is known only now. */
+void step_part_was(enum step_part p, uint64_t began, uint64_t ended);
+
 /* The calling thread stood there for so many ticks, waiting for a communication. */
 void step_waited_for_comm(uint64_t ticks);
+
+/*
+ * A communication begins, and has ended, on whatever thread: of frameworks whose program's thread never waits for one.
+ * comm-time is then the time in which at least one was on its way. step_comm_unknown(): there are some of which nobody sees the
+ * end; comm-time is not known from then on.
+ */
+void step_comm_begins(void);
+void step_comm_ends(void);
+void step_comm_unknown(void);
 
 /*
  * Who has numbers of its own of each step: called for each step that ends, on the thread that ends it, before its number is

@@ -10,7 +10,7 @@
 #include "tools/probe/model/times/pace.h"
 #include "tools/probe/model/values/history.h"
 #include "tools/probe/model/values/results.h"
-#include "tools/probe/rules/end/given_up.h"
+#include "tools/probe/model/values/given_up.h"
 
 struct diagnose {
 	struct sites sites;

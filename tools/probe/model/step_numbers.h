@@ -40,7 +40,7 @@ void step_numbers_add(struct step_numbers *s, const char *dir, const struct over
 void step_numbers_list(struct step_numbers *s);
 
 /*
- * Is it a number that ranks must agree on (base/scalars.def), and do they not? Then a mean is no number of the training: the smallest
+ * Is it a number that ranks must agree on (terms/scalars.def), and do they not? Then a mean is no number of the training: the smallest
  * and the largest are shown, with their ranks.
  */
 bool step_numbers_differ(uint32_t name, const struct step_number *n);

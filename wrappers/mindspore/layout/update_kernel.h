@@ -3,6 +3,8 @@
 #ifndef PROBE_WRAPPERS_MINDSPORE_UPDATE_KERNEL_H
 #define PROBE_WRAPPERS_MINDSPORE_UPDATE_KERNEL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Places among the inputs, of which the parameter is the first (0): 0 means that there is none. */
@@ -17,5 +19,11 @@ struct update_kernel {
 
 /* NULL: that kernel updates nothing that is known. */
 const struct update_kernel *update_kernel_of(const char *name);
+
+/*
+ * Lengths of what is in front of the longest end that both names share, from the begin of a part in each: "opt.", "opt.moment1."
+ * of opt.conv.weight and opt.moment1.conv.weight. False: they share none, or the state's has nothing in front of it.
+ */
+bool update_name_fronts(const char *parameter, const char *state, size_t *front, size_t *state_front);
 
 #endif

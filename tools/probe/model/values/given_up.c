@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/rules/end/given_up.h"
+#include "tools/probe/model/values/given_up.h"
 
 static bool has_given_up(const struct arrival *a)
 {
