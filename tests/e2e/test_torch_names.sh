@@ -47,6 +47,23 @@ alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true "${
 same_output 'behind gc.freeze(), and a model that no frame leads to'
 is 'hidden: one pass over the objects of the collector finds it' "$(rows "$out" "[n['name'] for n in $known.values() if n['shape'] == '50x8']")" "['embed.weight']"
 
+# The same file as a script, with -m, and by a launcher that runs it with runpy.
+launched() { # WORD COMMAND...
+	new_out
+	env STORE="$tmp/$1.store" OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true "${@:2}" >"$tmp/$1" 2>"$tmp/$1.err" </dev/null
+	rows "$out" "[(n['name'], n['optimizer'], n['group'], n['vpp_stage'], n['flags']) for _, n in sorted($known.items())]" >"$tmp/$1.names"
+	"$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ' | grep -o 'called from <module>[^%]*%' | head -1 >"$tmp/$1.place"
+}
+launched script "$python" tests/apps/py/as_module.py
+is 'a script: names begin with its own variables' "$(grep -o "'[a-z.0-9]*weight'" "$tmp/script.names" | tr '\n' ' ')" "'encoder.weight' 'decoder.weight' "
+like 'a script: the place of a NaN' "$(cat "$tmp/script.place")" 'called from <module> \(as_module.py:'
+launched module "$python" -m tests.apps.py.as_module
+launched path "$python" -c 'import runpy; runpy.run_path("tests/apps/py/as_module.py", run_name="__main__")'
+for way in module path; do
+	is "$way: the same names as the script" "$(diff "$tmp/script.names" "$tmp/$way.names")" ''
+done
+is 'module: the same place as the script, without frames of runpy' "$(diff "$tmp/script.place" "$tmp/module.place")" ''
+
 # Two ranks of DDP.
 torchrun_plain 2 $app ddp nan
 is 'DDP: ends well without us' "$(cat "$tmp/plain.status")" 0

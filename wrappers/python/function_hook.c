@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where things lie: PyObject (reference count, type), PyTypeObject (the same from 3.8 to 3.14: cpython/object.h), tuple and
+ * Where things lie: PyObject (reference count, type), PyTypeObject (the same from 3.8 to 3.15: cpython/object.h), tuple and
  * list. Where the vectorcall lies in a function its type says (tp_vectorcall_offset).
  */
 #include "wrappers/python/function_hook.h"
@@ -189,7 +189,9 @@ bool py_sequence(py_object *o, py_object *const **at, size_t *n)
 	if (!o || (TYPE_OF(o) != py.tuple && TYPE_OF(o) != py.list))
 		return false;
 	*n = AT(o, 16, size_t);
-	*at = TYPE_OF(o) == py.tuple ? &AT(o, 24, py_object *) : AT(o, 24, py_object **);
+	/* The items end a tuple: its type says where they begin. Since 3.14 its hash lies before them. */
+	*at = TYPE_OF(o) == py.tuple ? &AT(o, AT(py.tuple, TYPE_BASIC_SIZE, size_t), py_object *)
+				     : AT(o, 24, py_object **);
 	return true;
 }
 

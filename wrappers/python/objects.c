@@ -425,14 +425,18 @@ static void *find_local_name(const struct py_frame *f, unsigned i)
 		     : py_get_item((void *)code_word(f, l->freevars), i - n);
 }
 
+/* 0: the variable has no value, or one that is no object. */
+static uintptr_t local_object(const struct py_frame *f, unsigned i)
+{
+	return py_referred_object(((const uintptr_t *)(f->at + api.py.l->locals))[i]);
+}
+
 bool py_get_local(const struct py_frame *f, unsigned i, void **name, void **value)
 {
-	uintptr_t v = ((const uintptr_t *)(f->at + api.py.l->locals))[i];
+	uintptr_t v = local_object(f, i);
 
-	/* 3.14 tags references with the low bits, small integers with both. */
-	if (!v || (v & 3) == 3)
+	if (!v)
 		return false;
-	v &= ~(uintptr_t)3;
 	if (*(const uintptr_t *)(v + TYPE_AT) == api.cell_type) {
 		void *in = api.cell_get((void *)v);
 
@@ -490,9 +494,9 @@ static const char *verify_locals(void)
 			py_count_items((void *)names) != code_number(&f[i], l->nlocals))
 			return "names of a frame's variables lie elsewhere";
 		for (unsigned k = 0; k < code_number(&f[i], l->nlocals); k++) {
-			uintptr_t v = ((const uintptr_t *)(f[i].at + l->locals))[k];
+			uintptr_t v = local_object(&f[i], k);
 
-			if (v && (v & 3) != 3 && !looks_like_object(v & ~(uintptr_t)3))
+			if (v && !looks_like_object(v))
 				return "a frame's variables lie elsewhere";
 		}
 	}

@@ -32,6 +32,9 @@ static const struct py_layout layouts[] = {
 	{.minor = 14, .frame = 72, .inner = -1, NEW_FRAME, .owner = 74,
 		.file = 112, .name = 128, .firstline = 68, .start = 208, .traceable = 192, NEW_STR,
 		.locals = 80, .nlocals = 72, .varnames = 96, .values = PY_VALUES_INSIDE},
+	{.minor = 15, .frame = 72, .inner = -1, NEW_FRAME, .owner = 74,
+		.file = 112, .name = 128, .firstline = 68, .start = 208, .traceable = 192, NEW_STR,
+		.locals = 80, .nlocals = 72, .varnames = 96, .values = PY_VALUES_INSIDE},
 };
 /* clang-format on */
 

@@ -34,7 +34,7 @@ static uintptr_t innermost_frame(const struct py_layout *l, uintptr_t tstate)
 
 static inline uintptr_t code_of(const struct py_layout *l, uintptr_t frame)
 {
-	return load_word(frame + l->code) & ~(uintptr_t)3;
+	return py_referred_object(load_word(frame + l->code));
 }
 
 /* Bytes from the code's first instruction to the one that runs. */

@@ -34,6 +34,16 @@ int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int m
 int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
 uintptr_t py_frame_code(const struct py *p, uintptr_t frame);
 
+/*
+ * The object that a word of a frame refers to; 0: none. Before 3.14 the word is its address. Since then the low bits say what
+ * the word is (internal/pycore_stackref.h): 0 and 1 a reference that is owned or not, 1 alone no value, 2 no object (an
+ * error, or an address of C), 3 a small integer without an object.
+ */
+static inline uintptr_t py_referred_object(uintptr_t word)
+{
+	return word & 2 ? 0 : word & ~(uintptr_t)1;
+}
+
 /* A str as UTF-8, of one that does not fit its end; what would break a line is a question mark. False: it is none. */
 bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
 

@@ -14,7 +14,7 @@
 #include "session/state.h"
 
 #define SLOT_GETATTRO 58 /* Py_tp_getattro */
-/* PyTypeObject (cpython/object.h), the same from 3.8 to 3.14. */
+/* PyTypeObject (cpython/object.h), the same from 3.8 to 3.15. */
 #define TYPE_NAME 24
 #define TYPE_INIT 296
 #define TYPE_ALLOC 304

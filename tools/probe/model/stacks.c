@@ -201,6 +201,18 @@ static bool is_library_frame(const char *f, size_t n)
 	return frame_begins_with(f, n, "<frozen ");
 }
 
+/*
+ * A frame of what starts a Python program or imports a module (runpy of `python -m`, importlib): the program has the same
+ * stack without it. Frozen into the interpreter since 3.11, runpy a file before.
+ */
+static bool is_launcher_frame(const char *f, size_t n)
+{
+	const char *file = is_library_frame(f, n) ? memmem(f, n, "/runpy.py:", 10) : NULL;
+
+	return file || frame_begins_with(f, n, "<frozen runpy>") ||
+	       frame_begins_with(f, n, "<frozen importlib");
+}
+
 unsigned stack_own_frame(const char *text)
 {
 	const char *f;
@@ -253,7 +265,7 @@ static void join_text(char **all, const char *joint, char *one)
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 {
 	const char *text = *t->python ? t->python : t->native, *f;
-	unsigned first = *t->python ? stack_own_frame(text) : 0;
+	unsigned first = *t->python ? stack_own_frame(text) : 0, shown = 0;
 	char *all = tool_strdup("");
 	size_t n;
 
@@ -263,11 +275,13 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
 		if (!*t->python && is_start(f, n))
 			break;
+		if (i && *t->python && is_launcher_frame(f, n))
+			continue;
 		join_text(&all, JOINT,
-			i == frames  ? tool_strdup("...")
-			: *t->python ? brief_python_frame(f, n)
-				     : brief_stack_frame(s, t, f, n));
-		if (i == frames)
+			shown == frames ? tool_strdup("...")
+			: *t->python	? brief_python_frame(f, n)
+					: brief_stack_frame(s, t, f, n));
+		if (shown++ == frames)
 			break;
 	}
 	/* What the program called there: backward() and step() issue different collectives. */

@@ -151,6 +151,18 @@ struct level {
 	int left;
 };
 
+/*
+ * Is the dict the globals of one of the frames? What is in it has names of its own there, also where a variable refers to the
+ * dict: run_globals of runpy, which runs the program of `python -m`.
+ */
+static bool is_frame_globals(const struct tree *t, const void *o)
+{
+	for (uint32_t i = 0; i < t->nnamespace; i++)
+		if (t->namespace[i] == o)
+			return true;
+	return false;
+}
+
 static bool search_object(void *arg, void *o);
 
 static void search_items(struct tree *t, const void *o, int left)
@@ -179,7 +191,7 @@ static bool search_referent(void *arg, void *o)
 		void *k, *v;
 
 		/* Of a dict that is an attribute's value the items count as attributes as well. */
-		if (!note_seen(l->t, o))
+		if (is_frame_globals(l->t, o) || !note_seen(l->t, o))
 			return true;
 		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
 			search_object(&same, v);
@@ -195,7 +207,8 @@ static bool search_object(void *arg, void *o)
 
 	if (!o || is_late(t))
 		return o;
-	if (py_is_type(o) || py_is_str(o) || py_is_instance(o, t->tensor_type))
+	if (py_is_type(o) || py_is_str(o) || py_is_instance(o, t->tensor_type) ||
+		(py_is_dict(o) && is_frame_globals(t, o)))
 		return true;
 	if (!note_seen(t, o))
 		return true;
@@ -232,12 +245,25 @@ static bool is_library_globals(const void *globals)
 	       (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
 }
 
+static void list_namespaces(struct tree *t, const struct py_frame *f, int n)
+{
+	t->namespace = arena_take(t->arena, (size_t)n * sizeof(*t->namespace));
+	t->nnamespace = 0;
+	for (int i = 0; t->namespace && i < n; i++) {
+		const void *globals = py_get_globals(&f[i]);
+
+		if (globals && py_is_dict(globals) && !is_frame_globals(t, globals))
+			t->namespace[t->nnamespace++] = globals;
+	}
+}
+
 void tree_search_frames(struct tree *t)
 {
 	struct py_frame f[PY_FRAMES_MAX];
 	int n = py_get_frames(f, PY_FRAMES_MAX);
 	void *name, *value;
 
+	list_namespaces(t, f, n);
 	/* What has a name of its own first: it is what the program calls it. */
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
 		forget_seen(t);
@@ -246,14 +272,12 @@ void tree_search_frames(struct tree *t)
 				if (py_get_local(&f[i], k, &name, &value))
 					search_variable(t, name, value, levels);
 		}
-		for (int i = 0; i < n; i++) {
-			const void *globals = py_get_globals(&f[i]);
+		for (uint32_t i = 0; i < t->nnamespace; i++) {
 			size_t at = 0;
 
-			if (!globals || !py_is_dict(globals) || !note_seen(t, globals) ||
-				is_library_globals(globals))
+			if (is_library_globals(t->namespace[i]))
 				continue;
-			while (py_next_entry(globals, &at, &name, &value))
+			while (py_next_entry(t->namespace[i], &at, &name, &value))
 				search_variable(t, name, value, levels);
 		}
 	}

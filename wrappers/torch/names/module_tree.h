@@ -57,6 +57,8 @@ struct tree {
 		*found; /* modules in the order of finding, children of others among them */
 	uint32_t nfound;
 	const char *variable; /* that is being searched */
+	const void **namespace; /* the different globals of the frames, innermost first */
+	uint32_t nnamespace;
 	struct tree_param *param;
 	uint32_t nparam;
 	uint32_t *by_impl; /* open addressing: number + 1 */
