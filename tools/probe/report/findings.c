@@ -519,7 +519,7 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
-	char *what, *who, *at, *kind, *origin, *named;
+	char *what, *who, *at, *kind, *origin, *named, *lost;
 	struct finding *f;
 	bool awaited;
 
@@ -529,15 +529,16 @@ void find_values(struct report *r)
 	who = b->nsame ? bad_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
 	at = called_from_text(r, &b->call);
 	origin = inputs_origin(&r->g, b, &awaited);
+	lost = lost_nan_text(&r->g, b);
 	kind = b->nans && b->infs
 		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
 		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
 	named = bad_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
-		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s",
+		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
-			b->dtype, b->out ? "result" : "input", what, origin, at));
+			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
 	f->confidence = !b->out ? 0.99 : awaited ? 0.3 : 0.8;
 	f->awaited = awaited;
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
@@ -551,6 +552,7 @@ void find_values(struct report *r)
 	free(kind);
 	free(named);
 	free(origin);
+	free(lost);
 }
 
 /* What others waited for came after they had given up: who came late is the one, not who has the first error. */
