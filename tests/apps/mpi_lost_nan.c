@@ -39,19 +39,23 @@ static int reduce_one(const char *name, int wide, int count, int at, int from)
 static void print_table(void)
 {
 	static const char *const names[] = {"max", "min", "sum"};
-	static const int counts[][2] = {{1, 0}, {2, 0}, {2, 1}, {64, 0}, {64, 63}, {MOST, 0}, {MOST, 500}, {MOST, 1000}};
+	static const int counts[][2] = {
+		{1, 0}, {2, 0}, {2, 1}, {64, 0}, {64, 63}, {MOST, 0}, {MOST, 500}, {MOST, 1000}};
 	int all[64];
 
 	for (unsigned k = 0; k < 3; k++)
 		for (int wide = 0; wide < 2; wide++)
 			for (unsigned c = 0; c < sizeof(counts) / sizeof(*counts); c++)
 				for (int from = 0; from < ranks; from++) {
-					int have = reduce_one(names[k], wide, counts[c][0], counts[c][1], from);
+					int have = reduce_one(
+						names[k], wide, counts[c][0], counts[c][1], from);
 
-					MPI_Gather(&have, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+					MPI_Gather(&have, 1, MPI_INT, all, 1, MPI_INT, 0,
+						MPI_COMM_WORLD);
 					if (rank)
 						continue;
-					printf("%s %s %d %d %d ", names[k], wide ? "float64" : "float32", counts[c][0],
+					printf("%s %s %d %d %d ", names[k],
+						wide ? "float64" : "float32", counts[c][0],
 						counts[c][1], from);
 					for (int i = 0; i < ranks; i++)
 						printf("%d", all[i]);

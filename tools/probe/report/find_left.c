@@ -10,6 +10,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/complete_calls.h"
 #include "tools/probe/report/last_words.h"
 #include "tools/probe/report/ended_by.h"
 #include "tools/probe/report/report.h"
@@ -410,25 +411,6 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* It is one of those that make that operation, and never came to it. */
-static bool has_never_entered(const struct report *r, uint32_t i, const struct call *operation)
-{
-	const struct comm_info *k = comms_find(&r->g.comms, operation->comm);
-	bool entered = false;
-	struct calls s;
-	struct call c;
-
-	if (!k || !k->member || !comm_has(k, r->g.folders.dir[i].rank))
-		return false;
-	calls_open(&s, &r->g.folders.dir[i], i, &r->g.rank[i].overlay);
-	s.step_lo = operation->step ? operation->step - 1 : 0;
-	while (!entered && calls_next(&s, &c))
-		entered = c.comm == operation->comm && !(c.bits & (CALL_P2P | CALL_LOCAL)) &&
-			  c.comm_seq >= operation->comm_seq && c.comm_seq != NO_NUMBER;
-	calls_close(&s);
-	return !entered;
-}
-
 /* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
@@ -737,23 +719,6 @@ static int look_for_first(struct report *r)
 	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
-/* Has every rank come out of every call that it made, and has every operation had all its ranks? */
-static bool are_all_calls_complete(const struct report *r)
-{
-	if (r->g.errors || r->g.unlike.any || r->g.meet.given_up)
-		return false;
-	for (unsigned i = 0; i < r->g.opens.n; i++)
-		if (!r->g.opens.call[i].ended_ok)
-			return false;
-	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
-		if (((const struct late_comm *)table_at(&r->g.late.comms, i))->incomplete)
-			return false;
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		if (!r->g.rank[i].last.rows || r->g.rank[i].last.bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND))
-			return false;
-	return true;
-}
-
 /*
  * Was the end of that rank the end of nothing else? All that it shared with others was done, and no other rank was cut off by a signal
  * while it still worked. What a program or its launcher does when all is done says nothing of the run.
@@ -793,7 +758,8 @@ void find_left(struct report *r)
 		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
 	if (is_end_harmless(r, (uint32_t)first)) {
-		append_text(&text, tool_strdup("all calls of all ranks were complete, and no rank waited"));
+		append_text(&text,
+			tool_strdup("all calls of all ranks were complete, and no rank waited"));
 		f = add_finding(r, FINDING_ENDED_DONE, text);
 		name_concerned(r, f, (uint32_t)first);
 		free(how);

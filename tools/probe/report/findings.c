@@ -104,13 +104,13 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 }
 
 /* Is it in no recorded call, and blocked by nothing that it started? */
-static bool is_idle(const struct report *r, uint32_t i)
+static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
 	       !get_blocked_time(&r->g, i);
 }
 
-static bool is_same_operation(const struct call *a, const struct call *b)
+static bool is_of_same_operation(const struct call *a, const struct call *b)
 {
 	return a->api == b->api && a->comm == b->comm && a->comm_seq == b->comm_seq;
 }
@@ -131,7 +131,7 @@ static void blocked_ranks(struct report *r, char **text)
 			continue;
 		for (uint32_t k = i; k < r->g.folders.n; k++) {
 			if (!r->stuck.standing[k] && get_blocked_time(&r->g, k) &&
-				is_same_operation(c, &r->g.rank[k].last)) {
+				is_of_same_operation(c, &r->g.rank[k].last)) {
 				named[k] = true;
 				rank[n++] = r->g.folders.dir[k].rank;
 			}
@@ -139,12 +139,11 @@ static void blocked_ranks(struct report *r, char **text)
 		who = out_ranks(rank, n);
 		what = report_call(r, c);
 		at = called_from_text(r, c);
-		append_line(text,
-			tool_format("%s %s blocked in %s%s, started %s before%s", who,
-				n == 1 ? "is" : "are",
-				strcmp(intern_name(c->lib), "c10d") == 0 ? "Work.wait of "
-									 : "a wait for ",
-				what, out_time((double)get_blocked_time(&r->g, i)), at));
+		append_line(text, tool_format("%s %s blocked in %s%s, started %s before%s", who,
+					  n == 1 ? "is" : "are",
+					  strcmp(intern_name(c->lib), "c10d") == 0 ? "Work.wait of "
+										   : "a wait for ",
+					  what, out_time((double)get_blocked_time(&r->g, i)), at));
 		free(who);
 		free(what);
 		free(at);
@@ -161,7 +160,7 @@ static void idle_ranks(struct report *r, char **text)
 	char *who, *what, *at;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		if (!is_idle(r, i))
+		if (!is_rank_idle(r, i))
 			continue;
 		if (!idle.last && r->g.rank[i].last.rows)
 			idle.last = &r->g.rank[i].last;
@@ -209,7 +208,7 @@ static void several_ended(const struct report *r, char **text)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		n += is_idle(r, i);
+		n += is_rank_idle(r, i);
 	if (n > 1)
 		append_line(
 			text, tool_format("%u ranks were in no recorded call then: which of them "
@@ -283,7 +282,7 @@ static void name_only_mover(struct report *r, struct finding *f)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (!is_idle(r, i))
+		if (!is_rank_idle(r, i))
 			continue;
 		one = i;
 		n++;
@@ -536,7 +535,8 @@ void find_values(struct report *r)
 				 b->nans ? "NaN" : "Inf");
 	named = bad_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
-		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
+		tool_format(
+			"first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
 			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
 	f->confidence = !b->out ? 0.99 : awaited ? 0.3 : 0.8;
@@ -574,8 +574,9 @@ static void find_late_rank(struct report *r)
 			name_concerned(r, f, i);
 	name_call(f, &g->late);
 	f->event = g->event;
-	f->evidence = tool_strdup("start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
-				  "and comm_seq on each of its ranks");
+	f->evidence = tool_strdup(
+		"start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
+		"and comm_seq on each of its ranks");
 	free(what);
 	free(at);
 	free(others);
