@@ -140,6 +140,12 @@ static bool is_standing(const struct report *r, uint32_t i)
 	return r->stuck.standing && r->stuck.standing[i];
 }
 
+/* In a wait for what it has started. */
+static bool is_blocked(const struct report *r, uint32_t i)
+{
+	return r->stuck.blocked && r->stuck.blocked[i];
+}
+
 /* Of those that left in that way the first; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
@@ -647,11 +653,12 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 	uint32_t i = l->first;
 
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !get_blocked_time(&r->g, k) &&
-			!was_silent_before(r, k) && !has_finalized(&r->g.folders.dir[k]))
+		if (k != i && !is_standing(r, k) && !is_blocked(r, k) && !was_silent_before(r, k) &&
+			!has_finalized(&r->g.folders.dir[k]))
 			return false;
-	if (!is_standing(r, i) && get_blocked_time(&r->g, i))
-		return own_moment_of_leaving(r, i) > r->g.rank[i].last.start + STANDSTILL_NS;
+	if (is_blocked(r, i))
+		return own_moment_of_leaving(r, i) >
+		       r->stuck.blocked[i]->call.start + STANDSTILL_NS;
 	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
 					   r->stuck.standing[i]->call.start + STANDSTILL_NS
 				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);

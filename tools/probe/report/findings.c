@@ -107,7 +107,7 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
-	       !get_blocked_time(&r->g, i);
+	       !r->stuck.blocked[i];
 }
 
 static bool is_of_same_operation(const struct call *a, const struct call *b)
@@ -123,27 +123,28 @@ static void blocked_ranks(struct report *r, char **text)
 	unsigned lines = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n && lines < PENDING_MAX; i++) {
-		const struct call *c = &r->g.rank[i].last;
+		const struct open_call *c = r->stuck.blocked[i];
 		char *who, *what, *at;
 		unsigned n = 0;
 
-		if (named[i] || r->stuck.standing[i] || !get_blocked_time(&r->g, i))
+		if (named[i] || !c)
 			continue;
 		for (uint32_t k = i; k < r->g.folders.n; k++) {
-			if (!r->stuck.standing[k] && get_blocked_time(&r->g, k) &&
-				is_of_same_operation(c, &r->g.rank[k].last)) {
+			if (r->stuck.blocked[k] &&
+				is_of_same_operation(&c->call, &r->stuck.blocked[k]->call)) {
 				named[k] = true;
 				rank[n++] = r->g.folders.dir[k].rank;
 			}
 		}
 		who = out_ranks(rank, n);
-		what = report_call(r, c);
-		at = called_from_text(r, c);
-		append_line(text, tool_format("%s %s blocked in %s%s, started %s before%s", who,
-					  n == 1 ? "is" : "are",
-					  strcmp(intern_name(c->lib), "c10d") == 0 ? "Work.wait of "
-										   : "a wait for ",
-					  what, out_time((double)get_blocked_time(&r->g, i)), at));
+		what = report_call(r, &c->call);
+		at = called_from_text(r, &c->call);
+		append_line(text,
+			tool_format("%s %s blocked in %s%s, started %s before%s", who,
+				n == 1 ? "is" : "are",
+				strcmp(intern_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
+									      : "a wait for ",
+				what, out_time((double)c->age), at));
 		free(who);
 		free(what);
 		free(at);
