@@ -11,7 +11,8 @@
 struct identity {
 	int rank, size; /* -1: unknown */
 	char run[128]; /* the launcher's job id, "" if there is none */
-	char attempt[32]; /* how often the launcher has restarted the job, as it writes it; "": it does not say */
+	char attempt
+		[32]; /* how often the launcher has restarted the job, as it writes it; "": it does not say */
 };
 
 /*

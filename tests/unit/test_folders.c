@@ -119,9 +119,12 @@ static void job_ids(void **state)
 static void late_rank_belongs_to_the_others(void **state)
 {
 	(void)state;
-	put_run_meta("rank0", M(0, 3, 1200, 1300, .start = 100, .end = 1310, .clock_first = 1200, .clock_last = 1310));
-	put_run_meta("rank1", M(1, 3, 200, 1000, .start = 101, .end = 1010, .clock_first = 200, .clock_last = 1010));
-	put_run_meta("rank2", M(2, 3, 200, 1000, .start = 102, .end = 1010, .clock_first = 200, .clock_last = 1010));
+	put_run_meta("rank0", M(0, 3, 1200, 1300, .start = 100, .end = 1310, .clock_first = 1200,
+				      .clock_last = 1310));
+	put_run_meta("rank1", M(1, 3, 200, 1000, .start = 101, .end = 1010, .clock_first = 200,
+				      .clock_last = 1010));
+	put_run_meta("rank2", M(2, 3, 200, 1000, .start = 102, .end = 1010, .clock_first = 200,
+				      .clock_last = 1010));
 	expect("rank0 rank1 rank2");
 	assert_int_equal(f.nout, 0);
 }

@@ -67,9 +67,8 @@ static const char *tell_missing_steps(const struct comparison *c)
 {
 	if (c->unmarked_a == c->unmarked_b)
 		return "";
-	return c->unmarked_a
-		       ? " A has no marked steps: PROBE_STEP_MARKER names what ends a step."
-		       : " B has no marked steps: PROBE_STEP_MARKER names what ends a step.";
+	return c->unmarked_a ? " A has no marked steps: PROBE_STEP_MARKER names what ends a step."
+			     : " B has no marked steps: PROBE_STEP_MARKER names what ends a step.";
 }
 
 static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)

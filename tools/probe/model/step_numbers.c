@@ -203,7 +203,8 @@ static void print_cell(const char *text)
 }
 
 /* The line of the smallest, or of the largest, each with its rank. */
-static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name, unsigned from, bool largest)
+static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name,
+	unsigned from, bool largest)
 {
 	char *label = tool_format("%s/%s", intern_name(name), largest ? "max" : "min");
 
@@ -219,10 +220,12 @@ static void print_extreme(const struct step_numbers *s, const struct gather *g, 
 			print_cell("-");
 			continue;
 		}
-		cell = step_numbers_differ(name, n)
-			       ? tool_format("%.6g (%d)", nan ? (double)NAN : largest ? n->max : n->min,
-					 g->folders.dir[rank].rank)
-			       : tool_format("%.6g", n->min);
+		cell = step_numbers_differ(name, n) ? tool_format("%.6g (%d)",
+							      nan	? (double)NAN
+							      : largest ? n->max
+									: n->min,
+							      g->folders.dir[rank].rank)
+						    : tool_format("%.6g", n->min);
 		print_cell(cell);
 		free(cell);
 	}
@@ -235,7 +238,8 @@ void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 
 	if (!s->nstep)
 		return;
-	out_heading("Numbers of the last steps, /mean: over the ranks that have one; /min, /max (rank): ranks must agree, and do not");
+	out_heading("Numbers of the last steps, /mean: over the ranks that have one; /min, /max "
+		    "(rank): ranks must agree, and do not");
 	printf("  %-26s", "step");
 	for (unsigned i = from; i < s->nstep; i++)
 		printf(" %12llu", (unsigned long long)s->step[i]);
@@ -252,7 +256,8 @@ void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 			continue;
 		}
 		label = tool_format("%s%s", intern_name(s->name[k]),
-			ranks > 1 && !scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "/mean" : "");
+			ranks > 1 && !scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "/mean"
+											: "");
 		printf("  %-26s", label);
 		for (unsigned i = from; i < s->nstep; i++) {
 			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);

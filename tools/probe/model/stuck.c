@@ -191,15 +191,23 @@ static bool stands_in_message(const struct gather *g, const struct open_call *c)
 	       is_message_alone(&g->diagnose.messages, &c->call);
 }
 
-uint64_t get_blocked_time(const struct gather *g, uint32_t rank)
+/* Of the operations that a rank has only started the last one, if nothing was called since. */
+static void find_blocked(struct stuck_list *l, const struct gather *g)
 {
-	const struct rank_info *r = &g->rank[rank];
-	uint64_t until = opens_known_until(&g->opens, &g->folders.dir[rank]);
+	l->blocked = tool_alloc(g->folders.n * sizeof(*l->blocked));
+	for (unsigned i = 0; i < g->opens.n; i++) {
+		const struct open_call *c = &g->opens.call[i], **at = &l->blocked[c->call.rank];
+		const struct rank_info *r = &g->rank[c->call.rank];
 
-	if (!r->last.rows || !(r->last.bits & CALL_OPEN) || !(r->last.bits & CALL_ASYNC) ||
-		r->waits_seen || until < r->last.start + ASYNC_STANDS_NS)
-		return 0;
-	return until - r->last.start;
+		if (c->ended_ok || !(c->call.bits & CALL_ASYNC) || r->waits_seen ||
+			c->age < ASYNC_STANDS_NS || c->call.start < r->last.start)
+			continue;
+		if (!*at || c->call.start >= (*at)->call.start)
+			*at = c;
+	}
+	for (unsigned i = 0; i < g->folders.n; i++)
+		if (l->standing[i])
+			l->blocked[i] = NULL;
 }
 
 /* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
@@ -239,6 +247,7 @@ void stuck_find(struct stuck_list *l, const struct gather *g)
 	*l = (struct stuck_list){0};
 	table_init(&l->places, sizeof(struct group_place), GROUPS_MAX);
 	find_standing(l, g);
+	find_blocked(l, g);
 	l->in_group = tool_alloc(g->folders.n * sizeof(*l->in_group));
 	for (unsigned i = 0; i < g->opens.n; i++)
 		put_stuck_call(l, g, &g->opens.call[i]);
@@ -275,6 +284,7 @@ void stuck_free(struct stuck_list *l)
 	}
 	free(l->stuck);
 	free(l->standing);
+	free(l->blocked);
 	free(l->in_group);
 	table_free(&l->places);
 }

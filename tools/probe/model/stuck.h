@@ -47,18 +47,17 @@ struct stuck_list {
 	uint64_t more; /* open calls beyond what could be put together */
 	const struct open_call *
 		*standing; /* by folder: the call that its thread stands in; NULL: none */
+	/*
+	 * By folder: the operation that it started last, a second ago or more, if it has called nothing since and no wait of it is
+	 * recorded (PyTorch's Work.wait): it does not compute, it is blocked in the wait for that. NULL: not so.
+	 */
+	const struct open_call **blocked;
 	uint32_t *in_group; /* room for marks, by folder */
 	struct table places; /* of the groups */
 };
 
 /* Whether both belong to one group. */
 bool stuck_alike(const struct open_call *a, const struct open_call *b);
-
-/*
- * For how long that rank (an index) has been blocked in a wait for the operation that it started last, ns: nothing was called since,
- * and no wait of it is recorded (PyTorch's Work.wait). 0: it is not, or for less than a second.
- */
-uint64_t get_blocked_time(const struct gather *g, uint32_t rank);
 
 /* The group of an open call of this run, -1: it was not put together. */
 int stuck_group_of(const struct stuck_list *l, const struct open_call *c);

@@ -104,13 +104,13 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 }
 
 /* Is it in no recorded call, and blocked by nothing that it started? */
-static bool is_idle(const struct report *r, uint32_t i)
+static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
-	       !get_blocked_time(&r->g, i);
+	       !r->stuck.blocked[i];
 }
 
-static bool is_same_operation(const struct call *a, const struct call *b)
+static bool is_of_same_operation(const struct call *a, const struct call *b)
 {
 	return a->api == b->api && a->comm == b->comm && a->comm_seq == b->comm_seq;
 }
@@ -123,28 +123,28 @@ static void blocked_ranks(struct report *r, char **text)
 	unsigned lines = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n && lines < PENDING_MAX; i++) {
-		const struct call *c = &r->g.rank[i].last;
+		const struct open_call *c = r->stuck.blocked[i];
 		char *who, *what, *at;
 		unsigned n = 0;
 
-		if (named[i] || r->stuck.standing[i] || !get_blocked_time(&r->g, i))
+		if (named[i] || !c)
 			continue;
 		for (uint32_t k = i; k < r->g.folders.n; k++) {
-			if (!r->stuck.standing[k] && get_blocked_time(&r->g, k) &&
-				is_same_operation(c, &r->g.rank[k].last)) {
+			if (r->stuck.blocked[k] &&
+				is_of_same_operation(&c->call, &r->stuck.blocked[k]->call)) {
 				named[k] = true;
 				rank[n++] = r->g.folders.dir[k].rank;
 			}
 		}
 		who = out_ranks(rank, n);
-		what = report_call(r, c);
-		at = called_from_text(r, c);
+		what = report_call(r, &c->call);
+		at = called_from_text(r, &c->call);
 		append_line(text,
 			tool_format("%s %s blocked in %s%s, started %s before%s", who,
 				n == 1 ? "is" : "are",
-				strcmp(intern_name(c->lib), "c10d") == 0 ? "Work.wait of "
-									 : "a wait for ",
-				what, out_time((double)get_blocked_time(&r->g, i)), at));
+				strcmp(intern_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
+									      : "a wait for ",
+				what, out_time((double)c->age), at));
 		free(who);
 		free(what);
 		free(at);
@@ -161,7 +161,7 @@ static void idle_ranks(struct report *r, char **text)
 	char *who, *what, *at;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		if (!is_idle(r, i))
+		if (!is_rank_idle(r, i))
 			continue;
 		if (!idle.last && r->g.rank[i].last.rows)
 			idle.last = &r->g.rank[i].last;
@@ -209,7 +209,7 @@ static void several_ended(const struct report *r, char **text)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		n += is_idle(r, i);
+		n += is_rank_idle(r, i);
 	if (n > 1)
 		append_line(
 			text, tool_format("%u ranks were in no recorded call then: which of them "
@@ -283,7 +283,7 @@ static void name_only_mover(struct report *r, struct finding *f)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (!is_idle(r, i))
+		if (!is_rank_idle(r, i))
 			continue;
 		one = i;
 		n++;
@@ -519,7 +519,7 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
-	char *what, *who, *at, *kind, *origin, *named;
+	char *what, *who, *at, *kind, *origin, *named, *lost;
 	struct finding *f;
 	bool awaited;
 
@@ -529,15 +529,17 @@ void find_values(struct report *r)
 	who = b->nsame ? bad_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
 	at = called_from_text(r, &b->call);
 	origin = inputs_origin(&r->g, b, &awaited);
+	lost = lost_nan_text(&r->g, b);
 	kind = b->nans && b->infs
 		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
 		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
 	named = bad_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
-		tool_format("first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s",
+		tool_format(
+			"first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
-			b->dtype, b->out ? "result" : "input", what, origin, at));
+			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
 	f->confidence = !b->out ? 0.99 : awaited ? 0.3 : 0.8;
 	f->awaited = awaited;
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
@@ -551,6 +553,7 @@ void find_values(struct report *r)
 	free(kind);
 	free(named);
 	free(origin);
+	free(lost);
 }
 
 /* What others waited for came after they had given up: who came late is the one, not who has the first error. */
@@ -572,8 +575,9 @@ static void find_late_rank(struct report *r)
 			name_concerned(r, f, i);
 	name_call(f, &g->late);
 	f->event = g->event;
-	f->evidence = tool_strdup("start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
-				  "and comm_seq on each of its ranks");
+	f->evidence = tool_strdup(
+		"start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
+		"and comm_seq on each of its ranks");
 	free(what);
 	free(at);
 	free(others);

@@ -82,7 +82,8 @@ struct comparison {
 	bool merged_open;
 	char *merged_path;
 	uint64_t unpaired_places; /* ranks and steps that one side lacks */
-	uint64_t lone_a, lone_b; /* calls of ranks that the other side lacks, where their number is known */
+	uint64_t lone_a,
+		lone_b; /* calls of ranks that the other side lacks, where their number is known */
 	bool unmarked_a, unmarked_b; /* an output folder whose steps nothing marks */
 };
 

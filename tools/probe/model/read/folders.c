@@ -207,8 +207,8 @@ static void find_lifetime(struct rank_dir *r)
 	const struct meta *m = &r->meta;
 	const uint64_t ends[] = {r->last_ns, m->clock_last_ns, m->end.at_ns, r->died_ns};
 
-	r->start_ns = earlier_known(m->process_start_ns,
-		earlier_known(m->clock_first_ns, m->first_record_ns));
+	r->start_ns = earlier_known(
+		m->process_start_ns, earlier_known(m->clock_first_ns, m->first_record_ns));
 	r->end_ns = 0;
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		if (ends[i] > r->end_ns)
@@ -301,7 +301,8 @@ static int by_rank_then_name(const void *x, const void *y)
  * Does a folder belong to the run that those before it have made, whose last process ended at end_ns? Where the launcher
  * has given the job an id, a rank may come after all others are gone: only a rank that is there already is another run's.
  */
-static bool is_of_run(const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
+static bool is_of_run(
+	const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
 {
 	if (compare_jobs(run, d))
 		return false;

@@ -31,8 +31,10 @@ struct rank_dir {
 	enum rank_state state;
 	bool ended; /* the journal says so */
 	bool lives; /* RANK_UNWRITTEN: its process is there still, and may be writing */
-	uint64_t start_ns, end_ns; /* of its process, Unix epoch; 0: unknown. While it lives the end is now */
-	uint64_t last_ns; /* its last record, or sign of life where it has more than records; 0: unknown */
+	uint64_t start_ns,
+		end_ns; /* of its process, Unix epoch; 0: unknown. While it lives the end is now */
+	uint64_t
+		last_ns; /* its last record, or sign of life where it has more than records; 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
 	uint64_t died_ns; /* when a signal ended it; 0: unknown */
 	char *journal; /* path; NULL: there is none */

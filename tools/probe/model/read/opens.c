@@ -29,7 +29,8 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-uint64_t opens_known_until(const struct opens *o, const struct rank_dir *dir)
+/* The moment up to which an open call of that process is known to have gone on. */
+static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
 		return o->now;
@@ -38,7 +39,7 @@ uint64_t opens_known_until(const struct opens *o, const struct rank_dir *dir)
 
 static void add_open_call(struct opens *o, const struct rank_dir *dir, struct open_call *c)
 {
-	uint64_t end = opens_known_until(o, dir);
+	uint64_t end = known_until(o, dir);
 
 	if (o->n == OPENS_MAX) {
 		o->full = true;

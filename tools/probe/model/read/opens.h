@@ -37,7 +37,4 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 /* By rank, oldest first. */
 void opens_sort(struct opens *o);
 
-/* The moment up to which an open call of that process is known to have gone on; Unix epoch, by its own clock. */
-uint64_t opens_known_until(const struct opens *o, const struct rank_dir *dir);
-
 #endif

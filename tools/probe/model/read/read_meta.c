@@ -412,8 +412,9 @@ char *meta_read(struct meta *m, const char *path)
 
 void meta_free(struct meta *m)
 {
-	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source, m->program,
-		m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable, m->memory_events};
+	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source,
+		m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable,
+		m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

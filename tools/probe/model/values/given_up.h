@@ -6,7 +6,8 @@
 #include "tools/probe/model/join/clock_fix.h"
 #include "tools/probe/model/join/meet.h"
 
-#define GIVEN_UP_NS UINT64_C(1000000000) /* a call that took so long to fail waited for another rank */
+#define GIVEN_UP_NS \
+	UINT64_C(1000000000) /* a call that took so long to fail waited for another rank */
 
 /* The first one. Moments by the first host's clock. */
 struct given_up {

@@ -315,6 +315,19 @@ static bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 	return 2 * top > n;
 }
 
+static void note_parted(struct results *r, const struct meeting *m)
+{
+	uint64_t event = meeting_event(r, m);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->n; i++)
+		n += m->a[i].out_bad;
+	if (!n || n == m->n || (r->parted.any && r->parted.event <= event))
+		return;
+	r->parted.any = true;
+	r->parted.event = event;
+}
+
 static void judge_equal(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "broadcast", "all_gather", NULL};
@@ -335,6 +348,8 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; and whether the
 	 * lesser of a NaN and a number is the number, on the order of the two.
 	 */
+	if (!same && m->bad && is_of_extremes(m))
+		note_parted(r, m);
 	if (!same && (bad || (m->bad && is_of_extremes(m))))
 		return;
 	if (same) {

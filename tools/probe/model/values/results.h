@@ -56,6 +56,11 @@ struct results {
 	const struct clock_fix *skew;
 	const struct sites *sites;
 	struct odd_meeting corruption, not_sum, volume, diverged, places;
+	/* The first reduction by the least or largest value from which some ranks got a NaN and others none: what they do then differs. */
+	struct {
+		bool any;
+		uint64_t event;
+	} parted;
 };
 
 void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites);

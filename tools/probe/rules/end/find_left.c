@@ -10,8 +10,9 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/end/last_words.h"
+#include "tools/probe/report/complete_calls.h"
 #include "tools/probe/rules/end/ended_by.h"
+#include "tools/probe/rules/end/last_words.h"
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 
@@ -137,6 +138,12 @@ static bool left_behind_another(const struct report *r, uint32_t i, const struct
 static bool is_standing(const struct report *r, uint32_t i)
 {
 	return r->stuck.standing && r->stuck.standing[i];
+}
+
+/* In a wait for what it has started. */
+static bool is_blocked(const struct report *r, uint32_t i)
+{
+	return r->stuck.blocked && r->stuck.blocked[i];
 }
 
 /* Of those that left in that way the first; -1: there is none. */
@@ -410,25 +417,6 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* It is one of those that make that operation, and never came to it. */
-static bool has_never_entered(const struct report *r, uint32_t i, const struct call *operation)
-{
-	const struct comm_info *k = comms_find(&r->g.comms, operation->comm);
-	bool entered = false;
-	struct calls s;
-	struct call c;
-
-	if (!k || !k->member || !comm_has(k, r->g.folders.dir[i].rank))
-		return false;
-	calls_open(&s, &r->g.folders.dir[i], i, &r->g.rank[i].overlay);
-	s.step_lo = operation->step ? operation->step - 1 : 0;
-	while (!entered && calls_next(&s, &c))
-		entered = c.comm == operation->comm && !(c.bits & (CALL_P2P | CALL_LOCAL)) &&
-			  c.comm_seq >= operation->comm_seq && c.comm_seq != NO_NUMBER;
-	calls_close(&s);
-	return !entered;
-}
-
 /* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
@@ -665,11 +653,12 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 	uint32_t i = l->first;
 
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !get_blocked_time(&r->g, k) &&
-			!was_silent_before(r, k) && !has_finalized(&r->g.folders.dir[k]))
+		if (k != i && !is_standing(r, k) && !is_blocked(r, k) && !was_silent_before(r, k) &&
+			!has_finalized(&r->g.folders.dir[k]))
 			return false;
-	if (!is_standing(r, i) && get_blocked_time(&r->g, i))
-		return own_moment_of_leaving(r, i) > r->g.rank[i].last.start + STANDSTILL_NS;
+	if (is_blocked(r, i))
+		return own_moment_of_leaving(r, i) >
+		       r->stuck.blocked[i]->call.start + STANDSTILL_NS;
 	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
 					   r->stuck.standing[i]->call.start + STANDSTILL_NS
 				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
@@ -737,23 +726,6 @@ static int look_for_first(struct report *r)
 	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
-/* Has every rank come out of every call that it made, and has every operation had all its ranks? */
-static bool are_all_calls_complete(const struct report *r)
-{
-	if (r->g.errors || r->g.unlike.any || r->g.meet.given_up)
-		return false;
-	for (unsigned i = 0; i < r->g.opens.n; i++)
-		if (!r->g.opens.call[i].ended_ok)
-			return false;
-	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
-		if (((const struct late_comm *)table_at(&r->g.late.comms, i))->incomplete)
-			return false;
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		if (!r->g.rank[i].last.rows || r->g.rank[i].last.bits & (CALL_OPEN | CALL_ERROR | CALL_UNWOUND))
-			return false;
-	return true;
-}
-
 /*
  * Was the end of that rank the end of nothing else? All that it shared with others was done, and no other rank was cut off by a signal
  * while it still worked. What a program or its launcher does when all is done says nothing of the run.
@@ -793,7 +765,8 @@ void find_left(struct report *r)
 		report_rank(r, (uint32_t)first), how, last);
 	say_what_others_did(r, (uint32_t)first, &text);
 	if (is_end_harmless(r, (uint32_t)first)) {
-		append_text(&text, tool_strdup("all calls of all ranks were complete, and no rank waited"));
+		append_text(&text,
+			tool_strdup("all calls of all ranks were complete, and no rank waited"));
 		f = add_finding(r, FINDING_ENDED_DONE, text);
 		name_concerned(r, f, (uint32_t)first);
 		free(how);

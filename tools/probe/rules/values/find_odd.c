@@ -450,10 +450,12 @@ static void find_truncated_message(struct report *r)
 
 static void find_diverged(struct report *r)
 {
-	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
+	const struct results *k = &r->g.diagnose.results;
+	const struct odd_meeting *o = &k->diverged;
 	char *what, *at, *who, *rest;
 
-	if (!o->any)
+	/* It follows from a NaN that some ranks got and others did not, which is told by find_values(). */
+	if (!o->any || (k->parted.any && k->parted.event <= o->event))
 		return;
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);

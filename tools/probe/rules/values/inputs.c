@@ -2,7 +2,9 @@
 #include "tools/probe/rules/values/inputs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
@@ -15,24 +17,63 @@ static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-enum looked { NOT_THERE, NOT_MEASURED, MEASURED };
-
-/* What is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
-static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint32_t i)
+/* The call of rank i that is part of that operation; false: it has none. */
+static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, struct call *c)
 {
 	struct calls s;
-	struct call c;
-	enum looked all = NOT_THERE;
+	bool found = false;
 
 	calls_open(&s, &g->folders.dir[i], i, &g->rank[i].overlay);
 	/* A step may end a little earlier on one rank than on another. */
 	s.step_lo = b->call.step ? b->call.step - 1 : 0;
 	s.step_hi = b->call.step + 1;
-	while (!all && calls_next(&s, &c))
-		if (takes_part(b, &c, i))
-			all = c.blind || c.bits & CALL_MORE ? NOT_MEASURED : MEASURED;
+	while (!found && calls_next(&s, c))
+		found = takes_part(b, c, i);
 	calls_close(&s);
-	return all;
+	return found;
+}
+
+enum looked { NOT_THERE, NOT_MEASURED, MEASURED };
+
+/* What is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
+static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint32_t i)
+{
+	struct call c;
+
+	if (!find_part(g, b, i, &c))
+		return NOT_THERE;
+	return c.blind || c.bits & CALL_MORE ? NOT_MEASURED : MEASURED;
+}
+
+/* The calls of that row meet those of other ranks by their number on the communicator. */
+static bool is_joined_row(const struct bad_row *b)
+{
+	return b->call.comm && b->call.comm_seq != NO_NUMBER &&
+	       !(b->call.bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
+}
+
+char *lost_nan_text(struct gather *g, const struct bad_row *b)
+{
+	const char *redop = intern_name(b->call.redop);
+	unsigned all = 0, without = 0;
+
+	if (b->out || !b->nans || !is_joined_row(b) ||
+		(strcmp(redop, "max") != 0 && strcmp(redop, "min") != 0))
+		return tool_strdup("");
+	for (uint32_t i = 0; i < g->folders.n; i++) {
+		struct call c;
+
+		if (!find_part(g, b, i, &c) || !c.out.rows || c.bits & (CALL_OPEN | CALL_ERROR) ||
+			(c.out.blind && !c.out.bad))
+			continue;
+		all++;
+		without += !c.out.bad;
+	}
+	if (!without)
+		return tool_strdup("");
+	return tool_format("; the result of %u of %s has no NaN: %s does not carry it%s", without,
+		out_plural(all, "rank", "ranks"), redop,
+		without < all ? ", and ranks go on with different results" : "");
 }
 
 static void add_input(char **text, char *more)
@@ -91,8 +132,7 @@ static void add_unmeasured(
 char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited)
 {
 	const bool p2p = b->call.bits & CALL_P2P;
-	const bool joined = b->call.comm && !p2p && b->call.comm_seq != NO_NUMBER &&
-			    !(b->call.bits & (CALL_LOCAL | CALL_NESTED));
+	const bool joined = is_joined_row(b);
 	struct unread u = {0};
 	char *text = NULL, *all, *who;
 

@@ -17,4 +17,10 @@ char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited);
 /* Does a process live, or is its journal not read to its end, that may still write rows there? */
 bool may_write_more(const struct gather *g, const struct rank_dir *d);
 
+/*
+ * Of a NaN that went into a reduction by the least or largest value: how many ranks' results do not have it, which the library decides
+ * (docs/compatibility.md), as the end of a sentence; "" where all have it, or nothing is known. malloc'd.
+ */
+char *lost_nan_text(struct gather *g, const struct bad_row *b);
+
 #endif
