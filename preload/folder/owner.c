@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "text/text.h"
 #include "base/io.h"
 #include "journal/segment.h"
 
@@ -220,7 +221,7 @@ void meta_string(const char *meta, const char *key, char *buf, size_t cap)
 				p++;
 			buf[n++] = *p;
 		}
-	buf[n] = 0;
+	buf[text_unescape(buf, buf, n)] = 0;
 }
 
 int owner_parse(const char *meta, struct journal_owner *o)

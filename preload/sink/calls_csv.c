@@ -6,29 +6,70 @@
 #include "terms/redop.h"
 #include "text/write.h"
 
-void csv_field_max(struct text *out, const char *s, size_t max)
-{
-	size_t n = strnlen(s, max);
+/* Bytes that a cell cannot hold as they are, in any place or at its beginning. */
+static const bool special[256] = {
+	['"'] = true, [','] = true, ['\r'] = true, ['\n'] = true, ['\\'] = true, [0x80 ... 0xff] = true};
 
-	/* Not in the middle of a character. */
-	while (n == max && max && (s[max] & 0xc0) == 0x80)
-		n = --max;
-	if (strcspn(s, ",\"\r\n") >= n) {
-		text_put(out, s, n);
-		return;
-	}
-	text_char(out, '"');
-	for (; n--; s++) {
+/* Spreadsheets take such a cell for a formula. */
+static bool begins_like_formula(const char *s)
+{
+	s += strspn(s, "'");
+	return *s == '=' || *s == '+' || *s == '-' || *s == '@';
+}
+
+/* At most max bytes of s, in at most `most` bytes; whole characters. */
+static void put_cell(struct text *out, const char *s, size_t max, size_t most)
+{
+	size_t first = strcspn(s, ",\"\r\n");
+	bool quoted = s[first] && first < max, marked = begins_like_formula(s);
+
+	if (quoted)
+		text_char(out, '"');
+	if (marked)
+		text_char(out, '\'');
+	most -= marked;
+	while (max && *s) {
+		char c[5];
+		size_t n = (size_t)text_escape(s, c), bytes = strlen(c) + (*s == '"');
+
+		if (n > max || bytes > most)
+			break;
 		if (*s == '"')
 			text_char(out, '"');
-		text_char(out, *s);
+		text_str(out, c);
+		s += n;
+		max -= n;
+		most -= bytes;
 	}
-	text_char(out, '"');
+	if (quoted)
+		text_char(out, '"');
+}
+
+/* Bytes of s, at most max, if it stands in a cell as it is; else SIZE_MAX. */
+static size_t plain_length(const char *s, size_t max)
+{
+	size_t n = 0;
+
+	if (begins_like_formula(s))
+		return SIZE_MAX;
+	while (n < max && s[n] && !special[(unsigned char)s[n]])
+		n++;
+	return n == max || !s[n] ? n : SIZE_MAX;
+}
+
+void csv_field_max(struct text *out, const char *s, size_t max)
+{
+	size_t n = plain_length(s, max);
+
+	if (n != SIZE_MAX)
+		text_put(out, s, n);
+	else
+		put_cell(out, s, max, 2 * max);
 }
 
 void csv_field(struct text *out, const char *s)
 {
-	csv_field_max(out, s, strlen(s));
+	put_cell(out, s, SIZE_MAX, SIZE_MAX);
 }
 
 void csv_end(struct text *out)
@@ -46,13 +87,12 @@ void csv_end(struct text *out)
 /* csv_field_max() */
 static char *put_field(char *p, const char *s, size_t max)
 {
-	static const bool quoted[256] = {['"'] = true, [','] = true, ['\r'] = true, ['\n'] = true};
 	char *at = p;
 	size_t n = 0;
 
-	for (; n < max && s[n] && !quoted[(unsigned char)s[n]]; n++)
+	for (; n < max && s[n] && !special[(unsigned char)s[n]]; n++)
 		*at++ = s[n];
-	if (n < max && !s[n])
+	if (n < max && !s[n] && !begins_like_formula(s))
 		return at;
 
 	struct text t = text_over(p, 2 * max + 3);

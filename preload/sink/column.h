@@ -12,10 +12,15 @@
 
 #define ROW_STRING_MAX 500 /* of an api or a name that many bytes are written */
 
-/* A CSV field: quoted if it has to be (RFC 4180). */
+/*
+ * Text of the job as a CSV field: quoted if it has to be (RFC 4180), UTF-8 by text_escape(), and with a leading ' before
+ * = + - @ (and before a ' that has one of them behind it), so that no spreadsheet takes it for a formula. csv_text_of() of the tool's reader
+ * makes it what it was. Room: CSV_FIELD_ROOM bytes for each of s, and 4.
+ */
 void csv_field(struct text *out, const char *s);
-void csv_field_max(
-	struct text *out, const char *s, size_t max); /* at most max bytes of s, whole characters */
+#define CSV_FIELD_ROOM 4
+/* At most max bytes of s, whole characters, in at most 2 * max + 2 bytes. */
+void csv_field_max(struct text *out, const char *s, size_t max);
 
 /* loss, learning-rate/group1, learning-rate/opt1.group0 */
 struct record_scalar;

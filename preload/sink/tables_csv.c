@@ -110,8 +110,7 @@ static int write_call_rows(void *state, const struct record *r)
 static int write_stack_row(void *state, const struct record_stack *e)
 {
 	struct csv *s = state;
-	/* Every byte of a field may become two. */
-	size_t cap = 128 + 2 * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
+	size_t cap = 128 + CSV_FIELD_ROOM * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
 	struct out_file *o;
 	int err;
 	char *at = files_room_row(s->files, "stack_info.csv", STACK_HEADER, cap, &o, &err);
@@ -163,7 +162,7 @@ static bool has_comm_row(struct csv *s, uint64_t id)
 static int write_comm_row(void *state, const struct record_comm *e)
 {
 	struct csv *s = state;
-	size_t room = 256 + 2 * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
+	size_t room = 256 + CSV_FIELD_ROOM * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
 					strlen(e->world_ranks));
 	struct out_file *o;
 	int err;

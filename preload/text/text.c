@@ -111,25 +111,73 @@ int text_utf8_len(const char *str)
 	return n;
 }
 
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+int text_escape(const char *s, char out[5])
+{
+	int n = text_utf8_len(s);
+	bool escape = !n || (s[0] == '\\' && s[1] == 'x' && hex_digit(s[2]) >= 0 &&
+				    hex_digit(s[3]) >= 0);
+
+	if (escape) {
+		out[0] = '\\';
+		out[1] = 'x';
+		out[2] = "0123456789abcdef"[(unsigned char)*s >> 4];
+		out[3] = "0123456789abcdef"[*s & 15];
+		out[4] = 0;
+		return 1;
+	}
+	memcpy(out, s, (size_t)n);
+	out[n] = 0;
+	return n;
+}
+
+void text_escaped(struct text *t, const char *s)
+{
+	char c[5];
+
+	while (*s) {
+		s += text_escape(s, c);
+		text_str(t, c);
+	}
+}
+
+size_t text_unescape(char *to, const char *s, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool escaped = s[i] == '\\' && n - i >= 4 && s[i + 1] == 'x' &&
+			       hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0;
+
+		to[len++] = escaped ? (char)(hex_digit(s[i + 2]) * 16 + hex_digit(s[i + 3])) : s[i];
+		i += escaped ? 3 : 0;
+	}
+	return len;
+}
+
 void text_json(struct text *t, const char *s)
 {
 	text_char(t, '"');
 	for (const unsigned char *p = (const unsigned char *)s; *p;) {
-		int n = text_utf8_len((const char *)p);
+		char c[5];
+		int n = text_escape((const char *)p, c);
 
-		if (*p == '"' || *p == '\\') {
-			text_char(t, '\\');
-			text_char(t, (char)*p++);
-		} else if (*p < 0x20 || *p == 0x7f) {
+		if (*p < 0x20 || *p == 0x7f) {
 			text_str(t, "\\u00");
-			text_hex(t, *p++, 2);
-		} else if (n == 0) {
-			text_str(t, "\\ufffd");
-			p++;
+			text_hex(t, *p, 2);
 		} else {
-			text_put(t, (const char *)p, (size_t)n);
-			p += n;
+			if (c[0] == '"' || c[0] == '\\')
+				text_char(t, '\\');
+			text_str(t, c);
 		}
+		p += n;
 	}
 	text_char(t, '"');
 }

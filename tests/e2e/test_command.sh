@@ -43,6 +43,14 @@ says 'help' 0 'probe report \[DIR\]' "$probe" --help
 says 'version' 0 "^probe $(cat VERSION) ?\$" "$probe" --version
 says 'an unknown verb' 2 'reprot: no such verb; did you mean report' "$probe" reprot
 says 'another one' 2 'xyzzy: no such verb; accepted: run, check' "$probe" xyzzy
+# Types of columns, for pasting: all of them, each once.
+for r in duckdb polars pandas arrow; do
+	is "columns --$r: all columns of calls" "$("$probe" columns --$r calls | grep -oE "['\"][a-z_0-9]+['\"]: " | tr -d "'\": " | paste -sd,)" "$("$probe" columns --names calls)"
+	is "columns --$r: of each CSV file" "$("$probe" columns --$r | grep -c '^{.*}$')" 6
+done
+is 'columns --duckdb comms' "$("$probe" columns --duckdb comms)" "{'comm': 'VARCHAR', 'lib': 'VARCHAR', 'size': 'BIGINT', 'rank': 'BIGINT', 'kind': 'VARCHAR', 'parent': 'VARCHAR', 'name': 'VARCHAR', 'world_ranks': 'VARCHAR'}"
+says 'columns --pandas: statistics are numbers, ids are text' 0 '"comm": "string".*"min": "float64".*"norm": "float64".*"nans": "Int64".*"crc32": "string"' "$probe" columns --pandas calls
+says 'columns --arrow of a table that is no CSV file' 2 'files: no columns with types; accepted: calls' "$probe" columns --arrow files
 for v in run check report recover config columns stub; do
 	says "$v --help has examples" 0 "^usage: probe $v .* examples:" "$probe" $v --help
 	says "help $v" 0 "^usage: probe $v " "$probe" help $v

@@ -18,3 +18,8 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libcore.a $(filter-out %/main.o,$(TOOL_OBJ))
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) -Itests/unit -MF $@.d -o $@ $< -fsanitize=fuzzer,address,undefined \
 		$(filter %.o,$^) $(B)/libcore.a -lcmocka -lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread
+
+# The verbs on damaged real folders, with gcc's sanitizers: tests/long/damaged_folders.sh builds and runs it.
+$(B)/damaged_folders: tests/fuzz/damaged_folders.c $(B)/libtool.a $(B)/libcore.a
+	$(call say,CC,$<) $(CC) $(CFLAGS) $(BASE_FLAGS) -MF $@.d -o $@ $< $(LDSAN) $(B)/libtool.a $(B)/libcore.a \
+		-lyaml -lz $(LIBFFI) -ldw -lelf -lm -lpthread

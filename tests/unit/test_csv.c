@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "text/text.h"
+#include "sink/column.h"
 #include "tools/lib/files/csv.h"
 
 static char path[] = "/tmp/probe-csv-XXXXXX";
@@ -470,6 +472,115 @@ static int clean(void **state)
 	return unlink(path);
 }
 
+/* ---- text of the job ---- */
+
+static bool is_utf8(const char *s)
+{
+	for (int n; *s; s += n)
+		if (!(n = text_utf8_len(s)))
+			return false;
+	return true;
+}
+
+/* As a field of a file, and back. `cell`: the field as it stands in the file. */
+static char *through_a_file(const char *name, char *cell, size_t cap)
+{
+	char line[65536];
+	struct text t = text_over(line, sizeof(line)), field = text_over(cell, cap);
+	struct csv c;
+	char *back;
+
+	csv_field(&field, name);
+	assert_false(field.cut);
+	assert_true(field.len <= CSV_FIELD_ROOM * strlen(name) + 4);
+	text_str(&t, "id,name,last\n1,");
+	text_str(&t, cell);
+	text_str(&t, ",x\n");
+	put(line, t.len);
+	assert_int_equal(csv_open(&c, path, UINT64_MAX, false, 0), 0);
+	assert_true(csv_next(&c));
+	back = csv_copy_field(csv_at(&c, 1));
+	assert_true(csv_is(csv_at(&c, 2), "x"));
+	assert_int_equal(c.damaged, 0);
+	csv_close(&c);
+	return back;
+}
+
+static void names_of_the_job_are_utf8_and_come_back(void **state)
+{
+	static const struct {
+		const char *name, *cell;
+	} cases[] = {
+		{"", ""},
+		{"layers.0.weight", "layers.0.weight"},
+		{"\xff\xfe bad", "\\xff\\xfe bad"},
+		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+		{"half \xe2\x82", "half \\xe2\\x82"},
+		{"=1+2", "'=1+2"},
+		{"+x", "'+x"},
+		{"-x", "'-x"},
+		{"@x", "'@x"},
+		{"'=1", "''=1"},
+		{"'quoted'", "'quoted'"},
+		{"a=b", "a=b"},
+		{"=a,b", "\"'=a,b\""},
+		{"a \"b\"", "\"a \"\"b\"\"\""},
+		{"back\\slash", "back\\slash"},
+		{"not a byte: \\xff", "not a byte: \\x5cxff"},
+		{"\\", "\\"},
+		{"\\x", "\\x"},
+		{"\\\\x41", "\\\\x5cx41"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char cell[512], *back = through_a_file(cases[i].name, cell, sizeof(cell));
+
+		assert_string_equal(cell, cases[i].cell);
+		assert_string_equal(back, cases[i].name);
+		free(back);
+	}
+	srandom(11);
+	for (int round = 0; round < 4000; round++) {
+		static const char often[] = "\\x'=+-@,\"\n\r\xff\xc3\xbc\xe2\x82\xac" "5c";
+		char name[64], cell[1024], *back;
+		unsigned n = (unsigned)random() % 24;
+
+		for (unsigned k = 0; k < n; k++)
+			name[k] = random() % 4 ? often[(unsigned)random() % (sizeof(often) - 1)]
+					       : (char)(1 + random() % 255);
+		name[n] = 0;
+		back = through_a_file(name, cell, sizeof(cell));
+		assert_string_equal(back, name);
+		assert_true(is_utf8(cell));
+		assert_null(strchr("=+-@", cell[0] == '"' ? cell[1] : cell[0] ? cell[0] : '_'));
+		free(back);
+	}
+}
+
+/* The same of rows, whose room is counted by bytes of the name: cut at whole characters. */
+static void long_names_keep_to_their_room(void **state)
+{
+	char name[2000], cell[2 * ROW_STRING_MAX + 3];
+
+	(void)state;
+	for (unsigned kind = 0; kind < 4; kind++) {
+		struct text t = text_over(cell, sizeof(cell));
+
+		for (unsigned i = 0; i < sizeof(name) - 1; i++)
+			name[i] = kind == 0   ? (char)0xff
+				  : kind == 1 ? "\xe2\x82\xac"[i % 3]
+				  : kind == 2 ? '"'
+					      : 'a';
+		name[sizeof(name) - 1] = 0;
+		csv_field_max(&t, name, ROW_STRING_MAX);
+		assert_false(t.cut);
+		assert_true(is_utf8(cell));
+		assert_true(t.len >= ROW_STRING_MAX - 4);
+		assert_true(kind != 0 || strcmp(cell + t.len - 4, "\\xff") == 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,6 +597,8 @@ int main(void)
 		cmocka_unit_test(compressed_and_cut),
 		cmocka_unit_test(against_plain_reader),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(names_of_the_job_are_utf8_and_come_back),
+		cmocka_unit_test(long_names_keep_to_their_room),
 	};
 
 	return cmocka_run_group_tests(tests, make, clean);

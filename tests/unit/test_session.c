@@ -183,7 +183,7 @@ static void odd_command_line(void)
 	CHECK(call());
 	session_end();
 	CHECK(meta_is_json("rank0"));
-	CHECK(meta_says("rank0", "[\"python3\", \"-c\", \"\\ufffd\\\"\\\\"));
+	CHECK(meta_says("rank0", "[\"python3\", \"-c\", \"\\\\xff\\\"\\\\"));
 	CHECK(meta_says("rank0", "\"...\"]"));
 }
 

@@ -232,7 +232,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	uint32_t n = s->files->j->head->block_steps, block = n ? k->step / n * n : 0;
 	size_t cap =
 		256 +
-		2 * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
+		CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
 		24 * ((size_t)k->ndim + k->e.n + TRAIN_OPS_MAX);
 	const char *header;
 	struct out_file *o;

@@ -88,7 +88,7 @@ static int write_name_row(void *state, const struct record_name *e)
 {
 	struct names *s = state;
 	size_t cap = 512 + 21 * (size_t)e->ndim +
-		     2 * (strlen(e->name) + strlen(e->module) + strlen(e->type));
+		     CSV_FIELD_ROOM * (strlen(e->name) + strlen(e->module) + strlen(e->type));
 	struct out_file *o;
 	char *at;
 	int err;

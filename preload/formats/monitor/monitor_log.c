@@ -375,7 +375,7 @@ static void put_metric_line(struct text *t, const struct kept_number *n, const s
 					       : train_kinds[n->which - SCALARS].word);
 	if (n->which >= SCALARS) {
 		text_char(t, '/');
-		text_str(t, n->name);
+		text_escaped(t, n->name);
 	}
 	text_str(t, ": ");
 	text_python_float(t, n->value);

@@ -53,7 +53,7 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 		text_u64(out, k->vpp_stage);
 		text_char(out, '.');
 	}
-	text_str(out, *r->name ? r->name : "model");
+	text_escaped(out, *r->name ? r->name : "model");
 	text_char(out, '/');
 	if (k->micro_step != UINT32_MAX && k->micro_step) {
 		text_str(out, "micro");
@@ -70,7 +70,7 @@ void tb_metric_tag(struct text *out, const struct record_kind *r)
 
 	text_str(out, r->word);
 	text_char(out, '/');
-	text_str(out, r->name);
+	text_escaped(out, r->name);
 	clean_tag(out, from);
 }
 
@@ -78,7 +78,7 @@ void tb_summary_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
-	text_str(out, r->name);
+	text_escaped(out, r->name);
 	text_str(out, "/auto");
 	clean_tag(out, from);
 }
@@ -94,7 +94,7 @@ void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank,
 {
 	text_u64(out, r->kind->vpp_stage);
 	text_char(out, ':');
-	text_str(out, r->name);
+	text_escaped(out, r->name);
 	if (r->kind->micro_step != UINT32_MAX) {
 		text_char(out, ':');
 		text_u64(out, r->kind->micro_step);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "text/text.h"
+#include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
 #define BUFFER_MIN 4096
@@ -292,9 +294,44 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
+/* Whether a ' was put before it. */
+static bool is_marked(const struct csv_text *t)
+{
+	size_t n = 0;
+
+	while (n < t->n && t->s[n] == '\'')
+		n++;
+	return n && n < t->n && memchr("=+-@", t->s[n], 4);
+}
+
 char *csv_copy_field(const struct csv_text *t)
 {
-	return tool_strndup(t->s, t->n);
+	bool marked = is_marked(t);
+	char *text = tool_strndup(t->s + marked, t->n - marked);
+
+	text[text_unescape(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
+	return text;
+}
+
+void csv_take_field(char *to, size_t cap, const struct csv_text *t)
+{
+	char *text = csv_copy_field(t);
+
+	snprintf(to, cap, "%s", text);
+	free(text);
+}
+
+uint32_t csv_intern_field(const struct csv_text *t)
+{
+	char *text;
+	uint32_t id;
+
+	if (!memchr(t->s, '\\', t->n) && !is_marked(t))
+		return intern_text(t->s, t->n);
+	text = csv_copy_field(t);
+	id = intern_text(text, strlen(text));
+	free(text);
+	return id;
 }
 
 void csv_find_columns(const struct csv *c, const char *header, int column[])

@@ -6,9 +6,11 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/columns/column_types.h"
 
 static const char help[] =
-	"usage: probe columns [--names] [--markdown | --man] [TABLE...]\n"
+	"usage: probe columns [--names | --markdown | --man | --duckdb | --polars | --pandas | --arrow] "
+	"[TABLE...]\n"
 	"\n"
 	"Says which files a job leaves, what their columns mean, and which words stand in them.\n"
 	"\n"
@@ -20,17 +22,29 @@ static const char help[] =
 	"      --names     the names alone, joined by commas: of a CSV file its first line\n"
 	"      --markdown  as tables of README and docs/output-format.md\n"
 	"      --man       as in libprobe(7)\n"
+	"      --duckdb, --polars, --pandas, --arrow\n"
+	"                  the types of a CSV file's columns, to be pasted where that reader takes "
+	"them: types=,\n"
+	"                  schema_overrides=, dtype=, column_types= (with null_values=[\"\"]). "
+	"Without TABLE of all of\n"
+	"                  them. Types that are guessed are wrong where a run has an Inf or a NaN\n"
 	"\n"
 	"examples:\n"
 	"  probe columns calls\n"
-	"  probe columns --names calls | tr , '\\n' | grep -n flags\n";
+	"  probe columns --names calls | tr , '\\n' | grep -n flags\n"
+	"  duckdb -c \"SELECT max(norm) FROM read_csv('rank*/calls_*.csv', types=$(probe columns "
+	"--duckdb calls))\"\n";
 
-enum { OPT_NAMES, OPT_MARKDOWN, OPT_MAN };
+enum { OPT_NAMES, OPT_MARKDOWN, OPT_MAN, OPT_READERS };
 
 static const struct cli_option options[] = {
 	[OPT_NAMES] = {"names", 0, false},
 	[OPT_MARKDOWN] = {"markdown", 0, false},
 	[OPT_MAN] = {"man", 0, false},
+	[OPT_READERS + READER_DUCKDB] = {"duckdb", 0, false},
+	[OPT_READERS + READER_POLARS] = {"polars", 0, false},
+	[OPT_READERS + READER_PANDAS] = {"pandas", 0, false},
+	[OPT_READERS + READER_ARROW] = {"arrow", 0, false},
 };
 
 struct fact {
@@ -178,7 +192,13 @@ static const struct fact_table {
 
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 
-enum shape { SHAPE_TEXT, SHAPE_NAMES, SHAPE_MARKDOWN, SHAPE_MAN };
+enum shape { SHAPE_TEXT, SHAPE_NAMES, SHAPE_MARKDOWN, SHAPE_MAN, SHAPE_READERS };
+
+/* A CSV file's, whose columns have types. */
+static bool has_column_types(const struct fact_table *t)
+{
+	return t->kind && strcmp(t->kind, "type") == 0;
+}
 
 /* Without the marks of Markdown. */
 static void put_plain_text(const char *s)
@@ -272,6 +292,16 @@ static void print_text(const struct fact_table *t)
 	}
 }
 
+/* heading: what it is of stands before it. */
+static void print_types(const struct fact_table *t, enum reader reader, bool heading)
+{
+	if (heading)
+		printf("%s %s\n", reader == READER_DUCKDB ? "--" : "#", t->title);
+	for (size_t i = 0; i < t->n; i++)
+		print_column_type(
+			reader, t->fact[i].name, t->fact[i].kind, i == 0, i == t->n - 1);
+}
+
 static void print_facts(const struct fact_table *t, enum shape shape)
 {
 	switch (shape) {
@@ -315,6 +345,7 @@ int verb_columns(int argc, char **argv)
 		.noptions = sizeof(options) / sizeof(*options)};
 	const struct fact_table *wanted[NTABLES];
 	enum shape shape = SHAPE_TEXT;
+	enum reader reader = READER_DUCKDB;
 	unsigned n = 0;
 	int o;
 
@@ -328,6 +359,13 @@ int verb_columns(int argc, char **argv)
 			break;
 		case OPT_MAN:
 			shape = SHAPE_MAN;
+			break;
+		case OPT_READERS + READER_DUCKDB:
+		case OPT_READERS + READER_POLARS:
+		case OPT_READERS + READER_PANDAS:
+		case OPT_READERS + READER_ARROW:
+			shape = SHAPE_READERS;
+			reader = (enum reader)(o - OPT_READERS);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
@@ -345,9 +383,23 @@ int verb_columns(int argc, char **argv)
 			return STATUS_USAGE;
 		}
 	}
-	for (bool all = !n; all && n < NTABLES; n++)
-		wanted[n] = &tables[n];
+	for (unsigned i = 0; i < n; i++)
+		if (shape == SHAPE_READERS && !has_column_types(wanted[i])) {
+			tool_error("columns: %s: no columns with types; accepted: calls, "
+				   "stack_info, comms, modules, names, scalar_rows",
+				wanted[i]->name);
+			return STATUS_USAGE;
+		}
+	bool all = !n;
+
+	for (size_t i = 0; all && i < NTABLES; i++)
+		if (shape != SHAPE_READERS || has_column_types(&tables[i]))
+			wanted[n++] = &tables[i];
 	for (unsigned i = 0; i < n; i++) {
+		if (shape == SHAPE_READERS) {
+			print_types(wanted[i], reader, n > 1);
+			continue;
+		}
 		if (i && shape == SHAPE_MARKDOWN)
 			putchar('\n');
 		print_facts(wanted[i], shape);

@@ -214,7 +214,7 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 		r->t.crc = (uint32_t)strtoul(hex, NULL, 16);
 		r->t.flags |= TF_CRC;
 	}
-	snprintf(r->name, sizeof(r->name), "%.*s", (int)name->n, name->s);
+	csv_take_field(r->name, sizeof(r->name), name);
 }
 
 static void take_call_row(void *arg, struct calls *s, const struct call *c)

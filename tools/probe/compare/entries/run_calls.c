@@ -199,7 +199,12 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	t = calls_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
 	t = calls_column(s, COL_name);
-	i->param = t->n ? copy_field(&step->pool, t) : NULL;
+	if (t->n) {
+		char *param = csv_copy_field(t);
+
+		i->param = pool_format(&step->pool, "%s", param);
+		free(param);
+	}
 }
 
 static void add_argument(struct run_step *step, struct entry *e, const char *name,

@@ -233,9 +233,7 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 
 static uint32_t column_name_id(const struct calls *s, enum column c)
 {
-	const struct csv_text *t = calls_column(s, c);
-
-	return intern_text(t->s, t->n);
+	return csv_intern_field(calls_column(s, c));
 }
 
 /* 16 hex digits; any other text as a hash of it, so that equal ones stay equal. */

@@ -120,17 +120,17 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 			continue;
 		t = csv_at(&csv, col[COMM_COL_name]);
 		if (!k->name && t->n)
-			k->name = intern_text(t->s, t->n);
+			k->name = csv_intern_field(t);
 		if (!csv_at(&csv, col[COMM_COL_world_ranks])->n)
 			add_seen(k, rank);
 		if (k->ranks)
 			continue;
 		t = csv_at(&csv, col[COMM_COL_lib]);
-		k->lib = intern_text(t->s, t->n);
+		k->lib = csv_intern_field(t);
 		if (!csv_i64(csv_at(&csv, col[COMM_COL_size]), &k->size))
 			k->size = -1;
 		t = csv_at(&csv, col[COMM_COL_kind]);
-		k->kind = intern_text(t->s, t->n);
+		k->kind = csv_intern_field(t);
 		k->parent = parse_hex(csv_at(&csv, col[COMM_COL_parent]));
 		t = csv_at(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);

@@ -127,7 +127,7 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	csv_u64(calls_column(s, COL_count), &now.count);
 	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
 	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
-	copy_field_text(now.name, sizeof(now.name), calls_column(s, COL_name));
+	csv_take_field(now.name, sizeof(now.name), calls_column(s, COL_name));
 	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
 	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
 	*have = now;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Readers of CSV guess types by the first values, and guess wrongly just in the runs that people look at: a column whose first
+ * value is `inf` is text for DuckDB, one `nan` makes it text for Polars, `nan` is null for PyArrow, and an integer column with an
+ * empty field is floating-point for pandas.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/probe/columns/column_types.h"
+
+enum type { TYPE_INTEGER, TYPE_NUMBER, TYPE_TEXT };
+
+static const struct {
+	char quote;
+	const char *type[3];
+} readers[READERS] = {
+	[READER_DUCKDB] = {'\'', {"'BIGINT'", "'DOUBLE'", "'VARCHAR'"}},
+	[READER_POLARS] = {'"', {"pl.Int64", "pl.Float64", "pl.String"}},
+	/* The integers that may be missing; "string" is no object, and no category. */
+	[READER_PANDAS] = {'"', {"\"Int64\"", "\"float64\"", "\"string\""}},
+	[READER_ARROW] = {'"', {"pa.int64()", "pa.float64()", "pa.string()"}},
+};
+
+static enum type type_of_kind(const char *kind)
+{
+	if (strcmp(kind, "integer") == 0 || strcmp(kind, "empty") == 0)
+		return TYPE_INTEGER;
+	return strcmp(kind, "number") == 0 ? TYPE_NUMBER : TYPE_TEXT;
+}
+
+void print_column_type(enum reader reader, const char *column, const char *kind, bool first, bool last)
+{
+	char quote = readers[reader].quote;
+
+	printf("%s%c%s%c: %s%s", first ? "{" : ", ", quote, column, quote,
+		readers[reader].type[type_of_kind(kind)], last ? "}\n" : "");
+}

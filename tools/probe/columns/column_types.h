@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types of a file's columns as other programs' readers take them. */
+#ifndef PROBE_TOOLS_PROBE_COLUMN_TYPES_H
+#define PROBE_TOOLS_PROBE_COLUMN_TYPES_H
+
+#include <stdbool.h>
+
+enum reader { READER_DUCKDB, READER_POLARS, READER_PANDAS, READER_ARROW, READERS };
+
+/* kind: as `probe columns` prints it. last: it ends the list. */
+void print_column_type(enum reader reader, const char *column, const char *kind, bool first, bool last);
+
+#endif
