@@ -204,9 +204,17 @@ static bool are_updates_unclipped(const struct step_numbers *n)
 	return !n->roots || fabs(n->root_squares - n->squares) <= 1e-4 * n->squares;
 }
 
+/*
+ * Of a step whose update was left out all roots up to its end have been seen, also those that a callback takes: the first is the
+ * norm, if it was in the last step that had an update.
+ */
 static void put_grad_norm(uint32_t step, const struct step_numbers *n)
 {
-	if (n->roots == 1) {
+	static bool root_is_norm; /* steps end one after the other */
+
+	if (n->updates)
+		root_is_norm = n->roots == 1;
+	if (n->roots == 1 || (n->roots && !n->updates && root_is_norm)) {
 		scalar_put(SCALAR_GRAD_NORM, step, n->root);
 	} else if (n->updates && !isnan(n->squares) && are_updates_unclipped(n)) {
 		scalar_is_derived(SCALAR_GRAD_NORM);
