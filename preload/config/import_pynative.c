@@ -63,7 +63,7 @@ static const struct import_row rows[] = {
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
 /* Value of an integer that is there; none: it is not, or is none. */
-static double integer_of(const struct tree_node *map, const char *key, double none)
+static double read_integer(const struct tree_node *map, const char *key, double none)
 {
 	const struct tree_node *n = tree_get(map, key);
 	double v;
@@ -222,7 +222,7 @@ static void take_skip_threshold(struct import *f, const struct tree_node *n)
 static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *training = tree_get(f->top, "training");
-	double most = integer_of(training, "max_consecutive_skipped_steps", 0);
+	double most = read_integer(training, "max_consecutive_skipped_steps", 0);
 	bool on = false;
 	char text[40];
 
@@ -247,7 +247,7 @@ static void take_pynative_key(
 
 static void take_profiler(struct import *f, const struct tree_node *n)
 {
-	double first = integer_of(n, "start_step", 1), last = integer_of(n, "end_step", 1);
+	double first = read_integer(n, "start_step", 1), last = read_integer(n, "end_step", 1);
 	const struct tree_node *ranks = tree_get(n, "profiler_rank");
 	bool on = false, stack = true;
 	char text[64];
@@ -267,8 +267,8 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 	import_set_text(f, "profile_step", n, text);
 	import_set_text(f, "preset", n, "ops");
 	import_set_text(f, "stack", n, stack ? "true" : "false");
-	import_set_text(f, "statistics", n,
-		integer_of(n, "profiler_level", 0) >= 2 ? "true" : "false");
+	import_set_text(
+		f, "statistics", n, read_integer(n, "profiler_level", 0) >= 2 ? "true" : "false");
 	if (ranks && !import_is_empty(ranks))
 		import_set(f, "profile_rank", ranks);
 }

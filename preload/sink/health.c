@@ -223,8 +223,7 @@ static void look_below(struct health *h, const char *dir, unsigned deep)
 		if (e->d_name[0] == '.' || is_own_folder(h, dir, e->d_name))
 			continue;
 		h->entries++;
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >=
-				sizeof(path) ||
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path) ||
 			lstat(path, &st))
 			continue;
 		if (S_ISREG(st.st_mode) && ckpt_name_is_usual(e->d_name))
