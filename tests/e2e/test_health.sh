@@ -46,6 +46,32 @@ have = {c["ckpt_name"]: c["is_health"] for c in json.load(open(sys.argv[1]))["ch
 print(have == {n: int(float(v) >= 1) for n, s, v in map(str.split, open(sys.argv[2]))} or have)' "$tmp/json" "$tmp/numbers")" '1 True'
 is '... and which is the newest healthy one' "$("$probe" ckpt "$out" --latest-healthy)" "$tmp/ckpts/$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")"
 
+# MindSpore Transformers' layout: its output folder, which its configuration makes ours as well, has the checkpoints below it. What lies in
+# folders that we made there ourselves is none, whatever it is called.
+mkdir -p "$tmp/job/output/rank0.7" "$tmp/job/output/tensorboard"
+cat >"$tmp/mf.yaml" <<'YAML'
+output_dir: ./output
+use_checkpoint_health_monitor: True
+monitor_config:
+  monitor_on: True
+  embedding_local_norm_threshold: 1.0
+YAML
+cat >"$tmp/own.py" <<'PY'
+import runpy, sys, threading, time
+def put():
+    time.sleep(2)
+    for f in ("rank0.7/journal.bin", "tensorboard/weights.pt"):
+        open("output/" + f, "w").write("x")
+threading.Thread(target=put, daemon=True).start()
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+PY
+here=$PWD
+(cd "$tmp/job" && OMP_NUM_THREADS=1 PROBE_CONFIG="$tmp/mf.yaml" LD_PRELOAD="$lib" timeout -k 5 150 "$python" "$tmp/own.py" \
+	"$here/tests/apps/py/ckpts.py" output/checkpoint/rank_0 "$tmp/numbers" >"$tmp/with" 2>"$tmp/with.err" </dev/null)
+is 'checkpoints below the output folder are judged, what is our own there is not' "$(python3 "$tmp/entries.py" "$tmp/job/output/health_ckpts.json" "$tmp/numbers" 2>&1 | tail -1)" 'True True [0, 1]'
+is '... nothing else has a line' "$(cut -d'"' -f4 "$tmp"/job/output/health/rank0.jsonl | grep -c 'journal\|weights.pt')" 0
+
 # Which step a checkpoint is of does not hang on the rate of our own ticks: here CLOCK_MONOTONIC, by which they are measured, runs
 # for us at two thirds of the speed of the clock that files have their times from.
 cat >"$tmp/slow.c" <<'C'

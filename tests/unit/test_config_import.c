@@ -5,8 +5,9 @@
  */
 #include "config_helper.h"
 
-#include "terms/scalar.h"
 #include "config/import/import.h"
+#include "terms/scalar.h"
+#include <float.h>
 
 const struct builtin_text builtin_texts[] = {{NULL, NULL}};
 
@@ -65,6 +66,9 @@ static void told_by_keys(void **state)
 			IMPORT_MONITOR_V2},
 		{"seed: 0\nmonitor_config:\n  monitor_on: True\n", IMPORT_TRAINING},
 		{"use_skip_data_by_global_norm: True\n", IMPORT_TRAINING},
+		{"monitor:\n  train_state:\n    local_loss: True\n", IMPORT_TRAINING},
+		{"training:\n  steps: 10\n", IMPORT_TRAINING},
+		{"profiler:\n  enable_profiling: True\n", IMPORT_TRAINING},
 		/* Ours, whatever their names. */
 		{"rank: [0]\nstep: [1]\n", IMPORT_NONE},
 		{"{\"rank\": [0], \"step\": [1]}", IMPORT_NONE},
@@ -291,6 +295,69 @@ static void summary_and_ranks(void **state)
 	config_free(&c);
 }
 
+/* The PyNative trainer's sections, with each of their keys. */
+static void pynative_sections(void **state)
+{
+	static const char text[] =
+		"monitor:\n"
+		"  train_state: {local_norm: [layers.0, 'a+b'], local_loss: True, device_norm: "
+		"embed, device_loss: True}\n"
+		"  tensorboard: {output_dir: ./tb, log_interval: 1, queue_size: 10}\n"
+		"  moe_monitor: {save_tokens_per_expert_interval: null, target_layers: 2}\n"
+		"  health_checkpoint: {embedding_local_norm_threshold: 5.5, "
+		"global_norm_skip_threshold: 7.0, global_norm_skip_time: 4}\n"
+		"training: {steps: 10, local_batch_size: 2, global_batch_size: 16, max_norm: 1.0, "
+		"use_skip_step_on_nan: False, seed: 3}\n"
+		"profiler: {enable_profiling: True, start_step: 3, end_step: 5, profiler_rank: [0, "
+		"2], profiler_level: 2, with_stack: False, profile_cpu: True}\n"
+		"lr_scheduler: {type: x}\n";
+	static char *env[] = {(char *)"RANK_SIZE=4", NULL};
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	load_import(&c, text, env, &l);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "monitor_log", "[\"local_norm\", \"local_loss\", \"device_local_loss\"]");
+	assert_key(&c, "metrics_targets", "[\"layers\\\\.0\", \"a\\\\+b\", \"embed\"]");
+	assert_key(&c, "tensorboard_dir", "\"/job/dir/tb\"");
+	assert_key(&c, "tensorboard_ranks", "[3]");
+	assert_key(&c, "health_checkpoint", "true");
+	assert_key(&c, "embedding_local_norm_threshold", "5.5");
+	assert_key(&c, "use_skip_data_by_global_norm", "false");
+	assert_key(&c, "global_norm_spike_threshold", "7.0");
+	assert_key(&c, "global_norm_spike_count_threshold", "4");
+	assert_key(&c, "micro_batch_size", "2");
+	assert_key(&c, "global_batch_size", "16");
+	assert_key(&c, "profile_step", "[\"2-4\"]");
+	assert_key(&c, "profile_rank", "[0, 2]");
+	assert_key(&c, "preset", "\"ops\"");
+	assert_key(&c, "statistics", "true");
+	assert_key(&c, "stack", "false");
+	assert_said(&l, "device_loss: the mean over all ranks needs a communication");
+	assert_said(&l, "global_norm_skip_threshold: that version looks at it nowhere");
+	config_free(&c);
+
+	/* Only what is not finite is withheld, and the job ended after so many. */
+	load_import(&c,
+		"training:\n  use_skip_step_on_nan: True\n  max_consecutive_skipped_steps: 3\n",
+		NULL, &l);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "use_skip_data_by_global_norm", "true");
+	assert_true(c.global_norm_spike_threshold >= DBL_MAX);
+	assert_key(&c, "global_norm_spike_count_threshold", "3");
+	config_free(&c);
+
+	/* Nothing is asked for. */
+	load_import(&c,
+		"monitor:\n  train_state: {local_norm: '', device_norm: False}\nprofiler: {}\n",
+		NULL, &l);
+	assert_int_equal(problems_of(&l), 0);
+	assert_key(&c, "monitor_log", "false");
+	assert_key(&c, "profile_step", "[]");
+	config_free(&c);
+}
+
 /* Line, column, key and what is accepted stand in the message; the value that holds is the default. */
 static void wrong_values(void **state)
 {
@@ -335,6 +402,15 @@ static void wrong_values(void **state)
 		{"monitor_config:\n  monitor_on: True\n  local_norm_format: tb\n",
 			"f.json:3:3: local_norm_format: \"tb\": accepted: log, tensorboard, or a "
 			"list of both"},
+		{"monitor:\n  moe_monitor:\n    save_tokens_per_expert_interval: 5\n",
+			"f.json:3:5: save_tokens_per_expert_interval: refused: tokens for each "
+			"expert"},
+		{"monitor:\n  train_state:\n    local_norm: {a: b}\n",
+			"f.json:3:5: local_norm: accepted: true, false, a text, or a list"},
+		{"profiler:\n  enable_profiling: True\n  start_step: 5\n  end_step: 4\n",
+			"profiler: start_step and end_step: accepted: integers above 0"},
+		{"training:\n  use_skip_step_on_nan: True\n  max_consecutive_skipped_steps: -1\n",
+			"max_consecutive_skipped_steps: accepted: an integer of 0 or more"},
 		{"monitor_config:\n  monitor_on: True\n  throughput_baseline: -1\n",
 			"throughput_baseline: -1: accepted: null or a number above 0"},
 		{"{\"task\": \"statistics\", \"dump_path\": ", "no valid YAML"},
@@ -555,6 +631,7 @@ int main(void)
 		cmocka_unit_test(monitor_v2_keys),
 		cmocka_unit_test(dump_keys),
 		cmocka_unit_test(summary_and_ranks),
+		cmocka_unit_test(pynative_sections),
 		cmocka_unit_test(wrong_values),
 		cmocka_unit_test(notes_are_no_problems),
 		cmocka_unit_test(training_as_python_shows_it),

@@ -45,8 +45,7 @@ static void fronts_end_where_a_part_of_the_name_does(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fronts_are_what_cells_put_before_names),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(fronts_are_what_cells_put_before_names),
 		cmocka_unit_test(fronts_end_where_a_part_of_the_name_does)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,14 @@ struct step_numbers {
 	double root; /* the first since the last pass; NAN: none */
 	double root_squares; /* sum of the squares of all of these */
 	uint32_t roots;
-	bool settled; /* an update has come: roots are of something else now */
+	bool settled; /* an update has come */
+	/*
+	 * A graph that clips each gradient by itself takes roots between kernels of its backward part, and between updates. Behind
+	 * the last update they are of something else.
+	 */
+	bool in_graph; /* a kernel of a graph's backward part has run */
+	uint32_t between, late; /* late: since the last update */
+	double between_squares, late_squares;
 	double squares; /* of the gradients that updates were given; NAN: one could not be read */
 	uint32_t updates;
 	struct group_rate rate[RATES_MAX];
@@ -124,6 +131,9 @@ void ms_root_made(double value)
 		if (!now.roots++)
 			now.root = value;
 		now.root_squares += value * value;
+	} else {
+		now.late++;
+		now.late_squares += value * value;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -131,6 +141,11 @@ void ms_root_made(double value)
 void ms_backward_made(bool in_graph)
 {
 	pthread_mutex_lock(&lock);
+	if (now.in_graph && in_graph) {
+		now.between += now.roots;
+		now.between_squares += now.root_squares;
+	}
+	now.in_graph |= in_graph;
 	now.root = NAN;
 	now.root_squares = 0;
 	now.roots = 0;
@@ -168,6 +183,10 @@ void ms_update_made(uint32_t id, double rate, double squares)
 	now.squares += squares;
 	now.updates++;
 	now.settled = true;
+	now.between += now.late;
+	now.between_squares += now.late_squares;
+	now.late = 0;
+	now.late_squares = 0;
 	pthread_mutex_unlock(&lock);
 	step_add_source(put_step_numbers);
 }
@@ -201,12 +220,21 @@ static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
  */
 static bool are_updates_unclipped(const struct step_numbers *n)
 {
-	return !n->roots || fabs(n->root_squares - n->squares) <= 1e-4 * n->squares;
+	return !(n->roots + n->between) ||
+	       fabs(n->root_squares + n->between_squares - n->squares) <= 1e-4 * n->squares;
 }
 
+/*
+ * Of a step whose update was left out all roots up to its end have been seen, also those that a callback takes: the first is the
+ * norm, if it was in the last step that had an update.
+ */
 static void put_grad_norm(uint32_t step, const struct step_numbers *n)
 {
-	if (n->roots == 1) {
+	static bool root_is_norm; /* steps end one after the other */
+
+	if (n->updates)
+		root_is_norm = n->roots == 1 && !n->between;
+	if ((n->roots == 1 && !n->between) || (n->roots && !n->updates && root_is_norm)) {
 		scalar_put(SCALAR_GRAD_NORM, step, n->root);
 	} else if (n->updates && !isnan(n->squares) && are_updates_unclipped(n)) {
 		scalar_is_derived(SCALAR_GRAD_NORM);

@@ -91,5 +91,10 @@ void import_apply_dump(struct import *f);
 void import_apply_monitor(struct import *f);
 void import_apply_monitor_v2(struct import *f);
 void import_apply_training(struct import *f);
+/* The sections of the PyNative trainer, which are in a training YAML of the newer engine. */
+void import_apply_pynative(struct import *f);
+
+/* Ranks of the job, by what launchers put into the environment; 0: not known. */
+int64_t import_job_size(const struct import *f);
 
 #endif

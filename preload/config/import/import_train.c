@@ -341,7 +341,7 @@ static int64_t profile_number(struct import *f, const char *key, int64_t none)
 	return v < 0 ? -1 : (int64_t)v;
 }
 
-static int64_t job_size(const struct import *f)
+int64_t import_job_size(const struct import *f)
 {
 	static const char variable[][24] = {
 		"RANK_SIZE", "WORLD_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -361,7 +361,7 @@ static void take_profile_stages(struct import *f)
 {
 	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
 	const struct tree_node *n = tree_get(tree_get(f->top, "parallel_config"), "pipeline_stage");
-	int64_t ranks = job_size(f);
+	int64_t ranks = import_job_size(f);
 	double stages = 1;
 	char list[1024];
 	struct text t = text_over(list, sizeof(list));
@@ -630,6 +630,7 @@ void import_apply_training(struct import *f)
 			import_note(f, monitor,
 				"monitor_on is not True: none of its keys has an effect");
 	}
+	import_apply_pynative(f);
 	check_contradictions(f, on);
 	keep_training_text(f);
 }

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "config/output_format.h"
 #include "terms/scalar.h"
 #include "training/health/ckpt_file.h"
 #include "sink/format.h"
@@ -189,9 +190,25 @@ static void look_at_path(struct health *h, const char *path, bool folder)
 		add_health_ckpt(h, path, folder, l.begun_ns, -1);
 }
 
-static bool is_own_folder(const struct health *h, const char *path)
+/*
+ * Is it one that libprobe makes in its output folder? Not all that lies there is: MindSpore Transformers' configuration makes the folder
+ * ours that has the job's checkpoints below it.
+ */
+static bool is_own_folder(const struct health *h, const char *dir, const char *name)
 {
-	return strcmp(path, h->files->cfg->output_dir) == 0;
+	static const char *const own[] = {
+		"anomaly_detected", "health", "monitor", "skip", "tensorboard"};
+	const struct config *cfg = h->files->cfg;
+	bool found = strncmp(name, "host-", 5) == 0 ||
+		     (strncmp(name, "rank", 4) == 0 && name[4] >= '0' && name[4] <= '9') ||
+		     (output_has_format(cfg->format, FORMAT_DUMP) &&
+			     strncmp(name, "step", 4) == 0 && name[4] >= '0' && name[4] <= '9');
+
+	if (strcmp(dir, cfg->output_dir) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !found; i++)
+		found = strcmp(name, own[i]) == 0;
+	return found;
 }
 
 static void look_below(struct health *h, const char *dir, unsigned deep)
@@ -203,15 +220,15 @@ static void look_below(struct health *h, const char *dir, unsigned deep)
 		char path[4200];
 		struct stat st;
 
+		if (e->d_name[0] == '.' || is_own_folder(h, dir, e->d_name))
+			continue;
 		h->entries++;
-		if (e->d_name[0] == '.' ||
-			(size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >=
-				sizeof(path) ||
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path) ||
 			lstat(path, &st))
 			continue;
 		if (S_ISREG(st.st_mode) && ckpt_name_is_usual(e->d_name))
 			look_at_path(h, path, false);
-		else if (!S_ISDIR(st.st_mode) || is_own_folder(h, path))
+		else if (!S_ISDIR(st.st_mode))
 			continue;
 		else if (ckpt_look_at_folder(path, &l))
 			look_at_path(h, path, true);

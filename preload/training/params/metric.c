@@ -180,7 +180,8 @@ static void put_norm(enum metric m, enum scalar which, uint32_t step, struct nor
 			scalar_put_metric(which, step, stats_sqrt(s->squares));
 		else
 			log_loss(LOSS_ENTRY,
-				"step %u: %s is not written: it needs all %u parameters, and %u were "
+				"step %u: %s is not written: it needs all %u parameters, and %u "
+				"were "
 				"measured",
 				step, scalar_names[which], expected, s->n);
 	}

@@ -39,7 +39,8 @@ const struct update_kernel *update_kernel_of(const char *name)
 	return NULL;
 }
 
-bool update_name_fronts(const char *parameter, const char *state, size_t *front, size_t *state_front)
+bool update_name_fronts(
+	const char *parameter, const char *state, size_t *front, size_t *state_front)
 {
 	size_t p = strlen(parameter), s = strlen(state), n = 0;
 	const char *dot;
@@ -47,7 +48,8 @@ bool update_name_fronts(const char *parameter, const char *state, size_t *front,
 	while (n < p && n < s && parameter[p - n - 1] == state[s - n - 1])
 		n++;
 	/* From where a part begins in both of them. */
-	while (n && ((p > n && parameter[p - n - 1] != '.') || (s > n && state[s - n - 1] != '.'))) {
+	while (n &&
+		((p > n && parameter[p - n - 1] != '.') || (s > n && state[s - n - 1] != '.'))) {
 		dot = memchr(parameter + p - n, '.', n);
 		n = dot ? (size_t)(parameter + p - dot) - 1 : 0;
 	}

@@ -24,6 +24,7 @@ const struct update_kernel *update_kernel_of(const char *name);
  * Lengths of what is in front of the longest end that both names share, from the begin of a part in each: "opt.", "opt.moment1."
  * of opt.conv.weight and opt.moment1.conv.weight. False: they share none, or the state's has nothing in front of it.
  */
-bool update_name_fronts(const char *parameter, const char *state, size_t *front, size_t *state_front);
+bool update_name_fronts(
+	const char *parameter, const char *state, size_t *front, size_t *state_front);
 
 #endif

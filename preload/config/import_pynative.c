@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The PyNative trainer's dialect of MindSpore Transformers 2.1's training YAML: sections monitor, training and profiler in place of
+ * monitor_config, runner_config and profile (its pynative/config/config.py, and pynative/tools/monitor.py for what each does).
+ * Other sections of it are the training's own.
+ */
+#include "config/import/import.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "terms/scalar.h"
+#include "text/text.h"
+
+#define OF_THE_TRAINING FT_ANY, FH_QUIET, "", ""
+#define TOKENS "tokens for each expert are counted by the model's own code"
+
+static const struct import_row rows[] = {
+	{"monitor.train_state", "", FT_MAP, FH_GROUP, "", ""},
+	{"monitor.train_state.local_norm", "local_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor.train_state.device_norm", "local_norm", FT_ANY, FH_OWN, "", ""},
+	{"monitor.train_state.local_loss", "local_loss", FT_BOOL, FH_OWN, "", ""},
+	{"monitor.train_state.device_loss", "device_local_loss", FT_BOOL, FH_OWN, "", ""},
+	{"monitor.tensorboard", "", FT_MAP, FH_GROUP, "", ""},
+	{"monitor.tensorboard.output_dir", "tensorboard_dir", FT_TEXT, FH_OWN, "", ""},
+	{"monitor.tensorboard.log_interval", "", FT_INT, FH_NOTE, "1",
+		"every step has its numbers in event files"},
+	{"monitor.tensorboard.queue_size", "", FT_ANY, FH_QUIET, "", ""},
+	{"monitor.moe_monitor", "", FT_MAP, FH_GROUP, "", ""},
+	{"monitor.moe_monitor.save_tokens_per_expert_interval", "", FT_INT, FH_REFUSE, "",
+		"refused: " TOKENS},
+	{"monitor.moe_monitor.target_layers", "", FT_ANY, FH_QUIET, "", ""},
+	{"monitor.health_checkpoint", "", FT_MAP, FH_OWN, "", ""},
+	{"health.embedding_local_norm_threshold", "embedding_local_norm_threshold", FT_NUMBER,
+		FH_OWN, "", ""},
+	{"health.global_norm_skip_threshold", "global_norm_spike_threshold", FT_NUMBER, FH_OWN, "",
+		""},
+	{"health.global_norm_skip_time", "", FT_INT, FH_QUIET, "", ""},
+	{"training.use_skip_step_on_nan", "use_skip_data_by_global_norm", FT_BOOL, FH_OWN, "", ""},
+	{"training.max_consecutive_skipped_steps", "", FT_INT, FH_QUIET, "", ""},
+	{"training.local_batch_size", "micro_batch_size", FT_INT, FH_SET, "", ""},
+	{"training.global_batch_size", "global_batch_size", FT_INT, FH_SET, "", ""},
+	{"training.steps", "", OF_THE_TRAINING},
+	{"training.max_norm", "", OF_THE_TRAINING},
+	{"training.seed", "", OF_THE_TRAINING},
+	{"training.deterministic", "", OF_THE_TRAINING},
+	{"training.rampup_batch_size", "", OF_THE_TRAINING},
+	{"profiler.enable_profiling", "", FT_BOOL, FH_QUIET, "", ""},
+	/* Looked at where that is true. */
+	{"profiler.start_step", "", FT_INT, FH_QUIET, "", ""},
+	{"profiler.end_step", "", FT_INT, FH_QUIET, "", ""},
+	{"profiler.profiler_rank", "", FT_LIST, FH_QUIET, "", ""},
+	{"profiler.profiler_level", "", FT_INT, FH_QUIET, "", ""},
+	{"profiler.with_stack", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profiler.output_path", "", FT_TEXT, FH_NOTE, "",
+		"profiles are made afterwards, by probe export: its --output names the folder"},
+	{"profiler.mstx", "", FT_BOOL, FH_NOTE, "",
+		"nothing is sent to that library: libprobe's own rows have the calls"},
+	{"profiler.profile_memory", "", FT_BOOL, FH_QUIET, "", ""},
+	{"profiler.profile_cpu", "", FT_BOOL, FH_QUIET, "", ""},
+};
+#define NROWS (sizeof(rows) / sizeof(*rows))
+
+/* Value of an integer that is there; none: it is not, or is none. */
+static double read_integer(const struct tree_node *map, const char *key, double none)
+{
+	const struct tree_node *n = tree_get(map, key);
+	double v;
+
+	return n && tree_is_integer(n) && tree_number(n, &v) ? v : none;
+}
+
+static void log_metric(struct import *f, const char *metric)
+{
+	import_add_word(f, "monitor_log", metric);
+	import_set_text(f, "monitor_stderr", NULL, "true");
+}
+
+/* ---- which parameters: a part of their names, several, or true ---- */
+
+static void put_pattern(struct text *t, const char *part)
+{
+	text_char(t, '\'');
+	for (; *part; part++) {
+		if (strchr(".[]{}()*+?^$|\\", *part))
+			text_char(t, '\\');
+		text_str(t, *part == '\'' ? "''" : (char[]){*part, 0});
+	}
+	text_char(t, '\'');
+}
+
+struct norm_names {
+	char list[1024]; /* regular expressions */
+	struct text t;
+	bool all, any, refused;
+};
+
+static void add_norm_name(struct norm_names *names, const struct tree_node *n)
+{
+	if (n->kind != TREE_SCALAR || !tree_is_text(n)) {
+		names->refused = true;
+		return;
+	}
+	if (!n->len)
+		return;
+	text_str(&names->t, names->any ? ", " : "[");
+	put_pattern(&names->t, n->text);
+	names->any = true;
+}
+
+static void add_norm_names(struct import *f, struct norm_names *names, const struct tree_node *n)
+{
+	bool on = false;
+
+	if (!n || tree_is_null(n))
+		return;
+	if (n->kind == TREE_SCALAR && tree_bool(n, &on)) {
+		names->all |= on;
+		return;
+	}
+	names->refused = n->kind == TREE_MAP;
+	if (n->kind == TREE_SCALAR)
+		add_norm_name(names, n);
+	for (const struct tree_node *e = n->kind == TREE_LIST ? n->child : NULL; e; e = e->next)
+		add_norm_name(names, e);
+	if (names->refused)
+		import_wrong(f, n,
+			"accepted: true, false, a text, or a list of texts, parts of names of "
+			"parameters; it is ignored");
+}
+
+/* One list for both: libprobe has one norm of a parameter in each step. */
+static void take_norms(struct import *f, const struct tree_node *n)
+{
+	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
+	struct norm_names names = {.any = false};
+
+	names.t = text_over(names.list, sizeof(names.list));
+	add_norm_names(f, &names, n);
+	if (names.refused || !(names.all || names.any))
+		return;
+	log_metric(f, "local_norm");
+	if (strcmp(n->key, "device_norm") == 0 && import_is_empty(tree_get(state, "local_norm")))
+		import_note(f, n,
+			"local_norm/<parameter> is written: the norm of what the rank has "
+			"accumulated in the step");
+	names = (struct norm_names){.any = false};
+	names.t = text_over(names.list, sizeof(names.list));
+	add_norm_names(f, &names, tree_get(state, "local_norm"));
+	add_norm_names(f, &names, tree_get(state, "device_norm"));
+	text_char(&names.t, ']');
+	if (names.any && !names.all && !names.t.cut)
+		import_set_text(f, "metrics_targets", n, names.list);
+}
+
+/* ---- monitor ---- */
+
+static void take_loss(struct import *f, const struct import_row *row, const struct tree_node *n)
+{
+	bool on = false;
+
+	if (!tree_bool(n, &on) || !on)
+		return;
+	log_metric(f, row->ours);
+	if (strcmp(n->key, "device_loss") == 0)
+		import_note(f, n,
+			"the mean over all ranks needs a communication of its own: this rank's "
+			"sum over its micro steps is written");
+}
+
+/* Its last rank alone writes. */
+static void take_event_folder(struct import *f, const struct tree_node *n)
+{
+	static const uint8_t theirs[] = {SCALAR_LOSS, SCALAR_LOSS_SCALE, SCALAR_GRAD_NORM,
+		SCALAR_ITERATION_TIME, SCALAR_LEARNING_RATE, SCALAR_BATCH_SIZE, SCALAR_MODEL_FLOPS};
+	int64_t ranks = import_job_size(f);
+	char text[512];
+	struct text t = text_over(text, sizeof(text));
+
+	import_set(f, "tensorboard_dir", n);
+	import_set_text(f, "format", n, "csv, tensorboard");
+	import_set_text(f, "tensorboard_tags", NULL, "mindformers");
+	for (unsigned i = 0; i < sizeof(theirs); i++)
+		text_fmt(&t, "%s%s", i ? ", " : "[", scalar_names[theirs[i]]);
+	text_char(&t, ']');
+	import_set_text(f, "tensorboard_scalars", NULL, text);
+	if (ranks) {
+		snprintf(text, sizeof(text), "%lld", (long long)ranks - 1);
+		import_set_text(f, "tensorboard_ranks", NULL, text);
+	} else {
+		import_note(f, n,
+			"how many ranks there are is not in the environment (RANK_SIZE): rank 0 "
+			"writes, and the last one where it has the loss");
+	}
+}
+
+static void take_embedding_threshold(struct import *f, const struct tree_node *n)
+{
+	import_set_text(f, "health_checkpoint", n, "true");
+	import_set(f, "embedding_local_norm_threshold", n);
+}
+
+/* Both keys are declared there, and nothing looks at them. */
+static void take_skip_threshold(struct import *f, const struct tree_node *n)
+{
+	const struct tree_node *time =
+		tree_get(tree_get(tree_get(f->top, "monitor"), "health_checkpoint"),
+			"global_norm_skip_time");
+
+	import_set(f, "global_norm_spike_threshold", n);
+	if (time && !tree_is_null(time) && import_check(f, time, FT_INT))
+		import_set(f, "global_norm_spike_count_threshold", time);
+	import_note(f, n,
+		"that version looks at it nowhere, so no step is withheld for it; with "
+		"use_skip_data_by_global_norm: true it is the threshold");
+}
+
+/* ---- training ---- */
+
+/* A norm that is not finite is a spike whatever the threshold is: with this one nothing else is. */
+static void take_skip_on_nan(struct import *f, const struct tree_node *n)
+{
+	const struct tree_node *training = tree_get(f->top, "training");
+	double most = read_integer(training, "max_consecutive_skipped_steps", 0);
+	bool on = false;
+	char text[40];
+
+	if (!tree_bool(n, &on) || !on)
+		return;
+	import_set_text(f, "use_skip_data_by_global_norm", n, "true");
+	snprintf(text, sizeof(text), "%.17g", DBL_MAX);
+	import_set_text(f, "global_norm_spike_threshold", n, text);
+	if (most < 0) {
+		import_wrong(f, tree_get(training, "max_consecutive_skipped_steps"),
+			"accepted: an integer of 0 or more; 0 is taken: the job is never ended");
+		most = 0;
+	}
+	snprintf(text, sizeof(text), "%.0f", most);
+	import_set_text(f, "global_norm_spike_count_threshold", n, text);
+}
+
+/* ---- profiler ---- */
+
+static void take_pynative_key(
+	struct import *f, const struct import_row *row, const struct tree_node *n);
+
+static void take_profiler(struct import *f, const struct tree_node *n)
+{
+	double first = read_integer(n, "start_step", 1), last = read_integer(n, "end_step", 1);
+	const struct tree_node *ranks = tree_get(n, "profiler_rank");
+	bool on = false, stack = true;
+	char text[64];
+
+	import_walk(f, n, "profiler.", rows, NROWS, take_pynative_key);
+	tree_bool(tree_get(n, "enable_profiling"), &on);
+	tree_bool(tree_get(n, "with_stack"), &stack);
+	if (!on)
+		return;
+	if (first < 1 || last < first) {
+		import_wrong(f, n,
+			"start_step and end_step: accepted: integers above 0, the second one not "
+			"below the first; nothing is profiled");
+		return;
+	}
+	snprintf(text, sizeof(text), "%.0f-%.0f", first - 1, last - 1);
+	import_set_text(f, "profile_step", n, text);
+	import_set_text(f, "preset", n, "ops");
+	import_set_text(f, "stack", n, stack ? "true" : "false");
+	import_set_text(
+		f, "statistics", n, read_integer(n, "profiler_level", 0) >= 2 ? "true" : "false");
+	if (ranks && !import_is_empty(ranks))
+		import_set(f, "profile_rank", ranks);
+}
+
+static void take_pynative_key(
+	struct import *f, const struct import_row *row, const struct tree_node *n)
+{
+	const char *key = strrchr(row->path, '.');
+
+	key = key ? key + 1 : row->path;
+	if (strcmp(key, "health_checkpoint") == 0)
+		import_walk(f, n, "health.", rows, NROWS, take_pynative_key);
+	else if (strcmp(row->ours, "local_norm") == 0)
+		take_norms(f, n);
+	else if (strcmp(key, "output_dir") == 0)
+		take_event_folder(f, n);
+	else if (strcmp(key, "embedding_local_norm_threshold") == 0)
+		take_embedding_threshold(f, n);
+	else if (strcmp(key, "global_norm_skip_threshold") == 0)
+		take_skip_threshold(f, n);
+	else if (strcmp(key, "use_skip_step_on_nan") == 0)
+		take_skip_on_nan(f, n);
+	else
+		take_loss(f, row, n);
+}
+
+static const struct tree_node *find_section(const struct import *f, const char *key)
+{
+	const struct tree_node *n = tree_get(f->top, key);
+
+	return n && n->kind == TREE_MAP ? n : NULL;
+}
+
+void import_apply_pynative(struct import *f)
+{
+	const struct tree_node *monitor = find_section(f, "monitor");
+	const struct tree_node *training = find_section(f, "training");
+	const struct tree_node *profiler = find_section(f, "profiler");
+
+	if (monitor)
+		import_walk(f, monitor, "monitor.", rows, NROWS, take_pynative_key);
+	if (training)
+		import_walk(f, training, "training.", rows, NROWS, take_pynative_key);
+	if (profiler)
+		take_profiler(f, profiler);
+}
