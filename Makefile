@@ -26,7 +26,7 @@ BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -f
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
-FILE_MK := preload/base/apart.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk tools/probe/compare/compare.mk
+FILE_MK := preload/base/apart.mk preload/device/device.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk tools/probe/compare/compare.mk
 
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -240,7 +240,7 @@ DEB_BUILD := gcc libc6-dev make binutils libyaml-dev zlib1g-dev libffi-dev libdw
 DEB_DEMO  := $(DEB_BUILD) $(if $(shell command -v mpicc),,mpich libmpich-dev)
 DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3 python3-mpi4py python3-numpy \
 	clang clang-format libclang-rt-14-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
-	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
+	clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
 DEB_LONG  := chromium graphviz # tests/long only
 DEB_EXTRA := python3-torch # not every Debian has it
 

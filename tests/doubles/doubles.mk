@@ -115,3 +115,7 @@ $(B)/xccl/xccl_calls: tests/apps/xccl_calls.c $(wildcard tests/doubles/xccl/xccl
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -Wl,-soname,libxccl.so.1 -o $(@D)/libxccl.so.1 \
 		tests/doubles/xccl/xccl.c && $(CC) $(CFLAGS) -std=gnu11 $(WARN) -o $@ $< $(@D)/libxccl.so.1 -Wl,-rpath,'$$ORIGIN'
+
+# The statistics kernel as C.
+$(B)/obj/tests/doubles/cuda/stats_host.o: preload/device/stats.cl preload/device/stats_launch.h
+$(B)/unit/test_device_kernel: $(B)/obj/tests/doubles/cuda/stats_host.o
