@@ -24,7 +24,7 @@ $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nc
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden $(NCCL_FLAGS) \
 		-Wno-missing-prototypes -Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lm -lpthread
 	@ln -sf libnccl.so.2 $(@D)/libnccl.so
-$(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h)
+$(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
