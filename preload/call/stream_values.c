@@ -96,6 +96,10 @@ static void count_unmeasured(void)
 {
 	if (thread_state.recorder)
 		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+	log_loss(LOSS_DEVICE,
+		"more of ours was under way on a device than is allowed (%u launches a stream): further "
+		"tensors have no values until it has caught up",
+		MEASURE_STREAM_MAX);
 }
 
 /* The batch is made at the first tensor that wants it. False: nothing is measured on the device at this point. */

@@ -28,8 +28,8 @@ $(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
-$(B)/apps/nccl/nccl_device: NCCL_LIBS = -l:libcuda.so.1
-$(B)/apps/nccl/nccl_device: $(B)/doubles/libcuda.so.1
+$(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: NCCL_LIBS = -l:libcuda.so.1
+$(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: $(B)/doubles/libcuda.so.1
 $(B)/apps/nccl/%: tests/apps/%.c tests/apps/nccl_app.h $(B)/doubles/libnccl.so.2
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(NCCL_FLAGS) -o $@ $< -L$(B)/doubles -lnccl $(NCCL_LIBS) \
@@ -118,4 +118,4 @@ $(B)/xccl/xccl_calls: tests/apps/xccl_calls.c $(wildcard tests/doubles/xccl/xccl
 
 # The statistics kernel as C.
 $(B)/obj/tests/doubles/cuda/stats_host.o: preload/device/stats.cl preload/device/stats_launch.h
-$(B)/unit/test_device_kernel: $(B)/obj/tests/doubles/cuda/stats_host.o
+$(B)/unit/test_device_kernel $(B)/unit/test_device_measure: $(B)/obj/tests/doubles/cuda/stats_host.o
