@@ -47,6 +47,13 @@ is 'host memory that a stream can write is measured by it too; so is managed mem
 measured_values="$(rows "$out" "$columns")"
 like 'the time on the device is there of every call but those of the capture and before cuInit' \
 	"$(rows "$out" '[r["dev_ns"].isdigit() and 0 < int(r["dev_ns"]) < 60e9 for r in on("rank0")]')" '^.False, False, (True, ){8}(False, ){2}(True(, )?){6}'
+# 4 all_reduces of 16 bytes and 1 of 8 outside of the group with 2 ranks: the bus carries what the algorithm does.
+is 'the report: time and bandwidth on the device, of the calls that have it' "$("$probe" report --json "$out" | python3 -c '
+import json, sys
+for o in json.load(sys.stdin)["operations"]:
+    print(o["op"], o.get("on_device"), abs(o["bus_bytes_per_s"] / o["algorithm_bytes_per_s"] - 1) < 1e-9, o["device_s"] > 0)')" \
+	"$(printf 'all_reduce 12 True True\nbroadcast 2 True True')"
+like 'and its table' "$("$probe" report "$out")" 'On the device.*all_reduce.*algorithm|On the device.*algorithm.*bus.*all_reduce'
 new_out
 nccl_with 2 APP_LOG="$tmp/log_copy" PROBE_DEVICE=copy nccl_device
 same_result 'device: copy'
