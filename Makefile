@@ -26,7 +26,11 @@ BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -f
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
+<<<<<<< HEAD
 FILE_MK := $(sort $(shell find preload tools/probe -name '*.mk'))
+=======
+FILE_MK := preload/base/apart.mk preload/device/device.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk tools/probe/compare/compare.mk
+>>>>>>> gpu
 
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -242,7 +246,7 @@ DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich li
 	clang clang-format libclang-rt-14-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
 	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
 DEB_LONG  := chromium graphviz # tests/long only
-DEB_EXTRA := python3-torch # not every Debian has it
+DEB_EXTRA := python3-torch clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev # not every Debian has them
 
 deps:
 	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA)

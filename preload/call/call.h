@@ -34,6 +34,8 @@ struct operation {
 	uint16_t nin, nout;
 	bool unnumbered; /* a message of a function that was not counted from the start */
 	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
+	/* Of a call on a device's stream: shots that tell when the stream was before it and after it, 0: none. */
+	uint32_t before, after;
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
 	union {
 		struct {

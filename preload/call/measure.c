@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first two tensor observers: statistics, and the checksum, which is made of each block while the statistics have it. */
 #include "call/observer.h"
+#include "device/measure.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "stats/stats.h"
@@ -73,6 +74,23 @@ bool tensor_observe_few(
 	return true;
 }
 
+bool tensor_put_measured(
+	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
+{
+	const struct tensor_look look = {
+		.row = w->row, .cfg = w->by ? w->by : config_now(), .buffer = v, .record = record};
+	uint32_t word_xor;
+
+	if (device_measured(v->shot, &record->stats, &word_xor) != 1)
+		return false;
+	record->flags &= (uint8_t)~TF_NOSTATS;
+	if (checksum_kind(&look) == CHECKSUM_XOR) {
+		record->crc = word_xor;
+		record->flags |= TF_CRC;
+	}
+	return true;
+}
+
 static void statistics_piece(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
@@ -97,6 +115,12 @@ const struct tensor_observer statistics_observer = {
 static uint64_t checksum_reach(const struct config *cfg)
 {
 	return cfg->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
+}
+
+/* A device makes the XOR of words, and no CRC. */
+static bool is_crc_wanted(const struct config *cfg)
+{
+	return cfg->checksum == CHECKSUM_CRC32;
 }
 
 static bool checksum_wants(void *state, struct tensor_look *look)
@@ -124,6 +148,7 @@ static void checksum_end(void *state, struct journal_tensor *record, bool whole)
 
 const struct tensor_observer checksum_observer = {
 	.reach = checksum_reach,
+	.needs_bytes = is_crc_wanted,
 	.in_order = true,
 	.wants = checksum_wants,
 	.end = checksum_end,

@@ -15,6 +15,8 @@ void tensor_watch_configure(const struct config *cfg)
 
 		now.wanting |= (uint32_t)(reach != 0) << i;
 		now.reach = reach > now.reach ? reach : now.reach;
+		now.bytes |= reach && tensor_observers[i]->needs_bytes &&
+			     tensor_observers[i]->needs_bytes(cfg);
 	}
 	now.few = now.wanting == 1 && tensor_observers[0] == &statistics_observer;
 	now.grad = output_has_format(cfg->format, FORMAT_DUMP);

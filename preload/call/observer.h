@@ -43,6 +43,8 @@ struct tensor_observer {
 	 * when a configuration is read, on any thread.
 	 */
 	uint64_t (*reach)(const struct config *cfg);
+	/* True if it wants the bytes themselves under that configuration, where a device could have measured them. NULL: never. */
+	bool (*needs_bytes)(const struct config *cfg);
 	bool in_order; /* its pieces come in the order of the buffer; of strided ones in that of memory */
 	/*
 	 * Does it want that tensor? Of each whose memory can be read and that is within the reach of any observer. True:
@@ -69,6 +71,7 @@ extern const struct tensor_observer checksum_observer; /* stands behind the stat
 extern struct tensor_watch {
 	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
 	bool few; /* nothing is wanted but the statistics: tensor_observe_few() will do for small buffers */
+	bool bytes; /* of tensors on a device copies are wanted, for not all is measured there */
 	bool grad; /* adapters are to say of tensors whether gradients are computed for them */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
 } tensor_watch;
@@ -87,6 +90,10 @@ static inline bool tensor_is_watched(const struct buffer *v)
  * it is to be done by that.
  */
 bool tensor_observe_few(
+	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
+
+/* What a device has measured of it; buffer.shot has arrived. False: it has not. */
+bool tensor_put_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
 /* Shows a buffer of call `seq` to those that want it. Its memory can be read; the caller has entered stats_fenv. */

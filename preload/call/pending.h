@@ -30,6 +30,7 @@ struct pending {
 	uint64_t start; /* ticks */
 	uint64_t added; /* ticks when the library had given the handle back */
 	uint64_t wait; /* ticks spent in waits that did complete it */
+	uint64_t device_ns; /* that its work took on a device; 0: not known */
 	void *newcomm; /* a communicator is being made: where the program wants its handle; NULL: a data call */
 	struct api *api;
 	struct operation op;

@@ -12,6 +12,7 @@
 #include "call/step.h"
 #include "call/recorder.h"
 #include "device/device.h"
+#include "device/measure.h"
 #include "session/state.h"
 
 tensor_namer_fn *tensor_namer;
@@ -163,7 +164,11 @@ static void show_apart(void *arg)
 
 	stats_fenv_enter(&fenv);
 	for (; n; n--, t = tensor_behind(t, v), v++) {
-		if (tensor_is_watched(v) && (v->host || host_memory(b, v)))
+		if (!tensor_is_watched(v))
+			continue;
+		if (__builtin_expect(b != NULL, 0) && SHOT_IS_MEASURED(v->shot))
+			tensor_put_measured(all->w, v, t);
+		else if (v->host || host_memory(b, v))
 			show_buffer(all->w, all->seq, v, t);
 	}
 	stats_fenv_leave(&fenv);
@@ -465,6 +470,7 @@ void write_end_record(
 		.end = end,
 		.wait = p->wait,
 		.comm_seq = JOURNAL_NONE64,
+		.device_ns = p->device_ns,
 		.peer = w->peer,
 		.tag = w->tag,
 		.error = error,

@@ -16,6 +16,7 @@
 #include "call/pending.h"
 #include "call/record.h"
 #include "call/recorder.h"
+#include "call/stream_values.h"
 #include "device/device.h"
 #include "resolve/real.h"
 #include "elf/loaded/object_of.h"
@@ -42,61 +43,6 @@ static struct buffer *stream_outputs(struct operation *w)
 	return (struct buffer *)operation_outputs(w);
 }
 
-#define SPREAD_MAX \
-	4 /* bytes that are copied for each that is looked at, where elements lie apart */
-
-/*
- * A snapshot of all that lies between its first and its last element, unless most of that is something else; the elements keep
- * their distances (use_snapshot()).
- */
-static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
-	const struct buffer *v, uintptr_t lo, uintptr_t hi)
-{
-	uint32_t shot = 0;
-
-	if (v->layout == BUFFER_SEGMENTS || hi - lo > SPREAD_MAX * v->bytes)
-		return 0;
-	return b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
-}
-
-/* Its elements are in the snapshot from now on. */
-static void use_snapshot(struct buffer *v, const void *at)
-{
-	uintptr_t lo, hi;
-
-	buffer_bounds(v, &lo, &hi);
-	v->base = (const char *)at + ((uintptr_t)v->base - lo);
-	v->host = 1;
-	v->nostats = 0;
-}
-
-/* Decides of one buffer: it is read by us, copied by its stream, or left alone. */
-static void decide_snapshot(const struct device_backend *b, uint64_t stream, struct buffer *v)
-{
-	bool copy = config_now()->device == CONFIG_DEVICE_COPY, ours;
-	enum device_memory kind;
-	uintptr_t lo, hi;
-
-	v->shot = 0;
-	if (!tensor_is_watched(v))
-		return;
-	v->nostats = 1;
-	if (!buffer_bounds(v, &lo, &hi))
-		return;
-	device_is_host(b, (const void *)lo, hi - lo, &kind);
-	/*
-	 * When an output is there only its stream knows; so it is with inputs that a stream can write, where the user
-	 * lets us ask it.
-	 */
-	ours = kind == DEVICE_IDLE ||
-	       (v->io == IO_IN && (kind == DEVICE_HOST || (kind == DEVICE_PINNED && !copy)));
-	v->host = ours;
-	if (ours)
-		v->nostats = !device_probe((const void *)lo, hi - lo);
-	else if (copy && kind != DEVICE_HOST)
-		v->shot = take_snapshot(b, stream, v, lo, hi);
-}
-
 static void no_statistics(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
@@ -109,49 +55,30 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 		v->nostats |= !v->shot;
 }
 
-static void decide_all(const struct adapter *lib, uint64_t stream, struct buffer *v, unsigned n)
-{
-	const struct device_backend *b = device_present();
-
-	/* On a stream of a runtime that we know nothing of nobody says when an output is there. */
-	if (!b && stream && lib->unknown_streams && n && v->io == IO_OUT) {
-		no_statistics(v, n);
-		return;
-	}
-	for (; n; n--, v++)
-		decide_snapshot(b, stream, v);
-}
-
-/*
- * Of a call that something else completes: what lies on a device, and results in host memory that a stream can write. All else is
- * there when the function has returned: inputs are read as ever, results are kept for when the others have arrived.
- */
-static void decide_placed(uint64_t stream, struct buffer *v, unsigned n)
-{
-	const struct device_backend *b = device_present();
-	enum device_memory kind;
-	uintptr_t lo, hi;
-
-	for (; n; n--, v++) {
-		if (v->device) {
-			decide_snapshot(b, stream, v);
-			continue;
-		}
-		if (v->io != IO_OUT || v->nostats || !buffer_bounds(v, &lo, &hi))
-			continue;
-		v->host = device_is_host(b, (const void *)lo, hi - lo, &kind) &&
-			  kind != DEVICE_PINNED;
-		if (kind == DEVICE_PINNED)
-			decide_snapshot(b, stream, v);
-	}
-}
-
+/* Of a call that its stream completes the device's time is wanted, too: from behind what looks at inputs ... */
 static void decide_inputs(struct call *c)
 {
-	if (c->api->spec->completion == DONE_STREAM)
-		decide_all(c->api->spec->lib, stream_of(c), stream_inputs(&c->op), c->op.nin);
+	bool own = c->api->spec->completion == DONE_STREAM;
+	struct stream_point p;
+
+	stream_point_begin(&p, device_present(), stream_of(c));
+	if (own)
+		stream_decide_all(&p, c->api->spec->lib, stream_inputs(&c->op), c->op.nin);
 	else
-		decide_placed(stream_of(c), stream_inputs(&c->op), c->op.nin);
+		stream_decide_placed(&p, stream_inputs(&c->op), c->op.nin);
+	c->op.before = stream_point_mark(&p, own);
+	stream_point_end(&p);
+}
+
+/* ... to before what looks at outputs. */
+static void decide_outputs(struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
+{
+	if (own)
+		stream_decide_all(p, lib, stream_outputs(w), w->nout);
+	else
+		stream_decide_placed(p, stream_outputs(w), w->nout);
+	if (w->before)
+		w->after = stream_point_mark(p, true);
 }
 
 /* ---- calls that others carry ---- */
@@ -187,18 +114,29 @@ static void end_carrying(const struct operation *w)
 static void take_reached_outputs(const struct device_backend *b, struct operation *w)
 {
 	struct buffer *v = stream_outputs(w);
+	struct stream_point p;
 
+	stream_point_begin(&p, b, carrier.stream);
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++)
+<<<<<<< HEAD
 		if (own(carrier).reached[i / 64] >> i % 64 & 1)
 			decide_snapshot(b, own(carrier).stream, &v[i]);
 	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
+=======
+		if (carrier.reached[i / 64] >> i % 64 & 1)
+			stream_decide(&p, &v[i]);
+	stream_point_end(&p);
+	memset(carrier.reached, 0, sizeof(carrier.reached));
+>>>>>>> gpu
 }
 
 /* The call inside writes at `to`, on that stream. */
 static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
 {
 	struct buffer *v = stream_outputs(w);
+	struct stream_point p;
 
+	stream_point_begin(&p, b, carrier.stream);
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++) {
 		const char *base = v[i].base;
 
@@ -208,8 +146,13 @@ static void note_carried_output(const struct device_backend *b, struct operation
 		if (own(carrier).depth)
 			own(carrier).reached[i / 64] |= UINT64_C(1) << i % 64;
 		else if (to == base)
+<<<<<<< HEAD
 			decide_snapshot(b, own(carrier).stream, &v[i]);
+=======
+			stream_decide(&p, &v[i]);
+>>>>>>> gpu
 	}
+	stream_point_end(&p);
 }
 
 void stream_carried(struct call *c)
@@ -242,7 +185,12 @@ void stream_enter(struct call *c)
 	stream_poll();
 	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
 		w->views[i].shot = 0;
+<<<<<<< HEAD
 	thread_inside()->carrying = false;
+=======
+	w->before = w->after = 0;
+	thread_state.carrying = false;
+>>>>>>> gpu
 	if (b && b->capturing(stream_of(c))) {
 		w->flags |= CF_CAPTURED;
 		no_statistics(stream_inputs(w), w->nin);
@@ -250,6 +198,8 @@ void stream_enter(struct call *c)
 		return;
 	}
 	decide_inputs(c);
+	if (c->api->spec->completion == DONE_STREAM)
+		device_collective_begins(b);
 	if (b && c->api->spec->lib->carried && !c->by->cfg.nested)
 		begin_carrying(c);
 }
@@ -262,13 +212,26 @@ static bool has_shots(const struct buffer *v, unsigned n)
 	return false;
 }
 
+static bool waits_for_stream(struct operation *w)
+{
+	return w->after || has_shots(stream_inputs(w), w->nin) ||
+	       has_shots(stream_outputs(w), w->nout);
+}
+
 static void drop_shots(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		if (v->shot) {
-			device_known()->drop(v->shot);
+			stream_drop_shot(device_known(), v->shot);
 			v->shot = 0;
 		}
+}
+
+static void drop_mark(uint32_t *mark)
+{
+	if (*mark)
+		stream_drop_shot(device_known(), *mark);
+	*mark = 0;
 }
 
 void stream_drop(struct operation *w)
@@ -278,6 +241,8 @@ void stream_drop(struct operation *w)
 		return;
 	drop_shots(stream_inputs(w), w->nin);
 	drop_shots(stream_outputs(w), w->nout);
+	drop_mark(&w->before);
+	drop_mark(&w->after);
 }
 
 /* ---- snapshots on their way ---- */
@@ -313,16 +278,16 @@ static bool flight_add(const struct pending *p)
 /* Has the snapshot of each view arrived (or been lost)? Then the views lie in host memory. */
 static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
 {
-	for (; n; n--, v++) {
-		const void *at = NULL;
-		int state = v->shot && v->nostats ? b->poll(v->shot, &at) : -1;
-
-		if (state == 0)
+	for (; n; n--, v++)
+		if (v->shot && v->nostats && stream_take_shot(b, v) == 0)
 			return false;
-		if (state == 1)
-			use_snapshot(v, at);
-	}
 	return true;
+}
+
+/* Its stream has come by, before it and after it. */
+static bool have_marks_arrived(const struct operation *w)
+{
+	return !w->after || stream_poll_mark(w->after) != 0;
 }
 
 /* Takes the first that is complete out of the list. */
@@ -338,7 +303,8 @@ static bool flight_take(struct pending *out)
 		struct operation *w = &flight[i].op;
 
 		if (!have_snapshots_arrived(b, stream_inputs(w), w->nin) ||
-			!have_snapshots_arrived(b, stream_outputs(w), w->nout)) {
+			!have_snapshots_arrived(b, stream_outputs(w), w->nout) ||
+			!have_marks_arrived(w)) {
 			late++;
 			continue;
 		}
@@ -353,10 +319,22 @@ static bool flight_take(struct pending *out)
 	return found;
 }
 
+/* Between the launches before and after it, by the device's clock. 0: not known. */
+static uint64_t time_on_device(const struct operation *w)
+{
+	uint64_t begin, end, first, last;
+
+	if (!w->before || !w->after || !device_times(w->before, &begin, &end) ||
+		!device_times(w->after, &first, &last) || first < end)
+		return 0;
+	return first - end;
+}
+
 static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 
+	p->device_ns = time_on_device(&p->op);
 	if (t)
 		write_end_record(t, p, end, flags, error);
 	stream_drop(&p->op);
@@ -376,8 +354,7 @@ void stream_poll(void)
 /* The call ends when its snapshots are here; without any, now. `end`: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
-	if (has_shots(stream_inputs(&p->op), p->op.nin) ||
-		has_shots(stream_outputs(&p->op), p->op.nout)) {
+	if (waits_for_stream(&p->op)) {
 		if (flight_add(p))
 			return;
 		log_loss(LOSS_PENDING, "too many calls on streams under way: further ones have no "
@@ -507,10 +484,30 @@ static void group_ended(struct call *c, int64_t ret)
 	struct thread *t = thread_inside()->recorder;
 	/* A forked child has the depth, and not the queue. */
 	struct queued *q = t ? t->group : NULL;
+	struct stream_point point;
 
 	if (!q)
+<<<<<<< HEAD
 		own(here).n = 0;
 	for (uint32_t i = 0; i < own(here).n; i++) {
+=======
+		here.n = 0;
+	stream_point_begin(&point, device_present(), 0);
+	for (uint32_t i = 0; i < here.n; i++) {
+		struct operation *w = &q[i].p.op;
+
+		if (q[i].copy != copy || never)
+			continue;
+		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED)) {
+			no_statistics(w->out, w->nout);
+			continue;
+		}
+		stream_point_move(&point, q[i].stream);
+		decide_outputs(&point, lib, w, true);
+	}
+	stream_point_end(&point);
+	for (uint32_t i = 0; i < here.n; i++) {
+>>>>>>> gpu
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy) {
@@ -524,10 +521,6 @@ static void group_ended(struct call *c, int64_t ret)
 			end_call(&q[i].p, c->end, flags, (int32_t)ret);
 			continue;
 		}
-		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED))
-			no_statistics(w->out, w->nout);
-		else
-			decide_all(lib, q[i].stream, w->out, w->nout);
 		end_when_snapshots_arrived(&q[i].p, c->end, flags);
 	}
 	own(here).n = kept;
@@ -578,6 +571,7 @@ void stream_leave(struct call *c, int64_t ret)
 	bool own = c->api->spec->completion == DONE_STREAM;
 	struct open_group *g = own ? group_of(copy_of(c), false) : NULL;
 	struct queued *q = NULL;
+	struct stream_point point;
 	struct pending p;
 
 	end_carrying(w);
@@ -601,11 +595,13 @@ void stream_leave(struct call *c, int64_t ret)
 		no_statistics(stream_outputs(w), w->nout);
 	else if (lib->carried)
 		no_statistics_but_snapshots(stream_outputs(w), w->nout);
-	else if (!own)
-		decide_placed(stream_of(c), stream_outputs(w), w->nout);
-	else if (!g || w->all_in)
-		decide_all(lib, stream_of(c), stream_outputs(w), w->nout);
-	if (!q && !has_shots(stream_inputs(w), w->nin) && !has_shots(stream_outputs(w), w->nout)) {
+	else if (!own || !g || w->all_in) {
+		stream_point_begin(&point, device_present(), stream_of(c));
+		decide_outputs(&point, lib, w, own);
+		stream_point_end(&point);
+	}
+	if (!q && !waits_for_stream(w)) {
+		drop_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}
@@ -628,6 +624,7 @@ void stream_reset(void)
 {
 	pthread_mutex_init(&flight_lock, NULL);
 	nflight = 0;
+	device_measure_reset();
 	atomic_store(&flying, 0);
 	own(here).n = 0;
 	thread_inside()->carrying = false;

@@ -159,6 +159,7 @@ static void copy_end(void *state, struct journal_tensor *record, bool whole)
 
 const struct tensor_observer copy_observer = {
 	.reach = copy_reach,
+	.needs_bytes = are_tensors_wanted,
 	.in_order = true,
 	.wants = copy_wants,
 	.piece = copy_piece,
@@ -177,6 +178,12 @@ static uint64_t wide_xor_reach(const struct config *cfg)
 	return output_has_format(cfg->format, FORMAT_DUMP) && cfg->summary_mode == SUMMARY_XOR
 		       ? UINT64_MAX
 		       : 0;
+}
+
+static bool needs_all_bytes(const struct config *cfg)
+{
+	(void)cfg;
+	return true;
 }
 
 static bool wide_xor_wants(void *state, struct tensor_look *look)
@@ -224,6 +231,7 @@ static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 
 const struct tensor_observer wide_xor_observer = {
 	.reach = wide_xor_reach,
+	.needs_bytes = needs_all_bytes,
 	.in_order = true,
 	.wants = wide_xor_wants,
 	.piece = wide_xor_piece,

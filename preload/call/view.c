@@ -5,9 +5,6 @@
 
 #include "stats/stats.h"
 
-/* Of more than one element each; NumPy and PyTorch allow 64, but 16 of them make 65536 elements at least. */
-#define DIMS_MAX 16
-
 /*
  * Runs of elements shorter than DIRECT bytes, and elements that do not lie side by side, are copied together first:
  * starting a kernel for each would cost many times what measuring the element costs. The buffer is small because it
@@ -170,18 +167,11 @@ static int add_segments(struct gather *g, const struct buffer *v)
 	return 1;
 }
 
-/* Dimensions of a strided view, innermost first; steps in bytes. */
-struct walk {
-	uintptr_t base;
-	unsigned n;
-	uint64_t size[DIMS_MAX], step[DIMS_MAX];
-};
-
 /*
  * Keeps the order that visits memory front to back: by step, and those of step 0, which repeat what is inside them,
  * outermost (0 - 1 is the largest number).
  */
-static void insert_dim(struct walk *w, uint64_t size, uint64_t step)
+static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
 {
 	unsigned i = w->n++;
 
@@ -197,8 +187,9 @@ static void insert_dim(struct walk *w, uint64_t size, uint64_t step)
  * The figures do not depend on the order of elements, so dimensions may be reversed and sorted: then a transposed
  * tensor is as contiguous as its original. Returns false if there is nothing to walk or there are too many dimensions.
  */
-static int plan_walk(struct walk *w, const struct buffer *v, size_t elem)
+bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 {
+	const size_t elem = dtype_info(v->dtype)->size;
 	unsigned last = 0;
 
 	w->base = (uintptr_t)v->base;
@@ -208,15 +199,15 @@ static int plan_walk(struct walk *w, const struct buffer *v, size_t elem)
 		uint64_t step = (uint64_t)stride * elem;
 
 		if (size <= 0)
-			return 0;
+			return false;
 		if (stride < 0) {
 			w->base += (uint64_t)(size - 1) * step;
 			step = -step;
 		}
 		if (size == 1)
 			continue;
-		if (w->n == DIMS_MAX)
-			return 0;
+		if (w->n == BUFFER_DIMS_MAX)
+			return false;
 		insert_dim(w, (uint64_t)size, step);
 	}
 	if (!w->n) /* one element */
@@ -231,17 +222,17 @@ static int plan_walk(struct walk *w, const struct buffer *v, size_t elem)
 		}
 	}
 	w->n = last + 1;
-	return 1;
+	return true;
 }
 
 static int add_strided(struct gather *g, const struct buffer *v)
 {
-	struct walk w;
-	uint64_t index[DIMS_MAX] = {0}, ahead;
+	struct buffer_walk w;
+	uint64_t index[BUFFER_DIMS_MAX] = {0}, ahead;
 	uintptr_t at;
 	unsigned d;
 
-	if (!plan_walk(&w, v, g->size))
+	if (!buffer_walk(v, &w))
 		return 0;
 	at = w.base;
 	ahead = w.n > 1 ? runs_ahead(g, w.size[0]) * w.step[1] : 0;

@@ -67,6 +67,19 @@ bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, voi
 /* The bytes [*lo, *hi) hold every element of the buffer. Returns 0 if it has none. */
 int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
 
+/* Of more than one element each; NumPy and PyTorch allow 64, but 16 of them make 65536 elements at least. */
+#define BUFFER_DIMS_MAX 16
+
+/* Dimensions of a strided buffer in the order that visits memory front to back, innermost first; steps in bytes. */
+struct buffer_walk {
+	uintptr_t base;
+	unsigned n;
+	uint64_t size[BUFFER_DIMS_MAX], step[BUFFER_DIMS_MAX];
+};
+
+/* Dimensions that follow from another are merged with it. False: there is nothing to walk, or it has too many. */
+bool buffer_walk(const struct buffer *v, struct buffer_walk *w);
+
 /* True if the memory of two buffers overlaps (their outer bounds do). */
 int buffer_overlap(const struct buffer *a, const struct buffer *b);
 

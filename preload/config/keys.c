@@ -125,7 +125,7 @@ static const char *const data_mode_names[] = {
 static const char *const summary_names[] = {"statistics", "md5", "xor", NULL};
 static const char *const file_format_names[] = {"pt", "npy", NULL};
 static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
-static const char *const device_names[] = {"off", "copy", NULL};
+static const char *const device_names[] = {"auto", "kernel", "copy", "off", NULL};
 
 /* The lists of words that rows name: the one table with pointers, for those are relocated in every process that is started. */
 #define WORD_LISTS(LIST)          \
@@ -206,9 +206,9 @@ const struct config_key config_keys[] = {
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
-	ENUM(device, config_device, "off", device_names,
-		"How buffers in device memory are measured: not at all, or copied on the call's "
-		"stream"),
+	ENUM(device, config_device, "auto", device_names,
+		"How buffers in device memory are measured: by a kernel on the call's stream (auto, "
+		"kernel), in a copy that the stream makes, or not at all"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(backward, "false",
 		"Also record the gradients that autograd's nodes of the listed operators receive "

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct device_driver;
+
 enum device_memory {
 	DEVICE_IDLE, /* the runtime has not been started: no device has any memory */
 	DEVICE_HOST, /* the runtime does not know it */
@@ -46,6 +48,7 @@ struct device_backend {
 	int (*poll)(uint32_t shot, const void **at);
 	/* Not needed any more; its memory is used anew only when the stream has passed the mark. */
 	void (*drop)(uint32_t shot);
+	const struct device_driver *driver; /* values are measured on the device (measure.h); NULL: they are not */
 };
 
 /* All that were compiled in, NULL-terminated; none where there are no adapters. */

@@ -308,6 +308,7 @@ struct journal_end {
 	uint64_t end; /* ticks */
 	uint64_t wait;
 	int64_t comm_seq; /* JOURNAL_NONE64: as in the call */
+	uint64_t device_ns; /* that its work took on a device; 0: not known */
 	int32_t peer, tag; /* JOURNAL_NONE: as in the call */
 	int32_t error;
 	uint32_t flags; /* or-ed to the call's */
@@ -433,11 +434,11 @@ struct pending_slot {
 };
 
 /* The head says its own size (head_bytes). Of the rest the version speaks. */
-_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 176 &&
+_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 184 &&
 		       sizeof(struct journal_commit) == 10800 &&
 		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
 		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 112 &&
-		       sizeof(struct journal_end) == 56 && sizeof(struct journal_stack) == 24 &&
+		       sizeof(struct journal_end) == 64 && sizeof(struct journal_stack) == 24 &&
 		       sizeof(struct journal_comm) == 40 &&
 		       sizeof(struct journal_kind_row) == 48 + sizeof(struct stats) &&
 		       sizeof(struct journal_scalar) == 40 && sizeof(struct journal_name) == 48 &&

@@ -145,7 +145,7 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 
 /* What a row has of the call, of its completion and of its tensor. */
 struct row_values {
-	int64_t micro_step, comm_seq, dur_ns, wait_ns, issue_ns; /* JOURNAL_NONE64: empty */
+	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns; /* JOURNAL_NONE64: empty */
 	int32_t peer, tag; /* JOURNAL_NONE: empty */
 	uint32_t flags;
 	int32_t error; /* with CF_ERROR */
@@ -210,6 +210,7 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
 		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
 							  : JOURNAL_NONE64,
+		.dev_ns = end && end->device_ns ? (int64_t)end->device_ns : JOURNAL_NONE64,
 		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
 

@@ -49,7 +49,7 @@ static void show(const char *what, const float *p, int n)
 int main(void)
 {
 	float plain[4] = {1, 2, 3, 4}, *a, *b, *pinned;
-	ncclComm_t c = app_init();
+	ncclComm_t c = app_init(), other;
 	CUdeviceptr managed;
 	CUgraph graph;
 	char path[512];
@@ -66,6 +66,10 @@ int main(void)
 	show("before cuInit", plain, 4);
 	if (cuInit(0) || cuStreamCreate((CUstream *)&s1, 0) || cuStreamCreate((CUstream *)&s2, 0))
 		return 2;
+	/* A communicator that is made while the driver works: what libprobe needs is made then. */
+	NCCL(ncclCommSplit(c, 0, app_rank, &other, NULL));
+	NCCL(ncclCommDestroy(other));
+	usleep(300000);
 	a = device((float)(app_rank + 1));
 	b = device(0);
 

@@ -24,12 +24,12 @@ $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nc
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden $(NCCL_FLAGS) \
 		-Wno-missing-prototypes -Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lm -lpthread
 	@ln -sf libnccl.so.2 $(@D)/libnccl.so
-$(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h)
+$(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
-$(B)/apps/nccl/nccl_device: NCCL_LIBS = -l:libcuda.so.1
-$(B)/apps/nccl/nccl_device: $(B)/doubles/libcuda.so.1
+$(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: NCCL_LIBS = -l:libcuda.so.1
+$(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: $(B)/doubles/libcuda.so.1
 $(B)/apps/nccl/%: tests/apps/%.c tests/apps/nccl_app.h $(B)/doubles/libnccl.so.2
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE $(NCCL_FLAGS) -o $@ $< -L$(B)/doubles -lnccl $(NCCL_LIBS) \
@@ -115,3 +115,7 @@ $(B)/xccl/xccl_calls: tests/apps/xccl_calls.c $(wildcard tests/doubles/xccl/xccl
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -Wl,-soname,libxccl.so.1 -o $(@D)/libxccl.so.1 \
 		tests/doubles/xccl/xccl.c && $(CC) $(CFLAGS) -std=gnu11 $(WARN) -o $@ $< $(@D)/libxccl.so.1 -Wl,-rpath,'$$ORIGIN'
+
+# The statistics kernel as C.
+$(B)/obj/tests/doubles/cuda/stats_host.o: preload/device/stats.cl preload/device/stats_launch.h
+$(B)/unit/test_device_kernel $(B)/unit/test_device_measure: $(B)/obj/tests/doubles/cuda/stats_host.o

@@ -94,8 +94,8 @@ preset() {
 }
 conf=$(cd "$B/../configs" && pwd)
 is 'preset comm' "$(cd "$tmp" && preset -p comm)" "PROBE_OUTPUT_DIR=$tmp/probe_output PROBE_STACK=true PROBE_STATISTICS=true true "
-is 'preset nan: its own list, device memory' "$(cd "$tmp" && preset --preset nan -o out)" \
-	"PROBE_DEVICE=copy PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/out PROBE_STACK=true PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/nan.yaml true "
+is "preset nan: its own list" "$(cd "$tmp" && preset --preset nan -o out)" \
+	"PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/out PROBE_STACK=true PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/nan.yaml true "
 is 'preset dump' "$(cd "$tmp" && preset -pdump | tr ' ' '\n' | grep -c 'CHECKSUM=crc32\|NESTED=true\|presets/ops.yaml')" 3
 is 'preset: what the environment says stays, as an absolute path' "$(cd "$tmp" && PROBE_STACK=false PROBE_DEVICE=off PROBE_OUTPUT_DIR=here preset -p ops)" \
 	"PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/here PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/ops.yaml true "

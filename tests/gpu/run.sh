@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # What can only be seen on a machine with an NVIDIA GPU, at world size 1: tests/gpu/run.sh [FOLDER [PART ...]]
 #
-#   nccl     the real NCCL (nccl_gpu.c): results with and without the preload, device: off and copy; a CUDA graph
+#   kernel   the kernel of device: auto alone (kernel_gpu.c): every type against a reference, its rate, what a launch takes
+#   sanitizer  the same under compute-sanitizer, where it is installed
+#   nccl     the real NCCL (nccl_gpu.c): results with and without the preload, device: off, copy and auto; a CUDA graph
 #   cublas   the real cuBLAS (cublas_gpu.c), the same
 #   collectives operators train fsdp compile graph presets nan profiler gloo
-#            PyTorch with the nccl backend (torch_gpu.py). HOWS: of default, copy, nan
+#            PyTorch with the nccl backend (torch_gpu.py). HOWS: of off, auto, copy, nan, nancopy
 #
 # Needs gcc, CUDA with headers or the pip packages of its runtime, of cuBLAS and of NCCL (nvidia-...-cu12, -cu13), and for the last part
 # PyTorch with CUDA. Prints TAP and, on lines that begin with "#", figures for RESULTS.md. Run `make` before. Each run's files
@@ -17,7 +19,7 @@ probe=$(realpath "$B/probe")
 tmp=${1:-$(mktemp -d)}
 mkdir -p "$tmp"
 [ $# -eq 0 ] || shift
-all='nccl cublas collectives operators train fsdp compile graph presets nan profiler gloo'
+all='kernel sanitizer nccl cublas collectives operators train fsdp compile graph presets nan profiler gloo'
 parts=${*:-$all}
 n=0 bad=0
 result() { # TEXT OK
@@ -95,9 +97,18 @@ compare() { # NAME PATTERN-OF-APIS VARIABLE=VALUE -- COMMAND...: without, off, c
 	plain "$name" "$@"
 	with "$name" off "$set" PROBE_DEVICE=off -- "$@"
 	with "$name" copy "$set" PROBE_DEVICE=copy -- "$@"
+	with "$name" auto "$set" PROBE_DEVICE=auto -- "$@"
+	! grep -q 'stay off' "$tmp/$name.auto.err"
+	result "$name, auto: the driver takes the kernel" $?
 	! python3 tests/e2e/rows.py "$tmp/$name.off.out" '[r["api"] for r in R if r["max"]]' | grep -q "$apis"
 	result "$name, off: no buffer on the device is measured" $?
 	figures "$name" copy
+	figures "$name" auto
+}
+
+kernel_app() {
+	[ -x "$tmp/kernel_gpu" ] || cc -std=gnu11 -O2 -D_GNU_SOURCE -w -fno-strict-aliasing -Ipreload -I. -I"$B/gen" -Itests/unit -o "$tmp/kernel_gpu" \
+		tests/gpu/kernel_gpu.c "$B/libcore.a" -lyaml -lz -lffi -ldw -lelf -lm -lpthread -ldl 2>"$tmp/kernel_gpu.cc"
 }
 
 build() { # NAME HEADER-FOLDERS... -- LIBRARIES...
@@ -127,6 +138,24 @@ else
 fi
 for part in $parts; do
 	case $part in
+	kernel)
+		if kernel_app; then
+			timeout 500 "$tmp/kernel_gpu" "${KERNEL_MIB:-256}" | sed 's/^ok [0-9]*/# ok/; s/^not ok [0-9]*/# not ok/'
+			result 'kernel: every type has the reference'"'"'s figures' "${PIPESTATUS[0]}"
+		else
+			skip kernel 'libcore.a is not built (make build/libcore.a), or its libraries are missing'
+		fi
+		;;
+	sanitizer)
+		if command -v compute-sanitizer >/dev/null && kernel_app; then
+			timeout 500 compute-sanitizer --error-exitcode 9 "$tmp/kernel_gpu" 8 >"$tmp/sanitizer" 2>&1
+			result 'sanitizer: no access that is not allowed' $?
+			timeout 500 compute-sanitizer --tool racecheck --error-exitcode 9 "$tmp/kernel_gpu" 8 >"$tmp/racecheck" 2>&1
+			result 'sanitizer: no race in shared memory' $?
+		else
+			skip sanitizer 'no compute-sanitizer'
+		fi
+		;;
 	nccl)
 		if [ "$cuda_h" ] && [ "$cudart" ] && [ "$nccl_h" ] && [ "$nccl" ] && build nccl_gpu "$cuda_h" "$nccl_h" -- "$nccl" "$cudart"; then
 			compare nccl nccl A=1 -- "$tmp/nccl_gpu"
@@ -152,9 +181,11 @@ for part in $parts; do
 	train | fsdp | compile | graph | profiler)
 		[ "$app" ] || continue
 		plain $part $app $part
-		for how in ${HOWS:-default copy nan}; do
+		for how in ${HOWS:-off auto copy nan}; do
 			case $how in
-			default) with $part default -- $app $part ;;
+			off) with $part off PROBE_DEVICE=off -- $app $part ;;
+			auto) with $part auto -- $app $part ;;
+			nancopy) with $part nancopy PROBE_PRESET=nan PROBE_DEVICE=copy -- $app $part ;;
 			copy) with $part copy PROBE_DEVICE=copy -- $app $part ;;
 			nan) with $part nan PROBE_PRESET=nan -- $app $part ;;
 			esac

@@ -30,7 +30,7 @@ static const struct {
 	{"stats_threads_min_bytes", "4194304", "0", "0"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
-	{"device", "\"off\"", "\"copy\"", "Copy"},
+	{"device", "\"auto\"", "\"copy\"", "Copy"},
 	{"nested", "false", "true", "on"},
 	{"backward", "false", "true", "yes"},
 	{"stack", "true", "false", "0"},

@@ -6,6 +6,8 @@
 
 #include "base/hash.h"
 #include "call/stream.h"
+#include "device/device.h"
+#include "device/measure.h"
 #include "elf/loaded/object_of.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -281,6 +283,13 @@ static void drop_ccl_window(const struct ccl_library *l, const struct call *c)
 		comm_drop(l->lib, handle);
 }
 
+/* What measures values on the device, while no collective of this communicator can be under way. */
+static void prepare_device(void)
+{
+	if (config_now()->device <= CONFIG_DEVICE_KERNEL)
+		device_prepare(device_present());
+}
+
 void ccl_enter(const struct ccl_library *l, struct call *c)
 {
 	uint64_t from = parent_of(c);
@@ -288,6 +297,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
+		prepare_device();
 		/* Of a split every rank of the parent takes part, also one that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
@@ -310,9 +320,11 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
-	if (c->api->spec->task == TASK_COMM_NEW)
+	if (c->api->spec->task == TASK_COMM_NEW) {
+		/* The library may have been the first to work with the device. */
+		prepare_device();
 		register_ccl_comm(l, c);
-	else if (c->api->spec->task == TASK_WIN_NEW)
+	} else if (c->api->spec->task == TASK_WIN_NEW)
 		register_ccl_window(l, c, ret);
 	else if (c->api->spec->task == TASK_GROUP_END)
 		comm_arrived(l->lib, 0);

@@ -19,6 +19,7 @@
 #include "device/device.h"
 #include "elf/loaded/elfsym.h"
 #include "life/life.h"
+#include "wrappers/gpu/gpu.h"
 #include "wrappers/layout_facts.h"
 
 enum {
@@ -52,27 +53,9 @@ static struct {
 	int (*event_query)(void *event);
 } cu;
 
-/* The function of that name in libcuda.so.1 itself: another library may define one, too. */
-static void *driver_function(const char *name)
-{
-	struct provider p[8];
-	int n = elfsym_all(name, p, 8);
-
-	for (int i = 0; i < n && i < 8; i++) {
-		const char *base = strrchr(p[i].path, '/');
-
-		if (strncmp(base ? base + 1 : p[i].path, "libcuda.so", 10) == 0)
-			return p[i].addr;
-	}
-	return NULL;
-}
-
 static bool cuda_attach(void)
 {
-	static const struct {
-		const char *name;
-		void *at;
-	} want[] = {
+	static const struct gpu_function want[] = {
 		{"cuPointerGetAttribute", &cu.pointer_get_attribute},
 		{"cuStreamIsCapturing", &cu.stream_is_capturing},
 		{"cuThreadExchangeStreamCaptureMode", &cu.thread_exchange_stream_capture_mode},
@@ -87,17 +70,16 @@ static bool cuda_attach(void)
 		{"cuEventQuery", &cu.event_query},
 	};
 
-	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
-		void *f = driver_function(want[i].name);
+	const size_t n = sizeof(want) / sizeof(*want);
+	size_t found = gpu_find_functions(want, n, "libcuda.so");
 
-		if (!f) {
-			/* Another library of that name; without any there is nothing to verify. */
-			if (i)
-				session_layout_fact(LAYOUT_CUDA_DRIVER, false);
-			return false;
-		}
-		memcpy(want[i].at, &f, sizeof(f));
+	if (found < n) {
+		/* Another library of that name; without any there is nothing to verify. */
+		if (found)
+			session_layout_fact(LAYOUT_CUDA_DRIVER, false);
+		return false;
 	}
+	cuda_kernel_attach();
 	session_layout_fact(LAYOUT_CUDA_DRIVER, true);
 	return true;
 }
@@ -331,6 +313,7 @@ static const struct device_backend cuda = {
 	.copy = cuda_copy,
 	.poll = cuda_poll,
 	.drop = cuda_drop,
+	.driver = &cuda_driver,
 };
 
 const struct device_backend *const device_backends[] = {&cuda, NULL};

@@ -11,6 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../../preload/device/stats_launch.h"
+#include "stats_host.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 struct item {
@@ -43,6 +46,7 @@ static struct memory {
 	enum kind kind;
 } memories[64];
 static int nmemories, nstreams, ncaptures;
+static unsigned waits;
 static bool initialised;
 static struct CUstream_st streams[8];
 static char log_text[65536], log_copy[65536];
@@ -103,6 +107,42 @@ static CUresult allocate(void **out, size_t bytes, enum kind kind)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * A function that may wait for the device is called. With DOUBLE_STRICT in the environment it does: until no stream has
+ * anything to do, as long as that takes.
+ */
+static bool is_idle(void)
+{
+	for (int i = 0; i < nstreams; i++)
+		if (streams[i].first || streams[i].busy)
+			return false;
+	return true;
+}
+
+static void may_wait(void)
+{
+	static int strict = -1;
+
+	if (strict < 0)
+		strict = getenv("DOUBLE_STRICT") != NULL;
+	waits++;
+	while (strict && !is_idle()) {
+		pthread_mutex_unlock(&lock);
+		usleep(1000);
+		pthread_mutex_lock(&lock);
+	}
+}
+
+EXPORT unsigned double_waits(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	n = waits;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
 /* What is not allowed while a stream is being captured, unless the thread has asked for leniency. */
 static bool unsafe(void)
 {
@@ -119,6 +159,7 @@ static CUresult allocate_safely(void **out, size_t bytes, enum kind kind)
 	CUresult r = CUDA_ERROR_NOT_INITIALIZED;
 
 	pthread_mutex_lock(&lock);
+	may_wait();
 	if (initialised)
 		r = unsafe() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : allocate(out, bytes, kind);
 	pthread_mutex_unlock(&lock);
@@ -151,10 +192,14 @@ EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
 	m = find((const void *)(uintptr_t)p);
 	if (!initialised)
 		r = CUDA_ERROR_NOT_INITIALIZED;
-	else if (!m || (what != 1 && what != 2 && what != 8))
+	else if (!m || (what != 1 && what != 2 && what != 8 && what != 9 && what != 13))
 		r = CUDA_ERROR_INVALID_VALUE;
 	else if (what == 1)
 		*(CUcontext *)out = &the_context;
+	else if (what == 9)
+		*(unsigned *)out = 0;
+	else if (what == 13)
+		*(bool *)out = true;
 	else
 		*(unsigned *)out = what == 8 ? m->kind == MANAGED : m->kind == PINNED ? 1 : 2;
 	pthread_mutex_unlock(&lock);
@@ -295,6 +340,7 @@ EXPORT CUresult cuStreamSynchronize(CUstream s)
 {
 	s = double_stream_of(s);
 	pthread_mutex_lock(&lock);
+	waits++;
 	while (s->first || s->busy)
 		pthread_cond_wait(&s->change, &lock);
 	pthread_mutex_unlock(&lock);
@@ -319,6 +365,193 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 {
 	*ctx = current;
 	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+	*ctx = current;
+	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+EXPORT CUresult cuCtxGetDevice(int *device)
+{
+	*device = 0;
+	return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+EXPORT CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
+{
+	*id = ctx ? 7 : 0;
+	return CUDA_SUCCESS;
+}
+
+/* ---- kernels: the one that we know ---- */
+
+EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr p)
+{
+	struct memory *m;
+
+	pthread_mutex_lock(&lock);
+	m = find((const void *)(uintptr_t)p);
+	if (m) {
+		*base = (CUdeviceptr)(uintptr_t)m->address;
+		*bytes = m->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* When all that streams were given is done. */
+EXPORT CUresult cuMemFree_v2(CUdeviceptr p)
+{
+	struct memory *m;
+
+	pthread_mutex_lock(&lock);
+	waits++;
+	while (!is_idle()) {
+		pthread_mutex_unlock(&lock);
+		usleep(1000);
+		pthread_mutex_lock(&lock);
+	}
+	m = find((const void *)(uintptr_t)p);
+	if (m) {
+		munmap(m->address, m->bytes);
+		if (m->alias != m->address)
+			munmap(m->alias, m->bytes);
+		*m = memories[--nmemories];
+	}
+	pthread_mutex_unlock(&lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult do_carefully(void)
+{
+	CUresult r;
+
+	pthread_mutex_lock(&lock);
+	may_wait();
+	r = !initialised ? CUDA_ERROR_NOT_INITIALIZED
+	    : unsafe()	 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+			 : CUDA_SUCCESS;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
+{
+	(void)p;
+	(void)bytes;
+	(void)flags;
+	return do_carefully();
+}
+
+EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *p, unsigned flags)
+{
+	(void)flags;
+	*device = (CUdeviceptr)(uintptr_t)p;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleLoadData(void **module, const void *image)
+{
+	CUresult r = do_carefully();
+
+	*module = &the_context;
+	if (getenv("DOUBLE_NO_KERNEL") || !strstr(image, ".entry probe_stats("))
+		r = CUDA_ERROR_INVALID_VALUE;
+	return r;
+}
+
+EXPORT CUresult cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	*function = module;
+	return strcmp(name, "probe_stats") ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+struct filling {
+	CUdeviceptr at;
+	size_t bytes;
+	unsigned char value;
+};
+
+static void fill_memory(void *arg)
+{
+	struct filling *f = arg;
+
+	memset(double_device_alias((void *)(uintptr_t)f->at), f->value, f->bytes);
+	free(f);
+}
+
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t bytes, CUstream s)
+{
+	struct filling *f = malloc(sizeof(*f));
+
+	*f = (struct filling){p, bytes, value};
+	return put(s, (struct item){.fn = fill_memory, .arg = f}, "fill");
+}
+
+/* A device's fault ends the context; here it ends the test. */
+static void check_extent(const struct stats_job *job)
+{
+	static const uint8_t size_of[STATS_FORMATS] = {[STATS_U8] = 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8, 1};
+	uint64_t lo = job->address, hi = lo + size_of[job->format];
+	struct memory *m;
+
+	if (!job->ndim)
+		hi = lo + job->count * size_of[job->format];
+	for (uint32_t d = 0; d < job->ndim; d++)
+		hi += (job->size[d] - 1) * (uint64_t)job->step[d];
+	pthread_mutex_lock(&lock);
+	m = find((const void *)(uintptr_t)lo);
+	if (!m || hi > (uint64_t)(uintptr_t)m->address + m->bytes) {
+		fprintf(stderr, "the kernel reads %llu bytes at %#llx, which are not all there\n",
+			(unsigned long long)(hi - lo), (unsigned long long)lo);
+		abort();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static uint64_t alias_of(uint64_t at)
+{
+	return (uint64_t)(uintptr_t)double_device_alias((void *)(uintptr_t)at);
+}
+
+struct launching {
+	struct stats_launch launch;
+	unsigned blocks;
+};
+
+static void run_kernel(void *arg)
+{
+	struct launching *l = arg;
+
+	for (uint32_t i = 0; i < l->launch.jobs; i++) {
+		check_extent(&l->launch.job[i]);
+		l->launch.job[i].address = alias_of(l->launch.job[i].address);
+	}
+	l->launch.parts = alias_of(l->launch.parts);
+	l->launch.counters = alias_of(l->launch.counters);
+	stats_run_on_host(&l->launch, l->blocks);
+	free(l);
+}
+
+EXPORT CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra)
+{
+	struct launching *l = malloc(sizeof(*l));
+	static unsigned launches;
+	char name[32];
+
+	(void)shared;
+	(void)extra;
+	if (function != &the_context || gy != 1 || gz != 1 || bx != STATS_THREADS || by != 1 || bz != 1)
+		abort();
+	memcpy(&l->launch, arguments[0], sizeof(l->launch));
+	l->blocks = gx;
+	snprintf(name, sizeof(name), "values of %u", l->launch.jobs);
+	if (getenv("DOUBLE_LOSE_AT") && launches++ == (unsigned)atoi(getenv("DOUBLE_LOSE_AT")))
+		return 700;
+	return put(s, (struct item){.fn = run_kernel, .arg = l}, name);
 }
 
 /* ---- captures ---- */
@@ -384,6 +617,7 @@ EXPORT CUresult cuEventQuery(CUevent e)
 	CUresult r;
 
 	pthread_mutex_lock(&lock);
+	waits++;
 	r = unsafe()	   ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 	    : e->under_way ? CUDA_ERROR_NOT_READY
 			   : CUDA_SUCCESS;

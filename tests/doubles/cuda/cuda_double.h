@@ -39,6 +39,7 @@ CUresult cuThreadExchangeStreamCaptureMode(int *mode);
 CUresult cuCtxPushCurrent_v2(CUcontext ctx);
 CUresult cuCtxPopCurrent_v2(CUcontext *ctx);
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes);
+CUresult cuMemFree_v2(CUdeviceptr p);
 CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags);
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags);
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s);
@@ -49,11 +50,26 @@ CUresult cuEventDestroy_v2(CUevent e);
 CUresult cuEventRecord(CUevent e, CUstream s);
 CUresult cuEventQuery(CUevent e);
 
+CUresult cuCtxGetCurrent(CUcontext *ctx);
+CUresult cuCtxGetDevice(int *device);
+CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id);
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr p);
+CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags);
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *p, unsigned flags);
+CUresult cuModuleLoadData(void **module, const void *image);
+CUresult cuModuleGetFunction(void **function, void *module, const char *name);
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t bytes, CUstream s);
+/* Of the statistics kernel (stats_host.h); another one ends the program. */
+CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra);
+
 /* Where the device's side finds what the program calls p. */
 void *double_device_alias(const void *p);
 /* What the stream is given waits until it is released. */
 void double_hold(CUstream s);
 void double_release(CUstream s);
+/* How often a function has been called that may wait for the device, or asks it. */
+unsigned double_waits(void);
 /* What has been asked of the driver since the last call of this, a line each: "s1 copy 16". */
 const char *double_log(void);
 

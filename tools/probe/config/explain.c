@@ -251,8 +251,11 @@ static void explain_tensors(const struct config *c)
 			c->checksum == CHECKSUM_CRC32  ? "CRC-32"
 			: c->checksum == CHECKSUM_AUTO ? "XOR, of results that all ranks get alike"
 						       : "XOR");
-	if (c->statistics && c->device == CONFIG_DEVICE_COPY)
-		print_explained("", "of device memory: of a copy");
+	if (c->statistics)
+		print_explained("", "of device memory: %s",
+			c->device == CONFIG_DEVICE_COPY	 ? "of a copy"
+			: c->device == CONFIG_DEVICE_OFF ? "none"
+							 : "by a kernel on the device");
 	if (c->nested)
 		print_explained("", "calls inside other recorded calls, too");
 	if (*c->codeline)

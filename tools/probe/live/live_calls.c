@@ -13,6 +13,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/live/live.h"
 #include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/bus_factor.h"
 
 #define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
 #define MEETINGS_MAX (1u << 22)
@@ -48,25 +49,6 @@ static uint64_t blocked_ns(const struct call *c)
 
 /* ---- operations ---- */
 
-static bool is_live_operation(const struct call *c, const char *name)
-{
-	return strcmp(intern_name(c->op), name) == 0;
-}
-
-/* What nccl-tests multiply the algorithm's bandwidth by, for n ranks (its doc/PERFORMANCE.md). */
-static double bus_factor(const struct call *c)
-{
-	double n = c->size > 1 ? (double)c->size : 2;
-
-	if (is_live_operation(c, "all_reduce"))
-		return 2 * (n - 1) / n;
-	if (is_live_operation(c, "all_gather") || is_live_operation(c, "all_gather_v") ||
-		is_live_operation(c, "reduce_scatter") ||
-		is_live_operation(c, "reduce_scatter_v") || is_live_operation(c, "all_to_all") ||
-		is_live_operation(c, "all_to_all_v"))
-		return (n - 1) / n;
-	return 1;
-}
 
 /* The largest unit that it has one of: 5 MB and a bit is 5 MB. */
 static uint64_t bucket_of_bytes(uint64_t bytes)
@@ -129,7 +111,7 @@ static void count_live_op(struct live_rank *r, const struct call *c)
 	o->timed++;
 	o->us += (double)c->dur / 1e3;
 	o->log_algorithm += log(gbs);
-	o->log_bus += log(gbs * bus_factor(c));
+	o->log_bus += log(gbs * call_bus_factor(c));
 }
 
 /* ---- collectives that ranks have in common ---- */

@@ -392,6 +392,12 @@ static void json_operation(const struct report *r, const struct op_stat *s)
 	json_hist("duration", &s->dur);
 	json_seconds("wait_s", s->waited || !s->async ? s->wait_ns : NAN);
 	json_double("bytes_per_s", s->dur.sum > 0 ? (double)s->bytes / s->dur.sum * 1e9 : 0);
+	if (s->on_device) {
+		json_u64("on_device", s->on_device);
+		json_seconds("device_s", s->device_ns);
+		json_double("algorithm_bytes_per_s", s->device_bytes / s->device_ns * 1e9);
+		json_double("bus_bytes_per_s", s->bus_bytes / s->device_ns * 1e9);
+	}
 	json_double(
 		"share", ops_blocked_known(s) || !s->async ? s->blocked_ns / r->g.life_ns : NAN);
 	json_end();

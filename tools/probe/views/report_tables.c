@@ -82,6 +82,40 @@ static void op_line(const struct report *r, struct out_table *t, const struct op
 	free(comm);
 }
 
+/* What the device's own clock says: bandwidth as nccl-tests define it. */
+static void print_device_times(const struct report *r, struct op_line *const *list, uint32_t n)
+{
+	static const char *const head[] = {"operation", "function", "communicator", "calls",
+		"time", "mean", "algorithm", "bus"};
+	struct out_table t;
+	unsigned known = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		known += list[i]->sum.on_device != 0;
+	if (!known)
+		return;
+	out_heading("On the device (by its clock, all ranks together; bandwidth as nccl-tests define it)");
+	out_table_begin(&t, 8, head, "lllrrrrr");
+	for (uint32_t i = 0; i < n && i < r->top; i++) {
+		const struct op_stat *s = &list[i]->sum;
+		char *comm;
+
+		if (!s->on_device)
+			continue;
+		comm = class_text(r, list[i]);
+		out_cell(&t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
+		out_cell(&t, intern_name(s->api));
+		out_cell(&t, comm);
+		out_cell(&t, out_count(s->on_device));
+		out_cell(&t, out_time(s->device_ns));
+		out_cell(&t, out_time(s->device_ns / (double)s->on_device));
+		out_cell(&t, out_rate(s->device_bytes, s->device_ns));
+		out_cell(&t, out_rate(s->bus_bytes, s->device_ns));
+		free(comm);
+	}
+	out_table_end(&t);
+}
+
 static void print_operations(const struct report *r)
 {
 	static const char *const head[] = {"operation", "function", "communicator", "calls",
@@ -121,6 +155,7 @@ static void print_operations(const struct report *r)
 	out_table_end(&t);
 	if (lines.n > r->top)
 		printf("  and %u more (--top)\n", lines.n - r->top);
+	print_device_times(r, list, lines.n);
 	for (uint32_t i = 0; i < lines.n; i++)
 		hist_free(&list[i]->sum.dur);
 	free(list);

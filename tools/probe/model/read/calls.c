@@ -328,6 +328,8 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
+	if (csv_u64(calls_column(s, COL_dev_ns), &v))
+		c->device = v;
 	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {
 		c->wait = v;
 		c->bits |= CALL_WAITED;

@@ -53,6 +53,7 @@ struct call {
 	int64_t source, source_seq, source_tag;
 	int64_t error;
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
+	uint64_t device; /* ns that its work took on a device; 0: not known */
 	uint64_t count; /* elements of its first tensor */
 	uint64_t in_bytes, out_bytes;
 	uint32_t blind; /* inputs whose values were not looked at */

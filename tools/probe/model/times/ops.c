@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/times/ops.h"
 
+#include "tools/probe/model/read/bus_factor.h"
+
 #define OPS_MAX 16384u /* about 2 KiB each */
 
 void ops_init(struct ops *o)
@@ -45,6 +47,12 @@ void ops_add(struct ops *o, const struct call *c)
 		return;
 	}
 	hist_add(&s->dur, c->dur);
+	if (c->device) {
+		s->on_device++;
+		s->device_ns += (double)c->device;
+		s->device_bytes += (double)call_bytes(c);
+		s->bus_bytes += (double)call_bytes(c) * call_bus_factor(c);
+	}
 	if (c->bits & CALL_ASYNC) {
 		s->async++;
 		s->waited += (c->bits & CALL_WAITED) != 0;
@@ -74,5 +82,9 @@ void ops_merge(struct op_stat *to, const struct op_stat *from)
 	to->async_ns += from->async_ns;
 	to->wait_ns += from->wait_ns;
 	to->blocked_ns += from->blocked_ns;
+	to->on_device += from->on_device;
+	to->device_ns += from->device_ns;
+	to->device_bytes += from->device_bytes;
+	to->bus_bytes += from->bus_bytes;
 	hist_merge(&to->dur, &from->dur);
 }

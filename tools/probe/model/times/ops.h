@@ -16,6 +16,9 @@ struct op_stat {
 	double async_ns; /* from the start of async calls to their completion, those that overlap added up */
 	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
 	double blocked_ns; /* time that a thread of the job stood still: synchronous calls, and wait_ns */
+	/* Of the calls of which the time on the device is known; bus_bytes: times nccl-tests' factor. */
+	uint64_t on_device;
+	double device_ns, device_bytes, bus_bytes;
 	struct hist dur; /* of the calls that ended */
 	uint64_t first_step, last_step;
 };

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call/stream_values.h"
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "call/observer.h"
+#include "call/recorder.h"
+#include "device/device.h"
+#include "journal/layout.h"
+#include "session/state.h"
+
+#define SPREAD_MAX \
+	4 /* bytes that are copied for each that is looked at, where elements lie apart */
+
+/*
+ * A snapshot of all that lies between its first and its last element, unless most of that is something else; the elements keep
+ * their distances (use_snapshot()).
+ */
+static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
+	const struct buffer *v, uintptr_t lo, uintptr_t hi)
+{
+	uint32_t shot = 0;
+
+	if (v->layout == BUFFER_SEGMENTS || hi - lo > SPREAD_MAX * v->bytes)
+		return 0;
+	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
+}
+
+/* Its elements are in the snapshot from now on. */
+static void use_snapshot(struct buffer *v, const void *at)
+{
+	uintptr_t lo, hi;
+
+	buffer_bounds(v, &lo, &hi);
+	v->base = (const char *)at + ((uintptr_t)v->base - lo);
+	v->host = 1;
+	v->nostats = 0;
+}
+
+int stream_take_shot(const struct device_backend *b, struct buffer *v)
+{
+	const void *at = NULL;
+	int state;
+
+	if (SHOT_IS_MEASURED(v->shot)) {
+		state = device_measured(v->shot, NULL, NULL);
+		if (state == 1)
+			v->nostats = 0;
+		return state;
+	}
+	state = b->poll(v->shot, &at);
+	if (state == 1)
+		use_snapshot(v, at);
+	return state;
+}
+
+int stream_poll_mark(uint32_t shot)
+{
+	return device_measured(shot, NULL, NULL);
+}
+
+void stream_drop_shot(const struct device_backend *b, uint32_t shot)
+{
+	if (SHOT_IS_MEASURED(shot))
+		device_measured_drop(shot);
+	else
+		b->drop(shot);
+}
+
+/* ---- one launch ---- */
+
+void stream_point_begin(
+	struct stream_point *p, const struct device_backend *backend, uint64_t stream)
+{
+	p->backend = backend;
+	p->stream = stream;
+	p->open = p->refused = false;
+}
+
+void stream_point_end(struct stream_point *p)
+{
+	if (p->open)
+		device_batch_end(&p->batch);
+	p->open = false;
+}
+
+void stream_point_move(struct stream_point *p, uint64_t stream)
+{
+	if (p->stream == stream)
+		return;
+	stream_point_end(p);
+	stream_point_begin(p, p->backend, stream);
+}
+
+static void count_unmeasured(void)
+{
+	if (thread_state.recorder)
+		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+	log_loss(LOSS_DEVICE,
+		"more of ours was under way on a device than is allowed (%u launches a stream): further "
+		"tensors have no values until it has caught up",
+		MEASURE_STREAM_MAX);
+}
+
+/* The batch is made at the first tensor that wants it. False: nothing is measured on the device at this point. */
+static bool open_batch(struct stream_point *p, const void *memory)
+{
+	bool dropped = false;
+
+	if (p->open || p->refused)
+		return p->open;
+	p->open = device_batch_begin(&p->batch, p->backend, p->stream, memory, &dropped);
+	p->refused = !p->open;
+	if (dropped)
+		count_unmeasured();
+	return p->open;
+}
+
+/* What the tensor is to the device. False: it cannot be measured there. */
+static bool describe_on_device(struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
+{
+	struct buffer_walk w;
+
+	*t = (struct device_tensor){.address = (uintptr_t)v->base,
+		.lo = lo,
+		.hi = hi,
+		.count = v->count,
+		.dtype = v->dtype,
+		.eps = config_now()->eps};
+	if (v->layout == BUFFER_SEGMENTS)
+		return false;
+	if (v->layout == BUFFER_CONTIG)
+		return true;
+	if (!buffer_walk(v, &w))
+		return false;
+	t->address = w.base;
+	if (w.n == 1 && w.step[0] == dtype_info(v->dtype)->size)
+		return true;
+	if (w.n > STATS_DIMS - 1)
+		return false;
+	t->ndim = w.n;
+	for (unsigned i = 0; i < w.n; i++) {
+		t->size[i] = w.size[i];
+		t->step[i] = (int64_t)w.step[i];
+	}
+	return true;
+}
+
+static uint32_t measure_on_device(struct stream_point *p, const struct buffer *v, uintptr_t lo, uintptr_t hi)
+{
+	struct device_tensor t;
+	bool dropped = false;
+	uint32_t shot;
+
+	if (!describe_on_device(&t, v, lo, hi))
+		return 0;
+	shot = device_batch_add(&p->batch, &t, &dropped);
+	if (dropped)
+		count_unmeasured();
+	return shot;
+}
+
+uint32_t stream_point_mark(struct stream_point *p, bool alone)
+{
+	if (alone && !p->open && p->backend && p->backend->driver && tensor_watch.reach &&
+		config_now()->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
+		open_batch(p, NULL);
+	return p->open ? device_batch_mark(&p->batch, alone) : 0;
+}
+
+/* ---- each buffer ---- */
+
+void stream_decide(struct stream_point *p, struct buffer *v)
+{
+	enum config_device how = config_now()->device;
+	/* What wants the bytes themselves gets a copy. */
+	bool copy = how == CONFIG_DEVICE_COPY ||
+		    (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
+	bool kernel = how <= CONFIG_DEVICE_KERNEL && !copy, ours;
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	v->shot = 0;
+	if (!tensor_is_watched(v))
+		return;
+	v->nostats = 1;
+	if (!buffer_bounds(v, &lo, &hi))
+		return;
+	device_is_host(p->backend, (const void *)lo, hi - lo, &kind);
+	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
+		 open_batch(p, (const void *)lo);
+	/*
+	 * When an output is there only its stream knows; so it is with inputs that a stream can write, where the user
+	 * lets us ask it.
+	 */
+	ours = kind == DEVICE_IDLE || (v->io == IO_IN && (kind == DEVICE_HOST || (kind == DEVICE_PINNED && !copy && !kernel)));
+	v->host = ours;
+	if (ours)
+		v->nostats = !device_probe((const void *)lo, hi - lo);
+	else if (kernel)
+		v->shot = measure_on_device(p, v, lo, hi);
+	else if (copy && kind != DEVICE_HOST)
+		v->shot = take_snapshot(p->backend, p->stream, v, lo, hi);
+}
+
+void stream_decide_all(
+	struct stream_point *p, const struct adapter *lib, struct buffer *v, unsigned n)
+{
+	/* On a stream of a runtime that we know nothing of nobody says when an output is there. */
+	bool unknown = !p->backend && p->stream && lib->unknown_streams && n && v->io == IO_OUT;
+
+	for (; n; n--, v++) {
+		if (unknown)
+			v->nostats = 1;
+		else
+			stream_decide(p, v);
+	}
+}
+
+void stream_decide_placed(struct stream_point *p, struct buffer *v, unsigned n)
+{
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	for (; n; n--, v++) {
+		if (v->device) {
+			stream_decide(p, v);
+			continue;
+		}
+		if (v->io != IO_OUT || v->nostats || !buffer_bounds(v, &lo, &hi))
+			continue;
+		v->host = device_is_host(p->backend, (const void *)lo, hi - lo, &kind) &&
+			  kind != DEVICE_PINNED;
+		if (kind == DEVICE_PINNED)
+			stream_decide(p, v);
+	}
+}

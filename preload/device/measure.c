@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/measure.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "device/device.h"
+
+#define CONTEXTS 8u
+#define SLOTS 1024u
+#define UNIT_PARTS 64u /* scratch memory is handed out in so many parts */
+#define UNITS 1024u
+#define STREAMS 256u
+#define NO_SLOT UINT32_MAX
+
+/* A launch that was made, or is being filled. */
+struct launched {
+	uint32_t number; /* slot->done once it is there; 0: it will never be */
+	uint64_t stream;
+	uint16_t unit, units; /* of the scratch memory; units 0: it was not launched */
+	uint16_t wanted; /* shots of it that are not dropped */
+	bool used;
+	struct device_measured job[STATS_JOBS];
+};
+
+enum context_state {
+	CONTEXT_NONE,
+	CONTEXT_WARMING, /* all is made, and the device has not shown yet that it runs */
+	CONTEXT_READY,
+	CONTEXT_OFF,
+};
+
+struct measure_context {
+	_Atomic(void *) context;
+	uint64_t id;
+	_Atomic int state;
+	pthread_mutex_t lock;
+	void *function;
+	struct stats_slot *slot; /* memory of ours that the device may write: it stays when the context goes */
+	struct launched *launched;
+	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
+	uint32_t last; /* number of the latest launch */
+	uint32_t next; /* where the search for a free slot begins */
+	uint8_t taken[UNITS];
+	struct {
+		uint64_t stream;
+		uint32_t pending;
+	} streams[STREAMS]; /* those with launches under way */
+	struct stats_launch launch; /* being filled */
+};
+
+static struct measure_context contexts[CONTEXTS];
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool collectives; /* one has begun */
+static _Atomic uint64_t load_ns;
+
+void device_collective_begins(const struct device_backend *b)
+{
+	if (b && !atomic_load_explicit(&collectives, memory_order_relaxed) &&
+		b->memory(&collectives) != DEVICE_IDLE)
+		atomic_store_explicit(&collectives, true, memory_order_relaxed);
+}
+
+/* ---- contexts ---- */
+
+static struct measure_context *find_context(const struct device_guard *g)
+{
+	for (unsigned i = 0; i < CONTEXTS; i++) {
+		struct measure_context *m = &contexts[i];
+
+		if (atomic_load_explicit(&m->context, memory_order_acquire) == g->context && m->id == g->id)
+			return m;
+	}
+	return NULL;
+}
+
+static void *map_memory(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool make_ready(struct measure_context *m, const struct device_driver *d)
+{
+	const size_t slots = SLOTS * sizeof(struct stats_slot);
+	const size_t counters = SLOTS * STATS_COUNTERS * sizeof(uint32_t);
+	const size_t parts = (size_t)UNITS * UNIT_PARTS * sizeof(struct stats_part);
+	uint64_t ns = 0;
+
+	if (!d->load(&m->function, &ns))
+		return false;
+	atomic_fetch_add_explicit(&load_ns, ns, memory_order_relaxed);
+	m->slot = map_memory(slots);
+	m->launched = map_memory(SLOTS * sizeof(struct launched));
+	if (!m->slot || !m->launched || !d->share(m->slot, slots, &m->slot_at) ||
+		!d->allocate(&m->counters_at, counters + parts))
+		return false;
+	m->parts_at = m->counters_at + counters;
+	m->launch = (struct stats_launch){
+		.slot = m->slot_at, .parts = m->parts_at, .counters = m->counters_at, .number = 1};
+	m->last = m->next = 1;
+	return d->warm(m->function, m->counters_at, counters, &m->launch, sizeof(m->launch));
+}
+
+/* In the context. Its entry, whether it can be used or not; NULL: there are too many. */
+static struct measure_context *make_context(
+	const struct device_driver *d, const struct device_guard *g)
+{
+	struct measure_context *m;
+
+	/* Who finds it being made has no values meanwhile: that takes a second, and nobody waits for us. */
+	if (pthread_mutex_trylock(&making))
+		return NULL;
+	m = find_context(g);
+	for (unsigned i = 0; !m && i < CONTEXTS; i++) {
+		if (atomic_load_explicit(&contexts[i].context, memory_order_relaxed))
+			continue;
+		m = &contexts[i];
+		pthread_mutex_init(&m->lock, NULL);
+		m->id = g->id;
+		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
+			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
+			log_loss(LOSS_DEVICE,
+				"values of tensors on a device stay off: collectives were under way "
+				"before anything was made ready for them; start the program with "
+				"device: auto");
+		} else if (make_ready(m, d)) {
+			atomic_store_explicit(&m->state, CONTEXT_WARMING, memory_order_release);
+		} else {
+			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
+			log_loss(LOSS_DEVICE,
+				"values of tensors on a device stay off: its driver does not take the "
+				"kernel, or has no memory for it; device: copy measures copies");
+		}
+		atomic_store_explicit(&m->context, g->context, memory_order_release);
+	}
+	pthread_mutex_unlock(&making);
+	return m;
+}
+
+void device_prepare(const struct device_backend *b)
+{
+	struct device_guard g;
+
+	if (!b || !b->driver)
+		return;
+	if (b->driver->enter_current(&g) && !find_context(&g))
+		make_context(b->driver, &g);
+	b->driver->leave(&g);
+}
+
+void device_measure_costs(unsigned *n, uint64_t *ns)
+{
+	*n = 0;
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) == CONTEXT_READY;
+	*ns = atomic_load_explicit(&load_ns, memory_order_relaxed);
+}
+
+/* ---- launches ---- */
+
+static uint32_t slot_done(const struct measure_context *m, uint32_t i)
+{
+	return __atomic_load_n(&m->slot[i].done, __ATOMIC_ACQUIRE);
+}
+
+static bool is_ready(struct measure_context *m)
+{
+	int state = atomic_load_explicit(&m->state, memory_order_acquire);
+
+	/* The first launch, of slot 0, has cleared the counters. */
+	if (state == CONTEXT_WARMING && slot_done(m, 0) == 1) {
+		state = CONTEXT_READY;
+		atomic_store_explicit(&m->state, state, memory_order_release);
+	}
+	return state == CONTEXT_READY;
+}
+
+/* The stream's count, made where there is none; NULL: too many streams have launches under way. */
+static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
+{
+	unsigned unused = STREAMS;
+
+	for (unsigned i = 0; i < STREAMS; i++) {
+		if (m->streams[i].pending && m->streams[i].stream == stream)
+			return &m->streams[i].pending;
+		if (!m->streams[i].pending && unused == STREAMS)
+			unused = i;
+	}
+	if (unused == STREAMS)
+		return NULL;
+	m->streams[unused].stream = stream;
+	return &m->streams[unused].pending;
+}
+
+static void free_launched(struct measure_context *m, struct launched *l)
+{
+	uint32_t *pending = l->units ? stream_pending(m, l->stream) : NULL;
+
+	if (pending && *pending)
+		--*pending;
+	memset(m->taken + l->unit, 0, l->units);
+	l->units = 0;
+	l->used = false;
+}
+
+/* Those that are there, or failed, and that nothing waits for. */
+static void sweep_launched(struct measure_context *m)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct launched *l = &m->launched[i];
+
+		if (l->used && !l->wanted && (!l->number || slot_done(m, i) == l->number))
+			free_launched(m, l);
+	}
+}
+
+/* Launches of the stream that it has not passed yet: those that are there do not count, though their values may wait here. */
+static uint32_t count_under_way(const struct measure_context *m, uint64_t stream)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		const struct launched *l = &m->launched[i];
+
+		n += l->units && l->number && l->stream == stream && slot_done(m, i) != l->number;
+	}
+	return n;
+}
+
+static uint32_t find_slot(const struct measure_context *m)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		uint32_t at = (m->next + i) % SLOTS;
+
+		if (!m->launched[at].used)
+			return at;
+	}
+	return NO_SLOT;
+}
+
+/* First fit. UNITS: there is none. */
+static uint32_t find_units(const struct measure_context *m, uint32_t n)
+{
+	uint32_t run = 0;
+
+	for (uint32_t i = 0; i < UNITS; i++) {
+		run = m->taken[i] ? 0 : run + 1;
+		if (run == n)
+			return i + 1 - n;
+	}
+	return UNITS;
+}
+
+static bool open_slot(struct device_batch *b)
+{
+	struct measure_context *m = b->context;
+	uint32_t *pending = stream_pending(m, b->stream);
+
+	if (!pending || *pending >= MEASURE_STREAM_MAX) {
+		sweep_launched(m);
+		pending = stream_pending(m, b->stream);
+		if (!pending || (*pending >= MEASURE_STREAM_MAX &&
+					count_under_way(m, b->stream) >= MEASURE_STREAM_MAX))
+			return false;
+	}
+	b->slot = find_slot(m);
+	if (b->slot == NO_SLOT) {
+		sweep_launched(m);
+		b->slot = find_slot(m);
+	}
+	if (b->slot == NO_SLOT)
+		return false;
+	m->next = (b->slot + 1) % SLOTS;
+	m->launch.jobs = 0;
+	return true;
+}
+
+static uint32_t blocks_of(const struct stats_launch *l)
+{
+	const struct stats_job *last = &l->job[l->jobs - 1];
+
+	return l->jobs ? last->first_block + last->blocks : 0;
+}
+
+static uint32_t shot_of(const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
+{
+	return SHOT_MEASURED | (uint32_t)(m - contexts) << 27 | slot << 17 | job << 12 |
+	       (number & 0xfff);
+}
+
+static uint32_t next_number(struct measure_context *m)
+{
+	/* Not 0, also in the part that a shot has of it. */
+	do
+		m->last++;
+	while (!(m->last & 0xfff));
+	return m->last;
+}
+
+/* The slot is the launch's; nothing is on the stream yet. */
+static void close_slot(struct device_batch *b)
+{
+	struct measure_context *m = b->context;
+	struct launched *l = &m->launched[b->slot];
+	uint32_t blocks = blocks_of(&m->launch), units = blocks / UNIT_PARTS + 1;
+	uint32_t unit = find_units(m, units), *pending = stream_pending(m, b->stream);
+
+	if (unit == UNITS) {
+		sweep_launched(m);
+		unit = find_units(m, units);
+		pending = stream_pending(m, b->stream);
+	}
+	/* Its shots say so when they are asked. */
+	if (unit == UNITS || !pending) {
+		l->number = 0;
+		return;
+	}
+	++*pending;
+	l->stream = b->stream;
+	l->unit = (uint16_t)unit;
+	l->units = (uint16_t)units;
+	memset(m->taken + unit, 1, units);
+	m->launch.number = l->number;
+	m->launch.slot = m->slot_at + b->slot * sizeof(struct stats_slot);
+	m->launch.parts = m->parts_at + (uint64_t)unit * UNIT_PARTS * sizeof(struct stats_part);
+	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
+	if (!b->driver->launch(m->function, blocks ? blocks : 1, 
+		    &m->launch, sizeof(m->launch), b->stream)) {
+		/* The job's device, or its context, is lost, or we are not wanted: nothing more is tried. */
+		l->number = 0;
+		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
+		log_loss(LOSS_DEVICE,
+			"values of tensors on a device end here: its driver refused a launch");
+	}
+}
+
+bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
+	const void *memory, bool *dropped)
+{
+	const struct device_driver *d = b->driver;
+	struct measure_context *m = NULL;
+
+	*dropped = false;
+	batch->driver = d;
+	batch->context = NULL;
+	batch->stream = stream;
+	batch->slot = NO_SLOT;
+	if (!d)
+		return false;
+	if (d->enter(&batch->guard, stream, memory)) {
+		m = find_context(&batch->guard);
+		if (!m)
+			m = make_context(d, &batch->guard);
+	}
+	if (!m || !is_ready(m)) {
+		d->leave(&batch->guard);
+		*dropped = m && atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
+		return false;
+	}
+	pthread_mutex_lock(&m->lock);
+	batch->context = m;
+	return true;
+}
+
+static uint32_t put_job(struct device_batch *b, uint32_t index)
+{
+	struct measure_context *m = b->context;
+	struct launched *l = &m->launched[b->slot];
+
+	if (!l->used) { /* the first of this launch */
+		l->used = true;
+		l->wanted = 0;
+		l->number = next_number(m);
+	}
+	l->wanted++;
+	return shot_of(m, b->slot, index, l->number);
+}
+
+uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t, bool *dropped)
+{
+	struct measure_context *m = b->context;
+	struct stats_job job;
+	uint32_t n;
+
+	*dropped = false;
+	if (!stats_job_make(&job, t) || !b->driver->covers(&b->guard, t->lo, t->hi))
+		return 0;
+	if (b->slot != NO_SLOT && (m->launch.jobs == STATS_JOBS ||
+					  blocks_of(&m->launch) + job.blocks > STATS_PARTS)) {
+		close_slot(b);
+		b->slot = NO_SLOT;
+	}
+	if (b->slot == NO_SLOT && !open_slot(b)) {
+		b->slot = NO_SLOT;
+		*dropped = true;
+		return 0;
+	}
+	n = m->launch.jobs;
+	job.first_block = blocks_of(&m->launch);
+	m->launch.job[n] = job;
+	m->launched[b->slot].job[n] = (struct device_measured){
+		t->eps, t->count, (uint8_t)t->dtype, t->checksum};
+	m->launch.jobs = n + 1;
+	return put_job(b, n);
+}
+
+uint32_t device_batch_mark(struct device_batch *b, bool alone)
+{
+	if (b->slot == NO_SLOT && !alone)
+		return 0;
+	if (b->slot == NO_SLOT && !open_slot(b)) {
+		b->slot = NO_SLOT;
+		return 0;
+	}
+	return put_job(b, STATS_JOBS);
+}
+
+void device_batch_end(struct device_batch *b)
+{
+	if (!b->context)
+		return;
+	if (b->slot != NO_SLOT)
+		close_slot(b);
+	pthread_mutex_unlock(&b->context->lock);
+	b->driver->leave(&b->guard);
+	b->context = NULL;
+}
+
+/* ---- results ---- */
+
+static struct measure_context *context_of(uint32_t shot)
+{
+	return &contexts[shot >> 27 & (CONTEXTS - 1)];
+}
+
+static uint32_t slot_of(uint32_t shot)
+{
+	return shot >> 17 & (SLOTS - 1);
+}
+
+/* 1: the launch has come to its end; 0: not yet; -EIO: it never will, or the number is no longer its. */
+static int look_at(uint32_t shot)
+{
+	struct measure_context *m = context_of(shot);
+	uint32_t number = m->launched[slot_of(shot)].number;
+
+	if (!number || (number & 0xfff) != (shot & 0xfff))
+		return -EIO;
+	if (slot_done(m, slot_of(shot)) == number)
+		return 1;
+	return atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_OFF ? -EIO : 0;
+}
+
+int device_measured(uint32_t shot, struct stats *out, uint32_t *crc)
+{
+	struct measure_context *m = context_of(shot);
+	uint32_t slot = slot_of(shot), job = shot >> 12 & 31;
+	int state = look_at(shot);
+
+	if (state == 1 && job < STATS_JOBS && out)
+		stats_job_end(
+			&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
+	return state;
+}
+
+bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end)
+{
+	const struct measure_context *m = context_of(shot);
+
+	if (!SHOT_IS_MEASURED(shot) || look_at(shot) != 1)
+		return false;
+	*begin = m->slot[slot_of(shot)].begin;
+	*end = m->slot[slot_of(shot)].end;
+	return *begin && *end;
+}
+
+void device_measured_drop(uint32_t shot)
+{
+	struct measure_context *m = context_of(shot);
+	struct launched *l = &m->launched[slot_of(shot)];
+
+	pthread_mutex_lock(&m->lock);
+	if (l->used && l->wanted && !--l->wanted &&
+		(!l->number || slot_done(m, slot_of(shot)) == l->number))
+		free_launched(m, l);
+	pthread_mutex_unlock(&m->lock);
+}
+
+void device_measure_reset(void)
+{
+	for (unsigned i = 0; i < CONTEXTS; i++)
+		atomic_store_explicit(&contexts[i].state, CONTEXT_OFF, memory_order_relaxed);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of tensors on a device: the statistics kernel, launched on the job's own stream, and what it has left in host memory.
+ * The host launches and later looks; it never waits, asks or allocates while the job computes.
+ *
+ * All that is needed (the kernel, a ring of results, scratch memory) is made when a communicator comes into being or, without
+ * one, at the first tensor: while a collective is under way an allocation may wait for it, and it for another rank that waits
+ * for this one. Where it is too late values stay off, and that is said.
+ *
+ * Bounds, of each context: 1,024 launches under way, MEASURE_STREAM_MAX of one stream, parts of 65,536 blocks. Beyond them
+ * nothing is measured, and that is counted.
+ *
+ * Locks: one of each context, a leaf but for the driver's own, held from device_batch_begin() to device_batch_end(). Results
+ * are looked at without one.
+ */
+#ifndef PROBE_DEVICE_MEASURE_H
+#define PROBE_DEVICE_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/driver.h"
+#include "device/stats_job.h"
+
+#define MEASURE_STREAM_MAX 128u /* launches of ours that one stream has not passed yet */
+
+struct measure_context;
+struct device_backend;
+
+/*
+ * A result that is to come: the number of a shot (struct device_backend) with this bit. Numbers are used again once they are
+ * dropped.
+ */
+#define SHOT_MEASURED (UINT32_C(1) << 30)
+#define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
+
+/*
+ * Gets ready for the context that the thread is at. To be called when a communicator is made, before and after: by then no
+ * collective of its runs yet. Cheap when that is done.
+ */
+void device_prepare(const struct device_backend *b);
+
+/* A collective of that runtime is about to begin: what was not made ready stays so, where the runtime has been started. */
+void device_collective_begins(const struct device_backend *b);
+
+/* Tensors that are measured at one point of one stream. */
+struct device_batch {
+	const struct device_driver *driver;
+	struct measure_context *context; /* NULL: nothing can be measured */
+	struct device_guard guard;
+	uint64_t stream;
+	uint32_t slot; /* being filled; UINT32_MAX: none */
+};
+
+/*
+ * False: nothing can be measured on that stream, and there is nothing to end. memory: an address of a tensor. *dropped: for
+ * too much is under way.
+ */
+bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
+	const void *memory, bool *dropped);
+
+/* The shot of its values, 0: there is none. *dropped: for too much is under way. */
+uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor *t, bool *dropped);
+
+/* A shot without values, for the time at which the stream comes by. 0: there is none. alone: also where nothing is measured. */
+uint32_t device_batch_mark(struct device_batch *batch, bool alone);
+
+/* Launches what was added. */
+void device_batch_end(struct device_batch *batch);
+
+/* 1: there, and *out and *crc are the figures; 0: not yet; -EIO: never. */
+int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);
+
+/* When the stream came to the launch and when it left it, in ns of the device's clock. False: not known (yet). */
+bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
+
+void device_measured_drop(uint32_t shot);
+
+/* What one more made ready took, ns, and how many contexts were; for meta.json. */
+void device_measure_costs(unsigned *contexts, uint64_t *load_ns);
+
+/* In a forked child, where no device works. */
+void device_measure_reset(void);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's side of the statistics kernel: what a tensor is to it, and the figures of what it left. All that hangs on no
+ * device.
+ */
+#ifndef PROBE_DEVICE_STATS_JOB_H
+#define PROBE_DEVICE_STATS_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "terms/dtype.h"
+#include "device/stats_launch.h"
+#include "stats/stats.h"
+
+/* A tensor on a device. */
+struct device_tensor {
+	uint64_t address; /* of its first element */
+	uint64_t lo, hi; /* all its elements lie in [lo, hi) */
+	uint64_t count; /* elements, complex ones as one */
+	enum dtype dtype;
+	double eps; /* what counts as zero: struct stats */
+	bool checksum; /* the XOR of its 32-bit words is wanted */
+	unsigned ndim; /* 0: its elements lie one behind the other */
+	uint64_t size[STATS_DIMS - 1]; /* the innermost dimension first */
+	int64_t step[STATS_DIMS - 1]; /* bytes */
+};
+
+/* What is needed to make figures of a result. */
+struct device_measured {
+	double eps;
+	uint64_t count; /* elements, complex ones as one */
+	uint8_t dtype;
+	bool checksum;
+};
+
+/*
+ * Describes the tensor to the kernel, all but its first block. False: it cannot be measured there, for its type, for its
+ * dimensions, or because elements do not lie at multiples of their size.
+ */
+bool stats_job_make(struct stats_job *job, const struct device_tensor *t);
+
+/* Its figures; *crc: the checksum, where one was wanted. */
+void stats_job_end(const struct device_measured *m, const struct stats_part *part,
+	struct stats *out, uint32_t *crc);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the host and the statistics kernel (stats.cl) share: one launch measures up to STATS_JOBS tensors. Read by C and by
+ * OpenCL C; both lay these structures out alike, for every member lies at a multiple of its size.
+ */
+#ifndef PROBE_DEVICE_STATS_LAUNCH_H
+#define PROBE_DEVICE_STATS_LAUNCH_H
+
+#ifdef __OPENCL_C_VERSION__
+typedef uint stats_u32;
+typedef ulong stats_u64;
+typedef long stats_i64;
+#else
+#include <stdint.h>
+typedef uint32_t stats_u32;
+typedef uint64_t stats_u64;
+typedef int64_t stats_i64;
+#endif
+
+#ifndef STATS_THREADS
+#define STATS_THREADS 256 /* of a block; the form for a processor has 1 */
+#endif
+#define STATS_JOBS 30 /* of a launch: its arguments fit into the 4,096 bytes that CUDA allows */
+#define STATS_DIMS 5 /* four of the tensor, and the two parts of complex numbers */
+#define STATS_PARTS 1024 /* blocks of a launch, for each leaves a part in the scratch memory */
+#define STATS_STRETCH 16384 /* bytes that a block takes before another one is worth its start */
+#define STATS_COUNTERS 32 /* of a launch: one per job, and STATS_JOBS for the launch */
+
+/* Real data types, as the kernel tells them apart. */
+enum stats_format {
+	STATS_U8,
+	STATS_I8,
+	STATS_U16,
+	STATS_I16,
+	STATS_U32,
+	STATS_I32,
+	STATS_U64,
+	STATS_I64,
+	STATS_E4M3,
+	STATS_E5M2,
+	STATS_BF16,
+	STATS_F16,
+	STATS_F32,
+	STATS_F64,
+	STATS_BOOL,
+	STATS_FORMATS
+};
+
+/*
+ * A tensor. Elements lie one behind the other where ndim is 0; else size[] and step[] (bytes, the innermost dimension first) say
+ * where. The address is a multiple of the element's size.
+ */
+struct stats_job {
+	stats_u64 address;
+	stats_u64 count; /* elements; of complex numbers the parts */
+	stats_u32 format; /* enum stats_format */
+	stats_u32 ndim;
+	stats_u32 first_block, blocks;
+	stats_u64 eps; /* an element below counts as a zero: struct stats_eps, the number as its bits */
+	stats_u64 eps_whole;
+	stats_u64 size[STATS_DIMS];
+	stats_i64 step[STATS_DIMS];
+};
+
+/* What is known of a tensor, or of the part of it that one block has seen: the sums of struct stats_acc. */
+struct stats_part {
+	stats_u64 zeros, nans, pinfs, ninfs;
+	stats_u64 min, max; /* bits of a double, or an integer, as the format has it */
+	double sum, sq;
+	double sum_big, sq_big, sq_small;
+	stats_u32 word_xor, pad;
+};
+
+/* In host memory that the device writes. `done` is written last; then all else is there. */
+struct stats_slot {
+	stats_u64 begin, end; /* device's clock; 0: it has none */
+	stats_u32 pad;
+	stats_u32 done; /* the launch's number */
+	struct stats_part result[STATS_JOBS];
+};
+
+/* The kernel's one argument. Addresses are the device's. */
+struct stats_launch {
+	stats_u64 slot; /* struct stats_slot */
+	stats_u64 parts; /* struct stats_part, one per block */
+	stats_u64 counters; /* stats_u32, STATS_COUNTERS of them, all 0; the kernel leaves them so */
+	stats_u32 number; /* not 0 */
+	stats_u32 jobs; /* 0: only the clock is read */
+	struct stats_job job[STATS_JOBS];
+};
+
+#endif

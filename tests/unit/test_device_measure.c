@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values on a device, on one that this test plays: streams are threads that run the kernel's form in C in order. What is under
+ * way is bounded, what is not there any more is never read, and threads may measure at the same time.
+ */
+#include "tmp_helper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "device/device.h"
+#include "device/measure.h"
+#include "../doubles/cuda/stats_host.h"
+
+/* ---- the device ---- */
+
+struct work {
+	struct work *next;
+	struct stats_launch launch;
+	uint32_t blocks;
+	uint64_t clear;
+	size_t bytes;
+};
+
+#define STREAMS 4
+static struct stream {
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	struct work *first, **end;
+	bool held;
+	pthread_t thread;
+} streams[STREAMS];
+static _Atomic bool refuses, uncovered, no_load;
+static _Atomic uint64_t context_id;
+static _Atomic unsigned loads;
+
+static void *stream_main(void *arg)
+{
+	struct stream *s = arg;
+
+	for (;;) {
+		struct work *w;
+
+		pthread_mutex_lock(&s->lock);
+		while (!s->first || s->held)
+			pthread_cond_wait(&s->change, &s->lock);
+		w = s->first;
+		s->first = w->next;
+		if (!s->first)
+			s->end = &s->first;
+		pthread_mutex_unlock(&s->lock);
+		if (w->clear)
+			memset((void *)(uintptr_t)w->clear, 0, w->bytes);
+		stats_run_on_host(&w->launch, w->blocks);
+		free(w);
+	}
+	return NULL;
+}
+
+static void give(struct stream *s, struct work *w)
+{
+	pthread_mutex_lock(&s->lock);
+	w->next = NULL;
+	*s->end = w;
+	s->end = &w->next;
+	pthread_cond_signal(&s->change);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void hold(struct stream *s, bool held)
+{
+	pthread_mutex_lock(&s->lock);
+	s->held = held;
+	pthread_cond_signal(&s->change);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool enter(struct device_guard *g, uint64_t stream, const void *memory)
+{
+	(void)stream;
+	(void)memory;
+	*g = (struct device_guard){.context = &streams, .id = context_id};
+	return true;
+}
+
+static bool enter_current(struct device_guard *g)
+{
+	return enter(g, 0, NULL);
+}
+
+static void leave(struct device_guard *g)
+{
+	(void)g;
+}
+
+static bool covers(const struct device_guard *g, uint64_t lo, uint64_t hi)
+{
+	(void)g;
+	return !uncovered && lo < hi;
+}
+
+static bool load(void **function, uint64_t *ns)
+{
+	*function = streams;
+	*ns = 1000;
+	loads++;
+	return !no_load;
+}
+
+static bool share(void *host, size_t bytes, uint64_t *device)
+{
+	(void)bytes;
+	*device = (uint64_t)(uintptr_t)host;
+	return true;
+}
+
+static bool allocate(uint64_t *device, size_t bytes)
+{
+	*device = (uint64_t)(uintptr_t)malloc(bytes);
+	return true;
+}
+
+static bool launch(
+	void *function, uint32_t blocks, const void *arguments, size_t size, uint64_t stream)
+{
+	struct work *w;
+
+	assert_ptr_equal(function, streams);
+	assert_int_equal(size, sizeof(w->launch));
+	if (refuses)
+		return false;
+	w = calloc(1, sizeof(*w));
+	memcpy(&w->launch, arguments, size);
+	w->blocks = blocks;
+	give(&streams[stream], w);
+	return true;
+}
+
+static bool warm(void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size)
+{
+	struct work *w = calloc(1, sizeof(*w));
+
+	assert_ptr_equal(function, streams);
+	memcpy(&w->launch, arguments, size);
+	w->blocks = 1;
+	w->clear = clear;
+	w->bytes = bytes;
+	give(&streams[0], w);
+	return true;
+}
+
+static const struct device_driver driver = {
+	enter, enter_current, leave, covers, load, share, allocate, warm, launch};
+
+static enum device_memory memory_is_started(const void *p)
+{
+	(void)p;
+	return DEVICE_HOST;
+}
+
+static const struct device_backend backend = {
+	.name = "played", .memory = memory_is_started, .driver = &driver};
+
+/* ---- what measures ---- */
+
+static float numbers[4096];
+
+static struct device_tensor tensor(const float *at, uint64_t n)
+{
+	return (struct device_tensor){.address = (uintptr_t)at,
+		.lo = (uintptr_t)at,
+		.hi = (uintptr_t)(at + n),
+		.count = n,
+		.dtype = DT_FLOAT32,
+		.eps = 1e-8};
+}
+
+/* Measures n numbers on that stream; the shot, or 0. */
+static uint32_t measure(uint64_t stream, const float *at, uint64_t n, bool *dropped)
+{
+	struct device_tensor t = tensor(at, n);
+	struct device_batch b;
+	uint32_t shot;
+
+	if (!device_batch_begin(&b, &backend, stream, at, dropped))
+		return 0;
+	shot = device_batch_add(&b, &t, dropped);
+	device_batch_end(&b);
+	return shot;
+}
+
+static int arrival(uint32_t shot, struct stats *s)
+{
+	uint32_t crc;
+	int state;
+
+	for (int i = 0; i < 20000; i++) {
+		state = device_measured(shot, s, &crc);
+		if (state)
+			return state;
+		usleep(500);
+	}
+	return 0;
+}
+
+/* Until the played device has run the kernel once. */
+static void get_ready(void)
+{
+	bool dropped = true;
+	uint32_t shot = 0;
+
+	device_prepare(&backend);
+	for (int i = 0; i < 20000 && !shot; i++) {
+		shot = measure(0, numbers, 4, &dropped);
+		if (!shot)
+			usleep(500);
+	}
+	assert_int_not_equal(shot, 0);
+	device_measured_drop(shot);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < STREAMS; i++) {
+		pthread_mutex_init(&streams[i].lock, NULL);
+		pthread_cond_init(&streams[i].change, NULL);
+		streams[i].end = &streams[i].first;
+		assert_int_equal(
+			pthread_create(&streams[i].thread, NULL, stream_main, &streams[i]), 0);
+	}
+	for (unsigned i = 0; i < 4096; i++)
+		numbers[i] = (float)i;
+	log_level_set(0);
+	get_ready();
+	return 0;
+}
+
+static void test_a_list_has_its_values(void **state)
+{
+	struct device_batch b;
+	uint32_t shot[70], crc, mark;
+	uint64_t begin, end;
+	bool dropped;
+
+	(void)state;
+	assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+	for (unsigned i = 0; i < 70; i++) {
+		struct device_tensor t = tensor(numbers + i, 50 * (i + 1) % 4000 + 1);
+
+		shot[i] = device_batch_add(&b, &t, &dropped);
+		assert_int_not_equal(shot[i], 0);
+		assert_false(dropped);
+	}
+	mark = device_batch_mark(&b, true);
+	device_batch_end(&b);
+	for (unsigned i = 0; i < 70; i++) {
+		struct stats s;
+
+		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_true(s.min.f == (double)i);
+		assert_int_equal(s.n, 50 * (i + 1) % 4000 + 1);
+		assert_int_equal(device_measured(shot[i], &s, &crc), 1);
+	}
+	assert_true(device_times(mark, &begin, &end));
+	assert_true(begin && end >= begin);
+	device_measured_drop(mark);
+	for (unsigned i = 0; i < 70; i++)
+		device_measured_drop(shot[i]);
+}
+
+static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void **state)
+{
+	uint32_t shot[MEASURE_STREAM_MAX];
+	struct stats s;
+	bool dropped;
+
+	(void)state;
+	hold(&streams[2], true);
+	for (unsigned i = 0; i < MEASURE_STREAM_MAX; i++) {
+		shot[i] = measure(2, numbers + i, 10, &dropped);
+		assert_int_not_equal(shot[i], 0);
+		assert_int_equal(device_measured(shot[i], NULL, NULL), 0);
+	}
+	assert_int_equal(measure(2, numbers, 10, &dropped), 0);
+	assert_true(dropped);
+	/* Another stream is not concerned. */
+	shot[0] = shot[0];
+	{
+		uint32_t other = measure(3, numbers + 7, 10, &dropped);
+
+		assert_int_equal(arrival(other, &s), 1);
+		assert_true(s.min.f == 7);
+		device_measured_drop(other);
+	}
+	/* Given up while they are under way: their memory is not used before the stream has come by. */
+	for (unsigned i = 0; i < MEASURE_STREAM_MAX; i += 2)
+		device_measured_drop(shot[i]);
+	assert_int_equal(measure(2, numbers, 10, &dropped), 0);
+	hold(&streams[2], false);
+	for (unsigned i = 1; i < MEASURE_STREAM_MAX; i += 2) {
+		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_true(s.min.f == (double)i);
+		device_measured_drop(shot[i]);
+	}
+	shot[0] = measure(2, numbers + 3, 10, &dropped);
+	assert_int_equal(arrival(shot[0], &s), 1);
+	device_measured_drop(shot[0]);
+}
+
+static void test_what_is_not_all_there_is_not_measured(void **state)
+{
+	bool dropped;
+
+	(void)state;
+	uncovered = true;
+	assert_int_equal(measure(1, numbers, 10, &dropped), 0);
+	assert_false(dropped);
+	uncovered = false;
+}
+
+static void *measure_many(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < 600; i++) {
+		unsigned at = rand_r(&seed) % 2000, n = rand_r(&seed) % 2000 + 1;
+		uint32_t shot;
+		struct stats s;
+		bool dropped;
+
+		shot = measure(rand_r(&seed) % STREAMS, numbers + at, n, &dropped);
+		if (!shot) {
+			assert_true(dropped);
+			continue;
+		}
+		if (rand_r(&seed) % 4) {
+			assert_int_equal(arrival(shot, &s), 1);
+			assert_true(s.min.f == (double)at && s.max.f == (double)(at + n - 1));
+		}
+		device_measured_drop(shot);
+	}
+	return NULL;
+}
+
+static void test_threads_measure_at_the_same_time(void **state)
+{
+	pthread_t t[4];
+
+	(void)state;
+	for (uintptr_t i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, measure_many, (void *)(i + 1)), 0);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void test_nothing_is_made_while_collectives_may_be_under_way(void **state)
+{
+	unsigned before = loads;
+	bool dropped;
+
+	(void)state;
+	device_collective_begins(&backend);
+	context_id = 5; /* another context, at the same address */
+	device_prepare(&backend);
+	assert_int_equal(measure(1, numbers, 10, &dropped), 0);
+	assert_int_equal(loads, before);
+	assert_non_null(log_loss_text(LOSS_DEVICE));
+	context_id = 0;
+	assert_int_not_equal(measure(1, numbers, 10, &dropped), 0);
+}
+
+static void test_after_a_refused_launch_nothing_is_tried(void **state)
+{
+	uint32_t shot, under_way;
+	struct stats s;
+	bool dropped;
+
+	(void)state;
+	hold(&streams[1], true);
+	under_way = measure(1, numbers, 10, &dropped);
+	refuses = true;
+	shot = measure(1, numbers, 10, &dropped);
+	assert_int_equal(arrival(shot, &s), -EIO);
+	assert_int_equal(arrival(under_way, &s), -EIO);
+	device_measured_drop(shot);
+	device_measured_drop(under_way);
+	refuses = false;
+	assert_int_equal(measure(1, numbers, 10, &dropped), 0);
+	hold(&streams[1], false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_list_has_its_values),
+		cmocka_unit_test(test_a_stream_that_does_not_get_on_takes_no_more_than_its_share),
+		cmocka_unit_test(test_what_is_not_all_there_is_not_measured),
+		cmocka_unit_test(test_threads_measure_at_the_same_time),
+		cmocka_unit_test(test_nothing_is_made_while_collectives_may_be_under_way),
+		cmocka_unit_test(test_after_a_refused_launch_nothing_is_tried),
+	};
+
+	return cmocka_run_group_tests(tests, start, NULL);
+}

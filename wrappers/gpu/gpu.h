@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the device backends share: functions of a driver that is loaded, and the kernels that are part of libprobe.so. */
+#ifndef PROBE_WRAPPERS_GPU_GPU_H
+#define PROBE_WRAPPERS_GPU_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "device/device.h"
+#include "device/driver.h"
+
+struct gpu_function {
+	const char *name;
+	void *at; /* of the pointer that gets it */
+};
+
+/* The function of that name in the library whose file's name begins so: another library may define one, too. */
+void *gpu_find_function(const char *name, const char *library);
+
+/* All of them. Returns how many were found before the first that is missing. */
+size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *library);
+
+/* images.S: the kernel as text for NVIDIA's driver, which ends with a NUL, and as code objects of AMD. */
+extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
+
+/* Looks up what cuda_driver needs. */
+bool cuda_kernel_attach(void);
+extern const struct device_driver cuda_driver;
+
+#endif
