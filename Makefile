@@ -26,11 +26,7 @@ BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -f
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
-<<<<<<< HEAD
 FILE_MK := $(sort $(shell find preload tools/probe -name '*.mk'))
-=======
-FILE_MK := preload/base/apart.mk preload/device/device.mk preload/entry/entry.mk preload/stats/stats.mk tools/probe/config/config.mk tools/probe/report/report.mk tools/probe/compare/compare.mk
->>>>>>> gpu
 
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -116,18 +116,12 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 	struct buffer *v = stream_outputs(w);
 	struct stream_point p;
 
-	stream_point_begin(&p, b, carrier.stream);
+	stream_point_begin(&p, b, own(carrier).stream);
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++)
-<<<<<<< HEAD
 		if (own(carrier).reached[i / 64] >> i % 64 & 1)
-			decide_snapshot(b, own(carrier).stream, &v[i]);
-	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
-=======
-		if (carrier.reached[i / 64] >> i % 64 & 1)
 			stream_decide(&p, &v[i]);
 	stream_point_end(&p);
-	memset(carrier.reached, 0, sizeof(carrier.reached));
->>>>>>> gpu
+	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
 }
 
 /* The call inside writes at `to`, on that stream. */
@@ -136,7 +130,7 @@ static void note_carried_output(const struct device_backend *b, struct operation
 	struct buffer *v = stream_outputs(w);
 	struct stream_point p;
 
-	stream_point_begin(&p, b, carrier.stream);
+	stream_point_begin(&p, b, own(carrier).stream);
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++) {
 		const char *base = v[i].base;
 
@@ -146,11 +140,7 @@ static void note_carried_output(const struct device_backend *b, struct operation
 		if (own(carrier).depth)
 			own(carrier).reached[i / 64] |= UINT64_C(1) << i % 64;
 		else if (to == base)
-<<<<<<< HEAD
-			decide_snapshot(b, own(carrier).stream, &v[i]);
-=======
 			stream_decide(&p, &v[i]);
->>>>>>> gpu
 	}
 	stream_point_end(&p);
 }
@@ -185,12 +175,8 @@ void stream_enter(struct call *c)
 	stream_poll();
 	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
 		w->views[i].shot = 0;
-<<<<<<< HEAD
-	thread_inside()->carrying = false;
-=======
 	w->before = w->after = 0;
-	thread_state.carrying = false;
->>>>>>> gpu
+	thread_inside()->carrying = false;
 	if (b && b->capturing(stream_of(c))) {
 		w->flags |= CF_CAPTURED;
 		no_statistics(stream_inputs(w), w->nin);
@@ -487,13 +473,9 @@ static void group_ended(struct call *c, int64_t ret)
 	struct stream_point point;
 
 	if (!q)
-<<<<<<< HEAD
 		own(here).n = 0;
-	for (uint32_t i = 0; i < own(here).n; i++) {
-=======
-		here.n = 0;
 	stream_point_begin(&point, device_present(), 0);
-	for (uint32_t i = 0; i < here.n; i++) {
+	for (uint32_t i = 0; i < own(here).n; i++) {
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy || never)
@@ -506,8 +488,7 @@ static void group_ended(struct call *c, int64_t ret)
 		decide_outputs(&point, lib, w, true);
 	}
 	stream_point_end(&point);
-	for (uint32_t i = 0; i < here.n; i++) {
->>>>>>> gpu
+	for (uint32_t i = 0; i < own(here).n; i++) {
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy) {
