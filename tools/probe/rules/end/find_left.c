@@ -10,7 +10,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/report/complete_calls.h"
+#include "tools/probe/rules/end/complete_calls.h"
 #include "tools/probe/rules/end/ended_by.h"
 #include "tools/probe/rules/end/last_words.h"
 #include "tools/probe/rules/report.h"

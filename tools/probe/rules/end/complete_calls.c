@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/report/complete_calls.h"
+#include "tools/probe/rules/end/complete_calls.h"
 
 bool are_all_calls_complete(const struct report *r)
 {
