@@ -68,9 +68,9 @@ static void test_every_byte(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		measure(known[i].dt, &known[i].byte, 1, EPS, &s);
-		assert_true(isnan(known[i].value) ? s.nans == s.n && isnan(s.min.f)
-						  : s.min.f == known[i].value &&
-							    s.max.f == known[i].value);
+		assert_true(isnan(known[i].value)
+				    ? s.nans == s.n && isnan(s.min.f)
+				    : s.min.f == known[i].value && s.max.f == known[i].value);
 	}
 	for (unsigned dt = 1; dt < DT_COUNT; dt++)
 		for (unsigned byte = 0; byte < 256 && dtype_info(dt)->size == 1; byte++)

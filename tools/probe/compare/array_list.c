@@ -77,11 +77,12 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 	if (dt == DT_FLOAT8_E8M0FNU)
 		return b == 255 ? NAN : ldexp(1, b - 127);
 	if (dt == DT_FLOAT8_E4M3FNUZ || dt == DT_FLOAT8_E5M2FNUZ) {
-		int mant = dt == DT_FLOAT8_E4M3FNUZ ? 3 : 2, bias = 1 << (6 - mant), one = 1 << mant;
+		int mant = dt == DT_FLOAT8_E4M3FNUZ ? 3 : 2, bias = 1 << (6 - mant),
+		    one = 1 << mant;
 
 		exponent = (b & 127) >> mant;
 		v = b & (one - 1);
-		v = b == 128 ? NAN
+		v = b == 128   ? NAN
 		    : exponent ? ldexp(one + v, exponent - bias - mant)
 			       : ldexp(v, 1 - bias - mant);
 		return b & 128 ? -v : v;
