@@ -1,4 +1,4 @@
-"""Clones of all 256 bytes in each type of PyTorch that has a byte or less, and what numbers they are by its own conversion."""
+"""Views of all 256 bytes as each type of PyTorch that has a byte or less, and what numbers they are by its own conversion."""
 
 import json
 import sys
@@ -17,11 +17,11 @@ for name in sys.argv[2:]:
         numbers = byte.view(kind).to(torch.float32).double()
     else:
         numbers = None
-    copy = byte.view(kind).clone()
+    copy = byte.view(kind).detach()
     row = {"dtype": name, "count": copy.numel(), "bytes": copy.numel() * copy.element_size()}
     if numbers is not None:
         good = numbers[~numbers.isnan()]
-        row |= {"nans": int(numbers.isnan().sum()), "infs": int(good.isinf().sum()), "min": good.min().item(), "max": good.max().item()}
+        row |= {"nans": int(numbers.isnan().sum()), "infs": int(good.isinf().sum()), "min": f"{good.min().item():.9g}", "max": f"{good.max().item():.9g}"}
     truth.append(row)
 with open(sys.argv[1], "w") as f:
     json.dump(truth, f)
