@@ -14,7 +14,7 @@
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 
-/* c10::ScalarType (torch/headeronly/core/ScalarType.h of 2.15). Later types have the size that PyTorch says. */
+/* c10::ScalarType (ScalarType.h of 2.15). Later types have the size that PyTorch says. */
 static const struct {
 	uint8_t dtype, size;
 } scalar_types[] = {
