@@ -55,10 +55,10 @@
 	X(LAYOUT_MS_TENSORS, "mindspore.tensors", "MindSpore 2.7.1 to 2.10",                                                  \
 		"a tensor that MindSpore makes has its type, shape and address there; its functions find names and arguments", \
 		"names, kinds and numbers of a training with MindSpore")                                                      \
-	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11 with a GIL",                                                  \
+	X(LAYOUT_PYTHON_OBJECTS, "python.objects", "CPython 3.11, 3.14, 3.15 with a GIL",                                                  \
 		"variables of the first frames: names are a tuple as long as the code says, values are objects",              \
 		"names of parameters")                                                                                         \
-	X(LAYOUT_PYTHON_FRAMES, "python.frames", "CPython 3.8 to 3.14 with a GIL",                                             \
+	X(LAYOUT_PYTHON_FRAMES, "python.frames", "CPython 3.8 to 3.15 with a GIL",                                             \
 		"a walk of a thread's frames, compared with what the interpreter says of the innermost one",                   \
 		"Python stacks and markers of Python functions")                                                               \
 	X(LAYOUT_CUDA_DRIVER, "cuda.driver", "CUDA 11.0 to 13",                                                                \

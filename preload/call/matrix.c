@@ -176,7 +176,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 bool is_zero_element(const void *p, unsigned dt)
 {
 	const struct dtype_info *t = dtype_info(dt);
-	unsigned size = dtype_info(t->component)->size;
+	unsigned size = t->component == DT_OTHER ? t->size : dtype_info(t->component)->size;
 	uint8_t any = 0;
 
 	for (unsigned i = 0; i < t->size; i++)

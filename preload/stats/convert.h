@@ -94,6 +94,38 @@ static inline double load_e4m3fn(const unsigned char *p)
 	return small_float((uint64_t)(*p & 0x80) << 56, mag, 3, 7);
 }
 
+/* The bias is one higher than that of e4m3fn and e5m2; what would be -0 is NaN. */
+static inline double load_fnuz(const unsigned char *p, unsigned mant, unsigned bias)
+{
+	if (__builtin_expect(*p == 0x80, 0))
+		return __builtin_nan("");
+	return small_float((uint64_t)(*p & 0x80) << 56, *p & 0x7f, mant, bias);
+}
+
+static inline double load_e4m3fnuz(const unsigned char *p)
+{
+	return load_fnuz(p, 3, 8);
+}
+
+static inline double load_e5m2fnuz(const unsigned char *p)
+{
+	return load_fnuz(p, 2, 16);
+}
+
+/* 2^(x - 127): no sign, no zero, no Inf. */
+static inline double load_e8m0fnu(const unsigned char *p)
+{
+	if (__builtin_expect(*p == 0xff, 0))
+		return __builtin_nan("");
+	return double_of((uint64_t)(*p + 1023 - 127) << 52);
+}
+
+/* The low 4 bits: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign. */
+static inline double e2m1_of(uint32_t x)
+{
+	return small_float((uint64_t)(x & 8) << 60, x & 7, 1, 1);
+}
+
 static inline double single_of(uint32_t bits)
 {
 	float f;

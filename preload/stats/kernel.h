@@ -64,10 +64,19 @@ typedef void stats_kernel(const void *p, size_t n, const void *ahead, const stru
 /* A variant. */
 struct stats_kernels {
 	const char *name;
-	stats_kernel *block[DT_COUNT]; /* by real dtype; NULL for DT_OTHER and the complex ones */
+	/* By real dtype. NULL for DT_OTHER and the complex ones; also where a variant has none of its own (stats_kernel_of()). */
+	stats_kernel *block[DT_COUNT];
 };
 
 extern const struct stats_kernels stats_scalar;
+
+/* The variant's kernel of a dtype, complex ones' of their components. Types that few use have the scalar one in all variants. */
+static inline stats_kernel *stats_kernel_of(const struct stats_kernels *k, enum dtype dt)
+{
+	unsigned real = dtype_info(dt)->component == DT_OTHER ? dt : dtype_info(dt)->component;
+
+	return k->block[real] ? k->block[real] : stats_scalar.block[real];
+}
 
 /*
  * 1 to STATS_LANES elements of the commonest types, to the same figures, on 1 KiB of stack. False: of another type, or NaN,

@@ -27,10 +27,22 @@ typedef void convert(double *x, const unsigned char *p, size_t n);
 
 CONVERT(from_e4m3fn, 1, load_e4m3fn)
 CONVERT(from_e5m2, 1, load_e5m2)
+CONVERT(from_e8m0fnu, 1, load_e8m0fnu)
+CONVERT(from_e4m3fnuz, 1, load_e4m3fnuz)
+CONVERT(from_e5m2fnuz, 1, load_e5m2fnuz)
 CONVERT(from_bf16, 2, load_bf16)
 CONVERT(from_f16, 2, load_f16)
 CONVERT(from_f32, 4, load_f32)
 CONVERT(from_f64, 8, load_f64)
+
+/* n numbers, an even number of them: two in a byte. */
+static void from_e2m1fn(double *x, const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		x[2 * i] = e2m1_of(p[i]);
+		x[2 * i + 1] = e2m1_of(p[i] >> 4);
+	}
+}
 
 INLINE double smaller(double a, double b)
 {
@@ -382,10 +394,35 @@ KERNEL(uint32_kernel, mid_block, load_c32)
 KERNEL(uint64_kernel, wide_block, 0)
 KERNEL(float8_e4m3fn_kernel, float_block, 1, from_e4m3fn)
 KERNEL(float8_e5m2_kernel, float_block, 1, from_e5m2)
+KERNEL(float8_e8m0fnu_kernel, float_block, 1, from_e8m0fnu)
+KERNEL(float8_e4m3fnuz_kernel, float_block, 1, from_e4m3fnuz)
+KERNEL(float8_e5m2fnuz_kernel, float_block, 1, from_e5m2fnuz)
 KERNEL(bfloat16_kernel, float_block, 2, from_bf16)
 KERNEL(float16_kernel, float_block, 2, from_f16)
 KERNEL(float32_kernel, float_block, 4, from_f32)
 KERNEL(float64_kernel, float_block, 8, from_f64)
+
+/* Neither NaN nor Inf, and sums of multiples of 1/2 and 1/4 are exact: no lanes, and no second look. */
+static void float4_e2m1fn_x2_kernel(const void *p, size_t n, const void *ahead,
+	const struct stats_eps *eps, struct stats_block *b)
+{
+	double x[CHUNK], sum = 0, sq = 0;
+
+	(void)ahead;
+	empty_block(b);
+	for (size_t at = 0; at < 2 * n; at += CHUNK) {
+		size_t len = chunk_length(2 * n, at);
+
+		from_e2m1fn(x, (const unsigned char *)p + at / 2, len);
+		bound_chunk(b, x, len, eps->f);
+		for (size_t i = 0; i < len; i++) {
+			sum += x[i];
+			sq += x[i] * x[i];
+		}
+	}
+	b->sum.hi = sum;
+	b->sq.hi = sq;
+}
 
 bool stats_scalar_tiny(
 	const void *p, size_t n, enum dtype dt, const struct stats_eps *eps, struct stats_block *b)
@@ -430,6 +467,10 @@ const struct stats_kernels stats_scalar = {
 	.block[DT_UINT64] = uint64_kernel,
 	.block[DT_FLOAT8_E4M3FN] = float8_e4m3fn_kernel,
 	.block[DT_FLOAT8_E5M2] = float8_e5m2_kernel,
+	.block[DT_FLOAT8_E8M0FNU] = float8_e8m0fnu_kernel,
+	.block[DT_FLOAT8_E4M3FNUZ] = float8_e4m3fnuz_kernel,
+	.block[DT_FLOAT8_E5M2FNUZ] = float8_e5m2fnuz_kernel,
+	.block[DT_FLOAT4_E2M1FN_X2] = float4_e2m1fn_x2_kernel,
 	.block[DT_BFLOAT16] = bfloat16_kernel,
 	.block[DT_FLOAT16] = float16_kernel,
 	.block[DT_FLOAT32] = float32_kernel,

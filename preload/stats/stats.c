@@ -124,7 +124,7 @@ bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, str
 	if (info->cls == DTC_NONE || info->component != dt || !n || n > STATS_FEW)
 		return false;
 	limit.u = whole_limit(eps, dt);
-	kernels()->block[dt](p, n, p, &limit, &b);
+	stats_kernel_of(kernels(), dt)(p, n, p, &limit, &b);
 	if (b.range != STATS_MID || b.nans | b.pinfs | b.ninfs)
 		return false;
 	describe_block(info->cls, eps, &b, n, out);
@@ -153,8 +153,9 @@ int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 	a->cls = info->cls;
 	if (a->cls == DTC_NONE)
 		return -ENOTSUP;
-	a->kernel = kernels()->block[info->component];
-	a->size = dtype_info(info->component)->size;
+	a->kernel = stats_kernel_of(kernels(), dt);
+	a->packed = info->component == DT_OTHER;
+	a->size = a->packed ? 1 : dtype_info(info->component)->size;
 	a->parts = info->size / a->size;
 	a->eps.f = eps;
 	a->eps.u = whole_limit(eps, info->component);
@@ -288,11 +289,11 @@ void stats_end(const struct stats_acc *a, struct stats *out)
 	memset(out, 0, sizeof(*out));
 	if (!a->n)
 		return;
-	out->n = a->n;
+	out->n = a->n << a->packed;
 	out->zeros = a->zeros;
 	out->nans = a->nans;
 	out->infs = a->pinfs + a->ninfs;
-	if (a->nans == a->n) {
+	if (a->nans == out->n) {
 		out->min.f = out->max.f = out->mean = out->norm = __builtin_nan("");
 		return;
 	}
@@ -303,6 +304,6 @@ void stats_end(const struct stats_acc *a, struct stats *out)
 		out->min.f += 0.0;
 		out->max.f += 0.0;
 	}
-	out->mean = mean(a, (double)(a->n - a->nans));
+	out->mean = mean(a, (double)(out->n - a->nans));
 	out->norm = norm(a);
 }

@@ -81,7 +81,8 @@ struct stats_acc {
 	stats_checksum_fn *add_to_checksum; /* NULL: not wanted */
 	uint32_t checksum; /* of what was added */
 	uint8_t cls; /* enum dtype_class */
-	uint8_t size; /* bytes of one real component */
+	uint8_t size; /* bytes of one real component; 1 where a byte has two */
+	uint8_t packed; /* real numbers in `size` bytes, less 1 */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
 };
 

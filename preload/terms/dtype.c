@@ -23,6 +23,10 @@ const struct dtype_info dtype_table[DT_COUNT] = {
 	[DT_FLOAT64] = {"float64", 8, DTC_FLOAT, DT_FLOAT64, 1},
 	[DT_COMPLEX64] = {"complex64", 8, DTC_FLOAT, DT_FLOAT32, 0},
 	[DT_COMPLEX128] = {"complex128", 16, DTC_FLOAT, DT_FLOAT64, 1},
+	[DT_FLOAT8_E8M0FNU] = {"float8_e8m0fnu", 1, DTC_FLOAT, DT_FLOAT8_E8M0FNU, 0},
+	[DT_FLOAT8_E4M3FNUZ] = {"float8_e4m3fnuz", 1, DTC_FLOAT, DT_FLOAT8_E4M3FNUZ, 0},
+	[DT_FLOAT8_E5M2FNUZ] = {"float8_e5m2fnuz", 1, DTC_FLOAT, DT_FLOAT8_E5M2FNUZ, 0},
+	[DT_FLOAT4_E2M1FN_X2] = {"float4_e2m1fn_x2", 1, DTC_FLOAT, DT_OTHER, 0},
 };
 
 int dtype_from_name(const char *name)

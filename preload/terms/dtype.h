@@ -27,6 +27,10 @@ enum dtype {
 	DT_FLOAT64,
 	DT_COMPLEX64,
 	DT_COMPLEX128,
+	DT_FLOAT8_E8M0FNU, /* a power of two without a sign: scales of MXFP8 */
+	DT_FLOAT8_E4M3FNUZ, /* no -0, no Inf, 0x80 is NaN */
+	DT_FLOAT8_E5M2FNUZ,
+	DT_FLOAT4_E2M1FN_X2, /* one element is a byte with two numbers, the first in its low half */
 	DT_COUNT
 };
 
@@ -37,7 +41,8 @@ struct dtype_info {
 	const char *name;
 	uint8_t size; /* bytes of one element; 0 for DT_OTHER */
 	uint8_t cls; /* enum dtype_class of its real components */
-	uint8_t component; /* enum dtype of one real component: float32 for complex64, else itself */
+	/* Enum dtype of one real component: float32 for complex64, else itself; DT_OTHER: half a byte, which has no dtype. */
+	uint8_t component;
 	uint8_t wide; /* 1: 64-bit type, printed with 17 digits instead of 9 */
 };
 

@@ -28,7 +28,8 @@ SCALARS = ",".join(columns.names("scalar_rows"))
 SCALAR_NAMES = columns.names("scalars")
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
          "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
-         "float8_e4m3fn": 1, "float8_e5m2": 1}
+         "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e8m0fnu": 1, "float8_e4m3fnuz": 1,
+         "float8_e5m2fnuz": 1, "float4_e2m1fn_x2": 1}
 OPS = ("all_reduce reduce broadcast all_gather all_gather_v gather gather_v scatter scatter_v reduce_scatter reduce_scatter_v "
        "all_to_all all_to_all_v scan exscan barrier send recv send_recv neighbor_all_gather neighbor_all_gather_v "
        "neighbor_all_to_all neighbor_all_to_all_v put get accumulate get_accumulate fetch_and_op compare_and_swap "

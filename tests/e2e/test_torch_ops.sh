@@ -37,6 +37,14 @@ same_output 'some operators'
 is 'some: these and no others' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['_foreach_add.Scalar', '_foreach_mul_.Tensor', '_foreach_norm.Scalar', 'add.Tensor', 'mm']"
 with_list 'functional:\n  - linear\n  - cross_entropy\ntensor:\n  - __mul__\ntorch:\n  - topk'
 is "msprobe's names: the operators that they reach" "$(rows "$out" 'sorted({r["op"] for r in R})')" "['cross_entropy_loss', 'linear', 'mul.Scalar', 'mul.Tensor', 'topk']"
+# Types of a byte and less, against PyTorch's own conversion to float32; those without a name have its own size.
+types=$("$python" -c 'import torch
+print(*[t for t in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2", "uint4", "bits16") if hasattr(torch, t)])')
+printf 'aten:\n  - aten::detach\n' >"$tmp/list.yaml"
+new_out
+LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" "$python" tests/apps/py/small_types.py "$tmp/small" $types >"$tmp/said" 2>&1 </dev/null
+is 'types of a byte and less: names, sizes and values are those of PyTorch' "$(rows "$out" '[t for t, r in zip(json.load(open("'"$tmp/small"'")), [r for r in R if r["io"] == "out"]) if (t["dtype"] if "nans" in t else "other", t["count"], t["bytes"]) != (r["dtype"], int(r["count"]), int(r["bytes"])) or "nans" in t and [t[k] for k in ("nans", "infs", "min", "max")] != [int(r["nans"]), int(r["infs"]), r["min"], r["max"]]], len([r for r in R if r["io"] == "out"])') $(wc -w <<<"$types")" "([], $(wc -w <<<"$types")) $(wc -w <<<"$types")"
+
 new_out
 run_script "$tmp/with" 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" $app
 same_output 'nothing listed'

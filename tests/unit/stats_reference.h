@@ -75,12 +75,42 @@ static inline uint64_t bits_at(const unsigned char *p, unsigned size)
 	return bits;
 }
 
+/* OCP's scale of MX formats; the types of AMD, in which 0x80 is NaN and the bias one higher than IEEE's. */
+static inline long double decode_byte(unsigned dt, unsigned bits)
+{
+	int mant_bits = dt == DT_FLOAT8_E4M3FNUZ ? 3 : 2, exp = (int)(bits & 0x7f) >> mant_bits;
+	long double mant = bits & ((1u << mant_bits) - 1), one = 1 << mant_bits, v;
+
+	if (dt == DT_FLOAT8_E8M0FNU)
+		return bits == 0xff ? NAN : ldexpl(1, (int)bits - 127);
+	if (bits == 0x80)
+		return NAN;
+	v = exp ? 1 + mant / one : 2 * mant / one;
+	return ldexpl(bits & 0x80 ? -v : v, exp - (dt == DT_FLOAT8_E4M3FNUZ ? 8 : 16));
+}
+
+/* The n-th number of a tensor of float4_e2m1fn_x2. */
+static inline long double decode_half_byte(const unsigned char *p, uint64_t n)
+{
+	static const long double numbers[] = {0, 0.5L, 1, 1.5L, 2, 3, 4, 6};
+	unsigned bits = n & 1 ? p[n / 2] >> 4 : p[n / 2] & 15;
+
+	return bits & 8 ? -numbers[bits & 7] : numbers[bits & 7];
+}
+
+static inline int is_byte_float(unsigned dt)
+{
+	return dt >= DT_FLOAT8_E8M0FNU && dt <= DT_FLOAT8_E5M2FNUZ;
+}
+
 /* Component dtypes only. */
 static inline long double decode(unsigned dt, const unsigned char *p)
 {
 	unsigned size = dtype_info(dt)->size;
 	uint64_t bits = bits_at(p, size);
 
+	if (is_byte_float(dt))
+		return decode_byte(dt, (unsigned)bits);
 	if (dt == DT_BOOL)
 		return bits != 0;
 	if (dtype_info(dt)->cls == DTC_UNSIGNED)
@@ -96,16 +126,17 @@ static inline long double decode(unsigned dt, const unsigned char *p)
 static inline void ref_measure(
 	unsigned dt, const void *data, uint64_t n, double eps, struct reference *r)
 {
-	unsigned comp = dtype_info(dt)->component, size = dtype_info(comp)->size;
+	int halves = dt == DT_FLOAT4_E2M1FN_X2;
+	unsigned comp = dtype_info(dt)->component, size = halves ? 1 : dtype_info(comp)->size;
 	const unsigned char *p = data;
 	long double sum = 0, sq = 0, abs = 0;
 	uint64_t finite = 0;
 
 	*r = (struct reference){.min = INFINITY, .max = -INFINITY};
-	n *= dtype_info(dt)->size / size;
+	n *= halves ? 2 : dtype_info(dt)->size / size;
 	r->n = n;
-	for (; n; n--, p += size) {
-		long double x = decode(comp, p);
+	for (uint64_t i = 0; i < n; i++) {
+		long double x = halves ? decode_half_byte(p, i) : decode(comp, p + i * size);
 
 		r->zeros += fabsl(x) < (long double)eps;
 		if (isnan(x)) {
@@ -273,15 +304,42 @@ static inline uint64_t random_int(unsigned size, enum pattern pattern, uint64_t 
 	}
 }
 
+static inline uint64_t random_byte(enum pattern pattern, uint64_t i, uint64_t *state)
+{
+	static const uint8_t extreme[] = {0, 0x80, 1, 0x81, 0x7e, 0x7f, 0xfe, 0xff, 0x40};
+	uint64_t r = random_bits(state);
+
+	switch (pattern) {
+	case FILL_USUAL:
+		return 0x3c + r % 8 + (r & 0x80);
+	case FILL_HUGE:
+		return 0xff - r % 4;
+	case FILL_TINY:
+		return r % 3;
+	case FILL_MAX:
+		return 0x7f;
+	case FILL_EXTREME:
+		return extreme[r % sizeof(extreme)];
+	case FILL_CANCEL:
+		return i % 16 == 15 ? 0x40 : 0x7f ^ (i & 1 ? 0x80 : 0);
+	case FILL_NAN:
+		return 0x80 | (r % 2 ? 0x7f : 0);
+	default:
+		return r;
+	}
+}
+
 static inline void fill_tensor(
 	unsigned dt, void *data, uint64_t n, enum pattern pattern, uint64_t *state)
 {
-	unsigned comp = dtype_info(dt)->component, size = dtype_info(comp)->size;
+	int bytes = is_byte_float(dt) || dt == DT_FLOAT4_E2M1FN_X2;
+	unsigned comp = dtype_info(dt)->component, size = bytes ? 1 : dtype_info(comp)->size;
 	unsigned char *p = data;
 
 	n *= dtype_info(dt)->size / size;
 	for (uint64_t i = 0; i < n; i++, p += size) {
-		uint64_t bits = dtype_info(dt)->cls == DTC_FLOAT
+		uint64_t bits = bytes ? random_byte(pattern, i, state)
+				: dtype_info(dt)->cls == DTC_FLOAT
 					? random_float(comp, pattern, i, state)
 					: random_int(size, pattern, i, state);
 

@@ -101,7 +101,7 @@ static void make(const char *version)
 
 		put(m.frame[i], l->back, i + 1 < FRAMES ? (uintptr_t)m.frame[i + 1] : 0);
 		/* 3.14 keeps tags in the low bits. */
-		put(m.frame[i], l->code, (uintptr_t)m.code[i] | (l->minor == 14 ? 1 : 0));
+		put(m.frame[i], l->code, (uintptr_t)m.code[i] | (l->minor >= 14 ? 1 : 0));
 		put(m.frame[i], l->globals, (uintptr_t)m.globals[i]);
 		put(m.code[i], TYPE, (uintptr_t)code_type_object);
 		put(m.code[i], l->file, (uintptr_t)m.file[i]);
@@ -116,7 +116,7 @@ static void make(const char *version)
 }
 
 static const char *const versions[] = {"3.8.18 (default, Jan 1 2024)", "3.9.1 (", "3.10.13 (main",
-	"3.11.7 (main", "3.12.1 (main", "3.13.0 (main", "3.14.2 (main"};
+	"3.11.7 (main", "3.12.1 (main", "3.13.0 (main", "3.14.2 (main", "3.15.2 (main"};
 #define EACH_VERSION \
 	for (size_t v = 0; v < sizeof(versions) / sizeof(*versions) && (make(versions[v]), 1); v++)
 
@@ -138,7 +138,9 @@ static void test_versions(void **state)
 	(void)state;
 	assert_null(py_layout_of("2.7.18 (default"));
 	assert_null(py_layout_of("3.7.16 (default"));
-	assert_null(py_layout_of("3.15.0 (main"));
+	assert_null(py_layout_of("3.16.0 (main"));
+	assert_null(py_layout_of("3.15.0b2 (main"));
+	assert_null(py_layout_of("3.15.2 free-threading build (main"));
 	assert_null(py_layout_of("3.14.0b1 (main"));
 	assert_null(py_layout_of("3.14.0a7+ (main"));
 	assert_null(py_layout_of("3.13.0 experimental free-threading build (main"));
@@ -148,6 +150,23 @@ static void test_versions(void **state)
 	assert_null(py_layout_of(""));
 	assert_int_equal(py_layout_of("3.14.0rc2 (main")->minor, 14);
 	assert_int_equal(py_layout_of("3.9.18+ (heads")->minor, 9);
+}
+
+/* As _PyStackRef of 3.14 and 3.15 has them (internal/pycore_stackref.h); before, addresses are as they are. */
+static void test_referred_objects(void **state)
+{
+	static const uint64_t object[2];
+	uintptr_t o = (uintptr_t)object;
+
+	(void)state;
+	assert_int_equal(py_referred_object(o), o); /* owned */
+	assert_int_equal(
+		py_referred_object(o | 1), o); /* borrowed, or an object that is never freed */
+	assert_int_equal(py_referred_object(0), 0); /* no value before 3.14 */
+	assert_int_equal(py_referred_object(1), 0); /* ... and since */
+	assert_int_equal(py_referred_object(o | 2), 0); /* an address of C */
+	assert_int_equal(py_referred_object(2), 0); /* an error */
+	assert_int_equal(py_referred_object(5 << 2 | 3), 0); /* the integer 5 */
 }
 
 static void test_walk(void **state)
@@ -358,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_referred_objects),
 		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_frames_that_are_not_shown),
 		cmocka_unit_test(test_check),

@@ -49,6 +49,37 @@ static unsigned char *tensor_at(unsigned char **alloc, size_t bytes, size_t offs
 	return *alloc + offset;
 }
 
+/* Each value of the types of a byte by itself; a few as their standards list them. */
+static void test_every_byte(void **state)
+{
+	static const struct {
+		uint8_t dt, byte;
+		double value; /* NaN: it is one */
+	} known[] = {{DT_FLOAT8_E8M0FNU, 0, 0x1p-127}, {DT_FLOAT8_E8M0FNU, 0x7f, 1},
+		{DT_FLOAT8_E8M0FNU, 0xfe, 0x1p127}, {DT_FLOAT8_E8M0FNU, 0xff, NAN},
+		{DT_FLOAT8_E4M3FNUZ, 0x7f, 240}, {DT_FLOAT8_E4M3FNUZ, 0xff, -240},
+		{DT_FLOAT8_E4M3FNUZ, 1, 0x1p-10}, {DT_FLOAT8_E4M3FNUZ, 0x40, 1},
+		{DT_FLOAT8_E4M3FNUZ, 0x80, NAN}, {DT_FLOAT8_E5M2FNUZ, 0x7f, 57344},
+		{DT_FLOAT8_E5M2FNUZ, 1, 0x1p-17}, {DT_FLOAT8_E5M2FNUZ, 0x40, 1},
+		{DT_FLOAT8_E5M2FNUZ, 0x80, NAN}, {DT_FLOAT4_E2M1FN_X2, 0x77, 6},
+		{DT_FLOAT4_E2M1FN_X2, 0x99, -0.5}};
+	struct stats s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		measure(known[i].dt, &known[i].byte, 1, EPS, &s);
+		assert_true(isnan(known[i].value)
+				    ? s.nans == s.n && isnan(s.min.f)
+				    : s.min.f == known[i].value && s.max.f == known[i].value);
+	}
+	for (unsigned dt = 1; dt < DT_COUNT; dt++)
+		for (unsigned byte = 0; byte < 256 && dtype_info(dt)->size == 1; byte++)
+			check(dt, &(unsigned char){(unsigned char)byte}, 1, EPS);
+	/* The first number of a pair is in the low half. */
+	measure(DT_FLOAT4_E2M1FN_X2, &(unsigned char){0xa7}, 1, EPS, &s);
+	assert_true(s.n == 2 && s.min.f == -1 && s.max.f == 6 && s.mean == 2.5);
+}
+
 static void test_every_length_and_offset(void **state)
 {
 	(void)state;
@@ -374,6 +405,7 @@ static void test_errno(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_byte),
 		cmocka_unit_test(test_every_length_and_offset),
 		cmocka_unit_test(test_patterns_across_blocks),
 		cmocka_unit_test(test_one_special_element),

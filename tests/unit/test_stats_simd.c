@@ -54,7 +54,7 @@ static void measure(
 	assert_non_null(variant[isa]);
 	stats_fenv_enter(&env);
 	stats_begin(&a, dt, eps);
-	a.kernel = variant[isa]->block[dtype_info(dt)->component];
+	a.kernel = stats_kernel_of(variant[isa], dt);
 	stats_add(&a, p, n);
 	stats_end(&a, out);
 	stats_fenv_leave(&env);

@@ -6,6 +6,7 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "elf/loaded/elfsym.h"
@@ -67,7 +68,9 @@ static bool find_python(void)
 	if (!a->holder)
 		a->holder = (void *(*)(void))python_function("_PyThreadState_UncheckedGet");
 	if (!py.l)
-		refuse_python("this version is not known");
+		refuse_python(strstr(get_version(), "free-threading")
+				      ? "a free-threaded build"
+				      : "this version is not known");
 	else if (!a->this_thread || !a->globals || !a->line || !a->is_initialized ||
 		 !a->code_type || !a->str_type)
 		refuse_python("it does not export what is needed");

@@ -46,6 +46,7 @@ static const struct torch_method methods[] = {
 	{"all_gather_single_coalesced", "all_gather_into_tensor", "all_gather", FORM_LISTS, 4, 3,
 		-1, -1},
 	{"gather", "gather", "gather", FORM_GATHER, 4, 3, -1, 0},
+	{"gather_single", "gather_single", "gather", FORM_OUT_IN, 4, 3, -1, 0}, /* 2.15 */
 	{"scatter", "scatter", "scatter", FORM_SCATTER, 4, 3, -1, 0},
 	{"reduce_scatter", "reduce_scatter", "reduce_scatter", FORM_SCATTER, 4, 3, REDOP, -1},
 	{"_reduce_scatter_base", "reduce_scatter_tensor _reduce_scatter_base", "reduce_scatter",

@@ -59,6 +59,10 @@ static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
 	case DT_COMPLEX128:
 	case DT_FLOAT8_E4M3FN:
 	case DT_FLOAT8_E5M2:
+	case DT_FLOAT8_E8M0FNU:
+	case DT_FLOAT8_E4M3FNUZ:
+	case DT_FLOAT8_E5M2FNUZ:
+	case DT_FLOAT4_E2M1FN_X2:
 		return SHOWN_NONE;
 	default:
 		return scalar ? SHOWN_ALL : SHOWN_RANGE;

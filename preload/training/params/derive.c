@@ -96,6 +96,18 @@ void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
 		for (unsigned i = 0; i < n; i++)
 			to[i] = load_e5m2(p + i);
 		break;
+	case DT_FLOAT8_E8M0FNU:
+		for (unsigned i = 0; i < n; i++)
+			to[i] = load_e8m0fnu(p + i);
+		break;
+	case DT_FLOAT8_E4M3FNUZ:
+		for (unsigned i = 0; i < n; i++)
+			to[i] = load_e4m3fnuz(p + i);
+		break;
+	case DT_FLOAT8_E5M2FNUZ:
+		for (unsigned i = 0; i < n; i++)
+			to[i] = load_e5m2fnuz(p + i);
+		break;
 	default:
 		for (unsigned i = 0; i < n; i++)
 			to[i] = load_e4m3fn(p + i);

@@ -14,7 +14,7 @@
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
 
-/* c10::ScalarType. Codes above are newer types of less than a byte, or none. */
+/* c10::ScalarType (ScalarType.h of 2.15). Later types have the size that PyTorch says. */
 static const struct {
 	uint8_t dtype, size;
 } scalar_types[] = {
@@ -34,15 +34,69 @@ static const struct {
 	[13] = {DT_OTHER, 1},
 	[14] = {DT_OTHER, 4},
 	[15] = {DT_BFLOAT16, 2},
+	[16] = {DT_OTHER, 1}, /* quint4x2, quint2x4, bits1x8, bits2x4, bits4x2, bits8, bits16 */
+	[17] = {DT_OTHER, 1},
+	[18] = {DT_OTHER, 1},
+	[19] = {DT_OTHER, 1},
+	[20] = {DT_OTHER, 1},
+	[21] = {DT_OTHER, 1},
+	[22] = {DT_OTHER, 2},
 	[23] = {DT_FLOAT8_E5M2, 1},
 	[24] = {DT_FLOAT8_E4M3FN, 1},
-	[25] = {DT_OTHER, 1}, /* float8 without negative zero */
-	[26] = {DT_OTHER, 1},
+	[25] = {DT_FLOAT8_E5M2FNUZ, 1},
+	[26] = {DT_FLOAT8_E4M3FNUZ, 1},
 	[27] = {DT_UINT16, 2},
 	[28] = {DT_UINT32, 4},
 	[29] = {DT_UINT64, 8},
+	/* 30 to 43: integers of 1 to 7 bits. 44 means none at all before 2.8. */
+	[44] = {DT_FLOAT8_E8M0FNU, 1},
+	[45] = {DT_FLOAT4_E2M1FN_X2, 1},
 };
 #define NTYPES (sizeof(scalar_types) / sizeof(*scalar_types))
+
+/* caffe2::TypeMeta::typeMetaDatas(): a record for each type, the size of an element first (c10/util/typeid.h). */
+#define META_BYTES 72
+#define META_CHECKED 12 /* uint8 to bool: their sizes show that the records lie as we know them */
+
+/* The size that PyTorch itself has for the type; 0: it does not say. */
+static unsigned ask_element_size(unsigned type)
+{
+	const char *(*records)(void);
+	const uint16_t *next = elfsym_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
+	const char *first;
+	uint64_t size;
+
+	*(void **)&records = torch_function_at("_ZN6caffe28TypeMeta13typeMetaDatasEv");
+	if (!records || !next || type >= *next)
+		return 0;
+	first = records();
+	for (unsigned i = 0; i < META_CHECKED; i++) {
+		memcpy(&size, first + META_BYTES * i, sizeof(size));
+		if (size != scalar_types[i].size)
+			return 0;
+	}
+	memcpy(&size, first + META_BYTES * type, sizeof(size));
+	return size <= UINT16_MAX ? (unsigned)size : 0;
+}
+
+/* Bytes of an element; 0: not known. */
+static unsigned element_size_of(unsigned type)
+{
+	enum { ASKED = 256 };
+	static _Atomic uint32_t asked[ASKED]; /* size + 1; 0: not yet */
+	uint32_t known;
+
+	if (type < NTYPES && scalar_types[type].size)
+		return scalar_types[type].size;
+	if (type >= ASKED)
+		return ask_element_size(type);
+	known = atomic_load_explicit(&asked[type], memory_order_relaxed);
+	if (!known) {
+		known = ask_element_size(type) + 1;
+		atomic_store_explicit(&asked[type], known, memory_order_relaxed);
+	}
+	return known - 1;
+}
 
 /*
  * TensorImpl relative to its key_set_ (K): the same distances in 1.13, 2.6, 2.13, 2.14 on x86-64 and aarch64.
@@ -205,18 +259,17 @@ static bool agrees_dlpack(const void *tensor, const void *impl)
 		torch_function_at("_ZN2at8toDLPackERKNS_6TensorE");
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	struct dl_tensor *d = to ? to(tensor) : NULL;
-	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
+	int64_t size = element_size_of(FIELD(impl, uint16_t, AT_TYPE));
 	bool same;
 
 	if (!d)
 		return false;
 	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
 	same = storage_size_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
-	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && type < NTYPES &&
-	       d->dtype.bits == 8 * scalar_types[type].size &&
+	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && size &&
+	       d->dtype.bits == 8 * size &&
 	       (const char *)d->data ==
-		       data_of(storage_of(impl)) +
-			       FIELD(impl, int64_t, AT_OFFSET) * scalar_types[type].size;
+		       data_of(storage_of(impl)) + FIELD(impl, int64_t, AT_OFFSET) * size;
 	d->deleter(d);
 	return same;
 }
@@ -225,7 +278,7 @@ static bool layout_agrees(const void *tensor, const void *impl)
 {
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
-	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET), size = element_size_of(type);
 	const void *storage = storage_of(impl);
 	struct truth t;
 
@@ -237,8 +290,8 @@ static bool layout_agrees(const void *tensor, const void *impl)
 	return query_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
 	       t.strides == strides_of(impl, ndim) && t.offset == offset &&
 	       (t.ndim < 0 || t.ndim == (int64_t)ndim) && (t.type < 0 || t.type == (int32_t)type) &&
-	       type < NTYPES && (uint64_t)t.storage_bytes == storage_size_of(storage) &&
-	       (const char *)t.data == data_of(storage) + offset * scalar_types[type].size;
+	       size && (uint64_t)t.storage_bytes == storage_size_of(storage) &&
+	       (const char *)t.data == data_of(storage) + offset * size;
 }
 
 static void refuse_layout(void)
@@ -368,7 +421,7 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v)
 	if (flags1 & 0x10 || (flags1 & 0x0c) == 0x08 || ndim > NDIM_MAX)
 		return false;
 
-	unsigned size = type < NTYPES ? scalar_types[type].size : 0;
+	unsigned size = element_size_of(type);
 	int64_t count = FIELD(impl, int64_t, AT_NUMEL);
 
 	*v = (struct buffer){

@@ -36,6 +36,10 @@ static const struct {
 	[DT_UINT64] = {"", "<u8"},
 	[DT_FLOAT8_E4M3FN] = {"", "|u1"}, /* NumPy has no such type: the bytes as they are */
 	[DT_FLOAT8_E5M2] = {"", "|u1"},
+	[DT_FLOAT8_E8M0FNU] = {"", "|u1"},
+	[DT_FLOAT8_E4M3FNUZ] = {"", "|u1"},
+	[DT_FLOAT8_E5M2FNUZ] = {"", "|u1"},
+	[DT_FLOAT4_E2M1FN_X2] = {"", "|u1"},
 	[DT_BFLOAT16] = {"BFloat16Storage", "<f4"}, /* ... widened, which keeps the values */
 	[DT_FLOAT16] = {"HalfStorage", "<f2"},
 	[DT_FLOAT32] = {"FloatStorage", "<f4"},

@@ -40,6 +40,9 @@ static const struct {
 	{"U64", "", "uint64", "u8", DT_UINT64},
 	{"F8_E4M3", "", "float8_e4m3fn", "", DT_FLOAT8_E4M3FN},
 	{"F8_E5M2", "", "float8_e5m2", "", DT_FLOAT8_E5M2},
+	{"F8_E8M0", "", "float8_e8m0fnu", "", DT_FLOAT8_E8M0FNU},
+	{"F8_E4M3FNUZ", "", "float8_e4m3fnuz", "", DT_FLOAT8_E4M3FNUZ},
+	{"F8_E5M2FNUZ", "", "float8_e5m2fnuz", "", DT_FLOAT8_E5M2FNUZ},
 	{"BF16", "BFloat16Storage", "bfloat16", "", DT_BFLOAT16},
 	{"F16", "HalfStorage", "float16", "f2", DT_FLOAT16},
 	{"F32", "FloatStorage", "float32", "f4", DT_FLOAT32},
@@ -60,7 +63,10 @@ static double half_to_double(uint16_t h)
 	return h & 0x8000 ? -v : v;
 }
 
-/* OCP 8-bit floating point: E4M3 has no infinities, one NaN of each sign; E5M2 is half of a float16. */
+/*
+ * OCP 8-bit floating point: E4M3 has no infinities, one NaN of each sign; E5M2 is half of a float16; E8M0 is a power of two.
+ * The FNUZ types have the exponents of half the value, and NaN for -0 only.
+ */
 static double byte_to_double(uint8_t b, enum dtype dt)
 {
 	int exponent = b >> 3 & 15;
@@ -68,6 +74,19 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 
 	if (dt == DT_FLOAT8_E5M2)
 		return half_to_double((uint16_t)(b << 8));
+	if (dt == DT_FLOAT8_E8M0FNU)
+		return b == 255 ? NAN : ldexp(1, b - 127);
+	if (dt == DT_FLOAT8_E4M3FNUZ || dt == DT_FLOAT8_E5M2FNUZ) {
+		int mant = dt == DT_FLOAT8_E4M3FNUZ ? 3 : 2, bias = 1 << (6 - mant),
+		    one = 1 << mant;
+
+		exponent = (b & 127) >> mant;
+		v = b & (one - 1);
+		v = b == 128   ? NAN
+		    : exponent ? ldexp(one + v, exponent - bias - mant)
+			       : ldexp(v, 1 - bias - mant);
+		return b & 128 ? -v : v;
+	}
 	v = (b & 127) == 127 ? NAN : exponent ? ldexp(8 + v, exponent - 10) : ldexp(v, -9);
 	return b & 128 ? -v : v;
 }
@@ -120,6 +139,9 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 		CONVERT(double);
 	case DT_FLOAT8_E4M3FN:
 	case DT_FLOAT8_E5M2:
+	case DT_FLOAT8_E8M0FNU:
+	case DT_FLOAT8_E4M3FNUZ:
+	case DT_FLOAT8_E5M2FNUZ:
 		for (unsigned i = 0; i < n; i++)
 			out[i] = byte_to_double(p[i], dt);
 		break;

@@ -33,7 +33,8 @@ static double find_relative_error(double a, double b, bool narrow)
 static bool is_narrow_float(enum dtype dt)
 {
 	return dt == DT_FLOAT32 || dt == DT_FLOAT16 || dt == DT_BFLOAT16 ||
-	       dt == DT_FLOAT8_E4M3FN || dt == DT_FLOAT8_E5M2;
+	       dt == DT_FLOAT8_E4M3FN || dt == DT_FLOAT8_E5M2 || dt == DT_FLOAT8_E8M0FNU ||
+	       dt == DT_FLOAT8_E4M3FNUZ || dt == DT_FLOAT8_E5M2FNUZ;
 }
 
 static void add_elements(
