@@ -260,7 +260,7 @@ int journal_open_file(int dirfd, const char *name, int flags)
 	/* For as long as the opening takes; this very file, whatever has its name by then. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", readable);
 	err = fstat(readable, &st) < 0 || fchmod(readable, (st.st_mode & 0777) | 0200) < 0 ? -errno
-											      : 0;
+											   : 0;
 	fd = err ? -EACCES : io_open_regular(AT_FDCWD, self, O_RDWR, 0);
 	if (!err)
 		fchmod(readable, st.st_mode & 0777);

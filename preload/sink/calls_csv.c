@@ -7,8 +7,12 @@
 #include "text/write.h"
 
 /* Bytes that a cell cannot hold as they are, in any place or at its beginning. */
-static const bool special[256] = {
-	['"'] = true, [','] = true, ['\r'] = true, ['\n'] = true, ['\\'] = true, [0x80 ... 0xff] = true};
+static const bool special[256] = {['"'] = true,
+	[','] = true,
+	['\r'] = true,
+	['\n'] = true,
+	['\\'] = true,
+	[0x80 ... 0xff] = true};
 
 /* Spreadsheets take such a cell for a formula. */
 static bool begins_like_formula(const char *s)
@@ -18,7 +22,7 @@ static bool begins_like_formula(const char *s)
 }
 
 /* At most max bytes of s, in at most `most` bytes; whole characters. */
-static void put_cell(struct text *out, const char *s, size_t max, size_t most)
+static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
 {
 	size_t first = strcspn(s, ",\"\r\n");
 	bool quoted = s[first] && first < max, marked = begins_like_formula(s);
@@ -64,12 +68,12 @@ void csv_field_max(struct text *out, const char *s, size_t max)
 	if (n != SIZE_MAX)
 		text_put(out, s, n);
 	else
-		put_cell(out, s, max, 2 * max);
+		put_text_cell(out, s, max, 2 * max);
 }
 
 void csv_field(struct text *out, const char *s)
 {
-	put_cell(out, s, SIZE_MAX, SIZE_MAX);
+	put_text_cell(out, s, SIZE_MAX, SIZE_MAX);
 }
 
 void csv_end(struct text *out)

@@ -110,7 +110,8 @@ static int write_call_rows(void *state, const struct record *r)
 static int write_stack_row(void *state, const struct record_stack *e)
 {
 	struct csv *s = state;
-	size_t cap = 128 + CSV_FIELD_ROOM * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
+	size_t cap =
+		128 + CSV_FIELD_ROOM * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
 	struct out_file *o;
 	int err;
 	char *at = files_room_row(s->files, "stack_info.csv", STACK_HEADER, cap, &o, &err);
@@ -163,7 +164,7 @@ static int write_comm_row(void *state, const struct record_comm *e)
 {
 	struct csv *s = state;
 	size_t room = 256 + CSV_FIELD_ROOM * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
-					strlen(e->world_ranks));
+						     strlen(e->world_ranks));
 	struct out_file *o;
 	int err;
 	char *at;

@@ -31,8 +31,8 @@ void text_hex(struct text *t, uint64_t v,
 	int digits); /* exactly that many digits, at least as many as needed */
 void text_double(
 	struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
-void text_json(
-	struct text *t, const char *s); /* quoted and escaped; bytes that are no UTF-8 by text_escape() */
+void text_json(struct text *t,
+	const char *s); /* quoted and escaped; bytes that are no UTF-8 by text_escape() */
 int text_utf8_len(const char *s); /* bytes of the valid UTF-8 sequence at s, 0 if there is none */
 
 /*

@@ -190,7 +190,7 @@ truth 'recovered' "$tmp/r4"
 strip() { python3 - "$1" <<'PY'
 import json, sys
 r = json.load(open(sys.argv[1]))
-for key in ("read_s", "states", "findings", "rank_time_s"):
+for key in ("read_s", "journal_bytes", "states", "findings", "rank_time_s"):
     del r[key]
 for k in r["ranks"]:
     del k["state"], k["own_s"], k["writer_s"], k["folder"]

@@ -48,7 +48,8 @@ static struct seed {
 	unsigned n;
 } seeds[SEEDS_MAX];
 static unsigned nseeds;
-static char work[PATH_BYTES / 4], dir[PATH_BYTES / 2], pristine[PATH_BYTES / 2], results[PATH_BYTES / 2];
+static char work[PATH_BYTES / 4], dir[PATH_BYTES / 2], pristine[PATH_BYTES / 2],
+	results[PATH_BYTES / 2];
 static struct seed *reading;
 static size_t reading_root;
 
@@ -101,7 +102,7 @@ static int compare_files(const void *a, const void *b)
 	return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
-static void make_folders_of(char *path)
+static void make_parent_folders(char *path)
 {
 	for (char *p = path + 1; (p = strchr(p, '/')); *p++ = '/') {
 		*p = 0;
@@ -109,7 +110,7 @@ static void make_folders_of(char *path)
 	}
 }
 
-static void write_file(const char *root, const char *name, const void *data, size_t n)
+static void write_seed_file(const char *root, const char *name, const void *data, size_t n)
 {
 	char path[PATH_BYTES];
 	int fd;
@@ -117,7 +118,7 @@ static void write_file(const char *root, const char *name, const void *data, siz
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (fd < 0 && errno == ENOENT) {
-		make_folders_of(path);
+		make_parent_folders(path);
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	}
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
@@ -131,7 +132,7 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return remove(path);
 }
 
-static void remove_folder(const char *path)
+static void remove_whole_folder(const char *path)
 {
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -162,7 +163,7 @@ static bool ends_token(unsigned char c)
 }
 
 /* The number or word around a place. */
-static void find_token(const struct bytes *b, size_t *from, size_t *to)
+static void find_word_around(const struct bytes *b, size_t *from, size_t *to)
 {
 	while (*from > 0 && !ends_token(b->data[*from - 1]))
 		--*from;
@@ -172,12 +173,14 @@ static void find_token(const struct bytes *b, size_t *from, size_t *to)
 
 static void change_text(struct bytes *b)
 {
-	static const char *const words[] = {"", "0", "-1", "1", "18446744073709551615", "9223372036854775807",
-		"-9223372036854775808", "4294967296", "2147483647", "-2147483648", "1e308", "-1e309", "nan",
-		"inf", "-inf", "1e-320", "99999999999999999999999", "0x7f", "00", "\"", "\"\"", ",", ",,,,", "\n",
-		"\r\n", "{", "}", "[", "]", "[[[[[[[[", "null", "true", "\\u0000", "\\ud800", "\xff\xfe", "%s%n",
-		"../../x", "/", "async;open", "in", "out", "all_reduce", "barrier", "MPI_COMM_WORLD", "float32",
-		"other", "0-4294967295", "3-1", "0-3;8", "-", "8x512", "0x0x0", "4294967295x4294967295x16"};
+	static const char *const words[] = {"", "0", "-1", "1", "18446744073709551615",
+		"9223372036854775807", "-9223372036854775808", "4294967296", "2147483647",
+		"-2147483648", "1e308", "-1e309", "nan", "inf", "-inf", "1e-320",
+		"99999999999999999999999", "0x7f", "00", "\"", "\"\"", ",", ",,,,", "\n", "\r\n",
+		"{", "}", "[", "]", "[[[[[[[[", "null", "true", "\\u0000", "\\ud800", "\xff\xfe",
+		"%s%n", "../../x", "/", "async;open", "in", "out", "all_reduce", "barrier",
+		"MPI_COMM_WORLD", "float32", "other", "0-4294967295", "3-1", "0-3;8", "-", "8x512",
+		"0x0x0", "4294967295x4294967295x16"};
 	size_t from = draw_below(b->n + 1), to = from;
 
 	switch (draw() % 4) {
@@ -199,7 +202,7 @@ static void change_text(struct bytes *b)
 	default: { /* another word */
 		const char *word = words[draw_below(sizeof(words) / sizeof(*words))];
 
-		find_token(b, &from, &to);
+		find_word_around(b, &from, &to);
 		replace_bytes(b, from, to - from, word, strlen(word));
 	}
 	}
@@ -241,8 +244,9 @@ static void change_bytes(struct bytes *b, const struct seed *s)
 		break;
 	}
 	case 6: /* a length, an offset */
-		word = draw() % 2 ? draw() : (uint64_t[]){0, 1, UINT32_MAX, UINT64_MAX, INT64_MAX, 1 << 20,
-							     (uint64_t)1 << 40}[draw_below(7)];
+		word = draw() % 2 ? draw()
+				  : (uint64_t[]){0, 1, UINT32_MAX, UINT64_MAX, INT64_MAX, 1 << 20,
+					    (uint64_t)1 << 40}[draw_below(7)];
 		at &= ~(size_t)3;
 		n = draw() % 2 ? 8 : 4;
 		if (at + n <= b->n)
@@ -254,7 +258,7 @@ static void change_bytes(struct bytes *b, const struct seed *s)
 	}
 }
 
-static bool is_text(const char *path)
+static bool is_text_file(const char *path)
 {
 	static const char *const ends[] = {".csv", ".json", ".jsonl", ".yaml", ".log", ".txt"};
 
@@ -326,8 +330,8 @@ static void write_changed(const struct seed *s, const struct file *f)
 	for (unsigned k = 1 + (unsigned)draw_below(3); k; k--)
 		if (length < 3 || strcmp(f->path + length - 3, ".gz") != 0 || draw() % 2 ||
 			!change_inside_gzip(&b, s))
-			change(&b, s, is_text(f->path));
-	write_file(dir, f->path, b.data, b.n);
+			change(&b, s, is_text_file(f->path));
+	write_seed_file(dir, f->path, b.data, b.n);
 	free(b.data);
 }
 
@@ -337,7 +341,7 @@ static void write_variant(const struct seed *s)
 	bool changed[FILES_MAX] = {false};
 
 	for (unsigned i = 0; i < s->n; i++)
-		write_file(dir, s->file[i].path, s->file[i].data, s->file[i].bytes);
+		write_seed_file(dir, s->file[i].path, s->file[i].data, s->file[i].bytes);
 	for (unsigned k = 1 + (unsigned)draw_below(CHANGES_MAX); k; k--) {
 		unsigned i = (unsigned)draw_below(s->n);
 		char path[PATH_BYTES];
@@ -442,7 +446,8 @@ const char *__ubsan_default_options(void)
 	return "print_stacktrace=1:abort_on_error=1";
 }
 
-static void keep_found(unsigned n, const struct seed *s, const struct verb *v, int status, uint64_t variant)
+static void keep_found(
+	unsigned n, const struct seed *s, const struct verb *v, int status, uint64_t variant)
 {
 	char from[PATH_BYTES], to[PATH_BYTES], line[4096] = "";
 	FILE *in, *out;
@@ -456,8 +461,8 @@ static void keep_found(unsigned n, const struct seed *s, const struct verb *v, i
 	out = fopen(to, "w");
 	if (!in || !out)
 		die(to);
-	fprintf(out, "variant %llu of %s: %s; %s %d\n", (unsigned long long)variant, s->name, v->words,
-		WIFEXITED(status) ? "exit status" : "signal",
+	fprintf(out, "variant %llu of %s: %s; %s %d\n", (unsigned long long)variant, s->name,
+		v->words, WIFEXITED(status) ? "exit status" : "signal",
 		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	while (fgets(line, sizeof(line), in))
 		fputs(line, out);
@@ -498,7 +503,7 @@ static struct variant {
 } now;
 
 /* Writes the variant of that number. */
-static void make_variant(uint64_t seed, uint64_t number)
+static void prepare_variant(uint64_t seed, uint64_t number)
 {
 	random_state = seed * UINT64_C(1000000007) + number;
 	now.s = &seeds[draw_below(nseeds)];
@@ -515,15 +520,15 @@ static void make_variant(uint64_t seed, uint64_t number)
 		write_variant(now.s);
 	else
 		for (unsigned k = 0; k < now.s->n; k++)
-			write_file(dir, now.s->file[k].path, now.s->file[k].data,
+			write_seed_file(dir, now.s->file[k].path, now.s->file[k].data,
 				now.s->file[k].bytes);
 }
 
 /* What parent and child both see. */
 static struct shared {
-	uint64_t next;	  /* variant that is being run, or comes next */
+	uint64_t next; /* variant that is being run, or comes next */
 	uint64_t done[3]; /* variants by exit status */
-} *shared;
+} * shared;
 
 static void run_row(uint64_t seed, uint64_t end)
 {
@@ -542,7 +547,7 @@ static void run_row(uint64_t seed, uint64_t end)
 	while (shared->next < end) {
 		int status;
 
-		make_variant(seed, shared->next);
+		prepare_variant(seed, shared->next);
 		if (ftruncate(fd, 0))
 			_exit(121);
 		setitimer(ITIMER_PROF, &limit, NULL);
@@ -553,8 +558,8 @@ static void run_row(uint64_t seed, uint64_t end)
 			_exit(122);
 		shared->done[status]++;
 		shared->next++;
-		remove_folder(dir);
-		remove_folder(results);
+		remove_whole_folder(dir);
+		remove_whole_folder(results);
 	}
 	_exit(0);
 }
@@ -595,10 +600,11 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < nseeds; i++)
 		for (unsigned k = 0; k < seeds[i].n; k++) {
 			snprintf(pristine, sizeof(pristine), "%s/pristine/%s", work, seeds[i].name);
-			write_file(pristine, seeds[i].file[k].path, seeds[i].file[k].data,
+			write_seed_file(pristine, seeds[i].file[k].path, seeds[i].file[k].data,
 				seeds[i].file[k].bytes);
 		}
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(
+		NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("mmap");
 	shared->next = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
@@ -609,11 +615,11 @@ int main(int argc, char **argv)
 		bad = shared->next;
 		if (bad < end && !is_good(status)) {
 			/* Alone: what an earlier verb left in this process is no defect of a command. */
-			remove_folder(dir);
-			remove_folder(results);
+			remove_whole_folder(dir);
+			remove_whole_folder(results);
 			status = run_and_wait(seed, bad + 1);
 			if (!is_good(status)) {
-				make_variant(seed, bad);
+				prepare_variant(seed, bad);
 				keep_found(found++, now.s, now.v, status, bad);
 			} else {
 				in_a_row++;
@@ -623,8 +629,8 @@ int main(int argc, char **argv)
 		}
 		if (bad < end) {
 			shared->next = bad + 1;
-			remove_folder(dir);
-			remove_folder(results);
+			remove_whole_folder(dir);
+			remove_whole_folder(results);
 		}
 		if (shared->next / 10000 > told) {
 			told = shared->next / 10000;
@@ -636,6 +642,7 @@ int main(int argc, char **argv)
 	}
 	printf("%llu + %llu + %llu ended with 0, 1, 2; %u otherwise, %u so only in a row; %lld s\n",
 		(unsigned long long)shared->done[0], (unsigned long long)shared->done[1],
-		(unsigned long long)shared->done[2], found, in_a_row, (long long)(time(NULL) - from));
+		(unsigned long long)shared->done[2], found, in_a_row,
+		(long long)(time(NULL) - from));
 	return found ? 1 : 0;
 }

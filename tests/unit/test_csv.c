@@ -542,7 +542,8 @@ static void names_of_the_job_are_utf8_and_come_back(void **state)
 	}
 	srandom(11);
 	for (int round = 0; round < 4000; round++) {
-		static const char often[] = "\\x'=+-@,\"\n\r\xff\xc3\xbc\xe2\x82\xac" "5c";
+		static const char often[] = "\\x'=+-@,\"\n\r\xff\xc3\xbc\xe2\x82\xac"
+					    "5c";
 		char name[64], cell[1024], *back;
 		unsigned n = (unsigned)random() % 24;
 

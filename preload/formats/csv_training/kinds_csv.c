@@ -230,10 +230,10 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	struct kinds_csv *s = state;
 	const struct journal_kind_row *k = r->kind;
 	uint32_t n = s->files->j->head->block_steps, block = n ? k->step / n * n : 0;
-	size_t cap =
-		256 +
-		CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
-		24 * ((size_t)k->ndim + k->e.n + TRAIN_OPS_MAX);
+	size_t cap = 256 +
+		     CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) +
+					      strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
+		     24 * ((size_t)k->ndim + k->e.n + TRAIN_OPS_MAX);
 	const char *header;
 	struct out_file *o;
 	char path[48], *at;

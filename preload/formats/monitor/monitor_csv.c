@@ -204,9 +204,9 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	bool number = train_kinds[k->kind].form == KIND_VALUE && k->kind == TK_MG_DIRECTION;
 	bool micro = k->micro_step != UINT32_MAX || k->kind == TK_ACTV || k->kind == TK_ACTV_GRAD;
 	const char *word = number ? "other" : m->style.v2 ? v2_places[k->kind].file : r->word;
-	size_t cap =
-		MONITOR_ROW_MAX + 24 * (size_t)k->ndim +
-		CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) + strnlen(r->dtype_prefix, ROW_STRING_MAX));
+	size_t cap = MONITOR_ROW_MAX + 24 * (size_t)k->ndim +
+		     CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) +
+					      strnlen(r->dtype_prefix, ROW_STRING_MAX));
 	struct monitor_row row = {.vpp_stage = k->vpp_stage,
 		.step = k->step,
 		.micro_step = !micro			    ? UINT32_MAX
@@ -274,7 +274,8 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 		TAG, ':', 's', 't', 'a', 'c', 'k', '_', 'i', 'n', 'f', 'o', '.', 'c', 's', 'v', 0};
 	const char *frames = *e->python ? e->python : e->native;
 	struct monitor *m = state;
-	size_t lines = 4 * strlen(frames) + 64, cap = CSV_FIELD_ROOM * (lines + ROW_STRING_MAX) + 64;
+	size_t lines = 4 * strlen(frames) + 64,
+	       cap = CSV_FIELD_ROOM * (lines + ROW_STRING_MAX) + 64;
 	struct out_file *o;
 	char *at, *all;
 	int err;

@@ -62,7 +62,8 @@ static inline const struct csv_text *csv_at(const struct csv *c, int column)
 /* What a text of the job was before it became a field (csv_field() of sink/column.h); malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 uint32_t csv_intern_field(const struct csv_text *t); /* the same, by tools/lib/intern.h */
-void csv_take_field(char *to, size_t cap, const struct csv_text *t); /* the same, cut to cap - 1 bytes */
+void csv_take_field(
+	char *to, size_t cap, const struct csv_text *t); /* the same, cut to cap - 1 bytes */
 
 static inline bool csv_is(const struct csv_text *t, const char *word)
 {

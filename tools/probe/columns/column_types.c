@@ -30,7 +30,8 @@ static enum type type_of_kind(const char *kind)
 	return strcmp(kind, "number") == 0 ? TYPE_NUMBER : TYPE_TEXT;
 }
 
-void print_column_type(enum reader reader, const char *column, const char *kind, bool first, bool last)
+void print_column_type(
+	enum reader reader, const char *column, const char *kind, bool first, bool last)
 {
 	char quote = readers[reader].quote;
 

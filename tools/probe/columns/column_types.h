@@ -8,6 +8,7 @@
 enum reader { READER_DUCKDB, READER_POLARS, READER_PANDAS, READER_ARROW, READERS };
 
 /* kind: as `probe columns` prints it. last: it ends the list. */
-void print_column_type(enum reader reader, const char *column, const char *kind, bool first, bool last);
+void print_column_type(
+	enum reader reader, const char *column, const char *kind, bool first, bool last);
 
 #endif

@@ -9,7 +9,8 @@
 #include "tools/probe/columns/column_types.h"
 
 static const char help[] =
-	"usage: probe columns [--names | --markdown | --man | --duckdb | --polars | --pandas | --arrow] "
+	"usage: probe columns [--names | --markdown | --man | --duckdb | --polars | --pandas | "
+	"--arrow] "
 	"[TABLE...]\n"
 	"\n"
 	"Says which files a job leaves, what their columns mean, and which words stand in them.\n"
@@ -298,8 +299,7 @@ static void print_types(const struct fact_table *t, enum reader reader, bool hea
 	if (heading)
 		printf("%s %s\n", reader == READER_DUCKDB ? "--" : "#", t->title);
 	for (size_t i = 0; i < t->n; i++)
-		print_column_type(
-			reader, t->fact[i].name, t->fact[i].kind, i == 0, i == t->n - 1);
+		print_column_type(reader, t->fact[i].name, t->fact[i].kind, i == 0, i == t->n - 1);
 }
 
 static void print_facts(const struct fact_table *t, enum shape shape)

@@ -39,7 +39,8 @@ static const char help[] =
 	"calls; files of\n"
 	"                steps 0-99, 100-199 ... take the place of the old ones when all are "
 	"complete\n"
-	"      --clean   also what dead processes of DIR left elsewhere on this host: shared memory "
+	"      --clean   also what dead processes of DIR left elsewhere on this host: shared "
+	"memory "
 	"segments, and files\n"
 	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR; without DIR "
 	"those of all jobs. Where\n"
@@ -388,7 +389,8 @@ static bool is_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
 
-	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/' || folder[n - 1] == '/');
+	return strncmp(path, folder, n) == 0 &&
+	       (!path[n] || path[n] == '/' || folder[n - 1] == '/');
 }
 
 /* As its process knew its folder, or as it is without links. */

@@ -215,7 +215,8 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 	meta[n] = 0;
 	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
 	/* Its lock is taken a moment after it is made, so the owner must be known to be dead. */
-	if (owner_parse(meta, &owner) < 0 || recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
+	if (owner_parse(meta, &owner) < 0 ||
+		recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
 		return false;
 	delete_journal(p);
 	r->result = RECOVER_DONE;

@@ -550,7 +550,8 @@ uint64_t folders_journal_bytes(const struct folders *f)
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct rank_dir *d = &f->dir[i];
 
-		if (d->journal && (d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives)))
+		if (d->journal &&
+			(d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives)))
 			bytes += outside_bytes(d->journal);
 	}
 	/* Only a folder whose owner is known to have ended is moved to <name>.<n>. */

@@ -268,7 +268,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->state = yaml_string(get_yaml_node(d, top, "state"));
 	read_meta_owner(m, d, get_yaml_node(d, top, "owner"));
 	m->journal_path = yaml_string(get_yaml_node(d, top, "journal_path"));
-	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] = 0;
+	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] =
+		0;
 	m->crash_safe = yaml_bool(get_yaml_node(d, journal, "crash_safe"));
 	m->outside = yaml_number(get_yaml_node(d, journal, "outside"));
 	m->damaged = yaml_number(get_yaml_node(d, journal, "damaged"));
