@@ -71,7 +71,8 @@ static void decide_inputs(struct call *c)
 }
 
 /* ... to before what looks at outputs. */
-static void decide_outputs(struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
+static void decide_outputs(
+	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
 	if (own)
 		stream_decide_all(p, lib, stream_outputs(w), w->nout);

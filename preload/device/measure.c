@@ -40,7 +40,8 @@ struct measure_context {
 	_Atomic int state;
 	pthread_mutex_t lock;
 	void *function;
-	struct stats_slot *slot; /* memory of ours that the device may write: it stays when the context goes */
+	struct stats_slot *
+		slot; /* memory of ours that the device may write: it stays when the context goes */
 	struct launched *launched;
 	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
 	uint32_t last; /* number of the latest launch */
@@ -72,7 +73,8 @@ static struct measure_context *find_context(const struct device_guard *g)
 	for (unsigned i = 0; i < CONTEXTS; i++) {
 		struct measure_context *m = &contexts[i];
 
-		if (atomic_load_explicit(&m->context, memory_order_acquire) == g->context && m->id == g->id)
+		if (atomic_load_explicit(&m->context, memory_order_acquire) == g->context &&
+			m->id == g->id)
 			return m;
 	}
 	return NULL;
@@ -126,7 +128,8 @@ static struct measure_context *make_context(
 		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: collectives were under way "
+				"values of tensors on a device stay off: collectives were under "
+				"way "
 				"before anything was made ready for them; start the program with "
 				"device: auto");
 		} else if (make_ready(m, d)) {
@@ -134,7 +137,8 @@ static struct measure_context *make_context(
 		} else {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: its driver does not take the "
+				"values of tensors on a device stay off: its driver does not take "
+				"the "
 				"kernel, or has no memory for it; device: copy measures copies");
 		}
 		atomic_store_explicit(&m->context, g->context, memory_order_release);
@@ -158,7 +162,8 @@ void device_measure_costs(unsigned *n, uint64_t *ns)
 {
 	*n = 0;
 	for (unsigned i = 0; i < CONTEXTS; i++)
-		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) == CONTEXT_READY;
+		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) ==
+		      CONTEXT_READY;
 	*ns = atomic_load_explicit(&load_ns, memory_order_relaxed);
 }
 
@@ -288,7 +293,8 @@ static uint32_t blocks_of(const struct stats_launch *l)
 	return l->jobs ? last->first_block + last->blocks : 0;
 }
 
-static uint32_t shot_of(const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
+static uint32_t shot_of(
+	const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
 {
 	return SHOT_MEASURED | (uint32_t)(m - contexts) << 27 | slot << 17 | job << 12 |
 	       (number & 0xfff);
@@ -330,8 +336,8 @@ static void close_slot(struct device_batch *b)
 	m->launch.slot = m->slot_at + b->slot * sizeof(struct stats_slot);
 	m->launch.parts = m->parts_at + (uint64_t)unit * UNIT_PARTS * sizeof(struct stats_part);
 	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
-	if (!b->driver->launch(m->function, blocks ? blocks : 1, 
-		    &m->launch, sizeof(m->launch), b->stream)) {
+	if (!b->driver->launch(
+		    m->function, blocks ? blocks : 1, &m->launch, sizeof(m->launch), b->stream)) {
 		/* The job's device, or its context, is lost, or we are not wanted: nothing more is tried. */
 		l->number = 0;
 		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
@@ -360,7 +366,8 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 	}
 	if (!m || !is_ready(m)) {
 		d->leave(&batch->guard);
-		*dropped = m && atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
+		*dropped = m &&
+			   atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
 		return false;
 	}
 	pthread_mutex_lock(&m->lock);
@@ -404,8 +411,8 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 	n = m->launch.jobs;
 	job.first_block = blocks_of(&m->launch);
 	m->launch.job[n] = job;
-	m->launched[b->slot].job[n] = (struct device_measured){
-		t->eps, t->count, (uint8_t)t->dtype, t->checksum};
+	m->launched[b->slot].job[n] =
+		(struct device_measured){t->eps, t->count, (uint8_t)t->dtype, t->checksum};
 	m->launch.jobs = n + 1;
 	return put_job(b, n);
 }
@@ -464,8 +471,7 @@ int device_measured(uint32_t shot, struct stats *out, uint32_t *crc)
 	int state = look_at(shot);
 
 	if (state == 1 && job < STATS_JOBS && out)
-		stats_job_end(
-			&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
+		stats_job_end(&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
 	return state;
 }
 

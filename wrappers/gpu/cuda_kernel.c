@@ -213,8 +213,8 @@ static bool launch_kernel(
 	void *list[] = {(void *)(uintptr_t)arguments};
 
 	(void)size;
-	return cu.launch_kernel(function, blocks, 1, 1, THREADS, 1, 1, 0,
-		       (void *)(uintptr_t)stream, list, NULL) == SUCCESS;
+	return cu.launch_kernel(function, blocks, 1, 1, THREADS, 1, 1, 0, (void *)(uintptr_t)stream,
+		       list, NULL) == SUCCESS;
 }
 
 static bool warm_kernel(
