@@ -214,7 +214,7 @@ static void drop_shots(struct buffer *v, unsigned n)
 		}
 }
 
-static void drop_mark(uint32_t *mark)
+static void drop_stream_mark(uint32_t *mark)
 {
 	if (*mark)
 		stream_drop_shot(device_known(), *mark);
@@ -228,8 +228,8 @@ void stream_drop(struct operation *w)
 		return;
 	drop_shots(stream_inputs(w), w->nin);
 	drop_shots(stream_outputs(w), w->nout);
-	drop_mark(&w->before);
-	drop_mark(&w->after);
+	drop_stream_mark(&w->before);
+	drop_stream_mark(&w->after);
 }
 
 /* ---- snapshots on their way ---- */
@@ -583,7 +583,7 @@ void stream_leave(struct call *c, int64_t ret)
 		stream_point_end(&point);
 	}
 	if (!q && !waits_for_stream(w)) {
-		drop_mark(&w->before);
+		drop_stream_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}

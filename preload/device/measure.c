@@ -68,7 +68,7 @@ void device_collective_begins(const struct device_backend *b)
 
 /* ---- contexts ---- */
 
-static struct measure_context *find_context(const struct device_guard *g)
+static struct measure_context *find_measure_context(const struct device_guard *g)
 {
 	for (unsigned i = 0; i < CONTEXTS; i++) {
 		struct measure_context *m = &contexts[i];
@@ -118,7 +118,7 @@ static struct measure_context *make_context(
 	/* Who finds it being made has no values meanwhile: that takes a second, and nobody waits for us. */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
-	m = find_context(g);
+	m = find_measure_context(g);
 	for (unsigned i = 0; !m && i < CONTEXTS; i++) {
 		if (atomic_load_explicit(&contexts[i].context, memory_order_relaxed))
 			continue;
@@ -153,7 +153,7 @@ void device_prepare(const struct device_backend *b)
 
 	if (!b || !b->driver)
 		return;
-	if (b->driver->enter_current(&g) && !find_context(&g))
+	if (b->driver->enter_current(&g) && !find_measure_context(&g))
 		make_context(b->driver, &g);
 	b->driver->leave(&g);
 }
@@ -238,7 +238,7 @@ static uint32_t count_under_way(const struct measure_context *m, uint64_t stream
 	return n;
 }
 
-static uint32_t find_slot(const struct measure_context *m)
+static uint32_t find_launch_slot(const struct measure_context *m)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		uint32_t at = (m->next + i) % SLOTS;
@@ -274,10 +274,10 @@ static bool open_slot(struct device_batch *b)
 					count_under_way(m, b->stream) >= MEASURE_STREAM_MAX))
 			return false;
 	}
-	b->slot = find_slot(m);
+	b->slot = find_launch_slot(m);
 	if (b->slot == NO_SLOT) {
 		sweep_launched(m);
-		b->slot = find_slot(m);
+		b->slot = find_launch_slot(m);
 	}
 	if (b->slot == NO_SLOT)
 		return false;
@@ -360,7 +360,7 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 	if (!d)
 		return false;
 	if (d->enter(&batch->guard, stream, memory)) {
-		m = find_context(&batch->guard);
+		m = find_measure_context(&batch->guard);
 		if (!m)
 			m = make_context(d, &batch->guard);
 	}
@@ -446,7 +446,7 @@ static struct measure_context *context_of(uint32_t shot)
 	return &contexts[shot >> 27 & (CONTEXTS - 1)];
 }
 
-static uint32_t slot_of(uint32_t shot)
+static uint32_t slot_of_shot(uint32_t shot)
 {
 	return shot >> 17 & (SLOTS - 1);
 }
@@ -455,11 +455,11 @@ static uint32_t slot_of(uint32_t shot)
 static int look_at(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);
-	uint32_t number = m->launched[slot_of(shot)].number;
+	uint32_t number = m->launched[slot_of_shot(shot)].number;
 
 	if (!number || (number & 0xfff) != (shot & 0xfff))
 		return -EIO;
-	if (slot_done(m, slot_of(shot)) == number)
+	if (slot_done(m, slot_of_shot(shot)) == number)
 		return 1;
 	return atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_OFF ? -EIO : 0;
 }
@@ -467,7 +467,7 @@ static int look_at(uint32_t shot)
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc)
 {
 	struct measure_context *m = context_of(shot);
-	uint32_t slot = slot_of(shot), job = shot >> 12 & 31;
+	uint32_t slot = slot_of_shot(shot), job = shot >> 12 & 31;
 	int state = look_at(shot);
 
 	if (state == 1 && job < STATS_JOBS && out)
@@ -481,19 +481,19 @@ bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end)
 
 	if (!SHOT_IS_MEASURED(shot) || look_at(shot) != 1)
 		return false;
-	*begin = m->slot[slot_of(shot)].begin;
-	*end = m->slot[slot_of(shot)].end;
+	*begin = m->slot[slot_of_shot(shot)].begin;
+	*end = m->slot[slot_of_shot(shot)].end;
 	return *begin && *end;
 }
 
 void device_measured_drop(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);
-	struct launched *l = &m->launched[slot_of(shot)];
+	struct launched *l = &m->launched[slot_of_shot(shot)];
 
 	pthread_mutex_lock(&m->lock);
 	if (l->used && l->wanted && !--l->wanted &&
-		(!l->number || slot_done(m, slot_of(shot)) == l->number))
+		(!l->number || slot_done(m, slot_of_shot(shot)) == l->number))
 		free_launched(m, l);
 	pthread_mutex_unlock(&m->lock);
 }

@@ -30,7 +30,7 @@ static void *cl_lib;
 
 #define CLF(name) ((__typeof__(&name))dlsym(cl_lib, #name))
 
-static char *read_text(const char *path)
+static char *read_kernel_source(const char *path)
 {
 	static char text[200000];
 	FILE *f = fopen(path, "r");
@@ -46,7 +46,7 @@ static char *read_text(const char *path)
 
 static const char *open_pocl(void)
 {
-	const char *source = read_text("preload/device/stats.cl");
+	const char *source = read_kernel_source("preload/device/stats.cl");
 	cl_platform_id p;
 	cl_device_id d;
 	cl_program program;

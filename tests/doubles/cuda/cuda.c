@@ -119,7 +119,7 @@ static bool is_idle(void)
 	return true;
 }
 
-static void may_wait(void)
+static void wait_if_strict(void)
 {
 	static int strict = -1;
 
@@ -159,7 +159,7 @@ static CUresult allocate_safely(void **out, size_t bytes, enum kind kind)
 	CUresult r = CUDA_ERROR_NOT_INITIALIZED;
 
 	pthread_mutex_lock(&lock);
-	may_wait();
+	wait_if_strict();
 	if (initialised)
 		r = unsafe() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : allocate(out, bytes, kind);
 	pthread_mutex_unlock(&lock);
@@ -429,7 +429,7 @@ static CUresult do_carefully(void)
 	CUresult r;
 
 	pthread_mutex_lock(&lock);
-	may_wait();
+	wait_if_strict();
 	r = !initialised ? CUDA_ERROR_NOT_INITIALIZED
 	    : unsafe()	 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 			 : CUDA_SUCCESS;
