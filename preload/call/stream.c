@@ -71,7 +71,8 @@ static void decide_inputs(struct call *c)
 }
 
 /* ... to before what looks at outputs. */
-static void decide_outputs(struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
+static void decide_outputs(
+	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
 	if (own)
 		stream_decide_all(p, lib, stream_outputs(w), w->nout);
@@ -213,7 +214,7 @@ static void drop_shots(struct buffer *v, unsigned n)
 		}
 }
 
-static void drop_mark(uint32_t *mark)
+static void drop_stream_mark(uint32_t *mark)
 {
 	if (*mark)
 		stream_drop_shot(device_known(), *mark);
@@ -227,8 +228,8 @@ void stream_drop(struct operation *w)
 		return;
 	drop_shots(stream_inputs(w), w->nin);
 	drop_shots(stream_outputs(w), w->nout);
-	drop_mark(&w->before);
-	drop_mark(&w->after);
+	drop_stream_mark(&w->before);
+	drop_stream_mark(&w->after);
 }
 
 /* ---- snapshots on their way ---- */
@@ -582,7 +583,7 @@ void stream_leave(struct call *c, int64_t ret)
 		stream_point_end(&point);
 	}
 	if (!q && !waits_for_stream(w)) {
-		drop_mark(&w->before);
+		drop_stream_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}

@@ -97,7 +97,8 @@ static void count_unmeasured(void)
 	if (thread_state.recorder)
 		thread_count(thread_state.recorder, JC_DROP_DEVICE);
 	log_loss(LOSS_DEVICE,
-		"more of ours was under way on a device than is allowed (%u launches a stream): further "
+		"more of ours was under way on a device than is allowed (%u launches a stream): "
+		"further "
 		"tensors have no values until it has caught up",
 		MEASURE_STREAM_MAX);
 }
@@ -117,7 +118,8 @@ static bool open_batch(struct stream_point *p, const void *memory)
 }
 
 /* What the tensor is to the device. False: it cannot be measured there. */
-static bool describe_on_device(struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
+static bool describe_on_device(
+	struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	struct buffer_walk w;
 
@@ -146,7 +148,8 @@ static bool describe_on_device(struct device_tensor *t, const struct buffer *v, 
 	return true;
 }
 
-static uint32_t measure_on_device(struct stream_point *p, const struct buffer *v, uintptr_t lo, uintptr_t hi)
+static uint32_t measure_on_device(
+	struct stream_point *p, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	struct device_tensor t;
 	bool dropped = false;
@@ -174,8 +177,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 {
 	enum config_device how = config_now()->device;
 	/* What wants the bytes themselves gets a copy. */
-	bool copy = how == CONFIG_DEVICE_COPY ||
-		    (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
+	bool copy = how == CONFIG_DEVICE_COPY || (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
 	bool kernel = how <= CONFIG_DEVICE_KERNEL && !copy, ours;
 	enum device_memory kind;
 	uintptr_t lo, hi;
@@ -193,7 +195,9 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	 * When an output is there only its stream knows; so it is with inputs that a stream can write, where the user
 	 * lets us ask it.
 	 */
-	ours = kind == DEVICE_IDLE || (v->io == IO_IN && (kind == DEVICE_HOST || (kind == DEVICE_PINNED && !copy && !kernel)));
+	ours = kind == DEVICE_IDLE ||
+	       (v->io == IO_IN &&
+		       (kind == DEVICE_HOST || (kind == DEVICE_PINNED && !copy && !kernel)));
 	v->host = ours;
 	if (ours)
 		v->nostats = !device_probe((const void *)lo, hi - lo);

@@ -49,7 +49,12 @@ enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 /* AUTO and KERNEL: by a kernel on the device. Those that let streams be used come first. */
-enum config_device { CONFIG_DEVICE_AUTO, CONFIG_DEVICE_KERNEL, CONFIG_DEVICE_COPY, CONFIG_DEVICE_OFF };
+enum config_device {
+	CONFIG_DEVICE_AUTO,
+	CONFIG_DEVICE_KERNEL,
+	CONFIG_DEVICE_COPY,
+	CONFIG_DEVICE_OFF
+};
 
 struct config {
 	/* where */

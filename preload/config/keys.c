@@ -207,7 +207,8 @@ const struct config_key config_keys[] = {
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
 	ENUM(device, config_device, "auto", device_names,
-		"How buffers in device memory are measured: by a kernel on the call's stream (auto, "
+		"How buffers in device memory are measured: by a kernel on the call's stream "
+		"(auto, "
 		"kernel), in a copy that the stream makes, or not at all"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(backward, "false",

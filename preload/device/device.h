@@ -48,7 +48,8 @@ struct device_backend {
 	int (*poll)(uint32_t shot, const void **at);
 	/* Not needed any more; its memory is used anew only when the stream has passed the mark. */
 	void (*drop)(uint32_t shot);
-	const struct device_driver *driver; /* values are measured on the device (measure.h); NULL: they are not */
+	const struct device_driver
+		*driver; /* values are measured on the device (measure.h); NULL: they are not */
 };
 
 /* All that were compiled in, NULL-terminated; none where there are no adapters. */

@@ -15,7 +15,8 @@
 /* What enter() changed, for leave(). */
 struct device_guard {
 	void *context; /* the stream's, or the thread's */
-	uint64_t id; /* of the context, where the driver numbers them: another one may come to lie at the same address */
+	uint64_t
+		id; /* of the context, where the driver numbers them: another one may come to lie at the same address */
 	uint64_t device; /* its device */
 	void *before; /* private to the driver */
 	int mode;
@@ -42,7 +43,8 @@ struct device_driver {
 	bool (*share)(void *host, size_t bytes, uint64_t *device);
 	bool (*allocate)(uint64_t *device, size_t bytes);
 	/* Clears memory and runs the kernel for the first time, on a stream of ours that no other waits for. */
-	bool (*warm)(void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size);
+	bool (*warm)(
+		void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size);
 	/* False: the driver refuses. */
 	bool (*launch)(void *function, uint32_t blocks, const void *arguments, size_t size,
 		uint64_t stream);

@@ -40,7 +40,8 @@ struct measure_context {
 	_Atomic int state;
 	pthread_mutex_t lock;
 	void *function;
-	struct stats_slot *slot; /* memory of ours that the device may write: it stays when the context goes */
+	struct stats_slot *
+		slot; /* memory of ours that the device may write: it stays when the context goes */
 	struct launched *launched;
 	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
 	uint32_t last; /* number of the latest launch */
@@ -67,12 +68,13 @@ void device_collective_begins(const struct device_backend *b)
 
 /* ---- contexts ---- */
 
-static struct measure_context *find_context(const struct device_guard *g)
+static struct measure_context *find_measure_context(const struct device_guard *g)
 {
 	for (unsigned i = 0; i < CONTEXTS; i++) {
 		struct measure_context *m = &contexts[i];
 
-		if (atomic_load_explicit(&m->context, memory_order_acquire) == g->context && m->id == g->id)
+		if (atomic_load_explicit(&m->context, memory_order_acquire) == g->context &&
+			m->id == g->id)
 			return m;
 	}
 	return NULL;
@@ -116,7 +118,7 @@ static struct measure_context *make_context(
 	/* Who finds it being made has no values meanwhile: that takes a second, and nobody waits for us. */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
-	m = find_context(g);
+	m = find_measure_context(g);
 	for (unsigned i = 0; !m && i < CONTEXTS; i++) {
 		if (atomic_load_explicit(&contexts[i].context, memory_order_relaxed))
 			continue;
@@ -126,7 +128,8 @@ static struct measure_context *make_context(
 		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: collectives were under way "
+				"values of tensors on a device stay off: collectives were under "
+				"way "
 				"before anything was made ready for them; start the program with "
 				"device: auto");
 		} else if (make_ready(m, d)) {
@@ -134,7 +137,8 @@ static struct measure_context *make_context(
 		} else {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: its driver does not take the "
+				"values of tensors on a device stay off: its driver does not take "
+				"the "
 				"kernel, or has no memory for it; device: copy measures copies");
 		}
 		atomic_store_explicit(&m->context, g->context, memory_order_release);
@@ -149,7 +153,7 @@ void device_prepare(const struct device_backend *b)
 
 	if (!b || !b->driver)
 		return;
-	if (b->driver->enter_current(&g) && !find_context(&g))
+	if (b->driver->enter_current(&g) && !find_measure_context(&g))
 		make_context(b->driver, &g);
 	b->driver->leave(&g);
 }
@@ -158,7 +162,8 @@ void device_measure_costs(unsigned *n, uint64_t *ns)
 {
 	*n = 0;
 	for (unsigned i = 0; i < CONTEXTS; i++)
-		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) == CONTEXT_READY;
+		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) ==
+		      CONTEXT_READY;
 	*ns = atomic_load_explicit(&load_ns, memory_order_relaxed);
 }
 
@@ -233,7 +238,7 @@ static uint32_t count_under_way(const struct measure_context *m, uint64_t stream
 	return n;
 }
 
-static uint32_t find_slot(const struct measure_context *m)
+static uint32_t find_launch_slot(const struct measure_context *m)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		uint32_t at = (m->next + i) % SLOTS;
@@ -269,10 +274,10 @@ static bool open_slot(struct device_batch *b)
 					count_under_way(m, b->stream) >= MEASURE_STREAM_MAX))
 			return false;
 	}
-	b->slot = find_slot(m);
+	b->slot = find_launch_slot(m);
 	if (b->slot == NO_SLOT) {
 		sweep_launched(m);
-		b->slot = find_slot(m);
+		b->slot = find_launch_slot(m);
 	}
 	if (b->slot == NO_SLOT)
 		return false;
@@ -288,7 +293,8 @@ static uint32_t blocks_of(const struct stats_launch *l)
 	return l->jobs ? last->first_block + last->blocks : 0;
 }
 
-static uint32_t shot_of(const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
+static uint32_t shot_of(
+	const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
 {
 	return SHOT_MEASURED | (uint32_t)(m - contexts) << 27 | slot << 17 | job << 12 |
 	       (number & 0xfff);
@@ -330,8 +336,8 @@ static void close_slot(struct device_batch *b)
 	m->launch.slot = m->slot_at + b->slot * sizeof(struct stats_slot);
 	m->launch.parts = m->parts_at + (uint64_t)unit * UNIT_PARTS * sizeof(struct stats_part);
 	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
-	if (!b->driver->launch(m->function, blocks ? blocks : 1, 
-		    &m->launch, sizeof(m->launch), b->stream)) {
+	if (!b->driver->launch(
+		    m->function, blocks ? blocks : 1, &m->launch, sizeof(m->launch), b->stream)) {
 		/* The job's device, or its context, is lost, or we are not wanted: nothing more is tried. */
 		l->number = 0;
 		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
@@ -354,13 +360,14 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 	if (!d)
 		return false;
 	if (d->enter(&batch->guard, stream, memory)) {
-		m = find_context(&batch->guard);
+		m = find_measure_context(&batch->guard);
 		if (!m)
 			m = make_context(d, &batch->guard);
 	}
 	if (!m || !is_ready(m)) {
 		d->leave(&batch->guard);
-		*dropped = m && atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
+		*dropped = m &&
+			   atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
 		return false;
 	}
 	pthread_mutex_lock(&m->lock);
@@ -404,8 +411,8 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 	n = m->launch.jobs;
 	job.first_block = blocks_of(&m->launch);
 	m->launch.job[n] = job;
-	m->launched[b->slot].job[n] = (struct device_measured){
-		t->eps, t->count, (uint8_t)t->dtype, t->checksum};
+	m->launched[b->slot].job[n] =
+		(struct device_measured){t->eps, t->count, (uint8_t)t->dtype, t->checksum};
 	m->launch.jobs = n + 1;
 	return put_job(b, n);
 }
@@ -439,7 +446,7 @@ static struct measure_context *context_of(uint32_t shot)
 	return &contexts[shot >> 27 & (CONTEXTS - 1)];
 }
 
-static uint32_t slot_of(uint32_t shot)
+static uint32_t slot_of_shot(uint32_t shot)
 {
 	return shot >> 17 & (SLOTS - 1);
 }
@@ -448,11 +455,11 @@ static uint32_t slot_of(uint32_t shot)
 static int look_at(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);
-	uint32_t number = m->launched[slot_of(shot)].number;
+	uint32_t number = m->launched[slot_of_shot(shot)].number;
 
 	if (!number || (number & 0xfff) != (shot & 0xfff))
 		return -EIO;
-	if (slot_done(m, slot_of(shot)) == number)
+	if (slot_done(m, slot_of_shot(shot)) == number)
 		return 1;
 	return atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_OFF ? -EIO : 0;
 }
@@ -460,12 +467,11 @@ static int look_at(uint32_t shot)
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc)
 {
 	struct measure_context *m = context_of(shot);
-	uint32_t slot = slot_of(shot), job = shot >> 12 & 31;
+	uint32_t slot = slot_of_shot(shot), job = shot >> 12 & 31;
 	int state = look_at(shot);
 
 	if (state == 1 && job < STATS_JOBS && out)
-		stats_job_end(
-			&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
+		stats_job_end(&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
 	return state;
 }
 
@@ -475,19 +481,19 @@ bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end)
 
 	if (!SHOT_IS_MEASURED(shot) || look_at(shot) != 1)
 		return false;
-	*begin = m->slot[slot_of(shot)].begin;
-	*end = m->slot[slot_of(shot)].end;
+	*begin = m->slot[slot_of_shot(shot)].begin;
+	*end = m->slot[slot_of_shot(shot)].end;
 	return *begin && *end;
 }
 
 void device_measured_drop(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);
-	struct launched *l = &m->launched[slot_of(shot)];
+	struct launched *l = &m->launched[slot_of_shot(shot)];
 
 	pthread_mutex_lock(&m->lock);
 	if (l->used && l->wanted && !--l->wanted &&
-		(!l->number || slot_done(m, slot_of(shot)) == l->number))
+		(!l->number || slot_done(m, slot_of_shot(shot)) == l->number))
 		free_launched(m, l);
 	pthread_mutex_unlock(&m->lock);
 }

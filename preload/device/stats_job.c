@@ -24,8 +24,8 @@ static const uint8_t formats[DT_COUNT] = {
 _Static_assert(sizeof(struct stats_launch) <= 4096, "CUDA takes no more arguments");
 
 /* The tensor's dimensions, with the parts of complex numbers as the innermost one. */
-static void put_dims(struct stats_job *job, const struct device_tensor *t, uint64_t parts,
-	uint64_t component)
+static void put_dims(
+	struct stats_job *job, const struct device_tensor *t, uint64_t parts, uint64_t component)
 {
 	unsigned n = 0;
 

@@ -56,7 +56,8 @@ struct stats_job {
 	stats_u32 format; /* enum stats_format */
 	stats_u32 ndim;
 	stats_u32 first_block, blocks;
-	stats_u64 eps; /* an element below counts as a zero: struct stats_eps, the number as its bits */
+	stats_u64
+		eps; /* an element below counts as a zero: struct stats_eps, the number as its bits */
 	stats_u64 eps_whole;
 	stats_u64 size[STATS_DIMS];
 	stats_i64 step[STATS_DIMS];
@@ -83,7 +84,8 @@ struct stats_slot {
 struct stats_launch {
 	stats_u64 slot; /* struct stats_slot */
 	stats_u64 parts; /* struct stats_part, one per block */
-	stats_u64 counters; /* stats_u32, STATS_COUNTERS of them, all 0; the kernel leaves them so */
+	stats_u64
+		counters; /* stats_u32, STATS_COUNTERS of them, all 0; the kernel leaves them so */
 	stats_u32 number; /* not 0 */
 	stats_u32 jobs; /* 0: only the clock is read */
 	struct stats_job job[STATS_JOBS];

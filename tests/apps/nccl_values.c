@@ -73,8 +73,10 @@ static void run_wrong(void)
 	printf("rank %d: nowhere %d\n", app_rank, ncclSend(nowhere, N, ncclFloat32, 99, c, s1));
 	cuMemFree_v2((CUdeviceptr)(uintptr_t)gone);
 	printf("rank %d: freed %d\n", app_rank, ncclSend(gone, N, ncclFloat32, 99, c, s1));
-	printf("rank %d: the end of it %d\n", app_rank, ncclSend(a + N - 4, 8, ncclFloat32, 99, c, s1));
-	printf("rank %d: between elements %d\n", app_rank, ncclSend((char *)a + 2, 4, ncclFloat32, 99, c, s1));
+	printf("rank %d: the end of it %d\n", app_rank,
+		ncclSend(a + N - 4, 8, ncclFloat32, 99, c, s1));
+	printf("rank %d: between elements %d\n", app_rank,
+		ncclSend((char *)a + 2, 4, ncclFloat32, 99, c, s1));
 	/* On ranks that are not the root nobody looks at the result's buffer. */
 	NCCL(ncclReduce(a, app_rank ? nowhere : a, N, ncclFloat32, ncclSum, 0, c, s1));
 	cuStreamSynchronize((CUstream)s1);

@@ -119,3 +119,10 @@ $(B)/xccl/xccl_calls: tests/apps/xccl_calls.c $(wildcard tests/doubles/xccl/xccl
 # The statistics kernel as C.
 $(B)/obj/tests/doubles/cuda/stats_host.o: preload/device/stats.cl preload/device/stats_launch.h
 $(B)/unit/test_device_kernel $(B)/unit/test_device_measure: $(B)/obj/tests/doubles/cuda/stats_host.o
+
+# Ascend's runtime, by the double of CUDA's.
+$(B)/doubles/libascendcl.so: $(wildcard tests/doubles/ascend/*.c tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
+$(B)/unit/test_device_ascend: $(B)/obj/wrappers/gpu/ascend.o $(B)/obj/wrappers/gpu/find.o | $(B)/doubles/libascendcl.so

@@ -21,15 +21,15 @@
 static void *cuda;
 static int bad, tests;
 
-#define CALL(name, ...)                                                                     \
-	do {                                                                                \
-		int (*f_)() = (int (*)())dlsym(cuda, #name);                                \
-		int r_ = f_ ? f_(__VA_ARGS__) : -1;                                         \
-                                                                                            \
-		if (r_) {                                                                   \
-			printf("Bail out! %s gives %d\n", #name, r_);                       \
-			exit(1);                                                            \
-		}                                                                           \
+#define CALL(name, ...)                                               \
+	do {                                                          \
+		int (*f_)() = (int (*)())dlsym(cuda, #name);          \
+		int r_ = f_ ? f_(__VA_ARGS__) : -1;                   \
+                                                                      \
+		if (r_) {                                             \
+			printf("Bail out! %s gives %d\n", #name, r_); \
+			exit(1);                                      \
+		}                                                     \
 	} while (0)
 
 static void *stream, *function;
@@ -155,7 +155,8 @@ static void report(const char *what)
 
 static void check_types(void)
 {
-	static const uint64_t counts[] = {1, 2, 3, 15, 16, 17, 255, 256, 257, 4097, 16385, 70001, 300007};
+	static const uint64_t counts[] = {
+		1, 2, 3, 15, 16, 17, 255, 256, 257, 4097, 16385, 70001, 300007};
 	uint64_t seed = 3;
 	unsigned turn = 0;
 	int worst = 0;
@@ -166,7 +167,10 @@ static void check_types(void)
 			for (enum pattern p = 0; p < FILL_PATTERNS; p++, turn++) {
 				size_t size = dtype_info(dtype_info(dt)->component)->size;
 				size_t off = turn % (16 / size) * size;
-				struct device_tensor t = {.address = data + off, .count = counts[c], .dtype = dt, .eps = 1e-8};
+				struct device_tensor t = {.address = data + off,
+					.count = counts[c],
+					.dtype = dt,
+					.eps = 1e-8};
 
 				fill_tensor(dt, host + off, counts[c], p, &seed);
 				upload(off + counts[c] * dtype_info(dt)->size);
@@ -174,15 +178,21 @@ static void check_types(void)
 			}
 		{
 			size_t size = dtype_info(dt)->size;
-			struct device_tensor t = {.address = data, .count = 33 * 57, .dtype = dt, .eps = 1e-8,
-				.ndim = 2, .size = {33, 57}, .step = {2 * (int64_t)size, 80 * (int64_t)size}};
+			struct device_tensor t = {.address = data,
+				.count = 33 * 57,
+				.dtype = dt,
+				.eps = 1e-8,
+				.ndim = 2,
+				.size = {33, 57},
+				.step = {2 * (int64_t)size, 80 * (int64_t)size}};
 			char *row = malloc(33 * 57 * size);
 
 			fill_tensor(dt, host, 57 * 80, FILL_EXTREME, &seed);
 			upload(57 * 80 * size);
 			for (int y = 0; y < 57; y++)
 				for (int x = 0; x < 33; x++)
-					memcpy(row + (size_t)(y * 33 + x) * size, host + (size_t)(y * 80 + 2 * x) * size, size);
+					memcpy(row + (size_t)(y * 33 + x) * size,
+						host + (size_t)(y * 80 + 2 * x) * size, size);
 			check(&t, row, "strided");
 			free(row);
 		}
@@ -237,16 +247,21 @@ static void print_rates(void)
 	double copy = copy_rate(), us;
 	uint64_t seed = 1;
 
-	printf("# %zu MiB; a copy within the device reads and writes %.0f GB/s\n", bytes >> 20, copy / 1e9);
+	printf("# %zu MiB; a copy within the device reads and writes %.0f GB/s\n", bytes >> 20,
+		copy / 1e9);
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++) {
-		struct device_tensor t = {.address = data, .count = bytes / dtype_info(dt)->size, .dtype = dt, .eps = 1e-8};
+		struct device_tensor t = {.address = data,
+			.count = bytes / dtype_info(dt)->size,
+			.dtype = dt,
+			.eps = 1e-8};
 		double s;
 
 		fill_tensor(dt, host, t.count, FILL_USUAL, &seed);
 		upload(bytes);
 		s = time_of_best(&t, &us);
-		printf("# %-14s %7.0f GB/s, %3.0f %% of the copy; launch %.1f us of the host\n", dtype_info(dt)->name,
-			(double)bytes / s / 1e9, 100 * (double)bytes / s / copy, us);
+		printf("# %-14s %7.0f GB/s, %3.0f %% of the copy; launch %.1f us of the host\n",
+			dtype_info(dt)->name, (double)bytes / s / 1e9,
+			100 * (double)bytes / s / copy, us);
 	}
 }
 

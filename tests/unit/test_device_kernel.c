@@ -30,7 +30,7 @@ static void *cl_lib;
 
 #define CLF(name) ((__typeof__(&name))dlsym(cl_lib, #name))
 
-static char *read_text(const char *path)
+static char *read_kernel_source(const char *path)
 {
 	static char text[200000];
 	FILE *f = fopen(path, "r");
@@ -46,7 +46,7 @@ static char *read_text(const char *path)
 
 static const char *open_pocl(void)
 {
-	const char *source = read_text("preload/device/stats.cl");
+	const char *source = read_kernel_source("preload/device/stats.cl");
 	cl_platform_id p;
 	cl_device_id d;
 	cl_program program;
@@ -67,12 +67,12 @@ static const char *open_pocl(void)
 	 * PoCL 3.1 (LLVM 14) loses sums of lane 0 when it optimizes its loops over lanes: what it loses depends on which
 	 * lines print. Without that it runs what is written.
 	 */
-	e = CLF(clBuildProgram)(
-		program, 1, &d, "-cl-opt-disable -I preload/device", NULL, NULL);
+	e = CLF(clBuildProgram)(program, 1, &d, "-cl-opt-disable -I preload/device", NULL, NULL);
 	if (e) {
 		static char log[20000];
 
-		CLF(clGetProgramBuildInfo)(program, d, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+		CLF(clGetProgramBuildInfo)
+		(program, d, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
 		print_message("%s\n", log);
 		fail_msg("the kernel does not compile: %d", e);
 	}
@@ -181,13 +181,14 @@ static void expect(unsigned i, const void *data, const char *what)
 
 #define MOST 70000
 static _Alignas(64) unsigned char room[16 * MOST + 64], row[16 * MOST];
-static const uint64_t counts[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 256, 257, 511,
-	1000, 1023, 1025, 4095, 4097, 10007, 16384, 16385, 65536, 69999};
+static const uint64_t counts[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255,
+	256, 257, 511, 1000, 1023, 1025, 4095, 4097, 10007, 16384, 16385, 65536, 69999};
 static const double thresholds[] = {1e-8, 0, 1, 0.02, 1e-320, 1e300};
 
 static struct device_tensor tensor(void *at, uint64_t n, unsigned dt, double eps)
 {
-	return (struct device_tensor){.address = (uintptr_t)at, .count = n, .dtype = dt, .eps = eps, .checksum = true};
+	return (struct device_tensor){
+		.address = (uintptr_t)at, .count = n, .dtype = dt, .eps = eps, .checksum = true};
 }
 
 static void check_every_type(void)
@@ -276,7 +277,8 @@ static void check_lists(void)
 	fill_tensor(DT_FLOAT32, room, MOST, FILL_USUAL, &seed);
 	begin();
 	for (unsigned i = 0; i < STATS_JOBS; i++) {
-		struct device_tensor t = tensor(room + 400 * i, i == 7 ? 60000 : 1 + 37 * i, i % 2 ? DT_FLOAT32 : DT_INT32, 0.5);
+		struct device_tensor t = tensor(room + 400 * i, i == 7 ? 60000 : 1 + 37 * i,
+			i % 2 ? DT_FLOAT32 : DT_INT32, 0.5);
 
 		add(&t);
 	}

@@ -3,20 +3,13 @@
  * CUDA as a device backend: the driver's functions, of the libcuda.so.1 that is loaded. The driver, for there is one in a
  * process, while there may be several copies of the runtime; it has no error state that a program could find changed.
  * Nothing here starts CUDA, waits for a device, or touches a stream that is being captured.
- *
- * Snapshots lie in one region of page-locked host memory, allocated at the first (copies to other memory would wait).
- * It is handed out in pages; a snapshot that is not needed any more gives its pages back when its event has passed.
- *
- * Lock: `lock` guards the table of snapshots; a leaf but for the driver's own locks. A forked child never uses it:
- * CUDA does not work there.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "device/device.h"
+#include "device/snapshots.h"
 #include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/gpu/gpu.h"
@@ -155,111 +148,51 @@ static bool is_stream_capturing(uint64_t stream)
 
 /* ---- snapshots ---- */
 
-#define PAGE ((size_t)64 << 10)
-#define PAGES 1024u
-#define SHOTS 4096u
-
-static struct shot {
-	void *event, *ctx; /* kept for the next snapshot in the same context */
-	uint32_t first, pages; /* pages 0: free */
-	bool unwanted;
-} shots[SHOTS];
-static uint8_t taken[PAGES];
-static char *region;
-static bool refused; /* page-locked memory cannot be had */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void give_back_shot(struct shot *s)
+static bool allocate_host_memory(void **region, size_t bytes)
 {
-	memset(taken + s->first, 0, s->pages);
-	s->pages = 0;
+	return cu.mem_host_alloc(region, bytes, 1 /* for all contexts */) == SUCCESS;
 }
 
-/* Those that are not needed and whose copy is done. */
-static void sweep_unwanted_shots(void)
+static bool create_event(void **event)
 {
-	for (uint32_t i = 1; i < SHOTS; i++)
-		if (shots[i].unwanted && shots[i].pages &&
-			cu.event_query(shots[i].event) != NOT_READY)
-			give_back_shot(&shots[i]);
+	return cu.event_create(event, NO_TIMING) == SUCCESS;
 }
 
-/* First fit. PAGES: there is none. */
-static uint32_t find_pages(uint32_t n)
+static void destroy_event(void *event)
 {
-	uint32_t run = 0;
-
-	for (uint32_t i = 0; i < PAGES; i++) {
-		run = taken[i] ? 0 : run + 1;
-		if (run == n)
-			return i + 1 - n;
-	}
-	return PAGES;
+	cu.event_destroy(event);
 }
 
-static struct shot *find_shot(void *ctx)
+static bool copy_to_host(void *to, const void *from, size_t bytes, void *stream)
 {
-	struct shot *any = NULL;
-
-	for (uint32_t i = 1; i < SHOTS; i++) {
-		if (shots[i].pages)
-			continue;
-		if (shots[i].ctx == ctx)
-			return &shots[i];
-		if (!any || !shots[i].event)
-			any = &shots[i];
-		if (!shots[i].event)
-			break; /* those behind it were never used either */
-	}
-	return any;
+	return cu.memcpy_async((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, stream) ==
+	       SUCCESS;
 }
 
-static bool have_event(struct shot *s, void *ctx)
+static bool record_event(void *event, void *stream)
 {
-	if (s->event && s->ctx == ctx)
-		return true;
-	if (s->event)
-		cu.event_destroy(s->event);
-	s->event = NULL;
-	s->ctx = ctx;
-	return cu.event_create(&s->event, NO_TIMING) == SUCCESS;
+	return cu.event_record(event, stream) == SUCCESS;
 }
 
-/* With lock held, in the stream's context. */
-static int take_shot(void *stream, void *ctx, const void *from, size_t bytes, uint32_t *shot)
+static int query_event(void *event)
 {
-	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
-	struct shot *s;
-	void *mem = NULL;
+	int mode = RELAXED, state;
+	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
 
-	if (!region && !refused) {
-		refused =
-			cu.mem_host_alloc(&mem, PAGE * PAGES, 1 /* for all contexts */) != SUCCESS;
-		region = refused ? NULL : mem;
-	}
-	if (!region)
-		return -ENOBUFS;
-	at = find_pages(n);
-	if (at == PAGES) {
-		sweep_unwanted_shots();
-		at = find_pages(n);
-	}
-	s = find_shot(ctx);
-	if (at == PAGES || !s)
-		return -ENOBUFS;
-	if (!have_event(s, ctx) || cu.memcpy_async((uint64_t)(uintptr_t)(region + at * PAGE),
-					   (uint64_t)(uintptr_t)from, bytes, stream) != SUCCESS)
-		return -EIO;
-	memset(taken + at, 1, n);
-	s->first = at;
-	s->pages = n;
-	/* Without the mark the end of the copy is unknown: its pages are never used again. */
-	s->unwanted = false;
-	if (cu.event_record(s->event, stream) != SUCCESS)
-		return -EIO;
-	*shot = (uint32_t)(s - shots);
-	return 0;
+	state = cu.event_query(event);
+	if (relaxed)
+		cu.thread_exchange_stream_capture_mode(&mode);
+	return state == SUCCESS ? 1 : state == NOT_READY ? 0 : -1;
 }
+
+static const struct snapshot_runtime snapshots = {
+	.allocate = allocate_host_memory,
+	.create_event = create_event,
+	.destroy_event = destroy_event,
+	.copy = copy_to_host,
+	.record = record_event,
+	.query = query_event,
+};
 
 static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 {
@@ -267,41 +200,20 @@ static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *
 	struct guard g;
 	int err = -EIO;
 
-	if (!bytes || bytes > PAGE * PAGES)
-		return -ENOBUFS;
-	if (guard_enter(&g, s, from)) {
-		pthread_mutex_lock(&lock);
-		err = take_shot(s, g.ctx, from, bytes, shot);
-		pthread_mutex_unlock(&lock);
-	}
+	if (guard_enter(&g, s, from))
+		err = snapshot_copy(&snapshots, g.ctx, s, from, bytes, shot);
 	guard_leave(&g);
 	return err;
 }
 
-static int cuda_poll(uint32_t n, const void **at)
+static int cuda_poll(uint32_t shot, const void **at)
 {
-	int mode = RELAXED, state;
-	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
-
-	state = cu.event_query(shots[n].event);
-	if (relaxed)
-		cu.thread_exchange_stream_capture_mode(&mode);
-	if (state == NOT_READY)
-		return 0;
-	*at = region + shots[n].first * PAGE;
-	return state == SUCCESS ? 1 : -EIO;
+	return snapshot_poll(&snapshots, shot, at);
 }
 
-static void cuda_drop(uint32_t n)
+static void cuda_drop(uint32_t shot)
 {
-	const void *at;
-	bool done = cuda_poll(n, &at) != 0;
-
-	pthread_mutex_lock(&lock);
-	shots[n].unwanted = true;
-	if (done)
-		give_back_shot(&shots[n]);
-	pthread_mutex_unlock(&lock);
+	snapshot_drop(&snapshots, shot);
 }
 
 static const struct device_backend cuda = {
@@ -316,4 +228,4 @@ static const struct device_backend cuda = {
 	.driver = &cuda_driver,
 };
 
-const struct device_backend *const device_backends[] = {&cuda, NULL};
+const struct device_backend *const device_backends[] = {&cuda, &ascend_device, NULL};

@@ -101,7 +101,7 @@ static bool describe_context(struct device_guard *g)
 }
 
 /* Each context has a stream 0 of its own: that of the memory is meant, whatever the thread is at. */
-static bool find_context(struct device_guard *g, void *stream, const void *memory)
+static bool find_stream_context(struct device_guard *g, void *stream, const void *memory)
 {
 	if (!stream && memory &&
 		cu.pointer_get_attribute(&g->context, CONTEXT, (uint64_t)(uintptr_t)memory) ==
@@ -118,7 +118,7 @@ static bool enter_cuda(struct device_guard *g, uint64_t stream, const void *memo
 		return false;
 	}
 	relax_capture(g);
-	if (!find_context(g, (void *)(uintptr_t)stream, memory))
+	if (!find_stream_context(g, (void *)(uintptr_t)stream, memory))
 		return false;
 	g->pushed = cu.ctx_push_current(g->context) == SUCCESS;
 	return g->pushed && describe_context(g);
@@ -213,8 +213,8 @@ static bool launch_kernel(
 	void *list[] = {(void *)(uintptr_t)arguments};
 
 	(void)size;
-	return cu.launch_kernel(function, blocks, 1, 1, THREADS, 1, 1, 0,
-		       (void *)(uintptr_t)stream, list, NULL) == SUCCESS;
+	return cu.launch_kernel(function, blocks, 1, 1, THREADS, 1, 1, 0, (void *)(uintptr_t)stream,
+		       list, NULL) == SUCCESS;
 }
 
 static bool warm_kernel(

@@ -20,6 +20,9 @@ void *gpu_find_function(const char *name, const char *library);
 /* All of them. Returns how many were found before the first that is missing. */
 size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *library);
 
+/* Ascend: copies only. Never run on an NPU. */
+extern const struct device_backend ascend_device;
+
 /* images.S: the kernel as text for NVIDIA's driver, which ends with a NUL, and as code objects of AMD. */
 extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
 

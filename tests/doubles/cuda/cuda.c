@@ -119,7 +119,7 @@ static bool is_idle(void)
 	return true;
 }
 
-static void may_wait(void)
+static void wait_if_strict(void)
 {
 	static int strict = -1;
 
@@ -159,7 +159,7 @@ static CUresult allocate_safely(void **out, size_t bytes, enum kind kind)
 	CUresult r = CUDA_ERROR_NOT_INITIALIZED;
 
 	pthread_mutex_lock(&lock);
-	may_wait();
+	wait_if_strict();
 	if (initialised)
 		r = unsafe() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : allocate(out, bytes, kind);
 	pthread_mutex_unlock(&lock);
@@ -429,7 +429,7 @@ static CUresult do_carefully(void)
 	CUresult r;
 
 	pthread_mutex_lock(&lock);
-	may_wait();
+	wait_if_strict();
 	r = !initialised ? CUDA_ERROR_NOT_INITIALIZED
 	    : unsafe()	 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 			 : CUDA_SUCCESS;
@@ -493,7 +493,8 @@ EXPORT CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t bytes
 /* A device's fault ends the context; here it ends the test. */
 static void check_extent(const struct stats_job *job)
 {
-	static const uint8_t size_of[STATS_FORMATS] = {[STATS_U8] = 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8, 1};
+	static const uint8_t size_of[STATS_FORMATS] = {
+		[STATS_U8] = 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8, 1};
 	uint64_t lo = job->address, hi = lo + size_of[job->format];
 	struct memory *m;
 
@@ -544,7 +545,8 @@ EXPORT CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigne
 
 	(void)shared;
 	(void)extra;
-	if (function != &the_context || gy != 1 || gz != 1 || bx != STATS_THREADS || by != 1 || bz != 1)
+	if (function != &the_context || gy != 1 || gz != 1 || bx != STATS_THREADS || by != 1 ||
+		bz != 1)
 		abort();
 	memcpy(&l->launch, arguments[0], sizeof(l->launch));
 	l->blocks = gx;

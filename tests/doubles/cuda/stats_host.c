@@ -28,12 +28,12 @@ static __thread uint32_t this_block;
 #define FENCE_SYSTEM() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define ADD_ONE(p) __atomic_fetch_add(p, 1u, __ATOMIC_RELAXED)
 #define WRITE_LAST(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define CAST(to, from, v)                 \
-	__extension__({                   \
-		from in_ = (from)(v);     \
-		to out_;                  \
+#define CAST(to, from, v)                          \
+	__extension__({                            \
+		from in_ = (from)(v);              \
+		to out_;                           \
 		memcpy(&out_, &in_, sizeof(out_)); \
-		out_;                     \
+		out_;                              \
 	})
 #define FLOAT_OF(bits) CAST(float, uint, bits)
 #define DOUBLE_OF(bits) CAST(double, ulong, bits)

@@ -49,7 +49,6 @@ static uint64_t blocked_ns(const struct call *c)
 
 /* ---- operations ---- */
 
-
 /* The largest unit that it has one of: 5 MB and a bit is 5 MB. */
 static uint64_t bucket_of_bytes(uint64_t bytes)
 {

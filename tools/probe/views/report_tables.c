@@ -85,8 +85,8 @@ static void op_line(const struct report *r, struct out_table *t, const struct op
 /* What the device's own clock says: bandwidth as nccl-tests define it. */
 static void print_device_times(const struct report *r, struct op_line *const *list, uint32_t n)
 {
-	static const char *const head[] = {"operation", "function", "communicator", "calls",
-		"time", "mean", "algorithm", "bus"};
+	static const char *const head[] = {"operation", "function", "communicator", "calls", "time",
+		"mean", "algorithm", "bus"};
 	struct out_table t;
 	unsigned known = 0;
 
@@ -94,7 +94,8 @@ static void print_device_times(const struct report *r, struct op_line *const *li
 		known += list[i]->sum.on_device != 0;
 	if (!known)
 		return;
-	out_heading("On the device (by its clock, all ranks together; bandwidth as nccl-tests define it)");
+	out_heading("On the device (by its clock, all ranks together; bandwidth as nccl-tests "
+		    "define it)");
 	out_table_begin(&t, 8, head, "lllrrrrr");
 	for (uint32_t i = 0; i < n && i < r->top; i++) {
 		const struct op_stat *s = &list[i]->sum;

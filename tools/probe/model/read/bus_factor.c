@@ -6,7 +6,7 @@
 
 #include "tools/lib/intern.h"
 
-static bool is_operation(const struct call *c, const char *name)
+static bool is_bus_operation(const struct call *c, const char *name)
 {
 	return strcmp(intern_name(c->op), name) == 0;
 }
@@ -15,11 +15,11 @@ double call_bus_factor(const struct call *c)
 {
 	double n = c->size > 1 ? (double)c->size : 2;
 
-	if (is_operation(c, "all_reduce"))
+	if (is_bus_operation(c, "all_reduce"))
 		return 2 * (n - 1) / n;
-	if (is_operation(c, "all_gather") || is_operation(c, "all_gather_v") ||
-		is_operation(c, "reduce_scatter") || is_operation(c, "reduce_scatter_v") ||
-		is_operation(c, "all_to_all") || is_operation(c, "all_to_all_v"))
+	if (is_bus_operation(c, "all_gather") || is_bus_operation(c, "all_gather_v") ||
+		is_bus_operation(c, "reduce_scatter") || is_bus_operation(c, "reduce_scatter_v") ||
+		is_bus_operation(c, "all_to_all") || is_bus_operation(c, "all_to_all_v"))
 		return (n - 1) / n;
 	return 1;
 }

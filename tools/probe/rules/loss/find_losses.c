@@ -307,7 +307,8 @@ static void find_unmeasured(struct report *r)
 				who, share, out_count(with),
 				copied ? ""
 				       : "; what lies in a device's memory is looked at with "
-					 "`device: auto`, or `device: copy` where its driver does not take our "
+					 "`device: auto`, or `device: copy` where its driver does "
+					 "not take our "
 					 "kernel"));
 		free(who);
 		free(share);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/snapshots.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define PAGE ((size_t)64 << 10)
+#define PAGES 1024u
+#define SHOTS 4096u
+
+static struct shot {
+	void *event, *context; /* kept for the next snapshot in the same context */
+	uint32_t first, pages; /* pages 0: free */
+	bool unwanted;
+} shots[SHOTS];
+static uint8_t taken[PAGES];
+static char *region;
+static bool refused; /* page-locked memory cannot be had */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void give_back_shot(struct shot *s)
+{
+	memset(taken + s->first, 0, s->pages);
+	s->pages = 0;
+}
+
+/* Those that are not needed and whose copy is done. */
+static void sweep_unwanted_shots(const struct snapshot_runtime *r)
+{
+	for (uint32_t i = 1; i < SHOTS; i++)
+		if (shots[i].unwanted && shots[i].pages && r->query(shots[i].event) != 0)
+			give_back_shot(&shots[i]);
+}
+
+/* First fit. PAGES: there is none. */
+static uint32_t find_pages(uint32_t n)
+{
+	uint32_t run = 0;
+
+	for (uint32_t i = 0; i < PAGES; i++) {
+		run = taken[i] ? 0 : run + 1;
+		if (run == n)
+			return i + 1 - n;
+	}
+	return PAGES;
+}
+
+static struct shot *find_shot(void *context)
+{
+	struct shot *any = NULL;
+
+	for (uint32_t i = 1; i < SHOTS; i++) {
+		if (shots[i].pages)
+			continue;
+		if (shots[i].context == context)
+			return &shots[i];
+		if (!any || !shots[i].event)
+			any = &shots[i];
+		if (!shots[i].event)
+			break; /* those after it were never used either */
+	}
+	return any;
+}
+
+static bool have_event(const struct snapshot_runtime *r, struct shot *s, void *context)
+{
+	if (s->event && s->context == context)
+		return true;
+	if (s->event)
+		r->destroy_event(s->event);
+	s->event = NULL;
+	s->context = context;
+	return r->create_event(&s->event);
+}
+
+/* With lock held. */
+static int take_shot(const struct snapshot_runtime *r, void *context, void *stream,
+	const void *from, size_t bytes, uint32_t *shot)
+{
+	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
+	struct shot *s;
+	void *memory = NULL;
+
+	if (!region && !refused) {
+		refused = !r->allocate(&memory, PAGE * PAGES);
+		region = refused ? NULL : memory;
+	}
+	if (!region)
+		return -ENOBUFS;
+	at = find_pages(n);
+	if (at == PAGES) {
+		sweep_unwanted_shots(r);
+		at = find_pages(n);
+	}
+	s = find_shot(context);
+	if (at == PAGES || !s)
+		return -ENOBUFS;
+	if (!have_event(r, s, context) || !r->copy(region + at * PAGE, from, bytes, stream))
+		return -EIO;
+	memset(taken + at, 1, n);
+	s->first = at;
+	s->pages = n;
+	/* Without the mark the end of the copy is unknown: its pages are never used again. */
+	s->unwanted = false;
+	if (!r->record(s->event, stream))
+		return -EIO;
+	*shot = (uint32_t)(s - shots);
+	return 0;
+}
+
+int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
+	size_t bytes, uint32_t *shot)
+{
+	int err;
+
+	if (!bytes || bytes > PAGE * PAGES)
+		return -ENOBUFS;
+	pthread_mutex_lock(&lock);
+	err = take_shot(r, context, stream, from, bytes, shot);
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+int snapshot_poll(const struct snapshot_runtime *r, uint32_t n, const void **at)
+{
+	int state = r->query(shots[n].event);
+
+	if (state == 0)
+		return 0;
+	*at = region + shots[n].first * PAGE;
+	return state == 1 ? 1 : -EIO;
+}
+
+void snapshot_drop(const struct snapshot_runtime *r, uint32_t n)
+{
+	bool done = r->query(shots[n].event) != 0;
+
+	pthread_mutex_lock(&lock);
+	shots[n].unwanted = true;
+	if (done)
+		give_back_shot(&shots[n]);
+	pthread_mutex_unlock(&lock);
+}

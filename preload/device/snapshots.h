@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
+ * events.
+ *
+ * They lie in one region of page-locked host memory, allocated at the first (copies to other memory would wait). It is handed
+ * out in pages; a snapshot that is not needed any more gives its pages back when its event has passed. One runtime of a process
+ * has them.
+ *
+ * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child never uses it: devices do not
+ * work there.
+ */
+#ifndef PROBE_DEVICE_SNAPSHOTS_H
+#define PROBE_DEVICE_SNAPSHOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct snapshot_runtime {
+	bool (*allocate)(void **region, size_t bytes);
+	bool (*create_event)(void **event);
+	void (*destroy_event)(void *event);
+	bool (*copy)(void *to, const void *from, size_t bytes, void *stream);
+	bool (*record)(void *event, void *stream);
+	int (*query)(void *event); /* 1: passed; 0: not yet; -1: it never will */
+};
+
+/* In the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, as device_backend.copy. */
+int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
+	size_t bytes, uint32_t *shot);
+
+/* As device_backend.poll and .drop. */
+int snapshot_poll(const struct snapshot_runtime *r, uint32_t shot, const void **at);
+void snapshot_drop(const struct snapshot_runtime *r, uint32_t shot);
+
+#endif
