@@ -17,7 +17,10 @@ KERNEL_CO  = $(KERNEL_CLANG) --target=amdgcn-amd-amdhsa -nogpulib -Xclang -fincl
 .PHONY: kernels
 kernels: $(KERNEL_IMAGES)
 
-ifneq ($(shell command -v $(KERNEL_CLANG) 2>/dev/null),)
+$(B)/obj/wrappers/gpu/images.o: $(KERNEL_IMAGES)
+
+# KERNEL_ANY=1: by whichever clang is there, which is then the one that counts.
+ifneq ($(KERNEL_ANY)$(filter $(shell cat $(DEVICE)/built/COMPILER | tr ' ' _),$(shell $(KERNEL_CLANG) --version 2>/dev/null | head -1 | tr ' ' _)),)
 $(DEVICE)/built/stats.ptx: $(KERNEL_SOURCE)
 	$(call say,CL,$@) $(KERNEL_PTX) -o $@ $<
 	$(Q)$(KERNEL_CLANG) --version | head -1 >$(@D)/COMPILER

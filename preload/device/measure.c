@@ -57,7 +57,6 @@ struct measure_context {
 static struct measure_context contexts[CONTEXTS];
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool collectives; /* one has begun */
-static _Atomic uint64_t load_ns;
 
 void device_collective_begins(const struct device_backend *b)
 {
@@ -96,7 +95,8 @@ static bool make_ready(struct measure_context *m, const struct device_driver *d)
 
 	if (!d->load(&m->function, &ns))
 		return false;
-	atomic_fetch_add_explicit(&load_ns, ns, memory_order_relaxed);
+	log_info(2, "the kernel for values on a device was loaded in %llu ms",
+		(unsigned long long)(ns / 1000000));
 	m->slot = map_memory(slots);
 	m->launched = map_memory(SLOTS * sizeof(struct launched));
 	if (!m->slot || !m->launched || !d->share(m->slot, slots, &m->slot_at) ||
@@ -156,15 +156,6 @@ void device_prepare(const struct device_backend *b)
 	if (b->driver->enter_current(&g) && !find_measure_context(&g))
 		make_context(b->driver, &g);
 	b->driver->leave(&g);
-}
-
-void device_measure_costs(unsigned *n, uint64_t *ns)
-{
-	*n = 0;
-	for (unsigned i = 0; i < CONTEXTS; i++)
-		*n += atomic_load_explicit(&contexts[i].state, memory_order_relaxed) ==
-		      CONTEXT_READY;
-	*ns = atomic_load_explicit(&load_ns, memory_order_relaxed);
 }
 
 /* ---- launches ---- */

@@ -76,9 +76,6 @@ bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
 
 void device_measured_drop(uint32_t shot);
 
-/* What one more made ready took, ns, and how many contexts were; for meta.json. */
-void device_measure_costs(unsigned *contexts, uint64_t *load_ns);
-
 /* In a forked child, where no device works. */
 void device_measure_reset(void);
 
