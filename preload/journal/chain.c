@@ -159,8 +159,9 @@ static struct dict_entry *reserve_dict_entry(
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return NULL;
 	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
+	/* Where `recover` writes any byte may be damaged: this one could point anywhere. */
 	do
-		if (at + need > end)
+		if (at % 8 || at > end || need > end - at)
 			return NULL;
 	while (!atomic_compare_exchange_weak(&h->dict_used, &at, at + need));
 

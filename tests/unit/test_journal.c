@@ -463,6 +463,32 @@ static void test_threads(void **state)
 	rank_drop(&r);
 }
 
+/* `recover` writes into a dead process' journal, of which any byte may be damaged. */
+static void a_damaged_end_of_the_dictionary_takes_no_entry(void **state)
+{
+	struct rank r;
+	size_t n;
+	unsigned char *before;
+
+	(void)state;
+	rank_make(&r, 2 * MIB);
+	dict_api(&r.j, 1, "f");
+	n = r.j.bytes;
+	before = malloc(n);
+
+	struct journal_head *h = r.j.head;
+	const uint64_t used[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 15, 1, 4, h->dict_bytes,
+		h->dict_bytes + 8, h->bytes};
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++) {
+		atomic_store(&h->dict_used, used[i]);
+		memcpy(before, h, n);
+		assert_int_equal(journal_dict_add(&r.j, DICT_API, 2, "text", 5), -ENOSPC);
+		assert_memory_equal(before, h, n);
+	}
+	free(before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_lost_chain),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(a_damaged_end_of_the_dictionary_takes_no_entry),
 	};
 
 	return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
