@@ -39,7 +39,7 @@ static struct csv_text unquoted(char *cell, size_t n)
 	return t;
 }
 
-static void look_at(const char *name, size_t max)
+static void check_cell(const char *name, size_t max)
 {
 	size_t room = CSV_FIELD_ROOM * strlen(name) + 5;
 	char *cell = malloc(room), *back;
@@ -69,8 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	name = strndup((const char *)data + 1, size - 1);
-	look_at(name, SIZE_MAX);
-	look_at(name, data[0]);
+	check_cell(name, SIZE_MAX);
+	check_cell(name, data[0]);
 	free(name);
 	return 0;
 }
