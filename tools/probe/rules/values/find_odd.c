@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are wrong without being NaN: what history.c, results.c and messages.c have kept. */
+/* Values that are wrong without being NaN: what habits.c, replicas.c, results.c and messages.c have kept. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,9 @@ static bool may_others_follow(const struct report *r, const struct call *c, uint
 static void complete_strange(
 	struct report *r, struct finding *f, const struct strange *s, double sure)
 {
-	f->confidence = sure;
+	f->confidence = s->weight == WEIGHT_BAD ? sure : sure / 2;
+	if (s->weight != WEIGHT_BAD)
+		f->severity = FIND_NOTE;
 	/* A rank on a communicator of its own: no other one shows what is usual. */
 	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
 		f->confidence = sure / 2;
@@ -76,7 +78,7 @@ static void complete_strange(
 
 static void find_spike(struct report *r)
 {
-	const struct strange *s = &r->g.diagnose.history.spike;
+	const struct strange *s = &r->g.diagnose.habits.spike;
 	struct finding *f;
 	char *what, *at;
 	bool all;
@@ -112,11 +114,11 @@ static void find_spike(struct report *r)
 
 static void find_stale(struct report *r)
 {
-	const struct strange *s = first_stale(&r->g.diagnose.history);
+	const struct strange *s = &r->g.diagnose.habits.first_stale;
 	struct finding *f;
 	char *what, *at;
 
-	if (!s)
+	if (!s->any)
 		return;
 	what = report_call(r, &s->call);
 	at = called_from_text(r, &s->call);
@@ -142,11 +144,11 @@ static void find_stale(struct report *r)
 
 static void find_zeros(struct report *r)
 {
-	const struct strange *s = first_zero(&r->g.diagnose.history);
+	const struct strange *s = &r->g.diagnose.habits.first_zero;
 	struct finding *f;
 	char *what, *at;
 
-	if (!s)
+	if (!s->any)
 		return;
 	what = report_call(r, &s->call);
 	at = called_from_text(r, &s->call);
@@ -158,18 +160,19 @@ static void find_zeros(struct report *r)
 			out_plural(s->seen, "step", "steps"), at));
 	complete_strange(r, f, s, 0.9);
 	f->awaited = may_others_follow(r, &s->call, s->call.step + 3);
-	f->evidence = tool_strdup("norm 0 in three steps one after the other");
+	f->evidence = tool_format("norm 0 in %s, to the end of what was recorded",
+		out_plural(s->length, "step", "steps"));
 	free(what);
 	free(at);
 }
 
 static void find_zeros_of_one_step(struct report *r)
 {
-	const struct strange *s = first_zero_once(&r->g.diagnose.history);
+	const struct strange *s = &r->g.diagnose.habits.first_once;
 	struct finding *f;
 	char *what, *at;
 
-	if (!s)
+	if (!s->any)
 		return;
 	what = report_call(r, &s->call);
 	at = called_from_text(r, &s->call);
@@ -450,7 +453,8 @@ static void find_truncated_message(struct report *r)
 
 static void find_diverged(struct report *r)
 {
-	const struct odd_meeting *o = &r->g.diagnose.results.diverged;
+	const struct odd_meeting *o = &r->g.diagnose.replicas.diverged;
+	struct finding *f;
 	char *what, *at, *who, *rest;
 
 	if (!o->any)
@@ -459,15 +463,15 @@ static void find_diverged(struct report *r)
 	at = called_from_text(r, &o->call);
 	who = index_ranks(r, o->rank, o->nrank);
 	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-	add_odd(r, FINDING_DIVERGED, o, 0.95,
+	f = add_odd(r, FINDING_DIVERGED, o, 0.95,
 		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
 			    "same in all "
 			    "steps before (%s)%s%s",
 			(unsigned long long)o->call.step, who, what, rest,
 			out_plural(o->agreed, "different value", "different values"),
-			unsure_text(o), at))
-		->evidence =
-		tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
+			unsure_text(o), at));
+	f->severity = o->weight == WEIGHT_BAD ? FIND_BAD : FIND_NOTE;
+	f->evidence = tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
 			    "comm_seq, and of those of earlier steps");
 	free(what);
 	free(at);
