@@ -72,7 +72,8 @@ static void rest(int step)
 
 	for (int i = 0; i < 64 && (rank != 3 || step < 9); i++)
 		in[i] = 1 + expf(-(float)step) * draw();
-	MPI_Sendrecv(in, 64, MPI_FLOAT, next, 1, out, 64, MPI_FLOAT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(in, 64, MPI_FLOAT, next, 1, out, 64, MPI_FLOAT, before, 1, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
 	one = draw();
 	sum_one(MPI_SUM);
 }
@@ -138,8 +139,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(int step);
-	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest}, {"plan", plan}, {"restart", restart},
-		{"batches", batches}, {"larger", larger}, {"replicas", replicas}};
+	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
+		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"larger", larger},
+		{"replicas", replicas}};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

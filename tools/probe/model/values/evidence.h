@@ -7,6 +7,8 @@
 #define PROBE_TOOLS_EVIDENCE_H
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /*
  * The false-alarm budget of a run, for each kind of habit: habits that are expected to break by themselves as this one did. An accusation
@@ -45,10 +47,34 @@ static inline double chance_of_distance(double z, double n)
 	return pow(1 + z / n, -n);
 }
 
-/* expected: breaks like this one by themselves in the whole run. */
-static inline enum weight weigh(double expected)
+/* Where the values of a place are going. */
+struct trend {
+	float sum, reach; /* of the latest tensor; reach: largest absolute value */
+	int8_t sum_way, reach_way; /* -1, 0, 1: how they changed last */
+	bool seen, moved; /* there is a value; sum_way is known */
+};
+
+/*
+ * Adds a new value. Returns true if it could not be foreseen: it says that the buffer was filled with data. A schedule, a counter or a
+ * decay goes on in the direction of its last change, and each rank can have it by itself. Nor do the first two values tell anything:
+ * constants and the first step of a schedule are everywhere the same.
+ */
+static inline bool add_to_trend(struct trend *t, double sum, double reach)
 {
-	return expected <= ACCUSE_MAX ? WEIGHT_BAD : expected <= NOTE_MAX ? WEIGHT_NOTE : WEIGHT_NONE;
+	int8_t sum_way = (int8_t)(((float)sum > t->sum) - ((float)sum < t->sum));
+	int8_t reach_way = (int8_t)(((float)reach > t->reach) - ((float)reach < t->reach));
+	bool news = t->moved && (sum_way != t->sum_way || reach_way != t->reach_way);
+
+	*t = (struct trend){(float)sum, (float)reach, sum_way, reach_way, true, t->seen};
+	return news;
+}
+
+/* expected: breaks like this one by themselves in the whole run. */
+static inline enum weight weigh_evidence(double expected)
+{
+	return expected <= ACCUSE_MAX ? WEIGHT_BAD
+	       : expected <= NOTE_MAX ? WEIGHT_NOTE
+				      : WEIGHT_NONE;
 }
 
 #endif

@@ -19,15 +19,15 @@ struct rank_habits {
 	struct table_key key; /* a: place */
 	uint64_t shared; /* the same place on all ranks */
 	uint64_t digest, step, count; /* of the latest call */
-	float sum, reach; /* of its input; reach: largest absolute value */
 	float hi, lo; /* largest and smallest reach, zeros excluded */
-	uint32_t seen, fresh, filled; /* calls; new values that could not be foreseen; not nothing but zeros */
+	uint32_t seen, fresh,
+		filled; /* calls; new values that could not be foreseen; not nothing but zeros */
 	uint32_t repeat, zeros; /* item of the list + 1, while it lasts */
-	int8_t sum_way, reach_way; /* -1, 0, 1: how they changed last */
-	bool moved; /* sum_way is known */
+	struct trend trend;
 	bool loops; /* of a line: it was called twice in a step */
 	bool tested; /* of its values a repetition would tell something */
-	bool varies, empties; /* it repeated a value, it was zero, before it had a habit; its count changes */
+	bool varies,
+		empties; /* it repeated a value, it was zero, before it had a habit; its count changes */
 };
 
 /* What was broken at a place, on all ranks. */
@@ -133,30 +133,6 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
 	return hash(&k);
 }
 
-static int8_t way_of(float was, float now)
-{
-	return (int8_t)((now > was) - (now < was));
-}
-
-/*
- * A new value says that the buffer was filled with data only if it could not be foreseen. A schedule, a counter or a decay goes on in the
- * direction of its last change: it is no confirmation.
- */
-static void note_change(struct rank_habits *v, const struct call *c)
-{
-	float sum = (float)c->in.sum, reach = (float)side_reach(&c->in);
-	int8_t sum_way = way_of(v->sum, sum), reach_way = way_of(v->reach, reach);
-
-	if (v->seen && v->digest != c->in.digest) {
-		v->fresh += v->moved && (sum_way != v->sum_way || reach_way != v->reach_way);
-		v->moved = true;
-		v->sum_way = sum_way;
-		v->reach_way = reach_way;
-	}
-	v->sum = sum;
-	v->reach = reach;
-}
-
 static void note_repetition(
 	struct habits *h, struct rank_habits *v, const struct call *c, bool turn)
 {
@@ -180,7 +156,8 @@ static void note_repetition(
 
 static void note_latest(struct rank_habits *v, const struct call *c)
 {
-	note_change(v, c);
+	if (!v->seen || v->digest != c->in.digest)
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
 	v->digest = c->in.digest;
 	v->step = c->step;
 	v->count = c->in.count;
@@ -355,8 +332,8 @@ static bool is_earlier_event(const struct strange *a, const struct strange *b)
 	return a->call.step != b->call.step ? a->call.step < b->call.step : a->event < b->event;
 }
 
-static void count_breaks(struct habits *h, const struct strange_list *l,
-	struct breaks *(*of)(struct place_habits *))
+static void count_breaks(
+	struct habits *h, const struct strange_list *l, struct breaks *(*of)(struct place_habits *))
 {
 	for (unsigned i = 0; i < l->n; i++) {
 		struct place_habits *p = table_find(&h->places, l->item[i].place, 0);
@@ -403,7 +380,7 @@ static void weigh_stale(struct habits *h)
 
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
-		w = weigh(h->fresh_places * chance_of_break(p->fresh));
+		w = weigh_evidence(h->fresh_places * chance_of_break(p->fresh));
 		if (!s->ended || s->length > 1)
 			w = w ? WEIGHT_NOTE : w;
 		keep_weighed(&h->first_stale, s, w);
@@ -426,9 +403,9 @@ static void weigh_zeros(struct habits *h)
 		expected = h->filled_places * chance_of_break(p->filled);
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
-				weigh(fmax(expected, 1) * chance_of_break(s->length)));
+				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
 		else if (s->length == 1 && is_contribution(&s->call) &&
-			 s->call.in.count >= TELLING_COUNT && weigh(expected))
+			 s->call.in.count >= TELLING_COUNT && weigh_evidence(expected))
 			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
 	}
 }
@@ -454,7 +431,7 @@ static bool is_wave(const struct habits *h, const struct strange *s)
 	return others && (first > s->call.step + 1 || others + 1 < s->call.size);
 }
 
-static bool is_same_operation(const struct call *a, const struct call *b)
+static bool is_same_collective(const struct call *a, const struct call *b)
 {
 	return !((a->bits | b->bits) & CALL_P2P) && a->comm == b->comm &&
 	       a->comm_seq == b->comm_seq && a->comm_seq != NO_NUMBER;
@@ -466,8 +443,8 @@ static enum weight weigh_distance(const struct strange *s, double compared, doub
 	double z = s->distance / s->width;
 	bool lone = s->call.in.count == 1;
 
-	return weigh(compared * chance_of_break(seen) *
-		     chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
+	return weigh_evidence(compared * chance_of_break(seen) *
+			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
 }
 
 static void weigh_levels(struct habits *h)
@@ -478,14 +455,15 @@ static void weigh_levels(struct habits *h)
 		enum weight w = weigh_distance(&s, (double)h->levels, s.seen, s.seen);
 
 		for (unsigned k = 0; k < h->level.n && w; k++)
-			s.ranks += k != i && is_same_operation(&s.call, &h->level.item[k].call);
+			s.ranks += k != i && is_same_collective(&s.call, &h->level.item[k].call);
 		if (!own && (int64_t)s.ranks != s.call.size)
 			continue;
 		keep_weighed(&h->spike, &s, w && own && is_wave(h, &s) ? WEIGHT_NOTE : w);
 	}
 	for (unsigned i = 0; i < h->apart.n; i++) {
 		struct strange s = h->apart.item[i];
-		enum weight w = weigh_distance(&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
+		enum weight w = weigh_distance(
+			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
 		keep_weighed(&h->spike, &s, w && is_wave(h, &s) ? WEIGHT_NOTE : w);

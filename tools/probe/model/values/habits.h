@@ -18,7 +18,8 @@ struct strange {
 	bool any;
 	enum weight weight;
 	struct call call;
-	double now, before; /* spike: largest absolute value, and the largest one of the steps before */
+	double now,
+		before; /* spike: largest absolute value, and the largest one of the steps before */
 	bool turn; /* stale: as the time before in a loop, and not in the step before */
 	uint32_t seen; /* steps at this place on this rank until then */
 	uint64_t more; /* like it, elsewhere */
@@ -28,7 +29,8 @@ struct strange {
 	uint64_t place;
 	uint32_t length;
 	bool ended;
-	double distance, width; /* spike: above the largest so far, and the range so far; logarithms */
+	double distance,
+		width; /* spike: above the largest so far, and the range so far; logarithms */
 };
 
 struct strange_list {
@@ -40,7 +42,8 @@ struct habits {
 	struct table *rank; /* of each rank, struct rank_habits */
 	unsigned n;
 	struct table places; /* struct place_habits: all ranks together, made in the end */
-	struct table beside; /* struct beside: of a line, the largest value and how far it was above the second one */
+	struct table
+		beside; /* struct beside: of a line, the largest value and how far it was above the second one */
 	const struct clock_fix *skew;
 	struct strange_list stale, zero, level, apart;
 	uint64_t levels, meetings; /* values, and operations, that were compared with a range */

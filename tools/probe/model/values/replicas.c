@@ -11,9 +11,7 @@
 struct replica {
 	uint32_t rank, first; /* first: number of the first one of its class */
 	uint64_t last; /* digest */
-	float sum, reach;
-	int8_t sum_way, reach_way; /* how they changed last */
-	bool moved; /* sum_way is known */
+	struct trend trend; /* of the first one */
 	bool parted; /* it is not as the class is any more */
 	uint32_t equal; /* of the first one: values that all had in common */
 	double kept; /* of the first one: numbers of them that could not be foreseen */
@@ -95,28 +93,6 @@ static double count_numbers(const struct meeting *m)
 	return m->in_least < m->in_most && n > 1 ? (n < NUMBERS_MAX ? n : NUMBERS_MAX) : 1;
 }
 
-static int8_t way_of(float was, float now)
-{
-	return (int8_t)((now > was) - (now < was));
-}
-
-/*
- * A value that all have. A schedule or a counter goes on in its direction: each rank can have it by itself, so that it says nothing of
- * what they share. Nor do the first two values: constants and the first step of a schedule are equal everywhere.
- */
-static void confirm_class(const struct meeting *m, struct replica *k, const struct arrival *a)
-{
-	float reach = a->in_reach, sum = (float)a->in_sum;
-	int8_t sum_way = way_of(k->sum, sum), reach_way = way_of(k->reach, reach);
-
-	k->equal++;
-	if (k->moved && (sum_way != k->sum_way || reach_way != k->reach_way))
-		k->kept += count_numbers(m);
-	k->moved = true;
-	k->sum_way = sum_way;
-	k->reach_way = reach_way;
-}
-
 /* No habit yet: those that still have the same make new classes. */
 static void split_class(struct replica_place *p, const struct arrival *const *a, uint32_t class)
 {
@@ -131,7 +107,8 @@ static void split_class(struct replica_place *p, const struct arrival *const *a,
 				first = k;
 		p->member[i].first = first;
 		p->member[i].equal = 0;
-		p->member[i].moved = false;
+		p->member[i].trend = (struct trend){0};
+		add_to_trend(&p->member[i].trend, a[i]->in_sum, (double)a[i]->in_reach);
 	}
 }
 
@@ -152,12 +129,15 @@ static void judge_class(struct replicas *r, const struct meeting *m, struct repl
 		apart |= a[i]->in != is->in;
 		n++;
 	}
-	if (apart && k->kept > 0)
+	if (apart && k->kept > 0) {
 		part_class(r, m, p, a, class);
-	else if (apart)
+	} else if (apart) {
 		split_class(p, a, class);
-	else if (n > 1 && is->in != was)
-		confirm_class(m, k, is);
+	} else if (n > 1 && is->in != was) {
+		k->equal++;
+		if (add_to_trend(&k->trend, is->in_sum, (double)is->in_reach))
+			k->kept += count_numbers(m);
+	}
 	for (unsigned i = class; i < p->n && is; i++) {
 		if (p->member[i].first != class || !p->member[i].parted)
 			continue;
@@ -166,7 +146,7 @@ static void judge_class(struct replicas *r, const struct meeting *m, struct repl
 	}
 }
 
-static struct replica_place *find_place(
+static struct replica_place *find_replica_place(
 	struct replicas *r, const struct meeting *m, const struct arrival *const *a, bool *fresh)
 {
 	struct replica_place *p = table_get(&r->places, m->comm,
@@ -204,17 +184,14 @@ void judge_replicas(struct replicas *r, const struct meeting *m)
 	for (unsigned i = 0; i < m->n; i++)
 		a[i] = &m->a[i];
 	qsort(a, m->n, sizeof(*a), by_arrival_rank);
-	p = find_place(r, m, a, &fresh);
+	p = find_replica_place(r, m, a, &fresh);
 	if (p && fresh)
 		split_class(p, a, 0);
 	for (unsigned i = 0; p && !fresh && i < p->n; i++)
 		if (p->member[i].first == i)
 			judge_class(r, m, p, a, i);
-	for (unsigned i = 0; p && i < p->n; i++) {
+	for (unsigned i = 0; p && i < p->n; i++)
 		p->member[i].last = a[i]->in;
-		p->member[i].sum = (float)a[i]->in_sum;
-		p->member[i].reach = a[i]->in_reach;
-	}
 	free(a);
 }
 
@@ -235,7 +212,7 @@ void weigh_replicas(struct replicas *r)
 		tested += numbers_kept(table_at(&r->places, i)) > 0;
 	for (uint32_t i = 0; i < r->places.n; i++) {
 		struct replica_place *p = table_at(&r->places, i);
-		enum weight w = weigh(tested * chance_of_break(numbers_kept(p)));
+		enum weight w = weigh_evidence(tested * chance_of_break(numbers_kept(p)));
 
 		if (!p->diverged.any || p->ended || w == WEIGHT_NONE)
 			continue;

@@ -471,7 +471,8 @@ static void find_diverged(struct report *r)
 			out_plural(o->agreed, "different value", "different values"),
 			unsure_text(o), at));
 	f->severity = o->weight == WEIGHT_BAD ? FIND_BAD : FIND_NOTE;
-	f->evidence = tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
+	f->evidence =
+		tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
 			    "comm_seq, and of those of earlier steps");
 	free(what);
 	free(at);
