@@ -6,7 +6,8 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	d->given_up = (struct given_up){0};
 	d->skew = skew;
 	sites_init(&d->sites, nrank);
-	history_init(&d->history, nrank, skew);
+	habits_init(&d->habits, nrank, skew);
+	replicas_init(&d->replicas, skew);
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
@@ -17,7 +18,8 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 void diagnose_free(struct diagnose *d)
 {
 	sites_free(&d->sites);
-	history_free(&d->history);
+	habits_free(&d->habits);
+	replicas_free(&d->replicas);
 	results_free(&d->results);
 	messages_free(&d->messages);
 	pace_free(&d->pace);
@@ -50,7 +52,7 @@ void diagnose_rank_call(struct diagnose *d, struct call *c)
 
 void diagnose_values(struct diagnose *d, const struct call *c)
 {
-	note_values(&d->history, c);
+	note_values(&d->habits, c);
 }
 
 void diagnose_message(struct diagnose *d, const struct call *c)
@@ -64,7 +66,13 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
 	judge_results(&d->results, m, complete);
 	note_given_up(&d->given_up, m, d->skew);
 	if (complete && !m->open && !m->unlike) {
-		note_values_from_new_lines(&d->history, m);
-		note_values_beside_others(&d->history, m);
+		note_values_beside_others(&d->habits, m);
+		judge_replicas(&d->replicas, m);
 	}
+}
+
+void diagnose_end(struct diagnose *d)
+{
+	weigh_habits(&d->habits);
+	weigh_replicas(&d->replicas);
 }

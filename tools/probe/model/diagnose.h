@@ -8,13 +8,15 @@
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/step_order.h"
 #include "tools/probe/model/times/pace.h"
-#include "tools/probe/model/values/history.h"
+#include "tools/probe/model/values/habits.h"
+#include "tools/probe/model/values/replicas.h"
 #include "tools/probe/model/values/results.h"
 #include "tools/probe/model/values/given_up.h"
 
 struct diagnose {
 	struct sites sites;
-	struct history history;
+	struct habits habits;
+	struct replicas replicas;
 	struct results results;
 	struct messages messages;
 	struct pace pace;
@@ -42,5 +44,7 @@ void diagnose_values(struct diagnose *d, const struct call *c);
 /* And its message, if it is one. */
 void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
+/* All calls were read: what broke a habit is weighed by the habits of the whole run. */
+void diagnose_end(struct diagnose *d);
 
 #endif

@@ -636,6 +636,7 @@ static void finish_gather(struct gather *g)
 		if (g->rank[i].cycle)
 			cycle_end(g->rank[i].cycle);
 	meet_end(&g->meet);
+	diagnose_end(&g->diagnose);
 	end_pace(&g->diagnose.pace);
 	end_pace(&g->diagnose.longer);
 	opens_sort(&g->opens);

@@ -11,9 +11,12 @@
 #include "tools/lib/tool.h"
 
 #define TABLE_MAX (1u << 18)
-#define CONTRACT_MIN 2 /* equal results before one that differs is a fault */
+/*
+ * Results that were as they should be before one that is not. The operation promises it, so that this is no habit: it shows that we read
+ * the buffers rightly (in place, another type), and one more than by accident is enough.
+ */
+#define CONTRACT_MIN 2
 #define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
-#define REPLICA_MIN 2 /* different values that were equal on both ranks before */
 #define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
 #define ALONE_MIN 3 /* meetings of a place with nothing but itself */
 
@@ -35,15 +38,6 @@ struct usual_volume {
 	bool changes;
 };
 
-/* Which ranks have always given the same at a place: each has the number of the first one of its class. */
-struct replicas {
-	struct table_key key; /* a: communicator, b: place */
-	unsigned n;
-	uint32_t *rank, *first; /* by rank, ascending */
-	uint64_t *last; /* digest */
-	uint32_t *equal; /* different values that it had in common with the first of its class */
-};
-
 struct place_met {
 	struct table_key key; /* a: communicator, b: place */
 	uint64_t near; /* the line of the call alone */
@@ -55,7 +49,6 @@ void results_init(struct results *r, const struct clock_fix *skew, const struct 
 {
 	*r = (struct results){.skew = skew, .sites = sites};
 	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
-	table_init(&r->replicas, sizeof(struct replicas), TABLE_MAX);
 	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
 	table_init(&r->volumes, sizeof(struct usual_volume), TABLE_MAX);
 	table_init(&r->pairs, sizeof(struct place_met), TABLE_MAX);
@@ -64,23 +57,14 @@ void results_init(struct results *r, const struct clock_fix *skew, const struct 
 
 void results_free(struct results *r)
 {
-	for (uint32_t i = 0; i < r->replicas.n; i++) {
-		struct replicas *p = table_at(&r->replicas, i);
-
-		free(p->rank);
-		free(p->first);
-		free(p->last);
-		free(p->equal);
-	}
 	table_free(&r->contracts);
-	table_free(&r->replicas);
 	table_free(&r->exchanges);
 	table_free(&r->volumes);
 	table_free(&r->pairs);
 	table_free(&r->lags);
 }
 
-static bool is_operation(const struct meeting *m, const char *const *list)
+bool is_operation(const struct meeting *m, const char *const *list)
 {
 	const char *op = intern_name(m->longest.op);
 
@@ -103,7 +87,7 @@ uint64_t meeting_event(const struct results *r, const struct meeting *m)
 	return first;
 }
 
-static void add_rank_index(uint32_t *list, unsigned *n, uint32_t rank)
+void add_rank_index(uint32_t *list, unsigned *n, uint32_t rank)
 {
 	unsigned i = *n < NAMED_MAX ? *n : NAMED_MAX;
 
@@ -115,8 +99,7 @@ static void add_rank_index(uint32_t *list, unsigned *n, uint32_t rank)
 	++*n;
 }
 
-/* Keeps the earlier one. */
-static void keep_odd(struct odd_meeting *have, struct odd_meeting *now)
+void keep_odd(struct odd_meeting *have, struct odd_meeting *now)
 {
 	if (have->any && (now->call.step > have->call.step || (now->call.step == have->call.step &&
 								      now->event >= have->event))) {
@@ -293,8 +276,7 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 
 /* ---- results that all ranks get ---- */
 
-/* The value that more than half have; false: there is none, *best then is that of the most. */
-static bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
+bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 {
 	unsigned top = 0;
 
@@ -501,134 +483,6 @@ static void judge_volumes(struct results *r, const struct meeting *m)
 	}
 }
 
-/* ---- inputs that have always been equal ---- */
-
-static int by_arrival_rank(const void *x, const void *y)
-{
-	const struct arrival *a = *(const struct arrival *const *)x,
-			     *b = *(const struct arrival *const *)y;
-
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
-
-/* A class falls apart: the largest part stays, the others are the culprits; of two halves nobody knows. */
-static void split_class(struct results *r, const struct meeting *m, struct replicas *p,
-	const struct arrival *const *a, uint32_t class)
-{
-	struct odd_meeting o = {.any = true};
-	uint64_t *v = tool_alloc(p->n * sizeof(*v)), best;
-	unsigned n = 0;
-	bool sure;
-
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->first[i] == class)
-			v[n++] = a[i]->in;
-	sure = majority_of(v, n, &best);
-	for (unsigned i = 0; i < p->n; i++) {
-		if (p->first[i] != class)
-			continue;
-		if (sure && a[i]->in == best) {
-			add_rank_index(o.other, &o.nother, a[i]->rank);
-			continue;
-		}
-		if (!o.nrank)
-			o.call = call_of_arrival(m, a[i]);
-		add_rank_index(o.rank, &o.nrank, a[i]->rank);
-	}
-	free(v);
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->first[i] == class && p->equal[i] > o.agreed)
-			o.agreed = p->equal[i];
-	o.unsure = !sure;
-	/* Ranks that have no part in it may have been there long before these had what they put in. */
-	for (unsigned i = 0; i < p->n; i++) {
-		uint64_t at = clock_set_right(&r->skew[a[i]->rank], a[i]->start);
-
-		if (p->first[i] == class && (!o.event || at < o.event))
-			o.event = at;
-	}
-	keep_odd(&r->diverged, &o);
-}
-
-/* New classes: those that were in one, and still have the same. */
-static void join_classes(struct replicas *p, const struct arrival *const *a, bool fresh)
-{
-	uint32_t *was = tool_alloc(p->n * sizeof(*was));
-
-	memcpy(was, p->first, p->n * sizeof(*was));
-	for (unsigned i = 0; i < p->n; i++) {
-		uint32_t first = i;
-
-		for (unsigned k = 0; k < i && first == i; k++)
-			if (p->first[k] == k && a[k]->in == a[i]->in && (fresh || was[k] == was[i]))
-				first = k;
-		p->first[i] = first;
-		if (first != i && (fresh || p->last[i] != a[i]->in)) {
-			p->equal[i]++;
-			if (p->equal[first] < p->equal[i])
-				p->equal[first] = p->equal[i];
-		}
-	}
-	for (unsigned i = 0; i < p->n; i++)
-		p->last[i] = a[i]->in;
-	free(was);
-}
-
-static void judge_replicas(struct results *r, const struct meeting *m)
-{
-	static const char *const list[] = {
-		"all_reduce", "reduce", "gather", "all_gather", "reduce_scatter", NULL};
-	const struct arrival **a;
-	struct replicas *p;
-	bool known = true, fresh;
-
-	if (m->n < 2 || m->nin != m->n || !is_operation(m, list))
-		return;
-	for (unsigned i = 0; i < m->n; i++)
-		known &= m->a[i].in && m->a[i].telling && m->a[i].nth == m->a[0].nth;
-	if (!known)
-		return;
-	p = table_get(&r->replicas, m->comm,
-		hash_u64(hash_u64(hash_u64(m->a[0].site, m->longest.api), m->a[0].nth), m->n));
-	if (!p)
-		return;
-	a = tool_alloc(m->n * sizeof(*a));
-	for (unsigned i = 0; i < m->n; i++)
-		a[i] = &m->a[i];
-	qsort(a, m->n, sizeof(*a), by_arrival_rank);
-	fresh = !p->n;
-	if (fresh) {
-		p->n = m->n;
-		p->rank = tool_alloc(p->n * sizeof(*p->rank));
-		p->first = tool_alloc(p->n * sizeof(*p->first));
-		p->last = tool_alloc(p->n * sizeof(*p->last));
-		p->equal = tool_alloc(p->n * sizeof(*p->equal));
-		for (unsigned i = 0; i < p->n; i++)
-			p->rank[i] = a[i]->rank;
-	}
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->rank[i] != a[i]->rank) {
-			free(a);
-			return;
-		}
-	for (unsigned i = 0; i < p->n && !fresh; i++) {
-		uint32_t class = p->first[i];
-		bool apart = false, proven = true;
-
-		if (class != i)
-			continue;
-		for (unsigned k = i; k < p->n; k++)
-			if (p->first[k] == class) {
-				apart |= a[k]->in != a[i]->in;
-				proven &= p->equal[k] >= REPLICA_MIN;
-			}
-		if (apart && proven)
-			split_class(r, m, p, a, class);
-	}
-	join_classes(p, a, fresh);
-	free(a);
-}
-
 /* ---- the places that meet ---- */
 
 static struct place_met *get_place(struct results *r, const struct meeting *m, unsigned i)
@@ -740,5 +594,4 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 		return;
 	judge_equal(r, m, k);
 	judge_volumes(r, m);
-	judge_replicas(r, m);
 }

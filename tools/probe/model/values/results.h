@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must be equal, or must add up, in each collective operation: the results that all ranks get (corruption), the sum
- * of what went in (not_sum), the bytes that the ranks send and those that they take (mismatch), inputs of ranks that have been equal so far (diverged), the place in the program from which
+ * of what went in (not_sum), the bytes that the ranks send and those that they take (mismatch), the place in the program from which
  * the ranks make the call (out of step), the number of the step in which they make it (a step that one left out).
  */
 #ifndef PROBE_TOOLS_RESULTS_H
@@ -11,26 +11,7 @@
 #include "tools/probe/model/join/meet.h"
 #include "tools/probe/model/join/clock_fix.h"
 #include "tools/probe/model/places/sites.h"
-
-#define NAMED_MAX 16
-
-/* The first operation of its kind. */
-struct odd_meeting {
-	bool any;
-	struct call call; /* on one of its ranks, the first of the culprits where it is known */
-	uint32_t rank[NAMED_MAX],
-		other[NAMED_MAX]; /* indices: who differs; who it was compared with */
-	unsigned nrank, nother; /* may be more than there is room for */
-	bool unsure; /* none is in the majority: rank[] has both sides */
-	double have, want,
-		bound; /* not_sum: mean of the result, mean that the inputs make, rounding error;
-			  volumes: bytes of the rank now, and as ever; want < 0: not known */
-	bool moved; /* not_sum: of an operation that only moves, so that something arrived as something else; of whom nobody knows */
-	bool extreme; /* not_sum: of a least or largest value */
-	bool sent; /* volumes: those bytes are what it sent */
-	uint64_t agreed; /* meetings before it that were as they should be */
-	uint64_t more, event;
-};
+#include "tools/probe/model/values/odd_meeting.h"
 
 /* Of a communicator: a rank that is some steps behind the others, or ahead of them, and stays so. */
 struct step_lag {
@@ -47,7 +28,6 @@ struct step_lag {
 
 struct results {
 	struct table contracts; /* struct contract: results of an operation on a communicator */
-	struct table replicas; /* struct replicas */
 	struct table
 		exchanges; /* struct exchange: lines from which ranks may give different amounts */
 	struct table volumes; /* struct usual_volume: what each rank gave there */
@@ -55,7 +35,7 @@ struct results {
 	struct table pairs; /* struct place_met: places, and whether they met each other */
 	const struct clock_fix *skew;
 	const struct sites *sites;
-	struct odd_meeting corruption, not_sum, volume, diverged, places;
+	struct odd_meeting corruption, not_sum, volume, places;
 	/* The first reduction by the least or largest value from which some ranks got a NaN and others none: what they do then differs. */
 	struct {
 		bool any;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are wrong without being NaN: what history.c, results.c and messages.c have kept. */
+/* Values that are wrong without being NaN: what habits.c, replicas.c, results.c and messages.c have kept. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,9 @@ static bool may_others_follow(const struct report *r, const struct call *c, uint
 static void complete_strange(
 	struct report *r, struct finding *f, const struct strange *s, double sure)
 {
-	f->confidence = sure;
+	f->confidence = s->weight == WEIGHT_BAD ? sure : sure / 2;
+	if (s->weight != WEIGHT_BAD)
+		f->severity = FIND_NOTE;
 	/* A rank on a communicator of its own: no other one shows what is usual. */
 	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
 		f->confidence = sure / 2;
@@ -76,7 +78,7 @@ static void complete_strange(
 
 static void find_spike(struct report *r)
 {
-	const struct strange *s = &r->g.diagnose.history.spike;
+	const struct strange *s = &r->g.diagnose.habits.spike;
 	struct finding *f;
 	char *what, *at;
 	bool all;
@@ -110,79 +112,59 @@ static void find_spike(struct report *r)
 	free(at);
 }
 
-static void find_stale(struct report *r)
+/* how: what is strange of the input; taken over. */
+static struct finding *add_strange(struct report *r, enum finding_kind kind,
+	const struct strange *s, double sure, const char *since, char *how)
 {
-	const struct strange *s = first_stale(&r->g.diagnose.history);
-	struct finding *f;
-	char *what, *at;
+	char *what = report_call(r, &s->call), *at = called_from_text(r, &s->call);
+	struct finding *f = add_finding(r, kind,
+		tool_format("%sstep %llu%s, %s: the input of %s %s%s", since,
+			(unsigned long long)s->call.step, *since ? " on" : "",
+			report_rank(r, s->call.rank), what, how, at));
 
-	if (!s)
-		return;
-	what = report_call(r, &s->call);
-	at = called_from_text(r, &s->call);
-	f = add_finding(r, FINDING_STALE,
-		tool_format("step %llu, %s: the input of %s has the same minimum, maximum, mean "
-			    "and norm "
-			    "as %s; it has been new in each of %s so far, on all "
-			    "ranks: "
-			    "the buffer was not filled%s",
-			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
-			s->turn ? "the time before" : "in the step before",
-			s->turn ? out_plural(s->seen, "call", "calls")
-				: out_plural(s->seen, "step", "steps"),
-			at));
-	complete_strange(r, f, s, 0.9);
-	f->awaited = may_others_follow(r, &s->call, s->call.step + 1);
-	f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
-		short_number(s->call.in.least), short_number(s->call.in.most),
-		short_number(s->call.in.sum / (double)s->call.in.count));
+	complete_strange(r, f, s, sure);
 	free(what);
 	free(at);
+	free(how);
+	return f;
 }
 
-static void find_zeros(struct report *r)
+static void find_broken_habits(struct report *r)
 {
-	const struct strange *s = first_zero(&r->g.diagnose.history);
+	const struct habits *h = &r->g.diagnose.habits;
+	const struct strange *stale = &h->first_stale, *zero = &h->first_zero,
+			     *once = &h->first_once;
 	struct finding *f;
-	char *what, *at;
 
-	if (!s)
-		return;
-	what = report_call(r, &s->call);
-	at = called_from_text(r, &s->call);
-	f = add_finding(r, FINDING_ZERO,
-		tool_format("from step %llu on, %s: the input of %s is nothing but zeros; in the "
-			    "%s before "
-			    "it never was, nor on other ranks%s",
-			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
-			out_plural(s->seen, "step", "steps"), at));
-	complete_strange(r, f, s, 0.9);
-	f->awaited = may_others_follow(r, &s->call, s->call.step + 3);
-	f->evidence = tool_strdup("norm 0 in three steps one after the other");
-	free(what);
-	free(at);
-}
-
-static void find_zeros_of_one_step(struct report *r)
-{
-	const struct strange *s = first_zero_once(&r->g.diagnose.history);
-	struct finding *f;
-	char *what, *at;
-
-	if (!s)
-		return;
-	what = report_call(r, &s->call);
-	at = called_from_text(r, &s->call);
-	f = add_finding(r, FINDING_ZERO_ONCE,
-		tool_format("step %llu, %s: the input of %s was nothing but zeros in this step "
-			    "alone, on "
-			    "this rank and not on most others; in the %s before it never was%s",
-			(unsigned long long)s->call.step, report_rank(r, s->call.rank), what,
-			out_plural(s->seen, "step", "steps"), at));
-	complete_strange(r, f, s, 0.5);
-	f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
-	free(what);
-	free(at);
+	if (stale->any) {
+		f = add_strange(r, FINDING_STALE, stale, 0.9, "",
+			tool_format("has the same minimum, maximum, mean and norm as %s; it has "
+				    "been new in each of %s so far, on all ranks: the buffer was "
+				    "not filled",
+				stale->turn ? "the time before" : "in the step before",
+				stale->turn ? out_plural(stale->seen, "call", "calls")
+					    : out_plural(stale->seen, "step", "steps")));
+		f->awaited = may_others_follow(r, &stale->call, stale->call.step + 1);
+		f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
+			short_number(stale->call.in.least), short_number(stale->call.in.most),
+			short_number(stale->call.in.sum / (double)stale->call.in.count));
+	}
+	if (zero->any) {
+		f = add_strange(r, FINDING_ZERO, zero, 0.9, "from ",
+			tool_format("is nothing but zeros; in the %s before it never was, nor on "
+				    "other ranks",
+				out_plural(zero->seen, "step", "steps")));
+		f->awaited = may_others_follow(r, &zero->call, zero->call.step + zero->length);
+		f->evidence = tool_format("norm 0 in %s, to the end of what was recorded",
+			out_plural(zero->length, "step", "steps"));
+	}
+	if (once->any) {
+		f = add_strange(r, FINDING_ZERO_ONCE, once, 0.5, "",
+			tool_format("was nothing but zeros in this step alone, on this rank and "
+				    "not on most others; in the %s before it never was",
+				out_plural(once->seen, "step", "steps")));
+		f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
+	}
 }
 
 /* The finding of a meeting; text: taken over. */
@@ -451,7 +433,8 @@ static void find_truncated_message(struct report *r)
 static void find_diverged(struct report *r)
 {
 	const struct results *k = &r->g.diagnose.results;
-	const struct odd_meeting *o = &k->diverged;
+	const struct odd_meeting *o = &r->g.diagnose.replicas.diverged;
+	struct finding *f;
 	char *what, *at, *who, *rest;
 
 	/* It follows from a NaN that some ranks got and others did not, which is told by find_values(). */
@@ -461,14 +444,15 @@ static void find_diverged(struct report *r)
 	at = called_from_text(r, &o->call);
 	who = index_ranks(r, o->rank, o->nrank);
 	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-	add_odd(r, FINDING_DIVERGED, o, 0.95,
+	f = add_odd(r, FINDING_DIVERGED, o, 0.95,
 		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
 			    "same in all "
 			    "steps before (%s)%s%s",
 			(unsigned long long)o->call.step, who, what, rest,
 			out_plural(o->agreed, "different value", "different values"),
-			unsure_text(o), at))
-		->evidence =
+			unsure_text(o), at));
+	f->severity = o->weight == WEIGHT_BAD ? FIND_BAD : FIND_NOTE;
+	f->evidence =
 		tool_strdup("minimum, maximum, mean and norm of the `in` rows with this comm and "
 			    "comm_seq, and of those of earlier steps");
 	free(what);
@@ -509,9 +493,7 @@ void find_odd_values(struct report *r)
 {
 	find_left_out_step(r);
 	find_spike(r);
-	find_stale(r);
-	find_zeros(r);
-	find_zeros_of_one_step(r);
+	find_broken_habits(r);
 	find_corruption(r);
 	find_not_sum(r);
 	find_odd_volume(r);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs whose values change their ways, and nothing is wrong: each mode breaks a habit that held until then. 24 steps, 4 ranks.
+ * Two modes at the end have a fault.
+ *
+ *	mpi_habits MODE
+ */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define STEPS 24
+#define MOST 256
+
+extern long probe_step(void) __attribute__((weak));
+
+static int rank, size;
+static unsigned long random_state;
+static float in[MOST], out[MOST];
+static double one, all;
+
+/* Below 1. */
+static float draw(void)
+{
+	random_state = random_state * 6364136223846793005ul + 1442695040888963407ul;
+	return (float)(random_state >> 40) / (float)(1ul << 24);
+}
+
+static void sum(int n)
+{
+	MPI_Allreduce(in, out, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void sum_one(MPI_Op op)
+{
+	MPI_Allreduce(&one, &all, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
+}
+
+/* Each rank has a schedule by its own count of good steps; rank 2 has a bad one. */
+static void rates(int step)
+{
+	static int good;
+
+	good += step != 9 || rank != 2;
+	for (int i = 0; i < 32; i++)
+		in[i] = 0.1f / (float)(1 + good + i);
+	sum(32);
+}
+
+/* A front comes to one rank after the other. */
+static void front(int step)
+{
+	for (int i = 0; i < 32; i++)
+		in[i] = (1 + 0.1f * draw()) * (step >= 6 + 3 * rank ? 1 : 1e-6f);
+	sum(32);
+}
+
+/* No tokens for the expert of rank 1 in some steps. */
+static void expert(int step)
+{
+	for (int i = 0; i < MOST; i++)
+		in[i] = rank == 1 && step >= 8 && step < 12 ? 0 : draw() - 0.5f;
+	sum(MOST);
+}
+
+/* A relaxation: the part of rank 3 has come to rest. */
+static void rest(int step)
+{
+	int next = (rank + 1) % size, before = (rank + size - 1) % size;
+
+	for (int i = 0; i < 64 && (rank != 3 || step < 9); i++)
+		in[i] = 1 + expf(-(float)step) * draw();
+	MPI_Sendrecv(in, 64, MPI_FLOAT, next, 1, out, 64, MPI_FLOAT, before, 1, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
+	one = draw();
+	sum_one(MPI_SUM);
+}
+
+/* A planner: costs that all compute alike at first, and times that each rank measures after that. */
+static void plan(int step)
+{
+	struct timespec a, b;
+	volatile double x = 0;
+
+	if (step < 6) {
+		one = 1 / (3.0 + step * 7 % 5);
+	} else {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		for (int i = 0; i < 1000 << step % 4; i++)
+			x += i;
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		one = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+	}
+	sum_one(MPI_MAX);
+}
+
+/* A solver: norms fall from step to step, and begin again when it restarts. */
+static void restart(int step)
+{
+	double level = pow(0.2, step < 13 ? step : step - 13) * (step < 13 ? 1 : 40);
+
+	one = level * (1 + draw() + (rank == 2 && step == 13 ? 5 : 0));
+	sum_one(MPI_SUM);
+	for (int i = 0; i < 8; i++)
+		in[i] = (float)(level * (draw() - 0.5) / (1 + i));
+	sum(8);
+}
+
+/* The last batch comes twice on one rank, which has fewer of them. */
+static void batches(int step)
+{
+	for (int i = 0; i < 64 && (rank != 1 || step < STEPS - 1); i++)
+		in[i] = draw();
+	sum(64);
+}
+
+/* FAULT: the gradient of rank 2 is 25 times too large from step 12 on. */
+static void larger(int step)
+{
+	for (int i = 0; i < MOST; i++)
+		in[i] = (draw() - 0.5f) * (rank == 2 && step >= 12 ? 25 : 1);
+	sum(MOST);
+}
+
+/* FAULT: what all ranks draw from the same data; rank 2 draws another one from step 14 on. */
+static void replicas(int step)
+{
+	for (int i = 0; i < MOST; i++)
+		in[i] = draw() - 0.5f;
+	if (rank == 2 && step == 14)
+		draw();
+	sum(MOST);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(int step);
+	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
+		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"larger", larger},
+		{"replicas", replicas}};
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	for (unsigned i = 0; argc == 2 && i < sizeof(mode) / sizeof(*mode); i++) {
+		if (strcmp(mode[i].name, argv[1]) != 0)
+			continue;
+		random_state = mode[i].run == replicas ? 11 : 11 + (unsigned long)rank;
+		for (int step = 0; step < STEPS; step++) {
+			mode[i].run(step);
+			if (probe_step)
+				probe_step();
+		}
+	}
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/values/habits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "tools/lib/intern.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/places/sites.h"
+
+#define RANK_PLACES_MAX (1u << 20) /* places of all ranks together ... */
+#define RANK_PLACES_MIN 8192u /* ... but so many of each */
+#define PLACES_MAX (1u << 18)
+#define STRANGE_MAX 4096u /* of each list */
+#define TURNS_SALT 2 /* a line is no place */
+
+struct rank_habits {
+	struct table_key key; /* a: place */
+	uint64_t shared; /* the same place on all ranks */
+	uint64_t digest, step, count; /* of the latest call */
+	float hi, lo; /* largest and smallest reach, zeros excluded */
+	uint32_t seen, fresh,
+		filled; /* calls; new values that could not be foreseen; not nothing but zeros */
+	uint32_t repeat, zeros; /* item of the list + 1, while it lasts */
+	struct trend trend;
+	bool loops; /* of a line: it was called twice in a step */
+	bool tested; /* of its values a repetition would tell something */
+	bool varies,
+		empties; /* it repeated a value, it was zero, before it had a habit; its count changes */
+};
+
+/* What was broken at a place, on all ranks. */
+struct breaks {
+	uint64_t step; /* of the first one */
+	uint32_t ranks; /* in that step */
+	bool varies; /* in another step too, or before there was a habit */
+};
+
+struct place_habits {
+	struct table_key key; /* a: place that ranks share */
+	double fresh, filled; /* confirmations of all ranks */
+	bool tested; /* of a rank's repetition something would be said */
+	struct breaks stale, zero;
+};
+
+struct beside {
+	struct table_key key; /* a: line */
+	uint64_t step;
+	float hi, lo, times; /* reach; times: at most so many times the second one */
+	uint32_t seen, steps;
+};
+
+void habits_init(struct habits *h, unsigned nrank, const struct clock_fix *skew)
+{
+	uint32_t most = nrank ? RANK_PLACES_MAX / nrank : 0;
+
+	*h = (struct habits){
+		.skew = skew, .rank = tool_alloc((nrank + 1) * sizeof(*h->rank)), .n = nrank};
+	for (unsigned i = 0; i < nrank; i++)
+		table_init_small(&h->rank[i], sizeof(struct rank_habits),
+			most > RANK_PLACES_MIN ? most : RANK_PLACES_MIN);
+	table_init(&h->places, sizeof(struct place_habits), PLACES_MAX);
+	table_init(&h->beside, sizeof(struct beside), PLACES_MAX);
+}
+
+void habits_free(struct habits *h)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		table_free(&h->rank[i]);
+	free(h->rank);
+	table_free(&h->places);
+	table_free(&h->beside);
+	free(h->stale.item);
+	free(h->zero.item);
+	free(h->level.item);
+	free(h->apart.item);
+}
+
+/* ---- while calls are read ---- */
+
+/* Returns the item's number + 1; 0: the list is full. */
+static uint32_t keep_strange(struct habits *h, struct strange_list *l, const struct call *c,
+	uint64_t place, uint32_t seen)
+{
+	if (l->n >= STRANGE_MAX)
+		return 0;
+	TOOL_GROW(l->item, l->n, l->cap);
+	l->item[l->n++] = (struct strange){.any = true,
+		.call = *c,
+		.place = place,
+		.seen = seen,
+		.length = 1,
+		.ranks = 1,
+		.event = clock_set_right(&h->skew[c->rank], c->start)};
+	return l->n;
+}
+
+static bool is_name_of_float(const char *d)
+{
+	return strncmp(d, "float", 5) == 0 || strncmp(d, "bfloat", 6) == 0 ||
+	       strncmp(d, "complex", 7) == 0;
+}
+
+static bool is_float(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_float};
+
+	return ask_name(&q, c->dtype);
+}
+
+/* Each rank gives something of its own, as for sums; the root of a broadcast may give the same again. */
+static bool is_contribution(const struct call *c)
+{
+	static const char *const list[] = {"all_reduce", "reduce", "reduce_scatter", "all_gather",
+		"all_gather_v", "gather", "gather_v", "all_to_all", "all_to_all_v", "all_to_all_w",
+		"neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
+		"neighbor_all_to_all_v", "send", "send_recv"};
+	const char *op = intern_name(c->op);
+
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (strcmp(op, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Of a message too, which each rank sends to another peer: the ranks do the same. */
+static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
+{
+	struct call k = *c;
+
+	k.bits &= ~(uint32_t)CALL_P2P;
+	return hash(&k);
+}
+
+static void note_repetition(
+	struct habits *h, struct rank_habits *v, const struct call *c, bool turn)
+{
+	v->tested = c->in.count >= TELLING_COUNT && is_contribution(c);
+	if (!v->seen || v->digest != c->in.digest) {
+		if (v->repeat)
+			h->stale.item[v->repeat - 1].ended = true;
+		v->repeat = 0;
+		return;
+	}
+	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling)
+		return;
+	if (v->repeat) {
+		h->stale.item[v->repeat - 1].length++;
+	} else if (!v->fresh) {
+		v->varies = true;
+	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
+		h->stale.item[v->repeat - 1].turn = turn;
+	}
+}
+
+static void note_latest(struct rank_habits *v, const struct call *c)
+{
+	if (!v->seen || v->digest != c->in.digest)
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
+	v->digest = c->in.digest;
+	v->step = c->step;
+	v->count = c->in.count;
+	v->seen++;
+}
+
+/* The turns of a line that is called several times in a step: micro-batches, iterations. */
+static void note_turns(struct habits *h, const struct call *c)
+{
+	struct table *own = &h->rank[c->rank];
+	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
+	struct rank_habits *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
+
+	if (!v)
+		return;
+	if (!v->seen)
+		v->shared = hash_u64(hash_shared(c, hash_line), TURNS_SALT);
+	/* The first time that it is called twice in a step may be one call too many: no buffer is to blame. */
+	if (v->loops || !v->seen || v->step != c->step)
+		note_repetition(h, v, c, true);
+	v->loops |= v->seen && v->step == c->step;
+	note_latest(v, c);
+}
+
+static void note_zeros(struct habits *h, struct rank_habits *v, const struct call *c)
+{
+	bool varies = v->seen && v->count != c->in.count;
+
+	v->empties |= varies;
+	/* NaN are not counted in the norm. */
+	if (!(c->in.squares <= 0) || c->in.bad) {
+		if (v->zeros)
+			h->zero.item[v->zeros - 1].ended = true;
+		v->zeros = 0;
+		v->filled++;
+	} else if (v->zeros) {
+		h->zero.item[v->zeros - 1].length++;
+	} else if (!v->filled) {
+		v->empties = true;
+	} else {
+		v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen);
+	}
+}
+
+static void note_level(struct habits *h, struct rank_habits *v, const struct call *c)
+{
+	double now = side_reach(&c->in), width, distance;
+
+	if (!(now > 0) || isinf(now))
+		return;
+	h->levels++;
+	/* Logarithms are slow, and of values within a range nothing is asked. */
+	if (v->hi > 0 && now > 2 * (double)v->hi) {
+		distance = log(now / (double)v->hi);
+		width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
+		if (distance >= width &&
+			keep_strange(h, &h->level, c, hash_shared(c, hash_line), v->seen)) {
+			struct strange *s = &h->level.item[h->level.n - 1];
+
+			s->now = now;
+			s->before = (double)v->hi;
+			s->distance = distance;
+			s->width = width;
+		}
+	}
+	v->lo = v->hi > 0 ? fminf(v->lo, (float)now) : (float)now;
+	v->hi = fmaxf(v->hi, (float)now);
+}
+
+void note_values(struct habits *h, const struct call *c)
+{
+	struct rank_habits *v;
+
+	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
+		!is_float(c))
+		return;
+	v = table_get(&h->rank[c->rank], hash_place(c), 0);
+	if (!v)
+		return;
+	if (!v->seen)
+		v->shared = hash_shared(c, hash_place);
+	note_repetition(h, v, c, false);
+	note_turns(h, c);
+	note_level(h, v, c);
+	note_zeros(h, v, c);
+	note_latest(v, c);
+}
+
+/*
+ * The rank with the largest value is compared with the second one: what all ranks do together is no rank's fault. The line is that of
+ * another rank, for a branch that is taken once makes the call from a line of its own.
+ */
+void note_values_beside_others(struct habits *h, const struct meeting *m)
+{
+	const struct arrival *most = &m->a[0];
+	double now, times;
+	struct beside *b;
+	struct call c;
+	float second = 0;
+
+	if (m->bad || m->n < 2 || m->nin != m->n || !is_float(&m->longest))
+		return;
+	for (unsigned i = 1; i < m->n; i++) {
+		const struct arrival *a = &m->a[i];
+
+		second = fmaxf(second, fminf(a->in_reach, most->in_reach));
+		most = a->in_reach > most->in_reach ? a : most;
+	}
+	if (!most->site || !(second > 0) || isinf(most->in_reach))
+		return;
+	c = call_of_arrival(m, most == &m->a[0] ? &m->a[1] : &m->a[0]);
+	b = table_get(&h->beside, hash_line(&c), 0);
+	if (!b)
+		return;
+	now = (double)most->in_reach;
+	times = now / (double)second;
+	h->meetings++;
+	if (b->seen && now > (double)b->hi && times > 2 * (double)b->times) {
+		struct call of = call_of_arrival(m, most);
+
+		if (keep_strange(h, &h->apart, &of, b->key.a, b->steps)) {
+			struct strange *s = &h->apart.item[h->apart.n - 1];
+
+			s->now = now;
+			s->before = (double)b->hi;
+			s->distance = log(times / (double)b->times);
+			s->width = log((double)b->times) + LEVEL_WIDTH;
+			s->length = b->seen;
+			s->ranks = m->n;
+		}
+	}
+	b->hi = fmaxf(b->hi, (float)now);
+	b->times = fmaxf(b->times, (float)times);
+	b->steps += !b->seen || b->step != m->step;
+	b->step = m->step;
+	b->seen++;
+}
+
+/* ---- all calls were read ---- */
+
+static void add_places(struct habits *h)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		for (uint32_t k = 0; k < h->rank[i].n; k++) {
+			const struct rank_habits *v = table_at(&h->rank[i], k);
+			struct place_habits *p = table_get(&h->places, v->shared, 0);
+
+			if (!p)
+				continue;
+			h->fresh_places += !p->tested && v->fresh && v->tested;
+			p->tested |= v->fresh && v->tested;
+			h->filled_places += !(p->filled > 0) && v->filled;
+			p->fresh += v->fresh;
+			p->filled += v->filled;
+			p->stale.varies |= v->varies;
+			p->zero.varies |= v->empties;
+		}
+}
+
+static struct breaks *stale_of(struct place_habits *p)
+{
+	return &p->stale;
+}
+
+static struct breaks *zero_of(struct place_habits *p)
+{
+	return &p->zero;
+}
+
+static bool is_earlier_event(const struct strange *a, const struct strange *b)
+{
+	return a->call.step != b->call.step ? a->call.step < b->call.step : a->event < b->event;
+}
+
+static void count_breaks(
+	struct habits *h, const struct strange_list *l, struct breaks *(*of)(struct place_habits *))
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		struct place_habits *p = table_find(&h->places, l->item[i].place, 0);
+		struct breaks *b = p ? of(p) : NULL;
+
+		if (!b)
+			continue;
+		b->varies |= b->ranks && b->step != l->item[i].call.step;
+		b->step = l->item[i].call.step;
+		b->ranks++;
+	}
+}
+
+/* One fault happens once. What half of the ranks did in one step, or any in two, belongs to the program. */
+static bool is_once(const struct breaks *b, const struct call *c)
+{
+	return !b->varies && (c->size <= 1 || 2 * (int64_t)b->ranks <= c->size);
+}
+
+/* Keeps it where it weighs more than what is there, or as much and is earlier. */
+static void keep_weighed(struct strange *have, const struct strange *now, enum weight w)
+{
+	uint64_t more = have->more + have->any;
+
+	if (w == WEIGHT_NONE)
+		return;
+	if (!have->any || w > have->weight || (w == have->weight && is_earlier_event(now, have))) {
+		more = have->any && have->weight == w ? more : 0;
+		*have = *now;
+		have->weight = w;
+		have->more = more;
+	} else if (w == have->weight) {
+		have->more++;
+	}
+}
+
+/* Once, and new again after that: a buffer that was not filled. A place that stays the same has come to rest, or its data has ended. */
+static void weigh_stale(struct habits *h)
+{
+	for (unsigned i = 0; i < h->stale.n; i++) {
+		const struct strange *s = &h->stale.item[i];
+		struct place_habits *p = table_find(&h->places, s->place, 0);
+		enum weight w;
+
+		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
+			continue;
+		w = weigh_evidence(h->fresh_places * chance_of_break(p->fresh));
+		if (!s->ended || s->length > 1)
+			w = w ? WEIGHT_NOTE : w;
+		keep_weighed(&h->first_stale, s, w);
+	}
+}
+
+/*
+ * Zeros to the end of the record are an accusation when they lasted: data that was missing for n steps may be there in the next one with
+ * a chance of break too. Zeros that ended after one step are a note, those of several steps (an expert without tokens) nothing.
+ */
+static void weigh_zeros(struct habits *h)
+{
+	for (unsigned i = 0; i < h->zero.n; i++) {
+		const struct strange *s = &h->zero.item[i];
+		struct place_habits *p = table_find(&h->places, s->place, 0);
+		double expected;
+
+		if (!p || !is_once(&p->zero, &s->call))
+			continue;
+		expected = h->filled_places * chance_of_break(p->filled);
+		if (!s->ended)
+			keep_weighed(&h->first_zero, s,
+				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
+		else if (s->length == 1 && is_contribution(&s->call) &&
+			 s->call.in.count >= TELLING_COUNT && weigh_evidence(expected))
+			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
+	}
+}
+
+/*
+ * Others at that line came to such values by themselves: later than in the next step, or not all of them together. A fault that spreads
+ * by the result reaches all in the next step.
+ */
+static bool is_wave(const struct habits *h, const struct strange *s)
+{
+	uint64_t first = UINT64_MAX;
+	int64_t others = 0;
+
+	for (unsigned i = 0; i < h->level.n; i++) {
+		const struct strange *k = &h->level.item[i];
+
+		if (k->place != s->place || k->call.rank == s->call.rank ||
+			k->call.step <= s->call.step || 2 * k->distance < s->distance)
+			continue;
+		others = k->call.step < first ? 1 : others + (k->call.step == first);
+		first = k->call.step < first ? k->call.step : first;
+	}
+	return others && (first > s->call.step + 1 || others + 1 < s->call.size);
+}
+
+static bool is_same_collective(const struct call *a, const struct call *b)
+{
+	return !((a->bits | b->bits) & CALL_P2P) && a->comm == b->comm &&
+	       a->comm_seq == b->comm_seq && a->comm_seq != NO_NUMBER;
+}
+
+/* expected: values as far outside, among all that were compared. */
+static enum weight weigh_distance(const struct strange *s, double compared, double seen, double n)
+{
+	double z = s->distance / s->width;
+	bool lone = s->call.in.count == 1;
+
+	return weigh_evidence(compared * chance_of_break(seen) *
+			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
+}
+
+static void weigh_levels(struct habits *h)
+{
+	for (unsigned i = 0; i < h->level.n; i++) {
+		struct strange s = h->level.item[i];
+		bool own = s.call.bits & CALL_P2P || s.call.size == 1 || !is_contribution(&s.call);
+		enum weight w = weigh_distance(&s, (double)h->levels, s.seen, s.seen);
+
+		for (unsigned k = 0; k < h->level.n && w; k++)
+			s.ranks += k != i && is_same_collective(&s.call, &h->level.item[k].call);
+		if (!own && (int64_t)s.ranks != s.call.size)
+			continue;
+		keep_weighed(&h->spike, &s, w && own && is_wave(h, &s) ? WEIGHT_NOTE : w);
+	}
+	for (unsigned i = 0; i < h->apart.n; i++) {
+		struct strange s = h->apart.item[i];
+		enum weight w = weigh_distance(
+			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
+
+		s.ranks = 1;
+		keep_weighed(&h->spike, &s, w && is_wave(h, &s) ? WEIGHT_NOTE : w);
+	}
+}
+
+void weigh_habits(struct habits *h)
+{
+	add_places(h);
+	count_breaks(h, &h->stale, stale_of);
+	count_breaks(h, &h->zero, zero_of);
+	weigh_stale(h);
+	weigh_zeros(h);
+	weigh_levels(h);
+}
